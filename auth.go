@@ -1,0 +1,292 @@
+// Credentials, and the two operations that turn one into a token.
+
+package hotelstays
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go/internal/wire"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// Credential is what a client authenticates with: a TicketCredential, an
+// OAuthCredential or a StaticToken.
+type Credential interface {
+	validate(*faults)
+	// id tells credentials apart without showing a secret. Empty: the token is
+	// not shared through a TokenStore.
+	id() string
+	// fetch gets a new token. Its lifetime counts from the answer.
+	fetch(ctx context.Context, c *Client) (token types.Secret, lifetime time.Duration, err error)
+	// renewable tells whether fetch returns another token each time.
+	renewable() bool
+}
+
+// Limits of a ticket's lifetime.
+const (
+	DefaultTicketTTL = 24 * time.Hour
+	MaxTicketTTL     = 31536000 * time.Second
+)
+
+// TicketCredential exchanges an application's key and secret for tickets.
+type TicketCredential struct {
+	AppKey    string
+	AppSecret types.Secret
+	// TTL is the lifetime to ask for, in whole seconds up to MaxTicketTTL; 0 takes
+	// the service's default, 24 hours.
+	TTL time.Duration
+}
+
+func (t TicketCredential) request() *TicketRequest {
+	return &TicketRequest{AppKey: t.AppKey, AppSecret: t.AppSecret, TTL: t.TTL}
+}
+
+func (t TicketCredential) validate(f *faults) { t.request().validate(f) }
+func (t TicketCredential) id() string         { return "ticket:" + t.AppKey }
+func (t TicketCredential) renewable() bool    { return true }
+
+func (t TicketCredential) fetch(ctx context.Context, c *Client) (types.Secret, time.Duration, error) {
+	resp, err := c.Ticket(ctx, t.request())
+	if err != nil {
+		return "", 0, err
+	}
+	lifetime := t.TTL
+	if lifetime == 0 {
+		lifetime = DefaultTicketTTL
+	}
+	return resp.Ticket, lifetime, nil
+}
+
+// Scope is a permission of an OAuth token.
+type Scope string
+
+// The documented scopes. Which scope guards which operation is not shown, except
+// that OrderVoucher needs ScopeBookingRead.
+const (
+	ScopeSearchRead    Scope = "search:read"
+	ScopeContentRead   Scope = "content:read"
+	ScopeBookingRead   Scope = "booking:read"
+	ScopeBookingWrite  Scope = "booking:write"
+	ScopeBookingCancel Scope = "booking:cancel"
+)
+
+// OAuthCredential gets access tokens by the client-credentials grant. Orders
+// booked with one cannot have a callbackUrl.
+type OAuthCredential struct {
+	ClientID     string
+	ClientSecret types.Secret
+	// Scopes are those to ask for, among those that the client is registered for.
+	// A token without scopes is refused by every operation.
+	Scopes []Scope
+	// Lifetime is how long a token is trusted. The answer's field for it is not
+	// shown; with 0 a token is used until the service refuses it.
+	Lifetime time.Duration
+}
+
+func (o OAuthCredential) request() *OAuthTokenRequest {
+	return &OAuthTokenRequest{ClientID: o.ClientID, ClientSecret: o.ClientSecret, Scopes: o.Scopes}
+}
+
+func (o OAuthCredential) validate(f *faults) {
+	o.request().validate(f)
+	if len(o.Scopes) == 0 {
+		f.add("scope", "is required: a token without scopes is refused by every operation")
+	}
+	if o.Lifetime < 0 {
+		f.add("Lifetime", "is negative")
+	}
+}
+
+func (o OAuthCredential) id() string {
+	scopes := slices.Sorted(slices.Values(o.Scopes)) // tokens of other scopes are other tokens
+	return fmt.Sprintf("oauth:%s:%s", o.ClientID, joinScopes(scopes))
+}
+
+func (o OAuthCredential) renewable() bool { return true }
+
+func (o OAuthCredential) fetch(ctx context.Context, c *Client) (types.Secret, time.Duration, error) {
+	resp, err := c.OAuthToken(ctx, o.request())
+	if err != nil {
+		return "", 0, err
+	}
+	return resp.AccessToken, o.Lifetime, nil
+}
+
+// StaticToken is a token got elsewhere. It is never renewed: once the service
+// refuses it, calls fail with ErrUnauthorized.
+type StaticToken types.Secret
+
+func (s StaticToken) validate(f *faults) {
+	f.required("StaticToken", string(s))
+	f.secret("StaticToken", types.Secret(s))
+}
+func (s StaticToken) id() string      { return "" }
+func (s StaticToken) renewable() bool { return false }
+
+func (s StaticToken) fetch(context.Context, *Client) (types.Secret, time.Duration, error) {
+	return types.Secret(s), 0, nil
+}
+
+// String and its kin show a StaticToken as types.Secret does: not at all.
+func (s StaticToken) String() string { return types.Secret(s).String() }
+
+// GoString is String.
+func (s StaticToken) GoString() string { return s.String() }
+
+// Format shows the marker of types.Secret under every verb.
+func (s StaticToken) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
+
+// LogValue shows the marker of types.Secret to slog.
+func (s StaticToken) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// MarshalText encodes the marker of types.Secret.
+func (s StaticToken) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// TicketRequest asks for a ticket.
+type TicketRequest struct {
+	AppKey    string       `json:"appKey"`    // required
+	AppSecret types.Secret `json:"appSecret"` // required
+	// TTL is the lifetime from issuance, sent in whole seconds: positive and at
+	// most MaxTicketTTL. 0 leaves it to the service, which takes 24 hours.
+	TTL time.Duration `json:"ttl,omitempty"`
+}
+
+func (r *TicketRequest) validate(f *faults) {
+	f.required("appKey", r.AppKey)
+	f.required("appSecret", string(r.AppSecret))
+	f.secret("appSecret", r.AppSecret)
+	switch {
+	case r.TTL < 0 || r.TTL > MaxTicketTTL:
+		f.add("ttl", "is %s; it must be positive and at most %s", r.TTL, MaxTicketTTL)
+	case r.TTL%time.Second != 0:
+		f.add("ttl", "is %s; it is sent in whole seconds", r.TTL)
+	}
+}
+
+func (r *TicketRequest) wire() any {
+	return struct {
+		AppKey    string `json:"appKey"`
+		AppSecret string `json:"appSecret"`
+		TTL       int64  `json:"ttl,omitempty"`
+	}{r.AppKey, string(r.AppSecret), int64(r.TTL / time.Second)}
+}
+
+func (r *TicketRequest) secrets() []types.Secret { return []types.Secret{r.AppSecret} }
+
+// TicketResponse holds a ticket: a JWT that is opaque to callers. Its lifetime is
+// the one asked for, counted from the answer, and is not extended by use.
+type TicketResponse struct {
+	Ticket types.Secret `json:"ticket"`
+	Meta   ResponseMeta `json:"-"`
+}
+
+func (r *TicketResponse) missing() string {
+	if r.Ticket == "" {
+		return "data.ticket"
+	}
+	return ""
+}
+
+// Ticket exchanges a key and a secret for a ticket. A Client with a
+// TicketCredential calls it by itself; call it to try a credential out. A pair
+// that is not accepted is ErrUnauthorized, whatever the cause.
+func (c *Client) Ticket(ctx context.Context, req *TicketRequest, opts ...CallOption) (*TicketResponse, error) {
+	resp := &TicketResponse{}
+	if err := c.call(ctx, OpTicket, req, resp, &resp.Meta, opts); err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// OAuthTokenRequest asks for an access token by the client-credentials grant.
+type OAuthTokenRequest struct {
+	ClientID     string       `json:"client_id"`     // required
+	ClientSecret types.Secret `json:"client_secret"` // required
+	// Scopes may be any of those that the client is registered for.
+	Scopes []Scope `json:"scope,omitempty"`
+}
+
+func (r *OAuthTokenRequest) validate(f *faults) {
+	f.required("client_id", r.ClientID)
+	f.required("client_secret", string(r.ClientSecret))
+	f.secret("client_secret", r.ClientSecret)
+	for i, s := range r.Scopes {
+		if !oneOf(s, ScopeSearchRead, ScopeContentRead, ScopeBookingRead, ScopeBookingWrite, ScopeBookingCancel) {
+			f.add(fmt.Sprintf("scope[%d]", i), "%q is not a documented scope", s)
+		}
+	}
+}
+
+func (r *OAuthTokenRequest) wire() any {
+	return struct {
+		GrantType    string `json:"grant_type"`
+		ClientID     string `json:"client_id"`
+		ClientSecret string `json:"client_secret"`
+		Scope        string `json:"scope,omitempty"`
+	}{"client_credentials", r.ClientID, string(r.ClientSecret), joinScopes(r.Scopes)}
+}
+
+func (r *OAuthTokenRequest) secrets() []types.Secret { return []types.Secret{r.ClientSecret} }
+
+func joinScopes(scopes []Scope) string {
+	words := make([]string, len(scopes))
+	for i, s := range scopes {
+		words[i] = string(s)
+	}
+	return strings.Join(words, " ")
+}
+
+// OAuthTokenResponse holds an opaque access token. The answer's other fields are
+// not shown; WithRawData keeps them.
+type OAuthTokenResponse struct {
+	AccessToken types.Secret `json:"access_token"`
+	Meta        ResponseMeta `json:"-"`
+}
+
+func (r *OAuthTokenResponse) missing() string {
+	if r.AccessToken == "" {
+		return "access_token"
+	}
+	return ""
+}
+
+// OAuthToken gets an access token. A Client with an OAuthCredential calls it by
+// itself. A scope that the client is not registered for is ErrInvalidScope.
+func (c *Client) OAuthToken(ctx context.Context, req *OAuthTokenRequest, opts ...CallOption) (*OAuthTokenResponse, error) {
+	resp := &OAuthTokenResponse{}
+	if err := c.call(ctx, OpOAuthToken, req, resp, &resp.Meta, opts); err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// decodeBareToken reads an OAuth answer that stands outside the envelope: the
+// document shows an envelope for every answer, and OAuth's own standard none. It
+// reports whether resp holds a token now; an error that the standard names
+// becomes env's message.
+func decodeBareToken(body []byte, resp any, env *wire.Envelope) bool {
+	out := resp.(*OAuthTokenResponse)
+	if out.AccessToken != "" || env.HasCode && env.Code != 0 {
+		return false
+	}
+	var bare struct {
+		AccessToken      string          `json:"access_token"`
+		Error            json.RawMessage `json:"error"`
+		ErrorDescription string          `json:"error_description"`
+	}
+	if wire.DecodeBare(body, &bare) != nil {
+		return false
+	}
+	if text := strings.Trim(string(bare.Error), `"`); text != "" && env.Msg == "" {
+		env.Msg = strings.TrimSuffix(text+": "+bare.ErrorDescription, ": ")
+	}
+	out.AccessToken = types.Secret(bare.AccessToken)
+	return out.AccessToken != ""
+}

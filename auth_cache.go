@@ -1,0 +1,286 @@
+// The token cache: one token for all callers, renewed before it ends.
+
+package hotelstays
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// TokenStore shares tokens between processes. Without one, every client fetches
+// its own. A store that fails is logged and done without: a token is fetched.
+//
+// Tokens are secrets: a store should encrypt them. Implementations must be safe
+// for concurrent use.
+type TokenStore interface {
+	// Load returns the token under key, or a zero Token where there is none. The
+	// key tells environment and credential apart and holds no secret.
+	Load(ctx context.Context, key string) (Token, error)
+	// Store keeps t under key, until t.Expiry where there is one.
+	Store(ctx context.Context, key string, t Token) error
+	// Drop forgets the token under key if it still is the refused one.
+	Drop(ctx context.Context, key string, refused Token) error
+}
+
+// Token is a token with its end.
+type Token struct {
+	Value types.Secret
+	// Expiry is wall-clock time, so that processes agree on it. Zero: not known.
+	Expiry time.Time
+}
+
+const (
+	// renewalMargin is how long before its end a token is renewed; a short-lived
+	// one is renewed in its last tenth.
+	renewalMargin = 5 * time.Minute
+	// refusalMemory is how long a definite refusal answers further callers.
+	refusalMemory = 10 * time.Second
+	// Renewals that fail while the old token lives are tried again after these.
+	renewalBackoff    = time.Second
+	maxRenewalBackoff = 30 * time.Second
+)
+
+// phase is where a held token stands. Timers move it, so that reading a token
+// takes no look at the clock.
+type phase int32
+
+const (
+	fresh   phase = iota
+	ageing        // inside the margin: used, and renewed in the background
+	expired       // not used
+)
+
+type heldToken struct {
+	authorization string // the header's value
+	token         Token
+	phase         atomic.Int32
+	timers        []*time.Timer
+}
+
+// tokenCache holds the token of one client. Reading a fresh token is two atomic
+// loads.
+type tokenCache struct {
+	client *Client
+	store  TokenStore // nil: none
+	key    string
+
+	current atomic.Pointer[heldToken]
+	flight  singleflight.Group
+
+	renewing atomic.Bool
+	mu       sync.Mutex
+	failures int       // renewals that failed one after another
+	nextTry  time.Time // no renewal before
+	refusal  error     // the last definite refusal
+	refused  time.Time // when that was
+	rejected types.Secret
+}
+
+func newTokenCache(c *Client, store TokenStore) *tokenCache {
+	t := &tokenCache{client: c, key: c.baseURL + " " + c.cred.id()}
+	if c.cred.id() != "" {
+		t.store = store
+	}
+	return t
+}
+
+// Authorization returns the header's value: at once while the token lives, else
+// as soon as the one shared call has fetched another.
+func (t *tokenCache) Authorization(ctx context.Context) (string, error) {
+	held := t.current.Load()
+	if held != nil {
+		switch phase(held.phase.Load()) {
+		case fresh:
+			return held.authorization, nil
+		case ageing:
+			t.renew(ctx)
+			return held.authorization, nil
+		}
+	}
+	if err := t.recentRefusal(); err != nil {
+		return "", err
+	}
+	return t.wait(ctx)
+}
+
+// wait joins the one call that fetches a token. It goes on when this caller's
+// ctx ends, for the sake of the others.
+func (t *tokenCache) wait(ctx context.Context) (string, error) {
+	detached := context.WithoutCancel(ctx)
+	result := t.flight.DoChan("", func() (any, error) { return t.obtain(detached, expired) })
+	select {
+	case r := <-result:
+		if r.Err != nil {
+			return "", r.Err
+		}
+		return r.Val.(*heldToken).authorization, nil
+	case <-ctx.Done():
+		return "", fmt.Errorf("waiting for a token: %w", ctx.Err())
+	}
+}
+
+// renew replaces an ageing token in the background: one call at a time, and with
+// growing pauses while it fails.
+func (t *tokenCache) renew(ctx context.Context) {
+	if !t.renewing.CompareAndSwap(false, true) {
+		return
+	}
+	t.mu.Lock()
+	early := time.Now().Before(t.nextTry)
+	t.mu.Unlock()
+	if early {
+		t.renewing.Store(false)
+		return
+	}
+	detached := context.WithoutCancel(ctx)
+	go func() {
+		defer t.renewing.Store(false)
+		_, err, _ := t.flight.Do("", func() (any, error) { return t.obtain(detached, ageing) })
+		if err != nil {
+			t.client.log.LogAttrs(detached, slog.LevelWarn, "token renewal failed; the old token still serves", slog.String("error", err.Error()))
+		}
+	}()
+}
+
+// obtain takes a token from the store, or fetches one, unless another flight has
+// just brought one that is younger than worn.
+func (t *tokenCache) obtain(ctx context.Context, worn phase) (*heldToken, error) {
+	if held := t.current.Load(); held != nil && phase(held.phase.Load()) < worn {
+		return held, nil
+	}
+	if token, ok := t.load(ctx, worn); ok {
+		return t.hold(token, time.Until(token.Expiry)), nil
+	}
+	value, lifetime, err := t.client.cred.fetch(ctx, t.client)
+	t.note(err)
+	if err != nil {
+		return nil, err
+	}
+	token := Token{Value: value}
+	if lifetime > 0 {
+		token.Expiry = time.Now().Add(lifetime)
+	}
+	held := t.hold(token, lifetime)
+	t.client.log.LogAttrs(ctx, slog.LevelInfo, "token fetched", slog.Duration("lifetime", lifetime))
+	t.save(ctx, token)
+	return held, nil
+}
+
+// note keeps how fetching went, for the callers that come next.
+func (t *tokenCache) note(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := time.Now()
+	t.refusal = nil
+	if err == nil {
+		t.failures, t.nextTry = 0, time.Time{}
+		return
+	}
+	t.nextTry = now.Add(min(renewalBackoff<<min(t.failures, 8), maxRenewalBackoff))
+	t.failures++
+	if isDefinite(err) {
+		t.refusal, t.refused = err, now
+	}
+}
+
+// recentRefusal returns a definite refusal while it is young: a wrong secret
+// does not become right by asking more often.
+func (t *tokenCache) recentRefusal() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.refusal != nil && time.Since(t.refused) < refusalMemory {
+		return fmt.Errorf("%w (answered from memory for %s)", t.refusal, refusalMemory)
+	}
+	return nil
+}
+
+// hold makes token the current one. Its life runs on the monotonic clock from
+// now on; without a lifetime it lasts until it is refused.
+func (t *tokenCache) hold(token Token, lifetime time.Duration) *heldToken {
+	held := &heldToken{authorization: "Bearer " + string(token.Value), token: token}
+	if !token.Expiry.IsZero() {
+		held.timers = []*time.Timer{
+			time.AfterFunc(lifetime-margin(lifetime), func() { held.phase.CompareAndSwap(int32(fresh), int32(ageing)) }),
+			time.AfterFunc(lifetime, func() { held.phase.Store(int32(expired)) }),
+		}
+	}
+	t.discard(t.current.Swap(held))
+	return held
+}
+
+func (t *tokenCache) discard(held *heldToken) {
+	if held == nil {
+		return
+	}
+	for _, timer := range held.timers {
+		timer.Stop()
+	}
+}
+
+func margin(lifetime time.Duration) time.Duration { return min(renewalMargin, lifetime/10) }
+
+// Refused drops the token that a 401 was the answer to, and no other: a late 401
+// must not throw away its successor.
+func (t *tokenCache) Refused(ctx context.Context, authorization string) bool {
+	if !t.client.cred.renewable() {
+		return false
+	}
+	held := t.current.Load()
+	if held == nil || held.authorization != authorization || !t.current.CompareAndSwap(held, nil) {
+		return true
+	}
+	t.discard(held)
+	t.mu.Lock()
+	t.rejected = held.token.Value
+	t.mu.Unlock()
+	if t.store != nil {
+		t.warn(ctx, "Drop", t.store.Drop(ctx, t.key, held.token))
+	}
+	return true
+}
+
+// load returns the shared token if it serves longer than a token in phase worn.
+func (t *tokenCache) load(ctx context.Context, worn phase) (Token, bool) {
+	if t.store == nil {
+		return Token{}, false
+	}
+	token, err := t.store.Load(ctx, t.key)
+	t.warn(ctx, "Load", err)
+	if err != nil || token.Value == "" {
+		return Token{}, false
+	}
+	t.mu.Lock()
+	rejected := token.Value == t.rejected
+	t.mu.Unlock()
+	if rejected {
+		return Token{}, false
+	}
+	left := time.Until(token.Expiry)
+	if token.Expiry.IsZero() {
+		return token, true
+	}
+	if held := t.current.Load(); worn == ageing && held != nil && !token.Expiry.After(held.token.Expiry) {
+		return Token{}, false // no younger than the one that is to be renewed
+	}
+	return token, left > 0
+}
+
+func (t *tokenCache) save(ctx context.Context, token Token) {
+	if t.store != nil {
+		t.warn(ctx, "Store", t.store.Store(ctx, t.key, token))
+	}
+}
+
+func (t *tokenCache) warn(ctx context.Context, what string, err error) {
+	if err != nil {
+		t.client.log.LogAttrs(ctx, slog.LevelWarn, "token store failed; going on without it", slog.String("call", what), slog.String("error", err.Error()))
+	}
+}

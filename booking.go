@@ -1,0 +1,188 @@
+// Booking: re-checking an offer, and booking it.
+
+package hotelstays
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// CheckAvailRequest asks whether an offer still holds.
+type CheckAvailRequest struct {
+	// SessionID is the session of the search that returned the offer. Required.
+	SessionID string `json:"-"`
+	RatePkgID string `json:"ratePkgId"` // required
+}
+
+func (r *CheckAvailRequest) session() string { return r.SessionID }
+
+func (r *CheckAvailRequest) validate(f *faults) {
+	f.session(r.SessionID)
+	f.required("ratePkgId", r.RatePkgID)
+}
+
+// CheckAvailResponse holds the refreshed offer.
+type CheckAvailResponse struct {
+	// Status is 1 or 2; which of them is available is not shown. Ask Available.
+	Status types.AvailabilityStatus `json:"status"`
+	// RoomRatePkg is the offer as it is now, nil when it is gone. Its price may
+	// have moved: compare it with the one that the traveller saw.
+	RoomRatePkg *types.RoomRatePkg `json:"roomRatePkg"`
+	// ExchangeRateSnapshot is used again for the booking and for refunds.
+	ExchangeRateSnapshot *types.ExchangeRateSnapshot `json:"exchangeRateSnapshot"`
+	Meta                 ResponseMeta                `json:"-"`
+}
+
+// Available reports whether the offer can be booked: whether it came back.
+func (r *CheckAvailResponse) Available() bool { return r.RoomRatePkg != nil }
+
+// CheckAvail asks for the offer's price and availability right before it is
+// booked. A price that moved is a success with the new price; an offer that is
+// gone is a success without an offer. Neither is an error.
+func (c *Client) CheckAvail(ctx context.Context, req *CheckAvailRequest, opts ...CallOption) (*CheckAvailResponse, error) {
+	resp := &CheckAvailResponse{}
+	if err := c.call(ctx, OpCheckAvail, req, resp, &resp.Meta, opts); err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// MaxPassportNumber is how many characters a passport number may have.
+const MaxPassportNumber = 50
+
+// BookRequest books an offer.
+type BookRequest struct {
+	// SessionID is the session of the search that returned the offer. Required.
+	// Store it with the order: Cancel needs it.
+	SessionID string `json:"-"`
+	// CustomerReferenceNo is the caller's reference, and the idempotency key: the
+	// service makes one order for it, and returns that order ever after. A UUID is
+	// usual. Required, and stored by the caller before Book is called.
+	CustomerReferenceNo string        `json:"customerReferenceNo"`
+	RatePkgID           string        `json:"ratePkgId"` // required
+	Holder              types.Holder  `json:"holder"`    // required
+	Guests              []types.Guest `json:"guests"`    // required
+	// CallbackURL is where the order's events are posted: a public https address,
+	// as ValidateCallbackURL checks it. Without it there are none. It needs a
+	// ticket, not an OAuth token.
+	CallbackURL string `json:"callbackUrl,omitempty"`
+}
+
+func (r *BookRequest) session() string   { return r.SessionID }
+func (r *BookRequest) reference() string { return r.CustomerReferenceNo }
+
+func (r *BookRequest) validate(f *faults) {
+	f.session(r.SessionID)
+	f.required("customerReferenceNo", r.CustomerReferenceNo)
+	f.required("ratePkgId", r.RatePkgID)
+	f.required("holder.firstName", r.Holder.FirstName)
+	f.required("holder.lastName", r.Holder.LastName)
+	if len(r.Guests) == 0 {
+		f.add("guests", "is required, with one entry for each guest")
+	}
+	for i := range r.Guests {
+		f.guest(fmt.Sprintf("guests[%d].", i), &r.Guests[i])
+	}
+}
+
+func (f *faults) guest(path string, g *types.Guest) {
+	if g.RoomIndex < 1 {
+		f.add(path+"roomIndex", "is %d; rooms count from 1", g.RoomIndex)
+	}
+	f.required(path+"firstName", g.FirstName)
+	f.required(path+"lastName", g.LastName)
+	if !oneOf(types.Gender(strings.ToUpper(string(g.Gender))), "", "M", "F",
+		types.GenderMale, types.GenderFemale, types.GenderOther, types.GenderUnspecified) {
+		f.add(path+"gender", "is %q; it must be MALE, FEMALE, OTHER or UNSPECIFIED", g.Gender)
+	}
+	f.date(path+"dateOfBirth", g.DateOfBirth, false)
+	if g.IsChild && g.DateOfBirth == "" && g.Age == nil {
+		f.add(path+"dateOfBirth", "is required for a child, or age in its place")
+	}
+	if n := utf8.RuneCountInString(string(g.PassportNumber)); n > MaxPassportNumber {
+		f.add(path+"passportNumber", "has %d characters; the limit is %d", n, MaxPassportNumber)
+	}
+	f.secret(path+"passportNumber", g.PassportNumber)
+}
+
+// wire is the request with its passport numbers in the open.
+func (r *BookRequest) wire() any {
+	type guest struct {
+		types.Guest
+		PassportNumber string `json:"passportNumber,omitempty"`
+	}
+	guests := make([]guest, len(r.Guests))
+	for i, g := range r.Guests {
+		guests[i] = guest{g, string(g.PassportNumber)}
+	}
+	return struct {
+		*BookRequest
+		Guests []guest `json:"guests"`
+	}{r, guests}
+}
+
+func (r *BookRequest) secrets() []types.Secret {
+	numbers := make([]types.Secret, len(r.Guests))
+	for i, g := range r.Guests {
+		numbers[i] = g.PassportNumber
+	}
+	return numbers
+}
+
+// validateCallback checks what depends on the client, too. A client of this very
+// machine may be called back on it: that is how tests and the sandbox work.
+func (c *Client) validateCallback(req request, f *faults) {
+	book, ok := req.(*BookRequest)
+	if !ok || book.CallbackURL == "" {
+		return
+	}
+	if _, oauth := c.cred.(OAuthCredential); oauth {
+		f.add("callbackUrl", "needs a ticket credential: an OAuth token cannot register callbacks")
+	}
+	if c.loopback && isLoopbackURL(book.CallbackURL) {
+		return
+	}
+	if problem := callbackProblem(book.CallbackURL); problem != "" {
+		f.add("callbackUrl", "%s", problem)
+	}
+}
+
+// BookResponse holds the order.
+type BookResponse struct {
+	HotelOrder *types.Order `json:"hotelOrder"`
+	Meta       ResponseMeta `json:"-"`
+}
+
+func (r *BookResponse) missing() string {
+	if r.HotelOrder == nil {
+		return "data.hotelOrder"
+	}
+	return ""
+}
+
+// Book books an offer and deducts its price from the account. It ends in one of
+// three ways.
+//
+// An order: the booking exists. Its status is usually still open: the supplier's
+// work goes on for 3 to 10 minutes, and QueryOrders tells how it ends.
+//
+// A refusal, an *APIError: nothing was booked. ErrRateChanged: check the offer
+// again. ErrDuplicateBooking: an active booking under another reference has the
+// same content. A *ValidationError or a *TransportError: nothing was sent.
+//
+// An *OutcomeUnknownError: the booking may exist. Do not book again; ask
+// QueryOrders for the reference. A ctx that ends while Book is under way ends it
+// like this, too.
+//
+// Book is never sent twice unless the first sending provably did nothing.
+func (c *Client) Book(ctx context.Context, req *BookRequest, opts ...CallOption) (*BookResponse, error) {
+	resp := &BookResponse{}
+	if err := c.call(ctx, OpBook, req, resp, &resp.Meta, opts); err != nil {
+		return nil, err
+	}
+	return resp, nil
+}

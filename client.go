@@ -1,0 +1,298 @@
+// The client and the one pipeline that every operation goes through.
+
+package hotelstays
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hotelstays/hotelstays-go/internal/transport"
+	"github.com/hotelstays/hotelstays-go/internal/wire"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// Client calls the API. Create it with New. It is safe for concurrent use, and
+// one client should serve a whole process: it shares connections, the token and
+// the ceilings among its callers.
+type Client struct {
+	baseURL  string
+	loopback bool // the base URL is this machine: tests and the sandbox
+	cred     Credential
+	tokens   *tokenCache
+	defaults settings
+	http     http.Client
+	limiter  RateLimiter
+	observer Observer
+	policy   transport.Policy
+	log      *slog.Logger
+	agent    string
+}
+
+const (
+	minTLS           = tls.VersionTLS12
+	defaultAttempts  = 4
+	defaultMaxBody   = 64 << 20
+	defaultUserAgent = "hotelstays-go"
+)
+
+// New returns a client of the environment at baseURL, such as
+// https://host.example/path. Plain http is refused except for loopback. New
+// connects to nothing: the first call fetches the first token. Its error is a
+// *ValidationError with all faults at once.
+func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
+	cfg := config{
+		httpClient:  &http.Client{},
+		log:         slog.New(slog.DiscardHandler),
+		limiter:     newCeilings(),
+		maxAttempts: defaultAttempts,
+		maxBody:     defaultMaxBody,
+		userAgent:   defaultUserAgent,
+	}
+	for _, opt := range opts {
+		if opt == nil {
+			cfg.faults.add("opts", "holds a nil option")
+			continue
+		}
+		opt.applyClient(&cfg)
+	}
+	base, loopback := checkBaseURL(baseURL, &cfg.faults)
+	if isNil(cred) {
+		cfg.faults.add("cred", "is nil: give a TicketCredential, an OAuthCredential or a StaticToken")
+	} else {
+		cred.validate(&cfg.faults)
+	}
+	if err := cfg.faults.err("New"); err != nil {
+		return nil, err
+	}
+
+	c := &Client{
+		baseURL:  base,
+		loopback: loopback,
+		cred:     cred,
+		defaults: cfg.settings,
+		http:     *cfg.httpClient,
+		limiter:  cfg.limiter,
+		observer: cfg.observer,
+		log:      cfg.log,
+		agent:    cfg.userAgent,
+		policy: transport.Policy{
+			MaxAttempts:   cfg.maxAttempts,
+			Backoff:       250 * time.Millisecond,
+			MaxBackoff:    8 * time.Second,
+			MaxRetryAfter: 30 * time.Second,
+			MaxBody:       cfg.maxBody,
+		},
+	}
+	if c.http.Transport == nil {
+		c.http.Transport = newTransport()
+	}
+	c.tokens = newTokenCache(c, cfg.store)
+	return c, nil
+}
+
+// CloseIdleConnections closes the connections that no call is using. The client
+// stays usable.
+func (c *Client) CloseIdleConnections() { c.http.CloseIdleConnections() }
+
+// String names the environment and shows nothing of the credential.
+func (c *Client) String() string { return "hotelstays.Client(" + c.baseURL + ")" }
+
+// Format keeps every verb from reaching into the client.
+func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
+
+// newTransport is net/http's transport tuned for one busy host: as many idle
+// connections as there are callers, given up before common servers give them up.
+func newTransport() *http.Transport {
+	return &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		TLSClientConfig:       &tls.Config{MinVersion: minTLS},
+		TLSHandshakeTimeout:   10 * time.Second,
+		ForceAttemptHTTP2:     true,
+		MaxIdleConns:          512,
+		MaxIdleConnsPerHost:   256,
+		IdleConnTimeout:       45 * time.Second,
+		ExpectContinueTimeout: time.Second,
+	}
+}
+
+func checkBaseURL(raw string, f *faults) (base string, loopback bool) {
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil || u.Host == "" || u.Hostname() == "":
+		f.add("baseURL", "is not an address such as https://host.example")
+		return "", false
+	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		f.add("baseURL", "must hold no user, query or fragment")
+		return "", false
+	}
+	loopback = isLoopback(u.Hostname())
+	if u.Scheme != "https" && !(u.Scheme == "http" && loopback) {
+		f.add("baseURL", "must be https; plain http is for loopback alone")
+	}
+	return strings.TrimRight(u.String(), "/"), loopback
+}
+
+func isLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
+}
+
+// request is what every XRequest implements.
+type request interface {
+	// validate adds what the spec rules out. It must not change the request.
+	validate(*faults)
+}
+
+// sessionRequest is a request that names a session.
+type sessionRequest interface{ session() string }
+
+// wireRequest is a request whose body differs from its own JSON, because it
+// holds secrets or durations.
+type wireRequest interface{ wire() any }
+
+// secretRequest is a request with values that must not reach any text.
+type secretRequest interface{ secrets() []types.Secret }
+
+// referenced is a request whose outcome can be asked for by a reference.
+type referenced interface{ reference() string }
+
+// checkedResponse is a response that is worth nothing without some field.
+type checkedResponse interface{ missing() string }
+
+// call runs one operation: settings, validation, sending, reading. resp is the
+// struct that the answer's data is decoded into, meta its Meta field.
+func (c *Client) call(ctx context.Context, name Operation, req request, resp any, meta *ResponseMeta, opts []CallOption) (err error) {
+	op := operations[name]
+	set, err := c.prepare(name, op, req, opts)
+	if err != nil {
+		return err
+	}
+	body, err := encode(req)
+	if err != nil {
+		return &ValidationError{Operation: name, Faults: faults{{Path: "body", Problem: err.Error()}}}
+	}
+	ctx, cancel := withTimeout(ctx, op, set.timeout)
+	defer cancel()
+
+	info := CallInfo{Operation: name, TraceID: set.headers[headerTraceID], start: time.Now()}
+	ctx = c.observeStart(ctx, name)
+	defer func() { c.observeEnd(ctx, info, err) }()
+
+	result := c.send(ctx, name, op, set, req, body)
+	defer result.Answer.Release()
+	info.Attempts, info.RequestID = result.Attempts, result.RequestID
+	if result.Answer != nil {
+		info.HTTPStatus, info.Bytes = result.Answer.Status, len(result.Answer.Body)
+	}
+
+	x := exchange{client: c, ctx: ctx, name: name, op: op, req: req, set: set, result: result}
+	return x.read(resp, meta)
+}
+
+// prepare merges the settings of the call with the client's and checks both them
+// and the request.
+func (c *Client) prepare(name Operation, op *operation, req request, opts []CallOption) (settings, error) {
+	set := collect(opts)
+	set.misplaced(name, op)
+	if isNil(req) {
+		set.faults.add("request", "is nil")
+	} else {
+		req.validate(&set.faults)
+		c.validateCallback(req, &set.faults)
+	}
+	if err := set.faults.err(name); err != nil {
+		return set, err
+	}
+	set = set.over(&c.defaults)
+	if set.headers[headerTraceID] == "" {
+		set.headers[headerTraceID] = uuid.NewString()
+	}
+	return set, nil
+}
+
+func encode(req request) ([]byte, error) {
+	if w, ok := req.(wireRequest); ok {
+		return wire.Encode(w.wire())
+	}
+	return wire.Encode(req)
+}
+
+// withTimeout bounds the call: by its own timeout, or by the operation's where
+// the ctx has no deadline either.
+func withTimeout(ctx context.Context, op *operation, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if _, bounded := ctx.Deadline(); timeout == 0 && !bounded {
+		timeout = op.timeout
+	}
+	if timeout == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, timeout)
+}
+
+// send hands the call to the transport.
+func (c *Client) send(ctx context.Context, name Operation, op *operation, set settings, req request, body []byte) transport.Result {
+	call := &transport.Call{
+		Operation: string(name),
+		URL:       c.baseURL + op.path,
+		Header:    c.header(op, set, req),
+		Body:      body,
+		Acts:      op.acts,
+		Hint:      op.flow,
+		HTTP:      c.http,
+		Ceiling:   opCeiling{c.limiter, name},
+		Policy:    c.policy,
+		Log:       c.log,
+	}
+	if !op.open {
+		call.Bearer = c.tokens
+	}
+	return call.Do(ctx)
+}
+
+// header is what all attempts of a call send alike.
+func (c *Client) header(op *operation, set settings, req request) http.Header {
+	h := make(http.Header, 16)
+	h.Set("Content-Type", "application/json")
+	h.Set("Accept", "application/json")
+	h.Set("User-Agent", c.agent)
+	for i, value := range set.headers {
+		if rule := &headerRules[i]; value != "" && rule.sentOn(op) {
+			h.Set(rule.name, value)
+		}
+	}
+	if s, ok := req.(sessionRequest); ok && s.session() != "" {
+		h.Set("Session-Id", s.session())
+	}
+	return h
+}
+
+// isNil tells a nil pointer inside an interface, too.
+func isNil(v any) bool {
+	if v == nil {
+		return true
+	}
+	rv := reflect.ValueOf(v)
+	return rv.Kind() == reflect.Pointer && rv.IsNil()
+}
+
+// isDefinite tells whether err is the service's own refusal of a token, which
+// asking again will not change.
+func isDefinite(err error) bool {
+	var api *APIError
+	return errors.As(err, &api) && api.Code != 0 && api.HTTPStatus < 500 && !errors.Is(err, ErrRateLimited) ||
+		errors.Is(err, ErrInvalidScope)
+}

@@ -1,0 +1,2 @@
+// Package hotelstays is a client of the Hotel Stays Distribution API.
+package hotelstays

@@ -1,0 +1,290 @@
+// Errors: what the service said, what the client refused, and what is unknown.
+
+package hotelstays
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// The documented business codes. The service's complete table is not shown:
+// another code may come, and APIError carries it.
+const (
+	CodeParam              = 100000400
+	CodeUnauthorized       = 100000401
+	CodeNotFound           = 100000404
+	CodeRateLimited        = 100000429
+	CodeDuplicateBooking   = 100001003
+	CodeVoucherTooLarge    = 100001005
+	CodeAmbiguousReference = 100001008
+	CodeRateChanged        = 100001111
+	CodeCreditLimit        = 100001112 // reserved: the service never sends it
+)
+
+// The conditions that an *APIError matches with errors.Is. A documented code
+// decides which; an answer without one is matched by its HTTP status.
+var (
+	// ErrParam: the service refused a parameter (code 100000400, HTTP 400).
+	ErrParam = errors.New("parameter refused")
+	// ErrUnauthorized: the credential or the token is not accepted (code
+	// 100000401, HTTP 401).
+	ErrUnauthorized = errors.New("not accepted as a credential")
+	// ErrForbidden: the account may not do this (HTTP 403).
+	ErrForbidden = errors.New("not permitted for this account")
+	// ErrNotFound: no such order, or not the caller's (code 100000404, HTTP 404).
+	ErrNotFound = errors.New("not found")
+	// ErrRateLimited: the endpoint's ceiling is exceeded (code 100000429, HTTP 429).
+	ErrRateLimited = errors.New("rate ceiling exceeded")
+	// ErrDuplicateBooking: an active booking under another reference has the same
+	// content (code 100001003).
+	ErrDuplicateBooking = errors.New("an active booking has the same content")
+	// ErrVoucherTooLarge: the document is above 8 MB and is not inlined (code
+	// 100001005).
+	ErrVoucherTooLarge = errors.New("voucher document too large to be inlined")
+	// ErrAmbiguousReference: the reference matches several orders (code 100001008).
+	ErrAmbiguousReference = errors.New("the reference matches more than one order")
+	// ErrRateChanged: the rate moved between CheckAvail and Book (code 100001111).
+	ErrRateChanged = errors.New("the rate changed before the booking was made")
+	// ErrCreditLimit: reserved by the service, which never sends it (code 100001112).
+	ErrCreditLimit = errors.New("credit limit reached")
+	// ErrCancelRefused: the order cannot be cancelled online (HTTP 400 of Cancel);
+	// nothing was sent to the supplier.
+	ErrCancelRefused = errors.New("cancellation refused")
+	// ErrInvalidScope: the OAuth client is not registered for a scope that it asked for.
+	ErrInvalidScope = errors.New("invalid scope")
+	// ErrUpstreamTimeout: the supplier did not answer in time (HTTP 504).
+	ErrUpstreamTimeout = errors.New("the supplier did not answer in time")
+)
+
+// condition ties a sentinel to its code, its HTTP status and what to do next.
+type condition struct {
+	err    error
+	code   int // 0: no documented code
+	status int // 0: never matched by status
+	next   string
+}
+
+var conditions = []condition{
+	{ErrParam, CodeParam, http.StatusBadRequest, "correct the request; sending it again as it is will fail again"},
+	{ErrUnauthorized, CodeUnauthorized, http.StatusUnauthorized, "check that the credential is active and belongs to this environment"},
+	{ErrForbidden, 0, http.StatusForbidden, "check the account's scopes, and whether it needs WithMarket or WithUserRef"},
+	{ErrNotFound, CodeNotFound, http.StatusNotFound, "check the reference; an order of another account looks the same"},
+	{ErrRateLimited, CodeRateLimited, http.StatusTooManyRequests, "send less from this address, or wait; other processes behind it share the ceiling"},
+	{ErrDuplicateBooking, CodeDuplicateBooking, 0, "find the booking that the message names with QueryOrders, and cancel it if it is not wanted; nothing was booked"},
+	{ErrVoucherTooLarge, CodeVoucherTooLarge, 0, "ask again without IncludeDocument and use DownloadURL"},
+	{ErrAmbiguousReference, CodeAmbiguousReference, 0, "ask by PlatformReferenceNo"},
+	{ErrRateChanged, CodeRateChanged, 0, "run CheckAvail again and book the new price if it is accepted; nothing was booked"},
+	{ErrCreditLimit, CodeCreditLimit, 0, "top the account up"},
+	{ErrUpstreamTimeout, 0, http.StatusGatewayTimeout, "try again later"},
+}
+
+// APIError is a failure that the service reported, or an HTTP status from
+// something in front of it. It matches the sentinels above with errors.Is.
+type APIError struct {
+	Operation  Operation
+	HTTPStatus int
+	// Code is the envelope's code, or 0 where the answer was no envelope.
+	Code int
+	// Msg is the service's own message.
+	Msg string
+	// Excerpt is the beginning of an answer that was no envelope, such as a
+	// proxy's HTML page; secrets are masked.
+	Excerpt   string
+	RequestID string
+	TraceID   string
+	// RetryAfter is how long the service asks to wait; 0 where it did not say.
+	RetryAfter time.Duration
+}
+
+// Error says what was refused, by which code, and what to do next.
+func (e *APIError) Error() string {
+	text := "hotelstays: " + e.fact()
+	if _, next := e.condition(); next != "" {
+		text += "; " + next
+	}
+	return text
+}
+
+// fact is the error without advice, which an unknown outcome replaces by its own.
+func (e *APIError) fact() string {
+	var b strings.Builder
+	what, _ := e.condition()
+	fmt.Fprintf(&b, "%s: %s", e.Operation, what)
+	fmt.Fprintf(&b, " (HTTP %d", e.HTTPStatus)
+	if e.Code != 0 {
+		fmt.Fprintf(&b, ", code %d", e.Code)
+	}
+	if e.Msg != "" {
+		fmt.Fprintf(&b, ", %q", e.Msg)
+	}
+	if e.Excerpt != "" {
+		fmt.Fprintf(&b, ", the answer is no envelope: %q", e.Excerpt)
+	}
+	writeIDs(&b, e.RequestID, e.TraceID)
+	b.WriteString(")")
+	if e.RetryAfter > 0 {
+		fmt.Fprintf(&b, "; retry after %s", e.RetryAfter)
+	}
+	return b.String()
+}
+
+// Is reports whether the failure is the condition that target stands for.
+func (e *APIError) Is(target error) bool {
+	switch target {
+	case ErrCancelRefused:
+		return e.cancelRefused()
+	case ErrInvalidScope:
+		return e.invalidScope()
+	}
+	c, ok := e.match()
+	return ok && c.err == target
+}
+
+// match finds the documented condition: by code, else by HTTP status.
+func (e *APIError) match() (condition, bool) {
+	for _, c := range conditions {
+		if e.Code != 0 && c.code == e.Code {
+			return c, true
+		}
+	}
+	for _, c := range conditions {
+		if c.status != 0 && c.status == e.HTTPStatus {
+			return c, true
+		}
+	}
+	return condition{}, false
+}
+
+func (e *APIError) condition() (what, next string) {
+	switch c, ok := e.match(); {
+	case e.cancelRefused():
+		return ErrCancelRefused.Error(), "the message names the cause; nothing was sent to the supplier"
+	case e.invalidScope():
+		return ErrInvalidScope.Error(), "ask only for scopes that the client is registered for"
+	case e.HTTPStatus == http.StatusForbidden && e.Code == 0:
+		return c.err.Error(), "something in front of the service may have refused this; else " + c.next
+	case ok:
+		return c.err.Error(), c.next
+	case e.HTTPStatus >= 500:
+		return "the service failed", "try again later; quote the request id if it goes on"
+	case e.HTTPStatus >= 300 && e.HTTPStatus < 400:
+		return "redirects are not followed", "give New the address that the service answers at"
+	default:
+		return "refused", ""
+	}
+}
+
+func (e *APIError) cancelRefused() bool {
+	return e.Operation == OpCancel && e.HTTPStatus == http.StatusBadRequest
+}
+
+func (e *APIError) invalidScope() bool {
+	return e.Operation == OpOAuthToken && strings.Contains(e.Msg, "invalid_scope")
+}
+
+// TransportError reports a call that got no answer: a connection that failed, a
+// ctx that ended, a ceiling that was waited for too long.
+type TransportError struct {
+	Operation Operation
+	// Sent tells that the request may have reached the service. For Book and
+	// Cancel it is true only inside an *OutcomeUnknownError.
+	Sent      bool
+	Attempts  int
+	RequestID string
+	TraceID   string
+	Err       error
+}
+
+// Error says what failed and whether the request may have arrived.
+func (e *TransportError) Error() string {
+	return "hotelstays: " + e.fact() + "; it is safe to call again"
+}
+
+func (e *TransportError) fact() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %v (", e.Operation, e.Err)
+	if e.Sent {
+		b.WriteString("no answer to a request that may have arrived")
+	} else {
+		b.WriteString("the request never left")
+	}
+	fmt.Fprintf(&b, ", attempts %d", e.Attempts)
+	writeIDs(&b, e.RequestID, e.TraceID)
+	b.WriteString(")")
+	return b.String()
+}
+
+// Unwrap returns the cause, such as context.DeadlineExceeded.
+func (e *TransportError) Unwrap() error { return e.Err }
+
+// DecodeError reports an answer that the client could not read: no envelope, or
+// fields of another type than documented.
+type DecodeError struct {
+	Operation  Operation
+	HTTPStatus int
+	RequestID  string
+	TraceID    string
+	// Excerpt is the beginning of the answer, with secrets masked. It is empty
+	// for the answers of Ticket and OAuthToken, which are secret.
+	Excerpt string
+	// Err names the JSON path or the byte.
+	Err error
+}
+
+// Error says where the answer could not be read.
+func (e *DecodeError) Error() string {
+	return "hotelstays: " + e.fact() + "; check that the base URL is the service's, then report this with the request id"
+}
+
+func (e *DecodeError) fact() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: the answer cannot be read: %v (HTTP %d", e.Operation, e.Err, e.HTTPStatus)
+	writeIDs(&b, e.RequestID, e.TraceID)
+	b.WriteString(")")
+	if e.Excerpt != "" {
+		fmt.Fprintf(&b, ": it begins %q", e.Excerpt)
+	}
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *DecodeError) Unwrap() error { return e.Err }
+
+// OutcomeUnknownError reports a Book or a Cancel that may or may not have been
+// carried out: the request may have arrived, and no definite answer came back.
+// It is not a failure. Sending again could book twice; QueryOrders by the
+// reference shows what happened.
+type OutcomeUnknownError struct {
+	Operation Operation
+	// CustomerReferenceNo is the reference to ask for.
+	CustomerReferenceNo string
+	RequestID           string
+	TraceID             string
+	// Err is what went wrong: a *TransportError, an *APIError or a *DecodeError.
+	Err error
+}
+
+// Error names the reference, and says not to send again.
+func (e *OutcomeUnknownError) Error() string {
+	cause := e.Err.Error()
+	if c, ok := e.Err.(interface{ fact() string }); ok {
+		cause = c.fact()
+	}
+	return fmt.Sprintf("hotelstays: %s: the outcome for reference %q is unknown: do not send it again, ask QueryOrders for this reference first; cause: %s",
+		e.Operation, e.CustomerReferenceNo, cause)
+}
+
+// Unwrap returns the cause.
+func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
+
+func writeIDs(b *strings.Builder, requestID, traceID string) {
+	if requestID != "" {
+		fmt.Fprintf(b, ", request id %s", requestID)
+	}
+	if traceID != "" {
+		fmt.Fprintf(b, ", trace id %s", traceID)
+	}
+}

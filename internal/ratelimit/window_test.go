@@ -1,0 +1,632 @@
+// Tests of the rolling window: on a virtual clock where exact times matter, on the real one where races do.
+
+package ratelimit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+const ms = time.Millisecond
+
+// busiest returns the largest number of times that share one half-open window.
+func busiest(times []time.Time, window time.Duration) int {
+	slices.SortFunc(times, time.Time.Compare)
+	most, from := 0, 0
+	for to := range times {
+		for times[to].Sub(times[from]) >= window {
+			from++
+		}
+		most = max(most, to-from+1)
+	}
+	return most
+}
+
+func upTo(rnd *rand.Rand, d time.Duration) time.Duration {
+	return time.Duration(rnd.Int64N(int64(d)))
+}
+
+// mustAcquire takes n slots and lets their requests leave at once.
+func mustAcquire(t *testing.T, w *Window, n int) {
+	t.Helper()
+	for range n {
+		if err := w.Acquire(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.Left()
+	}
+}
+
+// inLine starts n callers that get in line one after another; the i-th sends its number when it is granted.
+func inLine(t *testing.T, w *Window, n int) <-chan int {
+	turn := make(chan int, n)
+	for i := range n {
+		go func() {
+			if w.Acquire(t.Context()) == nil {
+				turn <- i
+			}
+		}()
+		synctest.Wait()
+	}
+	return turn
+}
+
+func wantAfter(t *testing.T, start time.Time, want time.Duration) {
+	t.Helper()
+	if got := time.Since(start); got != want {
+		t.Fatalf("granted after %v, want %v", got, want)
+	}
+}
+
+func wantNone(t *testing.T, turn <-chan int) {
+	t.Helper()
+	synctest.Wait()
+	select {
+	case i := <-turn:
+		t.Fatalf("caller %d was granted", i)
+	default:
+	}
+}
+
+func wantNoTimer(t *testing.T, w *Window) {
+	t.Helper()
+	if w.timer != nil && w.timer.Stop() {
+		t.Fatal("a timer runs, and nobody waits")
+	}
+}
+
+// Callers who never rest get the whole budget and not one request more.
+func TestCeilingIsExactAndUsedUp(t *testing.T) {
+	const (
+		window   = time.Second + 10*ms
+		duration = 20 * time.Second
+	)
+	for _, load := range []struct {
+		name    string
+		callers int
+		dials   float64 // share of requests that dial for up to 300 ms between grant and send
+		cancels float64 // share of callers who give up after at most 900 ms
+		atLeast float64 // of N requests per second
+	}{
+		{"one caller", 1, 0, 0, 0.97},
+		{"200 callers", 200, 0, 0, 0.97},
+		{"200 callers, 30 % cancel", 200, 0, 0.3, 0.97},
+		{"200 callers, a tenth dials", 200, 0.1, 0, 0.9},
+		{"200 callers, all dial", 200, 1, 0, 0.8}, // a slot is out for 150 ms on average: 0.87 is all there is
+		{"200 callers, a tenth dials, 30 % cancel", 200, 0.1, 0.3, 0.9},
+	} {
+		for _, n := range []int{5, 10, 50, 100} {
+			t.Run(fmt.Sprintf("%s, N=%d", load.name, n), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := NewWindow(n, window)
+					end, stop := context.WithTimeout(t.Context(), duration)
+					defer stop()
+					var (
+						mu   sync.Mutex
+						left []time.Time
+						wg   sync.WaitGroup
+					)
+					for seed := range load.callers {
+						wg.Go(func() {
+							rnd := rand.New(rand.NewPCG(uint64(seed), uint64(n)))
+							for end.Err() == nil {
+								patience := duration
+								if rnd.Float64() < load.cancels {
+									patience = upTo(rnd, 900*ms)
+								}
+								ctx, cancel := context.WithTimeout(end, patience)
+								err := w.Acquire(ctx)
+								cancel()
+								if err != nil {
+									continue
+								}
+								if rnd.Float64() < load.dials {
+									time.Sleep(upTo(rnd, 300*ms))
+								}
+								w.Left()
+								mu.Lock()
+								left = append(left, time.Now())
+								mu.Unlock()
+							}
+						})
+					}
+					wg.Wait()
+
+					if got := busiest(left, window); got > n {
+						t.Errorf("%d requests in one window, ceiling %d", got, n)
+					}
+					used := float64(len(left)) / (float64(n) * duration.Seconds())
+					t.Logf("%.3f of the budget used", used)
+					if used < load.atLeast {
+						t.Errorf("%.3f of the budget used, want at least %.2f", used, load.atLeast)
+					}
+					wantNoTimer(t, w)
+				})
+			})
+		}
+	}
+}
+
+func TestAllowsARequestExactlyOneWindowLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, start := NewWindow(1, time.Second), time.Now()
+		mustAcquire(t, w, 1)
+		mustAcquire(t, w, 1)
+		wantAfter(t, start, time.Second)
+		time.Sleep(time.Second)
+		mustAcquire(t, w, 1) // nobody waited, so no timer brought the slot back
+		wantAfter(t, start, 2*time.Second)
+	})
+}
+
+func TestFirstComeFirstServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := NewWindow(3, time.Second)
+		mustAcquire(t, w, 3)
+		turn := inLine(t, w, 60)
+		for i := range 60 {
+			if got := <-turn; got/3 != i/3 { // those of one moment may report in any order
+				t.Fatalf("caller %d was granted as number %d", got, i)
+			}
+			w.Left()
+		}
+	})
+}
+
+// A newcomer finds a slot that is due, but whose timer has not run yet: those in line come first.
+func TestNewcomerDoesNotOvertake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := NewWindow(1, time.Second)
+		mustAcquire(t, w, 1)
+		turn := inLine(t, w, 1)
+		w.mu.Lock()
+		w.timer.Stop() // a timer that is late
+		w.mu.Unlock()
+		time.Sleep(time.Second)
+
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
+		defer cancel()
+		if err := w.Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the newcomer got %v", err)
+		}
+		if len(turn) != 1 {
+			t.Error("the one in line was not served")
+		}
+		<-turn
+	})
+}
+
+func TestUnusedSlotIsBackAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, start := NewWindow(2, time.Second), time.Now()
+		for range 10 {
+			if err := w.Acquire(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			w.Unused()
+		}
+		mustAcquire(t, w, 1)
+		if err := w.Acquire(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		turn := inLine(t, w, 1)
+		wantNone(t, turn)
+		w.Unused()
+		<-turn
+		wantAfter(t, start, 0)
+		wantNoTimer(t, w)
+	})
+}
+
+// One slot is out on a dial that takes forever: the other keeps going round.
+func TestSlowDialHoldsUpItsOwnSlotOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, start := NewWindow(2, time.Second), time.Now()
+		if err := w.Acquire(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		mustAcquire(t, w, 6)
+		wantAfter(t, start, 5*time.Second)
+	})
+}
+
+// All slots are out and callers wait: there is no time to set a timer for until a request leaves.
+func TestWaitersWhileAllSlotsAreOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, start := NewWindow(1, time.Second), time.Now()
+		if err := w.Acquire(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		turn := inLine(t, w, 1)
+		wantNoTimer(t, w)
+		time.Sleep(3 * time.Second)
+		w.Left()
+		<-turn
+		wantAfter(t, start, 4*time.Second)
+	})
+}
+
+func TestPause(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		run  func(t *testing.T, w *Window, start time.Time)
+		want time.Duration
+	}{
+		{"with room", func(t *testing.T, w *Window, start time.Time) {
+			w.Pause(start.Add(7 * time.Second))
+			mustAcquire(t, w, 2)
+		}, 7 * time.Second},
+		{"over", func(t *testing.T, w *Window, start time.Time) {
+			w.Pause(start.Add(7 * time.Second))
+			time.Sleep(7 * time.Second)
+			mustAcquire(t, w, 2)
+			if w.timer != nil {
+				t.Error("a timer for nobody")
+			}
+		}, 7 * time.Second},
+		{"in the past", func(t *testing.T, w *Window, start time.Time) {
+			w.Pause(start.Add(-time.Hour))
+			mustAcquire(t, w, 2)
+		}, 0},
+		{"shorter than the wait for a slot", func(t *testing.T, w *Window, start time.Time) {
+			mustAcquire(t, w, 2)
+			w.Pause(start.Add(time.Second / 2))
+			mustAcquire(t, w, 1)
+		}, time.Second},
+		{"while a caller waits for an earlier time", func(t *testing.T, w *Window, start time.Time) {
+			mustAcquire(t, w, 2)
+			turn := inLine(t, w, 2)
+			w.Pause(start.Add(3 * time.Second))
+			time.Sleep(3*time.Second - 1)
+			wantNone(t, turn)
+			<-turn
+			<-turn
+		}, 3 * time.Second},
+		{"a second one prolongs", func(t *testing.T, w *Window, start time.Time) {
+			w.Pause(start.Add(2 * time.Second))
+			turn := inLine(t, w, 1)
+			time.Sleep(time.Second)
+			w.Pause(start.Add(5 * time.Second))
+			<-turn
+		}, 5 * time.Second},
+		{"a second one does not shorten", func(t *testing.T, w *Window, start time.Time) {
+			w.Pause(start.Add(5 * time.Second))
+			turn := inLine(t, w, 1)
+			w.Pause(start.Add(2 * time.Second))
+			<-turn
+		}, 5 * time.Second},
+		{"holds a slot that comes back meanwhile", func(t *testing.T, w *Window, start time.Time) {
+			for range 2 {
+				if err := w.Acquire(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.Pause(start.Add(5 * time.Second))
+			turn := inLine(t, w, 2)
+			w.Unused()
+			w.Left()
+			wantNone(t, turn)
+			<-turn
+			<-turn
+		}, 5 * time.Second},
+		{"of centuries", func(t *testing.T, w *Window, start time.Time) {
+			w.Pause(time.Unix(1<<55, 0))
+			ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
+			defer cancel()
+			if err := w.Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) {
+				t.Error(err)
+			}
+		}, 24 * time.Hour},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, start := NewWindow(2, time.Second), time.Now()
+				test.run(t, w, start)
+				wantAfter(t, start, test.want)
+				wantNoTimer(t, w)
+			})
+		})
+	}
+}
+
+// On the real clock: times in a bubble have no monotonic reading.
+func TestPauseDoesNotFollowTheWallClock(t *testing.T) {
+	w := NewWindow(1, time.Second)
+	date := time.Now().Add(time.Hour).Round(0)
+	w.Pause(date)
+	if w.paused == w.paused.Round(0) {
+		t.Error("no monotonic reading")
+	}
+	if off := w.paused.Sub(date).Abs(); off > time.Second {
+		t.Errorf("%v beside the date", off)
+	}
+}
+
+func TestEndedContext(t *testing.T) {
+	w := NewWindow(1, time.Hour)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 100 {
+		if err := w.Acquire(ctx); err != context.Canceled {
+			t.Fatalf("got %v", err)
+		}
+	}
+	mustAcquire(t, w, 1) // still there
+}
+
+func TestCancelledWaiterLeavesTheLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, start := NewWindow(1, time.Second), time.Now()
+		mustAcquire(t, w, 1)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
+		defer cancel()
+		if err := w.Acquire(ctx); err != context.DeadlineExceeded {
+			t.Fatalf("got %v", err)
+		}
+		wantAfter(t, start, time.Second/2)
+		wantNoTimer(t, w)
+		mustAcquire(t, w, 1)
+		wantAfter(t, start, time.Second)
+	})
+}
+
+// A slot is granted to a caller at the very moment its ctx ends. Whichever of the two the caller sees first, the
+// slot must reach the next in line without delay.
+func TestGrantToACancelledWaiterIsHandedOn(t *testing.T) {
+	for _, cancelFirst := range []bool{true, false} {
+		t.Run(fmt.Sprintf("cancelFirst=%t", cancelFirst), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, start := NewWindow(1, time.Second), time.Now()
+				if err := w.Acquire(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				first := make(chan error, 1)
+				go func() { first <- w.Acquire(ctx) }()
+				synctest.Wait()
+				turn := inLine(t, w, 1)
+
+				w.mu.Lock() // held over both, so that the caller cannot act on one before the other
+				if cancelFirst {
+					cancel()
+				}
+				w.putFront()
+				w.serve(time.Now())
+				cancel()
+				w.mu.Unlock()
+
+				err := <-first
+				if cancelFirst != errors.Is(err, context.Canceled) {
+					t.Fatalf("got %v", err)
+				}
+				if err == nil {
+					w.Unused()
+				}
+				<-turn
+				wantAfter(t, start, 0)
+				wantNoTimer(t, w)
+			})
+		})
+	}
+}
+
+func TestGivingBackTooOftenPanics(t *testing.T) {
+	for name, give := range map[string]func(*Window){"Left": (*Window).Left, "Unused": (*Window).Unused} {
+		t.Run(name, func(t *testing.T) {
+			w := NewWindow(1, time.Hour)
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Error("the ceiling was raised")
+					}
+				}()
+				give(w)
+			}()
+			mustAcquire(t, w, 1) // and goes on working
+		})
+	}
+}
+
+func TestRoomCostsNoAllocationAndNoTimer(t *testing.T) {
+	long, short := NewWindow(3000, time.Hour), NewWindow(3, time.Nanosecond)
+	if got := testing.AllocsPerRun(1000, func() {
+		for _, w := range []*Window{long, short} {
+			_ = w.Acquire(t.Context())
+			w.Left()
+			_ = w.Acquire(t.Context())
+			w.Unused()
+			time.Sleep(time.Nanosecond) // on a coarse clock, too, the short one has room
+		}
+	}); got != 0 {
+		t.Errorf("%v allocations", got)
+	}
+	if long.timer != nil || short.timer != nil {
+		t.Error("a timer")
+	}
+}
+
+// A visit is what became of one caller of a random schedule.
+type visit struct {
+	came, done time.Time // in line during [came, done)
+	granted    bool
+	back       time.Time // the slot was out or resting during [done, back)
+}
+
+type pause struct{ from, until time.Time }
+
+// check recounts a schedule from scratch at each moment when something happened: no more slots in use than there
+// are, nobody granted in a pause, nobody overtaken, and nobody kept waiting without need.
+func check(n int, visits []visit, pauses []pause) error {
+	var moments []time.Time
+	for _, v := range visits {
+		moments = append(moments, v.came, v.done)
+		if v.granted {
+			moments = append(moments, v.back)
+		}
+	}
+	for _, p := range pauses {
+		moments = append(moments, p.from, p.until)
+	}
+	during := func(at, from, to time.Time) bool { return !at.Before(from) && at.Before(to) }
+
+	for _, at := range moments {
+		waiting, used := 0, 0
+		for _, v := range visits {
+			if during(at, v.came, v.done) {
+				waiting++
+			}
+			if v.granted && during(at, v.done, v.back) {
+				used++
+			}
+		}
+		paused := slices.ContainsFunc(pauses, func(p pause) bool { return during(at, p.from, p.until) })
+		if used > n {
+			return fmt.Errorf("%v: %d slots in use, ceiling %d", at, used, n)
+		}
+		if waiting > 0 && used < n && !paused {
+			return fmt.Errorf("%v: %d callers wait, and only %d of %d slots are in use", at, waiting, used, n)
+		}
+	}
+	for _, v := range visits {
+		if !v.granted {
+			continue
+		}
+		for _, p := range pauses {
+			if during(v.done, p.from, p.until) {
+				return fmt.Errorf("%v: a grant in the pause from %v", v.done, p.from)
+			}
+		}
+		for _, before := range visits {
+			if before.came.Before(v.came) && before.done.After(v.done) {
+				return fmt.Errorf("%v: a grant to one who came %v, ahead of one who came %v", v.done, v.came, before.came)
+			}
+		}
+	}
+	return nil
+}
+
+// Random callers, dials, failures, cancellations and pauses, on a grid so coarse that many things happen at once.
+func TestRandomSchedules(t *testing.T) {
+	const grid = 10 * ms
+	granted, cancelled := 0, 0
+	for seed := range uint64(300) {
+		synctest.Test(t, func(t *testing.T) {
+			rnd := rand.New(rand.NewPCG(seed, 0))
+			steps := func(n int) time.Duration { return time.Duration(rnd.IntN(n)) * grid }
+
+			n, window := 1+rnd.IntN(8), grid+steps(100)
+			w := NewWindow(n, window)
+			visits := make([]visit, 20+rnd.IntN(100))
+			pauses := make([]pause, rnd.IntN(4))
+			var wg sync.WaitGroup
+			for i := range visits {
+				v := &visits[i]
+				came, dial, unused := steps(300), time.Duration(0), rnd.IntN(5) == 0
+				if rnd.IntN(3) == 0 {
+					dial = steps(60)
+				}
+				patience := time.Hour
+				if rnd.IntN(3) == 0 {
+					patience = steps(200)
+				}
+				wg.Go(func() {
+					time.Sleep(came)
+					ctx, cancel := context.WithTimeout(t.Context(), patience)
+					defer cancel()
+					v.came = time.Now()
+					err := w.Acquire(ctx)
+					v.done = time.Now()
+					if v.granted = err == nil; !v.granted {
+						return
+					}
+					time.Sleep(dial)
+					v.back = time.Now()
+					if unused {
+						w.Unused()
+					} else {
+						v.back = v.back.Add(window)
+						w.Left()
+					}
+				})
+			}
+			for i := range pauses {
+				// Between two points of the grid: what a pause does to a grant of the same moment is open.
+				from, length := steps(400)+grid/2, steps(100)+grid/2
+				wg.Go(func() {
+					time.Sleep(from)
+					pauses[i] = pause{time.Now(), time.Now().Add(length)}
+					w.Pause(pauses[i].until)
+				})
+			}
+			wg.Wait()
+			if err := check(n, visits, pauses); err != nil {
+				t.Errorf("seed %d: %v", seed, err)
+			}
+			wantNoTimer(t, w)
+			for _, v := range visits {
+				if v.granted {
+					granted++
+				} else {
+					cancelled++
+				}
+			}
+		})
+	}
+	t.Logf("%d granted, %d cancelled", granted, cancelled)
+}
+
+// The same promises while real goroutines race on the real clock.
+func TestRealClock(t *testing.T) {
+	const n, window = 20, 10 * ms
+	w := NewWindow(n, window)
+	end, stop := context.WithTimeout(t.Context(), 500*ms)
+	defer stop()
+	var (
+		mu   sync.Mutex
+		left []time.Time
+		wg   sync.WaitGroup
+	)
+	for seed := range 50 {
+		wg.Go(func() {
+			rnd := rand.New(rand.NewPCG(uint64(seed), 0))
+			for end.Err() == nil {
+				ctx, cancel := context.WithTimeout(end, upTo(rnd, 3*window))
+				err := w.Acquire(ctx)
+				cancel()
+				switch {
+				case err != nil:
+				case rnd.IntN(10) == 0:
+					w.Unused()
+				default:
+					if rnd.IntN(10) == 0 {
+						time.Sleep(upTo(rnd, window))
+					}
+					now := time.Now()
+					w.Left()
+					mu.Lock()
+					left = append(left, now)
+					mu.Unlock()
+				}
+				if rnd.IntN(500) == 0 {
+					w.Pause(time.Now().Add(upTo(rnd, window/2)))
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if got := busiest(left, window); got > n {
+		t.Errorf("%d requests in one window, ceiling %d", got, n)
+	}
+	if w.home != n || w.waiters.Len() != 0 {
+		t.Errorf("%d of %d slots came home, %d callers in line", w.home, n, w.waiters.Len())
+	}
+	wantNoTimer(t, w)
+	t.Logf("%d requests left", len(left))
+}

@@ -1,0 +1,149 @@
+// One attempt: what happens between go-retryablehttp and the connection.
+
+package transport
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// attempt is what became of one sending.
+type attempt struct {
+	requestID     string
+	authorization string
+	answer        *Answer
+	err           error // why there is no answer
+	sent          bool  // the request may have reached the service
+	final         bool  // err stands whatever the policy says
+}
+
+// RoundTrip makes one attempt: ceiling, token, identity, sending, reading.
+func (c *Call) RoundTrip(in *http.Request) (*http.Response, error) {
+	defer in.Body.Close()
+	ctx := in.Context()
+	c.attempts++
+	if c.last.answer != nil {
+		c.earlier = c.last.answer.Status
+		c.last.answer.Release()
+	}
+	c.last = attempt{requestID: uuid.NewString()}
+	start := time.Now()
+
+	err := c.attempt(ctx, in)
+
+	c.log(ctx, time.Since(start), err)
+	if err != nil {
+		c.last.err = err
+		return nil, err
+	}
+	// http.Client is shown a 200 whatever came, or it would look for a redirect to
+	// follow; the status that counts is in c.last.
+	return &http.Response{StatusCode: http.StatusOK, Header: c.last.answer.Header, Body: http.NoBody, Request: in}, nil
+}
+
+// attempt fills in c.last; its error is why there is no answer.
+func (c *Call) attempt(ctx context.Context, in *http.Request) error {
+	permit, err := c.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	if c.last.authorization, err = c.authorization(ctx); err != nil {
+		permit.Unused()
+		c.last.final = true // the token's own call has been retried enough
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		permit.Unused() // net/http would refuse it silently, without a trace of that
+		return err
+	}
+
+	trace := &trace{permit: permit}
+	resp, err := c.next.RoundTrip(c.request(trace.context(ctx), in))
+	c.last.sent = trace.ended(err)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	return c.read(resp)
+}
+
+func (c *Call) acquire(ctx context.Context) (Permit, error) {
+	if c.Ceiling == nil {
+		return unlimited{}, nil
+	}
+	return c.Ceiling.Acquire(ctx)
+}
+
+// unlimited is the permit of an operation without a ceiling.
+type unlimited struct{}
+
+func (unlimited) Left()   {}
+func (unlimited) Unused() {}
+
+func (c *Call) authorization(ctx context.Context) (string, error) {
+	if c.Bearer == nil {
+		return "", nil
+	}
+	return c.Bearer.Authorization(ctx)
+}
+
+// request is the attempt's own copy, with all that differs between attempts.
+// Another attempt's write loop may still read the original's header.
+func (c *Call) request(ctx context.Context, in *http.Request) *http.Request {
+	req := in.Clone(ctx)
+	req.Header.Set("Request-Id", c.last.requestID)
+	if c.last.authorization != "" {
+		req.Header.Set("Authorization", c.last.authorization)
+	}
+	if deadline, ok := ctx.Deadline(); ok && c.Hint {
+		req.Header.Set("Timeout-Milliseconds", strconv.FormatInt(hint(time.Until(deadline)), 10))
+	}
+	// net/http resends a POST by itself when it can rewind the body, past ceiling
+	// and policy; without GetBody it cannot.
+	req.GetBody = nil
+	return req
+}
+
+// hint is what the service is told of the time that is left, in milliseconds: a
+// tenth less, and a second at most, so that its answer can still travel.
+func hint(left time.Duration) int64 {
+	return max(1, (left - min(left/10, time.Second)).Milliseconds())
+}
+
+// read takes the whole answer in, so that a connection that breaks in the middle
+// is this attempt's fault and not the decoder's.
+func (c *Call) read(resp *http.Response) error {
+	buf := newBuffer()
+	body, err := buf.readAll(resp.Body, resp.ContentLength, c.Policy.MaxBody)
+	if err != nil {
+		buf.release()
+		c.last.final = err == ErrBodyTooLarge // it will not shrink
+		return err
+	}
+	c.last.answer = &Answer{Status: resp.StatusCode, Header: resp.Header, Body: body, buffer: buf}
+	return nil
+}
+
+func (c *Call) log(ctx context.Context, took time.Duration, err error) {
+	if !c.Log.Enabled(ctx, slog.LevelDebug) {
+		return
+	}
+	attrs := []slog.Attr{
+		slog.String("operation", c.Operation),
+		slog.Int("attempt", c.attempts),
+		slog.String("request_id", c.last.requestID),
+		slog.String("trace_id", c.Header.Get("Trace-Id")),
+		slog.Duration("took", took),
+	}
+	if err != nil {
+		attrs = append(attrs, slog.String("error", err.Error()), slog.Bool("sent", c.last.sent))
+	} else {
+		attrs = append(attrs, slog.Int("status", c.last.answer.Status), slog.Int("bytes", len(c.last.answer.Body)))
+	}
+	c.Log.LogAttrs(ctx, slog.LevelDebug, "attempt", attrs...)
+}

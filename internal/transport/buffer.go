@@ -1,0 +1,43 @@
+// Pooled memory for the bodies of answers.
+
+package transport
+
+import (
+	"bytes"
+	"io"
+	"sync"
+)
+
+// maxPooled is the largest buffer that is kept for the next call: above a large
+// search page, below what one freak answer may claim.
+const maxPooled = 8 << 20
+
+var buffers = sync.Pool{New: func() any { return new(buffer) }}
+
+type buffer struct{ bytes.Buffer }
+
+func newBuffer() *buffer { return buffers.Get().(*buffer) }
+
+func (b *buffer) release() {
+	if b.Cap() <= 2*maxPooled {
+		b.Reset()
+		buffers.Put(b)
+	}
+}
+
+// readAll reads at most limit bytes. size is the announced length, or -1.
+func (b *buffer) readAll(r io.Reader, size, limit int64) ([]byte, error) {
+	if size > limit {
+		return nil, ErrBodyTooLarge
+	}
+	if size > 0 {
+		// ReadFrom wants MinRead of room at the end, or it doubles the buffer. What
+		// is announced is not yet received: beyond the usual the buffer grows with it.
+		b.Grow(int(min(size, maxPooled)) + bytes.MinRead)
+	}
+	n, err := b.ReadFrom(io.LimitReader(r, limit+1))
+	if err == nil && n > limit {
+		err = ErrBodyTooLarge
+	}
+	return b.Bytes(), err
+}

@@ -1,0 +1,162 @@
+// Package transport carries one call to the service and back.
+//
+// A Call is one operation with its finished body; Do sends it in one or more
+// attempts. The order of an attempt is readable in RoundTrip (attempt.go), what
+// may follow it in verdict (retry.go), and what is known to have left the
+// machine in trace.go. go-retryablehttp drives the attempts; all that decides
+// anything is here.
+package transport
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
+)
+
+// Permit is one slot of a ceiling: exactly one of its methods is called.
+type Permit interface {
+	Left()
+	Unused()
+}
+
+// Ceiling is the request budget of one operation.
+type Ceiling interface {
+	Acquire(ctx context.Context) (Permit, error)
+	Pause(until time.Time)
+}
+
+// Bearer supplies the Authorization header.
+type Bearer interface {
+	// Authorization returns the header's whole value.
+	Authorization(ctx context.Context) (string, error)
+	// Refused reports that the service refused this value with a 401. It returns
+	// whether another value may be had.
+	Refused(ctx context.Context, authorization string) bool
+}
+
+// Policy says how often and how patiently a call is sent.
+type Policy struct {
+	MaxAttempts   int           // in all, at least 1
+	Backoff       time.Duration // the first wait is drawn from 0 to this
+	MaxBackoff    time.Duration // no drawn wait is longer
+	MaxRetryAfter time.Duration // the longest Retry-After that is waited for
+	MaxBody       int64         // bytes of an answer, after decompression
+}
+
+// Call is one operation, ready to be sent. It is used once.
+type Call struct {
+	Operation string
+	URL       string
+	Header    http.Header // the same for every attempt
+	Body      []byte      // the same for every attempt
+	// Acts marks an operation that changes something (Book, Cancel): it is sent
+	// again only when the service cannot have acted.
+	Acts bool
+	// Hint sends what is left of the deadline as Timeout-Milliseconds.
+	Hint bool
+
+	HTTP    http.Client // its Transport carries the attempts
+	Ceiling Ceiling     // nil: none
+	Bearer  Bearer      // nil: the call carries no token
+	Policy  Policy
+	Log     *slog.Logger
+
+	attempts int
+	renewed  bool // a 401 has been answered with a fresh token
+	last     attempt
+	earlier  int           // HTTP status of the newest attempt before last that was answered
+	wait     time.Duration // before the next attempt
+	next     http.RoundTripper
+}
+
+// Result is how a call ended.
+type Result struct {
+	// Answer is the last attempt's answer, nil where it brought none. With Err set
+	// it is the answer that was about to be followed by another attempt.
+	Answer *Answer
+	// Err is why the call ended without an answer to return.
+	Err error
+	// Sent tells that the last attempt's request may have reached the service. It
+	// means something only without an Answer.
+	Sent bool
+	// RequestID is the last attempt's.
+	RequestID string
+	// Authorization is the last attempt's header value, so that it can be kept
+	// out of texts.
+	Authorization string
+	Attempts      int
+	// EarlierStatus is the HTTP status that an earlier attempt got, or 0.
+	EarlierStatus int
+}
+
+// Answer is a whole HTTP answer.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte // valid until Release
+
+	buffer *buffer
+}
+
+// Release gives the body's memory back. The answer must not be used after it.
+func (a *Answer) Release() {
+	if a != nil && a.buffer != nil {
+		a.buffer.release()
+		a.buffer, a.Body = nil, nil
+	}
+}
+
+// Do sends the call. The caller releases the Result's Answer.
+func (c *Call) Do(ctx context.Context) Result {
+	req, err := retryablehttp.NewRequestWithContext(ctx, http.MethodPost, c.URL, c.Body)
+	if err != nil {
+		return Result{Err: err}
+	}
+	req.Header = c.Header
+
+	client := c.client()
+	resp, err := client.Do(req)
+	if err == nil {
+		resp.Body.Close() // an empty one: the answer has been read already
+	}
+	return c.result(err)
+}
+
+// client puts the call between go-retryablehttp and the transport. Being no
+// http.Transport itself, the call also hides CloseIdleConnections from
+// go-retryablehttp, which would close the connections of all other calls after
+// every failure.
+func (c *Call) client() *retryablehttp.Client {
+	c.next = c.HTTP.Transport
+	c.HTTP.Transport = c
+	return &retryablehttp.Client{
+		HTTPClient:   &c.HTTP,
+		RetryMax:     c.Policy.MaxAttempts + 1, // verdict counts; a fresh token's attempt comes on top
+		CheckRetry:   c.checkRetry,
+		Backoff:      func(time.Duration, time.Duration, int, *http.Response) time.Duration { return c.wait },
+		ErrorHandler: retryablehttp.PassthroughErrorHandler,
+	}
+}
+
+func (c *Call) result(err error) Result {
+	r := Result{
+		Answer:        c.last.answer,
+		Err:           c.last.err,
+		Sent:          c.last.sent,
+		RequestID:     c.last.requestID,
+		Authorization: c.last.authorization,
+		Attempts:      c.attempts,
+		EarlierStatus: c.earlier,
+	}
+	if err != nil && r.Err == nil {
+		r.Err = err // the ctx ended in a backoff, or before the first attempt
+	}
+	return r
+}
+
+// ErrBodyTooLarge is the fault of an answer above Policy.MaxBody.
+var ErrBodyTooLarge = errors.New("the answer is larger than the limit")

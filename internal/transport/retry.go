@@ -1,0 +1,128 @@
+// The retry policy: what may follow an attempt, and after how long.
+
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go/internal/wire"
+)
+
+func (c *Call) checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
+	wait, again := c.verdict(ctx)
+	if again {
+		c.wait = wait
+		c.Log.LogAttrs(ctx, slog.LevelInfo, "trying again",
+			slog.String("operation", c.Operation), slog.Int("attempt", c.attempts),
+			slog.Int("status", c.last.status()), slog.Duration("wait", wait))
+	}
+	return again, nil
+}
+
+// verdict decides whether another attempt follows the last one.
+//
+//	                    reads            Book, Cancel
+//	never left          again            again
+//	connection fault    again            -
+//	401                 once, new token  once, new token, if enveloped
+//	429                 again            again, if enveloped
+//	500 502 503 504     again            -
+//	all else            -                -
+func (c *Call) verdict(ctx context.Context) (wait time.Duration, again bool) {
+	status := c.last.status()
+	if status == http.StatusTooManyRequests && c.Ceiling != nil {
+		c.Ceiling.Pause(time.Now().Add(c.retryAfter()))
+	}
+	if ctx.Err() != nil || c.last.final || (c.Acts && !c.cannotHaveActed()) {
+		return 0, false
+	}
+	if status == http.StatusUnauthorized {
+		return 0, c.renew(ctx)
+	}
+	if c.attempts >= c.Policy.MaxAttempts || !c.passing(status) {
+		return 0, false
+	}
+	wait = c.backoff()
+	if status == http.StatusTooManyRequests {
+		wait += c.retryAfter()
+	}
+	deadline, ok := ctx.Deadline()
+	return wait, !ok || time.Until(deadline) > wait
+}
+
+// cannotHaveActed is the condition under which Book and Cancel are sent again.
+func (c *Call) cannotHaveActed() bool {
+	if c.last.answer == nil {
+		return !c.last.sent
+	}
+	switch c.last.status() {
+	case http.StatusUnauthorized, http.StatusTooManyRequests:
+		env, ok := wire.Peek(c.last.answer.Body)
+		return ok && env.Code != 0
+	}
+	return false
+}
+
+// renew drops the refused token, once for a call.
+func (c *Call) renew(ctx context.Context) bool {
+	if c.renewed || c.Bearer == nil {
+		return false
+	}
+	c.renewed = true
+	return c.Bearer.Refused(ctx, c.last.authorization)
+}
+
+// passing tells faults that may pass from those that will not.
+func (c *Call) passing(status int) bool {
+	switch status {
+	case 0:
+		var cert *tls.CertificateVerificationError
+		return !errors.As(c.last.err, &cert)
+	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway,
+		http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}
+
+// backoff draws the wait with full jitter, so that callers that failed together
+// do not come back together.
+func (c *Call) backoff() time.Duration {
+	top := c.Policy.Backoff << min(c.attempts-1, 16)
+	return rand.N(min(top, c.Policy.MaxBackoff) + 1)
+}
+
+// retryAfter is how long a 429 asks to stay away: a second where it does not say.
+func (c *Call) retryAfter() time.Duration {
+	after, ok := RetryAfter(c.last.answer.Header)
+	if !ok {
+		after = time.Second
+	}
+	return min(after, c.Policy.MaxRetryAfter)
+}
+
+// RetryAfter reads the Retry-After header, in seconds or as a date.
+func RetryAfter(h http.Header) (time.Duration, bool) {
+	value := h.Get("Retry-After")
+	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second, true
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(0, time.Until(at)), true
+	}
+	return 0, false
+}
+
+func (a *attempt) status() int {
+	if a.answer == nil {
+		return 0
+	}
+	return a.answer.Status
+}

@@ -1,0 +1,58 @@
+// What is known to have left: httptrace's hooks, and what they prove.
+
+package transport
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http/httptrace"
+	"sync/atomic"
+)
+
+// trace observes one attempt. Its hooks run on other goroutines, and may run
+// after the round trip has returned.
+type trace struct {
+	permit  Permit
+	asked   atomic.Bool // a connection was asked for: the transport reports events
+	wrote   atomic.Bool // the headers were written: the request may arrive
+	settled atomic.Bool // the permit was given back
+}
+
+func (t *trace) context(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn:      func(string) { t.asked.Store(true) },
+		WroteHeaders: func() { t.wrote.Store(true) },
+		WroteRequest: func(httptrace.WroteRequestInfo) {
+			if t.wrote.Load() {
+				t.settle(true)
+			}
+		},
+	})
+}
+
+// ended takes the round trip's error and tells whether the request may have
+// reached the service. A transport that reports no events proves nothing, and
+// counts as having sent; so does one that wrote headers, whatever came after.
+func (t *trace) ended(err error) bool {
+	sent := err == nil || t.wrote.Load() || (!t.asked.Load() && !isDial(err))
+	t.settle(sent)
+	return sent
+}
+
+// settle starts the slot's window when the request left, or hands the slot back
+// when it never did.
+func (t *trace) settle(left bool) {
+	switch {
+	case !t.settled.CompareAndSwap(false, true):
+	case left:
+		t.permit.Left()
+	default:
+		t.permit.Unused()
+	}
+}
+
+func isDial(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
+}

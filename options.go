@@ -1,0 +1,369 @@
+// Options: settings of a client, of one call, or of both.
+
+package hotelstays
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Option is a setting of New.
+type Option interface{ applyClient(*config) }
+
+// CallOption is a setting of one call. It wins over the client's.
+type CallOption interface{ applyCall(*settings) }
+
+// SharedOption is a setting that a client and a single call both take.
+type SharedOption interface {
+	Option
+	CallOption
+}
+
+// header names the optional request headers that callers set.
+type header int
+
+const (
+	headerLanguage header = iota
+	headerMarket
+	headerUserRef
+	headerClientIP
+	headerCurrency
+	headerTest
+	headerTraceID
+	headerTimestamp
+	headerCount
+)
+
+// headerRule says where a header is sent and what it may hold.
+type headerRule struct {
+	name   string
+	option string
+	sentOn func(*operation) bool
+	check  func(value string) string // what is wrong with it, or ""
+}
+
+func everywhere(*operation) bool     { return true }
+func withToken(op *operation) bool   { return !op.open }
+func inTheFlow(op *operation) bool   { return op.flow }
+func printable(string) (none string) { return "" }
+
+var headerRules = [headerCount]headerRule{
+	headerLanguage:  {"Language", "WithLanguage", everywhere, checkLanguage},
+	headerMarket:    {"Market", "WithMarket", withToken, checkMarket},
+	headerUserRef:   {"User-Ref", "WithUserRef", withToken, printable},
+	headerClientIP:  {"IP", "WithClientIP", everywhere, checkIP},
+	headerCurrency:  {"Currency", "WithCurrency", inTheFlow, checkCurrency},
+	headerTest:      {"Test", "WithTestFlags", inTheFlow, printable},
+	headerTraceID:   {"Trace-Id", "WithTraceID", everywhere, printable},
+	headerTimestamp: {"Client-Request-Timestamp", "WithClientRequestTimestamp", everywhere, printable},
+}
+
+// settings are what a client sets for all calls and a call for itself.
+type settings struct {
+	headers [headerCount]string
+	timeout time.Duration
+	rawData bool
+	// For HotelListBatches alone.
+	batchSize, parallelism int
+
+	faults faults
+}
+
+// collect applies the options of one call.
+func collect(opts []CallOption) settings {
+	var set settings
+	for _, opt := range opts {
+		if opt == nil {
+			set.faults.add("opts", "holds a nil option")
+			continue
+		}
+		opt.applyCall(&set)
+	}
+	return set
+}
+
+// over returns s on top of the client's settings.
+func (s settings) over(base *settings) settings {
+	for h, value := range s.headers {
+		if value == "" {
+			s.headers[h] = base.headers[h]
+		}
+	}
+	if s.timeout == 0 {
+		s.timeout = base.timeout
+	}
+	s.rawData = s.rawData || base.rawData
+	return s
+}
+
+// misplaced adds a fault for each header that op does not take. It is meant for
+// the settings of one call: those of a client are left out in silence.
+func (s *settings) misplaced(name Operation, op *operation) {
+	for h, value := range s.headers {
+		if rule := headerRules[h]; value != "" && !rule.sentOn(op) {
+			s.faults.add(rule.option, "%s does not take the header %s", name, rule.name)
+		}
+	}
+}
+
+type sharedOption func(*settings)
+
+func (o sharedOption) applyClient(c *config) { o(&c.settings) }
+func (o sharedOption) applyCall(s *settings) { o(s) }
+
+type clientOption func(*config)
+
+func (o clientOption) applyClient(c *config) { o(c) }
+
+type callOption func(*settings)
+
+func (o callOption) applyCall(s *settings) { o(s) }
+
+func withHeader(h header, value string) sharedOption {
+	return func(s *settings) {
+		rule := headerRules[h]
+		switch problem := rule.check(value); {
+		case strings.TrimSpace(value) == "":
+			s.faults.add(rule.option, "is empty; leave the option out instead")
+		case !isHeaderValue(value):
+			s.faults.add(rule.option, "holds characters that a header cannot carry")
+		case problem != "":
+			s.faults.add(rule.option, "%s", problem)
+		default:
+			s.headers[h] = value
+		}
+	}
+}
+
+// WithLanguage asks for texts in a language, as an IETF BCP 47 tag such as "en"
+// or "ar-AE". The service's default is en-US.
+func WithLanguage(tag string) SharedOption { return withHeader(headerLanguage, tag) }
+
+// WithMarket names the point of sale, as an ISO 3166-1 alpha-2 code. An account
+// with a market restriction refuses calls without it. It is not sent when a
+// token is fetched.
+func WithMarket(countryCode string) SharedOption { return withHeader(headerMarket, countryCode) }
+
+// WithUserRef names the person on whose behalf the calls are made, in the
+// caller's own terms. Once named users are authorised on an account, every call
+// must carry one, and is authorised against that user's scopes as well as the
+// key's. It is not sent when a token is fetched.
+func WithUserRef(ref string) SharedOption { return withHeader(headerUserRef, ref) }
+
+// WithCurrency asks for rates in a currency, as an ISO 4217 code. HotelList,
+// HotelRates, CheckAvail, Book and Cancel take it.
+func WithCurrency(code string) SharedOption { return withHeader(headerCurrency, code) }
+
+// WithClientIP names the end user's address, IPv4 or IPv6.
+func WithClientIP(addr string) SharedOption { return withHeader(headerClientIP, addr) }
+
+// WithTestFlags sends test flags on HotelList, HotelRates, CheckAvail, Book and
+// Cancel. The service ignores flags that it does not know. A key or value may
+// hold neither & nor =, for how they would be escaped is not shown.
+func WithTestFlags(flags map[string]string) SharedOption {
+	pairs := make([]string, 0, len(flags))
+	problem := ""
+	for _, key := range slices.Sorted(maps.Keys(flags)) {
+		if key == "" || strings.ContainsAny(key+flags[key], "&=") {
+			problem = fmt.Sprintf("the flag %q is empty or holds & or =", key)
+		}
+		pairs = append(pairs, key+"="+flags[key])
+	}
+	return sharedOption(func(s *settings) {
+		if problem != "" {
+			s.faults.add("WithTestFlags", "%s", problem)
+			return
+		}
+		withHeader(headerTest, strings.Join(pairs, "&"))(s)
+	})
+}
+
+// WithTimeout bounds each call, with all its attempts and waits. A ctx that ends
+// earlier still wins. Without it, a call whose ctx has no deadline is bounded by
+// its operation's default, as the package documentation lists them.
+func WithTimeout(d time.Duration) SharedOption {
+	return sharedOption(func(s *settings) {
+		if d <= 0 {
+			s.faults.add("WithTimeout", "is %s; it must be positive", d)
+			return
+		}
+		s.timeout = d
+	})
+}
+
+// WithTraceID sets the identifier that correlates a group of requests. Without
+// it every call makes up its own, which all attempts of the call share.
+func WithTraceID(id string) CallOption { return callOption(withHeader(headerTraceID, id)) }
+
+// WithClientRequestTimestamp sends the time at which the client began, as a Unix
+// timestamp. Its unit is not shown, so the caller formats it.
+func WithClientRequestTimestamp(unix string) CallOption {
+	return callOption(withHeader(headerTimestamp, unix))
+}
+
+// WithRawData keeps the JSON of the answer's data in ResponseMeta.RawData, for
+// fields that the types do not have. Tokens are masked in it.
+func WithRawData() CallOption { return callOption(func(s *settings) { s.rawData = true }) }
+
+// config is what New collects.
+type config struct {
+	settings
+	httpClient  *http.Client
+	log         *slog.Logger
+	limiter     RateLimiter
+	store       TokenStore
+	observer    Observer
+	maxAttempts int
+	maxBody     int64
+	userAgent   string
+}
+
+// WithHTTPClient sends the calls through a copy of hc: its Transport (for
+// tracing, proxies, certificates), Jar and Timeout (of one attempt) are used, its
+// CheckRedirect is not, for redirects are never followed. A RoundTripper that
+// reports no net/http/httptrace events cannot prove that a request never left,
+// so that more outcomes of Book and Cancel are unknown.
+func WithHTTPClient(hc *http.Client) Option {
+	return clientOption(func(c *config) {
+		if hc == nil {
+			c.faults.add("WithHTTPClient", "is nil")
+			return
+		}
+		if t, ok := hc.Transport.(*http.Transport); ok && t.TLSClientConfig != nil {
+			if v := t.TLSClientConfig.MinVersion; v != 0 && v < minTLS {
+				c.faults.add("WithHTTPClient", "its transport allows TLS below 1.2")
+			}
+		}
+		c.httpClient = hc
+	})
+}
+
+// WithLogger logs attempts (debug), retries and renewals (info) and what needs
+// a look (warn) to l. Nothing is logged without it. No secret, token or passport
+// number is ever logged.
+func WithLogger(l *slog.Logger) Option {
+	return clientOption(func(c *config) {
+		if l == nil {
+			c.faults.add("WithLogger", "is nil")
+			return
+		}
+		c.log = l
+	})
+}
+
+// WithRateLimiter replaces the ceilings of this client, for a fleet of processes
+// that share one address.
+func WithRateLimiter(l RateLimiter) Option {
+	return clientOption(func(c *config) {
+		if l == nil {
+			c.faults.add("WithRateLimiter", "is nil")
+			return
+		}
+		c.limiter = l
+	})
+}
+
+// WithTokenStore shares tokens with other processes.
+func WithTokenStore(s TokenStore) Option {
+	return clientOption(func(c *config) {
+		if s == nil {
+			c.faults.add("WithTokenStore", "is nil")
+			return
+		}
+		c.store = s
+	})
+}
+
+// WithObserver reports the start and the end of every call to o.
+func WithObserver(o Observer) Option {
+	return clientOption(func(c *config) {
+		if o == nil {
+			c.faults.add("WithObserver", "is nil")
+			return
+		}
+		c.observer = o
+	})
+}
+
+// WithMaxAttempts bounds how often one call is sent, 4 by default; 1 turns
+// retries off. The attempt with a fresh token after a 401 comes on top.
+func WithMaxAttempts(n int) Option {
+	return clientOption(func(c *config) {
+		if n < 1 || n > 100 {
+			c.faults.add("WithMaxAttempts", "is %d; it must lie between 1 and 100", n)
+			return
+		}
+		c.maxAttempts = n
+	})
+}
+
+// WithMaxResponseBytes bounds an answer, counted after decompression; 64 MiB by
+// default. A larger answer is a *DecodeError.
+func WithMaxResponseBytes(n int64) Option {
+	return clientOption(func(c *config) {
+		if n < 1 {
+			c.faults.add("WithMaxResponseBytes", "is %d; it must be positive", n)
+			return
+		}
+		c.maxBody = n
+	})
+}
+
+// WithUserAgent replaces the User-Agent header.
+func WithUserAgent(ua string) Option {
+	return clientOption(func(c *config) {
+		if strings.TrimSpace(ua) == "" || !isHeaderValue(ua) {
+			c.faults.add("WithUserAgent", "is empty or holds characters that a header cannot carry")
+			return
+		}
+		c.userAgent = ua
+	})
+}
+
+var bcp47 = regexp.MustCompile(`^[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*$`)
+
+func checkLanguage(tag string) string {
+	if !bcp47.MatchString(tag) {
+		return fmt.Sprintf("%q is not a language tag such as en or en-US", tag)
+	}
+	return ""
+}
+
+func checkMarket(code string) string {
+	if !isLetters(code, 2) {
+		return fmt.Sprintf("%q is not a two-letter ISO 3166-1 code", code)
+	}
+	return ""
+}
+
+func checkCurrency(code string) string {
+	if !isLetters(code, 3) {
+		return fmt.Sprintf("%q is not a three-letter ISO 4217 code", code)
+	}
+	return ""
+}
+
+func checkIP(addr string) string {
+	if ip, err := netip.ParseAddr(addr); err != nil || ip.Zone() != "" {
+		return fmt.Sprintf("%q is not an IPv4 or IPv6 address", addr)
+	}
+	return ""
+}
+
+// isHeaderValue tells whether net/http would send s unchanged: visible text,
+// spaces only inside.
+func isHeaderValue(s string) bool {
+	for _, r := range s {
+		if r < 0x20 || r == 0x7f {
+			return false
+		}
+	}
+	return strings.TrimSpace(s) == s
+}

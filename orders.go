@@ -1,0 +1,96 @@
+// Orders: reading them back, and cancelling them.
+
+package hotelstays
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// QueryOrdersRequest selects orders. Every field is optional; how results are
+// ordered or split into pages is not shown.
+type QueryOrdersRequest struct {
+	// CustomerReferenceNos are the references given to Book: the filter to use
+	// after a time-out.
+	CustomerReferenceNos []string          `json:"customerReferenceNos,omitempty"`
+	SupplierReferenceNos []string          `json:"supplierReferenceNos,omitempty"`
+	CheckInTimeWindow    *types.TimeWindow `json:"checkInTimeWindow,omitempty"`
+	CheckOutTimeWindow   *types.TimeWindow `json:"checkOutTimeWindow,omitempty"`
+	BookingTimeWindow    *types.TimeWindow `json:"bookingTimeWindow,omitempty"`
+	FreeCancelTimeWindow *types.TimeWindow `json:"freeCancelTimeWindow,omitempty"`
+	CancelledTimeWindow  *types.TimeWindow `json:"cancelledTimeWindow,omitempty"`
+	// StatusList filters by status. What its elements look like is not shown, so
+	// they are the caller's own JSON.
+	StatusList []json.RawMessage `json:"statusList,omitempty"`
+}
+
+func (r *QueryOrdersRequest) validate(f *faults) {
+	for i, status := range r.StatusList {
+		if !json.Valid(status) {
+			f.add(fmt.Sprintf("statusList[%d]", i), "is not JSON")
+		}
+	}
+}
+
+// QueryOrdersResponse holds orders.
+type QueryOrdersResponse struct {
+	Orders []types.Order `json:"orders"`
+	Meta   ResponseMeta  `json:"-"`
+}
+
+// QueryOrders returns the orders that req selects, as they truly are: it is the
+// authority on what became of a booking.
+func (c *Client) QueryOrders(ctx context.Context, req *QueryOrdersRequest, opts ...CallOption) (*QueryOrdersResponse, error) {
+	resp := &QueryOrdersResponse{}
+	if err := c.call(ctx, OpQueryOrders, req, resp, &resp.Meta, opts); err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// CancelRequest cancels an order. How to cancel a part of it is not shown.
+type CancelRequest struct {
+	// SessionID is the session of the booking. Required: it is to be stored with
+	// the order.
+	SessionID           string `json:"-"`
+	CustomerReferenceNo string `json:"customerReferenceNo"` // required
+	SupplierReferenceNo string `json:"supplierReferenceNo"` // required
+	// Reason is required for some orders; without it those are ErrCancelRefused.
+	Reason string `json:"reason,omitempty"`
+}
+
+func (r *CancelRequest) session() string   { return r.SessionID }
+func (r *CancelRequest) reference() string { return r.CustomerReferenceNo }
+
+func (r *CancelRequest) validate(f *faults) {
+	f.session(r.SessionID)
+	f.required("customerReferenceNo", r.CustomerReferenceNo)
+	f.required("supplierReferenceNo", r.SupplierReferenceNo)
+}
+
+// CancelResponse says what cancelling did.
+type CancelResponse struct {
+	// ServiceFee is what the supplier charges, and does not give back.
+	ServiceFee *types.Money `json:"serviceFee"`
+	// Status is the order's status now.
+	Status types.OrderStatus `json:"status"`
+	Meta   ResponseMeta      `json:"-"`
+}
+
+// Cancel cancels an order. An order that cannot be cancelled online is
+// ErrCancelRefused, and its message names the cause; one that does not exist, or
+// is not the caller's, is ErrNotFound.
+//
+// An *OutcomeUnknownError means that the order may be cancelled: read it back
+// with QueryOrders. A ctx that ends while Cancel is under way ends it like this,
+// too. Cancel is never sent twice unless the first sending provably did nothing.
+func (c *Client) Cancel(ctx context.Context, req *CancelRequest, opts ...CallOption) (*CancelResponse, error) {
+	resp := &CancelResponse{}
+	if err := c.call(ctx, OpCancel, req, resp, &resp.Meta, opts); err != nil {
+		return nil, err
+	}
+	return resp, nil
+}

@@ -1,0 +1,86 @@
+// Ceilings: how many requests each operation may send in a second.
+
+package hotelstays
+
+import (
+	"context"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
+	"github.com/hotelstays/hotelstays-go/internal/transport"
+)
+
+// RateLimiter holds each operation to its ceiling. The service counts requests
+// by endpoint and client address over a rolling second; the client's own limiter
+// knows the requests of this client alone. Replace it with WithRateLimiter where
+// several processes share one address.
+//
+// Implementations must be safe for concurrent use.
+type RateLimiter interface {
+	// Acquire waits for a slot, or returns an error when ctx ends first.
+	// Operations without a ceiling are granted at once.
+	Acquire(ctx context.Context, op Operation) (Permit, error)
+	// Pause keeps op from being granted until a time, after a 429.
+	Pause(op Operation, until time.Time)
+}
+
+// Permit is a granted slot. Exactly one of its methods is called, once.
+type Permit interface {
+	// Left says that the request leaves now: the slot comes back one window later.
+	Left()
+	// Unused says that no request left: the slot comes back at once.
+	Unused()
+}
+
+// windowMargin is added to the service's second. The service counts arrivals and
+// the client departures: a request that travels up to this much faster than the
+// one a window before it still keeps the ceiling.
+const windowMargin = 10 * time.Millisecond
+
+// ceilings is the limiter of one process: an exact rolling window for each
+// operation that has a figure.
+type ceilings map[Operation]*ratelimit.Window
+
+func newCeilings() ceilings {
+	c := make(ceilings)
+	for name, op := range operations {
+		if op.ceiling > 0 {
+			c[name] = ratelimit.NewWindow(op.ceiling, time.Second+windowMargin)
+		}
+	}
+	return c
+}
+
+func (c ceilings) Acquire(ctx context.Context, op Operation) (Permit, error) {
+	w, limited := c[op]
+	if !limited {
+		return unlimited{}, nil
+	}
+	if err := w.Acquire(ctx); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+func (c ceilings) Pause(op Operation, until time.Time) {
+	if w, limited := c[op]; limited {
+		w.Pause(until)
+	}
+}
+
+type unlimited struct{}
+
+func (unlimited) Left()   {}
+func (unlimited) Unused() {}
+
+// opCeiling is the limiter as the transport sees it: of one operation.
+type opCeiling struct {
+	limiter RateLimiter
+	op      Operation
+}
+
+func (o opCeiling) Acquire(ctx context.Context) (transport.Permit, error) {
+	return o.limiter.Acquire(ctx, o.op)
+}
+
+func (o opCeiling) Pause(until time.Time) { o.limiter.Pause(o.op, until) }

@@ -1,0 +1,259 @@
+// Reading an answer: envelope, data, metadata, and which error it is.
+
+package hotelstays
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hotelstays/hotelstays-go/internal/transport"
+	"github.com/hotelstays/hotelstays-go/internal/wire"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// ResponseMeta is what an answer says about itself. Every response has one.
+type ResponseMeta struct {
+	HTTPStatus int
+	// Msg is the envelope's message.
+	Msg string
+	// RequestID identifies the attempt that was answered; quote it in reports.
+	RequestID string
+	// TraceID identifies the call, and all calls that were given the same one.
+	TraceID string
+	// SessionID is the answer's Session-Id header.
+	SessionID string
+	// ServerCost is how long the service says that it took.
+	ServerCost time.Duration
+	// RateLimit is nil where the service sent no figures.
+	RateLimit *RateLimit
+	// Attempts is how often the request was sent.
+	Attempts int
+	// Mismatch lists the fields of an order whose JSON type is not the documented
+	// one, as "path: want type, got type". They were left out; all else was read.
+	Mismatch []string
+	// RawData is the JSON of data, where WithRawData asked for it.
+	RawData json.RawMessage
+}
+
+// RateLimit is what the service says of the ceiling of the called endpoint.
+type RateLimit struct {
+	Limit     int           // requests per second
+	Remaining int           // left in the current window
+	Reset     time.Duration // until the window rolls over
+}
+
+// exchange is a call that has been sent, with all that reading it takes.
+type exchange struct {
+	client *Client
+	ctx    context.Context
+	name   Operation
+	op     *operation
+	req    request
+	set    settings
+	result transport.Result
+}
+
+// read decodes the answer into resp and meta, or returns the typed error. Of an
+// operation that acts, everything that is not a definite answer to a request
+// that may have arrived is an unknown outcome.
+func (x *exchange) read(resp any, meta *ResponseMeta) error {
+	err, definite := x.decode(resp, meta)
+	if err == nil || definite || !x.op.acts {
+		return err
+	}
+	unknown := &OutcomeUnknownError{Operation: x.name, RequestID: x.result.RequestID, TraceID: x.set.headers[headerTraceID], Err: err}
+	if r, ok := x.req.(referenced); ok {
+		unknown.CustomerReferenceNo = r.reference()
+	}
+	x.client.log.LogAttrs(x.ctx, slog.LevelWarn, "outcome unknown", slog.String("operation", string(x.name)),
+		slog.String("reference", unknown.CustomerReferenceNo), slog.String("request_id", unknown.RequestID), slog.String("error", err.Error()))
+	return unknown
+}
+
+// decode returns the error of the exchange, and whether it leaves no doubt about
+// what the service did.
+func (x *exchange) decode(resp any, meta *ResponseMeta) (err error, definite bool) {
+	answer := x.result.Answer
+	if answer == nil || x.result.Err != nil {
+		return x.noAnswer()
+	}
+	env, err := wire.Decode(answer.Body, resp, x.op.lenient)
+	bare := x.name == OpOAuthToken && decodeBareToken(answer.Body, resp, &env)
+	success := answer.Status >= 200 && answer.Status < 300
+	switch {
+	case bare && success:
+	case success && env.HasCode && env.Code == 0 && err == nil && env.HasData:
+	case !success || env.HasCode && env.Code != 0:
+		refused := env.HasCode && env.Code != 0
+		return x.apiError(env), refused && (success || answer.Status >= 400 && answer.Status < 500)
+	case err != nil:
+		return x.decodeError(err), false
+	case !env.HasCode:
+		return x.decodeError(errors.New("it has no code, so that it is not known to be a success")), false
+	default:
+		return x.decodeError(errors.New("it reports success and has no data")), false
+	}
+	if c, ok := resp.(checkedResponse); ok && c.missing() != "" {
+		return x.decodeError(fmt.Errorf("%s is missing", c.missing())), false
+	}
+	*meta = x.meta(env)
+	return nil, true
+}
+
+// noAnswer is the error of a call that ended without an answer of its own. Its
+// request may still have arrived.
+func (x *exchange) noAnswer() (err error, definite bool) {
+	r := &x.result
+	if errors.Is(r.Err, transport.ErrBodyTooLarge) {
+		return x.decodeError(fmt.Errorf("%w of %d bytes; WithMaxResponseBytes raises it", r.Err, x.client.policy.MaxBody)), false
+	}
+	cause := r.Err
+	switch {
+	case r.Answer != nil: // the ctx ended before the next attempt
+		env, _ := wire.Peek(r.Answer.Body)
+		cause = fmt.Errorf("%w before another attempt, after: %w", cause, x.apiError(env))
+	case r.EarlierStatus != 0:
+		cause = fmt.Errorf("%w (an earlier attempt was answered with HTTP %d)", cause, r.EarlierStatus)
+	}
+	sent := r.Sent && r.Answer == nil
+	return &TransportError{Operation: x.name, Sent: sent, Attempts: r.Attempts, RequestID: r.RequestID,
+		TraceID: x.set.headers[headerTraceID], Err: cause}, !sent
+}
+
+func (x *exchange) apiError(env wire.Envelope) *APIError {
+	answer := x.result.Answer
+	e := &APIError{
+		Operation:  x.name,
+		HTTPStatus: answer.Status,
+		Code:       env.Code,
+		Msg:        x.scrub(env.Msg),
+		RequestID:  x.requestID(),
+		TraceID:    x.set.headers[headerTraceID],
+	}
+	e.RetryAfter, _ = transport.RetryAfter(answer.Header)
+	if !env.HasCode {
+		e.Excerpt = x.excerpt()
+	}
+	return e
+}
+
+func (x *exchange) decodeError(err error) *DecodeError {
+	e := &DecodeError{Operation: x.name, RequestID: x.requestID(), TraceID: x.set.headers[headerTraceID], Err: err}
+	if x.result.Answer != nil {
+		e.HTTPStatus = x.result.Answer.Status
+		e.Excerpt = x.excerpt()
+	}
+	return e
+}
+
+func (x *exchange) meta(env wire.Envelope) ResponseMeta {
+	answer := x.result.Answer
+	m := ResponseMeta{
+		HTTPStatus: answer.Status,
+		Msg:        env.Msg,
+		RequestID:  x.requestID(),
+		TraceID:    x.set.headers[headerTraceID],
+		SessionID:  answer.Header.Get("Session-Id"),
+		RateLimit:  rateLimit(answer.Header),
+		Attempts:   x.result.Attempts,
+	}
+	if ms, err := strconv.ParseInt(answer.Header.Get("Server-Cost-Milliseconds"), 10, 32); err == nil {
+		m.ServerCost = time.Duration(ms) * time.Millisecond
+	}
+	for _, misfit := range env.Misfits {
+		m.Mismatch = append(m.Mismatch, misfit.String())
+	}
+	if m.Mismatch != nil {
+		x.client.log.LogAttrs(x.ctx, slog.LevelWarn, "the answer does not match the documentation", slog.String("operation", string(x.name)),
+			slog.String("request_id", m.RequestID), slog.Any("mismatch", m.Mismatch))
+	}
+	if x.set.rawData {
+		m.RawData = x.rawData()
+	}
+	return m
+}
+
+// rawData is a copy of the answer's data. The answers of the open operations are
+// tokens, which are masked.
+func (x *exchange) rawData() json.RawMessage {
+	data := wire.Data(x.result.Answer.Body)
+	if !x.op.open {
+		return data
+	}
+	if data == nil {
+		data = x.result.Answer.Body
+	}
+	return json.RawMessage(maskKeys(string(data)))
+}
+
+// requestID prefers what the service echoed: it is what its logs hold.
+func (x *exchange) requestID() string {
+	if x.result.Answer != nil {
+		if id := x.result.Answer.Header.Get("Request-Id"); id != "" && len(id) <= 128 {
+			return id
+		}
+	}
+	return x.result.RequestID
+}
+
+func rateLimit(h http.Header) *RateLimit {
+	limit, err := strconv.Atoi(h.Get("X-RateLimit-Limit"))
+	if err != nil {
+		return nil
+	}
+	remaining, _ := strconv.Atoi(h.Get("X-RateLimit-Remaining"))
+	reset, _ := strconv.Atoi(h.Get("X-RateLimit-Reset"))
+	return &RateLimit{Limit: limit, Remaining: remaining, Reset: time.Duration(reset) * time.Second}
+}
+
+// maxExcerpt is how much of an answer an error keeps, in bytes.
+const maxExcerpt = 256
+
+// excerpt is the beginning of the answer, fit to be logged. JSON of the open
+// operations is left out whole: it may hold a token in a place not foreseen.
+func (x *exchange) excerpt() string {
+	text := strings.TrimSpace(strings.ToValidUTF8(string(x.result.Answer.Body[:min(len(x.result.Answer.Body), 4*maxExcerpt)]), "?"))
+	if x.op.open && x.result.Answer.Status < 300 {
+		return ""
+	}
+	text = maskKeys(x.scrub(text))
+	if len(text) > maxExcerpt {
+		cut := maxExcerpt
+		for !utf8.RuneStart(text[cut]) {
+			cut--
+		}
+		text = text[:cut] + "…"
+	}
+	return text
+}
+
+// scrub takes the call's own secrets out of a text that the service wrote.
+func (x *exchange) scrub(text string) string {
+	secrets := []types.Secret{types.Secret(strings.TrimPrefix(x.result.Authorization, "Bearer "))}
+	if s, ok := x.req.(secretRequest); ok {
+		secrets = append(secrets, s.secrets()...)
+	}
+	for _, secret := range secrets {
+		if len(secret) >= 3 { // a shorter one would tear words apart, and hides nothing
+			text = strings.ReplaceAll(text, string(secret), types.Redacted)
+		}
+	}
+	return text
+}
+
+// secretKeys are the JSON keys whose values are never shown, also where they are
+// cut off at the end.
+var secretKeys = regexp.MustCompile(`(?i)("(?:ticket|access_token|refresh_token|id_token|token|appSecret|client_secret|passportNumber)"\s*:\s*)(?:"(?:[^"\\]|\\.)*"?|[^\s",}]+)`)
+
+func maskKeys(text string) string {
+	return secretKeys.ReplaceAllString(text, `${1}"`+types.Redacted+`"`)
+}

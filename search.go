@@ -1,0 +1,190 @@
+// Search: hotels with prices, and the rates of one hotel.
+
+package hotelstays
+
+import (
+	"context"
+	"iter"
+
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// Limits of HotelList.
+const (
+	DefaultListPageSize = 50
+	MaxListPageSize     = 200
+	// MaxHotelIDs is how many ids one request may name; an account with a
+	// visibility band accepts MaxHotelIDsBand.
+	MaxHotelIDs     = 1000
+	MaxHotelIDsBand = 200
+)
+
+// SortBy orders the hotels of a search. The service takes other values, too.
+type SortBy string
+
+// The documented orders.
+const (
+	SortPriceAsc    SortBy = "price-asc"
+	SortPriceDesc   SortBy = "price-desc"
+	SortRatingDesc  SortBy = "rating-desc"
+	SortDistanceAsc SortBy = "distance-asc"
+)
+
+// HotelListRequest searches by hotel ids, by destination, or by a destination's
+// name: at least one of the three. The fields of a search near a point are not
+// shown.
+type HotelListRequest struct {
+	// SessionID continues a session. Whether the service needs one here is not
+	// shown; without it a search opens its own, which the response names.
+	SessionID string `json:"-"`
+	// HotelIDs are the service's own ids: PlatformHotelID, or the ids of HotelList
+	// and HotelsMetadata. Ids of another platform find nothing, without an error.
+	// At most MaxHotelIDs; HotelListBatches takes any number.
+	HotelIDs      []string `json:"hotelIds,omitempty"`
+	DestinationID string   `json:"destinationId,omitempty"`
+	// DestinationName is matched with the names of cities.
+	DestinationName string               `json:"destinationName,omitempty"`
+	CheckIn         types.Date           `json:"checkIn"`         // required
+	CheckOut        types.Date           `json:"checkOut"`        // required
+	RoomOccupancies []types.GuestPerRoom `json:"roomOccupancies"` // required, one for each room
+	// MaxRatesPerHotel keeps the cheapest rates of each hotel; 0 keeps all.
+	MaxRatesPerHotel int `json:"maxRatesPerHotel,omitempty"`
+	// CountryCode, ISO 3166-1 alpha-2, does not change the market that prices are
+	// for: that is a setting of the account.
+	CountryCode     string `json:"countryCode,omitempty"`
+	ResidencyCode   string `json:"residencyCode,omitempty"`   // ISO 3166-1 alpha-2
+	NationalityCode string `json:"nationalityCode,omitempty"` // ISO 3166-1 alpha-2
+	// PageNum counts from 1; 0 leaves it to the service, which takes 1.
+	PageNum int `json:"pageNum,omitempty"`
+	// PageSize is at most MaxListPageSize; 0 leaves it to the service, which takes
+	// DefaultListPageSize.
+	PageSize int    `json:"pageSize,omitempty"`
+	Cursor   *int64 `json:"cursor,omitempty"`
+	SortBy   SortBy `json:"sortBy,omitempty"`
+}
+
+func (r *HotelListRequest) session() string { return r.SessionID }
+
+func (r *HotelListRequest) validate(f *faults) {
+	if len(r.HotelIDs) == 0 && r.DestinationID == "" && r.DestinationName == "" {
+		f.add("hotelIds", "is empty, and so are destinationId and destinationName: one of the three is required")
+	}
+	if len(r.HotelIDs) > MaxHotelIDs {
+		f.add("hotelIds", "names %d hotels; the limit is %d: HotelListBatches splits them", len(r.HotelIDs), MaxHotelIDs)
+	}
+	f.hotelIDs(r.HotelIDs)
+	f.stay(r.CheckIn, r.CheckOut, r.RoomOccupancies)
+	if r.MaxRatesPerHotel < 0 {
+		f.add("maxRatesPerHotel", "is negative; 0 means all")
+	}
+	f.country("countryCode", r.CountryCode)
+	f.country("residencyCode", r.ResidencyCode)
+	f.country("nationalityCode", r.NationalityCode)
+	if r.PageNum < 0 {
+		f.add("pageNum", "is %d; pages count from 1", r.PageNum)
+	}
+	f.pageSize("pageSize", r.PageSize, MaxListPageSize)
+}
+
+// HotelListResponse holds a page of hotels with prices.
+type HotelListResponse struct {
+	List []types.Hotel `json:"list"`
+	// Basic names the session, and says why a list is empty or not complete.
+	Basic types.SearchBasic `json:"basic"`
+	// Total is 0 when there are no hotels, or when the search has no totals.
+	Total   int          `json:"total"`
+	HasMore bool         `json:"hasMore"`
+	Meta    ResponseMeta `json:"-"`
+}
+
+func (r *HotelListResponse) hasMore() bool { return r.HasMore }
+
+func (r *HotelListResponse) ids() []string {
+	ids := make([]string, len(r.List))
+	for i, h := range r.List {
+		ids[i] = h.ID + "\x00" + h.PlatformHotelID
+	}
+	return ids
+}
+
+// HotelList searches for hotels with prices. An empty list is a success:
+// Basic.EmptyReason tells whether the account is the cause.
+func (c *Client) HotelList(ctx context.Context, req *HotelListRequest, opts ...CallOption) (*HotelListResponse, error) {
+	resp := &HotelListResponse{}
+	if err := c.call(ctx, OpHotelList, req, resp, &resp.Meta, opts); err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// HotelListPages yields the pages of a search, from req's page on, as they are
+// needed. The pages share the first one's session. An error is yielded once and
+// ends it; a page that is empty or repeats while more are promised is a
+// *PageError.
+func (c *Client) HotelListPages(ctx context.Context, req *HotelListRequest, opts ...CallOption) iter.Seq2[*HotelListResponse, error] {
+	return func(yield func(*HotelListResponse, error) bool) {
+		if req == nil {
+			yield(nil, nilRequest(OpHotelList))
+			return
+		}
+		next := *req
+		fetch := func(num int) (*HotelListResponse, error) {
+			next.PageNum = num
+			resp, err := c.HotelList(ctx, &next, opts...)
+			if err == nil && next.SessionID == "" {
+				next.SessionID = resp.Basic.SessionID
+			}
+			return resp, err
+		}
+		if req.PageNum < 0 { // refused as it is, not read as the first page
+			_, err := c.HotelList(ctx, req, opts...)
+			yield(nil, err)
+			return
+		}
+		walk := pageWalk{op: OpHotelList, cursor: req.Cursor, pageNum: req.PageNum}
+		for resp, err := range pages(walk, fetch) {
+			if !yield(resp, err) {
+				return
+			}
+		}
+	}
+}
+
+// HotelRatesRequest asks for the rates of one hotel.
+type HotelRatesRequest struct {
+	// SessionID is the session of the search. Required.
+	SessionID       string               `json:"-"`
+	HotelID         string               `json:"hotelId"`                   // required
+	CheckIn         types.Date           `json:"checkIn"`                   // required
+	CheckOut        types.Date           `json:"checkOut"`                  // required
+	CountryCode     string               `json:"countryCode,omitempty"`     // the booker's point of sale, ISO 3166-1 alpha-2
+	ResidencyCode   string               `json:"residencyCode,omitempty"`   // ISO 3166-1 alpha-2
+	NationalityCode string               `json:"nationalityCode,omitempty"` // ISO 3166-1 alpha-2
+	RoomOccupancies []types.GuestPerRoom `json:"roomOccupancies"`           // required, one for each room
+}
+
+func (r *HotelRatesRequest) session() string { return r.SessionID }
+
+func (r *HotelRatesRequest) validate(f *faults) {
+	f.session(r.SessionID)
+	f.required("hotelId", r.HotelID)
+	f.stay(r.CheckIn, r.CheckOut, r.RoomOccupancies)
+	f.country("countryCode", r.CountryCode)
+	f.country("residencyCode", r.ResidencyCode)
+	f.country("nationalityCode", r.NationalityCode)
+}
+
+// HotelRatesResponse holds the rooms of a hotel with their offers.
+type HotelRatesResponse struct {
+	Rooms []types.Room `json:"rooms"`
+	Meta  ResponseMeta `json:"-"`
+}
+
+// HotelRates returns the whole set of offers of one hotel, across all suppliers.
+func (c *Client) HotelRates(ctx context.Context, req *HotelRatesRequest, opts ...CallOption) (*HotelRatesResponse, error) {
+	resp := &HotelRatesResponse{}
+	if err := c.call(ctx, OpHotelRates, req, resp, &resp.Meta, opts); err != nil {
+		return nil, err
+	}
+	return resp, nil
+}

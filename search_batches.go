@@ -1,0 +1,163 @@
+// Searching any number of hotels: split, in parallel, inside the ceiling.
+
+package hotelstays
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	// defaultBatchSize fits every account: a visibility band allows no more, and a
+	// page holds as many.
+	defaultBatchSize   = MaxHotelIDsBand
+	defaultParallelism = 8
+)
+
+// BatchError reports a batch that failed. The other batches go on.
+type BatchError struct {
+	// HotelIDs are the ids of the batch, to be searched again. Pages of it that
+	// came before the error have been yielded.
+	HotelIDs []string
+	Err      error
+}
+
+// Error names the number of hotels and the cause.
+func (e *BatchError) Error() string {
+	return fmt.Sprintf("hotelstays: %s: a batch of %d hotels failed, its ids are in BatchError.HotelIDs: %v", OpHotelList, len(e.HotelIDs), e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *BatchError) Unwrap() error { return e.Err }
+
+// WithBatchSize sets how many ids HotelListBatches puts into one request, 200 by
+// default and at most MaxHotelIDs. An account with a visibility band refuses
+// more than 200.
+func WithBatchSize(n int) CallOption {
+	return callOption(func(s *settings) {
+		if n < 1 || n > MaxHotelIDs {
+			s.faults.add("WithBatchSize", "is %d; it must lie between 1 and %d", n, MaxHotelIDs)
+			return
+		}
+		s.batchSize = n
+	})
+}
+
+// WithParallelism sets how many batches HotelListBatches has under way at once,
+// 8 by default. The ceiling holds whatever it is.
+func WithParallelism(n int) CallOption {
+	return callOption(func(s *settings) {
+		if n < 1 || n > 1024 {
+			s.faults.add("WithParallelism", "is %d; it must lie between 1 and 1024", n)
+			return
+		}
+		s.parallelism = n
+	})
+}
+
+// HotelListBatches searches req.HotelIDs, however many there are, in batches
+// that run in parallel, and yields their pages as they come, in no order. Each
+// page's offers belong to that page's own session.
+//
+// A batch that fails yields a *BatchError with its ids, and the others go on;
+// when ctx ends, every batch that is left fails so. Only a fault of the request
+// itself, a *ValidationError, ends it at once. Breaking off the loop stops the
+// batches that are under way.
+func (c *Client) HotelListBatches(ctx context.Context, req *HotelListRequest, opts ...CallOption) iter.Seq2[*HotelListResponse, error] {
+	return func(yield func(*HotelListResponse, error) bool) {
+		b, err := c.batches(req, opts)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		pages := make(chan batchPage)
+		go b.run(ctx, pages)
+		defer func() { // also when the loop is broken off
+			cancel()
+			for range pages {
+			}
+		}()
+		for p := range pages {
+			if !yield(p.resp, p.err) {
+				return
+			}
+		}
+	}
+}
+
+// batchPage is one page of a batch, or the end of a failed one.
+type batchPage struct {
+	resp *HotelListResponse
+	err  error
+}
+
+// batchSearch is a search that is split.
+type batchSearch struct {
+	client      *Client
+	request     HotelListRequest // without ids
+	ids         []string
+	size        int
+	parallelism int
+	opts        []CallOption
+}
+
+// batches checks the request as a whole, so that a fault in it is reported once
+// and not by every batch.
+func (c *Client) batches(req *HotelListRequest, opts []CallOption) (*batchSearch, error) {
+	if req == nil {
+		return nil, nilRequest(OpHotelList)
+	}
+	set := collect(opts)
+	b := &batchSearch{client: c, request: *req, ids: slices.Clone(req.HotelIDs), size: set.batchSize, parallelism: set.parallelism, opts: opts}
+	if b.size == 0 {
+		b.size = defaultBatchSize
+	}
+	if b.parallelism == 0 {
+		b.parallelism = defaultParallelism
+	}
+	if b.request.PageSize == 0 {
+		b.request.PageSize = min(b.size, MaxListPageSize)
+	}
+	if len(b.ids) == 0 {
+		set.faults.add("hotelIds", "is empty: there is nothing to split")
+	}
+	set.faults.hotelIDs(b.ids)
+	probe := b.request
+	probe.HotelIDs = b.ids[:min(len(b.ids), b.size)]
+	if probe.PageNum != 0 || probe.Cursor != nil {
+		set.faults.add("pageNum", "is set, or cursor is: every batch has its own pages")
+	}
+	probe.validate(&set.faults)
+	set.misplaced(OpHotelList, operations[OpHotelList])
+	return b, set.faults.err(OpHotelList)
+}
+
+// run searches all batches and closes pages at the end.
+func (b *batchSearch) run(ctx context.Context, pages chan<- batchPage) {
+	defer close(pages)
+	var group errgroup.Group
+	group.SetLimit(b.parallelism)
+	for ids := range slices.Chunk(b.ids, b.size) {
+		group.Go(func() error {
+			b.search(ctx, ids, pages)
+			return nil
+		})
+	}
+	_ = group.Wait() // batches report their errors as pages
+}
+
+func (b *batchSearch) search(ctx context.Context, ids []string, pages chan<- batchPage) {
+	req := b.request
+	req.HotelIDs = ids
+	for resp, err := range b.client.HotelListPages(ctx, &req, b.opts...) {
+		if err != nil {
+			err = &BatchError{HotelIDs: ids, Err: err}
+		}
+		pages <- batchPage{resp, err}
+	}
+}

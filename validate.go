@@ -1,0 +1,137 @@
+// Validation: every documented rule that can be checked before sending.
+
+package hotelstays
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// ValidationError reports bad input. Nothing was sent. It names every fault of
+// the request and its options at once.
+type ValidationError struct {
+	// Operation is what was called, or "New".
+	Operation Operation
+	Faults    []Fault
+}
+
+// Fault is one thing that is wrong with a request.
+type Fault struct {
+	// Path is where: a JSON path of the request's body such as
+	// guests[0].roomIndex, the name of a header, or the name of an option.
+	Path string
+	// Problem is what is wrong and what would be right.
+	Problem string
+}
+
+// Error lists all faults.
+func (e *ValidationError) Error() string {
+	texts := make([]string, len(e.Faults))
+	for i, f := range e.Faults {
+		texts[i] = f.Path + ": " + f.Problem
+	}
+	return fmt.Sprintf("hotelstays: %s: nothing was sent: %s", e.Operation, strings.Join(texts, "; "))
+}
+
+// faults collects what is wrong. Its methods take the JSON path first.
+type faults []Fault
+
+func (f *faults) add(path, problem string, args ...any) {
+	*f = append(*f, Fault{Path: path, Problem: fmt.Sprintf(problem, args...)})
+}
+
+func (f *faults) err(op Operation) error {
+	if len(*f) == 0 {
+		return nil
+	}
+	return &ValidationError{Operation: op, Faults: *f}
+}
+
+func (f *faults) required(path, value string) {
+	if strings.TrimSpace(value) == "" {
+		f.add(path, "is required")
+	}
+}
+
+func (f *faults) date(path string, d types.Date, required bool) {
+	if d == "" {
+		if required {
+			f.add(path, "is required, as YYYY-MM-DD")
+		}
+		return
+	}
+	if _, err := d.Time(); err != nil {
+		f.add(path, "%v", err)
+	}
+}
+
+// country checks the form of an ISO 3166-1 alpha-2 code, where one is given.
+func (f *faults) country(path, code string) {
+	if code != "" && !isLetters(code, 2) {
+		f.add(path, "%q is not a two-letter ISO 3166-1 code", code)
+	}
+}
+
+// pageSize checks a page size against its limit, which the service does not clamp.
+func (f *faults) pageSize(path string, size, limit int) {
+	if size < 0 || size > limit {
+		f.add(path, "is %d; it must lie between 1 and %d, or be 0 for the service's default", size, limit)
+	}
+}
+
+// secret refuses the marker that stands in for a secret in stored JSON.
+func (f *faults) secret(path string, s types.Secret) {
+	if s == types.Redacted {
+		f.add(path, "holds the text %q: the request was copied through JSON or a log, which do not keep secrets", types.Redacted)
+	}
+}
+
+func (f *faults) session(id string) {
+	if strings.TrimSpace(id) == "" {
+		f.add("Session-Id", "is required: set SessionID to the session of the search that returned the offer")
+	}
+}
+
+// hotelIDs refuses ids that are empty.
+func (f *faults) hotelIDs(ids []string) {
+	for i, id := range ids {
+		if strings.TrimSpace(id) == "" {
+			f.add(fmt.Sprintf("hotelIds[%d]", i), "is empty")
+		}
+	}
+}
+
+// stay checks the dates and rooms of a search.
+func (f *faults) stay(checkIn, checkOut types.Date, rooms []types.GuestPerRoom) {
+	f.date("checkIn", checkIn, true)
+	f.date("checkOut", checkOut, true)
+	if len(rooms) == 0 {
+		f.add("roomOccupancies", "is required, with one entry for each room")
+	}
+	for i, room := range rooms {
+		if room.AdultCount < 1 {
+			f.add(fmt.Sprintf("roomOccupancies[%d].adultCount", i), "is required, and at least 1")
+		}
+		for j, age := range room.ChildrenAges {
+			if age < 0 {
+				f.add(fmt.Sprintf("roomOccupancies[%d].childrenAges[%d]", i, j), "is negative")
+			}
+		}
+	}
+}
+
+func isLetters(s string, n int) bool {
+	return len(s) == n && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") == ""
+}
+
+// oneOf tells whether v is one of the documented values of an enumeration.
+func oneOf[T ~string](v T, known ...T) bool {
+	for _, k := range known {
+		if v == k {
+			return true
+		}
+	}
+	return false
+}

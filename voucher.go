@@ -1,0 +1,52 @@
+// Vouchers: where the document of an order stands.
+
+package hotelstays
+
+import (
+	"context"
+
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// OrderVoucherRequest names an order by at least one of its references.
+type OrderVoucherRequest struct {
+	CustomerReferenceNo string `json:"customerReferenceNo,omitempty"`
+	// PlatformReferenceNo is the only reference that never matches two orders.
+	PlatformReferenceNo string `json:"platformReferenceNo,omitempty"`
+	SupplierReferenceNo string `json:"supplierReferenceNo,omitempty"`
+	// IncludeDocument asks for the document inside the answer, as well as the link
+	// to it. A document above 8 MB is ErrVoucherTooLarge.
+	IncludeDocument bool `json:"includeDocument,omitempty"`
+}
+
+func (r *OrderVoucherRequest) validate(f *faults) {
+	if r.CustomerReferenceNo == "" && r.PlatformReferenceNo == "" && r.SupplierReferenceNo == "" {
+		f.add("platformReferenceNo", "is empty, and so are customerReferenceNo and supplierReferenceNo: one of the three is required")
+	}
+}
+
+// OrderVoucherResponse says where the voucher of an order stands.
+type OrderVoucherResponse struct {
+	CustomerReferenceNo string `json:"customerReferenceNo"`
+	PlatformReferenceNo string `json:"platformReferenceNo"`
+	SupplierReferenceNo string `json:"supplierReferenceNo"`
+	// Status is a value and not an error, whichever it is.
+	Status types.VoucherStatus `json:"status"`
+	// Voucher is present when Status is VoucherGenerated.
+	Voucher *types.Voucher `json:"voucher"`
+	Meta    ResponseMeta   `json:"-"`
+}
+
+// OrderVoucher asks for the voucher of an order. It is made once the supplier
+// confirms the booking, so that right after Book there is none yet.
+//
+// A reference that matches several orders is ErrAmbiguousReference; an order
+// that does not exist, or is not the caller's, is ErrNotFound. The key needs
+// ScopeBookingRead, else it is ErrForbidden.
+func (c *Client) OrderVoucher(ctx context.Context, req *OrderVoucherRequest, opts ...CallOption) (*OrderVoucherResponse, error) {
+	resp := &OrderVoucherResponse{}
+	if err := c.call(ctx, OpOrderVoucher, req, resp, &resp.Meta, opts); err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
