@@ -1,2 +1,117 @@
-// Package hotelstays is a client of the Hotel Stays Distribution API.
+// Package hotelstays is a client of the Hotel Stays Distribution API: it finds
+// hotels, prices and re-checks offers, books them, and reads, vouchers and
+// cancels orders.
+//
+//	client, err := hotelstays.New("https://host.example", hotelstays.TicketCredential{
+//		AppKey:    key,
+//		AppSecret: types.Secret(secret),
+//	})
+//
+// A Client has one method for each operation of the service. Each takes a request
+// struct and returns a response struct, whose Meta field says what the answer
+// said about itself. Use one Client for a whole process: it is safe for
+// concurrent use, and it shares connections, the token and the ceilings among
+// its callers. The usual flow is HotelList, HotelRates, CheckAvail, Book,
+// QueryOrders.
+//
+// # Credentials
+//
+// The client fetches a token with the first call and keeps it. A token is renewed
+// in the background from five minutes before its end on (a short-lived one in its
+// last tenth) while calls go on using it; only when none is left do callers wait,
+// all of them for one shared request, each no longer than its own ctx. A 401 drops
+// the token that was refused, and the call is sent once more with a new one. A
+// credential that is refused for good is not tried again for ten seconds.
+// WithTokenStore shares tokens between processes.
+//
+// # Sessions
+//
+// An offer holds in the session of the search that returned it, and nowhere
+// else. HotelListResponse.Basic.SessionID is that session; the requests of
+// HotelRates, CheckAvail, Book and Cancel have a SessionID field for it. The
+// client keeps no session of its own. Store the session with the order: Cancel
+// needs it.
+//
+// # Retries and unknown outcomes
+//
+// Reads are sent again when that can help. Book and Cancel are sent again only
+// when the service cannot have acted:
+//
+//	what happened                             reads              Book, Cancel
+//	the request never left                    again              again
+//	the connection broke, or no answer came   again              unknown outcome
+//	HTTP 401, enveloped                       once, new token    once, new token
+//	HTTP 401, not enveloped                   once, new token    unknown outcome
+//	HTTP 429, enveloped                       again              again
+//	HTTP 429, not enveloped                   again              unknown outcome
+//	HTTP 500, 502, 503, 504                   again              unknown outcome
+//	HTTP 3xx, other 5xx                       error              unknown outcome
+//	HTTP 4xx, enveloped                       error              refused
+//	HTTP 4xx, not enveloped                   error              unknown outcome
+//	HTTP 2xx, code not 0                      error              refused
+//	HTTP 2xx that cannot be read              error              unknown outcome
+//
+// "Enveloped" is an answer of the service's own form with a code that is not 0.
+// A call makes at most four attempts (WithMaxAttempts), and one more after a
+// 401. The wait before another is drawn at random from nothing up to 250 ms,
+// 500 ms, 1 s and so on to 8 s, plus, after a 429, the Retry-After header (a
+// second without one, 30 s at most). No wait reaches past the deadline: the last
+// failure is returned instead. Every attempt has its own Request-Id; all attempts
+// of a call share its Trace-Id.
+//
+// An unknown outcome is an *OutcomeUnknownError. It means that the booking, or
+// the cancellation, may have been made. Ask QueryOrders for the reference; do
+// not send again.
+//
+// # Deadlines
+//
+// A call ends with its ctx. WithTimeout bounds it further. A call with neither is
+// bounded by its operation's default:
+//
+//	Book, Cancel                                                  120 s
+//	Destinations, HotelsMetadata, HotelStaticDetail, HotelIDList   60 s
+//	HotelList, HotelRates, CheckAvail, OrderVoucher                60 s
+//	QueryOrders                                                    30 s
+//	Ticket, OAuthToken                                             20 s
+//
+// HotelList, HotelRates, CheckAvail, Book and Cancel tell the service what is
+// left of the deadline, less a tenth and at most a second.
+//
+// # Ceilings
+//
+// The service counts requests by endpoint and client address over a rolling
+// second. The client keeps to it by itself: callers wait for a slot, first come
+// first served, and no longer than their ctx.
+//
+//	Destinations, HotelsMetadata, HotelStaticDetail   100 a second
+//	HotelList, HotelRates                             100 a second
+//	QueryOrders, OrderVoucher                          50 a second
+//	CheckAvail, Book, Cancel                           10 a second
+//	Ticket                                              5 a second
+//
+// Each operation has its own budget. A slot comes back a second and 10 ms after
+// its request left, so that the ceiling holds as long as the time that requests
+// take to arrive varies by less than those 10 ms. A 429 pauses the operation for
+// every caller. Processes behind one address share the ceilings: give them a
+// shared limiter with WithRateLimiter.
+//
+// # Money and dates
+//
+// An amount is the literal that the service sent, never a float: types.Money has
+// exact arithmetic. Dates and timestamps are text that parses when asked.
+// Optional objects are pointers, for absent is not zero.
+//
+// # Errors
+//
+// *ValidationError: bad input, all faults at once, nothing was sent.
+// *APIError: the service refused; errors.Is matches it with ErrRateChanged,
+// ErrNotFound and the other sentinels. *TransportError: no answer.
+// *DecodeError: an answer that cannot be read. *OutcomeUnknownError: see above.
+// Each message says what to do next, and holds the request id to quote. No
+// error, log line or dump holds a secret, a token or a passport number.
+//
+// # Testing
+//
+// Package hotelstaystest is the whole service in the caller's process, with
+// faults on demand and a ledger of what it truly did.
 package hotelstays

@@ -337,15 +337,15 @@ func checkLanguage(tag string) string {
 }
 
 func checkMarket(code string) string {
-	if !isLetters(code, 2) {
-		return fmt.Sprintf("%q is not a two-letter ISO 3166-1 code", code)
+	if !isCode(code, 2) {
+		return fmt.Sprintf("%q is not an ISO 3166-1 alpha-2 code such as AE", code)
 	}
 	return ""
 }
 
 func checkCurrency(code string) string {
-	if !isLetters(code, 3) {
-		return fmt.Sprintf("%q is not a three-letter ISO 4217 code", code)
+	if !isCode(code, 3) {
+		return fmt.Sprintf("%q is not an ISO 4217 code such as EUR", code)
 	}
 	return ""
 }

@@ -69,8 +69,8 @@ func (f *faults) date(path string, d types.Date, required bool) {
 
 // country checks the form of an ISO 3166-1 alpha-2 code, where one is given.
 func (f *faults) country(path, code string) {
-	if code != "" && !isLetters(code, 2) {
-		f.add(path, "%q is not a two-letter ISO 3166-1 code", code)
+	if code != "" && !isCode(code, 2) {
+		f.add(path, "%q is not an ISO 3166-1 alpha-2 code such as AE", code)
 	}
 }
 
@@ -122,8 +122,9 @@ func (f *faults) stay(checkIn, checkOut types.Date, rooms []types.GuestPerRoom) 
 	}
 }
 
-func isLetters(s string, n int) bool {
-	return len(s) == n && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") == ""
+// isCode tells a code of n capital letters, as ISO writes them.
+func isCode(s string, n int) bool {
+	return len(s) == n && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
 // oneOf tells whether v is one of the documented values of an enumeration.

@@ -1,3 +1,5 @@
+// What a ceiling costs a caller while there is room.
+
 package ratelimit
 
 import (
@@ -5,7 +7,7 @@ import (
 	"time"
 )
 
-// The cost of a ceiling that is not reached, for one caller and for all cores at once.
+// One caller alone, and all cores at once.
 func BenchmarkRoom(b *testing.B) {
 	b.Run("alone", func(b *testing.B) {
 		w, ctx := NewWindow(1024, time.Nanosecond), b.Context()

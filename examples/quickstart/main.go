@@ -1,0 +1,262 @@
+// Quickstart finds a hotel, prices it, checks the offer again, books it, reads
+// the order back, gets its voucher and cancels it.
+//
+//	go run ./examples/quickstart
+//
+// That runs against a sandbox in this very process. With HOTELSTAYS_BASE_URL,
+// HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET it runs against that service: it
+// then stops before booking, which costs money, unless HOTELSTAYS_ALLOW_BOOKING=1
+// allows it, and even so books nothing that is not fully refundable.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/google/uuid"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+func main() {
+	destination := flag.String("destination", "", "the name of a city to search in")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, *destination); err != nil {
+		fmt.Fprintln(os.Stderr, "\nstopped:", err)
+		os.Exit(1)
+	}
+}
+
+// service is what the program talks to.
+type service struct {
+	baseURL     string
+	credential  hotelstays.TicketCredential
+	destination string
+	mayBook     bool
+	pause       time.Duration // between looks at an order
+}
+
+func run(ctx context.Context, destination string) error {
+	svc, closeSandbox, err := findService(destination)
+	if err != nil {
+		return err
+	}
+	defer closeSandbox()
+
+	client, err := hotelstays.New(svc.baseURL, svc.credential, hotelstays.WithCurrency("EUR"))
+	if err != nil {
+		return err
+	}
+	defer client.CloseIdleConnections()
+
+	session, offer, err := findOffer(ctx, client, svc)
+	if err != nil {
+		return err
+	}
+	if !svc.mayBook {
+		fmt.Println("\nStopping here: booking on a real service costs money. HOTELSTAYS_ALLOW_BOOKING=1 allows it.")
+		return nil
+	}
+	return bookAndCancel(ctx, client, svc, session, offer)
+}
+
+// findOffer searches, lists the rates of one hotel and checks one of them.
+func findOffer(ctx context.Context, client *hotelstays.Client, svc *service) (session string, offer *types.RoomRatePkg, err error) {
+	checkIn := types.DateOf(time.Now().AddDate(0, 2, 0))
+	checkOut := types.DateOf(time.Now().AddDate(0, 2, 3))
+	rooms := []types.GuestPerRoom{{AdultCount: 2}}
+
+	step("HotelList: hotels in %s from %s to %s", svc.destination, checkIn, checkOut)
+	list, err := client.HotelList(ctx, &hotelstays.HotelListRequest{
+		DestinationName: svc.destination, CheckIn: checkIn, CheckOut: checkOut,
+		RoomOccupancies: rooms, MaxRatesPerHotel: 1, SortBy: hotelstays.SortPriceAsc,
+	})
+	if err != nil {
+		return "", nil, err
+	}
+	if len(list.List) == 0 {
+		return "", nil, fmt.Errorf("no hotel found in %q: %s", svc.destination, list.Basic.StatusRemark)
+	}
+	for _, h := range list.List[:min(3, len(list.List))] {
+		show("%s from %s", h.Name.EN, h.MinPrice)
+	}
+	session = list.Basic.SessionID // the offers hold in this session alone
+
+	for _, hotel := range list.List {
+		step("HotelRates: every offer of %s", hotel.Name.EN)
+		rates, err := client.HotelRates(ctx, &hotelstays.HotelRatesRequest{
+			SessionID: session, HotelID: hotel.ID, CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: rooms,
+		})
+		if err != nil {
+			return "", nil, err
+		}
+		seen := fullyRefundable(rates.Rooms)
+		if seen == nil {
+			show("no offer is fully refundable; on to the next hotel")
+			continue
+		}
+		show("fully refundable: %s until %s", seen.TotalRate.NetRate, seen.RefundableUntil)
+
+		step("CheckAvail: is it still there, at this price?")
+		check, err := client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: session, RatePkgID: seen.RatePkgID})
+		if err != nil {
+			return "", nil, err
+		}
+		if !check.Available() {
+			show("it is gone; on to the next hotel")
+			continue
+		}
+		if diff, err := check.RoomRatePkg.TotalRate.NetRate.Cmp(seen.TotalRate.NetRate); err != nil || diff > 0 {
+			return "", nil, fmt.Errorf("the price moved from %s to %s", seen.TotalRate.NetRate, check.RoomRatePkg.TotalRate.NetRate)
+		}
+		show("yes, at %s", check.RoomRatePkg.TotalRate.NetRate)
+		return session, check.RoomRatePkg, nil
+	}
+	return "", nil, errors.New("no hotel has a fully refundable offer")
+}
+
+// fullyRefundable returns the first offer that costs nothing to give back.
+func fullyRefundable(rooms []types.Room) *types.RoomRatePkg {
+	for _, room := range rooms {
+		for i, rate := range room.Rates {
+			if rate.RefundableMode == types.RefundableFull && !rate.IncludesPackaging {
+				return &room.Rates[i]
+			}
+		}
+	}
+	return nil
+}
+
+// bookAndCancel books the offer, follows the order and gives it back.
+func bookAndCancel(ctx context.Context, client *hotelstays.Client, svc *service, session string, offer *types.RoomRatePkg) error {
+	// The reference is the idempotency key. A booking engine stores it, and the
+	// session, before it calls Book.
+	reference := uuid.NewString()
+	step("Book: reference %s", reference)
+	booked, err := client.Book(ctx, &hotelstays.BookRequest{
+		SessionID: session, CustomerReferenceNo: reference, RatePkgID: offer.RatePkgID,
+		Holder: types.Holder{FirstName: "Guest", LastName: "One"},
+		Guests: []types.Guest{
+			{RoomIndex: 1, FirstName: "Guest", LastName: "One"},
+			{RoomIndex: 1, FirstName: "Guest", LastName: "Two"},
+		},
+	})
+	if err != nil {
+		return err // an *OutcomeUnknownError says which reference to look for
+	}
+	show("order %s, %s", booked.HotelOrder.PlatformReferenceNo, booked.HotelOrder.NetRate)
+
+	if err := followAndCancel(ctx, client, svc.pause, session, reference); err != nil {
+		return fmt.Errorf("order %s stays booked under reference %s: %w", booked.HotelOrder.PlatformReferenceNo, reference, err)
+	}
+	return nil
+}
+
+// followAndCancel waits for the supplier and the voucher, then cancels.
+func followAndCancel(ctx context.Context, client *hotelstays.Client, pause time.Duration, session, reference string) error {
+	step("QueryOrders: until the supplier has decided")
+	var order *types.Order
+	err := until(ctx, pause, func() (done bool, err error) {
+		found, err := client.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{reference}})
+		if err != nil {
+			return false, err
+		}
+		if len(found.Orders) == 0 {
+			return false, fmt.Errorf("no order under reference %s", reference)
+		}
+		order = &found.Orders[0]
+		show("status %d", order.Status)
+		return order.Status != types.OrderUnknown && order.Status != types.OrderConfirming, nil
+	})
+	if err != nil {
+		return err
+	}
+	show("hotel confirmation %q", order.HotelConfirmNo)
+
+	step("OrderVoucher: until the document is made")
+	var voucher *hotelstays.OrderVoucherResponse
+	err = until(ctx, pause, func() (done bool, err error) {
+		voucher, err = client.OrderVoucher(ctx, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: order.PlatformReferenceNo})
+		if err != nil {
+			return false, err
+		}
+		show("%s", voucher.Status)
+		return voucher.Status != types.VoucherNotGenerated && voucher.Status != types.VoucherPending, nil
+	})
+	if err != nil {
+		return err
+	}
+	if v := voucher.Voucher; v != nil {
+		show("voucher %s: %d bytes of %s at %s", v.VoucherNumber, v.ByteSize, v.ContentType, v.DownloadURL)
+	}
+
+	step("Cancel: give it back")
+	cancelled, err := client.Cancel(ctx, &hotelstays.CancelRequest{
+		SessionID: session, CustomerReferenceNo: reference,
+		SupplierReferenceNo: order.SupplierReferenceNo, Reason: "plans changed",
+	})
+	if err != nil {
+		return err
+	}
+	show("status %d, the supplier keeps %s", cancelled.Status, cancelled.ServiceFee)
+	return nil
+}
+
+// until asks again and again until it is done.
+func until(ctx context.Context, pause time.Duration, ask func() (done bool, err error)) error {
+	for {
+		if done, err := ask(); done || err != nil {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return fmt.Errorf("gave up waiting: %w", ctx.Err())
+		}
+	}
+}
+
+// findService returns the service that the environment names, or starts a
+// sandbox.
+func findService(destination string) (svc *service, closeSandbox func(), err error) {
+	base, key, secret := os.Getenv("HOTELSTAYS_BASE_URL"), os.Getenv("HOTELSTAYS_APP_KEY"), os.Getenv("HOTELSTAYS_APP_SECRET")
+	switch {
+	case base != "" && key != "" && secret != "" && destination != "":
+		fmt.Println("Service:", base)
+		return &service{
+			baseURL:     base,
+			credential:  hotelstays.TicketCredential{AppKey: key, AppSecret: types.Secret(secret)},
+			destination: destination,
+			mayBook:     os.Getenv("HOTELSTAYS_ALLOW_BOOKING") == "1",
+			pause:       15 * time.Second,
+		}, func() {}, nil
+	case base != "" && key != "" && secret != "":
+		return nil, nil, errors.New("name a city to search in: -destination NAME")
+	case base != "" || key != "" || secret != "":
+		return nil, nil, errors.New("set HOTELSTAYS_BASE_URL, HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET all together, or none of them for the sandbox")
+	}
+	srv := hotelstaystest.NewServer(hotelstaystest.WithConfirmAfter(time.Second), hotelstaystest.WithVoucherDelay(time.Second))
+	fmt.Println("Sandbox:", srv.URL)
+	if destination == "" {
+		destination = srv.CityName(0)
+	}
+	return &service{
+		baseURL:     srv.URL,
+		credential:  hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.Secret(srv.AppSecret)},
+		destination: destination,
+		mayBook:     true,
+		pause:       400 * time.Millisecond,
+	}, srv.Close, nil
+}
+
+func step(format string, args ...any) { fmt.Printf("\n"+format+"\n", args...) }
+func show(format string, args ...any) { fmt.Printf("  "+format+"\n", args...) }

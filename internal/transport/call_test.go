@@ -1,0 +1,439 @@
+// What a call sends, how often, and what it knows of it afterwards.
+
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httptrace"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var quick = Policy{MaxAttempts: 3, Backoff: time.Microsecond, MaxBackoff: time.Millisecond, MaxRetryAfter: time.Second, MaxBody: 1 << 20}
+
+// do sends one call through rt and releases its answer.
+func do(t *testing.T, rt http.RoundTripper, url string, change func(*Call)) Result {
+	t.Helper()
+	c := &Call{
+		Operation: "Test", URL: url, Header: http.Header{"Trace-Id": {"t"}}, Body: []byte(`{"book":"me"}`),
+		HTTP: http.Client{Transport: rt}, Policy: quick, Log: slog.New(slog.DiscardHandler),
+	}
+	if change != nil {
+		change(c)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	r := c.Do(ctx)
+	r.Answer.Release()
+	return r
+}
+
+func acts(c *Call) { c.Acts = true }
+
+func newTransport(t *testing.T, config *tls.Config) *http.Transport {
+	tr := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: config != nil}
+	t.Cleanup(tr.CloseIdleConnections)
+	return tr
+}
+
+// A request that changes something reaches a peer that breaks off exactly once,
+// however the peer breaks off, and is known to have been sent.
+func TestActingRequestArrivesOnce(t *testing.T) {
+	http1Peers := map[string]func(net.Conn) bool{
+		"closes":                     func(net.Conn) bool { return false },
+		"resets":                     reset,
+		"answers half a status":      func(c net.Conn) bool { answer("HTTP/1.1 2")(c); return false },
+		"answers half a body":        func(c net.Conn) bool { answer("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}")(c); return false },
+		"answers 503":                answer("HTTP/1.1 503 Busy\r\nContent-Length: 2\r\n\r\n{}"),
+		"answers 401 in no shape":    answer("HTTP/1.1 401 No\r\nContent-Length: 2\r\n\r\n{}"),
+		"answers 429 in no shape":    answer("HTTP/1.1 429 No\r\nContent-Length: 2\r\n\r\n{}"),
+		"redirects":                  answer("HTTP/1.1 307 Go\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"),
+		"redirects to nonsense":      answer("HTTP/1.1 302 Go\r\nLocation: :\x7f\r\nContent-Length: 0\r\n\r\n"),
+		"answers something else":     answer("220 mail ready\r\n"),
+		"announces too large a body": answer("HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n{}"),
+	}
+	for name, act := range http1Peers {
+		t.Run("HTTP/1.1 "+name, func(t *testing.T) {
+			p := http1(t, act)
+			r := do(t, newTransport(t, nil), p.url, acts)
+			assert.EqualValues(t, 1, p.whole.Load())
+			assert.Equal(t, 1, r.Attempts)
+			assert.True(t, r.Sent)
+		})
+	}
+	http2Peers := map[string]func(*frameWriter, uint32) bool{
+		"NO_ERROR":              rst(codeNo),
+		"PROTOCOL_ERROR":        rst(codeProtocol),
+		"INTERNAL_ERROR":        rst(codeInternal),
+		"REFUSED_STREAM":        rst(codeRefusedStream),
+		"CANCEL":                rst(codeCancel),
+		"ENHANCE_YOUR_CALM":     rst(codeEnhanceYourCal),
+		"GOAWAY, none handled":  goAway(0, codeNo),
+		"GOAWAY, some handled":  goAway(1, codeNo),
+		"GOAWAY with an error":  goAway(0, codeInternal),
+		"closes the connection": func(*frameWriter, uint32) bool { return false },
+	}
+	for name, act := range http2Peers {
+		t.Run("HTTP/2 "+name, func(t *testing.T) {
+			p, config := http2Peer(t, act)
+			r := do(t, newTransport(t, config), p.url, acts)
+			require.Error(t, r.Err)
+			assert.EqualValues(t, 1, p.whole.Load())
+			assert.Equal(t, 1, r.Attempts)
+			assert.True(t, r.Sent)
+		})
+	}
+}
+
+// A read goes through the same peers as often as the policy allows, and each of
+// its requests is an attempt of ours: net/http adds none.
+func TestReadIsSentAgainByThePolicyAlone(t *testing.T) {
+	p1 := http1(t, reset)
+	r := do(t, newTransport(t, nil), p1.url, nil)
+	assert.EqualValues(t, 3, p1.whole.Load())
+	assert.Equal(t, 3, r.Attempts)
+
+	p2, config := http2Peer(t, rst(codeProtocol))
+	r = do(t, newTransport(t, config), p2.url, nil)
+	assert.EqualValues(t, 3, p2.whole.Load())
+	assert.Equal(t, 3, r.Attempts)
+}
+
+// Whatever provably never left is sent again, also when it would act.
+func TestNeverLeft(t *testing.T) {
+	gone := listen(t)
+	gone.Close()
+	noHandshake := listen(t)
+	serve(t, noHandshake, func(conn net.Conn) { reset(conn) })
+	silent := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return nil, errors.New("no route")
+	}}
+	cases := []struct {
+		name string
+		url  string
+		rt   http.RoundTripper
+	}{
+		{"refused dial", "http://" + gone.Addr().String(), newTransport(t, nil)},
+		{"broken TLS handshake", "https://" + noHandshake.Addr().String(), newTransport(t, nil)},
+		{"failing dialer", "http://127.0.0.1:1", silent},
+		{"dial error of a transport without events", "http://127.0.0.1:1", roundTripper(func(*http.Request) (*http.Response, error) {
+			return nil, &net.OpError{Op: "dial", Err: errors.New("refused")}
+		})},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			r := do(t, c.rt, c.url, acts)
+			require.Error(t, r.Err)
+			assert.False(t, r.Sent)
+			assert.Equal(t, 3, r.Attempts)
+		})
+	}
+	t.Run("untrusted certificate, which will not change", func(t *testing.T) {
+		ts := httptest.NewUnstartedServer(nil)
+		ts.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+		ts.StartTLS()
+		defer ts.Close()
+		r := do(t, newTransport(t, nil), ts.URL, acts)
+		assert.False(t, r.Sent)
+		assert.Equal(t, 1, r.Attempts)
+	})
+}
+
+// A call that waits for a connection of a full pool has sent nothing.
+func TestWaitForAConnectionSendsNothing(t *testing.T) {
+	held, release := make(chan struct{}), make(chan struct{})
+	var whole atomic.Int64
+	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		whole.Add(1)
+		io.Copy(io.Discard, r.Body)
+		close(held)
+		<-release
+	}))
+	defer ts.Close()
+	tr := newTransport(t, nil)
+	tr.MaxConnsPerHost = 1
+	first := make(chan Result)
+	go func() { first <- do(t, tr, ts.URL, acts) }()
+	<-held
+
+	ctx, cancel := context.WithCancel(t.Context())
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GetConn: func(string) { cancel() }})
+	c := &Call{URL: ts.URL, Acts: true, Body: []byte("{}"), Header: http.Header{}, HTTP: http.Client{Transport: tr}, Policy: quick, Log: slog.New(slog.DiscardHandler)}
+	r := c.Do(ctx)
+	assert.ErrorIs(t, r.Err, context.Canceled)
+	assert.False(t, r.Sent)
+	close(release)
+	<-first
+	assert.EqualValues(t, 1, whole.Load())
+}
+
+// A transport without events counts as having sent, except for a dial error.
+func TestTransportWithoutEventsCountsAsSent(t *testing.T) {
+	var n atomic.Int64
+	rt := roundTripper(func(*http.Request) (*http.Response, error) {
+		n.Add(1)
+		return nil, io.ErrUnexpectedEOF
+	})
+	r := do(t, rt, "http://127.0.0.1:1", acts)
+	assert.True(t, r.Sent)
+	assert.EqualValues(t, 1, n.Load())
+}
+
+// An enveloped 401 and an enveloped 429 are proof that nothing was done.
+func TestActingRequestAfterEnvelopedRefusal(t *testing.T) {
+	for _, status := range []int{http.StatusUnauthorized, http.StatusTooManyRequests} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var ids, bodies, tokens []string
+				rt := roundTripper(func(r *http.Request) (*http.Response, error) {
+					body, _ := io.ReadAll(r.Body)
+					ids, bodies = append(ids, r.Header.Get("Request-Id")), append(bodies, string(body))
+					tokens = append(tokens, r.Header.Get("Authorization"))
+					if len(ids) == 1 {
+						return reply(status, `{"code":100000429,"msg":"no"}`), nil
+					}
+					return reply(200, `{"code":0,"data":{}}`), nil
+				})
+				bearer := &tokenSeries{}
+				r := do(t, rt, "http://127.0.0.1:1", func(c *Call) { c.Acts, c.Bearer = true, bearer })
+				require.NoError(t, r.Err)
+				assert.Equal(t, 200, r.Answer.Status)
+				require.Len(t, ids, 2)
+				assert.NotEqual(t, ids[0], ids[1], "every attempt has its own Request-Id")
+				assert.Equal(t, bodies[0], bodies[1])
+				assert.Equal(t, status == http.StatusUnauthorized, tokens[0] != tokens[1])
+			})
+		})
+	}
+}
+
+// A second 401 ends the call: the fresh token is not the cure.
+func TestUnauthorizedTwice(t *testing.T) {
+	var n int
+	rt := roundTripper(func(*http.Request) (*http.Response, error) {
+		n++
+		return reply(401, `{"code":1,"msg":"no"}`), nil
+	})
+	r := do(t, rt, "http://127.0.0.1:1", func(c *Call) { c.Bearer = &tokenSeries{} })
+	assert.Equal(t, 401, r.Answer.Status)
+	assert.Equal(t, 2, n)
+}
+
+// Failures of one call leave the idle connections of all others alone.
+func TestFailureKeepsIdleConnections(t *testing.T) {
+	rt := &closable{}
+	r := do(t, rt, "http://127.0.0.1:1", nil)
+	require.Error(t, r.Err)
+	assert.Zero(t, rt.closed)
+}
+
+type closable struct{ closed int }
+
+func (c *closable) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New("down") }
+func (c *closable) CloseIdleConnections()                           { c.closed++ }
+
+// A 429 pauses the ceiling until Retry-After: a second without one, and never
+// longer than the policy allows.
+func TestTooManyRequestsPauses(t *testing.T) {
+	cases := []struct {
+		header string
+		want   time.Duration
+	}{{"", time.Second}, {"2", 2 * time.Second}, {"0", 0}, {"86400", 3 * time.Second}, {"soon", time.Second},
+		{"Sat, 01 Jan 2000 00:00:02 GMT", 2 * time.Second}}
+	for _, c := range cases {
+		t.Run(c.header, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				ceiling := &recording{}
+				rt := roundTripper(func(*http.Request) (*http.Response, error) {
+					if time.Since(start) >= c.want && len(ceiling.pauses) > 0 {
+						return reply(200, `{"code":0}`), nil
+					}
+					resp := reply(429, `{"code":100000429}`)
+					if c.header != "" {
+						resp.Header.Set("Retry-After", c.header)
+					}
+					return resp, nil
+				})
+				r := do(t, rt, "http://127.0.0.1:1", func(call *Call) {
+					call.Ceiling = ceiling
+					call.Policy.MaxRetryAfter = 3 * time.Second
+				})
+				require.NoError(t, r.Err)
+				assert.Equal(t, 200, r.Answer.Status)
+				require.Len(t, ceiling.pauses, 1)
+				assert.Equal(t, c.want, ceiling.pauses[0].Sub(start))
+			})
+		})
+	}
+}
+
+// Each permit is settled exactly once, as what became of the request says.
+func TestPermitIsSettledOnce(t *testing.T) {
+	ok := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, `{"code":0}`) }))
+	defer ok.Close()
+	gone := listen(t)
+	gone.Close()
+	ceiling := &recording{}
+	do(t, newTransport(t, nil), ok.URL, func(c *Call) { c.Ceiling = ceiling })
+	assert.Equal(t, [2]int64{1, 0}, ceiling.settled())
+	do(t, newTransport(t, nil), "http://"+gone.Addr().String(), func(c *Call) { c.Ceiling = ceiling })
+	assert.Equal(t, [2]int64{1, 3}, ceiling.settled())
+	do(t, newTransport(t, nil), ok.URL, func(c *Call) { c.Ceiling, c.Bearer = ceiling, &tokenSeries{err: errors.New("no token")} })
+	assert.Equal(t, [2]int64{1, 4}, ceiling.settled())
+}
+
+// Waits never reach past the deadline: the last answer comes back at once.
+func TestNoWaitPastTheDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rt := roundTripper(func(*http.Request) (*http.Response, error) {
+			resp := reply(429, `{"code":100000429}`)
+			resp.Header.Set("Retry-After", "60")
+			return resp, nil
+		})
+		start := time.Now()
+		r := do(t, rt, "http://127.0.0.1:1", func(c *Call) { c.Policy.MaxRetryAfter = time.Minute })
+		require.NoError(t, r.Err)
+		assert.Equal(t, 429, r.Answer.Status)
+		assert.Zero(t, time.Since(start))
+	})
+}
+
+// A ctx that is cancelled during a backoff keeps the answer before it.
+func TestCancelledBackoffKeepsTheAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Minute, cancel)
+		rt := roundTripper(func(*http.Request) (*http.Response, error) { return reply(503, "busy"), nil })
+		c := &Call{URL: "http://127.0.0.1:1", Body: []byte("{}"), Header: http.Header{}, HTTP: http.Client{Transport: rt},
+			Policy: Policy{MaxAttempts: 9, Backoff: 1e6 * time.Hour, MaxBackoff: 1e6 * time.Hour, MaxBody: 100}, Log: slog.New(slog.DiscardHandler)}
+		r := c.Do(ctx)
+		require.ErrorIs(t, r.Err, context.Canceled)
+		require.NotNil(t, r.Answer)
+		assert.Equal(t, 503, r.Answer.Status)
+		r.Answer.Release()
+	})
+}
+
+// Backoffs are drawn between nothing and a bound that doubles up to its cap.
+func TestBackoffIsFullJitter(t *testing.T) {
+	c := &Call{Policy: Policy{Backoff: 100 * time.Millisecond, MaxBackoff: time.Second}}
+	for attempt, bound := range []time.Duration{100, 200, 400, 800, 1000, 1000} {
+		bound *= time.Millisecond
+		c.attempts = attempt + 1
+		var low, high int
+		for range 200 {
+			wait := c.backoff()
+			require.LessOrEqual(t, wait, bound)
+			if wait < bound/2 {
+				low++
+			} else {
+				high++
+			}
+		}
+		assert.Positive(t, low, "attempt %d", attempt)
+		assert.Positive(t, high, "attempt %d", attempt)
+	}
+}
+
+// The hint is what is left of the deadline, less a tenth and at most a second.
+func TestDeadlineHint(t *testing.T) {
+	for left, want := range map[time.Duration]int64{
+		time.Minute: 59000, 10 * time.Second: 9000, 5 * time.Second: 4500, time.Millisecond: 1, time.Microsecond: 1, -time.Second: 1,
+	} {
+		assert.Equal(t, want, hint(left), "%s left", left)
+	}
+	for _, hinted := range []bool{true, false} {
+		var got string
+		rt := roundTripper(func(r *http.Request) (*http.Response, error) {
+			got = r.Header.Get("Timeout-Milliseconds")
+			return reply(200, "{}"), nil
+		})
+		do(t, rt, "http://127.0.0.1:1", func(c *Call) { c.Hint = hinted })
+		assert.Equal(t, hinted, got != "")
+	}
+}
+
+// The bound holds for announced and for unannounced bodies, and for what a small
+// compressed body becomes.
+func TestBodyBound(t *testing.T) {
+	big := strings.Repeat("x", 2<<20)
+	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/announced" {
+			w.Header().Set("Content-Length", fmt.Sprint(len(big)))
+		}
+		io.WriteString(w, big)
+	}))
+	defer ts.Close()
+	for _, path := range []string{"/announced", "/chunked"} {
+		r := do(t, newTransport(t, nil), ts.URL+path, nil)
+		assert.ErrorIs(t, r.Err, ErrBodyTooLarge, path)
+		assert.Equal(t, 1, r.Attempts, "it will not shrink")
+		r = do(t, newTransport(t, nil), ts.URL+path, func(c *Call) { c.Policy.MaxBody = int64(len(big)) })
+		assert.NoError(t, r.Err, path)
+	}
+}
+
+// The caller's own trace hooks still fire.
+func TestCallersTraceFires(t *testing.T) {
+	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "{}") }))
+	defer ts.Close()
+	var wrote atomic.Bool
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{WroteHeaders: func() { wrote.Store(true) }})
+	c := &Call{URL: ts.URL, Body: []byte("{}"), Header: http.Header{}, HTTP: http.Client{Transport: newTransport(t, nil)}, Policy: quick, Log: slog.New(slog.DiscardHandler)}
+	r := c.Do(ctx)
+	require.NoError(t, r.Err)
+	r.Answer.Release()
+	assert.True(t, wrote.Load())
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func reply(status int, body string) *http.Response {
+	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: -1}
+}
+
+// tokenSeries hands out a new token after each refusal.
+type tokenSeries struct {
+	n   int
+	err error
+}
+
+func (b *tokenSeries) Authorization(context.Context) (string, error) {
+	return fmt.Sprintf("Bearer %d", b.n), b.err
+}
+func (b *tokenSeries) Refused(context.Context, string) bool { b.n++; return true }
+
+// recording is a ceiling that grants all and keeps what it is told.
+type recording struct {
+	left, unused atomic.Int64
+	pauses       []time.Time
+}
+
+func (c *recording) Acquire(context.Context) (Permit, error) { return (*permit)(c), nil }
+func (c *recording) Pause(until time.Time)                   { c.pauses = append(c.pauses, until) }
+func (c *recording) settled() [2]int64                       { return [2]int64{c.left.Load(), c.unused.Load()} }
+
+type permit recording
+
+func (p *permit) Left()   { p.left.Add(1) }
+func (p *permit) Unused() { p.unused.Add(1) }
