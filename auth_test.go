@@ -1,0 +1,361 @@
+// Credentials under load: one token for all, renewed before it ends, dropped
+// when it is refused, and fetched no more often than that takes.
+
+package hotelstays_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// authWorld is a sandbox and a client of it inside one bubble. No ceiling stands
+// between the callers and the token.
+type authWorld struct {
+	*hotelstaystest.Server
+	client *hotelstays.Client
+	cred   hotelstays.TicketCredential
+}
+
+func newAuthWorld(t *testing.T, ttl time.Duration, opts ...hotelstays.Option) *authWorld {
+	w := &authWorld{Server: hotelstaystest.NewServer(hotelstaystest.InMemory(), hotelstaystest.WithoutCeilings(), hotelstaystest.WithLedgerLimit(100))}
+	w.cred = hotelstays.TicketCredential{AppKey: w.AppKey, AppSecret: types.Secret(w.AppSecret), TTL: ttl}
+	w.client = w.connect(t, w.cred, opts...)
+	return w
+}
+
+// connect returns a client that shares 64 connections among its callers.
+func (w *authWorld) connect(t *testing.T, cred hotelstays.Credential, opts ...hotelstays.Option) *hotelstays.Client {
+	tr := w.Client().Transport.(*http.Transport).Clone()
+	tr.MaxConnsPerHost, tr.MaxIdleConnsPerHost = 64, 64
+	opts = append([]hotelstays.Option{hotelstays.WithHTTPClient(&http.Client{Transport: tr}), hotelstays.WithRateLimiter(noCeilings{})}, opts...)
+	client, err := hotelstays.New(w.URL, cred, opts...)
+	require.NoError(t, err)
+	return client
+}
+
+func (w *authWorld) end(clients ...*hotelstays.Client) {
+	for _, c := range append(clients, w.client) {
+		c.CloseIdleConnections()
+	}
+	w.Close()
+}
+
+// callAll makes n calls at once and returns their errors and the longest wait.
+func callAll(ctx context.Context, c *hotelstays.Client, n int) (failed []error, longest time.Duration) {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			start := time.Now()
+			_, err := c.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{})
+			mu.Lock()
+			defer mu.Unlock()
+			longest = max(longest, time.Since(start))
+			if err != nil {
+				failed = append(failed, err)
+			}
+		})
+	}
+	wg.Wait()
+	return failed, longest
+}
+
+type noCeilings struct{}
+
+func (noCeilings) Acquire(context.Context, hotelstays.Operation) (hotelstays.Permit, error) {
+	return noPermit{}, nil
+}
+func (noCeilings) Pause(hotelstays.Operation, time.Time) {}
+
+type noPermit struct{}
+
+func (noPermit) Left()   {}
+func (noPermit) Unused() {}
+
+const herd = 10_000
+
+func TestExpiredTicketCostsTheHerdOneCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newAuthWorld(t, time.Hour)
+		defer w.end()
+		failed, _ := callAll(t.Context(), w.client, 1)
+		require.Empty(t, failed)
+		time.Sleep(2 * time.Hour)
+		w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: time.Second})
+
+		failed, longest := callAll(t.Context(), w.client, herd)
+
+		assert.Empty(t, failed)
+		assert.Equal(t, time.Second, longest, "everybody waits for the one call")
+		assert.Equal(t, 2, w.Ledger().Count(hotelstaystest.OpTicket))
+		assert.Equal(t, herd+1, w.Ledger().Count(hotelstaystest.OpQueryOrders))
+	})
+}
+
+func TestInsideTheMarginNobodyWaits(t *testing.T) {
+	cases := []struct{ ttl, margin time.Duration }{
+		{24 * time.Hour, 5 * time.Minute},
+		{10 * time.Minute, time.Minute}, // a tenth of a short life
+	}
+	for _, c := range cases {
+		t.Run(c.ttl.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newAuthWorld(t, c.ttl)
+				defer w.end()
+				callAll(t.Context(), w.client, 1)
+				w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: 10 * time.Second})
+
+				time.Sleep(c.ttl - c.margin - time.Second)
+				callAll(t.Context(), w.client, 1)
+				assert.Equal(t, 1, w.Ledger().TicketsIssued(), "not in the margin yet")
+
+				time.Sleep(2 * time.Second)
+				failed, longest := callAll(t.Context(), w.client, herd)
+				assert.Empty(t, failed)
+				assert.Zero(t, longest, "the old token serves while the new one is fetched")
+				time.Sleep(11 * time.Second)
+				assert.Equal(t, 2, w.Ledger().TicketsIssued())
+
+				time.Sleep(c.margin)
+				failed, longest = callAll(t.Context(), w.client, 100)
+				assert.Empty(t, failed)
+				assert.Zero(t, longest, "the new token is in use")
+				assert.Equal(t, 2, w.Ledger().TicketsIssued())
+			})
+		})
+	}
+}
+
+func TestRevokedTicketCostsOneCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newAuthWorld(t, 0)
+		defer w.end()
+		callAll(t.Context(), w.client, 1)
+
+		w.RevokeTokens()
+		failed, _ := callAll(t.Context(), w.client, 1)
+		assert.Empty(t, failed)
+		assert.Equal(t, 2, w.Ledger().Count(hotelstaystest.OpTicket))
+		assert.Equal(t, 3, w.Ledger().Count(hotelstaystest.OpQueryOrders), "the refused call is sent once more")
+
+		w.RevokeTokens()
+		failed, _ = callAll(t.Context(), w.client, 1000)
+		assert.Empty(t, failed)
+		assert.Equal(t, 3, w.Ledger().Count(hotelstaystest.OpTicket), "all 401s together cost one ticket")
+	})
+}
+
+// A renewal that fails does no harm while the old token lives, and is tried with
+// growing pauses.
+func TestFailingRenewal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newAuthWorld(t, time.Hour, hotelstays.WithMaxAttempts(1))
+		defer w.end()
+		callAll(t.Context(), w.client, 1)
+		time.Sleep(55*time.Minute + time.Second)
+		w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultStatus, Status: 503, Times: -1})
+		for range 240 { // a call every second of four minutes
+			failed, longest := callAll(t.Context(), w.client, 1)
+			require.Empty(t, failed)
+			require.Zero(t, longest)
+			time.Sleep(time.Second)
+		}
+		tries := w.Ledger().Count(hotelstaystest.OpTicket) - 1
+		assert.Greater(t, tries, 5, "it is tried again")
+		assert.Less(t, tries, 20, "and not hammered")
+
+		w.ClearFaults()
+		time.Sleep(30 * time.Second)
+		callAll(t.Context(), w.client, 1)
+		synctest.Wait()
+		assert.Equal(t, 2, w.Ledger().TicketsIssued())
+	})
+}
+
+// A definite refusal is shared by all who wait, and remembered for ten seconds.
+func TestRefusedCredentialIsNotHammered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newAuthWorld(t, 0)
+		wrong := w.connect(t, hotelstays.TicketCredential{AppKey: w.AppKey, AppSecret: "wrong"})
+		defer w.end(wrong)
+		for range 5 {
+			failed, _ := callAll(t.Context(), wrong, 100)
+			require.Len(t, failed, 100)
+			for _, err := range failed {
+				var api *hotelstays.APIError
+				require.ErrorAs(t, err, &api)
+				assert.ErrorIs(t, err, hotelstays.ErrUnauthorized)
+				assert.Equal(t, hotelstays.OpTicket, api.Operation)
+			}
+			time.Sleep(time.Second)
+		}
+		assert.Equal(t, 1, w.Ledger().Count(hotelstaystest.OpTicket))
+		time.Sleep(5 * time.Second)
+		callAll(t.Context(), wrong, 100)
+		assert.Equal(t, 2, w.Ledger().Count(hotelstaystest.OpTicket))
+		assert.Zero(t, w.Ledger().Count(hotelstaystest.OpQueryOrders))
+	})
+}
+
+func TestRefusedScopeIsNotHammered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newAuthWorld(t, 0)
+		c := w.connect(t, hotelstays.OAuthCredential{ClientID: w.ClientID, ClientSecret: types.Secret(w.ClientSecret), Scopes: []hotelstays.Scope{"booking:read"}})
+		defer w.end(c)
+		w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpOAuthToken, Kind: hotelstaystest.FaultStatus, Status: 400,
+			Body: []byte(`{"error":"invalid_scope"}`), Times: -1})
+		failed, _ := callAll(t.Context(), c, 100)
+		require.Len(t, failed, 100)
+		assert.ErrorIs(t, failed[0], hotelstays.ErrInvalidScope)
+		callAll(t.Context(), c, 100)
+		assert.Equal(t, 1, w.Ledger().Count(hotelstaystest.OpOAuthToken))
+	})
+}
+
+// How long an access token lives is not shown: without Lifetime it is used until
+// it is refused, with it as long as that says.
+func TestOAuthLifetime(t *testing.T) {
+	for _, lifetime := range []time.Duration{0, 30 * time.Minute} {
+		t.Run(lifetime.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newAuthWorld(t, 0)
+				c := w.connect(t, hotelstays.OAuthCredential{ClientID: w.ClientID, ClientSecret: types.Secret(w.ClientSecret),
+					Scopes: []hotelstays.Scope{hotelstays.ScopeBookingRead}, Lifetime: lifetime})
+				defer w.end(c)
+				callAll(t.Context(), c, 10)
+				time.Sleep(40 * time.Minute)
+				failed, _ := callAll(t.Context(), c, 10)
+				assert.Empty(t, failed)
+				want := 1
+				if lifetime > 0 {
+					want = 2
+				}
+				assert.Equal(t, want, w.Ledger().Count(hotelstaystest.OpOAuthToken))
+				time.Sleep(time.Hour) // the sandbox's token life ends: it refuses
+				failed, _ = callAll(t.Context(), c, 10)
+				assert.Empty(t, failed)
+				assert.Equal(t, want+1, w.Ledger().Count(hotelstaystest.OpOAuthToken))
+			})
+		})
+	}
+}
+
+func TestStaticTokenIsNeverRenewed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newAuthWorld(t, 0)
+		ticket, err := w.client.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: w.AppKey, AppSecret: types.Secret(w.AppSecret), TTL: time.Hour})
+		require.NoError(t, err)
+		c := w.connect(t, hotelstays.StaticToken(ticket.Ticket))
+		defer w.end(c)
+		failed, _ := callAll(t.Context(), c, 10)
+		assert.Empty(t, failed)
+		time.Sleep(time.Hour)
+		failed, _ = callAll(t.Context(), c, 1)
+		require.Len(t, failed, 1)
+		assert.ErrorIs(t, failed[0], hotelstays.ErrUnauthorized)
+		assert.Equal(t, 1, w.Ledger().Count(hotelstaystest.OpTicket))
+		assert.Equal(t, 11, w.Ledger().Count(hotelstaystest.OpQueryOrders))
+	})
+}
+
+// Clients that share a store share the ticket, its renewal and its end.
+func TestTokenStoreIsShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &memoryStore{tokens: map[string]hotelstays.Token{}}
+		w := newAuthWorld(t, time.Hour, hotelstays.WithTokenStore(store))
+		other := w.connect(t, w.cred, hotelstays.WithTokenStore(store))
+		defer w.end(other)
+		both := func() {
+			for _, c := range []*hotelstays.Client{w.client, other} {
+				failed, _ := callAll(t.Context(), c, 10)
+				require.Empty(t, failed)
+				synctest.Wait() // a renewal in the background ends
+			}
+		}
+		both()
+		assert.Equal(t, 1, w.Ledger().TicketsIssued())
+		time.Sleep(56 * time.Minute)
+		both()
+		assert.Equal(t, 2, w.Ledger().TicketsIssued(), "the first to renew renews for both")
+		w.RevokeTokens()
+		both()
+		assert.Equal(t, 3, w.Ledger().TicketsIssued(), "the first to be refused drops it for both")
+		for key, token := range store.tokens {
+			assert.NotContains(t, key, w.AppSecret)
+			assert.WithinDuration(t, time.Now().Add(time.Hour), token.Expiry, time.Second)
+		}
+		assert.Len(t, store.tokens, 1)
+	})
+}
+
+func TestBrokenTokenStoreIsDoneWithout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &memoryStore{err: errors.New("store is down")}
+		w := newAuthWorld(t, time.Hour, hotelstays.WithTokenStore(store))
+		defer w.end()
+		failed, _ := callAll(t.Context(), w.client, 10)
+		assert.Empty(t, failed)
+		w.RevokeTokens()
+		failed, _ = callAll(t.Context(), w.client, 10)
+		assert.Empty(t, failed)
+		assert.Equal(t, 2, w.Ledger().TicketsIssued())
+	})
+}
+
+// A store that gives a refused token back is not believed.
+func TestStoreThatKeepsARefusedToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &memoryStore{tokens: map[string]hotelstays.Token{}, keeps: true}
+		w := newAuthWorld(t, time.Hour, hotelstays.WithTokenStore(store))
+		defer w.end()
+		callAll(t.Context(), w.client, 1)
+		w.RevokeTokens()
+		failed, _ := callAll(t.Context(), w.client, 1)
+		assert.Empty(t, failed)
+		assert.Equal(t, 2, w.Ledger().TicketsIssued())
+	})
+}
+
+// memoryStore is a TokenStore in memory.
+type memoryStore struct {
+	mu     sync.Mutex
+	tokens map[string]hotelstays.Token
+	keeps  bool // Drop does nothing
+	err    error
+}
+
+func (s *memoryStore) Load(_ context.Context, key string) (hotelstays.Token, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tokens[key], s.err
+}
+
+func (s *memoryStore) Store(_ context.Context, key string, t hotelstays.Token) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.tokens[key] = t
+	}
+	return s.err
+}
+
+func (s *memoryStore) Drop(_ context.Context, key string, refused hotelstays.Token) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.keeps && s.tokens[key].Value == refused.Value {
+		delete(s.tokens, key)
+	}
+	return s.err
+}
