@@ -1,0 +1,91 @@
+// Command hotelstays-sandbox serves the sandbox of the Hotel Stays Distribution API
+// on a loopback address until it is interrupted.
+//
+//	go run ./cmd/hotelstays-sandbox -addr 127.0.0.1:8080
+//
+// It prints the base URL and the credentials to use. The exit status is 2 for wrong
+// usage, an address that is not loopback included, and 1 when it cannot serve.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run serves until ctx ends and returns the exit status.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	flags := flag.NewFlagSet("hotelstays-sandbox", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	addr := flags.String("addr", "127.0.0.1:8080", "loopback `address` to listen on")
+	seed := flags.Uint64("seed", 1, "seed of the generated world")
+	confirm := flags.Duration("confirm-after", 3*time.Minute, "how long after Book an order is confirmed; negative: never")
+	useTLS := flags.Bool("tls", false, "serve https with a self-made certificate")
+	unlimited := flags.Bool("no-ceilings", false, "turn the rate ceilings off")
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return 0
+		}
+		return 2
+	}
+	if flags.NArg() > 0 {
+		fmt.Fprintf(stderr, "hotelstays-sandbox: unexpected argument %q\n", flags.Arg(0))
+		return 2
+	}
+	opts := []hotelstaystest.Option{
+		hotelstaystest.WithAddr(*addr), hotelstaystest.WithSeed(*seed), hotelstaystest.WithConfirmAfter(*confirm),
+	}
+	if *useTLS {
+		opts = append(opts, hotelstaystest.WithTLS())
+	}
+	if *unlimited {
+		opts = append(opts, hotelstaystest.WithoutCeilings())
+	}
+	srv, err := hotelstaystest.Start(opts...)
+	if err != nil {
+		fmt.Fprintln(stderr, "hotelstays-sandbox:", err)
+		if errors.Is(err, hotelstaystest.ErrOption) {
+			return 2
+		}
+		return 1
+	}
+	defer srv.Close()
+	greet(stdout, srv, *useTLS)
+	<-ctx.Done()
+	return 0
+}
+
+// greet prints what one needs to start.
+func greet(w io.Writer, srv *hotelstaystest.Server, useTLS bool) {
+	insecure := ""
+	if useTLS {
+		insecure = " --insecure"
+	}
+	fmt.Fprintf(w, `base URL       %s
+appKey         %s
+appSecret      %s
+OAuth client   %s
+OAuth secret   %s
+a destination  %s
+
+Start with a ticket:
+
+  curl%s -s %s/api/auth/ticket -H 'Content-Type: application/json' -d '{"appKey":"%s","appSecret":"%s"}'
+
+Interrupt to stop.
+`, srv.URL, srv.AppKey, srv.AppSecret, srv.ClientID, srv.ClientSecret, srv.CityID(0), insecure, srv.URL, srv.AppKey, srv.AppSecret)
+}

@@ -1,0 +1,220 @@
+package hotelstaystest
+
+// This file holds authentication: Ticket, OAuth, the tokens they issue, and the check
+// of every other call's token, scope, market and user.
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	defaultTTL = 86_400     // seconds
+	maxTTL     = 31_536_000 // seconds
+)
+
+// maxTokens is how many tokens are kept before the expired ones are dropped.
+const maxTokens = 10_000
+
+// token is what a bearer token stands for.
+type token struct {
+	account string
+	oauth   bool
+	scopes  []string
+	full    bool // a ticket that lists no scopes has full access
+	expires time.Time
+}
+
+// tokens holds the issued tokens.
+type tokens struct {
+	mu     sync.Mutex
+	issued map[string]token
+}
+
+func newTokens() *tokens { return &tokens{issued: map[string]token{}} }
+
+func (t *tokens) add(value string, tok token) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.issued) >= maxTokens {
+		maps.DeleteFunc(t.issued, func(_ string, old token) bool { return !time.Now().Before(old.expires) })
+	}
+	t.issued[value] = tok
+}
+
+func (t *tokens) find(value string) (token, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	tok, ok := t.issued[value]
+	return tok, ok
+}
+
+func (t *tokens) revokeAll() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	clear(t.issued)
+}
+
+// runTicket exchanges an account's credentials for a ticket.
+func runTicket(s *Server, c *call, req *ticketRequest) (any, error) {
+	if req.AppKey == "" || req.AppSecret == "" {
+		return nil, badRequest("appKey and appSecret are required")
+	}
+	ttl := defaultTTL
+	if req.TTL != nil {
+		ttl = *req.TTL
+	}
+	if ttl <= 0 || ttl > maxTTL {
+		return nil, badRequest("ttl must be positive and at most %d seconds, not %d", maxTTL, ttl)
+	}
+	known := slices.ContainsFunc(s.cfg.accounts, func(a account) bool {
+		return a.key == req.AppKey && subtle.ConstantTimeCompare([]byte(a.secret), []byte(req.AppSecret)) == 1
+	})
+	if !known {
+		return nil, unauthorized("the pair of appKey and appSecret is not accepted")
+	}
+	now := time.Now()
+	expires := now.Add(time.Duration(ttl) * time.Second)
+	ticket := s.signTicket(req.AppKey, now, expires)
+	s.tokens.add(ticket, token{account: req.AppKey, scopes: s.cfg.ticketScopes, full: len(s.cfg.ticketScopes) == 0, expires: expires})
+	s.ledger.add(&s.ledger.tickets)
+	return ticketResponse{Ticket: ticket}, nil
+}
+
+// signTicket makes the ticket's string, a JWT.
+func (s *Server) signTicket(appKey string, now, expires time.Time) string {
+	part := func(v any) string {
+		b, _ := json.Marshal(v)
+		return base64.RawURLEncoding.EncodeToString(b)
+	}
+	payload := part(map[string]string{"alg": "HS256", "typ": "JWT"}) + "." + part(map[string]any{
+		"sub": appKey, "iat": now.Unix(), "exp": expires.Unix(), "jti": s.sessions.next(), "scope": append([]string{}, s.cfg.ticketScopes...),
+	})
+	return payload + "." + base64.RawURLEncoding.EncodeToString(s.mac("ticket", payload))
+}
+
+// mac signs text for one purpose with the server's key.
+func (s *Server) mac(purpose, text string) []byte {
+	h := hmac.New(sha256.New, s.key)
+	h.Write([]byte(purpose + "\x00" + text))
+	return h.Sum(nil)
+}
+
+// runOAuthToken exchanges an OAuth client's credentials for an access token.
+func runOAuthToken(s *Server, c *call, req *oauthRequest) (any, error) {
+	if req.GrantType != "client_credentials" {
+		f := badRequest("grant_type must be client_credentials, not %q", req.GrantType)
+		f.oauth = "unsupported_grant_type"
+		return nil, f
+	}
+	i := slices.IndexFunc(s.cfg.clients, func(o oauthClient) bool {
+		return o.id == req.ClientID && subtle.ConstantTimeCompare([]byte(o.secret), []byte(req.ClientSecret)) == 1
+	})
+	if i < 0 {
+		f := unauthorized("invalid_client: the pair of client_id and client_secret is not accepted")
+		f.oauth = "invalid_client"
+		return nil, f
+	}
+	scopes := s.cfg.clients[i].scopes
+	if req.Scope != nil {
+		asked := strings.Fields(*req.Scope)
+		for _, scope := range asked {
+			if !slices.Contains(scopes, scope) {
+				f := badRequest("invalid_scope: the client is not registered for %q", scope)
+				f.oauth = "invalid_scope"
+				return nil, f
+			}
+		}
+		scopes = asked
+	}
+	value := base64.RawURLEncoding.EncodeToString(s.mac("access", base36(s.sessions.next())))
+	s.tokens.add(value, token{account: s.AppKey, oauth: true, scopes: scopes, expires: time.Now().Add(s.cfg.tokenLife)})
+	s.ledger.add(&s.ledger.tokens)
+	resp := oauthResponse{AccessToken: value, TokenType: "Bearer", ExpiresIn: int64(s.cfg.tokenLife / time.Second), Scope: strings.Join(scopes, " ")}
+	if s.cfg.oauthTopLevel {
+		return topLevel{resp}, nil
+	}
+	return resp, nil
+}
+
+// authorize checks the token of a call, then what the account and its users allow.
+func (s *Server) authorize(c *call) error {
+	header := c.header.Get("Authorization")
+	value, ok := strings.CutPrefix(header, "Bearer ")
+	if !ok || value == "" {
+		return unauthorized("%s needs the header Authorization: Bearer <token>", c.op.name)
+	}
+	tok, ok := s.tokens.find(value)
+	if !ok {
+		return unauthorized("the token is unknown here or was revoked")
+	}
+	if !time.Now().Before(tok.expires) {
+		return unauthorized("the token has expired")
+	}
+	c.account, c.oauth = tok.account, tok.oauth
+	if !tok.full && !slices.Contains(tok.scopes, c.op.scope) {
+		return forbidden("%s needs scope %s, which the token does not carry", c.op.name, c.op.scope)
+	}
+	if err := s.checkMarket(c); err != nil {
+		return err
+	}
+	return s.checkUser(c)
+}
+
+func (s *Server) checkMarket(c *call) error {
+	if len(s.cfg.markets) == 0 {
+		return nil
+	}
+	market := c.header.Get("Market")
+	if market == "" {
+		return forbidden("the account is restricted to markets: the Market header is required")
+	}
+	if !slices.Contains(s.cfg.markets, market) {
+		return forbidden("the account does not sell in market %s", market)
+	}
+	return nil
+}
+
+func (s *Server) checkUser(c *call) error {
+	if len(s.cfg.users) == 0 {
+		return nil
+	}
+	user := c.header.Get("User-Ref")
+	if user == "" {
+		return forbidden("the account has named users: the User-Ref header is required")
+	}
+	scopes, ok := s.cfg.users[user]
+	if !ok {
+		return forbidden("user %q is not authorised on the account", user)
+	}
+	if !slices.Contains(scopes, c.op.scope) {
+		return forbidden("%s needs scope %s, which user %q does not have", c.op.name, c.op.scope, user)
+	}
+	return nil
+}
+
+// newSession makes a session id of an account. Ids carry their own proof, so that
+// sessions cost no memory.
+func (s *Server) newSession(account string) string {
+	number := base36(s.sessions.next())
+	return "ses-" + number + "-" + s.sessionProof(number, account)
+}
+
+// knownSession says whether this server made the session for the account.
+func (s *Server) knownSession(id, account string) bool {
+	rest, ok := strings.CutPrefix(id, "ses-")
+	number, proof, ok2 := strings.Cut(rest, "-")
+	return ok && ok2 && hmac.Equal([]byte(proof), []byte(s.sessionProof(number, account)))
+}
+
+func (s *Server) sessionProof(number, account string) string {
+	return sha256Hex(s.mac("session", number+"\x00"+account))[:20]
+}

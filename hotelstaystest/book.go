@@ -1,0 +1,178 @@
+package hotelstaystest
+
+// This file holds Book: its parameters, and the one commit that makes an order.
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+const maxPassport = 50 // characters
+
+// runBook makes an order, or returns the one that the reference already has.
+func runBook(s *Server, c *call, req *bookRequest) (any, error) {
+	if err := s.checkBook(c, req); err != nil {
+		return nil, err
+	}
+	s.orders.mu.Lock()
+	defer s.orders.mu.Unlock()
+	now := time.Now()
+	if o := s.orders.byReference(c.account, req.CustomerReferenceNo); o != nil {
+		s.ledger.add(&s.ledger.reused)
+		s.orders.settle(o, now)
+		return bookResponse{s.orderBody(o)}, nil
+	}
+	off, err := s.findOffer(req.RatePkgID, c.session)
+	if err != nil {
+		return nil, err
+	}
+	guests, err := s.readGuests(req.Guests, len(off.rooms))
+	if err != nil {
+		return nil, err
+	}
+	if c.priced(off).code == "" {
+		return nil, badRequest("nothing is sold in currency %s", c.header.Get("Currency"))
+	}
+	content := contentKey(off, guests)
+	if twin := s.orders.activeContent(c.account, content, now); twin != nil {
+		s.ledger.add(&s.ledger.duplicates)
+		return nil, s.businessFailure(CodeDuplicateBooking, "the same stay is already booked and active: platformReferenceNo %s, customerReferenceNo %s",
+			twin.platformRef, twin.customerRef)
+	}
+	if s.market.stale(req.RatePkgID, off) || s.market.isClosed(off) {
+		return nil, s.businessFailure(CodeRateChanged, "ARI changed: the rate moved since it was last checked; call CheckAvail again")
+	}
+	o := s.orders.create(c, req, off, guests, content, now)
+	return bookResponse{s.orderBody(o)}, nil
+}
+
+// businessFailure is a refusal that the API may answer with HTTP 200.
+func (s *Server) businessFailure(code int, format string, args ...any) *failure {
+	return &failure{status: s.cfg.businessStatus, code: code, msg: fmt.Sprintf(format, args...)}
+}
+
+// checkBook applies the rules that need no offer.
+func (s *Server) checkBook(c *call, req *bookRequest) error {
+	switch {
+	case req.CustomerReferenceNo == "":
+		return badRequest("customerReferenceNo is required")
+	case req.RatePkgID == "":
+		return badRequest("ratePkgId is required")
+	case req.Holder == nil:
+		return badRequest("holder is required")
+	case req.Holder.FirstName == "" || req.Holder.LastName == "":
+		return badRequest("holder.firstName and holder.lastName are required")
+	case len(req.Guests) == 0:
+		return badRequest("guests is required")
+	}
+	if req.CallbackURL == "" {
+		return nil
+	}
+	if c.oauth {
+		return badRequest("callbackUrl needs a ticket; an OAuth access token cannot register callbacks")
+	}
+	if why := s.refusedCallback(req.CallbackURL); why != "" {
+		return badRequest("callbackUrl %s", why)
+	}
+	return nil
+}
+
+// refusedCallback says why a callback URL is refused, or nothing.
+func (s *Server) refusedCallback(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" || u.Hostname() == "" {
+		return "is not an absolute URL"
+	}
+	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	ip, ipErr := netip.ParseAddr(host)
+	loopback := host == "localhost" || (ipErr == nil && ip.Unmap().IsLoopback())
+	if loopback && !s.cfg.strictCallbacks && (u.Scheme == "http" || u.Scheme == "https") {
+		return ""
+	}
+	switch {
+	case u.Scheme != "https":
+		return "must be https"
+	case ipErr == nil && !public(ip.Unmap()):
+		return "must not be a private, loopback or shared address"
+	case ipErr != nil && (!strings.Contains(host, ".") || strings.HasSuffix(host, ".internal") || strings.HasSuffix(host, ".local") || strings.HasSuffix(host, ".localhost")):
+		return "must not be a private host name"
+	}
+	return ""
+}
+
+// shared is the address space that carriers share.
+var shared = netip.MustParsePrefix("100.64.0.0/10")
+
+// public says whether an address is one of the open internet.
+func public(ip netip.Addr) bool {
+	return ip.IsGlobalUnicast() && !ip.IsPrivate() && !shared.Contains(ip)
+}
+
+// readGuests checks the guests of a booking of this many rooms. Of a passport number
+// only what orders show is kept.
+func (s *Server) readGuests(reqs []guestRequest, rooms int) ([]orderGuest, error) {
+	var guests []orderGuest
+	for i, g := range reqs {
+		if err := s.checkGuest(fmt.Sprintf("guests[%d].", i), g, rooms); err != nil {
+			return nil, err
+		}
+		guests = append(guests, orderGuest{
+			RoomIndex: *g.RoomIndex, FirstName: g.FirstName, LastName: g.LastName, NationalityCode: g.NationalityCode,
+			Age: g.Age, IsChild: g.IsChild, Gender: g.Gender, DateOfBirth: g.DateOfBirth, PassportNumber: lastFour(g.PassportNumber),
+		})
+	}
+	return guests, nil
+}
+
+var genders = []string{"MALE", "FEMALE", "OTHER", "UNSPECIFIED", "M", "F"}
+
+func (s *Server) checkGuest(at string, g guestRequest, rooms int) error {
+	switch {
+	case g.RoomIndex == nil:
+		return badRequest("%sroomIndex is required", at)
+	case *g.RoomIndex < 1 || *g.RoomIndex > rooms:
+		return badRequest("%sroomIndex must be between 1 and %d, not %d", at, rooms, *g.RoomIndex)
+	case g.FirstName == "" || g.LastName == "":
+		return badRequest("%sfirstName and %slastName are required", at, at)
+	case g.Age != nil && *g.Age < 0:
+		return badRequest("%sage cannot be negative", at)
+	case g.Gender != "" && !slices.Contains(genders, strings.ToUpper(g.Gender)):
+		return badRequest("%sgender must be MALE, FEMALE, OTHER or UNSPECIFIED, not %q", at, g.Gender)
+	case len([]rune(g.PassportNumber)) > maxPassport:
+		return badRequest("%spassportNumber takes at most %d characters", at, maxPassport)
+	case g.IsChild && g.DateOfBirth == "" && g.Age == nil:
+		return badRequest("%sdateOfBirth (or age) is required for a child", at)
+	}
+	if g.DateOfBirth != "" {
+		if _, err := time.Parse(dateForm, g.DateOfBirth); err != nil {
+			return badRequest("%sdateOfBirth must be a date YYYY-MM-DD", at)
+		}
+	}
+	for field, value := range map[string]string{"gender": g.Gender, "dateOfBirth": g.DateOfBirth, "passportNumber": g.PassportNumber} {
+		if value == "" && slices.Contains(s.cfg.guestFields, field) {
+			return badRequest("%s%s is required by the supplier's contract", at, field)
+		}
+	}
+	return checkCountry(at+"nationalityCode", g.NationalityCode)
+}
+
+// lastFour is what orders show of a passport number.
+func lastFour(passport string) string {
+	r := []rune(passport)
+	return string(r[max(0, len(r)-4):])
+}
+
+// contentKey is equal for bookings of the same hotel, dates, rooms and guests.
+func contentKey(o offer, guests []orderGuest) string {
+	names := make([]string, len(guests))
+	for i, g := range guests {
+		names[i] = strings.ToLower(fmt.Sprintf("%d|%s|%s", g.RoomIndex, strings.TrimSpace(g.FirstName), strings.TrimSpace(g.LastName)))
+	}
+	slices.Sort(names)
+	text := fmt.Sprintf("%d;%s;%d;%d;%s;%s", o.hotel, o.checkIn.Format(dateForm), o.nights, o.room, formatRooms(o.rooms), strings.Join(names, ";"))
+	return sha256Hex([]byte(text))[:32]
+}

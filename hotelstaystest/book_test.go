@@ -1,0 +1,278 @@
+package hotelstaystest
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+const bookPath, queryPath, cancelPath, voucherPath = "/api/trade/book", "/api/trade/queryOrders", "/api/trade/cancel", "/api/trade/orderVoucher"
+
+func TestBookRules(t *testing.T) {
+	s := start(t, WithoutCeilings())
+	u := login(t, s)
+	in, ids := u.find(nil)
+	guest := func(more object) object {
+		g := object{"roomIndex": 1, "firstName": "Test", "lastName": "Guest"}
+		for k, v := range more {
+			if v == nil {
+				delete(g, k)
+			} else {
+				g[k] = v
+			}
+		}
+		return object{"guests": []object{g}}
+	}
+	for _, tc := range []struct {
+		more object
+		says string
+	}{
+		{object{"customerReferenceNo": nil}, "customerReferenceNo"},
+		{object{"ratePkgId": nil}, "ratePkgId"},
+		{object{"ratePkgId": "x"}, "not an offer"},
+		{object{"holder": nil}, "holder"},
+		{object{"holder": object{"firstName": "Test"}}, "holder.lastName"},
+		{object{"guests": nil}, "guests"},
+		{object{"guests": []object{}}, "guests"},
+		{guest(object{"roomIndex": nil}), "guests[0].roomIndex"},
+		{guest(object{"roomIndex": 0}), "roomIndex must be between 1 and 1"},
+		{guest(object{"roomIndex": 2}), "roomIndex must be between 1 and 1"},
+		{guest(object{"firstName": nil}), "guests[0].firstName"},
+		{guest(object{"gender": "X"}), "guests[0].gender"},
+		{guest(object{"dateOfBirth": "01/02/2000"}), "guests[0].dateOfBirth"},
+		{guest(object{"passportNumber": strings.Repeat("é", 51)}), "passportNumber"},
+		{guest(object{"nationalityCode": "ARE"}), "guests[0].nationalityCode"},
+		{guest(object{"isChild": true}), "dateOfBirth (or age)"},
+		{guest(object{"age": -1}), "age"},
+	} {
+		in.refused(bookPath, booking("ref", ids[0], tc.more), 400, CodeParam, tc.says)
+	}
+	u.refused(bookPath, booking("ref", ids[0], nil), 400, CodeParam, "Session-Id")
+	if n := len(s.Ledger().Orders()); n != 0 {
+		t.Fatalf("refusals made %d orders", n)
+	}
+	for i, more := range []object{
+		guest(object{"gender": "f", "passportNumber": strings.Repeat("é", 50)}), guest(object{"gender": "Male", "lastName": "Other"}),
+		guest(object{"isChild": true, "age": 0, "lastName": "Child"}), guest(object{"isChild": true, "dateOfBirth": "2029-01-31", "lastName": "Infant"}),
+	} {
+		in.must(bookPath, booking(fmt.Sprint("ok", i), ids[0], more))
+	}
+	contract := login(t, start(t, WithRequiredGuestFields("passportNumber")))
+	in, ids = contract.find(nil)
+	in.refused(bookPath, booking("ref", ids[0], nil), 400, CodeParam, "passportNumber is required")
+}
+
+func TestBookIsIdempotent(t *testing.T) {
+	s := start(t, WithoutCeilings(), WithCredentials("one", "1"), WithCredentials("two", "2"))
+	u := login(t, s)
+	in, r := u.book("ref", 0)
+	first := r.str("hotelOrder", "platformReferenceNo")
+	if r.str("hotelOrder", "status") != "1" {
+		t.Errorf("a new order has status %v", r.at("hotelOrder", "status"))
+	}
+	other, ids := u.find(nil)
+	if again := other.must(bookPath, booking("ref", ids[3], nil)); again.str("hotelOrder", "platformReferenceNo") != first {
+		t.Error("the same reference made a second order")
+	}
+	in.must(cancelPath, object{"customerReferenceNo": "ref", "supplierReferenceNo": r.str("hotelOrder", "supplierReferenceNo")})
+	if again := in.must(bookPath, booking("ref", ids[3], nil)); again.str("hotelOrder", "status") != "3" {
+		t.Errorf("after cancelling, the reference gives %s", again.body)
+	}
+	if l := s.Ledger(); len(l.Orders()) != 1 || l.BookingsReused() != 2 {
+		t.Errorf("%d orders, %d reused", len(l.Orders()), l.BookingsReused())
+	}
+	stranger := u.with(u.ticket("two", "2"))
+	_, own := stranger.book("ref", 0)
+	if own.str("hotelOrder", "platformReferenceNo") == first || len(s.Ledger().OrdersFor("ref")) != 2 {
+		t.Error("references are shared between accounts")
+	}
+}
+
+func TestDuplicateContentIsRefusedWhileActive(t *testing.T) {
+	s := start(t, WithoutCeilings())
+	u := login(t, s)
+	in, r := u.book("first", 0)
+	ref := r.str("hotelOrder", "platformReferenceNo")
+	again, ids := u.find(nil)
+	dup := again.refused(bookPath, booking("second", ids[0], object{"guests": []object{{"roomIndex": 1, "firstName": "TEST", "lastName": "guest"}}}), 200, CodeDuplicateBooking, ref)
+	if !strings.Contains(dup.msg, "first") || s.Ledger().DuplicatesRefused() != 1 {
+		t.Errorf("msg %q, %d refused", dup.msg, s.Ledger().DuplicatesRefused())
+	}
+	again.must(bookPath, booking("third", ids[0], object{"guests": []object{{"roomIndex": 1, "firstName": "Another", "lastName": "Guest"}}}))
+	in.must(cancelPath, object{"customerReferenceNo": "first", "supplierReferenceNo": r.str("hotelOrder", "supplierReferenceNo")})
+	again.must(bookPath, booking("second", ids[0], nil))
+
+	strict := login(t, start(t, WithBusinessFailureStatus(400)))
+	strict.book("first", 0)
+	in, ids = strict.find(nil)
+	in.refused(bookPath, booking("second", ids[0], nil), 400, CodeDuplicateBooking, "first")
+}
+
+func TestMovedRatesFailTheBooking(t *testing.T) {
+	s := start(t, WithoutCeilings())
+	u := login(t, s)
+	in, ids := u.find(nil)
+	in.must(availPath, object{"ratePkgId": ids[0]})
+	s.MoveRate(ids[0], 7)
+	in.refused(bookPath, booking("a", ids[0], nil), 200, CodeRateChanged, "ARI")
+	checked := in.must(availPath, object{"ratePkgId": ids[0]})
+	r := in.must(bookPath, booking("a", ids[0], nil))
+	if got, want := fmt.Sprint(r.at("hotelOrder", "netRate")), fmt.Sprint(checked.at("roomRatePkg", "totalRate", "netRate")); got != want {
+		t.Errorf("booked at %s, checked at %s", got, want)
+	}
+	s.MoveRate(ids[0], 50)
+	if again := u.must(queryPath, object{}); fmt.Sprint(again.at("orders", 0, "netRate")) != fmt.Sprint(r.at("hotelOrder", "netRate")) {
+		t.Error("a later move changed the order")
+	}
+	s.CloseOut(ids[1])
+	in.refused(bookPath, booking("b", ids[1], object{"guests": []object{{"roomIndex": 1, "firstName": "Second", "lastName": "Guest"}}}), 200, CodeRateChanged, "")
+}
+
+func TestConcurrentBooksMakeOneOrder(t *testing.T) {
+	s := start(t, WithoutCeilings())
+	u := login(t, s)
+	in, ids := u.find(nil)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	platform := map[string]int{}
+	for range 40 {
+		wg.Go(func() {
+			r, err := in.send(bookPath, booking("same", ids[0], nil))
+			if err != nil || r.code != 0 {
+				t.Errorf("%v %v", err, r)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			platform[r.str("hotelOrder", "platformReferenceNo")]++
+		})
+	}
+	another := object{"guests": []object{{"roomIndex": 1, "firstName": "Another", "lastName": "Guest"}}}
+	for i := range 20 { // one content under many references
+		wg.Go(func() {
+			r, err := in.send(bookPath, booking(fmt.Sprint("other", i), ids[0], another))
+			if err != nil || (r.code != 0 && r.code != CodeDuplicateBooking) {
+				t.Errorf("%v %v", err, r)
+			}
+		})
+	}
+	wg.Wait()
+	l := s.Ledger()
+	if len(l.Orders()) != 2 || len(l.OrdersFor("same")) != 1 || len(platform) != 1 {
+		t.Errorf("answered %v; orders %+v", platform, l.Orders())
+	}
+	if l.BookingsReused() != 39 || l.DuplicatesRefused() != 19 || l.Count(OpBook) != 60 {
+		t.Errorf("%d reused, %d refused of %d", l.BookingsReused(), l.DuplicatesRefused(), l.Count(OpBook))
+	}
+}
+
+func TestCallbackURLs(t *testing.T) {
+	for _, tc := range []struct {
+		url           string
+		usual, strict bool
+	}{
+		{"https://hooks.example.com/orders", true, true},
+		{"https://203.0.113.9/orders", true, true},
+		{"http://127.0.0.1:9000/hook", true, false},
+		{"https://localhost/hook", true, false},
+		{"https://[::1]/hook", true, false},
+		{"http://hooks.example.com/orders", false, false},
+		{"https://10.1.2.3/", false, false},
+		{"https://192.168.0.4/", false, false},
+		{"https://100.64.0.1/", false, false},
+		{"https://169.254.1.1/", false, false},
+		{"https://[fd00::1]/", false, false},
+		{"https://[::ffff:10.0.0.1]/", false, false},
+		{"https://intranet/", false, false},
+		{"https://a.internal/", false, false},
+		{"https://printer.local./", false, false},
+		{"ftp://hooks.example.com/", false, false},
+		{"not a url", false, false},
+		{"/relative", false, false},
+	} {
+		for strict, want := range map[bool]bool{false: tc.usual, true: tc.strict} {
+			s := &Server{cfg: config{strictCallbacks: strict}}
+			if why := s.refusedCallback(tc.url); (why == "") != want {
+				t.Errorf("%s, strict %v: %q", tc.url, strict, why)
+			}
+		}
+	}
+	strict := login(t, start(t, WithStrictCallbacks()))
+	in, ids := strict.find(nil)
+	in.refused(bookPath, booking("a", ids[0], object{"callbackUrl": "http://127.0.0.1:1/hook"}), 400, CodeParam, "callbackUrl must be https")
+
+	s := start(t, WithoutCeilings())
+	u := login(t, s)
+	in, ids = u.find(nil)
+	in.refused(bookPath, booking("a", ids[0], object{"callbackUrl": "https://intranet/"}), 400, CodeParam, "callbackUrl")
+	in.must(bookPath, booking("a", ids[0], object{"callbackUrl": "http://127.0.0.1:1/hook"}))
+	if got := s.Ledger().Orders()[0].CallbackURL; got != "http://127.0.0.1:1/hook" {
+		t.Errorf("stored %q", got)
+	}
+	token := u.must("/api/v1/oauth/token", object{"grant_type": "client_credentials", "client_id": s.ClientID, "client_secret": s.ClientSecret})
+	in = in.with(token.str("access_token"))
+	in.refused(bookPath, booking("b", ids[1], object{"callbackUrl": "https://hooks.example.com/"}), 400, CodeParam, "OAuth")
+}
+
+func TestAnOrderIsConfirmedAtItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, WithOrderStates(OrderStates{Confirmed: 4, Pending: 2}), WithConfirmAfter(5*time.Minute))
+		u := login(t, s)
+		u.book("ref", 0)
+		made := time.Now()
+		q := func() *reply { return u.must(queryPath, object{"customerReferenceNos": []string{"ref"}}) }
+		time.Sleep(5*time.Minute - 1)
+		if r := q(); r.str("orders", 0, "status") != "1" || r.at("orders", 0, "hotelConfirmNo") != nil {
+			t.Errorf("before: %s", r.body)
+		}
+		time.Sleep(time.Nanosecond)
+		if r := q(); r.str("orders", 0, "status") != "4" || r.str("orders", 0, "hotelConfirmNo") == "" {
+			t.Errorf("after: %s", r.body)
+		}
+		time.Sleep(time.Hour)
+		h := s.Ledger().Orders()[0].History
+		if len(h) != 2 || h[0].Status != 1 || h[1].Status != 4 || !h[1].At.Equal(made.Add(5*time.Minute)) {
+			t.Errorf("history %v", h)
+		}
+	})
+}
+
+func TestOrdersCanBePushedOn(t *testing.T) {
+	s := start(t, WithoutCeilings(), WithConfirmAfter(-1))
+	u := login(t, s)
+	u.book("ref", 0)
+	for _, step := range []struct {
+		do   func()
+		want int
+	}{
+		{func() {}, 1},
+		{func() { s.SetOrderStatus("ref", 4) }, 4},
+		{func() { s.ConfirmOrder("PO000000001") }, 2},
+		{func() { s.ConfirmOrder("ref") }, 2},
+		{func() { s.SetOrderStatus("ref", 3) }, 3},
+	} {
+		step.do()
+		if got := s.Ledger().Orders()[0].Status; got != step.want {
+			t.Errorf("status %d, want %d", got, step.want)
+		}
+	}
+	if h := s.Ledger().Orders()[0].History; len(h) != 4 {
+		t.Errorf("history %v", h)
+	}
+	if r := u.must(queryPath, object{}); r.str("orders", 0, "cancelTime") == "" {
+		t.Errorf("%s", r.body)
+	}
+	for _, bad := range []func(){func() { s.ConfirmOrder("nobody's") }, func() { s.SetOrderStatus("ref", 6) }, func() { s.MoveRate("x", 1) }} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			bad()
+		}()
+	}
+}

@@ -1,0 +1,84 @@
+package hotelstaystest
+
+// This file holds Cancel and the rules that refuse it.
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// CancelRule says whether an order can be cancelled through the API.
+type CancelRule int
+
+// The cancellation rules of an order.
+const (
+	CancelAllowed       CancelRule = iota // while check-in and cut-off lie ahead
+	CancelNeedsReason                     // only with a reason
+	CancelCutoffPassed                    // refused as too late, whatever the date
+	CancelNotByContract                   // refused: the contract takes no cancellations through the API
+)
+
+func (r CancelRule) validate() error {
+	if r < CancelAllowed || r > CancelNotByContract {
+		return fmt.Errorf("there is no cancel rule %d", r)
+	}
+	return nil
+}
+
+// runCancel cancels an order whole.
+func runCancel(s *Server, c *call, req *cancelRequest) (any, error) {
+	if req.CustomerReferenceNo == "" || req.SupplierReferenceNo == "" {
+		return nil, badRequest("customerReferenceNo and supplierReferenceNo are required")
+	}
+	s.orders.mu.Lock()
+	defer s.orders.mu.Unlock()
+	o := s.orders.byReference(c.account, req.CustomerReferenceNo)
+	if o == nil || o.supplierRef != req.SupplierReferenceNo {
+		return nil, notFound()
+	}
+	now := time.Now()
+	s.orders.settle(o, now)
+	if why := s.refusedCancel(o, req, now); why != "" {
+		return nil, &failure{status: http.StatusBadRequest, code: CodeCancelRefused, msg: why}
+	}
+	o.fee = o.offer.feeAt(o.price, now)
+	o.cancelled, o.cancelReason = now, req.Reason
+	o.history = append(o.history, StatusChange{s.cfg.states.Cancelled, now})
+	fee := o.price.currency.money(o.fee)
+	if c.named && c.currency.code != "" {
+		in := s.world.price(o.offer, c.currency, o.cents)
+		fee = c.currency.money(o.offer.feeAt(in, now))
+	}
+	s.ledger.cancelled(Cancellation{
+		CustomerReferenceNo: o.customerRef, PlatformReferenceNo: o.platformRef, Reason: req.Reason, At: now, ServiceFee: moneyString(fee),
+	})
+	return cancelResponse{ServiceFee: fee, Status: o.status()}, nil
+}
+
+// refusedCancel says why an order cannot be cancelled, or nothing.
+func (s *Server) refusedCancel(o *order, req *cancelRequest, now time.Time) string {
+	switch status := o.status(); {
+	case o.isCancelled():
+		return "the order is already cancelled"
+	case status != statusUnknown && status != statusConfirming && status != s.cfg.states.Confirmed && status != s.cfg.states.Pending:
+		return fmt.Sprintf("an order in status %d cannot be cancelled", status)
+	case o.rule == CancelNotByContract:
+		return "the contract takes no cancellations through the API"
+	case !now.Before(o.offer.checkIn):
+		return "check-in has passed"
+	case o.rule == CancelCutoffPassed || !now.Before(o.offer.checkIn.Add(-s.cfg.cancelCutoff)):
+		return "the cancellation cut-off has passed"
+	case o.rule == CancelNeedsReason && req.Reason == "":
+		return "a reason is required to cancel this order"
+	}
+	return ""
+}
+
+// SetCancelRule changes the cancellation rule of one order.
+func (s *Server) SetCancelRule(reference string, rule CancelRule) {
+	if err := rule.validate(); err != nil {
+		panic("hotelstaystest: SetCancelRule: " + err.Error())
+	}
+	s.withOrder("SetCancelRule", reference, func(o *order, _ time.Time) { o.rule = rule })
+}

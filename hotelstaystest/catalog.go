@@ -1,0 +1,344 @@
+package hotelstaystest
+
+// This file holds the generated world: countries, provinces, cities and hotels, made
+// on demand from their index, so that a catalogue of any size costs no memory.
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Catalog is the size of the generated world. Zero fields take their defaults.
+type Catalog struct {
+	Countries           int // default 3; at most as many as the sandbox has names for (24)
+	ProvincesPerCountry int // default 2
+	CitiesPerProvince   int // default 5
+	HotelsPerCity       int // default 12, in a full city
+	RoomsPerHotel       int // default 3 room types
+	RatesPerRoom        int // default 4 rate packages, at most 12
+
+	// EmptyEvery makes every n-th city empty and the one before it small (a quarter
+	// of the hotels). The default is 5; negative: all cities are full.
+	EmptyEvery int
+	// UnmatchedEvery leaves every n-th hotel without a platformHotelId. The default
+	// is 10; negative: all hotels have one.
+	UnmatchedEvery int
+}
+
+// finish fills in the defaults and refuses what cannot be.
+func (c *Catalog) finish() error {
+	for _, f := range []struct {
+		name         string
+		value        *int
+		normal, most int
+	}{
+		{"Countries", &c.Countries, 3, len(countries)},
+		{"ProvincesPerCountry", &c.ProvincesPerCountry, 2, 100_000},
+		{"CitiesPerProvince", &c.CitiesPerProvince, 5, 100_000},
+		{"HotelsPerCity", &c.HotelsPerCity, 12, 100_000},
+		{"RoomsPerHotel", &c.RoomsPerHotel, 3, 50},
+		{"RatesPerRoom", &c.RatesPerRoom, 4, 12},
+	} {
+		if *f.value == 0 {
+			*f.value = f.normal
+		}
+		if *f.value < 1 || *f.value > f.most {
+			return fmt.Errorf("catalog: %s must be between 1 and %d, not %d", f.name, f.most, *f.value)
+		}
+	}
+	if c.EmptyEvery == 0 {
+		c.EmptyEvery = 5
+	}
+	if c.UnmatchedEvery == 0 {
+		c.UnmatchedEvery = 10
+	}
+	return nil
+}
+
+// world generates everything from the seed and an index.
+type world struct {
+	seed uint64
+	size Catalog
+}
+
+func newWorld(seed uint64, size Catalog) *world { return &world{seed: seed, size: size} }
+
+// mix is splitmix64's finaliser: it spreads a number over all bits.
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// hash mixes the seed with what a value depends on.
+func (w *world) hash(parts ...int) uint64 {
+	h := mix(w.seed)
+	for _, p := range parts {
+		h = mix(h ^ uint64(p))
+	}
+	return h
+}
+
+// pick draws a number in [0, n) from what it depends on.
+func (w *world) pick(n int, parts ...int) int { return int(w.hash(parts...) % uint64(n)) }
+
+// What a hash is for, so that two uses of one index differ.
+const (
+	forPlaceName = iota + 1
+	forHotelName
+	forPosition
+	forRating
+	forSupplier
+	forPrice
+	forNight
+	forBoard
+	forTerms
+	forID
+)
+
+// placeKind is the level of a place; the values are the wire's destination types.
+type placeKind int
+
+const (
+	country  placeKind = 2
+	province placeKind = 3
+	city     placeKind = 6
+)
+
+// place is a destination: its level and its index among all of that level.
+type place struct {
+	kind  placeKind
+	index int
+}
+
+func (w *world) provinces() int { return w.size.Countries * w.size.ProvincesPerCountry }
+func (w *world) cities() int    { return w.provinces() * w.size.CitiesPerProvince }
+
+// count is how many places of a level there are.
+func (w *world) count(k placeKind) int {
+	switch k {
+	case country:
+		return w.size.Countries
+	case province:
+		return w.provinces()
+	}
+	return w.cities()
+}
+
+// parent is the place above, false for a country.
+func (w *world) parent(p place) (place, bool) {
+	switch p.kind {
+	case city:
+		return place{province, p.index / w.size.CitiesPerProvince}, true
+	case province:
+		return place{country, p.index / w.size.ProvincesPerCountry}, true
+	}
+	return place{}, false
+}
+
+// country is the country that a place lies in.
+func (w *world) country(p place) int {
+	for {
+		up, ok := w.parent(p)
+		if !ok {
+			return p.index
+		}
+		p = up
+	}
+}
+
+// children are the places directly below.
+func (w *world) children(p place) []place {
+	var out []place
+	switch p.kind {
+	case country:
+		for i := range w.size.ProvincesPerCountry {
+			out = append(out, place{province, p.index*w.size.ProvincesPerCountry + i})
+		}
+	case province:
+		for i := range w.size.CitiesPerProvince {
+			out = append(out, place{city, p.index*w.size.CitiesPerProvince + i})
+		}
+	}
+	return out
+}
+
+// cityRange is the range [from, to) of the cities that a place holds.
+func (w *world) cityRange(p place) (from, to int) {
+	per := 1
+	switch p.kind {
+	case country:
+		per = w.size.ProvincesPerCountry * w.size.CitiesPerProvince
+	case province:
+		per = w.size.CitiesPerProvince
+	}
+	return p.index * per, (p.index + 1) * per
+}
+
+// hotelCount is how many hotels a place has.
+func (w *world) hotelCount(p place) int {
+	from, to := w.cityRange(p)
+	n := 0
+	for i := from; i < to; i++ {
+		n += w.hotelsIn(i)
+	}
+	return n
+}
+
+// hotelsIn is how many hotels a city has.
+func (w *world) hotelsIn(city int) int {
+	n, every := w.size.HotelsPerCity, w.size.EmptyEvery
+	if every <= 0 {
+		return n
+	}
+	switch city % every {
+	case every - 1:
+		return 0
+	case every - 2:
+		return max(1, n/4)
+	}
+	return n
+}
+
+// hotelsUnder returns the hotels of a place from the offset on, at most limit.
+func (w *world) hotelsUnder(p place, offset, limit int) []int {
+	var out []int
+	from, to := w.cityRange(p)
+	for c := from; c < to && len(out) < limit; c++ {
+		n := w.hotelsIn(c)
+		if offset >= n {
+			offset -= n
+			continue
+		}
+		for k := offset; k < n && len(out) < limit; k++ {
+			out = append(out, c*w.size.HotelsPerCity+k)
+		}
+		offset = 0
+	}
+	return out
+}
+
+// cityOf is the city that a hotel stands in.
+func (w *world) cityOf(hotel int) int { return hotel / w.size.HotelsPerCity }
+
+// hotelExists says whether an index names a hotel.
+func (w *world) hotelExists(hotel int) bool {
+	return hotel >= 0 && w.cityOf(hotel) < w.cities() && hotel%w.size.HotelsPerCity < w.hotelsIn(w.cityOf(hotel))
+}
+
+// destinationID is the UUID of a place. Its tail holds level and index; the rest is
+// a check, so that an id of another world does not resolve here.
+func (w *world) destinationID(p place) string {
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:], w.hash(forID, int(p.kind), p.index))
+	binary.BigEndian.PutUint64(b[8:], uint64(p.kind)<<48|uint64(p.index))
+	b[6] = b[6]&0x0f | 0x80 // UUID version 8: own content
+	b[8] = 0x80             // the UUID variant
+	h := hex.EncodeToString(b[:])
+	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+}
+
+// findPlace resolves a destination id.
+func (w *world) findPlace(id string) (place, bool) {
+	raw, err := hex.DecodeString(strings.ReplaceAll(id, "-", ""))
+	if err != nil || len(raw) != 16 {
+		return place{}, false
+	}
+	tail := binary.BigEndian.Uint64(raw[8:])
+	p := place{placeKind(tail >> 48 & 0xff), int(tail & (1<<48 - 1))}
+	if p.kind != country && p.kind != province && p.kind != city {
+		return place{}, false
+	}
+	if p.index >= w.count(p.kind) || w.destinationID(p) != id {
+		return place{}, false
+	}
+	return p, true
+}
+
+// hotelBase is added to a hotel's index to make its number.
+const hotelBase = 10_000_000
+
+// suppliers are the numbers of the connected suppliers.
+var suppliers = []int{101, 204, 317}
+
+// platformID is a hotel's platformHotelId, empty for one that is not matched to the
+// master catalogue.
+func (w *world) platformID(hotel int) string {
+	if every := w.size.UnmatchedEvery; every > 0 && hotel%every == every-1 {
+		return ""
+	}
+	return "PH" + strconv.Itoa(hotelBase+hotel)
+}
+
+// sourceID is the hotel's id as one supplier names it.
+func sourceID(supplier, hotel int) string { return fmt.Sprintf("S%d-%d", supplier, hotelBase+hotel) }
+
+// supplierOf is the supplier that serves a hotel to whoever salt stands for: ids are
+// not the same from one search to the next.
+func (w *world) supplierOf(hotel int, salt uint64) int {
+	return suppliers[mix(w.hash(forSupplier, hotel)^salt)%uint64(len(suppliers))]
+}
+
+// findHotel resolves a platform id or any supplier's id.
+func (w *world) findHotel(id string) (int, bool) {
+	number, ok := strings.CutPrefix(id, "PH")
+	if !ok {
+		for _, s := range suppliers {
+			if number, ok = strings.CutPrefix(id, fmt.Sprintf("S%d-", s)); ok {
+				break
+			}
+		}
+	}
+	n, err := strconv.Atoi(number)
+	if !ok || err != nil || !w.hotelExists(n-hotelBase) {
+		return 0, false
+	}
+	if strings.HasPrefix(id, "PH") && w.platformID(n-hotelBase) != id {
+		return 0, false
+	}
+	return n - hotelBase, true
+}
+
+// base36 writes a number shortly.
+func base36(n int64) string { return strconv.FormatInt(n, 36) }
+
+// Cities returns how many cities the generated catalogue has, empty ones included.
+func (s *Server) Cities() int { return s.world.cities() }
+
+// CityID returns the destination id of the i-th city. Cities are numbered from 0.
+func (s *Server) CityID(i int) string {
+	if i < 0 || i >= s.world.cities() {
+		panic(fmt.Sprintf("hotelstaystest: CityID: there are %d cities, no number %d", s.world.cities(), i))
+	}
+	return s.world.destinationID(place{city, i})
+}
+
+// CityName returns the English name of the i-th city.
+func (s *Server) CityName(i int) string { return s.world.placeName(place{city, i}).En }
+
+// HotelCount returns how many hotels the generated catalogue has.
+func (s *Server) HotelCount() int {
+	n := 0
+	for i := range s.world.cities() {
+		n += s.world.hotelsIn(i)
+	}
+	return n
+}
+
+// HotelIDs returns the platformHotelIds of the first n hotels that have one, or of
+// all when there are fewer.
+func (s *Server) HotelIDs(n int) []string {
+	out := make([]string, 0, n)
+	for c := 0; c < s.world.cities() && len(out) < n; c++ {
+		for _, h := range s.world.hotelsUnder(place{city, c}, 0, s.world.size.HotelsPerCity) {
+			if id := s.world.platformID(h); id != "" && len(out) < n {
+				out = append(out, id)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,87 @@
+package hotelstaystest
+
+// This file holds the rate ceilings: per endpoint and client address, over an exact
+// rolling window of one second.
+
+import (
+	"sort"
+	"sync"
+	"time"
+)
+
+// window is the length of the rolling window.
+const window = time.Second
+
+// maxClients bounds how many clients are remembered before idle ones are dropped.
+const maxClients = 4096
+
+// ceilings counts the calls of every endpoint and client.
+type ceilings struct {
+	mu   sync.Mutex
+	logs map[ceilingKey]*callLog
+}
+
+type ceilingKey struct {
+	op     Operation
+	client string
+}
+
+// callLog is a ring of the times of the last calls that counted, one slot for each
+// call that the ceiling allows.
+type callLog struct {
+	times []time.Time
+	next  int
+}
+
+// verdict is what the ceiling said about one call.
+type verdict struct {
+	allowed   bool
+	limit     int
+	remaining int
+	wait      time.Duration // until the next call would be allowed
+}
+
+func newCeilings() *ceilings { return &ceilings{logs: map[ceilingKey]*callLog{}} }
+
+// arrive counts a call. A call is refused when limit calls were counted within the
+// second before it; one exactly a second after the first is allowed again. A
+// refused call is not counted.
+func (c *ceilings) arrive(op Operation, client string, limit int) verdict {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now() // under the lock: times in a log never go back
+	key := ceilingKey{op, client}
+	log := c.logs[key]
+	if log == nil || len(log.times) != limit {
+		c.dropIdle(now)
+		log = &callLog{times: make([]time.Time, limit)}
+		c.logs[key] = log
+	}
+	if oldest := log.times[log.next]; within(oldest, now) {
+		return verdict{limit: limit, wait: window - now.Sub(oldest)}
+	}
+	log.times[log.next] = now
+	log.next = (log.next + 1) % limit
+	return verdict{allowed: true, limit: limit, remaining: log.free(now)}
+}
+
+// free counts the slots that a call at now could use. The ring is in order of time
+// from next on, unused slots first.
+func (l *callLog) free(now time.Time) int {
+	return sort.Search(len(l.times), func(i int) bool { return within(l.times[(l.next+i)%len(l.times)], now) })
+}
+
+// within says whether a call at t still counts at now.
+func within(t, now time.Time) bool { return !t.IsZero() && now.Sub(t) < window }
+
+// dropIdle forgets the logs in which nothing counts any more, once there are many.
+func (c *ceilings) dropIdle(now time.Time) {
+	if len(c.logs) < maxClients {
+		return
+	}
+	for key, log := range c.logs {
+		if log.free(now) == len(log.times) {
+			delete(c.logs, key)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package hotelstaystest
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestTheWindowIsExactToTheNanosecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t)
+		u := login(t, s)
+		voucher := func() *reply { return u.post("/api/trade/cancel", "{}") } // ceiling 10; refused, but counted
+		for range 5 {
+			voucher()
+		}
+		time.Sleep(400 * time.Millisecond)
+		for i := range 5 {
+			if r := voucher(); r.status == 429 || r.header.Get("X-RateLimit-Remaining") != []string{"4", "3", "2", "1", "0"}[i] {
+				t.Fatalf("call %d: HTTP %d, %v", i+6, r.status, r.header)
+			}
+		}
+		time.Sleep(600*time.Millisecond - 1) // the first five are a nanosecond too young
+		r := voucher()
+		if r.status != 429 || r.code != CodeRateLimited || r.header.Get("Retry-After") != "1" || r.header.Get("X-RateLimit-Remaining") != "0" {
+			t.Fatalf("the 11th call within a second: HTTP %d %s %v", r.status, r.body, r.header)
+		}
+		time.Sleep(time.Nanosecond)
+		for i := range 5 {
+			if r := voucher(); r.status == 429 {
+				t.Fatalf("call %d of the second burst was refused", i)
+			}
+		}
+		if voucher().status != 429 { // a fixed window or a bucket would allow more
+			t.Fatal("the other five calls no longer count")
+		}
+		if n := s.Ledger().RateLimited(OpCancel); n != 2 {
+			t.Errorf("the ledger has %d refusals", n)
+		}
+	})
+}
+
+func TestCeilingsStandBeforeEverything(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t)
+		u := &user{t: t, s: s, http: s.Client()}
+		for _, body := range []string{"not JSON", "", "{}", `{"appKey":"a","appSecret":"b"}`, "{"} {
+			if u.post("/api/auth/ticket", body).status == 429 {
+				t.Fatal("refused too early")
+			}
+		}
+		u.refused("/api/auth/ticket", object{"appKey": s.AppKey, "appSecret": s.AppSecret}, 429, CodeRateLimited, "5 calls per second")
+		if u.post(anyRead, "{}").status != 401 {
+			t.Error("another endpoint has no budget of its own")
+		}
+		other := *u
+		other.http = s.ClientFrom("192.0.2.7")
+		if other.post("/api/auth/ticket", "{}").status != 400 {
+			t.Error("another address has no budget of its own")
+		}
+		for range 30 { // no figure is documented for OAuth
+			if u.post("/api/v1/oauth/token", "{}").status == 429 {
+				t.Fatal("OAuth has a ceiling")
+			}
+		}
+		reqs := s.Ledger().Requests(OpTicket)
+		if last := reqs[len(reqs)-1]; last.ClientIP != "192.0.2.7" || !reqs[5].RateLimited {
+			t.Errorf("the ledger has %+v", last)
+		}
+	})
+}
+
+func TestDocumentedCeilings(t *testing.T) {
+	want := map[Operation]int{
+		OpTicket: 5, OpDestinations: 100, OpHotelsMetadata: 100, OpHotelStaticDetail: 100, OpHotelList: 100, OpHotelRates: 100,
+		OpCheckAvail: 10, OpBook: 10, OpCancel: 10, OpQueryOrders: 50, OpOrderVoucher: 50, OpOAuthToken: 0, OpHotelIDList: 0,
+	}
+	for _, op := range operations() {
+		if op.ceiling != want[op.name] {
+			t.Errorf("%s has %d", op.name, op.ceiling)
+		}
+	}
+	s := start(t, WithCeiling(OpOAuthToken, 2))
+	u := &user{t: t, s: s, http: s.Client()}
+	u.post("/api/v1/oauth/token", "{}")
+	u.post("/api/v1/oauth/token", "{}")
+	u.refused("/api/v1/oauth/token", "{}", 429, CodeRateLimited, "2 calls")
+}
+
+func TestIdleClientsAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCeilings()
+		for i := range maxClients {
+			c.arrive(OpBook, base36(int64(i)), 10)
+		}
+		time.Sleep(window)
+		c.arrive(OpBook, "one more", 10)
+		if len(c.logs) != 1 {
+			t.Errorf("%d logs are kept", len(c.logs))
+		}
+	})
+}

@@ -1,0 +1,58 @@
+package hotelstaystest
+
+// This file holds CheckAvail.
+
+import (
+	"strings"
+	"time"
+)
+
+// runCheckAvail confirms an offer as of now. Moves are told in-band; what is gone is
+// unavailable, not an error.
+func runCheckAvail(s *Server, c *call, req *checkAvailRequest) (any, error) {
+	if req.RatePkgID == "" {
+		return nil, badRequest("ratePkgId is required")
+	}
+	o, err := s.findOffer(req.RatePkgID, c.session)
+	if err != nil {
+		return nil, err
+	}
+	var remark string
+	resp := &checkAvailResponse{Status: s.cfg.available}
+	switch {
+	case s.market.isClosed(o) || c.priced(o).code == "":
+		resp.Status = s.cfg.unavailable
+		remark = "The offer is no longer available."
+	default:
+		if s.market.tell(req.RatePkgID, o) {
+			remark = "The price or inventory of the offer has changed since it was shown."
+		}
+		pkg := s.world.ratePackage(o, req.RatePkgID, s.price(o, c.priced(o)))
+		resp.RoomRatePkg = &pkg
+		resp.ExchangeRateSnapshot = snapshot(c.priced(o))
+	}
+	if remark != "" && s.cfg.remarkInBasic {
+		resp.Basic = &remarkBasic{remark}
+	} else {
+		resp.StatusRemark = remark
+	}
+	return resp, nil
+}
+
+// priced is the currency that an offer is answered in: the one asked for, else the
+// one it was shown in.
+func (c *call) priced(o offer) currency {
+	if c.named {
+		return c.currency
+	}
+	shown, _ := findCurrency(o.currency)
+	return shown
+}
+
+// snapshot is today's exchange rate of the currency in use.
+func snapshot(c currency) *exchangeRateSnapshot {
+	return &exchangeRateSnapshot{
+		Date: time.Now().UTC().Format(dateForm),
+		USD:  map[string]micro{strings.ToLower(c.code): c.perUSD},
+	}
+}

@@ -1,0 +1,268 @@
+package hotelstaystest
+
+// This file holds the content operations: Destinations, HotelsMetadata,
+// HotelStaticDetail and the older HotelIDList.
+
+import (
+	"strings"
+	"time"
+)
+
+// runDestinations lists a country's provinces, a place's children, or the countries.
+func runDestinations(s *Server, c *call, req *destinationsRequest) (any, error) {
+	if err := checkCountry("countryCode", req.CountryCode); err != nil {
+		return nil, err
+	}
+	details := req.Include == "details"
+	if !details && req.Include != "" && req.Include != "standard" {
+		return nil, badRequest("include must be standard or details, not %q", req.Include)
+	}
+	filter, least := true, 1
+	if req.FilterEmptyCities != nil {
+		filter = *req.FilterEmptyCities
+	}
+	if req.MinHotelCount != nil {
+		least = *req.MinHotelCount
+	}
+	if least < 0 {
+		return nil, badRequest("minHotelCount cannot be negative")
+	}
+	resp := destinationsResponse{Destinations: []destination{}}
+	for _, p := range s.world.listed(req.CountryCode, req.ParentDestinationID) {
+		if p.kind == city {
+			if n := s.world.hotelCount(p); n < least || (filter && n == 0) {
+				continue
+			}
+		}
+		resp.Destinations = append(resp.Destinations, s.world.destination(p, details))
+	}
+	return resp, nil
+}
+
+// listed finds the places that Destinations is about. A country code goes before a
+// parent; ids of another platform have no children.
+func (w *world) listed(countryCode, parentID string) []place {
+	if countryCode != "" {
+		for i := range w.size.Countries {
+			if countries[i].code == countryCode {
+				return w.children(place{country, i})
+			}
+		}
+		return nil
+	}
+	if parentID != "" {
+		p, ok := w.findPlace(parentID)
+		if !ok {
+			return nil
+		}
+		return w.children(p)
+	}
+	var top []place
+	for i := range w.size.Countries {
+		top = append(top, place{country, i})
+	}
+	return top
+}
+
+// destination describes a place.
+func (w *world) destination(p place, details bool) destination {
+	facts := countries[w.country(p)]
+	d := destination{
+		ID: w.destinationID(p), Type: int(p.kind), Name: w.placeName(p), NameFull: w.fullName(p),
+		CountryCode: facts.code, CountryName: facts.name,
+	}
+	up, hasParent := w.parent(p)
+	if hasParent {
+		d.ParentDestinationID = w.destinationID(up)
+	}
+	if !details {
+		return d
+	}
+	d.DestinationName = &d.Name
+	if hasParent {
+		name := w.placeName(up)
+		d.ParentDestinationName = &name
+	}
+	d.Coordinates = w.coordinates(p)
+	d.Extra = &destinationExtra{ContinentName: &continents[facts.continent], HotelCount: w.hotelCount(p)}
+	if p.kind == city {
+		name := w.placeName(p)
+		d.Extra.CityName, d.Extra.ProvinceName = &name, d.ParentDestinationName
+	}
+	if p.kind == province {
+		d.Extra.ProvinceName = d.DestinationName
+	}
+	return d
+}
+
+const degree = 1_000_000 // in micro
+
+// position is the centre of a place, within a few degrees of its country's.
+func (w *world) position(p place) latlng {
+	facts := countries[w.country(p)]
+	at := latlng{micro(facts.lat * degree), micro(facts.lng * degree)}
+	if p.kind != country {
+		at.Lat += micro(w.pick(4*degree, forPosition, int(p.kind), p.index) - 2*degree)
+		at.Lng += micro(w.pick(4*degree, forPosition, int(p.kind), p.index, 1) - 2*degree)
+	}
+	return at
+}
+
+// coordinates are a place's centre and a square around it.
+func (w *world) coordinates(p place) *coordinates {
+	at := w.position(p)
+	r := micro(degree / 10)
+	if p.kind != city {
+		r = 3 * degree
+	}
+	ring := [][2]micro{
+		{at.Lng - r, at.Lat - r}, {at.Lng + r, at.Lat - r}, {at.Lng + r, at.Lat + r}, {at.Lng - r, at.Lat + r}, {at.Lng - r, at.Lat - r},
+	}
+	return &coordinates{CenterLat: at.Lat, CenterLng: at.Lng, BoundingPolygon: &polygon{Type: "Polygon", Coordinates: [][][2]micro{ring}}}
+}
+
+// hotelPosition is where a hotel stands. In China the other map's coordinates, which
+// are shifted, come as well.
+func (w *world) hotelPosition(hotel int) *coordinator {
+	c := place{city, w.cityOf(hotel)}
+	at := w.position(c)
+	at.Lat += micro(w.pick(degree/5, forPosition, hotel, 2) - degree/10)
+	at.Lng += micro(w.pick(degree/5, forPosition, hotel, 3) - degree/10)
+	pos := &coordinator{Google: at}
+	if countries[w.country(c)].code == "CN" {
+		pos.Gaode = &latlng{at.Lat - 2100, at.Lng + 5400}
+	}
+	return pos
+}
+
+// rating is a hotel's rating, 2.0 to 5.0.
+func (w *world) rating(hotel int) tenth { return tenth(20 + w.pick(31, forRating, hotel)) }
+
+// describe fills the fields that every view of a hotel shares.
+func (w *world) describe(hotelIndex int) hotel {
+	name, address := w.hotelName(hotelIndex), w.hotelAddress(hotelIndex)
+	return hotel{
+		PlatformHotelID: w.platformID(hotelIndex), DestinationID: w.destinationID(place{city, w.cityOf(hotelIndex)}),
+		Name: &name, Rating: w.rating(hotelIndex), Address: &address,
+		LatlngCoordinator: w.hotelPosition(hotelIndex), LogoURL: "https://images.example.com/hotels/" + base36(int64(hotelIndex)) + ".png",
+	}
+}
+
+// runHotelsMetadata pages through the hotels of a destination.
+func runHotelsMetadata(s *Server, c *call, req *hotelsMetadataRequest) (any, error) {
+	if req.DestinationID == "" {
+		return nil, badRequest("destinationId is required")
+	}
+	if err := checkCountry("countryCode", req.CountryCode); err != nil {
+		return nil, err
+	}
+	pageNum, pageSize := 1, 20
+	if p := req.Page; p != nil {
+		if p.PageNum != nil {
+			pageNum = max(1, *p.PageNum)
+		}
+		if p.PageSize != nil {
+			pageSize = *p.PageSize
+		}
+	}
+	if pageSize < 1 || pageSize > 100 {
+		return nil, badRequest("page.pageSize must be between 1 and 100, not %d", pageSize)
+	}
+	resp := hotelsMetadataResponse{HotelsMetadata: []hotel{}}
+	p, ok := s.world.findPlace(req.DestinationID)
+	if !ok || (req.CountryCode != "" && countries[s.world.country(p)].code != req.CountryCode) {
+		return resp, nil
+	}
+	total := s.world.hotelCount(p)
+	from, to := pageBounds(pageNum, pageSize, total)
+	for _, h := range s.world.hotelsUnder(p, from, to-from) {
+		d := s.world.describe(h)
+		d.HotelID = sourceID(s.world.supplierOf(h, 0), h)
+		resp.HotelsMetadata = append(resp.HotelsMetadata, d)
+	}
+	resp.Page = pageResponse{Total: s.total(total), HasMore: to < total}
+	return resp, nil
+}
+
+// pageBounds is the range [from, to) of a page within total items.
+func pageBounds(num, size, total int) (from, to int) {
+	from = total
+	if num-1 <= total/size { // also keeps the product from overflowing
+		from = min((num-1)*size, total)
+	}
+	return from, min(from+size, total)
+}
+
+// total is the total that is answered.
+func (s *Server) total(n int) int {
+	if !s.cfg.totals {
+		return 0
+	}
+	return n
+}
+
+// runHotelStaticDetail describes one hotel with prices for tomorrow night.
+func runHotelStaticDetail(s *Server, c *call, req *hotelStaticDetailRequest) (any, error) {
+	if req.HotelID == "" {
+		return nil, badRequest("hotelId is required")
+	}
+	h, ok := s.world.findHotel(req.HotelID)
+	if !ok {
+		return hotelStaticDetailResponse{}, nil
+	}
+	today := time.Now().UTC().Truncate(24 * time.Hour)
+	st := stay{checkIn: today.AddDate(0, 0, 1), nights: 1, rooms: []occupancy{{adults: 2}}}
+	supplier := s.world.supplierOf(h, 0)
+	d := s.world.describe(h)
+	d.ID = sourceID(supplier, h)
+	dollars, _ := findCurrency("USD")
+	s.priceHotel(&d, h, st, dollars)
+	for r := range s.world.size.RoomsPerHotel {
+		d.Rooms = append(d.Rooms, room{RoomTypeID: s.world.roomTypeID(h, r), RoomTypeName: s.world.roomName(h, r), HotelID: d.ID})
+	}
+	return hotelStaticDetailResponse{Hotel: &d}, nil
+}
+
+// runHotelIDList lists hotel ids by region, or converts the numbers of hotels.
+func runHotelIDList(s *Server, c *call, req *hotelIDListRequest) (any, error) {
+	resp := hotelIDListResponse{HotelIDList: []hotelIDItem{}}
+	add := func(h int) {
+		id := s.world.platformID(h)
+		if id == "" {
+			id = sourceID(s.world.supplierOf(h, 0), h)
+		}
+		resp.HotelIDList = append(resp.HotelIDList, hotelIDItem{id})
+	}
+	for _, n := range req.HotelIDs {
+		if s.world.hotelExists(n - hotelBase) {
+			add(n - hotelBase)
+		}
+	}
+	for i := range s.world.cities() {
+		byCode := req.RegionCode != nil && *req.RegionCode == i+1
+		byName := req.RegionName != "" && s.world.named(place{city, i}, req.RegionName)
+		if byCode || byName {
+			for _, h := range s.world.hotelsUnder(place{city, i}, 0, s.world.size.HotelsPerCity) {
+				add(h)
+			}
+		}
+	}
+	if len(req.HotelIDs) == 0 && req.RegionCode == nil && req.RegionName == "" {
+		return nil, badRequest("hotelIds, regionCode or regionName is required")
+	}
+	return resp, nil
+}
+
+// named says whether a place goes by this name in any language.
+func (w *world) named(p place, name string) bool {
+	n := w.placeName(p)
+	return strings.EqualFold(n.En, name) || n.Zh == name || n.Ar == name
+}
+
+// checkCountry refuses a country code that is not two capital letters.
+func checkCountry(field, code string) error {
+	if code != "" && !countryForm.MatchString(code) {
+		return badRequest("%s must be two capital letters (ISO 3166-1 alpha-2), not %q", field, code)
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package hotelstaystest
+
+// This file decodes request bodies strictly, so that a client's slip shows: names
+// are compared exactly, and unknown or repeated fields, nulls, wrong types and
+// anything after the one JSON object are refused, each by its path.
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+)
+
+// decoded makes a runner of an operation's function: it decodes the body into Req
+// and calls the function.
+func decoded[Req any](fn func(*Server, *call, *Req) (any, error)) runner {
+	return func(s *Server, c *call, body []byte) (any, error) {
+		req := new(Req)
+		if err := decodeStrict(body, req); err != nil {
+			return nil, err
+		}
+		return fn(s, c, req)
+	}
+}
+
+// decodeStrict decodes one JSON object into the struct that v points to.
+func decodeStrict(body []byte, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.UseNumber()
+	if err := checkValue(dec, "", reflect.TypeOf(v).Elem()); err != nil {
+		var f *failure
+		if errors.As(err, &f) {
+			return f
+		}
+		return badRequest("the body is not valid JSON: %v", err)
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return badRequest("the body goes on after its JSON object")
+	}
+	err := json.Unmarshal(body, v)
+	var te *json.UnmarshalTypeError
+	if errors.As(err, &te) {
+		return badRequest("%s must be %s, not %s", te.Field, jsonName(te.Type), te.Value)
+	}
+	if err != nil {
+		return badRequest("the body is not valid JSON: %v", err)
+	}
+	return nil
+}
+
+// checkValue reads the next value of dec and compares it with the type t.
+func checkValue(dec *json.Decoder, path string, t reflect.Type) error {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	tok, err := dec.Token()
+	if err != nil {
+		if err == io.EOF && path == "" {
+			return badRequest("the body is empty; a JSON object is needed")
+		}
+		return err
+	}
+	where := path
+	if where == "" {
+		where = "the body"
+	}
+	switch {
+	case tok == json.Delim('{'):
+		if t.Kind() != reflect.Struct {
+			return badRequest("%s must be %s, not object", where, jsonName(t))
+		}
+		return checkObject(dec, path, t)
+	case tok == json.Delim('['):
+		if t.Kind() != reflect.Slice {
+			return badRequest("%s must be %s, not array", where, jsonName(t))
+		}
+		return checkArray(dec, path, t)
+	case tok == nil:
+		return badRequest("%s is null; leave the field out instead", where)
+	case t.Kind() == reflect.Struct || t.Kind() == reflect.Slice:
+		return badRequest("%s must be %s", where, jsonName(t))
+	}
+	return nil // json.Unmarshal checks scalars and says it well
+}
+
+func checkObject(dec *json.Decoder, path string, t reflect.Type) error {
+	seen := map[string]bool{}
+	for dec.More() {
+		tok, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		name, _ := tok.(string)
+		full := strings.TrimPrefix(path+"."+name, ".")
+		ft, ok := fieldType(t, name)
+		if !ok {
+			return badRequest("unknown field %s", full)
+		}
+		if seen[name] {
+			return badRequest("field %s occurs twice", full)
+		}
+		seen[name] = true
+		if err := checkValue(dec, full, ft); err != nil {
+			return err
+		}
+	}
+	_, err := dec.Token()
+	return err
+}
+
+func checkArray(dec *json.Decoder, path string, t reflect.Type) error {
+	for i := 0; dec.More(); i++ {
+		if err := checkValue(dec, fmt.Sprintf("%s[%d]", path, i), t.Elem()); err != nil {
+			return err
+		}
+	}
+	_, err := dec.Token()
+	return err
+}
+
+// fieldType finds the field of t with exactly this JSON name.
+func fieldType(t reflect.Type, name string) (reflect.Type, bool) {
+	for i := range t.NumField() {
+		tag, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		if tag == name {
+			return t.Field(i).Type, true
+		}
+	}
+	return nil, false
+}
+
+// jsonName names a Go type as JSON would.
+func jsonName(t reflect.Type) string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		return "object"
+	case reflect.Slice:
+		return "array"
+	case reflect.String:
+		return "string"
+	case reflect.Bool:
+		return "boolean"
+	case reflect.Int, reflect.Int64:
+		return "integer"
+	}
+	return "number"
+}

@@ -1,0 +1,212 @@
+package hotelstaystest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// outcome is what a client and the ledger saw of one Book.
+type outcome struct {
+	status int // 0: no complete answer
+	orders int
+	cut    bool
+	json   bool // the answer is an envelope
+}
+
+func TestFaultsDoWhatTheySay(t *testing.T) {
+	for _, tc := range []struct {
+		fault Fault
+		want  outcome
+	}{
+		{Fault{Kind: FaultDelay, Delay: time.Second}, outcome{200, 1, false, true}},
+		{Fault{Kind: FaultDelay, Delay: time.Second, Commit: true}, outcome{200, 1, false, true}},
+		{Fault{Kind: FaultStatus}, outcome{503, 0, false, true}},
+		{Fault{Kind: FaultStatus, Status: 504, Commit: true}, outcome{504, 1, false, true}},
+		{Fault{Kind: FaultStatus, Status: 502, Body: []byte("<html>bad gateway</html>")}, outcome{502, 0, false, false}},
+		{Fault{Kind: FaultCutBeforeRead}, outcome{0, 0, true, false}},
+		{Fault{Kind: FaultCut}, outcome{0, 0, true, false}},
+		{Fault{Kind: FaultCut, Commit: true}, outcome{0, 1, true, false}},
+		{Fault{Kind: FaultCutMidResponse}, outcome{0, 1, true, false}},
+		{Fault{Kind: FaultResetStream}, outcome{0, 0, true, false}},
+		{Fault{Kind: FaultResetStream, Commit: true}, outcome{0, 1, true, false}},
+		{Fault{Kind: FaultGarbage}, outcome{200, 0, false, false}},
+		{Fault{Kind: FaultGarbage, Commit: true, Body: []byte("{}")}, outcome{200, 1, false, false}},
+		{Fault{Kind: FaultTruncatedJSON}, outcome{200, 1, false, false}},
+		{Fault{Kind: FaultEmptyBody}, outcome{200, 0, false, false}},
+		{Fault{Kind: FaultWrongType, Field: "data.hotelOrder.status"}, outcome{200, 1, false, true}},
+		{Fault{Kind: FaultSlowBody, Delay: time.Second}, outcome{200, 1, false, true}},
+	} {
+		for name, opts := range map[string][]Option{"HTTP/1.1": nil, "HTTP/2.0": {WithTLS()}} {
+			t.Run(fmt.Sprintf("%s/%s/%d/%v", name, tc.fault.Kind, tc.fault.Status, tc.fault.Commit), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { tryFault(t, tc.fault, tc.want, name, opts) })
+			})
+		}
+	}
+}
+
+func tryFault(t *testing.T, f Fault, want outcome, proto string, opts []Option) {
+	s := start(t, opts...)
+	u := login(t, s)
+	in, ids := u.find(nil)
+	f.Operation = OpBook
+	s.Inject(f)
+	before := time.Now()
+	r, err := in.send(bookPath, booking("ref", ids[0], nil))
+	took := time.Since(before)
+
+	recs := s.Ledger().Requests(OpBook)
+	if len(recs) != 1 {
+		t.Fatalf("%d requests: %+v", len(recs), recs)
+	}
+	rec := recs[0]
+	got := outcome{orders: len(s.Ledger().Orders()), cut: rec.Cut}
+	if err == nil {
+		got.status, got.json = r.status, r.code >= 0
+	}
+	if got != want {
+		t.Errorf("got %+v, want %+v (%v)", got, want, err)
+	}
+	if rec.Fault != f.Kind || rec.Executed != (want.orders == 1) || rec.Proto != proto || rec.Done.IsZero() || (rec.BodySHA256 == "") != (f.Kind == FaultCutBeforeRead) {
+		t.Errorf("record %+v", rec)
+	}
+	if err == nil && rec.Status != r.status {
+		t.Errorf("HTTP %d was recorded as %d", r.status, rec.Status)
+	}
+	if took < f.Delay {
+		t.Errorf("took %v", took)
+	}
+	// The connection or the next one works, and the order is there to be found.
+	if again := in.post(bookPath, booking("ref", ids[0], nil)); again.code != 0 || len(s.Ledger().Orders()) != 1 {
+		t.Errorf("afterwards: %s", again.body)
+	}
+}
+
+func TestFaultsOnDetails(t *testing.T) {
+	s := start(t, WithoutCeilings(), WithConfirmAfter(0), WithVoucherDelay(0))
+	u := &user{t: t, s: s, http: s.Client()}
+	s.Inject(Fault{Operation: OpTicket, Kind: FaultStatus, Status: 429, RetryAfter: "7", Msg: "slow down", Header: http.Header{"x-extra": {"1"}}})
+	r := u.refused("/api/auth/ticket", "{}", 429, CodeRateLimited, "slow down")
+	if r.header.Get("Retry-After") != "7" || r.header.Get("X-Extra") != "1" || r.header.Get("Request-Id") == "" {
+		t.Errorf("%v", r.header)
+	}
+	if s.Ledger().RateLimited("") != 0 || s.Ledger().Requests(OpTicket)[0].Code != CodeRateLimited {
+		t.Error("an injected 429 counts as a real one")
+	}
+	u = login(t, s)
+	s.Inject(Fault{Operation: OpQueryOrders, Kind: FaultStatus, Status: 200, Code: 100000999, Msg: "strange"})
+	u.refused(queryPath, "{}", 200, 100000999, "strange")
+	s.Inject(Fault{Kind: FaultStatus, Status: 403, Body: []byte("<html>no</html>")})
+	if r := u.post(queryPath, "{}"); r.status != 403 || r.header.Get("Request-Id") != "" || !strings.HasPrefix(r.header.Get("Content-Type"), "text/html") {
+		t.Errorf("HTTP %d %v", r.status, r.header)
+	}
+
+	_, order := u.book("ref", 0)
+	s.Inject(Fault{Operation: OpOrderVoucher, Kind: FaultWrongDigest})
+	s.Inject(Fault{Operation: OpVoucherDownload, Kind: FaultAlteredBytes})
+	v := u.must(voucherPath, object{"platformReferenceNo": order.str("hotelOrder", "platformReferenceNo")})
+	_, altered := u.download(v.str("voucher", "downloadUrl"))
+	_, doc := u.download(v.str("voucher", "downloadUrl"))
+	digest := v.str("voucher", "signature", "digest")
+	if sha256Hex(doc) == digest || len(doc) != len(altered) || sha256Hex(doc) == sha256Hex(altered) {
+		t.Error("the voucher was not altered")
+	}
+	v = u.must(voucherPath, object{"platformReferenceNo": order.str("hotelOrder", "platformReferenceNo")})
+	if v.str("voucher", "signature", "digest") != sha256Hex(doc) {
+		t.Error("the faults did not end")
+	}
+	s.Inject(Fault{Kind: FaultCut, Times: -1})
+	s.ClearFaults()
+	u.must(queryPath, "{}")
+	for _, bad := range []Fault{{}, {Kind: "odd"}, {Kind: FaultCut, Times: -2}, {Kind: FaultDelay, Delay: -1}, {Kind: FaultStatus, Status: 99}, {Kind: FaultCut, Probability: 2}, {Kind: FaultCutBeforeRead, Commit: true}} {
+		if bad.validate() == nil {
+			t.Errorf("%+v is accepted", bad)
+		}
+	}
+}
+
+func TestWhichRequestsAFaultMeets(t *testing.T) {
+	fs := newFaults(1)
+	draw := func(op Operation, n int) string {
+		out := ""
+		for range n {
+			if f := fs.pick(op); f != nil {
+				out += string(f.Kind[0])
+			} else {
+				out += "."
+			}
+		}
+		return out
+	}
+	fs.add(Fault{Operation: OpBook, Kind: FaultCut, Skip: 2, Times: 2})
+	fs.add(Fault{Kind: FaultStatus, Times: 3})
+	if got := draw(OpCancel, 1) + draw(OpBook, 6); got != "ssscc.." {
+		t.Errorf("met %s", got)
+	}
+	fs.add(Fault{Kind: FaultGarbage, Times: -1, Probability: 0.3})
+	if n := strings.Count(draw(OpBook, 1000), "g"); n < 230 || n > 370 {
+		t.Errorf("a probability of 0.3 met %d of 1000", n)
+	}
+	fs.clear()
+	if got := draw(OpBook, 3); got != "..." {
+		t.Errorf("after clearing, met %s", got)
+	}
+	one, two := newFaults(5), newFaults(5)
+	for _, f := range []*faults{one, two} {
+		f.add(Fault{Kind: FaultCut, Times: -1, Probability: 0.5})
+	}
+	for range 100 {
+		if (one.pick(OpBook) == nil) != (two.pick(OpBook) == nil) {
+			t.Fatal("the draws of one seed differ")
+		}
+	}
+}
+
+func TestADelayedBookThatIsGivenUp(t *testing.T) {
+	for _, commit := range []bool{false, true} {
+		for _, opts := range [][]Option{nil, {WithTLS()}, {WithTLS(), WithHTTP1Only()}} {
+			synctest.Test(t, func(t *testing.T) {
+				s := start(t, opts...)
+				in, ids := login(t, s).find(nil)
+				s.Inject(Fault{Operation: OpBook, Kind: FaultDelay, Delay: time.Hour, Commit: commit})
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				b, _ := json.Marshal(booking("ref", ids[0], nil))
+				req, _ := http.NewRequestWithContext(ctx, "POST", s.URL+bookPath, strings.NewReader(string(b)))
+				req.Header = http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + in.token}, "Session-Id": {in.headers["Session-Id"]}}
+				if _, err := in.http.Do(req); !errors.Is(err, context.DeadlineExceeded) {
+					t.Fatalf("got %v", err)
+				}
+				synctest.Wait()
+				rec := s.Ledger().Requests(OpBook)[0]
+				if rec.Done.Sub(rec.Arrived) > 2*time.Second || !rec.Cut || rec.Executed != commit || len(s.Ledger().Orders()) != map[bool]int{true: 1}[commit] {
+					t.Errorf("commit %v: %+v", commit, rec)
+				}
+			})
+		}
+	}
+}
+
+func TestWrongTypes(t *testing.T) {
+	body := []byte(`{"code":0,"data":{"list":[{"rating":4.5,"id":"x"}]}}`)
+	for path, want := range map[string]string{
+		"":                   `{"code":0,"data":"of the wrong type"}`,
+		"code":               `{"code":"of the wrong type","data":{"list":[{"rating":4.5,"id":"x"}]}}`,
+		"data.list.0.rating": `{"code":0,"data":{"list":[{"rating":"of the wrong type","id":"x"}]}}`,
+		"data.list.0.id":     `{"code":0,"data":{"list":[{"rating":4.5,"id":{"unexpected":true}}]}}`,
+		"data.list.5.id":     string(body),
+		"data.none.id":       string(body),
+	} {
+		var got, wanted any
+		if err := errors.Join(json.Unmarshal(wrongType(body, path), &got), json.Unmarshal([]byte(want), &wanted)); err != nil || !reflect.DeepEqual(got, wanted) {
+			t.Errorf("%s: %v, want %v (%v)", path, got, wanted, err)
+		}
+	}
+}

@@ -1,0 +1,368 @@
+package hotelstaystest
+
+// This file holds the one path that every request takes, in its order.
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// maxBody bounds a request's body.
+const maxBody = 4 << 20
+
+// call is one request on its way through an operation.
+type call struct {
+	op        *operation
+	rec       *Request
+	header    http.Header
+	client    string // IP address
+	repeated  bool   // the Request-Id was seen before
+	account   string // appKey of the account
+	oauth     bool   // the bearer is an OAuth access token
+	session   string
+	currency  currency
+	named     bool // the Currency header was sent
+	requestID string
+	traceID   string
+	gzip      bool
+}
+
+// serve is the entry of every request.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	if !s.enter() {
+		panic(http.ErrAbortHandler)
+	}
+	defer s.work.Done()
+	client, _, _ := net.SplitHostPort(r.RemoteAddr)
+	op := s.paths[r.URL.Path]
+	if op == nil {
+		op = s.documentOperation(r.URL.Path)
+	}
+	c := &call{op: op, header: r.Header, client: client, gzip: s.cfg.gzip && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")}
+	c.rec = s.ledger.arrive(op.name, r, client)
+	c.requestID, c.traceID = r.Header.Get("Request-Id"), r.Header.Get("Trace-Id")
+	if c.requestID != "" {
+		c.repeated = s.ids.repeated(c.requestID)
+	} else {
+		c.requestID = fmt.Sprintf("sandbox-request-%d", c.rec.Seq)
+	}
+	if c.traceID == "" {
+		c.traceID = fmt.Sprintf("sandbox-trace-%d", c.rec.Seq)
+	}
+	s.handle(w, r, c)
+}
+
+// handle takes a request through its steps: ceiling, fault, body, the operation with
+// its checks, the answer. The ceiling stands before everything else, so that
+// malformed and unauthenticated calls consume it.
+func (s *Server) handle(w http.ResponseWriter, r *http.Request, c *call) {
+	limits, refused := s.checkCeiling(c)
+	if refused != nil {
+		s.finish(w, r, c, limits, refused, nil)
+		return
+	}
+	f := s.faults.pick(c.op.name)
+	if f != nil {
+		s.ledger.update(c.rec, func(rec *Request) { rec.Fault = f.Kind })
+		if f.Kind == FaultCutBeforeRead {
+			s.wait(r.Context(), f.Delay)
+			s.recordCut(c)
+			cut(r)
+		}
+	}
+	body, bodyErr := s.readBody(w, r, c)
+	if f != nil && !f.Commit && f.Kind != FaultSlowBody && !s.wait(r.Context(), f.Delay) {
+		s.recordCut(c) // gone while it waited: nothing was carried out
+		panic(http.ErrAbortHandler)
+	}
+	var a *answer
+	if f == nil || f.Commit || f.keepsAnswer() {
+		a = s.execute(r, c, body, bodyErr)
+	}
+	if f != nil && f.Commit && f.Kind != FaultSlowBody && !s.wait(r.Context(), f.Delay) {
+		s.recordCut(c)
+		panic(http.ErrAbortHandler)
+	}
+	s.finish(w, r, c, limits, a, f)
+}
+
+// finish completes the headers, closes the record and sends the answer.
+func (s *Server) finish(w http.ResponseWriter, r *http.Request, c *call, limits http.Header, a *answer, f *Fault) {
+	if f != nil {
+		a = f.spoil(a)
+	}
+	if a == nil || (f != nil && (f.Kind == FaultCut || f.Kind == FaultResetStream)) {
+		s.recordCut(c)
+		s.deliver(w, r, c, nil, f)
+		return
+	}
+	now := time.Now()
+	if !a.bare {
+		c.setHeaders(a.header, limits, now)
+	}
+	if c.gzip {
+		a.compress()
+	}
+	s.ledger.update(c.rec, func(rec *Request) {
+		rec.Status, rec.Code, rec.Msg, rec.Done = a.status, a.code, a.msg, now
+		rec.Cut = f != nil && f.Kind == FaultCutMidResponse
+	})
+	s.deliver(w, r, c, a, f)
+}
+
+// setHeaders adds the service's headers to those that an answer has.
+func (c *call) setHeaders(h, limits http.Header, now time.Time) {
+	own := limits.Clone()
+	own.Set("Request-Id", c.requestID)
+	own.Set("Trace-Id", c.traceID)
+	own.Set("Server-Cost-Milliseconds", strconv.FormatInt(now.Sub(c.rec.Arrived).Milliseconds(), 10))
+	if c.session != "" {
+		own.Set("Session-Id", c.session)
+	}
+	for k, v := range own {
+		if len(h[k]) == 0 {
+			h[k] = v
+		}
+	}
+}
+
+// recordCut closes the record of a request that gets no answer.
+func (s *Server) recordCut(c *call) {
+	s.ledger.update(c.rec, func(rec *Request) { rec.Cut, rec.Done = true, time.Now() })
+}
+
+// checkCeiling counts the call against its endpoint. It returns the rate-limit
+// headers, and an answer when the call is refused.
+func (s *Server) checkCeiling(c *call) (http.Header, *answer) {
+	h := http.Header{}
+	limit := c.op.ceiling
+	if n, ok := s.cfg.ceilings[c.op.name]; ok {
+		limit = n
+	}
+	if limit == 0 || s.cfg.noCeilings {
+		return h, nil
+	}
+	v := s.ceilings.arrive(c.op.name, c.client, limit)
+	h.Set("X-RateLimit-Limit", strconv.Itoa(v.limit))
+	h.Set("X-RateLimit-Remaining", strconv.Itoa(v.remaining))
+	h.Set("X-RateLimit-Reset", "1")
+	if v.allowed {
+		return h, nil
+	}
+	s.ledger.rateLimited(c.rec)
+	h.Set("Retry-After", strconv.Itoa(int((v.wait+time.Second-1)/time.Second)))
+	return h, failureAnswer(&failure{status: http.StatusTooManyRequests, code: CodeRateLimited,
+		msg: fmt.Sprintf("%s takes %d calls per second from one address", c.op.name, v.limit)})
+}
+
+// readBody reads the request's body and notes its hash.
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request, c *call) ([]byte, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	s.ledger.update(c.rec, func(rec *Request) { rec.BodySHA256, rec.BodySize = sha256Hex(body), len(body) })
+	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
+		return nil, badRequest("the body is larger than %d bytes", maxBody)
+	}
+	if err != nil {
+		return nil, badRequest("the body ended early: %v", err)
+	}
+	return body, nil
+}
+
+// execute checks the request and carries the operation out.
+func (s *Server) execute(r *http.Request, c *call, body []byte, bodyErr error) *answer {
+	data, err := s.check(r, c, bodyErr)
+	if err == nil && data == nil {
+		data, err = c.op.run(s, c, body)
+	}
+	if err != nil {
+		return s.refusal(c, err)
+	}
+	s.ledger.update(c.rec, func(rec *Request) { rec.Executed = true })
+	return successAnswer(data)
+}
+
+// refusal answers an error; OAuth's own form where that is configured.
+func (s *Server) refusal(c *call, err error) *answer {
+	var f *failure
+	if c.op.name == OpOAuthToken && s.cfg.oauthTopLevel && errors.As(err, &f) {
+		word := f.oauth
+		if word == "" {
+			word = "invalid_request"
+		}
+		return jsonAnswer(f.status, f.code, oauthError{Error: word, Description: f.msg})
+	}
+	return failureAnswer(err)
+}
+
+// check applies the rules that all operations share. Documents are served here and
+// returned as data.
+func (s *Server) check(r *http.Request, c *call, bodyErr error) (any, error) {
+	if c.op.run == nil {
+		return s.serveDocument(r, c)
+	}
+	if r.Method != http.MethodPost {
+		return nil, &failure{status: http.StatusMethodNotAllowed, code: CodeNoSuchOperation,
+			msg: fmt.Sprintf("%s takes POST, not %s", c.op.name, r.Method)}
+	}
+	if bodyErr != nil {
+		return nil, bodyErr
+	}
+	if media, _, err := mime.ParseMediaType(c.header.Get("Content-Type")); err != nil || media != "application/json" {
+		return nil, badRequest("Content-Type must be application/json, not %q", c.header.Get("Content-Type"))
+	}
+	if err := s.checkHeaders(c); err != nil {
+		return nil, err
+	}
+	if !c.op.open {
+		if err := s.authorize(c); err != nil {
+			return nil, err
+		}
+	}
+	return nil, s.checkSession(c)
+}
+
+var (
+	languageTag  = regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$`)
+	countryForm  = regexp.MustCompile(`^[A-Z]{2}$`)
+	currencyForm = regexp.MustCompile(`^[A-Z]{3}$`)
+	digitsForm   = regexp.MustCompile(`^[0-9]+$`)
+)
+
+// headerForms says what the values of the request headers look like.
+var headerForms = []struct {
+	name string
+	form func(string) bool
+}{
+	{"Request-Id", notEmpty},
+	{"Trace-Id", notEmpty},
+	{"Session-Id", notEmpty},
+	{"User-Ref", notEmpty},
+	{"Test", func(string) bool { return true }}, // what is not recognised is ignored
+	{"Client-Request-Timestamp", digitsForm.MatchString},
+	{"IP", func(v string) bool { _, err := netip.ParseAddr(v); return err == nil }},
+	{"Language", languageTag.MatchString},
+	{"Market", countryForm.MatchString},
+	{"Currency", currencyForm.MatchString},
+	{"Timeout-Milliseconds", func(v string) bool { n, err := strconv.Atoi(v); return err == nil && n > 0 }},
+}
+
+func notEmpty(v string) bool { return v != "" }
+
+// checkHeaders refuses headers that are malformed, or sent to an operation that does
+// not take them.
+func (s *Server) checkHeaders(c *call) error {
+	if c.repeated {
+		return badRequest("Request-Id %q was used before; every request needs its own", c.requestID)
+	}
+	if c.op.session == sessionNone {
+		for _, name := range []string{"Session-Id", "Currency", "Test", "Timeout-Milliseconds"} {
+			if len(c.header.Values(name)) > 0 {
+				return badRequest("header %s is not for %s; only HotelList, HotelRates, CheckAvail, Book and Cancel take it", name, c.op.name)
+			}
+		}
+	}
+	if c.op.name == OpTicket {
+		for _, name := range []string{"Market", "User-Ref"} {
+			if len(c.header.Values(name)) > 0 {
+				return badRequest("header %s is not for Ticket", name)
+			}
+		}
+	}
+	for _, h := range headerForms {
+		values := c.header.Values(h.name)
+		if len(values) > 1 {
+			return badRequest("header %s was sent twice", h.name)
+		}
+		if len(values) == 1 && !h.form(values[0]) {
+			return badRequest("header %s has the malformed value %q", h.name, values[0])
+		}
+	}
+	return nil
+}
+
+// checkSession reads the Session-Id and Currency headers where they apply.
+func (s *Server) checkSession(c *call) error {
+	if c.op.session == sessionNone {
+		return nil
+	}
+	code := c.header.Get("Currency")
+	c.named = code != ""
+	if !c.named {
+		code = "USD"
+	}
+	c.currency, _ = findCurrency(code) // an unknown one stays zero: nothing is priced in it
+	id := c.header.Get("Session-Id")
+	switch {
+	case id == "" && c.op.session == sessionRequired:
+		return badRequest("%s needs the Session-Id header of the search", c.op.name)
+	case id == "":
+		return nil // the operation makes one
+	case !s.knownSession(id, c.account):
+		return badRequest("Session-Id %q is not a session of this account", id)
+	}
+	c.session = id
+	return nil
+}
+
+// compress turns a large body into gzip.
+func (a *answer) compress() {
+	if len(a.body) < 1024 || a.header.Get("Content-Encoding") != "" {
+		return
+	}
+	var buf bytes.Buffer
+	z := gzip.NewWriter(&buf)
+	z.Write(a.body)
+	z.Close()
+	a.body = buf.Bytes()
+	a.header.Set("Content-Encoding", "gzip")
+	a.header.Set("Vary", "Accept-Encoding")
+}
+
+// counter hands out numbers from 1.
+type counter struct{ n atomic.Int64 }
+
+func (c *counter) next() int64 { return c.n.Add(1) }
+
+// maxSeenIDs bounds how many Request-Ids are remembered.
+const maxSeenIDs = 100_000
+
+// seenIDs remembers the latest Request-Ids.
+type seenIDs struct {
+	mu   sync.Mutex
+	set  map[string]struct{}
+	ring []string
+	next int
+}
+
+func newSeenIDs() *seenIDs { return &seenIDs{set: map[string]struct{}{}} }
+
+// repeated says whether the id was seen before, and remembers it.
+func (s *seenIDs) repeated(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.set[id]; ok {
+		return true
+	}
+	if len(s.ring) < maxSeenIDs {
+		s.ring = append(s.ring, id)
+	} else {
+		delete(s.set, s.ring[s.next])
+		s.ring[s.next] = id
+		s.next = (s.next + 1) % maxSeenIDs
+	}
+	s.set[id] = struct{}{}
+	return false
+}

@@ -1,0 +1,242 @@
+package hotelstaystest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// start starts an in-memory server that ends with the test.
+func start(t testing.TB, opts ...Option) *Server {
+	t.Helper()
+	s := NewServer(append([]Option{InMemory()}, opts...)...)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// user is a plain client of the API, with what it sends along.
+type user struct {
+	t       testing.TB
+	s       *Server
+	http    *http.Client
+	token   string
+	headers map[string]string
+}
+
+// login makes a user with a ticket of the first account.
+func login(t testing.TB, s *Server) *user {
+	t.Helper()
+	u := &user{t: t, s: s, http: s.Client()}
+	u.token = u.ticket(s.AppKey, s.AppSecret)
+	return u
+}
+
+func (u *user) ticket(key, secret string) string {
+	u.t.Helper()
+	r := u.with("").must("/api/auth/ticket", object{"appKey": key, "appSecret": secret})
+	return r.str("ticket")
+}
+
+// with is the user with another token.
+func (u *user) with(token string) *user {
+	c := *u
+	c.token = token
+	return &c
+}
+
+// header is the user with one more request header.
+func (u *user) header(name, value string) *user {
+	c := *u
+	c.headers = map[string]string{name: value}
+	for k, v := range u.headers {
+		if k != name {
+			c.headers[k] = v
+		}
+	}
+	return &c
+}
+
+func (u *user) session(id string) *user { return u.header("Session-Id", id) }
+
+type object = map[string]any
+
+// reply is an answer of the server.
+type reply struct {
+	t      testing.TB
+	status int
+	header http.Header
+	proto  string
+	body   []byte
+	code   int
+	msg    string
+	data   object
+}
+
+// send posts a body, JSON text or a value to encode.
+func (u *user) send(path string, body any) (*reply, error) {
+	text, ok := body.(string)
+	if !ok {
+		b, err := json.Marshal(body)
+		if err != nil {
+			u.t.Fatal(err)
+		}
+		text = string(b)
+	}
+	req, err := http.NewRequestWithContext(u.t.Context(), "POST", u.s.URL+path, strings.NewReader(text))
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if u.token != "" {
+		req.Header.Set("Authorization", "Bearer "+u.token)
+	}
+	for k, v := range u.headers {
+		req.Header.Set(k, v)
+	}
+	resp, err := u.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	return read(u.t, resp)
+}
+
+func read(t testing.TB, resp *http.Response) (*reply, error) {
+	defer resp.Body.Close()
+	r := &reply{t: t, status: resp.StatusCode, header: resp.Header, proto: resp.Proto}
+	var err error
+	if r.body, err = io.ReadAll(resp.Body); err != nil {
+		return r, err
+	}
+	var e struct {
+		Code *int
+		Msg  string
+		Data object
+	}
+	dec := json.NewDecoder(bytes.NewReader(r.body))
+	dec.UseNumber()
+	r.code = -1
+	if dec.Decode(&e) == nil && e.Code != nil {
+		r.code, r.msg, r.data = *e.Code, e.Msg, e.Data
+	}
+	return r, nil
+}
+
+// post sends and wants some answer.
+func (u *user) post(path string, body any) *reply {
+	u.t.Helper()
+	r, err := u.send(path, body)
+	if err != nil {
+		u.t.Fatalf("%s: %v", path, err)
+	}
+	return r
+}
+
+// must sends and wants success.
+func (u *user) must(path string, body any) *reply {
+	u.t.Helper()
+	r := u.post(path, body)
+	if r.status != 200 || r.code != 0 {
+		u.t.Fatalf("%s: HTTP %d, %s", path, r.status, r.body)
+	}
+	return r
+}
+
+// refused sends and wants this refusal, whose msg holds the text.
+func (u *user) refused(path string, body any, status, code int, text string) *reply {
+	u.t.Helper()
+	r := u.post(path, body)
+	if r.status != status || r.code != code || !strings.Contains(r.msg, text) {
+		u.t.Errorf("%s: got HTTP %d code %d %q, want HTTP %d code %d with %q", path, r.status, r.code, r.msg, status, code, text)
+	}
+	return r
+}
+
+// at walks into the data: a string is a key, a number an index.
+func (r *reply) at(path ...any) any {
+	var v any = r.data
+	for _, p := range path {
+		switch p := p.(type) {
+		case string:
+			m, _ := v.(object)
+			v = m[p]
+		case int:
+			l, _ := v.([]any)
+			if p >= len(l) {
+				return nil
+			}
+			v = l[p]
+		}
+	}
+	return v
+}
+
+func (r *reply) str(path ...any) string {
+	r.t.Helper()
+	v := r.at(path...)
+	if v == nil {
+		r.t.Fatalf("nothing at %v in %.600s", path, r.body)
+	}
+	return fmt.Sprint(v)
+}
+
+func (r *reply) list(path ...any) []any {
+	l, _ := r.at(path...).([]any)
+	return l
+}
+
+func oneRoom() []object { return []object{{"adultCount": 2}} }
+
+// search is a HotelList body for the first city.
+func search(s *Server, more object) object {
+	b := object{"destinationId": s.CityID(0), "checkIn": "2030-12-24", "checkOut": "2030-12-26", "roomOccupancies": oneRoom()}
+	for k, v := range more {
+		if v == nil {
+			delete(b, k)
+		} else {
+			b[k] = v
+		}
+	}
+	return b
+}
+
+// find searches and returns a user in the session with the first hotel's offers.
+func (u *user) find(more object) (*user, []string) {
+	u.t.Helper()
+	r := u.must("/api/search/hotelList", search(u.s, more))
+	var ids []string
+	for i := range r.list("list", 0, "rooms") {
+		for j := range r.list("list", 0, "rooms", i, "rates") {
+			ids = append(ids, r.str("list", 0, "rooms", i, "rates", j, "ratePkgId"))
+		}
+	}
+	return u.session(r.str("basic", "sessionId")), ids
+}
+
+// booking is a Book body.
+func booking(ref, ratePkgID string, more object) object {
+	b := object{
+		"customerReferenceNo": ref, "ratePkgId": ratePkgID,
+		"holder": object{"firstName": "Test", "lastName": "Holder"},
+		"guests": []object{{"roomIndex": 1, "firstName": "Test", "lastName": "Guest"}},
+	}
+	for k, v := range more {
+		if v == nil {
+			delete(b, k)
+		} else {
+			b[k] = v
+		}
+	}
+	return b
+}
+
+// book searches and books the n-th offer found; it returns the user in its session
+// and the order.
+func (u *user) book(ref string, n int) (*user, *reply) {
+	u.t.Helper()
+	in, ids := u.find(nil)
+	return in, in.must("/api/trade/book", booking(ref, ids[n], nil))
+}

@@ -1,0 +1,200 @@
+package hotelstaystest
+
+// This file holds the in-memory listener: connections that are two buffered pipes,
+// with read deadlines, so that the whole server works in a testing/synctest bubble.
+
+import (
+	"context"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// memListener accepts the connections that its dial makes.
+type memListener struct {
+	incoming chan net.Conn
+	done     chan struct{}
+	once     sync.Once
+}
+
+func newMemListener() *memListener {
+	return &memListener{incoming: make(chan net.Conn), done: make(chan struct{})}
+}
+
+func (l *memListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.incoming:
+		return c, nil
+	case <-l.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *memListener) Close() error {
+	l.once.Do(func() { close(l.done) })
+	return nil
+}
+
+func (l *memListener) Addr() net.Addr { return memAddr("127.0.0.1:80") }
+
+// dial connects to the listener; the server sees the client as from.
+func (l *memListener) dial(ctx context.Context, from string) (net.Conn, error) {
+	up, down := newPipe(), newPipe()
+	client := &memConn{in: down, out: up, local: memAddr(from), remote: l.Addr()}
+	server := &memConn{in: up, out: down, local: l.Addr(), remote: memAddr(from)}
+	select {
+	case l.incoming <- server:
+		return client, nil
+	case <-l.done:
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: l.Addr(), Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	case <-ctx.Done():
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: l.Addr(), Err: ctx.Err()}
+	}
+}
+
+// memAddr is an address "ip:port" of an in-memory connection.
+type memAddr string
+
+func (a memAddr) Network() string { return "tcp" }
+func (a memAddr) String() string  { return string(a) }
+
+// memConn is one end of a connection.
+type memConn struct {
+	in, out       *pipe
+	local, remote net.Addr
+}
+
+func (c *memConn) Read(p []byte) (int, error)  { return c.in.read(p) }
+func (c *memConn) Write(p []byte) (int, error) { return c.out.write(p) }
+func (c *memConn) LocalAddr() net.Addr         { return c.local }
+func (c *memConn) RemoteAddr() net.Addr        { return c.remote }
+
+// Close ends both directions: the peer reads what is left, then io.EOF.
+func (c *memConn) Close() error {
+	c.in.closeRead()
+	c.out.closeWrite()
+	return nil
+}
+
+func (c *memConn) SetDeadline(t time.Time) error {
+	c.in.setReadDeadline(t)
+	c.out.setWriteDeadline(t)
+	return nil
+}
+
+func (c *memConn) SetReadDeadline(t time.Time) error {
+	c.in.setReadDeadline(t)
+	return nil
+}
+
+func (c *memConn) SetWriteDeadline(t time.Time) error {
+	c.out.setWriteDeadline(t)
+	return nil
+}
+
+// pipe is one direction of a connection: an unbounded buffer. Writes never block.
+type pipe struct {
+	mu            sync.Mutex
+	changed       *sync.Cond
+	buf           []byte
+	readClosed    bool
+	writeClosed   bool
+	readDeadline  time.Time
+	writeDeadline time.Time
+	timer         *time.Timer // wakes a reader at its deadline
+}
+
+func newPipe() *pipe {
+	p := new(pipe)
+	p.changed = sync.NewCond(&p.mu)
+	return p
+}
+
+func (p *pipe) read(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for {
+		switch {
+		case p.readClosed:
+			return 0, net.ErrClosed
+		case past(p.readDeadline):
+			return 0, os.ErrDeadlineExceeded
+		case len(p.buf) > 0:
+			n := copy(b, p.buf)
+			p.buf = p.buf[n:]
+			if len(p.buf) == 0 {
+				p.buf = nil
+			}
+			return n, nil
+		case p.writeClosed:
+			return 0, io.EOF
+		case len(b) == 0:
+			return 0, nil
+		}
+		p.changed.Wait()
+	}
+}
+
+func (p *pipe) write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.writeClosed:
+		return 0, net.ErrClosed
+	case p.readClosed:
+		return 0, syscall.EPIPE
+	case past(p.writeDeadline):
+		return 0, os.ErrDeadlineExceeded
+	}
+	p.buf = append(p.buf, b...)
+	p.changed.Broadcast()
+	return len(b), nil
+}
+
+func (p *pipe) closeRead() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.readClosed = true
+	p.buf = nil
+	p.stopTimer()
+	p.changed.Broadcast()
+}
+
+func (p *pipe) closeWrite() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.writeClosed = true
+	p.changed.Broadcast()
+}
+
+func (p *pipe) setReadDeadline(t time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stopTimer()
+	p.readDeadline = t
+	if !t.IsZero() && !past(t) && !p.readClosed {
+		p.timer = time.AfterFunc(time.Until(t), p.changed.Broadcast)
+	}
+	p.changed.Broadcast()
+}
+
+func (p *pipe) setWriteDeadline(t time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.writeDeadline = t
+}
+
+func (p *pipe) stopTimer() {
+	if p.timer != nil {
+		p.timer.Stop()
+		p.timer = nil
+	}
+}
+
+// past says whether a deadline is set and reached.
+func past(deadline time.Time) bool {
+	return !deadline.IsZero() && !time.Now().Before(deadline)
+}

@@ -1,0 +1,124 @@
+package hotelstaystest
+
+// This file holds the names of the generated world, in the API's three languages.
+
+import "strconv"
+
+// countryFacts is what is real about the world: its countries.
+type countryFacts struct {
+	code      string
+	name      i18n
+	continent int
+	lat, lng  int // whole degrees, somewhere inside
+}
+
+var continents = []i18n{
+	{"Asia", "亚洲", "آسيا"},
+	{"Europe", "欧洲", "أوروبا"},
+	{"Africa", "非洲", "أفريقيا"},
+	{"North America", "北美洲", "أمريكا الشمالية"},
+	{"South America", "南美洲", "أمريكا الجنوبية"},
+	{"Oceania", "大洋洲", "أوقيانوسيا"},
+}
+
+var countries = []countryFacts{
+	{"AE", i18n{"United Arab Emirates", "阿拉伯联合酋长国", "الإمارات العربية المتحدة"}, 0, 24, 54},
+	{"CN", i18n{"China", "中国", "الصين"}, 0, 31, 112},
+	{"FR", i18n{"France", "法国", "فرنسا"}, 1, 46, 2},
+	{"SA", i18n{"Saudi Arabia", "沙特阿拉伯", "المملكة العربية السعودية"}, 0, 24, 45},
+	{"JP", i18n{"Japan", "日本", "اليابان"}, 0, 36, 138},
+	{"US", i18n{"United States", "美国", "الولايات المتحدة"}, 3, 39, -98},
+	{"GB", i18n{"United Kingdom", "英国", "المملكة المتحدة"}, 1, 53, -1},
+	{"KW", i18n{"Kuwait", "科威特", "الكويت"}, 0, 29, 47},
+	{"EG", i18n{"Egypt", "埃及", "مصر"}, 2, 27, 30},
+	{"TH", i18n{"Thailand", "泰国", "تايلاند"}, 0, 15, 101},
+	{"TR", i18n{"Türkiye", "土耳其", "تركيا"}, 0, 39, 35},
+	{"IN", i18n{"India", "印度", "الهند"}, 0, 22, 79},
+	{"ES", i18n{"Spain", "西班牙", "إسبانيا"}, 1, 40, -4},
+	{"IT", i18n{"Italy", "意大利", "إيطاليا"}, 1, 43, 12},
+	{"DE", i18n{"Germany", "德国", "ألمانيا"}, 1, 51, 10},
+	{"GR", i18n{"Greece", "希腊", "اليونان"}, 1, 39, 22},
+	{"MA", i18n{"Morocco", "摩洛哥", "المغرب"}, 2, 32, -6},
+	{"KE", i18n{"Kenya", "肯尼亚", "كينيا"}, 2, 0, 38},
+	{"ZA", i18n{"South Africa", "南非", "جنوب أفريقيا"}, 2, -29, 25},
+	{"BR", i18n{"Brazil", "巴西", "البرازيل"}, 4, -10, -53},
+	{"AR", i18n{"Argentina", "阿根廷", "الأرجنتين"}, 4, -34, -64},
+	{"CA", i18n{"Canada", "加拿大", "كندا"}, 3, 54, -105},
+	{"MX", i18n{"Mexico", "墨西哥", "المكسيك"}, 3, 23, -102},
+	{"AU", i18n{"Australia", "澳大利亚", "أستراليا"}, 5, -25, 134},
+}
+
+// Made-up place names: one of the first row before one of the second.
+var (
+	placeFirst = []i18n{
+		{"North", "北", "شمال"}, {"South", "南", "جنوب"}, {"East", "东", "شرق"}, {"West", "西", "غرب"},
+		{"Upper", "上", "أعلى"}, {"Lower", "下", "أسفل"}, {"New", "新", "الجديدة"}, {"Old", "古", "القديمة"},
+		{"Golden", "金", "الذهبية"}, {"Silver", "银", "الفضية"}, {"White", "白", "البيضاء"}, {"Green", "绿", "الخضراء"},
+	}
+	placeSecond = []i18n{
+		{"Harbour", "港", "ميناء"}, {"Bay", "湾", "خليج"}, {"River", "河", "نهر"}, {"Hills", "丘", "تلال"},
+		{"Springs", "泉", "ينابيع"}, {"Valley", "谷", "وادي"}, {"Market", "市", "سوق"}, {"Gate", "门", "بوابة"},
+		{"Island", "岛", "جزيرة"}, {"Garden", "园", "حديقة"}, {"Lake", "湖", "بحيرة"}, {"Palms", "棕", "نخيل"},
+	}
+	hotelKinds = []i18n{
+		{"Hotel", "酒店", "فندق"}, {"Resort", "度假村", "منتجع"}, {"Suites", "套房酒店", "أجنحة"},
+		{"Inn", "客栈", "نزل"}, {"Residence", "公寓酒店", "إقامة"}, {"Palace", "宫殿酒店", "قصر"},
+	}
+	roomKinds = []i18n{
+		{"Standard Room", "标准房", "غرفة قياسية"}, {"Superior Room", "高级房", "غرفة سوبيريور"},
+		{"Deluxe Room", "豪华房", "غرفة ديلوكس"}, {"Family Room", "家庭房", "غرفة عائلية"},
+		{"Junior Suite", "普通套房", "جناح صغير"}, {"Suite", "套房", "جناح"},
+	}
+)
+
+// placeName is the name of a place: real for a country, made up otherwise. Every
+// place of a level has a name of its own.
+func (w *world) placeName(p place) i18n {
+	if p.kind == country {
+		return countries[p.index].name
+	}
+	combinations := len(placeFirst) * len(placeSecond)
+	turn := p.index*31 + w.pick(combinations, forPlaceName, int(p.kind)) // 31: neighbours differ, none repeats in a round
+	first := placeFirst[turn%len(placeFirst)]
+	second := placeSecond[turn/len(placeFirst)%len(placeSecond)]
+	n := i18n{first.En + " " + second.En, first.Zh + second.Zh, second.Ar + " " + first.Ar}
+	if p.kind == province {
+		n = i18n{n.En + " Province", n.Zh + "省", "محافظة " + n.Ar}
+	}
+	if round := p.index / combinations; round > 0 {
+		n = n.plus(" "+strconv.Itoa(round+1), "")
+	}
+	return n
+}
+
+// fullName is a place's name with all that it lies in.
+func (w *world) fullName(p place) i18n {
+	n := w.placeName(p)
+	for up, ok := w.parent(p); ok; up, ok = w.parent(up) {
+		above := w.placeName(up)
+		n = i18n{n.En + ", " + above.En, above.Zh + n.Zh, n.Ar + "، " + above.Ar}
+	}
+	return n
+}
+
+// hotelName is a hotel's name; the number keeps those of one city apart.
+func (w *world) hotelName(hotel int) i18n {
+	h := w.hash(forHotelName, hotel)
+	first := placeFirst[h%uint64(len(placeFirst))]
+	kind := hotelKinds[h>>8%uint64(len(hotelKinds))]
+	where := w.placeName(place{city, w.cityOf(hotel)})
+	number := " " + strconv.Itoa(hotel%w.size.HotelsPerCity+1)
+	return i18n{first.En + " " + where.En + " " + kind.En, first.Zh + where.Zh + kind.Zh, kind.Ar + " " + where.Ar + " " + first.Ar}.plus(number, "")
+}
+
+// hotelAddress is a made-up street address.
+func (w *world) hotelAddress(hotel int) i18n {
+	where := w.fullName(place{city, w.cityOf(hotel)})
+	number := strconv.Itoa(1 + w.pick(300, forPosition, hotel))
+	return i18n{number + " Main Road, " + where.En, where.Zh + "大街" + number + "号", "الشارع الرئيسي " + number + "، " + where.Ar}
+}
+
+// plus adds text around all languages of a name.
+func (n i18n) plus(after, before string) i18n {
+	return i18n{before + n.En + after, before + n.Zh + after, before + n.Ar + after}
+}

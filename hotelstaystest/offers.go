@@ -1,0 +1,125 @@
+package hotelstaystest
+
+// This file holds offers: what a ratePkgId names, and how one is written and resolved.
+
+import (
+	"crypto/hmac"
+	"encoding/base64"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const dateForm = "2006-01-02"
+
+// occupancy is who sleeps in one room.
+type occupancy struct {
+	adults   int
+	children []int // ages
+}
+
+// stay is when and for whom.
+type stay struct {
+	checkIn time.Time // midnight UTC
+	nights  int
+	rooms   []occupancy
+}
+
+func (st stay) checkOut() time.Time { return st.checkIn.AddDate(0, 0, st.nights) }
+
+// offer is a priced room of a hotel.
+type offer struct {
+	hotel, supplier int
+	room, plan      int
+	stay
+	currency string // that it was shown in
+	version  int    // how often the rate had moved when it was shown
+}
+
+// key names what is offered, whoever asked and in whatever session.
+func (o offer) key() string {
+	return base36(int64(o.hotel)) + "." + base36(int64(o.room)) + "." + base36(int64(o.plan)) + "." +
+		o.checkIn.Format("20060102") + "." + strconv.Itoa(o.nights) + "." + formatRooms(o.rooms)
+}
+
+// formatRooms writes occupancies as in 2_2-5-11: two adults, then two with children
+// of 5 and 11.
+func formatRooms(rooms []occupancy) string {
+	parts := make([]string, len(rooms))
+	for i, r := range rooms {
+		parts[i] = strconv.Itoa(r.adults)
+		for _, age := range r.children {
+			parts[i] += "-" + strconv.Itoa(age)
+		}
+	}
+	return strings.Join(parts, "_")
+}
+
+func parseRooms(text string) ([]occupancy, bool) {
+	var rooms []occupancy
+	for _, part := range strings.Split(text, "_") {
+		var r occupancy
+		for i, field := range strings.Split(part, "-") {
+			n, err := strconv.Atoi(field)
+			if err != nil {
+				return nil, false
+			}
+			if i == 0 {
+				r.adults = n
+			} else {
+				r.children = append(r.children, n)
+			}
+		}
+		rooms = append(rooms, r)
+	}
+	return rooms, true
+}
+
+// offerID writes an offer as a ratePkgId that only resolves in its session. It holds
+// all there is to know, so that searches cost no memory.
+func (s *Server) offerID(o offer, session string) string {
+	text := o.key() + "." + strconv.Itoa(o.supplier) + "." + o.currency + "." + strconv.Itoa(o.version)
+	return base64.RawURLEncoding.EncodeToString([]byte(text)) + "." + s.offerProof(text, session)
+}
+
+func (s *Server) offerProof(text, session string) string {
+	return base64.RawURLEncoding.EncodeToString(s.mac("offer", session+"\x00"+text)[:12])
+}
+
+// findOffer resolves a ratePkgId in its session.
+func (s *Server) findOffer(id, session string) (offer, error) {
+	o, text, ok := s.parseOffer(id)
+	if !ok {
+		return offer{}, badRequest("ratePkgId %q is not an offer of this server", id)
+	}
+	_, proof, _ := strings.Cut(id, ".")
+	if !hmac.Equal([]byte(proof), []byte(s.offerProof(text, session))) {
+		return offer{}, badRequest("ratePkgId %q does not belong to session %q; it resolves only in the session that produced it", id, session)
+	}
+	return o, nil
+}
+
+// parseOffer reads a ratePkgId without looking at its session.
+func (s *Server) parseOffer(id string) (o offer, text string, ok bool) {
+	packed, _, ok := strings.Cut(id, ".")
+	raw, err := base64.RawURLEncoding.DecodeString(packed)
+	fields := strings.Split(string(raw), ".")
+	if !ok || err != nil || len(fields) != 9 {
+		return offer{}, "", false
+	}
+	number := func(text string, base int) int {
+		n, err := strconv.ParseInt(text, base, 64)
+		ok = ok && err == nil
+		return int(n)
+	}
+	o = offer{hotel: number(fields[0], 36), room: number(fields[1], 36), plan: number(fields[2], 36),
+		supplier: number(fields[6], 10), currency: fields[7], version: number(fields[8], 10)}
+	o.nights = number(fields[4], 10)
+	o.checkIn, err = time.Parse("20060102", fields[3])
+	ok = ok && err == nil
+	rooms, roomsOK := parseRooms(fields[5])
+	o.rooms = rooms
+	size := s.world.size
+	ok = ok && roomsOK && s.world.hotelExists(o.hotel) && o.room < size.RoomsPerHotel && o.plan < size.RatesPerRoom
+	return o, string(raw), ok
+}

@@ -1,0 +1,127 @@
+package hotelstaystest
+
+// This file holds QueryOrders and its filters.
+
+import (
+	"slices"
+	"time"
+)
+
+// runQueryOrders lists the account's orders that pass every filter.
+func runQueryOrders(s *Server, c *call, req *queryOrdersRequest) (any, error) {
+	keep, err := orderFilter(req)
+	if err != nil {
+		return nil, err
+	}
+	s.orders.mu.Lock()
+	defer s.orders.mu.Unlock()
+	now := time.Now()
+	resp := queryOrdersResponse{Orders: []*orderBody{}}
+	for _, o := range s.orders.candidates(c.account, req.CustomerReferenceNos) {
+		s.orders.settle(o, now)
+		if o.account != c.account || now.Before(o.visible) || !keep(o) {
+			continue
+		}
+		b := s.orderBody(o)
+		if b.Holder.Phone != nil { // reads may leave the country number out, so these do
+			p := *b.Holder.Phone
+			p.CountryNumber = 0
+			b.Holder.Phone = &p
+		}
+		resp.Orders = append(resp.Orders, b)
+	}
+	return resp, nil
+}
+
+// candidates are the orders that a query has to look at, in the order they were made.
+func (st *orderStore) candidates(account string, customerRefs []string) []*order {
+	if len(customerRefs) == 0 {
+		return st.list
+	}
+	var out []*order
+	for _, ref := range customerRefs {
+		if o := st.byReference(account, ref); o != nil && !slices.Contains(out, o) {
+			out = append(out, o)
+		}
+	}
+	slices.SortFunc(out, func(a, b *order) int { return a.created.Compare(b.created) })
+	return out
+}
+
+// orderFilter makes one test of all filters of a query.
+func orderFilter(req *queryOrdersRequest) (func(*order) bool, error) {
+	for i, status := range req.StatusList {
+		if status < 0 || status > 5 {
+			return nil, badRequest("statusList[%d] must be between 0 and 5, not %d", i, status)
+		}
+	}
+	windows := []struct {
+		field string
+		w     *timeWindow
+		value func(*order) time.Time
+	}{
+		{"checkInTimeWindow", req.CheckInTimeWindow, func(o *order) time.Time { return o.offer.checkIn }},
+		{"checkOutTimeWindow", req.CheckOutTimeWindow, func(o *order) time.Time { return o.offer.checkOut() }},
+		{"bookingTimeWindow", req.BookingTimeWindow, func(o *order) time.Time { return o.created }},
+		{"freeCancelTimeWindow", req.FreeCancelTimeWindow, func(o *order) time.Time { return o.freeUntil() }},
+		{"cancelledTimeWindow", req.CancelledTimeWindow, func(o *order) time.Time { return o.cancelled }},
+	}
+	var tests []func(*order) bool
+	for _, w := range windows {
+		if w.w == nil {
+			continue
+		}
+		inside, err := w.w.contains(w.field)
+		if err != nil {
+			return nil, err
+		}
+		tests = append(tests, func(o *order) bool { return inside(w.value(o)) })
+	}
+	return func(o *order) bool {
+		return (len(req.CustomerReferenceNos) == 0 || slices.Contains(req.CustomerReferenceNos, o.customerRef)) &&
+			(len(req.SupplierReferenceNos) == 0 || slices.Contains(req.SupplierReferenceNos, o.supplierRef)) &&
+			(len(req.StatusList) == 0 || slices.Contains(req.StatusList, o.status())) &&
+			!slices.ContainsFunc(tests, func(test func(*order) bool) bool { return !test(o) })
+	}, nil
+}
+
+// freeUntil is until when an order can be cancelled for nothing; zero: never.
+func (o *order) freeUntil() time.Time {
+	if o.offer.refundMode() != "full" {
+		return time.Time{}
+	}
+	return o.offer.deadline()
+}
+
+// contains makes a test of a window. An order without the time in question is
+// outside.
+func (w *timeWindow) contains(field string) (func(time.Time) bool, error) {
+	start, _, err := readBound(field+".start", w.Start)
+	if err != nil {
+		return nil, err
+	}
+	end, wholeDay, err := readBound(field+".end", w.End)
+	if err != nil {
+		return nil, err
+	}
+	if wholeDay {
+		end = end.AddDate(0, 0, 1).Add(-1)
+	}
+	return func(t time.Time) bool {
+		return !t.IsZero() && (w.Start == "" || !t.Before(start)) && (w.End == "" || !t.After(end))
+	}, nil
+}
+
+// readBound reads a bound of a window: a date, or a time with its zone.
+func readBound(field, text string) (t time.Time, date bool, err error) {
+	if text == "" {
+		return time.Time{}, false, nil
+	}
+	if t, err = time.Parse(dateForm, text); err == nil {
+		return t, true, nil
+	}
+	if t, err = time.Parse(time.RFC3339, text); err == nil {
+		return t, false, nil
+	}
+	return time.Time{}, false, badRequest("%s must be YYYY-MM-DD or an RFC 3339 time, not %q", field, text)
+}

@@ -1,0 +1,361 @@
+package hotelstaystest
+
+// This file holds the searches: HotelList and HotelRates.
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Bounds of a search that the API leaves open, wide enough for any test.
+const (
+	maxNights    = 365
+	maxRooms     = 50
+	maxAdults    = 20
+	maxExpansion = 2000 // hotels that a destination is expanded to
+	maxCities    = 50   // cities that a destinationName is resolved to
+)
+
+// runHotelList searches by ids, destination or name.
+func runHotelList(s *Server, c *call, req *hotelListRequest) (any, error) {
+	st, err := readStay(req.CheckIn, req.CheckOut, req.RoomOccupancies)
+	if err != nil {
+		return nil, err
+	}
+	pageNum, pageSize, err := s.checkHotelList(req)
+	if err != nil {
+		return nil, err
+	}
+	if c.session == "" {
+		c.session = s.newSession(c.account)
+	}
+	resp := hotelListResponse{List: []hotel{}, Basic: searchBasic{SessionID: c.session}}
+	if reason := s.emptyReason(c); reason != nil {
+		resp.Basic.EmptyReason = reason
+		resp.Basic.StatusRemark = "No supplier could be asked: " + reason.Code + "."
+		return resp, nil
+	}
+	found, notices := s.candidates(req, &resp.Basic)
+	if len(found) > 0 {
+		notices = append(notices, s.cfg.notices...)
+	}
+	resp.Basic.Notices = notices
+	if len(notices) > 0 {
+		resp.Basic.StatusRemark = "The result is incomplete."
+	}
+	s.sortHotels(found, req.SortBy, st, resp.Basic.Destination)
+	from, to := pageBounds(pageNum, pageSize, len(found))
+	for _, h := range found[from:to] {
+		resp.List = append(resp.List, s.searchedHotel(h, st, c, req.MaxRatesPerHotel))
+	}
+	resp.Total, resp.HasMore = s.total(len(found)), to < len(found)
+	return resp, nil
+}
+
+// checkHotelList applies the rules about selectors, limits and codes.
+func (s *Server) checkHotelList(req *hotelListRequest) (pageNum, pageSize int, err error) {
+	pageNum, pageSize = 1, 50
+	if req.PageNum != nil {
+		pageNum = *req.PageNum
+	}
+	if req.PageSize != nil {
+		pageSize = *req.PageSize
+	}
+	switch {
+	case len(req.HotelIDs) == 0 && req.DestinationID == "" && req.DestinationName == "":
+		err = badRequest("one of hotelIds, destinationId and destinationName is required")
+	case len(req.HotelIDs) > s.cfg.idLimit:
+		err = badRequest("hotelIds takes at most %d ids, not %d", s.cfg.idLimit, len(req.HotelIDs))
+	case slices.Contains(req.HotelIDs, ""):
+		err = badRequest("hotelIds holds an empty id")
+	case pageNum < 1:
+		err = badRequest("pageNum starts from 1, not %d", pageNum)
+	case pageSize < 1 || pageSize > 200:
+		err = badRequest("pageSize must be between 1 and 200, not %d", pageSize)
+	case req.MaxRatesPerHotel != nil && *req.MaxRatesPerHotel < 0:
+		err = badRequest("maxRatesPerHotel cannot be negative")
+	default:
+		err = checkCountries(req.CountryCode, req.ResidencyCode, req.NationalityCode)
+	}
+	return pageNum, pageSize, err
+}
+
+func checkCountries(countryCode, residency, nationality string) error {
+	if err := checkCountry("countryCode", countryCode); err != nil {
+		return err
+	}
+	if err := checkCountry("residencyCode", residency); err != nil {
+		return err
+	}
+	return checkCountry("nationalityCode", nationality)
+}
+
+// emptyReason says why a search comes out empty by configuration, or nil.
+func (s *Server) emptyReason(c *call) *emptyReason {
+	if s.cfg.empty != nil {
+		return s.cfg.empty
+	}
+	if c.currency.code == "" {
+		return &emptyReason{Code: "ALL_SUPPLIERS_EXCLUDED"}
+	}
+	return nil
+}
+
+// candidates finds the hotels that a search is about, with notices about what was
+// left out, and fills in the destination.
+func (s *Server) candidates(req *hotelListRequest, basic *searchBasic) (found []int, notices []string) {
+	var within []place // nil: anywhere
+	switch {
+	case req.DestinationID != "":
+		p, ok := s.world.findPlace(req.DestinationID)
+		if !ok {
+			return nil, nil
+		}
+		within = []place{p}
+	case req.DestinationName != "":
+		within = s.world.citiesNamed(req.DestinationName)
+		if len(within) == 0 {
+			return nil, nil
+		}
+	}
+	if len(within) > 0 {
+		d := s.world.destination(within[0], true)
+		basic.Destination = &d
+	}
+	if len(req.HotelIDs) > 0 {
+		return s.world.hotelsByID(req.HotelIDs, within), nil
+	}
+	total := 0
+	for _, p := range within {
+		total += s.world.hotelCount(p)
+		found = append(found, s.world.hotelsUnder(p, 0, maxExpansion-len(found))...)
+	}
+	if total > len(found) {
+		notices = append(notices, fmt.Sprintf("The destination was expanded to %d of its %d hotels.", len(found), total))
+	}
+	return found, notices
+}
+
+// hotelsByID resolves ids in their order, each hotel once, and keeps those in the
+// given places. Ids of another platform resolve to nothing.
+func (w *world) hotelsByID(ids []string, within []place) []int {
+	var found []int
+	seen := map[int]bool{}
+	for _, id := range ids {
+		h, ok := w.findHotel(id)
+		inside := within == nil || slices.ContainsFunc(within, func(p place) bool {
+			from, to := w.cityRange(p)
+			return w.cityOf(h) >= from && w.cityOf(h) < to
+		})
+		if ok && inside && !seen[h] {
+			seen[h] = true
+			found = append(found, h)
+		}
+	}
+	return found
+}
+
+// citiesNamed finds the cities whose name, in any language, holds this text.
+func (w *world) citiesNamed(name string) []place {
+	var found []place
+	lower := strings.ToLower(strings.TrimSpace(name))
+	for i := 0; i < w.cities() && len(found) < maxCities && lower != ""; i++ {
+		p := place{city, i}
+		n := w.placeName(p)
+		if strings.Contains(strings.ToLower(n.En), lower) || strings.Contains(n.Zh, lower) || strings.Contains(n.Ar, lower) {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// sortHotels orders the hotels. Orders that the API does not document change nothing.
+func (s *Server) sortHotels(hotels []int, by string, st stay, d *destination) {
+	var value func(h int) int64
+	switch by {
+	case "price-asc", "price-desc":
+		sign := int64(1)
+		if by == "price-desc" {
+			sign = -1
+		}
+		value = func(h int) int64 { return sign * s.cheapest(h, st) }
+	case "rating-desc":
+		value = func(h int) int64 { return -int64(s.world.rating(h)) }
+	case "distance-asc":
+		if d == nil {
+			return
+		}
+		value = func(h int) int64 {
+			at := s.world.hotelPosition(h).Google
+			dLat, dLng := int64(at.Lat-d.Coordinates.CenterLat), int64(at.Lng-d.Coordinates.CenterLng)
+			return dLat*dLat + dLng*dLng
+		}
+	default:
+		return
+	}
+	values := make(map[int]int64, len(hotels))
+	for _, h := range hotels {
+		values[h] = value(h)
+	}
+	slices.SortStableFunc(hotels, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
+}
+
+// cheapest is the lowest net price of a stay in a hotel, in US cents.
+func (s *Server) cheapest(h int, st stay) int64 {
+	dollars, _ := findCurrency("USD")
+	lowest := int64(-1)
+	for _, o := range s.offers(h, 0, st) {
+		if total := s.price(o, dollars).total(); lowest < 0 || total < lowest {
+			lowest = total
+		}
+	}
+	return lowest
+}
+
+// offers are the offers of a hotel that are not closed out.
+func (s *Server) offers(h, supplier int, st stay) []offer {
+	var out []offer
+	for r := range s.world.size.RoomsPerHotel {
+		for p := range s.world.size.RatesPerRoom {
+			o := offer{hotel: h, supplier: supplier, room: r, plan: p, stay: st}
+			o.version = s.market.version(o)
+			if !s.market.isClosed(o) {
+				out = append(out, o)
+			}
+		}
+	}
+	return out
+}
+
+// searchedHotel is a hotel as HotelList shows it.
+func (s *Server) searchedHotel(h int, st stay, c *call, maxRates *int) hotel {
+	supplier := s.world.supplierOf(h, saltOf(c.session))
+	d := s.world.describe(h)
+	d.ID = sourceID(supplier, h)
+	s.priceHotel(&d, h, st, c.currency)
+	limit := 0
+	if maxRates != nil {
+		limit = *maxRates
+	}
+	d.Rooms = s.rooms(h, supplier, d.ID, st, c, limit)
+	return d
+}
+
+// saltOf makes the choice of suppliers differ from session to session.
+func saltOf(session string) uint64 {
+	var x uint64
+	for _, b := range []byte(session) {
+		x = x*31 + uint64(b)
+	}
+	return x
+}
+
+// priceHotel fills in the lowest price, in the currency asked for and in others.
+func (s *Server) priceHotel(d *hotel, h int, st stay, c currency) {
+	offers := s.offers(h, 0, st)
+	available := len(offers) > 0
+	d.IsAvailable = &available
+	if !available {
+		return
+	}
+	best := offers[0]
+	lowest := s.price(best, c).total()
+	for _, o := range offers[1:] {
+		if total := s.price(o, c).total(); total < lowest {
+			best, lowest = o, total
+		}
+	}
+	m := c.money(lowest)
+	d.MinPrice = &m
+	for _, code := range []string{"USD", "JPY", "KWD"} {
+		other, _ := findCurrency(code)
+		d.MinPricesByCurrency = append(d.MinPricesByCurrency, other.money(s.price(best, other).total()))
+	}
+}
+
+// rooms are a hotel's rooms with their rates, cheapest first; with a limit, only the
+// cheapest rates of the hotel.
+func (s *Server) rooms(h, supplier int, hotelID string, st stay, c *call, limit int) []room {
+	type priced struct {
+		offer
+		price price
+	}
+	var all []priced
+	for _, o := range s.offers(h, supplier, st) {
+		o.currency = c.currency.code
+		all = append(all, priced{o, s.price(o, c.currency)})
+	}
+	slices.SortStableFunc(all, func(a, b priced) int { return cmp.Compare(a.price.net, b.price.net) })
+	if limit > 0 && len(all) > limit {
+		all = all[:limit]
+	}
+	rooms := []room{}
+	at := map[int]int{} // room type to its place in rooms
+	for _, o := range all {
+		i, ok := at[o.room]
+		if !ok {
+			i = len(rooms)
+			at[o.room] = i
+			rooms = append(rooms, room{RoomTypeID: s.world.roomTypeID(h, o.room), RoomTypeName: s.world.roomName(h, o.room), HotelID: hotelID})
+		}
+		rooms[i].Rates = append(rooms[i].Rates, s.world.ratePackage(o.offer, s.offerID(o.offer, c.session), o.price))
+	}
+	return rooms
+}
+
+// runHotelRates lists all rates of one hotel.
+func runHotelRates(s *Server, c *call, req *hotelRatesRequest) (any, error) {
+	if req.HotelID == "" {
+		return nil, badRequest("hotelId is required")
+	}
+	st, err := readStay(req.CheckIn, req.CheckOut, req.RoomOccupancies)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkCountries(req.CountryCode, req.ResidencyCode, req.NationalityCode); err != nil {
+		return nil, err
+	}
+	h, ok := s.world.findHotel(req.HotelID)
+	if !ok || c.currency.code == "" {
+		return hotelRatesResponse{Rooms: []room{}}, nil
+	}
+	supplier := s.world.supplierOf(h, saltOf(c.session))
+	return hotelRatesResponse{Rooms: s.rooms(h, supplier, sourceID(supplier, h), st, c, 0)}, nil
+}
+
+// readStay checks dates and occupancies.
+func readStay(checkIn, checkOut string, rooms []occupancyRequest) (stay, error) {
+	if checkIn == "" || checkOut == "" {
+		return stay{}, badRequest("checkIn and checkOut are required")
+	}
+	from, err := time.Parse(dateForm, checkIn)
+	if err != nil {
+		return stay{}, badRequest("checkIn must be a date YYYY-MM-DD, not %q", checkIn)
+	}
+	to, err := time.Parse(dateForm, checkOut)
+	if err != nil {
+		return stay{}, badRequest("checkOut must be a date YYYY-MM-DD, not %q", checkOut)
+	}
+	st := stay{checkIn: from, nights: int(to.Sub(from) / (24 * time.Hour))}
+	if st.nights < 1 || st.nights > maxNights {
+		return stay{}, badRequest("checkOut must be 1 to %d nights after checkIn, not %d", maxNights, st.nights)
+	}
+	if len(rooms) < 1 || len(rooms) > maxRooms {
+		return stay{}, badRequest("roomOccupancies must list 1 to %d rooms, not %d", maxRooms, len(rooms))
+	}
+	for i, r := range rooms {
+		if r.AdultCount == nil || *r.AdultCount < 1 || *r.AdultCount > maxAdults {
+			return stay{}, badRequest("roomOccupancies[%d].adultCount is required, 1 to %d", i, maxAdults)
+		}
+		for _, age := range r.ChildrenAges {
+			if age < 0 || age > 17 {
+				return stay{}, badRequest("roomOccupancies[%d].childrenAges holds %d; a child is 0 to 17 years old", i, age)
+			}
+		}
+		st.rooms = append(st.rooms, occupancy{*r.AdultCount, r.ChildrenAges})
+	}
+	return st, nil
+}

@@ -1,0 +1,309 @@
+package hotelstaystest
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"slices"
+	"testing"
+)
+
+const listPath, ratesPath, availPath = "/api/search/hotelList", "/api/search/hotelRates", "/api/search/checkAvail"
+
+func TestHotelListRules(t *testing.T) {
+	s := start(t, WithoutCeilings())
+	u := login(t, s)
+	ids := make([]string, 1001)
+	for i := range ids {
+		ids[i] = fmt.Sprint("PH", hotelBase+i)
+	}
+	for _, tc := range []struct {
+		more object
+		says string
+	}{
+		{object{"destinationId": nil}, "hotelIds, destinationId and destinationName"},
+		{object{"destinationId": nil, "hotelIds": []string{}}, "hotelIds, destinationId and destinationName"},
+		{object{"hotelIds": ids}, "at most 1000"},
+		{object{"hotelIds": []string{""}}, "empty id"},
+		{object{"pageNum": 0}, "pageNum"},
+		{object{"pageNum": -1}, "pageNum"},
+		{object{"pageSize": 201}, "pageSize"},
+		{object{"pageSize": 0}, "pageSize"},
+		{object{"maxRatesPerHotel": -1}, "maxRatesPerHotel"},
+		{object{"countryCode": "UAE"}, "countryCode"},
+		{object{"residencyCode": "x"}, "residencyCode"},
+		{object{"nationalityCode": "12"}, "nationalityCode"},
+		{object{"checkIn": nil}, "checkIn"},
+		{object{"checkOut": nil}, "checkOut"},
+		{object{"checkIn": "24.12.2030"}, "checkIn"},
+		{object{"checkIn": "2030-02-30"}, "checkIn"},
+		{object{"checkOut": "2030-12-24"}, "checkOut"},
+		{object{"roomOccupancies": nil}, "roomOccupancies"},
+		{object{"roomOccupancies": []object{}}, "roomOccupancies"},
+		{object{"roomOccupancies": []object{{"childrenAges": []int{3}}}}, "roomOccupancies[0].adultCount"},
+		{object{"roomOccupancies": []object{{"adultCount": 0}}}, "roomOccupancies[0].adultCount"},
+		{object{"roomOccupancies": []object{{"adultCount": 2, "childrenAges": []int{40}}}}, "childrenAges"},
+	} {
+		u.refused(listPath, search(s, tc.more), 400, CodeParam, tc.says)
+	}
+	u.must(listPath, search(s, object{"hotelIds": ids[:1000], "pageSize": 1, "residencyCode": "AE", "cursor": 4, "sortBy": "anything"}))
+	band := login(t, start(t, WithVisibilityBand()))
+	band.refused(listPath, search(band.s, object{"hotelIds": ids[:201]}), 400, CodeParam, "at most 200")
+	band.must(listPath, search(band.s, object{"hotelIds": ids[:200], "maxRatesPerHotel": 1}))
+}
+
+func TestHotelListResults(t *testing.T) {
+	s := start(t, WithoutCeilings(), WithCatalog(Catalog{HotelsPerCity: 120}))
+	u := login(t, s)
+	r := u.must(listPath, search(s, object{"pageNum": 3, "maxRatesPerHotel": 1}))
+	if len(r.list("list")) != 20 || r.str("total") != "120" || r.str("hasMore") != "false" || r.str("basic", "destination", "id") != s.CityID(0) {
+		t.Errorf("page 3 of 50: %d of %v, %v", len(r.list("list")), r.at("total"), r.at("hasMore"))
+	}
+	for _, h := range r.list("list") {
+		rooms := h.(object)["rooms"].([]any)
+		if len(rooms) != 1 || len(rooms[0].(object)["rates"].([]any)) != 1 {
+			t.Fatalf("maxRatesPerHotel 1 gives %v", rooms)
+		}
+		net := rooms[0].(object)["rates"].([]any)[0].(object)["totalRate"].(object)["netRate"]
+		if fmt.Sprint(net) != fmt.Sprint(h.(object)["minPrice"]) {
+			t.Errorf("minPrice %v is not the cheapest rate %v", h.(object)["minPrice"], net)
+		}
+	}
+	foreign := u.must(listPath, search(s, object{"destinationId": nil, "hotelIds": []string{"12345", "hotel-x"}}))
+	if string(must(json.Marshal(foreign.at("list")))) != "[]" || foreign.str("total") != "0" || foreign.at("basic", "emptyReason") != nil {
+		t.Errorf("foreign ids: %s", foreign.body)
+	}
+	named := u.must(listPath, search(s, object{"destinationId": nil, "destinationName": s.CityName(1), "pageSize": 1}))
+	if named.str("basic", "destination", "id") != s.CityID(1) || len(named.list("list")) != 1 {
+		t.Errorf("by name: %s", named.body)
+	}
+	first, second := r.str("list", 0, "id"), r.str("list", 0, "platformHotelId")
+	one := u.must(listPath, search(s, object{"hotelIds": []string{second, first, second}}))
+	if len(one.list("list")) != 1 || one.str("list", 0, "platformHotelId") != second {
+		t.Errorf("one hotel by two ids: %d hotels", len(one.list("list")))
+	}
+	elsewhere := u.must(listPath, search(s, object{"destinationId": s.CityID(1), "hotelIds": []string{second}}))
+	if len(elsewhere.list("list")) != 0 {
+		t.Error("a hotel outside the destination was found")
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func TestHotelListOrder(t *testing.T) {
+	s := start(t, WithoutCeilings())
+	u := login(t, s)
+	values := func(sort string, path ...string) []float64 {
+		var out []float64
+		for _, h := range u.must(listPath, search(s, object{"sortBy": sort})).list("list") {
+			v := h
+			for _, p := range path {
+				v = v.(object)[p]
+			}
+			f, _ := v.(json.Number).Float64()
+			out = append(out, f)
+		}
+		return out
+	}
+	up, down, rating := values("price-asc", "minPrice", "amount"), values("price-desc", "minPrice", "amount"), values("rating-desc", "rating")
+	slices.Reverse(down)
+	slices.Reverse(rating)
+	if !slices.IsSorted(up) || !slices.Equal(up, down) || !slices.IsSorted(rating) || len(up) != 12 {
+		t.Errorf("prices up %v, down reversed %v, ratings reversed %v", up, down, rating)
+	}
+	if slices.Equal(values("distance-asc", "rating"), values("", "rating")) {
+		t.Error("distance-asc changes nothing")
+	}
+}
+
+func TestEmptyAndIncompleteResults(t *testing.T) {
+	reason := login(t, start(t, WithEmptyReason("NO_SUPPLIER_ANSWERED", SupplierReason{"S1", "timeout"}), WithNotices("never shown")))
+	r := reason.must(listPath, search(reason.s, nil))
+	if r.str("basic", "emptyReason", "code") != "NO_SUPPLIER_ANSWERED" || r.str("basic", "emptyReason", "suppliers", 0, "reason") != "timeout" ||
+		r.at("basic", "notices") != nil || r.str("total") != "0" || r.str("basic", "sessionId") == "" {
+		t.Errorf("%s", r.body)
+	}
+	notices := login(t, start(t, WithNotices("some hotels could not be priced")))
+	if r := notices.must(listPath, search(notices.s, nil)); r.str("basic", "notices", 0) != "some hotels could not be priced" {
+		t.Errorf("%.300s", r.body)
+	}
+	capped := login(t, start(t, WithCatalog(Catalog{HotelsPerCity: maxExpansion + 5})))
+	if r := capped.must(listPath, search(capped.s, object{"pageSize": 1})); r.str("total") != "2000" || len(r.list("basic", "notices")) != 1 {
+		t.Errorf("total %v, basic %v", r.at("total"), r.at("basic", "notices"))
+	}
+	u := login(t, start(t, WithoutTotals()))
+	if r := u.must(listPath, search(u.s, object{"pageSize": 5})); r.str("total") != "0" || r.str("hasMore") != "true" {
+		t.Errorf("total %v, hasMore %v", r.at("total"), r.at("hasMore"))
+	}
+	if r := u.header("Currency", "XXX").must(listPath, search(u.s, nil)); r.str("basic", "emptyReason", "code") != "ALL_SUPPLIERS_EXCLUDED" {
+		t.Errorf("%s", r.body)
+	}
+}
+
+func TestAmounts(t *testing.T) {
+	s := start(t, WithoutCeilings(), WithCatalog(Catalog{RatesPerRoom: 12}))
+	u := login(t, s)
+	boards, seen := map[string]bool{}, map[string]bool{}
+	for code, decimals := range map[string]int{"JPY": 0, "KWD": 3, "AED": 2} {
+		r := u.header("Currency", code).must(listPath, search(s, object{"roomOccupancies": []object{{"adultCount": 2}, {"adultCount": 3, "childrenAges": []int{5}}}}))
+		for i := range r.list("list") {
+			for j := range r.list("list", i, "rooms") {
+				for _, p := range r.list("list", i, "rooms", j, "rates") {
+					checkPackage(t, p.(object), code, decimals, seen)
+					boards[p.(object)["board"].(object)["boardId"].(string)] = true
+				}
+			}
+		}
+	}
+	if len(boards) != 12 {
+		t.Errorf("boards seen: %v", boards)
+	}
+	for _, f := range []string{"full", "partial", "no", "commissionableRate", "grossRate", "respectGrossRate", "packaging", "rateComment"} {
+		if !seen[f] {
+			t.Errorf("no package has %s", f)
+		}
+	}
+}
+
+// checkPackage checks a package's decimals and that its parts add up.
+func checkPackage(t *testing.T, p object, code string, decimals int, seen map[string]bool) {
+	t.Helper()
+	num := func(m any) *big.Rat {
+		text := m.(object)["amount"].(json.Number).String()
+		want := decimals
+		if want > 0 {
+			want++
+		}
+		dot := slices.Index([]byte(text), '.')
+		if m.(object)["currency"] != code || (dot < 0) != (decimals == 0) || (dot >= 0 && len(text)-dot != want) {
+			t.Errorf("%v is not an amount of %s", m, code)
+		}
+		v, _ := new(big.Rat).SetString(text)
+		return v
+	}
+	one, all := p["rate"].(object), p["totalRate"].(object)
+	for _, f := range []string{"netRate", "grossRate", "commissionableRate"} {
+		if one[f] != nil {
+			seen[f] = true
+			if new(big.Rat).Mul(num(one[f]), big.NewRat(2, 1)).Cmp(num(all[f])) != 0 {
+				t.Errorf("%s of two rooms is %v, of one %v", f, all[f], one[f])
+			}
+		}
+	}
+	tax := p["tax"].(object)
+	sum := new(big.Rat)
+	for _, item := range tax["items"].([]any) {
+		sum.Add(sum, num(item.(object)["amount"]))
+	}
+	if sum.Cmp(num(tax["total"])) != 0 {
+		t.Errorf("taxes do not add up: %v", tax)
+	}
+	for _, f := range p["cancelFees"].([]any) {
+		num(f.(object)["fee"])
+	}
+	seen[p["refundableMode"].(string)] = true
+	seen["respectGrossRate"] = seen["respectGrossRate"] || one["respectGrossRate"] == true
+	seen["packaging"] = seen["packaging"] || p["includesPackaging"] == true
+	seen["rateComment"] = seen["rateComment"] || p["rateComment"] != nil
+}
+
+func TestSessions(t *testing.T) {
+	s := start(t, WithoutCeilings(), WithCredentials("one", "1"), WithCredentials("two", "2"))
+	u := login(t, s)
+	in, ids := u.find(nil)
+	hotelID := s.HotelIDs(1)[0]
+	rates := object{"hotelId": hotelID, "checkIn": "2030-12-24", "checkOut": "2030-12-26", "roomOccupancies": oneRoom()}
+
+	u.refused(ratesPath, rates, 400, CodeParam, "Session-Id")
+	r := in.must(ratesPath, rates)
+	if len(r.list("rooms")) != 3 || r.header.Get("Session-Id") != in.headers["Session-Id"] || !slices.Contains(ids, r.str("rooms", 0, "rates", 0, "ratePkgId")) {
+		t.Errorf("rates: %.300s", r.body)
+	}
+	in.must(availPath, object{"ratePkgId": ids[0]})
+	again := in.must(listPath, search(s, nil))
+	if again.str("basic", "sessionId") != in.headers["Session-Id"] {
+		t.Error("a search with a session starts another")
+	}
+	other, _ := u.find(nil)
+	other.refused(availPath, object{"ratePkgId": ids[0]}, 400, CodeParam, "does not belong to session")
+	in.refused(availPath, object{"ratePkgId": "nonsense"}, 400, CodeParam, "not an offer")
+	in.refused(availPath, object{}, 400, CodeParam, "ratePkgId")
+	stranger := in.with(u.ticket("two", "2"))
+	stranger.refused(availPath, object{"ratePkgId": ids[0]}, 400, CodeParam, "not a session of this account")
+	if r := in.must(ratesPath, object{"hotelId": "x", "checkIn": "2030-12-24", "checkOut": "2030-12-26", "roomOccupancies": oneRoom()}); len(r.list("rooms")) != 0 {
+		t.Error("a foreign hotel has rates")
+	}
+}
+
+func TestHotelIDsAreNotStable(t *testing.T) {
+	s := start(t, WithoutCeilings())
+	u := login(t, s)
+	ids, platform := map[string]bool{}, map[string]bool{}
+	for range 20 {
+		r := u.must(listPath, search(s, object{"pageSize": 1, "maxRatesPerHotel": 1}))
+		ids[r.str("list", 0, "id")] = true
+		platform[r.str("list", 0, "platformHotelId")] = true
+	}
+	if len(ids) < 2 || len(platform) != 1 {
+		t.Errorf("ids %v, platform ids %v", ids, platform)
+	}
+}
+
+func TestCheckAvail(t *testing.T) {
+	s := start(t, WithoutCeilings())
+	in, ids := login(t, s).header("Currency", "AED").find(nil)
+	id := object{"ratePkgId": ids[0]}
+	r := in.must(availPath, id)
+	if r.str("status") != "1" || r.at("statusRemark") != nil || r.str("roomRatePkg", "ratePkgId") != ids[0] || r.str("exchangeRateSnapshot", "usd", "aed") == "" {
+		t.Errorf("%s", r.body)
+	}
+	before := r.str("roomRatePkg", "totalRate", "netRate", "amount")
+	s.MoveRate(ids[0], 10)
+	moved := in.must(availPath, id)
+	if moved.str("status") != "1" || moved.str("statusRemark") == "" || moved.str("roomRatePkg", "totalRate", "netRate", "amount") == before {
+		t.Errorf("after a move: %s", moved.body)
+	}
+	if settled := in.must(availPath, id); settled.at("statusRemark") != nil {
+		t.Errorf("the move is told twice: %s", settled.body)
+	}
+	_, fresh := in.find(nil)
+	for _, f := range fresh {
+		if told := in.must(availPath, object{"ratePkgId": f}); told.at("statusRemark") != nil {
+			t.Error("a search after the move shows the old price")
+		}
+	}
+	s.CloseOut(ids[0])
+	gone := in.must(availPath, id)
+	if gone.str("status") != "2" || gone.at("roomRatePkg") != nil {
+		t.Errorf("after closing: %s", gone.body)
+	}
+	if _, left := in.find(nil); len(left) != len(ids)-1 {
+		t.Error("searches show a closed offer")
+	}
+	s.Reopen(ids[0])
+	if in.must(availPath, id).str("status") != "1" {
+		t.Error("not reopened")
+	}
+}
+
+func TestCheckAvailInItsOtherForms(t *testing.T) {
+	s := start(t, WithRemarkInBasic(), WithAvailabilityNumbers(2, 1))
+	in, ids := login(t, s).header("Currency", "JPY").find(nil)
+	s.MoveRate(ids[0], -5)
+	delete(in.headers, "Currency")
+	r := in.must(availPath, object{"ratePkgId": ids[0]})
+	if r.str("status") != "2" || r.str("basic", "statusRemark") == "" || r.at("statusRemark") != nil {
+		t.Errorf("%s", r.body)
+	}
+	if r.str("roomRatePkg", "rate", "netRate", "currency") != "JPY" {
+		t.Error("without a Currency header the offer's own currency is lost")
+	}
+	if other := in.header("Currency", "EUR").must(availPath, object{"ratePkgId": ids[0]}); other.str("roomRatePkg", "rate", "netRate", "currency") != "EUR" {
+		t.Error("the Currency header is ignored")
+	}
+}

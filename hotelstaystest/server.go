@@ -1,0 +1,304 @@
+package hotelstaystest
+
+// This file holds the server itself: starting, closing, and the clients that reach it.
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"sync"
+	"time"
+)
+
+// Server is a running sandbox. Its methods are safe for concurrent use.
+type Server struct {
+	// URL is the base URL, without a final slash.
+	URL string
+	// AppKey and AppSecret are the first account's credentials.
+	AppKey, AppSecret string
+	// ClientID and ClientSecret are the first OAuth client's credentials.
+	ClientID, ClientSecret string
+
+	cfg      config
+	key      []byte // signs tickets, sessions, offers and links; new for every server
+	paths    map[string]*operation
+	world    *world
+	ceilings *ceilings
+	faults   *faults
+	ledger   *Ledger
+	ids      *seenIDs
+	tokens   *tokens
+	sessions counter
+	market   *market
+	orders   *orderStore
+
+	httpServer *http.Server
+	mem        *memListener // nil with sockets
+	cert       *x509.Certificate
+	closing    chan struct{}
+	closeOnce  sync.Once
+	closeMu    sync.Mutex     // orders enter against Close
+	work       sync.WaitGroup // the accept loop, every connection and every handler
+
+	transportMu sync.Mutex
+	transports  map[string]*http.Transport // by the client address they come from
+}
+
+// NewServer starts a sandbox, by default on a free port of 127.0.0.1 over plain
+// http. It panics when an option is impossible or the address cannot be had; [Start]
+// returns an error instead. Close it when done.
+func NewServer(opts ...Option) *Server {
+	s, err := Start(opts...)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// Start is [NewServer] for programs: it returns an error instead of panicking. An
+// error about an option wraps [ErrOption].
+func Start(opts ...Option) (*Server, error) {
+	cfg := defaultConfig()
+	for _, opt := range opts {
+		if opt == nil {
+			return nil, fmt.Errorf("%w: a nil option", ErrOption)
+		}
+		if err := opt(&cfg); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrOption, err)
+		}
+	}
+	if err := cfg.finish(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrOption, err)
+	}
+	s := newServer(cfg)
+	if err := s.listen(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// newServer builds a server that does not listen yet.
+func newServer(cfg config) *Server {
+	s := &Server{
+		AppKey: cfg.accounts[0].key, AppSecret: cfg.accounts[0].secret,
+		ClientID: cfg.clients[0].id, ClientSecret: cfg.clients[0].secret,
+		cfg: cfg, key: make([]byte, 32), paths: map[string]*operation{},
+		world: newWorld(cfg.seed, cfg.catalog), ceilings: newCeilings(), faults: newFaults(cfg.seed),
+		ids: newSeenIDs(), tokens: newTokens(), market: newMarket(),
+		closing: make(chan struct{}), transports: map[string]*http.Transport{},
+	}
+	rand.Read(s.key)
+	s.orders = newOrderStore(s)
+	s.ledger = newLedger(cfg.ledgerLimit, s.orders.records)
+	for _, op := range operations() {
+		s.paths[op.path] = op
+	}
+	return s
+}
+
+// listen opens the listener and begins to serve.
+func (s *Server) listen() error {
+	listener, err := s.newListener()
+	if err != nil {
+		return err
+	}
+	s.httpServer = &http.Server{
+		Handler:     http.HandlerFunc(s.serve),
+		ConnState:   s.trackConn,
+		ErrorLog:    log.New(panicsOnly{os.Stderr}, "hotelstaystest: ", 0),
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
+	}
+	scheme := "http"
+	if s.cfg.tls {
+		scheme = "https"
+		cert, leaf, err := selfSigned()
+		if err != nil {
+			listener.Close()
+			return err
+		}
+		s.cert = leaf
+		s.httpServer.TLSConfig = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
+		s.httpServer.Protocols = s.protocols()
+	}
+	s.URL = scheme + "://127.0.0.1"
+	if s.mem == nil {
+		s.URL = scheme + "://" + listener.Addr().String()
+	}
+	s.work.Go(func() {
+		if s.cfg.tls {
+			s.httpServer.ServeTLS(listener, "", "")
+		} else {
+			s.httpServer.Serve(listener)
+		}
+	})
+	return nil
+}
+
+func (s *Server) newListener() (net.Listener, error) {
+	if s.cfg.inMemory {
+		s.mem = newMemListener()
+		return s.mem, nil
+	}
+	l, err := net.Listen("tcp", s.cfg.addr)
+	if err != nil {
+		return nil, fmt.Errorf("hotelstaystest: %w", err)
+	}
+	return l, nil
+}
+
+// protocols says which HTTP versions both sides of TLS speak.
+func (s *Server) protocols() *http.Protocols {
+	p := new(http.Protocols)
+	p.SetHTTP1(true)
+	p.SetHTTP2(s.cfg.tls && !s.cfg.http1Only)
+	return p
+}
+
+// Close ends the server: it cuts the connections, lets delayed answers go, closes
+// the idle connections of its clients and waits until nothing of it runs. It may be
+// called more than once.
+func (s *Server) Close() {
+	s.closeOnce.Do(func() {
+		s.closeMu.Lock()
+		close(s.closing)
+		s.closeMu.Unlock()
+		s.transportMu.Lock()
+		for _, t := range s.transports {
+			t.CloseIdleConnections()
+		}
+		s.transportMu.Unlock()
+		s.httpServer.Close()
+	})
+	s.work.Wait()
+}
+
+// panicsOnly passes on what net/http logs about panics, which are bugs of the sandbox,
+// and drops the rest: connections are cut on purpose here.
+type panicsOnly struct{ to io.Writer }
+
+func (p panicsOnly) Write(line []byte) (int, error) {
+	if bytes.Contains(line, []byte("panic serving")) {
+		return p.to.Write(line)
+	}
+	return len(line), nil
+}
+
+// trackConn counts connections, so that Close can wait for them.
+func (s *Server) trackConn(c net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew: // on the accept loop's goroutine, so work is above zero
+		s.work.Add(1)
+		if s.isClosing() {
+			c.Close()
+		}
+	case http.StateClosed, http.StateHijacked:
+		s.work.Done()
+	}
+}
+
+// enter counts a handler in, unless the server closes.
+func (s *Server) enter() bool {
+	s.closeMu.Lock()
+	defer s.closeMu.Unlock()
+	if s.isClosing() {
+		return false
+	}
+	s.work.Add(1)
+	return true
+}
+
+func (s *Server) isClosing() bool {
+	select {
+	case <-s.closing:
+		return true
+	default:
+		return false
+	}
+}
+
+// Client returns a client that reaches the server: it trusts the certificate and
+// dials the in-memory listener where there is one. Clients share a transport that
+// belongs to the server, does not use proxies, and ends with it.
+func (s *Server) Client() *http.Client { return s.ClientFrom("127.0.0.1") }
+
+// ClientFrom is [Server.Client] with another client address, since ceilings count
+// per address. In memory any IP address will do; with sockets it must be one that
+// this machine can send from, such as 127.0.0.2 on Linux.
+func (s *Server) ClientFrom(ip string) *http.Client {
+	addr, err := netip.ParseAddr(ip)
+	if err != nil {
+		panic(fmt.Sprintf("hotelstaystest: ClientFrom: %v", err))
+	}
+	s.transportMu.Lock()
+	defer s.transportMu.Unlock()
+	t := s.transports[ip]
+	if t == nil {
+		t = s.newTransport(addr)
+		s.transports[ip] = t
+	}
+	return &http.Client{Transport: t}
+}
+
+// DialContext connects to an in-memory server whatever the address asked for, and
+// to that address otherwise. It lets a caller's own transport reach the server.
+func (s *Server) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	return s.dialFrom(ctx, netip.MustParseAddr("127.0.0.1"), network, addr)
+}
+
+// Certificate returns the certificate of a server with [WithTLS], else nil.
+func (s *Server) Certificate() *x509.Certificate { return s.cert }
+
+func (s *Server) newTransport(from netip.Addr) *http.Transport {
+	t := &http.Transport{
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			return s.dialFrom(ctx, from, network, addr)
+		},
+		MaxIdleConnsPerHost: 100,
+		IdleConnTimeout:     90 * time.Second,
+	}
+	if s.cfg.tls {
+		pool := x509.NewCertPool()
+		pool.AddCert(s.cert)
+		t.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+		t.Protocols = s.protocols()
+	}
+	return t
+}
+
+func (s *Server) dialFrom(ctx context.Context, from netip.Addr, network, addr string) (net.Conn, error) {
+	if s.mem != nil {
+		return s.mem.dial(ctx, netip.AddrPortFrom(from, 40000).String())
+	}
+	var d net.Dialer
+	if from.String() != "127.0.0.1" {
+		d.LocalAddr = &net.TCPAddr{IP: from.AsSlice()}
+	}
+	return d.DialContext(ctx, network, addr)
+}
+
+// Inject adds a fault. Faults are tried in the order they were added, and one
+// request meets at most one. It panics when the fault is impossible.
+func (s *Server) Inject(f Fault) {
+	if err := f.validate(); err != nil {
+		panic("hotelstaystest: Inject: " + err.Error())
+	}
+	s.faults.add(f)
+}
+
+// ClearFaults removes all faults that have not acted yet.
+func (s *Server) ClearFaults() { s.faults.clear() }
+
+// Ledger returns the record of what the server did. It stays readable after Close.
+func (s *Server) Ledger() *Ledger { return s.ledger }
+
+// RevokeTokens refuses, from now on, every ticket and access token issued so far.
+func (s *Server) RevokeTokens() { s.tokens.revokeAll() }

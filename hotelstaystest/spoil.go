@@ -1,0 +1,270 @@
+package hotelstaystest
+
+// This file holds what faults do to a request: waiting, cutting, and spoiling the answer.
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// wait sleeps for the fault's delay. It returns false when the client went away or
+// the server closes.
+func (s *Server) wait(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+	case <-s.closing:
+	}
+	return false
+}
+
+// deliver writes the answer as the fault wants it. It panics with
+// http.ErrAbortHandler, which net/http understands, to end an exchange.
+func (s *Server) deliver(w http.ResponseWriter, r *http.Request, c *call, a *answer, f *Fault) {
+	if f == nil {
+		a.write(w)
+		return
+	}
+	switch f.Kind {
+	case FaultCut:
+		cut(r)
+	case FaultResetStream:
+		panic(http.ErrAbortHandler)
+	case FaultCutMidResponse:
+		writeHalf(w, a)
+		cut(r)
+	case FaultSlowBody:
+		if !s.writeSlowly(w, r, a, f.Delay) {
+			s.recordCut(c)
+			panic(http.ErrAbortHandler)
+		}
+	default:
+		a.write(w)
+	}
+}
+
+// spoil makes the answer that the fault gives from the true one, which is nil when
+// the operation was not carried out.
+func (f *Fault) spoil(a *answer) *answer {
+	switch f.Kind {
+	case FaultStatus:
+		a = f.statusAnswer()
+	case FaultGarbage:
+		body := f.Body
+		if body == nil {
+			body = []byte("<!DOCTYPE html>\n<html><head><title>Gateway</title></head><body><h1>Please wait</h1></body></html>\n")
+		}
+		a = bareAnswer(f.Status, body)
+	case FaultEmptyBody:
+		a = bareAnswer(f.Status, nil)
+	case FaultTruncatedJSON:
+		a.body = a.body[:len(a.body)/2]
+	case FaultWrongType:
+		a.body = wrongType(a.body, f.Field)
+	case FaultWrongDigest:
+		a.body = wrongDigest(a.body)
+	case FaultAlteredBytes:
+		a.body = bytes.Clone(a.body)
+		if len(a.body) > 0 {
+			a.body[len(a.body)/2] ^= 1
+		}
+	}
+	if a == nil {
+		return nil
+	}
+	for k, v := range f.Header {
+		a.header[http.CanonicalHeaderKey(k)] = v
+	}
+	if f.RetryAfter != "" {
+		a.header.Set("Retry-After", f.RetryAfter)
+	}
+	return a
+}
+
+// statusAnswer builds the answer of FaultStatus.
+func (f *Fault) statusAnswer() *answer {
+	status := f.Status
+	if status == 0 {
+		status = http.StatusServiceUnavailable
+	}
+	if f.Body != nil {
+		return bareAnswer(status, f.Body)
+	}
+	code := f.Code
+	if code == 0 {
+		code = codeForStatus(status)
+	}
+	msg := f.Msg
+	if msg == "" {
+		msg = http.StatusText(status)
+	}
+	a := jsonAnswer(status, code, envelope{Code: code, Msg: msg})
+	a.msg = msg
+	return a
+}
+
+func codeForStatus(status int) int {
+	switch status {
+	case http.StatusBadRequest:
+		return CodeParam
+	case http.StatusUnauthorized:
+		return CodeUnauthorized
+	case http.StatusForbidden:
+		return CodeForbidden
+	case http.StatusNotFound:
+		return CodeNotFound
+	case http.StatusTooManyRequests:
+		return CodeRateLimited
+	}
+	return CodeUpstream
+}
+
+// bareAnswer is an answer without an envelope, as a proxy would give it.
+func bareAnswer(status int, body []byte) *answer {
+	if status == 0 {
+		status = http.StatusOK
+	}
+	h := http.Header{}
+	if len(body) > 0 {
+		h.Set("Content-Type", http.DetectContentType(body))
+	}
+	return &answer{status: status, header: h, body: bytes.Clone(body), bare: true}
+}
+
+// connKey is the context key under which each request carries its connection.
+type connKey struct{}
+
+// cut closes the connection under a request and ends the handler.
+func cut(r *http.Request) {
+	if c, ok := r.Context().Value(connKey{}).(net.Conn); ok {
+		if t, ok := c.(interface{ NetConn() net.Conn }); ok {
+			c = t.NetConn() // below TLS: no close-notify
+		}
+		c.Close()
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// writeHalf announces the whole answer and sends half of it.
+func writeHalf(w http.ResponseWriter, a *answer) {
+	for k, v := range a.header {
+		w.Header()[k] = v
+	}
+	w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
+	w.WriteHeader(a.status)
+	w.Write(a.body[:len(a.body)/2])
+	http.NewResponseController(w).Flush()
+}
+
+// slowPieces is into how many pieces a slow body is cut.
+const slowPieces = 10
+
+// writeSlowly sends the answer in pieces spread over d.
+func (s *Server) writeSlowly(w http.ResponseWriter, r *http.Request, a *answer, d time.Duration) bool {
+	for k, v := range a.header {
+		w.Header()[k] = v
+	}
+	w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
+	w.WriteHeader(a.status)
+	flush := http.NewResponseController(w)
+	step := len(a.body)/slowPieces + 1
+	flush.Flush()
+	for rest := a.body; len(rest) > 0; {
+		if !s.wait(r.Context(), d/slowPieces) {
+			return false
+		}
+		n := min(step, len(rest))
+		if _, err := w.Write(rest[:n]); err != nil {
+			return false
+		}
+		flush.Flush()
+		rest = rest[n:]
+	}
+	return true
+}
+
+// wrongType replaces the value at path by one of another JSON type. A path that
+// leads nowhere leaves the body as it is.
+func wrongType(body []byte, path string) []byte {
+	if path == "" {
+		path = "data"
+	}
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.UseNumber()
+	var doc any
+	if err := dec.Decode(&doc); err != nil {
+		return body
+	}
+	if !replaceAt(&doc, strings.Split(path, "."), otherType) {
+		return body
+	}
+	out, err := json.Marshal(doc)
+	if err != nil {
+		return body
+	}
+	return out
+}
+
+// wrongDigest replaces a voucher's digest by that of other bytes.
+func wrongDigest(body []byte) []byte {
+	var doc any
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.UseNumber()
+	if dec.Decode(&doc) != nil {
+		return body
+	}
+	path := []string{"data", "voucher", "signature", "digest"}
+	if !replaceAt(&doc, path, func(any) any { return sha256Hex([]byte("other bytes")) }) {
+		return body
+	}
+	out, err := json.Marshal(doc)
+	if err != nil {
+		return body
+	}
+	return out
+}
+
+// otherType gives a value of another JSON type than v has.
+func otherType(v any) any {
+	if _, ok := v.(string); ok {
+		return map[string]any{"unexpected": true}
+	}
+	return "of the wrong type"
+}
+
+// replaceAt changes the value at path in a decoded JSON document.
+func replaceAt(v *any, path []string, change func(any) any) bool {
+	if len(path) == 0 {
+		*v = change(*v)
+		return true
+	}
+	switch node := (*v).(type) {
+	case map[string]any:
+		child, ok := node[path[0]]
+		if !ok || !replaceAt(&child, path[1:], change) {
+			return false
+		}
+		node[path[0]] = child
+	case []any:
+		i, err := strconv.Atoi(path[0])
+		if err != nil || i < 0 || i >= len(node) {
+			return false
+		}
+		return replaceAt(&node[i], path[1:], change)
+	default:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,222 @@
+package hotelstaystest
+
+// This file holds vouchers: OrderVoucher, the document's link, and the page that
+// verifies it.
+
+import (
+	"crypto/hmac"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxInline is the largest document that OrderVoucher inlines.
+const maxInline = 8 << 20
+
+// Paths of the documents.
+const (
+	downloadPath = "/vouchers/"
+	verifyPath   = "/verify/"
+)
+
+// voucherState is how far an order's voucher is.
+type voucherState struct {
+	version int       // 0: none yet
+	issued  time.Time // when this version is (or will be) there
+	failed  bool
+}
+
+// voucherStatus is the status of an order's voucher at a time.
+func (o *order) voucherStatus(now time.Time) string {
+	switch {
+	case o.isCancelled():
+		return "CANCELLED"
+	case o.voucher.failed:
+		return "FAILED"
+	case o.voucher.version == 0:
+		return "NOT_GENERATED"
+	case now.Before(o.voucher.issued):
+		return "PENDING"
+	}
+	return "GENERATED"
+}
+
+func (o *order) voucherNumber() string { return "V" + o.platformRef[2:] }
+
+// runOrderVoucher answers the state of an order's voucher, with the document's link
+// once there is one.
+func runOrderVoucher(s *Server, c *call, req *orderVoucherRequest) (any, error) {
+	if req.CustomerReferenceNo == "" && req.PlatformReferenceNo == "" && req.SupplierReferenceNo == "" {
+		return nil, badRequest("customerReferenceNo, platformReferenceNo or supplierReferenceNo is required")
+	}
+	s.orders.mu.Lock()
+	defer s.orders.mu.Unlock()
+	matches := func(ref, own string) bool { return ref == "" || ref == own }
+	var found []*order
+	for _, o := range s.orders.list {
+		if o.account == c.account && matches(req.CustomerReferenceNo, o.customerRef) &&
+			matches(req.PlatformReferenceNo, o.platformRef) && matches(req.SupplierReferenceNo, o.supplierRef) {
+			found = append(found, o)
+		}
+	}
+	if len(found) == 0 {
+		return nil, notFound()
+	}
+	if len(found) > 1 {
+		return nil, &failure{status: http.StatusBadRequest, code: CodeAmbiguousReference,
+			msg: fmt.Sprintf("the reference matches %d orders; send platformReferenceNo", len(found))}
+	}
+	o, now := found[0], time.Now()
+	s.orders.settle(o, now)
+	resp := orderVoucherResponse{CustomerReferenceNo: o.customerRef, PlatformReferenceNo: o.platformRef,
+		SupplierReferenceNo: o.supplierRef, Status: o.voucherStatus(now)}
+	if resp.Status != "GENERATED" {
+		return resp, nil
+	}
+	doc := s.document(o)
+	if req.IncludeDocument && len(doc) > maxInline {
+		return nil, &failure{status: http.StatusBadRequest, code: CodeVoucherTooLarge,
+			msg: fmt.Sprintf("the document has %d bytes; above %d it is not inlined, use downloadUrl", len(doc), maxInline)}
+	}
+	resp.Voucher = s.voucherBody(o, doc, now, req.IncludeDocument)
+	return resp, nil
+}
+
+// voucherBody describes the issued document.
+func (s *Server) voucherBody(o *order, doc []byte, now time.Time, inline bool) *voucherBody {
+	v := &voucherBody{
+		VoucherNumber: o.voucherNumber(), Version: o.voucher.version, IssuedAt: stamp(o.voucher.issued),
+		ContentType: "application/pdf", ByteSize: len(doc), VerifyURL: s.URL + verifyPath + o.voucherNumber(),
+		DownloadURL: s.downloadURL(o, now.Add(s.cfg.voucherLink)), ExpiresIn: int(s.cfg.voucherLink / time.Second),
+	}
+	if !s.cfg.unsigned {
+		digest := sha256Hex(doc)
+		v.Signature = &voucherSignature{
+			Alg: "HMAC-SHA256", KeyID: "sandbox-key-1", Digest: digest,
+			Signature: hex.EncodeToString(s.mac("voucher", digest)), SignedAt: stamp(o.voucher.issued),
+		}
+	}
+	if inline {
+		v.Content = &voucherContent{ContentType: "application/pdf", ByteSize: len(doc), Base64: base64.StdEncoding.EncodeToString(doc)}
+	}
+	return v
+}
+
+// document renders an order's voucher, the same bytes every time.
+func (s *Server) document(o *order) []byte {
+	w := s.world
+	lines := []string{
+		"HOTEL VOUCHER " + o.voucherNumber(),
+		fmt.Sprintf("Version %d, issued %s", o.voucher.version, stamp(o.voucher.issued)),
+		"Booking " + o.platformRef + ", confirmation " + o.confirmNo,
+		"Hotel: " + w.hotelName(o.offer.hotel).En,
+		"Address: " + w.hotelAddress(o.offer.hotel).En,
+		"Check-in: " + o.offer.checkIn.Format(dateForm) + "   Check-out: " + o.offer.checkOut().Format(dateForm),
+		fmt.Sprintf("Rooms: %d x %s, %s", len(o.offer.rooms), w.roomName(o.offer.hotel, o.offer.room).En, w.board(o.offer).BoardName.En),
+		"Made by a test server. Not valid for travel.",
+	}
+	for _, g := range o.guests {
+		lines = append(lines, fmt.Sprintf("Guest, room %d: %s %s", g.RoomIndex, g.FirstName, g.LastName))
+	}
+	return renderPDF(lines, s.cfg.voucherSize)
+}
+
+// downloadURL makes a link that works until a time.
+func (s *Server) downloadURL(o *order, until time.Time) string {
+	path := fmt.Sprintf("%s%s/%d.pdf", downloadPath, o.voucherNumber(), o.voucher.version)
+	expires := strconv.FormatInt(until.UnixNano(), 10)
+	q := url.Values{"expires": {expires}, "proof": {s.linkProof(path, expires)}}
+	return s.URL + path + "?" + q.Encode()
+}
+
+func (s *Server) linkProof(path, expires string) string {
+	return hex.EncodeToString(s.mac("link", path+"\x00"+expires))
+}
+
+// documentOperation is the operation of a path that the table does not hold.
+func (s *Server) documentOperation(path string) *operation {
+	switch {
+	case strings.HasPrefix(path, downloadPath):
+		return &operation{name: OpVoucherDownload, path: path}
+	case strings.HasPrefix(path, verifyPath):
+		return &operation{name: OpVoucherVerify, path: path}
+	}
+	return &operation{path: path}
+}
+
+// serveDocument serves what is not an operation of the API: documents, the page that
+// verifies them, and the refusal of every other path.
+func (s *Server) serveDocument(r *http.Request, c *call) (any, error) {
+	if c.op.name == "" {
+		return nil, &failure{status: http.StatusNotFound, code: CodeNoSuchOperation, msg: "no operation has the path " + c.op.path}
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return nil, &failure{status: http.StatusMethodNotAllowed, code: CodeNoSuchOperation, msg: "a document takes GET"}
+	}
+	if c.op.name == OpVoucherVerify {
+		return s.verifyPage(strings.TrimPrefix(c.op.path, verifyPath))
+	}
+	return s.download(r, c)
+}
+
+// download serves a document by its link. A link needs no credentials, and a client
+// that sends its token there gives it away: refused.
+func (s *Server) download(r *http.Request, c *call) (any, error) {
+	if c.header.Get("Authorization") != "" {
+		return nil, badRequest("a downloadUrl takes no Authorization header: the link is the permission")
+	}
+	q := r.URL.Query()
+	expires, err := strconv.ParseInt(q.Get("expires"), 10, 64)
+	if err != nil || !hmac.Equal([]byte(q.Get("proof")), []byte(s.linkProof(c.op.path, q.Get("expires")))) {
+		return nil, forbidden("the link is not one that was issued")
+	}
+	if !time.Now().Before(time.Unix(0, expires)) {
+		return nil, forbidden("the link has expired; ask OrderVoucher for a new one")
+	}
+	number, _, _ := strings.Cut(strings.TrimPrefix(c.op.path, downloadPath), "/")
+	s.orders.mu.Lock()
+	defer s.orders.mu.Unlock()
+	i := slices.IndexFunc(s.orders.list, func(o *order) bool { return o.voucherNumber() == number })
+	if i < 0 || !strings.HasSuffix(c.op.path, fmt.Sprintf("/%d.pdf", s.orders.list[i].voucher.version)) {
+		return nil, &failure{status: http.StatusGone, code: CodeNotFound, msg: "this version of the voucher was superseded"}
+	}
+	doc := s.document(s.orders.list[i])
+	return &answer{status: http.StatusOK, body: doc, header: http.Header{"Content-Type": {"application/pdf"}}}, nil
+}
+
+// verifyPage is the public page behind a voucher's verifyUrl.
+func (s *Server) verifyPage(number string) (any, error) {
+	s.orders.mu.Lock()
+	defer s.orders.mu.Unlock()
+	text := "No such voucher.\n"
+	now := time.Now()
+	for _, o := range s.orders.list {
+		if o.voucherNumber() == number {
+			s.orders.settle(o, now)
+			text = fmt.Sprintf("Voucher %s, version %d: %s\n", number, o.voucher.version, o.voucherStatus(now))
+		}
+	}
+	return &answer{status: http.StatusOK, body: []byte(text), header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}}}, nil
+}
+
+// FailVoucher makes an order's voucher FAILED.
+func (s *Server) FailVoucher(reference string) {
+	s.withOrder("FailVoucher", reference, func(o *order, _ time.Time) { o.voucher.failed = true })
+}
+
+// RegenerateVoucher issues a new version of an order's voucher, after the usual
+// delay; the version before it is superseded at once. The order must be confirmed.
+func (s *Server) RegenerateVoucher(reference string) {
+	s.withOrder("RegenerateVoucher", reference, func(o *order, now time.Time) {
+		if o.voucher.version == 0 {
+			panic("hotelstaystest: RegenerateVoucher: the order has no voucher yet")
+		}
+		o.voucher = voucherState{version: o.voucher.version + 1, issued: now.Add(s.cfg.voucherDelay)}
+	})
+}

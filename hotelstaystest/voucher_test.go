@@ -1,0 +1,192 @@
+package hotelstaystest
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// download gets a document.
+func (u *user) download(link string, header ...string) (int, []byte) {
+	u.t.Helper()
+	req, err := http.NewRequestWithContext(u.t.Context(), "GET", link, nil)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := u.http.Do(req)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	return resp.StatusCode, b
+}
+
+func TestTheLifeOfAVoucher(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, WithConfirmAfter(time.Minute), WithVoucherDelay(10*time.Second), WithVoucherLinkLife(time.Minute))
+		u := login(t, s)
+		in, order := u.book("ref", 0)
+		ask := func() *reply {
+			t.Helper()
+			return u.must(voucherPath, object{"customerReferenceNo": "ref", "includeDocument": true})
+		}
+		want := func(status string) *reply {
+			t.Helper()
+			r := ask()
+			if r.str("status") != status || (r.at("voucher") != nil) != (status == "GENERATED") {
+				t.Errorf("got %s, want %s", r.body, status)
+			}
+			return r
+		}
+		want("NOT_GENERATED")
+		time.Sleep(time.Minute)
+		want("PENDING")
+		time.Sleep(10 * time.Second)
+		r := want("GENERATED")
+		link := r.str("voucher", "downloadUrl")
+		status, doc := u.download(link)
+		inline, _ := base64.StdEncoding.DecodeString(r.str("voucher", "content", "base64"))
+		if status != 200 || !bytes.Equal(doc, inline) || sha256Hex(doc) != r.str("voucher", "signature", "digest") || r.str("voucher", "byteSize") != strconv.Itoa(len(doc)) {
+			t.Errorf("download: HTTP %d, %d bytes; %.500s", status, len(doc), r.body)
+		}
+		if r.str("voucher", "expiresIn") != "60" || r.str("voucher", "version") != "1" || r.str("voucher", "issuedAt") != "2000-01-01T00:01:10Z" {
+			t.Errorf("%v", r.at("voucher"))
+		}
+		if status, page := u.download(r.str("voucher", "verifyUrl")); status != 200 || !bytes.Contains(page, []byte("GENERATED")) {
+			t.Errorf("verify page: HTTP %d %s", status, page)
+		}
+		if status, _ := u.download(link, "Authorization", "Bearer "+u.token); status != 400 {
+			t.Errorf("a download with Authorization: HTTP %d", status)
+		}
+		if status, _ := u.download(link + "0"); status != 403 {
+			t.Errorf("a forged link: HTTP %d", status)
+		}
+		time.Sleep(time.Minute - 1)
+		if status, _ := u.download(link); status != 200 {
+			t.Errorf("just before its end: HTTP %d", status)
+		}
+		time.Sleep(time.Nanosecond)
+		if status, _ := u.download(link); status != 403 {
+			t.Errorf("at its end: HTTP %d", status)
+		}
+		fresh := ask().str("voucher", "downloadUrl")
+		s.RegenerateVoucher("ref")
+		want("PENDING")
+		if status, _ := u.download(fresh); status != 410 {
+			t.Errorf("a superseded version: HTTP %d", status)
+		}
+		time.Sleep(10 * time.Second)
+		second := want("GENERATED")
+		if second.str("voucher", "version") != "2" || second.str("voucher", "signature", "digest") == r.str("voucher", "signature", "digest") {
+			t.Errorf("%v", second.at("voucher"))
+		}
+		s.FailVoucher("ref")
+		want("FAILED")
+		in.must(cancelPath, object{"customerReferenceNo": "ref", "supplierReferenceNo": order.str("hotelOrder", "supplierReferenceNo")})
+		want("CANCELLED")
+		if n := s.Ledger().Count(OpVoucherDownload); n != 6 {
+			t.Errorf("the ledger has %d downloads", n)
+		}
+	})
+}
+
+func TestVoucherReferences(t *testing.T) {
+	s := start(t, WithoutCeilings(), WithCredentials("one", "1"), WithCredentials("two", "2"))
+	u := login(t, s)
+	_, a := u.book("a", 0)
+	in, ids := u.find(nil)
+	in.must(bookPath, booking("b", ids[0], object{"guests": []object{{"roomIndex": 1, "firstName": "Second", "lastName": "Guest"}}}))
+	s.ShareSupplierReference("a", "b")
+	supplier := a.str("hotelOrder", "supplierReferenceNo")
+	u.refused(voucherPath, object{}, 400, CodeParam, "platformReferenceNo")
+	u.refused(voucherPath, object{"supplierReferenceNo": supplier}, 400, CodeAmbiguousReference, "2 orders")
+	r := u.must(voucherPath, object{"supplierReferenceNo": supplier, "platformReferenceNo": a.str("hotelOrder", "platformReferenceNo")})
+	if r.str("customerReferenceNo") != "a" {
+		t.Errorf("%s", r.body)
+	}
+	none := u.refused(voucherPath, object{"customerReferenceNo": "none"}, 404, CodeNotFound, "")
+	theirs := u.with(u.ticket("two", "2")).refused(voucherPath, object{"customerReferenceNo": "a"}, 404, CodeNotFound, "")
+	if none.msg != theirs.msg {
+		t.Error("another account's order does not look like one that never was")
+	}
+}
+
+func TestVoucherSizesAndSignatures(t *testing.T) {
+	with := func(size int) *user {
+		s := start(t, WithConfirmAfter(0), WithVoucherDelay(0), WithVoucherSize(size), WithUnsignedVouchers())
+		u := login(t, s)
+		u.book("ref", 0)
+		return u
+	}
+	u := with(maxInline + 1)
+	u.refused(voucherPath, object{"customerReferenceNo": "ref", "includeDocument": true}, 400, CodeVoucherTooLarge, "downloadUrl")
+	r := u.must(voucherPath, object{"customerReferenceNo": "ref"})
+	status, doc := u.download(r.str("voucher", "downloadUrl"))
+	if status != 200 || len(doc) != maxInline+1 || r.at("voucher", "signature") != nil || r.at("voucher", "content") != nil {
+		t.Errorf("HTTP %d, %d bytes; %s", status, len(doc), r.body)
+	}
+	at := with(maxInline)
+	c := &call{account: at.s.AppKey}
+	if _, err := runOrderVoucher(at.s, c, &orderVoucherRequest{CustomerReferenceNo: "ref", IncludeDocument: true}); err != nil {
+		t.Errorf("exactly at the limit: %v", err)
+	}
+}
+
+func TestThePDFIsOne(t *testing.T) {
+	lines := []string{"A line (with brackets) and a \\ backslash", "Ünïcode"}
+	natural := len(renderPDF(lines, 0))
+	for _, size := range []int{0, natural, natural + 1, natural + 2, natural + 99, natural + 100, natural + 101, natural + 102, 5000, 99_990, 100_003, 1 << 20} {
+		doc := renderPDF(lines, size)
+		if !bytes.Equal(doc, renderPDF(lines, size)) {
+			t.Error("not the same bytes every time")
+		}
+		if want := max(size, natural); len(doc) != want {
+			t.Errorf("%d bytes, want %d", len(doc), want)
+		}
+		if err := checkPDF(doc); err != nil {
+			t.Errorf("size %d: %v", size, err)
+		}
+	}
+}
+
+// checkPDF checks the frame of a PDF: header, cross references, stream length, end.
+func checkPDF(doc []byte) error {
+	if !bytes.HasPrefix(doc, []byte("%PDF-1.4\n")) || !bytes.HasSuffix(doc, []byte("%%EOF\n")) {
+		return fmt.Errorf("no header or end")
+	}
+	m := regexp.MustCompile(`startxref\n(\d+)\n%%EOF\n$`).FindSubmatch(doc)
+	if m == nil {
+		return fmt.Errorf("no startxref")
+	}
+	at, _ := strconv.Atoi(string(m[1]))
+	if !bytes.HasPrefix(doc[at:], []byte("xref\n0 6\n0000000000 65535 f \n")) {
+		return fmt.Errorf("startxref points to %.20q", doc[at:])
+	}
+	entries := doc[at+len("xref\n0 6\n")+20:]
+	for n := 1; n <= 5; n++ {
+		entry := entries[(n-1)*20 : n*20]
+		offset, err := strconv.Atoi(string(entry[:10]))
+		if err != nil || !bytes.HasPrefix(doc[offset:], []byte(fmt.Sprintf("%d 0 obj\n", n))) {
+			return fmt.Errorf("entry %d is %q", n, entry)
+		}
+	}
+	length := regexp.MustCompile(`(?s)/Length (\d+) >>\nstream\n(.*?)\nendstream`).FindSubmatch(doc)
+	if length == nil || string(length[1]) != strconv.Itoa(len(length[2])) {
+		return fmt.Errorf("the stream's length is wrong")
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+// What the types promise: exact money, text that parses when asked, and secrets
+// that do not print.
+
+package types
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestMoneyKeepsItsDigits(t *testing.T) {
+	for _, literal := range []string{"0", "120.50", "100", "0.001", "1234567890123456789.123456789", "-3.10", "1E+2", "1e-7", "0.10"} {
+		var m Money
+		require.NoError(t, json.Unmarshal([]byte(`{"currency":"KWD","amount":`+literal+`}`), &m))
+		assert.Equal(t, json.Number(literal), m.Amount)
+		back, err := json.Marshal(m)
+		require.NoError(t, err)
+		assert.Equal(t, `{"currency":"KWD","amount":`+literal+`}`, string(back))
+	}
+}
+
+func TestMoneyNeverSendsAnEmptyAmount(t *testing.T) {
+	back, err := json.Marshal(Money{Currency: "EUR"})
+	require.NoError(t, err)
+	assert.Equal(t, `{"currency":"EUR"}`, string(back))
+}
+
+func TestMoneyArithmetic(t *testing.T) {
+	cases := []struct{ a, b, sum json.Number }{
+		{"0.1", "0.2", "0.3"},
+		{"1.50", "1.50", "3.00"},
+		{"100", "0.005", "100.005"},
+		{"-5", "5", "0"},
+		{"1E+2", "1", "101"},
+		{"9007199254740993", "1", "9007199254740994"},
+	}
+	for _, c := range cases {
+		sum, err := Money{"EUR", c.a}.Add(Money{"EUR", c.b})
+		require.NoError(t, err)
+		assert.Equal(t, Money{"EUR", c.sum}, sum)
+	}
+	equal, err := Money{"EUR", "120.5"}.Cmp(Money{"EUR", "120.50"})
+	require.NoError(t, err)
+	assert.Zero(t, equal)
+	less, err := Money{"EUR", "9.99"}.Cmp(Money{"EUR", "10"})
+	require.NoError(t, err)
+	assert.Equal(t, -1, less)
+}
+
+func TestMoneyErrors(t *testing.T) {
+	_, err := Money{"EUR", "1"}.Add(Money{"USD", "1"})
+	assert.ErrorIs(t, err, ErrCurrencyMismatch)
+	_, err = Money{"EUR", "1"}.Cmp(Money{"", "1"})
+	assert.ErrorIs(t, err, ErrCurrencyMismatch)
+	for _, bad := range []json.Number{"", " ", "abc", "1,5", "NaN", "1e999999999", "1e-999999999"} {
+		_, err := Money{"EUR", bad}.Decimal()
+		assert.ErrorIs(t, err, ErrAmount, "%q is no amount, and not zero", bad)
+		_, err = Money{"EUR", "1"}.Add(Money{"EUR", bad})
+		assert.ErrorIs(t, err, ErrAmount)
+	}
+}
+
+func TestMoneyString(t *testing.T) {
+	assert.Equal(t, "120.50 EUR", Money{"EUR", "120.50"}.String())
+	assert.Equal(t, "no amount EUR", Money{Currency: "EUR"}.String())
+	assert.Equal(t, "no amount", Money{}.String())
+}
+
+func TestDate(t *testing.T) {
+	day, err := Date("2028-02-29").Time()
+	require.NoError(t, err)
+	assert.Equal(t, time.Date(2028, 2, 29, 0, 0, 0, 0, time.UTC), day)
+	east := time.FixedZone("", 14*3600)
+	assert.Equal(t, Date("2027-01-01"), DateOf(time.Date(2027, 1, 1, 3, 0, 0, 0, east)), "the day where the time is told")
+	for _, bad := range []Date{"", "2027-02-29", "2027-2-3", "01/02/2027", "2027-01-01T00:00:00Z"} {
+		_, err := bad.Time()
+		assert.Error(t, err, "%q", bad)
+	}
+}
+
+func TestTimestampNamesAnInstant(t *testing.T) {
+	want := time.Date(2027, 1, 2, 15, 4, 5, 0, time.UTC)
+	for _, good := range []Timestamp{"2027-01-02T15:04:05Z", "2027-01-02T19:04:05+04:00", "2027-01-02T19:04:05+0400", "2027-01-02T15:04:05.000Z"} {
+		at, err := good.Time()
+		require.NoError(t, err)
+		assert.True(t, want.Equal(at), "%q", good)
+	}
+	for _, bad := range []Timestamp{"", "2027-01-02", "2027-01-02T15:04:05", "2027-01-02 15:04:05", "1790000000"} {
+		_, err := bad.Time()
+		assert.Error(t, err, "%q names no instant", bad)
+	}
+}
+
+func TestSecretDoesNotPrint(t *testing.T) {
+	const value = "canary-5d1f"
+	s := Secret(value)
+	holder := struct {
+		S Secret  `json:"s"`
+		P *Secret `json:"p"`
+		M map[string]Secret
+	}{s, &s, map[string]Secret{"k": s}}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%10.3s", "% x", "%t"} {
+		assert.NotContains(t, fmt.Sprintf(verb, s), value, verb)
+		assert.NotContains(t, fmt.Sprintf(verb, &s), value, verb)
+		assert.NotContains(t, fmt.Sprintf(verb, holder), value, verb)
+		assert.NotContains(t, fmt.Sprintf(verb, holder), fmt.Sprintf("%x", value), verb)
+	}
+	text, err := json.Marshal(holder)
+	require.NoError(t, err)
+	assert.NotContains(t, string(text), value)
+	var log bytes.Buffer
+	for _, handler := range []slog.Handler{slog.NewTextHandler(&log, nil), slog.NewJSONHandler(&log, nil)} {
+		slog.New(handler).Info("m", "secret", s, "holder", holder)
+	}
+	assert.NotContains(t, log.String(), value)
+	assert.Equal(t, value, string(s), "the value is one conversion away")
+	assert.Empty(t, Secret("").String())
+
+	var back Secret
+	require.NoError(t, json.Unmarshal([]byte(`"`+value+`"`), &back))
+	assert.Equal(t, s, back, "what the wire says is read as it is")
+}
+
+func TestEmptyReasonRetryable(t *testing.T) {
+	for code, want := range map[EmptyReasonCode]bool{
+		NoSupplierEnabled: false, NoSupplierPermitted: false, AllSuppliersExcluded: false, NoSupplierAnswered: true, "OTHER": false,
+	} {
+		assert.Equal(t, want, (&EmptyReason{Code: code}).Retryable(), code)
+	}
+	assert.False(t, (*EmptyReason)(nil).Retryable())
+}
