@@ -27,6 +27,10 @@ type Credential interface {
 	fetch(ctx context.Context, c *Client) (token types.Secret, lifetime time.Duration, err error)
 	// renewable tells whether fetch returns another token each time.
 	renewable() bool
+	// snapshot is a copy that the caller cannot change any more.
+	snapshot() Credential
+	// callbacks tells whether orders booked with it may have a callbackUrl.
+	callbacks() bool
 }
 
 // Limits of a ticket's lifetime.
@@ -48,9 +52,11 @@ func (t TicketCredential) request() *TicketRequest {
 	return &TicketRequest{AppKey: t.AppKey, AppSecret: t.AppSecret, TTL: t.TTL}
 }
 
-func (t TicketCredential) validate(f *faults) { t.request().validate(f) }
-func (t TicketCredential) id() string         { return "ticket:" + t.AppKey }
-func (t TicketCredential) renewable() bool    { return true }
+func (t TicketCredential) snapshot() Credential { return t }
+func (t TicketCredential) validate(f *faults)   { t.request().validate(f) }
+func (t TicketCredential) id() string           { return "ticket:" + t.AppKey }
+func (t TicketCredential) renewable() bool      { return true }
+func (t TicketCredential) callbacks() bool      { return true }
 
 func (t TicketCredential) fetch(ctx context.Context, c *Client) (types.Secret, time.Duration, error) {
 	resp, err := c.Ticket(ctx, t.request())
@@ -94,6 +100,11 @@ func (o OAuthCredential) request() *OAuthTokenRequest {
 	return &OAuthTokenRequest{ClientID: o.ClientID, ClientSecret: o.ClientSecret, Scopes: o.Scopes}
 }
 
+func (o OAuthCredential) snapshot() Credential {
+	o.Scopes = slices.Clone(o.Scopes)
+	return o
+}
+
 func (o OAuthCredential) validate(f *faults) {
 	o.request().validate(f)
 	if len(o.Scopes) == 0 {
@@ -110,6 +121,7 @@ func (o OAuthCredential) id() string {
 }
 
 func (o OAuthCredential) renewable() bool { return true }
+func (o OAuthCredential) callbacks() bool { return false }
 
 func (o OAuthCredential) fetch(ctx context.Context, c *Client) (types.Secret, time.Duration, error) {
 	resp, err := c.OAuthToken(ctx, o.request())
@@ -123,12 +135,18 @@ func (o OAuthCredential) fetch(ctx context.Context, c *Client) (types.Secret, ti
 // refuses it, calls fail with ErrUnauthorized.
 type StaticToken types.Secret
 
+func (s StaticToken) snapshot() Credential { return s }
+
 func (s StaticToken) validate(f *faults) {
 	f.required("StaticToken", string(s))
+	if !isHeaderValue(string(s)) {
+		f.add("StaticToken", "holds characters that a header cannot carry, such as a line break at its end")
+	}
 	f.secret("StaticToken", types.Secret(s))
 }
 func (s StaticToken) id() string      { return "" }
 func (s StaticToken) renewable() bool { return false }
+func (s StaticToken) callbacks() bool { return true } // whose token it is cannot be told
 
 func (s StaticToken) fetch(context.Context, *Client) (types.Secret, time.Duration, error) {
 	return types.Secret(s), 0, nil

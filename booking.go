@@ -21,7 +21,7 @@ type CheckAvailRequest struct {
 func (r *CheckAvailRequest) session() string { return r.SessionID }
 
 func (r *CheckAvailRequest) validate(f *faults) {
-	f.session(r.SessionID)
+	f.session(r.SessionID, true)
 	f.required("ratePkgId", r.RatePkgID)
 }
 
@@ -70,13 +70,16 @@ type BookRequest struct {
 	// as ValidateCallbackURL checks it. Without it there are none. It needs a
 	// ticket, not an OAuth token.
 	CallbackURL string `json:"callbackUrl,omitempty"`
+	// Expect is the offer that is being booked, and is not sent: an order with
+	// other dates or totals is a *ReferenceReusedError. nil expects nothing.
+	Expect *types.RoomRatePkg `json:"-"`
 }
 
 func (r *BookRequest) session() string   { return r.SessionID }
 func (r *BookRequest) reference() string { return r.CustomerReferenceNo }
 
 func (r *BookRequest) validate(f *faults) {
-	f.session(r.SessionID)
+	f.session(r.SessionID, true)
 	f.required("customerReferenceNo", r.CustomerReferenceNo)
 	f.required("ratePkgId", r.RatePkgID)
 	f.required("holder.firstName", r.Holder.FirstName)
@@ -140,7 +143,7 @@ func (c *Client) validateCallback(req request, f *faults) {
 	if !ok || book.CallbackURL == "" {
 		return
 	}
-	if _, oauth := c.cred.(OAuthCredential); oauth {
+	if !c.cred.callbacks() {
 		f.add("callbackUrl", "needs a ticket credential: an OAuth token cannot register callbacks")
 	}
 	if c.loopback && isLoopbackURL(book.CallbackURL) {
@@ -172,7 +175,8 @@ func (r *BookResponse) missing() string {
 //
 // A refusal, an *APIError: nothing was booked. ErrRateChanged: check the offer
 // again. ErrDuplicateBooking: an active booking under another reference has the
-// same content. A *ValidationError or a *TransportError: nothing was sent.
+// same content. A *ReferenceReusedError: the reference has another order already.
+// A *ValidationError or a *TransportError: nothing was sent.
 //
 // An *OutcomeUnknownError: the booking may exist. Do not book again; ask
 // QueryOrders for the reference. A ctx that ends while Book is under way ends it
@@ -182,6 +186,9 @@ func (r *BookResponse) missing() string {
 func (c *Client) Book(ctx context.Context, req *BookRequest, opts ...CallOption) (*BookResponse, error) {
 	resp := &BookResponse{}
 	if err := c.call(ctx, OpBook, req, resp, &resp.Meta, opts); err != nil {
+		return nil, err
+	}
+	if err := checkReference(resp.HotelOrder, req.Expect); err != nil {
 		return nil, err
 	}
 	return resp, nil

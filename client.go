@@ -72,6 +72,7 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 	if isNil(cred) {
 		cfg.faults.add("cred", "is nil: give a TicketCredential, an OAuthCredential or a StaticToken")
 	} else {
+		cred = cred.snapshot()
 		cred.validate(&cfg.faults)
 	}
 	if err := cfg.faults.err("New"); err != nil {
@@ -107,11 +108,12 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 // stays usable.
 func (c *Client) CloseIdleConnections() { c.http.CloseIdleConnections() }
 
-// String names the environment and shows nothing of the credential.
-func (c *Client) String() string { return "hotelstays.Client(" + c.baseURL + ")" }
+// String names the environment and shows nothing of the credential. It and Format
+// have value receivers, so that a copy of a Client shows no more.
+func (c Client) String() string { return "hotelstays.Client(" + c.baseURL + ")" }
 
 // Format keeps every verb from reaching into the client.
-func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
+func (c Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
 
 // newTransport is net/http's transport tuned for one busy host: as many idle
 // connections as there are callers, given up before common servers give them up.

@@ -97,6 +97,10 @@ type APIError struct {
 	TraceID   string
 	// RetryAfter is how long the service asks to wait; 0 where it did not say.
 	RetryAfter time.Duration
+
+	// doubtful marks the cause of an unknown outcome: it is no refusal, and must
+	// not match those sentinels that say that nothing was done.
+	doubtful bool
 }
 
 // Error says what was refused, by which code, and what to do next.
@@ -133,6 +137,9 @@ func (e *APIError) fact() string {
 
 // Is reports whether the failure is the condition that target stands for.
 func (e *APIError) Is(target error) bool {
+	if e.doubtful && oneOf(target, ErrRateChanged, ErrDuplicateBooking, ErrCancelRefused) {
+		return false
+	}
 	switch target {
 	case ErrCancelRefused:
 		return e.cancelRefused()
@@ -178,7 +185,7 @@ func (e *APIError) condition() (what, next string) {
 }
 
 func (e *APIError) cancelRefused() bool {
-	return e.Operation == OpCancel && e.HTTPStatus == http.StatusBadRequest
+	return e.Operation == OpCancel && e.HTTPStatus == http.StatusBadRequest && !e.doubtful
 }
 
 func (e *APIError) invalidScope() bool {
@@ -200,12 +207,17 @@ type TransportError struct {
 
 // Error says what failed and whether the request may have arrived.
 func (e *TransportError) Error() string {
+	var refused *APIError
+	if errors.As(e.Err, &refused) && refused.Operation != e.Operation { // the token's, not this call's
+		_, next := refused.condition()
+		return "hotelstays: " + e.fact() + "; " + next
+	}
 	return "hotelstays: " + e.fact() + "; it is safe to call again"
 }
 
 func (e *TransportError) fact() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %v (", e.Operation, e.Err)
+	fmt.Fprintf(&b, "%s: %s (", e.Operation, fact(e.Err))
 	if e.Sent {
 		b.WriteString("no answer to a request that may have arrived")
 	} else {
@@ -269,16 +281,20 @@ type OutcomeUnknownError struct {
 
 // Error names the reference, and says not to send again.
 func (e *OutcomeUnknownError) Error() string {
-	cause := e.Err.Error()
-	if c, ok := e.Err.(interface{ fact() string }); ok {
-		cause = c.fact()
-	}
 	return fmt.Sprintf("hotelstays: %s: the outcome for reference %q is unknown: do not send it again, ask QueryOrders for this reference first; cause: %s",
-		e.Operation, e.CustomerReferenceNo, cause)
+		e.Operation, e.CustomerReferenceNo, fact(e.Err))
 }
 
 // Unwrap returns the cause.
 func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
+
+// fact is the text of a cause without its advice, which is the outer error's.
+func fact(err error) string {
+	if e, ok := err.(interface{ fact() string }); ok {
+		return e.fact()
+	}
+	return err.Error()
+}
 
 func writeIDs(b *strings.Builder, requestID, traceID string) {
 	if requestID != "" {

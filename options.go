@@ -72,6 +72,9 @@ type settings struct {
 	rawData bool
 	// For HotelListBatches alone.
 	batchSize, parallelism int
+	// For the helpers that wait.
+	states *OrderStates
+	wakeup <-chan struct{}
 
 	faults faults
 }
@@ -99,8 +102,22 @@ func (s settings) over(base *settings) settings {
 	if s.timeout == 0 {
 		s.timeout = base.timeout
 	}
+	if s.states == nil {
+		s.states = base.states
+	}
 	s.rawData = s.rawData || base.rawData
 	return s
+}
+
+// forQueryOrders keeps what a call of QueryOrders takes of another operation's
+// settings.
+func (s settings) forQueryOrders() CallOption {
+	for h := range s.headers {
+		if !headerRules[h].sentOn(operations[OpQueryOrders]) {
+			s.headers[h] = ""
+		}
+	}
+	return callOption(func(into *settings) { *into = s })
 }
 
 // misplaced adds a fault for each header that op does not take. It is meant for
@@ -262,7 +279,7 @@ func WithLogger(l *slog.Logger) Option {
 // that share one address.
 func WithRateLimiter(l RateLimiter) Option {
 	return clientOption(func(c *config) {
-		if l == nil {
+		if isNil(l) {
 			c.faults.add("WithRateLimiter", "is nil")
 			return
 		}
@@ -273,7 +290,7 @@ func WithRateLimiter(l RateLimiter) Option {
 // WithTokenStore shares tokens with other processes.
 func WithTokenStore(s TokenStore) Option {
 	return clientOption(func(c *config) {
-		if s == nil {
+		if isNil(s) {
 			c.faults.add("WithTokenStore", "is nil")
 			return
 		}
@@ -284,7 +301,7 @@ func WithTokenStore(s TokenStore) Option {
 // WithObserver reports the start and the end of every call to o.
 func WithObserver(o Observer) Option {
 	return clientOption(func(c *config) {
-		if o == nil {
+		if isNil(o) {
 			c.faults.add("WithObserver", "is nil")
 			return
 		}

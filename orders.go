@@ -66,7 +66,7 @@ func (r *CancelRequest) session() string   { return r.SessionID }
 func (r *CancelRequest) reference() string { return r.CustomerReferenceNo }
 
 func (r *CancelRequest) validate(f *faults) {
-	f.session(r.SessionID)
+	f.session(r.SessionID, true)
 	f.required("customerReferenceNo", r.CustomerReferenceNo)
 	f.required("supplierReferenceNo", r.SupplierReferenceNo)
 }

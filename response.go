@@ -9,15 +9,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"regexp"
 	"strconv"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 	"github.com/hotelstays/hotelstays-go/internal/wire"
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // ResponseMeta is what an answer says about itself. Every response has one.
@@ -70,7 +66,10 @@ func (x *exchange) read(resp any, meta *ResponseMeta) error {
 	if err == nil || definite || !x.op.acts {
 		return err
 	}
-	unknown := &OutcomeUnknownError{Operation: x.name, RequestID: x.result.RequestID, TraceID: x.set.headers[headerTraceID], Err: err}
+	if api, ok := err.(*APIError); ok {
+		api.doubtful = true
+	}
+	unknown := &OutcomeUnknownError{Operation: x.name, RequestID: x.requestID(), TraceID: x.traceID(), Err: err}
 	if r, ok := x.req.(referenced); ok {
 		unknown.CustomerReferenceNo = r.reference()
 	}
@@ -89,6 +88,9 @@ func (x *exchange) decode(resp any, meta *ResponseMeta) (err error, definite boo
 	env, err := wire.Decode(answer.Body, resp, x.op.lenient)
 	bare := x.name == OpOAuthToken && decodeBareToken(answer.Body, resp, &env)
 	success := answer.Status >= 200 && answer.Status < 300
+	if x.name == OpOAuthToken && success && !bare && !env.HasCode && env.Msg != "" {
+		success = false // OAuth's own error object under a 2xx
+	}
 	switch {
 	case bare && success:
 	case success && env.HasCode && env.Code == 0 && err == nil && env.HasData:
@@ -126,7 +128,7 @@ func (x *exchange) noAnswer() (err error, definite bool) {
 	}
 	sent := r.Sent && r.Answer == nil
 	return &TransportError{Operation: x.name, Sent: sent, Attempts: r.Attempts, RequestID: r.RequestID,
-		TraceID: x.set.headers[headerTraceID], Err: cause}, !sent
+		TraceID: x.traceID(), Err: cause}, !sent
 }
 
 func (x *exchange) apiError(env wire.Envelope) *APIError {
@@ -135,9 +137,9 @@ func (x *exchange) apiError(env wire.Envelope) *APIError {
 		Operation:  x.name,
 		HTTPStatus: answer.Status,
 		Code:       env.Code,
-		Msg:        x.scrub(env.Msg),
+		Msg:        shorten(x.scrub(env.Msg), maxMsg),
 		RequestID:  x.requestID(),
-		TraceID:    x.set.headers[headerTraceID],
+		TraceID:    x.traceID(),
 	}
 	e.RetryAfter, _ = transport.RetryAfter(answer.Header)
 	if !env.HasCode {
@@ -147,7 +149,7 @@ func (x *exchange) apiError(env wire.Envelope) *APIError {
 }
 
 func (x *exchange) decodeError(err error) *DecodeError {
-	e := &DecodeError{Operation: x.name, RequestID: x.requestID(), TraceID: x.set.headers[headerTraceID], Err: err}
+	e := &DecodeError{Operation: x.name, RequestID: x.requestID(), TraceID: x.traceID(), Err: err}
 	if x.result.Answer != nil {
 		e.HTTPStatus = x.result.Answer.Status
 		e.Excerpt = x.excerpt()
@@ -159,9 +161,9 @@ func (x *exchange) meta(env wire.Envelope) ResponseMeta {
 	answer := x.result.Answer
 	m := ResponseMeta{
 		HTTPStatus: answer.Status,
-		Msg:        env.Msg,
+		Msg:        x.scrub(env.Msg),
 		RequestID:  x.requestID(),
-		TraceID:    x.set.headers[headerTraceID],
+		TraceID:    x.traceID(),
 		SessionID:  answer.Header.Get("Session-Id"),
 		RateLimit:  rateLimit(answer.Header),
 		Attempts:   x.result.Attempts,
@@ -195,14 +197,17 @@ func (x *exchange) rawData() json.RawMessage {
 	return json.RawMessage(maskKeys(string(data)))
 }
 
-// requestID prefers what the service echoed: it is what its logs hold.
-func (x *exchange) requestID() string {
+// requestID and traceID prefer what the service answered: its logs hold that.
+func (x *exchange) requestID() string { return x.echoed("Request-Id", x.result.RequestID) }
+func (x *exchange) traceID() string   { return x.echoed("Trace-Id", x.set.headers[headerTraceID]) }
+
+func (x *exchange) echoed(header, sent string) string {
 	if x.result.Answer != nil {
-		if id := x.result.Answer.Header.Get("Request-Id"); id != "" && len(id) <= 128 {
+		if id := x.result.Answer.Header.Get(header); id != "" && len(id) <= 128 {
 			return id
 		}
 	}
-	return x.result.RequestID
+	return sent
 }
 
 func rateLimit(h http.Header) *RateLimit {
@@ -213,47 +218,4 @@ func rateLimit(h http.Header) *RateLimit {
 	remaining, _ := strconv.Atoi(h.Get("X-RateLimit-Remaining"))
 	reset, _ := strconv.Atoi(h.Get("X-RateLimit-Reset"))
 	return &RateLimit{Limit: limit, Remaining: remaining, Reset: time.Duration(reset) * time.Second}
-}
-
-// maxExcerpt is how much of an answer an error keeps, in bytes.
-const maxExcerpt = 256
-
-// excerpt is the beginning of the answer, fit to be logged. JSON of the open
-// operations is left out whole: it may hold a token in a place not foreseen.
-func (x *exchange) excerpt() string {
-	text := strings.TrimSpace(strings.ToValidUTF8(string(x.result.Answer.Body[:min(len(x.result.Answer.Body), 4*maxExcerpt)]), "?"))
-	if x.op.open && x.result.Answer.Status < 300 {
-		return ""
-	}
-	text = maskKeys(x.scrub(text))
-	if len(text) > maxExcerpt {
-		cut := maxExcerpt
-		for !utf8.RuneStart(text[cut]) {
-			cut--
-		}
-		text = text[:cut] + "…"
-	}
-	return text
-}
-
-// scrub takes the call's own secrets out of a text that the service wrote.
-func (x *exchange) scrub(text string) string {
-	secrets := []types.Secret{types.Secret(strings.TrimPrefix(x.result.Authorization, "Bearer "))}
-	if s, ok := x.req.(secretRequest); ok {
-		secrets = append(secrets, s.secrets()...)
-	}
-	for _, secret := range secrets {
-		if len(secret) >= 3 { // a shorter one would tear words apart, and hides nothing
-			text = strings.ReplaceAll(text, string(secret), types.Redacted)
-		}
-	}
-	return text
-}
-
-// secretKeys are the JSON keys whose values are never shown, also where they are
-// cut off at the end.
-var secretKeys = regexp.MustCompile(`(?i)("(?:ticket|access_token|refresh_token|id_token|token|appSecret|client_secret|passportNumber)"\s*:\s*)(?:"(?:[^"\\]|\\.)*"?|[^\s",}]+)`)
-
-func maskKeys(text string) string {
-	return secretKeys.ReplaceAllString(text, `${1}"`+types.Redacted+`"`)
 }

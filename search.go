@@ -5,6 +5,7 @@ package hotelstays
 import (
 	"context"
 	"iter"
+	"strings"
 
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -66,7 +67,8 @@ type HotelListRequest struct {
 func (r *HotelListRequest) session() string { return r.SessionID }
 
 func (r *HotelListRequest) validate(f *faults) {
-	if len(r.HotelIDs) == 0 && r.DestinationID == "" && r.DestinationName == "" {
+	f.session(r.SessionID, false)
+	if len(r.HotelIDs) == 0 && strings.TrimSpace(r.DestinationID+r.DestinationName) == "" {
 		f.add("hotelIds", "is empty, and so are destinationId and destinationName: one of the three is required")
 	}
 	if len(r.HotelIDs) > MaxHotelIDs {
@@ -95,6 +97,13 @@ type HotelListResponse struct {
 	Total   int          `json:"total"`
 	HasMore bool         `json:"hasMore"`
 	Meta    ResponseMeta `json:"-"`
+}
+
+func (r *HotelListResponse) missing() string {
+	if r.List == nil {
+		return "data.list"
+	}
+	return ""
 }
 
 func (r *HotelListResponse) hasMore() bool { return r.HasMore }
@@ -166,7 +175,7 @@ type HotelRatesRequest struct {
 func (r *HotelRatesRequest) session() string { return r.SessionID }
 
 func (r *HotelRatesRequest) validate(f *faults) {
-	f.session(r.SessionID)
+	f.session(r.SessionID, true)
 	f.required("hotelId", r.HotelID)
 	f.stay(r.CheckIn, r.CheckOut, r.RoomOccupancies)
 	f.country("countryCode", r.CountryCode)

@@ -88,9 +88,13 @@ func (f *faults) secret(path string, s types.Secret) {
 	}
 }
 
-func (f *faults) session(id string) {
-	if strings.TrimSpace(id) == "" {
+// session checks a session's id; only a search can do without one.
+func (f *faults) session(id string, required bool) {
+	switch {
+	case required && strings.TrimSpace(id) == "":
 		f.add("Session-Id", "is required: set SessionID to the session of the search that returned the offer")
+	case !isHeaderValue(id):
+		f.add("Session-Id", "holds characters that a header cannot carry")
 	}
 }
 
@@ -127,8 +131,8 @@ func isCode(s string, n int) bool {
 	return len(s) == n && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// oneOf tells whether v is one of the documented values of an enumeration.
-func oneOf[T ~string](v T, known ...T) bool {
+// oneOf tells whether v is one of those that are known.
+func oneOf[T comparable](v T, known ...T) bool {
 	for _, k := range known {
 		if v == k {
 			return true

@@ -4,6 +4,7 @@ package hotelstays
 
 import (
 	"context"
+	"strings"
 
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -20,7 +21,7 @@ type OrderVoucherRequest struct {
 }
 
 func (r *OrderVoucherRequest) validate(f *faults) {
-	if r.CustomerReferenceNo == "" && r.PlatformReferenceNo == "" && r.SupplierReferenceNo == "" {
+	if strings.TrimSpace(r.CustomerReferenceNo+r.PlatformReferenceNo+r.SupplierReferenceNo) == "" {
 		f.add("platformReferenceNo", "is empty, and so are customerReferenceNo and supplierReferenceNo: one of the three is required")
 	}
 }
@@ -35,6 +36,13 @@ type OrderVoucherResponse struct {
 	// Voucher is present when Status is VoucherGenerated.
 	Voucher *types.Voucher `json:"voucher"`
 	Meta    ResponseMeta   `json:"-"`
+}
+
+func (r *OrderVoucherResponse) missing() string {
+	if r.Status == "" {
+		return "data.status"
+	}
+	return ""
 }
 
 // OrderVoucher asks for the voucher of an order. It is made once the supplier

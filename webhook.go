@@ -73,11 +73,13 @@ func isNumber(label string) bool {
 
 // notPublic are the ranges that netip has no predicate for.
 var notPublic = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"),     // this network
-	netip.MustParsePrefix("100.64.0.0/10"), // shared address space
-	netip.MustParsePrefix("240.0.0.0/4"),   // reserved, and the broadcast address
-	netip.MustParsePrefix("::/96"),         // IPv4-compatible, unspecified, loopback
-	netip.MustParsePrefix("fec0::/10"),     // site-local
+	netip.MustParsePrefix("0.0.0.0/8"),       // this network
+	netip.MustParsePrefix("100.64.0.0/10"),   // shared address space
+	netip.MustParsePrefix("240.0.0.0/4"),     // reserved, and the broadcast address
+	netip.MustParsePrefix("::/96"),           // IPv4-compatible, unspecified, loopback
+	netip.MustParsePrefix("::ffff:0:0:0/96"), // IPv4-translated
+	netip.MustParsePrefix("64:ff9b:1::/48"),  // NAT64 of a local network
+	netip.MustParsePrefix("fec0::/10"),       // site-local
 }
 
 // embedding are the IPv6 ranges with an IPv4 address inside, and where it begins.

@@ -120,13 +120,13 @@ func hint(left time.Duration) int64 {
 func (c *Call) read(resp *http.Response) error {
 	buf := newBuffer()
 	body, err := buf.readAll(resp.Body, resp.ContentLength, c.Policy.MaxBody)
-	if err != nil {
+	c.last.final = err == ErrBodyTooLarge // it will not shrink
+	if err != nil && !c.last.final {
 		buf.release()
-		c.last.final = err == ErrBodyTooLarge // it will not shrink
 		return err
 	}
 	c.last.answer = &Answer{Status: resp.StatusCode, Header: resp.Header, Body: body, buffer: buf}
-	return nil
+	return err
 }
 
 func (c *Call) log(ctx context.Context, took time.Duration, err error) {

@@ -137,7 +137,7 @@ func fitsScalar(v any, t reflect.Type) bool {
 }
 
 func isNumber(s string) bool {
-	return s == "" || (strings.TrimSpace(s) == s && json.Valid([]byte(s)) && strings.IndexByte("-0123456789", s[0]) >= 0)
+	return s != "" && strings.TrimSpace(s) == s && json.Valid([]byte(s)) && strings.IndexByte("-0123456789", s[0]) >= 0
 }
 
 // wanted names the JSON type that t decodes from, in the document's words.

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 )
 
@@ -57,9 +58,13 @@ func (e *MismatchError) Error() string {
 	if len(e.Misfits) == 0 {
 		return "the JSON is not of the documented shape"
 	}
-	texts := make([]string, len(e.Misfits))
-	for i, m := range e.Misfits {
-		texts[i] = m.String()
+	const most = 8
+	var texts []string
+	for _, m := range e.Misfits[:min(len(e.Misfits), most)] {
+		texts = append(texts, m.String())
+	}
+	if more := len(e.Misfits) - most; more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(texts, "; ")
 }
@@ -88,6 +93,9 @@ func Decode(body []byte, data any, lenient bool) (Envelope, error) {
 		return Envelope{}, syntaxError(err)
 	}
 	env := raw.envelope()
+	if !env.HasCode && len(raw.Code) > 0 && string(raw.Code) != "null" {
+		return env, &MismatchError{Misfits: []Misfit{{"code", "integer", kindOf(parse(raw.Code))}}}
+	}
 	if !env.HasCode || env.Code != 0 {
 		return env, nil
 	}
@@ -133,18 +141,18 @@ func Data(body []byte) json.RawMessage {
 	return raw.Data
 }
 
-// rawEnvelope keeps code and msg apart from their types, so that a stray msg
-// does not hide what the code says.
+// rawEnvelope keeps code and msg apart from their types: a stray msg must not hide
+// what the code says, and a code that is text must not be taken for 0.
 type rawEnvelope struct {
-	Code *int            `json:"code"`
+	Code json.RawMessage `json:"code"`
 	Msg  json.RawMessage `json:"msg"`
 	Data any             `json:"data"`
 }
 
 func (r *rawEnvelope) envelope() Envelope {
 	var env Envelope
-	if r.Code != nil {
-		env.Code, env.HasCode = *r.Code, true
+	if code, err := strconv.Atoi(string(r.Code)); err == nil {
+		env.Code, env.HasCode = code, true
 	}
 	if len(r.Msg) > 0 && json.Unmarshal(r.Msg, &env.Msg) != nil {
 		env.Msg = string(r.Msg)

@@ -1,0 +1,167 @@
+// Waiting: for an order to be decided, and for what cuts a wait short.
+
+package hotelstays
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// OrderStates says what the numbers of order states mean, for callers who know.
+// The document shows only 0 and 1.
+type OrderStates struct {
+	Confirmed, Pending, Cancelled []types.OrderStatus
+}
+
+// WithOrderStates tells AwaitOrder and CancelAndRead what the numbers of order
+// states mean. Without it a status other than 0 and 1 means no more than that it
+// changed.
+func WithOrderStates(states OrderStates) SharedOption {
+	return sharedOption(func(s *settings) {
+		all := slices.Concat(states.Confirmed, states.Pending, states.Cancelled)
+		slices.Sort(all)
+		switch {
+		case len(all) == 0:
+			s.faults.add("WithOrderStates", "names no status")
+		case len(slices.Compact(slices.Clone(all))) != len(all):
+			s.faults.add("WithOrderStates", "names a status twice")
+		default:
+			s.states = &states
+		}
+	})
+}
+
+// WithWakeup makes a helper that waits ask at once whenever wakeup delivers: feed
+// it from a webhook. A closed channel is not a wake-up.
+func WithWakeup(wakeup <-chan struct{}) CallOption {
+	return callOption(func(s *settings) {
+		if wakeup == nil {
+			s.faults.add("WithWakeup", "is nil")
+			return
+		}
+		s.wakeup = wakeup
+	})
+}
+
+// awaitSchedule is when AwaitOrder asks, counted from its start; then every
+// awaitPause. Suppliers normally take 3 to 10 minutes.
+var awaitSchedule = []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second}
+
+const (
+	awaitPause = 30 * time.Second
+	// awaitVisible is how long AwaitOrder looks for an order that is not there.
+	awaitVisible = 10 * time.Minute
+)
+
+// AwaitOrder asks for an order, gently, until it is decided: until its status is
+// neither 0 nor 1 or, with WithOrderStates, confirmed or cancelled. It asks after
+// 5, 10 and 20 seconds, then every 30, and when WithWakeup fires.
+//
+// Polls that fail are made again; a refusal that will not change is returned. An
+// order that does not show up within ten minutes is ErrNotFound. When ctx ends,
+// the order as it was last seen is returned with the error, or nil if it was not.
+func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opts ...CallOption) (*types.Order, error) {
+	set := collect(opts).over(&c.defaults)
+	if customerReferenceNo == "" {
+		set.faults.add("customerReferenceNo", "is required")
+	}
+	if err := set.faults.err(OpQueryOrders); err != nil {
+		return nil, err
+	}
+	var seen *types.Order
+	start := time.Now()
+	next := start
+	for n := 0; ; n++ {
+		if n < len(awaitSchedule) {
+			next = start.Add(awaitSchedule[n])
+		} else {
+			next = next.Add(awaitPause)
+		}
+		if err := waitUntil(ctx, next, set.wakeup); err != nil {
+			return seen, fmt.Errorf("hotelstays: the order under reference %q is not decided yet: %w", customerReferenceNo, err)
+		}
+		woken := time.Now().Before(next)
+		order, err := c.readOrder(ctx, customerReferenceNo, opts)
+		switch {
+		case err != nil && !transient(err):
+			return seen, err
+		case order != nil:
+			seen = order
+		}
+		if seen != nil && set.states.decided(seen.Status) {
+			return seen, nil
+		}
+		if seen == nil && err == nil && time.Since(start) >= awaitVisible {
+			return nil, fmt.Errorf("hotelstays: no order under reference %q after %s: %w", customerReferenceNo, awaitVisible, ErrNotFound)
+		}
+		if woken {
+			n-- // a wake-up comes on top of the schedule
+			if n >= len(awaitSchedule)-1 {
+				next = next.Add(-awaitPause)
+			}
+		}
+	}
+}
+
+// readOrder returns the order under a reference, or nil where there is none.
+func (c *Client) readOrder(ctx context.Context, reference string, opts []CallOption) (*types.Order, error) {
+	resp, err := c.QueryOrders(ctx, &QueryOrdersRequest{CustomerReferenceNos: []string{reference}}, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return findOrder(resp.Orders, reference), nil
+}
+
+// decided tells whether a status ends the wait.
+func (s *OrderStates) decided(status types.OrderStatus) bool {
+	if s == nil {
+		return status != types.OrderUnknown && status != types.OrderConfirming
+	}
+	return slices.Contains(s.Confirmed, status) || slices.Contains(s.Cancelled, status)
+}
+
+// transient tells a failure that may pass from one that asking again will not
+// change.
+func transient(err error) bool {
+	var api *APIError
+	var invalid *ValidationError
+	if errors.As(err, &invalid) {
+		return false
+	}
+	return !errors.As(err, &api) || api.HTTPStatus >= 500 || errors.Is(err, ErrRateLimited)
+}
+
+// waitUntil waits for a time, for a wake-up, or for the end of ctx, which is the
+// only one of the three that is an error.
+func waitUntil(ctx context.Context, at time.Time, wakeup <-chan struct{}) error {
+	timer := time.NewTimer(time.Until(at))
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+			return ctx.Err()
+		case <-ctx.Done():
+			return ctx.Err()
+		case _, open := <-wakeup:
+			if open {
+				return ctx.Err()
+			}
+			wakeup = nil
+		}
+	}
+}
+
+// fired takes a wake-up that is waiting.
+func fired(wakeup <-chan struct{}) bool {
+	select {
+	case _, open := <-wakeup:
+		return open
+	default:
+		return false
+	}
+}

@@ -1,0 +1,337 @@
+// Recovery: finding out what became of a Book whose outcome is unknown.
+
+package hotelstays
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// recoverySchedule is when the order is asked for, counted from the end of the
+// Book: at once, after half a minute, then with doubling pauses up to the
+// service's ceiling of ten minutes, which is asked at, too.
+var recoverySchedule = []time.Duration{0, 30 * time.Second, 90 * time.Second, 210 * time.Second, 450 * time.Second, 600 * time.Second}
+
+const (
+	// recoveryPollTimeout bounds one poll: the shortest pause between two is longer.
+	recoveryPollTimeout = 20 * time.Second
+	// recoveryPause is between polls that come after the schedule: an unverified
+	// recovery is worth asking again, and has no hurry.
+	recoveryPause = 150 * time.Second
+)
+
+// BookingState is what is known of a booking.
+type BookingState int
+
+const (
+	// BookingOpen: the recovery is not finished; ask again when NextPoll is due.
+	BookingOpen BookingState = iota
+	// BookingFound: the order exists. Its status says how far it has come.
+	BookingFound
+	// BookingAbsent: there is no order. Check the offer again; then Book may be
+	// called again, under the same reference.
+	BookingAbsent
+	// BookingUnverified: nothing is known. Do not book again; keep asking, or ask a
+	// person.
+	BookingUnverified
+)
+
+// String names the state.
+func (s BookingState) String() string {
+	switch s {
+	case BookingOpen:
+		return "open"
+	case BookingFound:
+		return "found"
+	case BookingAbsent:
+		return "absent"
+	case BookingUnverified:
+		return "unverified"
+	}
+	return fmt.Sprintf("BookingState(%d)", int(s))
+}
+
+// BookingOutcome is what a booking or its recovery came to.
+type BookingOutcome struct {
+	State BookingState
+	// Order is set when State is BookingFound.
+	Order *types.Order
+	// Recovery goes on from here: store it, and hand it to RecoverBooking or
+	// StepRecovery, in this process or another one.
+	Recovery *BookingRecovery
+}
+
+// BookingRecovery is all that it takes to find a booking again. It is plain data:
+// store it as JSON before Book is called, and again after each step. It must not
+// be used by two goroutines at once.
+type BookingRecovery struct {
+	CustomerReferenceNo string `json:"customerReferenceNo"`
+	// Fingerprint tells environment and account apart: elsewhere an empty answer
+	// would prove nothing.
+	Fingerprint string `json:"fingerprint"`
+	// Market and UserRef are those that the order was booked with.
+	Market  string `json:"market,omitempty"`
+	UserRef string `json:"userRef,omitempty"`
+	// EndedAt is when the Book ended. It is zero in a recovery that was stored
+	// before: the first step then takes its own time.
+	EndedAt time.Time `json:"endedAt,omitzero"`
+	// Polls is how many times of the schedule are past.
+	Polls int `json:"polls"`
+	// NextPoll is when to ask next.
+	NextPoll time.Time `json:"nextPoll,omitzero"`
+	// Expect is what BookRequest.Expect was.
+	Expect *types.RoomRatePkg `json:"expect,omitempty"`
+}
+
+// NewBookingRecovery returns the recovery of a Book that is about to be called
+// with the same request and options. Store it before Book is called: a process
+// that dies in between then finds the booking again.
+func (c *Client) NewBookingRecovery(req *BookRequest, opts ...CallOption) *BookingRecovery {
+	set := collect(opts).over(&c.defaults)
+	return &BookingRecovery{
+		CustomerReferenceNo: req.CustomerReferenceNo,
+		Fingerprint:         c.fingerprint(),
+		Market:              set.headers[headerMarket],
+		UserRef:             set.headers[headerUserRef],
+		Expect:              req.Expect,
+	}
+}
+
+// fingerprint is of the environment and the account, and shows neither.
+func (c *Client) fingerprint() string {
+	sum := sha256.Sum256([]byte(c.baseURL + " " + c.cred.id()))
+	return hex.EncodeToString(sum[:16])
+}
+
+// ended starts the schedule.
+func (r *BookingRecovery) ended(at time.Time) {
+	r.EndedAt = at.UTC().Round(0) // wall clock alone: it is stored
+	r.NextPoll = r.EndedAt
+}
+
+// polled moves the schedule past a poll that began at a time. Times that were
+// missed meanwhile are not made up for: one poll is as good as several.
+func (r *BookingRecovery) polled(at time.Time) {
+	for r.Polls < len(recoverySchedule) && !r.EndedAt.Add(recoverySchedule[r.Polls]).After(at) {
+		r.Polls++
+	}
+	if r.Polls < len(recoverySchedule) {
+		r.NextPoll = r.EndedAt.Add(recoverySchedule[r.Polls])
+	} else {
+		r.NextPoll = at.UTC().Round(0).Add(recoveryPause)
+	}
+}
+
+// last tells that the schedule is used up.
+func (r *BookingRecovery) last() bool { return r.Polls == len(recoverySchedule) }
+
+// BookAndRecover books, and finds out what happened when the outcome is unknown,
+// which takes up to ten minutes. Without an error the State is BookingFound,
+// BookingAbsent or BookingUnverified; only BookingAbsent allows to book again.
+//
+// A definite refusal returns its error and no outcome, and so does bad input: no
+// order was made. After a refusal with a code that is not documented for Book the
+// order is asked for first. When ctx ends, both an outcome with the recovery to
+// go on with and an error are returned. An order that is not the expected one is
+// a *ReferenceReusedError, with the outcome.
+//
+// To survive the end of the process, store NewBookingRecovery, then call Book and,
+// on an *OutcomeUnknownError, RecoverBooking.
+func (c *Client) BookAndRecover(ctx context.Context, req *BookRequest, opts ...CallOption) (*BookingOutcome, error) {
+	if req == nil {
+		return nil, nilRequest(OpBook)
+	}
+	recovery := c.NewBookingRecovery(req, opts...)
+	polls := collect(opts).forQueryOrders()
+	resp, err := c.Book(ctx, req, opts...)
+	recovery.ended(time.Now())
+
+	var reused *ReferenceReusedError
+	var unknown *OutcomeUnknownError
+	var refused *APIError
+	switch {
+	case err == nil:
+		return &BookingOutcome{BookingFound, resp.HotelOrder, recovery}, nil
+	case errors.As(err, &reused):
+		return &BookingOutcome{BookingFound, reused.Order, recovery}, err
+	case errors.As(err, &unknown):
+		return c.RecoverBooking(ctx, recovery, polls)
+	case errors.As(err, &refused) && refused.Operation == OpBook && !refused.documentedForBook():
+		outcome, absent, stepErr := c.poll(ctx, recovery, polls)
+		switch {
+		case absent:
+			return nil, err // it is as the refusal says
+		case outcome.State == BookingFound:
+			return outcome, stepErr
+		}
+		return c.RecoverBooking(ctx, recovery, polls)
+	}
+	return nil, err
+}
+
+// documentedForBook tells whether the code is one that the service gives for a
+// booking that was not made.
+func (e *APIError) documentedForBook() bool {
+	return oneOf(e.Code, CodeParam, CodeUnauthorized, CodeRateLimited, CodeDuplicateBooking, CodeRateChanged)
+}
+
+// RecoverBooking goes on with a recovery, of this process or an earlier one, until
+// it is known what became of the booking, on the schedule of the package
+// documentation. The results are those of BookAndRecover. A recovery of another
+// environment or account is a *ValidationError, and nothing is asked.
+//
+// A recovery that is past its schedule, because it was BookingUnverified or left
+// alone for long, asks once. WithWakeup makes it ask at once, off the schedule.
+func (c *Client) RecoverBooking(ctx context.Context, recovery *BookingRecovery, opts ...CallOption) (*BookingOutcome, error) {
+	wakeup := collect(opts).wakeup
+	if recovery != nil && recovery.last() {
+		recovery.NextPoll = time.Time{}
+	}
+	for {
+		outcome, err := c.StepRecovery(ctx, recovery, opts...)
+		if err != nil || outcome.State != BookingOpen {
+			return outcome, err
+		}
+		if err := waitUntil(ctx, recovery.NextPoll, wakeup); err != nil {
+			return outcome, fmt.Errorf("hotelstays: the booking under reference %q is not recovered yet: go on with the returned recovery: %w",
+				recovery.CustomerReferenceNo, err)
+		}
+		if time.Now().Before(recovery.NextPoll) { // woken
+			recovery.NextPoll = time.Now().UTC().Round(0)
+		}
+	}
+}
+
+// StepRecovery asks for the order at most once: if NextPoll is due, or WithWakeup
+// has fired. It is RecoverBooking for job queues: store outcome.Recovery, and come
+// back at its NextPoll while the State is BookingOpen.
+func (c *Client) StepRecovery(ctx context.Context, recovery *BookingRecovery, opts ...CallOption) (*BookingOutcome, error) {
+	if err := c.checkRecovery(recovery, opts); err != nil {
+		return nil, err
+	}
+	if recovery.EndedAt.IsZero() {
+		recovery.ended(time.Now())
+	}
+	if time.Now().Before(recovery.NextPoll) && !fired(collect(opts).wakeup) {
+		return &BookingOutcome{State: BookingOpen, Recovery: recovery}, ctx.Err()
+	}
+	outcome, absent, err := c.poll(ctx, recovery, opts...)
+	if outcome.State == BookingOpen && recovery.last() {
+		outcome.State = BookingUnverified
+		if absent {
+			outcome.State = BookingAbsent
+		}
+	}
+	return outcome, err
+}
+
+func (c *Client) checkRecovery(r *BookingRecovery, opts []CallOption) error {
+	f := collect(opts).faults
+	switch {
+	case r == nil:
+		f.add("recovery", "is nil")
+	case r.CustomerReferenceNo == "":
+		f.add("recovery.customerReferenceNo", "is required")
+	case r.Fingerprint != c.fingerprint():
+		f.add("recovery.fingerprint", "is of another environment or account: an empty answer here would prove nothing; use a client of the one that booked")
+	case r.Polls < 0 || r.Polls > len(recoverySchedule):
+		f.add("recovery.polls", "is %d; it must lie between 0 and %d", r.Polls, len(recoverySchedule))
+	}
+	return f.err(OpBook)
+}
+
+// poll asks for the order once. absent tells that the answer proves that there is
+// none: it was read whole, and held no order at all. An order under another
+// reference means that the filter was not honoured, which proves nothing.
+func (c *Client) poll(ctx context.Context, r *BookingRecovery, opts ...CallOption) (outcome *BookingOutcome, absent bool, err error) {
+	outcome = &BookingOutcome{State: BookingOpen, Recovery: r}
+	start := time.Now()
+	resp, err := c.QueryOrders(ctx, &QueryOrdersRequest{CustomerReferenceNos: []string{r.CustomerReferenceNo}}, append(opts, callOption(r.settings))...)
+	if ctx.Err() != nil && err != nil {
+		return outcome, false, fmt.Errorf("hotelstays: the booking under reference %q is not recovered yet: go on with the returned recovery: %w", r.CustomerReferenceNo, err)
+	}
+	r.polled(start)
+	if err != nil {
+		c.log.LogAttrs(ctx, slog.LevelWarn, "recovery poll failed; it proves nothing", slog.String("reference", r.CustomerReferenceNo), slog.String("error", err.Error()))
+		var invalid *ValidationError
+		if errors.As(err, &invalid) {
+			return outcome, false, err
+		}
+		if errors.Is(err, ErrForbidden) {
+			outcome.State = BookingUnverified // asking again will be refused again
+		}
+		return outcome, false, nil
+	}
+	if order := findOrder(resp.Orders, r.CustomerReferenceNo); order != nil {
+		outcome.State, outcome.Order = BookingFound, order
+		return outcome, false, checkReference(order, r.Expect)
+	}
+	return outcome, len(resp.Orders) == 0 && len(resp.Meta.Mismatch) == 0, nil
+}
+
+// settings are those of a poll: the booking's own market and user, and a shorter
+// timeout than usual unless the caller has set one.
+func (r *BookingRecovery) settings(s *settings) {
+	s.headers[headerMarket], s.headers[headerUserRef] = r.Market, r.UserRef
+	if s.timeout == 0 {
+		s.timeout = recoveryPollTimeout
+	}
+}
+
+func findOrder(orders []types.Order, reference string) *types.Order {
+	for i := range orders {
+		if orders[i].CustomerReferenceNo == reference {
+			return &orders[i]
+		}
+	}
+	return nil
+}
+
+// ReferenceReusedError reports that the reference has an order already, and that
+// it is not the one that was asked for: the service returns the order that it
+// made for a reference first, a cancelled one too. Nothing was booked now.
+type ReferenceReusedError struct {
+	// Order is the order that the reference has.
+	Order *types.Order
+	// What names what differs from BookRequest.Expect.
+	What string
+}
+
+// Error names the reference and what differs.
+func (e *ReferenceReusedError) Error() string {
+	return fmt.Sprintf("hotelstays: %s: reference %q already has order %s, and its %s not the expected one: nothing new was booked; use a reference that is new",
+		OpBook, e.Order.CustomerReferenceNo, e.Order.PlatformReferenceNo, e.What)
+}
+
+// checkReference holds an order against the offer that it should be of.
+func checkReference(order *types.Order, expect *types.RoomRatePkg) error {
+	what := ""
+	switch {
+	case expect == nil:
+		return nil
+	case order.CheckIn != expect.CheckIn:
+		what = "check-in " + string(order.CheckIn) + " is"
+	case order.CheckOut != expect.CheckOut:
+		what = "check-out " + string(order.CheckOut) + " is"
+	case differ(&order.NetRate, &expect.TotalRate.NetRate):
+		what = "net total " + order.NetRate.String() + " is"
+	case order.GrossRate != nil && expect.TotalRate.GrossRate != nil && differ(order.GrossRate, expect.TotalRate.GrossRate):
+		what = "gross total " + order.GrossRate.String() + " is"
+	default:
+		return nil
+	}
+	return &ReferenceReusedError{Order: order, What: what}
+}
+
+// differ tells amounts apart by value; what cannot be compared differs.
+func differ(a, b *types.Money) bool {
+	order, err := a.Cmp(*b)
+	return err != nil || order != 0
+}

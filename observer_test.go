@@ -1,0 +1,343 @@
+// What a client tells of its calls: to an Observer one start and one end for
+// each, to a logger one record for each attempt and a warning where one is due.
+
+package hotelstays_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// callLog is an Observer that keeps what it is told. It puts the number of each
+// call into its ctx, and the trail of all calls around it.
+type callLog struct {
+	mu     sync.Mutex
+	starts []hotelstays.Operation
+	ends   []endedCall
+}
+
+type endedCall struct {
+	hotelstays.CallInfo
+	trail string // what CallStart put into the ctx
+}
+
+type trailKey struct{}
+
+func trailOf(ctx context.Context) string {
+	trail, _ := ctx.Value(trailKey{}).(string)
+	return trail
+}
+
+func (l *callLog) CallStart(ctx context.Context, op hotelstays.Operation) context.Context {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.starts = append(l.starts, op)
+	return context.WithValue(ctx, trailKey{}, trailOf(ctx)+"/"+string(op))
+}
+
+func (l *callLog) CallEnd(ctx context.Context, info hotelstays.CallInfo) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ends = append(l.ends, endedCall{info, trailOf(ctx)})
+}
+
+// trailTransport keeps the trail of every request that passes.
+type trailTransport struct {
+	http.RoundTripper
+	trails []string
+}
+
+func (t *trailTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	t.trails = append(t.trails, trailOf(r.Context()))
+	return t.RoundTripper.RoundTrip(r)
+}
+
+// The ctx of CallStart goes on to the round tripper, to the call that fetches
+// the token, and to CallEnd: spans nest.
+func TestObserverSeesEveryCallOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, _ := newSandbox(t)
+		log, transport := &callLog{}, &trailTransport{RoundTripper: srv.Client().Transport}
+		client := newClient(t, srv, ticketOf(srv), hotelstays.WithObserver(log), hotelstays.WithHTTPClient(&http.Client{Transport: transport}))
+		ctx := context.WithValue(t.Context(), trailKey{}, "caller")
+
+		resp, err := client.Destinations(ctx, &hotelstays.DestinationsRequest{})
+		require.NoError(t, err)
+		assert.Equal(t, []hotelstays.Operation{hotelstays.OpDestinations, hotelstays.OpTicket}, log.starts)
+		require.Len(t, log.ends, 2)
+		assert.Equal(t, hotelstays.OpTicket, log.ends[0].Operation)
+		assert.Equal(t, "caller/Destinations/Ticket", log.ends[0].trail)
+		assert.Equal(t, hotelstays.OpDestinations, log.ends[1].Operation)
+		assert.Equal(t, resp.Meta.RequestID, log.ends[1].RequestID)
+		assert.Equal(t, "caller/Destinations", log.ends[1].trail)
+
+		for op, call := range operationCalls {
+			log.starts, log.ends = nil, nil
+			err := call(ctx, client)
+			assert.Equal(t, []hotelstays.Operation{op}, log.starts)
+			if assert.Len(t, log.ends, 1, op) {
+				assert.Equal(t, op, log.ends[0].Operation)
+				assert.Equal(t, err, log.ends[0].Err, op)
+				assert.Equal(t, "caller/"+string(op), log.ends[0].trail)
+				assert.Equal(t, log.ends[0].trail, transport.trails[len(transport.trails)-1])
+			}
+		}
+	})
+}
+
+func TestObserverInfo(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		fault    hotelstaystest.Fault
+		timeout  time.Duration
+		attempts int
+		status   int
+		least    time.Duration // how long it takes
+		most     time.Duration
+	}{
+		{"at once", hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay}, time.Minute, 1, 200, 0, 0},
+		{"slow", hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 3 * time.Second}, time.Minute, 1, 200, 3 * time.Second, 3 * time.Second},
+		{"slow body", hotelstaystest.Fault{Kind: hotelstaystest.FaultSlowBody, Delay: 3 * time.Second}, time.Minute, 1, 200, 2 * time.Second, 3 * time.Second},
+		{"down for two attempts", hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 503, Times: 2, Delay: time.Second}, time.Minute, 3, 200, 2 * time.Second, 3 * time.Second},
+		{"refused", hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 403}, time.Minute, 1, 403, 0, 0},
+		{"not readable", hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage}, time.Minute, 1, 200, 0, 0},
+		{"no answer in time", hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Hour}, time.Minute, 1, 0, time.Minute, time.Minute},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv, _ := newSandbox(t)
+				log := &callLog{}
+				client := newClient(t, srv, ticketOf(srv), hotelstays.WithObserver(log), hotelstays.WithTimeout(tc.timeout))
+				_, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{}) // fetches the token
+				require.NoError(t, err)
+				tc.fault.Operation = hotelstaystest.OpDestinations
+				srv.Inject(tc.fault)
+
+				resp, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithTraceID("trace-1"), hotelstays.WithRawData())
+
+				info := log.ends[len(log.ends)-1]
+				assert.Equal(t, hotelstays.OpDestinations, info.Operation)
+				assert.Equal(t, err, info.Err)
+				assert.Equal(t, tc.attempts, info.Attempts)
+				assert.Equal(t, tc.status, info.HTTPStatus)
+				assert.Equal(t, "trace-1", info.TraceID)
+				assert.GreaterOrEqual(t, info.Duration, tc.least)
+				assert.LessOrEqual(t, info.Duration, tc.most)
+				requests := srv.Ledger().Requests(hotelstaystest.OpDestinations)
+				require.Len(t, requests, tc.attempts)
+				assert.Equal(t, requests[tc.attempts-1].RequestID, info.RequestID)
+				if err == nil {
+					assert.Equal(t, len(`{"code":0,"msg":"success","data":`+string(resp.Meta.RawData)+`}`), info.Bytes)
+				} else if tc.status == 0 {
+					assert.Zero(t, info.Bytes)
+				} else {
+					assert.NotZero(t, info.Bytes)
+				}
+			})
+		})
+	}
+}
+
+// A call that fails validation is none. Neither is a page that an iterator does
+// not ask for.
+func TestObserverSeesNoInvalidCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, _ := newSandbox(t)
+		log := &callLog{}
+		client := newClient(t, srv, ticketOf(srv), hotelstays.WithObserver(log))
+		_, invalid := client.HotelList(t.Context(), &hotelstays.HotelListRequest{})
+		_, wrongOption := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithCurrency("EUR"))
+		_, nothing := client.Book(t.Context(), nil)
+		for _, err := range []error{invalid, wrongOption, nothing} {
+			var refused *hotelstays.ValidationError
+			assert.ErrorAs(t, err, &refused)
+		}
+		client.HotelListPages(t.Context(), searchCity(srv))
+		assert.Empty(t, log.starts)
+		assert.Empty(t, log.ends)
+		assert.Zero(t, srv.Ledger().Count(""))
+	})
+}
+
+// logRecord is a record as a JSON handler writes it.
+type logRecord struct {
+	Level     string   `json:"level"`
+	Msg       string   `json:"msg"`
+	Operation string   `json:"operation"`
+	Attempt   int      `json:"attempt"`
+	RequestID string   `json:"request_id"`
+	TraceID   string   `json:"trace_id"`
+	Status    int      `json:"status"`
+	Reference string   `json:"reference"`
+	Error     string   `json:"error"`
+	Mismatch  []string `json:"mismatch"`
+}
+
+// logOf returns a logger of a level, and what reads the records that it wrote.
+func logOf(t *testing.T, level slog.Level) (*slog.Logger, *bytes.Buffer, func() []logRecord) {
+	buf := &bytes.Buffer{}
+	return slog.New(slog.NewJSONHandler(buf, &slog.HandlerOptions{Level: level})), buf, func() (records []logRecord) {
+		for line := range bytes.Lines(buf.Bytes()) {
+			var r logRecord
+			require.NoError(t, json.Unmarshal(line, &r))
+			records = append(records, r)
+		}
+		return records
+	}
+}
+
+// flawedBooking books an offer through a client, its first search down for two
+// attempts, its Book cut off after the commit.
+func flawedBooking(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
+	t.Helper()
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultStatus, Status: 503, Times: 2})
+	req := findOffer(t, srv, client, 0).request("ref-1")
+	req.Guests[0].PassportNumber = "XY123456789"
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
+	_, err := client.Book(t.Context(), req)
+	var unknown *hotelstays.OutcomeUnknownError
+	require.ErrorAs(t, err, &unknown)
+}
+
+// Without WithLogger nothing is written anywhere, go-retryablehttp included.
+func TestNothingIsLoggedByDefault(t *testing.T) {
+	before := slog.Default()
+	defer slog.SetDefault(before)
+	log, buf, _ := logOf(t, slog.LevelDebug)
+	slog.SetDefault(log) // takes over package log, too
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t)
+		flawedBooking(t, srv, client)
+	})
+	assert.Empty(t, buf.String())
+}
+
+func TestLogOfAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, _ := newSandbox(t)
+		log, buf, read := logOf(t, slog.LevelDebug)
+		client := newClient(t, srv, ticketOf(srv), hotelstays.WithLogger(log))
+		flawedBooking(t, srv, client)
+
+		attempts := map[string]int{} // of each trace
+		logged := map[string]logRecord{}
+		for _, r := range read() {
+			if r.Msg != "attempt" {
+				continue
+			}
+			assert.Equal(t, "DEBUG", r.Level)
+			attempts[r.TraceID]++
+			assert.Equal(t, attempts[r.TraceID], r.Attempt)
+			logged[r.RequestID] = r
+		}
+		requests := srv.Ledger().Requests("")
+		assert.Len(t, requests, 6, "a ticket, three searches, rates, a booking")
+		assert.Len(t, logged, len(requests), "one record for each attempt")
+		for _, r := range requests {
+			entry := logged[r.RequestID]
+			assert.Equal(t, string(r.Operation), entry.Operation)
+			assert.Equal(t, r.TraceID, entry.TraceID)
+			assert.Equal(t, r.Status, entry.Status)
+			assert.Equal(t, r.Cut, entry.Error != "")
+		}
+		for _, secret := range []string{srv.AppSecret, "XY123456789", "Bearer", "eyJ"} {
+			assert.NotContains(t, buf.String(), secret)
+		}
+	})
+}
+
+// Above debug, attempts are not logged: only retries and the token, and with a
+// warning the outcome that nobody knows.
+func TestLogOfAnUnknownOutcome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, _ := newSandbox(t)
+		log, _, read := logOf(t, slog.LevelInfo)
+		flawedBooking(t, srv, newClient(t, srv, ticketOf(srv), hotelstays.WithLogger(log)))
+		var warnings, infos []logRecord
+		for _, r := range read() {
+			if r.Level == "WARN" {
+				warnings = append(warnings, r)
+			} else {
+				assert.Equal(t, "INFO", r.Level)
+				infos = append(infos, r)
+			}
+		}
+		assert.Len(t, infos, 3, "a token and two retries")
+		require.Len(t, warnings, 1)
+		assert.Equal(t, "outcome unknown", warnings[0].Msg)
+		assert.Equal(t, "Book", warnings[0].Operation)
+		assert.Equal(t, "ref-1", warnings[0].Reference)
+		assert.Equal(t, srv.Ledger().Requests(hotelstaystest.OpBook)[0].RequestID, warnings[0].RequestID)
+	})
+}
+
+// An order with a field of another type than documented is not lost; the field
+// is named in the answer and in a warning.
+func TestLogOfAMismatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, _ := newSandbox(t)
+		log, _, read := logOf(t, slog.LevelWarn)
+		client := newClient(t, srv, ticketOf(srv), hotelstays.WithLogger(log))
+		o := findOffer(t, srv, client, 0)
+		order := o.book(t, client, "ref-1")
+		for _, tc := range []struct {
+			op    hotelstaystest.Operation
+			field string
+			where string
+			call  func() (hotelstays.ResponseMeta, error)
+		}{
+			{hotelstaystest.OpBook, "data.hotelOrder.nightCount", "data.hotelOrder.nightCount: want integer, got string", func() (hotelstays.ResponseMeta, error) {
+				resp, err := client.Book(t.Context(), o.request("ref-1"))
+				require.NoError(t, err)
+				want := *order
+				want.NightCount = 0
+				wantJSON, err := json.Marshal(want)
+				require.NoError(t, err)
+				gotJSON, err := json.Marshal(resp.HotelOrder)
+				require.NoError(t, err)
+				assert.JSONEq(t, string(wantJSON), string(gotJSON), "all else is there")
+				return resp.Meta, err
+			}},
+			{hotelstaystest.OpQueryOrders, "data.orders.0.rooms.0.board", "data.orders[0].rooms[0].board: want object, got string", func() (hotelstays.ResponseMeta, error) {
+				resp, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
+				require.NoError(t, err)
+				require.Len(t, resp.Orders, 1)
+				assert.Equal(t, order.PlatformReferenceNo, resp.Orders[0].PlatformReferenceNo)
+				return resp.Meta, err
+			}},
+			{hotelstaystest.OpCancel, "data.serviceFee", "data.serviceFee: want object, got string", func() (hotelstays.ResponseMeta, error) {
+				resp, err := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: o.session, CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo})
+				require.NoError(t, err)
+				assert.Nil(t, resp.ServiceFee)
+				assert.Equal(t, types.OrderStatus(3), resp.Status)
+				return resp.Meta, err
+			}},
+		} {
+			before := len(read())
+			srv.Inject(hotelstaystest.Fault{Operation: tc.op, Kind: hotelstaystest.FaultWrongType, Field: tc.field})
+			meta, err := tc.call()
+			require.NoError(t, err)
+			assert.Equal(t, []string{tc.where}, meta.Mismatch)
+			records := read()[before:]
+			require.Len(t, records, 1)
+			assert.Equal(t, "WARN", records[0].Level)
+			assert.Equal(t, string(tc.op), records[0].Operation)
+			assert.Equal(t, meta.RequestID, records[0].RequestID)
+			assert.Equal(t, meta.Mismatch, records[0].Mismatch)
+		}
+	})
+}
