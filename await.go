@@ -110,7 +110,7 @@ func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opt
 
 // readOrder returns the order under a reference, or nil where there is none.
 func (c *Client) readOrder(ctx context.Context, reference string, opts []CallOption) (*types.Order, error) {
-	resp, err := c.QueryOrders(ctx, &QueryOrdersRequest{CustomerReferenceNos: []string{reference}}, opts...)
+	resp, err := c.QueryOrders(ctx, &QueryOrdersRequest{CustomerReferenceNos: []string{reference}}, plainCall(opts)...)
 	if err != nil {
 		return nil, err
 	}
@@ -123,6 +123,19 @@ func (s *OrderStates) decided(status types.OrderStatus) bool {
 		return status != types.OrderUnknown && status != types.OrderConfirming
 	}
 	return slices.Contains(s.Confirmed, status) || slices.Contains(s.Cancelled, status)
+}
+
+// cancelled tells whether the order, or the answer to Cancel where the order could
+// not be read, has a status that is known to be cancelled.
+func (s *OrderStates) cancelled(order *types.Order, resp *CancelResponse) bool {
+	switch {
+	case s == nil:
+		return false
+	case order != nil:
+		return slices.Contains(s.Cancelled, order.Status)
+	default:
+		return resp != nil && slices.Contains(s.Cancelled, resp.Status)
+	}
 }
 
 // transient tells a failure that may pass from one that asking again will not

@@ -150,7 +150,7 @@ func (c *Client) BookAndRecover(ctx context.Context, req *BookRequest, opts ...C
 	}
 	recovery := c.NewBookingRecovery(req, opts...)
 	polls := collect(opts).forQueryOrders()
-	resp, err := c.Book(ctx, req, opts...)
+	resp, err := c.Book(ctx, req, plainCall(opts)...)
 	recovery.ended(time.Now())
 
 	var reused *ReferenceReusedError
@@ -165,13 +165,13 @@ func (c *Client) BookAndRecover(ctx context.Context, req *BookRequest, opts ...C
 		return c.RecoverBooking(ctx, recovery, polls)
 	case errors.As(err, &refused) && refused.Operation == OpBook && !refused.documentedForBook():
 		outcome, absent, stepErr := c.poll(ctx, recovery, polls)
-		switch {
-		case absent:
-			return nil, err // it is as the refusal says
-		case outcome.State == BookingFound:
-			return outcome, stepErr
+		if !absent && outcome.State == BookingOpen && stepErr == nil {
+			outcome, stepErr = c.RecoverBooking(ctx, recovery, polls)
 		}
-		return c.RecoverBooking(ctx, recovery, polls)
+		if absent || outcome.State == BookingAbsent {
+			return nil, err // it is as the refusal says
+		}
+		return outcome, stepErr
 	}
 	return nil, err
 }
@@ -253,7 +253,7 @@ func (c *Client) checkRecovery(r *BookingRecovery, opts []CallOption) error {
 func (c *Client) poll(ctx context.Context, r *BookingRecovery, opts ...CallOption) (outcome *BookingOutcome, absent bool, err error) {
 	outcome = &BookingOutcome{State: BookingOpen, Recovery: r}
 	start := time.Now()
-	resp, err := c.QueryOrders(ctx, &QueryOrdersRequest{CustomerReferenceNos: []string{r.CustomerReferenceNo}}, append(opts, callOption(r.settings))...)
+	resp, err := c.QueryOrders(ctx, &QueryOrdersRequest{CustomerReferenceNos: []string{r.CustomerReferenceNo}}, plainCall(opts, r.settings)...)
 	if ctx.Err() != nil && err != nil {
 		return outcome, false, fmt.Errorf("hotelstays: the booking under reference %q is not recovered yet: go on with the returned recovery: %w", r.CustomerReferenceNo, err)
 	}

@@ -109,6 +109,16 @@ func (s settings) over(base *settings) settings {
 	return s
 }
 
+// plainCall returns opts without what only the helpers take, and with more, for
+// the calls that a helper makes.
+func plainCall(opts []CallOption, more ...callOption) []CallOption {
+	plain := append(slices.Clone(opts), callOption(func(s *settings) { s.batchSize, s.parallelism, s.wakeup = 0, 0, nil }))
+	for _, opt := range more {
+		plain = append(plain, opt)
+	}
+	return plain
+}
+
 // forQueryOrders keeps what a call of QueryOrders takes of another operation's
 // settings.
 func (s settings) forQueryOrders() CallOption {
@@ -120,13 +130,19 @@ func (s settings) forQueryOrders() CallOption {
 	return callOption(func(into *settings) { *into = s })
 }
 
-// misplaced adds a fault for each header that op does not take. It is meant for
-// the settings of one call: those of a client are left out in silence.
+// misplaced adds a fault for each setting that op does not take. It is meant for
+// the settings of one call: headers set on a client are left out in silence.
 func (s *settings) misplaced(name Operation, op *operation) {
 	for h, value := range s.headers {
 		if rule := headerRules[h]; value != "" && !rule.sentOn(op) {
 			s.faults.add(rule.option, "%s does not take the header %s", name, rule.name)
 		}
+	}
+	if s.batchSize != 0 || s.parallelism != 0 {
+		s.faults.add("WithBatchSize, WithParallelism", "are for HotelListBatches alone")
+	}
+	if s.wakeup != nil {
+		s.faults.add("WithWakeup", "is for the helpers that wait alone")
 	}
 }
 

@@ -5,6 +5,7 @@ package hotelstays
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/hotelstays/hotelstays-go/types"
@@ -93,4 +94,46 @@ func (c *Client) Cancel(ctx context.Context, req *CancelRequest, opts ...CallOpt
 		return nil, err
 	}
 	return resp, nil
+}
+
+// CancelOutcome is what is known after a cancellation.
+type CancelOutcome struct {
+	// Response is the service's answer, or nil when the outcome of Cancel is unknown.
+	Response *CancelResponse
+	// Order is the order as it was read back, or nil when it could not be read.
+	Order *types.Order
+	// Verified tells that the order is cancelled. Only WithOrderStates can say so:
+	// the number of that state is not shown.
+	Verified bool
+}
+
+// CancelAndRead cancels an order and reads it back, once. Cancel is not sent
+// again, whatever happens.
+//
+// When the outcome of Cancel is unknown and the order that was read back does not
+// show it as cancelled, the *OutcomeUnknownError is returned with the outcome:
+// read the order again later. A refusal returns its error and no outcome. An
+// order that cannot be read back after an answer of Cancel is no error: Response
+// is what counts.
+func (c *Client) CancelAndRead(ctx context.Context, req *CancelRequest, opts ...CallOption) (*CancelOutcome, error) {
+	set := collect(opts)
+	outcome := &CancelOutcome{}
+	resp, err := c.Cancel(ctx, req, plainCall(opts)...)
+	var unknown *OutcomeUnknownError
+	if err != nil && !errors.As(err, &unknown) {
+		return nil, err
+	}
+	outcome.Response = resp
+
+	states := set.over(&c.defaults).states
+	order, readErr := c.readOrder(ctx, req.CustomerReferenceNo, []CallOption{set.forQueryOrders()})
+	outcome.Order = order
+	outcome.Verified = states.cancelled(order, resp)
+	if err != nil && !outcome.Verified {
+		if readErr != nil {
+			err = fmt.Errorf("%w; reading it back failed, too: %w", err, readErr)
+		}
+		return outcome, err
+	}
+	return outcome, nil
 }

@@ -113,7 +113,7 @@ func (c *Client) batches(req *HotelListRequest, opts []CallOption) (*batchSearch
 		return nil, nilRequest(OpHotelList)
 	}
 	set := collect(opts)
-	b := &batchSearch{client: c, request: *req, ids: slices.Clone(req.HotelIDs), size: set.batchSize, parallelism: set.parallelism, opts: opts}
+	b := &batchSearch{client: c, request: *req, ids: slices.Clone(req.HotelIDs), size: set.batchSize, parallelism: set.parallelism, opts: plainCall(opts)}
 	if b.size == 0 {
 		b.size = defaultBatchSize
 	}
@@ -133,6 +133,7 @@ func (c *Client) batches(req *HotelListRequest, opts []CallOption) (*batchSearch
 		set.faults.add("pageNum", "is set, or cursor is: every batch has its own pages")
 	}
 	probe.validate(&set.faults)
+	set.batchSize, set.parallelism = 0, 0 // this is where they are for
 	set.misplaced(OpHotelList, operations[OpHotelList])
 	return b, set.faults.err(OpHotelList)
 }
