@@ -295,6 +295,8 @@ func isNil(v any) bool {
 // asking again will not change.
 func isDefinite(err error) bool {
 	var api *APIError
-	return errors.As(err, &api) && api.Code != 0 && api.HTTPStatus < 500 && !errors.Is(err, ErrRateLimited) ||
-		errors.Is(err, ErrInvalidScope)
+	if !errors.As(err, &api) || api.HTTPStatus >= 500 || errors.Is(err, ErrRateLimited) {
+		return false
+	}
+	return api.Code != 0 || api.Operation == OpOAuthToken && api.Msg != "" // OAuth's own error object
 }

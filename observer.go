@@ -26,7 +26,7 @@ type CallInfo struct {
 	Duration time.Duration
 	// Attempts is how often the request was sent.
 	Attempts int
-	// HTTPStatus is the last answer's, or 0 where there was none.
+	// HTTPStatus is the last attempt's, or 0 where it brought no answer.
 	HTTPStatus int
 	// Bytes is the size of the last answer's body after decompression.
 	Bytes     int

@@ -15,7 +15,9 @@ import (
 // knows the requests of this client alone. Replace it with WithRateLimiter where
 // several processes share one address.
 //
-// Implementations must be safe for concurrent use.
+// Each operation needs a budget of its own, OpTicket and OpOAuthToken too: a call
+// may hold its slot while the token is fetched. Implementations must be safe for
+// concurrent use.
 type RateLimiter interface {
 	// Acquire waits for a slot, or returns an error when ctx ends first.
 	// Operations without a ceiling are granted at once.

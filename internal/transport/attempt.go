@@ -26,12 +26,11 @@ type attempt struct {
 func (c *Call) RoundTrip(in *http.Request) (*http.Response, error) {
 	defer in.Body.Close()
 	ctx := in.Context()
-	c.attempts++
 	if c.last.answer != nil {
 		c.earlier = c.last.answer.Status
 		c.last.answer.Release()
 	}
-	c.last = attempt{requestID: uuid.NewString()}
+	c.last = attempt{}
 	start := time.Now()
 
 	err := c.attempt(ctx, in)
@@ -62,6 +61,8 @@ func (c *Call) attempt(ctx context.Context, in *http.Request) error {
 		return err
 	}
 
+	c.attempts++
+	c.last.requestID = uuid.NewString()
 	trace := &trace{permit: permit}
 	resp, err := c.next.RoundTrip(c.request(trace.context(ctx), in))
 	c.last.sent = trace.ended(err)
@@ -130,7 +131,7 @@ func (c *Call) read(resp *http.Response) error {
 }
 
 func (c *Call) log(ctx context.Context, took time.Duration, err error) {
-	if !c.Log.Enabled(ctx, slog.LevelDebug) {
+	if c.last.requestID == "" || !c.Log.Enabled(ctx, slog.LevelDebug) { // nothing was sent
 		return
 	}
 	attrs := []slog.Attr{

@@ -12,7 +12,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -20,18 +22,14 @@ import (
 // decodeAround decodes data again after encoding/json has found a misfit.
 func decodeAround(body []byte, env Envelope, data any, lenient bool) (Envelope, error) {
 	target := reflect.ValueOf(data).Elem()
-	doc := parse(Data(body))
-	if _, isObject := doc.(map[string]any); !isObject {
-		return env, &MismatchError{Misfits: []Misfit{{"data", "object", kindOf(doc)}}}
+	raw := Data(body)
+	if kind := kindOf(raw); kind != "object" {
+		return env, &MismatchError{Misfits: []Misfit{{"data", "object", kind}}}
 	}
 	var found []Misfit
-	doc = fit(doc, target.Type(), "data", &found)
+	rest := fit(raw, target.Type(), "data", &found)
 	if !lenient || len(found) == 0 {
 		return env, &MismatchError{Misfits: found}
-	}
-	rest, err := json.Marshal(doc)
-	if err != nil {
-		return env, err
 	}
 	target.SetZero() // the failed decode may have left values behind
 	if err := json.Unmarshal(rest, data); err != nil {
@@ -43,101 +41,131 @@ func decodeAround(body []byte, env Envelope, data any, lenient bool) (Envelope, 
 
 func misfits(body []byte, t reflect.Type) []Misfit {
 	var found []Misfit
-	fit(parse(body), t, "", &found)
+	fit(body, t, "", &found)
 	return found
-}
-
-func parse(body []byte) any {
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.UseNumber()
-	var doc any
-	_ = dec.Decode(&doc) // a document that is not JSON has no places to report
-	return doc
 }
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
-// fit returns v without what does not fit t, and adds those places to found. A
-// value that does not fit at all becomes nil, which decodes to nothing.
-func fit(v any, t reflect.Type, path string, found *[]Misfit) any {
-	if v == nil || reflect.PointerTo(t).Implements(unmarshaler) {
-		return v
+// fit returns raw without what does not fit t, and adds those places to found. A
+// value that does not fit at all becomes null, which decodes to nothing. What
+// fits keeps its very bytes.
+func fit(raw json.RawMessage, t reflect.Type, path string, found *[]Misfit) json.RawMessage {
+	kind := kindOf(raw)
+	if kind == "null" || reflect.PointerTo(t).Implements(unmarshaler) {
+		return raw
 	}
-	if t.Kind() == reflect.Pointer {
-		return fit(v, t.Elem(), path, found)
-	}
-	switch v := v.(type) {
-	case map[string]any:
-		switch t.Kind() {
-		case reflect.Struct:
-			fitFields(v, t, path, found)
-			return v
-		case reflect.Map:
-			for key := range v {
-				v[key] = fit(v[key], t.Elem(), path+"."+key, found)
-			}
-			return v
+	switch t.Kind() {
+	case reflect.Pointer:
+		return fit(raw, t.Elem(), path, found)
+	case reflect.Struct:
+		if kind == "object" {
+			return fitObject(raw, func(key string) reflect.Type { return fieldType(t, key) }, path, found)
 		}
-	case []any:
-		if t.Kind() == reflect.Slice {
-			for i := range v {
-				v[i] = fit(v[i], t.Elem(), fmt.Sprintf("%s[%d]", path, i), found)
-			}
-			return v
+	case reflect.Map:
+		if kind == "object" {
+			return fitObject(raw, func(string) reflect.Type { return t.Elem() }, path, found)
+		}
+	case reflect.Slice:
+		if kind == "array" {
+			return fitArray(raw, t.Elem(), path, found)
 		}
 	default:
-		if fitsScalar(v, t) {
-			return v
+		if fitsScalar(raw, kind, t) {
+			return raw
 		}
 	}
-	if t.Kind() == reflect.Interface {
-		return v
-	}
-	*found = append(*found, Misfit{strings.TrimPrefix(path, "."), wanted(t), kindOf(v)})
-	return nil
+	*found = append(*found, Misfit{strings.TrimPrefix(path, "."), wanted(t), kind})
+	return json.RawMessage("null")
 }
 
-func fitFields(v map[string]any, t reflect.Type, path string, found *[]Misfit) {
+func fitObject(raw json.RawMessage, typeOf func(key string) reflect.Type, path string, found *[]Misfit) json.RawMessage {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(raw, &members) != nil {
+		return raw
+	}
+	before := len(*found)
+	for _, key := range slices.Sorted(maps.Keys(members)) {
+		if t := typeOf(key); t != nil {
+			members[key] = fit(members[key], t, path+"."+key, found)
+		}
+	}
+	return rewritten(raw, members, len(*found) > before)
+}
+
+func fitArray(raw json.RawMessage, t reflect.Type, path string, found *[]Misfit) json.RawMessage {
+	var items []json.RawMessage
+	if json.Unmarshal(raw, &items) != nil {
+		return raw
+	}
+	before := len(*found)
+	for i := range items {
+		items[i] = fit(items[i], t, fmt.Sprintf("%s[%d]", path, i), found)
+	}
+	return rewritten(raw, items, len(*found) > before)
+}
+
+func rewritten(raw json.RawMessage, parts any, changed bool) json.RawMessage {
+	if !changed {
+		return raw
+	}
+	text, err := Encode(parts)
+	if err != nil {
+		return raw
+	}
+	return text
+}
+
+// fieldType returns the type of the field that key is decoded into, or nil. Keys
+// are matched as encoding/json does.
+func fieldType(t reflect.Type, key string) reflect.Type {
 	for i := range t.NumField() {
 		field := t.Field(i)
 		if field.Anonymous {
-			fitFields(v, field.Type, path, found)
+			if inner := fieldType(field.Type, key); inner != nil {
+				return inner
+			}
 			continue
 		}
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		for key, value := range v {
-			if name != "-" && strings.EqualFold(key, name) { // as encoding/json matches keys
-				v[key] = fit(value, field.Type, path+"."+key, found)
-			}
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "-" && strings.EqualFold(key, name) {
+			return field.Type
 		}
 	}
+	return nil
 }
 
 var number = reflect.TypeFor[json.Number]()
 
-func fitsScalar(v any, t reflect.Type) bool {
-	switch v := v.(type) {
-	case bool:
+func fitsScalar(raw json.RawMessage, kind string, t reflect.Type) bool {
+	switch {
+	case t == number:
+		return kind == "number" || kind == "string" && isNumber(raw)
+	case kind == "boolean":
 		return t.Kind() == reflect.Bool
-	case string:
-		return t.Kind() == reflect.String && (t != number || isNumber(v))
-	case json.Number:
-		switch t.Kind() {
-		case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-			_, err := strconv.ParseInt(string(v), 10, t.Bits())
-			return err == nil
-		case reflect.Float32, reflect.Float64:
-			_, err := strconv.ParseFloat(string(v), t.Bits())
-			return err == nil
-		default:
-			return t == number
-		}
+	case kind == "string":
+		return t.Kind() == reflect.String
+	case kind != "number":
+		return false
+	}
+	text := string(bytes.TrimSpace(raw))
+	switch t.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		_, err := strconv.ParseInt(text, 10, t.Bits())
+		return err == nil
+	case reflect.Float32, reflect.Float64:
+		_, err := strconv.ParseFloat(text, t.Bits())
+		return err == nil
 	}
 	return false
 }
 
-func isNumber(s string) bool {
-	return s != "" && strings.TrimSpace(s) == s && json.Valid([]byte(s)) && strings.IndexByte("-0123456789", s[0]) >= 0
+// isNumber tells a quoted number.
+func isNumber(raw json.RawMessage) bool {
+	var text string
+	if json.Unmarshal(raw, &text) != nil || text == "" || strings.TrimSpace(text) != text {
+		return false
+	}
+	return json.Valid([]byte(text)) && kindOf(json.RawMessage(text)) == "number"
 }
 
 // wanted names the JSON type that t decodes from, in the document's words.
@@ -161,19 +189,24 @@ func wanted(t reflect.Type) string {
 	}
 }
 
-func kindOf(v any) string {
-	switch v.(type) {
-	case nil:
+// kindOf names the JSON type of a text by its first character; what is not there
+// is null.
+func kindOf(raw json.RawMessage) string {
+	raw = bytes.TrimLeft(raw, " \t\r\n")
+	if len(raw) == 0 {
 		return "null"
-	case bool:
-		return "boolean"
-	case string:
-		return "string"
-	case json.Number:
-		return "number"
-	case []any:
-		return "array"
-	default:
-		return "object"
 	}
+	switch raw[0] {
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	case '"':
+		return "string"
+	case 't', 'f':
+		return "boolean"
+	case 'n':
+		return "null"
+	}
+	return "number"
 }

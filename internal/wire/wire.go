@@ -94,7 +94,7 @@ func Decode(body []byte, data any, lenient bool) (Envelope, error) {
 	}
 	env := raw.envelope()
 	if !env.HasCode && len(raw.Code) > 0 && string(raw.Code) != "null" {
-		return env, &MismatchError{Misfits: []Misfit{{"code", "integer", kindOf(parse(raw.Code))}}}
+		return env, &MismatchError{Misfits: []Misfit{{"code", "integer", kindOf(raw.Code)}}}
 	}
 	if !env.HasCode || env.Code != 0 {
 		return env, nil
@@ -161,8 +161,7 @@ func (r *rawEnvelope) envelope() Envelope {
 }
 
 func hasData(body []byte) bool {
-	data := bytes.TrimLeft(Data(body), " \t\r\n")
-	return len(data) > 0 && data[0] == '{'
+	return kindOf(Data(body)) == "object"
 }
 
 // isSyntax tells bytes that are not JSON from JSON of an unexpected type.

@@ -1,0 +1,143 @@
+// The seam: what is read, what is not, and what stays as it came.
+
+package wire
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+type money struct {
+	Currency string      `json:"currency"`
+	Amount   json.Number `json:"amount"`
+}
+
+type inner struct {
+	Count int               `json:"count"`
+	Cost  *money            `json:"cost"`
+	Raw   []json.RawMessage `json:"raw"`
+}
+
+type payload struct {
+	inner
+	Inner  inner                  `json:"inner"`
+	List   []inner                `json:"list"`
+	ByName map[string]json.Number `json:"byName"`
+	Flag   *bool                  `json:"flag"`
+	Rating float64                `json:"rating"`
+	Hidden string                 `json:"-"`
+}
+
+// Everything that fits survives what does not, to the byte.
+func TestDecodeAroundMisfits(t *testing.T) {
+	body := `{"code":0,"msg":"m","data":{"count":"x","cost":{"currency":"EUR","amount":"12.50"},
+		"inner":{"count":3,"raw":[{"z":"<b>","a":1.50},7]},
+		"list":[{"count":1},"odd",{"count":2.5,"cost":{"amount":"abc","currency":"JPY"}}],
+		"byName":{"eur":1.25,"usd":true},"flag":"yes","rating":4.5,"-":"kept out","new":{"any":1}}}`
+	var got payload
+	env, err := Decode([]byte(body), &got, true)
+	require.NoError(t, err)
+	assert.True(t, env.HasData)
+	var places []string
+	for _, m := range env.Misfits {
+		places = append(places, m.String())
+	}
+	assert.Equal(t, []string{
+		"data.byName.usd: want number, got boolean",
+		"data.count: want integer, got string",
+		"data.flag: want boolean, got string",
+		"data.list[1]: want object, got string",
+		"data.list[2].cost.amount: want number, got string",
+		"data.list[2].count: want integer, got number",
+	}, places)
+	assert.Zero(t, got.Count)
+	assert.Equal(t, &money{"EUR", "12.50"}, got.Cost)
+	assert.Equal(t, 3, got.Inner.Count)
+	assert.Equal(t, `{"z":"<b>","a":1.50}`, string(got.Inner.Raw[0]))
+	require.Len(t, got.List, 3)
+	assert.Equal(t, 1, got.List[0].Count)
+	assert.Equal(t, inner{}, got.List[1])
+	assert.Equal(t, &money{"JPY", ""}, got.List[2].Cost)
+	assert.Equal(t, json.Number("1.25"), got.ByName["eur"])
+	assert.Nil(t, got.Flag)
+	assert.Equal(t, 4.5, got.Rating)
+	assert.Empty(t, got.Hidden)
+
+	_, err = Decode([]byte(body), &payload{}, false)
+	var mismatch *MismatchError
+	require.ErrorAs(t, err, &mismatch)
+	assert.Len(t, mismatch.Misfits, 6)
+}
+
+func TestEnvelope(t *testing.T) {
+	cases := []struct {
+		body          string
+		hasCode, data bool
+		code          int
+		failed        bool
+	}{
+		{`{"code":0,"data":{}}`, true, true, 0, false},
+		{`{"data":{"rating":1},"code":0}`, true, true, 0, false},
+		{`{"code":0}`, true, false, 0, false},
+		{`{"code":0,"data":null}`, true, false, 0, false},
+		{`{"code":0,"data":[]}`, true, false, 0, true},
+		{`{"code":7,"msg":5,"data":"whatever"}`, true, false, 7, false},
+		{`{"code":"0","data":{}}`, false, false, 0, true},
+		{`{"code":0.0,"data":{}}`, false, false, 0, true},
+		{`{"code":null,"data":{}}`, false, false, 0, false},
+		{`{}`, false, false, 0, false},
+		{`[]`, false, false, 0, false},
+		{`"text"`, false, false, 0, false},
+		{``, false, false, 0, true},
+		{`{"code":0,"data":{}`, false, false, 0, true},
+		{`{"code":0,"data":{}} trailing`, false, false, 0, true},
+		{`<html>`, false, false, 0, true},
+	}
+	for _, c := range cases {
+		env, err := Decode([]byte(c.body), &payload{}, true)
+		assert.Equal(t, c.hasCode, env.HasCode, c.body)
+		assert.Equal(t, c.data, env.HasData, c.body)
+		assert.Equal(t, c.code, env.Code, c.body)
+		assert.Equal(t, c.failed, err != nil, "%s: %v", c.body, err)
+	}
+}
+
+func TestSyntaxErrorTellsTruncation(t *testing.T) {
+	for body, truncated := range map[string]bool{`{"code":0,"da`: true, ``: true, `{"code":0,}`: false, `<html>`: false} {
+		_, err := Decode([]byte(body), &payload{}, false)
+		var syntax *SyntaxError
+		require.ErrorAs(t, err, &syntax, body)
+		assert.Equal(t, truncated, syntax.Truncated, body)
+	}
+}
+
+func TestEncodeLeavesTextAlone(t *testing.T) {
+	body, err := Encode(map[string]string{"name": "<Ü & O'>"})
+	require.NoError(t, err)
+	assert.Equal(t, `{"name":"<Ü & O'>"}`, string(body))
+}
+
+// Whatever the bytes, decoding returns: with an envelope, or with an error that
+// can be printed.
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{`{"code":0,"data":{"count":"x","list":[1,{"cost":{"amount":"1"}}]}}`, `{"code":1,"msg":"no"}`, `[[[`, `{"data":{"byName":{"a":{}}},"code":0}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var strict, lenient payload
+		envS, errS := Decode(body, &strict, false)
+		envL, errL := Decode(body, &lenient, true)
+		if envS.HasCode != envL.HasCode || envS.Code != envL.Code {
+			t.Fatalf("lenient reads another envelope: %+v and %+v", envS, envL)
+		}
+		if errS == nil && errL != nil {
+			t.Fatalf("lenient fails where strict does not: %v", errL)
+		}
+		if errS != nil {
+			_ = errS.Error()
+		}
+	})
+}
