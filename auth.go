@@ -20,9 +20,11 @@ import (
 // OAuthCredential or a StaticToken.
 type Credential interface {
 	validate(*faults)
-	// id tells credentials apart without showing a secret. Empty: the token is
-	// not shared through a TokenStore.
+	// id tells tokens apart without showing a secret. Empty: the token is not
+	// shared through a TokenStore.
 	id() string
+	// account tells accounts apart. It may hold a secret, and is only hashed.
+	account() string
 	// fetch gets a new token. Its lifetime counts from the answer.
 	fetch(ctx context.Context, c *Client) (token types.Secret, lifetime time.Duration, err error)
 	// renewable tells whether fetch returns another token each time.
@@ -55,6 +57,7 @@ func (t TicketCredential) request() *TicketRequest {
 func (t TicketCredential) snapshot() Credential { return t }
 func (t TicketCredential) validate(f *faults)   { t.request().validate(f) }
 func (t TicketCredential) id() string           { return "ticket:" + t.AppKey }
+func (t TicketCredential) account() string      { return t.id() }
 func (t TicketCredential) renewable() bool      { return true }
 func (t TicketCredential) callbacks() bool      { return true }
 
@@ -120,6 +123,7 @@ func (o OAuthCredential) id() string {
 	return fmt.Sprintf("oauth:%s:%s", o.ClientID, joinScopes(scopes))
 }
 
+func (o OAuthCredential) account() string { return "oauth:" + o.ClientID }
 func (o OAuthCredential) renewable() bool { return true }
 func (o OAuthCredential) callbacks() bool { return false }
 
@@ -132,7 +136,8 @@ func (o OAuthCredential) fetch(ctx context.Context, c *Client) (types.Secret, ti
 }
 
 // StaticToken is a token got elsewhere. It is never renewed: once the service
-// refuses it, calls fail with ErrUnauthorized.
+// refuses it, calls fail with ErrUnauthorized. Whose it is cannot be told, so that
+// a BookingRecovery made with one token is refused by a client with another.
 type StaticToken types.Secret
 
 func (s StaticToken) snapshot() Credential { return s }
@@ -145,6 +150,7 @@ func (s StaticToken) validate(f *faults) {
 	f.secret("StaticToken", types.Secret(s))
 }
 func (s StaticToken) id() string      { return "" }
+func (s StaticToken) account() string { return "token:" + string(s) }
 func (s StaticToken) renewable() bool { return false }
 func (s StaticToken) callbacks() bool { return true } // whose token it is cannot be told
 

@@ -16,7 +16,8 @@ import (
 )
 
 // TokenStore shares tokens between processes. Without one, every client fetches
-// its own. A store that fails is logged and done without: a token is fetched.
+// its own. A store that fails, or takes longer than two seconds, is logged and done
+// without: a token is fetched. A store must end with its ctx.
 //
 // Tokens are secrets: a store should encrypt them. Implementations must be safe
 // for concurrent use.
@@ -43,6 +44,8 @@ const (
 	renewalMargin = 5 * time.Minute
 	// refusalMemory is how long a definite refusal answers further callers.
 	refusalMemory = 10 * time.Second
+	// storeTimeout bounds one call of a TokenStore, which all callers wait for.
+	storeTimeout = 2 * time.Second
 	// Renewals that fail while the old token lives are tried again after these.
 	renewalBackoff    = time.Second
 	maxRenewalBackoff = 30 * time.Second
@@ -61,6 +64,8 @@ const (
 type heldToken struct {
 	authorization string // the header's value
 	token         Token
+	fetched       time.Time
+	replaces      bool // a token that a 401 had refused
 	phase         atomic.Int32
 	timers        []*time.Timer
 }
@@ -81,7 +86,9 @@ type tokenCache struct {
 	nextTry  time.Time // no renewal before
 	refusal  error     // the last definite refusal
 	refused  time.Time // when that was
-	rejected types.Secret
+	// The token that a 401 refused last, and whether its successor is still to come.
+	rejected  types.Secret
+	replacing bool
 }
 
 func newTokenCache(c *Client, store TokenStore) *tokenCache {
@@ -151,8 +158,15 @@ func (t *tokenCache) renew(ctx context.Context) {
 }
 
 // obtain takes a token from the store, or fetches one, unless another flight has
-// just brought one that is younger than worn.
-func (t *tokenCache) obtain(ctx context.Context, worn phase) (*heldToken, error) {
+// just brought one that is younger than worn. Its ctx has the values of the caller
+// who came first, so that spans nest, and the end of none. It runs in a goroutine
+// of its own, where a RoundTripper that panics would end the process.
+func (t *tokenCache) obtain(ctx context.Context, worn phase) (held *heldToken, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("hotelstays: fetching a token panicked: %v", p)
+		}
+	}()
 	if held := t.current.Load(); held != nil && phase(held.phase.Load()) < worn {
 		return held, nil
 	}
@@ -168,7 +182,7 @@ func (t *tokenCache) obtain(ctx context.Context, worn phase) (*heldToken, error)
 	if lifetime > 0 {
 		token.Expiry = time.Now().Add(lifetime)
 	}
-	held := t.hold(token, lifetime)
+	held = t.hold(token, lifetime)
 	t.client.log.LogAttrs(ctx, slog.LevelInfo, "token fetched", slog.Duration("lifetime", lifetime))
 	t.save(ctx, token)
 	return held, nil
@@ -197,7 +211,7 @@ func (t *tokenCache) recentRefusal() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.refusal != nil && time.Since(t.refused) < refusalMemory {
-		return fmt.Errorf("%w (answered from memory for %s)", t.refusal, refusalMemory)
+		return t.refusal
 	}
 	return nil
 }
@@ -205,7 +219,11 @@ func (t *tokenCache) recentRefusal() error {
 // hold makes token the current one. Its life runs on the monotonic clock from
 // now on; without a lifetime it lasts until it is refused.
 func (t *tokenCache) hold(token Token, lifetime time.Duration) *heldToken {
-	held := &heldToken{authorization: "Bearer " + string(token.Value), token: token}
+	t.mu.Lock()
+	replaces := t.replacing
+	t.replacing = false
+	t.mu.Unlock()
+	held := &heldToken{authorization: "Bearer " + string(token.Value), token: token, fetched: time.Now(), replaces: replaces}
 	if !token.Expiry.IsZero() {
 		held.timers = []*time.Timer{
 			time.AfterFunc(lifetime-margin(lifetime), func() { held.phase.CompareAndSwap(int32(fresh), int32(ageing)) }),
@@ -228,20 +246,29 @@ func (t *tokenCache) discard(held *heldToken) {
 func margin(lifetime time.Duration) time.Duration { return min(renewalMargin, lifetime/10) }
 
 // Refused drops the token that a 401 was the answer to, and no other: a late 401
-// must not throw away its successor.
+// must not throw away its successor. A successor that is refused at once, too, is
+// kept for a while: the fault is not the token's, and other callers need it.
 func (t *tokenCache) Refused(ctx context.Context, authorization string) bool {
 	if !t.client.cred.renewable() {
 		return false
 	}
 	held := t.current.Load()
-	if held == nil || held.authorization != authorization || !t.current.CompareAndSwap(held, nil) {
+	if held == nil || held.authorization != authorization {
+		return true
+	}
+	if held.replaces && time.Since(held.fetched) < refusalMemory {
+		return false
+	}
+	if !t.current.CompareAndSwap(held, nil) {
 		return true
 	}
 	t.discard(held)
 	t.mu.Lock()
-	t.rejected = held.token.Value
+	t.rejected, t.replacing = held.token.Value, true
 	t.mu.Unlock()
 	if t.store != nil {
+		ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+		defer cancel()
 		t.warn(ctx, "Drop", t.store.Drop(ctx, t.key, held.token))
 	}
 	return true
@@ -252,6 +279,8 @@ func (t *tokenCache) load(ctx context.Context, worn phase) (Token, bool) {
 	if t.store == nil {
 		return Token{}, false
 	}
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
 	token, err := t.store.Load(ctx, t.key)
 	t.warn(ctx, "Load", err)
 	if err != nil || token.Value == "" {
@@ -274,9 +303,12 @@ func (t *tokenCache) load(ctx context.Context, worn phase) (Token, bool) {
 }
 
 func (t *tokenCache) save(ctx context.Context, token Token) {
-	if t.store != nil {
-		t.warn(ctx, "Store", t.store.Store(ctx, t.key, token))
+	if t.store == nil {
+		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	t.warn(ctx, "Store", t.store.Store(ctx, t.key, token))
 }
 
 func (t *tokenCache) warn(ctx context.Context, what string, err error) {

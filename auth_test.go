@@ -150,11 +150,60 @@ func TestRevokedTicketCostsOneCall(t *testing.T) {
 		assert.Equal(t, 2, w.Ledger().Count(hotelstaystest.OpTicket))
 		assert.Equal(t, 3, w.Ledger().Count(hotelstaystest.OpQueryOrders), "the refused call is sent once more")
 
+		time.Sleep(11 * time.Second)
 		w.RevokeTokens()
 		failed, _ = callAll(t.Context(), w.client, 1000)
 		assert.Empty(t, failed)
 		assert.Equal(t, 3, w.Ledger().Count(hotelstaystest.OpTicket), "all 401s together cost one ticket")
 	})
+}
+
+// A 401 that a new token does not cure costs a ticket in ten seconds, and not one
+// for each call: the other callers keep the token.
+func TestUncuredRefusalDoesNotStormTheTicket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newAuthWorld(t, 0)
+		defer w.end()
+		callAll(t.Context(), w.client, 1)
+		w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 401, Times: -1})
+		for range 100 {
+			failed, _ := callAll(t.Context(), w.client, 5)
+			require.Len(t, failed, 5)
+			require.ErrorIs(t, failed[0], hotelstays.ErrUnauthorized)
+			time.Sleep(100 * time.Millisecond)
+		}
+		assert.LessOrEqual(t, w.Ledger().Count(hotelstaystest.OpTicket), 3)
+		_, err := w.client.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
+		assert.NoError(t, err)
+	})
+}
+
+// A store that hangs is done without, too.
+func TestHangingTokenStoreIsDoneWithout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newAuthWorld(t, time.Hour, hotelstays.WithTokenStore(hangingStore{}))
+		defer w.end()
+		failed, longest := callAll(t.Context(), w.client, 100)
+		assert.Empty(t, failed)
+		assert.LessOrEqual(t, longest, 5*time.Second)
+	})
+}
+
+type hangingStore struct{}
+
+func (hangingStore) Load(ctx context.Context, _ string) (hotelstays.Token, error) {
+	<-ctx.Done()
+	return hotelstays.Token{}, ctx.Err()
+}
+
+func (hangingStore) Store(ctx context.Context, _ string, _ hotelstays.Token) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (hangingStore) Drop(ctx context.Context, _ string, _ hotelstays.Token) error {
+	<-ctx.Done()
+	return ctx.Err()
 }
 
 // A renewal that fails does no harm while the old token lives, and is tried with

@@ -102,7 +102,9 @@ func (f *faults) guest(path string, g *types.Guest) {
 		types.GenderMale, types.GenderFemale, types.GenderOther, types.GenderUnspecified) {
 		f.add(path+"gender", "is %q; it must be MALE, FEMALE, OTHER or UNSPECIFIED", g.Gender)
 	}
-	f.date(path+"dateOfBirth", g.DateOfBirth, false)
+	if _, err := g.DateOfBirth.Time(); g.DateOfBirth != "" && err != nil {
+		f.add(path+"dateOfBirth", "is not of the form YYYY-MM-DD") // whose it is stays private
+	}
 	if g.IsChild && g.DateOfBirth == "" && g.Age == nil {
 		f.add(path+"dateOfBirth", "is required for a child, or age in its place")
 	}
@@ -161,8 +163,11 @@ type BookResponse struct {
 }
 
 func (r *BookResponse) missing() string {
-	if r.HotelOrder == nil {
+	switch o := r.HotelOrder; {
+	case o == nil:
 		return "data.hotelOrder"
+	case o.PlatformReferenceNo == "" && o.SupplierReferenceNo == "" && o.CustomerReferenceNo == "":
+		return "every reference of data.hotelOrder"
 	}
 	return ""
 }
@@ -173,14 +178,15 @@ func (r *BookResponse) missing() string {
 // An order: the booking exists. Its status is usually still open: the supplier's
 // work goes on for 3 to 10 minutes, and QueryOrders tells how it ends.
 //
+// An *OutcomeUnknownError: the booking may exist. Do not book again; ask
+// QueryOrders for the reference, or let BookAndRecover do it. A ctx that ends while
+// Book is under way ends it like this, too. Look for it first: the other errors
+// below may be its cause, and then mean nothing of what they mean alone.
+//
 // A refusal, an *APIError: nothing was booked. ErrRateChanged: check the offer
 // again. ErrDuplicateBooking: an active booking under another reference has the
 // same content. A *ReferenceReusedError: the reference has another order already.
 // A *ValidationError or a *TransportError: nothing was sent.
-//
-// An *OutcomeUnknownError: the booking may exist. Do not book again; ask
-// QueryOrders for the reference. A ctx that ends while Book is under way ends it
-// like this, too.
 //
 // Book is never sent twice unless the first sending provably did nothing.
 func (c *Client) Book(ctx context.Context, req *BookRequest, opts ...CallOption) (*BookResponse, error) {

@@ -94,6 +94,9 @@ type BookingRecovery struct {
 // with the same request and options. Store it before Book is called: a process
 // that dies in between then finds the booking again.
 func (c *Client) NewBookingRecovery(req *BookRequest, opts ...CallOption) *BookingRecovery {
+	if req == nil {
+		req = &BookRequest{} // a recovery without a reference is refused when it is used
+	}
 	set := collect(opts).over(&c.defaults)
 	return &BookingRecovery{
 		CustomerReferenceNo: req.CustomerReferenceNo,
@@ -106,7 +109,7 @@ func (c *Client) NewBookingRecovery(req *BookRequest, opts ...CallOption) *Booki
 
 // fingerprint is of the environment and the account, and shows neither.
 func (c *Client) fingerprint() string {
-	sum := sha256.Sum256([]byte(c.baseURL + " " + c.cred.id()))
+	sum := sha256.Sum256([]byte(c.baseURL + " " + c.cred.account()))
 	return hex.EncodeToString(sum[:16])
 }
 
@@ -200,8 +203,7 @@ func (c *Client) RecoverBooking(ctx context.Context, recovery *BookingRecovery, 
 			return outcome, err
 		}
 		if err := waitUntil(ctx, recovery.NextPoll, wakeup); err != nil {
-			return outcome, fmt.Errorf("hotelstays: the booking under reference %q is not recovered yet: go on with the returned recovery: %w",
-				recovery.CustomerReferenceNo, err)
+			return outcome, &pausedError{recovery.CustomerReferenceNo, err}
 		}
 		if time.Now().Before(recovery.NextPoll) { // woken
 			recovery.NextPoll = time.Now().UTC().Round(0)
@@ -220,7 +222,11 @@ func (c *Client) StepRecovery(ctx context.Context, recovery *BookingRecovery, op
 		recovery.ended(time.Now())
 	}
 	if time.Now().Before(recovery.NextPoll) && !fired(collect(opts).wakeup) {
-		return &BookingOutcome{State: BookingOpen, Recovery: recovery}, ctx.Err()
+		outcome := &BookingOutcome{State: BookingOpen, Recovery: recovery}
+		if err := ctx.Err(); err != nil {
+			return outcome, &pausedError{recovery.CustomerReferenceNo, err}
+		}
+		return outcome, nil
 	}
 	outcome, absent, err := c.poll(ctx, recovery, opts...)
 	if outcome.State == BookingOpen && recovery.last() {
@@ -231,6 +237,20 @@ func (c *Client) StepRecovery(ctx context.Context, recovery *BookingRecovery, op
 	}
 	return outcome, err
 }
+
+// pausedError is a ctx that ended before the booking was found. The cause's advice
+// is left out: it is of the poll, and might be read as if it were of the booking.
+type pausedError struct {
+	reference string
+	err       error
+}
+
+func (e *pausedError) Error() string {
+	return fmt.Sprintf("hotelstays: the booking under reference %q is not recovered yet: do not book again, go on with the returned recovery: %s",
+		e.reference, fact(e.err))
+}
+
+func (e *pausedError) Unwrap() error { return e.err }
 
 func (c *Client) checkRecovery(r *BookingRecovery, opts []CallOption) error {
 	f := collect(opts).faults
@@ -255,7 +275,7 @@ func (c *Client) poll(ctx context.Context, r *BookingRecovery, opts ...CallOptio
 	start := time.Now()
 	resp, err := c.QueryOrders(ctx, &QueryOrdersRequest{CustomerReferenceNos: []string{r.CustomerReferenceNo}}, plainCall(opts, r.settings)...)
 	if ctx.Err() != nil && err != nil {
-		return outcome, false, fmt.Errorf("hotelstays: the booking under reference %q is not recovered yet: go on with the returned recovery: %w", r.CustomerReferenceNo, err)
+		return outcome, false, &pausedError{r.CustomerReferenceNo, err}
 	}
 	r.polled(start)
 	if err != nil {
@@ -276,11 +296,11 @@ func (c *Client) poll(ctx context.Context, r *BookingRecovery, opts ...CallOptio
 	return outcome, len(resp.Orders) == 0 && len(resp.Meta.Mismatch) == 0, nil
 }
 
-// settings are those of a poll: the booking's own market and user, and a shorter
-// timeout than usual unless the caller has set one.
+// settings are those of a poll: the booking's own market and user, and a timeout
+// that keeps it from reaching into the next poll's time.
 func (r *BookingRecovery) settings(s *settings) {
 	s.headers[headerMarket], s.headers[headerUserRef] = r.Market, r.UserRef
-	if s.timeout == 0 {
+	if s.timeout == 0 || s.timeout > recoveryPollTimeout {
 		s.timeout = recoveryPollTimeout
 	}
 }
@@ -294,9 +314,9 @@ func findOrder(orders []types.Order, reference string) *types.Order {
 	return nil
 }
 
-// ReferenceReusedError reports that the reference has an order already, and that
-// it is not the one that was asked for: the service returns the order that it
-// made for a reference first, a cancelled one too. Nothing was booked now.
+// ReferenceReusedError reports that the order under the reference is not the
+// expected one. Most likely the reference was used before: the service returns
+// the order that it made for a reference first, a cancelled one too.
 type ReferenceReusedError struct {
 	// Order is the order that the reference has.
 	Order *types.Order
@@ -306,28 +326,39 @@ type ReferenceReusedError struct {
 
 // Error names the reference and what differs.
 func (e *ReferenceReusedError) Error() string {
-	return fmt.Sprintf("hotelstays: %s: reference %q already has order %s, and its %s not the expected one: nothing new was booked; use a reference that is new",
-		OpBook, e.Order.CustomerReferenceNo, e.Order.PlatformReferenceNo, e.What)
+	return fmt.Sprintf("hotelstays: %s: the order %s under reference %q is not the expected one: its %s another; was the reference used before? Look at that order before anything else is booked",
+		OpBook, e.Order.PlatformReferenceNo, e.Order.CustomerReferenceNo, e.What)
 }
 
-// checkReference holds an order against the offer that it should be of.
+// checkReference holds an order against the offer that it should be of. What one
+// of them does not say, or not readably, is no difference.
 func checkReference(order *types.Order, expect *types.RoomRatePkg) error {
 	what := ""
 	switch {
 	case expect == nil:
 		return nil
-	case order.CheckIn != expect.CheckIn:
+	case order.CancelTime != "":
+		what = "state, cancelled at " + string(order.CancelTime) + ", is"
+	case order.CheckIn != expect.CheckIn && order.CheckIn != "" && expect.CheckIn != "":
 		what = "check-in " + string(order.CheckIn) + " is"
-	case order.CheckOut != expect.CheckOut:
+	case order.CheckOut != expect.CheckOut && order.CheckOut != "" && expect.CheckOut != "":
 		what = "check-out " + string(order.CheckOut) + " is"
-	case differ(&order.NetRate, &expect.TotalRate.NetRate):
+	case surelyDiffer(&order.NetRate, &expect.TotalRate.NetRate):
 		what = "net total " + order.NetRate.String() + " is"
-	case order.GrossRate != nil && expect.TotalRate.GrossRate != nil && differ(order.GrossRate, expect.TotalRate.GrossRate):
+	case surelyDiffer(order.GrossRate, expect.TotalRate.GrossRate):
 		what = "gross total " + order.GrossRate.String() + " is"
 	default:
 		return nil
 	}
 	return &ReferenceReusedError{Order: order, What: what}
+}
+
+// surelyDiffer tells apart amounts that are both there.
+func surelyDiffer(a, b *types.Money) bool {
+	if a == nil || b == nil || a.Amount == "" || b.Amount == "" {
+		return false
+	}
+	return differ(a, b)
 }
 
 // differ tells amounts apart by value; what cannot be compared differs.

@@ -119,14 +119,17 @@ func (c Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String(
 // connections as there are callers, given up before common servers give them up.
 func newTransport() *http.Transport {
 	return &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-		TLSClientConfig:       &tls.Config{MinVersion: minTLS},
-		TLSHandshakeTimeout:   10 * time.Second,
-		ForceAttemptHTTP2:     true,
-		MaxIdleConns:          512,
-		MaxIdleConnsPerHost:   256,
-		IdleConnTimeout:       45 * time.Second,
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		TLSClientConfig:     &tls.Config{MinVersion: minTLS},
+		TLSHandshakeTimeout: 10 * time.Second,
+		ForceAttemptHTTP2:   true,
+		MaxIdleConns:        512,
+		MaxIdleConnsPerHost: 256,
+		IdleConnTimeout:     45 * time.Second,
+		// A connection that has gone silent is given up, or every call on it would
+		// run into its deadline.
+		HTTP2:                 &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
 		ExpectContinueTimeout: time.Second,
 	}
 }
@@ -175,6 +178,10 @@ type referenced interface{ reference() string }
 // checkedResponse is a response that is worth nothing without some field.
 type checkedResponse interface{ missing() string }
 
+// lossyResponse is a response that must not be returned when something of it did
+// not fit: less would be told than there is.
+type lossyResponse interface{ loses(path string) bool }
+
 // call runs one operation: settings, validation, sending, reading. resp is the
 // struct that the answer's data is decoded into, meta its Meta field.
 func (c *Client) call(ctx context.Context, name Operation, req request, resp any, meta *ResponseMeta, opts []CallOption) (err error) {
@@ -192,6 +199,7 @@ func (c *Client) call(ctx context.Context, name Operation, req request, resp any
 
 	info := CallInfo{Operation: name, TraceID: set.headers[headerTraceID], start: time.Now()}
 	ctx = c.observeStart(ctx, name)
+	err = errPanicked // until it is known better
 	defer func() { c.observeEnd(ctx, info, err) }()
 
 	result := c.send(ctx, name, op, set, req, body)
@@ -204,6 +212,9 @@ func (c *Client) call(ctx context.Context, name Operation, req request, resp any
 	x := exchange{client: c, ctx: ctx, name: name, op: op, req: req, set: set, result: result}
 	return x.read(resp, meta)
 }
+
+// errPanicked is what an observer sees of a call that a RoundTripper's panic ended.
+var errPanicked = errors.New("hotelstays: the call panicked")
 
 // prepare merges the settings of the call with the client's and checks both them
 // and the request.
@@ -258,6 +269,7 @@ func (c *Client) send(ctx context.Context, name Operation, op *operation, set se
 		Ceiling:   opCeiling{c.limiter, name},
 		Policy:    c.policy,
 		Log:       c.log,
+		Scrub:     func(text, authorization string) string { return scrub(text, authorization, req) },
 	}
 	if !op.open {
 		call.Bearer = c.tokens

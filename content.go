@@ -66,12 +66,12 @@ func (c *Client) Destinations(ctx context.Context, req *DestinationsRequest, opt
 // Places below the first level are asked for by their parent alone: a country
 // code would override it, and the walk would never end.
 func (c *Client) WalkDestinations(ctx context.Context, req *DestinationsRequest, opts ...CallOption) iter.Seq2[*types.Destination, error] {
+	if req == nil {
+		return func(yield func(*types.Destination, error) bool) { yield(nil, nilRequest(OpDestinations)) }
+	}
+	first := *req
 	return func(yield func(*types.Destination, error) bool) {
-		if req == nil {
-			yield(nil, nilRequest(OpDestinations))
-			return
-		}
-		next := *req
+		next := first
 		seen := make(map[string]bool)
 		var parents []string // whose children have not been asked for; the nearest last
 		for {

@@ -550,16 +550,22 @@ func TestDecodeOrdersLeniently(t *testing.T) {
 		}
 	})
 	t.Run("no misfit", func(t *testing.T) {
-		resp, err := decodeBook(t, decodeClient(t, &decodeAnswer{status: 200, body: `{"code":0,"data":{"hotelOrder":{"status":1}}}`}))
+		resp, err := decodeBook(t, decodeClient(t, &decodeAnswer{status: 200, body: `{"code":0,"data":{"hotelOrder":{"status":1,"platformReferenceNo":"plat-0"}}}`}))
 		require.NoError(t, err)
 		assert.Empty(t, resp.Meta.Mismatch)
 	})
-	t.Run("orders that are no list", func(t *testing.T) {
-		rt := &decodeAnswer{status: 200, body: `{"code":0,"data":{"orders":{"status":1}}}`}
-		resp, err := decodeClient(t, rt).QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
-		require.NoError(t, err)
-		assert.Empty(t, resp.Orders)
-		assert.Equal(t, []string{"data.orders: want array, got object"}, resp.Meta.Mismatch, "no proof that there is none")
+	t.Run("orders that are none", func(t *testing.T) {
+		for _, orders := range []string{`{"status":1}`, `"one"`, `[{"status":1},"one"]`} {
+			rt := &decodeAnswer{status: 200, body: `{"code":0,"data":{"orders":` + orders + `}}`}
+			_, err := decodeClient(t, rt).QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
+			var unread *hotelstays.DecodeError
+			assert.ErrorAs(t, err, &unread, "fewer orders must not look like none: %s", orders)
+		}
+	})
+	t.Run("an order without any reference", func(t *testing.T) {
+		_, err := decodeBook(t, decodeClient(t, &decodeAnswer{status: 200, body: `{"code":0,"data":{"hotelOrder":{"status":1}}}`}))
+		var unknown *hotelstays.OutcomeUnknownError
+		assert.ErrorAs(t, err, &unknown)
 	})
 }
 

@@ -3,6 +3,7 @@
 package hotelstays
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -98,18 +99,31 @@ type APIError struct {
 	// RetryAfter is how long the service asks to wait; 0 where it did not say.
 	RetryAfter time.Duration
 
-	// doubtful marks the cause of an unknown outcome: it is no refusal, and must
-	// not match those sentinels that say that nothing was done.
-	doubtful bool
+	doubt
+}
+
+// doubt is part of the errors that may be the cause of an unknown outcome. There
+// they are no refusals, match no sentinel that says so, and give no advice of
+// their own.
+type doubt struct{ doubtful bool }
+
+func (d *doubt) cast() { d.doubtful = true }
+
+// advice is what to do next: next, unless the outcome is in doubt.
+func (d *doubt) advice(next string) string {
+	switch {
+	case d.doubtful:
+		return "; the outcome is unknown: do not send it again, ask QueryOrders first"
+	case next == "":
+		return ""
+	}
+	return "; " + next
 }
 
 // Error says what was refused, by which code, and what to do next.
 func (e *APIError) Error() string {
-	text := "hotelstays: " + e.fact()
-	if _, next := e.condition(); next != "" {
-		text += "; " + next
-	}
-	return text
+	_, next := e.condition()
+	return "hotelstays: " + e.fact() + e.advice(next)
 }
 
 // fact is the error without advice, which an unknown outcome replaces by its own.
@@ -137,7 +151,7 @@ func (e *APIError) fact() string {
 
 // Is reports whether the failure is the condition that target stands for.
 func (e *APIError) Is(target error) bool {
-	if e.doubtful && oneOf(target, ErrRateChanged, ErrDuplicateBooking, ErrCancelRefused) {
+	if e.doubtful && target != ErrUpstreamTimeout {
 		return false
 	}
 	switch target {
@@ -180,7 +194,7 @@ func (e *APIError) condition() (what, next string) {
 	case e.HTTPStatus >= 300 && e.HTTPStatus < 400:
 		return "redirects are not followed", "give New the address that the service answers at"
 	default:
-		return "refused", ""
+		return "refused", "the message says why; report the code with the request id if it does not help"
 	}
 }
 
@@ -203,16 +217,21 @@ type TransportError struct {
 	RequestID string
 	TraceID   string
 	Err       error
+	doubt
 }
 
 // Error says what failed and whether the request may have arrived.
 func (e *TransportError) Error() string {
+	next := "it is safe to call again"
 	var refused *APIError
-	if errors.As(e.Err, &refused) && refused.Operation != e.Operation { // the token's, not this call's
-		_, next := refused.condition()
-		return "hotelstays: " + e.fact() + "; " + next
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case errors.As(e.Err, &refused) && refused.Operation != e.Operation: // the token's, not this call's
+		_, next = refused.condition()
+	case errors.As(e.Err, &certificate):
+		next = "check the base URL, and that the service's certificate is trusted here"
 	}
-	return "hotelstays: " + e.fact() + "; it is safe to call again"
+	return "hotelstays: " + e.fact() + e.advice(next)
 }
 
 func (e *TransportError) fact() string {
@@ -244,11 +263,12 @@ type DecodeError struct {
 	Excerpt string
 	// Err names the JSON path or the byte.
 	Err error
+	doubt
 }
 
 // Error says where the answer could not be read.
 func (e *DecodeError) Error() string {
-	return "hotelstays: " + e.fact() + "; check that the base URL is the service's, then report this with the request id"
+	return "hotelstays: " + e.fact() + e.advice("check that the base URL is the service's, then report this with the request id")
 }
 
 func (e *DecodeError) fact() string {
@@ -269,6 +289,10 @@ func (e *DecodeError) Unwrap() error { return e.Err }
 // carried out: the request may have arrived, and no definite answer came back.
 // It is not a failure. Sending again could book twice; QueryOrders by the
 // reference shows what happened.
+//
+// Look for it with errors.As before any other error: its cause is one of the
+// others, and is no refusal here. Of the sentinels it matches ErrUpstreamTimeout
+// alone.
 type OutcomeUnknownError struct {
 	Operation Operation
 	// CustomerReferenceNo is the reference to ask for.

@@ -260,9 +260,12 @@ type config struct {
 
 // WithHTTPClient sends the calls through a copy of hc: its Transport (for
 // tracing, proxies, certificates), Jar and Timeout (of one attempt) are used, its
-// CheckRedirect is not, for redirects are never followed. A RoundTripper that
-// reports no net/http/httptrace events cannot prove that a request never left,
-// so that more outcomes of Book and Cancel are unknown.
+// CheckRedirect is not, for redirects are never followed.
+//
+// A RoundTripper must send a request once at most: one that tries again by itself
+// can book twice. One that reports no net/http/httptrace events cannot prove that
+// a request never left, so that more outcomes of Book and Cancel are unknown, and
+// holds its slot of the ceiling until it has an answer.
 func WithHTTPClient(hc *http.Client) Option {
 	return clientOption(func(c *config) {
 		if hc == nil {
@@ -341,8 +344,8 @@ func WithMaxAttempts(n int) Option {
 // default. A larger answer is a *DecodeError.
 func WithMaxResponseBytes(n int64) Option {
 	return clientOption(func(c *config) {
-		if n < 1 {
-			c.faults.add("WithMaxResponseBytes", "is %d; it must be positive", n)
+		if n < 1 || n > 1<<40 {
+			c.faults.add("WithMaxResponseBytes", "is %d; it must lie between 1 and 1<<40", n)
 			return
 		}
 		c.maxBody = n

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -40,6 +41,13 @@ func (r *QueryOrdersRequest) validate(f *faults) {
 type QueryOrdersResponse struct {
 	Orders []types.Order `json:"orders"`
 	Meta   ResponseMeta  `json:"-"`
+}
+
+// loses tells that an order, or all of them, could not be read: fewer orders must
+// not look like none.
+func (r *QueryOrdersResponse) loses(path string) bool {
+	below, isOrder := strings.CutPrefix(path, "data.orders")
+	return isOrder && !strings.Contains(below, ".")
 }
 
 // QueryOrders returns the orders that req selects, as they truly are: it is the

@@ -20,13 +20,14 @@ import (
 // concurrent use.
 type RateLimiter interface {
 	// Acquire waits for a slot, or returns an error when ctx ends first.
-	// Operations without a ceiling are granted at once.
+	// Operations without a ceiling are granted at once; their permit may be nil.
 	Acquire(ctx context.Context, op Operation) (Permit, error)
 	// Pause keeps op from being granted until a time, after a 429.
 	Pause(op Operation, until time.Time)
 }
 
-// Permit is a granted slot. Exactly one of its methods is called, once.
+// Permit is a granted slot. Exactly one of its methods is called, once, while the
+// request is being written: it must not block.
 type Permit interface {
 	// Left says that the request leaves now: the slot comes back one window later.
 	Left()
@@ -82,7 +83,11 @@ type opCeiling struct {
 }
 
 func (o opCeiling) Acquire(ctx context.Context) (transport.Permit, error) {
-	return o.limiter.Acquire(ctx, o.op)
+	permit, err := o.limiter.Acquire(ctx, o.op)
+	if err == nil && isNil(permit) {
+		permit = unlimited{}
+	}
+	return permit, err
 }
 
 func (o opCeiling) Pause(until time.Time) { o.limiter.Pause(o.op, until) }

@@ -530,7 +530,7 @@ func (s redactService) RoundTrip(r *http.Request) (*http.Response, error) {
 	case "/api/trade/book":
 		switch n {
 		case 1:
-			answer = `{"code":0,"msg":"` + echo + `","data":{"hotelOrder":{"status":"` + echo + `"}}}`
+			answer = `{"code":0,"msg":"` + echo + `","data":{"hotelOrder":{"platformReferenceNo":"plat-0","status":"` + echo + `"}}}`
 		case 2:
 			answer = `{"code":100001111,"msg":"` + echo + `"}`
 		case 3:

@@ -66,8 +66,8 @@ func (x *exchange) read(resp any, meta *ResponseMeta) error {
 	if err == nil || definite || !x.op.acts {
 		return err
 	}
-	if api, ok := err.(*APIError); ok {
-		api.doubtful = true
+	if cause, ok := err.(interface{ cast() }); ok {
+		cause.cast()
 	}
 	unknown := &OutcomeUnknownError{Operation: x.name, RequestID: x.requestID(), TraceID: x.traceID(), Err: err}
 	if r, ok := x.req.(referenced); ok {
@@ -104,6 +104,13 @@ func (x *exchange) decode(resp any, meta *ResponseMeta) (err error, definite boo
 	default:
 		return x.decodeError(errors.New("it reports success and has no data")), false
 	}
+	if l, ok := resp.(lossyResponse); ok {
+		for _, misfit := range env.Misfits {
+			if l.loses(misfit.Path) {
+				return x.decodeError(&wire.MismatchError{Misfits: env.Misfits}), false
+			}
+		}
+	}
 	if c, ok := resp.(checkedResponse); ok && c.missing() != "" {
 		return x.decodeError(fmt.Errorf("%s is missing", c.missing())), false
 	}
@@ -118,7 +125,7 @@ func (x *exchange) noAnswer() (err error, definite bool) {
 	if errors.Is(r.Err, transport.ErrBodyTooLarge) {
 		return x.decodeError(fmt.Errorf("%w of %d bytes; WithMaxResponseBytes raises it", r.Err, x.client.policy.MaxBody)), false
 	}
-	cause := r.Err
+	cause := x.scrubError(r.Err)
 	switch {
 	case r.Answer != nil: // the ctx ended before the next attempt
 		env, _ := wire.Peek(r.Answer.Body)

@@ -4,6 +4,7 @@ package hotelstays
 
 import (
 	"encoding/json"
+	"errors"
 	"html"
 	"net/http"
 	"net/url"
@@ -40,9 +41,20 @@ func (x *exchange) excerpt() string {
 
 // scrub takes the call's own secrets out of a text that the service wrote, also
 // where they are escaped, or cut off at its end.
-func (x *exchange) scrub(text string) string {
-	secrets := []types.Secret{types.Secret(strings.TrimPrefix(x.result.Authorization, "Bearer "))}
-	if s, ok := x.req.(secretRequest); ok {
+func (x *exchange) scrub(text string) string { return scrub(text, x.result.Authorization, x.req) }
+
+// scrubError is err, or, where net/http's text quotes a secret that came back in a
+// malformed answer, that text alone.
+func (x *exchange) scrubError(err error) error {
+	if text := err.Error(); x.scrub(text) != text {
+		return errors.New(shorten(x.scrub(text), maxMsg))
+	}
+	return err
+}
+
+func scrub(text, authorization string, req request) string {
+	secrets := []types.Secret{types.Secret(strings.TrimPrefix(authorization, "Bearer "))}
+	if s, ok := req.(secretRequest); ok {
 		secrets = append(secrets, s.secrets()...)
 	}
 	for _, secret := range secrets {

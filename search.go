@@ -5,6 +5,7 @@ package hotelstays
 import (
 	"context"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/hotelstays/hotelstays-go/types"
@@ -62,6 +63,17 @@ type HotelListRequest struct {
 	PageSize int    `json:"pageSize,omitempty"`
 	Cursor   *int64 `json:"cursor,omitempty"`
 	SortBy   SortBy `json:"sortBy,omitempty"`
+}
+
+// clone copies all that the caller could change while a search goes on.
+func (r *HotelListRequest) clone() *HotelListRequest {
+	c := *r
+	c.HotelIDs = slices.Clone(r.HotelIDs)
+	c.RoomOccupancies = slices.Clone(r.RoomOccupancies)
+	for i := range c.RoomOccupancies {
+		c.RoomOccupancies[i].ChildrenAges = slices.Clone(c.RoomOccupancies[i].ChildrenAges)
+	}
+	return &c
 }
 
 func (r *HotelListRequest) session() string { return r.SessionID }
@@ -131,11 +143,11 @@ func (c *Client) HotelList(ctx context.Context, req *HotelListRequest, opts ...C
 // ends it; a page that is empty or repeats while more are promised is a
 // *PageError.
 func (c *Client) HotelListPages(ctx context.Context, req *HotelListRequest, opts ...CallOption) iter.Seq2[*HotelListResponse, error] {
+	if req == nil {
+		return func(yield func(*HotelListResponse, error) bool) { yield(nil, nilRequest(OpHotelList)) }
+	}
+	req = req.clone()
 	return func(yield func(*HotelListResponse, error) bool) {
-		if req == nil {
-			yield(nil, nilRequest(OpHotelList))
-			return
-		}
 		next := *req
 		fetch := func(num int) (*HotelListResponse, error) {
 			next.PageNum = num

@@ -68,12 +68,11 @@ func WithParallelism(n int) CallOption {
 // itself, a *ValidationError, ends it at once. Breaking off the loop stops the
 // batches that are under way.
 func (c *Client) HotelListBatches(ctx context.Context, req *HotelListRequest, opts ...CallOption) iter.Seq2[*HotelListResponse, error] {
+	b, err := c.batches(req, opts)
+	if err != nil {
+		return func(yield func(*HotelListResponse, error) bool) { yield(nil, err) }
+	}
 	return func(yield func(*HotelListResponse, error) bool) {
-		b, err := c.batches(req, opts)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
 		ctx, cancel := context.WithCancel(ctx)
 		pages := make(chan batchPage)
 		go b.run(ctx, pages)
@@ -113,7 +112,8 @@ func (c *Client) batches(req *HotelListRequest, opts []CallOption) (*batchSearch
 		return nil, nilRequest(OpHotelList)
 	}
 	set := collect(opts)
-	b := &batchSearch{client: c, request: *req, ids: slices.Clone(req.HotelIDs), size: set.batchSize, parallelism: set.parallelism, opts: plainCall(opts)}
+	request := req.clone()
+	b := &batchSearch{client: c, request: *request, ids: request.HotelIDs, size: set.batchSize, parallelism: set.parallelism, opts: plainCall(opts)}
 	if b.size == 0 {
 		b.size = defaultBatchSize
 	}

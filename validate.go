@@ -5,6 +5,7 @@ package hotelstays
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -50,8 +51,11 @@ func (f *faults) err(op Operation) error {
 }
 
 func (f *faults) required(path, value string) {
-	if strings.TrimSpace(value) == "" {
+	switch {
+	case strings.TrimSpace(value) == "":
 		f.add(path, "is required")
+	case !utf8.ValidString(value):
+		f.add(path, "is not UTF-8: it would be sent as another text")
 	}
 }
 

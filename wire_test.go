@@ -320,7 +320,7 @@ func TestWireZeroIsSent(t *testing.T) {
 			"Book",
 			`{"customerReferenceNo":"ref","ratePkgId":"pkg","holder":{"firstName":"Guest","lastName":"One"},` +
 				`"guests":[{"roomIndex":1,"firstName":"Guest","lastName":"Two","age":0,"isChild":true}]}`,
-			`{"hotelOrder":{}}`,
+			`{"hotelOrder":{"platformReferenceNo":"plat-0"}}`,
 			wireOf((*hotelstays.Client).Book, &hotelstays.BookRequest{SessionID: "s", CustomerReferenceNo: "ref", RatePkgID: "pkg",
 				Holder: types.Holder{FirstName: "Guest", LastName: "One"},
 				Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "Two", Age: new(0), IsChild: true}}}),

@@ -12,9 +12,12 @@ import (
 const Redacted = "[redacted]"
 
 // Secret is a string that must not reach a log, an error or a dump: an
-// application secret, a token, a passport number. Every formatting verb, slog
-// and encoding/json show Redacted in its place; the client puts the value on
+// application secret, a token, a passport number. Every formatting verb but %p,
+// slog and encoding/json show Redacted in its place; the client puts the value on
 // the wire by its own route. string(s) is the value.
+//
+// fmt cannot ask a value in an unexported field how it prints: keep a Secret in
+// exported fields, or let the struct around it format itself.
 //
 // A struct with a Secret that is stored as JSON therefore loses it. Requests
 // refuse a Secret that holds the text of Redacted, so that such a copy cannot

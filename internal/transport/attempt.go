@@ -4,6 +4,8 @@ package transport
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -26,6 +28,7 @@ type attempt struct {
 func (c *Call) RoundTrip(in *http.Request) (*http.Response, error) {
 	defer in.Body.Close()
 	ctx := in.Context()
+	c.tries++
 	if c.last.answer != nil {
 		c.earlier = c.last.answer.Status
 		c.last.answer.Release()
@@ -64,12 +67,15 @@ func (c *Call) attempt(ctx context.Context, in *http.Request) error {
 	c.attempts++
 	c.last.requestID = uuid.NewString()
 	trace := &trace{permit: permit}
+	defer trace.settle(true) // where the transport panics
 	resp, err := c.next.RoundTrip(c.request(trace.context(ctx), in))
+	if resp == nil && err == nil {
+		err = errors.New("the transport returned neither an answer nor an error")
+	}
 	c.last.sent = trace.ended(err)
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close()
 	return c.read(resp)
 }
 
@@ -77,7 +83,11 @@ func (c *Call) acquire(ctx context.Context) (Permit, error) {
 	if c.Ceiling == nil {
 		return unlimited{}, nil
 	}
-	return c.Ceiling.Acquire(ctx)
+	permit, err := c.Ceiling.Acquire(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("waiting for a slot below the ceiling: %w", err)
+	}
+	return permit, nil
 }
 
 // unlimited is the permit of an operation without a ceiling.
@@ -119,6 +129,13 @@ func hint(left time.Duration) int64 {
 // read takes the whole answer in, so that a connection that breaks in the middle
 // is this attempt's fault and not the decoder's.
 func (c *Call) read(resp *http.Response) error {
+	if resp.Body == nil {
+		resp.Body = http.NoBody
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode < http.StatusOK {
+		resp.Body = http.NoBody // after a 101 the body is the connection, and has no end
+	}
 	buf := newBuffer()
 	body, err := buf.readAll(resp.Body, resp.ContentLength, c.Policy.MaxBody)
 	c.last.final = err == ErrBodyTooLarge // it will not shrink
@@ -142,7 +159,11 @@ func (c *Call) log(ctx context.Context, took time.Duration, err error) {
 		slog.Duration("took", took),
 	}
 	if err != nil {
-		attrs = append(attrs, slog.String("error", err.Error()), slog.Bool("sent", c.last.sent))
+		text := err.Error()
+		if c.Scrub != nil {
+			text = c.Scrub(text, c.last.authorization)
+		}
+		attrs = append(attrs, slog.String("error", text), slog.Bool("sent", c.last.sent))
 	} else {
 		attrs = append(attrs, slog.Int("status", c.last.answer.Status), slog.Int("bytes", len(c.last.answer.Body)))
 	}

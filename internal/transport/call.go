@@ -64,8 +64,12 @@ type Call struct {
 	Bearer  Bearer      // nil: the call carries no token
 	Policy  Policy
 	Log     *slog.Logger
+	// Scrub takes secrets out of a text; nil: there are none. It is given the
+	// attempt's Authorization value.
+	Scrub func(text, authorization string) string
 
-	attempts int
+	tries    int  // attempts begun, also those that ended in a wait
+	attempts int  // attempts sent
 	renewed  bool // a 401 has been answered with a fresh token
 	last     attempt
 	earlier  int           // HTTP status of the newest attempt before last that was answered
@@ -116,7 +120,7 @@ func (c *Call) Do(ctx context.Context) Result {
 	if err != nil {
 		return Result{Err: err}
 	}
-	req.Header = c.Header
+	req.Header = c.Header.Clone() // http.Client adds cookies to it
 
 	client := c.client()
 	resp, err := client.Do(req)
@@ -137,6 +141,7 @@ func (c *Call) client() *retryablehttp.Client {
 		HTTPClient:   &c.HTTP,
 		RetryMax:     c.Policy.MaxAttempts + 1, // verdict counts; a fresh token's attempt comes on top
 		CheckRetry:   c.checkRetry,
+		PrepareRetry: func(req *http.Request) error { req.Header = c.Header.Clone(); return nil },
 		Backoff:      func(time.Duration, time.Duration, int, *http.Response) time.Duration { return c.wait },
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}

@@ -337,7 +337,7 @@ func TestBackoffIsFullJitter(t *testing.T) {
 	c := &Call{Policy: Policy{Backoff: 100 * time.Millisecond, MaxBackoff: time.Second}}
 	for attempt, bound := range []time.Duration{100, 200, 400, 800, 1000, 1000} {
 		bound *= time.Millisecond
-		c.attempts = attempt + 1
+		c.tries = attempt + 1
 		var low, high int
 		for range 200 {
 			wait := c.backoff()

@@ -46,7 +46,7 @@ func (c *Call) verdict(ctx context.Context) (wait time.Duration, again bool) {
 	if status == http.StatusUnauthorized {
 		return 0, c.renew(ctx)
 	}
-	if c.attempts >= c.Policy.MaxAttempts || !c.passing(status) {
+	if c.tries >= c.Policy.MaxAttempts || !c.passing(status) {
 		return 0, false
 	}
 	wait = c.backoff()
@@ -95,7 +95,7 @@ func (c *Call) passing(status int) bool {
 // backoff draws the wait with full jitter, so that callers that failed together
 // do not come back together.
 func (c *Call) backoff() time.Duration {
-	top := c.Policy.Backoff << min(c.attempts-1, 16)
+	top := c.Policy.Backoff << min(c.tries-1, 16)
 	return rand.N(min(top, c.Policy.MaxBackoff) + 1)
 }
 

@@ -26,23 +26,52 @@ func decodeAround(body []byte, env Envelope, data any, lenient bool) (Envelope, 
 	if kind := kindOf(raw); kind != "object" {
 		return env, &MismatchError{Misfits: []Misfit{{"data", "object", kind}}}
 	}
-	var found []Misfit
+	var found misfits
 	rest := fit(raw, target.Type(), "data", &found)
-	if !lenient || len(found) == 0 {
-		return env, &MismatchError{Misfits: found}
+	if !lenient {
+		return env, &MismatchError{Misfits: found.list}
+	}
+	if found.n == 0 { // the odd value is hidden behind a second one of the same key
+		rest = withoutRepeats(raw)
+		found.add(Misfit{"data", "each key once", "repeated keys"})
 	}
 	target.SetZero() // the failed decode may have left values behind
 	if err := json.Unmarshal(rest, data); err != nil {
-		return env, &MismatchError{Misfits: found}
+		return env, &MismatchError{Misfits: found.list}
 	}
-	env.HasData, env.Misfits = true, found
+	env.HasData, env.Misfits = true, found.list
 	return env, nil
 }
 
-func misfits(body []byte, t reflect.Type) []Misfit {
-	var found []Misfit
+func misfitsOf(body []byte, t reflect.Type) []Misfit {
+	var found misfits
 	fit(body, t, "", &found)
-	return found
+	return found.list
+}
+
+// maxMisfits is how many places are listed: a hostile answer may have a million.
+const maxMisfits = 64
+
+type misfits struct {
+	list []Misfit
+	n    int
+}
+
+func (m *misfits) add(one Misfit) {
+	if m.n++; len(m.list) < maxMisfits {
+		m.list = append(m.list, one)
+	}
+}
+
+// withoutRepeats keeps the last value of each key.
+func withoutRepeats(raw json.RawMessage) json.RawMessage {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var doc any
+	if dec.Decode(&doc) != nil {
+		return raw
+	}
+	return rewritten(raw, doc, true)
 }
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
@@ -50,7 +79,7 @@ var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 // fit returns raw without what does not fit t, and adds those places to found. A
 // value that does not fit at all becomes null, which decodes to nothing. What
 // fits keeps its very bytes.
-func fit(raw json.RawMessage, t reflect.Type, path string, found *[]Misfit) json.RawMessage {
+func fit(raw json.RawMessage, t reflect.Type, path string, found *misfits) json.RawMessage {
 	kind := kindOf(raw)
 	if kind == "null" || reflect.PointerTo(t).Implements(unmarshaler) {
 		return raw
@@ -75,34 +104,34 @@ func fit(raw json.RawMessage, t reflect.Type, path string, found *[]Misfit) json
 			return raw
 		}
 	}
-	*found = append(*found, Misfit{strings.TrimPrefix(path, "."), wanted(t), kind})
+	found.add(Misfit{strings.TrimPrefix(path, "."), wanted(t), kind})
 	return json.RawMessage("null")
 }
 
-func fitObject(raw json.RawMessage, typeOf func(key string) reflect.Type, path string, found *[]Misfit) json.RawMessage {
+func fitObject(raw json.RawMessage, typeOf func(key string) reflect.Type, path string, found *misfits) json.RawMessage {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil {
 		return raw
 	}
-	before := len(*found)
+	before := found.n
 	for _, key := range slices.Sorted(maps.Keys(members)) {
 		if t := typeOf(key); t != nil {
 			members[key] = fit(members[key], t, path+"."+key, found)
 		}
 	}
-	return rewritten(raw, members, len(*found) > before)
+	return rewritten(raw, members, found.n > before)
 }
 
-func fitArray(raw json.RawMessage, t reflect.Type, path string, found *[]Misfit) json.RawMessage {
+func fitArray(raw json.RawMessage, t reflect.Type, path string, found *misfits) json.RawMessage {
 	var items []json.RawMessage
 	if json.Unmarshal(raw, &items) != nil {
 		return raw
 	}
-	before := len(*found)
+	before := found.n
 	for i := range items {
 		items[i] = fit(items[i], t, fmt.Sprintf("%s[%d]", path, i), found)
 	}
-	return rewritten(raw, items, len(*found) > before)
+	return rewritten(raw, items, found.n > before)
 }
 
 func rewritten(raw json.RawMessage, parts any, changed bool) json.RawMessage {

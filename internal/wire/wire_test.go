@@ -4,6 +4,7 @@ package wire
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -103,6 +104,22 @@ func TestEnvelope(t *testing.T) {
 		assert.Equal(t, c.code, env.Code, c.body)
 		assert.Equal(t, c.failed, err != nil, "%s: %v", c.body, err)
 	}
+}
+
+// A value that only encoding/json sees, behind a second one of the same key, does
+// not lose the rest; and the list of places is bounded.
+func TestOddDocuments(t *testing.T) {
+	var got payload
+	env, err := Decode([]byte(`{"code":0,"data":{"count":"x","count":4,"rating":1.5}}`), &got, true)
+	require.NoError(t, err)
+	assert.Len(t, env.Misfits, 1)
+	assert.Equal(t, 4, got.Count)
+	assert.Equal(t, 1.5, got.Rating)
+
+	env, err = Decode([]byte(`{"code":0,"data":{"list":[`+strings.Repeat(`7,`, 100_000)+`{"count":1}]}}`), &got, true)
+	require.NoError(t, err)
+	assert.Len(t, env.Misfits, maxMisfits)
+	assert.Equal(t, 1, got.List[100_000].Count)
 }
 
 func TestSyntaxErrorTellsTruncation(t *testing.T) {
