@@ -337,8 +337,6 @@ func checkReference(order *types.Order, expect *types.RoomRatePkg) error {
 	switch {
 	case expect == nil:
 		return nil
-	case order.CancelTime != "":
-		what = "state, cancelled at " + string(order.CancelTime) + ", is"
 	case order.CheckIn != expect.CheckIn && order.CheckIn != "" && expect.CheckIn != "":
 		what = "check-in " + string(order.CheckIn) + " is"
 	case order.CheckOut != expect.CheckOut && order.CheckOut != "" && expect.CheckOut != "":
@@ -347,6 +345,8 @@ func checkReference(order *types.Order, expect *types.RoomRatePkg) error {
 		what = "net total " + order.NetRate.String() + " is"
 	case surelyDiffer(order.GrossRate, expect.TotalRate.GrossRate):
 		what = "gross total " + order.GrossRate.String() + " is"
+	case order.CancelTime != "":
+		what = "state, cancelled at " + string(order.CancelTime) + ", is"
 	default:
 		return nil
 	}

@@ -20,8 +20,10 @@
 // in the background from five minutes before its end on (a short-lived one in its
 // last tenth) while calls go on using it; only when none is left do callers wait,
 // all of them for one shared request, each no longer than its own ctx. A 401 drops
-// the token that was refused, and the call is sent once more with a new one. A
-// credential that is refused for good is not tried again for ten seconds.
+// the token that was refused, and the call is sent once more with a new one; when
+// that is refused within ten seconds, too, the fault is not the token's, and it is
+// kept for the other callers. A credential that is refused for good is not tried
+// again for ten seconds.
 // WithTokenStore shares tokens between processes.
 //
 // # Sessions
@@ -51,7 +53,7 @@
 //	HTTP 2xx, code not 0                      error              refused
 //	HTTP 2xx that cannot be read              error              unknown outcome
 //
-// "Enveloped" is an answer of the service's own form with a code that is not 0.
+// A certificate that is not trusted is not tried again. "Enveloped" is an answer of the service's own form with a code that is not 0.
 // A call makes at most four attempts (WithMaxAttempts), and one more after a
 // 401. The wait before another is drawn at random from nothing up to 250 ms,
 // 500 ms, 1 s and so on to 8 s, plus, after a 429, the Retry-After header (a
@@ -62,6 +64,28 @@
 // An unknown outcome is an *OutcomeUnknownError. It means that the booking, or
 // the cancellation, may have been made. Ask QueryOrders for the reference; do
 // not send again.
+//
+// # Recovering a booking
+//
+// BookAndRecover books, and after an unknown outcome asks for the order under the
+// reference: at once, then 30, 90, 210, 450 and 600 seconds after the Book ended.
+// BookingOutcome.State is what came of it:
+//
+//	BookingFound        the order exists; its status says how far it has come
+//	BookingAbsent       there is none: check the offer again, then Book may be
+//	                    called again, under the same reference
+//	BookingUnverified   nothing is known: do not book again, keep asking
+//
+// Only a poll that succeeded and held no order at all proves absence, and only the
+// last one decides. An order that the service shows later than ten minutes after
+// the Book is therefore reported absent; booking again under the same reference is
+// still safe, for the service makes one order for a reference, and a new reference
+// is not.
+//
+// A process can die at any moment. Store NewBookingRecovery before Book is called;
+// RecoverBooking goes on with it in any process of the same account, and
+// StepRecovery does so one poll at a time, for job queues. BookRequest.Expect
+// catches a reference that was used before.
 //
 // # Deadlines
 //
@@ -107,11 +131,15 @@
 // *APIError: the service refused; errors.Is matches it with ErrRateChanged,
 // ErrNotFound and the other sentinels. *TransportError: no answer.
 // *DecodeError: an answer that cannot be read. *OutcomeUnknownError: see above.
-// Each message says what to do next, and holds the request id to quote. No
-// error, log line or dump holds a secret, a token or a passport number.
+// Each message says what to do next and, once something was sent, holds the
+// request id to quote. No error, log line or dump holds a secret, a token or a
+// passport number. After Book and Cancel look for an *OutcomeUnknownError first.
 //
 // # Testing
 //
 // Package hotelstaystest is the whole service in the caller's process, with
-// faults on demand and a ledger of what it truly did.
+// faults on demand and a ledger of what it truly did. With hotelstaystest.InMemory
+// it runs under testing/synctest, where ten minutes of recovery take milliseconds.
+// At the end of a test, close the client's idle connections, then the server; a
+// token that is being fetched in the background is waited for by synctest.Wait.
 package hotelstays

@@ -1,0 +1,183 @@
+// Transports and services that misbehave, and what the caller is left with.
+
+package hotelstays_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+)
+
+type transportFunc func(*http.Request) (*http.Response, error)
+
+func (f transportFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func clientThrough(t *testing.T, rt http.RoundTripper, opts ...hotelstays.Option) *hotelstays.Client {
+	opts = append([]hotelstays.Option{hotelstays.WithHTTPClient(&http.Client{Transport: rt}), hotelstays.WithMaxAttempts(1)}, opts...)
+	client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.StaticToken("token"), opts...)
+	require.NoError(t, err)
+	return client
+}
+
+func reply(status int, body string) *http.Response {
+	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: -1}
+}
+
+// A transport that returns nothing, or an answer without a body, leaves Book
+// unknown and panics nowhere.
+func TestTransportThatReturnsNothing(t *testing.T) {
+	for name, resp := range map[string]*http.Response{"nothing": nil, "no body": {StatusCode: 200, Header: http.Header{}}} {
+		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { return resp, nil }))
+		var unknown *hotelstays.OutcomeUnknownError
+		assert.ErrorAs(t, operationCalls[hotelstays.OpBook](t.Context(), client), &unknown, name)
+	}
+}
+
+// The body of a 101 is the connection, which has no end.
+func TestSwitchingProtocolsIsNotRead(t *testing.T) {
+	client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
+		resp := reply(101, "")
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{iotestBlocked{}, io.NopCloser(nil)}
+		return resp, nil
+	}))
+	var api *hotelstays.APIError
+	require.ErrorAs(t, operationCalls[hotelstays.OpDestinations](t.Context(), client), &api)
+	assert.Equal(t, 101, api.HTTPStatus)
+}
+
+type iotestBlocked struct{}
+
+func (iotestBlocked) Read([]byte) (int, error) { panic("read") }
+
+// A panic of the transport reaches the caller, gives the slot back, and is no
+// success to an observer; where the token is fetched it is an error.
+func TestTransportThatPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ends := &callLog{}
+		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { panic("boom") }), hotelstays.WithObserver(ends))
+		for range 25 { // more than the ceiling of Book
+			assert.PanicsWithValue(t, "boom", func() { _ = operationCalls[hotelstays.OpBook](t.Context(), client) })
+		}
+		require.Len(t, ends.ends, 25)
+		assert.Error(t, ends.ends[0].Err)
+	})
+	ticket, err := hotelstays.New("http://127.0.0.1:1", hotelstays.TicketCredential{AppKey: "key", AppSecret: "secret"},
+		hotelstays.WithHTTPClient(&http.Client{Transport: transportFunc(func(*http.Request) (*http.Response, error) { panic("boom") })}))
+	require.NoError(t, err)
+	assert.ErrorContains(t, operationCalls[hotelstays.OpQueryOrders](t.Context(), ticket), "panicked")
+}
+
+// The cause of an unknown outcome says nothing that would be true of it alone.
+func TestCauseInDoubtIsNoRefusal(t *testing.T) {
+	refusals := []error{hotelstays.ErrParam, hotelstays.ErrUnauthorized, hotelstays.ErrForbidden, hotelstays.ErrNotFound,
+		hotelstays.ErrRateLimited, hotelstays.ErrDuplicateBooking, hotelstays.ErrRateChanged, hotelstays.ErrCancelRefused}
+	answers := map[string]transportFunc{
+		"broken":  func(*http.Request) (*http.Response, error) { return nil, errors.New("connection reset") },
+		"garbage": func(*http.Request) (*http.Response, error) { return reply(200, "<html>"), nil },
+	}
+	for _, status := range []string{"400", "401", "403", "404", "429", "500", "504"} {
+		answers[status] = func(*http.Request) (*http.Response, error) {
+			return reply(int(status[0]-'0')*100+int(status[2]-'0')+10*int(status[1]-'0'), "<html>"), nil
+		}
+	}
+	for name, answer := range answers {
+		for _, op := range []hotelstays.Operation{hotelstays.OpBook, hotelstays.OpCancel} {
+			err := operationCalls[op](t.Context(), clientThrough(t, answer))
+			var unknown *hotelstays.OutcomeUnknownError
+			require.ErrorAs(t, err, &unknown, name)
+			for _, refusal := range refusals {
+				assert.NotErrorIs(t, err, refusal, "%s of %s", name, op)
+			}
+			assert.Equal(t, name == "504", errors.Is(err, hotelstays.ErrUpstreamTimeout))
+			for _, text := range []string{err.Error(), unknown.Err.Error()} {
+				assert.Contains(t, text, "do not send it again")
+				assert.NotContains(t, text, "safe to call again")
+				assert.NotContains(t, text, "try again later")
+			}
+		}
+	}
+}
+
+// Cookies do not pile up from attempt to attempt.
+func TestCookiesDoNotPileUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var sent []string
+		rt := transportFunc(func(r *http.Request) (*http.Response, error) {
+			sent = append(sent, r.Header.Get("Cookie"))
+			resp := reply(503, "busy")
+			resp.Header.Set("Set-Cookie", "node=1")
+			return resp, nil
+		})
+		jar, err := cookiejar.New(nil)
+		require.NoError(t, err)
+		client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.StaticToken("token"), hotelstays.WithHTTPClient(&http.Client{Transport: rt, Jar: jar}))
+		require.NoError(t, err)
+		require.Error(t, operationCalls[hotelstays.OpDestinations](t.Context(), client))
+		assert.Equal(t, []string{"", "node=1", "node=1", "node=1"}, sent)
+	})
+}
+
+// A limiter may grant without a permit; what it waits for is named.
+func TestLimiterWithoutPermits(t *testing.T) {
+	client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { return reply(200, `{"code":0,"data":{}}`), nil }),
+		hotelstays.WithRateLimiter(nilLimiter{}))
+	assert.NoError(t, operationCalls[hotelstays.OpDestinations](t.Context(), client))
+
+	client = clientThrough(t, nil, hotelstays.WithRateLimiter(nilLimiter{err: errors.New("store is down")}), hotelstays.WithMaxAttempts(4))
+	synctest.Test(t, func(t *testing.T) {
+		err := operationCalls[hotelstays.OpBook](t.Context(), client)
+		assert.ErrorContains(t, err, "waiting for a slot below the ceiling: store is down")
+		var failed *hotelstays.TransportError
+		require.ErrorAs(t, err, &failed)
+		assert.False(t, failed.Sent)
+		assert.Zero(t, failed.Attempts)
+	})
+}
+
+type nilLimiter struct {
+	noCeilings
+	err error
+}
+
+func (l nilLimiter) Acquire(ctx context.Context, op hotelstays.Operation) (hotelstays.Permit, error) {
+	return nil, l.err
+}
+
+// A header that comes back in a malformed answer does not carry the token into
+// net/http's error.
+func TestEchoedTokenInATransportError(t *testing.T) {
+	client := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
+		return nil, errors.New("malformed header: " + r.Header.Get("Authorization") + "-0123456789")
+	}))
+	err := operationCalls[hotelstays.OpDestinations](t.Context(), client)
+	assert.NotContains(t, err.Error(), "Bearer token-")
+	assert.Contains(t, err.Error(), "[redacted]")
+}
+
+// Only HTTP 401 says that a token is refused: a code under HTTP 200 does not cost
+// one.
+func TestRefusalUnderHTTP200KeepsTheToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t)
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 200,
+			Body: []byte(`{"code":100000401,"msg":"no"}`)})
+		err := operationCalls[hotelstays.OpDestinations](t.Context(), client)
+		assert.ErrorIs(t, err, hotelstays.ErrUnauthorized)
+		assert.NoError(t, operationCalls[hotelstays.OpDestinations](t.Context(), client))
+		assert.Equal(t, 1, srv.Ledger().TicketsIssued())
+	})
+}
