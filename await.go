@@ -59,8 +59,9 @@ const (
 )
 
 // AwaitOrder asks for an order, gently, until it is decided: until its status is
-// neither 0 nor 1 or, with WithOrderStates, confirmed or cancelled. It asks after
-// 5, 10 and 20 seconds, then every 30, and when WithWakeup fires.
+// neither 0 nor 1 or, with WithOrderStates, confirmed or cancelled. It asks 5, 10
+// and 20 seconds after the call, then every 30, and when WithWakeup fires. A ctx
+// without a deadline waits for as long as the order is open.
 //
 // Polls that fail are made again; a refusal that will not change is returned. An
 // order that does not show up within ten minutes is ErrNotFound. When ctx ends,
@@ -70,7 +71,7 @@ func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opt
 	if customerReferenceNo == "" {
 		set.faults.add("customerReferenceNo", "is required")
 	}
-	if err := set.faults.err(OpQueryOrders); err != nil {
+	if err := set.faults.err("AwaitOrder"); err != nil {
 		return nil, err
 	}
 	var seen *types.Order

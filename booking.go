@@ -68,7 +68,8 @@ type BookRequest struct {
 	Guests              []types.Guest `json:"guests"`    // required
 	// CallbackURL is where the order's events are posted: a public https address,
 	// as ValidateCallbackURL checks it. Without it there are none. It needs a
-	// ticket, not an OAuth token.
+	// ticket, not an OAuth token. A client whose own base URL is loopback, in tests
+	// and against the sandbox, takes loopback addresses, too.
 	CallbackURL string `json:"callbackUrl,omitempty"`
 	// Expect is the offer that is being booked, and is not sent: an order with
 	// other dates or totals is a *ReferenceReusedError. nil expects nothing.

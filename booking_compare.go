@@ -37,6 +37,11 @@ const (
 type OfferChange struct {
 	Field     OfferField
 	Seen, Now string
+
+	// rise is the largest rise among the part's amounts; it means something only
+	// where nothing but amounts differs, in one currency.
+	rise    decimal.Decimal
+	amounts bool
 }
 
 // OfferDiff is what differs between two offers.
@@ -44,19 +49,16 @@ type OfferDiff struct {
 	// Changes are in the order of the constants of OfferField; none means that the
 	// offers agree in every part.
 	Changes []OfferChange
-
-	netRise decimal.Decimal // above zero: dearer; meaningful when comparable
-	// comparable tells that both net totals are amounts in one currency.
-	comparable bool
 }
 
 // Tolerance is what a caller accepts without asking the traveller again. The zero
 // Tolerance accepts an offer that is as it was, or cheaper.
 type Tolerance struct {
-	// NetRise is by how much the net total may rise, in the offer's own currency.
-	// It may always fall. Accepting OfferNetTotal accepts any rise.
+	// NetRise is by how much an amount of the offer may rise, in the offer's own
+	// currency: the net total, and with it the gross total, each tax, and the fee of
+	// each cancellation step, for they move together. An amount may always fall.
 	NetRise decimal.Decimal
-	// Accept lists the other parts that may differ in any way.
+	// Accept lists the parts that may differ in any way.
 	Accept []OfferField
 }
 
@@ -73,12 +75,12 @@ func CompareOffer(seen, now *types.RoomRatePkg) OfferDiff {
 		now = &types.RoomRatePkg{}
 	}
 	var d OfferDiff
-	d.amounts(OfferNetTotal, &seen.TotalRate.NetRate, &now.TotalRate.NetRate)
-	d.amounts(OfferGrossTotal, seen.TotalRate.GrossRate, now.TotalRate.GrossRate)
+	d.amounts(OfferNetTotal, totals(&seen.TotalRate.NetRate), totals(&now.TotalRate.NetRate))
+	d.amounts(OfferGrossTotal, totals(seen.TotalRate.GrossRate), totals(now.TotalRate.GrossRate))
 	d.text(OfferRespectGrossRate, fmt.Sprint(seen.TotalRate.RespectGrossRate), fmt.Sprint(now.TotalRate.RespectGrossRate))
 	d.text(OfferCurrency, seen.TotalRate.NetRate.Currency, now.TotalRate.NetRate.Currency)
-	d.text(OfferTax, taxText(seen.Tax), taxText(now.Tax))
-	d.text(OfferCancelFees, feesText(seen.CancelFees), feesText(now.CancelFees))
+	d.amounts(OfferTax, taxes(seen.Tax), taxes(now.Tax))
+	d.amounts(OfferCancelFees, fees(seen.CancelFees), fees(now.CancelFees))
 	d.text(OfferRefundableMode, string(seen.RefundableMode), string(now.RefundableMode))
 	d.text(OfferRefundableUntil, instant(seen.RefundableUntil), instant(now.RefundableUntil))
 	d.text(OfferBoard, boardText(seen.Board), boardText(now.Board))
@@ -86,24 +88,14 @@ func CompareOffer(seen, now *types.RoomRatePkg) OfferDiff {
 	d.text(OfferCheckOut, string(seen.CheckOut), string(now.CheckOut))
 	d.text(OfferPackaging, fmt.Sprint(seen.IncludesPackaging), fmt.Sprint(now.IncludesPackaging))
 	d.text(OfferRatePkgID, seen.RatePkgID, now.RatePkgID)
-
-	was, wasErr := seen.TotalRate.NetRate.Decimal()
-	is, isErr := now.TotalRate.NetRate.Decimal()
-	d.comparable = wasErr == nil && isErr == nil && seen.TotalRate.NetRate.Currency == now.TotalRate.NetRate.Currency
-	if d.comparable {
-		d.netRise = is.Sub(was)
-	}
 	return d
 }
 
 // Within tells whether everything that differs is accepted.
 func (d OfferDiff) Within(t Tolerance) bool {
 	for _, change := range d.Changes {
-		accepted := slices.Contains(t.Accept, change.Field)
-		if change.Field == OfferNetTotal && d.comparable {
-			accepted = accepted || !d.netRise.IsPositive() || d.netRise.LessThanOrEqual(t.NetRise)
-		}
-		if !accepted {
+		cheap := change.amounts && (!change.rise.IsPositive() || change.rise.LessThanOrEqual(t.NetRise))
+		if !cheap && !slices.Contains(t.Accept, change.Field) {
 			return false
 		}
 	}
@@ -131,23 +123,75 @@ func orNothing(text string) string {
 
 func (d *OfferDiff) text(field OfferField, seen, now string) {
 	if seen != now {
-		d.Changes = append(d.Changes, OfferChange{field, seen, now})
+		d.Changes = append(d.Changes, OfferChange{Field: field, Seen: seen, Now: now})
 	}
 }
 
-// amounts compares two sums by value, and as text where they are none.
-func (d *OfferDiff) amounts(field OfferField, seen, now *types.Money) {
-	if seen != nil && now != nil && !differ(seen, now) {
+// sum is one amount of a part of an offer, and what it is for.
+type sum struct {
+	label  string
+	amount types.Money
+}
+
+func (s sum) String() string { return strings.TrimSpace(s.label + " " + plainMoney(s.amount)) }
+
+// amounts compares the sums of one part. They are comparable when they are for the
+// same things, in the same order and currency.
+func (d *OfferDiff) amounts(field OfferField, seen, now []sum) {
+	change := OfferChange{Field: field, Seen: sumsText(seen), Now: sumsText(now), amounts: len(seen) == len(now)}
+	if change.Seen == change.Now {
 		return
 	}
-	d.text(field, moneyText(seen), moneyText(now))
+	for i := range min(len(seen), len(now)) {
+		was, wasErr := seen[i].amount.Decimal()
+		is, isErr := now[i].amount.Decimal()
+		if wasErr != nil || isErr != nil || seen[i].label != now[i].label || seen[i].amount.Currency != now[i].amount.Currency {
+			change.amounts = false
+			break
+		}
+		if rise := is.Sub(was); i == 0 || rise.GreaterThan(change.rise) {
+			change.rise = rise
+		}
+	}
+	d.Changes = append(d.Changes, change)
 }
 
-func moneyText(m *types.Money) string {
-	if m == nil || m.Amount == "" && m.Currency == "" {
-		return ""
+func sumsText(sums []sum) string {
+	texts := make([]string, len(sums))
+	for i, s := range sums {
+		texts[i] = s.String()
 	}
-	return plainMoney(*m)
+	return strings.Join(texts, ", ")
+}
+
+func totals(m *types.Money) []sum {
+	if m == nil || *m == (types.Money{}) {
+		return nil
+	}
+	return []sum{{"", *m}}
+}
+
+func taxes(t *types.Tax) []sum {
+	if t == nil {
+		return nil
+	}
+	sums := totals(t.Total)
+	for _, item := range t.Items {
+		s := sum{label: strings.TrimSpace(item.TaxType + " " + item.TaxName)}
+		if item.Amount != nil {
+			s.amount = *item.Amount
+		}
+		sums = append(sums, s)
+	}
+	return sums
+}
+
+func fees(steps []types.CancelFee) []sum {
+	sums := make([]sum, len(steps))
+	for i, f := range steps {
+		sums[i] = sum{"until " + instant(f.Until), f.Fee}
+	}
+	return sums
 }
 
 // plainMoney writes equal amounts alike.
@@ -157,25 +201,6 @@ func plainMoney(m types.Money) string {
 		return m.String()
 	}
 	return amount.String() + " " + m.Currency
-}
-
-func taxText(t *types.Tax) string {
-	if t == nil {
-		return ""
-	}
-	parts := []string{moneyText(t.Total)}
-	for _, item := range t.Items {
-		parts = append(parts, strings.TrimSpace(item.TaxType+" "+item.TaxName+" "+moneyText(item.Amount)))
-	}
-	return strings.Join(parts, ", ")
-}
-
-func feesText(fees []types.CancelFee) string {
-	parts := make([]string, len(fees))
-	for i, f := range fees {
-		parts[i] = "until " + instant(f.Until) + " " + plainMoney(f.Fee)
-	}
-	return strings.Join(parts, ", ")
 }
 
 // instant writes equal instants alike, whatever offset they are told in.

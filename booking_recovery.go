@@ -61,14 +61,17 @@ func (s BookingState) String() string {
 // BookingOutcome is what a booking or its recovery came to.
 type BookingOutcome struct {
 	State BookingState
-	// Order is set when State is BookingFound.
+	// Order is set when State is BookingFound, and nil otherwise.
 	Order *types.Order
+	// Cause is why nothing better is known: why the last poll failed, or else why
+	// the outcome of Book was unknown. It may be nil.
+	Cause error
 	// Recovery goes on from here: store it, and hand it to RecoverBooking or
 	// StepRecovery, in this process or another one.
 	Recovery *BookingRecovery
 }
 
-// BookingRecovery is all that it takes to find a booking again. It is plain data:
+// BookingRecovery is all that it takes to find a booking again, and to cancel it. It is plain data:
 // store it as JSON before Book is called, and again after each step. It must not
 // be used by two goroutines at once.
 type BookingRecovery struct {
@@ -76,6 +79,8 @@ type BookingRecovery struct {
 	// Fingerprint tells environment and account apart: elsewhere an empty answer
 	// would prove nothing.
 	Fingerprint string `json:"fingerprint"`
+	// SessionID is the session that was booked in: Cancel needs it.
+	SessionID string `json:"sessionId,omitempty"`
 	// Market and UserRef are those that the order was booked with.
 	Market  string `json:"market,omitempty"`
 	UserRef string `json:"userRef,omitempty"`
@@ -101,6 +106,7 @@ func (c *Client) NewBookingRecovery(req *BookRequest, opts ...CallOption) *Booki
 	return &BookingRecovery{
 		CustomerReferenceNo: req.CustomerReferenceNo,
 		Fingerprint:         c.fingerprint(),
+		SessionID:           req.SessionID,
 		Market:              set.headers[headerMarket],
 		UserRef:             set.headers[headerUserRef],
 		Expect:              req.Expect,
@@ -136,13 +142,14 @@ func (r *BookingRecovery) polled(at time.Time) {
 func (r *BookingRecovery) last() bool { return r.Polls == len(recoverySchedule) }
 
 // BookAndRecover books, and finds out what happened when the outcome is unknown,
-// which takes up to ten minutes. Without an error the State is BookingFound,
-// BookingAbsent or BookingUnverified; only BookingAbsent allows to book again.
+// which takes up to ten minutes. Without an error, look at the State: BookingFound
+// comes with the order; BookingAbsent and BookingUnverified come without one, and
+// only BookingAbsent allows to book again.
 //
 // A definite refusal returns its error and no outcome, and so does bad input: no
 // order was made. After a refusal with a code that is not documented for Book the
 // order is asked for first. When ctx ends, both an outcome with the recovery to
-// go on with and an error are returned. An order that is not the expected one is
+// go on with and an *OutcomeUnknownError are returned. An order that is not the expected one is
 // a *ReferenceReusedError, with the outcome.
 //
 // To survive the end of the process, store NewBookingRecovery, then call Book and,
@@ -161,11 +168,12 @@ func (c *Client) BookAndRecover(ctx context.Context, req *BookRequest, opts ...C
 	var refused *APIError
 	switch {
 	case err == nil:
-		return &BookingOutcome{BookingFound, resp.HotelOrder, recovery}, nil
+		return &BookingOutcome{State: BookingFound, Order: resp.HotelOrder, Recovery: recovery}, nil
 	case errors.As(err, &reused):
-		return &BookingOutcome{BookingFound, reused.Order, recovery}, err
+		return &BookingOutcome{State: BookingFound, Order: reused.Order, Recovery: recovery}, err
 	case errors.As(err, &unknown):
-		return c.RecoverBooking(ctx, recovery, polls)
+		outcome, err := c.RecoverBooking(ctx, recovery, polls)
+		return outcome.because(unknown), unknown.continued(err)
 	case errors.As(err, &refused) && refused.Operation == OpBook && !refused.documentedForBook():
 		outcome, absent, stepErr := c.poll(ctx, recovery, polls)
 		if !absent && outcome.State == BookingOpen && stepErr == nil {
@@ -178,6 +186,29 @@ func (c *Client) BookAndRecover(ctx context.Context, req *BookRequest, opts ...C
 	}
 	return nil, err
 }
+
+// because notes why the outcome of Book was unknown, unless a later poll failed.
+func (o *BookingOutcome) because(unknown *OutcomeUnknownError) *BookingOutcome {
+	if o != nil && o.State != BookingFound && o.Cause == nil {
+		o.Cause = unknown
+	}
+	return o
+}
+
+// continued is err, with what Book itself came to where the outcome stays unknown.
+func (e *OutcomeUnknownError) continued(err error) error {
+	if still, ok := err.(*OutcomeUnknownError); ok {
+		still.RequestID, still.TraceID = e.RequestID, e.TraceID
+		still.Err = &bothErrors{e.Err, still.Err}
+	}
+	return err
+}
+
+// bothErrors is why an outcome was unknown at first, and why it stayed so.
+type bothErrors struct{ first, then error }
+
+func (e *bothErrors) Error() string   { return fact(e.first) + "; " + fact(e.then) }
+func (e *bothErrors) Unwrap() []error { return []error{e.first, e.then} }
 
 // documentedForBook tells whether the code is one that the service gives for a
 // booking that was not made.
@@ -203,7 +234,7 @@ func (c *Client) RecoverBooking(ctx context.Context, recovery *BookingRecovery, 
 			return outcome, err
 		}
 		if err := waitUntil(ctx, recovery.NextPoll, wakeup); err != nil {
-			return outcome, &pausedError{recovery.CustomerReferenceNo, err}
+			return outcome, recovery.interrupted(err)
 		}
 		if time.Now().Before(recovery.NextPoll) { // woken
 			recovery.NextPoll = time.Now().UTC().Round(0)
@@ -224,7 +255,7 @@ func (c *Client) StepRecovery(ctx context.Context, recovery *BookingRecovery, op
 	if time.Now().Before(recovery.NextPoll) && !fired(collect(opts).wakeup) {
 		outcome := &BookingOutcome{State: BookingOpen, Recovery: recovery}
 		if err := ctx.Err(); err != nil {
-			return outcome, &pausedError{recovery.CustomerReferenceNo, err}
+			return outcome, recovery.interrupted(err)
 		}
 		return outcome, nil
 	}
@@ -238,19 +269,13 @@ func (c *Client) StepRecovery(ctx context.Context, recovery *BookingRecovery, op
 	return outcome, err
 }
 
-// pausedError is a ctx that ended before the booking was found. The cause's advice
-// is left out: it is of the poll, and might be read as if it were of the booking.
-type pausedError struct {
-	reference string
-	err       error
+// interrupted is the error of a ctx that ended before the booking was found. The
+// outcome of the Book is as unknown as before: a poll's own error, which may well
+// say that nothing was sent, must not be taken for the booking's.
+func (r *BookingRecovery) interrupted(err error) error {
+	return &OutcomeUnknownError{Operation: OpBook, CustomerReferenceNo: r.CustomerReferenceNo,
+		Err: fmt.Errorf("ctx ended before the order was found; go on with the returned recovery: %w", err)}
 }
-
-func (e *pausedError) Error() string {
-	return fmt.Sprintf("hotelstays: the booking under reference %q is not recovered yet: do not book again, go on with the returned recovery: %s",
-		e.reference, fact(e.err))
-}
-
-func (e *pausedError) Unwrap() error { return e.err }
 
 func (c *Client) checkRecovery(r *BookingRecovery, opts []CallOption) error {
 	f := collect(opts).faults
@@ -264,7 +289,7 @@ func (c *Client) checkRecovery(r *BookingRecovery, opts []CallOption) error {
 	case r.Polls < 0 || r.Polls > len(recoverySchedule):
 		f.add("recovery.polls", "is %d; it must lie between 0 and %d", r.Polls, len(recoverySchedule))
 	}
-	return f.err(OpBook)
+	return f.err("RecoverBooking")
 }
 
 // poll asks for the order once. absent tells that the answer proves that there is
@@ -275,10 +300,11 @@ func (c *Client) poll(ctx context.Context, r *BookingRecovery, opts ...CallOptio
 	start := time.Now()
 	resp, err := c.QueryOrders(ctx, &QueryOrdersRequest{CustomerReferenceNos: []string{r.CustomerReferenceNo}}, plainCall(opts, r.settings)...)
 	if ctx.Err() != nil && err != nil {
-		return outcome, false, &pausedError{r.CustomerReferenceNo, err}
+		return outcome, false, r.interrupted(ctx.Err())
 	}
 	r.polled(start)
 	if err != nil {
+		outcome.Cause = err
 		c.log.LogAttrs(ctx, slog.LevelWarn, "recovery poll failed; it proves nothing", slog.String("reference", r.CustomerReferenceNo), slog.String("error", err.Error()))
 		var invalid *ValidationError
 		if errors.As(err, &invalid) {

@@ -49,8 +49,8 @@ const (
 )
 
 // New returns a client of the environment at baseURL, such as
-// https://host.example/path. Plain http is refused except for loopback. New
-// connects to nothing: the first call fetches the first token. Its error is a
+// https://host.example: what comes before the /api of the operations' paths. Plain
+// http is refused except for loopback. New connects to nothing: the first call fetches the first token. Its error is a
 // *ValidationError with all faults at once.
 func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 	cfg := config{
@@ -137,8 +137,11 @@ func newTransport() *http.Transport {
 func checkBaseURL(raw string, f *faults) (base string, loopback bool) {
 	u, err := url.Parse(raw)
 	switch {
+	case raw == "":
+		f.add("baseURL", "is empty; give an address such as https://host.example")
+		return "", false
 	case err != nil || u.Host == "" || u.Hostname() == "":
-		f.add("baseURL", "is not an address such as https://host.example")
+		f.add("baseURL", "is not an address with a scheme and a host, such as https://host.example")
 		return "", false
 	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		f.add("baseURL", "must hold no user, query or fragment")

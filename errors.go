@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -122,8 +123,12 @@ func (d *doubt) advice(next string) string {
 
 // Error says what was refused, by which code, and what to do next.
 func (e *APIError) Error() string {
+	return "hotelstays: " + e.fact() + e.advice(e.next())
+}
+
+func (e *APIError) next() string {
 	_, next := e.condition()
-	return "hotelstays: " + e.fact() + e.advice(next)
+	return next
 }
 
 // fact is the error without advice, which an unknown outcome replaces by its own.
@@ -187,6 +192,8 @@ func (e *APIError) condition() (what, next string) {
 		return ErrInvalidScope.Error(), "ask only for scopes that the client is registered for"
 	case e.HTTPStatus == http.StatusForbidden && e.Code == 0:
 		return c.err.Error(), "something in front of the service may have refused this; else " + c.next
+	case c.err == ErrNotFound && !oneOf(e.Operation, OpOrderVoucher, OpCancel, OpQueryOrders, OpBook):
+		return c.err.Error(), "the service has no such address: check the base URL, which ends before /api"
 	case ok:
 		return c.err.Error(), c.next
 	case e.HTTPStatus >= 500:
@@ -207,7 +214,8 @@ func (e *APIError) invalidScope() bool {
 }
 
 // TransportError reports a call that got no answer: a connection that failed, a
-// ctx that ended, a ceiling that was waited for too long.
+// ctx that ended, a ceiling that was waited for too long, or a token that could not
+// be had, whose own error is then the cause.
 type TransportError struct {
 	Operation Operation
 	// Sent tells that the request may have reached the service. For Book and
@@ -222,20 +230,32 @@ type TransportError struct {
 
 // Error says what failed and whether the request may have arrived.
 func (e *TransportError) Error() string {
-	next := "it is safe to call again"
-	var refused *APIError
-	var certificate *tls.CertificateVerificationError
-	switch {
-	case errors.As(e.Err, &refused) && refused.Operation != e.Operation: // the token's, not this call's
-		_, next = refused.condition()
-	case errors.As(e.Err, &certificate):
-		next = "check the base URL, and that the service's certificate is trusted here"
-	}
-	return "hotelstays: " + e.fact() + e.advice(next)
+	return "hotelstays: " + e.fact() + e.advice(e.next())
 }
+
+func (e *TransportError) next() string {
+	if token, ok := e.Err.(advisor); ok { // the call that should have fetched one
+		return token.next()
+	}
+	var certificate *tls.CertificateVerificationError
+	var dial *net.OpError
+	switch {
+	case errors.As(e.Err, &certificate):
+		return "check the base URL, and that the service's certificate is trusted here"
+	case errors.As(e.Err, &dial) && dial.Op == "dial" && !e.Sent:
+		return "check that the base URL is right and can be reached from here; it is safe to call again"
+	}
+	return "it is safe to call again"
+}
+
+// advisor is an error that says what to do next.
+type advisor interface{ next() string }
 
 func (e *TransportError) fact() string {
 	var b strings.Builder
+	if _, ok := e.Err.(advisor); ok {
+		return fmt.Sprintf("%s: not sent, for want of a token: %s", e.Operation, fact(e.Err))
+	}
 	fmt.Fprintf(&b, "%s: %s (", e.Operation, fact(e.Err))
 	if e.Sent {
 		b.WriteString("no answer to a request that may have arrived")
@@ -268,7 +288,11 @@ type DecodeError struct {
 
 // Error says where the answer could not be read.
 func (e *DecodeError) Error() string {
-	return "hotelstays: " + e.fact() + e.advice("check that the base URL is the service's, then report this with the request id")
+	return "hotelstays: " + e.fact() + e.advice(e.next())
+}
+
+func (e *DecodeError) next() string {
+	return "check that the base URL is the service's, then report this with the request id"
 }
 
 func (e *DecodeError) fact() string {

@@ -138,8 +138,13 @@ func (c *Client) CancelAndRead(ctx context.Context, req *CancelRequest, opts ...
 	outcome.Order = order
 	outcome.Verified = states.cancelled(order, resp)
 	if err != nil && !outcome.Verified {
-		if readErr != nil {
+		switch {
+		case readErr != nil:
 			err = fmt.Errorf("%w; reading it back failed, too: %w", err, readErr)
+		case order != nil && states == nil:
+			err = fmt.Errorf("%w; it was read back with status %d, whose meaning only WithOrderStates can tell", err, order.Status)
+		case order != nil:
+			err = fmt.Errorf("%w; it was read back with status %d, which is not cancelled", err, order.Status)
 		}
 		return outcome, err
 	}

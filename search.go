@@ -175,7 +175,7 @@ func (c *Client) HotelListPages(ctx context.Context, req *HotelListRequest, opts
 type HotelRatesRequest struct {
 	// SessionID is the session of the search. Required.
 	SessionID       string               `json:"-"`
-	HotelID         string               `json:"hotelId"`                   // required
+	HotelID         string               `json:"hotelId"`                   // required: Hotel.ID or PlatformHotelID
 	CheckIn         types.Date           `json:"checkIn"`                   // required
 	CheckOut        types.Date           `json:"checkOut"`                  // required
 	CountryCode     string               `json:"countryCode,omitempty"`     // the booker's point of sale, ISO 3166-1 alpha-2

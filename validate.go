@@ -96,7 +96,7 @@ func (f *faults) secret(path string, s types.Secret) {
 func (f *faults) session(id string, required bool) {
 	switch {
 	case required && strings.TrimSpace(id) == "":
-		f.add("Session-Id", "is required: set SessionID to the session of the search that returned the offer")
+		f.add("Session-Id", "is required: set SessionID to the session of the search that returned the offer (Basic.SessionID of HotelList), kept with the booking for Cancel")
 	case !isHeaderValue(id):
 		f.add("Session-Id", "holds characters that a header cannot carry")
 	}

@@ -142,7 +142,8 @@ func WithHTTP1Only() Option { return func(c *config) error { c.http1Only = true;
 
 // InMemory serves in-memory connections instead of sockets. Only the clients of
 // [Server.Client] and [Server.ClientFrom], and transports that dial with
-// [Server.DialContext], reach the server.
+// [Server.DialContext], reach the server: a client without one of them would dial
+// the machine itself.
 func InMemory() Option { return func(c *config) error { c.inMemory = true; return nil } }
 
 // WithCompression answers with gzip when the client accepts it and the body is over

@@ -28,7 +28,7 @@ type RefundableMode string
 
 // The documented refundable modes.
 const (
-	RefundableFull    RefundableMode = "full"    // cancellation is free
+	RefundableFull    RefundableMode = "full"    // cancellation is free, until RefundableUntil
 	RefundablePartial RefundableMode = "partial" // part of the price comes back
 	RefundableNo      RefundableMode = "no"      // nothing comes back
 )
@@ -89,7 +89,8 @@ type RoomRatePkg struct {
 	RatePkgID string `json:"ratePkgId"`
 	// RefundableMode is always sent in searches and by CheckAvail.
 	RefundableMode RefundableMode `json:"refundableMode,omitempty"`
-	// RefundableUntil is the instant up to which RefundableMode holds.
+	// RefundableUntil is the instant up to which RefundableMode holds. It may have
+	// passed already: compare it with the time.
 	RefundableUntil    Timestamp           `json:"refundableUntil,omitempty"`
 	CancelFees         []CancelFee         `json:"cancelFees,omitempty"`
 	OriginalRoomNaming *OriginalRoomNaming `json:"originalRoomNaming,omitempty"`

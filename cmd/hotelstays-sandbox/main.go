@@ -81,11 +81,16 @@ appSecret      %s
 OAuth client   %s
 OAuth secret   %s
 a destination  %s
+and its name   %s
+
+For a program that reads its settings as the README's does:
+
+  export HOTELSTAYS_BASE_URL=%s HOTELSTAYS_APP_KEY=%s HOTELSTAYS_APP_SECRET=%s
 
 Start with a ticket:
 
   curl%s -s %s/api/auth/ticket -H 'Content-Type: application/json' -d '{"appKey":"%s","appSecret":"%s"}'
 
 Interrupt to stop.
-`, srv.URL, srv.AppKey, srv.AppSecret, srv.ClientID, srv.ClientSecret, srv.CityID(0), insecure, srv.URL, srv.AppKey, srv.AppSecret)
+`, srv.URL, srv.AppKey, srv.AppSecret, srv.ClientID, srv.ClientSecret, srv.CityID(0), srv.CityName(0), srv.URL, srv.AppKey, srv.AppSecret, insecure, srv.URL, srv.AppKey, srv.AppSecret)
 }

@@ -115,8 +115,9 @@ func findOffer(ctx context.Context, client *hotelstays.Client, svc *service) (se
 			show("it is gone; on to the next hotel")
 			continue
 		}
-		if diff, err := check.RoomRatePkg.TotalRate.NetRate.Cmp(seen.TotalRate.NetRate); err != nil || diff > 0 {
-			return "", nil, fmt.Errorf("the price moved from %s to %s", seen.TotalRate.NetRate, check.RoomRatePkg.TotalRate.NetRate)
+		// What the traveller saw is what is booked: cheaper is fine, anything else is not.
+		if diff := hotelstays.CompareOffer(seen, check.RoomRatePkg); !diff.Within(hotelstays.Tolerance{}) {
+			return "", nil, fmt.Errorf("the offer is another one now: %s", diff)
 		}
 		show("yes, at %s", check.RoomRatePkg.TotalRate.NetRate)
 		return session, check.RoomRatePkg, nil
@@ -124,11 +125,14 @@ func findOffer(ctx context.Context, client *hotelstays.Client, svc *service) (se
 	return "", nil, errors.New("no hotel has a fully refundable offer")
 }
 
-// fullyRefundable returns the first offer that costs nothing to give back.
+// fullyRefundable returns the first offer that costs nothing to give back, for
+// another day at least.
 func fullyRefundable(rooms []types.Room) *types.RoomRatePkg {
 	for _, room := range rooms {
 		for i, rate := range room.Rates {
-			if rate.RefundableMode == types.RefundableFull && !rate.IncludesPackaging {
+			until, err := rate.RefundableUntil.Time()
+			safe := err == nil && time.Until(until) > 24*time.Hour
+			if rate.RefundableMode == types.RefundableFull && safe && !rate.IncludesPackaging {
 				return &room.Rates[i]
 			}
 		}
@@ -149,6 +153,7 @@ func bookAndCancel(ctx context.Context, client *hotelstays.Client, svc *service,
 			{RoomIndex: 1, FirstName: "Guest", LastName: "One"},
 			{RoomIndex: 1, FirstName: "Guest", LastName: "Two"},
 		},
+		Expect: offer, // an order with other dates or totals is an error
 	})
 	if err != nil {
 		return err // an *OutcomeUnknownError says which reference to look for

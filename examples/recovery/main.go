@@ -54,7 +54,7 @@ func direct() error {
 	}
 	defer service.cmd.Process.Kill()
 	address := service.line()
-	fmt.Println("sandbox:  listens, and will take a minute to answer Book")
+	fmt.Println("sandbox:  listens; it will refuse the first Book with a 429, make the order on the second, and answer it a minute late")
 
 	first, err := start("engine", dir, address)
 	if err != nil {
@@ -137,7 +137,7 @@ func sandbox() error {
 	io.Copy(io.Discard, os.Stdin)
 
 	ledger := srv.Ledger()
-	fmt.Printf("%d Book requests came, %d order exists\n", ledger.Count(hotelstaystest.OpBook), len(ledger.Orders()))
+	fmt.Printf("%d Book requests came, the first was refused, and %d order exists\n", ledger.Count(hotelstaystest.OpBook), len(ledger.Orders()))
 	if len(ledger.Orders()) != 1 {
 		return errors.New("there should be one order")
 	}

@@ -50,6 +50,9 @@ func (c *Call) RoundTrip(in *http.Request) (*http.Response, error) {
 
 // attempt fills in c.last; its error is why there is no answer.
 func (c *Call) attempt(ctx context.Context, in *http.Request) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	permit, err := c.acquire(ctx)
 	if err != nil {
 		return err
