@@ -63,8 +63,8 @@ type BookingOutcome struct {
 	State BookingState
 	// Order is set when State is BookingFound, and nil otherwise.
 	Order *types.Order
-	// Cause is why nothing better is known: why the last poll failed, or else why
-	// the outcome of Book was unknown. It may be nil.
+	// Cause is why nothing better is known: why the last poll failed, or why the
+	// outcome of Book was unknown, or how it was refused. It may be nil.
 	Cause error
 	// Recovery goes on from here: store it, and hand it to RecoverBooking or
 	// StepRecovery, in this process or another one.
@@ -182,6 +182,9 @@ func (c *Client) BookAndRecover(ctx context.Context, req *BookRequest, opts ...C
 		if absent || outcome.State == BookingAbsent {
 			return nil, err // it is as the refusal says
 		}
+		if outcome.State != BookingFound { // the refusal may still be the truth: tell it
+			outcome.Cause = &bothErrors{err, outcome.Cause}
+		}
 		return outcome, stepErr
 	}
 	return nil, err
@@ -207,7 +210,13 @@ func (e *OutcomeUnknownError) continued(err error) error {
 // bothErrors is why an outcome was unknown at first, and why it stayed so.
 type bothErrors struct{ first, then error }
 
-func (e *bothErrors) Error() string   { return fact(e.first) + "; " + fact(e.then) }
+func (e *bothErrors) Error() string {
+	if e.then == nil {
+		return fact(e.first)
+	}
+	return fact(e.first) + "; " + fact(e.then)
+}
+
 func (e *bothErrors) Unwrap() []error { return []error{e.first, e.then} }
 
 // documentedForBook tells whether the code is one that the service gives for a
@@ -293,7 +302,8 @@ func (c *Client) checkRecovery(r *BookingRecovery, opts []CallOption) error {
 }
 
 // poll asks for the order once. absent tells that the answer proves that there is
-// none: it was read whole, and held no order at all. An order under another
+// none: it was read whole (QueryOrders fails on an order that it cannot read), and
+// held no order at all. An order under another
 // reference means that the filter was not honoured, which proves nothing.
 func (c *Client) poll(ctx context.Context, r *BookingRecovery, opts ...CallOption) (outcome *BookingOutcome, absent bool, err error) {
 	outcome = &BookingOutcome{State: BookingOpen, Recovery: r}
@@ -319,7 +329,7 @@ func (c *Client) poll(ctx context.Context, r *BookingRecovery, opts ...CallOptio
 		outcome.State, outcome.Order = BookingFound, order
 		return outcome, false, checkReference(order, r.Expect)
 	}
-	return outcome, len(resp.Orders) == 0 && len(resp.Meta.Mismatch) == 0, nil
+	return outcome, len(resp.Orders) == 0, nil
 }
 
 // settings are those of a poll: the booking's own market and user, and a timeout

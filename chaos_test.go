@@ -1,0 +1,568 @@
+// What this test proves: whatever happens to requests, answers, tokens and
+// processes, a booking is never lost and never made twice.
+//
+// Fifty workers make thousands of bookings in virtual time against five sandboxes,
+// each of which shows new orders to QueryOrders with another delay, the longest
+// just below the ten minutes of the recovery. More than half of the requests of
+// Book and QueryOrders meet a fault. Processes die in the middle of a booking, and others go on with what
+// was stored. In the end the ledgers, which know what was truly done, are held
+// against what the workers were told:
+//
+//   - a booking that was reported found exists, once, and is that order;
+//   - a booking that was reported absent or refused does not exist;
+//   - no reference, and no stay of a traveller, has two orders;
+//   - Book arrived twice under one reference only if the answer in between was an
+//     enveloped 401 or 429, or the recovery had said that there is no order.
+//
+// The last is checked by itself, since the service forgives: under the same
+// reference it makes no second order.
+//
+// HOTELSTAYS_CHAOS_SEED repeats a run (the scheduler's order of the workers apart)
+// and HOTELSTAYS_CHAOS_BOOKINGS sets its size.
+
+package hotelstays_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+)
+
+const chaosWorkers = 50
+
+// chaosServices are the sandboxes of the test.
+var chaosServices = []struct {
+	visible time.Duration // a new order shows after this long
+	opts    []hotelstaystest.Option
+}{
+	{0, nil},
+	{20 * time.Second, []hotelstaystest.Option{hotelstaystest.WithTLS()}}, // HTTP/2
+	{2 * time.Minute, []hotelstaystest.Option{hotelstaystest.WithConfirmAfter(-1)}},
+	{7 * time.Minute, []hotelstaystest.Option{hotelstaystest.WithTLS(), hotelstaystest.WithHTTP1Only()}},
+	{10*time.Minute - time.Second, nil},
+}
+
+// chaosFaults is what may happen to a request, in per cent of those that it may
+// happen to and that nothing above it happened to.
+var chaosFaults = []struct {
+	percent float64
+	hotelstaystest.Fault
+}{
+	// Nothing is booked, and nobody says so.
+	{3, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultCutBeforeRead})},
+	{3, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultCut})},
+	{3, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultResetStream})},
+	{3, bookFault(status(504, ""))},
+	{1, bookFault(status(503, "<html>"))},
+	{1, bookFault(status(500, ""))},
+	{1, bookFault(status(302, "<html>"))},
+	{1, bookFault(status(404, "<html>"))},
+	{1, bookFault(status(401, "<html>"))},
+	{1, bookFault(status(429, "<html>"))},
+	{2, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})},
+	{3, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 3 * time.Minute})},
+	// The order is made, and nobody says so.
+	{4, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultCut, Commit: true})},
+	{4, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultResetStream, Commit: true})},
+	{4, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultCutMidResponse})},
+	{4, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 504, Commit: true})},
+	{2, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 500, Commit: true})},
+	{2, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 502, Body: []byte("<html>"), Commit: true})},
+	{3, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage, Commit: true})},
+	{3, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultTruncatedJSON})},
+	{3, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultEmptyBody, Commit: true})},
+	{2, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultWrongType})},
+	{2, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultWrongType, Field: "code"})},
+	{2, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultWrongType, Field: "data.hotelOrder"})},
+	{3, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 3 * time.Minute, Commit: true})},
+	// The answer comes, in an odd way.
+	{2, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultWrongType, Field: "data.hotelOrder.status"})},
+	{3, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 100 * time.Second})},
+	{3, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultSlowBody, Delay: time.Minute})},
+	// Nothing is booked, and the answer says so.
+	{4, bookFault(status(401, ""))},
+	{4, bookFault(status(429, ""))},
+	{2, bookFault(status(400, ""))},
+	{2, bookFault(status(403, ""))},
+	{2, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 200, Code: hotelstays.CodeRateChanged})},
+	{2, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 200, Code: 100009999})},
+
+	{15, pollAnswer(503, "")},
+	{10, pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultCut})},
+	{5, pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultCutMidResponse})},
+	{5, pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultResetStream})},
+	{5, pollAnswer(429, "")},
+	{5, pollAnswer(401, "")},
+	{2, pollAnswer(403, "")},
+	{5, pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 30 * time.Second})},
+	{5, pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 15 * time.Second})},
+	{5, pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})},
+	{5, pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultTruncatedJSON})},
+	{3, pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultEmptyBody})},
+	{3, pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultWrongType})},
+	{3, pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultWrongType, Field: "data.orders"})},
+	{3, pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultWrongType, Field: "data.orders.0.status"})},
+	{3, pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultWrongType, Field: "data.orders.0.customerReferenceNo"})},
+	{5, pollAnswer(200, `{"code":0,"data":{"orders":[{"customerReferenceNo":"another"}]}}`)},
+	{3, pollAnswer(200, `{"code":0,"msg":"ok"}`)},
+	{3, pollAnswer(200, `{"code":100000500,"data":{"orders":[]}}`)},
+
+	{20, hotelstaystest.Fault{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultStatus, Status: 503}},
+	{10, hotelstaystest.Fault{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultCut}},
+	{10, hotelstaystest.Fault{Operation: hotelstaystest.OpCheckAvail, Kind: hotelstaystest.FaultCut}},
+}
+
+func bookFault(f hotelstaystest.Fault) hotelstaystest.Fault {
+	f.Operation = hotelstaystest.OpBook
+	return f
+}
+
+// chaosService is one sandbox, and all that its workers were told.
+type chaosService struct {
+	srv    *hotelstaystest.Server
+	offers []offer
+
+	mu     sync.Mutex
+	told   map[string]verdict     // by reference: the last word
+	absent map[string][]time.Time // by reference: when it was said that there is no order
+	tally  map[string]int         // what happened, for the log
+}
+
+// verdict is what a worker was told of a booking in the end.
+type verdict struct {
+	state    string // found, absent, refused
+	platform string // the order's number, when found
+}
+
+func (s *chaosService) count(what string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tally[what]++
+}
+
+// process is a client, and the life that its calls end with.
+type process struct {
+	*hotelstays.Client
+	ctx  context.Context
+	kill context.CancelFunc
+}
+
+// chaosWorker makes bookings, one after the other.
+type chaosWorker struct {
+	*chaosService
+	t       *testing.T
+	rng     *rand.Rand
+	number  int
+	process process
+	last    *hotelstays.BookRequest // of a booking that was found
+}
+
+// start begins a new process. Two workers share an address, and its ceilings.
+func (w *chaosWorker) start() {
+	if w.process.kill != nil {
+		w.process.kill()
+	}
+	client, err := hotelstays.New(w.srv.URL, ticketOf(w.srv),
+		hotelstays.WithHTTPClient(w.srv.ClientFrom(fmt.Sprintf("10.0.0.%d", 1+w.number/2))))
+	if err != nil {
+		panic(err)
+	}
+	ctx, kill := context.WithCancel(w.t.Context())
+	w.process = process{client, ctx, kill}
+}
+
+// maybe is true in so many per cent of the cases.
+func (w *chaosWorker) maybe(percent float64) bool { return w.rng.Float64()*100 < percent }
+
+// within is a random time up to a bound, mostly a short one.
+func (w *chaosWorker) within(bound time.Duration) time.Duration {
+	return time.Duration(w.rng.Float64() * w.rng.Float64() * w.rng.Float64() * float64(bound))
+}
+
+// chaosOutcome is how a piece of a booking's way ended. When the process died, what
+// it was told is lost, and only the store is left.
+type chaosOutcome struct {
+	outcome *hotelstays.BookingOutcome
+	err     error
+	died    bool
+}
+
+// living runs f in the current process, which dies meanwhile in some of the cases.
+func (w *chaosWorker) living(percent float64, f func(process) (*hotelstays.BookingOutcome, error)) chaosOutcome {
+	p, dies := w.process, w.maybe(percent)
+	if dies {
+		timer := time.AfterFunc(w.within(15*time.Minute), p.kill)
+		defer timer.Stop()
+	}
+	outcome, err := f(p)
+	if !dies {
+		return chaosOutcome{outcome: outcome, err: err}
+	}
+	w.count("process died")
+	time.Sleep(w.within(time.Hour)) // until another is started
+	w.start()
+	return chaosOutcome{died: true}
+}
+
+// store is what survives a process: the recovery as JSON.
+func (w *chaosWorker) store(r *hotelstays.BookingRecovery) []byte {
+	text, err := json.Marshal(r)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
+func (w *chaosWorker) load(text []byte) *hotelstays.BookingRecovery {
+	r := &hotelstays.BookingRecovery{}
+	if err := json.Unmarshal(text, r); err != nil {
+		panic(err)
+	}
+	return r
+}
+
+// booking brings one booking to its end: found, refused or, when it gave up
+// booking again, absent.
+func (w *chaosWorker) booking(req *hotelstays.BookRequest) verdict {
+	// The Trace-Id is the reference, so that the ledger can tell the requests apart.
+	trace := hotelstays.WithTraceID(req.CustomerReferenceNo)
+	for round := 0; ; round++ {
+		saved := w.store(w.process.NewBookingRecovery(req, trace)) // before Book is sent
+		how := w.rng.IntN(3)
+		result := w.living(10, func(p process) (*hotelstays.BookingOutcome, error) {
+			if how == 0 {
+				return p.BookAndRecover(p.ctx, req, trace)
+			}
+			resp, err := p.Book(p.ctx, req, trace)
+			if err != nil {
+				return nil, err
+			}
+			return &hotelstays.BookingOutcome{State: hotelstays.BookingFound, Order: resp.HotelOrder}, nil
+		})
+		var unknown *hotelstays.OutcomeUnknownError
+		var api *hotelstays.APIError
+		switch {
+		case result.died:
+			result.outcome = w.recover(saved, trace, how == 1)
+		case errors.As(result.err, &unknown):
+			w.count("unknown outcome")
+			result.outcome = w.recover(saved, trace, how == 1)
+		case errors.As(result.err, &api) && api.Operation == hotelstays.OpBook:
+			w.count(fmt.Sprintf("refused %d", api.Code))
+			return verdict{state: "refused"}
+		case result.err != nil: // nothing was sent: there was no token, or no slot
+			var failed *hotelstays.TransportError
+			if !errors.As(result.err, &failed) || failed.Sent {
+				panic(fmt.Sprintf("a Book that is neither refused nor unknown nor unsent: %v", result.err))
+			}
+			w.count("not sent")
+			time.Sleep(w.within(time.Minute))
+			continue
+		case result.outcome.State == hotelstays.BookingUnverified:
+			result.outcome = w.recover(w.store(result.outcome.Recovery), trace, how == 1)
+		}
+		if result.outcome.State == hotelstays.BookingFound {
+			w.count("found")
+			return verdict{"found", result.outcome.Order.PlatformReferenceNo}
+		}
+		w.count("absent")
+		w.mu.Lock()
+		w.absent[req.CustomerReferenceNo] = append(w.absent[req.CustomerReferenceNo], time.Now())
+		w.mu.Unlock()
+		if round == 3 || w.maybe(20) || !w.available(req) {
+			return verdict{state: "absent"}
+		}
+		w.count("booked again")
+	}
+}
+
+// available checks the offer again, as one has to before it is booked again.
+func (w *chaosWorker) available(req *hotelstays.BookRequest) bool {
+	for {
+		resp, err := w.process.CheckAvail(w.process.ctx, &hotelstays.CheckAvailRequest{SessionID: req.SessionID, RatePkgID: req.RatePkgID})
+		if err == nil {
+			return resp.Available()
+		}
+		time.Sleep(time.Second)
+	}
+}
+
+// recover goes on until the booking is found or absent, through any number of
+// processes: by steps, like a job queue, or by waiting.
+func (w *chaosWorker) recover(saved []byte, opt hotelstays.CallOption, bySteps bool) *hotelstays.BookingOutcome {
+	for range 1000 {
+		result := w.living(15, func(p process) (*hotelstays.BookingOutcome, error) {
+			recovery := w.load(saved)
+			if !bySteps {
+				return p.RecoverBooking(p.ctx, recovery, opt)
+			}
+			outcome, err := p.StepRecovery(p.ctx, recovery, opt)
+			if err == nil && w.maybe(90) { // else the process dies before it stores this
+				saved = w.store(outcome.Recovery)
+				if outcome.State == hotelstays.BookingOpen || outcome.State == hotelstays.BookingUnverified {
+					sleep(p.ctx, time.Until(outcome.Recovery.NextPoll)+w.within(time.Minute))
+				}
+			}
+			return outcome, err
+		})
+		if result.died {
+			continue
+		}
+		if result.err != nil {
+			panic(fmt.Sprintf("a recovery whose process lives fails: %v", result.err))
+		}
+		saved = w.store(result.outcome.Recovery)
+		switch result.outcome.State {
+		case hotelstays.BookingFound, hotelstays.BookingAbsent:
+			return result.outcome
+		case hotelstays.BookingUnverified:
+			w.count("unverified")
+			sleep(w.process.ctx, w.within(10*time.Minute))
+		}
+	}
+	panic("a recovery does not end")
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// work makes n bookings.
+func (w *chaosWorker) work(n int) {
+	w.start()
+	defer func() { w.process.kill() }()
+	for i := range n {
+		reference := fmt.Sprintf("ref-%02d-%04d", w.number, i)
+		chosen := w.offers[w.rng.IntN(len(w.offers))]
+		req := chosen.request(reference)
+		req.Expect = &chosen.RoomRatePkg
+		req.Guests[0].LastName = fmt.Sprintf("%02d%04d", w.number, i)
+		if w.last != nil && w.maybe(2) { // a stay that is booked already: to be refused
+			twin := *w.last
+			twin.CustomerReferenceNo = reference
+			req = &twin
+			w.count("asked for twice")
+		}
+		told := w.booking(req)
+		w.mu.Lock()
+		w.told[reference] = told
+		w.mu.Unlock()
+		if told.state == "found" {
+			w.last = req
+			if w.maybe(3) {
+				w.await(reference)
+			}
+		}
+		if w.maybe(3) {
+			w.count("tokens revoked")
+			w.srv.RevokeTokens()
+		}
+		if w.maybe(5) {
+			w.start()
+		}
+	}
+}
+
+// await waits for the order's decision. An order that is stuck, or that cannot be
+// read, ends with ctx; what is said of an order must be of this one.
+func (w *chaosWorker) await(reference string) {
+	ctx, cancel := context.WithTimeout(w.process.ctx, 12*time.Minute)
+	defer cancel()
+	order, err := w.process.AwaitOrder(ctx, reference)
+	switch {
+	case err == nil:
+		w.count("decided")
+	case errors.Is(err, context.DeadlineExceeded):
+		w.count("stuck")
+	default:
+		w.count("not awaited")
+	}
+	if order != nil && order.CustomerReferenceNo != reference {
+		w.t.Errorf("AwaitOrder of %s returned the order of %s", reference, order.CustomerReferenceNo)
+	}
+}
+
+// check holds what the workers were told against the ledger.
+func (s *chaosService) check(t *testing.T) {
+	ledger := s.srv.Ledger()
+	orders := map[string][]hotelstaystest.Order{}
+	stays := map[string]string{}
+	for _, o := range ledger.Orders() {
+		orders[o.CustomerReferenceNo] = append(orders[o.CustomerReferenceNo], o)
+		if twin, ok := stays[o.ContentKey]; ok {
+			t.Errorf("made twice: %s and %s are the same stay", twin, o.CustomerReferenceNo)
+		}
+		stays[o.ContentKey] = o.CustomerReferenceNo
+		if _, ok := s.told[o.CustomerReferenceNo]; !ok {
+			t.Errorf("lost: nobody was told of order %s", o.CustomerReferenceNo)
+		}
+	}
+	for reference, told := range s.told {
+		made := orders[reference]
+		switch {
+		case len(made) > 1:
+			t.Errorf("made twice: %s has %d orders", reference, len(made))
+		case told.state == "found" && len(made) == 0:
+			t.Errorf("%s was reported found, and does not exist", reference)
+		case told.state == "found" && made[0].PlatformReferenceNo != told.platform:
+			t.Errorf("%s was reported found as another order", reference)
+		case told.state != "found" && len(made) > 0:
+			t.Errorf("lost: %s was reported %s, and exists", reference, told.state)
+		}
+	}
+	s.checkResending(t)
+}
+
+// checkResending looks at every Book that arrived: what allowed it to be sent,
+// when there was one under the same reference before?
+func (s *chaosService) checkResending(t *testing.T) {
+	books := s.srv.Ledger().Requests(hotelstaystest.OpBook)
+	require.Len(t, books, s.srv.Ledger().Count(hotelstaystest.OpBook), "the ledger kept them all")
+	before := map[string]hotelstaystest.Request{}
+	for _, book := range books {
+		reference := book.TraceID
+		last, again := before[reference]
+		before[reference] = book
+		if !again {
+			continue
+		}
+		definite := (last.Status == 401 || last.Status == 429) && last.Code != 0 && !last.Cut
+		absent := slices.ContainsFunc(s.absent[reference], func(at time.Time) bool {
+			return !at.Before(last.Arrived) && !at.After(book.Arrived)
+		})
+		if !definite && !absent {
+			t.Errorf("sent twice: Book of %s, answered with HTTP %d (fault %q, carried out %t), arrived again after %s although nobody knew that there was no order",
+				reference, last.Status, last.Fault, last.Executed, book.Arrived.Sub(last.Arrived))
+		}
+	}
+}
+
+func newChaosService(t *testing.T, seed uint64, visible time.Duration, opts ...hotelstaystest.Option) *chaosService {
+	opts = append([]hotelstaystest.Option{hotelstaystest.WithSeed(seed), hotelstaystest.WithLateVisibility(visible), hotelstaystest.WithLedgerLimit(1_000_000)}, opts...)
+	srv, client := newSandbox(t, opts...)
+	s := &chaosService{srv: srv, told: map[string]verdict{}, absent: map[string][]time.Time{}, tally: map[string]int{}}
+	for hotel := range 3 {
+		s.offers = append(s.offers, findOffer(t, srv, client, hotel))
+	}
+	for _, f := range chaosFaults {
+		f.Fault.Probability, f.Fault.Times = f.percent/100, -1
+		srv.Inject(f.Fault)
+	}
+	return s
+}
+
+func chaosSetting(t *testing.T, name string, def uint64) uint64 {
+	text := os.Getenv(name)
+	if text == "" {
+		return def
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	require.NoError(t, err, name)
+	return n
+}
+
+func TestChaos(t *testing.T) {
+	seed := chaosSetting(t, "HOTELSTAYS_CHAOS_SEED", rand.Uint64N(1_000_000))
+	bookings := int(chaosSetting(t, "HOTELSTAYS_CHAOS_BOOKINGS", chaosBookings))
+	t.Logf("HOTELSTAYS_CHAOS_SEED=%d HOTELSTAYS_CHAOS_BOOKINGS=%d", seed, bookings)
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var services []*chaosService
+		for i, s := range chaosServices {
+			services = append(services, newChaosService(t, seed+uint64(i), s.visible, s.opts...))
+		}
+		var wg sync.WaitGroup
+		for n := range chaosWorkers {
+			w := &chaosWorker{chaosService: services[n%len(services)], t: t, number: n, rng: rand.New(rand.NewPCG(seed, uint64(n)))}
+			share := bookings / chaosWorkers
+			if n < bookings%chaosWorkers {
+				share++
+			}
+			wg.Go(func() { w.work(share) })
+		}
+		wg.Wait()
+
+		total, told, orders, books, polls := map[string]int{}, 0, 0, 0, 0
+		for _, s := range services {
+			s.check(t)
+			for what, n := range s.tally {
+				total[what] += n
+			}
+			told += len(s.told)
+			orders += len(s.srv.Ledger().Orders())
+			books += s.srv.Ledger().Count(hotelstaystest.OpBook)
+			polls += s.srv.Ledger().Count(hotelstaystest.OpQueryOrders)
+		}
+		assert.Equal(t, bookings, told)
+		t.Logf("%d bookings, %d orders, %d requests of Book, %d of QueryOrders, in %s of virtual time", told, orders, books, polls, time.Since(start))
+		for _, what := range slices.Sorted(maps.Keys(total)) {
+			t.Logf("%6d %s", total[what], what)
+		}
+	})
+}
+
+// An order that stays hidden for longer than the recovery lasts is reported absent
+// although it exists. The reference saves it: booking again under the same one
+// returns that order, and booking the same stay under another one is refused.
+func TestVisibleTooLate(t *testing.T) {
+	for _, tc := range []struct {
+		visible time.Duration
+		state   hotelstays.BookingState
+	}{
+		{10 * time.Minute, hotelstays.BookingFound},
+		{10*time.Minute + 1, hotelstays.BookingAbsent},
+		{20 * time.Minute, hotelstays.BookingAbsent},
+	} {
+		t.Run(tc.visible.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newRecoveryWorld(t, hotelstaystest.WithLateVisibility(tc.visible))
+				w.Inject(bookMade)
+				req := w.offer.request("ref-1")
+				req.Expect = &w.offer.RoomRatePkg
+
+				outcome, err := w.client.BookAndRecover(t.Context(), req)
+				require.NoError(t, err)
+				require.Equal(t, tc.state, outcome.State)
+				made := w.Ledger().OrdersFor("ref-1")
+				require.Len(t, made, 1, "it exists, whatever was reported")
+
+				again, err := w.client.BookAndRecover(t.Context(), req)
+				require.NoError(t, err)
+				assert.Equal(t, hotelstays.BookingFound, again.State)
+				assert.Equal(t, made[0].PlatformReferenceNo, again.Order.PlatformReferenceNo)
+				assert.Equal(t, 1, w.Ledger().BookingsReused())
+
+				other, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-2"))
+				assert.ErrorIs(t, err, hotelstays.ErrDuplicateBooking)
+				assert.Nil(t, other)
+				assert.Len(t, w.Ledger().Orders(), 1)
+
+				time.Sleep(time.Until(made[0].CreatedAt.Add(tc.visible)))
+				outcome, err = w.restarted(t).RecoverBooking(t.Context(), stored(t, outcome.Recovery))
+				require.NoError(t, err)
+				assert.Equal(t, hotelstays.BookingFound, outcome.State, "absent can be asked again, too")
+			})
+		})
+	}
+}

@@ -1,0 +1,1299 @@
+// What these tests prove: a Book whose outcome is unknown is found out about at
+// the documented times, to the second; only a poll that was read whole and held
+// nothing proves that there is no order; a recovery survives its process, at every
+// step, and works on no other account; and the helpers around it (the reference
+// check, AwaitOrder, CancelAndRead, CompareOffer) say no more than they know.
+//
+// All times are seconds of the ledger's clock.
+
+package hotelstays_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/shopspring/decimal"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// The faults that make a Book's outcome unknown.
+var (
+	bookLost = hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut}               // nothing was booked
+	bookMade = hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true} // the order exists
+)
+
+// pollFault makes every poll from now on fail.
+func pollFault(f hotelstaystest.Fault) hotelstaystest.Fault {
+	f.Operation, f.Times = hotelstaystest.OpQueryOrders, -1
+	return f
+}
+
+// pollAnswer answers a poll with this body.
+func pollAnswer(httpStatus int, body string) hotelstaystest.Fault {
+	return pollFault(status(httpStatus, body))
+}
+
+// recoveryWorld is a sandbox, a client and an offer in one bubble.
+type recoveryWorld struct {
+	*hotelstaystest.Server
+	client *hotelstays.Client
+	offer  offer
+	cred   hotelstays.TicketCredential
+}
+
+func newRecoveryWorld(t *testing.T, opts ...hotelstaystest.Option) *recoveryWorld {
+	srv, client := newSandbox(t, opts...)
+	return &recoveryWorld{srv, client, findOffer(t, srv, client, 0), ticketOf(srv)}
+}
+
+// restarted is the client of a process that has started anew.
+func (w *recoveryWorld) restarted(t *testing.T) *hotelstays.Client {
+	return newClient(t, w.Server, w.cred)
+}
+
+// bookEnded is when the only Book ended.
+func (w *recoveryWorld) bookEnded(t *testing.T) time.Time {
+	books := w.Ledger().Requests(hotelstaystest.OpBook)
+	require.Len(t, books, 1, "Book is sent once")
+	return books[0].Done
+}
+
+// polls are the seconds from a time to each poll. The attempts of one poll share
+// a Trace-Id and count as one.
+func (w *recoveryWorld) polls(from time.Time) []float64 {
+	var at []float64
+	seen := map[string]bool{}
+	for _, r := range w.Ledger().Requests(hotelstaystest.OpQueryOrders) {
+		if !seen[r.TraceID] {
+			seen[r.TraceID] = true
+			at = append(at, r.Arrived.Sub(from).Seconds())
+		}
+	}
+	return at
+}
+
+// at runs f at a second counted from now, unless the test ends before.
+func at(t *testing.T, seconds float64, f func()) {
+	timer := time.AfterFunc(time.Duration(seconds*float64(time.Second)), f)
+	t.Cleanup(func() { timer.Stop() })
+}
+
+// stored is the recovery after a trip through JSON, as another process reads it.
+func stored(t *testing.T, r *hotelstays.BookingRecovery) *hotelstays.BookingRecovery {
+	t.Helper()
+	text, err := json.Marshal(r)
+	require.NoError(t, err)
+	again := &hotelstays.BookingRecovery{}
+	require.NoError(t, json.Unmarshal(text, again))
+	require.Equal(t, r, again, "a recovery is the same after JSON")
+	return again
+}
+
+func TestRecoverySchedule(t *testing.T) {
+	const (
+		never = time.Duration(0)
+		s     = time.Second
+	)
+	for _, tc := range []struct {
+		name    string
+		visible time.Duration // after Book; never: nothing was booked
+		book    hotelstaystest.Fault
+		poll    hotelstaystest.Fault
+		heals   float64 // when polls stop failing
+		wakeups []float64
+		closed  bool // the wake-up channel is closed
+		polls   []float64
+		ends    float64
+		state   hotelstays.BookingState
+	}{
+		{name: "nothing was booked",
+			polls: []float64{0, 30, 90, 210, 450, 600}, ends: 600, state: hotelstays.BookingAbsent},
+		{name: "visible at once", visible: 1, polls: []float64{0, 30}, ends: 30, state: hotelstays.BookingFound},
+		{name: "visible between two polls", visible: 31 * s, polls: []float64{0, 30, 90}, ends: 90, state: hotelstays.BookingFound},
+		{name: "visible at the very time of a poll", visible: 210 * s, polls: []float64{0, 30, 90, 210}, ends: 210, state: hotelstays.BookingFound},
+		{name: "visible just after a poll", visible: 210*s + 1, polls: []float64{0, 30, 90, 210, 450}, ends: 450, state: hotelstays.BookingFound},
+		{name: "visible between 450 and the ceiling", visible: 451 * s, polls: []float64{0, 30, 90, 210, 450, 600}, ends: 600, state: hotelstays.BookingFound},
+		{name: "the Book itself was slow",
+			book:  hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: 150 * s},
+			polls: []float64{0, 30, 90, 210, 450, 600}, ends: 600, state: hotelstays.BookingAbsent},
+
+		{name: "slow polls", poll: pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 15 * s}),
+			polls: []float64{0, 30, 90, 210, 450, 600}, ends: 615, state: hotelstays.BookingAbsent},
+		{name: "polls that run into their time-out", poll: pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Hour}),
+			polls: []float64{0, 30, 90, 210, 450, 600}, ends: 620, state: hotelstays.BookingUnverified},
+		{name: "two polls run into their time-out", heals: 31, poll: pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Hour}),
+			polls: []float64{0, 30, 90, 210, 450, 600}, ends: 600, state: hotelstays.BookingAbsent},
+
+		{name: "woken", wakeups: []float64{10, 500},
+			polls: []float64{0, 10, 30, 90, 210, 450, 500, 600}, ends: 600, state: hotelstays.BookingAbsent},
+		{name: "woken often", wakeups: []float64{1, 2, 3, 4, 5, 6, 7, 8},
+			polls: []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 30, 90, 210, 450, 600}, ends: 600, state: hotelstays.BookingAbsent},
+		{name: "woken when the order has become visible", visible: 100 * s, wakeups: []float64{120},
+			polls: []float64{0, 30, 90, 120}, ends: 120, state: hotelstays.BookingFound},
+		{name: "woken in the middle of a poll", wakeups: []float64{35}, poll: pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 15 * s}),
+			polls: []float64{0, 30, 45, 90, 210, 450, 600}, ends: 615, state: hotelstays.BookingAbsent},
+		{name: "a closed wake-up channel", closed: true,
+			polls: []float64{0, 30, 90, 210, 450, 600}, ends: 600, state: hotelstays.BookingAbsent},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newRecoveryWorld(t, hotelstaystest.WithLateVisibility(tc.visible))
+				switch {
+				case tc.book.Kind != "":
+					w.Inject(tc.book)
+				case tc.visible == never:
+					w.Inject(bookLost)
+				default:
+					w.Inject(bookMade)
+				}
+				if tc.poll.Kind != "" {
+					w.Inject(tc.poll)
+				}
+				if tc.heals > 0 {
+					at(t, tc.heals, w.ClearFaults)
+				}
+				wakeup := make(chan struct{}, 1)
+				for _, second := range tc.wakeups {
+					at(t, second, func() { wakeup <- struct{}{} })
+				}
+				if tc.closed {
+					close(wakeup)
+				}
+
+				outcome, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-1"), hotelstays.WithWakeup(wakeup))
+
+				require.NoError(t, err)
+				ended := w.bookEnded(t)
+				assert.Equal(t, tc.ends, time.Since(ended).Seconds())
+				assert.Equal(t, tc.state, outcome.State)
+				assert.True(t, ended.Equal(outcome.Recovery.EndedAt))
+				orders := w.Ledger().OrdersFor("ref-1")
+				if tc.state == hotelstays.BookingFound {
+					require.Len(t, orders, 1)
+					require.NotNil(t, outcome.Order)
+					assert.Equal(t, orders[0].PlatformReferenceNo, outcome.Order.PlatformReferenceNo)
+				} else {
+					assert.Nil(t, outcome.Order)
+					assert.Empty(t, orders)
+				}
+				time.Sleep(time.Hour)
+				assert.Equal(t, tc.polls, w.polls(ended), "and none after the end")
+			})
+		})
+	}
+}
+
+// An order that QueryOrders shows at once is found by the poll at once.
+func TestRecoveryFindsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newRecoveryWorld(t)
+		w.Inject(bookMade)
+		outcome, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-1"))
+		require.NoError(t, err)
+		assert.Equal(t, hotelstays.BookingFound, outcome.State)
+		assert.Equal(t, []float64{0}, w.polls(w.bookEnded(t)))
+	})
+}
+
+// A Book that is answered is not asked about.
+func TestBookAndRecoverOfAnAnsweredBook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newRecoveryWorld(t)
+		outcome, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-1"))
+		require.NoError(t, err)
+		assert.Equal(t, hotelstays.BookingFound, outcome.State)
+		assert.Equal(t, "ref-1", outcome.Order.CustomerReferenceNo)
+		assert.NotNil(t, outcome.Recovery)
+
+		refused, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-2"))
+		assert.ErrorIs(t, err, hotelstays.ErrDuplicateBooking)
+		assert.Nil(t, refused)
+
+		invalid, err := w.client.BookAndRecover(t.Context(), w.offer.request(""))
+		var faults *hotelstays.ValidationError
+		assert.ErrorAs(t, err, &faults)
+		assert.Nil(t, invalid)
+		_, err = w.client.BookAndRecover(t.Context(), nil)
+		assert.ErrorAs(t, err, &faults)
+		assert.Zero(t, w.Ledger().Count(hotelstaystest.OpQueryOrders))
+	})
+}
+
+// A timeout that the caller gives to Book bounds the Book. It must not let a poll
+// that hangs delay the later ones.
+func TestBooksOwnTimeoutDoesNotShiftThePolls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newRecoveryWorld(t)
+		w.Inject(bookLost)
+		w.Inject(pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Hour}))
+		_, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-1"), hotelstays.WithTimeout(2*time.Minute))
+		require.NoError(t, err)
+		assert.Equal(t, []float64{0, 30, 90, 210, 450, 600}, w.polls(w.bookEnded(t)))
+	})
+}
+
+// Each step is made by another process, which has read the recovery from JSON.
+func TestRecoveryStepsOfManyProcesses(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		visible time.Duration
+		book    hotelstaystest.Fault
+		polls   []float64
+		state   hotelstays.BookingState
+	}{
+		{"absent", 0, bookLost, []float64{0, 30, 90, 210, 450, 600}, hotelstays.BookingAbsent},
+		{"found", 100 * time.Second, bookMade, []float64{0, 30, 90, 210}, hotelstays.BookingFound},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newRecoveryWorld(t, hotelstaystest.WithLateVisibility(tc.visible))
+				w.Inject(tc.book)
+				req := w.offer.request("ref-1")
+				req.Expect = &w.offer.RoomRatePkg
+				recovery := stored(t, w.client.NewBookingRecovery(req, hotelstays.WithMarket("AE"), hotelstays.WithUserRef("clerk")))
+				_, err := w.client.Book(t.Context(), req)
+				var unknown *hotelstays.OutcomeUnknownError
+				require.ErrorAs(t, err, &unknown)
+				assert.Equal(t, "ref-1", unknown.CustomerReferenceNo)
+
+				outcome := &hotelstays.BookingOutcome{Recovery: recovery}
+				for steps := 0; outcome.State == hotelstays.BookingOpen; steps++ {
+					require.Less(t, steps, 10)
+					recovery = stored(t, outcome.Recovery)
+					time.Sleep(time.Until(recovery.NextPoll)) // the first is due already
+					outcome, err = w.restarted(t).StepRecovery(t.Context(), recovery)
+					require.NoError(t, err)
+				}
+				stored(t, outcome.Recovery)
+				assert.Equal(t, tc.state, outcome.State)
+				assert.Equal(t, tc.polls, w.polls(w.bookEnded(t)))
+			})
+		})
+	}
+}
+
+// A process that was away carries on at the right poll. Times that it missed are
+// not made up for: one poll tells as much as several.
+func TestRecoveryResumed(t *testing.T) {
+	for _, tc := range []struct {
+		died, back float64
+		polls      []float64
+		ends       float64
+	}{
+		{0, 1, []float64{0, 30, 90, 210, 450, 600}, 600},
+		{10, 29, []float64{0, 30, 90, 210, 450, 600}, 600},
+		{10, 31, []float64{0, 31, 90, 210, 450, 600}, 600},
+		{31, 300, []float64{0, 30, 300, 450, 600}, 600}, // away across two polls
+		{31, 450, []float64{0, 30, 450, 600}, 600},
+		{31, 599, []float64{0, 30, 599, 600}, 600},
+		{451, 460, []float64{0, 30, 90, 210, 450, 600}, 600},
+		{451, 601, []float64{0, 30, 90, 210, 450, 601}, 601},
+		{31, 86400, []float64{0, 30, 86400}, 86400}, // past the ceiling
+	} {
+		for _, step := range []bool{false, true} {
+			t.Run(fmt.Sprintf("away from %g to %g, by steps %t", tc.died, tc.back, step), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := newRecoveryWorld(t)
+					w.Inject(bookLost)
+					life, die := context.WithTimeout(t.Context(), time.Duration(tc.died*float64(time.Second))+time.Millisecond)
+					defer die()
+					outcome, err := w.client.BookAndRecover(life, w.offer.request("ref-1"))
+					require.ErrorIs(t, err, context.DeadlineExceeded)
+					require.Equal(t, hotelstays.BookingOpen, outcome.State)
+
+					recovery := stored(t, outcome.Recovery)
+					time.Sleep(time.Until(w.bookEnded(t).Add(time.Duration(tc.back * float64(time.Second)))))
+					again := w.restarted(t)
+					if step {
+						for {
+							outcome, err = again.StepRecovery(t.Context(), recovery)
+							if err != nil || outcome.State != hotelstays.BookingOpen {
+								break
+							}
+							time.Sleep(time.Until(recovery.NextPoll))
+						}
+					} else {
+						outcome, err = again.RecoverBooking(t.Context(), recovery)
+					}
+
+					require.NoError(t, err)
+					assert.Equal(t, hotelstays.BookingAbsent, outcome.State)
+					assert.Equal(t, tc.ends, time.Since(w.bookEnded(t)).Seconds())
+					assert.Equal(t, tc.polls, w.polls(w.bookEnded(t)))
+				})
+			})
+		}
+	}
+}
+
+// A recovery that was stored before Book is good whenever the process dies. Its
+// schedule begins when it is first looked at, since nobody knows when Book ended.
+func TestRecoveryStoredBeforeBook(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		died    string // before, during or after Book
+		book    hotelstaystest.Fault
+		visible time.Duration
+		polls   []float64 // from the restart
+		state   hotelstays.BookingState
+	}{
+		{"before Book", "before", hotelstaystest.Fault{}, 0, []float64{0, 30, 90, 210, 450, 600}, hotelstays.BookingAbsent},
+		{"during a Book that does nothing", "during", hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Minute}, 0, []float64{0, 30, 90, 210, 450, 600}, hotelstays.BookingAbsent},
+		{"during a Book that makes the order", "during", hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Minute, Commit: true}, 0, []float64{0}, hotelstays.BookingFound},
+		{"the same, visible late", "during", hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Minute, Commit: true}, 5 * time.Minute, []float64{0, 30, 90, 210}, hotelstays.BookingFound},
+		{"after Book", "after", hotelstaystest.Fault{}, 0, []float64{0}, hotelstays.BookingFound},
+		{"after a Book that was cut off", "after", bookMade, 0, []float64{0}, hotelstays.BookingFound},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newRecoveryWorld(t, hotelstaystest.WithLateVisibility(tc.visible))
+				req := w.offer.request("ref-1")
+				recovery := w.client.NewBookingRecovery(req)
+				assert.True(t, recovery.EndedAt.IsZero())
+				recovery = stored(t, recovery)
+				if tc.book.Kind != "" {
+					tc.book.Operation = hotelstaystest.OpBook
+					w.Inject(tc.book)
+				}
+				switch tc.died {
+				case "during":
+					life, die := context.WithTimeout(t.Context(), 10*time.Second)
+					defer die()
+					_, err := w.client.Book(life, req)
+					require.Error(t, err)
+				case "after":
+					_, _ = w.client.Book(t.Context(), req) // the process dies before it looks at the result
+				}
+				time.Sleep(90 * time.Second)
+				restart := time.Now()
+
+				outcome, err := w.restarted(t).RecoverBooking(t.Context(), recovery)
+
+				require.NoError(t, err)
+				assert.Equal(t, tc.state, outcome.State)
+				assert.True(t, restart.Equal(recovery.EndedAt))
+				assert.Equal(t, tc.polls, w.polls(restart))
+				assert.Len(t, w.Ledger().OrdersFor("ref-1"), map[bool]int{true: 1}[tc.state == hotelstays.BookingFound])
+			})
+		})
+	}
+}
+
+func TestStepRecoveryPollsAtMostOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newRecoveryWorld(t)
+		w.Inject(bookLost)
+		req := w.offer.request("ref-1")
+		recovery := w.client.NewBookingRecovery(req)
+		_, err := w.client.Book(t.Context(), req)
+		require.Error(t, err)
+		start := time.Now()
+		wakeup := make(chan struct{}, 1)
+		step := func(opts ...hotelstays.CallOption) *hotelstays.BookingOutcome {
+			outcome, err := w.client.StepRecovery(t.Context(), recovery, opts...)
+			require.NoError(t, err)
+			require.Same(t, recovery, outcome.Recovery)
+			return outcome
+		}
+
+		step()
+		for range 3 {
+			before := *recovery
+			assert.Equal(t, hotelstays.BookingOpen, step(hotelstays.WithWakeup(wakeup)).State)
+			assert.Equal(t, before, *recovery, "a step before its time changes nothing")
+		}
+		assert.Equal(t, []float64{0}, w.polls(start))
+
+		time.Sleep(10 * time.Second)
+		wakeup <- struct{}{}
+		next := recovery.NextPoll
+		step(hotelstays.WithWakeup(wakeup))
+		step(hotelstays.WithWakeup(wakeup))
+		assert.Equal(t, []float64{0, 10}, w.polls(start), "woken once")
+		assert.Equal(t, next, recovery.NextPoll, "a wake-up shifts nothing")
+
+		closed := make(chan struct{})
+		close(closed)
+		step(hotelstays.WithWakeup(closed))
+		assert.Equal(t, []float64{0, 10}, w.polls(start), "a closed channel is not a wake-up")
+
+		time.Sleep(time.Until(next) - time.Nanosecond)
+		step()
+		assert.Len(t, w.polls(start), 2)
+		time.Sleep(time.Nanosecond)
+		step()
+		assert.Equal(t, []float64{0, 10, 30}, w.polls(start))
+	})
+}
+
+// An empty answer of another environment or account would look like absence.
+func TestRecoveryIsOfOneAccount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newRecoveryWorld(t, hotelstaystest.WithCredentials("one", "secret one"), hotelstaystest.WithCredentials("two", "secret two"))
+		w.Inject(bookMade)
+		req := w.offer.request("ref-1")
+		recovery := w.client.NewBookingRecovery(req)
+		_, err := w.client.Book(t.Context(), req)
+		require.Error(t, err)
+
+		base := func(url string) *hotelstays.Client {
+			c, err := hotelstays.New(url, w.cred, hotelstays.WithHTTPClient(w.Client()))
+			require.NoError(t, err)
+			return c
+		}
+		token, err := w.client.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "two", AppSecret: "secret two"})
+		require.NoError(t, err)
+		strangers := map[string]*hotelstays.Client{
+			"another host":        base("http://localhost"),
+			"another path":        base(w.URL + "/test"),
+			"another account":     newClient(t, w.Server, hotelstays.TicketCredential{AppKey: "two", AppSecret: "secret two"}),
+			"an OAuth client":     newClient(t, w.Server, hotelstays.OAuthCredential{ClientID: w.ClientID, ClientSecret: types.Secret(w.ClientSecret), Scopes: []hotelstays.Scope{hotelstays.ScopeBookingRead}}),
+			"another one's token": newClient(t, w.Server, hotelstays.StaticToken(token.Ticket)),
+			"a key in capitals":   newClient(t, w.Server, hotelstays.TicketCredential{AppKey: "ONE", AppSecret: "secret one"}),
+		}
+		before := w.Ledger().Count("")
+		for name, stranger := range strangers {
+			for _, recover := range []func(context.Context, *hotelstays.BookingRecovery, ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error){
+				stranger.RecoverBooking, stranger.StepRecovery} {
+				outcome, err := recover(t.Context(), stored(t, recovery))
+				var invalid *hotelstays.ValidationError
+				require.ErrorAs(t, err, &invalid, name)
+				assert.Equal(t, "recovery.fingerprint", invalid.Faults[0].Path, name)
+				assert.Nil(t, outcome, name)
+			}
+		}
+		for name, broken := range map[string]*hotelstays.BookingRecovery{
+			"nil":            nil,
+			"no reference":   {Fingerprint: recovery.Fingerprint},
+			"negative polls": {CustomerReferenceNo: "ref-1", Fingerprint: recovery.Fingerprint, Polls: -1},
+			"too many polls": {CustomerReferenceNo: "ref-1", Fingerprint: recovery.Fingerprint, Polls: 7},
+		} {
+			_, err := w.client.RecoverBooking(t.Context(), broken)
+			var invalid *hotelstays.ValidationError
+			assert.ErrorAs(t, err, &invalid, name)
+		}
+		assert.Equal(t, before, w.Ledger().Count(""), "nothing was asked")
+		assert.NotContains(t, recovery.Fingerprint, "one")
+		oauth := func(scopes ...hotelstays.Scope) *hotelstays.Client {
+			return newClient(t, w.Server, hotelstays.OAuthCredential{ClientID: w.ClientID, ClientSecret: types.Secret(w.ClientSecret), Scopes: scopes})
+		}
+		assert.Equal(t, oauth(hotelstays.ScopeBookingRead, hotelstays.ScopeBookingWrite).NewBookingRecovery(req), oauth(hotelstays.ScopeBookingRead).NewBookingRecovery(req),
+			"other scopes are the same account")
+
+		outcome, err := newClient(t, w.Server, hotelstays.TicketCredential{AppKey: "one", AppSecret: "secret one"}).RecoverBooking(t.Context(), recovery)
+		require.NoError(t, err)
+		assert.Equal(t, hotelstays.BookingFound, outcome.State)
+	})
+}
+
+// Two tokens got elsewhere may be of two accounts; which, cannot be told.
+func TestRecoveryOfAnotherStaticToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newRecoveryWorld(t, hotelstaystest.WithCredentials("one", "secret one"), hotelstaystest.WithCredentials("two", "secret two"))
+		static := func(key, secret string) *hotelstays.Client {
+			ticket, err := w.client.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: key, AppSecret: types.Secret(secret)})
+			require.NoError(t, err)
+			return newClient(t, w.Server, hotelstays.StaticToken(ticket.Ticket))
+		}
+		one, two := static("one", "secret one"), static("two", "secret two")
+		w.Inject(bookMade)
+		req := w.offer.request("ref-1")
+		recovery := one.NewBookingRecovery(req)
+		_, err := one.Book(t.Context(), req)
+		require.Error(t, err)
+
+		outcome, err := two.RecoverBooking(t.Context(), recovery)
+
+		assert.Error(t, err, "the other account knows nothing of the order")
+		assert.False(t, err == nil && outcome.State == hotelstays.BookingAbsent, "absent, although the order exists")
+	})
+}
+
+// An account that needs a market and a named user needs them for the polls, too,
+// whatever client makes them.
+func TestRecoveryCarriesMarketAndUser(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		client  []hotelstays.Option     // of the client that books
+		book    []hotelstays.CallOption // of the Book
+		resumes []hotelstays.Option     // of the client that resumes
+	}{
+		{"given to Book", nil, []hotelstays.CallOption{hotelstays.WithMarket("AE"), hotelstays.WithUserRef("clerk"), hotelstays.WithCurrency("USD")}, nil},
+		{"given to the client", []hotelstays.Option{hotelstays.WithMarket("AE"), hotelstays.WithUserRef("clerk")}, nil, nil},
+		{"the next process has others", nil, []hotelstays.CallOption{hotelstays.WithMarket("AE"), hotelstays.WithUserRef("clerk")},
+			[]hotelstays.Option{hotelstays.WithMarket("FR"), hotelstays.WithUserRef("nobody")}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv, _ := newSandbox(t, hotelstaystest.WithMarkets("AE"),
+					hotelstaystest.WithUserRefs(map[string][]string{"clerk": hotelstaystest.AllScopes(), "nobody": nil}), hotelstaystest.WithLateVisibility(time.Minute))
+				searching := newClient(t, srv, ticketOf(srv), hotelstays.WithMarket("AE"), hotelstays.WithUserRef("clerk"))
+				o := findOffer(t, srv, searching, 0)
+				srv.Inject(bookMade)
+				booking := newClient(t, srv, ticketOf(srv), tc.client...)
+				life, die := context.WithTimeout(t.Context(), 40*time.Second)
+				defer die()
+				outcome, err := booking.BookAndRecover(life, o.request("ref-1"), tc.book...)
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				assert.Equal(t, hotelstays.BookingOpen, outcome.State)
+
+				outcome, err = newClient(t, srv, ticketOf(srv), tc.resumes...).RecoverBooking(t.Context(), stored(t, outcome.Recovery))
+
+				require.NoError(t, err)
+				assert.Equal(t, hotelstays.BookingFound, outcome.State)
+				polls := srv.Ledger().Requests(hotelstaystest.OpQueryOrders)
+				require.Len(t, polls, 3)
+				for _, poll := range polls {
+					assert.Equal(t, "AE", poll.Header.Get("Market"))
+					assert.Equal(t, "clerk", poll.Header.Get("User-Ref"))
+				}
+			})
+		})
+	}
+}
+
+// What the last poll has to say decides. Only an answer that was read whole, and
+// holds no order at all, proves absence.
+func TestWhatProvesAbsence(t *testing.T) {
+	envelope := func(data string) hotelstaystest.Fault {
+		return pollAnswer(200, `{"code":0,"msg":"ok","data":`+data+`}`)
+	}
+	kind := func(k hotelstaystest.FaultKind) hotelstaystest.Fault {
+		return pollFault(hotelstaystest.Fault{Kind: k})
+	}
+	answers := []struct {
+		name   string
+		answer hotelstaystest.Fault
+		state  hotelstays.BookingState
+	}{
+		{"no orders", envelope(`{"orders":[]}`), hotelstays.BookingAbsent},
+		{"orders is missing", envelope(`{}`), hotelstays.BookingAbsent},
+		{"orders is null", envelope(`{"orders":null}`), hotelstays.BookingAbsent},
+		{"the order", envelope(`{"orders":[{"customerReferenceNo":"ref-1","platformReferenceNo":"P1"}]}`), hotelstays.BookingFound},
+		{"the order, after another", envelope(`{"orders":[{"customerReferenceNo":"ref-2"},{"customerReferenceNo":"ref-1"}]}`), hotelstays.BookingFound},
+		{"the order, with a field of a wrong type", envelope(`{"orders":[{"customerReferenceNo":"ref-1","status":"ok"}]}`), hotelstays.BookingFound},
+
+		{"data is missing", pollAnswer(200, `{"code":0,"msg":"ok"}`), hotelstays.BookingUnverified},
+		{"data is null", envelope(`null`), hotelstays.BookingUnverified},
+		{"data is a list", envelope(`[]`), hotelstays.BookingUnverified},
+		{"an order under another reference", envelope(`{"orders":[{"customerReferenceNo":"ref-2"}]}`), hotelstays.BookingUnverified},
+		{"the reference in capitals", envelope(`{"orders":[{"customerReferenceNo":"REF-1"}]}`), hotelstays.BookingUnverified},
+		{"an order under an empty reference", envelope(`{"orders":[{"customerReferenceNo":""}]}`), hotelstays.BookingUnverified},
+		{"an order under no reference", envelope(`{"orders":[{"platformReferenceNo":"P1"}]}`), hotelstays.BookingUnverified},
+		{"an order that is null", envelope(`{"orders":[null]}`), hotelstays.BookingUnverified},
+		{"an order that is text", envelope(`{"orders":["ref-1"]}`), hotelstays.BookingUnverified},
+		{"a reference that is a number", envelope(`{"orders":[{"customerReferenceNo":1}]}`), hotelstays.BookingUnverified},
+		{"orders is text", envelope(`{"orders":"none"}`), hotelstays.BookingUnverified},
+		{"orders is an object", envelope(`{"orders":{}}`), hotelstays.BookingUnverified},
+		{"orders is false", envelope(`{"orders":false}`), hotelstays.BookingUnverified},
+		{"no code", pollAnswer(200, `{"data":{"orders":[]}}`), hotelstays.BookingUnverified},
+		{"a code that is text", pollAnswer(200, `{"code":"0","data":{"orders":[]}}`), hotelstays.BookingUnverified},
+		{"HTTP 200 with a code", pollAnswer(200, `{"code":100000500,"data":{"orders":[]}}`), hotelstays.BookingUnverified},
+		{"HTTP 404 with a code", pollAnswer(404, ""), hotelstays.BookingUnverified},
+		{"HTTP 400", pollAnswer(400, ""), hotelstays.BookingUnverified},
+		{"HTTP 401", pollAnswer(401, ""), hotelstays.BookingUnverified},
+		{"HTTP 403", pollAnswer(403, ""), hotelstays.BookingUnverified},
+		{"HTTP 403 of a proxy", pollAnswer(403, "<html>"), hotelstays.BookingUnverified},
+		{"HTTP 429", pollAnswer(429, ""), hotelstays.BookingUnverified},
+		{"HTTP 500", pollAnswer(500, ""), hotelstays.BookingUnverified},
+		{"HTTP 500 with an empty success", pollAnswer(500, `{"code":0,"data":{"orders":[]}}`), hotelstays.BookingUnverified},
+		{"HTTP 302", pollAnswer(302, `{"code":0,"data":{"orders":[]}}`), hotelstays.BookingUnverified},
+		{"cut", kind(hotelstaystest.FaultCut), hotelstays.BookingUnverified},
+		{"cut in the middle", kind(hotelstaystest.FaultCutMidResponse), hotelstays.BookingUnverified},
+		{"garbage", kind(hotelstaystest.FaultGarbage), hotelstays.BookingUnverified},
+		{"truncated", kind(hotelstaystest.FaultTruncatedJSON), hotelstays.BookingUnverified},
+		{"an empty body", kind(hotelstaystest.FaultEmptyBody), hotelstays.BookingUnverified},
+	}
+	for _, tc := range answers {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newRecoveryWorld(t)
+				w.Inject(bookLost)
+				tc.answer.Skip = 5 // good, and empty
+				w.Inject(tc.answer)
+				outcome, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-1"))
+				require.NoError(t, err)
+				assert.Equal(t, tc.state, outcome.State)
+				assert.Equal(t, tc.state == hotelstays.BookingFound, outcome.Order != nil)
+				assert.Equal(t, []float64{0, 30, 90, 210, 450, 600}, w.polls(w.bookEnded(t)))
+			})
+		})
+	}
+	// The same answers to the first five polls prove nothing, nor do they stop the
+	// sixth from proving it. A 403 ends the asking: it would be refused again.
+	for _, tc := range answers {
+		if tc.state != hotelstays.BookingUnverified {
+			continue
+		}
+		t.Run(tc.name+", before the last", func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newRecoveryWorld(t)
+				w.Inject(bookLost)
+				w.Inject(tc.answer)
+				at(t, 599, w.ClearFaults)
+				outcome, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-1"))
+				require.NoError(t, err)
+				if strings.HasPrefix(tc.name, "HTTP 403") {
+					assert.Equal(t, hotelstays.BookingUnverified, outcome.State)
+					assert.Equal(t, []float64{0}, w.polls(w.bookEnded(t)), "it ends at once")
+					return
+				}
+				assert.Equal(t, hotelstays.BookingAbsent, outcome.State)
+				assert.Equal(t, []float64{0, 30, 90, 210, 450, 600}, w.polls(w.bookEnded(t)))
+			})
+		})
+	}
+}
+
+// Unverified is not the end: asking again later tells.
+func TestUnverifiedCanBeAskedAgain(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		book  hotelstaystest.Fault
+		state hotelstays.BookingState
+	}{
+		{"the order is there", bookMade, hotelstays.BookingFound},
+		{"there is none", bookLost, hotelstays.BookingAbsent},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newRecoveryWorld(t, hotelstaystest.WithLateVisibility(9*time.Minute))
+				w.Inject(tc.book)
+				failing := pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})
+				failing.Skip = 5
+				w.Inject(failing)
+				outcome, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-1"))
+				require.NoError(t, err)
+				require.Equal(t, hotelstays.BookingUnverified, outcome.State)
+
+				outcome, err = w.restarted(t).RecoverBooking(t.Context(), stored(t, outcome.Recovery))
+				require.NoError(t, err)
+				require.Equal(t, hotelstays.BookingUnverified, outcome.State, "it still fails")
+				recovery := stored(t, outcome.Recovery)
+				early, err := w.client.StepRecovery(t.Context(), recovery)
+				require.NoError(t, err)
+				assert.Equal(t, hotelstays.BookingOpen, early.State, "a step keeps to NextPoll")
+				assert.Positive(t, time.Until(recovery.NextPoll))
+
+				w.ClearFaults()
+				outcome, err = w.restarted(t).RecoverBooking(t.Context(), recovery)
+				require.NoError(t, err)
+				assert.Equal(t, tc.state, outcome.State)
+				assert.Equal(t, []float64{0, 30, 90, 210, 450, 600, 600, 600}, w.polls(w.bookEnded(t)))
+			})
+		})
+	}
+}
+
+// When ctx ends there are both: the recovery to go on with, and the error.
+func TestRecoveryOfAnEndedContext(t *testing.T) {
+	slow := pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 15 * time.Second})
+	slowBook := hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Minute}
+	for _, tc := range []struct {
+		name  string
+		book  hotelstaystest.Fault
+		poll  hotelstaystest.Fault
+		ends  float64
+		polls int // until then
+	}{
+		{"while Book is under way", slowBook, hotelstaystest.Fault{}, 20, 0},
+		{"during the first poll", bookLost, slow, 5, 1},
+		{"between polls", bookLost, hotelstaystest.Fault{}, 100, 3},
+		{"during a later poll", bookLost, slow, 215, 4},
+		{"during the last poll", bookLost, slow, 605, 6},
+	} {
+		for _, cancelled := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, cancelled %t", tc.name, cancelled), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := newRecoveryWorld(t)
+					w.Inject(tc.book)
+					if tc.poll.Kind != "" {
+						w.Inject(tc.poll)
+					}
+					why := context.DeadlineExceeded
+					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(tc.ends)*time.Second)
+					defer cancel()
+					if cancelled {
+						why = context.Canceled
+						ctx, cancel = context.WithCancel(t.Context())
+						at(t, tc.ends, cancel)
+					}
+					start := time.Now()
+
+					outcome, err := w.client.BookAndRecover(ctx, w.offer.request("ref-1"))
+
+					require.ErrorIs(t, err, why)
+					assert.ErrorContains(t, err, `"ref-1"`)
+					assert.NotContains(t, err.Error(), "safe to call again")
+					assert.Equal(t, tc.ends, time.Since(start).Seconds(), "it ends with ctx")
+					require.NotNil(t, outcome)
+					assert.Equal(t, hotelstays.BookingOpen, outcome.State)
+					assert.Len(t, w.polls(start), tc.polls)
+
+					outcome, err = w.client.RecoverBooking(ctx, outcome.Recovery)
+					require.ErrorIs(t, err, why)
+					require.NotNil(t, outcome)
+					assert.Equal(t, hotelstays.BookingOpen, outcome.State, "an ended ctx asks nothing")
+					assert.Len(t, w.polls(start), tc.polls)
+
+					w.ClearFaults()
+					outcome, err = w.restarted(t).RecoverBooking(t.Context(), stored(t, outcome.Recovery))
+					require.NoError(t, err)
+					assert.Equal(t, hotelstays.BookingAbsent, outcome.State)
+				})
+			})
+		}
+	}
+	t.Run("before Book", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			w := newRecoveryWorld(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			outcome, err := w.client.BookAndRecover(ctx, w.offer.request("ref-1"))
+			assert.ErrorIs(t, err, context.Canceled)
+			assert.Nil(t, outcome, "nothing was sent")
+			assert.Zero(t, w.Ledger().Count(hotelstaystest.OpBook))
+			assert.Zero(t, w.Ledger().Count(hotelstaystest.OpQueryOrders))
+		})
+	})
+}
+
+// A code that is documented for Book is believed. Another one is believed only
+// when no order is there.
+func TestRefusalCodes(t *testing.T) {
+	refused := func(httpStatus, code int, commit bool) hotelstaystest.Fault {
+		return hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultStatus, Status: httpStatus, Code: code, Commit: commit, Times: -1}
+	}
+	failing := pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})
+	for _, tc := range []struct {
+		name  string
+		book  hotelstaystest.Fault
+		poll  hotelstaystest.Fault
+		heals float64 // when the polls stop failing
+		polls []float64
+		state hotelstays.BookingState // or a nil outcome and the refusal, for BookingOpen
+	}{
+		{"parameter", refused(400, hotelstays.CodeParam, false), failing, 0, nil, hotelstays.BookingOpen},
+		{"credential", refused(401, hotelstays.CodeUnauthorized, false), failing, 0, nil, hotelstays.BookingOpen},
+		{"ceiling", refused(429, hotelstays.CodeRateLimited, false), failing, 0, nil, hotelstays.BookingOpen},
+		{"duplicate", refused(200, hotelstays.CodeDuplicateBooking, false), failing, 0, nil, hotelstays.BookingOpen},
+		{"rate moved", refused(200, hotelstays.CodeRateChanged, false), failing, 0, nil, hotelstays.BookingOpen},
+
+		{"undocumented, no order", refused(200, 100009999, false), hotelstaystest.Fault{}, 0, []float64{0}, hotelstays.BookingOpen},
+		{"undocumented, HTTP 409, no order", refused(409, 100009999, false), hotelstaystest.Fault{}, 0, []float64{0}, hotelstays.BookingOpen},
+		{"a code of other operations, no order", refused(404, hotelstays.CodeNotFound, false), hotelstaystest.Fault{}, 0, []float64{0}, hotelstays.BookingOpen},
+		{"undocumented, and the order", refused(200, 100009999, true), hotelstaystest.Fault{}, 0, []float64{0}, hotelstays.BookingFound},
+		{"undocumented, HTTP 400, and the order", refused(400, 100009999, true), hotelstaystest.Fault{}, 0, []float64{0}, hotelstays.BookingFound},
+		{"undocumented, polls fail first, no order", refused(200, 100009999, false), failing, 50, []float64{0, 30, 90, 210, 450, 600}, hotelstays.BookingOpen},
+		{"undocumented, polls fail first, and the order", refused(200, 100009999, true), failing, 50, []float64{0, 30, 90}, hotelstays.BookingFound},
+		{"undocumented, polls fail", refused(200, 100009999, false), failing, 0, []float64{0, 30, 90, 210, 450, 600}, hotelstays.BookingUnverified},
+		{"undocumented, polls are forbidden", refused(403, 100000403, false), pollAnswer(403, ""), 0, []float64{0}, hotelstays.BookingUnverified},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newRecoveryWorld(t)
+				w.Inject(tc.book)
+				if tc.poll.Kind != "" {
+					w.Inject(tc.poll)
+				}
+				if tc.heals > 0 {
+					at(t, tc.heals, w.ClearFaults)
+				}
+				outcome, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-1"))
+				books := w.Ledger().Requests(hotelstaystest.OpBook)
+				assert.Equal(t, tc.polls, w.polls(books[len(books)-1].Done))
+				if tc.state != hotelstays.BookingOpen {
+					require.NotNil(t, outcome)
+					assert.Equal(t, tc.state, outcome.State)
+					if tc.state == hotelstays.BookingFound {
+						assert.NoError(t, err)
+						assert.Equal(t, "ref-1", outcome.Order.CustomerReferenceNo)
+					}
+					return
+				}
+				assert.Nil(t, outcome)
+				var api *hotelstays.APIError
+				require.ErrorAs(t, err, &api)
+				assert.Equal(t, tc.book.Code, api.Code)
+				assert.Equal(t, hotelstays.OpBook, api.Operation)
+				assert.Empty(t, w.Ledger().Orders())
+			})
+		})
+	}
+}
+
+// The service answers a reference that it knows with the order that it made for
+// it first. Expect tells that apart from the order that was asked for.
+func TestReferenceReused(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		now   func(offer) *types.RoomRatePkg // what is expected now; the order is of the offer
+		prior func(t *testing.T, w *recoveryWorld)
+		what  string // or the order is the expected one
+	}{
+		{"the same offer", func(o offer) *types.RoomRatePkg { return &o.RoomRatePkg }, nil, ""},
+		{"nothing expected", func(offer) *types.RoomRatePkg { return nil }, nil, ""},
+		{"other digits", func(o offer) *types.RoomRatePkg { o.TotalRate.NetRate.Amount += "0"; return &o.RoomRatePkg }, nil, ""},
+		{"another offer at the same price", func(o offer) *types.RoomRatePkg { o.RatePkgID = "other"; return &o.RoomRatePkg }, nil, ""},
+		{"check-in", func(o offer) *types.RoomRatePkg { o.CheckIn = "2000-03-09"; return &o.RoomRatePkg }, nil, "check-in"},
+		{"check-out", func(o offer) *types.RoomRatePkg { o.CheckOut = "2000-03-14"; return &o.RoomRatePkg }, nil, "check-out"},
+		{"net total", func(o offer) *types.RoomRatePkg { o.TotalRate.NetRate.Amount = "1.00"; return &o.RoomRatePkg }, nil, "net total"},
+		{"currency", func(o offer) *types.RoomRatePkg { o.TotalRate.NetRate.Currency = "EUR"; return &o.RoomRatePkg }, nil, "net total"},
+		{"no dates and no net total, which is no difference", func(o offer) *types.RoomRatePkg {
+			o.CheckIn, o.CheckOut, o.TotalRate.NetRate.Amount = "", "", ""
+			return &o.RoomRatePkg
+		}, nil, ""},
+		{"gross total", func(o offer) *types.RoomRatePkg {
+			o.TotalRate.GrossRate = &types.Money{Currency: "USD", Amount: "1.00"}
+			return &o.RoomRatePkg
+		}, nil, "gross total"},
+		{"cancelled, and of other dates", func(o offer) *types.RoomRatePkg { o.CheckIn = "2000-03-09"; return &o.RoomRatePkg }, cancelled, "check-in"},
+		// Nothing was booked now, and the order that came back is no booking any more.
+		{"cancelled", func(o offer) *types.RoomRatePkg { return &o.RoomRatePkg }, cancelled, "cancel"},
+	} {
+		for _, how := range []string{"Book", "BookAndRecover", "found by recovery", "found by a later process"} {
+			t.Run(tc.name+", "+how, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := newRecoveryWorld(t)
+					made := w.offer.book(t, w.client, "ref-1")
+					if tc.prior != nil {
+						tc.prior(t, w)
+					}
+					req := w.offer.request("ref-1")
+					req.Expect = tc.now(w.offer)
+
+					var err error
+					var order *types.Order
+					var outcome *hotelstays.BookingOutcome
+					switch how {
+					case "Book":
+						var resp *hotelstays.BookResponse
+						if resp, err = w.client.Book(t.Context(), req); err == nil {
+							order = resp.HotelOrder
+						} else {
+							assert.Nil(t, resp)
+						}
+					case "BookAndRecover":
+						outcome, err = w.client.BookAndRecover(t.Context(), req)
+					case "found by recovery":
+						w.Inject(bookLost)
+						outcome, err = w.client.BookAndRecover(t.Context(), req)
+					case "found by a later process":
+						outcome, err = w.restarted(t).RecoverBooking(t.Context(), stored(t, w.client.NewBookingRecovery(req)))
+					}
+					if outcome != nil {
+						assert.Equal(t, hotelstays.BookingFound, outcome.State)
+						order = outcome.Order
+					}
+					if tc.what == "" {
+						require.NoError(t, err)
+					} else {
+						var reused *hotelstays.ReferenceReusedError
+						require.ErrorAs(t, err, &reused)
+						assert.Contains(t, reused.What, tc.what)
+						assert.Equal(t, made.PlatformReferenceNo, reused.Order.PlatformReferenceNo)
+						assert.Equal(t, tc.prior != nil, reused.Order.CancelTime != "")
+						assert.ErrorContains(t, err, "ref-1")
+						assert.ErrorContains(t, err, made.PlatformReferenceNo)
+						if how != "Book" {
+							require.NotNil(t, outcome, "the outcome comes with the error")
+							assert.Same(t, outcome.Order, reused.Order)
+						}
+						order = reused.Order
+					}
+					assert.Equal(t, made.PlatformReferenceNo, order.PlatformReferenceNo)
+					assert.Len(t, w.Ledger().Orders(), 1)
+				})
+			})
+		}
+	}
+}
+
+func cancelled(_ *testing.T, w *recoveryWorld) { w.SetOrderStatus("ref-1", 3) }
+
+// The sandbox's numbers of the states that are not shown.
+var sandboxStates = hotelstays.WithOrderStates(hotelstays.OrderStates{
+	Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}, Pending: []types.OrderStatus{4}})
+
+func TestAwaitOrder(t *testing.T) {
+	const s = time.Second
+	type step struct {
+		at     float64
+		status int
+	}
+	garbage := pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})
+	for _, tc := range []struct {
+		name    string
+		opts    []hotelstaystest.Option
+		await   []hotelstays.CallOption
+		visible time.Duration
+		confirm time.Duration // negative: never
+		steps   []step
+		poll    hotelstaystest.Fault
+		heals   float64
+		wakeups []float64
+		closed  bool          // the wake-up channel is closed
+		within  time.Duration // of ctx; 0: an hour
+		polls   []float64
+		ends    float64
+		status  types.OrderStatus // of the order; -1: there is none
+		err     error
+	}{
+		{name: "decided after three minutes", confirm: 180 * s, polls: []float64{5, 10, 20, 50, 80, 110, 140, 170, 200}, ends: 200, status: 2},
+		{name: "decided already", confirm: 1, polls: []float64{5}, ends: 5, status: 2},
+		{name: "decided at the time of a poll", confirm: 20 * s, polls: []float64{5, 10, 20}, ends: 20, status: 2},
+		{name: "unknown is not decided", confirm: -1, steps: []step{{1, 0}, {25, 1}, {60, 5}}, polls: []float64{5, 10, 20, 50, 80}, ends: 80, status: 5},
+		{name: "any other status is decided", confirm: -1, steps: []step{{1, 4}}, polls: []float64{5}, ends: 5, status: 4},
+		{name: "with states, pending is not", confirm: -1, steps: []step{{1, 4}, {15, 2}}, await: []hotelstays.CallOption{sandboxStates}, polls: []float64{5, 10, 20}, ends: 20, status: 2},
+		{name: "with states, cancelled is", confirm: -1, steps: []step{{1, 4}, {6, 3}}, await: []hotelstays.CallOption{sandboxStates}, polls: []float64{5, 10}, ends: 10, status: 3},
+		{name: "with states, one that is not named is not", confirm: -1, steps: []step{{1, 5}, {30, 2}}, await: []hotelstays.CallOption{sandboxStates}, polls: []float64{5, 10, 20, 50}, ends: 50, status: 2},
+		{name: "stuck", confirm: -1, within: 100 * s, polls: []float64{5, 10, 20, 50, 80}, ends: 100, status: 1, err: context.DeadlineExceeded},
+		{name: "stuck, and past ten minutes", confirm: -1, within: 700 * s, ends: 700, status: 1, err: context.DeadlineExceeded,
+			polls: []float64{5, 10, 20, 50, 80, 110, 140, 170, 200, 230, 260, 290, 320, 350, 380, 410, 440, 470, 500, 530, 560, 590, 620, 650, 680}},
+		{name: "failing polls", confirm: 1, poll: garbage, heals: 60, polls: []float64{5, 10, 20, 50, 80}, ends: 80, status: 2},
+		{name: "slow polls", confirm: 60 * s, poll: pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 12 * s}), polls: []float64{5, 17, 29, 50}, ends: 62, status: 2},
+		{name: "polls fail until ctx ends", confirm: 1, poll: garbage, within: 30 * s, polls: []float64{5, 10, 20}, ends: 30, status: -1, err: context.DeadlineExceeded},
+		{name: "polls are forbidden", confirm: 1, poll: pollAnswer(403, ""), polls: []float64{5}, ends: 5, status: -1, err: hotelstays.ErrForbidden},
+		{name: "visible late", confirm: 1, visible: 60 * s, polls: []float64{5, 10, 20, 50, 80}, ends: 80, status: 2},
+		{name: "not there for ten minutes", confirm: 1, visible: time.Hour, ends: 620, status: -1, err: hotelstays.ErrNotFound,
+			polls: []float64{5, 10, 20, 50, 80, 110, 140, 170, 200, 230, 260, 290, 320, 350, 380, 410, 440, 470, 500, 530, 560, 590, 620}},
+		{name: "woken", confirm: 30 * s, wakeups: []float64{1, 12, 31}, polls: []float64{1, 5, 10, 12, 20, 31}, ends: 31, status: 2},
+		{name: "woken in vain", confirm: 60 * s, wakeups: []float64{1, 2, 31, 32}, polls: []float64{1, 2, 5, 10, 20, 31, 32, 50, 80}, ends: 80, status: 2},
+		{name: "a closed wake-up channel", confirm: 30 * s, closed: true, polls: []float64{5, 10, 20, 50}, ends: 50, status: 2},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newRecoveryWorld(t, hotelstaystest.WithConfirmAfter(tc.confirm), hotelstaystest.WithLateVisibility(tc.visible))
+				w.offer.book(t, w.client, "ref-1")
+				start := time.Now()
+				for _, step := range tc.steps {
+					at(t, step.at, func() { w.SetOrderStatus("ref-1", step.status) })
+				}
+				if tc.poll.Kind != "" {
+					w.Inject(tc.poll)
+				}
+				if tc.heals > 0 {
+					at(t, tc.heals, w.ClearFaults)
+				}
+				wakeup := make(chan struct{}, 1)
+				for _, second := range tc.wakeups {
+					at(t, second, func() { wakeup <- struct{}{} })
+				}
+				if tc.closed {
+					close(wakeup)
+				}
+				if tc.within == 0 {
+					tc.within = time.Hour
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), tc.within)
+				defer cancel()
+
+				order, err := w.client.AwaitOrder(ctx, "ref-1", append(tc.await, hotelstays.WithWakeup(wakeup))...)
+
+				assert.ErrorIs(t, err, tc.err)
+				assert.Equal(t, tc.ends, time.Since(start).Seconds())
+				assert.Equal(t, tc.polls, w.polls(start))
+				if tc.status < 0 {
+					assert.Nil(t, order)
+				} else if assert.NotNil(t, order) {
+					assert.Equal(t, tc.status, order.Status)
+					assert.Equal(t, "ref-1", order.CustomerReferenceNo)
+				}
+			})
+		})
+	}
+}
+
+// CancelAndRead reads the order back, once, and sends Cancel once, whatever comes.
+func TestCancelAndRead(t *testing.T) {
+	fault := func(f hotelstaystest.Fault) hotelstaystest.Fault {
+		f.Operation = hotelstaystest.OpCancel
+		return f
+	}
+	cut, madeAndCut := fault(hotelstaystest.Fault{Kind: hotelstaystest.FaultCut}), fault(hotelstaystest.Fault{Kind: hotelstaystest.FaultCut, Commit: true})
+	timeout := fault(hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 504})
+	madeAndTimeout := fault(hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 504, Commit: true})
+	garbage := fault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage, Commit: true})
+	late := fault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Hour, Commit: true})
+	unread := pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})
+	for _, tc := range []struct {
+		name         string
+		cancel, read hotelstaystest.Fault
+		states       bool
+		made         bool // the order is cancelled
+		response     bool
+		order        bool // it was read back
+		verified     bool
+		unknown      bool // the error
+	}{
+		{name: "answered", made: true, response: true, order: true},
+		{name: "answered, with states", states: true, made: true, response: true, order: true, verified: true},
+		{name: "answered, not read back", read: unread, made: true, response: true},
+		{name: "answered, not read back, with states", read: unread, states: true, made: true, response: true, verified: true},
+		{name: "cut", cancel: cut, order: true, unknown: true},
+		{name: "cut, with states", cancel: cut, states: true, order: true, unknown: true},
+		{name: "cut, not read back", cancel: cut, read: unread, states: true, unknown: true},
+		{name: "made and cut", cancel: madeAndCut, made: true, order: true, unknown: true},
+		{name: "made and cut, with states", cancel: madeAndCut, states: true, made: true, order: true, verified: true},
+		{name: "made and cut, not read back", cancel: madeAndCut, read: unread, states: true, made: true, unknown: true},
+		{name: "504", cancel: timeout, states: true, order: true, unknown: true},
+		{name: "made and 504", cancel: madeAndTimeout, made: true, order: true, unknown: true},
+		{name: "made and 504, with states", cancel: madeAndTimeout, states: true, made: true, order: true, verified: true},
+		{name: "made and garbage, with states", cancel: garbage, states: true, made: true, order: true, verified: true},
+		{name: "made and no answer in time, with states", cancel: late, states: true, made: true, order: true, verified: true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newRecoveryWorld(t)
+				order := w.offer.book(t, w.client, "ref-1")
+				if tc.cancel.Kind != "" {
+					w.Inject(tc.cancel)
+				}
+				if tc.read.Kind != "" {
+					w.Inject(tc.read)
+				}
+				var opts []hotelstays.CallOption
+				if tc.states {
+					opts = append(opts, sandboxStates)
+				}
+				outcome, err := w.client.CancelAndRead(t.Context(), &hotelstays.CancelRequest{SessionID: w.offer.session,
+					CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo}, opts...)
+
+				var unknown *hotelstays.OutcomeUnknownError
+				if tc.unknown {
+					require.ErrorAs(t, err, &unknown)
+					assert.Equal(t, "ref-1", unknown.CustomerReferenceNo)
+					assert.Equal(t, hotelstays.OpCancel, unknown.Operation)
+				} else {
+					require.NoError(t, err)
+				}
+				require.NotNil(t, outcome)
+				assert.Equal(t, tc.response, outcome.Response != nil)
+				assert.Equal(t, tc.order, outcome.Order != nil)
+				assert.Equal(t, tc.verified, outcome.Verified)
+				if tc.order {
+					assert.Equal(t, tc.made, outcome.Order.CancelTime != "")
+				}
+				assert.Equal(t, 1, w.Ledger().Count(hotelstaystest.OpCancel), "Cancel is sent once")
+				assert.Len(t, w.polls(time.Now()), 1, "the order is read once")
+				assert.Len(t, w.Ledger().Cancellations(), map[bool]int{true: 1}[tc.made])
+			})
+		})
+	}
+}
+
+func TestCancelAndReadRefused(t *testing.T) {
+	arrival, _ := checkIn.Time()
+	for _, tc := range []struct {
+		rule hotelstaystest.CancelRule
+		when time.Time
+		says string
+	}{
+		{hotelstaystest.CancelNeedsReason, time.Time{}, "a reason is required"},
+		{hotelstaystest.CancelAllowed, arrival, "check-in has passed"},
+		{hotelstaystest.CancelCutoffPassed, time.Time{}, "cut-off has passed"},
+		{hotelstaystest.CancelNotByContract, time.Time{}, "contract takes no cancellations"},
+	} {
+		t.Run(tc.says, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newRecoveryWorld(t, hotelstaystest.WithCancelRule(tc.rule))
+				order := w.offer.book(t, w.client, "ref-1")
+				time.Sleep(time.Until(tc.when))
+				outcome, err := w.client.CancelAndRead(t.Context(), &hotelstays.CancelRequest{SessionID: w.offer.session,
+					CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo}, sandboxStates)
+				assert.ErrorIs(t, err, hotelstays.ErrCancelRefused)
+				assert.ErrorContains(t, err, tc.says)
+				assert.Nil(t, outcome)
+				assert.Equal(t, 1, w.Ledger().Count(hotelstaystest.OpCancel))
+				assert.Zero(t, w.Ledger().Count(hotelstaystest.OpQueryOrders))
+				assert.Empty(t, w.Ledger().Cancellations())
+			})
+		})
+	}
+}
+
+// seenOffer is an offer with everything in it.
+func seenOffer() *types.RoomRatePkg {
+	usd := func(amount json.Number) *types.Money { return &types.Money{Currency: "USD", Amount: amount} }
+	return &types.RoomRatePkg{
+		RatePkgID: "pkg", RefundableMode: types.RefundableFull, RefundableUntil: "2000-03-01T12:00:00Z",
+		CancelFees: []types.CancelFee{{Until: "2000-03-01T12:00:00Z", Fee: *usd("0")}, {Until: "2000-03-10T00:00:00Z", Fee: *usd("60.25")}},
+		TotalRate:  types.Rate{NetRate: *usd("120.50"), GrossRate: usd("150.00")},
+		CheckIn:    checkIn, CheckOut: checkOut, Board: &types.Board{BoardID: types.BoardBB},
+		Tax: &types.Tax{Total: usd("10.00"), Items: []types.TaxItem{{TaxType: "city", TaxName: "City tax", Amount: usd("10.00")}}},
+	}
+}
+
+func TestCompareOffer(t *testing.T) {
+	none, ten := hotelstays.Tolerance{}, hotelstays.Tolerance{NetRise: decimal.NewFromInt(10)}
+	accept := func(fields ...hotelstays.OfferField) hotelstays.Tolerance {
+		return hotelstays.Tolerance{Accept: fields}
+	}
+	fields := func(f ...hotelstays.OfferField) []hotelstays.OfferField { return f }
+	for _, tc := range []struct {
+		name    string
+		change  func(now *types.RoomRatePkg)
+		changes []hotelstays.OfferField
+		within  map[bool][]hotelstays.Tolerance
+	}{
+		{"nothing", func(*types.RoomRatePkg) {}, nil, map[bool][]hotelstays.Tolerance{true: {none}}},
+
+		// Each part alone.
+		{"net total rises within", func(o *types.RoomRatePkg) { o.TotalRate.NetRate.Amount = "130.50" }, fields(hotelstays.OfferNetTotal),
+			map[bool][]hotelstays.Tolerance{true: {ten, accept(hotelstays.OfferNetTotal)}, false: {none, accept(hotelstays.OfferGrossTotal)}}},
+		{"net total rises beyond", func(o *types.RoomRatePkg) { o.TotalRate.NetRate.Amount = "130.51" }, fields(hotelstays.OfferNetTotal),
+			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferNetTotal)}, false: {none, ten}}},
+		{"net total falls", func(o *types.RoomRatePkg) { o.TotalRate.NetRate.Amount = "1" }, fields(hotelstays.OfferNetTotal),
+			map[bool][]hotelstays.Tolerance{true: {none, ten}}},
+		{"net total is gone", func(o *types.RoomRatePkg) { o.TotalRate.NetRate.Amount = "" }, fields(hotelstays.OfferNetTotal),
+			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferNetTotal)}, false: {none, ten}}},
+		{"net total is no number", func(o *types.RoomRatePkg) { o.TotalRate.NetRate.Amount = "much" }, fields(hotelstays.OfferNetTotal),
+			map[bool][]hotelstays.Tolerance{false: {none, ten}}},
+		{"gross total rises", func(o *types.RoomRatePkg) { o.TotalRate.GrossRate.Amount = "150.01" }, fields(hotelstays.OfferGrossTotal),
+			map[bool][]hotelstays.Tolerance{true: {ten, accept(hotelstays.OfferGrossTotal)}, false: {none, accept(hotelstays.OfferNetTotal)}}},
+		{"gross total falls", func(o *types.RoomRatePkg) { o.TotalRate.GrossRate.Amount = "149.99" }, fields(hotelstays.OfferGrossTotal),
+			map[bool][]hotelstays.Tolerance{true: {none, ten}}},
+		{"gross total is gone", func(o *types.RoomRatePkg) { o.TotalRate.GrossRate = nil }, fields(hotelstays.OfferGrossTotal),
+			map[bool][]hotelstays.Tolerance{false: {none, ten}}},
+		{"respectGrossRate", func(o *types.RoomRatePkg) { o.TotalRate.RespectGrossRate = true }, fields(hotelstays.OfferRespectGrossRate),
+			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferRespectGrossRate)}, false: {none, ten}}},
+		{"another currency", func(o *types.RoomRatePkg) { o.TotalRate.NetRate = types.Money{Currency: "JPY", Amount: "120.50"} },
+			fields(hotelstays.OfferNetTotal, hotelstays.OfferCurrency),
+			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferNetTotal, hotelstays.OfferCurrency)},
+				false: {none, ten, accept(hotelstays.OfferCurrency), accept(hotelstays.OfferNetTotal)}}},
+		{"another currency, and less", func(o *types.RoomRatePkg) { o.TotalRate.NetRate = types.Money{Currency: "KWD", Amount: "100"} },
+			fields(hotelstays.OfferNetTotal, hotelstays.OfferCurrency),
+			map[bool][]hotelstays.Tolerance{false: {none, ten, accept(hotelstays.OfferCurrency)}}},
+		{"tax total", func(o *types.RoomRatePkg) { o.Tax.Total.Amount = "11.00" }, fields(hotelstays.OfferTax),
+			map[bool][]hotelstays.Tolerance{true: {ten, accept(hotelstays.OfferTax)}, false: {none}}},
+		{"tax rises beyond", func(o *types.RoomRatePkg) { o.Tax.Total.Amount, o.Tax.Items[0].Amount.Amount = "9.00", "20.01" }, fields(hotelstays.OfferTax),
+			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferTax)}, false: {none, ten}}},
+		{"tax of another name", func(o *types.RoomRatePkg) { o.Tax.Items[0].TaxName = "Tourism fee" }, fields(hotelstays.OfferTax),
+			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferTax)}, false: {none, ten}}},
+		{"tax item", func(o *types.RoomRatePkg) { o.Tax.Items[0].Amount.Amount = "11.00" }, fields(hotelstays.OfferTax), map[bool][]hotelstays.Tolerance{false: {none}}},
+		{"tax is gone", func(o *types.RoomRatePkg) { o.Tax = nil }, fields(hotelstays.OfferTax), map[bool][]hotelstays.Tolerance{false: {none}}},
+		{"cancel fee", func(o *types.RoomRatePkg) { o.CancelFees[1].Fee.Amount = "60.26" }, fields(hotelstays.OfferCancelFees),
+			map[bool][]hotelstays.Tolerance{true: {ten, accept(hotelstays.OfferCancelFees)}, false: {none}}},
+		{"cancel fee beyond", func(o *types.RoomRatePkg) { o.CancelFees[0].Fee.Amount = "10.01" }, fields(hotelstays.OfferCancelFees),
+			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferCancelFees)}, false: {none, ten}}},
+		{"cancel deadline", func(o *types.RoomRatePkg) { o.CancelFees[0].Until = "2000-03-01T11:59:59Z" }, fields(hotelstays.OfferCancelFees), map[bool][]hotelstays.Tolerance{false: {none}}},
+		{"a cancel fee less", func(o *types.RoomRatePkg) { o.CancelFees = o.CancelFees[:1] }, fields(hotelstays.OfferCancelFees), map[bool][]hotelstays.Tolerance{false: {none}}},
+		{"refundableMode", func(o *types.RoomRatePkg) { o.RefundableMode = types.RefundableNo }, fields(hotelstays.OfferRefundableMode),
+			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferRefundableMode)}, false: {none}}},
+		{"refundableUntil", func(o *types.RoomRatePkg) { o.RefundableUntil = "2000-03-01T11:00:00Z" }, fields(hotelstays.OfferRefundableUntil),
+			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferRefundableUntil)}, false: {none}}},
+		{"board", func(o *types.RoomRatePkg) { o.Board.BoardID = types.BoardRO }, fields(hotelstays.OfferBoard),
+			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferBoard)}, false: {none}}},
+		{"board is gone", func(o *types.RoomRatePkg) { o.Board = nil }, fields(hotelstays.OfferBoard), map[bool][]hotelstays.Tolerance{false: {none}}},
+		{"check-in", func(o *types.RoomRatePkg) { o.CheckIn = "2000-03-11" }, fields(hotelstays.OfferCheckIn),
+			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferCheckIn)}, false: {none}}},
+		{"check-out", func(o *types.RoomRatePkg) { o.CheckOut = "2000-03-12" }, fields(hotelstays.OfferCheckOut),
+			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferCheckOut)}, false: {none}}},
+		{"packaging", func(o *types.RoomRatePkg) { o.IncludesPackaging = true }, fields(hotelstays.OfferPackaging),
+			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferPackaging)}, false: {none}}},
+		{"ratePkgId", func(o *types.RoomRatePkg) { o.RatePkgID = "other" }, fields(hotelstays.OfferRatePkgID),
+			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferRatePkgID)}, false: {none}}},
+
+		// Equal by value.
+		{"other digits", func(o *types.RoomRatePkg) {
+			o.TotalRate.NetRate.Amount, o.TotalRate.GrossRate.Amount = "120.5", "1.5e2"
+			o.Tax.Total.Amount, o.CancelFees[1].Fee.Amount, o.CancelFees[0].Fee.Amount = "10", "60.250", "0.00"
+		}, nil, map[bool][]hotelstays.Tolerance{true: {none}}},
+		{"other offsets of the same instants", func(o *types.RoomRatePkg) {
+			o.RefundableUntil, o.CancelFees[0].Until = "2000-03-01T16:00:00+04:00", "2000-03-01T07:00:00.000-05:00"
+		}, nil, map[bool][]hotelstays.Tolerance{true: {none}}},
+
+		// Several parts.
+		{"all cheaper", func(o *types.RoomRatePkg) {
+			o.TotalRate.NetRate.Amount, o.TotalRate.GrossRate.Amount = "108.45", "135.00"
+			o.Tax.Total.Amount, o.Tax.Items[0].Amount.Amount, o.CancelFees[1].Fee.Amount = "9.00", "9.00", "54.22"
+		}, fields(hotelstays.OfferNetTotal, hotelstays.OfferGrossTotal, hotelstays.OfferTax, hotelstays.OfferCancelFees),
+			map[bool][]hotelstays.Tolerance{true: {none, ten}}},
+		{"cheaper, and not refundable", func(o *types.RoomRatePkg) {
+			o.TotalRate.NetRate.Amount, o.RefundableMode = "100", types.RefundableNo
+		}, fields(hotelstays.OfferNetTotal, hotelstays.OfferRefundableMode),
+			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferRefundableMode)}, false: {none, ten, accept(hotelstays.OfferNetTotal)}}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			now := seenOffer()
+			tc.change(now)
+			diff := hotelstays.CompareOffer(seenOffer(), now)
+			var changed []hotelstays.OfferField
+			for _, c := range diff.Changes {
+				changed = append(changed, c.Field)
+				assert.NotEqual(t, c.Seen, c.Now)
+				assert.Contains(t, diff.String(), string(c.Field))
+			}
+			assert.Equal(t, tc.changes, changed)
+			for want, tolerances := range tc.within {
+				for _, tolerance := range tolerances {
+					assert.Equal(t, want, diff.Within(tolerance), "%+v", tolerance)
+				}
+			}
+			var back []hotelstays.OfferField // what differs differs from both sides
+			for _, c := range hotelstays.CompareOffer(now, seenOffer()).Changes {
+				back = append(back, c.Field)
+			}
+			assert.Equal(t, changed, back)
+		})
+	}
+
+	assert.Empty(t, hotelstays.CompareOffer(nil, nil).Changes)
+	gone := hotelstays.CompareOffer(seenOffer(), nil)
+	assert.Len(t, gone.Changes, 11, "all but the two that are false on both sides")
+	assert.False(t, gone.Within(none))
+	assert.False(t, gone.Within(ten), "no price is not a lower price")
+	assert.Len(t, hotelstays.CompareOffer(nil, seenOffer()).Changes, 11)
+}
+
+// The offer that was seen, the one that was checked and the one that was booked
+// are the same to CompareOffer, and a move of the price shows in the middle.
+func TestCompareOfferThroughTheFlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newRecoveryWorld(t)
+		check := func() *types.RoomRatePkg {
+			resp, err := w.client.CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: w.offer.session, RatePkgID: w.offer.RatePkgID})
+			require.NoError(t, err)
+			return resp.RoomRatePkg
+		}
+		assert.Empty(t, hotelstays.CompareOffer(&w.offer.RoomRatePkg, check()).Changes)
+		w.MoveRate(w.offer.RatePkgID, 10)
+		moved := check()
+		diff := hotelstays.CompareOffer(&w.offer.RoomRatePkg, moved)
+		assert.False(t, diff.Within(hotelstays.Tolerance{Accept: []hotelstays.OfferField{hotelstays.OfferGrossTotal, hotelstays.OfferTax, hotelstays.OfferCancelFees}}), diff)
+		assert.Equal(t, hotelstays.OfferNetTotal, diff.Changes[0].Field)
+
+		req := w.offer.request("ref-1")
+		req.Expect = moved
+		resp, err := w.client.Book(t.Context(), req)
+		require.NoError(t, err)
+		booked := hotelstays.CompareOffer(moved, &resp.HotelOrder.Rooms[0].RoomRatePkg)
+		assert.True(t, booked.Within(hotelstays.Tolerance{}), booked)
+	})
+}
+
+// What the polls ask for is the reference, and nothing else.
+func TestPollsAskForTheReference(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newRecoveryWorld(t)
+		w.Inject(bookLost)
+		_, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-1"))
+		require.NoError(t, err)
+		polls := w.Ledger().Requests(hotelstaystest.OpQueryOrders)
+		require.Len(t, polls, 6)
+		for _, poll := range polls {
+			assert.Equal(t, fmt.Sprintf("%x", sha256.Sum256([]byte(`{"customerReferenceNos":["ref-1"]}`))), poll.BodySHA256)
+		}
+	})
+}
