@@ -76,37 +76,34 @@ func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opt
 	}
 	var seen *types.Order
 	start := time.Now()
-	next := start
-	for n := 0; ; n++ {
-		if n < len(awaitSchedule) {
-			next = start.Add(awaitSchedule[n])
-		} else {
-			next = next.Add(awaitPause)
-		}
-		if err := waitUntil(ctx, next, set.wakeup); err != nil {
+	for {
+		if err := waitUntil(ctx, start.Add(awaitNext(time.Since(start))), set.wakeup); err != nil {
 			return seen, fmt.Errorf("hotelstays: the order under reference %q is not decided yet: %w", customerReferenceNo, err)
 		}
-		woken := time.Now().Before(next)
 		order, err := c.readOrder(ctx, customerReferenceNo, opts)
 		switch {
 		case err != nil && !transient(err):
 			return seen, err
 		case order != nil:
 			seen = order
+		case seen == nil && err == nil && time.Since(start) >= awaitVisible:
+			return nil, fmt.Errorf("hotelstays: no order under reference %q after %s: %w", customerReferenceNo, awaitVisible, ErrNotFound)
 		}
 		if seen != nil && set.states.decided(seen.Status) {
 			return seen, nil
 		}
-		if seen == nil && err == nil && time.Since(start) >= awaitVisible {
-			return nil, fmt.Errorf("hotelstays: no order under reference %q after %s: %w", customerReferenceNo, awaitVisible, ErrNotFound)
-		}
-		if woken {
-			n-- // a wake-up comes on top of the schedule
-			if n >= len(awaitSchedule)-1 {
-				next = next.Add(-awaitPause)
-			}
+	}
+}
+
+// awaitNext is the first time of the schedule that is not past yet.
+func awaitNext(elapsed time.Duration) time.Duration {
+	for _, at := range awaitSchedule {
+		if at > elapsed {
+			return at
 		}
 	}
+	last := awaitSchedule[len(awaitSchedule)-1]
+	return last + ((elapsed-last)/awaitPause+1)*awaitPause
 }
 
 // readOrder returns the order under a reference, or nil where there is none.
