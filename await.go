@@ -106,6 +106,32 @@ func awaitNext(elapsed time.Duration) time.Duration {
 	return last + ((elapsed-last)/awaitPause+1)*awaitPause
 }
 
+// AwaitVoucher asks for the voucher of an order until it is neither NOT_GENERATED
+// nor PENDING: at once, then at the times of AwaitOrder, and when WithWakeup fires.
+// VoucherFailed and VoucherCancelled end the wait, too, and are no errors.
+//
+// Polls that fail are made again; a refusal that will not change is returned. When
+// ctx ends, the answer that was seen last is returned with the error, or nil.
+func (c *Client) AwaitVoucher(ctx context.Context, req *OrderVoucherRequest, opts ...CallOption) (*OrderVoucherResponse, error) {
+	wakeup := collect(opts).wakeup
+	var seen *OrderVoucherResponse
+	start := time.Now()
+	for {
+		resp, err := c.OrderVoucher(ctx, req, plainCall(opts)...)
+		switch {
+		case err != nil && !transient(err):
+			return seen, err
+		case err == nil && resp.Status != types.VoucherNotGenerated && resp.Status != types.VoucherPending:
+			return resp, nil
+		case err == nil:
+			seen = resp
+		}
+		if err := waitUntil(ctx, start.Add(awaitNext(time.Since(start))), wakeup); err != nil {
+			return seen, fmt.Errorf("hotelstays: the voucher is not made yet: %w", err)
+		}
+	}
+}
+
 // readOrder returns the order under a reference, or nil where there is none.
 func (c *Client) readOrder(ctx context.Context, reference string, opts []CallOption) (*types.Order, error) {
 	resp, err := c.QueryOrders(ctx, &QueryOrdersRequest{CustomerReferenceNos: []string{reference}}, plainCall(opts)...)

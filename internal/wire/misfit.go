@@ -21,31 +21,55 @@ import (
 
 // decodeAround decodes data again after encoding/json has found a misfit.
 func decodeAround(body []byte, env Envelope, data any, lenient bool) (Envelope, error) {
-	target := reflect.ValueOf(data).Elem()
 	raw := Data(body)
 	if kind := kindOf(raw); kind != "object" {
 		return env, &MismatchError{Misfits: []Misfit{{"data", "object", kind}}}
 	}
-	var found misfits
-	rest := fit(raw, target.Type(), "data", &found)
 	if !lenient {
-		return env, &MismatchError{Misfits: found.list}
+		return env, &MismatchError{Misfits: misfitsOf(raw, reflect.TypeOf(data).Elem(), "data")}
 	}
-	if found.n == 0 { // the odd value is hidden behind a second one of the same key
-		rest = withoutRepeats(raw)
-		found.add(Misfit{"data", "each key once", "repeated keys"})
+	found, err := decodeRest(raw, data, "data")
+	if err != nil {
+		return env, err
 	}
-	target.SetZero() // the failed decode may have left values behind
-	if err := json.Unmarshal(rest, data); err != nil {
-		return env, &MismatchError{Misfits: found.list}
-	}
-	env.HasData, env.Misfits = true, found.list
+	env.HasData, env.Misfits = true, found
 	return env, nil
 }
 
-func misfitsOf(body []byte, t reflect.Type) []Misfit {
+// DecodeAround reads a document that has no envelope. Fields of another type than
+// documented are left out and returned.
+func DecodeAround(body []byte, into any) ([]Misfit, error) {
+	err := json.Unmarshal(body, into)
+	switch {
+	case err == nil:
+		return nil, nil
+	case isSyntax(err):
+		return nil, syntaxError(err)
+	case kindOf(body) != "object":
+		return nil, &MismatchError{Misfits: []Misfit{{"the document", "object", kindOf(body)}}}
+	}
+	return decodeRest(body, into, "")
+}
+
+// decodeRest decodes what fits.
+func decodeRest(raw json.RawMessage, into any, path string) ([]Misfit, error) {
+	target := reflect.ValueOf(into).Elem()
 	var found misfits
-	fit(body, t, "", &found)
+	rest := fit(raw, target.Type(), path, &found)
+	if found.n == 0 { // the odd value is hidden behind a second one of the same key
+		rest = withoutRepeats(raw)
+		found.add(Misfit{strings.TrimPrefix(path, "."), "each key once", "repeated keys"})
+	}
+	target.SetZero() // the failed decode may have left values behind
+	if err := json.Unmarshal(rest, into); err != nil {
+		return nil, &MismatchError{Misfits: found.list}
+	}
+	return found.list, nil
+}
+
+func misfitsOf(body []byte, t reflect.Type, path string) []Misfit {
+	var found misfits
+	fit(body, t, path, &found)
 	return found.list
 }
 

@@ -115,7 +115,7 @@ func DecodeBare(body []byte, into any) error {
 	case isSyntax(err):
 		return syntaxError(err)
 	default:
-		return &MismatchError{Misfits: misfitsOf(body, reflect.TypeOf(into))}
+		return &MismatchError{Misfits: misfitsOf(body, reflect.TypeOf(into).Elem(), "")}
 	}
 }
 

@@ -1,0 +1,357 @@
+// Voucher documents: fetched, verified, and only then handed over.
+
+package hotelstays
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// What is wrong with a voucher document, for errors.Is.
+var (
+	// ErrVoucherLinkExpired: the link does not work any more; ask OrderVoucher for
+	// another. SaveVoucher does so by itself.
+	ErrVoucherLinkExpired = errors.New("the link has expired")
+	// ErrVoucherUnsigned: the voucher has no signature block, as those made before
+	// signing existed; AllowUnsigned accepts it by its size alone.
+	ErrVoucherUnsigned = errors.New("the voucher has no digest to verify it by")
+	// ErrVoucherAltered: size or digest differ from those issued. Such a document
+	// must not be given to a traveller.
+	ErrVoucherAltered = errors.New("the document is not the one that was issued")
+	// ErrVoucherNotReady: there is no document, or not yet.
+	ErrVoucherNotReady = errors.New("there is no document")
+)
+
+// VoucherError reports a voucher document that could not be had or is not to be
+// trusted. Nothing of it was handed over.
+type VoucherError struct {
+	// VoucherNumber and Version name the voucher, where there is one.
+	VoucherNumber string
+	Version       int
+	// Err is one of the conditions, or what failed.
+	Err error
+	// Detail says more.
+	Detail string
+}
+
+// Error names the voucher and what is wrong.
+func (e *VoucherError) Error() string {
+	text := "hotelstays: voucher"
+	if e.VoucherNumber != "" {
+		text += fmt.Sprintf(" %s version %d", e.VoucherNumber, e.Version)
+	}
+	text += ": " + e.Err.Error()
+	if e.Detail != "" {
+		text += ": " + e.Detail
+	}
+	return text
+}
+
+// Unwrap returns the condition.
+func (e *VoucherError) Unwrap() error { return e.Err }
+
+func voucherError(v *types.Voucher, err error, format string, args ...any) error {
+	return &VoucherError{v.VoucherNumber, v.Version, err, fmt.Sprintf(format, args...)}
+}
+
+// VoucherOption is a setting of DownloadVoucher and SaveVoucher.
+type VoucherOption interface{ applyVoucher(*voucherSettings) }
+
+type voucherSettings struct {
+	allowUnsigned bool
+	maxBytes      int64
+	faults        faults
+}
+
+type voucherOption func(*voucherSettings)
+
+func (o voucherOption) applyVoucher(s *voucherSettings) { o(s) }
+
+// AllowUnsigned accepts a voucher without a signature block, which is then checked
+// by its size alone.
+func AllowUnsigned() VoucherOption {
+	return voucherOption(func(s *voucherSettings) { s.allowUnsigned = true })
+}
+
+// defaultMaxVoucher bounds a document unless WithMaxVoucherBytes does.
+const defaultMaxVoucher = 64 << 20
+
+// WithMaxVoucherBytes bounds a document, 64 MiB by default. A voucher that states
+// to be larger is refused before anything of it is fetched.
+func WithMaxVoucherBytes(n int64) VoucherOption {
+	return voucherOption(func(s *voucherSettings) {
+		if n < 1 {
+			s.faults.add("WithMaxVoucherBytes", "is %d; it must be positive", n)
+			return
+		}
+		s.maxBytes = n
+	})
+}
+
+func voucherSettingsOf(opts []VoucherOption) (voucherSettings, error) {
+	set := voucherSettings{maxBytes: defaultMaxVoucher}
+	for _, opt := range opts {
+		if opt == nil {
+			set.faults.add("opts", "holds a nil option")
+			continue
+		}
+		opt.applyVoucher(&set)
+	}
+	return set, set.faults.err(OpOrderVoucher)
+}
+
+// VerifyVoucher checks a document against the voucher that it is of: its size, and
+// its SHA-256 in constant time. A voucher without a signature block is
+// ErrVoucherUnsigned; anything that differs is ErrVoucherAltered.
+//
+// A good digest proves that the bytes are as they were issued. It does not prove
+// that the voucher is still current: the order may have been cancelled since, or a
+// newer version made. Voucher.VerifyURL tells that.
+func VerifyVoucher(document []byte, v *types.Voucher) error {
+	if v == nil {
+		return &VoucherError{Err: ErrVoucherNotReady, Detail: "the voucher is nil"}
+	}
+	check := newDocumentCheck(v)
+	check.Write(document)
+	return check.verdict(voucherSettings{})
+}
+
+// documentCheck counts and hashes a document as it streams by.
+type documentCheck struct {
+	voucher *types.Voucher
+	hash    hash.Hash
+	size    int64
+}
+
+func newDocumentCheck(v *types.Voucher) *documentCheck {
+	return &documentCheck{voucher: v, hash: sha256.New()}
+}
+
+func (d *documentCheck) Write(p []byte) (int, error) {
+	d.size += int64(len(p))
+	return d.hash.Write(p)
+}
+
+func (d *documentCheck) verdict(set voucherSettings) error {
+	v := d.voucher
+	if d.size != v.ByteSize {
+		return voucherError(v, ErrVoucherAltered, "it has %d bytes instead of %d", d.size, v.ByteSize)
+	}
+	if v.Signature == nil {
+		if set.allowUnsigned {
+			return nil
+		}
+		return voucherError(v, ErrVoucherUnsigned, "AllowUnsigned accepts it by its size alone")
+	}
+	got := hex.EncodeToString(d.hash.Sum(nil))
+	if subtle.ConstantTimeCompare([]byte(got), []byte(v.Signature.Digest)) != 1 {
+		return voucherError(v, ErrVoucherAltered, "its SHA-256 is not the one that was signed")
+	}
+	return nil
+}
+
+// DownloadVoucher fetches the document of v from its link and writes it to w, once
+// it is whole and verified: until then it lies in a temporary file. The errors are
+// those of VerifyVoucher, ErrVoucherLinkExpired, and those of the connection and
+// of w, all in a *VoucherError.
+//
+// The link must be https, except on loopback for a client of loopback. The request carries no credentials
+// and follows no redirect. A download that breaks off is not resumed.
+func (c *Client) DownloadVoucher(ctx context.Context, v *types.Voucher, w io.Writer, opts ...VoucherOption) error {
+	set, err := voucherSettingsOf(opts)
+	if err != nil {
+		return err
+	}
+	spool, err := os.CreateTemp("", "voucher-*")
+	if err != nil {
+		return &VoucherError{Err: err, Detail: "no temporary file could be made"}
+	}
+	defer os.Remove(spool.Name())
+	defer spool.Close()
+	if err := c.fetchDocument(ctx, v, spool, set); err != nil {
+		return err
+	}
+	if _, err := spool.Seek(0, io.SeekStart); err != nil {
+		return voucherError(v, err, "reading the temporary file")
+	}
+	if _, err := io.Copy(w, spool); err != nil {
+		return voucherError(v, err, "writing the verified document")
+	}
+	return nil
+}
+
+// fetchDocument writes the document to w, and returns nil only if what was written
+// is the document.
+func (c *Client) fetchDocument(ctx context.Context, v *types.Voucher, w io.Writer, set voucherSettings) error {
+	switch {
+	case v == nil:
+		return &VoucherError{Err: ErrVoucherNotReady, Detail: "the voucher is nil"}
+	case v.ByteSize < 1 || v.ByteSize > set.maxBytes:
+		return voucherError(v, ErrVoucherAltered, "it states a size of %d bytes; the limit is %d (WithMaxVoucherBytes)", v.ByteSize, set.maxBytes)
+	case v.Signature == nil && !set.allowUnsigned: // before anything is fetched
+		return voucherError(v, ErrVoucherUnsigned, "AllowUnsigned accepts it by its size alone")
+	}
+	resp, err := c.getDocument(ctx, v)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	check := newDocumentCheck(v)
+	// One byte more than stated is enough to know that it is another document.
+	if _, err := io.Copy(io.MultiWriter(w, check), io.LimitReader(resp.Body, v.ByteSize+1)); err != nil {
+		return voucherError(v, err, "after %d of %d bytes", check.size, v.ByteSize)
+	}
+	return check.verdict(set)
+}
+
+func (c *Client) getDocument(ctx context.Context, v *types.Voucher) (*http.Response, error) {
+	u, err := url.Parse(v.DownloadURL)
+	if err != nil || u.Hostname() == "" || u.User != nil {
+		return nil, voucherError(v, errors.New("its link is not an address"), "")
+	}
+	if u.Scheme != "https" && !(c.loopback && u.Scheme == "http" && isLoopback(u.Hostname())) {
+		return nil, voucherError(v, errors.New("its link is not https"), "")
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, voucherError(v, errors.New("its link is not an address"), "")
+	}
+	req.Header.Set("User-Agent", c.agent)
+	req.Header.Set("Accept-Encoding", "identity") // the digest is over the bytes as issued
+	client := http.Client{Transport: c.http.Transport, Timeout: c.http.Timeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(req)
+	var failed *url.Error
+	if errors.As(err, &failed) {
+		err = failed.Err // url.Error quotes the link, which opens the document
+	}
+	if err != nil {
+		return nil, voucherError(v, err, "fetching the document")
+	}
+	switch resp.StatusCode {
+	case http.StatusOK:
+		return resp, nil
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusGone:
+		err = ErrVoucherLinkExpired
+	default:
+		err = errors.New("the document could not be fetched")
+	}
+	resp.Body.Close()
+	return nil, voucherError(v, err, "HTTP %d", resp.StatusCode)
+}
+
+// voucherRounds is how often SaveVoucher asks for the voucher: its link may expire,
+// and a newer version supersede it, while it is being fetched.
+const voucherRounds = 3
+
+// SaveVoucher asks for the voucher of an order and saves its document at path. A
+// file that is at path afterwards is whole and verified: the document is written
+// beside it, synced, and renamed. After a failure path is as it was before. It
+// returns the voucher that was saved.
+//
+// A link that has expired, and a document that does not match because a newer
+// version was made meanwhile, are asked for again. With req.IncludeDocument the
+// document inside the answer is used, or the link where it is too large for that.
+// A voucher that has no document yet is ErrVoucherNotReady: AwaitVoucher waits.
+//
+// A process that is killed in the middle leaves a file named .voucher-* beside
+// path, which can be deleted.
+func (c *Client) SaveVoucher(ctx context.Context, req *OrderVoucherRequest, path string, opts ...VoucherOption) (*types.Voucher, error) {
+	set, err := voucherSettingsOf(opts)
+	if err != nil {
+		return nil, err
+	}
+	if path == "" {
+		return nil, &ValidationError{Operation: OpOrderVoucher, Faults: faults{{"path", "is empty"}}}
+	}
+	if req == nil {
+		return nil, nilRequest(OpOrderVoucher)
+	}
+	ask := *req
+	for round := 1; ; round++ {
+		v, err := c.saveOnce(ctx, &ask, path, set)
+		switch {
+		case errors.Is(err, ErrVoucherTooLarge) && ask.IncludeDocument:
+			ask.IncludeDocument = false
+		case round < voucherRounds && oneOfErrors(err, ErrVoucherLinkExpired, ErrVoucherAltered, io.ErrUnexpectedEOF):
+			c.log.LogAttrs(ctx, slog.LevelInfo, "asking for the voucher again", slog.String("error", err.Error()))
+		default:
+			return v, err
+		}
+	}
+}
+
+func oneOfErrors(err error, targets ...error) bool {
+	for _, target := range targets {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Client) saveOnce(ctx context.Context, req *OrderVoucherRequest, path string, set voucherSettings) (*types.Voucher, error) {
+	resp, err := c.OrderVoucher(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	v := resp.Voucher
+	if v == nil {
+		return nil, &VoucherError{Err: ErrVoucherNotReady, Detail: fmt.Sprintf("the status of the voucher is %s", resp.Status)}
+	}
+	return v, writeWhole(path, func(file io.Writer) error {
+		if v.Content != nil {
+			return inlineDocument(v, file, set)
+		}
+		return c.fetchDocument(ctx, v, file, set)
+	})
+}
+
+// inlineDocument writes the document that came inside the answer.
+func inlineDocument(v *types.Voucher, w io.Writer, set voucherSettings) error {
+	check := newDocumentCheck(v)
+	if _, err := io.Copy(io.MultiWriter(w, check), base64.NewDecoder(base64.StdEncoding, strings.NewReader(v.Content.Base64))); err != nil {
+		return voucherError(v, err, "the document inside the answer is not base64")
+	}
+	return check.verdict(set)
+}
+
+// writeWhole makes a file that is whole or not there: it writes beside path, and
+// renames only what write vouches for.
+func writeWhole(path string, write func(io.Writer) error) (err error) {
+	file, err := os.CreateTemp(filepath.Dir(path), ".voucher-*")
+	if err != nil {
+		return &VoucherError{Err: err, Detail: "no file could be made beside the target"}
+	}
+	defer func() {
+		if err != nil {
+			file.Close()
+			os.Remove(file.Name())
+		}
+	}()
+	if err := write(file); err != nil {
+		return err
+	}
+	if err := errors.Join(file.Sync(), file.Close()); err != nil {
+		return &VoucherError{Err: err, Detail: "the verified document could not be stored"}
+	}
+	if err := os.Rename(file.Name(), path); err != nil {
+		return &VoucherError{Err: err, Detail: "the verified document could not be given its name"}
+	}
+	return nil
+}
