@@ -119,6 +119,30 @@
 // every caller. Processes behind one address share the ceilings: give them a
 // shared limiter with WithRateLimiter.
 //
+// # Vouchers
+//
+// A voucher is made once the supplier confirms; AwaitVoucher waits for it. Its
+// document reaches the caller only after its size and SHA-256 are found to be those
+// that were issued: SaveVoucher leaves a file that is whole and verified, or none,
+// and DownloadVoucher writes nothing before. That proves that the bytes are as they
+// were issued, and not that the voucher is still current.
+//
+// # Webhooks
+//
+// NewWebhookHandler receives the events of orders that were booked with a
+// callbackUrl. It believes a delivery only by its signature, over the raw body, and
+// within 300 seconds of its time; deliveries without a signature are accepted by
+// explicit choice alone. Each event is handled successfully once, whatever copies
+// come, within the retention of its EventStore; the default store is this
+// process's memory. Events may overtake each other: QueryOrders tells what an order
+// is now.
+//
+//	http.Handle("POST /hotel-events", hotelstays.NewWebhookHandler(
+//		hotelstays.WebhookOptions{Secrets: []types.Secret{signingSecret}}, handle))
+//
+// A handler can cut a wait short: WithWakeup makes AwaitOrder, AwaitVoucher and
+// RecoverBooking ask at once.
+//
 // # Money and dates
 //
 // An amount is the literal that the service sent, never a float: types.Money has
@@ -131,6 +155,8 @@
 // *APIError: the service refused; errors.Is matches it with ErrRateChanged,
 // ErrNotFound and the other sentinels. *TransportError: no answer.
 // *DecodeError: an answer that cannot be read. *OutcomeUnknownError: see above.
+// *VoucherError and *WebhookError: a document, or a delivery, that is not to be
+// trusted.
 // Each message says what to do next and, once something was sent, holds the
 // request id to quote. No error, log line or dump holds a secret, a token or a
 // passport number. After Book and Cancel look for an *OutcomeUnknownError first.

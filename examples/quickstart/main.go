@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"time"
 
 	"github.com/google/uuid"
@@ -42,7 +43,6 @@ type service struct {
 	credential  hotelstays.TicketCredential
 	destination string
 	mayBook     bool
-	pause       time.Duration // between looks at an order
 }
 
 func run(ctx context.Context, destination string) error {
@@ -66,7 +66,7 @@ func run(ctx context.Context, destination string) error {
 		fmt.Println("\nStopping here: booking on a real service costs money. HOTELSTAYS_ALLOW_BOOKING=1 allows it.")
 		return nil
 	}
-	return bookAndCancel(ctx, client, svc, session, offer)
+	return bookAndCancel(ctx, client, session, offer)
 }
 
 // findOffer searches, lists the rates of one hotel and checks one of them.
@@ -141,7 +141,7 @@ func fullyRefundable(rooms []types.Room) *types.RoomRatePkg {
 }
 
 // bookAndCancel books the offer, follows the order and gives it back.
-func bookAndCancel(ctx context.Context, client *hotelstays.Client, svc *service, session string, offer *types.RoomRatePkg) error {
+func bookAndCancel(ctx context.Context, client *hotelstays.Client, session string, offer *types.RoomRatePkg) error {
 	// The reference is the idempotency key. A booking engine stores it, and the
 	// session, before it calls Book.
 	reference := uuid.NewString()
@@ -160,48 +160,35 @@ func bookAndCancel(ctx context.Context, client *hotelstays.Client, svc *service,
 	}
 	show("order %s, %s", booked.HotelOrder.PlatformReferenceNo, booked.HotelOrder.NetRate)
 
-	if err := followAndCancel(ctx, client, svc.pause, session, reference); err != nil {
+	if err := followAndCancel(ctx, client, session, reference); err != nil {
 		return fmt.Errorf("order %s stays booked under reference %s: %w", booked.HotelOrder.PlatformReferenceNo, reference, err)
 	}
 	return nil
 }
 
 // followAndCancel waits for the supplier and the voucher, then cancels.
-func followAndCancel(ctx context.Context, client *hotelstays.Client, pause time.Duration, session, reference string) error {
-	step("QueryOrders: until the supplier has decided")
-	var order *types.Order
-	err := until(ctx, pause, func() (done bool, err error) {
-		found, err := client.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{reference}})
-		if err != nil {
-			return false, err
-		}
-		if len(found.Orders) == 0 {
-			return false, fmt.Errorf("no order under reference %s", reference)
-		}
-		order = &found.Orders[0]
-		show("status %d", order.Status)
-		return order.Status != types.OrderUnknown && order.Status != types.OrderConfirming, nil
-	})
+func followAndCancel(ctx context.Context, client *hotelstays.Client, session, reference string) error {
+	step("AwaitOrder: until the supplier has decided")
+	order, err := client.AwaitOrder(ctx, reference)
 	if err != nil {
 		return err
 	}
-	show("hotel confirmation %q", order.HotelConfirmNo)
+	show("status %d, hotel confirmation %q", order.Status, order.HotelConfirmNo)
 
-	step("OrderVoucher: until the document is made")
-	var voucher *hotelstays.OrderVoucherResponse
-	err = until(ctx, pause, func() (done bool, err error) {
-		voucher, err = client.OrderVoucher(ctx, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: order.PlatformReferenceNo})
-		if err != nil {
-			return false, err
-		}
-		show("%s", voucher.Status)
-		return voucher.Status != types.VoucherNotGenerated && voucher.Status != types.VoucherPending, nil
-	})
+	step("AwaitVoucher, SaveVoucher: until the document is made, and verified on disk")
+	ask := &hotelstays.OrderVoucherRequest{PlatformReferenceNo: order.PlatformReferenceNo}
+	voucher, err := client.AwaitVoucher(ctx, ask)
 	if err != nil {
 		return err
 	}
-	if v := voucher.Voucher; v != nil {
-		show("voucher %s: %d bytes of %s at %s", v.VoucherNumber, v.ByteSize, v.ContentType, v.DownloadURL)
+	show("%s", voucher.Status)
+	if voucher.Status == types.VoucherGenerated {
+		file := filepath.Join(os.TempDir(), "hotelstays-quickstart.pdf")
+		saved, err := client.SaveVoucher(ctx, ask, file)
+		if err != nil {
+			return err
+		}
+		show("voucher %s: %d bytes in %s", saved.VoucherNumber, saved.ByteSize, file)
 	}
 
 	step("Cancel: give it back")
@@ -216,20 +203,6 @@ func followAndCancel(ctx context.Context, client *hotelstays.Client, pause time.
 	return nil
 }
 
-// until asks again and again until it is done.
-func until(ctx context.Context, pause time.Duration, ask func() (done bool, err error)) error {
-	for {
-		if done, err := ask(); done || err != nil {
-			return err
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return fmt.Errorf("gave up waiting: %w", ctx.Err())
-		}
-	}
-}
-
 // findService returns the service that the environment names, or starts a
 // sandbox.
 func findService(destination string) (svc *service, closeSandbox func(), err error) {
@@ -242,7 +215,6 @@ func findService(destination string) (svc *service, closeSandbox func(), err err
 			credential:  hotelstays.TicketCredential{AppKey: key, AppSecret: types.Secret(secret)},
 			destination: destination,
 			mayBook:     os.Getenv("HOTELSTAYS_ALLOW_BOOKING") == "1",
-			pause:       15 * time.Second,
 		}, func() {}, nil
 	case base != "" && key != "" && secret != "":
 		return nil, nil, errors.New("name a city to search in: -destination NAME")
@@ -259,7 +231,6 @@ func findService(destination string) (svc *service, closeSandbox func(), err err
 		credential:  hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.Secret(srv.AppSecret)},
 		destination: destination,
 		mayBook:     true,
-		pause:       400 * time.Millisecond,
 	}, srv.Close, nil
 }
 
