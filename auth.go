@@ -291,14 +291,14 @@ func (c *Client) OAuthToken(ctx context.Context, req *OAuthTokenRequest, opts ..
 	return resp, nil
 }
 
-// decodeBareToken reads an OAuth answer that stands outside the envelope: the
-// document shows an envelope for every answer, and OAuth's own standard none. It
-// reports whether resp holds a token now; an error that the standard names
-// becomes env's message.
-func decodeBareToken(body []byte, resp any, env *wire.Envelope) bool {
+// readBareToken reads an OAuth answer that stands outside the envelope: the
+// document shows an envelope for every answer, and OAuth's own standard none. A
+// token makes env that of a success; an error that the standard names becomes
+// env's message.
+func readBareToken(body []byte, resp any, env wire.Envelope, err error) (wire.Envelope, error) {
 	out := resp.(*OAuthTokenResponse)
 	if out.AccessToken != "" || env.HasCode && env.Code != 0 {
-		return false
+		return env, err
 	}
 	var bare struct {
 		AccessToken      string          `json:"access_token"`
@@ -306,11 +306,14 @@ func decodeBareToken(body []byte, resp any, env *wire.Envelope) bool {
 		ErrorDescription string          `json:"error_description"`
 	}
 	if wire.DecodeBare(body, &bare) != nil {
-		return false
+		return env, err
 	}
 	if text := strings.Trim(string(bare.Error), `"`); text != "" && env.Msg == "" {
 		env.Msg = strings.TrimSuffix(text+": "+bare.ErrorDescription, ": ")
 	}
-	out.AccessToken = types.Secret(bare.AccessToken)
-	return out.AccessToken != ""
+	if bare.AccessToken != "" {
+		out.AccessToken = types.Secret(bare.AccessToken)
+		env.HasCode, env.HasData, err = true, true, nil
+	}
+	return env, err
 }

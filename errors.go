@@ -260,7 +260,7 @@ func (e *TransportError) fact() string {
 	if e.Sent {
 		b.WriteString("no answer to a request that may have arrived")
 	} else {
-		b.WriteString("the request never left")
+		b.WriteString("nothing was carried out")
 	}
 	fmt.Fprintf(&b, ", attempts %d", e.Attempts)
 	writeIDs(&b, e.RequestID, e.TraceID)

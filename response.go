@@ -86,13 +86,12 @@ func (x *exchange) decode(resp any, meta *ResponseMeta) (err error, definite boo
 		return x.noAnswer()
 	}
 	env, err := wire.Decode(answer.Body, resp, x.op.lenient)
-	bare := x.name == OpOAuthToken && decodeBareToken(answer.Body, resp, &env)
 	success := answer.Status >= 200 && answer.Status < 300
-	if x.name == OpOAuthToken && success && !bare && !env.HasCode && env.Msg != "" {
-		success = false // OAuth's own error object under a 2xx
+	if x.name == OpOAuthToken {
+		env, err = readBareToken(answer.Body, resp, env, err)
+		success = success && (env.HasCode || env.Msg == "") // else it is OAuth's own error object
 	}
 	switch {
-	case bare && success:
 	case success && env.HasCode && env.Code == 0 && err == nil && env.HasData:
 	case !success || env.HasCode && env.Code != 0:
 		refused := env.HasCode && env.Code != 0
