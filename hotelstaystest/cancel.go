@@ -45,6 +45,7 @@ func runCancel(s *Server, c *call, req *cancelRequest) (any, error) {
 	o.fee = o.offer.feeAt(o.price, now)
 	o.cancelled, o.cancelReason = now, req.Reason
 	o.history = append(o.history, StatusChange{s.cfg.states.Cancelled, now})
+	s.webhooks.happened(o, OnCancel, now)
 	fee := o.price.currency.money(o.fee)
 	if c.named && c.currency.code != "" {
 		in := s.world.price(o.offer, c.currency, o.cents)

@@ -15,12 +15,22 @@
 // [Server.Inject] makes it fail on demand, and [Server.Ledger] tells what it truly
 // did, so that a test can prove that nothing was booked twice or lost.
 //
+// # Webhooks
+//
+// What happens to an order that was booked with a callbackUrl is posted there, signed
+// with [Server.WebhookSecret], and again until the receiver answers with a 2xx status.
+// [Ledger.Webhooks] has every event and attempt, faults on [OpWebhook] spoil them, and
+// [SignWebhook] makes deliveries of a test's own. Deliveries reach loopback addresses
+// alone: anything else is refused, without a look-up of its name, and is in the ledger
+// as [WebhookRefused]. [WithCallbackHandler] receives them in memory instead, whatever
+// their address.
+//
 // # Under testing/synctest
 //
 // The sandbox reads package time directly, so under testing/synctest its clock
-// is the bubble's. Use [InMemory] there: real sockets do not block durably. At
-// the end close every response body, then the client's idle connections, then
-// the server.
+// is the bubble's. Use [InMemory] there, and [WithCallbackHandler] for webhooks: real
+// sockets do not block durably. At the end close every response body, then the
+// client's idle connections, then the server.
 //
 // # What is the sandbox's own
 //
@@ -61,7 +71,15 @@
 //   - Without a Currency header, a search prices in USD, and CheckAvail and Book in the
 //     currency that the offer was shown in. A currency without prices empties a search
 //     with ALL_SUPPLIERS_EXCLUDED.
-//   - A callbackUrl is stored with the order (see [Order]); nothing is sent to it.
+//   - A Book makes order_created; the confirmation order_paid, then order_modified for
+//     the hotel's confirmation number; [Server.Amend] order_modified; a cancellation
+//     order_cancelled; any other status order_modified ([WithWebhookEvents]). The first
+//     may arrive before Book's answer. A regenerated voucher makes no event.
+//   - hotelConfirmNo is empty in an event until there is one. Event ids are opaque.
+//   - The first attempts of an order's events go out one after another; retries follow
+//     after 1, 2, 4, 8 and 16 seconds ([WithWebhookRetry]), each signed anew. An attempt
+//     takes ten seconds at most ([WithWebhookTimeout]).
+//   - One webhook signing secret, [Server.WebhookSecret], serves all accounts.
 //   - Windows of QueryOrders include both ends. A bound is a date or an RFC 3339
 //     time; a date means the whole UTC day. statusList holds integers. Orders come
 //     in the order they were made, all at once.

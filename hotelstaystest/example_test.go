@@ -3,6 +3,7 @@ package hotelstaystest_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -76,4 +77,16 @@ func ExampleInMemory() {
 		})
 	}
 	_ = test // a test function of its own
+}
+
+// A receiver is tested with deliveries that are made for it.
+func ExampleNewWebhookRequest() {
+	receiver := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		fmt.Println(r.Header.Get("X-Platform-Signature") == hotelstaystest.SignWebhook("secret", time.Unix(1_700_000_000, 0), body))
+	})
+	body := []byte(`{"customerReferenceNo":"ref-1","hotelConfirmNo":"","event":"order_created","eventTime":1700000000000}`)
+	req := hotelstaystest.NewWebhookRequest("https://hooks.example.com/orders", "secret", time.Unix(1_700_000_000, 0), "evt_1", body)
+	receiver.ServeHTTP(nil, req)
+	// Output: true
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -51,12 +52,39 @@ const (
 	// FaultAlteredBytes flips a bit in the middle of the true answer; meant for
 	// VoucherDownload.
 	FaultAlteredBytes FaultKind = "altered-bytes"
+	// FaultTruncatedBytes sends the first half of the true answer, as a complete HTTP
+	// response; meant for VoucherDownload.
+	FaultTruncatedBytes FaultKind = "truncated-bytes"
+	// FaultWrongSize makes OrderVoucher state one byte more than the document has.
+	FaultWrongSize FaultKind = "wrong-size"
+	// FaultExpiredLink makes VoucherDownload refuse a link as expired.
+	FaultExpiredLink FaultKind = "expired-link"
 )
+
+// The kinds of fault of webhook deliveries, for [OpWebhook] alone. So are FaultDelay,
+// behind which later events of the order do not wait, and FaultAlteredBytes, which
+// flips a bit of the body after it was signed. A request of them is one attempt to
+// deliver an event, and no other kind acts on one.
+const (
+	// FaultDuplicate sends an attempt twice: at once, or the second Delay later. How
+	// the first is answered decides whether there is a retry.
+	FaultDuplicate FaultKind = "duplicate"
+	// FaultReorder holds an event back until the order's next event has had its first
+	// attempt, at most for Delay (default a minute).
+	FaultReorder FaultKind = "reorder"
+	// FaultBadSignature signs an attempt with another secret.
+	FaultBadSignature FaultKind = "bad-signature"
+	// FaultDrop loses an event: nothing is sent, nor tried again.
+	FaultDrop FaultKind = "drop"
+)
+
+// webhookKinds are the faults that a delivery knows.
+var webhookKinds = []FaultKind{FaultDelay, FaultAlteredBytes, FaultDuplicate, FaultReorder, FaultBadSignature, FaultDrop}
 
 // Fault is a failure on demand. The zero values mean: every operation, from the
 // next request on, once, for certain.
 type Fault struct {
-	Operation   Operation // empty: every operation
+	Operation   Operation // empty: every operation, but no webhook delivery
 	Kind        FaultKind
 	Skip        int           // let this many matching requests pass first
 	Times       int           // how often it acts; 0 means once, -1 always
@@ -76,11 +104,18 @@ type Fault struct {
 func (f *Fault) validate() error {
 	switch f.Kind {
 	case FaultDelay, FaultStatus, FaultCutBeforeRead, FaultCut, FaultCutMidResponse, FaultResetStream, FaultGarbage,
-		FaultTruncatedJSON, FaultEmptyBody, FaultWrongType, FaultSlowBody, FaultWrongDigest, FaultAlteredBytes:
+		FaultTruncatedJSON, FaultEmptyBody, FaultWrongType, FaultSlowBody, FaultWrongDigest, FaultAlteredBytes, FaultTruncatedBytes,
+		FaultWrongSize, FaultExpiredLink:
+	case FaultDuplicate, FaultReorder, FaultBadSignature, FaultDrop:
+		if f.Operation != OpWebhook {
+			return fmt.Errorf("fault %s: it acts on webhook deliveries; set Operation to OpWebhook", f.Kind)
+		}
 	default:
 		return fmt.Errorf("unknown fault kind %q", f.Kind)
 	}
 	switch {
+	case f.Operation == OpWebhook && (f.Commit || !slices.Contains(webhookKinds, f.Kind)):
+		return fmt.Errorf("fault %s: not one of a webhook delivery (or with Commit, which it does not know)", f.Kind)
 	case f.Skip < 0, f.Times < -1, f.Delay < 0:
 		return fmt.Errorf("fault %s: Skip and Delay cannot be negative, nor Times below -1", f.Kind)
 	case f.Probability < 0 || f.Probability > 1:
@@ -96,7 +131,7 @@ func (f *Fault) validate() error {
 // keepsAnswer says whether the fault spoils the true answer, which it then needs.
 func (f *Fault) keepsAnswer() bool {
 	switch f.Kind {
-	case FaultStatus, FaultCut, FaultResetStream, FaultGarbage, FaultEmptyBody:
+	case FaultStatus, FaultCut, FaultResetStream, FaultGarbage, FaultEmptyBody, FaultExpiredLink:
 		return false
 	}
 	return true
@@ -135,7 +170,7 @@ func (fs *faults) pick(op Operation) *Fault {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	for i, f := range fs.list {
-		if f.Operation != "" && f.Operation != op {
+		if f.Operation != op && (f.Operation != "" || op == OpWebhook) {
 			continue
 		}
 		if f.Skip > 0 {

@@ -82,6 +82,7 @@ type Ledger struct {
 	tickets, tokens    int
 	reused, duplicates int
 	cancellations      []Cancellation
+	webhooks           []*Webhook
 	orders             func() []Order
 }
 

@@ -5,8 +5,9 @@ package hotelstaystest
 // Operation names an operation of the API, in faults and in the ledger.
 type Operation string
 
-// The operations. OpVoucherDownload is the GET of a voucher's downloadUrl and
-// OpVoucherVerify the GET of its verifyUrl.
+// The operations. OpVoucherDownload is the GET of a voucher's downloadUrl,
+// OpVoucherVerify the GET of its verifyUrl, and OpWebhook, in faults only, a delivery
+// to a callbackUrl.
 const (
 	OpTicket            Operation = "Ticket"
 	OpOAuthToken        Operation = "OAuthToken"
@@ -23,6 +24,7 @@ const (
 	OpCancel            Operation = "Cancel"
 	OpVoucherDownload   Operation = "VoucherDownload"
 	OpVoucherVerify     Operation = "VoucherVerify"
+	OpWebhook           Operation = "Webhook"
 )
 
 // The scopes a token, a ticket or a named user can carry.

@@ -85,6 +85,8 @@ type config struct {
 	voucherSize  int
 	unsigned     bool
 
+	webhooks webhookConfig
+
 	ledgerLimit int
 }
 
@@ -95,6 +97,7 @@ func defaultConfig() config {
 		states:       OrderStates{Confirmed: 2, Cancelled: 3, Pending: 4},
 		confirmAfter: 3 * time.Minute, cancelCutoff: 24 * time.Hour,
 		voucherDelay: 5 * time.Second, voucherLink: 15 * time.Minute, ledgerLimit: 50_000,
+		webhooks: defaultWebhooks(),
 	}
 }
 
@@ -283,7 +286,8 @@ func WithRequiredGuestFields(fields ...string) Option {
 }
 
 // WithStrictCallbacks applies the documented rules to callbackUrl. Without it a
-// loopback URL, http too, is accepted as well, since that is where tests listen.
+// loopback URL, http too, is accepted as well, since that is where tests listen. A URL
+// that the rules allow is not loopback: only [WithCallbackHandler] can receive there.
 func WithStrictCallbacks() Option {
 	return func(c *config) error { c.strictCallbacks = true; return nil }
 }

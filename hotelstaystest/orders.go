@@ -36,7 +36,10 @@ type order struct {
 	visible   time.Time // from when QueryOrders shows it
 	history   []StatusChange
 	confirmed time.Time // zero: not (yet)
+	amended   int       // how often
 	voucher   voucherState
+	timer     *time.Timer // confirms in time an order that has a callbackUrl
+	lastEvent *event      // the latest webhook event
 
 	rule         CancelRule
 	cancelled    time.Time
@@ -92,7 +95,34 @@ func (st *orderStore) create(c *call, req *bookRequest, off offer, guests []orde
 	st.byRef[o.account+"\x00"+o.customerRef] = o
 	twin := o.account + "\x00" + content
 	st.byTwin[twin] = append(st.byTwin[twin], o)
+	st.s.webhooks.happened(o, OnBook, now)
+	if after := st.s.cfg.confirmAfter; o.callbackURL != "" && after >= 0 && !st.s.isClosing() {
+		o.timer = time.AfterFunc(after, func() { st.settleNow(o) })
+	}
 	return o
+}
+
+// settleNow is what an order's timer does.
+func (st *orderStore) settleNow(o *order) {
+	if !st.s.enter() {
+		return
+	}
+	defer st.s.work.Done()
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.settle(o, time.Now())
+}
+
+// stopTimers stops the timers of all orders; once the server closes, there are no new
+// ones.
+func (st *orderStore) stopTimers() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for _, o := range st.list {
+		if o.timer != nil {
+			o.timer.Stop()
+		}
+	}
 }
 
 // settle brings an order to its state as of now: the supplier's confirmation happens
@@ -110,11 +140,11 @@ func (st *orderStore) settle(o *order, now time.Time) {
 func (st *orderStore) confirm(o *order, at time.Time) {
 	o.history = append(o.history, StatusChange{st.s.cfg.states.Confirmed, at})
 	o.confirmed = at
-	o.confirmNo = "HC-" + o.platformRef[2:]
-	if o.voucher.version > 0 {
-		return // confirmed once before
+	if o.voucher.version == 0 { // else it was confirmed before
+		o.confirmNo = "HC-" + o.platformRef[2:]
+		o.voucher = voucherState{version: 1, issued: at.Add(st.s.cfg.voucherDelay)}
 	}
-	o.voucher = voucherState{version: 1, issued: at.Add(st.s.cfg.voucherDelay)}
+	st.s.webhooks.happened(o, OnConfirm, at)
 }
 
 // records copies the orders for the ledger.
@@ -222,9 +252,12 @@ func (s *Server) SetOrderStatus(reference string, status int) {
 			s.orders.confirm(o, now)
 		default:
 			o.history = append(o.history, StatusChange{status, now})
+			on := OnStatus
 			if status == s.cfg.states.Cancelled {
 				o.cancelled, o.cancelReason = now, "cancelled by the platform"
+				on = OnCancel
 			}
+			s.webhooks.happened(o, on, now)
 		}
 	})
 }

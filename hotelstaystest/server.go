@@ -27,6 +27,8 @@ type Server struct {
 	AppKey, AppSecret string
 	// ClientID and ClientSecret are the first OAuth client's credentials.
 	ClientID, ClientSecret string
+	// WebhookSecret signs the deliveries to callback URLs; empty when they are unsigned.
+	WebhookSecret string
 
 	cfg      config
 	key      []byte // signs tickets, sessions, offers and links; new for every server
@@ -40,6 +42,7 @@ type Server struct {
 	sessions counter
 	market   *market
 	orders   *orderStore
+	webhooks *webhooks
 
 	httpServer *http.Server
 	mem        *memListener // nil with sockets
@@ -91,13 +94,15 @@ func newServer(cfg config) *Server {
 	s := &Server{
 		AppKey: cfg.accounts[0].key, AppSecret: cfg.accounts[0].secret,
 		ClientID: cfg.clients[0].id, ClientSecret: cfg.clients[0].secret,
-		cfg: cfg, key: make([]byte, 32), paths: map[string]*operation{},
+		WebhookSecret: cfg.webhooks.secret,
+		cfg:           cfg, key: make([]byte, 32), paths: map[string]*operation{},
 		world: newWorld(cfg.seed, cfg.catalog), ceilings: newCeilings(), faults: newFaults(cfg.seed),
 		ids: newSeenIDs(), tokens: newTokens(), market: newMarket(),
 		closing: make(chan struct{}), transports: map[string]*http.Transport{},
 	}
 	rand.Read(s.key)
 	s.orders = newOrderStore(s)
+	s.webhooks = newWebhooks(s)
 	s.ledger = newLedger(cfg.ledgerLimit, s.orders.records)
 	for _, op := range operations() {
 		s.paths[op.path] = op
@@ -133,6 +138,7 @@ func (s *Server) listen() error {
 	if s.mem == nil {
 		s.URL = scheme + "://" + listener.Addr().String()
 	}
+	s.webhooks.start()
 	s.work.Go(func() {
 		if s.cfg.tls {
 			s.httpServer.ServeTLS(listener, "", "")
@@ -163,14 +169,16 @@ func (s *Server) protocols() *http.Protocols {
 	return p
 }
 
-// Close ends the server: it cuts the connections, lets delayed answers go, closes
-// the idle connections of its clients and waits until nothing of it runs. It may be
+// Close ends the server: it cuts the connections, lets delayed answers go, ends the
+// deliveries to callback URLs, closes the idle connections of its clients and waits until nothing of it runs. It may be
 // called more than once.
 func (s *Server) Close() {
 	s.closeOnce.Do(func() {
 		s.closeMu.Lock()
 		close(s.closing)
 		s.closeMu.Unlock()
+		s.orders.stopTimers()
+		s.webhooks.close()
 		s.transportMu.Lock()
 		for _, t := range s.transports {
 			t.CloseIdleConnections()

@@ -69,12 +69,16 @@ func (f *Fault) spoil(a *answer) *answer {
 		a = bareAnswer(f.Status, body)
 	case FaultEmptyBody:
 		a = bareAnswer(f.Status, nil)
-	case FaultTruncatedJSON:
+	case FaultTruncatedJSON, FaultTruncatedBytes:
 		a.body = a.body[:len(a.body)/2]
 	case FaultWrongType:
 		a.body = wrongType(a.body, f.Field)
 	case FaultWrongDigest:
 		a.body = wrongDigest(a.body)
+	case FaultWrongSize:
+		a.body = wrongSize(a.body)
+	case FaultExpiredLink:
+		a = failureAnswer(expiredLink())
 	case FaultAlteredBytes:
 		a.body = bytes.Clone(a.body)
 		if len(a.body) > 0 {
@@ -201,13 +205,16 @@ func wrongType(body []byte, path string) []byte {
 	if path == "" {
 		path = "data"
 	}
+	return changeJSON(body, func(doc *any) bool { return replaceAt(doc, strings.Split(path, "."), otherType) })
+}
+
+// changeJSON changes a JSON document. What is none, or has nothing to change, stays as
+// it is.
+func changeJSON(body []byte, change func(doc *any) bool) []byte {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
 	var doc any
-	if err := dec.Decode(&doc); err != nil {
-		return body
-	}
-	if !replaceAt(&doc, strings.Split(path, "."), otherType) {
+	if dec.Decode(&doc) != nil || !change(&doc) {
 		return body
 	}
 	out, err := json.Marshal(doc)
@@ -219,21 +226,21 @@ func wrongType(body []byte, path string) []byte {
 
 // wrongDigest replaces a voucher's digest by that of other bytes.
 func wrongDigest(body []byte) []byte {
-	var doc any
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.UseNumber()
-	if dec.Decode(&doc) != nil {
-		return body
+	other := func(any) any { return sha256Hex([]byte("other bytes")) }
+	return changeJSON(body, func(doc *any) bool { return replaceAt(doc, []string{"data", "voucher", "signature", "digest"}, other) })
+}
+
+// wrongSize adds one to a voucher's size, wherever it is stated.
+func wrongSize(body []byte) []byte {
+	more := func(v any) any {
+		n, _ := v.(json.Number)
+		size, _ := n.Int64()
+		return size + 1
 	}
-	path := []string{"data", "voucher", "signature", "digest"}
-	if !replaceAt(&doc, path, func(any) any { return sha256Hex([]byte("other bytes")) }) {
-		return body
-	}
-	out, err := json.Marshal(doc)
-	if err != nil {
-		return body
-	}
-	return out
+	return changeJSON(body, func(doc *any) bool {
+		replaceAt(doc, []string{"data", "voucher", "content", "byteSize"}, more) // not always there
+		return replaceAt(doc, []string{"data", "voucher", "byteSize"}, more)
+	})
 }
 
 // otherType gives a value of another JSON type than v has.

@@ -177,7 +177,7 @@ func (s *Server) download(r *http.Request, c *call) (any, error) {
 		return nil, forbidden("the link is not one that was issued")
 	}
 	if !time.Now().Before(time.Unix(0, expires)) {
-		return nil, forbidden("the link has expired; ask OrderVoucher for a new one")
+		return nil, expiredLink()
 	}
 	number, _, _ := strings.Cut(strings.TrimPrefix(c.op.path, downloadPath), "/")
 	s.orders.mu.Lock()
@@ -188,6 +188,10 @@ func (s *Server) download(r *http.Request, c *call) (any, error) {
 	}
 	doc := s.document(s.orders.list[i])
 	return &answer{status: http.StatusOK, body: doc, header: http.Header{"Content-Type": {"application/pdf"}}}, nil
+}
+
+func expiredLink() *failure {
+	return forbidden("the link has expired; ask OrderVoucher for a new one")
 }
 
 // verifyPage is the public page behind a voucher's verifyUrl.

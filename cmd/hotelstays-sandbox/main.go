@@ -80,6 +80,7 @@ appKey         %s
 appSecret      %s
 OAuth client   %s
 OAuth secret   %s
+webhook secret %s
 a destination  %s
 and its name   %s
 
@@ -92,5 +93,5 @@ Start with a ticket:
   curl%s -s %s/api/auth/ticket -H 'Content-Type: application/json' -d '{"appKey":"%s","appSecret":"%s"}'
 
 Interrupt to stop.
-`, srv.URL, srv.AppKey, srv.AppSecret, srv.ClientID, srv.ClientSecret, srv.CityID(0), srv.CityName(0), srv.URL, srv.AppKey, srv.AppSecret, insecure, srv.URL, srv.AppKey, srv.AppSecret)
+`, srv.URL, srv.AppKey, srv.AppSecret, srv.ClientID, srv.ClientSecret, srv.WebhookSecret, srv.CityID(0), srv.CityName(0), srv.URL, srv.AppKey, srv.AppSecret, insecure, srv.URL, srv.AppKey, srv.AppSecret)
 }

@@ -1,0 +1,146 @@
+// Webhookreceiver books a hotel with a callback, receives what the service tells of
+// the order, and shows the order's life as it happens.
+//
+//	go run ./examples/webhookreceiver
+//
+// It runs against a sandbox in this very process, which confirms the order after a
+// moment, amends it, delivers one event twice, and hears of the cancellation. The
+// deliveries are signed, go over real HTTP, and are handled once each. A webhook
+// also cuts the wait for the order short.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/google/uuid"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "stopped:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	srv := hotelstaystest.NewServer(hotelstaystest.WithConfirmAfter(time.Second))
+	defer srv.Close()
+	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.Secret(srv.AppSecret)})
+	if err != nil {
+		return err
+	}
+	defer client.CloseIdleConnections()
+
+	events := make(chan *hotelstays.WebhookEvent, 16)
+	wakeup := make(chan struct{}, 1)
+	callback, closeReceiver, err := receive(types.Secret(srv.WebhookSecret), func(_ context.Context, e *hotelstays.WebhookEvent) error {
+		events <- e // a real engine stores the event, then returns nil
+		select {
+		case wakeup <- struct{}{}:
+		default: // a wake-up is waiting already
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	defer closeReceiver()
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpWebhook, Kind: hotelstaystest.FaultDuplicate})
+
+	req, err := findOffer(ctx, client, srv.CityName(0))
+	if err != nil {
+		return err
+	}
+	req.CallbackURL = callback
+	booked, err := client.Book(ctx, req)
+	if err != nil {
+		return err
+	}
+	fmt.Println("booked    ", booked.HotelOrder.PlatformReferenceNo, "status", booked.HotelOrder.Status)
+
+	start := time.Now()
+	order, err := client.AwaitOrder(ctx, req.CustomerReferenceNo, hotelstays.WithWakeup(wakeup))
+	if err != nil {
+		return err
+	}
+	fmt.Printf("decided    status %d, known after %s: a webhook woke the wait\n", order.Status, time.Since(start).Round(100*time.Millisecond))
+
+	srv.Amend(req.CustomerReferenceNo)
+	if _, err := client.Cancel(ctx, &hotelstays.CancelRequest{SessionID: req.SessionID, CustomerReferenceNo: req.CustomerReferenceNo,
+		SupplierReferenceNo: order.SupplierReferenceNo, Reason: "plans changed"}); err != nil {
+		return err
+	}
+	return show(ctx, events)
+}
+
+// receive serves a webhook handler on loopback, and returns its address.
+func receive(secret types.Secret, handle func(context.Context, *hotelstays.WebhookEvent) error) (address string, closeServer func(), err error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/hotel-events", hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{
+		Secrets: []types.Secret{secret},
+		OnError: func(_ *http.Request, err error) { fmt.Fprintln(os.Stderr, "refused:", err) },
+	}, handle))
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	go server.Serve(listener)
+	return "http://" + listener.Addr().String() + "/hotel-events", func() { server.Close() }, nil
+}
+
+// show prints the events of an order's life up to its cancellation.
+func show(ctx context.Context, events <-chan *hotelstays.WebhookEvent) error {
+	for {
+		select {
+		case e := <-events:
+			fmt.Printf("event      %-16s at %s  %s\n", e.Kind, e.Time().Format("15:04:05.000"), e.HotelConfirmNo)
+			if e.Kind == hotelstays.OrderCancelled {
+				return nil
+			}
+		case <-time.After(10 * time.Second):
+			return errors.New("no event for ten seconds")
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func findOffer(ctx context.Context, client *hotelstays.Client, city string) (*hotelstays.BookRequest, error) {
+	list, err := client.HotelList(ctx, &hotelstays.HotelListRequest{
+		DestinationName: city,
+		CheckIn:         types.DateOf(time.Now().AddDate(0, 2, 0)),
+		CheckOut:        types.DateOf(time.Now().AddDate(0, 2, 2)),
+		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 1}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, hotel := range list.List {
+		for _, room := range hotel.Rooms {
+			for _, rate := range room.Rates {
+				return &hotelstays.BookRequest{
+					SessionID:           list.Basic.SessionID,
+					CustomerReferenceNo: uuid.NewString(),
+					RatePkgID:           rate.RatePkgID,
+					Holder:              types.Holder{FirstName: "Guest", LastName: "One"},
+					Guests:              []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One"}},
+				}, nil
+			}
+		}
+	}
+	return nil, errors.New("no hotel has an offer")
+}

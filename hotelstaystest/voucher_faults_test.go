@@ -1,0 +1,58 @@
+package hotelstaystest
+
+import (
+	"bytes"
+	"io"
+	"strconv"
+	"testing"
+)
+
+func TestVoucherFaults(t *testing.T) {
+	s := start(t, WithoutCeilings(), WithConfirmAfter(0), WithVoucherDelay(0), WithVoucherSize(100_000))
+	u := login(t, s)
+	u.book("ref", 0)
+	ask := func() *reply {
+		return u.must(voucherPath, object{"customerReferenceNo": "ref", "includeDocument": true})
+	}
+	honest := ask()
+	link, size := honest.str("voucher", "downloadUrl"), honest.str("voucher", "byteSize")
+	_, doc := u.download(link)
+	if size != strconv.Itoa(len(doc)) {
+		t.Fatalf("%s bytes are stated, %d sent", size, len(doc))
+	}
+
+	s.Inject(Fault{Operation: OpOrderVoucher, Kind: FaultWrongSize})
+	wrong := ask()
+	if want := strconv.Itoa(len(doc) + 1); wrong.str("voucher", "byteSize") != want || wrong.str("voucher", "content", "byteSize") != want ||
+		wrong.str("voucher", "signature", "digest") != honest.str("voucher", "signature", "digest") {
+		t.Errorf("%.600s", wrong.body)
+	}
+	s.Inject(Fault{Operation: OpOrderVoucher, Kind: FaultWrongSize})
+	if r := u.must(voucherPath, object{"customerReferenceNo": "ref"}); r.str("voucher", "byteSize") != strconv.Itoa(len(doc)+1) {
+		t.Errorf("without the document: %s", r.body)
+	}
+
+	s.Inject(Fault{Operation: OpVoucherDownload, Kind: FaultTruncatedBytes})
+	if status, half := u.download(link); status != 200 || !bytes.Equal(half, doc[:len(doc)/2]) {
+		t.Errorf("truncated: HTTP %d, %d bytes", status, len(half))
+	}
+
+	s.Inject(Fault{Operation: OpVoucherDownload, Kind: FaultCutMidResponse})
+	resp, err := u.http.Get(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if err == nil || resp.StatusCode != 200 || resp.ContentLength != int64(len(doc)) || !bytes.Equal(got, doc[:len(doc)/2]) {
+		t.Errorf("cut: HTTP %d, %d of %d bytes, %v", resp.StatusCode, len(got), resp.ContentLength, err)
+	}
+
+	s.Inject(Fault{Operation: OpVoucherDownload, Kind: FaultExpiredLink})
+	if status, text := u.download(link); status != 403 || !bytes.Contains(text, []byte("expired")) {
+		t.Errorf("expired: HTTP %d, %s", status, text)
+	}
+	if status, again := u.download(link); status != 200 || !bytes.Equal(again, doc) {
+		t.Errorf("afterwards: HTTP %d", status)
+	}
+}

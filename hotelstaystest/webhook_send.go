@@ -1,0 +1,135 @@
+package hotelstaystest
+
+// This file sends one webhook delivery: to loopback over sockets, or to a handler in
+// memory. No other address can be reached from here.
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// maxCallbackAnswer bounds how much of a receiver's answer is read.
+const maxCallbackAnswer = 64 << 10
+
+// errNotLoopback refuses a delivery.
+var errNotLoopback = errors.New("the sandbox delivers to loopback addresses only; use 127.0.0.1, ::1 or localhost, or WithCallbackHandler")
+
+// dialFunc connects to an address.
+type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// socketTransport reaches receivers on loopback. Each delivery has a connection of its
+// own, proxies are not used, and a transport follows no redirect.
+func (c *webhookConfig) socketTransport(dial dialFunc) *http.Transport {
+	return &http.Transport{
+		DisableKeepAlives: true,
+		MaxConnsPerHost:   64,
+		TLSClientConfig:   &tls.Config{RootCAs: c.roots, MinVersion: tls.VersionTLS12},
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			return dialLoopback(ctx, dial, network, addr)
+		},
+	}
+}
+
+// dialSocket connects, having checked the address once more when it is final.
+func dialSocket(ctx context.Context, network, addr string) (net.Conn, error) {
+	d := net.Dialer{Control: func(_, address string, _ syscall.RawConn) error { return checkLoopback(address) }}
+	return d.DialContext(ctx, network, addr)
+}
+
+// dialLoopback dials a loopback address. No name is looked up: localhost stands for
+// the two addresses that it means, any other name is refused.
+func dialLoopback(ctx context.Context, dial dialFunc, network, addr string) (net.Conn, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, err
+	}
+	if name := strings.ToLower(strings.TrimSuffix(host, ".")); name == "localhost" {
+		conn, err := dial(ctx, network, net.JoinHostPort("127.0.0.1", port))
+		if err != nil && ctx.Err() == nil {
+			conn, err = dial(ctx, network, net.JoinHostPort("::1", port))
+		}
+		return conn, err
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil || !ip.Unmap().IsLoopback() {
+		return nil, fmt.Errorf("%s: %w", host, errNotLoopback)
+	}
+	return dial(ctx, network, addr)
+}
+
+// checkLoopback refuses every "ip:port" that is not loopback.
+func checkLoopback(address string) error {
+	ap, err := netip.ParseAddrPort(address)
+	if err != nil || !ap.Addr().Unmap().IsLoopback() {
+		return fmt.Errorf("%s: %w", address, errNotLoopback)
+	}
+	return nil
+}
+
+// serveCallbacks serves the handler in memory and returns the transport that reaches
+// it under every URL, https ones too.
+func (w *webhooks) serveCallbacks(h http.Handler) *http.Transport {
+	listener := newMemListener()
+	w.server = &http.Server{
+		Handler: h, ConnState: w.s.trackConn,
+		BaseContext: func(net.Listener) context.Context { return w.ctx }, // ends with the server, read body or not
+		ErrorLog:    log.New(panicsOnly{os.Stderr}, "hotelstaystest: callback handler: ", 0),
+	}
+	w.s.work.Go(func() { w.server.Serve(listener) })
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return listener.dial(ctx, "127.0.0.1:40000") }
+	return &http.Transport{DisableKeepAlives: true, DialContext: dial, DialTLSContext: dial}
+}
+
+// sendOnce sends an event once and keeps the record of it. The error is nil when the
+// receiver took the event.
+func (w *webhooks) sendOnce(e *event, f *Fault, again bool) error {
+	now, body := time.Now(), e.rec.Body
+	req := NewWebhookRequest(e.rec.URL, w.cfg.secret, now, e.rec.EventID, body)
+	record := WebhookAttempt{Started: now, Copy: again}
+	if f != nil {
+		record.Fault = f.Kind
+		switch f.Kind {
+		case FaultBadSignature:
+			req.Header.Set(signatureHeader, SignWebhook(rand.Text(), now, body))
+		case FaultAlteredBytes:
+			altered := append([]byte(nil), body...)
+			altered[len(altered)/2] ^= 1
+			sig := req.Header[signatureHeader]
+			req = NewWebhookRequest(e.rec.URL, "", now, e.rec.EventID, altered)
+			req.Header[signatureHeader] = sig
+		}
+	}
+	record.Signature = req.Header.Get(signatureHeader)
+	i := w.s.ledger.attempted(e.rec, record)
+	status, err := w.exchange(req)
+	w.s.ledger.answered(e.rec, i, status, err)
+	if err == nil && (status < 200 || status > 299) {
+		err = fmt.Errorf("HTTP %d", status)
+	}
+	return err
+}
+
+// exchange sends a request and returns the status of its answer.
+func (w *webhooks) exchange(req *http.Request) (int, error) {
+	ctx, cancel := context.WithTimeout(w.ctx, w.cfg.timeout)
+	defer cancel()
+	resp, err := w.transport.RoundTrip(req.WithContext(ctx))
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	io.Copy(io.Discard, io.LimitReader(resp.Body, maxCallbackAnswer)) // the status alone decides
+	return resp.StatusCode, nil
+}

@@ -1,0 +1,247 @@
+package hotelstaystest
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// dials records what is dialled and connects to nothing.
+type dials struct {
+	mu    sync.Mutex
+	addrs []string
+}
+
+func (d *dials) dial(_ context.Context, _, addr string) (net.Conn, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.addrs = append(d.addrs, addr)
+	return nil, errors.New("recorded")
+}
+
+func TestOnlyLoopbackIsDialled(t *testing.T) {
+	for url, want := range map[string][]string{
+		"http://127.0.0.1:8080/":             {"127.0.0.1:8080"},
+		"http://127.9.9.9/":                  {"127.9.9.9:80"},
+		"https://[::1]/":                     {"[::1]:443"},
+		"http://[::ffff:127.0.0.1]:1/":       {"[::ffff:127.0.0.1]:1"},
+		"http://LocalHost:7/":                {"127.0.0.1:7", "[::1]:7"},
+		"http://localhost.:7/":               {"127.0.0.1:7", "[::1]:7"},
+		"https://hooks.example.com/":         nil, // not even looked up
+		"https://localhost.example.com/":     nil,
+		"https://127.0.0.1.example.com/":     nil,
+		"https://ip6-localhost/":             nil,
+		"https://192.0.2.1/":                 nil,
+		"https://10.0.0.1/":                  nil,
+		"https://169.254.169.254/":           nil,
+		"https://0.0.0.0/":                   nil,
+		"https://[::]/":                      nil,
+		"https://[::ffff:192.0.2.1]/":        nil,
+		"https://[2001:db8::1]/":             nil,
+		"https://2130706433/":                nil,
+		"https://127.1/":                     nil,
+		"http://127.0.0.1@192.0.2.1/":        nil,
+		"http://127.0.0.1%2f.example.com:1/": nil,
+	} {
+		t.Run(url, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := &dials{}
+				s := start(t, WithConfirmAfter(-1), WithWebhookRetry(time.Second))
+				s.webhooks.transport = s.cfg.webhooks.socketTransport(d.dial)
+				o := &order{callbackURL: url, platformRef: "PO1"} // past Book's own rules
+				if _, err := http.NewRequest("POST", url, nil); err != nil {
+					return // not a URL that Book takes
+				}
+				s.webhooks.post(o, EventOrderCreated, time.Now())
+				time.Sleep(time.Minute)
+				rec := s.Ledger().Webhooks()[0]
+				wantState, attempts := WebhookRefused, 1
+				if want != nil {
+					wantState, attempts = WebhookGivenUp, 2
+				}
+				if !slices.Equal(d.addrs, slices.Concat(want, want)) || rec.State != wantState || len(rec.Attempts) != attempts || rec.Attempts[0].Error == "" {
+					t.Errorf("dialled %v: %+v", d.addrs, rec)
+				}
+			})
+		})
+	}
+	for address, want := range map[string]bool{
+		"127.0.0.1:80": true, "127.1.2.3:80": true, "[::1]:80": true, "[::ffff:127.0.0.1]:80": true,
+		"0.0.0.0:80": false, "[::]:80": false, "192.0.2.1:80": false, "[2001:db8::1]:80": false, "10.0.0.1:80": false, "localhost:80": false, "": false,
+	} {
+		if (checkLoopback(address) == nil) != want {
+			t.Errorf("the address %q as the dialler sees it: %v", address, checkLoopback(address))
+		}
+	}
+}
+
+// eventually waits in real time, for what comes over sockets.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("not in time: " + what)
+		}
+	}
+}
+
+func TestDeliveriesOverSockets(t *testing.T) {
+	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
+	for _, secure := range []bool{false, true} {
+		rc := &receiver{}
+		web := httptest.NewUnstartedServer(rc)
+		opts := []Option{WithConfirmAfter(0)}
+		if secure {
+			web.StartTLS()
+			pool := x509.NewCertPool()
+			pool.AddCert(web.Certificate())
+			opts = append(opts, WithCallbackRoots(pool))
+		} else {
+			web.Start()
+		}
+		s := NewServer(opts...)
+		login(t, s).bookWithCallback("ref", web.URL+"/hook")
+		eventually(t, "three events", func() bool { return len(rc.all()) == 3 })
+		if rc.events() != "created paid modified" || signedAt(rc.all()[2], s.WebhookSecret) == 0 {
+			t.Errorf("got %s", rc.events())
+		}
+		s.Close()
+		web.Close()
+	}
+}
+
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	target := &receiver{}
+	elsewhere := httptest.NewServer(target)
+	defer elsewhere.Close()
+	var hits sync.WaitGroup
+	hits.Add(2)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
+		hits.Done()
+	}))
+	defer web.Close()
+	s := NewServer(WithConfirmAfter(-1), WithWebhookRetry(time.Millisecond))
+	defer s.Close()
+	login(t, s).bookWithCallback("ref", web.URL)
+	hits.Wait()
+	eventually(t, "giving up", func() bool { return s.Ledger().Webhooks()[0].State == WebhookGivenUp })
+	if a := s.Ledger().Webhooks()[0].Attempts; len(a) != 2 || a[0].Status != 307 || len(target.all()) != 0 {
+		t.Errorf("%+v, %d deliveries to the target", a, len(target.all()))
+	}
+}
+
+// Close finds deliveries in every stage; synctest fails when anything of them stays.
+func TestCloseEndsDeliveries(t *testing.T) {
+	for name, tc := range map[string]struct {
+		fault  FaultKind
+		status int // 0: the receiver hangs
+		after  time.Duration
+		want   WebhookState
+	}{
+		"before the confirmation": {"", 200, time.Minute, WebhookDelivered},
+		"between two attempts":    {"", 500, 5 * time.Second, WebhookPending},
+		"in an attempt":           {"", 0, 5 * time.Second, WebhookPending},
+		"held for another":        {FaultReorder, 200, time.Minute, WebhookPending},
+		"delayed":                 {FaultDelay, 200, time.Minute, WebhookPending},
+		"before the second copy":  {FaultDuplicate, 200, time.Minute, WebhookDelivered},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				rc := &receiver{answer: func(_ int, r *http.Request) int {
+					if tc.status == 0 {
+						<-r.Context().Done()
+						return 500
+					}
+					return tc.status
+				}}
+				s := NewServer(InMemory(), WithCallbackHandler(rc))
+				if tc.fault != "" {
+					s.Inject(Fault{Operation: OpWebhook, Kind: tc.fault, Delay: 24 * time.Hour})
+				}
+				u := login(t, s)
+				u.bookWithCallback("ref", hook)
+				time.Sleep(tc.after)
+				before, began := len(rc.all()), time.Now()
+				s.Close()
+				if took := time.Since(began); took != 0 {
+					t.Errorf("Close took %v", took)
+				}
+				if timer := s.orders.list[0].timer; tc.after < 3*time.Minute && timer.Stop() {
+					t.Error("a timer runs on")
+				}
+				time.Sleep(48 * time.Hour)
+				events := s.Ledger().Webhooks()
+				if len(events) != 1 || events[0].State != tc.want || len(rc.all()) != before {
+					t.Errorf("%d deliveries later: %+v", len(rc.all())-before, events)
+				}
+			})
+		})
+	}
+}
+
+func TestCloseLeavesNoSocketBehind(t *testing.T) {
+	before := runtime.NumGoroutine()
+	hanging := make(chan struct{}, 1)
+	web := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body) // else net/http does not notice the end of the connection
+		hanging <- struct{}{}
+		<-r.Context().Done()
+	}))
+	s := NewServer()
+	login(t, s).bookWithCallback("ref", web.URL)
+	<-hanging
+	began := time.Now()
+	s.Close()
+	if time.Since(began) > 8*time.Second {
+		t.Error("Close waits for the attempt's own end")
+	}
+	web.Close()
+	eventually(t, "an end of all goroutines", func() bool { return runtime.NumGoroutine() <= before })
+}
+
+// A handler that has not read the body hangs until its context ends.
+func TestCloseEndsAHandlerThatReadsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended := false
+		s := NewServer(InMemory(), WithCallbackHandler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			<-r.Context().Done()
+			ended = true
+		})))
+		login(t, s).bookWithCallback("ref", hook)
+		synctest.Wait()
+		s.Close()
+		if !ended {
+			t.Error("Close did not wait for the handler")
+		}
+	})
+}
+
+// A handler may use the server that calls it.
+func TestAHandlerThatAsksBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s *Server
+		rc := &receiver{answer: func(n int, _ *http.Request) int {
+			if n == 2 {
+				s.Amend("ref")
+			}
+			return 200
+		}}
+		s = start(t, WithCallbackHandler(rc), WithConfirmAfter(time.Minute))
+		login(t, s).bookWithCallback("ref", hook)
+		time.Sleep(time.Hour)
+		if rc.events() != "created paid modified modified" {
+			t.Errorf("got %s", rc.events())
+		}
+	})
+}

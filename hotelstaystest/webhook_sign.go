@@ -1,0 +1,50 @@
+package hotelstaystest
+
+// This file signs webhook deliveries. It is public, so that tests of a receiver can
+// make deliveries of their own.
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// Headers of a delivery.
+const (
+	signatureHeader  = "X-Platform-Signature"
+	eventIDHeader    = "X-Platform-Event-Id"
+	webhookUserAgent = "platform-webhook/1.0"
+)
+
+// SignWebhook returns the value of X-Platform-Signature for a body that is sent at a
+// time: "t=<Unix seconds>,v1=<hex>". The secret is the webhook signing secret, never
+// the appSecret.
+func SignWebhook(secret string, at time.Time, body []byte) string {
+	mac := hmac.New(sha256.New, []byte(secret))
+	fmt.Fprintf(mac, "%d.", at.Unix())
+	mac.Write(body)
+	return fmt.Sprintf("t=%d,v1=%s", at.Unix(), hex.EncodeToString(mac.Sum(nil)))
+}
+
+// NewWebhookRequest returns a delivery as the sandbox sends it, ready for a client or
+// for a handler's ServeHTTP. Without a secret it is unsigned, without an event id it
+// carries none. It panics when the URL cannot be parsed.
+func NewWebhookRequest(url, secret string, at time.Time, eventID string, body []byte) *http.Request {
+	req, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		panic("hotelstaystest: NewWebhookRequest: " + err.Error())
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", webhookUserAgent)
+	if eventID != "" {
+		req.Header.Set(eventIDHeader, eventID)
+	}
+	if secret != "" {
+		req.Header.Set(signatureHeader, SignWebhook(secret, at, body))
+	}
+	return req
+}
