@@ -18,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -88,6 +89,9 @@ func AllowUnsigned() VoucherOption {
 	return voucherOption(func(s *voucherSettings) { s.allowUnsigned = true })
 }
 
+// documentTimeout bounds one download whose ctx has no deadline.
+const documentTimeout = 5 * time.Minute
+
 // defaultMaxVoucher bounds a document unless WithMaxVoucherBytes does.
 const defaultMaxVoucher = 64 << 20
 
@@ -149,7 +153,7 @@ func (d *documentCheck) Write(p []byte) (int, error) {
 
 func (d *documentCheck) verdict(set voucherSettings) error {
 	v := d.voucher
-	if d.size != v.ByteSize {
+	if d.size != v.ByteSize || d.size == 0 {
 		return voucherError(v, ErrVoucherAltered, "it has %d bytes instead of %d", d.size, v.ByteSize)
 	}
 	if v.Signature == nil {
@@ -170,7 +174,8 @@ func (d *documentCheck) verdict(set voucherSettings) error {
 // those of VerifyVoucher, ErrVoucherLinkExpired, and those of the connection and
 // of w, all in a *VoucherError.
 //
-// The link must be https, except on loopback for a client of loopback. The request carries no credentials
+// A ctx without a deadline is bounded to five minutes. The link must be https,
+// except on loopback for a client of loopback. The request carries no credentials
 // and follows no redirect. A download that breaks off is not resumed.
 func (c *Client) DownloadVoucher(ctx context.Context, v *types.Voucher, w io.Writer, opts ...VoucherOption) error {
 	set, err := voucherSettingsOf(opts)
@@ -195,28 +200,70 @@ func (c *Client) DownloadVoucher(ctx context.Context, v *types.Voucher, w io.Wri
 	return nil
 }
 
-// fetchDocument writes the document to w, and returns nil only if what was written
-// is the document.
-func (c *Client) fetchDocument(ctx context.Context, v *types.Voucher, w io.Writer, set voucherSettings) error {
+// acceptable tells what can be told of a voucher before its document is there.
+func (s voucherSettings) acceptable(v *types.Voucher) error {
 	switch {
 	case v == nil:
 		return &VoucherError{Err: ErrVoucherNotReady, Detail: "the voucher is nil"}
-	case v.ByteSize < 1 || v.ByteSize > set.maxBytes:
-		return voucherError(v, ErrVoucherAltered, "it states a size of %d bytes; the limit is %d (WithMaxVoucherBytes)", v.ByteSize, set.maxBytes)
-	case v.Signature == nil && !set.allowUnsigned: // before anything is fetched
+	case v.ByteSize < 1 || v.ByteSize > s.maxBytes:
+		return voucherError(v, errVoucherSize, "it states %d bytes; the limit is %d (WithMaxVoucherBytes)", v.ByteSize, s.maxBytes)
+	case v.Signature == nil && !s.allowUnsigned:
 		return voucherError(v, ErrVoucherUnsigned, "AllowUnsigned accepts it by its size alone")
+	}
+	return nil
+}
+
+var errVoucherSize = errors.New("no document of that size is taken")
+
+// copyDocument writes the document to w, and returns nil only if what was written
+// is the document of v. One byte more than stated is enough to know that it is not.
+func copyDocument(w io.Writer, document io.Reader, v *types.Voucher, set voucherSettings) error {
+	check := newDocumentCheck(v)
+	if _, err := io.Copy(io.MultiWriter(w, check), io.LimitReader(document, v.ByteSize+1)); err != nil {
+		return voucherError(v, withoutLink(err, v), "after %d of %d bytes", check.size, v.ByteSize)
+	}
+	return check.verdict(set)
+}
+
+// fetchDocument writes the document behind the link to w, as copyDocument does.
+func (c *Client) fetchDocument(ctx context.Context, v *types.Voucher, w io.Writer, set voucherSettings) error {
+	if err := set.acceptable(v); err != nil {
+		return err
+	}
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, documentTimeout)
+		defer cancel()
 	}
 	resp, err := c.getDocument(ctx, v)
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
-	check := newDocumentCheck(v)
-	// One byte more than stated is enough to know that it is another document.
-	if _, err := io.Copy(io.MultiWriter(w, check), io.LimitReader(resp.Body, v.ByteSize+1)); err != nil {
-		return voucherError(v, err, "after %d of %d bytes", check.size, v.ByteSize)
+	return copyDocument(w, resp.Body, v, set)
+}
+
+// withoutLink is err, or its text without the link where that is quoted: whoever
+// has the link has the document.
+func withoutLink(err error, v *types.Voucher) error {
+	text := err.Error()
+	for _, secret := range []string{v.DownloadURL, requestURI(v.DownloadURL)} {
+		if len(secret) > 1 {
+			text = strings.ReplaceAll(text, secret, types.Redacted)
+		}
 	}
-	return check.verdict(set)
+	if text == err.Error() {
+		return err
+	}
+	return errors.New(text)
+}
+
+func requestURI(link string) string {
+	u, err := url.Parse(link)
+	if err != nil {
+		return ""
+	}
+	return u.RequestURI()
 }
 
 func (c *Client) getDocument(ctx context.Context, v *types.Voucher) (*http.Response, error) {
@@ -233,15 +280,13 @@ func (c *Client) getDocument(ctx context.Context, v *types.Voucher) (*http.Respo
 	}
 	req.Header.Set("User-Agent", c.agent)
 	req.Header.Set("Accept-Encoding", "identity") // the digest is over the bytes as issued
-	client := http.Client{Transport: c.http.Transport, Timeout: c.http.Timeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	resp, err := client.Do(req)
-	var failed *url.Error
-	if errors.As(err, &failed) {
-		err = failed.Err // url.Error quotes the link, which opens the document
+	// The transport itself follows no redirect and knows no cookies.
+	resp, err := c.http.Transport.RoundTrip(req)
+	if err == nil && (resp == nil || resp.Body == nil) {
+		err = errors.New("the transport returned neither an answer nor an error")
 	}
 	if err != nil {
-		return nil, voucherError(v, err, "fetching the document")
+		return nil, voucherError(v, withoutLink(err, v), "fetching the document")
 	}
 	switch resp.StatusCode {
 	case http.StatusOK:
@@ -269,8 +314,8 @@ const voucherRounds = 3
 // document inside the answer is used, or the link where it is too large for that.
 // A voucher that has no document yet is ErrVoucherNotReady: AwaitVoucher waits.
 //
-// A process that is killed in the middle leaves a file named .voucher-* beside
-// path, which can be deleted.
+// The file can be read by its owner alone. A process that is killed in the middle
+// leaves a file named .voucher-* beside path, which can be deleted.
 func (c *Client) SaveVoucher(ctx context.Context, req *OrderVoucherRequest, path string, opts ...VoucherOption) (*types.Voucher, error) {
 	set, err := voucherSettingsOf(opts)
 	if err != nil {
@@ -286,12 +331,15 @@ func (c *Client) SaveVoucher(ctx context.Context, req *OrderVoucherRequest, path
 	for round := 1; ; round++ {
 		v, err := c.saveOnce(ctx, &ask, path, set)
 		switch {
+		case err == nil:
+			return v, nil
 		case errors.Is(err, ErrVoucherTooLarge) && ask.IncludeDocument:
 			ask.IncludeDocument = false
+			round--
 		case round < voucherRounds && oneOfErrors(err, ErrVoucherLinkExpired, ErrVoucherAltered, io.ErrUnexpectedEOF):
 			c.log.LogAttrs(ctx, slog.LevelInfo, "asking for the voucher again", slog.String("error", err.Error()))
 		default:
-			return v, err
+			return nil, err
 		}
 	}
 }
@@ -324,22 +372,22 @@ func (c *Client) saveOnce(ctx context.Context, req *OrderVoucherRequest, path st
 
 // inlineDocument writes the document that came inside the answer.
 func inlineDocument(v *types.Voucher, w io.Writer, set voucherSettings) error {
-	check := newDocumentCheck(v)
-	if _, err := io.Copy(io.MultiWriter(w, check), base64.NewDecoder(base64.StdEncoding, strings.NewReader(v.Content.Base64))); err != nil {
-		return voucherError(v, err, "the document inside the answer is not base64")
+	if err := set.acceptable(v); err != nil {
+		return err
 	}
-	return check.verdict(set)
+	return copyDocument(w, base64.NewDecoder(base64.StdEncoding, strings.NewReader(v.Content.Base64)), v, set)
 }
 
 // writeWhole makes a file that is whole or not there: it writes beside path, and
 // renames only what write vouches for.
-func writeWhole(path string, write func(io.Writer) error) (err error) {
+func writeWhole(path string, write func(io.Writer) error) error {
 	file, err := os.CreateTemp(filepath.Dir(path), ".voucher-*")
 	if err != nil {
 		return &VoucherError{Err: err, Detail: "no file could be made beside the target"}
 	}
-	defer func() {
-		if err != nil {
+	named := false
+	defer func() { // also when a transport panics
+		if !named {
 			file.Close()
 			os.Remove(file.Name())
 		}
@@ -353,5 +401,6 @@ func writeWhole(path string, write func(io.Writer) error) (err error) {
 	if err := os.Rename(file.Name(), path); err != nil {
 		return &VoucherError{Err: err, Detail: "the verified document could not be given its name"}
 	}
+	named = true
 	return nil
 }

@@ -1,0 +1,107 @@
+// Edges of fetching a document: odd sizes, odd transports, and what must not leak.
+
+package hotelstays_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// inlineRef asks for the document inside the answer.
+var inlineRef = &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1", IncludeDocument: true}
+
+// The limit holds for a document inside the answer.
+func TestVoucherInlineLimitHolds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "voucher.pdf")
+	service := serviceOf(func(v *types.Voucher) { voucherInline(v, voucherDoc) }, nil)
+	_, err := clientThrough(t, service).SaveVoucher(t.Context(), inlineRef, path, hotelstays.WithMaxVoucherBytes(5))
+	assert.Error(t, err)
+	assert.NoFileExists(t, path)
+}
+
+// An empty document is none.
+func TestVoucherInlineEmpty(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "voucher.pdf")
+	service := serviceOf(func(v *types.Voucher) { voucherInline(v, nil); v.ByteSize = 0; v.Signature = nil }, nil)
+	_, err := clientThrough(t, service).SaveVoucher(t.Context(), inlineRef, path, hotelstays.AllowUnsigned())
+	assert.Error(t, err)
+	assert.NoFileExists(t, path)
+	assert.Error(t, hotelstays.VerifyVoucher(nil, voucherFor(nil, "")))
+}
+
+// No voucher is returned where none was saved.
+func TestNoVoucherWithAnError(t *testing.T) {
+	service := serviceOf(nil, replying(500))
+	v, err := clientThrough(t, service).SaveVoucher(t.Context(), voucherRef, filepath.Join(t.TempDir(), "voucher.pdf"))
+	assert.Error(t, err)
+	assert.Nil(t, v)
+}
+
+// A document above the limit is not "altered", and asking again does not help.
+func TestVoucherLimitIsNotAltered(t *testing.T) {
+	service := serviceOf(nil, nil)
+	_, err := clientThrough(t, service).SaveVoucher(t.Context(), voucherRef, filepath.Join(t.TempDir(), "voucher.pdf"), hotelstays.WithMaxVoucherBytes(5))
+	assert.NotErrorIs(t, err, hotelstays.ErrVoucherAltered)
+	assert.Equal(t, 1, service.asks)
+}
+
+// A panic leaves no file.
+func TestVoucherPanicLeavesFile(t *testing.T) {
+	dir := t.TempDir()
+	service := serviceOf(nil, func(*http.Request) (*http.Response, error) { panic("boom") })
+	assert.Panics(t, func() {
+		clientThrough(t, service).SaveVoucher(t.Context(), voucherRef, filepath.Join(dir, "voucher.pdf"))
+	})
+	assertFiles(t, dir)
+}
+
+// The link in an error text.
+func TestVoucherLinkStaysOut(t *testing.T) {
+	for name, serve := range map[string]func(*http.Request) (*http.Response, error){
+		"transport quotes": func(r *http.Request) (*http.Response, error) { return nil, errors.New("no route to " + r.URL.String()) },
+		"nested url.Error": func(r *http.Request) (*http.Response, error) {
+			return nil, &url.Error{Op: "Get", URL: r.URL.String(), Err: io.ErrUnexpectedEOF}
+		},
+		"malformed location": func(r *http.Request) (*http.Response, error) {
+			resp := reply(302, "")
+			resp.Header.Set("Location", "http://[::1"+r.URL.RequestURI())
+			return resp, nil
+		},
+	} {
+		service := serviceOf(nil, serve)
+		err := clientThrough(t, service).DownloadVoucher(t.Context(), service.voucher(1), io.Discard)
+		require.Error(t, err)
+		assert.False(t, strings.Contains(err.Error(), voucherSecret), name)
+	}
+}
+
+// A server that goes silent does not hold the caller for ever.
+func TestVoucherStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service := serviceOf(nil, func(r *http.Request) (*http.Response, error) {
+			select {
+			case <-r.Context().Done():
+				return nil, r.Context().Err()
+			case <-time.After(24 * time.Hour):
+				return reply(500, ""), nil
+			}
+		})
+		start := time.Now()
+		err := clientThrough(t, service).DownloadVoucher(t.Context(), service.voucher(1), io.Discard)
+		assert.Error(t, err)
+		assert.Less(t, time.Since(start), time.Hour)
+	})
+}
