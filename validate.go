@@ -13,7 +13,7 @@ import (
 // ValidationError reports bad input. Nothing was sent. It names every fault of
 // the request and its options at once.
 type ValidationError struct {
-	// Operation is what was called, or "New".
+	// Operation is what was called: an operation, or another function such as "New".
 	Operation Operation
 	Faults    []Fault
 }
@@ -33,7 +33,11 @@ func (e *ValidationError) Error() string {
 	for i, f := range e.Faults {
 		texts[i] = f.Path + ": " + f.Problem
 	}
-	return fmt.Sprintf("hotelstays: %s: nothing was sent: %s", e.Operation, strings.Join(texts, "; "))
+	sent := ""
+	if _, ok := operations[e.Operation]; ok {
+		sent = "nothing was sent: "
+	}
+	return fmt.Sprintf("hotelstays: %s: %s%s", e.Operation, sent, strings.Join(texts, "; "))
 }
 
 // faults collects what is wrong. Its methods take the JSON path first.

@@ -21,7 +21,7 @@ func ValidateCallbackURL(raw string) error {
 	if problem := callbackProblem(raw); problem != "" {
 		f.add("callbackUrl", "%s", problem)
 	}
-	return f.err(OpBook)
+	return f.err("ValidateCallbackURL")
 }
 
 // callbackProblem says why the service would refuse an address, or nothing.

@@ -11,6 +11,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -29,7 +30,8 @@ const (
 // each event. It panics when opts cannot work.
 //
 // Within the store's retention fn succeeds once for each event, whatever copies
-// come: an event counts as handled when fn has returned nil. Otherwise the answer
+// come, as long as it returns within its lease: an event counts as handled when fn
+// has returned nil. Otherwise the answer
 // is a 5xx, and the sender delivers again. fn must not rely on order: deliveries
 // can overtake each other. Its ctx ends when the sender goes away, and after
 // opts.Lease.
@@ -57,6 +59,7 @@ func NewWebhookHandler(opts WebhookOptions, fn func(context.Context, *WebhookEve
 	if opts.Store == nil {
 		opts.Store = newMemoryEvents(defaultEvents)
 	}
+	opts.Secrets = slices.Clone(opts.Secrets)
 	return &webhookHandler{opts, fn}
 }
 
@@ -131,6 +134,7 @@ func (h *webhookHandler) read(w http.ResponseWriter, r *http.Request) (body []by
 // once claims the event, calls fn, and marks it done or gives it back.
 func (h *webhookHandler) once(ctx context.Context, event *WebhookEvent) (status int, err error) {
 	keys, lease := event.keys(), orDefault(h.opts.Lease, defaultLease)
+	ends := time.Now().Add(lease)
 	claim, err := h.opts.Store.Claim(ctx, keys, lease)
 	switch {
 	case err != nil:
@@ -141,8 +145,8 @@ func (h *webhookHandler) once(ctx context.Context, event *WebhookEvent) (status 
 		return http.StatusServiceUnavailable, errors.New("hotelstays: webhook: a copy of the event is being handled")
 	}
 	done := false
-	defer func() { // also when fn panics
-		if !done {
+	defer func() { // also when fn panics; a lease that is over may be somebody else's by now
+		if !done && time.Now().Before(ends) {
 			h.settle(ctx, func(ctx context.Context) error { return h.opts.Store.Release(ctx, keys) })
 		}
 	}()
@@ -169,20 +173,30 @@ func (h *webhookHandler) settle(ctx context.Context, call func(context.Context) 
 }
 
 // keys are what copies of an event have in common; one is enough to tell a copy.
+// They are hashes, so that a sender cannot make the store hold more than that.
 func (e *WebhookEvent) keys() []string {
+	body := hashed("body", string(e.Raw))
 	var keys []string
-	if e.ID != "" {
-		keys = append(keys, "id:"+e.ID)
-	} else {
-		key := fmt.Sprintf("event:%q %s", e.CustomerReferenceNo, e.Kind)
-		if e.Kind == OrderModified { // each amendment is an event of its own
-			key += fmt.Sprintf(" %d", e.EventTime)
-		}
-		keys = append(keys, key)
+	switch {
+	case e.ID != "":
+		keys = append(keys, hashed("id", e.ID))
+	case e.Kind != OrderModified:
+		keys = append(keys, hashed("event", e.CustomerReferenceNo, string(e.Kind)))
+	case e.EventTime != 0: // each amendment is an event of its own
+		keys = append(keys, hashed("event", e.CustomerReferenceNo, string(e.Kind), fmt.Sprint(e.EventTime)))
+	default: // and without a time, its content tells it
+		keys = append(keys, body)
 	}
-	if e.Signed {
-		sum := sha256.Sum256(e.Raw)
-		keys = append(keys, "body:"+hex.EncodeToString(sum[:]))
+	if e.Signed && !slices.Contains(keys, body) {
+		keys = append(keys, body)
 	}
 	return keys
+}
+
+func hashed(parts ...string) string {
+	h := sha256.New()
+	for _, part := range parts {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }

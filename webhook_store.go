@@ -102,6 +102,7 @@ func (m *memoryEvents) Done(_ context.Context, keys []string, retention time.Dur
 		e.place = m.done.PushBack(e)
 		m.held[key] = e
 	}
+	m.makeRoom(0) // a claim that lapsed meanwhile had given its room away
 	return nil
 }
 
@@ -128,22 +129,23 @@ func (m *memoryEvents) forget(key string) {
 }
 
 // makeRoom forgets what is past, and beyond that what was handled longest ago.
+// Claims are looked through only when nothing else is left: there can be many.
 func (m *memoryEvents) makeRoom(n int) bool {
 	now := time.Now()
+	full := func() bool { return len(m.held)+n > m.limit }
 	for front := m.done.Front(); front != nil; front = m.done.Front() {
 		e := front.Value.(*eventKey)
-		if e.until.After(now) && len(m.held)+n <= m.limit {
+		if e.until.After(now) && !full() {
 			break
 		}
 		m.forget(e.key)
 	}
-	if len(m.held)+n <= m.limit {
-		return true
-	}
-	for key, e := range m.held { // claims whose holders never came back
-		if !e.until.After(now) {
-			m.forget(key)
+	if full() {
+		for key, e := range m.held { // claims whose holders never came back
+			if !e.until.After(now) {
+				m.forget(key)
+			}
 		}
 	}
-	return len(m.held)+n <= m.limit
+	return !full()
 }

@@ -1,0 +1,16 @@
+module github.com/hotelstays/hotelstays-go/bench
+
+go 1.26.0
+
+require github.com/hotelstays/hotelstays-go v0.0.0-00010101000000-000000000000
+
+require (
+	github.com/google/uuid v1.6.0 // indirect
+	github.com/hashicorp/go-cleanhttp v0.5.2 // indirect
+	github.com/hashicorp/go-retryablehttp v0.7.8 // indirect
+	github.com/shopspring/decimal v1.6.0 // indirect
+	github.com/stripe/stripe-go/v85 v85.0.0
+	golang.org/x/sync v0.24.0 // indirect
+)
+
+replace github.com/hotelstays/hotelstays-go => ../

@@ -1,0 +1,149 @@
+// Package bench compares the SDK with others' code, in a module of its own so that
+// the SDK does not depend on them.
+package bench
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stripe/stripe-go/v85/webhook"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// randomText is any text: also quotes, control characters and what is not ASCII.
+func randomText(r *rand.Rand, most int) string {
+	var b strings.Builder
+	for range 1 + r.IntN(most) {
+		switch r.IntN(4) {
+		case 0:
+			b.WriteRune(rune(r.IntN(0x3000)))
+		default:
+			b.WriteByte(byte(' ' + r.IntN(95)))
+		}
+	}
+	return b.String()
+}
+
+// randomBody is an event with all kinds of further fields and white space.
+func randomBody(r *rand.Rand) []byte {
+	event := map[string]any{
+		"customerReferenceNo": randomText(r, 40),
+		"event":               []string{"order_created", "order_paid", "order_cancelled", "order_modified", "order_other"}[r.IntN(5)],
+		"eventTime":           r.Int64N(1 << 50),
+	}
+	for range r.IntN(10) {
+		event["x"+randomText(r, 10)] = []any{randomText(r, 300), r.Float64(), nil, map[string]string{"a": randomText(r, 9)}}
+	}
+	body, err := json.MarshalIndent(event, "", strings.Repeat(" ", r.IntN(3)))
+	if err != nil {
+		panic(err)
+	}
+	return append(body, strings.Repeat("\n", r.IntN(3))...)
+}
+
+func ours(body []byte, header, secret string) error {
+	_, err := hotelstays.VerifyWebhook(body, http.Header{hotelstays.WebhookSignatureHeader: {header}},
+		hotelstays.WebhookOptions{Secrets: []types.Secret{types.Secret(secret)}})
+	return err
+}
+
+// What Stripe's package signs, the SDK accepts, and what the SDK's own test signer
+// signs, Stripe's accepts. Both signers make the same signature, and of everything
+// that was changed on the way both verifiers think alike. Left out is where they
+// differ: times in the future, empty secrets, signs and spaces in the header, and
+// what is malformed beside a good signature.
+func TestSignaturesAgree(t *testing.T) {
+	r := rand.New(rand.NewPCG(85, 4))
+	for i := range 3000 {
+		body, secret := randomBody(r), "s"+randomText(r, 60)
+		at := time.Now().Add(-time.Duration(r.IntN(280)) * time.Second)
+		theirs := webhook.GenerateTestSignedPayload(&webhook.UnsignedPayload{Payload: body, Secret: secret, Timestamp: at})
+		signed := hotelstaystest.SignWebhook(secret, at, body)
+		if theirs.Header != signed {
+			t.Fatalf("%d: they sign %q, and we %q", i, theirs.Header, signed)
+		}
+		agree := func(what string, want bool, body []byte, header, secret string) {
+			t.Helper()
+			they, we := webhook.ValidatePayload(body, header, secret), ours(body, header, secret)
+			if (they == nil) != want || (we == nil) != want {
+				t.Fatalf("%d: %s, wanted %t: they say %v, and we %v; %q signs %q", i, what, want, they, we, header, body)
+			}
+		}
+		agree("as signed", true, body, signed, secret)
+		agree("among others", true, body, strings.Replace(signed, ",", ",v0=abc,v1="+strings.Repeat("ab", 32)+",", 1), secret)
+		agree("another secret", false, body, signed, secret+"x")
+
+		changed := append([]byte(nil), body...)
+		changed[r.IntN(len(changed))] ^= 1 << r.IntN(8)
+		agree("another body", false, changed, signed, secret)
+		agree("a cut body", false, body[:r.IntN(len(body))], signed, secret)
+
+		other := fmt.Sprintf("t=%d,%s", at.Unix()-1, signed[strings.Index(signed, "v1="):])
+		agree("another time", false, body, other, secret)
+		agree("another signature", false, body, signed[:len(signed)-2]+hex.EncodeToString([]byte{byte(r.IntN(256))}), secret+"y")
+		agree("too old", false, body, hotelstaystest.SignWebhook(secret, time.Now().Add(-time.Duration(302+r.IntN(1e6))*time.Second), body), secret)
+		agree("no signature", false, body, fmt.Sprintf("t=%d", at.Unix()), secret)
+		agree("no time", false, body, signed[strings.Index(signed, "v1="):], secret)
+	}
+}
+
+func kilobyte() []byte {
+	body := `{"customerReferenceNo":"ref-1","hotelConfirmNo":"HC-1","event":"order_modified","eventTime":946684800123,"note":"`
+	return []byte(body + strings.Repeat("x", 1024-len(body)-2) + `"}`)
+}
+
+func BenchmarkVerifyWebhook(b *testing.B) {
+	body, secret := kilobyte(), "a webhook signing secret"
+	header := http.Header{hotelstays.WebhookSignatureHeader: {hotelstaystest.SignWebhook(secret, time.Now(), body)}}
+	opts := hotelstays.WebhookOptions{Secrets: []types.Secret{types.Secret(secret)}, Tolerance: time.Hour}
+	b.SetBytes(int64(len(body)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := hotelstays.VerifyWebhook(body, header, opts); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkBareHMAC is what no verification can do without.
+func BenchmarkBareHMAC(b *testing.B) {
+	body, secret := kilobyte(), []byte("a webhook signing secret")
+	stamp := fmt.Appendf(nil, "%d.", time.Now().Unix())
+	sum := func() []byte {
+		mac := hmac.New(sha256.New, secret)
+		mac.Write(stamp)
+		mac.Write(body)
+		return mac.Sum(nil)
+	}
+	want := sum()
+	b.SetBytes(int64(len(body)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if !hmac.Equal(sum(), want) {
+			b.Fatal("not equal")
+		}
+	}
+}
+
+func BenchmarkStripeValidatePayload(b *testing.B) {
+	body, secret := kilobyte(), "a webhook signing secret"
+	header := hotelstaystest.SignWebhook(secret, time.Now(), body)
+	b.SetBytes(int64(len(body)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := webhook.ValidatePayloadWithTolerance(body, header, secret, time.Hour); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

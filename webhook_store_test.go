@@ -1,0 +1,181 @@
+// Proves the store in memory: what it keeps, what it forgets, and when it is full.
+
+package hotelstays
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func claimEvent(t *testing.T, m *memoryEvents, want ClaimState, keys ...string) {
+	t.Helper()
+	state, err := m.Claim(t.Context(), keys, time.Minute)
+	require.NoError(t, err)
+	assert.Equal(t, want, state, "%v", keys)
+}
+
+func doneEvent(t *testing.T, m *memoryEvents, keys ...string) {
+	t.Helper()
+	claimEvent(t, m, ClaimGranted, keys...)
+	require.NoError(t, m.Done(t.Context(), keys, time.Hour))
+}
+
+func TestMemoryEventsStates(t *testing.T) {
+	m := newMemoryEvents(100)
+	claimEvent(t, m, ClaimGranted, "a", "b")
+	claimEvent(t, m, ClaimBusy, "a")
+	claimEvent(t, m, ClaimBusy, "b", "c") // one key is enough
+	claimEvent(t, m, ClaimGranted, "c")   // and c was not taken with it
+	require.NoError(t, m.Done(t.Context(), []string{"a", "b"}, time.Hour))
+	claimEvent(t, m, ClaimDone, "b", "d")
+	claimEvent(t, m, ClaimDone, "c", "a") // done outweighs claimed
+	claimEvent(t, m, ClaimGranted, "d")
+	require.NoError(t, m.Release(t.Context(), []string{"a", "c", "unknown"}))
+	claimEvent(t, m, ClaimGranted, "c")
+	claimEvent(t, m, ClaimDone, "a") // what is done cannot be given back
+}
+
+// A key that comes twice in a claim is one key.
+func TestMemoryEventsRepeatedKey(t *testing.T) {
+	m := newMemoryEvents(100)
+	doneEvent(t, m, "a", "a")
+	claimEvent(t, m, ClaimDone, "a")
+	assert.Len(t, m.held, 1)
+	assert.Equal(t, 1, m.done.Len())
+}
+
+// Beyond the limit what was done longest ago is forgotten, and never a claim.
+func TestMemoryEventsForgetOldestDone(t *testing.T) {
+	m := newMemoryEvents(4)
+	claimEvent(t, m, ClaimGranted, "claimed")
+	for i := range 3 {
+		doneEvent(t, m, fmt.Sprint(i))
+	}
+	doneEvent(t, m, "3") // forgets 0
+	doneEvent(t, m, "4") // forgets 1
+	assert.Len(t, m.held, 4)
+	for _, key := range []string{"2", "3", "4"} {
+		claimEvent(t, m, ClaimDone, key)
+	}
+	claimEvent(t, m, ClaimBusy, "claimed")
+	claimEvent(t, m, ClaimGranted, "0") // forgets 2
+	claimEvent(t, m, ClaimDone, "3")
+	claimEvent(t, m, ClaimGranted, "x", "y") // forgets 3 and 4
+	assert.Equal(t, 0, m.done.Len())
+	claimEvent(t, m, ClaimBusy, "claimed")
+}
+
+// A store that is full of claims grants none, and loses none.
+func TestMemoryEventsFullOfClaims(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemoryEvents(4)
+		claimEvent(t, m, ClaimGranted, "a", "b")
+		time.Sleep(30 * time.Second)
+		claimEvent(t, m, ClaimGranted, "c")
+		for _, keys := range [][]string{{"d", "e"}, {"d", "e", "f", "g", "h"}} {
+			state, err := m.Claim(t.Context(), keys, time.Minute)
+			assert.ErrorIs(t, err, errEventsFull)
+			assert.NotEqual(t, ClaimGranted, state)
+		}
+		claimEvent(t, m, ClaimBusy, "a") // known keys are still answered
+		claimEvent(t, m, ClaimGranted, "d")
+		_, err := m.Claim(t.Context(), []string{"e"}, time.Minute)
+		assert.ErrorIs(t, err, errEventsFull)
+		time.Sleep(30 * time.Second) // the lease of a and b ends
+		claimEvent(t, m, ClaimGranted, "e", "f")
+		claimEvent(t, m, ClaimBusy, "c")
+		claimEvent(t, m, ClaimBusy, "d")
+		assert.Len(t, m.held, 4)
+		require.NoError(t, m.Release(t.Context(), []string{"c"}))
+		claimEvent(t, m, ClaimGranted, "g")
+	})
+}
+
+func TestMemoryEventsExpiry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemoryEvents(100)
+		claimEvent(t, m, ClaimGranted, "lease")
+		doneEvent(t, m, "done")
+		time.Sleep(time.Minute - 1)
+		claimEvent(t, m, ClaimBusy, "lease")
+		time.Sleep(time.Nanosecond)
+		claimEvent(t, m, ClaimGranted, "lease")
+		time.Sleep(59*time.Minute - 1)
+		claimEvent(t, m, ClaimDone, "done")
+		time.Sleep(time.Nanosecond)
+		claimEvent(t, m, ClaimGranted, "done")
+		require.NoError(t, m.Done(t.Context(), []string{"done"}, time.Hour))
+		claimEvent(t, m, ClaimDone, "done")
+
+		// What is past goes without being asked for.
+		for i := range 50 {
+			doneEvent(t, m, fmt.Sprint(i))
+		}
+		time.Sleep(time.Hour)
+		claimEvent(t, m, ClaimGranted, "new")
+		assert.Equal(t, 0, m.done.Len())
+		assert.LessOrEqual(t, len(m.held), 2)
+	})
+}
+
+// Many goroutines, few keys: no key has two holders, a key that is done is not
+// granted, and the limit holds.
+func TestMemoryEventsConcurrent(t *testing.T) {
+	const keys, limit = 12, 40
+	m := newMemoryEvents(limit)
+	var holders [keys]atomic.Int32
+	var done [keys]atomic.Bool
+	var all sync.WaitGroup
+	for g := range 16 {
+		all.Go(func() {
+			random := rand.New(rand.NewPCG(uint64(g), 1))
+			for range 2000 {
+				one, two := random.IntN(keys), random.IntN(keys)
+				names := []string{fmt.Sprint(one), fmt.Sprint(two)}
+				if one == two {
+					names = names[:1]
+				}
+				wasDone := done[one].Load() || done[two].Load()
+				state, err := m.Claim(t.Context(), names, time.Hour)
+				if err != nil {
+					t.Error(err)
+				}
+				if state != ClaimGranted {
+					continue
+				}
+				if wasDone {
+					t.Errorf("%v was done and is granted", names)
+				}
+				for _, k := range []int{one, two}[:len(names)] {
+					if holders[k].Add(1) != 1 {
+						t.Errorf("%d has two holders", k)
+					}
+				}
+				for _, k := range []int{one, two}[:len(names)] {
+					holders[k].Add(-1)
+				}
+				if random.IntN(200) == 0 {
+					err = m.Done(t.Context(), names, time.Hour)
+					for _, k := range []int{one, two}[:len(names)] {
+						done[k].Store(true)
+					}
+				} else {
+					err = m.Release(t.Context(), names)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	assert.LessOrEqual(t, len(m.held), limit)
+}
