@@ -71,9 +71,9 @@ type BookingOutcome struct {
 	Recovery *BookingRecovery
 }
 
-// BookingRecovery is all that it takes to find a booking again, and to cancel it. It is plain data:
-// store it as JSON before Book is called, and again after each step. It must not
-// be used by two goroutines at once.
+// BookingRecovery is all that it takes to find a booking again, and to cancel it.
+// It is plain data: store it as JSON before Book is called, and again after each
+// step. It must not be used by two goroutines at once.
 type BookingRecovery struct {
 	CustomerReferenceNo string `json:"customerReferenceNo"`
 	// Fingerprint tells environment and account apart: elsewhere an empty answer
@@ -149,8 +149,8 @@ func (r *BookingRecovery) last() bool { return r.Polls == len(recoverySchedule) 
 // A definite refusal returns its error and no outcome, and so does bad input: no
 // order was made. After a refusal with a code that is not documented for Book the
 // order is asked for first. When ctx ends, both an outcome with the recovery to
-// go on with and an *OutcomeUnknownError are returned. An order that is not the expected one is
-// a *ReferenceReusedError, with the outcome.
+// go on with and an *OutcomeUnknownError are returned. An order that is not the
+// expected one is a *ReferenceReusedError, with the outcome.
 //
 // To survive the end of the process, store NewBookingRecovery, then call Book and,
 // on an *OutcomeUnknownError, RecoverBooking.
@@ -175,19 +175,25 @@ func (c *Client) BookAndRecover(ctx context.Context, req *BookRequest, opts ...C
 		outcome, err := c.RecoverBooking(ctx, recovery, polls)
 		return outcome.because(unknown), unknown.continued(err)
 	case errors.As(err, &refused) && refused.Operation == OpBook && !refused.documentedForBook():
-		outcome, absent, stepErr := c.poll(ctx, recovery, polls)
-		if !absent && outcome.State == BookingOpen && stepErr == nil {
-			outcome, stepErr = c.RecoverBooking(ctx, recovery, polls)
-		}
-		if absent || outcome.State == BookingAbsent {
-			return nil, err // it is as the refusal says
-		}
-		if outcome.State != BookingFound { // the refusal may still be the truth: tell it
-			outcome.Cause = &bothErrors{err, outcome.Cause}
-		}
-		return outcome, stepErr
+		return c.checkRefusal(ctx, recovery, err, polls)
 	}
 	return nil, err
+}
+
+// checkRefusal asks for the order before a refusal is believed whose code is not
+// documented: it may mean anything, an order under the same reference included.
+func (c *Client) checkRefusal(ctx context.Context, recovery *BookingRecovery, refusal error, polls CallOption) (*BookingOutcome, error) {
+	outcome, absent, err := c.poll(ctx, recovery, polls)
+	if !absent && outcome.State == BookingOpen && err == nil {
+		outcome, err = c.RecoverBooking(ctx, recovery, polls)
+	}
+	switch {
+	case absent || outcome.State == BookingAbsent:
+		return nil, refusal
+	case outcome.State != BookingFound: // the refusal may still be the truth: tell it
+		outcome.Cause = &bothErrors{refusal, outcome.Cause}
+	}
+	return outcome, err
 }
 
 // because notes why the outcome of Book was unknown, unless a later poll failed.

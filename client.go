@@ -49,9 +49,10 @@ const (
 )
 
 // New returns a client of the environment at baseURL, such as
-// https://host.example: what comes before the /api of the operations' paths. Plain
-// http is refused except for loopback. New connects to nothing: the first call fetches the first token. Its error is a
-// *ValidationError with all faults at once.
+// https://host.example: what comes before the /api of the operations' paths.
+// Plain http is refused except for loopback. New connects to nothing: the first
+// call fetches the first token. Its error is a *ValidationError with all faults
+// at once.
 func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 	cfg := config{
 		httpClient:  &http.Client{},

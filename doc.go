@@ -53,13 +53,13 @@
 //	HTTP 2xx, code not 0                      error              refused
 //	HTTP 2xx that cannot be read              error              unknown outcome
 //
-// A certificate that is not trusted is not tried again. "Enveloped" is an answer of the service's own form with a code that is not 0.
-// A call makes at most four attempts (WithMaxAttempts), and one more after a
-// 401. The wait before another is drawn at random from nothing up to 250 ms,
-// 500 ms, 1 s and so on to 8 s, plus, after a 429, the Retry-After header (a
-// second without one, 30 s at most). No wait reaches past the deadline: the last
-// failure is returned instead. Every attempt has its own Request-Id; all attempts
-// of a call share its Trace-Id.
+// A certificate that is not trusted is not tried again. "Enveloped" is an answer
+// of the service's own form with a code that is not 0. A call makes at most four
+// attempts (WithMaxAttempts), and one more after a 401. The wait before another
+// is drawn at random from nothing up to 250 ms, 500 ms, 1 s and so on to 8 s,
+// plus, after a 429, the Retry-After header (a second without one, 30 s at most).
+// No wait reaches past the deadline: the last failure is returned instead. Every
+// attempt has its own Request-Id; all attempts of a call share its Trace-Id.
 //
 // An unknown outcome is an *OutcomeUnknownError. It means that the booking, or
 // the cancellation, may have been made. Ask QueryOrders for the reference; do
