@@ -21,6 +21,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
@@ -1006,14 +1007,14 @@ func TestLateFailureReleasesNothing(t *testing.T) {
 		opts := hookOptions()
 		opts.Lease = 10 * time.Second
 		r := newHookReceiver(opts)
-		successes := 0
+		var successes atomic.Int64
 		r.fn = func(context.Context, *hotelstays.WebhookEvent) error {
 			if r.runs() == 1 {
 				time.Sleep(12 * time.Second)
 				return errors.New("late")
 			}
 			time.Sleep(5 * time.Second)
-			successes++
+			successes.Add(1)
 			return nil
 		}
 		go r.send("e", hookPaid)
@@ -1022,6 +1023,7 @@ func TestLateFailureReleasesNothing(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		assert.Equal(t, 503, r.send("e", hookPaid))
 		time.Sleep(time.Minute)
-		assert.Equal(t, 1, successes)
+		synctest.Wait()
+		assert.EqualValues(t, 1, successes.Load())
 	})
 }
