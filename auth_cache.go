@@ -170,6 +170,9 @@ func (t *tokenCache) obtain(ctx context.Context, worn phase) (held *heldToken, e
 	if held := t.current.Load(); held != nil && phase(held.phase.Load()) < worn {
 		return held, nil
 	}
+	if err := t.recentRefusal(); err != nil { // of a flight that ended while this caller was on its way
+		return nil, err
+	}
 	if token, ok := t.load(ctx, worn); ok {
 		return t.hold(token, time.Until(token.Expiry)), nil
 	}

@@ -37,7 +37,9 @@ func WithOrderStates(states OrderStates) SharedOption {
 }
 
 // WithWakeup makes a helper that waits ask at once whenever wakeup delivers: feed
-// it from a webhook. A closed channel is not a wake-up.
+// it from a webhook. Give each wait a channel of its own, with room for one: a
+// wake-up that comes while it is asking is then not lost, and no sender waits. A
+// closed channel is not a wake-up.
 func WithWakeup(wakeup <-chan struct{}) CallOption {
 	return callOption(func(s *settings) {
 		if wakeup == nil {
@@ -75,12 +77,14 @@ func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opt
 		return nil, err
 	}
 	var seen *types.Order
+	var failed error // the last poll's
 	start := time.Now()
 	for {
 		if err := waitUntil(ctx, start.Add(awaitNext(time.Since(start))), set.wakeup); err != nil {
-			return seen, fmt.Errorf("hotelstays: the order under reference %q is not decided yet: %w", customerReferenceNo, err)
+			return seen, stillWaiting(fmt.Sprintf("the order under reference %q is not known to be decided", customerReferenceNo), err, failed)
 		}
 		order, err := c.readOrder(ctx, customerReferenceNo, opts)
+		failed = err
 		switch {
 		case err != nil && !transient(err):
 			return seen, err
@@ -115,9 +119,11 @@ func awaitNext(elapsed time.Duration) time.Duration {
 func (c *Client) AwaitVoucher(ctx context.Context, req *OrderVoucherRequest, opts ...CallOption) (*OrderVoucherResponse, error) {
 	wakeup := collect(opts).wakeup
 	var seen *OrderVoucherResponse
+	var failed error // the last poll's
 	start := time.Now()
 	for {
 		resp, err := c.OrderVoucher(ctx, req, plainCall(opts)...)
+		failed = err
 		switch {
 		case err != nil && !transient(err):
 			return seen, err
@@ -127,9 +133,17 @@ func (c *Client) AwaitVoucher(ctx context.Context, req *OrderVoucherRequest, opt
 			seen = resp
 		}
 		if err := waitUntil(ctx, start.Add(awaitNext(time.Since(start))), wakeup); err != nil {
-			return seen, fmt.Errorf("hotelstays: the voucher is not made yet: %w", err)
+			return seen, stillWaiting("the voucher is not known to be made", err, failed)
 		}
 	}
+}
+
+// stillWaiting is the error of a wait that its ctx ended.
+func stillWaiting(what string, err, lastPoll error) error {
+	if lastPoll != nil {
+		return fmt.Errorf("hotelstays: %s: %w; the last poll failed: %s", what, err, fact(lastPoll))
+	}
+	return fmt.Errorf("hotelstays: %s: %w", what, err)
 }
 
 // readOrder returns the order under a reference, or nil where there is none.
@@ -138,7 +152,7 @@ func (c *Client) readOrder(ctx context.Context, reference string, opts []CallOpt
 	if err != nil {
 		return nil, err
 	}
-	return findOrder(resp.Orders, reference), nil
+	return pickOrder(resp.Orders, reference)
 }
 
 // decided tells whether a status ends the wait.

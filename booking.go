@@ -195,6 +195,10 @@ func (c *Client) Book(ctx context.Context, req *BookRequest, opts ...CallOption)
 	if err := c.call(ctx, OpBook, req, resp, &resp.Meta, opts); err != nil {
 		return nil, err
 	}
+	if got := resp.HotelOrder.CustomerReferenceNo; got != "" && got != req.CustomerReferenceNo {
+		return nil, &OutcomeUnknownError{Operation: OpBook, CustomerReferenceNo: req.CustomerReferenceNo,
+			RequestID: resp.Meta.RequestID, TraceID: resp.Meta.TraceID, Err: fmt.Errorf("the answer is of another reference, %q", got)}
+	}
 	if err := checkReference(resp.HotelOrder, req.Expect); err != nil {
 		return nil, err
 	}

@@ -139,9 +139,11 @@ func (s sum) String() string { return strings.TrimSpace(s.label + " " + plainMon
 // same things, in the same order and currency.
 func (d *OfferDiff) amounts(field OfferField, seen, now []sum) {
 	change := OfferChange{Field: field, Seen: sumsText(seen), Now: sumsText(now), amounts: len(seen) == len(now)}
-	if change.Seen == change.Now {
+	priceless := field == OfferNetTotal && (len(seen) == 0 || len(now) == 0) // a guard without a price must not pass
+	if change.Seen == change.Now && !priceless {
 		return
 	}
+	change.amounts = change.amounts && !priceless
 	for i := range min(len(seen), len(now)) {
 		was, wasErr := seen[i].amount.Decimal()
 		is, isErr := now[i].amount.Decimal()

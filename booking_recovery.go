@@ -17,9 +17,12 @@ import (
 // recoverySchedule is when the order is asked for, counted from the end of the
 // Book: at once, after half a minute, then with doubling pauses up to the
 // service's ceiling of ten minutes, which is asked at, too.
-var recoverySchedule = []time.Duration{0, 30 * time.Second, 90 * time.Second, 210 * time.Second, 450 * time.Second, 600 * time.Second}
+var recoverySchedule = []time.Duration{0, 30 * time.Second, 90 * time.Second, 210 * time.Second, 450 * time.Second, recoveryCeiling}
 
 const (
+	// recoveryCeiling is the end of the schedule: only a poll from then on decides
+	// that there is no order.
+	recoveryCeiling = 600 * time.Second
 	// recoveryPollTimeout bounds one poll: the shortest pause between two is longer.
 	recoveryPollTimeout = 20 * time.Second
 	// recoveryPause is between polls that come after the schedule: an unverified
@@ -36,7 +39,7 @@ const (
 	// BookingFound: the order exists. Its status says how far it has come.
 	BookingFound
 	// BookingAbsent: there is no order. Check the offer again; then Book may be
-	// called again, under the same reference.
+	// called again, under the same reference and with a new BookingRecovery.
 	BookingAbsent
 	// BookingUnverified: nothing is known. Do not book again; keep asking, or ask a
 	// person.
@@ -73,7 +76,8 @@ type BookingOutcome struct {
 
 // BookingRecovery is all that it takes to find a booking again, and to cancel it.
 // It is plain data: store it as JSON before Book is called, and again after each
-// step. It must not be used by two goroutines at once.
+// step. It must not be used by two goroutines at once. Its times are wall-clock
+// times: that an order is absent rests on clocks that agree.
 type BookingRecovery struct {
 	CustomerReferenceNo string `json:"customerReferenceNo"`
 	// Fingerprint tells environment and account apart: elsewhere an empty answer
@@ -123,6 +127,19 @@ func (c *Client) fingerprint() string {
 func (r *BookingRecovery) ended(at time.Time) {
 	r.EndedAt = at.UTC().Round(0) // wall clock alone: it is stored
 	r.NextPoll = r.EndedAt
+}
+
+// mendTimes starts the schedule of a recovery that has no times yet, or whose times
+// lie where they cannot: they are of a clock that has been set since, or of another
+// machine's.
+func (r *BookingRecovery) mendTimes(now time.Time) {
+	switch {
+	case r.EndedAt.IsZero() || r.EndedAt.After(now.Add(time.Second)):
+		r.Polls = 0
+		r.ended(now)
+	case r.NextPoll.After(now.Add(recoveryCeiling)):
+		r.NextPoll = now.UTC().Round(0)
+	}
 }
 
 // polled moves the schedule past a poll that began at a time. Times that were
@@ -240,7 +257,10 @@ func (e *APIError) documentedForBook() bool {
 // alone for long, asks once. WithWakeup makes it ask at once, off the schedule.
 func (c *Client) RecoverBooking(ctx context.Context, recovery *BookingRecovery, opts ...CallOption) (*BookingOutcome, error) {
 	wakeup := collect(opts).wakeup
-	if recovery != nil && recovery.last() {
+	if err := c.checkRecovery(recovery, opts); err != nil {
+		return nil, err
+	}
+	if recovery.last() {
 		recovery.NextPoll = time.Time{}
 	}
 	for {
@@ -264,9 +284,7 @@ func (c *Client) StepRecovery(ctx context.Context, recovery *BookingRecovery, op
 	if err := c.checkRecovery(recovery, opts); err != nil {
 		return nil, err
 	}
-	if recovery.EndedAt.IsZero() {
-		recovery.ended(time.Now())
-	}
+	recovery.mendTimes(time.Now())
 	if time.Now().Before(recovery.NextPoll) && !fired(collect(opts).wakeup) {
 		outcome := &BookingOutcome{State: BookingOpen, Recovery: recovery}
 		if err := ctx.Err(); err != nil {
@@ -274,8 +292,9 @@ func (c *Client) StepRecovery(ctx context.Context, recovery *BookingRecovery, op
 		}
 		return outcome, nil
 	}
+	start := time.Now()
 	outcome, absent, err := c.poll(ctx, recovery, opts...)
-	if outcome.State == BookingOpen && recovery.last() {
+	if err == nil && outcome.State == BookingOpen && !start.Before(recovery.EndedAt.Add(recoveryCeiling)) {
 		outcome.State = BookingUnverified
 		if absent {
 			outcome.State = BookingAbsent
@@ -300,7 +319,7 @@ func (c *Client) checkRecovery(r *BookingRecovery, opts []CallOption) error {
 	case r.CustomerReferenceNo == "":
 		f.add("recovery.customerReferenceNo", "is required")
 	case r.Fingerprint != c.fingerprint():
-		f.add("recovery.fingerprint", "is of another environment or account: an empty answer here would prove nothing; use a client of the one that booked")
+		f.add("recovery.fingerprint", "is of another environment or account (a StaticToken is one of its own): an empty answer here would prove nothing; use a client of the one that booked")
 	case r.Polls < 0 || r.Polls > len(recoverySchedule):
 		f.add("recovery.polls", "is %d; it must lie between 0 and %d", r.Polls, len(recoverySchedule))
 	}
@@ -331,11 +350,17 @@ func (c *Client) poll(ctx context.Context, r *BookingRecovery, opts ...CallOptio
 		}
 		return outcome, false, nil
 	}
-	if order := findOrder(resp.Orders, r.CustomerReferenceNo); order != nil {
-		outcome.State, outcome.Order = BookingFound, order
-		return outcome, false, checkReference(order, r.Expect)
+	order, err := pickOrder(resp.Orders, r.CustomerReferenceNo)
+	switch {
+	case err != nil:
+		outcome.Cause = err
+		c.log.LogAttrs(ctx, slog.LevelWarn, "recovery poll proves nothing", slog.String("reference", r.CustomerReferenceNo), slog.String("error", err.Error()))
+		return outcome, false, nil
+	case order == nil:
+		return outcome, true, nil
 	}
-	return outcome, len(resp.Orders) == 0, nil
+	outcome.State, outcome.Order = BookingFound, order
+	return outcome, false, checkReference(order, r.Expect)
 }
 
 // settings are those of a poll: the booking's own market and user, and a timeout
@@ -347,13 +372,19 @@ func (r *BookingRecovery) settings(s *settings) {
 	}
 }
 
-func findOrder(orders []types.Order, reference string) *types.Order {
+// pickOrder returns the order under a reference out of what was asked for by it, or
+// nil where nothing came. Orders that are all under other references, or under none
+// that can be read, say neither: the filter was not honoured.
+func pickOrder(orders []types.Order, reference string) (*types.Order, error) {
 	for i := range orders {
 		if orders[i].CustomerReferenceNo == reference {
-			return &orders[i]
+			return &orders[i], nil
 		}
 	}
-	return nil
+	if len(orders) > 0 {
+		return nil, fmt.Errorf("hotelstays: %s: %d orders came, and none is under reference %q: the filter was not honoured, so that nothing is known", OpQueryOrders, len(orders), reference)
+	}
+	return nil, nil
 }
 
 // ReferenceReusedError reports that the order under the reference is not the
@@ -395,16 +426,11 @@ func checkReference(order *types.Order, expect *types.RoomRatePkg) error {
 	return &ReferenceReusedError{Order: order, What: what}
 }
 
-// surelyDiffer tells apart amounts that are both there.
+// surelyDiffer tells apart amounts that can be compared.
 func surelyDiffer(a, b *types.Money) bool {
-	if a == nil || b == nil || a.Amount == "" || b.Amount == "" {
+	if a == nil || b == nil {
 		return false
 	}
-	return differ(a, b)
-}
-
-// differ tells amounts apart by value; what cannot be compared differs.
-func differ(a, b *types.Money) bool {
 	order, err := a.Cmp(*b)
-	return err != nil || order != 0
+	return err == nil && order != 0
 }

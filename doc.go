@@ -73,7 +73,8 @@
 //
 //	BookingFound        the order exists; its status says how far it has come
 //	BookingAbsent       there is none: check the offer again, then Book may be
-//	                    called again, under the same reference
+//	                    called again, under the same reference and with a new
+//	                    recovery
 //	BookingUnverified   nothing is known: do not book again, keep asking
 //
 // Only a poll that succeeded and held no order at all proves absence, and only the

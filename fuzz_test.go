@@ -110,7 +110,7 @@ var fuzzCalls = func() map[hotelstays.Operation]operationCall {
 // error that shows nothing of the call's secret.
 func fuzzAnswer(t *testing.T, status int, contentType string, body []byte) {
 	if bytes.Contains(body, []byte("CANARY")) {
-		t.Skip("the fuzzer's own canary")
+		return // the fuzzer has found the canary itself
 	}
 	body = bytes.ReplaceAll(body, []byte("TOKEN"), []byte(fuzzToken))
 	rt := transportFunc(func(*http.Request) (*http.Response, error) {

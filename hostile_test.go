@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/cookiejar"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -180,4 +181,10 @@ func TestRefusalUnderHTTP200KeepsTheToken(t *testing.T) {
 		assert.NoError(t, operationCalls[hotelstays.OpDestinations](t.Context(), client))
 		assert.Equal(t, 1, srv.Ledger().TicketsIssued())
 	})
+}
+
+func newLoopbackServer(t *testing.T, h http.Handler) *httptest.Server {
+	srv := httptest.NewServer(h)
+	t.Cleanup(srv.Close)
+	return srv
 }

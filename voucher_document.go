@@ -38,8 +38,9 @@ var (
 	ErrVoucherNotReady = errors.New("there is no document")
 )
 
-// VoucherError reports a voucher document that could not be had or is not to be
-// trusted. Nothing of it was handed over.
+// VoucherError reports a voucher document that could not be had, could not be
+// written, or is not to be trusted. No byte of a document that is not verified was
+// handed over.
 type VoucherError struct {
 	// VoucherNumber and Version name the voucher, where there is one.
 	VoucherNumber string
@@ -172,7 +173,7 @@ func (d *documentCheck) verdict(set voucherSettings) error {
 // DownloadVoucher fetches the document of v from its link and writes it to w, once
 // it is whole and verified: until then it lies in a temporary file. The errors are
 // those of VerifyVoucher, ErrVoucherLinkExpired, and those of the connection and
-// of w, all in a *VoucherError.
+// of w, all in a *VoucherError; a bad option is a *ValidationError.
 //
 // A ctx without a deadline is bounded to five minutes. The link must be https,
 // except on loopback for a client of loopback. The request carries no credentials
@@ -186,7 +187,8 @@ func (c *Client) DownloadVoucher(ctx context.Context, v *types.Voucher, w io.Wri
 	if err != nil {
 		return &VoucherError{Err: err, Detail: "no temporary file could be made"}
 	}
-	defer os.Remove(spool.Name())
+	os.Remove(spool.Name())       // where an open file can go on without a name, none is left behind
+	defer os.Remove(spool.Name()) // elsewhere
 	defer spool.Close()
 	if err := c.fetchDocument(ctx, v, spool, set); err != nil {
 		return err
@@ -344,6 +346,13 @@ func (c *Client) SaveVoucher(ctx context.Context, req *OrderVoucherRequest, path
 	}
 }
 
+// answers tells whether the answer is of the order that was asked for.
+func (r *OrderVoucherResponse) answers(req *OrderVoucherRequest) bool {
+	same := func(asked, answered string) bool { return asked == "" || answered == "" || asked == answered }
+	return same(req.CustomerReferenceNo, r.CustomerReferenceNo) && same(req.PlatformReferenceNo, r.PlatformReferenceNo) &&
+		same(req.SupplierReferenceNo, r.SupplierReferenceNo)
+}
+
 func oneOfErrors(err error, targets ...error) bool {
 	for _, target := range targets {
 		if errors.Is(err, target) {
@@ -359,8 +368,13 @@ func (c *Client) saveOnce(ctx context.Context, req *OrderVoucherRequest, path st
 		return nil, err
 	}
 	v := resp.Voucher
-	if v == nil {
+	switch {
+	case resp.Status != types.VoucherGenerated:
 		return nil, &VoucherError{Err: ErrVoucherNotReady, Detail: fmt.Sprintf("the status of the voucher is %s", resp.Status)}
+	case v == nil:
+		return nil, &VoucherError{Err: ErrVoucherNotReady, Detail: "the service says GENERATED, and sent no voucher"}
+	case !resp.answers(req):
+		return nil, voucherError(v, ErrVoucherAltered, "the answer is of another order than asked for")
 	}
 	return v, writeWhole(path, func(file io.Writer) error {
 		if v.Content != nil {

@@ -259,7 +259,7 @@ func TestAwaitVoucherUntilCtxEnds(t *testing.T) {
 	inSandbox(t, never(), func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
 		start := time.Now()
 		resp, err := wait(t, client, 2*time.Minute)
-		assert.ErrorContains(t, err, "not made yet")
+		assert.ErrorContains(t, err, "not known to be made")
 		require.NotNil(t, resp)
 		assert.Equal(t, types.VoucherNotGenerated, resp.Status)
 		assert.Equal(t, []float64{0, 5, 10, 20, 50, 80, 110}, pollsSince(srv, start))

@@ -36,9 +36,10 @@ const (
 // can overtake each other. Its ctx ends when the sender goes away, and after
 // opts.Lease.
 //
-// A copy is told by the event's id, by its signed body (the id is outside the
-// signature), or, without an id, by reference and kind, and by time for
-// OrderModified.
+// A copy is told by the event's id, by its signed body, or, without an id, by
+// reference and kind, and by time for OrderModified. The id is outside the
+// signature: who can replay a signed delivery that has not been handled yet, and
+// guess the id of another event, can have that one taken for a copy.
 //
 //	200  handled now, or before
 //	400  not an event
@@ -82,6 +83,7 @@ func (h *webhookHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, http.StatusText(status), status) // no detail for strangers
 	}
 	if err != nil && h.opts.OnError != nil {
+		_ = http.NewResponseController(w).Flush() // the sender need not wait for it
 		h.opts.OnError(r, err)
 	}
 }

@@ -201,7 +201,8 @@ type WebhookOptions struct {
 	// secret.
 	Secrets []types.Secret
 	// AllowUnsigned accepts deliveries without a signature, from anybody who knows
-	// the address. A signature that is there must still match one of Secrets.
+	// the address. A signature that is there must still match one of Secrets, unless
+	// there are none.
 	AllowUnsigned bool
 	// Tolerance is how far a delivery's time may lie from now, before or after; 0
 	// takes DefaultWebhookTolerance.
@@ -216,7 +217,9 @@ type WebhookOptions struct {
 	Lease time.Duration
 	// MaxBody bounds a body, in bytes; 0 takes 1 MiB.
 	MaxBody int64
-	// ReadTimeout bounds the reading of a body; 0 takes 10 seconds.
+	// ReadTimeout bounds the reading of a body; 0 takes 10 seconds. It needs a
+	// ResponseWriter that can set a deadline: behind a middleware that cannot, bound
+	// it with http.Server.ReadTimeout.
 	ReadTimeout time.Duration
 	// OnError is told of every delivery that was not handled, after it was answered;
 	// nil tells nobody.
@@ -244,13 +247,8 @@ func (o WebhookOptions) check() error {
 		f.required(path, string(s)) // anybody can sign with an empty one
 		f.secret(path, s)
 	}
-	for name, d := range map[string]time.Duration{"Tolerance": o.Tolerance, "Retention": o.Retention, "Lease": o.Lease, "ReadTimeout": o.ReadTimeout} {
-		if d < 0 {
-			f.add(name, "is negative")
-		}
-	}
-	if o.MaxBody < 0 {
-		f.add("MaxBody", "is negative")
+	if o.Tolerance < 0 || o.Retention < 0 || o.Lease < 0 || o.ReadTimeout < 0 || o.MaxBody < 0 {
+		f.add("Tolerance, Retention, Lease, ReadTimeout, MaxBody", "hold a negative value; 0 takes the default")
 	}
 	return f.err("VerifyWebhook")
 }

@@ -180,7 +180,11 @@ func book(ctx context.Context, client *hotelstays.Client, city, file string) err
 	}
 	fmt.Println("engine:   stored the recovery, calls Book for reference", req.CustomerReferenceNo)
 	resp, err := client.Book(ctx, req)
-	if err != nil {
+	var unknown *hotelstays.OutcomeUnknownError
+	switch {
+	case errors.As(err, &unknown): // the same way as after a new start
+		return resume(ctx, client, stored)
+	case err != nil:
 		return err
 	}
 	fmt.Println("engine:   booked", resp.HotelOrder.PlatformReferenceNo)

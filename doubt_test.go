@@ -1,0 +1,169 @@
+// Answers that prove nothing, and what is made of them.
+
+package hotelstays_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+)
+
+// saying answers every request with one body.
+func saying(body string) transportFunc {
+	return func(*http.Request) (*http.Response, error) { return reply(200, body), nil }
+}
+
+// A document is saved only of a voucher that is generated, and of the order that
+// was asked for.
+func TestSaveVoucherOfTheRightOrder(t *testing.T) {
+	const voucher = `"voucher":{"voucherNumber":"v","version":1,"byteSize":3,"signature":{"digest":"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},"content":{"base64":"YWJj"}}`
+	cases := []struct {
+		answer string
+		err    error
+	}{
+		{`"status":"GENERATED","customerReferenceNo":"mine"`, nil},
+		{`"status":"GENERATED"`, nil},
+		{`"status":"GENERATED","customerReferenceNo":"other"`, hotelstays.ErrVoucherAltered},
+		{`"status":"CANCELLED"`, hotelstays.ErrVoucherNotReady},
+		{`"status":"FAILED"`, hotelstays.ErrVoucherNotReady},
+		{`"status":"PENDING"`, hotelstays.ErrVoucherNotReady},
+	}
+	for _, c := range cases {
+		path := filepath.Join(t.TempDir(), "voucher.pdf")
+		client := clientThrough(t, saying(`{"code":0,"data":{`+c.answer+`,`+voucher+`}}`))
+		_, err := client.SaveVoucher(t.Context(), &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "mine"}, path)
+		assert.ErrorIs(t, err, c.err, c.answer)
+		if c.err == nil {
+			assert.FileExists(t, path)
+		} else {
+			assert.NoFileExists(t, path)
+		}
+	}
+}
+
+// An order under another reference is not the one that was booked.
+func TestBookAnsweredWithAnotherReference(t *testing.T) {
+	client := clientThrough(t, saying(`{"code":0,"data":{"hotelOrder":{"platformReferenceNo":"p","customerReferenceNo":"other"}}}`))
+	var unknown *hotelstays.OutcomeUnknownError
+	require.ErrorAs(t, operationCalls[hotelstays.OpBook](t.Context(), client), &unknown)
+	assert.Equal(t, "ref-1", unknown.CustomerReferenceNo)
+}
+
+// Orders that are all of others prove no absence, for any of the helpers.
+func TestOrdersOfOthersProveNothing(t *testing.T) {
+	for _, reference := range []string{`"other"`, `123`, `""`} {
+		synctest.Test(t, func(t *testing.T) {
+			client := clientThrough(t, saying(`{"code":0,"data":{"orders":[{"status":2,"customerReferenceNo":`+reference+`}]}}`))
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			_, err := client.AwaitOrder(ctx, "ref-1")
+			assert.ErrorIs(t, err, context.DeadlineExceeded)
+			assert.NotErrorIs(t, err, hotelstays.ErrNotFound)
+			assert.ErrorContains(t, err, "the filter was not honoured")
+
+			outcome, err := client.RecoverBooking(t.Context(), client.NewBookingRecovery(&hotelstays.BookRequest{CustomerReferenceNo: "ref-1"}))
+			require.NoError(t, err)
+			assert.Equal(t, hotelstays.BookingUnverified, outcome.State)
+			assert.ErrorContains(t, outcome.Cause, "the filter was not honoured")
+		})
+	}
+}
+
+// A wait that only failed says how.
+func TestWaitTellsWhyItFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { return reply(502, "<html>"), nil }))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := client.AwaitOrder(ctx, "ref-1")
+		assert.ErrorContains(t, err, "HTTP 502")
+		ctx, cancel = context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err = client.AwaitVoucher(ctx, &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1"})
+		assert.ErrorContains(t, err, "HTTP 502")
+	})
+}
+
+// Only a poll ten minutes after the Book decides that there is no order, whatever
+// the stored value says, and times that cannot be start the schedule again.
+func TestOddRecoveriesDoNotDecideEarly(t *testing.T) {
+	for name, change := range map[string]func(r *hotelstays.BookingRecovery){
+		"polls used up, no time":  func(r *hotelstays.BookingRecovery) { r.Polls = 6 },
+		"polls used up, just now": func(r *hotelstays.BookingRecovery) { r.Polls, r.EndedAt = 6, time.Now() },
+		"ended tomorrow":          func(r *hotelstays.BookingRecovery) { r.EndedAt = time.Now().Add(24 * time.Hour) },
+		"next poll in a year": func(r *hotelstays.BookingRecovery) {
+			r.EndedAt, r.NextPoll = time.Now(), time.Now().Add(8760*time.Hour)
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			srv, client := newSandbox(t)
+			recovery := client.NewBookingRecovery(&hotelstays.BookRequest{CustomerReferenceNo: "nobody"})
+			change(recovery)
+			start := time.Now()
+			outcome, err := client.RecoverBooking(t.Context(), recovery)
+			require.NoError(t, err, name)
+			assert.Equal(t, hotelstays.BookingAbsent, outcome.State, name)
+			assert.GreaterOrEqual(t, time.Since(start), 10*time.Minute, name)
+			assert.Less(t, time.Since(start), 13*time.Minute, name)
+			assert.Positive(t, srv.Ledger().Count(hotelstaystest.OpQueryOrders))
+		})
+	}
+}
+
+// A recovery of elsewhere is refused, and left as it is.
+func TestForeignRecoveryIsLeftAlone(t *testing.T) {
+	client := clientThrough(t, saying(`{}`))
+	recovery := client.NewBookingRecovery(&hotelstays.BookRequest{CustomerReferenceNo: "ref-1"})
+	recovery.Fingerprint, recovery.Polls, recovery.EndedAt = "another", 6, time.Now().UTC()
+	recovery.NextPoll = recovery.EndedAt.Add(time.Hour)
+	before, err := json.Marshal(recovery)
+	require.NoError(t, err)
+	_, err = client.RecoverBooking(t.Context(), recovery)
+	var invalid *hotelstays.ValidationError
+	require.ErrorAs(t, err, &invalid)
+	after, err := json.Marshal(recovery)
+	require.NoError(t, err)
+	assert.JSONEq(t, string(before), string(after))
+}
+
+// Amounts that cannot be compared are no proof of another order.
+func TestExpectationThatCannotBeCompared(t *testing.T) {
+	client := clientThrough(t, saying(`{"code":0,"data":{"hotelOrder":{"platformReferenceNo":"p","netRate":{"currency":"USD","amount":1}}}}`))
+	for _, amount := range []string{"1e99", ""} {
+		req := offer{}.request("ref-1")
+		req.RatePkgID, req.SessionID = "offer", "session"
+		req.Expect = seenOffer()
+		req.Expect.CheckIn, req.Expect.CheckOut = "", ""
+		req.Expect.TotalRate.NetRate.Amount = json.Number(amount)
+		_, err := client.Book(t.Context(), req)
+		assert.NoError(t, err, amount)
+	}
+}
+
+// The sender has its answer before OnError runs.
+func TestOnErrorDoesNotHoldTheAnswer(t *testing.T) {
+	release := make(chan struct{})
+	opts := hookOptions()
+	opts.OnError = func(*http.Request, error) { <-release }
+	srv := newLoopbackServer(t, hotelstays.NewWebhookHandler(opts, func(context.Context, *hotelstays.WebhookEvent) error { return nil }))
+	resp, err := srv.Client().Post(srv.URL, "application/json", strings.NewReader(`{}`))
+	require.NoError(t, err)
+	assert.Equal(t, http.StatusUnauthorized, resp.StatusCode)
+	close(release)
+	_, err = io.Copy(io.Discard, resp.Body)
+	require.NoError(t, err)
+	resp.Body.Close()
+	srv.Client().CloseIdleConnections()
+}
