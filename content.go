@@ -239,8 +239,8 @@ type HotelIDListItem struct {
 	HotelID string `json:"hotelId"`
 }
 
-// HotelIDList lists hotel ids by region, or converts between the platform's ids
-// and the client's. No ceiling is shown for it, and none is kept.
+// HotelIDList returns the hotel ids of a region, or translates ids of the platform
+// and of the client into each other. No ceiling is shown for it, and none is kept.
 //
 // Deprecated: an older variant of the service. Use HotelsMetadata.
 func (c *Client) HotelIDList(ctx context.Context, req *HotelIDListRequest, opts ...CallOption) (*HotelIDListResponse, error) {

@@ -175,8 +175,8 @@ func withHeader(h header, value string) sharedOption {
 	}
 }
 
-// WithLanguage asks for texts in a language, as an IETF BCP 47 tag such as "en"
-// or "ar-AE". The service's default is en-US.
+// WithLanguage asks for texts in a language, named by a BCP 47 tag: "ar",
+// "en-GB". The service's default is en-US.
 func WithLanguage(tag string) SharedOption { return withHeader(headerLanguage, tag) }
 
 // WithMarket names the point of sale, as an ISO 3166-1 alpha-2 code. An account
@@ -186,8 +186,8 @@ func WithMarket(countryCode string) SharedOption { return withHeader(headerMarke
 
 // WithUserRef names the person on whose behalf the calls are made, in the
 // caller's own terms. Once named users are authorised on an account, every call
-// must carry one, and is authorised against that user's scopes as well as the
-// key's. It is not sent when a token is fetched.
+// must carry one, and needs both the key's scopes and that user's. It is not sent
+// when a token is fetched.
 func WithUserRef(ref string) SharedOption { return withHeader(headerUserRef, ref) }
 
 // WithCurrency asks for rates in a currency, as an ISO 4217 code. HotelList,
@@ -236,7 +236,7 @@ func WithTimeout(d time.Duration) SharedOption {
 func WithTraceID(id string) CallOption { return callOption(withHeader(headerTraceID, id)) }
 
 // WithClientRequestTimestamp sends the time at which the client began, as a Unix
-// timestamp. Its unit is not shown, so the caller formats it.
+// timestamp in the caller's own format, for the document does not show its unit.
 func WithClientRequestTimestamp(unix string) CallOption {
 	return callOption(withHeader(headerTimestamp, unix))
 }

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// defaultBatchSize fits every account: a visibility band allows no more, and a
-	// page holds as many.
+	// defaultBatchSize fits every account, with a visibility band or without, and
+	// one page holds that many.
 	defaultBatchSize   = MaxHotelIDsBand
 	defaultParallelism = 8
 )
@@ -63,8 +63,8 @@ func WithParallelism(n int) CallOption {
 // that run in parallel, and yields their pages as they come, in no order. Each
 // page's offers belong to that page's own session.
 //
-// A batch that fails yields a *BatchError with its ids, and the others go on;
-// when ctx ends, every batch that is left fails so. Only a fault of the request
+// A batch that fails yields a *BatchError that has its ids; the rest goes on.
+// When ctx ends, every batch that is left fails so. Only a fault of the request
 // itself, a *ValidationError, ends it at once. Breaking off the loop stops the
 // batches that are under way.
 func (c *Client) HotelListBatches(ctx context.Context, req *HotelListRequest, opts ...CallOption) iter.Seq2[*HotelListResponse, error] {

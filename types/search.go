@@ -26,7 +26,7 @@ type EmptyReasonCode string
 const (
 	NoSupplierEnabled    EmptyReasonCode = "NO_SUPPLIER_ENABLED"
 	NoSupplierPermitted  EmptyReasonCode = "NO_SUPPLIER_PERMITTED"
-	AllSuppliersExcluded EmptyReasonCode = "ALL_SUPPLIERS_EXCLUDED" // by market, currency, language or inventory restriction
+	AllSuppliersExcluded EmptyReasonCode = "ALL_SUPPLIERS_EXCLUDED" // restrictions of market, language, currency or stock
 	NoSupplierAnswered   EmptyReasonCode = "NO_SUPPLIER_ANSWERED"   // all were called and all failed
 )
 

@@ -11,7 +11,7 @@ const (
 	VoucherNotGenerated VoucherStatus = "NOT_GENERATED" // the booking is valid, its voucher is not issued yet
 	VoucherPending      VoucherStatus = "PENDING"       // a number is reserved, the document is being made
 	VoucherFailed       VoucherStatus = "FAILED"        // generation was tried and did not complete
-	VoucherCancelled    VoucherStatus = "CANCELLED"     // the booking is cancelled, the document is withheld
+	VoucherCancelled    VoucherStatus = "CANCELLED"     // of a cancelled booking; no document is given out
 )
 
 // Voucher is an issued voucher.
