@@ -170,7 +170,9 @@ func (t *tokenCache) obtain(ctx context.Context, worn phase) (held *heldToken, e
 	if held := t.current.Load(); held != nil && phase(held.phase.Load()) < worn {
 		return held, nil
 	}
-	if err := t.recentRefusal(); err != nil { // of a flight that ended while this caller was on its way
+	// A flight may have ended with a refusal while this caller was on its way. Not so
+	// in a renewal, which keeps its own pauses.
+	if err := t.recentRefusal(); err != nil && worn == expired {
 		return nil, err
 	}
 	if token, ok := t.load(ctx, worn); ok {

@@ -4,9 +4,12 @@
 package hotelstays_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -230,6 +233,30 @@ func TestFailingRenewal(t *testing.T) {
 		callAll(t.Context(), w.client, 1)
 		synctest.Wait()
 		assert.Equal(t, 2, w.Ledger().TicketsIssued())
+	})
+}
+
+// A renewal that is refused for good is tried and logged with growing pauses, too,
+// however many calls go on using the old token.
+func TestRefusedRenewalIsNotHammered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		w := newAuthWorld(t, time.Hour, hotelstays.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+		defer w.end()
+		callAll(t.Context(), w.client, 1)
+		time.Sleep(55*time.Minute + time.Second)
+		w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultStatus, Status: 401, Times: -1})
+		for range 600 { // ten calls a second of a minute
+			failed, longest := callAll(t.Context(), w.client, 1)
+			require.Empty(t, failed)
+			require.Zero(t, longest)
+			synctest.Wait()
+			time.Sleep(100 * time.Millisecond)
+		}
+		tries := w.Ledger().Count(hotelstaystest.OpTicket) - 1
+		assert.Greater(t, tries, 3)
+		assert.Less(t, tries, 10)
+		assert.Equal(t, tries, strings.Count(log.String(), "token renewal failed"))
 	})
 }
 

@@ -328,8 +328,8 @@ func (c *Client) checkRecovery(r *BookingRecovery, opts []CallOption) error {
 
 // poll asks for the order once. absent tells that the answer proves that there is
 // none: it was read whole (QueryOrders fails on an order that it cannot read), and
-// held no order at all. An order under another
-// reference means that the filter was not honoured, which proves nothing.
+// held no order at all. An order under another reference means that the filter was
+// not honoured, which proves nothing.
 func (c *Client) poll(ctx context.Context, r *BookingRecovery, opts ...CallOption) (outcome *BookingOutcome, absent bool, err error) {
 	outcome = &BookingOutcome{State: BookingOpen, Recovery: r}
 	start := time.Now()
