@@ -283,17 +283,22 @@ func (c *Client) send(ctx context.Context, name Operation, op *operation, set se
 
 // header is what all attempts of a call send alike.
 func (c *Client) header(op *operation, set settings, req request) http.Header {
-	h := make(http.Header, 16)
-	h.Set("Content-Type", "application/json")
-	h.Set("Accept", "application/json")
-	h.Set("User-Agent", c.agent)
+	h := make(http.Header)
+	values := make([]string, 0, 4+headerCount) // one allocation for all of them
+	put := func(name, value string) {
+		values = append(values, value)
+		h[name] = values[len(values)-1 : len(values) : len(values)]
+	}
+	put("Content-Type", "application/json")
+	put("Accept", "application/json")
+	put("User-Agent", c.agent)
 	for i, value := range set.headers {
 		if rule := &headerRules[i]; value != "" && rule.sentOn(op) {
-			h.Set(rule.name, value)
+			put(rule.name, value)
 		}
 	}
 	if s, ok := req.(sessionRequest); ok && s.session() != "" {
-		h.Set("Session-Id", s.session())
+		put("Session-Id", s.session())
 	}
 	return h
 }

@@ -43,7 +43,7 @@ const (
 
 // headerRule says where a header is sent and what it may hold.
 type headerRule struct {
-	name   string
+	name   string // in net/http's canonical form
 	option string
 	sentOn func(*operation) bool
 	check  func(value string) string // what is wrong with it, or ""
@@ -58,7 +58,7 @@ var headerRules = [headerCount]headerRule{
 	headerLanguage:  {"Language", "WithLanguage", everywhere, checkLanguage},
 	headerMarket:    {"Market", "WithMarket", withToken, checkMarket},
 	headerUserRef:   {"User-Ref", "WithUserRef", withToken, printable},
-	headerClientIP:  {"IP", "WithClientIP", everywhere, checkIP},
+	headerClientIP:  {"Ip", "WithClientIP", everywhere, checkIP},
 	headerCurrency:  {"Currency", "WithCurrency", inTheFlow, checkCurrency},
 	headerTest:      {"Test", "WithTestFlags", inTheFlow, printable},
 	headerTraceID:   {"Trace-Id", "WithTraceID", everywhere, printable},

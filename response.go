@@ -174,7 +174,7 @@ func (x *exchange) meta(env wire.Envelope) ResponseMeta {
 		RateLimit:  rateLimit(answer.Header),
 		Attempts:   x.result.Attempts,
 	}
-	if ms, err := strconv.ParseInt(answer.Header.Get("Server-Cost-Milliseconds"), 10, 32); err == nil {
+	if ms, ok := figure(answer.Header, "Server-Cost-Milliseconds"); ok {
 		m.ServerCost = time.Duration(ms) * time.Millisecond
 	}
 	for _, misfit := range env.Misfits {
@@ -217,11 +217,22 @@ func (x *exchange) echoed(header, sent string) string {
 }
 
 func rateLimit(h http.Header) *RateLimit {
-	limit, err := strconv.Atoi(h.Get("X-RateLimit-Limit"))
-	if err != nil {
+	limit, ok := figure(h, "X-Ratelimit-Limit")
+	if !ok {
 		return nil
 	}
-	remaining, _ := strconv.Atoi(h.Get("X-RateLimit-Remaining"))
-	reset, _ := strconv.Atoi(h.Get("X-RateLimit-Reset"))
+	remaining, _ := figure(h, "X-Ratelimit-Remaining")
+	reset, _ := figure(h, "X-Ratelimit-Reset")
 	return &RateLimit{Limit: limit, Remaining: remaining, Reset: time.Duration(reset) * time.Second}
+}
+
+// figure reads a header that holds a whole number. name is in net/http's canonical
+// form.
+func figure(h http.Header, name string) (int, bool) {
+	value := h.Get(name)
+	if value == "" {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(value, 10, 32)
+	return int(n), err == nil
 }

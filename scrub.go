@@ -76,6 +76,9 @@ func scrub(text, authorization string, req request) string {
 
 // escapings are the forms in which a page or a JSON text may quote a secret.
 func escapings(secret string) []string {
+	if !strings.ContainsFunc(secret, needsEscaping) {
+		return []string{secret}
+	}
 	marshalled, _ := json.Marshal(secret) // a string cannot fail
 	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(secret)
 	return []string{
@@ -86,6 +89,11 @@ func escapings(secret string) []string {
 		html.EscapeString(secret),
 		url.QueryEscape(secret),
 	}
+}
+
+// needsEscaping tells the characters that some of the forms write otherwise.
+func needsEscaping(r rune) bool {
+	return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && !strings.ContainsRune("-._~", r)
 }
 
 // secretKeys are the JSON keys whose values are never shown, also where they are

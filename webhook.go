@@ -68,7 +68,7 @@ func isNumber(label string) bool {
 	if isHex {
 		return strings.Trim(hex, "0123456789abcdef") == ""
 	}
-	return label != "" && strings.Trim(label, "0123456789") == ""
+	return label != "" && !strings.ContainsFunc(label, notDigit)
 }
 
 // notPublic are the ranges that netip has no predicate for.

@@ -130,6 +130,9 @@ func VerifyWebhook(body []byte, h http.Header, opts WebhookOptions) (*WebhookEve
 // maxSignature bounds the header: a few secrets' worth.
 const maxSignature = 4096
 
+// digest is a SHA-256 HMAC.
+type digest [sha256.Size]byte
+
 // checkSignature finds the secret that signed body, and returns the time of it.
 func checkSignature(body []byte, header string, opts WebhookOptions) (time.Time, error) {
 	stamp, candidates, err := parseSignature(header)
@@ -137,14 +140,15 @@ func checkSignature(body []byte, header string, opts WebhookOptions) (time.Time,
 		return time.Time{}, err
 	}
 	found := false
+	signed := append([]byte(stamp), '.')
 	for _, secret := range opts.Secrets {
 		mac := hmac.New(sha256.New, []byte(secret))
-		mac.Write([]byte(stamp))
-		mac.Write([]byte{'.'})
+		mac.Write(signed)
 		mac.Write(body)
-		want := mac.Sum(nil)
+		var room digest
+		want := mac.Sum(room[:0])
 		for _, candidate := range candidates {
-			found = hmac.Equal(want, candidate) || found
+			found = hmac.Equal(want, candidate[:]) || found
 		}
 	}
 	if !found {
@@ -163,8 +167,9 @@ func checkSignature(body []byte, header string, opts WebhookOptions) (time.Time,
 
 // parseSignature reads t=<unix seconds>,v1=<hex>[,v1=<hex>…]. Other schemes beside
 // v1 are passed over; two times are refused, for only one can be meant.
-func parseSignature(header string) (stamp string, candidates [][]byte, err error) {
-	malformed := func(detail string) (string, [][]byte, error) {
+func parseSignature(header string) (stamp string, candidates []digest, err error) {
+	const noDigest = "a v1 part is not the hex of a SHA-256 HMAC"
+	malformed := func(detail string) (string, []digest, error) {
 		return "", nil, &WebhookError{ErrWebhookSignature, detail}
 	}
 	if len(header) > maxSignature {
@@ -175,14 +180,17 @@ func parseSignature(header string) (stamp string, candidates [][]byte, err error
 		switch {
 		case !ok:
 			return malformed("the signature header has a part that is no key=value")
-		case key == "t" && (stamp != "" || value == "" || strings.Trim(value, "0123456789") != ""):
+		case key == "t" && (stamp != "" || value == "" || strings.ContainsFunc(value, notDigit)):
 			return malformed("the signature header has no single time in Unix seconds")
 		case key == "t":
 			stamp = value
 		case key == "v1":
-			candidate, err := hex.DecodeString(value)
-			if err != nil || len(candidate) != sha256.Size {
-				return malformed("a v1 part is not the hex of a SHA-256 HMAC")
+			var candidate digest
+			if len(value) != hex.EncodedLen(len(candidate)) {
+				return malformed(noDigest)
+			}
+			if _, err := hex.Decode(candidate[:], []byte(value)); err != nil {
+				return malformed(noDigest)
 			}
 			candidates = append(candidates, candidate)
 		}
@@ -192,6 +200,8 @@ func parseSignature(header string) (stamp string, candidates [][]byte, err error
 	}
 	return stamp, candidates, nil
 }
+
+func notDigit(r rune) bool { return r < '0' || r > '9' }
 
 // WebhookOptions says which deliveries are accepted, and how they are handled. The
 // second group is for NewWebhookHandler alone.
@@ -243,7 +253,7 @@ func (o WebhookOptions) check() error {
 		f.add("Secrets", "is empty: give the webhook signing secret, or accept unsigned deliveries with AllowUnsigned")
 	}
 	for i, s := range o.Secrets {
-		path := fmt.Sprintf("Secrets[%d]", i)
+		path := "Secrets[" + strconv.Itoa(i) + "]"
 		f.required(path, string(s)) // anybody can sign with an empty one
 		f.secret(path, s)
 	}

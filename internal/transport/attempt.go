@@ -109,7 +109,8 @@ func (c *Call) authorization(ctx context.Context) (string, error) {
 // request is the attempt's own copy, with all that differs between attempts.
 // Another attempt's write loop may still read the original's header.
 func (c *Call) request(ctx context.Context, in *http.Request) *http.Request {
-	req := in.Clone(ctx)
+	req := in.WithContext(ctx)
+	req.Header = in.Header.Clone()
 	req.Header.Set("Request-Id", c.last.requestID)
 	if c.last.authorization != "" {
 		req.Header.Set("Authorization", c.last.authorization)

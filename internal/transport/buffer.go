@@ -14,7 +14,10 @@ const maxPooled = 8 << 20
 
 var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
-type buffer struct{ bytes.Buffer }
+type buffer struct {
+	bytes.Buffer
+	source io.LimitedReader
+}
 
 func newBuffer() *buffer { return buffers.Get().(*buffer) }
 
@@ -35,7 +38,9 @@ func (b *buffer) readAll(r io.Reader, size, limit int64) ([]byte, error) {
 		// is announced is not yet received: beyond the usual the buffer grows with it.
 		b.Grow(int(min(size, maxPooled)) + bytes.MinRead)
 	}
-	n, err := b.ReadFrom(io.LimitReader(r, limit+1))
+	b.source = io.LimitedReader{R: r, N: limit + 1}
+	n, err := b.ReadFrom(&b.source)
+	b.source.R = nil
 	if err == nil && n > limit {
 		err = ErrBodyTooLarge
 	}

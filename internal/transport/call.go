@@ -51,7 +51,7 @@ type Policy struct {
 type Call struct {
 	Operation string
 	URL       string
-	Header    http.Header // the same for every attempt
+	Header    http.Header // the same for every attempt; the call's own
 	Body      []byte      // the same for every attempt
 	// Acts marks an operation that changes something (Book, Cancel): it is sent
 	// again only when the service cannot have acted.
@@ -120,7 +120,7 @@ func (c *Call) Do(ctx context.Context) Result {
 	if err != nil {
 		return Result{Err: err}
 	}
-	req.Header = c.Header.Clone() // http.Client adds cookies to it
+	req.Header = c.Header
 
 	client := c.client()
 	resp, err := client.Do(req)
@@ -141,10 +141,16 @@ func (c *Call) client() *retryablehttp.Client {
 		HTTPClient:   &c.HTTP,
 		RetryMax:     c.Policy.MaxAttempts + 1, // verdict counts; a fresh token's attempt comes on top
 		CheckRetry:   c.checkRetry,
-		PrepareRetry: func(req *http.Request) error { req.Header = c.Header.Clone(); return nil },
+		PrepareRetry: c.prepareRetry,
 		Backoff:      func(time.Duration, time.Duration, int, *http.Response) time.Duration { return c.wait },
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}
+}
+
+// prepareRetry takes out what http.Client has added, for it adds it again.
+func (c *Call) prepareRetry(req *http.Request) error {
+	req.Header.Del("Cookie")
+	return nil
 }
 
 func (c *Call) result(err error) Result {

@@ -13,6 +13,7 @@ import (
 // trace observes one attempt. Its hooks run on other goroutines, and may run
 // after the round trip has returned.
 type trace struct {
+	hooks   httptrace.ClientTrace
 	permit  Permit
 	asked   atomic.Bool // a connection was asked for: the transport reports events
 	wrote   atomic.Bool // the headers were written: the request may arrive
@@ -20,7 +21,7 @@ type trace struct {
 }
 
 func (t *trace) context(ctx context.Context) context.Context {
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+	t.hooks = httptrace.ClientTrace{
 		GetConn:      func(string) { t.asked.Store(true) },
 		WroteHeaders: func() { t.wrote.Store(true) },
 		WroteRequest: func(httptrace.WroteRequestInfo) {
@@ -28,7 +29,8 @@ func (t *trace) context(ctx context.Context) context.Context {
 				t.settle(true)
 			}
 		},
-	})
+	}
+	return httptrace.WithClientTrace(ctx, &t.hooks)
 }
 
 // ended takes the round trip's error and tells whether the request may have
