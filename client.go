@@ -201,19 +201,14 @@ func (c *Client) call(ctx context.Context, name Operation, req request, resp any
 	ctx, cancel := withTimeout(ctx, op, set.timeout)
 	defer cancel()
 
-	info := CallInfo{Operation: name, TraceID: set.headers[headerTraceID], start: time.Now()}
-	ctx = c.observeStart(ctx, name)
+	ctx, watch := c.observe(ctx, name, set.headers[headerTraceID])
 	err = errPanicked // until it is known better
-	defer func() { c.observeEnd(ctx, info, err) }()
+	defer func() { watch.end(err) }()
 
-	result := c.send(ctx, name, op, set, req, body)
+	result := c.send(ctx, name, op, set, req, body, watch.timeline())
 	defer result.Answer.Release()
-	info.Attempts, info.RequestID = result.Attempts, result.RequestID
-	if result.Answer != nil {
-		info.HTTPStatus, info.Bytes = result.Answer.Status, len(result.Answer.Body)
-	}
-
 	x := exchange{client: c, ctx: ctx, name: name, op: op, req: req, set: set, result: result}
+	watch.sent(&x)
 	return x.read(resp, meta)
 }
 
@@ -261,7 +256,7 @@ func withTimeout(ctx context.Context, op *operation, timeout time.Duration) (con
 }
 
 // send hands the call to the transport.
-func (c *Client) send(ctx context.Context, name Operation, op *operation, set settings, req request, body []byte) transport.Result {
+func (c *Client) send(ctx context.Context, name Operation, op *operation, set settings, req request, body []byte, timeline *transport.Timeline) transport.Result {
 	call := &transport.Call{
 		Operation: string(name),
 		URL:       c.baseURL + op.path,
@@ -274,6 +269,7 @@ func (c *Client) send(ctx context.Context, name Operation, op *operation, set se
 		Policy:    c.policy,
 		Log:       c.log,
 		Scrub:     func(text, authorization string) string { return scrub(text, authorization, req) },
+		Timeline:  timeline,
 	}
 	if !op.open {
 		call.Bearer = c.tokens

@@ -5,51 +5,124 @@ package hotelstays
 import (
 	"context"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/internal/transport"
 )
 
 // Observer is told of every call, once at its start and once at its end. A call
 // that fails validation is not a call: nothing was sent. The calls that fetch
-// tokens are reported like all others.
+// tokens are reported like all others, under the ctx of a call that needs the
+// token; one that fetches it in the background may end after that call.
 //
-// Implementations must be safe for concurrent use.
+// Implementations must be safe for concurrent use. They run in the call's
+// goroutine, which waits for them.
 type Observer interface {
-	// CallStart returns the ctx that the call goes on with.
+	// CallStart returns the ctx that the call goes on with: ctx, or one that is
+	// derived from it. Every attempt is sent under it.
 	CallStart(ctx context.Context, op Operation) context.Context
 	// CallEnd receives the ctx that CallStart returned.
 	CallEnd(ctx context.Context, info CallInfo)
 }
 
-// CallInfo is how a call went. It holds no personal data.
+// CallInfo is how a call went. It holds no secret. The texts of errors can hold
+// what the service wrote and the caller's reference: record their kinds, not
+// their texts.
 type CallInfo struct {
 	Operation Operation
 	// Duration is the whole call: waits, attempts and decoding.
 	Duration time.Duration
-	// Attempts is how often the request was sent.
-	Attempts int
-	// HTTPStatus is the last attempt's, or 0 where it brought no answer.
+	// CeilingWait is how long all attempts together waited for a slot below the
+	// ceiling.
+	CeilingWait time.Duration
+	// DecodeTime is how long reading the last answer took, once it was there; 0
+	// without an answer.
+	DecodeTime time.Duration
+	// Attempts are the requests that were sent, in order. An attempt that ended
+	// while it waited for its slot or its token is not among them.
+	Attempts []AttemptInfo
+	// HTTPStatus is the last answer's, or 0 where there was none.
 	HTTPStatus int
 	// Bytes is the size of the last answer's body after decompression.
-	Bytes     int
+	Bytes int
+	// RequestID and TraceID are those to quote in reports, as in ResponseMeta. Of a
+	// call that sent nothing there is no RequestID.
 	RequestID string
 	TraceID   string
 	// Err is what the call returns.
 	Err error
-
-	start time.Time
 }
 
-func (c *Client) observeStart(ctx context.Context, op Operation) context.Context {
+// AttemptInfo is how one sending of a request went.
+type AttemptInfo struct {
+	Start time.Time
+	// Duration lasts until the answer was read whole, or the attempt failed.
+	Duration time.Duration
+	// HTTPStatus is 0 where no answer was read.
+	HTTPStatus int
+	// Sent tells that the request may have reached the service.
+	Sent bool
+	// RequestID is the attempt's own.
+	RequestID string
+	// Err is why no answer was read; nil with one, whatever its status.
+	Err error
+}
+
+// observation is one call on its way to an Observer. Without one it is nil, and
+// its methods do nothing.
+type observation struct {
+	observer Observer
+	ctx      context.Context // of CallStart
+	start    time.Time
+	answered time.Time // when the answer was there; zero without one
+	attempts transport.Timeline
+	info     CallInfo
+}
+
+// observe starts an observation and returns the ctx that the call goes on with.
+func (c *Client) observe(ctx context.Context, op Operation, traceID string) (context.Context, *observation) {
 	if c.observer == nil {
-		return ctx
+		return ctx, nil
 	}
-	return c.observer.CallStart(ctx, op)
+	o := &observation{observer: c.observer, start: time.Now(), info: CallInfo{Operation: op, TraceID: traceID}}
+	o.ctx = c.observer.CallStart(ctx, op)
+	return o.ctx, o
 }
 
-func (c *Client) observeEnd(ctx context.Context, info CallInfo, err error) {
-	if c.observer == nil {
+// timeline is where the attempts are noted.
+func (o *observation) timeline() *transport.Timeline {
+	if o == nil {
+		return nil
+	}
+	return &o.attempts
+}
+
+// sent notes how the sending ended. Reading the answer comes next.
+func (o *observation) sent(x *exchange) {
+	if o == nil {
 		return
 	}
-	info.Err = err
-	info.Duration = time.Since(info.start)
-	c.observer.CallEnd(ctx, info)
+	o.info.RequestID, o.info.TraceID = x.requestID(), x.traceID()
+	if answer := x.result.Answer; answer != nil {
+		o.answered = time.Now()
+		o.info.HTTPStatus, o.info.Bytes = answer.Status, len(answer.Body)
+	}
+}
+
+// end tells the observer.
+func (o *observation) end(err error) {
+	if o == nil {
+		return
+	}
+	o.info.Err = err
+	o.info.Duration = time.Since(o.start)
+	if !o.answered.IsZero() {
+		o.info.DecodeTime = time.Since(o.answered)
+	}
+	o.info.CeilingWait = o.attempts.CeilingWait
+	o.info.Attempts = make([]AttemptInfo, len(o.attempts.Sendings))
+	for i, s := range o.attempts.Sendings {
+		o.info.Attempts[i] = AttemptInfo{Start: s.Start, Duration: s.Duration, HTTPStatus: s.Status,
+			Sent: s.Sent, RequestID: s.RequestID, Err: s.Err}
+	}
+	o.observer.CallEnd(o.ctx, o.info)
 }

@@ -7,10 +7,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"sync"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -132,7 +137,7 @@ func TestObserverInfo(t *testing.T) {
 				info := log.ends[len(log.ends)-1]
 				assert.Equal(t, hotelstays.OpDestinations, info.Operation)
 				assert.Equal(t, err, info.Err)
-				assert.Equal(t, tc.attempts, info.Attempts)
+				assert.Len(t, info.Attempts, tc.attempts)
 				assert.Equal(t, tc.status, info.HTTPStatus)
 				assert.Equal(t, "trace-1", info.TraceID)
 				assert.GreaterOrEqual(t, info.Duration, tc.least)
@@ -148,6 +153,151 @@ func TestObserverInfo(t *testing.T) {
 					assert.NotZero(t, info.Bytes)
 				}
 			})
+		})
+	}
+}
+
+// What became of each sending, in order, up to the answer that was read.
+func TestObserverSeesEachAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		errBroken := errors.New("broken")
+		var sent []hotelstays.AttemptInfo
+		answers := []transportFunc{
+			func(*http.Request) (*http.Response, error) { return reply(503, "busy"), nil },
+			func(*http.Request) (*http.Response, error) { return nil, &net.OpError{Op: "dial", Err: errBroken} },
+			func(r *http.Request) (*http.Response, error) {
+				return nil, fmt.Errorf("quoted %s: %w", r.Header.Get("Authorization"), errBroken)
+			},
+			func(*http.Request) (*http.Response, error) {
+				cut := reply(200, "")
+				cut.Body = io.NopCloser(iotest.ErrReader(errBroken))
+				return cut, nil
+			},
+			func(*http.Request) (*http.Response, error) { return reply(200, `{"code":0,"data":{"list":[]}}`), nil },
+		}
+		log := &callLog{}
+		client := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
+			n := len(sent)
+			sent = append(sent, hotelstays.AttemptInfo{Start: time.Now(), RequestID: r.Header.Get("Request-Id")})
+			time.Sleep(time.Duration(n+1) * time.Second)
+			return answers[n](r)
+		}), hotelstays.WithObserver(log), hotelstays.WithMaxAttempts(len(answers)))
+
+		_, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
+
+		require.NoError(t, err)
+		attempts := log.ends[0].Attempts
+		require.Len(t, attempts, len(answers))
+		for i, a := range attempts {
+			assert.Equal(t, sent[i].Start, a.Start)
+			assert.Equal(t, time.Duration(i+1)*time.Second, a.Duration)
+			assert.Equal(t, sent[i].RequestID, a.RequestID)
+			assert.Equal(t, []int{503, 0, 0, 0, 200}[i], a.HTTPStatus)
+			assert.Equal(t, i != 1, a.Sent, "a dial sends nothing")
+			assert.Equal(t, i == 1 || i == 3, errors.Is(a.Err, errBroken), "the kind of an error is kept")
+		}
+		assert.EqualError(t, attempts[2].Err, "quoted Bearer "+types.Redacted+": broken", "unless it quotes the token")
+		assert.Nil(t, attempts[0].Err)
+		assert.Nil(t, attempts[4].Err)
+		assert.Equal(t, attempts[4].RequestID, log.ends[0].RequestID)
+	})
+}
+
+// Waiting for a slot counts as that, also where it was in vain and nothing was sent.
+func TestObserverSeesTheWaitForTheCeiling(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &callLog{}
+		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { return reply(503, ""), nil }), hotelstays.WithObserver(log))
+		const ceiling, window = 10, 1010 * time.Millisecond
+		for range ceiling + 1 {
+			assert.Error(t, operationCalls[hotelstays.OpCheckAvail](t.Context(), client))
+		}
+		for _, end := range log.ends[:ceiling] {
+			assert.Zero(t, end.CeilingWait)
+		}
+		assert.Equal(t, window, log.ends[ceiling].CeilingWait)
+		assert.Equal(t, window, log.ends[ceiling].Duration)
+		assert.Zero(t, log.ends[ceiling].Attempts[0].Duration, "the wait is no part of the attempt")
+
+		for range ceiling - 1 {
+			assert.Error(t, operationCalls[hotelstays.OpCheckAvail](t.Context(), client))
+		}
+		err := operationCalls[hotelstays.OpCheckAvail](t.Context(), client, hotelstays.WithTimeout(time.Second/2))
+		last := log.ends[len(log.ends)-1]
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, err, last.Err)
+		assert.Equal(t, time.Second/2, last.CeilingWait)
+		assert.Empty(t, last.Attempts)
+		assert.Empty(t, last.RequestID)
+		assert.NotEmpty(t, last.TraceID)
+	})
+}
+
+// DecodeTime is what follows the answer, here a logger that takes its time.
+func TestObserverSeesTheReadingOfAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := slog.New(slog.NewTextHandler(writerFunc(func(p []byte) (int, error) { time.Sleep(3 * time.Second); return len(p), nil }),
+			&slog.HandlerOptions{Level: slog.LevelWarn}))
+		log := &callLog{}
+		for range 2 {
+			answered := len(log.ends) == 0
+			client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
+				time.Sleep(time.Second)
+				if answered {
+					return reply(504, ""), nil
+				}
+				return nil, errors.New("broken")
+			}), hotelstays.WithObserver(log), hotelstays.WithLogger(slow))
+			assert.Error(t, operationCalls[hotelstays.OpBook](t.Context(), client)) // an unknown outcome, which is logged
+		}
+		assert.Equal(t, 3*time.Second, log.ends[0].DecodeTime)
+		assert.Equal(t, 4*time.Second, log.ends[0].Duration)
+		assert.Zero(t, log.ends[1].DecodeTime, "nothing was there to be read")
+		assert.Equal(t, 4*time.Second, log.ends[1].Duration)
+	})
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// The ids are those that the service answered with, as in ResponseMeta: its logs
+// hold them.
+func TestObserverSeesTheIDsToQuote(t *testing.T) {
+	log := &callLog{}
+	client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
+		resp := reply(200, `{"code":0,"data":{"list":[]}}`)
+		resp.Header = http.Header{"Request-Id": {"request-s"}, "Trace-Id": {"trace-s"}}
+		return resp, nil
+	}), hotelstays.WithObserver(log))
+	resp, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithTraceID("trace-c"))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"request-s", "trace-s"}, []string{resp.Meta.RequestID, resp.Meta.TraceID})
+	assert.Equal(t, []string{"request-s", "trace-s"}, []string{log.ends[0].RequestID, log.ends[0].TraceID})
+	assert.NotEqual(t, "request-s", log.ends[0].Attempts[0].RequestID, "an attempt has the one that it sent")
+}
+
+// silent is the least Observer.
+type silent struct{}
+
+func (silent) CallStart(ctx context.Context, _ hotelstays.Operation) context.Context { return ctx }
+func (silent) CallEnd(context.Context, hotelstays.CallInfo)                          {}
+
+// BenchmarkObserver is a whole call without a network. "none" allocates what it
+// did before there were observers.
+func BenchmarkObserver(b *testing.B) {
+	answer := transportFunc(func(*http.Request) (*http.Response, error) { return reply(200, `{"code":0,"data":{"list":[]}}`), nil })
+	for name, opts := range map[string][]hotelstays.Option{"none": nil, "set": {hotelstays.WithObserver(silent{})}} {
+		opts = append(opts, hotelstays.WithHTTPClient(&http.Client{Transport: answer}))
+		client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.StaticToken("token"), opts...)
+		require.NoError(b, err)
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := client.HotelIDList(b.Context(), &hotelstays.HotelIDListRequest{RegionCode: 1}); err != nil {
+					b.Fatal(err)
+				}
+			}
 		})
 	}
 }

@@ -38,9 +38,10 @@ func (c *Call) RoundTrip(in *http.Request) (*http.Response, error) {
 
 	err := c.attempt(ctx, in)
 
+	c.last.err = err
 	c.log(ctx, time.Since(start), err)
+	c.keep()
 	if err != nil {
-		c.last.err = err
 		return nil, err
 	}
 	// http.Client is shown a 200 whatever came, or it would look for a redirect to
@@ -69,6 +70,7 @@ func (c *Call) attempt(ctx context.Context, in *http.Request) error {
 
 	c.attempts++
 	c.last.requestID = uuid.NewString()
+	c.Timeline.begin()
 	trace := &trace{permit: permit}
 	defer trace.settle(true) // where the transport panics
 	resp, err := c.next.RoundTrip(c.request(trace.context(ctx), in))
@@ -86,7 +88,9 @@ func (c *Call) acquire(ctx context.Context) (Permit, error) {
 	if c.Ceiling == nil {
 		return unlimited{}, nil
 	}
+	start := c.Timeline.now()
 	permit, err := c.Ceiling.Acquire(ctx)
+	c.Timeline.waited(start)
 	if err != nil {
 		return nil, fmt.Errorf("waiting for a slot below the ceiling: %w", err)
 	}
@@ -163,11 +167,7 @@ func (c *Call) log(ctx context.Context, took time.Duration, err error) {
 		slog.Duration("took", took),
 	}
 	if err != nil {
-		text := err.Error()
-		if c.Scrub != nil {
-			text = c.Scrub(text, c.last.authorization)
-		}
-		attrs = append(attrs, slog.String("error", text), slog.Bool("sent", c.last.sent))
+		attrs = append(attrs, slog.String("error", c.scrubbed(err)), slog.Bool("sent", c.last.sent))
 	} else {
 		attrs = append(attrs, slog.Int("status", c.last.answer.Status), slog.Int("bytes", len(c.last.answer.Body)))
 	}

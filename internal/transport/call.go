@@ -67,6 +67,8 @@ type Call struct {
 	// Scrub takes secrets out of a text; nil: there are none. It is given the
 	// attempt's Authorization value.
 	Scrub func(text, authorization string) string
+	// Timeline is filled in while the call goes on; nil: nobody wants it.
+	Timeline *Timeline
 
 	tries    int  // attempts begun, also those that ended in a wait
 	attempts int  // attempts sent
