@@ -29,6 +29,8 @@ type Observer interface {
 // their texts.
 type CallInfo struct {
 	Operation Operation
+	// BaseURL is the environment that was called, as New was given it.
+	BaseURL string
 	// Duration is the whole call: waits, attempts and decoding.
 	Duration time.Duration
 	// CeilingWait is how long all attempts together waited for a slot below the
@@ -83,7 +85,7 @@ func (c *Client) observe(ctx context.Context, op Operation, traceID string) (con
 	if c.observer == nil {
 		return ctx, nil
 	}
-	o := &observation{observer: c.observer, start: time.Now(), info: CallInfo{Operation: op, TraceID: traceID}}
+	o := &observation{observer: c.observer, start: time.Now(), info: CallInfo{Operation: op, BaseURL: c.baseURL, TraceID: traceID}}
 	o.ctx = c.observer.CallStart(ctx, op)
 	return o.ctx, o
 }

@@ -96,6 +96,7 @@ func TestObserverSeesEveryCallOnce(t *testing.T) {
 			assert.Equal(t, []hotelstays.Operation{op}, log.starts)
 			if assert.Len(t, log.ends, 1, op) {
 				assert.Equal(t, op, log.ends[0].Operation)
+				assert.Equal(t, srv.URL, log.ends[0].BaseURL)
 				assert.Equal(t, err, log.ends[0].Err, op)
 				assert.Equal(t, "caller/"+string(op), log.ends[0].trail)
 				assert.Equal(t, log.ends[0].trail, transport.trails[len(transport.trails)-1])
