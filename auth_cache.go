@@ -4,8 +4,10 @@ package hotelstays
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,6 +33,18 @@ type TokenStore interface {
 	Drop(ctx context.Context, key string, refused Token) error
 }
 
+// TokenLeaser is a TokenStore that lets one process at a time fetch a token. A
+// fleet that starts at once then makes one call, and the others wait for its end;
+// of a fleet whose token ages one process renews it, and the others go on with the
+// old one.
+type TokenLeaser interface {
+	TokenStore
+	// Lease makes the caller the one that fetches the token under key, until it
+	// calls release, which it does once, or dies; release must not take long. A nil
+	// release: another process fetches.
+	Lease(ctx context.Context, key string) (release func(), err error)
+}
+
 // Token is a token with its end.
 type Token struct {
 	Value types.Secret
@@ -46,6 +60,10 @@ const (
 	refusalMemory = 10 * time.Second
 	// storeTimeout bounds one call of a TokenStore, which all callers wait for.
 	storeTimeout = 2 * time.Second
+	// While another process fetches, the store is asked this often for its token,
+	// and for so long: no fetch takes longer, unless the client's timeout says so.
+	leasePause    = 100 * time.Millisecond
+	leasePatience = 25 * time.Second
 	// Renewals that fail while the old token lives are tried again after these.
 	renewalBackoff    = time.Second
 	maxRenewalBackoff = 30 * time.Second
@@ -175,15 +193,17 @@ func (t *tokenCache) obtain(ctx context.Context, worn phase) (held *heldToken, e
 	if err := t.recentRefusal(); err != nil && worn == expired {
 		return nil, err
 	}
-	if token, ok := t.load(ctx, worn); ok {
+	token, release := t.shared(ctx, worn)
+	if release == nil {
 		return t.hold(token, time.Until(token.Expiry)), nil
 	}
+	defer release()
 	value, lifetime, err := t.client.cred.fetch(ctx, t.client)
 	t.note(err)
 	if err != nil {
 		return nil, err
 	}
-	token := Token{Value: value}
+	token = Token{Value: value}
 	if lifetime > 0 {
 		token.Expiry = time.Now().Add(lifetime)
 	}
@@ -279,32 +299,73 @@ func (t *tokenCache) Refused(ctx context.Context, authorization string) bool {
 	return true
 }
 
+// shared returns the fleet's token, or, with a release to be called afterwards, the
+// word to fetch one. Where the store leases, that word goes to one process, and the
+// others wait here.
+func (t *tokenCache) shared(ctx context.Context, worn phase) (token Token, release func()) {
+	alone := func() {}
+	leaser, leases := t.store.(TokenLeaser)
+	for start := time.Now(); ; {
+		token, found, err := t.load(ctx, worn)
+		switch {
+		case found && release != nil:
+			release() // the holder before stored it
+			return token, nil
+		case found:
+			return token, nil
+		case release != nil:
+			return Token{}, release
+		case !leases || err != nil:
+			return Token{}, alone
+		}
+		if release, err = t.lease(ctx, leaser); err != nil {
+			return Token{}, alone
+		}
+		switch {
+		case release != nil: // look once more: it may just have been stored
+		case time.Since(start) > leasePatience:
+			t.warn(ctx, "Lease", errors.New("another process has been fetching for too long"))
+			return Token{}, alone
+		default:
+			time.Sleep(leasePause/2 + rand.N(leasePause))
+		}
+	}
+}
+
+func (t *tokenCache) lease(ctx context.Context, leaser TokenLeaser) (release func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	release, err = leaser.Lease(ctx, t.key)
+	t.warn(ctx, "Lease", err)
+	return release, err
+}
+
 // load returns the shared token if it serves longer than a token in phase worn.
-func (t *tokenCache) load(ctx context.Context, worn phase) (Token, bool) {
+func (t *tokenCache) load(ctx context.Context, worn phase) (token Token, found bool, err error) {
 	if t.store == nil {
-		return Token{}, false
+		return Token{}, false, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	token, err := t.store.Load(ctx, t.key)
+	token, err = t.store.Load(ctx, t.key)
 	t.warn(ctx, "Load", err)
 	if err != nil || token.Value == "" {
-		return Token{}, false
+		return Token{}, false, err
 	}
 	t.mu.Lock()
 	rejected := token.Value == t.rejected
 	t.mu.Unlock()
 	if rejected {
-		return Token{}, false
+		return Token{}, false, nil
 	}
 	left := time.Until(token.Expiry)
 	if token.Expiry.IsZero() {
-		return token, true
+		return token, true, nil
 	}
 	if held := t.current.Load(); worn == ageing && held != nil && !token.Expiry.After(held.token.Expiry) {
-		return Token{}, false // no younger than the one that is to be renewed
+		return Token{}, false, nil // no younger than the one that is to be renewed
 	}
-	return token, left > 0
+	return token, left > 0, nil
 }
 
 func (t *tokenCache) save(ctx context.Context, token Token) {

@@ -376,6 +376,135 @@ func TestTokenStoreIsShared(t *testing.T) {
 	})
 }
 
+// fleet is a number of clients that share a store, each as in a process of its own.
+func (w *authWorld) fleet(t *testing.T, n int, store hotelstays.TokenStore) []*hotelstays.Client {
+	clients := make([]*hotelstays.Client, n)
+	for i := range clients {
+		clients[i] = w.connect(t, w.cred, hotelstays.WithTokenStore(store), hotelstays.WithMaxAttempts(1))
+	}
+	return clients
+}
+
+// callFrom makes one call from each client at once and returns how many failed.
+func callFrom(ctx context.Context, clients []*hotelstays.Client) (failed int) {
+	errs := make(chan error, len(clients))
+	for _, c := range clients {
+		go func() {
+			_, err := c.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{})
+			errs <- err
+		}()
+	}
+	for range clients {
+		if <-errs != nil {
+			failed++
+		}
+	}
+	return failed
+}
+
+// Of a fleet that shares a leasing store one client fetches, however long it takes.
+func TestLeasedTokenIsFetchedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newAuthWorld(t, time.Hour)
+		clients := w.fleet(t, 50, newLeasingStore())
+		defer w.end(clients...)
+		slow := hotelstaystest.Fault{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: 5 * time.Second}
+
+		w.Inject(slow)
+		assert.Zero(t, callFrom(t.Context(), clients))
+		assert.Equal(t, 1, w.Ledger().Count(hotelstaystest.OpTicket), "at the start")
+
+		time.Sleep(55 * time.Minute)
+		w.Inject(slow)
+		for range 8 { // while one client renews, the others neither wait nor renew
+			start := time.Now()
+			assert.Zero(t, callFrom(t.Context(), clients))
+			assert.Less(t, time.Since(start), time.Second)
+			time.Sleep(time.Second)
+		}
+		assert.Equal(t, 2, w.Ledger().Count(hotelstaystest.OpTicket), "inside the margin")
+
+		w.RevokeTokens()
+		w.Inject(slow)
+		assert.Zero(t, callFrom(t.Context(), clients))
+		assert.Equal(t, 3, w.Ledger().Count(hotelstaystest.OpTicket), "after a refusal")
+	})
+}
+
+// A lease whose holder failed goes to the next in need.
+func TestLeaseOfAFailedFetchIsHandedOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newAuthWorld(t, time.Hour)
+		clients := w.fleet(t, 10, newLeasingStore())
+		defer w.end(clients...)
+		w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultStatus})
+		start := time.Now()
+		assert.Equal(t, 1, callFrom(t.Context(), clients))
+		assert.Less(t, time.Since(start), time.Second)
+		assert.Equal(t, 2, w.Ledger().Count(hotelstaystest.OpTicket))
+	})
+}
+
+// A lease that never comes free is waited for as long as a fetch can take.
+func TestLeaseThatNeverEndsIsDoneWithout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newLeasingStore()
+		w := newAuthWorld(t, time.Hour)
+		clients := w.fleet(t, 1, store)
+		defer w.end(clients...)
+		store.leased = true
+		start := time.Now()
+		assert.Zero(t, callFrom(t.Context(), clients))
+		assert.Greater(t, time.Since(start), 20*time.Second)
+		assert.Equal(t, 1, w.Ledger().TicketsIssued())
+	})
+}
+
+// A token that is stored between the look and the lease is found.
+func TestLeaseIsFollowedByAnotherLook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newLeasingStore()
+		w := newAuthWorld(t, time.Hour)
+		clients := w.fleet(t, 2, store)
+		defer w.end(clients...)
+		store.onLease = func() {
+			store.onLease = nil
+			assert.Zero(t, callFrom(t.Context(), clients[1:]))
+		}
+		assert.Zero(t, callFrom(t.Context(), clients[:1]))
+		assert.Equal(t, 1, w.Ledger().TicketsIssued())
+		assert.False(t, store.leased)
+	})
+}
+
+// leasingStore is a TokenLeaser in memory.
+type leasingStore struct {
+	memoryStore
+	leased  bool
+	onLease func()
+}
+
+func newLeasingStore() *leasingStore {
+	return &leasingStore{memoryStore: memoryStore{tokens: map[string]hotelstays.Token{}}}
+}
+
+func (s *leasingStore) Lease(context.Context, string) (release func(), err error) {
+	if s.onLease != nil {
+		s.onLease()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.leased {
+		return nil, nil
+	}
+	s.leased = true
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.leased = false
+	}, nil
+}
+
 func TestBrokenTokenStoreIsDoneWithout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &memoryStore{err: errors.New("store is down")}

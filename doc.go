@@ -24,7 +24,8 @@
 // that is refused within ten seconds, too, the fault is not the token's, and it is
 // kept for the other callers. A credential that is refused for good is not tried
 // again for ten seconds.
-// WithTokenStore shares tokens between processes.
+// WithTokenStore shares tokens between processes; with a TokenLeaser as the store
+// one process fetches for all.
 //
 // # Sessions
 //

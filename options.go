@@ -306,7 +306,8 @@ func WithRateLimiter(l RateLimiter) Option {
 	})
 }
 
-// WithTokenStore shares tokens with other processes.
+// WithTokenStore shares tokens with other processes. Of those that share a
+// TokenLeaser one at a time fetches.
 func WithTokenStore(s TokenStore) Option {
 	return clientOption(func(c *config) {
 		if isNil(s) {
