@@ -38,6 +38,17 @@ func TestDocumentedCeilingsHold(t *testing.T) {
 	}
 }
 
+func TestCeiling(t *testing.T) {
+	for op, want := range map[hotelstays.Operation]int{
+		hotelstays.OpTicket: 5, hotelstays.OpOAuthToken: 0, hotelstays.OpHotelIDList: 0,
+		hotelstays.OpDestinations: 100, hotelstays.OpHotelsMetadata: 100, hotelstays.OpHotelStaticDetail: 100,
+		hotelstays.OpHotelList: 100, hotelstays.OpHotelRates: 100, hotelstays.OpCheckAvail: 10, hotelstays.OpBook: 10,
+		hotelstays.OpQueryOrders: 50, hotelstays.OpOrderVoucher: 50, hotelstays.OpCancel: 10, "other": 0,
+	} {
+		assert.Equal(t, want, hotelstays.Ceiling(op), op)
+	}
+}
+
 const atTheCeiling = 20 * time.Second
 
 // checkCeiling calls one operation for twenty seconds, as fast as the client

@@ -10,6 +10,15 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 )
 
+// Ceiling is how many requests of op the service takes from one client address in
+// any second; 0 where no figure is shown. It is for a RateLimiter of one's own.
+func Ceiling(op Operation) int {
+	if o := operations[op]; o != nil {
+		return o.ceiling
+	}
+	return 0
+}
+
 // RateLimiter holds each operation to its ceiling. The service counts requests
 // by endpoint and client address over a rolling second; the client's own limiter
 // knows the requests of this client alone. Replace it with WithRateLimiter where
@@ -46,9 +55,9 @@ type ceilings map[Operation]*ratelimit.Window
 
 func newCeilings() ceilings {
 	c := make(ceilings)
-	for name, op := range operations {
-		if op.ceiling > 0 {
-			c[name] = ratelimit.NewWindow(op.ceiling, time.Second+windowMargin)
+	for op := range operations {
+		if n := Ceiling(op); n > 0 {
+			c[op] = ratelimit.NewWindow(n, time.Second+windowMargin)
 		}
 	}
 	return c
