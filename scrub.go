@@ -63,7 +63,7 @@ func scrub(text, authorization string, req request) string {
 		}
 		for _, form := range escapings(string(secret)) {
 			text = strings.ReplaceAll(text, form, types.Redacted)
-			for n := len(form) - 1; n >= minSecret; n-- {
+			for n := min(len(form)-1, len(text)); n >= minSecret; n-- {
 				if rest, found := strings.CutSuffix(text, form[:n]); found {
 					text = rest + types.Redacted
 					break
