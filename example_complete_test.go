@@ -1,0 +1,89 @@
+// Nothing that can be called is without an example, and no example goes unchecked.
+
+package hotelstays_test
+
+import (
+	"go/ast"
+	"go/doc"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// optionTypes are what options are made as. Examples show those that need one.
+var optionTypes = []string{"Option", "CallOption", "SharedOption", "VoucherOption"}
+
+// plumbing are methods that the standard library calls, and people do not.
+var plumbing = []string{"Error", "Unwrap", "Is", "String", "GoString", "Format", "LogValue", "MarshalText"}
+
+func TestEveryCallHasAnExample(t *testing.T) {
+	for dir, atLeast := range map[string]int{".": 30, "types": 7} {
+		without, found := []string{}, 0
+		check := func(name string, examples []*doc.Example) {
+			found++
+			if len(examples) == 0 {
+				without = append(without, name)
+			}
+		}
+		pkg := documented(t, dir)
+		for _, f := range pkg.Funcs {
+			check(f.Name, f.Examples)
+		}
+		for _, typ := range pkg.Types {
+			if slices.Contains(optionTypes, typ.Name) {
+				continue
+			}
+			for _, f := range typ.Funcs {
+				check(f.Name, f.Examples)
+			}
+			for _, m := range typ.Methods {
+				if !slices.Contains(plumbing, m.Name) {
+					check(typ.Name+"."+m.Name, m.Examples)
+				}
+			}
+		}
+		assert.Empty(t, without, "%s: these have no example", pkg.Name)
+		assert.GreaterOrEqual(t, found, atLeast, "%s: this many are looked at", pkg.Name)
+	}
+}
+
+// An example without its output is compiled and never run.
+func TestEveryExampleIsChecked(t *testing.T) {
+	for _, dir := range []string{".", "types", "hotelstaystest"} {
+		examples := doc.Examples(sources(t, token.NewFileSet(), filepath.Join(dir, "*_test.go"))...)
+		require.NotEmpty(t, examples, dir)
+		for _, ex := range examples {
+			if ex.Name == "InMemory" {
+				continue // shows a test function, which needs a *testing.T
+			}
+			assert.NotEmpty(t, ex.Output, "%s: Example%s", dir, ex.Name)
+		}
+	}
+}
+
+// documented returns a package's documentation with its examples.
+func documented(t *testing.T, dir string) *doc.Package {
+	t.Helper()
+	fset := token.NewFileSet()
+	pkg, err := doc.NewFromFiles(fset, sources(t, fset, filepath.Join(dir, "*.go")), "example.com/"+dir)
+	require.NoError(t, err)
+	return pkg
+}
+
+func sources(t *testing.T, fset *token.FileSet, pattern string) []*ast.File {
+	t.Helper()
+	names, err := filepath.Glob(pattern)
+	require.NoError(t, err)
+	files := make([]*ast.File, 0, len(names))
+	for _, name := range names {
+		file, err := parser.ParseFile(fset, name, nil, parser.ParseComments)
+		require.NoError(t, err)
+		files = append(files, file)
+	}
+	return files
+}

@@ -1,0 +1,138 @@
+// Examples of the catalogue: places and hotels, without prices.
+
+package hotelstays_test
+
+import (
+	"context"
+	"fmt"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// An empty request asks for the top of the tree, a parent for the places below it.
+func ExampleClient_Destinations() {
+	ctx := context.Background()
+	srv, client := startSandbox()
+	defer srv.Close()
+
+	countries, err := client.Destinations(ctx, &hotelstays.DestinationsRequest{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, country := range countries.Destinations {
+		fmt.Println(country.CountryCode, country.Name.EN)
+	}
+	below, err := client.Destinations(ctx, &hotelstays.DestinationsRequest{
+		ParentDestinationID: countries.Destinations[0].ID, Include: hotelstays.IncludeDetails,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, place := range below.Destinations {
+		fmt.Println(place.NameFull.EN)
+	}
+	// Output:
+	// AE United Arab Emirates
+	// CN China
+	// FR France
+	// White Hills Province, United Arab Emirates
+	// Lower Market Province, United Arab Emirates
+}
+
+// The whole tree of a country, parents before their children.
+func ExampleClient_WalkDestinations() {
+	srv, client := startSandbox()
+	defer srv.Close()
+
+	kinds := map[types.DestinationType]int{}
+	for place, err := range client.WalkDestinations(context.Background(), &hotelstays.DestinationsRequest{CountryCode: "FR"}) {
+		if err != nil {
+			fmt.Println(err) // the walk ends here, and is not complete
+			return
+		}
+		kinds[place.Type]++
+	}
+	fmt.Println("provinces:", kinds[types.DestinationProvinceState])
+	fmt.Println("cities with hotels:", kinds[types.DestinationCity])
+	// Output:
+	// provinces: 2
+	// cities with hotels: 8
+}
+
+// One page of a destination's hotels. A catalogue is keyed on PlatformHotelID, which
+// stays the same; a hotel without one is not matched to the master catalogue yet.
+func ExampleClient_HotelsMetadata() {
+	srv, client := startSandbox()
+	defer srv.Close()
+
+	page, err := client.HotelsMetadata(context.Background(), &hotelstays.HotelsMetadataRequest{
+		DestinationID: srv.CityID(0), Page: &types.PageReq{PageNum: 1, PageSize: 3},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, hotel := range page.HotelsMetadata {
+		fmt.Println(hotel.PlatformHotelID, hotel.Name.EN, hotel.Rating)
+	}
+	fmt.Println("of", page.Page.Total, "more:", page.Page.HasMore)
+	// Output:
+	// PH10000000 Upper White Gate Resort 1 2.8
+	// PH10000001 White White Gate Inn 2 2
+	// PH10000002 North White Gate Inn 3 4.3
+	// of 12 more: true
+}
+
+// All hotels of a destination, page by page as the loop asks for them.
+func ExampleClient_HotelsMetadataAll() {
+	srv, client := startSandbox()
+	defer srv.Close()
+
+	catalogue := map[string]*types.HotelMetadata{}
+	unmatched := 0
+	for hotel, err := range client.HotelsMetadataAll(context.Background(), &hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0)}) {
+		if err != nil {
+			fmt.Println(err) // what came is good, and it is not all
+			return
+		}
+		if hotel.PlatformHotelID == "" {
+			unmatched++
+			continue
+		}
+		catalogue[hotel.PlatformHotelID] = hotel
+	}
+	fmt.Println(len(catalogue), "hotels,", unmatched, "not matched yet")
+	// Output: 11 hotels, 1 not matched yet
+}
+
+// The service marks this operation as under development. Production uses
+// HotelsMetadata.
+func ExampleClient_HotelStaticDetail() {
+	srv, client := startSandbox()
+	defer srv.Close()
+
+	resp, err := client.HotelStaticDetail(context.Background(), &hotelstays.HotelStaticDetailRequest{HotelID: srv.HotelIDs(1)[0]})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(resp.Hotel.Name.EN, resp.Hotel.Address.EN)
+	// Output: Upper White Gate Resort 1 82 Main Road, White Gate, White Hills Province, United Arab Emirates
+}
+
+// An older variant of the service, which lists the ids of a region.
+func ExampleClient_HotelIDList() {
+	srv, client := startSandbox()
+	defer srv.Close()
+
+	resp, err := client.HotelIDList(context.Background(), &hotelstays.HotelIDListRequest{RegionCode: 1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(len(resp.HotelIDList), "hotels, the first is", resp.HotelIDList[0].HotelID)
+	// Output: 12 hotels, the first is PH10000000
+}

@@ -1,0 +1,128 @@
+// Examples of orders: reading, awaiting and cancelling them.
+
+package hotelstays_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// What an order truly is, by the reference that it was booked under.
+func ExampleClient_QueryOrders() {
+	ctx := context.Background()
+	srv, client := startSandbox()
+	defer srv.Close()
+	bookRoom(ctx, srv, client, "ref-1")
+
+	resp, err := client.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{"ref-1"}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, order := range resp.Orders {
+		fmt.Println(order.CustomerReferenceNo, order.PlatformReferenceNo, order.CheckIn, order.NightCount, "nights", order.NetRate)
+	}
+	// Output: ref-1 PO000000001 2040-03-12 3 nights 247.51 USD
+}
+
+// AwaitOrder asks every now and then until the supplier has decided. A webhook that
+// came makes it ask at once.
+func ExampleClient_AwaitOrder() {
+	ctx := context.Background()
+	srv, client := startSandbox()
+	defer srv.Close()
+	bookRoom(ctx, srv, client, "ref-1")
+
+	wakeup := make(chan struct{}, 1)
+	srv.ConfirmOrder("ref-1") // the supplier decides,
+	wakeup <- struct{}{}      // and the webhook handler of the program does this
+
+	order, err := client.AwaitOrder(ctx, "ref-1", hotelstays.WithWakeup(wakeup))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("decided, the hotel's number is", order.HotelConfirmNo)
+	// Output: decided, the hotel's number is HC-000000001
+}
+
+// The document does not tell the numbers of confirmed and cancelled orders. Who knows
+// them says so, and waits for just those.
+func ExampleWithOrderStates() {
+	ctx := context.Background()
+	srv := hotelstaystest.NewServer(hotelstaystest.WithOrderStates(hotelstaystest.OrderStates{Confirmed: 2, Pending: 4, Cancelled: 3}))
+	defer srv.Close()
+	states := hotelstays.OrderStates{
+		Confirmed: []types.OrderStatus{2},
+		Pending:   []types.OrderStatus{4},
+		Cancelled: []types.OrderStatus{3},
+	}
+	client, err := hotelstays.New(srv.URL, sandboxCredential(srv), hotelstays.WithHTTPClient(srv.Client()), hotelstays.WithOrderStates(states))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	session, order := bookRoom(ctx, srv, client, "ref-1")
+
+	outcome, err := client.CancelAndRead(ctx, &hotelstays.CancelRequest{
+		SessionID: session, CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("cancelled:", outcome.Verified)
+	// Output: cancelled: true
+}
+
+// An order is cancelled in the session that it was booked in.
+func ExampleClient_Cancel() {
+	ctx := context.Background()
+	srv, client := startSandbox()
+	defer srv.Close()
+	session, order := bookRoom(ctx, srv, client, "ref-1") // stored together
+
+	cancelled, err := client.Cancel(ctx, &hotelstays.CancelRequest{
+		SessionID:           session,
+		CustomerReferenceNo: order.CustomerReferenceNo,
+		SupplierReferenceNo: order.SupplierReferenceNo,
+		Reason:              "plans changed",
+	})
+	var unknown *hotelstays.OutcomeUnknownError
+	switch {
+	case errors.As(err, &unknown):
+		fmt.Println("may be cancelled: read it back")
+	case errors.Is(err, hotelstays.ErrCancelRefused):
+		fmt.Println("cannot be cancelled online:", err)
+	case err != nil:
+		fmt.Println(err)
+	default:
+		fmt.Println("cancelled, the supplier keeps", cancelled.ServiceFee)
+	}
+	// Output: cancelled, the supplier keeps 0.00 USD
+}
+
+// The answer to Cancel is lost. The order is read back; whether its status means that
+// it is cancelled, only WithOrderStates can tell.
+func ExampleClient_CancelAndRead() {
+	ctx := context.Background()
+	srv, client := startSandbox()
+	defer srv.Close()
+	session, order := bookRoom(ctx, srv, client, "ref-1")
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpCancel, Kind: hotelstaystest.FaultCut, Commit: true})
+
+	outcome, err := client.CancelAndRead(ctx, &hotelstays.CancelRequest{
+		SessionID: session, CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo,
+	})
+	var unknown *hotelstays.OutcomeUnknownError
+	fmt.Println("unknown outcome:", errors.As(err, &unknown), "verified:", outcome.Verified)
+	fmt.Println("read back with status", outcome.Order.Status, "and cancel time:", outcome.Order.CancelTime != "")
+	// Output:
+	// unknown outcome: true verified: false
+	// read back with status 3 and cancel time: true
+}

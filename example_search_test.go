@@ -1,0 +1,150 @@
+// Examples of searches: hotels and offers with prices.
+
+package hotelstays_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// One page of hotels in a city, the cheapest first. The offers hold in the session
+// that the answer names.
+func ExampleClient_HotelList() {
+	srv, client := startSandbox()
+	defer srv.Close()
+
+	found, err := client.HotelList(context.Background(), &hotelstays.HotelListRequest{
+		DestinationName: srv.CityName(0),
+		CheckIn:         "2040-03-12",
+		CheckOut:        "2040-03-15",
+		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2, ChildrenAges: []int{4}}},
+		SortBy:          hotelstays.SortPriceAsc, PageSize: 3, MaxRatesPerHotel: 1,
+	}, hotelstays.WithCurrency("EUR"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, hotel := range found.List {
+		fmt.Println(hotel.Name.EN, "from", hotel.MinPrice)
+	}
+	fmt.Println("of", found.Total, "hotels, session:", found.Basic.SessionID != "")
+	// Output:
+	// Upper White Gate Suites 10 from 229.69 EUR
+	// Golden White Gate Resort 7 from 252.48 EUR
+	// North White Gate Inn 3 from 310.03 EUR
+	// of 12 hotels, session: true
+}
+
+// An empty list is no error. EmptyReason tells whether the account is the cause, and
+// whether it is worth asking again.
+func ExampleClient_HotelList_empty() {
+	srv, client := startSandbox(hotelstaystest.WithEmptyReason(string(types.NoSupplierAnswered)))
+	defer srv.Close()
+
+	found, err := client.HotelList(context.Background(), &hotelstays.HotelListRequest{
+		DestinationID: srv.CityID(0), CheckIn: arrival, CheckOut: departure, RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	switch reason := found.Basic.EmptyReason; {
+	case len(found.List) > 0:
+		fmt.Println("found", len(found.List))
+	case reason == nil:
+		fmt.Println("the suppliers have nothing")
+	case reason.Retryable():
+		fmt.Println("ask again later:", reason.Code)
+	default:
+		fmt.Println("the account has to be changed:", reason.Code)
+	}
+	// Output: ask again later: NO_SUPPLIER_ANSWERED
+}
+
+// All pages of a search, in one session, fetched as the loop asks for them.
+func ExampleClient_HotelListPages() {
+	srv, client := startSandbox()
+	defer srv.Close()
+
+	hotels, pages := 0, 0
+	for page, err := range client.HotelListPages(context.Background(), &hotelstays.HotelListRequest{
+		DestinationID: srv.CityID(0), CheckIn: arrival, CheckOut: departure, RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}},
+		PageSize: 5,
+	}) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		pages++
+		hotels += len(page.List)
+	}
+	fmt.Println(hotels, "hotels on", pages, "pages")
+	// Output: 12 hotels on 3 pages
+}
+
+// Any number of hotels, in parallel batches. A batch that fails names its hotels, and
+// the others go on.
+func ExampleClient_HotelListBatches() {
+	srv, client := startSandbox()
+	defer srv.Close()
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultStatus, Status: 400}) // one batch is refused
+
+	offers := map[string]string{} // session by hotel: each page has its own
+	var failed []string
+	for page, err := range client.HotelListBatches(context.Background(), &hotelstays.HotelListRequest{
+		HotelIDs: srv.HotelIDs(100), CheckIn: arrival, CheckOut: departure, RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}},
+		MaxRatesPerHotel: 1,
+	}, hotelstays.WithBatchSize(20), hotelstays.WithParallelism(4)) {
+		var batch *hotelstays.BatchError
+		switch {
+		case errors.As(err, &batch):
+			failed = append(failed, batch.HotelIDs...) // to be searched again
+		case err != nil:
+			fmt.Println(err)
+			return
+		default:
+			for _, hotel := range page.List {
+				offers[hotel.PlatformHotelID] = page.Basic.SessionID
+			}
+		}
+	}
+	fmt.Println(len(offers), "hotels have offers,", len(failed), "are to be searched again")
+	// Output: 80 hotels have offers, 20 are to be searched again
+}
+
+// Every offer of one hotel, of all suppliers, in the session of the search.
+func ExampleClient_HotelRates() {
+	ctx := context.Background()
+	srv, client := startSandbox()
+	defer srv.Close()
+	rooms := []types.GuestPerRoom{{AdultCount: 2}}
+
+	found, err := client.HotelList(ctx, &hotelstays.HotelListRequest{
+		DestinationID: srv.CityID(0), CheckIn: arrival, CheckOut: departure, RoomOccupancies: rooms, MaxRatesPerHotel: 1,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	resp, err := client.HotelRates(ctx, &hotelstays.HotelRatesRequest{
+		SessionID: found.Basic.SessionID, HotelID: found.List[0].ID, CheckIn: arrival, CheckOut: departure, RoomOccupancies: rooms,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	room := resp.Rooms[0]
+	for _, rate := range room.Rates {
+		fmt.Println(room.RoomTypeName.EN, rate.Board.BoardID, rate.RefundableMode, rate.TotalRate.NetRate)
+	}
+	// Output:
+	// Standard Room RO no 830.16 USD
+	// Standard Room HB full 882.23 USD
+	// Standard Room LU partial 959.88 USD
+	// Standard Room FB no 1035.96 USD
+}

@@ -1,0 +1,160 @@
+// Examples of vouchers and their documents.
+
+package hotelstays_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// Where the voucher of an order stands. Right after Book there is none yet, which is
+// no error.
+func ExampleClient_OrderVoucher() {
+	ctx := context.Background()
+	srv, client := startSandbox(hotelstaystest.WithVoucherDelay(0))
+	defer srv.Close()
+	_, order := bookRoom(ctx, srv, client, "ref-1")
+	req := &hotelstays.OrderVoucherRequest{PlatformReferenceNo: order.PlatformReferenceNo}
+
+	for range 2 {
+		resp, err := client.OrderVoucher(ctx, req)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(resp.Status, resp.Voucher != nil)
+		srv.ConfirmOrder("ref-1")
+	}
+	// Output:
+	// NOT_GENERATED false
+	// GENERATED true
+}
+
+// AwaitVoucher asks until the document is made, has failed, or is withheld.
+func ExampleClient_AwaitVoucher() {
+	ctx := context.Background()
+	srv, client := startSandbox(hotelstaystest.WithVoucherDelay(0))
+	defer srv.Close()
+	_, order := bookRoom(ctx, srv, client, "ref-1")
+	srv.ConfirmOrder("ref-1")
+
+	resp, err := client.AwaitVoucher(ctx, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: order.PlatformReferenceNo})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if resp.Status != types.VoucherGenerated {
+		fmt.Println("no document:", resp.Status)
+		return
+	}
+	fmt.Println("version", resp.Voucher.Version, resp.Voucher.ContentType)
+	// Output: version 1 application/pdf
+}
+
+// A file that SaveVoucher leaves is whole and verified.
+func ExampleClient_SaveVoucher() {
+	ctx := context.Background()
+	srv, client := startSandbox(hotelstaystest.WithVoucherDelay(0))
+	defer srv.Close()
+	_, order := bookRoom(ctx, srv, client, "ref-1")
+	srv.ConfirmOrder("ref-1")
+	dir, err := os.MkdirTemp("", "vouchers")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+
+	path := filepath.Join(dir, order.PlatformReferenceNo+".pdf")
+	voucher, err := client.SaveVoucher(ctx, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: order.PlatformReferenceNo}, path)
+	if errors.Is(err, hotelstays.ErrVoucherNotReady) {
+		fmt.Println("wait for it with AwaitVoucher")
+		return
+	}
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	file, err := os.Stat(path)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(file.Name(), "whole:", file.Size() == voucher.ByteSize)
+	// Output: PO000000001.pdf whole: true
+}
+
+// DownloadVoucher writes nothing until the document is verified. Here its bytes were
+// altered on the way.
+func ExampleClient_DownloadVoucher() {
+	ctx := context.Background()
+	srv, client := startSandbox(hotelstaystest.WithVoucherDelay(0))
+	defer srv.Close()
+	_, order := bookRoom(ctx, srv, client, "ref-1")
+	srv.ConfirmOrder("ref-1")
+	resp, err := client.OrderVoucher(ctx, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: order.PlatformReferenceNo})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpVoucherDownload, Kind: hotelstaystest.FaultAlteredBytes})
+
+	var document bytes.Buffer
+	err = client.DownloadVoucher(ctx, resp.Voucher, &document)
+	fmt.Println("altered:", errors.Is(err, hotelstays.ErrVoucherAltered), "bytes:", document.Len())
+
+	if err := client.DownloadVoucher(ctx, resp.Voucher, &document); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("again:", string(document.Bytes()[:5]))
+	// Output:
+	// altered: true bytes: 0
+	// again: %PDF-
+}
+
+// Vouchers from before documents were signed have no digest. Who accepts them by their
+// size alone says so.
+func ExampleAllowUnsigned() {
+	ctx := context.Background()
+	srv, client := startSandbox(hotelstaystest.WithVoucherDelay(0), hotelstaystest.WithUnsignedVouchers())
+	defer srv.Close()
+	_, order := bookRoom(ctx, srv, client, "ref-1")
+	srv.ConfirmOrder("ref-1")
+	resp, err := client.OrderVoucher(ctx, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: order.PlatformReferenceNo})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	var document bytes.Buffer
+	err = client.DownloadVoucher(ctx, resp.Voucher, &document)
+	fmt.Println("refused:", errors.Is(err, hotelstays.ErrVoucherUnsigned))
+	err = client.DownloadVoucher(ctx, resp.Voucher, &document, hotelstays.AllowUnsigned(), hotelstays.WithMaxVoucherBytes(1<<20))
+	fmt.Println("accepted:", err == nil && document.Len() > 0)
+	// Output:
+	// refused: true
+	// accepted: true
+}
+
+// A document that came another way is held against its voucher.
+func ExampleVerifyVoucher() {
+	document := []byte("the document of a voucher")
+	voucher := &types.Voucher{
+		ByteSize:  25,
+		Signature: &types.VoucherSignature{Digest: "449bdee19d8c267964596069f9eca2ae7018b956af9146ac1a2f9932f04e1a05"},
+	}
+	fmt.Println(hotelstays.VerifyVoucher(document, voucher))
+	fmt.Println(errors.Is(hotelstays.VerifyVoucher(document[1:], voucher), hotelstays.ErrVoucherAltered))
+	// Output:
+	// <nil>
+	// true
+}

@@ -1,0 +1,98 @@
+// Examples of webhooks: receiving the events of orders.
+
+package hotelstays_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"time"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// The body of a delivery, as the service posts it.
+var eventBody = []byte(`{"customerReferenceNo":"ref-1","hotelConfirmNo":"HC-1","event":"order_modified","eventTime":1700000000000}`)
+
+// A handler of its own route. A copy of an event that was handled is answered, and the
+// function is not called again.
+func ExampleNewWebhookHandler() {
+	handler := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{
+		Secrets: []types.Secret{"signing-secret"}, // issued apart from the appSecret
+		OnError: func(_ *http.Request, err error) { fmt.Println("refused:", err) },
+	}, func(_ context.Context, event *hotelstays.WebhookEvent) error {
+		fmt.Println(event.Kind, event.CustomerReferenceNo, event.HotelConfirmNo)
+		return nil // the event is handled; an error has it delivered again
+	})
+	mux := http.NewServeMux()
+	mux.Handle("POST /hotel-events", handler)
+
+	deliver := func(secret string) int {
+		answer := httptest.NewRecorder()
+		mux.ServeHTTP(answer, hotelstaystest.NewWebhookRequest("https://hooks.example.com/hotel-events", secret, time.Now(), "evt-1", eventBody))
+		return answer.Code
+	}
+	fmt.Println(deliver("signing-secret"))
+	fmt.Println(deliver("signing-secret")) // a copy
+	fmt.Println(deliver("another secret"))
+	// Output:
+	// order_modified ref-1 HC-1
+	// 200
+	// 200
+	// refused: hotelstays: webhook: the signature does not match: it is of another secret, or the body was changed on the way; check the webhook signing secret, which is not the application's
+	// 401
+}
+
+// VerifyWebhook is for receivers that are no http.Handler, such as a queue behind a
+// gateway. It needs the raw body, and does not tell copies.
+func ExampleVerifyWebhook() {
+	delivery := hotelstaystest.NewWebhookRequest("https://hooks.example.com/", "old-secret", time.Now(), "evt-1", eventBody)
+
+	event, err := hotelstays.VerifyWebhook(eventBody, delivery.Header, hotelstays.WebhookOptions{
+		Secrets: []types.Secret{"new-secret", "old-secret"}, // while one replaces the other
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(event.Signed, event.ID, event.Kind)
+
+	changed := append([]byte(nil), eventBody...)
+	changed[len(changed)-2] = '1'
+	_, err = hotelstays.VerifyWebhook(changed, delivery.Header, hotelstays.WebhookOptions{Secrets: []types.Secret{"old-secret"}})
+	fmt.Println("altered:", errors.Is(err, hotelstays.ErrWebhookSignature))
+	// Output:
+	// true evt-1 order_modified
+	// altered: true
+}
+
+// When something happened to an order. Events can overtake each other.
+func ExampleWebhookEvent_Time() {
+	event, err := hotelstays.VerifyWebhook(eventBody, http.Header{}, hotelstays.WebhookOptions{AllowUnsigned: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(event.Time().UTC().Format(time.RFC3339))
+	// Output: 2023-11-14T22:13:20Z
+}
+
+// An address is checked before it is configured, and not when the first booking is
+// refused.
+func ExampleValidateCallbackURL() {
+	for _, address := range []string{
+		"https://hooks.example.com/hotel-events",
+		"http://hooks.example.com/hotel-events",
+		"https://10.0.0.7/hotel-events",
+	} {
+		fmt.Println(hotelstays.ValidateCallbackURL(address))
+	}
+	// Output:
+	// <nil>
+	// hotelstays: ValidateCallbackURL: callbackUrl: must be https
+	// hotelstays: ValidateCallbackURL: callbackUrl: its host is not a public address
+}

@@ -1,0 +1,151 @@
+package types_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// Amounts are the digits that were sent, and arithmetic on them is exact.
+func ExampleMoney() {
+	var rate types.Rate
+	if err := json.Unmarshal([]byte(`{"netRate":{"currency":"KWD","amount":12.500}}`), &rate); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(rate.NetRate)
+	sent, err := json.Marshal(rate.NetRate)
+	fmt.Println(string(sent), err)
+	// Output:
+	// 12.500 KWD
+	// {"currency":"KWD","amount":12.500} <nil>
+}
+
+func ExampleMoney_Add() {
+	room := types.Money{Currency: "EUR", Amount: "120.50"}
+	tax := types.Money{Currency: "EUR", Amount: "8.45"}
+	fmt.Println(room.Add(tax))
+
+	_, err := room.Add(types.Money{Currency: "USD", Amount: "8.45"})
+	fmt.Println(errors.Is(err, types.ErrCurrencyMismatch))
+	// Output:
+	// 128.95 EUR <nil>
+	// true
+}
+
+// Amounts compare by value, however many digits they were sent with.
+func ExampleMoney_Cmp() {
+	seen := types.Money{Currency: "EUR", Amount: "120.50"}
+	fmt.Println(seen.Cmp(types.Money{Currency: "EUR", Amount: "120.5"}))
+	fmt.Println(seen.Cmp(types.Money{Currency: "EUR", Amount: "119"}))
+	// Output:
+	// 0 <nil>
+	// 1 <nil>
+}
+
+// Decimal is for arithmetic that Money does not have, here a margin of 12.5 percent.
+// An amount that was not sent is an error, and never 0.
+func ExampleMoney_Decimal() {
+	net := types.Money{Currency: "EUR", Amount: "240.00"}
+	amount, err := net.Decimal()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	margin := amount.Mul(decimal.RequireFromString("0.125"))
+	fmt.Println(amount.Add(margin).StringFixed(2))
+
+	_, err = types.Money{Currency: "EUR"}.Decimal()
+	fmt.Println(errors.Is(err, types.ErrAmount))
+	// Output:
+	// 270.00
+	// true
+}
+
+func ExampleMoney_String() {
+	fmt.Println(types.Money{Currency: "JPY", Amount: "15000"})
+	// Output: 15000 JPY
+}
+
+// A date is a day at the hotel, in no time zone.
+func ExampleDate() {
+	stay := struct {
+		CheckIn types.Date `json:"checkIn"`
+	}{"2026-12-24"}
+	sent, err := json.Marshal(stay)
+	fmt.Println(string(sent), err)
+	// Output: {"checkIn":"2026-12-24"} <nil>
+}
+
+func ExampleDate_Time() {
+	from, err := types.Date("2026-12-24").Time()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	until, err := types.Date("2026-12-27").Time()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(int(until.Sub(from).Hours()/24), "nights")
+
+	_, err = types.Date("24.12.2026").Time()
+	fmt.Println(err)
+	// Output:
+	// 3 nights
+	// "24.12.2026" is not a date of the form YYYY-MM-DD
+}
+
+func ExampleDateOf() {
+	newYear := time.Date(2026, 12, 31, 23, 30, 0, 0, time.UTC)
+	fmt.Println(types.DateOf(newYear), types.DateOf(newYear.AddDate(0, 0, 7)))
+	// Output: 2026-12-31 2027-01-07
+}
+
+// A timestamp is kept as it was sent. One without an offset names no instant.
+func ExampleTimestamp_Time() {
+	at, err := types.Timestamp("2026-12-24T18:00:00+04:00").Time()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(at.UTC().Format(time.RFC3339))
+
+	_, err = types.Timestamp("2026-12-24T18:00:00").Time()
+	fmt.Println(err)
+	// Output:
+	// 2026-12-24T14:00:00Z
+	// "2026-12-24T18:00:00" is not an ISO 8601 instant with a UTC offset
+}
+
+// A secret shows itself to nothing that prints or encodes, wherever it stands.
+func ExampleSecret() {
+	guest := types.Guest{RoomIndex: 1, FirstName: "Guest", LastName: "One", PassportNumber: "X1234567"}
+	fmt.Println(guest.PassportNumber)
+	fmt.Printf("%q %x\n", guest.PassportNumber, guest.PassportNumber)
+	logged, err := json.Marshal(struct{ Passport types.Secret }{guest.PassportNumber})
+	fmt.Println(string(logged), err)
+	fmt.Println(len(string(guest.PassportNumber)), "characters, for who asks for the value")
+	// Output:
+	// [redacted]
+	// [redacted] [redacted]
+	// {"Passport":"[redacted]"} <nil>
+	// 8 characters, for who asks for the value
+}
+
+// Why a search came out empty, and whether it is worth asking again.
+func ExampleEmptyReason_Retryable() {
+	for _, code := range []types.EmptyReasonCode{types.NoSupplierAnswered, types.NoSupplierPermitted} {
+		reason := &types.EmptyReason{Code: code}
+		fmt.Println(reason.Code, reason.Retryable())
+	}
+	// Output:
+	// NO_SUPPLIER_ANSWERED true
+	// NO_SUPPLIER_PERMITTED false
+}
