@@ -1,31 +1,59 @@
 // Package hotelstays is a client of the Hotel Stays Distribution API: it finds
 // hotels, prices and re-checks offers, books them, and reads, vouchers and
-// cancels orders.
+// cancels orders. This page is its manual; [New] is where to begin.
+//
+// # Quick start
 //
 //	client, err := hotelstays.New("https://host.example", hotelstays.TicketCredential{
 //		AppKey:    key,
 //		AppSecret: types.Secret(secret),
 //	})
+//	...
+//	found, err := client.HotelList(ctx, &hotelstays.HotelListRequest{
+//		DestinationName: "Abu Dhabi",
+//		CheckIn:         "2027-03-10",
+//		CheckOut:        "2027-03-12",
+//		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}},
+//	})
 //
-// A Client has one method for each operation of the service. Each takes a request
-// struct and returns a response struct, whose Meta field says what the answer
-// said about itself. Use one Client for a whole process: it is safe for
-// concurrent use, and it shares connections, the token and the ceilings among
-// its callers. The usual flow is HotelList, HotelRates, CheckAvail, Book,
-// QueryOrders.
+// A [Client] has one method for each operation of the service. Each takes a ctx, a
+// request struct and options, and returns a response struct, whose Meta field says
+// what the answer said about itself. Bad input is refused before anything is sent.
+// Use one Client for a whole process: it is safe for concurrent use, and it shares
+// connections, the token and the ceilings among its callers.
+//
+// All other types are plain values, unless they say something else: several
+// goroutines may read one, and none may change it meanwhile. A call neither keeps nor
+// changes its request, and its response belongs to the caller. The interfaces that
+// callers implement must be safe for concurrent use.
+//
+// A booking usually takes these calls:
+//
+//	HotelList        hotels with prices, in a session of their own
+//	HotelRates       every offer of one hotel
+//	CheckAvail       one offer, as it is now; CompareOffer tells what changed
+//	BookAndRecover   the order, even if the answer to Book is lost
+//	AwaitOrder       the supplier's decision
+//	SaveVoucher      the document for the traveller
+//	CancelAndRead    the order given back, and read again
+//
+// The catalogue of places and hotels is apart from that: WalkDestinations and
+// HotelsMetadataAll read all of it.
 //
 // # Credentials
 //
-// The client fetches a token with the first call and keeps it. A token is renewed
-// in the background from five minutes before its end on (a short-lived one in its
-// last tenth) while calls go on using it; only when none is left do callers wait,
-// all of them for one shared request, each no longer than its own ctx. A 401 drops
-// the token that was refused, and the call is sent once more with a new one; when
-// that is refused within ten seconds, too, the fault is not the token's, and it is
-// kept for the other callers. A credential that is refused for good is not tried
-// again for ten seconds.
-// WithTokenStore shares tokens between processes; with a TokenLeaser as the store
-// one process fetches for all.
+// A [TicketCredential] is an application's key and secret, an [OAuthCredential] the
+// client-credentials grant, a [StaticToken] a token got elsewhere. The client
+// fetches a token with the first call and keeps it. It renews the token in the
+// background from five minutes before its end on (a short-lived one in its last
+// tenth) while calls go on using it; only when none is left do callers wait, all of
+// them for one shared request, each no longer than its own ctx.
+//
+// A 401 drops the token that was refused, and the call is sent once more with a new
+// one; when that is refused within ten seconds, too, the fault is not the token's,
+// and it is kept for the other callers. A credential that is refused for good is not
+// tried again for ten seconds. [WithTokenStore] shares tokens between processes; with
+// a [TokenLeaser] as the store one process fetches for all.
 //
 // # Sessions
 //
@@ -34,6 +62,57 @@
 // HotelRates, CheckAvail, Book and Cancel have a SessionID field for it. The
 // client keeps no session of its own. Store the session with the order: Cancel
 // needs it.
+//
+// # Money and dates
+//
+// What the service sent is what a value holds. An amount is its literal, never a
+// float: [types.Money] has exact arithmetic, refuses to mix two currencies, and takes
+// no missing amount for 0. Dates and timestamps are text that parses when asked.
+// Enumerations are named kinds with constants for the documented values, and another
+// value survives. Optional objects are pointers, for absent is not zero. Hotels are
+// told apart by PlatformHotelID: the other id differs from search to search.
+//
+// A comment that says that something is not shown means that the service's own
+// document does not tell it. Nothing is guessed there: the value stays text, a number
+// or JSON, and [WithRawData] keeps the whole answer. [WithOrderStates] takes the
+// meaning of the order states from a caller who knows it.
+//
+// # Errors
+//
+// A call fails with one of these, for errors.As; a wait that its ctx ends wraps the
+// error of the ctx:
+//
+//	*ValidationError        bad input, all faults at once; nothing was sent
+//	*OutcomeUnknownError    Book or Cancel may have been carried out: see below
+//	*APIError               the service refused, or something in front of it did
+//	*TransportError         no answer; Sent tells whether the request may have arrived
+//	*DecodeError            an answer that cannot be read
+//	*ReferenceReusedError   the reference has an order already, and it is another one
+//	*PageError              pages that end early; what came is good, and not all
+//	*BatchError             a batch of HotelListBatches; the others go on
+//	*VoucherError           a document that cannot be had or trusted
+//	*WebhookError           a delivery that is not to be believed
+//
+// After Book and Cancel look for an *OutcomeUnknownError first: its cause is one of
+// the others, and no refusal. An *APIError matches the conditions that a program acts
+// on, with errors.Is:
+//
+//	ErrRateChanged         Book: nothing was booked; CheckAvail has the new price
+//	ErrDuplicateBooking    Book: an active order has the same hotel, stay and guests
+//	ErrCancelRefused       Cancel: not online; the message names the cause
+//	ErrNotFound            no such order, or another account's
+//	ErrAmbiguousReference  OrderVoucher: ask by PlatformReferenceNo
+//	ErrVoucherTooLarge     OrderVoucher: ask without IncludeDocument
+//	ErrUnauthorized        the credential is wrong, or of another environment
+//	ErrForbidden           scope, market or user: WithMarket, WithUserRef
+//	ErrInvalidScope        the OAuth client is not registered for the scope
+//	ErrRateLimited         above the ceiling, and still after all attempts
+//	ErrUpstreamTimeout     the supplier did not answer in time
+//	ErrParam               a parameter was refused; sending it again fails again
+//
+// Each message says what to do next and, once something was sent, holds the request
+// id to quote. No error, log line or dump holds a secret, a token or a passport
+// number.
 //
 // # Retries and unknown outcomes
 //
@@ -56,21 +135,21 @@
 //
 // A certificate that is not trusted is not tried again. "Enveloped" is an answer
 // of the service's own form with a code that is not 0. A call makes at most four
-// attempts (WithMaxAttempts), and one more after a 401. The wait before another
+// attempts ([WithMaxAttempts]), and one more after a 401. The wait before another
 // is drawn at random from nothing up to 250 ms, 500 ms, 1 s and so on to 8 s,
 // plus, after a 429, the Retry-After header (a second without one, 30 s at most).
 // No wait reaches past the deadline: the last failure is returned instead. Every
 // attempt has its own Request-Id; all attempts of a call share its Trace-Id.
 //
-// An unknown outcome is an *OutcomeUnknownError. It means that the booking, or
+// An unknown outcome is an [*OutcomeUnknownError]. It means that the booking, or
 // the cancellation, may have been made. Ask QueryOrders for the reference; do
 // not send again.
 //
 // # Recovering a booking
 //
-// BookAndRecover books, and after an unknown outcome asks for the order under the
-// reference: at once, then 30, 90, 210, 450 and 600 seconds after the Book ended.
-// BookingOutcome.State is what came of it:
+// [Client.BookAndRecover] books, and after an unknown outcome asks for the order
+// under the reference: at once, then 30, 90, 210, 450 and 600 seconds after the Book
+// ended. BookingOutcome.State is what came of it:
 //
 //	BookingFound        the order exists; its status says how far it has come
 //	BookingAbsent       there is none: check the offer again, then Book may be
@@ -84,14 +163,14 @@
 // still safe, for the service makes one order for a reference, and a new reference
 // is not.
 //
-// A process can die at any moment. Store NewBookingRecovery before Book is called;
-// RecoverBooking goes on with it in any process of the same account, and
-// StepRecovery does so one poll at a time, for job queues. BookRequest.Expect
-// catches a reference that was used before.
+// A process can die at any moment. Store [Client.NewBookingRecovery] before Book is
+// called; [Client.RecoverBooking] goes on with it in any process of the same account,
+// and [Client.StepRecovery] does so one poll at a time, for job queues.
+// BookRequest.Expect catches a reference that was used before.
 //
 // # Deadlines
 //
-// A call ends with its ctx. WithTimeout bounds it further. A call with neither is
+// A call ends with its ctx. [WithTimeout] bounds it further. A call with neither is
 // bounded by its operation's default:
 //
 //	Book, Cancel                                                  120 s
@@ -119,55 +198,60 @@
 // its request left, so that the ceiling holds as long as the time that requests
 // take to arrive varies by less than those 10 ms. A 429 pauses the operation for
 // every caller. Processes behind one address share the ceilings: give them a
-// shared limiter with WithRateLimiter.
+// shared limiter with [WithRateLimiter].
 //
 // # Vouchers
 //
-// A voucher is made once the supplier confirms; AwaitVoucher waits for it. Its
-// document reaches the caller only after its size and SHA-256 are found to be those
-// that were issued: SaveVoucher leaves a file that is whole and verified, or none,
-// and DownloadVoucher writes nothing before. That proves that the bytes are as they
-// were issued, and not that the voucher is still current.
+// A voucher is made once the supplier confirms; [Client.AwaitVoucher] waits for it.
+// Its document reaches the caller only after its size and SHA-256 are found to be
+// those that were issued: [Client.SaveVoucher] leaves a file that is whole and
+// verified, or none, and [Client.DownloadVoucher] writes nothing before. That proves
+// that the bytes are as they were issued, and not that the voucher is still current.
 //
 // # Webhooks
 //
-// NewWebhookHandler receives the events of orders that were booked with a
+// [NewWebhookHandler] receives the events of orders that were booked with a
 // callbackUrl. It believes a delivery only by its signature, over the raw body, and
 // within 300 seconds of its time; deliveries without a signature are accepted by
 // explicit choice alone. Each event is handled successfully once, whatever copies
-// come, within the retention of its EventStore; the default store is this
+// come, within the retention of its [EventStore]; the default store is this
 // process's memory. Events may overtake each other: QueryOrders tells what an order
 // is now.
 //
 //	http.Handle("POST /hotel-events", hotelstays.NewWebhookHandler(
 //		hotelstays.WebhookOptions{Secrets: []types.Secret{signingSecret}}, handle))
 //
-// A handler can cut a wait short: WithWakeup makes AwaitOrder, AwaitVoucher and
+// A handler can cut a wait short: [WithWakeup] makes AwaitOrder, AwaitVoucher and
 // RecoverBooking ask at once.
 //
-// # Money and dates
+// # Several processes, logs and traces
 //
-// An amount is the literal that the service sent, never a float: types.Money has
-// exact arithmetic. Dates and timestamps are text that parses when asked.
-// Optional objects are pointers, for absent is not zero.
+// What processes have to share goes through interfaces: a [TokenStore] for tokens, a
+// [RateLimiter] for ceilings, an [EventStore] for webhooks, and a [BookingRecovery]
+// is JSON for any database or job queue. [WithLogger] logs, [WithObserver] measures,
+// and [WithHTTPClient] brings proxies, certificates and tracing of requests. The
+// modules contrib/redis, contrib/river and contrib/otel implement these.
 //
-// # Errors
+// # Testing your own code
 //
-// *ValidationError: bad input, all faults at once, nothing was sent.
-// *APIError: the service refused; errors.Is matches it with ErrRateChanged,
-// ErrNotFound and the other sentinels. *TransportError: no answer.
-// *DecodeError: an answer that cannot be read. *OutcomeUnknownError: see above.
-// *VoucherError and *WebhookError: a document, or a delivery, that is not to be
-// trusted.
-// Each message says what to do next and, once something was sent, holds the
-// request id to quote. No error, log line or dump holds a secret, a token or a
-// passport number. After Book and Cancel look for an *OutcomeUnknownError first.
+// Package [hotelstaystest] is the whole service in the caller's process, with
+// faults on demand and a ledger of what it truly did:
 //
-// # Testing
+//	srv := hotelstaystest.NewServer()
+//	defer srv.Close()
+//	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{
+//		AppKey: srv.AppKey, AppSecret: types.Secret(srv.AppSecret),
+//	}, hotelstays.WithHTTPClient(srv.Client()))
+//	srv.Inject(hotelstaystest.Fault{
+//		Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true,
+//	})
+//	// Your code books, and the answer is lost. Then:
+//	orders := srv.Ledger().OrdersFor(reference) // one, and not two
 //
-// Package hotelstaystest is the whole service in the caller's process, with
-// faults on demand and a ledger of what it truly did. With hotelstaystest.InMemory
-// it runs under testing/synctest, where ten minutes of recovery take milliseconds.
-// At the end of a test, close the client's idle connections, then the server; a
-// token that is being fetched in the background is waited for by synctest.Wait.
+// With hotelstaystest.InMemory it runs under testing/synctest, where ten minutes of
+// recovery take milliseconds. At the end of such a test, close the client's idle
+// connections, then the server; a token that is being fetched in the background is
+// waited for by synctest.Wait.
+//
+// [hotelstaystest]: https://pkg.go.dev/github.com/hotelstays/hotelstays-go/hotelstaystest
 package hotelstays
