@@ -52,6 +52,10 @@ func (r *QueryOrdersResponse) loses(path string) bool {
 
 // QueryOrders returns the orders that req selects, as they truly are: it is the
 // authority on what became of a booking.
+//
+// A field of an order that is not of its documented type is left out, and
+// Meta.Mismatch names it. An order that cannot be read at all is a *DecodeError:
+// fewer orders must not look like none.
 func (c *Client) QueryOrders(ctx context.Context, req *QueryOrdersRequest, opts ...CallOption) (*QueryOrdersResponse, error) {
 	resp := &QueryOrdersResponse{}
 	if err := c.call(ctx, OpQueryOrders, req, resp, &resp.Meta, opts); err != nil {

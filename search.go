@@ -60,9 +60,11 @@ type HotelListRequest struct {
 	PageNum int `json:"pageNum,omitempty"`
 	// PageSize is at most MaxListPageSize; 0 leaves it to the service, which takes
 	// DefaultListPageSize.
-	PageSize int    `json:"pageSize,omitempty"`
-	Cursor   *int64 `json:"cursor,omitempty"`
-	SortBy   SortBy `json:"sortBy,omitempty"`
+	PageSize int `json:"pageSize,omitempty"`
+	// Cursor is sent as it is. No answer is shown to carry one, so that the
+	// iterators advance by PageNum, and refuse it.
+	Cursor *int64 `json:"cursor,omitempty"`
+	SortBy SortBy `json:"sortBy,omitempty"`
 }
 
 // clone copies all that the caller could change while a search goes on.

@@ -31,10 +31,9 @@ const (
 //
 // Within the store's retention fn succeeds once for each event, whatever copies
 // come, as long as it returns within its lease: an event counts as handled when fn
-// has returned nil. Otherwise the answer
-// is a 5xx, and the sender delivers again. fn must not rely on order: deliveries
-// can overtake each other. Its ctx ends when the sender goes away, and after
-// opts.Lease.
+// has returned nil. Otherwise the answer is a 5xx, and the sender delivers again. fn
+// must not rely on order: deliveries can overtake each other. It is called by several
+// goroutines at once, and its ctx ends when the sender goes away, and after opts.Lease.
 //
 // A copy is told by the event's id, by its signed body, or, without an id, by
 // reference and kind, and by time for OrderModified. The id is outside the
