@@ -116,6 +116,7 @@ func TestOpenFieldsStayJSON(t *testing.T) {
 	assert.Equal(t, raw, reflect.TypeOf(types.BoundingPolygon{}.Coordinates))
 	assert.Equal(t, reflect.String, reflect.TypeOf(types.TimeWindow{}.Start).Kind())
 	assert.Equal(t, reflect.String, reflect.TypeOf(types.TimeWindow{}.End).Kind())
+	assert.Equal(t, reflect.String, reflect.TypeOf(types.ExchangeRateSnapshot{}.Date).Kind())
 }
 
 // Where the document names no field, the types have none: these are all that
@@ -126,7 +127,10 @@ func TestOpenPlacesHaveNoField(t *testing.T) {
 		want string
 	}{
 		{CheckAvailResponse{}, "status roomRatePkg exchangeRateSnapshot"},
+		{DestinationsRequest{}, "countryCode parentDestinationId include filterEmptyCities minHotelCount"},
+		{DestinationsResponse{}, "destinations"},
 		{HotelStaticDetailResponse{}, "hotel"},
+		{HotelIDListRequest{}, "hotelIds regionCode regionName"},
 		{HotelListRequest{}, "hotelIds destinationId destinationName checkIn checkOut roomOccupancies maxRatesPerHotel countryCode residencyCode nationalityCode pageNum pageSize cursor sortBy"},
 		{HotelListResponse{}, "list basic total hasMore"},
 		{QueryOrdersRequest{}, "customerReferenceNos supplierReferenceNos checkInTimeWindow checkOutTimeWindow bookingTimeWindow freeCancelTimeWindow cancelledTimeWindow statusList"},
