@@ -2,7 +2,10 @@
 
 package types
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // I18N is a text in the service's languages. English is the system's default
 // language; a language that was not sent is empty.
@@ -11,6 +14,10 @@ type I18N struct {
 	ZH string `json:"zh,omitempty"` // Chinese
 	AR string `json:"ar,omitempty"` // Arabic
 }
+
+// String returns the text in English, or in the first other language that was sent.
+// Many texts are optional pointers: fmt prints one that is nil as <nil>.
+func (t I18N) String() string { return cmp.Or(t.EN, t.ZH, t.AR) }
 
 // Latlng is a point, in degrees.
 type Latlng struct {

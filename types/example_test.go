@@ -67,6 +67,20 @@ func ExampleMoney_Decimal() {
 	// true
 }
 
+// A text prints in English, whether it is a value, a pointer, or missing.
+func ExampleI18N_String() {
+	var hotel types.Hotel
+	if err := json.Unmarshal([]byte(`{"name":{"en":"Harbour Hotel","ar":"فندق الميناء"}}`), &hotel); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(hotel.Name, "/", hotel.Name.AR, "/", hotel.Address)
+	fmt.Println(types.I18N{AR: "فندق الميناء"})
+	// Output:
+	// Harbour Hotel / فندق الميناء / <nil>
+	// فندق الميناء
+}
+
 func ExampleMoney_String() {
 	fmt.Println(types.Money{Currency: "JPY", Amount: "15000"})
 	// Output: 15000 JPY

@@ -136,3 +136,19 @@ func TestEmptyReasonRetryable(t *testing.T) {
 	}
 	assert.False(t, (*EmptyReason)(nil).Retryable())
 }
+
+func TestI18NPrints(t *testing.T) {
+	var missing *I18N
+	for want, text := range map[string]any{
+		"one":   I18N{EN: "one", ZH: "一", AR: "واحد"},
+		"一":     &I18N{ZH: "一", AR: "واحد"},
+		"واحد":  I18N{AR: "واحد"},
+		"":      I18N{},
+		"<nil>": missing,
+	} {
+		assert.Equal(t, want, fmt.Sprint(text))
+	}
+	sent, err := json.Marshal(I18N{AR: "واحد"})
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"ar":"واحد"}`, string(sent))
+}
