@@ -26,11 +26,12 @@ func ExampleClient_CheckAvail() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println("available:", check.Available())
+	if !check.Available() {
+		fmt.Println("gone")
+		return
+	}
 	fmt.Println("now", check.RoomRatePkg.TotalRate.NetRate, "until", check.RoomRatePkg.RefundableUntil, "for free")
-	// Output:
-	// available: true
-	// now 247.51 USD until 2040-03-09T18:00:00Z for free
+	// Output: now 247.51 USD until 2040-03-09T18:00:00Z for free
 }
 
 // An offer that is gone is an answer, and not an error.
@@ -232,7 +233,9 @@ func ExampleOutcomeUnknownError() {
 		return
 	}
 	fmt.Println("sent once:", srv.Ledger().Count(hotelstaystest.OpBook) == 1)
-	fmt.Println("and booked:", found.Orders[0].PlatformReferenceNo)
+	for _, order := range found.Orders {
+		fmt.Println("and booked:", order.PlatformReferenceNo)
+	}
 	// Output:
 	// sent once: true
 	// and booked: PO000000001

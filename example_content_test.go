@@ -22,7 +22,7 @@ func ExampleClient_Destinations() {
 		return
 	}
 	for _, country := range countries.Destinations {
-		fmt.Println(country.CountryCode, country.Name.EN)
+		fmt.Println(country.CountryCode, country.Name)
 	}
 	below, err := client.Destinations(ctx, &hotelstays.DestinationsRequest{
 		ParentDestinationID: countries.Destinations[0].ID, Include: hotelstays.IncludeDetails,
@@ -32,7 +32,7 @@ func ExampleClient_Destinations() {
 		return
 	}
 	for _, place := range below.Destinations {
-		fmt.Println(place.NameFull.EN)
+		fmt.Println(place.NameFull)
 	}
 	// Output:
 	// AE United Arab Emirates
@@ -76,7 +76,7 @@ func ExampleClient_HotelsMetadata() {
 		return
 	}
 	for _, hotel := range page.HotelsMetadata {
-		fmt.Println(hotel.PlatformHotelID, hotel.Name.EN, hotel.Rating)
+		fmt.Println(hotel.PlatformHotelID, hotel.Name, hotel.Rating)
 	}
 	fmt.Println("of", page.Page.Total, "more:", page.Page.HasMore)
 	// Output:
@@ -119,7 +119,7 @@ func ExampleClient_HotelStaticDetail() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(resp.Hotel.Name.EN, resp.Hotel.Address.EN)
+	fmt.Println(resp.Hotel.Name, resp.Hotel.Address)
 	// Output: Upper White Gate Resort 1 82 Main Road, White Gate, White Hills Province, United Arab Emirates
 }
 
@@ -133,6 +133,6 @@ func ExampleClient_HotelIDList() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(len(resp.HotelIDList), "hotels, the first is", resp.HotelIDList[0].HotelID)
-	// Output: 12 hotels, the first is PH10000000
+	fmt.Println(len(resp.HotelIDList), "hotels")
+	// Output: 12 hotels
 }

@@ -130,6 +130,10 @@ func ExampleClient_CloseIdleConnections() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(resp.Destinations[0].Name.EN)
-	// Output: White Hills Province
+	for _, place := range resp.Destinations {
+		fmt.Println(place.Name)
+	}
+	// Output:
+	// White Hills Province
+	// Lower Market Province
 }

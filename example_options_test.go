@@ -67,7 +67,9 @@ func ExampleSharedOption() {
 			fmt.Println(err)
 			return
 		}
-		fmt.Println(found.List[0].MinPrice)
+		for _, hotel := range found.List {
+			fmt.Println(hotel.MinPrice)
+		}
 	}
 	// Output:
 	// 763.75 EUR
@@ -140,7 +142,9 @@ func ExampleResponseMeta() {
 	}
 	meta := resp.Meta
 	fmt.Println("status", meta.HTTPStatus, "after", meta.Attempts, "attempts")
-	fmt.Println("ceiling:", meta.RateLimit.Limit, "a second")
+	if meta.RateLimit != nil { // the service need not say
+		fmt.Println("ceiling:", meta.RateLimit.Limit, "a second")
+	}
 	fmt.Println("the answer as it was:", string(meta.RawData[:17]))
 	// Output:
 	// status 200 after 2 attempts

@@ -120,9 +120,15 @@ func ExampleClient_CancelAndRead() {
 		SessionID: session, CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo,
 	})
 	var unknown *hotelstays.OutcomeUnknownError
-	fmt.Println("unknown outcome:", errors.As(err, &unknown), "verified:", outcome.Verified)
-	fmt.Println("read back with status", outcome.Order.Status, "and cancel time:", outcome.Order.CancelTime != "")
-	// Output:
-	// unknown outcome: true verified: false
-	// read back with status 3 and cancel time: true
+	switch {
+	case errors.As(err, &unknown) && outcome.Order != nil:
+		fmt.Println("unknown, read back with status", outcome.Order.Status)
+	case errors.As(err, &unknown):
+		fmt.Println("unknown, and not read back: ask again later")
+	case err != nil:
+		fmt.Println("refused:", err)
+	default:
+		fmt.Println("cancelled:", outcome.Response)
+	}
+	// Output: unknown, read back with status 3
 }

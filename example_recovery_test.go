@@ -120,10 +120,13 @@ func ExampleClient_StepRecovery() {
 		fmt.Println(err)
 		return
 	}
-	if outcome.State == hotelstays.BookingOpen {
+	switch outcome.State {
+	case hotelstays.BookingOpen:
 		fmt.Println("store outcome.Recovery, and come back at", outcome.Recovery.NextPoll)
-		return
+	case hotelstays.BookingFound:
+		fmt.Println("found", outcome.Order.PlatformReferenceNo)
+	default:
+		fmt.Println(outcome.State, outcome.Cause)
 	}
-	fmt.Println(outcome.State, outcome.Order.PlatformReferenceNo)
 	// Output: found PO000000001
 }

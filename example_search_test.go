@@ -30,7 +30,7 @@ func ExampleClient_HotelList() {
 		return
 	}
 	for _, hotel := range found.List {
-		fmt.Println(hotel.Name.EN, "from", hotel.MinPrice)
+		fmt.Println(hotel.Name, "from", hotel.MinPrice)
 	}
 	fmt.Println("of", found.Total, "hotels, session:", found.Basic.SessionID != "")
 	// Output:
@@ -120,7 +120,7 @@ func ExampleClient_HotelListBatches() {
 // Every offer of one hotel, of all suppliers, in the session of the search.
 func ExampleClient_HotelRates() {
 	ctx := context.Background()
-	srv, client := startSandbox()
+	srv, client := startSandbox(hotelstaystest.WithCatalog(hotelstaystest.Catalog{RoomsPerHotel: 2, RatesPerRoom: 2}))
 	defer srv.Close()
 	rooms := []types.GuestPerRoom{{AdultCount: 2}}
 
@@ -132,19 +132,20 @@ func ExampleClient_HotelRates() {
 		return
 	}
 	resp, err := client.HotelRates(ctx, &hotelstays.HotelRatesRequest{
-		SessionID: found.Basic.SessionID, HotelID: found.List[0].ID, CheckIn: arrival, CheckOut: departure, RoomOccupancies: rooms,
+		SessionID: found.Basic.SessionID, HotelID: srv.HotelIDs(1)[0], CheckIn: arrival, CheckOut: departure, RoomOccupancies: rooms,
 	})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	room := resp.Rooms[0]
-	for _, rate := range room.Rates {
-		fmt.Println(room.RoomTypeName.EN, rate.Board.BoardID, rate.RefundableMode, rate.TotalRate.NetRate)
+	for _, room := range resp.Rooms {
+		for _, rate := range room.Rates {
+			fmt.Println(room.RoomTypeName, rate.RefundableMode, rate.TotalRate.NetRate)
+		}
 	}
 	// Output:
-	// Standard Room RO no 830.16 USD
-	// Standard Room HB full 882.23 USD
-	// Standard Room LU partial 959.88 USD
-	// Standard Room FB no 1035.96 USD
+	// Standard Room no 830.16 USD
+	// Standard Room full 882.23 USD
+	// Superior Room no 1027.73 USD
+	// Superior Room full 1092.05 USD
 }

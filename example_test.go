@@ -44,11 +44,11 @@ func bookAndCancel(ctx context.Context, client *hotelstays.Client, city string) 
 		return fmt.Errorf("no hotel in %s: %s", city, found.Basic.StatusRemark)
 	}
 	session, hotel := found.Basic.SessionID, found.List[0] // offers hold in their session alone
-	fmt.Println("the cheapest hotel is", hotel.Name.EN, "from", hotel.MinPrice)
+	fmt.Println("the cheapest hotel is", hotel.Name, "from", hotel.MinPrice)
 
 	seen := refundable(hotel)
 	if seen == nil {
-		return fmt.Errorf("no offer of %s is fully refundable", hotel.Name.EN)
+		return fmt.Errorf("no offer of %s is fully refundable", hotel.Name)
 	}
 	check, err := client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: session, RatePkgID: seen.RatePkgID})
 	if err != nil {
