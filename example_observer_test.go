@@ -1,3 +1,5 @@
+// An example of an Observer.
+
 package hotelstays_test
 
 import (

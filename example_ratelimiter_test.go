@@ -1,3 +1,5 @@
+// An example of a RateLimiter.
+
 package hotelstays_test
 
 import (

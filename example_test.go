@@ -1,3 +1,5 @@
+// The example of the package: a whole booking, given back.
+
 package hotelstays_test
 
 import (

@@ -1,3 +1,5 @@
+// An example of a TokenStore.
+
 package hotelstays_test
 
 import (

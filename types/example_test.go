@@ -1,3 +1,5 @@
+// Examples of values: money, dates, texts and secrets.
+
 package types_test
 
 import (
