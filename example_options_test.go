@@ -180,3 +180,19 @@ func ExampleWithLogger() {
 	// level=INFO msg="token fetched"
 	// level=INFO msg="trying again" operation=Destinations status=503
 }
+
+// A limiter of one's own asks what the service takes from one address.
+func ExampleCeiling() {
+	for _, op := range []hotelstays.Operation{hotelstays.OpHotelList, hotelstays.OpBook, hotelstays.OpHotelIDList} {
+		switch n := hotelstays.Ceiling(op); n {
+		case 0:
+			fmt.Println(op, "has no figure")
+		default:
+			fmt.Println(op, n, "a second")
+		}
+	}
+	// Output:
+	// HotelList 100 a second
+	// Book 10 a second
+	// HotelIDList has no figure
+}
