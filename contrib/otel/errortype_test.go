@@ -1,0 +1,110 @@
+// Which kind each error has, as a span and a figure show it.
+
+package hotelstaysotel_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+)
+
+func TestErrorTypes(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	cause := errors.New("cause")
+	api := func(op hotelstays.Operation, status, code int) error {
+		return &hotelstays.APIError{Operation: op, HTTPStatus: status, Code: code}
+	}
+	noAnswer := func(err error) error {
+		return &hotelstays.TransportError{Operation: hotelstays.OpDestinations, Err: err}
+	}
+	for _, tc := range []struct {
+		kind string
+		err  error
+	}{
+		{"outcome_unknown", &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, Err: noAnswer(context.DeadlineExceeded)}},
+		{"outcome_unknown", &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, Err: api(hotelstays.OpBook, 504, 0)}},
+		{"timeout", noAnswer(fmt.Errorf("waiting: %w", context.DeadlineExceeded))},
+		{"timeout", noAnswer(fmt.Errorf("%w before another attempt, after: %w", context.DeadlineExceeded, api(hotelstays.OpDestinations, 503, 0)))},
+		{"canceled", noAnswer(context.Canceled)},
+		{"no_token", noAnswer(api(hotelstays.OpTicket, 401, hotelstays.CodeUnauthorized))},
+		{"no_token", noAnswer(&hotelstays.TransportError{Operation: hotelstays.OpTicket, Err: context.DeadlineExceeded})},
+		{"no_token", noAnswer(&hotelstays.DecodeError{Operation: hotelstays.OpTicket, Err: cause})},
+		{"certificate", noAnswer(&tls.CertificateVerificationError{Err: cause})},
+		{"dial", noAnswer(&net.OpError{Op: "dial", Err: cause})},
+		{"no_answer", noAnswer(&net.OpError{Op: "read", Err: cause})},
+		{"no_answer", noAnswer(cause)},
+		{"unreadable_answer", &hotelstays.DecodeError{Operation: hotelstays.OpDestinations, HTTPStatus: 200, Err: cause}},
+		{"parameter_refused", api(hotelstays.OpDestinations, 400, hotelstays.CodeParam)},
+		{"unauthorized", api(hotelstays.OpDestinations, 401, hotelstays.CodeUnauthorized)},
+		{"forbidden", api(hotelstays.OpDestinations, 403, 0)},
+		{"not_found", api(hotelstays.OpQueryOrders, 404, hotelstays.CodeNotFound)},
+		{"rate_limited", api(hotelstays.OpDestinations, 429, hotelstays.CodeRateLimited)},
+		{"duplicate_booking", api(hotelstays.OpBook, 400, hotelstays.CodeDuplicateBooking)},
+		{"voucher_too_large", api(hotelstays.OpOrderVoucher, 400, hotelstays.CodeVoucherTooLarge)},
+		{"ambiguous_reference", api(hotelstays.OpOrderVoucher, 400, hotelstays.CodeAmbiguousReference)},
+		{"rate_changed", api(hotelstays.OpBook, 400, hotelstays.CodeRateChanged)},
+		{"credit_limit", api(hotelstays.OpBook, 400, hotelstays.CodeCreditLimit)},
+		{"cancel_refused", api(hotelstays.OpCancel, 400, hotelstays.CodeParam)},
+		{"invalid_scope", &hotelstays.APIError{Operation: hotelstays.OpOAuthToken, HTTPStatus: 400, Msg: "invalid_scope"}},
+		{"upstream_timeout", api(hotelstays.OpDestinations, 504, 0)},
+		{"server_error", api(hotelstays.OpDestinations, 503, 0)},
+		{"redirect", api(hotelstays.OpDestinations, 307, 0)},
+		{"refused", api(hotelstays.OpBook, 200, 100009999)},
+		{"refused", api(hotelstays.OpBook, 418, 0)},
+		{"_OTHER", cause},
+	} {
+		assert.Contains(t, string(readme), "`"+tc.kind+"`")
+		t.Run(fmt.Sprintf("%s %v", tc.kind, tc.err), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				ctx := r.observer.CallStart(t.Context(), hotelstays.OpDestinations)
+				r.observer.CallEnd(ctx, hotelstays.CallInfo{Operation: hotelstays.OpDestinations, BaseURL: r.srv.URL, Err: tc.err})
+				assert.Equal(t, tc.kind, r.last().attrs["error.type"])
+				assert.Contains(t, r.collect()["hotelstays.client.call.duration"], "error.type="+tc.kind+",hotelstays.operation=Destinations")
+			})
+		})
+	}
+}
+
+// The code is that of the call itself, not of the token's that it lacked.
+func TestCodeOfAnotherCallIsNotTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		for _, op := range []hotelstays.Operation{hotelstays.OpTicket, hotelstays.OpBook} {
+			err := &hotelstays.APIError{Operation: op, HTTPStatus: 400, Code: 100000400}
+			ctx := r.observer.CallStart(t.Context(), hotelstays.OpBook)
+			r.observer.CallEnd(ctx, hotelstays.CallInfo{Operation: hotelstays.OpBook, BaseURL: r.srv.URL, Err: err})
+			_, coded := r.last().attrs["hotelstays.code"]
+			assert.Equal(t, op == hotelstays.OpBook, coded)
+		}
+	})
+}
+
+// The port that is not written is the scheme's.
+func TestServerAttributes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		for baseURL, want := range map[string][2]any{
+			"https://host.example":        {"host.example", int64(443)},
+			"https://host.example:8443":   {"host.example", int64(8443)},
+			"http://localhost":            {"localhost", int64(80)},
+			"http://[::1]:8080/somewhere": {"::1", int64(8080)},
+		} {
+			ctx := r.observer.CallStart(t.Context(), hotelstays.OpBook)
+			r.observer.CallEnd(ctx, hotelstays.CallInfo{Operation: hotelstays.OpBook, BaseURL: baseURL})
+			got := r.last().attrs
+			assert.Equal(t, want, [2]any{got["server.address"], got["server.port"]})
+		}
+	})
+}

@@ -1,0 +1,101 @@
+// The instruments, and what is recorded with them.
+
+package hotelstaysotel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+)
+
+// The boundaries of the histograms' buckets. Calls last up to the two minutes of a
+// booking; an answer has up to 64 MiB.
+var (
+	callSeconds   = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120}
+	waitSeconds   = []float64{.001, .005, .01, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
+	decodeSeconds = []float64{.00005, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1}
+	answerBytes   = []float64{256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20}
+)
+
+type instruments struct {
+	callDuration    metric.Float64Histogram
+	ceilingWait     metric.Float64Histogram
+	decodeDuration  metric.Float64Histogram
+	responseSize    metric.Int64Histogram
+	attempts        metric.Int64Counter
+	tokenFetches    metric.Int64Counter
+	unknownOutcomes metric.Int64Counter
+}
+
+func newInstruments(m metric.Meter) (*instruments, error) {
+	var faults []error
+	seconds := func(name, description string, bounds []float64) metric.Float64Histogram {
+		h, err := m.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(description), metric.WithExplicitBucketBoundaries(bounds...))
+		faults = append(faults, err)
+		return h
+	}
+	counter := func(name, unit, description string) metric.Int64Counter {
+		c, err := m.Int64Counter(name, metric.WithUnit(unit), metric.WithDescription(description))
+		faults = append(faults, err)
+		return c
+	}
+	size, err := m.Int64Histogram("hotelstays.client.response.size", metric.WithUnit("By"),
+		metric.WithDescription("Size of the last answer's body after decompression."), metric.WithExplicitBucketBoundaries(answerBytes...))
+	faults = append(faults, err)
+	i := &instruments{
+		callDuration:    seconds("hotelstays.client.call.duration", "Duration of calls, with their waits, attempts and decoding.", callSeconds),
+		ceilingWait:     seconds("hotelstays.client.ceiling.wait", "Time that calls waited for slots below the ceiling.", waitSeconds),
+		decodeDuration:  seconds("hotelstays.client.decode.duration", "Time that reading an answer took once it was there.", decodeSeconds),
+		responseSize:    size,
+		attempts:        counter("hotelstays.client.attempts", "{attempt}", "Requests that were sent."),
+		tokenFetches:    counter("hotelstays.client.token.fetches", "{call}", "Calls that fetched a token, or failed to."),
+		unknownOutcomes: counter("hotelstays.client.outcomes.unknown", "{call}", "Calls of Book and Cancel that ended without anybody knowing whether they were carried out."),
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, fmt.Errorf("hotelstaysotel: the meter provider refused an instrument: %w", err)
+	}
+	return i, nil
+}
+
+// record records a call. kind is the kind of its error, if any.
+func (i *instruments) record(ctx context.Context, info *hotelstays.CallInfo, kind string, host attribute.KeyValue) {
+	with := func(more ...attribute.KeyValue) metric.MeasurementOption {
+		attrs := append(make([]attribute.KeyValue, 0, 3), operationOf(info.Operation), host) // NewSet sorts it in place
+		return metric.WithAttributeSet(attribute.NewSet(append(attrs, more...)...))
+	}
+	all := with()
+	byKind := all
+	if kind != "" {
+		byKind = with(semconv.ErrorTypeKey.String(kind))
+	}
+	i.callDuration.Record(ctx, info.Duration.Seconds(), byKind)
+	i.ceilingWait.Record(ctx, info.CeilingWait.Seconds(), all)
+	if info.HTTPStatus != 0 {
+		i.decodeDuration.Record(ctx, info.DecodeTime.Seconds(), all)
+		i.responseSize.Record(ctx, int64(info.Bytes), all)
+	}
+	for n := range info.Attempts {
+		i.attempts.Add(ctx, 1, with(attemptOutcome(&info.Attempts[n])))
+	}
+	if info.Operation == hotelstays.OpTicket || info.Operation == hotelstays.OpOAuthToken {
+		i.tokenFetches.Add(ctx, 1, byKind)
+	}
+	if kind == kindOutcomeUnknown {
+		i.unknownOutcomes.Add(ctx, 1, all)
+	}
+}
+
+// attemptOutcome is the class of an attempt's status, or the kind of what kept it
+// from being answered.
+func attemptOutcome(a *hotelstays.AttemptInfo) attribute.KeyValue {
+	if kind := attemptErrorType(a); kind != "" {
+		return semconv.ErrorTypeKey.String(kind)
+	}
+	return keyAttemptStatus.String(fmt.Sprintf("%dxx", a.HTTPStatus/100))
+}

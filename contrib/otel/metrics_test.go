@@ -1,0 +1,165 @@
+// The figures: exact after a known history, and no more series than there are
+// operations and kinds of endings.
+
+package hotelstaysotel_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+)
+
+func TestMetricsOfAHistory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, hotelstays.WithMaxAttempts(1))
+		size := 0 // of the whole answers
+		slow := func(status int, retryAfter string) {
+			r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Delay: 3 * time.Second,
+				Status: status, RetryAfter: retryAfter, Body: []byte(`{"code":1}`)})
+			size += len(`{"code":1}`)
+		}
+		good := func() {
+			resp, err := r.client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithRawData())
+			require.NoError(t, err)
+			size += len(`{"code":0,"msg":"success","data":` + string(resp.Meta.RawData) + `}`)
+		}
+		good() // fetches a token
+		slow(503, "")
+		require.Error(t, r.destinations())
+		slow(429, "2")
+		require.Error(t, r.destinations())
+		good() // waits for two seconds
+		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultCut, Delay: time.Second})
+		require.Error(t, r.destinations())
+
+		got := r.collect()
+		assert.Equal(t, map[string]point{
+			"hotelstays.operation=Ticket":                               {1, 0},
+			"hotelstays.operation=Destinations":                         {2, 2},
+			"error.type=server_error,hotelstays.operation=Destinations": {1, 3},
+			"error.type=rate_limited,hotelstays.operation=Destinations": {1, 3},
+			"error.type=no_answer,hotelstays.operation=Destinations":    {1, 1},
+		}, got["hotelstays.client.call.duration"])
+		assert.Equal(t, map[string]point{
+			"hotelstays.operation=Ticket":       {1, 0},
+			"hotelstays.operation=Destinations": {5, 2},
+		}, got["hotelstays.client.ceiling.wait"])
+		assert.Equal(t, map[string]point{
+			"hotelstays.operation=Ticket":       {1, 0},
+			"hotelstays.operation=Destinations": {4, 0},
+		}, got["hotelstays.client.decode.duration"], "one call got no answer")
+		assert.Equal(t, point{4, float64(size)}, got["hotelstays.client.response.size"]["hotelstays.operation=Destinations"])
+		assert.Equal(t, map[string]point{
+			"hotelstays.attempt.status_class=2xx,hotelstays.operation=Ticket":       {sum: 1},
+			"hotelstays.attempt.status_class=2xx,hotelstays.operation=Destinations": {sum: 2},
+			"hotelstays.attempt.status_class=4xx,hotelstays.operation=Destinations": {sum: 1},
+			"hotelstays.attempt.status_class=5xx,hotelstays.operation=Destinations": {sum: 1},
+			"error.type=no_answer,hotelstays.operation=Destinations":                {sum: 1},
+		}, got["hotelstays.client.attempts"])
+		assert.Equal(t, map[string]point{"hotelstays.operation=Ticket": {sum: 1}}, got["hotelstays.client.token.fetches"])
+		assert.NotContains(t, got, "hotelstays.client.outcomes.unknown")
+	})
+}
+
+// All attempts of a call count, and the waits of all of them.
+func TestMetricsOfARetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.warm()
+		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 503, Times: 2})
+		require.NoError(t, r.destinations())
+		got := r.collect()
+		assert.Equal(t, point{sum: 2}, got["hotelstays.client.attempts"]["hotelstays.attempt.status_class=5xx,hotelstays.operation=Destinations"])
+		assert.Equal(t, point{sum: 2}, got["hotelstays.client.attempts"]["hotelstays.attempt.status_class=2xx,hotelstays.operation=Destinations"])
+		assert.Equal(t, uint64(2), got["hotelstays.client.call.duration"]["hotelstays.operation=Destinations"].count)
+	})
+}
+
+func TestMetricsOfTokens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.warm()
+		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 401})
+		require.NoError(t, r.destinations())
+		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 401})
+		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultStatus, Status: 403})
+		time.Sleep(time.Minute) // a token that is refused at once is kept
+		require.Error(t, r.destinations())
+		assert.Equal(t, map[string]point{
+			"hotelstays.operation=Ticket":                      {sum: 2},
+			"error.type=forbidden,hotelstays.operation=Ticket": {sum: 1},
+		}, r.collect()["hotelstays.client.token.fetches"])
+	})
+}
+
+func TestMetricsOfAnUnknownOutcome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		req := r.bookRequest("ref-1")
+		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut})
+		_, err := r.client.Book(t.Context(), req)
+		require.Error(t, err)
+		got := r.collect()
+		assert.Equal(t, map[string]point{"hotelstays.operation=Book": {sum: 1}}, got["hotelstays.client.outcomes.unknown"])
+		assert.Equal(t, uint64(1), got["hotelstays.client.call.duration"]["error.type=outcome_unknown,hotelstays.operation=Book"].count)
+	})
+}
+
+// Whatever callers and the service send, the attributes are these, and their values
+// are few.
+func TestSeriesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, hotelstays.WithMaxAttempts(1))
+		for status := 202; status < 600; status += 3 { // not 401, which is answered with a new token
+			r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: status,
+				Code: 100000000 + status, Msg: "message " + strconv.Itoa(status), RetryAfter: "0"})
+			_, err := r.client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{fmt.Sprint("ref-", status)}},
+				hotelstays.WithTraceID(fmt.Sprint("trace-", status)), hotelstays.WithUserRef(fmt.Sprint("user-", status)))
+			require.Error(t, err)
+		}
+		for name, points := range r.collect() {
+			assert.LessOrEqual(t, len(points), 16, name)
+			for attrs := range points {
+				assert.NotContains(t, attrs, "ref-")
+				assert.NotContains(t, attrs, "trace-")
+				assert.NotContains(t, attrs, "user-")
+			}
+		}
+	})
+}
+
+// The instruments and their units are what dashboards are built on.
+func TestInstruments(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		req := r.bookRequest("ref-1")
+		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut})
+		_, err := r.client.Book(t.Context(), req)
+		require.Error(t, err)
+		units := map[string]string{}
+		for _, m := range r.export().ScopeMetrics[0].Metrics {
+			units[m.Name] = m.Unit
+			assert.NotEmpty(t, m.Description, m.Name)
+		}
+		assert.Equal(t, map[string]string{
+			"hotelstays.client.call.duration":    "s",
+			"hotelstays.client.ceiling.wait":     "s",
+			"hotelstays.client.decode.duration":  "s",
+			"hotelstays.client.response.size":    "By",
+			"hotelstays.client.attempts":         "{attempt}",
+			"hotelstays.client.token.fetches":    "{call}",
+			"hotelstays.client.outcomes.unknown": "{call}",
+		}, units)
+		assert.Len(t, slices.Collect(maps.Keys(r.collect())), len(units))
+	})
+}

@@ -1,0 +1,146 @@
+// The observer beside the rest of a program's telemetry: its options, the global
+// providers, and the spans of the HTTP exchanges below it.
+
+package hotelstaysotel_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/metric"
+	metricnoop "go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/propagation"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	tracenoop "go.opentelemetry.io/otel/trace/noop"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	hotelstaysotel "github.com/hotelstays/hotelstays-go/contrib/otel"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+)
+
+func TestOptionsRefuseNil(t *testing.T) {
+	observer, err := hotelstaysotel.New(hotelstaysotel.WithTracerProvider(nil), nil, hotelstaysotel.WithMeterProvider(nil))
+	assert.Nil(t, observer)
+	for _, part := range []string{"WithTracerProvider is nil", "a nil option", "WithMeterProvider is nil"} {
+		assert.ErrorContains(t, err, part)
+	}
+}
+
+// refusing is a meter provider whose meters make no histograms.
+type refusing struct{ metricnoop.MeterProvider }
+
+func (refusing) Meter(string, ...metric.MeterOption) metric.Meter { return refusingMeter{} }
+
+type refusingMeter struct{ metricnoop.Meter }
+
+func (refusingMeter) Float64Histogram(name string, _ ...metric.Float64HistogramOption) (metric.Float64Histogram, error) {
+	return nil, assert.AnError
+}
+
+func TestARefusedInstrumentIsAnError(t *testing.T) {
+	observer, err := hotelstaysotel.New(hotelstaysotel.WithMeterProvider(refusing{}))
+	assert.Nil(t, observer)
+	assert.ErrorIs(t, err, assert.AnError)
+}
+
+// Without options the global providers are used, also those that are set later.
+func TestDefaultsAreTheGlobals(t *testing.T) {
+	defer otel.SetTracerProvider(otel.GetTracerProvider())
+	defer otel.SetMeterProvider(otel.GetMeterProvider())
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		observer, err := hotelstaysotel.New()
+		require.NoError(t, err)
+		spans, reader := tracetest.NewInMemoryExporter(), sdkmetric.NewManualReader()
+		otel.SetTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans)))
+		otel.SetMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)))
+		r.client = r.newClient(ticketOf(r.srv), hotelstays.WithObserver(observer))
+		require.NoError(t, r.destinations())
+		assert.Len(t, spans.GetSpans(), 2)
+		var out metricdata.ResourceMetrics
+		require.NoError(t, reader.Collect(t.Context(), &out))
+		assert.NotEmpty(t, out.ScopeMetrics)
+	})
+}
+
+// A provider that makes no spans leaves the caller's own span alone.
+func TestNoSpansEndNoOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		observer, err := hotelstaysotel.New(hotelstaysotel.WithTracerProvider(tracenoop.NewTracerProvider()))
+		require.NoError(t, err)
+		client := r.newClient(ticketOf(r.srv), hotelstays.WithObserver(observer))
+		ctx, own := r.tracers.Tracer("caller").Start(t.Context(), "own")
+		_, err = client.Destinations(ctx, &hotelstays.DestinationsRequest{})
+		require.NoError(t, err)
+		assert.True(t, own.IsRecording())
+		assert.Empty(t, r.take())
+		own.End()
+		assert.Empty(t, r.last().attrs)
+	})
+}
+
+// otelhttp below the client makes a child span of each attempt, and sends the trace
+// headers, if it is asked to.
+func TestChildSpansOfOtelHTTP(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		propagator := otelhttp.WithPropagators(propagation.TraceContext{})
+		below := otelhttp.NewTransport(r.srv.Client().Transport, otelhttp.WithTracerProvider(r.tracers),
+			otelhttp.WithMeterProvider(metricnoop.NewMeterProvider()), propagator)
+		r.client = r.newClient(ticketOf(r.srv), hotelstays.WithObserver(r.observer), hotelstays.WithHTTPClient(&http.Client{Transport: below}))
+		r.warm()
+		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 503})
+
+		require.NoError(t, r.destinations())
+
+		var got [][2]string
+		for _, s := range r.take() {
+			got = append(got, [2]string{s.name, s.parent})
+		}
+		assert.Equal(t, [][2]string{{"HTTP POST", "hotelstays.Destinations"}, {"HTTP POST", "hotelstays.Destinations"}, {"hotelstays.Destinations", ""}}, got)
+		requests := r.srv.Ledger().Requests(hotelstaystest.OpDestinations)
+		assert.NotEmpty(t, requests[len(requests)-1].Header.Get("Traceparent"))
+	})
+}
+
+// otelhttp passes httptrace's events on: a booking that never left is known not to
+// have left.
+func TestOtelHTTPKeepsTheProof(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		offline := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("offline") }}
+		client := r.newClient(hotelstays.StaticToken("token"), hotelstays.WithObserver(r.observer),
+			hotelstays.WithHTTPClient(&http.Client{Transport: otelhttp.NewTransport(offline)}))
+		_, err := client.Book(t.Context(), r.bookRequest("ref-1"))
+		var failed *hotelstays.TransportError
+		require.ErrorAs(t, err, &failed)
+		assert.False(t, failed.Sent)
+		assert.NotErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
+		assert.Equal(t, false, r.last().events[0].attrs["hotelstays.attempt.sent"])
+	})
+}
+
+func TestNoTraceHeaders(t *testing.T) {
+	defer otel.SetTextMapPropagator(otel.GetTextMapPropagator())
+	otel.SetTextMapPropagator(propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{}))
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.warm()
+		for _, request := range r.srv.Ledger().Requests("") {
+			assert.Empty(t, request.Header.Get("Traceparent"))
+			assert.Empty(t, request.Header.Get("Baggage"))
+		}
+	})
+}

@@ -1,0 +1,70 @@
+// The README holds what the package does: its programs, attributes and instruments.
+
+package hotelstaysotel_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+)
+
+// unindented is a text without the white space at the ends of its lines.
+func unindented(text []byte) string {
+	return regexp.MustCompile(`(?m)^[ \t]+|[ \t]+$`).ReplaceAllString(string(text), "")
+}
+
+// The programs are pieces of the examples, which are compiled and run.
+func TestREADMEPrograms(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	examples, err := os.ReadFile("example_test.go")
+	require.NoError(t, err)
+	programs := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllSubmatch(readme, -1)
+	require.Len(t, programs, 2)
+	for _, program := range programs {
+		assert.Contains(t, unindented(examples), unindented(program[1]))
+	}
+}
+
+// The tables name everything that calls of every fate export.
+func TestREADMETables(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		req := r.bookRequest("ref-1")
+		for _, fault := range []hotelstaystest.Fault{{Kind: hotelstaystest.FaultStatus, Status: 400}, {Kind: hotelstaystest.FaultCut}} {
+			fault.Operation = hotelstaystest.OpBook
+			r.srv.Inject(fault)
+			_, err := r.client.Book(t.Context(), req)
+			require.Error(t, err)
+		}
+		for _, s := range r.take() {
+			for key := range s.attrs {
+				assert.Contains(t, string(readme), "`"+key+"`")
+			}
+			for _, e := range s.events {
+				assert.Contains(t, string(readme), "`"+e.name+"`")
+				for key := range e.attrs {
+					assert.Contains(t, string(readme), "`"+key+"`")
+				}
+			}
+		}
+		for instrument, points := range r.collect() {
+			assert.Contains(t, string(readme), "`"+instrument+"`")
+			for attrs := range points {
+				for attr := range strings.SplitSeq(attrs, ",") {
+					key, _, _ := strings.Cut(attr, "=")
+					assert.Contains(t, string(readme), "`"+key+"`")
+				}
+			}
+		}
+	})
+}

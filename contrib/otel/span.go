@@ -1,0 +1,103 @@
+// What a span says of its call.
+
+package hotelstaysotel
+
+import (
+	"errors"
+	"net/url"
+	"strconv"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+)
+
+// The attributes that the semantic conventions have no name for.
+const (
+	keyOperation       = attribute.Key("hotelstays.operation")
+	keyAttempts        = attribute.Key("hotelstays.attempts")
+	keyCode            = attribute.Key("hotelstays.code")
+	keyRequestID       = attribute.Key("hotelstays.request_id")
+	keyTraceID         = attribute.Key("hotelstays.trace_id")
+	keyCeilingWait     = attribute.Key("hotelstays.ceiling.wait")
+	keyDecodeDuration  = attribute.Key("hotelstays.decode.duration")
+	keyResponseSize    = attribute.Key("hotelstays.response.size")
+	keyAttemptNumber   = attribute.Key("hotelstays.attempt.number")
+	keyAttemptDuration = attribute.Key("hotelstays.attempt.duration")
+	keyAttemptSent     = attribute.Key("hotelstays.attempt.sent")
+	keyAttemptStatus   = attribute.Key("hotelstays.attempt.status_class")
+)
+
+// eventAttempt is the name of the event of one sending.
+const eventAttempt = "hotelstays.attempt"
+
+func operationOf(op hotelstays.Operation) attribute.KeyValue {
+	return keyOperation.String(string(op))
+}
+
+// describe writes a call into its span. kind is the kind of its error, if any.
+func describe(span trace.Span, info *hotelstays.CallInfo, kind string, host, port attribute.KeyValue) {
+	attrs := append(make([]attribute.KeyValue, 0, 12), host, port,
+		keyAttempts.Int(len(info.Attempts)),
+		keyTraceID.String(info.TraceID),
+		keyCeilingWait.Float64(info.CeilingWait.Seconds()),
+	)
+	if info.RequestID != "" {
+		attrs = append(attrs, keyRequestID.String(info.RequestID))
+	}
+	if info.HTTPStatus != 0 {
+		attrs = append(attrs,
+			semconv.HTTPResponseStatusCode(info.HTTPStatus),
+			keyResponseSize.Int(info.Bytes),
+			keyDecodeDuration.Float64(info.DecodeTime.Seconds()))
+	}
+	var refused *hotelstays.APIError
+	if errors.As(info.Err, &refused) && refused.Operation == info.Operation && refused.Code != 0 {
+		attrs = append(attrs, keyCode.Int(refused.Code))
+	}
+	if kind != "" {
+		attrs = append(attrs, semconv.ErrorTypeKey.String(kind))
+		span.SetStatus(codes.Error, "") // a text could quote the request, and the kind says enough
+	}
+	span.SetAttributes(attrs...)
+	for i := range info.Attempts {
+		a := &info.Attempts[i]
+		span.AddEvent(eventAttempt, trace.WithTimestamp(a.Start), trace.WithAttributes(attemptAttributes(i+1, a)...))
+	}
+}
+
+func attemptAttributes(number int, a *hotelstays.AttemptInfo) []attribute.KeyValue {
+	attrs := []attribute.KeyValue{
+		keyAttemptNumber.Int(number),
+		keyAttemptDuration.Float64(a.Duration.Seconds()),
+		keyAttemptSent.Bool(a.Sent),
+		keyRequestID.String(a.RequestID),
+	}
+	if a.HTTPStatus != 0 {
+		attrs = append(attrs, semconv.HTTPResponseStatusCode(a.HTTPStatus))
+	}
+	if kind := attemptErrorType(a); kind != "" {
+		attrs = append(attrs, semconv.ErrorTypeKey.String(kind))
+	}
+	return attrs
+}
+
+// server is the host and the port of a base URL, which hotelstays.New has checked.
+func server(baseURL string) (host, port attribute.KeyValue) {
+	u, err := url.Parse(baseURL)
+	if err != nil {
+		u = &url.URL{}
+	}
+	number, err := strconv.Atoi(u.Port())
+	switch {
+	case err == nil:
+	case u.Scheme == "https":
+		number = 443
+	default:
+		number = 80
+	}
+	return semconv.ServerAddress(u.Hostname()), semconv.ServerPort(number)
+}

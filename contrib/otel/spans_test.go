@@ -1,0 +1,263 @@
+// The spans of calls that go well and of calls that do not.
+
+package hotelstaysotel_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+)
+
+// destinations makes a call whose trace id is known.
+func (r *rig) destinations(opts ...hotelstays.CallOption) error {
+	_, err := r.client.Destinations(r.t.Context(), &hotelstays.DestinationsRequest{}, append(opts, hotelstays.WithTraceID("trace-1"))...)
+	return err
+}
+
+// warm fetches the token, and forgets what was exported of that.
+func (r *rig) warm() {
+	require.NoError(r.t, r.destinations())
+	r.take()
+}
+
+func TestSpanOfASuccess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.warm()
+		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultDelay, Delay: 1500 * time.Millisecond})
+		start := time.Now()
+
+		resp, err := r.client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithTraceID("trace-1"), hotelstays.WithRawData())
+
+		require.NoError(t, err)
+		assert.Equal(t, []span{{
+			name: "hotelstays.Destinations", kind: trace.SpanKindClient, duration: 1500 * time.Millisecond,
+			attrs: r.want("Destinations", map[string]any{
+				"hotelstays.attempts":        int64(1),
+				"hotelstays.request_id":      resp.Meta.RequestID,
+				"hotelstays.trace_id":        "trace-1",
+				"hotelstays.ceiling.wait":    0.0,
+				"hotelstays.decode.duration": 0.0,
+				"hotelstays.response.size":   int64(len(`{"code":0,"msg":"success","data":` + string(resp.Meta.RawData) + `}`)),
+				"http.response.status_code":  int64(200),
+			}),
+			events: []event{{"hotelstays.attempt", start, map[string]any{
+				"hotelstays.attempt.number":   int64(1),
+				"hotelstays.attempt.duration": 1.5,
+				"hotelstays.attempt.sent":     true,
+				"hotelstays.request_id":       resp.Meta.RequestID,
+				"http.response.status_code":   int64(200),
+			}}},
+		}}, r.take())
+	})
+}
+
+// Each attempt is an event at the time at which it was sent.
+func TestSpanOfARetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.warm()
+		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 503, Delay: time.Second})
+		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultCut, Delay: 2 * time.Second})
+
+		require.NoError(t, r.destinations())
+
+		got := r.last()
+		assert.Equal(t, codes.Unset, got.status)
+		assert.NotContains(t, got.attrs, "error.type")
+		assert.Equal(t, int64(3), got.attrs["hotelstays.attempts"])
+		assert.Equal(t, int64(200), got.attrs["http.response.status_code"])
+		requests := r.srv.Ledger().Requests(hotelstaystest.OpDestinations)[1:]
+		require.Len(t, got.events, 3)
+		require.Len(t, requests, 3)
+		for i, want := range []map[string]any{
+			{"hotelstays.attempt.duration": 1.0, "http.response.status_code": int64(503)},
+			{"hotelstays.attempt.duration": 2.0, "error.type": "no_answer"},
+			{"hotelstays.attempt.duration": 0.0, "http.response.status_code": int64(200)},
+		} {
+			want["hotelstays.attempt.number"] = int64(i + 1)
+			want["hotelstays.attempt.sent"] = true
+			want["hotelstays.request_id"] = requests[i].RequestID
+			assert.Equal(t, event{"hotelstays.attempt", requests[i].Arrived, want}, got.events[i])
+		}
+	})
+}
+
+// A 429 is that call's error, and another call's wait at the ceiling.
+func TestSpansAroundA429(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, hotelstays.WithMaxAttempts(1))
+		r.warm()
+		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 429, RetryAfter: "2"})
+
+		assert.ErrorIs(t, r.destinations(), hotelstays.ErrRateLimited)
+		require.NoError(t, r.destinations())
+
+		spans := r.take()
+		require.Len(t, spans, 2)
+		refused, waited := spans[0], spans[1]
+		assert.Equal(t, codes.Error, refused.status)
+		assert.Empty(t, refused.text)
+		assert.Equal(t, "rate_limited", refused.attrs["error.type"])
+		assert.Equal(t, int64(hotelstays.CodeRateLimited), refused.attrs["hotelstays.code"])
+		assert.Equal(t, int64(429), refused.attrs["http.response.status_code"])
+		assert.Equal(t, 2.0, waited.attrs["hotelstays.ceiling.wait"])
+		assert.Equal(t, 2*time.Second, waited.duration)
+		assert.Equal(t, 0.0, waited.events[0].attrs["hotelstays.attempt.duration"])
+	})
+}
+
+// A call that fails validation is none: no span, no figure.
+func TestNothingOfAnInvalidCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		_, err := r.client.Book(t.Context(), &hotelstays.BookRequest{})
+		var invalid *hotelstays.ValidationError
+		require.ErrorAs(t, err, &invalid)
+		assert.Empty(t, r.take())
+		assert.Empty(t, r.collect())
+	})
+}
+
+func TestSpanOfAnUnknownOutcome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		req := r.bookRequest("ref-1")
+		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
+
+		_, err := r.client.Book(t.Context(), req, hotelstays.WithTraceID("trace-1"))
+
+		var unknown *hotelstays.OutcomeUnknownError
+		require.ErrorAs(t, err, &unknown)
+		got := r.last()
+		assert.Equal(t, "hotelstays.Book", got.name)
+		assert.Equal(t, codes.Error, got.status)
+		assert.Equal(t, r.want("Book", map[string]any{
+			"hotelstays.attempts":     int64(1),
+			"hotelstays.request_id":   unknown.RequestID,
+			"hotelstays.trace_id":     "trace-1",
+			"hotelstays.ceiling.wait": 0.0,
+			"error.type":              "outcome_unknown",
+		}), got.attrs, "nothing of an answer: there was none")
+		require.Len(t, got.events, 1)
+		assert.Equal(t, "no_answer", got.events[0].attrs["error.type"])
+		assert.Equal(t, true, got.events[0].attrs["hotelstays.attempt.sent"])
+	})
+}
+
+// The call that fetches a token is a child of the call that waits for it. So is the
+// one after a 401, which is an event of its own.
+func TestSpansOfTokens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		require.NoError(t, r.destinations())
+		spans := r.take()
+		require.Len(t, spans, 2)
+		assert.Equal(t, []string{"hotelstays.Ticket", "hotelstays.Destinations"}, []string{spans[0].name, spans[0].parent})
+		assert.Equal(t, []string{"hotelstays.Destinations", ""}, []string{spans[1].name, spans[1].parent})
+
+		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 401})
+		require.NoError(t, r.destinations())
+		spans = r.take()
+		require.Len(t, spans, 2)
+		assert.Equal(t, []string{"hotelstays.Ticket", "hotelstays.Destinations"}, []string{spans[0].name, spans[0].parent})
+		require.Len(t, spans[1].events, 2)
+		assert.Equal(t, int64(401), spans[1].events[0].attrs["http.response.status_code"])
+		assert.Equal(t, int64(200), spans[1].events[1].attrs["http.response.status_code"])
+		assert.Equal(t, codes.Unset, spans[1].status)
+	})
+}
+
+// Where no token can be had, its own span says why, and the call's that there was none.
+func TestSpansOfARefusedCredential(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultStatus, Status: 401})
+
+		assert.ErrorIs(t, r.destinations(), hotelstays.ErrUnauthorized)
+
+		spans := r.take()
+		require.Len(t, spans, 2)
+		assert.Equal(t, "unauthorized", spans[0].attrs["error.type"])
+		assert.Equal(t, int64(hotelstays.CodeUnauthorized), spans[0].attrs["hotelstays.code"])
+		assert.Equal(t, r.want("Destinations", map[string]any{
+			"hotelstays.attempts":     int64(0),
+			"hotelstays.trace_id":     "trace-1",
+			"hotelstays.ceiling.wait": 0.0,
+			"error.type":              "no_token",
+		}), spans[1].attrs)
+		assert.Empty(t, spans[1].events, "nothing was sent")
+	})
+}
+
+func TestSpanOfACallThatEnds(t *testing.T) {
+	for kind, end := range map[string]func(context.Context) (context.Context, context.CancelFunc){
+		"timeout": func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, time.Second)
+		},
+		"canceled": func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(ctx)
+			time.AfterFunc(time.Second, cancel)
+			return ctx, cancel
+		},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				r.warm()
+				r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultDelay, Delay: time.Hour})
+				ctx, cancel := end(t.Context())
+				defer cancel()
+
+				_, err := r.client.Destinations(ctx, &hotelstays.DestinationsRequest{})
+
+				require.Error(t, err)
+				got := r.last()
+				assert.Equal(t, codes.Error, got.status)
+				assert.Equal(t, time.Second, got.duration)
+				assert.Equal(t, kind, got.attrs["error.type"])
+				require.Len(t, got.events, 1)
+				assert.Equal(t, kind, got.events[0].attrs["error.type"])
+			})
+		})
+	}
+}
+
+// A span that ends with a panic is ended, too.
+func TestSpanOfAPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, hotelstays.WithHTTPClient(&http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) { panic("boom") })}))
+		assert.Panics(t, func() {
+			_, _ = r.client.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "key", AppSecret: "secret"})
+		})
+		assert.Equal(t, "_OTHER", r.last().attrs["error.type"])
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// An answer above the limit was answered, and cannot be read.
+func TestSpanOfTooLargeAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.client = r.newClient(hotelstays.StaticToken("token"), hotelstays.WithMaxResponseBytes(8), hotelstays.WithObserver(r.observer))
+		var unreadable *hotelstays.DecodeError
+		require.ErrorAs(t, r.destinations(), &unreadable)
+		got := r.last()
+		assert.Equal(t, "unreadable_answer", got.attrs["error.type"])
+		assert.Equal(t, "unreadable_answer", got.events[0].attrs["error.type"])
+		assert.NotZero(t, got.events[0].attrs["http.response.status_code"])
+	})
+}
