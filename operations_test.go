@@ -1,0 +1,63 @@
+// An operation that is added is added everywhere: what the other tests go by, the
+// sandbox and the package documentation know every method that is one.
+
+package hotelstays_test
+
+import (
+	"context"
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+)
+
+// operationMethods are the methods of a Client that take a request of their name:
+// the operations, as the code has them.
+func operationMethods() (ops []hotelstays.Operation) {
+	client := reflect.TypeFor[*hotelstays.Client]()
+	for m := range client.Methods() {
+		if m.Type.NumIn() == 4 && m.Type.In(1) == reflect.TypeFor[context.Context]() &&
+			m.Type.In(2).Kind() == reflect.Pointer && m.Type.In(2).Elem().Name() == m.Name+"Request" {
+			ops = append(ops, hotelstays.Operation(m.Name))
+		}
+	}
+	return ops
+}
+
+func TestEveryOperationIsEverywhere(t *testing.T) {
+	methods := operationMethods()
+	require.Contains(t, methods, hotelstays.OpBook, "the methods are found")
+
+	assert.ElementsMatch(t, methods, slices.Collect(maps.Keys(operationCalls)), "operationCalls has a call of each")
+	var wired []hotelstays.Operation
+	for _, op := range wireOperations() {
+		wired = append(wired, hotelstays.Operation(op.name))
+	}
+	assert.ElementsMatch(t, methods, wired, "wireOperations has the wire form of each")
+
+	source, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
+	_, page, _ := strings.Cut(string(source), "# Deadlines")
+	deadlines, page, _ := strings.Cut(page, "# Ceilings")
+	ceilings, _, _ := strings.Cut(page, "# Vouchers")
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t)
+		for op, call := range operationCalls {
+			_ = call(t.Context(), client) // its session and references are made up
+			assert.Positive(t, srv.Ledger().Count(hotelstaystest.Operation(op)), "the sandbox has no %s", op)
+			assert.Contains(t, deadlines, string(op))
+			assert.Equal(t, hotelstays.Ceiling(op) > 0, slices.Contains(strings.FieldsFunc(ceilings, noLetter), string(op)), "the table of ceilings, %s", op)
+		}
+	})
+}
+
+func noLetter(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') }
