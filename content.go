@@ -5,7 +5,6 @@ package hotelstays
 
 import (
 	"context"
-	"iter"
 
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -59,49 +58,6 @@ func (c *Client) Destinations(ctx context.Context, req *DestinationsRequest, opt
 	return resp, nil
 }
 
-// WalkDestinations visits the tree from what req asks for downwards, parents
-// before their children, and yields each place once. It makes one call for each
-// place. An error is yielded once and ends the walk.
-//
-// Places below the first level are asked for by their parent alone: a country
-// code would override it, and the walk would never end.
-func (c *Client) WalkDestinations(ctx context.Context, req *DestinationsRequest, opts ...CallOption) iter.Seq2[*types.Destination, error] {
-	if req == nil {
-		return func(yield func(*types.Destination, error) bool) { yield(nil, nilRequest(OpDestinations)) }
-	}
-	first := *req
-	return func(yield func(*types.Destination, error) bool) {
-		next := first
-		seen := make(map[string]bool)
-		var parents []string // whose children have not been asked for; the nearest last
-		for {
-			resp, err := c.Destinations(ctx, &next, opts...)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for i := range resp.Destinations {
-				d := &resp.Destinations[i]
-				if seen[d.ID] && d.ID != "" {
-					continue
-				}
-				if !yield(d, nil) {
-					return
-				}
-				if d.ID != "" {
-					seen[d.ID] = true
-					parents = append(parents, d.ID)
-				}
-			}
-			if len(parents) == 0 {
-				return
-			}
-			next.CountryCode, next.ParentDestinationID = "", parents[len(parents)-1]
-			parents = parents[:len(parents)-1]
-		}
-	}
-}
-
 // The page size of HotelsMetadata.
 const (
 	DefaultMetadataPageSize = 20
@@ -140,53 +96,6 @@ func (c *Client) HotelsMetadata(ctx context.Context, req *HotelsMetadataRequest,
 		return nil, err
 	}
 	return resp, nil
-}
-
-// HotelsMetadataAll yields every hotel of a destination, from req's page on,
-// page by page as they are needed. Without a page size it takes the largest. An
-// error is yielded once and ends it; a page that is empty or repeats while more
-// are promised is a *PageError.
-func (c *Client) HotelsMetadataAll(ctx context.Context, req *HotelsMetadataRequest, opts ...CallOption) iter.Seq2[*types.HotelMetadata, error] {
-	return func(yield func(*types.HotelMetadata, error) bool) {
-		if req == nil {
-			yield(nil, nilRequest(OpHotelsMetadata))
-			return
-		}
-		var first types.PageReq
-		if req.Page != nil {
-			first = *req.Page
-		}
-		if first.PageSize == 0 {
-			first.PageSize = MaxMetadataPageSize
-		}
-		fetch := func(num int) (*HotelsMetadataResponse, error) {
-			page := first
-			page.PageNum = num
-			return c.HotelsMetadata(ctx, &HotelsMetadataRequest{DestinationID: req.DestinationID, CountryCode: req.CountryCode, Page: &page}, opts...)
-		}
-		walk := pageWalk{op: OpHotelsMetadata, cursor: first.Cursor, pageNum: first.PageNum}
-		for resp, err := range pages(walk, fetch) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for i := range resp.HotelsMetadata {
-				if !yield(&resp.HotelsMetadata[i], nil) {
-					return
-				}
-			}
-		}
-	}
-}
-
-func (r *HotelsMetadataResponse) hasMore() bool { return r.Page.HasMore }
-
-func (r *HotelsMetadataResponse) ids() []string {
-	ids := make([]string, len(r.HotelsMetadata))
-	for i, h := range r.HotelsMetadata {
-		ids[i] = h.HotelID + "\x00" + h.PlatformHotelID
-	}
-	return ids
 }
 
 // HotelStaticDetailRequest asks for one hotel.

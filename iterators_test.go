@@ -12,6 +12,7 @@ import (
 	"iter"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -84,12 +85,12 @@ func TestWalkDestinations(t *testing.T) {
 // placeScript answers Destinations with the places below each parent.
 type placeScript struct {
 	below map[string][]string
-	calls int
+	calls atomic.Int32
 }
 
 func (s *placeScript) RoundTrip(r *http.Request) (*http.Response, error) {
 	defer r.Body.Close()
-	s.calls++
+	s.calls.Add(1)
 	var asked struct {
 		ParentDestinationID string `json:"parentDestinationId"`
 	}
@@ -112,17 +113,19 @@ func scripted(r *http.Request, data any) (*http.Response, error) {
 // A place that lies below several others, or below itself, is visited once all
 // the same, and the walk ends.
 func TestWalkOfATreeThatIsNone(t *testing.T) {
-	script := &placeScript{below: map[string][]string{"": {"a", "b", "a"}, "a": {"c"}, "b": {"c", "a", "b"}, "c": {"a", "d"}}}
-	client, err := hotelstays.New("http://127.0.0.1", hotelstays.StaticToken("token"), hotelstays.WithHTTPClient(&http.Client{Transport: script}))
-	require.NoError(t, err)
-	places, errs := collect(client.WalkDestinations(t.Context(), &hotelstays.DestinationsRequest{}))
-	assert.Empty(t, errs)
-	var ids []string
-	for _, place := range places {
-		ids = append(ids, place.ID)
+	for _, parallelism := range []int{1, 4} {
+		script := &placeScript{below: map[string][]string{"": {"a", "b", "a"}, "a": {"c"}, "b": {"c", "a", "b"}, "c": {"a", "d"}}}
+		client, err := hotelstays.New("http://127.0.0.1", hotelstays.StaticToken("token"), hotelstays.WithHTTPClient(&http.Client{Transport: script}))
+		require.NoError(t, err)
+		places, errs := collect(client.WalkDestinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithParallelism(parallelism)))
+		assert.Empty(t, errs)
+		var ids []string
+		for _, place := range places {
+			ids = append(ids, place.ID)
+		}
+		assert.ElementsMatch(t, []string{"a", "b", "c", "d"}, ids)
+		assert.EqualValues(t, 5, script.calls.Load())
 	}
-	assert.ElementsMatch(t, []string{"a", "b", "c", "d"}, ids)
-	assert.Equal(t, 5, script.calls)
 }
 
 // An error comes once and ends the loop; leaving the loop ends the calls.
@@ -367,6 +370,11 @@ func TestIteratorsRefuse(t *testing.T) {
 		"batches that are too large":       untyped(client.HotelListBatches(ctx, search(func(*hotelstays.HotelListRequest) {}), hotelstays.WithBatchSize(1001))),
 		"batches of no size":               untyped(client.HotelListBatches(ctx, search(func(*hotelstays.HotelListRequest) {}), hotelstays.WithBatchSize(0))),
 		"batches without any under way":    untyped(client.HotelListBatches(ctx, search(func(*hotelstays.HotelListRequest) {}), hotelstays.WithParallelism(0))),
+		"a walk without a call under way":  untyped(client.WalkDestinations(ctx, &hotelstays.DestinationsRequest{}, hotelstays.WithParallelism(0))),
+		"a walk in batches":                untyped(client.WalkDestinations(ctx, &hotelstays.DestinationsRequest{}, hotelstays.WithBatchSize(2))),
+		"metadata with too much under way": untyped(client.HotelsMetadataAll(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: "d"}, hotelstays.WithParallelism(1025))),
+		"metadata in batches":              untyped(client.HotelsMetadataAll(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: "d"}, hotelstays.WithBatchSize(2))),
+		"pages in parallel":                untyped(client.HotelListPages(ctx, search(func(*hotelstays.HotelListRequest) {}), hotelstays.WithParallelism(2))),
 		"batches with a wrong call option": untyped(client.HotelListBatches(ctx, search(func(*hotelstays.HotelListRequest) {}), hotelstays.WithCurrency("euro"))),
 	} {
 		_, errs := collect(seq)
@@ -472,18 +480,7 @@ func TestHotelListBatchesParallelism(t *testing.T) {
 				srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultDelay, Delay: time.Second, Times: -1})
 				_, errs := collect(client.HotelListBatches(t.Context(), search, append(opts, hotelstays.WithBatchSize(10))...))
 				assert.Empty(t, errs)
-				most := 0
-				requests := srv.Ledger().Requests(hotelstaystest.OpHotelList)
-				for _, r := range requests {
-					together := 0
-					for _, other := range requests {
-						if !other.Arrived.After(r.Arrived) && other.Done.After(r.Arrived) {
-							together++
-						}
-					}
-					most = max(most, together)
-				}
-				assert.Equal(t, parallelism, most)
+				assert.Equal(t, parallelism, mostAtOnce(srv, hotelstaystest.OpHotelList))
 			})
 		})
 	}

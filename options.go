@@ -71,7 +71,9 @@ type settings struct {
 	timeout time.Duration
 	rawData bool
 	// For HotelListBatches alone.
-	batchSize, parallelism int
+	batchSize int
+	// For the iterators that can have several calls under way.
+	parallelism int
 	// For the helpers that wait.
 	states *OrderStates
 	wakeup <-chan struct{}
@@ -119,6 +121,13 @@ func plainCall(opts []CallOption, more ...callOption) []CallOption {
 	return plain
 }
 
+// takeParallelism returns what WithParallelism says, 1 without it, and opts
+// without it, for the calls that an iterator makes.
+func takeParallelism(opts []CallOption) (int, []CallOption) {
+	given := collect(opts).parallelism
+	return max(1, given), append(slices.Clone(opts), callOption(func(s *settings) { s.parallelism = 0 }))
+}
+
 // forQueryOrders keeps what a call of QueryOrders takes of another operation's
 // settings.
 func (s settings) forQueryOrders() CallOption {
@@ -138,8 +147,11 @@ func (s *settings) misplaced(name Operation, op *operation) {
 			s.faults.add(rule.option, "%s does not take the header %s", name, rule.name)
 		}
 	}
-	if s.batchSize != 0 || s.parallelism != 0 {
-		s.faults.add("WithBatchSize, WithParallelism", "are for HotelListBatches alone")
+	if s.batchSize != 0 {
+		s.faults.add("WithBatchSize", "is for HotelListBatches alone")
+	}
+	if s.parallelism != 0 {
+		s.faults.add("WithParallelism", "is for HotelListBatches, WalkDestinations and HotelsMetadataAll alone")
 	}
 	if s.wakeup != nil {
 		s.faults.add("WithWakeup", "is for the helpers that wait alone")
@@ -244,6 +256,23 @@ func WithClientRequestTimestamp(unix string) CallOption {
 // WithRawData keeps the JSON of the answer's data in ResponseMeta.RawData, for
 // fields that the types do not have. Tokens are masked in it.
 func WithRawData() CallOption { return callOption(func(s *settings) { s.rawData = true }) }
+
+// WithParallelism sets how many calls an iterator has under way at once, between 1
+// and 1,024. Without it HotelListBatches has 8, and WalkDestinations and
+// HotelsMetadataAll make one call after the other.
+//
+// The ceiling holds whatever it is. To use all of the ceiling it takes as many as
+// may leave while one answer is on its way: 20, at 100 a second and 200 ms. More
+// of them only wait in line, within the timeout of their call.
+func WithParallelism(n int) CallOption {
+	return callOption(func(s *settings) {
+		if n < 1 || n > 1024 {
+			s.faults.add("WithParallelism", "is %d; it must lie between 1 and 1024", n)
+			return
+		}
+		s.parallelism = n
+	})
+}
 
 // config is what New collects.
 type config struct {

@@ -14,8 +14,9 @@ import (
 const (
 	// defaultBatchSize fits every account, with a visibility band or without, and
 	// one page holds that many.
-	defaultBatchSize   = MaxHotelIDsBand
-	defaultParallelism = 8
+	defaultBatchSize = MaxHotelIDsBand
+	// defaultBatchesAtOnce is their parallelism without WithParallelism.
+	defaultBatchesAtOnce = 8
 )
 
 // BatchError reports a batch that failed. The other batches go on.
@@ -44,18 +45,6 @@ func WithBatchSize(n int) CallOption {
 			return
 		}
 		s.batchSize = n
-	})
-}
-
-// WithParallelism sets how many batches HotelListBatches has under way at once,
-// 8 by default. The ceiling holds whatever it is.
-func WithParallelism(n int) CallOption {
-	return callOption(func(s *settings) {
-		if n < 1 || n > 1024 {
-			s.faults.add("WithParallelism", "is %d; it must lie between 1 and 1024", n)
-			return
-		}
-		s.parallelism = n
 	})
 }
 
@@ -118,7 +107,7 @@ func (c *Client) batches(req *HotelListRequest, opts []CallOption) (*batchSearch
 		b.size = defaultBatchSize
 	}
 	if b.parallelism == 0 {
-		b.parallelism = defaultParallelism
+		b.parallelism = defaultBatchesAtOnce
 	}
 	if b.request.PageSize == 0 {
 		b.request.PageSize = min(b.size, MaxListPageSize)
@@ -133,7 +122,7 @@ func (c *Client) batches(req *HotelListRequest, opts []CallOption) (*batchSearch
 		set.faults.add("pageNum", "is set, or cursor is: every batch has its own pages")
 	}
 	probe.validate(&set.faults)
-	set.batchSize, set.parallelism = 0, 0 // this is where they are for
+	set.batchSize, set.parallelism = 0, 0 // this is what they are for
 	set.misplaced(OpHotelList, operations[OpHotelList])
 	return b, set.faults.err(OpHotelList)
 }

@@ -1,0 +1,355 @@
+// WalkDestinations and HotelsMetadataAll with several calls under way: the same
+// answers as with one, and the same ends.
+
+package hotelstays_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// Whatever the parallelism and whichever answer comes first, each place comes
+// once, after its parent.
+func TestWalkDestinationsInParallel(t *testing.T) {
+	for _, parallelism := range []int{1, 2, 7, 30} {
+		t.Run(fmt.Sprint(parallelism), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv, client := newSandbox(t, hotelstaystest.WithSeed(uint64(parallelism)),
+					hotelstaystest.WithCatalog(hotelstaystest.Catalog{Countries: 5, ProvincesPerCountry: 6, CitiesPerProvince: 7}))
+				want, errs := collect(client.WalkDestinations(t.Context(), &hotelstays.DestinationsRequest{}))
+				require.Empty(t, errs)
+				for _, delay := range []time.Duration{100, 700, 1900} {
+					srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultDelay, Delay: delay * time.Millisecond, Probability: 0.3, Times: -1})
+				}
+				walk := client.WalkDestinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithParallelism(parallelism))
+				for range 2 { // ranging again walks again
+					before := srv.Ledger().Count(hotelstaystest.OpDestinations)
+					got, errs := collect(walk)
+					assert.Empty(t, errs)
+					assert.ElementsMatch(t, want, got)
+					assert.Equal(t, parallelism == 1, slices.EqualFunc(want, got, func(a, b *types.Destination) bool { return a.ID == b.ID }), "one after the other keeps the order")
+					assert.Equal(t, 1+len(want), srv.Ledger().Count(hotelstaystest.OpDestinations)-before)
+					seen := map[string]bool{"": true}
+					for _, place := range got {
+						assert.True(t, seen[place.ParentDestinationID], "parents come first")
+						seen[place.ID] = true
+					}
+				}
+				assert.Equal(t, parallelism, mostAtOnce(srv, hotelstaystest.OpDestinations))
+			})
+		})
+	}
+}
+
+// mostAtOnce is how many calls of an operation were under way together at most.
+func mostAtOnce(srv *hotelstaystest.Server, op hotelstaystest.Operation) int {
+	most := 0
+	requests := srv.Ledger().Requests(op)
+	for _, r := range requests {
+		together := 0
+		for _, other := range requests {
+			if !other.Arrived.After(r.Arrived) && other.Done.After(r.Arrived) {
+				together++
+			}
+		}
+		most = max(most, together)
+	}
+	return most
+}
+
+// Pages come in order, each once, and several of them are under way together as
+// soon as the total is known.
+func TestHotelsMetadataAllInParallel(t *testing.T) {
+	for _, tc := range []struct {
+		parallelism int
+		opts        []hotelstaystest.Option
+		elapsed     time.Duration
+	}{
+		{1, nil, 25 * time.Second},
+		{2, nil, 13 * time.Second},  // the first page, then two at a time
+		{5, nil, 6 * time.Second},   // the first page, then five at a time
+		{100, nil, 2 * time.Second}, // the first page, then all
+		{5, []hotelstaystest.Option{hotelstaystest.WithoutTotals()}, 25 * time.Second},
+	} {
+		t.Run(fmt.Sprint(tc.parallelism, len(tc.opts)), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv, client := newSandbox(t, append(tc.opts, hotelstaystest.WithCatalog(hotelstaystest.Catalog{HotelsPerCity: 245, UnmatchedEvery: -1}))...)
+				srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelsMetadata, Kind: hotelstaystest.FaultDelay, Delay: time.Second, Times: -1})
+				req := &hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0), Page: &types.PageReq{PageSize: 10}}
+				list := client.HotelsMetadataAll(t.Context(), req, hotelstays.WithParallelism(tc.parallelism))
+				*req = hotelstays.HotelsMetadataRequest{} // the caller's again
+				for range 2 {
+					before, start := srv.Ledger().Count(hotelstaystest.OpHotelsMetadata), time.Now()
+					hotels, errs := collect(list)
+					assert.Empty(t, errs)
+					var ids []string
+					for _, hotel := range hotels {
+						ids = append(ids, hotel.PlatformHotelID)
+					}
+					assert.Equal(t, srv.HotelIDs(245), ids)
+					assert.Equal(t, 25, srv.Ledger().Count(hotelstaystest.OpHotelsMetadata)-before)
+					assert.Equal(t, tc.elapsed, time.Since(start))
+				}
+			})
+		})
+	}
+}
+
+// oddListing is a listing whose totals need not be true.
+type oddListing struct {
+	totals []int      // of each page; 0 where there are no more
+	pages  [][]string // the hotels of each; more is promised on all but the last
+	after  int        // the status of pages after the last, 0 for an empty one
+	broken int        // the page that is refused, 0 for none
+}
+
+// metadataScript answers HotelsMetadata with an odd listing.
+type metadataScript struct {
+	oddListing
+	mu    sync.Mutex
+	asked []int
+}
+
+func (s *metadataScript) RoundTrip(r *http.Request) (*http.Response, error) {
+	defer r.Body.Close()
+	var asked hotelstays.HotelsMetadataRequest
+	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+		return nil, err
+	}
+	num := asked.Page.PageNum
+	s.mu.Lock()
+	s.asked = append(s.asked, num)
+	s.mu.Unlock()
+	if num == s.broken || num > len(s.pages) && s.after != 0 {
+		resp, err := scripted(r, nil)
+		resp.StatusCode = http.StatusBadRequest
+		return resp, err
+	}
+	hotels, total := []map[string]string{}, 0
+	if num <= len(s.totals) {
+		total = s.totals[num-1]
+	}
+	if num <= len(s.pages) {
+		for _, id := range s.pages[num-1] {
+			hotels = append(hotels, map[string]string{"platformHotelId": id})
+		}
+	}
+	return scripted(r, map[string]any{"hotelsMetadata": hotels, "page": map[string]any{"total": total, "hasMore": num < len(s.pages)}})
+}
+
+// A total that turns out different misleads nobody: no page is left out, asked
+// for twice or yielded twice, and what was fetched in vain is forgotten.
+func TestTotalsThatTurnOutDifferent(t *testing.T) {
+	a, b, c, d, e := []string{"1", "2"}, []string{"3", "4"}, []string{"5", "6"}, []string{"7", "8"}, []string{"9"}
+	all := [][]string{a, b, c, d, e}
+	for _, tc := range []struct {
+		name   string
+		script oddListing
+		hotels int
+		broken int  // the page of the *PageError, 0 for none
+		failed bool // another error
+	}{
+		{"true", oddListing{totals: []int{9, 9, 9, 9, 9}, pages: all}, 9, 0, false},
+		{"none", oddListing{pages: all}, 9, 0, false},
+		{"only on the first page", oddListing{totals: []int{9}, pages: all}, 9, 0, false},
+		{"only on a later page", oddListing{totals: []int{0, 0, 9}, pages: all}, 9, 0, false},
+		{"too low", oddListing{totals: []int{3, 3, 3, 3, 3}, pages: all}, 9, 0, false},
+		{"too high, and empty pages after the end", oddListing{totals: []int{99, 99, 99, 99, 99}, pages: all}, 9, 0, false},
+		{"too high, and errors after the end", oddListing{totals: []int{99, 99, 99, 99, 99}, pages: all, after: 400}, 9, 0, false},
+		{"beyond all numbers", oddListing{totals: []int{math.MaxInt, math.MaxInt}, pages: all, after: 400}, 9, 0, false},
+		{"below all numbers", oddListing{totals: []int{-9, math.MinInt}, pages: all}, 9, 0, false},
+		{"growing", oddListing{totals: []int{4, 6, 8, 9, 9}, pages: all}, 9, 0, false},
+		{"shrinking", oddListing{totals: []int{99, 40, 9, 4, 1}, pages: all, after: 400}, 9, 0, false},
+		{"of one page alone", oddListing{totals: []int{99}, pages: all[:1], after: 400}, 2, 0, false},
+		{"true, with an empty page in the middle", oddListing{totals: []int{9, 9, 9, 9, 9}, pages: [][]string{a, b, {}, d, e}}, 4, 3, false},
+		{"true, with a page that repeats", oddListing{totals: []int{9, 9, 9, 9, 9}, pages: [][]string{a, b, c, b, e}}, 6, 4, false},
+		{"true, with a page that is refused", oddListing{totals: []int{9, 9, 9, 9, 9}, pages: all, broken: 3}, 4, 0, true},
+	} {
+		for _, parallelism := range []int{1, 2, 3, 100} {
+			t.Run(fmt.Sprint(tc.name, " ", parallelism), func(t *testing.T) {
+				script := &metadataScript{oddListing: tc.script}
+				client, err := hotelstays.New("http://127.0.0.1", hotelstays.StaticToken("token"), hotelstays.WithHTTPClient(&http.Client{Transport: script}))
+				require.NoError(t, err)
+				req := &hotelstays.HotelsMetadataRequest{DestinationID: "place", Page: &types.PageReq{PageSize: 2}}
+				hotels, errs := collect(client.HotelsMetadataAll(t.Context(), req, hotelstays.WithParallelism(parallelism)))
+				require.Len(t, hotels, tc.hotels)
+				for i, hotel := range hotels {
+					assert.Equal(t, strconv.Itoa(i+1), hotel.PlatformHotelID)
+				}
+				switch {
+				case tc.broken != 0:
+					require.Len(t, errs, 1)
+					var broken *hotelstays.PageError
+					require.ErrorAs(t, errs[0], &broken)
+					assert.Equal(t, tc.broken, broken.PageNum)
+				case tc.failed:
+					require.Len(t, errs, 1)
+					var refused *hotelstays.APIError
+					require.ErrorAs(t, errs[0], &refused)
+				default:
+					assert.Empty(t, errs)
+				}
+				slices.Sort(script.asked)
+				assert.Len(t, slices.Compact(slices.Clone(script.asked)), len(script.asked), "no page twice")
+				if parallelism == 1 {
+					assert.LessOrEqual(t, len(script.asked), len(script.pages), "no page in vain")
+				}
+			})
+		}
+	}
+}
+
+// parallelLists are the iterators with four calls under way, against a sandbox of
+// which every call takes a second.
+var parallelLists = []struct {
+	name string
+	op   hotelstaystest.Operation
+	list func(context.Context, *hotelstaystest.Server, *hotelstays.Client) iter.Seq2[any, error]
+}{
+	{"WalkDestinations", hotelstaystest.OpDestinations, func(ctx context.Context, _ *hotelstaystest.Server, c *hotelstays.Client) iter.Seq2[any, error] {
+		return untyped(c.WalkDestinations(ctx, &hotelstays.DestinationsRequest{}, hotelstays.WithParallelism(4)))
+	}},
+	{"HotelsMetadataAll", hotelstaystest.OpHotelsMetadata, func(ctx context.Context, srv *hotelstaystest.Server, c *hotelstays.Client) iter.Seq2[any, error] {
+		return untyped(c.HotelsMetadataAll(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0), Page: &types.PageReq{PageSize: 50}}, hotelstays.WithParallelism(4)))
+	}},
+}
+
+// parallelList is one of them in a bubble of its own.
+type parallelList struct {
+	srv  *hotelstaystest.Server
+	op   hotelstaystest.Operation
+	list func(context.Context) iter.Seq2[any, error]
+
+	started, ended atomic.Int32 // calls of op
+}
+
+func (l *parallelList) CallStart(ctx context.Context, op hotelstays.Operation) context.Context {
+	if string(op) == string(l.op) {
+		l.started.Add(1)
+	}
+	return ctx
+}
+
+func (l *parallelList) CallEnd(_ context.Context, info hotelstays.CallInfo) {
+	if string(info.Operation) == string(l.op) {
+		l.ended.Add(1)
+	}
+}
+
+func forParallelLists(t *testing.T, test func(*testing.T, *parallelList)) {
+	for _, tc := range parallelLists {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv, _ := newSandbox(t, hotelstaystest.WithCatalog(hotelstaystest.Catalog{
+					Countries: 20, ProvincesPerCountry: 50, CitiesPerProvince: 1, HotelsPerCity: 1000}))
+				l := &parallelList{srv: srv, op: tc.op}
+				client := newClient(t, srv, ticketOf(srv), hotelstays.WithObserver(l))
+				l.list = func(ctx context.Context) iter.Seq2[any, error] { return tc.list(ctx, srv, client) }
+				require.NoError(t, operationCalls[hotelstays.OpHotelIDList](t.Context(), client)) // fetches the token
+				srv.Inject(hotelstaystest.Fault{Operation: tc.op, Kind: hotelstaystest.FaultDelay, Delay: time.Second, Times: -1})
+				test(t, l)
+			})
+		})
+	}
+}
+
+// Nothing is called before the loop. Leaving it stops what is under way without
+// waiting for the service, and leaves no call behind.
+func TestParallelIteratorsBrokenOff(t *testing.T) {
+	forParallelLists(t, func(t *testing.T, l *parallelList) {
+		for _, values := range []int{1, 60, 260} {
+			seq, before := l.list(t.Context()), l.started.Load()
+			synctest.Wait()
+			require.Equal(t, before, l.started.Load())
+			var left time.Time
+			var made int32
+			n := 0
+			for _, err := range seq {
+				require.NoError(t, err)
+				if n++; n == values {
+					time.Sleep(500 * time.Millisecond) // in the middle of the calls that are under way
+					left, made = time.Now(), l.started.Load()
+					break
+				}
+			}
+			assert.Zero(t, time.Since(left))
+			assert.Equal(t, made, l.started.Load(), "no call is made any more")
+			assert.Equal(t, made, l.ended.Load(), "and none is left")
+		}
+	})
+}
+
+// A loop that does not go on holds the calls up.
+func TestParallelIteratorsWaitForTheLoop(t *testing.T) {
+	forParallelLists(t, func(t *testing.T, l *parallelList) {
+		n, sent := 0, 0
+		for _, err := range l.list(t.Context()) {
+			require.NoError(t, err)
+			if n++; n == 60 {
+				time.Sleep(time.Hour)
+				sent = l.srv.Ledger().Count(l.op)
+			}
+		}
+		assert.Greater(t, n, 900)
+		assert.GreaterOrEqual(t, sent, 1+4, "while the loop is busy the calls go on")
+		assert.LessOrEqual(t, sent, 1+2*4, "and not for ever: four answers wait, and four more were under way")
+	})
+}
+
+// An error comes once, after what was read before it, and ends the loop; the calls
+// beside it are stopped, and no more are made.
+func TestParallelIteratorsFail(t *testing.T) {
+	forParallelLists(t, func(t *testing.T, l *parallelList) {
+		l.srv.ClearFaults()
+		l.srv.Inject(hotelstaystest.Fault{Operation: l.op, Kind: hotelstaystest.FaultStatus, Status: 400, Skip: 6})
+		l.srv.Inject(hotelstaystest.Fault{Operation: l.op, Kind: hotelstaystest.FaultDelay, Delay: 30 * time.Second, Skip: 6, Times: -1})
+		start := time.Now()
+		values, errs := collect(l.list(t.Context()))
+		assert.NotEmpty(t, values)
+		require.Len(t, errs, 1)
+		assert.ErrorIs(t, errs[0], hotelstays.ErrParam)
+		assert.LessOrEqual(t, time.Since(start), 30*time.Second, "at most a page before the error was waited for")
+		most := int32(6 + 1 + 3) // three at most were under way beside it
+		if l.op == hotelstaystest.OpHotelsMetadata {
+			most += 3 // the pages before it were waited for, and others were begun meanwhile
+		}
+		assert.LessOrEqual(t, l.started.Load(), most)
+		assert.Equal(t, l.started.Load(), l.ended.Load())
+	})
+}
+
+// ctx ending ends the loop with one error, at once.
+func TestParallelIteratorsCancelled(t *testing.T) {
+	forParallelLists(t, func(t *testing.T, l *parallelList) {
+		for _, after := range []time.Duration{0, 500 * time.Millisecond, 2500 * time.Millisecond} {
+			ctx, cancel := context.WithTimeout(t.Context(), after)
+			start := time.Now()
+			values, errs := collect(l.list(ctx))
+			cancel()
+			assert.Equal(t, after, time.Since(start))
+			assert.Equal(t, after < time.Second, len(values) == 0)
+			if assert.Len(t, errs, 1) {
+				assert.ErrorIs(t, errs[0], context.DeadlineExceeded)
+			}
+			assert.Equal(t, l.started.Load(), l.ended.Load())
+		}
+	})
+}

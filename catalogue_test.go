@@ -1,0 +1,184 @@
+// The whole catalogue: every place and every hotel once, at the pace of the
+// ceilings, in memory that does not grow with the catalogue.
+//
+// HOTELSTAYS_CATALOGUE_CITIES sets how many cities TestCatalogueAtTheCeilings
+// takes; with 20000 of them it reads a million hotels.
+
+package hotelstays_test
+
+import (
+	"cmp"
+	"context"
+	"hash/maphash"
+	"os"
+	"runtime"
+	"runtime/metrics"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+const (
+	// catalogueCities is the size of the test without the setting.
+	catalogueCities = 2000
+	// catalogueLatency is how long the sandbox takes to answer: one call after the
+	// other could use a tenth of the ceiling.
+	catalogueLatency = 100 * time.Millisecond
+	// catalogueGrowth bounds what is kept besides the hotels: the client keeps the
+	// ids of the places, the sandbox those of the requests.
+	catalogueGrowth = 16 << 20
+)
+
+// TestCatalogueAtTheCeilings reads the whole catalogue in two shapes: one in which
+// the tree takes more calls than the hotels do, and one in which it is the other
+// way round.
+func TestCatalogueAtTheCeilings(t *testing.T) {
+	cities := catalogueCities
+	if text := os.Getenv("HOTELSTAYS_CATALOGUE_CITIES"); text != "" {
+		var err error
+		cities, err = strconv.Atoi(text)
+		require.NoError(t, err, "HOTELSTAYS_CATALOGUE_CITIES")
+	}
+	for _, tc := range []struct {
+		name          string
+		cities        int
+		hotelsPerCity int
+		pageSize      int
+	}{
+		{"a page for each city", cities, 50, hotelstays.MaxMetadataPageSize},
+		{"five pages for each city", cities / 2, 100, 20},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			wall := time.Now()
+			synctest.Test(t, func(t *testing.T) { readCatalogue(t, tc.cities, tc.hotelsPerCity, tc.pageSize) })
+			t.Logf("%s by the clock on the wall", time.Since(wall).Round(time.Millisecond))
+		})
+	}
+}
+
+// readCatalogue reads all of a catalogue and checks what came, how fast, and what
+// it took.
+func readCatalogue(t *testing.T, cities, hotelsPerCity, pageSize int) {
+	srv, client := newSandbox(t, hotelstaystest.WithLedgerLimit(1000), hotelstaystest.WithCatalog(hotelstaystest.Catalog{
+		Countries: 20, ProvincesPerCountry: cities / 200, CitiesPerProvince: 10, HotelsPerCity: hotelsPerCity,
+		EmptyEvery: -1, UnmatchedEvery: -1, RoomsPerHotel: 1, RatesPerRoom: 1,
+	}))
+	require.Equal(t, cities, srv.Cities())
+	for _, op := range []hotelstaystest.Operation{hotelstaystest.OpDestinations, hotelstaystest.OpHotelsMetadata} {
+		srv.Inject(hotelstaystest.Fault{Operation: op, Kind: hotelstaystest.FaultDelay, Delay: catalogueLatency, Times: -1})
+	}
+	require.NoError(t, operationCalls[hotelstays.OpHotelIDList](t.Context(), client)) // fetches the token
+
+	read := newHotelTally(srv.HotelCount())
+	start := time.Now()
+	require.NoError(t, eachHotel(t.Context(), client, pageSize, read.add))
+	elapsed := time.Since(start)
+
+	read.check(t, srv)
+	assert.Zero(t, srv.Ledger().RateLimited(""))
+	places, pages := srv.Ledger().Count(hotelstaystest.OpDestinations), srv.Ledger().Count(hotelstaystest.OpHotelsMetadata)
+	assert.Equal(t, 1+20+cities/10+cities, places, "a call for each place, and the first")
+	assert.Equal(t, cities*hotelsPerCity/min(pageSize, hotelsPerCity), pages)
+
+	// A hundred calls may leave at once, and a hundred more with each second.
+	ideal := time.Duration((max(places, pages)-1)/100) * time.Second
+	share := ideal.Seconds() / elapsed.Seconds()
+	t.Logf("%d hotels in %d cities: %d calls of Destinations, %d of HotelsMetadata, in %s of virtual time; the ceilings allow %s: %.1f %%",
+		read.expected, cities, places, pages, elapsed, ideal, 100*share)
+	assert.GreaterOrEqual(t, share, 0.97)
+}
+
+// eachHotel reads the catalogue: the walk runs on while the hotels of the cities
+// that it has found are read.
+func eachHotel(ctx context.Context, client *hotelstays.Client, pageSize int, visit func(*types.HotelMetadata)) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(32)
+	group.Go(func() error {
+		for place, err := range client.WalkDestinations(ctx, &hotelstays.DestinationsRequest{}, hotelstays.WithParallelism(32)) {
+			if err != nil {
+				return err
+			}
+			if place.Type != types.DestinationCity {
+				continue
+			}
+			group.Go(func() error {
+				req := &hotelstays.HotelsMetadataRequest{DestinationID: place.ID, Page: &types.PageReq{PageSize: pageSize}}
+				for hotel, err := range client.HotelsMetadataAll(ctx, req, hotelstays.WithParallelism(4)) {
+					if err != nil {
+						return err
+					}
+					visit(hotel)
+				}
+				return nil
+			})
+		}
+		return nil
+	})
+	return group.Wait()
+}
+
+// hotelTally notes which hotels came, in memory that it has from the beginning,
+// and how much memory is live after each tenth of them.
+type hotelTally struct {
+	expected int
+	seed     maphash.Seed
+	came     []uint64 // a hash of each
+	n        atomic.Int64
+	mu       sync.Mutex
+	live     []uint64
+}
+
+func newHotelTally(expected int) *hotelTally {
+	return &hotelTally{expected: expected, seed: maphash.MakeSeed(), came: make([]uint64, expected)}
+}
+
+func (h *hotelTally) add(hotel *types.HotelMetadata) {
+	n := int(h.n.Add(1))
+	if n <= h.expected {
+		h.came[n-1] = maphash.String(h.seed, hotel.PlatformHotelID)
+	}
+	if n%(h.expected/10) == 0 {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.live = append(h.live, liveHeap())
+	}
+}
+
+// liveHeap is what a collection leaves.
+func liveHeap() uint64 {
+	runtime.GC()
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
+
+func (h *hotelTally) check(t *testing.T, srv *hotelstaystest.Server) {
+	t.Helper()
+	require.Len(t, h.live, 10)
+	first, peak := h.live[0], slices.Max(h.live)
+	t.Logf("live heap: %.1f MB after a tenth, at most %.1f MB; %.1f MB of it are the test's own", mb(first), mb(peak), mb(uint64(8*len(h.came))))
+	assert.Less(t, peak, first+catalogueGrowth)
+
+	require.EqualValues(t, h.expected, h.n.Load())
+	want := make([]uint64, 0, h.expected)
+	for _, id := range srv.HotelIDs(h.expected) {
+		want = append(want, maphash.String(h.seed, id))
+	}
+	slices.SortFunc(want, cmp.Compare[uint64])
+	slices.SortFunc(h.came, cmp.Compare[uint64])
+	assert.True(t, slices.Equal(want, h.came), "every hotel once")
+}
+
+func mb(bytes uint64) float64 { return float64(bytes) / (1 << 20) }
