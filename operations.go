@@ -43,18 +43,21 @@ type operation struct {
 	acts bool
 	// lenient operations read orders: a field of the wrong type does not lose one.
 	lenient bool
+	// impersonal operations answer without secrets and people: short texts of theirs
+	// that repeat are kept in memory from one answer to the next.
+	impersonal bool
 }
 
 var operations = map[Operation]*operation{
 	OpTicket:            {path: "/api/auth/ticket", ceiling: 5, timeout: 20 * time.Second, open: true},
 	OpOAuthToken:        {path: "/api/v1/oauth/token", timeout: 20 * time.Second, open: true},
-	OpDestinations:      {path: "/api/search/destinations", ceiling: 100, timeout: 60 * time.Second},
-	OpHotelsMetadata:    {path: "/api/search/hotelsMetadata", ceiling: 100, timeout: 60 * time.Second},
-	OpHotelStaticDetail: {path: "/api/search/hotelStaticDetail", ceiling: 100, timeout: 60 * time.Second},
-	OpHotelIDList:       {path: "/api/search/hotelIdList", timeout: 60 * time.Second},
-	OpHotelList:         {path: "/api/search/hotelList", ceiling: 100, timeout: 60 * time.Second, flow: true},
-	OpHotelRates:        {path: "/api/search/hotelRates", ceiling: 100, timeout: 60 * time.Second, flow: true},
-	OpCheckAvail:        {path: "/api/search/checkAvail", ceiling: 10, timeout: 60 * time.Second, flow: true},
+	OpDestinations:      {path: "/api/search/destinations", ceiling: 100, timeout: 60 * time.Second, impersonal: true},
+	OpHotelsMetadata:    {path: "/api/search/hotelsMetadata", ceiling: 100, timeout: 60 * time.Second, impersonal: true},
+	OpHotelStaticDetail: {path: "/api/search/hotelStaticDetail", ceiling: 100, timeout: 60 * time.Second, impersonal: true},
+	OpHotelIDList:       {path: "/api/search/hotelIdList", timeout: 60 * time.Second, impersonal: true},
+	OpHotelList:         {path: "/api/search/hotelList", ceiling: 100, timeout: 60 * time.Second, flow: true, impersonal: true},
+	OpHotelRates:        {path: "/api/search/hotelRates", ceiling: 100, timeout: 60 * time.Second, flow: true, impersonal: true},
+	OpCheckAvail:        {path: "/api/search/checkAvail", ceiling: 10, timeout: 60 * time.Second, flow: true, impersonal: true},
 	OpBook:              {path: "/api/trade/book", ceiling: 10, timeout: 120 * time.Second, flow: true, acts: true, lenient: true},
 	OpQueryOrders:       {path: "/api/trade/queryOrders", ceiling: 50, timeout: 30 * time.Second, lenient: true},
 	OpOrderVoucher:      {path: "/api/trade/orderVoucher", ceiling: 50, timeout: 60 * time.Second},

@@ -85,7 +85,7 @@ func (x *exchange) decode(resp any, meta *ResponseMeta) (err error, definite boo
 	if answer == nil || x.result.Err != nil {
 		return x.noAnswer()
 	}
-	env, err := wire.Decode(answer.Body, resp, x.op.lenient)
+	env, err := wire.Decode(answer.Body, target(resp, x.op.impersonal), x.op.lenient)
 	success := answer.Status >= 200 && answer.Status < 300
 	if x.name == OpOAuthToken {
 		env, err = readBareToken(answer.Body, resp, env, err)

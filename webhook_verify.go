@@ -116,7 +116,7 @@ func VerifyWebhook(body []byte, h http.Header, opts WebhookOptions) (*WebhookEve
 		return nil, &WebhookError{ErrWebhookUnsigned, "the service signs once a webhook signing secret is issued; AllowUnsigned accepts deliveries without"}
 	}
 	event := &WebhookEvent{}
-	if _, err := wire.DecodeAround(body, event); err != nil {
+	if _, err := wire.DecodeAround(body, target(event, false)); err != nil {
 		return nil, &WebhookError{ErrWebhookBody, err.Error()}
 	}
 	if event.CustomerReferenceNo == "" || event.Kind == "" {

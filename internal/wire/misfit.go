@@ -38,7 +38,11 @@ func decodeAround(body []byte, env Envelope, data any, lenient bool) (Envelope, 
 
 // DecodeAround reads a document that has no envelope. Fields of another type than
 // documented are left out and returned.
-func DecodeAround(body []byte, into any) ([]Misfit, error) {
+func DecodeAround(body []byte, target Target) ([]Misfit, error) {
+	if FastBare(body, target) {
+		return nil, nil
+	}
+	into := target.Into
 	err := json.Unmarshal(body, into)
 	switch {
 	case err == nil:

@@ -1,5 +1,9 @@
 // Package wire is the one seam between bytes and structs: it encodes requests
-// and decodes the envelope that surrounds every answer, on encoding/json.
+// and decodes the envelope that surrounds every answer.
+//
+// encoding/json decides what an answer means. Ordinary answers are read faster, by
+// functions that are generated from the structs (fast.go), with the same result. The
+// build tag hotelstays_stdjson leaves those functions out.
 //
 // Its errors name the JSON path of what does not fit and never quote a value,
 // so that they can be logged.
@@ -80,13 +84,17 @@ func Encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// Decode reads an answer and, where its code is 0, its data into the struct
-// that data points to. With lenient set, fields of another type than documented
-// are left out and listed in Misfits; without it they are a *MismatchError.
+// Decode reads an answer and, where its code is 0, its data into the target. With
+// lenient set, fields of another type than documented are left out and listed in
+// Misfits; without it they are a *MismatchError.
 //
 // The error is nil for a failure that the service explains (a code that is not
 // 0): what its data holds does not matter.
-func Decode(body []byte, data any, lenient bool) (Envelope, error) {
+func Decode(body []byte, target Target, lenient bool) (Envelope, error) {
+	if env, ok := Fast(body, target); ok {
+		return env, nil
+	}
+	data := target.Into
 	raw := rawEnvelope{Data: data}
 	err := json.Unmarshal(body, &raw)
 	if err != nil && isSyntax(err) {

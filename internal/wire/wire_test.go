@@ -39,7 +39,7 @@ func TestDecodeAroundMisfits(t *testing.T) {
 		"list":[{"count":1},"odd",{"count":2.5,"cost":{"amount":"abc","currency":"JPY"}}],
 		"byName":{"eur":1.25,"usd":true},"flag":"yes","rating":4.5,"-":"kept out","new":{"any":1}}}`
 	var got payload
-	env, err := Decode([]byte(body), &got, true)
+	env, err := Decode([]byte(body), Target{Into: &got}, true)
 	require.NoError(t, err)
 	assert.True(t, env.HasData)
 	var places []string
@@ -67,7 +67,7 @@ func TestDecodeAroundMisfits(t *testing.T) {
 	assert.Equal(t, 4.5, got.Rating)
 	assert.Empty(t, got.Hidden)
 
-	_, err = Decode([]byte(body), &payload{}, false)
+	_, err = Decode([]byte(body), Target{Into: &payload{}}, false)
 	var mismatch *MismatchError
 	require.ErrorAs(t, err, &mismatch)
 	assert.Len(t, mismatch.Misfits, 6)
@@ -98,7 +98,7 @@ func TestEnvelope(t *testing.T) {
 		{`<html>`, false, false, 0, true},
 	}
 	for _, c := range cases {
-		env, err := Decode([]byte(c.body), &payload{}, true)
+		env, err := Decode([]byte(c.body), Target{Into: &payload{}}, true)
 		assert.Equal(t, c.hasCode, env.HasCode, c.body)
 		assert.Equal(t, c.data, env.HasData, c.body)
 		assert.Equal(t, c.code, env.Code, c.body)
@@ -110,13 +110,13 @@ func TestEnvelope(t *testing.T) {
 // not lose the rest; and the list of places is bounded.
 func TestOddDocuments(t *testing.T) {
 	var got payload
-	env, err := Decode([]byte(`{"code":0,"data":{"count":"x","count":4,"rating":1.5}}`), &got, true)
+	env, err := Decode([]byte(`{"code":0,"data":{"count":"x","count":4,"rating":1.5}}`), Target{Into: &got}, true)
 	require.NoError(t, err)
 	assert.Len(t, env.Misfits, 1)
 	assert.Equal(t, 4, got.Count)
 	assert.Equal(t, 1.5, got.Rating)
 
-	env, err = Decode([]byte(`{"code":0,"data":{"list":[`+strings.Repeat(`7,`, 100_000)+`{"count":1}]}}`), &got, true)
+	env, err = Decode([]byte(`{"code":0,"data":{"list":[`+strings.Repeat(`7,`, 100_000)+`{"count":1}]}}`), Target{Into: &got}, true)
 	require.NoError(t, err)
 	assert.Len(t, env.Misfits, maxMisfits)
 	assert.Equal(t, 1, got.List[100_000].Count)
@@ -124,7 +124,7 @@ func TestOddDocuments(t *testing.T) {
 
 func TestSyntaxErrorTellsTruncation(t *testing.T) {
 	for body, truncated := range map[string]bool{`{"code":0,"da`: true, ``: true, `{"code":0,}`: false, `<html>`: false} {
-		_, err := Decode([]byte(body), &payload{}, false)
+		_, err := Decode([]byte(body), Target{Into: &payload{}}, false)
 		var syntax *SyntaxError
 		require.ErrorAs(t, err, &syntax, body)
 		assert.Equal(t, truncated, syntax.Truncated, body)
@@ -145,8 +145,8 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var strict, lenient payload
-		envS, errS := Decode(body, &strict, false)
-		envL, errL := Decode(body, &lenient, true)
+		envS, errS := Decode(body, Target{Into: &strict}, false)
+		envL, errL := Decode(body, Target{Into: &lenient}, true)
 		if envS.HasCode != envL.HasCode || envS.Code != envL.Code {
 			t.Fatalf("lenient reads another envelope: %+v and %+v", envS, envL)
 		}

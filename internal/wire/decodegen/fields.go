@@ -1,0 +1,114 @@
+// What encoding/json would decode into, as far as the generated functions do the
+// same; all else is refused.
+
+package main
+
+import (
+	"fmt"
+	"go/types"
+	"reflect"
+	"strings"
+)
+
+// field is a field that is decoded into, and the key that it is decoded from.
+type field struct {
+	types.Object
+	name string // in Go
+	key  string // on the wire
+	typ  types.Type
+}
+
+// maxFields is how many fields the generated code can tell apart.
+const maxFields = 64
+
+// fieldsOf lists the fields of a struct. Those of an embedded struct count as the
+// struct's own.
+func (g *generator) fieldsOf(named *types.Named) ([]field, error) {
+	shape, isStruct := named.Underlying().(*types.Struct)
+	if !isStruct {
+		return nil, g.errorf(named.Obj(), "%s is no struct", named.Obj().Name())
+	}
+	var all []field
+	for i := range shape.NumFields() {
+		f := shape.Field(i)
+		key, options, _ := strings.Cut(reflect.StructTag(shape.Tag(i)).Get("json"), ",")
+		fault := func(problem string) error {
+			return g.errorf(f, "%s.%s %s", named.Obj().Name(), f.Name(), problem)
+		}
+		switch {
+		case key == "-" && options == "":
+			continue
+		case f.Embedded() && key == "":
+			inner, isNamed := f.Type().(*types.Named)
+			if !isNamed || !f.Exported() {
+				return nil, fault("is embedded and no exported struct")
+			}
+			if _, err := scalar(inner); err != nil {
+				return nil, fault(err.Error())
+			}
+			below, err := g.fieldsOf(inner)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, below...)
+			continue
+		case !f.Exported():
+			continue
+		case strings.Contains(","+options+",", ",string,"):
+			return nil, fault("is decoded from a quoted text: the option string is not handled")
+		case key == "":
+			key = f.Name()
+		}
+		if strings.Trim(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" || key == "-" {
+			return nil, fault("has a key of other characters than letters and digits")
+		}
+		all = append(all, field{f, f.Name(), key, f.Type()})
+	}
+	return all, g.checkFields(named, all)
+}
+
+// checkFields refuses what encoding/json resolves by rules of precedence.
+func (g *generator) checkFields(named *types.Named, all []field) error {
+	if len(all) > maxFields {
+		return g.errorf(named.Obj(), "%s has more than %d fields", named.Obj().Name(), maxFields)
+	}
+	for i, one := range all {
+		for _, other := range all[:i] {
+			if strings.EqualFold(one.key, other.key) || one.name == other.name {
+				return g.errorf(one, "%s.%s has the key or the name of another field", named.Obj().Name(), one.name)
+			}
+		}
+	}
+	return nil
+}
+
+// basicOf names the types that the lexer's methods return.
+var basicOf = map[string]string{"String": "string", "Number": "string", "Secret": "string", "Bool": "bool", "Int": "int", "Int64": "int64", "Float64": "float64"}
+
+// scalar returns the method of the lexer that reads a type, or nothing where it is
+// made of other types. Types that decode themselves are refused.
+func scalar(t types.Type) (string, error) {
+	switch t.String() {
+	case "encoding/json.Number":
+		return "Number", nil
+	case "encoding/json.RawMessage":
+		return "Raw", nil
+	case sharedTypes + ".Secret":
+		return "Secret", nil
+	}
+	for _, name := range []string{"UnmarshalJSON", "UnmarshalJSONFrom", "UnmarshalText"} {
+		if own, _, _ := types.LookupFieldOrMethod(t, true, nil, name); own != nil {
+			return "", fmt.Errorf("%s decodes itself by %s, which is not handled", t, name)
+		}
+	}
+	basic, isBasic := t.Underlying().(*types.Basic)
+	if !isBasic {
+		return "", nil
+	}
+	for method, name := range basicOf {
+		if name == basic.Name() && method != "Number" && method != "Secret" {
+			return method, nil
+		}
+	}
+	return "", fmt.Errorf("%s is not handled: the lexer reads %s", t, "string, bool, int, int64, float64 and json.Number")
+}

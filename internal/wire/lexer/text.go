@@ -1,0 +1,187 @@
+// Text: strings and names, escapes, and the texts that are kept once.
+
+package lexer
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+	"math/bits"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// String reads a string; null is empty.
+func (l *Lexer) String() string {
+	if l.Null() {
+		return ""
+	}
+	return l.keep(l.text())
+}
+
+// Secret reads a string that is not shared, whatever Share said; null is empty.
+func (l *Lexer) Secret() string {
+	if l.Null() {
+		return ""
+	}
+	return l.clone(l.text())
+}
+
+// text reads a string into bytes that hold until the next call. They may not be
+// valid UTF-8.
+func (l *Lexer) text() []byte {
+	if l.peek() != '"' {
+		l.GiveUp()
+		return nil
+	}
+	begin := l.pos + 1
+	end := plain(l.body, begin)
+	if end < len(l.body) && l.body[end] == '"' {
+		l.pos = end + 1
+		return l.body[begin:end]
+	}
+	return l.unescape(begin, end)
+}
+
+const (
+	each = 0x0101010101010101 // times a byte: that byte eight times
+	high = 0x8080808080808080 // the highest bit of each byte
+)
+
+// plain returns where a run of plain text that begins at i ends: at a quote, a
+// backslash, a control character, or the end of b.
+//
+// It looks at eight bytes at once. A subtraction that borrows marks a byte by its
+// highest bit; it may mark further bytes above the first, which is the one that
+// counts.
+func plain(b []byte, i int) int {
+	for ; i+8 <= len(b); i += 8 {
+		x := binary.LittleEndian.Uint64(b[i:])
+		quote, backslash := x^(each*'"'), x^(each*'\\')
+		found := (quote-each)&^quote | (backslash-each)&^backslash | (x-each*' ')&^x
+		if found &= high; found != 0 {
+			return i + bits.TrailingZeros64(found)/8
+		}
+	}
+	for ; i < len(b); i++ {
+		if c := b[i]; c == '"' || c == '\\' || c < ' ' {
+			break
+		}
+	}
+	return i
+}
+
+// unescape reads a string that is not plain: up to stop it is.
+func (l *Lexer) unescape(begin, stop int) []byte {
+	out := l.scratch[:0]
+	for {
+		out = append(out, l.body[begin:stop]...)
+		if stop >= len(l.body) {
+			l.GiveUp()
+			return nil
+		}
+		if l.body[stop] == '"' {
+			l.scratch, l.pos = out, stop+1
+			return out
+		}
+		r, length := escape(l.body[stop:])
+		if length == 0 {
+			l.GiveUp()
+			return nil
+		}
+		out = utf8.AppendRune(out, r)
+		begin = stop + length
+		stop = plain(l.body, begin)
+	}
+}
+
+// escape returns the character that an escape at the beginning of b stands for,
+// and how long it is; 0 where there is none that is sure. Half a surrogate pair is
+// not: encoding/json puts another character in its place.
+func escape(b []byte) (r rune, length int) {
+	if len(b) < 2 || b[0] != '\\' {
+		return 0, 0
+	}
+	if b[1] != 'u' {
+		const letters, meanings = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
+		if i := strings.IndexByte(letters, b[1]); i >= 0 {
+			return rune(meanings[i]), 2
+		}
+		return 0, 0
+	}
+	r, ok := hex4(b[2:])
+	if !ok {
+		return 0, 0
+	}
+	if !utf16.IsSurrogate(r) {
+		return r, 6
+	}
+	if len(b) < 8 || b[6] != '\\' || b[7] != 'u' {
+		return 0, 0
+	}
+	low, ok := hex4(b[8:])
+	r = utf16.DecodeRune(r, low)
+	if !ok || r == utf8.RuneError {
+		return 0, 0
+	}
+	return r, 12
+}
+
+// hex4 reads four hexadecimal digits.
+func hex4(b []byte) (r rune, ok bool) {
+	if len(b) < 4 {
+		return 0, false
+	}
+	for _, c := range b[:4] {
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c|0x20 && c|0x20 <= 'f':
+			c = c | 0x20 - 'a' + 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(c)
+	}
+	return r, true
+}
+
+const (
+	maxShared   = 64   // the longest text that is shared, in bytes
+	sharedTexts = 1024 // how many are kept; a power of two
+)
+
+// texts are the texts that were read lately, each at the place that its hash names,
+// where it stays until another one comes there. All of them are valid UTF-8.
+type texts [sharedTexts]string
+
+var seed = maphash.MakeSeed()
+
+// keep makes a string of bytes that will not last. What is not valid UTF-8 is left
+// to encoding/json, which mends it.
+func (l *Lexer) keep(b []byte) string {
+	if len(b) == 0 {
+		return ""
+	}
+	if !l.share || len(b) > maxShared {
+		return l.clone(b)
+	}
+	at := &l.texts[maphash.Bytes(seed, b)%sharedTexts]
+	if *at != string(b) {
+		*at = l.clone(b)
+	}
+	return *at
+}
+
+func (l *Lexer) clone(b []byte) string {
+	if !utf8.Valid(b) {
+		l.GiveUp()
+		return ""
+	}
+	return string(b)
+}
+
+// equalFold compares ASCII texts of the same length regardless of case.
+func equalFold(a string, b []byte) bool {
+	return strings.EqualFold(a, string(b))
+}

@@ -1,0 +1,205 @@
+// Values: numbers, booleans, and what is made of other values.
+
+package lexer
+
+import (
+	"bytes"
+	"strconv"
+	"sync"
+)
+
+// Bool reads a boolean; null is false.
+func (l *Lexer) Bool() bool {
+	switch l.peek() {
+	case 't':
+		l.word("true")
+		return !l.gaveUp
+	case 'n':
+		l.word("null")
+	default:
+		l.word("false")
+	}
+	return false
+}
+
+// Number reads a number as it is written; null is empty. A number in quotes is
+// left to encoding/json.
+func (l *Lexer) Number() string {
+	if l.Null() {
+		return ""
+	}
+	return l.keep(l.number())
+}
+
+// number reads a number as the grammar has it.
+func (l *Lexer) number() []byte {
+	l.peek()
+	b, begin := l.body, l.pos
+	i := begin
+	if i < len(b) && b[i] == '-' {
+		i++
+	}
+	whole := i
+	i = digits(b, i)
+	ok := i > whole && (b[whole] != '0' || i == whole+1)
+	if ok && i < len(b) && b[i] == '.' {
+		fraction := i + 1
+		i = digits(b, fraction)
+		ok = i > fraction
+	}
+	if ok && i < len(b) && b[i]|0x20 == 'e' {
+		i++
+		if i < len(b) && (b[i] == '+' || b[i] == '-') {
+			i++
+		}
+		exponent := i
+		i = digits(b, exponent)
+		ok = i > exponent
+	}
+	if !ok {
+		l.GiveUp()
+		return nil
+	}
+	l.pos = i
+	return b[begin:i]
+}
+
+// digits returns where the digits end that begin at i.
+func digits(b []byte, i int) int {
+	for i < len(b) && '0' <= b[i] && b[i] <= '9' {
+		i++
+	}
+	return i
+}
+
+// maxDigits is how many digits always fit into an int64.
+const maxDigits = 18
+
+// Int64 reads a whole number; null is 0. One that is close to the limits, or
+// written with a fraction or an exponent, is left to encoding/json.
+func (l *Lexer) Int64() int64 {
+	if l.Null() {
+		return 0
+	}
+	text := l.number()
+	unsigned := bytes.TrimPrefix(text, []byte{'-'})
+	if len(unsigned) == 0 || len(unsigned) > maxDigits {
+		l.GiveUp()
+		return 0
+	}
+	var n int64
+	for _, c := range unsigned {
+		if c < '0' || c > '9' {
+			l.GiveUp()
+			return 0
+		}
+		n = n*10 + int64(c-'0')
+	}
+	if len(unsigned) < len(text) {
+		return -n
+	}
+	return n
+}
+
+// Int reads a whole number as Int64 does.
+func (l *Lexer) Int() int {
+	n := l.Int64()
+	if int64(int(n)) != n {
+		l.GiveUp()
+	}
+	return int(n)
+}
+
+// Float64 reads a number; null is 0.
+func (l *Lexer) Float64() float64 {
+	if l.Null() {
+		return 0
+	}
+	text := l.number()
+	if len(text) == 0 {
+		return 0
+	}
+	f, err := strconv.ParseFloat(string(text), 64)
+	if err != nil {
+		l.GiveUp()
+	}
+	return f
+}
+
+// Raw reads a value of any type as it is written, null too.
+func (l *Lexer) Raw() []byte {
+	l.peek()
+	begin := l.pos
+	l.skip(0)
+	if l.gaveUp {
+		return nil
+	}
+	return bytes.Clone(l.body[begin:l.pos])
+}
+
+// Pointer reads what a pointer points at; null is nil.
+func Pointer[T any](l *Lexer, read func(*Lexer, *T)) *T {
+	if l.Null() {
+		return nil
+	}
+	v := new(T)
+	read(l, v)
+	return v
+}
+
+// Map reads an object whose members are all of one type; null is nil.
+func Map[T any](l *Lexer, read func(*Lexer, *T)) map[string]T {
+	if l.Null() {
+		return nil
+	}
+	m := map[string]T{}
+	for more := l.Object(); more; more = l.Member() {
+		name := l.keep(l.name)
+		if _, twice := m[name]; twice {
+			l.GiveUp()
+		}
+		var v T
+		read(l, &v)
+		m[name] = v
+	}
+	return m
+}
+
+// List reads arrays of one type. It is safe for concurrent use.
+//
+// How long an array is shows only at its end: its elements wait in memory that the
+// next array uses again, and go from there into a slice that just holds them.
+type List[T any] struct{ waiting sync.Pool }
+
+// maxWaiting is how many elements may wait. A longer array is returned as it grew.
+const maxWaiting = 4096
+
+// Read reads an array; null is nil.
+func (list *List[T]) Read(l *Lexer, read func(*Lexer, *T)) []T {
+	if l.Null() {
+		return nil
+	}
+	more := l.Array()
+	if !more {
+		return []T{}
+	}
+	memory, _ := list.waiting.Get().(*[]T)
+	if memory == nil {
+		memory = new([]T)
+	}
+	waiting := (*memory)[:0]
+	for ; more; more = l.Element() {
+		var empty T
+		waiting = append(waiting, empty)
+		read(l, &waiting[len(waiting)-1])
+	}
+	if cap(waiting) > maxWaiting {
+		return waiting
+	}
+	exact := make([]T, len(waiting))
+	copy(exact, waiting)
+	clear(waiting) // or they would keep alive what they point at
+	*memory = waiting
+	list.waiting.Put(memory)
+	return exact
+}
