@@ -3,7 +3,9 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -157,4 +159,39 @@ func FuzzDecode(f *testing.F) {
 			_ = errS.Error()
 		}
 	})
+}
+
+// FuzzFast takes a whole answer. What the fast path takes is what encoding/json makes
+// of it; where it gives up, nothing shows that it was there.
+func FuzzFast(f *testing.F) {
+	small := answers(1, 1, 1, 1)[0]
+	f.Add(small)
+	for _, seed := range []string{`{"data":{"list":[],"total":1},"code":0,"msg":null}`, `{"code":0,"data":{"list":null},"more":[1.5e3,"\ud83d\ude00"]}`, `{"msg":"no","code":7,"data":{}}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		for _, lenient := range []bool{false, true} {
+			var got, want page
+			env, err := Decode(bytes.Clone(body), got.target(), lenient)
+			wantEnv, wantErr := Decode(body, Target{Into: &want}, lenient)
+			if !reflect.DeepEqual(err, wantErr) || !reflect.DeepEqual(env, wantEnv) || !reflect.DeepEqual(got, want) {
+				t.Fatalf("%q is read as\n%+v %+v, %v, and by encoding/json as\n%+v %+v, %v", body, env, got, err, wantEnv, want, wantErr)
+			}
+		}
+	})
+}
+
+// The samples that the benchmarks read are such that the fast path takes them.
+func TestFastTakesTheSamples(t *testing.T) {
+	for _, sample := range samples() {
+		for _, body := range sample.bodies {
+			var got, want page
+			env, taken := Fast(body, got.target())
+			require.True(t, taken, sample.name)
+			wantEnv, err := Decode(body, Target{Into: &want}, false)
+			require.NoError(t, err)
+			require.Equal(t, wantEnv, env)
+			require.True(t, reflect.DeepEqual(want, got), sample.name)
+		}
+	}
 }

@@ -31,12 +31,13 @@ func (g *generator) fieldsOf(named *types.Named) ([]field, error) {
 	var all []field
 	for i := range shape.NumFields() {
 		f := shape.Field(i)
-		key, options, _ := strings.Cut(reflect.StructTag(shape.Tag(i)).Get("json"), ",")
+		tag := reflect.StructTag(shape.Tag(i)).Get("json")
+		key, options, _ := strings.Cut(tag, ",")
 		fault := func(problem string) error {
 			return g.errorf(f, "%s.%s %s", named.Obj().Name(), f.Name(), problem)
 		}
 		switch {
-		case key == "-" && options == "":
+		case tag == "-":
 			continue
 		case f.Embedded() && key == "":
 			inner, isNamed := f.Type().(*types.Named)

@@ -16,6 +16,9 @@ const (
 	sharedTypes = module + "/types"
 	lexerPath   = module + "/internal/wire/lexer"
 	decodePath  = module + "/internal/wire/decode"
+
+	rootFile   = "decode_gen.go"
+	sharedFile = "internal/wire/decode/decode_gen.go"
 )
 
 // isAnswer tells the structs of the root package that come over the wire as a whole.
@@ -57,8 +60,8 @@ func generate(root *types.Package, fset *token.FileSet) (map[string][]byte, erro
 	}
 	result := map[string][]byte{}
 	for path, out := range map[string]struct{ name, head string }{
-		module:      {"decode_gen.go", "//go:build !hotelstays_stdjson\n\npackage hotelstays\n"},
-		sharedTypes: {"internal/wire/decode/decode_gen.go", "// Package decode reads the structs of package types with a lexer.\npackage decode\n"},
+		module:      {rootFile, "//go:build !hotelstays_stdjson\n\npackage hotelstays\n"},
+		sharedTypes: {sharedFile, "// Package decode reads the structs of package types with a lexer.\npackage decode\n"},
 	} {
 		text, err := g.files[path].source(out.head)
 		if err != nil {

@@ -40,15 +40,24 @@ func run(dir string, check bool) error {
 	if err != nil {
 		return err
 	}
+	if check {
+		return compare(dir, files)
+	}
+	return write(dir, files)
+}
+
+func write(dir string, files map[string][]byte) error {
 	for name, text := range files {
-		path := filepath.Join(dir, name)
-		if !check {
-			if err := os.WriteFile(path, text, 0o644); err != nil {
-				return err
-			}
-			continue
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+			return err
 		}
-		if old, err := os.ReadFile(path); err != nil || !bytes.Equal(old, text) {
+	}
+	return nil
+}
+
+func compare(dir string, files map[string][]byte) error {
+	for name, text := range files {
+		if old, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !bytes.Equal(old, text) {
 			return fmt.Errorf("%s is not what the structs say; run go generate ./internal/wire", name)
 		}
 	}

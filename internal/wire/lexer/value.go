@@ -171,7 +171,7 @@ func Map[T any](l *Lexer, read func(*Lexer, *T)) map[string]T {
 // next array uses again, and go from there into a slice that just holds them.
 type List[T any] struct{ waiting sync.Pool }
 
-// maxWaiting is how many elements may wait. A longer array is returned as it grew.
+// maxWaiting is for how many elements memory is kept.
 const maxWaiting = 4096
 
 // Read reads an array; null is nil.
@@ -193,13 +193,12 @@ func (list *List[T]) Read(l *Lexer, read func(*Lexer, *T)) []T {
 		waiting = append(waiting, empty)
 		read(l, &waiting[len(waiting)-1])
 	}
-	if cap(waiting) > maxWaiting {
-		return waiting
-	}
 	exact := make([]T, len(waiting))
 	copy(exact, waiting)
-	clear(waiting) // or they would keep alive what they point at
-	*memory = waiting
-	list.waiting.Put(memory)
+	if cap(waiting) <= maxWaiting {
+		clear(waiting) // or they would keep alive what they point at
+		*memory = waiting
+		list.waiting.Put(memory)
+	}
 	return exact
 }

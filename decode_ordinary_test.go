@@ -1,0 +1,154 @@
+//go:build !hotelstays_stdjson
+
+// Proves that ordinary answers take the fast path, all of them: what the sandbox
+// answers to each operation, and its webhooks.
+
+package hotelstays_test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"reflect"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/internal/wire"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// bodyRecorder keeps the answers of each path, and the webhooks that come.
+type bodyRecorder struct {
+	next   http.RoundTripper
+	mu     sync.Mutex
+	bodies map[string][][]byte
+}
+
+const recordedWebhooks = "webhooks"
+
+func (r *bodyRecorder) keep(path string, from io.Reader) []byte {
+	body, err := io.ReadAll(from)
+	if err != nil {
+		panic(err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.bodies[path] = append(r.bodies[path], body)
+	return body
+}
+
+func (r *bodyRecorder) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := r.next.RoundTrip(req)
+	if err == nil {
+		body := r.keep(req.URL.Path, resp.Body)
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{bytes.NewReader(body), resp.Body}
+	}
+	return resp, err
+}
+
+func (r *bodyRecorder) ServeHTTP(_ http.ResponseWriter, req *http.Request) {
+	r.keep(recordedWebhooks, req.Body)
+}
+
+// recordBooking makes every call that a booking takes, and some more.
+func recordBooking(t *testing.T) map[string][][]byte {
+	t.Helper()
+	recorder := &bodyRecorder{bodies: map[string][][]byte{}}
+	srv, _ := newSandbox(t, hotelstaystest.WithCallbackHandler(recorder), hotelstaystest.WithConfirmAfter(time.Minute),
+		hotelstaystest.WithOAuthClient("client", "secret"), hotelstaystest.WithNotices("a supplier was slow"))
+	recorder.next = srv.Client().Transport
+	client := newClient(t, srv, ticketOf(srv), hotelstays.WithHTTPClient(&http.Client{Transport: recorder}))
+	ctx := t.Context()
+
+	_, err := client.OAuthToken(ctx, &hotelstays.OAuthTokenRequest{ClientID: "client", ClientSecret: "secret"})
+	require.NoError(t, err)
+	_, err = client.Destinations(ctx, &hotelstays.DestinationsRequest{Include: hotelstays.IncludeDetails})
+	require.NoError(t, err)
+	_, err = client.HotelsMetadata(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0)})
+	require.NoError(t, err)
+	_, err = client.HotelIDList(ctx, &hotelstays.HotelIDListRequest{RegionCode: 1})
+	require.NoError(t, err)
+
+	offer := findOffer(t, srv, client, 0, types.RefundableFull)
+	_, err = client.HotelList(ctx, searchCity(srv))
+	require.NoError(t, err)
+	elsewhere := searchCity(srv)
+	elsewhere.DestinationID = "nowhere"
+	_, _ = client.HotelList(ctx, elsewhere) // empty, or refused
+	_, err = client.HotelStaticDetail(ctx, &hotelstays.HotelStaticDetailRequest{HotelID: "10000000"})
+	require.NoError(t, err)
+	_, err = client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: offer.session, RatePkgID: offer.RatePkgID})
+	require.NoError(t, err)
+
+	book := offer.request("ref-1")
+	book.CallbackURL = "https://hooks.example.test/orders"
+	_, err = client.Book(ctx, book)
+	require.NoError(t, err)
+	voucher := &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1"}
+	_, err = client.OrderVoucher(ctx, voucher)
+	require.NoError(t, err)
+	time.Sleep(time.Hour)
+	synctest.Wait()
+	voucher.IncludeDocument = true
+	_, err = client.OrderVoucher(ctx, voucher)
+	require.NoError(t, err)
+	found, err := client.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{"ref-1"}})
+	require.NoError(t, err)
+	_, err = client.Cancel(ctx, &hotelstays.CancelRequest{SessionID: offer.session, CustomerReferenceNo: "ref-1", SupplierReferenceNo: found.Orders[0].SupplierReferenceNo})
+	require.NoError(t, err)
+	_, err = client.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{})
+	require.NoError(t, err)
+	time.Sleep(time.Minute)
+	synctest.Wait()
+	return recorder.bodies
+}
+
+func TestDecodeNeverGivesUpOnOrdinaryAnswers(t *testing.T) {
+	var bodies map[string][][]byte
+	synctest.Test(t, func(t *testing.T) { bodies = recordBooking(t) })
+
+	successes := map[string]int{}
+	read := func(path string, into reflect.Type, fast func(body []byte, target wire.Target) (bool, any)) {
+		for _, body := range bodies[path] {
+			got := reflect.New(into).Interface()
+			taken, want := fast(body, hotelstays.DecodeTarget(got, true))
+			if want == nil { // a refusal
+				continue
+			}
+			successes[path]++
+			assert.True(t, taken, "%s: %.300s", path, body)
+			assert.Equal(t, want, got, path)
+		}
+		assert.NotZero(t, successes[path], path)
+	}
+	for _, op := range wireOperations() {
+		into := reflect.TypeOf(op.want).Elem()
+		read(op.path, into, func(body []byte, target wire.Target) (bool, any) {
+			want := reflect.New(into).Interface()
+			env, err := wire.Decode(body, wire.Target{Into: want}, false)
+			require.NoError(t, err)
+			if env.Code != 0 {
+				return false, nil
+			}
+			_, taken := wire.Fast(body, target)
+			return taken, want
+		})
+	}
+	read(recordedWebhooks, reflect.TypeFor[hotelstays.WebhookEvent](), func(body []byte, target wire.Target) (bool, any) {
+		want := &hotelstays.WebhookEvent{}
+		_, err := wire.DecodeAround(body, wire.Target{Into: want})
+		require.NoError(t, err)
+		return wire.FastBare(body, target), want
+	})
+	assert.GreaterOrEqual(t, successes[recordedWebhooks], 3)
+}

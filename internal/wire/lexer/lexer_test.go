@@ -1,0 +1,359 @@
+// Proves that what a Lexer takes is what encoding/json makes of it, that it takes
+// what is usual, and what it keeps in memory afterwards.
+
+package lexer
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// kind is a type that is read both ways.
+type kind struct {
+	name string
+	// read reports false where the Lexer gave up.
+	read     func(text []byte, share bool) (any, bool)
+	standard func(text []byte) (any, error)
+}
+
+func kindOf[T any](name string, read func(*Lexer, *T)) kind {
+	return kind{
+		name,
+		func(text []byte, share bool) (any, bool) {
+			text = bytes.Clone(text)
+			l := New(text)
+			l.Share(share)
+			var v T
+			read(l, &v)
+			taken := l.End()
+			l.Release()
+			clear(text)
+			return v, taken
+		},
+		func(text []byte) (any, error) {
+			var v T
+			err := json.Unmarshal(text, &v)
+			return v, err
+		},
+	}
+}
+
+type pair struct {
+	A string      `json:"a"`
+	B json.Number `json:"b"`
+}
+
+func readPair(l *Lexer, v *pair) {
+	var seen Seen
+	for more := l.Object(); more; more = l.Member() {
+		switch string(l.Name()) {
+		case "a":
+			l.Once(&seen, 0)
+			v.A = l.String()
+		case "b":
+			l.Once(&seen, 1)
+			v.B = json.Number(l.Number())
+		default:
+			l.Unknown([]string{"a", "b"})
+		}
+	}
+}
+
+func readString(l *Lexer, v *string)      { *v = l.String() }
+func readNumber(l *Lexer, v *json.Number) { *v = json.Number(l.Number()) }
+
+var (
+	strs    List[string]
+	raws    List[json.RawMessage]
+	pairs   List[pair]
+	nesting List[[]string]
+)
+
+var kinds = []kind{
+	kindOf("string", readString),
+	kindOf("secret", func(l *Lexer, v *string) { *v = l.Secret() }),
+	kindOf("number", readNumber),
+	kindOf("int", func(l *Lexer, v *int) { *v = l.Int() }),
+	kindOf("int64", func(l *Lexer, v *int64) { *v = l.Int64() }),
+	kindOf("float64", func(l *Lexer, v *float64) { *v = l.Float64() }),
+	kindOf("bool", func(l *Lexer, v *bool) { *v = l.Bool() }),
+	kindOf("raw", func(l *Lexer, v *json.RawMessage) { *v = l.Raw() }),
+	kindOf("pointer", func(l *Lexer, v **bool) { *v = Pointer(l, func(l *Lexer, v *bool) { *v = l.Bool() }) }),
+	kindOf("map", func(l *Lexer, v *map[string]json.Number) { *v = Map(l, readNumber) }),
+	kindOf("struct", readPair),
+	kindOf("empty struct", func(l *Lexer, v *struct{}) {
+		for more := l.Object(); more; more = l.Member() {
+			l.Unknown(nil)
+		}
+	}),
+	kindOf("strings", func(l *Lexer, v *[]string) { *v = strs.Read(l, readString) }),
+	kindOf("raws", func(l *Lexer, v *[]json.RawMessage) {
+		*v = raws.Read(l, func(l *Lexer, v *json.RawMessage) { *v = l.Raw() })
+	}),
+	kindOf("structs", func(l *Lexer, v *[]pair) { *v = pairs.Read(l, readPair) }),
+	kindOf("lists of lists", func(l *Lexer, v *[][]string) {
+		*v = nesting.Read(l, func(l *Lexer, v *[]string) { *v = strs.Read(l, readString) })
+	}),
+}
+
+// agree reports whether the Lexer took the text.
+func (k kind) agree(t testing.TB, text []byte) bool {
+	taken := false
+	for _, share := range []bool{false, true} {
+		got, ok := k.read(text, share)
+		if !ok {
+			continue
+		}
+		want, err := k.standard(text)
+		if err != nil || !reflect.DeepEqual(want, got) {
+			t.Fatalf("%s: %q is read as %#v, and by encoding/json as %#v, %v", k.name, text, got, want, err)
+		}
+		if a, isFloat := got.(float64); isFloat && math.Signbit(a) != math.Signbit(want.(float64)) {
+			t.Fatalf("%s: %q has another sign", k.name, text)
+		}
+		taken = true
+	}
+	return taken
+}
+
+func kindNamed(t *testing.T, name string) kind {
+	t.Helper()
+	for _, k := range kinds {
+		if k.name == name {
+			return k
+		}
+	}
+	require.FailNow(t, "no such kind", name)
+	return kind{}
+}
+
+var nested = strings.Repeat("[", maxDepth) + strings.Repeat("]", maxDepth)
+
+// What is usual is taken, and read as encoding/json does.
+func TestUsualTextsAreTaken(t *testing.T) {
+	for name, texts := range map[string][]string{
+		"string": {`""`, `"a"`, `"seven b"`, `"eight by"`, `"nine byte"`, `"é漢😀"`, `"\"\\\/\b\f\n\r\t"`, `"\u00e9\u0000\uFFFF"`, `"\ud83d\uDE00!"`,
+			`"` + strings.Repeat("long ", 100) + `\n"`, `null`, " \t\r\n\"x\" \t\r\n", "\"\x7f\""},
+		"secret":         {`"a"`, `"\u00e9"`, `null`},
+		"number":         {`0`, `-0`, `1.50`, `-12.00e+10`, `1E5`, `123456789012345678901234567890.5`, `null`},
+		"int":            {`0`, `-0`, `7`, `-7`, `999999999999999999`, `null`},
+		"int64":          {`0`, `1732147200000`, `-999999999999999999`, `null`},
+		"float64":        {`0`, `-0`, `-0.0`, `4.5`, `25.204849`, `1e308`, `1e-400`, `5e-324`, `0.1000000000000000055511151231257827021181583404541015625`, `null`},
+		"bool":           {`true`, `false`, `null`},
+		"raw":            {`null`, `1`, `"a\u0041"`, ` { "a" : [ 1 , {} ] } `, `[]`, nested},
+		"pointer":        {`null`, `true`, `false`},
+		"map":            {`null`, `{}`, `{"eur":0.91,"kwd":0.307,"x":null}`, `{"é":1}`},
+		"struct":         {`null`, `{}`, `{"a":"x","b":1.5}`, `{"b":null,"z":{"a":1,"a":2},"a":null}`, `{"aa":1,"":2}`},
+		"empty struct":   {`{"x":` + nested + `}`, `{"x":"` + "\xff" + `"}`, `{"x":{"a` + "\xff" + `":"\u0041\n"}}`},
+		"strings":        {`null`, `[]`, `["a",null,"b"]`, `[ "a" , "b" ]`},
+		"raws":           {`[1,"a",null,{"a": 1}]`},
+		"structs":        {`[{"a":"x"},null,{}]`},
+		"lists of lists": {`[["a","b"],[],null,["c"]]`},
+	} {
+		k := kindNamed(t, name)
+		for _, text := range texts {
+			assert.True(t, k.agree(t, []byte(text)), "%s: %s", name, text)
+		}
+	}
+}
+
+// What encoding/json refuses, or reads by rules of its own, is left to it.
+func TestOddTextsAreLeft(t *testing.T) {
+	for name, texts := range map[string][]string{
+		"string": {``, ` `, `"`, `"a`, `"\`, `"\"`, `"\u12"`, `"\u12G4"`, `"\x"`, `"\ud83d"`, `"\ude00"`, `"\ud83dx"`, `"\ud83d\n"`, `"\ud83d\u12"`,
+			`"\ud83d\ud83d"`, "\"\x01\"", "\"seven b\n\"", "\"a\xff\"", "\"\xed\xa0\x80\"", "\"\\n\xff\"", `'a'`, `1`, `true`, `{}`, `nul`, `nulll`, `"a" x`, `"a""b"`, "\"a\"\x00", "\v\"a\""},
+		"secret": {"\"\xff\"", `"\ud83d"`},
+		"number": {`01`, `-`, `-01`, `1.`, `.5`, `+1`, `1e`, `1e+`, `1.e1`, `0x1`, `1_0`, `NaN`, `"1"`, `1 2`, `true`},
+		"int": {`1.0`, `1e3`, `1000000000000000000`, `9223372036854775807`, `9223372036854775808`, `-9223372036854775808`, `01`, `-`, `"1"`,
+			`123456789012345678901234567890`},
+		"float64": {`1e309`, `-1e400`, `01`, `"1"`, `1e`},
+		"bool":    {`tru`, `truee`, `True`, `1`, `"true"`, `f`},
+		"raw":     {``, `{`, `[`, `[1,]`, `{"a":1,}`, `{"a"}`, `{"a":}`, `{a:1}`, `{1:1}`, `{"a" 1}`, `[1 2]`, `[,1]`, `{,}`, `nul`, `"`, `[[` + nested + `]]`, nested[:maxDepth]},
+		"map":     {`{"a":1,"a":2}`, `{"\u0061":1}`, "{\"\xff\":1}", `{"a":"1"}`, `[]`, `{"a":1`, `{"a":1,`, `{"a`},
+		"struct": {`{"a":"x","a":"y"}`, `{"A":"x"}`, `{"B":1}`, `{"\u0061":"x"}`, `{"ſ":1}`, `{"z":1,}`, `{"a":1}`, `{"a":"x"`, `[]`, `{"z":01}`, `{"a":"x"}{}`,
+			`{"z":{"a":1},"z" }`},
+		"strings": {`{}`, `["a"`, `["a",`, `["a",]`, `["a" "b"]`, `[1]`, `"a"`, `[`},
+	} {
+		k := kindNamed(t, name)
+		for _, text := range texts {
+			assert.False(t, k.agree(t, []byte(text)), "%s: %s", name, text)
+		}
+	}
+}
+
+// FuzzLexer takes a text and reads it as each type.
+func FuzzLexer(f *testing.F) {
+	for _, seed := range []string{`{"a":"x","b":1.50,"c":[1,{"d":null}]}`, `["\ud83d\ude00","é",null]`, `-0.5e+3`, `{"eur":1,"EUR":2}`, `[{"a":"\n"},{"b":7}]`, ` "x" `, `true`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		for _, k := range kinds {
+			k.agree(t, text)
+		}
+	})
+}
+
+// A plain run ends at the first byte that ends one, and at no other, wherever it
+// begins and whatever comes later.
+func TestPlainRuns(t *testing.T) {
+	const length = 20
+	for _, fill := range []byte{'x', ' ', '!', '#', '[', ']', 0x7f, 0x80, 0xff} {
+		for c := range 256 {
+			for at := range length {
+				text := bytes.Repeat([]byte{fill}, length)
+				text[at] = byte(c)
+				want := length
+				if c == '"' || c == '\\' || c < ' ' {
+					want = at
+				}
+				for begin := range at + 1 {
+					require.Equal(t, want, plain(text, begin), "%q from %d", text, begin)
+				}
+				if at+1 < length {
+					text[at+1] = '"'
+					require.Equal(t, min(want, at+1), plain(text, 0), "%q", text)
+				}
+			}
+		}
+	}
+}
+
+// keptTexts are what a pooled Lexer keeps.
+func (l *Lexer) keptTexts() (kept []string) {
+	if l.texts == nil {
+		return nil
+	}
+	for _, text := range l.texts {
+		if text != "" {
+			kept = append(kept, text)
+		}
+	}
+	return kept
+}
+
+// Of what is not shared, nothing stays in memory that is used again.
+func TestSecretsDoNotStay(t *testing.T) {
+	body := []byte(`["CANARY-1","CANARY\n2","CANARY-3","CANARY\u00e94",7001,"short"]`)
+	l := &Lexer{}
+	for _, share := range []bool{false, true} {
+		l.body, l.pos, l.gaveUp = bytes.Clone(body), 0, false
+		l.Share(share)
+		require.True(t, l.Array())
+		assert.Equal(t, "CANARY-1", l.Secret())
+		require.True(t, l.Element())
+		assert.Equal(t, "CANARY\n2", l.Secret())
+		l.Share(false)
+		require.True(t, l.Element())
+		assert.Equal(t, "CANARY-3", l.String())
+		require.True(t, l.Element())
+		assert.Equal(t, "CANARYé4", l.String())
+		require.True(t, l.Element())
+		assert.Equal(t, "7001", l.Number())
+		l.Share(share)
+		require.True(t, l.Element())
+		assert.Equal(t, "short", l.String())
+		require.False(t, l.Element())
+		require.True(t, l.End())
+		assert.Contains(t, string(l.scratch[:cap(l.scratch)]), "CANARY")
+		l.Release()
+		assert.NotContains(t, string(l.scratch[:cap(l.scratch)]), "CANARY")
+		assert.Nil(t, l.body)
+		assert.Nil(t, l.name)
+		if share {
+			assert.Equal(t, []string{"short"}, l.keptTexts())
+		} else {
+			assert.Empty(t, l.keptTexts())
+		}
+	}
+}
+
+// However many texts come, and however long, what stays is bounded.
+func TestWhatStaysIsBounded(t *testing.T) {
+	var body bytes.Buffer
+	body.WriteString(`["` + strings.Repeat("\\n", 1<<20) + `"`)
+	for i := range 100_000 {
+		fmt.Fprintf(&body, `,"%s%d"`, strings.Repeat("x", i%200), i)
+	}
+	body.WriteString("]")
+	l := &Lexer{body: body.Bytes()}
+	l.Share(true)
+	got := strs.Read(l, readString)
+	require.True(t, l.End())
+	require.Len(t, got, 100_001)
+	l.Release()
+	assert.LessOrEqual(t, cap(l.scratch), maxScratch)
+	kept := l.keptTexts()
+	assert.LessOrEqual(t, len(kept), sharedTexts)
+	for _, text := range kept {
+		assert.LessOrEqual(t, len(text), maxShared)
+	}
+}
+
+// A text that repeats costs no memory.
+func TestSharedTextsCostNothing(t *testing.T) {
+	body := []byte(`"a text that comes again"`)
+	l := &Lexer{}
+	l.Share(true)
+	allocations := testing.AllocsPerRun(100, func() {
+		l.body, l.pos = body, 0
+		_ = l.String()
+	})
+	assert.Zero(t, allocations)
+}
+
+// A list has no room to spare, and what it points at is not kept alive.
+func TestListsAreExact(t *testing.T) {
+	var list List[*pair]
+	read := func(l *Lexer, v **pair) { *v = Pointer(l, readPair) }
+	for _, length := range []int{0, 1, 3, 100, 3500, maxWaiting + 1} {
+		l := New([]byte("[" + strings.TrimSuffix(strings.Repeat(`{"a":"x"},`, length), ",") + "]"))
+		got := list.Read(l, read)
+		require.True(t, l.End())
+		l.Release()
+		require.Len(t, got, length)
+		assert.NotNil(t, got)
+		assert.Equal(t, length, cap(got))
+		if memory, _ := list.waiting.Get().(*[]*pair); memory != nil {
+			assert.LessOrEqual(t, cap(*memory), maxWaiting)
+			for _, kept := range (*memory)[:cap(*memory)] {
+				require.Nil(t, kept)
+			}
+			list.waiting.Put(memory)
+		}
+	}
+}
+
+// Lexers and lists serve many at once.
+func TestConcurrentReading(t *testing.T) {
+	var all sync.WaitGroup
+	for worker := range 8 {
+		all.Go(func() {
+			for round := range 200 {
+				var want []pair
+				for i := range round % 7 {
+					want = append(want, pair{"worker " + strconv.Itoa(worker), json.Number(strconv.Itoa(i))})
+				}
+				text, err := json.Marshal(want)
+				assert.NoError(t, err)
+				l := New(text)
+				l.Share(round%2 == 0)
+				got := pairs.Read(l, readPair)
+				assert.True(t, l.End())
+				l.Release()
+				clear(text)
+				assert.Equal(t, want, got)
+			}
+		})
+	}
+	all.Wait()
+}
