@@ -1,5 +1,5 @@
-// Package bench compares the SDK with others' code, in a module of its own so that
-// the SDK does not depend on them.
+// What Stripe makes of webhooks is held against what the SDK makes of them.
+
 package bench
 
 import (

@@ -1,0 +1,254 @@
+// Package answers makes the answers that the clients under comparison receive: the
+// same bytes in every process and on every machine.
+//
+// They are written without the SDK's own types and with their keys in alphabetical
+// order, so that no decoder is favoured by the order in which its structs happen
+// to be declared.
+package answers
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// How large the answers are.
+const (
+	hotels      = 200 // of a HotelList page: the most that one page holds
+	roomsAround = 5   // of each hotel of a page
+	ratesAround = 4   // of each room of a page
+	rooms       = 40  // of HotelRates
+	rates       = 8   // of each room of HotelRates
+)
+
+// Session, Reference and RatePkgID stand in the requests, too: a client may check
+// that the answer is of what it asked for.
+const (
+	Session   = "s-7Qm2VxYt0aLr9KdPz4HcWn8EjUf3Gb6S"
+	Reference = "5e0c2f4e-8a4d-4f55-9d0e-6f0a3a6b1c77"
+	RatePkgID = "eYRkngouLYmi9j1OhmlM9lALCz2ze9mobIM0RdRTn6NFuyr_PNBu2qyFVBSYEBKqmI_H4CZpo3mBf4IM4kngYm"
+)
+
+type (
+	object = map[string]any
+	list   = []any
+)
+
+// generator draws values. What it draws follows from the seed alone.
+type generator struct{ *rand.Rand }
+
+func newGenerator(seed uint64) generator { return generator{rand.New(rand.NewPCG(seed, 200))} }
+
+// HotelList is a page of 200 hotels with prices, about 5 MB.
+func HotelList() []byte {
+	g := newGenerator(1)
+	var page list
+	for i := range hotels {
+		page = append(page, g.hotel(i))
+	}
+	return envelope(object{
+		"list":    page,
+		"total":   hotels,
+		"hasMore": false,
+		"basic": object{
+			"sessionId":    Session,
+			"statusRemark": "Some properties could not be priced in the currency asked for.",
+			"notices":      list{"The destination was expanded to its first 2,000 properties."},
+			"destination": object{"id": g.uuid(), "type": 6, "countryCode": "AE", "name": text{"Old Harbour", "老港", "الميناء القديم"}.i18n(),
+				"coordinates": object{"centerLat": 25.204849, "centerLng": 55.270783}, "parentDestinationId": g.uuid()},
+		},
+	})
+}
+
+// HotelRates is one hotel's 40 rooms with 8 rates each.
+func HotelRates() []byte {
+	g := newGenerator(2)
+	var all list
+	hotelID := g.digits(7)
+	for i := range rooms {
+		all = append(all, g.room(hotelID, i, rates))
+	}
+	return envelope(object{"rooms": all})
+}
+
+// CheckAvail is an offer that still holds, with the rates of exchange.
+func CheckAvail() []byte {
+	g := newGenerator(3)
+	offer := g.offer(roomNames[0], 3)
+	offer["ratePkgId"] = RatePkgID
+	return envelope(object{
+		"status":      1,
+		"roomRatePkg": offer,
+		"exchangeRateSnapshot": object{"date": "2027-02-01", "usd": object{
+			"aed": json.Number("3.6725"), "eur": json.Number("0.918437"), "jpy": json.Number("149.8")}},
+	})
+}
+
+// Book is an order that has just been made.
+func Book() []byte {
+	g := newGenerator(4)
+	room := g.offer(roomNames[1], 3)
+	room["ratePkgId"] = RatePkgID
+	room["roomTypeId"], room["roomTypeName"], room["hotelId"], room["roomIndex"] = "RT1-01", roomNames[1].i18n(), "4711002", 1
+	return envelope(object{"hotelOrder": object{
+		"status": 1, "checkIn": "2027-02-20", "checkOut": "2027-02-23", "nightCount": 3, "roomCount": 1,
+		"bookingTime":         "2027-01-31T09:12:44Z",
+		"holder":              object{"firstName": "Guest", "lastName": "One", "email": "guest.one@example.com", "phone": object{"countryCode": "AE", "countryNumber": 971, "number": "500000001"}},
+		"platformReferenceNo": g.digits(14), "supplierReferenceNo": g.token(12), "customerReferenceNo": Reference,
+		"netRate": g.money("AED", 184_250), "grossRate": g.money("AED", 211_900), "respectGrossRate": false, "supplier": 7,
+		"hotel": object{"hotelId": "4711002", "destinationId": g.uuid(), "name": hotelNames[2].i18n(), "rating": 4.5,
+			"address": text{"12 Quay Street", "码头街12号", "12 شارع الرصيف"}.i18n(), "latlngCoordinator": g.place(), "logoURL": g.logo(2)},
+		"rooms": list{room},
+	}})
+}
+
+// envelope is what surrounds every answer.
+func envelope(data object) []byte {
+	var b bytes.Buffer
+	if err := json.NewEncoder(&b).Encode(object{"code": 0, "msg": "success", "data": data}); err != nil {
+		panic(err) // maps, slices, texts and numbers can be encoded
+	}
+	return bytes.TrimSpace(b.Bytes())
+}
+
+func (g generator) hotel(i int) object {
+	id := g.digits(7)
+	h := object{
+		"id": id, "platformHotelId": platformID(i), "destinationId": g.uuid(),
+		"name": pick(g, hotelNames).i18n(), "rating": 2.5 + float64(g.IntN(6))/2,
+		"address":           text{fmt.Sprintf("%d Quay Street, Old Harbour", i), fmt.Sprintf("老港码头街%d号", i), fmt.Sprintf("%d شارع الرصيف، الميناء القديم", i)}.i18n(),
+		"latlngCoordinator": g.place(), "logoURL": g.logo(i), "isAvailable": true,
+		"minPrice":            g.money("USD", g.cents()),
+		"minPricesByCurrency": list{g.money("USD", g.cents()), g.money("AED", g.cents()), g.money("EUR", g.cents()), g.money("JPY", g.cents())},
+	}
+	var all list
+	for k := range g.around(roomsAround) {
+		all = append(all, g.room(id, k, g.around(ratesAround)))
+	}
+	h["rooms"] = all
+	return h
+}
+
+func (g generator) room(hotelID string, number, rates int) object {
+	name := pick(g, roomNames)
+	var all list
+	for range rates {
+		all = append(all, g.offer(name, 1+g.IntN(5)))
+	}
+	return object{"roomTypeId": fmt.Sprintf("RT%s-%02d", hotelID, number), "roomTypeName": name.i18n(), "hotelId": hotelID, "rates": all}
+}
+
+// offer is a RoomRatePkg; what is optional is left out now and then.
+func (g generator) offer(room text, nights int) object {
+	currency, cents, mode := pick(g, currencies), g.cents(), pick(g, refundableModes)
+	o := object{
+		"ratePkgId": g.token(60 + g.IntN(61)), "refundableMode": mode,
+		"originalRoomNaming": object{"id": g.token(10), "name": room.en, "supplier": 1 + g.IntN(12)},
+		"rate":               g.rate(currency, cents), "totalRate": g.rate(currency, cents*int64(nights)),
+		"includesPackaging": g.chance(10),
+		"checkIn":           "2027-02-20", "checkOut": fmt.Sprintf("2027-02-%02d", 20+nights),
+		"board": pick(g, boards).object(),
+	}
+	if comment := pick(g, comments); comment != "" {
+		o["rateComment"] = comment
+	}
+	if g.chance(75) {
+		o["tax"] = object{"total": g.money(currency, cents/8), "items": list{
+			object{"taxType": "vat", "taxName": "VAT", "amount": g.money(currency, cents/16), "desc": "5% VAT, included"},
+			object{"taxType": "city", "taxName": "City tax", "amount": g.money(currency, cents/16), "desc": "Paid at the property"},
+		}}
+	}
+	if mode != "no" {
+		day := 10 + g.IntN(8)
+		o["refundableUntil"] = deadline(day)
+		o["cancelFees"] = list{
+			object{"until": deadline(day), "fee": object{"currency": currency, "amount": 0}},
+			object{"until": deadline(day + 1), "fee": g.money(currency, cents/3)},
+		}
+	}
+	return o
+}
+
+func deadline(day int) string { return fmt.Sprintf("2027-02-%02dT18:00:00+04:00", day) }
+
+func (g generator) rate(currency string, cents int64) object {
+	r := object{"netRate": g.money(currency, cents), "respectGrossRate": g.chance(20)}
+	if g.chance(30) {
+		r["commissionableRate"] = g.money(currency, cents*108/100)
+	}
+	if g.chance(60) {
+		r["grossRate"] = g.money(currency, cents*115/100)
+	}
+	return r
+}
+
+// money writes amounts as different services do: mostly with two decimals, whole,
+// with one decimal, or with four. There is no smaller unit of JPY.
+func (g generator) money(currency string, cents int64) object {
+	amount := fmt.Sprintf("%d.%02d", cents/100, cents%100)
+	switch form := g.IntN(10); {
+	case form == 0 || currency == "JPY":
+		amount = fmt.Sprint(cents / 100)
+	case form == 1:
+		amount = fmt.Sprintf("%d.%d", cents/100, cents/10%10)
+	case form == 2:
+		amount += fmt.Sprintf("%02d", g.IntN(100))
+	}
+	return object{"currency": currency, "amount": json.Number(amount)}
+}
+
+func (g generator) place() object {
+	lat, lng := 25+g.Float64()/2, 55+g.Float64()/2
+	p := object{"google": point(lat, lng)}
+	if g.chance(50) {
+		p["gaode"] = point(lat+0.002, lng+0.002)
+	}
+	return p
+}
+
+func point(lat, lng float64) object {
+	return object{"lat": json.Number(fmt.Sprintf("%.6f", lat)), "lng": json.Number(fmt.Sprintf("%.6f", lng))}
+}
+
+func (g generator) logo(i int) string {
+	return fmt.Sprintf("https://images.example.com/hotels/%d/logo_640x480.jpg", 1_000_000+i)
+}
+
+func (g generator) cents() int64        { return 4_000 + g.Int64N(90_000) }
+func (g generator) chance(pct int) bool { return g.IntN(100) < pct }
+func (g generator) around(n int) int    { return n - 2 + g.IntN(5) } // n on average
+
+// token is an identifier such as services make of opaque data.
+func (g generator) token(n int) string {
+	return g.draw(n, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+}
+
+func (g generator) digits(n int) string { return g.draw(n, "123456789") }
+
+func (g generator) uuid() string {
+	h := g.draw(32, "0123456789abcdef")
+	return strings.Join([]string{h[:8], h[8:12], h[12:16], h[16:20], h[20:]}, "-")
+}
+
+func (g generator) draw(n int, from string) string {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = from[g.IntN(len(from))]
+	}
+	return string(b)
+}
+
+func pick[T any](g generator, from []T) T { return from[g.IntN(len(from))] }
+
+// HotelIDs are the ids of the page's hotels.
+func HotelIDs() []string {
+	ids := make([]string, hotels)
+	for i := range ids {
+		ids[i] = platformID(i)
+	}
+	return ids
+}
+
+func platformID(i int) string { return fmt.Sprintf("PH%08d", 37*i+11) }

@@ -1,0 +1,72 @@
+// Package origin is the server that the clients under comparison call: it reads the
+// request, and writes an answer that lies ready. It does nothing else, so that what
+// is measured is the clients.
+package origin
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"net/http"
+	"strconv"
+
+	"github.com/hotelstays/hotelstays-go/bench/internal/answers"
+)
+
+// GzipPrefix, put before an operation's path, asks for the answer compressed. It
+// stands in for a service that compresses whatever it is asked for.
+const GzipPrefix = "/gzip"
+
+// Handler serves the operations that the comparison calls. Observe, unless it is
+// nil, is shown each request with its body.
+func Handler(observe func(*http.Request, []byte)) http.Handler {
+	mux := http.NewServeMux()
+	for path, answer := range map[string][]byte{
+		"/api/search/hotelList":  answers.HotelList(),
+		"/api/search/hotelRates": answers.HotelRates(),
+		"/api/search/checkAvail": answers.CheckAvail(),
+		"/api/trade/book":        answers.Book(),
+	} {
+		mux.Handle("POST "+path, ready{body: answer, observe: observe})
+		mux.Handle("POST "+GzipPrefix+path, ready{body: compress(answer), encoding: "gzip", observe: observe})
+	}
+	return mux
+}
+
+// ready answers with bytes that lie ready.
+type ready struct {
+	body     []byte
+	encoding string
+	observe  func(*http.Request, []byte)
+}
+
+func (a ready) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if a.observe != nil {
+		body, _ := io.ReadAll(r.Body)
+		a.observe(r, body)
+	} else {
+		_, _ = io.Copy(io.Discard, r.Body)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(len(a.body)))
+	if a.encoding != "" {
+		h.Set("Content-Encoding", a.encoding)
+	}
+	h.Set("Request-Id", r.Header.Get("Request-Id"))
+	h.Set("Trace-Id", r.Header.Get("Trace-Id"))
+	h.Set("Session-Id", answers.Session)
+	h.Set("Server-Cost-Milliseconds", "12")
+	h.Set("X-RateLimit-Limit", "100")
+	h.Set("X-RateLimit-Remaining", "99")
+	h.Set("X-RateLimit-Reset", "1")
+	_, _ = w.Write(a.body) // a client that went away is its own affair
+}
+
+func compress(body []byte) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write(body)
+	_ = w.Close() // a Buffer takes everything
+	return b.Bytes()
+}

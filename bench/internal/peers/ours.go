@@ -1,0 +1,38 @@
+// The SDK, as New makes it.
+
+package peers
+
+import (
+	"context"
+	"time"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
+)
+
+// newOurs has the default options but for the ceilings: at 10 calls a second there
+// would be nothing to measure. The client's own kind of ceiling stays in, with room
+// for everybody.
+func newOurs(baseURL string) (Peer, error) {
+	client, err := hotelstays.New(baseURL, hotelstays.StaticToken(Token),
+		hotelstays.WithRateLimiter(roomyCeiling{ratelimit.NewWindow(1<<16, time.Nanosecond)}))
+	if err != nil {
+		return Peer{}, err
+	}
+	calls := map[hotelstays.Operation]Call{
+		hotelstays.OpHotelList:  func(ctx context.Context) (any, error) { return client.HotelList(ctx, hotelList) },
+		hotelstays.OpHotelRates: func(ctx context.Context) (any, error) { return client.HotelRates(ctx, hotelRates) },
+		hotelstays.OpCheckAvail: func(ctx context.Context) (any, error) { return client.CheckAvail(ctx, checkAvail) },
+		hotelstays.OpBook:       func(ctx context.Context) (any, error) { return client.Book(ctx, book) },
+	}
+	return Peer{Calls: calls, Close: client.CloseIdleConnections}, nil
+}
+
+// roomyCeiling is one ceiling for all operations that nobody ever waits for.
+type roomyCeiling struct{ window *ratelimit.Window }
+
+func (r roomyCeiling) Acquire(ctx context.Context, _ hotelstays.Operation) (hotelstays.Permit, error) {
+	return r.window, r.window.Acquire(ctx)
+}
+
+func (r roomyCeiling) Pause(hotelstays.Operation, time.Time) {}

@@ -1,0 +1,115 @@
+// All clients send the same and decode the same, or the comparison would mean
+// nothing.
+
+package peers_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/bench/internal/answers"
+	"github.com/hotelstays/hotelstays-go/bench/internal/origin"
+	"github.com/hotelstays/hotelstays-go/bench/internal/peers"
+)
+
+// seen is one request as the server saw it.
+type seen struct {
+	path   string
+	header http.Header
+	body   []byte
+}
+
+// callAll makes every client's call of every operation.
+func callAll(t *testing.T, prefix string, check func(t *testing.T, op hotelstays.Operation, value any, request seen)) {
+	var last seen
+	srv := httptest.NewServer(origin.Handler(func(r *http.Request, body []byte) { last = seen{r.URL.Path, r.Header.Clone(), body} }))
+	defer srv.Close()
+	for _, kind := range peers.All() {
+		peer, err := kind.New(srv.URL + prefix)
+		require.NoError(t, err)
+		defer peer.Close()
+		for _, op := range peers.Operations() {
+			t.Run(fmt.Sprintf("%s/%s", kind.Name, op), func(t *testing.T) {
+				value, err := peer.Calls[op](t.Context())
+				require.NoError(t, err)
+				check(t, op, value, last)
+			})
+		}
+	}
+}
+
+var sent = map[hotelstays.Operation][]byte{
+	hotelstays.OpHotelList:  answers.HotelList(),
+	hotelstays.OpHotelRates: answers.HotelRates(),
+	hotelstays.OpCheckAvail: answers.CheckAvail(),
+	hotelstays.OpBook:       answers.Book(),
+}
+
+func TestEveryPeerDecodesTheWholeAnswer(t *testing.T) {
+	for _, prefix := range []string{"", origin.GzipPrefix} {
+		callAll(t, prefix, func(t *testing.T, op hotelstays.Operation, value any, _ seen) {
+			require.NoError(t, peers.CheckContent(value, sent[op]))
+		})
+	}
+}
+
+func TestEveryPeerSendsTheSameRequest(t *testing.T) {
+	ours := map[hotelstays.Operation]seen{}
+	ids := map[string]bool{}
+	callAll(t, "", func(t *testing.T, op hotelstays.Operation, _ any, request seen) {
+		want, known := ours[op]
+		if !known { // ours is the first
+			ours[op], want = request, request
+		}
+		assert.Equal(t, want.path, request.path)
+		wantBody, err := peers.Canonical(want.body)
+		require.NoError(t, err)
+		body, err := peers.Canonical(request.body)
+		require.NoError(t, err)
+		assert.Equal(t, wantBody, body)
+
+		h := request.header
+		assert.Equal(t, "application/json", h.Get("Content-Type"))
+		assert.Equal(t, "Bearer "+peers.Token, h.Get("Authorization"))
+		assert.Equal(t, answers.Session, h.Get("Session-Id"))
+		assert.Equal(t, "gzip", h.Get("Accept-Encoding"))
+		assert.NotEmpty(t, h.Get("Timeout-Milliseconds"))
+		for _, name := range []string{"Request-Id", "Trace-Id"} {
+			assert.Len(t, h.Get(name), 36)
+			assert.False(t, ids[h.Get(name)], "%s is a used one", name)
+			ids[h.Get(name)] = true
+		}
+	})
+}
+
+// The proof above is worth nothing if CheckContent takes anything for the same.
+func TestCheckContentTellsDifferences(t *testing.T) {
+	answer := []byte(`{"code":0,"data":{"list":[{"id":"a","amount":120.50,"free":false}]}}`)
+	for value, problem := range map[string]string{
+		`{"list":[{"id":"a","amount":120.5}]}`:            "",
+		`{"list":[{"id":"a","amount":120.51}]}`:           "lacks list[0].amount = 120.5",
+		`{"list":[{"id":"a"}]}`:                           "lacks list[0].amount = 120.5",
+		`{"list":[{"id":"b","amount":120.5}]}`:            `lacks list[0].id = "a"`,
+		`{"list":[{"id":"a","amount":120.5},{"id":"b"}]}`: `holds list[1].id = "b"`,
+		`{"list":[]}`: "lacks list[0].amount = 120.5",
+	} {
+		err := peers.CheckContent(json(value), answer)
+		if problem == "" {
+			assert.NoError(t, err, value)
+		} else {
+			assert.ErrorContains(t, err, problem, value)
+		}
+	}
+	assert.Error(t, peers.CheckContent(json(`{}`), []byte(`{"code":0}`)))
+}
+
+// json is JSON that is encoded as it is.
+type json string
+
+func (j json) MarshalJSON() ([]byte, error) { return []byte(j), nil }
