@@ -1,0 +1,183 @@
+//go:build !race
+
+// What a call allocates, beside a bare client that does the same with net/http and
+// encoding/json. Both are counted without a network and without the collector, so that
+// the bounds hold on every machine; the race detector, which allocates for itself,
+// would blur them.
+
+package hotelstays_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+)
+
+// The bounds. They leave room for what a change of Go's own may cost; the figures of
+// the day are beside them.
+const (
+	callMoreAllocs  = 60.0 // objects more than bare, of a CheckAvail: 52
+	callMoreBytes   = 14e3 // bytes more than bare, of a CheckAvail: 11.3e3
+	pageMoreAllocs  = 60.0 // objects more than bare, of a page of HotelList: 52
+	pageShareOfBare = 1.1  // bytes in those of bare, of a page of HotelList: 1.02
+)
+
+func TestACallAllocatesLittle(t *testing.T) {
+	answers := recordAnswers(t)
+	client := clientThrough(t, answers, hotelstays.WithRateLimiter(noCeilings{}))
+	bare := &bareClient{http: http.Client{Transport: answers}}
+
+	t.Run("CheckAvail", func(t *testing.T) {
+		req := &hotelstays.CheckAvailRequest{SessionID: "session", RatePkgID: "offer"}
+		ours := allocated(t, func() error { _, err := client.CheckAvail(t.Context(), req); return err })
+		theirs := allocated(t, func() error {
+			return bare.post(t.Context(), "/api/search/checkAvail", req.SessionID, req, new(hotelstays.CheckAvailResponse))
+		})
+		t.Logf("ours %v, bare %v", ours, theirs)
+		assert.LessOrEqual(t, ours.objects-theirs.objects, callMoreAllocs)
+		assert.LessOrEqual(t, ours.bytes-theirs.bytes, callMoreBytes)
+	})
+	t.Run("HotelList", func(t *testing.T) {
+		req := &hotelstays.HotelListRequest{DestinationID: "place", CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults()}
+		ours := allocated(t, func() error { _, err := client.HotelList(t.Context(), req); return err })
+		theirs := allocated(t, func() error {
+			return bare.post(t.Context(), "/api/search/hotelList", "", req, new(hotelstays.HotelListResponse))
+		})
+		t.Logf("ours %v, bare %v", ours, theirs)
+		assert.LessOrEqual(t, ours.objects-theirs.objects, pageMoreAllocs)
+		assert.LessOrEqual(t, ours.bytes/theirs.bytes, pageShareOfBare)
+	})
+}
+
+// allocation is what one call allocates.
+type allocation struct{ objects, bytes float64 }
+
+func (a allocation) String() string {
+	return fmt.Sprintf("%.1f objects, %.0f bytes", a.objects, a.bytes)
+}
+
+// allocated is the mean of some calls, on one processor and with the collector off:
+// pools keep what they have.
+func allocated(t *testing.T, call func() error) allocation {
+	t.Helper()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	const calls = 5
+	var before, after runtime.MemStats
+	require.NoError(t, call()) // what is made once is made now
+	runtime.ReadMemStats(&before)
+	for range calls {
+		require.NoError(t, call())
+	}
+	runtime.ReadMemStats(&after)
+	return allocation{float64(after.Mallocs-before.Mallocs) / calls, float64(after.TotalAlloc-before.TotalAlloc) / calls}
+}
+
+// recorded answers with what the sandbox answered once, by path.
+type recorded map[string]recording
+
+type recording struct {
+	header http.Header
+	body   string
+}
+
+func (r recorded) RoundTrip(req *http.Request) (*http.Response, error) {
+	_, _ = io.Copy(io.Discard, req.Body)
+	req.Body.Close()
+	kept := r[req.URL.Path]
+	return &http.Response{StatusCode: http.StatusOK, Header: kept.header, ContentLength: int64(len(kept.body)),
+		Body: io.NopCloser(strings.NewReader(kept.body)), Request: req}, nil
+}
+
+// recordAnswers lets a sandbox answer a search of 25 hotels and a CheckAvail.
+func recordAnswers(t *testing.T) recorded {
+	t.Helper()
+	answers := recorded{}
+	srv, _ := newSandbox(t, hotelstaystest.WithCatalog(hotelstaystest.Catalog{HotelsPerCity: 25}))
+	through := srv.Client().Transport
+	recorder := transportFunc(func(req *http.Request) (*http.Response, error) {
+		resp, err := through.RoundTrip(req)
+		if err != nil {
+			return nil, err
+		}
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			return nil, err
+		}
+		answers[req.URL.Path] = recording{resp.Header, string(body)}
+		return answers.RoundTrip(req)
+	})
+	client := newClient(t, srv, ticketOf(srv), hotelstays.WithHTTPClient(&http.Client{Transport: recorder}))
+	list, err := client.HotelList(t.Context(), searchCity(srv))
+	require.NoError(t, err)
+	require.Len(t, list.List, 25)
+	_, err = client.CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: list.Basic.SessionID, RatePkgID: list.List[0].Rooms[0].Rates[0].RatePkgID})
+	require.NoError(t, err)
+	return answers
+}
+
+// bareClient is the least that a careful client does: the same headers, a buffer that
+// is used again, and one pass over the answer.
+type bareClient struct {
+	http http.Client
+	body bytes.Buffer
+}
+
+func (b *bareClient) post(ctx context.Context, path, session string, in, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	sent, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1:1"+path, bytes.NewReader(sent))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("Authorization", "Bearer token")
+	req.Header.Set("Request-Id", uuid.NewString())
+	req.Header.Set("Trace-Id", uuid.NewString())
+	req.Header.Set("Timeout-Milliseconds", "59000")
+	if session != "" {
+		req.Header.Set("Session-Id", session)
+	}
+	resp, err := b.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	b.body.Reset()
+	if _, err := b.body.ReadFrom(resp.Body); err != nil {
+		return err
+	}
+	answer := struct {
+		Code *int   `json:"code"`
+		Msg  string `json:"msg"`
+		Data any    `json:"data"`
+	}{Data: out}
+	if err := json.Unmarshal(b.body.Bytes(), &answer); err != nil {
+		return err
+	}
+	if answer.Code == nil || *answer.Code != 0 {
+		return fmt.Errorf("%s was refused: %s", path, answer.Msg)
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+// What reading a fresh token costs, beside the least that it could cost.
+
+package hotelstays
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestAFreshTokenIsReadWithoutAllocating(t *testing.T) {
+	client := clientWithToken(t)
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		if _, err := client.tokens.Authorization(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}))
+}
+
+// clientWithToken returns a client that holds a token with an hour to live.
+func clientWithToken(t testing.TB) *Client {
+	client, err := New("http://127.0.0.1:1", StaticToken("token"))
+	require.NoError(t, err)
+	held := client.tokens.hold(Token{Value: "token", Expiry: time.Now().Add(time.Hour)}, time.Hour)
+	t.Cleanup(func() { client.tokens.discard(held) })
+	return client
+}
+
+// All cores read at the same time, as the callers of one client do.
+func BenchmarkTokenRead(b *testing.B) {
+	b.Run("cache", func(b *testing.B) {
+		client := clientWithToken(b)
+		b.ReportAllocs()
+		b.RunParallel(func(pb *testing.PB) {
+			ctx := b.Context()
+			for pb.Next() {
+				if _, err := client.tokens.Authorization(ctx); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	})
+	// pointer is one atomic load: nothing that is shared and can be replaced is read
+	// for less.
+	b.Run("pointer", func(b *testing.B) {
+		var current atomic.Pointer[heldToken]
+		current.Store(&heldToken{authorization: "Bearer token"})
+		b.ReportAllocs()
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				if current.Load().authorization == "" {
+					b.Error("no token")
+				}
+			}
+		})
+	})
+}
