@@ -1,10 +1,9 @@
-// Package measure finds out what a call costs this process, and compares the costs
-// of several clients that were measured in turn.
+// Package measure finds out what a call costs this process.
 package measure
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"runtime"
 	"runtime/metrics"
 	"slices"
@@ -17,7 +16,7 @@ import (
 // not say otherwise, a figure is for one call.
 type Sample struct {
 	CPU    float64 // seconds, of user and system, the garbage collector's among them
-	Wall   float64 // seconds that a caller waits
+	Wall   float64 // seconds that the caller waits
 	Allocs float64
 	Bytes  float64 // allocated
 	Peak   float64 // bytes of heap at the worst moment, of all callers together
@@ -25,84 +24,107 @@ type Sample struct {
 	Calls  int     // made, of all callers together
 }
 
-// Call makes one call and returns what it decoded.
-type Call func(context.Context) (any, error)
+// Load is how much is called in a stretch: Callers call at the same time, for at
+// least a time and at least once each. Warm ones call once before, unmeasured, so
+// that connections and pools are as they are in a running process.
+type Load struct {
+	Callers int
+	AtLeast time.Duration
+	Warm    bool
+}
 
-// Take lets callers call at the same time, for at least a time, and at least once
-// each.
-func Take(ctx context.Context, call Call, callers int, atLeast time.Duration) (Sample, error) {
-	results := make([]any, callers)
-	failures := make([]error, callers)
-	waits := make([]time.Duration, callers)
-	calls := make([]int, callers)
+// Take makes the calls of one stretch. The heap is collected before and after it, so
+// that nobody pays for what another left behind.
+func Take(ctx context.Context, call func(context.Context) (any, error), load Load) (Sample, error) {
+	if load.Warm {
+		if made := load.run(ctx, call, 0); made.err != nil {
+			return Sample{}, made.err
+		}
+		runtime.GC() // once: what lies in a sync.Pool survives it
+	} else {
+		liveHeap()
+	}
+	peak := watchHeap()
+	before := read()
+	made := load.run(ctx, call, load.AtLeast)
+	after := read()
+	most := peak()
+	if made.err != nil {
+		return Sample{}, made.err
+	}
+	held := liveHeap()
+	runtime.KeepAlive(made.results)
+	made.results = nil
+	base := liveHeap()
 
-	before := reading()
-	stopSampling := samplePeak()
+	n := float64(made.calls)
+	return Sample{
+		CPU:    (after.cpu - before.cpu).Seconds() / n,
+		Wall:   made.waited.Seconds() / n,
+		Allocs: float64(after.allocs-before.allocs) / n,
+		Bytes:  float64(after.bytes-before.bytes) / n,
+		Peak:   max(0, float64(most)-float64(base)),
+		Live:   max(0, float64(held)-float64(base)) / float64(load.Callers),
+		Calls:  made.calls,
+	}, nil
+}
+
+// run is what was called: the last result of each caller, among others.
+type run struct {
+	results []any
+	calls   int
+	waited  time.Duration
+	err     error
+}
+
+func (l Load) run(ctx context.Context, call func(context.Context) (any, error), atLeast time.Duration) run {
+	each := make([]run, l.Callers)
 	start := time.Now()
 	var working sync.WaitGroup
-	for i := range callers {
+	for i := range each {
 		working.Go(func() {
+			r := &each[i]
+			r.results = make([]any, 1)
 			for {
 				begun := time.Now()
-				results[i], failures[i] = call(ctx)
-				waits[i] += time.Since(begun)
-				calls[i]++
-				if failures[i] != nil || time.Since(start) >= atLeast {
+				r.results[0], r.err = call(ctx)
+				r.waited += time.Since(begun)
+				r.calls++
+				if r.err != nil || time.Since(start) >= atLeast {
 					return
 				}
 			}
 		})
 	}
 	working.Wait()
-	peak := stopSampling()
-	after := reading()
-	live := liveHeap()
-	runtime.KeepAlive(results)
-	clear(results)
-	base := liveHeap()
-
-	for _, err := range failures {
-		if err != nil {
-			return Sample{}, fmt.Errorf("a call failed: %w", err)
-		}
+	var all run
+	for _, r := range each {
+		all.results = append(all.results, r.results...)
+		all.calls += r.calls
+		all.waited += r.waited
+		all.err = errors.Join(all.err, r.err)
 	}
-	s := Sample{Peak: max(0, float64(peak)-float64(before.heap)), Live: (float64(live) - float64(base)) / float64(callers)}
-	var waited time.Duration
-	for i := range callers {
-		s.Calls += calls[i]
-		waited += waits[i]
-	}
-	n := float64(s.Calls)
-	s.CPU = (after.cpu - before.cpu).Seconds() / n
-	s.Wall = waited.Seconds() / n
-	s.Allocs = float64(after.allocs-before.allocs) / n
-	s.Bytes = float64(after.bytes-before.bytes) / n
-	return s, nil
+	return all
 }
 
 // counters are what this process has used so far.
 type counters struct {
 	cpu           time.Duration
 	allocs, bytes uint64
-	heap          uint64
 }
 
-func reading() counters {
+func read() counters {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return counters{cpu: processCPU(), allocs: m.Mallocs, bytes: m.TotalAlloc, heap: m.HeapAlloc}
-}
-
-func processCPU() time.Duration {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
 		panic(err) // it knows no other error than a wrong argument
 	}
-	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+	return counters{time.Duration(r.Utime.Nano() + r.Stime.Nano()), m.Mallocs, m.TotalAlloc}
 }
 
-// liveHeap is the heap that is still in use. What sync.Pools hold survives one
-// collection, and goes with the second.
+// liveHeap is the heap that is still in use. What lies in a sync.Pool survives one
+// collection and goes with the second.
 func liveHeap() uint64 {
 	runtime.GC()
 	runtime.GC()
@@ -111,10 +133,9 @@ func liveHeap() uint64 {
 	return m.HeapAlloc
 }
 
-// samplePeak watches the heap until it is told to stop, and returns the most that
-// it saw. It looks often enough for calls of a millisecond, and rarely enough to
-// cost all clients the same little.
-func samplePeak() (stop func() uint64) {
+// watchHeap looks at the heap until it is asked for the most that it saw. It looks
+// rarely enough to cost every client the same little.
+func watchHeap() (most func() uint64) {
 	quit, result := make(chan struct{}), make(chan uint64)
 	go func() {
 		heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
@@ -123,7 +144,7 @@ func samplePeak() (stop func() uint64) {
 			return max(most, heap[0].Value.Uint64())
 		}
 		most := look(0)
-		tick := time.NewTicker(time.Millisecond)
+		tick := time.NewTicker(500 * time.Microsecond)
 		defer tick.Stop()
 		for {
 			select {
@@ -138,11 +159,11 @@ func samplePeak() (stop func() uint64) {
 	return func() uint64 { close(quit); return <-result }
 }
 
-// Spread is a figure of several rounds: its median, and how far the rounds lie apart.
+// Spread is a figure of several rounds: its median, and how far they lie apart.
 type Spread struct{ Median, Least, Most float64 }
 
-// Spreading returns the spread of values, of which there must be one.
-func Spreading(values []float64) Spread {
+// SpreadOf returns the spread of values, of which there must be one.
+func SpreadOf(values []float64) Spread {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
 	return Spread{Median: (sorted[(n-1)/2] + sorted[n/2]) / 2, Least: sorted[0], Most: sorted[n-1]}

@@ -38,44 +38,42 @@ func Listen(h http.Handler) (Addresses, func()) {
 	return Addresses{plain.URL, one.URL, two.URL, certificate}, func() { plain.Close(); one.Close(); two.Close() }
 }
 
-// Serve is the child's whole life: it tells its addresses on out, and ends when in
-// does, which happens at the latest when the parent ends.
-func Serve(in io.Reader, out io.Writer) error {
-	addresses, _ := Listen(Handler(nil))
-	if err := json.NewEncoder(out).Encode(addresses); err != nil {
+// Serve is a server process's whole life: it tells where it is on standard output, and
+// ends when its standard input does, which is at the latest when its parent ends.
+func Serve(where any) error {
+	if err := json.NewEncoder(os.Stdout).Encode(where); err != nil {
 		return err
 	}
-	_, err := io.Copy(io.Discard, in)
+	_, err := io.Copy(io.Discard, os.Stdin)
 	return err
 }
 
-// Start runs this very program with args, which make it call Serve. The returned
-// function ends it.
-func Start(args ...string) (Addresses, func(), error) {
-	var addresses Addresses
+// Start runs this very program with args, which make it call Serve, and reads what
+// that tells into where. The returned function ends the process.
+func Start(where any, args ...string) (stop func(), err error) {
 	program, err := os.Executable()
 	if err != nil {
-		return addresses, nil, err
+		return nil, err
 	}
 	cmd := exec.Command(program, args...)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
-		return addresses, nil, err
+		return nil, err
 	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return addresses, nil, err
+		return nil, err
 	}
 	if err := cmd.Start(); err != nil {
-		return addresses, nil, err
+		return nil, err
 	}
-	stop := func() { in.Close(); _ = cmd.Wait() }
-	if err := json.NewDecoder(out).Decode(&addresses); err != nil {
+	stop = func() { in.Close(); _ = cmd.Wait() }
+	if err := json.NewDecoder(out).Decode(where); err != nil {
 		stop()
-		return addresses, nil, fmt.Errorf("the server process told no addresses: %w", err)
+		return nil, fmt.Errorf("the server process does not tell where it is: %w", err)
 	}
-	return addresses, stop, nil
+	return stop, nil
 }
 
 // Trust makes this process accept the server's certificate everywhere, so that each

@@ -33,13 +33,13 @@ type Kind struct {
 const (
 	Ours  = "hotelstays"
 	Bare  = "encoding/json"
-	Goccy = "goccy"
+	Resty = "resty"
 )
 
 // All returns the clients that were compiled in, ours first. The generated ones are
 // there only after go generate, with the build tag generated.
 func All() []Kind {
-	return append([]Kind{{Ours, newOurs}, {Bare, newBare}, {Goccy, newGoccy}, {"resty", newResty}}, generated()...)
+	return append([]Kind{{Ours, newOurs}, {Bare, newBare}, {"goccy", newGoccy}, {Resty, newResty}}, generated()...)
 }
 
 // Operations are the calls that every peer can make.

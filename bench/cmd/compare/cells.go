@@ -1,0 +1,103 @@
+// Measuring the clients in turn.
+
+package main
+
+import (
+	"context"
+	"fmt"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/bench/internal/answers"
+	"github.com/hotelstays/hotelstays-go/bench/internal/measure"
+	"github.com/hotelstays/hotelstays-go/bench/internal/origin"
+	"github.com/hotelstays/hotelstays-go/bench/internal/peers"
+)
+
+// cellResult has a sample of each client for each round.
+type cellResult struct {
+	cell
+	samples map[string][]measure.Sample
+}
+
+// has tells whether a client took part.
+func (r cellResult) has(client string) bool { return len(r.samples[client]) > 0 }
+
+// figure is one of a sample's.
+type figure func(measure.Sample) float64
+
+func cpu(s measure.Sample) float64    { return s.CPU }
+func wall(s measure.Sample) float64   { return s.Wall }
+func allocs(s measure.Sample) float64 { return s.Allocs }
+func bytes(s measure.Sample) float64  { return s.Bytes }
+func peak(s measure.Sample) float64   { return s.Peak }
+func live(s measure.Sample) float64   { return s.Live }
+
+// ratio compares two clients round by round.
+func (r cellResult) ratio(of figure, client, to string) measure.Spread {
+	var ratios []float64
+	for round, s := range r.samples[client] {
+		ratios = append(ratios, of(s)/of(r.samples[to][round]))
+	}
+	return measure.SpreadOf(ratios)
+}
+
+func (r cellResult) spread(of figure, client string) measure.Spread {
+	var values []float64
+	for _, s := range r.samples[client] {
+		values = append(values, of(s))
+	}
+	return measure.SpreadOf(values)
+}
+
+// measureCell lets the clients take turns. Each round begins with another client, so
+// that none always follows the same one.
+func measureCell(ctx context.Context, c cell, kinds []peers.Kind, addresses origin.Addresses) (cellResult, error) {
+	result := cellResult{cell: c, samples: map[string][]measure.Sample{}}
+	clients := make([]peers.Peer, len(kinds))
+	for i, kind := range kinds {
+		client, err := kind.New(c.baseURL(addresses))
+		if err != nil {
+			return result, fmt.Errorf("%s: %w", kind.Name, err)
+		}
+		defer client.Close()
+		clients[i] = client
+	}
+	for round := range c.rounds {
+		for i := range kinds {
+			i = (i + round) % len(kinds)
+			s, err := measure.Take(ctx, clients[i].Calls[c.op], c.load)
+			if err != nil {
+				return result, fmt.Errorf("%s: %w", kinds[i].Name, err)
+			}
+			result.samples[kinds[i].Name] = append(result.samples[kinds[i].Name], s)
+		}
+	}
+	return result, nil
+}
+
+// checkContent refuses to compare clients that do not decode the same.
+func checkContent(ctx context.Context, kinds []peers.Kind, addresses origin.Addresses) error {
+	sent := map[hotelstays.Operation][]byte{
+		hotelstays.OpHotelList:  answers.HotelList(),
+		hotelstays.OpHotelRates: answers.HotelRates(),
+		hotelstays.OpCheckAvail: answers.CheckAvail(),
+		hotelstays.OpBook:       answers.Book(),
+	}
+	for _, kind := range kinds {
+		client, err := kind.New(addresses.HTTP1)
+		if err != nil {
+			return fmt.Errorf("%s: %w", kind.Name, err)
+		}
+		defer client.Close()
+		for op, answer := range sent {
+			value, err := client.Calls[op](ctx)
+			if err == nil {
+				err = peers.CheckContent(value, answer)
+			}
+			if err != nil {
+				return fmt.Errorf("%s, %s: %w", kind.Name, op, err)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+// The targets, and whether they are met.
+
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/bench/internal/measure"
+	"github.com/hotelstays/hotelstays-go/bench/internal/peers"
+)
+
+// target is one line of the table. Where a figure was taken over several transports,
+// the target is met when the worst of them meets it.
+type target struct {
+	what, bound, measured string
+	met                   bool
+}
+
+func printTargets(r results) {
+	fmt.Println("## Targets")
+	header("target", []string{"bound", "measured", "verdict"})
+	for _, t := range targets(r) {
+		verdict := "not met"
+		if t.met {
+			verdict = "met"
+		}
+		fmt.Printf("| %s | %s | %s | %s |\n", t.what, t.bound, t.measured, verdict)
+	}
+	fmt.Println()
+}
+
+func targets(r results) []target {
+	all := pageTargets(r)
+	all = append(all, callTargets(r)...)
+	all = append(all, tokenTargets(r)...)
+	used := measure.SpreadOf(r.throughput.used)
+	all = append(all, target{fmt.Sprintf("throughput under a rolling ceiling of %d calls a second", r.throughput.ceiling), "at least 0.97 of it, no 429",
+		fmt.Sprintf("%s, %d refused", spread(used), r.throughput.refused), used.Median >= 0.97 && r.throughput.refused == 0})
+	for _, m := range r.micro {
+		if m.pair == webhook {
+			s := m.ratio()
+			all = append(all, target{"verification of a webhook of 1 KB, in bare HMACs", "at most 1.1", spread(s), s.Median <= 1.1})
+		}
+	}
+	peak, live := r.memory.spread(peak, peers.Ours).Median/r.memory.body, r.memory.spread(live, peers.Ours).Median/r.memory.value
+	return append(all,
+		target{"heap at the peak of a call of one page, in answers", "at most 3", fmt.Sprintf("%.2f", peak), peak <= 3},
+		target{"heap after it, in decoded values", "the value alone", fmt.Sprintf("%.2f", live), live <= 1.02}) // connections have buffers, too
+}
+
+// pageTargets are about whole calls of HotelList by one caller, plain and compressed,
+// over every transport.
+func pageTargets(r results) []target {
+	pages := r.of(hotelstays.OpHotelList)
+	atLeast3 := func(s measure.Spread) bool { return s.Median >= 3 }
+	all := []target{
+		pages.over(peers.Bare, wall, "a page of HotelList: the time of a client on encoding/json, in ours", "at least 3", atLeast3),
+		pages.over(peers.Bare, cpu, "the same in CPU", "at least 3", atLeast3),
+	}
+	var others []target
+	for _, kind := range peers.All() {
+		switch kind.Name {
+		case peers.Ours:
+			continue
+		case peers.Bare, peers.Resty: // on encoding/json, too
+		default:
+			all = append(all, pages.over(kind.Name, wall, "the time of "+kind.Name, "more than 1", func(s measure.Spread) bool { return s.Median > 1 }))
+		}
+		others = append(others, pages.under(kind.Name, bytes, "bytes allocated for it, in those of "+kind.Name, "at most 0.55", func(s measure.Spread) bool { return s.Median <= 0.55 }))
+	}
+	return append(all, others...)
+}
+
+// callTargets are about a small call.
+func callTargets(r results) []target {
+	calls := r.of(hotelstays.OpCheckAvail)
+	worst, texts := math.Inf(-1), []string{}
+	for _, c := range calls {
+		more := c.spread(allocs, peers.Ours).Median - c.spread(allocs, peers.Bare).Median
+		worst = max(worst, more)
+		texts = append(texts, fmt.Sprintf("%.1f (%s)", more, c.transport.name))
+	}
+	return []target{
+		calls.under(peers.Bare, cpu, "CheckAvail: its CPU, in that of bare net/http and encoding/json", "at most 1.15", func(s measure.Spread) bool { return s.Median <= 1.15 }),
+		{"CheckAvail: allocations more than that", "at most 15", strings.Join(texts, "; "), worst <= 15},
+	}
+}
+
+func tokenTargets(r results) []target {
+	var all []target
+	for _, m := range r.micro {
+		if m.pair == tokenRead {
+			s := m.ratio()
+			all = append(all, target{"reading a fresh token, 2 cores contended, in atomic pointer loads", "at most 3, 0 allocations",
+				fmt.Sprintf("%s, %d allocations", spread(s), m.allocs()), s.Median <= 3 && m.allocs() == 0})
+		}
+	}
+	return append(all,
+		target{fmt.Sprintf("%d callers after a ticket's end", r.expiry.callers), "1 ticket fetched", fmt.Sprint(r.expiry.tickets), r.expiry.tickets == 1},
+		target{fmt.Sprintf("%d callers while a ticket is renewed", r.margin.callers), "1 renewal, nobody waits",
+			fmt.Sprintf("%d, waited: %t", r.margin.renewals, r.margin.waited), r.margin.renewals == 1 && !r.margin.waited})
+}
+
+// calls are cells of one operation.
+type calls []cellResult
+
+// of returns the cells of one caller.
+func (r results) of(op hotelstays.Operation) calls {
+	var some calls
+	for _, c := range r.cells {
+		if c.op == op && c.load.Callers == 1 {
+			some = append(some, c)
+		}
+	}
+	return some
+}
+
+// over is a target about what a client costs in terms of ours, under about the
+// reverse.
+func (c calls) over(client string, of figure, what, bound string, met func(measure.Spread) bool) target {
+	return c.target(what, bound, met, func(r cellResult) measure.Spread { return r.ratio(of, client, peers.Ours) })
+}
+
+func (c calls) under(client string, of figure, what, bound string, met func(measure.Spread) bool) target {
+	return c.target(what, bound, met, func(r cellResult) measure.Spread { return r.ratio(of, peers.Ours, client) })
+}
+
+func (c calls) target(what, bound string, met func(measure.Spread) bool, ratio func(cellResult) measure.Spread) target {
+	t := target{what: what, bound: bound, met: len(c) > 0}
+	var texts []string
+	for _, r := range c {
+		s := ratio(r)
+		t.met = t.met && met(s)
+		name := r.transport.name
+		if r.gzip {
+			name += ", gzip"
+		}
+		texts = append(texts, fmt.Sprintf("%.2f (%s)", s.Median, name))
+	}
+	t.measured = strings.Join(texts, "; ")
+	return t
+}

@@ -1,0 +1,186 @@
+// Soak calls every operation for a long time, against a service that fails often, and
+// tells whether the client's goroutines and memory stay where they are.
+//
+//	go run ./cmd/soak -for 10m
+//
+// The sandbox runs in a process of its own: what is counted here is the client's.
+// Figures are taken while no call is under way. The exit status is 1 when they grow.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/pprof"
+	"slices"
+	"sync"
+	"time"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/bench/internal/origin"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+const callers = 8
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := play(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "soak:", err)
+		os.Exit(1)
+	}
+}
+
+func play(ctx context.Context) error {
+	length := flag.Duration("for", 10*time.Minute, "how long to call")
+	profile := flag.String("profile", "", "write the live heap at the end to this `file`, for go tool pprof")
+	every := flag.Duration("every", 0, "how often to look (0: every 30s, or a twelfth of a shorter run)")
+	flag.Parse()
+	if *every == 0 {
+		*every = min(30*time.Second, *length/12)
+	}
+	switch role := flag.Arg(0); {
+	case role == roleSandbox:
+		return serveSandbox()
+	case role != "" || *length <= 0 || *every <= 0:
+		return fmt.Errorf("usage: soak [-for 10m] [-every 30s], both above 0")
+	}
+	return soak(ctx, *length, *every, *profile)
+}
+
+func soak(ctx context.Context, length, every time.Duration, profile string) error {
+	var place sandboxPlace
+	stop, err := origin.Start(&place, roleSandbox)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	distrust, err := origin.Trust(place.Certificate)
+	if err != nil {
+		return err
+	}
+	defer distrust()
+	tally := newTally()
+	client, err := hotelstays.New(place.URL, hotelstays.TicketCredential{AppKey: place.AppKey, AppSecret: types.Secret(place.AppSecret), TTL: ticketLife},
+		hotelstays.WithObserver(tally), hotelstays.WithTimeout(callTimeout))
+	if err != nil {
+		return err
+	}
+
+	calling, end := context.WithTimeout(ctx, length)
+	defer end()
+	var atRest sync.RWMutex // held for reading by the callers, each for one journey
+	var working sync.WaitGroup
+	for i := range callers {
+		j := journey{client: client, place: place, caller: i}
+		working.Go(func() {
+			for calling.Err() == nil {
+				atRest.RLock()
+				j.travel(calling)
+				atRest.RUnlock()
+			}
+		})
+	}
+	looks := watch(calling, every, &atRest, tally)
+	working.Wait()
+	if err := writeProfile(profile); err != nil {
+		return err
+	}
+	client.CloseIdleConnections()
+	fmt.Printf("\n%s\n", tally)
+	if err := tally.slips(); err != nil {
+		return err
+	}
+	return judge(looks)
+}
+
+func writeProfile(file string) error {
+	if file == "" {
+		return nil
+	}
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	runtime.GC()
+	return errors.Join(pprof.Lookup("heap").WriteTo(f, 0), f.Close())
+}
+
+// look is what the client has when nothing is under way.
+type look struct {
+	after      time.Duration
+	goroutines int
+	heap       uint64
+}
+
+// watch looks at the client now and then, until ctx ends.
+func watch(ctx context.Context, every time.Duration, atRest *sync.RWMutex, tally *tally) []look {
+	fmt.Print("| after | calls | failed | goroutines | live heap |\n|---:|---:|---:|---:|---:|\n")
+	var looks []look
+	start := time.Now()
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return looks
+		case <-ticker.C:
+		}
+		atRest.Lock()
+		if ctx.Err() != nil { // the callers have gone home
+			atRest.Unlock()
+			return looks
+		}
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.GC() // what lies in a sync.Pool goes with the second
+		runtime.ReadMemStats(&m)
+		now := look{time.Since(start), runtime.NumGoroutine(), m.HeapAlloc}
+		atRest.Unlock()
+		looks = append(looks, now)
+		made, failed := tally.sum()
+		fmt.Printf("| %s | %d | %d | %d | %.0f KB |\n", now.after.Round(time.Second), made, failed, now.goroutines, float64(now.heap)/1e3)
+	}
+}
+
+// settled is when a run has its usual size: net/http keeps a connection that was cut in
+// the middle of a call for the idle timeout, 45 seconds, and the token has been renewed.
+const settled = time.Minute
+
+// What a flat run may grow by between the first third of the looks that count and the
+// last: connections come and go with the faults.
+const (
+	moreGoroutines = 8
+	moreHeap       = 512 << 10
+)
+
+// judge compares the last third of a settled run with the first.
+func judge(looks []look) error {
+	looks = slices.DeleteFunc(looks, func(l look) bool { return l.after < settled })
+	third := len(looks) / 3
+	if third == 0 {
+		return fmt.Errorf("no verdict: %d looks after the first %s are too few, run for three minutes or more", len(looks), settled)
+	}
+	first, last := mean(looks[:third]), mean(looks[len(looks)-third:])
+	fmt.Printf("goroutines %d, then %d; live heap %.0f KB, then %.0f KB (means of the first third and the last, after %s)\n",
+		first.goroutines, last.goroutines, float64(first.heap)/1e3, float64(last.heap)/1e3, settled)
+	if last.goroutines > first.goroutines+moreGoroutines || last.heap > first.heap+first.heap/10+moreHeap {
+		return fmt.Errorf("verdict: it grows")
+	}
+	fmt.Println("verdict: flat")
+	return nil
+}
+
+func mean(looks []look) look {
+	var sum look
+	for _, l := range looks {
+		sum.goroutines += l.goroutines
+		sum.heap += l.heap
+	}
+	return look{goroutines: sum.goroutines / len(looks), heap: sum.heap / uint64(len(looks))}
+}

@@ -1,0 +1,23 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// looksOf makes looks, the first of them before the run has settled.
+func looksOf(goroutines, megabytes []int) []look {
+	looks := []look{{after: settled / 2, goroutines: 4, heap: 1 << 18}}
+	for i := range goroutines {
+		looks = append(looks, look{settled, goroutines[i], uint64(megabytes[i]) << 20})
+	}
+	return looks
+}
+
+func TestJudge(t *testing.T) {
+	assert.NoError(t, judge(looksOf([]int{20, 99, 26}, []int{4, 9, 4})), "what happens in the middle does not count")
+	assert.ErrorContains(t, judge(looksOf([]int{20, 25, 40}, []int{4, 4, 4})), "it grows")
+	assert.ErrorContains(t, judge(looksOf([]int{20, 20, 20}, []int{4, 5, 6})), "it grows")
+	assert.ErrorContains(t, judge(looksOf([]int{20, 20}, []int{4, 4})), "too few")
+}

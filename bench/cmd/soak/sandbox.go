@@ -1,0 +1,67 @@
+// The service's process: a sandbox that fails in every way that it knows.
+
+package main
+
+import (
+	"encoding/pem"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go/bench/internal/origin"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+)
+
+const roleSandbox = "sandbox"
+
+// sandboxPlace is where the service's process is.
+type sandboxPlace struct {
+	URL                    string
+	AppKey, AppSecret      string
+	ClientID, ClientSecret string
+	Cities                 []string
+	Certificate            []byte
+}
+
+// faults are drawn for each request, in this order. About one in five fails.
+var faults = []hotelstaystest.Fault{
+	{Kind: hotelstaystest.FaultDelay, Delay: 200 * time.Millisecond, Probability: 0.05},
+	{Kind: hotelstaystest.FaultSlowBody, Delay: 300 * time.Millisecond, Probability: 0.03},
+	{Kind: hotelstaystest.FaultStatus, Status: 503, Probability: 0.03},
+	{Kind: hotelstaystest.FaultStatus, Status: 500, Probability: 0.01, Commit: true},
+	{Kind: hotelstaystest.FaultStatus, Status: 429, RetryAfter: "1", Probability: 0.003},
+	{Kind: hotelstaystest.FaultStatus, Status: 403, Probability: 0.005},
+	{Kind: hotelstaystest.FaultCut, Probability: 0.02},
+	{Kind: hotelstaystest.FaultCut, Probability: 0.01, Commit: true},
+	{Kind: hotelstaystest.FaultCutBeforeRead, Probability: 0.01},
+	{Kind: hotelstaystest.FaultCutMidResponse, Probability: 0.02},
+	{Kind: hotelstaystest.FaultResetStream, Probability: 0.02},
+	{Kind: hotelstaystest.FaultTruncatedJSON, Probability: 0.01},
+	{Kind: hotelstaystest.FaultGarbage, Probability: 0.01},
+	{Kind: hotelstaystest.FaultEmptyBody, Probability: 0.005},
+	{Kind: hotelstaystest.FaultWrongType, Probability: 0.005},
+	{Kind: hotelstaystest.FaultAlteredBytes, Operation: hotelstaystest.OpVoucherDownload, Probability: 0.1},
+	{Kind: hotelstaystest.FaultWrongDigest, Operation: hotelstaystest.OpOrderVoucher, Probability: 0.05},
+}
+
+// revocation is how often all tokens are revoked, so that calls are refused with a 401.
+const revocation = 25 * time.Second
+
+func serveSandbox() error {
+	srv := hotelstaystest.NewServer(hotelstaystest.WithTLS(), hotelstaystest.WithCompression(),
+		hotelstaystest.WithConfirmAfter(time.Second), hotelstaystest.WithVoucherDelay(100*time.Millisecond), hotelstaystest.WithLedgerLimit(1000))
+	defer srv.Close()
+	for _, fault := range faults {
+		fault.Times = -1 // for ever
+		srv.Inject(fault)
+	}
+	place := sandboxPlace{URL: srv.URL, AppKey: srv.AppKey, AppSecret: srv.AppSecret, ClientID: srv.ClientID, ClientSecret: srv.ClientSecret,
+		Certificate: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw})}
+	for i := range srv.Cities() {
+		place.Cities = append(place.Cities, srv.CityID(i))
+	}
+	go func() {
+		for range time.Tick(revocation) {
+			srv.RevokeTokens()
+		}
+	}()
+	return origin.Serve(place)
+}

@@ -1,0 +1,50 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const megabyte = 1 << 20
+
+func TestTakeCountsWhatACallAllocatesAndKeeps(t *testing.T) {
+	call := func(context.Context) (any, error) {
+		kept := make([]byte, megabyte)
+		_ = append([]byte(nil), kept...) // a second one, which is garbage at once
+		return kept, nil
+	}
+	s, err := Take(t.Context(), call, Load{Callers: 4, AtLeast: time.Millisecond})
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, s.Calls, 4)
+	assert.InDelta(t, 2*megabyte, s.Bytes, megabyte/10)
+	assert.InDelta(t, megabyte, s.Live, megabyte/10)
+	assert.Greater(t, s.Peak, 4.0*megabyte)
+	assert.Greater(t, s.CPU, 0.0)
+	assert.Greater(t, s.Wall, 0.0)
+	assert.Less(t, s.Allocs, 100.0)
+}
+
+func TestTakeDoesNotCountTheWarmUp(t *testing.T) {
+	var calls atomic.Int32
+	s, err := Take(t.Context(), func(context.Context) (any, error) { return calls.Add(1), nil }, Load{Callers: 3, Warm: true})
+	require.NoError(t, err)
+	assert.Equal(t, 3, s.Calls)
+	assert.EqualValues(t, 6, calls.Load())
+}
+
+func TestTakeEndsWithTheFirstError(t *testing.T) {
+	broken := errors.New("broken")
+	_, err := Take(t.Context(), func(context.Context) (any, error) { return nil, broken }, Load{Callers: 2, AtLeast: time.Hour})
+	assert.ErrorIs(t, err, broken)
+}
+
+func TestSpreadOf(t *testing.T) {
+	assert.Equal(t, Spread{Median: 2, Least: 1, Most: 9}, SpreadOf([]float64{9, 1, 2}))
+	assert.Equal(t, Spread{Median: 2.5, Least: 1, Most: 9}, SpreadOf([]float64{9, 1, 2, 3}))
+}
