@@ -19,9 +19,6 @@ type cellResult struct {
 	samples map[string][]measure.Sample
 }
 
-// has tells whether a client took part.
-func (r cellResult) has(client string) bool { return len(r.samples[client]) > 0 }
-
 // figure is one of a sample's.
 type figure func(measure.Sample) float64
 

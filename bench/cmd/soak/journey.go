@@ -61,6 +61,7 @@ func (j *journey) browse(ctx context.Context, city string) {
 			_, _ = j.client.HotelStaticDetail(ctx, &hotelstays.HotelStaticDetailRequest{HotelID: page.HotelsMetadata[0].HotelID})
 		}
 	case 3:
+		//lint:ignore SA1019 deprecated, and still an operation like all others
 		_, _ = j.client.HotelIDList(ctx, &hotelstays.HotelIDListRequest{RegionCode: 1})
 	case 4:
 		_, _ = j.client.Ticket(ctx, &hotelstays.TicketRequest{AppKey: j.place.AppKey, AppSecret: types.Secret(j.place.AppSecret), TTL: ticketLife})
