@@ -1,0 +1,346 @@
+// Catalogsync brings the whole catalogue of hotels into a file, one JSON object on
+// each line, and goes on where it was killed.
+//
+//	go run -C examples/catalogsync . -o "$PWD/hotels.jsonl"
+//
+// That runs against a sandbox in this very process. With HOTELSTAYS_BASE_URL,
+// HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET it runs against that service.
+//
+// The hotels are read from the cities, the service's base unit of coverage, many
+// cities at a time and at the pace of the ceilings. Until all of them are there they
+// are in FILE.part, and FILE.journal says which cities are whole in it and where each
+// one ends. A run that finds a journal throws away what comes after the last whole
+// city, whether that is a torn line or half a city, and reads only the cities that
+// are missing. So the program may be killed at any point: a FILE that exists is
+// complete, and running the program again replaces it by a fresh one. Run one at a
+// time for a file.
+//
+// A hotel that several cities list is written once. It is recognised by its
+// platformHotelId, for that is the one name which a hotel keeps: its hotelId is the
+// name that some supplier gives it, and may be another one the next time it is read.
+// So this is also what to key a database on. A hotel that is not matched to the
+// master catalogue has no platformHotelId yet; it is written as its city lists it.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/term"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// atOnce is how many cities are read at once, and how many calls the walk has under
+// way. The client keeps the ceilings whatever it is.
+const atOnce = 32
+
+func main() {
+	file := flag.String("o", "hotels.jsonl", "the `file` to write")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, *file); err != nil {
+		fmt.Fprintln(os.Stderr, "stopped:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, file string) error {
+	svc, closeSandbox, err := findService()
+	if err != nil {
+		return err
+	}
+	defer closeSandbox()
+	client, err := hotelstays.New(svc.baseURL, svc.credential)
+	if err != nil {
+		return err
+	}
+	defer client.CloseIdleConnections()
+
+	c, err := openCatalogue(file, svc.name, newProgress(os.Stderr, term.IsTerminal(int(os.Stderr.Fd()))))
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	if err := fetch(ctx, client, c); err != nil {
+		return fmt.Errorf("%w\n%d hotels are kept: run it again to go on", err, c.hotels)
+	}
+	return c.finish()
+}
+
+// fetch walks the tree and reads the hotels of each city that is missing. The walk
+// waits while as many cities are being read as may be.
+func fetch(ctx context.Context, client *hotelstays.Client, c *catalogue) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	group.Go(func() error {
+		everywhere := &hotelstays.DestinationsRequest{Include: hotelstays.IncludeDetails}
+		for place, err := range client.WalkDestinations(ctx, everywhere, hotelstays.WithParallelism(atOnce)) {
+			if err != nil {
+				return err
+			}
+			if place.Type == types.DestinationCountry && place.Extra != nil && place.Extra.HotelCount != nil {
+				c.expect(*place.Extra.HotelCount)
+			}
+			if place.Type == types.DestinationCity && !c.done[place.ID] {
+				group.Go(func() error { return fetchCity(ctx, client, c, place.ID) })
+			}
+		}
+		return nil
+	})
+	return group.Wait()
+}
+
+// fetchCity reads the hotels of one city, and keeps them once it has all.
+func fetchCity(ctx context.Context, client *hotelstays.Client, c *catalogue, city string) error {
+	var hotels []*types.HotelMetadata
+	req := &hotelstays.HotelsMetadataRequest{DestinationID: city}
+	for hotel, err := range client.HotelsMetadataAll(ctx, req, hotelstays.WithParallelism(4)) {
+		if err != nil {
+			return err
+		}
+		hotels = append(hotels, hotel)
+	}
+	return c.add(city, hotels)
+}
+
+// catalogue is the file while it comes into being.
+type catalogue struct {
+	file          string
+	service       string
+	part, journal *os.File
+	done          map[string]bool // the cities that earlier runs have brought
+
+	mu                    sync.Mutex
+	partSize, journalSize int64           // of what is whole
+	seen                  map[string]bool // by platformHotelId
+	hotels                int
+	progress              *progress
+}
+
+// entry is a line of the journal: a city whose hotels end at an offset of the part.
+type entry struct {
+	Service string `json:"service"`
+	City    string `json:"city"`
+	End     int64  `json:"end"`
+}
+
+// openCatalogue begins a catalogue, or takes over what an earlier run has left.
+func openCatalogue(file, service string, p *progress) (*catalogue, error) {
+	journal, err := os.OpenFile(file+".journal", os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	part, err := os.OpenFile(file+".part", os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		journal.Close()
+		return nil, err
+	}
+	c := &catalogue{file: file, service: service, part: part, journal: journal, progress: p, done: map[string]bool{}, seen: map[string]bool{}}
+	if err := c.resume(); err != nil {
+		c.close()
+		return nil, fmt.Errorf("taking over %s: %w", part.Name(), err)
+	}
+	if err := errors.Join(part.Truncate(c.partSize), journal.Truncate(c.journalSize)); err != nil {
+		c.close()
+		return nil, err
+	}
+	p.show(c.hotels, 0)
+	return c, nil
+}
+
+// resume takes the cities of the journal over, up to the first that is not whole in
+// the part. It knows the hotels from the part itself.
+func (c *catalogue) resume() error {
+	if info, err := c.part.Stat(); err != nil || info.Size() == 0 { // a journal alone is of a file that is complete
+		return err
+	}
+	journal, part := bufio.NewReader(c.journal), bufio.NewReader(c.part)
+	for {
+		var e entry
+		length, err := readLine(journal, &e)
+		if err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if e.Service != c.service {
+			return fmt.Errorf("it was begun with another service, %s: remove it and %s.journal, or name another file with -o", e.Service, c.file)
+		}
+		var hotels []types.HotelMetadata
+		at := c.partSize
+		for at < e.End {
+			var hotel types.HotelMetadata
+			length, err := readLine(part, &hotel)
+			if err == io.EOF {
+				return nil
+			} else if err != nil {
+				return err
+			}
+			at += length
+			hotels = append(hotels, hotel)
+		}
+		if at != e.End {
+			return nil
+		}
+		for _, hotel := range hotels {
+			c.seen[hotel.PlatformHotelID] = true
+		}
+		c.done[e.City] = true
+		c.hotels += len(hotels)
+		c.partSize, c.journalSize = at, c.journalSize+length
+	}
+}
+
+// readLine reads a line into v and returns its length. A line that was torn, or
+// damaged, is the end: nothing after it counts.
+func readLine(r *bufio.Reader, v any) (int64, error) {
+	line, err := r.ReadBytes('\n')
+	if err != nil {
+		return 0, err
+	}
+	if json.Unmarshal(line, v) != nil {
+		return 0, io.EOF
+	}
+	return int64(len(line)), nil
+}
+
+// add writes the hotels of a city that are not there yet, and then the city into the
+// journal: from then on they are kept. Both are written where the last whole city
+// ends, over what a write that failed may have left.
+func (c *catalogue) add(city string, hotels []*types.HotelMetadata) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var lines bytes.Buffer
+	encoder, written := json.NewEncoder(&lines), 0
+	for _, hotel := range hotels {
+		if c.seen[hotel.PlatformHotelID] && hotel.PlatformHotelID != "" {
+			continue
+		}
+		c.seen[hotel.PlatformHotelID] = true
+		if err := encoder.Encode(hotel); err != nil {
+			return err
+		}
+		written++
+	}
+	end := c.partSize + int64(lines.Len())
+	line, err := json.Marshal(entry{c.service, city, end})
+	if err != nil {
+		return err
+	}
+	line = append(line, '\n')
+	if _, err := c.part.WriteAt(lines.Bytes(), c.partSize); err != nil {
+		return err
+	}
+	if _, err := c.journal.WriteAt(line, c.journalSize); err != nil {
+		return err
+	}
+	c.partSize, c.journalSize = end, c.journalSize+int64(len(line))
+	c.hotels += written
+	c.progress.show(c.hotels, 0)
+	return nil
+}
+
+// expect makes it known that there are more hotels to come.
+func (c *catalogue) expect(hotels int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.progress.show(c.hotels, hotels)
+}
+
+// finish puts the file in its place.
+func (c *catalogue) finish() error {
+	if err := errors.Join(c.part.Sync(), c.part.Close(), c.journal.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(c.part.Name(), c.file); err != nil {
+		return err
+	}
+	if err := os.Remove(c.journal.Name()); err != nil {
+		return err
+	}
+	c.progress.finish(c.hotels, c.file)
+	return nil
+}
+
+func (c *catalogue) close() {
+	c.part.Close()
+	c.journal.Close()
+}
+
+// progress shows how far it has come: a bar on a terminal, and a line every other
+// second elsewhere.
+type progress struct {
+	out      io.Writer
+	bar      *progressbar.ProgressBar // nil where there is no terminal
+	expected int
+	shown    time.Time
+}
+
+func newProgress(out io.Writer, terminal bool) *progress {
+	p := &progress{out: out}
+	if terminal {
+		p.bar = progressbar.NewOptions(-1, progressbar.OptionSetWriter(out), progressbar.OptionSetDescription("hotels"),
+			progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString("hotels"),
+			progressbar.OptionThrottle(100*time.Millisecond))
+	}
+	return p
+}
+
+// show says how many hotels there are, and that so many more are expected.
+func (p *progress) show(hotels, more int) {
+	p.expected = max(p.expected+more, hotels)
+	switch {
+	case p.expected == 0: // nothing is known yet
+	case p.bar != nil:
+		p.bar.ChangeMax(p.expected)
+		_ = p.bar.Set(hotels)
+	case time.Since(p.shown) >= 2*time.Second:
+		fmt.Fprintf(p.out, "%d of %d hotels\n", hotels, p.expected)
+		p.shown = time.Now()
+	}
+}
+
+func (p *progress) finish(hotels int, file string) {
+	if p.bar != nil {
+		fmt.Fprintln(p.out)
+	}
+	fmt.Fprintf(p.out, "%d hotels are in %s\n", hotels, file)
+}
+
+// service is what the program talks to.
+type service struct {
+	name       string // of the catalogue that it has
+	baseURL    string
+	credential hotelstays.TicketCredential
+}
+
+// findService returns the service that the environment names, or starts a sandbox.
+func findService() (svc *service, closeSandbox func(), err error) {
+	base, key, secret := os.Getenv("HOTELSTAYS_BASE_URL"), os.Getenv("HOTELSTAYS_APP_KEY"), os.Getenv("HOTELSTAYS_APP_SECRET")
+	switch {
+	case base != "" && key != "" && secret != "":
+		return &service{base, base, hotelstays.TicketCredential{AppKey: key, AppSecret: types.Secret(secret)}}, func() {}, nil
+	case base != "" || key != "" || secret != "":
+		return nil, nil, errors.New("set HOTELSTAYS_BASE_URL, HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET all together, or none of them for the sandbox")
+	}
+	srv := hotelstaystest.NewServer(hotelstaystest.WithLedgerLimit(1), hotelstaystest.WithCatalog(
+		hotelstaystest.Catalog{Countries: 5, ProvincesPerCountry: 10, CitiesPerProvince: 10, HotelsPerCity: 60}))
+	return &service{"sandbox", srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.Secret(srv.AppSecret)}}, srv.Close, nil
+}

@@ -1,0 +1,251 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// TestMain is the program itself in the processes that the tests start.
+func TestMain(m *testing.M) {
+	if os.Getenv("CATALOGSYNC_CHILD") == "1" {
+		main()
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// start starts the program in a process of its own, against a sandbox of the test.
+func start(t *testing.T, srv *hotelstaystest.Server, file string) (child *exec.Cmd, said *bytes.Buffer) {
+	t.Helper()
+	child, said = exec.Command(os.Args[0], "-o", file), &bytes.Buffer{}
+	child.Env = append(os.Environ(), "CATALOGSYNC_CHILD=1",
+		"HOTELSTAYS_BASE_URL="+srv.URL, "HOTELSTAYS_APP_KEY="+srv.AppKey, "HOTELSTAYS_APP_SECRET="+srv.AppSecret)
+	child.Stderr = said
+	require.NoError(t, child.Start())
+	return child, said
+}
+
+// Killed twice in the middle, with a torn line in both files besides, it brings
+// every hotel once, and reads no city again that it had.
+func TestKilledInTheMiddle(t *testing.T) {
+	srv := hotelstaystest.NewServer(hotelstaystest.WithCatalog(hotelstaystest.Catalog{ProvincesPerCountry: 5, CitiesPerProvince: 12, HotelsPerCity: 30}))
+	defer srv.Close()
+	file := filepath.Join(t.TempDir(), "hotels.jsonl")
+
+	for _, calls := range []int{60, 160} {
+		child, said := start(t, srv, file)
+		require.Eventually(t, func() bool { return srv.Ledger().Count(hotelstaystest.OpHotelsMetadata) >= calls }, 30*time.Second, time.Millisecond)
+		require.NoError(t, child.Process.Kill())
+		require.Error(t, child.Wait(), "it was killed: %s", said)
+		require.NoFileExists(t, file)
+		for _, name := range []string{file + ".part", file + ".journal"} {
+			content, err := os.ReadFile(name)
+			require.NoError(t, err)
+			require.NotEmpty(t, content)
+			require.NoError(t, os.WriteFile(name, append(content, `{"hotelId":"torn","ci`...), 0o644))
+		}
+	}
+	child, said := start(t, srv, file)
+	require.NoError(t, child.Wait(), said)
+	assert.Contains(t, said.String(), fmt.Sprintf("%d hotels are in %s", srv.HotelCount(), file))
+	assertWhole(t, srv, file)
+	cities := srv.Cities() * 4 / 5 // the others have no hotels
+	assert.LessOrEqual(t, srv.Ledger().Count(hotelstaystest.OpHotelsMetadata), cities+2*atOnce, "what was under way is read again, and nothing else")
+}
+
+// assertWhole wants every hotel of the sandbox in the file, once, and nothing else.
+func assertWhole(t *testing.T, srv *hotelstaystest.Server, file string) {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	require.NoError(t, err)
+	matched, ids := []string{}, map[string]bool{}
+	for line := range strings.Lines(string(content)) {
+		var hotel types.HotelMetadata
+		require.NoError(t, json.Unmarshal([]byte(line), &hotel))
+		ids[hotel.HotelID] = true // of one sandbox they stay the same
+		if hotel.PlatformHotelID != "" {
+			matched = append(matched, hotel.PlatformHotelID)
+		}
+	}
+	slices.Sort(matched)
+	assert.Equal(t, srv.HotelIDs(srv.HotelCount()), matched)
+	assert.Len(t, ids, srv.HotelCount())
+	assert.Equal(t, srv.HotelCount(), strings.Count(string(content), "\n"))
+	assert.NoFileExists(t, file+".part")
+	assert.NoFileExists(t, file+".journal")
+}
+
+// cities are some cities with their hotels; one hotel is in two of them, one has no
+// platformHotelId and is in two as well, and one city has none.
+func cities() map[string][]*types.HotelMetadata {
+	hotel := func(platform, id string) *types.HotelMetadata {
+		return &types.HotelMetadata{PlatformHotelID: platform, HotelID: id}
+	}
+	return map[string][]*types.HotelMetadata{
+		"a": {hotel("1", "x"), hotel("2", "y"), hotel("", "z")},
+		"b": {},
+		"c": {hotel("3", "x"), hotel("2", "v")},
+		"d": {hotel("", "z"), hotel("4", "w")},
+	}
+}
+
+const inTheFile = 6 // lines of all cities
+
+// add adds the cities that are missing, in the order of their names.
+func add(t *testing.T, c *catalogue) {
+	t.Helper()
+	all := cities()
+	for _, city := range []string{"a", "b", "c", "d"} {
+		if !c.done[city] {
+			require.NoError(t, c.add(city, all[city]))
+		}
+	}
+}
+
+func open(t *testing.T, file, service string) (*catalogue, error) {
+	t.Helper()
+	c, err := openCatalogue(file, service, newProgress(&bytes.Buffer{}, false))
+	if err == nil {
+		t.Cleanup(c.close)
+	}
+	return c, err
+}
+
+// Whatever byte of the part or of the journal was the last to be written, and
+// whatever stands behind it, the file is whole in the end.
+func TestKilledAtAnyByte(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "whole")
+	c, err := open(t, file, "service")
+	require.NoError(t, err)
+	add(t, c)
+	part, err := os.ReadFile(file + ".part")
+	require.NoError(t, err)
+	journal, err := os.ReadFile(file + ".journal")
+	require.NoError(t, err)
+
+	file = filepath.Join(dir, "killed")
+	try := func(part, journal []byte, cities int) {
+		t.Helper()
+		require.NoError(t, os.WriteFile(file+".part", part, 0o644))
+		require.NoError(t, os.WriteFile(file+".journal", journal, 0o644))
+		c, err := openCatalogue(file, "service", newProgress(&bytes.Buffer{}, false))
+		require.NoError(t, err)
+		require.Len(t, c.done, cities)
+		add(t, c)
+		c.close()
+		require.Equal(t, inTheFile, c.hotels)
+		got, err := os.ReadFile(c.part.Name()) // finish gives it its name
+		require.NoError(t, err)
+		require.Equal(t, inTheFile, bytes.Count(got, []byte("\n")))
+		for _, id := range []string{"1", "2", "3", "4"} {
+			require.Equal(t, 1, bytes.Count(got, []byte(`"platformHotelId":"`+id+`"`)))
+		}
+	}
+	for _, torn := range []string{"", "\x00\x00\x00\n"} {
+		whole, end := 0, int64(0) // cities that the journal has, and where they end
+		for at := range len(journal) + 1 {
+			if at > 0 && journal[at-1] == '\n' {
+				var e entry
+				lines := bytes.SplitAfter(journal[:at], []byte("\n"))
+				require.NoError(t, json.Unmarshal(lines[len(lines)-2], &e))
+				whole, end = whole+1, e.End
+			}
+			for _, written := range []int64{end, (end + int64(len(part))) / 2} {
+				if written > 0 { // a journal without its part says nothing
+					try(append(slices.Clone(part[:written]), torn...), append(slices.Clone(journal[:at]), torn...), whole)
+				}
+			}
+		}
+	}
+	for at := range part { // a power cut: the journal is there, the part is not
+		cities := 0
+		for line := range bytes.Lines(journal) {
+			var e entry
+			require.NoError(t, json.Unmarshal(line, &e))
+			if at > 0 && e.End <= int64(at) {
+				cities++
+			}
+		}
+		try(part[:at], journal, cities)
+		zeros := append(slices.Clone(part[:at]), make([]byte, len(part)-at)...)
+		if at > 0 {
+			try(zeros, journal, cities)
+		}
+	}
+}
+
+// A file that is complete stays until a newer one is, and a journal that is left
+// over from it leaves nothing out.
+func TestRunAgain(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "hotels.jsonl")
+	for range 2 {
+		c, err := open(t, file, "service")
+		require.NoError(t, err)
+		assert.Empty(t, c.done)
+		add(t, c)
+		require.NoError(t, c.finish())
+		require.NoError(t, os.WriteFile(file+".journal", []byte(`{"service":"service","city":"b","end":0}`+"\n"), 0o644))
+	}
+}
+
+// Two services' hotels do not come into one file.
+func TestAnotherService(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "hotels.jsonl")
+	c, err := open(t, file, "one")
+	require.NoError(t, err)
+	add(t, c)
+	_, err = open(t, file, "another")
+	require.ErrorContains(t, err, "one")
+	require.ErrorContains(t, err, "remove it")
+	c, err = open(t, file, "one")
+	require.NoError(t, err)
+	assert.Len(t, c.done, 4)
+}
+
+// A bar on a terminal, plain lines elsewhere.
+func TestProgress(t *testing.T) {
+	for _, terminal := range []bool{true, false} {
+		var out bytes.Buffer
+		p := newProgress(&out, terminal)
+		p.show(0, 0)
+		p.show(0, 4)
+		p.show(2, 0)
+		p.show(5, 0) // more than were expected
+		p.finish(5, "hotels.jsonl")
+		assert.Contains(t, out.String(), "5 hotels are in hotels.jsonl\n")
+		assert.Equal(t, terminal, strings.Contains(out.String(), "\r"))
+		assert.Equal(t, terminal, strings.Contains(out.String(), "5/5"))
+		assert.Equal(t, !terminal, strings.Contains(out.String(), "0 of 4 hotels\n"))
+	}
+}
+
+func TestServiceOfTheEnvironment(t *testing.T) {
+	for _, name := range []string{"HOTELSTAYS_BASE_URL", "HOTELSTAYS_APP_KEY", "HOTELSTAYS_APP_SECRET"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("HOTELSTAYS_APP_KEY", "key")
+	_, _, err := findService()
+	require.ErrorContains(t, err, "all together")
+	t.Setenv("HOTELSTAYS_BASE_URL", "https://host.example")
+	t.Setenv("HOTELSTAYS_APP_SECRET", "secret")
+	svc, closeSandbox, err := findService()
+	require.NoError(t, err)
+	defer closeSandbox()
+	assert.Equal(t, "https://host.example", svc.name)
+}
