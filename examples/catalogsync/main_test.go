@@ -173,7 +173,8 @@ func TestKilledAtAnyByte(t *testing.T) {
 			}
 		}
 	}
-	for at := range part { // a power cut: the journal is there, the part is not
+	try(bytes.Replace(part, []byte("}\n"), []byte("} \n"), 1), journal, 0) // lines that are not where the journal has them
+	for at := range part {                                                 // a power cut: the journal is there, the part is not
 		cities := 0
 		for line := range bytes.Lines(journal) {
 			var e entry
