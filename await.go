@@ -180,8 +180,7 @@ func (s *OrderStates) cancelled(order *types.Order, resp *CancelResponse) bool {
 // change.
 func transient(err error) bool {
 	var api *APIError
-	var invalid *ValidationError
-	if errors.As(err, &invalid) {
+	if _, ok := errors.AsType[*ValidationError](err); ok {
 		return false
 	}
 	return !errors.As(err, &api) || api.HTTPStatus >= 500 || errors.Is(err, ErrRateLimited)

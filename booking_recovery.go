@@ -341,8 +341,7 @@ func (c *Client) poll(ctx context.Context, r *BookingRecovery, opts ...CallOptio
 	if err != nil {
 		outcome.Cause = err
 		c.log.LogAttrs(ctx, slog.LevelWarn, "recovery poll failed; it proves nothing", slog.String("reference", r.CustomerReferenceNo), slog.String("error", err.Error()))
-		var invalid *ValidationError
-		if errors.As(err, &invalid) {
+		if _, ok := errors.AsType[*ValidationError](err); ok {
 			return outcome, false, err
 		}
 		if errors.Is(err, ErrForbidden) {

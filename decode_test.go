@@ -389,8 +389,7 @@ func (f decodeFault) RoundTrip(*http.Request) (*http.Response, error) { return n
 // What provably never left is no unknown outcome.
 func TestDecodeNothingLeft(t *testing.T) {
 	never := func(t *testing.T, err error) {
-		var unknown *hotelstays.OutcomeUnknownError
-		assert.False(t, errors.As(err, &unknown), "%v", err)
+		assert.NotErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
 		var failed *hotelstays.TransportError
 		require.ErrorAs(t, err, &failed)
 		assert.False(t, failed.Sent)

@@ -192,7 +192,7 @@ func (e *APIError) condition() (what, next string) {
 		return ErrInvalidScope.Error(), "ask only for scopes that the client is registered for"
 	case e.HTTPStatus == http.StatusForbidden && e.Code == 0:
 		return c.err.Error(), "something in front of the service may have refused this; else " + c.next
-	case c.err == ErrNotFound && !oneOf(e.Operation, OpOrderVoucher, OpCancel, OpQueryOrders, OpBook):
+	case errors.Is(c.err, ErrNotFound) && !oneOf(e.Operation, OpOrderVoucher, OpCancel, OpQueryOrders, OpBook):
 		return c.err.Error(), "the service has no such address: check the base URL, which ends before /api"
 	case ok:
 		return c.err.Error(), c.next

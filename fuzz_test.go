@@ -38,7 +38,7 @@ func FuzzWebhookSignature(f *testing.F) {
 			return
 		}
 		var times, good []string
-		for _, part := range strings.Split(header, ",") {
+		for part := range strings.SplitSeq(header, ",") {
 			if stamp, ok := strings.CutPrefix(part, "t="); ok {
 				times = append(times, stamp)
 			}
@@ -47,7 +47,7 @@ func FuzzWebhookSignature(f *testing.F) {
 			t.Fatalf("%q: accepted with %d times", header, len(times))
 		}
 		want, _ := hex.DecodeString(hookMAC(hookSecret, times[0], hookPaid))
-		for _, part := range strings.Split(header, ",") {
+		for part := range strings.SplitSeq(header, ",") {
 			if got, err := hex.DecodeString(strings.TrimPrefix(part, "v1=")); err == nil && strings.HasPrefix(part, "v1=") && hmac.Equal(got, want) {
 				good = append(good, part)
 			}
@@ -185,9 +185,8 @@ func FuzzResponses(f *testing.F) {
 func FuzzCallbackURL(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw string) {
 		err := hotelstays.ValidateCallbackURL(raw)
-		var invalid *hotelstays.ValidationError
 		if err != nil {
-			if !errors.As(err, &invalid) {
+			if _, ok := errors.AsType[*hotelstays.ValidationError](err); !ok {
 				t.Fatalf("%q: %v", raw, err)
 			}
 			return

@@ -198,8 +198,8 @@ func TestObserverSeesEachAttempt(t *testing.T) {
 			assert.Equal(t, i == 1 || i == 3, errors.Is(a.Err, errBroken), "the kind of an error is kept")
 		}
 		assert.EqualError(t, attempts[2].Err, "quoted Bearer "+types.Redacted+": broken", "unless it quotes the token")
-		assert.Nil(t, attempts[0].Err)
-		assert.Nil(t, attempts[4].Err)
+		assert.NoError(t, attempts[0].Err)
+		assert.NoError(t, attempts[4].Err)
 		assert.Equal(t, attempts[4].RequestID, log.ends[0].RequestID)
 	})
 }

@@ -4,6 +4,7 @@ package hotelstays
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -141,10 +142,5 @@ func isCode(s string, n int) bool {
 
 // oneOf tells whether v is one of those that are known.
 func oneOf[T comparable](v T, known ...T) bool {
-	for _, k := range known {
-		if v == k {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(known, v)
 }

@@ -116,8 +116,7 @@ func validRun(t *testing.T, rows []validRow) {
 				assert.Equal(t, row.faults, validPaths(t, err))
 				return
 			}
-			var invalid *hotelstays.ValidationError
-			assert.False(t, errors.As(err, &invalid), "%v", err)
+			assert.NotErrorAs(t, err, new(*hotelstays.ValidationError))
 			assert.Equal(t, 1, counted.sent)
 		})
 	}

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -84,7 +83,7 @@ func TestVoucherLinkStaysOut(t *testing.T) {
 		service := serviceOf(nil, serve)
 		err := clientThrough(t, service).DownloadVoucher(t.Context(), service.voucher(1), io.Discard)
 		require.Error(t, err)
-		assert.False(t, strings.Contains(err.Error(), voucherSecret), name)
+		assert.NotContains(t, err.Error(), voucherSecret, name)
 	}
 }
 

@@ -148,7 +148,7 @@ func (h *webhookHandler) once(ctx context.Context, event *WebhookEvent) (status 
 	done := false
 	defer func() { // also when fn panics; a lease that is over may be somebody else's by now
 		if !done && time.Now().Before(ends) {
-			h.settle(ctx, func(ctx context.Context) error { return h.opts.Store.Release(ctx, keys) })
+			_ = h.settle(ctx, func(ctx context.Context) error { return h.opts.Store.Release(ctx, keys) })
 		}
 	}()
 	leased, cancel := context.WithTimeout(ctx, lease)

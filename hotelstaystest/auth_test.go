@@ -3,6 +3,7 @@ package hotelstaystest
 import (
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,9 +17,7 @@ func TestTicket(t *testing.T) {
 	u := &user{t: t, s: s, http: s.Client()}
 	pair := func(more object) object {
 		b := object{"appKey": s.AppKey, "appSecret": s.AppSecret}
-		for k, v := range more {
-			b[k] = v
-		}
+		maps.Copy(b, more)
 		return b
 	}
 	for _, tc := range []struct {
@@ -83,9 +82,7 @@ func TestOAuth(t *testing.T) {
 		u := &user{t: t, s: s, http: s.Client()}
 		body := func(more object) object {
 			b := object{"grant_type": "client_credentials", "client_id": "c", "client_secret": "cs"}
-			for k, v := range more {
-				b[k] = v
-			}
+			maps.Copy(b, more)
 			return b
 		}
 		const path = "/api/v1/oauth/token"

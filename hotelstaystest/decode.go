@@ -31,8 +31,7 @@ func decodeStrict(body []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
 	if err := checkValue(dec, "", reflect.TypeOf(v).Elem()); err != nil {
-		var f *failure
-		if errors.As(err, &f) {
+		if f, ok := errors.AsType[*failure](err); ok {
 			return f
 		}
 		return badRequest("the body is not valid JSON: %v", err)
@@ -41,8 +40,7 @@ func decodeStrict(body []byte, v any) error {
 		return badRequest("the body goes on after its JSON object")
 	}
 	err := json.Unmarshal(body, v)
-	var te *json.UnmarshalTypeError
-	if errors.As(err, &te) {
+	if te, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return badRequest("%s must be %s, not %s", te.Field, jsonName(te.Type), te.Value)
 	}
 	if err != nil {

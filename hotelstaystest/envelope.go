@@ -6,6 +6,7 @@ package hotelstaystest
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 )
@@ -113,9 +114,7 @@ func successAnswer(data any) *answer {
 
 // write sends the answer whole, with its length.
 func (a *answer) write(w http.ResponseWriter) {
-	for k, v := range a.header {
-		w.Header()[k] = v
-	}
+	maps.Copy(w.Header(), a.header)
 	w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
 	w.WriteHeader(a.status)
 	w.Write(a.body)

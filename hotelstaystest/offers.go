@@ -57,7 +57,7 @@ func formatRooms(rooms []occupancy) string {
 
 func parseRooms(text string) ([]occupancy, bool) {
 	var rooms []occupancy
-	for _, part := range strings.Split(text, "_") {
+	for part := range strings.SplitSeq(text, "_") {
 		var r occupancy
 		for i, field := range strings.Split(part, "-") {
 			n, err := strconv.Atoi(field)

@@ -125,7 +125,7 @@ func WithAddr(addr string) Option {
 	return func(c *config) error {
 		host, _, err := net.SplitHostPort(addr)
 		if err != nil {
-			return fmt.Errorf("address %q: %v", addr, err)
+			return fmt.Errorf("address %q: %w", addr, err)
 		}
 		ip, err := netip.ParseAddr(host)
 		if host != "localhost" && (err != nil || !ip.Unmap().IsLoopback()) {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"net"
 	"net/http"
 	"strconv"
@@ -163,9 +164,7 @@ func cut(r *http.Request) {
 
 // writeHalf announces the whole answer and sends half of it.
 func writeHalf(w http.ResponseWriter, a *answer) {
-	for k, v := range a.header {
-		w.Header()[k] = v
-	}
+	maps.Copy(w.Header(), a.header)
 	w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
 	w.WriteHeader(a.status)
 	w.Write(a.body[:len(a.body)/2])
@@ -177,9 +176,7 @@ const slowPieces = 10
 
 // writeSlowly sends the answer in pieces spread over d.
 func (s *Server) writeSlowly(w http.ResponseWriter, r *http.Request, a *answer, d time.Duration) bool {
-	for k, v := range a.header {
-		w.Header()[k] = v
-	}
+	maps.Copy(w.Header(), a.header)
 	w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
 	w.WriteHeader(a.status)
 	flush := http.NewResponseController(w)

@@ -7,6 +7,7 @@
 package hotelstaysotel_test
 
 import (
+	"maps"
 	"net/url"
 	"strconv"
 	"testing"
@@ -139,9 +140,7 @@ func (r *rig) last() span {
 func (r *rig) want(op string, more map[string]any) map[string]any {
 	attrs := map[string]any{"hotelstays.operation": op}
 	for _, from := range []map[string]any{r.attrs, more} {
-		for key, value := range from {
-			attrs[key] = value
-		}
+		maps.Copy(attrs, from)
 	}
 	return attrs
 }

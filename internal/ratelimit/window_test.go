@@ -354,7 +354,7 @@ func TestEndedContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 100 {
-		if err := w.Acquire(ctx); err != context.Canceled {
+		if err := w.Acquire(ctx); !errors.Is(err, context.Canceled) {
 			t.Fatalf("got %v", err)
 		}
 	}
@@ -367,7 +367,7 @@ func TestCancelledWaiterLeavesTheLine(t *testing.T) {
 		mustAcquire(t, w, 1)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
 		defer cancel()
-		if err := w.Acquire(ctx); err != context.DeadlineExceeded {
+		if err := w.Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("got %v", err)
 		}
 		wantAfter(t, start, time.Second/2)
