@@ -1,0 +1,493 @@
+//go:build postgres
+
+// The life of a booking, and what may happen in it.
+
+package hotelstaysriver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+)
+
+var (
+	bookLost    = hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut}
+	bookMade    = hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true}
+	bookRefused = hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultStatus, Status: 200, Code: hotelstays.CodeRateChanged}
+	noPoll      = hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 200, Code: 100009999, Times: -1}
+)
+
+// bookUnknown makes a booking whose outcome its own process does not learn: it gets no
+// answer, and its polls fail.
+func (w *world) bookUnknown(reference string, fault hotelstaystest.Fault) {
+	w.t.Helper()
+	w.enqueue(w.request(reference))
+	w.Inject(fault)
+	w.Inject(noPoll)
+	defer w.ClearFaults()
+	ending, err := w.Book(w.t.Context(), w.request(reference))
+	var unknown *hotelstays.OutcomeUnknownError
+	require.ErrorAs(w.t, err, &unknown)
+	require.Nil(w.t, ending)
+	require.Equal(w.t, reference, unknown.CustomerReferenceNo)
+	require.Equal(w.t, row{State: "pending"}, w.row(reference))
+}
+
+func TestAnEndThatIsKnownAtOnce(t *testing.T) {
+	w := newWorld(t, nil)
+	w.enqueue(w.request("ref-1"))
+	ending, err := w.Book(t.Context(), w.request("ref-1"))
+	require.NoError(t, err)
+	require.Equal(t, Found, ending.State)
+	assert.Equal(t, w.offers[0].SessionID, ending.Recovery.SessionID, "Cancel needs it")
+	assert.Equal(t, row{"found", w.Ledger().Orders()[0].PlatformReferenceNo, 1}, w.row("ref-1"))
+	assert.Equal(t, "completed", w.job("ref-1").State)
+
+	w.enqueue(w.request("ref-2"))
+	w.Inject(bookRefused)
+	ending, err = w.Book(t.Context(), w.request("ref-2"))
+	require.NoError(t, err)
+	assert.Equal(t, Failed, ending.State)
+	assert.ErrorIs(t, ending.Err, hotelstays.ErrRateChanged)
+	assert.Equal(t, "ref-2", ending.Recovery.CustomerReferenceNo)
+	assert.Equal(t, row{"failed", "", 1}, w.row("ref-2"))
+	assert.Equal(t, "completed", w.job("ref-2").State)
+
+	w.enqueue(w.request("ref-3"))
+	invalid := w.request("ref-3")
+	invalid.Guests = nil
+	ending, err = w.Book(t.Context(), invalid)
+	require.NoError(t, err)
+	assert.Equal(t, Failed, ending.State, "nothing was sent")
+	assert.Equal(t, row{"failed", "", 1}, w.row("ref-3"))
+	assert.Zero(t, w.Ledger().Count(hotelstaystest.OpQueryOrders), "nobody had to ask")
+}
+
+func TestAWorkerFindsTheOrder(t *testing.T) {
+	w := newWorld(t, nil, hotelstaystest.WithLateVisibility(2*time.Second))
+	w.bookUnknown("ref-1", bookMade)
+	before := w.job("ref-1").Args.Recovery
+	assert.Equal(t, 1, before.Polls, "the poll of the booking's own process is not made again")
+
+	w.workers()
+	w.hasState("ref-1", Found, 10*time.Second)
+	made := w.Ledger().Orders()
+	require.Len(t, made, 1)
+	assert.Equal(t, row{"found", made[0].PlatformReferenceNo, 1}, w.row("ref-1"))
+	assert.Equal(t, "completed", w.job("ref-1").State)
+	assert.Equal(t, 1, w.Ledger().Count(hotelstaystest.OpBook))
+}
+
+func TestAbsentAndBookedAgain(t *testing.T) {
+	w := newWorld(t, nil)
+	w.bookUnknown("ref-1", bookLost)
+	w.workers()
+	w.hasState("ref-1", Absent, 10*time.Second)
+	assert.Empty(t, w.Ledger().Orders())
+	ended := w.job("ref-1")
+	assert.Equal(t, "completed", ended.State)
+	assert.Equal(t, 0, ended.Errors)
+	assert.GreaterOrEqual(t, w.Ledger().Count(hotelstaystest.OpQueryOrders), 3)
+
+	offer, err := w.client.CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: w.offers[0].SessionID, RatePkgID: w.offers[0].RatePkgID})
+	require.NoError(t, err)
+	require.True(t, offer.Available())
+	w.enqueue(w.request("ref-1"))
+	ending, err := w.Book(t.Context(), w.request("ref-1"))
+	require.NoError(t, err)
+	assert.Equal(t, Found, ending.State)
+	assert.Equal(t, row{"found", ending.Order.PlatformReferenceNo, 2}, w.row("ref-1"))
+	assert.Len(t, w.Ledger().Orders(), 1)
+}
+
+func TestAnotherOrderUnderTheReference(t *testing.T) {
+	w := newWorld(t, nil)
+	w.enqueue(w.request("ref-1"))
+	_, err := w.Book(t.Context(), w.request("ref-1"))
+	require.NoError(t, err)
+
+	require.Greater(t, len(w.offers), 1)
+	other := requestOf(w.offers[1], "ref-1")
+	w.enqueue(other)
+	ending, err := w.Book(t.Context(), other)
+	require.NoError(t, err)
+	var reused *hotelstays.ReferenceReusedError
+	require.ErrorAs(t, ending.Err, &reused)
+	assert.Equal(t, Reused, ending.State)
+	assert.Equal(t, "reused", w.row("ref-1").State)
+}
+
+// A process that dies between its commit and its Book never sends, and its booking is
+// absent in the end. A Book that comes too late is not sent.
+func TestDiesBeforeBook(t *testing.T) {
+	w := newWorld(t, nil)
+	w.enqueue(w.request("ref-1"))
+	w.workers()
+	w.eventually("a worker asks", func() bool { w.pass(time.Second); return !w.job("ref-1").Args.Recovery.EndedAt.IsZero() })
+	_, err := w.Book(t.Context(), w.request("ref-1"))
+	require.ErrorIs(t, err, ErrBegun)
+	assert.ErrorContains(t, err, "nothing was sent")
+	w.hasState("ref-1", Absent, 10*time.Second)
+	assert.Zero(t, w.Ledger().Count(hotelstaystest.OpBook))
+}
+
+// A process that dies in Book leaves a marked job. The schedule begins only when Book
+// has ended for certain.
+func TestDiesInBook(t *testing.T) {
+	w := newWorld(t, func(cfg *Config) { cfg.BookTimeout = time.Minute })
+	w.enqueue(w.request("ref-1"))
+	_, err := w.begin(t.Context(), "ref-1", time.Now().Add(time.Minute))
+	require.NoError(t, err)
+	_, err = w.client.Book(t.Context(), w.request("ref-1")) // nobody lives to hear the answer
+	require.NoError(t, err)
+
+	w.workers()
+	_, err = w.Book(t.Context(), w.request("ref-1"))
+	require.ErrorIs(t, err, ErrBegun, "it is sent once")
+	asleep := func() (asleep bool) {
+		require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT scheduled_at > now() FROM river_job`).Scan(&asleep))
+		return asleep
+	}
+	w.pass(50 * time.Second)
+	assert.True(t, asleep(), "Book may still be under way")
+	w.pass(10 * time.Second)
+	w.hasState("ref-1", Found, 0)
+	assert.Equal(t, 1, w.Ledger().Count(hotelstaystest.OpBook))
+}
+
+func TestEnqueueingIsPartOfTheTransaction(t *testing.T) {
+	w := newWorld(t, nil)
+	boom := errors.New("rolled back")
+	err := pgx.BeginFunc(t.Context(), w.pool, func(tx pgx.Tx) error {
+		require.NoError(t, w.EnqueueTx(t.Context(), tx, w.client.NewBookingRecovery(w.request("ref-1"))))
+		return boom
+	})
+	require.ErrorIs(t, err, boom)
+	_, err = w.Book(t.Context(), w.request("ref-1"))
+	require.ErrorIs(t, err, ErrNotEnqueued)
+	assert.Zero(t, w.Ledger().Count(hotelstaystest.OpBook))
+}
+
+func TestAReferenceIsEnqueuedOnce(t *testing.T) {
+	w := newWorld(t, nil)
+	again := func() error {
+		return pgx.BeginFunc(t.Context(), w.pool, func(tx pgx.Tx) error {
+			return w.EnqueueTx(t.Context(), tx, w.client.NewBookingRecovery(w.request("ref-1")))
+		})
+	}
+	w.enqueue(w.request("ref-1"))
+	require.ErrorIs(t, again(), ErrEnqueued)
+	w.Inject(bookRefused)
+	_, err := w.Book(t.Context(), w.request("ref-1"))
+	require.NoError(t, err)
+	require.NoError(t, again(), "it has ended")
+}
+
+// A recovery whose Book ended before it was enqueued is asked for at its own times.
+func TestARecoveryIsTakenOver(t *testing.T) {
+	w := newWorld(t, nil)
+	w.Inject(bookMade)
+	w.Inject(noPoll)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	outcome, err := w.client.BookAndRecover(ctx, w.request("ref-1"))
+	require.Error(t, err)
+	w.ClearFaults()
+	require.NoError(t, pgx.BeginFunc(t.Context(), w.pool, func(tx pgx.Tx) error {
+		_, err := tx.Exec(t.Context(), `INSERT INTO bookings (reference) VALUES ('ref-1')`)
+		return errors.Join(err, w.EnqueueTx(t.Context(), tx, outcome.Recovery))
+	}))
+	_, err = w.Book(t.Context(), w.request("ref-1"))
+	require.ErrorIs(t, err, ErrBegun)
+	w.workers()
+	w.hasState("ref-1", Found, 10*time.Second)
+}
+
+// An OnEnd that fails undoes the job's completion with it, is tried again, and is never
+// given up: not by errors, not by panics, and not after more of them than River counts.
+func TestOnEndFails(t *testing.T) {
+	for name, attempt := range map[string]int{"counted": 0, "no longer counted": countedFailures - 1} {
+		t.Run(name, func(t *testing.T) {
+			var calls atomic.Int32
+			w := newWorld(t, func(cfg *Config) {
+				cfg.OnEnd = func(ctx context.Context, tx pgx.Tx, e *Ending) error {
+					if err := storeRow(ctx, tx, e); err != nil {
+						return err
+					}
+					switch calls.Add(1) {
+					case 1:
+						return errors.New("OnEnd failed")
+					case 2:
+						panic("OnEnd panicked")
+					case 3:
+						_, err := tx.Exec(ctx, "SELECT 1/0")
+						return err
+					}
+					return nil
+				}
+			})
+			w.bookUnknown("ref-1", bookMade)
+			_, err := w.pool.Exec(t.Context(), `UPDATE river_job SET attempt = $1`, attempt)
+			require.NoError(t, err)
+			w.workers()
+			w.eventually("three failures", func() bool {
+				if calls.Load() < 3 {
+					w.pass(time.Minute)
+					assert.Equal(t, row{State: "pending"}, w.row("ref-1"))
+				}
+				return calls.Load() >= 3
+			})
+			w.hasState("ref-1", Found, time.Minute)
+			assert.Equal(t, 1, w.row("ref-1").Ended)
+			j := w.job("ref-1")
+			assert.Equal(t, "completed", j.State)
+			if attempt == 0 {
+				assert.Equal(t, 3, j.Errors, "River keeps a record")
+			} else {
+				assert.Equal(t, 0, j.Errors)
+				assert.Equal(t, countedFailures, j.Attempt, "failures use no attempt up any more")
+			}
+		})
+	}
+}
+
+// Nothing but failing polls: the caller is told once, and the job goes on until it is
+// known what there is.
+func TestUnverifiedIsToldOnceAndAskedOn(t *testing.T) {
+	w := newWorld(t, nil)
+	w.bookUnknown("ref-1", bookMade)
+	w.Inject(noPoll)
+	w.workers()
+	w.hasState("ref-1", Unverified, time.Minute)
+	assert.Equal(t, row{"unverified", "", 1}, w.row("ref-1"))
+	w.eventually("asked twice more", func() bool { w.pass(10 * time.Minute); return w.job("ref-1").Args.Doubts >= 3 })
+	assert.Equal(t, 1, w.row("ref-1").Ended, "told once")
+	j := w.job("ref-1")
+	assert.Zero(t, j.Errors, "a poll that fails is no failure of the job")
+
+	w.ClearFaults()
+	w.hasState("ref-1", Found, time.Hour)
+	assert.Equal(t, 2, w.row("ref-1").Ended)
+	assert.Equal(t, "completed", w.job("ref-1").State)
+}
+
+// A worker of another account cannot ask. The job fails, and waits for the right one.
+func TestAnotherAccountsWorker(t *testing.T) {
+	w := newWorld(t, nil, hotelstaystest.WithCredentials("key-1", "secret-1"), hotelstaystest.WithCredentials("key-2", "secret-2"))
+	w.bookUnknown("ref-1", bookMade)
+	client, err := hotelstays.New(w.URL, hotelstays.TicketCredential{AppKey: "key-2", AppSecret: "secret-2"}, hotelstays.WithHTTPClient(w.Client()))
+	require.NoError(t, err)
+	cfg := w.cfg
+	cfg.Client = client
+	other := *w
+	other.Bookings, err = New(cfg)
+	require.NoError(t, err)
+	stranger := other.workers()
+	w.eventually("it fails", func() bool { w.pass(time.Minute); return w.job("ref-1").Errors > 1 })
+	assert.Equal(t, row{State: "pending"}, w.row("ref-1"))
+	require.NoError(t, stranger.Stop(t.Context()))
+	w.workers()
+	w.hasState("ref-1", Found, time.Minute)
+}
+
+// Whoever ends a booking first does; the others change nothing.
+func TestEndedOnce(t *testing.T) {
+	w := newWorld(t, nil)
+	w.bookUnknown("ref-1", bookLost)
+	var id int64
+	require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT id FROM river_job`).Scan(&id))
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			assert.NoError(t, w.end(t.Context(), id, &Ending{State: Absent, CustomerReferenceNo: "ref-1"}))
+		})
+	}
+	wg.Wait()
+	assert.Equal(t, row{"absent", "", 1}, w.row("ref-1"))
+	err := w.end(t.Context(), id, &Ending{State: Found, CustomerReferenceNo: "ref-1"})
+	require.ErrorIs(t, err, ErrEndedOtherwise)
+	assert.Equal(t, row{"absent", "", 1}, w.row("ref-1"))
+}
+
+// A process is frozen in the middle of Book until its booking has been stored as
+// absent. It is told that it now has an order that the table does not know.
+func TestFrozenInBook(t *testing.T) {
+	w := newWorld(t, func(cfg *Config) { cfg.BookTimeout = patience })
+	w.enqueue(w.request("ref-1"))
+	w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: 3 * time.Second})
+	w.workers()
+	var ending *Ending
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ending, err = w.Book(t.Context(), w.request("ref-1"))
+	}()
+	w.eventually("Book is under way", func() bool { return w.Ledger().Count(hotelstaystest.OpBook) == 1 })
+	w.hasState("ref-1", Absent, 5*time.Minute)
+	<-done
+	require.ErrorIs(t, err, ErrEndedOtherwise)
+	require.NotNil(t, ending)
+	assert.Equal(t, Found, ending.State)
+	assert.NotNil(t, ending.Order)
+}
+
+// The database is away when the end is known. It is returned, and a worker stores it.
+func TestTheEndCannotBeStored(t *testing.T) {
+	boom := errors.New("the disk is full")
+	var calls atomic.Int32
+	w := newWorld(t, func(cfg *Config) {
+		cfg.OnEnd = func(ctx context.Context, tx pgx.Tx, e *Ending) error {
+			if calls.Add(1) == 1 {
+				return boom
+			}
+			return storeRow(ctx, tx, e)
+		}
+	})
+	w.enqueue(w.request("ref-1"))
+	ending, err := w.Book(t.Context(), w.request("ref-1"))
+	require.ErrorIs(t, err, boom)
+	require.Equal(t, Found, ending.State)
+	assert.Equal(t, row{State: "pending"}, w.row("ref-1"))
+	w.workers()
+	w.hasState("ref-1", Found, time.Second)
+}
+
+func TestWake(t *testing.T) {
+	w := newWorld(t, nil, hotelstaystest.WithLateVisibility(2*time.Second))
+	require.NoError(t, w.Wake(t.Context(), "unknown"), "nothing to do")
+
+	w.enqueue(w.request("waiting"))
+	before := w.job("waiting")
+	require.NoError(t, w.Wake(t.Context(), "waiting"))
+	assert.Equal(t, before, w.job("waiting"), "nobody has sent anything")
+
+	w.bookUnknown("ref-1", bookMade) // polled at once; the next poll is half a minute away
+	made := w.Ledger().Orders()[0].CreatedAt
+	w.workers()
+	w.eventually("the order is visible", func() bool { return time.Since(made) > 2*time.Second })
+	require.Equal(t, "pending", w.row("ref-1").State)
+	require.NoError(t, w.Wake(t.Context(), "ref-1"))
+	w.hasState("ref-1", Found, 0)
+	require.NoError(t, w.Wake(t.Context(), "ref-1"), "it has ended")
+	assert.Equal(t, "completed", w.job("ref-1").State, "and stays so")
+	assert.Equal(t, 1, w.row("ref-1").Ended)
+}
+
+// A webhook may come before Book has answered. The order is found, or the recovery's
+// times stay as they are: they count from the end of Book.
+func TestWakeWhileBookIsUnderWay(t *testing.T) {
+	w := newWorld(t, func(cfg *Config) { cfg.BookTimeout = time.Minute })
+	w.enqueue(w.request("ref-1"))
+	_, err := w.begin(t.Context(), "ref-1", time.Now().Add(time.Minute))
+	require.NoError(t, err)
+	w.workers()
+	require.NoError(t, w.Wake(t.Context(), "ref-1"))
+	w.eventually("asked", func() bool { return w.Ledger().Count(hotelstaystest.OpQueryOrders) == 1 })
+	w.eventually("asleep again", func() bool { return w.job("ref-1").State == "scheduled" })
+	assert.Zero(t, w.job("ref-1").Args.Recovery.EndedAt)
+
+	_, err = w.client.Book(t.Context(), w.request("ref-1"))
+	require.NoError(t, err)
+	require.NoError(t, w.Wake(t.Context(), "ref-1"))
+	w.hasState("ref-1", Found, 0)
+}
+
+// A wake-up that comes while a poll is under way is not lost: the poll may have looked
+// too early.
+func TestWakeWhileAWorkerAsks(t *testing.T) {
+	w := newWorld(t, nil)
+	w.bookUnknown("ref-1", bookMade)
+	w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 403, Delay: time.Second})
+	asked := w.Ledger().Count(hotelstaystest.OpQueryOrders)
+	w.workers()
+	w.pass(time.Minute)
+	w.eventually("a worker asks", func() bool { return w.Ledger().Count(hotelstaystest.OpQueryOrders) > asked })
+	require.NoError(t, w.Wake(t.Context(), "ref-1"))
+	w.hasState("ref-1", Found, 0)
+}
+
+func TestWakeGivesUpWaiting(t *testing.T) {
+	w := newWorld(t, nil)
+	w.bookUnknown("ref-1", bookLost)
+	_, err := w.pool.Exec(t.Context(), `UPDATE river_job SET state = 'running', attempted_at = now()`)
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, w.Wake(ctx, "ref-1"), context.DeadlineExceeded)
+}
+
+// The job of a process that died in the middle of a run goes to another one.
+func TestRescue(t *testing.T) {
+	w := newWorld(t, nil)
+	w.bookUnknown("ref-1", bookMade)
+	_, err := w.pool.Exec(t.Context(), `UPDATE river_job SET state = 'running', attempt = 1, attempted_by = '{dead}', attempted_at = now() - $1::interval`,
+		DefaultRescueAfter+time.Second)
+	require.NoError(t, err)
+	w.workers()
+	w.hasState("ref-1", Found, 10*time.Second)
+	assert.Equal(t, 1, w.row("ref-1").Ended)
+}
+
+// A run that lost its job while it was frozen changes nothing of what has been stored
+// since.
+func TestAFrozenRunStoresNothing(t *testing.T) {
+	w := newWorld(t, nil)
+	w.bookUnknown("ref-1", bookLost)
+	w.pass(time.Minute)
+	var id int64
+	require.NoError(t, w.pool.QueryRow(t.Context(), `UPDATE river_job SET state = 'running', attempted_at = now() RETURNING id`).Scan(&id))
+	before := w.job("ref-1")
+	frozen := time.Now().Add(-time.Hour)
+	run := &river.Job[jobArgs]{JobRow: &rivertype.JobRow{ID: id, Attempt: 1, AttemptedAt: &frozen}, Args: before.Args}
+	var snooze *river.JobSnoozeError
+	require.ErrorAs(t, (&worker{b: w.Bookings}).Work(t.Context(), run), &snooze)
+	assert.Equal(t, before, w.job("ref-1"))
+}
+
+// Many bookings of many callers at once, each ended once.
+func TestConcurrentBookings(t *testing.T) {
+	w := newWorld(t, nil)
+	w.workers()
+	var wg sync.WaitGroup
+	for i := range 20 {
+		reference := fmt.Sprintf("ref-%d", i%10)
+		wg.Go(func() { // each reference is wanted twice
+			err := pgx.BeginFunc(t.Context(), w.pool, func(tx pgx.Tx) error {
+				if err := w.EnqueueTx(t.Context(), tx, w.client.NewBookingRecovery(w.request(reference))); err != nil {
+					return err
+				}
+				_, err := tx.Exec(t.Context(), `INSERT INTO bookings (reference) VALUES ($1)`, reference)
+				return err
+			})
+			var taken *pgconn.PgError
+			if errors.Is(err, ErrEnqueued) || errors.As(err, &taken) && taken.ConstraintName == "bookings_pkey" {
+				return // the other one is at work, or was
+			}
+			if assert.NoError(t, err) {
+				ending, err := w.Book(t.Context(), w.request(reference))
+				assert.NoError(t, err)
+				assert.Equal(t, Found, ending.State)
+			}
+		})
+	}
+	wg.Wait()
+	assert.Len(t, w.Ledger().Orders(), 10)
+	for i := range 10 {
+		assert.Equal(t, 1, w.row(fmt.Sprintf("ref-%d", i)).Ended)
+	}
+}

@@ -1,0 +1,253 @@
+//go:build postgres
+
+// What the tests with PostgreSQL share: a schema of their own with River's tables and
+// a caller's table, a sandbox, workers, and time that passes at will.
+//
+// A recovery takes ten minutes. Its times are plain data in the job, so that a test lets
+// time pass by moving them back; the SDK's own rules stay as they are.
+
+package hotelstaysriver
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// databaseURL is where the PostgreSQL server of the tests is.
+var databaseURL = os.Getenv("HOTELSTAYS_POSTGRES_URL")
+
+func TestMain(m *testing.M) {
+	if databaseURL == "" {
+		fmt.Fprintln(os.Stderr, `HOTELSTAYS_POSTGRES_URL is not set; start a server from the repository's root with: bash -c '. .ci/services; trap stop_services EXIT; start_postgres; cd contrib/river && go test -tags postgres ./...'`)
+		os.Exit(1)
+	}
+	if play := os.Getenv("HOTELSTAYS_RIVER_PROCESS"); play != "" {
+		runProcess(play)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// patience bounds what a test waits for.
+const patience = 30 * time.Second
+
+// newSchema makes an empty schema with River's tables and the caller's, which ends with
+// the test.
+func newSchema(t *testing.T) (schema string, pool *pgxpool.Pool) {
+	t.Helper()
+	schema = "t" + fmt.Sprint(time.Now().UnixNano())
+	pool, err := openPool(t.Context(), schema)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		_, err := pool.Exec(context.Background(), "DROP SCHEMA "+schema+" CASCADE")
+		require.NoError(t, err)
+		pool.Close()
+	})
+	_, err = pool.Exec(t.Context(), "CREATE SCHEMA "+schema)
+	require.NoError(t, err)
+	migrator, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Schema: schema})
+	require.NoError(t, err)
+	_, err = migrator.Migrate(t.Context(), rivermigrate.DirectionUp, nil)
+	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), `CREATE TABLE bookings (
+		reference text PRIMARY KEY, state text NOT NULL DEFAULT 'pending', order_no text NOT NULL DEFAULT '', ended int NOT NULL DEFAULT 0)`)
+	require.NoError(t, err)
+	return schema, pool
+}
+
+func openPool(ctx context.Context, schema string) (*pgxpool.Pool, error) {
+	cfg, err := pgxpool.ParseConfig(databaseURL)
+	if err != nil {
+		return nil, err
+	}
+	cfg.ConnConfig.RuntimeParams["search_path"] = schema
+	return pgxpool.NewWithConfig(ctx, cfg)
+}
+
+// world is a sandbox, a client of it, and a database.
+type world struct {
+	*hotelstaystest.Server
+	*Bookings
+	t      *testing.T
+	client *hotelstays.Client
+	pool   *pgxpool.Pool
+	schema string
+	offers []hotelstays.BookRequest // one of each hotel, without reference and guests
+}
+
+func newWorld(t *testing.T, change func(*Config), opts ...hotelstaystest.Option) *world {
+	t.Helper()
+	w := &world{t: t, Server: hotelstaystest.NewServer(append([]hotelstaystest.Option{hotelstaystest.WithoutCeilings()}, opts...)...)}
+	t.Cleanup(w.Close)
+	var err error
+	w.client, err = hotelstays.New(w.URL, hotelstays.TicketCredential{AppKey: w.AppKey, AppSecret: types.Secret(w.AppSecret)},
+		hotelstays.WithHTTPClient(w.Client()))
+	require.NoError(t, err)
+	w.schema, w.pool = newSchema(t)
+	cfg := Config{Client: w.client, Pool: w.pool, Schema: w.schema, OnEnd: storeRow, BookTimeout: time.Second}
+	if change != nil {
+		change(&cfg)
+	}
+	w.Bookings, err = New(cfg)
+	require.NoError(t, err)
+	w.offers = findOffers(t, w.client, w.CityName(0))
+	return w
+}
+
+// storeRow is the caller's OnEnd.
+func storeRow(ctx context.Context, tx pgx.Tx, e *Ending) error {
+	order := ""
+	if e.Order != nil {
+		order = e.Order.PlatformReferenceNo
+	}
+	tag, err := tx.Exec(ctx, `UPDATE bookings SET state = $2, order_no = $3, ended = ended + 1 WHERE reference = $1`, e.CustomerReferenceNo, string(e.State), order)
+	if err == nil && tag.RowsAffected() != 1 {
+		return fmt.Errorf("%d rows of reference %s", tag.RowsAffected(), e.CustomerReferenceNo)
+	}
+	return err
+}
+
+func findOffers(t *testing.T, client *hotelstays.Client, city string) (offers []hotelstays.BookRequest) {
+	t.Helper()
+	list, err := client.HotelList(t.Context(), &hotelstays.HotelListRequest{
+		DestinationName: city, MaxRatesPerHotel: 1,
+		CheckIn: types.DateOf(time.Now().AddDate(0, 2, 0)), CheckOut: types.DateOf(time.Now().AddDate(0, 2, 2)),
+		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 1}},
+	})
+	require.NoError(t, err)
+	for _, hotel := range list.List {
+		if len(hotel.Rooms) > 0 && len(hotel.Rooms[0].Rates) > 0 {
+			rate := hotel.Rooms[0].Rates[0]
+			offers = append(offers, hotelstays.BookRequest{SessionID: list.Basic.SessionID, RatePkgID: rate.RatePkgID, Expect: &rate})
+		}
+	}
+	require.NotEmpty(t, offers)
+	return offers
+}
+
+// request books the first offer under a reference. Each reference is a stay of its own.
+func (w *world) request(reference string) *hotelstays.BookRequest {
+	return requestOf(w.offers[0], reference)
+}
+
+func requestOf(offer hotelstays.BookRequest, reference string) *hotelstays.BookRequest {
+	offer.CustomerReferenceNo = reference
+	name := strings.ToUpper(reference)
+	offer.Holder = types.Holder{FirstName: "Guest", LastName: name}
+	offer.Guests = []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: name}}
+	return &offer
+}
+
+// enqueue commits a booking's row and job.
+func (w *world) enqueue(req *hotelstays.BookRequest) {
+	w.t.Helper()
+	require.NoError(w.t, pgx.BeginFunc(w.t.Context(), w.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(w.t.Context(), `INSERT INTO bookings (reference) VALUES ($1)
+			ON CONFLICT (reference) DO UPDATE SET state = 'pending'`, req.CustomerReferenceNo); err != nil {
+			return err
+		}
+		return w.EnqueueTx(w.t.Context(), tx, w.client.NewBookingRecovery(req))
+	}))
+}
+
+// workers starts a River client, as another process would have one.
+func (w *world) workers(opts ...func(*river.Config)) *river.Client[pgx.Tx] {
+	w.t.Helper()
+	cfg := &river.Config{Schema: w.schema, TestOnly: true, FetchPollInterval: 50 * time.Millisecond, FetchCooldown: 20 * time.Millisecond}
+	require.NoError(w.t, w.Configure(cfg))
+	for _, opt := range opts {
+		opt(cfg)
+	}
+	client, err := river.NewClient(riverpgxv5.New(w.pool), cfg)
+	require.NoError(w.t, err)
+	require.NoError(w.t, client.Start(context.Background()))
+	w.t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		require.NoError(w.t, client.StopAndCancel(ctx))
+	})
+	return client
+}
+
+// pass lets time pass for the jobs that sleep. Those that come due are made available,
+// which River's scheduler would do within five seconds.
+func (w *world) pass(d time.Duration) {
+	w.t.Helper()
+	require.NoError(w.t, passTime(w.t.Context(), w.pool, d))
+}
+
+func passTime(ctx context.Context, pool *pgxpool.Pool, d time.Duration) error {
+	_, err := pool.Exec(ctx, `UPDATE river_job SET
+			scheduled_at = scheduled_at - $1::interval,
+			state = CASE WHEN scheduled_at - $1::interval <= now() THEN 'available' ELSE state END,
+			args = args || jsonb_strip_nulls(jsonb_build_object('bookBy', (args ->> 'bookBy')::timestamptz - $1::interval))
+				|| jsonb_build_object('recovery', args -> 'recovery' || jsonb_strip_nulls(jsonb_build_object(
+					'endedAt', (args #>> '{recovery,endedAt}')::timestamptz - $1::interval,
+					'nextPoll', (args #>> '{recovery,nextPoll}')::timestamptz - $1::interval)))
+		WHERE state IN ('available', 'scheduled', 'retryable')`, d)
+	return err
+}
+
+// row is what the caller's table says.
+type row struct {
+	State, Order string
+	Ended        int
+}
+
+func (w *world) row(reference string) (r row) {
+	w.t.Helper()
+	require.NoError(w.t, w.pool.QueryRow(w.t.Context(), `SELECT state, order_no, ended FROM bookings WHERE reference = $1`, reference).
+		Scan(&r.State, &r.Order, &r.Ended))
+	return r
+}
+
+// job is what River's table says of the latest job of a reference.
+type job struct {
+	State   string
+	Attempt int
+	Errors  int
+	Args    jobArgs
+}
+
+func (w *world) job(reference string) (j job) {
+	w.t.Helper()
+	require.NoError(w.t, w.pool.QueryRow(w.t.Context(), `SELECT state::text, attempt, coalesce(cardinality(errors), 0), args
+		FROM river_job WHERE args ->> 'reference' = $1 ORDER BY id DESC LIMIT 1`, reference).Scan(&j.State, &j.Attempt, &j.Errors, &j.Args))
+	return j
+}
+
+// eventually waits for a condition.
+func (w *world) eventually(what string, condition func() bool) {
+	w.t.Helper()
+	require.Eventually(w.t, condition, patience, 20*time.Millisecond, what)
+}
+
+// hasState waits until the caller's row has a state, while time passes in steps.
+func (w *world) hasState(reference string, state State, step time.Duration) {
+	w.t.Helper()
+	w.eventually(fmt.Sprintf("%s is %s", reference, state), func() bool {
+		if w.row(reference).State == string(state) {
+			return true
+		}
+		if step > 0 {
+			w.pass(step)
+		}
+		return false
+	})
+}

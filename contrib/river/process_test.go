@@ -1,0 +1,5 @@
+//go:build postgres
+
+package hotelstaysriver
+
+func runProcess(string) {}

@@ -1,0 +1,182 @@
+// The worker: River's side of a durable booking.
+
+package hotelstaysriver
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+)
+
+const (
+	// countedFailures is how many failures of a job River counts. The rest of its
+	// attempts, which are over thirty thousand, are for processes that die.
+	countedFailures = 1000
+	// failurePause is the longest pause after a failure.
+	failurePause = 5 * time.Minute
+	// doubtPause is the first pause after a poll that left a booking unverified, and
+	// doubtPauseMax the longest.
+	doubtPause    = 150 * time.Second
+	doubtPauseMax = time.Hour
+	// shortPause is after a run that was interrupted or lost its database.
+	shortPause = time.Second
+)
+
+// worker works on jobs of bookings. Any number of processes do.
+type worker struct {
+	river.WorkerDefaults[jobArgs]
+	b *Bookings
+}
+
+// Timeout is for River.
+func (w *worker) Timeout(*river.Job[jobArgs]) time.Duration { return workTimeout }
+
+// NextRetry is for River: when a job that failed is tried again.
+func (w *worker) NextRetry(job *river.Job[jobArgs]) time.Time {
+	return time.Now().Add(doubling(time.Second, job.Attempt-1, failurePause))
+}
+
+// doubling is a pause that has been doubled so many times, up to a bound.
+func doubling(first time.Duration, times int, bound time.Duration) time.Duration {
+	pause := first
+	for range times {
+		if pause *= 2; pause >= bound {
+			return bound
+		}
+	}
+	return min(pause, bound)
+}
+
+// Work makes one step of a recovery. It returns nil only when the job is known to be
+// completed in the database, and never lets River use up the job's attempts.
+func (w *worker) Work(ctx context.Context, job *river.Job[jobArgs]) (err error) {
+	defer func() {
+		if job.Attempt < countedFailures {
+			return // River records errors and panics itself
+		}
+		if p := recover(); p != nil {
+			err = errors.New("a panic")
+		}
+		var snooze *river.JobSnoozeError
+		if err != nil && !errors.As(err, &snooze) {
+			w.b.cfg.Logger.ErrorContext(ctx, "a booking's job goes on failing", slog.String("reference", job.Args.Reference), slog.Int64("job", job.ID), slog.String("error", err.Error()))
+			err = river.JobSnooze(failurePause)
+		}
+	}()
+	err = w.step(ctx, job)
+	var snooze *river.JobSnoozeError
+	var failed *onEndError
+	var invalid *hotelstays.ValidationError
+	switch {
+	case err == nil, errors.As(err, &snooze), errors.As(err, &failed), errors.As(err, &invalid):
+		return err
+	case errors.Is(err, ErrEndedOtherwise): // the job is completed; a person has to look
+		w.b.cfg.Logger.ErrorContext(ctx, "a booking ended in two ways", slog.String("error", err.Error()))
+		return nil
+	}
+	// The database is away, or the process ends: neither is the job's failure.
+	w.b.cfg.Logger.WarnContext(ctx, "a booking's step is made again", slog.String("reference", job.Args.Reference), slog.String("error", err.Error()))
+	return river.JobSnooze(shortPause)
+}
+
+// step asks for the order, if it is time to, and acts on the answer.
+func (w *worker) step(ctx context.Context, job *river.Job[jobArgs]) error {
+	args := job.Args
+	if args.BookBy.IsZero() {
+		bookBy, err := w.takeOver(ctx, job.ID)
+		if err != nil {
+			return err
+		}
+		args.BookBy = bookBy
+	}
+	if args.Recovery.EndedAt.IsZero() && time.Now().Before(args.BookBy) {
+		return w.peek(ctx, job, args)
+	}
+	outcome, err := w.b.cfg.Client.StepRecovery(ctx, &args.Recovery)
+	if ending := endingOf(args.Reference, outcome, asUnknown(err)); ending != nil {
+		return w.b.end(ctx, job.ID, ending)
+	}
+	if err != nil {
+		return err
+	}
+	pause := time.Until(args.Recovery.NextPoll)
+	if outcome.State == hotelstays.BookingUnverified {
+		pause = max(pause, doubling(doubtPause, args.Doubts, doubtPauseMax))
+		args.Doubts++
+	}
+	if err := w.progress(ctx, job, &args, outcome); err != nil {
+		return err
+	}
+	return river.JobSnooze(max(pause, 0))
+}
+
+// asUnknown keeps bad input, such as a recovery of another account, from being taken
+// for a booking that failed: no Book was involved.
+func asUnknown(err error) error {
+	var invalid *hotelstays.ValidationError
+	if errors.As(err, &invalid) {
+		return &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, Err: err}
+	}
+	return err
+}
+
+// takeOver marks a job whose Book never began, so that it never will. Where it began
+// just now, that holds.
+func (w *worker) takeOver(ctx context.Context, id int64) (bookBy time.Time, err error) {
+	err = pgx.BeginFunc(ctx, w.b.cfg.Pool, func(tx pgx.Tx) error {
+		job, err := w.b.jobs.lock(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if !job.begun() {
+			job.Args.BookBy = wall(time.Now())
+			if err := w.b.jobs.set(ctx, tx, job); err != nil {
+				return err
+			}
+		}
+		bookBy = job.Args.BookBy
+		return nil
+	})
+	return bookBy, err
+}
+
+// peek asks once while Book may still be under way: Wake has said that there is
+// something to see. It leaves the recovery's times alone, for they count from the end
+// of Book.
+func (w *worker) peek(ctx context.Context, job *river.Job[jobArgs], args jobArgs) error {
+	recovery := args.Recovery
+	outcome, err := w.b.cfg.Client.StepRecovery(ctx, &recovery)
+	if ending := endingOf(args.Reference, outcome, asUnknown(err)); ending != nil {
+		return w.b.end(ctx, job.ID, ending)
+	}
+	if err != nil {
+		return err
+	}
+	return river.JobSnooze(max(time.Until(args.BookBy), 0))
+}
+
+// progress stores how far the recovery has come, and tells OnEnd of the first doubt. A
+// run that has lost its job meanwhile stores nothing.
+func (w *worker) progress(ctx context.Context, job *river.Job[jobArgs], args *jobArgs, outcome *hotelstays.BookingOutcome) error {
+	return pgx.BeginFunc(ctx, w.b.cfg.Pool, func(tx pgx.Tx) error {
+		now, err := w.b.jobs.lock(ctx, tx, job.ID)
+		if err != nil || !now.takenBy(job.JobRow) {
+			return err
+		}
+		told := now.Args.Doubts > 0
+		now.Args = *args
+		if err := w.b.jobs.set(ctx, tx, now); err != nil {
+			return err
+		}
+		if args.Doubts == 0 || told {
+			return nil
+		}
+		return w.b.store(ctx, tx, &Ending{State: Unverified, CustomerReferenceNo: args.Reference, Err: outcome.Cause, Recovery: &args.Recovery})
+	})
+}
