@@ -36,7 +36,7 @@ const (
 	storePatience = 10 * time.Second
 )
 
-// Config is what Bookings are made of.
+// Config is what Bookings are made of. New copies it.
 type Config struct {
 	// Client books, and asks for orders. Required.
 	Client *hotelstays.Client
@@ -49,7 +49,7 @@ type Config struct {
 	// concurrent use, and should take no more than half a minute.
 	OnEnd func(ctx context.Context, tx pgx.Tx, ending *Ending) error
 	// BookTimeout bounds Book, and is how long a job waits for it. Default:
-	// DefaultBookTimeout. It must be the same in all processes.
+	// DefaultBookTimeout.
 	BookTimeout time.Duration
 	// Queue is the River queue. Default: DefaultQueue. Each account needs one of its
 	// own: a booking can be asked for by its own account alone.

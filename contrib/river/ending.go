@@ -32,7 +32,7 @@ const (
 	Unverified State = "unverified"
 )
 
-// Ending is what became of a booking.
+// Ending is what became of a booking. It is plain data, made anew for each call.
 type Ending struct {
 	State State
 	// CustomerReferenceNo is the reference that the booking was enqueued with.

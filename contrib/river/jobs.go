@@ -101,21 +101,21 @@ func (t jobTable) set(ctx context.Context, tx pgx.Tx, j *lockedJob) error {
 	if err != nil {
 		return err
 	}
-	return exec(ctx, tx, `UPDATE `+t.name+` SET args = $2 WHERE id = $1`, j.ID, args)
+	return write(ctx, tx, `UPDATE `+t.name+` SET args = $2 WHERE id = $1`, j.ID, args)
 }
 
 // due makes a locked job that is not running available at a time.
 func (t jobTable) due(ctx context.Context, tx pgx.Tx, id int64, at time.Time) error {
-	return exec(ctx, tx, `UPDATE `+t.name+` SET state = 'available', scheduled_at = $2 WHERE id = $1 AND state <> 'running'`, id, at)
+	return write(ctx, tx, `UPDATE `+t.name+` SET state = 'available', scheduled_at = $2 WHERE id = $1 AND state <> 'running'`, id, at)
 }
 
 // complete ends a locked job.
 func (t jobTable) complete(ctx context.Context, tx pgx.Tx, id int64, ending State) error {
-	return exec(ctx, tx, `UPDATE `+t.name+` SET state = 'completed', finalized_at = now(),
+	return write(ctx, tx, `UPDATE `+t.name+` SET state = 'completed', finalized_at = now(),
 		metadata = metadata || jsonb_build_object('hotelstays_ending', $2::text) WHERE id = $1`, id, string(ending))
 }
 
-func exec(ctx context.Context, tx pgx.Tx, sql string, args ...any) error {
+func write(ctx context.Context, tx pgx.Tx, sql string, args ...any) error {
 	if _, err := tx.Exec(ctx, sql, args...); err != nil {
 		return fmt.Errorf("hotelstaysriver: storing a job: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -490,4 +491,33 @@ func TestConcurrentBookings(t *testing.T) {
 	for i := range 10 {
 		assert.Equal(t, 1, w.row(fmt.Sprintf("ref-%d", i)).Ended)
 	}
+}
+
+// The README's queries find what they say.
+func TestAlerts(t *testing.T) {
+	w := newWorld(t, nil)
+	var queries []string
+	for _, query := range strings.Split(readme(t, "sql")[0], ";") {
+		if strings.TrimSpace(query) != "" {
+			queries = append(queries, query)
+		}
+	}
+	found := func() (numbers []int) {
+		for _, query := range queries {
+			tag, err := w.pool.Exec(t.Context(), query)
+			require.NoError(t, err)
+			numbers = append(numbers, int(tag.RowsAffected()))
+		}
+		return numbers
+	}
+	w.enqueue(w.request("ref-1"))
+	assert.Equal(t, []int{0, 0, 0, 0}, found())
+	w.pass(time.Hour)
+	assert.Equal(t, []int{0, 0, 1, 0}, found())
+	_, err := w.pool.Exec(t.Context(), `UPDATE river_job SET attempt = 6, scheduled_at = now(), errors = ARRAY['{"error":"broken"}'::jsonb]`)
+	require.NoError(t, err)
+	assert.Equal(t, []int{0, 1, 0, 0}, found())
+	_, err = w.pool.Exec(t.Context(), `UPDATE river_job SET attempt = 1, state = 'discarded', finalized_at = now()`)
+	require.NoError(t, err)
+	assert.Equal(t, []int{1, 0, 0, 1}, found())
 }

@@ -38,7 +38,10 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	if play := os.Getenv("HOTELSTAYS_RIVER_PROCESS"); play != "" {
-		runProcess(play)
+		if err := engine(play); err != nil {
+			fmt.Fprintln(os.Stderr, "a process of the test ended:", err)
+			os.Exit(1)
+		}
 		return
 	}
 	goleak.VerifyTestMain(m)
@@ -189,10 +192,11 @@ func (w *world) workers(opts ...func(*river.Config)) *river.Client[pgx.Tx] {
 // which River's scheduler would do within five seconds.
 func (w *world) pass(d time.Duration) {
 	w.t.Helper()
-	require.NoError(w.t, passTime(w.t.Context(), w.pool, d))
+	require.NoError(w.t, passTime(w.t.Context(), w.pool, d, "true"))
 }
 
-func passTime(ctx context.Context, pool *pgxpool.Pool, d time.Duration) error {
+// passTime moves the times of sleeping jobs that meet a condition.
+func passTime(ctx context.Context, pool *pgxpool.Pool, d time.Duration, condition string) error {
 	_, err := pool.Exec(ctx, `UPDATE river_job SET
 			scheduled_at = scheduled_at - $1::interval,
 			state = CASE WHEN scheduled_at - $1::interval <= now() THEN 'available' ELSE state END,
@@ -200,7 +204,7 @@ func passTime(ctx context.Context, pool *pgxpool.Pool, d time.Duration) error {
 				|| jsonb_build_object('recovery', args -> 'recovery' || jsonb_strip_nulls(jsonb_build_object(
 					'endedAt', (args #>> '{recovery,endedAt}')::timestamptz - $1::interval,
 					'nextPoll', (args #>> '{recovery,nextPoll}')::timestamptz - $1::interval)))
-		WHERE state IN ('available', 'scheduled', 'retryable')`, d)
+		WHERE state IN ('available', 'scheduled', 'retryable') AND `+condition, d)
 	return err
 }
 

@@ -1,0 +1,148 @@
+//go:build postgres
+
+// The booking engine of TestProcessesDie: a process of its own that books and works on
+// recoveries until it is killed.
+
+package hotelstaysriver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+const (
+	// engineBookers is how many bookings a process makes at once.
+	engineBookers = 4
+	// engineRounds is how often a booking is tried.
+	engineRounds = 4
+)
+
+// enginePlan is what a process is told.
+type enginePlan struct {
+	Schema, URL, AppKey, AppSecret string
+	Session                        string
+	Offer                          types.RoomRatePkg
+}
+
+// bookingEngine is the process.
+type bookingEngine struct {
+	enginePlan
+	*Bookings
+	client *hotelstays.Client
+	pool   *pgxpool.Pool
+}
+
+// engine runs until it is killed, or its standard input ends.
+func engine(plan string) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var e bookingEngine
+	if err := json.Unmarshal([]byte(plan), &e.enginePlan); err != nil {
+		return err
+	}
+	var err error
+	if e.pool, err = openPool(ctx, e.Schema); err != nil {
+		return err
+	}
+	e.client, err = hotelstays.New(e.URL, hotelstays.TicketCredential{AppKey: e.AppKey, AppSecret: types.Secret(e.AppSecret)})
+	if err != nil {
+		return err
+	}
+	e.Bookings, err = New(Config{Client: e.client, Pool: e.pool, Schema: e.Schema, OnEnd: e.onEnd, BookTimeout: 2 * time.Second})
+	if err != nil {
+		return err
+	}
+	cfg := &river.Config{Schema: e.Schema, TestOnly: true, FetchPollInterval: 100 * time.Millisecond, FetchCooldown: 50 * time.Millisecond}
+	if err := e.Configure(cfg); err != nil {
+		return err
+	}
+	workers, err := river.NewClient(riverpgxv5.New(e.pool), cfg)
+	if err != nil {
+		return err
+	}
+	for workers.Start(ctx) != nil { // the database may be away
+		time.Sleep(100 * time.Millisecond)
+	}
+	for range engineBookers {
+		go e.book(ctx)
+	}
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return err
+}
+
+// onEnd stores an ending: in the booking's row, and in a list of all. Now and then it
+// fails.
+func (e *bookingEngine) onEnd(ctx context.Context, tx pgx.Tx, ending *Ending) error {
+	if err := storeRow(ctx, tx, ending); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, `INSERT INTO endings (reference, round, state)
+		SELECT reference, rounds, $2 FROM bookings WHERE reference = $1`, ending.CustomerReferenceNo, string(ending.State))
+	if err == nil && rand.IntN(20) == 0 {
+		err = errors.New("OnEnd failed by chance")
+	}
+	return err
+}
+
+// book takes up bookings, new ones and those whose last round came to nothing.
+func (e *bookingEngine) book(ctx context.Context) {
+	for {
+		req, err := e.next(ctx)
+		if err == nil {
+			_, err = e.Book(ctx, req, hotelstays.WithTraceID(req.CustomerReferenceNo))
+		}
+		if errors.Is(err, ErrEndedOtherwise) {
+			_, _ = e.pool.Exec(ctx, `INSERT INTO surprises VALUES ($1)`, err.Error())
+		}
+		if err != nil { // nothing to do, the database is away, or a worker has to ask
+			time.Sleep(100 * time.Millisecond)
+		}
+	}
+}
+
+// next commits the next round of a booking together with its job.
+func (e *bookingEngine) next(ctx context.Context) (req *hotelstays.BookRequest, err error) {
+	err = pgx.BeginFunc(ctx, e.pool, func(tx pgx.Tx) error {
+		var reference string
+		var rounds int
+		err := tx.QueryRow(ctx, `UPDATE bookings SET state = 'pending', rounds = rounds + 1 WHERE reference = (
+				SELECT reference FROM bookings WHERE state IN ('new', 'absent', 'failed') AND rounds < $1
+				ORDER BY rounds DESC LIMIT 1 FOR UPDATE SKIP LOCKED)
+			RETURNING reference, rounds`, engineRounds).Scan(&reference, &rounds)
+		if err != nil {
+			return err
+		}
+		offer := hotelstays.BookRequest{SessionID: e.Session, RatePkgID: e.Offer.RatePkgID, Expect: &e.Offer}
+		if rounds > 1 {
+			if err := e.recheck(ctx, &offer); err != nil {
+				return err
+			}
+		}
+		req = requestOf(offer, reference)
+		return e.EnqueueTx(ctx, tx, e.client.NewBookingRecovery(req))
+	})
+	return req, err
+}
+
+// recheck asks whether the offer still holds, as one has to before it is booked again.
+func (e *bookingEngine) recheck(ctx context.Context, offer *hotelstays.BookRequest) error {
+	resp, err := e.client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: offer.SessionID, RatePkgID: offer.RatePkgID})
+	if err == nil && !resp.Available() {
+		err = fmt.Errorf("the offer is gone")
+	}
+	return err
+}

@@ -1,5 +1,0 @@
-//go:build postgres
-
-package hotelstaysriver
-
-func runProcess(string) {}
