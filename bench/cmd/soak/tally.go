@@ -41,7 +41,7 @@ func (t *tally) CallEnd(_ context.Context, info hotelstays.CallInfo) {
 		t.calls[info.Operation] = c
 	}
 	c.made++
-	c.attempts += info.Attempts
+	c.attempts += len(info.Attempts)
 	if info.Err != nil {
 		c.failed++
 	}
