@@ -173,8 +173,10 @@ func TestKilledAtAnyByte(t *testing.T) {
 			}
 		}
 	}
-	try(bytes.Replace(part, []byte("}\n"), []byte("} \n"), 1), journal, 0) // lines that are not where the journal has them
-	for at := range part {                                                 // a power cut: the journal is there, the part is not
+	// Lines that are not where the journal has them.
+	try(bytes.Replace(part, []byte("}\n"), []byte("} \n"), 1), journal, 0)
+	// A power cut: the journal is there, the part is not.
+	for at := range part {
 		cities := 0
 		for line := range bytes.Lines(journal) {
 			var e entry
