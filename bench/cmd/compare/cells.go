@@ -74,11 +74,12 @@ func measureCell(ctx context.Context, c cell, kinds []peers.Kind, addresses orig
 
 // checkContent refuses to compare clients that do not decode the same.
 func checkContent(ctx context.Context, kinds []peers.Kind, addresses origin.Addresses) error {
-	sent := map[hotelstays.Operation][]byte{
-		hotelstays.OpHotelList:  answers.HotelList(),
-		hotelstays.OpHotelRates: answers.HotelRates(),
-		hotelstays.OpCheckAvail: answers.CheckAvail(),
-		hotelstays.OpBook:       answers.Book(),
+	sent := map[hotelstays.Operation]peers.Content{}
+	for op, answer := range answers.All() {
+		var err error
+		if sent[op], err = peers.ContentOfAnswer(answer); err != nil {
+			return err
+		}
 	}
 	for _, kind := range kinds {
 		client, err := kind.New(addresses.HTTP1)
@@ -86,10 +87,10 @@ func checkContent(ctx context.Context, kinds []peers.Kind, addresses origin.Addr
 			return fmt.Errorf("%s: %w", kind.Name, err)
 		}
 		defer client.Close()
-		for op, answer := range sent {
+		for op, content := range sent {
 			value, err := client.Calls[op](ctx)
 			if err == nil {
-				err = peers.CheckContent(value, answer)
+				err = content.Check(value)
 			}
 			if err != nil {
 				return fmt.Errorf("%s, %s: %w", kind.Name, op, err)

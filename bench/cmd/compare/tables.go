@@ -77,10 +77,11 @@ func printMemory(m memoryResult) {
 }
 
 func printMicro(all []microResult) {
-	fmt.Print("\n## Small things\n")
-	header("what", []string{"ours", "held against", "ratio", "ns", "allocations"})
+	fmt.Print("\n## Small things\n\nOurs in terms of what it is held against, each in its best round, and the range of the rounds.\n")
+	header("what", []string{"ours", "held against", "ratio", "rounds", "ns", "allocations"})
 	for _, m := range all {
-		fmt.Printf("| %s | %s | %s | %s | %.0f | %d |\n", m.what, m.oursText, m.baseIs, spread(m.ratio()), m.ours[0].NsPerOp, m.allocs())
+		r := m.rounds()
+		fmt.Printf("| %s | %s | %s | %.2f | %.2f to %.2f | %.3g | %d |\n", m.what, m.oursText, m.baseIs, m.ratio(), r.Least, r.Most, best(m.ours), m.allocs())
 	}
 }
 

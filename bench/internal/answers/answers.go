@@ -1,7 +1,7 @@
 // Package answers makes the answers that the clients under comparison receive: the
 // same bytes in every process and on every machine.
 //
-// They are written without the SDK's own types and with their keys in alphabetical
+// They are written without the SDK's structs and with their keys in alphabetical
 // order, so that no decoder is favoured by the order in which its structs happen
 // to be declared.
 package answers
@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
 // How large the answers are.
@@ -40,6 +42,16 @@ type (
 type generator struct{ *rand.Rand }
 
 func newGenerator(seed uint64) generator { return generator{rand.New(rand.NewPCG(seed, 200))} }
+
+// All returns the answers by the operations that they are to.
+func All() map[hotelstays.Operation][]byte {
+	return map[hotelstays.Operation][]byte{
+		hotelstays.OpHotelList:  HotelList(),
+		hotelstays.OpHotelRates: HotelRates(),
+		hotelstays.OpCheckAvail: CheckAvail(),
+		hotelstays.OpBook:       Book(),
+	}
+}
 
 // HotelList is a page of 200 hotels with prices, about 5 MB.
 func HotelList() []byte {

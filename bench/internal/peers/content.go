@@ -8,66 +8,64 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/shopspring/decimal"
 )
 
-// CheckContent returns an error unless value holds all that an answer's data says.
-// Numbers are the same when their values are, so that a client may decode them into
-// floats; a field that is absent is the same as one that is null, false or "".
-func CheckContent(value any, answer []byte) error {
-	var sent struct{ Data json.RawMessage }
-	if err := json.Unmarshal(answer, &sent); err != nil {
-		return err
-	}
-	got, err := json.Marshal(value)
-	if err != nil {
-		return err
-	}
-	want, have, err := leavesOfBoth(sent.Data, got)
-	if err != nil {
-		return err
-	}
-	if len(want) == 0 {
-		return fmt.Errorf("the answer has no data")
-	}
-	for i := range max(len(want), len(have)) {
-		switch {
-		case i >= len(want) || i < len(have) && have[i] < want[i]:
-			return fmt.Errorf("it holds %s, which the answer does not", have[i])
-		case i >= len(have) || want[i] < have[i]:
-			return fmt.Errorf("it lacks %s", want[i])
-		}
-	}
-	return nil
-}
+// Content is a JSON document as a list of its values with their paths, sorted. Numbers
+// are the same when their values are, so that a client may decode them into floats; a
+// field that is absent is the same as one that is null, false or "".
+type Content []string
 
-// Canonical is a JSON document as a list of its values with their paths, sorted.
-func Canonical(document []byte) ([]string, error) {
+// ContentOf returns the content of a document.
+func ContentOf(document []byte) (Content, error) {
 	dec := json.NewDecoder(bytes.NewReader(document))
 	dec.UseNumber()
 	var v any
 	if err := dec.Decode(&v); err != nil {
 		return nil, err
 	}
-	var leaves []string
-	if err := walk(v, "", &leaves); err != nil {
+	var c Content
+	if err := walk(v, "", &c); err != nil {
 		return nil, err
 	}
-	slices.Sort(leaves)
-	return leaves, nil
+	slices.Sort(c)
+	return c, nil
 }
 
-func leavesOfBoth(a, b []byte) (fromA, fromB []string, err error) {
-	if fromA, err = Canonical(a); err != nil {
-		return nil, nil, err
+// ContentOfAnswer returns the content of an answer's data.
+func ContentOfAnswer(answer []byte) (Content, error) {
+	var sent struct{ Data json.RawMessage }
+	if err := json.Unmarshal(answer, &sent); err != nil {
+		return nil, err
 	}
-	fromB, err = Canonical(b)
-	return fromA, fromB, err
+	return ContentOf(sent.Data)
 }
 
-func walk(v any, path string, leaves *[]string) error {
+// Check returns an error unless value holds all of the content, and no more.
+func (c Content) Check(value any) error {
+	got, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	have, err := ContentOf(got)
+	if err != nil {
+		return err
+	}
+	for i := range max(len(c), len(have)) {
+		switch {
+		case i >= len(c) || i < len(have) && have[i] < c[i]:
+			return fmt.Errorf("it holds %s, which the answer does not", have[i])
+		case i >= len(have) || c[i] < have[i]:
+			return fmt.Errorf("it lacks %s", c[i])
+		}
+	}
+	return nil
+}
+
+func walk(v any, path string, leaves *Content) error {
 	switch v := v.(type) {
 	case map[string]any:
 		for key, member := range v {
@@ -77,7 +75,7 @@ func walk(v any, path string, leaves *[]string) error {
 		}
 	case []any:
 		for i, item := range v {
-			if err := walk(item, fmt.Sprintf("%s[%d]", path, i), leaves); err != nil {
+			if err := walk(item, path+"["+strconv.Itoa(i)+"]", leaves); err != nil {
 				return err
 			}
 		}
