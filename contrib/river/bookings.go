@@ -46,7 +46,9 @@ type Config struct {
 	// completes the job: what it does with tx is committed together with that, once, or
 	// not at all. It may be called again after a transaction that failed, so that it
 	// must do nothing outside tx that cannot be done twice. It must be safe for
-	// concurrent use, and should take no more than half a minute.
+	// concurrent use, and should take no more than half a minute. In a worker, errors
+	// made by river.JobCancel and river.JobSnooze mean to River what they always do: the
+	// first gives the booking up.
 	OnEnd func(ctx context.Context, tx pgx.Tx, ending *Ending) error
 	// BookTimeout bounds Book, and is how long a job waits for it. Default:
 	// DefaultBookTimeout.

@@ -182,3 +182,22 @@ func TestFailuresLeaveAttempts(t *testing.T) {
 		assert.Equal(t, !counted, errors.As(err, &snooze), "attempt %d: %v", attempt, err)
 	}
 }
+
+func TestWhatIsUncounted(t *testing.T) {
+	w := &worker{b: unconnected(t)}
+	job := &river.Job[jobArgs]{JobRow: &rivertype.JobRow{}}
+	given := errors.New("given up")
+	for name, tc := range map[string]struct {
+		panicked  any
+		err, want error
+	}{
+		"success":      {nil, nil, nil},
+		"a pause":      {nil, river.JobSnooze(time.Hour), river.JobSnooze(time.Hour)},
+		"given up":     {nil, river.JobCancel(given), river.JobCancel(given)},
+		"a failure":    {nil, errors.New("failed"), river.JobSnooze(failurePause)},
+		"a panic":      {"boom", nil, river.JobSnooze(failurePause)},
+		"both of them": {"boom", given, river.JobSnooze(failurePause)},
+	} {
+		assert.Equal(t, tc.want, w.uncounted(t.Context(), job, tc.panicked, tc.err), name)
+	}
+}

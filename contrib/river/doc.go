@@ -73,7 +73,7 @@
 // # Failures, and what River counts
 //
 // A poll that fails is part of the recovery's schedule, not a failure of the job. When
-// OnEnd fails, the job fails, with River's record of the error and its ErrorHandler,
+// OnEnd or the database fails, the job fails, with River's record of the error and its ErrorHandler,
 // and is tried again after a second, two, four, and so on up to five minutes. It is
 // never discarded: River gives up a job after its last attempt, and this one does not
 // use its last attempts up. After a thousand failures further ones are written to

@@ -101,12 +101,7 @@ func (b *Bookings) end(ctx context.Context, id int64, e *Ending) error {
 // store calls OnEnd.
 func (b *Bookings) store(ctx context.Context, tx pgx.Tx, e *Ending) error {
 	if err := b.cfg.OnEnd(ctx, tx, e); err != nil {
-		return &onEndError{fmt.Errorf("hotelstaysriver: OnEnd of reference %q, which is %s: %w", e.CustomerReferenceNo, e.State, err)}
+		return fmt.Errorf("hotelstaysriver: OnEnd of reference %q, which is %s: %w", e.CustomerReferenceNo, e.State, err)
 	}
 	return nil
 }
-
-// onEndError tells a failure of the caller's function from one of the database.
-type onEndError struct{ error }
-
-func (e *onEndError) Unwrap() error { return e.error }

@@ -5,6 +5,7 @@ package hotelstaysriver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -24,7 +25,7 @@ const (
 	// doubtPauseMax the longest.
 	doubtPause    = 150 * time.Second
 	doubtPauseMax = time.Hour
-	// shortPause is after a run that was interrupted or lost its database.
+	// shortPause is after a run that was interrupted.
 	shortPause = time.Second
 )
 
@@ -56,33 +57,33 @@ func doubling(first time.Duration, times int, bound time.Duration) time.Duration
 // Work makes one step of a recovery. It returns nil only when the job is known to be
 // completed in the database, and never lets River use up the job's attempts.
 func (w *worker) Work(ctx context.Context, job *river.Job[jobArgs]) (err error) {
-	defer func() {
-		if job.Attempt < countedFailures {
-			return // River records errors and panics itself
-		}
-		if p := recover(); p != nil {
-			err = errors.New("a panic")
-		}
-		var snooze *river.JobSnoozeError
-		if err != nil && !errors.As(err, &snooze) {
-			w.b.cfg.Logger.ErrorContext(ctx, "a booking's job goes on failing", slog.String("reference", job.Args.Reference), slog.Int64("job", job.ID), slog.String("error", err.Error()))
-			err = river.JobSnooze(failurePause)
-		}
-	}()
+	if job.Attempt >= countedFailures {
+		defer func() { err = w.uncounted(ctx, job, recover(), err) }()
+	}
 	err = w.step(ctx, job)
-	var snooze *river.JobSnoozeError
-	var failed *onEndError
-	var invalid *hotelstays.ValidationError
+	var unknown *hotelstays.OutcomeUnknownError
 	switch {
-	case err == nil, errors.As(err, &snooze), errors.As(err, &failed), errors.As(err, &invalid):
-		return err
+	case errors.As(err, &unknown): // ctx ended in a poll
+		return river.JobSnooze(shortPause)
 	case errors.Is(err, ErrEndedOtherwise): // the job is completed; a person has to look
 		w.b.cfg.Logger.ErrorContext(ctx, "a booking ended in two ways", slog.String("error", err.Error()))
 		return nil
 	}
-	// The database is away, or the process ends: neither is the job's failure.
-	w.b.cfg.Logger.WarnContext(ctx, "a booking's step is made again", slog.String("reference", job.Args.Reference), slog.String("error", err.Error()))
-	return river.JobSnooze(shortPause)
+	return err
+}
+
+// uncounted takes a failure or a panic for a pause.
+func (w *worker) uncounted(ctx context.Context, job *river.Job[jobArgs], panicked any, err error) error {
+	if panicked != nil {
+		err = fmt.Errorf("panic: %v", panicked)
+	}
+	var snooze *river.JobSnoozeError
+	var cancel *river.JobCancelError
+	if err == nil || errors.As(err, &snooze) || errors.As(err, &cancel) {
+		return err
+	}
+	w.b.cfg.Logger.ErrorContext(ctx, "a booking's job goes on failing", slog.String("reference", job.Args.Reference), slog.Int64("job", job.ID), slog.String("error", err.Error()))
+	return river.JobSnooze(failurePause)
 }
 
 // step asks for the order, if it is time to, and acts on the answer.
