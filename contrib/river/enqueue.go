@@ -47,8 +47,7 @@ var liveStates = []rivertype.JobState{
 
 // EnqueueTx puts the recovery of a Book that has not been sent yet into the queue, in
 // the caller's transaction: together with the caller's own row, or not at all. Commit,
-// then call Book. tx must be of a database with River's tables; it need not be of
-// Config.Pool.
+// then call Book. tx must be of the database that Config.Pool reaches.
 //
 // While a booking under the same reference and account has not ended, the error
 // matches ErrEnqueued, and nothing is changed; roll tx back, for its row would be a

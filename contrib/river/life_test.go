@@ -184,7 +184,7 @@ func TestEnqueueingIsPartOfTheTransaction(t *testing.T) {
 }
 
 func TestAReferenceIsEnqueuedOnce(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newWorld(t, func(cfg *Config) { cfg.Schema = "" }) // the search_path has it
 	again := func() error {
 		return pgx.BeginFunc(t.Context(), w.pool, func(tx pgx.Tx) error {
 			return w.EnqueueTx(t.Context(), tx, w.client.NewBookingRecovery(w.request("ref-1")))
@@ -441,6 +441,46 @@ func TestRescue(t *testing.T) {
 	require.NoError(t, err)
 	w.workers()
 	w.hasState("ref-1", Found, 10*time.Second)
+	assert.Equal(t, 1, w.row("ref-1").Ended)
+}
+
+// A worker that is stopped in the middle of a poll gives its job back, at once and
+// without a failure.
+func TestStoppedInAPoll(t *testing.T) {
+	w := newWorld(t, nil)
+	w.bookUnknown("ref-1", bookMade)
+	w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: patience})
+	asked := w.Ledger().Count(hotelstaystest.OpQueryOrders)
+	client := w.workers()
+	w.pass(time.Minute)
+	w.eventually("a worker asks", func() bool { return w.Ledger().Count(hotelstaystest.OpQueryOrders) > asked })
+	require.NoError(t, client.StopAndCancel(t.Context()))
+	j := w.job("ref-1")
+	assert.Equal(t, "available", j.State)
+	assert.Zero(t, j.Attempt)
+	assert.Zero(t, j.Errors)
+	w.workers()
+	w.hasState("ref-1", Found, 0)
+}
+
+// OnEnd may put the reference into the queue again, for another process to book.
+func TestOnEndEnqueuesAnew(t *testing.T) {
+	var w *world
+	w = newWorld(t, func(cfg *Config) {
+		cfg.OnEnd = func(ctx context.Context, tx pgx.Tx, e *Ending) error {
+			if e.State != Failed {
+				return storeRow(ctx, tx, e)
+			}
+			return w.EnqueueTx(ctx, tx, w.client.NewBookingRecovery(w.request(e.CustomerReferenceNo)))
+		}
+	})
+	w.enqueue(w.request("ref-1"))
+	w.Inject(bookRefused)
+	for _, state := range []State{Failed, Found} {
+		ending, err := w.Book(t.Context(), w.request("ref-1"))
+		require.NoError(t, err)
+		assert.Equal(t, state, ending.State)
+	}
 	assert.Equal(t, 1, w.row("ref-1").Ended)
 }
 
