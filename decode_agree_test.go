@@ -267,6 +267,9 @@ func TestDecodeAgreesOnEnvelopes(t *testing.T) {
 				d.with(`{` + a + `,` + b + `} x`).agreeWhole(t)
 			}
 		}
+		for _, twice := range []string{`"code":0`, `"msg":"m"`, `"msg":null`, `"data":` + strings.ReplaceAll(strings.ReplaceAll(data, `"en":`, `"zh":`), `"currency":`, `"other":`)} {
+			assert.False(t, d.with(`{"msg":"m","code":0,"data":`+data+`,`+twice+`}`).agree(t), "%s: %s", d.name, twice)
+		}
 		for _, ordinary := range []string{`{"data":%s,"code":0}`, `{"msg":null,"data":%s,"code":0,"more":[{"data":1}]}`} {
 			assert.True(t, d.with(fmt.Sprintf(ordinary, data)).agree(t), "%s: %s", d.name, ordinary)
 		}

@@ -8,12 +8,15 @@ package hotelstays_test
 import (
 	"bytes"
 	"io"
+	"maps"
 	"net/http"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -151,4 +154,58 @@ func TestDecodeNeverGivesUpOnOrdinaryAnswers(t *testing.T) {
 		return wire.FastBare(body, target), want
 	})
 	assert.GreaterOrEqual(t, successes[recordedWebhooks], 3)
+}
+
+// textsIn counts the texts of a value, and adds where they lie in memory.
+func textsIn(v reflect.Value, at map[*byte]string) (count int) {
+	switch v.Kind() {
+	case reflect.String:
+		if v.Len() > 1 { // the runtime has the texts of a single byte ready
+			at[unsafe.StringData(v.String())] = v.String()
+			count++
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			count += textsIn(v.Elem(), at)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() && f.Tag.Get("json") != "-" {
+				count += textsIn(v.Field(i), at)
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			count += textsIn(v.Index(i), at)
+		}
+	}
+	return count
+}
+
+// Texts of tokens, orders and vouchers are never kept for another answer. Those of
+// searches are, at least within an answer: the memory in between may be freed.
+func TestWhichAnswersShareTexts(t *testing.T) {
+	impersonal := []string{"Destinations", "HotelsMetadata", "HotelStaticDetail", "HotelIDList", "HotelList", "HotelRates", "CheckAvail"}
+	for _, op := range wireOperations() {
+		first, second := map[*byte]string{}, map[*byte]string{}
+		_, resp := wireExchange(t, op.minimal, op.data, nil)
+		count := textsIn(reflect.ValueOf(resp), first)
+		_, resp = wireExchange(t, op.minimal, op.data, nil)
+		textsIn(reflect.ValueOf(resp), second)
+		if slices.Contains(impersonal, op.name) {
+			distinct := len(slices.Compact(slices.Sorted(maps.Values(first))))
+			assert.True(t, len(first) < count || distinct == count, "%s: %d texts, %d distinct, none shared", op.name, count, distinct)
+			continue
+		}
+		assert.Len(t, first, count, op.name)
+		for text := range first {
+			_, again := second[text]
+			assert.False(t, again, op.name)
+		}
+	}
+	first, err := hookVerify(hookPaid)
+	require.NoError(t, err)
+	second, err := hookVerify(hookPaid)
+	require.NoError(t, err)
+	assert.NotSame(t, unsafe.StringData(first.HotelConfirmNo), unsafe.StringData(second.HotelConfirmNo))
 }

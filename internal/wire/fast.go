@@ -59,7 +59,7 @@ func Fast(body []byte, target Target) (Envelope, bool) {
 			l.Unknown(envelopeFields)
 		}
 	}
-	if !l.End() || !env.HasCode || !env.HasData {
+	if !l.End() || !env.HasCode {
 		target.empty()
 		return Envelope{}, false
 	}

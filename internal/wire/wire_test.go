@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -193,5 +194,18 @@ func TestFastTakesTheSamples(t *testing.T) {
 			require.Equal(t, wantEnv, env)
 			require.True(t, reflect.DeepEqual(want, got), sample.name)
 		}
+	}
+}
+
+// A message may quote anything: it is never kept for another answer.
+func TestMessagesAreNotShared(t *testing.T) {
+	for _, body := range []string{`{"code":0,"msg":"message","data":{}}`, `{"data":{},"msg":"message","code":0}`} {
+		var first, second page
+		one, taken := Fast([]byte(body), first.target())
+		require.True(t, taken)
+		other, taken := Fast([]byte(body), second.target())
+		require.True(t, taken)
+		assert.Equal(t, one.Msg, other.Msg)
+		assert.NotSame(t, unsafe.StringData(one.Msg), unsafe.StringData(other.Msg), body)
 	}
 }

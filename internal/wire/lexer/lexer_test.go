@@ -171,7 +171,7 @@ func TestUsualTextsAreTaken(t *testing.T) {
 func TestOddTextsAreLeft(t *testing.T) {
 	for name, texts := range map[string][]string{
 		"string": {``, ` `, `"`, `"a`, `"\`, `"\"`, `"\u12"`, `"\u12G4"`, `"\x"`, `"\ud83d"`, `"\ude00"`, `"\ud83dx"`, `"\ud83d\n"`, `"\ud83d\u12"`,
-			`"\ud83d\ud83d"`, "\"\x01\"", "\"seven b\n\"", "\"a\xff\"", "\"\xed\xa0\x80\"", "\"\\n\xff\"", `'a'`, `1`, `true`, `{}`, `nul`, `nulll`, `"a" x`, `"a""b"`, "\"a\"\x00", "\v\"a\""},
+			`"\ud83d\ud83d"`, `"\ud83dxude00"`, `"\ud83d\xde00"`, "\"\x01\"", "\"seven b\n\"", "\"a\xff\"", "\"\xed\xa0\x80\"", "\"\\n\xff\"", `'a'`, `1`, `true`, `{}`, `nul`, `nulll`, `"a" x`, `"a""b"`, "\"a\"\x00", "\v\"a\""},
 		"secret": {"\"\xff\"", `"\ud83d"`},
 		"number": {`01`, `-`, `-01`, `1.`, `.5`, `+1`, `1e`, `1e+`, `1.e1`, `0x1`, `1_0`, `NaN`, `"1"`, `1 2`, `true`},
 		"int": {`1.0`, `1e3`, `1000000000000000000`, `9223372036854775807`, `9223372036854775808`, `-9223372036854775808`, `01`, `-`, `"1"`,
@@ -189,6 +189,17 @@ func TestOddTextsAreLeft(t *testing.T) {
 			assert.False(t, k.agree(t, []byte(text)), "%s: %s", name, text)
 		}
 	}
+}
+
+// Nine characters may follow a backslash, and no others.
+func TestEscapes(t *testing.T) {
+	k, taken := kindNamed(t, "string"), 0
+	for c := range 256 {
+		if k.agree(t, append([]byte{'"', '\\', byte(c)}, `0041"`...)) {
+			taken++
+		}
+	}
+	assert.Equal(t, 9, taken)
 }
 
 // FuzzLexer takes a text and reads it as each type.
