@@ -36,7 +36,7 @@ const (
 // goroutines at once, and its ctx ends when the sender goes away, and after opts.Lease.
 //
 // A copy is told by the event's id, by its signed body, or, without an id, by
-// reference and kind, and by time for OrderModified. The id is outside the
+// reference and kind, and by time for EventOrderModified. The id is outside the
 // signature: who can replay a signed delivery that has not been handled yet, and
 // guess the id of another event, can have that one taken for a copy.
 //
@@ -181,7 +181,7 @@ func (e *WebhookEvent) keys() []string {
 	switch {
 	case e.ID != "":
 		keys = append(keys, hashed("id", e.ID))
-	case e.Kind != OrderModified:
+	case e.Kind != EventOrderModified:
 		keys = append(keys, hashed("event", e.CustomerReferenceNo, string(e.Kind)))
 	case e.EventTime != 0: // each amendment is an event of its own
 		keys = append(keys, hashed("event", e.CustomerReferenceNo, string(e.Kind), fmt.Sprint(e.EventTime)))

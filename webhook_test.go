@@ -55,7 +55,7 @@ func hookBody(reference string, kind hotelstays.WebhookKind, eventTime int64) st
 	return fmt.Sprintf(`{"customerReferenceNo":%q,"hotelConfirmNo":"HC-1","event":%q,"eventTime":%d}`, reference, kind, eventTime)
 }
 
-var hookPaid = hookBody("ref-1", hotelstays.OrderPaid, 946684800123)
+var hookPaid = hookBody("ref-1", hotelstays.EventOrderPaid, 946684800123)
 
 // hookHeader has the given signature lines.
 func hookHeader(signatures ...string) http.Header {
@@ -89,7 +89,7 @@ func TestVerifyWebhookGood(t *testing.T) {
 	event, err := hotelstays.VerifyWebhook(body, h, hookOptions())
 	require.NoError(t, err)
 	clear(body) // the event keeps its own copy
-	assert.Equal(t, &hotelstays.WebhookEvent{CustomerReferenceNo: "ref-1", HotelConfirmNo: "HC-1", Kind: hotelstays.OrderPaid, EventTime: 946684800123,
+	assert.Equal(t, &hotelstays.WebhookEvent{CustomerReferenceNo: "ref-1", HotelConfirmNo: "HC-1", Kind: hotelstays.EventOrderPaid, EventTime: 946684800123,
 		ID: "evt-1", Signed: true, SignedAt: time.Unix(now.Unix(), 0), Raw: []byte(hookPaid)}, event)
 	assert.Equal(t, "2000-01-01T00:00:00.123Z", event.Time().UTC().Format(time.RFC3339Nano))
 }
@@ -328,14 +328,14 @@ func TestVerifyWebhookUndocumented(t *testing.T) {
 		want hotelstays.WebhookEvent
 	}{
 		{`{"customerReferenceNo":"r","event":"order_on_fire","eventTime":1}`, hotelstays.WebhookEvent{CustomerReferenceNo: "r", Kind: "order_on_fire", EventTime: 1}},
-		{`{"customerReferenceNo":"r","event":"order_paid"}`, hotelstays.WebhookEvent{CustomerReferenceNo: "r", Kind: hotelstays.OrderPaid}},
+		{`{"customerReferenceNo":"r","event":"order_paid"}`, hotelstays.WebhookEvent{CustomerReferenceNo: "r", Kind: hotelstays.EventOrderPaid}},
 		{"{ \"new\" : {\"n\":1.0,\"e\":1e2,\"u\":\"\\u00e9<>\"},\r\n\t\"customerReferenceNo\":\"r\",\"event\":\"order_paid\",\"new\":[null]} \n",
-			hotelstays.WebhookEvent{CustomerReferenceNo: "r", Kind: hotelstays.OrderPaid}},
-		{`{"customerReferenceNo":"r","event":"order_modified","eventTime":"soon","hotelConfirmNo":12}`, hotelstays.WebhookEvent{CustomerReferenceNo: "r", Kind: hotelstays.OrderModified}},
-		{`{"eventTime":1.5,"hotelConfirmNo":["a"],"customerReferenceNo":"r","event":"order_created"}`, hotelstays.WebhookEvent{CustomerReferenceNo: "r", Kind: hotelstays.OrderCreated}},
-		{`{"eventTime":{},"hotelConfirmNo":null,"customerReferenceNo":"r","event":"order_created"}`, hotelstays.WebhookEvent{CustomerReferenceNo: "r", Kind: hotelstays.OrderCreated}},
+			hotelstays.WebhookEvent{CustomerReferenceNo: "r", Kind: hotelstays.EventOrderPaid}},
+		{`{"customerReferenceNo":"r","event":"order_modified","eventTime":"soon","hotelConfirmNo":12}`, hotelstays.WebhookEvent{CustomerReferenceNo: "r", Kind: hotelstays.EventOrderModified}},
+		{`{"eventTime":1.5,"hotelConfirmNo":["a"],"customerReferenceNo":"r","event":"order_created"}`, hotelstays.WebhookEvent{CustomerReferenceNo: "r", Kind: hotelstays.EventOrderCreated}},
+		{`{"eventTime":{},"hotelConfirmNo":null,"customerReferenceNo":"r","event":"order_created"}`, hotelstays.WebhookEvent{CustomerReferenceNo: "r", Kind: hotelstays.EventOrderCreated}},
 		{`{"eventTime":99999999999999999999,"customerReferenceNo":"r","event":"order_created","hotelConfirmNo":"c"}`,
-			hotelstays.WebhookEvent{CustomerReferenceNo: "r", HotelConfirmNo: "c", Kind: hotelstays.OrderCreated}},
+			hotelstays.WebhookEvent{CustomerReferenceNo: "r", HotelConfirmNo: "c", Kind: hotelstays.EventOrderCreated}},
 	} {
 		event, err := hookVerify(row.body)
 		require.NoError(t, err, row.body)
@@ -599,9 +599,9 @@ func TestWebhookDistinctWithoutID(t *testing.T) {
 		for range 3 {
 			for _, reference := range []string{"ref-1", "ref-2", `ref-1" order_paid`, "ref-1 order_paid"} {
 				for _, at := range []int64{1, 2, 3} {
-					deliver(hookBody(reference, hotelstays.OrderModified, at))
+					deliver(hookBody(reference, hotelstays.EventOrderModified, at))
 				}
-				for _, kind := range []hotelstays.WebhookKind{hotelstays.OrderCreated, hotelstays.OrderPaid, hotelstays.OrderCancelled, "order_other"} {
+				for _, kind := range []hotelstays.WebhookKind{hotelstays.EventOrderCreated, hotelstays.EventOrderPaid, hotelstays.EventOrderCancelled, "order_other"} {
 					deliver(hookBody(reference, kind, 1))
 					deliver(hookBody(reference, kind, 2))
 				}
@@ -903,8 +903,8 @@ func TestWebhookExactlyOneSuccess(t *testing.T) {
 		for order := range orders {
 			reference := fmt.Sprintf("ref-%d", order)
 			for i, body := range []string{
-				hookBody(reference, hotelstays.OrderCreated, 1), hookBody(reference, hotelstays.OrderPaid, 2), hookBody(reference, hotelstays.OrderModified, 3),
-				hookBody(reference, hotelstays.OrderModified, 4), hookBody(reference, hotelstays.OrderCancelled, 5),
+				hookBody(reference, hotelstays.EventOrderCreated, 1), hookBody(reference, hotelstays.EventOrderPaid, 2), hookBody(reference, hotelstays.EventOrderModified, 3),
+				hookBody(reference, hotelstays.EventOrderModified, 4), hookBody(reference, hotelstays.EventOrderCancelled, 5),
 			} {
 				events++
 				for copies := range 2 + seed.IntN(3) {

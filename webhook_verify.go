@@ -63,12 +63,12 @@ type WebhookKind string
 // The documented kinds of events. Which change of an order makes which event is
 // not shown, and other kinds may come.
 const (
-	OrderCreated   WebhookKind = "order_created"
-	OrderPaid      WebhookKind = "order_paid"
-	OrderCancelled WebhookKind = "order_cancelled"
-	// OrderModified is an amendment of a confirmed order, such as a confirmation
+	EventOrderCreated   WebhookKind = "order_created"
+	EventOrderPaid      WebhookKind = "order_paid"
+	EventOrderCancelled WebhookKind = "order_cancelled"
+	// EventOrderModified is an amendment of a confirmed order, such as a confirmation
 	// number of the hotel. It comes once for each amendment.
-	OrderModified WebhookKind = "order_modified"
+	EventOrderModified WebhookKind = "order_modified"
 )
 
 // WebhookEvent is a verified delivery. It tells that something happened to an
