@@ -87,12 +87,12 @@ func findOffer(ctx context.Context, client *hotelstays.Client, svc *service) (se
 		return "", nil, fmt.Errorf("no hotel found in %q: %s", svc.destination, list.Basic.StatusRemark)
 	}
 	for _, h := range list.List[:min(3, len(list.List))] {
-		show("%s from %s", h.Name.EN, h.MinPrice)
+		show("%s from %s", h.Name, h.MinPrice)
 	}
 	session = list.Basic.SessionID // the offers hold in this session alone
 
 	for _, hotel := range list.List {
-		step("HotelRates: every offer of %s", hotel.Name.EN)
+		step("HotelRates: every offer of %s", hotel.Name)
 		rates, err := client.HotelRates(ctx, &hotelstays.HotelRatesRequest{
 			SessionID: session, HotelID: hotel.ID, CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: rooms,
 		})
