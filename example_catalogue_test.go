@@ -1,3 +1,5 @@
+// An example of several calls under way: the catalogue at the pace of the ceilings.
+
 package hotelstays_test
 
 import (

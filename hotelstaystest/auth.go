@@ -1,7 +1,7 @@
-package hotelstaystest
+// Authentication: Ticket, OAuth, the tokens they issue, and the check of every
+// other call's token, scope, market and user.
 
-// This file holds authentication: Ticket, OAuth, the tokens they issue, and the check
-// of every other call's token, scope, market and user.
+package hotelstaystest
 
 import (
 	"crypto/hmac"

@@ -1,3 +1,6 @@
+// Who is let in: credentials, the tokens made of them and their exact end, and the
+// scopes, markets and users that a call is held to.
+
 package hotelstaystest
 
 import (

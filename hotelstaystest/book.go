@@ -1,6 +1,6 @@
-package hotelstaystest
+// Book: its parameters, and the one commit that makes an order.
 
-// This file holds Book: its parameters, and the one commit that makes an order.
+package hotelstaystest
 
 import (
 	"fmt"

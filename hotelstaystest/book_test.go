@@ -1,3 +1,6 @@
+// What Book refuses, and that it makes one order for a reference, one for the same
+// content, and none at a price that has moved.
+
 package hotelstaystest
 
 import (

@@ -1,6 +1,6 @@
-package hotelstaystest
+// Cancel, and the rules that refuse it.
 
-// This file holds Cancel and the rules that refuse it.
+package hotelstaystest
 
 import (
 	"fmt"

@@ -1,7 +1,7 @@
-package hotelstaystest
+// The generated world: countries, provinces, cities and hotels, made on demand from
+// their index, so that a catalogue of any size costs no memory.
 
-// This file holds the generated world: countries, provinces, cities and hotels, made
-// on demand from their index, so that a catalogue of any size costs no memory.
+package hotelstaystest
 
 import (
 	"encoding/binary"

@@ -1,7 +1,7 @@
-package hotelstaystest
+// The rate ceilings: per endpoint and client address, over an exact rolling window
+// of one second.
 
-// This file holds the rate ceilings: per endpoint and client address, over an exact
-// rolling window of one second.
+package hotelstaystest
 
 import (
 	"sort"

@@ -1,3 +1,6 @@
+// The ceilings on a virtual clock: exact to the nanosecond, before everything else,
+// and in bounded memory.
+
 package hotelstaystest
 
 import (

@@ -1,7 +1,7 @@
-package hotelstaystest
+// The certificate of a TLS sandbox. It is valid from 1990, because the clock of a
+// testing/synctest bubble starts in 2000.
 
-// This file makes the certificate of a TLS sandbox. It is valid from 1990, because
-// the clock of a testing/synctest bubble starts in 2000.
+package hotelstaystest
 
 import (
 	"crypto/ecdsa"

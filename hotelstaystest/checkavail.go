@@ -1,6 +1,6 @@
-package hotelstaystest
+// CheckAvail: an offer as it is now.
 
-// This file holds CheckAvail.
+package hotelstaystest
 
 import (
 	"strings"

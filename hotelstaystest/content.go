@@ -1,7 +1,7 @@
-package hotelstaystest
+// The content operations: Destinations, HotelsMetadata, HotelStaticDetail and the
+// older HotelIDList.
 
-// This file holds the content operations: Destinations, HotelsMetadata,
-// HotelStaticDetail and the older HotelIDList.
+package hotelstaystest
 
 import (
 	"strings"

@@ -1,3 +1,6 @@
+// The generated world as a client reads it: whole, the same for the same seed, and
+// without a cost for its size.
+
 package hotelstaystest
 
 import (

@@ -1,8 +1,8 @@
-package hotelstaystest
+// Strict decoding of request bodies, so that a client's slip shows: names are
+// compared exactly, and unknown or repeated fields, nulls, wrong types and anything
+// after the one JSON object are refused, each by its path.
 
-// This file decodes request bodies strictly, so that a client's slip shows: names
-// are compared exactly, and unknown or repeated fields, nulls, wrong types and
-// anything after the one JSON object are refused, each by its path.
+package hotelstaystest
 
 import (
 	"bytes"

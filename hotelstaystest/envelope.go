@@ -1,7 +1,7 @@
-package hotelstaystest
+// The envelope of every answer, the failure codes, and the error type by which
+// operations refuse.
 
-// This file holds the envelope of every answer, the failure codes, and the error
-// type by which operations refuse.
+package hotelstaystest
 
 import (
 	"encoding/json"

@@ -1,3 +1,5 @@
+// Examples of the sandbox: a server, a fault, no sockets, and a delivery of one's own.
+
 package hotelstaystest_test
 
 import (

@@ -1,6 +1,6 @@
-package hotelstaystest
+// Faults: what they are, and how the next one is chosen.
 
-// This file holds the faults: what they are, and how the next one is chosen.
+package hotelstaystest
 
 import (
 	"bytes"

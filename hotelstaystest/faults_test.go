@@ -1,3 +1,6 @@
+// Each fault against Book, over HTTP/1.1 and HTTP/2: what the client sees, and what
+// the ledger knows.
+
 package hotelstaystest
 
 import (

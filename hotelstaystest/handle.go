@@ -1,6 +1,6 @@
-package hotelstaystest
+// The one path that every request takes, in its order.
 
-// This file holds the one path that every request takes, in its order.
+package hotelstaystest
 
 import (
 	"bytes"

@@ -1,3 +1,6 @@
+// What the tests share: a server in memory, and a plain client that is built from
+// nothing but net/http and encoding/json.
+
 package hotelstaystest
 
 import (

@@ -1,6 +1,6 @@
-package hotelstaystest
+// The ledger: the record of what the sandbox truly did.
 
-// This file holds the ledger: the record of what the sandbox truly did.
+package hotelstaystest
 
 import (
 	"crypto/sha256"

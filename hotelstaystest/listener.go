@@ -1,7 +1,7 @@
-package hotelstaystest
+// The in-memory listener: connections that are two buffered pipes, with read
+// deadlines, so that the whole server works in a testing/synctest bubble.
 
-// This file holds the in-memory listener: connections that are two buffered pipes,
-// with read deadlines, so that the whole server works in a testing/synctest bubble.
+package hotelstaystest
 
 import (
 	"context"

@@ -1,14 +1,13 @@
-package hotelstaystest
+// The market: the prices that a test moved, the rooms it closed out, and what
+// CheckAvail has told of them.
 
-// This file holds the market: the prices that a test moved and the rooms it closed
-// out, and what CheckAvail has told of them.
+package hotelstaystest
 
 import (
 	"fmt"
 	"sync"
 )
 
-// market holds what a test did to prices and rooms.
 type market struct {
 	mu     sync.RWMutex
 	moves  map[string][]int // percent changes of an offer, by its key

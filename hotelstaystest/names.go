@@ -1,6 +1,6 @@
-package hotelstaystest
+// The names of the generated world, in the API's three languages.
 
-// This file holds the names of the generated world, in the API's three languages.
+package hotelstaystest
 
 import "strconv"
 

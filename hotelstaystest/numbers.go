@@ -1,6 +1,6 @@
-package hotelstaystest
+// Exact decimals (no amount is ever a float), and the currencies.
 
-// This file holds exact decimals (no amount is ever a float) and the currencies.
+package hotelstaystest
 
 import (
 	"math/bits"

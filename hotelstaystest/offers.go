@@ -1,6 +1,6 @@
-package hotelstaystest
+// Offers: what a ratePkgId names, and how one is written and resolved.
 
-// This file holds offers: what a ratePkgId names, and how one is written and resolved.
+package hotelstaystest
 
 import (
 	"crypto/hmac"

@@ -1,6 +1,6 @@
-package hotelstaystest
+// The operations, and in one table what each requires.
 
-// This file names the operations and says, in one table, what each requires.
+package hotelstaystest
 
 // Operation names an operation of the API, in faults and in the ledger.
 type Operation string

@@ -1,6 +1,6 @@
-package hotelstaystest
+// The options of a server, and their defaults.
 
-// This file holds the options of a server and their defaults.
+package hotelstaystest
 
 import (
 	"errors"

@@ -1,7 +1,6 @@
-package hotelstaystest
+// The orders: their store, their life, and how they are written for the wire.
 
-// This file holds the orders: their store, their life, and how they are written for
-// the wire.
+package hotelstaystest
 
 import (
 	"fmt"

@@ -1,3 +1,6 @@
+// Orders as they are read and given back: every filter and field of QueryOrders, and
+// the rules and fees of Cancel.
+
 package hotelstaystest
 
 import (

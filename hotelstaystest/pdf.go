@@ -1,6 +1,6 @@
-package hotelstaystest
+// A small PDF, written by hand: one page of text.
 
-// This file writes a small PDF by hand: one page of text.
+package hotelstaystest
 
 import (
 	"bytes"

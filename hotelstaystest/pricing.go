@@ -1,7 +1,7 @@
-package hotelstaystest
+// Prices: an offer's depends on the seed, the offer and the currency alone, and on
+// what the test moved since.
 
-// This file holds prices. The price of an offer depends on the seed, the offer and the
-// currency alone, and on what the test moved since.
+package hotelstaystest
 
 import (
 	"fmt"

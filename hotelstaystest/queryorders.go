@@ -1,6 +1,6 @@
-package hotelstaystest
+// QueryOrders and its filters.
 
-// This file holds QueryOrders and its filters.
+package hotelstaystest
 
 import (
 	"slices"

@@ -1,3 +1,6 @@
+// The rules that every operation has in common: bodies, headers, methods and paths,
+// and options that cannot be.
+
 package hotelstaystest
 
 import (

@@ -1,6 +1,6 @@
-package hotelstaystest
+// The searches: HotelList and HotelRates.
 
-// This file holds the searches: HotelList and HotelRates.
+package hotelstaystest
 
 import (
 	"cmp"

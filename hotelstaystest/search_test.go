@@ -1,3 +1,6 @@
+// Searches and re-checks: what is refused, found, sorted and left empty, amounts
+// that add up, and the session that an offer holds in.
+
 package hotelstaystest
 
 import (

@@ -1,6 +1,6 @@
-package hotelstaystest
+// The server itself: starting, closing, and the clients that reach it.
 
-// This file holds the server itself: starting, closing, and the clients that reach it.
+package hotelstaystest
 
 import (
 	"bytes"

@@ -1,3 +1,6 @@
+// The server as a process sees it: it starts and closes clean under load, speaks both
+// protocols, and keeps neither secrets nor more than it should.
+
 package hotelstaystest
 
 import (

@@ -1,6 +1,6 @@
-package hotelstaystest
+// What faults do to a request: waiting, cutting, and spoiling the answer.
 
-// This file holds what faults do to a request: waiting, cutting, and spoiling the answer.
+package hotelstaystest
 
 import (
 	"bytes"

@@ -1,7 +1,6 @@
-package hotelstaystest
+// Vouchers: OrderVoucher, the document's link, and the page that verifies it.
 
-// This file holds vouchers: OrderVoucher, the document's link, and the page that
-// verifies it.
+package hotelstaystest
 
 import (
 	"crypto/hmac"

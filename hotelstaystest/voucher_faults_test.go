@@ -1,3 +1,5 @@
+// Faults of documents: a wrong size, half of the bytes, and a link that has expired.
+
 package hotelstaystest
 
 import (

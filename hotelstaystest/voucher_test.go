@@ -1,3 +1,6 @@
+// The life of a voucher: pending, there, issued again, expired, and a document that
+// readers of PDF accept.
+
 package hotelstaystest
 
 import (

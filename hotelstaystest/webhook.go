@@ -1,7 +1,7 @@
-package hotelstaystest
+// The life of a webhook event: how it comes about, waits for its turn, is attempted,
+// and ends.
 
-// This file holds the life of a webhook event: how it comes about, waits for its turn,
-// is attempted, and ends.
+package hotelstaystest
 
 import (
 	"context"

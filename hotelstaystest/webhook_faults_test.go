@@ -1,3 +1,6 @@
+// Deliveries that go wrong on purpose: each fault alone, and many orders that meet
+// all of them.
+
 package hotelstaystest
 
 import (

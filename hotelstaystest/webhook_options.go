@@ -1,6 +1,6 @@
-package hotelstaystest
+// The options about webhooks.
 
-// This file holds the options about webhooks.
+package hotelstaystest
 
 import (
 	"crypto/x509"

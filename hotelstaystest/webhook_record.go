@@ -1,7 +1,6 @@
-package hotelstaystest
+// The ledger's part about webhooks: every event, and every attempt to deliver it.
 
-// This file holds the ledger's part about webhooks: every event, and every attempt to
-// deliver it.
+package hotelstaystest
 
 import (
 	"bytes"

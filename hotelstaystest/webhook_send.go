@@ -1,7 +1,7 @@
-package hotelstaystest
+// One webhook delivery: to loopback over sockets, or to a handler in memory. No
+// other address can be reached from here.
 
-// This file sends one webhook delivery: to loopback over sockets, or to a handler in
-// memory. No other address can be reached from here.
+package hotelstaystest
 
 import (
 	"context"

@@ -1,3 +1,6 @@
+// Where deliveries may go, which is loopback alone, and that closing a server leaves
+// none of them behind.
+
 package hotelstaystest
 
 import (

@@ -1,7 +1,7 @@
-package hotelstaystest
+// Signing webhook deliveries. It is public, so that tests of a receiver can make
+// deliveries of their own.
 
-// This file signs webhook deliveries. It is public, so that tests of a receiver can
-// make deliveries of their own.
+package hotelstaystest
 
 import (
 	"bytes"

@@ -1,3 +1,6 @@
+// The events of an order's life: signed, posted in order, tried again at their times,
+// and recorded.
+
 package hotelstaystest
 
 import (

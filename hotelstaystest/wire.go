@@ -1,8 +1,8 @@
-package hotelstaystest
+// The bodies of requests and responses. They are written from the API's reference
+// alone and share nothing with any client, so that a slip in a client's own
+// declarations shows.
 
-// This file holds the bodies of requests and responses. They are written from the
-// API's reference alone and share nothing with any client, so that a slip in a
-// client's own declarations shows.
+package hotelstaystest
 
 // Requests. A pointer tells an absent field from a zero.
 

@@ -1,3 +1,6 @@
+// The command: what it refuses, and that the call it prints works until it is told
+// to stop.
+
 package main
 
 import (
