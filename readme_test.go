@@ -1,5 +1,5 @@
-// The README holds: its program and its recipes are compiled and run, its links lead
-// somewhere, and its numbers are counted.
+// The README holds: its program and its recipes are compiled and run, and its numbers
+// are counted.
 
 package hotelstays_test
 
