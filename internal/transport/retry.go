@@ -26,15 +26,9 @@ func (c *Call) checkRetry(ctx context.Context, _ *http.Response, _ error) (bool,
 	return again, nil
 }
 
-// verdict decides whether another attempt follows the last one.
-//
-//	                    reads            Book, Cancel
-//	never left          again            again
-//	connection fault    again            -
-//	401                 once, new token  once, new token, if enveloped
-//	429                 again            again, if enveloped
-//	500 502 503 504     again            -
-//	all else            -                -
+// verdict decides whether another attempt follows the last one. The table under
+// "Retries and unknown outcomes" in package hotelstays is what it does: passing is
+// the column of the reads, cannotHaveActed what Book and Cancel need besides.
 func (c *Call) verdict(ctx context.Context) (wait time.Duration, again bool) {
 	status := c.last.status()
 	if status == http.StatusTooManyRequests && c.Ceiling != nil {
