@@ -287,6 +287,17 @@ type config struct {
 	userAgent   string
 }
 
+// notNil is an option whose value is refused when it is nil.
+func notNil(option string, value any, set clientOption) Option {
+	return clientOption(func(c *config) {
+		if isNil(value) {
+			c.faults.add(option, "is nil")
+			return
+		}
+		set(c)
+	})
+}
+
 // WithHTTPClient sends the calls through a copy of hc: its Transport (for
 // tracing, proxies, certificates), Jar and Timeout (of one attempt) are used, its
 // CheckRedirect is not, for redirects are never followed.
@@ -296,11 +307,7 @@ type config struct {
 // a request never left, so that more outcomes of Book and Cancel are unknown, and
 // holds its slot of the ceiling until it has an answer.
 func WithHTTPClient(hc *http.Client) Option {
-	return clientOption(func(c *config) {
-		if hc == nil {
-			c.faults.add("WithHTTPClient", "is nil")
-			return
-		}
+	return notNil("WithHTTPClient", hc, func(c *config) {
 		if t, ok := hc.Transport.(*http.Transport); ok && t.TLSClientConfig != nil {
 			if v := t.TLSClientConfig.MinVersion; v != 0 && v < minTLS {
 				c.faults.add("WithHTTPClient", "its transport allows TLS below 1.2")
@@ -314,48 +321,24 @@ func WithHTTPClient(hc *http.Client) Option {
 // a look (warn) to l. Nothing is logged without it. No secret, token or passport
 // number is ever logged.
 func WithLogger(l *slog.Logger) Option {
-	return clientOption(func(c *config) {
-		if l == nil {
-			c.faults.add("WithLogger", "is nil")
-			return
-		}
-		c.log = l
-	})
+	return notNil("WithLogger", l, func(c *config) { c.log = l })
 }
 
 // WithRateLimiter replaces the ceilings of this client, for a fleet of processes
 // that share one address.
 func WithRateLimiter(l RateLimiter) Option {
-	return clientOption(func(c *config) {
-		if isNil(l) {
-			c.faults.add("WithRateLimiter", "is nil")
-			return
-		}
-		c.limiter = l
-	})
+	return notNil("WithRateLimiter", l, func(c *config) { c.limiter = l })
 }
 
 // WithTokenStore shares tokens with other processes. Of those that share a
 // TokenLeaser one at a time fetches.
 func WithTokenStore(s TokenStore) Option {
-	return clientOption(func(c *config) {
-		if isNil(s) {
-			c.faults.add("WithTokenStore", "is nil")
-			return
-		}
-		c.store = s
-	})
+	return notNil("WithTokenStore", s, func(c *config) { c.store = s })
 }
 
 // WithObserver reports the start and the end of every call to o.
 func WithObserver(o Observer) Option {
-	return clientOption(func(c *config) {
-		if isNil(o) {
-			c.faults.add("WithObserver", "is nil")
-			return
-		}
-		c.observer = o
-	})
+	return notNil("WithObserver", o, func(c *config) { c.observer = o })
 }
 
 // WithMaxAttempts bounds how often one call is sent, 4 by default; 1 turns
