@@ -1,0 +1,18 @@
+-- Claims all keys for a while, or none.
+-- KEYS: the event's keys. ARGV: the claim's name, the lease in ms.
+local busy = false
+for _, key in ipairs(KEYS) do
+	local state = redis.call('GET', key)
+	if state == 'done' then
+		return 'done'
+	elseif state and state ~= ARGV[1] then -- its own: this very call, sent once more
+		busy = true
+	end
+end
+if busy then
+	return 'busy'
+end
+for _, key in ipairs(KEYS) do
+	redis.call('SET', key, ARGV[1], 'PX', ARGV[2])
+end
+return 'granted'

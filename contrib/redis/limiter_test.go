@@ -1,0 +1,200 @@
+// The rate limiter on a virtual clock: processes are limiters with links of their
+// own.
+
+package hotelstaysredis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+)
+
+const ms = time.Millisecond
+
+// process is one process of a fleet.
+type process struct {
+	*RateLimiter
+	link *link
+}
+
+// startFleet starts n processes inside a bubble; end ends them, once they have said
+// to Redis what they had to say.
+func startFleet(t *testing.T, m *mini, n int, opts RateLimiterOptions) (fleet []*process, end func()) {
+	for range n {
+		fleet = append(fleet, startProcess(t, m, opts))
+	}
+	return fleet, func() {
+		time.Sleep(time.Minute)
+		for _, p := range fleet {
+			p.link.Close()
+		}
+	}
+}
+
+func startProcess(t *testing.T, m *mini, opts RateLimiterOptions) *process {
+	l := m.connect()
+	r, err := NewRateLimiter(l, opts)
+	require.NoError(t, err)
+	return &process{r, l}
+}
+
+// take takes n slots and sends.
+func (p *process) take(t *testing.T, op hotelstays.Operation, n int) {
+	t.Helper()
+	for _, permit := range p.hold(t, op, n) {
+		permit.Left()
+	}
+}
+
+// hold takes n slots.
+func (p *process) hold(t *testing.T, op hotelstays.Operation, n int) (permits []hotelstays.Permit) {
+	t.Helper()
+	for range n {
+		permit, err := p.Acquire(t.Context(), op)
+		require.NoError(t, err)
+		permits = append(permits, permit)
+	}
+	return permits
+}
+
+// departures records when requests left, by process.
+type departures struct {
+	mu    sync.Mutex
+	times []time.Time
+	of    map[*process]int
+}
+
+func (d *departures) add(p *process) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.of == nil {
+		d.of = make(map[*process]int)
+	}
+	d.times = append(d.times, time.Now())
+	d.of[p]++
+}
+
+// busiest returns the largest number of departures that share one half-open window.
+func (d *departures) busiest(window time.Duration) int {
+	slices.SortFunc(d.times, time.Time.Compare)
+	most, from := 0, 0
+	for to := range d.times {
+		for d.times[to].Sub(d.times[from]) >= window {
+			from++
+		}
+		most = max(most, to-from+1)
+	}
+	return most
+}
+
+// load is what the callers of a process do.
+type load struct {
+	callers int
+	dials   float64 // share of requests that leave up to 300 ms after their grant
+	cancels float64 // share of callers who give up after at most 900 ms
+	unused  float64 // share of permits that are not used
+}
+
+// drive has the callers of a process call until ctx ends, and returns when they
+// have ended.
+func (p *process) drive(ctx context.Context, op hotelstays.Operation, l load, d *departures) {
+	var wg sync.WaitGroup
+	for range l.callers {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				patience := time.Hour
+				if rand.Float64() < l.cancels {
+					patience = rand.N(900 * ms)
+				}
+				waiting, cancel := context.WithTimeout(ctx, patience)
+				permit, err := p.Acquire(waiting, op)
+				cancel()
+				if err != nil {
+					if errors.Is(err, ErrAway) {
+						time.Sleep(rand.N(100 * ms))
+					}
+					continue
+				}
+				if rand.Float64() < l.unused {
+					permit.Unused()
+					continue
+				}
+				if rand.Float64() < l.dials {
+					time.Sleep(rand.N(300 * ms))
+				}
+				d.add(p)
+				permit.Left()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// Processes at full demand use the ceiling up, never pass it, and share it evenly.
+func TestFleetAtTheCeiling(t *testing.T) {
+	const duration = 20 * time.Second
+	for _, c := range []struct {
+		name      string
+		processes int
+		load      load
+		latency   time.Duration
+		losing    float64
+		atLeast   float64
+	}{
+		{"one process", 1, load{callers: 20}, 0, 0, 0.97},
+		{"four processes", 4, load{callers: 50}, 0, 0, 0.97},
+		{"a call at a time", 4, load{callers: 1}, 0, 0, 0.97},
+		{"a slow network", 4, load{callers: 50}, 5 * ms, 0, 0.95},
+		{"slow dials", 4, load{callers: 50, dials: 0.1}, ms, 0, 0.9},
+		{"all cancel now and then", 4, load{callers: 50, cancels: 0.3}, ms, 0, 0.95},
+		{"permits go unused", 4, load{callers: 50, unused: 0.3}, ms, 0, 0.8},
+		{"replies get lost", 4, load{callers: 50}, ms, 0.02, 0.7},
+		{"all at once", 8, load{callers: 30, dials: 0.1, cancels: 0.2, unused: 0.1}, 3 * ms, 0.01, 0.7},
+	} {
+		for _, op := range []hotelstays.Operation{hotelstays.OpTicket, hotelstays.OpQueryOrders} {
+			t.Run(fmt.Sprintf("%s, %s", c.name, op), func(t *testing.T) {
+				m := startMini(t)
+				synctest.Test(t, func(t *testing.T) {
+					fleet, end := startFleet(t, m, c.processes, RateLimiterOptions{})
+					defer end()
+					fleet[0].take(t, op, 1) // a new memory rests for a window
+					for _, p := range fleet {
+						p.link.latency, p.link.losing = c.latency, c.losing
+					}
+					start := time.Now()
+					var sent departures
+					ctx, cancel := context.WithTimeout(t.Context(), duration)
+					defer cancel()
+					var wg sync.WaitGroup
+					for _, p := range fleet {
+						wg.Go(func() { p.drive(ctx, op, c.load, &sent) })
+					}
+					wg.Wait()
+					require.WithinDuration(t, start.Add(duration), time.Now(), 400*ms)
+
+					limit := hotelstays.Ceiling(op)
+					assert.LessOrEqual(t, sent.busiest(window+defaultMargin), limit)
+					used := float64(len(sent.times)) / (float64(limit) * duration.Seconds())
+					t.Logf("%.3f of the budget used", used)
+					assert.GreaterOrEqual(t, used, c.atLeast)
+					least, most := len(sent.times), 0
+					for _, p := range fleet {
+						least, most = min(least, sent.of[p]), max(most, sent.of[p])
+					}
+					assert.LessOrEqual(t, most, 2*least, "requests of the luckiest and of the unluckiest process")
+				})
+			})
+		}
+	}
+}

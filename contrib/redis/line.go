@@ -1,0 +1,349 @@
+// The line of one operation: the callers of this process who wait for a slot, and
+// the one goroutine that speaks with Redis for them.
+
+package hotelstaysredis
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
+)
+
+// awayPause is how long Redis is left alone after it could not be asked.
+const awayPause = window / 2
+
+// line takes turns with the other processes. Its goroutine runs while there is
+// something to say or to wait for, and callers only ever touch memory: Left and
+// Unused are called while a request is being written.
+type line struct {
+	limiter *RateLimiter
+	op      hotelstays.Operation
+	limit   int
+	keys    []string
+	share   *ratelimit.Window // of this process alone while Redis is away; nil: refuse
+	bell    chan struct{}     // something has changed
+
+	mu      sync.Mutex
+	running bool
+	waiters list.List // of *waiter, the longest waiting in front
+
+	// What Redis is to be told: permits by their numbers.
+	left, unused []int64
+	out          map[int64]struct{} // granted, and not given back
+	next         int64              // the number of the next permit
+	renewAt      time.Time          // when the leases of those that are out are renewed
+	paused       time.Time
+	pauseTold    bool
+
+	// What Redis said last.
+	inLine int       // tickets there
+	most   int       // how many there may be
+	wakeAt time.Time // when the first of them can be served
+	born   string
+
+	// Redis is away.
+	away      error // why; nil: it is not
+	awaySince time.Time
+	retryAt   time.Time
+}
+
+// waiter is a caller in line. Its fields are set before done is closed.
+type waiter struct {
+	done   chan struct{}
+	permit hotelstays.Permit
+	err    error
+}
+
+// permit is a slot that was granted here.
+type permit struct {
+	line   *line
+	number int64
+}
+
+func (p permit) Left()   { p.line.giveBack(p.number, true) }
+func (p permit) Unused() { p.line.giveBack(p.number, false) }
+
+func newLine(r *RateLimiter, op hotelstays.Operation, limit int) *line {
+	l := &line{limiter: r, op: op, limit: limit, bell: make(chan struct{}, 1), out: make(map[int64]struct{}), pauseTold: true}
+	for _, part := range []string{"slots", "line", "alive", "rest", "born"} {
+		l.keys = append(l.keys, fmt.Sprintf("%s:{ceiling:%s}:%s", r.opts.Prefix, op, part))
+	}
+	switch n := r.opts.ShareAmong; {
+	case n == 0:
+	case n <= limit:
+		l.share = ratelimit.NewWindow(limit/n, l.window())
+	default: // less than one a window: one in several
+		l.share = ratelimit.NewWindow(1, l.window()*time.Duration((n+limit-1)/limit))
+	}
+	return l
+}
+
+func (l *line) window() time.Duration { return window + l.limiter.opts.Margin }
+
+func (l *line) acquire(ctx context.Context) (hotelstays.Permit, error) {
+	for {
+		p, err := l.wait(ctx)
+		if l.share == nil || !errors.Is(err, ErrAway) {
+			return p, err
+		}
+		p, err = l.acquireAlone(ctx)
+		if err == nil || ctx.Err() != nil {
+			return p, err
+		}
+	}
+}
+
+// acquireAlone waits for a slot of this process's share, until Redis is to be asked
+// again.
+func (l *line) acquireAlone(ctx context.Context) (hotelstays.Permit, error) {
+	l.mu.Lock()
+	retryAt := l.retryAt
+	l.mu.Unlock()
+	bounded, cancel := context.WithDeadline(ctx, retryAt)
+	defer cancel()
+	if err := l.share.Acquire(bounded); err != nil {
+		return nil, err
+	}
+	return l.share, nil
+}
+
+// wait waits in line for a slot of the fleet.
+func (l *line) wait(ctx context.Context) (hotelstays.Permit, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	if time.Now().Before(l.retryAt) {
+		err := l.away
+		l.mu.Unlock()
+		return nil, err
+	}
+	w := &waiter{done: make(chan struct{})}
+	place := l.waiters.PushBack(w)
+	l.wake()
+	l.mu.Unlock()
+
+	select {
+	case <-w.done:
+		return w.permit, w.err
+	case <-ctx.Done():
+	}
+
+	l.mu.Lock()
+	select {
+	case <-w.done: // at the same moment
+	default:
+		l.waiters.Remove(place)
+		l.wake()
+	}
+	l.mu.Unlock()
+	if w.permit != nil {
+		w.permit.Unused()
+	}
+	return nil, ctx.Err()
+}
+
+func (l *line) giveBack(number int64, left bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.out, number)
+	if left {
+		l.left = append(l.left, number)
+	} else {
+		l.unused = append(l.unused, number)
+	}
+	l.wake()
+}
+
+func (l *line) pause(until time.Time) {
+	now := time.Now()
+	until = now.Add(until.Sub(now)) // without the wall clock
+	if l.share != nil {
+		l.share.Pause(until)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if until.After(l.paused) {
+		l.paused, l.pauseTold = until, false
+		l.wake()
+	}
+}
+
+// wake makes the goroutine look at what has changed. l.mu is held.
+func (l *line) wake() {
+	if !l.running {
+		l.running = true
+		go l.run()
+		return
+	}
+	select {
+	case l.bell <- struct{}{}:
+	default:
+	}
+}
+
+// run takes turns until there is nothing left to do.
+func (l *line) run() {
+	for {
+		l.mu.Lock()
+		now := time.Now()
+		at, due := l.due(now)
+		if at.IsZero() {
+			l.running = false
+			l.mu.Unlock()
+			return
+		}
+		if !due {
+			l.mu.Unlock()
+			l.sleep(at.Sub(now))
+			continue
+		}
+		t := l.begin(now)
+		l.mu.Unlock()
+		r, err := l.take(t)
+		l.mu.Lock()
+		if err != nil {
+			l.failed(t, err)
+		} else {
+			l.heed(t, r)
+		}
+		l.mu.Unlock()
+	}
+}
+
+func (l *line) sleep(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-l.bell:
+	}
+}
+
+// due says when the next turn is, and whether that is now; the zero time when none
+// is needed. l.mu is held.
+func (l *line) due(now time.Time) (at time.Time, due bool) {
+	l.forget(now)
+	waiting := l.waiters.Len()
+	news := len(l.left)+len(l.unused) > 0 || !l.pauseTold
+	switch {
+	case news, waiting == 0 && l.inLine > 0, waiting > l.inLine && (l.inLine == 0 || l.inLine < l.most):
+		at = now
+	case waiting > 0:
+		at = l.wakeAt
+	}
+	if len(l.out) > 0 && (at.IsZero() || l.renewAt.Before(at)) {
+		at = l.renewAt
+	}
+	if !at.IsZero() && at.Before(l.retryAt) {
+		at = l.retryAt
+	}
+	return at, !at.After(now)
+}
+
+// forget gives up telling Redis what its own leases have ended meanwhile.
+func (l *line) forget(now time.Time) {
+	if l.away != nil && now.Sub(l.awaySince) > l.limiter.opts.Lease {
+		l.left, l.unused = nil, nil
+	}
+	if now.After(l.paused) {
+		l.pauseTold = true
+	}
+}
+
+// turn is what one script call says.
+type turn struct {
+	want               int
+	first              int64
+	pause              time.Duration
+	left, unused, held []int64
+}
+
+// reply is what it answers.
+type reply struct {
+	granted      int
+	inLine, most int
+	wait         time.Duration
+	born         string
+}
+
+// begin takes together what is to be said. l.mu is held.
+func (l *line) begin(now time.Time) turn {
+	t := turn{want: l.waiters.Len(), first: l.next, left: l.left, unused: l.unused}
+	l.left, l.unused = nil, nil
+	if !l.pauseTold {
+		t.pause = l.paused.Sub(now)
+		l.pauseTold = true
+	}
+	if l.away != nil && l.share != nil {
+		// Others may go on with their shares until they, too, find that Redis is back.
+		t.pause = max(t.pause, l.retryAt.Add(l.afterAway()).Sub(now))
+	}
+	if len(l.out) > 0 && !now.Before(l.renewAt) {
+		for number := range l.out {
+			t.held = append(t.held, number)
+		}
+	}
+	return t
+}
+
+// afterAway is how long after the moment at which Redis is back a process may still
+// send, and a window more.
+func (l *line) afterAway() time.Duration {
+	return awayPause + l.limiter.opts.Timeout + l.window()
+}
+
+// heed does what the reply says. l.mu is held.
+func (l *line) heed(t turn, r reply) {
+	now := time.Now()
+	l.away, l.awaySince, l.retryAt = nil, time.Time{}, time.Time{}
+	l.inLine, l.most, l.wakeAt = r.inLine, r.most, now.Add(r.wait)
+	if len(t.held) > 0 || len(l.out) == 0 {
+		l.renewAt = now.Add(l.limiter.opts.Lease / 3)
+	}
+	if r.born != l.born && l.born != "" {
+		l.renewAt = now // Redis lost its memory: remind it
+	}
+	l.born = r.born
+	for range r.granted {
+		number := l.next
+		l.next++
+		if l.waiters.Len() == 0 || now.Before(l.paused) {
+			l.unused = append(l.unused, number)
+			continue
+		}
+		l.out[number] = struct{}{}
+		w := l.waiters.Remove(l.waiters.Front()).(*waiter)
+		w.permit = permit{l, number}
+		close(w.done)
+	}
+}
+
+// failed keeps what was not said, and sends the callers away. l.mu is held.
+func (l *line) failed(t turn, err error) {
+	now := time.Now()
+	l.left, l.unused = append(t.left, l.left...), append(t.unused, l.unused...)
+	if t.pause > 0 {
+		l.pauseTold = false
+	}
+	l.away = fmt.Errorf("hotelstaysredis: the fleet's ceiling of %s cannot be kept, and nothing was sent: %w: %w; check Redis, or see RateLimiterOptions.ShareAmong", l.op, ErrAway, err)
+	l.retryAt = now.Add(awayPause)
+	l.inLine = 0
+	if l.awaySince.IsZero() {
+		l.awaySince = now
+		if l.share != nil {
+			l.share.Pause(now.Add(l.window())) // what the fleet has just sent still counts
+		}
+	}
+	for l.waiters.Len() > 0 {
+		w := l.waiters.Remove(l.waiters.Front()).(*waiter)
+		w.err = l.away
+		close(w.done)
+	}
+}

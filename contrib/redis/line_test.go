@@ -1,0 +1,438 @@
+// Slots, one by one: when each comes back, and who gets it.
+
+package hotelstaysredis
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+)
+
+const (
+	op    = hotelstays.OpTicket // the lowest ceiling
+	limit = 5
+	full  = window + defaultMargin
+)
+
+// twoProcesses runs a test with two processes of a fleet whose first rest is over.
+func twoProcesses(t *testing.T, opts RateLimiterOptions, test func(t *testing.T, m *mini, a, b *process)) {
+	m := startMini(t)
+	synctest.Test(t, func(t *testing.T) {
+		fleet, end := startFleet(t, m, 2, opts)
+		defer end()
+		fleet[0].take(t, op, 1)
+		time.Sleep(time.Minute)
+		test(t, m, fleet[0], fleet[1])
+	})
+}
+
+// took is how long a process waits for n slots that it sends with.
+func took(t *testing.T, p *process, n int) time.Duration {
+	t.Helper()
+	synctest.Wait() // Redis has heard of everything
+	start := time.Now()
+	p.take(t, op, n)
+	return time.Since(start)
+}
+
+func TestSlotComesBackAWindowAfterItsRequestLeft(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+		held := a.hold(t, op, limit)
+		time.Sleep(3 * time.Second) // they dial
+		for _, permit := range held {
+			permit.Left()
+		}
+		assert.Equal(t, full, took(t, b, limit))
+		assert.Equal(t, full, took(t, b, 1))
+		time.Sleep(full)
+		assert.Zero(t, took(t, a, limit))
+	})
+}
+
+func TestMarginIsAddedToTheWindow(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{Margin: 200 * ms}, func(t *testing.T, _ *mini, a, b *process) {
+		a.take(t, op, limit)
+		assert.Equal(t, window+200*ms, took(t, b, 1))
+	})
+}
+
+func TestUnusedSlotIsBackAtOnce(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+		held := a.hold(t, op, limit)
+		for _, permit := range held[1:] {
+			permit.Unused()
+		}
+		synctest.Wait()
+		assert.Zero(t, took(t, b, limit-1))
+		start := time.Now()
+		waiting := make(chan time.Duration)
+		go func() {
+			b.take(t, op, 1)
+			waiting <- time.Since(start)
+		}()
+		time.Sleep(time.Second / 10)
+		held[0].Unused()
+		assert.LessOrEqual(t, <-waiting, 250*ms, "for a caller of another process who waits already")
+	})
+}
+
+// A request may take long to leave: its slot is not lost meanwhile.
+func TestSlotOfALivingProcessIsKept(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+		slow := a.hold(t, op, 1)
+		held := a.hold(t, op, limit-1)
+		time.Sleep(time.Minute)
+		for _, permit := range held {
+			permit.Left()
+		}
+		time.Sleep(time.Minute)
+		assert.Zero(t, took(t, b, limit-1))
+		assert.Equal(t, full, took(t, b, 1), "the fifth is still out")
+		slow[0].Left()
+	})
+}
+
+// A process dies with slots and with tickets in line.
+func TestSlotsOfADeadProcessComeBack(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+		held := a.hold(t, op, limit)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		for range 10 {
+			go func() { _, _ = a.Acquire(ctx, op) }()
+		}
+		synctest.Wait()
+		a.link.down.Store(true)
+		took := took(t, b, limit)
+		assert.Greater(t, took, full, "its last request may have left just now")
+		assert.LessOrEqual(t, took, defaultLease+full+1250*ms)
+		for _, permit := range held {
+			permit.Unused() // the test's process, after all, lives
+		}
+	})
+}
+
+// A process in line comes for its ticket, whatever the demand of the others.
+func TestNoProcessStarves(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+		ctx, cancel := context.WithCancel(t.Context())
+		go a.drive(ctx, op, load{callers: 500}, new(departures))
+		time.Sleep(10 * time.Second)
+		for range 20 {
+			assert.LessOrEqual(t, took(t, b, 1), 2*full)
+		}
+		cancel()
+	})
+}
+
+func TestFirstComeFirstServedInAProcess(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
+		a.take(t, op, limit)
+		turn := make(chan int, 40)
+		for i := range 40 {
+			go func() {
+				a.take(t, op, 1)
+				turn <- i
+			}()
+			synctest.Wait()
+		}
+		for i := range 40 {
+			got := <-turn
+			assert.Equal(t, i/limit, got/limit, "caller %d was served as number %d", got, i)
+		}
+	})
+}
+
+func TestPauseHoldsTheFleet(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+		start := time.Now()
+		held := b.hold(t, op, 1)
+		a.Pause(op, start.Add(7*time.Second))
+		a.Pause(op, start.Add(2*time.Second)) // the longest counts
+		a.Pause(op, start.Add(-time.Hour))
+		a.Pause(hotelstays.OpHotelIDList, start.Add(time.Hour))
+		synctest.Wait()
+		held[0].Left()
+		assert.Equal(t, 7*time.Second, took(t, b, limit))
+		assert.Equal(t, full, took(t, a, 1))
+		b.Pause(op, time.Now().Add(20*time.Second))
+		synctest.Wait()
+		assert.Equal(t, 20*time.Second, took(t, a, 1))
+	})
+}
+
+// Whoever has paused is not granted a slot that was on its way meanwhile.
+func TestPauseHoldsTheProcessAtOnce(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
+		a.link.latency = 100 * ms
+		start := time.Now()
+		granted := make(chan time.Duration)
+		go func() {
+			a.take(t, op, 1)
+			granted <- time.Since(start)
+		}()
+		synctest.Wait()
+		a.Pause(op, start.Add(3*time.Second))
+		assert.GreaterOrEqual(t, <-granted, 3*time.Second)
+	})
+}
+
+func TestEndedContext(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		for range 20 {
+			_, err := a.Acquire(ended, op)
+			require.Equal(t, context.Canceled, err)
+		}
+		b.take(t, op, limit)
+		late, cancel := context.WithTimeout(t.Context(), full/2)
+		defer cancel()
+		start := time.Now()
+		_, err := a.Acquire(late, op)
+		assert.Equal(t, context.DeadlineExceeded, err)
+		assert.Equal(t, full/2, time.Since(start))
+		assert.Equal(t, full/2, took(t, b, limit), "whoever has left the line takes no slot")
+	})
+}
+
+// A grant that meets the end of its caller's ctx goes back.
+func TestGrantToACallerWhoHasLeft(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+		a.link.latency = 50 * ms
+		for range 50 {
+			ctx, cancel := context.WithTimeout(t.Context(), 40*ms)
+			permit, err := a.Acquire(ctx, op)
+			cancel()
+			if err == nil {
+				permit.Unused()
+			}
+		}
+		time.Sleep(time.Second)
+		assert.Zero(t, took(t, b, limit))
+	})
+}
+
+func TestOperationsWithoutACeilingAreFree(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
+		a.link.down.Store(true)
+		for range 1000 {
+			permit, err := a.Acquire(t.Context(), hotelstays.OpOAuthToken)
+			require.NoError(t, err)
+			require.Nil(t, permit)
+		}
+		a.Pause(hotelstays.OpOAuthToken, time.Now().Add(time.Hour))
+	})
+}
+
+// Operations do not wait for each other.
+func TestEachOperationHasItsOwnCeiling(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+		b.take(t, hotelstays.OpBook, 1)
+		time.Sleep(full)
+		a.Pause(op, time.Now().Add(time.Hour))
+		start := time.Now()
+		b.take(t, hotelstays.OpBook, 10)
+		assert.Zero(t, time.Since(start))
+	})
+}
+
+// Waiting costs Redis little: a look now and then, however many callers wait.
+func TestWaitingDoesNotHammer(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+		held := a.hold(t, op, limit)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		before := a.link.commands.Load() + b.link.commands.Load()
+		for range 1000 {
+			go func() { _, _ = a.Acquire(ctx, op) }()
+			go func() { _, _ = b.Acquire(ctx, op) }()
+		}
+		<-ctx.Done()
+		synctest.Wait()
+		commands := a.link.commands.Load() + b.link.commands.Load() - before
+		assert.LessOrEqual(t, commands, int64(2*60*4+100), "in a minute")
+		for _, permit := range held {
+			permit.Unused()
+		}
+	})
+}
+
+// A full fleet costs Redis about two commands a request.
+func TestCommandsPerRequest(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+		const busy = hotelstays.OpHotelList
+		a.take(t, busy, 1)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		before := a.link.commands.Load() + b.link.commands.Load()
+		var sent departures
+		go a.drive(ctx, busy, load{callers: 300}, &sent)
+		b.drive(ctx, busy, load{callers: 300}, &sent)
+		synctest.Wait()
+		commands := a.link.commands.Load() + b.link.commands.Load() - before
+		t.Logf("%d commands, %d requests", commands, len(sent.times))
+		assert.LessOrEqual(t, commands, int64(3*len(sent.times)))
+	})
+}
+
+// A Redis that has forgotten everything does not know what was sent.
+func TestLostMemoryIsFollowedByARest(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, m *mini, a, b *process) {
+		held := a.hold(t, op, 1)
+		a.take(t, op, limit-1)
+		time.Sleep(100 * ms)
+		m.FlushAll()
+		assert.Equal(t, full, took(t, b, 1))
+		time.Sleep(2*time.Second + full) // the next renewal
+		assert.Zero(t, took(t, b, limit-1))
+		assert.Equal(t, full, took(t, b, 1), "a slot that is out is remembered")
+		held[0].Left()
+	})
+}
+
+func TestRedisAwayIsRefused(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
+		held := a.hold(t, op, 2)
+		a.link.down.Store(true)
+		held[0].Left()
+		for range 3 {
+			_, err := a.Acquire(t.Context(), op)
+			require.ErrorIs(t, err, ErrAway)
+			require.ErrorIs(t, err, errLost)
+			assert.EqualError(t, err, "hotelstaysredis: the fleet's ceiling of Ticket cannot be kept, and nothing was sent: redis is away: the connection is lost; check Redis, or see RateLimiterOptions.ShareAmong")
+			time.Sleep(200 * ms)
+		}
+		a.link.down.Store(false)
+		time.Sleep(awayPause)
+		assert.Zero(t, took(t, a, limit-2), "one was sent meanwhile, one is out")
+		held[1].Left()
+		assert.Equal(t, full, took(t, a, limit))
+	})
+}
+
+// What Redis never heard of is forgotten with its leases.
+func TestRedisAwayForLongerThanALease(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+		held := a.hold(t, op, limit)
+		a.link.down.Store(true)
+		for _, permit := range held {
+			permit.Left()
+		}
+		time.Sleep(defaultLease + full)
+		assert.Zero(t, took(t, b, limit))
+		synctest.Wait()
+		l := a.line(op)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		assert.False(t, l.running, "nothing is left to say")
+	})
+}
+
+// A Redis that does not answer is away, too.
+func TestSilentRedisIsAway(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{Timeout: 300 * ms}, func(t *testing.T, _ *mini, a, _ *process) {
+		a.link.latency = time.Hour
+		start := time.Now()
+		_, err := a.Acquire(t.Context(), op)
+		assert.ErrorIs(t, err, ErrAway)
+		assert.ErrorContains(t, err, "no answer within 300ms")
+		assert.Equal(t, 300*ms, time.Since(start))
+		time.Sleep(3 * time.Hour) // what was sent comes to its end
+	})
+}
+
+// Processes that lose Redis go on with their shares, and together keep the ceiling
+// all the time: while it is there, when it goes, and when it is back.
+func TestSharesWhileRedisIsAway(t *testing.T) {
+	for name, atLeast := range map[hotelstays.Operation]int{hotelstays.OpTicket: 1, hotelstays.OpBook: 3, hotelstays.OpQueryOrders: 16} {
+		t.Run(string(name), func(t *testing.T) {
+			m := startMini(t)
+			synctest.Test(t, func(t *testing.T) {
+				fleet, end := startFleet(t, m, 3, RateLimiterOptions{ShareAmong: 3})
+				defer end()
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+				defer cancel()
+				var sent departures
+				for _, p := range fleet {
+					go p.drive(ctx, name, load{callers: 20}, &sent)
+				}
+				during := func(d time.Duration) int {
+					sent.mu.Lock()
+					before := len(sent.times)
+					sent.mu.Unlock()
+					time.Sleep(d)
+					sent.mu.Lock()
+					defer sent.mu.Unlock()
+					return len(sent.times) - before
+				}
+				for range 5 {
+					during(5 * time.Second)
+					for _, p := range fleet {
+						p.link.down.Store(true)
+					}
+					alone := during(10 * time.Second)
+					assert.GreaterOrEqual(t, alone, 3*atLeast*7, "requests in ten seconds")
+					for _, p := range fleet {
+						p.link.down.Store(false)
+					}
+				}
+				during(5 * time.Second)
+				shared := during(5 * time.Second)
+				<-ctx.Done()
+				synctest.Wait()
+				assert.GreaterOrEqual(t, shared, 4*hotelstays.Ceiling(name), "requests in the last five seconds")
+				assert.LessOrEqual(t, sent.busiest(full), hotelstays.Ceiling(name))
+			})
+		})
+	}
+}
+
+// More processes than slots: each sends one request in several windows.
+func TestShareOfLessThanOneSlot(t *testing.T) {
+	m := startMini(t)
+	synctest.Test(t, func(t *testing.T) {
+		fleet, end := startFleet(t, m, 1, RateLimiterOptions{ShareAmong: 2*limit + 1})
+		defer end()
+		fleet[0].link.down.Store(true)
+		fleet[0].take(t, op, 1)
+		assert.Equal(t, 3*full, took(t, fleet[0], 1))
+	})
+}
+
+func TestPauseHoldsAShare(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{ShareAmong: 2}, func(t *testing.T, _ *mini, a, _ *process) {
+		a.link.down.Store(true)
+		a.take(t, op, 1)
+		start := time.Now()
+		a.Pause(op, start.Add(9*time.Second))
+		assert.Equal(t, 9*time.Second, took(t, a, 1))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
+		defer cancel()
+		a.Pause(op, start.Add(20*time.Second))
+		_, err := a.Acquire(ctx, op)
+		assert.Equal(t, context.DeadlineExceeded, err)
+	})
+}
+
+func TestRateLimiterOptions(t *testing.T) {
+	_, err := NewRateLimiter(nil, RateLimiterOptions{Prefix: "a{b}", Margin: -1, Lease: time.Second, Timeout: 2 * time.Hour, ShareAmong: -3})
+	require.Error(t, err)
+	for _, fault := range []string{"the client is nil", `"a{b}"`, "Margin is -1ns", "Timeout is 2h0m0s", "Lease is 1s", "ShareAmong is -3"} {
+		assert.ErrorContains(t, err, fault)
+	}
+}
+
+// A stranger's reply is an error, not a panic.
+func TestReadReply(t *testing.T) {
+	for _, answer := range []any{nil, "OK", []any{}, []any{1, 2, 3, 4}, []any{int64(1), int64(2), int64(3), int64(4), int64(5)}, []any{int64(1), "2", int64(3), int64(4), "5"}} {
+		_, err := readReply(answer)
+		assert.Error(t, err)
+	}
+}

@@ -1,0 +1,65 @@
+// One turn: the script, its arguments and its reply.
+
+package hotelstaysredis
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+//go:embed turn.lua
+var turnSource string
+
+var turnScript = redis.NewScript(turnSource)
+
+// take plays one turn.
+func (l *line) take(t turn) (reply, error) {
+	opts := l.limiter.opts
+	newborn := l.window()
+	if l.share != nil {
+		newborn = l.afterAway()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), opts.Timeout)
+	defer cancel()
+	answer, err := script(ctx, l.limiter.client, turnScript, l.keys,
+		l.limiter.me, l.limit, l.window().Microseconds(), opts.Lease.Microseconds(),
+		t.want, t.first, t.pause.Microseconds(), newborn.Microseconds(),
+		numbers(t.left), numbers(t.unused), numbers(t.held))
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return reply{}, fmt.Errorf("no answer within %s", opts.Timeout)
+	case err != nil:
+		return reply{}, err
+	}
+	return readReply(answer)
+}
+
+func readReply(answer any) (reply, error) {
+	parts, ok := answer.([]any)
+	if ok && len(parts) == 5 {
+		var n [4]int64
+		for i := range n {
+			number, isNumber := parts[i].(int64)
+			n[i], ok = number, ok && isNumber
+		}
+		if born, isText := parts[4].(string); ok && isText {
+			return reply{int(n[0]), int(n[1]), int(n[2]), time.Duration(n[3]) * time.Microsecond, born}, nil
+		}
+	}
+	return reply{}, fmt.Errorf("an answer that is none of its own: %v", answer)
+}
+
+func numbers(n []int64) string {
+	text := make([]string, len(n))
+	for i := range n {
+		text[i] = strconv.FormatInt(n[i], 10)
+	}
+	return strings.Join(text, ",")
+}

@@ -1,0 +1,94 @@
+// What the tests share: a Redis inside the test's process whose clock is that of
+// the test's bubble, and connections that can lose replies, be slow, and die.
+
+package hotelstaysredis
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+	"github.com/stretchr/testify/require"
+)
+
+// mini is a miniredis that runs outside of any bubble. A bubble's clock stands
+// still while a command is under way: commands take no time but what a link adds.
+type mini struct {
+	*miniredis.Miniredis
+
+	mu   sync.Mutex
+	last time.Time
+}
+
+func startMini(t *testing.T) *mini {
+	m := &mini{Miniredis: miniredis.NewMiniRedis()}
+	require.NoError(t, m.Start())
+	t.Cleanup(m.Close)
+	return m
+}
+
+// link is the connection of one process to Redis. Its fields are set before use,
+// the atomic ones at any time.
+type link struct {
+	*redis.Client
+	mini     *mini
+	latency  time.Duration // one way, at most
+	losing   float64       // share of replies that get lost
+	down     atomic.Bool   // nothing arrives
+	commands atomic.Int64
+}
+
+// connect returns the link of one more process. It is closed in the bubble that it
+// was made in.
+func (m *mini) connect() *link {
+	l := &link{mini: m, Client: redis.NewClient(&redis.Options{Addr: m.Addr(), MaxRetries: -1, DialerRetries: 1, DisableIdentity: true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})}
+	l.AddHook(l)
+	return l
+}
+
+var errLost = errors.New("the connection is lost")
+
+// tick sets the server's clock to the bubble's.
+func (m *mini) tick() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := time.Now()
+	m.SetTime(now)
+	if !m.last.IsZero() {
+		m.FastForward(now.Sub(m.last))
+	}
+	m.last = now
+}
+
+func (l *link) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (l *link) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (l *link) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		l.commands.Add(1)
+		time.Sleep(rand.N(l.latency + 1))
+		if l.down.Load() {
+			cmd.SetErr(errLost)
+			return errLost
+		}
+		l.mini.tick()
+		err := next(ctx, cmd)
+		time.Sleep(rand.N(l.latency + 1))
+		if rand.Float64() < l.losing {
+			cmd.SetErr(errLost)
+			return errLost
+		}
+		return err
+	}
+}
