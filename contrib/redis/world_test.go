@@ -42,6 +42,7 @@ type link struct {
 	latency  time.Duration // one way, at most
 	losing   float64       // share of replies that get lost
 	down     atomic.Bool   // nothing arrives
+	before   func(cmd redis.Cmder)
 	commands atomic.Int64
 }
 
@@ -81,6 +82,9 @@ func (l *link) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		if l.down.Load() {
 			cmd.SetErr(errLost)
 			return errLost
+		}
+		if l.before != nil {
+			l.before(cmd)
 		}
 		l.mini.tick()
 		err := next(ctx, cmd)

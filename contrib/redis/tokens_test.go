@@ -1,0 +1,383 @@
+// The token store: what lies in Redis, who may fetch, and what a fleet of clients
+// makes of it.
+
+package hotelstaysredis
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+const (
+	tokenKey = "https://host.example ticket:the-app-key"
+	oldKey   = types.Secret("an old key of thirty-two bytes..")
+	newKey   = types.Secret("a new key of thirty-two bytes...")
+)
+
+// withTokens runs a test with the token store of one process.
+func withTokens(t *testing.T, test func(t *testing.T, m *mini, l *link, s *TokenStore)) {
+	m := startMini(t)
+	synctest.Test(t, func(t *testing.T) {
+		l := m.connect()
+		defer l.Close()
+		test(t, m, l, newTokens(t, l, TokenStoreOptions{}))
+	})
+}
+
+func newTokens(t *testing.T, client redis.UniversalClient, opts TokenStoreOptions) *TokenStore {
+	t.Helper()
+	if opts.Keys == nil {
+		opts.Keys = []types.Secret{oldKey}
+	}
+	s, err := NewTokenStore(client, opts)
+	require.NoError(t, err)
+	return s
+}
+
+func mustLoad(t *testing.T, s *TokenStore) hotelstays.Token {
+	t.Helper()
+	token, err := s.Load(t.Context(), tokenKey)
+	require.NoError(t, err)
+	return token
+}
+
+func mustStore(t *testing.T, s *TokenStore, value types.Secret) {
+	t.Helper()
+	require.NoError(t, s.Store(t.Context(), tokenKey, hotelstays.Token{Value: value, Expiry: time.Now().Add(time.Hour)}))
+}
+
+func TestTokenIsShared(t *testing.T) {
+	withTokens(t, func(t *testing.T, m *mini, l *link, s *TokenStore) {
+		other := newTokens(t, l, TokenStoreOptions{})
+		assert.Zero(t, mustLoad(t, other))
+		mustStore(t, s, "first")
+		mustStore(t, s, "second")
+		got := mustLoad(t, other)
+		assert.Equal(t, types.Secret("second"), got.Value)
+		assert.True(t, got.Expiry.Equal(time.Now().Add(time.Hour)))
+
+		token, err := s.Load(t.Context(), tokenKey+"-of-another")
+		require.NoError(t, err)
+		assert.Zero(t, token)
+		assert.Zero(t, mustLoad(t, newTokens(t, l, TokenStoreOptions{Prefix: "test"})), "another environment")
+
+		time.Sleep(time.Hour)
+		m.tick()
+		assert.Empty(t, m.Keys(), "Redis keeps a token no longer than it lives")
+	})
+}
+
+func TestTokenWithoutAnEndStays(t *testing.T) {
+	withTokens(t, func(t *testing.T, _ *mini, _ *link, s *TokenStore) {
+		require.NoError(t, s.Store(t.Context(), tokenKey, hotelstays.Token{Value: "lasting"}))
+		time.Sleep(1000 * time.Hour)
+		assert.Equal(t, hotelstays.Token{Value: "lasting"}, mustLoad(t, s))
+	})
+}
+
+func TestTokensThatCannotBeStored(t *testing.T) {
+	withTokens(t, func(t *testing.T, m *mini, _ *link, s *TokenStore) {
+		assert.ErrorContains(t, s.Store(t.Context(), tokenKey, hotelstays.Token{}), "empty")
+		assert.ErrorContains(t, s.Store(t.Context(), tokenKey, hotelstays.Token{Value: "late", Expiry: time.Now()}), "past")
+		assert.Empty(t, m.Keys())
+	})
+}
+
+// Neither names nor values in Redis show anything.
+func TestNothingShowsInRedis(t *testing.T) {
+	withTokens(t, func(t *testing.T, m *mini, _ *link, s *TokenStore) {
+		mustStore(t, s, "the-secret-token")
+		release, err := s.Lease(t.Context(), tokenKey)
+		require.NoError(t, err)
+		dump := m.Dump()
+		release()
+		assert.Len(t, strings.Split(strings.TrimSpace(dump), "\n"), 4, "a token and a lease")
+		for _, secret := range []string{"the-secret-token", "secret-token", "the-app-key", "ticket", "host.example", string(oldKey)} {
+			assert.NotContains(t, dump, secret)
+		}
+		for _, format := range []string{"%v", "%+v", "%#v", "%s"} {
+			assert.NotContains(t, fmt.Sprintf(format, s), string(oldKey))
+			assert.NotContains(t, fmt.Sprintf(format, TokenStoreOptions{Keys: []types.Secret{oldKey}}), string(oldKey))
+		}
+	})
+}
+
+// Keys change one after another without a token being lost.
+func TestKeysCanBeChanged(t *testing.T) {
+	withTokens(t, func(t *testing.T, _ *mini, l *link, s *TokenStore) {
+		both := newTokens(t, l, TokenStoreOptions{Keys: []types.Secret{oldKey, newKey}})
+		turned := newTokens(t, l, TokenStoreOptions{Keys: []types.Secret{newKey, oldKey}})
+		last := newTokens(t, l, TokenStoreOptions{Keys: []types.Secret{newKey}})
+		mustStore(t, s, "sealed with the old key")
+		for _, reader := range []*TokenStore{s, both, turned} {
+			assert.NotZero(t, mustLoad(t, reader))
+		}
+		mustStore(t, turned, "sealed with the new key")
+		for _, reader := range []*TokenStore{both, turned, last} {
+			assert.NotZero(t, mustLoad(t, reader))
+		}
+		assert.Zero(t, mustLoad(t, s))
+	})
+}
+
+// What cannot be decrypted counts as absent, is logged without any secret, and
+// makes way for the next token.
+func TestTokenThatCannotBeDecrypted(t *testing.T) {
+	place, _ := (&TokenStore{prefix: defaultPrefix}).places(tokenKey)
+	elsewhere, _ := (&TokenStore{prefix: "test"}).places(tokenKey)
+	for name, spoil := range map[string]func(t *testing.T, m *mini){
+		"garbage":      func(t *testing.T, m *mini) { require.NoError(t, m.Set(place, "garbage")) },
+		"empty":        func(t *testing.T, m *mini) { require.NoError(t, m.Set(place, "")) },
+		"version only": func(t *testing.T, m *mini) { require.NoError(t, m.Set(place, "\x01")) },
+		"cut": func(t *testing.T, m *mini) {
+			value, err := m.Get(place)
+			require.NoError(t, err)
+			require.NoError(t, m.Set(place, value[:len(value)-1]))
+		},
+		"one bit": func(t *testing.T, m *mini) {
+			value, err := m.Get(place)
+			require.NoError(t, err)
+			spoilt := []byte(value)
+			spoilt[len(spoilt)/2] ^= 1
+			require.NoError(t, m.Set(place, string(spoilt)))
+		},
+		"another version": func(t *testing.T, m *mini) {
+			value, err := m.Get(place)
+			require.NoError(t, err)
+			require.NoError(t, m.Set(place, "\x02"+value[1:]))
+		},
+		"moved from another key": func(t *testing.T, m *mini) {
+			value, err := m.Get(elsewhere)
+			require.NoError(t, err)
+			require.NoError(t, m.Set(place, value))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withTokens(t, func(t *testing.T, m *mini, l *link, _ *TokenStore) {
+				var log bytes.Buffer
+				s := newTokens(t, l, TokenStoreOptions{Log: slog.New(slog.NewTextHandler(&log, nil))})
+				mustStore(t, s, "the-token")
+				mustStore(t, newTokens(t, l, TokenStoreOptions{Prefix: "test"}), "the-token")
+				require.NotZero(t, mustLoad(t, s))
+				require.Empty(t, log.String())
+				spoil(t, m)
+				assert.Zero(t, mustLoad(t, s))
+				assert.Contains(t, log.String(), "cannot be decrypted")
+				assert.NotContains(t, log.String(), string(oldKey))
+				assert.NotContains(t, log.String(), "the-app-key")
+				assert.NoError(t, s.Drop(t.Context(), tokenKey, hotelstays.Token{Value: "the-token"}))
+				mustStore(t, s, "the-next")
+				assert.Equal(t, types.Secret("the-next"), mustLoad(t, s).Value)
+			})
+		})
+	}
+}
+
+func TestDropForgetsTheRefusedTokenAlone(t *testing.T) {
+	withTokens(t, func(t *testing.T, m *mini, l *link, s *TokenStore) {
+		refused := hotelstays.Token{Value: "refused"}
+		require.NoError(t, s.Drop(t.Context(), tokenKey, refused), "there is none")
+		mustStore(t, s, "successor")
+		require.NoError(t, s.Drop(t.Context(), tokenKey, refused))
+		assert.Equal(t, types.Secret("successor"), mustLoad(t, s).Value)
+
+		mustStore(t, s, "refused")
+		other := newTokens(t, l, TokenStoreOptions{})
+		l.before = func(cmd redis.Cmder) {
+			if cmd.Name() == "evalsha" { // between the look and the deletion
+				l.before = nil
+				mustStore(t, other, "successor")
+			}
+		}
+		require.NoError(t, s.Drop(t.Context(), tokenKey, refused))
+		require.Nil(t, l.before)
+		assert.Equal(t, types.Secret("successor"), mustLoad(t, s).Value)
+
+		mustStore(t, s, "refused")
+		require.NoError(t, other.Drop(t.Context(), tokenKey, refused))
+		assert.Zero(t, mustLoad(t, s), "for all")
+		assert.Empty(t, m.Keys())
+	})
+}
+
+// One process has the lease: as long as it lives and works, and no longer.
+func TestLeaseOfTheFetch(t *testing.T) {
+	withTokens(t, func(t *testing.T, m *mini, l *link, s *TokenStore) {
+		other := newTokens(t, l, TokenStoreOptions{})
+		lease := func(s *TokenStore) func() {
+			release, err := s.Lease(t.Context(), tokenKey)
+			require.NoError(t, err)
+			return release
+		}
+		first := lease(s)
+		require.NotNil(t, first)
+		require.Nil(t, lease(s))
+		require.Nil(t, lease(other))
+		time.Sleep(time.Minute) // it works
+		require.Nil(t, lease(other))
+		first()
+		second := lease(other)
+		require.NotNil(t, second)
+
+		l.down.Store(true) // it dies
+		dead := time.Now()
+		mine := m.connect()
+		defer mine.Close()
+		s = newTokens(t, mine, TokenStoreOptions{})
+		var third func()
+		for third == nil {
+			time.Sleep(100 * ms)
+			third = lease(s)
+		}
+		assert.LessOrEqual(t, time.Since(dead), defaultFetchLease+100*ms)
+		l.down.Store(false) // it was only away
+		time.Sleep(time.Minute)
+		second()
+		assert.Nil(t, lease(s), "it ends its own lease alone")
+		third()
+		assert.Empty(t, m.Keys())
+	})
+}
+
+func TestTokenStoreWithoutRedis(t *testing.T) {
+	withTokens(t, func(t *testing.T, _ *mini, l *link, s *TokenStore) {
+		calls := map[string]func(context.Context) error{
+			"loading":  func(ctx context.Context) error { _, err := s.Load(ctx, tokenKey); return err },
+			"storing":  func(ctx context.Context) error { return s.Store(ctx, tokenKey, hotelstays.Token{Value: "token"}) },
+			"dropping": func(ctx context.Context) error { return s.Drop(ctx, tokenKey, hotelstays.Token{Value: "token"}) },
+			"leasing":  func(ctx context.Context) error { _, err := s.Lease(ctx, tokenKey); return err },
+		}
+		l.down.Store(true)
+		for what, call := range calls {
+			err := call(t.Context())
+			assert.ErrorIs(t, err, errLost)
+			assert.ErrorContains(t, err, "hotelstaysredis: "+what)
+		}
+		l.latency = 1000 * time.Hour // and when it hangs
+		for _, call := range calls {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			start := time.Now()
+			assert.ErrorIs(t, call(ctx), context.DeadlineExceeded)
+			assert.Equal(t, time.Second, time.Since(start))
+			cancel()
+		}
+		time.Sleep(2000 * time.Hour)
+	})
+}
+
+func TestTokenStoreOptions(t *testing.T) {
+	_, err := NewTokenStore((*redis.Client)(nil), TokenStoreOptions{Keys: []types.Secret{oldKey, "short-key"}, Prefix: "}", FetchLease: time.Millisecond})
+	require.Error(t, err)
+	for _, fault := range []string{"the client is nil", "Keys[1] has 9 bytes; it must have 32", `"}"`, "FetchLease is 1ms"} {
+		assert.ErrorContains(t, err, fault)
+	}
+	assert.NotContains(t, err.Error(), "short-key")
+	_, err = NewTokenStore(new(redis.Client), TokenStoreOptions{})
+	assert.ErrorContains(t, err, "Keys is empty")
+}
+
+// fleetOfClients is a sandbox and a number of clients of it that share tokens
+// through Redis, each by a link of its own.
+type fleetOfClients struct {
+	*hotelstaystest.Server
+	clients []*hotelstays.Client
+	links   []*link
+}
+
+func startClients(t *testing.T, m *mini, n int) *fleetOfClients {
+	f := &fleetOfClients{Server: hotelstaystest.NewServer(hotelstaystest.InMemory(), hotelstaystest.WithoutCeilings())}
+	for range n {
+		l := m.connect()
+		client, err := hotelstays.New(f.URL, hotelstays.TicketCredential{AppKey: f.AppKey, AppSecret: types.Secret(f.AppSecret), TTL: time.Hour},
+			hotelstays.WithHTTPClient(&http.Client{Transport: f.Client().Transport.(*http.Transport).Clone()}),
+			hotelstays.WithTokenStore(newTokens(t, l, TokenStoreOptions{})))
+		require.NoError(t, err)
+		f.clients, f.links = append(f.clients, client), append(f.links, l)
+	}
+	return f
+}
+
+func (f *fleetOfClients) end() {
+	for i, c := range f.clients {
+		c.CloseIdleConnections()
+		f.links[i].Close()
+	}
+	f.Close()
+}
+
+// callAll makes one call from each client at once.
+func (f *fleetOfClients) callAll(ctx context.Context) error {
+	var wg sync.WaitGroup
+	errs := make([]error, len(f.clients))
+	for i, c := range f.clients {
+		wg.Go(func() { _, errs[i] = c.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{}) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// A fleet makes one Ticket call when it starts, when its token ages and when it is
+// refused, however long the call takes.
+func TestFleetFetchesOnce(t *testing.T) {
+	m := startMini(t)
+	synctest.Test(t, func(t *testing.T) {
+		f := startClients(t, m, 50)
+		defer f.end()
+		slow := hotelstaystest.Fault{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: 12 * time.Second}
+
+		f.Inject(slow)
+		require.NoError(t, f.callAll(t.Context()))
+		assert.Equal(t, 1, f.Ledger().Count(hotelstaystest.OpTicket))
+
+		time.Sleep(56 * time.Minute)
+		f.Inject(slow)
+		for range 20 {
+			start := time.Now()
+			require.NoError(t, f.callAll(t.Context()))
+			assert.Zero(t, time.Since(start), "the old token serves")
+			time.Sleep(time.Second)
+		}
+		assert.Equal(t, 2, f.Ledger().Count(hotelstaystest.OpTicket))
+
+		f.RevokeTokens()
+		f.Inject(slow)
+		require.NoError(t, f.callAll(t.Context()))
+		assert.Equal(t, 3, f.Ledger().Count(hotelstaystest.OpTicket))
+	})
+}
+
+// The process that fetches loses Redis, as if it had died: another takes over.
+func TestFleetOutlivesTheOneThatFetches(t *testing.T) {
+	m := startMini(t)
+	synctest.Test(t, func(t *testing.T) {
+		f := startClients(t, m, 10)
+		defer f.end()
+		f.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: 19 * time.Second})
+		start := time.Now()
+		go func() { _, _ = f.clients[0].QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{}) }()
+		synctest.Wait()
+		f.links[0].down.Store(true)
+		rest := &fleetOfClients{Server: f.Server, clients: f.clients[1:]}
+		require.NoError(t, rest.callAll(t.Context()))
+		assert.LessOrEqual(t, time.Since(start), defaultFetchLease+200*ms)
+		assert.Equal(t, 2, f.Ledger().Count(hotelstaystest.OpTicket))
+		time.Sleep(time.Minute)
+	})
+}
