@@ -41,7 +41,7 @@ func TestManualNamesEveryErrorType(t *testing.T) {
 		require.NoError(t, err)
 		for _, m := range regexp.MustCompile(`(?m)^type ([A-Z]\w*Error) struct`).FindAllSubmatch(text, -1) {
 			found++
-			assert.True(t, strings.Contains(manual, "\t*"+string(m[1])+" "), "%s is missing from the table of errors", m[1])
+			assert.Contains(t, manual, "\t*"+string(m[1])+" ", "%s is missing from the table of errors", m[1])
 		}
 	}
 	assert.GreaterOrEqual(t, found, 10)
