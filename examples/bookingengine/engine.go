@@ -1,0 +1,404 @@
+// The engine: everything that this site does with the SDK. What a browser must not
+// wait for, and what must not end with its request, is done in goroutines of the
+// engine: booking, following and cancelling an order.
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// engine sells what the service offers. It is safe for concurrent use.
+type engine struct {
+	client  *hotelstays.Client
+	service *service
+	log     *slog.Logger
+
+	searches  *shelf[search]
+	shown     *shelf[shownOffer] // under offerID
+	checkouts *shelf[checkout]   // under their references
+	orders    *orders
+	vouchers  string // the directory of the documents
+
+	ctx  context.Context // of the work below
+	stop context.CancelFunc
+	work sync.WaitGroup
+}
+
+// newEngine returns an engine that is to be closed.
+func newEngine(svc *service, log *slog.Logger) (*engine, error) {
+	orders := &orders{byID: make(map[string]*order)}
+	opts := []hotelstays.Option{
+		hotelstays.WithCurrency("EUR"), hotelstays.WithLogger(log), hotelstays.WithObserver(bookWatch{orders}),
+	}
+	if svc.states != nil {
+		opts = append(opts, hotelstays.WithOrderStates(*svc.states))
+	}
+	client, err := hotelstays.New(svc.baseURL, svc.credential, append(opts, svc.options...)...)
+	if err != nil {
+		return nil, err
+	}
+	vouchers, err := os.MkdirTemp("", "bookingengine-*")
+	if err != nil {
+		return nil, err
+	}
+	e := &engine{
+		client: client, service: svc, log: log, vouchers: vouchers, orders: orders,
+		searches: newShelf[search](1_000), shown: newShelf[shownOffer](20_000), checkouts: newShelf[checkout](5_000),
+	}
+	e.ctx, e.stop = context.WithCancel(context.Background())
+	return e, nil
+}
+
+// close ends the work that is under way and waits for it. A Book or a Cancel that
+// is cut short here has an unknown outcome: with its recovery in a database, the
+// next start would find it.
+func (e *engine) close() {
+	e.stop()
+	e.work.Wait()
+	e.client.CloseIdleConnections()
+	os.RemoveAll(e.vouchers)
+}
+
+// search looks for hotels, and remembers the session and what was found.
+func (e *engine) search(ctx context.Context, req hotelstays.HotelListRequest) (search, error) {
+	req.MaxRatesPerHotel, req.SortBy = 1, hotelstays.SortPriceAsc
+	resp, err := e.client.HotelList(ctx, &req) // the first page; HotelListPages has them all
+	if err != nil {
+		return search{}, err
+	}
+	req.SessionID = resp.Basic.SessionID
+	found := search{
+		ID: uuid.NewString(), Request: req, Hotels: resp.List,
+		Partial: len(resp.Basic.Notices) > 0, Retry: resp.Basic.EmptyReason.Retryable(),
+	}
+	if found.Partial || len(found.Hotels) == 0 {
+		e.log.Info("the search is not complete", "remark", resp.Basic.StatusRemark, "notices", resp.Basic.Notices, "reason", resp.Basic.EmptyReason)
+	}
+	e.searches.put(found.ID, found)
+	return found, nil
+}
+
+// rates returns the rooms of a hotel with their offers, and remembers what is
+// shown. Offers that may only be sold with a flight are none of this site's.
+func (e *engine) rates(ctx context.Context, s search, hotel types.Hotel) ([]types.Room, error) {
+	resp, err := e.client.HotelRates(ctx, &hotelstays.HotelRatesRequest{
+		SessionID: s.Request.SessionID, HotelID: hotel.ID,
+		CheckIn: s.Request.CheckIn, CheckOut: s.Request.CheckOut, RoomOccupancies: s.Request.RoomOccupancies,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range resp.Rooms {
+		room := &resp.Rooms[i]
+		room.Rates = slices.DeleteFunc(room.Rates, func(r types.RoomRatePkg) bool { return r.IncludesPackaging })
+		for _, rate := range room.Rates {
+			e.shown.put(offerID(s.ID, rate.RatePkgID), shownOffer{Hotel: hotel, Room: text(&room.RoomTypeName), Rate: rate})
+		}
+	}
+	return slices.DeleteFunc(resp.Rooms, func(r types.Room) bool { return len(r.Rates) == 0 }), nil
+}
+
+// offerID names an offer: a ratePkgId means nothing outside its search.
+func offerID(searchID, ratePkgID string) string { return searchID + " " + ratePkgID }
+
+// choose begins the checkout of an offer that the guest was shown.
+func (e *engine) choose(ctx context.Context, searchID, ratePkgID string) (checkout, error) {
+	s, known := e.searches.get(searchID)
+	offer, shown := e.shown.get(offerID(searchID, ratePkgID))
+	if !known || !shown {
+		return checkout{}, errExpired
+	}
+	co := checkout{
+		Reference: uuid.NewString(), Search: s, Hotel: offer.Hotel, Room: offer.Room, Offer: offer.Rate,
+		Guests: emptyGuests(s.Request.RoomOccupancies),
+	}
+	e.checkouts.put(co.Reference, co)
+	return e.check(ctx, co)
+}
+
+// check asks whether the offer of a checkout is still what the guest saw.
+func (e *engine) check(ctx context.Context, co checkout) (checkout, error) {
+	resp, err := e.client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{
+		SessionID: co.Search.Request.SessionID, RatePkgID: co.Offer.RatePkgID,
+	})
+	if err != nil {
+		return co, err
+	}
+	return e.change(co.Reference, func(co *checkout) { co.refresh(resp.RoomRatePkg) })
+}
+
+// change changes a checkout and returns it as it is then.
+func (e *engine) change(reference string, how func(*checkout)) (checkout, error) {
+	co, known := e.checkouts.update(reference, how)
+	if !known {
+		return co, errExpired
+	}
+	return co, nil
+}
+
+// acceptable is what may differ without asking the guest: what costs less, and the
+// id, which nobody sees.
+var acceptable = hotelstays.Tolerance{Accept: []hotelstays.OfferField{hotelstays.OfferRatePkgID}}
+
+// refresh takes in the offer as it is now, nil where it is gone. What is worse for
+// the guest, or different, waits for the guest's consent.
+func (co *checkout) refresh(now *types.RoomRatePkg) {
+	co.Gone = now == nil
+	switch {
+	case co.Gone:
+		co.Changed = nil
+	case hotelstays.CompareOffer(&co.Offer, now).Within(acceptable):
+		co.Offer, co.Changed = *now, nil
+	case co.Changed == nil || len(hotelstays.CompareOffer(co.Changed, now).Changes) > 0:
+		co.Changed = now
+		co.Version++
+	}
+}
+
+// agree makes the changed offer the one that the guest wants, if it is the one
+// that the guest was shown.
+func (co *checkout) agree(version int) {
+	if co.Changed != nil && co.Version == version {
+		co.Offer, co.Changed = *co.Changed, nil
+		co.Version++
+	}
+}
+
+// ready tells whether the offer can be booked as the guest saw it.
+func (co *checkout) ready() bool { return !co.Gone && co.Changed == nil }
+
+// book begins to book, once for each checkout, and returns at once: orders tells
+// how it goes. What it takes to find the booking again is stored before Book is
+// sent.
+func (e *engine) book(co checkout, holder types.Holder, guests []types.Guest) error {
+	req := &hotelstays.BookRequest{
+		SessionID: co.Search.Request.SessionID, CustomerReferenceNo: co.Reference, RatePkgID: co.Offer.RatePkgID,
+		Holder: holder, Guests: guests, CallbackURL: e.service.callbackURL,
+		Expect: &co.Offer, // an order with other dates or totals is an error
+	}
+	recovery, err := json.Marshal(e.client.NewBookingRecovery(req))
+	if err != nil {
+		return err
+	}
+	wakeup, first := e.orders.begin(order{Checkout: co, Recovery: recovery})
+	if first {
+		e.work.Go(func() { e.place(req, wakeup) })
+	}
+	return nil
+}
+
+// place books and, once there is an order, follows it.
+func (e *engine) place(req *hotelstays.BookRequest, wakeup <-chan struct{}) {
+	ctx := context.WithValue(e.ctx, placedOrder{}, req.CustomerReferenceNo)
+	outcome, err := e.client.BookAndRecover(ctx, req, hotelstays.WithWakeup(wakeup))
+	e.settle(req.CustomerReferenceNo, outcome, err)
+	for err == nil && outcome.State == hotelstays.BookingUnverified {
+		if !e.wait(time.Until(outcome.Recovery.NextPoll), wakeup) {
+			return
+		}
+		outcome, err = e.client.RecoverBooking(e.ctx, outcome.Recovery, hotelstays.WithWakeup(wakeup))
+		e.settle(req.CustomerReferenceNo, outcome, err)
+	}
+	if outcome != nil && outcome.State == hotelstays.BookingFound {
+		e.follow(req.CustomerReferenceNo, wakeup)
+	}
+}
+
+// settle notes what a booking, or its recovery, came to.
+func (e *engine) settle(reference string, outcome *hotelstays.BookingOutcome, err error) {
+	if err != nil {
+		e.log.Error("booking", "reference", reference, "error", err)
+	}
+	e.orders.update(reference, func(o *order) bool {
+		if outcome == nil { // refused: nothing was booked
+			o.State, o.Problem = notBooked, new(messageFor(err))
+			return true
+		}
+		if recovery, err := json.Marshal(outcome.Recovery); err == nil {
+			o.Recovery = recovery
+		}
+		switch outcome.State {
+		case hotelstays.BookingFound:
+			o.State, o.Booked = booked, outcome.Order
+			if err != nil {
+				o.Problem = new(messageFor(err))
+			}
+		case hotelstays.BookingAbsent:
+			o.State, o.Problem = notBooked, &nothingBooked
+		default:
+			o.State = findingOut
+		}
+		return true
+	})
+}
+
+// placedOrder is the key of ctx under which bookWatch finds the reference.
+type placedOrder struct{}
+
+// bookWatch sees the moment in which the outcome of a Book becomes unknown, while
+// BookAndRecover goes on for up to ten minutes: the guest should be told at once.
+type bookWatch struct{ orders *orders }
+
+func (bookWatch) CallStart(ctx context.Context, _ hotelstays.Operation) context.Context { return ctx }
+
+func (w bookWatch) CallEnd(ctx context.Context, info hotelstays.CallInfo) {
+	reference, placed := ctx.Value(placedOrder{}).(string)
+	var unknown *hotelstays.OutcomeUnknownError
+	if placed && info.Operation == hotelstays.OpBook && errors.As(info.Err, &unknown) {
+		w.orders.update(reference, func(o *order) bool { o.State = findingOut; return true })
+	}
+}
+
+// followPause is how long an order goes unread when no event comes: webhooks can
+// be lost, or not be had at all.
+const followPause = time.Minute
+
+// follow keeps an order up to date until it is cancelled or the engine closes. It
+// alone reads the order, so that no older answer replaces a newer one; a webhook
+// only wakes it. A real engine makes this a job of its queue.
+func (e *engine) follow(reference string, wakeup <-chan struct{}) {
+	seen, err := e.client.AwaitOrder(e.ctx, reference, hotelstays.WithWakeup(wakeup))
+	e.saw(reference, seen, err)
+	e.work.Go(func() { e.awaitVoucher(reference) })
+	for !cancelled(seen) && e.wait(followPause, wakeup) {
+		seen, err = e.read(reference)
+		e.saw(reference, seen, err)
+	}
+}
+
+// read asks for an order. An order that is not there is nil.
+func (e *engine) read(reference string) (*types.Order, error) {
+	resp, err := e.client.QueryOrders(e.ctx, &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{reference}})
+	if err != nil {
+		return nil, err
+	}
+	for i := range resp.Orders {
+		if resp.Orders[i].CustomerReferenceNo == reference {
+			return &resp.Orders[i], nil
+		}
+	}
+	return nil, nil
+}
+
+// saw notes what an order is now, if that is known.
+func (e *engine) saw(reference string, seen *types.Order, err error) {
+	if err != nil && e.ctx.Err() == nil {
+		e.log.Error("reading an order", "reference", reference, "error", err)
+	}
+	if seen == nil {
+		return
+	}
+	e.orders.update(reference, func(o *order) bool {
+		o.Booked = seen
+		if cancelled(seen) {
+			o.Cancel, o.Problem = cancelDone, nil
+		}
+		return true
+	})
+}
+
+// awaitVoucher notes when the voucher can be downloaded.
+func (e *engine) awaitVoucher(reference string) {
+	resp, err := e.client.AwaitVoucher(e.ctx, &hotelstays.OrderVoucherRequest{CustomerReferenceNo: reference})
+	if err != nil {
+		if e.ctx.Err() == nil {
+			e.log.Error("waiting for a voucher", "reference", reference, "error", err)
+		}
+		return
+	}
+	e.orders.update(reference, func(o *order) bool { o.Voucher = resp.Status; return true })
+}
+
+// saveVoucher returns a file with the order's voucher as it is now, verified.
+func (e *engine) saveVoucher(ctx context.Context, o order) (path string, v *types.Voucher, err error) {
+	path = filepath.Join(e.vouchers, o.Checkout.Reference+".pdf")
+	v, err = e.client.SaveVoucher(ctx, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: o.Booked.PlatformReferenceNo}, path)
+	return path, v, err
+}
+
+// cancel begins to cancel an order, once, and returns at once.
+func (e *engine) cancel(reference, reason string) {
+	var req *hotelstays.CancelRequest
+	first := e.orders.update(reference, func(o *order) bool {
+		if o.State != booked || o.Cancel != notCancelled {
+			return false
+		}
+		o.Cancel, o.Problem = cancelling, nil
+		req = &hotelstays.CancelRequest{
+			SessionID: o.Checkout.Search.Request.SessionID, CustomerReferenceNo: reference,
+			SupplierReferenceNo: o.Booked.SupplierReferenceNo, Reason: reason,
+		}
+		return true
+	})
+	if first {
+		e.work.Go(func() { e.carryOut(req) })
+	}
+}
+
+// carryOut cancels an order and notes what is known of it then.
+func (e *engine) carryOut(req *hotelstays.CancelRequest) {
+	outcome, err := e.client.CancelAndRead(e.ctx, req)
+	if err != nil {
+		e.log.Error("cancelling", "reference", req.CustomerReferenceNo, "error", err)
+	}
+	e.orders.update(req.CustomerReferenceNo, func(o *order) bool {
+		switch {
+		case outcome != nil && outcome.Response != nil:
+			o.Cancel, o.Fee = cancelDone, outcome.Response.ServiceFee
+		case o.Cancel == cancelDone: // an event was faster
+			return false
+		case outcome == nil: // refused: the order is as it was
+			o.Cancel, o.Problem = notCancelled, new(messageFor(err))
+		case outcome.Verified:
+			o.Cancel = cancelDone
+		default:
+			o.Cancel = cancelDoubt
+		}
+		return true
+	})
+	e.orders.wake(req.CustomerReferenceNo) // to read the order as it is now
+}
+
+// events receives what the service tells of orders. A real engine stores the event,
+// or a job for it, before it returns nil: the service does not tell it again.
+func (e *engine) events() http.Handler {
+	return hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{
+		Secrets: []types.Secret{e.service.webhookSecret},
+		OnError: func(_ *http.Request, err error) { e.log.Warn("a delivery was not accepted", "error", err) },
+	}, func(_ context.Context, event *hotelstays.WebhookEvent) error {
+		e.log.Info("event", "kind", event.Kind, "reference", event.CustomerReferenceNo)
+		e.orders.wake(event.CustomerReferenceNo)
+		return nil
+	})
+}
+
+// wait ends after a time or with a wake-up; false tells that the engine closes.
+func (e *engine) wait(d time.Duration, wakeup <-chan struct{}) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-wakeup:
+	case <-e.ctx.Done():
+	}
+	return e.ctx.Err() == nil
+}
+
+// cancelled tells an order that is known to be cancelled, whatever the number of
+// that state is.
+func cancelled(o *types.Order) bool { return o != nil && o.CancelTime != "" }

@@ -1,0 +1,228 @@
+// Bookings and cancellations that do not go as they should. The clock is the
+// bubble's: ten minutes of recovery take no time.
+
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+)
+
+// inBubble runs a test on a site in a synctest bubble.
+func inBubble(t *testing.T, test func(s *testSite), opts ...hotelstaystest.Option) {
+	synctest.Test(t, func(t *testing.T) {
+		s, closeSite := memorySite(t, opts...)
+		defer closeSite()
+		test(s)
+	})
+}
+
+// An answer that is lost: the guest is told not to book again, the order is found,
+// and an event of it is what wakes the search.
+func TestALostAnswerIsFoundOut(t *testing.T) {
+	inBubble(t, func(s *testSite) {
+		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
+		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 503, Times: -1})
+		address, reference := s.toOrder()
+		time.Sleep(5 * time.Second)
+		page := s.get(address)
+		assert.Contains(s.t, page, "We are finding out whether your room is booked")
+		assert.Contains(s.t, page, "Please do not book again: this page keeps itself up to date.")
+		assert.NotContains(s.t, page, "Check the offer again")
+		checkout := strings.Replace(address, "/orders/", "/checkouts/", 1)
+		assert.Equal(s.t, address, s.post(checkout+"/book", guests()), "booking again leads back to the order")
+
+		s.srv.ClearFaults()
+		s.srv.SendWebhook(reference, hotelstaystest.EventOrderCreated)
+		time.Sleep(time.Second)
+		assert.Contains(s.t, s.get(address), "Waiting for the hotel to confirm")
+		assert.Equal(s.t, 1, s.srv.Ledger().Count(hotelstaystest.OpBook))
+	})
+}
+
+// What it takes to find a booking again is stored when Book arrives, not after it.
+func TestTheRecoveryIsStoredBeforeBookIsSent(t *testing.T) {
+	inBubble(t, func(s *testSite) {
+		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Minute, Commit: true})
+		_, reference := s.toOrder()
+		time.Sleep(time.Second) // Book is under way
+		o, _, _ := s.engine.orders.get(reference)
+		require.Equal(s.t, placing, o.State)
+		var recovery hotelstays.BookingRecovery
+		require.NoError(s.t, json.Unmarshal(o.Recovery, &recovery))
+		outcome, err := s.engine.client.RecoverBooking(s.t.Context(), &recovery) // as the next start would
+		require.NoError(s.t, err)
+		assert.Equal(s.t, hotelstays.BookingFound, outcome.State)
+		assert.Equal(s.t, reference, outcome.Order.CustomerReferenceNo)
+	})
+}
+
+// A request that never arrived: after ten minutes it is certain that there is no
+// order, and the guest may book again, under the same reference.
+func TestALostRequestCanBeBookedAgain(t *testing.T) {
+	inBubble(t, func(s *testSite) {
+		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut})
+		address, reference := s.toOrder()
+		time.Sleep(9 * time.Minute)
+		assert.Contains(s.t, s.get(address), "We are finding out")
+		time.Sleep(2 * time.Minute)
+		page := s.get(address)
+		assert.Contains(s.t, page, "Your booking did not reach the hotel")
+		assert.Contains(s.t, page, "Nothing was booked.")
+
+		checkout := strings.Replace(address, "/orders/", "/checkouts/", 1)
+		assert.Contains(s.t, page, `action="`+checkout+`/check"`)
+		assert.Equal(s.t, checkout, s.post(checkout+"/check", nil))
+		assert.Contains(s.t, s.get(checkout), `value="guest3"`, "the form was kept")
+		assert.Equal(s.t, address, s.post(checkout+"/book", guests()))
+		time.Sleep(time.Second)
+		assert.Contains(s.t, s.get(address), "Waiting for the hotel to confirm")
+		assert.Len(s.t, s.srv.Ledger().OrdersFor(reference), 1)
+	})
+}
+
+// Nothing can be found out for long: the engine keeps asking, and never books.
+func TestNothingCanBeFoundOut(t *testing.T) {
+	inBubble(t, func(s *testSite) {
+		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
+		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 403, Times: -1})
+		address, _ := s.toOrder()
+		time.Sleep(time.Hour)
+		assert.Contains(s.t, s.get(address), "We are finding out")
+		s.srv.ClearFaults()
+		time.Sleep(5 * time.Minute)
+		assert.Contains(s.t, s.get(address), "Your booking is confirmed")
+		assert.Equal(s.t, 1, s.srv.Ledger().Count(hotelstaystest.OpBook))
+	})
+}
+
+func TestARefusedBooking(t *testing.T) {
+	for _, test := range []struct {
+		fault hotelstaystest.Fault
+		told  string
+	}{
+		{hotelstaystest.Fault{Status: 200, Code: hotelstaystest.CodeRateChanged}, "The offer has changed"},
+		{hotelstaystest.Fault{Status: 200, Code: hotelstaystest.CodeDuplicateBooking}, "You have this booking already"},
+		{hotelstaystest.Fault{Status: 400, Code: hotelstaystest.CodeParam}, "These details were not accepted"},
+		{hotelstaystest.Fault{Status: 429, Times: -1}, "We could not reach the hotels"},
+		{hotelstaystest.Fault{Status: 409, Code: 100009999, Msg: "internal words"}, "Something went wrong on our side"},
+	} {
+		inBubble(t, func(s *testSite) {
+			test.fault.Operation, test.fault.Kind = hotelstaystest.OpBook, hotelstaystest.FaultStatus
+			s.srv.Inject(test.fault)
+			address, _ := s.toOrder()
+			time.Sleep(time.Hour)
+			page := s.get(address)
+			assert.Contains(s.t, page, test.told)
+			assert.Contains(s.t, page, "Nothing was booked.")
+			assert.Contains(s.t, page, "Check the offer again")
+			assert.NotContains(s.t, page, "internal words")
+			assert.Empty(s.t, s.srv.Ledger().Orders())
+		})
+	}
+}
+
+func TestCancellingShowsWhatItCosts(t *testing.T) {
+	inBubble(t, func(s *testSite) {
+		_, choose, offer := s.rooms(5)
+		address := s.post(s.post(choose, offer)+"/book", guests())
+		time.Sleep(10 * time.Minute)
+		page := s.get(address + "/cancel")
+		assert.Contains(s.t, page, "Cancelling is free")
+		assert.Equal(s.t, http.StatusConflict, s.send(http.MethodPost, address+"/cancel", nil).Code, "a fee that was not shown")
+
+		time.Sleep(3 * 24 * time.Hour) // the free days are over while the page is open
+		w := s.send(http.MethodPost, address+"/cancel", url.Values{"fee": {"free"}})
+		assert.Equal(s.t, http.StatusConflict, w.Code)
+		assert.Contains(s.t, w.Body.String(), "has changed while you were reading")
+		assert.Contains(s.t, w.Body.String(), "Cancelling costs EUR\u00a0")
+		assert.Empty(s.t, s.srv.Ledger().Cancellations())
+
+		o, _, _ := s.engine.orders.get(strings.TrimPrefix(address, "/orders/"))
+		step, known := feeStep(o.Checkout.Offer.CancelFees, time.Now())
+		require.True(s.t, known)
+		for range 3 { // a double click cancels once
+			assert.Equal(s.t, address, s.post(address+"/cancel", url.Values{"fee": {price(step.Fee)}}))
+		}
+		time.Sleep(time.Second)
+		page = s.get(address)
+		assert.Contains(s.t, page, "Your booking is cancelled")
+		assert.Contains(s.t, page, "The hotel keeps "+price(step.Fee))
+		assert.NotContains(s.t, page, "Download the voucher")
+		assert.Equal(s.t, 1, s.srv.Ledger().Count(hotelstaystest.OpCancel))
+	})
+}
+
+func TestARefusedCancellation(t *testing.T) {
+	inBubble(t, func(s *testSite) {
+		address, reference := s.toOrder()
+		time.Sleep(10 * time.Minute)
+		s.srv.SetCancelRule(reference, hotelstaystest.CancelNotByContract)
+		s.post(address+"/cancel", url.Values{"fee": {"free"}})
+		time.Sleep(time.Second)
+		page := s.get(address)
+		assert.Contains(s.t, page, "This booking cannot be cancelled online")
+		assert.Contains(s.t, page, "Your booking is confirmed")
+		assert.Contains(s.t, page, "Cancel the booking")
+	})
+}
+
+// The answer to a cancellation is lost, and so is the look at the order after it:
+// the guest is told so, and nothing is sent again.
+func TestALostCancellationIsFoundOut(t *testing.T) {
+	inBubble(t, func(s *testSite) {
+		address, _ := s.toOrder()
+		time.Sleep(10 * time.Minute)
+		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpCancel, Kind: hotelstaystest.FaultCut, Commit: true})
+		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 503, Times: -1})
+		s.post(address+"/cancel", url.Values{"fee": {"free"}})
+		time.Sleep(30 * time.Second)
+		page := s.get(address)
+		assert.Contains(s.t, page, "We are finding out whether your booking is cancelled")
+		assert.NotContains(s.t, page, "Cancel the booking")
+		s.srv.ClearFaults()
+		time.Sleep(2 * time.Minute)
+		assert.Contains(s.t, s.get(address), "Your booking is cancelled")
+		assert.Equal(s.t, 1, s.srv.Ledger().Count(hotelstaystest.OpCancel))
+	})
+}
+
+// Somebody else cancels the order, and the webhooks are all lost.
+func TestAnOrderIsFollowedWithoutWebhooks(t *testing.T) {
+	inBubble(t, func(s *testSite) {
+		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpWebhook, Kind: hotelstaystest.FaultDrop, Times: -1})
+		address, reference := s.toOrder()
+		time.Sleep(10 * time.Minute)
+		assert.Contains(s.t, s.get(address), "Your booking is confirmed")
+		s.srv.SetOrderStatus(reference, 3)
+		time.Sleep(2 * time.Minute)
+		assert.Contains(s.t, s.get(address), "Your booking is cancelled")
+	})
+}
+
+// The engine closes while a Book is under way: it does not wait for the answer, and
+// what it takes to find the booking is there.
+func TestClosingKeepsTheRecovery(t *testing.T) {
+	inBubble(t, func(s *testSite) {
+		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Hour, Commit: true})
+		_, reference := s.toOrder()
+		time.Sleep(time.Second)
+		s.engine.close()
+		o, _, _ := s.engine.orders.get(reference)
+		assert.Equal(s.t, findingOut, o.State)
+		var recovery hotelstays.BookingRecovery
+		require.NoError(s.t, json.Unmarshal(o.Recovery, &recovery))
+		assert.False(s.t, recovery.EndedAt.IsZero())
+	})
+}

@@ -1,0 +1,93 @@
+// How amounts, terms and states are written.
+
+package main
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+func TestPricesKeepEveryDigit(t *testing.T) {
+	for amount, want := range map[json.Number]string{
+		"0":                      "EUR\u00a00",
+		"120.50":                 "EUR\u00a0120.50",
+		"1044.360":               "EUR\u00a01,044.360",
+		"9007199254740993.01":    "EUR\u00a09,007,199,254,740,993.01", // a float would round it
+		"-1234":                  "EUR\u00a0-1,234",
+		"-999.9":                 "EUR\u00a0-999.9",
+		"1e3":                    "EUR\u00a01,000",
+		"":                       "price on request",
+		"1044.36; DROP TABLE ..": "price on request",
+	} {
+		assert.Equal(t, want, price(types.Money{Currency: "EUR", Amount: amount}))
+	}
+}
+
+func TestSellersKeepToABindingPrice(t *testing.T) {
+	net, gross := types.Money{Currency: "EUR", Amount: "100"}, types.Money{Currency: "EUR", Amount: "118"}
+	assert.Equal(t, net, selling(types.Rate{NetRate: net}))
+	assert.Equal(t, net, selling(types.Rate{NetRate: net, GrossRate: &gross}))
+	assert.Equal(t, gross, selling(types.Rate{NetRate: net, GrossRate: &gross, RespectGrossRate: true}))
+}
+
+func TestDeadlinesKeepTheirZone(t *testing.T) {
+	assert.Equal(t, "2027-01-18 18:00 UTC", deadline("2027-01-18T18:00:00Z"))
+	assert.Equal(t, "2027-01-18 18:00 UTC+04:00", deadline("2027-01-18T18:00:00+04:00"))
+	assert.Equal(t, "18 January, 6 p.m.", deadline("18 January, 6 p.m."))
+}
+
+func TestTheFeeIsThatOfTheStepThatEndsNext(t *testing.T) {
+	free := types.CancelFee{Until: "2027-01-18T18:00:00Z", Fee: types.Money{Currency: "EUR", Amount: "0.00"}}
+	late := types.CancelFee{Until: "2027-01-21T00:00:00Z", Fee: types.Money{Currency: "EUR", Amount: "90.10"}}
+	odd := types.CancelFee{Until: "soon"}
+	at := func(text string) time.Time {
+		parsed, err := time.Parse(time.DateOnly, text)
+		assert.NoError(t, err)
+		return parsed
+	}
+	for _, test := range []struct {
+		steps []types.CancelFee
+		at    string
+		want  types.CancelFee
+		known bool
+	}{
+		{[]types.CancelFee{free, late}, "2027-01-01", free, true},
+		{[]types.CancelFee{late, free}, "2027-01-01", free, true},
+		{[]types.CancelFee{free, late}, "2027-01-19", late, true},
+		{[]types.CancelFee{free, late}, "2027-01-21", types.CancelFee{}, false},
+		{[]types.CancelFee{free, odd}, "2027-01-01", types.CancelFee{}, false},
+		{nil, "2027-01-01", types.CancelFee{}, false},
+	} {
+		step, known := feeStep(test.steps, at(test.at))
+		assert.Equal(t, test.want, step)
+		assert.Equal(t, test.known, known)
+	}
+	assert.Equal(t, "free", fee(free.Fee))
+	assert.Equal(t, "EUR\u00a090.10", fee(late.Fee))
+	assert.Equal(t, "price on request", fee(odd.Fee), "an absent amount is not free")
+}
+
+// Without the numbers of order states a page says only what is certain.
+func TestTheStatusSaysNoMoreThanIsKnown(t *testing.T) {
+	states := &hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{4}}
+	for _, test := range []struct {
+		order  types.Order
+		states *hotelstays.OrderStates
+		want   string
+	}{
+		{types.Order{Status: types.OrderConfirming}, nil, "Waiting for the hotel to confirm"},
+		{types.Order{Status: 2}, nil, "The hotel has answered"},
+		{types.Order{Status: 2}, states, "Your booking is confirmed"},
+		{types.Order{Status: 4}, states, "Waiting for the hotel to confirm"},
+		{types.Order{Status: 5}, states, "The hotel has answered"},
+		{types.Order{Status: 5, HotelConfirmNo: "HC-1"}, nil, "Your booking is confirmed"},
+	} {
+		assert.Equal(t, test.want, statusOf(order{State: booked, Booked: &test.order}, test.states).Headline)
+	}
+}

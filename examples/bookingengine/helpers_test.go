@@ -1,0 +1,185 @@
+// What the tests share: a site with a sandbox behind it, and a guest who uses it.
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"html"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// testSite is a site, and what is behind it.
+type testSite struct {
+	*site
+	t    *testing.T
+	base string
+	srv  *hotelstaystest.Server
+	log  *logBuffer
+}
+
+// startSite serves a site on loopback until the test ends, as run does.
+func startSite(t *testing.T, opts ...hotelstaystest.Option) *testSite {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	base := "http://" + listener.Addr().String()
+	srv := hotelstaystest.NewServer(opts...)
+	s := newTestSite(t, srv, sandboxService(srv, base))
+	s.base = base
+	ctx, stop := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- serve(ctx, listener, s.site) }()
+	t.Cleanup(func() {
+		stop()
+		require.NoError(t, <-served)
+		s.engine.close()
+		srv.Close()
+	})
+	return s
+}
+
+// memorySite is a site without sockets, for a synctest bubble. It is to be closed
+// before the bubble ends.
+func memorySite(t *testing.T, opts ...hotelstaystest.Option) (s *testSite, closeSite func()) {
+	t.Helper()
+	receiver := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.ServeHTTP(w, r) })
+	srv := hotelstaystest.NewServer(append(opts, hotelstaystest.InMemory(), hotelstaystest.WithCallbackHandler(receiver))...)
+	svc := sandboxService(srv, "http://127.0.0.1")
+	svc.options = []hotelstays.Option{hotelstays.WithHTTPClient(srv.Client())}
+	s = newTestSite(t, srv, svc)
+	return s, func() {
+		s.engine.close()
+		srv.Close()
+	}
+}
+
+func newTestSite(t *testing.T, srv *hotelstaystest.Server, svc *service) *testSite {
+	t.Helper()
+	log := &logBuffer{}
+	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	engine, err := newEngine(svc, logger)
+	require.NoError(t, err)
+	return &testSite{site: newSite(engine, logger), t: t, srv: srv, log: log}
+}
+
+// send makes a request as a browser does that is on this site.
+func (s *testSite) send(method, address string, form url.Values) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, address, strings.NewReader(form.Encode()))
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	if method == http.MethodPost {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w
+}
+
+// get returns a page that is there.
+func (s *testSite) get(address string) string {
+	s.t.Helper()
+	w := s.send(http.MethodGet, address, nil)
+	require.Equal(s.t, http.StatusOK, w.Code, "%s: %s", address, w.Body)
+	return w.Body.String()
+}
+
+// post sends a form and returns where the site sends the browser on to.
+func (s *testSite) post(address string, form url.Values) string {
+	s.t.Helper()
+	w := s.send(http.MethodPost, address, form)
+	require.Equal(s.t, http.StatusSeeOther, w.Code, "%s: %s", address, w.Body)
+	return w.Header().Get("Location")
+}
+
+// searchAddress is a search for a stay that begins in some days.
+func (s *testSite) searchAddress(days int) string {
+	return "/hotels?" + url.Values{
+		"destination": {s.srv.CityName(0)}, "rooms": {"2"}, "adults": {"1"}, "children": {"5"},
+		"check_in":  {string(types.DateOf(time.Now().AddDate(0, 0, days)))},
+		"check_out": {string(types.DateOf(time.Now().AddDate(0, 0, days+2)))},
+	}.Encode()
+}
+
+var (
+	hotelLink       = regexp.MustCompile(`href="(/searches/[^"]+)"`)
+	refundableOffer = regexp.MustCompile(`(?s)class="good">Free cancellation.*?action="([^"]+)".*?name="offer" value="([^"]+)"`)
+)
+
+// rooms goes to the first hotel of a search and returns its address, and the
+// address and the form of an offer that can be given back.
+func (s *testSite) rooms(days int) (hotel, choose string, offer url.Values) {
+	s.t.Helper()
+	link := hotelLink.FindStringSubmatch(s.get(s.searchAddress(days)))
+	require.NotNil(s.t, link)
+	hotel = html.UnescapeString(link[1])
+	found := refundableOffer.FindStringSubmatch(s.get(hotel))
+	require.NotNil(s.t, found)
+	return hotel, html.UnescapeString(found[1]), url.Values{"offer": {html.UnescapeString(found[2])}}
+}
+
+// toCheckout chooses an offer and returns the address of its checkout.
+func (s *testSite) toCheckout() string {
+	s.t.Helper()
+	_, choose, offer := s.rooms(60)
+	return s.post(choose, offer)
+}
+
+// guests is the form of who travels, filled in for the search above.
+func guests() url.Values {
+	form := url.Values{"version": {"0"}, "email": {"guest@example.com"}}
+	for _, guest := range []string{"guest1", "guest2", "guest3", "guest4"} {
+		form.Set(guest+"_first", "Guest")
+		form.Set(guest+"_last", guest)
+	}
+	return form
+}
+
+// toOrder books, and returns the address and the reference of the order.
+func (s *testSite) toOrder() (address, reference string) {
+	s.t.Helper()
+	address = s.post(s.toCheckout()+"/book", guests())
+	return address, strings.TrimPrefix(address, "/orders/")
+}
+
+// rateOf is the ratePkgId that a checkout is for.
+func (s *testSite) rateOf(checkoutAddress string) string {
+	co, ok := s.engine.checkouts.get(strings.TrimPrefix(checkoutAddress, "/checkouts/"))
+	require.True(s.t, ok)
+	return co.Offer.RatePkgID
+}
+
+// logBuffer collects a log.
+type logBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}

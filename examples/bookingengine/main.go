@@ -1,0 +1,102 @@
+// Bookingengine is a small booking engine: a web application that finds hotels,
+// checks prices, books, follows an order while it happens, hands out its voucher
+// and cancels it.
+//
+//	go run .
+//
+// That runs against a sandbox in this very process. With HOTELSTAYS_BASE_URL,
+// HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET it runs against that service, and
+// books nothing there, for that costs money, unless HOTELSTAYS_ALLOW_BOOKING=1
+// allows it. HOTELSTAYS_CALLBACK_URL and HOTELSTAYS_WEBHOOK_SECRET name the public
+// address that leads to /hotel-events here, and what signs the deliveries; without
+// them orders are followed by polling alone.
+//
+// Read engine.go for what is done with the SDK, and message.go for what a guest is
+// told when something goes wrong. All else is a plain web application.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+func main() {
+	addr := flag.String("addr", "127.0.0.1:8090", "the loopback address to listen on")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	if err := run(ctx, *addr, log); err != nil {
+		fmt.Fprintln(os.Stderr, "stopped:", err)
+		os.Exit(1)
+	}
+}
+
+// run serves until ctx ends, and then closes everything in the order in which one
+// thing uses the next: pages, bookings, client, sandbox.
+func run(ctx context.Context, addr string, log *slog.Logger) error {
+	listener, err := listen(addr)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	base := "http://" + listener.Addr().String()
+	svc, closeService, err := findService(base)
+	if err != nil {
+		return err
+	}
+	defer closeService()
+	engine, err := newEngine(svc, log)
+	if err != nil {
+		return err
+	}
+	defer engine.close()
+	log.Info("open the booking engine in a browser", "address", base, "service", svc.baseURL, "sandbox", svc.sandbox)
+	return serve(ctx, listener, newSite(engine, log))
+}
+
+// listen takes loopback addresses alone: whoever reaches this site can book.
+func listen(addr string) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, fmt.Errorf("-addr: %w", err)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && !ip.IsLoopback() {
+		return nil, fmt.Errorf("-addr: %q is not a loopback address, and this example has no login: use 127.0.0.1:8090", addr)
+	}
+	return net.Listen("tcp", addr)
+}
+
+func serve(ctx context.Context, listener net.Listener, site *site) error {
+	server := &http.Server{
+		Handler:           site,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       30 * time.Second,
+		WriteTimeout:      time.Minute, // a live page's stream moves its own
+		IdleTimeout:       2 * time.Minute,
+	}
+	server.RegisterOnShutdown(site.endStreams) // they would not end by themselves
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	err := server.Shutdown(grace)
+	if served := <-failed; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}

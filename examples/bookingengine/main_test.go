@@ -1,0 +1,100 @@
+// The program: how it starts, what it refuses to start with, and how it ends.
+
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+)
+
+// withoutService clears what findService reads.
+func withoutService(t *testing.T) {
+	for _, name := range []string{
+		"HOTELSTAYS_BASE_URL", "HOTELSTAYS_APP_KEY", "HOTELSTAYS_APP_SECRET",
+		"HOTELSTAYS_ALLOW_BOOKING", "HOTELSTAYS_CALLBACK_URL", "HOTELSTAYS_WEBHOOK_SECRET",
+	} {
+		t.Setenv(name, "")
+	}
+}
+
+// The program starts on the sandbox, serves, and ends when it is told to.
+func TestRun(t *testing.T) {
+	withoutService(t)
+	log := &logBuffer{}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx, "127.0.0.1:0", slog.New(slog.NewTextHandler(log, nil))) }()
+	address := regexp.MustCompile(`address=(http://127\.0\.0\.1:\d+)`)
+	require.Eventually(t, func() bool { return address.MatchString(log.String()) }, time.Minute, 10*time.Millisecond)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Get(address.FindStringSubmatch(log.String())[1])
+	require.NoError(t, err)
+	resp.Body.Close()
+	assert.Equal(t, http.StatusOK, resp.StatusCode)
+	stop()
+	assert.NoError(t, <-ended)
+}
+
+func TestOnlyLoopbackIsServed(t *testing.T) {
+	for _, addr := range []string{"0.0.0.0:8090", ":8090", "[::]:8090", "192.0.2.1:8090", "127.0.0.1"} {
+		_, err := listen(addr)
+		assert.ErrorContains(t, err, "-addr", addr)
+	}
+}
+
+func TestHalfASettingIsRefused(t *testing.T) {
+	withoutService(t)
+	t.Setenv("HOTELSTAYS_BASE_URL", "https://host.example")
+	_, _, err := findService("")
+	assert.ErrorContains(t, err, "all together, or none of them")
+	t.Setenv("HOTELSTAYS_APP_KEY", "key")
+	t.Setenv("HOTELSTAYS_APP_SECRET", "secret")
+	t.Setenv("HOTELSTAYS_CALLBACK_URL", "https://host.example/hotel-events")
+	_, _, err = findService("")
+	assert.ErrorContains(t, err, "HOTELSTAYS_WEBHOOK_SECRET together")
+}
+
+// On a service that the environment names nothing is booked by accident.
+func TestARealServiceIsNotBookedByAccident(t *testing.T) {
+	withoutService(t)
+	srv := hotelstaystest.NewServer()
+	defer srv.Close()
+	t.Setenv("HOTELSTAYS_BASE_URL", srv.URL)
+	t.Setenv("HOTELSTAYS_APP_KEY", srv.AppKey)
+	t.Setenv("HOTELSTAYS_APP_SECRET", srv.AppSecret)
+	for _, allowed := range []bool{false, true} {
+		if allowed {
+			t.Setenv("HOTELSTAYS_ALLOW_BOOKING", "1")
+		}
+		svc, closeService, err := findService("")
+		require.NoError(t, err)
+		s := newTestSite(t, srv, svc)
+		address := s.toCheckout()
+		w := s.send(http.MethodPost, address+"/book", guests())
+		if !allowed {
+			assert.Equal(t, http.StatusForbidden, w.Code)
+			assert.Contains(t, s.get(address), "Booking is switched off here")
+			assert.Zero(t, srv.Ledger().Count(hotelstaystest.OpBook))
+		} else {
+			assert.Equal(t, http.StatusSeeOther, w.Code)
+		}
+
+		// Without a signing secret there is nobody to believe an event of.
+		w = httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequest(http.MethodPost, eventsPath, strings.NewReader("{}")))
+		assert.Equal(t, http.StatusNotFound, w.Code)
+		s.engine.close()
+		closeService()
+	}
+}

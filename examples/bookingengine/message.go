@@ -1,0 +1,105 @@
+// What a guest is told. An error of the SDK is written for engineers and goes to
+// the log; a guest learns what it means for the booking, and what to do now.
+
+package main
+
+import (
+	"errors"
+	"net/http"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+)
+
+// message is what a guest is told of a problem.
+type message struct {
+	Status      int // of the page, where the message is one of its own
+	Title, Text string
+}
+
+var (
+	// errExpired reports a page whose search or checkout is not remembered any more.
+	errExpired = errors.New("not remembered any more")
+	// errNoOrder reports an address that is no order's.
+	errNoOrder = errors.New("no such order")
+	// errNoPage reports an address that is no page.
+	errNoPage = errors.New("no such page")
+	// errForeign reports a form that another site sent.
+	errForeign = errors.New("sent from another site")
+	// errForm reports a request that no page of this site sends.
+	errForm = errors.New("not a form of this site")
+	// errNoBooking reports a booking on a real service that is not allowed.
+	errNoBooking = errors.New("booking on a real service costs money: HOTELSTAYS_ALLOW_BOOKING=1 allows it")
+)
+
+// nothingBooked is for a booking of which it is known that it was not made.
+var nothingBooked = message{http.StatusOK, "Your booking did not reach the hotel", "Please check the offer once more, then book again."}
+
+// ownMessages are for the errors of this site.
+var ownMessages = []struct {
+	err error
+	message
+}{
+	{errExpired, message{http.StatusNotFound, "This page has expired", "Prices hold for a while only. Please search again."}},
+	{errNoOrder, message{http.StatusNotFound, "There is no such booking", "Please check the address of this page."}},
+	{errNoPage, message{http.StatusNotFound, "There is no such page", "Please check the address, or begin with a new search."}},
+	{errForeign, message{http.StatusForbidden, "That did not come from here", "Another site sent this form. Nothing was done."}},
+	{errForm, message{http.StatusBadRequest, "That did not work", "Please go back and send the form again."}},
+	{errNoBooking, message{http.StatusForbidden, "Booking is switched off", "You can look at hotels and prices, but not book here."}},
+}
+
+// sdkMessages are for the conditions that the SDK names.
+var sdkMessages = []struct {
+	err error
+	message
+}{
+	{hotelstays.ErrRateChanged, message{http.StatusConflict, "The offer has changed", "The hotel changed its price or its terms a moment ago. Please look at the offer as it is now."}},
+	{hotelstays.ErrDuplicateBooking, message{http.StatusConflict, "You have this booking already", "There is a booking of the same guests for the same hotel and dates. To book again, cancel that one first."}},
+	{hotelstays.ErrCancelRefused, message{http.StatusConflict, "This booking cannot be cancelled online", "Nothing has changed: your room is still booked. Please contact us."}},
+	{hotelstays.ErrVoucherNotReady, message{http.StatusNotFound, "There is no voucher", "It is made once the hotel has confirmed, and withdrawn when a booking is cancelled."}},
+	{hotelstays.ErrVoucherAltered, message{http.StatusBadGateway, "The voucher could not be verified", "What we received is not the document that was issued, so we do not hand it out. Please try again."}},
+	{hotelstays.ErrParam, message{http.StatusBadRequest, "These details were not accepted", "Please check what you entered, names and dates above all."}},
+	{hotelstays.ErrUnauthorized, internal},
+	{hotelstays.ErrForbidden, internal},
+}
+
+var (
+	internal = message{http.StatusInternalServerError, "Something went wrong on our side", "We are looking into it. Please try again later."}
+	busy     = message{http.StatusServiceUnavailable, "We could not reach the hotels", "Many people are searching right now. Please try again in a moment."}
+	doubtful = message{http.StatusAccepted, "We are finding out", "Please do not send it again. This page keeps itself up to date."}
+	mismatch = message{http.StatusOK, "We are checking this booking", "The hotel's answer differs from what you agreed to. Please do not book again; we will contact you."}
+)
+
+// messageFor is what a guest is told of an error.
+func messageFor(err error) message {
+	var unknown *hotelstays.OutcomeUnknownError
+	var reused *hotelstays.ReferenceReusedError
+	switch {
+	case errors.As(err, &unknown): // first: its causes mean nothing by themselves
+		return doubtful
+	case errors.As(err, &reused):
+		return mismatch
+	}
+	for _, own := range ownMessages {
+		if errors.Is(err, own.err) {
+			return own.message
+		}
+	}
+	for _, known := range sdkMessages {
+		if errors.Is(err, known.err) {
+			return known.message
+		}
+	}
+	if passing(err) {
+		return busy
+	}
+	return internal
+}
+
+// passing tells a failure that may well be over in a moment.
+func passing(err error) bool {
+	var unreached *hotelstays.TransportError
+	var api *hotelstays.APIError
+	var voucher *hotelstays.VoucherError
+	return errors.As(err, &unreached) || errors.As(err, &voucher) || errors.Is(err, hotelstays.ErrRateLimited) ||
+		errors.As(err, &api) && api.HTTPStatus >= 500
+}

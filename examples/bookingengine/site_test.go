@@ -1,0 +1,324 @@
+// The site as a guest sees it: what is asked, what is shown, and what is sent to
+// the service for it.
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+)
+
+func TestSearchFormSaysWhatIsWrong(t *testing.T) {
+	s := startSite(t)
+	for _, test := range []struct{ field, value, told string }{
+		{"destination", " ", "Enter the name of a city."},
+		{"check_in", "21.01.2027", "Choose the day of arrival."},
+		{"check_in", "2020-01-01", "Choose a day that is not past."},
+		{"check_out", "2020-01-01", "Choose a day after the arrival."},
+		{"check_out", "2099-01-01", "A stay has at most 30 nights."},
+		{"rooms", "5", "Choose a number from 1 to 4."},
+		{"adults", "", "Choose a number from 1 to 6."},
+		{"children", "4, nine", "Enter the age of each child"},
+		{"children", "1 2 3 4 5", "up to 4 children"},
+	} {
+		address, err := url.Parse(s.searchAddress(60))
+		require.NoError(t, err)
+		query := address.Query()
+		query.Set(test.field, test.value)
+		w := s.send(http.MethodGet, "/hotels?"+query.Encode(), nil)
+		assert.Equal(t, http.StatusUnprocessableEntity, w.Code)
+		assert.Regexp(t, `id="`+test.field+`"[^>]* aria-invalid="true" aria-describedby="`+test.field+`-error`, w.Body)
+		assert.Regexp(t, `id="`+test.field+`-error">[^<]*`+test.told, w.Body)
+	}
+	assert.Zero(t, s.srv.Ledger().Count(""), "nothing was asked")
+}
+
+func TestASearchWithoutHotels(t *testing.T) {
+	for _, test := range []struct{ reason, told string }{
+		{"NO_SUPPLIER_ANSWERED", "Please search again in a moment."},
+		{"NO_SUPPLIER_PERMITTED", "Please try other dates, or another city."},
+	} {
+		s := startSite(t, hotelstaystest.WithEmptyReason(test.reason))
+		assert.Contains(t, s.get(s.searchAddress(60)), test.told)
+	}
+}
+
+// A form that is sent often, at once and later, makes one order.
+func TestABookingIsMadeOnce(t *testing.T) {
+	s := startSite(t)
+	address := s.toCheckout()
+	const clicks = 8
+	answers := make(chan *httptest.ResponseRecorder, clicks)
+	for range clicks {
+		go func() { answers <- s.send(http.MethodPost, address+"/book", guests()) }()
+	}
+	order := strings.Replace(address, "/checkouts/", "/orders/", 1)
+	for range clicks {
+		w := <-answers
+		assert.Equal(t, http.StatusSeeOther, w.Code)
+		assert.Equal(t, order, w.Header().Get("Location"))
+	}
+	require.Eventually(t, func() bool { return strings.Contains(s.get(order), "Waiting for the hotel") }, time.Minute, 10*time.Millisecond)
+	assert.Equal(t, order, s.post(address+"/book", guests()), "the back button, and once more")
+	assert.Equal(t, 1, s.srv.Ledger().Count(hotelstaystest.OpBook))
+	assert.Len(t, s.srv.Ledger().Orders(), 1)
+}
+
+func TestTheGuestFormSaysWhatIsWrong(t *testing.T) {
+	s := startSite(t)
+	address := s.toCheckout()
+	form := guests()
+	form.Set("guest3_last", "")
+	form.Set("email", "guest at example.com")
+	form.Set("guest1_passport", "P1234567")
+	form.Set("guest2_passport", strings.Repeat("9", hotelstays.MaxPassportNumber+1))
+	w := s.send(http.MethodPost, address+"/book", form)
+	assert.Equal(t, http.StatusUnprocessableEntity, w.Code)
+	for _, field := range []string{"guest3_last", "email", "guest2_passport"} {
+		assert.Regexp(t, `id="`+field+`"[^>]* aria-invalid="true" aria-describedby="`+field+`-error"`, w.Body)
+	}
+	assert.Contains(t, w.Body.String(), "Room 2, adult 1: enter the last name.")
+	assert.Contains(t, w.Body.String(), `value="guest2"`, "what was right is kept")
+	assert.NotContains(t, w.Body.String(), "P1234567", "but no passport number")
+	assert.NotContains(t, w.Body.String(), "99999")
+	assert.Zero(t, s.srv.Ledger().Count(hotelstaystest.OpBook))
+}
+
+func TestAMovedPriceNeedsConsent(t *testing.T) {
+	s := startSite(t)
+	hotel, choose, offer := s.rooms(60)
+	before := regexp.MustCompile(`for EUR\x{a0}([\d,.]+)<`)
+	require.Regexp(t, before, s.get(hotel))
+	s.srv.MoveRate(offer.Get("offer"), 10)
+	address := s.post(choose, offer)
+
+	page := s.get(address)
+	assert.Contains(t, page, "The offer has changed")
+	assert.Contains(t, page, "What you saw")
+	assert.Equal(t, address, s.post(address+"/book", guests()), "no way around the consent")
+
+	// What is agreed to is what was shown, not what it has become since.
+	s.srv.MoveRate(offer.Get("offer"), 10)
+	s.post(address+"/check", nil)
+	assert.Equal(t, address, s.post(address+"/agree", url.Values{"version": {"1"}}))
+	assert.Contains(t, s.get(address), "The offer has changed")
+	assert.Zero(t, s.srv.Ledger().Count(hotelstaystest.OpBook))
+
+	s.post(address+"/agree", url.Values{"version": {"2"}})
+	assert.Contains(t, s.get(address), "Who is travelling?")
+	assert.Equal(t, address, s.post(address+"/book", guests()), "a form from before the consent")
+	form := guests()
+	form.Set("version", "3")
+	assert.Contains(t, s.post(address+"/book", form), "/orders/")
+}
+
+// A price that fell is nobody's problem.
+func TestALowerPriceNeedsNoConsent(t *testing.T) {
+	s := startSite(t)
+	address := s.toCheckout()
+	seen, _ := s.engine.checkouts.get(strings.TrimPrefix(address, "/checkouts/"))
+	s.srv.MoveRate(s.rateOf(address), -10)
+	order := s.post(address+"/book", guests())
+	require.Eventually(t, func() bool { return strings.Contains(s.get(order), "Waiting for the hotel") }, time.Minute, 10*time.Millisecond)
+	assert.NotContains(t, s.get(order), price(selling(seen.Offer.TotalRate)))
+	now, _ := s.engine.checkouts.get(strings.TrimPrefix(address, "/checkouts/"))
+	assert.Contains(t, s.get(order), price(selling(now.Offer.TotalRate)))
+}
+
+func TestASoldOutRoom(t *testing.T) {
+	s := startSite(t)
+	hotel, choose, offer := s.rooms(60)
+	s.srv.CloseOut(offer.Get("offer"))
+	address := s.post(choose, offer)
+	page := s.get(address)
+	assert.Contains(t, page, "This room is sold out")
+	assert.Contains(t, page, hotel, "the way to other rooms")
+	assert.Equal(t, address, s.post(address+"/book", guests()))
+	assert.Zero(t, s.srv.Ledger().Count(hotelstaystest.OpBook))
+}
+
+// A guest is never shown an error that is written for engineers; the log has it,
+// under the number that the guest is given.
+func TestFailuresAreToldInAGuestsWords(t *testing.T) {
+	for _, test := range []struct {
+		fault  hotelstaystest.Fault
+		status int
+		told   string
+	}{
+		{hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 503}, http.StatusServiceUnavailable, "We could not reach the hotels"},
+		{hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 429}, http.StatusServiceUnavailable, "We could not reach the hotels"},
+		{hotelstaystest.Fault{Kind: hotelstaystest.FaultCut}, http.StatusServiceUnavailable, "We could not reach the hotels"},
+		{hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage}, http.StatusInternalServerError, "Something went wrong on our side"},
+		{hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 403}, http.StatusInternalServerError, "Something went wrong on our side"},
+		{hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 400}, http.StatusBadRequest, "These details were not accepted"},
+		{hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Hour}, http.StatusServiceUnavailable, "We could not reach the hotels"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s, closeSite := memorySite(t)
+			defer closeSite()
+			test.fault.Operation, test.fault.Times = hotelstaystest.OpHotelList, -1
+			s.srv.Inject(test.fault)
+			w := s.send(http.MethodGet, s.searchAddress(60), nil)
+			page := w.Body.String()
+			assert.Equal(t, test.status, w.Code)
+			assert.Contains(t, page, test.told)
+			assert.NotContains(t, page, "HotelList")
+			assert.NotContains(t, page, "hotelstays:")
+			number := regexp.MustCompile(`please quote ([0-9a-f-]{36})`).FindStringSubmatch(page)
+			require.NotNil(t, number)
+			assert.Regexp(t, `number=`+number[1]+`.*error="hotelstays: HotelList`, s.log)
+		})
+	}
+}
+
+// Forms of other sites, unknown addresses and pages that are forgotten.
+func TestWhatIsNoFormOfThisSite(t *testing.T) {
+	s := startSite(t)
+	address := s.toCheckout()
+	r := httptest.NewRequest(http.MethodPost, address+"/book", strings.NewReader(guests().Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Sec-Fetch-Site", "cross-site")
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	assert.Equal(t, http.StatusForbidden, w.Code)
+	assert.Contains(t, w.Body.String(), "That did not come from here")
+
+	for _, test := range []struct {
+		method, address string
+		status          int
+		told            string
+	}{
+		{http.MethodGet, "/nowhere", http.StatusNotFound, "There is no such page"},
+		{http.MethodGet, "/orders/unknown", http.StatusNotFound, "There is no such booking"},
+		{http.MethodGet, "/orders/unknown/events", http.StatusNotFound, "There is no such booking"},
+		{http.MethodGet, "/checkouts/unknown", http.StatusNotFound, "This page has expired"},
+		{http.MethodGet, "/searches/unknown/hotels/unknown", http.StatusNotFound, "This page has expired"},
+		{http.MethodPost, "/searches/unknown/checkout", http.StatusNotFound, "This page has expired"},
+		{http.MethodPost, "/checkouts/unknown/book", http.StatusNotFound, "This page has expired"},
+		{http.MethodPost, address + "/agree", http.StatusBadRequest, "Please go back and send the form again"},
+	} {
+		w := s.send(test.method, test.address, nil)
+		assert.Equal(t, test.status, w.Code, test.address)
+		assert.Contains(t, w.Body.String(), test.told, test.address)
+	}
+	assert.Zero(t, s.srv.Ledger().Count(hotelstaystest.OpBook))
+}
+
+// The policy forbids inline scripts and styles, and no page has one.
+func TestPagesKeepToTheirPolicy(t *testing.T) {
+	s := startSite(t, hotelstaystest.WithConfirmAfter(-1))
+	checkout := s.toCheckout()
+	order, _ := s.toOrder()
+	inline := regexp.MustCompile(`(?i)<style|\sstyle=|<script(?: src="/static/[^"]+" defer)?>[^<]+|\son[a-z]+=|javascript:`)
+	for _, address := range []string{"/", s.searchAddress(60), checkout, order} {
+		w := s.send(http.MethodGet, address, nil)
+		assert.Contains(t, w.Header().Get("Content-Security-Policy"), "default-src 'none'")
+		assert.Equal(t, "nosniff", w.Header().Get("X-Content-Type-Options"))
+		assert.Equal(t, "no-store", w.Header().Get("Cache-Control"))
+		assert.NotRegexp(t, inline, w.Body)
+	}
+	query := url.Values{"destination": {`"><script>alert(1)</script>`}}
+	assert.NotContains(t, s.send(http.MethodGet, "/hotels?"+query.Encode(), nil).Body.String(), "<script>alert")
+}
+
+// No secret and no passport number reaches a page or the log.
+func TestNothingPrivateIsShown(t *testing.T) {
+	s := startSite(t, hotelstaystest.WithRequiredGuestFields("passportNumber"))
+	address := s.toCheckout()
+	form := guests()
+	for _, guest := range []string{"guest1", "guest2", "guest3", "guest4"} {
+		form.Set(guest+"_passport", "X9876543")
+	}
+	order := s.post(address+"/book", form)
+	var page string
+	require.Eventually(t, func() bool {
+		page = s.get(order)
+		return strings.Contains(page, "Waiting for the hotel")
+	}, time.Minute, 10*time.Millisecond, "the passport numbers should reach the service")
+	everything := page + s.get(address) + s.log.String()
+	for _, private := range []string{"X9876543", s.srv.AppSecret, s.srv.WebhookSecret, "guest@example.com"} {
+		assert.NotContains(t, strings.ReplaceAll(everything, `value="guest@example.com"`, ""), private)
+	}
+}
+
+// The page of an order is told of a change at once, and a new stream begins with
+// the present.
+func TestTheStreamTellsOfChanges(t *testing.T) {
+	s := startSite(t, hotelstaystest.WithConfirmAfter(-1))
+	address, reference := s.toOrder()
+	events := func() (next func() string, done func()) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+address+"/events", nil)
+		require.NoError(t, err)
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+		resp, err := client.Do(r)
+		require.NoError(t, err)
+		require.Equal(t, "text/event-stream", resp.Header.Get("Content-Type"))
+		lines := bufio.NewScanner(resp.Body)
+		return func() string {
+				var event strings.Builder
+				for lines.Scan() && lines.Text() != "" {
+					event.WriteString(lines.Text() + "\n")
+				}
+				return event.String()
+			}, func() {
+				cancel()
+				resp.Body.Close()
+			}
+	}
+	wait := func(next func() string, want string) {
+		t.Helper()
+		for event := next(); !strings.Contains(event, want); event = next() {
+			require.Regexp(t, `^event: order\ndata: <section`, event)
+		}
+	}
+	next, done := events()
+	defer done()
+	wait(next, "Waiting for the hotel to confirm")
+	s.srv.ConfirmOrder(reference)
+	wait(next, "Your booking is confirmed")
+
+	again, doneAgain := events()
+	defer doneAgain()
+	assert.Contains(t, again(), "Your booking is confirmed")
+}
+
+func TestTheVoucherIsVerified(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, closeSite := memorySite(t)
+		defer closeSite()
+		address, reference := s.toOrder()
+		assert.NotContains(t, s.get(address), "Download the voucher")
+		w := s.send(http.MethodGet, address+"/voucher", nil)
+		assert.Contains(t, w.Body.String(), "no such booking", "before the order exists")
+		time.Sleep(10 * time.Minute)
+		assert.Contains(t, s.get(address), "Download the voucher")
+
+		w = s.send(http.MethodGet, address+"/voucher", nil)
+		require.Equal(t, http.StatusOK, w.Code)
+		resp, err := s.engine.client.OrderVoucher(t.Context(), &hotelstays.OrderVoucherRequest{CustomerReferenceNo: reference})
+		require.NoError(t, err)
+		assert.NoError(t, hotelstays.VerifyVoucher(w.Body.Bytes(), resp.Voucher))
+		assert.Equal(t, `attachment; filename=`+resp.Voucher.VoucherNumber+`.pdf`, w.Header().Get("Content-Disposition"))
+
+		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpVoucherDownload, Kind: hotelstaystest.FaultAlteredBytes, Times: -1})
+		w = s.send(http.MethodGet, address+"/voucher", nil)
+		assert.Equal(t, http.StatusBadGateway, w.Code)
+		assert.Contains(t, w.Body.String(), "The voucher could not be verified")
+		assert.NotContains(t, w.Body.String(), "%PDF")
+	})
+}

@@ -1,0 +1,67 @@
+// What an order's page says of the order, in one place for every state that it can
+// be in.
+
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// status is what the guest reads first.
+type status struct {
+	Kind             string // "wait", "good", "bad" or "over": its colour
+	Headline, Detail string
+}
+
+const keepsItself = " Please do not book again: this page keeps itself up to date."
+
+// statusOf says how an order stands. states are nil where the numbers of order
+// states are not known.
+func statusOf(o order, states *hotelstays.OrderStates) status {
+	switch {
+	case o.State == placing:
+		return status{"wait", "We are booking your room", "This takes a moment." + keepsItself}
+	case o.State == findingOut:
+		return status{"wait", "We are finding out whether your room is booked",
+			"The hotel's answer got lost. Finding out takes up to ten minutes." + keepsItself}
+	case o.State == notBooked:
+		return status{"bad", o.Problem.Title, "Nothing was booked. " + o.Problem.Text}
+	case o.Cancel == cancelling:
+		return status{"wait", "We are cancelling your booking", "This takes a moment."}
+	case o.Cancel == cancelDoubt:
+		return status{"wait", "We are finding out whether your booking is cancelled",
+			"The hotel's answer got lost. Please do not send it again: this page keeps itself up to date."}
+	case o.Cancel == cancelDone:
+		return status{"over", "Your booking is cancelled", kept(o.Fee)}
+	case confirmed(o.Booked, states):
+		return status{"good", "Your booking is confirmed", "The hotel expects you."}
+	case waiting(o.Booked.Status, states):
+		return status{"wait", "Waiting for the hotel to confirm", "Your room is booked. The hotel usually confirms within ten minutes."}
+	}
+	// Only who knows the numbers of order states can say more.
+	return status{"wait", "The hotel has answered", fmt.Sprintf("The booking is in state %d. We will tell you what that means.", o.Booked.Status)}
+}
+
+// confirmed tells an order that the hotel has surely confirmed.
+func confirmed(o *types.Order, states *hotelstays.OrderStates) bool {
+	return o.HotelConfirmNo != "" || states != nil && slices.Contains(states.Confirmed, o.Status)
+}
+
+func waiting(s types.OrderStatus, states *hotelstays.OrderStates) bool {
+	return s == types.OrderUnknown || s == types.OrderConfirming || states != nil && slices.Contains(states.Pending, s)
+}
+
+// kept says what cancelling cost.
+func kept(m *types.Money) string {
+	if m == nil {
+		return "What it costs follows from the cancellation terms below."
+	}
+	if amount, err := m.Decimal(); err == nil && amount.IsZero() {
+		return "It costs you nothing."
+	}
+	return "The hotel keeps " + price(*m) + "."
+}

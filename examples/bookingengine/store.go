@@ -1,0 +1,205 @@
+// What the site remembers. It is all in memory here, and gone with the process. A
+// real engine keeps searches and checkouts in a cache that its servers share, and
+// orders in its database.
+
+package main
+
+import (
+	"encoding/json"
+	"sync"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// search is one search of a guest.
+type search struct {
+	ID string
+	// Request carries the session that the search opened: its offers hold there alone.
+	Request hotelstays.HotelListRequest
+	Hotels  []types.Hotel
+	Partial bool // not every supplier answered
+	Retry   bool // the same search may find something in a moment
+}
+
+// hotel returns the hotel with an id out of the search's result.
+func (s *search) hotel(id string) (types.Hotel, bool) {
+	for _, h := range s.Hotels {
+		if h.ID == id {
+			return h, true
+		}
+	}
+	return types.Hotel{}, false
+}
+
+// shownOffer is an offer as a guest saw it. The price that a guest agreed to is
+// taken from here, never from what a browser sends.
+type shownOffer struct {
+	Hotel types.Hotel
+	Room  string
+	Rate  types.RoomRatePkg
+}
+
+// checkout is one attempt of a guest to book one offer.
+type checkout struct {
+	// Reference is made with the checkout and serves for every Book of it. However
+	// often its form is sent, the service makes one order.
+	Reference string
+	Search    search
+	Hotel     types.Hotel
+	Room      string
+	// Offer is what the guest agreed to. Changed is what it has become since, as
+	// long as the guest has not agreed; Gone tells that it is sold out.
+	Offer   types.RoomRatePkg
+	Changed *types.RoomRatePkg
+	Gone    bool
+	// Version counts what the guest was shown, so that an old page agrees to nothing.
+	Version int
+	// Guests is the form as it was last sent, without passport numbers.
+	Guests guestForm
+}
+
+// shelf keeps the latest things of one kind under their ids. It is safe for
+// concurrent use. Things are handed out as copies; what they point to is never
+// changed.
+type shelf[T any] struct {
+	limit  int
+	mu     sync.Mutex
+	ids    []string // the oldest first
+	things map[string]T
+}
+
+func newShelf[T any](limit int) *shelf[T] {
+	return &shelf[T]{limit: limit, things: make(map[string]T)}
+}
+
+func (s *shelf[T]) put(id string, thing T) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, known := s.things[id]; !known {
+		s.ids = append(s.ids, id)
+	}
+	s.things[id] = thing
+	for len(s.ids) > s.limit {
+		delete(s.things, s.ids[0])
+		s.ids = s.ids[1:]
+	}
+}
+
+func (s *shelf[T]) get(id string) (T, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	thing, ok := s.things[id]
+	return thing, ok
+}
+
+// update changes the thing under an id, where there is one, and returns it.
+func (s *shelf[T]) update(id string, change func(*T)) (T, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	thing, ok := s.things[id]
+	if ok {
+		change(&thing)
+		s.things[id] = thing
+	}
+	return thing, ok
+}
+
+// bookingState is how far the booking of an order is.
+type bookingState int
+
+const (
+	placing    bookingState = iota // Book is under way
+	findingOut                     // whether there is an order is not known yet
+	booked                         // there is one
+	notBooked                      // there is none
+)
+
+// cancelState is how far the cancellation of an order is.
+type cancelState int
+
+const (
+	notCancelled cancelState = iota
+	cancelling               // Cancel is under way
+	cancelDoubt              // whether it was carried out is not known yet
+	cancelDone               // the service has accepted it
+)
+
+// order is a booking of a guest, from the moment before Book is sent.
+type order struct {
+	// Checkout is what the guest agreed to; its reference is the order's name
+	// everywhere, and its session is what Cancel needs.
+	Checkout checkout
+	// Recovery finds the booking again after a crash. A real engine writes it in the
+	// transaction that writes the order, before Book is sent, and at its start hands
+	// those of all orders that are still open to RecoverBooking.
+	Recovery json.RawMessage
+	State    bookingState
+	Problem  *message     // why nothing was booked or cancelled, or what is odd
+	Booked   *types.Order // as it was last read; nil unless State is booked
+	Voucher  types.VoucherStatus
+	Cancel   cancelState
+	Fee      *types.Money // what cancelling cost
+
+	wakeup  chan struct{} // an event has come; see engine.follow
+	changed chan struct{} // closed at the next change
+}
+
+// orders are all orders under their references. It is safe for concurrent use.
+type orders struct {
+	mu   sync.Mutex
+	byID map[string]*order
+}
+
+// begin adds an order, unless there is one under its reference that is booked or
+// may be: whoever is told to be the first is the only one to call Book.
+func (s *orders) begin(o order) (wakeup <-chan struct{}, first bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id := o.Checkout.Reference
+	if old := s.byID[id]; old != nil {
+		if old.State != notBooked {
+			return nil, false
+		}
+		close(old.changed)
+	}
+	o.wakeup, o.changed = make(chan struct{}, 1), make(chan struct{})
+	s.byID[id] = &o
+	return o.wakeup, true
+}
+
+// get returns a copy of an order, and what is closed when it changes.
+func (s *orders) get(id string) (o order, changed <-chan struct{}, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if found := s.byID[id]; found != nil {
+		return *found, found.changed, true
+	}
+	return order{}, nil, false
+}
+
+// update changes an order and tells whoever watches it. It returns what change
+// returned: whether it was the caller who made the change.
+func (s *orders) update(id string, change func(*order) bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.byID[id]
+	if o == nil || !change(o) {
+		return false
+	}
+	close(o.changed)
+	o.changed = make(chan struct{})
+	return true
+}
+
+// wake makes whoever follows an order look at it now.
+func (s *orders) wake(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o := s.byID[id]; o != nil {
+		select {
+		case o.wakeup <- struct{}{}:
+		default: // a wake-up is waiting already
+		}
+	}
+}
