@@ -26,7 +26,7 @@ type guestForm struct {
 // guestFields are the fields of one guest. A passport number is not among them: it
 // goes from the form into the booking and is never shown.
 type guestFields struct {
-	Label     string // such as "Room 1, child of 5 years"
+	Label     string // such as "Room 1, child aged 5"
 	Room      int
 	Child     bool
 	Age       int
@@ -75,7 +75,7 @@ func (f *guestForm) read(sent url.Values) (types.Holder, []types.Guest) {
 			RoomIndex: g.Room, FirstName: g.First, LastName: g.Last, IsChild: g.Child, PassportNumber: types.Secret(passport),
 		}
 		if g.Child {
-			guests[i].Age = &g.Age
+			guests[i].Age = new(g.Age)
 		}
 	}
 	return types.Holder{FirstName: guests[0].FirstName, LastName: guests[0].LastName, Email: f.Email}, guests
@@ -126,6 +126,9 @@ func (s *site) checkout(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if s.engine.orders.begun(co.Reference) { // the last room may be gone because it is this guest's
+		return redirect(w, r, "/orders/"+co.Reference)
+	}
 	return s.showCheckout(w, http.StatusOK, co)
 }
 
@@ -175,7 +178,7 @@ func (s *site) book(w http.ResponseWriter, r *http.Request) error {
 	case !s.engine.service.mayBook:
 		return errNoBooking
 	}
-	if o, _, exists := s.engine.orders.get(co.Reference); exists && o.State != notBooked {
+	if s.engine.orders.begun(co.Reference) {
 		return redirect(w, r, "/orders/"+co.Reference)
 	}
 	if err := r.ParseForm(); err != nil {

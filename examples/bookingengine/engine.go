@@ -124,8 +124,9 @@ func (e *engine) choose(ctx context.Context, searchID, ratePkgID string) (checko
 		return checkout{}, errExpired
 	}
 	co := checkout{
-		Reference: uuid.NewString(), Search: s, Hotel: offer.Hotel, Room: offer.Room, Offer: offer.Rate,
-		Guests: emptyGuests(s.Request.RoomOccupancies),
+		Reference: uuid.NewString(), SearchID: s.ID, SessionID: s.Request.SessionID,
+		Hotel: offer.Hotel, Room: offer.Room, Offer: offer.Rate,
+		Occupancies: s.Request.RoomOccupancies, Guests: emptyGuests(s.Request.RoomOccupancies),
 	}
 	e.checkouts.put(co.Reference, co)
 	return e.check(ctx, co)
@@ -133,9 +134,7 @@ func (e *engine) choose(ctx context.Context, searchID, ratePkgID string) (checko
 
 // check asks whether the offer of a checkout is still what the guest saw.
 func (e *engine) check(ctx context.Context, co checkout) (checkout, error) {
-	resp, err := e.client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{
-		SessionID: co.Search.Request.SessionID, RatePkgID: co.Offer.RatePkgID,
-	})
+	resp, err := e.client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: co.SessionID, RatePkgID: co.Offer.RatePkgID})
 	if err != nil {
 		return co, err
 	}
@@ -187,7 +186,7 @@ func (co *checkout) ready() bool { return !co.Gone && co.Changed == nil }
 // sent.
 func (e *engine) book(co checkout, holder types.Holder, guests []types.Guest) error {
 	req := &hotelstays.BookRequest{
-		SessionID: co.Search.Request.SessionID, CustomerReferenceNo: co.Reference, RatePkgID: co.Offer.RatePkgID,
+		SessionID: co.SessionID, CustomerReferenceNo: co.Reference, RatePkgID: co.Offer.RatePkgID,
 		Holder: holder, Guests: guests, CallbackURL: e.service.callbackURL,
 		Expect: &co.Offer, // an order with other dates or totals is an error
 	}
@@ -202,21 +201,41 @@ func (e *engine) book(co checkout, holder types.Holder, guests []types.Guest) er
 	return nil
 }
 
-// place books and, once there is an order, follows it.
+// place books and, once there is an order, lets it be followed: in a goroutine of
+// its own, so that the request and its passport numbers do not live on.
 func (e *engine) place(req *hotelstays.BookRequest, wakeup <-chan struct{}) {
-	ctx := context.WithValue(e.ctx, placedOrder{}, req.CustomerReferenceNo)
+	reference := req.CustomerReferenceNo
+	ctx := context.WithValue(e.ctx, placedOrder{}, reference)
 	outcome, err := e.client.BookAndRecover(ctx, req, hotelstays.WithWakeup(wakeup))
-	e.settle(req.CustomerReferenceNo, outcome, err)
+	if outcome == nil {
+		e.refused(reference, err)
+		return
+	}
+	e.settle(reference, outcome, err)
 	for err == nil && outcome.State == hotelstays.BookingUnverified {
 		if !e.wait(time.Until(outcome.Recovery.NextPoll), wakeup) {
 			return
 		}
-		outcome, err = e.client.RecoverBooking(e.ctx, outcome.Recovery, hotelstays.WithWakeup(wakeup))
-		e.settle(req.CustomerReferenceNo, outcome, err)
+		next, nextErr := e.client.RecoverBooking(e.ctx, outcome.Recovery, hotelstays.WithWakeup(wakeup))
+		if next == nil { // the recovery is not taken, which says nothing of the booking
+			e.log.Error("a recovery is refused", "reference", reference, "error", nextErr)
+			return
+		}
+		outcome, err = next, nextErr
+		e.settle(reference, outcome, err)
 	}
-	if outcome != nil && outcome.State == hotelstays.BookingFound {
-		e.follow(req.CustomerReferenceNo, wakeup)
+	if outcome.State == hotelstays.BookingFound {
+		e.work.Go(func() { e.follow(reference, wakeup) })
 	}
+}
+
+// refused notes that nothing was booked, and why.
+func (e *engine) refused(reference string, err error) {
+	e.log.Error("booking was refused", "reference", reference, "error", err)
+	e.orders.update(reference, func(o *order) bool {
+		o.State, o.Problem = notBooked, new(messageFor(err))
+		return true
+	})
 }
 
 // settle notes what a booking, or its recovery, came to.
@@ -225,10 +244,6 @@ func (e *engine) settle(reference string, outcome *hotelstays.BookingOutcome, er
 		e.log.Error("booking", "reference", reference, "error", err)
 	}
 	e.orders.update(reference, func(o *order) bool {
-		if outcome == nil { // refused: nothing was booked
-			o.State, o.Problem = notBooked, new(messageFor(err))
-			return true
-		}
 		if recovery, err := json.Marshal(outcome.Recovery); err == nil {
 			o.Recovery = recovery
 		}
@@ -340,7 +355,7 @@ func (e *engine) cancel(reference, reason string) {
 		}
 		o.Cancel, o.Problem = cancelling, nil
 		req = &hotelstays.CancelRequest{
-			SessionID: o.Checkout.Search.Request.SessionID, CustomerReferenceNo: reference,
+			SessionID: o.Checkout.SessionID, CustomerReferenceNo: reference,
 			SupplierReferenceNo: o.Booked.SupplierReferenceNo, Reason: reason,
 		}
 		return true

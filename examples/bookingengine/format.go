@@ -6,6 +6,7 @@ package main
 import (
 	"fmt"
 	"html/template"
+	"net/url"
 	"strings"
 	"time"
 
@@ -23,6 +24,7 @@ var templateFuncs = template.FuncMap{
 	"cheapest":  cheapest,
 	"count":     count,
 	"occupancy": occupancy,
+	"segment":   url.PathEscape, // of an address: ids are the service's own
 	"nights":    nights,
 }
 
@@ -135,15 +137,16 @@ func cheapest(h types.Hotel) types.Money {
 	return types.Money{}
 }
 
-// count writes a number of things, such as "2 rooms".
+// count writes a number of things, such as "2 rooms", which stay on one line.
 func count(n int, thing string) string {
 	switch {
-	case n == 1:
-		return "1 " + thing
+	case n == 1: // as it is
 	case thing == "child":
-		return fmt.Sprint(n, " children")
+		thing = "children"
+	default:
+		thing += "s"
 	}
-	return fmt.Sprint(n, " ", thing, "s")
+	return fmt.Sprintf("%d\u00a0%s", n, thing)
 }
 
 // occupancy writes who sleeps in the rooms.

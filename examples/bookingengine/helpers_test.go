@@ -3,9 +3,11 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"html"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -34,6 +36,8 @@ type testSite struct {
 	base string
 	srv  *hotelstaystest.Server
 	log  *logBuffer
+	// atEnd is closed when the site has ended.
+	atEnd []io.Closer
 }
 
 // startSite serves a site on loopback until the test ends, as run does.
@@ -50,7 +54,10 @@ func startSite(t *testing.T, opts ...hotelstaystest.Option) *testSite {
 	go func() { served <- serve(ctx, listener, s.site) }()
 	t.Cleanup(func() {
 		stop()
-		require.NoError(t, <-served)
+		require.NoError(t, <-served, "the site should end in time")
+		for _, open := range s.atEnd {
+			open.Close()
+		}
 		s.engine.close()
 		srv.Close()
 	})
@@ -157,6 +164,25 @@ func (s *testSite) toOrder() (address, reference string) {
 	s.t.Helper()
 	address = s.post(s.toCheckout()+"/book", guests())
 	return address, strings.TrimPrefix(address, "/orders/")
+}
+
+// events opens the stream of an order, which stays open until the site ends, and
+// returns what waits for the next event.
+func (s *testSite) events(orderAddress string) (next func() string) {
+	s.t.Helper()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Get(s.base + orderAddress + "/events")
+	require.NoError(s.t, err)
+	require.Equal(s.t, "text/event-stream", resp.Header.Get("Content-Type"))
+	s.atEnd = append(s.atEnd, resp.Body)
+	lines := bufio.NewScanner(resp.Body)
+	return func() string {
+		var event strings.Builder
+		for lines.Scan() && lines.Text() != "" {
+			event.WriteString(lines.Text() + "\n")
+		}
+		return event.String()
+	}
 }
 
 // rateOf is the ratePkgId that a checkout is for.

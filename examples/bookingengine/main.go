@@ -11,6 +11,12 @@
 // address that leads to /hotel-events here, and what signs the deliveries; without
 // them orders are followed by polling alone.
 //
+//	go run . -lose-answer
+//
+// shows what a guest sees when the outcome of a booking is unknown: the sandbox
+// makes the first order, cuts the connection instead of answering, and lets the
+// order be found half a minute later only.
+//
 // Read engine.go for what is done with the SDK, and message.go for what a guest is
 // told when something goes wrong. All else is a plain web application.
 package main
@@ -31,11 +37,12 @@ import (
 
 func main() {
 	addr := flag.String("addr", "127.0.0.1:8090", "the loopback address to listen on")
+	loseAnswer := flag.Bool("lose-answer", false, "let the sandbox lose its answer to the first booking")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	if err := run(ctx, *addr, log); err != nil {
+	if err := run(ctx, *addr, *loseAnswer, log); err != nil {
 		fmt.Fprintln(os.Stderr, "stopped:", err)
 		os.Exit(1)
 	}
@@ -43,14 +50,14 @@ func main() {
 
 // run serves until ctx ends, and then closes everything in the order in which one
 // thing uses the next: pages, bookings, client, sandbox.
-func run(ctx context.Context, addr string, log *slog.Logger) error {
+func run(ctx context.Context, addr string, loseAnswer bool, log *slog.Logger) error {
 	listener, err := listen(addr)
 	if err != nil {
 		return err
 	}
 	defer listener.Close()
 	base := "http://" + listener.Addr().String()
-	svc, closeService, err := findService(base)
+	svc, closeService, err := findService(base, loseAnswer)
 	if err != nil {
 		return err
 	}

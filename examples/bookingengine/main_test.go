@@ -34,7 +34,7 @@ func TestRun(t *testing.T) {
 	log := &logBuffer{}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- run(ctx, "127.0.0.1:0", slog.New(slog.NewTextHandler(log, nil))) }()
+	go func() { ended <- run(ctx, "127.0.0.1:0", true, slog.New(slog.NewTextHandler(log, nil))) }()
 	address := regexp.MustCompile(`address=(http://127\.0\.0\.1:\d+)`)
 	require.Eventually(t, func() bool { return address.MatchString(log.String()) }, time.Minute, 10*time.Millisecond)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
@@ -56,12 +56,12 @@ func TestOnlyLoopbackIsServed(t *testing.T) {
 func TestHalfASettingIsRefused(t *testing.T) {
 	withoutService(t)
 	t.Setenv("HOTELSTAYS_BASE_URL", "https://host.example")
-	_, _, err := findService("")
+	_, _, err := findService("", false)
 	assert.ErrorContains(t, err, "all together, or none of them")
 	t.Setenv("HOTELSTAYS_APP_KEY", "key")
 	t.Setenv("HOTELSTAYS_APP_SECRET", "secret")
 	t.Setenv("HOTELSTAYS_CALLBACK_URL", "https://host.example/hotel-events")
-	_, _, err = findService("")
+	_, _, err = findService("", false)
 	assert.ErrorContains(t, err, "HOTELSTAYS_WEBHOOK_SECRET together")
 }
 
@@ -77,7 +77,7 @@ func TestARealServiceIsNotBookedByAccident(t *testing.T) {
 		if allowed {
 			t.Setenv("HOTELSTAYS_ALLOW_BOOKING", "1")
 		}
-		svc, closeService, err := findService("")
+		svc, closeService, err := findService("", false)
 		require.NoError(t, err)
 		s := newTestSite(t, srv, svc)
 		address := s.toCheckout()

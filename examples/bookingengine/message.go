@@ -64,7 +64,7 @@ var sdkMessages = []struct {
 
 var (
 	internal = message{http.StatusInternalServerError, "Something went wrong on our side", "We are looking into it. Please try again later."}
-	busy     = message{http.StatusServiceUnavailable, "We could not reach the hotels", "Many people are searching right now. Please try again in a moment."}
+	busy     = message{http.StatusServiceUnavailable, "We could not reach the hotels", "Please try again in a moment."}
 	doubtful = message{http.StatusAccepted, "We are finding out", "Please do not send it again. This page keeps itself up to date."}
 	mismatch = message{http.StatusOK, "We are checking this booking", "The hotel's answer differs from what you agreed to. Please do not book again; we will contact you."}
 )

@@ -36,14 +36,13 @@ type service struct {
 }
 
 // findService returns the service that the environment names, or starts a sandbox
-// that calls back this site.
-func findService(site string) (svc *service, closeService func(), err error) {
+// that calls back this site, and that loses an answer where that is asked for.
+func findService(site string, loseAnswer bool) (svc *service, closeService func(), err error) {
 	base, key, secret := os.Getenv("HOTELSTAYS_BASE_URL"), os.Getenv("HOTELSTAYS_APP_KEY"), os.Getenv("HOTELSTAYS_APP_SECRET")
 	callback, signed := os.Getenv("HOTELSTAYS_CALLBACK_URL"), os.Getenv("HOTELSTAYS_WEBHOOK_SECRET")
 	switch {
 	case base == "" && key == "" && secret == "":
-		srv := hotelstaystest.NewServer(hotelstaystest.WithConfirmAfter(8*time.Second), hotelstaystest.WithVoucherDelay(2*time.Second))
-		return sandboxService(srv, site), srv.Close, nil
+		return startSandbox(site, loseAnswer)
 	case base == "" || key == "" || secret == "":
 		return nil, nil, errors.New("set HOTELSTAYS_BASE_URL, HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET all together, or none of them for the sandbox")
 	case (callback == "") != (signed == ""):
@@ -56,6 +55,22 @@ func findService(site string) (svc *service, closeService func(), err error) {
 		callbackURL:   callback,
 		webhookSecret: types.Secret(signed),
 	}, func() {}, nil
+}
+
+// startSandbox starts a sandbox whose hotels confirm within seconds.
+func startSandbox(site string, loseAnswer bool) (svc *service, closeSandbox func(), err error) {
+	opts := []hotelstaystest.Option{hotelstaystest.WithConfirmAfter(8 * time.Second), hotelstaystest.WithVoucherDelay(2 * time.Second)}
+	if loseAnswer {
+		opts = append(opts, hotelstaystest.WithConfirmAfter(time.Minute), hotelstaystest.WithLateVisibility(20*time.Second))
+	}
+	srv, err := hotelstaystest.Start(opts...)
+	if err != nil {
+		return nil, nil, err
+	}
+	if loseAnswer {
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
+	}
+	return sandboxService(srv, site), srv.Close, nil
 }
 
 // sandboxService is a sandbox that calls back the site at an address.

@@ -44,10 +44,12 @@ type shownOffer struct {
 type checkout struct {
 	// Reference is made with the checkout and serves for every Book of it. However
 	// often its form is sent, the service makes one order.
-	Reference string
-	Search    search
-	Hotel     types.Hotel
-	Room      string
+	Reference   string
+	SearchID    string
+	SessionID   string // of the search; Book needs it, and Cancel long after
+	Hotel       types.Hotel
+	Room        string
+	Occupancies []types.GuestPerRoom
 	// Offer is what the guest agreed to. Changed is what it has become since, as
 	// long as the guest has not agreed; Gone tells that it is sold out.
 	Offer   types.RoomRatePkg
@@ -127,8 +129,8 @@ const (
 
 // order is a booking of a guest, from the moment before Book is sent.
 type order struct {
-	// Checkout is what the guest agreed to; its reference is the order's name
-	// everywhere, and its session is what Cancel needs.
+	// Checkout is what the guest agreed to. Its reference is the order's name
+	// everywhere.
 	Checkout checkout
 	// Recovery finds the booking again after a crash. A real engine writes it in the
 	// transaction that writes the order, before Book is sent, and at its start hands
@@ -166,6 +168,14 @@ func (s *orders) begin(o order) (wakeup <-chan struct{}, first bool) {
 	o.wakeup, o.changed = make(chan struct{}, 1), make(chan struct{})
 	s.byID[id] = &o
 	return o.wakeup, true
+}
+
+// begun tells an order that is booked or may be.
+func (s *orders) begun(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.byID[id]
+	return o != nil && o.State != notBooked
 }
 
 // get returns a copy of an order, and what is closed when it changes.
