@@ -265,9 +265,9 @@ func TestBrowserShowsAMovedPrice(t *testing.T) {
 			p.toGuests()
 			p.waitFor("h1", "Who is travelling?")
 			p.fillGuests()
-			for _, co := range site.engine.checkouts.things {
-				site.srv.MoveRate(co.Offer.RatePkgID, 12)
-			}
+			address, err := chromedp.Run(p.ctx, chromedp.Location())
+			require.NoError(t, err)
+			site.srv.MoveRate(site.rateOf(strings.TrimPrefix(address, site.base)), 12)
 			p.click("main button")
 			p.waitFor("h1", "The offer has changed")
 			p.check("changed")

@@ -83,7 +83,8 @@ func (s *site) orderEvents(w http.ResponseWriter, r *http.Request) error {
 	for {
 		var panel bytes.Buffer
 		if err := s.pages["order"].ExecuteTemplate(&panel, "panel", page); err != nil {
-			return err
+			s.log.Error("a panel could not be made", "reference", page.Reference, "error", err)
+			return nil // what was sent cannot be taken back
 		}
 		if !send(w, connection, "event: order\ndata: "+strings.ReplaceAll(strings.TrimSpace(panel.String()), "\n", "\ndata: ")+"\n\n") {
 			return nil
@@ -103,7 +104,7 @@ func (s *site) orderEvents(w http.ResponseWriter, r *http.Request) error {
 			}
 		}
 		if page, changed, err = s.orderOf(r); err != nil {
-			return nil // what was sent cannot be taken back
+			return nil
 		}
 	}
 }
