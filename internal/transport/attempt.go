@@ -70,6 +70,7 @@ func (c *Call) attempt(ctx context.Context, in *http.Request) error {
 
 	c.attempts++
 	c.last.requestID = uuid.NewString()
+	c.requestID = c.last.requestID
 	c.Timeline.begin()
 	trace := &trace{permit: permit}
 	defer trace.settle(true) // where the transport panics

@@ -70,13 +70,14 @@ type Call struct {
 	// Timeline is filled in while the call goes on; nil: nobody wants it.
 	Timeline *Timeline
 
-	tries    int  // attempts begun, also those that ended in a wait
-	attempts int  // attempts sent
-	renewed  bool // a 401 has been answered with a fresh token
-	last     attempt
-	earlier  int           // HTTP status of the newest attempt before last that was answered
-	wait     time.Duration // before the next attempt
-	next     http.RoundTripper
+	tries     int  // attempts begun, also those that ended in a wait
+	attempts  int  // attempts sent
+	renewed   bool // a 401 has been answered with a fresh token
+	last      attempt
+	requestID string        // of the newest attempt that was sent
+	earlier   int           // HTTP status of the newest attempt before last that was answered
+	wait      time.Duration // before the next attempt
+	next      http.RoundTripper
 }
 
 // Result is how a call ended.
@@ -89,7 +90,8 @@ type Result struct {
 	// Sent tells that the last attempt's request may have reached the service. It
 	// means something only without an Answer.
 	Sent bool
-	// RequestID is the last attempt's.
+	// RequestID is the last attempt's, or, where that one ended before it was sent,
+	// that of the one before it.
 	RequestID string
 	// Authorization is the last attempt's header value, so that it can be kept
 	// out of texts.
@@ -160,7 +162,7 @@ func (c *Call) result(err error) Result {
 		Answer:        c.last.answer,
 		Err:           c.last.err,
 		Sent:          c.last.sent,
-		RequestID:     c.last.requestID,
+		RequestID:     c.requestID,
 		Authorization: c.last.authorization,
 		Attempts:      c.attempts,
 		EarlierStatus: c.earlier,

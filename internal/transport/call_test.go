@@ -316,6 +316,37 @@ func TestNoWaitPastTheDeadline(t *testing.T) {
 	})
 }
 
+// An attempt that ends before it is sent leaves the Request-Id of the one before it:
+// that one the service knows.
+func TestRequestIDOfWhatWasSent(t *testing.T) {
+	var sent []string
+	rt := roundTripper(func(r *http.Request) (*http.Response, error) {
+		sent = append(sent, r.Header.Get("Request-Id"))
+		return reply(503, "busy"), nil
+	})
+	r := do(t, rt, "http://127.0.0.1:1", func(c *Call) { c.Ceiling = &closing{open: 2} })
+	require.ErrorContains(t, r.Err, "closed")
+	require.Len(t, sent, 2)
+	assert.Equal(t, sent[1], r.RequestID)
+	assert.Equal(t, 503, r.EarlierStatus)
+
+	r = do(t, rt, "http://127.0.0.1:1", func(c *Call) { c.Ceiling = &closing{} })
+	assert.Empty(t, r.RequestID, "nothing was sent")
+}
+
+// closing is a ceiling that grants a few slots, and no more.
+type closing struct {
+	recording
+	open int
+}
+
+func (c *closing) Acquire(ctx context.Context) (Permit, error) {
+	if c.open--; c.open < 0 {
+		return nil, errors.New("closed")
+	}
+	return c.recording.Acquire(ctx)
+}
+
 // A ctx that is cancelled during a backoff keeps the answer before it.
 func TestCancelledBackoffKeepsTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
