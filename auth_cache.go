@@ -294,7 +294,7 @@ func (t *tokenCache) Refused(ctx context.Context, authorization string) bool {
 	if t.store != nil {
 		ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 		defer cancel()
-		t.warn(ctx, "Drop", t.store.Drop(ctx, t.key, held.token))
+		t.warn(ctx, "Drop", held.token, t.store.Drop(ctx, t.key, held.token))
 	}
 	return true
 }
@@ -324,7 +324,7 @@ func (t *tokenCache) shared(ctx context.Context, worn phase) (token Token, relea
 		switch {
 		case release != nil: // look once more: it may just have been stored
 		case time.Since(start) > leasePatience:
-			t.warn(ctx, "Lease", errors.New("another process has been fetching for too long"))
+			t.warn(ctx, "Lease", Token{}, errors.New("another process has been fetching for too long"))
 			return Token{}, alone
 		default:
 			time.Sleep(leasePause/2 + rand.N(leasePause))
@@ -336,7 +336,7 @@ func (t *tokenCache) lease(ctx context.Context, leaser TokenLeaser) (release fun
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	release, err = leaser.Lease(ctx, t.key)
-	t.warn(ctx, "Lease", err)
+	t.warn(ctx, "Lease", Token{}, err)
 	return release, err
 }
 
@@ -348,7 +348,7 @@ func (t *tokenCache) load(ctx context.Context, worn phase) (token Token, found b
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	token, err = t.store.Load(ctx, t.key)
-	t.warn(ctx, "Load", err)
+	t.warn(ctx, "Load", token, err)
 	if err != nil || token.Value == "" {
 		return Token{}, false, err
 	}
@@ -374,11 +374,14 @@ func (t *tokenCache) save(ctx context.Context, token Token) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	t.warn(ctx, "Store", t.store.Store(ctx, t.key, token))
+	t.warn(ctx, "Store", token, t.store.Store(ctx, t.key, token))
 }
 
-func (t *tokenCache) warn(ctx context.Context, what string, err error) {
+// warn logs that a store failed. Servers quote the command that they refuse, and with
+// it the token.
+func (t *tokenCache) warn(ctx context.Context, what string, token Token, err error) {
 	if err != nil {
-		t.client.log.LogAttrs(ctx, slog.LevelWarn, "token store failed; going on without it", slog.String("call", what), slog.String("error", err.Error()))
+		t.client.log.LogAttrs(ctx, slog.LevelWarn, "token store failed; going on without it",
+			slog.String("call", what), slog.String("error", scrub(err.Error(), string(token.Value), nil)))
 	}
 }

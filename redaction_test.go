@@ -509,6 +509,38 @@ func (o redactObserver) CallEnd(_ context.Context, info hotelstays.CallInfo) {
 	fmt.Fprintf(o.log, "observed %v %+v %#v %q\n", info, info, info, info.Err)
 }
 
+// A store that fails may quote the command with the token in it.
+func TestRedactionOfATokenStoresErrors(t *testing.T) {
+	log := &redactLog{}
+	answers := transportFunc(func(r *http.Request) (*http.Response, error) {
+		if r.URL.Path == "/api/auth/ticket" {
+			return reply(200, `{"code":0,"data":{"ticket":"`+redactToken+`"}}`), nil
+		}
+		return reply(401, `{"code":100000401,"msg":"no"}`), nil
+	})
+	c, err := hotelstays.New("https://api.example.test", hotelstays.TicketCredential{AppKey: "key", AppSecret: redactSecret},
+		hotelstays.WithHTTPClient(&http.Client{Transport: answers}), hotelstays.WithTokenStore(quotingStore{}), log.option())
+	require.NoError(t, err)
+	require.Error(t, operationCalls[hotelstays.OpDestinations](t.Context(), c))
+	for _, call := range []string{"Store", "Drop"} {
+		assert.Contains(t, log.String(), "going on without it\" call="+call+` error="unknown command, beginning with: '[redacted]'"`)
+	}
+	redactCheck(t, "log", log.String())
+}
+
+// quotingStore refuses every token, and says which.
+type quotingStore struct{}
+
+func (quotingStore) Load(context.Context, string) (hotelstays.Token, error) {
+	return hotelstays.Token{}, nil
+}
+func (s quotingStore) Store(_ context.Context, _ string, token hotelstays.Token) error {
+	return fmt.Errorf("unknown command, beginning with: '%s'", string(token.Value))
+}
+func (s quotingStore) Drop(ctx context.Context, key string, token hotelstays.Token) error {
+	return s.Store(ctx, key, token)
+}
+
 // redactService plays a whole flow: two tickets, a search, an offer, a booking
 // whose answer is odd, one that is refused, one that is lost, and a cancellation.
 type redactService struct{ sent map[string]int }
