@@ -111,11 +111,14 @@ func (c *Call) authorization(ctx context.Context) (string, error) {
 	return c.Bearer.Authorization(ctx)
 }
 
-// request is the attempt's own copy, with all that differs between attempts.
-// Another attempt's write loop may still read the original's header.
+// request is the attempt's own copy, with all that differs between attempts. What
+// another attempt left behind may still read its header, and a RoundTripper that
+// rewrites the address, though it should not, must not find it rewritten already.
 func (c *Call) request(ctx context.Context, in *http.Request) *http.Request {
 	req := in.WithContext(ctx)
 	req.Header = in.Header.Clone()
+	address := *in.URL
+	req.URL = &address
 	req.Header.Set("Request-Id", c.last.requestID)
 	if c.last.authorization != "" {
 		req.Header.Set("Authorization", c.last.authorization)

@@ -11,9 +11,11 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/http/httptrace"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -182,6 +184,42 @@ func TestWaitForAConnectionSendsNothing(t *testing.T) {
 	close(release)
 	<-first
 	assert.EqualValues(t, 1, whole.Load())
+}
+
+// No attempt shares with another what a RoundTripper may go on reading after it has
+// returned, or what it may change. The race detector watches the header.
+func TestAttemptsShareNothing(t *testing.T) {
+	jar, err := cookiejar.New(nil) // http.Client adds a header of its own
+	require.NoError(t, err)
+	var readers sync.WaitGroup
+	var sent []*http.Request
+	done := make(chan struct{})
+	rt := roundTripper(func(r *http.Request) (*http.Response, error) {
+		r.URL.Path = "/gateway" + r.URL.Path
+		sent = append(sent, r)
+		readers.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+					_ = r.Write(io.Discard)
+				}
+			}
+		})
+		resp := reply(503, "busy")
+		resp.Header.Set("Set-Cookie", fmt.Sprintf("node=%d", len(sent)))
+		return resp, nil
+	})
+	r := do(t, rt, "http://127.0.0.1:1/api", func(c *Call) { c.HTTP.Jar = jar })
+	close(done)
+	readers.Wait()
+	require.NoError(t, r.Err)
+	require.Len(t, sent, 3)
+	for i, cookie := range []string{"", "node=1", "node=2"} {
+		assert.Equal(t, "/gateway/api", sent[i].URL.Path)
+		assert.Equal(t, cookie, sent[i].Header.Get("Cookie"))
+	}
 }
 
 // A transport without events counts as having sent, except for a dial error.
