@@ -29,7 +29,7 @@ type ResponseMeta struct {
 	SessionID string
 	// ServerCost is how long the service says that it took.
 	ServerCost time.Duration
-	// RateLimit is nil where the service sent no figures.
+	// RateLimit is nil where the service did not send all of its figures.
 	RateLimit *RateLimit
 	// Attempts is how often the request was sent.
 	Attempts int
@@ -216,23 +216,23 @@ func (x *exchange) echoed(header, sent string) string {
 	return sent
 }
 
+// rateLimit needs all three figures: one that is missing is not 0.
 func rateLimit(h http.Header) *RateLimit {
-	limit, ok := figure(h, "X-Ratelimit-Limit")
-	if !ok {
+	limit, hasLimit := figure(h, "X-Ratelimit-Limit")
+	remaining, hasRemaining := figure(h, "X-Ratelimit-Remaining")
+	reset, hasReset := figure(h, "X-Ratelimit-Reset")
+	if !hasLimit || !hasRemaining || !hasReset {
 		return nil
 	}
-	remaining, _ := figure(h, "X-Ratelimit-Remaining")
-	reset, _ := figure(h, "X-Ratelimit-Reset")
 	return &RateLimit{Limit: limit, Remaining: remaining, Reset: time.Duration(reset) * time.Second}
 }
 
-// figure reads a header that holds a whole number. name is in net/http's canonical
-// form.
+// figure reads a header that counts something. name is in net/http's canonical form.
 func figure(h http.Header, name string) (int, bool) {
 	value := h.Get(name)
-	if value == "" {
+	if value == "" { // the error of the next line would be an allocation
 		return 0, false
 	}
-	n, err := strconv.ParseInt(value, 10, 32)
+	n, err := strconv.ParseUint(value, 10, 31)
 	return int(n), err == nil
 }

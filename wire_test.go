@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -434,9 +435,24 @@ func TestWireResponseMeta(t *testing.T) {
 		got, _ := meta(t, map[string]string{"X-RateLimit-Limit": "10", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1"})
 		assert.Equal(t, &hotelstays.RateLimit{Limit: 10, Reset: time.Second}, got.RateLimit)
 	})
+	t.Run("a budget that is not told is not none", func(t *testing.T) {
+		whole := map[string]string{"X-RateLimit-Limit": "10", "X-RateLimit-Remaining": "3", "X-RateLimit-Reset": "1"}
+		got, _ := meta(t, whole)
+		assert.Equal(t, &hotelstays.RateLimit{Limit: 10, Remaining: 3, Reset: time.Second}, got.RateLimit)
+		for name := range whole {
+			for _, odd := range []string{"", "-1", "1.5", "9999999999"} {
+				header := maps.Clone(whole)
+				header[name] = odd
+				got, _ := meta(t, header)
+				assert.Nil(t, got.RateLimit, "%s: %q", name, odd)
+			}
+		}
+	})
 	t.Run("not numbers", func(t *testing.T) {
 		got, _ := meta(t, map[string]string{"Server-Cost-Milliseconds": "soon", "X-RateLimit-Limit": "many"})
 		assert.Zero(t, got.ServerCost)
+		ahead, _ := meta(t, map[string]string{"Server-Cost-Milliseconds": "-7"})
+		assert.Zero(t, ahead.ServerCost)
 		assert.Nil(t, got.RateLimit)
 	})
 }
