@@ -237,9 +237,7 @@ func TestObserverSeesTheWaitForTheCeiling(t *testing.T) {
 // DecodeTime is what follows the answer, here a logger that takes its time.
 func TestObserverSeesTheReadingOfAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		slow := slog.New(slog.NewTextHandler(writerFunc(func(p []byte) (int, error) { time.Sleep(3 * time.Second); return len(p), nil }),
-			&slog.HandlerOptions{Level: slog.LevelWarn}))
-		log := &callLog{}
+		slow, log := slowLog(slog.LevelWarn), &callLog{}
 		for range 2 {
 			answered := len(log.ends) == 0
 			client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
@@ -256,6 +254,25 @@ func TestObserverSeesTheReadingOfAnAnswer(t *testing.T) {
 		assert.Zero(t, log.ends[1].DecodeTime, "nothing was there to be read")
 		assert.Equal(t, 4*time.Second, log.ends[1].Duration)
 	})
+}
+
+// An attempt lasts until its answer is there, whatever is written about it then.
+func TestObserverDoesNotCountTheLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &callLog{}
+		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
+			time.Sleep(time.Second)
+			return reply(504, ""), nil
+		}), hotelstays.WithObserver(log), hotelstays.WithLogger(slowLog(slog.LevelDebug)))
+		assert.Error(t, operationCalls[hotelstays.OpDestinations](t.Context(), client))
+		assert.Equal(t, time.Second, log.ends[0].Attempts[0].Duration)
+	})
+}
+
+// slowLog takes three seconds for a record.
+func slowLog(level slog.Level) *slog.Logger {
+	slow := writerFunc(func(p []byte) (int, error) { time.Sleep(3 * time.Second); return len(p), nil })
+	return slog.New(slog.NewTextHandler(slow, &slog.HandlerOptions{Level: level}))
 }
 
 type writerFunc func([]byte) (int, error)

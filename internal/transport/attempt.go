@@ -39,8 +39,8 @@ func (c *Call) RoundTrip(in *http.Request) (*http.Response, error) {
 	err := c.attempt(ctx, in)
 
 	c.last.err = err
-	c.log(ctx, time.Since(start), err)
 	c.keep()
+	c.log(ctx, time.Since(start), err)
 	if err != nil {
 		return nil, err
 	}
