@@ -29,22 +29,24 @@ type Observer interface {
 // their texts.
 type CallInfo struct {
 	Operation Operation
-	// BaseURL is the environment that was called, as New was given it.
+	// BaseURL is the environment that was called, as New was given it, without a
+	// slash at its end.
 	BaseURL string
 	// Duration is the whole call: waits, attempts and decoding.
 	Duration time.Duration
 	// CeilingWait is how long all attempts together waited for a slot below the
 	// ceiling.
 	CeilingWait time.Duration
-	// DecodeTime is how long reading the last answer took, once it was there; 0
-	// without an answer.
+	// DecodeTime is how long reading the answer took, once it was there; 0 without
+	// one.
 	DecodeTime time.Duration
 	// Attempts are the requests that were sent, in order. An attempt that ended
 	// while it waited for its slot or its token is not among them.
 	Attempts []AttemptInfo
-	// HTTPStatus is the last answer's, or 0 where there was none.
+	// HTTPStatus is that of the answer that the call ended with, or 0 where its last
+	// attempt brought none.
 	HTTPStatus int
-	// Bytes is the size of the last answer's body after decompression.
+	// Bytes is the size of that answer's body after decompression.
 	Bytes int
 	// RequestID and TraceID are those to quote in reports, as in ResponseMeta. Of a
 	// call that sent nothing there is no RequestID.
