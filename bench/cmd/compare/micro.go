@@ -19,10 +19,10 @@ import (
 
 // pair is a benchmark, and what it is held against.
 type pair struct {
-	what             string
-	module, folder   string // where the benchmarks are
-	ours, base       string
-	oursText, baseIs string
+	what                  string
+	module                string // in whose root the benchmarks are
+	name, against         string // of the benchmarks
+	nameText, againstText string
 }
 
 const (
@@ -31,17 +31,17 @@ const (
 )
 
 var (
-	tokenRead = pair{"a fresh token, 2 cores contended", sdk, ".", "TokenRead/cache", "TokenRead/pointer", "the cache", "an atomic pointer load"}
-	webhook   = pair{"a webhook of 1 KB", thisModule, ".", "VerifyWebhook", "BareHMAC", "VerifyWebhook", "bare HMAC-SHA256"}
+	tokenRead = pair{"a fresh token, 2 cores contended", sdk, "TokenRead/cache", "TokenRead/pointer", "the cache", "an atomic pointer load"}
+	webhook   = pair{"a webhook of 1 KB", thisModule, "VerifyWebhook", "BareHMAC", "VerifyWebhook", "bare HMAC-SHA256"}
 
 	pairs = []pair{
 		tokenRead,
 		webhook,
-		{"a webhook of 1 KB", thisModule, ".", "VerifyWebhook", "StripeValidatePayload", "VerifyWebhook", "stripe-go"},
-		{"a voucher of 1 MB", thisModule, ".", "VerifyVoucher", "BareSHA256", "VerifyVoucher", "bare SHA-256"},
-		{"an amount", thisModule, ".", "MoneyDecimal", "NewFromString", "Money.Decimal", "decimal.NewFromString"},
-		{"a ceiling with room", thisModule, ".", "CeilingWithRoom", "MutexAndClock", "Acquire and Left", "two locks and two looks at the clock"},
-		{"a call without a network", thisModule, ".", "Observer/on", "Observer/off", "with an Observer", "without"},
+		{"a webhook of 1 KB", thisModule, "VerifyWebhook", "StripeValidatePayload", "VerifyWebhook", "stripe-go"},
+		{"a voucher of 1 MB", thisModule, "VerifyVoucher", "BareSHA256", "VerifyVoucher", "bare SHA-256"},
+		{"an amount", thisModule, "MoneyDecimal", "NewFromString", "Money.Decimal", "decimal.NewFromString"},
+		{"a ceiling with room", thisModule, "CeilingWithRoom", "MutexAndClock", "Acquire and Left", "two locks and two looks at the clock"},
+		{"a call without a network", thisModule, "Observer/on", "Observer/off", "with an Observer", "without"},
 	}
 )
 
@@ -81,27 +81,22 @@ func runMicro(ctx context.Context, p plan) ([]microResult, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	binaries := map[string]string{} // by package
-	all := make([]microResult, len(pairs))
-	for i, pair := range pairs {
-		all[i].pair = pair
-		key := pair.module + "/" + pair.folder
-		if binaries[key] == "" {
-			binaries[key] = filepath.Join(dir, fmt.Sprintf("%d.test", i))
-			if err := buildTests(ctx, pair, binaries[key]); err != nil {
-				return nil, err
-			}
+	binaries := map[string]string{sdk: filepath.Join(dir, "sdk.test"), thisModule: filepath.Join(dir, "bench.test")}
+	for module, binary := range binaries {
+		if err := buildTests(ctx, module, binary); err != nil {
+			return nil, err
 		}
 	}
+	all := make([]microResult, len(pairs))
 	for range p.rounds {
-		for i := range all {
+		for i, pair := range pairs {
 			m := &all[i]
-			binary := binaries[m.module+"/"+m.folder]
-			ours, err := runBenchmark(ctx, binary, m.pair.ours, p)
+			m.pair = pair
+			ours, err := runBenchmark(ctx, binaries[pair.module], pair.name, p)
 			if err != nil {
 				return nil, err
 			}
-			base, err := runBenchmark(ctx, binary, m.pair.base, p)
+			base, err := runBenchmark(ctx, binaries[pair.module], pair.against, p)
 			if err != nil {
 				return nil, err
 			}
@@ -111,15 +106,15 @@ func runMicro(ctx context.Context, p plan) ([]microResult, error) {
 	return all, nil
 }
 
-func buildTests(ctx context.Context, p pair, into string) error {
-	where, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", p.module).Output()
+func buildTests(ctx context.Context, module, into string) error {
+	where, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
 	if err != nil {
-		return fmt.Errorf("looking for %s (run this inside its repository): %w", p.module, err)
+		return fmt.Errorf("looking for %s (run this inside its repository): %w", module, err)
 	}
 	build := exec.CommandContext(ctx, "go", "test", "-c", "-o", into, ".")
-	build.Dir = filepath.Join(strings.TrimSpace(string(where)), p.folder)
+	build.Dir = strings.TrimSpace(string(where))
 	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("building the benchmarks of %s: %w\n%s", p.module, err, out)
+		return fmt.Errorf("building the benchmarks of %s: %w\n%s", module, err, out)
 	}
 	return nil
 }
@@ -131,12 +126,10 @@ func runBenchmark(ctx context.Context, binary, name string, p plan) (*parse.Benc
 	if err != nil {
 		return nil, fmt.Errorf("benchmark %s: %w\n%s", name, err, out)
 	}
-	set, err := parse.ParseSet(strings.NewReader(string(out)))
-	if err != nil || len(set) != 1 {
-		return nil, fmt.Errorf("benchmark %s: its output is not that of one benchmark:\n%s", name, out)
+	for line := range strings.Lines(string(out)) {
+		if b, err := parse.ParseLine(line); err == nil {
+			return b, nil
+		}
 	}
-	for _, results := range set {
-		return results[0], nil
-	}
-	return nil, nil
+	return nil, fmt.Errorf("benchmark %s: its output has no result:\n%s", name, out)
 }

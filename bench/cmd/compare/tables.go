@@ -81,7 +81,7 @@ func printMicro(all []microResult) {
 	header("what", []string{"ours", "held against", "ratio", "rounds", "ns", "allocations"})
 	for _, m := range all {
 		r := m.rounds()
-		fmt.Printf("| %s | %s | %s | %.2f | %.2f to %.2f | %.3g | %d |\n", m.what, m.oursText, m.baseIs, m.ratio(), r.Least, r.Most, best(m.ours), m.allocs())
+		fmt.Printf("| %s | %s | %s | %.2f | %.2f to %.2f | %.3g | %d |\n", m.what, m.nameText, m.againstText, m.ratio(), r.Least, r.Most, best(m.ours), m.allocs())
 	}
 }
 
