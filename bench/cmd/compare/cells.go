@@ -38,6 +38,18 @@ func (r cellResult) ratio(of figure, client, to string) measure.Spread {
 	return measure.SpreadOf(ratios)
 }
 
+// mean is a figure over all calls of all rounds. It is for what is counted rather
+// than timed: whether a pool still had a buffer is a matter of luck for one round.
+func (r cellResult) mean(of figure, client string) float64 {
+	var sum float64
+	var calls int
+	for _, s := range r.samples[client] {
+		sum += of(s) * float64(s.Calls)
+		calls += s.Calls
+	}
+	return sum / float64(calls)
+}
+
 func (r cellResult) spread(of figure, client string) measure.Spread {
 	var values []float64
 	for _, s := range r.samples[client] {

@@ -97,7 +97,7 @@ func compare(ctx context.Context, p plan) error {
 	if r.margin, err = callersInMargin(ctx); err != nil {
 		return err
 	}
-	if r.throughput, err = throughputAtCeiling(ctx, p.rounds); err != nil {
+	if r.throughput, err = throughputAtCeiling(ctx, max(1, p.rounds/2)); err != nil {
 		return err
 	}
 	printTargets(r)

@@ -13,7 +13,7 @@ import (
 
 // printCells prints, for each workload, a table of each kind of figure.
 func printCells(cells []cellResult) {
-	fmt.Print("## Calls\n\nCPU and wall: what ours takes for a call, and how much of that the others take, as the median of the rounds (and the range of the rounds). Above 1 they are dearer than ours. All else: medians.\n")
+	fmt.Print("## Calls\n\nCPU and wall: what ours takes for a call, and how much of that the others take, as the median of the rounds (and the range of the rounds). Above 1 they are dearer than ours. What is allocated: the mean of all calls. Heap: the median of the rounds.\n")
 	for len(cells) > 0 {
 		n := 0
 		for n < len(cells) && cells[n].workload == cells[0].workload {
@@ -22,8 +22,8 @@ func printCells(cells []cellResult) {
 		fmt.Printf("\n### %s\n", cells[0].workload.name)
 		printFigure(cells[:n], "CPU per call", ratioText(cpu))
 		printFigure(cells[:n], "Wall per call", ratioText(wall))
-		printFigure(cells[:n], "Allocations per call", medianText(allocs, func(v float64) string { return fmt.Sprintf("%.0f", v) }))
-		printFigure(cells[:n], "Bytes allocated per call", medianText(bytes, size))
+		printFigure(cells[:n], "Allocations per call", meanText(allocs, func(v float64) string { return fmt.Sprintf("%.0f", v) }))
+		printFigure(cells[:n], "Bytes allocated per call", meanText(bytes, size))
 		printFigure(cells[:n], "Peak heap, all callers together", medianText(peak, size))
 		printFigure(cells[:n], "Live heap of one result", medianText(live, size))
 		cells = cells[n:]
@@ -44,6 +44,10 @@ func ratioText(of figure) cellText {
 
 func medianText(of figure, form func(float64) string) cellText {
 	return func(r cellResult, client string) string { return form(r.spread(of, client).Median) }
+}
+
+func meanText(of figure, form func(float64) string) cellText {
+	return func(r cellResult, client string) string { return form(r.mean(of, client)) }
 }
 
 func printFigure(cells []cellResult, title string, text cellText) {

@@ -19,15 +19,15 @@ func everyTarget() results {
 	call := cellResult{cell: cell{checkAvail, http1, measure.Load{Callers: 1}, 2}, samples: map[string][]measure.Sample{}}
 	many := cellResult{cell: cell{hotelList, http1, measure.Load{Callers: 8}, 2}, samples: map[string][]measure.Sample{}} // about no target
 	for _, kind := range peers.All() {
-		s := measure.Sample{CPU: 3, Wall: 3, Allocs: 100, Bytes: 100, Peak: 400, Live: 120}
-		small := measure.Sample{CPU: 1, Allocs: 100}
+		s := measure.Sample{Calls: 1, CPU: 3, Wall: 3, Allocs: 100, Bytes: 100, Peak: 400, Live: 120}
+		small := measure.Sample{Calls: 1, CPU: 1, Allocs: 100}
 		if kind.Name == peers.Ours {
-			s = measure.Sample{CPU: 1, Wall: 1, Allocs: 50, Bytes: 55, Peak: 300, Live: 100}
-			small = measure.Sample{CPU: 1.15, Allocs: 115}
+			s = measure.Sample{Calls: 1, CPU: 1, Wall: 1, Allocs: 50, Bytes: 55, Peak: 300, Live: 100}
+			small = measure.Sample{Calls: 1, CPU: 1.15, Allocs: 115}
 		}
 		page.samples[kind.Name] = []measure.Sample{s, s}
 		call.samples[kind.Name] = []measure.Sample{small, small}
-		many.samples[kind.Name] = []measure.Sample{{Wall: 1, Bytes: 1}, {Wall: 1, Bytes: 1}}
+		many.samples[kind.Name] = []measure.Sample{{Calls: 1, Wall: 1, Bytes: 1}}
 	}
 	return results{
 		cells:      []cellResult{page, call, many},

@@ -33,16 +33,14 @@ type Load struct {
 	Warm    bool
 }
 
-// Take makes the calls of one stretch. The heap is collected before and after it, so
-// that nobody pays for what another left behind.
+// Take makes the calls of one stretch. The heap is collected before it and after it,
+// so that nobody pays for what another left behind.
 func Take(ctx context.Context, call func(context.Context) (any, error), load Load) (Sample, error) {
+	liveHeap()
 	if load.Warm {
 		if made := load.run(ctx, call, 0); made.err != nil {
 			return Sample{}, made.err
 		}
-		runtime.GC() // once: what lies in a sync.Pool survives it
-	} else {
-		liveHeap()
 	}
 	peak := watchHeap()
 	before := read()
