@@ -62,7 +62,9 @@ func (p *process) hold(t *testing.T, op hotelstays.Operation, n int) (permits []
 	t.Helper()
 	for range n {
 		permit, err := p.Acquire(t.Context(), op)
-		require.NoError(t, err)
+		if !assert.NoError(t, err) { // not require: it is called in goroutines, too
+			return permits
+		}
 		permits = append(permits, permit)
 	}
 	return permits

@@ -5,7 +5,6 @@ package hotelstaysriver
 import (
 	"os"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -29,6 +28,6 @@ func TestTheREADMEIsTheExample(t *testing.T) {
 	require.NoError(t, err)
 	for _, block := range readme(t, "go") {
 		indented := regexp.MustCompile(`(?m)^(.)`).ReplaceAllString(block, "\t\t$1")
-		assert.True(t, strings.Contains(string(example), indented), "the example does not have:\n%s", indented)
+		assert.Contains(t, string(example), indented)
 	}
 }
