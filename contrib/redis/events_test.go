@@ -97,7 +97,7 @@ func TestEventStoreRefusesWhatCannotWork(t *testing.T) {
 		l.down.Store(true)
 		_, err = a.Claim(t.Context(), []string{"id"}, time.Minute)
 		assert.ErrorIs(t, err, errLost)
-		l.latency = time.Hour
+		l.latency.Store(int64(time.Hour))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		assert.ErrorIs(t, a.Done(ctx, []string{"id"}, time.Hour), context.DeadlineExceeded)

@@ -170,7 +170,7 @@ func TestPauseHoldsTheFleet(t *testing.T) {
 // Whoever has paused is not granted a slot that was on its way meanwhile.
 func TestPauseHoldsTheProcessAtOnce(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
-		a.link.latency = 100 * ms
+		a.link.latency.Store(int64(100 * ms))
 		start := time.Now()
 		granted := make(chan time.Duration)
 		go func() {
@@ -205,7 +205,7 @@ func TestEndedContext(t *testing.T) {
 // A grant that meets the end of its caller's ctx goes back.
 func TestGrantToACallerWhoHasLeft(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
-		a.link.latency = 50 * ms
+		a.link.latency.Store(int64(50 * ms))
 		for range 50 {
 			ctx, cancel := context.WithTimeout(t.Context(), 40*ms)
 			permit, err := a.Acquire(ctx, op)
@@ -338,7 +338,7 @@ func TestRedisAwayForLongerThanALease(t *testing.T) {
 // A Redis that does not answer is away, too.
 func TestSilentRedisIsAway(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{Timeout: 300 * ms}, func(t *testing.T, _ *mini, a, _ *process) {
-		a.link.latency = time.Hour
+		a.link.latency.Store(int64(time.Hour))
 		start := time.Now()
 		_, err := a.Acquire(t.Context(), op)
 		assert.ErrorIs(t, err, ErrAway)

@@ -5,6 +5,7 @@ package hotelstaysredis
 import (
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,10 +54,13 @@ func TestKeysOfAScriptShareASlot(t *testing.T) {
 		defer l.Close()
 		scripts := map[string]bool{}
 		slots := map[uint16]bool{}
-		l.before = func(cmd redis.Cmder) {
+		var mu sync.Mutex
+		look := func(cmd redis.Cmder) {
 			if cmd.Name() != "evalsha" {
 				return
 			}
+			mu.Lock()
+			defer mu.Unlock()
 			args := cmd.Args()
 			scripts[args[1].(string)] = true
 			n, err := strconv.Atoi(strings.TrimSpace(toText(args[2])))
@@ -67,6 +71,7 @@ func TestKeysOfAScriptShareASlot(t *testing.T) {
 			}
 			slots[slotOf(toText(args[3]))] = true
 		}
+		l.before.Store(&look)
 
 		limiter, err := NewRateLimiter(l, RateLimiterOptions{})
 		require.NoError(t, err)

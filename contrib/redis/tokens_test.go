@@ -200,14 +200,15 @@ func TestDropForgetsTheRefusedTokenAlone(t *testing.T) {
 
 		mustStore(t, s, "refused")
 		other := newTokens(t, l, TokenStoreOptions{})
-		l.before = func(cmd redis.Cmder) {
-			if cmd.Name() == "evalsha" { // between the look and the deletion
-				l.before = nil
+		between := func(cmd redis.Cmder) { // the look and the deletion
+			if cmd.Name() == "evalsha" {
+				l.before.Store(nil)
 				mustStore(t, other, "successor")
 			}
 		}
+		l.before.Store(&between)
 		require.NoError(t, s.Drop(t.Context(), tokenKey, refused))
-		require.Nil(t, l.before)
+		require.Nil(t, l.before.Load())
 		assert.Equal(t, types.Secret("successor"), mustLoad(t, s).Value)
 
 		mustStore(t, s, "refused")
@@ -270,7 +271,7 @@ func TestTokenStoreWithoutRedis(t *testing.T) {
 			assert.ErrorIs(t, err, errLost)
 			assert.ErrorContains(t, err, "hotelstaysredis: "+what)
 		}
-		l.latency = 1000 * time.Hour // and when it hangs
+		l.latency.Store(int64(1000 * time.Hour)) // and when it hangs
 		for _, call := range calls {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			start := time.Now()

@@ -63,9 +63,13 @@ for _, gone in ipairs(redis.call('ZRANGEBYSCORE', alive, '-inf', text(now))) do
 	redis.call('LREM', line, 0, gone)
 	redis.call('ZREM', alive, gone)
 end
+-- The processes in line together may have about as many tickets as there are slots: so
+-- each gets its part of slots that come back at once, and the line stays short.
+local most = math.ceil(limit / (redis.call('ZCARD', alive) + 1))
 local mine = redis.call('LPOS', line, me, 'COUNT', 0)
-if #mine > want then
-	redis.call('LREM', line, want - #mine, me) -- the last ones
+local excess = #mine - math.min(want, most)
+if excess > 0 then
+	redis.call('LREM', line, -excess, me) -- the last ones
 	mine = redis.call('LPOS', line, me, 'COUNT', 0)
 end
 
@@ -93,10 +97,7 @@ elseif quiet <= now and free > 0 then
 	end
 end
 
--- New tickets for those who still wait. The processes in line together have about as
--- many as there are slots: so each gets its part of slots that come back at once, and
--- the line is no longer than that.
-local most = math.ceil(limit / (redis.call('ZCARD', alive) + 1))
+-- New tickets for those who still wait.
 local tickets = #redis.call('LPOS', line, me, 'COUNT', 0)
 for _ = tickets + 1, math.min(want - granted, most) do
 	redis.call('RPUSH', line, me)

@@ -34,15 +34,14 @@ func startMini(t *testing.T) *mini {
 	return m
 }
 
-// link is the connection of one process to Redis. Its fields are set before use,
-// the atomic ones at any time.
+// link is the connection of one process to Redis.
 type link struct {
 	*redis.Client
 	mini     *mini
-	latency  time.Duration // one way, at most
-	losing   float64       // share of replies that get lost
-	down     atomic.Bool   // nothing arrives
-	before   func(cmd redis.Cmder)
+	latency  atomic.Int64 // a time.Duration: one way, at most
+	losing   atomic.Int64 // of a hundred replies, those that get lost
+	down     atomic.Bool  // nothing arrives
+	before   atomic.Pointer[func(cmd redis.Cmder)]
 	commands atomic.Int64
 }
 
@@ -78,18 +77,18 @@ func (l *link) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 func (l *link) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		l.commands.Add(1)
-		time.Sleep(rand.N(l.latency + 1))
+		time.Sleep(time.Duration(rand.N(l.latency.Load() + 1)))
 		if l.down.Load() {
 			cmd.SetErr(errLost)
 			return errLost
 		}
-		if l.before != nil {
-			l.before(cmd)
+		if before := l.before.Load(); before != nil {
+			(*before)(cmd)
 		}
 		l.mini.tick()
 		err := next(ctx, cmd)
-		time.Sleep(rand.N(l.latency + 1))
-		if rand.Float64() < l.losing {
+		time.Sleep(time.Duration(rand.N(l.latency.Load() + 1)))
+		if rand.Int64N(100) < l.losing.Load() {
 			cmd.SetErr(errLost)
 			return errLost
 		}
