@@ -1,4 +1,4 @@
-// No test of this package leaves a goroutine behind.
+// No test of the adapters leaves a goroutine behind.
 
 package hotelstaysredis
 

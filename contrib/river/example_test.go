@@ -1,3 +1,5 @@
+// A durable booking from the row in the database to its end.
+
 package hotelstaysriver_test
 
 import (

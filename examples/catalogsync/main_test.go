@@ -1,3 +1,5 @@
+// The file after kills, torn lines and edits: every hotel, once.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// The verdicts on the targets.
+
 package main
 
 import (

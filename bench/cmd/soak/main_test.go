@@ -1,3 +1,5 @@
+// What the soak takes for growth.
+
 package main
 
 import (

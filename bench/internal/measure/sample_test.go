@@ -1,3 +1,5 @@
+// Spreads and medians.
+
 package measure
 
 import (

@@ -1,3 +1,5 @@
+// Every transport of the server that the clients are measured against.
+
 package origin_test
 
 import (
