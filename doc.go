@@ -200,6 +200,10 @@
 // every caller. Processes behind one address share the ceilings: give them a
 // shared limiter with [WithRateLimiter].
 //
+// One caller alone does not come near a ceiling, for each call waits for the one
+// before. [WithParallelism] lets the iterators WalkDestinations, HotelsMetadataAll and
+// HotelListBatches have several calls under way.
+//
 // # Vouchers
 //
 // A voucher is made once the supplier confirms; [Client.AwaitVoucher] waits for it.
