@@ -11,8 +11,8 @@ import (
 // the webhook event, unless the build tag hotelstays_stdjson leaves them out.
 type generated interface{ decode(*lexer.Lexer) }
 
-// target reads into into. Texts of what is impersonal are shared with other
-// answers.
+// target makes a target of a struct. Texts of what is impersonal are shared with
+// other answers.
 func target(into any, impersonal bool) wire.Target {
 	t := wire.Target{Into: into, Share: impersonal}
 	if g, ok := into.(generated); ok {

@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -144,6 +145,36 @@ func TestDecodeAgreesOnMutations(t *testing.T) {
 			}
 			assert.Positive(t, taken)
 			assert.Positive(t, left)
+		})
+	}
+}
+
+// A success that the sandbox answers to each operation, not too long, with every byte
+// replaced by each of a few, and cut everywhere.
+func TestDecodeAgreesOnMutatedSandboxAnswers(t *testing.T) {
+	var bodies map[string][][]byte
+	synctest.Test(t, func(t *testing.T) { bodies = recordBooking(t) })
+	docs := map[string]agreeDocument{recordedWebhooks: {"webhook", nil, true, reflect.TypeFor[hotelstays.WebhookEvent]()}}
+	for _, op := range wireOperations() {
+		docs[op.path] = agreeDocument{op.name, nil, false, reflect.TypeOf(op.want).Elem()}
+	}
+	for path, d := range docs {
+		for _, body := range bodies[path] {
+			if len(body) > len(d.body) && len(body) < 15_000 && d.with(string(body)).agree(t) {
+				d.body = body
+			}
+		}
+		require.NotEmpty(t, d.body, d.name)
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			for i := range d.body {
+				for _, c := range []byte("\"\xff") {
+					mutant := d.with(string(d.body))
+					mutant.body[i] = c
+					mutant.agree(t)
+				}
+				d.with(string(d.body[:i])).agree(t)
+			}
 		})
 	}
 }

@@ -85,10 +85,13 @@ func recordBooking(t *testing.T) map[string][][]byte {
 	offer := findOffer(t, srv, client, 0, types.RefundableFull)
 	_, err = client.HotelList(ctx, searchCity(srv))
 	require.NoError(t, err)
-	elsewhere := searchCity(srv)
-	elsewhere.DestinationID = "nowhere"
-	_, _ = client.HotelList(ctx, elsewhere) // empty, or refused
-	_, err = client.HotelStaticDetail(ctx, &hotelstays.HotelStaticDetailRequest{HotelID: "10000000"})
+	for _, id := range []string{"PH10000000", "nowhere"} {
+		one := searchCity(srv)
+		one.DestinationID, one.HotelIDs, one.MaxRatesPerHotel = "", []string{id}, 1
+		_, err = client.HotelList(ctx, one)
+		require.NoError(t, err)
+	}
+	_, err = client.HotelStaticDetail(ctx, &hotelstays.HotelStaticDetailRequest{HotelID: "PH10000000"})
 	require.NoError(t, err)
 	_, err = client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: offer.session, RatePkgID: offer.RatePkgID})
 	require.NoError(t, err)

@@ -5,6 +5,7 @@ package decode
 
 import (
 	"encoding/json"
+
 	"github.com/hotelstays/hotelstays-go/internal/wire/lexer"
 	"github.com/hotelstays/hotelstays-go/types"
 )

@@ -8,6 +8,8 @@ import (
 	"go/types"
 	"reflect"
 	"strings"
+
+	"github.com/hotelstays/hotelstays-go/internal/wire/lexer"
 )
 
 // field is a field that is decoded into, and the key that it is decoded from.
@@ -17,9 +19,6 @@ type field struct {
 	key  string // on the wire
 	typ  types.Type
 }
-
-// maxFields is how many fields the generated code can tell apart.
-const maxFields = 64
 
 // fieldsOf lists the fields of a struct. Those of an embedded struct count as the
 // struct's own.
@@ -70,8 +69,8 @@ func (g *generator) fieldsOf(named *types.Named) ([]field, error) {
 
 // checkFields refuses what encoding/json resolves by rules of precedence.
 func (g *generator) checkFields(named *types.Named, all []field) error {
-	if len(all) > maxFields {
-		return g.errorf(named.Obj(), "%s has more than %d fields", named.Obj().Name(), maxFields)
+	if len(all) > lexer.MaxFields {
+		return g.errorf(named.Obj(), "%s has more than %d fields", named.Obj().Name(), lexer.MaxFields)
 	}
 	for i, one := range all {
 		for _, other := range all[:i] {

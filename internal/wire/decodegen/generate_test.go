@@ -20,6 +20,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hotelstays/hotelstays-go/internal/wire/lexer"
 )
 
 const moduleDir = "../../.."
@@ -66,7 +68,7 @@ func generated(t *testing.T, declarations string) (map[string][]byte, error) {
 
 func TestWhatIsRefused(t *testing.T) {
 	var many strings.Builder
-	for i := range maxFields + 1 {
+	for i := range lexer.MaxFields + 1 {
 		fmt.Fprintf(&many, "F%d int; ", i)
 	}
 	for _, tc := range []struct{ fields, problem string }{

@@ -9,7 +9,10 @@
 // Nothing that it returns points into the text it has read.
 package lexer
 
-import "sync"
+import (
+	"strings"
+	"sync"
+)
 
 // Lexer reads one JSON text from its beginning to its end. It is not safe for
 // concurrent use.
@@ -194,7 +197,7 @@ func (l *Lexer) Unknown(fields []string) {
 		}
 	}
 	for _, field := range fields {
-		if len(field) == len(l.name) && equalFold(field, l.name) {
+		if len(field) == len(l.name) && strings.EqualFold(field, string(l.name)) {
 			l.GiveUp()
 			return
 		}

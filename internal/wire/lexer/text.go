@@ -180,8 +180,3 @@ func (l *Lexer) clone(b []byte) string {
 	}
 	return string(b)
 }
-
-// equalFold compares ASCII texts of the same length regardless of case.
-func equalFold(a string, b []byte) bool {
-	return strings.EqualFold(a, string(b))
-}
