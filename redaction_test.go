@@ -351,6 +351,27 @@ func TestRedactionOfEchoes(t *testing.T) {
 	}
 }
 
+// The ids of an answer are quoted everywhere, whatever they hold.
+func TestRedactionOfEchoedIDs(t *testing.T) {
+	for _, status := range []int{200, 502} {
+		log := &redactLog{}
+		rt := &decodeAnswer{status: status, body: `{"code":0,"data":{"list":[]}}`, header: map[string]string{"Request-Id": "for-" + redactToken, "Trace-Id": redactToken}}
+		c, err := hotelstays.New("https://api.example.test", hotelstays.StaticToken(redactToken), hotelstays.WithMaxAttempts(1), log.option(),
+			hotelstays.WithHTTPClient(&http.Client{Transport: rt}), hotelstays.WithObserver(redactObserver{log}))
+		require.NoError(t, err)
+		resp, err := c.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
+		if status == 200 {
+			require.NoError(t, err)
+			assert.Equal(t, "for-[redacted]", resp.Meta.RequestID)
+			redactCheck(t, "response", resp)
+		} else {
+			redactCheck(t, "error", err)
+		}
+		assert.Contains(t, log.String(), "observed")
+		redactCheck(t, "log", log.String())
+	}
+}
+
 // Secrets look different once something has escaped them.
 func TestRedactionOfEscapedEchoes(t *testing.T) {
 	secret := redactCanary + `/+="&<é0001`

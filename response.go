@@ -209,8 +209,8 @@ func (x *exchange) traceID() string   { return x.echoed("Trace-Id", x.set.header
 
 func (x *exchange) echoed(header, sent string) string {
 	if x.result.Answer != nil {
-		if id := x.result.Answer.Header.Get(header); id != "" && len(id) <= 128 {
-			return id
+		if id := x.result.Answer.Header.Get(header); id != sent && id != "" && len(id) <= 128 {
+			return x.scrub(id)
 		}
 	}
 	return sent
