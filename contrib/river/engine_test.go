@@ -28,7 +28,7 @@ const (
 	// engineBookers is how many bookings a process makes at once.
 	engineBookers = 4
 	// engineRounds is how often a booking is tried.
-	engineRounds = 4
+	engineRounds = 3
 )
 
 // enginePlan is what a process is told.

@@ -137,6 +137,7 @@ func TestAnotherOrderUnderTheReference(t *testing.T) {
 func TestDiesBeforeBook(t *testing.T) {
 	w := newWorld(t, nil)
 	w.enqueue(w.request("ref-1"))
+	assert.True(t, w.asleep(), "Book has its time")
 	w.workers()
 	w.eventually("a worker asks", func() bool { w.pass(time.Second); return !w.job("ref-1").Args.Recovery.EndedAt.IsZero() })
 	_, err := w.Book(t.Context(), w.request("ref-1"))
@@ -151,6 +152,7 @@ func TestDiesBeforeBook(t *testing.T) {
 func TestDiesInBook(t *testing.T) {
 	w := newWorld(t, func(cfg *Config) { cfg.BookTimeout = time.Minute })
 	w.enqueue(w.request("ref-1"))
+	w.pass(30 * time.Second)
 	_, err := w.begin(t.Context(), "ref-1", time.Now().Add(time.Minute))
 	require.NoError(t, err)
 	_, err = w.client.Book(t.Context(), w.request("ref-1")) // nobody lives to hear the answer
@@ -159,12 +161,8 @@ func TestDiesInBook(t *testing.T) {
 	w.workers()
 	_, err = w.Book(t.Context(), w.request("ref-1"))
 	require.ErrorIs(t, err, ErrBegun, "it is sent once")
-	asleep := func() (asleep bool) {
-		require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT scheduled_at > now() FROM river_job`).Scan(&asleep))
-		return asleep
-	}
 	w.pass(50 * time.Second)
-	assert.True(t, asleep(), "Book may still be under way")
+	assert.True(t, w.asleep(), "Book may still be under way")
 	w.pass(10 * time.Second)
 	w.hasState("ref-1", Found, 0)
 	assert.Equal(t, 1, w.Ledger().Count(hotelstaystest.OpBook))
@@ -382,8 +380,10 @@ func TestWake(t *testing.T) {
 	w.workers()
 	w.eventually("the order is visible", func() bool { return time.Since(made) > 2*time.Second })
 	require.Equal(t, "pending", w.row("ref-1").State)
+	nextPoll := w.job("ref-1").Args.Recovery.NextPoll
 	require.NoError(t, w.Wake(t.Context(), "ref-1"))
 	w.hasState("ref-1", Found, 0)
+	assert.True(t, time.Now().Before(nextPoll), "off the schedule")
 	require.NoError(t, w.Wake(t.Context(), "ref-1"), "it has ended")
 	assert.Equal(t, "completed", w.job("ref-1").State, "and stays so")
 	assert.Equal(t, 1, w.row("ref-1").Ended)

@@ -236,6 +236,13 @@ func (w *world) job(reference string) (j job) {
 	return j
 }
 
+// asleep tells whether the only job is not due.
+func (w *world) asleep() (asleep bool) {
+	w.t.Helper()
+	require.NoError(w.t, w.pool.QueryRow(w.t.Context(), `SELECT scheduled_at > now() FROM river_job`).Scan(&asleep))
+	return asleep
+}
+
 // eventually waits for a condition.
 func (w *world) eventually(what string, condition func() bool) {
 	w.t.Helper()
