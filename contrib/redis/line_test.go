@@ -111,7 +111,7 @@ func TestSlotsOfADeadProcessComeBack(t *testing.T) {
 		a.link.down.Store(true)
 		took := took(t, b, limit)
 		assert.Greater(t, took, full, "its last request may have left just now")
-		assert.LessOrEqual(t, took, defaultLease+full+1250*ms)
+		assert.LessOrEqual(t, took, defaultLease+full+500*ms)
 		for _, permit := range held {
 			permit.Unused() // the test's process, after all, lives
 		}

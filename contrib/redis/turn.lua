@@ -23,7 +23,7 @@ local left, unused, held = ARGV[9], ARGV[10], ARGV[11] -- numbers of permits
 
 local patience = 250000  -- look again after so long: slots come back early, processes die
 local restful = 5000000  -- the same in a rest, which nothing shortens
-local grace = 1000000    -- how much later than promised a process may come
+local grace = 250000     -- how much later than promised a process may come
 local soonest = 500
 
 local clock = redis.call('TIME')

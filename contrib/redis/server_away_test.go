@@ -1,0 +1,147 @@
+//go:build redis_server
+
+// A Redis that goes and comes back, and one that is a cluster.
+
+package hotelstaysredis
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+)
+
+// phases are the times at which a test stopped Redis and started it again.
+type phases struct{ stopped, started, ended time.Time }
+
+// driveThroughAnOutage has two processes send while Redis is there, away, and there
+// again, and returns what they sent and when.
+func driveThroughAnOutage(t *testing.T, opts RateLimiterOptions) (*departures, phases) {
+	own := startServer(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var sent departures
+	var wg sync.WaitGroup
+	for range 2 {
+		rdb := redis.NewClient(&redis.Options{Addr: own.addr, MaxRetries: -1})
+		defer rdb.Close()
+		limiter, err := NewRateLimiter(rdb, opts)
+		require.NoError(t, err)
+		p := &process{RateLimiter: limiter}
+		wg.Go(func() { p.drive(ctx, hotelstays.OpQueryOrders, load{callers: 20}, &sent) })
+	}
+	time.Sleep(3 * time.Second)
+	var when phases
+	own.stop()
+	when.stopped = time.Now()
+	time.Sleep(4 * time.Second)
+	own.start(t)
+	when.started = time.Now()
+	time.Sleep(6 * time.Second)
+	when.ended = time.Now()
+	cancel()
+	wg.Wait()
+	return &sent, when
+}
+
+// between counts the departures of a span.
+func (d *departures) between(from, to time.Time) (n int) {
+	for _, at := range d.times {
+		if !at.Before(from) && at.Before(to) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestStoppedRedisIsRefused(t *testing.T) {
+	sent, when := driveThroughAnOutage(t, RateLimiterOptions{})
+	ceiling := hotelstays.Ceiling(hotelstays.OpQueryOrders)
+	assert.GreaterOrEqual(t, sent.between(time.Time{}, when.stopped), ceiling)
+	assert.Zero(t, sent.between(when.stopped.Add(time.Second), when.started), "while Redis was away")
+	assert.GreaterOrEqual(t, sent.between(when.started, when.ended), 3*ceiling)
+	assert.LessOrEqual(t, sent.busiest(window+defaultMargin), ceiling)
+}
+
+func TestStoppedRedisIsDoneWithoutByShares(t *testing.T) {
+	sent, when := driveThroughAnOutage(t, RateLimiterOptions{ShareAmong: 2})
+	ceiling := hotelstays.Ceiling(hotelstays.OpQueryOrders)
+	alone := sent.between(when.stopped.Add(time.Second/10), when.started)
+	t.Logf("%d requests in the 4 s without Redis", alone)
+	assert.GreaterOrEqual(t, alone, ceiling)
+	assert.GreaterOrEqual(t, sent.between(when.started, when.ended), 2*ceiling)
+	assert.LessOrEqual(t, sent.busiest(window+defaultMargin), ceiling)
+}
+
+// A client whose Redis is gone says so, and fetches its token alone.
+func TestClientWithoutRedis(t *testing.T) {
+	own := startServer(t)
+	srv := hotelstaystest.NewServer()
+	defer srv.Close()
+	rdb := redis.NewClient(&redis.Options{Addr: own.addr, MaxRetries: -1})
+	defer rdb.Close()
+	limiter, err := NewRateLimiter(rdb, RateLimiterOptions{})
+	require.NoError(t, err)
+	s := settings{Redis: own.addr, Name: "left alone"}.at(srv)
+	limited, tokens, err := s.client(hotelstays.WithRateLimiter(limiter))
+	require.NoError(t, err)
+	defer tokens.Close()
+	free, more, err := s.client()
+	require.NoError(t, err)
+	defer more.Close()
+	defer free.CloseIdleConnections()
+	own.stop()
+
+	_, err = limited.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
+	assert.ErrorIs(t, err, ErrAway)
+	var fault *hotelstays.TransportError
+	require.ErrorAs(t, err, &fault)
+	assert.False(t, fault.Sent)
+	_, err = free.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
+	assert.NoError(t, err)
+	assert.Equal(t, 1, srv.Ledger().TicketsIssued())
+}
+
+// Every script runs on a cluster, which refuses keys of several slots.
+func TestCluster(t *testing.T) {
+	own := startServer(t, "--cluster-enabled", "yes")
+	node := redis.NewClient(&redis.Options{Addr: own.addr})
+	defer node.Close()
+	require.NoError(t, node.ClusterAddSlotsRange(t.Context(), 0, 16383).Err())
+	cluster := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{own.addr}})
+	defer cluster.Close()
+	require.Eventually(t, func() bool { return cluster.Set(t.Context(), "ready", 1, 0).Err() == nil }, 20*time.Second, 50*time.Millisecond)
+	slot, err := node.ClusterKeySlot(t.Context(), "a{b}c").Result()
+	require.NoError(t, err)
+	assert.Equal(t, int64(slotOf("a{b}c")), slot)
+
+	limiter, err := NewRateLimiter(cluster, RateLimiterOptions{})
+	require.NoError(t, err)
+	p := &process{RateLimiter: limiter}
+	p.take(t, hotelstays.OpTicket, limit)
+	p.take(t, hotelstays.OpTicket, 1)
+
+	events := newEvents(t, cluster)
+	keys := []string{"one", "another"}
+	require.Equal(t, hotelstays.ClaimGranted, claim(t, events, keys...))
+	require.NoError(t, events.Release(t.Context(), keys))
+	require.Equal(t, hotelstays.ClaimGranted, claim(t, events, keys...))
+	require.NoError(t, events.Done(t.Context(), keys, time.Hour))
+	require.Equal(t, hotelstays.ClaimDone, claim(t, events, keys...))
+
+	tokens := newTokens(t, cluster, TokenStoreOptions{})
+	mustStore(t, tokens, "token")
+	require.Equal(t, "token", string(mustLoad(t, tokens).Value))
+	release, err := tokens.Lease(t.Context(), tokenKey)
+	require.NoError(t, err)
+	release()
+	require.NoError(t, tokens.Drop(t.Context(), tokenKey, hotelstays.Token{Value: "token"}))
+	require.Zero(t, mustLoad(t, tokens))
+}

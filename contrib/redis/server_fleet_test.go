@@ -1,0 +1,296 @@
+//go:build redis_server
+
+// Fleets of real processes against one sandbox, which counts them all as one client
+// address.
+
+package hotelstaysredis
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+func (s settings) at(srv *hotelstaystest.Server) settings {
+	s.URL, s.AppKey, s.AppSecret, s.WebhookSecret = srv.URL, srv.AppKey, srv.AppSecret, srv.WebhookSecret
+	return s
+}
+
+// runCaller calls two operations as fast as the fleet's ceilings let it.
+func runCaller(s settings) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	rdb := redis.NewClient(&redis.Options{Addr: s.Redis})
+	defer rdb.Close()
+	limiter, err := NewRateLimiter(rdb, RateLimiterOptions{Prefix: s.Prefix, Margin: s.Margin})
+	if err != nil {
+		return err
+	}
+	client, tokens, err := s.client(hotelstays.WithRateLimiter(limiter))
+	if err != nil {
+		return err
+	}
+	defer tokens.Close()
+	var wg sync.WaitGroup
+	for range s.Callers {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				_, _ = client.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{})
+			}
+		})
+		wg.Go(func() {
+			for ctx.Err() == nil { // refused, and counted
+				_, _ = client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: "session", RatePkgID: "offer"})
+			}
+		})
+	}
+	untilInputEnds()
+	cancel()
+	wg.Wait()
+	return nil
+}
+
+// arrivals lists the requests of an operation in a span of time, and counts them by
+// process.
+func arrivals(srv *hotelstaystest.Server, op hotelstaystest.Operation, from, to time.Time) (times []time.Time, by map[string]int) {
+	by = map[string]int{}
+	for _, r := range srv.Ledger().Requests(op) {
+		if !r.Arrived.Before(from) && r.Arrived.Before(to) {
+			by[r.Header.Get("User-Agent")]++
+			times = append(times, r.Arrived)
+		}
+	}
+	slices.SortFunc(times, time.Time.Compare)
+	return times, by
+}
+
+// used is the share of a ceiling that requests use: of a second, and of the time
+// after which the request came that many places behind each.
+func used(times []time.Time, ceiling int) float64 {
+	var sum time.Duration
+	rounds := len(times) - ceiling
+	for i := range max(0, rounds) {
+		sum += times[i+ceiling].Sub(times[i])
+	}
+	return float64(rounds) / sum.Seconds()
+}
+
+// spread returns the least and the most requests of the named processes.
+func spread(by map[string]int, names ...string) (least, most int) {
+	least = by[names[0]]
+	for _, name := range names {
+		least, most = min(least, by[name]), max(most, by[name])
+	}
+	return least, most
+}
+
+// Four processes at full demand; one is killed in the middle, and another takes its
+// place.
+func TestProcessesShareTheCeilings(t *testing.T) {
+	srv := hotelstaystest.NewServer(hotelstaystest.WithCatalog(hotelstaystest.Catalog{Countries: 1}), hotelstaystest.WithLedgerLimit(1_000_000))
+	defer srv.Close()
+	s := sharedRedis(t).at(srv)
+	s.Role, s.Callers = "caller", 30
+	start := func(name string) *worker {
+		s.Name = name
+		return startWorker(t, s)
+	}
+	arrived := func(name string) time.Time {
+		require.Eventually(t, func() bool {
+			_, by := arrivals(srv, hotelstaystest.OpCheckAvail, time.Time{}, time.Now())
+			return by[name] > 0
+		}, 30*time.Second, 50*time.Millisecond)
+		return time.Now()
+	}
+	fleet := []*worker{start("one"), start("two"), start("three"), start("doomed")}
+	for _, name := range []string{"one", "two", "three", "doomed"} {
+		arrived(name)
+	}
+	begin := time.Now().Add(time.Second)
+	time.Sleep(time.Until(begin.Add(*fleetTime / 2)))
+	fleet[3].kill()
+	killed := time.Now()
+	fleet[3] = start("reborn")
+	reborn := arrived("reborn").Add(time.Second / 2)
+	end := begin.Add(*fleetTime)
+	time.Sleep(time.Until(end))
+	for _, w := range fleet {
+		assert.NoError(t, w.end())
+	}
+
+	for _, op := range []hotelstaystest.Operation{hotelstaystest.OpQueryOrders, hotelstaystest.OpCheckAvail} {
+		all, _ := arrivals(srv, op, begin, end)
+		used := used(all, hotelstays.Ceiling(hotelstays.Operation(op)))
+		_, before := arrivals(srv, op, begin, killed)
+		_, after := arrivals(srv, op, reborn, end)
+		t.Logf("%s: %.3f of the ceiling used; before the kill %v, after it %v", op, used, before, after)
+		assert.Zero(t, srv.Ledger().RateLimited(op), "%s: requests refused with 429", op)
+		assert.GreaterOrEqual(t, used, 0.9, op)
+		least, most := spread(before, "one", "two", "three", "doomed")
+		assert.LessOrEqual(t, most, 2*least, "%s, before the kill", op)
+		least, most = spread(after, "one", "two", "three", "reborn")
+		assert.LessOrEqual(t, most, 2*least, "%s, after it", op)
+	}
+	assert.Equal(t, 1, srv.Ledger().TicketsIssued())
+}
+
+// runStarter makes one call when it is told to.
+func runStarter(s settings) error {
+	client, rdb, err := s.client()
+	if err != nil {
+		return err
+	}
+	defer rdb.Close()
+	fmt.Println("ready")
+	if !bufio.NewScanner(os.Stdin).Scan() {
+		return errors.New("nobody said when to start")
+	}
+	_, err = client.QueryOrders(context.Background(), &hotelstays.QueryOrdersRequest{})
+	return err
+}
+
+func TestFiftyProcessesFetchOneToken(t *testing.T) {
+	srv := hotelstaystest.NewServer(hotelstaystest.WithoutCeilings())
+	defer srv.Close()
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: 5 * time.Second})
+	s := sharedRedis(t).at(srv)
+	s.Role, s.Name = "starter", "starter"
+	fleet := make([]*worker, 50)
+	for i := range fleet {
+		fleet[i] = startWorker(t, s)
+	}
+	for _, w := range fleet {
+		require.Equal(t, "ready", w.line(t))
+	}
+	for _, w := range fleet {
+		_, err := fmt.Fprintln(w.input, "go")
+		require.NoError(t, err)
+	}
+	for _, w := range fleet {
+		assert.NoError(t, w.end())
+	}
+	assert.Equal(t, 1, srv.Ledger().Count(hotelstaystest.OpTicket))
+	assert.Equal(t, len(fleet), srv.Ledger().Count(hotelstaystest.OpQueryOrders))
+}
+
+// runReceiver receives webhooks, takes its time over each, and counts in Redis.
+func runReceiver(s settings) error {
+	rdb := redis.NewClient(&redis.Options{Addr: s.Redis})
+	defer rdb.Close()
+	store, err := NewEventStore(rdb, EventStoreOptions{Prefix: s.Prefix})
+	if err != nil {
+		return err
+	}
+	handler := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{Secrets: []types.Secret{types.Secret(s.WebhookSecret)}, Store: store},
+		func(ctx context.Context, event *hotelstays.WebhookEvent) error {
+			time.Sleep(20 * time.Millisecond)
+			return rdb.Incr(ctx, s.Prefix+":handled:"+event.ID).Err()
+		})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	go func() { _ = http.Serve(listener, handler) }()
+	fmt.Println("http://" + listener.Addr().String())
+	untilInputEnds()
+	return nil
+}
+
+// Four processes get the same delivery at once, again and again until each has said
+// that it is handled.
+func TestWebhookIsHandledOnceByFourProcesses(t *testing.T) {
+	s := sharedRedis(t)
+	s.Role, s.WebhookSecret = "receiver", "the signing secret of this test"
+	var urls []string
+	for range 4 {
+		w := startWorker(t, s)
+		urls = append(urls, w.line(t))
+		defer func() { assert.NoError(t, w.end()) }()
+	}
+	rdb := redis.NewClient(&redis.Options{Addr: s.Redis})
+	defer rdb.Close()
+	sender := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	var answered sync.Map
+	for i := range 20 {
+		id := fmt.Sprintf("event-%d", i)
+		body := fmt.Appendf(nil, `{"event":"order_paid","customerReferenceNo":"ref-%d","eventTime":%d}`, i, time.Now().Unix())
+		at := time.Now()
+		var wg sync.WaitGroup
+		for _, url := range urls {
+			wg.Go(func() {
+				for {
+					resp, err := sender.Do(hotelstaystest.NewWebhookRequest(url, s.WebhookSecret, at, id, body))
+					if !assert.NoError(t, err) {
+						return
+					}
+					resp.Body.Close()
+					answered.Store(resp.StatusCode, true)
+					if resp.StatusCode == http.StatusOK {
+						return
+					}
+					time.Sleep(5 * time.Millisecond)
+				}
+			})
+		}
+		wg.Wait()
+		handled, err := rdb.Get(t.Context(), s.Prefix+":handled:"+id).Result()
+		require.NoError(t, err)
+		assert.Equal(t, "1", handled, id)
+	}
+	for _, status := range []int{http.StatusOK, http.StatusServiceUnavailable} {
+		_, seen := answered.Load(status)
+		assert.True(t, seen, "a delivery was answered with %d", status)
+	}
+}
+
+// Nothing of what lies in Redis shows a token, a credential or an environment.
+func TestDumpShowsNothing(t *testing.T) {
+	own := startServer(t, "--rdbcompression", "no", "--dbfilename", "dump.rdb")
+	srv := hotelstaystest.NewServer(hotelstaystest.WithCredentials("the-app-key-of-this-test", "the-app-secret-of-this-test"))
+	defer srv.Close()
+	rdb := redis.NewClient(&redis.Options{Addr: own.addr})
+	defer rdb.Close()
+	limiter, err := NewRateLimiter(rdb, RateLimiterOptions{})
+	require.NoError(t, err)
+	s := settings{Redis: own.addr, Name: "dumped"}.at(srv)
+	client, tokens, err := s.client(hotelstays.WithRateLimiter(limiter))
+	require.NoError(t, err)
+	defer tokens.Close()
+	defer client.CloseIdleConnections()
+	_, err = client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
+	require.NoError(t, err)
+	ticket, err := mustTokens(t, rdb).Load(t.Context(), srv.URL+" ticket:"+srv.AppKey)
+	require.NoError(t, err)
+	require.NotEmpty(t, ticket.Value)
+
+	require.NoError(t, rdb.Save(t.Context()).Err())
+	dump, err := os.ReadFile(own.folder + "/dump.rdb")
+	require.NoError(t, err)
+	require.Contains(t, string(dump), "{ceiling:QueryOrders}")
+	require.Contains(t, string(dump), ":token")
+	for _, secret := range []string{string(ticket.Value), string(ticket.Value[:16]), srv.AppKey, srv.AppSecret, strings.TrimPrefix(srv.URL, "http://"), string(oldKey)} {
+		assert.NotContains(t, string(dump), secret)
+	}
+}
+
+func mustTokens(t *testing.T, rdb redis.UniversalClient) *TokenStore {
+	t.Helper()
+	return newTokens(t, rdb, TokenStoreOptions{})
+}

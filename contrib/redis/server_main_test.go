@@ -1,0 +1,184 @@
+//go:build redis_server
+
+// The tests of this build need a real Redis: .ci/run starts one and sets
+// HOTELSTAYS_REDIS_ADDR. Some start processes of this very program, each in one of
+// the roles below, as the processes of a fleet; some start a Redis of their own, to
+// stop it.
+
+package hotelstaysredis
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+var fleetTime = flag.Duration("fleet-time", 8*time.Second, "how long the fleet of processes is driven")
+
+// The settings of a process of the fleet travel in this variable.
+const settingsVariable = "HOTELSTAYS_TEST_PROCESS"
+
+// settings are what a process of the fleet is told.
+type settings struct {
+	Role                   string
+	Name                   string
+	Redis, Prefix          string
+	URL, AppKey, AppSecret string
+	WebhookSecret          string
+	Callers                int
+	Margin                 time.Duration
+}
+
+var roles = map[string]func(settings) error{"caller": runCaller, "starter": runStarter, "receiver": runReceiver}
+
+func TestMain(m *testing.M) {
+	if text := os.Getenv(settingsVariable); text != "" {
+		var s settings
+		err := json.Unmarshal([]byte(text), &s)
+		if err == nil {
+			err = roles[s.Role](s)
+		}
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		return
+	}
+	flag.Parse()
+	if os.Getenv("HOTELSTAYS_REDIS_ADDR") == "" {
+		fmt.Println("HOTELSTAYS_REDIS_ADDR is not set: tests with the tag redis_server need the address of a Redis on loopback")
+		os.Exit(1)
+	}
+	redis.SetLogger(silence{}) // it tells of every dial that an absent Redis refuses
+	goleak.VerifyTestMain(m)
+}
+
+type silence struct{}
+
+func (silence) Printf(context.Context, string, ...any) {}
+
+// client returns the client of a process of the fleet.
+func (s settings) client(opts ...hotelstays.Option) (*hotelstays.Client, *redis.Client, error) {
+	rdb := redis.NewClient(&redis.Options{Addr: s.Redis})
+	tokens, err := NewTokenStore(rdb, TokenStoreOptions{Keys: []types.Secret{oldKey}, Prefix: s.Prefix})
+	if err != nil {
+		return nil, nil, err
+	}
+	opts = append(opts, hotelstays.WithTokenStore(tokens), hotelstays.WithUserAgent(s.Name), hotelstays.WithMaxAttempts(1))
+	client, err := hotelstays.New(s.URL, hotelstays.TicketCredential{AppKey: s.AppKey, AppSecret: types.Secret(s.AppSecret)}, opts...)
+	return client, rdb, err
+}
+
+// worker is a process of the fleet. It ends when its input does.
+type worker struct {
+	cmd   *exec.Cmd
+	input io.WriteCloser
+	lines *bufio.Scanner
+}
+
+func startWorker(t *testing.T, s settings) *worker {
+	t.Helper()
+	text, err := json.Marshal(s)
+	require.NoError(t, err)
+	w := &worker{cmd: exec.Command(os.Args[0])}
+	w.cmd.Env = append(os.Environ(), settingsVariable+"="+string(text))
+	w.cmd.Stderr = os.Stderr
+	w.input, err = w.cmd.StdinPipe()
+	require.NoError(t, err)
+	output, err := w.cmd.StdoutPipe()
+	require.NoError(t, err)
+	w.lines = bufio.NewScanner(output)
+	require.NoError(t, w.cmd.Start())
+	t.Cleanup(func() {
+		if w.cmd.ProcessState == nil {
+			w.kill()
+		}
+	})
+	return w
+}
+
+// line returns what the process says next.
+func (w *worker) line(t *testing.T) string {
+	t.Helper()
+	require.True(t, w.lines.Scan(), "a process of the fleet has ended")
+	return w.lines.Text()
+}
+
+func (w *worker) kill() {
+	_ = w.cmd.Process.Kill()
+	_ = w.cmd.Wait()
+}
+
+// end lets the process end and returns how.
+func (w *worker) end() error {
+	w.input.Close()
+	for w.lines.Scan() {
+	}
+	return w.cmd.Wait()
+}
+
+// untilInputEnds waits, in a process of the fleet, for the test to close its input.
+func untilInputEnds() { _, _ = io.Copy(io.Discard, os.Stdin) }
+
+// sharedRedis is the settings' part about the Redis that all tests share, with a
+// prefix of the test's own.
+func sharedRedis(t *testing.T) settings {
+	return settings{Redis: os.Getenv("HOTELSTAYS_REDIS_ADDR"), Prefix: "test:" + t.Name() + ":" + newName(), Margin: 70 * time.Millisecond}
+}
+
+// server is a Redis of the test's own.
+type server struct {
+	addr, folder string
+	args         []string
+	cmd          *exec.Cmd
+}
+
+// startServer starts a Redis on a free port of loopback; args follow the usual
+// ones.
+func startServer(t *testing.T, args ...string) *server {
+	t.Helper()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	s := &server{addr: free.Addr().String(), folder: t.TempDir(), args: args}
+	require.NoError(t, free.Close())
+	s.start(t)
+	t.Cleanup(s.stop)
+	return s
+}
+
+func (s *server) start(t *testing.T) {
+	t.Helper()
+	_, port, err := net.SplitHostPort(s.addr)
+	require.NoError(t, err)
+	s.cmd = exec.Command("redis-server", append([]string{"--bind", "127.0.0.1", "--port", port, "--dir", s.folder,
+		"--save", "", "--appendonly", "no", "--logfile", filepath.Join(s.folder, "log")}, s.args...)...)
+	require.NoError(t, s.cmd.Start())
+	client := redis.NewClient(&redis.Options{Addr: s.addr, MaxRetries: -1})
+	defer client.Close()
+	require.Eventually(t, func() bool { return client.Ping(t.Context()).Err() == nil }, 20*time.Second, 20*time.Millisecond,
+		"process "+strconv.Itoa(s.cmd.Process.Pid))
+}
+
+func (s *server) stop() {
+	if s.cmd.ProcessState == nil {
+		_ = s.cmd.Process.Kill()
+		_ = s.cmd.Wait()
+	}
+}
