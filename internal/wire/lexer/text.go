@@ -148,7 +148,7 @@ func hex4(b []byte) (r rune, ok bool) {
 
 const (
 	maxShared   = 64   // the longest text that is shared, in bytes
-	sharedTexts = 1024 // how many are kept; a power of two
+	sharedTexts = 2048 // how many are kept; a power of two
 )
 
 // texts are the texts that were read lately, each at the place that its hash names,
