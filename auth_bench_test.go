@@ -43,11 +43,22 @@ func BenchmarkTokenRead(b *testing.B) {
 			}
 		})
 	})
-	// pointer is one atomic load: nothing that is shared and can be replaced is read
-	// for less.
+	var current atomic.Pointer[heldToken]
+	current.Store(&heldToken{authorization: "Bearer token"})
+	// accessor is the least that a function can do which returns what the cache does.
+	b.Run("accessor", func(b *testing.B) {
+		b.ReportAllocs()
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				if _, err := authorizationOf(&current); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	})
+	// pointer is one atomic load, right there: nothing that is shared and can be
+	// replaced is read for less.
 	b.Run("pointer", func(b *testing.B) {
-		var current atomic.Pointer[heldToken]
-		current.Store(&heldToken{authorization: "Bearer token"})
 		b.ReportAllocs()
 		b.RunParallel(func(pb *testing.PB) {
 			for pb.Next() {
@@ -57,4 +68,9 @@ func BenchmarkTokenRead(b *testing.B) {
 			}
 		})
 	})
+}
+
+//go:noinline
+func authorizationOf(current *atomic.Pointer[heldToken]) (string, error) {
+	return current.Load().authorization, nil
 }

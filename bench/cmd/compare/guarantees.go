@@ -223,5 +223,6 @@ func drain(ctx context.Context, client *hotelstays.Client, city string, ceiling 
 	working.Wait()
 	slices.SortFunc(ended, time.Time.Compare)
 	took := ended[calls-1].Sub(ended[0])
-	return float64(calls-int64(ceiling)) / took.Seconds(), int(turnedDown.Load()), errors.Join(failures...)
+	through := calls - turnedDown.Load() - int64(ceiling)
+	return float64(through) / took.Seconds(), int(turnedDown.Load()), errors.Join(failures...)
 }

@@ -1,7 +1,7 @@
 // Compare measures the SDK side by side with other clients of the same API, and
 // prints the tables of RESULTS.md.
 //
-//	./run [-quick | -full]
+//	bench/run [-quick | -full]
 //
 // The server runs in a process of its own, so that what this one spends is spent by
 // the clients. They take turns, round after round, and what is compared is what they
@@ -70,7 +70,7 @@ func compare(ctx context.Context, p plan) error {
 	}
 	defer distrust()
 
-	printFacts(strings.TrimSpace("./run " + strings.Join(os.Args[1:], " ")))
+	printFacts(strings.TrimSpace("bench/run " + strings.Join(os.Args[1:], " ")))
 	kinds := peers.All()
 	if err := checkContent(ctx, kinds, addresses); err != nil {
 		return err

@@ -36,6 +36,7 @@ var (
 
 	pairs = []pair{
 		tokenRead,
+		{"a fresh token, 2 cores contended", sdk, "TokenRead/cache", "TokenRead/accessor", "the cache", "a function around such a load"},
 		webhook,
 		{"a webhook of 1 KB", thisModule, "VerifyWebhook", "StripeValidatePayload", "VerifyWebhook", "stripe-go"},
 		{"a voucher of 1 MB", thisModule, "VerifyVoucher", "BareSHA256", "VerifyVoucher", "bare SHA-256"},
