@@ -3,11 +3,8 @@
 package hotelstays
 
 import (
-	"encoding/json"
 	"errors"
-	"html"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -40,7 +37,7 @@ func (x *exchange) excerpt() string {
 }
 
 // scrub takes the call's own secrets out of a text that the service wrote, also
-// where they are escaped, or cut off at its end.
+// where they are escaped or cut off.
 func (x *exchange) scrub(text string) string { return scrub(text, x.result.Authorization, x.req) }
 
 // scrubError is err, or, where net/http's text quotes a secret that came back in a
@@ -58,42 +55,11 @@ func scrub(text, authorization string, req request) string {
 		secrets = append(secrets, s.secrets()...)
 	}
 	for _, secret := range secrets {
-		if len(secret) < minSecret {
-			continue
-		}
-		for _, form := range escapings(string(secret)) {
-			text = strings.ReplaceAll(text, form, types.Redacted)
-			for n := min(len(form)-1, len(text)); n >= minSecret; n-- {
-				if rest, found := strings.CutSuffix(text, form[:n]); found {
-					text = rest + types.Redacted
-					break
-				}
-			}
+		if len(secret) >= minSecret {
+			text = without(text, string(secret))
 		}
 	}
 	return text
-}
-
-// escapings are the forms in which a page or a JSON text may quote a secret.
-func escapings(secret string) []string {
-	if !strings.ContainsFunc(secret, needsEscaping) {
-		return []string{secret}
-	}
-	marshalled, _ := json.Marshal(secret) // a string cannot fail
-	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(secret)
-	return []string{
-		secret,
-		strings.Trim(string(marshalled), `"`),
-		quoted,
-		strings.ReplaceAll(quoted, "/", `\/`),
-		html.EscapeString(secret),
-		url.QueryEscape(secret),
-	}
-}
-
-// needsEscaping tells the characters that some of the forms write otherwise.
-func needsEscaping(r rune) bool {
-	return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && !strings.ContainsRune("-._~", r)
 }
 
 // secretKeys are the JSON keys whose values are never shown, also where they are
