@@ -61,7 +61,7 @@ func (d *departures) between(from, to time.Time) (n int) {
 	return n
 }
 
-func TestStoppedRedisIsRefused(t *testing.T) {
+func TestServerStoppedRedisIsRefused(t *testing.T) {
 	sent, when := driveThroughAnOutage(t, RateLimiterOptions{})
 	ceiling := hotelstays.Ceiling(hotelstays.OpQueryOrders)
 	assert.GreaterOrEqual(t, sent.between(time.Time{}, when.stopped), ceiling)
@@ -70,7 +70,7 @@ func TestStoppedRedisIsRefused(t *testing.T) {
 	assert.LessOrEqual(t, sent.busiest(window+defaultMargin), ceiling)
 }
 
-func TestStoppedRedisIsDoneWithoutByShares(t *testing.T) {
+func TestServerStoppedRedisIsDoneWithoutByShares(t *testing.T) {
 	sent, when := driveThroughAnOutage(t, RateLimiterOptions{ShareAmong: 2})
 	ceiling := hotelstays.Ceiling(hotelstays.OpQueryOrders)
 	alone := sent.between(when.stopped.Add(time.Second/10), when.started)
@@ -81,7 +81,7 @@ func TestStoppedRedisIsDoneWithoutByShares(t *testing.T) {
 }
 
 // A client whose Redis is gone says so, and fetches its token alone.
-func TestClientWithoutRedis(t *testing.T) {
+func TestServerClientWithoutRedis(t *testing.T) {
 	own := startServer(t)
 	srv := hotelstaystest.NewServer()
 	defer srv.Close()
@@ -110,7 +110,7 @@ func TestClientWithoutRedis(t *testing.T) {
 }
 
 // Every script runs on a cluster, which refuses keys of several slots.
-func TestCluster(t *testing.T) {
+func TestServerCluster(t *testing.T) {
 	own := startServer(t, "--cluster-enabled", "yes")
 	node := redis.NewClient(&redis.Options{Addr: own.addr})
 	defer node.Close()

@@ -103,7 +103,7 @@ func spread(by map[string]int, names ...string) (least, most int) {
 
 // Four processes at full demand; one is killed in the middle, and another takes its
 // place.
-func TestProcessesShareTheCeilings(t *testing.T) {
+func TestServerProcessesShareTheCeilings(t *testing.T) {
 	srv := hotelstaystest.NewServer(hotelstaystest.WithCatalog(hotelstaystest.Catalog{Countries: 1}), hotelstaystest.WithLedgerLimit(1_000_000))
 	defer srv.Close()
 	s := sharedRedis(t).at(srv)
@@ -166,7 +166,7 @@ func runStarter(s settings) error {
 	return err
 }
 
-func TestFiftyProcessesFetchOneToken(t *testing.T) {
+func TestServerFiftyProcessesFetchOneToken(t *testing.T) {
 	srv := hotelstaystest.NewServer(hotelstaystest.WithoutCeilings())
 	defer srv.Close()
 	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: 5 * time.Second})
@@ -215,7 +215,7 @@ func runReceiver(s settings) error {
 
 // Four processes get the same delivery at once, again and again until each has said
 // that it is handled.
-func TestWebhookIsHandledOnceByFourProcesses(t *testing.T) {
+func TestServerWebhookIsHandledOnceByFourProcesses(t *testing.T) {
 	s := sharedRedis(t)
 	s.Role, s.WebhookSecret = "receiver", "the signing secret of this test"
 	var urls []string
@@ -261,7 +261,7 @@ func TestWebhookIsHandledOnceByFourProcesses(t *testing.T) {
 }
 
 // Nothing of what lies in Redis shows a token, a credential or an environment.
-func TestDumpShowsNothing(t *testing.T) {
+func TestServerDumpShowsNothing(t *testing.T) {
 	own := startServer(t, "--rdbcompression", "no", "--dbfilename", "dump.rdb")
 	srv := hotelstaystest.NewServer(hotelstaystest.WithCredentials("the-app-key-of-this-test", "the-app-secret-of-this-test"))
 	defer srv.Close()
