@@ -15,8 +15,13 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
 )
 
-// awayPause is how long Redis is left alone after it could not be asked.
-const awayPause = window / 2
+const (
+	// awayPause is how long Redis is left alone after it could not be asked.
+	awayPause = window / 2
+	// leftPause is how long a departure may wait to be told together with others, or
+	// with the next question. Its slot comes back that much later.
+	leftPause = time.Millisecond
+)
 
 // line takes turns with the other processes. Its goroutine runs while there is
 // something to say or to wait for, and callers only ever touch memory: Left and
@@ -40,6 +45,7 @@ type line struct {
 	renewAt      time.Time          // when the leases of those that are out are renewed
 	paused       time.Time
 	pauseTold    bool
+	tellAt       time.Time // when it is told at the latest; zero: there is nothing
 
 	// What Redis said last.
 	inLine int       // tickets there
@@ -155,10 +161,19 @@ func (l *line) giveBack(number int64, left bool) {
 	delete(l.out, number)
 	if left {
 		l.left = append(l.left, number)
+		l.tell(time.Now().Add(leftPause))
 	} else {
 		l.unused = append(l.unused, number)
+		l.tell(time.Now())
 	}
-	l.wake()
+}
+
+// tell has Redis told what there is to tell at a time. l.mu is held.
+func (l *line) tell(at time.Time) {
+	if l.tellAt.IsZero() || at.Before(l.tellAt) {
+		l.tellAt = at
+		l.wake()
+	}
 }
 
 func (l *line) pause(until time.Time) {
@@ -171,7 +186,7 @@ func (l *line) pause(until time.Time) {
 	defer l.mu.Unlock()
 	if until.After(l.paused) {
 		l.paused, l.pauseTold = until, false
-		l.wake()
+		l.tell(now)
 	}
 }
 
@@ -230,16 +245,23 @@ func (l *line) sleep(d time.Duration) {
 // is needed. l.mu is held.
 func (l *line) due(now time.Time) (at time.Time, due bool) {
 	l.forget(now)
-	waiting := l.waiters.Len()
-	news := len(l.left)+len(l.unused) > 0 || !l.pauseTold
-	switch {
-	case news, waiting == 0 && l.inLine > 0, waiting > l.inLine && (l.inLine == 0 || l.inLine < l.most):
-		at = now
-	case waiting > 0:
-		at = l.wakeAt
+	sooner := func(t time.Time) {
+		if at.IsZero() || t.Before(at) {
+			at = t
+		}
 	}
-	if len(l.out) > 0 && (at.IsZero() || l.renewAt.Before(at)) {
-		at = l.renewAt
+	waiting := l.waiters.Len()
+	switch {
+	case waiting == 0 && l.inLine > 0, waiting > l.inLine && (l.inLine == 0 || l.inLine < l.most):
+		sooner(now)
+	case waiting > 0:
+		sooner(l.wakeAt)
+	}
+	if !l.tellAt.IsZero() {
+		sooner(l.tellAt)
+	}
+	if len(l.out) > 0 {
+		sooner(l.renewAt)
 	}
 	if !at.IsZero() && at.Before(l.retryAt) {
 		at = l.retryAt
@@ -254,6 +276,9 @@ func (l *line) forget(now time.Time) {
 	}
 	if now.After(l.paused) {
 		l.pauseTold = true
+	}
+	if len(l.left)+len(l.unused) == 0 && l.pauseTold {
+		l.tellAt = time.Time{}
 	}
 }
 
@@ -276,7 +301,7 @@ type reply struct {
 // begin takes together what is to be said. l.mu is held.
 func (l *line) begin(now time.Time) turn {
 	t := turn{want: l.waiters.Len(), first: l.next, left: l.left, unused: l.unused}
-	l.left, l.unused = nil, nil
+	l.left, l.unused, l.tellAt = nil, nil, time.Time{}
 	if !l.pauseTold {
 		t.pause = l.paused.Sub(now)
 		l.pauseTold = true
@@ -316,6 +341,7 @@ func (l *line) heed(t turn, r reply) {
 		l.next++
 		if l.waiters.Len() == 0 || now.Before(l.paused) {
 			l.unused = append(l.unused, number)
+			l.tellAt = now
 			continue
 		}
 		l.out[number] = struct{}{}
@@ -332,6 +358,7 @@ func (l *line) failed(t turn, err error) {
 	if t.pause > 0 {
 		l.pauseTold = false
 	}
+	l.tellAt = now
 	l.away = fmt.Errorf("hotelstaysredis: the fleet's ceiling of %s cannot be kept, and nothing was sent: %w: %w; check Redis, or see RateLimiterOptions.ShareAmong", l.op, ErrAway, err)
 	l.retryAt = now.Add(awayPause)
 	l.inLine = 0

@@ -35,6 +35,7 @@ func twoProcesses(t *testing.T, opts RateLimiterOptions, test func(t *testing.T,
 // took is how long a process waits for n slots that it sends with.
 func took(t *testing.T, p *process, n int) time.Duration {
 	t.Helper()
+	time.Sleep(leftPause)
 	synctest.Wait() // Redis has heard of everything
 	start := time.Now()
 	p.take(t, op, n)
@@ -159,11 +160,14 @@ func TestPauseHoldsTheFleet(t *testing.T) {
 		a.Pause(hotelstays.OpHotelIDList, start.Add(time.Hour))
 		synctest.Wait()
 		held[0].Left()
-		assert.Equal(t, 7*time.Second, took(t, b, limit))
+		b.take(t, op, limit)
+		assert.Equal(t, 7*time.Second, time.Since(start))
 		assert.Equal(t, full, took(t, a, 1))
-		b.Pause(op, time.Now().Add(20*time.Second))
+		start = time.Now()
+		b.Pause(op, start.Add(20*time.Second))
 		synctest.Wait()
-		assert.Equal(t, 20*time.Second, took(t, a, 1))
+		a.take(t, op, 1)
+		assert.Equal(t, 20*time.Second, time.Since(start))
 	})
 }
 
@@ -235,7 +239,7 @@ func TestOperationsWithoutACeilingAreFree(t *testing.T) {
 func TestEachOperationHasItsOwnCeiling(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 		b.take(t, hotelstays.OpBook, 1)
-		time.Sleep(full)
+		time.Sleep(time.Minute)
 		a.Pause(op, time.Now().Add(time.Hour))
 		start := time.Now()
 		b.take(t, hotelstays.OpBook, 10)
@@ -264,7 +268,7 @@ func TestWaitingDoesNotHammer(t *testing.T) {
 	})
 }
 
-// A full fleet costs Redis about two commands a request.
+// A full fleet costs Redis a command a request at most.
 func TestCommandsPerRequest(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 		const busy = hotelstays.OpHotelList
@@ -278,7 +282,7 @@ func TestCommandsPerRequest(t *testing.T) {
 		synctest.Wait()
 		commands := a.link.commands.Load() + b.link.commands.Load() - before
 		t.Logf("%d commands, %d requests", commands, len(sent.times))
-		assert.LessOrEqual(t, commands, int64(3*len(sent.times)))
+		assert.LessOrEqual(t, commands, int64(len(sent.times)))
 	})
 }
 
@@ -402,7 +406,9 @@ func TestShareOfLessThanOneSlot(t *testing.T) {
 		defer end()
 		fleet[0].link.down.Store(true)
 		fleet[0].take(t, op, 1)
-		assert.Equal(t, 3*full, took(t, fleet[0], 1))
+		start := time.Now()
+		fleet[0].take(t, op, 1)
+		assert.Equal(t, 3*full, time.Since(start))
 	})
 }
 
@@ -412,7 +418,8 @@ func TestPauseHoldsAShare(t *testing.T) {
 		a.take(t, op, 1)
 		start := time.Now()
 		a.Pause(op, start.Add(9*time.Second))
-		assert.Equal(t, 9*time.Second, took(t, a, 1))
+		a.take(t, op, 1)
+		assert.Equal(t, 9*time.Second, time.Since(start))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
 		defer cancel()
 		a.Pause(op, start.Add(20*time.Second))

@@ -1,0 +1,68 @@
+//go:build redis_server
+
+// What the shared ceiling costs a call.
+
+package hotelstaysredis
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// ample is a ceiling that nobody reaches: what is measured is not the waiting.
+const ample = 1_000_000
+
+// inProcess is the limiter of a client of its own, with an ample ceiling.
+type inProcess struct{ *ratelimit.Window }
+
+func (l inProcess) Acquire(ctx context.Context, _ hotelstays.Operation) (hotelstays.Permit, error) {
+	return l, l.Window.Acquire(ctx)
+}
+
+func (inProcess) Pause(hotelstays.Operation, time.Time) {}
+
+// BenchmarkServerCall makes one call with each limiter in turn, over loopback, and
+// reports what they take and the ratio.
+func BenchmarkServerCall(b *testing.B) {
+	srv := hotelstaystest.NewServer(hotelstaystest.WithoutCeilings(), hotelstaystest.WithLedgerLimit(1))
+	defer srv.Close()
+	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("HOTELSTAYS_REDIS_ADDR")})
+	defer rdb.Close()
+	shared, err := NewRateLimiter(rdb, RateLimiterOptions{Prefix: "bench:" + newName()})
+	require.NoError(b, err)
+	shared.lines[hotelstays.OpQueryOrders] = newLine(shared, hotelstays.OpQueryOrders, ample)
+
+	connect := func(limiter hotelstays.RateLimiter) func() time.Duration {
+		client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.Secret(srv.AppSecret)}, hotelstays.WithRateLimiter(limiter))
+		require.NoError(b, err)
+		b.Cleanup(client.CloseIdleConnections)
+		call := func() time.Duration {
+			start := time.Now()
+			_, err := client.QueryOrders(b.Context(), &hotelstays.QueryOrdersRequest{})
+			require.NoError(b, err)
+			return time.Since(start)
+		}
+		call() // the token, the connection, the first rest
+		return call
+	}
+	alone, fleet := connect(inProcess{ratelimit.NewWindow(ample, time.Second)}), connect(shared)
+	var own, redis time.Duration
+	for b.Loop() {
+		own += alone()
+		redis += fleet()
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(float64(own.Microseconds())/float64(b.N), "µs/call-in-process")
+	b.ReportMetric(float64(redis.Microseconds())/float64(b.N), "µs/call-redis")
+	b.ReportMetric(float64(redis)/float64(own), "ratio")
+}
