@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"go/types"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/hotelstays/hotelstays-go/internal/wire/lexer"
@@ -38,10 +39,12 @@ func (g *generator) fieldsOf(named *types.Named) ([]field, error) {
 		switch {
 		case tag == "-":
 			continue
+		case f.Embedded() && !f.Exported(): // encoding/json reads its fields all the same
+			return nil, fault("is embedded and not exported")
 		case f.Embedded() && key == "":
 			inner, isNamed := f.Type().(*types.Named)
-			if !isNamed || !f.Exported() {
-				return nil, fault("is embedded and no exported struct")
+			if !isNamed {
+				return nil, fault("is embedded and no struct")
 			}
 			if _, err := scalar(inner); err != nil {
 				return nil, fault(err.Error())
@@ -67,16 +70,17 @@ func (g *generator) fieldsOf(named *types.Named) ([]field, error) {
 	return all, g.checkFields(named, all)
 }
 
-// checkFields refuses what encoding/json resolves by rules of precedence.
+// checkFields refuses what encoding/json resolves by rules of precedence, and names
+// by which Go reaches another field: one without a key may hide one that has it.
 func (g *generator) checkFields(named *types.Named, all []field) error {
 	if len(all) > lexer.MaxFields {
 		return g.errorf(named.Obj(), "%s has more than %d fields", named.Obj().Name(), lexer.MaxFields)
 	}
 	for i, one := range all {
-		for _, other := range all[:i] {
-			if strings.EqualFold(one.key, other.key) || one.name == other.name {
-				return g.errorf(one, "%s.%s has the key or the name of another field", named.Obj().Name(), one.name)
-			}
+		reached, _, _ := types.LookupFieldOrMethod(named, true, named.Obj().Pkg(), one.name)
+		sameKey := func(other field) bool { return strings.EqualFold(one.key, other.key) }
+		if reached != one.Object || slices.ContainsFunc(all[:i], sameKey) {
+			return g.errorf(one, "%s.%s has the key or the name of another field", named.Obj().Name(), one.name)
 		}
 	}
 	return nil
@@ -88,7 +92,7 @@ var basicOf = map[string]string{"String": "string", "Number": "string", "Secret"
 // scalar returns the method of the lexer that reads a type, or nothing where it is
 // made of other types. Types that decode themselves are refused.
 func scalar(t types.Type) (string, error) {
-	switch t.String() {
+	switch types.Unalias(t).String() {
 	case "encoding/json.Number":
 		return "Number", nil
 	case "encoding/json.RawMessage":

@@ -127,7 +127,10 @@ func (g *generator) structFunc(named *types.Named) error {
 		fmt.Fprintf(&out.body, "%q,\n", field.key)
 	}
 	fmt.Fprintf(&out.body, "}\n\n%s {\n", g.signature(named))
-	fmt.Fprintf(&out.body, "var seen lexer.Seen\nfor more := l.Object(); more; more = l.Member() {\nswitch string(l.Name()) {\n")
+	if len(fields) > 0 {
+		out.body.WriteString("var seen lexer.Seen\n")
+	}
+	out.body.WriteString("for more := l.Object(); more; more = l.Member() {\nswitch string(l.Name()) {\n")
 	fmt.Fprintf(&out.body, "%sdefault:\nl.Unknown(%s)\n}\n}\n}\n", cases.Bytes(), names)
 	g.done[named] = true
 	return nil
@@ -176,7 +179,11 @@ func (g *generator) read(out *file, to string, t types.Type) (string, error) {
 			return to + " = l.Raw()", nil
 		}
 		function, err := g.function(out, u.Elem())
-		return fmt.Sprintf("%s = %s.Read(l, %s)", to, out.list(u.Elem()), function), err
+		if err != nil {
+			return "", err
+		}
+		list, err := out.list(u.Elem())
+		return fmt.Sprintf("%s = %s.Read(l, %s)", to, list, function), err
 	}
 	return "", fmt.Errorf("%s is not handled: teach decodegen, or change the field", t)
 }
@@ -191,6 +198,9 @@ func (g *generator) function(out *file, t types.Type) (string, error) {
 	}
 	if !isNamed {
 		return "", fmt.Errorf("a struct without a name: give it one")
+	}
+	if named.TypeArgs().Len() > 0 {
+		return "", fmt.Errorf("%s has type parameters, which are not handled", out.typeName(t))
 	}
 	if _, err := scalar(t); err != nil {
 		return "", err
@@ -210,13 +220,20 @@ func (g *generator) function(out *file, t types.Type) (string, error) {
 	}
 }
 
-// list returns the variable that reads lists of elements of type t.
-func (f *file) list(t types.Type) string {
+// list returns the variable that reads lists of elements of type t, which is called
+// by the type's bare name.
+func (f *file) list(t types.Type) (string, error) {
 	element := f.typeName(t)
 	bare := element[strings.LastIndex(element, ".")+1:]
+	if strings.ContainsAny(element, "[]*") {
+		return "", fmt.Errorf("a list of %s is not handled: give the element a type of its own", element)
+	}
 	name := strings.ToLower(bare[:1]) + bare[1:] + "List"
+	if other, taken := f.lists[name]; taken && other != element {
+		return "", fmt.Errorf("lists of %s and of %s would share a name: rename one of the types", element, other)
+	}
 	f.lists[name] = element
-	return name
+	return name, nil
 }
 
 // typeName writes a type as the file has to, and imports what that takes.

@@ -80,6 +80,12 @@ func TestWhatIsRefused(t *testing.T) {
 		{"A func()", "func() is not handled"},
 		{"A struct{ B int }", "without a name"},
 		{"A []struct{ B int }", "without a name"},
+		{"A [][]string", "AnyResponse.A: a list of []string is not handled"},
+		{"A []map[string]string", "AnyResponse.A: a list of map[string]string is not handled"},
+		{"A []*Inner", "AnyResponse.A: a list of *Inner is not handled"},
+		{"A []Box[int]", "AnyResponse.A: Box[int] has type parameters"},
+		{"A Box[int]", "AnyResponse.A: Box[int] has type parameters"},
+		{"A []time.Month; B []Month", "AnyResponse.B: lists of Month and of time.Month would share a name"},
 		{"A map[int]string", "only string is handled"},
 		{"A map[Key]string", "only string is handled"},
 		{"A time.Time", "decodes itself by UnmarshalJSON"},
@@ -92,6 +98,8 @@ func TestWhatIsRefused(t *testing.T) {
 		{"A int `json:\"x\"`; B int `json:\"X\"`", "has the key or the name of another field"},
 		{"Inner; A int `json:\"inner\"`", "has the key or the name of another field"},
 		{"Inner; In int `json:\"other\"`", "has the key or the name of another field"},
+		{"Inner; In int `json:\"-\"`", "has the key or the name of another field"},
+		{"inner `json:\"x\"`", "is embedded"},
 		{"*Inner", "is embedded"},
 		{"inner", "is embedded"},
 		{"Own", "decodes itself by UnmarshalText"},
@@ -103,6 +111,8 @@ func TestWhatIsRefused(t *testing.T) {
 	} {
 		_, err := generated(t, `import ("net/url"; "time")
 			type Key string
+			type Month int
+			type Box[T any] struct { Of T }
 			type Own string
 			func (*Own) UnmarshalText([]byte) error { return nil }
 			type ownStruct struct{ C int }
@@ -124,7 +134,10 @@ func TestWhatIsGenerated(t *testing.T) {
 		type Other struct { A uint8 }
 		type lossyResponse interface{ loses() }
 		type Inner struct { B string; C []json.RawMessage `+"`json:\"c,omitempty\"`"+` }
+		type EmptyResponse struct{}
+		type Amount = json.Number
 		type AnyResponse struct {
+			E Amount
 			Inner
 			A *int `+"`json:\"a\"`"+`
 			D Inner
@@ -138,6 +151,8 @@ func TestWhatIsGenerated(t *testing.T) {
 		"func (v *AnyResponse) decode(l *lexer.Lexer) {", `case "B":`, "v.B = l.String()", "func decodeInner(l *lexer.Lexer, v *Inner) {",
 		"v.C = rawMessageList.Read(l, func(l *lexer.Lexer, v *json.RawMessage) { *v = l.Raw() })",
 		"v.A = lexer.Pointer(l, func(l *lexer.Lexer, v *int) { *v = l.Int() })", "decodeInner(l, &v.D)",
+		"v.E = Amount(l.Number())",                                        // an alias is the type itself
+		"func (v *EmptyResponse) decode(l *lexer.Lexer) {\n\tfor more :=", // nothing to tell apart
 	} {
 		assert.Contains(t, text, want)
 	}
