@@ -117,11 +117,11 @@ func fit(raw json.RawMessage, t reflect.Type, path string, found *misfits) json.
 		return fit(raw, t.Elem(), path, found)
 	case reflect.Struct:
 		if kind == "object" {
-			return fitObject(raw, func(key string) reflect.Type { return fieldType(t, key) }, path, found)
+			return fitObject(raw, func(key string) (reflect.Type, string) { return fieldType(t, key), key }, path, found)
 		}
 	case reflect.Map:
 		if kind == "object" {
-			return fitObject(raw, func(string) reflect.Type { return t.Elem() }, path, found)
+			return fitObject(raw, func(key string) (reflect.Type, string) { return t.Elem(), shownKey(key) }, path, found)
 		}
 	case reflect.Slice:
 		if kind == "array" {
@@ -136,15 +136,27 @@ func fit(raw json.RawMessage, t reflect.Type, path string, found *misfits) json.
 	return json.RawMessage("null")
 }
 
-func fitObject(raw json.RawMessage, typeOf func(key string) reflect.Type, path string, found *misfits) json.RawMessage {
+// shownKey is what a path shows of a map's key. The key is no documented name but a
+// text of the answer, which may be anything: only what may be a currency stands.
+func shownKey(key string) string {
+	const currency = 3
+	if len(key) == currency && strings.Trim(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
+		return key
+	}
+	return "*"
+}
+
+// fitObject takes what tells the type of a member, nil where it has none, and the
+// name that a path calls it by.
+func fitObject(raw json.RawMessage, typeOf func(key string) (reflect.Type, string), path string, found *misfits) json.RawMessage {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil {
 		return raw
 	}
 	before := found.n
 	for _, key := range slices.Sorted(maps.Keys(members)) {
-		if t := typeOf(key); t != nil {
-			members[key] = fit(members[key], t, path+"."+key, found)
+		if t, name := typeOf(key); t != nil {
+			members[key] = fit(members[key], t, path+"."+name, found)
 		}
 	}
 	return rewritten(raw, members, found.n > before)
