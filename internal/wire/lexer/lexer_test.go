@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -342,6 +343,28 @@ func TestListsAreExact(t *testing.T) {
 			list.waiting.Put(memory)
 		}
 	}
+}
+
+// A list of any length takes no more memory than encoding/json does for it, or a
+// hostile answer could cost more than before.
+func TestLongListsTakeNoMoreMemory(t *testing.T) {
+	type wide struct{ Fields [16]string }
+	var list List[wide]
+	empty := func(l *Lexer, _ *wide) { l.Object() }
+	body := []byte("[" + strings.Repeat("{},", 10*maxWaiting) + "{}]")
+	allocated := func(read func() []wide) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		assert.Len(t, read(), 10*maxWaiting+1)
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	fast := allocated(func() []wide { return list.Read(New(body), empty) })
+	standard := allocated(func() (v []wide) {
+		require.NoError(t, json.Unmarshal(body, &v))
+		return v
+	})
+	assert.LessOrEqual(t, float64(fast), 1.02*float64(standard))
 }
 
 // Lexers and lists serve many at once.

@@ -4,6 +4,7 @@ package lexer
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"sync"
 )
@@ -168,7 +169,8 @@ func Map[T any](l *Lexer, read func(*Lexer, *T)) map[string]T {
 // List reads arrays of one type. It is safe for concurrent use.
 //
 // How long an array is shows only at its end: its elements wait in memory that the
-// next array uses again, and go from there into a slice that just holds them.
+// next array uses again, and go from there into a slice that just holds them. An
+// array that is too long for that keeps the memory that it grew in.
 type List[T any] struct{ waiting sync.Pool }
 
 // maxWaiting is for how many elements memory is kept.
@@ -193,12 +195,13 @@ func (list *List[T]) Read(l *Lexer, read func(*Lexer, *T)) []T {
 		waiting = append(waiting, empty)
 		read(l, &waiting[len(waiting)-1])
 	}
+	if cap(waiting) > maxWaiting {
+		return slices.Clip(waiting) // a copy of it is what a hostile answer would wish
+	}
 	exact := make([]T, len(waiting))
 	copy(exact, waiting)
-	if cap(waiting) <= maxWaiting {
-		clear(waiting) // or they would keep alive what they point at
-		*memory = waiting
-		list.waiting.Put(memory)
-	}
+	clear(waiting) // or they would keep alive what they point at
+	*memory = waiting
+	list.waiting.Put(memory)
 	return exact
 }
