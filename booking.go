@@ -71,8 +71,9 @@ type BookRequest struct {
 	// ticket, not an OAuth token. A client whose own base URL is loopback, in tests
 	// and against the sandbox, takes loopback addresses, too.
 	CallbackURL string `json:"callbackUrl,omitempty"`
-	// Expect is the offer that is being booked, and is not sent: an order with
-	// other dates or totals is a *ReferenceReusedError. nil expects nothing.
+	// Expect is the offer that is being booked, as CheckAvail returned it last, and
+	// is not sent: an order with other dates or totals is a *ReferenceReusedError,
+	// with lower ones, too. nil expects nothing.
 	Expect *types.RoomRatePkg `json:"-"`
 }
 
@@ -186,8 +187,8 @@ func (r *BookResponse) missing() string {
 //
 // A refusal, an *APIError: nothing was booked. ErrRateChanged: check the offer
 // again. ErrDuplicateBooking: an active booking under another reference has the
-// same content. A *ReferenceReusedError: the reference has another order already.
-// A *ValidationError or a *TransportError: nothing was sent.
+// same content. A *ValidationError or a *TransportError: nothing was booked, either.
+// A *ReferenceReusedError: there is an order, and it is not the expected one.
 //
 // Book is never sent twice unless the first sending provably did nothing.
 func (c *Client) Book(ctx context.Context, req *BookRequest, opts ...CallOption) (*BookResponse, error) {

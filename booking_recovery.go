@@ -387,8 +387,9 @@ func pickOrder(orders []types.Order, reference string) (*types.Order, error) {
 }
 
 // ReferenceReusedError reports that the order under the reference is not the
-// expected one. Most likely the reference was used before: the service returns
-// the order that it made for a reference first, a cancelled one too.
+// expected one. Either the reference was used before: the service returns the order
+// that it made for a reference first, a cancelled one too. Or this Book made the
+// order, and BookRequest.Expect was not the offer as CheckAvail returned it last.
 type ReferenceReusedError struct {
 	// Order is the order that the reference has.
 	Order *types.Order
@@ -398,7 +399,7 @@ type ReferenceReusedError struct {
 
 // Error names the reference and what differs.
 func (e *ReferenceReusedError) Error() string {
-	return fmt.Sprintf("hotelstays: %s: the order %s under reference %q is not the expected one: its %s another; was the reference used before? Look at that order before anything else is booked",
+	return fmt.Sprintf("hotelstays: %s: the order %s under reference %q is not the expected one: its %s another; was the reference used before, or is BookRequest.Expect not what CheckAvail returned last? Look at that order before anything else is booked",
 		OpBook, e.Order.PlatformReferenceNo, e.Order.CustomerReferenceNo, e.What)
 }
 

@@ -87,7 +87,7 @@
 //	*APIError               the service refused, or something in front of it did
 //	*TransportError         no answer; Sent tells whether the request may have arrived
 //	*DecodeError            an answer that cannot be read
-//	*ReferenceReusedError   the reference has an order already, and it is another one
+//	*ReferenceReusedError   the order under the reference is not the expected one
 //	*PageError              pages that end early; what came is good, and not all
 //	*BatchError             a batch of HotelListBatches; the others go on
 //	*VoucherError           a document that cannot be had or trusted

@@ -23,7 +23,7 @@ var (
 	city, session string
 	search        *hotelstays.HotelListRequest
 	again         []string
-	seen          *types.RoomRatePkg
+	seen, offer   *types.RoomRatePkg
 	order         *types.Order
 	stored        []byte
 	wakeup        = make(chan struct{}, 1)
@@ -65,8 +65,10 @@ func TestRecipes(t *testing.T) {
 	want(t, priced == len(search.HotelIDs) && len(again) == 0, "all hotels")
 
 	seen = pickOffer(t, ctx, client)
+	srv.MoveRate(seen.RatePkgID, -2) // cheaper: nobody has to be asked, and it is booked like this
 	check(t, recipe3(ctx, client))
-	stored, err = json.Marshal(client.NewBookingRecovery(&hotelstays.BookRequest{SessionID: session, CustomerReferenceNo: reference, Expect: seen}))
+	want(t, offer.TotalRate.NetRate != seen.TotalRate.NetRate, "another price")
+	stored, err = json.Marshal(client.NewBookingRecovery(&hotelstays.BookRequest{SessionID: session, CustomerReferenceNo: reference, Expect: offer}))
 	check(t, err)
 	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
 	check(t, recipe4(ctx, client))
@@ -94,7 +96,7 @@ func TestRecipes(t *testing.T) {
 	want(t, len(catalogue) == len(srv.HotelIDs(srv.HotelCount())), "all hotels of the catalogue")
 }
 
-// yourBooking is the code under test in the README's own test: recipes 1 and 4.
+// yourBooking is the code under test in the README's own test: recipes 1, 3 and 4.
 func yourBooking(client *hotelstays.Client, where string) error {
 	city = where
 	if err := recipe1(context.Background(), client); err != nil {
@@ -106,6 +108,9 @@ func yourBooking(client *hotelstays.Client, where string) error {
 		return err
 	}
 	seen = &found.List[0].Rooms[0].Rates[0]
+	if err := recipe3(context.Background(), client); err != nil {
+		return err
+	}
 	return recipe4(context.Background(), client)
 }
 
