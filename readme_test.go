@@ -34,7 +34,7 @@ func TestREADMEProgram(t *testing.T) {
 	cmd.Env = append(os.Environ(), "HOTELSTAYS_BASE_URL="+srv.URL, "HOTELSTAYS_APP_KEY="+srv.AppKey, "HOTELSTAYS_APP_SECRET="+srv.AppSecret)
 	out, err = cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	assert.Contains(t, string(out), "Upper White Gate Suites 10 from 226.98 USD\n")
+	assert.Contains(t, string(out), "Upper White Gate Suites 10 from 208.82 EUR\n")
 }
 
 // The recipes become functions, and testdata/readme runs them, one after another,
