@@ -39,7 +39,9 @@ var (
 //	any other, with an ending         the ending is true, and could not be stored: a
 //	                                  worker will find out, and store it
 //	ErrEndedOtherwise, with one       the ending is true, and another one was stored
-//	                                  before: see the package documentation
+//	                                  before: see the package documentation. Nobody
+//	                                  asks any more; where it is Unverified, enqueue
+//	                                  its Recovery, and a worker does
 func (b *Bookings) Book(ctx context.Context, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) (*Ending, error) {
 	if req == nil || req.CustomerReferenceNo == "" {
 		return nil, errors.New("hotelstaysriver: Book: the request has no customerReferenceNo")
@@ -57,7 +59,7 @@ func (b *Bookings) Book(ctx context.Context, req *hotelstays.BookRequest, opts .
 	defer cancel()
 	ending := endingOf(req.CustomerReferenceNo, outcome, err)
 	if ending == nil {
-		return nil, b.handOver(storing, job, outcome, err)
+		return b.handOver(storing, job, outcome, err)
 	}
 	if ending.Recovery == nil {
 		ending.Recovery = &job.Args.Recovery
@@ -88,14 +90,20 @@ func (b *Bookings) begin(ctx context.Context, reference string, bookBy time.Time
 
 // handOver leaves a booking to the workers, with what the recovery has come to in this
 // process, and returns the error that says so. Where that cannot be stored, they begin
-// at BookBy.
-func (b *Bookings) handOver(ctx context.Context, job *lockedJob, outcome *hotelstays.BookingOutcome, cause error) error {
+// at BookBy. A booking that they have ended without an order is theirs no more: this
+// process was frozen for so long that its Book may have been carried out since.
+func (b *Bookings) handOver(ctx context.Context, job *lockedJob, outcome *hotelstays.BookingOutcome, cause error) (*Ending, error) {
 	reference := job.Args.Reference
+	var ended *lockedJob
 	if outcome != nil && outcome.Recovery != nil {
 		err := pgx.BeginFunc(ctx, b.cfg.Pool, func(tx pgx.Tx) error {
 			now, err := b.jobs.lock(ctx, tx, job.ID)
-			if err != nil || !now.live() {
+			if err != nil {
 				return err
+			}
+			if !now.live() {
+				ended = now
+				return nil
 			}
 			now.Args.Recovery = *outcome.Recovery
 			now.Args.BookBy = outcome.Recovery.EndedAt
@@ -111,14 +119,18 @@ func (b *Bookings) handOver(ctx context.Context, job *lockedJob, outcome *hotels
 			cause = outcome.Cause
 		}
 	}
-	var unknown *hotelstays.OutcomeUnknownError
-	if errors.As(cause, &unknown) {
-		return cause
-	}
 	if cause == nil {
 		cause = errors.New("no poll has shown what there is")
 	}
-	return &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, CustomerReferenceNo: reference, Err: cause}
+	var unknown *hotelstays.OutcomeUnknownError
+	if !errors.As(cause, &unknown) {
+		cause = &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, CustomerReferenceNo: reference, Err: cause}
+	}
+	if ended != nil && ended.Ending != Found && ended.Ending != Reused {
+		e := &Ending{State: Unverified, CustomerReferenceNo: reference, Err: cause, Recovery: outcome.Recovery}
+		return e, e.otherwise(ended)
+	}
+	return nil, cause
 }
 
 // wall is a time as it is stored: without a monotonic reading.

@@ -47,7 +47,8 @@
 // process that was held up for minutes between its commit and its Book would otherwise
 // book what has been reported as absent. What no mark can exclude is a process that is
 // frozen at the very moment of sending and goes on after the recovery has ended, twelve
-// minutes later: Book then returns its order together with ErrEndedOtherwise.
+// minutes later: Book then returns ErrEndedOtherwise, together with its order, or as
+// Unverified where it got no answer.
 //
 // # What a booking ends as
 //

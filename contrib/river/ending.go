@@ -86,7 +86,7 @@ func (b *Bookings) end(ctx context.Context, id int64, e *Ending) error {
 			return err
 		case !job.live():
 			if job.Ending != e.State {
-				return fmt.Errorf("hotelstaysriver: reference %q is %s: %w (%s, job %d); look at the booking by hand", e.CustomerReferenceNo, e.State, ErrEndedOtherwise, job.describe(), id)
+				return e.otherwise(job)
 			}
 			return nil
 		}
@@ -96,6 +96,11 @@ func (b *Bookings) end(ctx context.Context, id int64, e *Ending) error {
 		}
 		return b.store(ctx, tx, e)
 	})
+}
+
+// otherwise is the error of an ending that comes after another one.
+func (e *Ending) otherwise(job *lockedJob) error {
+	return fmt.Errorf("hotelstaysriver: reference %q is %s: %w (%s, job %d); look at the booking by hand", e.CustomerReferenceNo, e.State, ErrEndedOtherwise, job.describe(), job.ID)
 }
 
 // store calls OnEnd.

@@ -345,6 +345,39 @@ func TestFrozenInBook(t *testing.T) {
 	assert.NotNil(t, ending.Order)
 }
 
+// It may get no answer either. Nobody asks for such a booking any more, which Book must
+// say: an outcome that is merely unknown is a worker's to find out.
+func TestFrozenInBookWithoutAnAnswer(t *testing.T) {
+	w := newWorld(t, func(cfg *Config) { cfg.BookTimeout = patience })
+	w.enqueue(w.request("ref-1"))
+	w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: patience})
+	w.workers()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var ending *Ending
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ending, err = w.Book(ctx, w.request("ref-1"))
+	}()
+	w.eventually("Book is under way", func() bool { return w.Ledger().Count(hotelstaystest.OpBook) == 1 })
+	w.hasState("ref-1", Absent, 5*time.Minute)
+	cancel()
+	<-done
+	require.ErrorIs(t, err, ErrEndedOtherwise)
+	require.NotNil(t, ending)
+	assert.Equal(t, Unverified, ending.State)
+	var unknown *hotelstays.OutcomeUnknownError
+	assert.ErrorAs(t, ending.Err, &unknown)
+	assert.False(t, errors.As(err, &unknown), "no worker will find out")
+
+	_, err = w.client.Book(t.Context(), w.request("ref-1")) // the service carries it out late
+	require.NoError(t, err)
+	require.NoError(t, pgx.BeginFunc(t.Context(), w.pool, func(tx pgx.Tx) error { return w.EnqueueTx(t.Context(), tx, ending.Recovery) }))
+	w.hasState("ref-1", Found, time.Minute)
+}
+
 // The database is away when the end is known. It is returned, and a worker stores it.
 func TestTheEndCannotBeStored(t *testing.T) {
 	boom := errors.New("the disk is full")
