@@ -18,6 +18,9 @@ import (
 const (
 	// awayPause is how long Redis is left alone after it could not be asked.
 	awayPause = window / 2
+	// renewPause is how often Redis is told of permits that are out for long: also in
+	// the rest of a window after it has lost its memory.
+	renewPause = window / 2
 	// leftPause is how long a departure may wait to be told together with others, or
 	// with the next question. Its slot comes back that much later.
 	leftPause = time.Millisecond
@@ -51,7 +54,6 @@ type line struct {
 	inLine int       // tickets there
 	most   int       // how many there may be
 	wakeAt time.Time // when the first of them can be served
-	born   string
 
 	// Redis is away.
 	away      error // why; nil: it is not
@@ -295,7 +297,6 @@ type reply struct {
 	granted      int
 	inLine, most int
 	wait         time.Duration
-	born         string
 }
 
 // begin takes together what is to be said. l.mu is held.
@@ -330,12 +331,8 @@ func (l *line) heed(t turn, r reply) {
 	l.away, l.awaySince, l.retryAt = nil, time.Time{}, time.Time{}
 	l.inLine, l.most, l.wakeAt = r.inLine, r.most, now.Add(r.wait)
 	if len(t.held) > 0 || len(l.out) == 0 {
-		l.renewAt = now.Add(l.limiter.opts.Lease / 3)
+		l.renewAt = now.Add(renewPause)
 	}
-	if r.born != l.born && l.born != "" {
-		l.renewAt = now // Redis lost its memory: remind it
-	}
-	l.born = r.born
 	for range r.granted {
 		number := l.next
 		l.next++

@@ -43,15 +43,15 @@ func (l *line) take(t turn) (reply, error) {
 
 func readReply(answer any) (reply, error) {
 	parts, ok := answer.([]any)
-	if ok && len(parts) == 5 {
-		var n [4]int64
+	var n [4]int64
+	if ok = ok && len(parts) == len(n); ok {
 		for i := range n {
 			number, isNumber := parts[i].(int64)
 			n[i], ok = number, ok && isNumber
 		}
-		if born, isText := parts[4].(string); ok && isText {
-			return reply{int(n[0]), int(n[1]), int(n[2]), time.Duration(n[3]) * time.Microsecond, born}, nil
-		}
+	}
+	if ok {
+		return reply{int(n[0]), int(n[1]), int(n[2]), time.Duration(n[3]) * time.Microsecond}, nil
 	}
 	return reply{}, fmt.Errorf("an answer that is none of its own: %v", answer)
 }

@@ -7,8 +7,8 @@
 -- line   list: one entry per ticket, the process's name. First come, first served.
 -- alive  sorted set: process in line -> when its tickets lapse.
 -- rest   string: nothing is granted before.
--- born   string: when this memory began. A server that lost it rests first, for it
---        does not know what was sent.
+-- born   string: there is a memory. A server that lost it rests first: it does not
+--        know what was sent, and is told meanwhile what is out.
 local slots, line, alive, rest, born = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 
 local me = ARGV[1]
@@ -46,10 +46,7 @@ redis.call('ZREMRANGEBYSCORE', slots, '-inf', text(now))
 
 -- Rests.
 local quiet = tonumber(redis.call('GET', rest) or 0)
-local began = redis.call('GET', born)
-if not began then
-	began = text(now)
-	redis.call('SET', born, began)
+if redis.call('SET', born, 'yes', 'NX') then
 	pause = math.max(pause, newborn)
 end
 if pause > 0 and now + pause > quiet then
@@ -123,4 +120,4 @@ if tickets > 0 then
 	redis.call('PEXPIRE', alive, 10000)
 end
 redis.call('PEXPIRE', slots, math.ceil((lease + window) / 1000))
-return {granted, tickets, most, math.ceil(wait), began}
+return {granted, tickets, most, math.ceil(wait)}
