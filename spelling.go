@@ -115,11 +115,8 @@ func spellings(text, char string) (sizes [3]int) {
 			sizes[1] = end
 		}
 	case '%':
-		form := ""
-		for _, b := range []byte(char) {
-			form += fmt.Sprintf("%%%02x", b)
-		}
-		if hasPrefixFold(text, form) {
+		form := strings.ReplaceAll(fmt.Sprintf("% x", char), " ", "%")
+		if form = "%" + form; hasPrefixFold(text, form) {
 			sizes[1] = len(form)
 		}
 	case '+':
