@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -37,6 +38,7 @@ type Client struct {
 	limiter  RateLimiter
 	observer Observer
 	policy   transport.Policy
+	usual    map[Operation]*atomic.Int64 // how long the last answer was
 	log      *slog.Logger
 	agent    string
 }
@@ -90,6 +92,7 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 		observer: cfg.observer,
 		log:      cfg.log,
 		agent:    cfg.userAgent,
+		usual:    make(map[Operation]*atomic.Int64, len(operations)),
 		policy: transport.Policy{
 			MaxAttempts:   cfg.maxAttempts,
 			Backoff:       250 * time.Millisecond,
@@ -97,6 +100,9 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 			MaxRetryAfter: 30 * time.Second,
 			MaxBody:       cfg.maxBody,
 		},
+	}
+	for op := range operations {
+		c.usual[op] = new(atomic.Int64)
 	}
 	if c.http.Transport == nil {
 		c.http.Transport = newTransport()
@@ -264,6 +270,7 @@ func (c *Client) send(ctx context.Context, name Operation, op *operation, set se
 		Body:      body,
 		Acts:      op.acts,
 		Hint:      op.flow,
+		Usual:     c.usual[name],
 		HTTP:      c.http,
 		Ceiling:   opCeiling{c.limiter, name},
 		Policy:    c.policy,

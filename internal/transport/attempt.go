@@ -149,12 +149,13 @@ func (c *Call) read(resp *http.Response) error {
 		resp.Body = http.NoBody // after a 101 the body is the connection, and has no end
 	}
 	buf := newBuffer()
-	body, err := buf.readAll(resp.Body, resp.ContentLength, c.Policy.MaxBody)
+	body, err := buf.readAll(resp.Body, resp.ContentLength, c.Usual.Load(), c.Policy.MaxBody)
 	c.last.final = err == ErrBodyTooLarge // it will not shrink
 	if err != nil && !c.last.final {
 		buf.release()
 		return err
 	}
+	c.Usual.Store(int64(len(body)))
 	c.last.answer = &Answer{Status: resp.StatusCode, Header: resp.Header, Body: body, buffer: buf}
 	return err
 }

@@ -28,16 +28,18 @@ func (b *buffer) release() {
 	}
 }
 
-// readAll reads at most limit bytes. size is the announced length, or -1.
-func (b *buffer) readAll(r io.Reader, size, limit int64) ([]byte, error) {
+// readAll reads at most limit bytes. size is the announced length, or -1; then usual
+// is about what to expect.
+func (b *buffer) readAll(r io.Reader, size, usual, limit int64) ([]byte, error) {
 	if size > limit {
 		return nil, ErrBodyTooLarge
 	}
-	if size > 0 {
-		// ReadFrom wants MinRead of room at the end, or it doubles the buffer. What
-		// is announced is not yet received: beyond the usual the buffer grows with it.
-		b.Grow(int(min(size, maxPooled)) + bytes.MinRead)
+	if size < 0 {
+		size = usual + usual/8
 	}
+	// ReadFrom wants MinRead of room at the end, or it doubles the buffer. What is
+	// announced is not yet received: beyond the usual the buffer grows with it.
+	b.Grow(int(min(size, limit, maxPooled)) + bytes.MinRead)
 	b.source = io.LimitedReader{R: r, N: limit + 1}
 	n, err := b.ReadFrom(&b.source)
 	b.source.R = nil

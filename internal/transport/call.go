@@ -12,6 +12,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
@@ -58,6 +59,10 @@ type Call struct {
 	Acts bool
 	// Hint sends what is left of the deadline as Timeout-Milliseconds.
 	Hint bool
+
+	// Usual is the length of the operation's last answer, for the next one that does
+	// not announce its own: a compressed one.
+	Usual *atomic.Int64
 
 	HTTP    http.Client // its Transport carries the attempts
 	Ceiling Ceiling     // nil: none

@@ -35,7 +35,7 @@ func do(t *testing.T, rt http.RoundTripper, url string, change func(*Call)) Resu
 	t.Helper()
 	c := &Call{
 		Operation: "Test", URL: url, Header: http.Header{"Trace-Id": {"t"}}, Body: []byte(`{"book":"me"}`),
-		HTTP: http.Client{Transport: rt}, Policy: quick, Log: slog.New(slog.DiscardHandler),
+		Usual: new(atomic.Int64), HTTP: http.Client{Transport: rt}, Policy: quick, Log: slog.New(slog.DiscardHandler),
 	}
 	if change != nil {
 		change(c)
@@ -177,7 +177,7 @@ func TestWaitForAConnectionSendsNothing(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GetConn: func(string) { cancel() }})
-	c := &Call{URL: ts.URL, Acts: true, Body: []byte("{}"), Header: http.Header{}, HTTP: http.Client{Transport: tr}, Policy: quick, Log: slog.New(slog.DiscardHandler)}
+	c := &Call{URL: ts.URL, Acts: true, Body: []byte("{}"), Header: http.Header{}, Usual: new(atomic.Int64), HTTP: http.Client{Transport: tr}, Policy: quick, Log: slog.New(slog.DiscardHandler)}
 	r := c.Do(ctx)
 	assert.ErrorIs(t, r.Err, context.Canceled)
 	assert.False(t, r.Sent)
@@ -391,7 +391,7 @@ func TestCancelledBackoffKeepsTheAnswer(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Minute, cancel)
 		rt := roundTripper(func(*http.Request) (*http.Response, error) { return reply(503, "busy"), nil })
-		c := &Call{URL: "http://127.0.0.1:1", Body: []byte("{}"), Header: http.Header{}, HTTP: http.Client{Transport: rt},
+		c := &Call{URL: "http://127.0.0.1:1", Body: []byte("{}"), Header: http.Header{}, Usual: new(atomic.Int64), HTTP: http.Client{Transport: rt},
 			Policy: Policy{MaxAttempts: 9, Backoff: 1e6 * time.Hour, MaxBackoff: 1e6 * time.Hour, MaxBody: 100}, Log: slog.New(slog.DiscardHandler)}
 		r := c.Do(ctx)
 		require.ErrorIs(t, r.Err, context.Canceled)
@@ -460,13 +460,36 @@ func TestBodyBound(t *testing.T) {
 	}
 }
 
+// An answer that does not announce its length is given the room of the one before it:
+// a buffer that doubles its way to a large page claims three times that.
+func TestRoomForTheUsualLength(t *testing.T) {
+	const page = 1 << 20
+	var usual atomic.Int64
+	rt := roundTripper(func(*http.Request) (*http.Response, error) {
+		r := reply(200, strings.Repeat("x", page))
+		r.ContentLength = -1
+		return r, nil
+	})
+	do(t, rt, "http://127.0.0.1:1", func(c *Call) { c.Usual, c.Policy.MaxBody = &usual, 2*page })
+	assert.EqualValues(t, page, usual.Load())
+
+	var grown, prepared buffer
+	for b, expected := range map[*buffer]int64{&grown: 0, &prepared: page} {
+		body, err := b.readAll(strings.NewReader(strings.Repeat("x", page+page/10)), -1, expected, 2*page)
+		require.NoError(t, err)
+		assert.Len(t, body, page+page/10)
+	}
+	assert.Less(t, prepared.Cap(), 5*page/4)
+	assert.Greater(t, grown.Cap(), 3*page/2)
+}
+
 // The caller's own trace hooks still fire.
 func TestCallersTraceFires(t *testing.T) {
 	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "{}") }))
 	defer ts.Close()
 	var wrote atomic.Bool
 	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{WroteHeaders: func() { wrote.Store(true) }})
-	c := &Call{URL: ts.URL, Body: []byte("{}"), Header: http.Header{}, HTTP: http.Client{Transport: newTransport(t, nil)}, Policy: quick, Log: slog.New(slog.DiscardHandler)}
+	c := &Call{URL: ts.URL, Body: []byte("{}"), Header: http.Header{}, Usual: new(atomic.Int64), HTTP: http.Client{Transport: newTransport(t, nil)}, Policy: quick, Log: slog.New(slog.DiscardHandler)}
 	r := c.Do(ctx)
 	require.NoError(t, r.Err)
 	r.Answer.Release()
