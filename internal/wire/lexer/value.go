@@ -73,42 +73,22 @@ func digits(b []byte, i int) int {
 	return i
 }
 
-// maxDigits is how many digits always fit into an int64.
-const maxDigits = 18
+// Int64 reads a whole number; null is 0. One that is written with a fraction or an
+// exponent, or is out of range, is left to encoding/json.
+func (l *Lexer) Int64() int64 { return l.integer(64) }
 
-// Int64 reads a whole number; null is 0. One that is close to the limits, or
-// written with a fraction or an exponent, is left to encoding/json.
-func (l *Lexer) Int64() int64 {
+// Int reads a whole number as Int64 does.
+func (l *Lexer) Int() int { return int(l.integer(strconv.IntSize)) }
+
+func (l *Lexer) integer(bits int) int64 {
 	if l.Null() {
 		return 0
 	}
-	text := l.number()
-	unsigned := bytes.TrimPrefix(text, []byte{'-'})
-	if len(unsigned) == 0 || len(unsigned) > maxDigits {
+	n, err := strconv.ParseInt(string(l.number()), 10, bits)
+	if err != nil {
 		l.GiveUp()
-		return 0
-	}
-	var n int64
-	for _, c := range unsigned {
-		if c < '0' || c > '9' {
-			l.GiveUp()
-			return 0
-		}
-		n = n*10 + int64(c-'0')
-	}
-	if len(unsigned) < len(text) {
-		return -n
 	}
 	return n
-}
-
-// Int reads a whole number as Int64 does.
-func (l *Lexer) Int() int {
-	n := l.Int64()
-	if int64(int(n)) != n {
-		l.GiveUp()
-	}
-	return int(n)
 }
 
 // Float64 reads a number; null is 0.
@@ -116,11 +96,7 @@ func (l *Lexer) Float64() float64 {
 	if l.Null() {
 		return 0
 	}
-	text := l.number()
-	if len(text) == 0 {
-		return 0
-	}
-	f, err := strconv.ParseFloat(string(text), 64)
+	f, err := strconv.ParseFloat(string(l.number()), 64)
 	if err != nil {
 		l.GiveUp()
 	}
