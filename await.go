@@ -91,7 +91,7 @@ func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opt
 		case order != nil:
 			seen = order
 		case seen == nil && err == nil && time.Since(start) >= awaitVisible:
-			return nil, fmt.Errorf("hotelstays: no order under reference %q after %s: %w", customerReferenceNo, awaitVisible, ErrNotFound)
+			return nil, fmt.Errorf("hotelstays: no order under reference %q after %s: %w; check the reference, and that it was booked by this account", customerReferenceNo, awaitVisible, ErrNotFound)
 		}
 		if seen != nil && set.states.decided(seen.Status) {
 			return seen, nil
@@ -133,9 +133,18 @@ func (c *Client) AwaitVoucher(ctx context.Context, req *OrderVoucherRequest, opt
 			seen = resp
 		}
 		if err := waitUntil(ctx, start.Add(awaitNext(time.Since(start))), wakeup); err != nil {
-			return seen, stillWaiting("the voucher is not known to be made", err, failed)
+			return seen, stillWaiting(voucherMissing(req, seen), err, failed)
 		}
 	}
+}
+
+// voucherMissing names the order whose voucher is waited for, and how far it was seen.
+func voucherMissing(req *OrderVoucherRequest, seen *OrderVoucherResponse) string {
+	text := fmt.Sprintf("the voucher of order %q is not known to be made", req.anyReference())
+	if seen != nil {
+		text += ", and was " + string(seen.Status)
+	}
+	return text
 }
 
 // stillWaiting is the error of a wait that its ctx ended.
@@ -143,7 +152,7 @@ func stillWaiting(what string, err, lastPoll error) error {
 	if lastPoll != nil {
 		return fmt.Errorf("hotelstays: %s: %w; the last poll failed: %s", what, err, fact(lastPoll))
 	}
-	return fmt.Errorf("hotelstays: %s: %w", what, err)
+	return fmt.Errorf("hotelstays: %s: %w; call again to go on waiting", what, err)
 }
 
 // readOrder returns the order under a reference, or nil where there is none.

@@ -308,7 +308,7 @@ func TestDecodeErrorNamesTheServicesRequestID(t *testing.T) {
 	assert.Equal(t, &hotelstays.APIError{Operation: hotelstays.OpCheckAvail, HTTPStatus: 400, Code: 100000400, Msg: "pageSize",
 		RequestID: "service-1", TraceID: "trace-1", RetryAfter: 7 * time.Second}, api)
 	assert.EqualError(t, err, `hotelstays: CheckAvail: parameter refused (HTTP 400, code 100000400, "pageSize", request id service-1, trace id trace-1); `+
-		`retry after 7s; correct the request; sending it again as it is will fail again`)
+		`retry after 7s; correct the request; sending it again as it is will fail again; if it is the session that is refused, search again`)
 }
 
 // Wherever a redirect leads, the body with its secrets stays here.

@@ -187,11 +187,13 @@ func (e *APIError) match() (condition, bool) {
 func (e *APIError) condition() (what, next string) {
 	switch c, ok := e.match(); {
 	case e.cancelRefused():
-		return ErrCancelRefused.Error(), "the message names the cause; nothing was sent to the supplier"
+		return ErrCancelRefused.Error(), "the message names the cause; nothing was sent to the supplier, and the order is as it was"
 	case e.invalidScope():
 		return ErrInvalidScope.Error(), "ask only for scopes that the client is registered for"
 	case e.HTTPStatus == http.StatusForbidden && e.Code == 0:
 		return c.err.Error(), "something in front of the service may have refused this; else " + c.next
+	case errors.Is(c.err, ErrParam) && oneOf(e.Operation, OpHotelRates, OpCheckAvail, OpBook):
+		return c.err.Error(), c.next + "; if it is the session that is refused, search again"
 	case errors.Is(c.err, ErrNotFound) && !oneOf(e.Operation, OpOrderVoucher, OpCancel, OpQueryOrders, OpBook):
 		return c.err.Error(), "the service has no such address: check the base URL, which ends before /api"
 	case ok:

@@ -3,6 +3,7 @@
 package hotelstays
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -24,6 +25,11 @@ func (r *OrderVoucherRequest) validate(f *faults) {
 	if strings.TrimSpace(r.CustomerReferenceNo+r.PlatformReferenceNo+r.SupplierReferenceNo) == "" {
 		f.add("platformReferenceNo", "is empty, and so are customerReferenceNo and supplierReferenceNo: one of the three is required")
 	}
+}
+
+// anyReference is the reference that an error names the order by.
+func (r *OrderVoucherRequest) anyReference() string {
+	return cmp.Or(r.PlatformReferenceNo, r.CustomerReferenceNo, r.SupplierReferenceNo)
 }
 
 // OrderVoucherResponse says where the voucher of an order stands.

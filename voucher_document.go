@@ -51,7 +51,7 @@ type VoucherError struct {
 	Detail string
 }
 
-// Error names the voucher and what is wrong.
+// Error names the voucher, and says what is wrong and what to do next.
 func (e *VoucherError) Error() string {
 	text := "hotelstays: voucher"
 	if e.VoucherNumber != "" {
@@ -60,6 +60,12 @@ func (e *VoucherError) Error() string {
 	text += ": " + e.Err.Error()
 	if e.Detail != "" {
 		text += ": " + e.Detail
+	}
+	switch {
+	case errors.Is(e.Err, ErrVoucherAltered):
+		text += "; do not hand it out, ask for the voucher again, and report it if that goes on"
+	case errors.Is(e.Err, ErrVoucherLinkExpired):
+		text += "; ask OrderVoucher for another link"
 	}
 	return text
 }
@@ -299,6 +305,9 @@ func (c *Client) getDocument(ctx context.Context, v *types.Voucher) (*http.Respo
 		err = errors.New("the document could not be fetched")
 	}
 	resp.Body.Close()
+	if resp.StatusCode >= http.StatusInternalServerError {
+		return nil, voucherError(v, err, "HTTP %d; it is safe to ask again later", resp.StatusCode)
+	}
 	return nil, voucherError(v, err, "HTTP %d", resp.StatusCode)
 }
 
@@ -370,7 +379,7 @@ func (c *Client) saveOnce(ctx context.Context, req *OrderVoucherRequest, path st
 	v := resp.Voucher
 	switch {
 	case resp.Status != types.VoucherGenerated:
-		return nil, &VoucherError{Err: ErrVoucherNotReady, Detail: fmt.Sprintf("the status of the voucher is %s", resp.Status)}
+		return nil, &VoucherError{Err: ErrVoucherNotReady, Detail: withoutDocument(req, resp.Status)}
 	case v == nil:
 		return nil, &VoucherError{Err: ErrVoucherNotReady, Detail: "the service says GENERATED, and sent no voucher"}
 	case !resp.answers(req):
@@ -382,6 +391,18 @@ func (c *Client) saveOnce(ctx context.Context, req *OrderVoucherRequest, path st
 		}
 		return c.fetchDocument(ctx, v, file, set)
 	})
+}
+
+// withoutDocument says how far the voucher is, and whether a document may follow.
+func withoutDocument(req *OrderVoucherRequest, status types.VoucherStatus) string {
+	text := fmt.Sprintf("the voucher of order %q is %s", req.anyReference(), status)
+	switch status {
+	case types.VoucherNotGenerated, types.VoucherPending:
+		return text + "; AwaitVoucher waits for it"
+	case types.VoucherFailed, types.VoucherCancelled:
+		return text + "; waiting does not change that"
+	}
+	return text
 }
 
 // inlineDocument writes the document that came inside the answer.

@@ -259,7 +259,7 @@ func TestAwaitVoucherUntilCtxEnds(t *testing.T) {
 	inSandbox(t, never(), func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
 		start := time.Now()
 		resp, err := wait(t, client, 2*time.Minute)
-		assert.ErrorContains(t, err, "not known to be made")
+		assert.EqualError(t, err, `hotelstays: the voucher of order "ref-1" is not known to be made, and was NOT_GENERATED: context deadline exceeded; call again to go on waiting`)
 		require.NotNil(t, resp)
 		assert.Equal(t, types.VoucherNotGenerated, resp.Status)
 		assert.Equal(t, []float64{0, 5, 10, 20, 50, 80, 110}, pollsSince(srv, start))
@@ -402,6 +402,38 @@ func TestVerifyVoucher(t *testing.T) {
 	assert.Equal(t, "V1", failed.VoucherNumber)
 	assert.Equal(t, 1, failed.Version)
 	assert.ErrorContains(t, failed, "V1 version 1")
+}
+
+// Without a document the error says whether waiting helps.
+func TestSaveVoucherSaysWhetherToWait(t *testing.T) {
+	for status, next := range map[types.VoucherStatus]string{
+		types.VoucherNotGenerated: "; AwaitVoucher waits for it",
+		types.VoucherPending:      "; AwaitVoucher waits for it",
+		types.VoucherFailed:       "; waiting does not change that",
+		types.VoucherCancelled:    "; waiting does not change that",
+		"ARCHIVED":                "",
+	} {
+		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
+			return reply(200, voucherAnswer(status, nil)), nil
+		}))
+		_, err := client.SaveVoucher(t.Context(), voucherRef, filepath.Join(t.TempDir(), "voucher.pdf"))
+		assert.ErrorIs(t, err, hotelstays.ErrVoucherNotReady)
+		assert.EqualError(t, err, `hotelstays: voucher: there is no document: the voucher of order "ref-1" is `+string(status)+next)
+	}
+}
+
+// What the caller has to do stands in the text of the condition.
+func TestVoucherErrorSaysWhatToDo(t *testing.T) {
+	altered := hotelstays.VerifyVoucher(voucherDoc[1:], serviceOf(nil, nil).voucher(1))
+	assert.ErrorContains(t, altered, "; do not hand it out, ask for the voucher again")
+
+	service := serviceOf(nil, replying(410))
+	gone := clientThrough(t, service).DownloadVoucher(t.Context(), service.voucher(1), io.Discard)
+	assert.ErrorContains(t, gone, "; ask OrderVoucher for another link")
+
+	service = serviceOf(nil, replying(503))
+	failed := clientThrough(t, service).DownloadVoucher(t.Context(), service.voucher(1), io.Discard)
+	assert.ErrorContains(t, failed, "HTTP 503; it is safe to ask again later")
 }
 
 // --- What may go wrong with a document, for DownloadVoucher and SaveVoucher alike
