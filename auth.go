@@ -92,7 +92,7 @@ type OAuthCredential struct {
 	ClientID     string
 	ClientSecret types.Secret
 	// Scopes are those to ask for, among those that the client is registered for.
-	// A token without scopes is refused by every operation.
+	// Required: a token without scopes is refused by every operation.
 	Scopes []Scope
 	// Lifetime is how long a token is trusted. The answer's field for it is not
 	// shown; with 0 a token is used until the service refuses it.

@@ -65,7 +65,7 @@ type BookRequest struct {
 	CustomerReferenceNo string        `json:"customerReferenceNo"`
 	RatePkgID           string        `json:"ratePkgId"` // required
 	Holder              types.Holder  `json:"holder"`    // required
-	Guests              []types.Guest `json:"guests"`    // required
+	Guests              []types.Guest `json:"guests"`    // required, one entry for each guest
 	// CallbackURL is where the order's events are posted: a public https address,
 	// as ValidateCallbackURL checks it. Without it there are none. It needs a
 	// ticket, not an OAuth token. A client whose own base URL is loopback, in tests

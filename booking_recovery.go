@@ -41,8 +41,8 @@ const (
 	// BookingAbsent: there is no order. Check the offer again; then Book may be
 	// called again, under the same reference and with a new BookingRecovery.
 	BookingAbsent
-	// BookingUnverified: nothing is known. Do not book again; keep asking, or ask a
-	// person.
+	// BookingUnverified: nothing is known. Do not book again; keep asking, from the
+	// recovery's NextPoll on, or ask a person.
 	BookingUnverified
 )
 
@@ -279,7 +279,7 @@ func (c *Client) RecoverBooking(ctx context.Context, recovery *BookingRecovery, 
 
 // StepRecovery asks for the order at most once: if NextPoll is due, or WithWakeup
 // has fired. It is RecoverBooking for job queues: store outcome.Recovery, and come
-// back at its NextPoll while the State is BookingOpen.
+// back at its NextPoll while the State is BookingOpen or BookingUnverified.
 func (c *Client) StepRecovery(ctx context.Context, recovery *BookingRecovery, opts ...CallOption) (*BookingOutcome, error) {
 	if err := c.checkRecovery(recovery, opts); err != nil {
 		return nil, err

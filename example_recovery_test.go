@@ -5,6 +5,7 @@ package hotelstays_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -41,7 +42,8 @@ func ExampleClient_BookAndRecover() {
 }
 
 // What it takes to find a booking again is stored before Book is sent, so that the end
-// of the process loses nothing.
+// of the process loses nothing. Whoever reads it finds out what became of the booking:
+// this process after an unknown outcome, or another one when this one died.
 func ExampleClient_NewBookingRecovery() {
 	ctx := context.Background()
 	srv, client := startSandbox()
@@ -54,9 +56,15 @@ func ExampleClient_NewBookingRecovery() {
 		return
 	}
 	// Write stored to the database here. Then:
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
 	booked, err := client.Book(ctx, booking)
-	if err != nil {
-		fmt.Println(err)
+	var unknown *hotelstays.OutcomeUnknownError
+	switch {
+	case err == nil:
+		fmt.Println("booked", booked.HotelOrder.PlatformReferenceNo)
+		return
+	case !errors.As(err, &unknown):
+		fmt.Println("not booked:", err)
 		return
 	}
 	var recovery hotelstays.BookingRecovery
@@ -64,8 +72,18 @@ func ExampleClient_NewBookingRecovery() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(recovery.CustomerReferenceNo == booked.HotelOrder.CustomerReferenceNo, recovery.SessionID == booking.SessionID)
-	// Output: true true
+	outcome, err := client.RecoverBooking(ctx, &recovery)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	switch outcome.State {
+	case hotelstays.BookingFound:
+		fmt.Println("booked after all:", outcome.Order.PlatformReferenceNo)
+	default:
+		fmt.Println("the booking is", outcome.State)
+	}
+	// Output: booked after all: PO000000001
 }
 
 // A new process goes on with a recovery that it finds stored.

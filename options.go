@@ -203,7 +203,8 @@ func WithMarket(countryCode string) SharedOption { return withHeader(headerMarke
 func WithUserRef(ref string) SharedOption { return withHeader(headerUserRef, ref) }
 
 // WithCurrency asks for rates in a currency, as an ISO 4217 code. HotelList,
-// HotelRates, CheckAvail, Book and Cancel take it.
+// HotelRates, CheckAvail, Book and Cancel take it: give it to New, or to each of them
+// alike, for an offer in another currency is another offer to CompareOffer.
 func WithCurrency(code string) SharedOption { return withHeader(headerCurrency, code) }
 
 // WithClientIP names the end user's address, IPv4 or IPv6.
@@ -300,7 +301,8 @@ func notNil(option string, value any, set clientOption) Option {
 
 // WithHTTPClient sends the calls through a copy of hc: its Transport (for
 // tracing, proxies, certificates), Jar and Timeout (of one attempt) are used, its
-// CheckRedirect is not, for redirects are never followed.
+// CheckRedirect is not, for redirects are never followed. An *http.Transport that
+// allows TLS below 1.2 is a *ValidationError.
 //
 // A RoundTripper must send a request once at most: one that tries again by itself
 // can book twice. One that reports no net/http/httptrace events cannot prove that

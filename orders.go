@@ -70,7 +70,7 @@ type CancelRequest struct {
 	// the order.
 	SessionID           string `json:"-"`
 	CustomerReferenceNo string `json:"customerReferenceNo"` // required
-	SupplierReferenceNo string `json:"supplierReferenceNo"` // required
+	SupplierReferenceNo string `json:"supplierReferenceNo"` // required: the order's
 	// Reason is required for some orders; without it those are ErrCancelRefused.
 	Reason string `json:"reason,omitempty"`
 }

@@ -17,7 +17,8 @@ type OrderVoucherRequest struct {
 	PlatformReferenceNo string `json:"platformReferenceNo,omitempty"`
 	SupplierReferenceNo string `json:"supplierReferenceNo,omitempty"`
 	// IncludeDocument asks for the document inside the answer, as well as the link
-	// to it. A document above 8 MB is ErrVoucherTooLarge.
+	// to it. A document above 8 MB is ErrVoucherTooLarge. OrderVoucher returns it as
+	// it came: SaveVoucher verifies it, and so does VerifyVoucher once it is decoded.
 	IncludeDocument bool `json:"includeDocument,omitempty"`
 }
 
