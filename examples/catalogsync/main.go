@@ -305,14 +305,15 @@ func newProgress(out io.Writer, terminal bool) *progress {
 
 // show says how many hotels there are, and that so many more are expected.
 func (p *progress) show(hotels, more int) {
-	p.expected = max(p.expected+more, hotels)
+	p.expected += more
+	total := max(p.expected, hotels) // those of an earlier run come before they are counted
 	switch {
-	case p.expected == 0: // nothing is known yet
+	case total == 0: // nothing is known yet
 	case p.bar != nil:
-		p.bar.ChangeMax(p.expected)
+		p.bar.ChangeMax(total)
 		_ = p.bar.Set(hotels)
 	case time.Since(p.shown) >= 2*time.Second:
-		fmt.Fprintf(p.out, "%d of %d hotels\n", hotels, p.expected)
+		fmt.Fprintf(p.out, "%d of %d hotels\n", hotels, total)
 		p.shown = time.Now()
 	}
 }

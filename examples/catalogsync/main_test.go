@@ -240,6 +240,17 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// The hotels of an earlier run are among those that are expected, and not on top.
+func TestProgressOfASecondRun(t *testing.T) {
+	var out bytes.Buffer
+	p := newProgress(&out, false)
+	for range 2 {
+		p.shown = time.Time{} // a line is due
+		p.show(5, 4)
+	}
+	assert.Equal(t, "5 of 5 hotels\n5 of 8 hotels\n", out.String())
+}
+
 func TestServiceOfTheEnvironment(t *testing.T) {
 	for _, name := range []string{"HOTELSTAYS_BASE_URL", "HOTELSTAYS_APP_KEY", "HOTELSTAYS_APP_SECRET"} {
 		t.Setenv(name, "")
