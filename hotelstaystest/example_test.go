@@ -1,8 +1,9 @@
-// Examples of the sandbox: a server, a fault, no sockets, and a delivery of one's own.
+// Examples of the sandbox: a server, a fault, no sockets, and webhooks.
 
 package hotelstaystest_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,7 +13,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // A server is started with options, used over HTTP, and tells afterwards what it did.
@@ -79,6 +82,48 @@ func ExampleInMemory() {
 		})
 	}
 	_ = test // a test function of its own
+}
+
+// What receives webhooks gets those of an order that is booked, without a socket. The
+// secret is chosen, for the handler needs it before there is a server.
+func ExampleWithCallbackHandler() {
+	events := make(chan hotelstays.WebhookKind, 8)
+	receiver := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{Secrets: []types.Secret{"signing-secret"}},
+		func(_ context.Context, event *hotelstays.WebhookEvent) error {
+			events <- event.Kind
+			return nil
+		})
+	srv := hotelstaystest.NewServer(hotelstaystest.WithWebhookSecret("signing-secret"), hotelstaystest.WithCallbackHandler(receiver))
+	defer srv.Close()
+	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.Secret(srv.AppSecret)},
+		hotelstays.WithHTTPClient(srv.Client()))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx := context.Background()
+	found, err := client.HotelList(ctx, &hotelstays.HotelListRequest{
+		DestinationName: srv.CityName(0), CheckIn: "2040-03-12", CheckOut: "2040-03-15", RoomOccupancies: []types.GuestPerRoom{{AdultCount: 1}},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if _, err := client.Book(ctx, &hotelstays.BookRequest{
+		SessionID: found.Basic.SessionID, RatePkgID: found.List[0].Rooms[0].Rates[0].RatePkgID, CustomerReferenceNo: "ref-1",
+		Holder:      types.Holder{FirstName: "Guest", LastName: "One"},
+		Guests:      []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One"}},
+		CallbackURL: "https://hooks.example.com/hotel-events",
+	}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(<-events)
+	srv.ConfirmOrder("ref-1")
+	fmt.Println(<-events)
+	// Output:
+	// order_created
+	// order_paid
 }
 
 // A receiver is tested with deliveries that are made for it.

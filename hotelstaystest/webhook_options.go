@@ -110,7 +110,8 @@ func WithWebhookEvents(on WebhookTrigger, events ...string) Option {
 // and whatever the host of their callbackUrl: no socket is opened and no name is
 // resolved. It is the way to receive them under testing/synctest, and with callback
 // URLs that are not loopback. [Server.Close] cancels the contexts of its requests and
-// waits for it to return, so it must not call Close itself.
+// waits for it to return, so it must not call Close itself. A handler that has to
+// know the secret before there is a server takes that of WithWebhookSecret.
 func WithCallbackHandler(h http.Handler) Option {
 	return func(c *config) error {
 		c.webhooks.handler = h
