@@ -680,6 +680,27 @@ func TestOfferHoldsInItsOwnSession(t *testing.T) {
 	})
 }
 
+// How long a session lives is not shown. Where one is refused, the offer has to be
+// searched for again, and the error says so; Cancel knows its order.
+func TestARefusedSessionLeadsToANewSearch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t)
+		ended := findOffer(t, srv, client, 0)
+		ended.session = "ended"
+		_, rates := client.HotelRates(t.Context(), &hotelstays.HotelRatesRequest{SessionID: ended.session,
+			HotelID: "1", CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults()})
+		_, avail := client.CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: ended.session, RatePkgID: ended.RatePkgID})
+		_, book := client.Book(t.Context(), ended.request("ref-1"))
+		for _, err := range []error{rates, avail, book} {
+			assert.ErrorIs(t, err, hotelstays.ErrParam)
+			assert.ErrorContains(t, err, "if it is the session that is refused, search again")
+		}
+		_, cancel := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: ended.session, CustomerReferenceNo: "ref-1", SupplierReferenceNo: "s"})
+		require.Error(t, cancel)
+		assert.NotContains(t, cancel.Error(), "search again")
+	})
+}
+
 // Which of 1 and 2 means available is not shown: the answer must not depend on it.
 func TestCheckAvail(t *testing.T) {
 	for _, available := range []int{1, 2} {

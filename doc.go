@@ -61,7 +61,7 @@
 // else. HotelListResponse.Basic.SessionID is that session; the requests of
 // HotelRates, CheckAvail, Book and Cancel have a SessionID field for it. The
 // client keeps no session of its own. Store the session with the order: Cancel
-// needs it.
+// needs it. How long a session lives is not shown: where one is refused, search again.
 //
 // # Money and dates
 //
