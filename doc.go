@@ -110,8 +110,8 @@
 //	ErrUpstreamTimeout     the supplier did not answer in time
 //	ErrParam               a parameter was refused; sending it again fails again
 //
-// Each message says what to do next and, once something was sent, holds the request
-// id to quote. No error, log line or dump holds a secret, a token or a passport
+// Each message says what to do next. Those of a call that was refused, or that went
+// unanswered, hold the request id to quote. No error, log line or dump holds a secret, a token or a passport
 // number.
 //
 // # Retries and unknown outcomes
