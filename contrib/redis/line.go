@@ -254,6 +254,8 @@ func (l *line) due(now time.Time) (at time.Time, due bool) {
 	}
 	waiting := l.waiters.Len()
 	switch {
+	case waiting > 0 && l.pauseTold && now.Before(l.paused):
+		sooner(l.paused)
 	case waiting == 0 && l.inLine > 0, waiting > l.inLine && (l.inLine == 0 || l.inLine < l.most):
 		sooner(now)
 	case waiting > 0:
@@ -301,7 +303,10 @@ type reply struct {
 
 // begin takes together what is to be said. l.mu is held.
 func (l *line) begin(now time.Time) turn {
-	t := turn{want: l.waiters.Len(), first: l.next, left: l.left, unused: l.unused}
+	t := turn{first: l.next, left: l.left, unused: l.unused}
+	if !now.Before(l.paused) {
+		t.want = l.waiters.Len()
+	}
 	l.left, l.unused, l.tellAt = nil, nil, time.Time{}
 	if !l.pauseTold {
 		t.pause = l.paused.Sub(now)

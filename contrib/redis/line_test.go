@@ -189,6 +189,34 @@ func TestPauseHoldsTheProcessAtOnce(t *testing.T) {
 	})
 }
 
+// A pause that Redis has forgotten still holds its process, which waits in peace.
+func TestPauseThatRedisForgets(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, m *mini, a, _ *process) {
+		start, before := time.Now(), a.link.commands.Load()
+		a.Pause(op, start.Add(9*time.Second))
+		synctest.Wait()
+		m.FlushAll()
+		a.take(t, op, 1)
+		assert.Equal(t, 9*time.Second+full, time.Since(start), "and a new memory rests")
+		assert.LessOrEqual(t, a.link.commands.Load()-before, int64(10))
+	})
+}
+
+// A pause that Redis could not hear of is told again.
+func TestPauseWhileRedisIsAway(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+		start := time.Now()
+		a.link.down.Store(true)
+		a.Pause(op, start.Add(7*time.Second))
+		synctest.Wait()
+		a.link.down.Store(false)
+		time.Sleep(awayPause)
+		synctest.Wait()
+		b.take(t, op, 1)
+		assert.Equal(t, 7*time.Second, time.Since(start))
+	})
+}
+
 func TestEndedContext(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 		ended, cancel := context.WithCancel(t.Context())

@@ -250,9 +250,15 @@ func TestLeaseOfTheFetch(t *testing.T) {
 		assert.LessOrEqual(t, time.Since(dead), defaultFetchLease+100*ms)
 		l.down.Store(false) // it was only away
 		time.Sleep(time.Minute)
+		mine.down.Store(true)
+		time.Sleep(defaultFetchLease)
+		fourth := lease(other)
+		require.NotNil(t, fourth, "it kept no lease but its own")
 		second()
-		assert.Nil(t, lease(s), "it ends its own lease alone")
+		assert.Nil(t, lease(other), "it ends no lease but its own")
+		mine.down.Store(false)
 		third()
+		fourth()
 		assert.Empty(t, m.Keys())
 	})
 }
