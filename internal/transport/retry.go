@@ -19,9 +19,15 @@ func (c *Call) checkRetry(ctx context.Context, _ *http.Response, _ error) (bool,
 	wait, again := c.verdict(ctx)
 	if again {
 		c.wait = wait
-		c.Log.LogAttrs(ctx, slog.LevelInfo, "trying again",
+		attrs := []slog.Attr{
 			slog.String("operation", c.Operation), slog.Int("attempt", c.attempts),
-			slog.Int("status", c.last.status()), slog.Duration("wait", wait))
+			slog.String("request_id", c.last.requestID), slog.String("trace_id", c.Header.Get("Trace-Id")),
+			slog.Int("status", c.last.status()), slog.Duration("wait", wait),
+		}
+		if c.last.err != nil {
+			attrs = append(attrs, slog.String("error", c.scrubbed(c.last.err)))
+		}
+		c.Log.LogAttrs(ctx, slog.LevelInfo, "trying again", attrs...)
 	}
 	return again, nil
 }
