@@ -106,7 +106,13 @@ func (e *Ending) otherwise(job *lockedJob) error {
 // store calls OnEnd.
 func (b *Bookings) store(ctx context.Context, tx pgx.Tx, e *Ending) error {
 	if err := b.cfg.OnEnd(ctx, tx, e); err != nil {
-		return fmt.Errorf("hotelstaysriver: OnEnd of reference %q, which is %s: %w", e.CustomerReferenceNo, e.State, err)
+		return &onEndError{fmt.Errorf("hotelstaysriver: OnEnd of reference %q, which is %s: %w", e.CustomerReferenceNo, e.State, err)}
 	}
 	return nil
 }
+
+// onEndError is OnEnd's failure. Whatever it wraps is the caller's: it says nothing of
+// how the booking's own steps went.
+type onEndError struct{ error }
+
+func (e *onEndError) Unwrap() error { return e.error }

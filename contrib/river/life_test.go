@@ -264,6 +264,30 @@ func TestOnEndFails(t *testing.T) {
 	}
 }
 
+// An error of OnEnd is a failure whatever it wraps, the package's own errors included.
+func TestOnEndFailsWithAnErrorOfThePackage(t *testing.T) {
+	for name, failure := range map[string]error{
+		"ended otherwise": fmt.Errorf("the row is absent: %w", ErrEndedOtherwise),
+		"unknown":         &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, Err: errors.New("unknown")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var calls atomic.Int32
+			w := newWorld(t, func(cfg *Config) {
+				cfg.OnEnd = func(ctx context.Context, tx pgx.Tx, e *Ending) error {
+					if calls.Add(1) == 1 {
+						return failure
+					}
+					return storeRow(ctx, tx, e)
+				}
+			})
+			w.bookUnknown("ref-1", bookMade)
+			w.workers()
+			w.hasState("ref-1", Found, time.Minute)
+			assert.Equal(t, 1, w.job("ref-1").Errors)
+		})
+	}
+}
+
 // Nothing but failing polls: the caller is told once, and the job goes on until it is
 // known what there is.
 func TestUnverifiedIsToldOnceAndAskedOn(t *testing.T) {

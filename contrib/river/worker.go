@@ -61,8 +61,11 @@ func (w *worker) Work(ctx context.Context, job *river.Job[jobArgs]) (err error) 
 		defer func() { err = w.uncounted(ctx, job, recover(), err) }()
 	}
 	err = w.step(ctx, job)
+	var failed *onEndError
 	var unknown *hotelstays.OutcomeUnknownError
 	switch {
+	case errors.As(err, &failed):
+		return err
 	case errors.As(err, &unknown): // ctx ended in a poll
 		return river.JobSnooze(shortPause)
 	case errors.Is(err, ErrEndedOtherwise): // the job is completed; a person has to look
