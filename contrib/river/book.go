@@ -47,12 +47,12 @@ func (b *Bookings) Book(ctx context.Context, req *hotelstays.BookRequest, opts .
 		return nil, errors.New("hotelstaysriver: Book: the request has no customerReferenceNo")
 	}
 	limit := time.Now().Add(b.cfg.BookTimeout) // counted from before the job is marked
-	job, err := b.begin(ctx, req.CustomerReferenceNo, limit.Add(clockMargin))
+	booking, cancel := context.WithDeadline(ctx, limit)
+	defer cancel()
+	job, err := b.begin(booking, req.CustomerReferenceNo, limit.Add(clockMargin))
 	if err != nil {
 		return nil, fmt.Errorf("hotelstaysriver: Book: reference %q: nothing was sent: %w", req.CustomerReferenceNo, err)
 	}
-	booking, cancel := context.WithDeadline(ctx, limit)
-	defer cancel()
 	outcome, err := b.cfg.Client.BookAndRecover(booking, req, opts...)
 
 	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), storePatience)

@@ -168,6 +168,25 @@ func TestDiesInBook(t *testing.T) {
 	assert.Equal(t, 1, w.Ledger().Count(hotelstaystest.OpBook))
 }
 
+// Somebody else holds the job: BookTimeout bounds that wait, too.
+func TestBookDoesNotWaitForALockForEver(t *testing.T) {
+	w := newWorld(t, nil)
+	w.enqueue(w.request("ref-1"))
+	require.NoError(t, pgx.BeginFunc(t.Context(), w.pool, func(tx pgx.Tx) error {
+		_, err := tx.Exec(t.Context(), `SELECT FROM river_job FOR UPDATE`)
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		ending, err := w.Book(ctx, w.request("ref-1"))
+		assert.NoError(t, ctx.Err(), "it ends by itself")
+		assert.Nil(t, ending)
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.ErrorContains(t, err, "nothing was sent")
+		return nil
+	}))
+	assert.Zero(t, w.Ledger().Count(hotelstaystest.OpBook))
+}
+
 func TestEnqueueingIsPartOfTheTransaction(t *testing.T) {
 	w := newWorld(t, nil)
 	boom := errors.New("rolled back")
