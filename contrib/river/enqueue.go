@@ -71,7 +71,7 @@ func (b *Bookings) EnqueueTx(ctx context.Context, tx pgx.Tx, recovery *hotelstay
 		args.BookBy, due = recovery.EndedAt, recovery.NextPoll
 	}
 	inserted, err := b.river.InsertTx(ctx, tx, args, &river.InsertOpts{
-		// River gives a job up after its last attempt; worker.limit keeps away from it.
+		// River gives a job up after its last attempt; worker.uncounted keeps away from it.
 		MaxAttempts: math.MaxInt16,
 		Queue:       b.cfg.Queue,
 		ScheduledAt: due,

@@ -1,6 +1,9 @@
 // The statements that touch River's table. River changes a job's arguments never, and
 // completes a job only while a worker runs it; a recovery makes progress between runs,
 // and ends in the process that booked as well.
+//
+// JSON is passed as a string, with its type in the SQL: so every way of pgx to run a query
+// can encode it, those for a PgBouncer included.
 
 package hotelstaysriver
 
@@ -92,7 +95,7 @@ func (t jobTable) lockLive(ctx context.Context, tx pgx.Tx, reference, account st
 		return nil, err
 	}
 	return scanJob(tx.QueryRow(ctx, `SELECT `+jobColumns+` FROM `+t.name+`
-		WHERE args @> $1 AND kind = $2 AND state::text = ANY($3) FOR UPDATE`, key, jobKind, liveStates))
+		WHERE args @> $1::jsonb AND kind = $2 AND finalized_at IS NULL FOR UPDATE`, string(key), jobKind))
 }
 
 // set stores the arguments of a locked job.
@@ -101,7 +104,7 @@ func (t jobTable) set(ctx context.Context, tx pgx.Tx, j *lockedJob) error {
 	if err != nil {
 		return err
 	}
-	return write(ctx, tx, `UPDATE `+t.name+` SET args = $2 WHERE id = $1`, j.ID, args)
+	return write(ctx, tx, `UPDATE `+t.name+` SET args = $2::jsonb WHERE id = $1`, j.ID, string(args))
 }
 
 // due makes a locked job that is not running available at a time.

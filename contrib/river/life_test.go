@@ -16,6 +16,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
 	"github.com/stretchr/testify/assert"
@@ -574,6 +575,30 @@ func TestAFrozenRunStoresNothing(t *testing.T) {
 	var snooze *river.JobSnoozeError
 	require.ErrorAs(t, (&worker{b: w.Bookings}).Work(t.Context(), run), &snooze)
 	assert.Equal(t, before, w.job("ref-1"))
+}
+
+// Pools behind a PgBouncer run queries in other ways than pgx does by default. River takes
+// them all.
+func TestQueryExecModes(t *testing.T) {
+	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeDescribeExec, pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol} {
+		t.Run(mode.String(), func(t *testing.T) {
+			w := newWorld(t, nil)
+			pool := w.pool.Config()
+			pool.ConnConfig.DefaultQueryExecMode = mode
+			var err error
+			w.cfg.Pool, err = pgxpool.NewWithConfig(t.Context(), pool)
+			require.NoError(t, err)
+			t.Cleanup(w.cfg.Pool.Close)
+			w.pool = w.cfg.Pool
+			w.Bookings, err = New(w.cfg)
+			require.NoError(t, err)
+
+			w.bookUnknown("ref-1", bookLost)
+			w.workers()
+			require.NoError(t, w.Wake(t.Context(), "ref-1"))
+			w.hasState("ref-1", Absent, time.Minute)
+		})
+	}
 }
 
 // Many bookings of many callers at once, each ended once.
