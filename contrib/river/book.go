@@ -69,7 +69,7 @@ func (b *Bookings) Book(ctx context.Context, req *hotelstays.BookRequest, opts .
 
 // begin marks a job: from here on it may have been sent.
 func (b *Bookings) begin(ctx context.Context, reference string, bookBy time.Time) (job *lockedJob, err error) {
-	err = pgx.BeginFunc(ctx, b.cfg.Pool, func(tx pgx.Tx) error {
+	err = b.transact(ctx, func(tx pgx.Tx) error {
 		job, err = b.jobs.lockLive(ctx, tx, reference, b.account)
 		switch {
 		case errors.Is(err, errNoJob):
@@ -96,7 +96,7 @@ func (b *Bookings) handOver(ctx context.Context, job *lockedJob, outcome *hotels
 	reference := job.Args.Reference
 	var ended *lockedJob
 	if outcome != nil && outcome.Recovery != nil {
-		err := pgx.BeginFunc(ctx, b.cfg.Pool, func(tx pgx.Tx) error {
+		err := b.transact(ctx, func(tx pgx.Tx) error {
 			now, err := b.jobs.lock(ctx, tx, job.ID)
 			if err != nil {
 				return err

@@ -46,9 +46,10 @@ type Config struct {
 	// completes the job: what it does with tx is committed together with that, once, or
 	// not at all. It may be called again after a transaction that failed, so that it
 	// must do nothing outside tx that cannot be done twice. It must be safe for
-	// concurrent use, and should take no more than half a minute. In a worker, errors
-	// made by river.JobCancel and river.JobSnooze mean to River what they always do: the
-	// first gives the booking up.
+	// concurrent use. Its ctx lasts ten seconds in Book and at least half a minute in a
+	// worker; PostgreSQL ends a transaction that it leaves idle for a minute. In a worker,
+	// errors made by river.JobCancel and river.JobSnooze mean to River what they always
+	// do: the first gives the booking up.
 	OnEnd func(ctx context.Context, tx pgx.Tx, ending *Ending) error
 	// BookTimeout bounds Book, and is how long a job waits for it. Default:
 	// DefaultBookTimeout.
@@ -72,6 +73,7 @@ type Bookings struct {
 	account string // the fingerprint of the client's recoveries
 	jobs    jobTable
 	river   *river.Client[pgx.Tx] // inserts, and works nothing
+	idle    time.Duration         // how long a transaction may lie idle
 }
 
 // New returns Bookings. It connects to nothing. Its error names all that is wrong with
@@ -112,7 +114,17 @@ func New(cfg Config) (*Bookings, error) {
 		account: cfg.Client.NewBookingRecovery(nil).Fingerprint,
 		jobs:    newJobTable(cfg.Schema),
 		river:   inserter,
+		idle:    workTimeout,
 	}, nil
+}
+
+// transact runs f in a transaction that PostgreSQL ends when it has lain idle for longer
+// than any of ours should. The transaction of an OnEnd that hangs, or of a machine that has
+// vanished, would keep the job's lock, for hours by TCP's defaults; and River's rescuer and
+// scheduler wait for that lock, with all other jobs of the schema.
+func (b *Bookings) transact(ctx context.Context, f func(tx pgx.Tx) error) error {
+	begin := fmt.Sprintf("BEGIN; SET LOCAL idle_in_transaction_session_timeout = %d", b.idle.Milliseconds())
+	return pgx.BeginTxFunc(ctx, b.cfg.Pool, pgx.TxOptions{BeginQuery: begin}, f)
 }
 
 // Configure adds to the configuration of a River client what it needs to work on

@@ -79,7 +79,7 @@ func endingOf(reference string, outcome *hotelstays.BookingOutcome, err error) *
 // end completes a job and has the ending stored, in one transaction. A job that has
 // ended before is left as it is, and ended otherwise is ErrEndedOtherwise.
 func (b *Bookings) end(ctx context.Context, id int64, e *Ending) error {
-	return pgx.BeginFunc(ctx, b.cfg.Pool, func(tx pgx.Tx) error {
+	return b.transact(ctx, func(tx pgx.Tx) error {
 		job, err := b.jobs.lock(ctx, tx, id)
 		switch {
 		case err != nil:

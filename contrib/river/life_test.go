@@ -521,6 +521,44 @@ func TestRescue(t *testing.T) {
 	assert.Equal(t, 1, w.row("ref-1").Ended)
 }
 
+// An OnEnd that hangs has its job locked. PostgreSQL ends such a transaction, or River
+// could not rescue any other job of the schema.
+func TestAnOnEndThatHangs(t *testing.T) {
+	hung, release := make(chan struct{}), make(chan struct{})
+	var calls atomic.Int32
+	w := newWorld(t, func(cfg *Config) {
+		cfg.OnEnd = func(ctx context.Context, tx pgx.Tx, e *Ending) error {
+			if err := storeRow(ctx, tx, e); err != nil || calls.Add(1) > 1 {
+				return err
+			}
+			close(hung)
+			<-release // whatever ctx says
+			return nil
+		}
+	})
+	w.idle = time.Second
+	defer close(release)
+	stuck := func(reference string) { // for long enough to be rescued
+		_, err := w.pool.Exec(t.Context(), `UPDATE river_job SET state = 'running', attempted_at = now() - $1::interval
+			WHERE args ->> 'reference' = $2`, DefaultRescueAfter+time.Second, reference)
+		require.NoError(t, err)
+	}
+	w.bookUnknown("ref-1", bookMade)
+	w.bookUnknown("ref-2", bookMade)
+	require.NoError(t, passTime(t.Context(), w.pool, time.Minute, `args ->> 'reference' = 'ref-1'`))
+	w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: time.Second})
+	asked := w.Ledger().Count(hotelstaystest.OpQueryOrders)
+	w.workers(func(cfg *river.Config) { cfg.LeaderElectionDisabled = true })
+	w.eventually("a worker asks", func() bool { return w.Ledger().Count(hotelstaystest.OpQueryOrders) > asked })
+	stuck("ref-1")
+	<-hung
+	stuck("ref-2")
+	w.workers()
+	w.hasState("ref-1", Found, time.Minute)
+	w.hasState("ref-2", Found, time.Minute)
+	assert.Equal(t, 1, w.row("ref-1").Ended)
+}
+
 // A worker that is stopped in the middle of a poll gives its job back, at once and
 // without a failure.
 func TestStoppedInAPoll(t *testing.T) {

@@ -48,7 +48,7 @@ func (b *Bookings) Wake(ctx context.Context, customerReferenceNo string) error {
 
 // wake makes a job due, unless it is running.
 func (b *Bookings) wake(ctx context.Context, reference string) (busy bool, err error) {
-	err = pgx.BeginFunc(ctx, b.cfg.Pool, func(tx pgx.Tx) error {
+	err = b.transact(ctx, func(tx pgx.Tx) error {
 		job, err := b.jobs.lockLive(ctx, tx, reference, b.account)
 		switch {
 		case errors.Is(err, errNoJob):

@@ -133,7 +133,7 @@ func asUnknown(err error) error {
 // takeOver marks a job whose Book never began, so that it never will. Where it began
 // just now, that holds.
 func (w *worker) takeOver(ctx context.Context, id int64) (bookBy time.Time, err error) {
-	err = pgx.BeginFunc(ctx, w.b.cfg.Pool, func(tx pgx.Tx) error {
+	err = w.b.transact(ctx, func(tx pgx.Tx) error {
 		job, err := w.b.jobs.lock(ctx, tx, id)
 		if err != nil {
 			return err
@@ -168,7 +168,7 @@ func (w *worker) peek(ctx context.Context, job *river.Job[jobArgs], args jobArgs
 // progress stores how far the recovery has come, and tells OnEnd of the first doubt. A
 // run that has lost its job meanwhile stores nothing.
 func (w *worker) progress(ctx context.Context, job *river.Job[jobArgs], args *jobArgs, outcome *hotelstays.BookingOutcome) error {
-	return pgx.BeginFunc(ctx, w.b.cfg.Pool, func(tx pgx.Tx) error {
+	return w.b.transact(ctx, func(tx pgx.Tx) error {
 		now, err := w.b.jobs.lock(ctx, tx, job.ID)
 		if err != nil || !now.takenBy(job.JobRow) {
 			return err
