@@ -79,6 +79,9 @@ func (b *Bookings) begin(ctx context.Context, reference string, bookBy time.Time
 		case job.begun():
 			return fmt.Errorf("%w: wait for its end", ErrBegun)
 		}
+		if err := outliveCrash(ctx, tx); err != nil {
+			return err
+		}
 		job.Args.BookBy = wall(bookBy)
 		if err := b.jobs.set(ctx, tx, job); err != nil {
 			return err

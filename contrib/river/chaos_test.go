@@ -128,14 +128,6 @@ func (c *chaos) kill() {
 	c.killed++
 }
 
-// crash restarts PostgreSQL without letting it finish anything.
-func (c *chaos) crash() {
-	command := os.Getenv("HOTELSTAYS_POSTGRES_RESTART")
-	require.NotEmpty(c.t, command, "HOTELSTAYS_POSTGRES_RESTART is not set; .ci/services sets it")
-	out, err := exec.Command("sh", "-c", command).CombinedOutput()
-	require.NoError(c.t, err, "%s", out)
-}
-
 // hurry lets time pass faster, until ctx ends, and wakes a booking now and then, as
 // webhooks do at any time. Bookings whose Book may be under way keep to real time.
 func (c *chaos) hurry(ctx context.Context) {

@@ -118,6 +118,13 @@ func (t jobTable) complete(ctx context.Context, tx pgx.Tx, id int64, ending Stat
 		metadata = metadata || jsonb_build_object('hotelstays_ending', $2::text) WHERE id = $1`, id, string(ending))
 }
 
+// outliveCrash makes the transaction's commit wait for the disk where the server or the
+// pool have synchronous_commit off. The log is written in order: what was committed before,
+// the caller's row and the job, is on disk by then, too.
+func outliveCrash(ctx context.Context, tx pgx.Tx) error {
+	return write(ctx, tx, `SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'`)
+}
+
 func write(ctx context.Context, tx pgx.Tx, sql string, args ...any) error {
 	if _, err := tx.Exec(ctx, sql, args...); err != nil {
 		return fmt.Errorf("hotelstaysriver: storing a job: %w", err)

@@ -12,6 +12,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -58,6 +59,7 @@ func newSchema(t *testing.T) (schema string, pool *pgxpool.Pool) {
 	pool, err := openPool(t.Context(), schema)
 	require.NoError(t, err)
 	t.Cleanup(func() {
+		pool.Reset() // the server may have crashed meanwhile
 		_, err := pool.Exec(context.Background(), "DROP SCHEMA "+schema+" CASCADE")
 		require.NoError(t, err)
 		pool.Close()
@@ -111,6 +113,19 @@ func newWorld(t *testing.T, change func(*Config), opts ...hotelstaystest.Option)
 	require.NoError(t, err)
 	w.offers = findOffers(t, w.client, w.CityName(0))
 	return w
+}
+
+// reconnect gives the world a pool with other settings.
+func (w *world) reconnect(change func(*pgxpool.Config)) {
+	w.t.Helper()
+	cfg := w.pool.Config()
+	change(cfg)
+	pool, err := pgxpool.NewWithConfig(w.t.Context(), cfg)
+	require.NoError(w.t, err)
+	w.t.Cleanup(pool.Close)
+	w.pool, w.cfg.Pool = pool, pool
+	w.Bookings, err = New(w.cfg)
+	require.NoError(w.t, err)
 }
 
 // storeRow is the caller's OnEnd.
@@ -206,6 +221,15 @@ func passTime(ctx context.Context, pool *pgxpool.Pool, d time.Duration, conditio
 					'nextPoll', (args #>> '{recovery,nextPoll}')::timestamptz - $1::interval)))
 		WHERE state IN ('available', 'scheduled', 'retryable') AND `+condition, d)
 	return err
+}
+
+// crash restarts PostgreSQL without letting it finish anything.
+func (w *world) crash() {
+	command := os.Getenv("HOTELSTAYS_POSTGRES_RESTART")
+	w.t.Helper()
+	require.NotEmpty(w.t, command, "HOTELSTAYS_POSTGRES_RESTART is not set; .ci/services sets it")
+	out, err := exec.Command("sh", "-c", command).CombinedOutput()
+	require.NoError(w.t, err, "%s", out)
 }
 
 // row is what the caller's table says.
