@@ -20,7 +20,8 @@ import (
 // ErrEnqueued: a booking under this reference has not ended yet.
 var ErrEnqueued = errors.New("a booking under this reference has not ended yet")
 
-// jobArgs are the arguments of a job. They hold no secret, and nothing of the guests.
+// jobArgs are the arguments of a job. They hold no secret, and nothing of the guests but
+// what the caller named the user by (WithUserRef).
 type jobArgs struct {
 	// Reference and Account make the job unique while it has not ended.
 	Reference string                     `json:"reference" river:"unique"`
