@@ -16,6 +16,7 @@ require (
 	github.com/goccy/go-json v0.12.0
 	github.com/google/uuid v1.6.0
 	github.com/hotelstays/hotelstays-go v0.0.0-00010101000000-000000000000
+	github.com/klauspost/compress v1.20.3
 	github.com/oapi-codegen/runtime v1.8.0
 	github.com/ogen-go/ogen v1.23.0
 	github.com/shopspring/decimal v1.6.0
