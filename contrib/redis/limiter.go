@@ -50,7 +50,8 @@ const (
 // its request left, at once when it heard that none did. Processes stand in one
 // line, in which each has its part of the places; inside a process, who comes first
 // is served first. A RateLimiter is safe for concurrent use. It needs no closing: its
-// goroutines end once its permits have been given back and its pauses are over.
+// goroutines end once its permits have been given back and its pauses are over, or
+// the client is closed.
 type RateLimiter struct {
 	client redis.UniversalClient
 	opts   RateLimiterOptions

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
 )
@@ -361,6 +363,9 @@ func (l *line) failed(t turn, err error) {
 		l.pauseTold = false
 	}
 	l.tellAt = now
+	if errors.Is(err, redis.ErrClosed) { // for good: leases will end what is out
+		l.left, l.unused, l.pauseTold = nil, nil, true
+	}
 	l.away = fmt.Errorf("hotelstaysredis: the fleet's ceiling of %s cannot be kept, and nothing was sent: %w: %w; check Redis, or see RateLimiterOptions.ShareAmong", l.op, ErrAway, err)
 	l.retryAt = now.Add(awayPause)
 	l.inLine = 0

@@ -394,6 +394,22 @@ func TestRedisAwayForLongerThanALease(t *testing.T) {
 	})
 }
 
+// Nobody tries to tell anything to a client that is closed.
+func TestClosedClient(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
+		held := a.hold(t, op, 2)
+		a.link.Close()
+		held[0].Left()
+		held[1].Unused()
+		a.Pause(op, time.Now().Add(time.Hour))
+		time.Sleep(leftPause)
+		synctest.Wait()
+		assert.False(t, a.line(op).running)
+		_, err := a.Acquire(t.Context(), op)
+		assert.ErrorIs(t, err, ErrAway)
+	})
+}
+
 // A Redis that does not answer is away, too.
 func TestSilentRedisIsAway(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{Timeout: 300 * ms}, func(t *testing.T, _ *mini, a, _ *process) {
