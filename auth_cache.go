@@ -4,10 +4,8 @@ package hotelstays
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,53 +15,12 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// TokenStore shares tokens between processes. Without one, every client fetches
-// its own. A store that fails, or takes longer than two seconds, is logged and done
-// without: a token is fetched. A store must end with its ctx.
-//
-// Tokens are secrets: a store should encrypt them. Implementations must be safe
-// for concurrent use.
-type TokenStore interface {
-	// Load returns the token under key, or a zero Token where there is none. The
-	// key tells environment and credential apart and holds no secret.
-	Load(ctx context.Context, key string) (Token, error)
-	// Store keeps t under key, until t.Expiry where there is one.
-	Store(ctx context.Context, key string, t Token) error
-	// Drop forgets the token under key if it still is the refused one.
-	Drop(ctx context.Context, key string, refused Token) error
-}
-
-// TokenLeaser is a TokenStore that lets one process at a time fetch a token. A
-// fleet that starts at once then makes one call, and the others wait for its end;
-// of a fleet whose token ages one process renews it, and the others go on with the
-// old one.
-type TokenLeaser interface {
-	TokenStore
-	// Lease makes the caller the one that fetches the token under key, until it
-	// calls release, which it does once, or dies; release must not take long. A nil
-	// release: another process fetches.
-	Lease(ctx context.Context, key string) (release func(), err error)
-}
-
-// Token is a token with its end.
-type Token struct {
-	Value types.Secret
-	// Expiry is wall-clock time, so that processes agree on it. Zero: not known.
-	Expiry time.Time
-}
-
 const (
 	// renewalMargin is how long before its end a token is renewed; a short-lived
 	// one is renewed in its last tenth.
 	renewalMargin = 5 * time.Minute
 	// refusalMemory is how long a definite refusal answers further callers.
 	refusalMemory = 10 * time.Second
-	// storeTimeout bounds one call of a TokenStore, which all callers wait for.
-	storeTimeout = 2 * time.Second
-	// While another process fetches, the store is asked this often for its token,
-	// and for so long: no fetch takes longer, unless the client's timeout says so.
-	leasePause    = 100 * time.Millisecond
-	leasePatience = 25 * time.Second
 	// Renewals that fail while the old token lives are tried again after these.
 	renewalBackoff    = time.Second
 	maxRenewalBackoff = 30 * time.Second
@@ -291,97 +248,6 @@ func (t *tokenCache) Refused(ctx context.Context, authorization string) bool {
 	t.mu.Lock()
 	t.rejected, t.replacing = held.token.Value, true
 	t.mu.Unlock()
-	if t.store != nil {
-		ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-		defer cancel()
-		t.warn(ctx, "Drop", held.token, t.store.Drop(ctx, t.key, held.token))
-	}
+	t.drop(ctx, held.token)
 	return true
-}
-
-// shared returns the fleet's token, or, with a release to be called afterwards, the
-// word to fetch one. Where the store leases, that word goes to one process, and the
-// others wait here.
-func (t *tokenCache) shared(ctx context.Context, worn phase) (token Token, release func()) {
-	alone := func() {}
-	leaser, leases := t.store.(TokenLeaser)
-	for start := time.Now(); ; {
-		token, found, err := t.load(ctx, worn)
-		switch {
-		case found && release != nil:
-			release() // the holder before stored it
-			return token, nil
-		case found:
-			return token, nil
-		case release != nil:
-			return Token{}, release
-		case !leases || err != nil:
-			return Token{}, alone
-		}
-		if release, err = t.lease(ctx, leaser); err != nil {
-			return Token{}, alone
-		}
-		switch {
-		case release != nil: // look once more: it may just have been stored
-		case time.Since(start) > leasePatience:
-			t.warn(ctx, "Lease", Token{}, errors.New("another process has been fetching for too long"))
-			return Token{}, alone
-		default:
-			time.Sleep(leasePause/2 + rand.N(leasePause))
-		}
-	}
-}
-
-func (t *tokenCache) lease(ctx context.Context, leaser TokenLeaser) (release func(), err error) {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	release, err = leaser.Lease(ctx, t.key)
-	t.warn(ctx, "Lease", Token{}, err)
-	return release, err
-}
-
-// load returns the shared token if it serves longer than a token in phase worn.
-func (t *tokenCache) load(ctx context.Context, worn phase) (token Token, found bool, err error) {
-	if t.store == nil {
-		return Token{}, false, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	token, err = t.store.Load(ctx, t.key)
-	t.warn(ctx, "Load", token, err)
-	if err != nil || token.Value == "" {
-		return Token{}, false, err
-	}
-	t.mu.Lock()
-	rejected := token.Value == t.rejected
-	t.mu.Unlock()
-	if rejected {
-		return Token{}, false, nil
-	}
-	left := time.Until(token.Expiry)
-	if token.Expiry.IsZero() {
-		return token, true, nil
-	}
-	if held := t.current.Load(); worn == ageing && held != nil && !token.Expiry.After(held.token.Expiry) {
-		return Token{}, false, nil // no younger than the one that is to be renewed
-	}
-	return token, left > 0, nil
-}
-
-func (t *tokenCache) save(ctx context.Context, token Token) {
-	if t.store == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	t.warn(ctx, "Store", token, t.store.Store(ctx, t.key, token))
-}
-
-// warn logs that a store failed. Servers quote the command that they refuse, and with
-// it the token.
-func (t *tokenCache) warn(ctx context.Context, what string, token Token, err error) {
-	if err != nil {
-		t.client.log.LogAttrs(ctx, slog.LevelWarn, "token store failed; going on without it",
-			slog.String("call", what), slog.String("error", scrub(err.Error(), string(token.Value), nil)))
-	}
 }
