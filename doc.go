@@ -116,8 +116,8 @@
 //
 // # Retries and unknown outcomes
 //
-// Reads are sent again when that can help. Book and Cancel are sent again only
-// when the service cannot have acted:
+// Reads are sent again when that can help; Book and Cancel only where it is certain
+// that the service has not acted:
 //
 //	what happened                             reads              Book, Cancel
 //	the request never left                    again              again
@@ -207,8 +207,8 @@
 // # Vouchers
 //
 // A voucher is made once the supplier confirms; [Client.AwaitVoucher] waits for it.
-// Its document reaches the caller only after its size and SHA-256 are found to be
-// those that were issued: [Client.SaveVoucher] leaves a file that is whole and
+// Its document is handed out once its size and SHA-256 are found to be those that
+// were issued: [Client.SaveVoucher] leaves a file that is whole and
 // verified, or none, and [Client.DownloadVoucher] writes nothing before. That proves
 // that the bytes are as they were issued, and not that the voucher is still current.
 //
