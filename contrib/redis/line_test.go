@@ -279,6 +279,24 @@ func TestGrantsWhoseReplyIsLost(t *testing.T) {
 	})
 }
 
+// They may be found late: from then on they are kept as others are.
+func TestGrantsFoundAtTheEndOfTheirLease(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+		l := a.line(op)
+		lost, err := l.take(turn{want: limit, first: l.next})
+		require.NoError(t, err)
+		require.Equal(t, limit, lost.granted)
+		time.Sleep(defaultLease + full - 100*ms)
+		held := a.hold(t, op, limit)
+		time.AfterFunc(3*time.Second, func() {
+			for _, permit := range held {
+				permit.Left()
+			}
+		})
+		assert.GreaterOrEqual(t, took(t, b, 1), 3*time.Second+window, "a second after they have left")
+	})
+}
+
 func TestOperationsWithoutACeilingAreFree(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
 		a.link.down.Store(true)

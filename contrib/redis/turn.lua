@@ -74,8 +74,10 @@ end
 local free = limit - redis.call('ZCARD', slots)
 local granted = 0
 if redis.call('ZSCORE', slots, permit(text(first))) then
-	-- This very turn was played before, and its reply was lost.
+	-- This very turn was played before, and its reply was lost. The leases begin anew:
+	-- that may have been long ago.
 	while redis.call('ZSCORE', slots, permit(text(first + granted))) do
+		redis.call('ZADD', slots, text(now + lease + window), permit(text(first + granted)))
 		granted = granted + 1
 	end
 elseif quiet <= now and free > 0 then
