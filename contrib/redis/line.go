@@ -316,7 +316,7 @@ func (l *line) begin(now time.Time) turn {
 	}
 	if l.away != nil && l.share != nil {
 		// Others may go on with their shares until they, too, find that Redis is back.
-		t.pause = max(t.pause, l.retryAt.Add(l.afterAway()).Sub(now))
+		t.pause = max(t.pause, l.afterAway())
 	}
 	if len(l.out) > 0 && !now.Before(l.renewAt) {
 		for number := range l.out {

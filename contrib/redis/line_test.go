@@ -487,6 +487,27 @@ func TestSharesWhileRedisIsAway(t *testing.T) {
 	}
 }
 
+// Whoever was idle may be the first to find that Redis is back, while the others
+// still go on with their shares.
+func TestIdleProcessFindsRedisFirst(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{ShareAmong: 2}, func(t *testing.T, _ *mini, a, b *process) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var sent departures
+		a.link.down.Store(true)
+		b.link.down.Store(true)
+		a.take(t, op, 1)
+		sent.add(a)
+		go b.drive(ctx, op, load{callers: 20}, &sent)
+		time.Sleep(20 * time.Second)
+		a.link.down.Store(false)
+		time.AfterFunc(defaultTimeout, func() { b.link.down.Store(false) }) // its last turn took so long to fail
+		a.drive(ctx, op, load{callers: 20}, &sent)
+		synctest.Wait()
+		assert.LessOrEqual(t, sent.busiest(full), limit)
+	})
+}
+
 // More processes than slots: each sends one request in several windows.
 func TestShareOfLessThanOneSlot(t *testing.T) {
 	m := startMini(t)
