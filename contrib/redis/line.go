@@ -21,7 +21,7 @@ const (
 	// awayPause is how long Redis is left alone after it could not be asked.
 	awayPause = window / 2
 	// renewPause is how often Redis is told of permits that are out for long: also in
-	// the rest of a window after it has lost its memory.
+	// the rest after it has lost its memory.
 	renewPause = window / 2
 	// leftPause is how long a departure may wait to be told together with others, or
 	// with the next question. Its slot comes back that much later.
@@ -326,8 +326,8 @@ func (l *line) begin(now time.Time) turn {
 	return t
 }
 
-// afterAway is how long after the moment at which Redis is back a process may still
-// send, and a window more.
+// afterAway is how long after the moment at which Redis is back, with its memory or
+// without, a process may still send what Redis has not heard of, and a window more.
 func (l *line) afterAway() time.Duration {
 	return awayPause + l.limiter.opts.Timeout + l.window()
 }

@@ -367,10 +367,32 @@ func TestLostMemoryIsFollowedByARest(t *testing.T) {
 		a.take(t, op, limit-1)
 		time.Sleep(100 * ms)
 		m.FlushAll()
-		assert.Equal(t, full, took(t, b, 1))
+		assert.Equal(t, b.line(op).afterAway(), took(t, b, 1))
 		assert.Zero(t, took(t, b, limit-2))
 		assert.Equal(t, full-leftPause, took(t, b, 1), "a slot that is out is remembered")
 		held[0].Left()
+	})
+}
+
+// A new Redis takes the place of one that is gone. A process whose question of that
+// moment hangs tells it what is out only after Timeout, and a pause.
+func TestLostMemoryHeardOfLate(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, m *mini, a, b *process) {
+		var sent departures
+		held := a.hold(t, op, limit)
+		a.link.down.Store(true)
+		m.FlushAll()
+		time.AfterFunc(renewPause+defaultTimeout, func() { a.link.down.Store(false) })
+		time.AfterFunc(window+renewPause, func() {
+			for _, permit := range held {
+				sent.add(a)
+				permit.Left()
+			}
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		b.drive(ctx, op, load{callers: 20}, &sent)
+		assert.LessOrEqual(t, sent.busiest(full), limit)
 	})
 }
 

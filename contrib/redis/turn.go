@@ -22,15 +22,11 @@ var turnScript = redis.NewScript(turnSource)
 // take plays one turn.
 func (l *line) take(t turn) (reply, error) {
 	opts := l.limiter.opts
-	newborn := l.window()
-	if l.share != nil {
-		newborn = l.afterAway()
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), opts.Timeout)
 	defer cancel()
 	answer, err := script(ctx, l.limiter.client, turnScript, l.keys,
 		l.limiter.me, l.limit, l.window().Microseconds(), opts.Lease.Microseconds(),
-		t.want, t.first, t.pause.Microseconds(), newborn.Microseconds(),
+		t.want, t.first, t.pause.Microseconds(), l.afterAway().Microseconds(),
 		numbers(t.left), numbers(t.unused), numbers(t.held))
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
