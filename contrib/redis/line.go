@@ -36,6 +36,7 @@ type line struct {
 	op      hotelstays.Operation
 	limit   int
 	keys    []string
+	script  *redis.Script
 	share   *ratelimit.Window // of this process alone while Redis is away; nil: refuse
 	bell    chan struct{}     // something has changed
 
@@ -80,7 +81,7 @@ func (p permit) Left()   { p.line.giveBack(p.number, true) }
 func (p permit) Unused() { p.line.giveBack(p.number, false) }
 
 func newLine(r *RateLimiter, op hotelstays.Operation, limit int) *line {
-	l := &line{limiter: r, op: op, limit: limit, bell: make(chan struct{}, 1), out: make(map[int64]struct{}), pauseTold: true}
+	l := &line{limiter: r, op: op, limit: limit, script: newTurnScript(r.opts.Prefix, op), bell: make(chan struct{}, 1), out: make(map[int64]struct{}), pauseTold: true}
 	for _, part := range []string{"slots", "line", "alive", "rest", "born"} {
 		l.keys = append(l.keys, fmt.Sprintf("%s:{ceiling:%s}:%s", r.opts.Prefix, op, part))
 	}

@@ -80,6 +80,36 @@ func TestServerStoppedRedisIsDoneWithoutByShares(t *testing.T) {
 	assert.LessOrEqual(t, sent.busiest(window+defaultMargin), ceiling)
 }
 
+// A Redis that starts again from its disk may not know of what was sent last.
+func TestServerStartsFromOldData(t *testing.T) {
+	own := startServer(t)
+	var fleet [2]*process
+	for i := range fleet {
+		rdb := redis.NewClient(&redis.Options{Addr: own.addr})
+		defer rdb.Close()
+		limiter, err := NewRateLimiter(rdb, RateLimiterOptions{})
+		require.NoError(t, err)
+		fleet[i] = &process{RateLimiter: limiter}
+	}
+	fleet[0].take(t, op, 1)
+	time.Sleep(full)
+	disk := redis.NewClient(&redis.Options{Addr: own.addr})
+	defer disk.Close()
+	require.NoError(t, disk.Save(t.Context()).Err())
+	held := fleet[0].hold(t, op, limit)
+	sent := time.Now()
+	for _, permit := range held {
+		permit.Left()
+	}
+	time.Sleep(50 * ms) // Redis has heard of it
+	own.stop()
+	own.start(t)
+	require.Equal(t, int64(1), disk.Exists(t.Context(), fleet[0].line(op).keys[4]).Val(), "there is a memory")
+	fleet[1].take(t, op, 1)
+	assert.GreaterOrEqual(t, time.Since(sent), window)
+	time.Sleep(50 * ms) // the same, before the connection is closed
+}
+
 // A client whose Redis is gone says so, and fetches its token alone.
 func TestServerClientWithoutRedis(t *testing.T) {
 	own := startServer(t)

@@ -12,22 +12,38 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
 //go:embed turn.lua
 var turnSource string
 
-var turnScript = redis.NewScript(turnSource)
+// newTurnScript returns the script of one line. Its text is the line's own, so that a
+// server that does not know it has never heard of the line.
+func newTurnScript(prefix string, op hotelstays.Operation) *redis.Script {
+	return redis.NewScript(fmt.Sprintf("%s-- %q %q\n", turnSource, prefix, op))
+}
 
 // take plays one turn.
 func (l *line) take(t turn) (reply, error) {
 	opts := l.limiter.opts
 	ctx, cancel := context.WithTimeout(context.Background(), opts.Timeout)
 	defer cancel()
-	answer, err := script(ctx, l.limiter.client, turnScript, l.keys,
-		l.limiter.me, l.limit, l.window().Microseconds(), opts.Lease.Microseconds(),
-		t.want, t.first, t.pause.Microseconds(), l.afterAway().Microseconds(),
-		numbers(t.left), numbers(t.unused), numbers(t.held))
+	args := func(pause time.Duration) []any {
+		return []any{l.limiter.me, l.limit, l.window().Microseconds(), opts.Lease.Microseconds(),
+			t.want, t.first, pause.Microseconds(), l.afterAway().Microseconds(),
+			numbers(t.left), numbers(t.unused), numbers(t.held)}
+	}
+	answer, err := within(ctx, func(ctx context.Context) (any, error) {
+		answer, err := l.script.EvalSha(ctx, l.limiter.client, l.keys, args(t.pause)...).Result()
+		if redis.HasErrorPrefix(err, "NOSCRIPT") {
+			// Servers forget scripts when they end. What this one read from its disk may
+			// be old, so that it rests like one that has lost its memory.
+			answer, err = l.script.Eval(ctx, l.limiter.client, l.keys, args(max(t.pause, l.afterAway()))...).Result()
+		}
+		return answer, err
+	})
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return reply{}, fmt.Errorf("no answer within %s", opts.Timeout)
