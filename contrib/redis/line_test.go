@@ -396,6 +396,35 @@ func TestLostMemoryHeardOfLate(t *testing.T) {
 	})
 }
 
+// A process may be cut off for Lease less Timeout: its last question of the outage
+// may hang for so long, and only the next one tells what has left.
+func TestCutOffForShorterThanTheLease(t *testing.T) {
+	opts := RateLimiterOptions{Lease: 6 * time.Second, Timeout: 2 * time.Second}
+	cut := opts.Lease - opts.Timeout - ms
+	for wait := time.Duration(0); wait < renewPause; wait += 50 * ms {
+		twoProcesses(t, opts, func(t *testing.T, _ *mini, a, b *process) {
+			var sent departures
+			held := a.hold(t, op, limit)
+			time.Sleep(renewPause + wait)
+			a.link.latency.Store(int64(time.Hour)) // every question hangs until Timeout
+			a.link.down.Store(true)
+			time.AfterFunc(cut, func() {
+				a.link.latency.Store(0)
+				a.link.down.Store(false)
+				for _, permit := range held {
+					sent.add(a)
+					permit.Left()
+				}
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+			defer cancel()
+			b.drive(ctx, op, load{callers: 10}, &sent)
+			assert.LessOrEqual(t, sent.busiest(full), limit, "cut off after %s", wait)
+			time.Sleep(3 * time.Hour) // the questions that hung come to their end
+		})
+	}
+}
+
 func TestRedisAwayIsRefused(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
 		held := a.hold(t, op, 2)
