@@ -17,7 +17,8 @@ import (
 // Nothing was sent.
 var ErrAway = errors.New("redis is away")
 
-// RateLimiterOptions are the settings of NewRateLimiter.
+// RateLimiterOptions are the settings of NewRateLimiter, the same for all processes
+// that share a Prefix.
 type RateLimiterOptions struct {
 	// Prefix begins every key in Redis; "hotelstays" if empty. The service counts by
 	// client address: processes with the same prefix must share one, and one
