@@ -52,7 +52,7 @@ const (
 // line, in which each has its part of the places; inside a process, who comes first
 // is served first. A RateLimiter is safe for concurrent use. It needs no closing: its
 // goroutines end once its permits have been given back and its pauses are over, or
-// the client is closed.
+// the client is closed; where Redis cannot be told, after the Lease.
 type RateLimiter struct {
 	client redis.UniversalClient
 	opts   RateLimiterOptions

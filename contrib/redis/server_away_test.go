@@ -101,13 +101,13 @@ func TestServerStartsFromOldData(t *testing.T) {
 	for _, permit := range held {
 		permit.Left()
 	}
-	time.Sleep(50 * ms) // Redis has heard of it
+	settle(t, fleet[0].RateLimiter)
 	own.stop()
 	own.start(t)
 	require.Equal(t, int64(1), disk.Exists(t.Context(), fleet[0].line(op).keys[4]).Val(), "there is a memory")
 	fleet[1].take(t, op, 1)
 	assert.GreaterOrEqual(t, time.Since(sent), window)
-	time.Sleep(50 * ms) // the same, before the connection is closed
+	settle(t, fleet[1].RateLimiter)
 }
 
 // A client whose Redis is gone says so, and fetches its token alone.

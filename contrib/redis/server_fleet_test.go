@@ -280,6 +280,7 @@ func TestServerDumpShowsNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, ticket.Value)
 
+	settle(t, limiter)
 	require.NoError(t, rdb.Save(t.Context()).Err())
 	dump, err := os.ReadFile(own.folder + "/dump.rdb")
 	require.NoError(t, err)

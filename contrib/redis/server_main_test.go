@@ -143,6 +143,26 @@ func sharedRedis(t *testing.T) settings {
 	return settings{Redis: os.Getenv("HOTELSTAYS_REDIS_ADDR"), Prefix: "test:" + t.Name() + ":" + newName(), Margin: 70 * time.Millisecond}
 }
 
+// settle waits until a limiter has told Redis all that it has to say. Its connection
+// can be closed then.
+func settle(t *testing.T, r *RateLimiter) {
+	t.Helper()
+	silent := func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for _, l := range r.lines {
+			l.mu.Lock()
+			running := l.running
+			l.mu.Unlock()
+			if running {
+				return false
+			}
+		}
+		return true
+	}
+	require.Eventually(t, silent, 10*time.Second, 5*time.Millisecond)
+}
+
 // server is a Redis of the test's own.
 type server struct {
 	addr, folder string
