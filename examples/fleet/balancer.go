@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // balancer is an http.Handler. It is safe for concurrent use.
@@ -29,7 +30,7 @@ func startBalancer(workers int) (b *balancer, url string, stop func(), err error
 		return nil, "", nil, err
 	}
 	b = &balancer{client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}, workers: make([]string, workers)}
-	server := &http.Server{Handler: b}
+	server := &http.Server{Handler: b, ReadHeaderTimeout: 5 * time.Second}
 	go server.Serve(listener)
 	return b, "http://" + listener.Addr().String() + "/hotel-events", func() {
 		server.Close()

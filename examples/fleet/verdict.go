@@ -9,7 +9,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
@@ -23,9 +22,10 @@ type findings struct {
 	endings  []booking // of every round; without an order's number
 	handled  []handling
 	// From the sandbox's ledger.
-	orders                   []hotelstaystest.Order
-	events                   []hotelstaystest.Webhook
-	tickets, limited, reused int
+	orders          []hotelstaystest.Order
+	events          []hotelstaystest.Webhook
+	tickets, reused int
+	limited         map[hotelstaystest.Operation]int // calls that passed a ceiling
 	// From the director.
 	outages   []outage
 	processes int
@@ -44,20 +44,26 @@ func (d *director) gather(ctx context.Context) (*findings, error) {
 	ledger := d.sandbox.Ledger()
 	f := &findings{
 		orders: ledger.Orders(), events: ledger.Webhooks(),
-		tickets: ledger.Count(hotelstaystest.OpTicket), limited: ledger.RateLimited(""), reused: ledger.BookingsReused(),
+		tickets: ledger.Count(hotelstaystest.OpTicket), reused: ledger.BookingsReused(), limited: map[hotelstaystest.Operation]int{},
 		outages: d.outages, processes: d.started, toAll: d.balancer.toAll.Load(),
 		searches: searches{of: map[string]int{}},
+	}
+	for op := range ledger.Counts() {
+		if n := ledger.RateLimited(op); n > 0 {
+			f.limited[op] = n
+		}
 	}
 	for i := range d.workers {
 		f.searches.of[workerName(i)] = 0
 	}
 	for _, r := range ledger.Requests(hotelstaystest.OpHotelRates) {
-		if f.searches.lasted == 0 { // the first: a Redis whose memory is new lets nobody search at first
+		if r.Arrived.After(d.searchUntil) {
+			break
+		}
+		if f.searches.lasted == 0 { // the first: a Redis whose memory is new lets nobody search at once
 			f.searches.lasted = d.searchUntil.Sub(r.Arrived)
 		}
-		if r.Arrived.Before(d.searchUntil) {
-			f.searches.of[r.Header.Get("User-Agent")]++
-		}
+		f.searches.of[r.Header.Get("User-Agent")]++
 	}
 	var err1, err2, err3 error
 	f.bookings, err1 = readAll[booking](ctx, d.db, `SELECT reference, state, order_no FROM bookings`)
@@ -70,30 +76,35 @@ func (d *director) gather(ctx context.Context) (*findings, error) {
 func (f *findings) judge(out io.Writer) error {
 	states, rounds := count(f.bookings), count(f.endings)
 	lost, twice := f.lost(), f.twice()
-	fmt.Fprintf(out, "\nbookings  %d asked for: %d found, %d absent, %d failed; %d rounds ended absent and %d refused, and were followed by another\n",
+	problems := slices.Concat(lost, twice)
+	fmt.Fprintf(out, "\nbookings  %d asked for: %d found, %d absent, %d failed; %d rounds ended absent and %d failed, and were followed by another\n",
 		len(f.bookings), states["found"], states["absent"], states["failed"], rounds["absent"]-states["absent"], rounds["failed"]-states["failed"])
 	fmt.Fprintf(out, "orders    %d in the ledger; lost %d, twice %d\n", len(f.orders), len(lost), len(twice))
 	fmt.Fprintf(out, "tokens    Ticket calls %d, by %d processes\n", f.tickets, f.processes)
-	fmt.Fprintf(out, "ceilings  %d calls refused (429); %s\n", f.limited, f.searches)
-	delivered, dropped, again, problems := f.webhooks()
+	refused := 0
+	for op, n := range f.limited {
+		refused += n
+		problems = append(problems, fmt.Sprintf("%d calls of %s passed its ceiling", n, op))
+	}
+	fmt.Fprintf(out, "ceilings  %d calls refused (429); %s\n", refused, f.searches)
+	once, again, dropped, unsure := f.webhooks()
 	fmt.Fprintf(out, "webhooks  %d events, %d delivered, %d lost on purpose; %d deliveries went to all workers at once; handled once %d, again after a crash %d\n",
-		len(f.events), delivered, dropped, f.toAll, delivered-again, again)
+		len(f.events), once+again, dropped, f.toAll, once, again)
 
-	problems = slices.Concat(lost, twice, problems)
+	problems = append(problems, unsure...)
 	if open := len(f.bookings) - states["found"] - states["reused"] - states["absent"] - states["failed"]; open > 0 {
 		problems = append(problems, fmt.Sprintf("%d bookings have not ended", open))
 	}
 	if f.tickets != 1 {
 		problems = append(problems, fmt.Sprintf("the fleet made %d Ticket calls; one was enough", f.tickets))
 	}
-	if f.limited > 0 {
-		problems = append(problems, fmt.Sprintf("%d calls passed a ceiling", f.limited))
-	}
 	if len(problems) == 0 {
 		fmt.Fprintln(out, "verdict   good: nothing lost, nothing twice")
 		return nil
 	}
-	fmt.Fprintf(out, "verdict   bad: %s\n", strings.Join(problems, "; "))
+	for _, problem := range problems {
+		fmt.Fprintln(out, "verdict   bad:", problem)
+	}
 	return errors.New("the verdict is bad")
 }
 
@@ -143,7 +154,7 @@ func (f *findings) twice() (twice []string) {
 // webhooks holds the events against the rows of those who handled them. A worker that
 // was killed, or an engine that crashed, between the row and the word that the event is
 // done lets it be handled again: no store can tell that from a worker that died before.
-func (f *findings) webhooks() (delivered, dropped, again int, problems []string) {
+func (f *findings) webhooks() (once, again, dropped int, problems []string) {
 	handled := map[string][]handling{}
 	for _, r := range f.handled {
 		handled[r.Event] = append(handled[r.Event], r)
@@ -155,10 +166,9 @@ func (f *findings) webhooks() (delivered, dropped, again int, problems []string)
 			dropped++
 		case e.State != hotelstaystest.WebhookDelivered || len(runs) == 0:
 			problems = append(problems, fmt.Sprintf("event %s is %s, and was handled %d times", e.EventID, e.State, len(runs)))
+		case len(runs) == 1:
+			once++
 		default:
-			delivered++
-		}
-		if len(runs) > 1 {
 			again++
 		}
 		for i := 1; i < len(runs); i++ {
@@ -167,7 +177,7 @@ func (f *findings) webhooks() (delivered, dropped, again int, problems []string)
 			}
 		}
 	}
-	return delivered, dropped, again, problems
+	return once, again, dropped, problems
 }
 
 // excuses tells whether something died between two runs that the first one needed.
@@ -177,17 +187,17 @@ func (f *findings) excuses(first, second handling) bool {
 	})
 }
 
-// String says how much of the ceiling was used, and by whom.
+// String says how much of the ceiling was used, and by whom. A ceiling comes back at
+// once after a second, so that a few seconds say nothing about its use.
 func (s searches) String() string {
-	ceiling := float64(hotelstays.Ceiling(hotelstays.OpHotelRates)) * s.lasted.Seconds()
-	if ceiling <= 0 {
-		return "nobody searched at full demand"
-	}
 	counts := slices.Sorted(maps.Values(s.of))
 	total := 0
 	for _, n := range counts {
 		total += n
 	}
-	return fmt.Sprintf("HotelRates %d times in %.0f s, %.0f %% of the ceiling, %d to %d of each worker",
-		total, s.lasted.Seconds(), 100*float64(total)/ceiling, counts[0], counts[len(counts)-1])
+	text := fmt.Sprintf("HotelRates %d times in %.0f s", total, s.lasted.Seconds())
+	if s.lasted >= 10*time.Second {
+		text += fmt.Sprintf(", %.0f %% of the ceiling", 100*float64(total)/s.lasted.Seconds()/float64(hotelstays.Ceiling(hotelstays.OpHotelRates)))
+	}
+	return text + fmt.Sprintf(", %d to %d by each worker", counts[0], counts[len(counts)-1])
 }

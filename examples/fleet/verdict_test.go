@@ -41,10 +41,10 @@ func TestAGoodVerdict(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, aGoodRun().judge(&out))
 	for _, line := range []string{
-		"bookings  3 asked for: 2 found, 0 absent, 1 failed; 1 rounds ended absent and 0 refused, and were followed by another\n",
+		"bookings  3 asked for: 2 found, 0 absent, 1 failed; 1 rounds ended absent and 0 failed, and were followed by another\n",
 		"orders    2 in the ledger; lost 0, twice 0\n",
 		"tokens    Ticket calls 1, by 5 processes\n",
-		"ceilings  0 calls refused (429); HotelRates 900 times in 10 s, 90 % of the ceiling, 400 to 500 of each worker\n",
+		"ceilings  0 calls refused (429); HotelRates 900 times in 10 s, 90 % of the ceiling, 400 to 500 by each worker\n",
 		"webhooks  3 events, 2 delivered, 1 lost on purpose; 0 deliveries went to all workers at once; handled once 1, again after a crash 1\n",
 		"verdict   good",
 	} {
@@ -66,7 +66,7 @@ func TestABadVerdict(t *testing.T) {
 			f.bookings = append(f.bookings, booking{"d", "pending", ""}, booking{"e", "unverified", ""})
 		},
 		"2 Ticket calls":                                                           func(f *findings) { f.tickets = 2 },
-		"3 calls passed a ceiling":                                                 func(f *findings) { f.limited = 3 },
+		"3 calls of Book passed its ceiling":                                       func(f *findings) { f.limited = map[hotelstaystest.Operation]int{hotelstaystest.OpBook: 3} },
 		"event e1 is delivered, and was handled 0 times":                           func(f *findings) { f.handled = f.handled[1:] },
 		"event e1 is given-up, and was handled 1 times":                            func(f *findings) { f.events[0].State = hotelstaystest.WebhookGivenUp },
 		"event e2 was handled by worker-1, and without a reason by worker-2 again": func(f *findings) { f.outages = nil },

@@ -29,7 +29,7 @@ import (
 const (
 	// bookTimeout bounds a Book. It is short here, for a dead worker's bookings are
 	// asked for no earlier; so many callers must not wait longer for the ceiling.
-	bookTimeout = 3 * time.Second
+	bookTimeout = 4 * time.Second
 	// eventLease is how long an event waits for a worker that died while it handled
 	// it. It is longer than Wake may take.
 	eventLease = 7 * time.Second
@@ -87,7 +87,10 @@ func work(in io.Reader, out io.Writer) error {
 	}
 	fmt.Fprintln(out, "http://"+listener.Addr().String())
 	var b begin
-	if err := told.Decode(&b); err != nil {
+	switch err := told.Decode(&b); {
+	case errors.Is(err, io.EOF): // it is not needed any more
+		return nil
+	case err != nil:
 		return fmt.Errorf("%s: %w", w.Name, err)
 	}
 	go func() {
@@ -144,7 +147,7 @@ func (w *worker) run(ctx context.Context, listener net.Listener, searchUntil tim
 	}
 	server := &http.Server{Handler: hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{
 		Secrets: []types.Secret{types.Secret(w.WebhookSecret)}, Store: w.events, Lease: eventLease,
-	}, w.handle)}
+	}, w.handle), ReadHeaderTimeout: 5 * time.Second}
 	go server.Serve(listener)
 	var working sync.WaitGroup
 	for range w.Bookers {
