@@ -356,7 +356,8 @@ func WithMaxAttempts(n int) Option {
 }
 
 // WithMaxResponseBytes bounds an answer, counted after decompression; 64 MiB by
-// default. A larger answer is a *DecodeError.
+// default. A larger answer is a *DecodeError. The structs that a hostile answer fills
+// may take some two hundred times its size.
 func WithMaxResponseBytes(n int64) Option {
 	return clientOption(func(c *config) {
 		if n < 1 || n > 1<<40 {
