@@ -188,6 +188,10 @@ type referenced interface{ reference() string }
 // checkedResponse is a response that is worth nothing without some field.
 type checkedResponse interface{ missing() string }
 
+// orderResponse is a response that is worth nothing if it has another order than the
+// one that was asked for.
+type orderResponse interface{ isOf(reference string) bool }
+
 // lossyResponse is a response that must not be returned when something of it did
 // not fit: less would be told than there is.
 type lossyResponse interface{ loses(path string) bool }

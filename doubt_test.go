@@ -56,9 +56,13 @@ func TestSaveVoucherOfTheRightOrder(t *testing.T) {
 // An order under another reference is not the one that was booked.
 func TestBookAnsweredWithAnotherReference(t *testing.T) {
 	client := clientThrough(t, saying(`{"code":0,"data":{"hotelOrder":{"platformReferenceNo":"p","customerReferenceNo":"other"}}}`))
+	err := operationCalls[hotelstays.OpBook](t.Context(), client)
 	var unknown *hotelstays.OutcomeUnknownError
-	require.ErrorAs(t, operationCalls[hotelstays.OpBook](t.Context(), client), &unknown)
+	require.ErrorAs(t, err, &unknown)
 	assert.Equal(t, "ref-1", unknown.CustomerReferenceNo)
+	var cause *hotelstays.DecodeError
+	require.ErrorAs(t, err, &cause, "it is of a type, and says where to look")
+	assert.ErrorContains(t, err, "its order is under another reference")
 }
 
 // Orders that are all of others prove no absence, for any of the helpers.
