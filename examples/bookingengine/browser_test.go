@@ -110,16 +110,50 @@ func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	require.NoError(p.t, chromedp.Do(p.ctx, steps...))
 }
 
+// seek brings the first element of a selector into view, and says where its middle
+// is; nothing as long as the page is not there, or the element cannot be seen.
+const seek = `(() => {
+	const e = document.querySelector(%q);
+	if (document.readyState !== "complete" || !e?.checkVisibility()) return null;
+	e.scrollIntoView({block: "center", behavior: "instant"});
+	const box = e.getBoundingClientRect();
+	return [box.x + box.width / 2, box.y + box.height / 2];
+})()`
+
+// find waits for an element, and returns where its middle is. It asks the page
+// instead of the browser's tree of nodes: that one is told late of a new page, and
+// then forgets the nodes that were just looked up.
+func (p *tab) find(selector string) (x, y float64) {
+	p.t.Helper()
+	var at []float64
+	if !assert.Eventually(p.t, func() bool {
+		at, _ = chromedp.Run(p.ctx, chromedp.Evaluate[[]float64](fmt.Sprintf(seek, selector)))
+		return len(at) == 2
+	}, 20*time.Second, 20*time.Millisecond, "%s should be there", selector) {
+		p.t.Fatalf("the page says:\n%s\nthe log:\n%s", p.text("main"), p.site.log.String())
+	}
+	return at[0], at[1]
+}
+
 // click clicks what a CSS selector finds first.
 func (p *tab) click(selector string) {
 	p.t.Helper()
-	p.do(chromedp.Click(chromedp.CSS(selector)))
+	x, y := p.find(selector)
+	p.do(chromedp.MouseClickXY(x, y))
+}
+
+// focus gives an element the focus.
+func (p *tab) focus(selector string) {
+	p.t.Helper()
+	p.find(selector)
+	p.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelector(%q).focus()`, selector)))
 }
 
 // fill replaces the text of a field.
 func (p *tab) fill(id, value string) {
 	p.t.Helper()
-	p.do(chromedp.Clear(chromedp.CSS("#"+id)), chromedp.SendKeys(chromedp.CSS("#"+id), value))
+	p.focus("#" + id)
+	p.do(chromedp.Evaluate[chromedp.Void](`document.activeElement.select()`), chromedp.KeyEvent(value))
 }
 
 // text is what the first element of a selector says, or nothing.
@@ -165,7 +199,8 @@ func (p *tab) toGuests() {
 	p.t.Helper()
 	p.waitFor("h1", "Where would you like to stay?")
 	p.check("search")
-	p.do(chromedp.SendKeys(chromedp.CSS("#adults"), "\n")) // no mouse is needed
+	p.focus("#adults")
+	p.do(chromedp.KeyEvent("\n")) // no mouse is needed
 	p.waitFor("h1", "hotels in "+p.site.srv.CityName(0))
 	p.check("hotels")
 	p.click(".cards a.button")
@@ -203,7 +238,8 @@ func TestBrowserBooksFromEndToEnd(t *testing.T) {
 
 			p.waitFor("#panel h2", "Waiting for the hotel to confirm")
 			p.check("waiting")
-			p.do(chromedp.Evaluate[chromedp.Void](`window.notReloaded = true`), chromedp.Focus(chromedp.CSS("#cancel")))
+			p.focus("#cancel")
+			p.do(chromedp.Evaluate[chromedp.Void](`window.notReloaded = true`))
 			orders := site.srv.Ledger().Orders()
 			require.Len(t, orders, 1)
 			site.srv.ConfirmOrder(orders[0].PlatformReferenceNo)
