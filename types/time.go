@@ -29,13 +29,19 @@ func (d Date) Time() (time.Time, error) {
 // steps) is not shown.
 type Timestamp string
 
-// timestampLayouts are the ISO 8601 forms that name an instant. A fraction of a
-// second is understood by each of them. A text without an offset is not among
-// them: it names no instant, and a guessed zone would move a deadline.
-var timestampLayouts = []string{time.RFC3339, "2006-01-02T15:04:05Z0700", "2006-01-02T15:04Z07:00"}
+// timestampLayouts are the ISO 8601 forms that name an instant, the extended ones
+// and then the basic ones. A fraction of a second is understood after each that has
+// seconds. A text without an offset is not among them: it names no instant, and a
+// guessed zone would move a deadline.
+var timestampLayouts = []string{
+	time.RFC3339, "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05Z07",
+	"2006-01-02T15:04Z07:00", "2006-01-02T15:04Z0700", "2006-01-02T15:04Z07",
+	"20060102T150405Z0700", "20060102T150405Z07",
+	"20060102T1504Z0700", "20060102T1504Z07",
+}
 
-// Time returns the instant. A text that is not ISO 8601, or that has no UTC
-// offset, is an error: the caller who knows the zone can parse string(t).
+// Time returns the instant. A text that is not an ISO 8601 date and time, or that
+// has no UTC offset, is an error: the caller who knows the zone can parse string(t).
 func (t Timestamp) Time() (time.Time, error) {
 	for _, layout := range timestampLayouts {
 		if at, err := time.Parse(layout, string(t)); err == nil {

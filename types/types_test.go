@@ -87,12 +87,24 @@ func TestDate(t *testing.T) {
 
 func TestTimestampNamesAnInstant(t *testing.T) {
 	want := time.Date(2027, 1, 2, 15, 4, 5, 0, time.UTC)
-	for _, good := range []Timestamp{"2027-01-02T15:04:05Z", "2027-01-02T19:04:05+04:00", "2027-01-02T19:04:05+0400", "2027-01-02T15:04:05.000Z"} {
+	for _, good := range []Timestamp{
+		"2027-01-02T15:04:05Z", "2027-01-02T19:04:05+04:00", "2027-01-02T19:04:05+0400", "2027-01-02T19:04:05+04",
+		"2027-01-02T15:04:05.000Z", "2027-01-02T15:04:05,000Z", "2027-01-02T19:04:05.000+04",
+		"20270102T150405Z", "20270102T190405+0400", "20270102T190405+04", "20270102T150405.000Z",
+	} {
 		at, err := good.Time()
 		require.NoError(t, err)
 		assert.True(t, want.Equal(at), "%q", good)
 	}
-	for _, bad := range []Timestamp{"", "2027-01-02", "2027-01-02T15:04:05", "2027-01-02 15:04:05", "1790000000"} {
+	for _, minutes := range []Timestamp{
+		"2027-01-02T15:04Z", "2027-01-02T19:04+04:00", "2027-01-02T19:04+0400", "2027-01-02T19:04+04",
+		"20270102T1504Z", "20270102T1904+0400", "20270102T1904+04",
+	} {
+		at, err := minutes.Time()
+		require.NoError(t, err)
+		assert.True(t, want.Truncate(time.Minute).Equal(at), "%q", minutes)
+	}
+	for _, bad := range []Timestamp{"", "2027-01-02", "2027-01-02T15:04:05", "2027-01-02 15:04:05", "20270102T150405", "1790000000"} {
 		_, err := bad.Time()
 		assert.Error(t, err, "%q names no instant", bad)
 	}
