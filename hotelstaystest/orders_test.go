@@ -74,6 +74,24 @@ func TestQueryOrdersFilters(t *testing.T) {
 	})
 }
 
+// In a bubble several orders are made in the same instant.
+func TestOrdersOfOneInstantKeepTheirOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := login(t, start(t, WithoutCeilings()))
+		in, ids := u.find(nil)
+		for i := range 3 {
+			guest := object{"guests": []object{{"roomIndex": 1, "firstName": "Test", "lastName": fmt.Sprint("Guest", i)}}}
+			in.must(bookPath, booking(fmt.Sprint("ref", i), ids[0], guest))
+		}
+		got := u.must(queryPath, object{"customerReferenceNos": []string{"ref2", "ref0", "ref1"}})
+		for i := range 3 {
+			if ref := got.str("orders", i, "customerReferenceNo"); ref != fmt.Sprint("ref", i) {
+				t.Errorf("order %d is %s", i, ref)
+			}
+		}
+	})
+}
+
 func TestOrdersAreWrittenWhole(t *testing.T) {
 	s := start(t, WithoutCeilings())
 	u := login(t, s)

@@ -4,6 +4,7 @@ package hotelstaystest
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -44,7 +45,8 @@ func (st *orderStore) candidates(account string, customerRefs []string) []*order
 			out = append(out, o)
 		}
 	}
-	slices.SortFunc(out, func(a, b *order) int { return a.created.Compare(b.created) })
+	// By number, not by time: in a bubble several orders are made in one instant.
+	slices.SortFunc(out, func(a, b *order) int { return strings.Compare(a.platformRef, b.platformRef) })
 	return out
 }
 
