@@ -235,7 +235,7 @@ func (s *Server) check(r *http.Request, c *call, bodyErr error) (any, error) {
 }
 
 var (
-	languageTag  = regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$`)
+	languageTag  = regexp.MustCompile(`^[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*$`)
 	countryForm  = regexp.MustCompile(`^[A-Z]{2}$`)
 	currencyForm = regexp.MustCompile(`^[A-Z]{3}$`)
 	digitsForm   = regexp.MustCompile(`^[0-9]+$`)

@@ -59,6 +59,7 @@ func TestHeaders(t *testing.T) {
 	all := u.header("Client-Request-Timestamp", "1700000000").header("IP", "2001:db8::1").header("Language", "zh-Hans-CN").
 		header("Market", "AE").header("User-Ref", "someone").header("Content-Type", "application/json; charset=utf-8")
 	all.must(content, "{}")
+	u.header("Language", "x-house-style").must(content, "{}")
 	u.header("Test", "what=ever&x").header("Timeout-Milliseconds", "2500").header("Currency", "JPY").must(list, search(s, nil))
 }
 
