@@ -42,9 +42,14 @@
 //   - CheckAvail's statusRemark stands in data ([WithRemarkInBasic] moves it).
 //   - Codes: [CodeForbidden], [CodeNoSuchOperation], [CodeCancelRefused] and
 //     [CodeUpstream]; a token that is expired, revoked or unknown answers
-//     [CodeUnauthorized]. A missing selector and an unknown gender answer [CodeParam].
+//     [CodeUnauthorized]. Every other request that is refused as bad answers
+//     [CodeParam], be it a missing selector, an unknown gender, a ttl out of range, a
+//     session or an offer that does not resolve, or a callbackUrl under an OAuth
+//     token. Cancel answers [CodeNotFound] for an unknown order.
 //   - HTTP statuses: moved prices and duplicate bookings answer 200
-//     ([WithBusinessFailureStatus]); ambiguous references and oversized vouchers 400.
+//     ([WithBusinessFailureStatus]); ambiguous references and oversized vouchers 400;
+//     a missing Market or User-Ref 403. A downloadUrl that has expired answers 403,
+//     one of a superseded version 410.
 //   - OAuth's response carries token_type, expires_in and scope besides the
 //     token, in the envelope ([WithOAuthTopLevel] puts them at the top level, with
 //     errors as {"error", "error_description"}). The token lives an hour
@@ -54,8 +59,16 @@
 //     and CheckAvail, booking:write Book, booking:read QueryOrders and
 //     OrderVoucher, booking:cancel Cancel.
 //   - A refused call (429) does not consume its ceiling; every other call does.
+//     OAuthToken and HotelIDList have none.
 //   - checkIn and checkOut are required, dates in the past can be searched, and a search
-//     takes at most 365 nights, 50 rooms and 20 adults a room.
+//     takes at most 365 nights, 50 rooms, 1 to 20 adults a room and children up to 17.
+//     Page sizes start from 1. The nationalityCode of a guest and the countryCode of
+//     HotelsMetadata are ISO 3166-1 alpha-2, as they are elsewhere.
+//   - Of a hotel that does not exist HotelRates has no rooms, and HotelStaticDetail no
+//     hotel.
+//   - The guests of an order have the fields that Book took, and items of refundInfo a
+//     refundTime and a refundPrice. Times in offers are RFC 3339 in UTC, the date of
+//     exchange rates is a day, and the coordinates of a polygon nest as in GeoJSON.
 //   - A HotelList without Session-Id starts a session, with one continues it.
 //     Sessions do not expire. Cancel takes any session of the account.
 //   - Destinations' standard level leaves out coordinates, extra,
@@ -81,13 +94,14 @@
 //     takes ten seconds at most ([WithWebhookTimeout]).
 //   - One webhook signing secret, [Server.WebhookSecret], serves all accounts.
 //   - Windows of QueryOrders include both ends. A bound is a date or an RFC 3339
-//     time; a date means the whole UTC day. statusList holds integers. Orders come
-//     in the order they were made, all at once.
+//     time; a date means the whole UTC day. An order without the time in question is
+//     outside, even of a window without bounds. statusList holds integers. Orders
+//     come in the order they were made, all at once.
 //   - The limit of 8 MB for inline documents is 8 x 1024 x 1024 bytes.
 //   - Cancelling a cancelled order is refused, like any order that is not in a
 //     cancellable state. Check-in passes at midnight UTC of the check-in day; the
 //     cut-off is 24 hours before it ([WithCancelCutoff]).
 //   - HotelIDList's integers are 10000000 plus the hotel's index, regionCode is
-//     the city's index plus 1.
+//     the city's index plus 1. One of HotelIDList's fields is required.
 //   - Amounts, names, board and supplier numbers are made up, the same for the same seed.
 package hotelstaystest
