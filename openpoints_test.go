@@ -193,6 +193,13 @@ func TestUnstatedLimitsAreTheServices(t *testing.T) {
 	})
 	require.NoError(t, err)
 	assert.Equal(t, 1, sent, "neither stay, rooms, guests nor order have a stated limit")
+
+	_, err = c.HotelList(t.Context(), &HotelListRequest{
+		DestinationName: "Anywhere", CheckIn: "2030-01-02", CheckOut: "2030-01-03", RoomOccupancies: []types.GuestPerRoom{{ChildrenAges: []int{-1}}},
+	})
+	require.ErrorContains(t, err, "roomOccupancies[0].adultCount")
+	require.ErrorContains(t, err, "roomOccupancies[0].childrenAges[0]")
+	assert.Equal(t, 1, sent, "what cannot be meant is not sent")
 }
 
 // The operations that fetch a token carry neither token, market nor user; what

@@ -80,7 +80,7 @@ type Holder struct {
 
 // GuestPerRoom is the occupancy of one room.
 type GuestPerRoom struct {
-	// AdultCount is required.
+	// AdultCount is required: 0 is refused as a count that was left out.
 	AdultCount int `json:"adultCount"`
 	// ChildrenAges has one age in years for each child.
 	ChildrenAges []int `json:"childrenAges,omitempty"`
