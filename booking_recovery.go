@@ -3,6 +3,7 @@
 package hotelstays
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -333,7 +334,7 @@ func (c *Client) checkRecovery(r *BookingRecovery, opts []CallOption) error {
 func (c *Client) poll(ctx context.Context, r *BookingRecovery, opts ...CallOption) (outcome *BookingOutcome, absent bool, err error) {
 	outcome = &BookingOutcome{State: BookingOpen, Recovery: r}
 	start := time.Now()
-	resp, err := c.QueryOrders(ctx, &QueryOrdersRequest{CustomerReferenceNos: []string{r.CustomerReferenceNo}}, plainCall(opts, r.settings)...)
+	resp, err := c.QueryOrders(ctx, &QueryOrdersRequest{CustomerReferenceNos: []string{r.CustomerReferenceNo}}, plainCall(opts, c.pollSettings(r))...)
 	if ctx.Err() != nil && err != nil {
 		return outcome, false, r.interrupted(ctx.Err())
 	}
@@ -362,12 +363,13 @@ func (c *Client) poll(ctx context.Context, r *BookingRecovery, opts ...CallOptio
 	return outcome, false, checkReference(order, r.Expect)
 }
 
-// settings are those of a poll: the booking's own market and user, and a timeout
-// that keeps it from reaching into the next poll's time.
-func (r *BookingRecovery) settings(s *settings) {
-	s.headers[headerMarket], s.headers[headerUserRef] = r.Market, r.UserRef
-	if s.timeout == 0 || s.timeout > recoveryPollTimeout {
-		s.timeout = recoveryPollTimeout
+// pollSettings are the booking's own market and user, and a timeout that keeps a poll
+// from reaching into the next one's time: the call's or the client's, if that is shorter.
+func (c *Client) pollSettings(r *BookingRecovery) callOption {
+	return func(s *settings) {
+		s.headers[headerMarket], s.headers[headerUserRef] = r.Market, r.UserRef
+		s.timeout = cmp.Or(s.timeout, c.defaults.timeout, recoveryPollTimeout)
+		s.timeout = min(s.timeout, recoveryPollTimeout)
 	}
 }
 

@@ -243,6 +243,28 @@ func TestBooksOwnTimeoutDoesNotShiftThePolls(t *testing.T) {
 	})
 }
 
+// A client's own timeout bounds a poll like every other call.
+func TestAClientsTimeoutBoundsThePolls(t *testing.T) {
+	for _, tc := range []struct{ client, poll time.Duration }{
+		{3 * time.Second, 3 * time.Second}, {time.Minute, 20 * time.Second},
+	} {
+		t.Run(tc.client.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newRecoveryWorld(t)
+				client := newClient(t, w.Server, ticketOf(w.Server), hotelstays.WithTimeout(tc.client))
+				_, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{}) // fetches the token
+				require.NoError(t, err)
+				w.Inject(pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Hour}))
+				start := time.Now()
+				outcome, err := client.StepRecovery(t.Context(), client.NewBookingRecovery(w.offer.request("ref-1")))
+				require.NoError(t, err)
+				assert.Equal(t, hotelstays.BookingOpen, outcome.State)
+				assert.Equal(t, tc.poll, time.Since(start))
+			})
+		})
+	}
+}
+
 // Each step is made by another process, which has read the recovery from JSON.
 func TestRecoveryStepsOfManyProcesses(t *testing.T) {
 	for _, tc := range []struct {
