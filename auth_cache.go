@@ -4,6 +4,7 @@ package hotelstays
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -185,6 +186,16 @@ func (t *tokenCache) note(err error) {
 	if isDefinite(err) {
 		t.refusal, t.refused = err, now
 	}
+}
+
+// isDefinite tells whether err is the service's own refusal of a token, which
+// asking again will not change.
+func isDefinite(err error) bool {
+	var api *APIError
+	if !errors.As(err, &api) || api.HTTPStatus >= 500 || errors.Is(err, ErrRateLimited) {
+		return false
+	}
+	return api.Code != 0 || api.Operation == OpOAuthToken && api.Msg != "" // OAuth's own error object
 }
 
 // recentRefusal returns a definite refusal while it is young: a wrong secret

@@ -318,13 +318,3 @@ func isNil(v any) bool {
 	rv := reflect.ValueOf(v)
 	return rv.Kind() == reflect.Pointer && rv.IsNil()
 }
-
-// isDefinite tells whether err is the service's own refusal of a token, which
-// asking again will not change.
-func isDefinite(err error) bool {
-	var api *APIError
-	if !errors.As(err, &api) || api.HTTPStatus >= 500 || errors.Is(err, ErrRateLimited) {
-		return false
-	}
-	return api.Code != 0 || api.Operation == OpOAuthToken && api.Msg != "" // OAuth's own error object
-}
