@@ -132,8 +132,8 @@ func (c *Call) request(ctx context.Context, in *http.Request) *http.Request {
 	return req
 }
 
-// hint is what the service is told of the time that is left, in milliseconds: a
-// tenth less, and a second at most, so that its answer can still travel.
+// hint is what the service is told of the time that is left, in milliseconds: less by
+// a tenth, or by a second where that is shorter, so that its answer can still travel.
 func hint(left time.Duration) int64 {
 	return max(1, (left - min(left/10, time.Second)).Milliseconds())
 }

@@ -8,8 +8,9 @@ import (
 	"sync"
 )
 
-// maxPooled is the largest buffer that is kept for the next call: above a large
-// search page, below what one freak answer may claim.
+// maxPooled is the most that a buffer is made for before anything has come: above a
+// large search page, below what one freak answer may claim. A buffer that grew is kept
+// for the next call up to twice that, for growing doubles it.
 const maxPooled = 8 << 20
 
 var buffers = sync.Pool{New: func() any { return new(buffer) }}
