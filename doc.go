@@ -50,9 +50,9 @@
 // them for one shared request, each no longer than its own ctx.
 //
 // A 401 drops the token that was refused, and the call is sent once more with a new
-// one; when that is refused within ten seconds, too, the fault is not the token's,
-// and it is kept for the other callers. A credential that is refused for good is not
-// tried again for ten seconds. [WithTokenStore] shares tokens between processes; with
+// one; when the new one is refused within ten seconds, too, it is kept for the other
+// callers, for then the fault is not the token's. A credential that is refused for
+// good is not tried again for ten seconds. [WithTokenStore] shares tokens between processes; with
 // a [TokenLeaser] as the store one process fetches for all.
 //
 // # Sessions
@@ -66,8 +66,8 @@
 // # Money and dates
 //
 // What the service sent is what a value holds. An amount is its literal, never a
-// float: [types.Money] has exact arithmetic, refuses to mix two currencies, and takes
-// no missing amount for 0. Dates and timestamps are text that parses when asked.
+// float: [types.Money] has exact arithmetic, refuses to mix two currencies, and never
+// takes a missing amount for 0. Dates and timestamps are text that parses when asked.
 // Enumerations are named kinds with constants for the documented values, and another
 // value survives. Optional objects are pointers, for absent is not zero. Hotels are
 // told apart by PlatformHotelID: the other id differs from search to search.
@@ -79,8 +79,8 @@
 //
 // # Errors
 //
-// A call fails with one of these, for errors.As; a wait that its ctx ends wraps the
-// error of the ctx:
+// A call fails with one of these, for errors.As; a wait that its ctx ends
+// returns an error that wraps ctx.Err():
 //
 //	*ValidationError        bad input, all faults at once; nothing was sent
 //	*OutcomeUnknownError    Book or Cancel may have been carried out: see below
@@ -111,8 +111,8 @@
 //	ErrParam               a parameter was refused; sending it again fails again
 //
 // Each message says what to do next. Those of a call that was refused, or that went
-// unanswered, hold the request id to quote. No error, log line or dump holds a secret, a token or a passport
-// number.
+// unanswered, hold the request id to quote. No error, log line or dump holds a secret,
+// a token or a passport number.
 //
 // # Retries and unknown outcomes
 //
@@ -159,9 +159,9 @@
 //
 // Only a poll that succeeded and held no order at all proves absence, and only the
 // last one decides. An order that the service shows later than ten minutes after
-// the Book is therefore reported absent; booking again under the same reference is
-// still safe, for the service makes one order for a reference, and a new reference
-// is not.
+// the Book is therefore reported absent. Booking again is still safe under the same
+// reference, for which the service makes one order, and could book twice under a new
+// one.
 //
 // A process can die at any moment. Store [Client.NewBookingRecovery] before Book is
 // called; [Client.RecoverBooking] goes on with it in any process of the same account,
@@ -170,8 +170,8 @@
 //
 // # Deadlines
 //
-// A call ends with its ctx. [WithTimeout] bounds it further. A call with neither is
-// bounded by its operation's default:
+// A call ends with its ctx. [WithTimeout] bounds it further. Where the ctx has no
+// deadline and there is no WithTimeout, the operation's default bounds the call:
 //
 //	Book, Cancel                                                  120 s
 //	Destinations, HotelsMetadata, HotelStaticDetail, HotelIDList   60 s
@@ -179,8 +179,11 @@
 //	QueryOrders                                                    30 s
 //	Ticket, OAuthToken                                             20 s
 //
-// HotelList, HotelRates, CheckAvail, Book and Cancel tell the service what is
-// left of the deadline, less a tenth and at most a second.
+// A helper or an iterator makes several calls, each with a bound of its own; only its
+// ctx bounds the whole. A poll of a recovery has 20 s at most.
+//
+// HotelList, HotelRates, CheckAvail, Book and Cancel tell the service how much time
+// is left, less a margin: a tenth of it, or a second where that is shorter.
 //
 // # Ceilings
 //
