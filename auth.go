@@ -137,8 +137,8 @@ func (o OAuthCredential) fetch(ctx context.Context, c *Client) (types.Secret, ti
 
 // StaticToken is a token got elsewhere. It is never renewed: once the service
 // refuses it, calls fail with ErrUnauthorized. Whose it is cannot be told, so that
-// a BookingRecovery made with one token is refused by a client with another, of the
-// same account, too.
+// a BookingRecovery made with one token is refused by a client with another, even one
+// of the same account.
 type StaticToken types.Secret
 
 func (s StaticToken) snapshot() Credential { return s }

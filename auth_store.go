@@ -14,7 +14,7 @@ import (
 
 // TokenStore shares tokens between processes. Without one, every client fetches
 // its own. A store that fails, or takes longer than two seconds, is logged and done
-// without: a token is fetched. A store must end with its ctx.
+// without: a token is fetched. Its methods must return when their ctx ends.
 //
 // Tokens are secrets: a store should encrypt them. Implementations must be safe
 // for concurrent use.
@@ -29,14 +29,13 @@ type TokenStore interface {
 }
 
 // TokenLeaser is a TokenStore that lets one process at a time fetch a token. A
-// fleet that starts at once then makes one call, and the others wait for its end;
-// of a fleet whose token ages one process renews it, and the others go on with the
-// old one.
+// fleet whose processes start together then makes one call, and all wait for its end;
+// when a token ages, one process renews it, and the others go on with the old one.
 type TokenLeaser interface {
 	TokenStore
 	// Lease makes the caller the one that fetches the token under key, until it
-	// calls release, which it does once, or dies; release must not take long. A nil
-	// release: another process fetches.
+	// dies or calls release, which it does once; release must not take long. A nil
+	// release, with a nil error: another process is fetching.
 	Lease(ctx context.Context, key string) (release func(), err error)
 }
 

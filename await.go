@@ -61,13 +61,14 @@ const (
 )
 
 // AwaitOrder asks for an order, gently, until it is decided: until its status is
-// neither 0 nor 1 or, with WithOrderStates, confirmed or cancelled. It asks 5, 10
-// and 20 seconds after the call, then every 30, and when WithWakeup fires. A ctx
-// without a deadline waits for as long as the order is open.
+// neither 0 nor 1; with WithOrderStates, until it is confirmed or cancelled. It asks
+// 5, 10 and 20 seconds after the call, then every 30, and when WithWakeup fires. A
+// ctx without a deadline waits for as long as the order is open: WithTimeout bounds
+// one poll.
 //
 // Polls that fail are made again; a refusal that will not change is returned. An
 // order that does not show up within ten minutes is ErrNotFound. When ctx ends,
-// the order as it was last seen is returned with the error, or nil if it was not.
+// the order as it was last seen is returned with the error, or nil if none was seen.
 func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opts ...CallOption) (*types.Order, error) {
 	set := collect(opts).over(&c.defaults)
 	if customerReferenceNo == "" {
@@ -115,7 +116,8 @@ func awaitNext(elapsed time.Duration) time.Duration {
 // VoucherFailed and VoucherCancelled end the wait, too, and are no errors.
 //
 // Polls that fail are made again; a refusal that will not change is returned. When
-// ctx ends, the answer that was seen last is returned with the error, or nil.
+// ctx ends, the answer that was seen last is returned with the error, or nil if none
+// came. As in AwaitOrder, only ctx bounds the wait.
 func (c *Client) AwaitVoucher(ctx context.Context, req *OrderVoucherRequest, opts ...CallOption) (*OrderVoucherResponse, error) {
 	wakeup := collect(opts).wakeup
 	var seen *OrderVoucherResponse

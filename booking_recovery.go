@@ -90,7 +90,7 @@ type BookingRecovery struct {
 	Market  string `json:"market,omitempty"`
 	UserRef string `json:"userRef,omitempty"`
 	// EndedAt is when the Book ended. It is zero in a recovery that was stored
-	// before: the first step then takes its own time.
+	// before: the schedule then starts with the first step.
 	EndedAt time.Time `json:"endedAt,omitzero"`
 	// Polls is how many times of the schedule are past.
 	Polls int `json:"polls"`
@@ -162,7 +162,7 @@ func (r *BookingRecovery) last() bool { return r.Polls == len(recoverySchedule) 
 // BookAndRecover books, and finds out what happened when the outcome is unknown,
 // which takes up to ten minutes. Without an error, look at the State: BookingFound
 // comes with the order; BookingAbsent and BookingUnverified come without one, and
-// only BookingAbsent allows to book again.
+// only after BookingAbsent may it be booked again.
 //
 // A definite refusal returns its error and no outcome, and so does bad input: no
 // order was made. After a refusal with a code that is not documented for Book the
@@ -255,7 +255,8 @@ func (e *APIError) documentedForBook() bool {
 // environment or account is a *ValidationError, and nothing is asked.
 //
 // A recovery that is past its schedule, because it was BookingUnverified or left
-// alone for long, asks once. WithWakeup makes it ask at once, off the schedule.
+// alone for long, asks once. WithWakeup makes it ask at once, off the schedule. One
+// poll takes 20 seconds at most, or less by WithTimeout.
 func (c *Client) RecoverBooking(ctx context.Context, recovery *BookingRecovery, opts ...CallOption) (*BookingOutcome, error) {
 	wakeup := collect(opts).wakeup
 	if err := c.checkRecovery(recovery, opts); err != nil {

@@ -15,7 +15,7 @@ import (
 // place, and keeps the ids of those that it has seen. An error is yielded once and
 // ends the walk.
 //
-// By default it makes one call after the other, each when the loop has come so
+// By default it makes one call after the other, each when the loop has come that
 // far, and the order is always the same. WithParallelism(n) keeps up to n calls
 // under way while the loop is busy; the order then depends on which answer comes
 // first, with parents still before their children. A loop that is slower than the

@@ -273,8 +273,9 @@ func (e *TransportError) fact() string {
 // Unwrap returns the cause, such as context.DeadlineExceeded.
 func (e *TransportError) Unwrap() error { return e.Err }
 
-// DecodeError reports an answer that the client could not read: no envelope, or
-// fields of another type than documented.
+// DecodeError reports an answer that the client could not use: it has no envelope,
+// lacks something that is required, has fields of another type than documented, holds
+// another booking's order, or is larger than WithMaxResponseBytes allows.
 type DecodeError struct {
 	Operation  Operation
 	HTTPStatus int
@@ -283,7 +284,8 @@ type DecodeError struct {
 	// Excerpt is the beginning of the answer, with secrets masked. It is empty
 	// for the answers of Ticket and OAuthToken, which are secret.
 	Excerpt string
-	// Err names the JSON path or the byte.
+	// Err is the fault: where it lies in the answer, it names the JSON path or the
+	// offset in bytes.
 	Err error
 	doubt
 }
@@ -323,9 +325,13 @@ type OutcomeUnknownError struct {
 	Operation Operation
 	// CustomerReferenceNo is the reference to ask for.
 	CustomerReferenceNo string
-	RequestID           string
-	TraceID             string
-	// Err is what went wrong: a *TransportError, an *APIError or a *DecodeError.
+	// RequestID and TraceID are those of the Book or the Cancel; empty in the errors of
+	// RecoverBooking and StepRecovery.
+	RequestID string
+	TraceID   string
+	// Err is what went wrong: a *TransportError, an *APIError or a *DecodeError. Where
+	// ctx ended a recovery it wraps the error of that ctx, and, in BookAndRecover, one
+	// of the three as well.
 	Err error
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // Observer is told of every call, once at its start and once at its end. A call
-// that fails validation is not a call: nothing was sent. The calls that fetch
+// that fails validation is not reported: nothing was sent. The calls that fetch
 // tokens are reported like all others, under the ctx of a call that needs the
 // token; one that fetches it in the background may end after that call.
 //

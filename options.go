@@ -234,6 +234,9 @@ func WithTestFlags(flags map[string]string) SharedOption {
 // WithTimeout bounds each call, with all its attempts and waits. A ctx that ends
 // earlier still wins. Without it, a call whose ctx has no deadline is bounded by
 // its operation's default, as the package documentation lists them.
+//
+// Helpers and iterators, such as AwaitOrder and BookAndRecover, make several calls:
+// WithTimeout bounds each of them, and only the ctx bounds the whole.
 func WithTimeout(d time.Duration) SharedOption {
 	return sharedOption(func(s *settings) {
 		if d <= 0 {
@@ -306,8 +309,8 @@ func notNil(option string, value any, set clientOption) Option {
 //
 // A RoundTripper must send a request once at most: one that tries again by itself
 // can book twice. One that reports no net/http/httptrace events cannot prove that
-// a request never left, so that more outcomes of Book and Cancel are unknown, and
-// holds its slot of the ceiling until it has an answer.
+// a request never left: more outcomes of Book and Cancel are then unknown, and each
+// request holds its slot of the ceiling until it has an answer.
 func WithHTTPClient(hc *http.Client) Option {
 	return notNil("WithHTTPClient", hc, func(c *config) {
 		if t, ok := hc.Transport.(*http.Transport); ok && t.TLSClientConfig != nil {
@@ -332,8 +335,8 @@ func WithRateLimiter(l RateLimiter) Option {
 	return notNil("WithRateLimiter", l, func(c *config) { c.limiter = l })
 }
 
-// WithTokenStore shares tokens with other processes. Of those that share a
-// TokenLeaser one at a time fetches.
+// WithTokenStore shares tokens with other processes. If s is a TokenLeaser, only one
+// of them at a time fetches a token.
 func WithTokenStore(s TokenStore) Option {
 	return notNil("WithTokenStore", s, func(c *config) { c.store = s })
 }
@@ -343,8 +346,8 @@ func WithObserver(o Observer) Option {
 	return notNil("WithObserver", o, func(c *config) { c.observer = o })
 }
 
-// WithMaxAttempts bounds how often one call is sent, 4 by default; 1 turns
-// retries off. The attempt with a fresh token after a 401 comes on top.
+// WithMaxAttempts bounds how often one call is sent: between 1 and 100, 4 by default;
+// 1 turns retries off. The attempt with a fresh token after a 401 comes on top.
 func WithMaxAttempts(n int) Option {
 	return clientOption(func(c *config) {
 		if n < 1 || n > 100 {
@@ -355,9 +358,9 @@ func WithMaxAttempts(n int) Option {
 	})
 }
 
-// WithMaxResponseBytes bounds an answer, counted after decompression; 64 MiB by
-// default. A larger answer is a *DecodeError. The structs that a hostile answer fills
-// may take some two hundred times its size.
+// WithMaxResponseBytes bounds an answer, counted after decompression: 64 MiB by
+// default, 1 TiB at most. A larger answer is a *DecodeError. The structs that a
+// hostile answer fills may take some two hundred times its size.
 func WithMaxResponseBytes(n int64) Option {
 	return clientOption(func(c *config) {
 		if n < 1 || n > 1<<40 {

@@ -35,8 +35,8 @@ type RateLimiter interface {
 	Pause(op Operation, until time.Time)
 }
 
-// Permit is a granted slot. Exactly one of its methods is called, once, while the
-// request is being written: it must not block.
+// Permit is a granted slot. Exactly one of its methods is called, once. Neither may
+// block: Left is called while the request is being written.
 type Permit interface {
 	// Left says that the request leaves now: the slot comes back one window later.
 	Left()

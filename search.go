@@ -49,7 +49,8 @@ type HotelListRequest struct {
 	CheckIn         types.Date           `json:"checkIn"`         // required
 	CheckOut        types.Date           `json:"checkOut"`        // required
 	RoomOccupancies []types.GuestPerRoom `json:"roomOccupancies"` // required, one for each room
-	// MaxRatesPerHotel keeps the cheapest rates of each hotel; 0 keeps all.
+	// MaxRatesPerHotel is how many rates of each hotel are returned, the cheapest
+	// first; 0 returns all.
 	MaxRatesPerHotel int `json:"maxRatesPerHotel,omitempty"`
 	// CountryCode, ISO 3166-1 alpha-2, does not change the market that prices are
 	// for: that is a setting of the account.

@@ -52,10 +52,11 @@ func WithBatchSize(n int) CallOption {
 // that run in parallel, and yields their pages as they come, in no order. Each
 // page's offers belong to that page's own session.
 //
-// A batch that fails yields a *BatchError that has its ids; the rest goes on.
-// When ctx ends, every batch that is left fails so. Only a fault of the request
-// itself, a *ValidationError, ends it at once. Breaking off the loop stops the
-// batches that are under way.
+// A batch that fails yields a *BatchError that has its ids; the rest goes on. When
+// ctx ends, so does every batch that is left. Only a fault of the request itself, a
+// *ValidationError, ends it at once; PageNum or Cursor is one. Without a page size a
+// page holds a whole batch, up to MaxListPageSize hotels. Breaking off the loop stops
+// the batches that are under way.
 func (c *Client) HotelListBatches(ctx context.Context, req *HotelListRequest, opts ...CallOption) iter.Seq2[*HotelListResponse, error] {
 	b, err := c.batches(req, opts)
 	if err != nil {

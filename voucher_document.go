@@ -102,8 +102,8 @@ const documentTimeout = 5 * time.Minute
 // defaultMaxVoucher bounds a document unless WithMaxVoucherBytes does.
 const defaultMaxVoucher = 64 << 20
 
-// WithMaxVoucherBytes bounds a document, 64 MiB by default. A voucher that states
-// to be larger is refused before anything of it is fetched.
+// WithMaxVoucherBytes bounds a document, 64 MiB by default. Where a voucher states a
+// larger size, nothing is fetched from its link: that is a *VoucherError.
 func WithMaxVoucherBytes(n int64) VoucherOption {
 	return voucherOption(func(s *voucherSettings) {
 		if n < 1 {
@@ -320,10 +320,12 @@ const voucherRounds = 3
 // beside it, synced, and renamed. After a failure path is as it was before. It
 // returns the voucher that was saved.
 //
-// A link that has expired, and a document that does not match because a newer
-// version was made meanwhile, are asked for again. With req.IncludeDocument the
-// document inside the answer is used, or the link where it is too large for that.
-// A voucher that has no document yet is ErrVoucherNotReady: AwaitVoucher waits.
+// When the link has expired, or the document breaks off or does not match, for a newer
+// version may have been made meanwhile, the voucher is asked for again, up to three
+// times in all. With req.IncludeDocument the document inside the answer is used, or the link
+// where it is too large for that. A voucher that has no document yet is
+// ErrVoucherNotReady: AwaitVoucher waits. The other errors are those of OrderVoucher
+// and of DownloadVoucher, and each download is bounded as there.
 //
 // The file can be read by its owner alone. A process that is killed in the middle
 // leaves a file named .voucher-* beside path, which can be deleted.

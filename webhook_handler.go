@@ -33,12 +33,12 @@ const (
 // come, as long as it returns within its lease: an event counts as handled when fn
 // has returned nil. Otherwise the answer is a 5xx, and the sender delivers again. fn
 // must not rely on order: deliveries can overtake each other. It is called by several
-// goroutines at once, and its ctx ends when the sender goes away, and after opts.Lease.
+// goroutines at once, and its ctx ends when the sender goes away, or after opts.Lease.
 //
 // A copy is told by the event's id, by its signed body, or, without an id, by
 // reference and kind, and by time for EventOrderModified. The id is outside the
-// signature: who can replay a signed delivery that has not been handled yet, and
-// guess the id of another event, can have that one taken for a copy.
+// signature: whoever can replay a signed delivery that has not been handled yet, and
+// guess the id of another event, can have that other event taken for a copy.
 //
 //	200  handled now, or before
 //	400  not an event

@@ -212,7 +212,7 @@ type WebhookOptions struct {
 	Secrets []types.Secret
 	// AllowUnsigned accepts deliveries without a signature, from anybody who knows
 	// the address. A signature that is there must still match one of Secrets, unless
-	// there are none.
+	// Secrets is empty.
 	AllowUnsigned bool
 	// Tolerance is how far a delivery's time may lie from now, before or after; 0
 	// takes DefaultWebhookTolerance.
