@@ -19,7 +19,8 @@ const (
 	IncludeDetails  Include = "details"  // with coordinates and the whole hierarchy
 )
 
-// DestinationsRequest asks for places. An empty one asks for the top of the tree.
+// DestinationsRequest asks for places. What one returns that names neither a country
+// nor a parent is not shown: the sandbox answers with its countries.
 type DestinationsRequest struct {
 	// CountryCode, ISO 3166-1 alpha-2, asks for a country's top-level places. With
 	// it the service disregards ParentDestinationID.
@@ -48,8 +49,8 @@ type DestinationsResponse struct {
 	Meta         ResponseMeta        `json:"-"`
 }
 
-// Destinations returns the places of a country, below a place, or at the top of
-// the tree. WalkDestinations visits all of them.
+// Destinations returns the top-level places of a country, or those right below a
+// place. WalkDestinations visits all that lie below, too.
 func (c *Client) Destinations(ctx context.Context, req *DestinationsRequest, opts ...CallOption) (*DestinationsResponse, error) {
 	resp := &DestinationsResponse{}
 	if err := c.call(ctx, OpDestinations, req, resp, &resp.Meta, opts); err != nil {

@@ -117,6 +117,7 @@ func TestOpenFieldsStayJSON(t *testing.T) {
 	assert.Equal(t, reflect.String, reflect.TypeOf(types.TimeWindow{}.Start).Kind())
 	assert.Equal(t, reflect.String, reflect.TypeOf(types.TimeWindow{}.End).Kind())
 	assert.Equal(t, reflect.String, reflect.TypeOf(types.ExchangeRateSnapshot{}.Date).Kind())
+	assert.Equal(t, reflect.TypeFor[map[string]json.Number](), reflect.TypeOf(types.ExchangeRateSnapshot{}.USD))
 }
 
 // Where the document names no field, the types have none: these are all that

@@ -58,5 +58,6 @@ type AvailabilityStatus int
 type ExchangeRateSnapshot struct {
 	Date string `json:"date,omitempty"`
 	// USD maps a lower-case currency code to its rate; only those needed are sent.
+	// Whether a rate is of a dollar or in dollars is not shown.
 	USD map[string]json.Number `json:"usd,omitempty"`
 }
