@@ -309,16 +309,20 @@ func base36(n int64) string { return strconv.FormatInt(n, 36) }
 // Cities returns how many cities the generated catalogue has, empty ones included.
 func (s *Server) Cities() int { return s.world.cities() }
 
-// CityID returns the destination id of the i-th city. Cities are numbered from 0.
-func (s *Server) CityID(i int) string {
-	if i < 0 || i >= s.world.cities() {
-		panic(fmt.Sprintf("hotelstaystest: CityID: there are %d cities, no number %d", s.world.cities(), i))
-	}
-	return s.world.destinationID(place{city, i})
-}
+// CityID returns the destination id of the i-th city. Cities are numbered from 0; it
+// panics when there is none of that number.
+func (s *Server) CityID(i int) string { return s.world.destinationID(s.city("CityID", i)) }
 
-// CityName returns the English name of the i-th city.
-func (s *Server) CityName(i int) string { return s.world.placeName(place{city, i}).En }
+// CityName returns the English name of the i-th city, numbered as for [Server.CityID].
+func (s *Server) CityName(i int) string { return s.world.placeName(s.city("CityName", i)).En }
+
+// city is the i-th city. It panics when there is none.
+func (s *Server) city(method string, i int) place {
+	if i < 0 || i >= s.world.cities() {
+		panic(fmt.Sprintf("hotelstaystest: %s: there are %d cities, no number %d", method, s.world.cities(), i))
+	}
+	return place{city, i}
+}
 
 // HotelCount returns how many hotels the generated catalogue has.
 func (s *Server) HotelCount() int {

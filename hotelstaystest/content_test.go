@@ -228,3 +228,12 @@ func TestDecimalsAreExact(t *testing.T) {
 		t.Error("conversion is off: " + strconv.FormatInt(dinar.fromCents(100), 10))
 	}
 }
+
+// A name is no more made up for a city that is not there than an id is.
+func TestCitiesThatAreNotThere(t *testing.T) {
+	s := start(t)
+	for _, i := range []int{-1, s.Cities()} {
+		panics(t, "CityID: there are 30 cities", func() { s.CityID(i) })
+		panics(t, "CityName: there are 30 cities", func() { s.CityName(i) })
+	}
+}
