@@ -71,9 +71,10 @@
 //     exchange rates is a day, and the coordinates of a polygon nest as in GeoJSON.
 //   - A HotelList without Session-Id starts a session, with one continues it.
 //     Sessions do not expire. Cancel takes any session of the account.
-//   - Destinations' standard level leaves out coordinates, extra,
-//     destinationName and parentDestinationName. minHotelCount counts on its own:
-//     empty cities come only with filterEmptyCities false and minHotelCount 0.
+//   - Destinations without a country or a parent lists the countries. Its standard
+//     level leaves out coordinates, extra, destinationName and parentDestinationName.
+//     minHotelCount counts on its own: empty cities come only with filterEmptyCities
+//     false and minHotelCount 0.
 //   - hotelIds together with a destination mean both. Cursors are ignored. An
 //     unknown sortBy keeps the default order. destinationId goes before
 //     destinationName. A destination is expanded to 2,000 hotels at most, with a notice.

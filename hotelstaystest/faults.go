@@ -61,10 +61,10 @@ const (
 	FaultExpiredLink FaultKind = "expired-link"
 )
 
-// The kinds of fault of webhook deliveries, for [OpWebhook] alone. So are FaultDelay,
-// behind which later events of the order do not wait, and FaultAlteredBytes, which
-// flips a bit of the body after it was signed. A request of them is one attempt to
-// deliver an event, and no other kind acts on one.
+// The kinds of fault of webhook deliveries, for [OpWebhook] alone. Of the kinds above,
+// two act on deliveries as well: FaultDelay, behind which later events of the order do
+// not wait, and FaultAlteredBytes, which flips a bit of the body after it was signed.
+// What Skip and Times count are attempts to deliver an event.
 const (
 	// FaultDuplicate sends an attempt twice: at once, or the second Delay later. How
 	// the first is answered decides whether there is a retry.

@@ -88,10 +88,11 @@ func (s *Server) change(method, ratePkgID string, fn func(m *market, key string)
 	fn(s.market, o.key())
 }
 
-// MoveRate changes the price of an offer by a percentage, from now on and in every
-// session. Zero percent is a move of inventory alone. CheckAvail tells of a move with
+// MoveRate changes the price of an offer by a percentage of what it is, from now on
+// and in every session. Zero percent is a move of inventory alone. CheckAvail tells of a move with
 // a statusRemark; a move that CheckAvail has not told of makes Book fail with
-// [CodeRateChanged]. It panics when the id is not an offer of this server.
+// [CodeRateChanged]. It panics when the id is not an offer of this server, and at -100
+// percent or less.
 func (s *Server) MoveRate(ratePkgID string, percent int) {
 	if percent <= -100 {
 		panic("hotelstaystest: MoveRate: nothing would be left of the price")
@@ -106,7 +107,7 @@ func (s *Server) CloseOut(ratePkgID string) {
 	s.change("CloseOut", ratePkgID, func(m *market, key string) { m.closed[key] = true })
 }
 
-// Reopen undoes [Server.CloseOut].
+// Reopen undoes [Server.CloseOut]. It panics when the id is not an offer of this server.
 func (s *Server) Reopen(ratePkgID string) {
 	s.change("Reopen", ratePkgID, func(m *market, key string) { delete(m.closed, key) })
 }

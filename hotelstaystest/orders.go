@@ -231,7 +231,7 @@ func (s *Server) withOrder(method, reference string, fn func(o *order, now time.
 	panic(fmt.Sprintf("hotelstaystest: %s: no order has the reference %q", method, reference))
 }
 
-// ConfirmOrder confirms an order now. The reference, here and below, is the
+// ConfirmOrder confirms an order now. In every method of a Server, a reference is the
 // platform's or the customer's; an unknown one panics.
 func (s *Server) ConfirmOrder(reference string) { s.SetOrderStatus(reference, s.cfg.states.Confirmed) }
 

@@ -170,8 +170,8 @@ func (s *Server) protocols() *http.Protocols {
 }
 
 // Close ends the server: it cuts the connections, lets delayed answers go, ends the
-// deliveries to callback URLs, closes the idle connections of its clients and waits until nothing of it runs. It may be
-// called more than once.
+// deliveries to callback URLs, closes the idle connections of its clients and waits
+// until nothing of it runs. It may be called more than once.
 func (s *Server) Close() {
 	s.closeOnce.Do(func() {
 		s.closeMu.Lock()
@@ -256,8 +256,8 @@ func (s *Server) ClientFrom(ip string) *http.Client {
 	return &http.Client{Transport: t}
 }
 
-// DialContext connects to an in-memory server whatever the address asked for, and
-// to that address otherwise. It lets a caller's own transport reach the server.
+// DialContext lets a caller's own transport reach the server. With [InMemory] it
+// connects to the server, whatever addr is; with sockets it dials addr.
 func (s *Server) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	return s.dialFrom(ctx, netip.MustParseAddr("127.0.0.1"), network, addr)
 }

@@ -214,7 +214,8 @@ func (s *Server) FailVoucher(reference string) {
 }
 
 // RegenerateVoucher issues a new version of an order's voucher, after the usual
-// delay; the version before it is superseded at once. The order must be confirmed.
+// delay; the version before it is superseded at once. It panics when the order was
+// never confirmed.
 func (s *Server) RegenerateVoucher(reference string) {
 	s.withOrder("RegenerateVoucher", reference, func(o *order, now time.Time) {
 		if o.voucher.version == 0 {
