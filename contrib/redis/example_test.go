@@ -36,7 +36,7 @@ func ExampleNewRateLimiter() {
 	connect := func(baseURL string, cred hotelstays.Credential, rdb redis.UniversalClient) (*hotelstays.Client, error) {
 		limiter, err := hotelstaysredis.NewRateLimiter(rdb, hotelstaysredis.RateLimiterOptions{
 			Prefix: "hotelstays:production", // one environment, one client address
-			Margin: 20 * time.Millisecond,   // requests take up to so much longer than others
+			Margin: 20 * time.Millisecond,   // some requests take this much longer to arrive
 		})
 		if err != nil {
 			return nil, err
