@@ -52,8 +52,8 @@
 // A 401 drops the token that was refused, and the call is sent once more with a new
 // one; when the new one is refused within ten seconds, too, it is kept for the other
 // callers, for then the fault is not the token's. A credential that is refused for
-// good is not tried again for ten seconds. [WithTokenStore] shares tokens between processes; with
-// a [TokenLeaser] as the store one process fetches for all.
+// good is not tried again for ten seconds. [WithTokenStore] shares tokens between
+// processes; with a [TokenLeaser] as the store one process fetches for all.
 //
 // # Sessions
 //
