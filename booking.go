@@ -72,8 +72,8 @@ type BookRequest struct {
 	// and against the sandbox, takes loopback addresses, too.
 	CallbackURL string `json:"callbackUrl,omitempty"`
 	// Expect is the offer that is being booked, as CheckAvail returned it last, and
-	// is not sent: an order with other dates or totals is a *ReferenceReusedError,
-	// with lower ones, too. nil expects nothing.
+	// is not sent. An order with other dates or totals, even lower ones, or one that
+	// has been cancelled, is a *ReferenceReusedError. nil expects nothing.
 	Expect *types.RoomRatePkg `json:"-"`
 }
 

@@ -168,7 +168,7 @@ func isLoopback(host string) bool {
 
 // request is what every XRequest implements.
 type request interface {
-	// validate adds what the spec rules out. It must not change the request.
+	// validate adds what the API's document rules out. It must not change the request.
 	validate(*faults)
 }
 

@@ -305,7 +305,9 @@ func notNil(option string, value any, set clientOption) Option {
 // WithHTTPClient sends the calls through a copy of hc: its Transport (for
 // tracing, proxies, certificates), Jar and Timeout (of one attempt) are used, its
 // CheckRedirect is not, for redirects are never followed. An *http.Transport that
-// allows TLS below 1.2 is a *ValidationError.
+// allows TLS below 1.2 is a *ValidationError. Without a Transport the client has its
+// own, which uses the proxies that the environment names and keeps up to 256 idle
+// connections to a host.
 //
 // A RoundTripper must send a request once at most: one that tries again by itself
 // can book twice. One that reports no net/http/httptrace events cannot prove that
@@ -371,7 +373,7 @@ func WithMaxResponseBytes(n int64) Option {
 	})
 }
 
-// WithUserAgent replaces the User-Agent header.
+// WithUserAgent replaces the User-Agent header, which is hotelstays-go by default.
 func WithUserAgent(ua string) Option {
 	return clientOption(func(c *config) {
 		if strings.TrimSpace(ua) == "" || !isHeaderValue(ua) {
