@@ -11,13 +11,14 @@ import (
 	"strings"
 )
 
-// Catalog is the size of the generated world. Zero fields take their defaults.
+// Catalog is the size of the generated world. Zero fields take their defaults; a
+// number above its limit is an error of [Start].
 type Catalog struct {
 	Countries           int // default 3; at most as many as the sandbox has names for (24)
-	ProvincesPerCountry int // default 2
-	CitiesPerProvince   int // default 5
-	HotelsPerCity       int // default 12, in a full city
-	RoomsPerHotel       int // default 3 room types
+	ProvincesPerCountry int // default 2, at most 100,000
+	CitiesPerProvince   int // default 5, at most 100,000
+	HotelsPerCity       int // default 12, in a full city; at most 100,000
+	RoomsPerHotel       int // default 3 room types, at most 50
 	RatesPerRoom        int // default 4 rate packages, at most 12
 
 	// EmptyEvery makes every n-th city empty and the one before it small (a quarter
