@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/singleflight"
-
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 const (
@@ -63,13 +61,13 @@ type tokenCache struct {
 	refusal  error     // the last definite refusal
 	refused  time.Time // when that was
 	// The token that a 401 refused last, and whether its successor is still to come.
-	rejected  types.Secret
+	rejected  *heldToken
 	replacing bool
 }
 
 func newTokenCache(c *Client, store TokenStore) *tokenCache {
-	t := &tokenCache{client: c, key: c.baseURL + " " + c.cred.id()}
-	if c.cred.id() != "" {
+	t := &tokenCache{client: c, key: c.baseURL + " " + c.cred().id()}
+	if c.cred().id() != "" {
 		t.store = store
 	}
 	return t
@@ -156,7 +154,7 @@ func (t *tokenCache) obtain(ctx context.Context, worn phase) (held *heldToken, e
 		return t.hold(token, time.Until(token.Expiry)), nil
 	}
 	defer release()
-	value, lifetime, err := t.client.cred.fetch(ctx, t.client)
+	value, lifetime, err := t.client.cred().fetch(ctx, t.client)
 	t.note(err)
 	if err != nil {
 		return nil, err
@@ -242,7 +240,7 @@ func margin(lifetime time.Duration) time.Duration { return min(renewalMargin, li
 // must not throw away its successor. A successor that is refused at once, too, is
 // kept for a while: the fault is not the token's, and other callers need it.
 func (t *tokenCache) Refused(ctx context.Context, authorization string) bool {
-	if !t.client.cred.renewable() {
+	if !t.client.cred().renewable() {
 		return false
 	}
 	held := t.current.Load()
@@ -257,7 +255,7 @@ func (t *tokenCache) Refused(ctx context.Context, authorization string) bool {
 	}
 	t.discard(held)
 	t.mu.Lock()
-	t.rejected, t.replacing = held.token.Value, true
+	t.rejected, t.replacing = held, true
 	t.mu.Unlock()
 	t.drop(ctx, held.token)
 	return true

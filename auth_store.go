@@ -109,7 +109,7 @@ func (t *tokenCache) load(ctx context.Context, worn phase) (token Token, found b
 		return Token{}, false, err
 	}
 	t.mu.Lock()
-	rejected := token.Value == t.rejected
+	rejected := t.rejected != nil && token.Value == t.rejected.token.Value
 	t.mu.Unlock()
 	if rejected {
 		return Token{}, false, nil

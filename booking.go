@@ -147,7 +147,7 @@ func (c *Client) validateCallback(req request, f *faults) {
 	if !ok || book.CallbackURL == "" {
 		return
 	}
-	if !c.cred.callbacks() {
+	if !c.cred().callbacks() {
 		f.add("callbackUrl", "needs a ticket credential: an OAuth token cannot register callbacks")
 	}
 	if c.loopback && isLoopbackURL(book.CallbackURL) {

@@ -120,7 +120,7 @@ func (c *Client) NewBookingRecovery(req *BookRequest, opts ...CallOption) *Booki
 
 // fingerprint is of the environment and the account, and shows neither.
 func (c *Client) fingerprint() string {
-	sum := sha256.Sum256([]byte(c.baseURL + " " + c.cred.account()))
+	sum := sha256.Sum256([]byte(c.baseURL + " " + c.cred().account()))
 	return hex.EncodeToString(sum[:16])
 }
 

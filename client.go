@@ -30,8 +30,8 @@ import (
 // the ceilings among its callers.
 type Client struct {
 	baseURL  string
-	loopback bool // the base URL is this machine: tests and the sandbox
-	cred     Credential
+	loopback bool              // the base URL is this machine: tests and the sandbox
+	cred     func() Credential // hidden so: package fmt prints what lies in unexported fields
 	tokens   *tokenCache
 	defaults settings
 	http     http.Client
@@ -85,7 +85,7 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 	c := &Client{
 		baseURL:  base,
 		loopback: loopback,
-		cred:     cred,
+		cred:     func() Credential { return cred },
 		defaults: cfg.settings,
 		http:     *cfg.httpClient,
 		limiter:  cfg.limiter,

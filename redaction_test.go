@@ -21,6 +21,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -198,6 +199,41 @@ func TestRedactionOfPointersInside(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Package fmt does not ask a value in an unexported field how it prints, and callers
+// keep clients and handlers in such fields.
+func TestRedactionInUnexportedFields(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answers := transportFunc(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Path == "/api/auth/ticket" {
+				return reply(200, `{"code":0,"data":{"ticket":"`+redactToken+`"}}`), nil
+			}
+			return reply(401, `{"code":100000401,"msg":"no"}`), nil
+		})
+		ticket := hotelstays.TicketCredential{AppKey: "key", AppSecret: redactSecret}
+		c, err := hotelstays.New("https://api.example.test", ticket, hotelstays.WithHTTPClient(&http.Client{Transport: answers}))
+		require.NoError(t, err)
+		require.Error(t, operationCalls[hotelstays.OpDestinations](t.Context(), c)) // one token is held, and one was refused
+		synctest.Wait()
+		hook := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{Secrets: []types.Secret{redactSecret}},
+			func(context.Context, *hotelstays.WebhookEvent) error { return nil })
+
+		for what, v := range map[string]any{
+			"webhook handler":           hook,
+			"webhook handler of server": &http.Server{Handler: hook},
+			"webhook handler, kept":     struct{ hook http.Handler }{hook},
+			"*Client, kept":             struct{ client *hotelstays.Client }{c},
+			"Client, kept":              struct{ client hotelstays.Client }{*c},
+		} {
+			for _, verb := range append(redactVerbs, "%t") {
+				for _, text := range []string{fmt.Sprintf(verb, v), fmt.Sprintf(verb, &v), fmt.Sprintf(verb, []any{v})} {
+					assert.False(t, redactLeaks(text), "%s of %s: %.300s", verb, what, text)
+				}
+			}
+			redactCheck(t, what, v)
+		}
+	})
 }
 
 // The marker itself, word for word.

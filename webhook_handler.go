@@ -60,7 +60,8 @@ func NewWebhookHandler(opts WebhookOptions, fn func(context.Context, *WebhookEve
 		opts.Store = newMemoryEvents(defaultEvents)
 	}
 	opts.Secrets = slices.Clone(opts.Secrets)
-	return &webhookHandler{opts, fn}
+	h := &webhookHandler{opts, fn}
+	return http.HandlerFunc(h.serve) // a func, for package fmt would print the secrets of a struct
 }
 
 type webhookHandler struct {
@@ -68,7 +69,7 @@ type webhookHandler struct {
 	fn   func(context.Context, *WebhookEvent) error
 }
 
-func (h *webhookHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *webhookHandler) serve(w http.ResponseWriter, r *http.Request) {
 	status, err := h.handle(w, r)
 	switch status {
 	case http.StatusMethodNotAllowed:
