@@ -90,7 +90,7 @@ type APIError struct {
 	HTTPStatus int
 	// Code is the envelope's code, or 0 where the answer was no envelope.
 	Code int
-	// Msg is the service's own message.
+	// Msg is the service's own message; one above 1 KiB is cut off.
 	Msg string
 	// Excerpt is the beginning of an answer that was no envelope, such as a
 	// proxy's HTML page; secrets are masked.

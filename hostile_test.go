@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -187,4 +188,32 @@ func newLoopbackServer(t *testing.T, h http.Handler) *httptest.Server {
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
 	return srv
+}
+
+// Looking for secrets takes its time with text that is full of escapes. However much of
+// it comes, the caller gets its error: where all of it is looked through, this test runs
+// into the timeout of go test.
+func TestEndlessTextIsNotLookedThrough(t *testing.T) {
+	const backslashes = 8 << 20
+	for name, answer := range map[string]transportFunc{
+		"message of a refusal": func(*http.Request) (*http.Response, error) {
+			return reply(200, `{"code":7,"msg":"`+strings.Repeat(`\\`, backslashes)+`"}`), nil
+		},
+		"message of a success": func(*http.Request) (*http.Response, error) {
+			return reply(200, `{"code":0,"msg":"`+strings.Repeat(`\\`, backslashes)+`","data":{}}`), nil
+		},
+		"malformed header": func(*http.Request) (*http.Response, error) {
+			return nil, errors.New("malformed header: " + strings.Repeat(`\`, backslashes))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := clientThrough(t, answer, hotelstays.WithObserver(&callLog{}), hotelstays.WithLogger(slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelDebug}))))
+			resp, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
+			if err == nil {
+				assert.Less(t, len(resp.Meta.Msg), 2000)
+			} else {
+				assert.Less(t, len(err.Error()), 5000)
+			}
+		})
+	}
 }

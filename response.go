@@ -19,7 +19,7 @@ import (
 // ResponseMeta is what an answer says about itself. Every response has one.
 type ResponseMeta struct {
 	HTTPStatus int
-	// Msg is the envelope's message.
+	// Msg is the envelope's message; one above 1 KiB is cut off.
 	Msg string
 	// RequestID identifies the attempt that was answered; quote it in reports.
 	RequestID string
@@ -170,7 +170,7 @@ func (x *exchange) meta(env wire.Envelope) ResponseMeta {
 	answer := x.result.Answer
 	m := ResponseMeta{
 		HTTPStatus: answer.Status,
-		Msg:        x.scrub(env.Msg),
+		Msg:        shorten(x.scrub(env.Msg), maxMsg),
 		RequestID:  x.requestID(),
 		TraceID:    x.traceID(),
 		SessionID:  answer.Header.Get("Session-Id"),

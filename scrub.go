@@ -17,7 +17,8 @@ const (
 	// message, in bytes.
 	maxExcerpt = 256
 	maxMsg     = 1024
-	// maxScrubbed is how much of an answer is looked at for an excerpt.
+	// maxScrubbed is how much of a text is looked at, and kept at most: looking takes
+	// its time where much is escaped.
 	maxScrubbed = 16 << 10
 	// minSecret is the length from which a secret is looked for: a shorter one
 	// would tear words apart, and hides nothing.
@@ -49,7 +50,9 @@ func (x *exchange) scrubError(err error) error {
 	return err
 }
 
+// scrub is what exchange.scrub does, of an attempt and a request.
 func scrub(text, authorization string, req request) string {
+	text = text[:min(len(text), maxScrubbed)]
 	secrets := []types.Secret{types.Secret(strings.TrimPrefix(authorization, "Bearer "))}
 	if s, ok := req.(secretRequest); ok {
 		secrets = append(secrets, s.secrets()...)
