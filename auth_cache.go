@@ -134,13 +134,9 @@ func (t *tokenCache) renew(ctx context.Context) {
 // obtain takes a token from the store, or fetches one, unless another flight has
 // just brought one that is younger than worn. Its ctx has the values of the caller
 // who came first, so that spans nest, and the end of none. It runs in a goroutine
-// of its own, where a RoundTripper that panics would end the process.
+// of its own.
 func (t *tokenCache) obtain(ctx context.Context, worn phase) (held *heldToken, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("hotelstays: fetching a token panicked: %v", p)
-		}
-	}()
+	defer recovered(&err, "fetching a token")
 	if held := t.current.Load(); held != nil && phase(held.phase.Load()) < worn {
 		return held, nil
 	}

@@ -225,6 +225,14 @@ func (c *Client) call(ctx context.Context, name Operation, req request, resp any
 // errPanicked is what an observer sees of a call that a RoundTripper's panic ended.
 var errPanicked = errors.New("hotelstays: the call panicked")
 
+// recovered is deferred where a call is made in a goroutine of the client's own: there a
+// RoundTripper or an Observer that panics would end the process, so it is an error.
+func recovered(err *error, what string) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("hotelstays: %s panicked: %v", what, p)
+	}
+}
+
 // prepare merges the settings of the call with the client's and checks both them
 // and the request.
 func (c *Client) prepare(name Operation, op *operation, req request, opts []CallOption) (settings, error) {

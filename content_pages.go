@@ -36,11 +36,12 @@ func (c *Client) HotelsMetadataAll(ctx context.Context, req *HotelsMetadataReque
 	parallelism, opts := takeParallelism(opts)
 	return func(yield func(*types.HotelMetadata, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
-		ahead := &pagesAhead{parallelism: parallelism, size: first.PageSize, fetch: func(num int) metadataPage {
+		ahead := &pagesAhead{parallelism: parallelism, size: first.PageSize, fetch: func(num int) (p metadataPage) {
+			defer recovered(&p.err, string(OpHotelsMetadata))
 			page, next := first, request
 			page.PageNum, next.Page = num, &page
-			resp, err := c.HotelsMetadata(ctx, &next, opts...)
-			return metadataPage{resp, err}
+			p.resp, p.err = c.HotelsMetadata(ctx, &next, opts...)
+			return p
 		}}
 		defer ahead.calls.Wait()
 		defer cancel()

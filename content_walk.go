@@ -32,7 +32,8 @@ func (c *Client) WalkDestinations(ctx context.Context, req *DestinationsRequest,
 	parallelism, opts := takeParallelism(opts)
 	return func(yield func(*types.Destination, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
-		w := newPlaceWalk(first, parallelism, func(req *DestinationsRequest) (*DestinationsResponse, error) {
+		w := newPlaceWalk(first, parallelism, func(req *DestinationsRequest) (resp *DestinationsResponse, err error) {
+			defer recovered(&err, string(OpDestinations))
 			return c.Destinations(ctx, req, opts...)
 		})
 		defer w.calls.Wait() // also when the loop is broken off

@@ -83,6 +83,34 @@ func TestTransportThatPanics(t *testing.T) {
 	assert.ErrorContains(t, operationCalls[hotelstays.OpQueryOrders](t.Context(), ticket), "panicked")
 }
 
+// The iterators make their calls in goroutines of their own, where nobody could recover
+// from a panic: the loop is told instead.
+func TestTransportThatPanicsUnderAnIterator(t *testing.T) {
+	client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { panic("boom") }))
+	destinations := client.WalkDestinations(t.Context(), &hotelstays.DestinationsRequest{})
+	hotels := client.HotelsMetadataAll(t.Context(), &hotelstays.HotelsMetadataRequest{DestinationID: "d"}, hotelstays.WithParallelism(4))
+	search := validHotelList()
+	search.HotelIDs = []string{"1", "2", "3"}
+	batches := client.HotelListBatches(t.Context(), &search, hotelstays.WithBatchSize(1))
+
+	var failures []error
+	for _, err := range destinations {
+		failures = append(failures, err)
+	}
+	for _, err := range hotels {
+		failures = append(failures, err)
+	}
+	for _, err := range batches {
+		var batch *hotelstays.BatchError
+		assert.ErrorAs(t, err, &batch)
+		failures = append(failures, err)
+	}
+	require.Len(t, failures, 5, "one of each walk, and one of each batch")
+	for _, err := range failures {
+		assert.ErrorContains(t, err, "panicked: boom")
+	}
+}
+
 // The cause of an unknown outcome says nothing that would be true of it alone.
 func TestCauseInDoubtIsNoRefusal(t *testing.T) {
 	refusals := []error{hotelstays.ErrParam, hotelstays.ErrUnauthorized, hotelstays.ErrForbidden, hotelstays.ErrNotFound,

@@ -135,20 +135,25 @@ func (b *batchSearch) run(ctx context.Context, pages chan<- batchPage) {
 	group.SetLimit(b.parallelism)
 	for ids := range slices.Chunk(b.ids, b.size) {
 		group.Go(func() error {
-			b.search(ctx, ids, pages)
+			if err := b.search(ctx, ids, pages); err != nil {
+				pages <- batchPage{nil, &BatchError{HotelIDs: ids, Err: err}}
+			}
 			return nil
 		})
 	}
 	_ = group.Wait() // batches report their errors as pages
 }
 
-func (b *batchSearch) search(ctx context.Context, ids []string, pages chan<- batchPage) {
+// search searches one batch. Its error ends that batch alone.
+func (b *batchSearch) search(ctx context.Context, ids []string, pages chan<- batchPage) (err error) {
+	defer recovered(&err, string(OpHotelList))
 	req := b.request
 	req.HotelIDs = ids
 	for resp, err := range b.client.HotelListPages(ctx, &req, b.opts...) {
 		if err != nil {
-			err = &BatchError{HotelIDs: ids, Err: err}
+			return err
 		}
-		pages <- batchPage{resp, err}
+		pages <- batchPage{resp: resp}
 	}
+	return nil
 }
