@@ -5,6 +5,7 @@ package hotelstays
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"time"
@@ -16,8 +17,8 @@ import (
 // its own. A store that fails, or takes longer than two seconds, is logged and done
 // without: a token is fetched. Its methods must return when their ctx ends.
 //
-// Tokens are secrets: a store should encrypt them. Implementations must be safe
-// for concurrent use.
+// Tokens are secrets: a store should encrypt them, and keeps string(Token.Value), which
+// the JSON of a Token does not hold. Implementations must be safe for concurrent use.
 type TokenStore interface {
 	// Load returns the token under key, or a zero Token where there is none. The
 	// key tells environment and credential apart and holds no secret.
@@ -44,6 +45,18 @@ type Token struct {
 	Value types.Secret
 	// Expiry is wall-clock time, so that processes agree on it. Zero: not known.
 	Expiry time.Time
+}
+
+// spoiled tells what a store did to a token that cannot be sent. Without a look at it
+// the calls would fail until its end.
+func (t Token) spoiled() error {
+	switch {
+	case t.Value == types.Redacted:
+		return fmt.Errorf("the token came back as %q: a Secret encodes itself as that text, so keep string(Token.Value)", types.Redacted)
+	case !isHeaderValue(string(t.Value)):
+		return errors.New("the token came back with characters that a header cannot carry, such as a line break at its end")
+	}
+	return nil
 }
 
 const (
@@ -103,7 +116,9 @@ func (t *tokenCache) load(ctx context.Context, worn phase) (token Token, found b
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	token, err = t.store.Load(ctx, t.key)
+	if token, err = t.store.Load(ctx, t.key); err == nil {
+		err = token.spoiled()
+	}
 	t.warn(ctx, "Load", token, err)
 	if err != nil || token.Value == "" {
 		return Token{}, false, err

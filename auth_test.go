@@ -6,6 +6,7 @@ package hotelstays_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -374,6 +375,47 @@ func TestTokenStoreIsShared(t *testing.T) {
 		}
 		assert.Len(t, store.tokens, 1)
 	})
+}
+
+// A token that a store has spoiled is done without: it is not sent.
+func TestTokenStoreThatSpoilsTokens(t *testing.T) {
+	for name, spoil := range map[string]func(hotelstays.Token) hotelstays.Token{
+		"kept as JSON": func(token hotelstays.Token) (kept hotelstays.Token) {
+			text, _ := json.Marshal(token)
+			_ = json.Unmarshal(text, &kept)
+			return kept
+		},
+		"kept with a line break": func(token hotelstays.Token) hotelstays.Token {
+			token.Value += "\n"
+			return token
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				log := &redactLog{}
+				store := &spoilingStore{&memoryStore{tokens: map[string]hotelstays.Token{}}, spoil}
+				w := newAuthWorld(t, time.Hour, hotelstays.WithTokenStore(store))
+				other := w.connect(t, w.cred, hotelstays.WithTokenStore(store), log.option())
+				defer w.end(other)
+				for _, c := range []*hotelstays.Client{w.client, other} {
+					failed, _ := callAll(t.Context(), c, 1)
+					require.Empty(t, failed)
+				}
+				assert.Equal(t, 2, w.Ledger().TicketsIssued())
+				assert.Equal(t, 2, w.Ledger().Count(hotelstaystest.OpQueryOrders), "no call is refused for its token")
+				assert.Contains(t, log.String(), "token store failed")
+			})
+		})
+	}
+}
+
+type spoilingStore struct {
+	*memoryStore
+	spoil func(hotelstays.Token) hotelstays.Token
+}
+
+func (s *spoilingStore) Store(ctx context.Context, key string, token hotelstays.Token) error {
+	return s.memoryStore.Store(ctx, key, s.spoil(token))
 }
 
 // fleet is a number of clients that share a store, each as in a process of its own.
