@@ -22,6 +22,9 @@ var ErrAmount = errors.New("not an amount")
 // as digits, and a literal such as 1e999999999 would fill the memory.
 const maxExponent = 64
 
+// maxLiteral bounds the characters of an amount: reading digits takes quadratic time.
+const maxLiteral = 256
+
 // Money is a sum in one currency. Amount keeps the digits that the service
 // sent: "120.50" stays "120.50", and no step on the way is a float.
 //
@@ -36,11 +39,14 @@ type Money struct {
 	Amount json.Number `json:"amount,omitempty"`
 }
 
-// Decimal returns the amount for exact arithmetic. An empty or malformed amount
-// is ErrAmount, never 0.
+// Decimal returns the amount for exact arithmetic. An amount that is empty, malformed
+// or longer than 256 characters is ErrAmount, never 0.
 func (m Money) Decimal() (decimal.Decimal, error) {
 	if m.Amount == "" {
 		return decimal.Decimal{}, fmt.Errorf("%w: the amount is empty", ErrAmount)
+	}
+	if len(m.Amount) > maxLiteral {
+		return decimal.Decimal{}, fmt.Errorf("%w: it has %d characters", ErrAmount, len(m.Amount))
 	}
 	d, err := decimal.NewFromString(string(m.Amount))
 	if err != nil {

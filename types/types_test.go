@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -64,6 +65,15 @@ func TestMoneyErrors(t *testing.T) {
 		assert.ErrorIs(t, err, ErrAmount, "%q is no amount, and not zero", bad)
 		_, err = Money{"EUR", "1"}.Add(Money{"EUR", bad})
 		assert.ErrorIs(t, err, ErrAmount)
+	}
+}
+
+// Reading digits takes quadratic time: a hostile amount of megabytes would take hours.
+func TestMoneyOfEndlessDigits(t *testing.T) {
+	for _, endless := range []string{strings.Repeat("9", 100_000), "0." + strings.Repeat("9", 100_000)} {
+		_, err := Money{"EUR", json.Number(endless)}.Decimal()
+		require.ErrorIs(t, err, ErrAmount)
+		assert.Less(t, len(err.Error()), 200)
 	}
 }
 
