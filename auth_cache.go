@@ -246,13 +246,15 @@ func (t *tokenCache) Refused(ctx context.Context, authorization string) bool {
 	if held.replaces && time.Since(held.fetched) < refusalMemory {
 		return false
 	}
-	if !t.current.CompareAndSwap(held, nil) {
-		return true
+	t.mu.Lock() // in one step, or another caller could take it from the store again
+	dropped := t.current.CompareAndSwap(held, nil)
+	if dropped {
+		t.rejected, t.replacing = held, true
 	}
-	t.discard(held)
-	t.mu.Lock()
-	t.rejected, t.replacing = held, true
 	t.mu.Unlock()
-	t.drop(ctx, held.token)
+	if dropped {
+		t.discard(held)
+		t.drop(ctx, held.token)
+	}
 	return true
 }
