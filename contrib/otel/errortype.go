@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"slices"
 
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
@@ -19,6 +20,7 @@ const (
 	kindTimeout        = "timeout"           // the deadline passed
 	kindCanceled       = "canceled"          // the caller's ctx was cancelled
 	kindNoToken        = "no_token"          // the token could not be fetched
+	kindNoSlot         = "no_slot"           // a RateLimiter of the program's own failed
 	kindCertificate    = "certificate"       // the service's certificate is not trusted
 	kindDial           = "dial"              // no connection came about
 	kindNoAnswer       = "no_answer"         // the exchange broke off
@@ -50,7 +52,8 @@ var refusals = []struct {
 }
 
 // errorType is the kind of a call's error, or "" without one.
-func errorType(err error) string {
+func errorType(info *hotelstays.CallInfo) string {
+	err := info.Err
 	var unknown *hotelstays.OutcomeUnknownError
 	var transport *hotelstays.TransportError
 	var unreadable *hotelstays.DecodeError
@@ -61,13 +64,22 @@ func errorType(err error) string {
 	case errors.As(err, &unknown):
 		return kindOutcomeUnknown
 	case errors.As(err, &transport): // before APIError: it may have a token's refusal as its cause
-		return causeType(transport.Err)
+		kind := causeType(transport.Err)
+		if slices.Contains([]string{kindCertificate, kindDial, kindNoAnswer}, kind) && !unanswered(info.Attempts) {
+			return kindNoSlot // whatever could not be reached, it was not the service
+		}
+		return kind
 	case errors.As(err, &unreadable):
 		return kindUnreadable
 	case errors.As(err, &refused):
 		return refusalType(refused)
 	}
 	return semconv.ErrorTypeOther.Value.AsString() // such as a panic
+}
+
+// unanswered tells whether the last request that was sent got no answer.
+func unanswered(attempts []hotelstays.AttemptInfo) bool {
+	return len(attempts) > 0 && attempts[len(attempts)-1].Err != nil
 }
 
 // causeType is the kind of what kept a request from being answered.

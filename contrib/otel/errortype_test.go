@@ -68,8 +68,12 @@ func TestErrorTypes(t *testing.T) {
 		t.Run(fmt.Sprintf("%s %v", tc.kind, tc.err), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t)
+				info := hotelstays.CallInfo{Operation: hotelstays.OpDestinations, BaseURL: r.srv.URL, Err: tc.err}
+				if transport, ok := tc.err.(*hotelstays.TransportError); ok {
+					info.Attempts = []hotelstays.AttemptInfo{{Err: transport.Err}}
+				}
 				ctx := r.observer.CallStart(t.Context(), hotelstays.OpDestinations)
-				r.observer.CallEnd(ctx, hotelstays.CallInfo{Operation: hotelstays.OpDestinations, BaseURL: r.srv.URL, Err: tc.err})
+				r.observer.CallEnd(ctx, info)
 				assert.Equal(t, tc.kind, r.last().attrs["error.type"])
 				assert.Contains(t, r.collect()["hotelstays.client.call.duration"], "error.type="+tc.kind+",hotelstays.operation=Destinations")
 			})

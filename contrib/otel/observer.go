@@ -90,7 +90,7 @@ func (o *observer) CallStart(ctx context.Context, op hotelstays.Operation) conte
 
 // CallEnd ends the span and records the metrics.
 func (o *observer) CallEnd(ctx context.Context, info hotelstays.CallInfo) {
-	kind := errorType(info.Err)
+	kind := errorType(&info)
 	host, port := server(info.BaseURL)
 	span := trace.SpanFromContext(ctx)
 	if span.IsRecording() {

@@ -4,7 +4,10 @@ package hotelstaysotel_test
 
 import (
 	"context"
+	"errors"
+	"net"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -228,6 +231,38 @@ func TestSpanOfACallThatEnds(t *testing.T) {
 				assert.Equal(t, kind, got.attrs["error.type"])
 				require.Len(t, got.events, 1)
 				assert.Equal(t, kind, got.events[0].attrs["error.type"])
+			})
+		})
+	}
+}
+
+// noLimiter is a RateLimiter whose own server cannot be reached. It grants some slots
+// before.
+type noLimiter struct{ slots atomic.Int32 }
+
+func (l *noLimiter) Acquire(context.Context, hotelstays.Operation) (hotelstays.Permit, error) {
+	if l.slots.Add(-1) >= 0 {
+		return nil, nil
+	}
+	return nil, &net.OpError{Op: "dial", Err: errors.New("connection refused")}
+}
+
+func (l *noLimiter) Pause(hotelstays.Operation, time.Time) {}
+
+// A limiter that cannot be asked is no fault of the connection to the service.
+func TestSpanWithoutASlot(t *testing.T) {
+	for slots, want := range map[int32]string{0: "nothing was sent", 1: "an attempt was answered before"} {
+		t.Run(want, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				limiter := &noLimiter{}
+				limiter.slots.Store(slots)
+				r := newRig(t)
+				r.client = r.newClient(hotelstays.StaticToken("token"), hotelstays.WithRateLimiter(limiter), hotelstays.WithObserver(r.observer))
+				r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 503})
+				require.Error(t, r.destinations())
+				got := r.last()
+				assert.Equal(t, int64(slots), got.attrs["hotelstays.attempts"])
+				assert.Equal(t, "no_slot", got.attrs["error.type"])
 			})
 		})
 	}
