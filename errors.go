@@ -244,7 +244,7 @@ func (e *TransportError) next() string {
 	switch {
 	case errors.As(e.Err, &certificate):
 		return "check the base URL, and that the service's certificate is trusted here"
-	case errors.As(e.Err, &dial) && dial.Op == "dial" && !e.Sent:
+	case errors.As(e.Err, &dial) && dial.Op == "dial" && !e.Sent && e.Attempts > 0: // else it is a RateLimiter's
 		return "check that the base URL is right and can be reached from here; it is safe to call again"
 	}
 	return "it is safe to call again"

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -176,6 +177,14 @@ func TestLimiterWithoutPermits(t *testing.T) {
 		assert.False(t, failed.Sent)
 		assert.Zero(t, failed.Attempts)
 	})
+}
+
+// A limiter's own server that cannot be reached says nothing of the base URL.
+func TestLimiterWithoutItsServer(t *testing.T) {
+	client := clientThrough(t, nil, hotelstays.WithRateLimiter(nilLimiter{err: &net.OpError{Op: "dial", Err: errors.New("connection refused")}}), hotelstays.WithMaxAttempts(1))
+	err := operationCalls[hotelstays.OpDestinations](t.Context(), client)
+	assert.ErrorContains(t, err, "waiting for a slot below the ceiling")
+	assert.NotContains(t, err.Error(), "base URL")
 }
 
 type nilLimiter struct {
