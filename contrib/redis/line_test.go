@@ -374,6 +374,30 @@ func TestLostMemoryIsFollowedByARest(t *testing.T) {
 	})
 }
 
+// A clock that is set back leaves times behind that would hold the fleet for as long as
+// it was ahead.
+func TestClockThatIsSetBack(t *testing.T) {
+	m := startMini(t)
+	m.ahead.Store(int64(time.Hour))
+	synctest.Test(t, func(t *testing.T) {
+		fleet, end := startFleet(t, m, 3, RateLimiterOptions{})
+		defer end()
+		a, b, dead := fleet[0], fleet[1], fleet[2]
+		a.take(t, op, 1)
+		time.Sleep(time.Minute)
+		held := a.hold(t, op, 1)
+		a.take(t, op, limit-1)
+		go func() { _, _ = dead.Acquire(t.Context(), op) }() // it is in line when it dies
+		time.Sleep(100 * ms)
+		dead.link.down.Store(true)
+		m.ahead.Store(0)
+		assert.Equal(t, b.line(op).afterAway(), took(t, b, 1))
+		assert.Zero(t, took(t, b, limit-2))
+		assert.Equal(t, full-leftPause, took(t, b, 1), "a slot that is out is remembered")
+		held[0].Left()
+	})
+}
+
 // A new Redis takes the place of one that is gone. A process whose question of that
 // moment hangs tells it what is out only after Timeout, and a pause.
 func TestLostMemoryHeardOfLate(t *testing.T) {

@@ -7,8 +7,10 @@
 -- line   list: one entry per ticket, the process's name. First come, first served.
 -- alive  sorted set: process in line -> when its tickets lapse.
 -- rest   string: nothing is granted before.
--- born   string: there is a memory. A server that lost it rests first: it does not
---        know what was sent, and is told meanwhile what is out.
+-- born   string: when the last turn was. Without it the server has lost its memory; a
+--        time to come means that its clock was set back, and what else it remembers
+--        would hold for as long. It rests then: it does not know what was sent, or
+--        when, and is told meanwhile what is out.
 local slots, line, alive, rest, born = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 
 local me = ARGV[1]
@@ -32,6 +34,17 @@ local now = clock[1] * 1000000 + clock[2]
 local function text(number) return string.format('%.0f', number) end
 local function permit(number) return me .. ':' .. number end
 
+-- The memory, if there is one.
+local last = redis.call('GET', born)
+if last and tonumber(last) > now + window then -- by less it may be off
+	redis.call('DEL', slots, line, alive, rest)
+	last = false
+end
+if not last then
+	pause = math.max(pause, newborn)
+end
+redis.call('SET', born, text(now))
+
 -- What became of earlier permits.
 for number in string.gmatch(left, '%d+') do
 	redis.call('ZADD', slots, text(now + window), permit(number))
@@ -46,9 +59,6 @@ redis.call('ZREMRANGEBYSCORE', slots, '-inf', text(now))
 
 -- Rests.
 local quiet = tonumber(redis.call('GET', rest) or 0)
-if redis.call('SET', born, 'yes', 'NX') then
-	pause = math.max(pause, newborn)
-end
 if pause > 0 and now + pause > quiet then
 	quiet = now + pause
 	redis.call('SET', rest, text(quiet), 'PX', math.ceil(pause / 1000))

@@ -23,6 +23,8 @@ import (
 type mini struct {
 	*miniredis.Miniredis
 
+	ahead atomic.Int64 // a time.Duration: how far its wall clock is ahead of the bubble's
+
 	mu   sync.Mutex
 	last time.Time
 }
@@ -56,12 +58,12 @@ func (m *mini) connect() *link {
 
 var errLost = errors.New("the connection is lost")
 
-// tick sets the server's clock to the bubble's.
+// tick sets the server's clock by the bubble's.
 func (m *mini) tick() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
-	m.SetTime(now)
+	m.SetTime(now.Add(time.Duration(m.ahead.Load())))
 	if !m.last.IsZero() {
 		m.FastForward(now.Sub(m.last))
 	}
