@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -63,6 +64,8 @@ func (b *Bookings) EnqueueTx(ctx context.Context, tx pgx.Tx, recovery *hotelstay
 		return errors.New("hotelstaysriver: EnqueueTx: recovery is nil; make one with Client.NewBookingRecovery")
 	case recovery.CustomerReferenceNo == "":
 		return errors.New("hotelstaysriver: EnqueueTx: recovery.customerReferenceNo is required")
+	case strings.ContainsRune(recovery.CustomerReferenceNo, 0):
+		return fmt.Errorf("hotelstaysriver: EnqueueTx: recovery.customerReferenceNo is %q; PostgreSQL cannot store the character NUL", recovery.CustomerReferenceNo)
 	case recovery.Fingerprint != b.account:
 		return fmt.Errorf("hotelstaysriver: EnqueueTx: the recovery of reference %q is of another environment or account than Config.Client, and could not be asked for", recovery.CustomerReferenceNo)
 	}
@@ -89,3 +92,15 @@ func (b *Bookings) EnqueueTx(ctx context.Context, tx pgx.Tx, recovery *hotelstay
 
 // encode is the JSON of the arguments, as River stores it.
 func (a *jobArgs) encode() ([]byte, error) { return json.Marshal(a) }
+
+// withoutNUL takes the escape of NUL out of JSON, and leaves that of a backslash before
+// the same letters.
+var withoutNUL = strings.NewReplacer(`\\`, `\\`, `\u0000`, ``)
+
+// MarshalJSON leaves out the character NUL, which jsonb cannot hold. A text of the
+// expected offer may have one, such as its RateComment; its dates and totals count.
+func (a jobArgs) MarshalJSON() ([]byte, error) {
+	type plain jobArgs
+	text, err := json.Marshal(plain(a))
+	return []byte(withoutNUL.Replace(string(text))), err
+}

@@ -215,6 +215,29 @@ func TestEnqueueingIsPartOfTheTransaction(t *testing.T) {
 	assert.Zero(t, w.Ledger().Count(hotelstaystest.OpBook))
 }
 
+// PostgreSQL's jsonb cannot hold the character NUL, and a hotel's text may.
+func TestNULInAnOffer(t *testing.T) {
+	w := newWorld(t, nil)
+	req := w.request("ref-1")
+	offer := *req.Expect
+	offer.RateComment = `a\u0000b` + "\x00c"
+	req.Expect = &offer
+	w.enqueue(req)
+	assert.Equal(t, `a\u0000bc`, w.job("ref-1").Args.Recovery.Expect.RateComment)
+	w.Inject(bookMade)
+	w.Inject(noPoll)
+	_, err := w.Book(t.Context(), req)
+	require.Error(t, err)
+	w.ClearFaults()
+	assert.Equal(t, 1, w.job("ref-1").Args.Recovery.Polls, "handed over")
+	w.workers()
+	w.hasState("ref-1", Found, 10*time.Second)
+
+	require.ErrorContains(t, pgx.BeginFunc(t.Context(), w.pool, func(tx pgx.Tx) error {
+		return w.EnqueueTx(t.Context(), tx, w.client.NewBookingRecovery(w.request("ref-1\x00")))
+	}), "NUL")
+}
+
 func TestAReferenceIsEnqueuedOnce(t *testing.T) {
 	w := newWorld(t, func(cfg *Config) { cfg.Schema = "" }) // the search_path has it
 	again := func() error {
