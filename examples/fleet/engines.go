@@ -45,6 +45,8 @@ func startEngines(ctx context.Context) (*engines, error) {
 	e := &engines{dir: dir, redisAddr: os.Getenv("HOTELSTAYS_REDIS_ADDR"), postgresURL: os.Getenv("HOTELSTAYS_POSTGRES_URL")}
 	if e.redisAddr == "" {
 		err = e.createRedis(ctx)
+	} else {
+		err = e.checkRedis(ctx)
 	}
 	if err == nil && e.postgresURL == "" {
 		err = e.createPostgres(ctx)
@@ -95,6 +97,16 @@ func (e *engines) createRedis(ctx context.Context) error {
 		// log before it is answered, and no key makes room for another.
 		"--appendonly", "yes", "--appendfsync", "no", "--maxmemory-policy", "noeviction"}
 	return e.runRedis(ctx)
+}
+
+// checkRedis looks whether the Redis that the environment names is there.
+func (e *engines) checkRedis(ctx context.Context) error {
+	client := redis.NewClient(&redis.Options{Addr: e.redisAddr, MaxRetries: -1, DialerRetries: 1})
+	defer client.Close()
+	if err := client.Ping(ctx).Err(); err != nil {
+		return fmt.Errorf("the Redis of HOTELSTAYS_REDIS_ADDR does not answer: %w", err)
+	}
+	return nil
 }
 
 // runRedis starts Redis and waits until it answers.

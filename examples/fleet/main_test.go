@@ -35,6 +35,18 @@ func TestServersAreMissing(t *testing.T) {
 	assert.Empty(t, left)
 }
 
+// A Redis that is named, and not there, would be one that is away for the whole run.
+func TestNamedRedisIsNotThere(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv("HOTELSTAYS_REDIS_ADDR", "127.0.0.1:1")
+	t.Setenv("HOTELSTAYS_POSTGRES_URL", "postgres://127.0.0.1:1/")
+	_, err := startEngines(t.Context())
+	require.ErrorContains(t, err, "HOTELSTAYS_REDIS_ADDR")
+	left, err := os.ReadDir(os.TempDir())
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
+
 func TestFlagsThatCannotWork(t *testing.T) {
 	require.NoError(t, options{bookings: 1, workers: 1, margin: time.Millisecond}.check())
 	err := options{workers: 65, kills: -1, restarts: -1, load: -1}.check()
