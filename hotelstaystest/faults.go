@@ -47,7 +47,8 @@ const (
 	FaultWrongType FaultKind = "wrong-type"
 	// FaultSlowBody sends the true answer in pieces over Delay.
 	FaultSlowBody FaultKind = "slow-body"
-	// FaultWrongDigest makes OrderVoucher state the digest of other bytes.
+	// FaultWrongDigest makes OrderVoucher state the digest of other bytes; for
+	// OpOrderVoucher alone.
 	FaultWrongDigest FaultKind = "wrong-digest"
 	// FaultAlteredBytes flips a bit in the middle of the true answer; meant for
 	// VoucherDownload.
@@ -55,7 +56,8 @@ const (
 	// FaultTruncatedBytes sends the first half of the true answer, as a complete HTTP
 	// response; meant for VoucherDownload.
 	FaultTruncatedBytes FaultKind = "truncated-bytes"
-	// FaultWrongSize makes OrderVoucher state one byte more than the document has.
+	// FaultWrongSize makes OrderVoucher state one byte more than the document has;
+	// for OpOrderVoucher alone.
 	FaultWrongSize FaultKind = "wrong-size"
 	// FaultExpiredLink makes VoucherDownload refuse a link as expired.
 	FaultExpiredLink FaultKind = "expired-link"
@@ -104,8 +106,12 @@ type Fault struct {
 func (f *Fault) validate() error {
 	switch f.Kind {
 	case FaultDelay, FaultStatus, FaultCutBeforeRead, FaultCut, FaultCutMidResponse, FaultResetStream, FaultGarbage,
-		FaultTruncatedJSON, FaultEmptyBody, FaultWrongType, FaultSlowBody, FaultWrongDigest, FaultAlteredBytes, FaultTruncatedBytes,
-		FaultWrongSize, FaultExpiredLink:
+		FaultTruncatedJSON, FaultEmptyBody, FaultWrongType, FaultSlowBody, FaultAlteredBytes, FaultTruncatedBytes,
+		FaultExpiredLink:
+	case FaultWrongDigest, FaultWrongSize:
+		if f.Operation != OpOrderVoucher {
+			return fmt.Errorf("fault %s: it acts on the answers of OrderVoucher; set Operation to OpOrderVoucher", f.Kind)
+		}
 	case FaultDuplicate, FaultReorder, FaultBadSignature, FaultDrop:
 		if f.Operation != OpWebhook {
 			return fmt.Errorf("fault %s: it acts on webhook deliveries; set Operation to OpWebhook", f.Kind)
@@ -114,6 +120,8 @@ func (f *Fault) validate() error {
 		return fmt.Errorf("unknown fault kind %q", f.Kind)
 	}
 	switch {
+	case !f.Operation.faulty():
+		return fmt.Errorf("fault %s: %q is not an operation", f.Kind, f.Operation)
 	case f.Operation == OpWebhook && (f.Commit || !slices.Contains(webhookKinds, f.Kind)):
 		return fmt.Errorf("fault %s: not one of a webhook delivery (or with Commit, which it does not know)", f.Kind)
 	case f.Skip < 0, f.Times < -1, f.Delay < 0:
@@ -126,6 +134,15 @@ func (f *Fault) validate() error {
 		return fmt.Errorf("fault %s: status %d is not a final HTTP status", f.Kind, f.Status)
 	}
 	return nil
+}
+
+// faulty tells the operations that faults can be for.
+func (op Operation) faulty() bool {
+	switch op {
+	case "", OpVoucherDownload, OpVoucherVerify, OpWebhook:
+		return true
+	}
+	return op.documented()
 }
 
 // keepsAnswer says whether the fault spoils the true answer, which it then needs.

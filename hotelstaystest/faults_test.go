@@ -92,6 +92,18 @@ func tryFault(t *testing.T, f Fault, want outcome, proto string, opts []Option) 
 	}
 }
 
+// A fault that can never act would leave a test that proves nothing.
+func TestFaultsThatCannotActAreRefused(t *testing.T) {
+	s := start(t)
+	panics(t, `"Bok" is not an operation`, func() { s.Inject(Fault{Operation: "Bok", Kind: FaultCut}) })
+	panics(t, "set Operation to OpOrderVoucher", func() { s.Inject(Fault{Operation: OpVoucherDownload, Kind: FaultWrongDigest}) })
+	panics(t, "set Operation to OpOrderVoucher", func() { s.Inject(Fault{Kind: FaultWrongSize}) })
+	for _, op := range []Operation{"", OpTicket, OpBook, OpVoucherDownload, OpVoucherVerify} {
+		s.Inject(Fault{Operation: op, Kind: FaultCut})
+	}
+	s.Inject(Fault{Operation: OpWebhook, Kind: FaultDrop})
+}
+
 func TestFaultsOnDetails(t *testing.T) {
 	s := start(t, WithoutCeilings(), WithConfirmAfter(0), WithVoucherDelay(0))
 	u := &user{t: t, s: s, http: s.Client()}

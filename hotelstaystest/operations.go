@@ -2,6 +2,8 @@
 
 package hotelstaystest
 
+import "slices"
+
 // Operation names an operation of the API, in faults and in the ledger.
 type Operation string
 
@@ -84,4 +86,9 @@ func operations() []*operation {
 		{name: OpOrderVoucher, path: "/api/trade/orderVoucher", ceiling: 50, scope: ScopeBookingRead, run: decoded(runOrderVoucher)},
 		{name: OpCancel, path: "/api/trade/cancel", ceiling: 10, session: sessionRequired, scope: ScopeBookingCancel, run: decoded(runCancel)},
 	}
+}
+
+// documented tells the operations of the API from other texts.
+func (op Operation) documented() bool {
+	return slices.ContainsFunc(operations(), func(o *operation) bool { return o.name == op })
 }

@@ -230,7 +230,7 @@ func WithCeiling(op Operation, perSecond int) Option {
 		if perSecond < 1 {
 			return fmt.Errorf("the ceiling of %s cannot be %d; use WithoutCeilings for none", op, perSecond)
 		}
-		if !slices.ContainsFunc(operations(), func(o *operation) bool { return o.name == op }) {
+		if !op.documented() {
 			return fmt.Errorf("%q has no ceiling: it is not an operation of the API", op)
 		}
 		c.ceilings[op] = perSecond

@@ -294,7 +294,8 @@ func (s *Server) dialFrom(ctx context.Context, from netip.Addr, network, addr st
 }
 
 // Inject adds a fault. Faults are tried in the order they were added, and one
-// request meets at most one. It panics when the fault is impossible.
+// request meets at most one. It panics when the fault is impossible: when
+// it could never act, too.
 func (s *Server) Inject(f Fault) {
 	if err := f.validate(); err != nil {
 		panic("hotelstaystest: Inject: " + err.Error())
