@@ -54,7 +54,8 @@ func (c *Client) CheckAvail(ctx context.Context, req *CheckAvailRequest, opts ..
 // MaxPassportNumber is how many characters a passport number may have.
 const MaxPassportNumber = 50
 
-// BookRequest books an offer.
+// BookRequest books an offer. Its JSON is no copy of it: SessionID and Expect are not
+// in it, and passport numbers are redacted.
 type BookRequest struct {
 	// SessionID is the session of the search that returned the offer. Required.
 	// Store it with the order: Cancel needs it.

@@ -168,7 +168,8 @@ func (r *BookingRecovery) last() bool { return r.Polls == len(recoverySchedule) 
 // order was made. After a refusal with a code that is not documented for Book the
 // order is asked for first. When ctx ends, both an outcome with the recovery to
 // go on with and an *OutcomeUnknownError are returned. An order that is not the
-// expected one is a *ReferenceReusedError, with the outcome.
+// expected one is a *ReferenceReusedError, with the outcome: its State is
+// BookingFound, and its Order the one that is not expected. Look at the error first.
 //
 // To survive the end of the process, store NewBookingRecovery, then call Book and,
 // on an *OutcomeUnknownError, RecoverBooking.
