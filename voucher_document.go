@@ -179,7 +179,7 @@ func (d *documentCheck) verdict(set voucherSettings) error {
 // DownloadVoucher fetches the document of v from its link and writes it to w, once
 // it is whole and verified: until then it lies in a temporary file. The errors are
 // those of VerifyVoucher, ErrVoucherLinkExpired, and those of the connection and
-// of w, all in a *VoucherError; a bad option is a *ValidationError.
+// of w, all in a *VoucherError; a bad option and a nil w are a *ValidationError.
 //
 // A ctx without a deadline is bounded to five minutes. The link must be https,
 // except on loopback for a client of loopback. The request carries no credentials
@@ -188,6 +188,9 @@ func (c *Client) DownloadVoucher(ctx context.Context, v *types.Voucher, w io.Wri
 	set, err := voucherSettingsOf(opts)
 	if err != nil {
 		return err
+	}
+	if w == nil {
+		return &ValidationError{Operation: "DownloadVoucher", Faults: faults{{Path: "w", Problem: "is nil"}}}
 	}
 	spool, err := os.CreateTemp("", "voucher-*")
 	if err != nil {

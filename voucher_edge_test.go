@@ -104,3 +104,14 @@ func TestVoucherStall(t *testing.T) {
 		assert.Less(t, time.Since(start), time.Hour)
 	})
 }
+
+func TestVoucherWriterIsMissing(t *testing.T) {
+	service := serviceOf(nil, func(*http.Request) (*http.Response, error) {
+		t.Error("something was fetched for nobody")
+		return reply(500, ""), nil
+	})
+	err := clientThrough(t, service).DownloadVoucher(t.Context(), service.voucher(1), nil)
+	var invalid *hotelstays.ValidationError
+	require.ErrorAs(t, err, &invalid)
+	assert.Contains(t, err.Error(), "w: is nil")
+}
