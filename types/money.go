@@ -49,7 +49,7 @@ func (m Money) Decimal() (decimal.Decimal, error) {
 		return decimal.Decimal{}, fmt.Errorf("%w: it has %d characters", ErrAmount, len(m.Amount))
 	}
 	d, err := decimal.NewFromString(string(m.Amount))
-	if err != nil {
+	if err != nil || !json.Valid([]byte(m.Amount)) { // decimals may begin with a plus or a zero, too
 		return decimal.Decimal{}, fmt.Errorf("%w: %q", ErrAmount, string(m.Amount))
 	}
 	if d.Exponent() > maxExponent || d.Exponent() < -maxExponent {
