@@ -642,6 +642,7 @@ func TestValidateCallbackURL(t *testing.T) {
 		"https://hooks.example.com./orders",
 		"https://xn--bcher-kva.example/x",
 		"https://internal.example.com/x",
+		"https://hooks_1.Example.com/x%20y",
 		"https://local.example.com/x",
 		"https://localhost.example.com/x",
 		"https://10.example.com/x",
@@ -692,9 +693,12 @@ func TestValidateCallbackURL(t *testing.T) {
 			"https://hooks.internal/x", "https://a.b.internal/x", "https://hooks.INTERNAL/x", "https://hooks.internal./x",
 			"https://printer.local/x", "https://a.b.Local/x", "https://printer.local./x",
 		},
-		"names that are none": {"https://hooks..example.com/x", "https://.example.com/x", "https://localhost../x", "https://hooks.internal../x", "https://./x"},
+		"names that are none":   {"https://hooks..example.com/x", "https://.example.com/x", "https://localhost../x", "https://hooks.internal../x", "https://./x"},
+		"characters of no host": {"https://hooks<1>.example/x", "https://a,b.example/x", "https://hooks.example!/x", "https://$hooks.example/x"},
+		"spaces":                {"https://hooks.example.com/x ", "https://hooks.example.com/or ders", "https://hooks.example.com/x?a= b"},
 		"names that only look different": {
 			"https://ｌocalhost/x", "https://１２７.0.0.1/x", "https://127。0。0。1/x", "https://127%E3%80%820%E3%80%820%E3%80%821/x", "https://hooks.ınternal/x",
+			"https://boo\u212Aing.example/x", "https://\u0130nternational.example/x", // lower-cased, they are k and i
 		},
 		"hidden behind userinfo": {
 			"https://hooks.example.com@127.0.0.1/x", "https://hooks.example.com:443@10.0.0.1/x", "https://hooks.example.com%2F@localhost/x", "https://127.0.0.1\\@hooks.example.com/x",

@@ -27,13 +27,13 @@ func ValidateCallbackURL(raw string) error {
 // callbackProblem says why the service would refuse an address, or nothing.
 func callbackProblem(raw string) string {
 	u, err := url.Parse(raw)
-	if err != nil || u.Hostname() == "" || u.Opaque != "" {
+	if err != nil || u.Hostname() == "" || u.Opaque != "" || strings.Contains(raw, " ") {
 		return "is not an address such as https://host.example/path"
 	}
 	if u.Scheme != "https" {
 		return "must be https"
 	}
-	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	host := strings.TrimSuffix(u.Hostname(), ".")
 	if ip, err := netip.ParseAddr(host); err == nil {
 		if !isPublic(ip) {
 			return "its host is not a public address"
@@ -44,10 +44,10 @@ func callbackProblem(raw string) string {
 }
 
 func hostNameProblem(host string) string {
-	labels := strings.Split(host, ".")
+	labels := strings.Split(strings.ToLower(host), ".")
 	last := labels[len(labels)-1]
 	switch {
-	case strings.ContainsFunc(host, func(r rune) bool { return r > 0x7e || r <= ' ' || strings.ContainsRune("%\\:[]", r) }):
+	case strings.ContainsFunc(host, notInHost): // before lower-casing, which makes ASCII of the Kelvin sign
 		return "its host has characters that a host name cannot have; write it in ASCII"
 	case isNumber(last):
 		return "its host is an IP address in an unusual notation; write it in the usual one"
@@ -59,6 +59,11 @@ func hostNameProblem(host string) string {
 		return "its host has an empty label"
 	}
 	return ""
+}
+
+// notInHost tells what no name of a host has. Underscores are against the rules, and in use.
+func notInHost(r rune) bool {
+	return !strings.ContainsRune("-._0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", r)
 }
 
 // isNumber tells a last label that makes the whole host an IPv4 address to most
