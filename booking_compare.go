@@ -139,7 +139,7 @@ func (s sum) String() string { return strings.TrimSpace(s.label + " " + plainMon
 // same things, in the same order and currency.
 func (d *OfferDiff) amounts(field OfferField, seen, now []sum) {
 	change := OfferChange{Field: field, Seen: sumsText(seen), Now: sumsText(now), amounts: len(seen) == len(now)}
-	priceless := field == OfferNetTotal && (len(seen) == 0 || len(now) == 0) // a guard without a price must not pass
+	priceless := field == OfferNetTotal && !(priced(seen) && priced(now)) // a guard without a price must not pass
 	if change.Seen == change.Now && !priceless {
 		return
 	}
@@ -156,6 +156,15 @@ func (d *OfferDiff) amounts(field OfferField, seen, now []sum) {
 		}
 	}
 	d.Changes = append(d.Changes, change)
+}
+
+// priced tells a total that can be read.
+func priced(total []sum) bool {
+	if len(total) == 0 {
+		return false
+	}
+	_, err := total[0].amount.Decimal()
+	return err == nil
 }
 
 func sumsText(sums []sum) string {

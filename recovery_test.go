@@ -1271,6 +1271,11 @@ func TestCompareOffer(t *testing.T) {
 	}
 
 	assert.False(t, hotelstays.CompareOffer(nil, nil).Within(ten), "a guard without a price does not pass")
+	for _, amount := range []json.Number{"", "12,5"} {
+		unreadable := seenOffer()
+		unreadable.TotalRate.NetRate.Amount = amount
+		assert.False(t, hotelstays.CompareOffer(unreadable, unreadable).Within(ten), "nor one whose price %q cannot be read", amount)
+	}
 	gone := hotelstays.CompareOffer(seenOffer(), nil)
 	assert.Len(t, gone.Changes, 11, "all but the two that are false on both sides")
 	assert.False(t, gone.Within(none))
