@@ -2,7 +2,8 @@
 //
 // types.Secret does not print, but fmt stops asking values how they print once it
 // meets a verb that does not fit, such as %s for a pointer inside a slice. So the
-// structs that hold a secret format themselves, and fmt never gets that far.
+// structs that hold a secret format themselves, and fmt never gets that far. Verbs
+// are those that types.Secret is redacted under: all but %p and %w.
 
 package hotelstays
 

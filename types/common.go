@@ -122,9 +122,9 @@ type Guest struct {
 	PassportNumber Secret `json:"passportNumber,omitempty"`
 }
 
-// Format shows the passport number redacted under every verb. Secret does so by
-// itself, but fmt stops asking it once it meets a verb that does not fit, such as
-// %s for a pointer inside a slice.
+// Format shows the passport number redacted under every verb that Secret is. Secret
+// does so by itself, but fmt stops asking it once it meets a verb that does not fit,
+// such as %s for a pointer inside a slice.
 func (g Guest) Format(f fmt.State, verb rune) {
 	type outer = Guest
 	type Guest outer // the same name, and no methods
