@@ -114,6 +114,7 @@ func (f *faults) guest(path string, g *types.Guest) {
 	if n := utf8.RuneCountInString(string(g.PassportNumber)); n > MaxPassportNumber {
 		f.add(path+"passportNumber", "has %d characters; the limit is %d", n, MaxPassportNumber)
 	}
+	f.text(path+"passportNumber", string(g.PassportNumber))
 	f.secret(path+"passportNumber", g.PassportNumber)
 }
 

@@ -30,6 +30,8 @@ type QueryOrdersRequest struct {
 }
 
 func (r *QueryOrdersRequest) validate(f *faults) {
+	f.texts("customerReferenceNos", r.CustomerReferenceNos)
+	f.texts("supplierReferenceNos", r.SupplierReferenceNos)
 	for i, status := range r.StatusList {
 		if !json.Valid(status) {
 			f.add(fmt.Sprintf("statusList[%d]", i), "is not JSON")

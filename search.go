@@ -90,6 +90,8 @@ func (r *HotelListRequest) validate(f *faults) {
 		f.add("hotelIds", "names %d hotels; the limit is %d: HotelListBatches splits them", len(r.HotelIDs), MaxHotelIDs)
 	}
 	f.hotelIDs(r.HotelIDs)
+	f.text("destinationId", r.DestinationID)
+	f.text("destinationName", r.DestinationName)
 	f.stay(r.CheckIn, r.CheckOut, r.RoomOccupancies)
 	if r.MaxRatesPerHotel < 0 {
 		f.add("maxRatesPerHotel", "is negative; 0 means all")

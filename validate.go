@@ -56,11 +56,24 @@ func (f *faults) err(op Operation) error {
 }
 
 func (f *faults) required(path, value string) {
-	switch {
-	case strings.TrimSpace(value) == "":
+	if strings.TrimSpace(value) == "" {
 		f.add(path, "is required")
-	case !utf8.ValidString(value):
+		return
+	}
+	f.text(path, value)
+}
+
+// text refuses what JSON cannot carry.
+func (f *faults) text(path, value string) {
+	if !utf8.ValidString(value) {
 		f.add(path, "is not UTF-8: it would be sent as another text")
+	}
+}
+
+// texts refuses what JSON cannot carry in a list.
+func (f *faults) texts(path string, values []string) {
+	for i, value := range values {
+		f.text(fmt.Sprintf("%s[%d]", path, i), value)
 	}
 }
 
@@ -107,13 +120,14 @@ func (f *faults) session(id string, required bool) {
 	}
 }
 
-// hotelIDs refuses ids that are empty.
+// hotelIDs refuses ids that are empty, or would be sent as others.
 func (f *faults) hotelIDs(ids []string) {
 	for i, id := range ids {
 		if strings.TrimSpace(id) == "" {
 			f.add(fmt.Sprintf("hotelIds[%d]", i), "is empty")
 		}
 	}
+	f.texts("hotelIds", ids)
 }
 
 // stay checks the dates and rooms of a search.

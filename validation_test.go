@@ -297,6 +297,23 @@ func TestValidationOfBooking(t *testing.T) {
 	})
 }
 
+// What is not UTF-8 would be sent as another text: it would find nothing, or book for
+// somebody else.
+func TestValidationOfText(t *testing.T) {
+	validRun(t, []validRow{
+		{"HotelList: Latin-1", validList(func(r *hotelstays.HotelListRequest) {
+			r.DestinationID, r.DestinationName, r.HotelIDs = "\xe9", "M\xe1laga", []string{"a", "\xff"}
+		}), faultsAt("destinationId", "destinationName", "hotelIds[1]")},
+		{"HotelList: other scripts", validList(func(r *hotelstays.HotelListRequest) { r.DestinationName = "Málaga دبي \ufffd" }), validSent},
+		{"QueryOrders: Latin-1", validOrders(hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{"a", "\xff"}, SupplierReferenceNos: []string{"\xff"}}),
+			faultsAt("customerReferenceNos[1]", "supplierReferenceNos[0]")},
+		{"OrderVoucher: Latin-1", validVoucher(hotelstays.OrderVoucherRequest{CustomerReferenceNo: "\xff", PlatformReferenceNo: "\xff", SupplierReferenceNo: "\xff"}),
+			faultsAt("customerReferenceNo", "platformReferenceNo", "supplierReferenceNo")},
+		{"Book: names in Latin-1", validGuest(func(g *types.Guest) { g.FirstName = "Jos\xe9" }), faultsAt("guests[0].firstName")},
+		{"Book: a passport in Latin-1", validGuest(func(g *types.Guest) { g.PassportNumber = "A\xe9" }), faultsAt("guests[0].passportNumber")},
+	})
+}
+
 // Four genders in any case, and two short forms. Any other value is refused here.
 func TestGenders(t *testing.T) {
 	validRun(t, []validRow{

@@ -26,6 +26,9 @@ func (r *OrderVoucherRequest) validate(f *faults) {
 	if strings.TrimSpace(r.CustomerReferenceNo+r.PlatformReferenceNo+r.SupplierReferenceNo) == "" {
 		f.add("platformReferenceNo", "is empty, and so are customerReferenceNo and supplierReferenceNo: one of the three is required")
 	}
+	f.text("customerReferenceNo", r.CustomerReferenceNo)
+	f.text("platformReferenceNo", r.PlatformReferenceNo)
+	f.text("supplierReferenceNo", r.SupplierReferenceNo)
 }
 
 // anyReference is the reference that an error names the order by.
