@@ -118,7 +118,7 @@ func (c *Client) batches(req *HotelListRequest, opts []CallOption) (*batchSearch
 	}
 	set.faults.hotelIDs(b.ids)
 	probe := b.request
-	probe.HotelIDs = b.ids[:min(len(b.ids), b.size)]
+	probe.HotelIDs = []string{"any"} // its own are checked above, all of them
 	if probe.PageNum != 0 || probe.Cursor != nil {
 		set.faults.add("pageNum", "is set, or cursor is: every batch has its own pages")
 	}

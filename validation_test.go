@@ -539,6 +539,22 @@ func TestValidationBatchOptions(t *testing.T) {
 	}
 }
 
+// Ids are told of once, wherever they stand among the batches.
+func TestValidationOfBatchIDs(t *testing.T) {
+	for _, row := range []struct{ ids, faults []string }{
+		{[]string{"a", "", "b", "\xff"}, faultsAt("hotelIds[1]", "hotelIds[3]")},
+		{nil, faultsAt("hotelIds")},
+	} {
+		req := validEdit(validHotelList(), func(r *hotelstays.HotelListRequest) { r.DestinationID, r.HotelIDs = "", row.ids })
+		told := 0
+		for _, err := range validClient(t, validNoSend{t}, hotelstays.StaticToken("token")).HotelListBatches(t.Context(), req, hotelstays.WithBatchSize(3)) {
+			assert.Equal(t, row.faults, validPaths(t, err))
+			told++
+		}
+		assert.Equal(t, 1, told)
+	}
+}
+
 func TestNewReportsAllFaultsAtOnce(t *testing.T) {
 	oldTLS := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS11}}}
 	c, err := hotelstays.New("http://api.example.test", hotelstays.TicketCredential{TTL: -1},
