@@ -155,7 +155,7 @@ func (h *webhookHandler) once(ctx context.Context, event *WebhookEvent) (status 
 	leased, cancel := context.WithTimeout(ctx, lease)
 	defer cancel()
 	if err := h.fn(leased, event); err != nil {
-		return http.StatusInternalServerError, fmt.Errorf("hotelstays: webhook: handling %s of %q: %w", event.Kind, event.CustomerReferenceNo, err)
+		return http.StatusInternalServerError, fmt.Errorf("hotelstays: webhook: handling %.100q of %.100q: %w", event.Kind, event.CustomerReferenceNo, err)
 	}
 	done = true
 	err = h.settle(ctx, func(ctx context.Context) error {

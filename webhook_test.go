@@ -743,6 +743,29 @@ func TestWebhookCopiesAtOnce(t *testing.T) {
 	}
 }
 
+// Where deliveries are not signed, anybody writes what a failure is logged with.
+func TestWebhookFailureIsOneShortLine(t *testing.T) {
+	opts := hookOptions()
+	opts.Secrets, opts.AllowUnsigned = nil, true
+	told := 0
+	opts.OnError = func(_ *http.Request, err error) {
+		told++
+		assert.NotContains(t, err.Error(), "\n")
+		assert.Less(t, len(err.Error()), 500)
+		assert.ErrorContains(t, err, "ref-1")
+	}
+	handler := hotelstays.NewWebhookHandler(opts, func(context.Context, *hotelstays.WebhookEvent) error { return errors.New("no such order") })
+	for _, body := range []string{
+		`{"customerReferenceNo":"ref-1","event":"order_paid\nINFO all is well"}`,
+		`{"customerReferenceNo":"ref-1` + strings.Repeat("1", 1<<19) + `","event":"` + strings.Repeat("e", 1<<18) + `"}`,
+	} {
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, hookRequest("", body))
+		assert.Equal(t, 500, answer.Code)
+	}
+	assert.Equal(t, 2, told)
+}
+
 // What fn did not finish is handled when it is delivered again.
 func TestWebhookFailingFunction(t *testing.T) {
 	for name, fail := range map[string]func() error{
