@@ -254,19 +254,24 @@ func (c *Client) fetchDocument(ctx context.Context, v *types.Voucher, w io.Write
 	return copyDocument(w, resp.Body, v, set)
 }
 
-// withoutLink is err, or its text without the link where that is quoted: whoever
-// has the link has the document.
+// withoutLink is err where it does not quote the link, or the first of its causes that
+// does not, or its text without the link: whoever has the link has the document.
 func withoutLink(err error, v *types.Voucher) error {
-	text := err.Error()
+	for cause := err; cause != nil; cause = errors.Unwrap(cause) {
+		if text := cause.Error(); redactLink(text, v) == text {
+			return cause
+		}
+	}
+	return errors.New(redactLink(err.Error(), v))
+}
+
+func redactLink(text string, v *types.Voucher) string {
 	for _, secret := range []string{v.DownloadURL, requestURI(v.DownloadURL)} {
 		if len(secret) > 1 {
 			text = strings.ReplaceAll(text, secret, types.Redacted)
 		}
 	}
-	if text == err.Error() {
-		return err
-	}
-	return errors.New(text)
+	return text
 }
 
 func requestURI(link string) string {

@@ -3,6 +3,7 @@
 package hotelstays_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -84,6 +85,20 @@ func TestVoucherLinkStaysOut(t *testing.T) {
 		err := clientThrough(t, service).DownloadVoucher(t.Context(), service.voucher(1), io.Discard)
 		require.Error(t, err)
 		assert.NotContains(t, err.Error(), voucherSecret, name)
+	}
+}
+
+// What a transport wraps together with the link is still to be told by errors.Is, and
+// is asked for again like the same without it.
+func TestVoucherLinkHidesNoCause(t *testing.T) {
+	for cause, asks := range map[error]int{context.Canceled: 1, io.ErrUnexpectedEOF: 3} {
+		service := serviceOf(nil, func(r *http.Request) (*http.Response, error) {
+			return nil, &url.Error{Op: "Get", URL: r.URL.String(), Err: cause}
+		})
+		_, err := clientThrough(t, service).SaveVoucher(t.Context(), voucherRef, filepath.Join(t.TempDir(), "voucher.pdf"))
+		require.ErrorIs(t, err, cause)
+		assert.Equal(t, asks, service.asks)
+		assert.NotContains(t, err.Error(), voucherSecret)
 	}
 }
 
