@@ -92,6 +92,7 @@ func TestVerifyWebhookGood(t *testing.T) {
 	assert.Equal(t, &hotelstays.WebhookEvent{CustomerReferenceNo: "ref-1", HotelConfirmNo: "HC-1", Kind: hotelstays.EventOrderPaid, EventTime: 946684800123,
 		ID: "evt-1", Signed: true, SignedAt: time.Unix(now.Unix(), 0), Raw: []byte(hookPaid)}, event)
 	assert.Equal(t, "2000-01-01T00:00:00.123Z", event.Time().UTC().Format(time.RFC3339Nano))
+	assert.True(t, (&hotelstays.WebhookEvent{}).Time().IsZero(), "not 1970")
 }
 
 // While one secret replaces another, either may sign, and both may.

@@ -90,8 +90,13 @@ type WebhookEvent struct {
 	Raw json.RawMessage `json:"-"`
 }
 
-// Time is EventTime as a time.
-func (e *WebhookEvent) Time() time.Time { return time.UnixMilli(e.EventTime) }
+// Time is EventTime as a time, and the zero Time where it was not sent.
+func (e *WebhookEvent) Time() time.Time {
+	if e.EventTime == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(e.EventTime)
+}
 
 // VerifyWebhook checks a delivery and reads it. body must be the raw bytes that
 // came, before any parsing: the signature is over those. It tells nothing about
