@@ -557,11 +557,13 @@ func TestDecodeOrdersLeniently(t *testing.T) {
 		assert.Empty(t, resp.Meta.Mismatch)
 	})
 	t.Run("orders that are none", func(t *testing.T) {
-		for _, orders := range []string{`{"status":1}`, `"one"`, `[{"status":1},"one"]`} {
-			rt := &decodeAnswer{status: 200, body: `{"code":0,"data":{"orders":` + orders + `}}`}
+		for _, members := range []string{`"orders":{"status":1}`, `"orders":"one"`, `"orders":[{"status":1},"one"]`,
+			`"Orders":"one"`, `"orderſ":["one"]`, `"orders":"one","orders":[]`, `"orders":["one"],"orders":[]`, `"orders":"one"},"data":{`,
+			`"orders":[` + strings.Repeat(`{"status":"open"},`, 100) + `"one"]`} {
+			rt := &decodeAnswer{status: 200, body: `{"code":0,"data":{` + members + `}}`}
 			_, err := decodeClient(t, rt).QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
 			var unread *hotelstays.DecodeError
-			assert.ErrorAs(t, err, &unread, "fewer orders must not look like none: %s", orders)
+			assert.ErrorAs(t, err, &unread, "fewer orders must not look like none: %s", members)
 		}
 	})
 	t.Run("an order without any reference", func(t *testing.T) {

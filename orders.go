@@ -46,10 +46,11 @@ type QueryOrdersResponse struct {
 }
 
 // loses tells that an order, or all of them, could not be read: fewer orders must
-// not look like none.
+// not look like none. A misfit of data itself is a key that came twice, which may have
+// been that of the orders.
 func (r *QueryOrdersResponse) loses(path string) bool {
 	below, isOrder := strings.CutPrefix(path, "data.orders")
-	return isOrder && !strings.Contains(below, ".")
+	return isOrder && !strings.Contains(below, ".") || path == "data"
 }
 
 // QueryOrders returns the orders that req selects, as they truly are: it is the

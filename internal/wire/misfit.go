@@ -117,7 +117,7 @@ func fit(raw json.RawMessage, t reflect.Type, path string, found *misfits) json.
 		return fit(raw, t.Elem(), path, found)
 	case reflect.Struct:
 		if kind == "object" {
-			return fitObject(raw, func(key string) (reflect.Type, string) { return fieldType(t, key), key }, path, found)
+			return fitObject(raw, func(key string) (reflect.Type, string) { return fieldOf(t, key) }, path, found)
 		}
 	case reflect.Map:
 		if kind == "object" {
@@ -168,8 +168,14 @@ func fitArray(raw json.RawMessage, t reflect.Type, path string, found *misfits) 
 		return raw
 	}
 	before := found.n
-	for i := range items {
-		items[i] = fit(items[i], t, fmt.Sprintf("%s[%d]", path, i), found)
+	// Elements that are lost as a whole come first: what has room in the list of misfits
+	// must not hide them.
+	for _, whole := range []bool{true, false} {
+		for i := range items {
+			if whole == (kindOf(items[i]) != wanted(t)) {
+				items[i] = fit(items[i], t, fmt.Sprintf("%s[%d]", path, i), found)
+			}
+		}
 	}
 	return rewritten(raw, items, found.n > before)
 }
@@ -185,22 +191,22 @@ func rewritten(raw json.RawMessage, parts any, changed bool) json.RawMessage {
 	return text
 }
 
-// fieldType returns the type of the field that key is decoded into, or nil. Keys
-// are matched as encoding/json does.
-func fieldType(t reflect.Type, key string) reflect.Type {
+// fieldOf returns the type of the field that key is decoded into, or nil, and the
+// field's documented name. Keys are matched as encoding/json does.
+func fieldOf(t reflect.Type, key string) (reflect.Type, string) {
 	for i := range t.NumField() {
 		field := t.Field(i)
 		if field.Anonymous {
-			if inner := fieldType(field.Type, key); inner != nil {
-				return inner
+			if inner, name := fieldOf(field.Type, key); inner != nil {
+				return inner, name
 			}
 			continue
 		}
 		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "-" && strings.EqualFold(key, name) {
-			return field.Type
+			return field.Type, name
 		}
 	}
-	return nil
+	return nil, ""
 }
 
 var number = reflect.TypeFor[json.Number]()
