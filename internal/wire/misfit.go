@@ -60,12 +60,14 @@ func decodeRest(raw json.RawMessage, into any, path string) ([]Misfit, error) {
 	target := reflect.ValueOf(into).Elem()
 	var found misfits
 	rest := fit(raw, target.Type(), path, &found)
-	if found.n == 0 { // the odd value is hidden behind a second one of the same key
-		rest = withoutRepeats(raw)
-		found.add(Misfit{strings.TrimPrefix(path, "."), "each key once", "repeated keys"})
-	}
 	target.SetZero() // the failed decode may have left values behind
-	if err := json.Unmarshal(rest, into); err != nil {
+	err := json.Unmarshal(rest, into)
+	if err != nil || found.n == 0 { // an odd value is hidden behind a second one of the same key
+		found.add(Misfit{strings.TrimPrefix(path, "."), "each key once", "repeated keys"})
+		target.SetZero()
+		err = json.Unmarshal(withoutRepeats(rest), into)
+	}
+	if err != nil {
 		return nil, &MismatchError{Misfits: found.list}
 	}
 	return found.list, nil

@@ -119,6 +119,13 @@ func TestOddDocuments(t *testing.T) {
 	assert.Equal(t, 4, got.Count)
 	assert.Equal(t, 1.5, got.Rating)
 
+	got = payload{}
+	env, err = Decode([]byte(`{"code":0,"data":{"inner":{"count":"x","count":4},"rating":1.5,"flag":"yes"}}`), Target{Into: &got}, true)
+	require.NoError(t, err)
+	assert.Len(t, env.Misfits, 2)
+	assert.Equal(t, 4, got.Inner.Count)
+	assert.Equal(t, 1.5, got.Rating)
+
 	env, err = Decode([]byte(`{"code":0,"data":{"list":[`+strings.Repeat(`7,`, 100_000)+`{"count":1}]}}`), Target{Into: &got}, true)
 	require.NoError(t, err)
 	assert.Len(t, env.Misfits, maxMisfits)
