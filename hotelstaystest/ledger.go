@@ -103,7 +103,7 @@ func (l *Ledger) arrive(op Operation, r *http.Request, clientIP string) *Request
 	l.seq++
 	rec.Seq = l.seq
 	l.counts[op]++
-	if len(l.requests) >= 2*l.limit { // drop the older half at once: amortised, in order
+	if len(l.requests)-l.limit >= l.limit { // drop the older half at once: amortised, in order
 		l.requests = append([]*Request(nil), l.requests[len(l.requests)-l.limit:]...)
 	}
 	l.requests = append(l.requests, rec)

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"runtime"
 	"strings"
@@ -186,6 +187,18 @@ func TestTheLedgerIsBounded(t *testing.T) {
 	if len(reqs) != 3 || reqs[2].Seq != 21 || s.Ledger().Count("") != 21 || s.Ledger().Count(OpDestinations) != 20 || len(s.ledger.requests) > 6 {
 		t.Errorf("%d requests kept, %d counted", len(reqs), s.Ledger().Count(""))
 	}
+}
+
+// Who wants to keep everything asks for as much as an int holds.
+func TestALedgerWithoutABound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, WithLedgerLimit(math.MaxInt), WithCallbackHandler(&receiver{}))
+		login(t, s).bookWithCallback("ref", hook)
+		synctest.Wait()
+		if kept, counted := len(s.Ledger().Requests("")), s.Ledger().Count(""); kept != counted || len(s.Ledger().Webhooks()) != 1 {
+			t.Errorf("%d of %d requests kept, %d events", kept, counted, len(s.Ledger().Webhooks()))
+		}
+	})
 }
 
 func TestCompression(t *testing.T) {

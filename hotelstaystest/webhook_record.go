@@ -71,7 +71,7 @@ func (l *Ledger) webhooksOf(wanted func(*Webhook) bool) []Webhook {
 func (l *Ledger) addWebhook(w *Webhook) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.webhooks) >= 2*l.limit { // as with requests
+	if len(l.webhooks)-l.limit >= l.limit { // as with requests
 		l.webhooks = append([]*Webhook(nil), l.webhooks[len(l.webhooks)-l.limit:]...)
 	}
 	l.webhooks = append(l.webhooks, w)
