@@ -337,7 +337,7 @@ func (s *Server) HotelCount() int {
 // HotelIDs returns the platformHotelIds of the first n hotels that have one, or of
 // all when there are fewer.
 func (s *Server) HotelIDs(n int) []string {
-	out := make([]string, 0, n)
+	out := []string{}
 	for c := 0; c < s.world.cities() && len(out) < n; c++ {
 		for _, h := range s.world.hotelsUnder(place{city, c}, 0, s.world.size.HotelsPerCity) {
 			if id := s.world.platformID(h); id != "" && len(out) < n {

@@ -6,7 +6,9 @@ package hotelstaystest
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"runtime"
+	"slices"
 	"strconv"
 	"testing"
 )
@@ -208,6 +210,17 @@ func TestTheWorldIsTheSameForTheSameSeed(t *testing.T) {
 	}
 	if first == other {
 		t.Error("two seeds give one world")
+	}
+}
+
+// Who wants all hotels need not know how many there are.
+func TestHotelIDsOfAnyNumber(t *testing.T) {
+	s := start(t)
+	all := s.HotelIDs(s.HotelCount())
+	for n, want := range map[int]int{-1: 0, 0: 0, 3: 3, math.MaxInt: len(all)} {
+		if got := s.HotelIDs(n); !slices.Equal(got, all[:want]) {
+			t.Errorf("HotelIDs(%d) has %d ids, not %d", n, len(got), want)
+		}
 	}
 }
 
