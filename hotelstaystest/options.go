@@ -223,12 +223,15 @@ func WithVisibilityBand() Option { return func(c *config) error { c.idLimit = 20
 // WithoutCeilings turns all rate ceilings off.
 func WithoutCeilings() Option { return func(c *config) error { c.noCeilings = true; return nil } }
 
+// maxCeiling bounds what the log of a ceiling takes of memory.
+const maxCeiling = 1_000_000
+
 // WithCeiling sets how many calls per second of an operation one client address may
-// make.
+// make, at most a million.
 func WithCeiling(op Operation, perSecond int) Option {
 	return func(c *config) error {
-		if perSecond < 1 {
-			return fmt.Errorf("the ceiling of %s cannot be %d; use WithoutCeilings for none", op, perSecond)
+		if perSecond < 1 || perSecond > maxCeiling {
+			return fmt.Errorf("the ceiling of %s must be between 1 and %d, not %d; use WithoutCeilings for none", op, maxCeiling, perSecond)
 		}
 		if !op.documented() {
 			return fmt.Errorf("%q has no ceiling: it is not an operation of the API", op)

@@ -4,6 +4,7 @@
 package hotelstaystest
 
 import (
+	"math"
 	"net/http"
 	"testing"
 )
@@ -125,6 +126,7 @@ func TestImpossibleOptions(t *testing.T) {
 		"no port":          WithAddr("127.0.0.1"),
 		"nil":              nil,
 		"ceiling":          WithCeiling(OpBook, 0),
+		"endless ceiling":  WithCeiling(OpBook, math.MaxInt),
 		"unknown":          WithCeiling("Nothing", 5),
 		"same states":      WithOrderStates(OrderStates{Confirmed: 3}),
 		"known state":      WithOrderStates(OrderStates{Confirmed: 1}),
