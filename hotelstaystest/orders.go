@@ -139,7 +139,8 @@ func (st *orderStore) settle(o *order, now time.Time) {
 func (st *orderStore) confirm(o *order, at time.Time) {
 	o.history = append(o.history, StatusChange{st.s.cfg.states.Confirmed, at})
 	o.confirmed = at
-	if o.voucher.version == 0 { // else it was confirmed before
+	o.cancelled, o.cancelReason, o.fee = time.Time{}, "", 0 // of a cancellation that a test undoes
+	if o.voucher.version == 0 {                             // else it was confirmed before
 		o.confirmNo = "HC-" + o.platformRef[2:]
 		o.voucher = voucherState{version: 1, issued: at.Add(st.s.cfg.voucherDelay)}
 	}

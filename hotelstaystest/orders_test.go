@@ -4,6 +4,7 @@
 package hotelstaystest
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -187,6 +188,26 @@ func TestCancelRefusals(t *testing.T) {
 			t.Errorf("a refusal changed the order: %+v", o)
 		}
 	})
+}
+
+// An order that a test confirms is confirmed, even after it was cancelled: nothing of
+// the cancellation stays on it, and it can be cancelled like any other.
+func TestACancelledOrderIsConfirmed(t *testing.T) {
+	s := start(t)
+	u := login(t, s)
+	in, made := u.book("ref", 0)
+	s.SetOrderStatus("ref", 3)
+	s.ConfirmOrder("ref")
+	order := u.must("/api/trade/queryOrders", object{"customerReferenceNos": []string{"ref"}}).at("orders", 0).(object)
+	for _, field := range []string{"cancelTime", "cancelReason", "refundedPrice"} {
+		if order[field] != nil {
+			t.Errorf("%s is %v", field, order[field])
+		}
+	}
+	r := in.must("/api/trade/cancel", object{"customerReferenceNo": "ref", "supplierReferenceNo": made.str("hotelOrder", "supplierReferenceNo")})
+	if r.at("status") != json.Number("3") {
+		t.Errorf("cancelling gives status %v", r.at("status"))
+	}
 }
 
 func TestCancellationFees(t *testing.T) {
