@@ -91,6 +91,7 @@ func newTestSite(t *testing.T, srv *hotelstaystest.Server, svc *service) *testSi
 // send makes a request as a browser does that is on this site.
 func (s *testSite) send(method, address string, form url.Values) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, address, strings.NewReader(form.Encode()))
+	r.Host = "127.0.0.1"
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	if method == http.MethodPost {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")

@@ -31,6 +31,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -77,10 +78,15 @@ func listen(addr string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("-addr: %w", err)
 	}
-	if ip := net.ParseIP(host); host != "localhost" && !ip.IsLoopback() {
+	if !isLoopback(host) {
 		return nil, fmt.Errorf("-addr: %q is not a loopback address, and this example has no login: use 127.0.0.1:8090", addr)
 	}
 	return net.Listen("tcp", addr)
+}
+
+// isLoopback tells the names of this machine that lead nowhere else.
+func isLoopback(host string) bool {
+	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
 }
 
 func serve(ctx context.Context, listener net.Listener, site *site) error {

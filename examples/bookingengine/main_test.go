@@ -6,9 +6,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
-	"strings"
 	"testing"
 	"time"
 
@@ -91,8 +89,7 @@ func TestARealServiceIsNotBookedByAccident(t *testing.T) {
 		}
 
 		// Without a signing secret there is nobody to believe an event of.
-		w = httptest.NewRecorder()
-		s.ServeHTTP(w, httptest.NewRequest(http.MethodPost, eventsPath, strings.NewReader("{}")))
+		w = s.send(http.MethodPost, eventsPath, nil)
 		assert.Equal(t, http.StatusNotFound, w.Code)
 		s.engine.close()
 		closeService()

@@ -23,6 +23,8 @@ var (
 	errNoOrder = errors.New("no such order")
 	// errNoPage reports an address that is no page.
 	errNoPage = errors.New("no such page")
+	// errElsewhere reports a request under a name that is not this machine's.
+	errElsewhere = errors.New("asked for under a name that is not this machine's")
 	// errForeign reports a form that another site sent.
 	errForeign = errors.New("sent from another site")
 	// errForm reports a request that no page of this site sends.
@@ -42,6 +44,7 @@ var ownMessages = []struct {
 	{errExpired, message{http.StatusNotFound, "This page has expired", "Prices hold for a while only. Please search again."}},
 	{errNoOrder, message{http.StatusNotFound, "There is no such booking", "Please check the address of this page."}},
 	{errNoPage, message{http.StatusNotFound, "There is no such page", "Please check the address, or begin with a new search."}},
+	{errElsewhere, message{http.StatusMisdirectedRequest, "This site is not to be had here", "It has no login, and is open only on the machine that it runs on."}},
 	{errForeign, message{http.StatusForbidden, "That did not come from here", "Another site sent this form. Nothing was done."}},
 	{errForm, message{http.StatusBadRequest, "That did not work", "Please go back and send the form again."}},
 	{errNoBooking, message{http.StatusForbidden, "Booking is switched off", "You can look at hotels and prices, but not book here."}},

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -72,7 +73,7 @@ func newSite(e *engine, log *slog.Logger) *site {
 	sameSite.SetDenyHandler(s.page(func(http.ResponseWriter, *http.Request) error { return errForeign }))
 
 	mux := http.NewServeMux()
-	mux.Handle("/", guarded(sameSite.Handler(pages)))
+	mux.Handle("/", guarded(s.local(sameSite.Handler(pages))))
 	if e.service.callbackURL != "" {
 		mux.Handle(eventsPath, e.events())
 	}
@@ -93,6 +94,20 @@ func guarded(next http.Handler) http.Handler {
 		h.Set("Referrer-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store") // pages hold prices and names
 		next.ServeHTTP(w, r)
+	})
+}
+
+// local opens the pages under names of this machine alone. The site has no login: a
+// name that another site made to lead here must not open it, and neither must the
+// public one that webhooks come by.
+func (s *site) local(next http.Handler) http.Handler {
+	elsewhere := s.page(func(http.ResponseWriter, *http.Request) error { return errElsewhere })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked := (&url.URL{Host: r.Host}); isLoopback(asked.Hostname()) {
+			next.ServeHTTP(w, r)
+		} else {
+			elsewhere.ServeHTTP(w, r)
+		}
 	})
 }
 

@@ -203,6 +203,7 @@ func TestWhatIsNoFormOfThisSite(t *testing.T) {
 	s := startSite(t)
 	address := s.toCheckout()
 	r := httptest.NewRequest(http.MethodPost, address+"/book", strings.NewReader(guests().Encode()))
+	r.Host = "127.0.0.1"
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Sec-Fetch-Site", "cross-site")
 	w := httptest.NewRecorder()
@@ -229,6 +230,27 @@ func TestWhatIsNoFormOfThisSite(t *testing.T) {
 		assert.Contains(t, w.Body.String(), test.told, test.address)
 	}
 	assert.Zero(t, s.srv.Ledger().Count(hotelstaystest.OpBook))
+}
+
+// A name that was made to lead here, by a page that means harm or for the webhooks,
+// does not open a site that has no login.
+func TestOnlyNamesOfThisMachineOpenTheSite(t *testing.T) {
+	s := startSite(t)
+	for host, status := range map[string]int{
+		"127.0.0.1:8090": http.StatusOK, "[::1]:8090": http.StatusOK, "localhost:8090": http.StatusOK, "LOCALHOST": http.StatusOK,
+		"host.example:8090": http.StatusMisdirectedRequest, "localhost.host.example": http.StatusMisdirectedRequest,
+		"192.0.2.1": http.StatusMisdirectedRequest, "": http.StatusMisdirectedRequest,
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Host = host
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		assert.Equal(t, status, w.Code, host)
+		assert.NotEmpty(t, w.Header().Get("Content-Security-Policy"), host)
+	}
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "http://host.example"+eventsPath, strings.NewReader("{}")))
+	assert.Equal(t, http.StatusUnauthorized, w.Code, "webhooks are told by their signature")
 }
 
 // The policy forbids inline scripts and styles, and no page has one.
