@@ -205,6 +205,16 @@ func (s *site) book(w http.ResponseWriter, r *http.Request) error {
 	return redirect(w, r, "/orders/"+co.Reference)
 }
 
+// returned shows the checkout to a browser that comes back to the address that one of
+// its forms was sent to, where a form with a mistake, or a failure, is shown.
+func (s *site) returned(w http.ResponseWriter, r *http.Request) error {
+	co, err := s.checkoutOf(r)
+	if err != nil {
+		return err
+	}
+	return redirect(w, r, "/checkouts/"+co.Reference)
+}
+
 // copied is the form for another sending: two that come at once share nothing.
 func (f guestForm) copied() guestForm {
 	f.Guests = append([]guestFields(nil), f.Guests...)

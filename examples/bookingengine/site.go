@@ -51,6 +51,7 @@ func newSite(e *engine, log *slog.Logger) *site {
 	pages.Handle("GET /searches/{search}/hotels/{hotel}", s.page(s.hotel))
 	pages.Handle("POST /searches/{search}/checkout", s.page(s.choose))
 	pages.Handle("GET /checkouts/{reference}", s.page(s.checkout))
+	pages.Handle("GET /checkouts/{reference}/{form}", s.page(s.returned))
 	pages.Handle("POST /checkouts/{reference}/check", s.page(s.checkAgain))
 	pages.Handle("POST /checkouts/{reference}/agree", s.page(s.agree))
 	pages.Handle("POST /checkouts/{reference}/book", s.page(s.book))

@@ -111,6 +111,12 @@ func TestTheGuestFormSaysWhatIsWrong(t *testing.T) {
 	assert.NotContains(t, w.Body.String(), "P1234567", "but no passport number")
 	assert.NotContains(t, w.Body.String(), "99999")
 	assert.Zero(t, s.srv.Ledger().Count(hotelstaystest.OpBook))
+
+	// The form now stands under the address that it was sent to.
+	w = s.send(http.MethodGet, address+"/book", nil)
+	assert.Equal(t, http.StatusSeeOther, w.Code)
+	assert.Equal(t, address, w.Header().Get("Location"))
+	assert.Contains(t, s.get(address), `value="guest2"`)
 }
 
 func TestAMovedPriceNeedsConsent(t *testing.T) {
