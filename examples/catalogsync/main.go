@@ -53,6 +53,10 @@ const atOnce = 32
 func main() {
 	file := flag.String("o", "hotels.jsonl", "the `file` to write")
 	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "unexpected argument %q: the file is named with -o\n", flag.Arg(0))
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, *file); err != nil {
@@ -143,6 +147,9 @@ type entry struct {
 
 // openCatalogue begins a catalogue, or takes over what an earlier run has left.
 func openCatalogue(file, service string, p *progress) (*catalogue, error) {
+	if info, err := os.Stat(file); file == "" || err == nil && info.IsDir() {
+		return nil, fmt.Errorf("%q cannot be replaced by a file: name a file with -o", file)
+	}
 	journal, err := os.OpenFile(file+".journal", os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err

@@ -223,6 +223,26 @@ func TestAnotherService(t *testing.T) {
 	assert.Len(t, c.done, 4)
 }
 
+// What cannot be a file is known before the catalogue is read, not after.
+func TestNoFile(t *testing.T) {
+	dir := t.TempDir()
+	_, err := open(t, dir, "service")
+	require.ErrorContains(t, err, "name a file with -o")
+	left, err := filepath.Glob(dir + ".*")
+	require.NoError(t, err)
+	assert.Empty(t, left)
+	t.Chdir(dir)
+	_, err = open(t, "", "service")
+	require.ErrorContains(t, err, "name a file with -o")
+
+	child := exec.Command(os.Args[0], "other.jsonl") // without -o
+	child.Env = append(os.Environ(), "CATALOGSYNC_CHILD=1")
+	said, err := child.CombinedOutput()
+	require.Error(t, err)
+	assert.Equal(t, 2, child.ProcessState.ExitCode(), "%s", said)
+	assert.Contains(t, string(said), `unexpected argument "other.jsonl"`)
+}
+
 // A bar on a terminal, plain lines elsewhere.
 func TestProgress(t *testing.T) {
 	for _, terminal := range []bool{true, false} {
