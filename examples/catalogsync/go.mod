@@ -5,6 +5,7 @@ go 1.26.0
 replace github.com/hotelstays/hotelstays-go => ../..
 
 require (
+	github.com/gofrs/flock v0.13.1
 	github.com/hotelstays/hotelstays-go v0.0.0-00010101000000-000000000000
 	github.com/schollz/progressbar/v3 v3.19.1
 	github.com/stretchr/testify v1.12.1

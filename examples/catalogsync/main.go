@@ -12,8 +12,8 @@
 // one ends. A run that finds a journal throws away what comes after the last whole
 // city, whether that is a torn line or half a city, and reads only the cities that
 // are missing. So the program may be killed at any point: a FILE that exists is
-// complete, and running the program again replaces it by a fresh one. Run one at a
-// time for a file.
+// complete, and running the program again replaces it by a fresh one. FILE.lock keeps
+// two runs from writing one file: it stays, and means nothing without a run.
 //
 // A hotel that several cities list is written once. It is recognised by its
 // platformHotelId, for that is the one name which a hotel keeps: its hotelId is the
@@ -37,6 +37,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/term"
@@ -128,6 +129,7 @@ func fetchCity(ctx context.Context, client *hotelstays.Client, c *catalogue, cit
 type catalogue struct {
 	file          string
 	service       string
+	lock          *flock.Flock // ends with the process, however that ends
 	part, journal *os.File
 	done          map[string]bool // the cities that earlier runs have brought
 
@@ -150,26 +152,35 @@ func openCatalogue(file, service string, p *progress) (*catalogue, error) {
 	if info, err := os.Stat(file); file == "" || err == nil && info.IsDir() {
 		return nil, fmt.Errorf("%q cannot be replaced by a file: name a file with -o", file)
 	}
-	journal, err := os.OpenFile(file+".journal", os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	part, err := os.OpenFile(file+".part", os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		journal.Close()
-		return nil, err
-	}
-	c := &catalogue{file: file, service: service, part: part, journal: journal, progress: p, done: map[string]bool{}, seen: map[string]bool{}}
-	if err := c.resume(); err != nil {
-		c.close()
-		return nil, fmt.Errorf("taking over %s: %w", part.Name(), err)
-	}
-	if err := errors.Join(part.Truncate(c.partSize), journal.Truncate(c.journalSize)); err != nil {
+	c := &catalogue{file: file, service: service, lock: flock.New(file + ".lock"), progress: p, done: map[string]bool{}, seen: map[string]bool{}}
+	if err := c.open(); err != nil {
 		c.close()
 		return nil, err
 	}
 	p.show(c.hotels, 0)
 	return c, nil
+}
+
+// open opens the files, which no other run may be writing, and takes over what is
+// whole in them.
+func (c *catalogue) open() error {
+	mine, err := c.lock.TryLock()
+	if err == nil && !mine {
+		err = fmt.Errorf("another run is writing %s: wait for its end, or name another file with -o", c.file)
+	}
+	if err != nil {
+		return err
+	}
+	if c.journal, err = os.OpenFile(c.file+".journal", os.O_RDWR|os.O_CREATE, 0o644); err != nil {
+		return err
+	}
+	if c.part, err = os.OpenFile(c.file+".part", os.O_RDWR|os.O_CREATE, 0o644); err != nil {
+		return err
+	}
+	if err := c.resume(); err != nil {
+		return fmt.Errorf("taking over %s: %w", c.part.Name(), err)
+	}
+	return errors.Join(c.part.Truncate(c.partSize), c.journal.Truncate(c.journalSize))
 }
 
 // resume takes the cities of the journal over, up to the first that is not whole in
@@ -289,6 +300,7 @@ func (c *catalogue) finish() error {
 func (c *catalogue) close() {
 	c.part.Close()
 	c.journal.Close()
+	c.lock.Close()
 }
 
 // progress shows how far it has come: a bar on a terminal, and a line every other

@@ -205,6 +205,7 @@ func TestRunAgain(t *testing.T) {
 		assert.Empty(t, c.done)
 		add(t, c)
 		require.NoError(t, c.finish())
+		c.close()
 		require.NoError(t, os.WriteFile(file+".journal", []byte(`{"service":"service","city":"b","end":0}`+"\n"), 0o644))
 	}
 }
@@ -215,12 +216,28 @@ func TestAnotherService(t *testing.T) {
 	c, err := open(t, file, "one")
 	require.NoError(t, err)
 	add(t, c)
+	c.close()
 	_, err = open(t, file, "another")
 	require.ErrorContains(t, err, "one")
 	require.ErrorContains(t, err, "remove it")
 	c, err = open(t, file, "one")
 	require.NoError(t, err)
 	assert.Len(t, c.done, 4)
+}
+
+// Two runs at once would write over each other: the second one is refused, and may
+// run once the first has ended.
+func TestTwoAtOnce(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "hotels.jsonl")
+	c, err := open(t, file, "service")
+	require.NoError(t, err)
+	add(t, c)
+	_, err = open(t, file, "service")
+	require.ErrorContains(t, err, "another run")
+	require.NoError(t, c.finish())
+	c.close()
+	_, err = open(t, file, "service")
+	require.NoError(t, err)
 }
 
 // What cannot be a file is known before the catalogue is read, not after.
