@@ -201,7 +201,11 @@ func TestTheWorldIsTheSameForTheSameSeed(t *testing.T) {
 		r := u.must("/api/search/hotelsMetadata", object{"destinationId": s.CityID(0)})
 		in, ids := u.find(object{"maxRatesPerHotel": 2})
 		avail := in.must("/api/search/checkAvail", object{"ratePkgId": ids[0]})
-		b, _ := json.Marshal([]any{r.data, avail.at("roomRatePkg", "totalRate"), avail.at("roomRatePkg", "board")})
+		var suppliers []any // which one serves a hotel differs from search to search
+		for range 8 {
+			suppliers = append(suppliers, u.must(listPath, search(s, nil)).at("list", 0, "id"))
+		}
+		b, _ := json.Marshal([]any{r.data, avail.at("roomRatePkg", "totalRate"), avail.at("roomRatePkg", "board"), suppliers})
 		return string(b)
 	}
 	first, again, other := view(3), view(3), view(4)
