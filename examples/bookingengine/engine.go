@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
@@ -101,7 +102,7 @@ func (e *engine) rates(ctx context.Context, s search, hotel types.Hotel) ([]type
 		CheckIn: s.Request.CheckIn, CheckOut: s.Request.CheckOut, RoomOccupancies: s.Request.RoomOccupancies,
 	})
 	if err != nil {
-		return nil, err
+		return nil, forgotten(err)
 	}
 	for i := range resp.Rooms {
 		room := &resp.Rooms[i]
@@ -136,9 +137,19 @@ func (e *engine) choose(ctx context.Context, searchID, ratePkgID string) (checko
 func (e *engine) check(ctx context.Context, co checkout) (checkout, error) {
 	resp, err := e.client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: co.SessionID, RatePkgID: co.Offer.RatePkgID})
 	if err != nil {
-		return co, err
+		return co, forgotten(err)
 	}
 	return e.change(co.Reference, func(co *checkout) { co.refresh(resp.RoomRatePkg) })
+}
+
+// forgotten tells a session or an offer that the service does not know any more. When
+// it refuses them there is nothing for the guest to correct: all the rest of these
+// requests is what it took in the search.
+func forgotten(err error) error {
+	if errors.Is(err, hotelstays.ErrParam) {
+		return fmt.Errorf("%w: %w", errExpired, err)
+	}
+	return err
 }
 
 // change changes a checkout and returns it as it is then.

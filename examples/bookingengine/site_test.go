@@ -204,6 +204,24 @@ func TestFailuresAreToldInAGuestsWords(t *testing.T) {
 	}
 }
 
+// A session or an offer that the service has forgotten is none of the guest's making:
+// there is nothing to correct, and only a new search helps.
+func TestTheServiceForgets(t *testing.T) {
+	s := startSite(t)
+	hotel, choose, offer := s.rooms(60)
+	checkout := s.post(choose, offer)
+	s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelRates, Kind: hotelstaystest.FaultStatus, Status: 400})
+	s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpCheckAvail, Kind: hotelstaystest.FaultStatus, Status: 400, Times: -1})
+	for _, w := range []*httptest.ResponseRecorder{
+		s.send(http.MethodGet, hotel, nil), s.send(http.MethodPost, choose, offer),
+		s.send(http.MethodPost, checkout+"/check", nil), s.send(http.MethodPost, checkout+"/book", guests()),
+	} {
+		assert.Equal(t, http.StatusNotFound, w.Code)
+		assert.Contains(t, w.Body.String(), "Please search again")
+	}
+	assert.Zero(t, s.srv.Ledger().Count(hotelstaystest.OpBook))
+}
+
 // Forms of other sites, unknown addresses and pages that are forgotten.
 func TestWhatIsNoFormOfThisSite(t *testing.T) {
 	s := startSite(t)
