@@ -368,7 +368,8 @@ func TestDecodeNoAnswer(t *testing.T) {
 	var failed *hotelstays.TransportError
 	require.ErrorAs(t, err, &failed)
 	assert.Equal(t, &hotelstays.TransportError{Operation: hotelstays.OpCheckAvail, Sent: true, Attempts: 1, RequestID: cut.requestID(t), TraceID: "trace-1",
-		Err: io.ErrUnexpectedEOF}, failed)
+		Err: failed.Err}, failed)
+	assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
 
 	cut = &decodeAnswer{status: 200, body: `{"code":0,"data":{`, cut: io.ErrUnexpectedEOF}
 	_, err = decodeBook(t, decodeClient(t, cut))

@@ -3,13 +3,15 @@
 package hotelstays
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/internal/transport"
 )
 
 // The documented business codes. The service's complete table is not shown:
@@ -240,11 +242,10 @@ func (e *TransportError) next() string {
 		return token.next()
 	}
 	var certificate *tls.CertificateVerificationError
-	var dial *net.OpError
 	switch {
 	case errors.As(e.Err, &certificate):
 		return "check the base URL, and that the service's certificate is trusted here"
-	case errors.As(e.Err, &dial) && dial.Op == "dial" && !e.Sent && e.Attempts > 0: // else it is a RateLimiter's
+	case errors.Is(e.Err, transport.ErrNoConnection) && !errors.Is(e.Err, context.Canceled):
 		return "check that the base URL is right and can be reached from here; it is safe to call again"
 	}
 	return "it is safe to call again"
@@ -260,7 +261,7 @@ func (e *TransportError) fact() string {
 	}
 	fmt.Fprintf(&b, "%s: %s (", e.Operation, fact(e.Err))
 	if e.Sent {
-		b.WriteString("no answer to a request that may have arrived")
+		b.WriteString("no whole answer to a request that may have arrived")
 	} else {
 		b.WriteString("nothing was carried out")
 	}

@@ -3,6 +3,7 @@
 package hotelstays_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -11,9 +12,11 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -109,6 +112,64 @@ func TestTransportThatPanicsUnderAnIterator(t *testing.T) {
 	require.Len(t, failures, 5, "one of each walk, and one of each batch")
 	for _, err := range failures {
 		assert.ErrorContains(t, err, "panicked: boom")
+	}
+}
+
+// pipes is a transport whose connections serve answers, each after the head of its
+// request has been read.
+func pipes(serve func(net.Conn)) *http.Transport {
+	return &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		client, server := net.Pipe()
+		go func() {
+			defer server.Close()
+			if _, err := http.ReadRequest(bufio.NewReader(server)); err == nil {
+				serve(server)
+			}
+		}()
+		return client, nil
+	}}
+}
+
+// Where a call broke off stands in its error: a bare "EOF" or "context deadline
+// exceeded" could be the network's, a proxy's or the service's.
+func TestErrorSaysWhereACallBrokeOff(t *testing.T) {
+	const half = "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{\"code\":"
+	stall := func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
+	says := func(text string) func(net.Conn) {
+		return func(conn net.Conn) { _, _ = io.WriteString(conn, text) }
+	}
+	unanswered := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}
+	proxied := pipes(says("HTTP/1.1 403 Forbidden\r\n\r\n"))
+	proxied.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: "127.0.0.1:1"})
+	for name, row := range map[string]struct {
+		rt   *http.Transport
+		text string
+		sent bool
+	}{
+		"dial":                  {unanswered, "CheckAvail: no connection: context deadline exceeded (nothing", false},
+		"proxy":                 {proxied, "CheckAvail: no connection: Forbidden (nothing", false},
+		"handshake":             {pipes(nil), "CheckAvail: no connection: EOF (nothing", false},
+		"stalled before answer": {pipes(stall), "CheckAvail: context deadline exceeded (no whole answer", true},
+		"closed before answer":  {pipes(says("")), "CheckAvail: EOF (no whole answer", true},
+		"stalled in the answer": {pipes(func(c net.Conn) { says(half)(c); stall(c) }), "CheckAvail: the answer (HTTP 200) broke off after 8 bytes: context deadline exceeded (no whole", true},
+		"closed in the answer":  {pipes(says(half)), "CheckAvail: the answer (HTTP 200) broke off after 8 bytes: unexpected EOF (no whole", true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			base := "http://127.0.0.1:1"
+			if !row.sent {
+				base = "https://127.0.0.1:1"
+			}
+			client, err := hotelstays.New(base, hotelstays.StaticToken("token"), hotelstays.WithHTTPClient(&http.Client{Transport: row.rt}),
+				hotelstays.WithMaxAttempts(1), hotelstays.WithTimeout(time.Second))
+			require.NoError(t, err)
+			defer client.CloseIdleConnections()
+			err = operationCalls[hotelstays.OpCheckAvail](t.Context(), client)
+			require.ErrorContains(t, err, row.text, name)
+			assert.Equal(t, !row.sent, strings.Contains(err.Error(), "check that the base URL is right"), name)
+		})
 	}
 }
 

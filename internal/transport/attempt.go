@@ -80,7 +80,7 @@ func (c *Call) attempt(ctx context.Context, in *http.Request) error {
 	}
 	c.last.sent = trace.ended(err)
 	if err != nil {
-		return err
+		return trace.explain(err)
 	}
 	return c.read(resp)
 }
@@ -153,7 +153,7 @@ func (c *Call) read(resp *http.Response) error {
 	c.last.final = err == ErrBodyTooLarge // it will not shrink
 	if err != nil && !c.last.final {
 		buf.release()
-		return err
+		return fmt.Errorf("the answer (HTTP %d) broke off after %d bytes: %w", resp.StatusCode, len(body), err)
 	}
 	c.Usual.Store(int64(len(body)))
 	c.last.answer = &Answer{Status: resp.StatusCode, Header: resp.Header, Body: body, buffer: buf}

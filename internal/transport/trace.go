@@ -5,6 +5,7 @@ package transport
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http/httptrace"
 	"sync/atomic"
@@ -16,6 +17,7 @@ type trace struct {
 	hooks   httptrace.ClientTrace
 	permit  Permit
 	asked   atomic.Bool // a connection was asked for: the transport reports events
+	got     atomic.Bool // there was one
 	wrote   atomic.Bool // the headers were written: the request may arrive
 	settled atomic.Bool // the permit was given back
 }
@@ -23,6 +25,7 @@ type trace struct {
 func (t *trace) context(ctx context.Context) context.Context {
 	t.hooks = httptrace.ClientTrace{
 		GetConn:      func(string) { t.asked.Store(true) },
+		GotConn:      func(httptrace.GotConnInfo) { t.got.Store(true) },
 		WroteHeaders: func() { t.wrote.Store(true) },
 		WroteRequest: func(httptrace.WroteRequestInfo) {
 			if t.wrote.Load() {
@@ -40,6 +43,18 @@ func (t *trace) ended(err error) bool {
 	sent := err == nil || t.wrote.Load() || (!t.asked.Load() && !isDial(err))
 	t.settle(sent)
 	return sent
+}
+
+// ErrNoConnection is part of the error of an attempt that got no connection.
+var ErrNoConnection = errors.New("no connection")
+
+// explain adds to the round trip's error how far it came: "EOF", "Forbidden" and the
+// end of a ctx may be of a dial, of a proxy or of a handshake as well.
+func (t *trace) explain(err error) error {
+	if t.asked.Load() && !t.got.Load() || !t.asked.Load() && isDial(err) {
+		return fmt.Errorf("%w: %w", ErrNoConnection, err)
+	}
+	return err
 }
 
 // settle starts the slot's window when the request left, or hands the slot back
