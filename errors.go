@@ -150,7 +150,7 @@ func (e *APIError) fact() string {
 	}
 	writeIDs(&b, e.RequestID, e.TraceID)
 	b.WriteString(")")
-	if e.RetryAfter > 0 {
+	if e.RetryAfter > 0 && !e.doubtful { // it is advice to send it again
 		fmt.Fprintf(&b, "; retry after %s", e.RetryAfter)
 	}
 	return b.String()

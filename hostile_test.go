@@ -186,6 +186,11 @@ func TestCauseInDoubtIsNoRefusal(t *testing.T) {
 			return reply(int(status[0]-'0')*100+int(status[2]-'0')+10*int(status[1]-'0'), "<html>"), nil
 		}
 	}
+	answers["503 with Retry-After"] = func(*http.Request) (*http.Response, error) {
+		resp := reply(503, "<html>")
+		resp.Header.Set("Retry-After", "1")
+		return resp, nil
+	}
 	for name, answer := range answers {
 		for _, op := range []hotelstays.Operation{hotelstays.OpBook, hotelstays.OpCancel} {
 			err := operationCalls[op](t.Context(), clientThrough(t, answer))
@@ -199,6 +204,7 @@ func TestCauseInDoubtIsNoRefusal(t *testing.T) {
 				assert.Contains(t, text, "do not send it again")
 				assert.NotContains(t, text, "safe to call again")
 				assert.NotContains(t, text, "try again later")
+				assert.NotContains(t, text, "retry")
 			}
 		}
 	}
