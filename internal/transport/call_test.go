@@ -323,6 +323,19 @@ func TestTooManyRequestsPauses(t *testing.T) {
 	}
 }
 
+// A Retry-After that is a date is counted from the answer's own Date: the clock of
+// this machine may be off.
+func TestRetryAfterByTheServersClock(t *testing.T) {
+	h := http.Header{"Retry-After": {"Sat, 01 Jan 2000 00:00:02 GMT"}, "Date": {"Sat, 01 Jan 2000 00:00:00 GMT"}}
+	after, ok := RetryAfter(h)
+	assert.True(t, ok)
+	assert.Equal(t, 2*time.Second, after)
+	h.Set("Date", "Sat, 01 Jan 2000 00:00:09 GMT")
+	after, ok = RetryAfter(h)
+	assert.True(t, ok)
+	assert.Zero(t, after)
+}
+
 // Each permit is settled exactly once, as what became of the request says.
 func TestPermitIsSettledOnce(t *testing.T) {
 	ok := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, `{"code":0}`) }))

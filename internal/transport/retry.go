@@ -108,14 +108,19 @@ func (c *Call) retryAfter() time.Duration {
 	return min(after, c.Policy.MaxRetryAfter)
 }
 
-// RetryAfter reads the Retry-After header, in seconds or as a date.
+// RetryAfter reads the Retry-After header, in seconds or as a date. A date is counted
+// from the answer's own: this machine's clock may be another.
 func RetryAfter(h http.Header) (time.Duration, bool) {
 	value := h.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
 		return time.Duration(seconds) * time.Second, true
 	}
 	if at, err := http.ParseTime(value); err == nil {
-		return max(0, time.Until(at)), true
+		now, err := http.ParseTime(h.Get("Date"))
+		if err != nil {
+			now = time.Now()
+		}
+		return max(0, at.Sub(now)), true
 	}
 	return 0, false
 }
