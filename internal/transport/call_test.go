@@ -336,6 +336,21 @@ func TestRetryAfterByTheServersClock(t *testing.T) {
 	assert.Zero(t, after)
 }
 
+// What net/http says of a stream that it would send again is cut down to its cause:
+// the advice to define GetBody would have a Book sent twice.
+func TestRefusedStreamHasNoAdvice(t *testing.T) {
+	for want, act := range map[string]func(*frameWriter, uint32) bool{
+		"REFUSED_STREAM":           rst(codeRefusedStream),
+		"graceful shutdown GOAWAY": goAway(0, codeNo),
+	} {
+		p, config := http2Peer(t, act)
+		r := do(t, newTransport(t, config), p.url, acts)
+		require.ErrorContains(t, r.Err, want)
+		assert.NotContains(t, r.Err.Error(), "GetBody")
+		assert.NotContains(t, r.Err.Error(), "retry")
+	}
+}
+
 // Each permit is settled exactly once, as what became of the request says.
 func TestPermitIsSettledOnce(t *testing.T) {
 	ok := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, `{"code":0}`) }))

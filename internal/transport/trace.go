@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http/httptrace"
+	"strings"
 	"sync/atomic"
 )
 
@@ -49,8 +50,15 @@ func (t *trace) ended(err error) bool {
 var ErrNoConnection = errors.New("no connection")
 
 // explain adds to the round trip's error how far it came: "EOF", "Forbidden" and the
-// end of a ctx may be of a dial, of a proxy or of a handshake as well.
+// end of a ctx may be of a dial, of a proxy or of a handshake as well. Where a peer
+// refused the stream it leaves the cause alone: net/http adds the advice to define
+// GetBody, which would have it send the request again by itself.
 func (t *trace) explain(err error) error {
+	if rest, ok := strings.CutPrefix(err.Error(), "http2: Transport: cannot retry err ["); ok {
+		if cause, _, ok := strings.Cut(rest, "] after Request.Body was written"); ok {
+			return errors.New(cause)
+		}
+	}
 	if t.asked.Load() && !t.got.Load() || !t.asked.Load() && isDial(err) {
 		return fmt.Errorf("%w: %w", ErrNoConnection, err)
 	}
