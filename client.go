@@ -136,9 +136,19 @@ func newTransport() *http.Transport {
 		IdleConnTimeout:     45 * time.Second,
 		// A connection that has gone silent is given up, or every call on it would
 		// run into its deadline.
-		HTTP2:                 &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
-		ExpectContinueTimeout: time.Second,
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
+		ExpectContinueTimeout:  time.Second,
+		OnProxyConnectResponse: refusedByProxy,
 	}
+}
+
+// refusedByProxy is the error of a CONNECT that was refused. net/http's own is the
+// text of the status alone, which reads as if the service had said it.
+func refusedByProxy(_ context.Context, proxy *url.URL, _ *http.Request, resp *http.Response) error {
+	if resp.StatusCode == http.StatusOK {
+		return nil
+	}
+	return fmt.Errorf("the proxy %s answered CONNECT with HTTP %d", proxy.Host, resp.StatusCode)
 }
 
 func checkBaseURL(raw string, f *faults) (base string, loopback bool) {
