@@ -129,6 +129,10 @@ func (c *Call) request(ctx context.Context, in *http.Request) *http.Request {
 	// net/http resends a POST by itself when it can rewind the body, past ceiling
 	// and policy; without GetBody it cannot.
 	req.GetBody = nil
+	// The Timeout of an http.Client ends ctx, and this channel beside it; whichever came
+	// first would name the error, and this one's says that the caller cancelled.
+	//lint:ignore SA1019 deprecated, and set by http.Client all the same
+	req.Cancel = nil
 	return req
 }
 
