@@ -156,11 +156,13 @@ func (t *tokenCache) obtain(ctx context.Context, worn phase) (held *heldToken, e
 		return nil, err
 	}
 	token = Token{Value: value}
-	if lifetime > 0 {
+	var attrs []slog.Attr
+	if lifetime > 0 { // else it is not known, and 0 would read as none
 		token.Expiry = time.Now().Add(lifetime)
+		attrs = append(attrs, slog.Duration("lifetime", lifetime))
 	}
 	held = t.hold(token, lifetime)
-	t.client.log.LogAttrs(ctx, slog.LevelInfo, "token fetched", slog.Duration("lifetime", lifetime))
+	t.client.log.LogAttrs(ctx, slog.LevelInfo, "token fetched", attrs...)
 	t.save(ctx, token)
 	return held, nil
 }

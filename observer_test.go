@@ -453,6 +453,27 @@ func TestLogOfAnUnknownOutcome(t *testing.T) {
 	})
 }
 
+// The log tells a token's lifetime where there is one: one of 0 would read as a token
+// that ends at once.
+func TestLogOfATokensLifetime(t *testing.T) {
+	for want, cred := range map[string]hotelstays.Credential{
+		"":                hotelstays.StaticToken("token"),
+		" lifetime=20m0s": hotelstays.OAuthCredential{ClientID: "id", ClientSecret: "secret", Scopes: []hotelstays.Scope{hotelstays.ScopeBookingRead}, Lifetime: 20 * time.Minute},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var buf bytes.Buffer
+			rt := transportFunc(func(*http.Request) (*http.Response, error) {
+				return reply(200, `{"code":0,"data":{"access_token":"token"}}`), nil
+			})
+			client, err := hotelstays.New("http://127.0.0.1:1", cred, hotelstays.WithHTTPClient(&http.Client{Transport: rt}),
+				hotelstays.WithLogger(slog.New(slog.NewTextHandler(&buf, nil))))
+			require.NoError(t, err)
+			require.NoError(t, operationCalls[hotelstays.OpDestinations](t.Context(), client))
+			assert.Contains(t, buf.String(), `msg="token fetched"`+want+"\n")
+		})
+	}
+}
+
 // An order with a field of another type than documented is not lost; the field
 // is named in the answer and in a warning.
 func TestLogOfAMismatch(t *testing.T) {
