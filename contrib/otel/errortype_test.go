@@ -81,6 +81,24 @@ func TestErrorTypes(t *testing.T) {
 	}
 }
 
+// What could not be reached after the last answer, or before anything was sent, was
+// not the service.
+func TestErrorTypesOfALimiter(t *testing.T) {
+	cause := errors.New("cause")
+	answered, unanswered := hotelstays.AttemptInfo{HTTPStatus: 503}, hotelstays.AttemptInfo{Err: cause}
+	for _, err := range []error{cause, &net.OpError{Op: "dial", Err: cause}, &tls.CertificateVerificationError{Err: cause}} {
+		for _, attempts := range [][]hotelstays.AttemptInfo{nil, {answered}, {unanswered, answered}} {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				ctx := r.observer.CallStart(t.Context(), hotelstays.OpDestinations)
+				r.observer.CallEnd(ctx, hotelstays.CallInfo{Operation: hotelstays.OpDestinations, BaseURL: r.srv.URL, Attempts: attempts,
+					Err: &hotelstays.TransportError{Operation: hotelstays.OpDestinations, Err: err}})
+				assert.Equal(t, "no_slot", r.last().attrs["error.type"], "%T after %d attempts", err, len(attempts))
+			})
+		}
+	}
+}
+
 // The code is that of the call itself, not of the token's that it lacked.
 func TestCodeOfAnotherCallIsNotTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -92,6 +110,9 @@ func TestCodeOfAnotherCallIsNotTaken(t *testing.T) {
 			_, coded := r.last().attrs["hotelstays.code"]
 			assert.Equal(t, op == hotelstays.OpBook, coded)
 		}
+		ctx := r.observer.CallStart(t.Context(), hotelstays.OpBook)
+		r.observer.CallEnd(ctx, hotelstays.CallInfo{Operation: hotelstays.OpBook, BaseURL: r.srv.URL, Err: &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 502}})
+		assert.NotContains(t, r.last().attrs, "hotelstays.code", "an answer without one")
 	})
 }
 

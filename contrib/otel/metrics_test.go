@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
@@ -99,6 +101,10 @@ func TestMetricsOfTokens(t *testing.T) {
 			"hotelstays.operation=Ticket":                      {sum: 2},
 			"error.type=forbidden,hotelstays.operation=Ticket": {sum: 1},
 		}, r.collect()["hotelstays.client.token.fetches"])
+
+		ctx := r.observer.CallStart(t.Context(), hotelstays.OpOAuthToken)
+		r.observer.CallEnd(ctx, hotelstays.CallInfo{Operation: hotelstays.OpOAuthToken, BaseURL: r.srv.URL})
+		assert.Equal(t, point{sum: 1}, r.collect()["hotelstays.client.token.fetches"]["hotelstays.operation=OAuthToken"])
 	})
 }
 
@@ -147,8 +153,15 @@ func TestInstruments(t *testing.T) {
 		_, err := r.client.Book(t.Context(), req)
 		require.Error(t, err)
 		units := map[string]string{}
-		for _, m := range r.export().ScopeMetrics[0].Metrics {
+		scope := r.export().ScopeMetrics[0]
+		assert.Equal(t, semconv.SchemaURL, scope.Scope.SchemaURL)
+		assert.Equal(t, semconv.SchemaURL, r.spans.GetSpans()[0].InstrumentationScope.SchemaURL)
+		for _, m := range scope.Metrics {
 			units[m.Name] = m.Unit
+			if data, ok := m.Data.(metricdata.Histogram[int64]); ok {
+				bounds := data.DataPoints[0].Bounds
+				assert.Equal(t, float64(64<<20), bounds[len(bounds)-1], "%s: the largest answer by default", m.Name)
+			}
 			assert.NotEmpty(t, m.Description, m.Name)
 		}
 		assert.Equal(t, map[string]string{
