@@ -251,6 +251,9 @@ func TestLimiterWithoutPermits(t *testing.T) {
 	client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { return reply(200, `{"code":0,"data":{}}`), nil }),
 		hotelstays.WithRateLimiter(nilLimiter{}))
 	assert.NoError(t, operationCalls[hotelstays.OpDestinations](t.Context(), client))
+	client = clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { return reply(200, `{"code":0,"data":{}}`), nil }),
+		hotelstays.WithRateLimiter(nilPermits{}))
+	assert.NoError(t, operationCalls[hotelstays.OpDestinations](t.Context(), client), "a nil pointer is no permit, too")
 
 	client = clientThrough(t, nil, hotelstays.WithRateLimiter(nilLimiter{err: errors.New("store is down")}), hotelstays.WithMaxAttempts(4))
 	synctest.Test(t, func(t *testing.T) {
@@ -278,6 +281,13 @@ type nilLimiter struct {
 
 func (l nilLimiter) Acquire(ctx context.Context, op hotelstays.Operation) (hotelstays.Permit, error) {
 	return nil, l.err
+}
+
+// nilPermits is a limiter whose permits are nil pointers.
+type nilPermits struct{ noCeilings }
+
+func (nilPermits) Acquire(context.Context, hotelstays.Operation) (hotelstays.Permit, error) {
+	return (*countedPermit)(nil), nil
 }
 
 // A header that comes back in a malformed answer does not carry the token into

@@ -319,6 +319,7 @@ func TestPagesThatLeadNowhere(t *testing.T) {
 			{"a page that repeats", [][]string{a, a, c}, 2, true, true},
 			{"pages in a circle", [][]string{a, b, a, b, c}, 3, true, true},
 			{"items in another order", [][]string{a, {"2", "1"}, c}, 3, false, false},
+			{"items that read alike in a row", [][]string{{"12", "3"}, {"1", "23"}, c}, 3, false, false},
 		} {
 			t.Run(listing+": "+tc.name, func(t *testing.T) {
 				script := &pageScript{pages: tc.pages}

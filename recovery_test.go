@@ -706,7 +706,7 @@ func TestUnverifiedCanBeAskedAgain(t *testing.T) {
 				early, err := w.client.StepRecovery(t.Context(), recovery)
 				require.NoError(t, err)
 				assert.Equal(t, hotelstays.BookingOpen, early.State, "a step keeps to NextPoll")
-				assert.Positive(t, time.Until(recovery.NextPoll))
+				assert.Equal(t, 150*time.Second, time.Until(recovery.NextPoll))
 
 				w.ClearFaults()
 				outcome, err = w.restarted(t).RecoverBooking(t.Context(), recovery)
@@ -841,7 +841,12 @@ func TestRefusalCodes(t *testing.T) {
 					if tc.state == hotelstays.BookingFound {
 						assert.NoError(t, err)
 						assert.Equal(t, "ref-1", outcome.Order.CustomerReferenceNo)
+						return
 					}
+					var refusal *hotelstays.APIError
+					require.ErrorAs(t, outcome.Cause, &refusal, "it may still be the truth")
+					assert.Equal(t, tc.book.Code, refusal.Code)
+					assert.ErrorContains(t, outcome.Cause, "QueryOrders", "and so may be why it could not be checked")
 					return
 				}
 				assert.Nil(t, outcome)
@@ -1201,6 +1206,8 @@ func TestCompareOffer(t *testing.T) {
 		{"tax rises beyond", func(o *types.RoomRatePkg) { o.Tax.Total.Amount, o.Tax.Items[0].Amount.Amount = "9.00", "20.01" }, fields(hotelstays.OfferTax),
 			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferTax)}, false: {none, ten}}},
 		{"tax of another name", func(o *types.RoomRatePkg) { o.Tax.Items[0].TaxName = "Tourism fee" }, fields(hotelstays.OfferTax),
+			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferTax)}, false: {none, ten}}},
+		{"tax of another type", func(o *types.RoomRatePkg) { o.Tax.Items[0].TaxType += "?" }, fields(hotelstays.OfferTax),
 			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferTax)}, false: {none, ten}}},
 		{"tax item", func(o *types.RoomRatePkg) { o.Tax.Items[0].Amount.Amount = "11.00" }, fields(hotelstays.OfferTax), map[bool][]hotelstays.Tolerance{false: {none}}},
 		{"tax is gone", func(o *types.RoomRatePkg) { o.Tax = nil }, fields(hotelstays.OfferTax), map[bool][]hotelstays.Tolerance{false: {none}}},

@@ -505,6 +505,8 @@ func TestRedactionOfTokensInOddAnswers(t *testing.T) {
 		`{"ticket":["` + redactToken + `"]}`,
 		`{"result":"` + redactToken + `"}`,
 		`{"access_token":["` + redactToken + `"]}`,
+		`["` + redactToken + `"]`,
+		`"` + redactToken + `"`,
 	}
 	for _, body := range bodies {
 		for _, status := range []int{200, 201, 302, 400, 500} {

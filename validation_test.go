@@ -508,6 +508,10 @@ func TestValidationOptionValues(t *testing.T) {
 		{"empty trace", "WithTraceID", hotelstays.WithTraceID("")},
 		{"trace with a line break", "WithTraceID", hotelstays.WithTraceID("a\nb")},
 		{"empty timestamp", "WithClientRequestTimestamp", hotelstays.WithClientRequestTimestamp("")},
+		{"no states", "WithOrderStates", hotelstays.WithOrderStates(hotelstays.OrderStates{})},
+		{"a state of two meanings", "WithOrderStates", hotelstays.WithOrderStates(hotelstays.OrderStates{
+			Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{4}, Cancelled: []types.OrderStatus{2}})},
+		{"nil wake-up", "WithWakeup", hotelstays.WithWakeup(nil)},
 		{"nil", "opts", nil},
 	}
 	req := new(validHotelList())

@@ -99,6 +99,31 @@ func TestMemoryEventsFullOfClaims(t *testing.T) {
 	})
 }
 
+// A claim that lapsed has lost its room; when its holder comes back late, what was
+// done longest ago makes way.
+func TestMemoryEventsDoneAfterItsLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemoryEvents(2)
+		claimEvent(t, m, ClaimGranted, "late")
+		time.Sleep(time.Minute)
+		doneEvent(t, m, "a", "b")
+		require.NoError(t, m.Done(t.Context(), []string{"late"}, time.Hour))
+		assert.Len(t, m.held, 2)
+		claimEvent(t, m, ClaimDone, "late")
+	})
+}
+
+// The last 100,000 events are remembered, also where each has two keys.
+func TestMemoryEventsByDefault(t *testing.T) {
+	m := newMemoryEvents(defaultEvents)
+	keys := func(i int) []string { return []string{fmt.Sprint("id ", i), fmt.Sprint("body ", i)} }
+	for i := range 100_001 {
+		require.NoError(t, m.Done(t.Context(), keys(i), time.Hour))
+	}
+	claimEvent(t, m, ClaimDone, keys(1)...)
+	claimEvent(t, m, ClaimGranted, keys(0)...)
+}
+
 func TestMemoryEventsExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemoryEvents(100)

@@ -299,6 +299,7 @@ func TestWebhookOptionsThatCannotWork(t *testing.T) {
 		"Secrets":     {},
 		"Secrets[0]":  {Secrets: []types.Secret{""}},
 		"Secrets[1]":  {Secrets: []types.Secret{hookSecret, ""}, AllowUnsigned: true},
+		"Secrets[2]":  {Secrets: []types.Secret{hookSecret, hookSecret, types.Redacted}},
 		"Tolerance":   {Secrets: secrets, Tolerance: -1},
 		"Retention":   {Secrets: secrets, Retention: -1},
 		"Lease":       {Secrets: secrets, Lease: -1},
@@ -540,6 +541,13 @@ func TestWebhookHandlerAccepts(t *testing.T) {
 	r := newHookReceiver(opts)
 	assert.Equal(t, 413, r.send("", hookPaid+" "))
 	assert.Equal(t, 200, r.send("", hookPaid), "exactly as large as allowed")
+	r = newHookReceiver(hookOptions())
+	assert.Equal(t, 200, r.send("", hookPaid+strings.Repeat(" ", 1<<20-len(hookPaid))), "the default")
+	assert.Equal(t, 413, r.send("", hookPaid+strings.Repeat(" ", 1<<20-len(hookPaid)+1)))
+	opts = hookOptions()
+	r = newHookReceiver(opts)
+	opts.Secrets[0] = "another"
+	assert.Equal(t, 200, r.send("", hookPaid), "the caller's slice may change")
 	hotelstays.NewWebhookHandler(hookOptions(), func(context.Context, *hotelstays.WebhookEvent) error { return nil }).
 		ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)) // nobody listens to errors
 }

@@ -60,11 +60,15 @@ func TestMoneyErrors(t *testing.T) {
 	assert.ErrorIs(t, err, ErrCurrencyMismatch)
 	_, err = Money{"EUR", "1"}.Cmp(Money{"", "1"})
 	assert.ErrorIs(t, err, ErrCurrencyMismatch)
-	for _, bad := range []json.Number{"", " ", "abc", "1,5", "NaN", "1e999999999", "1e-999999999", "+5", ".5", "5.", "007", "-01", "1.e3"} {
+	for _, bad := range []json.Number{"", " ", "abc", "1,5", "NaN", "1e999999999", "1e-999999999", "1e65", "1e-65", "+5", ".5", "5.", "007", "-01", "1.e3"} {
 		_, err := Money{"EUR", bad}.Decimal()
 		assert.ErrorIs(t, err, ErrAmount, "%q is no amount, and not zero", bad)
 		_, err = Money{"EUR", "1"}.Add(Money{"EUR", bad})
 		assert.ErrorIs(t, err, ErrAmount)
+	}
+	for _, extreme := range []json.Number{"1e64", "1e-64"} {
+		_, err := Money{"EUR", extreme}.Decimal()
+		assert.NoError(t, err)
 	}
 }
 
