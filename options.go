@@ -107,7 +107,6 @@ func (s settings) over(base *settings) settings {
 	if s.states == nil {
 		s.states = base.states
 	}
-	s.rawData = s.rawData || base.rawData
 	return s
 }
 
