@@ -227,6 +227,24 @@ func TestCauseInDoubtIsNoRefusal(t *testing.T) {
 	}
 }
 
+// What to do next depends on who refused, and what.
+func TestAdviceFitsTheRefusal(t *testing.T) {
+	for _, tc := range []struct {
+		op     hotelstays.Operation
+		status int
+		body   string
+		advice string
+	}{
+		{hotelstays.OpDestinations, 403, "<html>", "something in front of the service may have refused this"},
+		{hotelstays.OpDestinations, 307, "", "give New the address that the service answers at"},
+		{hotelstays.OpDestinations, 404, "<html>", "check the base URL"},
+		{hotelstays.OpBook, 404, `{"code":100000404}`, "check the reference"},
+	} {
+		answer := transportFunc(func(*http.Request) (*http.Response, error) { return reply(tc.status, tc.body), nil })
+		assert.ErrorContains(t, operationCalls[tc.op](t.Context(), clientThrough(t, answer)), tc.advice, "%s: HTTP %d", tc.op, tc.status)
+	}
+}
+
 // Cookies do not pile up from attempt to attempt.
 func TestCookiesDoNotPileUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"iter"
 	"net/http"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -283,7 +284,8 @@ func (s *pageScript) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.calls++
 	hotels := []map[string]string{}
 	for _, id := range ids {
-		hotels = append(hotels, map[string]string{"id": id, "hotelId": id})
+		id, platform, _ := strings.Cut(id, "/")
+		hotels = append(hotels, map[string]string{"id": id, "hotelId": id, "platformHotelId": platform})
 	}
 	more := s.calls < len(s.pages)
 	return scripted(r, map[string]any{
@@ -319,7 +321,7 @@ func TestPagesThatLeadNowhere(t *testing.T) {
 			{"a page that repeats", [][]string{a, a, c}, 2, true, true},
 			{"pages in a circle", [][]string{a, b, a, b, c}, 3, true, true},
 			{"items in another order", [][]string{a, {"2", "1"}, c}, 3, false, false},
-			{"items that read alike in a row", [][]string{{"12", "3"}, {"1", "23"}, c}, 3, false, false},
+			{"items that read alike in a row", [][]string{{"1/2", "3"}, {"1", "23"}, c}, 3, false, false},
 		} {
 			t.Run(listing+": "+tc.name, func(t *testing.T) {
 				script := &pageScript{pages: tc.pages}

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"testing/iotest"
@@ -293,6 +294,21 @@ func TestObserverSeesTheIDsToQuote(t *testing.T) {
 	assert.Equal(t, []string{"request-s", "trace-s"}, []string{resp.Meta.RequestID, resp.Meta.TraceID})
 	assert.Equal(t, []string{"request-s", "trace-s"}, []string{log.ends[0].RequestID, log.ends[0].TraceID})
 	assert.NotEqual(t, "request-s", log.ends[0].Attempts[0].RequestID, "an attempt has the one that it sent")
+}
+
+// An id that is too long to be one is not quoted: the client's own is.
+func TestEndlessIDsAreNotQuoted(t *testing.T) {
+	for length, quoted := range map[int]bool{128: true, 129: false} {
+		id := strings.Repeat("i", length)
+		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
+			resp := reply(200, `{"code":0,"data":{"list":[]}}`)
+			resp.Header = http.Header{"Request-Id": {id}, "Trace-Id": {id}}
+			return resp, nil
+		}))
+		resp, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
+		require.NoError(t, err)
+		assert.Equal(t, []bool{quoted, quoted}, []bool{resp.Meta.RequestID == id, resp.Meta.TraceID == id}, length)
+	}
 }
 
 // silent is the least Observer.

@@ -484,6 +484,12 @@ func TestRedactionOfRawData(t *testing.T) {
 			redactCheck(t, "response", resp)
 		})
 	}
+	t.Run("keys of requests, in any case", func(t *testing.T) {
+		rt := &decodeAnswer{status: 502, body: `proxy: {"appSecret":"` + redactRefresh + `","client_secret":"` + redactRefresh + `","Refresh_Token":"` + redactRefresh + `"}`}
+		_, err := decodeClient(t, rt).Destinations(t.Context(), &hotelstays.DestinationsRequest{})
+		assert.ErrorContains(t, err, "proxy: ")
+		redactCheck(t, "error", err)
+	})
 	t.Run("values that are no text", func(t *testing.T) {
 		data := `{"access_token":"` + redactToken + `","token":["` + redactRefresh + `"],"id_token":{"jwt":"` + redactRefresh + `"},"refresh_token":null,"expires_in":3600}`
 		rt := &decodeAnswer{status: 200, body: data}

@@ -593,6 +593,17 @@ func TestWebhookReplay(t *testing.T) {
 	})
 }
 
+// Reference and kind are told apart where together they read alike.
+func TestWebhookKeysDoNotRunTogether(t *testing.T) {
+	r := newHookReceiver(hotelstays.WebhookOptions{AllowUnsigned: true})
+	for _, body := range []string{`{"customerReferenceNo":"ref-1","event":"order_paid"}`, `{"customerReferenceNo":"ref-1order_","event":"paid"}`} {
+		req := hookRequest("", body)
+		req.Header.Del(hotelstays.WebhookSignatureHeader)
+		assert.Equal(t, 200, r.deliver(req).Code)
+	}
+	assert.Equal(t, 2, r.runs())
+}
+
 // Without an id, amendments are told apart by their time, and of every other kind
 // there is one of each order.
 func TestWebhookDistinctWithoutID(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -486,6 +487,50 @@ func TestBodyBound(t *testing.T) {
 		r = do(t, newTransport(t, nil), ts.URL+path, func(c *Call) { c.Policy.MaxBody = int64(len(big)) })
 		assert.NoError(t, r.Err, path)
 	}
+}
+
+type watchedBody struct {
+	io.Reader
+	closed bool
+}
+
+func (c *watchedBody) Close() error { c.closed = true; return nil }
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A body that is not read to its end would keep its connection for ever.
+func TestBodyIsClosed(t *testing.T) {
+	for name, reader := range map[string]io.Reader{
+		"whole":     strings.NewReader("{}"),
+		"too large": strings.NewReader(strings.Repeat("x", 2<<20)),
+		"broken":    iotest.ErrReader(errors.New("broken")),
+	} {
+		body := &watchedBody{Reader: reader}
+		do(t, roundTrip(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Body: body, ContentLength: -1}, nil
+		}), "http://127.0.0.1", acts)
+		assert.True(t, body.closed, name)
+	}
+}
+
+// What is announced and does not come takes no memory.
+func TestAnnouncedLengthIsNotBelieved(t *testing.T) {
+	b := new(buffer)
+	body, err := b.readAll(strings.NewReader("{}"), 1<<30, 0, 1<<30)
+	require.NoError(t, err)
+	assert.Equal(t, "{}", string(body))
+	assert.LessOrEqual(t, b.Cap(), 2*maxPooled)
+}
+
+// A second Release must not put the same memory into the pool again.
+func TestReleaseTwice(t *testing.T) {
+	a := &Answer{Body: []byte("{}"), buffer: newBuffer()}
+	a.Release()
+	assert.Nil(t, a.Body)
+	assert.Nil(t, a.buffer)
+	a.Release()
 }
 
 // An answer that does not announce its length is given the room of the one before it:
