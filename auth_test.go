@@ -286,6 +286,23 @@ func TestRefusedCredentialIsNotHammered(t *testing.T) {
 	})
 }
 
+// A failure of the service, even one with a code, says nothing of the credential: the
+// next caller asks again.
+func TestFailureOfTheServiceIsNotRemembered(t *testing.T) {
+	asked := 0
+	client, err := hotelstays.New("http://127.0.0.1", hotelstays.TicketCredential{AppKey: "k", AppSecret: "secret"}, hotelstays.WithMaxAttempts(1),
+		hotelstays.WithHTTPClient(&http.Client{Transport: transportFunc(func(*http.Request) (*http.Response, error) {
+			asked++
+			return reply(500, `{"code":100000500,"msg":"failed"}`), nil
+		})}))
+	require.NoError(t, err)
+	for range 2 {
+		_, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
+		require.Error(t, err)
+	}
+	assert.Equal(t, 2, asked)
+}
+
 func TestRefusedScopeIsNotHammered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newAuthWorld(t, 0)

@@ -222,6 +222,7 @@ func TestCauseInDoubtIsNoRefusal(t *testing.T) {
 				assert.NotContains(t, text, "safe to call again")
 				assert.NotContains(t, text, "try again later")
 				assert.NotContains(t, text, "retry")
+				assert.NotContains(t, text, "cancellation refused")
 			}
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -456,6 +457,30 @@ func TestStepRecoveryPollsAtMostOnce(t *testing.T) {
 		time.Sleep(time.Nanosecond)
 		step()
 		assert.Equal(t, []float64{0, 10, 30}, w.polls(start))
+	})
+}
+
+// Bad input ends a recovery at once, and so does a ctx that has ended: ten minutes of
+// polls that cannot be made would say nothing.
+func TestRecoveryThatCannotPoll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newRecoveryWorld(t)
+		start := time.Now()
+		recovery := w.client.NewBookingRecovery(w.offer.request("ref-1"))
+		var invalid *hotelstays.ValidationError
+		_, err := w.client.RecoverBooking(t.Context(), recovery, hotelstays.WithCurrency("EUR"))
+		assert.ErrorAs(t, err, &invalid)
+		assert.Equal(t, start, time.Now())
+
+		recovery.EndedAt, recovery.NextPoll = start, start.Add(time.Minute)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		var unknown *hotelstays.OutcomeUnknownError
+		outcome, err := w.client.StepRecovery(ctx, recovery)
+		assert.ErrorAs(t, err, &unknown)
+		assert.ErrorIs(t, err, context.Canceled)
+		assert.Equal(t, hotelstays.BookingOpen, outcome.State)
+		assert.Empty(t, w.Ledger().Requests(hotelstaystest.OpQueryOrders))
 	})
 }
 
@@ -1117,6 +1142,22 @@ func TestCancelAndRead(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The order is read on behalf of the user who cancelled it, and without what only
+// Cancel takes.
+func TestCancelAndReadKeepsTheCallersHeaders(t *testing.T) {
+	var headers []http.Header
+	client := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
+		headers = append(headers, r.Header)
+		return reply(200, `{"code":0,"data":{"orders":[]}}`), nil
+	}))
+	_, err := client.CancelAndRead(t.Context(), &hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "ref-1", SupplierReferenceNo: "sup-1"},
+		hotelstays.WithUserRef("user-1"), hotelstays.WithCurrency("EUR"))
+	require.NoError(t, err)
+	require.Len(t, headers, 2)
+	assert.Equal(t, []string{"user-1", "EUR"}, []string{headers[0].Get("User-Ref"), headers[0].Get("Currency")})
+	assert.Equal(t, []string{"user-1", ""}, []string{headers[1].Get("User-Ref"), headers[1].Get("Currency")})
 }
 
 func TestCancelAndReadRefused(t *testing.T) {

@@ -588,6 +588,15 @@ func TestNewReportsAllFaultsAtOnce(t *testing.T) {
 	assert.Equal(t, hotelstays.Operation("New"), invalid.Operation)
 }
 
+// A transport that names no TLS version has net/http's own, which is good.
+func TestNewTakesTheDefaultTLS(t *testing.T) {
+	for _, version := range []uint16{0, tls.VersionTLS12, tls.VersionTLS13} {
+		transport := &http.Transport{TLSClientConfig: &tls.Config{MinVersion: version}}
+		_, err := hotelstays.New("https://api.example.test", hotelstays.StaticToken("token"), hotelstays.WithHTTPClient(&http.Client{Transport: transport}))
+		assert.NoError(t, err)
+	}
+}
+
 func TestNewCredentials(t *testing.T) {
 	read := []hotelstays.Scope{hotelstays.ScopeSearchRead}
 	rows := []struct {

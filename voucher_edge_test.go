@@ -108,6 +108,13 @@ func TestVoucherLinkHidesNoCause(t *testing.T) {
 	}
 }
 
+// An answer without a body, which a RoundTripper must not return, is no document.
+func TestVoucherAnswerWithoutABody(t *testing.T) {
+	service := serviceOf(nil, func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 200}, nil })
+	err := clientThrough(t, service).DownloadVoucher(t.Context(), service.voucher(1), io.Discard)
+	assert.ErrorContains(t, err, "fetching the document")
+}
+
 // A server that goes silent does not hold the caller for ever.
 func TestVoucherStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
