@@ -146,6 +146,20 @@ func (p *process) drive(ctx context.Context, op hotelstays.Operation, l load, d 
 	wg.Wait()
 }
 
+// An operation without a ceiling is granted at once, and to nobody whose ctx has ended.
+func TestOperationWithoutACeiling(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
+		const free = hotelstays.Operation("free")
+		permit, err := a.Acquire(t.Context(), free)
+		assert.NoError(t, err)
+		assert.Nil(t, permit)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err = a.Acquire(ctx, free)
+		assert.ErrorIs(t, err, context.Canceled)
+	})
+}
+
 // Processes at full demand use the ceiling up, never pass it, and share it evenly.
 func TestFleetAtTheCeiling(t *testing.T) {
 	const duration = 13 * time.Second
