@@ -28,13 +28,14 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
-// The bounds. They leave room for what a change of Go's own may cost; the figures of
-// the day are beside them.
+// The bounds, with the figures of the day on Go 1.26 and on Go 1.27. Ours are the same
+// on both, but the encoding/json of Go 1.27 allocates less, so that the bounds are
+// those of Go 1.27, with some room for what a change of Go's own may cost.
 const (
-	callMoreAllocs = 0   // objects more than bare, of a CheckAvail: 30 fewer
-	callMoreBytes  = 3e3 // bytes more than bare, of a CheckAvail: 1.6e3
-	pageObjects    = 0.5 // objects in those of bare, of a page of HotelList: 0.33
-	pageBytes      = 0.7 // bytes in those of bare, of a page of HotelList: 0.57
+	callMoreAllocs = 15   // objects more than bare, of a CheckAvail: 29 fewer, 8 more
+	callMoreBytes  = 3e3  // bytes more than bare, of a CheckAvail: 1.6e3, 2.6e3
+	pageObjects    = 0.6  // objects as a share of bare's, of a page of HotelList: 0.36, 0.56
+	pageBytes      = 0.75 // bytes as a share of bare's, of a page of HotelList: 0.59, 0.67
 )
 
 func TestACallAllocatesLittle(t *testing.T) {
