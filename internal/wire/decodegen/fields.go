@@ -95,7 +95,7 @@ func scalar(t types.Type) (string, error) {
 	switch types.Unalias(t).String() {
 	case "encoding/json.Number":
 		return "Number", nil
-	case "encoding/json.RawMessage", "encoding/json/jsontext.Value": // since Go 1.27 the former is an alias of the latter
+	case "encoding/json.RawMessage", "encoding/json/jsontext.Value": // since Go 1.27 an alias of the latter
 		return "Raw", nil
 	case sharedTypes + ".Secret":
 		return "Secret", nil

@@ -1,21 +1,18 @@
-//go:build !race
-
 // Proves that the generated files are those of the structs as they are, and that a
-// struct which cannot be read exactly as encoding/json does is refused. Reading the
-// standard library's source takes long under the race detector, which leaves it out.
+// struct which cannot be read exactly as encoding/json does is refused.
 
 package main
 
 import (
 	"fmt"
 	"go/ast"
-	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -27,9 +24,11 @@ import (
 const moduleDir = "../../.."
 
 func TestGeneratedFilesAreCurrent(t *testing.T) {
-	root, positions, err := load(moduleDir)
+	packages, err := packages()
 	require.NoError(t, err)
-	files, err := generate(root, positions)
+	root, err := packages.Import(module)
+	require.NoError(t, err)
+	files, err := generate(root, fset)
 	require.NoError(t, err)
 	require.Len(t, files, 2)
 	require.NoError(t, compare(moduleDir, files))
@@ -47,20 +46,21 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 	}
 }
 
-// fset and standard are for all declarations: reading the standard library takes a
-// while.
+// fset and packages are for all tests: listing the packages takes a while.
 var (
 	fset     = token.NewFileSet()
-	standard = importer.ForCompiler(fset, "source", nil)
+	packages = sync.OnceValues(func() (types.Importer, error) { return compiled(fset, moduleDir) })
 )
 
 // generated is what is generated from declarations in the root package.
 func generated(t *testing.T, declarations string) (map[string][]byte, error) {
 	t.Helper()
+	packages, err := packages()
+	require.NoError(t, err)
 	source := "package hotelstays\n" + declarations
 	file, err := parser.ParseFile(fset, "structs.go", source, 0)
 	require.NoError(t, err)
-	config := types.Config{Importer: standard}
+	config := types.Config{Importer: packages}
 	root, err := config.Check(module, fset, []*ast.File{file}, nil)
 	require.NoError(t, err)
 	return generate(root, fset)
@@ -151,8 +151,10 @@ func TestWhatIsGenerated(t *testing.T) {
 		"func (v *AnyResponse) decode(l *lexer.Lexer) {", `case "B":`, "v.B = l.String()", "func decodeInner(l *lexer.Lexer, v *Inner) {",
 		"v.C = rawMessageList.Read(l, func(l *lexer.Lexer, v *json.RawMessage) { *v = l.Raw() })",
 		"v.A = lexer.Pointer(l, func(l *lexer.Lexer, v *int) { *v = l.Int() })", "decodeInner(l, &v.D)",
-		"v.E = Amount(l.Number())",                                        // an alias is the type itself
-		"func (v *EmptyResponse) decode(l *lexer.Lexer) {\n\tfor more :=", // nothing to tell apart
+		// An alias is the type itself.
+		"v.E = Amount(l.Number())",
+		// Nothing to tell apart.
+		"func (v *EmptyResponse) decode(l *lexer.Lexer) {\n\tfor more :=",
 	} {
 		assert.Contains(t, text, want)
 	}

@@ -11,12 +11,14 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
-	"go/build"
 	"go/importer"
 	"go/token"
 	"go/types"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 // module is the path of the root package, which holds the responses.
@@ -32,7 +34,12 @@ func main() {
 }
 
 func run(dir string, check bool) error {
-	root, fset, err := load(dir)
+	fset := token.NewFileSet()
+	packages, err := compiled(fset, dir)
+	if err != nil {
+		return err
+	}
+	root, err := packages.Import(module)
 	if err != nil {
 		return err
 	}
@@ -64,17 +71,20 @@ func compare(dir string, files map[string][]byte) error {
 	return nil
 }
 
-// load reads the root package from its source, without the generated files: they
-// may be of structs that have changed since.
-func load(dir string) (*types.Package, *token.FileSet, error) {
-	dir, err := filepath.Abs(dir)
+// compiled imports the root package and all that it imports as the go command compiled
+// them, without the generated files: they may be of structs that have changed since.
+func compiled(fset *token.FileSet, dir string) (types.Importer, error) {
+	list := exec.Command("go", "list", "-export", "-deps", "-tags", "hotelstays_stdjson", "-f", "{{.ImportPath}} {{.Export}}", ".")
+	list.Dir, list.Stderr = dir, os.Stderr
+	text, err := list.Output()
 	if err != nil {
-		return nil, nil, err
+		return nil, fmt.Errorf("go list: %w", err)
 	}
-	build.Default.CgoEnabled = false // its packages cannot be read from source alone
-	build.Default.BuildTags = []string{"hotelstays_stdjson"}
-	fset := token.NewFileSet()
-	source := importer.ForCompiler(fset, "source", nil).(types.ImporterFrom)
-	root, err := source.ImportFrom(module, dir, 0)
-	return root, fset, err
+	files := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		path, file, _ := strings.Cut(strings.TrimSpace(line), " ")
+		files[path] = file
+	}
+	open := func(path string) (io.ReadCloser, error) { return os.Open(files[path]) }
+	return importer.ForCompiler(fset, "gc", open), nil
 }
