@@ -88,9 +88,12 @@ type noPermit struct{}
 func (noPermit) Left()   {}
 func (noPermit) Unused() {}
 
-const herd = 10_000
+// herd is how many callers come at once.
+func herd(t *testing.T) int { return howMany(t, "callers", 10_000, 3000, 500) }
 
 func TestExpiredTicketCostsTheHerdOneCall(t *testing.T) {
+	t.Parallel()
+	herd := herd(t)
 	synctest.Test(t, func(t *testing.T) {
 		w := newAuthWorld(t, time.Hour)
 		defer w.end()
@@ -109,6 +112,8 @@ func TestExpiredTicketCostsTheHerdOneCall(t *testing.T) {
 }
 
 func TestInsideTheMarginNobodyWaits(t *testing.T) {
+	t.Parallel()
+	herd := herd(t)
 	cases := []struct{ ttl, margin time.Duration }{
 		{24 * time.Hour, 5 * time.Minute},
 		{10 * time.Minute, time.Minute}, // a tenth of a short life

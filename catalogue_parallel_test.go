@@ -29,6 +29,7 @@ import (
 // Whatever the parallelism and whichever answer comes first, each place comes
 // once, after its parent.
 func TestWalkDestinationsInParallel(t *testing.T) {
+	t.Parallel()
 	for _, parallelism := range []int{1, 2, 7, 30} {
 		t.Run(fmt.Sprint(parallelism), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

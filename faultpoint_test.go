@@ -222,10 +222,12 @@ func limitedThenCut(commit bool) func(*faultScene) {
 func twin(s *faultScene) { s.offer.book(s.t, s.client, "ref-0") }
 
 func TestFaultPoints(t *testing.T) {
-	for _, proto := range []struct {
+	t.Parallel()
+	protocols := []struct {
 		name string
 		opts []hotelstaystest.Option
-	}{{"HTTP/1.1", nil}, {"HTTP/2.0", []hotelstaystest.Option{hotelstaystest.WithTLS()}}} {
+	}{{"HTTP/1.1", nil}, {"HTTP/2.0", []hotelstaystest.Option{hotelstaystest.WithTLS()}}}
+	for _, proto := range protocols[:howMany(t, "protocols", 2, 2, 1)] {
 		for _, row := range faultPoints {
 			name := proto.name + " " + row.point
 			if row.made {

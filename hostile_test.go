@@ -344,6 +344,7 @@ func newLoopbackServer(t *testing.T, h http.Handler) *httptest.Server {
 // it comes, the caller gets its error: where all of it is looked through, this test runs
 // into the timeout of go test.
 func TestEndlessTextIsNotLookedThrough(t *testing.T) {
+	t.Parallel()
 	const backslashes = 8 << 20
 	for name, answer := range map[string]transportFunc{
 		"message of a refusal": func(*http.Request) (*http.Response, error) {

@@ -20,6 +20,7 @@ import (
 
 // The program is built and searches the sandbox.
 func TestREADMEProgram(t *testing.T) {
+	t.Parallel()
 	programs := fences(t, readme(t), "package main\n")
 	require.Len(t, programs, 1)
 	dir := t.TempDir()
@@ -40,6 +41,7 @@ func TestREADMEProgram(t *testing.T) {
 // The recipes become functions, and testdata/readme runs them, one after another,
 // against the sandbox.
 func TestREADMERecipes(t *testing.T) {
+	t.Parallel()
 	_, section, ok := strings.Cut(readme(t), "\n## Recipes\n")
 	require.True(t, ok)
 	section, rest, ok := strings.Cut(section, "\n## ")
@@ -81,6 +83,7 @@ func withImports(code string) string {
 
 // The graph of modules is no larger than the README says.
 func TestREADMEDependencies(t *testing.T) {
+	t.Parallel()
 	page := strings.Join(strings.Fields(readme(t)), " ")
 	command := regexp.MustCompile(`go list -m -f '([^']+)' all`).FindStringSubmatch(page)
 	require.NotNil(t, command, "the README has the command")

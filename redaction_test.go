@@ -353,6 +353,7 @@ var redactEchoes = map[string]func([]string) string{
 
 // The service, or something in front of it, sends back what it got.
 func TestRedactionOfEchoes(t *testing.T) {
+	t.Parallel()
 	calls := map[string]wireCall{
 		"Ticket":       wireOf((*hotelstays.Client).Ticket, &hotelstays.TicketRequest{AppKey: "key", AppSecret: redactSecret}),
 		"OAuthToken":   wireOf((*hotelstays.Client).OAuthToken, &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: redactClient}),

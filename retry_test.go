@@ -89,6 +89,7 @@ func open(op hotelstays.Operation) bool {
 }
 
 func TestRetryTable(t *testing.T) {
+	t.Parallel()
 	rows := retryTable(t)
 	require.Len(t, rows, len(happenings), "each row is tested, and each test is a row")
 	protocols := map[string][]hotelstaystest.Option{

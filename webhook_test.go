@@ -938,7 +938,9 @@ func TestWebhookExactlyOneSuccess(t *testing.T) {
 		id, body, event string
 		place           int
 	}
-	const orders, senders = 1000, 20
+	t.Parallel()
+	const senders = 20
+	orders := howMany(t, "orders", 1000, 400, 100)
 	synctest.Test(t, func(t *testing.T) {
 		seed := rand.New(rand.NewPCG(4, 20))
 		var deliveries []delivery
