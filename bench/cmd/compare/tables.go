@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"time"
 
@@ -13,7 +14,8 @@ import (
 
 // printCells prints, for each workload, a table of each kind of figure.
 func printCells(cells []cellResult) {
-	fmt.Print("## Calls\n\nCPU and wall: what ours takes for a call, and how much of that the others take, as the median of the rounds (and the range of the rounds). Above 1 they are dearer than ours. What is allocated: the mean of all calls. Heap: the median of the rounds.\n")
+	section("Calls")
+	fmt.Print("\nCPU and wall: what ours takes for a call, and how much of that the others take, as the median of the rounds (and the range of the rounds). Above 1 they are dearer than ours. What is allocated: the mean of all calls. Heap: the median of the rounds.\n")
 	for len(cells) > 0 {
 		n := 0
 		for n < len(cells) && cells[n].workload == cells[0].workload {
@@ -65,13 +67,18 @@ func printFigure(cells []cellResult, title string, text cellText) {
 	}
 }
 
+// section prints a heading with the Go release that all of it was built with.
+func section(title string) { fmt.Printf("## %s, %s\n", title, runtime.Version()) }
+
 func header(first string, columns []string) {
 	fmt.Printf("\n| %s | %s |\n|---|%s\n", first, strings.Join(columns, " | "), strings.Repeat("---:|", len(columns)))
 }
 
 // printMemory prints what a single page costs in memory.
 func printMemory(m memoryResult) {
-	fmt.Printf("\n## The memory of one page\n\nOne call of %s with empty pools, over %s: the heap at its worst moment and after a collection, in bytes of the answer (%s) and of the decoded value as encoding/json builds it (%s).\n",
+	fmt.Println()
+	section("The memory of one page")
+	fmt.Printf("\nOne call of %s with empty pools, over %s: the heap at its worst moment and after a collection, in bytes of the answer (%s) and of the decoded value as encoding/json builds it (%s).\n",
 		m.op, m.transport.name, size(m.body), size(m.value))
 	header("client", []string{"peak", "peak / answer", "live", "live / value"})
 	for _, kind := range peers.All() {
@@ -81,7 +88,9 @@ func printMemory(m memoryResult) {
 }
 
 func printMicro(all []microResult) {
-	fmt.Print("\n## Small things\n\nOurs in terms of what it is held against, each in its best round, and the range of the rounds.\n")
+	fmt.Println()
+	section("Small things")
+	fmt.Print("\nOurs in terms of what it is held against, each in its best round, and the range of the rounds.\n")
 	header("what", []string{"ours", "held against", "ratio", "rounds", "ns", "allocations"})
 	for _, m := range all {
 		r := m.rounds()

@@ -19,7 +19,7 @@ type target struct {
 }
 
 func printTargets(r results) {
-	fmt.Println("## Targets")
+	section("Targets")
 	header("target", []string{"bound", "measured", "verdict"})
 	for _, t := range targets(r) {
 		verdict := "not met"

@@ -120,7 +120,8 @@ type look struct {
 
 // watch looks at the client now and then, until ctx ends.
 func watch(ctx context.Context, every time.Duration, atRest *sync.RWMutex, tally *tally) []look {
-	fmt.Print("| after | calls | failed | goroutines | live heap |\n|---:|---:|---:|---:|---:|\n")
+	fmt.Println(runtime.Version())
+	fmt.Print("\n| after | calls | failed | goroutines | live heap |\n|---:|---:|---:|---:|---:|\n")
 	var looks []look
 	start := time.Now()
 	ticker := time.NewTicker(every)
