@@ -9,6 +9,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"fmt"
 	"go/importer"
@@ -74,7 +75,7 @@ func compare(dir string, files map[string][]byte) error {
 // compiled imports the root package and all that it imports as the go command compiled
 // them, without the generated files: they may be of structs that have changed since.
 func compiled(fset *token.FileSet, dir string) (types.Importer, error) {
-	list := exec.Command("go", "list", "-export", "-deps", "-tags", "hotelstays_stdjson", "-f", "{{.ImportPath}} {{.Export}}", ".")
+	list := exec.CommandContext(context.Background(), "go", "list", "-export", "-deps", "-tags", "hotelstays_stdjson", "-f", "{{.ImportPath}} {{.Export}}", ".")
 	list.Dir, list.Stderr = dir, os.Stderr
 	text, err := list.Output()
 	if err != nil {
