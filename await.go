@@ -159,11 +159,11 @@ func stillWaiting(what string, err, lastPoll error) error {
 
 // readOrder returns the order under a reference, or nil where there is none.
 func (c *Client) readOrder(ctx context.Context, reference string, opts []CallOption) (*types.Order, error) {
-	resp, err := c.QueryOrders(ctx, &QueryOrdersRequest{CustomerReferenceNos: []string{reference}}, plainCall(opts)...)
+	resp, err := c.QueryOrders(ctx, &QueryOrdersRequest{CustomerReferenceNos: []string{reference}}, plainCall(opts, func(s *settings) { s.rawData = true })...)
 	if err != nil {
 		return nil, err
 	}
-	return pickOrder(resp.Orders, reference)
+	return pickOrder(resp, reference)
 }
 
 // decided tells whether a status ends the wait.

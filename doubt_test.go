@@ -65,22 +65,32 @@ func TestBookAnsweredWithAnotherReference(t *testing.T) {
 	assert.ErrorContains(t, err, "its order is under another reference")
 }
 
-// Orders that are all of others prove no absence, for any of the helpers.
+// Orders that are all of others prove no absence, for any of the helpers; nor does an
+// answer without a list of orders, or one that says that it is not the whole list.
 func TestOrdersOfOthersProveNothing(t *testing.T) {
-	for _, reference := range []string{`"other"`, `123`, `""`} {
+	const notHonoured = "the filter was not honoured"
+	for data, why := range map[string]string{
+		`{"orders":[{"status":2,"customerReferenceNo":"other"}]}`: notHonoured,
+		`{"orders":[{"status":2,"customerReferenceNo":123}]}`:     notHonoured,
+		`{"orders":[{"status":2,"customerReferenceNo":""}]}`:      notHonoured,
+		`{}`:                               "data.orders is missing",
+		`{"orders":null}`:                  "data.orders is missing",
+		`{"orders":[],"hasMore":true}`:     "hasMore says that there are more",
+		`{"orders":[],"page":{"total":1}}`: "page.total says that there are more",
+	} {
 		synctest.Test(t, func(t *testing.T) {
-			client := clientThrough(t, saying(`{"code":0,"data":{"orders":[{"status":2,"customerReferenceNo":`+reference+`}]}}`))
+			client := clientThrough(t, saying(`{"code":0,"data":`+data+`}`))
 			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 			defer cancel()
 			_, err := client.AwaitOrder(ctx, "ref-1")
 			assert.ErrorIs(t, err, context.DeadlineExceeded)
 			assert.NotErrorIs(t, err, hotelstays.ErrNotFound)
-			assert.ErrorContains(t, err, "the filter was not honoured")
+			assert.ErrorContains(t, err, why)
 
 			outcome, err := client.RecoverBooking(t.Context(), client.NewBookingRecovery(&hotelstays.BookRequest{CustomerReferenceNo: "ref-1"}))
 			require.NoError(t, err)
 			assert.Equal(t, hotelstays.BookingUnverified, outcome.State)
-			assert.ErrorContains(t, outcome.Cause, "the filter was not honoured")
+			assert.ErrorContains(t, outcome.Cause, why)
 		})
 	}
 }

@@ -45,6 +45,15 @@ type QueryOrdersResponse struct {
 	Meta   ResponseMeta  `json:"-"`
 }
 
+// missing reports an answer without a list of orders: it may be that of another
+// operation, and must not look like one that has no orders.
+func (r *QueryOrdersResponse) missing() string {
+	if r.Orders == nil {
+		return "data.orders"
+	}
+	return ""
+}
+
 // loses tells that an order, or all of them, could not be read: fewer orders must
 // not look like none. A misfit of data itself is a key that came twice, which may have
 // been that of the orders.
@@ -57,8 +66,9 @@ func (r *QueryOrdersResponse) loses(path string) bool {
 // authority on what became of a booking.
 //
 // A field of an order that is not of its documented type is left out, and
-// Meta.Mismatch names it. An order that cannot be read at all is a *DecodeError:
-// fewer orders must not look like none.
+// Meta.Mismatch names it. An order that cannot be read at all is a *DecodeError, and
+// so is an answer without a list of orders: fewer orders must not look like none.
+// Whether results come in pages is undocumented: WithRawData keeps the whole answer.
 func (c *Client) QueryOrders(ctx context.Context, req *QueryOrdersRequest, opts ...CallOption) (*QueryOrdersResponse, error) {
 	resp := &QueryOrdersResponse{}
 	if err := c.call(ctx, OpQueryOrders, req, resp, &resp.Meta, opts); err != nil {

@@ -339,7 +339,7 @@ func TestWireZeroIsSent(t *testing.T) {
 func TestWireHalfOpenWindow(t *testing.T) {
 	call := wireOf((*hotelstays.Client).QueryOrders, &hotelstays.QueryOrdersRequest{
 		CheckInTimeWindow: &types.TimeWindow{Start: "a"}, BookingTimeWindow: &types.TimeWindow{End: "b"}})
-	sent, _ := wireExchange(t, call, `{}`, nil)
+	sent, _ := wireExchange(t, call, `{"orders":[]}`, nil)
 	assert.Equal(t, `{"checkInTimeWindow":{"start":"a"},"bookingTimeWindow":{"end":"b"}}`, sent.body)
 }
 
