@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -168,8 +169,8 @@ func (r *BookingRecovery) last() bool { return r.Polls == len(recoverySchedule) 
 // only after BookingAbsent may it be booked again.
 //
 // A definite refusal returns its error and no outcome, and so does bad input: no
-// order was made. After a refusal with a code that is not documented for Book the
-// order is asked for first. When ctx ends, both an outcome with the recovery to
+// order was made. A refusal with a code that is undocumented for Book is believed once
+// the order has been asked for and is not there. When ctx ends, both an outcome with the recovery to
 // go on with and an *OutcomeUnknownError are returned. An order that is not the
 // expected one is a *ReferenceReusedError, with the outcome: its State is
 // BookingFound, and its Order the one that is not expected. Look at the error first.
@@ -187,17 +188,17 @@ func (c *Client) BookAndRecover(ctx context.Context, req *BookRequest, opts ...C
 
 	var reused *ReferenceReusedError
 	var unknown *OutcomeUnknownError
-	var refused *APIError
+	var answer *APIError
 	switch {
 	case err == nil:
 		return &BookingOutcome{State: BookingFound, Order: resp.HotelOrder, Recovery: recovery}, nil
 	case errors.As(err, &reused):
 		return &BookingOutcome{State: BookingFound, Order: reused.Order, Recovery: recovery}, err
+	case errors.As(err, &answer) && answer.doubtfulRefusal():
+		return c.checkRefusal(ctx, recovery, answer.believed(), polls)
 	case errors.As(err, &unknown):
 		outcome, err := c.RecoverBooking(ctx, recovery, polls)
 		return outcome.because(unknown), unknown.continued(err)
-	case errors.As(err, &refused) && refused.Operation == OpBook && !refused.documentedForBook():
-		return c.checkRefusal(ctx, recovery, err, polls)
 	}
 	return nil, err
 }
@@ -247,10 +248,18 @@ func (e *bothErrors) Error() string {
 
 func (e *bothErrors) Unwrap() []error { return []error{e.first, e.then} }
 
-// documentedForBook tells whether the code is one that the service gives for a
-// booking that was not made.
-func (e *APIError) documentedForBook() bool {
-	return oneOf(e.Code, CodeParam, CodeUnauthorized, CodeRateLimited, CodeDuplicateBooking, CodeRateChanged)
+// doubtfulRefusal reports a refusal of Book with a code that is not listed for it, which
+// may mean that the reference has its order. A 401 or a 429 came before any booking.
+func (e *APIError) doubtfulRefusal() bool {
+	return e.Operation == OpBook && e.seemsRefused() && !e.listed() &&
+		e.HTTPStatus != http.StatusUnauthorized && e.HTTPStatus != http.StatusTooManyRequests
+}
+
+// believed is the refusal, once it is known that there is no order.
+func (e *APIError) believed() *APIError {
+	refusal := *e
+	refusal.doubtful = false
+	return &refusal
 }
 
 // RecoverBooking goes on with a recovery, of this process or an earlier one, until

@@ -98,10 +98,15 @@ const decodePage = "<html><head><title>Forbidden</title></head><body>Blocked by 
 type decodeKind string
 
 const (
-	isAPI     decodeKind = "*APIError"
-	isDecode  decodeKind = "*DecodeError"
-	definite             = true
-	uncertain            = false
+	isAPI    decodeKind = "*APIError"
+	isDecode decodeKind = "*DecodeError"
+)
+
+// The operations of which an answer is a definite refusal.
+const (
+	definite  = "Book, Cancel"
+	ofBook    = "Book"
+	uncertain = ""
 )
 
 func TestDecodeUnexpectedAnswers(t *testing.T) {
@@ -111,9 +116,9 @@ func TestDecodeUnexpectedAnswers(t *testing.T) {
 		body   string
 		kind   decodeKind
 		code   int
-		// definite tells that Book and Cancel return the error as it is. Else they
-		// return an *OutcomeUnknownError around it.
-		definite bool
+		// definite names the operations that return the error as it is, of Book and
+		// Cancel. Else they return an *OutcomeUnknownError around it.
+		definite string
 	}{
 		{"a page with 200", 200, decodePage, isDecode, 0, uncertain},
 		{"a page with 400", 400, decodePage, isAPI, 0, uncertain},
@@ -154,22 +159,38 @@ func TestDecodeUnexpectedAnswers(t *testing.T) {
 		{"data a text", 200, `{"code":0,"data":"{}"}`, isDecode, 0, uncertain},
 		{"data false", 200, `{"code":0,"data":false}`, isDecode, 0, uncertain},
 
-		{"refused with 200", 200, `{"code":100001111,"msg":"m"}`, isAPI, 100001111, definite},
-		{"refused with 201", 201, `{"code":100001111,"msg":"m"}`, isAPI, 100001111, definite},
-		{"refused with 400", 400, `{"code":100000400,"msg":"m"}`, isAPI, 100000400, definite},
-		{"refused with 401", 401, `{"code":100000401,"msg":"m"}`, isAPI, 100000401, definite},
-		{"refused with 403", 403, `{"code":100000403,"msg":"m"}`, isAPI, 100000403, definite},
-		{"refused with 404", 404, `{"code":100000404,"msg":"m"}`, isAPI, 100000404, definite},
-		{"refused with 409", 409, `{"code":100001003,"msg":"m"}`, isAPI, 100001003, definite},
-		{"refused with 429", 429, `{"code":100000429,"msg":"m"}`, isAPI, 100000429, definite},
-		{"refused by a code that is not documented", 200, `{"code":7,"msg":"m"}`, isAPI, 7, definite},
-		{"refused by a negative code", 200, `{"code":-1,"msg":"m"}`, isAPI, -1, definite},
-		{"refused, data null", 200, `{"code":7,"msg":"m","data":null}`, isAPI, 7, definite},
-		{"refused, data odd", 200, `{"code":7,"msg":"m","data":[1,{"status":"x"}]}`, isAPI, 7, definite},
-		{"refused, msg a number", 200, `{"code":7,"msg":5}`, isAPI, 7, definite},
-		{"refused without msg", 200, `{"code":7}`, isAPI, 7, definite},
+		// a status that the document names for refusals, and any code
+		{"400 and a code of any operation", 400, `{"code":100000400,"msg":"m"}`, isAPI, 100000400, definite},
+		{"400 and an undocumented code", 400, `{"code":7,"msg":"m"}`, isAPI, 7, definite},
+		{"401", 401, `{"code":100000401,"msg":"m"}`, isAPI, 100000401, definite},
+		{"403", 403, `{"code":100000403,"msg":"m"}`, isAPI, 100000403, definite},
+		{"404", 404, `{"code":100000404,"msg":"m"}`, isAPI, 100000404, definite},
+		{"404 and a negative code", 404, `{"code":-1,"msg":"m"}`, isAPI, -1, definite},
+		{"429", 429, `{"code":100000429,"msg":"m"}`, isAPI, 100000429, definite},
+		// a code that the document lists for the operation, with any 2xx or 4xx
+		{"rate changed with 200", 200, `{"code":100001111,"msg":"m"}`, isAPI, 100001111, ofBook},
+		{"rate changed with 201", 201, `{"code":100001111,"msg":"m"}`, isAPI, 100001111, ofBook},
+		{"rate changed with 408", 408, `{"code":100001111,"msg":"m"}`, isAPI, 100001111, ofBook},
+		{"rate changed, data null", 200, `{"code":100001111,"msg":"m","data":null}`, isAPI, 100001111, ofBook},
+		{"rate changed, data odd", 200, `{"code":100001111,"msg":"m","data":[1,{"status":"x"}]}`, isAPI, 100001111, ofBook},
+		{"rate changed, msg a number", 200, `{"code":100001111,"msg":5}`, isAPI, 100001111, ofBook},
+		{"rate changed without msg", 200, `{"code":100001111}`, isAPI, 100001111, ofBook},
+		{"duplicate with 409", 409, `{"code":100001003,"msg":"m"}`, isAPI, 100001003, ofBook},
+		{"parameter with 200", 200, `{"code":100000400,"msg":"m"}`, isAPI, 100000400, ofBook},
+		{"rate limit with 200", 200, `{"code":100000429,"msg":"m"}`, isAPI, 100000429, definite},
+		// a code of other operations, or none that is documented
+		{"credential with 200", 200, `{"code":100000401,"msg":"m"}`, isAPI, 100000401, uncertain},
+		{"not found with 200", 200, `{"code":100000404,"msg":"m"}`, isAPI, 100000404, uncertain},
+		{"credit limit with 200", 200, `{"code":100001112,"msg":"m"}`, isAPI, 100001112, uncertain},
+		{"an undocumented code with 200", 200, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
+		{"an undocumented code with 202", 202, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
+		{"an undocumented code with 408", 408, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
+		{"an undocumented code with 409", 409, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
+		{"a negative code with 200", 200, `{"code":-1,"msg":"m"}`, isAPI, -1, uncertain},
 
 		{"a code with 500", 500, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
+		{"rate changed with 500", 500, `{"code":100001111,"msg":"m"}`, isAPI, 100001111, uncertain},
+		{"rate limit with 302", 302, `{"code":100000429,"msg":"m"}`, isAPI, 100000429, uncertain},
 		{"a code with 502", 502, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
 		{"a code with 503", 503, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
 		{"a code with 504", 504, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
@@ -197,7 +218,7 @@ func TestDecodeUnexpectedAnswers(t *testing.T) {
 				assert.NotContains(t, err.Error(), "invalid character", "no parser's own words")
 			}
 			acts := func(t *testing.T, err error, op hotelstays.Operation, id string) {
-				if row.definite {
+				if strings.Contains(row.definite, string(op)) {
 					check(t, err, op, id)
 					return
 				}
@@ -619,7 +640,7 @@ func TestDecodeConditions(t *testing.T) {
 		{"100001005", voucher, 200, code(100001005), []string{"VoucherTooLarge"}},
 		{"100001008", voucher, 200, code(100001008), []string{"AmbiguousReference"}},
 		{"100001111", book, 200, code(100001111), []string{"RateChanged"}},
-		{"100001112", book, 200, code(100001112), []string{"CreditLimit"}},
+		{"100001112", book, 200, code(100001112), nil}, // reserved, and so an unknown outcome
 		{"an unknown code", book, 200, code(100009999), nil},
 		// codes, with a status that says something else
 		{"100000400, 400", read, 400, code(100000400), []string{"Param"}},
@@ -649,8 +670,8 @@ func TestDecodeConditions(t *testing.T) {
 		{"503, a page", read, 503, decodePage, nil},
 		{"504, a page", read, 504, decodePage, []string{"UpstreamTimeout"}},
 		// Cancel
-		{"Cancel: 400", cancel, 400, code(7), []string{"CancelRefused", "Param"}},
-		{"Cancel: 100000400, 400", cancel, 400, code(100000400), []string{"CancelRefused", "Param"}},
+		{"Cancel: 400", cancel, 400, code(7), []string{"CancelRefused"}},
+		{"Cancel: 100000400, 400", cancel, 400, code(100000400), []string{"CancelRefused"}},
 		{"Cancel: 404", cancel, 404, code(7), []string{"NotFound"}},
 		{"Cancel: 403", cancel, 403, code(7), []string{"Forbidden"}},
 		{"Cancel: 504, an unknown outcome", cancel, 504, code(7), []string{"UpstreamTimeout"}},
@@ -662,6 +683,28 @@ func TestDecodeConditions(t *testing.T) {
 			require.Error(t, err)
 			assert.ElementsMatch(t, row.want, decodeMatches(err), "%v", err)
 		})
+	}
+}
+
+// One answer is one condition at most, whatever operation, status and code meet: a
+// switch over the conditions gives the same answer in any order.
+func TestAnAnswerIsOneCondition(t *testing.T) {
+	codes := []int{0, 7, 100000400, 100000401, 100000404, 100000429, 100001003, 100001005, 100001008, 100001111, 100001112}
+	for op, call := range operationCalls {
+		for _, status := range []int{200, 202, 301, 400, 401, 403, 404, 408, 409, 413, 429, 500, 502, 503, 504} {
+			for _, code := range codes {
+				for _, msg := range []string{"m", "invalid_scope"} {
+					answer := fmt.Sprintf(`{"code":%d,"msg":%q}`, code, msg)
+					err := call(t.Context(), decodeClient(t, &decodeAnswer{status: status, body: answer}, hotelstays.WithMaxAttempts(1)))
+					require.Error(t, err)
+					matches := decodeMatches(err)
+					assert.LessOrEqual(t, len(matches), 1, "%s: HTTP %d %s: %v", op, status, answer, matches)
+					if op == hotelstays.OpCancel && status == 400 && code != 0 {
+						assert.Equal(t, []string{"CancelRefused"}, matches, "%s", answer)
+					}
+				}
+			}
+		}
 	}
 }
 

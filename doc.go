@@ -128,13 +128,16 @@
 //	HTTP 429, not enveloped                   again              unknown outcome
 //	HTTP 500, 502, 503, 504                   again              unknown outcome
 //	HTTP 3xx, other 5xx                       error              unknown outcome
-//	HTTP 4xx, enveloped                       error              refused
+//	HTTP 400, 403, 404, enveloped             error              refused
 //	HTTP 4xx, not enveloped                   error              unknown outcome
-//	HTTP 2xx, code not 0                      error              refused
+//	HTTP 2xx, other 4xx, listed code          error              refused
+//	HTTP 2xx, other 4xx, another code         error              unknown outcome
 //	HTTP 2xx that cannot be read              error              unknown outcome
 //
 // A certificate that is not trusted is not tried again. "Enveloped" is an answer
-// of the service's own form with a code that is not 0. A call makes at most four
+// of the service's own form with a code that is not 0. A code is listed where the
+// service's document gives it for the operation: 100000400, 100000429, 100001003 and
+// 100001111 for Book, 100000429 alone for Cancel. A call makes at most four
 // attempts ([WithMaxAttempts]), and one more after a 401. The wait before another
 // is drawn at random from nothing up to 250 ms, 500 ms, 1 s and so on to 8 s,
 // plus, after a 429, the Retry-After header (a second without one, 30 s at most).
@@ -143,7 +146,8 @@
 //
 // An unknown outcome is an [*OutcomeUnknownError]. It means that the booking, or
 // the cancellation, may have been made. Ask QueryOrders for the reference; do
-// not send again.
+// not send again. BookAndRecover believes a refusal with a code that is not listed
+// after one poll that finds no order.
 //
 // # Recovering a booking
 //

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -68,22 +69,44 @@ type condition struct {
 	err    error
 	code   int // 0: no documented code
 	status int // 0: never matched by status
-	next   string
+	// ops are the operations that the document lists the code for; nil: all of them.
+	ops  []Operation
+	next string
 }
 
+// conditions is what codes and statuses mean. A code keeps its meaning for operations
+// that it is not listed for, but is no proof there that nothing was done.
 var conditions = []condition{
-	{ErrParam, CodeParam, http.StatusBadRequest, "correct the request; sending it again as it is will fail again"},
-	{ErrUnauthorized, CodeUnauthorized, http.StatusUnauthorized, "check that the credential is active and belongs to this environment"},
-	{ErrForbidden, 0, http.StatusForbidden, "check the account's scopes, and whether it needs WithMarket or WithUserRef"},
-	{ErrNotFound, CodeNotFound, http.StatusNotFound, "check the reference; an order of another account looks the same"},
-	{ErrRateLimited, CodeRateLimited, http.StatusTooManyRequests, "send less from this address, or wait; other processes behind it share the ceiling"},
-	{ErrDuplicateBooking, CodeDuplicateBooking, 0, "find the booking that the message names with QueryOrders, and cancel it if it is not wanted; nothing was booked"},
-	{ErrVoucherTooLarge, CodeVoucherTooLarge, 0, "ask again without IncludeDocument and use DownloadURL"},
-	{ErrAmbiguousReference, CodeAmbiguousReference, 0, "ask by PlatformReferenceNo"},
-	{ErrRateChanged, CodeRateChanged, 0, "run CheckAvail again and book the new price if it is accepted; nothing was booked"},
-	{ErrCreditLimit, CodeCreditLimit, 0, "top the account up"},
-	{ErrUpstreamTimeout, 0, http.StatusGatewayTimeout, "try again later"},
+	{ErrParam, CodeParam, http.StatusBadRequest, []Operation{OpHotelsMetadata, OpHotelList, OpBook},
+		"correct the request; sending it again as it is will fail again"},
+	{ErrUnauthorized, CodeUnauthorized, http.StatusUnauthorized, []Operation{OpTicket},
+		"check that the credential is active and belongs to this environment"},
+	{ErrForbidden, 0, http.StatusForbidden, nil,
+		"check the account's scopes, and whether it needs WithMarket or WithUserRef"},
+	{ErrNotFound, CodeNotFound, http.StatusNotFound, []Operation{OpOrderVoucher},
+		"check the reference; an order of another account looks the same"},
+	{ErrRateLimited, CodeRateLimited, http.StatusTooManyRequests, nil,
+		"send less from this address, or wait; other processes behind it share the ceiling"},
+	{ErrDuplicateBooking, CodeDuplicateBooking, 0, []Operation{OpBook},
+		"find the booking that the message names with QueryOrders, and cancel it if it is not wanted; nothing was booked"},
+	{ErrVoucherTooLarge, CodeVoucherTooLarge, 0, []Operation{OpOrderVoucher},
+		"ask again without IncludeDocument and use DownloadURL"},
+	{ErrAmbiguousReference, CodeAmbiguousReference, 0, []Operation{OpOrderVoucher},
+		"ask by PlatformReferenceNo"},
+	{ErrRateChanged, CodeRateChanged, 0, []Operation{OpBook},
+		"run CheckAvail again and book the new price if it is accepted; nothing was booked"},
+	{ErrCreditLimit, CodeCreditLimit, 0, []Operation{}, // reserved
+		"top the account up"},
+	{ErrUpstreamTimeout, 0, http.StatusGatewayTimeout, nil,
+		"try again later"},
 }
+
+// The conditions that come before the table, because they are of one operation and have
+// no code.
+var (
+	cancelRefused = condition{err: ErrCancelRefused, next: "the message names the cause; nothing was sent to the supplier, and the order is as it was"}
+	invalidScope  = condition{err: ErrInvalidScope, next: "ask only for scopes that the client is registered for"}
+)
 
 // APIError is a failure that the service reported, or an HTTP status from
 // something in front of it. It matches the sentinels above with errors.Is.
@@ -156,27 +179,26 @@ func (e *APIError) fact() string {
 	return b.String()
 }
 
-// Is reports whether the failure is the condition that target stands for.
+// Is reports whether the failure is the condition that target stands for. It is one
+// condition at most.
 func (e *APIError) Is(target error) bool {
 	if e.doubtful && target != ErrUpstreamTimeout {
 		return false
-	}
-	switch target {
-	case ErrCancelRefused:
-		return e.cancelRefused()
-	case ErrInvalidScope:
-		return e.invalidScope()
 	}
 	c, ok := e.match()
 	return ok && c.err == target
 }
 
-// match finds the documented condition: by code, else by HTTP status.
+// match finds the condition: by code, else by HTTP status.
 func (e *APIError) match() (condition, bool) {
-	for _, c := range conditions {
-		if e.Code != 0 && c.code == e.Code {
-			return c, true
-		}
+	switch {
+	case e.Operation == OpCancel && e.HTTPStatus == http.StatusBadRequest && !e.doubtful:
+		return cancelRefused, true
+	case e.Operation == OpOAuthToken && strings.Contains(e.Msg, "invalid_scope"):
+		return invalidScope, true
+	}
+	if c, ok := byCode(e.Code); ok {
+		return c, true
 	}
 	for _, c := range conditions {
 		if c.status != 0 && c.status == e.HTTPStatus {
@@ -186,12 +208,43 @@ func (e *APIError) match() (condition, bool) {
 	return condition{}, false
 }
 
+func byCode(code int) (condition, bool) {
+	for _, c := range conditions {
+		if code != 0 && c.code == code {
+			return c, true
+		}
+	}
+	return condition{}, false
+}
+
+// refuses reports whether the answer proves that a Book or a Cancel was not carried
+// out: a code under a status that the document names for refusals, or one that it
+// lists for the operation.
+func (e *APIError) refuses() bool {
+	switch e.HTTPStatus {
+	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests:
+		return e.Code != 0
+	}
+	return e.seemsRefused() && e.listed()
+}
+
+// seemsRefused reports whether the answer has the form of a refusal, whatever its code
+// means.
+func (e *APIError) seemsRefused() bool {
+	class := e.HTTPStatus / 100
+	return e.Code != 0 && (class == 2 || class == 4)
+}
+
+// listed reports whether the document lists the code for the operation.
+func (e *APIError) listed() bool {
+	c, ok := byCode(e.Code)
+	return ok && (c.ops == nil || slices.Contains(c.ops, e.Operation))
+}
+
 func (e *APIError) condition() (what, next string) {
 	switch c, ok := e.match(); {
-	case e.cancelRefused():
-		return ErrCancelRefused.Error(), "the message names the cause; nothing was sent to the supplier, and the order is as it was"
-	case e.invalidScope():
-		return ErrInvalidScope.Error(), "ask only for scopes that the client is registered for"
+	case e.doubtful && e.seemsRefused():
+		return "refused with a code that is undocumented for it", ""
 	case e.HTTPStatus == http.StatusForbidden && e.Code == 0:
 		return c.err.Error(), "something in front of the service may have refused this; else " + c.next
 	case errors.Is(c.err, ErrParam) && oneOf(e.Operation, OpHotelRates, OpCheckAvail, OpBook):
@@ -207,14 +260,6 @@ func (e *APIError) condition() (what, next string) {
 	default:
 		return "refused", "the message says why; report the code with the request id if it does not help"
 	}
-}
-
-func (e *APIError) cancelRefused() bool {
-	return e.Operation == OpCancel && e.HTTPStatus == http.StatusBadRequest && !e.doubtful
-}
-
-func (e *APIError) invalidScope() bool {
-	return e.Operation == OpOAuthToken && strings.Contains(e.Msg, "invalid_scope")
 }
 
 // TransportError reports a call that got no answer: a connection that failed, a

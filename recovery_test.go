@@ -848,6 +848,10 @@ func TestRefusalCodes(t *testing.T) {
 		{"rate moved", refused(200, hotelstays.CodeRateChanged, false), failing, 0, nil, hotelstays.BookingOpen},
 
 		{"undocumented, no order", refused(200, 100009999, false), hotelstaystest.Fault{}, 0, []float64{0}, hotelstays.BookingOpen},
+		{"undocumented, HTTP 401, no order", refused(401, 100009999, false), failing, 0, nil, hotelstays.BookingOpen},
+		{"undocumented, HTTP 429, no order", refused(429, 100009999, false), failing, 0, nil, hotelstays.BookingOpen},
+		{"undocumented, HTTP 408, no order", refused(408, 100009999, false), hotelstaystest.Fault{}, 0, []float64{0}, hotelstays.BookingOpen},
+		{"undocumented, HTTP 408, and the order", refused(408, 100009999, true), hotelstaystest.Fault{}, 0, []float64{0}, hotelstays.BookingFound},
 		{"undocumented, HTTP 409, no order", refused(409, 100009999, false), hotelstaystest.Fault{}, 0, []float64{0}, hotelstays.BookingOpen},
 		{"a code of other operations, no order", refused(404, hotelstays.CodeNotFound, false), hotelstaystest.Fault{}, 0, []float64{0}, hotelstays.BookingOpen},
 		{"undocumented, and the order", refused(200, 100009999, true), hotelstaystest.Fault{}, 0, []float64{0}, hotelstays.BookingFound},
@@ -889,6 +893,9 @@ func TestRefusalCodes(t *testing.T) {
 				require.ErrorAs(t, err, &api)
 				assert.Equal(t, tc.book.Code, api.Code)
 				assert.Equal(t, hotelstays.OpBook, api.Operation)
+				assert.NotContains(t, err.Error(), "unknown", "it is believed")
+				var unknown *hotelstays.OutcomeUnknownError
+				assert.NotErrorAs(t, err, &unknown)
 				assert.Empty(t, w.Ledger().Orders())
 			})
 		})

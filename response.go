@@ -94,8 +94,8 @@ func (x *exchange) decode(resp any, meta *ResponseMeta) (err error, definite boo
 	switch {
 	case success && env.HasCode && env.Code == 0 && err == nil && env.HasData:
 	case !success || env.HasCode && env.Code != 0:
-		refused := env.HasCode && env.Code != 0
-		return x.apiError(env), refused && (success || answer.Status >= 400 && answer.Status < 500)
+		refusal := x.apiError(env)
+		return refusal, refusal.refuses()
 	case err != nil:
 		return x.decodeError(err), false
 	case !env.HasCode:
