@@ -176,9 +176,14 @@ func (r *BookResponse) missing() string {
 	return ""
 }
 
-func (r *BookResponse) isOf(reference string) bool {
-	got := r.HotelOrder.CustomerReferenceNo
-	return got == "" || got == reference
+func (r *BookResponse) isOf(req request) bool {
+	return sameReference(req.(*BookRequest).CustomerReferenceNo, r.HotelOrder.CustomerReferenceNo)
+}
+
+// sameReference reports whether an answer may be of the order that was asked for: what
+// was not asked by, or not answered, is no difference.
+func sameReference(asked, answered string) bool {
+	return asked == "" || answered == "" || asked == answered
 }
 
 // Book books an offer and deducts its price from the account. It ends in one of

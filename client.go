@@ -200,7 +200,7 @@ type checkedResponse interface{ missing() string }
 
 // orderResponse is a response that is worth nothing if it has another order than the
 // one that was asked for.
-type orderResponse interface{ isOf(reference string) bool }
+type orderResponse interface{ isOf(request) bool }
 
 // lossyResponse is a response that must not be returned when something of it did
 // not fit: less would be told than there is.

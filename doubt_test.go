@@ -35,7 +35,6 @@ func TestSaveVoucherOfTheRightOrder(t *testing.T) {
 	}{
 		{`"status":"GENERATED","customerReferenceNo":"mine"`, nil},
 		{`"status":"GENERATED"`, nil},
-		{`"status":"GENERATED","customerReferenceNo":"other"`, hotelstays.ErrVoucherAltered},
 		{`"status":"CANCELLED"`, hotelstays.ErrVoucherNotReady},
 		{`"status":"FAILED"`, hotelstays.ErrVoucherNotReady},
 		{`"status":"PENDING"`, hotelstays.ErrVoucherNotReady},
@@ -53,6 +52,42 @@ func TestSaveVoucherOfTheRightOrder(t *testing.T) {
 	}
 }
 
+// The voucher of another order is refused, by whichever of its references it shows.
+func TestVoucherOfAnotherOrder(t *testing.T) {
+	asked := &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "c", PlatformReferenceNo: "p", SupplierReferenceNo: "s"}
+	for answer, good := range map[string]bool{
+		`"customerReferenceNo":"c","platformReferenceNo":"p","supplierReferenceNo":"s"`: true,
+		`"platformReferenceNo":"p"`: true,
+		``:                          true,
+		`"customerReferenceNo":"other","platformReferenceNo":"p"`: false,
+		`"platformReferenceNo":"other"`:                           false,
+		`"supplierReferenceNo":"other"`:                           false,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			client := clientThrough(t, saying(`{"code":0,"data":{"status":"GENERATED","voucher":{"voucherNumber":"v","downloadUrl":"https://host.example/v"}`+
+				strings.TrimRight(","+answer, ",")+"}}"))
+			path := filepath.Join(t.TempDir(), "voucher.pdf")
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			_, err := client.OrderVoucher(ctx, asked)
+			_, awaitErr := client.AwaitVoucher(ctx, asked)
+			if good {
+				assert.NoError(t, err, answer)
+				assert.NoError(t, awaitErr, answer)
+				return
+			}
+			_, saveErr := client.SaveVoucher(ctx, asked, path)
+			var unread *hotelstays.DecodeError
+			require.ErrorAs(t, err, &unread, answer)
+			assert.ErrorContains(t, err, "another order")
+			assert.ErrorContains(t, awaitErr, "another order", "it asks again, and says what came")
+			assert.ErrorIs(t, awaitErr, context.DeadlineExceeded)
+			assert.Error(t, saveErr)
+			assert.NoFileExists(t, path)
+		})
+	}
+}
+
 // An order under another reference is not the one that was booked.
 func TestBookAnsweredWithAnotherReference(t *testing.T) {
 	client := clientThrough(t, saying(`{"code":0,"data":{"hotelOrder":{"platformReferenceNo":"p","customerReferenceNo":"other"}}}`))
@@ -62,7 +97,7 @@ func TestBookAnsweredWithAnotherReference(t *testing.T) {
 	assert.Equal(t, "ref-1", unknown.CustomerReferenceNo)
 	var cause *hotelstays.DecodeError
 	require.ErrorAs(t, err, &cause, "it is of a type, and says where to look")
-	assert.ErrorContains(t, err, "its order is under another reference")
+	assert.ErrorContains(t, err, "it is of another order")
 }
 
 // Orders that are all of others prove no absence, for any of the helpers; nor does an

@@ -55,12 +55,20 @@ func (r *OrderVoucherResponse) missing() string {
 	return ""
 }
 
+func (r *OrderVoucherResponse) isOf(req request) bool {
+	asked := req.(*OrderVoucherRequest)
+	return sameReference(asked.CustomerReferenceNo, r.CustomerReferenceNo) &&
+		sameReference(asked.PlatformReferenceNo, r.PlatformReferenceNo) &&
+		sameReference(asked.SupplierReferenceNo, r.SupplierReferenceNo)
+}
+
 // OrderVoucher asks for the voucher of an order. It is made once the supplier
 // confirms the booking, so that right after Book there is none yet.
 //
 // A reference that matches several orders is ErrAmbiguousReference; an order
 // that does not exist, or is not the caller's, is ErrNotFound. The key needs
-// ScopeBookingRead, else it is ErrForbidden.
+// ScopeBookingRead, else it is ErrForbidden. An answer that names another order than
+// req does is a *DecodeError.
 func (c *Client) OrderVoucher(ctx context.Context, req *OrderVoucherRequest, opts ...CallOption) (*OrderVoucherResponse, error) {
 	resp := &OrderVoucherResponse{}
 	if err := c.call(ctx, OpOrderVoucher, req, resp, &resp.Meta, opts); err != nil {

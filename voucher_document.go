@@ -365,13 +365,6 @@ func (c *Client) SaveVoucher(ctx context.Context, req *OrderVoucherRequest, path
 	}
 }
 
-// answers tells whether the answer is of the order that was asked for.
-func (r *OrderVoucherResponse) answers(req *OrderVoucherRequest) bool {
-	same := func(asked, answered string) bool { return asked == "" || answered == "" || asked == answered }
-	return same(req.CustomerReferenceNo, r.CustomerReferenceNo) && same(req.PlatformReferenceNo, r.PlatformReferenceNo) &&
-		same(req.SupplierReferenceNo, r.SupplierReferenceNo)
-}
-
 func oneOfErrors(err error, targets ...error) bool {
 	for _, target := range targets {
 		if errors.Is(err, target) {
@@ -392,8 +385,6 @@ func (c *Client) saveOnce(ctx context.Context, req *OrderVoucherRequest, path st
 		return nil, &VoucherError{Err: ErrVoucherNotReady, Detail: withoutDocument(req, resp.Status)}
 	case v == nil:
 		return nil, &VoucherError{Err: ErrVoucherNotReady, Detail: "the service says GENERATED, and sent no voucher"}
-	case !resp.answers(req):
-		return nil, voucherError(v, ErrVoucherAltered, "the answer is of another order than asked for")
 	}
 	return v, writeWhole(path, func(file io.Writer) error {
 		if v.Content != nil {
