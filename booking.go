@@ -72,9 +72,9 @@ type BookRequest struct {
 	// ticket, not an OAuth token. A client whose own base URL is loopback, in tests
 	// and against the sandbox, takes loopback addresses, too.
 	CallbackURL string `json:"callbackUrl,omitempty"`
-	// Expect is the offer that is being booked, as CheckAvail returned it last, and
-	// is not sent. An order with other dates or totals, even lower ones, or one that
-	// has been cancelled, is a *ReferenceReusedError. nil expects nothing.
+	// Expect is the offer that is being booked, and is not sent. An order of other
+	// dates is a *ReferenceReusedError; CompareOrder lists what else differs. nil
+	// expects nothing.
 	Expect *types.RoomRatePkg `json:"-"`
 }
 
@@ -200,7 +200,9 @@ func sameReference(asked, answered string) bool {
 // A refusal, an *APIError: nothing was booked. ErrRateChanged: check the offer
 // again. ErrDuplicateBooking: an active booking under another reference has the
 // same content. A *ValidationError or a *TransportError: nothing was booked, either.
-// A *ReferenceReusedError: there is an order, and it is not the expected one.
+// A *ReferenceReusedError: there is an order, and it is of another stay. An order that
+// was made under the reference before, even one that is cancelled by now, comes back
+// as a success where its dates agree.
 //
 // Book is never sent twice unless the first sending provably did nothing.
 func (c *Client) Book(ctx context.Context, req *BookRequest, opts ...CallOption) (*BookResponse, error) {

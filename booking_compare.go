@@ -1,5 +1,5 @@
 // The price guard: what differs between the offer that the traveller saw and the
-// one that is about to be booked, or that was booked.
+// one that is about to be booked, or the order that was.
 
 package hotelstays
 
@@ -31,6 +31,7 @@ const (
 	OfferCheckOut         OfferField = "checkOut"
 	OfferPackaging        OfferField = "includesPackaging"
 	OfferRatePkgID        OfferField = "ratePkgId"
+	OfferCancelTime       OfferField = "cancelTime" // of an order: CompareOrder
 )
 
 // OfferChange is one part that differs, both sides written for people.
@@ -44,7 +45,7 @@ type OfferChange struct {
 	amounts bool
 }
 
-// OfferDiff is what differs between two offers.
+// OfferDiff is what differs between two offers, or between an offer and an order.
 type OfferDiff struct {
 	// Changes are in the order of the constants of OfferField; none means that the
 	// offers agree in every part.
@@ -63,10 +64,9 @@ type Tolerance struct {
 }
 
 // CompareOffer compares the offer that the traveller saw with the refreshed one of
-// CheckAvail, or with a booked room: CompareOffer(seen, &order.Rooms[0].RoomRatePkg).
-// Amounts are compared by value, 120.5 with 120.50. A part that only one side has
-// differs: what is absent is not known to be the same. A nil offer differs from
-// every other in all that it lacks.
+// CheckAvail; CompareOrder compares it with what was booked. Amounts are compared by
+// value, 120.5 with 120.50. A part that only one side has differs: what is absent is
+// not known to be the same. A nil offer differs from every other in all that it lacks.
 func CompareOffer(seen, now *types.RoomRatePkg) OfferDiff {
 	if seen == nil {
 		seen = &types.RoomRatePkg{}
@@ -88,6 +88,54 @@ func CompareOffer(seen, now *types.RoomRatePkg) OfferDiff {
 	d.text(OfferCheckOut, string(seen.CheckOut), string(now.CheckOut))
 	d.text(OfferPackaging, fmt.Sprint(seen.IncludesPackaging), fmt.Sprint(now.IncludesPackaging))
 	d.text(OfferRatePkgID, seen.RatePkgID, now.RatePkgID)
+	return d
+}
+
+// CompareOrder lists what an order says otherwise than the offer that was booked. A
+// difference is no error: what an order's totals cover, and what a cancelTime stands
+// for, is undocumented. What the order does not say is no difference, except the net
+// total, which every order has.
+//
+// Of the rooms it compares refundableMode and its end, board, packaging and ratePkgId,
+// and reports the first room that differs. It leaves out their rates, taxes and
+// cancellation fees: whether these are of the room or of the order is undocumented.
+// A nil order differs as an empty one does.
+func CompareOrder(offer *types.RoomRatePkg, order *types.Order) OfferDiff {
+	if offer == nil {
+		offer = &types.RoomRatePkg{}
+	}
+	if order == nil {
+		order = &types.Order{}
+	}
+	var d OfferDiff
+	said := func(field OfferField, seen, now string) {
+		if now != "" {
+			d.text(field, seen, now)
+		}
+	}
+	rooms := func(field OfferField, text func(*types.RoomRatePkg) string) {
+		seen := text(offer)
+		for i := range order.Rooms {
+			if now := text(&order.Rooms[i].RoomRatePkg); now != seen && now != "" {
+				d.text(field, seen, now)
+				return
+			}
+		}
+	}
+	d.amounts(OfferNetTotal, totals(&offer.TotalRate.NetRate), totals(&order.NetRate))
+	if gross := totals(order.GrossRate); gross != nil {
+		d.amounts(OfferGrossTotal, totals(offer.TotalRate.GrossRate), gross)
+	}
+	d.text(OfferRespectGrossRate, fmt.Sprint(offer.TotalRate.RespectGrossRate), fmt.Sprint(order.RespectGrossRate))
+	said(OfferCurrency, offer.TotalRate.NetRate.Currency, order.NetRate.Currency)
+	rooms(OfferRefundableMode, func(o *types.RoomRatePkg) string { return string(o.RefundableMode) })
+	rooms(OfferRefundableUntil, func(o *types.RoomRatePkg) string { return instant(o.RefundableUntil) })
+	rooms(OfferBoard, func(o *types.RoomRatePkg) string { return boardText(o.Board) })
+	said(OfferCheckIn, string(offer.CheckIn), string(order.CheckIn))
+	said(OfferCheckOut, string(offer.CheckOut), string(order.CheckOut))
+	rooms(OfferPackaging, func(o *types.RoomRatePkg) string { return fmt.Sprint(o.IncludesPackaging) })
+	rooms(OfferRatePkgID, func(o *types.RoomRatePkg) string { return o.RatePkgID })
+	said(OfferCancelTime, "", string(order.CancelTime))
 	return d
 }
 

@@ -170,10 +170,10 @@ func (r *BookingRecovery) last() bool { return r.Polls == len(recoverySchedule) 
 //
 // A definite refusal returns its error and no outcome, and so does bad input: no
 // order was made. A refusal with a code that is undocumented for Book is believed once
-// the order has been asked for and is not there. When ctx ends, both an outcome with the recovery to
-// go on with and an *OutcomeUnknownError are returned. An order that is not the
-// expected one is a *ReferenceReusedError, with the outcome: its State is
-// BookingFound, and its Order the one that is not expected. Look at the error first.
+// the order has been asked for and is not there. When ctx ends, both an outcome with
+// the recovery to go on with and an *OutcomeUnknownError are returned. An order of
+// another stay than BookRequest.Expect is a *ReferenceReusedError, with the outcome:
+// its State is BookingFound, and its Order the other one. Look at the error first.
 //
 // To survive the end of the process, store NewBookingRecovery, then call Book and,
 // on an *OutcomeUnknownError, RecoverBooking.
@@ -427,10 +427,9 @@ func signOfMore(data json.RawMessage) string {
 	return ""
 }
 
-// ReferenceReusedError reports that the order under the reference is not the
-// expected one. Either the reference was used before: the service returns the order
-// that it made for a reference first, a cancelled one too. Or this Book made the
-// order, and BookRequest.Expect was not the offer as CheckAvail returned it last.
+// ReferenceReusedError reports that the order under the reference is of another stay
+// than the expected one. Either the reference was used before, or BookRequest.Expect
+// was not the offer that was booked.
 type ReferenceReusedError struct {
 	// Order is the order that the reference has.
 	Order *types.Order
@@ -440,38 +439,29 @@ type ReferenceReusedError struct {
 
 // Error names the reference and what differs.
 func (e *ReferenceReusedError) Error() string {
-	return fmt.Sprintf("hotelstays: %s: the order %s under reference %q is not the expected one: its %s another; was the reference used before, or is BookRequest.Expect not what CheckAvail returned last? Look at that order before anything else is booked",
+	return fmt.Sprintf("hotelstays: %s: the order %s under reference %q is not the expected one: its %s is another; was the reference used before? Look at that order before anything else is booked",
 		OpBook, e.Order.PlatformReferenceNo, e.Order.CustomerReferenceNo, e.What)
 }
 
-// checkReference holds an order against the offer that it should be of. What one
-// of them does not say, or not readably, is no difference.
+// checkReference compares the stay of an order with that of the offer that it should be
+// of. A date that one of them does not name is no difference.
 func checkReference(order *types.Order, expect *types.RoomRatePkg) error {
 	what := ""
 	switch {
 	case expect == nil:
 		return nil
-	case order.CheckIn != expect.CheckIn && order.CheckIn != "" && expect.CheckIn != "":
-		what = "check-in " + string(order.CheckIn) + " is"
-	case order.CheckOut != expect.CheckOut && order.CheckOut != "" && expect.CheckOut != "":
-		what = "check-out " + string(order.CheckOut) + " is"
-	case surelyDiffer(&order.NetRate, &expect.TotalRate.NetRate):
-		what = "net total " + order.NetRate.String() + " is"
-	case surelyDiffer(order.GrossRate, expect.TotalRate.GrossRate):
-		what = "gross total " + order.GrossRate.String() + " is"
-	case order.CancelTime != "":
-		what = "state, cancelled at " + string(order.CancelTime) + ", is"
+	case otherDay(order.CheckIn, expect.CheckIn):
+		what = "check-in " + string(order.CheckIn)
+	case otherDay(order.CheckOut, expect.CheckOut):
+		what = "check-out " + string(order.CheckOut)
 	default:
 		return nil
 	}
 	return &ReferenceReusedError{Order: order, What: what}
 }
 
-// surelyDiffer tells apart amounts that can be compared.
-func surelyDiffer(a, b *types.Money) bool {
-	if a == nil || b == nil {
-		return false
-	}
-	order, err := a.Cmp(*b)
-	return err == nil && order != 0
+func otherDay(a, b types.Date) bool {
+	one, oneErr := a.Time()
+	other, otherErr := b.Time()
+	return oneErr == nil && otherErr == nil && !one.Equal(other)
 }

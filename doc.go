@@ -87,7 +87,7 @@
 //	*APIError               the service refused, or something in front of it did
 //	*TransportError         no answer; Sent tells whether the request may have arrived
 //	*DecodeError            an answer that cannot be read
-//	*ReferenceReusedError   the order under the reference is not the expected one
+//	*ReferenceReusedError   the order under the reference is of another stay
 //	*PageError              pages that end early; what came is good, and not all
 //	*BatchError             a batch of HotelListBatches; the others go on
 //	*VoucherError           a document that cannot be had or trusted
@@ -170,7 +170,8 @@
 // A process can die at any moment. Store [Client.NewBookingRecovery] before Book is
 // called; [Client.RecoverBooking] goes on with it in any process of the same account,
 // and [Client.StepRecovery] does so one poll at a time, for job queues.
-// BookRequest.Expect catches a reference that was used before.
+// BookRequest.Expect makes an order of another stay an error: its reference was used
+// before. [CompareOrder] lists what else the order says otherwise than the offer.
 //
 // # Deadlines
 //

@@ -187,20 +187,6 @@ func TestForeignRecoveryIsLeftAlone(t *testing.T) {
 	assert.JSONEq(t, string(before), string(after))
 }
 
-// Amounts that cannot be compared are no proof of another order.
-func TestExpectationThatCannotBeCompared(t *testing.T) {
-	client := clientThrough(t, saying(`{"code":0,"data":{"hotelOrder":{"platformReferenceNo":"p","netRate":{"currency":"USD","amount":1}}}}`))
-	for _, amount := range []string{"1e99", ""} {
-		req := offer{}.request("ref-1")
-		req.RatePkgID, req.SessionID = "offer", "session"
-		req.Expect = seenOffer()
-		req.Expect.CheckIn, req.Expect.CheckOut = "", ""
-		req.Expect.TotalRate.NetRate.Amount = json.Number(amount)
-		_, err := client.Book(t.Context(), req)
-		assert.NoError(t, err, amount)
-	}
-}
-
 // The sender has its answer before OnError runs.
 func TestOnErrorDoesNotHoldTheAnswer(t *testing.T) {
 	release := make(chan struct{})

@@ -170,8 +170,8 @@ func ExampleClient_Book_rateChanged() {
 	// booked for 252.46 USD
 }
 
-// A reference makes one order and returns it ever after. Expect tells when that is not
-// the order that was meant.
+// A reference that was used before returns the order that it made. Expect makes that an
+// error when the order is of another stay.
 func ExampleReferenceReusedError() {
 	ctx := context.Background()
 	srv, client := startSandbox()
@@ -194,6 +194,28 @@ func ExampleReferenceReusedError() {
 	// Output:
 	// the reference has order PO000000001 already
 	// orders: 1
+}
+
+// What the order says otherwise than the offer is no error. A seller who promised the
+// offer's terms looks at it.
+func ExampleCompareOrder() {
+	ctx := context.Background()
+	srv, client := startSandbox()
+	defer srv.Close()
+	req := prepareBooking(ctx, srv, client, "ref-1")
+	booked, err := client.Book(ctx, req)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(hotelstays.CompareOrder(req.Expect, booked.HotelOrder))
+
+	promised := *req.Expect
+	promised.TotalRate.NetRate.Amount = "240.00"
+	fmt.Println(hotelstays.CompareOrder(&promised, booked.HotelOrder))
+	// Output:
+	// no change
+	// netTotal: 247.51 USD, was 240 USD
 }
 
 // The same guests in the same room of the same stay, under another reference: the

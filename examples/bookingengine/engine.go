@@ -199,7 +199,7 @@ func (e *engine) book(co checkout, holder types.Holder, guests []types.Guest) er
 	req := &hotelstays.BookRequest{
 		SessionID: co.SessionID, CustomerReferenceNo: co.Reference, RatePkgID: co.Offer.RatePkgID,
 		Holder: holder, Guests: guests, CallbackURL: e.service.callbackURL,
-		Expect: &co.Offer, // an order with other dates or totals is an error
+		Expect: &co.Offer, // an order of other dates is an error
 	}
 	recovery, err := json.Marshal(e.client.NewBookingRecovery(req))
 	if err != nil {

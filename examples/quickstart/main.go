@@ -153,7 +153,7 @@ func bookAndCancel(ctx context.Context, client *hotelstays.Client, session strin
 			{RoomIndex: 1, FirstName: "Guest", LastName: "One"},
 			{RoomIndex: 1, FirstName: "Guest", LastName: "Two"},
 		},
-		Expect: offer, // an order with other dates or totals is an error
+		Expect: offer, // an order of other dates is an error
 	})
 	if err != nil {
 		return err // an *OutcomeUnknownError says which reference to look for
