@@ -97,7 +97,7 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 			MaxAttempts:   cfg.maxAttempts,
 			Backoff:       250 * time.Millisecond,
 			MaxBackoff:    8 * time.Second,
-			MaxRetryAfter: 30 * time.Second,
+			MaxRetryAfter: 60 * time.Second,
 			MaxBody:       cfg.maxBody,
 		},
 	}

@@ -146,6 +146,32 @@ func TestNoWaitPastTheDeadline(t *testing.T) {
 	})
 }
 
+// Retry-After is honoured in full, or the call ends at once with the error that carries
+// it. The operation is paused for every caller for the whole of it.
+func TestRetryAfterIsHonouredInFull(t *testing.T) {
+	for header, after := range map[string]time.Duration{"40": 40 * time.Second, "60": time.Minute, "61": 61 * time.Second, "3600": time.Hour,
+		"Sat, 01 Jan 2000 00:00:20 GMT": 20 * time.Second, "Sat, 01 Jan 2000 00:02:00 GMT": 2 * time.Minute, "soon": time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			srv, client := newSandbox(t)
+			srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 429, RetryAfter: header})
+			start := time.Now()
+			_, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithTimeout(5*time.Minute))
+			if after <= time.Minute {
+				require.NoError(t, err)
+				assert.WithinRange(t, time.Now(), start.Add(after), start.Add(after+time.Second))
+				return
+			}
+			var api *hotelstays.APIError
+			require.ErrorAs(t, err, &api)
+			assert.Equal(t, after, api.RetryAfter)
+			assert.Zero(t, time.Since(start))
+			_, err = client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithTimeout(2*time.Hour))
+			require.NoError(t, err)
+			assert.WithinRange(t, time.Now(), start.Add(after), start.Add(after+time.Second))
+		})
+	}
+}
+
 // The five operations of the flow tell the service what is left of the deadline,
 // a little less than the truth; the others do not.
 func TestTimeoutHeader(t *testing.T) {

@@ -44,7 +44,7 @@ type Policy struct {
 	MaxAttempts   int           // in all, at least 1
 	Backoff       time.Duration // the first wait is drawn from 0 to this
 	MaxBackoff    time.Duration // no drawn wait is longer
-	MaxRetryAfter time.Duration // the longest Retry-After that is waited for
+	MaxRetryAfter time.Duration // a call with a longer Retry-After ends at once
 	MaxBody       int64         // bytes of an answer, after decompression
 }
 

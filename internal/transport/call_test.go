@@ -288,13 +288,13 @@ type closable struct{ closed int }
 func (c *closable) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New("down") }
 func (c *closable) CloseIdleConnections()                           { c.closed++ }
 
-// A 429 pauses the ceiling until Retry-After: a second without one, and never
-// longer than the policy allows.
+// A 429 pauses the ceiling for the whole of Retry-After, and the call as well: a second
+// without one. Where that is longer than the policy allows, the call ends at once.
 func TestTooManyRequestsPauses(t *testing.T) {
 	cases := []struct {
 		header string
 		want   time.Duration
-	}{{"", time.Second}, {"2", 2 * time.Second}, {"0", 0}, {"86400", 3 * time.Second}, {"soon", time.Second},
+	}{{"", time.Second}, {"2", 2 * time.Second}, {"0", 0}, {"5", 5 * time.Second}, {"6", 6 * time.Second}, {"86400", 24 * time.Hour}, {"soon", time.Second},
 		{"Sat, 01 Jan 2000 00:00:02 GMT", 2 * time.Second}}
 	for _, c := range cases {
 		t.Run(c.header, func(t *testing.T) {
@@ -313,13 +313,49 @@ func TestTooManyRequestsPauses(t *testing.T) {
 				})
 				r := do(t, rt, "http://127.0.0.1:1", func(call *Call) {
 					call.Ceiling = ceiling
-					call.Policy.MaxRetryAfter = 3 * time.Second
+					call.Policy.MaxRetryAfter = 5 * time.Second
 				})
 				require.NoError(t, r.Err)
-				assert.Equal(t, 200, r.Answer.Status)
 				require.Len(t, ceiling.pauses, 1)
 				assert.Equal(t, c.want, ceiling.pauses[0].Sub(start))
+				if c.want > 5*time.Second {
+					assert.Equal(t, 429, r.Answer.Status)
+					assert.Equal(t, 1, r.Attempts)
+					assert.Zero(t, time.Since(start))
+					return
+				}
+				assert.Equal(t, 200, r.Answer.Status)
+				assert.LessOrEqual(t, time.Since(start), c.want+time.Millisecond, "the wait and its jitter")
 			})
+		})
+	}
+}
+
+// A Retry-After of another passing fault is of this call alone.
+func TestUnavailableWithRetryAfter(t *testing.T) {
+	for header, waits := range map[string]time.Duration{"": 0, "7": 7 * time.Second, "61": -1} {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			ceiling := &recording{}
+			rt := roundTripper(func(*http.Request) (*http.Response, error) {
+				resp := reply(503, "busy")
+				if header != "" {
+					resp.Header.Set("Retry-After", header)
+				}
+				return resp, nil
+			})
+			r := do(t, rt, "http://127.0.0.1:1", func(call *Call) {
+				call.Ceiling = ceiling
+				call.Policy.MaxAttempts, call.Policy.MaxRetryAfter = 2, time.Minute
+			})
+			assert.Equal(t, 503, r.Answer.Status)
+			assert.Empty(t, ceiling.pauses)
+			if waits < 0 {
+				assert.Equal(t, 1, r.Attempts)
+				return
+			}
+			assert.Equal(t, 2, r.Attempts)
+			assert.WithinRange(t, time.Now(), start.Add(waits), start.Add(waits+time.Millisecond))
 		})
 	}
 }

@@ -36,9 +36,9 @@ func (c *Call) checkRetry(ctx context.Context, _ *http.Response, _ error) (bool,
 // "Retries and unknown outcomes" in package hotelstays is what it does: passing is
 // the column of the reads, cannotHaveActed what Book and Cancel need besides.
 func (c *Call) verdict(ctx context.Context) (wait time.Duration, again bool) {
-	status := c.last.status()
+	status, after := c.last.status(), c.retryAfter()
 	if status == http.StatusTooManyRequests && c.Ceiling != nil {
-		c.Ceiling.Pause(time.Now().Add(c.retryAfter()))
+		c.Ceiling.Pause(time.Now().Add(after))
 	}
 	if ctx.Err() != nil || c.last.final || (c.Acts && !c.cannotHaveActed()) {
 		return 0, false
@@ -46,13 +46,10 @@ func (c *Call) verdict(ctx context.Context) (wait time.Duration, again bool) {
 	if status == http.StatusUnauthorized {
 		return 0, c.renew(ctx)
 	}
-	if c.tries >= c.Policy.MaxAttempts || !c.passing(status) {
+	if c.tries >= c.Policy.MaxAttempts || !c.passing(status) || after > c.Policy.MaxRetryAfter {
 		return 0, false
 	}
-	wait = c.backoff()
-	if status == http.StatusTooManyRequests {
-		wait += c.retryAfter()
-	}
+	wait = after + c.backoff()
 	deadline, ok := ctx.Deadline()
 	return wait, !ok || time.Until(deadline) > wait
 }
@@ -99,13 +96,17 @@ func (c *Call) backoff() time.Duration {
 	return rand.N(min(top, c.Policy.MaxBackoff) + 1)
 }
 
-// retryAfter is how long a 429 asks to stay away: a second where it does not say.
+// retryAfter is how long the answer asks to stay away: a second for a 429 that does not
+// say.
 func (c *Call) retryAfter() time.Duration {
+	if c.last.answer == nil {
+		return 0
+	}
 	after, ok := RetryAfter(c.last.answer.Header)
-	if !ok {
+	if !ok && c.last.status() == http.StatusTooManyRequests {
 		after = time.Second
 	}
-	return min(after, c.Policy.MaxRetryAfter)
+	return after
 }
 
 // RetryAfter reads the Retry-After header, in seconds or as a date. A date is counted
