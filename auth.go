@@ -92,7 +92,8 @@ type OAuthCredential struct {
 	ClientID     string
 	ClientSecret types.Secret
 	// Scopes are those to ask for, among those that the client is registered for.
-	// Required: a token without scopes is refused by every operation.
+	// Empty asks for none by name; which ones the token then carries is undocumented,
+	// and one without any is refused by every operation.
 	Scopes []Scope
 	// Lifetime is how long a token is trusted. The answer's field for it is not
 	// shown; with 0 a token is used until the service refuses it.
@@ -110,9 +111,6 @@ func (o OAuthCredential) snapshot() Credential {
 
 func (o OAuthCredential) validate(f *faults) {
 	o.request().validate(f)
-	if len(o.Scopes) == 0 {
-		f.add("scope", "is required: a token without scopes is refused by every operation")
-	}
 	if o.Lifetime < 0 {
 		f.add("Lifetime", "is negative")
 	}

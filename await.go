@@ -183,7 +183,7 @@ func (s *OrderStates) cancelled(order *types.Order, resp *CancelResponse) bool {
 	case order != nil:
 		return slices.Contains(s.Cancelled, order.Status)
 	default:
-		return resp != nil && slices.Contains(s.Cancelled, resp.Status)
+		return resp != nil && resp.Status != nil && slices.Contains(s.Cancelled, *resp.Status)
 	}
 }
 

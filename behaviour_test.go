@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"regexp"
 	"strings"
 	"sync"
@@ -162,6 +163,18 @@ func TestOAuthScopes(t *testing.T) {
 	}
 }
 
+// Without scopes none are asked for: what a token then carries is the service's choice.
+// The sandbox's carries all that the client is registered for.
+func TestOAuthWithoutScopes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, _ := newSandbox(t)
+		client := newClient(t, srv, hotelstays.OAuthCredential{ClientID: srv.ClientID, ClientSecret: types.Secret(srv.ClientSecret)})
+		_, err := client.HotelList(t.Context(), searchCity(srv))
+		assert.NoError(t, err)
+		assert.Equal(t, 1, srv.Ledger().TokensIssued())
+	})
+}
+
 func TestDestinations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
@@ -292,7 +305,8 @@ func TestHotelStaticDetail(t *testing.T) {
 		require.NotNil(t, hotel)
 		assert.Equal(t, id, hotel.PlatformHotelID)
 		assert.NotEmpty(t, hotel.Name.EN)
-		assert.InDelta(t, 3.5, hotel.Rating, 1.5)
+		require.NotNil(t, hotel.Rating)
+		assert.InDelta(t, 3.5, *hotel.Rating, 1.5)
 		assert.True(t, *hotel.IsAvailable)
 		assert.Equal(t, "USD", hotel.MinPrice.Currency)
 		assert.Len(t, hotel.MinPricesByCurrency, 3)
@@ -494,7 +508,7 @@ func TestHotelListSortBy(t *testing.T) {
 		}{
 			{hotelstays.SortPriceAsc, price},
 			{hotelstays.SortPriceDesc, func(h *types.Hotel) float64 { return -price(h) }},
-			{hotelstays.SortRatingDesc, func(h *types.Hotel) float64 { return -h.Rating }},
+			{hotelstays.SortRatingDesc, func(h *types.Hotel) float64 { return -*h.Rating }},
 			{hotelstays.SortDistanceAsc, distance},
 		} {
 			search := searchCity(srv)
@@ -562,6 +576,26 @@ func TestHotelListSession(t *testing.T) {
 		_, err = client.HotelList(t.Context(), search)
 		assert.ErrorIs(t, err, hotelstays.ErrParam)
 	})
+}
+
+// The session is in basic or, where that is absent, in the header of the answer.
+func TestHotelListSessionOfTheHeader(t *testing.T) {
+	for data, want := range map[string]string{
+		`{"list":[],"basic":{"sessionId":"of basic"}}`: "of basic",
+		`{"list":[],"basic":{}}`:                       "of the header",
+		`{"list":[],"basic":null}`:                     "of the header",
+		`{"list":[]}`:                                  "of the header",
+	} {
+		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
+			resp := reply(200, `{"code":0,"data":`+data+`}`)
+			resp.Header.Set("Session-Id", "of the header")
+			return resp, nil
+		}))
+		resp, err := client.HotelList(t.Context(), &hotelstays.HotelListRequest{HotelIDs: []string{"h"}, CheckIn: checkIn, CheckOut: checkOut,
+			RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}}})
+		require.NoError(t, err, data)
+		assert.Equal(t, want, resp.Basic.SessionID, data)
+	}
 }
 
 // An amount is held with the very digits of the answer, whatever decimals its
@@ -750,7 +784,7 @@ func TestBook(t *testing.T) {
 		o := findOffer(t, srv, client, 0)
 		req := o.request("ref-1")
 		req.Holder.Email, req.Holder.Phone = "guest@example.com", &types.Phone{CountryCode: "AE", CountryNumber: 971, Number: "5550100"}
-		req.Guests = append(req.Guests, types.Guest{RoomIndex: 1, FirstName: "Guest", LastName: "Two", IsChild: true, Age: new(0), Gender: "f"})
+		req.Guests = append(req.Guests, types.Guest{RoomIndex: 1, FirstName: "Guest", LastName: "Two", IsChild: new(true), Age: new(0), Gender: "f"})
 		req.CallbackURL = "http://127.0.0.1:9/events"
 		resp, err := client.Book(t.Context(), req)
 		require.NoError(t, err)
@@ -1193,14 +1227,14 @@ func TestCancel(t *testing.T) {
 				cancel := &hotelstays.CancelRequest{SessionID: o.session, CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo, Reason: "plans changed"}
 				resp, err := client.Cancel(t.Context(), cancel)
 				require.NoError(t, err)
-				assert.EqualValues(t, 3, resp.Status, "the sandbox's number for cancelled")
+				assert.Equal(t, new(types.OrderStatus(3)), resp.Status, "the sandbox's number for cancelled")
 				assert.Equal(t, o.CancelFees[0].Fee, *resp.ServiceFee)
 				assert.Equal(t, free, resp.ServiceFee.Amount == "0.00")
 
 				orders, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{"ref-1"}})
 				require.NoError(t, err)
 				now := orders.Orders[0]
-				assert.Equal(t, resp.Status, now.Status)
+				assert.Equal(t, *resp.Status, now.Status)
 				assert.Equal(t, types.Timestamp("2000-01-01T00:00:00Z"), now.CancelTime)
 				assert.Equal(t, "plans changed", now.CancelReason)
 				require.NotNil(t, now.RefundedPrice)

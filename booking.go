@@ -108,7 +108,7 @@ func (f *faults) guest(path string, g *types.Guest) {
 	if _, err := g.DateOfBirth.Time(); g.DateOfBirth != "" && err != nil {
 		f.add(path+"dateOfBirth", "is not of the form YYYY-MM-DD") // whose it is stays private
 	}
-	if g.IsChild && g.DateOfBirth == "" && g.Age == nil {
+	if g.IsChild != nil && *g.IsChild && g.DateOfBirth == "" && g.Age == nil {
 		f.add(path+"dateOfBirth", "is required for a child, or age in its place")
 	}
 	if n := utf8.RuneCountInString(string(g.PassportNumber)); n > MaxPassportNumber {

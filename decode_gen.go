@@ -50,7 +50,7 @@ func (v *CancelResponse) decode(l *lexer.Lexer) {
 			v.ServiceFee = lexer.Pointer(l, decode.Money)
 		case "status":
 			l.Once(&seen, 1)
-			v.Status = types.OrderStatus(l.Int())
+			v.Status = lexer.Pointer(l, func(l *lexer.Lexer, v *types.OrderStatus) { *v = types.OrderStatus(l.Int()) })
 		default:
 			l.Unknown(cancelResponseFields)
 		}

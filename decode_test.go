@@ -595,6 +595,29 @@ func TestDecodeOrdersLeniently(t *testing.T) {
 	})
 }
 
+// What was not sent is not 0.
+func TestAbsentIsNotZero(t *testing.T) {
+	for members, want := range map[string]*float64{``: nil, `"rating":null`: nil, `"rating":0`: new(0.0), `"rating":4.5`: new(4.5)} {
+		client := func(data string) *hotelstays.Client {
+			return decodeClient(t, &decodeAnswer{status: 200, body: `{"code":0,"data":` + data + `}`})
+		}
+		hotel, err := client(`{"hotel":{`+members+`}}`).HotelStaticDetail(t.Context(), &hotelstays.HotelStaticDetailRequest{HotelID: "h"})
+		require.NoError(t, err)
+		assert.Equal(t, want, hotel.Hotel.Rating, members)
+		catalogue, err := client(`{"hotelsMetadata":[{`+members+`}]}`).HotelsMetadata(t.Context(), &hotelstays.HotelsMetadataRequest{DestinationID: "d"})
+		require.NoError(t, err)
+		assert.Equal(t, want, catalogue.HotelsMetadata[0].Rating, members)
+		orders, err := client(`{"orders":[{"hotel":{`+members+`}}]}`).QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
+		require.NoError(t, err)
+		assert.Equal(t, want, orders.Orders[0].Hotel.Rating, members)
+	}
+	for members, want := range map[string]*types.OrderStatus{``: nil, `"status":null`: nil, `"status":0`: new(types.OrderUnknown), `"status":5`: new(types.OrderStatus(5))} {
+		resp, err := decodeCancel(t, decodeClient(t, &decodeAnswer{status: 200, body: `{"code":0,"data":{` + members + `}}`}))
+		require.NoError(t, err)
+		assert.Equal(t, want, resp.Status, members)
+	}
+}
+
 // All conditions that errors.Is knows.
 var decodeConditions = map[string]error{
 	"Param": hotelstays.ErrParam, "Unauthorized": hotelstays.ErrUnauthorized, "Forbidden": hotelstays.ErrForbidden, "NotFound": hotelstays.ErrNotFound,
@@ -755,9 +778,9 @@ func TestOAuthAnswerForms(t *testing.T) {
 		body   string
 		want   []string
 	}{
-		{"bare", 400, `{"error":"invalid_scope"}`, []string{"InvalidScope", "Param"}},
-		{"bare with a description", 400, `{"error":"invalid_scope","error_description":"booking:write is not registered"}`, []string{"InvalidScope", "Param"}},
-		{"enveloped", 400, `{"code":100000400,"msg":"invalid_scope: booking:write"}`, []string{"InvalidScope", "Param"}},
+		{"bare", 400, `{"error":"invalid_scope"}`, []string{"InvalidScope"}},
+		{"bare with a description", 400, `{"error":"invalid_scope","error_description":"booking:write is not registered"}`, []string{"InvalidScope"}},
+		{"enveloped", 400, `{"code":100000400,"msg":"invalid_scope: booking:write"}`, []string{"InvalidScope"}},
 		{"enveloped with 200", 200, `{"code":100009999,"msg":"invalid_scope"}`, []string{"InvalidScope"}},
 		{"another bare error", 401, `{"error":"invalid_client"}`, []string{"Unauthorized"}},
 		{"another enveloped error", 401, `{"code":100000401,"msg":"refused"}`, []string{"Unauthorized"}},

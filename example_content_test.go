@@ -76,7 +76,7 @@ func ExampleClient_HotelsMetadata() {
 		return
 	}
 	for _, hotel := range page.HotelsMetadata {
-		fmt.Println(hotel.PlatformHotelID, hotel.Name, hotel.Rating)
+		fmt.Println(hotel.PlatformHotelID, hotel.Name, *hotel.Rating) // nil where the service does not say
 	}
 	fmt.Println("of", page.Page.Total, "more:", page.Page.HasMore)
 	// Output:

@@ -138,8 +138,10 @@ var faultPoints = []faultPoint{
 	{point: "rate moved", arrange: func(s *faultScene) { s.MoveRate(s.offer.RatePkgID, 10) }, book: toldRefused, recover: recoveredError, sent: 1, is: hotelstays.ErrRateChanged},
 	{point: "offer gone", arrange: func(s *faultScene) { s.CloseOut(s.offer.RatePkgID) }, book: toldRefused, recover: recoveredError, sent: 1, is: hotelstays.ErrRateChanged},
 	{point: "booked under another reference", arrange: twin, book: toldRefused, recover: recoveredError, sent: 1, is: hotelstays.ErrDuplicateBooking},
-	{point: "refused without a known code", fault: status(200, `{"code":100009999,"msg":"no"}`), book: toldRefused, recover: recoveredError, sent: 1},
-	{point: "refused without a known code", made: true, fault: committed(status(200, `{"code":100009999,"msg":"no"}`)), book: toldRefused, recover: recoveredFound, sent: 1},
+	{point: "refused without a known code", fault: status(200, `{"code":100009999,"msg":"no"}`), book: toldUnknown, recover: recoveredError, sent: 1},
+	{point: "refused without a known code", made: true, fault: committed(status(200, `{"code":100009999,"msg":"no"}`)), book: toldUnknown, recover: recoveredFound, sent: 1},
+	{point: "HTTP 408", fault: status(408, ""), book: toldUnknown, recover: recoveredError, sent: 1},
+	{point: "HTTP 408", made: true, fault: committed(status(408, "")), book: toldUnknown, recover: recoveredFound, sent: 1},
 	{point: "refused with HTTP 403", fault: status(403, ""), book: toldRefused, recover: recoveredError, sent: 1, is: hotelstays.ErrForbidden},
 }
 

@@ -528,7 +528,7 @@ func TestLogOfAMismatch(t *testing.T) {
 				resp, err := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: o.session, CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo})
 				require.NoError(t, err)
 				assert.Nil(t, resp.ServiceFee)
-				assert.Equal(t, types.OrderStatus(3), resp.Status)
+				assert.Equal(t, new(types.OrderStatus(3)), resp.Status)
 				return resp.Meta, err
 			}},
 		} {

@@ -101,9 +101,9 @@ func (r *CancelRequest) validate(f *faults) {
 type CancelResponse struct {
 	// ServiceFee is what the supplier charges, and does not give back.
 	ServiceFee *types.Money `json:"serviceFee"`
-	// Status is the order's status now.
-	Status types.OrderStatus `json:"status"`
-	Meta   ResponseMeta      `json:"-"`
+	// Status is the order's status now; nil where the service did not say.
+	Status *types.OrderStatus `json:"status"`
+	Meta   ResponseMeta       `json:"-"`
 }
 
 // Cancel cancels an order. An order that cannot be cancelled online is

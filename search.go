@@ -3,6 +3,7 @@
 package hotelstays
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -108,7 +109,8 @@ func (r *HotelListRequest) validate(f *faults) {
 // HotelListResponse holds a page of hotels with prices.
 type HotelListResponse struct {
 	List []types.Hotel `json:"list"`
-	// Basic names the session, and says why a list is empty or not complete.
+	// Basic names the session, and says why a list is empty or not complete. Where the
+	// answer has none, SessionID is that of its Session-Id header.
 	Basic types.SearchBasic `json:"basic"`
 	// Total is 0 when there are no hotels, or when the search has no totals.
 	Total   int          `json:"total"`
@@ -140,6 +142,7 @@ func (c *Client) HotelList(ctx context.Context, req *HotelListRequest, opts ...C
 	if err := c.call(ctx, OpHotelList, req, resp, &resp.Meta, opts); err != nil {
 		return nil, err
 	}
+	resp.Basic.SessionID = cmp.Or(resp.Basic.SessionID, resp.Meta.SessionID)
 	return resp, nil
 }
 

@@ -320,11 +320,11 @@ func TestWireZeroIsSent(t *testing.T) {
 		{
 			"Book",
 			`{"customerReferenceNo":"ref","ratePkgId":"pkg","holder":{"firstName":"Guest","lastName":"One"},` +
-				`"guests":[{"roomIndex":1,"firstName":"Guest","lastName":"Two","age":0,"isChild":true}]}`,
+				`"guests":[{"roomIndex":1,"firstName":"Guest","lastName":"Two","age":0,"isChild":false}]}`,
 			`{"hotelOrder":{"platformReferenceNo":"plat-0"}}`,
 			wireOf((*hotelstays.Client).Book, &hotelstays.BookRequest{SessionID: "s", CustomerReferenceNo: "ref", RatePkgID: "pkg",
 				Holder: types.Holder{FirstName: "Guest", LastName: "One"},
-				Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "Two", Age: new(0), IsChild: true}}}),
+				Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "Two", Age: new(0), IsChild: new(false)}}}),
 		},
 	}
 	for _, row := range rows {
@@ -541,7 +541,7 @@ func wireOperations() []wireOperation {
 				`"latlngCoordinator":` + wireLatlngJSON + `,"logoURL":"https://img.example.test/1.png"}],"page":{"total":41,"hasMore":true}}`,
 			want: &hotelstays.HotelsMetadataResponse{
 				HotelsMetadata: []types.HotelMetadata{{HotelID: "h-1", PlatformHotelID: "P-1", DestinationID: "dest-1",
-					Name: wireHotelName(), Rating: 4.5, Address: wireAddress(), LatlngCoordinator: wireLatlng(), LogoURL: "https://img.example.test/1.png"}},
+					Name: wireHotelName(), Rating: new(4.5), Address: wireAddress(), LatlngCoordinator: wireLatlng(), LogoURL: "https://img.example.test/1.png"}},
 				Page: types.PageResp{Total: 41, HasMore: true},
 			},
 		},
@@ -633,9 +633,9 @@ func wireOperations() []wireOperation {
 				Holder: types.Holder{FirstName: "Guest", LastName: "One", Email: "guest.one@example.test",
 					Phone: &types.Phone{CountryCode: "AE", CountryNumber: 971, Number: "500000001"}},
 				Guests: []types.Guest{
-					{RoomIndex: 1, FirstName: "Guest", LastName: "One", NationalityCode: "AE", Age: new(14), IsChild: true, Gender: types.GenderFemale,
+					{RoomIndex: 1, FirstName: "Guest", LastName: "One", NationalityCode: "AE", Age: new(14), IsChild: new(true), Gender: types.GenderFemale,
 						DateOfBirth: "2012-02-29", PassportNumber: "P0000001"},
-					{RoomIndex: 2, FirstName: "Guest", LastName: "Two", NationalityCode: "SA", Age: new(4), IsChild: true, Gender: "m",
+					{RoomIndex: 2, FirstName: "Guest", LastName: "Two", NationalityCode: "SA", Age: new(4), IsChild: new(true), Gender: "m",
 						DateOfBirth: "2022-01-31", PassportNumber: "P0000002"},
 				},
 				CallbackURL: "https://hooks.example.test/orders?a=1&b=2"}),
@@ -697,7 +697,7 @@ func wireOperations() []wireOperation {
 			fullSession: "session-2",
 			fullBody:    `{"customerReferenceNo":"ref-1","supplierReferenceNo":"sup-1","reason":"plans changed"}`,
 			data:        `{"serviceFee":{"currency":"EUR","amount":120.50},"status":5}`,
-			want:        &hotelstays.CancelResponse{ServiceFee: &types.Money{Currency: "EUR", Amount: "120.50"}, Status: 5},
+			want:        &hotelstays.CancelResponse{ServiceFee: &types.Money{Currency: "EUR", Amount: "120.50"}, Status: new(types.OrderStatus(5))},
 		},
 	}
 }
@@ -801,7 +801,7 @@ func wireRoom() types.Room {
 }
 
 func wireHotel() types.Hotel {
-	return types.Hotel{ID: "h-1", PlatformHotelID: "P-1", DestinationID: "dest-1", Name: wireHotelName(), Rating: 4.5, Address: wireAddress(),
+	return types.Hotel{ID: "h-1", PlatformHotelID: "P-1", DestinationID: "dest-1", Name: wireHotelName(), Rating: new(4.5), Address: wireAddress(),
 		LatlngCoordinator: wireLatlng(), LogoURL: "https://img.example.test/1.png", MinPrice: new(wireEUR("2150.50")),
 		MinPricesByCurrency: []types.Money{{Currency: "KWD", Amount: "700.125"}}, IsAvailable: new(true), Rooms: []types.Room{wireRoom()}}
 }
@@ -815,7 +815,7 @@ func wireOrder() types.Order {
 		PlatformReferenceNo: "plat-1", CustomerReferenceNo: "ref-1", CommissionableRate: new(wireEUR("2000")), NetRate: wireEUR("2150.50"),
 		GrossRate: new(wireEUR("2400.1")), RespectGrossRate: true, CancelTime: "2026-11-21T10:00:00Z", CancelReason: "plans changed",
 		RefundedPrice: new(wireEUR("120.50")), Supplier: 44, SupplierReferenceNo: "sup-1",
-		Hotel: &types.OrderHotelInfo{HotelID: "h-1", DestinationID: "dest-1", Name: wireHotelName(), Rating: 4.5, Address: wireAddress(),
+		Hotel: &types.OrderHotelInfo{HotelID: "h-1", DestinationID: "dest-1", Name: wireHotelName(), Rating: new(4.5), Address: wireAddress(),
 			LatlngCoordinator: wireLatlng(), LogoURL: "https://img.example.test/1.png"},
 		Rooms: []types.OrderRoom{{Room: wireRoom(), RoomRatePkg: wirePkg(), RoomIndex: 1,
 			Guests:     []json.RawMessage{json.RawMessage(`{"passportNumber":"0001","any":[1]}`)},

@@ -109,8 +109,8 @@ type Guest struct {
 	// Age in years matters for children only; a pointer, because an infant's 0 is
 	// an age.
 	Age *int `json:"age,omitempty"`
-	// IsChild is the caller's own decision.
-	IsChild bool `json:"isChild,omitempty"`
+	// IsChild is the caller's own decision; nil sends none.
+	IsChild *bool `json:"isChild,omitempty"`
 	// Gender goes to the supplier where its contract requires it.
 	Gender Gender `json:"gender,omitempty"`
 	// DateOfBirth is required where the supplier's contract says so, and for a

@@ -26,8 +26,8 @@ type Hotel struct {
 	PlatformHotelID string `json:"platformHotelId,omitempty"`
 	DestinationID   string `json:"destinationId,omitempty"`
 	Name            *I18N  `json:"name,omitempty"`
-	// Rating lies between 0.0 and 5.0.
-	Rating            float64            `json:"rating,omitempty"`
+	// Rating lies between 0.0 and 5.0; nil where the service did not say.
+	Rating            *float64           `json:"rating,omitempty"`
 	Address           *I18N              `json:"address,omitempty"`
 	LatlngCoordinator *LatlngCoordinator `json:"latlngCoordinator,omitempty"`
 	LogoURL           string             `json:"logoURL,omitempty"`
@@ -48,8 +48,8 @@ type HotelMetadata struct {
 	PlatformHotelID string `json:"platformHotelId,omitempty"`
 	DestinationID   string `json:"destinationId,omitempty"`
 	Name            *I18N  `json:"name,omitempty"`
-	// Rating lies between 0.0 and 5.0.
-	Rating            float64            `json:"rating,omitempty"`
+	// Rating lies between 0.0 and 5.0; nil where the service did not say.
+	Rating            *float64           `json:"rating,omitempty"`
 	Address           *I18N              `json:"address,omitempty"`
 	LatlngCoordinator *LatlngCoordinator `json:"latlngCoordinator,omitempty"`
 	LogoURL           string             `json:"logoURL,omitempty"`

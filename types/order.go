@@ -56,7 +56,7 @@ type OrderHotelInfo struct {
 	HotelID           string             `json:"hotelId,omitempty"`
 	DestinationID     string             `json:"destinationId,omitempty"`
 	Name              *I18N              `json:"name,omitempty"`
-	Rating            float64            `json:"rating,omitempty"`
+	Rating            *float64           `json:"rating,omitempty"`
 	Address           *I18N              `json:"address,omitempty"`
 	LatlngCoordinator *LatlngCoordinator `json:"latlngCoordinator,omitempty"`
 	LogoURL           string             `json:"logoURL,omitempty"`

@@ -199,7 +199,7 @@ func followAndCancel(ctx context.Context, client *hotelstays.Client, session, re
 	if err != nil {
 		return err
 	}
-	show("status %d, the supplier keeps %s", cancelled.Status, cancelled.ServiceFee)
+	show("the supplier keeps %s", cancelled.ServiceFee)
 	return nil
 }
 

@@ -121,7 +121,7 @@ func (s source) hotel(i, rooms, rates int) types.Hotel {
 	available := true
 	h := types.Hotel{
 		ID: fmt.Sprint(100_000 + i), PlatformHotelID: fmt.Sprintf("PH-%06d", i), DestinationID: "city-104821",
-		Name: s.text(), Address: s.text(), Rating: float64(s.IntN(50)) / 10,
+		Name: s.text(), Address: s.text(), Rating: new(float64(s.IntN(50)) / 10),
 		LatlngCoordinator: &types.LatlngCoordinator{
 			Google: types.Latlng{Lat: 25 + s.Float64(), Lng: 55 + s.Float64()},
 			Gaode:  &types.Latlng{Lat: 25 + s.Float64(), Lng: 55 + s.Float64()},

@@ -196,7 +196,7 @@ func OrderHotelInfo(l *lexer.Lexer, v *types.OrderHotelInfo) {
 			v.Name = lexer.Pointer(l, I18N)
 		case "rating":
 			l.Once(&seen, 3)
-			v.Rating = l.Float64()
+			v.Rating = lexer.Pointer(l, func(l *lexer.Lexer, v *float64) { *v = l.Float64() })
 		case "address":
 			l.Once(&seen, 4)
 			v.Address = lexer.Pointer(l, I18N)
@@ -852,7 +852,7 @@ func Hotel(l *lexer.Lexer, v *types.Hotel) {
 			v.Name = lexer.Pointer(l, I18N)
 		case "rating":
 			l.Once(&seen, 4)
-			v.Rating = l.Float64()
+			v.Rating = lexer.Pointer(l, func(l *lexer.Lexer, v *float64) { *v = l.Float64() })
 		case "address":
 			l.Once(&seen, 5)
 			v.Address = lexer.Pointer(l, I18N)
@@ -988,7 +988,7 @@ func HotelMetadata(l *lexer.Lexer, v *types.HotelMetadata) {
 			v.Name = lexer.Pointer(l, I18N)
 		case "rating":
 			l.Once(&seen, 4)
-			v.Rating = l.Float64()
+			v.Rating = lexer.Pointer(l, func(l *lexer.Lexer, v *float64) { *v = l.Float64() })
 		case "address":
 			l.Once(&seen, 5)
 			v.Address = lexer.Pointer(l, I18N)
