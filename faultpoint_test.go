@@ -38,10 +38,11 @@ const (
 type recovered string
 
 const (
-	recoveredFound  recovered = "found"  // the order
-	recoveredAbsent recovered = "absent" // may book again, after CheckAvail
-	recoveredError  recovered = "error"  // the error of Book, and no outcome
-	recoveredOpen   recovered = "open"   // an error, and the recovery to go on with
+	recoveredFound   recovered = "found"   // the order
+	recoveredAbsent  recovered = "absent"  // may book again, after CheckAvail
+	recoveredError   recovered = "error"   // the error of Book, and no outcome
+	recoveredRefused recovered = "refused" // the refusal, once it was known that there is no order
+	recoveredOpen    recovered = "open"    // an error, and the recovery to go on with
 )
 
 // faultPoint is a row of the table.
@@ -138,9 +139,9 @@ var faultPoints = []faultPoint{
 	{point: "rate moved", arrange: func(s *faultScene) { s.MoveRate(s.offer.RatePkgID, 10) }, book: toldRefused, recover: recoveredError, sent: 1, is: hotelstays.ErrRateChanged},
 	{point: "offer gone", arrange: func(s *faultScene) { s.CloseOut(s.offer.RatePkgID) }, book: toldRefused, recover: recoveredError, sent: 1, is: hotelstays.ErrRateChanged},
 	{point: "booked under another reference", arrange: twin, book: toldRefused, recover: recoveredError, sent: 1, is: hotelstays.ErrDuplicateBooking},
-	{point: "refused without a known code", fault: status(200, `{"code":100009999,"msg":"no"}`), book: toldUnknown, recover: recoveredError, sent: 1},
+	{point: "refused without a known code", fault: status(200, `{"code":100009999,"msg":"no"}`), book: toldUnknown, recover: recoveredRefused, sent: 1},
 	{point: "refused without a known code", made: true, fault: committed(status(200, `{"code":100009999,"msg":"no"}`)), book: toldUnknown, recover: recoveredFound, sent: 1},
-	{point: "HTTP 408", fault: status(408, ""), book: toldUnknown, recover: recoveredError, sent: 1},
+	{point: "HTTP 408", fault: status(408, ""), book: toldUnknown, recover: recoveredRefused, sent: 1},
 	{point: "HTTP 408", made: true, fault: committed(status(408, "")), book: toldUnknown, recover: recoveredFound, sent: 1},
 	{point: "refused with HTTP 403", fault: status(403, ""), book: toldRefused, recover: recoveredError, sent: 1, is: hotelstays.ErrForbidden},
 }
@@ -310,9 +311,13 @@ func checkBookAndRecover(t *testing.T, row faultPoint, s *faultScene) {
 	req := s.offer.request("ref-1")
 	outcome, err := s.client.BookAndRecover(s.ctx, req)
 	switch row.recover {
-	case recoveredError:
+	case recoveredError, recoveredRefused:
 		assert.Nil(t, outcome)
-		assert.Equal(t, row.book, told(nil, err), "%v", err)
+		want := row.book
+		if row.recover == recoveredRefused {
+			want = toldRefused
+		}
+		assert.Equal(t, want, told(nil, err), "%v", err)
 		if row.is != nil {
 			assert.ErrorIs(t, err, row.is)
 		}
