@@ -60,8 +60,9 @@ const (
 	awaitVisible = 10 * time.Minute
 )
 
-// AwaitOrder asks for an order, gently, until it is decided: until its status is
-// neither 0 nor 1; with WithOrderStates, until it is confirmed or cancelled. It asks
+// AwaitOrder asks for an order, gently, until it is decided. That is this client's word
+// for a status other than 0 and 1, because which states are final is undocumented; with
+// WithOrderStates it means confirmed or cancelled. It asks
 // 5, 10 and 20 seconds after the call, then every 30, and when WithWakeup fires. A
 // ctx without a deadline waits for as long as the order is open: WithTimeout bounds
 // one poll.

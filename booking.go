@@ -42,7 +42,8 @@ func (r *CheckAvailResponse) Available() bool { return r.RoomRatePkg != nil }
 
 // CheckAvail asks for the offer's price and availability right before it is
 // booked. A price that moved is a success with the new price; an offer that is
-// gone is a success without an offer. Neither is an error.
+// gone is a success without an offer. Neither is an error. The document both
+// recommends it before Book and calls it mandatory.
 func (c *Client) CheckAvail(ctx context.Context, req *CheckAvailRequest, opts ...CallOption) (*CheckAvailResponse, error) {
 	resp := &CheckAvailResponse{}
 	if err := c.call(ctx, OpCheckAvail, req, resp, &resp.Meta, opts); err != nil {
@@ -58,15 +59,16 @@ const MaxPassportNumber = 50
 // in it, and passport numbers are redacted.
 type BookRequest struct {
 	// SessionID is the session of the search that returned the offer. Required.
-	// Store it with the order: Cancel needs it.
+	// Store it with the order, for Cancel.
 	SessionID string `json:"-"`
 	// CustomerReferenceNo is the caller's reference, and the idempotency key: the
-	// service makes one order for it, and returns that order ever after. A UUID is
-	// usual. Required, and stored by the caller before Book is called.
-	CustomerReferenceNo string        `json:"customerReferenceNo"`
-	RatePkgID           string        `json:"ratePkgId"` // required
-	Holder              types.Holder  `json:"holder"`    // required
-	Guests              []types.Guest `json:"guests"`    // required, one entry for each guest
+	// service makes one order for it, and returns that order to a second Book. A UUID
+	// is usual. Required, and stored by the caller before Book is called.
+	CustomerReferenceNo string       `json:"customerReferenceNo"`
+	RatePkgID           string       `json:"ratePkgId"` // required
+	Holder              types.Holder `json:"holder"`    // required
+	// Guests is required. How many of the travellers it must name is undocumented.
+	Guests []types.Guest `json:"guests"`
 	// CallbackURL is where the order's events are posted: a public https address,
 	// as ValidateCallbackURL checks it. Without it there are none. It needs a
 	// ticket, not an OAuth token. A client whose own base URL is loopback, in tests
@@ -88,7 +90,7 @@ func (r *BookRequest) validate(f *faults) {
 	f.required("holder.firstName", r.Holder.FirstName)
 	f.required("holder.lastName", r.Holder.LastName)
 	if len(r.Guests) == 0 {
-		f.add("guests", "is required, with one entry for each guest")
+		f.add("guests", "is required")
 	}
 	for i := range r.Guests {
 		f.guest(fmt.Sprintf("guests[%d].", i), &r.Guests[i])

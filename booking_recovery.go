@@ -88,7 +88,7 @@ type BookingRecovery struct {
 	// Fingerprint tells environment and account apart: elsewhere an empty answer
 	// would prove nothing.
 	Fingerprint string `json:"fingerprint"`
-	// SessionID is the session that was booked in: Cancel needs it.
+	// SessionID is the session that was booked in, for Cancel.
 	SessionID string `json:"sessionId,omitempty"`
 	// Market and UserRef are those that the order was booked with.
 	Market  string `json:"market,omitempty"`

@@ -101,7 +101,7 @@ func (c *Client) HotelsMetadata(ctx context.Context, req *HotelsMetadataRequest,
 
 // HotelStaticDetailRequest asks for one hotel.
 type HotelStaticDetailRequest struct {
-	HotelID string `json:"hotelId"` // required
+	HotelID string `json:"hotelId"` // required: PlatformHotelID
 }
 
 func (r *HotelStaticDetailRequest) validate(f *faults) { f.required("hotelId", r.HotelID) }
@@ -151,6 +151,7 @@ type HotelIDListItem struct {
 
 // HotelIDList returns the hotel ids of a region, or translates ids of the platform
 // and of the client into each other. No ceiling is shown for it, and none is kept.
+// That its answer stands in the envelope of all others is this client's reading.
 //
 // Deprecated: an older variant of the service. Use HotelsMetadata.
 func (c *Client) HotelIDList(ctx context.Context, req *HotelIDListRequest, opts ...CallOption) (*HotelIDListResponse, error) {

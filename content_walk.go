@@ -23,7 +23,8 @@ import (
 // the calls that are under way.
 //
 // Places below the first level are asked for by their parent alone: a country
-// code would override it, and the walk would never end.
+// code would override it, and the walk would never end. The walk is this client's own:
+// whether it reaches every place of the service is undocumented.
 func (c *Client) WalkDestinations(ctx context.Context, req *DestinationsRequest, opts ...CallOption) iter.Seq2[*types.Destination, error] {
 	if req == nil {
 		return func(yield func(*types.Destination, error) bool) { yield(nil, nilRequest(OpDestinations)) }

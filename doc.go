@@ -29,13 +29,13 @@
 //
 // A booking usually takes these calls:
 //
-//	HotelList        hotels with prices, in a session of their own
+//	HotelList        hotels with prices, and the session that they hold in
 //	HotelRates       every offer of one hotel
 //	CheckAvail       one offer, as it is now; CompareOffer tells what changed
 //	BookAndRecover   the order, even if the answer to Book is lost
-//	AwaitOrder       the supplier's decision
+//	AwaitOrder       the order once its status has left 0 and 1
 //	SaveVoucher      the document for the traveller
-//	CancelAndRead    the order given back, and read again
+//	CancelAndRead    cancels the order, then reads it back
 //
 // The catalogue of places and hotels is apart from that: WalkDestinations and
 // HotelsMetadataAll read all of it.
@@ -60,8 +60,9 @@
 // An offer holds in the session of the search that returned it, and nowhere
 // else. HotelListResponse.Basic.SessionID is that session; the requests of
 // HotelRates, CheckAvail, Book and Cancel have a SessionID field for it. The
-// client keeps no session of its own. Store the session with the order: Cancel
-// needs it. How long a session lives is not shown: where one is refused, search again.
+// client keeps no session of its own. Cancel needs a session, too: store the one that
+// was booked in with the order. How long a session lives is undocumented: where one is
+// refused, search again.
 //
 // # Money and dates
 //
@@ -72,8 +73,8 @@
 // value survives. Optional objects are pointers, for absent is not zero. Hotels are
 // told apart by PlatformHotelID: the other id differs from search to search.
 //
-// A comment that says that something is not shown means that the service's own
-// document does not tell it. Nothing is guessed there: the value stays text, a number
+// A comment that calls something undocumented, or not shown, means that the service's
+// own document leaves it open. Nothing is guessed there: the value stays text, a number
 // or JSON, and [WithRawData] keeps the whole answer. [WithOrderStates] takes the
 // meaning of the order states from a caller who knows it.
 //
@@ -100,11 +101,11 @@
 //	ErrRateChanged         Book: nothing was booked; CheckAvail has the new price
 //	ErrDuplicateBooking    Book: an active order has the same hotel, stay and guests
 //	ErrCancelRefused       Cancel: not online; the message names the cause
-//	ErrNotFound            no such order, or another account's
+//	ErrNotFound            no such order; to OrderVoucher, or another account's
 //	ErrAmbiguousReference  OrderVoucher: ask by PlatformReferenceNo
 //	ErrVoucherTooLarge     OrderVoucher: ask without IncludeDocument
-//	ErrUnauthorized        the credential is wrong, or of another environment
-//	ErrForbidden           scope, market or user: WithMarket, WithUserRef
+//	ErrUnauthorized        the credential is wrong, inactive, or of another platform
+//	ErrForbidden           a scope is missing; perhaps WithMarket or WithUserRef, too
 //	ErrInvalidScope        the OAuth client is not registered for the scope
 //	ErrRateLimited         above the ceiling, and still after all attempts
 //	ErrUpstreamTimeout     the supplier did not answer in time

@@ -203,6 +203,29 @@ func TestUnstatedLimitsAreTheServices(t *testing.T) {
 	assert.Equal(t, 1, sent, "what cannot be meant is not sent")
 }
 
+// Which page comes without a pageNum is not documented for HotelList: iterators ask for
+// the first by its number, and a call of its own sends none.
+func TestIteratorsSendTheFirstPage(t *testing.T) {
+	var body string
+	c := asking(t, func(r *http.Request) string {
+		sent, err := io.ReadAll(r.Body)
+		require.NoError(t, err)
+		body = string(sent)
+		return `{"code":0,"data":{"list":[],"hotelsMetadata":[],"page":{}}}`
+	})
+	search := &HotelListRequest{HotelIDs: []string{"h"}, CheckIn: "2030-01-02", CheckOut: "2030-01-03", RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}}}
+	for range c.HotelListPages(t.Context(), search) {
+		assert.Contains(t, body, `"pageNum":1`)
+	}
+	for _, err := range c.HotelsMetadataAll(t.Context(), &HotelsMetadataRequest{DestinationID: "d"}) {
+		require.NoError(t, err)
+	}
+	assert.Contains(t, body, `"pageNum":1`)
+	_, err := c.HotelList(t.Context(), search)
+	require.NoError(t, err)
+	assert.NotContains(t, body, "pageNum")
+}
+
 // The operations that fetch a token carry neither token, market nor user; what
 // the caller's clock says is sent as the caller wrote it.
 func TestHeadersOfTokenOperations(t *testing.T) {

@@ -191,8 +191,8 @@ func withHeader(h header, value string) sharedOption {
 func WithLanguage(tag string) SharedOption { return withHeader(headerLanguage, tag) }
 
 // WithMarket names the point of sale, as an ISO 3166-1 alpha-2 code. An account
-// with a market restriction refuses calls without it. It is not sent when a
-// token is fetched.
+// with a market restriction refuses calls without it; by which status and code is
+// undocumented. It is not sent when a token is fetched.
 func WithMarket(countryCode string) SharedOption { return withHeader(headerMarket, countryCode) }
 
 // WithUserRef names the person on whose behalf the calls are made, in the

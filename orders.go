@@ -79,8 +79,8 @@ func (c *Client) QueryOrders(ctx context.Context, req *QueryOrdersRequest, opts 
 
 // CancelRequest cancels an order. How to cancel a part of it is not shown.
 type CancelRequest struct {
-	// SessionID is the session of the booking. Required: it is to be stored with
-	// the order.
+	// SessionID is required. Which session is meant is undocumented: store the one that
+	// was booked in with the order.
 	SessionID           string `json:"-"`
 	CustomerReferenceNo string `json:"customerReferenceNo"` // required
 	SupplierReferenceNo string `json:"supplierReferenceNo"` // required: the order's
@@ -107,8 +107,9 @@ type CancelResponse struct {
 }
 
 // Cancel cancels an order. An order that cannot be cancelled online is
-// ErrCancelRefused, and its message names the cause; one that does not exist, or
-// is not the caller's, is ErrNotFound.
+// ErrCancelRefused, and its message names the cause; one that does not exist is
+// ErrNotFound. Which of the two an order of another account is, the document leaves
+// open.
 //
 // An *OutcomeUnknownError means that the order may be cancelled: read it back
 // with QueryOrders. A ctx that ends while Cancel is under way ends it like this,

@@ -268,7 +268,7 @@ func TestRedactionTexts(t *testing.T) {
 	rt := &decodeAnswer{status: 401, body: `{"code":100000401,"msg":"no pair key/` + redactSecret + `"}`, header: map[string]string{"Request-Id": "service-1"}}
 	_, err = decodeClient(t, rt).Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "key", AppSecret: redactSecret}, hotelstays.WithTraceID("trace-1"))
 	assert.EqualError(t, err, `hotelstays: Ticket: not accepted as a credential (HTTP 401, code 100000401, "no pair key/[redacted]", request id service-1, trace id trace-1); `+
-		`check that the credential is active and belongs to this environment`)
+		`check that the credential is active and was issued for this platform`)
 }
 
 // Validation names what is wrong and shows no secret.

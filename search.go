@@ -22,7 +22,8 @@ const (
 	MaxHotelIDsBand = 200
 )
 
-// SortBy orders the hotels of a search. The service takes other values, too.
+// SortBy orders the hotels of a search. The field is free text: other values are sent
+// as they are, and what they do is undocumented.
 type SortBy string
 
 // The documented orders.
@@ -37,8 +38,8 @@ const (
 // name: at least one of the three. The fields of a search near a point are not
 // shown.
 type HotelListRequest struct {
-	// SessionID continues a session. Whether the service needs one here is not
-	// shown; without it a search opens its own, which the response names.
+	// SessionID continues a session. What the service does without one here is
+	// undocumented. The response names the session that its offers hold in.
 	SessionID string `json:"-"`
 	// HotelIDs are the service's own ids: PlatformHotelID, or the ids of HotelList
 	// and HotelsMetadata. Ids of another platform find nothing, without an error.
@@ -58,7 +59,8 @@ type HotelListRequest struct {
 	CountryCode     string `json:"countryCode,omitempty"`
 	ResidencyCode   string `json:"residencyCode,omitempty"`   // ISO 3166-1 alpha-2
 	NationalityCode string `json:"nationalityCode,omitempty"` // ISO 3166-1 alpha-2
-	// PageNum counts from 1; 0 leaves it to the service, which takes 1.
+	// PageNum counts from 1; 0 is not sent, and which page then comes is undocumented.
+	// The iterators send 1.
 	PageNum int `json:"pageNum,omitempty"`
 	// PageSize is at most MaxListPageSize; 0 leaves it to the service, which takes
 	// DefaultListPageSize.
@@ -182,14 +184,16 @@ func (c *Client) HotelListPages(ctx context.Context, req *HotelListRequest, opts
 // HotelRatesRequest asks for the rates of one hotel.
 type HotelRatesRequest struct {
 	// SessionID is the session of the search. Required.
-	SessionID       string               `json:"-"`
-	HotelID         string               `json:"hotelId"`                   // required: Hotel.ID or PlatformHotelID
+	SessionID string `json:"-"`
+	// HotelID is PlatformHotelID. Whether Hotel.ID is accepted here, for a hotel that
+	// has no other, is undocumented. Required.
+	HotelID         string               `json:"hotelId"`
 	CheckIn         types.Date           `json:"checkIn"`                   // required
 	CheckOut        types.Date           `json:"checkOut"`                  // required
 	CountryCode     string               `json:"countryCode,omitempty"`     // the booker's point of sale, ISO 3166-1 alpha-2
 	ResidencyCode   string               `json:"residencyCode,omitempty"`   // ISO 3166-1 alpha-2
 	NationalityCode string               `json:"nationalityCode,omitempty"` // ISO 3166-1 alpha-2
-	RoomOccupancies []types.GuestPerRoom `json:"roomOccupancies"`           // required, one for each room
+	RoomOccupancies []types.GuestPerRoom `json:"roomOccupancies"`           // required
 }
 
 func (r *HotelRatesRequest) session() string { return r.SessionID }

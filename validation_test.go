@@ -229,6 +229,7 @@ func TestStayIsRequired(t *testing.T) {
 		{"HotelList: no dates", validList(func(r *hotelstays.HotelListRequest) { r.CheckIn, r.CheckOut = "", "" }), faultsAt("checkIn", "checkOut")},
 		{"HotelRates: no dates", validRates(func(r *hotelstays.HotelRatesRequest) { r.CheckIn, r.CheckOut = "", "" }), faultsAt("checkIn", "checkOut")},
 		{"HotelList: no rooms", validList(func(r *hotelstays.HotelListRequest) { r.RoomOccupancies = nil }), faultsAt("roomOccupancies")},
+		{"HotelRates: no rooms", validRates(func(r *hotelstays.HotelRatesRequest) { r.RoomOccupancies = nil }), faultsAt("roomOccupancies")},
 		{"HotelList: a room without adults", validList(func(r *hotelstays.HotelListRequest) {
 			r.RoomOccupancies = append(r.RoomOccupancies, types.GuestPerRoom{})
 		}), faultsAt("roomOccupancies[1].adultCount")},

@@ -8,11 +8,14 @@ import (
 	"strings"
 )
 
-// ValidateCallbackURL checks an address as the service does before it accepts it
-// on Book: https, a public host. Loopback, private, link-local and shared
-// addresses are refused in every notation, and so are names that resolve only in
-// private: localhost, names of a single label, *.internal and *.local. The error
-// is a *ValidationError.
+// ValidateCallbackURL checks an address before it is sent with Book: it must be https,
+// with a public host. Loopback, private and shared addresses are refused in every
+// notation, and so are names that resolve only in private: localhost, names of a single
+// label, *.internal and *.local. The error is a *ValidationError.
+//
+// The document gives these rules. That link-local, reserved and embedded addresses are
+// not public either, and that a host is written in ASCII, is this client's reading of
+// them: the service may draw the line elsewhere.
 //
 // It resolves nothing. The service resolves the host before each delivery, and
 // sends nothing to a name that leads to an address that is not public.

@@ -102,6 +102,10 @@ func (e *WebhookEvent) Time() time.Time {
 // came, before any parsing: the signature is over those. It tells nothing about
 // whether the event came before; NewWebhookHandler does. Its errors are
 // *WebhookError, or a *ValidationError where opts cannot work.
+//
+// An event without a reference or a kind is ErrWebhookBody. That is this client's
+// choice, because such an event belongs to no order: which fields an event always has
+// is undocumented.
 func VerifyWebhook(body []byte, h http.Header, opts WebhookOptions) (*WebhookEvent, error) {
 	if err := opts.check(); err != nil {
 		return nil, err

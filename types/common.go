@@ -35,7 +35,7 @@ type LatlngCoordinator struct {
 
 // PageReq asks for one page of a listing.
 type PageReq struct {
-	// PageNum counts from 1; 0 leaves it to the service, which takes 1.
+	// PageNum counts from 1; 0 is not sent.
 	PageNum int `json:"pageNum,omitempty"`
 	// PageSize is how many items a page holds; 0 leaves it to the service. The
 	// request says its default and limit.
@@ -63,9 +63,9 @@ type TimeWindow struct {
 
 // Phone is a telephone number.
 type Phone struct {
-	CountryCode string `json:"countryCode,omitempty"`
-	// CountryNumber is the calling code, such as 971. Orders that are read back
-	// may omit it.
+	// CountryCode and CountryNumber name the country; which codes and numbers these are
+	// is undocumented. Orders that are read back may omit CountryNumber.
+	CountryCode   string `json:"countryCode,omitempty"`
 	CountryNumber int    `json:"countryNumber,omitempty"`
 	Number        string `json:"number,omitempty"`
 }

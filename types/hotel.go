@@ -16,13 +16,13 @@ type Room struct {
 
 // Hotel is a property in search results and in HotelStaticDetail.
 type Hotel struct {
-	// ID is the property's id as the source that served this answer names it. It
-	// is accepted back wherever a hotel id is sent, but it is not stable across
-	// searches or suppliers: key nothing on it.
+	// ID is the property's id as the source that served this answer names it. A search
+	// accepts it in HotelIDs. It is not stable across searches or suppliers: key
+	// nothing on it.
 	ID string `json:"id,omitempty"`
 	// PlatformHotelID is the property's stable code, the same whichever supplier
-	// serves it. Key catalogues on it. It is empty while the property is not
-	// matched to the master catalogue.
+	// serves it, and accepted wherever a hotel id is sent. Key catalogues on it. It is
+	// empty while the property is not matched to the master catalogue.
 	PlatformHotelID string `json:"platformHotelId,omitempty"`
 	DestinationID   string `json:"destinationId,omitempty"`
 	Name            *I18N  `json:"name,omitempty"`
@@ -41,7 +41,7 @@ type Hotel struct {
 
 // HotelMetadata is a property in the catalogue: not priced, not bound to dates.
 type HotelMetadata struct {
-	// HotelID is what Hotel.ID is: accepted back, and not stable.
+	// HotelID is what Hotel.ID is.
 	HotelID string `json:"hotelId,omitempty"`
 	// PlatformHotelID is the property's stable code, on which a catalogue is
 	// keyed; empty while the property is not matched to the master catalogue.

@@ -33,9 +33,9 @@ const maxLiteral = 256
 type Money struct {
 	// Currency is the currency's code as the service sent it.
 	Currency string `json:"currency"`
-	// Amount is the sum in units of the currency (not in cents). An empty one
-	// was not sent; it is left out when the value is encoded again, because an
-	// encoder would turn it into 0.
+	// Amount is the number that was sent. Whether it counts units of the currency or
+	// its cents is undocumented. An empty one was not sent; it is left out when the
+	// value is encoded again, because an encoder would turn it into 0.
 	Amount json.Number `json:"amount,omitempty"`
 }
 

@@ -34,13 +34,16 @@ type Order struct {
 	// CustomerReferenceNo is the caller's own reference, given to Book.
 	CustomerReferenceNo string `json:"customerReferenceNo,omitempty"`
 	CommissionableRate  *Money `json:"commissionableRate,omitempty"`
-	NetRate             Money  `json:"netRate"`
-	GrossRate           *Money `json:"grossRate,omitempty"`
+	// NetRate and GrossRate are undocumented beside their names: what they cover may
+	// differ from the offer's totals.
+	NetRate   Money  `json:"netRate"`
+	GrossRate *Money `json:"grossRate,omitempty"`
 	// RespectGrossRate, when true, binds the seller to GrossRate.
-	RespectGrossRate bool      `json:"respectGrossRate,omitempty"`
-	CancelTime       Timestamp `json:"cancelTime,omitempty"`
-	CancelReason     string    `json:"cancelReason,omitempty"`
-	// RefundedPrice is the sum that was given back.
+	RespectGrossRate bool `json:"respectGrossRate,omitempty"`
+	// CancelTime is undocumented beside its name: it does not prove a cancellation.
+	CancelTime   Timestamp `json:"cancelTime,omitempty"`
+	CancelReason string    `json:"cancelReason,omitempty"`
+	// RefundedPrice is the amount refunded.
 	RefundedPrice *Money `json:"refundedPrice,omitempty"`
 	// Supplier is the id of the supplier that handled the order.
 	Supplier int `json:"supplier,omitempty"`

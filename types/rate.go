@@ -2,14 +2,13 @@
 
 package types
 
-// Rate is a price in its three readings.
+// Rate is a price in its three readings. What the net and the gross one cover, and who
+// pays which, is undocumented.
 type Rate struct {
 	// CommissionableRate is the basis on which a commission is counted.
 	CommissionableRate *Money `json:"commissionableRate,omitempty"`
-	// NetRate is what the distributor pays. Always sent.
-	NetRate Money `json:"netRate"`
-	// GrossRate is the selling price, where the supplier names one.
-	GrossRate *Money `json:"grossRate,omitempty"`
+	NetRate            Money  `json:"netRate"` // always sent
+	GrossRate          *Money `json:"grossRate,omitempty"`
 	// RespectGrossRate, when true, binds the seller to GrossRate.
 	RespectGrossRate bool `json:"respectGrossRate,omitempty"`
 }
@@ -23,14 +22,14 @@ type CancelFee struct {
 	Fee Money `json:"fee"`
 }
 
-// RefundableMode says how far an offer can be given back.
+// RefundableMode says whether an offer can be cancelled, and at what price.
 type RefundableMode string
 
 // The documented refundable modes.
 const (
-	RefundableFull    RefundableMode = "full"    // cancellation is free, until RefundableUntil
-	RefundablePartial RefundableMode = "partial" // part of the price comes back
-	RefundableNo      RefundableMode = "no"      // nothing comes back
+	RefundableFull    RefundableMode = "full"    // free cancellation
+	RefundablePartial RefundableMode = "partial" // partial cancellation; CancelFees may say more
+	RefundableNo      RefundableMode = "no"      // not refundable
 )
 
 // OriginalRoomNaming is the room in its supplier's own words.

@@ -5,6 +5,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -98,7 +99,7 @@ func (e *engine) search(ctx context.Context, req hotelstays.HotelListRequest) (s
 // shown. Offers that may only be sold with a flight are none of this site's.
 func (e *engine) rates(ctx context.Context, s search, hotel types.Hotel) ([]types.Room, error) {
 	resp, err := e.client.HotelRates(ctx, &hotelstays.HotelRatesRequest{
-		SessionID: s.Request.SessionID, HotelID: hotel.ID,
+		SessionID: s.Request.SessionID, HotelID: cmp.Or(hotel.PlatformHotelID, hotel.ID),
 		CheckIn: s.Request.CheckIn, CheckOut: s.Request.CheckOut, RoomOccupancies: s.Request.RoomOccupancies,
 	})
 	if err != nil {

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -116,7 +117,7 @@ func findOffer(ctx context.Context, client *hotelstays.Client, city string) (o o
 		for _, room := range hotel.Rooms {
 			for _, rate := range room.Rates {
 				return offer{rate: rate, search: &hotelstays.HotelRatesRequest{
-					SessionID: list.Basic.SessionID, HotelID: hotel.ID,
+					SessionID: list.Basic.SessionID, HotelID: cmp.Or(hotel.PlatformHotelID, hotel.ID),
 					CheckIn:         types.DateOf(time.Now().AddDate(0, 2, 0)),
 					CheckOut:        types.DateOf(time.Now().AddDate(0, 2, 2)),
 					RoomOccupancies: []types.GuestPerRoom{{AdultCount: 1}},

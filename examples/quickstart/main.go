@@ -10,6 +10,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -94,7 +95,7 @@ func findOffer(ctx context.Context, client *hotelstays.Client, svc *service) (se
 	for _, hotel := range list.List {
 		step("HotelRates: every offer of %s", hotel.Name)
 		rates, err := client.HotelRates(ctx, &hotelstays.HotelRatesRequest{
-			SessionID: session, HotelID: hotel.ID, CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: rooms,
+			SessionID: session, HotelID: cmp.Or(hotel.PlatformHotelID, hotel.ID), CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: rooms,
 		})
 		if err != nil {
 			return "", nil, err

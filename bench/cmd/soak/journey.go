@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -79,7 +80,7 @@ func (j *journey) search(ctx context.Context, city string) (offer *types.RoomRat
 	}
 	session = list.Basic.SessionID
 	hotel := list.List[j.trips%len(list.List)]
-	rates, err := j.client.HotelRates(ctx, &hotelstays.HotelRatesRequest{SessionID: session, HotelID: hotel.ID, CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: guests})
+	rates, err := j.client.HotelRates(ctx, &hotelstays.HotelRatesRequest{SessionID: session, HotelID: cmp.Or(hotel.PlatformHotelID, hotel.ID), CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: guests})
 	if err != nil || len(rates.Rooms) == 0 || len(rates.Rooms[0].Rates) == 0 {
 		return nil, ""
 	}
