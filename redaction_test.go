@@ -444,6 +444,15 @@ func TestRedactionOfACutSecret(t *testing.T) {
 	}
 }
 
+// A service may write passport numbers in capitals or without.
+func TestRedactionInAnotherLetterCase(t *testing.T) {
+	for _, echoed := range []string{strings.ToLower(redactPassport), strings.ToUpper(redactPassport)} {
+		_, err := decodeClient(t, &decodeAnswer{status: 400, body: `{"code":100000400,"msg":"passport ` + echoed + ` is refused"}`}).Book(t.Context(), redactBook())
+		require.ErrorContains(t, err, "passport [redacted] is refused")
+		assert.NotContains(t, fmt.Sprintf("%+v", err), echoed)
+	}
+}
+
 // A token may be longer than the piece of an answer that is looked at.
 func TestRedactionOfALongToken(t *testing.T) {
 	for _, length := range []int{100, 256, 900, 1000, 1024, 1025, 1500, 5000} {

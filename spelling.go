@@ -3,9 +3,10 @@
 package hotelstays
 
 import (
-	"fmt"
 	"html"
+	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -20,8 +21,8 @@ const (
 	escapes = `\&%+`
 )
 
-// without marks the places at which text holds the secret, and then those at which
-// it holds a piece of it.
+// without marks the places at which text holds the secret, in any letter case, and then
+// those at which it holds a piece of it.
 func without(text, secret string) string {
 	return withoutPieces(withoutPieces(text, secret, len(secret)), secret, min(len(secret), minPiece))
 }
@@ -30,7 +31,7 @@ func without(text, secret string) string {
 // secret, or minSecret of them where the text ends.
 func withoutPieces(text, secret string, least int) string {
 	_, first := utf8.DecodeRuneInString(secret)
-	begins := secret[:first] + escapes
+	begins := strings.ToLower(secret[:first]) + strings.ToUpper(secret[:first]) + escapes
 	var marked strings.Builder
 	done, at := 0, 0
 	for {
@@ -68,7 +69,7 @@ var cutOff = regexp.MustCompile(`^(?:\\+(?:u[0-9a-fA-F]{0,3}|x[0-9a-fA-F]?)?|&#?
 // the secret. Where a character can be read in two ways, what gives more counts.
 func spelled(text, secret string) (size, found int) {
 	plain := 0
-	for plain < min(len(text), len(secret)) && text[plain] == secret[plain] && !strings.Contains(escapes, text[plain:plain+1]) {
+	for plain < min(len(text), len(secret)) && lower(text[plain]) == lower(secret[plain]) && text[plain] < utf8.RuneSelf && !strings.Contains(escapes, text[plain:plain+1]) {
 		plain++
 	}
 	text, secret = text[plain:], secret[plain:]
@@ -91,33 +92,30 @@ func spelled(text, secret string) (size, found int) {
 // spellings are the numbers of bytes at the beginning of text that may stand for a
 // character: as it is, or escaped in JSON or a like literal, in HTML, or in a URL.
 func spellings(text, char string) (sizes [3]int) {
-	if strings.HasPrefix(text, char) {
+	if hasPrefixFold(text, char) {
 		sizes[0] = len(char)
 	}
-	code, _ := utf8.DecodeRuneInString(char)
 	switch text[0] {
 	case '\\':
 		bare := strings.TrimLeft(text, `\`) // JSON inside JSON has more than one
-		for _, form := range []string{fmt.Sprintf("u%04x", code), fmt.Sprintf("x%02x", code)} {
-			if hasPrefixFold(bare, form) {
-				sizes[1] = len(text) - len(bare) + len(form)
-			}
+		if code, _, rest, err := strconv.UnquoteChar(`\`+bare, 0); err == nil && strings.EqualFold(string(code), char) {
+			sizes[1] = len(text) - len(rest)
 		}
 		switch {
 		case char == `\`:
 			sizes[2] = len(text) - len(bare)
-		case strings.HasPrefix(bare, char):
+		case hasPrefixFold(bare, char):
 			sizes[2] = len(text) - len(bare) + len(char)
 		}
 	case '&':
 		end := 1 + strings.IndexByte(text[:min(len(text), 12)], ';')
-		if end > 0 && html.UnescapeString(text[:end]) == char {
+		if end > 0 && strings.EqualFold(html.UnescapeString(text[:end]), char) {
 			sizes[1] = end
 		}
 	case '%':
-		form := strings.ReplaceAll(fmt.Sprintf("% x", char), " ", "%")
-		if form = "%" + form; hasPrefixFold(text, form) {
-			sizes[1] = len(form)
+		end := min(len(text), len("%00")*len(char))
+		if plain, err := url.PathUnescape(text[:end]); err == nil && strings.EqualFold(plain, char) {
+			sizes[1] = end
 		}
 	case '+':
 		if char == " " {
@@ -129,4 +127,12 @@ func spellings(text, char string) (sizes [3]int) {
 
 func hasPrefixFold(text, prefix string) bool {
 	return len(text) >= len(prefix) && strings.EqualFold(text[:len(prefix)], prefix)
+}
+
+// lower is an ASCII letter's small form, and any other byte itself.
+func lower(b byte) byte {
+	if 'A' <= b && b <= 'Z' {
+		b += 'a' - 'A'
+	}
+	return b
 }

@@ -64,10 +64,12 @@ var spelledSecrets = []string{"AB1234567", "app-secret_0001.~", `x/y+z==`, `a"b&
 func TestSecretsAreFoundHoweverTheyAreEscaped(t *testing.T) {
 	for how, write := range writings {
 		for _, secret := range spelledSecrets {
-			got := without("before "+write(secret)+" and after", secret)
-			assert.Equal(t, "before [redacted] and after", got, "%s as %s", secret, how)
-			got = without(write(secret), secret)
-			assert.Equal(t, "[redacted]", got, "%s as %s", secret, how)
+			for _, echoed := range []string{secret, strings.ToLower(secret), strings.ToUpper(secret)} {
+				got := without("before "+write(echoed)+" and after", secret)
+				assert.Equal(t, "before [redacted] and after", got, "%s as %s of %s", secret, how, echoed)
+				got = without(write(echoed), secret)
+				assert.Equal(t, "[redacted]", got, "%s as %s of %s", secret, how, echoed)
+			}
 		}
 	}
 }
