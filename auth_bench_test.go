@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hotelstays/hotelstays-go/internal/transport"
 )
 
 func TestAFreshTokenIsReadWithoutAllocating(t *testing.T) {
@@ -44,7 +46,7 @@ func BenchmarkTokenRead(b *testing.B) {
 		})
 	})
 	var current atomic.Pointer[heldToken]
-	current.Store(&heldToken{authorization: "Bearer token"})
+	current.Store(&heldToken{authorization: transport.Authorization{Header: "Bearer token"}})
 	// accessor is the least that a function can do which returns what the cache does.
 	b.Run("accessor", func(b *testing.B) {
 		b.ReportAllocs()
@@ -62,7 +64,7 @@ func BenchmarkTokenRead(b *testing.B) {
 		b.ReportAllocs()
 		b.RunParallel(func(pb *testing.PB) {
 			for pb.Next() {
-				if current.Load().authorization == "" {
+				if current.Load().authorization.Header == "" {
 					b.Error("no token")
 				}
 			}
@@ -71,6 +73,6 @@ func BenchmarkTokenRead(b *testing.B) {
 }
 
 //go:noinline
-func authorizationOf(current *atomic.Pointer[heldToken]) (string, error) {
+func authorizationOf(current *atomic.Pointer[heldToken]) (transport.Authorization, error) {
 	return current.Load().authorization, nil
 }

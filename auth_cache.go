@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/singleflight"
+
+	"github.com/hotelstays/hotelstays-go/internal/transport"
 )
 
 const (
@@ -36,7 +38,7 @@ const (
 )
 
 type heldToken struct {
-	authorization string // the header's value
+	authorization transport.Authorization
 	token         Token
 	fetched       time.Time
 	replaces      bool // a token that a 401 had refused
@@ -56,6 +58,7 @@ type tokenCache struct {
 
 	renewing atomic.Bool
 	mu       sync.Mutex
+	held     uint64    // tokens so far: the generation of the newest
 	failures int       // renewals that failed one after another
 	nextTry  time.Time // no renewal before
 	refusal  error     // the last definite refusal
@@ -73,9 +76,9 @@ func newTokenCache(c *Client, store TokenStore) *tokenCache {
 	return t
 }
 
-// Authorization returns the header's value: at once while the token lives, else
+// Authorization returns the token to send: at once while the token lives, else
 // as soon as the one shared call has fetched another.
-func (t *tokenCache) Authorization(ctx context.Context) (string, error) {
+func (t *tokenCache) Authorization(ctx context.Context) (transport.Authorization, error) {
 	held := t.current.Load()
 	if held != nil {
 		switch phase(held.phase.Load()) {
@@ -87,24 +90,24 @@ func (t *tokenCache) Authorization(ctx context.Context) (string, error) {
 		}
 	}
 	if err := t.recentRefusal(); err != nil {
-		return "", err
+		return transport.Authorization{}, err
 	}
 	return t.wait(ctx)
 }
 
 // wait joins the one call that fetches a token. It goes on when this caller's
 // ctx ends, for the sake of the others.
-func (t *tokenCache) wait(ctx context.Context) (string, error) {
+func (t *tokenCache) wait(ctx context.Context) (transport.Authorization, error) {
 	detached := context.WithoutCancel(ctx)
 	result := t.flight.DoChan("", func() (any, error) { return t.obtain(detached, expired) })
 	select {
 	case r := <-result:
 		if r.Err != nil {
-			return "", r.Err
+			return transport.Authorization{}, r.Err
 		}
 		return r.Val.(*heldToken).authorization, nil
 	case <-ctx.Done():
-		return "", fmt.Errorf("waiting for a token: %w", ctx.Err())
+		return transport.Authorization{}, fmt.Errorf("waiting for a token: %w", ctx.Err())
 	}
 }
 
@@ -211,8 +214,10 @@ func (t *tokenCache) hold(token Token, lifetime time.Duration) *heldToken {
 	t.mu.Lock()
 	replaces := t.replacing
 	t.replacing = false
+	t.held++
+	authorization := transport.Authorization{Header: "Bearer " + string(token.Value), Generation: t.held}
 	t.mu.Unlock()
-	held := &heldToken{authorization: "Bearer " + string(token.Value), token: token, fetched: time.Now(), replaces: replaces}
+	held := &heldToken{authorization: authorization, token: token, fetched: time.Now(), replaces: replaces}
 	if !token.Expiry.IsZero() {
 		held.timers = []*time.Timer{
 			time.AfterFunc(lifetime-margin(lifetime), func() { held.phase.CompareAndSwap(int32(fresh), int32(ageing)) }),
@@ -237,12 +242,12 @@ func margin(lifetime time.Duration) time.Duration { return min(renewalMargin, li
 // Refused drops the token that a 401 was the answer to, and no other: a late 401
 // must not throw away its successor. A successor that is refused at once, too, is
 // kept for a while: the fault is not the token's, and other callers need it.
-func (t *tokenCache) Refused(ctx context.Context, authorization string) bool {
+func (t *tokenCache) Refused(ctx context.Context, refused transport.Authorization) bool {
 	if !t.client.cred().renewable() {
 		return false
 	}
 	held := t.current.Load()
-	if held == nil || held.authorization != authorization {
+	if held == nil || held.authorization.Generation != refused.Generation {
 		return true
 	}
 	if held.replaces && time.Since(held.fetched) < refusalMemory {

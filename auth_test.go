@@ -9,9 +9,11 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -164,6 +166,35 @@ func TestRevokedTicketCostsOneCall(t *testing.T) {
 		failed, _ = callAll(t.Context(), w.client, 1000)
 		assert.Empty(t, failed)
 		assert.Equal(t, 3, w.Ledger().Count(hotelstaystest.OpTicket), "all 401s together cost one ticket")
+	})
+}
+
+// A service that has forgotten its tokens may issue the same text again. A 401 that comes
+// late is then still of the token before.
+func TestRefusedTokenMayBeIssuedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var tickets, refusals atomic.Int64
+		var issued atomic.Bool
+		rt := transportFunc(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Path == "/api/auth/ticket" {
+				issued.Store(tickets.Add(1) > 1)
+				return reply(200, `{"code":0,"data":{"ticket":"the same"}}`), nil
+			}
+			known := issued.Load()
+			time.Sleep(time.Duration(1+rand.IntN(1000)) * time.Millisecond)
+			if !known {
+				refusals.Add(1)
+				return reply(401, `{"code":100000401,"msg":"unknown token"}`), nil
+			}
+			return reply(200, `{"code":0,"data":{"orders":[]}}`), nil
+		})
+		client, err := hotelstays.New("http://127.0.0.1", hotelstays.TicketCredential{AppKey: "key", AppSecret: "secret"},
+			hotelstays.WithHTTPClient(&http.Client{Transport: rt}), hotelstays.WithRateLimiter(noCeilings{}))
+		require.NoError(t, err)
+		failed, _ := callAll(t.Context(), client, 200)
+		assert.Empty(t, failed)
+		assert.EqualValues(t, 200, refusals.Load())
+		assert.EqualValues(t, 2, tickets.Load())
 	})
 }
 

@@ -17,7 +17,7 @@ import (
 // attempt is what became of one sending.
 type attempt struct {
 	requestID     string
-	authorization string
+	authorization Authorization
 	answer        *Answer
 	err           error // why there is no answer
 	sent          bool  // the request may have reached the service
@@ -104,9 +104,9 @@ type unlimited struct{}
 func (unlimited) Left()   {}
 func (unlimited) Unused() {}
 
-func (c *Call) authorization(ctx context.Context) (string, error) {
+func (c *Call) authorization(ctx context.Context) (Authorization, error) {
 	if c.Bearer == nil {
-		return "", nil
+		return Authorization{}, nil
 	}
 	return c.Bearer.Authorization(ctx)
 }
@@ -120,8 +120,8 @@ func (c *Call) request(ctx context.Context, in *http.Request) *http.Request {
 	address := *in.URL
 	req.URL = &address
 	req.Header.Set("Request-Id", c.last.requestID)
-	if c.last.authorization != "" {
-		req.Header.Set("Authorization", c.last.authorization)
+	if c.last.authorization.Header != "" {
+		req.Header.Set("Authorization", c.last.authorization.Header)
 	}
 	if deadline, ok := ctx.Deadline(); ok && c.Hint {
 		req.Header.Set("Timeout-Milliseconds", strconv.FormatInt(hint(time.Until(deadline)), 10))

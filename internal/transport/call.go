@@ -30,13 +30,20 @@ type Ceiling interface {
 	Pause(until time.Time)
 }
 
-// Bearer supplies the Authorization header.
+// Authorization is a token as it is sent, and which one it is: a service may issue the
+// same text again.
+type Authorization struct {
+	Header     string // the header's whole value
+	Generation uint64
+}
+
+// Bearer supplies tokens.
 type Bearer interface {
-	// Authorization returns the header's whole value.
-	Authorization(ctx context.Context) (string, error)
-	// Refused reports that the service refused this value with a 401. It returns
-	// whether another value may be had.
-	Refused(ctx context.Context, authorization string) bool
+	// Authorization returns the token to send.
+	Authorization(ctx context.Context) (Authorization, error)
+	// Refused reports that the service refused this token with a 401. It returns
+	// whether another one may be had.
+	Refused(ctx context.Context, refused Authorization) bool
 }
 
 // Policy says how often and how patiently a call is sent.
@@ -168,7 +175,7 @@ func (c *Call) result(err error) Result {
 		Err:           c.last.err,
 		Sent:          c.last.sent,
 		RequestID:     c.requestID,
-		Authorization: c.last.authorization,
+		Authorization: c.last.authorization.Header,
 		Attempts:      c.attempts,
 		EarlierStatus: c.earlier,
 	}

@@ -619,10 +619,10 @@ type tokenSeries struct {
 	err error
 }
 
-func (b *tokenSeries) Authorization(context.Context) (string, error) {
-	return fmt.Sprintf("Bearer %d", b.n), b.err
+func (b *tokenSeries) Authorization(context.Context) (Authorization, error) {
+	return Authorization{Header: fmt.Sprintf("Bearer %d", b.n)}, b.err
 }
-func (b *tokenSeries) Refused(context.Context, string) bool { b.n++; return true }
+func (b *tokenSeries) Refused(context.Context, Authorization) bool { b.n++; return true }
 
 // recording is a ceiling that grants all and keeps what it is told.
 type recording struct {

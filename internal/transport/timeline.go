@@ -73,5 +73,5 @@ func (c *Call) scrubbed(err error) string {
 	if c.Scrub == nil {
 		return err.Error()
 	}
-	return c.Scrub(err.Error(), c.last.authorization)
+	return c.Scrub(err.Error(), c.last.authorization.Header)
 }
