@@ -71,6 +71,9 @@ const (
 // order that does not show up within ten minutes is ErrNotFound. When ctx ends,
 // the order as it was last seen is returned with the error, or nil if none was seen.
 func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opts ...CallOption) (*types.Order, error) {
+	if err := c.usable(ctx, "AwaitOrder"); err != nil {
+		return nil, err
+	}
 	set := collect(opts).over(&c.defaults)
 	if customerReferenceNo == "" {
 		set.faults.add("customerReferenceNo", "is required")

@@ -124,6 +124,9 @@ func (c *Client) NewBookingRecovery(req *BookRequest, opts ...CallOption) *Booki
 
 // fingerprint is of the environment and the account, and shows neither.
 func (c *Client) fingerprint() string {
+	if c.cred == nil {
+		return "" // New did not make this client, and nothing can be recovered with it
+	}
 	sum := sha256.Sum256([]byte(c.baseURL + " " + c.cred().account()))
 	return hex.EncodeToString(sum[:16])
 }
@@ -178,6 +181,9 @@ func (r *BookingRecovery) last() bool { return r.Polls == len(recoverySchedule) 
 // To survive the end of the process, store NewBookingRecovery, then call Book and,
 // on an *OutcomeUnknownError, RecoverBooking.
 func (c *Client) BookAndRecover(ctx context.Context, req *BookRequest, opts ...CallOption) (*BookingOutcome, error) {
+	if err := c.usable(ctx, OpBook); err != nil {
+		return nil, err
+	}
 	if req == nil {
 		return nil, nilRequest(OpBook)
 	}
@@ -272,7 +278,7 @@ func (e *APIError) believed() *APIError {
 // poll takes 20 seconds at most, or less by WithTimeout.
 func (c *Client) RecoverBooking(ctx context.Context, recovery *BookingRecovery, opts ...CallOption) (*BookingOutcome, error) {
 	wakeup := collect(opts).wakeup
-	if err := c.checkRecovery(recovery, opts); err != nil {
+	if err := c.checkRecovery(ctx, recovery, opts); err != nil {
 		return nil, err
 	}
 	if recovery.last() {
@@ -296,7 +302,7 @@ func (c *Client) RecoverBooking(ctx context.Context, recovery *BookingRecovery, 
 // has fired. It is RecoverBooking for job queues: store outcome.Recovery, and come
 // back at its NextPoll while the State is BookingOpen or BookingUnverified.
 func (c *Client) StepRecovery(ctx context.Context, recovery *BookingRecovery, opts ...CallOption) (*BookingOutcome, error) {
-	if err := c.checkRecovery(recovery, opts); err != nil {
+	if err := c.checkRecovery(ctx, recovery, opts); err != nil {
 		return nil, err
 	}
 	recovery.mendTimes(time.Now())
@@ -326,7 +332,10 @@ func (r *BookingRecovery) interrupted(err error) error {
 		Err: fmt.Errorf("ctx ended before the order was found; go on with the returned recovery: %w", err)}
 }
 
-func (c *Client) checkRecovery(r *BookingRecovery, opts []CallOption) error {
+func (c *Client) checkRecovery(ctx context.Context, r *BookingRecovery, opts []CallOption) error {
+	if err := c.usable(ctx, "RecoverBooking"); err != nil {
+		return err
+	}
 	f := collect(opts).faults
 	switch {
 	case r == nil:

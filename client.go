@@ -25,7 +25,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Client calls the API. Create it with New. It is safe for concurrent use, and
+// Client calls the API. Create it with New: calls of a zero Client, and calls with a nil
+// ctx, are a *ValidationError. It is safe for concurrent use, and
 // one client should serve a whole process: it shares connections, the token and
 // the ceilings among its callers.
 type Client struct {
@@ -206,9 +207,24 @@ type orderResponse interface{ isOf(request) bool }
 // not fit: less would be told than there is.
 type lossyResponse interface{ loses(path string) bool }
 
+// usable reports what would panic later: a Client that New did not make, or a nil ctx.
+func (c *Client) usable(ctx context.Context, name Operation) error {
+	var f faults
+	if c == nil || c.cred == nil {
+		f.add("client", "was not made by New: create it with hotelstays.New")
+	}
+	if ctx == nil {
+		f.add("ctx", "is nil: pass context.Background(), or the ctx of what the call is part of")
+	}
+	return f.err(name)
+}
+
 // call runs one operation: settings, validation, sending, reading. resp is the
 // struct that the answer's data is decoded into, meta its Meta field.
 func (c *Client) call(ctx context.Context, name Operation, req request, resp any, meta *ResponseMeta, opts []CallOption) (err error) {
+	if err := c.usable(ctx, name); err != nil {
+		return err
+	}
 	op := operations[name]
 	set, err := c.prepare(name, op, req, opts)
 	if err != nil {

@@ -35,6 +35,10 @@ func (c *Client) HotelsMetadataAll(ctx context.Context, req *HotelsMetadataReque
 	}
 	parallelism, opts := takeParallelism(opts)
 	return func(yield func(*types.HotelMetadata, error) bool) {
+		if err := c.usable(ctx, OpHotelsMetadata); err != nil {
+			yield(nil, err)
+			return
+		}
 		ctx, cancel := context.WithCancel(ctx)
 		ahead := &pagesAhead{parallelism: parallelism, size: first.PageSize, fetch: func(num int) (p metadataPage) {
 			defer recovered(&p.err, string(OpHotelsMetadata))

@@ -32,6 +32,10 @@ func (c *Client) WalkDestinations(ctx context.Context, req *DestinationsRequest,
 	first := *req
 	parallelism, opts := takeParallelism(opts)
 	return func(yield func(*types.Destination, error) bool) {
+		if err := c.usable(ctx, OpDestinations); err != nil {
+			yield(nil, err)
+			return
+		}
 		ctx, cancel := context.WithCancel(ctx)
 		w := newPlaceWalk(first, parallelism, func(req *DestinationsRequest) (resp *DestinationsResponse, err error) {
 			defer recovered(&err, string(OpDestinations))

@@ -49,7 +49,7 @@ type HotelListRequest struct {
 	// DestinationName is matched with the names of cities.
 	DestinationName string               `json:"destinationName,omitempty"`
 	CheckIn         types.Date           `json:"checkIn"`         // required
-	CheckOut        types.Date           `json:"checkOut"`        // required
+	CheckOut        types.Date           `json:"checkOut"`        // required, after CheckIn
 	RoomOccupancies []types.GuestPerRoom `json:"roomOccupancies"` // required, one for each room
 	// MaxRatesPerHotel is how many rates of each hotel are returned, the cheapest
 	// first; 0 returns all.
@@ -189,7 +189,7 @@ type HotelRatesRequest struct {
 	// has no other, is undocumented. Required.
 	HotelID         string               `json:"hotelId"`
 	CheckIn         types.Date           `json:"checkIn"`                   // required
-	CheckOut        types.Date           `json:"checkOut"`                  // required
+	CheckOut        types.Date           `json:"checkOut"`                  // required, after CheckIn
 	CountryCode     string               `json:"countryCode,omitempty"`     // the booker's point of sale, ISO 3166-1 alpha-2
 	ResidencyCode   string               `json:"residencyCode,omitempty"`   // ISO 3166-1 alpha-2
 	NationalityCode string               `json:"nationalityCode,omitempty"` // ISO 3166-1 alpha-2

@@ -58,7 +58,7 @@ func WithBatchSize(n int) CallOption {
 // page holds a whole batch, up to MaxListPageSize hotels. Breaking off the loop stops
 // the batches that are under way.
 func (c *Client) HotelListBatches(ctx context.Context, req *HotelListRequest, opts ...CallOption) iter.Seq2[*HotelListResponse, error] {
-	b, err := c.batches(req, opts)
+	b, err := c.batches(ctx, req, opts)
 	if err != nil {
 		return func(yield func(*HotelListResponse, error) bool) { yield(nil, err) }
 	}
@@ -97,7 +97,10 @@ type batchSearch struct {
 
 // batches checks the request as a whole, so that a fault in it is reported once
 // and not by every batch.
-func (c *Client) batches(req *HotelListRequest, opts []CallOption) (*batchSearch, error) {
+func (c *Client) batches(ctx context.Context, req *HotelListRequest, opts []CallOption) (*batchSearch, error) {
+	if err := c.usable(ctx, OpHotelList); err != nil {
+		return nil, err
+	}
 	if req == nil {
 		return nil, nilRequest(OpHotelList)
 	}

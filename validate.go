@@ -134,6 +134,11 @@ func (f *faults) hotelIDs(ids []string) {
 func (f *faults) stay(checkIn, checkOut types.Date, rooms []types.GuestPerRoom) {
 	f.date("checkIn", checkIn, true)
 	f.date("checkOut", checkOut, true)
+	in, inErr := checkIn.Time()
+	out, outErr := checkOut.Time()
+	if inErr == nil && outErr == nil && !out.After(in) {
+		f.add("checkOut", "is %s; it must be after the check-in, %s", checkOut, checkIn)
+	}
 	if len(rooms) == 0 {
 		f.add("roomOccupancies", "is required, with one entry for each room")
 	}

@@ -185,6 +185,9 @@ func (d *documentCheck) verdict(set voucherSettings) error {
 // except on loopback for a client of loopback. The request carries no credentials
 // and follows no redirect. A download that breaks off is not resumed.
 func (c *Client) DownloadVoucher(ctx context.Context, v *types.Voucher, w io.Writer, opts ...VoucherOption) error {
+	if err := c.usable(ctx, "DownloadVoucher"); err != nil {
+		return err
+	}
 	set, err := voucherSettingsOf(opts)
 	if err != nil {
 		return err
@@ -338,6 +341,9 @@ const voucherRounds = 3
 // The file can be read by its owner alone. A process that is killed in the middle
 // leaves a file named .voucher-* beside path, which can be deleted.
 func (c *Client) SaveVoucher(ctx context.Context, req *OrderVoucherRequest, path string, opts ...VoucherOption) (*types.Voucher, error) {
+	if err := c.usable(ctx, OpOrderVoucher); err != nil {
+		return nil, err
+	}
 	set, err := voucherSettingsOf(opts)
 	if err != nil {
 		return nil, err

@@ -16,8 +16,17 @@ type I18N struct {
 }
 
 // String returns the text in English, or in the first other language that was sent.
-// Many texts are optional pointers: fmt prints one that is nil as <nil>.
-func (t I18N) String() string { return cmp.Or(t.EN, t.ZH, t.AR) }
+// Many texts are optional pointers: String of one that is nil is empty, and fmt prints it
+// as <nil>.
+func (t *I18N) String() string {
+	if t == nil {
+		return ""
+	}
+	return cmp.Or(t.EN, t.ZH, t.AR)
+}
+
+// Format prints the text of String, for values that have no address, too.
+func (t I18N) Format(f fmt.State, verb rune) { fmt.Fprintf(f, fmt.FormatString(f, verb), t.String()) }
 
 // Latlng is a point, in degrees.
 type Latlng struct {

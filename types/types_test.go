@@ -174,6 +174,7 @@ func TestI18NPrints(t *testing.T) {
 	} {
 		assert.Equal(t, want, fmt.Sprint(text))
 	}
+	assert.Empty(t, missing.String())
 	sent, err := json.Marshal(I18N{AR: "واحد"})
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"ar":"واحد"}`, string(sent))
