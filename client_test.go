@@ -4,13 +4,17 @@ package hotelstays_test
 
 import (
 	"context"
+	"net/http"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gopkg.in/h2non/gock.v1"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // Every method that takes a ctx refuses one that is nil, and a Client that New did not
@@ -62,4 +66,36 @@ func TestUnusableClientOrContext(t *testing.T) {
 	recovery := new(hotelstays.Client).NewBookingRecovery(&hotelstays.BookRequest{CustomerReferenceNo: "ref-1"})
 	assert.Equal(t, &hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1"}, recovery)
 	assert.NotPanics(t, new(hotelstays.Client).CloseIdleConnections)
+}
+
+// A caller's http.Client without a Transport sends through http.DefaultTransport, also
+// through one that a mock has put there since. Without WithHTTPClient nothing does.
+func TestMockedDefaultTransport(t *testing.T) {
+	client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.StaticToken("token"), hotelstays.WithHTTPClient(http.DefaultClient), hotelstays.WithMaxAttempts(1))
+	require.NoError(t, err)
+	own, err := hotelstays.New("http://127.0.0.1:1", hotelstays.StaticToken("token"), hotelstays.WithMaxAttempts(1))
+	require.NoError(t, err)
+	gock.New("http://127.0.0.1:1").Post("/api/search/destinations").Times(2).Reply(200).BodyString(`{"code":0,"data":{"destinations":[]}}`)
+	defer gock.OffAll()
+
+	resp, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
+	require.NoError(t, err)
+	assert.Equal(t, 200, resp.Meta.HTTPStatus)
+	_, err = own.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
+	assert.ErrorContains(t, err, "no connection")
+	assert.Nil(t, http.DefaultClient.Transport, "what the caller gave is not changed")
+	gock.OffAll()
+	client.CloseIdleConnections()
+}
+
+// The voucher's document comes the same way.
+func TestMockedVoucherDocument(t *testing.T) {
+	client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.StaticToken("token"), hotelstays.WithHTTPClient(http.DefaultClient))
+	require.NoError(t, err)
+	gock.New("http://127.0.0.1:1").Get("/voucher").Reply(200).BodyString("document")
+	defer gock.OffAll()
+	var got strings.Builder
+	err = client.DownloadVoucher(t.Context(), &types.Voucher{DownloadURL: "http://127.0.0.1:1/voucher", ByteSize: 8}, &got, hotelstays.AllowUnsigned())
+	require.NoError(t, err)
+	assert.Equal(t, "document", got.String())
 }

@@ -274,5 +274,10 @@
 // connections, then the server; a token that is being fetched in the background is
 // waited for by synctest.Wait.
 //
+// To intercept the requests yourself, give the client a RoundTripper by [WithHTTPClient].
+// A mock that replaces http.DefaultTransport, such as gock, is used by
+// WithHTTPClient(http.DefaultClient); without the option a client sends through its own
+// transport, which no mock sees.
+//
 // [hotelstaystest]: https://pkg.go.dev/github.com/hotelstays/hotelstays-go/hotelstaystest
 package hotelstays

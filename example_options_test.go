@@ -4,7 +4,6 @@ package hotelstays_test
 
 import (
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -18,21 +17,17 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Proxies, certificates and connections are those of the http.Client that is given.
+// A change of the transport begins with the tuned one, and is given by WithHTTPClient.
 // Here it trusts a certificate that the machine does not know.
-func ExampleWithHTTPClient() {
+func ExampleNewTransport() {
 	srv := hotelstaystest.NewServer(hotelstaystest.WithTLS())
 	defer srv.Close()
 	roots := x509.NewCertPool()
 	roots.AddCert(srv.Certificate())
 
-	client, err := hotelstays.New(srv.URL, sandboxCredential(srv), hotelstays.WithHTTPClient(&http.Client{
-		Transport: &http.Transport{
-			TLSClientConfig:     &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
-			ForceAttemptHTTP2:   true,
-			MaxIdleConnsPerHost: 64, // net/http's own default is 2
-		},
-	}))
+	transport := hotelstays.NewTransport()
+	transport.TLSClientConfig.RootCAs = roots
+	client, err := hotelstays.New(srv.URL, sandboxCredential(srv), hotelstays.WithHTTPClient(&http.Client{Transport: transport}))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -303,10 +303,11 @@ func notNil(option string, value any, set clientOption) Option {
 
 // WithHTTPClient sends the calls through a copy of hc: its Transport (for
 // tracing, proxies, certificates), Jar and Timeout (of one attempt) are used, its
-// CheckRedirect is not, for redirects are never followed. An *http.Transport that
-// allows TLS below 1.2 is a *ValidationError. Without a Transport the client has its
-// own, which uses the proxies that the environment names and keeps up to 256 idle
-// connections to a host.
+// CheckRedirect is not, because redirects are never followed. An *http.Transport that
+// allows TLS below 1.2 is a *ValidationError. As in net/http, a nil Transport is
+// http.DefaultTransport, which mocks such as gock and httpmock replace, and which keeps
+// only 2 idle connections to a host: for production start from NewTransport, which is
+// also what a client without this option sends through.
 //
 // A RoundTripper must send a request once at most: one that tries again by itself
 // can book twice. One that reports no net/http/httptrace events cannot prove that

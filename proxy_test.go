@@ -17,7 +17,7 @@ import (
 // The error names the proxy that refused to connect, without the password in its
 // address, and what it answered.
 func TestRefusingProxyIsNamed(t *testing.T) {
-	tr := newTransport()
+	tr := NewTransport()
 	defer tr.CloseIdleConnections()
 	tr.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: "proxy.example:3128", User: url.UserPassword("user", "password")})
 	tr.DialContext = func(context.Context, string, string) (net.Conn, error) {
