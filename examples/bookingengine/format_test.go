@@ -4,10 +4,12 @@ package main
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/types"
@@ -90,4 +92,20 @@ func TestTheStatusSaysNoMoreThanIsKnown(t *testing.T) {
 	} {
 		assert.Equal(t, test.want, statusOf(order{State: booked, Booked: &test.order}, test.states).Headline)
 	}
+}
+
+// The terms of a rate that cannot be refunded name no time until which cancelling is worth
+// anything, whatever steps it comes with.
+func TestTermsOfWhatCannotBeRefunded(t *testing.T) {
+	steps := []types.CancelFee{{Until: "2027-01-20T12:00:00Z", Fee: types.Money{Currency: "EUR", Amount: "90.10"}}}
+	terms := func(mode types.RefundableMode, steps []types.CancelFee) string {
+		var page strings.Builder
+		require.NoError(t, parsePages()["order"].ExecuteTemplate(&page, "terms", types.RoomRatePkg{RefundableMode: mode, CancelFees: steps}))
+		return page.String()
+	}
+	assert.Contains(t, terms(types.RefundableFull, steps), "until 2027-01-20 12:00 UTC")
+	assert.Contains(t, terms(types.RefundablePartial, nil), "Partly refundable")
+	no := terms(types.RefundableNo, steps)
+	assert.Contains(t, no, "Not refundable")
+	assert.NotContains(t, no, "until")
 }
