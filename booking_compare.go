@@ -36,8 +36,9 @@ const (
 
 // OfferChange is one part that differs, both sides written for people.
 type OfferChange struct {
-	Field     OfferField
-	Seen, Now string
+	Field OfferField `json:"field"`
+	Seen  string     `json:"seen"`
+	Now   string     `json:"now"`
 
 	// rise is the largest rise among the part's amounts; it means something only
 	// where nothing but amounts differs, in one currency.
@@ -45,11 +46,13 @@ type OfferChange struct {
 	amounts bool
 }
 
-// OfferDiff is what differs between two offers, or between an offer and an order.
+// OfferDiff is what differs between two offers, or between an offer and an order. Its JSON
+// is for logs and people: of one that was read back, Within accepts no amount that differs,
+// not even a lower one.
 type OfferDiff struct {
 	// Changes are in the order of the constants of OfferField; none means that the
 	// offers agree in every part.
-	Changes []OfferChange
+	Changes []OfferChange `json:"changes"`
 }
 
 // Tolerance is what a caller accepts without asking the traveller again. The zero
