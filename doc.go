@@ -135,9 +135,9 @@
 //	HTTP 2xx, other 4xx, another code         error              unknown outcome
 //	HTTP 2xx that cannot be read              error              unknown outcome
 //
-// A certificate that is not trusted is not tried again. "Enveloped" is an answer
-// of the service's own form with a code that is not 0. A code is listed where the
-// service's document gives it for the operation: 100000400, 100000429, 100001003 and
+// A certificate that is not trusted and a TLS version that one side does not speak are
+// not tried again. "Enveloped" is an answer of the service's own form with a code that
+// is not 0. A code is listed where the service's document gives it for the operation: 100000400, 100000429, 100001003 and
 // 100001111 for Book, 100000429 alone for Cancel. A call makes at most four
 // attempts ([WithMaxAttempts]), and one more after a 401. The wait before another
 // is drawn at random from nothing up to 250 ms, 500 ms, 1 s and so on to 8 s, plus the

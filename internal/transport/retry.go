@@ -6,10 +6,12 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/internal/wire"
@@ -17,19 +19,26 @@ import (
 
 func (c *Call) checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
 	wait, again := c.verdict(ctx)
-	if again {
-		c.wait = wait
-		attrs := []slog.Attr{
-			slog.String("operation", c.Operation), slog.Int("attempt", c.attempts),
-			slog.String("request_id", c.last.requestID), slog.String("trace_id", c.Header.Get("Trace-Id")),
-			slog.Int("status", c.last.status()), slog.Duration("wait", wait),
-		}
-		if c.last.err != nil {
-			attrs = append(attrs, slog.String("error", c.scrubbed(c.last.err)))
-		}
-		c.Log.LogAttrs(ctx, slog.LevelInfo, "trying again", attrs...)
+	limited := c.last.status() == http.StatusTooManyRequests
+	if !again && !limited {
+		return false, nil
 	}
-	return again, nil
+	c.wait = wait
+	attrs := []slog.Attr{
+		slog.String("operation", c.Operation), slog.Int("attempt", c.attempts),
+		slog.String("request_id", c.last.requestID), slog.String("trace_id", c.Header.Get("Trace-Id")),
+		slog.Int("status", c.last.status()), slog.Duration("wait", wait),
+	}
+	if limited { // it pauses all callers, so it wants a look
+		env, _ := wire.Peek(c.last.answer.Body)
+		c.Log.LogAttrs(ctx, slog.LevelWarn, "rate limited", append(attrs, slog.Int("code", env.Code), slog.Bool("again", again))...)
+		return again, nil
+	}
+	if c.last.err != nil {
+		attrs = append(attrs, slog.String("error", c.scrubbed(c.last.err)))
+	}
+	c.Log.LogAttrs(ctx, slog.LevelInfo, "trying again", attrs...)
+	return true, nil
 }
 
 // verdict decides whether another attempt follows the last one. The table under
@@ -81,7 +90,8 @@ func (c *Call) passing(status int) bool {
 	switch status {
 	case 0:
 		var cert *tls.CertificateVerificationError
-		return !errors.As(c.last.err, &cert)
+		// crypto/tls has no type for a version that one side does not speak, only this text.
+		return !errors.As(c.last.err, &cert) && !strings.Contains(fmt.Sprint(c.last.err), "protocol version")
 	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway,
 		http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true

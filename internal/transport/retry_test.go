@@ -1,0 +1,86 @@
+// What may follow an attempt: which faults pass, and what a retry leaves in the log.
+
+package transport
+
+import (
+	"bytes"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A TLS version that one side does not speak stays so: it is tried once, and nothing was
+// sent.
+func TestTLSVersionMismatchIsTriedOnce(t *testing.T) {
+	server := func(config *tls.Config) string {
+		ts := httptest.NewUnstartedServer(nil)
+		ts.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+		ts.TLS = config
+		ts.StartTLS()
+		t.Cleanup(ts.Close)
+		return ts.URL
+	}
+	old := listen(t) // answers TLS 1.0 whatever it was offered
+	serve(t, old, func(conn net.Conn) {
+		_, _ = conn.Read(make([]byte, 4096))
+		hello := append([]byte{22, 3, 1, 0, 42, 2, 0, 0, 38, 3, 1}, make([]byte, 32+1)...) // random, no session
+		_, _ = conn.Write(append(hello, 0xc0, 0x13, 0, 0))
+		_, _ = conn.Read(make([]byte, 4096)) // the client's alert
+		conn.Close()
+	})
+	for _, tc := range []struct {
+		name, url string
+		client    *tls.Config
+	}{
+		{"the server has TLS 1.1 at most", server(&tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}), &tls.Config{MinVersion: tls.VersionTLS12}},
+		{"the server has TLS 1.3 alone", server(&tls.Config{MinVersion: tls.VersionTLS13}), &tls.Config{MaxVersion: tls.VersionTLS12}},
+		{"the server answers with TLS 1.0", "https://" + old.Addr().String(), &tls.Config{MinVersion: tls.VersionTLS12}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := do(t, newTransport(t, tc.client), tc.url, acts)
+			require.ErrorContains(t, r.Err, "protocol version")
+			assert.Equal(t, 1, r.Attempts)
+			assert.False(t, r.Sent)
+		})
+	}
+}
+
+// Each 429 is a warning with the service's code, also the one that ends the call. Other
+// retries are not.
+func TestLogOfRetries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		answers := []*http.Response{reply(503, "busy"), reply(429, `{"code":100000429,"msg":"slow down"}`), reply(429, "<html>")}
+		rt := roundTripper(func(*http.Request) (*http.Response, error) {
+			next := answers[0]
+			answers = answers[1:]
+			return next, nil
+		})
+		do(t, rt, "http://127.0.0.1:1", func(c *Call) { c.Log = slog.New(slog.NewJSONHandler(&log, nil)) })
+
+		var records []string
+		for decoder := json.NewDecoder(&log); ; {
+			var r struct {
+				Level, Msg   string
+				Status, Code int
+			}
+			if err := decoder.Decode(&r); err == io.EOF {
+				break
+			} else if !assert.NoError(t, err) {
+				return
+			}
+			records = append(records, fmt.Sprint(r.Level, " ", r.Msg, " ", r.Status, " ", r.Code))
+		}
+		assert.Equal(t, []string{"INFO trying again 503 0", "WARN rate limited 429 100000429", "WARN rate limited 429 0"}, records)
+	})
+}
