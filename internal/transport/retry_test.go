@@ -14,6 +14,7 @@ import (
 	"net/http/httptest"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -82,5 +83,55 @@ func TestLogOfRetries(t *testing.T) {
 			records = append(records, fmt.Sprint(r.Level, " ", r.Msg, " ", r.Status, " ", r.Code))
 		}
 		assert.Equal(t, []string{"INFO trying again 503 0", "WARN rate limited 429 100000429", "WARN rate limited 429 0"}, records)
+	})
+}
+
+// Callers that were all told the same Retry-After do not come back together.
+func TestJitterOnTopOfRetryAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		waits := map[time.Duration]bool{}
+		for range 20 {
+			rt := roundTripper(func(*http.Request) (*http.Response, error) {
+				resp := reply(429, `{"code":100000429}`)
+				resp.Header.Set("Retry-After", "2")
+				return resp, nil
+			})
+			start := time.Now()
+			r := do(t, rt, "http://127.0.0.1:1", func(c *Call) {
+				c.Policy = Policy{MaxAttempts: 2, Backoff: time.Second, MaxBackoff: time.Second, MaxRetryAfter: time.Minute, MaxBody: 1 << 20}
+			})
+			require.Equal(t, 2, r.Attempts)
+			wait := time.Since(start)
+			assert.GreaterOrEqual(t, wait, 2*time.Second, "all of Retry-After")
+			assert.LessOrEqual(t, wait, 3*time.Second, "and the backoff")
+			waits[wait] = true
+		}
+		assert.Greater(t, len(waits), 10, "they spread")
+	})
+}
+
+// A rate limiter that fails is asked as often as the policy has attempts, with the waits
+// between them, and nothing counts as sent.
+func TestFailingLimiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rt := roundTripper(func(*http.Request) (*http.Response, error) { return reply(503, "busy"), nil })
+		for _, tc := range []struct{ open, attempts, asked, earlier int }{
+			{0, 0, 4, 0}, // it never grants a slot
+			{1, 1, 4, 503},
+			{3, 3, 4, 503},
+			{4, 4, 4, 503},
+		} {
+			start := time.Now()
+			limiter := &closing{open: tc.open}
+			r := do(t, rt, "http://127.0.0.1:1", func(c *Call) {
+				c.Ceiling = limiter
+				c.Policy = Policy{MaxAttempts: 4, Backoff: time.Second, MaxBackoff: time.Hour, MaxBody: 1 << 20}
+			})
+			assert.Equal(t, tc.attempts, r.Attempts)
+			assert.Equal(t, tc.asked, tc.open-limiter.open)
+			assert.Equal(t, tc.earlier, r.EarlierStatus)
+			assert.LessOrEqual(t, time.Since(start), 7*time.Second, "at most 1, 2 and 4 seconds")
+			assert.Greater(t, time.Since(start), time.Millisecond)
+		}
 	})
 }
