@@ -79,6 +79,12 @@ func TestMoneyOfEndlessDigits(t *testing.T) {
 		require.ErrorIs(t, err, ErrAmount)
 		assert.Less(t, len(err.Error()), 200)
 	}
+	longest := json.Number(strings.Repeat("9", 256))
+	amount, err := Money{"EUR", longest}.Decimal()
+	require.NoError(t, err, "256 characters are read")
+	assert.Equal(t, string(longest), amount.String())
+	_, err = Money{"EUR", longest + "9"}.Decimal()
+	assert.ErrorIs(t, err, ErrAmount, "257 are not")
 }
 
 func TestMoneyString(t *testing.T) {
