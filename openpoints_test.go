@@ -190,14 +190,15 @@ func TestUnstatedLimitsAreTheServices(t *testing.T) {
 		rooms[i] = types.GuestPerRoom{AdultCount: 30, ChildrenAges: []int{0, 17, 45}}
 	}
 	_, err := c.HotelList(t.Context(), &HotelListRequest{
-		DestinationName: "Anywhere", CheckIn: "2030-01-02", CheckOut: "2029-01-01", RoomOccupancies: rooms, SortBy: "stars-desc",
+		DestinationName: "Anywhere", CheckIn: "2000-01-02", CheckOut: "2030-01-01", RoomOccupancies: rooms, SortBy: "stars-desc",
 	})
 	require.NoError(t, err)
-	assert.Equal(t, 1, sent, "neither stay, rooms, guests nor order have a stated limit")
+	assert.Equal(t, 1, sent, "neither the length of a stay, rooms, guests nor order have a stated limit")
 
 	_, err = c.HotelList(t.Context(), &HotelListRequest{
-		DestinationName: "Anywhere", CheckIn: "2030-01-02", CheckOut: "2030-01-03", RoomOccupancies: []types.GuestPerRoom{{ChildrenAges: []int{-1}}},
+		DestinationName: "Anywhere", CheckIn: "2030-01-02", CheckOut: "2030-01-02", RoomOccupancies: []types.GuestPerRoom{{ChildrenAges: []int{-1}}},
 	})
+	require.ErrorContains(t, err, "checkOut")
 	require.ErrorContains(t, err, "roomOccupancies[0].adultCount")
 	require.ErrorContains(t, err, "roomOccupancies[0].childrenAges[0]")
 	assert.Equal(t, 1, sent, "what cannot be meant is not sent")
