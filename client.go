@@ -26,9 +26,8 @@ import (
 )
 
 // Client calls the API. Create it with New: calls of a zero Client, and calls with a nil
-// ctx, are a *ValidationError. It is safe for concurrent use, and
-// one client should serve a whole process: it shares connections, the token and
-// the ceilings among its callers.
+// ctx, are a *ValidationError. It is safe for concurrent use, and one client should serve
+// a whole process: it shares connections, the token and the ceilings among its callers.
 type Client struct {
 	baseURL  string
 	loopback bool              // the base URL is this machine: tests and the sandbox
@@ -123,7 +122,8 @@ func (c Client) String() string { return "hotelstays.Client(" + c.baseURL + ")" 
 // Format keeps every verb from reaching into the client.
 func (c Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
 
-// defaultTransport is http.DefaultTransport as it is when a request is sent: tests replace it.
+// defaultTransport is http.DefaultTransport as it is when a request is sent: mocks
+// replace it.
 type defaultTransport struct{}
 
 func (defaultTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -133,9 +133,9 @@ func (defaultTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 func (defaultTransport) CloseIdleConnections() { http.DefaultClient.CloseIdleConnections() }
 
 // NewTransport returns the transport of a client without WithHTTPClient, for a caller who
-// wants to change something of it: the proxy, certificates, or the number of connections.
-// It uses the proxies that the environment names, TLS 1.2 or later, and HTTP/2. It keeps up to
-// 256 idle connections to a host, where http.DefaultTransport keeps 2, for 45 seconds.
+// wants to change a part of it: the proxy, certificates, or the number of connections. It
+// uses the proxies that the environment names, TLS 1.2 or later, and HTTP/2. It keeps up
+// to 256 idle connections to a host, where http.DefaultTransport keeps 2, for 45 seconds.
 func NewTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,

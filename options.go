@@ -325,8 +325,8 @@ func WithHTTPClient(hc *http.Client) Option {
 }
 
 // WithLogger logs attempts (debug), retries and renewals (info) and what needs
-// a look (warn), such as each HTTP 429 with its code, to l. Nothing is logged without it. No secret, token or passport
-// number is ever logged.
+// a look (warn), such as each HTTP 429 with its code, to l. Nothing is logged without
+// it. No secret, token or passport number is ever logged.
 func WithLogger(l *slog.Logger) Option {
 	return notNil("WithLogger", l, func(c *config) { c.log = l })
 }

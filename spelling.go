@@ -98,8 +98,9 @@ func spellings(text, char string) (sizes [3]int) {
 	switch text[0] {
 	case '\\':
 		bare := strings.TrimLeft(text, `\`) // JSON inside JSON has more than one
-		if code, _, rest, err := strconv.UnquoteChar(`\`+bare, 0); err == nil && strings.EqualFold(string(code), char) {
-			sizes[1] = len(text) - len(rest)
+		escape := bare[:min(len(bare), len("u0000"))]
+		if code, _, rest, err := strconv.UnquoteChar(`\`+escape, 0); err == nil && strings.EqualFold(string(code), char) {
+			sizes[1] = len(text) - len(bare) + len(escape) - len(rest)
 		}
 		switch {
 		case char == `\`:
