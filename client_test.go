@@ -55,7 +55,7 @@ func TestUnusableClientOrContext(t *testing.T) {
 						last = err
 					}
 				}
-				err, _ := last.Interface().(error)
+				err, _ := reflect.TypeAssert[error](last)
 				assert.Equal(t, []string{tc.path}, validPaths(t, err))
 			})
 			tested++
