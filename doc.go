@@ -137,15 +137,15 @@
 //
 // A certificate that is not trusted and a TLS version that one side does not speak are
 // not tried again. "Enveloped" is an answer of the service's own form with a code that
-// is not 0. A code is listed where the service's document gives it for the operation: 100000400, 100000429, 100001003 and
-// 100001111 for Book, 100000429 alone for Cancel. A call makes at most four
-// attempts ([WithMaxAttempts]), and one more after a 401. The wait before another
-// is drawn at random from nothing up to 250 ms, 500 ms, 1 s and so on to 8 s, plus the
-// Retry-After header (a second after a 429 without one). No wait reaches past the
-// deadline, and no Retry-After of more than 60 s is waited for: the last failure is
-// returned at once instead. A 429 pauses its operation for every caller for the whole
-// of Retry-After. Every attempt has its own Request-Id; all attempts of a call share
-// its Trace-Id.
+// is not 0. A code is listed where the service's document gives it for the operation:
+// 100000400, 100000429, 100001003 and 100001111 for Book, 100000429 alone for Cancel. A
+// call makes at most four attempts ([WithMaxAttempts]), and one more after a 401. The
+// wait before another is drawn at random from nothing up to 250 ms, 500 ms, 1 s and so
+// on to 8 s, plus the Retry-After header (a second after a 429 without one). No wait
+// reaches past the deadline, and no Retry-After of more than 60 s is waited for: the
+// last failure is returned at once instead. A 429 pauses its operation for every caller
+// for the whole of Retry-After. Every attempt has its own Request-Id; all attempts of a
+// call share its Trace-Id.
 //
 // An unknown outcome is an [*OutcomeUnknownError]. It means that the booking, or
 // the cancellation, may have been made. Ask QueryOrders for the reference; do
