@@ -39,9 +39,7 @@ var (
 //	any other, with an ending         the ending is true, and could not be stored: a
 //	                                  worker will find out, and store it
 //	ErrEndedOtherwise, with one       the ending is true, and another one was stored
-//	                                  before: see the package documentation. Nobody
-//	                                  asks any more; where it is Unverified, enqueue
-//	                                  its Recovery, and a worker does
+//	                                  before: see the package documentation
 func (b *Bookings) Book(ctx context.Context, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) (*Ending, error) {
 	if req == nil || req.CustomerReferenceNo == "" {
 		return nil, errors.New("hotelstaysriver: Book: the request has no customerReferenceNo")
@@ -59,7 +57,7 @@ func (b *Bookings) Book(ctx context.Context, req *hotelstays.BookRequest, opts .
 	defer cancel()
 	ending := endingOf(req.CustomerReferenceNo, outcome, err)
 	if ending == nil {
-		return b.handOver(storing, job, outcome, err)
+		return nil, b.handOver(storing, job, outcome, err)
 	}
 	if ending.Recovery == nil {
 		ending.Recovery = &job.Args.Recovery
@@ -93,29 +91,11 @@ func (b *Bookings) begin(ctx context.Context, reference string, bookBy time.Time
 
 // handOver leaves a booking to the workers, with what the recovery has come to in this
 // process, and returns the error that says so. Where that cannot be stored, they begin
-// at BookBy. A booking that they have ended without an order is theirs no more: this
-// process was frozen for so long that its Book may have been carried out since.
-func (b *Bookings) handOver(ctx context.Context, job *lockedJob, outcome *hotelstays.BookingOutcome, cause error) (*Ending, error) {
+// at BookBy.
+func (b *Bookings) handOver(ctx context.Context, job *lockedJob, outcome *hotelstays.BookingOutcome, cause error) error {
 	reference := job.Args.Reference
-	var ended *lockedJob
 	if outcome != nil && outcome.Recovery != nil {
-		err := b.transact(ctx, func(tx pgx.Tx) error {
-			now, err := b.jobs.lock(ctx, tx, job.ID)
-			if err != nil {
-				return err
-			}
-			if !now.live() {
-				ended = now
-				return nil
-			}
-			now.Args.Recovery = *outcome.Recovery
-			now.Args.BookBy = outcome.Recovery.EndedAt
-			if err := b.jobs.set(ctx, tx, now); err != nil {
-				return err
-			}
-			return b.jobs.due(ctx, tx, now.ID, outcome.Recovery.NextPoll)
-		})
-		if err != nil {
+		if err := b.storeRecovery(ctx, job.ID, outcome.Recovery); err != nil {
 			b.cfg.Logger.WarnContext(ctx, "a booking could not be handed over; a worker begins later", slog.String("reference", reference), slog.String("error", err.Error()))
 		}
 		if cause == nil { // not even the polls of this process know
@@ -129,11 +109,33 @@ func (b *Bookings) handOver(ctx context.Context, job *lockedJob, outcome *hotels
 	if !errors.As(cause, &unknown) {
 		cause = &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, CustomerReferenceNo: reference, Err: cause}
 	}
-	if ended != nil && ended.Ending != Found && ended.Ending != Reused {
-		e := &Ending{State: Unverified, CustomerReferenceNo: reference, Err: cause, Recovery: outcome.Recovery}
-		return e, e.otherwise(ended)
-	}
-	return nil, cause
+	return cause
+}
+
+// storeRecovery makes a job go on with a recovery. A job that has ended without an order
+// does not any more: this process was frozen for so long that its Book may have been
+// carried out since. It is asked for anew then, unless a later round's job does that.
+func (b *Bookings) storeRecovery(ctx context.Context, id int64, recovery *hotelstays.BookingRecovery) error {
+	return b.transact(ctx, func(tx pgx.Tx) error {
+		job, err := b.jobs.lock(ctx, tx, id)
+		switch {
+		case err != nil:
+			return err
+		case job.Ending == Found || job.Ending == Reused:
+			return nil
+		case !job.live():
+			if err := b.EnqueueTx(ctx, tx, recovery); !errors.Is(err, ErrEnqueued) {
+				return err
+			}
+			return nil
+		}
+		job.Args.Recovery = *recovery
+		job.Args.BookBy = recovery.EndedAt
+		if err := b.jobs.set(ctx, tx, job); err != nil {
+			return err
+		}
+		return b.jobs.due(ctx, tx, job.ID, recovery.NextPoll)
+	})
 }
 
 // wall is a time as it is stored: without a monotonic reading.

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivertype"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
@@ -62,7 +63,14 @@ type Config struct {
 	MaxWorkers int
 	// Schema is where River's tables are. Default: the connection's search_path.
 	Schema string
-	// Logger is told of what needs a look. Default: none.
+	// Hooks, Middleware and Plugins are River's, for the insertion of the jobs. Give those
+	// of your River client's Config, and EnqueueTx inserts as that client does. They may
+	// add to a job's metadata; its arguments, kind and state this package reads and writes
+	// itself. Default: none.
+	Hooks      []rivertype.Hook
+	Middleware []rivertype.Middleware
+	Plugins    []rivertype.Plugin
+	// Logger receives what needs a look. Default: none.
 	Logger *slog.Logger
 }
 
@@ -105,7 +113,8 @@ func New(cfg Config) (*Bookings, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	inserter, err := river.NewClient(riverpgxv5.New(cfg.Pool), &river.Config{Schema: cfg.Schema, Logger: cfg.Logger})
+	inserter, err := river.NewClient(riverpgxv5.New(cfg.Pool), &river.Config{Schema: cfg.Schema, Logger: cfg.Logger,
+		Hooks: cfg.Hooks, Middleware: cfg.Middleware, Plugins: cfg.Plugins})
 	if err != nil {
 		return nil, fmt.Errorf("hotelstaysriver: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -165,6 +166,18 @@ func TestPausesDoubleUpToABound(t *testing.T) {
 	assert.Equal(t, failurePause, doubling(time.Second, 1<<15, failurePause), "no overflow")
 	assert.Equal(t, time.Second, doubling(time.Second, -1, failurePause))
 	assert.Equal(t, doubtPauseMax, doubling(doubtPause, 9, doubtPauseMax))
+}
+
+// The pause after a failure, as River is told it.
+func TestNextRetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for attempt, pause := range map[int]time.Duration{
+			1: time.Second, 2: 2 * time.Second, 3: 4 * time.Second, 9: 256 * time.Second, 10: 5 * time.Minute, countedFailures: 5 * time.Minute,
+		} {
+			job := &river.Job[jobArgs]{JobRow: &rivertype.JobRow{Attempt: attempt}}
+			assert.Equal(t, time.Now().Add(pause), (&worker{}).NextRetry(job), "attempt %d", attempt)
+		}
+	})
 }
 
 // River gives a job up after its last attempt, when it failed and when its process

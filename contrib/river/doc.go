@@ -23,7 +23,8 @@
 //	          within Config.BookTimeout, and the job sleeps until then.
 //	asking    Book came to no certain end, or its process died, or never called it. A
 //	          worker asks for the order, one StepRecovery at a time, and sleeps
-//	          until the next one is due.
+//	          until the next one is due. Of a Book that was never called one answered
+//	          poll decides.
 //	ended     It is known what became of the booking. OnEnd stores that, in the
 //	          transaction that completes the job.
 //
@@ -31,7 +32,10 @@
 //
 //	dies                               then
 //	before the first commit            there is neither row nor job, and nothing was sent
-//	before Book, or in it              the job wakes after BookTimeout, and a worker asks
+//	before Book                        the job wakes after BookTimeout, and a worker asks
+//	                                   once: it is not marked, so that nothing was sent
+//	in Book                            the job wakes after BookTimeout, and a worker asks
+//	                                   for ten minutes
 //	after Book, before the end is      the same; an order is found and stored as if it
 //	stored                             had been answered late
 //	in a worker's poll, or in OnEnd    the transaction is undone; River takes the job
@@ -47,8 +51,9 @@
 // process that was held up for minutes between its commit and its Book would otherwise
 // book what has been reported as absent. What no mark can exclude is a process that is
 // frozen at the very moment of sending and goes on after the recovery has ended, twelve
-// minutes later: Book then returns ErrEndedOtherwise, together with its order, or as
-// Unverified where it got no answer.
+// minutes later. Where it has an answer, Book then returns that together with
+// ErrEndedOtherwise. Where it has none, it puts the booking into the queue again, and
+// OnEnd may receive Found after Absent.
 //
 // # What a booking ends as
 //
@@ -56,11 +61,11 @@
 //	Reused       an order exists under the reference, and is not the expected one
 //	Failed       nothing was booked: Book was refused, or never left
 //	Absent       nothing is booked: the last poll of the recovery found no order
-//	Unverified   nothing is known yet; told once, and the job goes on
 //
-// Unverified is no end: the job goes on asking, at longer and longer intervals of up to
-// an hour, until it is known what there is. To give such a booking up, cancel its job
-// (River's JobCancel); OnEnd is not called for that.
+// While no poll is answered, nothing is known, and that is no end: the job goes on asking,
+// at longer and longer intervals of up to an hour, and Config.Logger is warned each time.
+// To give such a booking up, cancel its job (River's JobCancel); OnEnd is not called for
+// that.
 //
 // # Booking again
 //

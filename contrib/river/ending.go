@@ -27,9 +27,6 @@ const (
 	// Absent: nothing is booked; the recovery's last poll found no order. Check the
 	// offer again; then it may be booked again, under the same reference.
 	Absent State = "absent"
-	// Unverified: nothing is known. Do not book again. It is told once for a booking,
-	// whose job goes on until another State is reached.
-	Unverified State = "unverified"
 )
 
 // Ending is what became of a booking. It is plain data, made anew for each call.
@@ -39,7 +36,7 @@ type Ending struct {
 	CustomerReferenceNo string
 	// Order is set when State is Found or Reused, and nil otherwise.
 	Order *types.Order
-	// Err is why a booking Failed, was Reused or is Unverified. Otherwise it is nil.
+	// Err is why a booking Failed or was Reused. Otherwise it is nil.
 	Err error
 	// Recovery is the recovery as it is now. Store its SessionID: Cancel needs it.
 	Recovery *hotelstays.BookingRecovery

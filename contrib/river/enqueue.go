@@ -31,7 +31,7 @@ type jobArgs struct {
 	// BookBy is when Book has ended for certain. It is zero while nobody has begun to
 	// book, nor to ask.
 	BookBy time.Time `json:"bookBy,omitzero"`
-	// Doubts is how often a poll ended as unverified; OnEnd was told of the first.
+	// Doubts is how often a poll ended as unverified.
 	Doubts int `json:"doubts,omitempty"`
 }
 
@@ -57,7 +57,9 @@ var liveStates = []rivertype.JobState{
 // another environment or account is refused, too.
 //
 // Of a Book that ended before, with an unknown outcome, the recovery can be handed over
-// as well: it is asked for from its next poll on, and Book refuses it.
+// as well: it is asked for from its next poll on, and Book refuses it. Its EndedAt must be
+// set, as BookAndRecover does: a recovery without one is of a Book that was never sent,
+// and one poll decides that there is no order.
 func (b *Bookings) EnqueueTx(ctx context.Context, tx pgx.Tx, recovery *hotelstays.BookingRecovery) error {
 	switch {
 	case recovery == nil:

@@ -133,19 +133,43 @@ func TestAnotherOrderUnderTheReference(t *testing.T) {
 	assert.Equal(t, "reused", w.row("ref-1").State)
 }
 
-// A process that dies between its commit and its Book never sends, and its booking is
-// absent in the end. A Book that comes too late is not sent.
-func TestDiesBeforeBook(t *testing.T) {
-	w := newWorld(t, nil)
-	w.enqueue(w.request("ref-1"))
-	assert.True(t, w.asleep(), "Book has its time")
-	w.workers()
-	w.eventually("a worker asks", func() bool { w.pass(time.Second); return !w.job("ref-1").Args.Recovery.EndedAt.IsZero() })
-	_, err := w.Book(t.Context(), w.request("ref-1"))
-	require.ErrorIs(t, err, ErrBegun)
-	assert.ErrorContains(t, err, "nothing was sent")
-	w.hasState("ref-1", Absent, 10*time.Second)
-	assert.Zero(t, w.Ledger().Count(hotelstaystest.OpBook))
+// A process that dies between its commit and its Book never sends. A worker that takes
+// its job over proves that: nothing was sent, and nothing will be. The first poll that is
+// answered decides. A Book that comes too late is not sent.
+func TestABookThatNeverBegan(t *testing.T) {
+	t.Run("the first poll is answered", func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.enqueue(w.request("ref-1"))
+		assert.True(t, w.asleep(), "Book has its time")
+		w.workers()
+		w.hasState("ref-1", Absent, time.Second)
+		assert.Equal(t, 1, w.Ledger().Count(hotelstaystest.OpQueryOrders))
+		_, err := w.Book(t.Context(), w.request("ref-1"))
+		require.ErrorIs(t, err, ErrNotEnqueued)
+		assert.Zero(t, w.Ledger().Count(hotelstaystest.OpBook))
+	})
+	t.Run("the first poll fails", func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.enqueue(w.request("ref-1"))
+		w.Inject(noPoll)
+		w.workers()
+		w.eventually("a poll has failed", func() bool { w.pass(time.Second); return w.job("ref-1").Args.Doubts > 0 })
+		_, err := w.Book(t.Context(), w.request("ref-1"))
+		require.ErrorIs(t, err, ErrBegun)
+		assert.ErrorContains(t, err, "nothing was sent")
+		assert.Equal(t, row{State: "pending"}, w.row("ref-1"), "a poll that fails proves nothing")
+		w.ClearFaults()
+		w.hasState("ref-1", Absent, time.Minute)
+		assert.Zero(t, w.Ledger().Count(hotelstaystest.OpBook))
+	})
+	t.Run("there is an order of an earlier attempt", func(t *testing.T) {
+		w := newWorld(t, nil)
+		_, err := w.client.Book(t.Context(), w.request("ref-1"))
+		require.NoError(t, err)
+		w.enqueue(w.request("ref-1"))
+		w.workers()
+		w.hasState("ref-1", Found, time.Second)
+	})
 }
 
 // A server that acknowledges commits before they are on disk forgets the last ones in a
@@ -345,23 +369,20 @@ func TestOnEndFailsWithAnErrorOfThePackage(t *testing.T) {
 	}
 }
 
-// Nothing but failing polls: the caller is told once, and the job goes on until it is
-// known what there is.
-func TestUnverifiedIsToldOnceAndAskedOn(t *testing.T) {
+// Nothing but failing polls end nothing: OnEnd is not called, and the job goes on until it
+// is known what there is.
+func TestUnverifiedIsNoEnd(t *testing.T) {
 	w := newWorld(t, nil)
 	w.bookUnknown("ref-1", bookMade)
 	w.Inject(noPoll)
 	w.workers()
-	w.hasState("ref-1", Unverified, time.Minute)
-	assert.Equal(t, row{"unverified", "", 1}, w.row("ref-1"))
-	w.eventually("asked twice more", func() bool { w.pass(10 * time.Minute); return w.job("ref-1").Args.Doubts >= 3 })
-	assert.Equal(t, 1, w.row("ref-1").Ended, "told once")
-	j := w.job("ref-1")
-	assert.Zero(t, j.Errors, "a poll that fails is no failure of the job")
+	w.eventually("unverified three times", func() bool { w.pass(10 * time.Minute); return w.job("ref-1").Args.Doubts >= 3 })
+	assert.Equal(t, row{State: "pending"}, w.row("ref-1"))
+	assert.Zero(t, w.job("ref-1").Errors, "a poll that fails is no failure of the job")
 
 	w.ClearFaults()
 	w.hasState("ref-1", Found, time.Hour)
-	assert.Equal(t, 2, w.row("ref-1").Ended)
+	assert.Equal(t, 1, w.row("ref-1").Ended)
 	assert.Equal(t, "completed", w.job("ref-1").State)
 }
 
@@ -426,8 +447,8 @@ func TestFrozenInBook(t *testing.T) {
 	assert.NotNil(t, ending.Order)
 }
 
-// It may get no answer either. Nobody asks for such a booking any more, which Book must
-// say: an outcome that is merely unknown is a worker's to find out.
+// It may get no answer either. Its booking, which has ended as absent, may have been made
+// since: it is asked for again.
 func TestFrozenInBookWithoutAnAnswer(t *testing.T) {
 	w := newWorld(t, func(cfg *Config) { cfg.BookTimeout = patience })
 	w.enqueue(w.request("ref-1"))
@@ -446,17 +467,33 @@ func TestFrozenInBookWithoutAnAnswer(t *testing.T) {
 	w.hasState("ref-1", Absent, 5*time.Minute)
 	cancel()
 	<-done
-	require.ErrorIs(t, err, ErrEndedOtherwise)
-	require.NotNil(t, ending)
-	assert.Equal(t, Unverified, ending.State)
 	var unknown *hotelstays.OutcomeUnknownError
-	assert.ErrorAs(t, ending.Err, &unknown)
-	assert.NotErrorAs(t, err, &unknown, "no worker will find out")
+	require.ErrorAs(t, err, &unknown, "a worker finds out")
+	assert.Nil(t, ending)
 
 	_, err = w.client.Book(t.Context(), w.request("ref-1")) // the service carries it out late
 	require.NoError(t, err)
-	require.NoError(t, pgx.BeginFunc(t.Context(), w.pool, func(tx pgx.Tx) error { return w.EnqueueTx(t.Context(), tx, ending.Recovery) }))
 	w.hasState("ref-1", Found, time.Minute)
+	assert.Equal(t, 2, w.row("ref-1").Ended)
+}
+
+// Where its booking has been enqueued anew, the new round's job asks for it.
+func TestFrozenInBookWhileAnotherRoundIsUnderWay(t *testing.T) {
+	w := newWorld(t, nil)
+	w.enqueue(w.request("ref-1"))
+	job, err := w.begin(t.Context(), "ref-1", time.Now())
+	require.NoError(t, err)
+	require.NoError(t, w.end(t.Context(), job.ID, &Ending{State: Absent, CustomerReferenceNo: "ref-1"}))
+	w.enqueue(w.request("ref-1"))
+	before := w.job("ref-1")
+
+	recovery := w.client.NewBookingRecovery(w.request("ref-1"))
+	recovery.EndedAt = time.Now()
+	err = w.handOver(t.Context(), job, &hotelstays.BookingOutcome{Recovery: recovery}, nil)
+
+	var unknown *hotelstays.OutcomeUnknownError
+	require.ErrorAs(t, err, &unknown)
+	assert.Equal(t, before, w.job("ref-1"), "the new round's job is as it was")
 }
 
 // The database is away when the end is known. It is returned, and a worker stores it.
@@ -652,6 +689,64 @@ func TestAFrozenRunStoresNothing(t *testing.T) {
 	assert.Equal(t, before, w.job("ref-1"))
 }
 
+// River asks NextRetry, and not its own policy, by which the ninth failure costs two hours.
+func TestAFailedJobIsTriedAgainByNextRetry(t *testing.T) {
+	w := newWorld(t, func(cfg *Config) {
+		cfg.OnEnd = func(context.Context, pgx.Tx, *Ending) error { return errors.New("OnEnd failed") }
+	})
+	w.bookUnknown("ref-1", bookMade)
+	_, err := w.pool.Exec(t.Context(), `UPDATE river_job SET attempt = 8`)
+	require.NoError(t, err)
+	w.workers()
+	w.eventually("a failure", func() bool {
+		j := w.job("ref-1")
+		if j.Errors == 0 && j.State != "running" {
+			w.pass(time.Minute)
+		}
+		return j.Errors == 1
+	})
+	var pause time.Duration
+	require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT scheduled_at - attempted_at FROM river_job WHERE attempt = 9`).Scan(&pause))
+	assert.Less(t, pause, 10*time.Minute)
+}
+
+// insertions counts what River tells its extensions of insertions.
+type insertions struct {
+	river.HookDefaults
+	river.MiddlewareDefaults
+	hook, middleware int
+}
+
+func (i *insertions) IsPlugin() bool { return true }
+
+func (i *insertions) InsertBegin(_ context.Context, params *rivertype.JobInsertParams) error {
+	i.hook++
+	params.Metadata = []byte(`{"tenant":"one"}`)
+	return nil
+}
+
+func (i *insertions) InsertMany(ctx context.Context, _ []*rivertype.JobInsertParams, insert func(context.Context) ([]*rivertype.JobInsertResult, error)) ([]*rivertype.JobInsertResult, error) {
+	i.middleware++
+	return insert(ctx)
+}
+
+// The caller's extensions of River see the jobs' insertion as they see that of all others,
+// and what they add is kept.
+func TestRiversExtensions(t *testing.T) {
+	hook, middleware, plugin := &insertions{}, &insertions{}, &insertions{}
+	w := newWorld(t, func(cfg *Config) {
+		cfg.Hooks, cfg.Middleware, cfg.Plugins = []rivertype.Hook{hook}, []rivertype.Middleware{middleware}, []rivertype.Plugin{plugin}
+	})
+	w.enqueue(w.request("ref-1"))
+	assert.Equal(t, []int{1, 0, 0, 1, 1, 1}, []int{hook.hook, hook.middleware, middleware.hook, middleware.middleware, plugin.hook, plugin.middleware})
+	ending, err := w.Book(t.Context(), w.request("ref-1"))
+	require.NoError(t, err)
+	assert.Equal(t, Found, ending.State)
+	var tenant string
+	require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT metadata ->> 'tenant' FROM river_job WHERE state = 'completed'`).Scan(&tenant))
+	assert.Equal(t, "one", tenant)
+}
+
 // Pools behind a PgBouncer run queries in other ways than pgx does by default. River takes
 // them all.
 func TestQueryExecModes(t *testing.T) {
@@ -718,13 +813,16 @@ func TestAlerts(t *testing.T) {
 		return numbers
 	}
 	w.enqueue(w.request("ref-1"))
-	assert.Equal(t, []int{0, 0, 0, 0}, found())
+	assert.Equal(t, []int{0, 0, 0, 0, 0}, found())
 	w.pass(time.Hour)
-	assert.Equal(t, []int{0, 0, 1, 0}, found())
+	assert.Equal(t, []int{0, 0, 1, 0, 0}, found())
 	_, err := w.pool.Exec(t.Context(), `UPDATE river_job SET attempt = 6, scheduled_at = now(), errors = ARRAY['{"error":"broken"}'::jsonb]`)
 	require.NoError(t, err)
-	assert.Equal(t, []int{0, 1, 0, 0}, found())
+	assert.Equal(t, []int{0, 1, 0, 0, 0}, found())
+	_, err = w.pool.Exec(t.Context(), `UPDATE river_job SET attempt = 1, args = args || '{"doubts":2}'`)
+	require.NoError(t, err)
+	assert.Equal(t, []int{0, 0, 0, 1, 0}, found())
 	_, err = w.pool.Exec(t.Context(), `UPDATE river_job SET attempt = 1, state = 'discarded', finalized_at = now()`)
 	require.NoError(t, err)
-	assert.Equal(t, []int{1, 0, 0, 1}, found())
+	assert.Equal(t, []int{1, 0, 0, 0, 1}, found())
 }

@@ -27,6 +27,9 @@ const (
 	doubtPauseMax = time.Hour
 	// shortPause is after a run that was interrupted.
 	shortPause = time.Second
+	// decisiveAfter is how long after a Book has ended one poll that finds no order shows
+	// that there is none.
+	decisiveAfter = 10 * time.Minute
 )
 
 // worker works on jobs of bookings. Any number of processes do.
@@ -93,11 +96,10 @@ func (w *worker) uncounted(ctx context.Context, job *river.Job[jobArgs], panicke
 func (w *worker) step(ctx context.Context, job *river.Job[jobArgs]) error {
 	args := job.Args
 	if args.BookBy.IsZero() {
-		bookBy, err := w.takeOver(ctx, job.ID)
-		if err != nil {
+		var err error
+		if args, err = w.takeOver(ctx, job.ID); err != nil {
 			return err
 		}
-		args.BookBy = bookBy
 	}
 	if args.Recovery.EndedAt.IsZero() && time.Now().Before(args.BookBy) {
 		return w.peek(ctx, job, args)
@@ -113,8 +115,10 @@ func (w *worker) step(ctx context.Context, job *river.Job[jobArgs]) error {
 	if outcome.State == hotelstays.BookingUnverified {
 		pause = max(pause, doubling(doubtPause, args.Doubts, doubtPauseMax))
 		args.Doubts++
+		w.b.cfg.Logger.WarnContext(ctx, "it is not known whether a booking was made; its job goes on asking",
+			slog.String("reference", args.Reference), slog.Int("polls", args.Doubts), slog.Any("error", outcome.Cause))
 	}
-	if err := w.progress(ctx, job, &args, outcome); err != nil {
+	if err := w.progress(ctx, job, &args); err != nil {
 		return err
 	}
 	return river.JobSnooze(max(pause, 0))
@@ -130,24 +134,27 @@ func asUnknown(err error) error {
 	return err
 }
 
-// takeOver marks a job whose Book never began, so that it never will. Where it began
-// just now, that holds.
-func (w *worker) takeOver(ctx context.Context, id int64) (bookBy time.Time, err error) {
+// takeOver marks a job whose Book never began, so that it never will. Book commits its
+// own mark before it sends, so that nothing was sent: one poll decides, as it does of a
+// Book that ended long ago. Where Book began just now, its mark holds.
+func (w *worker) takeOver(ctx context.Context, id int64) (args jobArgs, err error) {
 	err = w.b.transact(ctx, func(tx pgx.Tx) error {
 		job, err := w.b.jobs.lock(ctx, tx, id)
 		if err != nil {
 			return err
 		}
 		if !job.begun() {
-			job.Args.BookBy = wall(time.Now())
+			now := time.Now()
+			job.Args.BookBy = wall(now)
+			job.Args.Recovery.EndedAt = wall(now.Add(-decisiveAfter))
 			if err := w.b.jobs.set(ctx, tx, job); err != nil {
 				return err
 			}
 		}
-		bookBy = job.Args.BookBy
+		args = job.Args
 		return nil
 	})
-	return bookBy, err
+	return args, err
 }
 
 // peek asks once while Book may still be under way: Wake has said that there is
@@ -165,22 +172,15 @@ func (w *worker) peek(ctx context.Context, job *river.Job[jobArgs], args jobArgs
 	return river.JobSnooze(max(time.Until(args.BookBy), 0))
 }
 
-// progress stores how far the recovery has come, and tells OnEnd of the first doubt. A
-// run that has lost its job meanwhile stores nothing.
-func (w *worker) progress(ctx context.Context, job *river.Job[jobArgs], args *jobArgs, outcome *hotelstays.BookingOutcome) error {
+// progress stores how far the recovery has come. A run that has lost its job meanwhile
+// stores nothing.
+func (w *worker) progress(ctx context.Context, job *river.Job[jobArgs], args *jobArgs) error {
 	return w.b.transact(ctx, func(tx pgx.Tx) error {
 		now, err := w.b.jobs.lock(ctx, tx, job.ID)
 		if err != nil || !now.takenBy(job.JobRow) {
 			return err
 		}
-		told := now.Args.Doubts > 0
 		now.Args = *args
-		if err := w.b.jobs.set(ctx, tx, now); err != nil {
-			return err
-		}
-		if args.Doubts == 0 || told {
-			return nil
-		}
-		return w.b.store(ctx, tx, &Ending{State: Unverified, CustomerReferenceNo: args.Reference, Err: outcome.Cause, Recovery: &args.Recovery})
+		return w.b.jobs.set(ctx, tx, now)
 	})
 }
