@@ -242,8 +242,8 @@ type parallelList struct {
 	started, ended atomic.Int32 // calls of op
 }
 
-func (l *parallelList) CallStart(ctx context.Context, op hotelstays.Operation) context.Context {
-	if string(op) == string(l.op) {
+func (l *parallelList) CallStart(ctx context.Context, start hotelstays.CallStart) context.Context {
+	if string(start.Operation) == string(l.op) {
 		l.started.Add(1)
 	}
 	return ctx

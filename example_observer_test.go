@@ -19,7 +19,7 @@ type callCounter struct {
 	calls, failed map[hotelstays.Operation]int
 }
 
-func (c *callCounter) CallStart(ctx context.Context, _ hotelstays.Operation) context.Context {
+func (c *callCounter) CallStart(ctx context.Context, _ hotelstays.CallStart) context.Context {
 	return ctx
 }
 

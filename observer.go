@@ -19,9 +19,17 @@ import (
 type Observer interface {
 	// CallStart returns the ctx that the call goes on with: ctx, or one that is
 	// derived from it. Every attempt is sent under it.
-	CallStart(ctx context.Context, op Operation) context.Context
+	CallStart(ctx context.Context, start CallStart) context.Context
 	// CallEnd receives the ctx that CallStart returned.
 	CallEnd(ctx context.Context, info CallInfo)
+}
+
+// CallStart is a call that begins.
+type CallStart struct {
+	Operation Operation
+	// BaseURL is the environment that is called, as New was given it, without a slash
+	// at its end.
+	BaseURL string
 }
 
 // CallInfo is how a call went. It holds no secret. The texts of errors can hold
@@ -29,8 +37,7 @@ type Observer interface {
 // their texts.
 type CallInfo struct {
 	Operation Operation
-	// BaseURL is the environment that was called, as New was given it, without a
-	// slash at its end.
+	// BaseURL is the environment that was called, as in CallStart.
 	BaseURL string
 	// Duration is the whole call: waits, attempts and decoding.
 	Duration time.Duration
@@ -88,7 +95,7 @@ func (c *Client) observe(ctx context.Context, op Operation, traceID string) (con
 		return ctx, nil
 	}
 	o := &observation{observer: c.observer, start: time.Now(), info: CallInfo{Operation: op, BaseURL: c.baseURL, TraceID: traceID}}
-	o.ctx = c.observer.CallStart(ctx, op)
+	o.ctx = c.observer.CallStart(ctx, CallStart{Operation: op, BaseURL: c.baseURL})
 	return o.ctx, o
 }
 

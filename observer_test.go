@@ -32,7 +32,7 @@ import (
 // call into its ctx, and the trail of all calls around it.
 type callLog struct {
 	mu     sync.Mutex
-	starts []hotelstays.Operation
+	starts []hotelstays.CallStart
 	ends   []endedCall
 }
 
@@ -48,11 +48,11 @@ func trailOf(ctx context.Context) string {
 	return trail
 }
 
-func (l *callLog) CallStart(ctx context.Context, op hotelstays.Operation) context.Context {
+func (l *callLog) CallStart(ctx context.Context, start hotelstays.CallStart) context.Context {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.starts = append(l.starts, op)
-	return context.WithValue(ctx, trailKey{}, trailOf(ctx)+"/"+string(op))
+	l.starts = append(l.starts, start)
+	return context.WithValue(ctx, trailKey{}, trailOf(ctx)+"/"+string(start.Operation))
 }
 
 func (l *callLog) CallEnd(ctx context.Context, info hotelstays.CallInfo) {
@@ -83,7 +83,7 @@ func TestObserverSeesEveryCallOnce(t *testing.T) {
 
 		resp, err := client.Destinations(ctx, &hotelstays.DestinationsRequest{})
 		require.NoError(t, err)
-		assert.Equal(t, []hotelstays.Operation{hotelstays.OpDestinations, hotelstays.OpTicket}, log.starts)
+		assert.Equal(t, []hotelstays.CallStart{{Operation: hotelstays.OpDestinations, BaseURL: srv.URL}, {Operation: hotelstays.OpTicket, BaseURL: srv.URL}}, log.starts)
 		require.Len(t, log.ends, 2)
 		assert.Equal(t, hotelstays.OpTicket, log.ends[0].Operation)
 		assert.Equal(t, "caller/Destinations/Ticket", log.ends[0].trail)
@@ -94,7 +94,7 @@ func TestObserverSeesEveryCallOnce(t *testing.T) {
 		for op, call := range operationCalls {
 			log.starts, log.ends = nil, nil
 			err := call(ctx, client)
-			assert.Equal(t, []hotelstays.Operation{op}, log.starts)
+			assert.Equal(t, []hotelstays.CallStart{{Operation: op, BaseURL: srv.URL}}, log.starts)
 			if assert.Len(t, log.ends, 1, op) {
 				assert.Equal(t, op, log.ends[0].Operation)
 				assert.Equal(t, srv.URL, log.ends[0].BaseURL)
@@ -314,7 +314,7 @@ func TestEndlessIDsAreNotQuoted(t *testing.T) {
 // silent is the least Observer.
 type silent struct{}
 
-func (silent) CallStart(ctx context.Context, _ hotelstays.Operation) context.Context { return ctx }
+func (silent) CallStart(ctx context.Context, _ hotelstays.CallStart) context.Context { return ctx }
 func (silent) CallEnd(context.Context, hotelstays.CallInfo)                          {}
 
 // BenchmarkObserver is a whole call without a network. "none" allocates what it

@@ -577,7 +577,7 @@ func (l *redactLog) option() hotelstays.Option {
 // redactObserver writes down what it is told.
 type redactObserver struct{ log *redactLog }
 
-func (o redactObserver) CallStart(ctx context.Context, _ hotelstays.Operation) context.Context {
+func (o redactObserver) CallStart(ctx context.Context, _ hotelstays.CallStart) context.Context {
 	return ctx
 }
 func (o redactObserver) CallEnd(_ context.Context, info hotelstays.CallInfo) {

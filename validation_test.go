@@ -435,7 +435,7 @@ func (w validWatcher) Acquire(context.Context, hotelstays.Operation) (hotelstays
 }
 func (w validWatcher) Pause(hotelstays.Operation, time.Time) { w.t.Error("paused") }
 
-func (w validWatcher) CallStart(ctx context.Context, _ hotelstays.Operation) context.Context {
+func (w validWatcher) CallStart(ctx context.Context, _ hotelstays.CallStart) context.Context {
 	w.t.Error("a call was reported")
 	return ctx
 }

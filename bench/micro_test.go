@@ -130,7 +130,7 @@ func (roomy) Pause(hotelstays.Operation, time.Time) {}
 // counting counts what it is told.
 type counting struct{ started, ended int }
 
-func (c *counting) CallStart(ctx context.Context, _ hotelstays.Operation) context.Context {
+func (c *counting) CallStart(ctx context.Context, _ hotelstays.CallStart) context.Context {
 	c.started++
 	return ctx
 }

@@ -1,5 +1,5 @@
 // Package hotelstaysotel reports the calls of a hotelstays.Client to OpenTelemetry:
-// one client span for each call, and metrics.
+// one span for each call, and metrics.
 //
 //	observer, err := hotelstaysotel.New()
 //	client, err := hotelstays.New(baseURL, credential, hotelstays.WithObserver(observer))
@@ -15,9 +15,9 @@
 // these. Of an error there is its kind, one of a closed list. What WithTraceID is
 // given is recorded: it should be an identifier and no more.
 //
-// Metrics have the operation, the host, and the kind of an error or the class of a
-// status as attributes; identifiers stay out of them, so that the number of series
-// is bounded.
+// Metrics have the operation, the server, and the kind of an error or the status of an
+// attempt as attributes; identifiers stay out of them, so that the number of series is
+// bounded.
 //
 // The package sends no trace headers. README.md lists the attributes and the
 // instruments, and shows how spans of the HTTP exchanges are had.

@@ -72,10 +72,10 @@ func TestErrorTypes(t *testing.T) {
 				if transport, ok := tc.err.(*hotelstays.TransportError); ok {
 					info.Attempts = []hotelstays.AttemptInfo{{Err: transport.Err}}
 				}
-				ctx := r.observer.CallStart(t.Context(), hotelstays.OpDestinations)
+				ctx := r.observer.CallStart(t.Context(), hotelstays.CallStart{Operation: hotelstays.OpDestinations, BaseURL: r.srv.URL})
 				r.observer.CallEnd(ctx, info)
 				assert.Equal(t, tc.kind, r.last().attrs["error.type"])
-				assert.Contains(t, r.collect()["hotelstays.client.call.duration"], "error.type="+tc.kind+",hotelstays.operation=Destinations")
+				assert.Contains(t, r.collect()["hotelstays.client.call.duration"], "error.type="+tc.kind+",hotelstays.operation.name=Destinations")
 			})
 		})
 	}
@@ -90,7 +90,7 @@ func TestErrorTypesOfALimiter(t *testing.T) {
 		for _, attempts := range [][]hotelstays.AttemptInfo{nil, {answered}, {unanswered, answered}} {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t)
-				ctx := r.observer.CallStart(t.Context(), hotelstays.OpDestinations)
+				ctx := r.observer.CallStart(t.Context(), hotelstays.CallStart{Operation: hotelstays.OpDestinations, BaseURL: r.srv.URL})
 				r.observer.CallEnd(ctx, hotelstays.CallInfo{Operation: hotelstays.OpDestinations, BaseURL: r.srv.URL, Attempts: attempts,
 					Err: &hotelstays.TransportError{Operation: hotelstays.OpDestinations, Err: err}})
 				assert.Equal(t, "no_slot", r.last().attrs["error.type"], "%T after %d attempts", err, len(attempts))
@@ -105,31 +105,13 @@ func TestCodeOfAnotherCallIsNotTaken(t *testing.T) {
 		r := newRig(t)
 		for _, op := range []hotelstays.Operation{hotelstays.OpTicket, hotelstays.OpBook} {
 			err := &hotelstays.APIError{Operation: op, HTTPStatus: 400, Code: 100000400}
-			ctx := r.observer.CallStart(t.Context(), hotelstays.OpBook)
+			ctx := r.observer.CallStart(t.Context(), hotelstays.CallStart{Operation: hotelstays.OpBook})
 			r.observer.CallEnd(ctx, hotelstays.CallInfo{Operation: hotelstays.OpBook, BaseURL: r.srv.URL, Err: err})
 			_, coded := r.last().attrs["hotelstays.code"]
 			assert.Equal(t, op == hotelstays.OpBook, coded)
 		}
-		ctx := r.observer.CallStart(t.Context(), hotelstays.OpBook)
+		ctx := r.observer.CallStart(t.Context(), hotelstays.CallStart{Operation: hotelstays.OpBook})
 		r.observer.CallEnd(ctx, hotelstays.CallInfo{Operation: hotelstays.OpBook, BaseURL: r.srv.URL, Err: &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 502}})
 		assert.NotContains(t, r.last().attrs, "hotelstays.code", "an answer without one")
-	})
-}
-
-// The port that is not written is the scheme's.
-func TestServerAttributes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		for baseURL, want := range map[string][2]any{
-			"https://host.example":        {"host.example", int64(443)},
-			"https://host.example:8443":   {"host.example", int64(8443)},
-			"http://localhost":            {"localhost", int64(80)},
-			"http://[::1]:8080/somewhere": {"::1", int64(8080)},
-		} {
-			ctx := r.observer.CallStart(t.Context(), hotelstays.OpBook)
-			r.observer.CallEnd(ctx, hotelstays.CallInfo{Operation: hotelstays.OpBook, BaseURL: baseURL})
-			got := r.last().attrs
-			assert.Equal(t, want, [2]any{got["server.address"], got["server.port"]})
-		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -50,12 +51,12 @@ func newInstruments(m metric.Meter) (*instruments, error) {
 	faults = append(faults, err)
 	i := &instruments{
 		callDuration:    seconds("hotelstays.client.call.duration", "Duration of calls, with their waits, attempts and decoding.", callSeconds),
-		ceilingWait:     seconds("hotelstays.client.ceiling.wait", "Time that calls waited for slots below the ceiling.", waitSeconds),
+		ceilingWait:     seconds("hotelstays.client.rate_limit.wait.duration", "Time that calls waited below the rate limit.", waitSeconds),
 		decodeDuration:  seconds("hotelstays.client.decode.duration", "Time that reading an answer took once it was there.", decodeSeconds),
 		responseSize:    size,
 		attempts:        counter("hotelstays.client.attempts", "{attempt}", "Requests that were sent."),
-		tokenFetches:    counter("hotelstays.client.token.fetches", "{call}", "Calls that fetched a token, or failed to."),
-		unknownOutcomes: counter("hotelstays.client.outcomes.unknown", "{call}", "Calls of Book and Cancel that ended without anybody knowing whether they were carried out."),
+		tokenFetches:    counter("hotelstays.client.token.fetches", "{fetch}", "Calls that fetched a token, or failed to."),
+		unknownOutcomes: counter("hotelstays.client.unknown_outcomes", "{outcome}", "Calls of Book and Cancel that ended without anybody knowing whether they were carried out."),
 	}
 	if err := errors.Join(faults...); err != nil {
 		return nil, fmt.Errorf("hotelstaysotel: the meter provider refused an instrument: %w", err)
@@ -64,10 +65,10 @@ func newInstruments(m metric.Meter) (*instruments, error) {
 }
 
 // record records a call. kind is the kind of its error, if any.
-func (i *instruments) record(ctx context.Context, info *hotelstays.CallInfo, kind string, host attribute.KeyValue) {
+func (i *instruments) record(ctx context.Context, info *hotelstays.CallInfo, kind string) {
+	called := calledOf(info.Operation, info.BaseURL)
 	with := func(more ...attribute.KeyValue) metric.MeasurementOption {
-		attrs := append(make([]attribute.KeyValue, 0, 3), operationOf(info.Operation), host) // NewSet sorts it in place
-		return metric.WithAttributeSet(attribute.NewSet(append(attrs, more...)...))
+		return metric.WithAttributeSet(attribute.NewSet(slices.Concat(called, more)...)) // NewSet sorts it in place
 	}
 	all := with()
 	byKind := all
@@ -91,11 +92,11 @@ func (i *instruments) record(ctx context.Context, info *hotelstays.CallInfo, kin
 	}
 }
 
-// attemptOutcome is the class of an attempt's status, or the kind of what kept it
-// from being answered.
+// attemptOutcome is an attempt's status, or the kind of what kept it from being
+// answered.
 func attemptOutcome(a *hotelstays.AttemptInfo) attribute.KeyValue {
 	if kind := attemptErrorType(a); kind != "" {
 		return semconv.ErrorTypeKey.String(kind)
 	}
-	return keyAttemptStatus.String(fmt.Sprintf("%dxx", a.HTTPStatus/100))
+	return semconv.HTTPResponseStatusCode(a.HTTPStatus)
 }

@@ -81,21 +81,21 @@ type observer struct {
 	metrics *instruments
 }
 
-// CallStart starts the span that the call's attempts run under.
-func (o *observer) CallStart(ctx context.Context, op hotelstays.Operation) context.Context {
-	ctx, _ = o.tracer.Start(ctx, "hotelstays."+string(op),
-		trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(operationOf(op)))
-	return ctx
+// CallStart starts the span that the call's attempts run under, and keeps it in ctx under
+// the observer's own key: the latest span there may be another observer's at the end.
+func (o *observer) CallStart(ctx context.Context, start hotelstays.CallStart) context.Context {
+	ctx, span := o.tracer.Start(ctx, "hotelstays."+string(start.Operation), trace.WithAttributes(calledOf(start.Operation, start.BaseURL)...))
+	return context.WithValue(ctx, o, span)
 }
 
 // CallEnd ends the span and records the metrics.
 func (o *observer) CallEnd(ctx context.Context, info hotelstays.CallInfo) {
 	kind := errorType(&info)
-	host, port := server(info.BaseURL)
-	span := trace.SpanFromContext(ctx)
-	if span.IsRecording() {
-		describe(span, &info, kind, host, port)
+	if span, ok := ctx.Value(o).(trace.Span); ok {
+		if span.IsRecording() {
+			describe(span, &info, kind)
+		}
+		span.End()
 	}
-	span.End()
-	o.metrics.record(ctx, &info, kind, host)
+	o.metrics.record(ctx, &info, kind)
 }

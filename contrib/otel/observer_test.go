@@ -22,6 +22,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
 	tracenoop "go.opentelemetry.io/otel/trace/noop"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
@@ -91,8 +92,81 @@ func TestNoSpansEndNoOthers(t *testing.T) {
 	})
 }
 
-// otelhttp below the client makes a child span of each attempt, and sends the trace
-// headers, if it is asked to.
+// seen is a sampler that keeps what it is asked about, and takes everything.
+type seen struct {
+	sdktrace.Sampler
+	asked []map[string]any
+}
+
+func (s *seen) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
+	s.asked = append(s.asked, mapOf(p.Attributes))
+	return s.Sampler.ShouldSample(p)
+}
+
+// A sampler decides by what a span has at its start. The port that is not written is the
+// scheme's.
+func TestSamplersSeeTheServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for base, server := range map[string]map[string]any{
+			"https://Host.example/api/": {"server.address": "Host.example", "server.port": int64(443)},
+			"https://host.example:8443": {"server.address": "host.example", "server.port": int64(8443)},
+			"http://localhost":          {"server.address": "localhost", "server.port": int64(80)},
+			"http://[::1]:8080":         {"server.address": "::1", "server.port": int64(8080)},
+		} {
+			sampler := &seen{Sampler: sdktrace.AlwaysSample()}
+			observer, err := hotelstaysotel.New(hotelstaysotel.WithTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSampler(sampler))))
+			require.NoError(t, err)
+			offline := roundTripper(func(*http.Request) (*http.Response, error) { return nil, errors.New("offline") })
+			client, err := hotelstays.New(base, hotelstays.StaticToken("token"), hotelstays.WithObserver(observer),
+				hotelstays.WithMaxAttempts(1), hotelstays.WithHTTPClient(&http.Client{Transport: offline}))
+			require.NoError(t, err)
+			_, err = client.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
+			require.Error(t, err)
+			server["hotelstays.operation.name"] = "Destinations"
+			assert.Equal(t, []map[string]any{server}, sampler.asked)
+		}
+	})
+}
+
+// inTurn reports calls to several observers, as a program's own may.
+type inTurn []hotelstays.Observer
+
+func (all inTurn) CallStart(ctx context.Context, start hotelstays.CallStart) context.Context {
+	for _, o := range all {
+		ctx = o.CallStart(ctx, start)
+	}
+	return ctx
+}
+
+func (all inTurn) CallEnd(ctx context.Context, info hotelstays.CallInfo) {
+	for _, o := range all {
+		o.CallEnd(ctx, info)
+	}
+}
+
+// Another observer's span is the latest in the ctx that CallEnd receives. Each observer
+// ends its own.
+func TestEachObserverEndsItsOwnSpan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		spans := tracetest.NewInMemoryExporter()
+		other, err := hotelstaysotel.New(hotelstaysotel.WithTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))),
+			hotelstaysotel.WithMeterProvider(metricnoop.NewMeterProvider()))
+		require.NoError(t, err)
+		r.client = r.newClient(ticketOf(r.srv), hotelstays.WithObserver(inTurn{r.observer, other}))
+		require.NoError(t, r.destinations())
+		for _, ended := range []tracetest.SpanStubs{r.spans.GetSpans(), spans.GetSpans()} {
+			require.Len(t, ended, 2, "the ticket's and the call's")
+			for _, span := range ended {
+				assert.Len(t, span.Events, 1, "described by its own observer, once")
+			}
+		}
+	})
+}
+
+// otelhttp below the client makes a client span of each attempt, and sends the trace
+// headers, if it is asked to. The call's own span above them is no client span: each
+// exchange has one.
 func TestChildSpansOfOtelHTTP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -105,11 +179,12 @@ func TestChildSpansOfOtelHTTP(t *testing.T) {
 
 		require.NoError(t, r.destinations())
 
-		var got [][2]string
+		var got []span
 		for _, s := range r.take() {
-			got = append(got, [2]string{s.name, s.parent})
+			got = append(got, span{name: s.name, parent: s.parent, kind: s.kind})
 		}
-		assert.Equal(t, [][2]string{{"HTTP POST", "hotelstays.Destinations"}, {"HTTP POST", "hotelstays.Destinations"}, {"hotelstays.Destinations", ""}}, got)
+		exchange := span{name: "HTTP POST", parent: "hotelstays.Destinations", kind: trace.SpanKindClient}
+		assert.Equal(t, []span{exchange, exchange, {name: "hotelstays.Destinations", kind: trace.SpanKindInternal}}, got)
 		requests := r.srv.Ledger().Requests(hotelstaystest.OpDestinations)
 		assert.NotEmpty(t, requests[len(requests)-1].Header.Get("Traceparent"))
 	})

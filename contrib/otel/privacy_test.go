@@ -69,7 +69,7 @@ func TestNothingPrivateIsExported(t *testing.T) {
 
 		require.Len(t, r.spans.GetSpans(), 3+len(faults)+4, "a ticket, two searches, five bookings, a reading, two cancellations")
 		exported := fmt.Sprintf("%+v\n%+v", r.spans.GetSpans(), r.export())
-		for _, expected := range []string{"hotelstays.Book", "hotelstays.Cancel", "rate_changed", "outcome_unknown", "hotelstays.client.attempts", "hotelstays.attempt.status_class",
+		for _, expected := range []string{"hotelstays.Book", "hotelstays.Cancel", "rate_changed", "outcome_unknown", "hotelstays.client.attempts", "http.response.status_code",
 			r.srv.Ledger().Requests(hotelstaystest.OpBook)[0].RequestID} {
 			assert.Contains(t, exported, expected, "what is searched holds what was exported")
 		}

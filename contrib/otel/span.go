@@ -17,30 +17,25 @@ import (
 
 // The attributes that the semantic conventions have no name for.
 const (
-	keyOperation       = attribute.Key("hotelstays.operation")
+	keyOperation       = attribute.Key("hotelstays.operation.name")
 	keyAttempts        = attribute.Key("hotelstays.attempts")
 	keyCode            = attribute.Key("hotelstays.code")
 	keyRequestID       = attribute.Key("hotelstays.request_id")
 	keyTraceID         = attribute.Key("hotelstays.trace_id")
-	keyCeilingWait     = attribute.Key("hotelstays.ceiling.wait")
+	keyCeilingWait     = attribute.Key("hotelstays.rate_limit.wait.duration")
 	keyDecodeDuration  = attribute.Key("hotelstays.decode.duration")
 	keyResponseSize    = attribute.Key("hotelstays.response.size")
 	keyAttemptNumber   = attribute.Key("hotelstays.attempt.number")
 	keyAttemptDuration = attribute.Key("hotelstays.attempt.duration")
 	keyAttemptSent     = attribute.Key("hotelstays.attempt.sent")
-	keyAttemptStatus   = attribute.Key("hotelstays.attempt.status_class")
 )
 
 // eventAttempt is the name of the event of one sending.
 const eventAttempt = "hotelstays.attempt"
 
-func operationOf(op hotelstays.Operation) attribute.KeyValue {
-	return keyOperation.String(string(op))
-}
-
-// describe writes a call into its span. kind is the kind of its error, if any.
-func describe(span trace.Span, info *hotelstays.CallInfo, kind string, host, port attribute.KeyValue) {
-	attrs := append(make([]attribute.KeyValue, 0, 12), host, port,
+// describe adds to a span how its call went. kind is the kind of its error, if any.
+func describe(span trace.Span, info *hotelstays.CallInfo, kind string) {
+	attrs := append(make([]attribute.KeyValue, 0, 9),
 		keyAttempts.Int(len(info.Attempts)),
 		keyTraceID.String(info.TraceID),
 		keyCeilingWait.Float64(info.CeilingWait.Seconds()),
@@ -85,19 +80,20 @@ func attemptAttributes(number int, a *hotelstays.AttemptInfo) []attribute.KeyVal
 	return attrs
 }
 
-// server is the host and the port of a base URL, which hotelstays.New has checked.
-func server(baseURL string) (host, port attribute.KeyValue) {
+// calledOf is what was called: the operation, and the server of a base URL, which
+// hotelstays.New has checked. A span has it from its start, because samplers see no more.
+func calledOf(op hotelstays.Operation, baseURL string) []attribute.KeyValue {
 	u, err := url.Parse(baseURL)
 	if err != nil {
 		u = &url.URL{}
 	}
-	number, err := strconv.Atoi(u.Port())
+	port, err := strconv.Atoi(u.Port())
 	switch {
 	case err == nil:
 	case u.Scheme == "https":
-		number = 443
+		port = 443
 	default:
-		number = 80
+		port = 80
 	}
-	return semconv.ServerAddress(u.Hostname()), semconv.ServerPort(number)
+	return []attribute.KeyValue{keyOperation.String(string(op)), semconv.ServerAddress(u.Hostname()), semconv.ServerPort(port)}
 }

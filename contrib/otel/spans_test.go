@@ -44,15 +44,15 @@ func TestSpanOfASuccess(t *testing.T) {
 
 		require.NoError(t, err)
 		assert.Equal(t, []span{{
-			name: "hotelstays.Destinations", kind: trace.SpanKindClient, duration: 1500 * time.Millisecond,
+			name: "hotelstays.Destinations", kind: trace.SpanKindInternal, duration: 1500 * time.Millisecond,
 			attrs: r.want("Destinations", map[string]any{
-				"hotelstays.attempts":        int64(1),
-				"hotelstays.request_id":      resp.Meta.RequestID,
-				"hotelstays.trace_id":        "trace-1",
-				"hotelstays.ceiling.wait":    0.0,
-				"hotelstays.decode.duration": 0.0,
-				"hotelstays.response.size":   int64(len(`{"code":0,"msg":"success","data":` + string(resp.Meta.RawData) + `}`)),
-				"http.response.status_code":  int64(200),
+				"hotelstays.attempts":                 int64(1),
+				"hotelstays.request_id":               resp.Meta.RequestID,
+				"hotelstays.trace_id":                 "trace-1",
+				"hotelstays.rate_limit.wait.duration": 0.0,
+				"hotelstays.decode.duration":          0.0,
+				"hotelstays.response.size":            int64(len(`{"code":0,"msg":"success","data":` + string(resp.Meta.RawData) + `}`)),
+				"http.response.status_code":           int64(200),
 			}),
 			events: []event{{"hotelstays.attempt", start, map[string]any{
 				"hotelstays.attempt.number":   int64(1),
@@ -114,7 +114,7 @@ func TestSpansAroundA429(t *testing.T) {
 		assert.Equal(t, "rate_limited", refused.attrs["error.type"])
 		assert.Equal(t, int64(hotelstays.CodeRateLimited), refused.attrs["hotelstays.code"])
 		assert.Equal(t, int64(429), refused.attrs["http.response.status_code"])
-		assert.Equal(t, 2.0, waited.attrs["hotelstays.ceiling.wait"])
+		assert.Equal(t, 2.0, waited.attrs["hotelstays.rate_limit.wait.duration"])
 		assert.Equal(t, 2*time.Second, waited.duration)
 		assert.Equal(t, 0.0, waited.events[0].attrs["hotelstays.attempt.duration"])
 	})
@@ -146,11 +146,11 @@ func TestSpanOfAnUnknownOutcome(t *testing.T) {
 		assert.Equal(t, "hotelstays.Book", got.name)
 		assert.Equal(t, codes.Error, got.status)
 		assert.Equal(t, r.want("Book", map[string]any{
-			"hotelstays.attempts":     int64(1),
-			"hotelstays.request_id":   unknown.RequestID,
-			"hotelstays.trace_id":     "trace-1",
-			"hotelstays.ceiling.wait": 0.0,
-			"error.type":              "outcome_unknown",
+			"hotelstays.attempts":                 int64(1),
+			"hotelstays.request_id":               unknown.RequestID,
+			"hotelstays.trace_id":                 "trace-1",
+			"hotelstays.rate_limit.wait.duration": 0.0,
+			"error.type":                          "outcome_unknown",
 		}), got.attrs, "nothing of an answer: there was none")
 		require.Len(t, got.events, 1)
 		assert.Equal(t, "no_answer", got.events[0].attrs["error.type"])
@@ -194,10 +194,10 @@ func TestSpansOfARefusedCredential(t *testing.T) {
 		assert.Equal(t, "unauthorized", spans[0].attrs["error.type"])
 		assert.Equal(t, int64(hotelstays.CodeUnauthorized), spans[0].attrs["hotelstays.code"])
 		assert.Equal(t, r.want("Destinations", map[string]any{
-			"hotelstays.attempts":     int64(0),
-			"hotelstays.trace_id":     "trace-1",
-			"hotelstays.ceiling.wait": 0.0,
-			"error.type":              "no_token",
+			"hotelstays.attempts":                 int64(0),
+			"hotelstays.trace_id":                 "trace-1",
+			"hotelstays.rate_limit.wait.duration": 0.0,
+			"error.type":                          "no_token",
 		}), spans[1].attrs)
 		assert.Empty(t, spans[1].events, "nothing was sent")
 	})

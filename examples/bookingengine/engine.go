@@ -281,7 +281,7 @@ type placedOrder struct{}
 // BookAndRecover goes on for up to ten minutes: the guest should be told at once.
 type bookWatch struct{ orders *orders }
 
-func (bookWatch) CallStart(ctx context.Context, _ hotelstays.Operation) context.Context { return ctx }
+func (bookWatch) CallStart(ctx context.Context, _ hotelstays.CallStart) context.Context { return ctx }
 
 func (w bookWatch) CallEnd(ctx context.Context, info hotelstays.CallInfo) {
 	reference, placed := ctx.Value(placedOrder{}).(string)
