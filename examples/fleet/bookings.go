@@ -1,5 +1,6 @@
-// How a worker books: a row and a job are committed, then Book is sent. And how it
-// searches, which only takes what the ceiling has.
+// How a worker books: a booking is claimed and its offer looked at again, a row and a job
+// are committed, then Book is sent. And how it searches, which only takes what the rate
+// limit has.
 
 package main
 
@@ -7,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -50,34 +52,60 @@ func (w *worker) book(ctx context.Context) {
 	}
 }
 
-// enqueue takes a booking that is new or came to nothing, and commits its next round
-// together with the job that will know what became of it. Nothing has been sent then.
-func (w *worker) enqueue(ctx context.Context) (req *hotelstays.BookRequest, err error) {
-	err = pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error {
-		var reference string
-		var rounds int
-		err := tx.QueryRow(ctx, `UPDATE bookings SET state = 'pending', rounds = rounds + 1 WHERE reference = (
-				SELECT reference FROM bookings WHERE state IN ('new', 'absent', 'failed') AND rounds < $1
-				ORDER BY rounds DESC LIMIT 1 FOR UPDATE SKIP LOCKED)
-			RETURNING reference, rounds`, maxRounds).Scan(&reference, &rounds)
-		if err != nil {
+// claimFor is how long a claim lasts, and bounds the CheckAvail in it. The claim of a
+// worker that dies lapses.
+const claimFor = 5 * time.Second
+
+// enqueue claims a booking, looks at its offer again where time has passed, and commits
+// its next round together with the job that will know what became of it. Nothing has
+// been sent to book it then. While the service is asked no transaction is open: one that
+// waits for another company's answer keeps a connection and a lock.
+func (w *worker) enqueue(ctx context.Context) (*hotelstays.BookRequest, error) {
+	reference, rounds, err := w.claim(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rate := &w.offer.rate
+	if rounds > 0 {
+		if rate, err = w.recheck(ctx, rate); err != nil {
+			return nil, err
+		}
+	}
+	req := w.request(reference, rate)
+	return req, pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `UPDATE bookings SET state = 'pending', rounds = rounds + 1 WHERE reference = $1 AND rounds = $2`, reference, rounds)
+		switch {
+		case err != nil:
 			return err
+		case tag.RowsAffected() == 0: // the claim had lapsed
+			return fmt.Errorf("another worker has taken %s meanwhile", reference)
 		}
-		rate := w.offer.rate
-		if rounds > 1 { // time has passed
-			now, err := w.client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: w.offer.search.SessionID, RatePkgID: rate.RatePkgID})
-			if err != nil {
-				return err
-			}
-			if !now.Available() || !hotelstays.CompareOffer(&rate, now.RoomRatePkg).Within(hotelstays.Tolerance{}) {
-				return errors.New("the offer is gone")
-			}
-			rate = *now.RoomRatePkg
-		}
-		req = w.request(reference, &rate)
 		return w.bookings.EnqueueTx(ctx, tx, w.client.NewBookingRecovery(req))
 	})
-	return req, err
+}
+
+// claim claims a booking that is new or came to nothing, in a transaction of its own. The
+// number of its rounds tells later whether the claim still held.
+func (w *worker) claim(ctx context.Context) (reference string, rounds int, err error) {
+	err = w.db.QueryRow(ctx, `UPDATE bookings SET claimed_until = now() + $2::interval WHERE reference = (
+			SELECT reference FROM bookings WHERE state IN ('new', 'absent', 'failed') AND rounds < $1 AND claimed_until <= now()
+			ORDER BY rounds DESC LIMIT 1 FOR UPDATE SKIP LOCKED)
+		RETURNING reference, rounds`, maxRounds, claimFor).Scan(&reference, &rounds)
+	return reference, rounds, err
+}
+
+// recheck returns the offer as it is now, if it is as good as it was.
+func (w *worker) recheck(ctx context.Context, rate *types.RoomRatePkg) (*types.RoomRatePkg, error) {
+	ctx, cancel := context.WithTimeout(ctx, claimFor)
+	defer cancel()
+	now, err := w.client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: w.offer.search.SessionID, RatePkgID: rate.RatePkgID})
+	switch {
+	case err != nil:
+		return nil, err
+	case !now.Available() || !hotelstays.CompareOffer(rate, now.RoomRatePkg).Within(hotelstays.Tolerance{}):
+		return nil, errors.New("the offer is gone")
+	}
+	return now.RoomRatePkg, nil
 }
 
 // request books the offer for a guest of the reference's name: each is a stay of its own.

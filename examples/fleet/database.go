@@ -19,7 +19,8 @@ const maxRounds = 5
 
 // tables are the fleet's. A booking is new, pending, or what its last round ended as.
 const tables = `
-	CREATE TABLE bookings (reference text PRIMARY KEY, state text NOT NULL DEFAULT 'new', order_no text NOT NULL DEFAULT '', rounds int NOT NULL DEFAULT 0);
+	CREATE TABLE bookings (reference text PRIMARY KEY, state text NOT NULL DEFAULT 'new', order_no text NOT NULL DEFAULT '', rounds int NOT NULL DEFAULT 0,
+		claimed_until timestamptz NOT NULL DEFAULT '-infinity');
 	CREATE TABLE endings (reference text NOT NULL, state text NOT NULL);
 	CREATE TABLE handled (event text NOT NULL, worker text NOT NULL, at timestamptz NOT NULL DEFAULT clock_timestamp())`
 
