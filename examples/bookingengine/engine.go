@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -43,7 +44,7 @@ type engine struct {
 
 // newEngine returns an engine that is to be closed.
 func newEngine(svc *service, log *slog.Logger) (*engine, error) {
-	orders := &orders{byID: make(map[string]*order)}
+	orders := newOrders()
 	opts := []hotelstays.Option{
 		hotelstays.WithCurrency("EUR"), hotelstays.WithLogger(log), hotelstays.WithObserver(bookWatch{orders}),
 	}
@@ -63,6 +64,7 @@ func newEngine(svc *service, log *slog.Logger) (*engine, error) {
 		searches: newShelf[search](1_000), shown: newShelf[shownOffer](20_000), checkouts: newShelf[checkout](5_000),
 	}
 	e.ctx, e.stop = context.WithCancel(context.Background())
+	e.work.Go(e.keepUp)
 	return e, nil
 }
 
@@ -213,8 +215,8 @@ func (e *engine) book(co checkout, holder types.Holder, guests []types.Guest) er
 	return nil
 }
 
-// place books and, once there is an order, lets it be followed: in a goroutine of
-// its own, so that the request and its passport numbers do not live on.
+// place books, and finds out what became of it. The request and its passport numbers live
+// no longer than that.
 func (e *engine) place(req *hotelstays.BookRequest, wakeup <-chan struct{}) {
 	reference := req.CustomerReferenceNo
 	ctx := context.WithValue(e.ctx, placedOrder{}, reference)
@@ -235,9 +237,6 @@ func (e *engine) place(req *hotelstays.BookRequest, wakeup <-chan struct{}) {
 		}
 		outcome, err = next, nextErr
 		e.settle(reference, outcome, err)
-	}
-	if outcome.State == hotelstays.BookingFound {
-		e.work.Go(func() { e.follow(reference, wakeup) })
 	}
 }
 
@@ -262,6 +261,7 @@ func (e *engine) settle(reference string, outcome *hotelstays.BookingOutcome, er
 		switch outcome.State {
 		case hotelstays.BookingFound:
 			o.State, o.Booked = booked, outcome.Order
+			o.readFrom(time.Now())
 			if err != nil {
 				o.Problem = new(messageFor(err))
 			}
@@ -291,64 +291,84 @@ func (w bookWatch) CallEnd(ctx context.Context, info hotelstays.CallInfo) {
 	}
 }
 
-// followPause is how long an order goes unread when no event comes: webhooks can
-// be lost, or not be had at all.
-const followPause = time.Minute
+const (
+	// readBatch is how many orders one request reads. The document names no limit.
+	readBatch = 100
+	// readSoon is the pause after which a young order is read again, and readLate the
+	// longest; in between it is a tenth of the order's age.
+	readSoon = 5 * time.Second
+	readLate = 12 * time.Hour
+	// readAgain is the longest pause after a read that failed.
+	readAgain = time.Minute
+)
 
-// follow keeps an order up to date until it is cancelled or the engine closes. It
-// alone reads the order, so that no older answer replaces a newer one; a webhook
-// only wakes it. A real engine makes this a job of its queue.
-func (e *engine) follow(reference string, wakeup <-chan struct{}) {
-	seen, err := e.client.AwaitOrder(e.ctx, reference, hotelstays.WithWakeup(wakeup))
-	e.saw(reference, seen, err)
-	e.work.Go(func() { e.awaitVoucher(reference) })
-	for !cancelled(seen) && e.wait(followPause, wakeup) {
-		seen, err = e.read(reference)
-		e.saw(reference, seen, err)
-	}
-}
+// pauseAt is how long an order of an age goes unread when no event comes: webhooks can
+// be lost, or not be had at all. The longer nothing has happened, the less is missed.
+func pauseAt(age time.Duration) time.Duration { return min(max(age/10, readSoon), readLate) }
 
-// read asks for an order. An order that is not there is nil.
-func (e *engine) read(reference string) (*types.Order, error) {
-	resp, err := e.client.QueryOrders(e.ctx, &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{reference}})
-	if err != nil {
-		return nil, err
-	}
-	for i := range resp.Orders {
-		if resp.Orders[i].CustomerReferenceNo == reference {
-			return &resp.Orders[i], nil
+// keepUp reads the orders that are due, many in one request, until the engine closes. It
+// alone reads them, so that no older answer replaces a newer one; a webhook makes an
+// order due. A real engine makes this a job of its queue.
+func (e *engine) keepUp() {
+	for e.ctx.Err() == nil {
+		due, next := e.orders.due(time.Now(), readBatch)
+		if len(due) == 0 {
+			e.wait(time.Until(next), e.orders.woken)
+			continue
 		}
+		resp, err := e.client.QueryOrders(e.ctx, &hotelstays.QueryOrdersRequest{CustomerReferenceNos: due})
+		if err != nil {
+			if e.ctx.Err() == nil {
+				e.log.Error("reading orders", "count", len(due), "error", err)
+			}
+			e.orders.postpone(due, readAgain)
+			continue
+		}
+		for i := range resp.Orders {
+			e.saw(&resp.Orders[i])
+		}
+		e.orders.postpone(due, readLate)
 	}
-	return nil, nil
 }
 
-// saw notes what an order is now, if that is known.
-func (e *engine) saw(reference string, seen *types.Order, err error) {
-	if err != nil && e.ctx.Err() == nil {
-		e.log.Error("reading an order", "reference", reference, "error", err)
-	}
-	if seen == nil {
-		return
-	}
+// saw notes what an order is now, and asks for its voucher once the hotel has answered.
+func (e *engine) saw(seen *types.Order) {
+	reference, ask := seen.CustomerReferenceNo, false
 	e.orders.update(reference, func(o *order) bool {
-		o.Booked = seen
+		ask = !waiting(seen.Status, e.service.states) && !cancelled(seen) && voucherToCome(o.Voucher)
+		if reflect.DeepEqual(o.Booked, seen) {
+			return false
+		}
+		o.Booked, o.since = seen, time.Now()
 		if cancelled(seen) {
 			o.Cancel, o.Problem = cancelDone, nil
 		}
 		return true
 	})
+	if ask {
+		e.work.Go(func() { e.askVoucher(reference) })
+	}
 }
 
-// awaitVoucher notes when the voucher can be downloaded.
-func (e *engine) awaitVoucher(reference string) {
-	resp, err := e.client.AwaitVoucher(e.ctx, &hotelstays.OrderVoucherRequest{CustomerReferenceNo: reference})
+// voucherToCome reports whether a voucher that is not known yet, or not made, may be.
+func voucherToCome(s types.VoucherStatus) bool {
+	return s == "" || s == types.VoucherNotGenerated || s == types.VoucherPending
+}
+
+// askVoucher notes how far the voucher is.
+func (e *engine) askVoucher(reference string) {
+	resp, err := e.client.OrderVoucher(e.ctx, &hotelstays.OrderVoucherRequest{CustomerReferenceNo: reference})
 	if err != nil {
 		if e.ctx.Err() == nil {
-			e.log.Error("waiting for a voucher", "reference", reference, "error", err)
+			e.log.Error("asking for a voucher", "reference", reference, "error", err)
 		}
 		return
 	}
-	e.orders.update(reference, func(o *order) bool { o.Voucher = resp.Status; return true })
+	e.orders.update(reference, func(o *order) bool {
+		moved := o.Voucher != resp.Status
+		o.Voucher = resp.Status
+		return moved
+	})
 }
 
 // saveVoucher returns a file with the order's voucher as it is now, verified.

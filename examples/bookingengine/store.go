@@ -7,6 +7,7 @@ package main
 import (
 	"encoding/json"
 	"sync"
+	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/types"
@@ -143,14 +144,70 @@ type order struct {
 	Cancel   cancelState
 	Fee      *types.Money // what cancelling cost
 
-	wakeup  chan struct{} // an event has come; see engine.follow
+	since    time.Time // of the last change or event: the longer ago, the rarer the order is read
+	nextRead time.Time // zero while there is nothing to read
+
+	wakeup  chan struct{} // an event has come while it is not known whether there is an order
 	changed chan struct{} // closed at the next change
+}
+
+// readFrom makes an order young again: it is read soon, and then less and less often.
+func (o *order) readFrom(now time.Time) { o.since, o.nextRead = now, now.Add(readSoon) }
+
+// over reports whether nothing can happen to an order any more: it is cancelled, or the
+// stay is past, by a day that leaves room for all time zones.
+func (o *order) over(now time.Time) bool {
+	if cancelled(o.Booked) {
+		return true
+	}
+	out, err := o.Checkout.Offer.CheckOut.Time()
+	return err == nil && now.After(out.AddDate(0, 0, 2))
 }
 
 // orders are all orders under their references. It is safe for concurrent use.
 type orders struct {
-	mu   sync.Mutex
-	byID map[string]*order
+	woken chan struct{} // an order may be due sooner
+	mu    sync.Mutex
+	byID  map[string]*order
+}
+
+func newOrders() *orders {
+	return &orders{woken: make(chan struct{}, 1), byID: make(map[string]*order)}
+}
+
+// due returns the references of orders that are to be read now, limit of them at most,
+// and, where there are none, when to look again. A real engine has an index on nextRead.
+func (s *orders) due(now time.Time, limit int) (due []string, next time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next = now.Add(readLate)
+	for id, o := range s.byID {
+		switch {
+		case o.nextRead.IsZero():
+		case o.nextRead.After(now):
+			if o.nextRead.Before(next) {
+				next = o.nextRead
+			}
+		case len(due) < limit:
+			due = append(due, id)
+		}
+	}
+	return due, next
+}
+
+// postpone sets when orders that were read are read again: after the pause of their age,
+// most at the latest, or never.
+func (s *orders) postpone(ids []string, most time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	for _, id := range ids {
+		if o := s.byID[id]; o.over(now) {
+			o.nextRead = time.Time{}
+		} else {
+			o.nextRead = now.Add(min(pauseAt(now.Sub(o.since)), most))
+		}
+	}
 }
 
 // begin adds an order, unless there is one under its reference that is booked or
@@ -199,17 +256,30 @@ func (s *orders) update(id string, change func(*order) bool) bool {
 	}
 	close(o.changed)
 	o.changed = make(chan struct{})
+	nudge(s.woken)
 	return true
 }
 
-// wake makes whoever follows an order look at it now.
+// wake has an order read, or found, now.
 func (s *orders) wake(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if o := s.byID[id]; o != nil {
-		select {
-		case o.wakeup <- struct{}{}:
-		default: // a wake-up is waiting already
-		}
+	o := s.byID[id]
+	switch {
+	case o == nil:
+	case o.State == booked:
+		o.since = time.Now()
+		o.nextRead = o.since
+		nudge(s.woken)
+	default:
+		nudge(o.wakeup)
+	}
+}
+
+// nudge leaves word for a reader, unless there is some already.
+func nudge(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
 	}
 }

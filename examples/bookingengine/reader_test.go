@@ -1,0 +1,94 @@
+// What reading orders costs, in virtual time.
+
+package main
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// adopt gives the engine orders that were booked some days ago for a stay that begins in
+// some days, due now, as a start from a database would.
+func (s *testSite) adopt(orders int, bookedAgo, checkIn int, change func(*order)) {
+	now := time.Now()
+	for n := range orders {
+		reference := fmt.Sprintf("adopted-%d-%d-%d", bookedAgo, checkIn, n)
+		offer := types.RoomRatePkg{CheckIn: types.DateOf(now.AddDate(0, 0, checkIn)), CheckOut: types.DateOf(now.AddDate(0, 0, checkIn+2))}
+		o := order{
+			Checkout: checkout{Reference: reference, Offer: offer}, State: booked,
+			Booked: &types.Order{CustomerReferenceNo: reference, CheckIn: offer.CheckIn, CheckOut: offer.CheckOut, Status: 2},
+			since:  now.AddDate(0, 0, -bookedAgo), nextRead: now,
+		}
+		if change != nil {
+			change(&o)
+		}
+		s.engine.orders.begin(o)
+	}
+	nudge(s.engine.orders.woken)
+}
+
+func (s *testSite) reads() int { return s.srv.Ledger().Count(hotelstaystest.OpQueryOrders) }
+
+// Thousands of old orders cost a handful of requests a day.
+func TestOldOrdersAreReadSeldomAndTogether(t *testing.T) {
+	inBubble(t, func(s *testSite) {
+		s.adopt(3000, 30, 60, nil)
+		time.Sleep(25 * time.Hour)
+		assert.InDelta(t, 3*30, s.reads(), 3, "at once and every twelve hours, a hundred in a request; a token ends meanwhile")
+	})
+}
+
+// What cannot change any more is read once and then left alone.
+func TestOrdersThatAreOverAreNotRead(t *testing.T) {
+	inBubble(t, func(s *testSite) {
+		s.adopt(100, 30, -10, nil)
+		time.Sleep(time.Minute)
+		require.Equal(t, 1, s.reads())
+		s.adopt(100, 30, 60, func(o *order) { o.Booked.CancelTime = "2000-01-01T00:00:00Z" })
+		time.Sleep(30 * 24 * time.Hour)
+		assert.Equal(t, 2, s.reads())
+	})
+}
+
+// A young order is read often, and less often as it ages without news. An event makes it
+// young again.
+func TestReadsBackOffWithAge(t *testing.T) {
+	inBubble(t, func(s *testSite) {
+		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpWebhook, Kind: hotelstaystest.FaultDrop, Times: -1})
+		_, reference := s.toOrder()
+		during := func(d time.Duration) int {
+			before := s.reads()
+			time.Sleep(d)
+			return s.reads() - before
+		}
+		first := during(10 * time.Minute)
+		day := during(24 * time.Hour)
+		late := during(30 * 24 * time.Hour)
+		s.engine.orders.wake(reference)
+		again := during(10 * time.Minute)
+		for what, reads := range map[string]int{"the first ten minutes": first, "the next day": day, "the next thirty days": late, "ten minutes after an event": again} {
+			assert.Greater(t, reads, 20, what)
+			assert.Less(t, reads, 100, what)
+		}
+	})
+}
+
+// Reads that fail are made again, soon, and together.
+func TestReadsThatFail(t *testing.T) {
+	inBubble(t, func(s *testSite) {
+		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 403, Times: -1})
+		s.adopt(100, 30, 60, nil)
+		time.Sleep(10*time.Minute - time.Second)
+		assert.Equal(t, 10, s.reads(), "once a minute")
+		s.srv.ClearFaults()
+		time.Sleep(time.Hour)
+		assert.Equal(t, 11, s.reads())
+	})
+}
