@@ -496,6 +496,19 @@ func TestFrozenInBookWhileAnotherRoundIsUnderWay(t *testing.T) {
 	assert.Equal(t, before, w.job("ref-1"), "the new round's job is as it was")
 }
 
+// Where a worker has found its order meanwhile, nothing is left to ask for.
+func TestFrozenInBookUntilItsOrderIsFound(t *testing.T) {
+	w := newWorld(t, nil)
+	w.enqueue(w.request("ref-1"))
+	job, err := w.begin(t.Context(), "ref-1", time.Now())
+	require.NoError(t, err)
+	require.NoError(t, w.end(t.Context(), job.ID, &Ending{State: Found, CustomerReferenceNo: "ref-1"}))
+	recovery := w.client.NewBookingRecovery(w.request("ref-1"))
+	recovery.EndedAt = time.Now()
+	require.Error(t, w.handOver(t.Context(), job, &hotelstays.BookingOutcome{Recovery: recovery}, nil))
+	assert.Equal(t, "completed", w.job("ref-1").State, "and no other job")
+}
+
 // The database is away when the end is known. It is returned, and a worker stores it.
 func TestTheEndCannotBeStored(t *testing.T) {
 	boom := errors.New("the disk is full")
@@ -695,15 +708,16 @@ func TestAFailedJobIsTriedAgainByNextRetry(t *testing.T) {
 		cfg.OnEnd = func(context.Context, pgx.Tx, *Ending) error { return errors.New("OnEnd failed") }
 	})
 	w.bookUnknown("ref-1", bookMade)
-	_, err := w.pool.Exec(t.Context(), `UPDATE river_job SET attempt = 8`)
+	_, err := w.pool.Exec(t.Context(), `UPDATE river_job SET attempt = 8,
+		errors = array_fill('{"attempt":1,"at":"2000-01-01T00:00:00Z","error":"failed","trace":""}'::jsonb, ARRAY[8])`)
 	require.NoError(t, err)
 	w.workers()
-	w.eventually("a failure", func() bool {
+	w.eventually("the ninth failure", func() bool {
 		j := w.job("ref-1")
-		if j.Errors == 0 && j.State != "running" {
+		if j.Errors == 8 && j.State != "running" {
 			w.pass(time.Minute)
 		}
-		return j.Errors == 1
+		return j.Errors == 9
 	})
 	var pause time.Duration
 	require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT scheduled_at - attempted_at FROM river_job WHERE attempt = 9`).Scan(&pause))
