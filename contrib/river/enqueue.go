@@ -100,7 +100,7 @@ func (a *jobArgs) encode() ([]byte, error) { return json.Marshal(a) }
 var withoutNUL = strings.NewReplacer(`\\`, `\\`, `\u0000`, ``)
 
 // MarshalJSON leaves out the character NUL, which jsonb cannot hold. A text of the
-// expected offer may have one, such as its RateComment; its dates and totals count.
+// expected offer may have one, such as its RateComment; its dates count.
 func (a jobArgs) MarshalJSON() ([]byte, error) {
 	type plain jobArgs
 	text, err := json.Marshal(plain(a))

@@ -122,8 +122,9 @@ func TestAnotherOrderUnderTheReference(t *testing.T) {
 	_, err := w.Book(t.Context(), w.request("ref-1"))
 	require.NoError(t, err)
 
-	require.Greater(t, len(w.offers), 1)
-	other := requestOf(w.offers[1], "ref-1")
+	other, stay := w.request("ref-1"), *w.offers[0].Expect
+	stay.CheckIn, stay.CheckOut = "2099-01-01", "2099-01-03"
+	other.Expect = &stay
 	w.enqueue(other)
 	ending, err := w.Book(t.Context(), other)
 	require.NoError(t, err)
