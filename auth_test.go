@@ -87,8 +87,8 @@ func (noCeilings) Pause(hotelstays.Operation, time.Time) {}
 
 type noPermit struct{}
 
-func (noPermit) Left()   {}
-func (noPermit) Unused() {}
+func (noPermit) Sent()                        {}
+func (noPermit) Done(hotelstays.PermitResult) {}
 
 // herd is how many callers come at once.
 func herd(t *testing.T) int { return howMany(t, "callers", 10_000, 3000, 500) }

@@ -321,7 +321,7 @@ func (c *Client) send(ctx context.Context, name Operation, op *operation, set se
 		Hint:      op.flow,
 		Usual:     c.usual[name],
 		HTTP:      c.http,
-		Ceiling:   opCeiling{c.limiter, name},
+		Ceiling:   &opCeiling{limiter: c.limiter, op: name},
 		Policy:    c.policy,
 		Log:       c.log,
 		Scrub:     func(text, authorization string) string { return scrub(text, authorization, req) },

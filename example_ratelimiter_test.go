@@ -31,15 +31,15 @@ type countedPermit struct {
 	op      hotelstays.Operation
 }
 
-func (p *countedPermit) Left() {
+func (p *countedPermit) Sent() {
 	p.limiter.mu.Lock()
 	defer p.limiter.mu.Unlock()
 	p.limiter.left[p.op]++
 }
 
-func (p *countedPermit) Unused() {}
+func (p *countedPermit) Done(hotelstays.PermitResult) {}
 
-// A limiter of its own takes the place of the client's ceilings.
+// A limiter of your own takes the place of the client's rate limits.
 func ExampleWithRateLimiter() {
 	srv := hotelstaystest.NewServer()
 	defer srv.Close()

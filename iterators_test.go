@@ -497,7 +497,7 @@ func TestHotelListBatchesUnderALowCeiling(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv, client, search := batchWorld(t, 20, hotelstaystest.WithCeiling(hotelstaystest.OpHotelList, 5))
 				if known {
-					client = newClient(t, srv, ticketOf(srv), hotelstays.WithRateLimiter(fivePerSecond{ratelimit.NewWindow(5, time.Second)}))
+					client = newClient(t, srv, ticketOf(srv), hotelstays.WithRateLimiter(fivePerSecond{ratelimit.NewWindow(5, time.Second, 0)}))
 				}
 				_, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}) // fetches the token
 				require.NoError(t, err)
@@ -519,7 +519,15 @@ func TestHotelListBatchesUnderALowCeiling(t *testing.T) {
 type fivePerSecond struct{ window *ratelimit.Window }
 
 func (l fivePerSecond) Acquire(ctx context.Context, _ hotelstays.Operation) (hotelstays.Permit, error) {
-	return l.window, l.window.Acquire(ctx)
+	permit, err := l.window.Acquire(ctx)
+	return (*windowPermit)(permit), err
+}
+
+type windowPermit ratelimit.Permit
+
+func (p *windowPermit) Sent() { (*ratelimit.Permit)(p).Sent() }
+func (p *windowPermit) Done(r hotelstays.PermitResult) {
+	(*ratelimit.Permit)(p).Done(ratelimit.Result(r))
 }
 
 func (l fivePerSecond) Pause(_ hotelstays.Operation, until time.Time) { l.window.Pause(until) }

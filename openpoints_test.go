@@ -281,7 +281,8 @@ func TestOperationsWithoutACeiling(t *testing.T) {
 		for range 1000 {
 			permit, err := limiter.Acquire(context.Background(), op)
 			require.NoError(t, err)
-			permit.Left()
+			permit.Sent()
+			permit.Done(PermitResult{})
 		}
 	}
 }

@@ -35,13 +35,30 @@ type RateLimiter interface {
 	Pause(op Operation, until time.Time)
 }
 
-// Permit is a granted slot. Exactly one of its methods is called, once. Neither may
-// block: Left is called while the request is being written.
+// Permit is a granted slot. Its methods may not block: Sent is called while the
+// request is being written. They are never called at the same time.
 type Permit interface {
-	// Left says that the request leaves now: the slot comes back one window later.
-	Left()
-	// Unused says that no request left: the slot comes back at once.
-	Unused()
+	// Sent says that the request leaves now. It is called at most once.
+	Sent()
+	// Done says that the attempt is over: its answer has begun, or there will be none.
+	// It is called exactly once, last. Without Sent no request left, and the slot is
+	// free at once.
+	Done(PermitResult)
+}
+
+// PermitResult is what is known of a request once its attempt is over. It is the zero
+// value where no answer came.
+type PermitResult struct {
+	// ArrivedBy is the latest time at which the request can have arrived, as its answer
+	// proves: its first byte less Server-Cost-Milliseconds, which may be rounded up to
+	// a whole millisecond. Zero where unknown.
+	ArrivedBy time.Time
+	// FirstByte is when the answer began. Without ArrivedBy it is the only proof, and a
+	// weak one: the service may have taken long. Zero where no answer came.
+	FirstByte time.Time
+	// RateLimited reports whether the answer was a 429. Pause follows, with the time that
+	// the service asks for.
+	RateLimited bool
 }
 
 // windowMargin is added to the service's second. The service counts arrivals and
@@ -57,7 +74,7 @@ func newCeilings() ceilings {
 	c := make(ceilings)
 	for op := range operations {
 		if n := Ceiling(op); n > 0 {
-			c[op] = ratelimit.NewWindow(n, time.Second+windowMargin)
+			c[op] = ratelimit.NewWindow(n, time.Second, windowMargin)
 		}
 	}
 	return c
@@ -68,10 +85,11 @@ func (c ceilings) Acquire(ctx context.Context, op Operation) (Permit, error) {
 	if !limited {
 		return unlimited{}, nil
 	}
-	if err := w.Acquire(ctx); err != nil {
+	permit, err := w.Acquire(ctx)
+	if err != nil {
 		return nil, err
 	}
-	return w, nil
+	return (*slot)(permit), nil
 }
 
 func (c ceilings) Pause(op Operation, until time.Time) {
@@ -80,23 +98,37 @@ func (c ceilings) Pause(op Operation, until time.Time) {
 	}
 }
 
+// slot is a permit of a Window, with the names of this package.
+type slot ratelimit.Permit
+
+func (s *slot) Sent()               { (*ratelimit.Permit)(s).Sent() }
+func (s *slot) Done(r PermitResult) { (*ratelimit.Permit)(s).Done(ratelimit.Result(r)) }
+
 type unlimited struct{}
 
-func (unlimited) Left()   {}
-func (unlimited) Unused() {}
+func (unlimited) Sent()             {}
+func (unlimited) Done(PermitResult) {}
 
-// opCeiling is the limiter as the transport sees it: of one operation.
+// opCeiling is the limiter as one call's transport sees it: of one operation, and one
+// permit at a time.
 type opCeiling struct {
 	limiter RateLimiter
 	op      Operation
+	permit  Permit
 }
 
-func (o opCeiling) Acquire(ctx context.Context) (transport.Permit, error) {
+func (o *opCeiling) Acquire(ctx context.Context) (transport.Permit, error) {
 	permit, err := o.limiter.Acquire(ctx, o.op)
-	if err == nil && isNil(permit) {
+	if err != nil {
+		return nil, err
+	}
+	if isNil(permit) {
 		permit = unlimited{}
 	}
-	return permit, err
+	o.permit = permit
+	return o, nil
 }
 
-func (o opCeiling) Pause(until time.Time) { o.limiter.Pause(o.op, until) }
+func (o *opCeiling) Sent()                         { o.permit.Sent() }
+func (o *opCeiling) Done(r transport.PermitResult) { o.permit.Done(PermitResult(r)) }
+func (o *opCeiling) Pause(until time.Time)         { o.limiter.Pause(o.op, until) }

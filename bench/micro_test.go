@@ -83,13 +83,15 @@ func BenchmarkNewFromString(b *testing.B) {
 }
 
 func BenchmarkCeilingWithRoom(b *testing.B) {
-	window, ctx := ratelimit.NewWindow(1024, time.Nanosecond), b.Context()
+	window, ctx := ratelimit.NewWindow(1024, time.Nanosecond, 0), b.Context()
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := window.Acquire(ctx); err != nil {
+		permit, err := window.Acquire(ctx)
+		if err != nil {
 			b.Fatal(err)
 		}
-		window.Left()
+		permit.Sent()
+		permit.Done(ratelimit.Result{ArrivedBy: time.Now()})
 	}
 }
 

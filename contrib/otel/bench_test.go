@@ -90,5 +90,5 @@ func (unlimited) Acquire(context.Context, hotelstays.Operation) (hotelstays.Perm
 	return unlimited{}, nil
 }
 func (unlimited) Pause(hotelstays.Operation, time.Time) {}
-func (unlimited) Left()                                 {}
-func (unlimited) Unused()                               {}
+func (unlimited) Sent()                                 {}
+func (unlimited) Done(hotelstays.PermitResult)          {}

@@ -53,7 +53,7 @@ func startProcess(t *testing.T, m *mini, opts RateLimiterOptions) *process {
 func (p *process) take(t *testing.T, op hotelstays.Operation, n int) {
 	t.Helper()
 	for _, permit := range p.hold(t, op, n) {
-		permit.Left()
+		leave(permit)
 	}
 }
 
@@ -68,6 +68,12 @@ func (p *process) hold(t *testing.T, op hotelstays.Operation, n int) (permits []
 		permits = append(permits, permit)
 	}
 	return permits
+}
+
+// leave sends a request that is never answered.
+func leave(permit hotelstays.Permit) {
+	permit.Sent()
+	permit.Done(hotelstays.PermitResult{})
 }
 
 // departures records when requests left, by process.
@@ -132,14 +138,14 @@ func (p *process) drive(ctx context.Context, op hotelstays.Operation, l load, d 
 					continue
 				}
 				if rand.Float64() < l.unused {
-					permit.Unused()
+					permit.Done(hotelstays.PermitResult{})
 					continue
 				}
 				if rand.Float64() < l.dials {
 					time.Sleep(rand.N(300 * ms))
 				}
 				d.add(p)
-				permit.Left()
+				leave(permit)
 			}
 		})
 	}

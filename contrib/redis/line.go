@@ -29,8 +29,8 @@ const (
 )
 
 // line takes turns with the other processes. Its goroutine runs while there is
-// something to say or to wait for, and callers only ever touch memory: Left and
-// Unused are called while a request is being written.
+// something to say or to wait for, and callers only ever touch memory: Sent and
+// Done are called while a request is being written.
 type line struct {
 	limiter *RateLimiter
 	op      hotelstays.Operation
@@ -75,10 +75,27 @@ type waiter struct {
 type permit struct {
 	line   *line
 	number int64
+	sent   bool
 }
 
-func (p permit) Left()   { p.line.giveBack(p.number, true) }
-func (p permit) Unused() { p.line.giveBack(p.number, false) }
+func (p *permit) Sent() {
+	p.sent = true
+	p.line.giveBack(p.number, true)
+}
+
+func (p *permit) Done(hotelstays.PermitResult) {
+	if !p.sent {
+		p.line.giveBack(p.number, false)
+	}
+}
+
+// alonePermit is a permit of this process's share.
+type alonePermit ratelimit.Permit
+
+func (p *alonePermit) Sent() { (*ratelimit.Permit)(p).Sent() }
+func (p *alonePermit) Done(r hotelstays.PermitResult) {
+	(*ratelimit.Permit)(p).Done(ratelimit.Result(r))
+}
 
 func newLine(r *RateLimiter, op hotelstays.Operation, limit int) *line {
 	l := &line{limiter: r, op: op, limit: limit, script: newTurnScript(r.opts.Prefix, op), bell: make(chan struct{}, 1), out: make(map[int64]struct{}), pauseTold: true}
@@ -88,9 +105,9 @@ func newLine(r *RateLimiter, op hotelstays.Operation, limit int) *line {
 	switch n := r.opts.ShareAmong; {
 	case n == 0:
 	case n <= limit:
-		l.share = ratelimit.NewWindow(limit/n, l.window())
+		l.share = ratelimit.NewWindow(limit/n, window, r.opts.Margin)
 	default: // less than one a window: one in several
-		l.share = ratelimit.NewWindow(1, l.window()*time.Duration((n+limit-1)/limit))
+		l.share = ratelimit.NewWindow(1, l.window()*time.Duration((n+limit-1)/limit), 0)
 	}
 	return l
 }
@@ -118,10 +135,11 @@ func (l *line) acquireAlone(ctx context.Context) (hotelstays.Permit, error) {
 	l.mu.Unlock()
 	bounded, cancel := context.WithDeadline(ctx, retryAt)
 	defer cancel()
-	if err := l.share.Acquire(bounded); err != nil {
+	p, err := l.share.Acquire(bounded)
+	if err != nil {
 		return nil, err
 	}
-	return l.share, nil
+	return (*alonePermit)(p), nil
 }
 
 // wait waits in line for a slot of the fleet.
@@ -155,7 +173,7 @@ func (l *line) wait(ctx context.Context) (hotelstays.Permit, error) {
 	}
 	l.mu.Unlock()
 	if w.permit != nil {
-		w.permit.Unused()
+		w.permit.Done(hotelstays.PermitResult{})
 	}
 	return nil, ctx.Err()
 }
@@ -351,7 +369,7 @@ func (l *line) heed(t turn, r reply) {
 		}
 		l.out[number] = struct{}{}
 		w := l.waiters.Remove(l.waiters.Front()).(*waiter)
-		w.permit = permit{l, number}
+		w.permit = &permit{line: l, number: number}
 		close(w.done)
 	}
 }

@@ -47,7 +47,7 @@ func TestSlotComesBackAWindowAfterItsRequestLeft(t *testing.T) {
 		held := a.hold(t, op, limit)
 		time.Sleep(3 * time.Second) // they dial
 		for _, permit := range held {
-			permit.Left()
+			leave(permit)
 		}
 		assert.Equal(t, full, took(t, b, limit))
 		assert.Equal(t, full, took(t, b, 1))
@@ -67,7 +67,7 @@ func TestUnusedSlotIsBackAtOnce(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 		held := a.hold(t, op, limit)
 		for _, permit := range held[1:] {
-			permit.Unused()
+			permit.Done(hotelstays.PermitResult{})
 		}
 		synctest.Wait()
 		assert.Zero(t, took(t, b, limit-1))
@@ -78,7 +78,7 @@ func TestUnusedSlotIsBackAtOnce(t *testing.T) {
 			waiting <- time.Since(start)
 		}()
 		time.Sleep(time.Second / 10)
-		held[0].Unused()
+		held[0].Done(hotelstays.PermitResult{})
 		assert.LessOrEqual(t, <-waiting, 250*ms, "for a caller of another process who waits already")
 	})
 }
@@ -90,12 +90,12 @@ func TestSlotOfALivingProcessIsKept(t *testing.T) {
 		held := a.hold(t, op, limit-1)
 		time.Sleep(time.Minute)
 		for _, permit := range held {
-			permit.Left()
+			leave(permit)
 		}
 		time.Sleep(time.Minute)
 		assert.Zero(t, took(t, b, limit-1))
 		assert.Equal(t, full, took(t, b, 1), "the fifth is still out")
-		slow[0].Left()
+		leave(slow[0])
 	})
 }
 
@@ -114,7 +114,7 @@ func TestSlotsOfADeadProcessComeBack(t *testing.T) {
 		assert.Greater(t, took, full, "its last request may have left just now")
 		assert.LessOrEqual(t, took, defaultLease+full+500*ms)
 		for _, permit := range held {
-			permit.Unused() // the test's process, after all, lives
+			permit.Done(hotelstays.PermitResult{}) // the test's process, after all, lives
 		}
 	})
 }
@@ -161,7 +161,7 @@ func TestPauseHoldsTheFleet(t *testing.T) {
 		a.Pause(op, start.Add(-time.Hour))
 		a.Pause(hotelstays.OpHotelIDList, start.Add(time.Hour))
 		synctest.Wait()
-		held[0].Left()
+		leave(held[0])
 		b.take(t, op, limit)
 		assert.Equal(t, 7*time.Second, time.Since(start))
 		assert.Equal(t, full, took(t, a, 1))
@@ -200,7 +200,7 @@ func TestPauseThatRedisForgets(t *testing.T) {
 		a.take(t, op, 1)
 		assert.Equal(t, 9*time.Second, time.Since(start))
 		assert.LessOrEqual(t, a.link.commands.Load()-before, int64(2*9+10), "renewals of what is out included")
-		held[0].Left()
+		leave(held[0])
 	})
 }
 
@@ -259,7 +259,7 @@ func TestGrantAtTheEndOfAContext(t *testing.T) {
 			l.heed(turn{}, reply{granted: 1})
 			l.mu.Unlock()
 			if permit := <-ended; permit != nil {
-				permit.Unused()
+				permit.Done(hotelstays.PermitResult{})
 			}
 		}
 		time.Sleep(time.Second)
@@ -290,7 +290,7 @@ func TestGrantsFoundAtTheEndOfTheirLease(t *testing.T) {
 		held := a.hold(t, op, limit)
 		time.AfterFunc(3*time.Second, func() {
 			for _, permit := range held {
-				permit.Left()
+				leave(permit)
 			}
 		})
 		assert.GreaterOrEqual(t, took(t, b, 1), 3*time.Second+window, "a second after they have left")
@@ -337,7 +337,7 @@ func TestWaitingDoesNotHammer(t *testing.T) {
 		commands := a.link.commands.Load() + b.link.commands.Load() - before
 		assert.LessOrEqual(t, commands, int64(2*60*4+2*60+100), "in a minute")
 		for _, permit := range held {
-			permit.Unused()
+			permit.Done(hotelstays.PermitResult{})
 		}
 	})
 }
@@ -370,7 +370,7 @@ func TestLostMemoryIsFollowedByARest(t *testing.T) {
 		assert.Equal(t, b.line(op).afterAway(), took(t, b, 1))
 		assert.Zero(t, took(t, b, limit-2))
 		assert.Equal(t, full-leftPause, took(t, b, 1), "a slot that is out is remembered")
-		held[0].Left()
+		leave(held[0])
 	})
 }
 
@@ -394,7 +394,7 @@ func TestClockThatIsSetBack(t *testing.T) {
 		assert.Equal(t, b.line(op).afterAway(), took(t, b, 1))
 		assert.Zero(t, took(t, b, limit-2))
 		assert.Equal(t, full-leftPause, took(t, b, 1), "a slot that is out is remembered")
-		held[0].Left()
+		leave(held[0])
 	})
 }
 
@@ -410,7 +410,7 @@ func TestLostMemoryHeardOfLate(t *testing.T) {
 		time.AfterFunc(window+renewPause, func() {
 			for _, permit := range held {
 				sent.add(a)
-				permit.Left()
+				leave(permit)
 			}
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -437,7 +437,7 @@ func TestCutOffForShorterThanTheLease(t *testing.T) {
 				a.link.down.Store(false)
 				for _, permit := range held {
 					sent.add(a)
-					permit.Left()
+					leave(permit)
 				}
 			})
 			ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
@@ -453,7 +453,7 @@ func TestRedisAwayIsRefused(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
 		held := a.hold(t, op, 2)
 		a.link.down.Store(true)
-		held[0].Left()
+		leave(held[0])
 		for range 3 {
 			_, err := a.Acquire(t.Context(), op)
 			require.ErrorIs(t, err, ErrAway)
@@ -464,7 +464,7 @@ func TestRedisAwayIsRefused(t *testing.T) {
 		a.link.down.Store(false)
 		time.Sleep(awayPause)
 		assert.Zero(t, took(t, a, limit-2), "one was sent meanwhile, one is out")
-		held[1].Left()
+		leave(held[1])
 		assert.Equal(t, full, took(t, a, limit))
 	})
 }
@@ -475,7 +475,7 @@ func TestRedisAwayForLongerThanALease(t *testing.T) {
 		held := a.hold(t, op, limit)
 		a.link.down.Store(true)
 		for _, permit := range held {
-			permit.Left()
+			leave(permit)
 		}
 		time.Sleep(defaultLease + full)
 		assert.Zero(t, took(t, b, limit))
@@ -492,8 +492,8 @@ func TestClosedClient(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
 		held := a.hold(t, op, 2)
 		a.link.Close()
-		held[0].Left()
-		held[1].Unused()
+		leave(held[0])
+		held[1].Done(hotelstays.PermitResult{})
 		a.Pause(op, time.Now().Add(time.Hour))
 		time.Sleep(leftPause)
 		synctest.Wait()

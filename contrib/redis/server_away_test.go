@@ -99,7 +99,7 @@ func TestServerStartsFromOldData(t *testing.T) {
 	held := fleet[0].hold(t, op, limit)
 	sent := time.Now()
 	for _, permit := range held {
-		permit.Left()
+		leave(permit)
 	}
 	settle(t, fleet[0].RateLimiter)
 	own.stop()

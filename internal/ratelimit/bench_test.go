@@ -10,20 +10,20 @@ import (
 // One caller alone, and all cores at once.
 func BenchmarkRoom(b *testing.B) {
 	b.Run("alone", func(b *testing.B) {
-		w, ctx := NewWindow(1024, time.Nanosecond), b.Context()
+		w, ctx := NewWindow(1024, time.Nanosecond, 0), b.Context()
 		b.ReportAllocs()
 		for b.Loop() {
-			_ = w.Acquire(ctx)
-			w.Left()
+			p, _ := w.Acquire(ctx)
+			leave(p)
 		}
 	})
 	b.Run("contended", func(b *testing.B) {
-		w, ctx := NewWindow(1024, time.Nanosecond), b.Context()
+		w, ctx := NewWindow(1024, time.Nanosecond, 0), b.Context()
 		b.ReportAllocs()
 		b.RunParallel(func(pb *testing.PB) {
 			for pb.Next() {
-				_ = w.Acquire(ctx)
-				w.Left()
+				p, _ := w.Acquire(ctx)
+				leave(p)
 			}
 		})
 	})

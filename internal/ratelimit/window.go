@@ -13,51 +13,69 @@ import (
 	"time"
 )
 
-// Window is an exact rolling-window ceiling, first come first served. Every successful Acquire is followed by
-// exactly one Left or Unused; until then its slot is out, which holds up nobody but those who need that very slot.
+// Window is an exact rolling-window ceiling, first come first served. Every permit is followed by Sent or
+// Done; until then its slot is out, which holds up nobody but those who need that very slot.
 type Window struct {
 	window time.Duration
 
 	mu sync.Mutex
 	// The slots that are not out, as a ring: the times from which each may be taken again, earliest first.
-	// It stays sorted by itself, since Left adds now+window at the end and Unused adds "always" at the front.
+	// It stays sorted by itself, since Sent adds now+window at the end, and Done without it adds "always" at the front.
 	back       []time.Time
 	head, home int // the earliest slot, and how many there are
 	paused     time.Time
 	waiters    list.List   // of chan struct{}, closed when granted; the longest waiting in front
+	pool       []*Permit   // that are not in use
 	timer      *time.Timer // runs only while somebody waits for a slot whose time is known
 }
 
-// NewWindow returns a ceiling of n requests per window. The service sees requests arrive, not leave, so window
-// should be its own window plus a margin for the jitter of the way there.
-func NewWindow(n int, window time.Duration) *Window {
-	return &Window{window: window, back: make([]time.Time, n), home: n} // zero times: all can be taken
+// Permit is a granted slot: Sent at most once, then Done exactly once.
+type Permit struct {
+	w          *Window
+	out, spent bool // it was granted and is not done; its request left
+}
+
+// Result is what is known of a request once its attempt is over.
+type Result struct {
+	ArrivedBy   time.Time // it had arrived by then; zero: not known
+	FirstByte   time.Time // of its answer; zero: there was none
+	RateLimited bool      // its answer was a 429
+}
+
+// NewWindow returns a rate limit of n requests per window. The service sees requests arrive, not leave, so a
+// margin for the jitter of the way there is added to its window.
+func NewWindow(n int, window, margin time.Duration) *Window {
+	return &Window{window: window + margin, back: make([]time.Time, n), home: n} // zero times: all can be taken
 }
 
 // Acquire waits for a slot. When ctx ends first it returns ctx's error, and no slot is used up.
-func (w *Window) Acquire(ctx context.Context) error {
+func (w *Window) Acquire(ctx context.Context) (*Permit, error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return nil, err
 	}
 	w.mu.Lock()
 	now := time.Now()
 	if w.waiters.Len() == 0 && w.take(now) {
-		w.mu.Unlock()
-		return nil
+		defer w.mu.Unlock()
+		return w.permit(), nil
 	}
 	granted := make(chan struct{})
 	me := w.waiters.PushBack(granted)
 	w.serve(now)
 	w.mu.Unlock()
 
+	var ended <-chan struct{} = ctx.Done()
 	select {
 	case <-granted:
-		return nil
-	case <-ctx.Done():
+		ended = nil
+	case <-ended:
 	}
 
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if ended == nil {
+		return w.permit(), nil
+	}
 	select {
 	case <-granted: // at the same moment: the slot goes to the next in line
 		w.putFront()
@@ -65,24 +83,48 @@ func (w *Window) Acquire(ctx context.Context) error {
 		w.waiters.Remove(me)
 	}
 	w.serve(time.Now())
-	return ctx.Err()
+	return nil, ctx.Err()
 }
 
-// Left says that the request of one granted slot left now. The slot comes back one window later.
-func (w *Window) Left() {
+func (w *Window) permit() *Permit {
+	if len(w.pool) == 0 {
+		return &Permit{w: w, out: true}
+	}
+	last := len(w.pool) - 1
+	p := w.pool[last]
+	w.pool = w.pool[:last]
+	p.out, p.spent = true, false
+	return p
+}
+
+// Sent says that the request leaves now. The slot comes back one window later.
+func (p *Permit) Sent() {
+	w := p.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if !p.out || p.spent {
+		panic("ratelimit: Sent without a granted slot")
+	}
+	p.spent = true
 	now := time.Now() // read under the lock, or the ring would not be sorted
 	w.putBack(now.Add(w.window))
 	w.serve(now)
 }
 
-// Unused says that the request of one granted slot never left, and never will. The slot is back at once.
-func (w *Window) Unused() {
+// Done says that the attempt is over. Without Sent the slot is back at once.
+func (p *Permit) Done(Result) {
+	w := p.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.putFront()
-	w.serve(time.Now())
+	if !p.out {
+		panic("ratelimit: Done without a granted slot")
+	}
+	p.out = false
+	w.pool = append(w.pool, p)
+	if !p.spent {
+		w.putFront()
+		w.serve(time.Now())
+	}
 }
 
 // Pause lets nobody through before until. Of several pauses the longest counts. Slots that are out stay out.
@@ -104,7 +146,7 @@ func (w *Window) serve(now time.Time) {
 		close(w.waiters.Remove(w.waiters.Front()).(chan struct{}))
 	}
 	switch {
-	case w.waiters.Len() == 0 || w.home == 0: // nobody to wake, or all slots are out: Left or Unused will come
+	case w.waiters.Len() == 0 || w.home == 0: // nobody to wake, or all slots are out: Sent or Done will come
 		if w.timer != nil {
 			w.timer.Stop()
 		}
@@ -157,6 +199,6 @@ func (w *Window) putFront() {
 // mustBeOut panics when all slots are home: one given back twice would silently raise the ceiling.
 func (w *Window) mustBeOut() {
 	if w.home == len(w.back) {
-		panic("ratelimit: Left or Unused without a granted slot")
+		panic("ratelimit: Sent or Done without a granted slot")
 	}
 }

@@ -37,25 +37,46 @@ func upTo(rnd *rand.Rand, d time.Duration) time.Duration {
 func mustAcquire(t *testing.T, w *Window, n int) {
 	t.Helper()
 	for range n {
-		if err := w.Acquire(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		w.Left()
+		leave(acquire(t, w))
 	}
 }
 
-// inLine starts n callers that get in line one after another; the i-th sends its number when it is granted.
-func inLine(t *testing.T, w *Window, n int) <-chan int {
-	turn := make(chan int, n)
+func acquire(t *testing.T, w *Window) *Permit {
+	t.Helper()
+	p, err := w.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// leave sends a request that arrives at once, as its answer proves.
+func leave(p *Permit) {
+	p.Sent()
+	p.Done(Result{ArrivedBy: time.Now()})
+}
+
+// unused gives back the permit of a request that never left.
+func unused(p *Permit) { p.Done(Result{}) }
+
+// turn is the permit of the i-th in line.
+type turn struct {
+	i int
+	p *Permit
+}
+
+// inLine starts n callers that get in line one after another; each sends its permit when it is granted.
+func inLine(t *testing.T, w *Window, n int) <-chan turn {
+	turns := make(chan turn, n)
 	for i := range n {
 		go func() {
-			if w.Acquire(t.Context()) == nil {
-				turn <- i
+			if p, err := w.Acquire(t.Context()); err == nil {
+				turns <- turn{i, p}
 			}
 		}()
 		synctest.Wait()
 	}
-	return turn
+	return turns
 }
 
 func wantAfter(t *testing.T, start time.Time, want time.Duration) {
@@ -65,12 +86,12 @@ func wantAfter(t *testing.T, start time.Time, want time.Duration) {
 	}
 }
 
-func wantNone(t *testing.T, turn <-chan int) {
+func wantNone(t *testing.T, turns <-chan turn) {
 	t.Helper()
 	synctest.Wait()
 	select {
-	case i := <-turn:
-		t.Fatalf("caller %d was granted", i)
+	case got := <-turns:
+		t.Fatalf("caller %d was granted", got.i)
 	default:
 	}
 }
@@ -105,7 +126,7 @@ func TestCeilingIsExactAndUsedUp(t *testing.T) {
 		for _, n := range []int{5, 10, 50, 100} {
 			t.Run(fmt.Sprintf("%s, N=%d", load.name, n), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					w := NewWindow(n, window)
+					w := NewWindow(n, time.Second, window-time.Second)
 					end, stop := context.WithTimeout(t.Context(), duration)
 					defer stop()
 					var (
@@ -122,7 +143,7 @@ func TestCeilingIsExactAndUsedUp(t *testing.T) {
 									patience = upTo(rnd, 900*ms)
 								}
 								ctx, cancel := context.WithTimeout(end, patience)
-								err := w.Acquire(ctx)
+								p, err := w.Acquire(ctx)
 								cancel()
 								if err != nil {
 									continue
@@ -130,7 +151,7 @@ func TestCeilingIsExactAndUsedUp(t *testing.T) {
 								if rnd.Float64() < load.dials {
 									time.Sleep(upTo(rnd, 300*ms))
 								}
-								w.Left()
+								leave(p)
 								mu.Lock()
 								left = append(left, time.Now())
 								mu.Unlock()
@@ -156,7 +177,7 @@ func TestCeilingIsExactAndUsedUp(t *testing.T) {
 
 func TestAllowsARequestExactlyOneWindowLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, start := NewWindow(1, time.Second), time.Now()
+		w, start := NewWindow(1, time.Second, 0), time.Now()
 		mustAcquire(t, w, 1)
 		mustAcquire(t, w, 1)
 		wantAfter(t, start, time.Second)
@@ -168,14 +189,15 @@ func TestAllowsARequestExactlyOneWindowLater(t *testing.T) {
 
 func TestFirstComeFirstServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := NewWindow(3, time.Second)
+		w := NewWindow(3, time.Second, 0)
 		mustAcquire(t, w, 3)
 		turn := inLine(t, w, 60)
 		for i := range 60 {
-			if got := <-turn; got/3 != i/3 { // those of one moment may report in any order
-				t.Fatalf("caller %d was granted as number %d", got, i)
+			got := <-turn
+			if got.i/3 != i/3 { // those of one moment may report in any order
+				t.Fatalf("caller %d was granted as number %d", got.i, i)
 			}
-			w.Left()
+			leave(got.p)
 		}
 	})
 }
@@ -183,7 +205,7 @@ func TestFirstComeFirstServed(t *testing.T) {
 // A newcomer finds a slot that is due, but whose timer has not run yet: those in line come first.
 func TestNewcomerDoesNotOvertake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := NewWindow(1, time.Second)
+		w := NewWindow(1, time.Second, 0)
 		mustAcquire(t, w, 1)
 		turn := inLine(t, w, 1)
 		w.mu.Lock()
@@ -193,7 +215,7 @@ func TestNewcomerDoesNotOvertake(t *testing.T) {
 
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
 		defer cancel()
-		if err := w.Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := w.Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the newcomer got %v", err)
 		}
 		if len(turn) != 1 {
@@ -205,20 +227,15 @@ func TestNewcomerDoesNotOvertake(t *testing.T) {
 
 func TestUnusedSlotIsBackAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, start := NewWindow(2, time.Second), time.Now()
+		w, start := NewWindow(2, time.Second, 0), time.Now()
 		for range 10 {
-			if err := w.Acquire(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			w.Unused()
+			unused(acquire(t, w))
 		}
 		mustAcquire(t, w, 1)
-		if err := w.Acquire(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		p := acquire(t, w)
 		turn := inLine(t, w, 1)
 		wantNone(t, turn)
-		w.Unused()
+		unused(p)
 		<-turn
 		wantAfter(t, start, 0)
 		wantNoTimer(t, w)
@@ -228,10 +245,8 @@ func TestUnusedSlotIsBackAtOnce(t *testing.T) {
 // One slot is out on a dial that takes forever: the other keeps going round.
 func TestSlowDialHoldsUpItsOwnSlotOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, start := NewWindow(2, time.Second), time.Now()
-		if err := w.Acquire(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		w, start := NewWindow(2, time.Second, 0), time.Now()
+		acquire(t, w)
 		mustAcquire(t, w, 6)
 		wantAfter(t, start, 5*time.Second)
 	})
@@ -240,14 +255,12 @@ func TestSlowDialHoldsUpItsOwnSlotOnly(t *testing.T) {
 // All slots are out and callers wait: there is no time to set a timer for until a request leaves.
 func TestWaitersWhileAllSlotsAreOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, start := NewWindow(1, time.Second), time.Now()
-		if err := w.Acquire(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		w, start := NewWindow(1, time.Second, 0), time.Now()
+		p := acquire(t, w)
 		turn := inLine(t, w, 1)
 		wantNoTimer(t, w)
 		time.Sleep(3 * time.Second)
-		w.Left()
+		leave(p)
 		<-turn
 		wantAfter(t, start, 4*time.Second)
 	})
@@ -303,15 +316,11 @@ func TestPause(t *testing.T) {
 			<-turn
 		}, 5 * time.Second},
 		{"holds a slot that comes back meanwhile", func(t *testing.T, w *Window, start time.Time) {
-			for range 2 {
-				if err := w.Acquire(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-			}
+			one, other := acquire(t, w), acquire(t, w)
 			w.Pause(start.Add(5 * time.Second))
 			turn := inLine(t, w, 2)
-			w.Unused()
-			w.Left()
+			unused(one)
+			leave(other)
 			wantNone(t, turn)
 			<-turn
 			<-turn
@@ -320,14 +329,14 @@ func TestPause(t *testing.T) {
 			w.Pause(time.Unix(1<<55, 0))
 			ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
 			defer cancel()
-			if err := w.Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			if _, err := w.Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) {
 				t.Error(err)
 			}
 		}, 24 * time.Hour},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w, start := NewWindow(2, time.Second), time.Now()
+				w, start := NewWindow(2, time.Second, 0), time.Now()
 				test.run(t, w, start)
 				wantAfter(t, start, test.want)
 				wantNoTimer(t, w)
@@ -338,7 +347,7 @@ func TestPause(t *testing.T) {
 
 // On the real clock: times in a bubble have no monotonic reading.
 func TestPauseDoesNotFollowTheWallClock(t *testing.T) {
-	w := NewWindow(1, time.Second)
+	w := NewWindow(1, time.Second, 0)
 	date := time.Now().Add(time.Hour).Round(0)
 	w.Pause(date)
 	if w.paused == w.paused.Round(0) {
@@ -350,11 +359,11 @@ func TestPauseDoesNotFollowTheWallClock(t *testing.T) {
 }
 
 func TestEndedContext(t *testing.T) {
-	w := NewWindow(1, time.Hour)
+	w := NewWindow(1, time.Hour, 0)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 100 {
-		if err := w.Acquire(ctx); !errors.Is(err, context.Canceled) {
+		if _, err := w.Acquire(ctx); !errors.Is(err, context.Canceled) {
 			t.Fatalf("got %v", err)
 		}
 	}
@@ -363,11 +372,11 @@ func TestEndedContext(t *testing.T) {
 
 func TestCancelledWaiterLeavesTheLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, start := NewWindow(1, time.Second), time.Now()
+		w, start := NewWindow(1, time.Second, 0), time.Now()
 		mustAcquire(t, w, 1)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
 		defer cancel()
-		if err := w.Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := w.Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("got %v", err)
 		}
 		wantAfter(t, start, time.Second/2)
@@ -383,13 +392,16 @@ func TestGrantToACancelledWaiterIsHandedOn(t *testing.T) {
 	for _, cancelFirst := range []bool{true, false} {
 		t.Run(fmt.Sprintf("cancelFirst=%t", cancelFirst), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w, start := NewWindow(1, time.Second), time.Now()
-				if err := w.Acquire(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				w, start := NewWindow(1, time.Second, 0), time.Now()
+				acquire(t, w)
 				ctx, cancel := context.WithCancel(t.Context())
 				first := make(chan error, 1)
-				go func() { first <- w.Acquire(ctx) }()
+				var p *Permit
+				go func() {
+					var err error
+					p, err = w.Acquire(ctx)
+					first <- err
+				}()
 				synctest.Wait()
 				turn := inLine(t, w, 1)
 
@@ -407,7 +419,7 @@ func TestGrantToACancelledWaiterIsHandedOn(t *testing.T) {
 					t.Fatalf("got %v", err)
 				}
 				if err == nil {
-					w.Unused()
+					unused(p)
 				}
 				<-turn
 				wantAfter(t, start, 0)
@@ -418,16 +430,20 @@ func TestGrantToACancelledWaiterIsHandedOn(t *testing.T) {
 }
 
 func TestGivingBackTooOftenPanics(t *testing.T) {
-	for name, give := range map[string]func(*Window){"Left": (*Window).Left, "Unused": (*Window).Unused} {
+	for name, twice := range map[string]func(p *Permit){
+		"Done":            func(p *Permit) { unused(p); unused(p) },
+		"Sent":            func(p *Permit) { p.Sent(); defer unused(p); p.Sent() },
+		"Sent after Done": func(p *Permit) { unused(p); p.Sent() },
+	} {
 		t.Run(name, func(t *testing.T) {
-			w := NewWindow(1, time.Hour)
+			w := NewWindow(2, time.Hour, 0)
 			func() {
 				defer func() {
 					if recover() == nil {
-						t.Error("the ceiling was raised")
+						t.Error("the rate limit was raised")
 					}
 				}()
-				give(w)
+				twice(acquire(t, w))
 			}()
 			mustAcquire(t, w, 1) // and goes on working
 		})
@@ -435,13 +451,13 @@ func TestGivingBackTooOftenPanics(t *testing.T) {
 }
 
 func TestRoomCostsNoAllocationAndNoTimer(t *testing.T) {
-	long, short := NewWindow(3000, time.Hour), NewWindow(3, time.Nanosecond)
+	long, short := NewWindow(3000, time.Hour, 0), NewWindow(3, time.Nanosecond, 0)
 	if got := testing.AllocsPerRun(1000, func() {
 		for _, w := range []*Window{long, short} {
-			_ = w.Acquire(t.Context())
-			w.Left()
-			_ = w.Acquire(t.Context())
-			w.Unused()
+			p, _ := w.Acquire(t.Context())
+			leave(p)
+			p, _ = w.Acquire(t.Context())
+			unused(p)
 			time.Sleep(time.Nanosecond) // on a coarse clock, too, the short one has room
 		}
 	}); got != 0 {
@@ -522,13 +538,13 @@ func TestRandomSchedules(t *testing.T) {
 			steps := func(n int) time.Duration { return time.Duration(rnd.IntN(n)) * grid }
 
 			n, window := 1+rnd.IntN(8), grid+steps(100)
-			w := NewWindow(n, window)
+			w := NewWindow(n, window, 0)
 			visits := make([]visit, 20+rnd.IntN(100))
 			pauses := make([]pause, rnd.IntN(4))
 			var wg sync.WaitGroup
 			for i := range visits {
 				v := &visits[i]
-				came, dial, unused := steps(300), time.Duration(0), rnd.IntN(5) == 0
+				came, dial, notSent := steps(300), time.Duration(0), rnd.IntN(5) == 0
 				if rnd.IntN(3) == 0 {
 					dial = steps(60)
 				}
@@ -541,18 +557,18 @@ func TestRandomSchedules(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), patience)
 					defer cancel()
 					v.came = time.Now()
-					err := w.Acquire(ctx)
+					p, err := w.Acquire(ctx)
 					v.done = time.Now()
 					if v.granted = err == nil; !v.granted {
 						return
 					}
 					time.Sleep(dial)
 					v.back = time.Now()
-					if unused {
-						w.Unused()
+					if notSent {
+						unused(p)
 					} else {
 						v.back = v.back.Add(window)
-						w.Left()
+						leave(p)
 					}
 				})
 			}
@@ -585,7 +601,7 @@ func TestRandomSchedules(t *testing.T) {
 // The same promises while real goroutines race on the real clock.
 func TestRealClock(t *testing.T) {
 	const n, window = 20, 10 * ms
-	w := NewWindow(n, window)
+	w := NewWindow(n, window, 0)
 	end, stop := context.WithTimeout(t.Context(), 500*ms)
 	defer stop()
 	var (
@@ -598,18 +614,18 @@ func TestRealClock(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(uint64(seed), 0))
 			for end.Err() == nil {
 				ctx, cancel := context.WithTimeout(end, upTo(rnd, 3*window))
-				err := w.Acquire(ctx)
+				p, err := w.Acquire(ctx)
 				cancel()
 				switch {
 				case err != nil:
 				case rnd.IntN(10) == 0:
-					w.Unused()
+					unused(p)
 				default:
 					if rnd.IntN(10) == 0 {
 						time.Sleep(upTo(rnd, window))
 					}
 					now := time.Now()
-					w.Left()
+					leave(p)
 					mu.Lock()
 					left = append(left, now)
 					mu.Unlock()

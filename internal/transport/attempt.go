@@ -59,12 +59,12 @@ func (c *Call) attempt(ctx context.Context, in *http.Request) error {
 		return err
 	}
 	if c.last.authorization, err = c.authorization(ctx); err != nil {
-		permit.Unused()
+		permit.Done(PermitResult{})
 		c.last.final = true // the token's own call has been retried enough
 		return err
 	}
 	if err := ctx.Err(); err != nil {
-		permit.Unused() // net/http would refuse it silently, without a trace of that
+		permit.Done(PermitResult{}) // net/http would refuse it silently, without a trace of that
 		return err
 	}
 
@@ -73,12 +73,12 @@ func (c *Call) attempt(ctx context.Context, in *http.Request) error {
 	c.requestID = c.last.requestID
 	c.Timeline.begin()
 	trace := &trace{permit: permit}
-	defer trace.settle(true) // where the transport panics
+	defer trace.finish(true, nil) // where the transport panics
 	resp, err := c.next.RoundTrip(c.request(trace.context(ctx), in))
 	if resp == nil && err == nil {
 		err = errors.New("the transport returned neither an answer nor an error")
 	}
-	c.last.sent = trace.ended(err)
+	c.last.sent = trace.ended(resp, err)
 	if err != nil {
 		return trace.explain(err)
 	}
@@ -98,11 +98,11 @@ func (c *Call) acquire(ctx context.Context) (Permit, error) {
 	return permit, nil
 }
 
-// unlimited is the permit of an operation without a ceiling.
+// unlimited is the permit of an operation without a rate limit.
 type unlimited struct{}
 
-func (unlimited) Left()   {}
-func (unlimited) Unused() {}
+func (unlimited) Sent()             {}
+func (unlimited) Done(PermitResult) {}
 
 func (c *Call) authorization(ctx context.Context) (Authorization, error) {
 	if c.Bearer == nil {

@@ -18,10 +18,18 @@ import (
 	"github.com/hashicorp/go-retryablehttp"
 )
 
-// Permit is one slot of a ceiling: exactly one of its methods is called.
+// Permit is one slot of a rate limit. Sent is called at most once, when the request
+// leaves; Done exactly once, last.
 type Permit interface {
-	Left()
-	Unused()
+	Sent()
+	Done(PermitResult)
+}
+
+// PermitResult is what is known of a request once its attempt is over.
+type PermitResult struct {
+	ArrivedBy   time.Time // it had arrived by then; zero: not known
+	FirstByte   time.Time // of its answer; zero: there was none
+	RateLimited bool      // its answer was a 429
 }
 
 // Ceiling is the request budget of one operation.

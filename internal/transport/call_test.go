@@ -396,11 +396,94 @@ func TestPermitIsSettledOnce(t *testing.T) {
 	gone.Close()
 	ceiling := &recording{}
 	do(t, newTransport(t, nil), ok.URL, func(c *Call) { c.Ceiling = ceiling })
-	assert.Equal(t, [2]int64{1, 0}, ceiling.settled())
+	assert.Equal(t, [2]int64{1, 1}, ceiling.settled())
 	do(t, newTransport(t, nil), "http://"+gone.Addr().String(), func(c *Call) { c.Ceiling = ceiling })
-	assert.Equal(t, [2]int64{1, 3}, ceiling.settled())
-	do(t, newTransport(t, nil), ok.URL, func(c *Call) { c.Ceiling, c.Bearer = ceiling, &tokenSeries{err: errors.New("no token")} })
 	assert.Equal(t, [2]int64{1, 4}, ceiling.settled())
+	do(t, newTransport(t, nil), ok.URL, func(c *Call) { c.Ceiling, c.Bearer = ceiling, &tokenSeries{err: errors.New("no token")} })
+	assert.Equal(t, [2]int64{1, 5}, ceiling.settled())
+}
+
+// What a permit learns of its request: nothing without an answer, and no more than the
+// answer proves.
+func TestPermitResult(t *testing.T) {
+	const took = 300 * time.Millisecond
+	answer := func(status int, cost string) roundTripper {
+		return func(*http.Request) (*http.Response, error) {
+			time.Sleep(took)
+			resp := reply(status, "{}")
+			if cost != "" {
+				resp.Header.Set("Server-Cost-Milliseconds", cost)
+			}
+			return resp, nil
+		}
+	}
+	for _, c := range []struct {
+		name      string
+		rt        roundTripper
+		arrivedBy time.Duration // -1: unknown
+		firstByte time.Duration
+		limited   bool
+	}{
+		{"a cost, which may be rounded up", answer(200, "200"), 101 * time.Millisecond, took, false},
+		{"no cost to speak of", answer(200, "0"), took, took, false},
+		{"no header", answer(200, ""), -1, took, false},
+		{"no number", answer(200, "soon"), -1, took, false},
+		{"a negative number", answer(200, "-5"), -1, took, false},
+		{"a number beyond all measure", answer(200, "99999999999999999999"), -1, took, false},
+		{"a 429", answer(429, "300"), time.Millisecond, took, true},
+		{"a 503", answer(503, ""), -1, took, false},
+		{"no answer", func(*http.Request) (*http.Response, error) { return nil, io.EOF }, -1, -1, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				at := func(d time.Duration) time.Time {
+					if d < 0 {
+						return time.Time{}
+					}
+					return time.Now().Add(d)
+				}
+				want := PermitResult{ArrivedBy: at(c.arrivedBy), FirstByte: at(c.firstByte), RateLimited: c.limited}
+				limit := &recording{}
+				do(t, c.rt, "http://127.0.0.1:1", func(call *Call) { call.Ceiling, call.Policy.MaxAttempts = limit, 1 })
+				assert.Equal(t, []PermitResult{want}, limit.results)
+			})
+		})
+	}
+}
+
+// The answer began when its first byte came, whenever the transport hands it out.
+func TestFirstByteIsTheTransports(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start, limit := time.Now(), &recording{}
+		do(t, roundTripper(func(r *http.Request) (*http.Response, error) {
+			trace := httptrace.ContextClientTrace(r.Context())
+			trace.WroteHeaders()
+			trace.WroteRequest(httptrace.WroteRequestInfo{})
+			time.Sleep(time.Second)
+			trace.GotFirstResponseByte()
+			time.Sleep(time.Second)
+			resp := reply(200, "{}")
+			resp.Header.Set("Server-Cost-Milliseconds", "1")
+			return resp, nil
+		}), "http://127.0.0.1:1", func(c *Call) { c.Ceiling = limit })
+		assert.Equal(t, []PermitResult{{ArrivedBy: start.Add(time.Second), FirstByte: start.Add(time.Second)}}, limit.results)
+	})
+}
+
+// A hook that runs late finds the permit given back.
+func TestNothingIsSentAfterDone(t *testing.T) {
+	limit, wrote := &recording{}, func() {}
+	do(t, roundTripper(func(r *http.Request) (*http.Response, error) {
+		trace := httptrace.ContextClientTrace(r.Context())
+		trace.GetConn("")
+		wrote = func() {
+			trace.WroteHeaders()
+			trace.WroteRequest(httptrace.WroteRequestInfo{})
+		}
+		return nil, io.EOF
+	}), "http://127.0.0.1:1", func(c *Call) { c.Ceiling, c.Policy.MaxAttempts = limit, 1 })
+	wrote()
+	assert.Equal(t, [2]int64{0, 1}, limit.settled())
 }
 
 // Waits never reach past the deadline: the last answer comes back at once.
@@ -626,15 +709,22 @@ func (b *tokenSeries) Refused(context.Context, Authorization) bool { b.n++; retu
 
 // recording is a ceiling that grants all and keeps what it is told.
 type recording struct {
-	left, unused atomic.Int64
-	pauses       []time.Time
+	sent, done atomic.Int64
+	results    []PermitResult
+	pauses     []time.Time
 }
 
 func (c *recording) Acquire(context.Context) (Permit, error) { return (*permit)(c), nil }
 func (c *recording) Pause(until time.Time)                   { c.pauses = append(c.pauses, until) }
-func (c *recording) settled() [2]int64                       { return [2]int64{c.left.Load(), c.unused.Load()} }
+
+// settled is how many requests left, and how many permits were given back.
+func (c *recording) settled() [2]int64 { return [2]int64{c.sent.Load(), c.done.Load()} }
 
 type permit recording
 
-func (p *permit) Left()   { p.left.Add(1) }
-func (p *permit) Unused() { p.unused.Add(1) }
+func (p *permit) Sent() { p.sent.Add(1) }
+
+func (p *permit) Done(r PermitResult) {
+	p.done.Add(1)
+	p.results = append(p.results, r)
+}

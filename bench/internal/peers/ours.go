@@ -15,7 +15,7 @@ import (
 // for everybody.
 func newOurs(baseURL string) (Peer, error) {
 	client, err := hotelstays.New(baseURL, hotelstays.StaticToken(Token),
-		hotelstays.WithRateLimiter(roomyCeiling{ratelimit.NewWindow(1<<16, time.Nanosecond)}))
+		hotelstays.WithRateLimiter(roomyCeiling{ratelimit.NewWindow(1<<16, time.Nanosecond, 0)}))
 	if err != nil {
 		return Peer{}, err
 	}
@@ -32,7 +32,13 @@ func newOurs(baseURL string) (Peer, error) {
 type roomyCeiling struct{ window *ratelimit.Window }
 
 func (r roomyCeiling) Acquire(ctx context.Context, _ hotelstays.Operation) (hotelstays.Permit, error) {
-	return r.window, r.window.Acquire(ctx)
+	permit, err := r.window.Acquire(ctx)
+	return (*slot)(permit), err
 }
 
 func (r roomyCeiling) Pause(hotelstays.Operation, time.Time) {}
+
+type slot ratelimit.Permit
+
+func (s *slot) Sent()                          { (*ratelimit.Permit)(s).Sent() }
+func (s *slot) Done(r hotelstays.PermitResult) { (*ratelimit.Permit)(s).Done(ratelimit.Result(r)) }
