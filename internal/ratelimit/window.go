@@ -1,38 +1,47 @@
-// Package ratelimit keeps callers below a ceiling of N requests in any rolling window.
+// Package ratelimit keeps callers below a rate limit of N requests in any rolling window.
 //
 // A token bucket cannot do that: a full bucket followed by its refill lets nearly 2N requests through one window.
-// Remembering when the last N callers were let through cannot either: a caller may dial for a while before it
-// sends, and late requests bunch up. So there are N slots, and a slot comes back one window after its request
-// really left. Whatever happens between the grant and the send, N+1 requests never share a window.
+// Nor can a count of departures: the service counts arrivals, and requests that left together on new connections
+// may arrive half a second apart, while the next ones, on connections that stand, arrive at once.
+//
+// So there are N slots, and a slot is free again one window after its request arrived. Its answer proves by when
+// that was. Until the answer is there, and where it proves nothing, the request counts as arrived a margin after it
+// left.
 package ratelimit
 
 import (
+	"container/heap"
 	"container/list"
 	"context"
 	"sync"
 	"time"
 )
 
-// Window is an exact rolling-window ceiling, first come first served. Every permit is followed by Sent or
-// Done; until then its slot is out, which holds up nobody but those who need that very slot.
+// Window is a rate limit over a rolling window, first come first served.
 type Window struct {
-	window time.Duration
+	n             int
+	window, least time.Duration
 
 	mu sync.Mutex
-	// The slots that are not out, as a ring: the times from which each may be taken again, earliest first.
-	// It stays sorted by itself, since Sent adds now+window at the end, and Done without it adds "always" at the front.
-	back       []time.Time
-	head, home int // the earliest slot, and how many there are
-	paused     time.Time
-	waiters    list.List   // of chan struct{}, closed when granted; the longest waiting in front
-	pool       []*Permit   // that are not in use
-	timer      *time.Timer // runs only while somebody waits for a slot whose time is known
+	// The n slots: those that need no wait, those whose requests have left, those whose requests are known to have
+	// arrived, and the granted ones, which are nowhere. A granted slot holds up nobody but who needs that very slot.
+	unused        int
+	sent, arrived slots
+	transit       transit
+	refused       time.Time // when the last 429 came
+	paused        time.Time
+	waiters       list.List   // of chan *Permit; the longest waiting in front
+	timer         *time.Timer // runs only while somebody waits for a slot whose time is known
+	pool          []*Permit   // that are not in use
 }
 
 // Permit is a granted slot: Sent at most once, then Done exactly once.
 type Permit struct {
-	w          *Window
-	out, spent bool // it was granted and is not done; its request left
+	w       *Window
+	granted bool      // Done is still to come
+	left    time.Time // when the request left; zero: it has not
+	since   time.Time // when the request left, or by when it arrived: whichever its slots are sorted by
+	index   int       // in its slots; -1: the slot is another permit's by now
 }
 
 // Result is what is known of a request once its attempt is over.
@@ -42,10 +51,10 @@ type Result struct {
 	RateLimited bool      // its answer was a 429
 }
 
-// NewWindow returns a rate limit of n requests per window. The service sees requests arrive, not leave, so a
-// margin for the jitter of the way there is added to its window.
+// NewWindow returns a rate limit of n requests per window. A slot stays taken for the window and the margin after
+// its request left, or longer.
 func NewWindow(n int, window, margin time.Duration) *Window {
-	return &Window{window: window + margin, back: make([]time.Time, n), home: n} // zero times: all can be taken
+	return &Window{n: n, window: window, least: margin, unused: n}
 }
 
 // Acquire waits for a slot. When ctx ends first it returns ctx's error, and no slot is used up.
@@ -55,30 +64,29 @@ func (w *Window) Acquire(ctx context.Context) (*Permit, error) {
 	}
 	w.mu.Lock()
 	now := time.Now()
-	if w.waiters.Len() == 0 && w.take(now) {
-		defer w.mu.Unlock()
-		return w.permit(), nil
+	if w.waiters.Len() == 0 {
+		if p := w.take(now); p != nil {
+			w.mu.Unlock()
+			return p, nil
+		}
 	}
-	granted := make(chan struct{})
+	granted := make(chan *Permit, 1)
 	me := w.waiters.PushBack(granted)
 	w.serve(now)
 	w.mu.Unlock()
 
-	var ended <-chan struct{} = ctx.Done()
 	select {
-	case <-granted:
-		ended = nil
-	case <-ended:
+	case p := <-granted:
+		return p, nil
+	case <-ctx.Done():
 	}
 
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if ended == nil {
-		return w.permit(), nil
-	}
 	select {
-	case <-granted: // at the same moment: the slot goes to the next in line
-		w.putFront()
+	case p := <-granted: // at the same moment: the slot goes to the next in line
+		w.unused++
+		w.recycle(p)
 	default:
 		w.waiters.Remove(me)
 	}
@@ -86,48 +94,58 @@ func (w *Window) Acquire(ctx context.Context) (*Permit, error) {
 	return nil, ctx.Err()
 }
 
-func (w *Window) permit() *Permit {
-	if len(w.pool) == 0 {
-		return &Permit{w: w, out: true}
+// Sent says that the request leaves now.
+func (p *Permit) Sent() {
+	p.w.mu.Lock()
+	defer p.w.mu.Unlock()
+	if !p.granted || !p.left.IsZero() {
+		panic("ratelimit: Sent twice, or without a granted slot") // it would silently raise the limit
 	}
-	last := len(w.pool) - 1
-	p := w.pool[last]
-	w.pool = w.pool[:last]
-	p.out, p.spent = true, false
-	return p
+	now := time.Now()
+	p.left, p.since = now, now
+	heap.Push(&p.w.sent, p)
+	p.w.serve(now)
 }
 
-// Sent says that the request leaves now. The slot comes back one window later.
-func (p *Permit) Sent() {
+// Done says that the attempt is over. Without Sent the slot is free at once.
+func (p *Permit) Done(r Result) {
 	w := p.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !p.out || p.spent {
-		panic("ratelimit: Sent without a granted slot")
+	if !p.granted {
+		panic("ratelimit: Done without a granted slot")
 	}
-	p.spent = true
-	now := time.Now() // read under the lock, or the ring would not be sorted
-	w.putBack(now.Add(w.window))
+	p.granted = false
+	now := time.Now()
+	if p.left.IsZero() {
+		w.unused++
+		w.recycle(p)
+		w.serve(now)
+		return
+	}
+	w.transit.learn(p.left, r, now)
+	if r.RateLimited {
+		w.refused = now
+	}
+	by := r.ArrivedBy
+	if by.IsZero() && !r.FirstByte.After(p.left.Add(w.margin(now))) {
+		by = r.FirstByte // may be long after the arrival, but says more than the margin
+	}
+	switch {
+	case p.index < 0:
+		w.recycle(p)
+	case !by.IsZero():
+		heap.Remove(&w.sent, p.index)
+		p.since = by
+		if soonest := p.left.Add(w.least); by.Before(soonest) {
+			p.since = soonest
+		}
+		heap.Push(&w.arrived, p)
+	}
 	w.serve(now)
 }
 
-// Done says that the attempt is over. Without Sent the slot is back at once.
-func (p *Permit) Done(Result) {
-	w := p.w
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !p.out {
-		panic("ratelimit: Done without a granted slot")
-	}
-	p.out = false
-	w.pool = append(w.pool, p)
-	if !p.spent {
-		w.putFront()
-		w.serve(time.Now())
-	}
-}
-
-// Pause lets nobody through before until. Of several pauses the longest counts. Slots that are out stay out.
+// Pause lets nobody through before until. Of several pauses the longest counts. Slots that are granted stay so.
 func (w *Window) Pause(until time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -142,18 +160,23 @@ func (w *Window) Pause(until time.Time) {
 // serve grants what can be granted now and sets the timer for the next grant. It decides from the state alone,
 // so it may be called at any time: a timer that fires too early or once too often does no harm.
 func (w *Window) serve(now time.Time) {
-	for w.waiters.Len() > 0 && w.take(now) {
-		close(w.waiters.Remove(w.waiters.Front()).(chan struct{}))
+	for w.waiters.Len() > 0 {
+		p := w.take(now)
+		if p == nil {
+			break
+		}
+		w.waiters.Remove(w.waiters.Front()).(chan *Permit) <- p
 	}
+	_, at, ok := w.next(now)
 	switch {
-	case w.waiters.Len() == 0 || w.home == 0: // nobody to wake, or all slots are out: Sent or Done will come
+	case w.waiters.Len() == 0 || !ok: // nobody to wake, or all slots are granted: Sent or Done will come
 		if w.timer != nil {
 			w.timer.Stop()
 		}
 	case w.timer == nil:
-		w.timer = time.AfterFunc(w.opens().Sub(now), w.tick)
+		w.timer = time.AfterFunc(at.Sub(now), w.tick)
 	default:
-		w.timer.Reset(w.opens().Sub(now))
+		w.timer.Reset(at.Sub(now))
 	}
 }
 
@@ -163,42 +186,123 @@ func (w *Window) tick() {
 	w.serve(time.Now())
 }
 
-// opens returns the time from which the earliest slot can be granted. There must be one.
-func (w *Window) opens() time.Time {
-	if at := w.back[w.head]; at.After(w.paused) {
-		return at
+// take grants a slot, or returns nil where none is free. A request may arrive exactly one window after another.
+func (w *Window) take(now time.Time) *Permit {
+	from, at, ok := w.next(now)
+	if !ok || at.After(now) {
+		return nil
 	}
-	return w.paused
-}
-
-// take takes the earliest slot if it can be granted now. A request exactly one window after another is allowed.
-func (w *Window) take(now time.Time) bool {
-	if w.home == 0 || w.opens().After(now) {
-		return false
+	if from == nil {
+		w.unused--
+	} else if p := heap.Pop(from).(*Permit); !p.granted {
+		w.recycle(p)
 	}
-	w.head = (w.head + 1) % len(w.back)
-	w.home--
-	return true
-}
-
-// putBack returns a slot that can be taken from at on, no earlier than any other.
-func (w *Window) putBack(at time.Time) {
-	w.mustBeOut()
-	w.back[(w.head+w.home)%len(w.back)] = at
-	w.home++
-}
-
-// putFront returns a slot that can be taken at once.
-func (w *Window) putFront() {
-	w.mustBeOut()
-	w.head = (w.head + len(w.back) - 1) % len(w.back)
-	w.back[w.head] = time.Time{}
-	w.home++
-}
-
-// mustBeOut panics when all slots are home: one given back twice would silently raise the ceiling.
-func (w *Window) mustBeOut() {
-	if w.home == len(w.back) {
-		panic("ratelimit: Sent or Done without a granted slot")
+	if len(w.pool) == 0 {
+		for i, some := 0, make([]Permit, 16); i < len(some); i++ {
+			w.pool = append(w.pool, &some[i])
+		}
 	}
+	last := len(w.pool) - 1
+	p := w.pool[last]
+	w.pool = w.pool[:last]
+	*p = Permit{w: w, granted: true}
+	return p
+}
+
+func (w *Window) recycle(p *Permit) {
+	p.granted = false
+	w.pool = append(w.pool, p)
+}
+
+// next returns when the next slot is free, and its place, nil for an unused one. ok is false while all are granted.
+func (w *Window) next(now time.Time) (from *slots, at time.Time, ok bool) {
+	if len(w.arrived) > 0 {
+		from, at = &w.arrived, w.arrived[0].since.Add(w.window)
+	}
+	if len(w.sent) > 0 {
+		if then := w.sent[0].since.Add(w.window + w.margin(now)); from == nil || then.Before(at) {
+			from, at = &w.sent, then
+		}
+	}
+	if w.unused > 0 && (from == nil || at.After(now)) { // the last choice: a slot that was used has a permit to use again
+		from, at = nil, now
+	}
+	if at.Before(w.paused) {
+		at = w.paused
+	}
+	return from, at, from != nil || w.unused > 0
+}
+
+// margin is how long a request counts as on its way when no answer proves otherwise. It is a window in the minute
+// after a 429, for then requests took longer than was thought, and half as much with each minute that follows.
+// Otherwise it is as long as requests are known to take.
+func (w *Window) margin(now time.Time) time.Duration {
+	w.transit.at(now)
+	margin := max(w.least, min(w.window, w.transit.longest(w.n, w.window)))
+	if !w.refused.IsZero() {
+		margin = max(margin, w.window>>(now.Sub(w.refused)/time.Minute))
+	}
+	return margin
+}
+
+// transit is what the answers of this minute and of the one before say of how long requests travel.
+type transit struct {
+	began      time.Time
+	this, last minute
+}
+
+type minute struct {
+	longest   time.Duration // of those that are proved
+	proofs    int           // answers that prove an arrival
+	proofless int           // answers that do not
+}
+
+// at forgets what is too old.
+func (t *transit) at(now time.Time) {
+	switch age := now.Sub(t.began); {
+	case age >= 2*time.Minute:
+		*t = transit{began: now}
+	case age >= time.Minute:
+		*t = transit{began: t.began.Add(time.Minute), last: t.this}
+	}
+}
+
+func (t *transit) learn(left time.Time, r Result, now time.Time) {
+	t.at(now)
+	switch {
+	case !r.ArrivedBy.IsZero():
+		t.this.proofs++
+		t.this.longest = max(t.this.longest, r.ArrivedBy.Sub(left))
+	case !r.FirstByte.IsZero():
+		t.this.proofless++
+	}
+}
+
+// longest is how long a request may travel: a quarter more than the longest that was proved in a busy minute, one
+// with the requests of ten windows. In a quiet one requests may well have been faster than those of a burst that
+// follows, so it says nothing, and they may travel for a whole window. Nothing is known of a service whose answers
+// prove nothing.
+func (t *transit) longest(n int, window time.Duration) time.Duration {
+	switch {
+	case t.last.proofs >= 10*n:
+		longest := max(t.this.longest, t.last.longest)
+		return longest + longest/4
+	case t.this.proofs+t.last.proofs == 0 && t.this.proofless+t.last.proofless > 0:
+		return 0
+	}
+	return window
+}
+
+// slots is a heap: the permits whose requests left or arrived earliest come first.
+type slots []*Permit
+
+func (s slots) Len() int           { return len(s) }
+func (s slots) Less(i, j int) bool { return s[i].since.Before(s[j].since) }
+func (s slots) Swap(i, j int)      { s[i], s[j] = s[j], s[i]; s[i].index, s[j].index = i, j }
+func (s *slots) Push(p any)        { p.(*Permit).index = len(*s); *s = append(*s, p.(*Permit)) }
+func (s *slots) Pop() any {
+	last := len(*s) - 1
+	p := (*s)[last]
+	p.index, *s = -1, (*s)[:last]
+	return p
 }

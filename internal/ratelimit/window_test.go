@@ -409,7 +409,7 @@ func TestGrantToACancelledWaiterIsHandedOn(t *testing.T) {
 				if cancelFirst {
 					cancel()
 				}
-				w.putFront()
+				w.unused++
 				w.serve(time.Now())
 				cancel()
 				w.mu.Unlock()
@@ -640,8 +640,8 @@ func TestRealClock(t *testing.T) {
 	if got := busiest(left, window); got > n {
 		t.Errorf("%d requests in one window, ceiling %d", got, n)
 	}
-	if w.home != n || w.waiters.Len() != 0 {
-		t.Errorf("%d of %d slots came home, %d callers in line", w.home, n, w.waiters.Len())
+	if home := w.unused + len(w.sent) + len(w.arrived); home != n || w.waiters.Len() != 0 {
+		t.Errorf("%d of %d slots came home, %d callers in line", home, n, w.waiters.Len())
 	}
 	wantNoTimer(t, w)
 	t.Logf("%d requests left", len(left))
