@@ -59,7 +59,7 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 	cfg := config{
 		httpClient:  &http.Client{Transport: NewTransport()},
 		log:         slog.New(slog.DiscardHandler),
-		limiter:     newCeilings(),
+		limitMargin: defaultLimitMargin,
 		maxAttempts: defaultAttempts,
 		maxBody:     defaultMaxBody,
 		userAgent:   defaultUserAgent,
@@ -82,6 +82,9 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 		return nil, err
 	}
 
+	if cfg.limiter == nil {
+		cfg.limiter = newCeilings(cfg.limitMargin)
+	}
 	c := &Client{
 		baseURL:  base,
 		loopback: loopback,

@@ -283,6 +283,7 @@ type config struct {
 	httpClient  *http.Client
 	log         *slog.Logger
 	limiter     RateLimiter
+	limitMargin time.Duration
 	store       TokenStore
 	observer    Observer
 	maxAttempts int
@@ -331,10 +332,26 @@ func WithLogger(l *slog.Logger) Option {
 	return notNil("WithLogger", l, func(c *config) { c.log = l })
 }
 
-// WithRateLimiter replaces the ceilings of this client, for a fleet of processes
+// WithRateLimiter replaces the rate limits of this client, for a fleet of processes
 // that share one address.
 func WithRateLimiter(l RateLimiter) Option {
 	return notNil("WithRateLimiter", l, func(c *config) { c.limiter = l })
+}
+
+// WithRateLimitMargin sets the least time beyond a second that a request keeps its
+// slot of the rate limit after it left: between 0 and 1 minute, 10 ms by default. Where
+// answers prove that requests take longer to arrive, the client waits longer by
+// itself. Set it where 429s come all the same, for instance because answers lack the
+// Server-Cost-Milliseconds header and the way to the service varies by more; each
+// 100 ms cost a tenth of the limit. A limiter of your own has its own margin.
+func WithRateLimitMargin(d time.Duration) Option {
+	return clientOption(func(c *config) {
+		if d < 0 || d > time.Minute {
+			c.faults.add("WithRateLimitMargin", "is %s; it must lie between 0 and 1 minute", d)
+			return
+		}
+		c.limitMargin = d
+	})
 }
 
 // WithTokenStore shares tokens with other processes. If s is a TokenLeaser, only one

@@ -61,20 +61,19 @@ type PermitResult struct {
 	RateLimited bool
 }
 
-// windowMargin is added to the service's second. The service counts arrivals and
-// the client departures: a request that travels up to this much faster than the
-// one a window before it still keeps the ceiling.
-const windowMargin = 10 * time.Millisecond
+// defaultLimitMargin is the least time beyond a second that a slot stays taken: the
+// way to the service varies a little, also where nothing says how much.
+const defaultLimitMargin = 10 * time.Millisecond
 
 // ceilings is the limiter of one process: an exact rolling window for each
 // operation that has a figure.
 type ceilings map[Operation]*ratelimit.Window
 
-func newCeilings() ceilings {
+func newCeilings(margin time.Duration) ceilings {
 	c := make(ceilings)
 	for op := range operations {
 		if n := Ceiling(op); n > 0 {
-			c[op] = ratelimit.NewWindow(n, time.Second, windowMargin)
+			c[op] = ratelimit.NewWindow(n, time.Second, margin)
 		}
 	}
 	return c

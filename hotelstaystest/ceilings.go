@@ -35,6 +35,7 @@ type callLog struct {
 
 // verdict is what the ceiling said about one call.
 type verdict struct {
+	at        time.Time // when the call was counted
 	allowed   bool
 	limit     int
 	remaining int
@@ -58,11 +59,11 @@ func (c *ceilings) arrive(op Operation, client string, limit int) verdict {
 		c.logs[key] = log
 	}
 	if oldest := log.times[log.next]; within(oldest, now) {
-		return verdict{limit: limit, wait: window - now.Sub(oldest)}
+		return verdict{at: now, limit: limit, wait: window - now.Sub(oldest)}
 	}
 	log.times[log.next] = now
 	log.next = (log.next + 1) % limit
-	return verdict{allowed: true, limit: limit, remaining: log.free(now)}
+	return verdict{at: now, allowed: true, limit: limit, remaining: log.free(now)}
 }
 
 // free counts the slots that a call at now could use. The ring is in order of time

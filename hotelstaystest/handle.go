@@ -28,10 +28,11 @@ type call struct {
 	op        *operation
 	rec       *Request
 	header    http.Header
-	client    string // IP address
-	repeated  bool   // the Request-Id was seen before
-	account   string // appKey of the account
-	oauth     bool   // the bearer is an OAuth access token
+	client    string    // IP address
+	counted   time.Time // when it was counted against its ceiling, or arrived where there is none
+	repeated  bool      // the Request-Id was seen before
+	account   string    // appKey of the account
+	oauth     bool      // the bearer is an OAuth access token
 	session   string
 	currency  currency
 	named     bool // the Currency header was sent
@@ -53,6 +54,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	c := &call{op: op, header: r.Header, client: client, gzip: s.cfg.gzip && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")}
 	c.rec = s.ledger.arrive(op.name, r, client)
+	c.counted = c.rec.Arrived
 	c.requestID, c.traceID = r.Header.Get("Request-Id"), r.Header.Get("Trace-Id")
 	if c.requestID != "" {
 		c.repeated = s.ids.repeated(c.requestID)
@@ -128,7 +130,7 @@ func (c *call) setHeaders(h, limits http.Header, now time.Time) {
 	own := limits.Clone()
 	own.Set("Request-Id", c.requestID)
 	own.Set("Trace-Id", c.traceID)
-	own.Set("Server-Cost-Milliseconds", strconv.FormatInt(now.Sub(c.rec.Arrived).Milliseconds(), 10))
+	own.Set("Server-Cost-Milliseconds", strconv.FormatInt(now.Sub(c.counted).Milliseconds(), 10))
 	if c.session != "" {
 		own.Set("Session-Id", c.session)
 	}
@@ -156,6 +158,7 @@ func (s *Server) checkCeiling(c *call) (http.Header, *answer) {
 		return h, nil
 	}
 	v := s.ceilings.arrive(c.op.name, c.client, limit)
+	c.counted = v.at
 	h.Set("X-RateLimit-Limit", strconv.Itoa(v.limit))
 	h.Set("X-RateLimit-Remaining", strconv.Itoa(v.remaining))
 	h.Set("X-RateLimit-Reset", "1")

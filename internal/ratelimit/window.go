@@ -51,8 +51,8 @@ type Result struct {
 	RateLimited bool      // its answer was a 429
 }
 
-// NewWindow returns a rate limit of n requests per window. A slot stays taken for the window and the margin after
-// its request left, or longer.
+// NewWindow returns a rate limit of n requests per window. The margin is added to the window: what the service
+// counts may come a little later than what it says or what is known of the way there.
 func NewWindow(n int, window, margin time.Duration) *Window {
 	return &Window{n: n, window: window, least: margin, unused: n}
 }
@@ -128,17 +128,16 @@ func (p *Permit) Done(r Result) {
 		w.refused = now
 	}
 	by := r.ArrivedBy
-	if by.IsZero() && !r.FirstByte.After(p.left.Add(w.margin(now))) {
-		by = r.FirstByte // may be long after the arrival, but says more than the margin
+	if by.IsZero() && r.FirstByte.Add(w.least).Before(p.left.Add(w.margin(now))) {
+		by = r.FirstByte // may be long after the arrival, but is sooner than the margin
 	}
 	switch {
 	case p.index < 0:
 		w.recycle(p)
 	case !by.IsZero():
 		heap.Remove(&w.sent, p.index)
-		p.since = by
-		if soonest := p.left.Add(w.least); by.Before(soonest) {
-			p.since = soonest
+		if by.After(p.left) { // or the service says that it took longer than the answer did
+			p.since = by
 		}
 		heap.Push(&w.arrived, p)
 	}
@@ -217,7 +216,7 @@ func (w *Window) recycle(p *Permit) {
 // next returns when the next slot is free, and its place, nil for an unused one. ok is false while all are granted.
 func (w *Window) next(now time.Time) (from *slots, at time.Time, ok bool) {
 	if len(w.arrived) > 0 {
-		from, at = &w.arrived, w.arrived[0].since.Add(w.window)
+		from, at = &w.arrived, w.arrived[0].since.Add(w.window + w.least)
 	}
 	if len(w.sent) > 0 {
 		if then := w.sent[0].since.Add(w.window + w.margin(now)); from == nil || then.Before(at) {
