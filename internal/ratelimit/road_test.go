@@ -209,3 +209,98 @@ func TestThroughput(t *testing.T) {
 		}
 	}
 }
+
+// How long a slot stays taken, after what is known and as its own answer says.
+func TestHowLongASlotIsTaken(t *testing.T) {
+	// request sends one request and waits for its answer. It says by when the request arrived, counted from when
+	// it left, or nothing about that.
+	const never = -1
+	request := func(t *testing.T, w *Window, answered, arrived time.Duration, limited bool) {
+		p := acquire(t, w)
+		p.Sent()
+		r := Result{FirstByte: time.Now().Add(answered), RateLimited: limited}
+		if arrived != never {
+			r.ArrivedBy = time.Now().Add(arrived)
+		}
+		time.Sleep(answered)
+		p.Done(r)
+	}
+	proofs := func(n int, arrived time.Duration) func(*testing.T, *Window) {
+		return func(t *testing.T, w *Window) {
+			for range n {
+				request(t, w, arrived, arrived, false)
+			}
+			time.Sleep(time.Minute)
+		}
+	}
+	proofless := func(t *testing.T, w *Window) { request(t, w, 50*ms, -1, false) }
+	refused := func(ago time.Duration) func(*testing.T, *Window) {
+		return func(t *testing.T, w *Window) {
+			request(t, w, 50*ms, -1, true)
+			time.Sleep(ago - 10*time.Second)
+			proofless(t, w)
+			time.Sleep(10 * time.Second)
+		}
+	}
+	for _, test := range []struct {
+		name     string
+		before   func(*testing.T, *Window)
+		answered time.Duration // after it left
+		arrived  time.Duration // at the latest, as its answer says
+		want     time.Duration
+	}{
+		{"no answer", nil, never, never, 2 * time.Second},
+		{"a hasty answer", nil, 400 * ms, 300 * ms, 1310 * ms},
+		{"an answer that comes before the slot is taken again", nil, 1900 * ms, 1800 * ms, 2810 * ms},
+		{"an answer that comes too late", nil, 2100 * ms, 1800 * ms, 2 * time.Second},
+		{"an answer that says that it arrived before it left", nil, 400 * ms, -300 * ms, 1010 * ms},
+		{"no answer, after one request", proofs(1, 40*ms), never, never, 2 * time.Second},
+		{"no answer, after nine in a minute", proofs(9, 400*ms), never, never, 2 * time.Second},
+		{"no answer, after a minute with ten", proofs(10, 400*ms), never, never, 1500 * ms},
+		{"no answer, after a minute of fast ones", proofs(10, 4*ms), never, never, 1010 * ms},
+		{"no answer, after a minute of very slow ones", proofs(10, 1500*ms), never, never, 2 * time.Second},
+		{"no answer, after a minute of fast ones that is long past", func(t *testing.T, w *Window) {
+			proofs(10, 4*ms)(t, w)
+			time.Sleep(2 * time.Minute)
+		}, never, never, 2 * time.Second},
+		{"no answer, after a minute of fast ones and one slow one", func(t *testing.T, w *Window) {
+			proofs(10, 4*ms)(t, w)
+			request(t, w, 200*ms, 200*ms, false)
+			time.Sleep(2 * time.Second)
+		}, never, never, 1250 * ms},
+		{"an answer without proof: others will prove nothing either", nil, 400 * ms, never, 1010 * ms},
+		{"no answer, where answers prove nothing", proofless, never, never, 1010 * ms},
+		{"an answer without proof, as others before", proofless, 5 * ms, never, 1010 * ms},
+		{"no answer, after a 429", refused(20 * time.Second), never, never, 2 * time.Second},
+		{"an answer without proof, after a 429", refused(20 * time.Second), 400 * ms, never, 1410 * ms},
+		{"a slow answer without proof, after a 429", refused(20 * time.Second), 1500 * ms, never, 2 * time.Second},
+		{"a minute after a 429", refused(70 * time.Second), never, never, 1500 * ms},
+		{"an answer without proof, a minute after a 429", refused(70 * time.Second), 800 * ms, never, 1500 * ms},
+		{"two minutes after a 429", refused(130 * time.Second), never, never, 1250 * ms},
+		{"ten minutes after a 429", refused(10 * time.Minute), never, never, 1010 * ms},
+		{"after another 429", func(t *testing.T, w *Window) {
+			refused(10*time.Minute)(t, w)
+			refused(20*time.Second)(t, w)
+		}, never, never, 2 * time.Second},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := NewWindow(1, time.Second, 10*ms)
+				if test.before != nil {
+					test.before(t, w)
+				}
+				time.Sleep(2 * time.Second)
+				start := time.Now()
+				if test.answered != never {
+					go request(t, w, test.answered, test.arrived, false)
+				} else {
+					acquire(t, w).Sent()
+				}
+				synctest.Wait()
+				acquire(t, w)
+				wantAfter(t, start, test.want)
+				time.Sleep(time.Second) // for an answer that is late
+			})
+		})
+	}
+}

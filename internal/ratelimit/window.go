@@ -216,7 +216,7 @@ func (w *Window) recycle(p *Permit) {
 // next returns when the next slot is free, and its place, nil for an unused one. ok is false while all are granted.
 func (w *Window) next(now time.Time) (from *slots, at time.Time, ok bool) {
 	if len(w.arrived) > 0 {
-		from, at = &w.arrived, w.arrived[0].since.Add(w.window + w.least)
+		from, at = &w.arrived, w.arrived[0].since.Add(w.window+w.least)
 	}
 	if len(w.sent) > 0 {
 		if then := w.sent[0].since.Add(w.window + w.margin(now)); from == nil || then.Before(at) {

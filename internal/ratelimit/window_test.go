@@ -463,6 +463,16 @@ func TestRoomCostsNoAllocationAndNoTimer(t *testing.T) {
 	}); got != 0 {
 		t.Errorf("%v allocations", got)
 	}
+	if got := testing.AllocsPerRun(100, func() {
+		for range 50 { // requests without an answer
+			p, _ := short.Acquire(t.Context())
+			p.Sent()
+			p.Done(Result{})
+			time.Sleep(2 * time.Nanosecond)
+		}
+	}); got != 0 {
+		t.Errorf("%v allocations in 50 requests without an answer", got)
+	}
 	if long.timer != nil || short.timer != nil {
 		t.Error("a timer")
 	}
