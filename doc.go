@@ -193,11 +193,11 @@
 // HotelList, HotelRates, CheckAvail, Book and Cancel tell the service how much time
 // is left, less a margin: a tenth of it, or a second where that is shorter.
 //
-// # Ceilings
+// # Rate limits
 //
 // The service counts requests by endpoint and client address over a rolling
-// second. The client keeps to it by itself: callers wait for a slot, first come
-// first served, and no longer than their ctx.
+// second, as they arrive. The client keeps to it by itself: callers wait for a slot,
+// first come first served, and no longer than their ctx.
 //
 //	Destinations, HotelsMetadata, HotelStaticDetail   100 a second
 //	HotelList, HotelRates                             100 a second
@@ -205,14 +205,26 @@
 //	CheckAvail, Book, Cancel                           10 a second
 //	Ticket                                              5 a second
 //
-// Each operation has its own budget. A slot comes back a second and 10 ms after
-// its request left, so that the ceiling holds as long as the time that requests
-// take to arrive varies by less than those 10 ms. A 429 pauses the operation for
-// every caller. Processes behind one address share the ceilings: give them a
-// shared limiter with [WithRateLimiter].
+// Each operation has its own budget. A slot is free again a second and a margin of
+// 10 ms ([WithRateLimitMargin]) after its request arrived. An answer proves by when
+// that was: its first byte less the service's Server-Cost-Milliseconds. Until the
+// answer is there, a request counts as on its way for a second, or, after a minute with
+// many answers, for a quarter more than the longest took to arrive. So the rate limit
+// holds in bursts, too, while requests arrive within that time or are answered
+// before their slot is free. The time that an answer takes, apart from the service's
+// own, is lost to the limit: 2 % at a round trip of 20 ms.
 //
-// One caller alone does not come near a ceiling, for each call waits for the one
-// before. [WithParallelism] lets the iterators WalkDestinations, HotelsMetadataAll and
+// Where answers lack that header, requests count as arrived 10 ms after they left,
+// until the first 429. After a 429 they count as on their way until their answer
+// begins, for a second at most in the first minute, and for half as long with
+// each minute that follows.
+//
+// A 429 pauses the operation for every caller. The client knows of its own requests
+// alone: processes behind one address share the rate limits, so give them a shared
+// limiter with [WithRateLimiter].
+//
+// One caller alone does not come near a rate limit, because each call waits for the
+// one before. [WithParallelism] lets the iterators WalkDestinations, HotelsMetadataAll and
 // HotelListBatches have several calls under way.
 //
 // # Vouchers
@@ -242,7 +254,7 @@
 // # Several processes, logs and traces
 //
 // What processes have to share goes through interfaces: a [TokenStore] for tokens, a
-// [RateLimiter] for ceilings, an [EventStore] for webhooks, and a [BookingRecovery]
+// [RateLimiter] for rate limits, an [EventStore] for webhooks, and a [BookingRecovery]
 // is JSON for any database or job queue. [WithLogger] logs, [WithObserver] measures,
 // and [WithHTTPClient] brings proxies, certificates and tracing of requests. The
 // modules contrib/redis, contrib/river and contrib/otel implement these.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -141,4 +142,47 @@ func TestRateLimitMargin(t *testing.T) {
 		require.ErrorAs(t, err, &invalid)
 		assert.Equal(t, "WithRateLimitMargin", invalid.Faults[0].Path)
 	}
+}
+
+// The header is the time from the request's arrival to the answer's first byte; it may
+// be rounded up. Without it the answer proves nothing, and the margin alone counts.
+func TestServerCostBoundsTheArrival(t *testing.T) {
+	for cost, want := range map[string]time.Duration{"0": 1510 * ms, "400": 1111 * ms, "499": 1012 * ms, "9000": 1010 * ms, "": 1010 * ms, "soon": 1010 * ms} {
+		t.Run(cost, func(t *testing.T) {
+			assert.Equal(t, want, sixthTicket(t, http.StatusOK, http.Header{"Server-Cost-Milliseconds": {cost}}))
+		})
+	}
+}
+
+// A request that was refused counts as any other.
+func TestRefusedRequestsCount(t *testing.T) {
+	got := sixthTicket(t, http.StatusTooManyRequests, http.Header{"Server-Cost-Milliseconds": {"500"}, "Retry-After": {"0"}})
+	assert.Equal(t, 1011*ms, got)
+}
+
+const ms = time.Millisecond
+
+// sixthTicket returns when a sixth Ticket leaves, of five a second, whose answers come
+// after half a second.
+func sixthTicket(t *testing.T, status int, header http.Header) time.Duration {
+	var left atomic.Int64
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		client, err := hotelstays.New("https://host.example", hotelstays.StaticToken("token"), hotelstays.WithMaxAttempts(1),
+			hotelstays.WithHTTPClient(&http.Client{Transport: transportFunc(func(r *http.Request) (*http.Response, error) {
+				trace := httptrace.ContextClientTrace(r.Context())
+				trace.WroteHeaders()
+				trace.WroteRequest(httptrace.WroteRequestInfo{})
+				left.Store(int64(time.Since(start)))
+				time.Sleep(500 * ms)
+				return &http.Response{StatusCode: status, Header: header.Clone(), Body: http.NoBody}, nil
+			})}))
+		require.NoError(t, err)
+		var wg sync.WaitGroup
+		for range 6 {
+			wg.Go(func() { _ = operationCalls[hotelstays.OpTicket](t.Context(), client) })
+		}
+		wg.Wait()
+	})
+	return time.Duration(left.Load())
 }

@@ -95,14 +95,14 @@ func BenchmarkCeilingWithRoom(b *testing.B) {
 	}
 }
 
-// BenchmarkMutexAndClock is what no exact ceiling can do without: the time of the
-// grant and that of the departure, and a lock for each.
+// BenchmarkMutexAndClock is what no exact rate limit can do without: the times of the
+// grant, of the departure and of the answer, and a lock for each.
 func BenchmarkMutexAndClock(b *testing.B) {
 	var mu sync.Mutex
 	var last time.Time
 	b.ReportAllocs()
 	for b.Loop() {
-		for range 2 {
+		for range 3 {
 			mu.Lock()
 			last = time.Now()
 			mu.Unlock()

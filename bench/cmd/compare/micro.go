@@ -41,7 +41,7 @@ var (
 		{"a webhook of 1 KB", thisModule, "VerifyWebhook", "StripeValidatePayload", "VerifyWebhook", "stripe-go"},
 		{"a voucher of 1 MB", thisModule, "VerifyVoucher", "BareSHA256", "VerifyVoucher", "bare SHA-256"},
 		{"an amount", thisModule, "MoneyDecimal", "NewFromString", "Money.Decimal", "decimal.NewFromString"},
-		{"a ceiling with room", thisModule, "CeilingWithRoom", "MutexAndClock", "Acquire and Left", "two locks and two looks at the clock"},
+		{"a ceiling with room", thisModule, "CeilingWithRoom", "MutexAndClock", "Acquire, Sent and Done", "three locks and three looks at the clock"},
 		{"a call without a network", thisModule, "Observer/on", "Observer/off", "with an Observer", "without"},
 	}
 )
