@@ -214,12 +214,11 @@
 // before their slot is free. The time that an answer takes, apart from the service's
 // own, is lost to the limit: 2 % at a round trip of 20 ms.
 //
-// Where answers lack that header, requests count as arrived 10 ms after they left,
-// until the first 429. After a 429 they count as on their way until their answer
-// begins, for a second at most in the first minute, and for half as long with
-// each minute that follows.
+// Where answers lack that header, requests count as arrived 10 ms after they left.
 //
-// A 429 pauses the operation for every caller. The client knows of its own requests
+// A 429 pauses the operation for every caller. For the next minute requests count as on
+// their way until their answer begins, or for a second, whatever the header says; then
+// for half as long with each minute that passes. The client knows of its own requests
 // alone: processes behind one address share the rate limits, so give them a shared
 // limiter with [WithRateLimiter].
 //

@@ -338,12 +338,13 @@ func WithRateLimiter(l RateLimiter) Option {
 	return notNil("WithRateLimiter", l, func(c *config) { c.limiter = l })
 }
 
-// WithRateLimitMargin sets the least time beyond a second that a request keeps its
-// slot of the rate limit after it left: between 0 and 1 minute, 10 ms by default. Where
-// answers prove that requests take longer to arrive, the client waits longer by
-// itself. Set it where 429s come all the same, for instance because answers lack the
-// Server-Cost-Milliseconds header and the way to the service varies by more; each
-// 100 ms cost a tenth of the limit. A limiter of your own has its own margin.
+// WithRateLimitMargin sets the margin that is added to the service's second: between
+// 0 and 1 minute, 10 ms by default. A request keeps its slot for that long after it
+// arrived, or left, where nothing more is known. Where answers prove that requests take
+// longer to arrive, the client waits longer by itself. Set it where 429s come all the
+// same, for instance because answers lack the Server-Cost-Milliseconds header and the
+// way to the service varies by more; 100 ms cost a tenth of the limit. A limiter of your
+// own has its own margin.
 func WithRateLimitMargin(d time.Duration) Option {
 	return clientOption(func(c *config) {
 		if d < 0 || d > time.Minute {

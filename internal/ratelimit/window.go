@@ -5,8 +5,8 @@
 // may arrive half a second apart, while the next ones, on connections that stand, arrive at once.
 //
 // So there are N slots, and a slot is free again one window after its request arrived. Its answer proves by when
-// that was. Until the answer is there, and where it proves nothing, the request counts as arrived a margin after it
-// left.
+// that was. Until the answer is there, and where it proves nothing, the request counts as on its way for as long as
+// others were seen to take.
 package ratelimit
 
 import (
@@ -51,8 +51,8 @@ type Result struct {
 	RateLimited bool      // its answer was a 429
 }
 
-// NewWindow returns a rate limit of n requests per window. The margin is added to the window: what the service
-// counts may come a little later than what it says or what is known of the way there.
+// NewWindow returns a rate limit of n requests per window. The margin is added to the window, because the service may
+// count a request a little after it arrived.
 func NewWindow(n int, window, margin time.Duration) *Window {
 	return &Window{n: n, window: window, least: margin, unused: n}
 }
@@ -127,16 +127,21 @@ func (p *Permit) Done(r Result) {
 	if r.RateLimited {
 		w.refused = now
 	}
-	by := r.ArrivedBy
-	if by.IsZero() && r.FirstByte.Add(w.least).Before(p.left.Add(w.margin(now))) {
-		by = r.FirstByte // may be long after the arrival, but is sooner than the margin
+	by, known := r.ArrivedBy, !r.ArrivedBy.IsZero()
+	if !known {
+		by = p.left.Add(w.margin(now) - w.least)
+	} else if soonest := p.left.Add(w.distrust(now)); by.Before(soonest) {
+		by = soonest
+	}
+	if !r.FirstByte.IsZero() && r.FirstByte.Before(by) { // of this there is no doubt
+		by, known = r.FirstByte, true
 	}
 	switch {
 	case p.index < 0:
 		w.recycle(p)
-	case !by.IsZero():
+	case known:
 		heap.Remove(&w.sent, p.index)
-		if by.After(p.left) { // or the service says that it took longer than the answer did
+		if by.After(p.left) {
 			p.since = by
 		}
 		heap.Push(&w.arrived, p)
@@ -232,16 +237,19 @@ func (w *Window) next(now time.Time) (from *slots, at time.Time, ok bool) {
 	return from, at, from != nil || w.unused > 0
 }
 
-// margin is how long a request counts as on its way when no answer proves otherwise. It is a window in the minute
-// after a 429, for then requests took longer than was thought, and half as much with each minute that follows.
-// Otherwise it is as long as requests are known to take.
+// margin is how long a request counts as on its way while no answer proves otherwise.
 func (w *Window) margin(now time.Time) time.Duration {
 	w.transit.at(now)
-	margin := max(w.least, min(w.window, w.transit.longest(w.n, w.window)))
-	if !w.refused.IsZero() {
-		margin = max(margin, w.window>>(now.Sub(w.refused)/time.Minute))
+	return max(w.least, w.distrust(now), min(w.window, w.transit.longest(w.n, w.window)))
+}
+
+// distrust is how long a request counts as on its way whatever its answer says of that: after a 429 something was
+// wrong with what was known. It is a window in the first minute, and half as long with each minute that follows.
+func (w *Window) distrust(now time.Time) time.Duration {
+	if w.refused.IsZero() {
+		return 0
 	}
-	return margin
+	return w.window >> (now.Sub(w.refused) / time.Minute)
 }
 
 // transit is what the answers of this minute and of the one before say of how long requests travel.
@@ -277,10 +285,9 @@ func (t *transit) learn(left time.Time, r Result, now time.Time) {
 	}
 }
 
-// longest is how long a request may travel: a quarter more than the longest that was proved in a busy minute, one
-// with the requests of ten windows. In a quiet one requests may well have been faster than those of a burst that
-// follows, so it says nothing, and they may travel for a whole window. Nothing is known of a service whose answers
-// prove nothing.
+// longest is how long a request may travel: a quarter more than the longest of a busy minute, one with the requests of
+// ten windows. After a quiet minute it is a whole window, because requests of a burst are slower. Where answers prove
+// nothing it is 0, or callers would wait a window for each of them.
 func (t *transit) longest(n int, window time.Duration) time.Duration {
 	switch {
 	case t.last.proofs >= 10*n:
