@@ -208,8 +208,9 @@
 // Each operation has its own budget. A slot is free again a second and a margin of
 // 10 ms ([WithRateLimitMargin]) after its request arrived. An answer proves by when
 // that was: its first byte less the service's Server-Cost-Milliseconds. Until the
-// answer is there, a request counts as on its way for a second, or, after a minute with
-// many answers, for a quarter more than the longest took to arrive. So the rate limit
+// answer is there, a request counts as on its way for a quarter more than the longest
+// took in this minute and the last, and, unless that one had many answers, for a
+// second at least. So the rate limit
 // holds in bursts, too, while requests arrive within that time or are answered
 // before their slot is free. The time that an answer takes, apart from the service's
 // own, is lost to the limit: 2 % at a round trip of 20 ms.

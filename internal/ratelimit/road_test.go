@@ -258,7 +258,9 @@ func TestHowLongASlotIsTaken(t *testing.T) {
 		{"no answer, after nine in a minute", proofs(9, 400*ms), never, never, 2 * time.Second},
 		{"no answer, after a minute with ten", proofs(10, 400*ms), never, never, 1500 * ms},
 		{"no answer, after a minute of fast ones", proofs(10, 4*ms), never, never, 1010 * ms},
-		{"no answer, after a minute of very slow ones", proofs(10, 1500*ms), never, never, 2 * time.Second},
+		{"no answer, after one that was slow", proofs(1, 1200*ms), never, never, 2500 * ms},
+		{"no answer, after a minute of slow ones", proofs(10, 1200*ms), never, never, 2500 * ms},
+		{"no answer, after a minute of very slow ones", proofs(10, 4200*ms), never, never, 6 * time.Second},
 		{"no answer, after a minute of fast ones that is long past", func(t *testing.T, w *Window) {
 			proofs(10, 4*ms)(t, w)
 			time.Sleep(2 * time.Minute)

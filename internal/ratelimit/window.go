@@ -240,7 +240,7 @@ func (w *Window) next(now time.Time) (from *slots, at time.Time, ok bool) {
 // margin is how long a request counts as on its way while no answer proves otherwise.
 func (w *Window) margin(now time.Time) time.Duration {
 	w.transit.at(now)
-	return max(w.least, w.distrust(now), min(w.window, w.transit.longest(w.n, w.window)))
+	return max(w.least, w.distrust(now), min(w.transit.longest(w.n, w.window), 5*w.window))
 }
 
 // distrust is how long a request counts as on its way whatever its answer says of that: after a 429 something was
@@ -286,17 +286,18 @@ func (t *transit) learn(left time.Time, r Result, now time.Time) {
 }
 
 // longest is how long a request may travel: a quarter more than the longest of a busy minute, one with the requests of
-// ten windows. After a quiet minute it is a whole window, because requests of a burst are slower. Where answers prove
-// nothing it is 0, or callers would wait a window for each of them.
+// ten windows. After a quiet minute it is at least a window, because requests of a burst are slower. Where answers
+// prove nothing it is 0, or callers would wait a window for each of them.
 func (t *transit) longest(n int, window time.Duration) time.Duration {
+	longest := max(t.this.longest, t.last.longest)
+	longest += longest / 4
 	switch {
 	case t.last.proofs >= 10*n:
-		longest := max(t.this.longest, t.last.longest)
-		return longest + longest/4
+		return longest
 	case t.this.proofs+t.last.proofs == 0 && t.this.proofless+t.last.proofless > 0:
 		return 0
 	}
-	return window
+	return max(longest, window)
 }
 
 // slots is a heap: the permits whose requests left or arrived earliest come first.
