@@ -16,7 +16,7 @@ import (
 func TestManualDeadlinesAndCeilings(t *testing.T) {
 	manual := manualText(t)
 	deadlines := table(t, manual, "Deadlines", ` +(\d+) s$`)
-	ceilings := table(t, manual, "Ceilings", ` +(\d+) a second$`)
+	ceilings := table(t, manual, "Rate limits", ` +(\d+) a second$`)
 	for name, op := range operations {
 		assert.Equal(t, fmt.Sprint(op.timeout.Seconds()), deadlines[string(name)], "the deadline of %s", name)
 		if op.ceiling == 0 {
