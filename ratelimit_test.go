@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -29,11 +28,7 @@ import (
 // Callers that start together on a client without a connection: their requests arrive
 // over up to half a second, and those that wait for a slot arrive at once.
 func TestColdBursts(t *testing.T) {
-	runs := 2
-	if os.Getenv("HOTELSTAYS_LONG") != "" {
-		runs = 20
-	}
-	t.Logf("%d runs each; HOTELSTAYS_LONG=1 makes it 20", runs)
+	runs := howMany(t, "runs each", 20, 2, 1)
 	inProcess := func(t *testing.T) sandboxAddress {
 		srv := hotelstaystest.NewServer()
 		t.Cleanup(srv.Close)
