@@ -72,7 +72,7 @@ func burst(t *testing.T, to sandboxAddress, callers int) {
 // refusals counts the 429s that a client meets.
 type refusals struct{ n atomic.Int64 }
 
-func (r *refusals) CallStart(ctx context.Context, _ hotelstays.Operation) context.Context { return ctx }
+func (r *refusals) CallStart(ctx context.Context, _ hotelstays.CallStart) context.Context { return ctx }
 
 func (r *refusals) CallEnd(_ context.Context, info hotelstays.CallInfo) {
 	for _, attempt := range info.Attempts {
