@@ -294,7 +294,7 @@ func (c *Client) OAuthToken(ctx context.Context, req *OAuthTokenRequest, opts ..
 // document shows an envelope for every answer, and OAuth's own standard none. A
 // token makes env that of a success; an error that the standard names becomes
 // env's message.
-func readBareToken(body []byte, resp any, env wire.Envelope, err error) (wire.Envelope, error) {
+func readBareToken(ctx context.Context, body []byte, resp any, env wire.Envelope, err error) (wire.Envelope, error) {
 	out := resp.(*OAuthTokenResponse)
 	if out.AccessToken != "" || env.HasCode && env.Code != 0 {
 		return env, err
@@ -304,7 +304,7 @@ func readBareToken(body []byte, resp any, env wire.Envelope, err error) (wire.En
 		Error            json.RawMessage `json:"error"`
 		ErrorDescription string          `json:"error_description"`
 	}
-	if wire.DecodeBare(body, &bare) != nil {
+	if _, bad := wire.DecodeBare(ctx, body, wire.Target{Into: &bare}, false); bad != nil {
 		return env, err
 	}
 	if text := strings.Trim(string(bare.Error), `"`); text != "" && env.Msg == "" {

@@ -217,10 +217,6 @@ type checkedResponse interface{ missing() string }
 // one that was asked for.
 type orderResponse interface{ isOf(request) bool }
 
-// lossyResponse is a response that must not be returned when something of it did
-// not fit: less would be told than there is.
-type lossyResponse interface{ loses(path string) bool }
-
 // usable reports what would panic later: a Client that New did not make, or a nil ctx.
 func (c *Client) usable(ctx context.Context, name Operation) error {
 	var f faults

@@ -84,7 +84,7 @@ func (r *HotelsMetadataRequest) validate(f *faults) {
 
 // HotelsMetadataResponse holds a page of hotels.
 type HotelsMetadataResponse struct {
-	HotelsMetadata []types.HotelMetadata `json:"hotelsMetadata"`
+	HotelsMetadata []types.HotelMetadata `json:"hotelsMetadata" max:"100"`
 	Page           types.PageResp        `json:"page"`
 	Meta           ResponseMeta          `json:"-"`
 }

@@ -19,10 +19,6 @@ var (
 	roomList            lexer.List[types.Room]
 )
 
-var bookResponseFields = []string{
-	"hotelOrder",
-}
-
 func (v *BookResponse) decode(l *lexer.Lexer) {
 	var seen lexer.Seen
 	for more := l.Object(); more; more = l.Member() {
@@ -31,14 +27,9 @@ func (v *BookResponse) decode(l *lexer.Lexer) {
 			l.Once(&seen, 0)
 			v.HotelOrder = lexer.Pointer(l, decode.Order)
 		default:
-			l.Unknown(bookResponseFields)
+			l.Unknown()
 		}
 	}
-}
-
-var cancelResponseFields = []string{
-	"serviceFee",
-	"status",
 }
 
 func (v *CancelResponse) decode(l *lexer.Lexer) {
@@ -52,15 +43,9 @@ func (v *CancelResponse) decode(l *lexer.Lexer) {
 			l.Once(&seen, 1)
 			v.Status = lexer.Pointer(l, func(l *lexer.Lexer, v *types.OrderStatus) { *v = types.OrderStatus(l.Int()) })
 		default:
-			l.Unknown(cancelResponseFields)
+			l.Unknown()
 		}
 	}
-}
-
-var checkAvailResponseFields = []string{
-	"status",
-	"roomRatePkg",
-	"exchangeRateSnapshot",
 }
 
 func (v *CheckAvailResponse) decode(l *lexer.Lexer) {
@@ -77,13 +62,9 @@ func (v *CheckAvailResponse) decode(l *lexer.Lexer) {
 			l.Once(&seen, 2)
 			v.ExchangeRateSnapshot = lexer.Pointer(l, decode.ExchangeRateSnapshot)
 		default:
-			l.Unknown(checkAvailResponseFields)
+			l.Unknown()
 		}
 	}
-}
-
-var destinationsResponseFields = []string{
-	"destinations",
 }
 
 func (v *DestinationsResponse) decode(l *lexer.Lexer) {
@@ -92,15 +73,11 @@ func (v *DestinationsResponse) decode(l *lexer.Lexer) {
 		switch string(l.Name()) {
 		case "destinations":
 			l.Once(&seen, 0)
-			v.Destinations = destinationList.Read(l, decode.Destination)
+			v.Destinations = destinationList.Read(l, 0, decode.Destination)
 		default:
-			l.Unknown(destinationsResponseFields)
+			l.Unknown()
 		}
 	}
-}
-
-var hotelIDListItemFields = []string{
-	"hotelId",
 }
 
 func decodeHotelIDListItem(l *lexer.Lexer, v *HotelIDListItem) {
@@ -111,13 +88,9 @@ func decodeHotelIDListItem(l *lexer.Lexer, v *HotelIDListItem) {
 			l.Once(&seen, 0)
 			v.HotelID = l.String()
 		default:
-			l.Unknown(hotelIDListItemFields)
+			l.Unknown()
 		}
 	}
-}
-
-var hotelIDListResponseFields = []string{
-	"hotelIdList",
 }
 
 func (v *HotelIDListResponse) decode(l *lexer.Lexer) {
@@ -126,18 +99,11 @@ func (v *HotelIDListResponse) decode(l *lexer.Lexer) {
 		switch string(l.Name()) {
 		case "hotelIdList":
 			l.Once(&seen, 0)
-			v.HotelIDList = hotelIDListItemList.Read(l, decodeHotelIDListItem)
+			v.HotelIDList = hotelIDListItemList.Read(l, 0, decodeHotelIDListItem)
 		default:
-			l.Unknown(hotelIDListResponseFields)
+			l.Unknown()
 		}
 	}
-}
-
-var hotelListResponseFields = []string{
-	"list",
-	"basic",
-	"total",
-	"hasMore",
 }
 
 func (v *HotelListResponse) decode(l *lexer.Lexer) {
@@ -146,7 +112,7 @@ func (v *HotelListResponse) decode(l *lexer.Lexer) {
 		switch string(l.Name()) {
 		case "list":
 			l.Once(&seen, 0)
-			v.List = hotelList.Read(l, decode.Hotel)
+			v.List = hotelList.Read(l, 200, decode.Hotel)
 		case "basic":
 			l.Once(&seen, 1)
 			decode.SearchBasic(l, &v.Basic)
@@ -157,13 +123,9 @@ func (v *HotelListResponse) decode(l *lexer.Lexer) {
 			l.Once(&seen, 3)
 			v.HasMore = l.Bool()
 		default:
-			l.Unknown(hotelListResponseFields)
+			l.Unknown()
 		}
 	}
-}
-
-var hotelRatesResponseFields = []string{
-	"rooms",
 }
 
 func (v *HotelRatesResponse) decode(l *lexer.Lexer) {
@@ -172,15 +134,11 @@ func (v *HotelRatesResponse) decode(l *lexer.Lexer) {
 		switch string(l.Name()) {
 		case "rooms":
 			l.Once(&seen, 0)
-			v.Rooms = roomList.Read(l, decode.Room)
+			v.Rooms = roomList.Read(l, 0, decode.Room)
 		default:
-			l.Unknown(hotelRatesResponseFields)
+			l.Unknown()
 		}
 	}
-}
-
-var hotelStaticDetailResponseFields = []string{
-	"hotel",
 }
 
 func (v *HotelStaticDetailResponse) decode(l *lexer.Lexer) {
@@ -191,14 +149,9 @@ func (v *HotelStaticDetailResponse) decode(l *lexer.Lexer) {
 			l.Once(&seen, 0)
 			v.Hotel = lexer.Pointer(l, decode.Hotel)
 		default:
-			l.Unknown(hotelStaticDetailResponseFields)
+			l.Unknown()
 		}
 	}
-}
-
-var hotelsMetadataResponseFields = []string{
-	"hotelsMetadata",
-	"page",
 }
 
 func (v *HotelsMetadataResponse) decode(l *lexer.Lexer) {
@@ -207,18 +160,14 @@ func (v *HotelsMetadataResponse) decode(l *lexer.Lexer) {
 		switch string(l.Name()) {
 		case "hotelsMetadata":
 			l.Once(&seen, 0)
-			v.HotelsMetadata = hotelMetadataList.Read(l, decode.HotelMetadata)
+			v.HotelsMetadata = hotelMetadataList.Read(l, 100, decode.HotelMetadata)
 		case "page":
 			l.Once(&seen, 1)
 			decode.PageResp(l, &v.Page)
 		default:
-			l.Unknown(hotelsMetadataResponseFields)
+			l.Unknown()
 		}
 	}
-}
-
-var oAuthTokenResponseFields = []string{
-	"access_token",
 }
 
 func (v *OAuthTokenResponse) decode(l *lexer.Lexer) {
@@ -229,17 +178,9 @@ func (v *OAuthTokenResponse) decode(l *lexer.Lexer) {
 			l.Once(&seen, 0)
 			v.AccessToken = types.Secret(l.Secret())
 		default:
-			l.Unknown(oAuthTokenResponseFields)
+			l.Unknown()
 		}
 	}
-}
-
-var orderVoucherResponseFields = []string{
-	"customerReferenceNo",
-	"platformReferenceNo",
-	"supplierReferenceNo",
-	"status",
-	"voucher",
 }
 
 func (v *OrderVoucherResponse) decode(l *lexer.Lexer) {
@@ -262,13 +203,9 @@ func (v *OrderVoucherResponse) decode(l *lexer.Lexer) {
 			l.Once(&seen, 4)
 			v.Voucher = lexer.Pointer(l, decode.Voucher)
 		default:
-			l.Unknown(orderVoucherResponseFields)
+			l.Unknown()
 		}
 	}
-}
-
-var queryOrdersResponseFields = []string{
-	"orders",
 }
 
 func (v *QueryOrdersResponse) decode(l *lexer.Lexer) {
@@ -277,15 +214,11 @@ func (v *QueryOrdersResponse) decode(l *lexer.Lexer) {
 		switch string(l.Name()) {
 		case "orders":
 			l.Once(&seen, 0)
-			v.Orders = orderList.Read(l, decode.Order)
+			v.Orders = orderList.Read(l, 0, decode.Order)
 		default:
-			l.Unknown(queryOrdersResponseFields)
+			l.Unknown("orders")
 		}
 	}
-}
-
-var ticketResponseFields = []string{
-	"ticket",
 }
 
 func (v *TicketResponse) decode(l *lexer.Lexer) {
@@ -296,16 +229,9 @@ func (v *TicketResponse) decode(l *lexer.Lexer) {
 			l.Once(&seen, 0)
 			v.Ticket = types.Secret(l.Secret())
 		default:
-			l.Unknown(ticketResponseFields)
+			l.Unknown()
 		}
 	}
-}
-
-var webhookEventFields = []string{
-	"customerReferenceNo",
-	"hotelConfirmNo",
-	"event",
-	"eventTime",
 }
 
 func (v *WebhookEvent) decode(l *lexer.Lexer) {
@@ -325,7 +251,7 @@ func (v *WebhookEvent) decode(l *lexer.Lexer) {
 			l.Once(&seen, 3)
 			v.EventTime = l.Int64()
 		default:
-			l.Unknown(webhookEventFields)
+			l.Unknown()
 		}
 	}
 }

@@ -462,13 +462,13 @@ func TestDecodeMismatchNamesThePath(t *testing.T) {
 		{"HotelIDList", `{"hotelIdList":[{"hotelId":7777777}]}`, "data.hotelIdList[0].hotelId: want string, got number",
 			wireOf((*hotelstays.Client).HotelIDList, &hotelstays.HotelIDListRequest{})},
 		{"HotelList", `{"list":[{"rooms":[{"rates":[{"totalRate":{"netRate":{"currency":"EUR","amount":"CANARY"}}}]}]}],"basic":"CANARY"}`,
-			"data.basic: want object, got string; data.list[0].rooms[0].rates[0].totalRate.netRate.amount: want number, got string",
+			"data.list[0].rooms[0].rates[0].totalRate.netRate.amount: want number, got string; data.basic: want object, got string",
 			wireOf((*hotelstays.Client).HotelList, &stay)},
 		{"HotelRates", `{"rooms":[{"roomTypeName":"CANARY","rates":{"CANARY":1}}]}`,
-			"data.rooms[0].rates: want array, got object; data.rooms[0].roomTypeName: want object, got string",
+			"data.rooms[0].roomTypeName: want object, got string; data.rooms[0].rates: want array, got object",
 			wireOf((*hotelstays.Client).HotelRates, &rates)},
 		{"CheckAvail", `{"status":"CANARY","exchangeRateSnapshot":{"usd":{"eur":true}}}`,
-			"data.exchangeRateSnapshot.usd.eur: want number, got boolean; data.status: want integer, got string",
+			"data.status: want integer, got string; data.exchangeRateSnapshot.usd.eur: want number, got boolean",
 			wireOf((*hotelstays.Client).CheckAvail, &hotelstays.CheckAvailRequest{SessionID: "s", RatePkgID: "p"})},
 		{"CheckAvail with keys that are no currencies", `{"exchangeRateSnapshot":{"usd":{"CANARY":true,"Eur":1,"a b":{},"e\nu":"x"}}}`,
 			"data.exchangeRateSnapshot.usd.*: want number, got boolean; data.exchangeRateSnapshot.usd.*: want number, got object; data.exchangeRateSnapshot.usd.*: want number, got string",
@@ -497,7 +497,7 @@ func TestDecodeMismatchNamesThePath(t *testing.T) {
 	}
 }
 
-// decodeOddOrder has a misfit of every kind among fields that fit.
+// decodeOddOrder has a mismatch of every kind among fields as documented.
 const decodeOddOrder = `{"status":"confirmed","statusRemark":5,"checkIn":20261224,"checkOut":"2026-12-27","nightCount":"3","roomCount":2,
 	"bookingTime":"2026-11-20T10:00:00Z","holder":{"firstName":"Guest","lastName":["One"],"phone":{"countryNumber":"971","number":"5"}},
 	"platformReferenceNo":"plat-1","customerReferenceNo":"ref-1","netRate":{"currency":"EUR","amount":"free"},"grossRate":{"currency":978,"amount":2400.10},
@@ -506,8 +506,8 @@ const decodeOddOrder = `{"status":"confirmed","statusRemark":5,"checkIn":2026122
 	"totalRate":{"netRate":{"currency":"EUR","amount":1.10}},"cancelFees":[{"until":"x","fee":"none"},{"until":"y","fee":{"currency":"EUR","amount":3}}],
 	"roomIndex":"1","guests":[{"passportNumber":"0001"}],"refundInfo":{"a":1}}]}`
 
-// decodeOddOrderMisfits are the misfits of it, below its path.
-var decodeOddOrderMisfits = []string{
+// decodeOddOrderMismatches are the mismatches of it, below its path.
+var decodeOddOrderMismatches = []string{
 	".status: want integer, got string", ".statusRemark: want string, got number", ".checkIn: want string, got number", ".nightCount: want integer, got string",
 	".holder.lastName: want string, got array", ".holder.phone.countryNumber: want integer, got string", ".netRate.amount: want number, got string",
 	".grossRate.currency: want string, got number", ".refundedPrice.amount: want number, got string", ".commissionableRate.amount: want number, got string",
@@ -533,35 +533,46 @@ func decodeOddOrderRest() types.Order {
 	}
 }
 
-func decodeMisfits(prefix string) []string {
-	list := make([]string, len(decodeOddOrderMisfits))
-	for i, m := range decodeOddOrderMisfits {
+// mismatchTexts are the mismatches of an answer, all of which are listed.
+func mismatchTexts(meta hotelstays.ResponseMeta) (texts []string) {
+	for _, m := range meta.Mismatches {
+		texts = append(texts, m.String())
+	}
+	if meta.MismatchCount != len(texts) {
+		texts = append(texts, fmt.Sprintf("%d in all", meta.MismatchCount))
+	}
+	return texts
+}
+
+func decodeMismatches(prefix string) []string {
+	list := make([]string, len(decodeOddOrderMismatches))
+	for i, m := range decodeOddOrderMismatches {
 		list[i] = prefix + m
 	}
 	return list
 }
 
-// An order is not lost to odd fields: all else is read, and every misfit is named.
+// An order is not lost to odd fields: all else is read, and every mismatch is named.
 func TestDecodeOrdersLeniently(t *testing.T) {
 	t.Run("Book", func(t *testing.T) {
 		resp, err := decodeBook(t, decodeClient(t, &decodeAnswer{status: 200, body: `{"code":0,"data":{"hotelOrder":` + decodeOddOrder + `}}`}))
 		require.NoError(t, err)
 		assert.Equal(t, new(decodeOddOrderRest()), resp.HotelOrder)
-		assert.ElementsMatch(t, decodeMisfits("data.hotelOrder"), resp.Meta.Mismatch)
+		assert.ElementsMatch(t, decodeMismatches("data.hotelOrder"), mismatchTexts(resp.Meta))
 	})
 	t.Run("QueryOrders", func(t *testing.T) {
 		body := `{"code":0,"data":{"orders":[{"status":1,"platformReferenceNo":"plat-0"},` + decodeOddOrder + `]}}`
 		resp, err := decodeClient(t, &decodeAnswer{status: 200, body: body}).QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
 		require.NoError(t, err)
 		assert.Equal(t, []types.Order{{Status: 1, PlatformReferenceNo: "plat-0"}, decodeOddOrderRest()}, resp.Orders)
-		assert.ElementsMatch(t, decodeMisfits("data.orders[1]"), resp.Meta.Mismatch)
+		assert.ElementsMatch(t, decodeMismatches("data.orders[1]"), mismatchTexts(resp.Meta))
 	})
 	t.Run("Cancel", func(t *testing.T) {
 		body := `{"code":0,"data":{"serviceFee":{"currency":"EUR","amount":"none"},"status":"cancelled"}}`
 		resp, err := decodeCancel(t, decodeClient(t, &decodeAnswer{status: 200, body: body}))
 		require.NoError(t, err)
 		assert.Equal(t, &types.Money{Currency: "EUR"}, resp.ServiceFee)
-		assert.ElementsMatch(t, []string{"data.serviceFee.amount: want number, got string", "data.status: want integer, got string"}, resp.Meta.Mismatch)
+		assert.ElementsMatch(t, []string{"data.serviceFee.amount: want number, got string", "data.status: want integer, got string"}, mismatchTexts(resp.Meta))
 	})
 	t.Run("an amount of money alone", func(t *testing.T) {
 		for _, amount := range []string{`"free"`, `""`, `" 1"`, `"1,5"`, `"NaN"`, `"0x10"`, `true`, `{}`} {
@@ -569,14 +580,14 @@ func TestDecodeOrdersLeniently(t *testing.T) {
 			resp, err := decodeBook(t, decodeClient(t, &decodeAnswer{status: 200, body: body}))
 			if assert.NoError(t, err, amount) {
 				assert.Equal(t, &types.Order{PlatformReferenceNo: "plat-1", NetRate: types.Money{Currency: "EUR"}}, resp.HotelOrder, amount)
-				assert.Len(t, resp.Meta.Mismatch, 1, amount)
+				assert.Equal(t, 1, resp.Meta.MismatchCount, amount)
 			}
 		}
 	})
-	t.Run("no misfit", func(t *testing.T) {
+	t.Run("no mismatch", func(t *testing.T) {
 		resp, err := decodeBook(t, decodeClient(t, &decodeAnswer{status: 200, body: `{"code":0,"data":{"hotelOrder":{"status":1,"platformReferenceNo":"plat-0"}}}`}))
 		require.NoError(t, err)
-		assert.Empty(t, resp.Meta.Mismatch)
+		assert.Zero(t, resp.Meta.MismatchCount)
 	})
 	t.Run("orders that are none", func(t *testing.T) {
 		for _, members := range []string{`"orders":{"status":1}`, `"orders":"one"`, `"orders":[{"status":1},"one"]`,

@@ -262,8 +262,20 @@
 // # Decoding
 //
 // Answers are read by functions that are generated from the structs, several times
-// as fast as encoding/json and with the same result: at anything unusual they leave
-// the answer to encoding/json. The build tag hotelstays_stdjson leaves them out.
+// as fast as encoding/json and with the same result: at anything that is not as
+// documented they leave the answer to encoding/json. The build tag hotelstays_stdjson
+// leaves them out. Both builds follow the same rules:
+//
+//   - Names match exactly, and what is not documented is ignored. An object that has a
+//     documented name twice makes the answer unreadable. So does another letter case of
+//     the envelope's code and data, or of QueryOrders' orders.
+//   - A field of another JSON type than documented is a *DecodeError. Book, QueryOrders
+//     and Cancel leave it out instead, and ResponseMeta says which and how many; an order
+//     that cannot be read at all is an error there, too.
+//   - A page holds as many hotels as is documented, and lists may take at most twice the
+//     memory of the answer's text, and 4 MiB: more is a *DecodeError.
+//   - The ctx of a call ends the reading of its answer: a *TransportError, or an unknown
+//     outcome.
 //
 // # Testing your own code
 //

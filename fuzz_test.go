@@ -76,10 +76,7 @@ func FuzzWebhookBody(f *testing.F) {
 			if strings.Contains(err.Error(), "CANARY") {
 				t.Fatalf("%q: a secret: %v", body, err)
 			}
-			var plain struct {
-				CustomerReferenceNo, Event string
-			}
-			if json.Unmarshal(body, &plain) == nil && plain.CustomerReferenceNo != "" && plain.Event != "" {
+			if members := fuzzMembers(body); members["customerReferenceNo"] != "" && members["event"] != "" {
 				t.Fatalf("%q: an event is lost: %v", body, err)
 			}
 			return
@@ -92,6 +89,26 @@ func FuzzWebhookBody(f *testing.F) {
 			t.Fatalf("%q: %d, %d, %d runs", body, first, second, r.runs())
 		}
 	})
+}
+
+// fuzzMembers are the members of an object that are texts. There are none where a name
+// comes twice: that is no event.
+func fuzzMembers(body []byte) map[string]string {
+	members := map[string]string{}
+	dec := json.NewDecoder(bytes.NewReader(body))
+	if first, err := dec.Token(); err != nil || first != json.Delim('{') || !json.Valid(body) {
+		return nil
+	}
+	for dec.More() {
+		name, _ := dec.Token()
+		var value any
+		_ = dec.Decode(&value)
+		if _, twice := members[name.(string)]; twice {
+			return nil
+		}
+		members[name.(string)], _ = value.(string)
+	}
+	return members
 }
 
 // fuzzToken is the secret that each call sends: its token, or the secret that it

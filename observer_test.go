@@ -359,16 +359,18 @@ func TestObserverSeesNoInvalidCall(t *testing.T) {
 
 // logRecord is a record as a JSON handler writes it.
 type logRecord struct {
-	Level     string   `json:"level"`
-	Msg       string   `json:"msg"`
-	Operation string   `json:"operation"`
-	Attempt   int      `json:"attempt"`
-	RequestID string   `json:"request_id"`
-	TraceID   string   `json:"trace_id"`
-	Status    int      `json:"status"`
-	Reference string   `json:"reference"`
-	Error     string   `json:"error"`
-	Mismatch  []string `json:"mismatch"`
+	Level     string `json:"level"`
+	Msg       string `json:"msg"`
+	Operation string `json:"operation"`
+	Attempt   int    `json:"attempt"`
+	RequestID string `json:"request_id"`
+	TraceID   string `json:"trace_id"`
+	Status    int    `json:"status"`
+	Reference string `json:"reference"`
+	Error     string `json:"error"`
+	// Mismatches and MismatchCount are of an answer that is not as documented.
+	Mismatches    []string `json:"mismatches"`
+	MismatchCount int      `json:"mismatch_count"`
 }
 
 // logOf returns a logger of a level, and what reads the records that it wrote.
@@ -536,13 +538,14 @@ func TestLogOfAMismatch(t *testing.T) {
 			srv.Inject(hotelstaystest.Fault{Operation: tc.op, Kind: hotelstaystest.FaultWrongType, Field: tc.field})
 			meta, err := tc.call()
 			require.NoError(t, err)
-			assert.Equal(t, []string{tc.where}, meta.Mismatch)
+			assert.Equal(t, []string{tc.where}, mismatchTexts(meta))
 			records := read()[before:]
 			require.Len(t, records, 1)
 			assert.Equal(t, "WARN", records[0].Level)
 			assert.Equal(t, string(tc.op), records[0].Operation)
 			assert.Equal(t, meta.RequestID, records[0].RequestID)
-			assert.Equal(t, meta.Mismatch, records[0].Mismatch)
+			assert.Equal(t, []string{tc.where}, records[0].Mismatches)
+			assert.Equal(t, 1, records[0].MismatchCount)
 		}
 	})
 }

@@ -160,7 +160,7 @@ func TestUnknownFieldsAreIgnored(t *testing.T) {
 	resp, err := c.QueryOrders(t.Context(), &QueryOrdersRequest{})
 	require.NoError(t, err)
 	assert.Equal(t, types.OrderConfirming, resp.Orders[0].Status)
-	assert.Empty(t, resp.Meta.Mismatch)
+	assert.Zero(t, resp.Meta.MismatchCount)
 }
 
 // answering returns a client whose service gives one answer to everything.

@@ -379,8 +379,9 @@ func WithMaxAttempts(n int) Option {
 }
 
 // WithMaxResponseBytes bounds an answer, counted after decompression: 64 MiB by
-// default, 1 TiB at most. A larger answer is a *DecodeError. The structs that a
-// hostile answer fills may take some two hundred times its size.
+// default, 1 TiB at most. A larger answer is a *DecodeError, and so is one whose lists
+// would take more memory than twice its size and 4 MiB. With its text and its own bytes
+// an answer takes less than eight times its size and 16 MiB.
 func WithMaxResponseBytes(n int64) Option {
 	return clientOption(func(c *config) {
 		if n < 1 || n > 1<<40 {

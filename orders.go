@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -41,7 +40,8 @@ func (r *QueryOrdersRequest) validate(f *faults) {
 
 // QueryOrdersResponse holds orders.
 type QueryOrdersResponse struct {
-	Orders []types.Order `json:"orders"`
+	// Orders is whole or an error: fewer orders must not look like none.
+	Orders []types.Order `json:"orders" whole:"true"`
 	Meta   ResponseMeta  `json:"-"`
 }
 
@@ -54,19 +54,11 @@ func (r *QueryOrdersResponse) missing() string {
 	return ""
 }
 
-// loses tells that an order, or all of them, could not be read: fewer orders must
-// not look like none. A misfit of data itself is a key that came twice, which may have
-// been that of the orders.
-func (r *QueryOrdersResponse) loses(path string) bool {
-	below, isOrder := strings.CutPrefix(path, "data.orders")
-	return isOrder && !strings.Contains(below, ".") || path == "data"
-}
-
 // QueryOrders returns the orders that req selects, as they truly are: it is the
 // authority on what became of a booking.
 //
 // A field of an order that is not of its documented type is left out, and
-// Meta.Mismatch names it. An order that cannot be read at all is a *DecodeError, and
+// Meta.Mismatches names it. An order that cannot be read at all is a *DecodeError, and
 // so is an answer without a list of orders: fewer orders must not look like none.
 // Whether results come in pages is undocumented: WithRawData keeps the whole answer.
 func (c *Client) QueryOrders(ctx context.Context, req *QueryOrdersRequest, opts ...CallOption) (*QueryOrdersResponse, error) {

@@ -33,12 +33,24 @@ type ResponseMeta struct {
 	RateLimit *RateLimit
 	// Attempts is how often the request was sent.
 	Attempts int
-	// Mismatch lists the fields of an order whose JSON type is not the documented
-	// one, as "path: want type, got type". They were left out; all else was read.
-	Mismatch []string
+	// Mismatches lists the first 64 fields of an order whose JSON type is not the
+	// documented one. They were left out; all else was read.
+	Mismatches []Mismatch
+	// MismatchCount is how many such fields there are, listed or not.
+	MismatchCount int
 	// RawData is the JSON of data, where WithRawData asked for it.
 	RawData json.RawMessage
 }
+
+// Mismatch is a field of an answer whose JSON type is not the documented one.
+type Mismatch struct {
+	Path string // such as data.orders[0].rooms[1].rate.netRate.amount
+	Want string // the documented type: integer, number, string, boolean, array or object
+	Got  string // the type that came, by the same names
+}
+
+// String is "path: want type, got type".
+func (m Mismatch) String() string { return wire.Mismatch(m).String() }
 
 // RateLimit is what the service says of the ceiling of the called endpoint.
 type RateLimit struct {
@@ -85,13 +97,15 @@ func (x *exchange) decode(resp any, meta *ResponseMeta) (err error, definite boo
 	if answer == nil || x.result.Err != nil {
 		return x.noAnswer()
 	}
-	env, err := wire.Decode(answer.Body, target(resp, x.op.impersonal), x.op.lenient)
+	env, err := wire.Decode(x.ctx, answer.Body, target(resp, x.op.impersonal), x.op.lenient)
 	success := answer.Status >= 200 && answer.Status < 300
 	if x.name == OpOAuthToken {
-		env, err = readBareToken(answer.Body, resp, env, err)
+		env, err = readBareToken(x.ctx, answer.Body, resp, env, err)
 		success = success && (env.HasCode || env.Msg == "") // else it is OAuth's own error object
 	}
 	switch {
+	case err != nil && errors.Is(err, x.ctx.Err()):
+		return x.unread(err), false
 	case success && env.HasCode && env.Code == 0 && err == nil && env.HasData:
 	case !success || env.HasCode && env.Code != 0:
 		refusal := x.apiError(env)
@@ -102,13 +116,6 @@ func (x *exchange) decode(resp any, meta *ResponseMeta) (err error, definite boo
 		return x.decodeError(errors.New("it has no code, so that it is not known to be a success")), false
 	default:
 		return x.decodeError(errors.New("it reports success and has no data")), false
-	}
-	if l, ok := resp.(lossyResponse); ok {
-		for _, misfit := range env.Misfits {
-			if l.loses(misfit.Path) {
-				return x.decodeError(&wire.MismatchError{Misfits: env.Misfits}), false
-			}
-		}
 	}
 	if c, ok := resp.(checkedResponse); ok && c.missing() != "" {
 		return x.decodeError(fmt.Errorf("%s is missing", c.missing())), false
@@ -138,6 +145,13 @@ func (x *exchange) noAnswer() (err error, definite bool) {
 	sent := r.Sent && r.Answer == nil
 	return &TransportError{Operation: x.name, Sent: sent, Attempts: r.Attempts, RequestID: r.RequestID,
 		TraceID: x.traceID(), Err: cause}, !sent
+}
+
+// unread is the error of an answer that came, and whose reading the end of the ctx
+// ended.
+func (x *exchange) unread(err error) *TransportError {
+	err = fmt.Errorf("the answer (HTTP %d) was not read to its end: %w", x.result.Answer.Status, err)
+	return &TransportError{Operation: x.name, Sent: true, Attempts: x.result.Attempts, RequestID: x.requestID(), TraceID: x.traceID(), Err: err}
 }
 
 func (x *exchange) apiError(env wire.Envelope) *APIError {
@@ -180,12 +194,15 @@ func (x *exchange) meta(env wire.Envelope) ResponseMeta {
 	if ms, ok := figure(answer.Header, "Server-Cost-Milliseconds"); ok {
 		m.ServerCost = time.Duration(ms) * time.Millisecond
 	}
-	for _, misfit := range env.Misfits {
-		m.Mismatch = append(m.Mismatch, misfit.String())
+	m.MismatchCount = env.Count
+	var texts []string
+	for _, mismatch := range env.List {
+		m.Mismatches = append(m.Mismatches, Mismatch(mismatch))
+		texts = append(texts, mismatch.String())
 	}
-	if m.Mismatch != nil {
+	if m.MismatchCount > 0 {
 		x.client.log.LogAttrs(x.ctx, slog.LevelWarn, "the answer does not match the documentation", slog.String("operation", string(x.name)),
-			slog.String("request_id", m.RequestID), slog.Any("mismatch", m.Mismatch))
+			slog.String("request_id", m.RequestID), slog.Any("mismatches", texts), slog.Int("mismatch_count", m.MismatchCount))
 	}
 	if x.set.rawData {
 		m.RawData = x.rawData()

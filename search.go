@@ -110,7 +110,7 @@ func (r *HotelListRequest) validate(f *faults) {
 
 // HotelListResponse holds a page of hotels with prices.
 type HotelListResponse struct {
-	List []types.Hotel `json:"list"`
+	List []types.Hotel `json:"list" max:"200"`
 	// Basic names the session, and says why a list is empty or not complete. Where the
 	// answer has none, SessionID is that of its Session-Id header.
 	Basic types.SearchBasic `json:"basic"`

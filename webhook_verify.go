@@ -3,6 +3,7 @@
 package hotelstays
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -125,7 +126,7 @@ func VerifyWebhook(body []byte, h http.Header, opts WebhookOptions) (*WebhookEve
 		return nil, &WebhookError{ErrWebhookUnsigned, "the service signs once a webhook signing secret is issued; AllowUnsigned accepts deliveries without"}
 	}
 	event := &WebhookEvent{}
-	if _, err := wire.DecodeAround(body, target(event, false)); err != nil {
+	if _, err := wire.DecodeBare(context.Background(), body, target(event, false), true); err != nil {
 		return nil, &WebhookError{ErrWebhookBody, err.Error()}
 	}
 	if event.CustomerReferenceNo == "" || event.Kind == "" {

@@ -1,8 +1,10 @@
-// The fast path: one pass over an ordinary answer, without encoding/json.
+// The fast path: one pass over an answer that is as documented, without encoding/json.
 
 package wire
 
 import (
+	"context"
+	"math"
 	"reflect"
 
 	"github.com/hotelstays/hotelstays-go/internal/wire/lexer"
@@ -22,17 +24,15 @@ type Target struct {
 	Share bool
 }
 
-var envelopeFields = []string{"code", "msg", "data"}
-
 // Fast reads a success whose data is as documented. It reports false for everything
-// else, and leaves the struct empty: whatever is odd about an answer, encoding/json
-// decides what it means.
-func Fast(body []byte, target Target) (Envelope, bool) {
+// else, and leaves the struct empty.
+func Fast(ctx context.Context, body []byte, target Target) (Envelope, bool) {
 	if target.Read == nil {
 		return Envelope{}, false
 	}
 	l := lexer.New(body)
 	defer l.Release()
+	l.Guard(ctx, budget(len(body)))
 	var env Envelope
 	var seen lexer.Seen
 	for more := l.Object(); more; more = l.Member() {
@@ -56,7 +56,7 @@ func Fast(body []byte, target Target) (Envelope, bool) {
 			l.Share(false)
 			env.HasData = true
 		default:
-			l.Unknown(envelopeFields)
+			l.Unknown("code", "data")
 		}
 	}
 	if !l.End() || !env.HasCode {
@@ -68,19 +68,39 @@ func Fast(body []byte, target Target) (Envelope, bool) {
 
 // FastBare reads a document that has no envelope, if it is as documented. Else it
 // reports false and leaves the struct empty.
-func FastBare(body []byte, target Target) bool {
-	if target.Read == nil {
+func FastBare(ctx context.Context, body []byte, target Target) bool {
+	return target.fast(ctx, body, budget(len(body)))
+}
+
+func (t Target) fast(ctx context.Context, text []byte, budget int) bool {
+	if t.Read == nil {
 		return false
 	}
-	l := lexer.New(body)
+	l := lexer.New(text)
 	defer l.Release()
-	l.Share(target.Share)
-	target.Read(l)
+	l.Guard(ctx, budget)
+	l.Share(t.Share)
+	t.Read(l)
 	if !l.End() {
-		target.empty()
+		t.empty()
 		return false
 	}
 	return true
 }
+
+// read reads a text that a walk has left. One that it has changed may now be as
+// documented.
+func (t Target) read(ctx context.Context, text []byte, changed bool) error {
+	if changed && t.fast(ctx, text, math.MaxInt) {
+		return nil
+	}
+	err := standard(ctx, text, t.Into)
+	if err != nil {
+		t.empty()
+	}
+	return err
+}
+
+func (t Target) shape() *shape { return shapeOf(reflect.TypeOf(t.Into).Elem()) }
 
 func (t Target) empty() { reflect.ValueOf(t.Into).Elem().SetZero() }

@@ -20,10 +20,7 @@ type page struct {
 	HasMore bool              `json:"hasMore"`
 }
 
-var (
-	pageFields = []string{"list", "basic", "total", "hasMore"}
-	pageHotels lexer.List[types.Hotel]
-)
+var pageHotels lexer.List[types.Hotel]
 
 // read is what decodegen would write.
 func (p *page) read(l *lexer.Lexer) {
@@ -32,7 +29,7 @@ func (p *page) read(l *lexer.Lexer) {
 		switch string(l.Name()) {
 		case "list":
 			l.Once(&seen, 0)
-			p.List = pageHotels.Read(l, decode.Hotel)
+			p.List = pageHotels.Read(l, 0, decode.Hotel)
 		case "basic":
 			l.Once(&seen, 1)
 			decode.SearchBasic(l, &p.Basic)
@@ -43,7 +40,7 @@ func (p *page) read(l *lexer.Lexer) {
 			l.Once(&seen, 3)
 			p.HasMore = l.Bool()
 		default:
-			l.Unknown(pageFields)
+			l.Unknown()
 		}
 	}
 }

@@ -1,9 +1,23 @@
 // Package wire is the one seam between bytes and structs: it encodes requests
 // and decodes the envelope that surrounds every answer.
 //
-// encoding/json decides what an answer means. Ordinary answers are read faster, by
-// functions that are generated from the structs (fast.go), with the same result. The
-// build tag hotelstays_stdjson leaves those functions out.
+// encoding/json decides what a value means. Answers that are as documented are read
+// faster, by functions that are generated from the structs (fast.go), with the same
+// result; the build tag hotelstays_stdjson leaves those functions out. All others are
+// walked through first (walk.go), and encoding/json reads what that leaves.
+//
+// What encoding/json would be more generous with is decided here:
+//
+//   - Names match exactly. One that is not documented is ignored, also where it differs
+//     from a documented one in letter case alone. That of code, data or the list of
+//     orders makes the answer unreadable: it might hide what counts.
+//   - An object that has a documented name twice makes the answer unreadable, and so does
+//     a map that has a key twice: nobody knows which of the two holds.
+//   - A value of another type than documented is a mismatch: an error, or left out and
+//     listed, as the caller asks. A list that must be whole loses no element.
+//   - Lists, pointers and maps may take some twice the memory of the text (budget), and
+//     no list is longer than the page that is documented.
+//   - A ctx that ends ends the reading.
 //
 // Its errors name the JSON path of what does not fit and never quote a value,
 // so that they can be logged.
@@ -11,11 +25,9 @@ package wire
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"reflect"
-	"strconv"
 	"strings"
 )
 
@@ -25,22 +37,30 @@ type Envelope struct {
 	Code    int
 	HasCode bool
 	Msg     string
-	// HasData tells that data is present and an object.
+	// HasData reports that data is present and an object.
 	HasData bool
-	// Misfits are the places in data whose type was another one than documented,
-	// where the caller asked to decode around them.
-	Misfits []Misfit
+	// Mismatches are those of data, where the caller asked to decode around them.
+	Mismatches
 }
 
-// Misfit is a place whose JSON type is not the documented one.
-type Misfit struct {
+// Mismatch is a place whose JSON type is not the documented one.
+type Mismatch struct {
 	Path string // such as data.hotelOrder.rooms[0].rate.netRate.amount
 	Want string // integer, number, string, boolean, array, object
 	Got  string
 }
 
 // String names the place and both types, and no value.
-func (m Misfit) String() string { return fmt.Sprintf("%s: want %s, got %s", m.Path, m.Want, m.Got) }
+func (m Mismatch) String() string { return fmt.Sprintf("%s: want %s, got %s", m.Path, m.Want, m.Got) }
+
+// maxListed is how many mismatches are listed: a hostile answer may have a million.
+const maxListed = 64
+
+// Mismatches are the mismatches of an answer: the first ones, and how many there are.
+type Mismatches struct {
+	List  []Mismatch
+	Count int
+}
 
 // SyntaxError reports bytes that are not JSON.
 type SyntaxError struct {
@@ -56,22 +76,27 @@ func (e *SyntaxError) Error() string {
 }
 
 // MismatchError reports JSON whose types are not the documented ones.
-type MismatchError struct{ Misfits []Misfit }
+type MismatchError struct{ Mismatches }
 
 func (e *MismatchError) Error() string {
-	if len(e.Misfits) == 0 {
+	if e.Count == 0 {
 		return "the JSON is not of the documented shape"
 	}
 	const most = 8
 	var texts []string
-	for _, m := range e.Misfits[:min(len(e.Misfits), most)] {
+	for _, m := range e.List[:min(len(e.List), most)] {
 		texts = append(texts, m.String())
 	}
-	if more := len(e.Misfits) - most; more > 0 {
+	if more := e.Count - len(texts); more > 0 {
 		texts = append(texts, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(texts, "; ")
 }
+
+// UnusableError reports JSON that cannot be used, whatever its values are.
+type UnusableError struct{ Path, Problem string }
+
+func (e *UnusableError) Error() string { return e.Path + " " + e.Problem }
 
 // Encode writes a request body.
 func Encode(v any) ([]byte, error) {
@@ -86,102 +111,60 @@ func Encode(v any) ([]byte, error) {
 
 // Decode reads an answer and, where its code is 0, its data into the target. With
 // lenient set, fields of another type than documented are left out and listed in
-// Misfits; without it they are a *MismatchError.
+// Mismatches; without it they are a *MismatchError.
 //
 // The error is nil for a failure that the service explains (a code that is not
-// 0): what its data holds does not matter.
-func Decode(body []byte, target Target, lenient bool) (Envelope, error) {
-	if env, ok := Fast(body, target); ok {
+// 0): what its data holds does not matter. It is that of ctx where that ended first.
+func Decode(ctx context.Context, body []byte, target Target, lenient bool) (Envelope, error) {
+	if env, ok := Fast(ctx, body, target); ok {
 		return env, nil
 	}
-	data := target.Into
-	raw := rawEnvelope{Data: data}
-	err := json.Unmarshal(body, &raw)
-	if err != nil && isSyntax(err) {
-		return Envelope{}, syntaxError(err)
+	w := newWalk(ctx, body)
+	defer w.release()
+	env, data, err := w.envelope(target.shape())
+	if err != nil || !env.HasCode || env.Code != 0 {
+		return env, err
 	}
-	env := raw.envelope()
-	if !env.HasCode && len(raw.Code) > 0 && string(raw.Code) != "null" {
-		return env, &MismatchError{Misfits: []Misfit{{"code", "integer", kindOf(raw.Code)}}}
+	if env.Mismatches, err = w.outcome(lenient); err != nil || kindOf(data) == "null" {
+		return env, err
 	}
-	if !env.HasCode || env.Code != 0 {
-		return env, nil
-	}
-	if err != nil {
-		return decodeAround(body, env, data, lenient)
-	}
-	env.HasData = raw.Data != nil && (!reflect.ValueOf(data).Elem().IsZero() || hasData(body))
-	return env, nil
+	env.HasData = true
+	return env, target.read(ctx, data, w.text != nil)
 }
 
-// DecodeBare reads an answer that has no envelope.
-func DecodeBare(body []byte, into any) error {
-	err := json.Unmarshal(body, into)
-	switch {
-	case err == nil:
-		return nil
-	case isSyntax(err):
-		return syntaxError(err)
-	default:
-		return &MismatchError{Misfits: misfitsOf(body, reflect.TypeOf(into).Elem(), "")}
+// DecodeBare reads a document that has no envelope, as Decode reads data.
+func DecodeBare(ctx context.Context, body []byte, target Target, lenient bool) (Mismatches, error) {
+	if FastBare(ctx, body, target) {
+		return Mismatches{}, nil
 	}
+	w := newWalk(ctx, body)
+	defer w.release()
+	text, err := w.document(target.shape())
+	if err != nil {
+		return Mismatches{}, err
+	}
+	found, err := w.outcome(lenient)
+	if err != nil {
+		return found, err
+	}
+	return found, target.read(ctx, text, w.text != nil)
 }
 
 // Peek reads the envelope without its data. It reports false for anything that
 // is not an envelope.
 func Peek(body []byte) (Envelope, bool) {
-	var raw rawEnvelope
-	if err := json.Unmarshal(body, &raw); err != nil && isSyntax(err) {
-		return Envelope{}, false
-	}
-	env := raw.envelope()
-	return env, env.HasCode
+	w := newWalk(context.Background(), body)
+	defer w.release()
+	env, _, err := w.envelope(nil)
+	return env, err == nil && env.HasCode
 }
 
 // Data returns the bytes of an answer's data, or nil where it has none.
 func Data(body []byte) json.RawMessage {
-	var raw struct {
-		Data json.RawMessage `json:"data"`
+	w := newWalk(context.Background(), body)
+	defer w.release()
+	if _, data, _ := w.envelope(nil); len(data) > 0 {
+		return bytes.Clone(data)
 	}
-	if json.Unmarshal(body, &raw) != nil {
-		return nil
-	}
-	return raw.Data
-}
-
-// rawEnvelope keeps code and msg apart from their types: a stray msg must not hide
-// what the code says, and a code that is text must not be taken for 0.
-type rawEnvelope struct {
-	Code json.RawMessage `json:"code"`
-	Msg  json.RawMessage `json:"msg"`
-	Data any             `json:"data"`
-}
-
-func (r *rawEnvelope) envelope() Envelope {
-	var env Envelope
-	if code, err := strconv.Atoi(string(r.Code)); err == nil {
-		env.Code, env.HasCode = code, true
-	}
-	if len(r.Msg) > 0 && json.Unmarshal(r.Msg, &env.Msg) != nil {
-		env.Msg = string(r.Msg)
-	}
-	return env
-}
-
-func hasData(body []byte) bool {
-	return kindOf(Data(body)) == "object"
-}
-
-// isSyntax tells bytes that are not JSON from JSON of an unexpected type.
-// encoding/json returns a plain error for a number inside quotes that is none;
-// that is of the second kind.
-func isSyntax(err error) bool {
-	var syntax *json.SyntaxError
-	return errors.As(err, &syntax)
-}
-
-func syntaxError(err error) *SyntaxError {
-	var syntax *json.SyntaxError
-	errors.As(err, &syntax)
-	return &SyntaxError{Offset: syntax.Offset, Truncated: strings.Contains(err.Error(), "unexpected end")}
+	return nil
 }

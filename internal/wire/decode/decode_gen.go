@@ -22,12 +22,6 @@ var (
 	taxItemList             lexer.List[types.TaxItem]
 )
 
-var phoneFields = []string{
-	"countryCode",
-	"countryNumber",
-	"number",
-}
-
 // Phone reads a types.Phone.
 func Phone(l *lexer.Lexer, v *types.Phone) {
 	var seen lexer.Seen
@@ -43,16 +37,9 @@ func Phone(l *lexer.Lexer, v *types.Phone) {
 			l.Once(&seen, 2)
 			v.Number = l.String()
 		default:
-			l.Unknown(phoneFields)
+			l.Unknown()
 		}
 	}
-}
-
-var holderFields = []string{
-	"firstName",
-	"lastName",
-	"email",
-	"phone",
 }
 
 // Holder reads a types.Holder.
@@ -73,14 +60,9 @@ func Holder(l *lexer.Lexer, v *types.Holder) {
 			l.Once(&seen, 3)
 			v.Phone = lexer.Pointer(l, Phone)
 		default:
-			l.Unknown(holderFields)
+			l.Unknown()
 		}
 	}
-}
-
-var moneyFields = []string{
-	"currency",
-	"amount",
 }
 
 // Money reads a types.Money.
@@ -95,15 +77,9 @@ func Money(l *lexer.Lexer, v *types.Money) {
 			l.Once(&seen, 1)
 			v.Amount = json.Number(l.Number())
 		default:
-			l.Unknown(moneyFields)
+			l.Unknown()
 		}
 	}
-}
-
-var i18NFields = []string{
-	"en",
-	"zh",
-	"ar",
 }
 
 // I18N reads a types.I18N.
@@ -121,14 +97,9 @@ func I18N(l *lexer.Lexer, v *types.I18N) {
 			l.Once(&seen, 2)
 			v.AR = l.String()
 		default:
-			l.Unknown(i18NFields)
+			l.Unknown()
 		}
 	}
-}
-
-var latlngFields = []string{
-	"lat",
-	"lng",
 }
 
 // Latlng reads a types.Latlng.
@@ -143,14 +114,9 @@ func Latlng(l *lexer.Lexer, v *types.Latlng) {
 			l.Once(&seen, 1)
 			v.Lng = l.Float64()
 		default:
-			l.Unknown(latlngFields)
+			l.Unknown()
 		}
 	}
-}
-
-var latlngCoordinatorFields = []string{
-	"google",
-	"gaode",
 }
 
 // LatlngCoordinator reads a types.LatlngCoordinator.
@@ -165,19 +131,9 @@ func LatlngCoordinator(l *lexer.Lexer, v *types.LatlngCoordinator) {
 			l.Once(&seen, 1)
 			v.Gaode = lexer.Pointer(l, Latlng)
 		default:
-			l.Unknown(latlngCoordinatorFields)
+			l.Unknown()
 		}
 	}
-}
-
-var orderHotelInfoFields = []string{
-	"hotelId",
-	"destinationId",
-	"name",
-	"rating",
-	"address",
-	"latlngCoordinator",
-	"logoURL",
 }
 
 // OrderHotelInfo reads a types.OrderHotelInfo.
@@ -207,14 +163,9 @@ func OrderHotelInfo(l *lexer.Lexer, v *types.OrderHotelInfo) {
 			l.Once(&seen, 6)
 			v.LogoURL = l.String()
 		default:
-			l.Unknown(orderHotelInfoFields)
+			l.Unknown()
 		}
 	}
-}
-
-var cancelFeeFields = []string{
-	"until",
-	"fee",
 }
 
 // CancelFee reads a types.CancelFee.
@@ -229,15 +180,9 @@ func CancelFee(l *lexer.Lexer, v *types.CancelFee) {
 			l.Once(&seen, 1)
 			Money(l, &v.Fee)
 		default:
-			l.Unknown(cancelFeeFields)
+			l.Unknown()
 		}
 	}
-}
-
-var originalRoomNamingFields = []string{
-	"id",
-	"name",
-	"supplier",
 }
 
 // OriginalRoomNaming reads a types.OriginalRoomNaming.
@@ -255,16 +200,9 @@ func OriginalRoomNaming(l *lexer.Lexer, v *types.OriginalRoomNaming) {
 			l.Once(&seen, 2)
 			v.Supplier = l.Int()
 		default:
-			l.Unknown(originalRoomNamingFields)
+			l.Unknown()
 		}
 	}
-}
-
-var rateFields = []string{
-	"commissionableRate",
-	"netRate",
-	"grossRate",
-	"respectGrossRate",
 }
 
 // Rate reads a types.Rate.
@@ -285,15 +223,9 @@ func Rate(l *lexer.Lexer, v *types.Rate) {
 			l.Once(&seen, 3)
 			v.RespectGrossRate = l.Bool()
 		default:
-			l.Unknown(rateFields)
+			l.Unknown()
 		}
 	}
-}
-
-var boardFields = []string{
-	"boardId",
-	"boardName",
-	"boardDesc",
 }
 
 // Board reads a types.Board.
@@ -311,16 +243,9 @@ func Board(l *lexer.Lexer, v *types.Board) {
 			l.Once(&seen, 2)
 			v.BoardDesc = lexer.Pointer(l, I18N)
 		default:
-			l.Unknown(boardFields)
+			l.Unknown()
 		}
 	}
-}
-
-var taxItemFields = []string{
-	"taxType",
-	"taxName",
-	"amount",
-	"desc",
 }
 
 // TaxItem reads a types.TaxItem.
@@ -341,14 +266,9 @@ func TaxItem(l *lexer.Lexer, v *types.TaxItem) {
 			l.Once(&seen, 3)
 			v.Desc = l.String()
 		default:
-			l.Unknown(taxItemFields)
+			l.Unknown()
 		}
 	}
-}
-
-var taxFields = []string{
-	"total",
-	"items",
 }
 
 // Tax reads a types.Tax.
@@ -361,27 +281,11 @@ func Tax(l *lexer.Lexer, v *types.Tax) {
 			v.Total = lexer.Pointer(l, Money)
 		case "items":
 			l.Once(&seen, 1)
-			v.Items = taxItemList.Read(l, TaxItem)
+			v.Items = taxItemList.Read(l, 0, TaxItem)
 		default:
-			l.Unknown(taxFields)
+			l.Unknown()
 		}
 	}
-}
-
-var roomRatePkgFields = []string{
-	"ratePkgId",
-	"refundableMode",
-	"refundableUntil",
-	"cancelFees",
-	"originalRoomNaming",
-	"rate",
-	"totalRate",
-	"rateComment",
-	"includesPackaging",
-	"checkIn",
-	"checkOut",
-	"board",
-	"tax",
 }
 
 // RoomRatePkg reads a types.RoomRatePkg.
@@ -400,7 +304,7 @@ func RoomRatePkg(l *lexer.Lexer, v *types.RoomRatePkg) {
 			v.RefundableUntil = types.Timestamp(l.String())
 		case "cancelFees":
 			l.Once(&seen, 3)
-			v.CancelFees = cancelFeeList.Read(l, CancelFee)
+			v.CancelFees = cancelFeeList.Read(l, 0, CancelFee)
 		case "originalRoomNaming":
 			l.Once(&seen, 4)
 			v.OriginalRoomNaming = lexer.Pointer(l, OriginalRoomNaming)
@@ -429,32 +333,9 @@ func RoomRatePkg(l *lexer.Lexer, v *types.RoomRatePkg) {
 			l.Once(&seen, 12)
 			v.Tax = lexer.Pointer(l, Tax)
 		default:
-			l.Unknown(roomRatePkgFields)
+			l.Unknown()
 		}
 	}
-}
-
-var orderRoomFields = []string{
-	"roomTypeId",
-	"roomTypeName",
-	"hotelId",
-	"rates",
-	"ratePkgId",
-	"refundableMode",
-	"refundableUntil",
-	"cancelFees",
-	"originalRoomNaming",
-	"rate",
-	"totalRate",
-	"rateComment",
-	"includesPackaging",
-	"checkIn",
-	"checkOut",
-	"board",
-	"tax",
-	"roomIndex",
-	"guests",
-	"refundInfo",
 }
 
 // OrderRoom reads a types.OrderRoom.
@@ -473,7 +354,7 @@ func OrderRoom(l *lexer.Lexer, v *types.OrderRoom) {
 			v.HotelID = l.String()
 		case "rates":
 			l.Once(&seen, 3)
-			v.Rates = roomRatePkgList.Read(l, RoomRatePkg)
+			v.Rates = roomRatePkgList.Read(l, 0, RoomRatePkg)
 		case "ratePkgId":
 			l.Once(&seen, 4)
 			v.RatePkgID = l.String()
@@ -485,7 +366,7 @@ func OrderRoom(l *lexer.Lexer, v *types.OrderRoom) {
 			v.RefundableUntil = types.Timestamp(l.String())
 		case "cancelFees":
 			l.Once(&seen, 7)
-			v.CancelFees = cancelFeeList.Read(l, CancelFee)
+			v.CancelFees = cancelFeeList.Read(l, 0, CancelFee)
 		case "originalRoomNaming":
 			l.Once(&seen, 8)
 			v.OriginalRoomNaming = lexer.Pointer(l, OriginalRoomNaming)
@@ -518,39 +399,14 @@ func OrderRoom(l *lexer.Lexer, v *types.OrderRoom) {
 			v.RoomIndex = l.Int()
 		case "guests":
 			l.Once(&seen, 18)
-			v.Guests = rawMessageList.Read(l, func(l *lexer.Lexer, v *json.RawMessage) { *v = l.Raw() })
+			v.Guests = rawMessageList.Read(l, 0, func(l *lexer.Lexer, v *json.RawMessage) { *v = l.Raw() })
 		case "refundInfo":
 			l.Once(&seen, 19)
-			v.RefundInfo = rawMessageList.Read(l, func(l *lexer.Lexer, v *json.RawMessage) { *v = l.Raw() })
+			v.RefundInfo = rawMessageList.Read(l, 0, func(l *lexer.Lexer, v *json.RawMessage) { *v = l.Raw() })
 		default:
-			l.Unknown(orderRoomFields)
+			l.Unknown()
 		}
 	}
-}
-
-var orderFields = []string{
-	"status",
-	"statusRemark",
-	"checkIn",
-	"checkOut",
-	"nightCount",
-	"roomCount",
-	"bookingTime",
-	"hotelConfirmNo",
-	"holder",
-	"platformReferenceNo",
-	"customerReferenceNo",
-	"commissionableRate",
-	"netRate",
-	"grossRate",
-	"respectGrossRate",
-	"cancelTime",
-	"cancelReason",
-	"refundedPrice",
-	"supplier",
-	"supplierReferenceNo",
-	"hotel",
-	"rooms",
 }
 
 // Order reads a types.Order.
@@ -623,16 +479,11 @@ func Order(l *lexer.Lexer, v *types.Order) {
 			v.Hotel = lexer.Pointer(l, OrderHotelInfo)
 		case "rooms":
 			l.Once(&seen, 21)
-			v.Rooms = orderRoomList.Read(l, OrderRoom)
+			v.Rooms = orderRoomList.Read(l, 0, OrderRoom)
 		default:
-			l.Unknown(orderFields)
+			l.Unknown()
 		}
 	}
-}
-
-var exchangeRateSnapshotFields = []string{
-	"date",
-	"usd",
 }
 
 // ExchangeRateSnapshot reads a types.ExchangeRateSnapshot.
@@ -647,14 +498,9 @@ func ExchangeRateSnapshot(l *lexer.Lexer, v *types.ExchangeRateSnapshot) {
 			l.Once(&seen, 1)
 			v.USD = lexer.Map(l, func(l *lexer.Lexer, v *json.Number) { *v = json.Number(l.Number()) })
 		default:
-			l.Unknown(exchangeRateSnapshotFields)
+			l.Unknown()
 		}
 	}
-}
-
-var boundingPolygonFields = []string{
-	"type",
-	"coordinates",
 }
 
 // BoundingPolygon reads a types.BoundingPolygon.
@@ -669,15 +515,9 @@ func BoundingPolygon(l *lexer.Lexer, v *types.BoundingPolygon) {
 			l.Once(&seen, 1)
 			v.Coordinates = l.Raw()
 		default:
-			l.Unknown(boundingPolygonFields)
+			l.Unknown()
 		}
 	}
-}
-
-var destinationCoordinatesFields = []string{
-	"centerLat",
-	"centerLng",
-	"boundingPolygon",
 }
 
 // DestinationCoordinates reads a types.DestinationCoordinates.
@@ -695,16 +535,9 @@ func DestinationCoordinates(l *lexer.Lexer, v *types.DestinationCoordinates) {
 			l.Once(&seen, 2)
 			v.BoundingPolygon = lexer.Pointer(l, BoundingPolygon)
 		default:
-			l.Unknown(destinationCoordinatesFields)
+			l.Unknown()
 		}
 	}
-}
-
-var destinationExtraFields = []string{
-	"cityName",
-	"provinceName",
-	"continentName",
-	"hotelCount",
 }
 
 // DestinationExtra reads a types.DestinationExtra.
@@ -725,23 +558,9 @@ func DestinationExtra(l *lexer.Lexer, v *types.DestinationExtra) {
 			l.Once(&seen, 3)
 			v.HotelCount = lexer.Pointer(l, func(l *lexer.Lexer, v *int) { *v = l.Int() })
 		default:
-			l.Unknown(destinationExtraFields)
+			l.Unknown()
 		}
 	}
-}
-
-var destinationFields = []string{
-	"id",
-	"type",
-	"name",
-	"nameFull",
-	"countryCode",
-	"coordinates",
-	"extra",
-	"countryName",
-	"destinationName",
-	"parentDestinationName",
-	"parentDestinationId",
 }
 
 // Destination reads a types.Destination.
@@ -783,16 +602,9 @@ func Destination(l *lexer.Lexer, v *types.Destination) {
 			l.Once(&seen, 10)
 			v.ParentDestinationID = l.String()
 		default:
-			l.Unknown(destinationFields)
+			l.Unknown()
 		}
 	}
-}
-
-var roomFields = []string{
-	"roomTypeId",
-	"roomTypeName",
-	"hotelId",
-	"rates",
 }
 
 // Room reads a types.Room.
@@ -811,26 +623,11 @@ func Room(l *lexer.Lexer, v *types.Room) {
 			v.HotelID = l.String()
 		case "rates":
 			l.Once(&seen, 3)
-			v.Rates = roomRatePkgList.Read(l, RoomRatePkg)
+			v.Rates = roomRatePkgList.Read(l, 0, RoomRatePkg)
 		default:
-			l.Unknown(roomFields)
+			l.Unknown()
 		}
 	}
-}
-
-var hotelFields = []string{
-	"id",
-	"platformHotelId",
-	"destinationId",
-	"name",
-	"rating",
-	"address",
-	"latlngCoordinator",
-	"logoURL",
-	"minPrice",
-	"minPricesByCurrency",
-	"isAvailable",
-	"rooms",
 }
 
 // Hotel reads a types.Hotel.
@@ -867,22 +664,17 @@ func Hotel(l *lexer.Lexer, v *types.Hotel) {
 			v.MinPrice = lexer.Pointer(l, Money)
 		case "minPricesByCurrency":
 			l.Once(&seen, 9)
-			v.MinPricesByCurrency = moneyList.Read(l, Money)
+			v.MinPricesByCurrency = moneyList.Read(l, 0, Money)
 		case "isAvailable":
 			l.Once(&seen, 10)
 			v.IsAvailable = lexer.Pointer(l, func(l *lexer.Lexer, v *bool) { *v = l.Bool() })
 		case "rooms":
 			l.Once(&seen, 11)
-			v.Rooms = roomList.Read(l, Room)
+			v.Rooms = roomList.Read(l, 0, Room)
 		default:
-			l.Unknown(hotelFields)
+			l.Unknown()
 		}
 	}
-}
-
-var emptyReasonSupplierFields = []string{
-	"supplierCode",
-	"reason",
 }
 
 // EmptyReasonSupplier reads a types.EmptyReasonSupplier.
@@ -897,14 +689,9 @@ func EmptyReasonSupplier(l *lexer.Lexer, v *types.EmptyReasonSupplier) {
 			l.Once(&seen, 1)
 			v.Reason = l.String()
 		default:
-			l.Unknown(emptyReasonSupplierFields)
+			l.Unknown()
 		}
 	}
-}
-
-var emptyReasonFields = []string{
-	"code",
-	"suppliers",
 }
 
 // EmptyReason reads a types.EmptyReason.
@@ -917,19 +704,11 @@ func EmptyReason(l *lexer.Lexer, v *types.EmptyReason) {
 			v.Code = types.EmptyReasonCode(l.String())
 		case "suppliers":
 			l.Once(&seen, 1)
-			v.Suppliers = emptyReasonSupplierList.Read(l, EmptyReasonSupplier)
+			v.Suppliers = emptyReasonSupplierList.Read(l, 0, EmptyReasonSupplier)
 		default:
-			l.Unknown(emptyReasonFields)
+			l.Unknown()
 		}
 	}
-}
-
-var searchBasicFields = []string{
-	"destination",
-	"sessionId",
-	"statusRemark",
-	"notices",
-	"emptyReason",
 }
 
 // SearchBasic reads a types.SearchBasic.
@@ -948,25 +727,14 @@ func SearchBasic(l *lexer.Lexer, v *types.SearchBasic) {
 			v.StatusRemark = l.String()
 		case "notices":
 			l.Once(&seen, 3)
-			v.Notices = stringList.Read(l, func(l *lexer.Lexer, v *string) { *v = l.String() })
+			v.Notices = stringList.Read(l, 0, func(l *lexer.Lexer, v *string) { *v = l.String() })
 		case "emptyReason":
 			l.Once(&seen, 4)
 			v.EmptyReason = lexer.Pointer(l, EmptyReason)
 		default:
-			l.Unknown(searchBasicFields)
+			l.Unknown()
 		}
 	}
-}
-
-var hotelMetadataFields = []string{
-	"hotelId",
-	"platformHotelId",
-	"destinationId",
-	"name",
-	"rating",
-	"address",
-	"latlngCoordinator",
-	"logoURL",
 }
 
 // HotelMetadata reads a types.HotelMetadata.
@@ -999,14 +767,9 @@ func HotelMetadata(l *lexer.Lexer, v *types.HotelMetadata) {
 			l.Once(&seen, 7)
 			v.LogoURL = l.String()
 		default:
-			l.Unknown(hotelMetadataFields)
+			l.Unknown()
 		}
 	}
-}
-
-var pageRespFields = []string{
-	"total",
-	"hasMore",
 }
 
 // PageResp reads a types.PageResp.
@@ -1021,17 +784,9 @@ func PageResp(l *lexer.Lexer, v *types.PageResp) {
 			l.Once(&seen, 1)
 			v.HasMore = l.Bool()
 		default:
-			l.Unknown(pageRespFields)
+			l.Unknown()
 		}
 	}
-}
-
-var voucherSignatureFields = []string{
-	"alg",
-	"keyId",
-	"digest",
-	"signature",
-	"signedAt",
 }
 
 // VoucherSignature reads a types.VoucherSignature.
@@ -1055,15 +810,9 @@ func VoucherSignature(l *lexer.Lexer, v *types.VoucherSignature) {
 			l.Once(&seen, 4)
 			v.SignedAt = types.Timestamp(l.String())
 		default:
-			l.Unknown(voucherSignatureFields)
+			l.Unknown()
 		}
 	}
-}
-
-var voucherContentFields = []string{
-	"contentType",
-	"byteSize",
-	"base64",
 }
 
 // VoucherContent reads a types.VoucherContent.
@@ -1081,22 +830,9 @@ func VoucherContent(l *lexer.Lexer, v *types.VoucherContent) {
 			l.Once(&seen, 2)
 			v.Base64 = l.String()
 		default:
-			l.Unknown(voucherContentFields)
+			l.Unknown()
 		}
 	}
-}
-
-var voucherFields = []string{
-	"voucherNumber",
-	"version",
-	"issuedAt",
-	"contentType",
-	"byteSize",
-	"verifyUrl",
-	"downloadUrl",
-	"expiresIn",
-	"signature",
-	"content",
 }
 
 // Voucher reads a types.Voucher.
@@ -1135,7 +871,7 @@ func Voucher(l *lexer.Lexer, v *types.Voucher) {
 			l.Once(&seen, 9)
 			v.Content = lexer.Pointer(l, VoucherContent)
 		default:
-			l.Unknown(voucherFields)
+			l.Unknown()
 		}
 	}
 }

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"go/types"
 	"reflect"
@@ -19,7 +20,11 @@ type field struct {
 	name string // in Go
 	key  string // on the wire
 	typ  types.Type
+	tag  reflect.StructTag
 }
+
+// most is how many elements the field's list may have; 0 is no limit.
+func (f field) most() string { return cmp.Or(f.tag.Get("max"), "0") }
 
 // fieldsOf lists the fields of a struct. Those of an embedded struct count as the
 // struct's own.
@@ -31,7 +36,8 @@ func (g *generator) fieldsOf(named *types.Named) ([]field, error) {
 	var all []field
 	for i := range shape.NumFields() {
 		f := shape.Field(i)
-		tag := reflect.StructTag(shape.Tag(i)).Get("json")
+		tags := reflect.StructTag(shape.Tag(i))
+		tag := tags.Get("json")
 		key, options, _ := strings.Cut(tag, ",")
 		fault := func(problem string) error {
 			return g.errorf(f, "%s.%s %s", named.Obj().Name(), f.Name(), problem)
@@ -65,7 +71,7 @@ func (g *generator) fieldsOf(named *types.Named) ([]field, error) {
 		if strings.Trim(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" || key == "-" {
 			return nil, fault("has a key of other characters than letters and digits")
 		}
-		all = append(all, field{f, f.Name(), key, f.Type()})
+		all = append(all, field{f, f.Name(), key, f.Type(), tags})
 	}
 	return all, g.checkFields(named, all)
 }

@@ -9,6 +9,7 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -113,25 +114,23 @@ func (g *generator) structFunc(named *types.Named) error {
 		return err
 	}
 	var cases bytes.Buffer
+	var exact []string
 	for i, field := range fields {
-		statement, err := g.read(out, "v."+field.name, field.typ)
+		if field.tag.Get("whole") != "" {
+			exact = append(exact, strconv.Quote(field.key))
+		}
+		statement, err := g.read(out, "v."+field.name, field.typ, field.most())
 		if err != nil {
 			return g.errorf(field, "%s.%s: %w", named.Obj().Name(), field.name, err)
 		}
 		fmt.Fprintf(&cases, "case %q:\nl.Once(&seen, %d)\n%s\n", field.key, i, statement)
 	}
-	name := named.Obj().Name()
-	names := strings.ToLower(name[:1]) + name[1:] + "Fields"
-	fmt.Fprintf(&out.body, "\nvar %s = []string{\n", names)
-	for _, field := range fields {
-		fmt.Fprintf(&out.body, "%q,\n", field.key)
-	}
-	fmt.Fprintf(&out.body, "}\n\n%s {\n", g.signature(named))
+	fmt.Fprintf(&out.body, "\n%s {\n", g.signature(named))
 	if len(fields) > 0 {
 		out.body.WriteString("var seen lexer.Seen\n")
 	}
 	out.body.WriteString("for more := l.Object(); more; more = l.Member() {\nswitch string(l.Name()) {\n")
-	fmt.Fprintf(&out.body, "%sdefault:\nl.Unknown(%s)\n}\n}\n}\n", cases.Bytes(), names)
+	fmt.Fprintf(&out.body, "%sdefault:\nl.Unknown(%s)\n}\n}\n}\n", cases.Bytes(), strings.Join(exact, ", "))
 	g.done[named] = true
 	return nil
 }
@@ -148,8 +147,9 @@ func (g *generator) signature(named *types.Named) string {
 	}
 }
 
-// read returns the statement that reads a value of type t.
-func (g *generator) read(out *file, to string, t types.Type) (string, error) {
+// read returns the statement that reads a value of type t. A list has at most that
+// many elements.
+func (g *generator) read(out *file, to string, t types.Type, most string) (string, error) {
 	method, err := scalar(t)
 	if err != nil {
 		return "", err
@@ -183,7 +183,7 @@ func (g *generator) read(out *file, to string, t types.Type) (string, error) {
 			return "", err
 		}
 		list, err := out.list(u.Elem())
-		return fmt.Sprintf("%s = %s.Read(l, %s)", to, list, function), err
+		return fmt.Sprintf("%s = %s.Read(l, %s, %s)", to, list, most, function), err
 	}
 	return "", fmt.Errorf("%s is not handled: teach decodegen, or change the field", t)
 }
@@ -193,7 +193,7 @@ func (g *generator) read(out *file, to string, t types.Type) (string, error) {
 func (g *generator) function(out *file, t types.Type) (string, error) {
 	named, isNamed := t.(*types.Named)
 	if _, isStruct := t.Underlying().(*types.Struct); !isStruct {
-		statement, err := g.read(out, "*v", t)
+		statement, err := g.read(out, "*v", t, "0")
 		return fmt.Sprintf("func(l *lexer.Lexer, v *%s) { %s }", out.typeName(t), statement), err
 	}
 	if !isNamed {

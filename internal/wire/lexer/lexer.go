@@ -5,11 +5,18 @@
 // spelling. At anything else it gives up, and what it has read so far means
 // nothing; the caller then asks encoding/json, which decides. What it does take is
 // exactly what encoding/json makes of it, so that nobody can tell the two apart.
+// Names alone it matches more strictly: a name counts only as it is documented, to
+// the letter case.
+//
+// Skip passes over any JSON, and gives up at what encoding/json finds invalid.
 //
 // Nothing that it returns points into the text it has read.
 package lexer
 
 import (
+	"context"
+	"math"
+	"reflect"
 	"strings"
 	"sync"
 )
@@ -25,6 +32,12 @@ type Lexer struct {
 	name   []byte
 	gaveUp bool
 
+	ctx    context.Context
+	look   int // ctx is looked at when pos gets here
+	budget int // bytes of memory that may still be taken
+	err    error
+	loose  bool
+
 	share   bool
 	texts   *texts
 	scratch []byte // where escaped text is put together
@@ -36,8 +49,50 @@ var lexers = sync.Pool{New: func() any { return new(Lexer) }}
 func New(body []byte) *Lexer {
 	l := lexers.Get().(*Lexer)
 	l.body, l.pos, l.name, l.gaveUp, l.share = body, 0, nil, false, false
+	l.ctx, l.look, l.budget, l.err, l.loose = nil, math.MaxInt, math.MaxInt, nil, false
 	return l
 }
+
+// lookEvery is how many bytes are read between two looks at the ctx: a few
+// milliseconds' worth.
+const lookEvery = 512 << 10
+
+// Guard makes the Lexer give up when ctx ends, and when lists, pointers and maps take
+// more memory than budget, in bytes. Text takes no more than it takes in the body, and
+// is not counted.
+func (l *Lexer) Guard(ctx context.Context, budget int) {
+	l.ctx, l.look, l.budget = ctx, l.pos+lookEvery, budget
+}
+
+// lookAt looks at the ctx, at a place in the body.
+func (l *Lexer) lookAt(pos int) {
+	l.look = pos + lookEvery
+	if err := l.ctx.Err(); err != nil {
+		l.GiveUp()
+		l.err = err
+	}
+}
+
+// Err returns the error of the ctx, where the Lexer gave up because of it.
+func (l *Lexer) Err() error { return l.err }
+
+// charge reports whether the budget allows for so many bytes.
+func (l *Lexer) charge(size int) bool {
+	if l.budget -= size; l.budget < 0 {
+		l.GiveUp()
+	}
+	return !l.gaveUp
+}
+
+func sizeOf[T any]() int { return int(reflect.TypeFor[T]().Size()) }
+
+// MapEntry is how much memory is counted for an entry of a map whose values are that
+// large: with the room that a map leaves free, about twice key and value.
+func MapEntry(size int) int { return 2 * (sizeOf[string]() + size) }
+
+// Loose makes the Lexer take names with escapes, too. Name then returns each name as
+// it is written.
+func (l *Lexer) Loose() { l.loose = true }
 
 // Share says whether short texts that are read from now on are kept once where they
 // repeat, also from one body to the next. It is for what holds no secret and no
@@ -53,7 +108,7 @@ const maxScratch = 4 << 10
 
 // Release gives the Lexer back. Of what it has read it keeps the shared texts.
 func (l *Lexer) Release() {
-	l.body, l.name = nil, nil
+	l.body, l.name, l.ctx = nil, nil, nil
 	if cap(l.scratch) > maxScratch {
 		l.scratch = nil
 	}
@@ -61,20 +116,40 @@ func (l *Lexer) Release() {
 	lexers.Put(l)
 }
 
-// GiveUp leaves the text to encoding/json.
+// GiveUp leaves the text to encoding/json. From here on the text is at its end.
 func (l *Lexer) GiveUp() {
 	l.gaveUp = true
-	l.pos = len(l.body)
+	l.body = l.body[:l.pos]
+}
+
+func (l *Lexer) giveUpAt(pos int) {
+	l.pos = pos
+	l.GiveUp()
 }
 
 // End reports whether all was read: one value with nothing but white space after
 // it, and no reason to give up.
 func (l *Lexer) End() bool {
 	l.peek()
-	return !l.gaveUp && l.pos == len(l.body)
+	if l.pos < len(l.body) {
+		l.GiveUp()
+	}
+	return !l.gaveUp
 }
 
-// peek passes over white space and returns the next byte, or 0 at the end.
+// Peek passes over white space and returns the next byte, or 0 at the end.
+func (l *Lexer) Peek() byte { return l.peek() }
+
+// Offset returns how far the text was read: where the Lexer gave up, if it did.
+func (l *Lexer) Offset() int { return l.pos }
+
+// Rewind goes back to an earlier offset.
+func (l *Lexer) Rewind(offset int) {
+	if !l.gaveUp {
+		l.pos = offset
+	}
+}
+
 func (l *Lexer) peek() byte {
 	if l.pos < len(l.body) && l.body[l.pos] > ' ' {
 		return l.body[l.pos]
@@ -99,6 +174,14 @@ func (l *Lexer) word(w string) {
 	if end := l.pos + len(w); end <= len(l.body) && string(l.body[l.pos:end]) == w {
 		l.pos = end
 		return
+	}
+	l.giveUpIn(w)
+}
+
+// giveUpIn gives up where the text differs from a word.
+func (l *Lexer) giveUpIn(w string) {
+	for i := 0; l.pos < len(l.body) && i < len(w) && l.body[l.pos] == w[i]; i++ {
+		l.pos++
 	}
 	l.GiveUp()
 }
@@ -156,8 +239,9 @@ func (l *Lexer) member() bool {
 	begin := l.pos + 1
 	end := plain(l.body, begin)
 	if end >= len(l.body) || l.body[end] != '"' {
-		l.GiveUp()
-		return false
+		if end = l.looseName(); end < begin {
+			return false
+		}
 	}
 	l.name, l.pos = l.body[begin:end], end+1
 	if l.peek() != ':' {
@@ -168,9 +252,21 @@ func (l *Lexer) member() bool {
 	return true
 }
 
+// looseName returns where a name with escapes ends, or a negative number.
+func (l *Lexer) looseName() int {
+	if l.skipText(); l.gaveUp || !l.loose {
+		l.GiveUp()
+		return -1
+	}
+	return l.pos - 1
+}
+
 // Name is the name of the member that was entered last. It holds until its value
 // is read.
 func (l *Lexer) Name() []byte { return l.name }
+
+// NameOffset returns where that name begins, behind its quote.
+func (l *Lexer) NameOffset() int { return cap(l.body) - cap(l.name) }
 
 // Seen remembers which fields of a struct were read.
 type Seen uint64
@@ -187,22 +283,16 @@ func (l *Lexer) Once(seen *Seen, field uint) {
 	*seen |= bit
 }
 
-// Unknown passes over a member that has no field of its exact name. It gives up
-// where encoding/json may match a field regardless of case.
-func (l *Lexer) Unknown(fields []string) {
-	for _, c := range l.name {
-		if c >= 0x80 { // two such characters are the lower case of an ASCII letter
+// Unknown passes over a member that has no field of its exact name. It gives up at a
+// name that differs in letter case alone from one of these.
+func (l *Lexer) Unknown(exact ...string) {
+	for _, name := range exact {
+		if strings.EqualFold(name, string(l.name)) {
 			l.GiveUp()
 			return
 		}
 	}
-	for _, field := range fields {
-		if len(field) == len(l.name) && strings.EqualFold(field, string(l.name)) {
-			l.GiveUp()
-			return
-		}
-	}
-	l.skip(0)
+	l.Skip(maxDepth - maxUnknownDepth)
 }
 
 // Array enters an array and reports whether it has a first element.
@@ -223,6 +313,9 @@ func (l *Lexer) Array() bool {
 
 // Element goes on from an element to the next one, if there is one.
 func (l *Lexer) Element() bool {
+	if l.pos >= l.look {
+		l.lookAt(l.pos)
+	}
 	switch l.peek() {
 	case ',':
 		l.pos++
@@ -235,28 +328,33 @@ func (l *Lexer) Element() bool {
 	return false
 }
 
-// maxDepth is how deep a value that is passed over may nest. encoding/json allows
-// more and decides what lies beyond.
-const maxDepth = 500
+const (
+	maxDepth        = 10_000 // how deep encoding/json lets values nest
+	maxUnknownDepth = 500    // what lies deeper in a value that is passed over is left to it
+)
 
-// skip passes over a value of any type, and checks it.
-func (l *Lexer) skip(depth int) {
-	switch c := l.peek(); {
-	case depth > maxDepth:
-		l.GiveUp()
-	case c == '{':
-		l.skipObject(depth)
-	case c == '[':
-		for more := l.Array(); more; more = l.Element() {
-			l.skip(depth + 1)
+// Skip passes over a value of any type that lies that deep, and checks it.
+func (l *Lexer) Skip(depth int) {
+	if l.pos >= l.look {
+		l.lookAt(l.pos)
+	}
+	switch c := l.peek(); c {
+	case '{':
+		l.skipObject(depth + 1)
+	case '[':
+		if depth == maxDepth {
+			l.GiveUp()
 		}
-	case c == '"':
-		l.text()
-	case c == 't':
+		for more := l.Array(); more; more = l.Element() {
+			l.Skip(depth + 1)
+		}
+	case '"':
+		l.skipText()
+	case 't':
 		l.word("true")
-	case c == 'f':
+	case 'f':
 		l.word("false")
-	case c == 'n':
+	case 'n':
 		l.word("null")
 	default:
 		l.number()
@@ -265,19 +363,24 @@ func (l *Lexer) skip(depth int) {
 
 // skipObject allows every name, also one with escapes.
 func (l *Lexer) skipObject(depth int) {
+	if depth > maxDepth {
+		l.GiveUp()
+		return
+	}
 	l.pos++
 	if l.peek() == '}' {
 		l.pos++
 		return
 	}
 	for {
-		l.text()
+		l.peek()
+		l.skipText()
 		if l.peek() != ':' {
 			l.GiveUp()
 			return
 		}
 		l.pos++
-		l.skip(depth + 1)
+		l.Skip(depth)
 		switch l.peek() {
 		case ',':
 			l.pos++
@@ -286,6 +389,29 @@ func (l *Lexer) skipObject(depth int) {
 			return
 		default:
 			l.GiveUp()
+			return
+		}
+	}
+}
+
+// skipText passes over a string: at its beginning there is no white space.
+func (l *Lexer) skipText() {
+	if l.pos >= len(l.body) || l.body[l.pos] != '"' {
+		l.GiveUp()
+		return
+	}
+	for i := l.pos + 1; ; {
+		if i = plain(l.body, i); i < len(l.body) && l.body[i] == '"' {
+			l.pos = i + 1
+			return
+		}
+		length, ok := escapeLength(l.body[i:])
+		if i += length; !ok {
+			l.giveUpAt(i)
+		} else if i >= l.look {
+			l.lookAt(i)
+		}
+		if l.gaveUp {
 			return
 		}
 	}

@@ -65,7 +65,7 @@ func readPair(l *Lexer, v *pair) {
 			l.Once(&seen, 1)
 			v.B = json.Number(l.Number())
 		default:
-			l.Unknown([]string{"a", "b"})
+			l.Unknown("a", "b")
 		}
 	}
 }
@@ -94,16 +94,16 @@ var kinds = []kind{
 	kindOf("struct", readPair),
 	kindOf("empty struct", func(l *Lexer, v *struct{}) {
 		for more := l.Object(); more; more = l.Member() {
-			l.Unknown(nil)
+			l.Unknown()
 		}
 	}),
-	kindOf("strings", func(l *Lexer, v *[]string) { *v = strs.Read(l, readString) }),
+	kindOf("strings", func(l *Lexer, v *[]string) { *v = strs.Read(l, 0, readString) }),
 	kindOf("raws", func(l *Lexer, v *[]json.RawMessage) {
-		*v = raws.Read(l, func(l *Lexer, v *json.RawMessage) { *v = l.Raw() })
+		*v = raws.Read(l, 0, func(l *Lexer, v *json.RawMessage) { *v = l.Raw() })
 	}),
-	kindOf("structs", func(l *Lexer, v *[]pair) { *v = pairs.Read(l, readPair) }),
+	kindOf("structs", func(l *Lexer, v *[]pair) { *v = pairs.Read(l, 0, readPair) }),
 	kindOf("lists of lists", func(l *Lexer, v *[][]string) {
-		*v = nesting.Read(l, func(l *Lexer, v *[]string) { *v = strs.Read(l, readString) })
+		*v = nesting.Read(l, 0, func(l *Lexer, v *[]string) { *v = strs.Read(l, 0, readString) })
 	}),
 }
 
@@ -138,7 +138,7 @@ func kindNamed(t *testing.T, name string) kind {
 	return kind{}
 }
 
-var nested = strings.Repeat("[", maxDepth) + strings.Repeat("]", maxDepth)
+var nested = strings.Repeat("[", maxUnknownDepth) + strings.Repeat("]", maxUnknownDepth)
 
 // What is usual is taken, and read as encoding/json does.
 func TestUsualTextsAreTaken(t *testing.T) {
@@ -179,9 +179,9 @@ func TestOddTextsAreLeft(t *testing.T) {
 		"int64":   {`1.0`, `1e3`, `9223372036854775808`, `-9223372036854775809`, `123456789012345678901234567890`},
 		"float64": {`1e309`, `-1e400`, `01`, `"1"`, `1e`},
 		"bool":    {`tru`, `truee`, `True`, `1`, `"true"`, `f`},
-		"raw":     {``, `{`, `[`, `[1,]`, `{"a":1,}`, `{"a"}`, `{"a":}`, `{a:1}`, `{1:1}`, `{"a" 1}`, `[1 2]`, `[,1]`, `{,}`, `nul`, `"`, `[[` + nested + `]]`, nested[:maxDepth]},
+		"raw":     {``, `{`, `[`, `[1,]`, `{"a":1,}`, `{"a"}`, `{"a":}`, `{a:1}`, `{1:1}`, `{"a" 1}`, `[1 2]`, `[,1]`, `{,}`, `nul`, `"`, `[[` + nested + `]]`, nested[:maxUnknownDepth]},
 		"map":     {`{"a":1,"a":2}`, `{"\u0061":1}`, "{\"\xff\":1}", `{"a":"1"}`, `[]`, `{"a":1`, `{"a":1,`, `{"a`},
-		"struct": {`{"a":"x","a":"y"}`, `{"A":"x"}`, `{"B":1}`, `{"\u0061":"x"}`, `{"ſ":1}`, `{"z":1,}`, `{"a":1}`, `{"a":"x"`, `[]`, `{"z":01}`, `{"a":"x"}{}`,
+		"struct": {`{"a":"x","a":"y"}`, `{"A":"x"}`, `{"B":1}`, `{"\u0061":"x"}`, `{"z":1,}`, `{"a":1}`, `{"a":"x"`, `[]`, `{"z":01}`, `{"a":"x"}{}`,
 			`{"z":{"a":1},"z" }`},
 		"strings": {`{}`, `["a"`, `["a",`, `["a",]`, `["a" "b"]`, `[1]`, `"a"`, `[`},
 	} {
@@ -212,7 +212,65 @@ func FuzzLexer(f *testing.F) {
 		for _, k := range kinds {
 			k.agree(t, text)
 		}
+		skipAgrees(t, text)
 	})
+}
+
+// skipAgrees passes over a text, which must succeed exactly where it is JSON.
+func skipAgrees(t testing.TB, text []byte) {
+	l := New(text)
+	defer l.Release()
+	l.Skip(0)
+	if taken := l.End(); taken != json.Valid(text) {
+		t.Fatalf("%.200q: passed over: %v, is JSON: %v", text, taken, !taken)
+	}
+}
+
+// What is passed over is checked as encoding/json checks it, to every byte and depth.
+func TestSkipTakesAllJSON(t *testing.T) {
+	for depth := maxDepth - 1; depth <= maxDepth+1; depth++ {
+		skipAgrees(t, []byte(strings.Repeat("[", depth)+strings.Repeat("]", depth)))
+		skipAgrees(t, []byte(strings.Repeat(`{"a":`, depth)+"1"+strings.Repeat("}", depth)))
+	}
+	const text = ` { "a\u00e9\n" : [ -0.5e+3 , 10 , true , false , null , { } , [ ] , "\ud83d" , {"b":"\\"} ] } `
+	for i := range text {
+		skipAgrees(t, []byte(text[:i]))
+		for c := range 256 {
+			skipAgrees(t, []byte(text[:i]+string([]byte{byte(c)})+text[i+1:]))
+			skipAgrees(t, []byte(text[:i]+string([]byte{byte(c)})+text[i:]))
+		}
+	}
+}
+
+// A Lexer that gives up says where: at the end where the text is cut off.
+func TestWhereTheFaultIs(t *testing.T) {
+	for text, at := range map[string]int{
+		``: 0, ` `: 1, `<html>`: 0, `{"a":1,}`: 7, `{"a" 1}`: 5, `[1 2]`: 3, `[1]x`: 3, `01`: 1, `[1.]`: 3, `nulx`: 3, `"\x"`: 2, `"\u12x4"`: 5, "\"a\n\"": 2,
+		`{"a":`: 5, `{"a`: 3, `"a\`: 3, `"\u1`: 4, `tru`: 3, `-`: 1, `1e`: 2, `[`: 1, `[1,`: 3, `{`: 1,
+	} {
+		l := New([]byte(text))
+		l.Skip(0)
+		require.False(t, l.End(), text)
+		assert.Equal(t, at, l.Offset(), text)
+		l.Release()
+	}
+}
+
+// Only a name that must be exact makes the Lexer give up at another letter case of it.
+func TestNamesInAnotherLetterCase(t *testing.T) {
+	for text, taken := range map[string]bool{`{"orders":1}`: true, `{"Orders":1}`: false, `{"order\u017f":1}`: false, `{"orderſ":1}`: false, `{"other":1,"Other":2,"OTHER":3}`: true, `{"orders2":1}`: true} {
+		l := New([]byte(text))
+		for more := l.Object(); more; more = l.Member() {
+			switch string(l.Name()) {
+			case "orders", "other":
+				l.Int()
+			default:
+				l.Unknown("orders")
+			}
+		}
+		assert.Equal(t, taken, l.End(), text)
+		l.Release()
+	}
 }
 
 // A plain run ends at the first byte that ends one, and at no other, wherever it
@@ -258,7 +316,7 @@ func TestSecretsDoNotStay(t *testing.T) {
 	body := []byte(`["CANARY-1","CANARY\n2","CANARY-3","CANARY\u00e94",7001,"short"]`)
 	l := &Lexer{}
 	for _, share := range []bool{false, true} {
-		l.body, l.pos, l.gaveUp = bytes.Clone(body), 0, false
+		l.body, l.pos, l.gaveUp, l.look, l.budget = bytes.Clone(body), 0, false, math.MaxInt, math.MaxInt
 		l.Share(share)
 		require.True(t, l.Array())
 		assert.Equal(t, "CANARY-1", l.Secret())
@@ -297,9 +355,9 @@ func TestWhatStaysIsBounded(t *testing.T) {
 		fmt.Fprintf(&body, `,"%s%d"`, strings.Repeat("x", i%200), i)
 	}
 	body.WriteString("]")
-	l := &Lexer{body: body.Bytes()}
+	l := &Lexer{body: body.Bytes(), look: math.MaxInt, budget: math.MaxInt}
 	l.Share(true)
-	got := strs.Read(l, readString)
+	got := strs.Read(l, 0, readString)
 	require.True(t, l.End())
 	require.Len(t, got, 100_001)
 	l.Release()
@@ -314,7 +372,7 @@ func TestWhatStaysIsBounded(t *testing.T) {
 // A text that repeats costs no memory.
 func TestSharedTextsCostNothing(t *testing.T) {
 	body := []byte(`"a text that comes again"`)
-	l := &Lexer{}
+	l := &Lexer{look: math.MaxInt}
 	l.Share(true)
 	allocations := testing.AllocsPerRun(100, func() {
 		l.body, l.pos = body, 0
@@ -329,7 +387,7 @@ func TestListsAreExact(t *testing.T) {
 	read := func(l *Lexer, v **pair) { *v = Pointer(l, readPair) }
 	for _, length := range []int{0, 1, 3, 100, 3500, maxWaiting + 1} {
 		l := New([]byte("[" + strings.TrimSuffix(strings.Repeat(`{"a":"x"},`, length), ",") + "]"))
-		got := list.Read(l, read)
+		got := list.Read(l, 0, read)
 		require.True(t, l.End())
 		l.Release()
 		require.Len(t, got, length)
@@ -359,7 +417,7 @@ func TestLongListsTakeNoMoreMemory(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		return after.TotalAlloc - before.TotalAlloc
 	}
-	fast := allocated(func() []wide { return list.Read(New(body), empty) })
+	fast := allocated(func() []wide { return list.Read(New(body), 0, empty) })
 	standard := allocated(func() (v []wide) {
 		require.NoError(t, json.Unmarshal(body, &v))
 		return v
@@ -381,7 +439,7 @@ func TestConcurrentReading(t *testing.T) {
 				assert.NoError(t, err)
 				l := New(text)
 				l.Share(round%2 == 0)
-				got := pairs.Read(l, readPair)
+				got := pairs.Read(l, 0, readPair)
 				assert.True(t, l.End())
 				l.Release()
 				clear(text)

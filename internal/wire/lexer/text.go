@@ -76,7 +76,10 @@ func (l *Lexer) unescape(begin, stop int) []byte {
 	out := l.scratch[:0]
 	for {
 		out = append(out, l.body[begin:stop]...)
-		if stop >= len(l.body) {
+		if stop >= l.look {
+			l.lookAt(stop)
+		}
+		if l.gaveUp || stop >= len(l.body) {
 			l.GiveUp()
 			return nil
 		}
@@ -99,20 +102,13 @@ func (l *Lexer) unescape(begin, stop int) []byte {
 // and how long it is; 0 where there is none that is sure. Half a surrogate pair is
 // not: encoding/json puts another character in its place.
 func escape(b []byte) (r rune, length int) {
-	if len(b) < 2 || b[0] != '\\' {
+	if _, ok := escapeLength(b); !ok {
 		return 0, 0
 	}
 	if b[1] != 'u' {
-		const letters, meanings = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
-		if i := strings.IndexByte(letters, b[1]); i >= 0 {
-			return rune(meanings[i]), 2
-		}
-		return 0, 0
+		return rune(meanings[strings.IndexByte(letters, b[1])]), 2
 	}
-	r, ok := hex4(b[2:])
-	if !ok {
-		return 0, 0
-	}
+	r, _ = hex4(b[2:])
 	if !utf16.IsSurrogate(r) {
 		return r, 6
 	}
@@ -127,23 +123,50 @@ func escape(b []byte) (r rune, length int) {
 	return r, 12
 }
 
+const letters, meanings = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
+
+// escapeLength returns how long an escape at the beginning of b is. Where there is
+// none it reports false, and returns how much there is of one.
+func escapeLength(b []byte) (length int, ok bool) {
+	switch {
+	case len(b) == 0 || b[0] != '\\':
+		return 0, false
+	case len(b) == 1 || strings.IndexByte(letters+"u", b[1]) < 0:
+		return 1, false
+	case b[1] != 'u':
+		return 2, true
+	}
+	for length = 2; length < 6 && length < len(b); length++ {
+		if _, ok := hex(b[length]); !ok {
+			break
+		}
+	}
+	return length, length == 6
+}
+
 // hex4 reads four hexadecimal digits.
 func hex4(b []byte) (r rune, ok bool) {
 	if len(b) < 4 {
 		return 0, false
 	}
 	for _, c := range b[:4] {
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c|0x20 && c|0x20 <= 'f':
-			c = c | 0x20 - 'a' + 10
-		default:
+		digit, ok := hex(c)
+		if !ok {
 			return 0, false
 		}
-		r = r<<4 | rune(c)
+		r = r<<4 | digit
 	}
 	return r, true
+}
+
+func hex(c byte) (digit rune, ok bool) {
+	switch {
+	case '0' <= c && c <= '9':
+		return rune(c - '0'), true
+	case 'a' <= c|0x20 && c|0x20 <= 'f':
+		return rune(c | 0x20 - 'a' + 10), true
+	}
+	return 0, false
 }
 
 const (

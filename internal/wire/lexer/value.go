@@ -4,7 +4,6 @@ package lexer
 
 import (
 	"bytes"
-	"slices"
 	"strconv"
 	"sync"
 )
@@ -42,7 +41,10 @@ func (l *Lexer) number() []byte {
 	}
 	whole := i
 	i = digits(b, i)
-	ok := i > whole && (b[whole] != '0' || i == whole+1)
+	ok := i > whole
+	if i > whole+1 && b[whole] == '0' {
+		i = whole + 1 // what follows is no part of the number
+	}
 	if ok && i < len(b) && b[i] == '.' {
 		fraction := i + 1
 		i = digits(b, fraction)
@@ -58,7 +60,7 @@ func (l *Lexer) number() []byte {
 		ok = i > exponent
 	}
 	if !ok {
-		l.GiveUp()
+		l.giveUpAt(i)
 		return nil
 	}
 	l.pos = i
@@ -107,7 +109,7 @@ func (l *Lexer) Float64() float64 {
 func (l *Lexer) Raw() []byte {
 	l.peek()
 	begin := l.pos
-	l.skip(0)
+	l.Skip(maxDepth - maxUnknownDepth)
 	if l.gaveUp {
 		return nil
 	}
@@ -116,7 +118,7 @@ func (l *Lexer) Raw() []byte {
 
 // Pointer reads what a pointer points at; null is nil.
 func Pointer[T any](l *Lexer, read func(*Lexer, *T)) *T {
-	if l.Null() {
+	if l.Null() || !l.charge(sizeOf[T]()) {
 		return nil
 	}
 	v := new(T)
@@ -131,9 +133,13 @@ func Map[T any](l *Lexer, read func(*Lexer, *T)) map[string]T {
 	}
 	m := map[string]T{}
 	for more := l.Object(); more; more = l.Member() {
+		if l.pos >= l.look {
+			l.lookAt(l.pos)
+		}
 		name := l.keep(l.name)
-		if _, twice := m[name]; twice {
+		if _, twice := m[name]; twice || !l.charge(MapEntry(sizeOf[T]())) {
 			l.GiveUp()
+			return nil
 		}
 		var v T
 		read(l, &v)
@@ -145,15 +151,16 @@ func Map[T any](l *Lexer, read func(*Lexer, *T)) map[string]T {
 // List reads arrays of one type. It is safe for concurrent use.
 //
 // How long an array is shows only at its end: its elements wait in memory that the
-// next array uses again, and go from there into a slice that just holds them. An
-// array that is too long for that keeps the memory that it grew in.
+// next array uses again, and go from there into a slice that just holds them. The rest
+// of an array that is too long for that is counted first.
 type List[T any] struct{ waiting sync.Pool }
 
 // maxWaiting is for how many elements memory is kept.
 const maxWaiting = 4096
 
-// Read reads an array; null is nil.
-func (list *List[T]) Read(l *Lexer, read func(*Lexer, *T)) []T {
+// Read reads an array; null is nil. It gives up at one with more than most elements;
+// 0 is no limit.
+func (list *List[T]) Read(l *Lexer, most int, read func(*Lexer, *T)) []T {
 	if l.Null() {
 		return nil
 	}
@@ -166,18 +173,45 @@ func (list *List[T]) Read(l *Lexer, read func(*Lexer, *T)) []T {
 		memory = new([]T)
 	}
 	waiting := (*memory)[:0]
-	for ; more; more = l.Element() {
+	room := maxWaiting
+	if most > 0 {
+		room = min(room, most)
+	}
+	for ; more && len(waiting) < room; more = l.Element() {
 		var empty T
 		waiting = append(waiting, empty)
 		read(l, &waiting[len(waiting)-1])
 	}
-	if cap(waiting) > maxWaiting {
-		return slices.Clip(waiting) // a copy of it is what a hostile answer would wish
+	length := len(waiting)
+	if more {
+		length += l.count()
 	}
-	exact := make([]T, len(waiting))
-	copy(exact, waiting)
-	clear(waiting) // or they would keep alive what they point at
-	*memory = waiting
-	list.waiting.Put(memory)
+	if most > 0 && length > most {
+		l.GiveUp()
+	}
+	var exact []T
+	if l.charge(length * sizeOf[T]()) {
+		exact = make([]T, length)
+		for i := copy(exact, waiting); more; more = l.Element() {
+			read(l, &exact[i])
+			i++
+		}
+	}
+	if cap(waiting) <= maxWaiting {
+		clear(waiting) // or they would keep alive what they point at
+		*memory = waiting
+		list.waiting.Put(memory)
+	}
 	return exact
+}
+
+// count returns how many elements an array has from here on. It reads none of them.
+func (l *Lexer) count() (n int) {
+	begin := l.pos
+	for more := true; more; more = l.Element() {
+		l.Skip(maxDepth - maxUnknownDepth)
+		n++
+	}
+	l.Rewind(begin)
+	return n
 }
