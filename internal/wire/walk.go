@@ -288,6 +288,7 @@ func (w *walk) replace(from, to int, with string) {
 	}
 	if w.text == nil {
 		w.text = texts.Get().(*bytes.Buffer)
+		w.text.Grow(len(w.body))
 	}
 	w.text.Write(w.body[w.copied:from])
 	w.text.WriteString(with)
