@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -46,6 +47,9 @@ type TokenStore struct {
 	lease  time.Duration
 	seals  seals
 	log    *slog.Logger
+
+	mu      sync.Mutex
+	fetches map[string]string // token key -> name of the lease that this store holds
 }
 
 var _ hotelstays.TokenLeaser = (*TokenStore)(nil)
@@ -55,7 +59,7 @@ var _ hotelstays.TokenLeaser = (*TokenStore)(nil)
 func NewTokenStore(client redis.UniversalClient, opts TokenStoreOptions) (*TokenStore, error) {
 	var f faults
 	f.client(client)
-	s := &TokenStore{client: client, prefix: f.prefix(opts.Prefix), lease: opts.FetchLease, seals: newSeals(opts.Keys, &f), log: opts.Log}
+	s := &TokenStore{client: client, prefix: f.prefix(opts.Prefix), lease: opts.FetchLease, seals: newSeals(opts.Keys, &f), log: opts.Log, fetches: make(map[string]string)}
 	switch {
 	case s.lease == 0:
 		s.lease = defaultFetchLease
@@ -108,7 +112,24 @@ func (s *TokenStore) read(ctx context.Context, place string) (sealed []byte, tok
 	return sealed, token, nil
 }
 
-// Store keeps t under key: encrypted, and until its Expiry where it has one.
+// storeToken stores a token, and returns 0 where its fetch has lost the lease meanwhile:
+// then another may have fetched a newer one.
+// KEYS: token, lease. ARGV: the sealed token, the ms that it lives or 0, the lease's name
+// or nothing.
+var storeToken = redis.NewScript(`
+local holder = redis.call('GET', KEYS[2])
+if ARGV[3] ~= '' and holder ~= ARGV[3] and (holder or redis.call('EXISTS', KEYS[1]) == 1) then
+	return 0
+end
+if ARGV[2] == '0' then
+	redis.call('SET', KEYS[1], ARGV[1])
+else
+	redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+end
+return 1`)
+
+// Store keeps t under key: encrypted, and until its Expiry where it has one. A process
+// that has lost its lease while it fetched stores nothing over the token of another.
 func (s *TokenStore) Store(ctx context.Context, key string, t hotelstays.Token) error {
 	if t.Value == "" {
 		return errors.New("hotelstaysredis: storing the token: it is empty")
@@ -119,10 +140,17 @@ func (s *TokenStore) Store(ctx context.Context, key string, t hotelstays.Token) 
 			return errors.New("hotelstaysredis: storing the token: its end is past; compare the clocks of the processes")
 		}
 	}
-	place, _ := s.places(key)
+	place, lease := s.places(key)
+	s.mu.Lock()
+	holder := s.fetches[key]
+	s.mu.Unlock()
 	sealed, err := s.seals.seal(place, t)
+	var stored any
 	if err == nil {
-		_, err = within(ctx, func(ctx context.Context) (string, error) { return s.client.Set(ctx, place, sealed, left).Result() })
+		stored, err = script(ctx, s.client, storeToken, []string{place, lease}, sealed, left.Milliseconds(), holder)
+	}
+	if err == nil && stored != int64(1) {
+		err = errors.New("its lease ended while it was fetched, and another process may have stored a newer one, which stays; is FetchLease too short?")
 	}
 	if err != nil {
 		return fmt.Errorf("hotelstaysredis: storing the token: %w", err)
@@ -151,21 +179,32 @@ func (s *TokenStore) Drop(ctx context.Context, key string, refused hotelstays.To
 	return nil
 }
 
+// leaseFetch knows its own name: a client may send a command again whose answer was
+// lost.
+var leaseFetch = redis.NewScript(`
+local holder = redis.call('GET', KEYS[1])
+if holder and holder ~= ARGV[1] then
+	return 0
+end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1`)
+
 // Lease makes the caller the one process that fetches the token under key, or
 // returns nil while another is. The lease is renewed until release is called, and
 // ends by itself, after FetchLease, when the process dies or loses Redis.
 func (s *TokenStore) Lease(ctx context.Context, key string) (release func(), err error) {
 	_, place := s.places(key)
 	holder := newName()
-	granted, err := within(ctx, func(ctx context.Context) (bool, error) {
-		return s.client.SetNX(ctx, place, holder, s.lease).Result()
-	})
+	granted, err := script(ctx, s.client, leaseFetch, []string{place}, holder, s.lease.Milliseconds())
 	if err != nil {
 		return nil, fmt.Errorf("hotelstaysredis: leasing the fetch of a token: %w", err)
 	}
-	if !granted {
+	if granted != int64(1) {
 		return nil, nil
 	}
+	s.mu.Lock()
+	s.fetches[key] = holder
+	s.mu.Unlock()
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	renewing := make(chan struct{})
 	go func() {
@@ -173,6 +212,11 @@ func (s *TokenStore) Lease(ctx context.Context, key string) (release func(), err
 		s.renew(ctx, place, holder)
 	}()
 	return func() {
+		s.mu.Lock()
+		if s.fetches[key] == holder { // else its lease ended, and another caller has one
+			delete(s.fetches, key)
+		}
+		s.mu.Unlock()
 		stop()
 		<-renewing
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)

@@ -388,3 +388,66 @@ func TestFleetOutlivesTheOneThatFetches(t *testing.T) {
 		time.Sleep(time.Minute)
 	})
 }
+
+// A client sends a command again whose answer was lost. The lease goes to the same holder.
+func TestLeaseThatIsSentTwice(t *testing.T) {
+	withTokens(t, func(t *testing.T, m *mini, l *link, s *TokenStore) {
+		ghost := m.connect()
+		defer ghost.Close()
+		twice := func(cmd redis.Cmder) { _ = ghost.Process(t.Context(), redis.NewCmd(t.Context(), cmd.Args()...)) }
+		l.before.Store(&twice)
+		release, err := s.Lease(t.Context(), tokenKey)
+		require.NoError(t, err)
+		require.NotNil(t, release)
+		release()
+		assert.Empty(t, m.Keys())
+	})
+}
+
+// A process is stopped while it fetches. What others did meanwhile decides what becomes of
+// its token.
+func TestStoreAfterTheLeaseEnded(t *testing.T) {
+	for name, c := range map[string]struct {
+		meanwhile func(t *testing.T, other *TokenStore)
+		stays     types.Secret
+	}{
+		"another fetched": {func(t *testing.T, other *TokenStore) {
+			release, err := other.Lease(t.Context(), tokenKey)
+			require.NoError(t, err)
+			require.NotNil(t, release)
+			mustStore(t, other, "newer")
+			release()
+		}, "newer"},
+		"another fetches": {func(t *testing.T, other *TokenStore) {
+			release, err := other.Lease(t.Context(), tokenKey)
+			require.NoError(t, err)
+			require.NotNil(t, release)
+			time.AfterFunc(time.Minute, release)
+		}, ""},
+		"nobody came": {func(*testing.T, *TokenStore) {}, "older"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withTokens(t, func(t *testing.T, m *mini, l *link, s *TokenStore) {
+				mine := m.connect()
+				defer mine.Close()
+				release, err := s.Lease(t.Context(), tokenKey)
+				require.NoError(t, err)
+				l.down.Store(true)
+				time.Sleep(defaultFetchLease)
+				c.meanwhile(t, newTokens(t, mine, TokenStoreOptions{}))
+				l.down.Store(false)
+				err = s.Store(t.Context(), tokenKey, hotelstays.Token{Value: "older"})
+				assert.Equal(t, c.stays, mustLoad(t, s).Value)
+				if c.stays == "older" {
+					assert.NoError(t, err)
+				} else {
+					assert.ErrorContains(t, err, "its lease ended while it was fetched")
+				}
+				release()
+				time.Sleep(time.Hour)
+				mustStore(t, s, "without a lease")
+				assert.Equal(t, types.Secret("without a lease"), mustLoad(t, s).Value)
+			})
+		})
+	}
+}
