@@ -5,6 +5,8 @@ package hotelstaysredis
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -37,6 +39,9 @@ type RateLimiterOptions struct {
 	// error that wraps ErrAway. With the number of processes that share the ceilings,
 	// each goes on by itself with an equal share of them.
 	ShareAmong int
+	// Log, if set, receives a warning at the first use if Redis may evict keys, or if
+	// that cannot be checked.
+	Log *slog.Logger
 }
 
 const (
@@ -57,6 +62,8 @@ type RateLimiter struct {
 	client redis.UniversalClient
 	opts   RateLimiterOptions
 	me     string
+
+	checked sync.Once
 
 	mu    sync.Mutex
 	lines map[hotelstays.Operation]*line
@@ -87,6 +94,9 @@ func NewRateLimiter(client redis.UniversalClient, opts RateLimiterOptions) (*Rat
 	}
 	if opts.ShareAmong < 0 {
 		f.add("ShareAmong is %d; it is a number of processes, or 0 to refuse", opts.ShareAmong)
+	}
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
 	}
 	if err := f.err("NewRateLimiter"); err != nil {
 		return nil, err
@@ -126,4 +136,23 @@ func (r *RateLimiter) line(op hotelstays.Operation) *line {
 		r.lines[op] = l
 	}
 	return l
+}
+
+// checkEviction logs what is wrong with maxmemory-policy. INFO shows it on managed servers,
+// too, where CONFIG is forbidden.
+func (r *RateLimiter) checkEviction() {
+	ctx, cancel := context.WithTimeout(context.Background(), r.opts.Timeout)
+	defer cancel()
+	info, err := within(ctx, func(ctx context.Context) (string, error) { return r.client.Info(ctx, "memory").Result() })
+	_, policy, found := strings.Cut(info, "maxmemory_policy:")
+	policy, _, _ = strings.Cut(policy, "\r")
+	if err == nil && !found {
+		err = errors.New("INFO memory does not show it")
+	}
+	switch {
+	case err != nil:
+		r.opts.Log.LogAttrs(ctx, slog.LevelWarn, "maxmemory-policy of Redis could not be checked; it must be noeviction", slog.String("error", err.Error()))
+	case policy != "noeviction":
+		r.opts.Log.LogAttrs(ctx, slog.LevelWarn, "Redis may evict keys, and an operation whose keys are gone rests; set maxmemory-policy to noeviction", slog.String("maxmemory-policy", policy))
+	}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
-	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
 )
 
 const (
@@ -36,13 +35,14 @@ type line struct {
 	op      hotelstays.Operation
 	limit   int
 	keys    []string
-	script  *redis.Script
-	share   *ratelimit.Window // of this process alone while Redis is away; nil: refuse
-	bell    chan struct{}     // something has changed
+	share   *share        // of this process alone while Redis is away; nil: refuse
+	bell    chan struct{} // something has changed
 
 	mu      sync.Mutex
 	running bool
 	waiters list.List // of *waiter, the longest waiting in front
+
+	turns int64 // how many were taken
 
 	// What Redis is to be told: permits by their numbers.
 	left, unused []int64
@@ -62,6 +62,7 @@ type line struct {
 	away      error // why; nil: it is not
 	awaySince time.Time
 	retryAt   time.Time
+	lostAt    time.Time // when a turn that asked for slots got no answer; zero: there is none
 }
 
 // waiter is a caller in line. Its fields are set before done is closed.
@@ -89,25 +90,17 @@ func (p *permit) Done(hotelstays.PermitResult) {
 	}
 }
 
-// alonePermit is a permit of this process's share.
-type alonePermit ratelimit.Permit
-
-func (p *alonePermit) Sent() { (*ratelimit.Permit)(p).Sent() }
-func (p *alonePermit) Done(r hotelstays.PermitResult) {
-	(*ratelimit.Permit)(p).Done(ratelimit.Result(r))
-}
-
 func newLine(r *RateLimiter, op hotelstays.Operation, limit int) *line {
-	l := &line{limiter: r, op: op, limit: limit, script: newTurnScript(r.opts.Prefix, op), bell: make(chan struct{}, 1), out: make(map[int64]struct{}), pauseTold: true}
-	for _, part := range []string{"slots", "line", "alive", "rest", "born"} {
-		l.keys = append(l.keys, fmt.Sprintf("%s:{ceiling:%s}:%s", r.opts.Prefix, op, part))
+	l := &line{limiter: r, op: op, limit: limit, bell: make(chan struct{}, 1), out: make(map[int64]struct{}), pauseTold: true}
+	for _, part := range []string{"memory", "slots:" + string(op), "line:" + string(op), "alive:" + string(op), "turn:" + string(op) + ":" + r.me} {
+		l.keys = append(l.keys, r.opts.Prefix+":{ratelimit}:"+part)
 	}
 	switch n := r.opts.ShareAmong; {
 	case n == 0:
 	case n <= limit:
-		l.share = ratelimit.NewWindow(limit/n, window, r.opts.Margin)
+		l.share = newShare(limit/n, l.window())
 	default: // less than one a window: one in several
-		l.share = ratelimit.NewWindow(1, l.window()*time.Duration((n+limit-1)/limit), 0)
+		l.share = newShare(1, l.window()*time.Duration((n+limit-1)/limit))
 	}
 	return l
 }
@@ -135,11 +128,7 @@ func (l *line) acquireAlone(ctx context.Context) (hotelstays.Permit, error) {
 	l.mu.Unlock()
 	bounded, cancel := context.WithDeadline(ctx, retryAt)
 	defer cancel()
-	p, err := l.share.Acquire(bounded)
-	if err != nil {
-		return nil, err
-	}
-	return (*alonePermit)(p), nil
+	return l.share.acquire(bounded)
 }
 
 // wait waits in line for a slot of the fleet.
@@ -203,7 +192,7 @@ func (l *line) pause(until time.Time) {
 	now := time.Now()
 	until = now.Add(until.Sub(now)) // without the wall clock
 	if l.share != nil {
-		l.share.Pause(until)
+		l.share.pause(until)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -252,6 +241,9 @@ func (l *line) run() {
 			l.heed(t, r)
 		}
 		l.mu.Unlock()
+		if err == nil {
+			l.limiter.checked.Do(l.limiter.checkEviction)
+		}
 	}
 }
 
@@ -288,6 +280,9 @@ func (l *line) due(now time.Time) (at time.Time, due bool) {
 	if len(l.out) > 0 {
 		sooner(l.renewAt)
 	}
+	if !l.lostAt.IsZero() {
+		sooner(now)
+	}
 	if !at.IsZero() && at.Before(l.retryAt) {
 		at = l.retryAt
 	}
@@ -299,6 +294,9 @@ func (l *line) forget(now time.Time) {
 	if l.away != nil && now.Sub(l.awaySince) > l.limiter.opts.Lease {
 		l.left, l.unused = nil, nil
 	}
+	if now.Sub(l.lostAt) > l.limiter.opts.Lease {
+		l.lostAt = time.Time{}
+	}
 	if now.After(l.paused) {
 		l.pauseTold = true
 	}
@@ -309,6 +307,7 @@ func (l *line) forget(now time.Time) {
 
 // turn is what one script call says.
 type turn struct {
+	number             int64 // turns are numbered, so that none is played after a later one
 	want               int
 	first              int64
 	pause              time.Duration
@@ -324,7 +323,8 @@ type reply struct {
 
 // begin takes together what is to be said. l.mu is held.
 func (l *line) begin(now time.Time) turn {
-	t := turn{first: l.next, left: l.left, unused: l.unused}
+	l.turns++
+	t := turn{number: l.turns, first: l.next, left: l.left, unused: l.unused}
 	if !now.Before(l.paused) {
 		t.want = l.waiters.Len()
 	}
@@ -354,7 +354,7 @@ func (l *line) afterAway() time.Duration {
 // heed does what the reply says. l.mu is held.
 func (l *line) heed(t turn, r reply) {
 	now := time.Now()
-	l.away, l.awaySince, l.retryAt = nil, time.Time{}, time.Time{}
+	l.away, l.awaySince, l.retryAt, l.lostAt = nil, time.Time{}, time.Time{}, time.Time{}
 	l.inLine, l.most, l.wakeAt = r.inLine, r.most, now.Add(r.wait)
 	if len(t.held) > 0 || len(l.out) == 0 {
 		l.renewAt = now.Add(renewPause)
@@ -382,8 +382,11 @@ func (l *line) failed(t turn, err error) {
 		l.pauseTold = false
 	}
 	l.tellAt = now
+	if t.want > 0 {
+		l.lostAt = now // the next turn gives back what this one may have been granted, or still may
+	}
 	if errors.Is(err, redis.ErrClosed) { // for good: leases will end what is out
-		l.left, l.unused, l.pauseTold = nil, nil, true
+		l.left, l.unused, l.pauseTold, l.lostAt = nil, nil, true, time.Time{}
 	}
 	l.away = fmt.Errorf("hotelstaysredis: the fleet's ceiling of %s cannot be kept, and nothing was sent: %w: %w; check Redis, or see RateLimiterOptions.ShareAmong", l.op, ErrAway, err)
 	l.retryAt = now.Add(awayPause)
@@ -391,7 +394,7 @@ func (l *line) failed(t turn, err error) {
 	if l.awaySince.IsZero() {
 		l.awaySince = now
 		if l.share != nil {
-			l.share.Pause(now.Add(l.window())) // what the fleet has just sent still counts
+			l.share.pause(now.Add(l.window())) // what the fleet has just sent still counts
 		}
 	}
 	for l.waiters.Len() > 0 {

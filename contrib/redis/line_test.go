@@ -4,10 +4,12 @@ package hotelstaysredis
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -272,7 +274,7 @@ func TestGrantAtTheEndOfAContext(t *testing.T) {
 func TestGrantsWhoseReplyIsLost(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
 		l := a.line(op)
-		lost, err := l.take(turn{want: limit, first: l.next})
+		lost, err := l.take(turn{number: l.turns + 1, want: limit, first: l.next})
 		require.NoError(t, err)
 		require.Equal(t, limit, lost.granted)
 		assert.Zero(t, took(t, a, limit))
@@ -283,7 +285,7 @@ func TestGrantsWhoseReplyIsLost(t *testing.T) {
 func TestGrantsFoundAtTheEndOfTheirLease(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 		l := a.line(op)
-		lost, err := l.take(turn{want: limit, first: l.next})
+		lost, err := l.take(turn{number: l.turns + 1, want: limit, first: l.next})
 		require.NoError(t, err)
 		require.Equal(t, limit, lost.granted)
 		time.Sleep(defaultLease + full - 100*ms)
@@ -409,7 +411,7 @@ func TestLostMemoryHeardOfLate(t *testing.T) {
 		time.AfterFunc(renewPause+defaultTimeout, func() { a.link.down.Store(false) })
 		time.AfterFunc(window+renewPause, func() {
 			for _, permit := range held {
-				sent.add(a)
+				sent.add()
 				leave(permit)
 			}
 		})
@@ -436,7 +438,7 @@ func TestCutOffForShorterThanTheLease(t *testing.T) {
 				a.link.latency.Store(0)
 				a.link.down.Store(false)
 				for _, permit := range held {
-					sent.add(a)
+					sent.add()
 					leave(permit)
 				}
 			})
@@ -572,7 +574,7 @@ func TestIdleProcessFindsRedisFirst(t *testing.T) {
 		a.link.down.Store(true)
 		b.link.down.Store(true)
 		a.take(t, op, 1)
-		sent.add(a)
+		sent.add()
 		go b.drive(ctx, op, load{callers: 20}, &sent)
 		time.Sleep(20 * time.Second)
 		a.link.down.Store(false)
@@ -627,4 +629,145 @@ func TestReadReply(t *testing.T) {
 		_, err := readReply(answer)
 		assert.Error(t, err)
 	}
+}
+
+// freshRest is how long a fresh Redis rests.
+const freshRest = awayPause + defaultTimeout + full
+
+// Six operations that begin one after another on a fresh Redis rest together.
+func TestFreshRedisCostsOneRest(t *testing.T) {
+	m := startMini(t)
+	synctest.Test(t, func(t *testing.T) {
+		fleet, end := startFleet(t, m, 2, RateLimiterOptions{})
+		defer end()
+		start := time.Now()
+		for i, op := range []hotelstays.Operation{hotelstays.OpTicket, hotelstays.OpHotelList, hotelstays.OpCheckAvail, hotelstays.OpBook, hotelstays.OpQueryOrders, hotelstays.OpCancel} {
+			fleet[i%2].take(t, op, 1)
+		}
+		assert.Equal(t, freshRest, time.Since(start))
+	})
+}
+
+// A server that has forgotten its scripts remembers the rest.
+func TestForgottenScriptsAreLoadedAgain(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+		for range 3 {
+			require.NoError(t, a.link.ScriptFlush(t.Context()).Err())
+			assert.Zero(t, took(t, a, limit))
+			require.NoError(t, a.link.ScriptFlush(t.Context()).Err())
+			assert.Equal(t, full, took(t, b, limit))
+			time.Sleep(full)
+		}
+	})
+}
+
+// Whichever key is evicted, the limit holds.
+func TestEvictedKeysAreMissed(t *testing.T) {
+	for _, evicted := range []string{"memory", "slots", "line", "alive", "turn", "with a time to live"} {
+		t.Run(evicted, func(t *testing.T) {
+			twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, m *mini, a, b *process) {
+				var sent departures
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				defer cancel()
+				for _, p := range []*process{a, b} {
+					go p.drive(ctx, op, load{callers: 10}, &sent)
+				}
+				for ctx.Err() == nil {
+					time.Sleep(1700 * ms)
+					for _, key := range m.Keys() {
+						if strings.Contains(key, evicted) || evicted == "with a time to live" && m.TTL(key) > 0 {
+							m.Del(key)
+						}
+					}
+				}
+				synctest.Wait()
+				assert.NotEmpty(t, sent.times)
+				assert.LessOrEqual(t, sent.busiest(full), limit)
+			})
+		})
+	}
+}
+
+// A turn that was given up arrives, after all, when nobody waits for it any more: before
+// the next turn of its process, or after it.
+func TestTurnThatArrivesLate(t *testing.T) {
+	for name, late := range map[string]time.Duration{"before the next": 1200 * ms, "after it": 3 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, m *mini, a, b *process) {
+				ghost := m.connect()
+				defer ghost.Close()
+				hold := func(cmd redis.Cmder) {
+					if cmd.Name() != "evalsha" {
+						return
+					}
+					a.link.before.Store(nil)
+					time.Sleep(late)
+					assert.NoError(t, ghost.Process(t.Context(), redis.NewCmd(t.Context(), cmd.Args()...)))
+				}
+				a.link.before.Store(&hold)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
+				defer cancel()
+				_, err := a.Acquire(ctx, op)
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				time.Sleep(late + awayPause)
+				assert.Zero(t, took(t, b, limit))
+			})
+		})
+	}
+}
+
+// The callers of a turn whose answer is lost have gone: what it was granted is not kept
+// from the others.
+func TestLostGrantsThatNobodyWaitsFor(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+		a.link.losing.Store(100)
+		for range limit {
+			go func() { _, _ = a.Acquire(t.Context(), op) }()
+		}
+		synctest.Wait()
+		a.link.losing.Store(0)
+		time.Sleep(awayPause)
+		assert.Zero(t, took(t, b, limit))
+	})
+}
+
+// Nobody asks for the slots of a process that died, until its lease is nearly over.
+func TestSlotsOfADeadProcessAreKeptForItsLease(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+		held := a.hold(t, op, limit)
+		a.link.down.Store(true)
+		time.Sleep(defaultLease - ms)
+		assert.Equal(t, full, took(t, b, limit))
+		for _, permit := range held {
+			permit.Done(hotelstays.PermitResult{})
+		}
+	})
+}
+
+// A process whose question hangs while the memory is lost is heard after Timeout and a
+// pause: what it sent until then counts for a window.
+func TestRestLastsUntilAHangingProcessIsHeard(t *testing.T) {
+	opts := RateLimiterOptions{Lease: 9 * time.Second, Timeout: 3 * time.Second}
+	twoProcesses(t, opts, func(t *testing.T, m *mini, a, b *process) {
+		var sent departures
+		held := a.hold(t, op, limit)
+		time.Sleep(renewPause - ms)
+		a.link.latency.Store(int64(time.Hour)) // the question hangs
+		a.link.down.Store(true)
+		time.Sleep(2 * ms)
+		m.FlushAll()
+		time.AfterFunc(opts.Timeout+awayPause-3*ms, func() {
+			a.link.latency.Store(0)
+			a.link.down.Store(false)
+			for _, permit := range held {
+				sent.add()
+				leave(permit)
+			}
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		b.drive(ctx, op, load{callers: 20}, &sent)
+		assert.LessOrEqual(t, sent.busiest(full), limit)
+		time.Sleep(3 * time.Hour) // the question that hung comes to its end
+	})
 }

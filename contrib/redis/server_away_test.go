@@ -104,7 +104,7 @@ func TestServerStartsFromOldData(t *testing.T) {
 	settle(t, fleet[0].RateLimiter)
 	own.stop()
 	own.start(t)
-	require.Equal(t, int64(1), disk.Exists(t.Context(), fleet[0].line(op).keys[4]).Val(), "there is a memory")
+	require.Equal(t, int64(1), disk.Exists(t.Context(), fleet[0].line(op).keys[0]).Val(), "there is a memory")
 	fleet[1].take(t, op, 1)
 	assert.GreaterOrEqual(t, time.Since(sent), window)
 	settle(t, fleet[1].RateLimiter)

@@ -284,7 +284,7 @@ func TestServerDumpShowsNothing(t *testing.T) {
 	require.NoError(t, rdb.Save(t.Context()).Err())
 	dump, err := os.ReadFile(own.folder + "/dump.rdb")
 	require.NoError(t, err)
-	require.Contains(t, string(dump), "{ceiling:QueryOrders}")
+	require.Contains(t, string(dump), "{ratelimit}:slots:QueryOrders")
 	require.Contains(t, string(dump), ":token")
 	for _, secret := range []string{string(ticket.Value), string(ticket.Value[:16]), srv.AppKey, srv.AppSecret, strings.TrimPrefix(srv.URL, "http://"), string(oldKey)} {
 		assert.NotContains(t, string(dump), secret)

@@ -95,10 +95,10 @@ func TestKeysOfAScriptShareASlot(t *testing.T) {
 		release()
 		require.NoError(t, tokens.Drop(t.Context(), tokenKey, hotelstays.Token{Value: "token"}))
 
-		for _, s := range []*redis.Script{limiter.line(hotelstays.OpBook).script, limiter.line(hotelstays.OpCancel).script, claimScript, doneScript, releaseScript, deleteSame, renewLease} {
+		for _, s := range []*redis.Script{turnScript, claimScript, doneScript, releaseScript, storeToken, leaseFetch, deleteSame, renewLease} {
 			assert.True(t, scripts[s.Hash()], "a script was not run")
 		}
-		assert.Len(t, slots, 4, "two operations, the events, one token")
+		assert.Len(t, slots, 3, "the rate limits, the events, one token")
 	})
 }
 

@@ -12,40 +12,25 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-
-	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
 //go:embed turn.lua
 var turnSource string
 
-// newTurnScript returns the script of one line. Its text is the line's own, so that a
-// server that does not know it has never heard of the line.
-func newTurnScript(prefix string, op hotelstays.Operation) *redis.Script {
-	return redis.NewScript(fmt.Sprintf("%s-- %q %q\n", turnSource, prefix, op))
-}
+var turnScript = redis.NewScript(turnSource)
 
-// take plays one turn.
+// take plays one turn. An answer that comes after Timeout is none: the process may have
+// been stopped meanwhile, and what it was granted be another's by now.
 func (l *line) take(t turn) (reply, error) {
 	opts := l.limiter.opts
-	ctx, cancel := context.WithTimeout(context.Background(), opts.Timeout)
+	end := time.Now().Add(opts.Timeout)
+	ctx, cancel := context.WithDeadline(context.Background(), end)
 	defer cancel()
-	args := func(pause time.Duration) []any {
-		return []any{l.limiter.me, l.limit, l.window().Microseconds(), opts.Lease.Microseconds(),
-			t.want, t.first, pause.Microseconds(), l.afterAway().Microseconds(),
-			numbers(t.left), numbers(t.unused), numbers(t.held)}
-	}
-	answer, err := within(ctx, func(ctx context.Context) (any, error) {
-		answer, err := l.script.EvalSha(ctx, l.limiter.client, l.keys, args(t.pause)...).Result()
-		if redis.HasErrorPrefix(err, "NOSCRIPT") {
-			// Servers forget scripts when they end. What this one read from its disk may
-			// be old, so that it rests like one that has lost its memory.
-			answer, err = l.script.Eval(ctx, l.limiter.client, l.keys, args(max(t.pause, l.afterAway()))...).Result()
-		}
-		return answer, err
-	})
+	answer, err := script(ctx, l.limiter.client, turnScript, l.keys, l.limiter.me, string(l.op), t.number, l.limit,
+		l.window().Microseconds(), opts.Lease.Microseconds(), t.want, t.first, t.pause.Microseconds(), l.afterAway().Microseconds(),
+		numbers(t.left), numbers(t.unused), numbers(t.held))
 	switch {
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded), err == nil && time.Now().After(end):
 		return reply{}, fmt.Errorf("no answer within %s", opts.Timeout)
 	case err != nil:
 		return reply{}, err

@@ -2,26 +2,33 @@
 -- the permits that the process had, asks for new ones, and learns when to come
 -- again. All times are this server's, in microseconds.
 --
--- slots  sorted set: permit -> when its slot comes back. A permit that is out has
---        the end of its lease, plus a window: a holder that died may have sent.
--- line   list: one entry per ticket, the process's name. First come, first served.
--- alive  sorted set: process in line -> when its tickets lapse.
--- rest   string: nothing is granted before.
--- born   string: when the last turn was. Without it the server has lost its memory; a
---        time to come means that its clock was set back, and what else it remembers
---        would hold for as long. It rests then: it does not know what was sent, or
---        when, and is told meanwhile what is out.
-local slots, line, alive, rest, born = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+-- memory  hash: run, of which run of the server this is the memory; since, when it
+--         began; last, when the last turn was; and a field for each operation that has
+--         slots here.
+-- slots   sorted set: permit -> when its slot comes back. A permit that is out has
+--         the end of its lease, plus a window: a holder that died may have sent.
+--         And rest -> minus the time before which nothing is granted: it lies with the
+--         slots, and is always there, so that slots are never lost unnoticed.
+-- line    list: one entry per ticket, the process's name. First come, first served.
+-- alive   sorted set: process in line -> when its tickets lapse.
+-- turn    string: the number of the process's last turn.
+--
+-- The memory lives as long as this run of the server. One that starts again from its
+-- disk, or was a replica, may lack the last moments. A last turn in the future means that
+-- the clock was set back: what else is remembered would hold for as long.
+local memory, slots, line, alive, turn = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 
 local me = ARGV[1]
-local limit = tonumber(ARGV[2])
-local window = tonumber(ARGV[3])
-local lease = tonumber(ARGV[4])
-local want = tonumber(ARGV[5])     -- callers that wait in the process
-local first = tonumber(ARGV[6])    -- number of the first permit to be granted
-local pause = tonumber(ARGV[7])    -- grant nothing for so long
-local newborn = tonumber(ARGV[8])  -- rest for so long when the memory begins
-local left, unused, held = ARGV[9], ARGV[10], ARGV[11] -- numbers of permits
+local op = ARGV[2]
+local number = tonumber(ARGV[3])   -- of this turn
+local limit = tonumber(ARGV[4])
+local window = tonumber(ARGV[5])
+local lease = tonumber(ARGV[6])
+local want = tonumber(ARGV[7])     -- callers that wait in the process
+local first = tonumber(ARGV[8])    -- number of the first permit to be granted
+local pause = tonumber(ARGV[9])    -- grant nothing for so long
+local newborn = tonumber(ARGV[10]) -- grant nothing for so long after the memory began
+local left, unused, held = ARGV[11], ARGV[12], ARGV[13] -- numbers of permits
 
 local patience = 250000  -- look again after so long: slots come back early, processes die
 local restful = 5000000  -- the same in a rest, which nothing shortens
@@ -33,17 +40,38 @@ local now = clock[1] * 1000000 + clock[2]
 
 local function text(number) return string.format('%.0f', number) end
 local function permit(number) return me .. ':' .. number end
+local function taken() return redis.call('ZCOUNT', slots, '(0', '+inf') end
 
--- The memory, if there is one.
-local last = redis.call('GET', born)
-if last and tonumber(last) > now + window then -- by less it may be off
-	redis.call('DEL', slots, line, alive, rest)
-	last = false
+-- A turn that a later one has overtaken was given up by its process, and does nothing.
+if number < (tonumber(redis.call('GET', turn)) or 0) then
+	return {}
 end
-if not last then
-	pause = math.max(pause, newborn)
+redis.call('SET', turn, text(number), 'PX', 60000)
+
+-- The memory.
+local info = redis.pcall('INFO', 'server') -- users may be denied it
+local this = type(info) == 'string' and string.match(info, 'run_id:(%x+)') or 'unknown'
+local run, since, last, used = unpack(redis.call('HMGET', memory, 'run', 'since', 'last', op))
+if run ~= this or tonumber(last) > now + window then -- by less it may be off
+	redis.call('DEL', memory)
+	redis.call('HSET', memory, 'run', this, 'since', text(now))
+	since, used = now, false
 end
-redis.call('SET', born, text(now))
+redis.call('HSET', memory, 'last', text(now), op, 1)
+if not used then
+	redis.call('DEL', slots, line, alive)
+end
+
+-- The rest. An operation's first one began with the memory, whoever began it. Slots
+-- that are gone while the memory stays were evicted.
+local quiet = redis.call('ZSCORE', slots, 'rest')
+if quiet then
+	quiet = -tonumber(quiet)
+else
+	quiet = (used and now or tonumber(since)) + newborn
+end
+quiet = math.max(quiet, now + pause)
+redis.call('ZADD', slots, text(-quiet), 'rest')
 
 -- What became of earlier permits.
 for number in string.gmatch(left, '%d+') do
@@ -55,14 +83,7 @@ end
 for number in string.gmatch(held, '%d+') do
 	redis.call('ZADD', slots, text(now + lease + window), permit(number))
 end
-redis.call('ZREMRANGEBYSCORE', slots, '-inf', text(now))
-
--- Rests.
-local quiet = tonumber(redis.call('GET', rest) or 0)
-if pause > 0 and now + pause > quiet then
-	quiet = now + pause
-	redis.call('SET', rest, text(quiet), 'PX', math.ceil(pause / 1000))
-end
+redis.call('ZREMRANGEBYSCORE', slots, '(0', text(now))
 
 -- The line, without those who did not come.
 redis.call('ZREM', alive, me)
@@ -81,7 +102,7 @@ if excess > 0 then
 end
 
 -- Grants: the tickets in front, and what nobody in line needs.
-local free = limit - redis.call('ZCARD', slots)
+local free = limit - taken()
 local granted = 0
 if redis.call('ZSCORE', slots, permit(text(first))) then
 	-- This very turn was played before, and its reply was lost. The leases begin anew:
@@ -116,11 +137,11 @@ end
 -- When the first of them can be served.
 local wait = 0
 if tickets > 0 then
-	free = limit - redis.call('ZCARD', slots)
+	free = limit - taken()
 	local needed = redis.call('LPOS', line, me) - free -- slots that must come back before its own
 	local at = now
 	if needed >= 0 then
-		at = tonumber(redis.call('ZRANGE', slots, needed, needed, 'WITHSCORES')[2]) or now + window
+		at = tonumber(redis.call('ZRANGEBYSCORE', slots, '(0', '+inf', 'WITHSCORES', 'LIMIT', needed, 1)[2]) or now + window
 	end
 	wait = math.min(at - now, patience)
 	if quiet > now then
@@ -128,8 +149,5 @@ if tickets > 0 then
 	end
 	wait = math.max(wait, soonest)
 	redis.call('ZADD', alive, text(now + wait + grace), me)
-	redis.call('PEXPIRE', line, 10000)
-	redis.call('PEXPIRE', alive, 10000)
 end
-redis.call('PEXPIRE', slots, math.ceil((lease + window) / 1000))
 return {granted, tickets, most, math.ceil(wait)}
