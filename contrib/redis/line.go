@@ -19,12 +19,12 @@ import (
 const (
 	// awayPause is how long Redis is left alone after it could not be asked.
 	awayPause = window / 2
-	// renewPause is how often Redis is told of permits that are out for long: also in
-	// the rest after it has lost its memory.
+	// renewPause is how often Redis hears of permits that are out for long, and of requests
+	// that are not answered yet: also in the rest after it has lost its memory.
 	renewPause = window / 2
-	// leftPause is how long a departure may wait to be told together with others, or
-	// with the next question. Its slot comes back that much later.
-	leftPause = time.Millisecond
+	// leftPause is how long an arrival may wait to be said together with others, or with
+	// the next question. Its slot comes back no later for that.
+	leftPause = 20 * time.Millisecond
 )
 
 // line takes turns with the other processes. Its goroutine runs while there is
@@ -45,13 +45,16 @@ type line struct {
 	turns int64 // how many were taken
 
 	// What Redis is to be told: permits by their numbers.
-	left, unused []int64
-	out          map[int64]struct{} // granted, and not given back
-	next         int64              // the number of the next permit
-	renewAt      time.Time          // when the leases of those that are out are renewed
-	paused       time.Time
-	pauseTold    bool
-	tellAt       time.Time // when it is told at the latest; zero: there is nothing
+	left      []arrival
+	unused    []int64
+	out       map[int64]*permit // granted, and neither given back nor known to have left
+	next      int64             // the number of the next permit
+	refused   time.Time         // when the last 429 came, to any process
+	transit   transit
+	renewAt   time.Time // when the leases of those that are out are renewed
+	paused    time.Time
+	pauseTold bool
+	tellAt    time.Time // when it is told at the latest; zero: there is nothing
 
 	// What Redis said last.
 	inLine int       // tickets there
@@ -76,22 +79,59 @@ type waiter struct {
 type permit struct {
 	line   *line
 	number int64
-	sent   bool
+	sent   time.Time // zero: its request has not left
 }
 
+// arrival is a permit whose request left, and by when it counts as arrived.
+type arrival struct {
+	number int64
+	by     time.Time
+}
+
+// Sent keeps the time. Redis hears of it with the answer, or half a second later.
 func (p *permit) Sent() {
-	p.sent = true
-	p.line.giveBack(p.number, true)
+	l := p.line
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p.sent = time.Now()
 }
 
-func (p *permit) Done(hotelstays.PermitResult) {
-	if !p.sent {
-		p.line.giveBack(p.number, false)
+// Done has the slot come back a window after its request arrived, as its answer proves, or
+// after the longest time that requests are known to travel.
+func (p *permit) Done(r hotelstays.PermitResult) {
+	l, now := p.line, time.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, out := l.out[p.number]
+	delete(l.out, p.number)
+	if p.sent.IsZero() {
+		l.unused = append(l.unused, p.number)
+		l.tell(now)
+		return
 	}
+	l.transit.learn(p.sent, r, now)
+	if r.RateLimited {
+		l.refused = now
+	}
+	by, latest := r.ArrivedBy, p.sent.Add(l.margin(now))
+	if by.IsZero() && !r.FirstByte.After(latest) {
+		by = r.FirstByte // may be long after the arrival, but says more than the margin
+	}
+	switch {
+	case by.IsZero() && !out: // Redis knows
+		return
+	case by.IsZero():
+		by = latest
+	}
+	if soonest := p.sent.Add(l.limiter.opts.Margin); by.Before(soonest) {
+		by = soonest
+	}
+	l.left = append(l.left, arrival{p.number, by})
+	l.tell(now.Add(leftPause))
 }
 
 func newLine(r *RateLimiter, op hotelstays.Operation, limit int) *line {
-	l := &line{limiter: r, op: op, limit: limit, bell: make(chan struct{}, 1), out: make(map[int64]struct{}), pauseTold: true}
+	l := &line{limiter: r, op: op, limit: limit, bell: make(chan struct{}, 1), out: make(map[int64]*permit), pauseTold: true}
 	for _, part := range []string{"memory", "slots:" + string(op), "line:" + string(op), "alive:" + string(op), "turn:" + string(op) + ":" + r.me} {
 		l.keys = append(l.keys, r.opts.Prefix+":{ratelimit}:"+part)
 	}
@@ -103,6 +143,17 @@ func newLine(r *RateLimiter, op hotelstays.Operation, limit int) *line {
 		l.share = newShare(1, l.window()*time.Duration((n+limit-1)/limit))
 	}
 	return l
+}
+
+// margin is how long a request counts as on its way while no answer says otherwise. It is a
+// window in the minute after a 429, because requests took longer than was thought, and half
+// as much with each minute that follows. l.mu is held.
+func (l *line) margin(now time.Time) time.Duration {
+	margin := max(l.limiter.opts.Margin, l.transit.longest(l.limit, now))
+	if !l.refused.IsZero() {
+		margin = max(margin, window>>(now.Sub(l.refused)/time.Minute))
+	}
+	return margin
 }
 
 func (l *line) window() time.Duration { return window + l.limiter.opts.Margin }
@@ -165,19 +216,6 @@ func (l *line) wait(ctx context.Context) (hotelstays.Permit, error) {
 		w.permit.Done(hotelstays.PermitResult{})
 	}
 	return nil, ctx.Err()
-}
-
-func (l *line) giveBack(number int64, left bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.out, number)
-	if left {
-		l.left = append(l.left, number)
-		l.tell(time.Now().Add(leftPause))
-	} else {
-		l.unused = append(l.unused, number)
-		l.tell(time.Now())
-	}
 }
 
 // tell has Redis told what there is to tell at a time. l.mu is held.
@@ -307,11 +345,14 @@ func (l *line) forget(now time.Time) {
 
 // turn is what one script call says.
 type turn struct {
-	number             int64 // turns are numbered, so that none is played after a later one
-	want               int
-	first              int64
-	pause              time.Duration
-	left, unused, held []int64
+	number       int64 // turns are numbered, so that none is played after a later one
+	want         int
+	first        int64
+	began        time.Time
+	pause        time.Duration
+	refused      time.Duration // how long ago a 429 came; less than 0: never
+	left         []arrival
+	unused, held []int64
 }
 
 // reply is what it answers.
@@ -319,12 +360,16 @@ type reply struct {
 	granted      int
 	inLine, most int
 	wait         time.Duration
+	refused      time.Duration
 }
 
 // begin takes together what is to be said. l.mu is held.
 func (l *line) begin(now time.Time) turn {
 	l.turns++
-	t := turn{number: l.turns, first: l.next, left: l.left, unused: l.unused}
+	t := turn{number: l.turns, first: l.next, began: now, refused: -1, left: l.left, unused: l.unused}
+	if !l.refused.IsZero() {
+		t.refused = now.Sub(l.refused)
+	}
 	if !now.Before(l.paused) {
 		t.want = l.waiters.Len()
 	}
@@ -338,8 +383,13 @@ func (l *line) begin(now time.Time) turn {
 		t.pause = max(t.pause, l.afterAway())
 	}
 	if len(l.out) > 0 && !now.Before(l.renewAt) {
-		for number := range l.out {
-			t.held = append(t.held, number)
+		for number, p := range l.out {
+			if p.sent.IsZero() {
+				t.held = append(t.held, number)
+				continue
+			}
+			t.left = append(t.left, arrival{number, p.sent.Add(l.margin(now))})
+			delete(l.out, number)
 		}
 	}
 	return t
@@ -356,6 +406,9 @@ func (l *line) heed(t turn, r reply) {
 	now := time.Now()
 	l.away, l.awaySince, l.retryAt, l.lostAt = nil, time.Time{}, time.Time{}, time.Time{}
 	l.inLine, l.most, l.wakeAt = r.inLine, r.most, now.Add(r.wait)
+	if r.refused >= 0 {
+		l.refused = now.Add(-r.refused)
+	}
 	if len(t.held) > 0 || len(l.out) == 0 {
 		l.renewAt = now.Add(renewPause)
 	}
@@ -367,9 +420,10 @@ func (l *line) heed(t turn, r reply) {
 			l.tellAt = now
 			continue
 		}
-		l.out[number] = struct{}{}
+		p := &permit{line: l, number: number}
+		l.out[number] = p
 		w := l.waiters.Remove(l.waiters.Front()).(*waiter)
-		w.permit = &permit{line: l, number: number}
+		w.permit = p
 		close(w.done)
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // share is a process's part of a rate limit: n slots, each of which comes back a window
-// after its request left. Whoever comes first is served first, as channels do.
+// after its request arrived. Whoever comes first is served first, as channels do.
 type share struct {
 	window time.Duration
 	free   chan struct{}
@@ -65,16 +65,23 @@ func (s *share) pause(until time.Time) {
 // sharePermit is a slot that was granted here.
 type sharePermit struct {
 	*share
-	sent bool
+	back *time.Timer // gives the slot back; nil: its request has not left
 }
 
+// Sent takes the request for up to a window on its way.
 func (p *sharePermit) Sent() {
-	p.sent = true
-	time.AfterFunc(p.window, func() { p.free <- struct{}{} })
+	p.back = time.AfterFunc(p.window+window, func() { p.free <- struct{}{} })
 }
 
-func (p *sharePermit) Done(hotelstays.PermitResult) {
-	if !p.sent {
+func (p *sharePermit) Done(r hotelstays.PermitResult) {
+	by := r.ArrivedBy
+	if by.IsZero() {
+		by = r.FirstByte
+	}
+	switch {
+	case p.back == nil:
 		p.free <- struct{}{}
+	case !by.IsZero() && p.back.Stop():
+		p.back.Reset(max(0, time.Until(by.Add(p.window))))
 	}
 }

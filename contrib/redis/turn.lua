@@ -5,10 +5,11 @@
 -- memory  hash: run, of which run of the server this is the memory; since, when it
 --         began; last, when the last turn was; and a field for each operation that has
 --         slots here.
--- slots   sorted set: permit -> when its slot comes back. A permit that is out has
---         the end of its lease, plus a window: a holder that died may have sent.
+-- slots   sorted set: permit -> when its slot comes back: a window after its request
+--         arrived, as far as its process can say, or at the end of its lease.
 --         And rest -> minus the time before which nothing is granted: it lies with the
---         slots, and is always there, so that slots are never lost unnoticed.
+--         slots, and is always there, so that slots are never lost unnoticed; and
+--         refused -> minus the time of the last 429.
 -- line    list: one entry per ticket, the process's name. First come, first served.
 -- alive   sorted set: process in line -> when its tickets lapse.
 -- turn    string: the number of the process's last turn.
@@ -22,13 +23,15 @@ local me = ARGV[1]
 local op = ARGV[2]
 local number = tonumber(ARGV[3])   -- of this turn
 local limit = tonumber(ARGV[4])
-local window = tonumber(ARGV[5])
-local lease = tonumber(ARGV[6])
+local window = tonumber(ARGV[5])   -- the service's second
+local lease = tonumber(ARGV[6])    -- how long a permit that is out is kept, unless renewed
 local want = tonumber(ARGV[7])     -- callers that wait in the process
 local first = tonumber(ARGV[8])    -- number of the first permit to be granted
 local pause = tonumber(ARGV[9])    -- grant nothing for so long
 local newborn = tonumber(ARGV[10]) -- grant nothing for so long after the memory began
-local left, unused, held = ARGV[11], ARGV[12], ARGV[13] -- numbers of permits
+local refused = tonumber(ARGV[11]) -- how long ago the process heard of a 429; less than 0: never
+local left = ARGV[12]              -- permits whose requests left: number:how long ago they had arrived
+local unused, held = ARGV[13], ARGV[14] -- numbers of permits
 
 local patience = 250000  -- look again after so long: slots come back early, processes die
 local restful = 5000000  -- the same in a rest, which nothing shortens
@@ -73,15 +76,23 @@ end
 quiet = math.max(quiet, now + pause)
 redis.call('ZADD', slots, text(-quiet), 'rest')
 
+-- What one process knows of a 429, all learn.
+local before = redis.call('ZSCORE', slots, 'refused')
+if before and (refused < 0 or now + before < refused) then
+	refused = now + before
+elseif refused >= 0 then
+	redis.call('ZADD', slots, text(refused - now), 'refused')
+end
+
 -- What became of earlier permits.
-for number in string.gmatch(left, '%d+') do
-	redis.call('ZADD', slots, text(now + window), permit(number))
+for number, ago in string.gmatch(left, '(%d+):(-?%d+)') do
+	redis.call('ZADD', slots, text(now - ago + window), permit(number))
 end
 for number in string.gmatch(unused, '%d+') do
 	redis.call('ZREM', slots, permit(number))
 end
 for number in string.gmatch(held, '%d+') do
-	redis.call('ZADD', slots, text(now + lease + window), permit(number))
+	redis.call('ZADD', slots, text(now + lease), permit(number))
 end
 redis.call('ZREMRANGEBYSCORE', slots, '(0', text(now))
 
@@ -108,7 +119,7 @@ if redis.call('ZSCORE', slots, permit(text(first))) then
 	-- This very turn was played before, and its reply was lost. The leases begin anew:
 	-- that may have been long ago.
 	while redis.call('ZSCORE', slots, permit(text(first + granted))) do
-		redis.call('ZADD', slots, text(now + lease + window), permit(text(first + granted)))
+		redis.call('ZADD', slots, text(now + lease), permit(text(first + granted)))
 		granted = granted + 1
 	end
 elseif quiet <= now and free > 0 then
@@ -123,7 +134,7 @@ elseif quiet <= now and free > 0 then
 	end
 	granted = granted + math.max(0, math.min(spare, want - #mine))
 	for i = 0, granted - 1 do
-		redis.call('ZADD', slots, text(now + lease + window), permit(text(first + i)))
+		redis.call('ZADD', slots, text(now + lease), permit(text(first + i)))
 	end
 end
 
@@ -150,4 +161,4 @@ if tickets > 0 then
 	wait = math.max(wait, soonest)
 	redis.call('ZADD', alive, text(now + wait + grace), me)
 end
-return {granted, tickets, most, math.ceil(wait)}
+return {granted, tickets, most, math.ceil(wait), math.ceil(refused)}
