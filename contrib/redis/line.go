@@ -58,7 +58,7 @@ type line struct {
 
 	// What Redis said last.
 	inLine int       // tickets there
-	most   int       // how many there may be
+	most   int       // how many there may be: this process's part of the slots
 	wakeAt time.Time // when the first of them can be served
 
 	// Redis is away.
@@ -131,7 +131,7 @@ func (p *permit) Done(r hotelstays.PermitResult) {
 }
 
 func newLine(r *RateLimiter, op hotelstays.Operation, limit int) *line {
-	l := &line{limiter: r, op: op, limit: limit, bell: make(chan struct{}, 1), out: make(map[int64]*permit), pauseTold: true}
+	l := &line{limiter: r, op: op, limit: limit, bell: make(chan struct{}, 1), out: make(map[int64]*permit), most: limit, pauseTold: true}
 	for _, part := range []string{"memory", "slots:" + string(op), "line:" + string(op), "alive:" + string(op), "turn:" + string(op) + ":" + r.me} {
 		l.keys = append(l.keys, r.opts.Prefix+":{ratelimit}:"+part)
 	}
@@ -149,7 +149,7 @@ func newLine(r *RateLimiter, op hotelstays.Operation, limit int) *line {
 // window in the minute after a 429, because requests took longer than was thought, and half
 // as much with each minute that follows. l.mu is held.
 func (l *line) margin(now time.Time) time.Duration {
-	margin := max(l.limiter.opts.Margin, l.transit.longest(l.limit, now))
+	margin := max(l.limiter.opts.Margin, l.transit.longest(10*l.most, now))
 	if !l.refused.IsZero() {
 		margin = max(margin, window>>(now.Sub(l.refused)/time.Minute))
 	}
@@ -366,7 +366,7 @@ type reply struct {
 // begin takes together what is to be said. l.mu is held.
 func (l *line) begin(now time.Time) turn {
 	l.turns++
-	t := turn{number: l.turns, first: l.next, began: now, refused: -1, left: l.left, unused: l.unused}
+	t := turn{number: l.turns, first: l.next, began: now, refused: -time.Microsecond, left: l.left, unused: l.unused}
 	if !l.refused.IsZero() {
 		t.refused = now.Sub(l.refused)
 	}
