@@ -39,15 +39,10 @@ func runCaller(s settings) error {
 	defer cancel()
 	rdb := redis.NewClient(&redis.Options{Addr: s.Redis})
 	defer rdb.Close()
-	limiter, err := NewRateLimiter(rdb, RateLimiterOptions{Prefix: s.Prefix, Margin: s.Margin})
+	client, err := s.limited(rdb)
 	if err != nil {
 		return err
 	}
-	client, tokens, err := s.client(hotelstays.WithRateLimiter(limiter))
-	if err != nil {
-		return err
-	}
-	defer tokens.Close()
 	var wg sync.WaitGroup
 	for range s.Callers {
 		wg.Go(func() {
@@ -64,6 +59,59 @@ func runCaller(s settings) error {
 	untilInputEnds()
 	cancel()
 	wg.Wait()
+	return nil
+}
+
+// runBooker books as fast as the fleet's rate limit lets it. Redis may be away for a while.
+func runBooker(s settings) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	rdb := redis.NewClient(&redis.Options{Addr: s.Redis})
+	defer rdb.Close()
+	client, err := s.limited(rdb)
+	if err != nil {
+		return err
+	}
+	req := &hotelstays.BookRequest{SessionID: "session", CustomerReferenceNo: "ref", RatePkgID: "offer", // refused, and counted
+		Holder: types.Holder{FirstName: "First", LastName: "Last"}, Guests: []types.Guest{{RoomIndex: 1, FirstName: "First", LastName: "Last"}}}
+	var wg sync.WaitGroup
+	for range s.Callers {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				if _, err := client.Book(ctx, req); errors.Is(err, ErrAway) {
+					time.Sleep(20 * time.Millisecond)
+				}
+			}
+		})
+	}
+	untilInputEnds()
+	cancel()
+	wg.Wait()
+	return nil
+}
+
+// runBurster makes as many searches as it has callers at once, on new connections, whenever
+// it is told to.
+func runBurster(s settings) error {
+	rdb := redis.NewClient(&redis.Options{Addr: s.Redis})
+	defer rdb.Close()
+	client, err := s.limited(rdb)
+	if err != nil {
+		return err
+	}
+	req := &hotelstays.HotelListRequest{DestinationName: s.City, CheckIn: "2040-03-12", CheckOut: "2040-03-15",
+		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}}}
+	fmt.Println("ready")
+	for told := bufio.NewScanner(os.Stdin); told.Scan(); {
+		errs := make([]error, s.Callers)
+		var wg sync.WaitGroup
+		for i := range errs {
+			wg.Go(func() { _, errs[i] = client.HotelList(context.Background(), req) })
+		}
+		wg.Wait()
+		client.CloseIdleConnections()
+		fmt.Printf("%q\n", fmt.Sprint(errors.Join(errs...)))
+	}
 	return nil
 }
 
@@ -153,11 +201,12 @@ func TestServerProcessesShareTheCeilings(t *testing.T) {
 
 // runStarter makes one call when it is told to.
 func runStarter(s settings) error {
-	client, rdb, err := s.client()
+	rdb := redis.NewClient(&redis.Options{Addr: s.Redis})
+	defer rdb.Close()
+	client, err := s.client(rdb)
 	if err != nil {
 		return err
 	}
-	defer rdb.Close()
 	fmt.Println("ready")
 	if !bufio.NewScanner(os.Stdin).Scan() {
 		return errors.New("nobody said when to start")
@@ -270,9 +319,8 @@ func TestServerDumpShowsNothing(t *testing.T) {
 	limiter, err := NewRateLimiter(rdb, RateLimiterOptions{})
 	require.NoError(t, err)
 	s := settings{Redis: own.addr, Name: "dumped"}.at(srv)
-	client, tokens, err := s.client(hotelstays.WithRateLimiter(limiter))
+	client, err := s.client(rdb, hotelstays.WithRateLimiter(limiter))
 	require.NoError(t, err)
-	defer tokens.Close()
 	defer client.CloseIdleConnections()
 	_, err = client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
 	require.NoError(t, err)

@@ -43,12 +43,13 @@ type settings struct {
 	URL, AppKey, AppSecret string
 	WebhookSecret          string
 	Callers                int
-	Margin                 time.Duration
+	City                   string
 }
 
-var roles = map[string]func(settings) error{"caller": runCaller, "starter": runStarter, "receiver": runReceiver}
+var roles = map[string]func(settings) error{"caller": runCaller, "booker": runBooker, "burster": runBurster, "starter": runStarter, "receiver": runReceiver}
 
 func TestMain(m *testing.M) {
+	redis.SetLogger(silence{}) // it tells of every dial that an absent Redis refuses
 	if text := os.Getenv(settingsVariable); text != "" {
 		var s settings
 		err := json.Unmarshal([]byte(text), &s)
@@ -66,7 +67,6 @@ func TestMain(m *testing.M) {
 		fmt.Println("HOTELSTAYS_REDIS_ADDR is not set: tests with the tag redis_server need the address of a Redis on loopback")
 		os.Exit(1)
 	}
-	redis.SetLogger(silence{}) // it tells of every dial that an absent Redis refuses
 	goleak.VerifyTestMain(m)
 }
 
@@ -74,16 +74,23 @@ type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}
 
-// client returns the client of a process of the fleet.
-func (s settings) client(opts ...hotelstays.Option) (*hotelstays.Client, *redis.Client, error) {
-	rdb := redis.NewClient(&redis.Options{Addr: s.Redis})
+// client returns the client of a process of the fleet, which shares its token.
+func (s settings) client(rdb *redis.Client, opts ...hotelstays.Option) (*hotelstays.Client, error) {
 	tokens, err := NewTokenStore(rdb, TokenStoreOptions{Keys: []types.Secret{oldKey}, Prefix: s.Prefix})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	opts = append(opts, hotelstays.WithTokenStore(tokens), hotelstays.WithUserAgent(s.Name), hotelstays.WithMaxAttempts(1))
-	client, err := hotelstays.New(s.URL, hotelstays.TicketCredential{AppKey: s.AppKey, AppSecret: types.Secret(s.AppSecret)}, opts...)
-	return client, rdb, err
+	return hotelstays.New(s.URL, hotelstays.TicketCredential{AppKey: s.AppKey, AppSecret: types.Secret(s.AppSecret)}, opts...)
+}
+
+// limited returns a client that shares its rate limits, too.
+func (s settings) limited(rdb *redis.Client) (*hotelstays.Client, error) {
+	limiter, err := NewRateLimiter(rdb, RateLimiterOptions{Prefix: s.Prefix})
+	if err != nil {
+		return nil, err
+	}
+	return s.client(rdb, hotelstays.WithRateLimiter(limiter))
 }
 
 // worker is a process of the fleet. It ends when its input does.
@@ -140,7 +147,7 @@ func untilInputEnds() { _, _ = io.Copy(io.Discard, os.Stdin) }
 // sharedRedis is the settings' part about the Redis that all tests share, with a
 // prefix of the test's own.
 func sharedRedis(t *testing.T) settings {
-	return settings{Redis: os.Getenv("HOTELSTAYS_REDIS_ADDR"), Prefix: "test:" + t.Name() + ":" + newName(), Margin: 70 * time.Millisecond}
+	return settings{Redis: os.Getenv("HOTELSTAYS_REDIS_ADDR"), Prefix: "test:" + t.Name() + ":" + newName()}
 }
 
 // settle waits until a limiter has told Redis all that it has to say. Its connection
