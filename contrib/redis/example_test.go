@@ -36,7 +36,8 @@ func ExampleNewRateLimiter() {
 	connect := func(baseURL string, cred hotelstays.Credential, rdb redis.UniversalClient) (*hotelstays.Client, error) {
 		limiter, err := hotelstaysredis.NewRateLimiter(rdb, hotelstaysredis.RateLimiterOptions{
 			Prefix: "hotelstays:production", // one environment, one client address
-			Margin: 20 * time.Millisecond,   // some requests take this much longer to arrive
+			Margin: 20 * time.Millisecond,   // what the service counts may come this much later
+			Log:    slog.Default(),
 		})
 		if err != nil {
 			return nil, err

@@ -26,9 +26,10 @@ type RateLimiterOptions struct {
 	// client address: processes with the same prefix must share one, and one
 	// environment of the service.
 	Prefix string
-	// Margin is added to the service's second: the ceiling holds as long as the time
-	// that requests take to arrive varies by less. 10 ms if 0, as in a client of its
-	// own; more where hosts are busy.
+	// Margin is added to the service's second: what the service counts may come so much
+	// later than its answer says. Where answers prove nothing, the limit holds as long as
+	// the time that requests take to arrive varies by less, until a 429 shows that it does
+	// not. 10 ms if 0, as in a client of its own.
 	Margin time.Duration
 	// Lease is how long the slot of a process that died stays taken, and a window
 	// more; 6 s if 0, and at least three times Timeout. A process that lives renews it.
@@ -52,8 +53,8 @@ const (
 )
 
 // RateLimiter is a hotelstays.RateLimiter. The slots of an operation lie in Redis,
-// whose clock alone decides: a slot comes back one window after Redis heard that
-// its request left, at once when it heard that none did. Processes stand in one
+// whose clock alone decides: a slot comes back one window after its request arrived, as far
+// as its answer proves when, and at once when none left. Processes stand in one
 // line, in which each has its part of the places; inside a process, who comes first
 // is served first. A RateLimiter is safe for concurrent use. It needs no closing: its
 // goroutines end once its permits have been given back and its pauses are over, or

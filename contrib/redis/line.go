@@ -113,18 +113,18 @@ func (p *permit) Done(r hotelstays.PermitResult) {
 	if r.RateLimited {
 		l.refused = now
 	}
-	by, latest := r.ArrivedBy, p.sent.Add(l.margin(now))
-	if by.IsZero() && !r.FirstByte.After(latest) {
-		by = r.FirstByte // may be long after the arrival, but says more than the margin
+	least, margin := l.limiter.opts.Margin, l.margin(now)
+	by := r.ArrivedBy
+	if by.IsZero() && r.FirstByte.Sub(p.sent)+least < margin {
+		by = r.FirstByte // may be long after the arrival, but is sooner than the margin
 	}
 	switch {
-	case by.IsZero() && !out: // Redis knows
+	case !by.IsZero():
+		by = p.sent.Add(max(0, by.Sub(p.sent)) + least) // a service may say that it took longer than the answer did
+	case out:
+		by = p.sent.Add(margin)
+	default: // Redis has heard of that
 		return
-	case by.IsZero():
-		by = latest
-	}
-	if soonest := p.sent.Add(l.limiter.opts.Margin); by.Before(soonest) {
-		by = soonest
 	}
 	l.left = append(l.left, arrival{p.number, by})
 	l.tell(now.Add(leftPause))

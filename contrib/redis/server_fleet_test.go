@@ -110,7 +110,8 @@ func runBurster(s settings) error {
 		}
 		wg.Wait()
 		client.CloseIdleConnections()
-		fmt.Printf("%q\n", fmt.Sprint(errors.Join(errs...)))
+		errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+		fmt.Println(len(errs), "failed")
 	}
 	return nil
 }
