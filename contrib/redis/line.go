@@ -50,6 +50,7 @@ type line struct {
 	out       map[int64]*permit // granted, and neither given back nor known to have left
 	next      int64             // the number of the next permit
 	refused   time.Time         // when the last 429 came, to any process
+	news      bool              // it came to this one, and Redis has not heard of it
 	transit   transit
 	renewAt   time.Time // when the leases of those that are out are renewed
 	paused    time.Time
@@ -111,7 +112,7 @@ func (p *permit) Done(r hotelstays.PermitResult) {
 	}
 	l.transit.learn(p.sent, r, now)
 	if r.RateLimited {
-		l.refused = now
+		l.refused, l.news = now, true
 	}
 	least, margin := l.limiter.opts.Margin, l.margin(now)
 	by := r.ArrivedBy
@@ -350,7 +351,7 @@ type turn struct {
 	first        int64
 	began        time.Time
 	pause        time.Duration
-	refused      time.Duration // how long ago a 429 came; less than 0: never
+	refused      time.Duration // how long ago a 429 came here; less than 0: Redis has heard
 	left         []arrival
 	unused, held []int64
 }
@@ -367,8 +368,8 @@ type reply struct {
 func (l *line) begin(now time.Time) turn {
 	l.turns++
 	t := turn{number: l.turns, first: l.next, began: now, refused: -time.Microsecond, left: l.left, unused: l.unused}
-	if !l.refused.IsZero() {
-		t.refused = now.Sub(l.refused)
+	if l.news {
+		t.refused, l.news = now.Sub(l.refused), false
 	}
 	if !now.Before(l.paused) {
 		t.want = l.waiters.Len()
@@ -406,7 +407,7 @@ func (l *line) heed(t turn, r reply) {
 	now := time.Now()
 	l.away, l.awaySince, l.retryAt, l.lostAt = nil, time.Time{}, time.Time{}, time.Time{}
 	l.inLine, l.most, l.wakeAt = r.inLine, r.most, now.Add(r.wait)
-	if r.refused >= 0 {
+	if r.refused >= 0 && !l.news {
 		l.refused = now.Add(-r.refused)
 	}
 	if len(t.held) > 0 || len(l.out) == 0 {
@@ -436,6 +437,7 @@ func (l *line) failed(t turn, err error) {
 		l.pauseTold = false
 	}
 	l.tellAt = now
+	l.news = l.news || t.refused >= 0
 	if t.want > 0 {
 		l.lostAt = now // the next turn gives back what this one may have been granted, or still may
 	}

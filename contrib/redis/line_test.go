@@ -732,6 +732,43 @@ func TestLostGrantsThatNobodyWaitsFor(t *testing.T) {
 	})
 }
 
+// A 429 is known to all processes, and what it teaches fades, however often they speak.
+func TestRefusalFades(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+		a.link.latency.Store(int64(100 * ms))
+		b.link.latency.Store(int64(100 * ms))
+		time.Sleep(2 * time.Minute) // what answers proved is forgotten
+		permit := a.hold(t, op, 1)[0]
+		permit.Sent()
+		permit.Done(hotelstays.PermitResult{FirstByte: time.Now(), RateLimited: true})
+		start := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+		defer cancel()
+		for _, p := range []*process{a, b} {
+			for range limit {
+				go func() {
+					for ctx.Err() == nil {
+						if permit, err := p.Acquire(ctx, op); err == nil {
+							permit.Sent()
+							permit.Done(hotelstays.PermitResult{FirstByte: time.Now()})
+						}
+					}
+				}()
+			}
+		}
+		for minutes := range 3 {
+			time.Sleep(time.Until(start.Add(time.Duration(minutes)*time.Minute + 50*time.Second)))
+			for _, p := range []*process{a, b} {
+				l := p.line(op)
+				l.mu.Lock()
+				assert.Equal(t, window>>minutes, l.margin(time.Now()), "after %s", time.Since(start))
+				l.mu.Unlock()
+			}
+		}
+		<-ctx.Done()
+	})
+}
+
 // Nobody asks for the slots of a process that died, until its lease is nearly over.
 func TestSlotsOfADeadProcessAreKeptForItsLease(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {

@@ -29,7 +29,7 @@ local want = tonumber(ARGV[7])     -- callers that wait in the process
 local first = tonumber(ARGV[8])    -- number of the first permit to be granted
 local pause = tonumber(ARGV[9])    -- grant nothing for so long
 local newborn = tonumber(ARGV[10]) -- grant nothing for so long after the memory began
-local refused = tonumber(ARGV[11]) -- how long ago the process heard of a 429; less than 0: never
+local refused = tonumber(ARGV[11]) -- how long ago the process got a new 429; less than 0: none
 local left = ARGV[12]              -- permits whose requests left: number:how long ago they had arrived
 local unused, held = ARGV[13], ARGV[14] -- numbers of permits
 
