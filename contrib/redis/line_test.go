@@ -59,6 +59,59 @@ func TestSlotComesBackAWindowAfterItsRequestLeft(t *testing.T) {
 	})
 }
 
+// What an answer says of the arrival of its request decides when the slot is back.
+func TestSlotComesBackAWindowAfterItsRequestArrived(t *testing.T) {
+	for name, c := range map[string]struct {
+		answered time.Duration // after the request left
+		arrived  time.Duration // as the answer proves
+		back     time.Duration
+	}{
+		"on the way for long":     {400 * ms, 300 * ms, 300*ms + full},
+		"before it left":          {400 * ms, -time.Hour, full}, // the service's clock is not the client's
+		"answered after a second": {1500 * ms, 700 * ms, 700*ms + full},
+		"sooner than was thought": {1500 * ms, 10 * ms, 1500*ms + leftPause},
+	} {
+		t.Run(name, func(t *testing.T) {
+			twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+				start := time.Now()
+				for _, permit := range a.hold(t, op, limit) {
+					permit.Sent()
+					time.AfterFunc(c.answered, func() { permit.Done(hotelstays.PermitResult{ArrivedBy: start.Add(c.arrived)}) })
+				}
+				time.Sleep(c.back - ms)
+				early, cancel := context.WithTimeout(t.Context(), ms/2)
+				defer cancel()
+				_, err := b.Acquire(early, op)
+				assert.ErrorIs(t, err, context.DeadlineExceeded)
+				time.Sleep(ms / 2)
+				synctest.Wait()
+				b.take(t, op, limit)
+				assert.Equal(t, c.back, time.Since(start))
+			})
+		})
+	}
+}
+
+// A request that is not answered counts as on its way for a window, while nothing is known.
+func TestSlotOfARequestWithoutAnAnswer(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+		start := time.Now()
+		held := a.hold(t, op, limit)
+		for _, permit := range held {
+			permit.Sent()
+		}
+		time.Sleep(full)
+		for _, permit := range held[:2] { // their callers have hung up
+			permit.Done(hotelstays.PermitResult{})
+		}
+		b.take(t, op, limit)
+		assert.Equal(t, 2*window, time.Since(start))
+		for _, permit := range held[2:] {
+			permit.Done(hotelstays.PermitResult{})
+		}
+	})
+}
+
 func TestMarginIsAddedToTheWindow(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{Margin: 200 * ms}, func(t *testing.T, _ *mini, a, b *process) {
 		a.take(t, op, limit)
