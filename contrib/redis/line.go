@@ -114,19 +114,23 @@ func (p *permit) Done(r hotelstays.PermitResult) {
 	if r.RateLimited {
 		l.refused, l.news = now, true
 	}
-	least, margin := l.limiter.opts.Margin, l.margin(now)
-	by := r.ArrivedBy
-	if by.IsZero() && r.FirstByte.Sub(p.sent)+least < margin {
-		by = r.FirstByte // may be long after the arrival, but is sooner than the margin
+	least := l.limiter.opts.Margin
+	by, known := r.ArrivedBy, !r.ArrivedBy.IsZero()
+	if !known {
+		by = p.sent.Add(l.margin(now) - least)
+	} else if soonest := p.sent.Add(l.distrust(now)); by.Before(soonest) {
+		by = soonest
 	}
-	switch {
-	case !by.IsZero():
-		by = p.sent.Add(max(0, by.Sub(p.sent)) + least) // a service may say that it took longer than the answer did
-	case out:
-		by = p.sent.Add(margin)
-	default: // Redis has heard of that
-		return
+	if !r.FirstByte.IsZero() && r.FirstByte.Before(by) { // of this there is no doubt
+		by, known = r.FirstByte, true
 	}
+	if !known && !out {
+		return // Redis has heard of the margin
+	}
+	if by.Before(p.sent) { // the service says that it took longer than the answer did
+		by = p.sent
+	}
+	by = by.Add(least)
 	l.left = append(l.left, arrival{p.number, by})
 	l.tell(now.Add(leftPause))
 }
@@ -146,15 +150,20 @@ func newLine(r *RateLimiter, op hotelstays.Operation, limit int) *line {
 	return l
 }
 
-// margin is how long a request counts as on its way while no answer says otherwise. It is a
-// window in the minute after a 429, because requests took longer than was thought, and half
-// as much with each minute that follows. l.mu is held.
+// margin is how long a request counts as on its way while no answer proves otherwise. l.mu
+// is held.
 func (l *line) margin(now time.Time) time.Duration {
-	margin := max(l.limiter.opts.Margin, l.transit.longest(10*l.most, now))
-	if !l.refused.IsZero() {
-		margin = max(margin, window>>(now.Sub(l.refused)/time.Minute))
+	return max(l.limiter.opts.Margin, l.distrust(now), l.transit.longest(10*l.most, now))
+}
+
+// distrust is how long a request counts as on its way whatever its answer says of that: after
+// a 429 something was wrong with what was known. It is a window in the first minute, and half
+// as long with each minute that follows. l.mu is held.
+func (l *line) distrust(now time.Time) time.Duration {
+	if l.refused.IsZero() {
+		return 0
 	}
-	return margin
+	return window >> (now.Sub(l.refused) / time.Minute)
 }
 
 func (l *line) window() time.Duration { return window + l.limiter.opts.Margin }

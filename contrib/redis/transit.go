@@ -42,17 +42,18 @@ func (t *transit) learn(sent time.Time, r hotelstays.PermitResult, now time.Time
 }
 
 // longest is how long a request may travel: a quarter more than the longest that was proved
-// in a busy minute, one with as many proofs as busy; a window while there was none, because
+// in a busy minute, one with as many proofs as busy; at least a window otherwise, because
 // requests may have been faster than those of a burst that follows; and nothing where answers
 // prove nothing.
 func (t *transit) longest(busy int, now time.Time) time.Duration {
 	t.at(now)
+	longest := max(t.this.longest, t.last.longest)
+	longest = min(longest+longest/4, 5*window)
 	switch {
 	case t.last.proofs >= busy:
-		longest := max(t.this.longest, t.last.longest)
-		return min(longest+longest/4, window)
+		return longest
 	case t.this.proofs+t.last.proofs == 0 && t.this.proofless+t.last.proofless > 0:
 		return 0
 	}
-	return window
+	return max(longest, window)
 }
