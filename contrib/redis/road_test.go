@@ -1,4 +1,4 @@
-// The rate limit as the service counts it: by arrivals, at the end of a road that takes its
+// A fleet's requests as the service counts them: when they arrive, late and each in its own
 // time.
 
 package hotelstaysredis
