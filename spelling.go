@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/hotelstays/hotelstays-go/types"
@@ -30,12 +31,13 @@ func without(text, secret string) string {
 // withoutPieces marks what is at least so many bytes from the beginning of the
 // secret, or minSecret of them where the text ends.
 func withoutPieces(text, secret string, least int) string {
-	_, first := utf8.DecodeRuneInString(secret)
-	begins := strings.ToLower(secret[:first]) + strings.ToUpper(secret[:first]) + escapes
+	first, _ := utf8.DecodeRuneInString(secret)
+	lower, upper := unicode.ToLower(first), unicode.ToUpper(first)
+	begins := func(r rune) bool { return r == lower || r == upper || strings.ContainsRune(escapes, r) }
 	var marked strings.Builder
 	done, at := 0, 0
 	for {
-		next := strings.IndexAny(text[at:], begins)
+		next := strings.IndexFunc(text[at:], begins)
 		if next < 0 {
 			break
 		}

@@ -123,7 +123,11 @@ func (c *Call) retryAfter() time.Duration {
 // from the answer's own: this machine's clock may be another.
 func RetryAfter(h http.Header) (time.Duration, bool) {
 	value := h.Get("Retry-After")
-	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
+	if value == "" { // the errors of what follows would be allocations
+		return 0, false
+	}
+	// 33 bits are as many seconds as a Duration holds; a longer wait counts as that.
+	if seconds, err := strconv.ParseUint(value, 10, 33); err == nil || errors.Is(err, strconv.ErrRange) {
 		return time.Duration(seconds) * time.Second, true
 	}
 	if at, err := http.ParseTime(value); err == nil {
