@@ -201,10 +201,12 @@ func (c *Client) BookAndRecover(ctx context.Context, req *BookRequest, opts ...C
 	case errors.As(err, &reused):
 		return &BookingOutcome{State: BookingFound, Order: reused.Order, Recovery: recovery}, err
 	case errors.As(err, &answer) && answer.doubtfulRefusal():
-		return c.checkRefusal(ctx, recovery, answer.believed(), polls)
+		outcome, err := c.checkRefusal(ctx, recovery, answer.believed(), polls)
+		answer.cast()
+		return outcome, stillUnknown(err, answer, answer.RequestID, answer.TraceID)
 	case errors.As(err, &unknown):
 		outcome, err := c.RecoverBooking(ctx, recovery, polls)
-		return outcome.because(unknown), unknown.continued(err)
+		return outcome.because(unknown), stillUnknown(err, unknown.Err, unknown.RequestID, unknown.TraceID)
 	}
 	return nil, err
 }
@@ -233,11 +235,11 @@ func (o *BookingOutcome) because(unknown *OutcomeUnknownError) *BookingOutcome {
 	return o
 }
 
-// continued is err, with what Book itself came to where the outcome stays unknown.
-func (e *OutcomeUnknownError) continued(err error) error {
-	if still, ok := err.(*OutcomeUnknownError); ok {
-		still.RequestID, still.TraceID = e.RequestID, e.TraceID
-		still.Err = &bothErrors{e.Err, still.Err}
+// stillUnknown is err, with what Book itself came to where the outcome stays unknown.
+func stillUnknown(err, book error, requestID, traceID string) error {
+	if unknown, ok := err.(*OutcomeUnknownError); ok {
+		unknown.RequestID, unknown.TraceID = requestID, traceID
+		unknown.Err = &bothErrors{book, unknown.Err}
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 )
 
@@ -249,7 +250,7 @@ func (e *APIError) condition() (what, next string) {
 		return c.err.Error(), "something in front of the service may have refused this; else " + c.next
 	case errors.Is(c.err, ErrParam) && oneOf(e.Operation, OpHotelRates, OpCheckAvail, OpBook):
 		return c.err.Error(), c.next + "; if it is the session that is refused, search again"
-	case errors.Is(c.err, ErrNotFound) && !oneOf(e.Operation, OpOrderVoucher, OpCancel, OpQueryOrders, OpBook):
+	case errors.Is(c.err, ErrNotFound) && e.Code == 0 && !oneOf(e.Operation, OpOrderVoucher, OpCancel, OpQueryOrders, OpBook):
 		return c.err.Error(), "the service has no such address: check the base URL, which ends before /api"
 	case ok:
 		return c.err.Error(), c.next
@@ -288,6 +289,8 @@ func (e *TransportError) next() string {
 	}
 	var certificate *tls.CertificateVerificationError
 	switch {
+	case errors.Is(e.Err, ratelimit.ErrPaused):
+		return "call again when that time is over"
 	case errors.As(e.Err, &certificate):
 		return "check the base URL, and that the service's certificate is trusted here"
 	case errors.Is(e.Err, transport.ErrNoConnection) && !errors.Is(e.Err, context.Canceled):

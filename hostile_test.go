@@ -239,6 +239,7 @@ func TestAdviceFitsTheRefusal(t *testing.T) {
 		{hotelstays.OpDestinations, 403, "<html>", "something in front of the service may have refused this"},
 		{hotelstays.OpDestinations, 307, "", "give New the address that the service answers at"},
 		{hotelstays.OpDestinations, 404, "<html>", "check the base URL"},
+		{hotelstays.OpHotelRates, 404, `{"code":100000404,"msg":"gone"}`, "check the reference"},
 		{hotelstays.OpBook, 404, `{"code":100000404}`, "check the reference"},
 	} {
 		answer := transportFunc(func(*http.Request) (*http.Response, error) { return reply(tc.status, tc.body), nil })

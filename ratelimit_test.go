@@ -181,3 +181,23 @@ func sixthTicket(t *testing.T, status int, header http.Header) time.Duration {
 	})
 	return time.Duration(left.Load())
 }
+
+// Who comes while a 429 keeps everybody away for longer than the call may take is told
+// so at once.
+func TestPauseBeyondTheDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
+			resp := reply(http.StatusTooManyRequests, `{"code":100000429,"msg":"slower"}`)
+			resp.Header.Set("Retry-After", "3600")
+			return resp, nil
+		}), hotelstays.WithMaxAttempts(4))
+		call := operationCalls[hotelstays.OpHotelList]
+		require.ErrorIs(t, call(t.Context(), client), hotelstays.ErrRateLimited)
+		start := time.Now()
+		err := call(t.Context(), client)
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.ErrorContains(t, err, "1h0m0s")
+		assert.NotContains(t, err.Error(), "safe to call again")
+		assert.Zero(t, time.Since(start))
+	})
+}

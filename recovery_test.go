@@ -826,6 +826,28 @@ func TestRecoveryOfAnEndedContext(t *testing.T) {
 	})
 }
 
+// A refusal in doubt is not lost where ctx ends before it is known what it means.
+func TestRefusalInDoubtWhenCtxEnds(t *testing.T) {
+	for _, httpStatus := range []int{200, 400} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newRecoveryWorld(t)
+			w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultStatus, Status: httpStatus, Code: 100009999, Times: -1})
+			w.Inject(pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage}))
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			_, err := w.client.BookAndRecover(ctx, w.offer.request("ref-1"))
+			var unknown *hotelstays.OutcomeUnknownError
+			var refusal *hotelstays.APIError
+			require.ErrorAs(t, err, &unknown)
+			require.ErrorAs(t, err, &refusal)
+			assert.Equal(t, 100009999, refusal.Code)
+			assert.NotEmpty(t, unknown.RequestID)
+			assert.NotEmpty(t, unknown.TraceID)
+			assert.NotErrorIs(t, err, hotelstays.ErrParam, "it may have been booked")
+		})
+	}
+}
+
 // A code that is documented for Book is believed. Another one is believed only
 // when no order is there.
 func TestRefusalCodes(t *testing.T) {

@@ -13,6 +13,8 @@ import (
 	"container/heap"
 	"container/list"
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -57,13 +59,21 @@ func NewWindow(n int, window, margin time.Duration) *Window {
 	return &Window{n: n, window: window, least: margin, unused: n}
 }
 
-// Acquire waits for a slot. When ctx ends first it returns ctx's error, and no slot is used up.
+// ErrPaused is part of the error of a caller whose deadline comes before the end of a pause.
+var ErrPaused = errors.New("a 429 asked to stay away for longer than this call may take")
+
+// Acquire waits for a slot. When ctx ends first it returns ctx's error, and no slot is used up. Where its deadline
+// comes before the end of a pause it does so at once.
 func (w *Window) Acquire(ctx context.Context) (*Permit, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	w.mu.Lock()
 	now := time.Now()
+	if end, ok := ctx.Deadline(); ok && end.Before(w.paused) {
+		defer w.mu.Unlock()
+		return nil, fmt.Errorf("%w, another %s: %w", ErrPaused, w.paused.Sub(now).Round(time.Second), context.DeadlineExceeded)
+	}
 	if w.waiters.Len() == 0 {
 		if p := w.take(now); p != nil {
 			w.mu.Unlock()

@@ -329,10 +329,18 @@ func TestPause(t *testing.T) {
 			w.Pause(time.Unix(1<<55, 0))
 			ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
 			defer cancel()
-			if _, err := w.Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			if _, err := w.Acquire(ctx); !errors.Is(err, ErrPaused) || !errors.Is(err, context.DeadlineExceeded) {
 				t.Error(err)
 			}
-		}, 24 * time.Hour},
+		}, 0},
+		{"that ends at the caller's deadline", func(t *testing.T, w *Window, start time.Time) {
+			w.Pause(start.Add(7 * time.Second))
+			ctx, cancel := context.WithTimeout(t.Context(), 7*time.Second+1)
+			defer cancel()
+			if _, err := w.Acquire(ctx); err != nil {
+				t.Error(err)
+			}
+		}, 7 * time.Second},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -56,6 +56,7 @@ func (c *Call) attempt(ctx context.Context, in *http.Request) error {
 	}
 	permit, err := c.acquire(ctx)
 	if err != nil {
+		c.last.final = errors.Is(err, context.DeadlineExceeded) // also where the limiter did not wait for it
 		return err
 	}
 	if c.last.authorization, err = c.authorization(ctx); err != nil {

@@ -10,6 +10,7 @@ package transport
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"sync/atomic"
@@ -187,8 +188,12 @@ func (c *Call) result(err error) Result {
 		Attempts:      c.attempts,
 		EarlierStatus: c.earlier,
 	}
-	if err != nil && r.Err == nil {
-		r.Err = err // the ctx ended in a backoff, or before the first attempt
+	switch {
+	case err == nil || errors.Is(err, r.Err): // the last attempt's own
+	case r.Err == nil: // the ctx ended in a backoff after an answer, or before the first attempt
+		r.Err = err
+	default: // in a backoff after an attempt without an answer
+		r.Err = fmt.Errorf("%w before another attempt, after: %w", err, r.Err)
 	}
 	return r
 }

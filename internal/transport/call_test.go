@@ -533,6 +533,21 @@ func (c *closing) Acquire(ctx context.Context) (Permit, error) {
 	return c.recording.Acquire(ctx)
 }
 
+// A ctx that is cancelled during a backoff is the error, beside that of the attempt.
+func TestCancelledBackoffKeepsTheError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Minute, cancel)
+		rt := roundTripper(func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF })
+		c := &Call{URL: "http://127.0.0.1:1", Body: []byte("{}"), Header: http.Header{}, Usual: new(atomic.Int64), HTTP: http.Client{Transport: rt},
+			Policy: Policy{MaxAttempts: 9, Backoff: 1e6 * time.Hour, MaxBackoff: 1e6 * time.Hour, MaxBody: 100}, Log: slog.New(slog.DiscardHandler)}
+		r := c.Do(ctx)
+		require.ErrorIs(t, r.Err, context.Canceled)
+		require.ErrorIs(t, r.Err, io.ErrUnexpectedEOF)
+		assert.True(t, r.Sent)
+	})
+}
+
 // A ctx that is cancelled during a backoff keeps the answer before it.
 func TestCancelledBackoffKeepsTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
