@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -578,7 +579,8 @@ func TestHotelListSession(t *testing.T) {
 	})
 }
 
-// The session is in basic or, where that is absent, in the header of the answer.
+// The session is in basic or, where that does not name one, in the header of the answer.
+// Without basic the header must have it.
 func TestHotelListSessionOfTheHeader(t *testing.T) {
 	for data, want := range map[string]string{
 		`{"list":[],"basic":{"sessionId":"of basic"}}`: "of basic",
@@ -595,6 +597,17 @@ func TestHotelListSessionOfTheHeader(t *testing.T) {
 			RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}}})
 		require.NoError(t, err, data)
 		assert.Equal(t, want, resp.Basic.SessionID, data)
+	}
+	for data, missing := range map[string]bool{
+		`{"list":[],"basic":{"statusRemark":"none today"}}`: false, // basic need not name a session
+		`{"list":[],"basic":null}`:                          true,
+		`{"list":[]}`:                                       true,
+	} {
+		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
+			return reply(200, `{"code":0,"data":`+data+`}`), nil
+		}))
+		var unreadable *hotelstays.DecodeError
+		assert.Equal(t, missing, errors.As(operationCalls[hotelstays.OpHotelList](t.Context(), client), &unreadable), data)
 	}
 }
 

@@ -175,7 +175,7 @@ func TestObserverSeesEachAttempt(t *testing.T) {
 				cut.Body = io.NopCloser(iotest.ErrReader(errBroken))
 				return cut, nil
 			},
-			func(*http.Request) (*http.Response, error) { return reply(200, `{"code":0,"data":{"list":[]}}`), nil },
+			func(*http.Request) (*http.Response, error) { return reply(200, `{"code":0,"data":{"list":[],"basic":{"sessionId":"s"}}}`), nil },
 		}
 		log := &callLog{}
 		client := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
@@ -285,7 +285,7 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 func TestObserverSeesTheIDsToQuote(t *testing.T) {
 	log := &callLog{}
 	client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
-		resp := reply(200, `{"code":0,"data":{"list":[]}}`)
+		resp := reply(200, `{"code":0,"data":{"list":[],"basic":{"sessionId":"s"}}}`)
 		resp.Header = http.Header{"Request-Id": {"request-s"}, "Trace-Id": {"trace-s"}}
 		return resp, nil
 	}), hotelstays.WithObserver(log))
@@ -301,7 +301,7 @@ func TestEndlessIDsAreNotQuoted(t *testing.T) {
 	for length, quoted := range map[int]bool{128: true, 129: false} {
 		id := strings.Repeat("i", length)
 		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
-			resp := reply(200, `{"code":0,"data":{"list":[]}}`)
+			resp := reply(200, `{"code":0,"data":{"list":[],"basic":{"sessionId":"s"}}}`)
 			resp.Header = http.Header{"Request-Id": {id}, "Trace-Id": {id}}
 			return resp, nil
 		}))
@@ -320,7 +320,7 @@ func (silent) CallEnd(context.Context, hotelstays.CallInfo)                     
 // BenchmarkObserver is a whole call without a network. "none" allocates what it
 // did before there were observers.
 func BenchmarkObserver(b *testing.B) {
-	answer := transportFunc(func(*http.Request) (*http.Response, error) { return reply(200, `{"code":0,"data":{"list":[]}}`), nil })
+	answer := transportFunc(func(*http.Request) (*http.Response, error) { return reply(200, `{"code":0,"data":{"list":[],"basic":{"sessionId":"s"}}}`), nil })
 	for name, opts := range map[string][]hotelstays.Option{"none": nil, "set": {hotelstays.WithObserver(silent{})}} {
 		opts = append(opts, hotelstays.WithHTTPClient(&http.Client{Transport: answer}))
 		client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.StaticToken("token"), opts...)

@@ -184,7 +184,7 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 // What the document does not limit is sent as it is.
 func TestUnstatedLimitsAreTheServices(t *testing.T) {
 	sent := 0
-	c := asking(t, func(*http.Request) string { sent++; return `{"code":0,"data":{"list":[]}}` })
+	c := asking(t, func(*http.Request) string { sent++; return `{"code":0,"data":{"list":[],"basic":{"sessionId":"s"}}}` })
 	rooms := make([]types.GuestPerRoom, 50)
 	for i := range rooms {
 		rooms[i] = types.GuestPerRoom{AdultCount: 30, ChildrenAges: []int{0, 17, 45}}
@@ -212,7 +212,7 @@ func TestIteratorsSendTheFirstPage(t *testing.T) {
 		sent, err := io.ReadAll(r.Body)
 		require.NoError(t, err)
 		body = string(sent)
-		return `{"code":0,"data":{"list":[],"hotelsMetadata":[],"page":{}}}`
+		return `{"code":0,"data":{"list":[],"basic":{"sessionId":"s"},"hotelsMetadata":[],"page":{}}}`
 	})
 	search := &HotelListRequest{HotelIDs: []string{"h"}, CheckIn: "2030-01-02", CheckOut: "2030-01-03", RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}}}
 	for range c.HotelListPages(t.Context(), search) {

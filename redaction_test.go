@@ -392,7 +392,7 @@ func TestRedactionOfEchoes(t *testing.T) {
 func TestRedactionOfEchoedIDs(t *testing.T) {
 	for _, status := range []int{200, 502} {
 		log := &redactLog{}
-		rt := &decodeAnswer{status: status, body: `{"code":0,"data":{"list":[]}}`, header: map[string]string{"Request-Id": "for-" + redactToken, "Trace-Id": redactToken}}
+		rt := &decodeAnswer{status: status, body: `{"code":0,"data":{"list":[],"basic":{"sessionId":"s"}}}`, header: map[string]string{"Request-Id": "for-" + redactToken, "Trace-Id": redactToken}}
 		c, err := hotelstays.New("https://api.example.test", hotelstays.StaticToken(redactToken), hotelstays.WithMaxAttempts(1), log.option(),
 			hotelstays.WithHTTPClient(&http.Client{Transport: rt}), hotelstays.WithObserver(redactObserver{log}))
 		require.NoError(t, err)
@@ -624,7 +624,7 @@ func (s redactService) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, _ := io.ReadAll(r.Body)
 	s.sent[r.URL.Path]++
 	echo := strings.NewReplacer(`"`, "", `\`, "").Replace(string(body)) + " " + r.Header.Get("Authorization")
-	status, answer := 200, `{"code":0,"msg":"`+echo+`","data":{"list":[]}}`
+	status, answer := 200, `{"code":0,"msg":"`+echo+`","data":{"list":[],"basic":{"sessionId":"s"}}}`
 	switch n := s.sent[r.URL.Path]; r.URL.Path {
 	case "/api/auth/ticket":
 		answer = fmt.Sprintf(`{"code":0,"msg":"success","data":{"ticket":"%s%d"}}`, redactToken, n)

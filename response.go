@@ -117,13 +117,13 @@ func (x *exchange) decode(resp any, meta *ResponseMeta) (err error, definite boo
 	default:
 		return x.decodeError(errors.New("it reports success and has no data")), false
 	}
+	*meta = x.meta(env)
 	if c, ok := resp.(checkedResponse); ok && c.missing() != "" {
 		return x.decodeError(fmt.Errorf("%s is missing", c.missing())), false
 	}
 	if o, ok := resp.(orderResponse); ok && !o.isOf(x.req) {
 		return x.decodeError(errors.New("it is of another order than the one that was asked for")), false
 	}
-	*meta = x.meta(env)
 	return nil, true
 }
 

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -111,8 +112,8 @@ func (r *HotelListRequest) validate(f *faults) {
 // HotelListResponse holds a page of hotels with prices.
 type HotelListResponse struct {
 	List []types.Hotel `json:"list" max:"200"`
-	// Basic names the session, and says why a list is empty or not complete. Where the
-	// answer has none, SessionID is that of its Session-Id header.
+	// Basic names the session, and says why a list is empty or not complete. Where it
+	// does not, SessionID is that of the answer's Session-Id header.
 	Basic types.SearchBasic `json:"basic"`
 	// Total is 0 when there are no hotels, or when the search has no totals.
 	Total   int          `json:"total"`
@@ -121,8 +122,11 @@ type HotelListResponse struct {
 }
 
 func (r *HotelListResponse) missing() string {
-	if r.List == nil {
+	switch {
+	case r.List == nil:
 		return "data.list"
+	case reflect.ValueOf(r.Basic).IsZero() && r.Meta.SessionID == "":
+		return "data.basic, and a Session-Id header in its place,"
 	}
 	return ""
 }

@@ -313,7 +313,7 @@ func TestWireZeroIsSent(t *testing.T) {
 		{
 			"HotelList",
 			`{"destinationId":"d","checkIn":"2026-12-24","checkOut":"2026-12-27","roomOccupancies":[{"adultCount":1,"childrenAges":[0]}],"cursor":0}`,
-			`{"list":[],"basic":{}}`,
+			`{"list":[],"basic":{"sessionId":"s"}}`,
 			wireOf((*hotelstays.Client).HotelList, &hotelstays.HotelListRequest{DestinationID: "d", CheckIn: "2026-12-24", CheckOut: "2026-12-27",
 				RoomOccupancies: []types.GuestPerRoom{{AdultCount: 1, ChildrenAges: []int{0}}}, Cursor: new(int64(0))}),
 		},
