@@ -163,7 +163,7 @@ func stillWaiting(what string, err, lastPoll error) error {
 
 // readOrder returns the order under a reference, or nil where there is none.
 func (c *Client) readOrder(ctx context.Context, reference string, opts []CallOption) (*types.Order, error) {
-	resp, err := c.QueryOrders(ctx, &QueryOrdersRequest{CustomerReferenceNos: []string{reference}}, plainCall(opts, func(s *settings) { s.rawData = true })...)
+	resp, err := c.QueryOrders(ctx, &QueryOrdersRequest{CustomerReferenceNos: []string{reference}}, plainCall(opts)...)
 	if err != nil {
 		return nil, err
 	}

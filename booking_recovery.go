@@ -7,13 +7,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/types"
@@ -395,14 +392,13 @@ func (c *Client) pollSettings(r *BookingRecovery) callOption {
 		s.headers[headerMarket], s.headers[headerUserRef] = r.Market, r.UserRef
 		s.timeout = cmp.Or(s.timeout, c.defaults.timeout, recoveryPollTimeout)
 		s.timeout = min(s.timeout, recoveryPollTimeout)
-		s.rawData = true // for pickOrder
 	}
 }
 
 // pickOrder returns the order under a reference out of what was asked for by it, or
 // nil where there is none. Other orders alone mean that the filter was not honoured,
 // and an empty list beside a sign of more that it is not the whole one: both are
-// errors, because they prove nothing. The answer needs its raw data.
+// errors, because they prove nothing.
 func pickOrder(resp *QueryOrdersResponse, reference string) (*types.Order, error) {
 	for i := range resp.Orders {
 		if resp.Orders[i].CustomerReferenceNo == reference {
@@ -412,30 +408,10 @@ func pickOrder(resp *QueryOrdersResponse, reference string) (*types.Order, error
 	if n := len(resp.Orders); n > 0 {
 		return nil, fmt.Errorf("hotelstays: %s: %d orders came, and none is under reference %q: the filter was not honoured, so that nothing is known", OpQueryOrders, n, reference)
 	}
-	if sign := signOfMore(resp.Meta.RawData); sign != "" {
-		return nil, fmt.Errorf("hotelstays: %s: no order came for reference %q, but %s says that there are more: nothing is known", OpQueryOrders, reference, sign)
+	if resp.more != "" {
+		return nil, fmt.Errorf("hotelstays: %s: no order came for reference %q, but %s says that there may be more: nothing is known", OpQueryOrders, reference, resp.more)
 	}
 	return nil, nil
-}
-
-// signOfMore names a member of data that says that more follows than came, in the
-// forms that other operations use. Their absence from QueryOrders is undocumented.
-func signOfMore(data json.RawMessage) string {
-	var members map[string]json.RawMessage
-	_ = json.Unmarshal(data, &members) // what is no object has no members
-	for name, value := range members {
-		switch strings.ToLower(name) {
-		case "hasmore", "total", "cursor":
-			if !slices.Contains([]string{"false", "0", "null", `""`}, string(value)) {
-				return name
-			}
-		case "page":
-			if sign := signOfMore(value); sign != "" {
-				return name + "." + sign
-			}
-		}
-	}
-	return ""
 }
 
 // ReferenceReusedError reports that the order under the reference is of another stay

@@ -213,6 +213,10 @@ type referenced interface{ reference() string }
 // checkedResponse is a response that is worth nothing without some field.
 type checkedResponse interface{ missing() string }
 
+// partResponse is a response that may hold only a part of what was asked for. It looks
+// for signs of that in the whole answer.
+type partResponse interface{ look(status int, body []byte) }
+
 // orderResponse is a response that is worth nothing if it has another order than the
 // one that was asked for.
 type orderResponse interface{ isOf(request) bool }

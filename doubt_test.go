@@ -33,11 +33,11 @@ func TestSaveVoucherOfTheRightOrder(t *testing.T) {
 		answer string
 		err    error
 	}{
-		{`"status":"GENERATED","customerReferenceNo":"mine"`, nil},
-		{`"status":"GENERATED"`, nil},
-		{`"status":"CANCELLED"`, hotelstays.ErrVoucherNotReady},
-		{`"status":"FAILED"`, hotelstays.ErrVoucherNotReady},
-		{`"status":"PENDING"`, hotelstays.ErrVoucherNotReady},
+		{`"status":"GENERATED","platformReferenceNo":"p","customerReferenceNo":"mine"`, nil},
+		{`"status":"GENERATED","platformReferenceNo":"p"`, nil},
+		{`"status":"CANCELLED","platformReferenceNo":"p"`, hotelstays.ErrVoucherNotReady},
+		{`"status":"FAILED","platformReferenceNo":"p"`, hotelstays.ErrVoucherNotReady},
+		{`"status":"PENDING","platformReferenceNo":"p"`, hotelstays.ErrVoucherNotReady},
 	}
 	for _, c := range cases {
 		path := filepath.Join(t.TempDir(), "voucher.pdf")
@@ -57,15 +57,14 @@ func TestVoucherOfAnotherOrder(t *testing.T) {
 	asked := &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "c", PlatformReferenceNo: "p", SupplierReferenceNo: "s"}
 	for answer, good := range map[string]bool{
 		`"customerReferenceNo":"c","platformReferenceNo":"p","supplierReferenceNo":"s"`: true,
-		`"platformReferenceNo":"p"`: true,
-		``:                          true,
+		`"platformReferenceNo":"p"`:                               true,
 		`"customerReferenceNo":"other","platformReferenceNo":"p"`: false,
 		`"platformReferenceNo":"other"`:                           false,
-		`"supplierReferenceNo":"other"`:                           false,
+		`"platformReferenceNo":"p","supplierReferenceNo":"other"`: false,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			client := clientThrough(t, saying(`{"code":0,"data":{"status":"GENERATED","voucher":{"voucherNumber":"v","downloadUrl":"https://host.example/v"}`+
-				strings.TrimRight(","+answer, ",")+"}}"))
+				","+answer+"}}"))
 			path := filepath.Join(t.TempDir(), "voucher.pdf")
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
@@ -85,6 +84,16 @@ func TestVoucherOfAnotherOrder(t *testing.T) {
 			assert.Error(t, saveErr)
 			assert.NoFileExists(t, path)
 		})
+	}
+}
+
+// The platform's reference is required: without one the answer may be of any order.
+func TestVoucherOfNoOrder(t *testing.T) {
+	for _, order := range []string{``, `,"platformReferenceNo":""`, `,"PlatformReferenceNo":"p"`, `,"customerReferenceNo":"c"`} {
+		client := clientThrough(t, saying(`{"code":0,"data":{"status":"NOT_GENERATED"`+order+`}}`))
+		_, err := client.OrderVoucher(t.Context(), &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "c"})
+		var unread *hotelstays.DecodeError
+		assert.ErrorAs(t, err, &unread, order)
 	}
 }
 
@@ -110,8 +119,8 @@ func TestOrdersOfOthersProveNothing(t *testing.T) {
 		`{"orders":[{"status":2,"customerReferenceNo":""}]}`:      notHonoured,
 		`{}`:                               "data.orders is missing",
 		`{"orders":null}`:                  "data.orders is missing",
-		`{"orders":[],"hasMore":true}`:     "hasMore says that there are more",
-		`{"orders":[],"page":{"total":1}}`: "page.total says that there are more",
+		`{"orders":[],"hasMore":true}`:     "hasMore says that there may be more",
+		`{"orders":[],"page":{"total":1}}`: "page.total says that there may be more",
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			client := clientThrough(t, saying(`{"code":0,"data":`+data+`}`))

@@ -175,7 +175,9 @@ func TestObserverSeesEachAttempt(t *testing.T) {
 				cut.Body = io.NopCloser(iotest.ErrReader(errBroken))
 				return cut, nil
 			},
-			func(*http.Request) (*http.Response, error) { return reply(200, `{"code":0,"data":{"list":[],"basic":{"sessionId":"s"}}}`), nil },
+			func(*http.Request) (*http.Response, error) {
+				return reply(200, `{"code":0,"data":{"list":[],"basic":{"sessionId":"s"}}}`), nil
+			},
 		}
 		log := &callLog{}
 		client := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
@@ -320,7 +322,9 @@ func (silent) CallEnd(context.Context, hotelstays.CallInfo)                     
 // BenchmarkObserver is a whole call without a network. "none" allocates what it
 // did before there were observers.
 func BenchmarkObserver(b *testing.B) {
-	answer := transportFunc(func(*http.Request) (*http.Response, error) { return reply(200, `{"code":0,"data":{"list":[],"basic":{"sessionId":"s"}}}`), nil })
+	answer := transportFunc(func(*http.Request) (*http.Response, error) {
+		return reply(200, `{"code":0,"data":{"list":[],"basic":{"sessionId":"s"}}}`), nil
+	})
 	for name, opts := range map[string][]hotelstays.Option{"none": nil, "set": {hotelstays.WithObserver(silent{})}} {
 		opts = append(opts, hotelstays.WithHTTPClient(&http.Client{Transport: answer}))
 		client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.StaticToken("token"), opts...)

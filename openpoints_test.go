@@ -148,7 +148,7 @@ func TestOpenPlacesHaveNoField(t *testing.T) {
 func jsonNames(t reflect.Type) []string {
 	var names []string
 	for i := range t.NumField() {
-		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name != "-" {
+		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name != "-" && t.Field(i).IsExported() {
 			names = append(names, name)
 		}
 	}

@@ -3,10 +3,14 @@
 package hotelstays
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -43,6 +47,57 @@ type QueryOrdersResponse struct {
 	// Orders is whole or an error: fewer orders must not look like none.
 	Orders []types.Order `json:"orders" whole:"true"`
 	Meta   ResponseMeta  `json:"-"`
+
+	// more is what says that there may be more orders than came, or empty. It is looked
+	// for only where none came.
+	more string
+}
+
+func (r *QueryOrdersResponse) look(status int, body []byte) {
+	switch {
+	case len(r.Orders) > 0:
+	case status != http.StatusOK: // such as 206: a part
+		r.more = fmt.Sprintf("HTTP %d", status)
+	case len(body) > maxNoOrders:
+		r.more = fmt.Sprintf("an answer of %d bytes", len(body))
+	default:
+		r.more = signOfMore(body, "data", "page")
+	}
+}
+
+// maxNoOrders is the longest answer, in bytes, that is believed to hold no order.
+const maxNoOrders = 64 << 10
+
+// signOfMore names a member of an object that says that more follows than came, or
+// returns nothing. The document shows such members for other operations alone, so that
+// it looks for every name that may be one; a false alarm costs no booking. It looks into
+// the members whose names hold the first word of below, and into theirs by the next one.
+func signOfMore(object []byte, below ...string) string {
+	members := json.NewDecoder(bytes.NewReader(object))
+	if start, _ := members.Token(); start != json.Delim('{') {
+		return ""
+	}
+	for members.More() {
+		token, _ := members.Token()
+		var value json.RawMessage
+		if members.Decode(&value) != nil {
+			return "an unreadable member"
+		}
+		name, _ := token.(string)
+		has := func(word string) bool { return strings.Contains(strings.ToLower(name), word) }
+		switch {
+		case slices.Contains([]string{"false", "0", "null", `""`, "[]", "{}"}, string(value)):
+		case slices.ContainsFunc([]string{"more", "total", "cursor", "next"}, has):
+			return name
+		case len(below) > 0 && has(below[0]) && value[0] == '{':
+			if sign := signOfMore(value, below[1:]...); sign != "" {
+				return name + "." + sign
+			}
+		case len(below) > 0 && has(below[0]) && value[0] == '[':
+			return name
+		}
+	}
+	return ""
 }
 
 // missing reports an answer without a list of orders: it may be that of another
@@ -150,7 +205,7 @@ func (c *Client) CancelAndRead(ctx context.Context, req *CancelRequest, opts ...
 	if err != nil && !outcome.Verified {
 		switch {
 		case readErr != nil:
-			err = fmt.Errorf("%w; reading it back failed, too: %w", err, readErr)
+			err = fmt.Errorf("%w; reading it back failed, too: %s", err, fact(readErr))
 		case order != nil && states == nil:
 			err = fmt.Errorf("%w; it was read back with status %d, whose meaning only WithOrderStates can tell", err, order.Status)
 		case order != nil:

@@ -118,6 +118,9 @@ func (x *exchange) decode(resp any, meta *ResponseMeta) (err error, definite boo
 		return x.decodeError(errors.New("it reports success and has no data")), false
 	}
 	*meta = x.meta(env)
+	if p, ok := resp.(partResponse); ok {
+		p.look(answer.Status, answer.Body)
+	}
 	if c, ok := resp.(checkedResponse); ok && c.missing() != "" {
 		return x.decodeError(fmt.Errorf("%s is missing", c.missing())), false
 	}

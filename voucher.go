@@ -49,8 +49,11 @@ type OrderVoucherResponse struct {
 }
 
 func (r *OrderVoucherResponse) missing() string {
-	if r.Status == "" {
+	switch {
+	case r.Status == "":
 		return "data.status"
+	case r.PlatformReferenceNo == "":
+		return "data.platformReferenceNo"
 	}
 	return ""
 }

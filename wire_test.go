@@ -282,7 +282,7 @@ func wireNoZero(t *testing.T, v reflect.Value, path string) {
 		wireNoZero(t, v.Elem(), path)
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if field := v.Type().Field(i); field.Tag.Get("json") != "-" {
+			if field := v.Type().Field(i); field.IsExported() && field.Tag.Get("json") != "-" {
 				wireNoZero(t, v.Field(i), path+"."+field.Name)
 			}
 		}

@@ -294,7 +294,7 @@ func TestTooManyRequestsPauses(t *testing.T) {
 	cases := []struct {
 		header string
 		want   time.Duration
-	}{{"", time.Second}, {"2", 2 * time.Second}, {"0", 0}, {"5", 5 * time.Second}, {"6", 6 * time.Second}, {"86400", 24 * time.Hour}, {"99999999999999999999", (1<<33 - 1) * time.Second}, {"soon", time.Second},
+	}{{"", time.Second}, {"2", 2 * time.Second}, {"0", 0}, {"5", 5 * time.Second}, {"6", 6 * time.Second}, {"86400", 24 * time.Hour}, {"1.5", 1500 * time.Millisecond}, {"1e999", 100 * 365 * 24 * time.Hour}, {"99999999999999999999", 100 * 365 * 24 * time.Hour}, {"-5", time.Second}, {"NaN", time.Second}, {"soon", time.Second},
 		{"Sat, 01 Jan 2000 00:00:02 GMT", 2 * time.Second}}
 	for _, c := range cases {
 		t.Run(c.header, func(t *testing.T) {

@@ -126,9 +126,9 @@ func RetryAfter(h http.Header) (time.Duration, bool) {
 	if value == "" { // the errors of what follows would be allocations
 		return 0, false
 	}
-	// 33 bits are as many seconds as a Duration holds; a longer wait counts as that.
-	if seconds, err := strconv.ParseUint(value, 10, 33); err == nil || errors.Is(err, strconv.ErrRange) {
-		return time.Duration(seconds) * time.Second, true
+	// The form of the seconds is undocumented. A wait beyond all measure is a century.
+	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds >= 0 || errors.Is(err, strconv.ErrRange) {
+		return time.Duration(min(seconds, 100*365*24*3600) * float64(time.Second)), true
 	}
 	if at, err := http.ParseTime(value); err == nil {
 		now, err := http.ParseTime(h.Get("Date"))
