@@ -293,6 +293,13 @@ func TestDecodeTolerates(t *testing.T) {
 	assert.Equal(t, 201, resp.Meta.HTTPStatus)
 }
 
+// Of the operations whose lists are not said to be required, one may be left out.
+func TestAnAbsentListIsEmpty(t *testing.T) {
+	for _, op := range []hotelstays.Operation{hotelstays.OpDestinations, hotelstays.OpHotelsMetadata, hotelstays.OpHotelRates} {
+		assert.NoError(t, operationCalls[op](t.Context(), clientThrough(t, saying(`{"code":0,"data":{}}`))), op)
+	}
+}
+
 // Each state of a voucher is a value, one that is not documented included.
 func TestVoucherStatuses(t *testing.T) {
 	for _, status := range []types.VoucherStatus{types.VoucherGenerated, types.VoucherNotGenerated, types.VoucherPending, types.VoucherFailed, types.VoucherCancelled, "LATER"} {

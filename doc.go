@@ -206,18 +206,18 @@
 //	Ticket                                              5 a second
 //
 // Each operation has its own budget. A slot is free again a second and a margin of
-// 10 ms ([WithRateLimitMargin]) after its request arrived. An answer proves by when
+// 10 ms ([WithRateLimitMargin]) after its request arrived. The answer proves by when
 // that was: its first byte less the service's Server-Cost-Milliseconds. Until the
-// answer is there, a request counts as on its way for a quarter more than the longest
-// took in this minute and the last, and, unless that one had many answers, for a
-// second at least. So the rate limit
-// holds in bursts, too, while requests arrive within that time or are answered
-// before their slot is free. The time that an answer takes, apart from the service's
-// own, is lost to the limit: 2 % at a round trip of 20 ms.
+// answer is there, the request counts as on its way for a quarter more than the longest
+// of this minute and the last one took, and for at least a second after a minute with
+// few answers. So the rate limit holds in bursts, too, while requests arrive within
+// that time or are answered before their slot is free. The time that an answer travels
+// is lost to the limit: 2 % at a round trip of 20 ms.
 //
-// Where answers lack that header, requests count as arrived 10 ms after they left.
+// Where answers lack that header, requests count as arrived when they left.
 //
-// A 429 pauses the operation for every caller. For the next minute requests count as on
+// A 429 pauses the operation for every caller, and a call whose deadline comes before
+// the end of the pause fails at once. For the next minute requests count as on
 // their way until their answer begins, or for a second, whatever the header says; then
 // for half as long with each minute that passes. The client knows of its own requests
 // alone: processes behind one address share the rate limits, so give them a shared

@@ -31,7 +31,8 @@ const (
 )
 
 // The conditions that an *APIError matches with errors.Is. A documented code
-// decides which; an answer without one is matched by its HTTP status.
+// decides which; an answer without one is matched by its HTTP status. A 400 of Cancel is
+// ErrCancelRefused, whatever its code.
 var (
 	// ErrParam: the service refused a parameter (code 100000400, HTTP 400).
 	ErrParam = errors.New("parameter refused")
