@@ -25,6 +25,8 @@ type Credential interface {
 	id() string
 	// account tells accounts apart. It may hold a secret, and is only hashed.
 	account() string
+	// secret is what must not reach any text.
+	secret() types.Secret
 	// fetch gets a new token. Its lifetime counts from the answer.
 	fetch(ctx context.Context, c *Client) (token types.Secret, lifetime time.Duration, err error)
 	// renewable tells whether fetch returns another token each time.
@@ -58,6 +60,7 @@ func (t TicketCredential) snapshot() Credential { return t }
 func (t TicketCredential) validate(f *faults)   { t.request().validate(f) }
 func (t TicketCredential) id() string           { return "ticket:" + t.AppKey }
 func (t TicketCredential) account() string      { return t.id() }
+func (t TicketCredential) secret() types.Secret { return t.AppSecret }
 func (t TicketCredential) renewable() bool      { return true }
 func (t TicketCredential) callbacks() bool      { return true }
 
@@ -121,9 +124,10 @@ func (o OAuthCredential) id() string {
 	return fmt.Sprintf("oauth:%s:%s", o.ClientID, joinScopes(scopes))
 }
 
-func (o OAuthCredential) account() string { return "oauth:" + o.ClientID }
-func (o OAuthCredential) renewable() bool { return true }
-func (o OAuthCredential) callbacks() bool { return false }
+func (o OAuthCredential) account() string      { return "oauth:" + o.ClientID }
+func (o OAuthCredential) secret() types.Secret { return o.ClientSecret }
+func (o OAuthCredential) renewable() bool      { return true }
+func (o OAuthCredential) callbacks() bool      { return false }
 
 func (o OAuthCredential) fetch(ctx context.Context, c *Client) (types.Secret, time.Duration, error) {
 	resp, err := c.OAuthToken(ctx, o.request())
@@ -148,10 +152,11 @@ func (s StaticToken) validate(f *faults) {
 	}
 	f.secret("StaticToken", types.Secret(s))
 }
-func (s StaticToken) id() string      { return "" }
-func (s StaticToken) account() string { return "token:" + string(s) }
-func (s StaticToken) renewable() bool { return false }
-func (s StaticToken) callbacks() bool { return true } // whose token it is cannot be told
+func (s StaticToken) id() string           { return "" }
+func (s StaticToken) account() string      { return "token:" + string(s) }
+func (s StaticToken) secret() types.Secret { return types.Secret(s) }
+func (s StaticToken) renewable() bool      { return false }
+func (s StaticToken) callbacks() bool      { return true } // whose token it is cannot be told
 
 func (s StaticToken) fetch(context.Context, *Client) (types.Secret, time.Duration, error) {
 	return types.Secret(s), 0, nil
@@ -209,6 +214,8 @@ type TicketResponse struct {
 	Ticket types.Secret `json:"ticket"`
 	Meta   ResponseMeta `json:"-"`
 }
+
+func (r *TicketResponse) token() types.Secret { return r.Ticket }
 
 func (r *TicketResponse) missing() string {
 	if r.Ticket == "" {
@@ -273,6 +280,8 @@ type OAuthTokenResponse struct {
 	Meta        ResponseMeta `json:"-"`
 }
 
+func (r *OAuthTokenResponse) token() types.Secret { return r.AccessToken }
+
 func (r *OAuthTokenResponse) missing() string {
 	if r.AccessToken == "" {
 		return "access_token"
@@ -307,7 +316,8 @@ func readBareToken(ctx context.Context, body []byte, resp any, env wire.Envelope
 	if _, bad := wire.DecodeBare(ctx, body, wire.Target{Into: &bare}, false); bad != nil {
 		return env, err
 	}
-	if text := strings.Trim(string(bare.Error), `"`); text != "" && env.Msg == "" {
+	var text string
+	if json.Unmarshal(bare.Error, &text) == nil && text != "" && env.Msg == "" {
 		env.Msg = strings.TrimSuffix(text+": "+bare.ErrorDescription, ": ")
 	}
 	if bare.AccessToken != "" {

@@ -217,6 +217,9 @@ type checkedResponse interface{ missing() string }
 // for signs of that in the whole answer.
 type partResponse interface{ look(status int, body []byte) }
 
+// tokenResponse is a response that brings a token.
+type tokenResponse interface{ token() types.Secret }
+
 // orderResponse is a response that is worth nothing if it has another order than the
 // one that was asked for.
 type orderResponse interface{ isOf(request) bool }
@@ -327,7 +330,7 @@ func (c *Client) send(ctx context.Context, name Operation, op *operation, set se
 		Ceiling:   &opCeiling{limiter: c.limiter, op: name},
 		Policy:    c.policy,
 		Log:       c.log,
-		Scrub:     func(text, authorization string) string { return scrub(text, authorization, req) },
+		Scrub:     func(text, authorization string) string { return c.scrub(text, authorization, req) },
 		Timeline:  timeline,
 	}
 	if !op.open {

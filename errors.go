@@ -117,10 +117,12 @@ type APIError struct {
 	HTTPStatus int
 	// Code is the envelope's code, or 0 where the answer was no envelope.
 	Code int
-	// Msg is the service's own message; one above 1 KiB is cut off.
+	// Msg is the service's own message; one above 1 KiB is cut off, and one of Ticket
+	// or OAuthToken ends where a token may begin.
 	Msg string
 	// Excerpt is the beginning of an answer that was no envelope, such as a
-	// proxy's HTML page; secrets are masked.
+	// proxy's HTML page; secrets are masked. Of an answer of Ticket or OAuthToken
+	// without a message it is the marker of types.Secret alone.
 	Excerpt   string
 	RequestID string
 	TraceID   string

@@ -538,6 +538,131 @@ func TestRedactionOfTokensInOddAnswers(t *testing.T) {
 	}
 }
 
+// What the operations that fetch tokens show of a failure. Of an answer that is no
+// envelope it is that it is none; a message ends where a token may begin.
+func TestRedactionOfTokensInFailures(t *testing.T) {
+	const jwt = "eyJLEAK"
+	for _, row := range []struct {
+		status       int
+		body         string
+		msg, excerpt string
+	}{
+		{502, "ticket=" + jwt, "", "[redacted]"},
+		{502, `upstream: {\"ticket\":\"` + jwt + `\"}`, "", "[redacted]"},
+		{502, "<pre>{&quot;ticket&quot;:&quot;" + jwt + "&quot;}</pre>", "", "[redacted]"},
+		{502, "<html>Bad gateway</html>", "", "[redacted]"},
+		{502, "", "", ""},
+		{400, `{"code":1,"msg":"{\"ticket\":\"` + jwt + `\"}"}`, "", ""},
+		{400, `{"code":1,"msg":{"ticket":"` + jwt + `"}}`, "", ""},
+		{400, `{"code":1,"msg":["` + jwt + `"]}`, "", ""},
+		{400, `{"code":1,"msg":"upstream: {\"jwt\":\"` + jwt + `\"}"}`, "upstream: [redacted]", ""},
+		{400, `{"code":1,"msg":"upstream: \\\"ticket\\\":\\\"opaque\\\""}`, `upstream: \"ticket\":[redacted]`, ""},
+		{400, `{"code":1,"msg":"upstream: &quot;access_token&quot; : &quot;opaque&quot;"}`, "upstream: &quot;access_token&quot; :[redacted]", ""},
+		{400, `{"code":1,"msg":"accessToken=opaque"}`, "accessToken=[redacted]", ""},
+		{400, `{"code":1,"msg":"ticket ` + jwt + ` is left"}`, "ticket [redacted]", ""},
+		{400, `{"code":1,"msg":"[ERR.PARAM] the ticket's ttl: not a number"}`, "[ERR.PARAM] the ticket's ttl: not a number", ""},
+	} {
+		c := decodeClient(t, &decodeAnswer{status: row.status, body: row.body})
+		_, ofTicket := c.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "k", AppSecret: "another secret"})
+		_, ofOAuth := c.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: "another secret"})
+		for _, err := range []error{ofTicket, ofOAuth} {
+			var api *hotelstays.APIError
+			require.ErrorAs(t, err, &api, row.body)
+			assert.Equal(t, row.msg, api.Msg, "%s: %s", api.Operation, row.body)
+			assert.Equal(t, row.excerpt, api.Excerpt, "%s: %s", api.Operation, row.body)
+		}
+	}
+}
+
+// OAuth's own error is a word. Anything else there is not shown.
+func TestRedactionOfAnOAuthErrorThatIsNoText(t *testing.T) {
+	c := decodeClient(t, &decodeAnswer{status: 400, body: `{"error":{"access_token":"eyJLEAK"}}`})
+	_, err := c.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: "another secret"}, hotelstays.WithTraceID("trace-1"))
+	var api *hotelstays.APIError
+	require.ErrorAs(t, err, &api)
+	assert.Empty(t, api.Msg)
+	assert.Equal(t, "[redacted]", api.Excerpt)
+	assert.NotContains(t, fmt.Sprintf("%v %+v", err, api), "LEAK")
+}
+
+// A token that was just read is as secret as one that was sent.
+func TestRedactionOfATokenInItsOwnAnswer(t *testing.T) {
+	c := decodeClient(t, &decodeAnswer{status: 200, body: `{"code":0,"msg":"ticket opaque-LEAK","data":{"ticket":"opaque-LEAK","access_token":"opaque-LEAK"}}`,
+		header: map[string]string{"Session-Id": "of opaque-LEAK"}})
+	ticket, err := c.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "k", AppSecret: "another secret"})
+	require.NoError(t, err)
+	token, err := c.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: "another secret"})
+	require.NoError(t, err)
+	for _, meta := range []hotelstays.ResponseMeta{ticket.Meta, token.Meta} {
+		assert.Equal(t, "ticket [redacted]", meta.Msg)
+		assert.Equal(t, "of [redacted]", meta.SessionID)
+	}
+	assert.NotContains(t, fmt.Sprintf("%+v %+v", ticket, token), "LEAK")
+}
+
+// The credential's secret is sent by one operation, and secret in the answers of all.
+func TestRedactionOfTheCredentialsSecret(t *testing.T) {
+	for name, cred := range map[string]hotelstays.Credential{
+		"ticket": hotelstays.TicketCredential{AppKey: "k", AppSecret: "supersecretvalue"},
+		"OAuth":  hotelstays.OAuthCredential{ClientID: "k", ClientSecret: "supersecretvalue"},
+		"static": hotelstays.StaticToken("supersecretvalue"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := &redactLog{}
+			answers := transportFunc(func(r *http.Request) (*http.Response, error) {
+				if strings.Contains(r.URL.Path, "ticket") || strings.Contains(r.URL.Path, "oauth") {
+					return reply(200, `{"code":0,"data":{"ticket":"`+redactToken+`","access_token":"`+redactToken+`"}}`), nil
+				}
+				return reply(401, `{"code":7,"msg":"key k with secret supersecretvalue is off"}`), nil
+			})
+			c, err := hotelstays.New("https://api.example.test", cred, hotelstays.WithHTTPClient(&http.Client{Transport: answers}), log.option())
+			require.NoError(t, err)
+			_, err = c.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
+			var api *hotelstays.APIError
+			require.ErrorAs(t, err, &api)
+			assert.Equal(t, "key k with secret [redacted] is off", api.Msg)
+			assert.NotContains(t, log.String(), "supersecretvalue")
+		})
+	}
+	t.Run("in an error of net/http", func(t *testing.T) {
+		answers := transportFunc(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Path == "/api/auth/ticket" {
+				return reply(200, `{"code":0,"data":{"ticket":"`+redactToken+`"}}`), nil
+			}
+			return nil, errors.New("malformed answer of supersecretvalue")
+		})
+		log := &redactLog{}
+		c, err := hotelstays.New("https://api.example.test", hotelstays.TicketCredential{AppKey: "k", AppSecret: "supersecretvalue"},
+			hotelstays.WithHTTPClient(&http.Client{Transport: answers}), hotelstays.WithMaxAttempts(1), log.option())
+		require.NoError(t, err)
+		_, err = c.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
+		require.ErrorContains(t, err, "malformed answer of [redacted]")
+		assert.Contains(t, log.String(), "malformed answer of [redacted]")
+		assert.NotContains(t, log.String(), "supersecretvalue")
+	})
+}
+
+// A session id is sent again, and so kept to the letter: also where it ends as a secret
+// begins, or is a JWT like the token. One that holds a secret is none.
+func TestRedactionOfSessionIDs(t *testing.T) {
+	const token = "eyJhbGciOiJIUzI1NiJ9.token"
+	for id, want := range map[string]string{
+		"Bearer " + token:               "Bearer [redacted]",
+		"session-eyJ":                   "session-eyJ",
+		"eyJhbGciOiJIUzI1NiJ9.session":  "eyJhbGciOiJIUzI1NiJ9.session",
+		strings.Repeat("session", 3000): strings.Repeat("session", 3000),
+	} {
+		rt := &decodeAnswer{status: 200, body: `{"code":0,"data":{"list":[]}}`, header: map[string]string{"Session-Id": id}}
+		c, err := hotelstays.New("https://api.example.test", hotelstays.StaticToken(token), hotelstays.WithHTTPClient(&http.Client{Transport: rt}))
+		require.NoError(t, err)
+		resp, err := c.HotelList(t.Context(), new(validHotelList()))
+		require.NoError(t, err)
+		assert.Equal(t, want, resp.Meta.SessionID)
+		assert.Equal(t, want, resp.Basic.SessionID)
+		assert.NotContains(t, fmt.Sprintf("%+v", resp), token)
+	}
+}
+
 // An answer of 200 to Ticket or OAuthToken that is a text may be the token itself.
 func TestRedactionOfTokensAsText(t *testing.T) {
 	for _, body := range []string{redactToken, "token=" + redactToken, "<html>" + redactToken + "</html>"} {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 	"github.com/hotelstays/hotelstays-go/internal/wire"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // ResponseMeta is what an answer says about itself. Every response has one.
@@ -25,7 +26,7 @@ type ResponseMeta struct {
 	RequestID string
 	// TraceID identifies the call, and all calls that were given the same one.
 	TraceID string
-	// SessionID is the answer's Session-Id header.
+	// SessionID is the answer's Session-Id header, exact unless it holds a secret.
 	SessionID string
 	// ServerCost is how long the service says that it took.
 	ServerCost time.Duration
@@ -103,6 +104,9 @@ func (x *exchange) decode(resp any, meta *ResponseMeta) (err error, definite boo
 		env, err = readBareToken(x.ctx, answer.Body, resp, env, err)
 		success = success && (env.HasCode || env.Msg == "") // else it is OAuth's own error object
 	}
+	if r, ok := resp.(tokenResponse); ok {
+		x.result.Authorization = string(r.token()) // as secret as one that was sent
+	}
 	switch {
 	case err != nil && errors.Is(err, x.ctx.Err()):
 		return x.unread(err), false
@@ -163,13 +167,17 @@ func (x *exchange) apiError(env wire.Envelope) *APIError {
 		Operation:  x.name,
 		HTTPStatus: answer.Status,
 		Code:       env.Code,
-		Msg:        shorten(x.scrub(env.Msg), maxMsg),
+		Msg:        x.message(env.Msg),
 		RequestID:  x.requestID(),
 		TraceID:    x.traceID(),
 	}
 	e.RetryAfter, _ = transport.RetryAfter(answer.Header)
-	if !env.HasCode {
+	switch {
+	case env.HasCode:
+	case !x.op.open:
 		e.Excerpt = x.excerpt()
+	case e.Msg == "" && len(answer.Body) > 0:
+		e.Excerpt = types.Redacted // it says that there was something
 	}
 	return e
 }
@@ -187,10 +195,10 @@ func (x *exchange) meta(env wire.Envelope) ResponseMeta {
 	answer := x.result.Answer
 	m := ResponseMeta{
 		HTTPStatus: answer.Status,
-		Msg:        shorten(x.scrub(env.Msg), maxMsg),
+		Msg:        x.message(env.Msg),
 		RequestID:  x.requestID(),
 		TraceID:    x.traceID(),
-		SessionID:  answer.Header.Get("Session-Id"),
+		SessionID:  x.sessionID(),
 		RateLimit:  rateLimit(answer.Header),
 		Attempts:   x.result.Attempts,
 	}

@@ -3,9 +3,10 @@
 package hotelstays
 
 import (
+	"encoding/json"
 	"errors"
-	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -23,23 +24,55 @@ const (
 	// minSecret is the length from which a secret is looked for: a shorter one
 	// would tear words apart, and hides nothing.
 	minSecret = 3
+	// usualSecrets is how many secrets a call has room for without an allocation.
+	usualSecrets = 4
 )
 
-// excerpt is the beginning of an answer that is no envelope, fit to be logged. Of
-// the operations that fetch tokens it shows nothing that may be one: only what
-// comes with a failing status and is no JSON.
+// excerpt is the beginning of an answer that is no envelope, fit to be logged. It is
+// empty for the operations that fetch tokens: any of it may be one.
 func (x *exchange) excerpt() string {
-	body := x.result.Answer.Body
-	text := strings.TrimSpace(string(body[:min(len(body), maxScrubbed)]))
-	if x.op.open && (x.result.Answer.Status < http.StatusMultipleChoices || strings.IndexAny(text, `{["`) == 0) {
+	if x.op.open {
 		return ""
 	}
+	body := x.result.Answer.Body
+	text := strings.TrimSpace(string(body[:min(len(body), maxScrubbed)]))
 	return shorten(strings.ToValidUTF8(maskKeys(x.scrub(text)), "?"), maxExcerpt)
+}
+
+// message is the envelope's msg, fit to be logged. Of the operations that fetch tokens
+// it ends where a token may begin, and is empty where it is JSON.
+func (x *exchange) message(msg string) string {
+	text := x.scrub(msg)
+	if x.op.open {
+		if json.Valid([]byte(msg)) {
+			return ""
+		}
+		text = beforeToken.ReplaceAllString(text, "${1}"+types.Redacted)
+	}
+	return shorten(text, maxMsg)
+}
+
+// beforeToken is a message from where a token may begin: an object, a JWT, or what
+// follows a name, whose quotes may be escaped.
+var beforeToken = regexp.MustCompile(`(?is)(?:\{|\b(?-i:eyJ)|((?:ticket|token|secret)(?:\\*["']|&quot;|&#34;)?\s*[:=])).*`)
+
+// sessionID is the answer's Session-Id header. It is sent again, and so stays exact
+// unless it holds a whole secret.
+func (x *exchange) sessionID() string {
+	id := x.result.Answer.Header.Get("Session-Id")
+	for _, secret := range x.client.secrets(make([]types.Secret, 0, usualSecrets), x.result.Authorization, x.req) {
+		if strings.Contains(id, string(secret)) {
+			return x.scrub(id)
+		}
+	}
+	return id
 }
 
 // scrub takes the call's own secrets out of a text that the service wrote, also
 // where they are escaped or cut off.
-func (x *exchange) scrub(text string) string { return scrub(text, x.result.Authorization, x.req) }
+func (x *exchange) scrub(text string) string {
+	return x.client.scrub(text, x.result.Authorization, x.req)
+}
 
 // scrubError is err, or, where net/http's text quotes a secret that came back in a
 // malformed answer, that text alone.
@@ -51,18 +84,22 @@ func (x *exchange) scrubError(err error) error {
 }
 
 // scrub is what exchange.scrub does, of an attempt and a request.
-func scrub(text, authorization string, req request) string {
+func (c *Client) scrub(text, authorization string, req request) string {
 	text = text[:min(len(text), maxScrubbed)]
-	secrets := []types.Secret{types.Secret(strings.TrimPrefix(authorization, "Bearer "))}
-	if s, ok := req.(secretRequest); ok {
-		secrets = append(secrets, s.secrets()...)
-	}
-	for _, secret := range secrets {
-		if len(secret) >= minSecret {
-			text = without(text, string(secret))
-		}
+	for _, secret := range c.secrets(make([]types.Secret, 0, usualSecrets), authorization, req) {
+		text = without(text, string(secret))
 	}
 	return text
+}
+
+// secrets appends what is looked for: the token, the credential's secret, and those of
+// the request.
+func (c *Client) secrets(found []types.Secret, authorization string, req request) []types.Secret {
+	found = append(found, types.Secret(strings.TrimPrefix(authorization, "Bearer ")), c.cred().secret())
+	if s, ok := req.(secretRequest); ok {
+		found = append(found, s.secrets()...)
+	}
+	return slices.DeleteFunc(found, func(s types.Secret) bool { return len(s) < minSecret })
 }
 
 // secretKeys are the JSON keys whose values are never shown, also where they are
