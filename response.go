@@ -144,7 +144,7 @@ func (x *exchange) noAnswer() (err error, definite bool) {
 	cause := x.scrubError(r.Err)
 	switch {
 	case r.Answer != nil: // the ctx ended before the next attempt
-		env, _ := wire.Peek(r.Answer.Body)
+		env, _ := wire.Peek(x.ctx, r.Answer.Body)
 		cause = fmt.Errorf("%w before another attempt, after: %w", cause, x.apiError(env))
 	case r.EarlierStatus != 0:
 		cause = fmt.Errorf("%w (an earlier attempt was answered with HTTP %d)", cause, r.EarlierStatus)
@@ -224,7 +224,7 @@ func (x *exchange) meta(env wire.Envelope) ResponseMeta {
 // rawData is a copy of the answer's data. The answers of the open operations are
 // tokens, which are masked.
 func (x *exchange) rawData() json.RawMessage {
-	data := wire.Data(x.result.Answer.Body)
+	data := wire.Data(x.ctx, x.result.Answer.Body)
 	if !x.op.open {
 		return data
 	}

@@ -30,7 +30,7 @@ func (c *Call) checkRetry(ctx context.Context, _ *http.Response, _ error) (bool,
 		slog.Int("status", c.last.status()), slog.Duration("wait", wait),
 	}
 	if limited { // it pauses all callers, so it wants a look
-		env, _ := wire.Peek(c.last.answer.Body)
+		env, _ := wire.Peek(ctx, c.last.answer.Body)
 		c.Log.LogAttrs(ctx, slog.LevelWarn, "rate limited", append(attrs, slog.Int("code", env.Code), slog.Bool("again", again))...)
 		return again, nil
 	}
@@ -49,7 +49,7 @@ func (c *Call) verdict(ctx context.Context) (wait time.Duration, again bool) {
 	if status == http.StatusTooManyRequests && c.Ceiling != nil {
 		c.Ceiling.Pause(time.Now().Add(after))
 	}
-	if ctx.Err() != nil || c.last.final || (c.Acts && !c.cannotHaveActed()) {
+	if ctx.Err() != nil || c.last.final || (c.Acts && !c.cannotHaveActed(ctx)) {
 		return 0, false
 	}
 	if status == http.StatusUnauthorized {
@@ -64,13 +64,13 @@ func (c *Call) verdict(ctx context.Context) (wait time.Duration, again bool) {
 }
 
 // cannotHaveActed is the condition under which Book and Cancel are sent again.
-func (c *Call) cannotHaveActed() bool {
+func (c *Call) cannotHaveActed(ctx context.Context) bool {
 	if c.last.answer == nil {
 		return !c.last.sent
 	}
 	switch c.last.status() {
 	case http.StatusUnauthorized, http.StatusTooManyRequests:
-		env, ok := wire.Peek(c.last.answer.Body)
+		env, ok := wire.Peek(ctx, c.last.answer.Body)
 		return ok && env.Code != 0
 	}
 	return false

@@ -45,7 +45,11 @@ func Fast(ctx context.Context, body []byte, target Target) (Envelope, bool) {
 			env.HasCode = true
 		case "msg":
 			l.Once(&seen, 1)
-			env.Msg = l.String()
+			l.Peek()
+			begin := l.Offset()
+			if env.Msg = l.String(); l.Offset()-begin > maxMsg {
+				l.GiveUp()
+			}
 		case "data":
 			l.Once(&seen, 2)
 			if l.Null() {

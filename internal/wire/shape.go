@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/hotelstays/hotelstays-go/internal/wire/lexer"
 )
 
 // shape is how values of a Go type are written in JSON.
@@ -128,29 +130,33 @@ func (s *shape) inOtherCase(name string) *field {
 }
 
 // fits reports whether encoding/json makes a value of a text that is no object, no
-// array and not null.
+// array and not null. A float or a number in quotes that is longer than 1 KiB is none:
+// reading it would take its time.
 func (s *shape) fits(text []byte) bool {
 	kind := kindOf(text)
 	switch s.want {
 	case "":
 		return true
 	case "integer":
-		_, err := strconv.ParseInt(string(text), 10, s.t.Bits())
-		return kind == "number" && err == nil
+		_, ok := lexer.ParseInt(text, s.t.Bits())
+		return kind == "number" && ok
 	case "number":
 		if s.t == number {
 			return kind == "number" || kind == "string" && isNumber(text)
 		}
-		_, err := strconv.ParseFloat(string(text), 64)
-		return kind == "number" && err == nil
+		_, ok := lexer.ParseFloat(text)
+		return kind == "number" && ok
 	}
 	return kind == s.want
 }
 
+// maxQuoted is how long a number in quotes may be, in bytes.
+const maxQuoted = 1 << 10
+
 // isNumber reports whether a quoted text is a number, which a json.Number takes.
 func isNumber(quoted []byte) bool {
 	var text string
-	if json.Unmarshal(quoted, &text) != nil || text == "" || strings.TrimSpace(text) != text {
+	if len(quoted) > maxQuoted || json.Unmarshal(quoted, &text) != nil || text == "" || strings.TrimSpace(text) != text {
 		return false
 	}
 	return kindOf([]byte(text)) == "number" && json.Valid([]byte(text))

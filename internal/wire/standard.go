@@ -19,7 +19,7 @@ const piece = 64 << 10
 
 // standard reads a text that a walk has left.
 func standard(ctx context.Context, text []byte, into any) error {
-	r := reader{Lexer: lexer.New(text), ctx: ctx, text: text}
+	r := reader{Lexer: lexer.New(text), text: text}
 	defer r.Release()
 	r.Guard(ctx, math.MaxInt)
 	r.Loose()
@@ -29,7 +29,6 @@ func standard(ctx context.Context, text []byte, into any) error {
 
 type reader struct {
 	*lexer.Lexer
-	ctx  context.Context
 	text []byte
 	list []byte // memory for the text of some elements
 }
@@ -59,8 +58,13 @@ func (r *reader) value(v reflect.Value, s *shape) error {
 	case s.want == "array" && first == '[':
 		r.Rewind(begin)
 		return r.array(v, s, length)
-	case s.want == "string" && v.Kind() == reflect.String:
-		return r.string(v, text)
+	case s.want == "string" && first == '"' && v.Kind() == reflect.String:
+		r.Rewind(begin)
+		v.SetString(r.String())
+		return r.Err()
+	case s.t == number && first != '"':
+		v.SetString(string(text))
+		return nil
 	case s.t == rawMessage:
 		v.SetBytes(bytes.Clone(text))
 		return nil
@@ -73,18 +77,19 @@ func (r *reader) object(v reflect.Value, s *shape) error {
 		v.Set(reflect.MakeMap(v.Type()))
 	}
 	for more := r.Object(); more; more = r.Member() {
-		name := unescaped(r.Name())
+		name := r.NameText()
 		switch f := s.fields[string(name)]; {
 		case f != nil:
 			if err := r.value(v.FieldByIndex(f.index), f.shape); err != nil {
 				return err
 			}
 		case s.elem != nil:
+			key := reflect.ValueOf(string(name)).Convert(v.Type().Key())
 			entry := reflect.New(v.Type().Elem()).Elem()
 			if err := r.value(entry, s.elem); err != nil {
 				return err
 			}
-			v.SetMapIndex(reflect.ValueOf(string(name)).Convert(v.Type().Key()), entry)
+			v.SetMapIndex(key, entry)
 		default:
 			r.Skip(0)
 		}
@@ -137,22 +142,6 @@ func (r *reader) elements(room reflect.Value, run span) error {
 	into := reflect.New(room.Type())
 	into.Elem().Set(room)
 	return unmarshal(r.list, into.Elem())
-}
-
-// string reads a long string. What a Lexer leaves is left to encoding/json.
-func (r *reader) string(v reflect.Value, text []byte) error {
-	l := lexer.New(text)
-	defer l.Release()
-	l.Guard(r.ctx, 0)
-	read := l.String()
-	switch {
-	case l.End():
-		v.SetString(read)
-		return nil
-	case l.Err() != nil:
-		return l.Err()
-	}
-	return unmarshal(text, v)
 }
 
 func unmarshal(text []byte, v reflect.Value) error {

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -107,18 +106,25 @@ func (w *walk) envelope(data *shape) (env Envelope, left []byte, err error) {
 		return env, nil, err
 	}
 	if raw := code.of(text); kindOf(raw) != "null" {
-		if env.Code, err = strconv.Atoi(string(raw)); err != nil {
+		code, ok := lexer.ParseInt(raw, strconv.IntSize)
+		if !ok {
 			return Envelope{}, nil, &MismatchError{Mismatches{List: []Mismatch{{"code", "integer", kindOf(raw)}}, Count: 1}}
 		}
-		env.HasCode = true
+		env.Code, env.HasCode = int(code), true
 	}
-	if raw := msg.of(text); kindOf(raw) == "string" {
-		err = standard(w.ctx, raw, &env.Msg)
-	} else if kindOf(raw) != "null" {
-		env.Msg = string(raw)
+	switch raw := msg.of(text); {
+	case kindOf(raw) == "null":
+	case kindOf(raw) == "string" && len(raw) <= maxMsg:
+		err = json.Unmarshal(raw, &env.Msg)
+	default:
+		env.Msg = strings.ToValidUTF8(string(raw[:min(len(raw), maxMsg)]), "�")
 	}
 	return env, rest.of(text), err
 }
+
+// maxMsg is how long a msg may be, in bytes. Of a longer one, the beginning counts, as
+// it is written.
+const maxMsg = 64 << 10
 
 // span is a part of a text.
 type span struct{ from, to int }
@@ -158,7 +164,7 @@ func (w *walk) object(s *shape) {
 	at := len(w.path)
 	w.path = append(w.path, step{})
 	for more := w.Object(); more; more = w.Member() {
-		name := unescaped(w.Name())
+		name := w.NameText()
 		switch f := s.fields[string(name)]; {
 		case keys != nil:
 			w.path[at].name = shownKey(string(name))
@@ -217,16 +223,6 @@ func (w *walk) array(s *shape) {
 		w.path[at].index++
 	}
 	w.path = w.path[:at]
-}
-
-// unescaped returns the text of a name as it is written.
-func unescaped(written []byte) []byte {
-	if bytes.IndexByte(written, '\\') < 0 {
-		return written
-	}
-	var name string
-	_ = json.Unmarshal(slices.Concat([]byte(`"`), written, []byte(`"`)), &name) // which is valid
-	return []byte(name)
 }
 
 // refuse makes the document one that cannot be used, where that is so.

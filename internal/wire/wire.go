@@ -151,17 +151,17 @@ func DecodeBare(ctx context.Context, body []byte, target Target, lenient bool) (
 }
 
 // Peek reads the envelope without its data. It reports false for anything that
-// is not an envelope.
-func Peek(body []byte) (Envelope, bool) {
-	w := newWalk(context.Background(), body)
+// is not an envelope, and where ctx ended first.
+func Peek(ctx context.Context, body []byte) (Envelope, bool) {
+	w := newWalk(ctx, body)
 	defer w.release()
 	env, _, err := w.envelope(nil)
 	return env, err == nil && env.HasCode
 }
 
-// Data returns the bytes of an answer's data, or nil where it has none.
-func Data(body []byte) json.RawMessage {
-	w := newWalk(context.Background(), body)
+// Data returns the bytes of an answer's data, or nil where it has none or ctx ended first.
+func Data(ctx context.Context, body []byte) json.RawMessage {
+	w := newWalk(ctx, body)
 	defer w.release()
 	if _, data, _ := w.envelope(nil); len(data) > 0 {
 		return bytes.Clone(data)

@@ -14,11 +14,13 @@
 package lexer
 
 import (
+	"bytes"
 	"context"
 	"math"
 	"reflect"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 // Lexer reads one JSON text from its beginning to its end. It is not safe for
@@ -49,19 +51,26 @@ var lexers = sync.Pool{New: func() any { return new(Lexer) }}
 func New(body []byte) *Lexer {
 	l := lexers.Get().(*Lexer)
 	l.body, l.pos, l.name, l.gaveUp, l.share = body, 0, nil, false, false
-	l.ctx, l.look, l.budget, l.err, l.loose = nil, math.MaxInt, math.MaxInt, nil, false
+	l.ctx, l.look, l.budget, l.err, l.loose = context.Background(), math.MaxInt, math.MaxInt, nil, false
 	return l
 }
 
-// lookEvery is how many bytes are read between two looks at the ctx: a few
-// milliseconds' worth.
-const lookEvery = 512 << 10
+// lookEvery is how many bytes are read between two looks at the ctx, longer texts and
+// numbers aside: a few milliseconds' worth where each name has escapes.
+const lookEvery = 64 << 10
 
 // Guard makes the Lexer give up when ctx ends, and when lists, pointers and maps take
 // more memory than budget, in bytes. Text takes no more than it takes in the body, and
 // is not counted.
 func (l *Lexer) Guard(ctx context.Context, budget int) {
 	l.ctx, l.look, l.budget = ctx, l.pos+lookEvery, budget
+}
+
+// glance looks at the ctx, where it is time to.
+func (l *Lexer) glance() {
+	if l.pos >= l.look {
+		l.lookAt(l.pos)
+	}
 }
 
 // lookAt looks at the ctx, at a place in the body.
@@ -90,8 +99,8 @@ func sizeOf[T any]() int { return int(reflect.TypeFor[T]().Size()) }
 // large: with the room that a map leaves free, about twice key and value.
 func MapEntry(size int) int { return 2 * (sizeOf[string]() + size) }
 
-// Loose makes the Lexer take names with escapes, too. Name then returns each name as
-// it is written.
+// Loose makes the Lexer take names with escapes, too, and text that is no UTF-8 or has
+// half a surrogate pair. It reads them as encoding/json does.
 func (l *Lexer) Loose() { l.loose = true }
 
 // Share says whether short texts that are read from now on are kept once where they
@@ -261,9 +270,23 @@ func (l *Lexer) looseName() int {
 	return l.pos - 1
 }
 
-// Name is the name of the member that was entered last. It holds until its value
-// is read.
+// Name is the name of the member that was entered last, as it is written. It holds until
+// its value is read.
 func (l *Lexer) Name() []byte { return l.name }
+
+// NameText is what that name means. It holds as long, and is empty where ctx ended.
+func (l *Lexer) NameText() []byte {
+	name := l.name
+	if bytes.IndexByte(name, '\\') >= 0 {
+		begin, behind := l.NameOffset(), l.pos
+		name = l.unescape(begin, plain(l.body, begin))
+		l.pos = behind
+	}
+	if !utf8.Valid(name) {
+		name = []byte(l.mend(name))
+	}
+	return name
+}
 
 // NameOffset returns where that name begins, behind its quote.
 func (l *Lexer) NameOffset() int { return cap(l.body) - cap(l.name) }
@@ -313,9 +336,7 @@ func (l *Lexer) Array() bool {
 
 // Element goes on from an element to the next one, if there is one.
 func (l *Lexer) Element() bool {
-	if l.pos >= l.look {
-		l.lookAt(l.pos)
-	}
+	l.glance()
 	switch l.peek() {
 	case ',':
 		l.pos++
@@ -335,9 +356,6 @@ const (
 
 // Skip passes over a value of any type that lies that deep, and checks it.
 func (l *Lexer) Skip(depth int) {
-	if l.pos >= l.look {
-		l.lookAt(l.pos)
-	}
 	switch c := l.peek(); c {
 	case '{':
 		l.skipObject(depth + 1)
@@ -359,6 +377,7 @@ func (l *Lexer) Skip(depth int) {
 	default:
 		l.number()
 	}
+	l.glance()
 }
 
 // skipObject allows every name, also one with escapes.

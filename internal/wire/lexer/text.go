@@ -88,6 +88,9 @@ func (l *Lexer) unescape(begin, stop int) []byte {
 			return out
 		}
 		r, length := escape(l.body[stop:])
+		if half, ok := escapeLength(l.body[stop:]); length == 0 && ok && l.loose {
+			r, length = utf8.RuneError, half
+		}
 		if length == 0 {
 			l.GiveUp()
 			return nil
@@ -197,9 +200,29 @@ func (l *Lexer) keep(b []byte) string {
 }
 
 func (l *Lexer) clone(b []byte) string {
-	if !utf8.Valid(b) {
-		l.GiveUp()
-		return ""
+	l.glance()
+	switch {
+	case utf8.Valid(b):
+		return string(b)
+	case l.loose:
+		return l.mend(b)
 	}
-	return string(b)
+	l.GiveUp()
+	return ""
+}
+
+// mend puts the replacement character in the place of each byte that is not of UTF-8.
+func (l *Lexer) mend(b []byte) string {
+	var text strings.Builder
+	for n := 1; len(b) > 0 && !l.gaveUp; n++ {
+		if text.Cap()-text.Len() < utf8.UTFMax {
+			text.Grow(len(b) + utf8.UTFMax)
+		}
+		r, size := utf8.DecodeRune(b)
+		text.WriteRune(r)
+		if b = b[size:]; n%lookEvery == 0 {
+			l.lookAt(l.pos)
+		}
+	}
+	return text.String()
 }

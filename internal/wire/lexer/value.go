@@ -86,8 +86,8 @@ func (l *Lexer) integer(bits int) int64 {
 	if l.Null() {
 		return 0
 	}
-	n, err := strconv.ParseInt(string(l.number()), 10, bits)
-	if err != nil {
+	n, ok := ParseInt(l.number(), bits)
+	if !ok {
 		l.GiveUp()
 	}
 	return n
@@ -98,11 +98,34 @@ func (l *Lexer) Float64() float64 {
 	if l.Null() {
 		return 0
 	}
-	f, err := strconv.ParseFloat(string(l.number()), 64)
-	if err != nil {
+	f, ok := ParseFloat(l.number())
+	if !ok {
 		l.GiveUp()
 	}
 	return f
+}
+
+const (
+	maxInteger = 20      // the longest integer that may be in range, in characters
+	maxFloat   = 1 << 10 // the longest float that is read
+)
+
+// ParseInt reads a whole number, and reports whether it is in range.
+func ParseInt(text []byte, bits int) (int64, bool) {
+	if len(text) > maxInteger {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(string(text), 10, bits)
+	return n, err == nil
+}
+
+// ParseFloat reads a number, and reports whether it is in range and no longer than 1 KiB.
+func ParseFloat(text []byte) (float64, bool) {
+	if len(text) > maxFloat {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(string(text), 64)
+	return f, err == nil
 }
 
 // Raw reads a value of any type as it is written, null too.
@@ -133,9 +156,7 @@ func Map[T any](l *Lexer, read func(*Lexer, *T)) map[string]T {
 	}
 	m := map[string]T{}
 	for more := l.Object(); more; more = l.Member() {
-		if l.pos >= l.look {
-			l.lookAt(l.pos)
-		}
+		l.glance()
 		name := l.keep(l.name)
 		if _, twice := m[name]; twice || !l.charge(MapEntry(sizeOf[T]())) {
 			l.GiveUp()
