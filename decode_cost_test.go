@@ -14,6 +14,8 @@ import (
 	"sort"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -284,6 +286,28 @@ func TestCtxThatEndsWhileDecoding(t *testing.T) {
 			assert.Equal(t, op == hotelstays.OpBook || op == hotelstays.OpCancel, errors.As(err, new(*hotelstays.OutcomeUnknownError)), op)
 		}
 	}
+}
+
+// The refusal that another attempt did not follow is read while the ctx has ended: of a
+// long one, its code is left out.
+func TestCtxThatEndedBeforeAnotherAttempt(t *testing.T) {
+	names := strings.Repeat(`"\n":1,`, 100<<10)
+	synctest.Test(t, func(t *testing.T) {
+		for body, code := range map[string]int{`{"code":7}`: 7, `{` + names + `"code":7}`: 0} {
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(time.Second, cancel)
+			client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
+				resp := reply(http.StatusTooManyRequests, body)
+				resp.Header.Set("Retry-After", "5")
+				return resp, nil
+			}), hotelstays.WithMaxAttempts(2))
+			_, err := client.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{"r"}})
+			var refused *hotelstays.APIError
+			require.ErrorAs(t, err, &refused)
+			require.ErrorContains(t, err, "before another attempt")
+			assert.Equal(t, code, refused.Code)
+		}
+	})
 }
 
 // Orders with a type mismatch in each of them cost no more than three times what they

@@ -122,6 +122,9 @@ func (x *exchange) decode(resp any, meta *ResponseMeta) (err error, definite boo
 		return x.decodeError(errors.New("it reports success and has no data")), false
 	}
 	*meta = x.meta(env)
+	if x.set.rawData && meta.RawData == nil { // what is missing there may be what counts
+		return x.unread(x.ctx.Err()), false
+	}
 	if p, ok := resp.(partResponse); ok {
 		p.look(answer.Status, answer.Body)
 	}
@@ -222,13 +225,13 @@ func (x *exchange) meta(env wire.Envelope) ResponseMeta {
 }
 
 // rawData is a copy of the answer's data. The answers of the open operations are
-// tokens, which are masked.
+// tokens, which are masked. It is nil where the ctx ended first.
 func (x *exchange) rawData() json.RawMessage {
 	data := wire.Data(x.ctx, x.result.Answer.Body)
-	if !x.op.open {
+	switch {
+	case !x.op.open, data == nil && x.ctx.Err() != nil:
 		return data
-	}
-	if data == nil {
+	case data == nil:
 		data = x.result.Answer.Body
 	}
 	return json.RawMessage(maskKeys(string(data)))

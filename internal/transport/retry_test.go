@@ -4,6 +4,7 @@ package transport
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,6 +56,26 @@ func TestTLSVersionMismatchIsTriedOnce(t *testing.T) {
 			assert.False(t, r.Sent)
 		})
 	}
+}
+
+// A refusal that a ctx ends the reading of proves nothing: the call is not sent again,
+// and its code is not in the log.
+func TestCtxThatEndsWhileReadingARefusal(t *testing.T) {
+	var log bytes.Buffer
+	c := &Call{Acts: true, Policy: quick, tries: 1, Header: http.Header{}, Log: slog.New(slog.NewTextHandler(&log, nil))}
+	c.last.answer = &Answer{Status: http.StatusTooManyRequests, Body: []byte(`{` + strings.Repeat(`"\n":1,`, 100<<10) + `"code":7}`)}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+
+	assert.True(t, c.cannotHaveActed(t.Context()))
+	_, err := c.checkRetry(t.Context(), nil, nil)
+	require.NoError(t, err)
+	assert.Contains(t, log.String(), "code=7 again=true")
+	log.Reset()
+	assert.False(t, c.cannotHaveActed(ended))
+	_, err = c.checkRetry(ended, nil, nil)
+	require.NoError(t, err)
+	assert.Contains(t, log.String(), "code=0 again=false")
 }
 
 // Each 429 is a warning with the service's code, also the one that ends the call. Other

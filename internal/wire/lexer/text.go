@@ -88,12 +88,13 @@ func (l *Lexer) unescape(begin, stop int) []byte {
 			return out
 		}
 		r, length := escape(l.body[stop:])
-		if half, ok := escapeLength(l.body[stop:]); length == 0 && ok && l.loose {
-			r, length = utf8.RuneError, half
-		}
 		if length == 0 {
-			l.GiveUp()
-			return nil
+			half, ok := escapeLength(l.body[stop:])
+			if !ok || !l.loose {
+				l.GiveUp()
+				return nil
+			}
+			r, length = utf8.RuneError, half
 		}
 		out = utf8.AppendRune(out, r)
 		begin = stop + length
@@ -201,18 +202,18 @@ func (l *Lexer) keep(b []byte) string {
 
 func (l *Lexer) clone(b []byte) string {
 	l.glance()
-	switch {
-	case utf8.Valid(b):
+	if utf8.Valid(b) {
 		return string(b)
-	case l.loose:
-		return l.mend(b)
 	}
-	l.GiveUp()
-	return ""
+	return l.mend(b)
 }
 
-// mend puts the replacement character in the place of each byte that is not of UTF-8.
+// mend puts the replacement character in the place of each byte that is not of UTF-8,
+// where it may.
 func (l *Lexer) mend(b []byte) string {
+	if !l.loose {
+		l.GiveUp()
+	}
 	var text strings.Builder
 	for n := 1; len(b) > 0 && !l.gaveUp; n++ {
 		if text.Cap()-text.Len() < utf8.UTFMax {
