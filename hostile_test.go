@@ -346,7 +346,7 @@ func newLoopbackServer(t *testing.T, h http.Handler) *httptest.Server {
 // into the timeout of go test.
 func TestEndlessTextIsNotLookedThrough(t *testing.T) {
 	t.Parallel()
-	const backslashes = 8 << 20
+	backslashes := howMany(t, "MiB of backslashes", 8, 2, 1) << 20
 	for name, answer := range map[string]transportFunc{
 		"message of a refusal": func(*http.Request) (*http.Response, error) {
 			return reply(200, `{"code":7,"msg":"`+strings.Repeat(`\\`, backslashes)+`"}`), nil

@@ -28,7 +28,7 @@ import (
 // Callers that start together on a client without a connection: their requests arrive
 // over up to half a second, and those that wait for a slot arrive at once.
 func TestColdBursts(t *testing.T) {
-	runs := howMany(t, "runs each", 20, 2, 1)
+	runs := howMany(t, "runs each", 20, 1, 1)
 	inProcess := func(t *testing.T) sandboxAddress {
 		srv := hotelstaystest.NewServer()
 		t.Cleanup(srv.Close)
