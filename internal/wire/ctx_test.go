@@ -148,3 +148,15 @@ func TestMendingEndsWithItsCtx(t *testing.T) {
 		require.Equal(t, ends+1, ctx.looks)
 	}
 }
+
+// What is read once more is looked at once more.
+func TestReadingAgainEndsWithTheCtx(t *testing.T) {
+	text := `"` + strings.Repeat(`\ud800`, 100_000) + `"`
+	for _, body := range []string{`{"code":0,"data":{"cost":{"currency":` + text + `}}}`, `{"code":0,"data":{` + text + `:1}}`} {
+		walked, whole := &endingCtx{Context: t.Context(), ends: 1 << 30}, &endingCtx{Context: t.Context(), ends: 1 << 30}
+		Peek(walked, []byte(body))
+		_, err := Decode(whole, []byte(body), Target{Into: new(payload)}, true)
+		require.NoError(t, err)
+		assert.GreaterOrEqual(t, whole.looks, walked.looks+3*(len(body)>>16))
+	}
+}

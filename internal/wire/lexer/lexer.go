@@ -156,6 +156,14 @@ func (l *Lexer) Offset() int { return l.pos }
 func (l *Lexer) Rewind(offset int) {
 	if !l.gaveUp {
 		l.pos = offset
+		l.lookFrom(offset)
+	}
+}
+
+// lookFrom keeps looking at the ctx in a part that is read again.
+func (l *Lexer) lookFrom(pos int) {
+	if l.look < math.MaxInt {
+		l.look = min(l.look, pos+lookEvery)
 	}
 }
 
@@ -279,6 +287,7 @@ func (l *Lexer) NameText() []byte {
 	name := l.name
 	if bytes.IndexByte(name, '\\') >= 0 {
 		begin, behind := l.NameOffset(), l.pos
+		l.lookFrom(begin)
 		name = l.unescape(begin, plain(l.body, begin))
 		l.pos = behind
 	}
