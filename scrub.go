@@ -20,7 +20,7 @@ const (
 	maxMsg     = 1024
 	// maxScrubbed is how much of a text is looked at, and kept at most: looking takes
 	// its time where much is escaped.
-	maxScrubbed = 16 << 10
+	maxScrubbed = 4 << 10
 	// minSecret is the length from which a secret is looked for: a shorter one
 	// would tear words apart, and hides nothing.
 	minSecret = 3

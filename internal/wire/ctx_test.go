@@ -110,7 +110,7 @@ func TestLongMessages(t *testing.T) {
 			for _, target := range []Target{new(page).target(), {Into: new(page)}} {
 				env, err := Decode(t.Context(), []byte(`{"code":`+code+`,"msg":`+c.msg+`,"data":{}}`), target, true)
 				require.NoError(t, err, name)
-				assert.True(t, c.want == env.Msg, name)
+				assert.Equal(t, c.want, env.Msg, name)
 			}
 		}
 	}
