@@ -30,10 +30,12 @@ func (c *endsAtLook) Err() error {
 // A call that asked for the raw data never succeeds without it, whenever its ctx ends.
 func TestRawDataIsWholeOrAnError(t *testing.T) {
 	body := []byte(`{` + strings.Repeat(`"\n":1,`, 100<<10) + `"code":0,"data":{"orders":[],"hasMore":true}}`)
+	client, err := New("http://127.0.0.1:1", StaticToken("token"))
+	require.NoError(t, err)
 	for ends := 0; ; ends++ {
 		var resp QueryOrdersResponse
 		var meta ResponseMeta
-		x := exchange{ctx: &endsAtLook{t.Context(), ends}, name: OpQueryOrders, op: operations[OpQueryOrders], set: settings{rawData: true}}
+		x := exchange{client: client, ctx: &endsAtLook{t.Context(), ends}, name: OpQueryOrders, op: operations[OpQueryOrders], set: settings{rawData: true}}
 		x.result.Answer = &transport.Answer{Status: http.StatusOK, Header: http.Header{}, Body: body}
 		err, _ := x.decode(&resp, &meta)
 		if err == nil {
