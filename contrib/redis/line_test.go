@@ -324,11 +324,18 @@ func TestGrantAtTheEndOfAContext(t *testing.T) {
 	})
 }
 
+// nextTurn is the turn that takes all slots next.
+func nextTurn(l *line) turn {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return turn{number: l.turns + 1, want: limit, first: l.next}
+}
+
 // Grants whose reply was lost are found again by the next turn.
 func TestGrantsWhoseReplyIsLost(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
 		l := a.line(op)
-		lost, err := l.take(turn{number: l.turns + 1, want: limit, first: l.next})
+		lost, err := l.take(nextTurn(l))
 		require.NoError(t, err)
 		require.Equal(t, limit, lost.granted)
 		assert.Zero(t, took(t, a, limit))
@@ -339,7 +346,7 @@ func TestGrantsWhoseReplyIsLost(t *testing.T) {
 func TestGrantsFoundAtTheEndOfTheirLease(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 		l := a.line(op)
-		lost, err := l.take(turn{number: l.turns + 1, want: limit, first: l.next})
+		lost, err := l.take(nextTurn(l))
 		require.NoError(t, err)
 		require.Equal(t, limit, lost.granted)
 		time.Sleep(defaultLease + full - 100*ms)
