@@ -6,8 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +15,7 @@ import (
 )
 
 // Credential is what a client authenticates with: a TicketCredential, an
-// OAuthCredential or a StaticToken.
+// OAuthCredential or a TokenCredential.
 type Credential interface {
 	validate(*faults)
 	// id tells tokens apart without showing a secret. Empty: the token is not
@@ -67,7 +65,7 @@ func (t TicketCredential) callbacks() bool      { return true }
 func (t TicketCredential) fetch(ctx context.Context, c *Client) (types.Secret, time.Duration, error) {
 	resp, err := c.Ticket(ctx, t.request())
 	if err != nil {
-		return "", 0, err
+		return types.Secret{}, 0, err
 	}
 	lifetime := t.TTL
 	if lifetime == 0 {
@@ -132,50 +130,35 @@ func (o OAuthCredential) callbacks() bool      { return false }
 func (o OAuthCredential) fetch(ctx context.Context, c *Client) (types.Secret, time.Duration, error) {
 	resp, err := c.OAuthToken(ctx, o.request())
 	if err != nil {
-		return "", 0, err
+		return types.Secret{}, 0, err
 	}
 	return resp.AccessToken, o.Lifetime, nil
 }
 
-// StaticToken is a token got elsewhere. It is never renewed: once the service
-// refuses it, calls fail with ErrUnauthorized. Whose it is cannot be told, so that
-// a BookingRecovery made with one token is refused by a client with another, even one
-// of the same account.
-type StaticToken types.Secret
+// TokenCredential is a token that you got elsewhere. It is never renewed: once the
+// service refuses it, calls fail with ErrUnauthorized. A BookingRecovery made with one
+// token is refused by a client with another, even one of the same account.
+type TokenCredential struct{ Token types.Secret }
 
-func (s StaticToken) snapshot() Credential { return s }
+func (t TokenCredential) snapshot() Credential { return t }
 
-func (s StaticToken) validate(f *faults) {
-	f.required("StaticToken", string(s))
-	if !isHeaderValue(string(s)) {
-		f.add("StaticToken", "holds characters that a header cannot carry, such as a line break at its end")
+func (t TokenCredential) validate(f *faults) {
+	f.required("Token", t.Token.Reveal())
+	if !isHeaderValue(t.Token.Reveal()) {
+		f.add("Token", "holds characters that a header cannot carry, such as a line break at its end")
 	}
-	f.secret("StaticToken", types.Secret(s))
-}
-func (s StaticToken) id() string           { return "" }
-func (s StaticToken) account() string      { return "token:" + string(s) }
-func (s StaticToken) secret() types.Secret { return types.Secret(s) }
-func (s StaticToken) renewable() bool      { return false }
-func (s StaticToken) callbacks() bool      { return true } // whose token it is cannot be told
-
-func (s StaticToken) fetch(context.Context, *Client) (types.Secret, time.Duration, error) {
-	return types.Secret(s), 0, nil
+	f.secret("Token", t.Token)
 }
 
-// String and its kin show a StaticToken as types.Secret does: not at all.
-func (s StaticToken) String() string { return types.Secret(s).String() }
+func (t TokenCredential) id() string           { return "" }
+func (t TokenCredential) account() string      { return "token:" + t.Token.Reveal() }
+func (t TokenCredential) secret() types.Secret { return t.Token }
+func (t TokenCredential) renewable() bool      { return false }
+func (t TokenCredential) callbacks() bool      { return true } // its kind is unknown
 
-// GoString is String.
-func (s StaticToken) GoString() string { return s.String() }
-
-// Format shows the marker of types.Secret under every verb.
-func (s StaticToken) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
-
-// LogValue shows the marker of types.Secret to slog.
-func (s StaticToken) LogValue() slog.Value { return slog.StringValue(s.String()) }
-
-// MarshalText encodes the marker of types.Secret.
-func (s StaticToken) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+func (t TokenCredential) fetch(context.Context, *Client) (types.Secret, time.Duration, error) {
+	return t.Token, 0, nil
+}
 
 // TicketRequest asks for a ticket.
 type TicketRequest struct {
@@ -188,7 +171,7 @@ type TicketRequest struct {
 
 func (r *TicketRequest) validate(f *faults) {
 	f.required("appKey", r.AppKey)
-	f.required("appSecret", string(r.AppSecret))
+	f.required("appSecret", r.AppSecret.Reveal())
 	f.secret("appSecret", r.AppSecret)
 	switch {
 	case r.TTL < 0 || r.TTL > MaxTicketTTL:
@@ -203,7 +186,7 @@ func (r *TicketRequest) wire() any {
 		AppKey    string `json:"appKey"`
 		AppSecret string `json:"appSecret"`
 		TTL       int64  `json:"ttl,omitempty"`
-	}{r.AppKey, string(r.AppSecret), int64(r.TTL / time.Second)}
+	}{r.AppKey, r.AppSecret.Reveal(), int64(r.TTL / time.Second)}
 }
 
 func (r *TicketRequest) secrets() []types.Secret { return []types.Secret{r.AppSecret} }
@@ -218,7 +201,7 @@ type TicketResponse struct {
 func (r *TicketResponse) token() types.Secret { return r.Ticket }
 
 func (r *TicketResponse) missing() string {
-	if r.Ticket == "" {
+	if r.Ticket.IsZero() {
 		return "data.ticket"
 	}
 	return ""
@@ -245,7 +228,7 @@ type OAuthTokenRequest struct {
 
 func (r *OAuthTokenRequest) validate(f *faults) {
 	f.required("client_id", r.ClientID)
-	f.required("client_secret", string(r.ClientSecret))
+	f.required("client_secret", r.ClientSecret.Reveal())
 	f.secret("client_secret", r.ClientSecret)
 	for i, s := range r.Scopes {
 		if !oneOf(s, ScopeSearchRead, ScopeContentRead, ScopeBookingRead, ScopeBookingWrite, ScopeBookingCancel) {
@@ -260,7 +243,7 @@ func (r *OAuthTokenRequest) wire() any {
 		ClientID     string `json:"client_id"`
 		ClientSecret string `json:"client_secret"`
 		Scope        string `json:"scope,omitempty"`
-	}{"client_credentials", r.ClientID, string(r.ClientSecret), joinScopes(r.Scopes)}
+	}{"client_credentials", r.ClientID, r.ClientSecret.Reveal(), joinScopes(r.Scopes)}
 }
 
 func (r *OAuthTokenRequest) secrets() []types.Secret { return []types.Secret{r.ClientSecret} }
@@ -283,7 +266,7 @@ type OAuthTokenResponse struct {
 func (r *OAuthTokenResponse) token() types.Secret { return r.AccessToken }
 
 func (r *OAuthTokenResponse) missing() string {
-	if r.AccessToken == "" {
+	if r.AccessToken.IsZero() {
 		return "access_token"
 	}
 	return ""
@@ -305,7 +288,7 @@ func (c *Client) OAuthToken(ctx context.Context, req *OAuthTokenRequest, opts ..
 // env's message.
 func readBareToken(ctx context.Context, body []byte, resp any, env wire.Envelope, err error) (wire.Envelope, error) {
 	out := resp.(*OAuthTokenResponse)
-	if out.AccessToken != "" || env.HasCode && env.Code != 0 {
+	if !out.AccessToken.IsZero() || env.HasCode && env.Code != 0 {
 		return env, err
 	}
 	var bare struct {
@@ -321,7 +304,7 @@ func readBareToken(ctx context.Context, body []byte, resp any, env wire.Envelope
 		env.Msg = strings.TrimSuffix(text+": "+bare.ErrorDescription, ": ")
 	}
 	if bare.AccessToken != "" {
-		out.AccessToken = types.Secret(bare.AccessToken)
+		out.AccessToken = types.NewSecret(bare.AccessToken)
 		env.HasCode, env.HasData, err = true, true, nil
 	}
 	return env, err

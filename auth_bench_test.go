@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hotelstays/hotelstays-go/internal/transport"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func TestAFreshTokenIsReadWithoutAllocating(t *testing.T) {
@@ -24,9 +25,9 @@ func TestAFreshTokenIsReadWithoutAllocating(t *testing.T) {
 
 // clientWithToken returns a client that holds a token with an hour to live.
 func clientWithToken(t testing.TB) *Client {
-	client, err := New("http://127.0.0.1:1", StaticToken("token"))
+	client, err := New("http://127.0.0.1:1", TokenCredential{Token: types.NewSecret("token")})
 	require.NoError(t, err)
-	held := client.tokens.hold(Token{Value: "token", Expiry: time.Now().Add(time.Hour)}, time.Hour)
+	held := client.tokens.hold(Token{Value: types.NewSecret("token"), Expiry: time.Now().Add(time.Hour)}, time.Hour)
 	t.Cleanup(func() { client.tokens.discard(held) })
 	return client
 }

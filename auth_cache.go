@@ -69,8 +69,8 @@ type tokenCache struct {
 }
 
 func newTokenCache(c *Client, store TokenStore) *tokenCache {
-	t := &tokenCache{client: c, key: c.baseURL + " " + c.cred().id()}
-	if c.cred().id() != "" {
+	t := &tokenCache{client: c, key: c.baseURL + " " + c.cred.id()}
+	if c.cred.id() != "" {
 		t.store = store
 	}
 	return t
@@ -153,7 +153,7 @@ func (t *tokenCache) obtain(ctx context.Context, worn phase) (held *heldToken, e
 		return t.hold(token, time.Until(token.Expiry)), nil
 	}
 	defer release()
-	value, lifetime, err := t.client.cred().fetch(ctx, t.client)
+	value, lifetime, err := t.client.cred.fetch(ctx, t.client)
 	t.note(err)
 	if err != nil {
 		return nil, err
@@ -215,7 +215,7 @@ func (t *tokenCache) hold(token Token, lifetime time.Duration) *heldToken {
 	replaces := t.replacing
 	t.replacing = false
 	t.held++
-	authorization := transport.Authorization{Header: "Bearer " + string(token.Value), Generation: t.held}
+	authorization := transport.Authorization{Header: "Bearer " + token.Value.Reveal(), Generation: t.held}
 	t.mu.Unlock()
 	held := &heldToken{authorization: authorization, token: token, fetched: time.Now(), replaces: replaces}
 	if !token.Expiry.IsZero() {
@@ -243,7 +243,7 @@ func margin(lifetime time.Duration) time.Duration { return min(renewalMargin, li
 // must not throw away its successor. A successor that is refused at once, too, is
 // kept for a while: the fault is not the token's, and other callers need it.
 func (t *tokenCache) Refused(ctx context.Context, refused transport.Authorization) bool {
-	if !t.client.cred().renewable() {
+	if !t.client.cred.renewable() {
 		return false
 	}
 	held := t.current.Load()

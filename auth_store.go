@@ -17,7 +17,7 @@ import (
 // its own. A store that fails, or takes longer than two seconds, is logged and done
 // without: a token is fetched. Its methods must return when their ctx ends.
 //
-// Tokens are secrets: a store should encrypt them, and keeps string(Token.Value), which
+// Tokens are secrets: a store should encrypt them, and keeps Token.Value.Reveal(), which
 // the JSON of a Token does not hold. Implementations must be safe for concurrent use.
 type TokenStore interface {
 	// Load returns the token under key, or a zero Token where there is none. The
@@ -51,9 +51,9 @@ type Token struct {
 // the calls would fail until its end.
 func (t Token) spoiled() error {
 	switch {
-	case t.Value == types.Redacted:
-		return fmt.Errorf("the token came back as %q: a Secret encodes itself as that text, so keep string(Token.Value)", types.Redacted)
-	case !isHeaderValue(string(t.Value)):
+	case t.Value.Reveal() == redacted:
+		return fmt.Errorf("the token came back as %q: a Secret encodes itself as that text, so keep Token.Value.Reveal()", redacted)
+	case !isHeaderValue(t.Value.Reveal()):
 		return errors.New("the token came back with characters that a header cannot carry, such as a line break at its end")
 	}
 	return nil
@@ -120,11 +120,11 @@ func (t *tokenCache) load(ctx context.Context, worn phase) (token Token, found b
 		err = token.spoiled()
 	}
 	t.warn(ctx, "Load", token, err)
-	if err != nil || token.Value == "" {
+	if err != nil || token.Value.IsZero() {
 		return Token{}, false, err
 	}
 	t.mu.Lock()
-	rejected := t.rejected != nil && token.Value == t.rejected.token.Value
+	rejected := t.rejected != nil && token.Value.Equal(t.rejected.token.Value)
 	t.mu.Unlock()
 	if rejected {
 		return Token{}, false, nil
@@ -162,6 +162,6 @@ func (t *tokenCache) save(ctx context.Context, token Token) {
 func (t *tokenCache) warn(ctx context.Context, what string, token Token, err error) {
 	if err != nil {
 		t.client.log.LogAttrs(ctx, slog.LevelWarn, "token store failed; going on without it",
-			slog.String("call", what), slog.String("error", t.client.scrub(err.Error(), string(token.Value), nil)))
+			slog.String("call", what), slog.String("error", t.client.scrub(err.Error(), token.Value.Reveal(), nil)))
 	}
 }

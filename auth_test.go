@@ -36,7 +36,7 @@ type authWorld struct {
 
 func newAuthWorld(t *testing.T, ttl time.Duration, opts ...hotelstays.Option) *authWorld {
 	w := &authWorld{Server: hotelstaystest.NewServer(hotelstaystest.InMemory(), hotelstaystest.WithoutCeilings(), hotelstaystest.WithLedgerLimit(100))}
-	w.cred = hotelstays.TicketCredential{AppKey: w.AppKey, AppSecret: types.Secret(w.AppSecret), TTL: ttl}
+	w.cred = hotelstays.TicketCredential{AppKey: w.AppKey, AppSecret: types.NewSecret(w.AppSecret), TTL: ttl}
 	w.client = w.connect(t, w.cred, opts...)
 	return w
 }
@@ -188,7 +188,7 @@ func TestRefusedTokenMayBeIssuedAgain(t *testing.T) {
 			}
 			return reply(200, `{"code":0,"data":{"orders":[]}}`), nil
 		})
-		client, err := hotelstays.New("http://127.0.0.1", hotelstays.TicketCredential{AppKey: "key", AppSecret: "secret"},
+		client, err := hotelstays.New("http://127.0.0.1", hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret("secret")},
 			hotelstays.WithHTTPClient(&http.Client{Transport: rt}), hotelstays.WithRateLimiter(noCeilings{}))
 		require.NoError(t, err)
 		failed, _ := callAll(t.Context(), client, 200)
@@ -301,7 +301,7 @@ func TestRefusedRenewalIsNotHammered(t *testing.T) {
 func TestRefusedCredentialIsNotHammered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newAuthWorld(t, 0)
-		wrong := w.connect(t, hotelstays.TicketCredential{AppKey: w.AppKey, AppSecret: "wrong"})
+		wrong := w.connect(t, hotelstays.TicketCredential{AppKey: w.AppKey, AppSecret: types.NewSecret("wrong")})
 		defer w.end(wrong)
 		for range 5 {
 			failed, _ := callAll(t.Context(), wrong, 100)
@@ -326,7 +326,7 @@ func TestRefusedCredentialIsNotHammered(t *testing.T) {
 // next caller asks again.
 func TestFailureOfTheServiceIsNotRemembered(t *testing.T) {
 	asked := 0
-	client, err := hotelstays.New("http://127.0.0.1", hotelstays.TicketCredential{AppKey: "k", AppSecret: "secret"}, hotelstays.WithMaxAttempts(1),
+	client, err := hotelstays.New("http://127.0.0.1", hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("secret")}, hotelstays.WithMaxAttempts(1),
 		hotelstays.WithHTTPClient(&http.Client{Transport: transportFunc(func(*http.Request) (*http.Response, error) {
 			asked++
 			return reply(500, `{"code":100000500,"msg":"failed"}`), nil
@@ -342,7 +342,7 @@ func TestFailureOfTheServiceIsNotRemembered(t *testing.T) {
 func TestRefusedScopeIsNotHammered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newAuthWorld(t, 0)
-		c := w.connect(t, hotelstays.OAuthCredential{ClientID: w.ClientID, ClientSecret: types.Secret(w.ClientSecret), Scopes: []hotelstays.Scope{"booking:read"}})
+		c := w.connect(t, hotelstays.OAuthCredential{ClientID: w.ClientID, ClientSecret: types.NewSecret(w.ClientSecret), Scopes: []hotelstays.Scope{"booking:read"}})
 		defer w.end(c)
 		w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpOAuthToken, Kind: hotelstaystest.FaultStatus, Status: 400,
 			Body: []byte(`{"error":"invalid_scope"}`), Times: -1})
@@ -361,7 +361,7 @@ func TestOAuthLifetime(t *testing.T) {
 		t.Run(lifetime.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newAuthWorld(t, 0)
-				c := w.connect(t, hotelstays.OAuthCredential{ClientID: w.ClientID, ClientSecret: types.Secret(w.ClientSecret),
+				c := w.connect(t, hotelstays.OAuthCredential{ClientID: w.ClientID, ClientSecret: types.NewSecret(w.ClientSecret),
 					Scopes: []hotelstays.Scope{hotelstays.ScopeBookingRead}, Lifetime: lifetime})
 				defer w.end(c)
 				callAll(t.Context(), c, 10)
@@ -382,12 +382,12 @@ func TestOAuthLifetime(t *testing.T) {
 	}
 }
 
-func TestStaticTokenIsNeverRenewed(t *testing.T) {
+func TestTokenCredentialIsNeverRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newAuthWorld(t, 0)
-		ticket, err := w.client.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: w.AppKey, AppSecret: types.Secret(w.AppSecret), TTL: time.Hour})
+		ticket, err := w.client.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: w.AppKey, AppSecret: types.NewSecret(w.AppSecret), TTL: time.Hour})
 		require.NoError(t, err)
-		c := w.connect(t, hotelstays.StaticToken(ticket.Ticket))
+		c := w.connect(t, hotelstays.TokenCredential{Token: ticket.Ticket})
 		defer w.end(c)
 		failed, _ := callAll(t.Context(), c, 10)
 		assert.Empty(t, failed)
@@ -439,7 +439,7 @@ func TestTokenStoreThatSpoilsTokens(t *testing.T) {
 			return kept
 		},
 		"kept with a line break": func(token hotelstays.Token) hotelstays.Token {
-			token.Value += "\n"
+			token.Value = types.NewSecret(token.Value.Reveal() + "\n")
 			return token
 		},
 	} {
@@ -654,7 +654,7 @@ func (s *memoryStore) Store(_ context.Context, key string, t hotelstays.Token) e
 func (s *memoryStore) Drop(_ context.Context, key string, refused hotelstays.Token) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.keeps && s.tokens[key].Value == refused.Value {
+	if !s.keeps && s.tokens[key].Value.Equal(refused.Value) {
 		delete(s.tokens, key)
 	}
 	return s.err

@@ -38,10 +38,10 @@ func TestTicketPair(t *testing.T) {
 			{srv.AppKey, "another secret", false},
 			{"another-key", srv.AppSecret, false},
 		} {
-			resp, err := client.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: tc.key, AppSecret: types.Secret(tc.secret)})
+			resp, err := client.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: tc.key, AppSecret: types.NewSecret(tc.secret)})
 			if tc.accepted {
 				require.NoError(t, err)
-				assert.Len(t, strings.Split(string(resp.Ticket), "."), 3, "a JWT")
+				assert.Len(t, strings.Split(resp.Ticket.Reveal(), "."), 3, "a JWT")
 				continue
 			}
 			assert.ErrorIs(t, err, hotelstays.ErrUnauthorized)
@@ -72,7 +72,7 @@ func TestTicketTTL(t *testing.T) {
 				cred := ticketOf(srv)
 				resp, err := client.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: cred.AppKey, AppSecret: cred.AppSecret, TTL: tc.ttl})
 				require.NoError(t, err)
-				bearer := newClient(t, srv, hotelstays.StaticToken(resp.Ticket))
+				bearer := newClient(t, srv, hotelstays.TokenCredential{Token: resp.Ticket})
 
 				time.Sleep(tc.lives - time.Millisecond)
 				_, err = bearer.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
@@ -104,10 +104,10 @@ func TestOAuthToken(t *testing.T) {
 					scopes []hotelstays.Scope
 					want   error
 				}{
-					{"all that the client has", "pw", all, nil},
-					{"some of them", "pw", all[:1], nil},
-					{"one that it does not have", "pw", append(all, hotelstays.ScopeBookingWrite), hotelstays.ErrInvalidScope},
-					{"wrong secret", "wrong", all, hotelstays.ErrUnauthorized},
+					{"all that the client has", types.NewSecret("pw"), all, nil},
+					{"some of them", types.NewSecret("pw"), all[:1], nil},
+					{"one that it does not have", types.NewSecret("pw"), append(all, hotelstays.ScopeBookingWrite), hotelstays.ErrInvalidScope},
+					{"wrong secret", types.NewSecret("wrong"), all, hotelstays.ErrUnauthorized},
 				} {
 					resp, err := client.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "searcher", ClientSecret: tc.secret, Scopes: tc.scopes})
 					if tc.want != nil {
@@ -115,7 +115,7 @@ func TestOAuthToken(t *testing.T) {
 						continue
 					}
 					require.NoError(t, err, tc.name)
-					bearer := newClient(t, srv, hotelstays.StaticToken(resp.AccessToken))
+					bearer := newClient(t, srv, hotelstays.TokenCredential{Token: resp.AccessToken})
 					_, err = bearer.HotelList(t.Context(), searchCity(srv))
 					assert.NoError(t, err, tc.name)
 					_, err = bearer.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
@@ -146,7 +146,7 @@ func TestOAuthScopes(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv, _ := newSandbox(t, opts...)
 				for held := range guards {
-					client := newClient(t, srv, hotelstays.OAuthCredential{ClientID: srv.ClientID, ClientSecret: types.Secret(srv.ClientSecret), Scopes: []hotelstays.Scope{held}})
+					client := newClient(t, srv, hotelstays.OAuthCredential{ClientID: srv.ClientID, ClientSecret: types.NewSecret(srv.ClientSecret), Scopes: []hotelstays.Scope{held}})
 					for needed, ops := range guards {
 						for _, op := range ops {
 							err := operationCalls[op](t.Context(), client)
@@ -169,7 +169,7 @@ func TestOAuthScopes(t *testing.T) {
 func TestOAuthWithoutScopes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t)
-		client := newClient(t, srv, hotelstays.OAuthCredential{ClientID: srv.ClientID, ClientSecret: types.Secret(srv.ClientSecret)})
+		client := newClient(t, srv, hotelstays.OAuthCredential{ClientID: srv.ClientID, ClientSecret: types.NewSecret(srv.ClientSecret)})
 		_, err := client.HotelList(t.Context(), searchCity(srv))
 		assert.NoError(t, err)
 		assert.Equal(t, 1, srv.Ledger().TokensIssued())
@@ -957,7 +957,7 @@ func TestAccessTokenRegistersNoCallback(t *testing.T) {
 		srv, client := newSandbox(t)
 		req := findOffer(t, srv, client, 0).request("ref-1")
 		req.CallbackURL = "http://127.0.0.1:9/events"
-		cred := hotelstays.OAuthCredential{ClientID: srv.ClientID, ClientSecret: types.Secret(srv.ClientSecret), Scopes: []hotelstays.Scope{hotelstays.ScopeBookingWrite}}
+		cred := hotelstays.OAuthCredential{ClientID: srv.ClientID, ClientSecret: types.NewSecret(srv.ClientSecret), Scopes: []hotelstays.Scope{hotelstays.ScopeBookingWrite}}
 		_, err := newClient(t, srv, cred).Book(t.Context(), req)
 		var invalid *hotelstays.ValidationError
 		require.ErrorAs(t, err, &invalid)
@@ -966,7 +966,7 @@ func TestAccessTokenRegistersNoCallback(t *testing.T) {
 
 		token, err := client.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: cred.ClientID, ClientSecret: cred.ClientSecret, Scopes: cred.Scopes})
 		require.NoError(t, err)
-		_, err = newClient(t, srv, hotelstays.StaticToken(token.AccessToken)).Book(t.Context(), req)
+		_, err = newClient(t, srv, hotelstays.TokenCredential{Token: token.AccessToken}).Book(t.Context(), req)
 		assert.ErrorIs(t, err, hotelstays.ErrParam)
 		assert.ErrorContains(t, err, "callbackUrl")
 		assert.Empty(t, srv.Ledger().Orders())
@@ -1035,7 +1035,7 @@ func TestOrderReadBack(t *testing.T) {
 		req.Holder.Phone = &types.Phone{CountryCode: "AE", CountryNumber: 971, Number: "5550100"}
 		_, err := client.Book(t.Context(), req)
 		assert.ErrorIs(t, err, hotelstays.ErrParam, "the contract asks for a passport")
-		req.Guests[0].PassportNumber = "XY123456789"
+		req.Guests[0].PassportNumber = types.NewSecret("XY123456789")
 		booked, err := client.Book(t.Context(), req)
 		require.NoError(t, err, "the number itself is sent, and not its mask")
 
@@ -1058,7 +1058,7 @@ func TestOrdersOfAnotherAccount(t *testing.T) {
 		srv, client := newSandbox(t, hotelstaystest.WithCredentials("one", "secret-1"), hotelstaystest.WithCredentials("two", "secret-2"))
 		order := findOffer(t, srv, client, 0).book(t, client, "ref-1")
 
-		stranger := newClient(t, srv, hotelstays.TicketCredential{AppKey: "two", AppSecret: "secret-2"})
+		stranger := newClient(t, srv, hotelstays.TicketCredential{AppKey: "two", AppSecret: types.NewSecret("secret-2")})
 		orders, err := stranger.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{"ref-1"}})
 		require.NoError(t, err)
 		assert.Empty(t, orders.Orders)

@@ -113,10 +113,10 @@ func (f *faults) guest(path string, g *types.Guest) {
 	if g.IsChild != nil && *g.IsChild && g.DateOfBirth == "" && g.Age == nil {
 		f.add(path+"dateOfBirth", "is required for a child, or age in its place")
 	}
-	if n := utf8.RuneCountInString(string(g.PassportNumber)); n > MaxPassportNumber {
+	if n := utf8.RuneCountInString(g.PassportNumber.Reveal()); n > MaxPassportNumber {
 		f.add(path+"passportNumber", "has %d characters; the limit is %d", n, MaxPassportNumber)
 	}
-	f.text(path+"passportNumber", string(g.PassportNumber))
+	f.text(path+"passportNumber", g.PassportNumber.Reveal())
 	f.secret(path+"passportNumber", g.PassportNumber)
 }
 
@@ -128,7 +128,7 @@ func (r *BookRequest) wire() any {
 	}
 	guests := make([]guest, len(r.Guests))
 	for i, g := range r.Guests {
-		guests[i] = guest{g, string(g.PassportNumber)}
+		guests[i] = guest{g, g.PassportNumber.Reveal()}
 	}
 	return struct {
 		*BookRequest
@@ -151,7 +151,7 @@ func (c *Client) validateCallback(req request, f *faults) {
 	if !ok || book.CallbackURL == "" {
 		return
 	}
-	if !c.cred().callbacks() {
+	if !c.cred.callbacks() {
 		f.add("callbackUrl", "needs a ticket credential: an OAuth token cannot register callbacks")
 	}
 	if c.loopback && isLoopbackURL(book.CallbackURL) {

@@ -124,7 +124,7 @@ func (c *Client) fingerprint() string {
 	if c.cred == nil {
 		return "" // New did not make this client, and nothing can be recovered with it
 	}
-	sum := sha256.Sum256([]byte(c.baseURL + " " + c.cred().account()))
+	sum := sha256.Sum256([]byte(c.baseURL + " " + c.cred.account()))
 	return hex.EncodeToString(sum[:16])
 }
 
@@ -342,7 +342,7 @@ func (c *Client) checkRecovery(ctx context.Context, r *BookingRecovery, opts []C
 	case r.CustomerReferenceNo == "":
 		f.add("recovery.customerReferenceNo", "is required")
 	case r.Fingerprint != c.fingerprint():
-		f.add("recovery.fingerprint", "is of another environment or account (a StaticToken is one of its own): an empty answer here would prove nothing; use a client of the one that booked")
+		f.add("recovery.fingerprint", "is of another environment or account (a TokenCredential is one of its own): an empty answer here would prove nothing; use a client of the one that booked")
 	case r.Polls < 0 || r.Polls > len(recoverySchedule):
 		f.add("recovery.polls", "is %d; it must lie between 0 and %d", r.Polls, len(recoverySchedule))
 	}

@@ -187,7 +187,7 @@ func TestTotalsThatTurnOutDifferent(t *testing.T) {
 		for _, parallelism := range []int{1, 2, 3, 100} {
 			t.Run(fmt.Sprint(tc.name, " ", parallelism), func(t *testing.T) {
 				script := &metadataScript{oddListing: tc.script}
-				client, err := hotelstays.New("http://127.0.0.1", hotelstays.StaticToken("token"), hotelstays.WithHTTPClient(&http.Client{Transport: script}))
+				client, err := hotelstays.New("http://127.0.0.1", hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithHTTPClient(&http.Client{Transport: script}))
 				require.NoError(t, err)
 				req := &hotelstays.HotelsMetadataRequest{DestinationID: "place", Page: &types.PageReq{PageSize: 2}}
 				hotels, errs := collect(client.HotelsMetadataAll(t.Context(), req, hotelstays.WithParallelism(parallelism)))

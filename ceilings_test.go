@@ -71,7 +71,7 @@ func checkCeiling(t *testing.T, op hotelstays.Operation, rate, callers int, road
 	srv := hotelstaystest.NewServer(hotelstaystest.InMemory(), hotelstaystest.WithLedgerLimit(10))
 	defer srv.Close()
 	road.next = srv.Client().Transport
-	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.Secret(srv.AppSecret)},
+	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
 		hotelstays.WithHTTPClient(&http.Client{Transport: &road}), hotelstays.WithMaxAttempts(1))
 	require.NoError(t, err)
 	if op != hotelstays.OpTicket {

@@ -30,8 +30,8 @@ import (
 // a whole process: it shares connections, the token and the ceilings among its callers.
 type Client struct {
 	baseURL  string
-	loopback bool              // the base URL is this machine: tests and the sandbox
-	cred     func() Credential // hidden so: package fmt prints what lies in unexported fields
+	loopback bool // the base URL is this machine: tests and the sandbox
+	cred     Credential
 	tokens   *tokenCache
 	defaults settings
 	http     http.Client
@@ -73,7 +73,7 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 	}
 	base, loopback := checkBaseURL(baseURL, &cfg.faults)
 	if isNil(cred) {
-		cfg.faults.add("cred", "is nil: give a TicketCredential, an OAuthCredential or a StaticToken")
+		cfg.faults.add("cred", "is nil: give a TicketCredential, an OAuthCredential or a TokenCredential")
 	} else {
 		cred = cred.snapshot()
 		cred.validate(&cfg.faults)
@@ -88,7 +88,7 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 	c := &Client{
 		baseURL:  base,
 		loopback: loopback,
-		cred:     func() Credential { return cred },
+		cred:     cred,
 		defaults: cfg.settings,
 		http:     *cfg.httpClient,
 		limiter:  cfg.limiter,
@@ -118,11 +118,11 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 // stays usable.
 func (c *Client) CloseIdleConnections() { c.http.CloseIdleConnections() }
 
-// String names the environment and shows nothing of the credential. It and Format
-// have value receivers, so that a copy of a Client shows no more.
+// String names the environment.
 func (c Client) String() string { return "hotelstays.Client(" + c.baseURL + ")" }
 
-// Format keeps every verb from reaching into the client.
+// Format writes String, whatever the verb: others would print a part of the caller's
+// http.Client and options.
 func (c Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
 
 // defaultTransport is http.DefaultTransport as it is when a request is sent: mocks

@@ -28,7 +28,7 @@ func TestUnusableClientOrContext(t *testing.T) {
 	}{
 		{"client", &hotelstays.Client{}, t.Context()},
 		{"client", nil, t.Context()},
-		{"ctx", validClient(t, validNoSend{t}, hotelstays.StaticToken("token")), nil},
+		{"ctx", validClient(t, validNoSend{t}, hotelstays.TokenCredential{Token: types.NewSecret("token")}), nil},
 	} {
 		client := reflect.ValueOf(tc.client)
 		for m := range client.Type().Methods() {
@@ -71,9 +71,9 @@ func TestUnusableClientOrContext(t *testing.T) {
 // A caller's http.Client without a Transport sends through http.DefaultTransport, also
 // through one that a mock has put there since. Without WithHTTPClient nothing does.
 func TestMockedDefaultTransport(t *testing.T) {
-	client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.StaticToken("token"), hotelstays.WithHTTPClient(http.DefaultClient), hotelstays.WithMaxAttempts(1))
+	client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithHTTPClient(http.DefaultClient), hotelstays.WithMaxAttempts(1))
 	require.NoError(t, err)
-	own, err := hotelstays.New("http://127.0.0.1:1", hotelstays.StaticToken("token"), hotelstays.WithMaxAttempts(1))
+	own, err := hotelstays.New("http://127.0.0.1:1", hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithMaxAttempts(1))
 	require.NoError(t, err)
 	gock.New("http://127.0.0.1:1").Post("/api/search/destinations").Times(2).Reply(200).BodyString(`{"code":0,"data":{"destinations":[]}}`)
 	defer gock.OffAll()
@@ -90,7 +90,7 @@ func TestMockedDefaultTransport(t *testing.T) {
 
 // The voucher's document comes the same way.
 func TestMockedVoucherDocument(t *testing.T) {
-	client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.StaticToken("token"), hotelstays.WithHTTPClient(http.DefaultClient))
+	client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithHTTPClient(http.DefaultClient))
 	require.NoError(t, err)
 	gock.New("http://127.0.0.1:1").Get("/voucher").Reply(200).BodyString("document")
 	defer gock.OffAll()

@@ -176,7 +176,7 @@ func (v *OAuthTokenResponse) decode(l *lexer.Lexer) {
 		switch string(l.Name()) {
 		case "access_token":
 			l.Once(&seen, 0)
-			v.AccessToken = types.Secret(l.Secret())
+			v.AccessToken = types.NewSecret(l.Secret())
 		default:
 			l.Unknown()
 		}
@@ -227,7 +227,7 @@ func (v *TicketResponse) decode(l *lexer.Lexer) {
 		switch string(l.Name()) {
 		case "ticket":
 			l.Once(&seen, 0)
-			v.Ticket = types.Secret(l.Secret())
+			v.Ticket = types.NewSecret(l.Secret())
 		default:
 			l.Unknown()
 		}

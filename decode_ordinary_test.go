@@ -73,7 +73,7 @@ func recordBooking(t *testing.T) map[string][][]byte {
 	client := newClient(t, srv, ticketOf(srv), hotelstays.WithHTTPClient(&http.Client{Transport: recorder}))
 	ctx := t.Context()
 
-	_, err := client.OAuthToken(ctx, &hotelstays.OAuthTokenRequest{ClientID: "client", ClientSecret: "secret"})
+	_, err := client.OAuthToken(ctx, &hotelstays.OAuthTokenRequest{ClientID: "client", ClientSecret: types.NewSecret("secret")})
 	require.NoError(t, err)
 	_, err = client.Destinations(ctx, &hotelstays.DestinationsRequest{Include: hotelstays.IncludeDetails})
 	require.NoError(t, err)

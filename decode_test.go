@@ -70,7 +70,7 @@ func (c decodeCut) Read([]byte) (int, error) { return 0, c.err }
 func decodeClient(t *testing.T, rt http.RoundTripper, options ...hotelstays.Option) *hotelstays.Client {
 	t.Helper()
 	options = append([]hotelstays.Option{hotelstays.WithHTTPClient(&http.Client{Transport: rt}), hotelstays.WithMaxAttempts(1)}, options...)
-	c, err := hotelstays.New("https://api.example.test", hotelstays.StaticToken("token-0001"), options...)
+	c, err := hotelstays.New("https://api.example.test", hotelstays.TokenCredential{Token: types.NewSecret("token-0001")}, options...)
 	require.NoError(t, err)
 	return c
 }
@@ -267,7 +267,7 @@ func TestDecodeBookWithoutOrder(t *testing.T) {
 func TestDecodeTicketWithoutTicket(t *testing.T) {
 	for _, data := range []string{`{}`, `{"ticket":null}`, `{"ticket":""}`, `{"ticket":7}`, `{"token":"x"}`} {
 		c := decodeClient(t, &decodeAnswer{status: 200, body: `{"code":0,"data":` + data + `}`})
-		resp, err := c.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "k", AppSecret: "s"})
+		resp, err := c.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("s")})
 		assert.Nil(t, resp, data)
 		var decode *hotelstays.DecodeError
 		require.ErrorAs(t, err, &decode, data)
@@ -439,7 +439,7 @@ func TestDecodeNothingLeft(t *testing.T) {
 	})
 	t.Run("no token", func(t *testing.T) {
 		rt := &decodeAnswer{status: 401, body: `{"code":100000401,"msg":"m"}`}
-		c, err := hotelstays.New("https://api.example.test", hotelstays.TicketCredential{AppKey: "k", AppSecret: "s"}, hotelstays.WithHTTPClient(&http.Client{Transport: rt}))
+		c, err := hotelstays.New("https://api.example.test", hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s")}, hotelstays.WithHTTPClient(&http.Client{Transport: rt}))
 		require.NoError(t, err)
 		_, err = decodeBook(t, c)
 		never(t, err)
@@ -458,7 +458,7 @@ func TestDecodeMismatchNamesThePath(t *testing.T) {
 		call             wireCall
 	}{
 		{"Ticket", `{"ticket":["CANARY"]}`, "data.ticket: want string, got array",
-			wireOf((*hotelstays.Client).Ticket, &hotelstays.TicketRequest{AppKey: "k", AppSecret: "s"})},
+			wireOf((*hotelstays.Client).Ticket, &hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("s")})},
 		{"Destinations", `{"destinations":[{"id":"d","type":"CANARY"}]}`, "data.destinations[0].type: want integer, got string",
 			wireOf((*hotelstays.Client).Destinations, &hotelstays.DestinationsRequest{})},
 		{"HotelsMetadata", `{"hotelsMetadata":[{},{"rating":"CANARY"}],"page":{"total":1.5}}`,
@@ -662,7 +662,7 @@ func TestDecodeConditions(t *testing.T) {
 	book := wireOf((*hotelstays.Client).Book, &hotelstays.BookRequest{SessionID: "s", CustomerReferenceNo: "r", RatePkgID: "p",
 		Holder: types.Holder{FirstName: "Guest", LastName: "One"}, Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One"}}})
 	cancel := wireOf((*hotelstays.Client).Cancel, &hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "r", SupplierReferenceNo: "s"})
-	ticket := wireOf((*hotelstays.Client).Ticket, &hotelstays.TicketRequest{AppKey: "k", AppSecret: "s"})
+	ticket := wireOf((*hotelstays.Client).Ticket, &hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("s")})
 	code := func(n int) string { return fmt.Sprintf(`{"code":%d,"msg":"m"}`, n) }
 
 	for _, row := range []struct {
@@ -775,7 +775,7 @@ func TestDecodeUnknownOutcomeIsNoRefusal(t *testing.T) {
 func TestOAuthAnswerForms(t *testing.T) {
 	ask := func(status int, body string) (*hotelstays.OAuthTokenResponse, error) {
 		c := decodeClient(t, &decodeAnswer{status: status, body: body})
-		return c.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: "client-secret", Scopes: []hotelstays.Scope{"search:read"}})
+		return c.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: types.NewSecret("client-secret"), Scopes: []hotelstays.Scope{"search:read"}})
 	}
 	for _, body := range []string{
 		`{"access_token":"opaque","token_type":"Bearer","expires_in":3600}`,
@@ -785,7 +785,7 @@ func TestOAuthAnswerForms(t *testing.T) {
 	} {
 		resp, err := ask(200, body)
 		if assert.NoError(t, err, body) {
-			assert.Equal(t, "opaque", string(resp.AccessToken), body)
+			assert.Equal(t, "opaque", resp.AccessToken.Reveal(), body)
 			assert.Equal(t, 200, resp.Meta.HTTPStatus)
 		}
 	}

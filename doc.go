@@ -6,7 +6,7 @@
 //
 //	client, err := hotelstays.New("https://host.example", hotelstays.TicketCredential{
 //		AppKey:    key,
-//		AppSecret: types.Secret(secret),
+//		AppSecret: types.NewSecret(secret),
 //	})
 //	...
 //	found, err := client.HotelList(ctx, &hotelstays.HotelListRequest{
@@ -43,7 +43,7 @@
 // # Credentials
 //
 // A [TicketCredential] is an application's key and secret, an [OAuthCredential] the
-// client-credentials grant, a [StaticToken] a token got elsewhere. The client
+// client-credentials grant, a [TokenCredential] a token got elsewhere. The client
 // fetches a token with the first call and keeps it. It renews the token in the
 // background from five minutes before its end on (a short-lived one in its last
 // tenth) while calls go on using it; only when none is left do callers wait, all of
@@ -285,7 +285,7 @@
 //	srv := hotelstaystest.NewServer()
 //	defer srv.Close()
 //	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{
-//		AppKey: srv.AppKey, AppSecret: types.Secret(srv.AppSecret),
+//		AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret),
 //	}, hotelstays.WithHTTPClient(srv.Client()))
 //	srv.Inject(hotelstaystest.Fault{
 //		Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true,

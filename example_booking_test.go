@@ -122,7 +122,7 @@ func ExampleClient_Book() {
 		Holder:              types.Holder{FirstName: "Guest", LastName: "One", Email: "guest@example.com"},
 		Guests: []types.Guest{
 			{RoomIndex: 1, FirstName: "Guest", LastName: "One"},
-			{RoomIndex: 1, FirstName: "Guest", LastName: "Two", PassportNumber: "X1234567"}, // never printed
+			{RoomIndex: 1, FirstName: "Guest", LastName: "Two", PassportNumber: types.NewSecret("X1234567")}, // never printed
 		},
 		Expect: offer.Expect,
 	})

@@ -22,7 +22,7 @@ func ExampleClient_WalkDestinations_wholeCatalogue() {
 	srv := hotelstaystest.NewServer(hotelstaystest.InMemory())
 	defer srv.Close()
 	client, err := hotelstays.New(srv.URL,
-		hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.Secret(srv.AppSecret)},
+		hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
 		hotelstays.WithHTTPClient(srv.Client()))
 	if err != nil {
 		log.Fatal(err)

@@ -18,7 +18,7 @@ import (
 // that is wrong with its arguments at once.
 func ExampleNew() {
 	client, err := hotelstays.New("https://host.example", hotelstays.TicketCredential{
-		AppKey: "app-key", AppSecret: "app-secret",
+		AppKey: "app-key", AppSecret: types.NewSecret("app-secret"),
 	}, hotelstays.WithLanguage("en-GB"), hotelstays.WithCurrency("EUR"))
 	fmt.Println(client, err)
 
@@ -43,16 +43,16 @@ func ExampleClient_Ticket() {
 	defer srv.Close()
 
 	resp, err := client.Ticket(ctx, &hotelstays.TicketRequest{
-		AppKey: srv.AppKey, AppSecret: types.Secret(srv.AppSecret), TTL: time.Hour,
+		AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret), TTL: time.Hour,
 	})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	fmt.Println("ticket:", resp.Ticket) // secrets do not print
-	fmt.Println("parts of the JWT:", strings.Count(string(resp.Ticket), ".")+1)
+	fmt.Println("parts of the JWT:", strings.Count(resp.Ticket.Reveal(), ".")+1)
 
-	_, err = client.Ticket(ctx, &hotelstays.TicketRequest{AppKey: srv.AppKey, AppSecret: "another"})
+	_, err = client.Ticket(ctx, &hotelstays.TicketRequest{AppKey: srv.AppKey, AppSecret: types.NewSecret("another")})
 	fmt.Println("refused:", errors.Is(err, hotelstays.ErrUnauthorized))
 	// Output:
 	// ticket: [redacted]
@@ -68,13 +68,13 @@ func ExampleClient_OAuthToken() {
 	defer srv.Close()
 
 	resp, err := client.OAuthToken(ctx, &hotelstays.OAuthTokenRequest{
-		ClientID: "client-id", ClientSecret: "client-secret", Scopes: []hotelstays.Scope{hotelstays.ScopeContentRead},
+		ClientID: "client-id", ClientSecret: types.NewSecret("client-secret"), Scopes: []hotelstays.Scope{hotelstays.ScopeContentRead},
 	})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	reader, err := hotelstays.New(srv.URL, hotelstays.StaticToken(resp.AccessToken), hotelstays.WithHTTPClient(srv.Client()))
+	reader, err := hotelstays.New(srv.URL, hotelstays.TokenCredential{Token: resp.AccessToken}, hotelstays.WithHTTPClient(srv.Client()))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -87,7 +87,7 @@ func ExampleClient_OAuthToken() {
 	fmt.Println("countries:", len(countries.Destinations))
 
 	_, err = client.OAuthToken(ctx, &hotelstays.OAuthTokenRequest{
-		ClientID: "client-id", ClientSecret: "client-secret", Scopes: []hotelstays.Scope{hotelstays.ScopeBookingWrite},
+		ClientID: "client-id", ClientSecret: types.NewSecret("client-secret"), Scopes: []hotelstays.Scope{hotelstays.ScopeBookingWrite},
 	})
 	fmt.Println("a scope that is not registered:", errors.Is(err, hotelstays.ErrInvalidScope))
 	// Output:
@@ -101,7 +101,7 @@ func ExampleOAuthCredential() {
 	srv := hotelstaystest.NewServer(hotelstaystest.WithOAuthClient("client-id", "client-secret"))
 	defer srv.Close()
 	client, err := hotelstays.New(srv.URL, hotelstays.OAuthCredential{
-		ClientID: "client-id", ClientSecret: "client-secret",
+		ClientID: "client-id", ClientSecret: types.NewSecret("client-secret"),
 		Scopes:   []hotelstays.Scope{hotelstays.ScopeSearchRead, hotelstays.ScopeContentRead},
 		Lifetime: 30 * time.Minute,
 	}, hotelstays.WithHTTPClient(srv.Client()))

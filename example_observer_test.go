@@ -37,7 +37,7 @@ func ExampleWithObserver() {
 	srv := hotelstaystest.NewServer()
 	defer srv.Close()
 	counter := &callCounter{calls: map[hotelstays.Operation]int{}, failed: map[hotelstays.Operation]int{}}
-	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.Secret(srv.AppSecret)},
+	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
 		hotelstays.WithHTTPClient(srv.Client()), hotelstays.WithObserver(counter))
 	if err != nil {
 		fmt.Println(err)

@@ -44,7 +44,7 @@ func ExampleWithRateLimiter() {
 	srv := hotelstaystest.NewServer()
 	defer srv.Close()
 	limiter := &countingLimiter{left: map[hotelstays.Operation]int{}}
-	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.Secret(srv.AppSecret)},
+	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
 		hotelstays.WithHTTPClient(srv.Client()), hotelstays.WithRateLimiter(limiter))
 	if err != nil {
 		fmt.Println(err)

@@ -29,7 +29,7 @@ func startSandbox(opts ...hotelstaystest.Option) (*hotelstaystest.Server, *hotel
 }
 
 func sandboxCredential(srv *hotelstaystest.Server) hotelstays.TicketCredential {
-	return hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.Secret(srv.AppSecret)}
+	return hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)}
 }
 
 // prepareBooking searches the sandbox's first city and returns a request that books a

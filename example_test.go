@@ -18,7 +18,7 @@ func Example() {
 	srv := hotelstaystest.NewServer()
 	defer srv.Close()
 	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{
-		AppKey: srv.AppKey, AppSecret: types.Secret(srv.AppSecret),
+		AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret),
 	})
 	if err != nil {
 		fmt.Println(err)

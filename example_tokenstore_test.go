@@ -36,7 +36,7 @@ func (s *sharedTokens) Store(_ context.Context, key string, token hotelstays.Tok
 func (s *sharedTokens) Drop(_ context.Context, key string, refused hotelstays.Token) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.held[key].Value == refused.Value {
+	if s.held[key].Value.Equal(refused.Value) {
 		delete(s.held, key)
 	}
 	return nil
@@ -49,7 +49,7 @@ func ExampleWithTokenStore() {
 	store := &sharedTokens{held: map[string]hotelstays.Token{}}
 
 	for range 3 { // each is another process
-		client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.Secret(srv.AppSecret)},
+		client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
 			hotelstays.WithHTTPClient(srv.Client()), hotelstays.WithTokenStore(store))
 		if err != nil {
 			fmt.Println(err)

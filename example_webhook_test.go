@@ -22,7 +22,7 @@ var eventBody = []byte(`{"customerReferenceNo":"ref-1","hotelConfirmNo":"HC-1","
 // function is not called again.
 func ExampleNewWebhookHandler() {
 	handler := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{
-		Secrets: []types.Secret{"signing-secret"}, // issued apart from the appSecret
+		Secrets: []types.Secret{types.NewSecret("signing-secret")}, // issued apart from the appSecret
 		OnError: func(_ *http.Request, err error) { fmt.Println("refused:", err) },
 	}, func(_ context.Context, event *hotelstays.WebhookEvent) error {
 		fmt.Println(event.Kind, event.CustomerReferenceNo, event.HotelConfirmNo)
@@ -53,7 +53,7 @@ func ExampleVerifyWebhook() {
 	delivery := hotelstaystest.NewWebhookRequest("https://hooks.example.com/", "old-secret", time.Now(), "evt-1", eventBody)
 
 	event, err := hotelstays.VerifyWebhook(eventBody, delivery.Header, hotelstays.WebhookOptions{
-		Secrets: []types.Secret{"new-secret", "old-secret"}, // while one replaces the other
+		Secrets: []types.Secret{types.NewSecret("new-secret"), types.NewSecret("old-secret")}, // while one replaces the other
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -63,7 +63,7 @@ func ExampleVerifyWebhook() {
 
 	changed := append([]byte(nil), eventBody...)
 	changed[len(changed)-2] = '1'
-	_, err = hotelstays.VerifyWebhook(changed, delivery.Header, hotelstays.WebhookOptions{Secrets: []types.Secret{"old-secret"}})
+	_, err = hotelstays.VerifyWebhook(changed, delivery.Header, hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret("old-secret")}})
 	fmt.Println("altered:", errors.Is(err, hotelstays.ErrWebhookSignature))
 	// Output:
 	// true evt-1 order_modified

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // FuzzWebhookSignature takes a header in which NOW and MAC stand for the true time
@@ -118,8 +119,8 @@ const fuzzToken = "CANARY-token-of-the-client-0001"
 // fuzzCalls are the calls of every operation.
 var fuzzCalls = func() map[hotelstays.Operation]operationCall {
 	calls := maps.Clone(operationCalls)
-	calls[hotelstays.OpTicket] = calling((*hotelstays.Client).Ticket, &hotelstays.TicketRequest{AppKey: "key", AppSecret: fuzzToken})
-	calls[hotelstays.OpOAuthToken] = calling((*hotelstays.Client).OAuthToken, &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: fuzzToken})
+	calls[hotelstays.OpTicket] = calling((*hotelstays.Client).Ticket, &hotelstays.TicketRequest{AppKey: "key", AppSecret: types.NewSecret(fuzzToken)})
+	calls[hotelstays.OpOAuthToken] = calling((*hotelstays.Client).OAuthToken, &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: types.NewSecret(fuzzToken)})
 	return calls
 }()
 
@@ -135,7 +136,7 @@ func fuzzAnswer(t *testing.T, status int, contentType string, body []byte) {
 		resp.Header.Set("Content-Type", contentType)
 		return resp, nil
 	})
-	client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.StaticToken(fuzzToken), hotelstays.WithHTTPClient(&http.Client{Transport: rt}),
+	client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.TokenCredential{Token: types.NewSecret(fuzzToken)}, hotelstays.WithHTTPClient(&http.Client{Transport: rt}),
 		hotelstays.WithMaxAttempts(1), hotelstays.WithRateLimiter(nilLimiter{}))
 	if err != nil {
 		t.Fatal(err)

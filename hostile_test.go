@@ -23,6 +23,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 type transportFunc func(*http.Request) (*http.Response, error)
@@ -31,7 +32,7 @@ func (f transportFunc) RoundTrip(r *http.Request) (*http.Response, error) { retu
 
 func clientThrough(t *testing.T, rt http.RoundTripper, opts ...hotelstays.Option) *hotelstays.Client {
 	opts = append([]hotelstays.Option{hotelstays.WithHTTPClient(&http.Client{Transport: rt}), hotelstays.WithMaxAttempts(1)}, opts...)
-	client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.StaticToken("token"), opts...)
+	client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.TokenCredential{Token: types.NewSecret("token")}, opts...)
 	require.NoError(t, err)
 	return client
 }
@@ -81,7 +82,7 @@ func TestTransportThatPanics(t *testing.T) {
 		require.Len(t, ends.ends, 25)
 		assert.Error(t, ends.ends[0].Err)
 	})
-	ticket, err := hotelstays.New("http://127.0.0.1:1", hotelstays.TicketCredential{AppKey: "key", AppSecret: "secret"},
+	ticket, err := hotelstays.New("http://127.0.0.1:1", hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret("secret")},
 		hotelstays.WithHTTPClient(&http.Client{Transport: transportFunc(func(*http.Request) (*http.Response, error) { panic("boom") })}))
 	require.NoError(t, err)
 	assert.ErrorContains(t, operationCalls[hotelstays.OpQueryOrders](t.Context(), ticket), "panicked")
@@ -162,7 +163,7 @@ func TestErrorSaysWhereACallBrokeOff(t *testing.T) {
 			if !row.sent {
 				base = "https://127.0.0.1:1"
 			}
-			client, err := hotelstays.New(base, hotelstays.StaticToken("token"), hotelstays.WithHTTPClient(&http.Client{Transport: row.rt}),
+			client, err := hotelstays.New(base, hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithHTTPClient(&http.Client{Transport: row.rt}),
 				hotelstays.WithMaxAttempts(1), hotelstays.WithTimeout(time.Second))
 			require.NoError(t, err)
 			defer client.CloseIdleConnections()
@@ -179,7 +180,7 @@ func TestTimeoutOfTheHTTPClient(t *testing.T) {
 	for range 20 { // net/http has two ways to end it, and takes whichever comes first
 		synctest.Test(t, func(t *testing.T) {
 			rt := pipes(func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) })
-			client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.StaticToken("token"), hotelstays.WithHTTPClient(&http.Client{Transport: rt, Timeout: time.Second}))
+			client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithHTTPClient(&http.Client{Transport: rt, Timeout: time.Second}))
 			require.NoError(t, err)
 			start := time.Now()
 			err = operationCalls[hotelstays.OpBook](t.Context(), client)
@@ -259,7 +260,7 @@ func TestCookiesDoNotPileUp(t *testing.T) {
 		})
 		jar, err := cookiejar.New(nil)
 		require.NoError(t, err)
-		client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.StaticToken("token"), hotelstays.WithHTTPClient(&http.Client{Transport: rt, Jar: jar}))
+		client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithHTTPClient(&http.Client{Transport: rt, Jar: jar}))
 		require.NoError(t, err)
 		require.Error(t, operationCalls[hotelstays.OpDestinations](t.Context(), client))
 		assert.Equal(t, []string{"", "node=1", "node=1", "node=1"}, sent)

@@ -116,7 +116,7 @@ func scripted(r *http.Request, data any) (*http.Response, error) {
 func TestWalkOfATreeThatIsNone(t *testing.T) {
 	for _, parallelism := range []int{1, 4} {
 		script := &placeScript{below: map[string][]string{"": {"a", "b", "a"}, "a": {"c"}, "b": {"c", "a", "b"}, "c": {"a", "d"}}}
-		client, err := hotelstays.New("http://127.0.0.1", hotelstays.StaticToken("token"), hotelstays.WithHTTPClient(&http.Client{Transport: script}))
+		client, err := hotelstays.New("http://127.0.0.1", hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithHTTPClient(&http.Client{Transport: script}))
 		require.NoError(t, err)
 		places, errs := collect(client.WalkDestinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithParallelism(parallelism)))
 		assert.Empty(t, errs)
@@ -325,7 +325,7 @@ func TestPagesThatLeadNowhere(t *testing.T) {
 		} {
 			t.Run(listing+": "+tc.name, func(t *testing.T) {
 				script := &pageScript{pages: tc.pages}
-				client, err := hotelstays.New("http://127.0.0.1", hotelstays.StaticToken("token"), hotelstays.WithHTTPClient(&http.Client{Transport: script}))
+				client, err := hotelstays.New("http://127.0.0.1", hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithHTTPClient(&http.Client{Transport: script}))
 				require.NoError(t, err)
 				_, errs := collect(start(t.Context(), client))
 				assert.Equal(t, tc.calls, script.calls)
@@ -348,7 +348,7 @@ func TestPagesThatLeadNowhere(t *testing.T) {
 // What cannot be walked is refused before anything is sent.
 func TestIteratorsRefuse(t *testing.T) {
 	script := &pageScript{pages: [][]string{{}}}
-	client, err := hotelstays.New("http://127.0.0.1", hotelstays.StaticToken("token"), hotelstays.WithHTTPClient(&http.Client{Transport: script}))
+	client, err := hotelstays.New("http://127.0.0.1", hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithHTTPClient(&http.Client{Transport: script}))
 	require.NoError(t, err)
 	search := func(change func(*hotelstays.HotelListRequest)) *hotelstays.HotelListRequest {
 		req := &hotelstays.HotelListRequest{HotelIDs: []string{"1"}, CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults()}

@@ -200,7 +200,7 @@ func TestObserverSeesEachAttempt(t *testing.T) {
 			assert.Equal(t, i != 1, a.Sent, "a dial sends nothing")
 			assert.Equal(t, i == 1 || i == 3, errors.Is(a.Err, errBroken), "the kind of an error is kept")
 		}
-		assert.EqualError(t, attempts[2].Err, "quoted Bearer "+types.Redacted+": broken", "unless it quotes the token")
+		assert.EqualError(t, attempts[2].Err, "quoted Bearer [redacted]: broken", "unless it quotes the token")
 		assert.NoError(t, attempts[0].Err)
 		assert.NoError(t, attempts[4].Err)
 		assert.Equal(t, attempts[4].RequestID, log.ends[0].RequestID)
@@ -327,7 +327,7 @@ func BenchmarkObserver(b *testing.B) {
 	})
 	for name, opts := range map[string][]hotelstays.Option{"none": nil, "set": {hotelstays.WithObserver(silent{})}} {
 		opts = append(opts, hotelstays.WithHTTPClient(&http.Client{Transport: answer}))
-		client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.StaticToken("token"), opts...)
+		client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.TokenCredential{Token: types.NewSecret("token")}, opts...)
 		require.NoError(b, err)
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
@@ -396,7 +396,7 @@ func flawedBooking(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.
 	t.Helper()
 	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultStatus, Status: 503, Times: 2})
 	req := findOffer(t, srv, client, 0).request("ref-1")
-	req.Guests[0].PassportNumber = "XY123456789"
+	req.Guests[0].PassportNumber = types.NewSecret("XY123456789")
 	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
 	_, err := client.Book(t.Context(), req)
 	var unknown *hotelstays.OutcomeUnknownError
@@ -479,8 +479,8 @@ func TestLogOfAnUnknownOutcome(t *testing.T) {
 // that ends at once.
 func TestLogOfATokensLifetime(t *testing.T) {
 	for want, cred := range map[string]hotelstays.Credential{
-		"":                hotelstays.StaticToken("token"),
-		" lifetime=20m0s": hotelstays.OAuthCredential{ClientID: "id", ClientSecret: "secret", Scopes: []hotelstays.Scope{hotelstays.ScopeBookingRead}, Lifetime: 20 * time.Minute},
+		"":                hotelstays.TokenCredential{Token: types.NewSecret("token")},
+		" lifetime=20m0s": hotelstays.OAuthCredential{ClientID: "id", ClientSecret: types.NewSecret("secret"), Scopes: []hotelstays.Scope{hotelstays.ScopeBookingRead}, Lifetime: 20 * time.Minute},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var buf bytes.Buffer

@@ -172,7 +172,7 @@ func asking(t *testing.T, answer func(*http.Request) string) *Client {
 	rt := roundTripper(func(r *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(answer(r))), ContentLength: -1}, nil
 	})
-	c, err := New("http://127.0.0.1:1", StaticToken("token"), WithHTTPClient(&http.Client{Transport: rt}))
+	c, err := New("http://127.0.0.1:1", TokenCredential{Token: types.NewSecret("token")}, WithHTTPClient(&http.Client{Transport: rt}))
 	require.NoError(t, err)
 	return c
 }
@@ -236,16 +236,16 @@ func TestHeadersOfTokenOperations(t *testing.T) {
 		return &http.Response{StatusCode: 200, Header: http.Header{}, ContentLength: -1,
 			Body: io.NopCloser(strings.NewReader(`{"code":0,"data":{"ticket":"t","access_token":"t"}}`))}, nil
 	})
-	c, err := New("http://127.0.0.1:1", StaticToken("token"), WithHTTPClient(&http.Client{Transport: rt}),
+	c, err := New("http://127.0.0.1:1", TokenCredential{Token: types.NewSecret("token")}, WithHTTPClient(&http.Client{Transport: rt}),
 		WithMarket("AE"), WithUserRef("user-1"), WithCurrency("EUR"), WithLanguage("ar"), WithClientIP("192.0.2.1"))
 	require.NoError(t, err)
 	calls := map[Operation]func() error{
 		OpTicket: func() error {
-			_, err := c.Ticket(t.Context(), &TicketRequest{AppKey: "k", AppSecret: "s"}, WithClientRequestTimestamp("1790000000"))
+			_, err := c.Ticket(t.Context(), &TicketRequest{AppKey: "k", AppSecret: types.NewSecret("s")}, WithClientRequestTimestamp("1790000000"))
 			return err
 		},
 		OpOAuthToken: func() error {
-			_, err := c.OAuthToken(t.Context(), &OAuthTokenRequest{ClientID: "k", ClientSecret: "s"}, WithClientRequestTimestamp("1790000000"))
+			_, err := c.OAuthToken(t.Context(), &OAuthTokenRequest{ClientID: "k", ClientSecret: types.NewSecret("s")}, WithClientRequestTimestamp("1790000000"))
 			return err
 		},
 	}
@@ -331,7 +331,7 @@ func TestExpiredLinkAnswers(t *testing.T) {
 		rt := roundTripper(func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: status, Header: http.Header{}, Body: http.NoBody}, nil
 		})
-		c, err := New("http://127.0.0.1:1", StaticToken("token"), WithHTTPClient(&http.Client{Transport: rt}))
+		c, err := New("http://127.0.0.1:1", TokenCredential{Token: types.NewSecret("token")}, WithHTTPClient(&http.Client{Transport: rt}))
 		require.NoError(t, err)
 		err = c.DownloadVoucher(t.Context(), v, io.Discard)
 		require.Error(t, err)

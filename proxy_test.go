@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"testing"
 
+	"github.com/hotelstays/hotelstays-go/types"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -29,7 +30,7 @@ func TestRefusingProxyIsNamed(t *testing.T) {
 		}()
 		return client, nil
 	}
-	client, err := New("https://host.example", StaticToken("token"), WithHTTPClient(&http.Client{Transport: tr}), WithMaxAttempts(1))
+	client, err := New("https://host.example", TokenCredential{Token: types.NewSecret("token")}, WithHTTPClient(&http.Client{Transport: tr}), WithMaxAttempts(1))
 	require.NoError(t, err)
 	_, err = client.CheckAvail(t.Context(), &CheckAvailRequest{SessionID: "session", RatePkgID: "offer"})
 	require.ErrorContains(t, err, "no connection: the proxy proxy.example:3128 answered CONNECT with HTTP 407 (nothing was carried out")

@@ -53,7 +53,7 @@ type sandboxAddress struct{ url, key, secret, city string }
 // burst makes all calls at once, with a new client, and counts the 429s.
 func burst(t *testing.T, to sandboxAddress, callers int) {
 	refused := &refusals{}
-	client, err := hotelstays.New(to.url, hotelstays.TicketCredential{AppKey: to.key, AppSecret: types.Secret(to.secret)}, hotelstays.WithObserver(refused))
+	client, err := hotelstays.New(to.url, hotelstays.TicketCredential{AppKey: to.key, AppSecret: types.NewSecret(to.secret)}, hotelstays.WithObserver(refused))
 	require.NoError(t, err)
 	defer client.CloseIdleConnections()
 	begin := time.Now()
@@ -124,7 +124,7 @@ func TestRateLimitMargin(t *testing.T) {
 			client := newClient(t, srv, ticketOf(srv), append(c.opts, hotelstays.WithTimeout(time.Hour))...)
 			start := time.Now()
 			for range 6 { // five a second
-				_, err := client.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: srv.AppKey, AppSecret: types.Secret(srv.AppSecret)})
+				_, err := client.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)})
 				require.NoError(t, err)
 			}
 			assert.Equal(t, c.want, time.Since(start))
@@ -132,7 +132,7 @@ func TestRateLimitMargin(t *testing.T) {
 		})
 	}
 	for _, d := range []time.Duration{-1, time.Minute + 1} {
-		_, err := hotelstays.New("https://host.example", hotelstays.StaticToken("token"), hotelstays.WithRateLimitMargin(d))
+		_, err := hotelstays.New("https://host.example", hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithRateLimitMargin(d))
 		var invalid *hotelstays.ValidationError
 		require.ErrorAs(t, err, &invalid)
 		assert.Equal(t, "WithRateLimitMargin", invalid.Faults[0].Path)
@@ -163,7 +163,7 @@ func sixthTicket(t *testing.T, status int, header http.Header) time.Duration {
 	var left atomic.Int64
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		client, err := hotelstays.New("https://host.example", hotelstays.StaticToken("token"), hotelstays.WithMaxAttempts(1),
+		client, err := hotelstays.New("https://host.example", hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithMaxAttempts(1),
 			hotelstays.WithHTTPClient(&http.Client{Transport: transportFunc(func(r *http.Request) (*http.Response, error) {
 				trace := httptrace.ContextClientTrace(r.Context())
 				trace.WroteHeaders()

@@ -499,15 +499,15 @@ func TestRecoveryIsOfOneAccount(t *testing.T) {
 			require.NoError(t, err)
 			return c
 		}
-		token, err := w.client.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "two", AppSecret: "secret two"})
+		token, err := w.client.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "two", AppSecret: types.NewSecret("secret two")})
 		require.NoError(t, err)
 		strangers := map[string]*hotelstays.Client{
 			"another host":        base("http://localhost"),
 			"another path":        base(w.URL + "/test"),
-			"another account":     newClient(t, w.Server, hotelstays.TicketCredential{AppKey: "two", AppSecret: "secret two"}),
-			"an OAuth client":     newClient(t, w.Server, hotelstays.OAuthCredential{ClientID: w.ClientID, ClientSecret: types.Secret(w.ClientSecret), Scopes: []hotelstays.Scope{hotelstays.ScopeBookingRead}}),
-			"another one's token": newClient(t, w.Server, hotelstays.StaticToken(token.Ticket)),
-			"a key in capitals":   newClient(t, w.Server, hotelstays.TicketCredential{AppKey: "ONE", AppSecret: "secret one"}),
+			"another account":     newClient(t, w.Server, hotelstays.TicketCredential{AppKey: "two", AppSecret: types.NewSecret("secret two")}),
+			"an OAuth client":     newClient(t, w.Server, hotelstays.OAuthCredential{ClientID: w.ClientID, ClientSecret: types.NewSecret(w.ClientSecret), Scopes: []hotelstays.Scope{hotelstays.ScopeBookingRead}}),
+			"another one's token": newClient(t, w.Server, hotelstays.TokenCredential{Token: token.Ticket}),
+			"a key in capitals":   newClient(t, w.Server, hotelstays.TicketCredential{AppKey: "ONE", AppSecret: types.NewSecret("secret one")}),
 		}
 		before := w.Ledger().Count("")
 		for name, stranger := range strangers {
@@ -533,25 +533,25 @@ func TestRecoveryIsOfOneAccount(t *testing.T) {
 		assert.Equal(t, before, w.Ledger().Count(""), "nothing was asked")
 		assert.NotContains(t, recovery.Fingerprint, "one")
 		oauth := func(scopes ...hotelstays.Scope) *hotelstays.Client {
-			return newClient(t, w.Server, hotelstays.OAuthCredential{ClientID: w.ClientID, ClientSecret: types.Secret(w.ClientSecret), Scopes: scopes})
+			return newClient(t, w.Server, hotelstays.OAuthCredential{ClientID: w.ClientID, ClientSecret: types.NewSecret(w.ClientSecret), Scopes: scopes})
 		}
 		assert.Equal(t, oauth(hotelstays.ScopeBookingRead, hotelstays.ScopeBookingWrite).NewBookingRecovery(req), oauth(hotelstays.ScopeBookingRead).NewBookingRecovery(req),
 			"other scopes are the same account")
 
-		outcome, err := newClient(t, w.Server, hotelstays.TicketCredential{AppKey: "one", AppSecret: "secret one"}).RecoverBooking(t.Context(), recovery)
+		outcome, err := newClient(t, w.Server, hotelstays.TicketCredential{AppKey: "one", AppSecret: types.NewSecret("secret one")}).RecoverBooking(t.Context(), recovery)
 		require.NoError(t, err)
 		assert.Equal(t, hotelstays.BookingFound, outcome.State)
 	})
 }
 
 // Two tokens got elsewhere may be of two accounts; which, cannot be told.
-func TestRecoveryOfAnotherStaticToken(t *testing.T) {
+func TestRecoveryOfAnotherTokenCredential(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newRecoveryWorld(t, hotelstaystest.WithCredentials("one", "secret one"), hotelstaystest.WithCredentials("two", "secret two"))
 		static := func(key, secret string) *hotelstays.Client {
-			ticket, err := w.client.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: key, AppSecret: types.Secret(secret)})
+			ticket, err := w.client.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: key, AppSecret: types.NewSecret(secret)})
 			require.NoError(t, err)
-			return newClient(t, w.Server, hotelstays.StaticToken(ticket.Ticket))
+			return newClient(t, w.Server, hotelstays.TokenCredential{Token: ticket.Ticket})
 		}
 		one, two := static("one", "secret one"), static("two", "secret two")
 		w.Inject(bookMade)

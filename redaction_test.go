@@ -17,6 +17,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -69,7 +70,9 @@ func TestRedactionDetectsLeaks(t *testing.T) {
 	type plain struct{ Value string }
 	for _, verb := range redactVerbs {
 		assert.True(t, redactLeaks(fmt.Sprintf(verb, plain{redactSecret})), verb)
-		assert.True(t, redactLeaks(fmt.Sprintf(verb, json.RawMessage(`{"a":"`+redactSecret+`"}`))), verb)
+		if verb != "%p" && verb != "%t" { // of a slice: its address, and each byte as a fault
+			assert.True(t, redactLeaks(fmt.Sprintf(verb, json.RawMessage(`{"a":"`+redactSecret+`"}`))), verb)
+		}
 	}
 	for _, before := range []string{"", "a", "ab", "abc"} {
 		assert.True(t, redactLeaks(base64.StdEncoding.EncodeToString([]byte(before+redactSecret))), before)
@@ -77,7 +80,7 @@ func TestRedactionDetectsLeaks(t *testing.T) {
 	assert.False(t, redactLeaks("a text without it"))
 }
 
-var redactVerbs = []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "% x", "%d"}
+var redactVerbs = []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "% x", "%d", "%t", "%w", "%p"}
 
 // redactDump prints v in every way that a program may.
 func redactDump(v any) map[string]string {
@@ -124,14 +127,14 @@ func redactCheck(t *testing.T, what string, v any) {
 
 func redactBook() *hotelstays.BookRequest {
 	return &hotelstays.BookRequest{SessionID: "s", CustomerReferenceNo: "ref-1", RatePkgID: "pkg", Holder: types.Holder{FirstName: "Guest", LastName: "One"},
-		Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One", PassportNumber: redactPassport}}}
+		Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One", PassportNumber: types.NewSecret(redactPassport)}}}
 }
 
 // Printing a value, whatever it is.
 func TestRedactionOfValues(t *testing.T) {
-	ticket := hotelstays.TicketCredential{AppKey: "key", AppSecret: redactSecret, TTL: time.Hour}
-	oauth := hotelstays.OAuthCredential{ClientID: "id", ClientSecret: redactClient, Scopes: []hotelstays.Scope{hotelstays.ScopeSearchRead}}
-	token := hotelstays.Token{Value: redactToken, Expiry: time.Unix(1_800_000_000, 0)}
+	ticket := hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret(redactSecret), TTL: time.Hour}
+	oauth := hotelstays.OAuthCredential{ClientID: "id", ClientSecret: types.NewSecret(redactClient), Scopes: []hotelstays.Scope{hotelstays.ScopeSearchRead}}
+	token := hotelstays.Token{Value: types.NewSecret(redactToken), Expiry: time.Unix(1_800_000_000, 0)}
 	client := func(cred hotelstays.Credential) *hotelstays.Client {
 		c, err := hotelstays.New("https://api.example.test", cred, hotelstays.WithHTTPClient(&http.Client{Transport: &decodeAnswer{status: 200, body: `{"code":0,"data":{"access_token":"` + redactToken + `"}}`}}))
 		require.NoError(t, err)
@@ -139,26 +142,26 @@ func TestRedactionOfValues(t *testing.T) {
 		require.NoError(t, err)
 		return c
 	}
-	static, withOAuth := client(hotelstays.StaticToken(redactToken)), client(oauth)
+	static, withOAuth := client(hotelstays.TokenCredential{Token: types.NewSecret(redactToken)}), client(oauth)
 
 	for what, v := range map[string]any{
-		"types.Secret":               types.Secret(redactSecret),
-		"*types.Secret":              new(types.Secret(redactSecret)),
-		"[]types.Secret":             []types.Secret{redactSecret},
+		"types.Secret":               types.NewSecret(redactSecret),
+		"*types.Secret":              new(types.NewSecret(redactSecret)),
+		"[]types.Secret":             []types.Secret{types.NewSecret(redactSecret)},
 		"TicketCredential":           ticket,
 		"*TicketCredential":          &ticket,
 		"OAuthCredential":            oauth,
 		"*OAuthCredential":           &oauth,
-		"StaticToken":                hotelstays.StaticToken(redactToken),
-		"*StaticToken":               new(hotelstays.StaticToken(redactToken)),
-		"TicketRequest":              hotelstays.TicketRequest{AppKey: "key", AppSecret: redactSecret},
-		"*TicketRequest":             &hotelstays.TicketRequest{AppKey: "key", AppSecret: redactSecret},
-		"TicketResponse":             hotelstays.TicketResponse{Ticket: redactToken},
-		"*TicketResponse":            &hotelstays.TicketResponse{Ticket: redactToken},
-		"OAuthTokenRequest":          hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: redactClient},
-		"*OAuthTokenRequest":         &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: redactClient},
-		"OAuthTokenResponse":         hotelstays.OAuthTokenResponse{AccessToken: redactToken},
-		"*OAuthTokenResponse":        &hotelstays.OAuthTokenResponse{AccessToken: redactToken},
+		"TokenCredential":            hotelstays.TokenCredential{Token: types.NewSecret(redactToken)},
+		"*TokenCredential":           new(hotelstays.TokenCredential{Token: types.NewSecret(redactToken)}),
+		"TicketRequest":              hotelstays.TicketRequest{AppKey: "key", AppSecret: types.NewSecret(redactSecret)},
+		"*TicketRequest":             &hotelstays.TicketRequest{AppKey: "key", AppSecret: types.NewSecret(redactSecret)},
+		"TicketResponse":             hotelstays.TicketResponse{Ticket: types.NewSecret(redactToken)},
+		"*TicketResponse":            &hotelstays.TicketResponse{Ticket: types.NewSecret(redactToken)},
+		"OAuthTokenRequest":          hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: types.NewSecret(redactClient)},
+		"*OAuthTokenRequest":         &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: types.NewSecret(redactClient)},
+		"OAuthTokenResponse":         hotelstays.OAuthTokenResponse{AccessToken: types.NewSecret(redactToken)},
+		"*OAuthTokenResponse":        &hotelstays.OAuthTokenResponse{AccessToken: types.NewSecret(redactToken)},
 		"types.Guest":                redactBook().Guests[0],
 		"*types.Guest":               &redactBook().Guests[0],
 		"[]types.Guest":              redactBook().Guests,
@@ -172,23 +175,38 @@ func TestRedactionOfValues(t *testing.T) {
 		"Client by value":            *withOAuth,
 		"Client with a token, value": *static,
 	} {
-		t.Run(what, func(t *testing.T) { redactCheck(t, what, v) })
+		t.Run(what, func(t *testing.T) {
+			redactCheck(t, what, v)
+			if !strings.Contains(what, "Client") { // a diff of one shows its transport
+				redactCheck(t, what+", unexported", struct{ v any }{v})
+				var diff redactDiff
+				assert.Equal(&diff, v, reflect.Zero(reflect.TypeOf(v)).Interface())
+				assert.Equal(&diff, struct{ v any }{v}, struct{ v any }{})
+				assert.False(t, redactLeaks(diff.text), "a diff shows a secret: %.400s", diff.text)
+				assert.NotEmpty(t, diff.text)
+			}
+		})
 	}
 }
+
+// redactDiff collects what testify reports.
+type redactDiff struct{ text string }
+
+func (d *redactDiff) Errorf(format string, args ...any) { d.text += fmt.Sprintf(format, args...) }
 
 // A verb that does not suit a pointer makes package fmt print what lies behind it
 // with no regard to its methods.
 func TestRedactionOfPointersInside(t *testing.T) {
 	for what, v := range map[string]any{
-		"*TicketCredential":   &hotelstays.TicketCredential{AppKey: "key", AppSecret: redactSecret},
-		"*OAuthCredential":    &hotelstays.OAuthCredential{ClientID: "id", ClientSecret: redactClient},
-		"*TicketRequest":      &hotelstays.TicketRequest{AppKey: "key", AppSecret: redactSecret},
-		"*TicketResponse":     &hotelstays.TicketResponse{Ticket: redactToken},
-		"*OAuthTokenRequest":  &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: redactClient},
-		"*OAuthTokenResponse": &hotelstays.OAuthTokenResponse{AccessToken: redactToken},
+		"*TicketCredential":   &hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret(redactSecret)},
+		"*OAuthCredential":    &hotelstays.OAuthCredential{ClientID: "id", ClientSecret: types.NewSecret(redactClient)},
+		"*TicketRequest":      &hotelstays.TicketRequest{AppKey: "key", AppSecret: types.NewSecret(redactSecret)},
+		"*TicketResponse":     &hotelstays.TicketResponse{Ticket: types.NewSecret(redactToken)},
+		"*OAuthTokenRequest":  &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: types.NewSecret(redactClient)},
+		"*OAuthTokenResponse": &hotelstays.OAuthTokenResponse{AccessToken: types.NewSecret(redactToken)},
 		"*BookRequest":        redactBook(),
 		"*types.Guest":        &redactBook().Guests[0],
-		"*Token":              &hotelstays.Token{Value: redactToken},
+		"*Token":              &hotelstays.Token{Value: types.NewSecret(redactToken)},
 	} {
 		t.Run(what, func(t *testing.T) {
 			for _, verb := range []string{"%s", "%q"} {
@@ -211,12 +229,12 @@ func TestRedactionInUnexportedFields(t *testing.T) {
 			}
 			return reply(401, `{"code":100000401,"msg":"no"}`), nil
 		})
-		ticket := hotelstays.TicketCredential{AppKey: "key", AppSecret: redactSecret}
+		ticket := hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret(redactSecret)}
 		c, err := hotelstays.New("https://api.example.test", ticket, hotelstays.WithHTTPClient(&http.Client{Transport: answers}))
 		require.NoError(t, err)
 		require.Error(t, operationCalls[hotelstays.OpDestinations](t.Context(), c)) // one token is held, and one was refused
 		synctest.Wait()
-		hook := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{Secrets: []types.Secret{redactSecret}},
+		hook := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret(redactSecret)}},
 			func(context.Context, *hotelstays.WebhookEvent) error { return nil })
 
 		for what, v := range map[string]any{
@@ -226,7 +244,7 @@ func TestRedactionInUnexportedFields(t *testing.T) {
 			"*Client, kept":             struct{ client *hotelstays.Client }{c},
 			"Client, kept":              struct{ client hotelstays.Client }{*c},
 		} {
-			for _, verb := range append(redactVerbs, "%t") {
+			for _, verb := range redactVerbs {
 				for _, text := range []string{fmt.Sprintf(verb, v), fmt.Sprintf(verb, &v), fmt.Sprintf(verb, []any{v})} {
 					assert.False(t, redactLeaks(text), "%s of %s: %.300s", verb, what, text)
 				}
@@ -238,17 +256,17 @@ func TestRedactionInUnexportedFields(t *testing.T) {
 
 // The marker itself, word for word.
 func TestRedactionTexts(t *testing.T) {
-	ticket := hotelstays.TicketCredential{AppKey: "key", AppSecret: redactSecret, TTL: time.Hour}
+	ticket := hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret(redactSecret), TTL: time.Hour}
 	assert.Equal(t, "{key [redacted] 1h0m0s}", fmt.Sprintf("%v", ticket))
 	assert.Equal(t, "{AppKey:key AppSecret:[redacted] TTL:1h0m0s}", fmt.Sprintf("%+v", ticket))
 	assert.Equal(t, "hotelstays.TicketCredential{AppKey:\"key\", AppSecret:[redacted], TTL:3600000000000}", fmt.Sprintf("%#v", ticket))
 	assert.Equal(t, "[redacted] [redacted] [redacted] [redacted]", fmt.Sprintf("%s %q %x %d", ticket.AppSecret, ticket.AppSecret, ticket.AppSecret, ticket.AppSecret))
-	assert.Equal(t, "[redacted] [redacted]", fmt.Sprintf("%v %#v", hotelstays.StaticToken(redactToken), hotelstays.StaticToken(redactToken)))
+	assert.Equal(t, "{Token:[redacted]}", fmt.Sprintf("%+v", hotelstays.TokenCredential{Token: types.NewSecret(redactToken)}))
 	assert.Equal(t, "{ }", fmt.Sprintf("%v", struct{ A, B types.Secret }{}), "an empty secret shows that it is empty")
 
 	c, err := hotelstays.New("https://api.example.test/env", ticket)
 	require.NoError(t, err)
-	for _, verb := range redactVerbs {
+	for _, verb := range redactVerbs[:len(redactVerbs)-2] { // fmt asks no value about %w and %p
 		assert.Equal(t, "hotelstays.Client(https://api.example.test/env)", fmt.Sprintf(verb, c))
 	}
 
@@ -266,7 +284,7 @@ func TestRedactionTexts(t *testing.T) {
 		`the request was copied through JSON or a log, which do not keep secrets`)
 
 	rt := &decodeAnswer{status: 401, body: `{"code":100000401,"msg":"no pair key/` + redactSecret + `"}`, header: map[string]string{"Request-Id": "service-1"}}
-	_, err = decodeClient(t, rt).Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "key", AppSecret: redactSecret}, hotelstays.WithTraceID("trace-1"))
+	_, err = decodeClient(t, rt).Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "key", AppSecret: types.NewSecret(redactSecret)}, hotelstays.WithTraceID("trace-1"))
 	assert.EqualError(t, err, `hotelstays: Ticket: not accepted as a credential (HTTP 401, code 100000401, "no pair key/[redacted]", request id service-1, trace id trace-1); `+
 		`check that the credential is active and was issued for this platform`)
 }
@@ -274,18 +292,18 @@ func TestRedactionTexts(t *testing.T) {
 // Validation names what is wrong and shows no secret.
 func TestRedactionOfValidation(t *testing.T) {
 	c := decodeClient(t, validNoSend{t})
-	long := types.Secret(strings.Repeat(redactPassport, 5))
+	long := types.NewSecret(strings.Repeat(redactPassport, 5))
 	book := redactBook()
 	book.Guests[0].PassportNumber = long
 	_, err := c.Book(t.Context(), book)
 	require.Error(t, err)
 	redactCheck(t, "Book", err)
 
-	_, err = c.Ticket(t.Context(), &hotelstays.TicketRequest{AppSecret: redactSecret, TTL: -1})
+	_, err = c.Ticket(t.Context(), &hotelstays.TicketRequest{AppSecret: types.NewSecret(redactSecret), TTL: -1})
 	require.Error(t, err)
 	redactCheck(t, "Ticket", err)
 
-	_, err = hotelstays.New("https://user:"+redactSecret+"@api.example.test", hotelstays.StaticToken(redactToken+"\n"), hotelstays.WithMaxAttempts(0))
+	_, err = hotelstays.New("https://user:"+redactSecret+"@api.example.test", hotelstays.TokenCredential{Token: types.NewSecret(redactToken + "\n")}, hotelstays.WithMaxAttempts(0))
 	require.Error(t, err)
 	redactCheck(t, "New", err)
 }
@@ -355,8 +373,8 @@ var redactEchoes = map[string]func([]string) string{
 func TestRedactionOfEchoes(t *testing.T) {
 	t.Parallel()
 	calls := map[string]wireCall{
-		"Ticket":       wireOf((*hotelstays.Client).Ticket, &hotelstays.TicketRequest{AppKey: "key", AppSecret: redactSecret}),
-		"OAuthToken":   wireOf((*hotelstays.Client).OAuthToken, &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: redactClient}),
+		"Ticket":       wireOf((*hotelstays.Client).Ticket, &hotelstays.TicketRequest{AppKey: "key", AppSecret: types.NewSecret(redactSecret)}),
+		"OAuthToken":   wireOf((*hotelstays.Client).OAuthToken, &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: types.NewSecret(redactClient)}),
 		"Book":         wireOf((*hotelstays.Client).Book, redactBook()),
 		"Cancel":       wireOf((*hotelstays.Client).Cancel, &hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "ref-1", SupplierReferenceNo: "sup-1"}),
 		"QueryOrders":  wireOf((*hotelstays.Client).QueryOrders, &hotelstays.QueryOrdersRequest{}),
@@ -368,7 +386,7 @@ func TestRedactionOfEchoes(t *testing.T) {
 			for name, call := range calls {
 				for _, status := range []int{200, 302, 401, 403, 502} {
 					log := &redactLog{}
-					c, err := hotelstays.New("https://api.example.test", hotelstays.StaticToken(redactToken), hotelstays.WithMaxAttempts(1), log.option(),
+					c, err := hotelstays.New("https://api.example.test", hotelstays.TokenCredential{Token: types.NewSecret(redactToken)}, hotelstays.WithMaxAttempts(1), log.option(),
 						hotelstays.WithHTTPClient(&http.Client{Transport: redactEcho{status, answer}}))
 					require.NoError(t, err)
 					what := fmt.Sprintf("%s, %d", name, status)
@@ -393,7 +411,7 @@ func TestRedactionOfEchoedIDs(t *testing.T) {
 	for _, status := range []int{200, 502} {
 		log := &redactLog{}
 		rt := &decodeAnswer{status: status, body: `{"code":0,"data":{"list":[],"basic":{"sessionId":"s"}}}`, header: map[string]string{"Request-Id": "for-" + redactToken, "Trace-Id": redactToken}}
-		c, err := hotelstays.New("https://api.example.test", hotelstays.StaticToken(redactToken), hotelstays.WithMaxAttempts(1), log.option(),
+		c, err := hotelstays.New("https://api.example.test", hotelstays.TokenCredential{Token: types.NewSecret(redactToken)}, hotelstays.WithMaxAttempts(1), log.option(),
 			hotelstays.WithHTTPClient(&http.Client{Transport: rt}), hotelstays.WithObserver(redactObserver{log}))
 		require.NoError(t, err)
 		resp, err := c.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
@@ -426,7 +444,7 @@ func TestRedactionOfEscapedEchoes(t *testing.T) {
 			"in half a JSON": `{"code":0,"data":{"note":"` + text,
 		} {
 			t.Run(how+", "+where, func(t *testing.T) {
-				_, err := decodeClient(t, &decodeAnswer{status: 403, body: body}).Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "key", AppSecret: types.Secret(secret)})
+				_, err := decodeClient(t, &decodeAnswer{status: 403, body: body}).Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "key", AppSecret: types.NewSecret(secret)})
 				require.Error(t, err)
 				redactCheck(t, "Ticket", err)
 			})
@@ -458,7 +476,7 @@ func TestRedactionOfALongToken(t *testing.T) {
 	for _, length := range []int{100, 256, 900, 1000, 1024, 1025, 1500, 5000} {
 		t.Run(fmt.Sprint(length), func(t *testing.T) {
 			token := strings.Repeat(redactCanary, length/len(redactCanary)+1)[:length]
-			c, err := hotelstays.New("https://api.example.test", hotelstays.StaticToken(token), hotelstays.WithMaxAttempts(1),
+			c, err := hotelstays.New("https://api.example.test", hotelstays.TokenCredential{Token: types.NewSecret(token)}, hotelstays.WithMaxAttempts(1),
 				hotelstays.WithHTTPClient(&http.Client{Transport: &decodeAnswer{status: 502, body: "<pre>Authorization: Bearer " + token + "</pre>"}}))
 			require.NoError(t, err)
 			_, err = c.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
@@ -473,9 +491,9 @@ func TestRedactionOfALongToken(t *testing.T) {
 func TestRedactionOfRawData(t *testing.T) {
 	t.Run("Ticket", func(t *testing.T) {
 		rt := &decodeAnswer{status: 200, body: `{"code":0,"msg":"success","data":{"ticket":"` + redactToken + `","later":1}}`}
-		resp, err := decodeClient(t, rt).Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "k", AppSecret: redactSecret}, hotelstays.WithRawData())
+		resp, err := decodeClient(t, rt).Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret(redactSecret)}, hotelstays.WithRawData())
 		require.NoError(t, err)
-		assert.Equal(t, redactToken, string(resp.Ticket))
+		assert.Equal(t, redactToken, resp.Ticket.Reveal())
 		assert.Equal(t, `{"ticket":"[redacted]","later":1}`, string(resp.Meta.RawData))
 		redactCheck(t, "response", resp)
 		redactCheck(t, "meta", resp.Meta)
@@ -487,9 +505,9 @@ func TestRedactionOfRawData(t *testing.T) {
 		t.Run("OAuthToken, "+name, func(t *testing.T) {
 			data := `{"access_token":"` + redactToken + `","refresh_token" : "` + redactRefresh + `\"x","id_token":"` + redactRefresh + `","token":"` + redactRefresh + `","expires_in":3600}`
 			rt := &decodeAnswer{status: 200, body: fmt.Sprintf(body, data)}
-			resp, err := decodeClient(t, rt).OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: redactClient}, hotelstays.WithRawData())
+			resp, err := decodeClient(t, rt).OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: types.NewSecret(redactClient)}, hotelstays.WithRawData())
 			require.NoError(t, err)
-			assert.Equal(t, redactToken, string(resp.AccessToken))
+			assert.Equal(t, redactToken, resp.AccessToken.Reveal())
 			assert.JSONEq(t, `{"access_token":"[redacted]","refresh_token":"[redacted]","id_token":"[redacted]","token":"[redacted]","expires_in":3600}`, string(resp.Meta.RawData))
 			redactCheck(t, "response", resp)
 		})
@@ -503,7 +521,7 @@ func TestRedactionOfRawData(t *testing.T) {
 	t.Run("values that are no text", func(t *testing.T) {
 		data := `{"access_token":"` + redactToken + `","token":["` + redactRefresh + `"],"id_token":{"jwt":"` + redactRefresh + `"},"refresh_token":null,"expires_in":3600}`
 		rt := &decodeAnswer{status: 200, body: data}
-		resp, err := decodeClient(t, rt).OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: redactClient}, hotelstays.WithRawData())
+		resp, err := decodeClient(t, rt).OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: types.NewSecret(redactClient)}, hotelstays.WithRawData())
 		require.NoError(t, err)
 		redactCheck(t, "response", resp)
 		assert.True(t, json.Valid(resp.Meta.RawData), "%s", resp.Meta.RawData)
@@ -528,10 +546,10 @@ func TestRedactionOfTokensInOddAnswers(t *testing.T) {
 		for _, status := range []int{200, 201, 302, 400, 500} {
 			c := decodeClient(t, &decodeAnswer{status: status, body: body})
 			what := fmt.Sprintf("%d %s", status, body)
-			_, err := c.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "k", AppSecret: "another secret"})
+			_, err := c.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("another secret")})
 			require.Error(t, err, what)
 			redactCheck(t, "Ticket: "+what, err)
-			if _, err = c.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: "another secret"}); err != nil {
+			if _, err = c.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: types.NewSecret("another secret")}); err != nil {
 				redactCheck(t, "OAuthToken: "+what, err)
 			}
 		}
@@ -563,8 +581,8 @@ func TestRedactionOfTokensInFailures(t *testing.T) {
 		{400, `{"code":1,"msg":"[ERR.PARAM] the ticket's ttl: not a number"}`, "[ERR.PARAM] the ticket's ttl: not a number", ""},
 	} {
 		c := decodeClient(t, &decodeAnswer{status: row.status, body: row.body})
-		_, ofTicket := c.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "k", AppSecret: "another secret"})
-		_, ofOAuth := c.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: "another secret"})
+		_, ofTicket := c.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("another secret")})
+		_, ofOAuth := c.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: types.NewSecret("another secret")})
 		for _, err := range []error{ofTicket, ofOAuth} {
 			var api *hotelstays.APIError
 			require.ErrorAs(t, err, &api, row.body)
@@ -577,7 +595,7 @@ func TestRedactionOfTokensInFailures(t *testing.T) {
 // OAuth's own error is a word. Anything else there is not shown.
 func TestRedactionOfAnOAuthErrorThatIsNoText(t *testing.T) {
 	c := decodeClient(t, &decodeAnswer{status: 400, body: `{"error":{"access_token":"eyJLEAK"}}`})
-	_, err := c.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: "another secret"}, hotelstays.WithTraceID("trace-1"))
+	_, err := c.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: types.NewSecret("another secret")}, hotelstays.WithTraceID("trace-1"))
 	var api *hotelstays.APIError
 	require.ErrorAs(t, err, &api)
 	assert.Empty(t, api.Msg)
@@ -589,9 +607,9 @@ func TestRedactionOfAnOAuthErrorThatIsNoText(t *testing.T) {
 func TestRedactionOfATokenInItsOwnAnswer(t *testing.T) {
 	c := decodeClient(t, &decodeAnswer{status: 200, body: `{"code":0,"msg":"ticket opaque-LEAK","data":{"ticket":"opaque-LEAK","access_token":"opaque-LEAK"}}`,
 		header: map[string]string{"Session-Id": "of opaque-LEAK"}})
-	ticket, err := c.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "k", AppSecret: "another secret"})
+	ticket, err := c.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("another secret")})
 	require.NoError(t, err)
-	token, err := c.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: "another secret"})
+	token, err := c.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: types.NewSecret("another secret")})
 	require.NoError(t, err)
 	for _, meta := range []hotelstays.ResponseMeta{ticket.Meta, token.Meta} {
 		assert.Equal(t, "ticket [redacted]", meta.Msg)
@@ -603,9 +621,9 @@ func TestRedactionOfATokenInItsOwnAnswer(t *testing.T) {
 // The credential's secret is sent by one operation, and secret in the answers of all.
 func TestRedactionOfTheCredentialsSecret(t *testing.T) {
 	for name, cred := range map[string]hotelstays.Credential{
-		"ticket": hotelstays.TicketCredential{AppKey: "k", AppSecret: "supersecretvalue"},
-		"OAuth":  hotelstays.OAuthCredential{ClientID: "k", ClientSecret: "supersecretvalue"},
-		"static": hotelstays.StaticToken("supersecretvalue"),
+		"ticket": hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("supersecretvalue")},
+		"OAuth":  hotelstays.OAuthCredential{ClientID: "k", ClientSecret: types.NewSecret("supersecretvalue")},
+		"static": hotelstays.TokenCredential{Token: types.NewSecret("supersecretvalue")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := &redactLog{}
@@ -632,7 +650,7 @@ func TestRedactionOfTheCredentialsSecret(t *testing.T) {
 			return nil, errors.New("malformed answer of supersecretvalue")
 		})
 		log := &redactLog{}
-		c, err := hotelstays.New("https://api.example.test", hotelstays.TicketCredential{AppKey: "k", AppSecret: "supersecretvalue"},
+		c, err := hotelstays.New("https://api.example.test", hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("supersecretvalue")},
 			hotelstays.WithHTTPClient(&http.Client{Transport: answers}), hotelstays.WithMaxAttempts(1), log.option())
 		require.NoError(t, err)
 		_, err = c.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
@@ -653,7 +671,7 @@ func TestRedactionOfSessionIDs(t *testing.T) {
 		strings.Repeat("session", 3000): strings.Repeat("session", 3000),
 	} {
 		rt := &decodeAnswer{status: 200, body: `{"code":0,"data":{"list":[]}}`, header: map[string]string{"Session-Id": id}}
-		c, err := hotelstays.New("https://api.example.test", hotelstays.StaticToken(token), hotelstays.WithHTTPClient(&http.Client{Transport: rt}))
+		c, err := hotelstays.New("https://api.example.test", hotelstays.TokenCredential{Token: types.NewSecret(token)}, hotelstays.WithHTTPClient(&http.Client{Transport: rt}))
 		require.NoError(t, err)
 		resp, err := c.HotelList(t.Context(), new(validHotelList()))
 		require.NoError(t, err)
@@ -667,10 +685,10 @@ func TestRedactionOfSessionIDs(t *testing.T) {
 func TestRedactionOfTokensAsText(t *testing.T) {
 	for _, body := range []string{redactToken, "token=" + redactToken, "<html>" + redactToken + "</html>"} {
 		c := decodeClient(t, &decodeAnswer{status: 200, body: body})
-		_, err := c.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "k", AppSecret: "another secret"})
+		_, err := c.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("another secret")})
 		require.Error(t, err, body)
 		redactCheck(t, "Ticket: "+body, err)
-		_, err = c.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: "another secret"})
+		_, err = c.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: types.NewSecret("another secret")})
 		require.Error(t, err, body)
 		redactCheck(t, "OAuthToken: "+body, err)
 	}
@@ -718,7 +736,7 @@ func TestRedactionOfATokenStoresErrors(t *testing.T) {
 		}
 		return reply(401, `{"code":100000401,"msg":"no"}`), nil
 	})
-	c, err := hotelstays.New("https://api.example.test", hotelstays.TicketCredential{AppKey: "key", AppSecret: redactSecret},
+	c, err := hotelstays.New("https://api.example.test", hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret(redactSecret)},
 		hotelstays.WithHTTPClient(&http.Client{Transport: answers}), hotelstays.WithTokenStore(quotingStore{}), log.option())
 	require.NoError(t, err)
 	require.Error(t, operationCalls[hotelstays.OpDestinations](t.Context(), c))
@@ -735,7 +753,7 @@ func (quotingStore) Load(context.Context, string) (hotelstays.Token, error) {
 	return hotelstays.Token{}, nil
 }
 func (s quotingStore) Store(_ context.Context, _ string, token hotelstays.Token) error {
-	return fmt.Errorf("unknown command, beginning with: '%s'", string(token.Value))
+	return fmt.Errorf("unknown command, beginning with: '%s'", token.Value.Reveal())
 }
 func (s quotingStore) Drop(ctx context.Context, key string, token hotelstays.Token) error {
 	return s.Store(ctx, key, token)
@@ -779,7 +797,7 @@ func (s redactService) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestRedactionOfAFlow(t *testing.T) {
 	log := &redactLog{}
 	service := redactService{map[string]int{}}
-	c, err := hotelstays.New("https://api.example.test", hotelstays.TicketCredential{AppKey: "key", AppSecret: redactSecret}, hotelstays.WithMaxAttempts(1),
+	c, err := hotelstays.New("https://api.example.test", hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret(redactSecret)}, hotelstays.WithMaxAttempts(1),
 		hotelstays.WithHTTPClient(&http.Client{Transport: service}), log.option(), hotelstays.WithObserver(redactObserver{log}))
 	require.NoError(t, err)
 

@@ -14,7 +14,6 @@ import (
 
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 	"github.com/hotelstays/hotelstays-go/internal/wire"
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // ResponseMeta is what an answer says about itself. Every response has one.
@@ -105,7 +104,7 @@ func (x *exchange) decode(resp any, meta *ResponseMeta) (err error, definite boo
 		success = success && (env.HasCode || env.Msg == "") // else it is OAuth's own error object
 	}
 	if r, ok := resp.(tokenResponse); ok {
-		x.result.Authorization = string(r.token()) // as secret as one that was sent
+		x.result.Authorization = r.token().Reveal() // as secret as one that was sent
 	}
 	switch {
 	case err != nil && errors.Is(err, x.ctx.Err()):
@@ -180,7 +179,7 @@ func (x *exchange) apiError(env wire.Envelope) *APIError {
 	case !x.op.open:
 		e.Excerpt = x.excerpt()
 	case e.Msg == "" && len(answer.Body) > 0:
-		e.Excerpt = types.Redacted // it says that there was something
+		e.Excerpt = redacted // it says that there was something
 	}
 	return e
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hotelstays/hotelstays-go/internal/transport"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // endsAtLook is a ctx that ends when it has been looked at so many times.
@@ -30,7 +31,7 @@ func (c *endsAtLook) Err() error {
 // A call that asked for the raw data never succeeds without it, whenever its ctx ends.
 func TestRawDataIsWholeOrAnError(t *testing.T) {
 	body := []byte(`{` + strings.Repeat(`"\n":1,`, 100<<10) + `"code":0,"data":{"orders":[],"hasMore":true}}`)
-	client, err := New("http://127.0.0.1:1", StaticToken("token"))
+	client, err := New("http://127.0.0.1:1", TokenCredential{Token: types.NewSecret("token")})
 	require.NoError(t, err)
 	for ends := 0; ; ends++ {
 		var resp QueryOrdersResponse

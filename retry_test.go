@@ -120,7 +120,7 @@ func checkRow(t *testing.T, protocol string, opts []hotelstaystest.Option, row t
 	defer srv.Close()
 	fault.Times = -1
 	for name, call := range operationCalls {
-		client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.Secret(srv.AppSecret)},
+		client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
 			hotelstays.WithHTTPClient(srv.Client()))
 		require.NoError(t, err)
 		_, err = client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{}) // fetches the token
@@ -167,7 +167,7 @@ func checkNeverLeft(t *testing.T, row tableRow) {
 			dials++
 			return nil, errors.New("no route")
 		}}
-		client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.StaticToken("token"), hotelstays.WithHTTPClient(&http.Client{Transport: tr}))
+		client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithHTTPClient(&http.Client{Transport: tr}))
 		require.NoError(t, err)
 		err = call(t.Context(), client)
 		var failed *hotelstays.TransportError
@@ -201,7 +201,7 @@ func TestPassingFault(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			srv := hotelstaystest.NewServer(hotelstaystest.InMemory())
 			defer srv.Close()
-			client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.Secret(srv.AppSecret)}, hotelstays.WithHTTPClient(srv.Client()))
+			client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)}, hotelstays.WithHTTPClient(srv.Client()))
 			require.NoError(t, err)
 			defer client.CloseIdleConnections()
 			fault.Operation, fault.Times = hotelstaystest.OpDestinations, 2

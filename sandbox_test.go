@@ -44,7 +44,7 @@ func newClient(t *testing.T, srv *hotelstaystest.Server, cred hotelstays.Credent
 
 // ticketOf is the credential of the sandbox's first account.
 func ticketOf(srv *hotelstaystest.Server) hotelstays.TicketCredential {
-	return hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.Secret(srv.AppSecret)}
+	return hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)}
 }
 
 func twoAdults() []types.GuestPerRoom { return []types.GuestPerRoom{{AdultCount: 2}} }
@@ -107,8 +107,8 @@ type operationCall func(context.Context, *hotelstays.Client, ...hotelstays.CallO
 // operationCalls has a well-formed call of every operation. Its sessions and
 // references are made up: it is for tests of what surrounds an operation.
 var operationCalls = map[hotelstays.Operation]operationCall{
-	hotelstays.OpTicket:            calling((*hotelstays.Client).Ticket, &hotelstays.TicketRequest{AppKey: "key", AppSecret: "secret"}),
-	hotelstays.OpOAuthToken:        calling((*hotelstays.Client).OAuthToken, &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: "secret"}),
+	hotelstays.OpTicket:            calling((*hotelstays.Client).Ticket, &hotelstays.TicketRequest{AppKey: "key", AppSecret: types.NewSecret("secret")}),
+	hotelstays.OpOAuthToken:        calling((*hotelstays.Client).OAuthToken, &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: types.NewSecret("secret")}),
 	hotelstays.OpDestinations:      calling((*hotelstays.Client).Destinations, &hotelstays.DestinationsRequest{}),
 	hotelstays.OpHotelsMetadata:    calling((*hotelstays.Client).HotelsMetadata, &hotelstays.HotelsMetadataRequest{DestinationID: "place"}),
 	hotelstays.OpHotelStaticDetail: calling((*hotelstays.Client).HotelStaticDetail, &hotelstays.HotelStaticDetailRequest{HotelID: "hotel"}),

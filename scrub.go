@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 const (
@@ -26,6 +24,8 @@ const (
 	minSecret = 3
 	// usualSecrets is how many secrets a call has room for without an allocation.
 	usualSecrets = 4
+	// redacted stands in a text for what was taken out.
+	redacted = "[redacted]"
 )
 
 // excerpt is the beginning of an answer that is no envelope, fit to be logged. It is
@@ -47,7 +47,7 @@ func (x *exchange) message(msg string) string {
 		if json.Valid([]byte(msg)) {
 			return ""
 		}
-		text = beforeToken.ReplaceAllString(text, "${1}"+types.Redacted)
+		text = beforeToken.ReplaceAllString(text, "${1}"+redacted)
 	}
 	return shorten(text, maxMsg)
 }
@@ -60,8 +60,8 @@ var beforeToken = regexp.MustCompile(`(?is)(?:\{|\b(?-i:eyJ)|((?:ticket|token|se
 // unless it holds a whole secret.
 func (x *exchange) sessionID() string {
 	id := x.result.Answer.Header.Get("Session-Id")
-	for _, secret := range x.client.secrets(make([]types.Secret, 0, usualSecrets), x.result.Authorization, x.req) {
-		if strings.Contains(id, string(secret)) {
+	for _, secret := range x.client.secrets(make([]string, 0, usualSecrets), x.result.Authorization, x.req) {
+		if strings.Contains(id, secret) {
 			return x.scrub(id)
 		}
 	}
@@ -86,20 +86,22 @@ func (x *exchange) scrubError(err error) error {
 // scrub is what exchange.scrub does, of an attempt and a request.
 func (c *Client) scrub(text, authorization string, req request) string {
 	text = text[:min(len(text), maxScrubbed)]
-	for _, secret := range c.secrets(make([]types.Secret, 0, usualSecrets), authorization, req) {
-		text = without(text, string(secret))
+	for _, secret := range c.secrets(make([]string, 0, usualSecrets), authorization, req) {
+		text = without(text, secret)
 	}
 	return text
 }
 
 // secrets appends what is looked for: the token, the credential's secret, and those of
 // the request.
-func (c *Client) secrets(found []types.Secret, authorization string, req request) []types.Secret {
-	found = append(found, types.Secret(strings.TrimPrefix(authorization, "Bearer ")), c.cred().secret())
+func (c *Client) secrets(found []string, authorization string, req request) []string {
+	found = append(found, strings.TrimPrefix(authorization, "Bearer "), c.cred.secret().Reveal())
 	if s, ok := req.(secretRequest); ok {
-		found = append(found, s.secrets()...)
+		for _, secret := range s.secrets() {
+			found = append(found, secret.Reveal())
+		}
 	}
-	return slices.DeleteFunc(found, func(s types.Secret) bool { return len(s) < minSecret })
+	return slices.DeleteFunc(found, func(s string) bool { return len(s) < minSecret })
 }
 
 // secretKeys are the JSON keys whose values are never shown, also where they are
@@ -108,7 +110,7 @@ var secretKeys = regexp.MustCompile(`(?i)("(?:ticket|access_token|refresh_token|
 	`(?:"(?:[^"\\]|\\.)*"?|\[[^\]]*\]?|\{[^}]*\}?|[^\s",}]+)`)
 
 func maskKeys(text string) string {
-	return secretKeys.ReplaceAllString(text, `${1}"`+types.Redacted+`"`)
+	return secretKeys.ReplaceAllString(text, `${1}"`+redacted+`"`)
 }
 
 // shorten cuts a text between two characters.

@@ -17,7 +17,7 @@ import (
 // bookAnswered books a guest with this passport number, and is answered.
 func bookAnswered(t *testing.T, passport string, status int, body string) (*hotelstays.BookResponse, error) {
 	req := redactBook()
-	req.Guests[0].PassportNumber = types.Secret(passport)
+	req.Guests[0].PassportNumber = types.NewSecret(passport)
 	return decodeClient(t, &decodeAnswer{status: status, body: body}).Book(t.Context(), req)
 }
 

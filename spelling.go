@@ -10,8 +10,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 const (
@@ -53,7 +51,7 @@ func withoutPieces(text, secret string, least int) string {
 			continue
 		}
 		marked.WriteString(text[done:at])
-		marked.WriteString(types.Redacted)
+		marked.WriteString(redacted)
 		at = len(text) - len(rest)
 		done = at
 	}

@@ -105,8 +105,8 @@ func (f *faults) pageSize(path string, size, limit int) {
 
 // secret refuses the marker that stands in for a secret in stored JSON.
 func (f *faults) secret(path string, s types.Secret) {
-	if s == types.Redacted {
-		f.add(path, "holds the text %q: the request was copied through JSON or a log, which do not keep secrets", types.Redacted)
+	if s.Reveal() == redacted {
+		f.add(path, "holds the text %q: the request was copied through JSON or a log, which do not keep secrets", redacted)
 	}
 }
 

@@ -111,7 +111,7 @@ func validRun(t *testing.T, rows []validRow) {
 			if len(row.faults) > 0 {
 				rt = validNoSend{t}
 			}
-			_, err := row.call.send(t.Context(), validClient(t, rt, hotelstays.StaticToken("token")))
+			_, err := row.call.send(t.Context(), validClient(t, rt, hotelstays.TokenCredential{Token: types.NewSecret("token")}))
 			if len(row.faults) > 0 {
 				assert.Equal(t, row.faults, validPaths(t, err))
 				return
@@ -164,20 +164,20 @@ func validGuest(change func(*types.Guest)) wireCall {
 func TestValidationOfTokens(t *testing.T) {
 	validRun(t, []validRow{
 		{"Ticket: nothing set", validTicket(hotelstays.TicketRequest{}), faultsAt("appKey", "appSecret")},
-		{"Ticket: blank key", validTicket(hotelstays.TicketRequest{AppKey: " ", AppSecret: "s"}), faultsAt("appKey")},
-		{"Ticket: no ttl", validTicket(hotelstays.TicketRequest{AppKey: "k", AppSecret: "s"}), validSent},
-		{"Ticket: ttl of a second", validTicket(hotelstays.TicketRequest{AppKey: "k", AppSecret: "s", TTL: time.Second}), validSent},
-		{"Ticket: the longest ttl", validTicket(hotelstays.TicketRequest{AppKey: "k", AppSecret: "s", TTL: 31536000 * time.Second}), validSent},
-		{"Ticket: a second more", validTicket(hotelstays.TicketRequest{AppKey: "k", AppSecret: "s", TTL: 31536001 * time.Second}), faultsAt("ttl")},
-		{"Ticket: negative ttl", validTicket(hotelstays.TicketRequest{AppKey: "k", AppSecret: "s", TTL: -time.Second}), faultsAt("ttl")},
-		{"Ticket: a part of a second", validTicket(hotelstays.TicketRequest{AppKey: "k", AppSecret: "s", TTL: 1500 * time.Millisecond}), faultsAt("ttl")},
-		{"Ticket: a secret that was logged", validTicket(hotelstays.TicketRequest{AppKey: "k", AppSecret: "[redacted]"}), faultsAt("appSecret")},
+		{"Ticket: blank key", validTicket(hotelstays.TicketRequest{AppKey: " ", AppSecret: types.NewSecret("s")}), faultsAt("appKey")},
+		{"Ticket: no ttl", validTicket(hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("s")}), validSent},
+		{"Ticket: ttl of a second", validTicket(hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("s"), TTL: time.Second}), validSent},
+		{"Ticket: the longest ttl", validTicket(hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("s"), TTL: 31536000 * time.Second}), validSent},
+		{"Ticket: a second more", validTicket(hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("s"), TTL: 31536001 * time.Second}), faultsAt("ttl")},
+		{"Ticket: negative ttl", validTicket(hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("s"), TTL: -time.Second}), faultsAt("ttl")},
+		{"Ticket: a part of a second", validTicket(hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("s"), TTL: 1500 * time.Millisecond}), faultsAt("ttl")},
+		{"Ticket: a secret that was logged", validTicket(hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("[redacted]")}), faultsAt("appSecret")},
 		{"OAuthToken: nothing set", validOAuth(hotelstays.OAuthTokenRequest{}), faultsAt("client_id", "client_secret")},
-		{"OAuthToken: all scopes", validOAuth(hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: "s", Scopes: []hotelstays.Scope{
+		{"OAuthToken: all scopes", validOAuth(hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: types.NewSecret("s"), Scopes: []hotelstays.Scope{
 			"search:read", "content:read", "booking:read", "booking:write", "booking:cancel"}}), validSent},
-		{"OAuthToken: unknown scope", validOAuth(hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: "s", Scopes: []hotelstays.Scope{"search:read", "search:write"}}), faultsAt("scope[1]")},
-		{"OAuthToken: two scopes in one", validOAuth(hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: "s", Scopes: []hotelstays.Scope{"search:read content:read"}}), faultsAt("scope[0]")},
-		{"OAuthToken: a secret that was logged", validOAuth(hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: "[redacted]"}), faultsAt("client_secret")},
+		{"OAuthToken: unknown scope", validOAuth(hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: types.NewSecret("s"), Scopes: []hotelstays.Scope{"search:read", "search:write"}}), faultsAt("scope[1]")},
+		{"OAuthToken: two scopes in one", validOAuth(hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: types.NewSecret("s"), Scopes: []hotelstays.Scope{"search:read content:read"}}), faultsAt("scope[0]")},
+		{"OAuthToken: a secret that was logged", validOAuth(hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: types.NewSecret("[redacted]")}), faultsAt("client_secret")},
 	})
 }
 
@@ -290,11 +290,11 @@ func TestValidationOfBooking(t *testing.T) {
 		{"Book: a child without an age", validGuest(func(g *types.Guest) { g.IsChild = new(true) }), faultsAt("guests[0].dateOfBirth")},
 		{"Book: a child with an age", validGuest(func(g *types.Guest) { g.IsChild, g.Age = new(true), new(0) }), validSent},
 		{"Book: a child with a date of birth", validGuest(func(g *types.Guest) { g.IsChild, g.DateOfBirth = new(true), "2020-02-29" }), validSent},
-		{"Book: passport of 50", validGuest(func(g *types.Guest) { g.PassportNumber = types.Secret(strings.Repeat("A", 50)) }), validSent},
-		{"Book: passport of 51", validGuest(func(g *types.Guest) { g.PassportNumber = types.Secret(strings.Repeat("A", 51)) }), faultsAt("guests[0].passportNumber")},
-		{"Book: passport of 50 characters, 150 bytes", validGuest(func(g *types.Guest) { g.PassportNumber = types.Secret(strings.Repeat("号", 50)) }), validSent},
-		{"Book: passport of 51 characters, 153 bytes", validGuest(func(g *types.Guest) { g.PassportNumber = types.Secret(strings.Repeat("号", 51)) }), faultsAt("guests[0].passportNumber")},
-		{"Book: a passport that was logged", validGuest(func(g *types.Guest) { g.PassportNumber = "[redacted]" }), faultsAt("guests[0].passportNumber")},
+		{"Book: passport of 50", validGuest(func(g *types.Guest) { g.PassportNumber = types.NewSecret(strings.Repeat("A", 50)) }), validSent},
+		{"Book: passport of 51", validGuest(func(g *types.Guest) { g.PassportNumber = types.NewSecret(strings.Repeat("A", 51)) }), faultsAt("guests[0].passportNumber")},
+		{"Book: passport of 50 characters, 150 bytes", validGuest(func(g *types.Guest) { g.PassportNumber = types.NewSecret(strings.Repeat("号", 50)) }), validSent},
+		{"Book: passport of 51 characters, 153 bytes", validGuest(func(g *types.Guest) { g.PassportNumber = types.NewSecret(strings.Repeat("号", 51)) }), faultsAt("guests[0].passportNumber")},
+		{"Book: a passport that was logged", validGuest(func(g *types.Guest) { g.PassportNumber = types.NewSecret("[redacted]") }), faultsAt("guests[0].passportNumber")},
 		{"Book: callback", validBooking(func(r *hotelstays.BookRequest) { r.CallbackURL = "https://hooks.example.test/x" }), validSent},
 		{"Book: callback without TLS", validBooking(func(r *hotelstays.BookRequest) { r.CallbackURL = "http://hooks.example.test/x" }), faultsAt("callbackUrl")},
 		{"Book: callback to this machine", validBooking(func(r *hotelstays.BookRequest) { r.CallbackURL = "https://127.0.0.1/x" }), faultsAt("callbackUrl")},
@@ -314,7 +314,7 @@ func TestValidationOfText(t *testing.T) {
 		{"OrderVoucher: Latin-1", validVoucher(hotelstays.OrderVoucherRequest{CustomerReferenceNo: "\xff", PlatformReferenceNo: "\xff", SupplierReferenceNo: "\xff"}),
 			faultsAt("customerReferenceNo", "platformReferenceNo", "supplierReferenceNo")},
 		{"Book: names in Latin-1", validGuest(func(g *types.Guest) { g.FirstName = "Jos\xe9" }), faultsAt("guests[0].firstName")},
-		{"Book: a passport in Latin-1", validGuest(func(g *types.Guest) { g.PassportNumber = "A\xe9" }), faultsAt("guests[0].passportNumber")},
+		{"Book: a passport in Latin-1", validGuest(func(g *types.Guest) { g.PassportNumber = types.NewSecret("A\xe9") }), faultsAt("guests[0].passportNumber")},
 	})
 }
 
@@ -379,7 +379,7 @@ func TestValidationDates(t *testing.T) {
 		t.Run(string(date), func(t *testing.T) {
 			counted := &validCounted{}
 			req := validEdit(validHotelList(), func(r *hotelstays.HotelListRequest) { r.CheckIn, r.CheckOut = date, "2029-01-01" })
-			_, err := validClient(t, counted, hotelstays.StaticToken("token")).HotelList(t.Context(), req)
+			_, err := validClient(t, counted, hotelstays.TokenCredential{Token: types.NewSecret("token")}).HotelList(t.Context(), req)
 			if ok {
 				assert.Equal(t, 1, counted.sent)
 				return
@@ -392,12 +392,12 @@ func TestValidationDates(t *testing.T) {
 
 // A request and its options are judged together, and the caller sees every fault.
 func TestValidationAllFaultsAtOnce(t *testing.T) {
-	c := validClient(t, validNoSend{t}, hotelstays.OAuthCredential{ClientID: "i", ClientSecret: "s", Scopes: []hotelstays.Scope{hotelstays.ScopeBookingWrite}})
+	c := validClient(t, validNoSend{t}, hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s"), Scopes: []hotelstays.Scope{hotelstays.ScopeBookingWrite}})
 	req := &hotelstays.BookRequest{
 		Holder: types.Holder{LastName: "One"},
 		Guests: []types.Guest{
 			{RoomIndex: 1, FirstName: "Guest", LastName: "One"},
-			{FirstName: "Guest", LastName: "Two", IsChild: new(true), Gender: "?", PassportNumber: types.Secret(strings.Repeat("A", 51))},
+			{FirstName: "Guest", LastName: "Two", IsChild: new(true), Gender: "?", PassportNumber: types.NewSecret(strings.Repeat("A", 51))},
 		},
 		CallbackURL: "http://10.0.0.1/x",
 	}
@@ -413,15 +413,15 @@ func TestValidationAllFaultsAtOnce(t *testing.T) {
 }
 
 func TestValidationErrorText(t *testing.T) {
-	_, err := validClient(t, validNoSend{t}, hotelstays.StaticToken("token")).CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: "s"})
+	_, err := validClient(t, validNoSend{t}, hotelstays.TokenCredential{Token: types.NewSecret("token")}).CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: "s"})
 	assert.EqualError(t, err, "hotelstays: CheckAvail: nothing was sent: ratePkgId: is required")
 }
 
 // The request is the caller's: checking and sending it change nothing in it.
 func TestValidationLeavesTheRequestAlone(t *testing.T) {
 	req, same := validBook(), validBook()
-	req.Guests[0].PassportNumber, same.Guests[0].PassportNumber = "P1", "P1"
-	_, err := validClient(t, &validCounted{}, hotelstays.StaticToken("token")).Book(t.Context(), &req)
+	req.Guests[0].PassportNumber, same.Guests[0].PassportNumber = types.NewSecret("P1"), types.NewSecret("P1")
+	_, err := validClient(t, &validCounted{}, hotelstays.TokenCredential{Token: types.NewSecret("token")}).Book(t.Context(), &req)
 	require.Error(t, err)
 	assert.Equal(t, same, req)
 }
@@ -443,7 +443,7 @@ func (w validWatcher) CallEnd(context.Context, hotelstays.CallInfo) { w.t.Error(
 
 func TestValidationComesFirst(t *testing.T) {
 	w := validWatcher{t}
-	c := validClient(t, validNoSend{t}, hotelstays.TicketCredential{AppKey: "k", AppSecret: "s"}, hotelstays.WithRateLimiter(w), hotelstays.WithObserver(w))
+	c := validClient(t, validNoSend{t}, hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s")}, hotelstays.WithRateLimiter(w), hotelstays.WithObserver(w))
 	_, err := c.Cancel(t.Context(), &hotelstays.CancelRequest{})
 	assert.Len(t, validPaths(t, err), 3)
 }
@@ -462,7 +462,7 @@ func TestValidationMisplacedHeaders(t *testing.T) {
 	}
 	for _, op := range wireOperations() {
 		t.Run(op.name, func(t *testing.T) {
-			c := validClient(t, validNoSend{t}, hotelstays.StaticToken("token"))
+			c := validClient(t, validNoSend{t}, hotelstays.TokenCredential{Token: types.NewSecret("token")})
 			for i, o := range options {
 				taken := op.group == wireFlow || op.group == wirePlain && i < 2
 				if taken {
@@ -521,11 +521,11 @@ func TestValidationOptionValues(t *testing.T) {
 	req := new(validHotelList())
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			_, err := validClient(t, validNoSend{t}, hotelstays.StaticToken("token")).HotelList(t.Context(), req, row.opt)
+			_, err := validClient(t, validNoSend{t}, hotelstays.TokenCredential{Token: types.NewSecret("token")}).HotelList(t.Context(), req, row.opt)
 			assert.Equal(t, []string{row.path}, validPaths(t, err))
 
 			if shared, ok := row.opt.(hotelstays.Option); ok {
-				_, err = hotelstays.New("https://api.example.test", hotelstays.StaticToken("token"), shared)
+				_, err = hotelstays.New("https://api.example.test", hotelstays.TokenCredential{Token: types.NewSecret("token")}, shared)
 				assert.Equal(t, []string{row.path}, validPaths(t, err))
 			}
 		})
@@ -541,7 +541,7 @@ func TestValidationBatchOptions(t *testing.T) {
 		{"WithBatchSize", hotelstays.WithBatchSize(0)}, {"WithBatchSize", hotelstays.WithBatchSize(1001)},
 		{"WithParallelism", hotelstays.WithParallelism(0)}, {"WithParallelism", hotelstays.WithParallelism(-1)},
 	} {
-		for _, err := range validClient(t, validNoSend{t}, hotelstays.StaticToken("token")).HotelListBatches(t.Context(), req, row.opt) {
+		for _, err := range validClient(t, validNoSend{t}, hotelstays.TokenCredential{Token: types.NewSecret("token")}).HotelListBatches(t.Context(), req, row.opt) {
 			assert.Equal(t, []string{row.path}, validPaths(t, err))
 		}
 	}
@@ -555,7 +555,7 @@ func TestValidationOfBatchIDs(t *testing.T) {
 	} {
 		req := validEdit(validHotelList(), func(r *hotelstays.HotelListRequest) { r.DestinationID, r.HotelIDs = "", row.ids })
 		told := 0
-		for _, err := range validClient(t, validNoSend{t}, hotelstays.StaticToken("token")).HotelListBatches(t.Context(), req, hotelstays.WithBatchSize(3)) {
+		for _, err := range validClient(t, validNoSend{t}, hotelstays.TokenCredential{Token: types.NewSecret("token")}).HotelListBatches(t.Context(), req, hotelstays.WithBatchSize(3)) {
 			assert.Equal(t, row.faults, validPaths(t, err))
 			told++
 		}
@@ -596,7 +596,7 @@ func TestNewReportsAllFaultsAtOnce(t *testing.T) {
 func TestNewTakesTheDefaultTLS(t *testing.T) {
 	for _, version := range []uint16{0, tls.VersionTLS12, tls.VersionTLS13} {
 		transport := &http.Transport{TLSClientConfig: &tls.Config{MinVersion: version}}
-		_, err := hotelstays.New("https://api.example.test", hotelstays.StaticToken("token"), hotelstays.WithHTTPClient(&http.Client{Transport: transport}))
+		_, err := hotelstays.New("https://api.example.test", hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithHTTPClient(&http.Client{Transport: transport}))
 		assert.NoError(t, err)
 	}
 }
@@ -610,20 +610,20 @@ func TestNewCredentials(t *testing.T) {
 	}{
 		{"none", nil, []string{"cred"}},
 		{"nil pointer", (*hotelstays.TicketCredential)(nil), []string{"cred"}},
-		{"ticket", hotelstays.TicketCredential{AppKey: "k", AppSecret: "s"}, nil},
-		{"ticket by pointer", &hotelstays.TicketCredential{AppKey: "k", AppSecret: "s"}, nil},
-		{"ticket for a year", hotelstays.TicketCredential{AppKey: "k", AppSecret: "s", TTL: hotelstays.MaxTicketTTL}, nil},
-		{"ticket for longer", hotelstays.TicketCredential{AppKey: "k", AppSecret: "s", TTL: hotelstays.MaxTicketTTL + time.Second}, []string{"ttl"}},
-		{"ticket from a log", hotelstays.TicketCredential{AppKey: "k", AppSecret: types.Redacted}, []string{"appSecret"}},
-		{"oauth", hotelstays.OAuthCredential{ClientID: "i", ClientSecret: "s", Scopes: read, Lifetime: time.Hour}, nil},
+		{"ticket", hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s")}, nil},
+		{"ticket by pointer", &hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s")}, nil},
+		{"ticket for a year", hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s"), TTL: hotelstays.MaxTicketTTL}, nil},
+		{"ticket for longer", hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s"), TTL: hotelstays.MaxTicketTTL + time.Second}, []string{"ttl"}},
+		{"ticket from a log", hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("[redacted]")}, []string{"appSecret"}},
+		{"oauth", hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s"), Scopes: read, Lifetime: time.Hour}, nil},
 		{"oauth without anything", hotelstays.OAuthCredential{Lifetime: -1}, []string{"Lifetime", "client_id", "client_secret"}},
-		{"oauth without scopes", hotelstays.OAuthCredential{ClientID: "i", ClientSecret: "s"}, nil},
-		{"oauth with an unknown scope", hotelstays.OAuthCredential{ClientID: "i", ClientSecret: "s", Scopes: []hotelstays.Scope{"all"}}, []string{"scope[0]"}},
-		{"oauth from a log", hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.Redacted, Scopes: read}, []string{"client_secret"}},
-		{"token", hotelstays.StaticToken("t"), nil},
-		{"empty token", hotelstays.StaticToken(""), []string{"StaticToken"}},
-		{"token from a log", hotelstays.StaticToken(types.Redacted), []string{"StaticToken"}},
-		{"token from a file, with its line break", hotelstays.StaticToken("t\n"), []string{"StaticToken"}},
+		{"oauth without scopes", hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s")}, nil},
+		{"oauth with an unknown scope", hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s"), Scopes: []hotelstays.Scope{"all"}}, []string{"scope[0]"}},
+		{"oauth from a log", hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("[redacted]"), Scopes: read}, []string{"client_secret"}},
+		{"token", hotelstays.TokenCredential{Token: types.NewSecret("t")}, nil},
+		{"empty token", hotelstays.TokenCredential{Token: types.NewSecret("")}, []string{"Token"}},
+		{"token from a log", hotelstays.TokenCredential{Token: types.NewSecret("[redacted]")}, []string{"Token"}},
+		{"token from a file, with its line break", hotelstays.TokenCredential{Token: types.NewSecret("t\n")}, []string{"Token"}},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -649,11 +649,11 @@ func TestNewBaseURL(t *testing.T) {
 		"https://api.example.test?x=1", "https://api.example.test/?", "https://api.example.test/#top", "https://api.example.test:port", "https://%zz", "https://a b",
 	}
 	for _, base := range good {
-		_, err := hotelstays.New(base, hotelstays.StaticToken("t"))
+		_, err := hotelstays.New(base, hotelstays.TokenCredential{Token: types.NewSecret("t")})
 		assert.NoError(t, err, base)
 	}
 	for _, base := range bad {
-		_, err := hotelstays.New(base, hotelstays.StaticToken("t"))
+		_, err := hotelstays.New(base, hotelstays.TokenCredential{Token: types.NewSecret("t")})
 		if assert.Error(t, err, base) {
 			assert.Equal(t, []string{"baseURL"}, validPaths(t, err), base)
 			assert.NotContains(t, err.Error(), "user:pass", "an address may hold a password")
@@ -676,7 +676,7 @@ func TestNewBaseURLKeepsItsPath(t *testing.T) {
 		"https://api.example.test:8443/env/": "https://api.example.test:8443/env/api/search/destinations",
 	} {
 		rt := &validURL{}
-		c, err := hotelstays.New(base, hotelstays.StaticToken("t"), hotelstays.WithHTTPClient(&http.Client{Transport: rt}), hotelstays.WithMaxAttempts(1))
+		c, err := hotelstays.New(base, hotelstays.TokenCredential{Token: types.NewSecret("t")}, hotelstays.WithHTTPClient(&http.Client{Transport: rt}), hotelstays.WithMaxAttempts(1))
 		require.NoError(t, err)
 		_, err = c.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
 		require.Error(t, err)
@@ -773,7 +773,7 @@ func TestValidateCallbackURL(t *testing.T) {
 
 // A callback needs a ticket. A static token may be one, an OAuth token is none.
 func TestCallbackNeedsATicket(t *testing.T) {
-	oauth := hotelstays.OAuthCredential{ClientID: "i", ClientSecret: "s", Scopes: []hotelstays.Scope{hotelstays.ScopeBookingWrite}}
+	oauth := hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s"), Scopes: []hotelstays.Scope{hotelstays.ScopeBookingWrite}}
 	req := validEdit(validBook(), func(r *hotelstays.BookRequest) { r.CallbackURL = "https://hooks.example.test/x" })
 
 	for name, cred := range map[string]hotelstays.Credential{"value": oauth, "pointer": &oauth} {
@@ -813,7 +813,7 @@ func TestCallbackToLoopback(t *testing.T) {
 	for _, row := range rows {
 		t.Run(row.base+" "+row.callback, func(t *testing.T) {
 			counted := &validCounted{}
-			c, err := hotelstays.New(row.base, hotelstays.StaticToken("t"), hotelstays.WithHTTPClient(&http.Client{Transport: counted}), hotelstays.WithMaxAttempts(1))
+			c, err := hotelstays.New(row.base, hotelstays.TokenCredential{Token: types.NewSecret("t")}, hotelstays.WithHTTPClient(&http.Client{Transport: counted}), hotelstays.WithMaxAttempts(1))
 			require.NoError(t, err)
 			_, err = c.Book(t.Context(), validEdit(validBook(), func(r *hotelstays.BookRequest) { r.CallbackURL = row.callback }))
 			if row.ok {

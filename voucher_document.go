@@ -271,7 +271,7 @@ func withoutLink(err error, v *types.Voucher) error {
 func redactLink(text string, v *types.Voucher) string {
 	for _, secret := range []string{v.DownloadURL, requestURI(v.DownloadURL)} {
 		if len(secret) > 1 {
-			text = strings.ReplaceAll(text, secret, types.Redacted)
+			text = strings.ReplaceAll(text, secret, redacted)
 		}
 	}
 	return text

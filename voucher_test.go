@@ -809,7 +809,7 @@ func TestDownloadVoucherCarriesNoCredentials(t *testing.T) {
 	defer srv.Close()
 	jar, err := cookiejar.New(nil)
 	require.NoError(t, err)
-	client, err := hotelstays.New(srv.URL, hotelstays.StaticToken("token"), hotelstays.WithHTTPClient(&http.Client{Transport: srv.Client().Transport, Jar: jar}))
+	client, err := hotelstays.New(srv.URL, hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithHTTPClient(&http.Client{Transport: srv.Client().Transport, Jar: jar}))
 	require.NoError(t, err)
 	for range 2 {
 		v := orderVoucher(t, client)
@@ -875,7 +875,7 @@ func TestDownloadVoucherLinks(t *testing.T) {
 		{"https://host.example", "http://[::1]/doc", false},
 	} {
 		service := serviceOf(nil, nil)
-		client, err := hotelstays.New(tc.base, hotelstays.StaticToken("token"), hotelstays.WithHTTPClient(&http.Client{Transport: service}))
+		client, err := hotelstays.New(tc.base, hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithHTTPClient(&http.Client{Transport: service}))
 		require.NoError(t, err)
 		var w writeLog
 		err = client.DownloadVoucher(t.Context(), voucherFor(voucherDoc, tc.link), &w)
@@ -1208,7 +1208,7 @@ func asChild(t *testing.T) bool {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	client, err := hotelstays.New(os.Getenv(childURL), hotelstays.StaticToken("token"), hotelstays.WithRateLimiter(noCeilings{}))
+	client, err := hotelstays.New(os.Getenv(childURL), hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithRateLimiter(noCeilings{}))
 	require.NoError(t, err)
 	defer client.CloseIdleConnections()
 	mode := os.Getenv(childMode)
@@ -1318,7 +1318,7 @@ func TestWriterKilledAtEachStage(t *testing.T) {
 
 				// What it left is in nobody's way.
 				released.Store(true)
-				client, err := hotelstays.New(url, hotelstays.StaticToken("token"))
+				client, err := hotelstays.New(url, hotelstays.TokenCredential{Token: types.NewSecret("token")})
 				if !assert.NoError(t, err) {
 					return
 				}
@@ -1449,7 +1449,7 @@ func TestSaveVoucherWhileOthersDo(t *testing.T) {
 		v, _ := strconv.Atoi(r.URL.Path[1:])
 		_, _ = w.Write(versionOf(v, size))
 	})
-	client, err := hotelstays.New(url, hotelstays.StaticToken("token"), hotelstays.WithRateLimiter(noCeilings{}))
+	client, err := hotelstays.New(url, hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithRateLimiter(noCeilings{}))
 	require.NoError(t, err)
 	defer client.CloseIdleConnections()
 	dir := t.TempDir()

@@ -36,7 +36,7 @@ func BenchmarkSignature(b *testing.B) {
 	})
 	b.Run("checked", func(b *testing.B) {
 		header := "t=" + stamp + ",v1=" + hex.EncodeToString(want)
-		opts := WebhookOptions{Secrets: []types.Secret{types.Secret(secret)}, Tolerance: time.Hour}
+		opts := WebhookOptions{Secrets: []types.Secret{types.NewSecret(string(secret))}, Tolerance: time.Hour}
 		b.ReportAllocs()
 		for b.Loop() {
 			if _, err := checkSignature(body, header, opts); err != nil {

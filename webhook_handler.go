@@ -60,8 +60,7 @@ func NewWebhookHandler(opts WebhookOptions, fn func(context.Context, *WebhookEve
 		opts.Store = newMemoryEvents(defaultEvents)
 	}
 	opts.Secrets = slices.Clone(opts.Secrets)
-	h := &webhookHandler{opts, fn}
-	return http.HandlerFunc(h.serve) // a func, for package fmt would print the secrets of a struct
+	return &webhookHandler{opts, fn}
 }
 
 type webhookHandler struct {
@@ -69,7 +68,8 @@ type webhookHandler struct {
 	fn   func(context.Context, *WebhookEvent) error
 }
 
-func (h *webhookHandler) serve(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP answers a delivery.
+func (h *webhookHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	status, err := h.handle(w, r)
 	switch status {
 	case http.StatusMethodNotAllowed:

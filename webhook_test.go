@@ -67,7 +67,7 @@ func hookHeader(signatures ...string) http.Header {
 }
 
 func hookOptions() hotelstays.WebhookOptions {
-	return hotelstays.WebhookOptions{Secrets: []types.Secret{hookSecret}}
+	return hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret(hookSecret)}}
 }
 
 // hookRefused wants a delivery to be refused for one reason, without quoting a
@@ -101,7 +101,7 @@ func TestVerifyWebhookRotation(t *testing.T) {
 	stamp := strconv.FormatInt(now.Unix(), 10)
 	old, next := hookMAC(hookSecret, stamp, hookPaid), hookMAC(hookNext, stamp, hookPaid)
 	stranger := hookMAC("of somebody else", stamp, hookPaid)
-	both := []types.Secret{hookSecret, hookNext}
+	both := []types.Secret{types.NewSecret(hookSecret), types.NewSecret(hookNext)}
 	for _, row := range []struct {
 		name    string
 		secrets []types.Secret
@@ -281,7 +281,7 @@ func TestVerifyWebhookBodyChanged(t *testing.T) {
 func TestVerifyWebhookUnsigned(t *testing.T) {
 	_, err := hotelstays.VerifyWebhook([]byte(hookPaid), http.Header{}, hookOptions())
 	hookRefused(t, err, hotelstays.ErrWebhookUnsigned, "by default")
-	for name, secrets := range map[string][]types.Secret{"with a secret": {hookSecret}, "without": nil} {
+	for name, secrets := range map[string][]types.Secret{"with a secret": {types.NewSecret(hookSecret)}, "without": nil} {
 		event, err := hotelstays.VerifyWebhook([]byte(hookPaid), http.Header{}, hotelstays.WebhookOptions{Secrets: secrets, AllowUnsigned: true})
 		require.NoError(t, err, name)
 		assert.False(t, event.Signed, name)
@@ -294,12 +294,12 @@ func TestVerifyWebhookUnsigned(t *testing.T) {
 }
 
 func TestWebhookOptionsThatCannotWork(t *testing.T) {
-	secrets := []types.Secret{hookSecret}
+	secrets := []types.Secret{types.NewSecret(hookSecret)}
 	for field, opts := range map[string]hotelstays.WebhookOptions{
 		"Secrets":     {},
-		"Secrets[0]":  {Secrets: []types.Secret{""}},
-		"Secrets[1]":  {Secrets: []types.Secret{hookSecret, ""}, AllowUnsigned: true},
-		"Secrets[2]":  {Secrets: []types.Secret{hookSecret, hookSecret, types.Redacted}},
+		"Secrets[0]":  {Secrets: []types.Secret{types.Secret{}}},
+		"Secrets[1]":  {Secrets: []types.Secret{types.NewSecret(hookSecret), types.Secret{}}, AllowUnsigned: true},
+		"Secrets[2]":  {Secrets: []types.Secret{types.NewSecret(hookSecret), types.NewSecret(hookSecret), types.NewSecret("[redacted]")}},
 		"Tolerance":   {Secrets: secrets, Tolerance: -1},
 		"Retention":   {Secrets: secrets, Retention: -1},
 		"Lease":       {Secrets: secrets, Lease: -1},
@@ -546,7 +546,7 @@ func TestWebhookHandlerAccepts(t *testing.T) {
 	assert.Equal(t, 413, r.send("", hookPaid+strings.Repeat(" ", 1<<20-len(hookPaid)+1)))
 	opts = hookOptions()
 	r = newHookReceiver(opts)
-	opts.Secrets[0] = "another"
+	opts.Secrets[0] = types.NewSecret("another")
 	assert.Equal(t, 200, r.send("", hookPaid), "the caller's slice may change")
 	hotelstays.NewWebhookHandler(hookOptions(), func(context.Context, *hotelstays.WebhookEvent) error { return nil }).
 		ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)) // nobody listens to errors
@@ -608,7 +608,7 @@ func TestWebhookKeysDoNotRunTogether(t *testing.T) {
 // there is one of each order.
 func TestWebhookDistinctWithoutID(t *testing.T) {
 	for _, signed := range []bool{true, false} {
-		r := newHookReceiver(hotelstays.WebhookOptions{Secrets: []types.Secret{hookSecret}, AllowUnsigned: true})
+		r := newHookReceiver(hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret(hookSecret)}, AllowUnsigned: true})
 		deliver := func(body string) {
 			req := hookRequest("", body)
 			if !signed {

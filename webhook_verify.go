@@ -152,7 +152,7 @@ func checkSignature(body []byte, header string, opts WebhookOptions) (time.Time,
 	found := false
 	signed := append([]byte(stamp), '.')
 	for _, secret := range opts.Secrets {
-		mac := hmac.New(sha256.New, []byte(secret))
+		mac := hmac.New(sha256.New, []byte(secret.Reveal()))
 		mac.Write(signed)
 		mac.Write(body)
 		var room digest
@@ -264,7 +264,7 @@ func (o WebhookOptions) check() error {
 	}
 	for i, s := range o.Secrets {
 		path := "Secrets[" + strconv.Itoa(i) + "]"
-		f.required(path, string(s)) // anybody can sign with an empty one
+		f.required(path, s.Reveal()) // anybody can sign with an empty one
 		f.secret(path, s)
 	}
 	if o.Tolerance < 0 || o.Retention < 0 || o.Lease < 0 || o.ReadTimeout < 0 || o.MaxBody < 0 {

@@ -103,7 +103,7 @@ func wireAnswered(t *testing.T, call wireCall, answer string, header map[string]
 	gock.New(wireBase).AddMatcher(record).Reply(200).SetHeaders(header).BodyString(answer)
 
 	options = append([]hotelstays.Option{hotelstays.WithHTTPClient(client)}, options...)
-	c, err := hotelstays.New(wireBase, hotelstays.StaticToken(wireToken), options...)
+	c, err := hotelstays.New(wireBase, hotelstays.TokenCredential{Token: types.NewSecret(wireToken)}, options...)
 	require.NoError(t, err)
 	resp, err := call.send(t.Context(), c, opts...)
 	require.NoError(t, err)
@@ -352,7 +352,7 @@ func TestWireTextIsNotEscaped(t *testing.T) {
 }
 
 func TestWireScopesAreOneText(t *testing.T) {
-	call := wireOf((*hotelstays.Client).OAuthToken, &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: "s", Scopes: []hotelstays.Scope{"booking:read"}})
+	call := wireOf((*hotelstays.Client).OAuthToken, &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: types.NewSecret("s"), Scopes: []hotelstays.Scope{"booking:read"}})
 	sent, _ := wireExchange(t, call, `{"access_token":"t"}`, nil)
 	assert.Equal(t, `{"grant_type":"client_credentials","client_id":"id","client_secret":"s","scope":"booking:read"}`, sent.body)
 }
@@ -498,25 +498,25 @@ func wireOperations() []wireOperation {
 	return []wireOperation{
 		{
 			name: "Ticket", path: "/api/auth/ticket", group: wireOpen,
-			minimal:        wireOf((*hotelstays.Client).Ticket, &hotelstays.TicketRequest{AppKey: "key", AppSecret: "secret"}),
+			minimal:        wireOf((*hotelstays.Client).Ticket, &hotelstays.TicketRequest{AppKey: "key", AppSecret: types.NewSecret("secret")}),
 			minimalBody:    `{"appKey":"key","appSecret":"secret"}`,
-			full:           wireOf((*hotelstays.Client).Ticket, &hotelstays.TicketRequest{AppKey: "key", AppSecret: "secret", TTL: time.Hour}),
+			full:           wireOf((*hotelstays.Client).Ticket, &hotelstays.TicketRequest{AppKey: "key", AppSecret: types.NewSecret("secret"), TTL: time.Hour}),
 			fullBody:       `{"appKey":"key","appSecret":"secret","ttl":3600}`,
 			data:           `{"ticket":"header.payload.signature"}`,
-			want:           &hotelstays.TicketResponse{Ticket: "header.payload.signature"},
+			want:           &hotelstays.TicketResponse{Ticket: types.NewSecret("header.payload.signature")},
 			answerIsSecret: true,
 		},
 		{
 			name: "OAuthToken", path: "/api/v1/oauth/token", group: wireOpen,
-			minimal:     wireOf((*hotelstays.Client).OAuthToken, &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: "secret"}),
+			minimal:     wireOf((*hotelstays.Client).OAuthToken, &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: types.NewSecret("secret")}),
 			minimalBody: `{"grant_type":"client_credentials","client_id":"id","client_secret":"secret"}`,
-			full: wireOf((*hotelstays.Client).OAuthToken, &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: "secret",
+			full: wireOf((*hotelstays.Client).OAuthToken, &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: types.NewSecret("secret"),
 				Scopes: []hotelstays.Scope{hotelstays.ScopeSearchRead, hotelstays.ScopeContentRead, hotelstays.ScopeBookingRead,
 					hotelstays.ScopeBookingWrite, hotelstays.ScopeBookingCancel}}),
 			fullBody: `{"grant_type":"client_credentials","client_id":"id","client_secret":"secret",` +
 				`"scope":"search:read content:read booking:read booking:write booking:cancel"}`,
 			data:           `{"access_token":"opaque"}`,
-			want:           &hotelstays.OAuthTokenResponse{AccessToken: "opaque"},
+			want:           &hotelstays.OAuthTokenResponse{AccessToken: types.NewSecret("opaque")},
 			answerIsSecret: true,
 		},
 		{
@@ -634,9 +634,9 @@ func wireOperations() []wireOperation {
 					Phone: &types.Phone{CountryCode: "AE", CountryNumber: 971, Number: "500000001"}},
 				Guests: []types.Guest{
 					{RoomIndex: 1, FirstName: "Guest", LastName: "One", NationalityCode: "AE", Age: new(14), IsChild: new(true), Gender: types.GenderFemale,
-						DateOfBirth: "2012-02-29", PassportNumber: "P0000001"},
+						DateOfBirth: "2012-02-29", PassportNumber: types.NewSecret("P0000001")},
 					{RoomIndex: 2, FirstName: "Guest", LastName: "Two", NationalityCode: "SA", Age: new(4), IsChild: new(true), Gender: "m",
-						DateOfBirth: "2022-01-31", PassportNumber: "P0000002"},
+						DateOfBirth: "2022-01-31", PassportNumber: types.NewSecret("P0000002")},
 				},
 				CallbackURL: "https://hooks.example.test/orders?a=1&b=2"}),
 			fullSession: "session-2",

@@ -145,7 +145,7 @@ func BenchmarkObserver(b *testing.B) {
 		opts []hotelstays.Option
 	}{{"off", nil}, {"on", []hotelstays.Option{hotelstays.WithObserver(observer)}}} {
 		b.Run(with.name, func(b *testing.B) {
-			client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.StaticToken("token"), append(with.opts,
+			client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.TokenCredential{Token: types.NewSecret("token")}, append(with.opts,
 				hotelstays.WithHTTPClient(&http.Client{Transport: answering(answers.CheckAvail())}), hotelstays.WithRateLimiter(roomy{}))...)
 			if err != nil {
 				b.Fatal(err)

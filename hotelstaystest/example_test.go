@@ -88,14 +88,14 @@ func ExampleInMemory() {
 // secret is chosen, for the handler needs it before there is a server.
 func ExampleWithCallbackHandler() {
 	events := make(chan hotelstays.WebhookKind, 8)
-	receiver := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{Secrets: []types.Secret{"signing-secret"}},
+	receiver := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret("signing-secret")}},
 		func(_ context.Context, event *hotelstays.WebhookEvent) error {
 			events <- event.Kind
 			return nil
 		})
 	srv := hotelstaystest.NewServer(hotelstaystest.WithWebhookSecret("signing-secret"), hotelstaystest.WithCallbackHandler(receiver))
 	defer srv.Close()
-	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.Secret(srv.AppSecret)},
+	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
 		hotelstays.WithHTTPClient(srv.Client()))
 	if err != nil {
 		fmt.Println(err)

@@ -141,18 +141,35 @@ func ExampleTimestamp_Time() {
 }
 
 // A secret shows itself to nothing that prints or encodes, wherever it stands.
-func ExampleSecret() {
-	guest := types.Guest{RoomIndex: 1, FirstName: "Guest", LastName: "One", PassportNumber: "X1234567"}
+func ExampleNewSecret() {
+	guest := types.Guest{RoomIndex: 1, FirstName: "Guest", LastName: "One", PassportNumber: types.NewSecret("X1234567")}
 	fmt.Println(guest.PassportNumber)
 	fmt.Printf("%q %x\n", guest.PassportNumber, guest.PassportNumber)
 	logged, err := json.Marshal(struct{ Passport types.Secret }{guest.PassportNumber})
 	fmt.Println(string(logged), err)
-	fmt.Println(len(string(guest.PassportNumber)), "characters, for who asks for the value")
 	// Output:
 	// [redacted]
 	// [redacted] [redacted]
 	// {"Passport":"[redacted]"} <nil>
-	// 8 characters, for who asks for the value
+}
+
+func ExampleSecret_Reveal() {
+	token := types.NewSecret("opaque-token")
+	fmt.Println(token, "has", len(token.Reveal()), "characters")
+	// Output: [redacted] has 12 characters
+}
+
+// Equal takes the place of ==, which a Secret does not have.
+func ExampleSecret_Equal() {
+	one, other := types.NewSecret("secret"), types.NewSecret("secret")
+	fmt.Println(one.Equal(other), one.Equal(types.NewSecret("another")))
+	// Output: true false
+}
+
+func ExampleSecret_IsZero() {
+	var guest types.Guest
+	fmt.Println(guest.PassportNumber.IsZero())
+	// Output: true
 }
 
 // Why a search came out empty, and whether it is worth asking again.

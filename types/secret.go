@@ -1,47 +1,94 @@
-// Secret: a string that does not print.
+// Secret: a text that does not print.
 
 package types
 
 import (
+	"crypto/rand"
+	"crypto/subtle"
 	"fmt"
 	"io"
 	"log/slog"
 )
 
-// Redacted is what a Secret shows instead of its value.
-const Redacted = "[redacted]"
+// redacted is what a Secret shows instead of its value.
+const redacted = "[redacted]"
 
-// Secret is a string that must not reach a log, an error or a dump: an
-// application secret, a token, a passport number. Every formatting verb but %p and
-// %w, slog and encoding/json show Redacted in its place; the client puts the value
-// on the wire by its own route. string(s) is the value.
+// Secret is a text that must not reach a log, an error or a dump: an application
+// secret, a token, a passport number. The zero value is empty. package fmt, slog,
+// encoding/json and the diff of a test show "[redacted]", an address or masked bytes;
+// the client sends the value. Secrets are not comparable with ==: use Equal.
 //
-// For %p, and for a %w that finds no error, fmt prints the bare value without asking
-// it: go vet reports both. Nor can fmt ask a value in an unexported field: keep a
-// Secret in exported fields, or let the struct around it format itself.
-//
-// A struct with a Secret that is stored as JSON therefore loses it. Requests
-// refuse a Secret that holds the text of Redacted, so that such a copy cannot
-// be sent by mistake.
-type Secret string
-
-// String returns Redacted, or nothing for an empty secret.
-func (s Secret) String() string {
-	if s == "" {
-		return ""
-	}
-	return Redacted
+// A struct that is stored as JSON loses its secrets. A request that was copied so is
+// refused before it is sent.
+type Secret struct {
+	_ [0]func() // no ==
+	// masked points to a string, which package fmt never follows.
+	masked *string
 }
 
-// Format shows Redacted under every verb and flag that fmt asks it for, %#v and %x
-// among them.
-func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
+// NewSecret returns a Secret of value.
+func NewSecret(value string) Secret {
+	if value == "" {
+		return Secret{}
+	}
+	masked := mask(value)
+	return Secret{masked: &masked}
+}
 
-// GoString returns what String does.
+// Reveal returns the value.
+func (s Secret) Reveal() string {
+	if s.masked == nil {
+		return ""
+	}
+	return mask(*s.masked)
+}
+
+// IsZero reports whether s is empty.
+func (s Secret) IsZero() bool { return s.masked == nil }
+
+// Equal compares two secrets in constant time.
+func (s Secret) Equal(other Secret) bool {
+	return subtle.ConstantTimeCompare([]byte(s.Reveal()), []byte(other.Reveal())) == 1
+}
+
+// String returns "[redacted]", or nothing for an empty secret.
+func (s Secret) String() string {
+	if s.IsZero() {
+		return ""
+	}
+	return redacted
+}
+
+// GoString returns String.
 func (s Secret) GoString() string { return s.String() }
 
-// LogValue shows Redacted to every slog handler.
+// Format writes String, whatever the verb.
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
+
+// LogValue returns String for slog.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// MarshalText encodes Redacted, for JSON and all else that encodes text.
+// MarshalText returns String for encoding/json and other encoders.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText takes text as the value.
+func (s *Secret) UnmarshalText(text []byte) error {
+	*s = NewSecret(string(text))
+	return nil
+}
+
+// pad masks secrets from whatever reads memory by reflection, such as the diff of a
+// test. It is longer than a token: a pad that repeats would show its beginning.
+var pad = func() (p [4 << 10]byte) {
+	_, _ = rand.Read(p[:]) // never fails
+	return p
+}()
+
+// mask masks a text, or takes its mask off.
+func mask(text string) string {
+	b := []byte(text)
+	for i := range b {
+		b[i] ^= pad[i%len(pad)]
+	}
+	return string(b)
+}

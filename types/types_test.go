@@ -4,10 +4,8 @@
 package types
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -128,36 +126,6 @@ func TestTimestampNamesAnInstant(t *testing.T) {
 		_, err := bad.Time()
 		assert.Error(t, err, "%q names no instant", bad)
 	}
-}
-
-func TestSecretDoesNotPrint(t *testing.T) {
-	const value = "canary-5d1f"
-	s := Secret(value)
-	holder := struct {
-		S Secret  `json:"s"`
-		P *Secret `json:"p"`
-		M map[string]Secret
-	}{s, &s, map[string]Secret{"k": s}}
-	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%10.3s", "% x", "%t"} {
-		assert.NotContains(t, fmt.Sprintf(verb, s), value, verb)
-		assert.NotContains(t, fmt.Sprintf(verb, &s), value, verb)
-		assert.NotContains(t, fmt.Sprintf(verb, holder), value, verb)
-		assert.NotContains(t, fmt.Sprintf(verb, holder), fmt.Sprintf("%x", value), verb)
-	}
-	text, err := json.Marshal(holder)
-	require.NoError(t, err)
-	assert.NotContains(t, string(text), value)
-	var log bytes.Buffer
-	for _, handler := range []slog.Handler{slog.NewTextHandler(&log, nil), slog.NewJSONHandler(&log, nil)} {
-		slog.New(handler).Info("m", "secret", s, "holder", holder)
-	}
-	assert.NotContains(t, log.String(), value)
-	assert.Equal(t, value, string(s), "the value is one conversion away")
-	assert.Empty(t, Secret("").String())
-
-	var back Secret
-	require.NoError(t, json.Unmarshal([]byte(`"`+value+`"`), &back))
-	assert.Equal(t, s, back, "what the wire says is read as it is")
 }
 
 func TestEmptyReasonRetryable(t *testing.T) {

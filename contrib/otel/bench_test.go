@@ -17,6 +17,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	hotelstaysotel "github.com/hotelstays/hotelstays-go/contrib/otel"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // discard is an exporter of no cost: what is measured is the observer and the SDK.
@@ -77,7 +78,7 @@ func median(times []time.Duration) float64 {
 
 func benchClient(b *testing.B, baseURL string, opts ...hotelstays.Option) *hotelstays.Client {
 	opts = append(opts, hotelstays.WithRateLimiter(unlimited{}))
-	client, err := hotelstays.New(baseURL, hotelstays.StaticToken("token"), opts...)
+	client, err := hotelstays.New(baseURL, hotelstays.TokenCredential{Token: types.NewSecret("token")}, opts...)
 	require.NoError(b, err)
 	b.Cleanup(client.CloseIdleConnections)
 	return client

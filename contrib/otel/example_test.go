@@ -10,11 +10,12 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	hotelstaysotel "github.com/hotelstays/hotelstays-go/contrib/otel"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 const baseURL = "https://host.example"
 
-var credential = hotelstays.TicketCredential{AppKey: "key", AppSecret: "secret"}
+var credential = hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret("secret")}
 
 func ExampleNew() {
 	observer, err := hotelstaysotel.New() // the global providers

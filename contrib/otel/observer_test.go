@@ -28,6 +28,7 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	hotelstaysotel "github.com/hotelstays/hotelstays-go/contrib/otel"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func TestOptionsRefuseNil(t *testing.T) {
@@ -117,7 +118,7 @@ func TestSamplersSeeTheServer(t *testing.T) {
 			observer, err := hotelstaysotel.New(hotelstaysotel.WithTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSampler(sampler))))
 			require.NoError(t, err)
 			offline := roundTripper(func(*http.Request) (*http.Response, error) { return nil, errors.New("offline") })
-			client, err := hotelstays.New(base, hotelstays.StaticToken("token"), hotelstays.WithObserver(observer),
+			client, err := hotelstays.New(base, hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithObserver(observer),
 				hotelstays.WithMaxAttempts(1), hotelstays.WithHTTPClient(&http.Client{Transport: offline}))
 			require.NoError(t, err)
 			_, err = client.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
@@ -196,7 +197,7 @@ func TestOtelHTTPKeepsTheProof(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		offline := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("offline") }}
-		client := r.newClient(hotelstays.StaticToken("token"), hotelstays.WithObserver(r.observer),
+		client := r.newClient(hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithObserver(r.observer),
 			hotelstays.WithHTTPClient(&http.Client{Transport: otelhttp.NewTransport(offline)}))
 		_, err := client.Book(t.Context(), r.bookRequest("ref-1"))
 		var failed *hotelstays.TransportError

@@ -37,7 +37,7 @@ func TestNothingPrivateIsExported(t *testing.T) {
 			})}))
 		req := r.bookRequest("reference-55")
 		req.Holder = types.Holder{FirstName: "Firstofholder", LastName: "Lastofholder", Email: "holder@mail.example", Phone: &types.Phone{Number: "5550100"}}
-		req.Guests = []types.Guest{{RoomIndex: 1, FirstName: "Firstofguest", LastName: "Lastofguest", PassportNumber: "PASSPORT-77", DateOfBirth: "1984-07-06"}}
+		req.Guests = []types.Guest{{RoomIndex: 1, FirstName: "Firstofguest", LastName: "Lastofguest", PassportNumber: types.NewSecret("PASSPORT-77"), DateOfBirth: "1984-07-06"}}
 		quoting := []byte(strings.Join(private, " ") + " " + r.srv.AppSecret)
 
 		// A booking that is refused, unreadable, lost twice over, made, read and cancelled.

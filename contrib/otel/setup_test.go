@@ -74,7 +74,7 @@ func (r *rig) newClient(cred hotelstays.Credential, opts ...hotelstays.Option) *
 }
 
 func ticketOf(srv *hotelstaystest.Server) hotelstays.TicketCredential {
-	return hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.Secret(srv.AppSecret)}
+	return hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)}
 }
 
 // bookRequest searches the sandbox and returns a request that books an offer.

@@ -19,6 +19,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // destinations makes a call whose trace id is known.
@@ -257,7 +258,7 @@ func TestSpanWithoutASlot(t *testing.T) {
 				limiter := &noLimiter{}
 				limiter.slots.Store(slots)
 				r := newRig(t)
-				r.client = r.newClient(hotelstays.StaticToken("token"), hotelstays.WithRateLimiter(limiter), hotelstays.WithObserver(r.observer))
+				r.client = r.newClient(hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithRateLimiter(limiter), hotelstays.WithObserver(r.observer))
 				r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 503})
 				require.Error(t, r.destinations())
 				got := r.last()
@@ -273,7 +274,7 @@ func TestSpanOfAPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, hotelstays.WithHTTPClient(&http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) { panic("boom") })}))
 		assert.Panics(t, func() {
-			_, _ = r.client.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "key", AppSecret: "secret"})
+			_, _ = r.client.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "key", AppSecret: types.NewSecret("secret")})
 		})
 		assert.Equal(t, "_OTHER", r.last().attrs["error.type"])
 	})
@@ -287,7 +288,7 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 func TestSpanOfTooLargeAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		r.client = r.newClient(hotelstays.StaticToken("token"), hotelstays.WithMaxResponseBytes(8), hotelstays.WithObserver(r.observer))
+		r.client = r.newClient(hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithMaxResponseBytes(8), hotelstays.WithObserver(r.observer))
 		var unreadable *hotelstays.DecodeError
 		require.ErrorAs(t, r.destinations(), &unreadable)
 		got := r.last()

@@ -32,11 +32,11 @@ func newSeals(keys []types.Secret, f *faults) seals {
 	}
 	var s seals
 	for i, key := range keys {
-		if len(key) != keySize {
-			f.add("Keys[%d] has %d bytes; it must have %d", i, len(key), keySize)
+		if len(key.Reveal()) != keySize {
+			f.add("Keys[%d] has %d bytes; it must have %d", i, len(key.Reveal()), keySize)
 			continue
 		}
-		block, err := aes.NewCipher([]byte(key))
+		block, err := aes.NewCipher([]byte(key.Reveal()))
 		if err != nil {
 			f.add("Keys[%d]: %w", i, err)
 			continue
@@ -59,7 +59,7 @@ type content struct {
 
 // seal encrypts a token for one place: under another name it does not open.
 func (s seals) seal(place string, t hotelstays.Token) ([]byte, error) {
-	plain, err := json.Marshal(content{string(t.Value), t.Expiry.Round(0)})
+	plain, err := json.Marshal(content{t.Value.Reveal(), t.Expiry.Round(0)})
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (s seals) open(place string, sealed []byte) (hotelstays.Token, error) {
 		if err := json.Unmarshal(plain, &c); err != nil {
 			return hotelstays.Token{}, errors.New("it opens, and holds no token")
 		}
-		return hotelstays.Token{Value: types.Secret(c.Token), Expiry: c.Expiry}, nil
+		return hotelstays.Token{Value: types.NewSecret(c.Token), Expiry: c.Expiry}, nil
 	}
 	return hotelstays.Token{}, errCannotOpen
 }

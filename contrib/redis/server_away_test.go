@@ -16,6 +16,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // phases are the times at which a test stopped Redis and started it again.
@@ -165,11 +166,11 @@ func TestServerCluster(t *testing.T) {
 	require.Equal(t, hotelstays.ClaimDone, claim(t, events, keys...))
 
 	tokens := newTokens(t, cluster, TokenStoreOptions{})
-	mustStore(t, tokens, "token")
-	require.Equal(t, "token", string(mustLoad(t, tokens).Value))
+	mustStore(t, tokens, types.NewSecret("token"))
+	require.Equal(t, "token", mustLoad(t, tokens).Value.Reveal())
 	release, err := tokens.Lease(t.Context(), tokenKey)
 	require.NoError(t, err)
 	release()
-	require.NoError(t, tokens.Drop(t.Context(), tokenKey, hotelstays.Token{Value: "token"}))
+	require.NoError(t, tokens.Drop(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret("token")}))
 	require.Zero(t, mustLoad(t, tokens))
 }

@@ -42,7 +42,7 @@ func BenchmarkServerCall(b *testing.B) {
 	shared.lines[hotelstays.OpQueryOrders] = newLine(shared, hotelstays.OpQueryOrders, ample)
 
 	connect := func(limiter hotelstays.RateLimiter) func() time.Duration {
-		client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.Secret(srv.AppSecret)}, hotelstays.WithRateLimiter(limiter))
+		client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)}, hotelstays.WithRateLimiter(limiter))
 		require.NoError(b, err)
 		b.Cleanup(client.CloseIdleConnections)
 		call := func() time.Duration {

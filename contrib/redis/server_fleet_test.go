@@ -248,7 +248,7 @@ func runReceiver(s settings) error {
 	if err != nil {
 		return err
 	}
-	handler := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{Secrets: []types.Secret{types.Secret(s.WebhookSecret)}, Store: store},
+	handler := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret(s.WebhookSecret)}, Store: store},
 		func(ctx context.Context, event *hotelstays.WebhookEvent) error {
 			time.Sleep(20 * time.Millisecond)
 			return rdb.Incr(ctx, s.Prefix+":handled:"+event.ID).Err()
@@ -335,7 +335,7 @@ func TestServerDumpShowsNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(dump), "{ratelimit}:slots:QueryOrders")
 	require.Contains(t, string(dump), ":token")
-	for _, secret := range []string{string(ticket.Value), string(ticket.Value[:16]), srv.AppKey, srv.AppSecret, strings.TrimPrefix(srv.URL, "http://"), string(oldKey)} {
+	for _, secret := range []string{ticket.Value.Reveal(), ticket.Value.Reveal()[:16], srv.AppKey, srv.AppSecret, strings.TrimPrefix(srv.URL, "http://"), oldKey.Reveal()} {
 		assert.NotContains(t, string(dump), secret)
 	}
 }

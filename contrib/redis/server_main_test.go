@@ -81,7 +81,7 @@ func (s settings) client(rdb *redis.Client, opts ...hotelstays.Option) (*hotelst
 		return nil, err
 	}
 	opts = append(opts, hotelstays.WithTokenStore(tokens), hotelstays.WithUserAgent(s.Name), hotelstays.WithMaxAttempts(1))
-	return hotelstays.New(s.URL, hotelstays.TicketCredential{AppKey: s.AppKey, AppSecret: types.Secret(s.AppSecret)}, opts...)
+	return hotelstays.New(s.URL, hotelstays.TicketCredential{AppKey: s.AppKey, AppSecret: types.NewSecret(s.AppSecret)}, opts...)
 }
 
 // limited returns a client that shares its rate limits, too.

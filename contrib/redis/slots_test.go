@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // slotOf computes what CLUSTER KEYSLOT answers: CRC16 (XMODEM) of the text between
@@ -88,12 +89,12 @@ func TestKeysOfAScriptShareASlot(t *testing.T) {
 		require.NoError(t, events.Done(t.Context(), keys, time.Hour))
 
 		tokens := newTokens(t, l, TokenStoreOptions{})
-		mustStore(t, tokens, "token")
+		mustStore(t, tokens, types.NewSecret("token"))
 		release, err := tokens.Lease(t.Context(), tokenKey)
 		require.NoError(t, err)
 		time.Sleep(defaultFetchLease)
 		release()
-		require.NoError(t, tokens.Drop(t.Context(), tokenKey, hotelstays.Token{Value: "token"}))
+		require.NoError(t, tokens.Drop(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret("token")}))
 
 		for _, s := range []*redis.Script{turnScript, claimScript, doneScript, releaseScript, storeToken, leaseFetch, deleteSame, renewLease} {
 			assert.True(t, scripts[s.Hash()], "a script was not run")

@@ -131,7 +131,7 @@ return 1`)
 // Store keeps t under key: encrypted, and until its Expiry where it has one. A process
 // that has lost its lease while it fetched stores nothing over the token of another.
 func (s *TokenStore) Store(ctx context.Context, key string, t hotelstays.Token) error {
-	if t.Value == "" {
+	if t.Value.IsZero() {
 		return errors.New("hotelstaysredis: storing the token: it is empty")
 	}
 	var left time.Duration // 0: for ever
@@ -170,7 +170,7 @@ return 0`)
 func (s *TokenStore) Drop(ctx context.Context, key string, refused hotelstays.Token) error {
 	place, _ := s.places(key)
 	sealed, token, err := s.read(ctx, place)
-	if err == nil && sealed != nil && token.Value == refused.Value {
+	if err == nil && sealed != nil && token.Value.Equal(refused.Value) {
 		_, err = script(ctx, s.client, deleteSame, []string{place}, sealed)
 	}
 	if err != nil {

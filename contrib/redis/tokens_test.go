@@ -25,10 +25,11 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-const (
-	tokenKey = "https://host.example ticket:the-app-key"
-	oldKey   = types.Secret("an old key of thirty-two bytes..")
-	newKey   = types.Secret("a new key of thirty-two bytes...")
+const tokenKey = "https://host.example ticket:the-app-key"
+
+var (
+	oldKey = types.NewSecret("an old key of thirty-two bytes..")
+	newKey = types.NewSecret("a new key of thirty-two bytes...")
 )
 
 // withTokens runs a test with the token store of one process.
@@ -67,10 +68,10 @@ func TestTokenIsShared(t *testing.T) {
 	withTokens(t, func(t *testing.T, m *mini, l *link, s *TokenStore) {
 		other := newTokens(t, l, TokenStoreOptions{})
 		assert.Zero(t, mustLoad(t, other))
-		mustStore(t, s, "first")
-		mustStore(t, s, "second")
+		mustStore(t, s, types.NewSecret("first"))
+		mustStore(t, s, types.NewSecret("second"))
 		got := mustLoad(t, other)
-		assert.Equal(t, types.Secret("second"), got.Value)
+		assert.Equal(t, types.NewSecret("second"), got.Value)
 		assert.True(t, got.Expiry.Equal(time.Now().Add(time.Hour)))
 
 		token, err := s.Load(t.Context(), tokenKey+"-of-another")
@@ -86,16 +87,16 @@ func TestTokenIsShared(t *testing.T) {
 
 func TestTokenWithoutAnEndStays(t *testing.T) {
 	withTokens(t, func(t *testing.T, _ *mini, _ *link, s *TokenStore) {
-		require.NoError(t, s.Store(t.Context(), tokenKey, hotelstays.Token{Value: "lasting"}))
+		require.NoError(t, s.Store(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret("lasting")}))
 		time.Sleep(1000 * time.Hour)
-		assert.Equal(t, hotelstays.Token{Value: "lasting"}, mustLoad(t, s))
+		assert.Equal(t, hotelstays.Token{Value: types.NewSecret("lasting")}, mustLoad(t, s))
 	})
 }
 
 func TestTokensThatCannotBeStored(t *testing.T) {
 	withTokens(t, func(t *testing.T, m *mini, _ *link, s *TokenStore) {
 		assert.ErrorContains(t, s.Store(t.Context(), tokenKey, hotelstays.Token{}), "empty")
-		assert.ErrorContains(t, s.Store(t.Context(), tokenKey, hotelstays.Token{Value: "late", Expiry: time.Now()}), "past")
+		assert.ErrorContains(t, s.Store(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret("late"), Expiry: time.Now()}), "past")
 		assert.Empty(t, m.Keys())
 	})
 }
@@ -103,18 +104,18 @@ func TestTokensThatCannotBeStored(t *testing.T) {
 // Neither names nor values in Redis show anything.
 func TestNothingShowsInRedis(t *testing.T) {
 	withTokens(t, func(t *testing.T, m *mini, _ *link, s *TokenStore) {
-		mustStore(t, s, "the-secret-token")
+		mustStore(t, s, types.NewSecret("the-secret-token"))
 		release, err := s.Lease(t.Context(), tokenKey)
 		require.NoError(t, err)
 		dump := m.Dump()
 		release()
 		assert.Len(t, strings.Split(strings.TrimSpace(dump), "\n"), 4, "a token and a lease")
-		for _, secret := range []string{"the-secret-token", "secret-token", "the-app-key", "ticket", "host.example", string(oldKey)} {
+		for _, secret := range []string{"the-secret-token", "secret-token", "the-app-key", "ticket", "host.example", oldKey.Reveal()} {
 			assert.NotContains(t, dump, secret)
 		}
 		for _, format := range []string{"%v", "%+v", "%#v", "%s"} {
-			assert.NotContains(t, fmt.Sprintf(format, s), string(oldKey))
-			assert.NotContains(t, fmt.Sprintf(format, TokenStoreOptions{Keys: []types.Secret{oldKey}}), string(oldKey))
+			assert.NotContains(t, fmt.Sprintf(format, s), oldKey.Reveal())
+			assert.NotContains(t, fmt.Sprintf(format, TokenStoreOptions{Keys: []types.Secret{oldKey}}), oldKey.Reveal())
 		}
 	})
 }
@@ -125,11 +126,11 @@ func TestKeysCanBeChanged(t *testing.T) {
 		both := newTokens(t, l, TokenStoreOptions{Keys: []types.Secret{oldKey, newKey}})
 		turned := newTokens(t, l, TokenStoreOptions{Keys: []types.Secret{newKey, oldKey}})
 		last := newTokens(t, l, TokenStoreOptions{Keys: []types.Secret{newKey}})
-		mustStore(t, s, "sealed with the old key")
+		mustStore(t, s, types.NewSecret("sealed with the old key"))
 		for _, reader := range []*TokenStore{s, both, turned} {
 			assert.NotZero(t, mustLoad(t, reader))
 		}
-		mustStore(t, turned, "sealed with the new key")
+		mustStore(t, turned, types.NewSecret("sealed with the new key"))
 		for _, reader := range []*TokenStore{both, turned, last} {
 			assert.NotZero(t, mustLoad(t, reader))
 		}
@@ -173,18 +174,18 @@ func TestTokenThatCannotBeDecrypted(t *testing.T) {
 			withTokens(t, func(t *testing.T, m *mini, l *link, _ *TokenStore) {
 				var log bytes.Buffer
 				s := newTokens(t, l, TokenStoreOptions{Log: slog.New(slog.NewTextHandler(&log, nil))})
-				mustStore(t, s, "the-token")
-				mustStore(t, newTokens(t, l, TokenStoreOptions{Prefix: "test"}), "the-token")
+				mustStore(t, s, types.NewSecret("the-token"))
+				mustStore(t, newTokens(t, l, TokenStoreOptions{Prefix: "test"}), types.NewSecret("the-token"))
 				require.NotZero(t, mustLoad(t, s))
 				require.Empty(t, log.String())
 				spoil(t, m)
 				assert.Zero(t, mustLoad(t, s))
 				assert.Contains(t, log.String(), "cannot be decrypted")
-				assert.NotContains(t, log.String(), string(oldKey))
+				assert.NotContains(t, log.String(), oldKey.Reveal())
 				assert.NotContains(t, log.String(), "the-app-key")
-				assert.NoError(t, s.Drop(t.Context(), tokenKey, hotelstays.Token{Value: "the-token"}))
-				mustStore(t, s, "the-next")
-				assert.Equal(t, types.Secret("the-next"), mustLoad(t, s).Value)
+				assert.NoError(t, s.Drop(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret("the-token")}))
+				mustStore(t, s, types.NewSecret("the-next"))
+				assert.Equal(t, types.NewSecret("the-next"), mustLoad(t, s).Value)
 			})
 		})
 	}
@@ -192,26 +193,26 @@ func TestTokenThatCannotBeDecrypted(t *testing.T) {
 
 func TestDropForgetsTheRefusedTokenAlone(t *testing.T) {
 	withTokens(t, func(t *testing.T, m *mini, l *link, s *TokenStore) {
-		refused := hotelstays.Token{Value: "refused"}
+		refused := hotelstays.Token{Value: types.NewSecret("refused")}
 		require.NoError(t, s.Drop(t.Context(), tokenKey, refused), "there is none")
-		mustStore(t, s, "successor")
+		mustStore(t, s, types.NewSecret("successor"))
 		require.NoError(t, s.Drop(t.Context(), tokenKey, refused))
-		assert.Equal(t, types.Secret("successor"), mustLoad(t, s).Value)
+		assert.Equal(t, types.NewSecret("successor"), mustLoad(t, s).Value)
 
-		mustStore(t, s, "refused")
+		mustStore(t, s, types.NewSecret("refused"))
 		other := newTokens(t, l, TokenStoreOptions{})
 		between := func(cmd redis.Cmder) { // the look and the deletion
 			if cmd.Name() == "evalsha" {
 				l.before.Store(nil)
-				mustStore(t, other, "successor")
+				mustStore(t, other, types.NewSecret("successor"))
 			}
 		}
 		l.before.Store(&between)
 		require.NoError(t, s.Drop(t.Context(), tokenKey, refused))
 		require.Nil(t, l.before.Load())
-		assert.Equal(t, types.Secret("successor"), mustLoad(t, s).Value)
+		assert.Equal(t, types.NewSecret("successor"), mustLoad(t, s).Value)
 
-		mustStore(t, s, "refused")
+		mustStore(t, s, types.NewSecret("refused"))
 		require.NoError(t, other.Drop(t.Context(), tokenKey, refused))
 		assert.Zero(t, mustLoad(t, s), "for all")
 		assert.Empty(t, m.Keys())
@@ -266,10 +267,14 @@ func TestLeaseOfTheFetch(t *testing.T) {
 func TestTokenStoreWithoutRedis(t *testing.T) {
 	withTokens(t, func(t *testing.T, _ *mini, l *link, s *TokenStore) {
 		calls := map[string]func(context.Context) error{
-			"loading":  func(ctx context.Context) error { _, err := s.Load(ctx, tokenKey); return err },
-			"storing":  func(ctx context.Context) error { return s.Store(ctx, tokenKey, hotelstays.Token{Value: "token"}) },
-			"dropping": func(ctx context.Context) error { return s.Drop(ctx, tokenKey, hotelstays.Token{Value: "token"}) },
-			"leasing":  func(ctx context.Context) error { _, err := s.Lease(ctx, tokenKey); return err },
+			"loading": func(ctx context.Context) error { _, err := s.Load(ctx, tokenKey); return err },
+			"storing": func(ctx context.Context) error {
+				return s.Store(ctx, tokenKey, hotelstays.Token{Value: types.NewSecret("token")})
+			},
+			"dropping": func(ctx context.Context) error {
+				return s.Drop(ctx, tokenKey, hotelstays.Token{Value: types.NewSecret("token")})
+			},
+			"leasing": func(ctx context.Context) error { _, err := s.Lease(ctx, tokenKey); return err },
 		}
 		l.down.Store(true)
 		for what, call := range calls {
@@ -290,7 +295,7 @@ func TestTokenStoreWithoutRedis(t *testing.T) {
 }
 
 func TestTokenStoreOptions(t *testing.T) {
-	_, err := NewTokenStore((*redis.Client)(nil), TokenStoreOptions{Keys: []types.Secret{oldKey, "short-key"}, Prefix: "}", FetchLease: time.Millisecond})
+	_, err := NewTokenStore((*redis.Client)(nil), TokenStoreOptions{Keys: []types.Secret{oldKey, types.NewSecret("short-key")}, Prefix: "}", FetchLease: time.Millisecond})
 	require.Error(t, err)
 	for _, fault := range []string{"the client is nil", "Keys[1] has 9 bytes; it must have 32", `"}"`, "FetchLease is 1ms"} {
 		assert.ErrorContains(t, err, fault)
@@ -312,7 +317,7 @@ func startClients(t *testing.T, m *mini, n int) *fleetOfClients {
 	f := &fleetOfClients{Server: hotelstaystest.NewServer(hotelstaystest.InMemory(), hotelstaystest.WithoutCeilings())}
 	for range n {
 		l := m.connect()
-		client, err := hotelstays.New(f.URL, hotelstays.TicketCredential{AppKey: f.AppKey, AppSecret: types.Secret(f.AppSecret), TTL: time.Hour},
+		client, err := hotelstays.New(f.URL, hotelstays.TicketCredential{AppKey: f.AppKey, AppSecret: types.NewSecret(f.AppSecret), TTL: time.Hour},
 			hotelstays.WithHTTPClient(&http.Client{Transport: f.Client().Transport.(*http.Transport).Clone()}),
 			hotelstays.WithTokenStore(newTokens(t, l, TokenStoreOptions{})))
 		require.NoError(t, err)
@@ -415,16 +420,16 @@ func TestStoreAfterTheLeaseEnded(t *testing.T) {
 			release, err := other.Lease(t.Context(), tokenKey)
 			require.NoError(t, err)
 			require.NotNil(t, release)
-			mustStore(t, other, "newer")
+			mustStore(t, other, types.NewSecret("newer"))
 			release()
-		}, "newer"},
+		}, types.NewSecret("newer")},
 		"another fetches": {func(t *testing.T, other *TokenStore) {
 			release, err := other.Lease(t.Context(), tokenKey)
 			require.NoError(t, err)
 			require.NotNil(t, release)
 			time.AfterFunc(time.Minute, release)
-		}, ""},
-		"nobody came": {func(*testing.T, *TokenStore) {}, "older"},
+		}, types.Secret{}},
+		"nobody came": {func(*testing.T, *TokenStore) {}, types.NewSecret("older")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			withTokens(t, func(t *testing.T, m *mini, l *link, s *TokenStore) {
@@ -436,17 +441,17 @@ func TestStoreAfterTheLeaseEnded(t *testing.T) {
 				time.Sleep(defaultFetchLease)
 				c.meanwhile(t, newTokens(t, mine, TokenStoreOptions{}))
 				l.down.Store(false)
-				err = s.Store(t.Context(), tokenKey, hotelstays.Token{Value: "older"})
+				err = s.Store(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret("older")})
 				assert.Equal(t, c.stays, mustLoad(t, s).Value)
-				if c.stays == "older" {
+				if c.stays.Equal(types.NewSecret("older")) {
 					assert.NoError(t, err)
 				} else {
 					assert.ErrorContains(t, err, "its lease ended while it was fetched")
 				}
 				release()
 				time.Sleep(time.Hour)
-				mustStore(t, s, "without a lease")
-				assert.Equal(t, types.Secret("without a lease"), mustLoad(t, s).Value)
+				mustStore(t, s, types.NewSecret("without a lease"))
+				assert.Equal(t, types.NewSecret("without a lease"), mustLoad(t, s).Value)
 			})
 		})
 	}

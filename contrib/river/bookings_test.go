@@ -32,7 +32,7 @@ func unconnected(t *testing.T) *Bookings {
 
 func unconnectedConfig(t *testing.T) Config {
 	t.Helper()
-	client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.StaticToken("token"))
+	client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.TokenCredential{Token: types.NewSecret("token")})
 	require.NoError(t, err)
 	pool, err := pgxpool.New(t.Context(), "postgres://nobody@127.0.0.1:1/none")
 	require.NoError(t, err)
@@ -110,7 +110,7 @@ func TestTheJobHoldsNoSecretAndNoGuest(t *testing.T) {
 	b := unconnected(t)
 	req := &hotelstays.BookRequest{SessionID: "session", RatePkgID: "offer", CustomerReferenceNo: "ref-1",
 		Holder: types.Holder{FirstName: "Holder", LastName: "Family"},
-		Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "Family", PassportNumber: "P1234567"}}}
+		Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "Family", PassportNumber: types.NewSecret("P1234567")}}}
 	args := jobArgs{Reference: "ref-1", Account: b.account, Recovery: *b.cfg.Client.NewBookingRecovery(req)}
 	text, err := args.encode()
 	require.NoError(t, err)

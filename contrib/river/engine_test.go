@@ -58,7 +58,7 @@ func engine(plan string) error {
 	if e.pool, err = openPool(ctx, e.Schema); err != nil {
 		return err
 	}
-	e.client, err = hotelstays.New(e.URL, hotelstays.TicketCredential{AppKey: e.AppKey, AppSecret: types.Secret(e.AppSecret)})
+	e.client, err = hotelstays.New(e.URL, hotelstays.TicketCredential{AppKey: e.AppKey, AppSecret: types.NewSecret(e.AppSecret)})
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 var (
@@ -391,7 +392,7 @@ func TestUnverifiedIsNoEnd(t *testing.T) {
 func TestAnotherAccountsWorker(t *testing.T) {
 	w := newWorld(t, nil, hotelstaystest.WithCredentials("key-1", "secret-1"), hotelstaystest.WithCredentials("key-2", "secret-2"))
 	w.bookUnknown("ref-1", bookMade)
-	client, err := hotelstays.New(w.URL, hotelstays.TicketCredential{AppKey: "key-2", AppSecret: "secret-2"}, hotelstays.WithHTTPClient(w.Client()))
+	client, err := hotelstays.New(w.URL, hotelstays.TicketCredential{AppKey: "key-2", AppSecret: types.NewSecret("secret-2")}, hotelstays.WithHTTPClient(w.Client()))
 	require.NoError(t, err)
 	cfg := w.cfg
 	cfg.Client = client

@@ -101,7 +101,7 @@ func newWorld(t *testing.T, change func(*Config), opts ...hotelstaystest.Option)
 	w := &world{t: t, Server: hotelstaystest.NewServer(append([]hotelstaystest.Option{hotelstaystest.WithoutCeilings()}, opts...)...)}
 	t.Cleanup(w.Close)
 	var err error
-	w.client, err = hotelstays.New(w.URL, hotelstays.TicketCredential{AppKey: w.AppKey, AppSecret: types.Secret(w.AppSecret)},
+	w.client, err = hotelstays.New(w.URL, hotelstays.TicketCredential{AppKey: w.AppKey, AppSecret: types.NewSecret(w.AppSecret)},
 		hotelstays.WithHTTPClient(w.Client()))
 	require.NoError(t, err)
 	w.schema, w.pool = newSchema(t)

@@ -72,7 +72,7 @@ func (f *guestForm) read(sent url.Values) (types.Holder, []types.Guest) {
 			f.Errors.add(g.FieldName+"_passport", fmt.Sprintf("%s: a passport number has at most %d characters.", g.Label, hotelstays.MaxPassportNumber))
 		}
 		guests[i] = types.Guest{
-			RoomIndex: g.Room, FirstName: g.First, LastName: g.Last, IsChild: new(g.Child), PassportNumber: types.Secret(passport),
+			RoomIndex: g.Room, FirstName: g.First, LastName: g.Last, IsChild: new(g.Child), PassportNumber: types.NewSecret(passport),
 		}
 		if g.Child {
 			guests[i].Age = new(g.Age)

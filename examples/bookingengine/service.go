@@ -50,10 +50,10 @@ func findService(site string, loseAnswer bool) (svc *service, closeService func(
 	}
 	return &service{
 		baseURL:       base,
-		credential:    hotelstays.TicketCredential{AppKey: key, AppSecret: types.Secret(secret)},
+		credential:    hotelstays.TicketCredential{AppKey: key, AppSecret: types.NewSecret(secret)},
 		mayBook:       os.Getenv("HOTELSTAYS_ALLOW_BOOKING") == "1",
 		callbackURL:   callback,
-		webhookSecret: types.Secret(signed),
+		webhookSecret: types.NewSecret(signed),
 	}, func() {}, nil
 }
 
@@ -77,11 +77,11 @@ func startSandbox(site string, loseAnswer bool) (svc *service, closeSandbox func
 func sandboxService(srv *hotelstaystest.Server, site string) *service {
 	svc := &service{
 		baseURL:       srv.URL,
-		credential:    hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.Secret(srv.AppSecret)},
+		credential:    hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
 		sandbox:       true,
 		mayBook:       true,
 		callbackURL:   site + eventsPath,
-		webhookSecret: types.Secret(srv.WebhookSecret),
+		webhookSecret: types.NewSecret(srv.WebhookSecret),
 		states: &hotelstays.OrderStates{ // the sandbox's own numbers
 			Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}, Pending: []types.OrderStatus{4},
 		},

@@ -356,11 +356,11 @@ func findService() (svc *service, closeSandbox func(), err error) {
 	base, key, secret := os.Getenv("HOTELSTAYS_BASE_URL"), os.Getenv("HOTELSTAYS_APP_KEY"), os.Getenv("HOTELSTAYS_APP_SECRET")
 	switch {
 	case base != "" && key != "" && secret != "":
-		return &service{base, base, hotelstays.TicketCredential{AppKey: key, AppSecret: types.Secret(secret)}}, func() {}, nil
+		return &service{base, base, hotelstays.TicketCredential{AppKey: key, AppSecret: types.NewSecret(secret)}}, func() {}, nil
 	case base != "" || key != "" || secret != "":
 		return nil, nil, errors.New("set HOTELSTAYS_BASE_URL, HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET all together, or none of them for the sandbox")
 	}
 	srv := hotelstaystest.NewServer(hotelstaystest.WithLedgerLimit(1), hotelstaystest.WithCatalog(
 		hotelstaystest.Catalog{Countries: 5, ProvincesPerCountry: 10, CitiesPerProvince: 10, HotelsPerCity: 60}))
-	return &service{"sandbox", srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.Secret(srv.AppSecret)}}, srv.Close, nil
+	return &service{"sandbox", srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)}}, srv.Close, nil
 }

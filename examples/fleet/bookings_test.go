@@ -50,7 +50,7 @@ func testWorker(t *testing.T) (w *worker, before *beforeCheckAvail) {
 	srv := hotelstaystest.NewServer()
 	t.Cleanup(srv.Close)
 	before = &beforeCheckAvail{RoundTripper: srv.Client().Transport}
-	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.Secret(srv.AppSecret)},
+	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
 		hotelstays.WithHTTPClient(&http.Client{Transport: before}))
 	require.NoError(t, err)
 	bookings, err := hotelstaysriver.New(hotelstaysriver.Config{Client: client, Pool: db.Pool, Schema: db.schema, OnEnd: storeEnding})

@@ -104,7 +104,7 @@ func work(in io.Reader, out io.Writer) error {
 func (w *worker) connect(ctx context.Context) (err error) {
 	w.redis = redis.NewClient(&redis.Options{Addr: w.RedisAddr})
 	tokens, err := hotelstaysredis.NewTokenStore(w.redis, hotelstaysredis.TokenStoreOptions{
-		Keys: []types.Secret{types.Secret(w.TokenKey)}, Prefix: w.Prefix})
+		Keys: []types.Secret{types.NewSecret(w.TokenKey)}, Prefix: w.Prefix})
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (w *worker) connect(ctx context.Context) (err error) {
 	if w.events, err = hotelstaysredis.NewEventStore(w.redis, hotelstaysredis.EventStoreOptions{Prefix: w.Prefix}); err != nil {
 		return err
 	}
-	w.client, err = hotelstays.New(w.URL, hotelstays.TicketCredential{AppKey: w.AppKey, AppSecret: types.Secret(w.AppSecret)},
+	w.client, err = hotelstays.New(w.URL, hotelstays.TicketCredential{AppKey: w.AppKey, AppSecret: types.NewSecret(w.AppSecret)},
 		hotelstays.WithTokenStore(tokens), hotelstays.WithRateLimiter(ceilings),
 		hotelstays.WithUserAgent(w.Name)) // the ledger tells workers apart by it
 	if err != nil {
@@ -146,7 +146,7 @@ func (w *worker) run(ctx context.Context, listener net.Listener, searchUntil tim
 		return err
 	}
 	server := &http.Server{Handler: hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{
-		Secrets: []types.Secret{types.Secret(w.WebhookSecret)}, Store: w.events, Lease: eventLease,
+		Secrets: []types.Secret{types.NewSecret(w.WebhookSecret)}, Store: w.events, Lease: eventLease,
 	}, w.handle), ReadHeaderTimeout: 5 * time.Second}
 	go server.Serve(listener)
 	var working sync.WaitGroup

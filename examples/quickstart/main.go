@@ -213,7 +213,7 @@ func findService(destination string) (svc *service, closeSandbox func(), err err
 		fmt.Println("Service:", base)
 		return &service{
 			baseURL:     base,
-			credential:  hotelstays.TicketCredential{AppKey: key, AppSecret: types.Secret(secret)},
+			credential:  hotelstays.TicketCredential{AppKey: key, AppSecret: types.NewSecret(secret)},
 			destination: destination,
 			mayBook:     os.Getenv("HOTELSTAYS_ALLOW_BOOKING") == "1",
 		}, func() {}, nil
@@ -229,7 +229,7 @@ func findService(destination string) (svc *service, closeSandbox func(), err err
 	}
 	return &service{
 		baseURL:     srv.URL,
-		credential:  hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.Secret(srv.AppSecret)},
+		credential:  hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
 		destination: destination,
 		mayBook:     true,
 	}, srv.Close, nil

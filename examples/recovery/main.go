@@ -153,7 +153,7 @@ func engine() error {
 	if err := json.Unmarshal([]byte(os.Args[3]), &a); err != nil {
 		return err
 	}
-	client, err := hotelstays.New(a.URL, hotelstays.TicketCredential{AppKey: a.AppKey, AppSecret: types.Secret(a.AppSecret)})
+	client, err := hotelstays.New(a.URL, hotelstays.TicketCredential{AppKey: a.AppKey, AppSecret: types.NewSecret(a.AppSecret)})
 	if err != nil {
 		return err
 	}

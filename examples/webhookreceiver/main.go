@@ -38,7 +38,7 @@ func main() {
 func run(ctx context.Context) error {
 	srv := hotelstaystest.NewServer(hotelstaystest.WithConfirmAfter(time.Second))
 	defer srv.Close()
-	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.Secret(srv.AppSecret)})
+	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)})
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func run(ctx context.Context) error {
 
 	events := make(chan *hotelstays.WebhookEvent, 16)
 	wakeup := make(chan struct{}, 1)
-	callback, closeReceiver, err := receive(types.Secret(srv.WebhookSecret), func(_ context.Context, e *hotelstays.WebhookEvent) error {
+	callback, closeReceiver, err := receive(types.NewSecret(srv.WebhookSecret), func(_ context.Context, e *hotelstays.WebhookEvent) error {
 		events <- e // a real engine stores the event, then returns nil
 		select {
 		case wakeup <- struct{}{}:

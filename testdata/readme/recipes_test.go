@@ -33,10 +33,9 @@ var (
 	events        []hotelstays.WebhookKind
 )
 
-const (
-	reference                  = "ref-1"
-	signingSecret types.Secret = "signing-secret"
-)
+const reference = "ref-1"
+
+var signingSecret = types.NewSecret("signing-secret")
 
 func show(hotels []types.Hotel, _ string) { priced += len(hotels) }
 
@@ -49,7 +48,7 @@ func TestRecipes(t *testing.T) {
 	t.Chdir(t.TempDir()) // one recipe saves a file
 	srv := hotelstaystest.NewServer(hotelstaystest.WithVoucherDelay(0))
 	defer srv.Close()
-	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.Secret(srv.AppSecret)},
+	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
 		hotelstays.WithHTTPClient(srv.Client()))
 	check(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -88,7 +87,7 @@ func TestRecipes(t *testing.T) {
 	check(t, recipe9(ctx, client))
 	body := []byte(`{"customerReferenceNo":"ref-1","hotelConfirmNo":"","event":"order_created","eventTime":1700000000000}`)
 	answer := httptest.NewRecorder()
-	mux.ServeHTTP(answer, hotelstaystest.NewWebhookRequest("https://hooks.example.com/hotel-events", string(signingSecret), time.Now(), "evt-1", body))
+	mux.ServeHTTP(answer, hotelstaystest.NewWebhookRequest("https://hooks.example.com/hotel-events", signingSecret.Reveal(), time.Now(), "evt-1", body))
 	want(t, answer.Code == http.StatusOK && len(events) == 1, "one event")
 
 	check(t, recipe10(ctx, client))

@@ -50,9 +50,9 @@ var checkAvailAnswer = string(answers.CheckAvail())
 // client is a client that finds a ticket with this much left to live. The tickets
 // that it fetches live for a day.
 func (o *ticketOffice) client(left time.Duration) (*hotelstays.Client, error) {
-	return hotelstays.New("http://127.0.0.1:1", hotelstays.TicketCredential{AppKey: "key", AppSecret: "secret"},
+	return hotelstays.New("http://127.0.0.1:1", hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret("secret")},
 		hotelstays.WithHTTPClient(&http.Client{Transport: o}), hotelstays.WithRateLimiter(noCeilings{}),
-		hotelstays.WithTokenStore(&oneToken{hotelstays.Token{Value: "ticket-0", Expiry: time.Now().Add(left)}}))
+		hotelstays.WithTokenStore(&oneToken{hotelstays.Token{Value: types.NewSecret("ticket-0"), Expiry: time.Now().Add(left)}}))
 }
 
 // oneToken has one token to begin with, and keeps no other.
@@ -179,7 +179,7 @@ func throughputAtCeiling(ctx context.Context, rounds int) (throughputResult, err
 		return result, err
 	}
 	defer stop()
-	client, err := hotelstays.New(place.URL, hotelstays.TicketCredential{AppKey: place.AppKey, AppSecret: types.Secret(place.AppSecret)},
+	client, err := hotelstays.New(place.URL, hotelstays.TicketCredential{AppKey: place.AppKey, AppSecret: types.NewSecret(place.AppSecret)},
 		hotelstays.WithMaxAttempts(1))
 	if err != nil {
 		return result, err

@@ -65,9 +65,9 @@ func (j *journey) browse(ctx context.Context, city string) {
 		//lint:ignore SA1019 deprecated, and still an operation like all others
 		_, _ = j.client.HotelIDList(ctx, &hotelstays.HotelIDListRequest{RegionCode: 1})
 	case 4:
-		_, _ = j.client.Ticket(ctx, &hotelstays.TicketRequest{AppKey: j.place.AppKey, AppSecret: types.Secret(j.place.AppSecret), TTL: ticketLife})
+		_, _ = j.client.Ticket(ctx, &hotelstays.TicketRequest{AppKey: j.place.AppKey, AppSecret: types.NewSecret(j.place.AppSecret), TTL: ticketLife})
 	case 5:
-		_, _ = j.client.OAuthToken(ctx, &hotelstays.OAuthTokenRequest{ClientID: j.place.ClientID, ClientSecret: types.Secret(j.place.ClientSecret)})
+		_, _ = j.client.OAuthToken(ctx, &hotelstays.OAuthTokenRequest{ClientID: j.place.ClientID, ClientSecret: types.NewSecret(j.place.ClientSecret)})
 	}
 }
 
@@ -98,7 +98,7 @@ func (j *journey) book(ctx context.Context, offer *types.RoomRatePkg, session st
 	_, _ = j.client.Book(ctx, &hotelstays.BookRequest{
 		SessionID: session, CustomerReferenceNo: reference, RatePkgID: offer.RatePkgID, Expect: offer,
 		Holder: types.Holder{FirstName: "Guest", LastName: guest},
-		Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: guest, PassportNumber: "X1234567"}, {RoomIndex: 1, FirstName: "Guest", LastName: "Two"}},
+		Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: guest, PassportNumber: types.NewSecret("X1234567")}, {RoomIndex: 1, FirstName: "Guest", LastName: "Two"}},
 	})
 	orders, err := j.client.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{reference}})
 	if err != nil || len(orders.Orders) == 0 {

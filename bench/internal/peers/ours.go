@@ -8,13 +8,14 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // newOurs has the default options but for the ceilings: at 10 calls a second there
 // would be nothing to measure. The client's own kind of ceiling stays in, with room
 // for everybody.
 func newOurs(baseURL string) (Peer, error) {
-	client, err := hotelstays.New(baseURL, hotelstays.StaticToken(Token),
+	client, err := hotelstays.New(baseURL, hotelstays.TokenCredential{Token: types.NewSecret(Token)},
 		hotelstays.WithRateLimiter(roomyCeiling{ratelimit.NewWindow(1<<16, time.Nanosecond, 0)}))
 	if err != nil {
 		return Peer{}, err

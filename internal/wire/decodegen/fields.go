@@ -93,7 +93,7 @@ func (g *generator) checkFields(named *types.Named, all []field) error {
 }
 
 // basicOf names the types that the lexer's methods return.
-var basicOf = map[string]string{"String": "string", "Number": "string", "Secret": "string", "Bool": "bool", "Int": "int", "Int64": "int64", "Float64": "float64"}
+var basicOf = map[string]string{"String": "string", "Number": "string", "Bool": "bool", "Int": "int", "Int64": "int64", "Float64": "float64"}
 
 // scalar returns the method of the lexer that reads a type, or nothing where it is
 // made of other types. Types that decode themselves are refused.
@@ -116,7 +116,7 @@ func scalar(t types.Type) (string, error) {
 		return "", nil
 	}
 	for method, name := range basicOf {
-		if name == basic.Name() && method != "Number" && method != "Secret" {
+		if name == basic.Name() && method != "Number" {
 			return method, nil
 		}
 	}

@@ -155,6 +155,9 @@ func (g *generator) read(out *file, to string, t types.Type, most string) (strin
 		return "", err
 	}
 	name := out.typeName(t)
+	if method == "Secret" {
+		return to + " = " + strings.Replace(name, "Secret", "NewSecret", 1) + "(l.Secret())", nil
+	}
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
 		value := "l." + method + "()"
@@ -192,7 +195,11 @@ func (g *generator) read(out *file, to string, t types.Type, most string) (strin
 // points at.
 func (g *generator) function(out *file, t types.Type) (string, error) {
 	named, isNamed := t.(*types.Named)
-	if _, isStruct := t.Underlying().(*types.Struct); !isStruct {
+	method, err := scalar(t)
+	if err != nil {
+		return "", err
+	}
+	if _, isStruct := t.Underlying().(*types.Struct); !isStruct || method != "" {
 		statement, err := g.read(out, "*v", t, "0")
 		return fmt.Sprintf("func(l *lexer.Lexer, v *%s) { %s }", out.typeName(t), statement), err
 	}
@@ -201,9 +208,6 @@ func (g *generator) function(out *file, t types.Type) (string, error) {
 	}
 	if named.TypeArgs().Len() > 0 {
 		return "", fmt.Errorf("%s has type parameters, which are not handled", out.typeName(t))
-	}
-	if _, err := scalar(t); err != nil {
-		return "", err
 	}
 	if err := g.structFunc(named); err != nil {
 		return "", err
