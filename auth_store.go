@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/hotelstays/hotelstays-go/internal/redact"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -51,8 +52,8 @@ type Token struct {
 // the calls would fail until its end.
 func (t Token) spoiled() error {
 	switch {
-	case t.Value.Reveal() == redacted:
-		return fmt.Errorf("the token came back as %q: a Secret encodes itself as that text, so keep Token.Value.Reveal()", redacted)
+	case t.Value.Reveal() == redact.Marker:
+		return fmt.Errorf("the token came back as %q: a Secret encodes itself as that text, so keep Token.Value.Reveal()", redact.Marker)
 	case !isHeaderValue(t.Value.Reveal()):
 		return errors.New("the token came back with characters that a header cannot carry, such as a line break at its end")
 	}

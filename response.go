@@ -10,8 +10,10 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/hotelstays/hotelstays-go/internal/redact"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 	"github.com/hotelstays/hotelstays-go/internal/wire"
 )
@@ -179,7 +181,7 @@ func (x *exchange) apiError(env wire.Envelope) *APIError {
 	case !x.op.open:
 		e.Excerpt = x.excerpt()
 	case e.Msg == "" && len(answer.Body) > 0:
-		e.Excerpt = redacted // it says that there was something
+		e.Excerpt = redact.Marker // it says that there was something
 	}
 	return e
 }
@@ -233,7 +235,7 @@ func (x *exchange) rawData() json.RawMessage {
 	case data == nil:
 		data = x.result.Answer.Body
 	}
-	return json.RawMessage(maskKeys(string(data)))
+	return json.RawMessage(redact.Keys(string(data)))
 }
 
 // requestID and traceID prefer what the service answered: its logs hold that.
@@ -268,4 +270,75 @@ func figure(h http.Header, name string) (int, bool) {
 	}
 	n, err := strconv.ParseUint(value, 10, 31)
 	return int(n), err == nil
+}
+
+const (
+	maxExcerpt = 256  // bytes of an answer that an error keeps
+	maxMsg     = 1024 // bytes of a message
+)
+
+// excerpt is the beginning of an answer that is no envelope. The operations that fetch
+// tokens have none.
+func (x *exchange) excerpt() string {
+	if x.op.open {
+		return ""
+	}
+	body := x.result.Answer.Body
+	text := strings.TrimSpace(string(body[:min(len(body), redact.MaxText)]))
+	return redact.Shorten(strings.ToValidUTF8(redact.Keys(x.scrub(text)), "?"), maxExcerpt)
+}
+
+// message is the envelope's msg. For the operations that fetch tokens it ends where a
+// token may begin, and is empty where it is JSON.
+func (x *exchange) message(msg string) string {
+	text := x.scrub(msg)
+	if x.op.open {
+		if json.Valid([]byte(msg)) {
+			return ""
+		}
+		text = redact.Tokens(text)
+	}
+	return redact.Shorten(text, maxMsg)
+}
+
+// sessionID is the answer's Session-Id header. It is sent again, and so stays exact
+// unless it holds a whole secret.
+func (x *exchange) sessionID() string {
+	id := x.result.Answer.Header.Get("Session-Id")
+	if x.client.secrets(make(redact.Set, 0, typicalSecrets), x.result.Authorization, x.req).In(id) {
+		return x.scrub(id)
+	}
+	return id
+}
+
+// scrub takes the call's secrets out of a text that the service wrote.
+func (x *exchange) scrub(text string) string {
+	return x.client.scrub(text, x.result.Authorization, x.req)
+}
+
+// scrubError is err, or a scrubbed copy of its text where net/http quotes a secret of a
+// malformed answer.
+func (x *exchange) scrubError(err error) error {
+	if text := err.Error(); x.scrub(text) != text {
+		return errors.New(redact.Shorten(x.scrub(text), maxMsg))
+	}
+	return err
+}
+
+// typicalSecrets is how many secrets have room without an allocation.
+const typicalSecrets = 4
+
+func (c *Client) scrub(text, authorization string, req request) string {
+	return c.secrets(make(redact.Set, 0, typicalSecrets), authorization, req).Text(text)
+}
+
+// secrets appends the token, the credential's secret and the request's.
+func (c *Client) secrets(set redact.Set, authorization string, req request) redact.Set {
+	set = append(set, strings.TrimPrefix(authorization, "Bearer "), c.cred.secret().Reveal())
+	if s, ok := req.(secretRequest); ok {
+		for _, secret := range s.secrets() {
+			set = append(set, secret.Reveal())
+		}
+	}
+	return set
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/hotelstays/hotelstays-go/internal/redact"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -105,8 +106,8 @@ func (f *faults) pageSize(path string, size, limit int) {
 
 // secret refuses the marker that stands in for a secret in stored JSON.
 func (f *faults) secret(path string, s types.Secret) {
-	if s.Reveal() == redacted {
-		f.add(path, "holds the text %q: the request was copied through JSON or a log, which do not keep secrets", redacted)
+	if s.Reveal() == redact.Marker {
+		f.add(path, "holds the text %q: the request was copied through JSON or a log, which do not keep secrets", redact.Marker)
 	}
 }
 

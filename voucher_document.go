@@ -20,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hotelstays/hotelstays-go/internal/redact"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -271,7 +272,7 @@ func withoutLink(err error, v *types.Voucher) error {
 func redactLink(text string, v *types.Voucher) string {
 	for _, secret := range []string{v.DownloadURL, requestURI(v.DownloadURL)} {
 		if len(secret) > 1 {
-			text = strings.ReplaceAll(text, secret, redacted)
+			text = strings.ReplaceAll(text, secret, redact.Marker)
 		}
 	}
 	return text

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 )
 
 // redacted is what a Secret shows instead of its value.
@@ -86,9 +87,10 @@ var pad = func() (p [4 << 10]byte) {
 
 // mask masks a text, or takes its mask off.
 func mask(text string) string {
-	b := []byte(text)
-	for i := range b {
-		b[i] ^= pad[i%len(pad)]
+	var b strings.Builder
+	b.Grow(len(text))
+	for i := range len(text) {
+		b.WriteByte(text[i] ^ pad[i%len(pad)])
 	}
-	return string(b)
+	return b.String()
 }

@@ -1,0 +1,130 @@
+// Proves that a secret is found however a page writes it, and wherever it breaks off.
+
+package redact
+
+import (
+	"encoding/json"
+	"html"
+	"net/url"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func asJSON(secret string) string {
+	text, _ := json.Marshal(secret) // a string cannot fail
+	return string(text[1 : len(text)-1])
+}
+
+// writings are the ways in which a page may write a secret.
+var writings = map[string]func(string) string{
+	"as it is":              func(s string) string { return s },
+	"JSON":                  asJSON,
+	"JSON, HTML left":       strings.NewReplacer(`"`, `\"`, `\`, `\\`).Replace,
+	"JSON, slashes escaped": strings.NewReplacer(`"`, `\"`, `\`, `\\`, "/", `\/`).Replace,
+	"HTML":                  html.EscapeString,
+	"URL":                   url.QueryEscape,
+}
+
+var secrets = []string{"AB1234567", "app-secret_0001.~", `x/y+z==`, `a"b&c<d>'e'`, `back\slash\`, `\\\`, "100%25", "a&amp;b", "%%%", "n&e 7"}
+
+func TestSecretsAreFoundHoweverTheyAreWritten(t *testing.T) {
+	for how, write := range writings {
+		for _, secret := range secrets {
+			for _, echoed := range []string{secret, strings.ToLower(secret), strings.ToUpper(secret)} {
+				text := write(echoed)
+				assert.Equal(t, "before [redacted] and after", Set{secret}.Text("before "+text+" and after"), "%s as %s of %s", secret, how, echoed)
+				assert.Equal(t, "[redacted]", Set{"other", secret}.Text(text), "%s as %s of %s", secret, how, echoed)
+			}
+		}
+	}
+}
+
+func TestSecretsAreFoundWhereTheyAreCutOff(t *testing.T) {
+	const secret = `0123+"/é=89-abcdefghijklmnop`
+	for how, write := range writings {
+		text := write(secret)
+		for end := minSecret; end < len(text); end++ {
+			assert.Equal(t, "for [redacted]", Set{secret}.Text("for "+text[:end]), "%s, cut at %q", how, text[:end])
+		}
+		piece := write(`0123+"/é=89-abcd`)
+		assert.Equal(t, "for [redacted]... it is", Set{secret}.Text("for "+piece+"... it is"), how)
+	}
+	assert.Equal(t, "for [redacted]", Set{"née 7"}.Text("for NÉE 7"))
+	assert.Equal(t, "for [redacted]", Set{secret}.Text("for 0123\uFFFD"), "a character that was cut in two")
+}
+
+func TestWhatIsNoSecretStays(t *testing.T) {
+	for _, text := range []string{"", "the to-ken is bad", "100% of &amp; \\ and t&o", "tok&en;", `\u0074`, "to", "%74%6f", "tokentoke to"} {
+		assert.Equal(t, text, Set{"token-0123456789", "", "ba"}.Text(text))
+	}
+	assert.Equal(t, "[redacted] is bad", Set{"secret-0123456789x"}.Text("secret-0123456789x is bad"))
+	assert.Equal(t, "secret-01234567 is bad", Set{"secret-0123456789x"}.Text("secret-01234567 is bad"), "a word can begin like it")
+}
+
+func TestLongTexts(t *testing.T) {
+	text := strings.Repeat("x", MaxText-4) + "secret"
+	assert.Equal(t, text[:MaxText-4]+Marker, Set{"secret"}.Text(text), "what is cut off here is a piece, too")
+	assert.Len(t, Set{}.Text(text), MaxText)
+}
+
+func TestIn(t *testing.T) {
+	assert.True(t, Set{"other", "secret"}.In("a secret is here"))
+	assert.False(t, Set{"secret", "", "a"}.In("a secre"), "only a whole one, of three bytes")
+	assert.False(t, Set{"secret"}.In("a SECRET"))
+}
+
+func TestKeys(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"ticket":"a","later":1}`:                         `{"ticket":"[redacted]","later":1}`,
+		`{"Access_Token" : "a\"b","id_token":["a"]}`:       `{"Access_Token" : "[redacted]","id_token":"[redacted]"}`,
+		`{"token":{"jwt":"a"},"refresh_token":null,"x":1}`: `{"token":"[redacted]","refresh_token":"[redacted]","x":1}`,
+		`{"passportNumber":"cut o`:                         `{"passportNumber":"[redacted]"`,
+		`{"appSecret":["cut o`:                             `{"appSecret":"[redacted]"`,
+		`{"client_secret":12,"msg":"ticket"}`:              `{"client_secret":"[redacted]","msg":"ticket"}`,
+	} {
+		assert.Equal(t, want, Keys(text))
+	}
+}
+
+func TestTokens(t *testing.T) {
+	for text, want := range map[string]string{
+		"expired":                   "expired",
+		"the ticket's ttl":          "the ticket's ttl",
+		"accessToken=opaque, sorry": "accessToken=[redacted]",
+		`of {"ticket":"opaque"}`:    "of [redacted]",
+		`\"token\": \"opaque`:       `\"token\":[redacted]`,
+		"ticket eyJhbGciOiJ is\nin": "ticket [redacted]",
+		"EYJ is not one":            "EYJ is not one",
+	} {
+		assert.Equal(t, want, Tokens(text))
+	}
+}
+
+func TestShorten(t *testing.T) {
+	assert.Equal(t, "four", Shorten("four", 4))
+	assert.Equal(t, "four…", Shorten("four5", 4))
+	assert.Equal(t, "fou…", Shorten("foué", 4), "no half character")
+}
+
+// What stands around a secret does not hide it.
+func FuzzText(f *testing.F) {
+	for _, secret := range secrets {
+		f.Add(secret, `{"msg":"`, `"}`)
+		f.Add(secret, secret[:3], `\u00`)
+	}
+	f.Fuzz(func(t *testing.T, secret, before, after string) {
+		marker := strings.ContainsAny(secret, "[]") || strings.Contains("redacted", secret)
+		if len(secret) < minSecret || marker || !utf8.ValidString(secret) {
+			return
+		}
+		for how, write := range writings {
+			got := Set{secret}.Text(before + write(secret) + after)
+			require.NotContains(t, got, write(secret), how)
+			require.NotContains(t, got, secret, how)
+		}
+	})
+}
