@@ -4,20 +4,18 @@ package hotelstays
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/hotelstays/hotelstays-go/internal/wire"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // Credential is what a client authenticates with: a TicketCredential, an
 // OAuthCredential or a TokenCredential.
 type Credential interface {
-	validate(*faults)
+	validate(*validation)
 	// id tells tokens apart without showing a secret. Empty: the token is not
 	// shared through a TokenStore.
 	id() string
@@ -54,13 +52,13 @@ func (t TicketCredential) request() *TicketRequest {
 	return &TicketRequest{AppKey: t.AppKey, AppSecret: t.AppSecret, TTL: t.TTL}
 }
 
-func (t TicketCredential) snapshot() Credential { return t }
-func (t TicketCredential) validate(f *faults)   { t.request().validate(f) }
-func (t TicketCredential) id() string           { return "ticket:" + t.AppKey }
-func (t TicketCredential) account() string      { return t.id() }
-func (t TicketCredential) secret() types.Secret { return t.AppSecret }
-func (t TicketCredential) renewable() bool      { return true }
-func (t TicketCredential) callbacks() bool      { return true }
+func (t TicketCredential) snapshot() Credential   { return t }
+func (t TicketCredential) validate(v *validation) { t.request().validate(v) }
+func (t TicketCredential) id() string             { return "ticket:" + t.AppKey }
+func (t TicketCredential) account() string        { return t.id() }
+func (t TicketCredential) secret() types.Secret   { return t.AppSecret }
+func (t TicketCredential) renewable() bool        { return true }
+func (t TicketCredential) callbacks() bool        { return true }
 
 func (t TicketCredential) fetch(ctx context.Context, c *Client) (types.Secret, time.Duration, error) {
 	resp, err := c.Ticket(ctx, t.request())
@@ -110,10 +108,10 @@ func (o OAuthCredential) snapshot() Credential {
 	return o
 }
 
-func (o OAuthCredential) validate(f *faults) {
-	o.request().validate(f)
+func (o OAuthCredential) validate(v *validation) {
+	o.request().validate(v)
 	if o.Lifetime < 0 {
-		f.add("Lifetime", "is negative")
+		v.add("Lifetime", "is negative")
 	}
 }
 
@@ -142,12 +140,12 @@ type TokenCredential struct{ Token types.Secret }
 
 func (t TokenCredential) snapshot() Credential { return t }
 
-func (t TokenCredential) validate(f *faults) {
-	f.required("Token", t.Token.Reveal())
+func (t TokenCredential) validate(v *validation) {
+	v.required("Token", t.Token.Reveal())
 	if !isHeaderValue(t.Token.Reveal()) {
-		f.add("Token", "holds characters that a header cannot carry, such as a line break at its end")
+		v.add("Token", "holds characters that a header cannot carry, such as a line break at its end")
 	}
-	f.secret("Token", t.Token)
+	v.secret("Token", t.Token)
 }
 
 func (t TokenCredential) id() string           { return "" }
@@ -169,15 +167,15 @@ type TicketRequest struct {
 	TTL time.Duration `json:"ttl,omitempty"`
 }
 
-func (r *TicketRequest) validate(f *faults) {
-	f.required("appKey", r.AppKey)
-	f.required("appSecret", r.AppSecret.Reveal())
-	f.secret("appSecret", r.AppSecret)
+func (r *TicketRequest) validate(v *validation) {
+	v.required("appKey", r.AppKey)
+	v.required("appSecret", r.AppSecret.Reveal())
+	v.secret("appSecret", r.AppSecret)
 	switch {
 	case r.TTL < 0 || r.TTL > MaxTicketTTL:
-		f.add("ttl", "is %s; it must be positive and at most %s", r.TTL, MaxTicketTTL)
+		v.add("ttl", "is %s; it must be positive and at most %s", r.TTL, MaxTicketTTL)
 	case r.TTL%time.Second != 0:
-		f.add("ttl", "is %s; it is sent in whole seconds", r.TTL)
+		v.add("ttl", "is %s; it is sent in whole seconds", r.TTL)
 	}
 }
 
@@ -189,7 +187,17 @@ func (r *TicketRequest) wire() any {
 	}{r.AppKey, r.AppSecret.Reveal(), int64(r.TTL / time.Second)}
 }
 
-func (r *TicketRequest) secrets() []types.Secret { return []types.Secret{r.AppSecret} }
+func (r *TicketRequest) parts() parts {
+	return parts{body: r.wire(), secrets: []types.Secret{r.AppSecret}}
+}
+
+func (*TicketRequest) check(resp *TicketResponse, a *answer) error {
+	a.secrets = append(a.secrets, resp.Ticket.Reveal())
+	if resp.Ticket.IsZero() {
+		return missing("data.ticket")
+	}
+	return nil
+}
 
 // TicketResponse holds a ticket: a JWT that is opaque to callers. Its lifetime is
 // the one asked for, counted from the answer, and is not extended by use.
@@ -198,24 +206,13 @@ type TicketResponse struct {
 	Meta   ResponseMeta `json:"-"`
 }
 
-func (r *TicketResponse) token() types.Secret { return r.Ticket }
-
-func (r *TicketResponse) missing() string {
-	if r.Ticket.IsZero() {
-		return "data.ticket"
-	}
-	return ""
-}
+func (r *TicketResponse) meta() *ResponseMeta { return &r.Meta }
 
 // Ticket exchanges a key and a secret for a ticket. A Client with a
 // TicketCredential calls it by itself; call it to try a credential out. A pair
 // that is not accepted is ErrUnauthorized, whatever the cause.
 func (c *Client) Ticket(ctx context.Context, req *TicketRequest, opts ...CallOption) (*TicketResponse, error) {
-	resp := &TicketResponse{}
-	if err := c.call(ctx, OpTicket, req, resp, &resp.Meta, opts); err != nil {
-		return nil, err
-	}
-	return resp, nil
+	return do(ctx, c, OpTicket, req, opts)
 }
 
 // OAuthTokenRequest asks for an access token by the client-credentials grant.
@@ -226,13 +223,13 @@ type OAuthTokenRequest struct {
 	Scopes []Scope `json:"scope,omitempty"`
 }
 
-func (r *OAuthTokenRequest) validate(f *faults) {
-	f.required("client_id", r.ClientID)
-	f.required("client_secret", r.ClientSecret.Reveal())
-	f.secret("client_secret", r.ClientSecret)
+func (r *OAuthTokenRequest) validate(v *validation) {
+	v.required("client_id", r.ClientID)
+	v.required("client_secret", r.ClientSecret.Reveal())
+	v.secret("client_secret", r.ClientSecret)
 	for i, s := range r.Scopes {
 		if !oneOf(s, ScopeSearchRead, ScopeContentRead, ScopeBookingRead, ScopeBookingWrite, ScopeBookingCancel) {
-			f.add(fmt.Sprintf("scope[%d]", i), "%q is not a documented scope", s)
+			v.add(fmt.Sprintf("scope[%d]", i), "%q is not a documented scope", s)
 		}
 	}
 }
@@ -246,7 +243,17 @@ func (r *OAuthTokenRequest) wire() any {
 	}{"client_credentials", r.ClientID, r.ClientSecret.Reveal(), joinScopes(r.Scopes)}
 }
 
-func (r *OAuthTokenRequest) secrets() []types.Secret { return []types.Secret{r.ClientSecret} }
+func (r *OAuthTokenRequest) parts() parts {
+	return parts{body: r.wire(), secrets: []types.Secret{r.ClientSecret}}
+}
+
+func (*OAuthTokenRequest) check(resp *OAuthTokenResponse, a *answer) error {
+	a.secrets = append(a.secrets, resp.AccessToken.Reveal())
+	if resp.AccessToken.IsZero() {
+		return missing("access_token")
+	}
+	return nil
+}
 
 func joinScopes(scopes []Scope) string {
 	words := make([]string, len(scopes))
@@ -263,49 +270,10 @@ type OAuthTokenResponse struct {
 	Meta        ResponseMeta `json:"-"`
 }
 
-func (r *OAuthTokenResponse) token() types.Secret { return r.AccessToken }
-
-func (r *OAuthTokenResponse) missing() string {
-	if r.AccessToken.IsZero() {
-		return "access_token"
-	}
-	return ""
-}
+func (r *OAuthTokenResponse) meta() *ResponseMeta { return &r.Meta }
 
 // OAuthToken gets an access token. A Client with an OAuthCredential calls it by
 // itself. A scope that the client is not registered for is ErrInvalidScope.
 func (c *Client) OAuthToken(ctx context.Context, req *OAuthTokenRequest, opts ...CallOption) (*OAuthTokenResponse, error) {
-	resp := &OAuthTokenResponse{}
-	if err := c.call(ctx, OpOAuthToken, req, resp, &resp.Meta, opts); err != nil {
-		return nil, err
-	}
-	return resp, nil
-}
-
-// readBareToken reads an OAuth answer that stands outside the envelope: the
-// document shows an envelope for every answer, and OAuth's own standard none. A
-// token makes env that of a success; an error that the standard names becomes
-// env's message.
-func readBareToken(ctx context.Context, body []byte, resp any, env wire.Envelope, err error) (wire.Envelope, error) {
-	out := resp.(*OAuthTokenResponse)
-	if !out.AccessToken.IsZero() || env.HasCode && env.Code != 0 {
-		return env, err
-	}
-	var bare struct {
-		AccessToken      string          `json:"access_token"`
-		Error            json.RawMessage `json:"error"`
-		ErrorDescription string          `json:"error_description"`
-	}
-	if _, bad := wire.DecodeBare(ctx, body, wire.Target{Into: &bare}, false); bad != nil {
-		return env, err
-	}
-	var text string
-	if json.Unmarshal(bare.Error, &text) == nil && text != "" && env.Msg == "" {
-		env.Msg = strings.TrimSuffix(text+": "+bare.ErrorDescription, ": ")
-	}
-	if bare.AccessToken != "" {
-		out.AccessToken = types.NewSecret(bare.AccessToken)
-		env.HasCode, env.HasData, err = true, true, nil
-	}
-	return env, err
+	return do(ctx, c, OpOAuthToken, req, opts)
 }

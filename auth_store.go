@@ -163,6 +163,6 @@ func (t *tokenCache) save(ctx context.Context, token Token) {
 func (t *tokenCache) warn(ctx context.Context, what string, token Token, err error) {
 	if err != nil {
 		t.client.log.LogAttrs(ctx, slog.LevelWarn, "token store failed; going on without it",
-			slog.String("call", what), slog.String("error", t.client.scrub(err.Error(), token.Value.Reveal(), nil)))
+			slog.String("call", what), slog.String("error", redact.Set{token.Value.Reveal(), t.client.cred.secret().Reveal()}.Text(err.Error())))
 	}
 }

@@ -705,7 +705,7 @@ func TestHotelRates(t *testing.T) {
 		_, err = client.HotelRates(t.Context(), &rates)
 		var invalid *hotelstays.ValidationError
 		require.ErrorAs(t, err, &invalid)
-		assert.Equal(t, "Session-Id", invalid.Faults[0].Path)
+		assert.Equal(t, "Session-Id", invalid.Fields[0].Path)
 		assert.Equal(t, sent, srv.Ledger().Count(hotelstaystest.OpHotelRates), "nothing was sent")
 
 		rates.SessionID = "made up"
@@ -740,7 +740,7 @@ func TestARefusedSessionLeadsToANewSearch(t *testing.T) {
 		_, book := client.Book(t.Context(), ended.request("ref-1"))
 		for _, err := range []error{rates, avail, book} {
 			assert.ErrorIs(t, err, hotelstays.ErrParam)
-			assert.ErrorContains(t, err, "if it is the session that is refused, search again")
+			assert.ErrorContains(t, err, "search again if the session is refused")
 		}
 		_, cancel := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: ended.session, CustomerReferenceNo: "ref-1", SupplierReferenceNo: "s"})
 		require.Error(t, cancel)
@@ -961,7 +961,7 @@ func TestAccessTokenRegistersNoCallback(t *testing.T) {
 		_, err := newClient(t, srv, cred).Book(t.Context(), req)
 		var invalid *hotelstays.ValidationError
 		require.ErrorAs(t, err, &invalid)
-		assert.Equal(t, "callbackUrl", invalid.Faults[0].Path)
+		assert.Equal(t, "callbackUrl", invalid.Fields[0].Path)
 		assert.Zero(t, srv.Ledger().Count(hotelstaystest.OpBook))
 
 		token, err := client.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: cred.ClientID, ClientSecret: cred.ClientSecret, Scopes: cred.Scopes})

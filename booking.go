@@ -18,11 +18,12 @@ type CheckAvailRequest struct {
 	RatePkgID string `json:"ratePkgId"` // required
 }
 
-func (r *CheckAvailRequest) session() string { return r.SessionID }
+func (r *CheckAvailRequest) parts() parts                           { return parts{body: r, session: r.SessionID} }
+func (*CheckAvailRequest) check(*CheckAvailResponse, *answer) error { return nil }
 
-func (r *CheckAvailRequest) validate(f *faults) {
-	f.session(r.SessionID, true)
-	f.required("ratePkgId", r.RatePkgID)
+func (r *CheckAvailRequest) validate(v *validation) {
+	v.session(r.SessionID, true)
+	v.required("ratePkgId", r.RatePkgID)
 }
 
 // CheckAvailResponse holds the refreshed offer.
@@ -40,16 +41,14 @@ type CheckAvailResponse struct {
 // Available reports whether the offer can be booked: whether it came back.
 func (r *CheckAvailResponse) Available() bool { return r.RoomRatePkg != nil }
 
+func (r *CheckAvailResponse) meta() *ResponseMeta { return &r.Meta }
+
 // CheckAvail asks for the offer's price and availability right before it is
 // booked. A price that moved is a success with the new price; an offer that is
 // gone is a success without an offer. Neither is an error. The document both
 // recommends it before Book and calls it mandatory.
 func (c *Client) CheckAvail(ctx context.Context, req *CheckAvailRequest, opts ...CallOption) (*CheckAvailResponse, error) {
-	resp := &CheckAvailResponse{}
-	if err := c.call(ctx, OpCheckAvail, req, resp, &resp.Meta, opts); err != nil {
-		return nil, err
-	}
-	return resp, nil
+	return do(ctx, c, OpCheckAvail, req, opts)
 }
 
 // MaxPassportNumber is how many characters a passport number may have.
@@ -80,21 +79,23 @@ type BookRequest struct {
 	Expect *types.RoomRatePkg `json:"-"`
 }
 
-func (r *BookRequest) session() string   { return r.SessionID }
-func (r *BookRequest) reference() string { return r.CustomerReferenceNo }
+func (r *BookRequest) parts() parts {
+	return parts{body: r.wire(), session: r.SessionID, reference: r.CustomerReferenceNo, secrets: r.secrets()}
+}
 
-func (r *BookRequest) validate(f *faults) {
-	f.session(r.SessionID, true)
-	f.required("customerReferenceNo", r.CustomerReferenceNo)
-	f.required("ratePkgId", r.RatePkgID)
-	f.required("holder.firstName", r.Holder.FirstName)
-	f.required("holder.lastName", r.Holder.LastName)
+func (r *BookRequest) validate(v *validation) {
+	v.session(r.SessionID, true)
+	v.required("customerReferenceNo", r.CustomerReferenceNo)
+	v.required("ratePkgId", r.RatePkgID)
+	v.required("holder.firstName", r.Holder.FirstName)
+	v.required("holder.lastName", r.Holder.LastName)
 	if len(r.Guests) == 0 {
-		f.add("guests", "is required")
+		v.add("guests", "is required")
 	}
 	for i := range r.Guests {
-		f.guest(fmt.Sprintf("guests[%d].", i), &r.Guests[i])
+		v.guest(fmt.Sprintf("guests[%d].", i), &r.Guests[i])
 	}
+	v.callback(r.CallbackURL)
 }
 
 func (f *faults) guest(path string, g *types.Guest) {
@@ -144,21 +145,20 @@ func (r *BookRequest) secrets() []types.Secret {
 	return numbers
 }
 
-// validateCallback checks what depends on the client, too. A client of this very
-// machine may be called back on it: that is how tests and the sandbox work.
-func (c *Client) validateCallback(req request, f *faults) {
-	book, ok := req.(*BookRequest)
-	if !ok || book.CallbackURL == "" {
+// callback checks a callback URL. A client of this machine may be called back on it, as in
+// tests and with the sandbox.
+func (v *validation) callback(url string) {
+	if url == "" {
 		return
 	}
-	if !c.cred.callbacks() {
-		f.add("callbackUrl", "needs a ticket credential: an OAuth token cannot register callbacks")
+	if !v.callbacks {
+		v.add("callbackUrl", "needs a ticket credential: an OAuth token cannot register callbacks")
 	}
-	if c.loopback && isLoopbackURL(book.CallbackURL) {
+	if v.loopback && isLoopbackURL(url) {
 		return
 	}
-	if problem := callbackProblem(book.CallbackURL); problem != "" {
-		f.add("callbackUrl", "%s", problem)
+	if problem := callbackProblem(url); problem != "" {
+		v.add("callbackUrl", "%s", problem)
 	}
 }
 
@@ -168,25 +168,19 @@ type BookResponse struct {
 	Meta       ResponseMeta `json:"-"`
 }
 
-func (r *BookResponse) missing() string {
-	switch o := r.HotelOrder; {
+func (r *BookRequest) check(resp *BookResponse, _ *answer) error {
+	switch o := resp.HotelOrder; {
 	case o == nil:
-		return "data.hotelOrder"
+		return missing("data.hotelOrder")
 	case o.PlatformReferenceNo == "" && o.SupplierReferenceNo == "" && o.CustomerReferenceNo == "":
-		return "every reference of data.hotelOrder"
+		return missing("every reference of data.hotelOrder")
+	case !sameReference(r.CustomerReferenceNo, o.CustomerReferenceNo):
+		return errOtherOrder
 	}
-	return ""
+	return nil
 }
 
-func (r *BookResponse) isOf(req request) bool {
-	return sameReference(req.(*BookRequest).CustomerReferenceNo, r.HotelOrder.CustomerReferenceNo)
-}
-
-// sameReference reports whether an answer may be of the order that was asked for: what
-// was not asked by, or not answered, is no difference.
-func sameReference(asked, answered string) bool {
-	return asked == "" || answered == "" || asked == answered
-}
+func (r *BookResponse) meta() *ResponseMeta { return &r.Meta }
 
 // Book books an offer and deducts its price from the account. It ends in one of
 // three ways.
@@ -208,8 +202,8 @@ func sameReference(asked, answered string) bool {
 //
 // Book is never sent twice unless the first sending provably did nothing.
 func (c *Client) Book(ctx context.Context, req *BookRequest, opts ...CallOption) (*BookResponse, error) {
-	resp := &BookResponse{}
-	if err := c.call(ctx, OpBook, req, resp, &resp.Meta, opts); err != nil {
+	resp, err := do(ctx, c, OpBook, req, opts)
+	if err != nil {
 		return nil, err
 	}
 	if err := checkReference(resp.HotelOrder, req.Expect); err != nil {

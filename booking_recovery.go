@@ -199,7 +199,7 @@ func (c *Client) BookAndRecover(ctx context.Context, req *BookRequest, opts ...C
 		return &BookingOutcome{State: BookingFound, Order: reused.Order, Recovery: recovery}, err
 	case errors.As(err, &answer) && answer.doubtfulRefusal():
 		outcome, err := c.checkRefusal(ctx, recovery, answer.believed(), polls)
-		answer.cast()
+		answer.markUnknown()
 		return outcome, stillUnknown(err, answer, answer.RequestID, answer.TraceID)
 	case errors.As(err, &unknown):
 		outcome, err := c.RecoverBooking(ctx, recovery, polls)
@@ -263,7 +263,7 @@ func (e *APIError) doubtfulRefusal() bool {
 // believed is the refusal, once it is known that there is no order.
 func (e *APIError) believed() *APIError {
 	refusal := *e
-	refusal.doubtful = false
+	refusal.unknown = false
 	return &refusal
 }
 

@@ -262,7 +262,7 @@ func forParallelLists(t *testing.T, test func(*testing.T, *parallelList)) {
 				srv, _ := newSandbox(t, hotelstaystest.WithCatalog(hotelstaystest.Catalog{
 					Countries: 20, ProvincesPerCountry: 50, CitiesPerProvince: 1, HotelsPerCity: 1000}))
 				l := &parallelList{srv: srv, op: tc.op}
-				client := newClient(t, srv, ticketOf(srv), hotelstays.WithObserver(l))
+				client := newClient(t, srv, ticketOf(srv), hotelstays.WithObserver(hotelstays.Observer{CallStart: l.CallStart, CallEnd: l.CallEnd}))
 				l.list = func(ctx context.Context) iter.Seq2[any, error] { return tc.list(ctx, srv, client) }
 				require.NoError(t, operationCalls[hotelstays.OpHotelIDList](t.Context(), client)) // fetches the token
 				srv.Inject(hotelstaystest.Fault{Operation: tc.op, Kind: hotelstaystest.FaultDelay, Delay: time.Second, Times: -1})

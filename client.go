@@ -3,6 +3,7 @@
 package hotelstays
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hotelstays/hotelstays-go/internal/redact"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 	"github.com/hotelstays/hotelstays-go/internal/wire"
 	"github.com/hotelstays/hotelstays-go/types"
@@ -29,18 +31,18 @@ import (
 // ctx, are a *ValidationError. It is safe for concurrent use, and one client should serve
 // a whole process: it shares connections, the token and the ceilings among its callers.
 type Client struct {
-	baseURL  string
-	loopback bool // the base URL is this machine: tests and the sandbox
-	cred     Credential
-	tokens   *tokenCache
-	defaults settings
-	http     http.Client
-	limiter  RateLimiter
-	observer Observer
-	policy   transport.Policy
-	usual    map[Operation]*atomic.Int64 // how long the last answer was
-	log      *slog.Logger
-	agent    string
+	baseURL   string
+	loopback  bool // the base URL is this machine: tests and the sandbox
+	cred      Credential
+	tokens    *tokenCache
+	defaults  settings
+	http      http.Client
+	limiter   RateLimiter
+	observers []Observer
+	policy    transport.Policy
+	bodySizes map[Operation]*atomic.Int64 // of the last answers
+	log       *slog.Logger
+	agent     string
 }
 
 const (
@@ -76,7 +78,7 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 		cfg.faults.add("cred", "is nil: give a TicketCredential, an OAuthCredential or a TokenCredential")
 	} else {
 		cred = cred.snapshot()
-		cred.validate(&cfg.faults)
+		cred.validate(&cfg.validation)
 	}
 	if err := cfg.faults.err("New"); err != nil {
 		return nil, err
@@ -86,16 +88,16 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 		cfg.limiter = newCeilings(cfg.limitMargin)
 	}
 	c := &Client{
-		baseURL:  base,
-		loopback: loopback,
-		cred:     cred,
-		defaults: cfg.settings,
-		http:     *cfg.httpClient,
-		limiter:  cfg.limiter,
-		observer: cfg.observer,
-		log:      cfg.log,
-		agent:    cfg.userAgent,
-		usual:    make(map[Operation]*atomic.Int64, len(operations)),
+		baseURL:   base,
+		loopback:  loopback,
+		cred:      cred,
+		defaults:  cfg.settings,
+		http:      *cfg.httpClient,
+		limiter:   cfg.limiter,
+		observers: cfg.observers,
+		log:       cfg.log,
+		agent:     cfg.userAgent,
+		bodySizes: make(map[Operation]*atomic.Int64, len(operations)),
 		policy: transport.Policy{
 			MaxAttempts:   cfg.maxAttempts,
 			Backoff:       250 * time.Millisecond,
@@ -105,7 +107,7 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 		},
 	}
 	for op := range operations {
-		c.usual[op] = new(atomic.Int64)
+		c.bodySizes[op] = new(atomic.Int64)
 	}
 	if c.http.Transport == nil {
 		c.http.Transport = defaultTransport{}
@@ -191,38 +193,52 @@ func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
 }
 
-// request is what every XRequest implements.
-type request interface {
-	// validate adds what the API's document rules out. It must not change the request.
-	validate(*faults)
+// request is what every XRequest implements. P points to its response.
+type request[P any] interface {
+	// validate adds a fault for each rule of the document that the request breaks.
+	validate(*validation)
+	parts() parts
+	// check looks at the decoded answer. Its error says why a success cannot be used.
+	check(P, *answer) error
 }
 
-// sessionRequest is a request that names a session.
-type sessionRequest interface{ session() string }
+// parts are what the pipeline takes from a request.
+type parts struct {
+	body      any            // sent as JSON
+	session   string         // sent as Session-Id
+	reference string         // names the order when the outcome is unknown
+	secrets   []types.Secret // kept out of logs and errors
+}
 
-// wireRequest is a request whose body differs from its own JSON, because it
-// holds secrets or durations.
-type wireRequest interface{ wire() any }
+// responseTo is what every XResponse implements.
+type responseTo[R any] interface {
+	*R
+	meta() *ResponseMeta
+}
 
-// secretRequest is a request with values that must not reach any text.
-type secretRequest interface{ secrets() []types.Secret }
-
-// referenced is a request whose outcome can be asked for by a reference.
-type referenced interface{ reference() string }
-
-// checkedResponse is a response that is worth nothing without some field.
-type checkedResponse interface{ missing() string }
-
-// partResponse is a response that may hold only a part of what was asked for. It looks
-// for signs of that in the whole answer.
-type partResponse interface{ look(status int, body []byte) }
-
-// tokenResponse is a response that brings a token.
-type tokenResponse interface{ token() types.Secret }
-
-// orderResponse is a response that is worth nothing if it has another order than the
-// one that was asked for.
-type orderResponse interface{ isOf(request) bool }
+// do makes one call: it validates the request, sends it and reads the answer.
+func do[R any, P responseTo[R]](ctx context.Context, c *Client, op Operation, req request[P], opts []CallOption) (P, error) {
+	if err := c.usable(ctx, op); err != nil {
+		return nil, err
+	}
+	x := c.newExchange(ctx, op, collect(opts))
+	if isNil(req) {
+		x.set.add("request", "is nil")
+	} else {
+		req.validate(&x.set.validation)
+	}
+	if err := x.set.err(op); err != nil {
+		return nil, err
+	}
+	if err := x.prepare(req.parts()); err != nil {
+		return nil, err
+	}
+	resp := P(new(R))
+	if err := x.run(resp, resp.meta(), func() error { return req.check(resp, &x.answer) }); err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
 
 // usable reports what would panic later: a Client that New did not make, or a nil ctx.
 func (c *Client) usable(ctx context.Context, name Operation) error {
@@ -236,111 +252,103 @@ func (c *Client) usable(ctx context.Context, name Operation) error {
 	return f.err(name)
 }
 
-// call runs one operation: settings, validation, sending, reading. resp is the
-// struct that the answer's data is decoded into, meta its Meta field.
-func (c *Client) call(ctx context.Context, name Operation, req request, resp any, meta *ResponseMeta, opts []CallOption) (err error) {
-	if err := c.usable(ctx, name); err != nil {
-		return err
-	}
-	op := operations[name]
-	set, err := c.prepare(name, op, req, opts)
-	if err != nil {
-		return err
-	}
-	body, err := encode(req)
-	if err != nil {
-		return &ValidationError{Operation: name, Faults: faults{{Path: "body", Problem: err.Error()}}}
-	}
-	ctx, cancel := withTimeout(ctx, op, set.timeout)
-	defer cancel()
-
-	ctx, watch := c.observe(ctx, name, set.headers[headerTraceID])
-	err = errPanicked // until it is known better
-	defer func() { watch.end(err) }()
-
-	result := c.send(ctx, name, op, set, req, body, watch.timeline())
-	defer result.Answer.Release()
-	x := exchange{client: c, ctx: ctx, name: name, op: op, req: req, set: set, result: result}
-	watch.sent(&x)
-	return x.read(resp, meta)
+// exchange is one call from its validated request to its answer.
+type exchange struct {
+	client  *Client
+	set     settings
+	session string
+	body    []byte
+	limit   timeLimit
+	answer
 }
 
-// errPanicked is what an observer sees of a call that a RoundTripper's panic ended.
+func (c *Client) newExchange(ctx context.Context, op Operation, set settings) *exchange {
+	row := operations[op]
+	set.loopback, set.callbacks = c.loopback, c.cred.callbacks()
+	set.misplaced(op, row)
+	return &exchange{client: c, set: set, answer: answer{
+		ctx: ctx, op: op, row: row, keepRaw: set.rawData, maxBytes: c.policy.MaxBody, log: c.log,
+	}}
+}
+
+// prepare takes what is sent from a valid request, the call's options and the client's.
+func (x *exchange) prepare(p parts) (err error) {
+	if x.body, err = wire.Encode(p.body); err != nil {
+		return &ValidationError{Operation: x.op, Fields: faults{{Path: "body", Problem: err.Error()}}}
+	}
+	x.set = x.set.over(&x.client.defaults)
+	if x.set.headers[headerTraceID] == "" {
+		x.set.headers[headerTraceID] = uuid.NewString()
+	}
+	x.session, x.reference, x.traceID = p.session, p.reference, x.set.headers[headerTraceID]
+	x.secrets = append(make(redact.Set, 0, len(p.secrets)+2), x.client.cred.secret().Reveal()) // the token follows
+	for _, secret := range p.secrets {
+		x.secrets = append(x.secrets, secret.Reveal())
+	}
+	return nil
+}
+
+// run sends the request and reads the answer into a response and its meta.
+func (x *exchange) run(into any, meta *ResponseMeta, check func() error) (err error) {
+	cancel := x.limitTime()
+	defer cancel()
+	watch := x.observe(x.client.observers, x.client.baseURL)
+	err = errPanicked // until it is known better
+	defer func() { watch.end(err) }()
+	x.Result = x.call(watch.timeline()).Do(x.ctx)
+	defer x.Answer.Release()
+	watch.received(&x.answer)
+	return x.read(into, meta, check)
+}
+
+// errPanicked is what an observer receives when a RoundTripper panics.
 var errPanicked = errors.New("hotelstays: the call panicked")
 
-// recovered is deferred where a call is made in a goroutine of the client's own: there a
-// RoundTripper or an Observer that panics would end the process, so it is an error.
+// recovered is deferred in the client's own goroutines. There a panic of a RoundTripper
+// or an Observer would end the process, so it becomes an error.
 func recovered(err *error, what string) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("hotelstays: %s panicked: %v", what, p)
 	}
 }
 
-// prepare merges the settings of the call with the client's and checks both them
-// and the request.
-func (c *Client) prepare(name Operation, op *operation, req request, opts []CallOption) (settings, error) {
-	set := collect(opts)
-	set.misplaced(name, op)
-	if isNil(req) {
-		set.faults.add("request", "is nil")
-	} else {
-		req.validate(&set.faults)
-		c.validateCallback(req, &set.faults)
+// limitTime ends x.ctx after WithTimeout, or after the operation's default where the ctx
+// has no deadline either.
+func (x *exchange) limitTime() context.CancelFunc {
+	if _, bounded := x.ctx.Deadline(); x.set.timeout == 0 && bounded {
+		return func() {}
 	}
-	if err := set.faults.err(name); err != nil {
-		return set, err
-	}
-	set = set.over(&c.defaults)
-	if set.headers[headerTraceID] == "" {
-		set.headers[headerTraceID] = uuid.NewString()
-	}
-	return set, nil
+	x.limit = timeLimit(cmp.Or(x.set.timeout, x.row.timeout))
+	var cancel context.CancelFunc
+	x.ctx, cancel = context.WithTimeoutCause(x.ctx, time.Duration(x.limit), &x.limit)
+	return cancel
 }
 
-func encode(req request) ([]byte, error) {
-	if w, ok := req.(wireRequest); ok {
-		return wire.Encode(w.wire())
-	}
-	return wire.Encode(req)
-}
-
-// withTimeout bounds the call: by its own timeout, or by the operation's where
-// the ctx has no deadline either.
-func withTimeout(ctx context.Context, op *operation, timeout time.Duration) (context.Context, context.CancelFunc) {
-	if _, bounded := ctx.Deadline(); timeout == 0 && !bounded {
-		timeout = op.timeout
-	}
-	if timeout == 0 {
-		return ctx, func() {}
-	}
-	return context.WithTimeout(ctx, timeout)
-}
-
-// send hands the call to the transport.
-func (c *Client) send(ctx context.Context, name Operation, op *operation, set settings, req request, body []byte, timeline *transport.Timeline) transport.Result {
+func (x *exchange) call(timeline *transport.Timeline) *transport.Call {
+	c := x.client
 	call := &transport.Call{
-		Operation: string(name),
-		URL:       c.baseURL + op.path,
-		Header:    c.header(op, set, req),
-		Body:      body,
-		Acts:      op.acts,
-		Hint:      op.flow,
-		Usual:     c.usual[name],
+		Operation: string(x.op),
+		URL:       c.baseURL + x.row.path,
+		Header:    x.header(),
+		Body:      x.body,
+		Acts:      x.row.mutates,
+		Hint:      x.row.bookingFlow,
+		Usual:     c.bodySizes[x.op],
 		HTTP:      c.http,
-		Ceiling:   &opCeiling{limiter: c.limiter, op: name},
+		Ceiling:   &opCeiling{limiter: c.limiter, op: x.op},
 		Policy:    c.policy,
 		Log:       c.log,
-		Scrub:     func(text, authorization string) string { return c.scrub(text, authorization, req) },
+		Scrub:     x.answer.scrubAttempt,
 		Timeline:  timeline,
 	}
-	if !op.open {
+	if !x.row.noAuth {
 		call.Bearer = c.tokens
 	}
-	return call.Do(ctx)
+	return call
 }
 
-// header is what all attempts of a call send alike.
-func (c *Client) header(op *operation, set settings, req request) http.Header {
+// header is the same for all attempts.
+func (x *exchange) header() http.Header {
 	h := make(http.Header)
 	values := make([]string, 0, 4+headerCount) // one allocation for all of them
 	put := func(name, value string) {
@@ -349,19 +357,19 @@ func (c *Client) header(op *operation, set settings, req request) http.Header {
 	}
 	put("Content-Type", "application/json")
 	put("Accept", "application/json")
-	put("User-Agent", c.agent)
-	for i, value := range set.headers {
-		if rule := &headerRules[i]; value != "" && rule.sentOn(op) {
+	put("User-Agent", x.client.agent)
+	for i, value := range x.set.headers {
+		if rule := &headerRules[i]; value != "" && rule.sentOn(x.row) {
 			put(rule.name, value)
 		}
 	}
-	if s, ok := req.(sessionRequest); ok && s.session() != "" {
-		put("Session-Id", s.session())
+	if x.session != "" {
+		put("Session-Id", x.session)
 	}
 	return h
 }
 
-// isNil tells a nil pointer inside an interface, too.
+// isNil reports whether v is nil or a nil pointer in an interface.
 func isNil(v any) bool {
 	if v == nil {
 		return true

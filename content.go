@@ -36,12 +36,15 @@ type DestinationsRequest struct {
 	MinHotelCount *int `json:"minHotelCount,omitempty"`
 }
 
-func (r *DestinationsRequest) validate(f *faults) {
-	f.country("countryCode", r.CountryCode)
+func (r *DestinationsRequest) validate(v *validation) {
+	v.country("countryCode", r.CountryCode)
 	if !oneOf(r.Include, "", IncludeStandard, IncludeDetails) {
-		f.add("include", "is %q; it must be %q or %q", r.Include, IncludeStandard, IncludeDetails)
+		v.add("include", "is %q; it must be %q or %q", r.Include, IncludeStandard, IncludeDetails)
 	}
 }
+
+func (r *DestinationsRequest) parts() parts                             { return parts{body: r} }
+func (*DestinationsRequest) check(*DestinationsResponse, *answer) error { return nil }
 
 // DestinationsResponse holds places. There are no pages.
 type DestinationsResponse struct {
@@ -49,14 +52,12 @@ type DestinationsResponse struct {
 	Meta         ResponseMeta        `json:"-"`
 }
 
+func (r *DestinationsResponse) meta() *ResponseMeta { return &r.Meta }
+
 // Destinations returns the top-level places of a country, or those right below a
 // place. WalkDestinations visits all that lie below, too.
 func (c *Client) Destinations(ctx context.Context, req *DestinationsRequest, opts ...CallOption) (*DestinationsResponse, error) {
-	resp := &DestinationsResponse{}
-	if err := c.call(ctx, OpDestinations, req, resp, &resp.Meta, opts); err != nil {
-		return nil, err
-	}
-	return resp, nil
+	return do(ctx, c, OpDestinations, req, opts)
 }
 
 // The page size of HotelsMetadata.
@@ -75,12 +76,15 @@ type HotelsMetadataRequest struct {
 	Page *types.PageReq `json:"page,omitempty"`
 }
 
-func (r *HotelsMetadataRequest) validate(f *faults) {
-	f.required("destinationId", r.DestinationID)
+func (r *HotelsMetadataRequest) validate(v *validation) {
+	v.required("destinationId", r.DestinationID)
 	if r.Page != nil {
-		f.pageSize("page.pageSize", r.Page.PageSize, MaxMetadataPageSize)
+		v.pageSize("page.pageSize", r.Page.PageSize, MaxMetadataPageSize)
 	}
 }
+
+func (r *HotelsMetadataRequest) parts() parts                               { return parts{body: r} }
+func (*HotelsMetadataRequest) check(*HotelsMetadataResponse, *answer) error { return nil }
 
 // HotelsMetadataResponse holds a page of hotels.
 type HotelsMetadataResponse struct {
@@ -89,14 +93,12 @@ type HotelsMetadataResponse struct {
 	Meta           ResponseMeta          `json:"-"`
 }
 
+func (r *HotelsMetadataResponse) meta() *ResponseMeta { return &r.Meta }
+
 // HotelsMetadata returns a page of the catalogue of one destination. Key what is
 // kept of it on PlatformHotelID.
 func (c *Client) HotelsMetadata(ctx context.Context, req *HotelsMetadataRequest, opts ...CallOption) (*HotelsMetadataResponse, error) {
-	resp := &HotelsMetadataResponse{}
-	if err := c.call(ctx, OpHotelsMetadata, req, resp, &resp.Meta, opts); err != nil {
-		return nil, err
-	}
-	return resp, nil
+	return do(ctx, c, OpHotelsMetadata, req, opts)
 }
 
 // HotelStaticDetailRequest asks for one hotel.
@@ -104,7 +106,10 @@ type HotelStaticDetailRequest struct {
 	HotelID string `json:"hotelId"` // required: PlatformHotelID
 }
 
-func (r *HotelStaticDetailRequest) validate(f *faults) { f.required("hotelId", r.HotelID) }
+func (r *HotelStaticDetailRequest) validate(v *validation) { v.required("hotelId", r.HotelID) }
+
+func (r *HotelStaticDetailRequest) parts() parts                                  { return parts{body: r} }
+func (*HotelStaticDetailRequest) check(*HotelStaticDetailResponse, *answer) error { return nil }
 
 // HotelStaticDetailResponse holds one hotel. The facilities, images and contacts
 // that the service speaks of are not shown as fields.
@@ -113,14 +118,12 @@ type HotelStaticDetailResponse struct {
 	Meta  ResponseMeta `json:"-"`
 }
 
+func (r *HotelStaticDetailResponse) meta() *ResponseMeta { return &r.Meta }
+
 // HotelStaticDetail returns one hotel. The service marks it as under
 // development: it is not for production, which uses HotelsMetadata instead.
 func (c *Client) HotelStaticDetail(ctx context.Context, req *HotelStaticDetailRequest, opts ...CallOption) (*HotelStaticDetailResponse, error) {
-	resp := &HotelStaticDetailResponse{}
-	if err := c.call(ctx, OpHotelStaticDetail, req, resp, &resp.Meta, opts); err != nil {
-		return nil, err
-	}
-	return resp, nil
+	return do(ctx, c, OpHotelStaticDetail, req, opts)
 }
 
 // HotelIDListRequest asks for hotel ids by region, or converts ids.
@@ -132,7 +135,10 @@ type HotelIDListRequest struct {
 	RegionName string  `json:"regionName,omitempty"`
 }
 
-func (r *HotelIDListRequest) validate(*faults) {}
+func (r *HotelIDListRequest) validate(*validation) {}
+
+func (r *HotelIDListRequest) parts() parts                            { return parts{body: r} }
+func (*HotelIDListRequest) check(*HotelIDListResponse, *answer) error { return nil }
 
 // HotelIDListResponse holds hotel ids.
 //
@@ -141,6 +147,8 @@ type HotelIDListResponse struct {
 	HotelIDList []HotelIDListItem `json:"hotelIdList"`
 	Meta        ResponseMeta      `json:"-"`
 }
+
+func (r *HotelIDListResponse) meta() *ResponseMeta { return &r.Meta }
 
 // HotelIDListItem is one hotel id.
 //
@@ -155,9 +163,5 @@ type HotelIDListItem struct {
 //
 // Deprecated: an older variant of the service. Use HotelsMetadata.
 func (c *Client) HotelIDList(ctx context.Context, req *HotelIDListRequest, opts ...CallOption) (*HotelIDListResponse, error) {
-	resp := &HotelIDListResponse{}
-	if err := c.call(ctx, OpHotelIDList, req, resp, &resp.Meta, opts); err != nil {
-		return nil, err
-	}
-	return resp, nil
+	return do(ctx, c, OpHotelIDList, req, opts)
 }

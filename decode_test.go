@@ -335,8 +335,8 @@ func TestDecodeErrorNamesTheServicesRequestID(t *testing.T) {
 	require.ErrorAs(t, err, &api)
 	assert.Equal(t, &hotelstays.APIError{Operation: hotelstays.OpCheckAvail, HTTPStatus: 400, Code: 100000400, Msg: "pageSize",
 		RequestID: "service-1", TraceID: "trace-1", RetryAfter: 7 * time.Second}, api)
-	assert.EqualError(t, err, `hotelstays: CheckAvail: parameter refused (HTTP 400, code 100000400, "pageSize", request id service-1, trace id trace-1); `+
-		`retry after 7s; correct the request; sending it again as it is will fail again; if it is the session that is refused, search again`)
+	assert.EqualError(t, err, `hotelstays: CheckAvail: parameter refused (HTTP 400, code 100000400, "pageSize", retry after 7s), request id service-1; `+
+		`correct the request: the same one will be refused again; search again if the session is refused`)
 }
 
 // Wherever a redirect leads, the body with its secrets stays here.
@@ -640,7 +640,7 @@ func TestAbsentIsNotZero(t *testing.T) {
 var decodeConditions = map[string]error{
 	"Param": hotelstays.ErrParam, "Unauthorized": hotelstays.ErrUnauthorized, "Forbidden": hotelstays.ErrForbidden, "NotFound": hotelstays.ErrNotFound,
 	"RateLimited": hotelstays.ErrRateLimited, "DuplicateBooking": hotelstays.ErrDuplicateBooking, "VoucherTooLarge": hotelstays.ErrVoucherTooLarge,
-	"AmbiguousReference": hotelstays.ErrAmbiguousReference, "RateChanged": hotelstays.ErrRateChanged, "CreditLimit": hotelstays.ErrCreditLimit,
+	"AmbiguousReference": hotelstays.ErrAmbiguousReference, "RateChanged": hotelstays.ErrRateChanged,
 	"CancelRefused": hotelstays.ErrCancelRefused, "InvalidScope": hotelstays.ErrInvalidScope, "UpstreamTimeout": hotelstays.ErrUpstreamTimeout,
 }
 

@@ -1,4 +1,4 @@
-// Errors: what the service said, what the client refused, and what is unknown.
+// Errors: what the service refused, what failed on the way, and what is unknown.
 
 package hotelstays
 
@@ -14,10 +14,10 @@ import (
 
 	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
+	"github.com/hotelstays/hotelstays-go/internal/wire"
 )
 
-// The documented business codes. The service's complete table is not shown:
-// another code may come, and APIError carries it.
+// The documented codes. The service may send others: APIError.Code has them.
 const (
 	CodeParam              = 100000400
 	CodeUnauthorized       = 100000401
@@ -27,122 +27,101 @@ const (
 	CodeVoucherTooLarge    = 100001005
 	CodeAmbiguousReference = 100001008
 	CodeRateChanged        = 100001111
-	CodeCreditLimit        = 100001112 // reserved: the service never sends it
 )
 
-// The conditions that an *APIError matches with errors.Is. A documented code
-// decides which; an answer without one is matched by its HTTP status. A 400 of Cancel is
-// ErrCancelRefused, whatever its code.
+// What an *APIError matches with errors.Is: one of these at most. A documented code
+// decides; without one the HTTP status does.
 var (
-	// ErrParam: the service refused a parameter (code 100000400, HTTP 400).
+	// ErrParam: a parameter was refused (code 100000400, HTTP 400).
 	ErrParam = errors.New("parameter refused")
-	// ErrUnauthorized: the credential or the token is not accepted (code
-	// 100000401, HTTP 401).
-	ErrUnauthorized = errors.New("not accepted as a credential")
+	// ErrUnauthorized: the credential or the token was refused (code 100000401, HTTP 401).
+	ErrUnauthorized = errors.New("credential refused")
 	// ErrForbidden: the account may not do this (HTTP 403).
 	ErrForbidden = errors.New("not permitted for this account")
-	// ErrNotFound: no such order, or not the caller's (code 100000404, HTTP 404).
+	// ErrNotFound: no such order for this account (code 100000404, HTTP 404).
 	ErrNotFound = errors.New("not found")
-	// ErrRateLimited: the endpoint's ceiling is exceeded (code 100000429, HTTP 429).
-	ErrRateLimited = errors.New("rate ceiling exceeded")
+	// ErrRateLimited: the rate limit is exceeded (code 100000429, HTTP 429).
+	ErrRateLimited = errors.New("rate limit exceeded")
 	// ErrDuplicateBooking: an active booking under another reference has the same
 	// content (code 100001003).
 	ErrDuplicateBooking = errors.New("an active booking has the same content")
-	// ErrVoucherTooLarge: the document is above 8 MB and is not inlined (code
-	// 100001005).
+	// ErrVoucherTooLarge: the document is above 8 MB and is not inlined (code 100001005).
 	ErrVoucherTooLarge = errors.New("voucher document too large to be inlined")
 	// ErrAmbiguousReference: the reference matches several orders (code 100001008).
 	ErrAmbiguousReference = errors.New("the reference matches more than one order")
-	// ErrRateChanged: the rate moved between CheckAvail and Book (code 100001111).
+	// ErrRateChanged: the rate changed between CheckAvail and Book (code 100001111).
 	ErrRateChanged = errors.New("the rate changed before the booking was made")
-	// ErrCreditLimit: reserved by the service, which never sends it (code 100001112).
-	ErrCreditLimit = errors.New("credit limit reached")
-	// ErrCancelRefused: the order cannot be cancelled online (HTTP 400 of Cancel);
-	// nothing was sent to the supplier.
+	// ErrCancelRefused: the order cannot be cancelled online (HTTP 400 of Cancel, with
+	// any code).
 	ErrCancelRefused = errors.New("cancellation refused")
-	// ErrInvalidScope: the OAuth client is not registered for a scope that it asked for.
+	// ErrInvalidScope: the OAuth client is not registered for a scope it asked for.
 	ErrInvalidScope = errors.New("invalid scope")
 	// ErrUpstreamTimeout: the supplier did not answer in time (HTTP 504).
 	ErrUpstreamTimeout = errors.New("the supplier did not answer in time")
 )
 
-// condition ties a sentinel to its code, its HTTP status and what to do next.
+// condition ties a sentinel to its code, its HTTP status and the next step.
 type condition struct {
 	err    error
 	code   int // 0: no documented code
 	status int // 0: never matched by status
-	// ops are the operations that the document lists the code for; nil: all of them.
+	// ops are the operations that the document lists the code for; nil: all.
 	ops  []Operation
 	next string
+	// only, where set, is the one operation that is meant, whatever the code; word is
+	// then part of the message.
+	only Operation
+	word string
 }
 
-// conditions is what codes and statuses mean. A code keeps its meaning for operations
-// that it is not listed for, but is no proof there that nothing was done.
+// conditions say what codes and statuses mean. A code keeps its meaning for operations
+// that it is not listed for, but there it does not prove that nothing was done.
 var conditions = []condition{
-	{ErrParam, CodeParam, http.StatusBadRequest, []Operation{OpHotelsMetadata, OpHotelList, OpBook},
-		"correct the request; sending it again as it is will fail again"},
-	{ErrUnauthorized, CodeUnauthorized, http.StatusUnauthorized, []Operation{OpTicket},
-		"check that the credential is active and was issued for this platform"},
-	{ErrForbidden, 0, http.StatusForbidden, nil,
-		"check the account's scopes, and whether it needs WithMarket or WithUserRef"},
-	{ErrNotFound, CodeNotFound, http.StatusNotFound, []Operation{OpOrderVoucher},
-		"check the reference, and that this account booked it"},
-	{ErrRateLimited, CodeRateLimited, http.StatusTooManyRequests, nil,
-		"send less from this address, or wait; other processes behind it share the ceiling"},
-	{ErrDuplicateBooking, CodeDuplicateBooking, 0, []Operation{OpBook},
-		"find the booking that the message names with QueryOrders, and cancel it if it is not wanted; nothing was booked"},
-	{ErrVoucherTooLarge, CodeVoucherTooLarge, 0, []Operation{OpOrderVoucher},
-		"ask again without IncludeDocument and use DownloadURL"},
-	{ErrAmbiguousReference, CodeAmbiguousReference, 0, []Operation{OpOrderVoucher},
-		"ask by PlatformReferenceNo"},
-	{ErrRateChanged, CodeRateChanged, 0, []Operation{OpBook},
-		"run CheckAvail again and book the new price if it is accepted; nothing was booked"},
-	{ErrCreditLimit, CodeCreditLimit, 0, []Operation{}, // reserved
-		"top the account up"},
-	{ErrUpstreamTimeout, 0, http.StatusGatewayTimeout, nil,
-		"try again later"},
+	{err: ErrCancelRefused, status: http.StatusBadRequest, only: OpCancel,
+		next: "the message names the cause; the order is as it was"},
+	{err: ErrInvalidScope, word: "invalid_scope", only: OpOAuthToken,
+		next: "ask only for scopes that the client is registered for"},
+	{err: ErrParam, code: CodeParam, status: http.StatusBadRequest, ops: []Operation{OpHotelsMetadata, OpHotelList, OpBook},
+		next: "correct the request: the same one will be refused again"},
+	{err: ErrUnauthorized, code: CodeUnauthorized, status: http.StatusUnauthorized, ops: []Operation{OpTicket},
+		next: "check that the credential is active and belongs to this environment"},
+	{err: ErrForbidden, status: http.StatusForbidden,
+		next: "check the account's scopes, and whether it needs WithMarket or WithUserRef"},
+	{err: ErrNotFound, code: CodeNotFound, status: http.StatusNotFound, ops: []Operation{OpOrderVoucher},
+		next: "check the reference, and that this account booked it"},
+	{err: ErrRateLimited, code: CodeRateLimited, status: http.StatusTooManyRequests,
+		next: "wait, or send less: all processes behind this address share the limit"},
+	{err: ErrDuplicateBooking, code: CodeDuplicateBooking, ops: []Operation{OpBook},
+		next: "nothing was booked; find the booking that the message names with QueryOrders, and cancel it if it is not wanted"},
+	{err: ErrVoucherTooLarge, code: CodeVoucherTooLarge, ops: []Operation{OpOrderVoucher},
+		next: "ask without IncludeDocument and use DownloadURL"},
+	{err: ErrAmbiguousReference, code: CodeAmbiguousReference, ops: []Operation{OpOrderVoucher},
+		next: "ask by PlatformReferenceNo"},
+	{err: ErrRateChanged, code: CodeRateChanged, ops: []Operation{OpBook},
+		next: "nothing was booked; call CheckAvail again and book the new price if it is accepted"},
+	{err: ErrUpstreamTimeout, status: http.StatusGatewayTimeout,
+		next: "try again later"},
 }
 
-// The conditions that come before the table, because they are of one operation and have
-// no code.
-var (
-	cancelRefused = condition{err: ErrCancelRefused, next: "the message names the cause; nothing was sent to the supplier, and the order is as it was"}
-	invalidScope  = condition{err: ErrInvalidScope, next: "ask only for scopes that the client is registered for"}
-)
-
-// APIError is a failure that the service reported, or an HTTP status from
-// something in front of it. It matches the sentinels above with errors.Is.
-type APIError struct {
-	Operation  Operation
-	HTTPStatus int
-	// Code is the envelope's code, or 0 where the answer was no envelope.
-	Code int
-	// Msg is the service's own message; one above 1 KiB is cut off, and one of Ticket
-	// or OAuthToken ends where a token may begin.
-	Msg string
-	// Excerpt is the beginning of an answer that was no envelope, such as a
-	// proxy's HTML page; secrets are masked. Of an answer of Ticket or OAuthToken
-	// without a message it is the marker of types.Secret alone.
-	Excerpt   string
-	RequestID string
-	TraceID   string
-	// RetryAfter is how long the service asks to wait; 0 where it did not say.
-	RetryAfter time.Duration
-
-	doubt
+// failure is the error of one call: what happened, and apart from it the next step.
+type failure interface {
+	error
+	fact() string        // without operation, ids and advice
+	description() string // without advice
+	next() string
+	// markUnknown makes the failure the cause of an unknown outcome: no refusal, without
+	// a sentinel that says so, and without advice of its own.
+	markUnknown()
 }
 
-// doubt is part of the errors that may be the cause of an unknown outcome. There
-// they are no refusals, match no sentinel that says so, and give no advice of
-// their own.
-type doubt struct{ doubtful bool }
+// outcome is the part that failures share.
+type outcome struct{ unknown bool }
 
-func (d *doubt) cast() { d.doubtful = true }
+func (o *outcome) markUnknown() { o.unknown = true }
 
-// advice is what to do next: next, unless the outcome is in doubt.
-func (d *doubt) advice(next string) string {
+func (o *outcome) advice(next string) string {
 	switch {
-	case d.doubtful:
+	case o.unknown:
 		return "; the outcome is unknown: do not send it again, ask QueryOrders first"
 	case next == "":
 		return ""
@@ -150,22 +129,54 @@ func (d *doubt) advice(next string) string {
 	return "; " + next
 }
 
+// description is what a failure of an operation was, with the id that the service's
+// logs have.
+func description(op Operation, fact, requestID string) string {
+	if requestID == "" {
+		return fmt.Sprintf("%s: %s", op, fact)
+	}
+	return fmt.Sprintf("%s: %s, request id %s", op, fact, requestID)
+}
+
+// fact is the text of an error without its prefix and its advice, to be part of another.
+func fact(err error) string {
+	if f, ok := err.(failure); ok {
+		return f.description()
+	}
+	return strings.TrimPrefix(err.Error(), "hotelstays: ")
+}
+
+// APIError is a refusal or a failure that the service reported, or an HTTP status of
+// something in front of it. It matches one of the sentinels with errors.Is.
+type APIError struct {
+	Operation  Operation
+	HTTPStatus int
+	// Code is the envelope's code, or 0 where the answer was no envelope.
+	Code int
+	// Msg is the service's message, up to 1 KiB. That of Ticket and OAuthToken ends where
+	// a token may begin.
+	Msg string
+	// Excerpt is the beginning of an answer that was no envelope, such as a proxy's HTML
+	// page. Secrets are masked; for Ticket and OAuthToken all of it is.
+	Excerpt   string
+	RequestID string
+	TraceID   string
+	// RetryAfter is how long the service asks to wait; 0: it did not ask.
+	RetryAfter time.Duration
+
+	outcome
+}
+
 // Error says what was refused, by which code, and what to do next.
 func (e *APIError) Error() string {
-	return "hotelstays: " + e.fact() + e.advice(e.next())
+	return "hotelstays: " + e.description() + e.advice(e.next())
 }
 
-func (e *APIError) next() string {
-	_, next := e.condition()
-	return next
-}
+func (e *APIError) description() string { return description(e.Operation, e.fact(), e.RequestID) }
 
-// fact is the error without advice, which an unknown outcome replaces by its own.
 func (e *APIError) fact() string {
 	var b strings.Builder
-	what, _ := e.condition()
-	fmt.Fprintf(&b, "%s: %s", e.Operation, what)
-	fmt.Fprintf(&b, " (HTTP %d", e.HTTPStatus)
+	fmt.Fprintf(&b, "%s (HTTP %d", e.what(), e.HTTPStatus)
 	if e.Code != 0 {
 		fmt.Fprintf(&b, ", code %d", e.Code)
 	}
@@ -173,39 +184,36 @@ func (e *APIError) fact() string {
 		fmt.Fprintf(&b, ", %q", e.Msg)
 	}
 	if e.Excerpt != "" {
-		fmt.Fprintf(&b, ", the answer is no envelope: %q", e.Excerpt)
+		fmt.Fprintf(&b, ", no envelope but %q", e.Excerpt)
 	}
-	writeIDs(&b, e.RequestID, e.TraceID)
+	if e.RetryAfter > 0 && !e.unknown { // it is advice to send it again
+		fmt.Fprintf(&b, ", retry after %s", e.RetryAfter)
+	}
 	b.WriteString(")")
-	if e.RetryAfter > 0 && !e.doubtful { // it is advice to send it again
-		fmt.Fprintf(&b, "; retry after %s", e.RetryAfter)
-	}
 	return b.String()
 }
 
-// Is reports whether the failure is the condition that target stands for. It is one
-// condition at most.
+// Is reports whether target is the sentinel of this failure.
 func (e *APIError) Is(target error) bool {
-	if e.doubtful && target != ErrUpstreamTimeout {
+	if e.unknown && target != ErrUpstreamTimeout {
 		return false
 	}
 	c, ok := e.match()
 	return ok && c.err == target
 }
 
-// match finds the condition: by code, else by HTTP status.
+// match finds the condition: of the operation alone, by code, or by HTTP status.
 func (e *APIError) match() (condition, bool) {
-	switch {
-	case e.Operation == OpCancel && e.HTTPStatus == http.StatusBadRequest && !e.doubtful:
-		return cancelRefused, true
-	case e.Operation == OpOAuthToken && strings.Contains(e.Msg, "invalid_scope"):
-		return invalidScope, true
+	for _, c := range conditions {
+		if c.only != "" && c.only == e.Operation && !e.unknown && (c.status == e.HTTPStatus || c.word != "" && strings.Contains(e.Msg, c.word)) {
+			return c, true
+		}
 	}
 	if c, ok := byCode(e.Code); ok {
 		return c, true
 	}
 	for _, c := range conditions {
-		if c.status != 0 && c.status == e.HTTPStatus {
+		if c.only == "" && c.status != 0 && c.status == e.HTTPStatus {
 			return c, true
 		}
 	}
@@ -245,49 +253,74 @@ func (e *APIError) listed() bool {
 	return ok && (c.ops == nil || slices.Contains(c.ops, e.Operation))
 }
 
-func (e *APIError) condition() (what, next string) {
+func (e *APIError) what() string {
 	switch c, ok := e.match(); {
-	case e.doubtful && e.seemsRefused():
-		return "refused with a code that is undocumented for it", ""
-	case e.HTTPStatus == http.StatusForbidden && e.Code == 0:
-		return c.err.Error(), "something in front of the service may have refused this; else " + c.next
-	case errors.Is(c.err, ErrParam) && oneOf(e.Operation, OpHotelRates, OpCheckAvail, OpBook):
-		return c.err.Error(), c.next + "; if it is the session that is refused, search again"
-	case errors.Is(c.err, ErrNotFound) && e.Code == 0 && !oneOf(e.Operation, OpOrderVoucher, OpCancel, OpQueryOrders, OpBook):
-		return c.err.Error(), "the service has no such address: check the base URL, which ends before /api"
+	case e.unknown && e.seemsRefused():
+		return "refused with a code that is undocumented for it"
 	case ok:
-		return c.err.Error(), c.next
+		return c.err.Error()
 	case e.HTTPStatus >= 500:
-		return "the service failed", "try again later; quote the request id if it goes on"
+		return "the service failed"
 	case e.HTTPStatus >= 300 && e.HTTPStatus < 400:
-		return "redirects are not followed", "give New the address that the service answers at"
-	default:
-		return "refused", "the message says why; report the code with the request id if it does not help"
+		return "redirected, and redirects are not followed"
 	}
+	return "refused"
 }
 
-// TransportError reports a call that got no answer: a connection that failed, a
-// ctx that ended, a ceiling that was waited for too long, or a token that could not
-// be had, whose own error is then the cause.
+func (e *APIError) next() string {
+	c, ok := e.match()
+	switch {
+	case e.HTTPStatus == http.StatusForbidden && e.Code == 0:
+		return c.next + "; something in front of the service may have refused this"
+	case c.err == ErrParam && takesSession(e.Operation):
+		return c.next + "; search again if the session is refused"
+	case c.err == ErrNotFound && e.Code == 0:
+		return "check the base URL, which ends before /api, and the reference"
+	case ok:
+		return c.next
+	case e.HTTPStatus >= 500:
+		return "try again later; quote the request id if it goes on"
+	case e.HTTPStatus >= 300 && e.HTTPStatus < 400:
+		return "give New the address that the service answers at"
+	}
+	return "report the code with the request id if the message does not help"
+}
+
+func takesSession(op Operation) bool { return operations[op] != nil && operations[op].bookingFlow }
+
+// TransportError reports a call without an answer: the connection failed, ctx ended, the
+// rate limit left no time, or no token could be fetched, whose error is then the cause.
 type TransportError struct {
 	Operation Operation
-	// Sent tells that the request may have reached the service. For Book and
-	// Cancel it is true only inside an *OutcomeUnknownError.
+	// Sent reports that the request may have reached the service. For Book and Cancel it
+	// is true only inside an *OutcomeUnknownError.
 	Sent      bool
 	Attempts  int
 	RequestID string
 	TraceID   string
 	Err       error
-	doubt
+	outcome
 }
 
 // Error says what failed and whether the request may have arrived.
 func (e *TransportError) Error() string {
-	return "hotelstays: " + e.fact() + e.advice(e.next())
+	return "hotelstays: " + e.description() + e.advice(e.next())
+}
+
+func (e *TransportError) description() string { return description(e.Operation, e.fact(), e.RequestID) }
+
+func (e *TransportError) fact() string {
+	switch _, ofToken := e.Err.(failure); {
+	case ofToken:
+		return "not sent, no token: " + fact(e.Err)
+	case e.Sent:
+		return fmt.Sprintf("%s (sent, no whole answer; attempts %d)", fact(e.Err), e.Attempts)
+	}
+	return fmt.Sprintf("%s (nothing was carried out; attempts %d)", fact(e.Err), e.Attempts)
 }
 
 func (e *TransportError) next() string {
-	if token, ok := e.Err.(advisor); ok { // the call that should have fetched one
+	if token, ok := e.Err.(failure); ok {
 		return token.next()
 	}
 	var certificate *tls.CertificateVerificationError
@@ -295,120 +328,91 @@ func (e *TransportError) next() string {
 	case errors.Is(e.Err, ratelimit.ErrPaused):
 		return "call again when that time is over"
 	case errors.As(e.Err, &certificate):
-		return "check the base URL, and that the service's certificate is trusted here"
+		return "check the base URL, and that this machine trusts the service's certificate"
 	case errors.Is(e.Err, transport.ErrNoConnection) && !errors.Is(e.Err, context.Canceled):
-		return "check that the base URL is right and can be reached from here; it is safe to call again"
+		return "check the base URL and the way to it; it is safe to call again"
 	}
 	return "it is safe to call again"
-}
-
-// advisor is an error that says what to do next.
-type advisor interface{ next() string }
-
-func (e *TransportError) fact() string {
-	var b strings.Builder
-	if _, ok := e.Err.(advisor); ok {
-		return fmt.Sprintf("%s: not sent, for want of a token: %s", e.Operation, fact(e.Err))
-	}
-	fmt.Fprintf(&b, "%s: %s (", e.Operation, fact(e.Err))
-	if e.Sent {
-		b.WriteString("no whole answer to a request that may have arrived")
-	} else {
-		b.WriteString("nothing was carried out")
-	}
-	fmt.Fprintf(&b, ", attempts %d", e.Attempts)
-	writeIDs(&b, e.RequestID, e.TraceID)
-	b.WriteString(")")
-	return b.String()
 }
 
 // Unwrap returns the cause, such as context.DeadlineExceeded.
 func (e *TransportError) Unwrap() error { return e.Err }
 
-// DecodeError reports an answer that the client could not use: it has no envelope,
-// lacks something that is required, has fields of another type than documented, holds
-// another booking's order, or is larger than WithMaxResponseBytes allows.
+// DecodeError reports an answer that cannot be used: it is no envelope, lacks a required
+// field, has a field of another type than documented, is of another order, or is larger
+// than WithMaxResponseBytes.
 type DecodeError struct {
 	Operation  Operation
 	HTTPStatus int
 	RequestID  string
 	TraceID    string
-	// Excerpt is the beginning of the answer, with secrets masked. It is empty
-	// for the answers of Ticket and OAuthToken, which are secret.
+	// Excerpt is the beginning of the answer, with secrets masked. It is empty for Ticket
+	// and OAuthToken.
 	Excerpt string
-	// Err is the fault: where it lies in the answer, it names the JSON path or the
-	// offset in bytes.
+	// Err is the fault, with its JSON path or its offset in bytes.
 	Err error
-	doubt
+	outcome
 }
 
-// Error says where the answer could not be read.
+// Error says what is wrong with the answer.
 func (e *DecodeError) Error() string {
-	return "hotelstays: " + e.fact() + e.advice(e.next())
+	return "hotelstays: " + e.description() + e.advice(e.next())
+}
+
+func (e *DecodeError) description() string { return description(e.Operation, e.fact(), e.RequestID) }
+
+func (e *DecodeError) fact() string {
+	text := fmt.Sprintf("unusable answer: %v (HTTP %d)", e.Err, e.HTTPStatus)
+	if e.Excerpt != "" {
+		text += fmt.Sprintf(": it begins %q", e.Excerpt)
+	}
+	return text
 }
 
 func (e *DecodeError) next() string {
-	return "check that the base URL is the service's, then report this with the request id"
-}
-
-func (e *DecodeError) fact() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: the answer cannot be read: %v (HTTP %d", e.Operation, e.Err, e.HTTPStatus)
-	writeIDs(&b, e.RequestID, e.TraceID)
-	b.WriteString(")")
-	if e.Excerpt != "" {
-		fmt.Fprintf(&b, ": it begins %q", e.Excerpt)
+	var syntax *wire.SyntaxError
+	switch {
+	case errors.Is(e.Err, transport.ErrBodyTooLarge):
+		return "ask for less, or raise the limit"
+	case errors.As(e.Err, &syntax):
+		return "check the base URL; if it is right, report this with the request id"
 	}
-	return b.String()
+	return "report this with the request id"
 }
 
 // Unwrap returns the cause.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
-// OutcomeUnknownError reports a Book or a Cancel that may or may not have been
-// carried out: the request may have arrived, and no definite answer came back.
-// It is not a failure. Sending again could book twice; QueryOrders by the
-// reference shows what happened.
+// OutcomeUnknownError reports a Book or a Cancel that may have been carried out: the
+// request may have arrived, and no definite answer came. It is no failure. Sending again
+// could book twice; QueryOrders by the reference shows what happened.
 //
-// Look for it with errors.As before any other error: its cause is one of the
-// others, and is no refusal here. Of the sentinels it matches ErrUpstreamTimeout
-// alone.
+// Look for it with errors.As before any other error: its cause is one of the others, and
+// no refusal here. Of the sentinels it matches ErrUpstreamTimeout alone.
 type OutcomeUnknownError struct {
 	Operation Operation
 	// CustomerReferenceNo is the reference to ask for.
 	CustomerReferenceNo string
-	// RequestID and TraceID are those of the Book or the Cancel; empty in the errors of
+	// RequestID and TraceID are those of the Book or the Cancel; empty in errors of
 	// RecoverBooking and StepRecovery.
 	RequestID string
 	TraceID   string
-	// Err is what went wrong: a *TransportError, an *APIError or a *DecodeError. Where
-	// ctx ended a recovery it wraps the error of that ctx, and, in BookAndRecover, one
-	// of the three as well.
+	// Err is the cause: a *TransportError, an *APIError or a *DecodeError. Where ctx ended
+	// a recovery it wraps the error of ctx, and in BookAndRecover one of the three as well.
 	Err error
 }
 
 // Error names the reference, and says not to send again.
 func (e *OutcomeUnknownError) Error() string {
-	return fmt.Sprintf("hotelstays: %s: the outcome for reference %q is unknown: do not send it again, ask QueryOrders for this reference first; cause: %s",
-		e.Operation, e.CustomerReferenceNo, fact(e.Err))
+	cause := ""
+	if f, ok := e.Err.(failure); ok {
+		cause = f.fact()
+	} else {
+		cause = fact(e.Err)
+	}
+	return "hotelstays: " + description(e.Operation, fmt.Sprintf("outcome unknown for reference %q: do not send it again, ask QueryOrders for the reference; cause: %s",
+		e.CustomerReferenceNo, cause), e.RequestID)
 }
 
 // Unwrap returns the cause.
 func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
-
-// fact is the text of a cause without its advice, which is the outer error's.
-func fact(err error) string {
-	if e, ok := err.(interface{ fact() string }); ok {
-		return e.fact()
-	}
-	return err.Error()
-}
-
-func writeIDs(b *strings.Builder, requestID, traceID string) {
-	if requestID != "" {
-		fmt.Fprintf(b, ", request id %s", requestID)
-	}
-	if traceID != "" {
-		fmt.Fprintf(b, ", trace id %s", traceID)
-	}
-}

@@ -25,7 +25,7 @@ func ExampleNew() {
 	_, err = hotelstays.New("http://host.example", hotelstays.TicketCredential{AppKey: "app-key"})
 	var invalid *hotelstays.ValidationError
 	if errors.As(err, &invalid) {
-		for _, fault := range invalid.Faults {
+		for _, fault := range invalid.Fields {
 			fmt.Println(fault.Path, fault.Problem)
 		}
 	}

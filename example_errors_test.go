@@ -40,7 +40,7 @@ func ExampleValidationError() {
 	})
 	var invalid *hotelstays.ValidationError
 	if errors.As(err, &invalid) {
-		for _, fault := range invalid.Faults {
+		for _, fault := range invalid.Fields {
 			fmt.Println(fault.Path, fault.Problem)
 		}
 	}

@@ -12,18 +12,14 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// callCounter counts calls and failures by operation. A tracer starts a span in
-// CallStart, and hands it to CallEnd in the ctx.
+// callCounter counts calls and failures by operation. A tracer would start a span in
+// CallStart and end it in CallEnd.
 type callCounter struct {
 	mu            sync.Mutex
 	calls, failed map[hotelstays.Operation]int
 }
 
-func (c *callCounter) CallStart(ctx context.Context, _ hotelstays.CallStart) context.Context {
-	return ctx
-}
-
-func (c *callCounter) CallEnd(_ context.Context, info hotelstays.CallInfo) {
+func (c *callCounter) count(_ context.Context, info hotelstays.CallInfo) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.calls[info.Operation]++
@@ -32,13 +28,13 @@ func (c *callCounter) CallEnd(_ context.Context, info hotelstays.CallInfo) {
 	}
 }
 
-// An observer is told of every call, those that fetch tokens among them.
+// An observer sees every call, also those that fetch tokens.
 func ExampleWithObserver() {
 	srv := hotelstaystest.NewServer()
 	defer srv.Close()
 	counter := &callCounter{calls: map[hotelstays.Operation]int{}, failed: map[hotelstays.Operation]int{}}
 	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
-		hotelstays.WithHTTPClient(srv.Client()), hotelstays.WithObserver(counter))
+		hotelstays.WithHTTPClient(srv.Client()), hotelstays.WithObserver(hotelstays.Observer{CallEnd: counter.count}))
 	if err != nil {
 		fmt.Println(err)
 		return

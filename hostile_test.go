@@ -75,7 +75,7 @@ func (iotestBlocked) Read([]byte) (int, error) { panic("read") }
 func TestTransportThatPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ends := &callLog{}
-		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { panic("boom") }), hotelstays.WithObserver(ends))
+		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { panic("boom") }), hotelstays.WithObserver(ends.observer()))
 		for range 25 { // more than the ceiling of Book
 			assert.PanicsWithValue(t, "boom", func() { _ = operationCalls[hotelstays.OpBook](t.Context(), client) })
 		}
@@ -150,13 +150,13 @@ func TestErrorSaysWhereACallBrokeOff(t *testing.T) {
 		text string
 		sent bool
 	}{
-		"dial":                  {unanswered, "CheckAvail: no connection: context deadline exceeded (nothing", false},
+		"dial":                  {unanswered, "CheckAvail: no connection: context deadline exceeded: the call's own limit of 1s (nothing", false},
 		"proxy":                 {proxied, "CheckAvail: no connection: Forbidden (nothing", false},
 		"handshake":             {pipes(nil), "CheckAvail: no connection: EOF (nothing", false},
-		"stalled before answer": {pipes(stall), "CheckAvail: context deadline exceeded (no whole answer", true},
-		"closed before answer":  {pipes(says("")), "CheckAvail: EOF (no whole answer", true},
-		"stalled in the answer": {pipes(func(c net.Conn) { says(half)(c); stall(c) }), "CheckAvail: the answer (HTTP 200) broke off after 8 bytes: context deadline exceeded (no whole", true},
-		"closed in the answer":  {pipes(says(half)), "CheckAvail: the answer (HTTP 200) broke off after 8 bytes: unexpected EOF (no whole", true},
+		"stalled before answer": {pipes(stall), "CheckAvail: context deadline exceeded: the call's own limit of 1s (sent, no whole answer", true},
+		"closed before answer":  {pipes(says("")), "CheckAvail: EOF (sent, no whole answer", true},
+		"stalled in the answer": {pipes(func(c net.Conn) { says(half)(c); stall(c) }), "CheckAvail: the answer (HTTP 200) broke off after 8 bytes: context deadline exceeded: the call's own limit of 1s (sent, no whole", true},
+		"closed in the answer":  {pipes(says(half)), "CheckAvail: the answer (HTTP 200) broke off after 8 bytes: unexpected EOF (sent, no whole", true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			base := "http://127.0.0.1:1"
@@ -169,7 +169,7 @@ func TestErrorSaysWhereACallBrokeOff(t *testing.T) {
 			defer client.CloseIdleConnections()
 			err = operationCalls[hotelstays.OpCheckAvail](t.Context(), client)
 			require.ErrorContains(t, err, row.text, name)
-			assert.Equal(t, !row.sent, strings.Contains(err.Error(), "check that the base URL is right"), name)
+			assert.Equal(t, !row.sent, strings.Contains(err.Error(), "check the base URL"), name)
 		})
 	}
 }
@@ -360,7 +360,7 @@ func TestEndlessTextIsNotLookedThrough(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client := clientThrough(t, answer, hotelstays.WithObserver(&callLog{}), hotelstays.WithLogger(slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelDebug}))))
+			client := clientThrough(t, answer, hotelstays.WithObserver((&callLog{}).observer()), hotelstays.WithLogger(slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelDebug}))))
 			resp, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
 			if err == nil {
 				assert.Less(t, len(resp.Meta.Msg), 2000)

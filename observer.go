@@ -4,24 +4,24 @@ package hotelstays
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 )
 
-// Observer is told of every call, once at its start and once at its end. A call
-// that fails validation is not reported: nothing was sent. The calls that fetch
-// tokens are reported like all others, under the ctx of a call that needs the
-// token; one that fetches it in the background may end after that call.
+// Observer receives the start and the end of every call, for traces and metrics. Both
+// functions are optional. A call that fails validation is not reported. The calls that
+// fetch tokens are reported like all others, under the ctx of a call that needs the token;
+// a fetch in the background may end after that call.
 //
-// Implementations must be safe for concurrent use. They run in the call's
-// goroutine, which waits for them.
-type Observer interface {
-	// CallStart returns the ctx that the call goes on with: ctx, or one that is
-	// derived from it. Every attempt is sent under it.
-	CallStart(ctx context.Context, start CallStart) context.Context
+// The functions must be safe for concurrent use. The call waits for them.
+type Observer struct {
+	// CallStart returns the ctx that the call goes on with: ctx, or one derived from it.
+	// Every attempt is sent under it.
+	CallStart func(ctx context.Context, start CallStart) context.Context
 	// CallEnd receives the ctx that CallStart returned.
-	CallEnd(ctx context.Context, info CallInfo)
+	CallEnd func(ctx context.Context, info CallInfo)
 }
 
 // CallStart is a call that begins.
@@ -78,25 +78,30 @@ type AttemptInfo struct {
 	Err error
 }
 
-// observation is one call on its way to an Observer. Without one it is nil, and
-// its methods do nothing.
+// observation is one call as its observers see it. Without observers it is nil, and its
+// methods do nothing.
 type observation struct {
-	observer Observer
-	ctx      context.Context // of CallStart
-	start    time.Time
-	answered time.Time // when the answer was there; zero without one
-	attempts transport.Timeline
-	info     CallInfo
+	observers []Observer
+	ctxs      []context.Context // that each CallStart returned
+	start     time.Time
+	answered  time.Time // zero without an answer
+	attempts  transport.Timeline
+	info      CallInfo
 }
 
-// observe starts an observation and returns the ctx that the call goes on with.
-func (c *Client) observe(ctx context.Context, op Operation, traceID string) (context.Context, *observation) {
-	if c.observer == nil {
-		return ctx, nil
+// observe starts an observation. a.ctx becomes the one that the call goes on with.
+func (a *answer) observe(observers []Observer, baseURL string) *observation {
+	if len(observers) == 0 {
+		return nil
 	}
-	o := &observation{observer: c.observer, start: time.Now(), info: CallInfo{Operation: op, BaseURL: c.baseURL, TraceID: traceID}}
-	o.ctx = c.observer.CallStart(ctx, CallStart{Operation: op, BaseURL: c.baseURL})
-	return o.ctx, o
+	o := &observation{observers: observers, start: time.Now(), info: CallInfo{Operation: a.op, BaseURL: baseURL, TraceID: a.traceID}}
+	for _, observer := range observers {
+		if observer.CallStart != nil {
+			a.ctx = observer.CallStart(a.ctx, CallStart{Operation: a.op, BaseURL: baseURL})
+		}
+		o.ctxs = append(o.ctxs, a.ctx)
+	}
+	return o
 }
 
 // timeline is where the attempts are noted.
@@ -107,19 +112,19 @@ func (o *observation) timeline() *transport.Timeline {
 	return &o.attempts
 }
 
-// sent notes how the sending ended. Reading the answer comes next.
-func (o *observation) sent(x *exchange) {
+// received notes how the sending ended. Reading the answer comes next.
+func (o *observation) received(a *answer) {
 	if o == nil {
 		return
 	}
-	o.info.RequestID, o.info.TraceID = x.requestID(), x.traceID()
-	if answer := x.result.Answer; answer != nil {
+	o.info.RequestID, o.info.TraceID = a.requestID(), a.trace()
+	if a.Answer != nil {
 		o.answered = time.Now()
-		o.info.HTTPStatus, o.info.Bytes = answer.Status, len(answer.Body)
+		o.info.HTTPStatus, o.info.Bytes = a.Answer.Status, len(a.Answer.Body)
 	}
 }
 
-// end tells the observer.
+// end calls the observers, the last one first.
 func (o *observation) end(err error) {
 	if o == nil {
 		return
@@ -135,5 +140,9 @@ func (o *observation) end(err error) {
 		o.info.Attempts[i] = AttemptInfo{Start: s.Start, Duration: s.Duration, HTTPStatus: s.Status,
 			Sent: s.Sent, RequestID: s.RequestID, Err: s.Err}
 	}
-	o.observer.CallEnd(o.ctx, o.info)
+	for i, observer := range slices.Backward(o.observers) {
+		if observer.CallEnd != nil {
+			observer.CallEnd(o.ctxs[i], o.info)
+		}
+	}
 }

@@ -10,13 +10,13 @@ import (
 )
 
 func TestNoObserverCostsNothing(t *testing.T) {
-	c, x := &Client{}, &exchange{}
+	a := &answer{ctx: context.Background()}
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
-		ctx, watch := c.observe(context.Background(), OpBook, "trace")
-		if ctx != context.Background() || watch != nil || watch.timeline() != nil {
+		watch := a.observe(nil, "https://host.example")
+		if a.ctx != context.Background() || watch != nil || watch.timeline() != nil {
 			t.Error("something is observed")
 		}
-		watch.sent(x)
+		watch.received(a)
 		watch.end(nil)
 	}))
 }

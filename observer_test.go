@@ -48,14 +48,18 @@ func trailOf(ctx context.Context) string {
 	return trail
 }
 
-func (l *callLog) CallStart(ctx context.Context, start hotelstays.CallStart) context.Context {
+func (l *callLog) observer() hotelstays.Observer {
+	return hotelstays.Observer{CallStart: l.start, CallEnd: l.end}
+}
+
+func (l *callLog) start(ctx context.Context, start hotelstays.CallStart) context.Context {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.starts = append(l.starts, start)
 	return context.WithValue(ctx, trailKey{}, trailOf(ctx)+"/"+string(start.Operation))
 }
 
-func (l *callLog) CallEnd(ctx context.Context, info hotelstays.CallInfo) {
+func (l *callLog) end(ctx context.Context, info hotelstays.CallInfo) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ends = append(l.ends, endedCall{info, trailOf(ctx)})
@@ -78,7 +82,7 @@ func TestObserverSeesEveryCallOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t)
 		log, transport := &callLog{}, &trailTransport{RoundTripper: srv.Client().Transport}
-		client := newClient(t, srv, ticketOf(srv), hotelstays.WithObserver(log), hotelstays.WithHTTPClient(&http.Client{Transport: transport}))
+		client := newClient(t, srv, ticketOf(srv), hotelstays.WithObserver(log.observer()), hotelstays.WithHTTPClient(&http.Client{Transport: transport}))
 		ctx := context.WithValue(t.Context(), trailKey{}, "caller")
 
 		resp, err := client.Destinations(ctx, &hotelstays.DestinationsRequest{})
@@ -128,7 +132,7 @@ func TestObserverInfo(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv, _ := newSandbox(t)
 				log := &callLog{}
-				client := newClient(t, srv, ticketOf(srv), hotelstays.WithObserver(log), hotelstays.WithTimeout(tc.timeout))
+				client := newClient(t, srv, ticketOf(srv), hotelstays.WithObserver(log.observer()), hotelstays.WithTimeout(tc.timeout))
 				_, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{}) // fetches the token
 				require.NoError(t, err)
 				tc.fault.Operation = hotelstaystest.OpDestinations
@@ -185,7 +189,7 @@ func TestObserverSeesEachAttempt(t *testing.T) {
 			sent = append(sent, hotelstays.AttemptInfo{Start: time.Now(), RequestID: r.Header.Get("Request-Id")})
 			time.Sleep(time.Duration(n+1) * time.Second)
 			return answers[n](r)
-		}), hotelstays.WithObserver(log), hotelstays.WithMaxAttempts(len(answers)))
+		}), hotelstays.WithObserver(log.observer()), hotelstays.WithMaxAttempts(len(answers)))
 
 		_, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
 
@@ -211,7 +215,7 @@ func TestObserverSeesEachAttempt(t *testing.T) {
 func TestObserverSeesTheWaitForTheCeiling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &callLog{}
-		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { return reply(503, ""), nil }), hotelstays.WithObserver(log))
+		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { return reply(503, ""), nil }), hotelstays.WithObserver(log.observer()))
 		const ceiling, window = 10, 1010 * time.Millisecond
 		for range ceiling + 1 {
 			assert.Error(t, operationCalls[hotelstays.OpCheckAvail](t.Context(), client))
@@ -249,7 +253,7 @@ func TestObserverSeesTheReadingOfAnAnswer(t *testing.T) {
 					return reply(504, ""), nil
 				}
 				return nil, errors.New("broken")
-			}), hotelstays.WithObserver(log), hotelstays.WithLogger(slow))
+			}), hotelstays.WithObserver(log.observer()), hotelstays.WithLogger(slow))
 			assert.Error(t, operationCalls[hotelstays.OpBook](t.Context(), client)) // an unknown outcome, which is logged
 		}
 		assert.Equal(t, 3*time.Second, log.ends[0].DecodeTime)
@@ -266,7 +270,7 @@ func TestObserverDoesNotCountTheLog(t *testing.T) {
 		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
 			time.Sleep(time.Second)
 			return reply(504, ""), nil
-		}), hotelstays.WithObserver(log), hotelstays.WithLogger(slowLog(slog.LevelDebug)))
+		}), hotelstays.WithObserver(log.observer()), hotelstays.WithLogger(slowLog(slog.LevelDebug)))
 		assert.Error(t, operationCalls[hotelstays.OpDestinations](t.Context(), client))
 		assert.Equal(t, time.Second, log.ends[0].Attempts[0].Duration)
 	})
@@ -290,7 +294,7 @@ func TestObserverSeesTheIDsToQuote(t *testing.T) {
 		resp := reply(200, `{"code":0,"data":{"list":[],"basic":{"sessionId":"s"}}}`)
 		resp.Header = http.Header{"Request-Id": {"request-s"}, "Trace-Id": {"trace-s"}}
 		return resp, nil
-	}), hotelstays.WithObserver(log))
+	}), hotelstays.WithObserver(log.observer()))
 	resp, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithTraceID("trace-c"))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"request-s", "trace-s"}, []string{resp.Meta.RequestID, resp.Meta.TraceID})
@@ -313,11 +317,8 @@ func TestEndlessIDsAreNotQuoted(t *testing.T) {
 	}
 }
 
-// silent is the least Observer.
-type silent struct{}
-
-func (silent) CallStart(ctx context.Context, _ hotelstays.CallStart) context.Context { return ctx }
-func (silent) CallEnd(context.Context, hotelstays.CallInfo)                          {}
+// silent is the smallest Observer.
+var silent = hotelstays.Observer{CallEnd: func(context.Context, hotelstays.CallInfo) {}}
 
 // BenchmarkObserver is a whole call without a network. "none" allocates what it
 // did before there were observers.
@@ -325,7 +326,7 @@ func BenchmarkObserver(b *testing.B) {
 	answer := transportFunc(func(*http.Request) (*http.Response, error) {
 		return reply(200, `{"code":0,"data":{"list":[],"basic":{"sessionId":"s"}}}`), nil
 	})
-	for name, opts := range map[string][]hotelstays.Option{"none": nil, "set": {hotelstays.WithObserver(silent{})}} {
+	for name, opts := range map[string][]hotelstays.Option{"none": nil, "set": {hotelstays.WithObserver(silent)}} {
 		opts = append(opts, hotelstays.WithHTTPClient(&http.Client{Transport: answer}))
 		client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.TokenCredential{Token: types.NewSecret("token")}, opts...)
 		require.NoError(b, err)
@@ -346,7 +347,7 @@ func TestObserverSeesNoInvalidCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t)
 		log := &callLog{}
-		client := newClient(t, srv, ticketOf(srv), hotelstays.WithObserver(log))
+		client := newClient(t, srv, ticketOf(srv), hotelstays.WithObserver(log.observer()))
 		_, invalid := client.HotelList(t.Context(), &hotelstays.HotelListRequest{})
 		_, wrongOption := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithCurrency("EUR"))
 		_, nothing := client.Book(t.Context(), nil)

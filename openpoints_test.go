@@ -271,7 +271,7 @@ func TestTestFlags(t *testing.T) {
 		_, err := c.CheckAvail(t.Context(), req, WithTestFlags(bad))
 		var invalid *ValidationError
 		require.ErrorAs(t, err, &invalid, "%v", bad)
-		assert.Equal(t, "WithTestFlags", invalid.Faults[0].Path)
+		assert.Equal(t, "WithTestFlags", invalid.Fields[0].Path)
 	}
 }
 

@@ -50,8 +50,8 @@ type headerRule struct {
 }
 
 func everywhere(*operation) bool     { return true }
-func withToken(op *operation) bool   { return !op.open }
-func inTheFlow(op *operation) bool   { return op.flow }
+func withToken(op *operation) bool   { return !op.noAuth }
+func inTheFlow(op *operation) bool   { return op.bookingFlow }
 func printable(string) (none string) { return "" }
 
 var headerRules = [headerCount]headerRule{
@@ -78,7 +78,7 @@ type settings struct {
 	states *OrderStates
 	wakeup <-chan struct{}
 
-	faults faults
+	validation
 }
 
 // collect applies the options of one call.
@@ -285,7 +285,7 @@ type config struct {
 	limiter     RateLimiter
 	limitMargin time.Duration
 	store       TokenStore
-	observer    Observer
+	observers   []Observer
 	maxAttempts int
 	maxBody     int64
 	userAgent   string
@@ -361,9 +361,15 @@ func WithTokenStore(s TokenStore) Option {
 	return notNil("WithTokenStore", s, func(c *config) { c.store = s })
 }
 
-// WithObserver reports the start and the end of every call to o.
+// WithObserver calls o at the start and at the end of every call. Given several times,
+// all observers are called: at the start in their order, at the end in reverse.
 func WithObserver(o Observer) Option {
-	return notNil("WithObserver", o, func(c *config) { c.observer = o })
+	return clientOption(func(c *config) {
+		if o.CallStart == nil && o.CallEnd == nil {
+			c.faults.add("WithObserver", "has neither CallStart nor CallEnd")
+		}
+		c.observers = append(c.observers, o)
+	})
 }
 
 // WithMaxAttempts bounds how often one call is sent: between 1 and 100, 4 by default;

@@ -32,12 +32,12 @@ type QueryOrdersRequest struct {
 	StatusList []json.RawMessage `json:"statusList,omitempty"`
 }
 
-func (r *QueryOrdersRequest) validate(f *faults) {
-	f.texts("customerReferenceNos", r.CustomerReferenceNos)
-	f.texts("supplierReferenceNos", r.SupplierReferenceNos)
+func (r *QueryOrdersRequest) validate(v *validation) {
+	v.texts("customerReferenceNos", r.CustomerReferenceNos)
+	v.texts("supplierReferenceNos", r.SupplierReferenceNos)
 	for i, status := range r.StatusList {
 		if !json.Valid(status) {
-			f.add(fmt.Sprintf("statusList[%d]", i), "is not JSON")
+			v.add(fmt.Sprintf("statusList[%d]", i), "is not JSON")
 		}
 	}
 }
@@ -53,16 +53,31 @@ type QueryOrdersResponse struct {
 	more string
 }
 
-func (r *QueryOrdersResponse) look(status int, body []byte) {
-	switch {
-	case len(r.Orders) > 0:
-	case status != http.StatusOK: // such as 206: a part
-		r.more = fmt.Sprintf("HTTP %d", status)
-	case len(body) > maxNoOrders:
-		r.more = fmt.Sprintf("an answer of %d bytes", len(body))
-	default:
-		r.more = signOfMore(body, "data", "page")
+func (r *QueryOrdersRequest) parts() parts { return parts{body: r} }
+
+// check refuses an answer without a list of orders: it may be of another operation, and
+// must not look like one that has no orders.
+func (*QueryOrdersRequest) check(resp *QueryOrdersResponse, a *answer) error {
+	if resp.Orders == nil {
+		return missing("data.orders")
 	}
+	if len(resp.Orders) == 0 {
+		resp.more = a.signOfMore()
+	}
+	return nil
+}
+
+func (r *QueryOrdersResponse) meta() *ResponseMeta { return &r.Meta }
+
+// signOfMore says why an answer without orders may not be all there is, or nothing.
+func (a *answer) signOfMore() string {
+	switch {
+	case a.Answer.Status != http.StatusOK: // such as 206: a part
+		return fmt.Sprintf("HTTP %d", a.Answer.Status)
+	case len(a.Answer.Body) > maxNoOrders:
+		return fmt.Sprintf("an answer of %d bytes", len(a.Answer.Body))
+	}
+	return signOfMore(a.Answer.Body, "data", "page")
 }
 
 // maxNoOrders is the longest answer, in bytes, that is believed to hold no order.
@@ -100,15 +115,6 @@ func signOfMore(object []byte, below ...string) string {
 	return ""
 }
 
-// missing reports an answer without a list of orders: it may be that of another
-// operation, and must not look like one that has no orders.
-func (r *QueryOrdersResponse) missing() string {
-	if r.Orders == nil {
-		return "data.orders"
-	}
-	return ""
-}
-
 // QueryOrders returns the orders that req selects, as they truly are: it is the
 // authority on what became of a booking.
 //
@@ -117,11 +123,7 @@ func (r *QueryOrdersResponse) missing() string {
 // so is an answer without a list of orders: fewer orders must not look like none.
 // Whether results come in pages is undocumented: WithRawData keeps the whole answer.
 func (c *Client) QueryOrders(ctx context.Context, req *QueryOrdersRequest, opts ...CallOption) (*QueryOrdersResponse, error) {
-	resp := &QueryOrdersResponse{}
-	if err := c.call(ctx, OpQueryOrders, req, resp, &resp.Meta, opts); err != nil {
-		return nil, err
-	}
-	return resp, nil
+	return do(ctx, c, OpQueryOrders, req, opts)
 }
 
 // CancelRequest cancels an order. How to cancel a part of it is not shown.
@@ -135,13 +137,16 @@ type CancelRequest struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-func (r *CancelRequest) session() string   { return r.SessionID }
-func (r *CancelRequest) reference() string { return r.CustomerReferenceNo }
+func (r *CancelRequest) parts() parts {
+	return parts{body: r, session: r.SessionID, reference: r.CustomerReferenceNo}
+}
 
-func (r *CancelRequest) validate(f *faults) {
-	f.session(r.SessionID, true)
-	f.required("customerReferenceNo", r.CustomerReferenceNo)
-	f.required("supplierReferenceNo", r.SupplierReferenceNo)
+func (*CancelRequest) check(*CancelResponse, *answer) error { return nil }
+
+func (r *CancelRequest) validate(v *validation) {
+	v.session(r.SessionID, true)
+	v.required("customerReferenceNo", r.CustomerReferenceNo)
+	v.required("supplierReferenceNo", r.SupplierReferenceNo)
 }
 
 // CancelResponse says what cancelling did.
@@ -153,6 +158,8 @@ type CancelResponse struct {
 	Meta   ResponseMeta       `json:"-"`
 }
 
+func (r *CancelResponse) meta() *ResponseMeta { return &r.Meta }
+
 // Cancel cancels an order. An order that cannot be cancelled online is
 // ErrCancelRefused, and its message names the cause; one that does not exist is
 // ErrNotFound. Which of the two an order of another account is, the document leaves
@@ -162,11 +169,7 @@ type CancelResponse struct {
 // with QueryOrders. A ctx that ends while Cancel is under way ends it like this,
 // too. Cancel is never sent twice unless the first sending provably did nothing.
 func (c *Client) Cancel(ctx context.Context, req *CancelRequest, opts ...CallOption) (*CancelResponse, error) {
-	resp := &CancelResponse{}
-	if err := c.call(ctx, OpCancel, req, resp, &resp.Meta, opts); err != nil {
-		return nil, err
-	}
-	return resp, nil
+	return do(ctx, c, OpCancel, req, opts)
 }
 
 // CancelOutcome is what is known after a cancellation.

@@ -52,7 +52,7 @@ func pages[P page](w pageWalk, fetch func(num int) (P, error)) iter.Seq2[P, erro
 	return func(yield func(P, error) bool) {
 		var none P
 		if w.cursor != nil {
-			yield(none, &ValidationError{Operation: w.op, Faults: faults{{"cursor", "is set; an iterator advances by page number"}}})
+			yield(none, &ValidationError{Operation: w.op, Fields: faults{{"cursor", "is set; an iterator advances by page number"}}})
 			return
 		}
 		seed := maphash.MakeSeed()
@@ -88,5 +88,5 @@ func fingerprint(seed maphash.Seed, ids []string) uint64 {
 }
 
 func nilRequest(op Operation) error {
-	return &ValidationError{Operation: op, Faults: faults{{"request", "is nil"}}}
+	return &ValidationError{Operation: op, Fields: faults{{"request", "is nil"}}}
 }

@@ -53,7 +53,7 @@ type sandboxAddress struct{ url, key, secret, city string }
 // burst makes all calls at once, with a new client, and counts the 429s.
 func burst(t *testing.T, to sandboxAddress, callers int) {
 	refused := &refusals{}
-	client, err := hotelstays.New(to.url, hotelstays.TicketCredential{AppKey: to.key, AppSecret: types.NewSecret(to.secret)}, hotelstays.WithObserver(refused))
+	client, err := hotelstays.New(to.url, hotelstays.TicketCredential{AppKey: to.key, AppSecret: types.NewSecret(to.secret)}, hotelstays.WithObserver(hotelstays.Observer{CallEnd: refused.CallEnd}))
 	require.NoError(t, err)
 	defer client.CloseIdleConnections()
 	begin := time.Now()
@@ -71,8 +71,6 @@ func burst(t *testing.T, to sandboxAddress, callers int) {
 
 // refusals counts the 429s that a client meets.
 type refusals struct{ n atomic.Int64 }
-
-func (r *refusals) CallStart(ctx context.Context, _ hotelstays.CallStart) context.Context { return ctx }
 
 func (r *refusals) CallEnd(_ context.Context, info hotelstays.CallInfo) {
 	for _, attempt := range info.Attempts {
@@ -135,7 +133,7 @@ func TestRateLimitMargin(t *testing.T) {
 		_, err := hotelstays.New("https://host.example", hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithRateLimitMargin(d))
 		var invalid *hotelstays.ValidationError
 		require.ErrorAs(t, err, &invalid)
-		assert.Equal(t, "WithRateLimitMargin", invalid.Faults[0].Path)
+		assert.Equal(t, "WithRateLimitMargin", invalid.Fields[0].Path)
 	}
 }
 

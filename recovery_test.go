@@ -516,7 +516,7 @@ func TestRecoveryIsOfOneAccount(t *testing.T) {
 				outcome, err := recover(t.Context(), stored(t, recovery))
 				var invalid *hotelstays.ValidationError
 				require.ErrorAs(t, err, &invalid, name)
-				assert.Equal(t, "recovery.fingerprint", invalid.Faults[0].Path, name)
+				assert.Equal(t, "recovery.fingerprint", invalid.Fields[0].Path, name)
 				assert.Nil(t, outcome, name)
 			}
 		}

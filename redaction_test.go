@@ -285,8 +285,8 @@ func TestRedactionTexts(t *testing.T) {
 
 	rt := &decodeAnswer{status: 401, body: `{"code":100000401,"msg":"no pair key/` + redactSecret + `"}`, header: map[string]string{"Request-Id": "service-1"}}
 	_, err = decodeClient(t, rt).Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "key", AppSecret: types.NewSecret(redactSecret)}, hotelstays.WithTraceID("trace-1"))
-	assert.EqualError(t, err, `hotelstays: Ticket: not accepted as a credential (HTTP 401, code 100000401, "no pair key/[redacted]", request id service-1, trace id trace-1); `+
-		`check that the credential is active and was issued for this platform`)
+	assert.EqualError(t, err, `hotelstays: Ticket: credential refused (HTTP 401, code 100000401, "no pair key/[redacted]"), request id service-1; `+
+		`check that the credential is active and belongs to this environment`)
 }
 
 // Validation names what is wrong and shows no secret.
@@ -412,7 +412,7 @@ func TestRedactionOfEchoedIDs(t *testing.T) {
 		log := &redactLog{}
 		rt := &decodeAnswer{status: status, body: `{"code":0,"data":{"list":[],"basic":{"sessionId":"s"}}}`, header: map[string]string{"Request-Id": "for-" + redactToken, "Trace-Id": redactToken}}
 		c, err := hotelstays.New("https://api.example.test", hotelstays.TokenCredential{Token: types.NewSecret(redactToken)}, hotelstays.WithMaxAttempts(1), log.option(),
-			hotelstays.WithHTTPClient(&http.Client{Transport: rt}), hotelstays.WithObserver(redactObserver{log}))
+			hotelstays.WithHTTPClient(&http.Client{Transport: rt}), hotelstays.WithObserver(redactObserver{log}.observer()))
 		require.NoError(t, err)
 		resp, err := c.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
 		if status == 200 {
@@ -720,6 +720,10 @@ func (l *redactLog) option() hotelstays.Option {
 // redactObserver writes down what it is told.
 type redactObserver struct{ log *redactLog }
 
+func (o redactObserver) observer() hotelstays.Observer {
+	return hotelstays.Observer{CallStart: o.CallStart, CallEnd: o.CallEnd}
+}
+
 func (o redactObserver) CallStart(ctx context.Context, _ hotelstays.CallStart) context.Context {
 	return ctx
 }
@@ -798,7 +802,7 @@ func TestRedactionOfAFlow(t *testing.T) {
 	log := &redactLog{}
 	service := redactService{map[string]int{}}
 	c, err := hotelstays.New("https://api.example.test", hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret(redactSecret)}, hotelstays.WithMaxAttempts(1),
-		hotelstays.WithHTTPClient(&http.Client{Transport: service}), log.option(), hotelstays.WithObserver(redactObserver{log}))
+		hotelstays.WithHTTPClient(&http.Client{Transport: service}), log.option(), hotelstays.WithObserver(redactObserver{log}.observer()))
 	require.NoError(t, err)
 
 	list, err := c.HotelList(t.Context(), new(validHotelList()))

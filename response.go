@@ -16,6 +16,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/redact"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 	"github.com/hotelstays/hotelstays-go/internal/wire"
+	"github.com/hotelstays/hotelstays-go/internal/wire/lexer"
 )
 
 // ResponseMeta is what an answer says about itself. Every response has one.
@@ -61,191 +62,230 @@ type RateLimit struct {
 	Reset     time.Duration // until the window rolls over
 }
 
-// exchange is a call that has been sent, with all that reading it takes.
-type exchange struct {
-	client *Client
-	ctx    context.Context
-	name   Operation
-	op     *operation
-	req    request
-	set    settings
-	result transport.Result
+// answer is what came back for a call, with all that it takes to read it.
+type answer struct {
+	ctx       context.Context
+	op        Operation
+	row       *operation
+	traceID   string // as it was sent
+	reference string
+	secrets   redact.Set // of the credential and the request, then the token
+	keepRaw   bool
+	maxBytes  int64
+	log       *slog.Logger
+	transport.Result
 }
 
-// read decodes the answer into resp and meta, or returns the typed error. Of an
-// operation that acts, everything that is not a definite answer to a request
-// that may have arrived is an unknown outcome.
-func (x *exchange) read(resp any, meta *ResponseMeta) error {
-	err, definite := x.decode(resp, meta)
-	if err == nil || definite || !x.op.acts {
+// timeLimit is the cause of a ctx that the client itself ended.
+type timeLimit time.Duration
+
+func (t *timeLimit) Error() string {
+	return fmt.Sprintf("%v: the call's own limit of %s", context.DeadlineExceeded, time.Duration(*t))
+}
+
+func (*timeLimit) Unwrap() error { return context.DeadlineExceeded }
+
+// read decodes the answer, or returns the typed error. An operation that mutates ends in
+// an unknown outcome unless the answer is definite or nothing was sent.
+func (a *answer) read(into any, meta *ResponseMeta, check func() error) error {
+	a.secrets = append(a.secrets, tokenOf(a.Authorization))
+	err, definite := a.decode(into, meta, check)
+	if err == nil {
+		return nil
+	}
+	if definite || !a.row.mutates {
 		return err
 	}
-	if cause, ok := err.(interface{ cast() }); ok {
-		cause.cast()
-	}
-	unknown := &OutcomeUnknownError{Operation: x.name, RequestID: x.requestID(), TraceID: x.traceID(), Err: err}
-	if r, ok := x.req.(referenced); ok {
-		unknown.CustomerReferenceNo = r.reference()
-	}
-	x.client.log.LogAttrs(x.ctx, slog.LevelWarn, "outcome unknown", slog.String("operation", string(x.name)),
-		slog.String("reference", unknown.CustomerReferenceNo), slog.String("request_id", unknown.RequestID), slog.String("error", err.Error()))
+	err.markUnknown()
+	unknown := &OutcomeUnknownError{Operation: a.op, CustomerReferenceNo: a.reference,
+		RequestID: a.requestID(), TraceID: a.trace(), Err: err}
+	a.log.LogAttrs(a.ctx, slog.LevelWarn, "outcome unknown", slog.String("operation", string(a.op)),
+		slog.String("reference", a.reference), slog.String("request_id", unknown.RequestID), slog.String("error", err.fact()))
 	return unknown
 }
 
-// decode returns the error of the exchange, and whether it leaves no doubt about
-// what the service did.
-func (x *exchange) decode(resp any, meta *ResponseMeta) (err error, definite bool) {
-	answer := x.result.Answer
-	if answer == nil || x.result.Err != nil {
-		return x.noAnswer()
+// decode returns the error of the call, and whether it leaves no doubt about what the
+// service did.
+func (a *answer) decode(into any, meta *ResponseMeta, check func() error) (err failure, definite bool) {
+	if a.Answer == nil || a.Err != nil {
+		return a.noAnswer()
 	}
-	env, err := wire.Decode(x.ctx, answer.Body, target(resp, x.op.impersonal), x.op.lenient)
-	success := answer.Status >= 200 && answer.Status < 300
-	if x.name == OpOAuthToken {
-		env, err = readBareToken(x.ctx, answer.Body, resp, env, err)
+	env, fault := wire.Decode(a.ctx, a.Answer.Body, target(into, a.row.internStrings), a.row.lenient)
+	success := a.Answer.Status >= 200 && a.Answer.Status < 300
+	if a.row.bare && (fault != nil || !env.HasData) {
+		env, fault = a.decodeBare(into, env, fault)
 		success = success && (env.HasCode || env.Msg == "") // else it is OAuth's own error object
 	}
-	if r, ok := resp.(tokenResponse); ok {
-		x.result.Authorization = r.token().Reveal() // as secret as one that was sent
-	}
+	unusable := check()
 	switch {
-	case err != nil && errors.Is(err, x.ctx.Err()):
-		return x.unread(err), false
-	case success && env.HasCode && env.Code == 0 && err == nil && env.HasData:
+	case fault != nil && errors.Is(fault, a.ctx.Err()):
+		return a.unread(fault), false
 	case !success || env.HasCode && env.Code != 0:
-		refusal := x.apiError(env)
+		refusal := a.apiError(env)
 		return refusal, refusal.refuses()
-	case err != nil:
-		return x.decodeError(err), false
+	case fault != nil:
+		return a.decodeError(fault), false
 	case !env.HasCode:
-		return x.decodeError(errors.New("it has no code, so that it is not known to be a success")), false
-	default:
-		return x.decodeError(errors.New("it reports success and has no data")), false
+		return a.decodeError(errors.New("it has no code, so it is not known to be a success")), false
+	case !env.HasData:
+		return a.decodeError(errors.New("it reports success and has no data")), false
 	}
-	*meta = x.meta(env)
-	if x.set.rawData && meta.RawData == nil { // what is missing there may be what counts
-		return x.unread(x.ctx.Err()), false
-	}
-	if p, ok := resp.(partResponse); ok {
-		p.look(answer.Status, answer.Body)
-	}
-	if c, ok := resp.(checkedResponse); ok && c.missing() != "" {
-		return x.decodeError(fmt.Errorf("%s is missing", c.missing())), false
-	}
-	if o, ok := resp.(orderResponse); ok && !o.isOf(x.req) {
-		return x.decodeError(errors.New("it is of another order than the one that was asked for")), false
+	*meta = a.meta(env)
+	switch {
+	case a.keepRaw && meta.RawData == nil: // ctx ended while it was copied
+		return a.unread(a.ctx.Err()), false
+	case unusable != nil:
+		return a.decodeError(unusable), false
 	}
 	return nil, true
 }
 
-// noAnswer is the error of a call that ended without an answer of its own. Its
-// request may still have arrived.
-func (x *exchange) noAnswer() (err error, definite bool) {
-	r := &x.result
-	if errors.Is(r.Err, transport.ErrBodyTooLarge) {
-		return x.decodeError(fmt.Errorf("%w of %d bytes; WithMaxResponseBytes raises it", r.Err, x.client.policy.MaxBody)), false
+// missing is the error of an answer that lacks a field it is useless without.
+func missing(field string) error { return fmt.Errorf("%s is missing", field) }
+
+// errOtherOrder is the error of an answer that is of another order than the one asked for.
+var errOtherOrder = errors.New("it is of another order than the one asked for")
+
+// sameReference reports whether an answer may be of the order asked for. A reference
+// that one side leaves out is no difference.
+func sameReference(asked, answered string) bool {
+	return asked == "" || answered == "" || asked == answered
+}
+
+// decodeBare reads an answer without an envelope. The document shows an envelope for every
+// answer, the OAuth standard shows none. The standard's error becomes env's message.
+func (a *answer) decodeBare(into any, env wire.Envelope, fault error) (wire.Envelope, error) {
+	if env.HasCode && env.Code != 0 {
+		return env, fault
 	}
-	cause := x.scrubError(r.Err)
+	var refusal struct {
+		Error            json.RawMessage `json:"error"`
+		ErrorDescription string          `json:"error_description"`
+	}
+	if _, err := wire.DecodeBare(a.ctx, a.Answer.Body, wire.Target{Into: &refusal}, false); err != nil {
+		return env, fault
+	}
+	var text string
+	if len(refusal.Error) > 0 {
+		if json.Unmarshal(refusal.Error, &text) == nil && text != "" && env.Msg == "" {
+			env.Msg = strings.TrimSuffix(text+": "+refusal.ErrorDescription, ": ")
+		}
+		return env, fault
+	}
+	if _, err := wire.DecodeBare(a.ctx, a.Answer.Body, target(into, false), false); err == nil {
+		env.HasCode, env.HasData, fault = true, true, nil
+	}
+	return env, fault
+}
+
+// noAnswer is the error of a call without an answer to read. Its request may still have
+// arrived.
+func (a *answer) noAnswer() (err failure, definite bool) {
+	if errors.Is(a.Err, transport.ErrBodyTooLarge) {
+		return a.decodeError(fmt.Errorf("%w of %d bytes; WithMaxResponseBytes raises it", a.Err, a.maxBytes)), false
+	}
+	cause := a.scrubError(a.Err)
+	if limit, ok := context.Cause(a.ctx).(*timeLimit); ok && cause == context.DeadlineExceeded {
+		cause = limit
+	}
 	switch {
-	case r.Answer != nil: // the ctx ended before the next attempt
-		env, _ := wire.Peek(x.ctx, r.Answer.Body)
-		cause = fmt.Errorf("%w before another attempt, after: %w", cause, x.apiError(env))
-	case r.EarlierStatus != 0:
-		cause = fmt.Errorf("%w (an earlier attempt was answered with HTTP %d)", cause, r.EarlierStatus)
+	case a.Answer != nil: // the ctx ended before the next attempt
+		env, _ := wire.Peek(a.ctx, a.Answer.Body)
+		cause = fmt.Errorf("%w before another attempt, after: %w", cause, a.apiError(env))
+	case a.EarlierStatus != 0:
+		cause = fmt.Errorf("%w (an earlier attempt was answered with HTTP %d)", cause, a.EarlierStatus)
 	}
-	sent := r.Sent && r.Answer == nil
-	return &TransportError{Operation: x.name, Sent: sent, Attempts: r.Attempts, RequestID: r.RequestID,
-		TraceID: x.traceID(), Err: cause}, !sent
+	sent := a.Sent && a.Answer == nil
+	return a.transportError(sent, cause), !sent
 }
 
-// unread is the error of an answer that came, and whose reading the end of the ctx
-// ended.
-func (x *exchange) unread(err error) *TransportError {
-	err = fmt.Errorf("the answer (HTTP %d) was not read to its end: %w", x.result.Answer.Status, err)
-	return &TransportError{Operation: x.name, Sent: true, Attempts: x.result.Attempts, RequestID: x.requestID(), TraceID: x.traceID(), Err: err}
+// unread is the error of an answer whose reading ended with ctx.
+func (a *answer) unread(err error) *TransportError {
+	return a.transportError(true, fmt.Errorf("the answer (HTTP %d) was not read to its end: %w", a.Answer.Status, err))
 }
 
-func (x *exchange) apiError(env wire.Envelope) *APIError {
-	answer := x.result.Answer
+func (a *answer) transportError(sent bool, cause error) *TransportError {
+	return &TransportError{Operation: a.op, Sent: sent, Attempts: a.Attempts, RequestID: a.requestID(), TraceID: a.trace(), Err: cause}
+}
+
+func (a *answer) apiError(env wire.Envelope) *APIError {
 	e := &APIError{
-		Operation:  x.name,
-		HTTPStatus: answer.Status,
+		Operation:  a.op,
+		HTTPStatus: a.Answer.Status,
 		Code:       env.Code,
-		Msg:        x.message(env.Msg),
-		RequestID:  x.requestID(),
-		TraceID:    x.traceID(),
+		Msg:        a.message(env.Msg),
+		RequestID:  a.requestID(),
+		TraceID:    a.trace(),
 	}
-	e.RetryAfter, _ = transport.RetryAfter(answer.Header)
+	e.RetryAfter, _ = transport.RetryAfter(a.Answer.Header)
 	switch {
 	case env.HasCode:
-	case !x.op.open:
-		e.Excerpt = x.excerpt()
-	case e.Msg == "" && len(answer.Body) > 0:
+	case !a.row.noAuth:
+		e.Excerpt = a.excerpt()
+	case e.Msg == "" && len(a.Answer.Body) > 0:
 		e.Excerpt = redact.Marker // it says that there was something
 	}
 	return e
 }
 
-func (x *exchange) decodeError(err error) *DecodeError {
-	e := &DecodeError{Operation: x.name, RequestID: x.requestID(), TraceID: x.traceID(), Err: err}
-	if x.result.Answer != nil {
-		e.HTTPStatus = x.result.Answer.Status
-		e.Excerpt = x.excerpt()
+func (a *answer) decodeError(err error) *DecodeError {
+	e := &DecodeError{Operation: a.op, RequestID: a.requestID(), TraceID: a.trace(), Err: err}
+	if a.Answer != nil {
+		e.HTTPStatus = a.Answer.Status
+		e.Excerpt = a.excerpt()
 	}
 	return e
 }
 
-func (x *exchange) meta(env wire.Envelope) ResponseMeta {
-	answer := x.result.Answer
+func (a *answer) meta(env wire.Envelope) ResponseMeta {
 	m := ResponseMeta{
-		HTTPStatus: answer.Status,
-		Msg:        x.message(env.Msg),
-		RequestID:  x.requestID(),
-		TraceID:    x.traceID(),
-		SessionID:  x.sessionID(),
-		RateLimit:  rateLimit(answer.Header),
-		Attempts:   x.result.Attempts,
+		HTTPStatus:    a.Answer.Status,
+		Msg:           a.message(env.Msg),
+		RequestID:     a.requestID(),
+		TraceID:       a.trace(),
+		SessionID:     a.sessionID(),
+		RateLimit:     rateLimit(a.Answer.Header),
+		Attempts:      a.Attempts,
+		MismatchCount: env.Count,
 	}
-	if ms, ok := figure(answer.Header, "Server-Cost-Milliseconds"); ok {
+	if ms, ok := figure(a.Answer.Header, "Server-Cost-Milliseconds"); ok {
 		m.ServerCost = time.Duration(ms) * time.Millisecond
 	}
-	m.MismatchCount = env.Count
 	var texts []string
 	for _, mismatch := range env.List {
 		m.Mismatches = append(m.Mismatches, Mismatch(mismatch))
 		texts = append(texts, mismatch.String())
 	}
 	if m.MismatchCount > 0 {
-		x.client.log.LogAttrs(x.ctx, slog.LevelWarn, "the answer does not match the documentation", slog.String("operation", string(x.name)),
+		a.log.LogAttrs(a.ctx, slog.LevelWarn, "the answer does not match the documentation", slog.String("operation", string(a.op)),
 			slog.String("request_id", m.RequestID), slog.Any("mismatches", texts), slog.Int("mismatch_count", m.MismatchCount))
 	}
-	if x.set.rawData {
-		m.RawData = x.rawData()
+	if a.keepRaw {
+		m.RawData = a.rawData()
 	}
 	return m
 }
 
-// rawData is a copy of the answer's data. The answers of the open operations are
-// tokens, which are masked. It is nil where the ctx ended first.
-func (x *exchange) rawData() json.RawMessage {
-	data := wire.Data(x.ctx, x.result.Answer.Body)
+// rawData copies the answer's data. Tokens are masked. It is nil where ctx ended first.
+func (a *answer) rawData() json.RawMessage {
+	data := wire.Data(a.ctx, a.Answer.Body)
 	switch {
-	case !x.op.open, data == nil && x.ctx.Err() != nil:
+	case !a.row.noAuth, data == nil && a.ctx.Err() != nil:
 		return data
 	case data == nil:
-		data = x.result.Answer.Body
+		data = a.Answer.Body
 	}
 	return json.RawMessage(redact.Keys(string(data)))
 }
 
-// requestID and traceID prefer what the service answered: its logs hold that.
-func (x *exchange) requestID() string { return x.echoed("Request-Id", x.result.RequestID) }
-func (x *exchange) traceID() string   { return x.echoed("Trace-Id", x.set.headers[headerTraceID]) }
+// requestID and trace prefer the ids that the service answered with: its logs hold them.
+func (a *answer) requestID() string { return a.echoed("Request-Id", a.RequestID) }
+func (a *answer) trace() string     { return a.echoed("Trace-Id", a.traceID) }
 
-func (x *exchange) echoed(header, sent string) string {
-	if x.result.Answer != nil {
-		if id := x.result.Answer.Header.Get(header); id != sent && id != "" && len(id) <= 128 {
-			return x.scrub(id)
+func (a *answer) echoed(header, sent string) string {
+	if a.Answer != nil {
+		if id := a.Answer.Header.Get(header); id != sent && id != "" && len(id) <= 128 {
+			return a.scrub(id)
 		}
 	}
 	return sent
@@ -279,20 +319,20 @@ const (
 
 // excerpt is the beginning of an answer that is no envelope. The operations that fetch
 // tokens have none.
-func (x *exchange) excerpt() string {
-	if x.op.open {
+func (a *answer) excerpt() string {
+	if a.row.noAuth {
 		return ""
 	}
-	body := x.result.Answer.Body
+	body := a.Answer.Body
 	text := strings.TrimSpace(string(body[:min(len(body), redact.MaxText)]))
-	return redact.Shorten(strings.ToValidUTF8(redact.Keys(x.scrub(text)), "?"), maxExcerpt)
+	return redact.Shorten(strings.ToValidUTF8(redact.Keys(a.scrub(text)), "?"), maxExcerpt)
 }
 
 // message is the envelope's msg. For the operations that fetch tokens it ends where a
 // token may begin, and is empty where it is JSON.
-func (x *exchange) message(msg string) string {
-	text := x.scrub(msg)
-	if x.op.open {
+func (a *answer) message(msg string) string {
+	text := a.scrub(msg)
+	if a.row.noAuth {
 		if json.Valid([]byte(msg)) {
 			return ""
 		}
@@ -303,42 +343,42 @@ func (x *exchange) message(msg string) string {
 
 // sessionID is the answer's Session-Id header. It is sent again, and so stays exact
 // unless it holds a whole secret.
-func (x *exchange) sessionID() string {
-	id := x.result.Answer.Header.Get("Session-Id")
-	if x.client.secrets(make(redact.Set, 0, typicalSecrets), x.result.Authorization, x.req).In(id) {
-		return x.scrub(id)
+func (a *answer) sessionID() string {
+	id := a.Answer.Header.Get("Session-Id")
+	if a.secrets.In(id) {
+		return a.scrub(id)
 	}
 	return id
 }
 
 // scrub takes the call's secrets out of a text that the service wrote.
-func (x *exchange) scrub(text string) string {
-	return x.client.scrub(text, x.result.Authorization, x.req)
+func (a *answer) scrub(text string) string { return a.secrets.Text(text) }
+
+// scrubAttempt also takes out the token of an attempt.
+func (a *answer) scrubAttempt(text, authorization string) string {
+	return redact.Set{tokenOf(authorization)}.Text(a.scrub(text))
 }
+
+func tokenOf(authorization string) string { return strings.TrimPrefix(authorization, "Bearer ") }
 
 // scrubError is err, or a scrubbed copy of its text where net/http quotes a secret of a
 // malformed answer.
-func (x *exchange) scrubError(err error) error {
-	if text := err.Error(); x.scrub(text) != text {
-		return errors.New(redact.Shorten(x.scrub(text), maxMsg))
+func (a *answer) scrubError(err error) error {
+	if text := err.Error(); a.scrub(text) != text {
+		return errors.New(redact.Shorten(a.scrub(text), maxMsg))
 	}
 	return err
 }
 
-// typicalSecrets is how many secrets have room without an allocation.
-const typicalSecrets = 4
+// generated is a struct that zz_decode.go can read: every response and the webhook event.
+// The build tag hotelstays_stdjson leaves that file out.
+type generated interface{ decode(*lexer.Lexer) }
 
-func (c *Client) scrub(text, authorization string, req request) string {
-	return c.secrets(make(redact.Set, 0, typicalSecrets), authorization, req).Text(text)
-}
-
-// secrets appends the token, the credential's secret and the request's.
-func (c *Client) secrets(set redact.Set, authorization string, req request) redact.Set {
-	set = append(set, strings.TrimPrefix(authorization, "Bearer "), c.cred.secret().Reveal())
-	if s, ok := req.(secretRequest); ok {
-		for _, secret := range s.secrets() {
-			set = append(set, secret.Reveal())
-		}
+// target is the one seam to the generated decoder.
+func target(into any, internStrings bool) wire.Target {
+	t := wire.Target{Into: into, Share: internStrings}
+	if g, ok := into.(generated); ok {
+		t.Read = g.decode
 	}
-	return set
+	return t
 }

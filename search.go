@@ -83,30 +83,30 @@ func (r *HotelListRequest) clone() *HotelListRequest {
 	return &c
 }
 
-func (r *HotelListRequest) session() string { return r.SessionID }
+func (r *HotelListRequest) parts() parts { return parts{body: r, session: r.SessionID} }
 
-func (r *HotelListRequest) validate(f *faults) {
-	f.session(r.SessionID, false)
+func (r *HotelListRequest) validate(v *validation) {
+	v.session(r.SessionID, false)
 	if len(r.HotelIDs) == 0 && strings.TrimSpace(r.DestinationID+r.DestinationName) == "" {
-		f.add("hotelIds", "is empty, and so are destinationId and destinationName: one of the three is required")
+		v.add("hotelIds", "is empty, and so are destinationId and destinationName: one of the three is required")
 	}
 	if len(r.HotelIDs) > MaxHotelIDs {
-		f.add("hotelIds", "names %d hotels; the limit is %d: HotelListBatches splits them", len(r.HotelIDs), MaxHotelIDs)
+		v.add("hotelIds", "names %d hotels; the limit is %d: HotelListBatches splits them", len(r.HotelIDs), MaxHotelIDs)
 	}
-	f.hotelIDs(r.HotelIDs)
-	f.text("destinationId", r.DestinationID)
-	f.text("destinationName", r.DestinationName)
-	f.stay(r.CheckIn, r.CheckOut, r.RoomOccupancies)
+	v.hotelIDs(r.HotelIDs)
+	v.text("destinationId", r.DestinationID)
+	v.text("destinationName", r.DestinationName)
+	v.stay(r.CheckIn, r.CheckOut, r.RoomOccupancies)
 	if r.MaxRatesPerHotel < 0 {
-		f.add("maxRatesPerHotel", "is negative; 0 means all")
+		v.add("maxRatesPerHotel", "is negative; 0 means all")
 	}
-	f.country("countryCode", r.CountryCode)
-	f.country("residencyCode", r.ResidencyCode)
-	f.country("nationalityCode", r.NationalityCode)
+	v.country("countryCode", r.CountryCode)
+	v.country("residencyCode", r.ResidencyCode)
+	v.country("nationalityCode", r.NationalityCode)
 	if r.PageNum < 0 {
-		f.add("pageNum", "is %d; pages count from 1", r.PageNum)
+		v.add("pageNum", "is %d; pages count from 1", r.PageNum)
 	}
-	f.pageSize("pageSize", r.PageSize, MaxListPageSize)
+	v.pageSize("pageSize", r.PageSize, MaxListPageSize)
 }
 
 // HotelListResponse holds a page of hotels with prices.
@@ -121,15 +121,19 @@ type HotelListResponse struct {
 	Meta    ResponseMeta `json:"-"`
 }
 
-func (r *HotelListResponse) missing() string {
+func (*HotelListRequest) check(resp *HotelListResponse, a *answer) error {
+	header := a.sessionID()
 	switch {
-	case r.List == nil:
-		return "data.list"
-	case reflect.ValueOf(r.Basic).IsZero() && r.Meta.SessionID == "":
-		return "data.basic, and a Session-Id header in its place,"
+	case resp.List == nil:
+		return missing("data.list")
+	case reflect.ValueOf(resp.Basic).IsZero() && header == "":
+		return missing("data.basic, and a Session-Id header in its place,")
 	}
-	return ""
+	resp.Basic.SessionID = cmp.Or(resp.Basic.SessionID, header)
+	return nil
 }
+
+func (r *HotelListResponse) meta() *ResponseMeta { return &r.Meta }
 
 func (r *HotelListResponse) hasMore() bool { return r.HasMore }
 
@@ -144,12 +148,7 @@ func (r *HotelListResponse) ids() []string {
 // HotelList searches for hotels with prices. An empty list is a success:
 // Basic.EmptyReason tells whether the account is the cause.
 func (c *Client) HotelList(ctx context.Context, req *HotelListRequest, opts ...CallOption) (*HotelListResponse, error) {
-	resp := &HotelListResponse{}
-	if err := c.call(ctx, OpHotelList, req, resp, &resp.Meta, opts); err != nil {
-		return nil, err
-	}
-	resp.Basic.SessionID = cmp.Or(resp.Basic.SessionID, resp.Meta.SessionID)
-	return resp, nil
+	return do(ctx, c, OpHotelList, req, opts)
 }
 
 // HotelListPages yields the pages of a search, from req's page on, as they are
@@ -200,15 +199,16 @@ type HotelRatesRequest struct {
 	RoomOccupancies []types.GuestPerRoom `json:"roomOccupancies"`           // required
 }
 
-func (r *HotelRatesRequest) session() string { return r.SessionID }
+func (r *HotelRatesRequest) parts() parts                           { return parts{body: r, session: r.SessionID} }
+func (*HotelRatesRequest) check(*HotelRatesResponse, *answer) error { return nil }
 
-func (r *HotelRatesRequest) validate(f *faults) {
-	f.session(r.SessionID, true)
-	f.required("hotelId", r.HotelID)
-	f.stay(r.CheckIn, r.CheckOut, r.RoomOccupancies)
-	f.country("countryCode", r.CountryCode)
-	f.country("residencyCode", r.ResidencyCode)
-	f.country("nationalityCode", r.NationalityCode)
+func (r *HotelRatesRequest) validate(v *validation) {
+	v.session(r.SessionID, true)
+	v.required("hotelId", r.HotelID)
+	v.stay(r.CheckIn, r.CheckOut, r.RoomOccupancies)
+	v.country("countryCode", r.CountryCode)
+	v.country("residencyCode", r.ResidencyCode)
+	v.country("nationalityCode", r.NationalityCode)
 }
 
 // HotelRatesResponse holds the rooms of a hotel with their offers.
@@ -217,11 +217,9 @@ type HotelRatesResponse struct {
 	Meta  ResponseMeta `json:"-"`
 }
 
+func (r *HotelRatesResponse) meta() *ResponseMeta { return &r.Meta }
+
 // HotelRates returns the whole set of offers of one hotel, across all suppliers.
 func (c *Client) HotelRates(ctx context.Context, req *HotelRatesRequest, opts ...CallOption) (*HotelRatesResponse, error) {
-	resp := &HotelRatesResponse{}
-	if err := c.call(ctx, OpHotelRates, req, resp, &resp.Meta, opts); err != nil {
-		return nil, err
-	}
-	return resp, nil
+	return do(ctx, c, OpHotelRates, req, opts)
 }

@@ -125,7 +125,7 @@ func (c *Client) batches(ctx context.Context, req *HotelListRequest, opts []Call
 	if probe.PageNum != 0 || probe.Cursor != nil {
 		set.faults.add("pageNum", "is set, or cursor is: every batch has its own pages")
 	}
-	probe.validate(&set.faults)
+	probe.validate(&set.validation)
 	set.batchSize, set.parallelism = 0, 0 // this is what they are for
 	set.misplaced(OpHotelList, operations[OpHotelList])
 	return b, set.faults.err(OpHotelList)

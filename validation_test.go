@@ -55,7 +55,7 @@ func validPaths(t *testing.T, err error) []string {
 	var invalid *hotelstays.ValidationError
 	require.ErrorAs(t, err, &invalid)
 	var paths []string
-	for _, f := range invalid.Faults {
+	for _, f := range invalid.Fields {
 		paths = append(paths, f.Path)
 		assert.NotEmpty(t, f.Problem, f.Path)
 		assert.Contains(t, err.Error(), f.Path+": "+f.Problem)
@@ -443,7 +443,7 @@ func (w validWatcher) CallEnd(context.Context, hotelstays.CallInfo) { w.t.Error(
 
 func TestValidationComesFirst(t *testing.T) {
 	w := validWatcher{t}
-	c := validClient(t, validNoSend{t}, hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s")}, hotelstays.WithRateLimiter(w), hotelstays.WithObserver(w))
+	c := validClient(t, validNoSend{t}, hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s")}, hotelstays.WithRateLimiter(w), hotelstays.WithObserver(hotelstays.Observer{CallStart: w.CallStart, CallEnd: w.CallEnd}))
 	_, err := c.Cancel(t.Context(), &hotelstays.CancelRequest{})
 	assert.Len(t, validPaths(t, err), 3)
 }
@@ -572,7 +572,7 @@ func TestNewReportsAllFaultsAtOnce(t *testing.T) {
 		hotelstays.WithLogger((*slog.Logger)(nil)),
 		hotelstays.WithRateLimiter(nil),
 		hotelstays.WithTokenStore(nil),
-		hotelstays.WithObserver(nil),
+		hotelstays.WithObserver(hotelstays.Observer{}),
 		hotelstays.WithMaxAttempts(0),
 		hotelstays.WithMaxAttempts(101),
 		hotelstays.WithMaxResponseBytes(0),
@@ -589,7 +589,7 @@ func TestNewReportsAllFaultsAtOnce(t *testing.T) {
 	}, validPaths(t, err))
 	var invalid *hotelstays.ValidationError
 	require.ErrorAs(t, err, &invalid)
-	assert.Equal(t, hotelstays.Operation("New"), invalid.Operation)
+	assert.Equal(t, "New", invalid.Func)
 }
 
 // A transport that names no TLS version has net/http's own, which is good.

@@ -22,13 +22,13 @@ type OrderVoucherRequest struct {
 	IncludeDocument bool `json:"includeDocument,omitempty"`
 }
 
-func (r *OrderVoucherRequest) validate(f *faults) {
+func (r *OrderVoucherRequest) validate(v *validation) {
 	if strings.TrimSpace(r.CustomerReferenceNo+r.PlatformReferenceNo+r.SupplierReferenceNo) == "" {
-		f.add("platformReferenceNo", "is empty, and so are customerReferenceNo and supplierReferenceNo: one of the three is required")
+		v.add("platformReferenceNo", "is empty, and so are customerReferenceNo and supplierReferenceNo: one of the three is required")
 	}
-	f.text("customerReferenceNo", r.CustomerReferenceNo)
-	f.text("platformReferenceNo", r.PlatformReferenceNo)
-	f.text("supplierReferenceNo", r.SupplierReferenceNo)
+	v.text("customerReferenceNo", r.CustomerReferenceNo)
+	v.text("platformReferenceNo", r.PlatformReferenceNo)
+	v.text("supplierReferenceNo", r.SupplierReferenceNo)
 }
 
 // anyReference is the reference that an error names the order by.
@@ -48,22 +48,23 @@ type OrderVoucherResponse struct {
 	Meta    ResponseMeta   `json:"-"`
 }
 
-func (r *OrderVoucherResponse) missing() string {
+func (r *OrderVoucherRequest) parts() parts { return parts{body: r} }
+
+func (r *OrderVoucherRequest) check(resp *OrderVoucherResponse, _ *answer) error {
 	switch {
-	case r.Status == "":
-		return "data.status"
-	case r.PlatformReferenceNo == "":
-		return "data.platformReferenceNo"
+	case resp.Status == "":
+		return missing("data.status")
+	case resp.PlatformReferenceNo == "":
+		return missing("data.platformReferenceNo")
+	case !sameReference(r.CustomerReferenceNo, resp.CustomerReferenceNo),
+		!sameReference(r.PlatformReferenceNo, resp.PlatformReferenceNo),
+		!sameReference(r.SupplierReferenceNo, resp.SupplierReferenceNo):
+		return errOtherOrder
 	}
-	return ""
+	return nil
 }
 
-func (r *OrderVoucherResponse) isOf(req request) bool {
-	asked := req.(*OrderVoucherRequest)
-	return sameReference(asked.CustomerReferenceNo, r.CustomerReferenceNo) &&
-		sameReference(asked.PlatformReferenceNo, r.PlatformReferenceNo) &&
-		sameReference(asked.SupplierReferenceNo, r.SupplierReferenceNo)
-}
+func (r *OrderVoucherResponse) meta() *ResponseMeta { return &r.Meta }
 
 // OrderVoucher asks for the voucher of an order. It is made once the supplier
 // confirms the booking, so that right after Book there is none yet.
@@ -73,9 +74,5 @@ func (r *OrderVoucherResponse) isOf(req request) bool {
 // ScopeBookingRead, else it is ErrForbidden. An answer that names another order than
 // req does is a *DecodeError.
 func (c *Client) OrderVoucher(ctx context.Context, req *OrderVoucherRequest, opts ...CallOption) (*OrderVoucherResponse, error) {
-	resp := &OrderVoucherResponse{}
-	if err := c.call(ctx, OpOrderVoucher, req, resp, &resp.Meta, opts); err != nil {
-		return nil, err
-	}
-	return resp, nil
+	return do(ctx, c, OpOrderVoucher, req, opts)
 }

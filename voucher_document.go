@@ -194,7 +194,7 @@ func (c *Client) DownloadVoucher(ctx context.Context, v *types.Voucher, w io.Wri
 		return err
 	}
 	if w == nil {
-		return &ValidationError{Operation: "DownloadVoucher", Faults: faults{{Path: "w", Problem: "is nil"}}}
+		return &ValidationError{Operation: "DownloadVoucher", Fields: faults{{Path: "w", Problem: "is nil"}}}
 	}
 	spool, err := os.CreateTemp("", "voucher-*")
 	if err != nil {
@@ -350,7 +350,7 @@ func (c *Client) SaveVoucher(ctx context.Context, req *OrderVoucherRequest, path
 		return nil, err
 	}
 	if path == "" {
-		return nil, &ValidationError{Operation: OpOrderVoucher, Faults: faults{{"path", "is empty"}}}
+		return nil, &ValidationError{Operation: OpOrderVoucher, Fields: faults{{"path", "is empty"}}}
 	}
 	if req == nil {
 		return nil, nilRequest(OpOrderVoucher)

@@ -143,7 +143,7 @@ func BenchmarkObserver(b *testing.B) {
 	for _, with := range []struct {
 		name string
 		opts []hotelstays.Option
-	}{{"off", nil}, {"on", []hotelstays.Option{hotelstays.WithObserver(observer)}}} {
+	}{{"off", nil}, {"on", []hotelstays.Option{hotelstays.WithObserver(hotelstays.Observer{CallStart: observer.CallStart, CallEnd: observer.CallEnd})}}} {
 		b.Run(with.name, func(b *testing.B) {
 			client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.TokenCredential{Token: types.NewSecret("token")}, append(with.opts,
 				hotelstays.WithHTTPClient(&http.Client{Transport: answering(answers.CheckAvail())}), hotelstays.WithRateLimiter(roomy{}))...)

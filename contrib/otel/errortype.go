@@ -42,7 +42,6 @@ var refusals = []struct {
 	{hotelstays.ErrVoucherTooLarge, "voucher_too_large"},
 	{hotelstays.ErrAmbiguousReference, "ambiguous_reference"},
 	{hotelstays.ErrRateChanged, "rate_changed"},
-	{hotelstays.ErrCreditLimit, "credit_limit"},
 	{hotelstays.ErrParam, "parameter_refused"},
 	{hotelstays.ErrUnauthorized, "unauthorized"},
 	{hotelstays.ErrForbidden, "forbidden"},

@@ -54,7 +54,6 @@ func TestErrorTypes(t *testing.T) {
 		{"voucher_too_large", api(hotelstays.OpOrderVoucher, 400, hotelstays.CodeVoucherTooLarge)},
 		{"ambiguous_reference", api(hotelstays.OpOrderVoucher, 400, hotelstays.CodeAmbiguousReference)},
 		{"rate_changed", api(hotelstays.OpBook, 400, hotelstays.CodeRateChanged)},
-		{"credit_limit", api(hotelstays.OpBook, 400, hotelstays.CodeCreditLimit)},
 		{"cancel_refused", api(hotelstays.OpCancel, 400, hotelstays.CodeParam)},
 		{"invalid_scope", &hotelstays.APIError{Operation: hotelstays.OpOAuthToken, HTTPStatus: 400, Msg: "invalid_scope"}},
 		{"upstream_timeout", api(hotelstays.OpDestinations, 504, 0)},

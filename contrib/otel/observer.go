@@ -57,6 +57,7 @@ func WithMeterProvider(mp metric.MeterProvider) Option {
 // clients, and is safe for concurrent use. Its error names every option that is
 // nil, and every instrument that the meter provider refuses.
 func New(opts ...Option) (hotelstays.Observer, error) {
+	var none hotelstays.Observer
 	cfg := config{tracers: otel.GetTracerProvider(), meters: otel.GetMeterProvider()}
 	var faults []error
 	for _, opt := range opts {
@@ -67,13 +68,14 @@ func New(opts ...Option) (hotelstays.Observer, error) {
 		faults = append(faults, opt.apply(&cfg))
 	}
 	if err := errors.Join(faults...); err != nil {
-		return nil, err
+		return none, err
 	}
 	metrics, err := newInstruments(cfg.meters.Meter(scope, metric.WithSchemaURL(semconv.SchemaURL)))
 	if err != nil {
-		return nil, err
+		return none, err
 	}
-	return &observer{tracer: cfg.tracers.Tracer(scope, trace.WithSchemaURL(semconv.SchemaURL)), metrics: metrics}, nil
+	o := &observer{tracer: cfg.tracers.Tracer(scope, trace.WithSchemaURL(semconv.SchemaURL)), metrics: metrics}
+	return hotelstays.Observer{CallStart: o.callStart, CallEnd: o.callEnd}, nil
 }
 
 type observer struct {
@@ -81,15 +83,15 @@ type observer struct {
 	metrics *instruments
 }
 
-// CallStart starts the span that the call's attempts run under, and keeps it in ctx under
+// callStart starts the span that the call's attempts run under, and keeps it in ctx under
 // the observer's own key: the latest span there may be another observer's at the end.
-func (o *observer) CallStart(ctx context.Context, start hotelstays.CallStart) context.Context {
+func (o *observer) callStart(ctx context.Context, start hotelstays.CallStart) context.Context {
 	ctx, span := o.tracer.Start(ctx, "hotelstays."+string(start.Operation), trace.WithAttributes(calledOf(start.Operation, start.BaseURL)...))
 	return context.WithValue(ctx, o, span)
 }
 
-// CallEnd ends the span and records the metrics.
-func (o *observer) CallEnd(ctx context.Context, info hotelstays.CallInfo) {
+// callEnd ends the span and records the metrics.
+func (o *observer) callEnd(ctx context.Context, info hotelstays.CallInfo) {
 	kind := errorType(&info)
 	if span, ok := ctx.Value(o).(trace.Span); ok {
 		if span.IsRecording() {

@@ -129,22 +129,6 @@ func TestSamplersSeeTheServer(t *testing.T) {
 	})
 }
 
-// inTurn reports calls to several observers, as a program's own may.
-type inTurn []hotelstays.Observer
-
-func (all inTurn) CallStart(ctx context.Context, start hotelstays.CallStart) context.Context {
-	for _, o := range all {
-		ctx = o.CallStart(ctx, start)
-	}
-	return ctx
-}
-
-func (all inTurn) CallEnd(ctx context.Context, info hotelstays.CallInfo) {
-	for _, o := range all {
-		o.CallEnd(ctx, info)
-	}
-}
-
 // Another observer's span is the latest in the ctx that CallEnd receives. Each observer
 // ends its own.
 func TestEachObserverEndsItsOwnSpan(t *testing.T) {
@@ -154,7 +138,7 @@ func TestEachObserverEndsItsOwnSpan(t *testing.T) {
 		other, err := hotelstaysotel.New(hotelstaysotel.WithTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))),
 			hotelstaysotel.WithMeterProvider(metricnoop.NewMeterProvider()))
 		require.NoError(t, err)
-		r.client = r.newClient(ticketOf(r.srv), hotelstays.WithObserver(inTurn{r.observer, other}))
+		r.client = r.newClient(ticketOf(r.srv), hotelstays.WithObserver(r.observer), hotelstays.WithObserver(other))
 		require.NoError(t, r.destinations())
 		for _, ended := range []tracetest.SpanStubs{r.spans.GetSpans(), spans.GetSpans()} {
 			require.Len(t, ended, 2, "the ticket's and the call's")

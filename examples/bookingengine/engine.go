@@ -46,7 +46,7 @@ type engine struct {
 func newEngine(svc *service, log *slog.Logger) (*engine, error) {
 	orders := newOrders()
 	opts := []hotelstays.Option{
-		hotelstays.WithCurrency("EUR"), hotelstays.WithLogger(log), hotelstays.WithObserver(bookWatch{orders}),
+		hotelstays.WithCurrency("EUR"), hotelstays.WithLogger(log), hotelstays.WithObserver(hotelstays.Observer{CallEnd: bookWatch{orders}.callEnd}),
 	}
 	if svc.states != nil {
 		opts = append(opts, hotelstays.WithOrderStates(*svc.states))
@@ -281,9 +281,7 @@ type placedOrder struct{}
 // BookAndRecover goes on for up to ten minutes: the guest should be told at once.
 type bookWatch struct{ orders *orders }
 
-func (bookWatch) CallStart(ctx context.Context, _ hotelstays.CallStart) context.Context { return ctx }
-
-func (w bookWatch) CallEnd(ctx context.Context, info hotelstays.CallInfo) {
+func (w bookWatch) callEnd(ctx context.Context, info hotelstays.CallInfo) {
 	reference, placed := ctx.Value(placedOrder{}).(string)
 	var unknown *hotelstays.OutcomeUnknownError
 	if placed && info.Operation == hotelstays.OpBook && errors.As(info.Err, &unknown) {

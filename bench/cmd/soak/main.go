@@ -67,7 +67,7 @@ func soak(ctx context.Context, length, every time.Duration, profile string) erro
 	defer distrust()
 	tally := newTally()
 	client, err := hotelstays.New(place.URL, hotelstays.TicketCredential{AppKey: place.AppKey, AppSecret: types.NewSecret(place.AppSecret), TTL: ticketLife},
-		hotelstays.WithObserver(tally), hotelstays.WithTimeout(callTimeout))
+		hotelstays.WithObserver(hotelstays.Observer{CallEnd: tally.callEnd}), hotelstays.WithTimeout(callTimeout))
 	if err != nil {
 		return err
 	}

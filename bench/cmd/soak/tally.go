@@ -28,11 +28,8 @@ type count struct{ made, failed, attempts int }
 
 func newTally() *tally { return &tally{calls: map[hotelstays.Operation]*count{}} }
 
-// CallStart does nothing: a call is counted at its end.
-func (t *tally) CallStart(ctx context.Context, _ hotelstays.CallStart) context.Context { return ctx }
-
-// CallEnd counts the call.
-func (t *tally) CallEnd(_ context.Context, info hotelstays.CallInfo) {
+// callEnd counts the call.
+func (t *tally) callEnd(_ context.Context, info hotelstays.CallInfo) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c := t.calls[info.Operation]

@@ -18,8 +18,8 @@ const (
 	lexerPath   = module + "/internal/wire/lexer"
 	decodePath  = module + "/internal/wire/decode"
 
-	rootFile   = "decode_gen.go"
-	sharedFile = "internal/wire/decode/decode_gen.go"
+	rootFile   = "zz_decode.go"
+	sharedFile = "internal/wire/decode/zz_decode.go"
 )
 
 // isAnswer tells the structs of the root package that come over the wire as a whole.

@@ -12,48 +12,60 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// ValidationError reports bad input. Nothing was sent. It names every fault of
-// the request and its options at once.
+// ValidationError reports bad input: all of its faults at once. Nothing was sent.
 type ValidationError struct {
-	// Operation is what was called: an operation, or another function such as "New".
+	// Operation is the operation that was called, or "" where Func is set.
 	Operation Operation
-	Faults    []Fault
+	// Func is the function that was called where that is no operation, such as "New".
+	Func   string
+	Fields []FieldError
 }
 
-// Fault is one thing that is wrong with a request.
-type Fault struct {
-	// Path is where: a JSON path of the request's body such as
-	// guests[0].roomIndex, the name of a header, or the name of an option.
+// FieldError is one fault of a request or of its options.
+type FieldError struct {
+	// Path is a JSON path of the request's body such as guests[0].roomIndex, or the
+	// name of a header, an option or a parameter.
 	Path string
-	// Problem is what is wrong and what would be right.
+	// Problem says what is wrong and what would be right.
 	Problem string
 }
 
 // Error lists all faults.
 func (e *ValidationError) Error() string {
-	texts := make([]string, len(e.Faults))
-	for i, f := range e.Faults {
+	texts := make([]string, len(e.Fields))
+	for i, f := range e.Fields {
 		texts[i] = f.Path + ": " + f.Problem
 	}
-	sent := ""
-	if _, ok := operations[e.Operation]; ok {
-		sent = "nothing was sent: "
+	all := strings.Join(texts, "; ")
+	if e.Func != "" {
+		return fmt.Sprintf("hotelstays: %s: %s", e.Func, all)
 	}
-	return fmt.Sprintf("hotelstays: %s: %s%s", e.Operation, sent, strings.Join(texts, "; "))
+	return fmt.Sprintf("hotelstays: %s: nothing was sent: %s", e.Operation, all)
 }
 
-// faults collects what is wrong. Its methods take the JSON path first.
-type faults []Fault
+// validation collects the faults of one call. What a client allows differs.
+type validation struct {
+	faults
+	loopback  bool // the base URL is loopback: so may be the callback URL
+	callbacks bool // the credential may register callbacks
+}
+
+// faults are the faults found so far. Its methods take the path first.
+type faults []FieldError
 
 func (f *faults) add(path, problem string, args ...any) {
-	*f = append(*f, Fault{Path: path, Problem: fmt.Sprintf(problem, args...)})
+	*f = append(*f, FieldError{Path: path, Problem: fmt.Sprintf(problem, args...)})
 }
 
-func (f *faults) err(op Operation) error {
-	if len(*f) == 0 {
+// err returns the faults as the error of an operation or of another function.
+func (f *faults) err(name Operation) error {
+	switch {
+	case len(*f) == 0:
 		return nil
+	case operations[name] != nil:
+		return &ValidationError{Operation: name, Fields: *f}
 	}
-	return &ValidationError{Operation: op, Faults: *f}
+	return &ValidationError{Func: string(name), Fields: *f}
 }
 
 func (f *faults) required(path, value string) {
@@ -64,14 +76,13 @@ func (f *faults) required(path, value string) {
 	f.text(path, value)
 }
 
-// text refuses what JSON cannot carry.
+// text refuses what JSON cannot carry: it would be sent as another text.
 func (f *faults) text(path, value string) {
 	if !utf8.ValidString(value) {
-		f.add(path, "is not UTF-8: it would be sent as another text")
+		f.add(path, "is not valid UTF-8")
 	}
 }
 
-// texts refuses what JSON cannot carry in a list.
 func (f *faults) texts(path string, values []string) {
 	for i, value := range values {
 		f.text(fmt.Sprintf("%s[%d]", path, i), value)
@@ -90,38 +101,35 @@ func (f *faults) date(path string, d types.Date, required bool) {
 	}
 }
 
-// country checks the form of an ISO 3166-1 alpha-2 code, where one is given.
 func (f *faults) country(path, code string) {
 	if code != "" && !isCode(code, 2) {
 		f.add(path, "%q is not an ISO 3166-1 alpha-2 code such as AE", code)
 	}
 }
 
-// pageSize checks a page size against its limit, which the service does not clamp.
+// pageSize checks a page size. The service does not clamp it.
 func (f *faults) pageSize(path string, size, limit int) {
 	if size < 0 || size > limit {
 		f.add(path, "is %d; it must lie between 1 and %d, or be 0 for the service's default", size, limit)
 	}
 }
 
-// secret refuses the marker that stands in for a secret in stored JSON.
+// secret refuses the marker that replaces a secret in JSON and logs.
 func (f *faults) secret(path string, s types.Secret) {
 	if s.Reveal() == redact.Marker {
 		f.add(path, "holds the text %q: the request was copied through JSON or a log, which do not keep secrets", redact.Marker)
 	}
 }
 
-// session checks a session's id; only a search can do without one.
 func (f *faults) session(id string, required bool) {
 	switch {
 	case required && strings.TrimSpace(id) == "":
-		f.add("Session-Id", "is required: set SessionID to the session of the search that returned the offer (Basic.SessionID of HotelList), kept with the booking for Cancel")
+		f.add("Session-Id", "is required: the session of the search that returned the offer, HotelListResponse.Basic.SessionID; keep it with the booking for Cancel")
 	case !isHeaderValue(id):
 		f.add("Session-Id", "holds characters that a header cannot carry")
 	}
 }
 
-// hotelIDs refuses ids that are empty, or would be sent as others.
 func (f *faults) hotelIDs(ids []string) {
 	for i, id := range ids {
 		if strings.TrimSpace(id) == "" {
@@ -131,7 +139,6 @@ func (f *faults) hotelIDs(ids []string) {
 	f.texts("hotelIds", ids)
 }
 
-// stay checks the dates and rooms of a search.
 func (f *faults) stay(checkIn, checkOut types.Date, rooms []types.GuestPerRoom) {
 	f.date("checkIn", checkIn, true)
 	f.date("checkOut", checkOut, true)
@@ -155,12 +162,11 @@ func (f *faults) stay(checkIn, checkOut types.Date, rooms []types.GuestPerRoom) 
 	}
 }
 
-// isCode tells a code of n capital letters, as ISO writes them.
+// isCode reports whether s is a code of n capital letters.
 func isCode(s string, n int) bool {
 	return len(s) == n && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// oneOf tells whether v is one of those that are known.
 func oneOf[T comparable](v T, known ...T) bool {
 	return slices.Contains(known, v)
 }
