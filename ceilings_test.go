@@ -59,7 +59,7 @@ func TestCeiling(t *testing.T) {
 		hotelstays.OpHotelList: 100, hotelstays.OpHotelRates: 100, hotelstays.OpCheckAvail: 10, hotelstays.OpBook: 10,
 		hotelstays.OpQueryOrders: 50, hotelstays.OpOrderVoucher: 50, hotelstays.OpCancel: 10, "other": 0,
 	} {
-		assert.Equal(t, want, hotelstays.Ceiling(op), op)
+		assert.Equal(t, want, op.RateLimit(), op)
 	}
 }
 

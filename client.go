@@ -85,7 +85,7 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 	}
 
 	if cfg.limiter == nil {
-		cfg.limiter = newCeilings(cfg.limitMargin)
+		cfg.limiter = newProcessLimiter(cfg.limitMargin)
 	}
 	c := &Client{
 		baseURL:   base,
@@ -295,7 +295,7 @@ func (x *exchange) run(into any, meta *ResponseMeta, check func() error) (err er
 	watch := x.observe(x.client.observers, x.client.baseURL)
 	err = errPanicked // until it is known better
 	defer func() { watch.end(err) }()
-	x.Result = x.call(watch.timeline()).Do(x.ctx)
+	x.Result = transport.Send(x.ctx, x.call(watch.timeline()))
 	defer x.Answer.Release()
 	watch.received(&x.answer)
 	return x.read(into, meta, check)
@@ -327,22 +327,22 @@ func (x *exchange) limitTime() context.CancelFunc {
 func (x *exchange) call(timeline *transport.Timeline) *transport.Call {
 	c := x.client
 	call := &transport.Call{
-		Operation: string(x.op),
-		URL:       c.baseURL + x.row.path,
-		Header:    x.header(),
-		Body:      x.body,
-		Acts:      x.row.mutates,
-		Hint:      x.row.bookingFlow,
-		Usual:     c.bodySizes[x.op],
-		HTTP:      c.http,
-		Ceiling:   &opCeiling{limiter: c.limiter, op: x.op},
-		Policy:    c.policy,
-		Log:       c.log,
-		Scrub:     x.answer.scrubAttempt,
-		Timeline:  timeline,
+		Operation:    string(x.op),
+		URL:          c.baseURL + x.row.path,
+		Header:       x.header(),
+		Body:         x.body,
+		Mutates:      x.row.mutates,
+		SendTimeout:  x.row.bookingFlow,
+		BodySizeHint: c.bodySizes[x.op],
+		HTTP:         c.http,
+		RateLimiter:  &callLimiter{limiter: c.limiter, op: x.op},
+		Policy:       c.policy,
+		Log:          c.log,
+		Scrub:        x.answer.scrubAttempt,
+		Timeline:     timeline,
 	}
 	if !x.row.noAuth {
-		call.Bearer = c.tokens
+		call.TokenSource = c.tokens
 	}
 	return call
 }

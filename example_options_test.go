@@ -176,10 +176,10 @@ func ExampleWithLogger() {
 	// level=INFO msg="trying again" operation=Destinations status=503
 }
 
-// A limiter of one's own asks what the service takes from one address.
-func ExampleCeiling() {
+// A limiter of your own needs the rate limit of each operation.
+func ExampleOperation_RateLimit() {
 	for _, op := range []hotelstays.Operation{hotelstays.OpHotelList, hotelstays.OpBook, hotelstays.OpHotelIDList} {
-		switch n := hotelstays.Ceiling(op); n {
+		switch n := op.RateLimit(); n {
 		case 0:
 			fmt.Println(op, "has no figure")
 		default:

@@ -150,12 +150,12 @@ func TestErrorSaysWhereACallBrokeOff(t *testing.T) {
 		text string
 		sent bool
 	}{
-		"dial":                  {unanswered, "CheckAvail: no connection: context deadline exceeded: the call's own limit of 1s (nothing", false},
+		"dial":                  {unanswered, "CheckAvail: no connection: the call's deadline passed: context deadline exceeded (nothing", false},
 		"proxy":                 {proxied, "CheckAvail: no connection: Forbidden (nothing", false},
 		"handshake":             {pipes(nil), "CheckAvail: no connection: EOF (nothing", false},
-		"stalled before answer": {pipes(stall), "CheckAvail: context deadline exceeded: the call's own limit of 1s (sent, no whole answer", true},
-		"closed before answer":  {pipes(says("")), "CheckAvail: EOF (sent, no whole answer", true},
-		"stalled in the answer": {pipes(func(c net.Conn) { says(half)(c); stall(c) }), "CheckAvail: the answer (HTTP 200) broke off after 8 bytes: context deadline exceeded: the call's own limit of 1s (sent, no whole", true},
+		"stalled before answer": {pipes(stall), "CheckAvail: the call's deadline passed: context deadline exceeded (sent, no whole answer", true},
+		"closed before answer":  {pipes(says("")), "CheckAvail: the connection was closed before an answer came: EOF (sent, no whole answer", true},
+		"stalled in the answer": {pipes(func(c net.Conn) { says(half)(c); stall(c) }), "CheckAvail: the answer (HTTP 200) broke off after 8 bytes: the call's deadline passed: context deadline exceeded (sent, no whole", true},
 		"closed in the answer":  {pipes(says(half)), "CheckAvail: the answer (HTTP 200) broke off after 8 bytes: unexpected EOF (sent, no whole", true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -279,7 +279,7 @@ func TestLimiterWithoutPermits(t *testing.T) {
 	client = clientThrough(t, nil, hotelstays.WithRateLimiter(nilLimiter{err: errors.New("store is down")}), hotelstays.WithMaxAttempts(4))
 	synctest.Test(t, func(t *testing.T) {
 		err := operationCalls[hotelstays.OpBook](t.Context(), client)
-		assert.ErrorContains(t, err, "waiting for a slot below the ceiling: store is down")
+		assert.ErrorContains(t, err, "waiting for the rate limit: store is down")
 		var failed *hotelstays.TransportError
 		require.ErrorAs(t, err, &failed)
 		assert.False(t, failed.Sent)
@@ -291,7 +291,7 @@ func TestLimiterWithoutPermits(t *testing.T) {
 func TestLimiterWithoutItsServer(t *testing.T) {
 	client := clientThrough(t, nil, hotelstays.WithRateLimiter(nilLimiter{err: &net.OpError{Op: "dial", Err: errors.New("connection refused")}}), hotelstays.WithMaxAttempts(1))
 	err := operationCalls[hotelstays.OpDestinations](t.Context(), client)
-	assert.ErrorContains(t, err, "waiting for a slot below the ceiling")
+	assert.ErrorContains(t, err, "waiting for the rate limit")
 	assert.NotContains(t, err.Error(), "base URL")
 }
 

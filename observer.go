@@ -41,9 +41,8 @@ type CallInfo struct {
 	BaseURL string
 	// Duration is the whole call: waits, attempts and decoding.
 	Duration time.Duration
-	// CeilingWait is how long all attempts together waited for a slot below the
-	// ceiling.
-	CeilingWait time.Duration
+	// RateLimitWait is how long all attempts together waited for the rate limit.
+	RateLimitWait time.Duration
 	// DecodeTime is how long reading the answer took, once it was there; 0 without
 	// one.
 	DecodeTime time.Duration
@@ -134,9 +133,9 @@ func (o *observation) end(err error) {
 	if !o.answered.IsZero() {
 		o.info.DecodeTime = time.Since(o.answered)
 	}
-	o.info.CeilingWait = o.attempts.CeilingWait
-	o.info.Attempts = make([]AttemptInfo, len(o.attempts.Sendings))
-	for i, s := range o.attempts.Sendings {
+	o.info.RateLimitWait = o.attempts.RateLimitWait
+	o.info.Attempts = make([]AttemptInfo, len(o.attempts.Sent))
+	for i, s := range o.attempts.Sent {
 		o.info.Attempts[i] = AttemptInfo{Start: s.Start, Duration: s.Duration, HTTPStatus: s.Status,
 			Sent: s.Sent, RequestID: s.RequestID, Err: s.Err}
 	}

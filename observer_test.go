@@ -221,9 +221,9 @@ func TestObserverSeesTheWaitForTheCeiling(t *testing.T) {
 			assert.Error(t, operationCalls[hotelstays.OpCheckAvail](t.Context(), client))
 		}
 		for _, end := range log.ends[:ceiling] {
-			assert.Zero(t, end.CeilingWait)
+			assert.Zero(t, end.RateLimitWait)
 		}
-		assert.Equal(t, window, log.ends[ceiling].CeilingWait)
+		assert.Equal(t, window, log.ends[ceiling].RateLimitWait)
 		assert.Equal(t, window, log.ends[ceiling].Duration)
 		assert.Zero(t, log.ends[ceiling].Attempts[0].Duration, "the wait is no part of the attempt")
 
@@ -234,7 +234,7 @@ func TestObserverSeesTheWaitForTheCeiling(t *testing.T) {
 		last := log.ends[len(log.ends)-1]
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.Equal(t, err, last.Err)
-		assert.Equal(t, time.Second/2, last.CeilingWait)
+		assert.Equal(t, time.Second/2, last.RateLimitWait)
 		assert.Empty(t, last.Attempts)
 		assert.Empty(t, last.RequestID)
 		assert.NotEmpty(t, last.TraceID)

@@ -276,7 +276,7 @@ func TestTestFlags(t *testing.T) {
 }
 
 func TestOperationsWithoutACeiling(t *testing.T) {
-	limiter := newCeilings(0)
+	limiter := newProcessLimiter(0)
 	for _, op := range []Operation{OpOAuthToken, OpHotelIDList} {
 		for range 1000 {
 			permit, err := limiter.Acquire(context.Background(), op)

@@ -24,6 +24,15 @@ const (
 	OpCancel            Operation = "Cancel"
 )
 
+// RateLimit returns how many requests of op the service accepts from one client address
+// in any second; 0 where the limit is undocumented.
+func (op Operation) RateLimit() int {
+	if row := operations[op]; row != nil {
+		return row.ceiling
+	}
+	return 0
+}
+
 // operation is what differs between operations.
 type operation struct {
 	path string

@@ -1,4 +1,4 @@
-// Ceilings: how many requests each operation may send in a second.
+// The rate limits of the operations.
 
 package hotelstays
 
@@ -10,77 +10,64 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 )
 
-// Ceiling is how many requests of op the service takes from one client address in
-// any second; 0 where no figure is shown. It is for a RateLimiter of one's own.
-func Ceiling(op Operation) int {
-	if o := operations[op]; o != nil {
-		return o.ceiling
-	}
-	return 0
-}
-
-// RateLimiter holds each operation to its ceiling. The service counts requests
-// by endpoint and client address over a rolling second; the client's own limiter
-// knows the requests of this client alone. Replace it with WithRateLimiter where
-// several processes share one address.
+// RateLimiter keeps each operation within its rate limit. The service counts requests by
+// endpoint and client address over a rolling second; the client's own limiter knows only
+// the requests of this client. Replace it with WithRateLimiter where several processes
+// share an address.
 //
-// Each operation needs a budget of its own, OpTicket and OpOAuthToken too: a call
-// may hold its slot while the token is fetched. Implementations must be safe for
-// concurrent use.
+// Each operation needs its own budget, OpTicket and OpOAuthToken too: a call may hold its
+// slot while the token is fetched. Implementations must be safe for concurrent use.
 type RateLimiter interface {
-	// Acquire waits for a slot, or returns an error when ctx ends first.
-	// Operations without a ceiling are granted at once; their permit may be nil.
+	// Acquire waits for a slot, or returns an error when ctx ends first. It grants
+	// operations without a rate limit at once; their permit may be nil.
 	Acquire(ctx context.Context, op Operation) (Permit, error)
-	// Pause keeps op from being granted until a time, after a 429.
+	// Pause grants nothing to op before until. It is called after a 429.
 	Pause(op Operation, until time.Time)
 }
 
-// Permit is a granted slot. Its methods may not block: Sent is called while the
-// request is being written. They are never called at the same time.
+// Permit is a granted slot. Its methods must not block: Sent is called while the request
+// is being written. They are never called at the same time.
 type Permit interface {
-	// Sent says that the request leaves now. It is called at most once.
+	// Sent is called when the request leaves, at most once.
 	Sent()
-	// Done says that the attempt is over: its answer has begun, or there will be none.
-	// It is called exactly once, last. Without Sent no request left, and the slot is
-	// free at once.
+	// Done is called when the answer has begun or the attempt has failed: exactly once,
+	// last. Without Sent no request left, and the slot is free at once.
 	Done(PermitResult)
 }
 
-// PermitResult is what is known of a request once its attempt is over. It is the zero
-// value where no answer came.
+// PermitResult is what an answer proves about its request. Without an answer it is the
+// zero value.
 type PermitResult struct {
-	// ArrivedBy is the latest time at which the request can have arrived, as its answer
-	// proves: its first byte less Server-Cost-Milliseconds, which may be rounded up to
-	// a whole millisecond. Zero where unknown.
+	// ArrivedBy is the latest time at which the request can have arrived: the answer's
+	// first byte less Server-Cost-Milliseconds, which may be rounded up to a whole
+	// millisecond. Zero if the answer does not say.
 	ArrivedBy time.Time
-	// FirstByte is when the answer began. Without ArrivedBy it is the only proof, and a
-	// weak one: the service may have taken long. Zero where no answer came.
+	// FirstByte is when the answer began. Without ArrivedBy it is the only proof of
+	// arrival, and a weak one: the service may have taken long.
 	FirstByte time.Time
-	// RateLimited reports whether the answer was a 429. Pause follows, with the time that
-	// the service asks for.
+	// RateLimited reports whether the answer was a 429. Pause follows.
 	RateLimited bool
 }
 
-// defaultLimitMargin is the least time beyond a second that a slot stays taken: the
-// way to the service varies a little, also where nothing says how much.
+// defaultLimitMargin covers the time between a request's arrival and its count.
 const defaultLimitMargin = 10 * time.Millisecond
 
-// ceilings is the limiter of one process: an exact rolling window for each
-// operation that has a figure.
-type ceilings map[Operation]*ratelimit.Window
+// processLimiter is the RateLimiter of one process: a rolling window for each operation
+// with a rate limit.
+type processLimiter map[Operation]*ratelimit.Window
 
-func newCeilings(margin time.Duration) ceilings {
-	c := make(ceilings)
+func newProcessLimiter(margin time.Duration) processLimiter {
+	l := make(processLimiter)
 	for op := range operations {
-		if n := Ceiling(op); n > 0 {
-			c[op] = ratelimit.NewWindow(n, time.Second, margin)
+		if n := op.RateLimit(); n > 0 {
+			l[op] = ratelimit.NewWindow(n, time.Second, margin)
 		}
 	}
-	return c
+	return l
 }
 
-func (c ceilings) Acquire(ctx context.Context, op Operation) (Permit, error) {
-	w, limited := c[op]
+func (l processLimiter) Acquire(ctx context.Context, op Operation) (Permit, error) {
+	w, limited := l[op]
 	if !limited {
 		return unlimited{}, nil
 	}
@@ -88,46 +75,46 @@ func (c ceilings) Acquire(ctx context.Context, op Operation) (Permit, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (*slot)(permit), nil
+	return (*windowPermit)(permit), nil
 }
 
-func (c ceilings) Pause(op Operation, until time.Time) {
-	if w, limited := c[op]; limited {
+func (l processLimiter) Pause(op Operation, until time.Time) {
+	if w, limited := l[op]; limited {
 		w.Pause(until)
 	}
 }
 
-// slot is a permit of a Window, with the names of this package.
-type slot ratelimit.Permit
+// windowPermit gives a permit of a Window the methods of a Permit.
+type windowPermit ratelimit.Permit
 
-func (s *slot) Sent()               { (*ratelimit.Permit)(s).Sent() }
-func (s *slot) Done(r PermitResult) { (*ratelimit.Permit)(s).Done(ratelimit.Result(r)) }
+func (p *windowPermit) Sent()               { (*ratelimit.Permit)(p).Sent() }
+func (p *windowPermit) Done(r PermitResult) { (*ratelimit.Permit)(p).Done(ratelimit.Result(r)) }
 
+// unlimited is the permit of an operation without a rate limit.
 type unlimited struct{}
 
 func (unlimited) Sent()             {}
 func (unlimited) Done(PermitResult) {}
 
-// opCeiling is the limiter as one call's transport sees it: of one operation, and one
-// permit at a time.
-type opCeiling struct {
+// callLimiter adapts a RateLimiter to one call, which holds one permit at a time.
+type callLimiter struct {
 	limiter RateLimiter
 	op      Operation
 	permit  Permit
 }
 
-func (o *opCeiling) Acquire(ctx context.Context) (transport.Permit, error) {
-	permit, err := o.limiter.Acquire(ctx, o.op)
+func (l *callLimiter) Acquire(ctx context.Context) (transport.Permit, error) {
+	permit, err := l.limiter.Acquire(ctx, l.op)
 	if err != nil {
 		return nil, err
 	}
 	if isNil(permit) {
 		permit = unlimited{}
 	}
-	o.permit = permit
-	return o, nil
+	l.permit = permit
+	return l, nil
 }
 
-func (o *opCeiling) Sent()                         { o.permit.Sent() }
-func (o *opCeiling) Done(r transport.PermitResult) { o.permit.Done(PermitResult(r)) }
-func (o *opCeiling) Pause(until time.Time)         { o.limiter.Pause(o.op, until) }
+func (l *callLimiter) Sent()                         { l.permit.Sent() }
+func (l *callLimiter) Done(r transport.PermitResult) { l.permit.Done(PermitResult(r)) }
+func (l *callLimiter) Pause(until time.Time)         { l.limiter.Pause(l.op, until) }

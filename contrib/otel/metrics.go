@@ -26,7 +26,7 @@ var (
 
 type instruments struct {
 	callDuration    metric.Float64Histogram
-	ceilingWait     metric.Float64Histogram
+	rateLimitWait   metric.Float64Histogram
 	decodeDuration  metric.Float64Histogram
 	responseSize    metric.Int64Histogram
 	attempts        metric.Int64Counter
@@ -51,7 +51,7 @@ func newInstruments(m metric.Meter) (*instruments, error) {
 	faults = append(faults, err)
 	i := &instruments{
 		callDuration:    seconds("hotelstays.client.call.duration", "Duration of calls, with their waits, attempts and decoding.", callSeconds),
-		ceilingWait:     seconds("hotelstays.client.rate_limit.wait.duration", "Time that calls waited below the rate limit.", waitSeconds),
+		rateLimitWait:   seconds("hotelstays.client.rate_limit.wait.duration", "Time that calls waited below the rate limit.", waitSeconds),
 		decodeDuration:  seconds("hotelstays.client.decode.duration", "Time that reading an answer took once it was there.", decodeSeconds),
 		responseSize:    size,
 		attempts:        counter("hotelstays.client.attempts", "{attempt}", "Requests that were sent."),
@@ -76,7 +76,7 @@ func (i *instruments) record(ctx context.Context, info *hotelstays.CallInfo, kin
 		byKind = with(semconv.ErrorTypeKey.String(kind))
 	}
 	i.callDuration.Record(ctx, info.Duration.Seconds(), byKind)
-	i.ceilingWait.Record(ctx, info.CeilingWait.Seconds(), all)
+	i.rateLimitWait.Record(ctx, info.RateLimitWait.Seconds(), all)
 	if info.HTTPStatus != 0 {
 		i.decodeDuration.Record(ctx, info.DecodeTime.Seconds(), all)
 		i.responseSize.Record(ctx, int64(info.Bytes), all)

@@ -22,7 +22,7 @@ const (
 	keyCode            = attribute.Key("hotelstays.code")
 	keyRequestID       = attribute.Key("hotelstays.request_id")
 	keyTraceID         = attribute.Key("hotelstays.trace_id")
-	keyCeilingWait     = attribute.Key("hotelstays.rate_limit.wait.duration")
+	keyRateLimitWait   = attribute.Key("hotelstays.rate_limit.wait.duration")
 	keyDecodeDuration  = attribute.Key("hotelstays.decode.duration")
 	keyResponseSize    = attribute.Key("hotelstays.response.size")
 	keyAttemptNumber   = attribute.Key("hotelstays.attempt.number")
@@ -38,7 +38,7 @@ func describe(span trace.Span, info *hotelstays.CallInfo, kind string) {
 	attrs := append(make([]attribute.KeyValue, 0, 9),
 		keyAttempts.Int(len(info.Attempts)),
 		keyTraceID.String(info.TraceID),
-		keyCeilingWait.Float64(info.CeilingWait.Seconds()),
+		keyRateLimitWait.Float64(info.RateLimitWait.Seconds()),
 	)
 	if info.RequestID != "" {
 		attrs = append(attrs, keyRequestID.String(info.RequestID))

@@ -125,7 +125,7 @@ func (r *RateLimiter) Pause(op hotelstays.Operation, until time.Time) {
 
 // line returns the line of an operation, or nil where there is no ceiling.
 func (r *RateLimiter) line(op hotelstays.Operation) *line {
-	limit := hotelstays.Ceiling(op)
+	limit := op.RateLimit()
 	if limit == 0 {
 		return nil
 	}

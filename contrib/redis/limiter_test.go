@@ -221,7 +221,7 @@ func TestFleetAtTheCeiling(t *testing.T) {
 					wg.Wait()
 					require.WithinDuration(t, start.Add(duration), time.Now(), 400*ms)
 
-					limit := hotelstays.Ceiling(op)
+					limit := op.RateLimit()
 					assert.LessOrEqual(t, sent.busiest(window+defaultMargin), limit)
 					used := float64(len(sent.times)) / (float64(limit) * duration.Seconds())
 					t.Logf("%.3f of the budget used", used)

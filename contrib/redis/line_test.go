@@ -618,8 +618,8 @@ func TestSharesWhileRedisIsAway(t *testing.T) {
 				shared := during(5 * time.Second)
 				<-ctx.Done()
 				synctest.Wait()
-				assert.GreaterOrEqual(t, shared, 4*hotelstays.Ceiling(name), "requests in the last five seconds")
-				assert.LessOrEqual(t, sent.busiest(full), hotelstays.Ceiling(name))
+				assert.GreaterOrEqual(t, shared, 4*name.RateLimit(), "requests in the last five seconds")
+				assert.LessOrEqual(t, sent.busiest(full), name.RateLimit())
 			})
 		})
 	}

@@ -46,7 +46,7 @@ func (r *road) send(p *process, permit hotelstays.Permit) {
 	for i := len(r.arrivals.times) - 1; i >= 0 && arrived.Sub(r.arrivals.times[i]) < window; i-- {
 		recent++
 	}
-	limited := recent >= hotelstays.Ceiling(r.op)
+	limited := recent >= r.op.RateLimit()
 	if limited {
 		r.refused = append(r.refused, left)
 	} else {
@@ -129,11 +129,11 @@ func TestNoMoreThanTheLimitEverArrives(t *testing.T) {
 			fourProcesses(t, op, func(t *testing.T, fleet []*process) {
 				r := &road{op: op, header: true, far: 600 * ms, quick: 50 * ms, slow: 5 * time.Second}
 				for range 2 {
-					r.drive(t, fleet, hotelstays.Ceiling(op), 70*time.Second)
+					r.drive(t, fleet, op.RateLimit(), 70*time.Second)
 					time.Sleep(5 * time.Minute)
 				}
 				assert.Empty(t, r.refused)
-				assert.LessOrEqual(t, r.arrivals.busiest(window), hotelstays.Ceiling(op))
+				assert.LessOrEqual(t, r.arrivals.busiest(window), op.RateLimit())
 				assert.NotEmpty(t, r.arrivals.times)
 			})
 		})
@@ -148,7 +148,7 @@ func TestOneRefusalAMinuteWithoutProof(t *testing.T) {
 		t.Run(string(op), func(t *testing.T) {
 			fourProcesses(t, op, func(t *testing.T, fleet []*process) {
 				r := &road{op: op, far: 600 * ms, quick: 50 * ms, slow: 5 * time.Second}
-				r.drive(t, fleet, 2*hotelstays.Ceiling(op), 2*time.Minute)
+				r.drive(t, fleet, 2*op.RateLimit(), 2*time.Minute)
 				for _, left := range r.refused {
 					refused++
 					if after := left.Sub(r.known); after > 0 {
@@ -182,7 +182,7 @@ func TestThroughput(t *testing.T) {
 		for _, op := range roadOperations(t)[1:] {
 			t.Run(fmt.Sprintf("%s, %s", c.name, op), func(t *testing.T) {
 				fourProcesses(t, op, func(t *testing.T, fleet []*process) {
-					limit := hotelstays.Ceiling(op)
+					limit := op.RateLimit()
 					r := &road{op: op, header: c.header, near: 10 * ms, far: 14500 * time.Microsecond, quick: c.thinking, slow: c.thinking}
 					r.drive(t, fleet, 2*limit, c.before)
 					if c.after429 {

@@ -64,7 +64,7 @@ func (d *departures) between(from, to time.Time) (n int) {
 
 func TestServerStoppedRedisIsRefused(t *testing.T) {
 	sent, when := driveThroughAnOutage(t, RateLimiterOptions{})
-	ceiling := hotelstays.Ceiling(hotelstays.OpQueryOrders)
+	ceiling := hotelstays.OpQueryOrders.RateLimit()
 	assert.GreaterOrEqual(t, sent.between(time.Time{}, when.stopped), ceiling)
 	assert.Zero(t, sent.between(when.stopped.Add(time.Second), when.started), "while Redis was away")
 	assert.GreaterOrEqual(t, sent.between(when.started, when.ended), 3*ceiling)
@@ -73,7 +73,7 @@ func TestServerStoppedRedisIsRefused(t *testing.T) {
 
 func TestServerStoppedRedisIsDoneWithoutByShares(t *testing.T) {
 	sent, when := driveThroughAnOutage(t, RateLimiterOptions{ShareAmong: 2})
-	ceiling := hotelstays.Ceiling(hotelstays.OpQueryOrders)
+	ceiling := hotelstays.OpQueryOrders.RateLimit()
 	alone := sent.between(when.stopped.Add(time.Second/10), when.started)
 	t.Logf("%d requests in the 4 s without Redis", alone)
 	assert.GreaterOrEqual(t, alone, ceiling)

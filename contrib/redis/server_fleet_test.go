@@ -186,7 +186,7 @@ func TestServerProcessesShareTheCeilings(t *testing.T) {
 
 	for _, op := range []hotelstaystest.Operation{hotelstaystest.OpQueryOrders, hotelstaystest.OpCheckAvail} {
 		all, _ := arrivals(srv, op, begin, end)
-		used := used(all, hotelstays.Ceiling(hotelstays.Operation(op)))
+		used := used(all, hotelstays.Operation(op).RateLimit())
 		_, before := arrivals(srv, op, begin, killed)
 		_, after := arrivals(srv, op, reborn, end)
 		t.Logf("%s: %.3f of the ceiling used; before the kill %v, after it %v", op, used, before, after)

@@ -77,7 +77,7 @@ func TestServerBooksThroughTrouble(t *testing.T) {
 		assert.NoError(t, w.end())
 	}
 
-	limit := hotelstays.Ceiling(hotelstays.OpBook)
+	limit := hotelstays.OpBook.RateLimit()
 	all, _ := arrivals(srv, hotelstaystest.OpBook, time.Time{}, time.Now())
 	assert.LessOrEqual(t, (&departures{times: all}).busiest(window), limit, "arrivals in a second")
 	assert.Zero(t, srv.Ledger().RateLimited(hotelstaystest.OpBook))
@@ -125,7 +125,7 @@ func TestServerColdBursts(t *testing.T) {
 		}
 		all, _ := arrivals(srv, hotelstaystest.OpHotelList, time.Time{}, time.Now())
 		assert.Len(t, all, bursts*(callers/4)*4)
-		assert.LessOrEqual(t, (&departures{times: all}).busiest(window), hotelstays.Ceiling(hotelstays.OpHotelList), "arrivals in a second")
+		assert.LessOrEqual(t, (&departures{times: all}).busiest(window), hotelstays.OpHotelList.RateLimit(), "arrivals in a second")
 	}
 }
 

@@ -197,7 +197,7 @@ func (s searches) String() string {
 	}
 	text := fmt.Sprintf("HotelRates %d times in %.0f s", total, s.lasted.Seconds())
 	if s.lasted >= 10*time.Second {
-		text += fmt.Sprintf(", %.0f %% of the ceiling", 100*float64(total)/s.lasted.Seconds()/float64(hotelstays.Ceiling(hotelstays.OpHotelRates)))
+		text += fmt.Sprintf(", %.0f %% of the ceiling", 100*float64(total)/s.lasted.Seconds()/float64(hotelstays.OpHotelRates.RateLimit()))
 	}
 	return text + fmt.Sprintf(", %d to %d by each worker", counts[0], counts[len(counts)-1])
 }

@@ -1,4 +1,4 @@
-// One attempt: what happens between go-retryablehttp and the connection.
+// One attempt: rate limit, token, request, answer.
 
 package transport
 
@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strconv"
 	"time"
@@ -14,87 +15,111 @@ import (
 	"github.com/google/uuid"
 )
 
-// attempt is what became of one sending.
+// ErrBodyTooLarge is the error of an answer above Policy.MaxBody.
+var ErrBodyTooLarge = errors.New("the answer is larger than the limit")
+
+// attempt is the outcome of one attempt.
 type attempt struct {
-	requestID     string
+	requestID     string    // empty: it ended before it was sent
+	start         time.Time // of sending
 	authorization Authorization
 	answer        *Answer
-	err           error // why there is no answer
+	err           error // nil with an answer
 	sent          bool  // the request may have reached the service
-	final         bool  // err stands whatever the policy says
+	permanent     bool  // err ends the call, whatever the policy says
 }
 
-// RoundTrip makes one attempt: ceiling, token, identity, sending, reading.
-func (c *Call) RoundTrip(in *http.Request) (*http.Response, error) {
-	defer in.Body.Close()
-	ctx := in.Context()
-	c.tries++
-	if c.last.answer != nil {
-		c.earlier = c.last.answer.Status
-		c.last.answer.Release()
+func (a *attempt) status() int {
+	if a.answer == nil {
+		return 0
 	}
-	c.last = attempt{}
+	return a.answer.Status
+}
+
+// RoundTrip makes one attempt: rate limit, token, request, answer.
+func (r *run) RoundTrip(in *http.Request) (*http.Response, error) {
+	defer in.Body.Close()
+	r.attemptsBegun++
+	if r.last.answer != nil {
+		r.earlierStatus = r.last.answer.Status
+		r.last.answer.Release()
+	}
+	r.last = attempt{}
 	start := time.Now()
 
-	err := c.attempt(ctx, in)
+	err := r.attempt(in.Context(), in)
 
-	c.last.err = err
-	c.keep()
-	c.log(ctx, time.Since(start), err)
+	r.last.err = err
+	if r.last.requestID != "" {
+		r.record()
+		r.log(in.Context(), time.Since(start))
+	}
 	if err != nil {
 		return nil, err
 	}
-	// http.Client is shown a 200 whatever came, or it would look for a redirect to
-	// follow; the status that counts is in c.last.
-	return &http.Response{StatusCode: http.StatusOK, Header: c.last.answer.Header, Body: http.NoBody, Request: in}, nil
+	return shown(r.last.answer, in), nil
 }
 
-// attempt fills in c.last; its error is why there is no answer.
-func (c *Call) attempt(ctx context.Context, in *http.Request) error {
-	if err := ctx.Err(); err != nil {
-		return err
+// shown is the answer as http.Client receives it: with no Location, so that it follows no
+// redirect, and with no body, because that has been read.
+func shown(a *Answer, in *http.Request) *http.Response {
+	header := a.Header
+	if header.Get("Location") != "" {
+		header = header.Clone()
+		header.Del("Location")
 	}
-	permit, err := c.acquire(ctx)
+	return &http.Response{StatusCode: a.Status, Header: header, Body: http.NoBody, Request: in}
+}
+
+// attempt fills in r.last. Its error is why there is no answer.
+func (r *run) attempt(ctx context.Context, in *http.Request) error {
+	if ctx.Err() != nil {
+		return r.ended(ctx, ctx.Err())
+	}
+	permit, err := r.acquire(ctx)
 	if err != nil {
-		c.last.final = errors.Is(err, context.DeadlineExceeded) // also where the limiter did not wait for it
+		// The limiter may report a deadline that it would miss, before it passes.
+		r.last.permanent = errors.Is(err, context.DeadlineExceeded)
 		return err
 	}
-	if c.last.authorization, err = c.authorization(ctx); err != nil {
+	if r.last.authorization, err = r.authorization(ctx); err != nil {
 		permit.Done(PermitResult{})
-		c.last.final = true // the token's own call has been retried enough
+		r.last.permanent = true // fetching a token is a call with retries of its own
 		return err
 	}
-	if err := ctx.Err(); err != nil {
-		permit.Done(PermitResult{}) // net/http would refuse it silently, without a trace of that
-		return err
+	if ctx.Err() != nil { // net/http would fire no trace event, which counts as sent
+		permit.Done(PermitResult{})
+		return r.ended(ctx, ctx.Err())
 	}
 
-	c.attempts++
-	c.last.requestID = uuid.NewString()
-	c.requestID = c.last.requestID
-	c.Timeline.begin()
+	r.requestsSent++
+	r.last.requestID = uuid.NewString()
+	r.lastSentID = r.last.requestID
+	r.last.start = time.Now()
 	trace := &trace{permit: permit}
 	defer trace.finish(true, nil) // where the transport panics
-	resp, err := c.next.RoundTrip(c.request(trace.context(ctx), in))
+	resp, err := r.HTTP.Transport.RoundTrip(r.request(trace.context(ctx), in))
 	if resp == nil && err == nil {
 		err = errors.New("the transport returned neither an answer nor an error")
 	}
-	c.last.sent = trace.ended(resp, err)
+	r.last.sent = trace.ended(resp, err)
 	if err != nil {
-		return trace.explain(err)
+		return trace.explain(r.ended(ctx, err))
 	}
-	return c.read(resp)
+	return r.read(ctx, resp)
 }
 
-func (c *Call) acquire(ctx context.Context) (Permit, error) {
-	if c.Ceiling == nil {
+func (r *run) acquire(ctx context.Context) (Permit, error) {
+	if r.RateLimiter == nil {
 		return unlimited{}, nil
 	}
-	start := c.Timeline.now()
-	permit, err := c.Ceiling.Acquire(ctx)
-	c.Timeline.waited(start)
+	start := time.Now()
+	permit, err := r.RateLimiter.Acquire(ctx)
+	if r.Timeline != nil {
+		r.Timeline.RateLimitWait += time.Since(start)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("waiting for a slot below the ceiling: %w", err)
+		return nil, fmt.Errorf("waiting for the rate limit: %w", err)
 	}
 	return permit, nil
 }
@@ -105,81 +130,97 @@ type unlimited struct{}
 func (unlimited) Sent()             {}
 func (unlimited) Done(PermitResult) {}
 
-func (c *Call) authorization(ctx context.Context) (Authorization, error) {
-	if c.Bearer == nil {
+func (r *run) authorization(ctx context.Context) (Authorization, error) {
+	if r.TokenSource == nil {
 		return Authorization{}, nil
 	}
-	return c.Bearer.Authorization(ctx)
+	return r.TokenSource.Authorization(ctx)
 }
 
-// request is the attempt's own copy, with all that differs between attempts. What
-// another attempt left behind may still read its header, and a RoundTripper that
-// rewrites the address, though it should not, must not find it rewritten already.
-func (c *Call) request(ctx context.Context, in *http.Request) *http.Request {
+// request is the attempt's own copy: a RoundTripper may still read an earlier one, or
+// have rewritten its URL.
+func (r *run) request(ctx context.Context, in *http.Request) *http.Request {
 	req := in.WithContext(ctx)
-	req.Header = in.Header.Clone()
 	address := *in.URL
 	req.URL = &address
-	req.Header.Set("Request-Id", c.last.requestID)
-	if c.last.authorization.Header != "" {
-		req.Header.Set("Authorization", c.last.authorization.Header)
+	req.Header = r.Header.Clone()
+	maps.Copy(req.Header, in.Header) // cookies, from http.Client
+	req.Header.Set("Request-Id", r.last.requestID)
+	if r.last.authorization.Header != "" {
+		req.Header.Set("Authorization", r.last.authorization.Header)
 	}
-	if deadline, ok := ctx.Deadline(); ok && c.Hint {
-		req.Header.Set("Timeout-Milliseconds", strconv.FormatInt(hint(time.Until(deadline)), 10))
+	if deadline, ok := ctx.Deadline(); ok && r.SendTimeout {
+		req.Header.Set("Timeout-Milliseconds", strconv.FormatInt(serviceTimeout(time.Until(deadline)), 10))
 	}
-	// net/http resends a POST by itself when it can rewind the body, past ceiling
-	// and policy; without GetBody it cannot.
+	// With GetBody net/http resends a POST by itself, past rate limit and policy.
 	req.GetBody = nil
-	// The Timeout of an http.Client ends ctx, and this channel beside it; whichever came
-	// first would name the error, and this one's says that the caller cancelled.
+	// http.Client closes this channel when its Timeout passes, and ends ctx as well. The
+	// channel's error would read as a cancellation.
 	//lint:ignore SA1019 deprecated, and set by http.Client all the same
 	req.Cancel = nil
 	return req
 }
 
-// hint is what the service is told of the time that is left, in milliseconds: less by
-// a tenth, or by a second where that is shorter, so that its answer can still travel.
-func hint(left time.Duration) int64 {
+// serviceTimeout is the time that is left, in milliseconds, less a tenth or a second: the
+// answer still has to travel.
+func serviceTimeout(left time.Duration) int64 {
 	return max(1, (left - min(left/10, time.Second)).Milliseconds())
 }
 
-// read takes the whole answer in, so that a connection that breaks in the middle
-// is this attempt's fault and not the decoder's.
-func (c *Call) read(resp *http.Response) error {
+// read reads the whole answer, so that a connection that breaks in its middle is an
+// attempt that failed.
+func (r *run) read(ctx context.Context, resp *http.Response) error {
 	if resp.Body == nil {
 		resp.Body = http.NoBody
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode < http.StatusOK {
-		resp.Body = http.NoBody // after a 101 the body is the connection, and has no end
+		resp.Body = http.NoBody // after a 101 the body is the connection, without an end
 	}
 	buf := newBuffer()
-	body, err := buf.readAll(resp.Body, resp.ContentLength, c.Usual.Load(), c.Policy.MaxBody)
-	c.last.final = err == ErrBodyTooLarge // it will not shrink
-	if err != nil && !c.last.final {
+	body, err := buf.readAll(resp.Body, resp.ContentLength, r.BodySizeHint.Load(), r.Policy.MaxBody)
+	r.last.permanent = err == ErrBodyTooLarge
+	if err != nil && !r.last.permanent {
 		buf.release()
-		return fmt.Errorf("the answer (HTTP %d) broke off after %d bytes: %w", resp.StatusCode, len(body), err)
+		return fmt.Errorf("the answer (HTTP %d) broke off after %d bytes: %w", resp.StatusCode, len(body), r.ended(ctx, err))
 	}
-	c.Usual.Store(int64(len(body)))
-	c.last.answer = &Answer{Status: resp.StatusCode, Header: resp.Header, Body: body, buffer: buf}
+	r.BodySizeHint.Store(int64(len(body)))
+	r.last.answer = &Answer{Status: resp.StatusCode, Header: resp.Header, Body: body, buffer: buf}
 	return err
 }
 
-func (c *Call) log(ctx context.Context, took time.Duration, err error) {
-	if c.last.requestID == "" || !c.Log.Enabled(ctx, slog.LevelDebug) { // nothing was sent
+// ended adds to the bare error of a ctx why the ctx ended.
+func (r *run) ended(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() == nil || !errors.Is(err, ctx.Err()):
+		return err
+	case r.ctx.Err() == nil:
+		return fmt.Errorf("the http.Client's Timeout passed: %w", err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("the call's deadline passed: %w", err)
+	}
+	return fmt.Errorf("the call was cancelled: %w", err)
+}
+
+func (r *run) log(ctx context.Context, took time.Duration) {
+	if !r.Log.Enabled(ctx, slog.LevelDebug) {
 		return
 	}
-	attrs := []slog.Attr{
-		slog.String("operation", c.Operation),
-		slog.Int("attempt", c.attempts),
-		slog.String("request_id", c.last.requestID),
-		slog.String("trace_id", c.Header.Get("Trace-Id")),
-		slog.Duration("took", took),
-	}
-	if err != nil {
-		attrs = append(attrs, slog.String("error", c.scrubbed(err)), slog.Bool("sent", c.last.sent))
+	attrs := append(r.identity(), slog.Duration("took", took))
+	if err := r.last.err; err != nil {
+		attrs = append(attrs, slog.String("error", r.scrubbed(err)), slog.Bool("sent", r.last.sent))
 	} else {
-		attrs = append(attrs, slog.Int("status", c.last.answer.Status), slog.Int("bytes", len(c.last.answer.Body)))
+		attrs = append(attrs, slog.Int("status", r.last.status()), slog.Int("bytes", len(r.last.answer.Body)))
 	}
-	c.Log.LogAttrs(ctx, slog.LevelDebug, "attempt", attrs...)
+	r.Log.LogAttrs(ctx, slog.LevelDebug, "attempt", attrs...)
+}
+
+// identity is what every log line starts with.
+func (r *run) identity() []slog.Attr {
+	return []slog.Attr{
+		slog.String("operation", r.Operation),
+		slog.Int("attempt", r.requestsSent),
+		slog.String("request_id", r.last.requestID),
+		slog.String("trace_id", r.Header.Get("Trace-Id")),
+	}
 }

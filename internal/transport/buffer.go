@@ -8,13 +8,14 @@ import (
 	"sync"
 )
 
-// maxPooled is the most that a buffer is made for before anything has come: above a
-// large search page, below what one freak answer may claim. A buffer that grew is kept
-// for the next call up to twice that, for growing doubles it.
-const maxPooled = 8 << 20
+// maxPrepared limits the room that a buffer gets before a byte arrives: more than a large
+// search page takes, less than a malformed header may claim. Growing doubles a buffer, so
+// the pool keeps buffers of up to twice that.
+const maxPrepared = 8 << 20
 
 var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
+// buffer is pooled memory for the body of one answer.
 type buffer struct {
 	bytes.Buffer
 	source io.LimitedReader
@@ -23,24 +24,23 @@ type buffer struct {
 func newBuffer() *buffer { return buffers.Get().(*buffer) }
 
 func (b *buffer) release() {
-	if b.Cap() <= 2*maxPooled {
+	if b.Cap() <= 2*maxPrepared {
 		b.Reset()
 		buffers.Put(b)
 	}
 }
 
-// readAll reads at most limit bytes. size is the announced length, or -1; then usual
-// is about what to expect.
-func (b *buffer) readAll(r io.Reader, size, usual, limit int64) ([]byte, error) {
+// readAll reads at most limit bytes. The size is the announced one, or -1; sizeHint then
+// takes its place.
+func (b *buffer) readAll(r io.Reader, size, sizeHint, limit int64) ([]byte, error) {
 	if size > limit {
 		return nil, ErrBodyTooLarge
 	}
 	if size < 0 {
-		size = usual + usual/8
+		size = sizeHint + sizeHint/8
 	}
-	// ReadFrom wants MinRead of room at the end, or it doubles the buffer. What is
-	// announced is not yet received: beyond the usual the buffer grows with it.
-	b.Grow(int(min(size, limit, maxPooled)) + bytes.MinRead)
+	// Without MinRead of room at the end, ReadFrom doubles the buffer.
+	b.Grow(int(min(size, limit, maxPrepared)) + bytes.MinRead)
 	b.source = io.LimitedReader{R: r, N: limit + 1}
 	n, err := b.ReadFrom(&b.source)
 	b.source.R = nil

@@ -1,10 +1,9 @@
-// Package transport carries one call to the service and back.
+// Package transport sends one call and reads its answer.
 //
-// A Call is one operation with its finished body; Do sends it in one or more
-// attempts. The order of an attempt is readable in RoundTrip (attempt.go), what
-// may follow it in verdict (retry.go), and what is known to have left the
-// machine in trace.go. go-retryablehttp drives the attempts; all that decides
-// anything is here.
+// A Call says what to send; Send sends it in one or more attempts. RoundTrip (attempt.go)
+// shows the order of an attempt, verdict (retry.go) what may follow it, and trace.go what
+// is known to have left the machine. go-retryablehttp drives the attempts and decides
+// nothing.
 package transport
 
 import (
@@ -19,6 +18,38 @@ import (
 	"github.com/hashicorp/go-retryablehttp"
 )
 
+// Call describes one operation with its finished body. Send does not change it.
+type Call struct {
+	Operation string
+	URL       string
+	Header    http.Header // of every attempt
+	Body      []byte      // of every attempt
+	// Mutates marks an operation that changes something (Book, Cancel): it is resent
+	// only when the service provably did not execute it.
+	Mutates bool
+	// SendTimeout sends the time that is left as Timeout-Milliseconds.
+	SendTimeout bool
+	// BodySizeHint is the size of the operation's last answer, to prepare for the next.
+	BodySizeHint *atomic.Int64
+
+	HTTP        http.Client // its Transport sends the attempts
+	RateLimiter RateLimiter // nil: no limit
+	TokenSource TokenSource // nil: no token is sent
+	Policy      Policy
+	Log         *slog.Logger
+	// Scrub removes secrets from a text; nil: there are none. Its second argument is the
+	// attempt's Authorization header.
+	Scrub func(text, authorization string) string
+	// Timeline, if set, records the attempts as they end.
+	Timeline *Timeline
+}
+
+// RateLimiter is the request budget of one operation.
+type RateLimiter interface {
+	Acquire(ctx context.Context) (Permit, error)
+	Pause(until time.Time)
+}
+
 // Permit is one slot of a rate limit. Sent is called at most once, when the request
 // leaves; Done exactly once, last.
 type Permit interface {
@@ -26,103 +57,55 @@ type Permit interface {
 	Done(PermitResult)
 }
 
-// PermitResult is what is known of a request once its attempt is over.
+// PermitResult is what the answer proves about its request. Without an answer it is zero.
 type PermitResult struct {
-	ArrivedBy   time.Time // it had arrived by then; zero: not known
-	FirstByte   time.Time // of its answer; zero: there was none
-	RateLimited bool      // its answer was a 429
+	ArrivedBy   time.Time // the latest time at which the request arrived; zero: unknown
+	FirstByte   time.Time // of the answer
+	RateLimited bool      // the answer is a 429
 }
 
-// Ceiling is the request budget of one operation.
-type Ceiling interface {
-	Acquire(ctx context.Context) (Permit, error)
-	Pause(until time.Time)
-}
-
-// Authorization is a token as it is sent, and which one it is: a service may issue the
-// same text again.
-type Authorization struct {
-	Header     string // the header's whole value
-	Generation uint64
-}
-
-// Bearer supplies tokens.
-type Bearer interface {
-	// Authorization returns the token to send.
+// TokenSource supplies tokens.
+type TokenSource interface {
 	Authorization(ctx context.Context) (Authorization, error)
-	// Refused reports that the service refused this token with a 401. It returns
-	// whether another one may be had.
+	// Refused receives a token that the service refused with a 401. It reports whether
+	// another one can be had.
 	Refused(ctx context.Context, refused Authorization) bool
 }
 
-// Policy says how often and how patiently a call is sent.
-type Policy struct {
-	MaxAttempts   int           // in all, at least 1
-	Backoff       time.Duration // the first wait is drawn from 0 to this
-	MaxBackoff    time.Duration // no drawn wait is longer
-	MaxRetryAfter time.Duration // a call with a longer Retry-After ends at once
-	MaxBody       int64         // bytes of an answer, after decompression
+// Authorization is a token as it is sent. The generation identifies it: the service may
+// issue the same text twice.
+type Authorization struct {
+	Header     string // the whole value
+	Generation uint64
 }
 
-// Call is one operation, ready to be sent. It is used once.
-type Call struct {
-	Operation string
-	URL       string
-	Header    http.Header // the same for every attempt; the call's own
-	Body      []byte      // the same for every attempt
-	// Acts marks an operation that changes something (Book, Cancel): it is sent
-	// again only when the service cannot have acted.
-	Acts bool
-	// Hint sends what is left of the deadline as Timeout-Milliseconds.
-	Hint bool
-
-	// Usual is the length of the operation's last answer, for the next one that does
-	// not announce its own: a compressed one.
-	Usual *atomic.Int64
-
-	HTTP    http.Client // its Transport carries the attempts
-	Ceiling Ceiling     // nil: none
-	Bearer  Bearer      // nil: the call carries no token
-	Policy  Policy
-	Log     *slog.Logger
-	// Scrub takes secrets out of a text; nil: there are none. It is given the
-	// attempt's Authorization value.
-	Scrub func(text, authorization string) string
-	// Timeline is filled in while the call goes on; nil: nobody wants it.
-	Timeline *Timeline
-
-	tries     int  // attempts begun, also those that ended in a wait
-	attempts  int  // attempts sent
-	renewed   bool // a 401 has been answered with a fresh token
-	last      attempt
-	requestID string        // of the newest attempt that was sent
-	earlier   int           // HTTP status of the newest attempt before last that was answered
-	wait      time.Duration // before the next attempt
-	next      http.RoundTripper
+// Policy limits attempts, waits and the size of an answer.
+type Policy struct {
+	MaxAttempts   int           // at least 1
+	Backoff       time.Duration // the first wait is drawn from 0 to this
+	MaxBackoff    time.Duration // the longest wait that is drawn
+	MaxRetryAfter time.Duration // a longer Retry-After ends the call
+	MaxBody       int64         // bytes, after decompression
 }
 
 // Result is how a call ended.
 type Result struct {
-	// Answer is the last attempt's answer, nil where it brought none. With Err set
-	// it is the answer that was about to be followed by another attempt.
+	// Answer is the last attempt's answer, or nil. With Err set, another attempt was to
+	// follow it.
 	Answer *Answer
-	// Err is why the call ended without an answer to return.
-	Err error
-	// Sent tells that the last attempt's request may have reached the service. It
-	// means something only without an Answer.
+	Err    error
+	// Sent reports, where Answer is nil, whether the last request may have reached the
+	// service.
 	Sent bool
-	// RequestID is the last attempt's, or, where that one ended before it was sent,
-	// that of the one before it.
+	// RequestID is of the last request that was sent.
 	RequestID string
-	// Authorization is the last attempt's header value, so that it can be kept
-	// out of texts.
+	// Authorization is the last attempt's header, to keep it out of texts.
 	Authorization string
-	Attempts      int
-	// EarlierStatus is the HTTP status that an earlier attempt got, or 0.
-	EarlierStatus int
+	Attempts      int // requests sent
+	EarlierStatus int // HTTP status of an attempt before the last, or 0
 }
 
-// Answer is a whole HTTP answer.
+// Answer is a complete HTTP answer.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -131,7 +114,7 @@ type Answer struct {
 	buffer *buffer
 }
 
-// Release gives the body's memory back. The answer must not be used after it.
+// Release returns the body's memory to the pool. The body must not be used after it.
 func (a *Answer) Release() {
 	if a != nil && a.buffer != nil {
 		a.buffer.release()
@@ -139,64 +122,65 @@ func (a *Answer) Release() {
 	}
 }
 
-// Do sends the call. The caller releases the Result's Answer.
-func (c *Call) Do(ctx context.Context) Result {
-	req, err := retryablehttp.NewRequestWithContext(ctx, http.MethodPost, c.URL, c.Body)
+// run is the state of one Send.
+type run struct {
+	*Call
+	ctx context.Context // the call's own; an attempt's may end earlier
+
+	attemptsBegun int // counts attempts that end while they wait for a slot or a token
+	requestsSent  int
+	last          attempt
+	lastSentID    string // Request-Id of the newest request
+	earlierStatus int
+	tokenRenewed  bool
+	wait          time.Duration // before the next attempt
+}
+
+// Send makes the attempts of a call. The caller releases the Result's Answer.
+func Send(ctx context.Context, call *Call) Result {
+	req, err := retryablehttp.NewRequestWithContext(ctx, http.MethodPost, call.URL, call.Body)
 	if err != nil {
 		return Result{Err: err}
 	}
-	req.Header = c.Header
-
-	client := c.client()
-	resp, err := client.Do(req)
-	if err == nil {
-		resp.Body.Close() // an empty one: the answer has been read already
-	}
-	return c.result(err)
-}
-
-// client puts the call between go-retryablehttp and the transport. Being no
-// http.Transport itself, the call also hides CloseIdleConnections from
-// go-retryablehttp, which would close the connections of all other calls after
-// every failure.
-func (c *Call) client() *retryablehttp.Client {
-	c.next = c.HTTP.Transport
-	c.HTTP.Transport = c
-	return &retryablehttp.Client{
-		HTTPClient:   &c.HTTP,
-		RetryMax:     c.Policy.MaxAttempts + 1, // verdict counts; a fresh token's attempt comes on top
-		CheckRetry:   c.checkRetry,
-		PrepareRetry: c.prepareRetry,
-		Backoff:      func(time.Duration, time.Duration, int, *http.Response) time.Duration { return c.wait },
+	r := &run{Call: call, ctx: ctx}
+	// The run is the client's RoundTripper. It hides the transport's CloseIdleConnections:
+	// go-retryablehttp would close the connections of all other calls after each failure.
+	httpClient := call.HTTP
+	httpClient.Transport = r
+	client := retryablehttp.Client{
+		HTTPClient: &httpClient,
+		RetryMax:   call.Policy.MaxAttempts + 1, // verdict counts; a renewed token allows one more
+		CheckRetry: r.checkRetry,
+		Backoff:    func(time.Duration, time.Duration, int, *http.Response) time.Duration { return r.wait },
+		PrepareRetry: func(req *http.Request) error {
+			clear(req.Header) // http.Client adds its cookies each time
+			return nil
+		},
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}
+	resp, err := client.Do(req)
+	if err == nil {
+		resp.Body.Close()
+	}
+	return r.result(err)
 }
 
-// prepareRetry takes out what http.Client has added, for it adds it again.
-func (c *Call) prepareRetry(req *http.Request) error {
-	req.Header.Del("Cookie")
-	return nil
-}
-
-func (c *Call) result(err error) Result {
-	r := Result{
-		Answer:        c.last.answer,
-		Err:           c.last.err,
-		Sent:          c.last.sent,
-		RequestID:     c.requestID,
-		Authorization: c.last.authorization.Header,
-		Attempts:      c.attempts,
-		EarlierStatus: c.earlier,
+func (r *run) result(err error) Result {
+	result := Result{
+		Answer:        r.last.answer,
+		Err:           r.last.err,
+		Sent:          r.last.sent,
+		RequestID:     r.lastSentID,
+		Authorization: r.last.authorization.Header,
+		Attempts:      r.requestsSent,
+		EarlierStatus: r.earlierStatus,
 	}
 	switch {
-	case err == nil || errors.Is(err, r.Err): // the last attempt's own
-	case r.Err == nil: // the ctx ended in a backoff after an answer, or before the first attempt
-		r.Err = err
-	default: // in a backoff after an attempt without an answer
-		r.Err = fmt.Errorf("%w before another attempt, after: %w", err, r.Err)
+	case err == nil || errors.Is(err, r.last.err): // the last attempt ended the call
+	case r.last.err == nil: // the ctx ended before the first attempt, or in a wait after an answer
+		result.Err = err
+	default: // the ctx ended in a wait after a fault
+		result.Err = fmt.Errorf("%w before another attempt, after: %w", err, r.last.err)
 	}
-	return r
+	return result
 }
-
-// ErrBodyTooLarge is the fault of an answer above Policy.MaxBody.
-var ErrBodyTooLarge = errors.New("the answer is larger than the limit")

@@ -1,4 +1,4 @@
-// The retry policy: what may follow an attempt, and after how long.
+// The retry policy: whether another attempt follows, and when.
 
 package transport
 
@@ -17,81 +17,79 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/wire"
 )
 
-func (c *Call) checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
-	wait, again := c.verdict(ctx)
-	limited := c.last.status() == http.StatusTooManyRequests
+// checkRetry gives go-retryablehttp the verdict, and logs it.
+func (r *run) checkRetry(context.Context, *http.Response, error) (bool, error) {
+	wait, again := r.verdict()
+	limited := r.last.status() == http.StatusTooManyRequests
 	if !again && !limited {
 		return false, nil
 	}
-	c.wait = wait
-	attrs := []slog.Attr{
-		slog.String("operation", c.Operation), slog.Int("attempt", c.attempts),
-		slog.String("request_id", c.last.requestID), slog.String("trace_id", c.Header.Get("Trace-Id")),
-		slog.Int("status", c.last.status()), slog.Duration("wait", wait),
-	}
-	if limited { // it pauses all callers, so it wants a look
-		env, _ := wire.Peek(ctx, c.last.answer.Body)
-		c.Log.LogAttrs(ctx, slog.LevelWarn, "rate limited", append(attrs, slog.Int("code", env.Code), slog.Bool("again", again))...)
+	r.wait = wait
+	attrs := append(r.identity(), slog.Int("status", r.last.status()), slog.Duration("wait", wait))
+	if limited { // a warning, because it pauses all callers
+		env, _ := wire.Peek(r.ctx, r.last.answer.Body)
+		r.Log.LogAttrs(r.ctx, slog.LevelWarn, "rate limited", append(attrs,
+			slog.Duration("pause", r.retryAfter()), slog.Int("code", env.Code), slog.Bool("again", again))...)
 		return again, nil
 	}
-	if c.last.err != nil {
-		attrs = append(attrs, slog.String("error", c.scrubbed(c.last.err)))
+	if r.last.err != nil {
+		attrs = append(attrs, slog.String("error", r.scrubbed(r.last.err)))
 	}
-	c.Log.LogAttrs(ctx, slog.LevelInfo, "trying again", attrs...)
+	r.Log.LogAttrs(r.ctx, slog.LevelInfo, "trying again", attrs...)
 	return true, nil
 }
 
-// verdict decides whether another attempt follows the last one. The table under
-// "Retries and unknown outcomes" in package hotelstays is what it does: passing is
-// the column of the reads, cannotHaveActed what Book and Cancel need besides.
-func (c *Call) verdict(ctx context.Context) (wait time.Duration, again bool) {
-	status, after := c.last.status(), c.retryAfter()
-	if status == http.StatusTooManyRequests && c.Ceiling != nil {
-		c.Ceiling.Pause(time.Now().Add(after))
+// verdict decides whether another attempt follows, and after how long. It implements the
+// table "Retries and unknown outcomes" in the docs of package hotelstays: transient is the
+// column of the reads, provablyNotExecuted the condition that Book and Cancel add.
+func (r *run) verdict() (wait time.Duration, again bool) {
+	status, after := r.last.status(), r.retryAfter()
+	if status == http.StatusTooManyRequests && r.RateLimiter != nil {
+		r.RateLimiter.Pause(time.Now().Add(after))
 	}
-	if ctx.Err() != nil || c.last.final || (c.Acts && !c.cannotHaveActed(ctx)) {
+	if r.ctx.Err() != nil || r.last.permanent || r.Mutates && !r.provablyNotExecuted() {
 		return 0, false
 	}
 	if status == http.StatusUnauthorized {
-		return 0, c.renew(ctx)
+		return 0, r.renewToken()
 	}
-	if c.tries >= c.Policy.MaxAttempts || !c.passing(status) || after > c.Policy.MaxRetryAfter {
+	if r.attemptsBegun >= r.Policy.MaxAttempts || !r.last.transient() || after > r.Policy.MaxRetryAfter {
 		return 0, false
 	}
-	wait = after + c.backoff()
-	deadline, ok := ctx.Deadline()
+	wait = after + r.backoff()
+	deadline, ok := r.ctx.Deadline()
 	return wait, !ok || time.Until(deadline) > wait
 }
 
-// cannotHaveActed is the condition under which Book and Cancel are sent again.
-func (c *Call) cannotHaveActed(ctx context.Context) bool {
-	if c.last.answer == nil {
-		return !c.last.sent
-	}
-	switch c.last.status() {
+// provablyNotExecuted reports whether the last request never left, or was refused in an
+// envelope before the service executed it.
+func (r *run) provablyNotExecuted() bool {
+	switch r.last.status() {
+	case 0:
+		return !r.last.sent
 	case http.StatusUnauthorized, http.StatusTooManyRequests:
-		env, ok := wire.Peek(ctx, c.last.answer.Body)
+		env, ok := wire.Peek(r.ctx, r.last.answer.Body)
 		return ok && env.Code != 0
 	}
 	return false
 }
 
-// renew drops the refused token, once for a call.
-func (c *Call) renew(ctx context.Context) bool {
-	if c.renewed || c.Bearer == nil {
+// renewToken reports whether a call, once, can be resent with another token.
+func (r *run) renewToken() bool {
+	if r.tokenRenewed || r.TokenSource == nil {
 		return false
 	}
-	c.renewed = true
-	return c.Bearer.Refused(ctx, c.last.authorization)
+	r.tokenRenewed = true
+	return r.TokenSource.Refused(r.ctx, r.last.authorization)
 }
 
-// passing tells faults that may pass from those that will not.
-func (c *Call) passing(status int) bool {
-	switch status {
+// transient reports whether the same request may succeed later.
+func (a *attempt) transient() bool {
+	switch a.status() {
 	case 0:
-		var cert *tls.CertificateVerificationError
-		// crypto/tls has no type for a version that one side does not speak, only this text.
-		return !errors.As(c.last.err, &cert) && !strings.Contains(fmt.Sprint(c.last.err), "protocol version")
+		var certificate *tls.CertificateVerificationError
+		// crypto/tls has no type for the error of two sides without a common version.
+		return !errors.As(a.err, &certificate) && !strings.Contains(fmt.Sprint(a.err), "protocol version")
 	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway,
 		http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true
@@ -99,34 +97,32 @@ func (c *Call) passing(status int) bool {
 	return false
 }
 
-// backoff draws the wait with full jitter, so that callers that failed together
-// do not come back together.
-func (c *Call) backoff() time.Duration {
-	top := c.Policy.Backoff << min(c.tries-1, 16)
-	return rand.N(min(top, c.Policy.MaxBackoff) + 1)
+// backoff draws a wait with full jitter: callers that failed together return apart.
+func (r *run) backoff() time.Duration {
+	longest := r.Policy.Backoff << min(r.attemptsBegun-1, 16)
+	return rand.N(min(longest, r.Policy.MaxBackoff) + 1)
 }
 
-// retryAfter is how long the answer asks to stay away: a second for a 429 that does not
-// say.
-func (c *Call) retryAfter() time.Duration {
-	if c.last.answer == nil {
+// retryAfter is the wait that the answer asks for: a second for a 429 that names none.
+func (r *run) retryAfter() time.Duration {
+	if r.last.answer == nil {
 		return 0
 	}
-	after, ok := RetryAfter(c.last.answer.Header)
-	if !ok && c.last.status() == http.StatusTooManyRequests {
+	after, ok := RetryAfter(r.last.answer.Header)
+	if !ok && r.last.status() == http.StatusTooManyRequests {
 		after = time.Second
 	}
 	return after
 }
 
-// RetryAfter reads the Retry-After header, in seconds or as a date. A date is counted
-// from the answer's own: this machine's clock may be another.
+// RetryAfter reads the Retry-After header: seconds or a date. A date is compared with the
+// answer's own Date, because the clock of this machine may differ.
 func RetryAfter(h http.Header) (time.Duration, bool) {
 	value := h.Get("Retry-After")
-	if value == "" { // the errors of what follows would be allocations
+	if value == "" { // saves the allocations of two parse errors
 		return 0, false
 	}
-	// The form of the seconds is undocumented. A wait beyond all measure is a century.
+	// The document does not say whether seconds are whole. Longer than a century is a century.
 	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds >= 0 || errors.Is(err, strconv.ErrRange) {
 		return time.Duration(min(seconds, 100*365*24*3600) * float64(time.Second)), true
 	}
@@ -138,11 +134,4 @@ func RetryAfter(h http.Header) (time.Duration, bool) {
 		return max(0, at.Sub(now)), true
 	}
 	return 0, false
-}
-
-func (a *attempt) status() int {
-	if a.answer == nil {
-		return 0
-	}
-	return a.answer.Status
 }

@@ -1,4 +1,4 @@
-// What may follow an attempt: which faults pass, and what a retry leaves in the log.
+// Tests of the retry policy.
 
 package transport
 
@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -21,6 +20,173 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
+
+// An enveloped 401 and an enveloped 429 are proof that nothing was done.
+func TestMutatingRequestAfterEnvelopedRefusal(t *testing.T) {
+	for _, status := range []int{http.StatusUnauthorized, http.StatusTooManyRequests} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var ids, bodies, tokens []string
+				rt := roundTripper(func(r *http.Request) (*http.Response, error) {
+					body, _ := io.ReadAll(r.Body)
+					ids, bodies = append(ids, r.Header.Get("Request-Id")), append(bodies, string(body))
+					tokens = append(tokens, r.Header.Get("Authorization"))
+					if len(ids) == 1 {
+						return reply(status, `{"code":100000429,"msg":"no"}`), nil
+					}
+					return reply(200, `{"code":0,"data":{}}`), nil
+				})
+				bearer := &tokenSeries{}
+				r := do(t, rt, "http://127.0.0.1:1", func(c *Call) { c.Mutates, c.TokenSource = true, bearer })
+				require.NoError(t, r.Err)
+				assert.Equal(t, 200, r.Answer.Status)
+				require.Len(t, ids, 2)
+				assert.NotEqual(t, ids[0], ids[1], "every attempt has its own Request-Id")
+				assert.Equal(t, bodies[0], bodies[1])
+				assert.Equal(t, status == http.StatusUnauthorized, tokens[0] != tokens[1])
+			})
+		})
+	}
+}
+
+// A second 401 ends the call: the fresh token is not the cure.
+func TestUnauthorizedTwice(t *testing.T) {
+	var n int
+	rt := roundTripper(func(*http.Request) (*http.Response, error) {
+		n++
+		return reply(401, `{"code":1,"msg":"no"}`), nil
+	})
+	r := do(t, rt, "http://127.0.0.1:1", func(c *Call) { c.TokenSource = &tokenSeries{} })
+	assert.Equal(t, 401, r.Answer.Status)
+	assert.Equal(t, 2, n)
+}
+
+// A 429 pauses the rate limiter for the whole of Retry-After, and the call as well: a second
+// without one. Where that is longer than the policy allows, the call ends at once.
+func TestTooManyRequestsPauses(t *testing.T) {
+	const century = 100 * 365 * 24 * time.Hour
+	cases := []struct {
+		header string
+		want   time.Duration
+	}{
+		{"", time.Second}, {"2", 2 * time.Second}, {"0", 0}, {"5", 5 * time.Second}, {"6", 6 * time.Second},
+		{"86400", 24 * time.Hour}, {"1.5", 1500 * time.Millisecond}, {"1e999", century}, {"99999999999999999999", century},
+		{"-5", time.Second}, {"NaN", time.Second}, {"soon", time.Second},
+		{"Sat, 01 Jan 2000 00:00:02 GMT", 2 * time.Second},
+	}
+	for _, c := range cases {
+		t.Run(c.header, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				limiter := &recording{}
+				rt := roundTripper(func(*http.Request) (*http.Response, error) {
+					if time.Since(start) >= c.want && len(limiter.pauses) > 0 {
+						return reply(200, `{"code":0}`), nil
+					}
+					resp := reply(429, `{"code":100000429}`)
+					if c.header != "" {
+						resp.Header.Set("Retry-After", c.header)
+					}
+					return resp, nil
+				})
+				r := do(t, rt, "http://127.0.0.1:1", func(call *Call) {
+					call.RateLimiter = limiter
+					call.Policy.MaxRetryAfter = 5 * time.Second
+				})
+				require.NoError(t, r.Err)
+				require.Len(t, limiter.pauses, 1)
+				assert.Equal(t, c.want, limiter.pauses[0].Sub(start))
+				if c.want > 5*time.Second {
+					assert.Equal(t, 429, r.Answer.Status)
+					assert.Equal(t, 1, r.Attempts)
+					assert.Zero(t, time.Since(start))
+					return
+				}
+				assert.Equal(t, 200, r.Answer.Status)
+				assert.LessOrEqual(t, time.Since(start), c.want+time.Millisecond, "the wait and its jitter")
+			})
+		})
+	}
+}
+
+// A Retry-After of another transient fault pauses this call alone.
+func TestUnavailableWithRetryAfter(t *testing.T) {
+	for header, waits := range map[string]time.Duration{"": 0, "7": 7 * time.Second, "61": -1} {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			limiter := &recording{}
+			rt := roundTripper(func(*http.Request) (*http.Response, error) {
+				resp := reply(503, "busy")
+				if header != "" {
+					resp.Header.Set("Retry-After", header)
+				}
+				return resp, nil
+			})
+			r := do(t, rt, "http://127.0.0.1:1", func(call *Call) {
+				call.RateLimiter = limiter
+				call.Policy.MaxAttempts, call.Policy.MaxRetryAfter = 2, time.Minute
+			})
+			assert.Equal(t, 503, r.Answer.Status)
+			assert.Empty(t, limiter.pauses)
+			if waits < 0 {
+				assert.Equal(t, 1, r.Attempts)
+				return
+			}
+			assert.Equal(t, 2, r.Attempts)
+			assert.WithinRange(t, time.Now(), start.Add(waits), start.Add(waits+time.Millisecond))
+		})
+	}
+}
+
+// A Retry-After that is a date is counted from the answer's own Date: the clock of
+// this machine may be off.
+func TestRetryAfterByTheServersClock(t *testing.T) {
+	h := http.Header{"Retry-After": {"Sat, 01 Jan 2000 00:00:02 GMT"}, "Date": {"Sat, 01 Jan 2000 00:00:00 GMT"}}
+	after, ok := RetryAfter(h)
+	assert.True(t, ok)
+	assert.Equal(t, 2*time.Second, after)
+	h.Set("Date", "Sat, 01 Jan 2000 00:00:09 GMT")
+	after, ok = RetryAfter(h)
+	assert.True(t, ok)
+	assert.Zero(t, after)
+}
+
+// Waits never reach past the deadline: the last answer comes back at once.
+func TestNoWaitPastTheDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rt := roundTripper(func(*http.Request) (*http.Response, error) {
+			resp := reply(429, `{"code":100000429}`)
+			resp.Header.Set("Retry-After", "60")
+			return resp, nil
+		})
+		start := time.Now()
+		r := do(t, rt, "http://127.0.0.1:1", func(c *Call) { c.Policy.MaxRetryAfter = time.Minute })
+		require.NoError(t, r.Err)
+		assert.Equal(t, 429, r.Answer.Status)
+		assert.Zero(t, time.Since(start))
+	})
+}
+
+// Backoffs are drawn between nothing and a bound that doubles up to its cap.
+func TestBackoffIsFullJitter(t *testing.T) {
+	r := &run{Call: &Call{Policy: Policy{Backoff: 100 * time.Millisecond, MaxBackoff: time.Second}}}
+	for attempt, bound := range []time.Duration{100, 200, 400, 800, 1000, 1000} {
+		bound *= time.Millisecond
+		r.attemptsBegun = attempt + 1
+		var low, high int
+		for range 200 {
+			wait := r.backoff()
+			require.LessOrEqual(t, wait, bound)
+			if wait < bound/2 {
+				low++
+			} else {
+				high++
+			}
+		}
+		assert.Positive(t, low, "attempt %d", attempt)
+		assert.Positive(t, high, "attempt %d", attempt)
+	}
+}
 
 // A TLS version that one side does not speak stays so: it is tried once, and nothing was
 // sent.
@@ -45,12 +211,13 @@ func TestTLSVersionMismatchIsTriedOnce(t *testing.T) {
 		name, url string
 		client    *tls.Config
 	}{
-		{"the server has TLS 1.1 at most", server(&tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}), &tls.Config{MinVersion: tls.VersionTLS12}},
+		{"the server has TLS 1.1 at most", server(&tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}),
+			&tls.Config{MinVersion: tls.VersionTLS12}},
 		{"the server has TLS 1.3 alone", server(&tls.Config{MinVersion: tls.VersionTLS13}), &tls.Config{MaxVersion: tls.VersionTLS12}},
 		{"the server answers with TLS 1.0", "https://" + old.Addr().String(), &tls.Config{MinVersion: tls.VersionTLS12}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := do(t, newTransport(t, tc.client), tc.url, acts)
+			r := do(t, newTransport(t, tc.client), tc.url, mutates)
 			require.ErrorContains(t, r.Err, "protocol version")
 			assert.Equal(t, 1, r.Attempts)
 			assert.False(t, r.Sent)
@@ -62,49 +229,49 @@ func TestTLSVersionMismatchIsTriedOnce(t *testing.T) {
 // and its code is not in the log.
 func TestCtxThatEndsWhileReadingARefusal(t *testing.T) {
 	var log bytes.Buffer
-	c := &Call{Acts: true, Policy: quick, tries: 1, Header: http.Header{}, Log: slog.New(slog.NewTextHandler(&log, nil))}
-	c.last.answer = &Answer{Status: http.StatusTooManyRequests, Body: []byte(`{` + strings.Repeat(`"\n":1,`, 100<<10) + `"code":7}`)}
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
+	call := &Call{Mutates: true, Policy: quick, Log: slog.New(slog.NewTextHandler(&log, nil))}
+	r := &run{Call: call, ctx: t.Context(), attemptsBegun: 1}
+	r.last.answer = &Answer{Status: http.StatusTooManyRequests, Body: []byte(`{` + strings.Repeat(`"\n":1,`, 100<<10) + `"code":7}`)}
 
-	assert.True(t, c.cannotHaveActed(t.Context()))
-	_, err := c.checkRetry(t.Context(), nil, nil)
+	assert.True(t, r.provablyNotExecuted())
+	_, err := r.checkRetry(t.Context(), nil, nil)
 	require.NoError(t, err)
 	assert.Contains(t, log.String(), "code=7 again=true")
 	log.Reset()
-	assert.False(t, c.cannotHaveActed(ended))
-	_, err = c.checkRetry(ended, nil, nil)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	r.ctx = ended
+	assert.False(t, r.provablyNotExecuted())
+	_, err = r.checkRetry(ended, nil, nil)
 	require.NoError(t, err)
 	assert.Contains(t, log.String(), "code=0 again=false")
 }
 
-// Each 429 is a warning with the service's code, also the one that ends the call. Other
-// retries are not.
+// Each 429 is a warning with the service's code and the pause that it causes, also the one
+// that ends the call. Other retries are not. All name operation, attempt and Request-Id.
 func TestLogOfRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
+		var ids []string
 		answers := []*http.Response{reply(503, "busy"), reply(429, `{"code":100000429,"msg":"slow down"}`), reply(429, "<html>")}
-		rt := roundTripper(func(*http.Request) (*http.Response, error) {
-			next := answers[0]
-			answers = answers[1:]
-			return next, nil
+		answers[2].Header.Set("Retry-After", "9")
+		rt := roundTripper(func(r *http.Request) (*http.Response, error) {
+			ids = append(ids, r.Header.Get("Request-Id"))
+			return answers[len(ids)-1], nil
 		})
-		do(t, rt, "http://127.0.0.1:1", func(c *Call) { c.Log = slog.New(slog.NewJSONHandler(&log, nil)) })
-
-		var records []string
-		for decoder := json.NewDecoder(&log); ; {
-			var r struct {
-				Level, Msg   string
-				Status, Code int
-			}
-			if err := decoder.Decode(&r); err == io.EOF {
-				break
-			} else if !assert.NoError(t, err) {
-				return
-			}
-			records = append(records, fmt.Sprint(r.Level, " ", r.Msg, " ", r.Status, " ", r.Code))
-		}
-		assert.Equal(t, []string{"INFO trying again 503 0", "WARN rate limited 429 100000429", "WARN rate limited 429 0"}, records)
+		limiter := &recording{}
+		do(t, rt, "http://127.0.0.1:1", func(c *Call) {
+			c.RateLimiter, c.Log = limiter, logTo(&log, "took", "wait")
+		})
+		require.Len(t, ids, 3)
+		assert.Equal(t, fmt.Sprintf(`level=DEBUG msg=attempt operation=Test attempt=1 request_id=%[1]s trace_id=t status=503 bytes=4
+level=INFO msg="trying again" operation=Test attempt=1 request_id=%[1]s trace_id=t status=503
+level=DEBUG msg=attempt operation=Test attempt=2 request_id=%[2]s trace_id=t status=429 bytes=36
+level=WARN msg="rate limited" operation=Test attempt=2 request_id=%[2]s trace_id=t status=429 pause=1s code=100000429 again=true
+level=DEBUG msg=attempt operation=Test attempt=3 request_id=%[3]s trace_id=t status=429 bytes=6
+level=WARN msg="rate limited" operation=Test attempt=3 request_id=%[3]s trace_id=t status=429 pause=9s code=0 again=false
+`, ids[0], ids[1], ids[2]), log.String())
+		assert.Len(t, limiter.pauses, 2)
 	})
 }
 
@@ -146,7 +313,7 @@ func TestFailingLimiter(t *testing.T) {
 			start := time.Now()
 			limiter := &closing{open: tc.open}
 			r := do(t, rt, "http://127.0.0.1:1", func(c *Call) {
-				c.Ceiling = limiter
+				c.RateLimiter = limiter
 				c.Policy = Policy{MaxAttempts: 4, Backoff: time.Second, MaxBackoff: time.Hour, MaxBody: 1 << 20}
 			})
 			assert.Equal(t, tc.attempts, r.Attempts)

@@ -1,4 +1,4 @@
-// What an observer is told of the attempts.
+// The record of the attempts, for observers.
 
 package transport
 
@@ -7,71 +7,46 @@ import (
 	"time"
 )
 
-// Timeline keeps how the attempts of one call went. A nil Timeline keeps nothing
-// and takes no time.
+// Timeline records the attempts of one call.
 type Timeline struct {
-	CeilingWait time.Duration // of all attempts
-	Sendings    []Sending
-
-	begun time.Time // the attempt that is on its way
+	RateLimitWait time.Duration // of all attempts, also of those that were not sent
+	Sent          []SentAttempt
 }
 
-// Sending is one attempt that was sent.
-type Sending struct {
+// SentAttempt is one request that was sent.
+type SentAttempt struct {
 	Start     time.Time
-	Duration  time.Duration // until its answer was read whole, or it failed
-	Status    int           // HTTP status, 0 without an answer
+	Duration  time.Duration // until the whole answer was read, or the attempt failed
+	Status    int           // HTTP status; 0 without an answer
 	Sent      bool          // the request may have reached the service
 	RequestID string
-	Err       error // why there is no answer, without secrets
+	Err       error // without secrets; nil with an answer
 }
 
-func (t *Timeline) now() time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return time.Now()
-}
-
-// begin marks the moment at which an attempt is sent.
-func (t *Timeline) begin() {
-	if t != nil {
-		t.begun = time.Now()
-	}
-}
-
-// waited adds a wait for the ceiling that began at start.
-func (t *Timeline) waited(start time.Time) {
-	if t != nil {
-		t.CeilingWait += time.Since(start)
-	}
-}
-
-// keep notes the last attempt, if it was sent.
-func (c *Call) keep() {
-	if c.Timeline == nil || c.last.requestID == "" {
+func (r *run) record() {
+	if r.Timeline == nil {
 		return
 	}
-	s := Sending{
-		Start:     c.Timeline.begun,
-		Duration:  time.Since(c.Timeline.begun),
-		Status:    c.last.status(),
-		Sent:      c.last.sent,
-		RequestID: c.last.requestID,
-		Err:       c.last.err,
+	sent := SentAttempt{
+		Start:     r.last.start,
+		Duration:  time.Since(r.last.start),
+		Status:    r.last.status(),
+		Sent:      r.last.sent,
+		RequestID: r.last.requestID,
+		Err:       r.last.err,
 	}
-	if s.Err != nil {
-		if text := c.scrubbed(s.Err); text != s.Err.Error() {
-			s.Err = errors.New(text)
+	if sent.Err != nil {
+		if text := r.scrubbed(sent.Err); text != sent.Err.Error() {
+			sent.Err = errors.New(text)
 		}
 	}
-	c.Timeline.Sendings = append(c.Timeline.Sendings, s)
+	r.Timeline.Sent = append(r.Timeline.Sent, sent)
 }
 
-// scrubbed is the text of an attempt's error without the call's secrets.
-func (c *Call) scrubbed(err error) string {
-	if c.Scrub == nil {
+// scrubbed is the text of an attempt's error without secrets.
+func (r *run) scrubbed(err error) string {
+	if r.Scrub == nil {
 		return err.Error()
 	}
-	return c.Scrub(err.Error(), c.last.authorization.Header)
+	return r.Scrub(err.Error(), r.last.authorization.Header)
 }

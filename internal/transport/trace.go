@@ -1,4 +1,4 @@
-// What is known to have left: httptrace's hooks, and what they prove.
+// What provably left the machine, as httptrace reports it.
 
 package transport
 
@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -16,30 +17,34 @@ import (
 	"time"
 )
 
-// trace observes one attempt. Its hooks run on other goroutines, and may run
-// after the round trip has returned.
+// ErrNoConnection is part of the error of an attempt that got no connection.
+var ErrNoConnection = errors.New("no connection")
+
+// trace observes what one attempt sends. Its hooks run on other goroutines, also after
+// RoundTrip has returned.
 type trace struct {
 	hooks  httptrace.ClientTrace
 	permit Permit
-	asked  atomic.Bool // a connection was asked for: the transport reports events
-	got    atomic.Bool // there was one
-	wrote  atomic.Bool // the headers were written: the request may arrive
 
-	mu         sync.Mutex // so that Sent never follows Done
-	sent, done bool       // which of the two was called
-	firstByte  time.Time  // when the answer began
+	askedConn    atomic.Bool // the transport reports events
+	gotConn      atomic.Bool
+	wroteHeaders atomic.Bool // the request may arrive
+
+	mu         sync.Mutex // orders the permit's Sent before its Done
+	sent, done bool       // those were called
+	firstByte  time.Time  // of the answer
 }
 
 func (t *trace) context(ctx context.Context) context.Context {
 	t.hooks = httptrace.ClientTrace{
-		GetConn:      func(string) { t.asked.Store(true) },
-		GotConn:      func(httptrace.GotConnInfo) { t.got.Store(true) },
-		WroteHeaders: func() { t.wrote.Store(true) },
+		GetConn:      func(string) { t.askedConn.Store(true) },
+		GotConn:      func(httptrace.GotConnInfo) { t.gotConn.Store(true) },
+		WroteHeaders: func() { t.wroteHeaders.Store(true) },
 		WroteRequest: func(httptrace.WroteRequestInfo) {
-			if t.wrote.Load() {
+			if t.wroteHeaders.Load() {
 				t.mu.Lock()
 				defer t.mu.Unlock()
-				t.leave()
+				t.markSent()
 			}
 		},
 		GotFirstResponseByte: func() {
@@ -51,46 +56,18 @@ func (t *trace) context(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &t.hooks)
 }
 
-// ended takes what the round trip returned and reports whether the request may have
-// reached the service. A transport that reports no events proves nothing, and
-// counts as having sent; so does one that wrote headers, whatever came after.
-func (t *trace) ended(resp *http.Response, err error) bool {
-	sent := err == nil || t.wrote.Load() || (!t.asked.Load() && !isDial(err))
+// ended returns the permit and reports whether the request may have reached the service.
+// Only a transport that reports events, or a dial error, proves that it has not.
+func (t *trace) ended(resp *http.Response, err error) (sent bool) {
 	if err != nil {
 		resp = nil
 	}
+	sent = err == nil || t.wroteHeaders.Load() || !t.askedConn.Load() && !isDial(err)
 	t.finish(sent, resp)
 	return sent
 }
 
-// ErrNoConnection is part of the error of an attempt that got no connection.
-var ErrNoConnection = errors.New("no connection")
-
-// explain adds to the round trip's error how far it came: "EOF", "Forbidden" and the
-// end of a ctx may be of a dial, of a proxy or of a handshake as well. Where a peer
-// refused the stream it leaves the cause alone: net/http adds the advice to define
-// GetBody, which would have it send the request again by itself.
-func (t *trace) explain(err error) error {
-	if rest, ok := strings.CutPrefix(err.Error(), "http2: Transport: cannot retry err ["); ok {
-		if cause, _, ok := strings.Cut(rest, "] after Request.Body was written"); ok {
-			return errors.New(cause)
-		}
-	}
-	if t.asked.Load() && !t.got.Load() || !t.asked.Load() && isDial(err) {
-		return fmt.Errorf("%w: %w", ErrNoConnection, err)
-	}
-	return err
-}
-
-// leave says that the request leaves. t.mu is held.
-func (t *trace) leave() {
-	if !t.sent && !t.done {
-		t.sent = true
-		t.permit.Sent()
-	}
-}
-
-// finish gives the permit back, once.
+// finish returns the permit, once.
 func (t *trace) finish(sent bool, resp *http.Response) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -98,15 +75,23 @@ func (t *trace) finish(sent bool, resp *http.Response) {
 		return
 	}
 	if sent {
-		t.leave()
+		t.markSent()
 	}
 	t.done = true
 	t.permit.Done(t.result(resp))
 }
 
-// result is what the answer proves. The request arrived before the answer began, and
-// earlier by the time that the service says it took. The header counts whole
-// milliseconds and may be rounded up, so one of them proves nothing.
+// markSent is called with t.mu held.
+func (t *trace) markSent() {
+	if !t.sent && !t.done {
+		t.sent = true
+		t.permit.Sent()
+	}
+}
+
+// result is what the answer proves: the request arrived before its first byte, and before
+// the time that the service worked on it. The header counts whole milliseconds and may be
+// rounded up, so its last one proves nothing.
 func (t *trace) result(resp *http.Response) PermitResult {
 	if resp == nil {
 		return PermitResult{}
@@ -119,6 +104,24 @@ func (t *trace) result(resp *http.Response) PermitResult {
 		r.ArrivedBy = r.FirstByte.Add(-time.Duration(max(cost, 1)-1) * time.Millisecond)
 	}
 	return r
+}
+
+// explain adds to the error of RoundTrip how far the attempt came. Where a peer refused an
+// HTTP/2 stream it removes net/http's advice to define GetBody, which would have net/http
+// resend the request by itself.
+func (t *trace) explain(err error) error {
+	if rest, ok := strings.CutPrefix(err.Error(), "http2: Transport: cannot retry err ["); ok {
+		if cause, _, ok := strings.Cut(rest, "] after Request.Body was written"); ok {
+			return errors.New(cause)
+		}
+	}
+	switch {
+	case t.askedConn.Load() && !t.gotConn.Load() || !t.askedConn.Load() && isDial(err):
+		return fmt.Errorf("%w: %w", ErrNoConnection, err)
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("the connection was closed before an answer came: %w", err)
+	}
+	return err
 }
 
 func isDial(err error) bool {

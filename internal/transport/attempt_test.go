@@ -1,0 +1,243 @@
+// Tests of a single attempt: its request, its answer, its error, its log line.
+
+package transport
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// No attempt shares with another what a RoundTripper may go on reading after it has
+// returned, or what it may change. The race detector watches the header.
+func TestAttemptsShareNothing(t *testing.T) {
+	jar, err := cookiejar.New(nil) // http.Client adds a header of its own
+	require.NoError(t, err)
+	var readers sync.WaitGroup
+	var sent []*http.Request
+	done := make(chan struct{})
+	rt := roundTripper(func(r *http.Request) (*http.Response, error) {
+		r.URL.Path = "/gateway" + r.URL.Path
+		sent = append(sent, r)
+		readers.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+					_ = r.Write(io.Discard)
+				}
+			}
+		})
+		resp := reply(503, "busy")
+		resp.Header.Set("Set-Cookie", fmt.Sprintf("node=%d", len(sent)))
+		return resp, nil
+	})
+	r := do(t, rt, "http://127.0.0.1:1/api", func(c *Call) { c.HTTP.Jar = jar })
+	close(done)
+	readers.Wait()
+	require.NoError(t, r.Err)
+	require.Len(t, sent, 3)
+	for i, cookie := range []string{"", "node=1", "node=2"} {
+		assert.Equal(t, "/gateway/api", sent[i].URL.Path)
+		assert.Equal(t, cookie, sent[i].Header.Get("Cookie"))
+	}
+}
+
+// The hint is what is left of the deadline, less a tenth and at most a second.
+func TestTimeoutMilliseconds(t *testing.T) {
+	for left, want := range map[time.Duration]int64{
+		time.Minute: 59000, 10 * time.Second: 9000, 5 * time.Second: 4500, time.Millisecond: 1, time.Microsecond: 1, -time.Second: 1,
+	} {
+		assert.Equal(t, want, serviceTimeout(left), "%s left", left)
+	}
+	for _, hinted := range []bool{true, false} {
+		var got string
+		rt := roundTripper(func(r *http.Request) (*http.Response, error) {
+			got = r.Header.Get("Timeout-Milliseconds")
+			return reply(200, "{}"), nil
+		})
+		do(t, rt, "http://127.0.0.1:1", func(c *Call) { c.SendTimeout = hinted })
+		assert.Equal(t, hinted, got != "")
+	}
+}
+
+type watchedBody struct {
+	io.Reader
+	closed bool
+}
+
+func (c *watchedBody) Close() error { c.closed = true; return nil }
+
+// A body that is not read to its end would keep its connection for ever.
+func TestBodyIsClosed(t *testing.T) {
+	for name, reader := range map[string]io.Reader{
+		"whole":     strings.NewReader("{}"),
+		"too large": strings.NewReader(strings.Repeat("x", 2<<20)),
+		"broken":    iotest.ErrReader(errors.New("broken")),
+	} {
+		body := &watchedBody{Reader: reader}
+		do(t, roundTripper(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Body: body, ContentLength: -1}, nil
+		}), "http://127.0.0.1", mutates)
+		assert.True(t, body.closed, name)
+	}
+}
+
+// A redirect is an answer like any other: no request follows its Location, with or without
+// the body, and the answer keeps the header.
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	for _, http2 := range []bool{false, true} {
+		var requests, elsewhere atomic.Int64
+		ts := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/elsewhere" {
+				elsewhere.Add(1)
+				return
+			}
+			requests.Add(1)
+			var status int
+			_, err := fmt.Sscanf(r.URL.Path, "/%d", &status)
+			assert.NoError(t, err)
+			assert.Equal(t, http2, r.ProtoMajor == 2)
+			w.Header().Set("Location", r.URL.Query().Get("to"))
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, "moved")
+		}))
+		ts.EnableHTTP2 = http2
+		start := ts.Start
+		if http2 {
+			start = ts.StartTLS
+		}
+		start()
+		t.Cleanup(ts.Close)
+		for _, status := range []int{301, 302, 303, 307, 308} {
+			for _, location := range []string{"/elsewhere", ts.URL + "/elsewhere", ":nonsense", "http://[::1"} {
+				for _, mutates := range []bool{false, true} {
+					t.Run(fmt.Sprintf("%d to %s, HTTP/2 %t, mutates %t", status, location, http2, mutates), func(t *testing.T) {
+						requests.Store(0)
+						c := newCall(ts.Client().Transport, fmt.Sprintf("%s/%d?to=%s", ts.URL, status, url.QueryEscape(location)))
+						c.Mutates = mutates
+						r := Send(t.Context(), c)
+						defer r.Answer.Release()
+						require.NoError(t, r.Err)
+						assert.Equal(t, status, r.Answer.Status)
+						assert.Equal(t, "moved", string(r.Answer.Body))
+						assert.Equal(t, location, r.Answer.Header.Get("Location"))
+						assert.Equal(t, 1, r.Attempts)
+						assert.EqualValues(t, 1, requests.Load())
+						assert.Zero(t, elsewhere.Load())
+					})
+				}
+			}
+		}
+	}
+}
+
+// http.Client receives the status and the header of the answer, whatever they are.
+func TestHTTPClientReceivesTheStatus(t *testing.T) {
+	for _, status := range []int{101, 200, 204, 307, 401, 429, 503, 999} {
+		answer := reply(status, "{}")
+		answer.Header.Set("Set-Cookie", "node=1")
+		answer.Header.Set("Location", "/elsewhere")
+		r := &run{Call: newCall(roundTripper(func(*http.Request) (*http.Response, error) { return answer, nil }), ""), ctx: t.Context()}
+		resp, err := r.RoundTrip(httptest.NewRequest(http.MethodPost, "http://127.0.0.1:1", http.NoBody))
+		require.NoError(t, err)
+		assert.Equal(t, status, resp.StatusCode)
+		assert.Equal(t, http.Header{"Set-Cookie": {"node=1"}}, resp.Header)
+		assert.Equal(t, "/elsewhere", r.last.answer.Header.Get("Location"))
+		require.NoError(t, resp.Body.Close())
+		r.last.answer.Release()
+	}
+}
+
+// The error names whose time is over, and the connection that broke.
+func TestErrorNamesTheEnd(t *testing.T) {
+	stalls := roundTripper(func(r *http.Request) (*http.Response, error) {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	})
+	stallsInTheBody := roundTripper(func(r *http.Request) (*http.Response, error) {
+		resp := reply(200, "")
+		resp.Body = io.NopCloser(io.MultiReader(strings.NewReader("{"), readerFunc(func([]byte) (int, error) {
+			<-r.Context().Done()
+			return 0, r.Context().Err()
+		})))
+		return resp, nil
+	})
+	fails := func(err error) roundTripper {
+		return func(*http.Request) (*http.Response, error) { return nil, err }
+	}
+	const second, never = time.Second, time.Hour
+	for _, c := range []struct {
+		name                      string
+		rt                        roundTripper
+		deadline, cancel, timeout time.Duration // of the ctx; of http.Client
+		want                      string
+	}{
+		{"deadline", stalls, second, never, 0, "the call's deadline passed: context deadline exceeded"},
+		{"deadline before Timeout", stalls, second, never, never, "the call's deadline passed: context deadline exceeded"},
+		{"deadline before the call", stalls, -1, never, 0, "the call's deadline passed: context deadline exceeded"},
+		{"cancelled", stalls, never, second, 0, "the call was cancelled: context canceled"},
+		{"Timeout", stalls, never, never, second, "the http.Client's Timeout passed: context deadline exceeded"},
+		{"deadline in the answer", stallsInTheBody, second, never, 0,
+			"the answer (HTTP 200) broke off after 1 bytes: the call's deadline passed: context deadline exceeded"},
+		{"a deadline of the transport's own", fails(context.DeadlineExceeded), never, never, 0, "context deadline exceeded"},
+		{"EOF", fails(io.EOF), never, never, 0, "the connection was closed before an answer came: EOF"},
+		{"unexpected EOF", fails(io.ErrUnexpectedEOF), never, never, 0, "the connection was closed before an answer came: unexpected EOF"},
+		{"another error", fails(errors.New("reset")), never, never, 0, "reset"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), c.deadline)
+				defer cancel()
+				defer time.AfterFunc(c.cancel, cancel).Stop()
+				call := newCall(c.rt, "http://127.0.0.1:1")
+				call.HTTP.Timeout, call.Policy.MaxAttempts = c.timeout, 1
+				assert.EqualError(t, Send(ctx, call).Err, c.want)
+			})
+		})
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// The log of an attempt names its operation, its number and its Request-Id.
+func TestLogOfAttempts(t *testing.T) {
+	var log bytes.Buffer
+	var ids []string
+	rt := roundTripper(func(r *http.Request) (*http.Response, error) {
+		ids = append(ids, r.Header.Get("Request-Id"))
+		if len(ids) == 1 {
+			return nil, errors.New("reset by Bearer 0")
+		}
+		return reply(200, `{"code":0}`), nil
+	})
+	do(t, rt, "http://127.0.0.1:1", func(c *Call) {
+		c.TokenSource = &tokenSeries{}
+		c.Scrub = func(text, authorization string) string { return strings.ReplaceAll(text, authorization, "***") }
+		c.Log = logTo(&log, "took", "wait")
+	})
+	require.Len(t, ids, 2)
+	assert.Equal(t, fmt.Sprintf(`level=DEBUG msg=attempt operation=Test attempt=1 request_id=%[1]s trace_id=t error="reset by ***" sent=true
+level=INFO msg="trying again" operation=Test attempt=1 request_id=%[1]s trace_id=t status=0 error="reset by ***"
+level=DEBUG msg=attempt operation=Test attempt=2 request_id=%[2]s trace_id=t status=200 bytes=10
+`, ids[0], ids[1]), log.String())
+}

@@ -1,0 +1,122 @@
+// Helpers of the tests in this package.
+
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var quick = Policy{MaxAttempts: 3, Backoff: time.Microsecond, MaxBackoff: time.Millisecond, MaxRetryAfter: time.Second, MaxBody: 1 << 20}
+
+func newCall(rt http.RoundTripper, url string) *Call {
+	return &Call{
+		Operation: "Test", URL: url, Header: http.Header{"Trace-Id": {"t"}}, Body: []byte(`{"book":"me"}`),
+		BodySizeHint: new(atomic.Int64), HTTP: http.Client{Transport: rt}, Policy: quick, Log: slog.New(slog.DiscardHandler),
+	}
+}
+
+// do sends one call through rt and releases its answer.
+func do(t *testing.T, rt http.RoundTripper, url string, change func(*Call)) Result {
+	t.Helper()
+	c := newCall(rt, url)
+	if change != nil {
+		change(c)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	r := Send(ctx, c)
+	r.Answer.Release()
+	return r
+}
+
+func mutates(c *Call) { c.Mutates = true }
+
+func newTransport(t *testing.T, config *tls.Config) *http.Transport {
+	tr := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: config != nil}
+	t.Cleanup(tr.CloseIdleConnections)
+	return tr
+}
+
+// closing is a rate limiter that grants a few slots.
+type closing struct {
+	recording
+	open int
+}
+
+func (c *closing) Acquire(ctx context.Context) (Permit, error) {
+	if c.open--; c.open < 0 {
+		return nil, errors.New("closed")
+	}
+	return c.recording.Acquire(ctx)
+}
+
+// logTo logs to w without times and without the attributes that differ between runs.
+func logTo(w io.Writer, without ...string) *slog.Logger {
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{
+		Level: slog.LevelDebug,
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey || slices.Contains(without, a.Key) {
+				return slog.Attr{}
+			}
+			return a
+		},
+	}))
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func reply(status int, body string) *http.Response {
+	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: -1}
+}
+
+// tokenSeries hands out a new token after each refusal.
+type tokenSeries struct {
+	n   int
+	err error
+}
+
+func (b *tokenSeries) Authorization(context.Context) (Authorization, error) {
+	return Authorization{Header: fmt.Sprintf("Bearer %d", b.n)}, b.err
+}
+
+func (b *tokenSeries) Refused(context.Context, Authorization) bool { b.n++; return true }
+
+// recording is a rate limiter that grants all and records its calls.
+type recording struct {
+	sent, done atomic.Int64
+	results    []PermitResult
+	pauses     []time.Time
+}
+
+func (c *recording) Acquire(context.Context) (Permit, error) { return (*permit)(c), nil }
+
+func (c *recording) Pause(until time.Time) { c.pauses = append(c.pauses, until) }
+
+// settled is how many requests left, and how many permits were returned.
+func (c *recording) settled() [2]int64 { return [2]int64{c.sent.Load(), c.done.Load()} }
+
+type permit recording
+
+func (p *permit) Sent() { p.sent.Add(1) }
+
+func (p *permit) Done(r PermitResult) {
+	p.done.Add(1)
+	p.results = append(p.results, r)
+}

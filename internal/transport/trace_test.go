@@ -1,0 +1,227 @@
+// Tests of what counts as sent, and of what a permit receives.
+
+package transport
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httptrace"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A request that provably never left is resent, also when it would change something.
+func TestNeverLeft(t *testing.T) {
+	gone := listen(t)
+	gone.Close()
+	noHandshake := listen(t)
+	serve(t, noHandshake, func(conn net.Conn) { reset(conn) })
+	silent := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return nil, errors.New("no route")
+	}}
+	cases := []struct {
+		name string
+		url  string
+		rt   http.RoundTripper
+	}{
+		{"refused dial", "http://" + gone.Addr().String(), newTransport(t, nil)},
+		{"broken TLS handshake", "https://" + noHandshake.Addr().String(), newTransport(t, nil)},
+		{"failing dialer", "http://127.0.0.1:1", silent},
+		{"dial error of a transport without events", "http://127.0.0.1:1", roundTripper(func(*http.Request) (*http.Response, error) {
+			return nil, &net.OpError{Op: "dial", Err: errors.New("refused")}
+		})},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			r := do(t, c.rt, c.url, mutates)
+			require.Error(t, r.Err)
+			assert.False(t, r.Sent)
+			assert.Equal(t, 3, r.Attempts)
+		})
+	}
+	t.Run("untrusted certificate, which will not change", func(t *testing.T) {
+		ts := httptest.NewUnstartedServer(nil)
+		ts.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+		ts.StartTLS()
+		defer ts.Close()
+		r := do(t, newTransport(t, nil), ts.URL, mutates)
+		assert.False(t, r.Sent)
+		assert.Equal(t, 1, r.Attempts)
+	})
+}
+
+// A call that waits for a connection of a full pool has sent nothing.
+func TestWaitForAConnectionSendsNothing(t *testing.T) {
+	held, release := make(chan struct{}), make(chan struct{})
+	var whole atomic.Int64
+	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		whole.Add(1)
+		io.Copy(io.Discard, r.Body)
+		close(held)
+		<-release
+	}))
+	defer ts.Close()
+	tr := newTransport(t, nil)
+	tr.MaxConnsPerHost = 1
+	first := make(chan Result)
+	go func() { first <- do(t, tr, ts.URL, mutates) }()
+	<-held
+
+	ctx, cancel := context.WithCancel(t.Context())
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GetConn: func(string) { cancel() }})
+	c := newCall(tr, ts.URL)
+	c.Mutates = true
+	r := Send(ctx, c)
+	assert.ErrorIs(t, r.Err, context.Canceled)
+	assert.False(t, r.Sent)
+	close(release)
+	<-first
+	assert.EqualValues(t, 1, whole.Load())
+}
+
+// A transport without events counts as having sent, except for a dial error.
+func TestTransportWithoutEventsCountsAsSent(t *testing.T) {
+	var n atomic.Int64
+	rt := roundTripper(func(*http.Request) (*http.Response, error) {
+		n.Add(1)
+		return nil, io.ErrUnexpectedEOF
+	})
+	r := do(t, rt, "http://127.0.0.1:1", mutates)
+	assert.True(t, r.Sent)
+	assert.EqualValues(t, 1, n.Load())
+}
+
+// What net/http says of a stream that it would send again is cut down to its cause:
+// the advice to define GetBody would have a Book sent twice.
+func TestRefusedStreamHasNoAdvice(t *testing.T) {
+	for want, act := range map[string]func(*frameWriter, uint32) bool{
+		"REFUSED_STREAM":           rst(codeRefusedStream),
+		"graceful shutdown GOAWAY": goAway(0, codeNo),
+	} {
+		p, config := http2Peer(t, act)
+		r := do(t, newTransport(t, config), p.url, mutates)
+		require.ErrorContains(t, r.Err, want)
+		assert.NotContains(t, r.Err.Error(), "GetBody")
+		assert.NotContains(t, r.Err.Error(), "retry")
+	}
+}
+
+// Each permit is returned exactly once, with Sent before Done only if the request left.
+func TestPermitIsSettledOnce(t *testing.T) {
+	ok := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, `{"code":0}`) }))
+	defer ok.Close()
+	gone := listen(t)
+	gone.Close()
+	limiter := &recording{}
+	do(t, newTransport(t, nil), ok.URL, func(c *Call) { c.RateLimiter = limiter })
+	assert.Equal(t, [2]int64{1, 1}, limiter.settled())
+	do(t, newTransport(t, nil), "http://"+gone.Addr().String(), func(c *Call) { c.RateLimiter = limiter })
+	assert.Equal(t, [2]int64{1, 4}, limiter.settled())
+	do(t, newTransport(t, nil), ok.URL, func(c *Call) { c.RateLimiter, c.TokenSource = limiter, &tokenSeries{err: errors.New("no token")} })
+	assert.Equal(t, [2]int64{1, 5}, limiter.settled())
+}
+
+// What a permit learns of its request: nothing without an answer, and no more than the
+// answer proves.
+func TestPermitResult(t *testing.T) {
+	const took = 300 * time.Millisecond
+	answer := func(status int, cost string) roundTripper {
+		return func(*http.Request) (*http.Response, error) {
+			time.Sleep(took)
+			resp := reply(status, "{}")
+			if cost != "" {
+				resp.Header.Set("Server-Cost-Milliseconds", cost)
+			}
+			return resp, nil
+		}
+	}
+	for _, c := range []struct {
+		name      string
+		rt        roundTripper
+		arrivedBy time.Duration // -1: unknown
+		firstByte time.Duration
+		limited   bool
+	}{
+		{"a cost, which may be rounded up", answer(200, "200"), 101 * time.Millisecond, took, false},
+		{"no cost to speak of", answer(200, "0"), took, took, false},
+		{"no header", answer(200, ""), -1, took, false},
+		{"no number", answer(200, "soon"), -1, took, false},
+		{"a negative number", answer(200, "-5"), -1, took, false},
+		{"a number beyond all measure", answer(200, "99999999999999999999"), -1, took, false},
+		{"a 429", answer(429, "300"), time.Millisecond, took, true},
+		{"a 503", answer(503, ""), -1, took, false},
+		{"no answer", func(*http.Request) (*http.Response, error) { return nil, io.EOF }, -1, -1, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				at := func(d time.Duration) time.Time {
+					if d < 0 {
+						return time.Time{}
+					}
+					return time.Now().Add(d)
+				}
+				want := PermitResult{ArrivedBy: at(c.arrivedBy), FirstByte: at(c.firstByte), RateLimited: c.limited}
+				limit := &recording{}
+				do(t, c.rt, "http://127.0.0.1:1", func(call *Call) { call.RateLimiter, call.Policy.MaxAttempts = limit, 1 })
+				assert.Equal(t, []PermitResult{want}, limit.results)
+			})
+		})
+	}
+}
+
+// The answer began when its first byte came, whenever the transport hands it out.
+func TestFirstByteIsTheTransports(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start, limit := time.Now(), &recording{}
+		do(t, roundTripper(func(r *http.Request) (*http.Response, error) {
+			trace := httptrace.ContextClientTrace(r.Context())
+			trace.WroteHeaders()
+			trace.WroteRequest(httptrace.WroteRequestInfo{})
+			time.Sleep(time.Second)
+			trace.GotFirstResponseByte()
+			time.Sleep(time.Second)
+			resp := reply(200, "{}")
+			resp.Header.Set("Server-Cost-Milliseconds", "1")
+			return resp, nil
+		}), "http://127.0.0.1:1", func(c *Call) { c.RateLimiter = limit })
+		assert.Equal(t, []PermitResult{{ArrivedBy: start.Add(time.Second), FirstByte: start.Add(time.Second)}}, limit.results)
+	})
+}
+
+// A hook that runs late finds the permit returned.
+func TestNothingIsSentAfterDone(t *testing.T) {
+	limit, wrote := &recording{}, func() {}
+	do(t, roundTripper(func(r *http.Request) (*http.Response, error) {
+		trace := httptrace.ContextClientTrace(r.Context())
+		trace.GetConn("")
+		wrote = func() {
+			trace.WroteHeaders()
+			trace.WroteRequest(httptrace.WroteRequestInfo{})
+		}
+		return nil, io.EOF
+	}), "http://127.0.0.1:1", func(c *Call) { c.RateLimiter, c.Policy.MaxAttempts = limit, 1 })
+	wrote()
+	assert.Equal(t, [2]int64{0, 1}, limit.settled())
+}
+
+// The caller's own trace hooks still fire.
+func TestCallersTraceFires(t *testing.T) {
+	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "{}") }))
+	defer ts.Close()
+	var wrote atomic.Bool
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{WroteHeaders: func() { wrote.Store(true) }})
+	r := Send(ctx, newCall(newTransport(t, nil), ts.URL))
+	require.NoError(t, r.Err)
+	r.Answer.Release()
+	assert.True(t, wrote.Load())
+}
