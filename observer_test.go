@@ -212,7 +212,7 @@ func TestObserverSeesEachAttempt(t *testing.T) {
 }
 
 // Waiting for a slot counts as that, also where it was in vain and nothing was sent.
-func TestObserverSeesTheWaitForTheCeiling(t *testing.T) {
+func TestObserverSeesTheRateLimitWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &callLog{}
 		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { return reply(503, ""), nil }), hotelstays.WithObserver(log.observer()))

@@ -1,4 +1,4 @@
-// Rate limits where they are hardest to keep: in bursts, over real sockets.
+// The client at the rate limits of the service: never above, and hardly ever below.
 
 package hotelstays_test
 
@@ -6,11 +6,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptrace"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -53,14 +55,17 @@ type sandboxAddress struct{ url, key, secret, city string }
 // burst makes all calls at once, with a new client, and counts the 429s.
 func burst(t *testing.T, to sandboxAddress, callers int) {
 	refused := &refusals{}
-	client, err := hotelstays.New(to.url, hotelstays.TicketCredential{AppKey: to.key, AppSecret: types.NewSecret(to.secret)}, hotelstays.WithObserver(hotelstays.Observer{CallEnd: refused.CallEnd}))
+	credential := hotelstays.TicketCredential{AppKey: to.key, AppSecret: types.NewSecret(to.secret)}
+	client, err := hotelstays.New(to.url, credential, hotelstays.WithObserver(hotelstays.Observer{CallEnd: refused.CallEnd}))
 	require.NoError(t, err)
 	defer client.CloseIdleConnections()
 	begin := time.Now()
 	var wg sync.WaitGroup
 	for range callers {
 		wg.Go(func() {
-			_, err := client.HotelList(t.Context(), &hotelstays.HotelListRequest{DestinationName: to.city, CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults()})
+			_, err := client.HotelList(t.Context(), &hotelstays.HotelListRequest{
+				DestinationName: to.city, CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults(),
+			})
 			assert.NoError(t, err)
 		})
 	}
@@ -140,7 +145,9 @@ func TestRateLimitMargin(t *testing.T) {
 // The header is the time from the request's arrival to the answer's first byte; it may
 // be rounded up. Without it the answer proves nothing, and the margin alone counts.
 func TestServerCostBoundsTheArrival(t *testing.T) {
-	for cost, want := range map[string]time.Duration{"0": 1510 * ms, "400": 1111 * ms, "499": 1012 * ms, "9000": 1010 * ms, "": 1010 * ms, "soon": 1010 * ms} {
+	for cost, want := range map[string]time.Duration{
+		"0": 1510 * ms, "400": 1111 * ms, "499": 1012 * ms, "9000": 1010 * ms, "": 1010 * ms, "soon": 1010 * ms,
+	} {
 		t.Run(cost, func(t *testing.T) {
 			assert.Equal(t, want, sixthTicket(t, http.StatusOK, http.Header{"Server-Cost-Milliseconds": {cost}}))
 		})
@@ -180,8 +187,7 @@ func sixthTicket(t *testing.T, status int, header http.Header) time.Duration {
 	return time.Duration(left.Load())
 }
 
-// Who comes while a 429 keeps everybody away for longer than the call may take is told
-// so at once.
+// A caller whose deadline comes before the end of a pause gets its error at once.
 func TestPauseBeyondTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
@@ -199,3 +205,109 @@ func TestPauseBeyondTheDeadline(t *testing.T) {
 		assert.Zero(t, time.Since(start))
 	})
 }
+
+// The sandbox has the documented rate limits, and the client keeps each of them.
+func TestDocumentedRateLimitsHold(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		op   hotelstays.Operation
+		rate int
+	}{{hotelstays.OpTicket, 5}, {hotelstays.OpCheckAvail, 10}, {hotelstays.OpQueryOrders, 50}, {hotelstays.OpDestinations, 100}}
+	for _, c := range cases {
+		for _, road := range []struct {
+			name    string
+			callers int
+			slowRoad
+			atLeast float64 // of the limit
+		}{
+			{"one caller", 1, slowRoad{}, 0.97},
+			{"one caller, 9 ms of jitter", 1, slowRoad{jitter: 9 * time.Millisecond}, 0.97},
+			{"200 callers", 200, slowRoad{}, 0.97},
+			{"200 callers, 9 ms of jitter", 200, slowRoad{jitter: 9 * time.Millisecond}, 0.97},
+			{"200 callers, 9 ms of jitter, 20 ms away", 200, slowRoad{jitter: 9 * time.Millisecond, back: 20 * time.Millisecond}, 0.95},
+			{"200 callers, 9 ms of jitter, 20 ms away, no cost", 200,
+				slowRoad{jitter: 9 * time.Millisecond, back: 20 * time.Millisecond, noCost: true}, 0.97},
+			{"200 callers, 600 ms of jitter", 200, slowRoad{jitter: 600 * time.Millisecond}, 0.7},
+			{"200 callers, 600 ms of jitter, answers after 3 s", 200, slowRoad{jitter: 600 * time.Millisecond, thinking: 3 * time.Second}, 0.45},
+		} {
+			t.Run(fmt.Sprintf("%s %s", c.op, road.name), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { checkRateLimit(t, c.op, c.rate, road.callers, road.slowRoad, road.atLeast) })
+			})
+		}
+	}
+}
+
+func TestOperationRateLimit(t *testing.T) {
+	for op, want := range map[hotelstays.Operation]int{
+		hotelstays.OpTicket: 5, hotelstays.OpOAuthToken: 0, hotelstays.OpHotelIDList: 0,
+		hotelstays.OpDestinations: 100, hotelstays.OpHotelsMetadata: 100, hotelstays.OpHotelStaticDetail: 100,
+		hotelstays.OpHotelList: 100, hotelstays.OpHotelRates: 100, hotelstays.OpCheckAvail: 10, hotelstays.OpBook: 10,
+		hotelstays.OpQueryOrders: 50, hotelstays.OpOrderVoucher: 50, hotelstays.OpCancel: 10, "other": 0,
+	} {
+		assert.Equal(t, want, op.RateLimit(), op)
+	}
+}
+
+// checkRateLimit calls one operation for up to twenty seconds, as fast as the client
+// lets it, from as many goroutines as there are callers. The sandbox counts a
+// rolling second exact to the nanosecond.
+func checkRateLimit(t *testing.T, op hotelstays.Operation, rate, callers int, road slowRoad, atLeast float64) {
+	duration := time.Duration(howMany(t, "seconds", 20, 10, 5)) * time.Second
+	srv := hotelstaystest.NewServer(hotelstaystest.InMemory(), hotelstaystest.WithLedgerLimit(10))
+	defer srv.Close()
+	road.next = srv.Client().Transport
+	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
+		hotelstays.WithHTTPClient(&http.Client{Transport: &road}), hotelstays.WithMaxAttempts(1))
+	require.NoError(t, err)
+	if op != hotelstays.OpTicket {
+		// An operation without a rate limit fetches the token.
+		require.NoError(t, operationCalls[hotelstays.OpHotelIDList](t.Context(), client))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), duration)
+	defer cancel()
+	var wg sync.WaitGroup
+	for range callers {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				_ = operationCalls[op](ctx, client) // what it answers does not matter: every call counts
+			}
+		})
+	}
+	wg.Wait()
+	client.CloseIdleConnections()
+
+	sent := srv.Ledger().Count(hotelstaystest.Operation(op))
+	assert.Zero(t, srv.Ledger().RateLimited(hotelstaystest.Operation(op)))
+	budget := float64(rate) * duration.Seconds()
+	t.Logf("%d requests, %.3f of the budget", sent, float64(sent)/budget)
+	assert.GreaterOrEqual(t, float64(sent), atLeast*budget)
+}
+
+// slowRoad lets requests travel for a while after they have left, and their answers.
+type slowRoad struct {
+	next         http.RoundTripper
+	jitter, back time.Duration
+	thinking     time.Duration // of the service, more than the sandbox's
+	noCost       bool          // answers do not say how long the service took
+}
+
+func (s *slowRoad) RoundTrip(r *http.Request) (*http.Response, error) {
+	trace := httptrace.ContextClientTrace(r.Context())
+	trace.GetConn("")
+	trace.WroteHeaders()
+	trace.WroteRequest(httptrace.WroteRequestInfo{})
+	time.Sleep(rand.N(s.jitter + 1))
+	resp, err := s.next.RoundTrip(r)
+	time.Sleep(s.thinking + s.back)
+	trace.GotFirstResponseByte() // the last one counts
+	switch {
+	case err != nil:
+	case s.noCost:
+		resp.Header.Del("Server-Cost-Milliseconds")
+	case s.thinking > 0:
+		resp.Header.Set("Server-Cost-Milliseconds", strconv.FormatInt(s.thinking.Milliseconds(), 10))
+	}
+	return resp, err
+}
+
+func (s *slowRoad) CloseIdleConnections() { s.next.(*http.Transport).CloseIdleConnections() }

@@ -1,4 +1,4 @@
-// What a ceiling costs a caller while there is room.
+// What a rate limit costs a caller while there is room.
 
 package ratelimit
 

@@ -1,12 +1,13 @@
-// Package ratelimit keeps callers below a rate limit of N requests in any rolling window.
+// Package ratelimit keeps callers within N requests in any rolling window.
 //
-// A token bucket cannot do that: a full bucket followed by its refill lets nearly 2N requests through one window.
-// Nor can a count of departures: the service counts arrivals, and requests that left together on new connections
-// may arrive half a second apart, while the next ones, on connections that stand, arrive at once.
+// A token bucket cannot: a full bucket and its refill let nearly 2N requests through one
+// window. Neither can a count of departures: the service counts arrivals. Requests that
+// left together on new connections may arrive half a second apart, and the next ones, on
+// open connections, at once.
 //
-// So there are N slots, and a slot is free again one window after its request arrived. Its answer proves by when
-// that was. Until the answer is there, and where it proves nothing, the request counts as on its way for as long as
-// others were seen to take.
+// So there are N slots, and a slot is free one window after its request arrived. The
+// answer proves by when that was. Without a proof the request counts as in transit for as
+// long as other requests took.
 package ratelimit
 
 import (
@@ -21,20 +22,20 @@ import (
 
 // Window is a rate limit over a rolling window, first come first served.
 type Window struct {
-	n             int
-	window, least time.Duration
+	n              int
+	window, margin time.Duration
 
 	mu sync.Mutex
-	// The n slots: those that need no wait, those whose requests have left, those whose requests are known to have
-	// arrived, and the granted ones, which are nowhere. A granted slot holds up nobody but who needs that very slot.
+	// The n slots: never used or unused again, with a request in transit, and with a
+	// request that has arrived. A granted slot is in none of them.
 	unused        int
 	sent, arrived slots
 	transit       transit
-	refused       time.Time // when the last 429 came
-	paused        time.Time
-	waiters       list.List   // of chan *Permit; the longest waiting in front
+	last429       time.Time
+	pausedUntil   time.Time
+	waiters       list.List   // of chan *Permit; first come in front
 	timer         *time.Timer // runs only while somebody waits for a slot whose time is known
-	pool          []*Permit   // that are not in use
+	pool          []*Permit   // not in use
 }
 
 // Permit is a granted slot: Sent at most once, then Done exactly once.
@@ -42,37 +43,37 @@ type Permit struct {
 	w       *Window
 	granted bool      // Done is still to come
 	left    time.Time // when the request left; zero: it has not
-	since   time.Time // when the request left, or by when it arrived: whichever its slots are sorted by
-	index   int       // in its slots; -1: the slot is another permit's by now
+	since   time.Time // when the request left or arrived; the key of its slots
+	index   int       // in its slots; -1: another permit has the slot
 }
 
-// Result is what is known of a request once its attempt is over.
+// Result is what the answer proves about its request. Without an answer it is zero.
 type Result struct {
-	ArrivedBy   time.Time // it had arrived by then; zero: not known
-	FirstByte   time.Time // of its answer; zero: there was none
-	RateLimited bool      // its answer was a 429
+	ArrivedBy   time.Time // the latest time at which the request arrived; zero: unknown
+	FirstByte   time.Time // of the answer
+	RateLimited bool      // the answer is a 429
 }
 
-// NewWindow returns a rate limit of n requests per window. The margin is added to the window, because the service may
-// count a request a little after it arrived.
+// NewWindow returns a rate limit of n requests per window. The margin is added to the
+// window, because the service may count a request a little after its arrival.
 func NewWindow(n int, window, margin time.Duration) *Window {
-	return &Window{n: n, window: window, least: margin, unused: n}
+	return &Window{n: n, window: window, margin: margin, unused: n}
 }
 
 // ErrPaused is part of the error of a caller whose deadline comes before the end of a pause.
 var ErrPaused = errors.New("a 429 asked to stay away for longer than this call may take")
 
-// Acquire waits for a slot. When ctx ends first it returns ctx's error, and no slot is used up. Where its deadline
-// comes before the end of a pause it does so at once.
+// Acquire waits for a slot. When ctx ends first it returns ctx's error and uses no slot.
+// It returns at once if the deadline comes before the end of a pause.
 func (w *Window) Acquire(ctx context.Context) (*Permit, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	w.mu.Lock()
 	now := time.Now()
-	if end, ok := ctx.Deadline(); ok && end.Before(w.paused) {
+	if end, ok := ctx.Deadline(); ok && end.Before(w.pausedUntil) {
 		defer w.mu.Unlock()
-		return nil, fmt.Errorf("%w, another %s: %w", ErrPaused, w.paused.Sub(now).Round(time.Second), context.DeadlineExceeded)
+		return nil, fmt.Errorf("%w, another %s: %w", ErrPaused, w.pausedUntil.Sub(now).Round(time.Second), context.DeadlineExceeded)
 	}
 	if w.waiters.Len() == 0 {
 		if p := w.take(now); p != nil {
@@ -81,7 +82,7 @@ func (w *Window) Acquire(ctx context.Context) (*Permit, error) {
 		}
 	}
 	granted := make(chan *Permit, 1)
-	me := w.waiters.PushBack(granted)
+	waiter := w.waiters.PushBack(granted)
 	w.serve(now)
 	w.mu.Unlock()
 
@@ -94,22 +95,22 @@ func (w *Window) Acquire(ctx context.Context) (*Permit, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	select {
-	case p := <-granted: // at the same moment: the slot goes to the next in line
+	case p := <-granted: // at the same moment
 		w.unused++
 		w.recycle(p)
 	default:
-		w.waiters.Remove(me)
+		w.waiters.Remove(waiter)
 	}
 	w.serve(time.Now())
 	return nil, ctx.Err()
 }
 
-// Sent says that the request leaves now.
+// Sent reports that the request leaves now.
 func (p *Permit) Sent() {
 	p.w.mu.Lock()
 	defer p.w.mu.Unlock()
 	if !p.granted || !p.left.IsZero() {
-		panic("ratelimit: Sent twice, or without a granted slot") // it would silently raise the limit
+		panic("ratelimit: Sent twice, or without a granted slot") // would raise the limit
 	}
 	now := time.Now()
 	p.left, p.since = now, now
@@ -117,7 +118,7 @@ func (p *Permit) Sent() {
 	p.w.serve(now)
 }
 
-// Done says that the attempt is over. Without Sent the slot is free at once.
+// Done ends the attempt. Without Sent the slot is free at once.
 func (p *Permit) Done(r Result) {
 	w := p.w
 	w.mu.Lock()
@@ -135,44 +136,36 @@ func (p *Permit) Done(r Result) {
 	}
 	w.transit.learn(p.left, r, now)
 	if r.RateLimited {
-		w.refused = now
+		w.last429 = now
 	}
-	by, known := r.ArrivedBy, !r.ArrivedBy.IsZero()
-	if !known {
-		by = p.left.Add(w.margin(now) - w.least)
-	} else if soonest := p.left.Add(w.distrust(now)); by.Before(soonest) {
-		by = soonest
-	}
-	if !r.FirstByte.IsZero() && r.FirstByte.Before(by) { // of this there is no doubt
-		by, known = r.FirstByte, true
-	}
+	arrivedBy, known := w.arrival(p.left, r, now)
 	switch {
 	case p.index < 0:
 		w.recycle(p)
 	case known:
 		heap.Remove(&w.sent, p.index)
-		if by.After(p.left) {
-			p.since = by
+		if arrivedBy.After(p.left) {
+			p.since = arrivedBy
 		}
 		heap.Push(&w.arrived, p)
 	}
 	w.serve(now)
 }
 
-// Pause lets nobody through before until. Of several pauses the longest counts. Slots that are granted stay so.
+// Pause grants nothing before until. The longest pause counts. Granted slots stay granted.
 func (w *Window) Pause(until time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Now()
-	// A date from a header has no monotonic reading; from here on a step of the wall clock must not move it.
+	// A date from a header has no monotonic reading. A step of the wall clock must not move it.
 	until = now.Add(until.Sub(now))
-	if until.After(w.paused) {
-		w.paused = until // a timer that runs fires too early, and is set anew
+	if until.After(w.pausedUntil) {
+		w.pausedUntil = until // a running timer fires too early, and serve sets it again
 	}
 }
 
-// serve grants what can be granted now and sets the timer for the next grant. It decides from the state alone,
-// so it may be called at any time: a timer that fires too early or once too often does no harm.
+// serve grants what is free and sets the timer for the next grant. It depends on the state
+// alone: a timer that fires too early or too often does no harm.
 func (w *Window) serve(now time.Time) {
 	for w.waiters.Len() > 0 {
 		p := w.take(now)
@@ -183,7 +176,7 @@ func (w *Window) serve(now time.Time) {
 	}
 	_, at, ok := w.next(now)
 	switch {
-	case w.waiters.Len() == 0 || !ok: // nobody to wake, or all slots are granted: Sent or Done will come
+	case w.waiters.Len() == 0 || !ok: // nobody waits, or Sent or Done will serve
 		if w.timer != nil {
 			w.timer.Stop()
 		}
@@ -200,7 +193,8 @@ func (w *Window) tick() {
 	w.serve(time.Now())
 }
 
-// take grants a slot, or returns nil where none is free. A request may arrive exactly one window after another.
+// take grants a free slot, or returns nil. A request may arrive exactly one window after
+// another.
 func (w *Window) take(now time.Time) *Permit {
 	from, at, ok := w.next(now)
 	if !ok || at.After(now) {
@@ -228,89 +222,27 @@ func (w *Window) recycle(p *Permit) {
 	w.pool = append(w.pool, p)
 }
 
-// next returns when the next slot is free, and its place, nil for an unused one. ok is false while all are granted.
+// next returns when the next slot is free, and where it is: nil means unused. ok is false
+// while all slots are granted.
 func (w *Window) next(now time.Time) (from *slots, at time.Time, ok bool) {
 	if len(w.arrived) > 0 {
-		from, at = &w.arrived, w.arrived[0].since.Add(w.window+w.least)
+		from, at = &w.arrived, w.arrived[0].since.Add(w.window+w.margin)
 	}
 	if len(w.sent) > 0 {
-		if then := w.sent[0].since.Add(w.window + w.margin(now)); from == nil || then.Before(at) {
+		if then := w.sent[0].since.Add(w.window + w.transitTime(now)); from == nil || then.Before(at) {
 			from, at = &w.sent, then
 		}
 	}
-	if w.unused > 0 && (from == nil || at.After(now)) { // the last choice: a slot that was used has a permit to use again
+	if w.unused > 0 && (from == nil || at.After(now)) { // last, because a used slot has a permit to recycle
 		from, at = nil, now
 	}
-	if at.Before(w.paused) {
-		at = w.paused
+	if at.Before(w.pausedUntil) {
+		at = w.pausedUntil
 	}
 	return from, at, from != nil || w.unused > 0
 }
 
-// margin is how long a request counts as on its way while no answer proves otherwise.
-func (w *Window) margin(now time.Time) time.Duration {
-	w.transit.at(now)
-	return max(w.least, w.distrust(now), min(w.transit.longest(w.n, w.window), 5*w.window))
-}
-
-// distrust is how long a request counts as on its way whatever its answer says of that: after a 429 something was
-// wrong with what was known. It is a window in the first minute, and half as long with each minute that follows.
-func (w *Window) distrust(now time.Time) time.Duration {
-	if w.refused.IsZero() {
-		return 0
-	}
-	return w.window >> (now.Sub(w.refused) / time.Minute)
-}
-
-// transit is what the answers of this minute and of the one before say of how long requests travel.
-type transit struct {
-	began      time.Time
-	this, last minute
-}
-
-type minute struct {
-	longest   time.Duration // of those that are proved
-	proofs    int           // answers that prove an arrival
-	proofless int           // answers that do not
-}
-
-// at forgets what is too old.
-func (t *transit) at(now time.Time) {
-	switch age := now.Sub(t.began); {
-	case age >= 2*time.Minute:
-		*t = transit{began: now}
-	case age >= time.Minute:
-		*t = transit{began: t.began.Add(time.Minute), last: t.this}
-	}
-}
-
-func (t *transit) learn(left time.Time, r Result, now time.Time) {
-	t.at(now)
-	switch {
-	case !r.ArrivedBy.IsZero():
-		t.this.proofs++
-		t.this.longest = max(t.this.longest, r.ArrivedBy.Sub(left))
-	case !r.FirstByte.IsZero():
-		t.this.proofless++
-	}
-}
-
-// longest is how long a request may travel: a quarter more than the longest of a busy minute, one with the requests of
-// ten windows. After a quiet minute it is at least a window, because requests of a burst are slower. Where answers
-// prove nothing it is 0, or callers would wait a window for each of them.
-func (t *transit) longest(n int, window time.Duration) time.Duration {
-	longest := max(t.this.longest, t.last.longest)
-	longest += longest / 4
-	switch {
-	case t.last.proofs >= 10*n:
-		return longest
-	case t.this.proofs+t.last.proofs == 0 && t.this.proofless+t.last.proofless > 0:
-		return 0
-	}
-	return max(longest, window)
-}
-
-// slots is a heap: the permits whose requests left or arrived earliest come first.
+// slots is a heap: the permit whose request left or arrived first is in front.
 type slots []*Permit
 
 func (s slots) Len() int           { return len(s) }

@@ -104,7 +104,7 @@ func wantNoTimer(t *testing.T, w *Window) {
 }
 
 // Callers who never rest get the whole budget and not one request more.
-func TestCeilingIsExactAndUsedUp(t *testing.T) {
+func TestLimitIsExactAndUsedUp(t *testing.T) {
 	const (
 		window   = time.Second + 10*ms
 		duration = 20 * time.Second
@@ -161,7 +161,7 @@ func TestCeilingIsExactAndUsedUp(t *testing.T) {
 					wg.Wait()
 
 					if got := busiest(left, window); got > n {
-						t.Errorf("%d requests in one window, ceiling %d", got, n)
+						t.Errorf("%d requests in one window, limit %d", got, n)
 					}
 					used := float64(len(left)) / (float64(n) * duration.Seconds())
 					t.Logf("%.3f of the budget used", used)
@@ -358,10 +358,10 @@ func TestPauseDoesNotFollowTheWallClock(t *testing.T) {
 	w := NewWindow(1, time.Second, 0)
 	date := time.Now().Add(time.Hour).Round(0)
 	w.Pause(date)
-	if w.paused == w.paused.Round(0) {
+	if w.pausedUntil == w.pausedUntil.Round(0) {
 		t.Error("no monotonic reading")
 	}
-	if off := w.paused.Sub(date).Abs(); off > time.Second {
+	if off := w.pausedUntil.Sub(date).Abs(); off > time.Second {
 		t.Errorf("%v beside the date", off)
 	}
 }
@@ -522,7 +522,7 @@ func check(n int, visits []visit, pauses []pause) error {
 		}
 		paused := slices.ContainsFunc(pauses, func(p pause) bool { return during(at, p.from, p.until) })
 		if used > n {
-			return fmt.Errorf("%v: %d slots in use, ceiling %d", at, used, n)
+			return fmt.Errorf("%v: %d slots in use, limit %d", at, used, n)
 		}
 		if waiting > 0 && used < n && !paused {
 			return fmt.Errorf("%v: %d callers wait, and only %d of %d slots are in use", at, waiting, used, n)
@@ -656,7 +656,7 @@ func TestRealClock(t *testing.T) {
 	}
 	wg.Wait()
 	if got := busiest(left, window); got > n {
-		t.Errorf("%d requests in one window, ceiling %d", got, n)
+		t.Errorf("%d requests in one window, limit %d", got, n)
 	}
 	if home := w.unused + len(w.sent) + len(w.arrived); home != n || w.waiters.Len() != 0 {
 		t.Errorf("%d of %d slots came home, %d callers in line", home, n, w.waiters.Len())

@@ -40,6 +40,7 @@ func (a *attempt) status() int {
 func (r *run) RoundTrip(in *http.Request) (*http.Response, error) {
 	defer in.Body.Close()
 	r.attemptsBegun++
+	r.waiting = false
 	if r.last.answer != nil {
 		r.earlierStatus = r.last.answer.Status
 		r.last.answer.Release()
@@ -82,14 +83,16 @@ func (r *run) attempt(ctx context.Context, in *http.Request) error {
 		r.last.permanent = errors.Is(err, context.DeadlineExceeded)
 		return err
 	}
-	if r.last.authorization, err = r.authorization(ctx); err != nil {
-		permit.Done(PermitResult{})
-		r.last.permanent = true // fetching a token is a call with retries of its own
-		return err
+	if r.TokenSource != nil {
+		r.last.authorization, err = r.TokenSource.Authorization(ctx)
+		r.last.permanent = err != nil // fetching a token is a call with retries of its own
 	}
-	if ctx.Err() != nil { // net/http would fire no trace event, which counts as sent
+	if err == nil && ctx.Err() != nil { // net/http would fire no trace event, which counts as sent
+		err = r.ended(ctx, ctx.Err())
+	}
+	if err != nil {
 		permit.Done(PermitResult{})
-		return r.ended(ctx, ctx.Err())
+		return err
 	}
 
 	r.requestsSent++
@@ -110,9 +113,6 @@ func (r *run) attempt(ctx context.Context, in *http.Request) error {
 }
 
 func (r *run) acquire(ctx context.Context) (Permit, error) {
-	if r.RateLimiter == nil {
-		return unlimited{}, nil
-	}
 	start := time.Now()
 	permit, err := r.RateLimiter.Acquire(ctx)
 	if r.Timeline != nil {
@@ -122,19 +122,6 @@ func (r *run) acquire(ctx context.Context) (Permit, error) {
 		return nil, fmt.Errorf("waiting for the rate limit: %w", err)
 	}
 	return permit, nil
-}
-
-// unlimited is the permit of an operation without a rate limit.
-type unlimited struct{}
-
-func (unlimited) Sent()             {}
-func (unlimited) Done(PermitResult) {}
-
-func (r *run) authorization(ctx context.Context) (Authorization, error) {
-	if r.TokenSource == nil {
-		return Authorization{}, nil
-	}
-	return r.TokenSource.Authorization(ctx)
 }
 
 // request is the attempt's own copy: a RoundTripper may still read an earlier one, or

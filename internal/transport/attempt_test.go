@@ -197,6 +197,8 @@ func TestErrorNamesTheEnd(t *testing.T) {
 		{"Timeout", stalls, never, never, second, "the http.Client's Timeout passed: context deadline exceeded"},
 		{"deadline in the answer", stallsInTheBody, second, never, 0,
 			"the answer (HTTP 200) broke off after 1 bytes: the call's deadline passed: context deadline exceeded"},
+		{"Timeout in the answer", stallsInTheBody, never, never, second,
+			"the answer (HTTP 200) broke off after 1 bytes: the http.Client's Timeout passed: context deadline exceeded"},
 		{"a deadline of the transport's own", fails(context.DeadlineExceeded), never, never, 0, "context deadline exceeded"},
 		{"EOF", fails(io.EOF), never, never, 0, "the connection was closed before an answer came: EOF"},
 		{"unexpected EOF", fails(io.ErrUnexpectedEOF), never, never, 0, "the connection was closed before an answer came: unexpected EOF"},

@@ -8,7 +8,6 @@ package transport
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -33,7 +32,7 @@ type Call struct {
 	BodySizeHint *atomic.Int64
 
 	HTTP        http.Client // its Transport sends the attempts
-	RateLimiter RateLimiter // nil: no limit
+	RateLimiter RateLimiter
 	TokenSource TokenSource // nil: no token is sent
 	Policy      Policy
 	Log         *slog.Logger
@@ -134,6 +133,7 @@ type run struct {
 	earlierStatus int
 	tokenRenewed  bool
 	wait          time.Duration // before the next attempt
+	waiting       bool          // another attempt is due
 }
 
 // Send makes the attempts of a call. The caller releases the Result's Answer.
@@ -176,10 +176,9 @@ func (r *run) result(err error) Result {
 		EarlierStatus: r.earlierStatus,
 	}
 	switch {
-	case err == nil || errors.Is(err, r.last.err): // the last attempt ended the call
-	case r.last.err == nil: // the ctx ended before the first attempt, or in a wait after an answer
+	case r.last.err == nil:
 		result.Err = err
-	default: // the ctx ended in a wait after a fault
+	case r.waiting:
 		result.Err = fmt.Errorf("%w before another attempt, after: %w", err, r.last.err)
 	}
 	return result

@@ -24,7 +24,7 @@ func (r *run) checkRetry(context.Context, *http.Response, error) (bool, error) {
 	if !again && !limited {
 		return false, nil
 	}
-	r.wait = wait
+	r.wait, r.waiting = wait, again
 	attrs := append(r.identity(), slog.Int("status", r.last.status()), slog.Duration("wait", wait))
 	if limited { // a warning, because it pauses all callers
 		env, _ := wire.Peek(r.ctx, r.last.answer.Body)
@@ -44,7 +44,7 @@ func (r *run) checkRetry(context.Context, *http.Response, error) (bool, error) {
 // column of the reads, provablyNotExecuted the condition that Book and Cancel add.
 func (r *run) verdict() (wait time.Duration, again bool) {
 	status, after := r.last.status(), r.retryAfter()
-	if status == http.StatusTooManyRequests && r.RateLimiter != nil {
+	if status == http.StatusTooManyRequests {
 		r.RateLimiter.Pause(time.Now().Add(after))
 	}
 	if r.ctx.Err() != nil || r.last.permanent || r.Mutates && !r.provablyNotExecuted() {

@@ -229,7 +229,7 @@ func TestTLSVersionMismatchIsTriedOnce(t *testing.T) {
 // and its code is not in the log.
 func TestCtxThatEndsWhileReadingARefusal(t *testing.T) {
 	var log bytes.Buffer
-	call := &Call{Mutates: true, Policy: quick, Log: slog.New(slog.NewTextHandler(&log, nil))}
+	call := &Call{Mutates: true, RateLimiter: &recording{}, Policy: quick, Log: slog.New(slog.NewTextHandler(&log, nil))}
 	r := &run{Call: call, ctx: t.Context(), attemptsBegun: 1}
 	r.last.answer = &Answer{Status: http.StatusTooManyRequests, Body: []byte(`{` + strings.Repeat(`"\n":1,`, 100<<10) + `"code":7}`)}
 
