@@ -100,6 +100,52 @@ func TestBodyIsClosed(t *testing.T) {
 	}
 }
 
+// A ctx that ends before the request is sent proves that nothing left: net/http refuses
+// such a request without a trace event.
+func TestCtxThatEndsBeforeTheRequest(t *testing.T) {
+	var requests atomic.Int64
+	ts := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
+	defer ts.Close()
+	for name, during := range map[string]func(*Call, context.CancelFunc){
+		"before the call":      func(_ *Call, cancel context.CancelFunc) { cancel() },
+		"in the rate limiter":  func(c *Call, cancel context.CancelFunc) { c.RateLimiter = &cancelling{cancel: cancel} },
+		"while a token is due": func(c *Call, cancel context.CancelFunc) { c.TokenSource = &cancellingTokens{cancel: cancel} },
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		c := newCall(newTransport(t, nil), ts.URL)
+		c.Mutates = true
+		during(c, cancel)
+		r := Send(ctx, c)
+		assert.ErrorIs(t, r.Err, context.Canceled, name)
+		assert.False(t, r.Sent, name)
+		assert.Zero(t, r.Attempts, name)
+		if limiter, ok := c.RateLimiter.(*cancelling); ok {
+			assert.Equal(t, [2]int64{0, 1}, limiter.settled())
+		}
+	}
+	assert.Zero(t, requests.Load())
+}
+
+type cancelling struct {
+	recording
+	cancel context.CancelFunc
+}
+
+func (c *cancelling) Acquire(ctx context.Context) (Permit, error) {
+	c.cancel()
+	return c.recording.Acquire(ctx)
+}
+
+type cancellingTokens struct {
+	tokenSeries
+	cancel context.CancelFunc
+}
+
+func (c *cancellingTokens) Authorization(ctx context.Context) (Authorization, error) {
+	c.cancel()
+	return c.tokenSeries.Authorization(ctx)
+}
+
 // A redirect is an answer like any other: no request follows its Location, with or without
 // the body, and the answer keeps the header.
 func TestRedirectsAreNotFollowed(t *testing.T) {

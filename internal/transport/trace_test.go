@@ -89,16 +89,50 @@ func TestWaitForAConnectionSendsNothing(t *testing.T) {
 	assert.EqualValues(t, 1, whole.Load())
 }
 
-// A transport without events counts as having sent, except for a dial error.
-func TestTransportWithoutEventsCountsAsSent(t *testing.T) {
-	var n atomic.Int64
-	rt := roundTripper(func(*http.Request) (*http.Response, error) {
-		n.Add(1)
-		return nil, io.ErrUnexpectedEOF
-	})
-	r := do(t, rt, "http://127.0.0.1:1", mutates)
-	assert.True(t, r.Sent)
-	assert.EqualValues(t, 1, n.Load())
+// Only the trace events prove that a request never left: WroteHeaders is the border, and
+// a connection alone proves nothing, because a request may wait on it for a stream.
+func TestWhatCountsAsSent(t *testing.T) {
+	dial := &net.OpError{Op: "dial", Err: errors.New("refused")}
+	for _, c := range []struct {
+		name         string
+		getConn, got bool
+		wroteHeaders bool
+		err          error
+		sent, noConn bool
+	}{
+		{name: "no events", err: io.EOF, sent: true},
+		{name: "no events, dial error", err: dial, noConn: true},
+		{name: "asked for a connection", getConn: true, err: io.EOF, noConn: true},
+		{name: "waited for a stream", getConn: true, got: true, err: io.EOF},
+		{name: "wrote headers", getConn: true, got: true, wroteHeaders: true, err: io.EOF, sent: true},
+		{name: "wrote headers, dial error of a later connection", getConn: true, wroteHeaders: true, err: dial, sent: true, noConn: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			limiter := &recording{}
+			r := do(t, roundTripper(func(r *http.Request) (*http.Response, error) {
+				trace := httptrace.ContextClientTrace(r.Context())
+				if c.getConn {
+					trace.GetConn("")
+				}
+				if c.got {
+					trace.GotConn(httptrace.GotConnInfo{})
+				}
+				if c.wroteHeaders {
+					trace.WroteHeaders()
+				}
+				return nil, c.err
+			}), "http://127.0.0.1:1", func(call *Call) { call.Mutates, call.RateLimiter = true, limiter })
+			attempts := 3
+			if c.sent {
+				attempts = 1
+			}
+			assert.Equal(t, c.sent, r.Sent)
+			assert.Equal(t, attempts, r.Attempts)
+			assert.Equal(t, c.sent, limiter.sent.Load() == 1)
+			assert.Equal(t, c.noConn, errors.Is(r.Err, ErrNoConnection))
+			assert.ErrorIs(t, r.Err, c.err)
+		})
+	}
 }
 
 // What net/http says of a stream that it would send again is cut down to its cause:
