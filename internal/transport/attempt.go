@@ -75,7 +75,7 @@ func shown(a *Answer, in *http.Request) *http.Response {
 // attempt fills in r.last. Its error is why there is no answer.
 func (r *run) attempt(ctx context.Context, in *http.Request) error {
 	if ctx.Err() != nil {
-		return r.ended(ctx, ctx.Err())
+		return r.explainEnd(ctx, ctx.Err())
 	}
 	permit, err := r.acquire(ctx)
 	if err != nil {
@@ -88,7 +88,7 @@ func (r *run) attempt(ctx context.Context, in *http.Request) error {
 		r.last.permanent = err != nil // fetching a token is a call with retries of its own
 	}
 	if err == nil && ctx.Err() != nil { // net/http would fire no trace event, which counts as sent
-		err = r.ended(ctx, ctx.Err())
+		err = r.explainEnd(ctx, ctx.Err())
 	}
 	if err != nil {
 		permit.Done(PermitResult{})
@@ -107,7 +107,7 @@ func (r *run) attempt(ctx context.Context, in *http.Request) error {
 	}
 	r.last.sent = trace.ended(resp, err)
 	if err != nil {
-		return trace.explain(r.ended(ctx, err))
+		return trace.explain(r.explainEnd(ctx, err))
 	}
 	return r.read(ctx, resp)
 }
@@ -169,15 +169,15 @@ func (r *run) read(ctx context.Context, resp *http.Response) error {
 	r.last.permanent = err == ErrBodyTooLarge
 	if err != nil && !r.last.permanent {
 		buf.release()
-		return fmt.Errorf("the answer (HTTP %d) broke off after %d bytes: %w", resp.StatusCode, len(body), r.ended(ctx, err))
+		return fmt.Errorf("the answer (HTTP %d) broke off after %d bytes: %w", resp.StatusCode, len(body), r.explainEnd(ctx, err))
 	}
 	r.BodySizeHint.Store(int64(len(body)))
 	r.last.answer = &Answer{Status: resp.StatusCode, Header: resp.Header, Body: body, buffer: buf}
 	return err
 }
 
-// ended adds to the bare error of a ctx why the ctx ended.
-func (r *run) ended(ctx context.Context, err error) error {
+// explainEnd adds to the error of a ctx why it ended.
+func (r *run) explainEnd(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() == nil || !errors.Is(err, ctx.Err()):
 		return err
