@@ -254,11 +254,11 @@ func (c *Client) usable(ctx context.Context, name Operation) error {
 
 // exchange is one call from its validated request to its answer.
 type exchange struct {
-	client  *Client
-	set     settings
-	session string
-	body    []byte
-	limit   timeLimit
+	client     *Client
+	set        settings
+	session    string
+	body       []byte
+	ownTimeout time.Duration // ends ctx; 0: the caller's deadline does
 	answer
 }
 
@@ -315,12 +315,16 @@ func recovered(err *error, what string) {
 // limitTime ends x.ctx after WithTimeout, or after the operation's default where the ctx
 // has no deadline either.
 func (x *exchange) limitTime() context.CancelFunc {
-	if _, bounded := x.ctx.Deadline(); x.set.timeout == 0 && bounded {
+	deadline, bounded := x.ctx.Deadline()
+	if x.set.timeout == 0 && bounded {
 		return func() {}
 	}
-	x.limit = timeLimit(cmp.Or(x.set.timeout, x.row.timeout))
+	timeout := cmp.Or(x.set.timeout, x.row.timeout)
+	if !bounded || time.Until(deadline) > timeout {
+		x.ownTimeout = timeout
+	}
 	var cancel context.CancelFunc
-	x.ctx, cancel = context.WithTimeoutCause(x.ctx, time.Duration(x.limit), &x.limit)
+	x.ctx, cancel = context.WithTimeout(x.ctx, timeout)
 	return cancel
 }
 
@@ -336,6 +340,7 @@ func (x *exchange) call(timeline *transport.Timeline) *transport.Call {
 		BodySizeHint: c.bodySizes[x.op],
 		HTTP:         c.http,
 		RateLimiter:  &callLimiter{limiter: c.limiter, op: x.op},
+		Timeout:      x.ownTimeout,
 		Policy:       c.policy,
 		Log:          c.log,
 		Scrub:        x.answer.scrubAttempt,

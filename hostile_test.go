@@ -150,12 +150,12 @@ func TestErrorSaysWhereACallBrokeOff(t *testing.T) {
 		text string
 		sent bool
 	}{
-		"dial":                  {unanswered, "CheckAvail: no connection: the call's deadline passed: context deadline exceeded (nothing", false},
+		"dial":                  {unanswered, "CheckAvail: no connection: the call's own limit of 1s passed: context deadline exceeded (nothing", false},
 		"proxy":                 {proxied, "CheckAvail: no connection: Forbidden (nothing", false},
 		"handshake":             {pipes(nil), "CheckAvail: no connection: EOF (nothing", false},
-		"stalled before answer": {pipes(stall), "CheckAvail: the call's deadline passed: context deadline exceeded (sent, no whole answer", true},
+		"stalled before answer": {pipes(stall), "CheckAvail: the call's own limit of 1s passed: context deadline exceeded (sent, no whole answer", true},
 		"closed before answer":  {pipes(says("")), "CheckAvail: the connection was closed before an answer came: EOF (sent, no whole answer", true},
-		"stalled in the answer": {pipes(func(c net.Conn) { says(half)(c); stall(c) }), "CheckAvail: the answer (HTTP 200) broke off after 8 bytes: the call's deadline passed: context deadline exceeded (sent, no whole", true},
+		"stalled in the answer": {pipes(func(c net.Conn) { says(half)(c); stall(c) }), "CheckAvail: the answer (HTTP 200) broke off after 8 bytes: the call's own limit of 1s passed: context deadline exceeded (sent, no whole", true},
 		"closed in the answer":  {pipes(says(half)), "CheckAvail: the answer (HTTP 200) broke off after 8 bytes: unexpected EOF (sent, no whole", true},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -76,15 +76,6 @@ type answer struct {
 	transport.Result
 }
 
-// timeLimit is the cause of a ctx that the client itself ended.
-type timeLimit time.Duration
-
-func (t *timeLimit) Error() string {
-	return fmt.Sprintf("%v: the call's own limit of %s", context.DeadlineExceeded, time.Duration(*t))
-}
-
-func (*timeLimit) Unwrap() error { return context.DeadlineExceeded }
-
 // read decodes the answer, or returns the typed error. An operation that mutates ends in
 // an unknown outcome unless the answer is definite or nothing was sent.
 func (a *answer) read(into any, meta *ResponseMeta, check func() error) error {
@@ -185,9 +176,6 @@ func (a *answer) noAnswer() (err failure, definite bool) {
 		return a.decodeError(fmt.Errorf("%w of %d bytes; WithMaxResponseBytes raises it", a.Err, a.maxBytes)), false
 	}
 	cause := a.scrubError(a.Err)
-	if limit, ok := context.Cause(a.ctx).(*timeLimit); ok && cause == context.DeadlineExceeded {
-		cause = limit
-	}
 	switch {
 	case a.Answer != nil: // the ctx ended before the next attempt
 		env, _ := wire.Peek(a.ctx, a.Answer.Body)

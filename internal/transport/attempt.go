@@ -183,8 +183,10 @@ func (r *run) explainEnd(ctx context.Context, err error) error {
 		return err
 	case r.ctx.Err() == nil:
 		return fmt.Errorf("the http.Client's Timeout passed: %w", err)
+	case errors.Is(err, context.DeadlineExceeded) && r.Timeout > 0:
+		return fmt.Errorf("the call's own limit of %s passed: %w", r.Timeout, err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("the call's deadline passed: %w", err)
+		return fmt.Errorf("the deadline of ctx passed: %w", err)
 	}
 	return fmt.Errorf("the call was cancelled: %w", err)
 }

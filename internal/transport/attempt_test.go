@@ -236,13 +236,13 @@ func TestErrorNamesTheEnd(t *testing.T) {
 		deadline, cancel, timeout time.Duration // of the ctx; of http.Client
 		want                      string
 	}{
-		{"deadline", stalls, second, never, 0, "the call's deadline passed: context deadline exceeded"},
-		{"deadline before Timeout", stalls, second, never, never, "the call's deadline passed: context deadline exceeded"},
-		{"deadline before the call", stalls, -1, never, 0, "the call's deadline passed: context deadline exceeded"},
+		{"deadline", stalls, second, never, 0, "the deadline of ctx passed: context deadline exceeded"},
+		{"deadline before Timeout", stalls, second, never, never, "the deadline of ctx passed: context deadline exceeded"},
+		{"deadline before the call", stalls, -1, never, 0, "the deadline of ctx passed: context deadline exceeded"},
 		{"cancelled", stalls, never, second, 0, "the call was cancelled: context canceled"},
 		{"Timeout", stalls, never, never, second, "the http.Client's Timeout passed: context deadline exceeded"},
 		{"deadline in the answer", stallsInTheBody, second, never, 0,
-			"the answer (HTTP 200) broke off after 1 bytes: the call's deadline passed: context deadline exceeded"},
+			"the answer (HTTP 200) broke off after 1 bytes: the deadline of ctx passed: context deadline exceeded"},
 		{"Timeout in the answer", stallsInTheBody, never, never, second,
 			"the answer (HTTP 200) broke off after 1 bytes: the http.Client's Timeout passed: context deadline exceeded"},
 		{"a deadline of the transport's own", fails(context.DeadlineExceeded), never, never, 0, "context deadline exceeded"},

@@ -28,6 +28,8 @@ type Call struct {
 	Mutates bool
 	// SendTimeout sends the time that is left as Timeout-Milliseconds.
 	SendTimeout bool
+	// Timeout is the limit that the client set on ctx itself, for errors; 0: it set none.
+	Timeout time.Duration
 	// BodySizeHint is the size of the operation's last answer, to prepare for the next.
 	BodySizeHint *atomic.Int64
 
