@@ -258,7 +258,7 @@ func TestVerifyWebhookSignatureChanged(t *testing.T) {
 // That the comparison takes the same time for all cannot be measured reliably: it is
 // looked up.
 func TestVerifyWebhookComparesInConstantTime(t *testing.T) {
-	source, err := os.ReadFile("webhook_verify.go")
+	source, err := os.ReadFile("webhook.go")
 	require.NoError(t, err)
 	assert.Contains(t, string(source), "hmac.Equal(want, candidate[:])")
 }
