@@ -12,7 +12,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"reflect"
 	"strings"
@@ -186,11 +185,6 @@ func checkBaseURL(raw string, f *faults) (base string, loopback bool) {
 		f.add("baseURL", "must be https; plain http is for loopback alone")
 	}
 	return strings.TrimRight(u.String(), "/"), loopback
-}
-
-func isLoopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
 }
 
 // request is what every XRequest implements. P points to its response.

@@ -245,8 +245,8 @@
 // process's memory. Events may overtake each other: QueryOrders tells what an order
 // is now.
 //
-//	http.Handle("POST /hotel-events", hotelstays.NewWebhookHandler(
-//		hotelstays.WebhookOptions{Secrets: []types.Secret{signingSecret}}, handle))
+//	handler, err := hotelstays.NewWebhookHandler(
+//		hotelstays.WebhookOptions{Secrets: []types.Secret{signingSecret}}, handle)
 //
 // A handler can cut a wait short: [WithWakeup] makes AwaitOrder, AwaitVoucher and
 // RecoverBooking ask at once.

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/shopspring/decimal"
-
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/types"
@@ -97,7 +95,7 @@ func ExampleOfferDiff_Within() {
 	fmt.Println(diff)
 	fmt.Println(diff.Within(hotelstays.Tolerance{}))
 	fmt.Println(diff.Within(hotelstays.Tolerance{
-		NetRise: decimal.RequireFromString("5.00"),
+		NetRise: types.Money{Currency: "EUR", Amount: "5.00"},
 		Accept:  []hotelstays.OfferField{hotelstays.OfferBoard},
 	}))
 	// Output:

@@ -19,7 +19,7 @@ import (
 var optionTypes = []string{"Option", "CallOption", "SharedOption", "VoucherOption"}
 
 // plumbing are methods that the standard library calls, and people do not.
-var plumbing = []string{"Error", "Unwrap", "Is", "String", "GoString", "Format", "LogValue", "MarshalText", "UnmarshalText"}
+var plumbing = []string{"Error", "Unwrap", "Is", "String", "GoString", "Format", "LogValue", "MarshalText", "UnmarshalText", "ServeHTTP"}
 
 func TestEveryCallHasAnExample(t *testing.T) {
 	for dir, atLeast := range map[string]int{".": 30, "types": 7} {

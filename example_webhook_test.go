@@ -18,16 +18,19 @@ import (
 // The body of a delivery, as the service posts it.
 var eventBody = []byte(`{"customerReferenceNo":"ref-1","hotelConfirmNo":"HC-1","event":"order_modified","eventTime":1700000000000}`)
 
-// A handler of its own route. A copy of an event that was handled is answered, and the
-// function is not called again.
+// A handler answers a duplicate without calling the function again.
 func ExampleNewWebhookHandler() {
-	handler := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{
+	handler, err := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{
 		Secrets: []types.Secret{types.NewSecret("signing-secret")}, // issued apart from the appSecret
-		OnError: func(_ *http.Request, err error) { fmt.Println("refused:", err) },
+		OnError: func(_ *http.Request, err error) { fmt.Println("rejected:", err) },
 	}, func(_ context.Context, event *hotelstays.WebhookEvent) error {
 		fmt.Println(event.Kind, event.CustomerReferenceNo, event.HotelConfirmNo)
-		return nil // the event is handled; an error has it delivered again
+		return nil // handled; after an error the event is delivered again
 	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	mux := http.NewServeMux()
 	mux.Handle("POST /hotel-events", handler)
 
@@ -37,23 +40,23 @@ func ExampleNewWebhookHandler() {
 		return answer.Code
 	}
 	fmt.Println(deliver("signing-secret"))
-	fmt.Println(deliver("signing-secret")) // a copy
+	fmt.Println(deliver("signing-secret")) // a duplicate
 	fmt.Println(deliver("another secret"))
 	// Output:
 	// order_modified ref-1 HC-1
 	// 200
 	// 200
-	// refused: hotelstays: webhook: the signature does not match: it is of another secret, or the body was changed on the way; check the webhook signing secret, which is not the application's
+	// rejected: hotelstays: webhook: the signature does not match: the secret differs, or the body was changed; check the webhook signing secret, which is not the application's secret
 	// 401
 }
 
-// VerifyWebhook is for receivers that are no http.Handler, such as a queue behind a
-// gateway. It needs the raw body, and does not tell copies.
+// VerifyWebhook serves receivers that are not an http.Handler, such as a queue behind a
+// gateway. It needs the raw body, and does not detect duplicates.
 func ExampleVerifyWebhook() {
 	delivery := hotelstaystest.NewWebhookRequest("https://hooks.example.com/", "old-secret", time.Now(), "evt-1", eventBody)
 
 	event, err := hotelstays.VerifyWebhook(eventBody, delivery.Header, hotelstays.WebhookOptions{
-		Secrets: []types.Secret{types.NewSecret("new-secret"), types.NewSecret("old-secret")}, // while one replaces the other
+		Secrets: []types.Secret{types.NewSecret("new-secret"), types.NewSecret("old-secret")}, // during a rotation
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -81,8 +84,7 @@ func ExampleWebhookEvent_Time() {
 	// Output: 2023-11-14T22:13:20Z
 }
 
-// An address is checked before it is configured, and not when the first booking is
-// refused.
+// Check a callback URL when it is configured, before the first booking.
 func ExampleValidateCallbackURL() {
 	for _, address := range []string{
 		"https://hooks.example.com/hotel-events",

@@ -1,22 +1,21 @@
-// The price guard: what differs between the offer that the traveller saw and the
-// one that is about to be booked, or the order that was.
+// The price guard: comparing the offer that the traveller saw with the current one, or
+// with the order.
 
 package hotelstays
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/shopspring/decimal"
-
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// OfferField names a part of an offer that CompareOffer compares.
+// OfferField is a part of an offer that CompareOffer compares.
 type OfferField string
 
-// The parts of an offer. Totals are those of all rooms and nights.
+// The parts of an offer. Totals are of all rooms and nights.
 const (
 	OfferNetTotal         OfferField = "netTotal"
 	OfferGrossTotal       OfferField = "grossTotal"
@@ -31,45 +30,43 @@ const (
 	OfferCheckOut         OfferField = "checkOut"
 	OfferPackaging        OfferField = "includesPackaging"
 	OfferRatePkgID        OfferField = "ratePkgId"
-	OfferCancelTime       OfferField = "cancelTime" // of an order: CompareOrder
+	OfferCancelTime       OfferField = "cancelTime" // CompareOrder only
 )
 
-// OfferChange is one part that differs, both sides written for people.
+// OfferChange is one part that differs, with both sides as text for people.
 type OfferChange struct {
 	Field OfferField `json:"field"`
 	Seen  string     `json:"seen"`
 	Now   string     `json:"now"`
 
-	// rise is the largest rise among the part's amounts; it means something only
-	// where nothing but amounts differs, in one currency.
-	rise    decimal.Decimal
-	amounts bool
+	onlyAmounts bool          // all differences are amounts in the same currencies
+	rises       []types.Money // by how much each amount rose
 }
 
-// OfferDiff is what differs between two offers, or between an offer and an order. Its JSON
-// is for logs and people: of one that was read back, Within accepts no amount that differs,
-// not even a lower one.
+// OfferDiff lists the differences between two offers, or between an offer and an order.
+// Its JSON is for logs and people: Within of a decoded OfferDiff accepts no change of an
+// amount, not even a lower one.
 type OfferDiff struct {
-	// Changes are in the order of the constants of OfferField; none means that the
-	// offers agree in every part.
+	// Changes are in the order of the OfferField constants; empty if nothing differs.
 	Changes []OfferChange `json:"changes"`
 }
 
-// Tolerance is what a caller accepts without asking the traveller again. The zero
-// Tolerance accepts an offer that is as it was, or cheaper.
+// Tolerance says which changes to accept without asking the traveller again. The zero
+// value accepts an unchanged or a cheaper offer.
 type Tolerance struct {
-	// NetRise is by how much an amount of the offer may rise, in the offer's own
-	// currency: the net total, and with it the gross total, each tax, and the fee of
-	// each cancellation step, for they move together. An amount may always fall.
-	NetRise decimal.Decimal
-	// Accept lists the parts that may differ in any way.
+	// NetRise is by how much the net total may rise, in the offer's currency: no rise is
+	// accepted if the currencies differ, or if NetRise is zero. The same limit applies to
+	// the gross total, to each tax and to each cancellation fee, because they move with
+	// the net total. Amounts may always fall.
+	NetRise types.Money
+	// Accept lists the parts that may change in any way.
 	Accept []OfferField
 }
 
-// CompareOffer compares the offer that the traveller saw with the refreshed one of
-// CheckAvail; CompareOrder compares it with what was booked. Amounts are compared by
-// value, 120.5 with 120.50. A part that only one side has differs: what is absent is
-// not known to be the same. A nil offer differs from every other in all that it lacks.
+// CompareOffer compares the offer that the traveller saw with the current one, as
+// CheckAvail returns it; CompareOrder compares it with the order. Amounts are compared by
+// value: 120.5 equals 120.50. A part that only one side has is a difference. A nil offer
+// has no parts.
 func CompareOffer(seen, now *types.RoomRatePkg) OfferDiff {
 	if seen == nil {
 		seen = &types.RoomRatePkg{}
@@ -94,15 +91,14 @@ func CompareOffer(seen, now *types.RoomRatePkg) OfferDiff {
 	return d
 }
 
-// CompareOrder lists what an order says otherwise than the offer that was booked. A
-// difference is no error: what an order's totals cover, and what a cancelTime stands
-// for, is undocumented. What the order does not say is no difference, except the net
-// total, which every order has.
+// CompareOrder lists where an order differs from the booked offer. A difference need not
+// be an error: what the totals of an order cover, and what its cancelTime means, is
+// undocumented. Parts that the order lacks are not compared, except for the net total.
 //
-// Of the rooms it compares refundableMode and its end, board, packaging and ratePkgId,
-// and reports the first room that differs. It leaves out their rates, taxes and
-// cancellation fees: whether these are of the room or of the order is undocumented.
-// A nil order differs as an empty one does.
+// CompareOrder compares the refundableMode, refundableUntil, board, packaging and
+// ratePkgId of the rooms, and reports the first room that differs. It does not compare
+// their rates, taxes and cancellation fees: whether these are per room or per order is
+// undocumented. A nil order counts as an empty one.
 func CompareOrder(offer *types.RoomRatePkg, order *types.Order) OfferDiff {
 	if offer == nil {
 		offer = &types.RoomRatePkg{}
@@ -111,12 +107,12 @@ func CompareOrder(offer *types.RoomRatePkg, order *types.Order) OfferDiff {
 		order = &types.Order{}
 	}
 	var d OfferDiff
-	said := func(field OfferField, seen, now string) {
+	textIfSet := func(field OfferField, seen, now string) {
 		if now != "" {
 			d.text(field, seen, now)
 		}
 	}
-	rooms := func(field OfferField, text func(*types.RoomRatePkg) string) {
+	firstRoom := func(field OfferField, text func(*types.RoomRatePkg) string) {
 		seen := text(offer)
 		for i := range order.Rooms {
 			if now := text(&order.Rooms[i].RoomRatePkg); now != seen && now != "" {
@@ -130,27 +126,27 @@ func CompareOrder(offer *types.RoomRatePkg, order *types.Order) OfferDiff {
 		d.amounts(OfferGrossTotal, totals(offer.TotalRate.GrossRate), gross)
 	}
 	d.text(OfferRespectGrossRate, fmt.Sprint(offer.TotalRate.RespectGrossRate), fmt.Sprint(order.RespectGrossRate))
-	said(OfferCurrency, offer.TotalRate.NetRate.Currency, order.NetRate.Currency)
-	rooms(OfferRefundableMode, func(o *types.RoomRatePkg) string { return string(o.RefundableMode) })
-	rooms(OfferRefundableUntil, func(o *types.RoomRatePkg) string { return instant(o.RefundableUntil) })
-	rooms(OfferBoard, func(o *types.RoomRatePkg) string { return boardText(o.Board) })
-	said(OfferCheckIn, string(offer.CheckIn), string(order.CheckIn))
-	said(OfferCheckOut, string(offer.CheckOut), string(order.CheckOut))
-	rooms(OfferPackaging, func(o *types.RoomRatePkg) string { return fmt.Sprint(o.IncludesPackaging) })
-	rooms(OfferRatePkgID, func(o *types.RoomRatePkg) string { return o.RatePkgID })
-	said(OfferCancelTime, "", string(order.CancelTime))
+	textIfSet(OfferCurrency, offer.TotalRate.NetRate.Currency, order.NetRate.Currency)
+	firstRoom(OfferRefundableMode, func(o *types.RoomRatePkg) string { return string(o.RefundableMode) })
+	firstRoom(OfferRefundableUntil, func(o *types.RoomRatePkg) string { return instant(o.RefundableUntil) })
+	firstRoom(OfferBoard, func(o *types.RoomRatePkg) string { return boardText(o.Board) })
+	textIfSet(OfferCheckIn, string(offer.CheckIn), string(order.CheckIn))
+	textIfSet(OfferCheckOut, string(offer.CheckOut), string(order.CheckOut))
+	firstRoom(OfferPackaging, func(o *types.RoomRatePkg) string { return fmt.Sprint(o.IncludesPackaging) })
+	firstRoom(OfferRatePkgID, func(o *types.RoomRatePkg) string { return o.RatePkgID })
+	textIfSet(OfferCancelTime, "", string(order.CancelTime))
 	return d
 }
 
-// Within tells whether everything that differs is accepted.
+// Within reports whether t accepts all changes.
 func (d OfferDiff) Within(t Tolerance) bool {
-	for _, change := range d.Changes {
-		cheap := change.amounts && (!change.rise.IsPositive() || change.rise.LessThanOrEqual(t.NetRise))
-		if !cheap && !slices.Contains(t.Accept, change.Field) {
-			return false
-		}
+	tooHigh := func(rise types.Money) bool {
+		order, err := rise.Cmp(t.NetRise)
+		return err != nil || order > 0
 	}
-	return true
+	return !slices.ContainsFunc(d.Changes, func(c OfferChange) bool {
+		return (!c.onlyAmounts || slices.ContainsFunc(c.rises, tooHigh)) && !slices.Contains(t.Accept, c.Field)
+	})
 }
 
 // String lists the changes for people.
@@ -178,7 +174,7 @@ func (d *OfferDiff) text(field OfferField, seen, now string) {
 	}
 }
 
-// sum is one amount of a part of an offer, and what it is for.
+// sum is one amount of a part, such as one tax.
 type sum struct {
 	label  string
 	amount types.Money
@@ -186,31 +182,30 @@ type sum struct {
 
 func (s sum) String() string { return strings.TrimSpace(s.label + " " + plainMoney(s.amount)) }
 
-// amounts compares the sums of one part. They are comparable when they are for the
-// same things, in the same order and currency.
+// amounts compares the sums of one part in order.
 func (d *OfferDiff) amounts(field OfferField, seen, now []sum) {
-	change := OfferChange{Field: field, Seen: sumsText(seen), Now: sumsText(now), amounts: len(seen) == len(now)}
-	priceless := field == OfferNetTotal && !(priced(seen) && priced(now)) // a guard without a price must not pass
-	if change.Seen == change.Now && !priceless {
+	change := OfferChange{Field: field, Seen: sumsText(seen), Now: sumsText(now), onlyAmounts: len(seen) == len(now)}
+	noPrice := field == OfferNetTotal && !(hasPrice(seen) && hasPrice(now)) // always a change
+	if change.Seen == change.Now && !noPrice {
 		return
 	}
-	change.amounts = change.amounts && !priceless
+	change.onlyAmounts = change.onlyAmounts && !noPrice
 	for i := range min(len(seen), len(now)) {
 		was, wasErr := seen[i].amount.Decimal()
 		is, isErr := now[i].amount.Decimal()
-		if wasErr != nil || isErr != nil || seen[i].label != now[i].label || seen[i].amount.Currency != now[i].amount.Currency {
-			change.amounts = false
+		currency := now[i].amount.Currency
+		if wasErr != nil || isErr != nil || seen[i].label != now[i].label || seen[i].amount.Currency != currency {
+			change.onlyAmounts = false
 			break
 		}
-		if rise := is.Sub(was); i == 0 || rise.GreaterThan(change.rise) {
-			change.rise = rise
+		if is.GreaterThan(was) {
+			change.rises = append(change.rises, types.Money{Currency: currency, Amount: json.Number(is.Sub(was).String())})
 		}
 	}
 	d.Changes = append(d.Changes, change)
 }
 
-// priced tells a total that can be read.
-func priced(total []sum) bool {
+func hasPrice(total []sum) bool {
 	if len(total) == 0 {
 		return false
 	}
@@ -256,7 +251,7 @@ func fees(steps []types.CancelFee) []sum {
 	return sums
 }
 
-// plainMoney writes equal amounts alike.
+// plainMoney formats equal amounts alike.
 func plainMoney(m types.Money) string {
 	amount, err := m.Decimal()
 	if err != nil {
@@ -265,7 +260,7 @@ func plainMoney(m types.Money) string {
 	return amount.String() + " " + m.Currency
 }
 
-// instant writes equal instants alike, whatever offset they are told in.
+// instant formats equal instants alike, whatever their UTC offsets.
 func instant(t types.Timestamp) string {
 	at, err := t.Time()
 	if err != nil {

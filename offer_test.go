@@ -1,18 +1,233 @@
-// What CompareOffer makes of amounts that move against each other, and how it is stored.
+// Comparing offers and orders, and accepting the differences.
 
 package hotelstays_test
 
 import (
 	"encoding/json"
 	"testing"
+	"testing/synctest"
 
-	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/types"
 )
+
+// seenOffer is an offer with everything in it.
+func seenOffer() *types.RoomRatePkg {
+	usd := func(amount json.Number) *types.Money { return &types.Money{Currency: "USD", Amount: amount} }
+	return &types.RoomRatePkg{
+		RatePkgID: "pkg", RefundableMode: types.RefundableFull, RefundableUntil: "2000-03-01T12:00:00Z",
+		CancelFees: []types.CancelFee{{Until: "2000-03-01T12:00:00Z", Fee: *usd("0")}, {Until: "2000-03-10T00:00:00Z", Fee: *usd("60.25")}},
+		TotalRate:  types.Rate{NetRate: *usd("120.50"), GrossRate: usd("150.00")},
+		CheckIn:    checkIn, CheckOut: checkOut, Board: &types.Board{BoardID: types.BoardBB},
+		Tax: &types.Tax{Total: usd("10.00"), Items: []types.TaxItem{{TaxType: "city", TaxName: "City tax", Amount: usd("10.00")}}},
+	}
+}
+
+func TestCompareOffer(t *testing.T) {
+	none, ten := hotelstays.Tolerance{}, hotelstays.Tolerance{NetRise: types.Money{Currency: "USD", Amount: "10"}}
+	accept := func(fields ...hotelstays.OfferField) hotelstays.Tolerance {
+		return hotelstays.Tolerance{Accept: fields}
+	}
+	fields := func(f ...hotelstays.OfferField) []hotelstays.OfferField { return f }
+	for _, tc := range []struct {
+		name    string
+		change  func(now *types.RoomRatePkg)
+		changes []hotelstays.OfferField
+		within  map[bool][]hotelstays.Tolerance
+	}{
+		{"nothing", func(*types.RoomRatePkg) {}, nil, map[bool][]hotelstays.Tolerance{true: {none}}},
+
+		// Each part alone.
+		{"net total rises within", func(o *types.RoomRatePkg) { o.TotalRate.NetRate.Amount = "130.50" }, fields(hotelstays.OfferNetTotal),
+			map[bool][]hotelstays.Tolerance{true: {ten, accept(hotelstays.OfferNetTotal)}, false: {none, accept(hotelstays.OfferGrossTotal)}}},
+		{"net total rises beyond", func(o *types.RoomRatePkg) { o.TotalRate.NetRate.Amount = "130.51" }, fields(hotelstays.OfferNetTotal),
+			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferNetTotal)}, false: {none, ten}}},
+		{"net total falls", func(o *types.RoomRatePkg) { o.TotalRate.NetRate.Amount = "1" }, fields(hotelstays.OfferNetTotal),
+			map[bool][]hotelstays.Tolerance{true: {none, ten}}},
+		{"net total is gone", func(o *types.RoomRatePkg) { o.TotalRate.NetRate.Amount = "" }, fields(hotelstays.OfferNetTotal),
+			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferNetTotal)}, false: {none, ten}}},
+		{"net total is no number", func(o *types.RoomRatePkg) { o.TotalRate.NetRate.Amount = "much" }, fields(hotelstays.OfferNetTotal),
+			map[bool][]hotelstays.Tolerance{false: {none, ten}}},
+		{"gross total rises", func(o *types.RoomRatePkg) { o.TotalRate.GrossRate.Amount = "150.01" }, fields(hotelstays.OfferGrossTotal),
+			map[bool][]hotelstays.Tolerance{true: {ten, accept(hotelstays.OfferGrossTotal)}, false: {none, accept(hotelstays.OfferNetTotal)}}},
+		{"gross total falls", func(o *types.RoomRatePkg) { o.TotalRate.GrossRate.Amount = "149.99" }, fields(hotelstays.OfferGrossTotal),
+			map[bool][]hotelstays.Tolerance{true: {none, ten}}},
+		{"gross total is gone", func(o *types.RoomRatePkg) { o.TotalRate.GrossRate = nil }, fields(hotelstays.OfferGrossTotal),
+			map[bool][]hotelstays.Tolerance{false: {none, ten}}},
+		{"respectGrossRate", func(o *types.RoomRatePkg) { o.TotalRate.RespectGrossRate = true }, fields(hotelstays.OfferRespectGrossRate),
+			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferRespectGrossRate)}, false: {none, ten}}},
+		{"another currency", func(o *types.RoomRatePkg) { o.TotalRate.NetRate = types.Money{Currency: "JPY", Amount: "120.50"} },
+			fields(hotelstays.OfferNetTotal, hotelstays.OfferCurrency),
+			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferNetTotal, hotelstays.OfferCurrency)},
+				false: {none, ten, accept(hotelstays.OfferCurrency), accept(hotelstays.OfferNetTotal)}}},
+		{"another currency, and less", func(o *types.RoomRatePkg) { o.TotalRate.NetRate = types.Money{Currency: "KWD", Amount: "100"} },
+			fields(hotelstays.OfferNetTotal, hotelstays.OfferCurrency),
+			map[bool][]hotelstays.Tolerance{false: {none, ten, accept(hotelstays.OfferCurrency)}}},
+		{"tax total", func(o *types.RoomRatePkg) { o.Tax.Total.Amount = "11.00" }, fields(hotelstays.OfferTax),
+			map[bool][]hotelstays.Tolerance{true: {ten, accept(hotelstays.OfferTax)}, false: {none}}},
+		{"tax rises beyond", func(o *types.RoomRatePkg) { o.Tax.Total.Amount, o.Tax.Items[0].Amount.Amount = "9.00", "20.01" }, fields(hotelstays.OfferTax),
+			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferTax)}, false: {none, ten}}},
+		{"tax of another name", func(o *types.RoomRatePkg) { o.Tax.Items[0].TaxName = "Tourism fee" }, fields(hotelstays.OfferTax),
+			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferTax)}, false: {none, ten}}},
+		{"tax of another type", func(o *types.RoomRatePkg) { o.Tax.Items[0].TaxType += "?" }, fields(hotelstays.OfferTax),
+			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferTax)}, false: {none, ten}}},
+		{"tax item", func(o *types.RoomRatePkg) { o.Tax.Items[0].Amount.Amount = "11.00" }, fields(hotelstays.OfferTax), map[bool][]hotelstays.Tolerance{false: {none}}},
+		{"tax is gone", func(o *types.RoomRatePkg) { o.Tax = nil }, fields(hotelstays.OfferTax), map[bool][]hotelstays.Tolerance{false: {none}}},
+		{"cancel fee", func(o *types.RoomRatePkg) { o.CancelFees[1].Fee.Amount = "60.26" }, fields(hotelstays.OfferCancelFees),
+			map[bool][]hotelstays.Tolerance{true: {ten, accept(hotelstays.OfferCancelFees)}, false: {none}}},
+		{"cancel fee beyond", func(o *types.RoomRatePkg) { o.CancelFees[0].Fee.Amount = "10.01" }, fields(hotelstays.OfferCancelFees),
+			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferCancelFees)}, false: {none, ten}}},
+		{"cancel deadline", func(o *types.RoomRatePkg) { o.CancelFees[0].Until = "2000-03-01T11:59:59Z" }, fields(hotelstays.OfferCancelFees), map[bool][]hotelstays.Tolerance{false: {none}}},
+		{"a cancel fee less", func(o *types.RoomRatePkg) { o.CancelFees = o.CancelFees[:1] }, fields(hotelstays.OfferCancelFees), map[bool][]hotelstays.Tolerance{false: {none}}},
+		{"refundableMode", func(o *types.RoomRatePkg) { o.RefundableMode = types.RefundableNo }, fields(hotelstays.OfferRefundableMode),
+			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferRefundableMode)}, false: {none}}},
+		{"refundableUntil", func(o *types.RoomRatePkg) { o.RefundableUntil = "2000-03-01T11:00:00Z" }, fields(hotelstays.OfferRefundableUntil),
+			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferRefundableUntil)}, false: {none}}},
+		{"board", func(o *types.RoomRatePkg) { o.Board.BoardID = types.BoardRO }, fields(hotelstays.OfferBoard),
+			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferBoard)}, false: {none}}},
+		{"board is gone", func(o *types.RoomRatePkg) { o.Board = nil }, fields(hotelstays.OfferBoard), map[bool][]hotelstays.Tolerance{false: {none}}},
+		{"check-in", func(o *types.RoomRatePkg) { o.CheckIn = "2000-03-11" }, fields(hotelstays.OfferCheckIn),
+			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferCheckIn)}, false: {none}}},
+		{"check-out", func(o *types.RoomRatePkg) { o.CheckOut = "2000-03-12" }, fields(hotelstays.OfferCheckOut),
+			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferCheckOut)}, false: {none}}},
+		{"packaging", func(o *types.RoomRatePkg) { o.IncludesPackaging = true }, fields(hotelstays.OfferPackaging),
+			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferPackaging)}, false: {none}}},
+		{"ratePkgId", func(o *types.RoomRatePkg) { o.RatePkgID = "other" }, fields(hotelstays.OfferRatePkgID),
+			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferRatePkgID)}, false: {none}}},
+
+		// Equal by value.
+		{"other digits", func(o *types.RoomRatePkg) {
+			o.TotalRate.NetRate.Amount, o.TotalRate.GrossRate.Amount = "120.5", "1.5e2"
+			o.Tax.Total.Amount, o.CancelFees[1].Fee.Amount, o.CancelFees[0].Fee.Amount = "10", "60.250", "0.00"
+		}, nil, map[bool][]hotelstays.Tolerance{true: {none}}},
+		{"other offsets of the same instants", func(o *types.RoomRatePkg) {
+			o.RefundableUntil, o.CancelFees[0].Until = "2000-03-01T16:00:00+04:00", "2000-03-01T07:00:00.000-05:00"
+		}, nil, map[bool][]hotelstays.Tolerance{true: {none}}},
+
+		// Several parts.
+		{"all cheaper", func(o *types.RoomRatePkg) {
+			o.TotalRate.NetRate.Amount, o.TotalRate.GrossRate.Amount = "108.45", "135.00"
+			o.Tax.Total.Amount, o.Tax.Items[0].Amount.Amount, o.CancelFees[1].Fee.Amount = "9.00", "9.00", "54.22"
+		}, fields(hotelstays.OfferNetTotal, hotelstays.OfferGrossTotal, hotelstays.OfferTax, hotelstays.OfferCancelFees),
+			map[bool][]hotelstays.Tolerance{true: {none, ten}}},
+		{"cheaper, and not refundable", func(o *types.RoomRatePkg) {
+			o.TotalRate.NetRate.Amount, o.RefundableMode = "100", types.RefundableNo
+		}, fields(hotelstays.OfferNetTotal, hotelstays.OfferRefundableMode),
+			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferRefundableMode)}, false: {none, ten, accept(hotelstays.OfferNetTotal)}}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			now := seenOffer()
+			tc.change(now)
+			diff := hotelstays.CompareOffer(seenOffer(), now)
+			var changed []hotelstays.OfferField
+			for _, c := range diff.Changes {
+				changed = append(changed, c.Field)
+				assert.NotEqual(t, c.Seen, c.Now)
+				assert.Contains(t, diff.String(), string(c.Field))
+			}
+			assert.Equal(t, tc.changes, changed)
+			for want, tolerances := range tc.within {
+				for _, tolerance := range tolerances {
+					assert.Equal(t, want, diff.Within(tolerance), "%+v", tolerance)
+				}
+			}
+			var back []hotelstays.OfferField // what differs differs from both sides
+			for _, c := range hotelstays.CompareOffer(now, seenOffer()).Changes {
+				back = append(back, c.Field)
+			}
+			assert.Equal(t, changed, back)
+		})
+	}
+
+	assert.False(t, hotelstays.CompareOffer(nil, nil).Within(ten), "a guard without a price does not pass")
+	for _, amount := range []json.Number{"", "12,5"} {
+		unreadable := seenOffer()
+		unreadable.TotalRate.NetRate.Amount = amount
+		assert.False(t, hotelstays.CompareOffer(unreadable, unreadable).Within(ten), "nor one whose price %q cannot be read", amount)
+	}
+	gone := hotelstays.CompareOffer(seenOffer(), nil)
+	assert.Len(t, gone.Changes, 11, "all but the two that are false on both sides")
+	assert.False(t, gone.Within(none))
+	assert.False(t, gone.Within(ten), "no price is not a lower price")
+	assert.Len(t, hotelstays.CompareOffer(nil, seenOffer()).Changes, 11)
+}
+
+// What an order says otherwise than the offer is listed, and is no error. What the
+// order does not say is no difference.
+func TestCompareOrder(t *testing.T) {
+	usd := func(amount json.Number) *types.Money { return &types.Money{Currency: "USD", Amount: amount} }
+	ordered := func() *types.Order {
+		room := func(index int) types.OrderRoom { return types.OrderRoom{RoomRatePkg: *seenOffer(), RoomIndex: index} }
+		return &types.Order{CheckIn: checkIn, CheckOut: checkOut, NetRate: *usd("120.5"), GrossRate: usd("150"),
+			BookingTime: "2000-01-01T00:00:00Z", Rooms: []types.OrderRoom{room(1), room(2)}}
+	}
+	for name, tc := range map[string]struct {
+		change func(*types.Order)
+		want   string
+	}{
+		"nothing":            {func(*types.Order) {}, "no change"},
+		"no rooms":           {func(o *types.Order) { o.Rooms = nil }, "no change"},
+		"no gross total":     {func(o *types.Order) { o.GrossRate = nil }, "no change"},
+		"rooms without more": {func(o *types.Order) { o.Rooms = make([]types.OrderRoom, 2) }, "no change"},
+		"what a room costs, which may be of one room or of all": {func(o *types.Order) {
+			o.Rooms[0].Rate, o.Rooms[0].TotalRate, o.Rooms[1].CancelFees, o.Rooms[1].Tax = types.Rate{}, types.Rate{}, nil, nil
+		}, "no change"},
+		"net total":        {func(o *types.Order) { o.NetRate.Amount = "121" }, "netTotal: 121 USD, was 120.5 USD"},
+		"no net total":     {func(o *types.Order) { o.NetRate.Amount = "" }, "netTotal: no amount USD, was 120.5 USD"},
+		"gross total":      {func(o *types.Order) { o.GrossRate = usd("151") }, "grossTotal: 151 USD, was 150 USD"},
+		"respectGrossRate": {func(o *types.Order) { o.RespectGrossRate = true }, "respectGrossRate: true, was false"},
+		"currency": {func(o *types.Order) { o.NetRate.Currency = "EUR" },
+			"netTotal: 120.5 EUR, was 120.5 USD; currency: EUR, was USD"},
+		"refundableMode":  {func(o *types.Order) { o.Rooms[1].RefundableMode = types.RefundableNo }, "refundableMode: no, was full"},
+		"refundableUntil": {func(o *types.Order) { o.Rooms[0].RefundableUntil = "2000-02-01T12:00:00Z" }, "refundableUntil: 2000-02-01T12:00:00Z, was 2000-03-01T12:00:00Z"},
+		"board":           {func(o *types.Order) { o.Rooms[1].Board = &types.Board{BoardID: types.BoardRO} }, "board: RO, was BB"},
+		"check-in":        {func(o *types.Order) { o.CheckIn = "2000-03-09" }, "checkIn: 2000-03-09, was 2000-03-10"},
+		"check-out":       {func(o *types.Order) { o.CheckOut = "2000-03-19" }, "checkOut: 2000-03-19, was 2000-03-13"},
+		"packaging":       {func(o *types.Order) { o.Rooms[0].IncludesPackaging = true }, "includesPackaging: true, was false"},
+		"ratePkgId":       {func(o *types.Order) { o.Rooms[0].RatePkgID, o.Rooms[1].RatePkgID = "a", "b" }, "ratePkgId: a, was pkg"},
+		"cancelTime":      {func(o *types.Order) { o.CancelTime = "0001-01-01T00:00:00Z" }, "cancelTime: 0001-01-01T00:00:00Z, was nothing"},
+	} {
+		order := ordered()
+		tc.change(order)
+		diff := hotelstays.CompareOrder(seenOffer(), order)
+		assert.Equal(t, tc.want, diff.String(), name)
+		assert.Equal(t, len(diff.Changes) == 0, diff.Within(hotelstays.Tolerance{}), name)
+	}
+	cheaper := ordered()
+	cheaper.NetRate.Amount = "100"
+	assert.True(t, hotelstays.CompareOrder(seenOffer(), cheaper).Within(hotelstays.Tolerance{}))
+	assert.False(t, hotelstays.CompareOrder(nil, nil).Within(hotelstays.Tolerance{}))
+	assert.False(t, hotelstays.CompareOrder(seenOffer(), nil).Within(hotelstays.Tolerance{}))
+}
+
+// The offer that was seen, the one that was checked and the one that was booked
+// are the same to CompareOffer, and a move of the price shows in the middle.
+func TestCompareOfferThroughTheFlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newRecoveryWorld(t)
+		check := func() *types.RoomRatePkg {
+			resp, err := w.client.CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: w.offer.session, RatePkgID: w.offer.RatePkgID})
+			require.NoError(t, err)
+			return resp.RoomRatePkg
+		}
+		assert.Empty(t, hotelstays.CompareOffer(&w.offer.RoomRatePkg, check()).Changes)
+		w.MoveRate(w.offer.RatePkgID, 10)
+		moved := check()
+		diff := hotelstays.CompareOffer(&w.offer.RoomRatePkg, moved)
+		assert.False(t, diff.Within(hotelstays.Tolerance{Accept: []hotelstays.OfferField{hotelstays.OfferGrossTotal, hotelstays.OfferTax, hotelstays.OfferCancelFees}}), diff)
+		assert.Equal(t, hotelstays.OfferNetTotal, diff.Changes[0].Field)
+
+		req := w.offer.request("ref-1")
+		req.Expect = moved
+		resp, err := w.client.Book(t.Context(), req)
+		require.NoError(t, err)
+		booked := hotelstays.CompareOffer(moved, &resp.HotelOrder.Rooms[0].RoomRatePkg)
+		assert.True(t, booked.Within(hotelstays.Tolerance{}), booked)
+	})
+}
 
 // The largest rise of a part's amounts counts, whichever of them falls beside it.
 func TestRiseBesideAFall(t *testing.T) {
@@ -34,9 +249,58 @@ func TestRiseBesideAFall(t *testing.T) {
 	} {
 		diff := hotelstays.CompareOffer(tc.seen, tc.now)
 		assert.False(t, diff.Within(hotelstays.Tolerance{}), tc.name)
-		assert.False(t, diff.Within(hotelstays.Tolerance{NetRise: decimal.NewFromFloat(2.99)}), tc.name)
-		assert.True(t, diff.Within(hotelstays.Tolerance{NetRise: decimal.NewFromInt(3)}), tc.name)
+		for limit, want := range map[types.Money]bool{
+			{Currency: "EUR", Amount: "2.99"}:    false,
+			{Currency: "EUR", Amount: "3"}:       true,
+			{Currency: "EUR", Amount: "3.00"}:    true,
+			{Currency: "EUR", Amount: "-3"}:      false,
+			{Currency: "USD", Amount: "1000000"}: false, // another currency accepts no rise
+			{Amount: "1000000"}:                  false,
+			{Currency: "EUR"}:                    false,
+			{Currency: "EUR", Amount: "3,00"}:    false,
+		} {
+			assert.Equal(t, want, diff.Within(hotelstays.Tolerance{NetRise: limit}), "%s: %s", tc.name, limit)
+		}
 	}
+}
+
+// A limit in the net total's currency accepts no rise in another one, but any fall.
+func TestRiseInSeveralCurrencies(t *testing.T) {
+	offer := func(euros, yen json.Number) *types.RoomRatePkg {
+		o := seenOffer()
+		o.Tax = &types.Tax{Total: &types.Money{Currency: "EUR", Amount: euros},
+			Items: []types.TaxItem{{TaxName: "Tax", Amount: &types.Money{Currency: "JPY", Amount: yen}}}}
+		return o
+	}
+	limit := hotelstays.Tolerance{NetRise: types.Money{Currency: "EUR", Amount: "5"}}
+	for _, tc := range []struct {
+		name      string
+		now       *types.RoomRatePkg
+		ok, cheap bool
+	}{
+		{"both fall", offer("9", "999"), true, true},
+		{"one rises in the limit's currency, the other falls", offer("14", "900"), true, false},
+		{"one rises in another currency", offer("9", "1001"), false, false},
+		{"both rise", offer("11", "1001"), false, false},
+	} {
+		diff := hotelstays.CompareOffer(offer("10", "1000"), tc.now)
+		assert.Equal(t, tc.ok, diff.Within(limit), tc.name)
+		assert.Equal(t, tc.cheap, diff.Within(hotelstays.Tolerance{}), tc.name)
+	}
+}
+
+// The JSON has no amounts to compute with: a decoded diff accepts no change of one.
+func TestOfferDiffReadBack(t *testing.T) {
+	cheaper := seenOffer()
+	cheaper.TotalRate.NetRate.Amount = "100"
+	diff := hotelstays.CompareOffer(seenOffer(), cheaper)
+	require.True(t, diff.Within(hotelstays.Tolerance{}))
+	text, err := json.Marshal(diff)
+	require.NoError(t, err)
+	var decoded hotelstays.OfferDiff
+	require.NoError(t, json.Unmarshal(text, &decoded))
+	assert.False(t, decoded.Within(hotelstays.Tolerance{}))
+	assert.True(t, decoded.Within(hotelstays.Tolerance{Accept: []hotelstays.OfferField{hotelstays.OfferNetTotal}}))
 }
 
 func TestOfferDiffAsJSON(t *testing.T) {

@@ -234,13 +234,14 @@ func TestRedactionInUnexportedFields(t *testing.T) {
 		require.NoError(t, err)
 		require.Error(t, operationCalls[hotelstays.OpDestinations](t.Context(), c)) // one token is held, and one was refused
 		synctest.Wait()
-		hook := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret(redactSecret)}},
-			func(context.Context, *hotelstays.WebhookEvent) error { return nil })
+		hookOpts := hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret(redactSecret)}}
+		hook := newHookHandler(t, hookOpts, nil)
 
 		for what, v := range map[string]any{
 			"webhook handler":           hook,
 			"webhook handler of server": &http.Server{Handler: hook},
 			"webhook handler, kept":     struct{ hook http.Handler }{hook},
+			"webhook options, kept":     struct{ opts hotelstays.WebhookOptions }{hookOpts},
 			"*Client, kept":             struct{ client *hotelstays.Client }{c},
 			"Client, kept":              struct{ client hotelstays.Client }{*c},
 		} {

@@ -4,6 +4,7 @@ package hotelstays
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -169,4 +170,9 @@ func isCode(s string, n int) bool {
 
 func oneOf[T comparable](v T, known ...T) bool {
 	return slices.Contains(known, v)
+}
+
+func isLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
 }

@@ -1,8 +1,9 @@
-// Webhook deliveries: who sent them, and what they say.
+// Webhook deliveries: their signatures and events.
 
 package hotelstays
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -26,72 +27,68 @@ const (
 	WebhookEventIDHeader   = "X-Platform-Event-Id"
 )
 
-// DefaultWebhookTolerance is how far a delivery's time may lie from now.
+// DefaultWebhookTolerance is the default of WebhookOptions.Tolerance.
 const DefaultWebhookTolerance = 300 * time.Second
 
-// What is wrong with a delivery that is not accepted, for errors.Is.
+// The reasons of a WebhookError, for errors.Is.
 var (
-	// ErrWebhookUnsigned: there is no signature, and AllowUnsigned is not set.
+	// ErrWebhookUnsigned: the signature is missing, and AllowUnsigned is not set.
 	ErrWebhookUnsigned = errors.New("the delivery is not signed")
-	// ErrWebhookSignature: the signature is malformed, or is of none of the secrets.
+	// ErrWebhookSignature: the signature is malformed, or no secret matches it.
 	ErrWebhookSignature = errors.New("the signature does not match")
-	// ErrWebhookTime: the delivery was signed too long ago, or in the future.
-	ErrWebhookTime = errors.New("the delivery's time is outside the tolerance")
-	// ErrWebhookBody: the body is not an event.
+	// ErrWebhookTime: the signature is too old, or from the future.
+	ErrWebhookTime = errors.New("the signature's time is outside the tolerance")
 	ErrWebhookBody = errors.New("the body is not an event")
 )
 
-// WebhookError reports a delivery that is not accepted. Nothing of it may be
-// believed.
+// WebhookError reports a rejected delivery. Do not trust its content.
 type WebhookError struct {
-	// Err is one of the four conditions.
+	// Err is ErrWebhookUnsigned, ErrWebhookSignature, ErrWebhookTime or ErrWebhookBody.
 	Err error
-	// Detail says more, and quotes nothing of the delivery.
+	// Detail says more. It quotes nothing of the delivery.
 	Detail string
 }
 
-// Error says what is wrong and what to look at.
+// Error names the reason, the detail and a hint.
 func (e *WebhookError) Error() string {
 	return "hotelstays: webhook: " + e.Err.Error() + ": " + e.Detail
 }
 
-// Unwrap returns the condition.
+// Unwrap returns Err.
 func (e *WebhookError) Unwrap() error { return e.Err }
 
 // WebhookKind is what happened to an order.
 type WebhookKind string
 
-// The documented kinds of events. Which change of an order makes which event is
-// not shown, and other kinds may come.
+// The documented kinds; others may come. Which change of an order causes which event is
+// undocumented.
 const (
 	EventOrderCreated   WebhookKind = "order_created"
 	EventOrderPaid      WebhookKind = "order_paid"
 	EventOrderCancelled WebhookKind = "order_cancelled"
-	// EventOrderModified is an amendment of a confirmed order, such as a confirmation
-	// number of the hotel. It comes once for each amendment.
+	// EventOrderModified is an amendment of a confirmed order, such as the hotel's
+	// confirmation number. Each amendment has its own event.
 	EventOrderModified WebhookKind = "order_modified"
 )
 
-// WebhookEvent is a verified delivery. It tells that something happened to an
-// order; QueryOrders tells what the order is now.
+// WebhookEvent is a verified delivery. Use QueryOrders to read the order's current state.
 type WebhookEvent struct {
 	CustomerReferenceNo string      `json:"customerReferenceNo"`
 	HotelConfirmNo      string      `json:"hotelConfirmNo"`
 	Kind                WebhookKind `json:"event"`
-	// EventTime is Unix time in milliseconds; 0 where it was not sent.
+	// EventTime is Unix time in milliseconds, or 0 if absent.
 	EventTime int64 `json:"eventTime"`
 
-	// ID is the event's id, or empty. It is outside the signature.
+	// ID is the event's id, if sent. The signature does not cover it.
 	ID string `json:"-"`
-	// Signed tells that the signature of a secret was found good, and SignedAt the
-	// time in it.
+	// Signed reports whether a secret matches the signature, which was made at SignedAt.
 	Signed   bool      `json:"-"`
 	SignedAt time.Time `json:"-"`
-	// Raw is the whole body, for fields that are not documented.
+	// Raw is the whole body, with all undocumented fields.
 	Raw json.RawMessage `json:"-"`
 }
 
-// Time is EventTime as a time, and the zero Time where it was not sent.
+// Time returns EventTime as a time, or the zero Time if absent.
 func (e *WebhookEvent) Time() time.Time {
 	if e.EventTime == 0 {
 		return time.Time{}
@@ -99,23 +96,23 @@ func (e *WebhookEvent) Time() time.Time {
 	return time.UnixMilli(e.EventTime)
 }
 
-// VerifyWebhook checks a delivery and reads it. body must be the raw bytes that
-// came, before any parsing: the signature is over those. It tells nothing about
-// whether the event came before; NewWebhookHandler does. Its errors are
-// *WebhookError, or a *ValidationError where opts cannot work.
+// VerifyWebhook verifies and decodes a delivery. body must be the raw bytes, because the
+// signature is over those. VerifyWebhook does not detect duplicates; NewWebhookHandler
+// does. The error is a *WebhookError, or a *ValidationError if opts are invalid.
 //
-// An event without a reference or a kind is ErrWebhookBody. That is this client's
-// choice, because such an event belongs to no order: which fields an event always has
-// is undocumented.
+// A body without customerReferenceNo or event is ErrWebhookBody: it names no order. Which
+// fields an event always has is undocumented.
 func VerifyWebhook(body []byte, h http.Header, opts WebhookOptions) (*WebhookEvent, error) {
-	if err := opts.check(); err != nil {
+	var f faults
+	opts.check(&f)
+	if err := f.err("VerifyWebhook"); err != nil {
 		return nil, err
 	}
 	var signedAt time.Time
 	signatures := h.Values(WebhookSignatureHeader)
 	switch {
 	case len(signatures) > 1:
-		return nil, &WebhookError{ErrWebhookSignature, "the signature header came more than once"}
+		return nil, &WebhookError{ErrWebhookSignature, "there are several signature headers"}
 	case len(signatures) == 1 && len(opts.Secrets) > 0:
 		at, err := checkSignature(body, signatures[0], opts)
 		if err != nil {
@@ -123,7 +120,7 @@ func VerifyWebhook(body []byte, h http.Header, opts WebhookOptions) (*WebhookEve
 		}
 		signedAt = at
 	case !opts.AllowUnsigned:
-		return nil, &WebhookError{ErrWebhookUnsigned, "the service signs once a webhook signing secret is issued; AllowUnsigned accepts deliveries without"}
+		return nil, &WebhookError{ErrWebhookUnsigned, "ask for a webhook signing secret, or set AllowUnsigned"}
 	}
 	event := &WebhookEvent{}
 	if _, err := wire.DecodeBare(context.Background(), body, target(event, false), true); err != nil {
@@ -137,13 +134,11 @@ func VerifyWebhook(body []byte, h http.Header, opts WebhookOptions) (*WebhookEve
 	return event, nil
 }
 
-// maxSignature bounds the header: a few secrets' worth.
-const maxSignature = 4096
+const maxSignatureHeader = 4096
 
-// digest is a SHA-256 HMAC.
 type digest [sha256.Size]byte
 
-// checkSignature finds the secret that signed body, and returns the time of it.
+// checkSignature returns the time in the signature.
 func checkSignature(body []byte, header string, opts WebhookOptions) (time.Time, error) {
 	stamp, candidates, err := parseSignature(header)
 	if err != nil {
@@ -162,36 +157,36 @@ func checkSignature(body []byte, header string, opts WebhookOptions) (time.Time,
 		}
 	}
 	if !found {
-		return time.Time{}, &WebhookError{ErrWebhookSignature, "it is of another secret, or the body was changed on the way; check the webhook signing secret, which is not the application's"}
+		return time.Time{}, &WebhookError{ErrWebhookSignature, "the secret differs, or the body was changed; check the webhook signing secret, which is not the application's secret"}
 	}
 	seconds, err := strconv.ParseInt(stamp, 10, 64)
 	if err != nil {
-		return time.Time{}, &WebhookError{ErrWebhookSignature, "its time is out of range"}
+		return time.Time{}, &WebhookError{ErrWebhookSignature, "the time is out of range"}
 	}
-	at := time.Unix(seconds, 0)
-	if d := time.Since(at).Abs(); d > opts.tolerance() {
-		return time.Time{}, &WebhookError{ErrWebhookTime, fmt.Sprintf("it is off by %s, more than %s; check this machine's clock", d.Round(time.Second), opts.tolerance())}
+	at, tolerance := time.Unix(seconds, 0), cmp.Or(opts.Tolerance, DefaultWebhookTolerance)
+	if d := time.Since(at).Abs(); d > tolerance {
+		return time.Time{}, &WebhookError{ErrWebhookTime, fmt.Sprintf("it is %s off, the tolerance is %s; check this machine's clock", d.Round(time.Second), tolerance)}
 	}
 	return at, nil
 }
 
-// parseSignature reads t=<unix seconds>,v1=<hex>[,v1=<hex>…]. Other schemes beside
-// v1 are passed over; two times are refused, for only one can be meant.
+// parseSignature reads t=<unix seconds>,v1=<hex>[,v1=<hex>…]. It skips other schemes, and
+// refuses a second t, because the signed one would be ambiguous.
 func parseSignature(header string) (stamp string, candidates []digest, err error) {
-	const noDigest = "a v1 part is not the hex of a SHA-256 HMAC"
+	const noDigest = "a v1 is not a SHA-256 HMAC in hex"
 	malformed := func(detail string) (string, []digest, error) {
 		return "", nil, &WebhookError{ErrWebhookSignature, detail}
 	}
-	if len(header) > maxSignature {
+	if len(header) > maxSignatureHeader {
 		return malformed("the signature header is too long")
 	}
 	for part := range strings.SplitSeq(header, ",") {
 		key, value, ok := strings.Cut(part, "=")
 		switch {
 		case !ok:
-			return malformed("the signature header has a part that is no key=value")
+			return malformed("the signature header has a part without a =")
 		case key == "t" && (stamp != "" || value == "" || strings.ContainsFunc(value, notDigit)):
-			return malformed("the signature header has no single time in Unix seconds")
+			return malformed("the signature header needs one t, in Unix seconds")
 		case key == "t":
 			stamp = value
 		case key == "v1":
@@ -213,62 +208,47 @@ func parseSignature(header string) (stamp string, candidates []digest, err error
 
 func notDigit(r rune) bool { return r < '0' || r > '9' }
 
-// WebhookOptions says which deliveries are accepted, and how they are handled. The
-// second group is for NewWebhookHandler alone.
+// WebhookOptions configures VerifyWebhook and NewWebhookHandler.
 type WebhookOptions struct {
-	// Secrets are the webhook signing secrets, any of which may have signed: two
-	// while one replaces another. They are issued apart from the application's
-	// secret.
+	// Secrets are the webhook signing secrets; any of them may match. Give two during a
+	// rotation. The application's secret is not one of them.
 	Secrets []types.Secret
-	// AllowUnsigned accepts deliveries without a signature, from anybody who knows
-	// the address. A signature that is there must still match one of Secrets, unless
-	// Secrets is empty.
+	// AllowUnsigned accepts deliveries without a signature: anyone who knows the URL can
+	// send them. A signature that is present must match, unless Secrets is empty.
 	AllowUnsigned bool
-	// Tolerance is how far a delivery's time may lie from now, before or after; 0
-	// takes DefaultWebhookTolerance.
+	// Tolerance is the largest difference, in either direction, between a delivery's time
+	// and now. The default is DefaultWebhookTolerance.
 	Tolerance time.Duration
 
-	// Store remembers events; nil remembers the last 100,000 in memory.
+	// The rest is for NewWebhookHandler only.
+
+	// Store remembers events. The default keeps the last 100,000 in memory.
 	Store EventStore
-	// Retention is how long an event is remembered; 0 takes seven days.
+	// Retention is how long Store remembers an event, 7 days by default.
 	Retention time.Duration
-	// Lease is how long the function may take, after which its ctx ends and another
-	// copy of the event may be handled; 0 takes a minute.
+	// Lease limits the function's time for an event, 1 minute by default. After it the
+	// function's ctx ends, and a duplicate may be handled.
 	Lease time.Duration
-	// MaxBody bounds a body, in bytes; 0 takes 1 MiB.
-	MaxBody int64
-	// ReadTimeout bounds the reading of a body; 0 takes 10 seconds. It needs a
-	// ResponseWriter that can set a deadline: behind a middleware that cannot, bound
-	// it with http.Server.ReadTimeout.
+	// MaxBodyBytes limits the body, to 1 MiB by default.
+	MaxBodyBytes int64
+	// ReadTimeout limits reading the body, to 10 seconds by default. It needs a
+	// ResponseWriter with a read deadline. Where a middleware hides it, use
+	// http.Server.ReadTimeout.
 	ReadTimeout time.Duration
-	// OnError is told of every delivery that was not handled, after it was answered;
-	// nil tells nobody.
+	// OnError, if set, is called for each rejected or failed delivery, after the response.
 	OnError func(*http.Request, error)
 }
 
-func (o WebhookOptions) tolerance() time.Duration {
-	return orDefault(o.Tolerance, DefaultWebhookTolerance)
-}
-
-func orDefault[T time.Duration | int64](value, otherwise T) T {
-	if value == 0 {
-		return otherwise
-	}
-	return value
-}
-
-func (o WebhookOptions) check() error {
-	var f faults
+func (o WebhookOptions) check(f *faults) {
 	if len(o.Secrets) == 0 && !o.AllowUnsigned {
-		f.add("Secrets", "is empty: give the webhook signing secret, or accept unsigned deliveries with AllowUnsigned")
+		f.add("Secrets", "is empty; give the webhook signing secret, or set AllowUnsigned")
 	}
 	for i, s := range o.Secrets {
 		path := "Secrets[" + strconv.Itoa(i) + "]"
-		f.required(path, s.Reveal()) // anybody can sign with an empty one
+		f.required(path, s.Reveal()) // anyone can sign with an empty secret
 		f.secret(path, s)
 	}
-	if o.Tolerance < 0 || o.Retention < 0 || o.Lease < 0 || o.ReadTimeout < 0 || o.MaxBody < 0 {
-		f.add("Tolerance, Retention, Lease, ReadTimeout, MaxBody", "hold a negative value; 0 takes the default")
+	if o.Tolerance < 0 || o.Retention < 0 || o.Lease < 0 || o.ReadTimeout < 0 || o.MaxBodyBytes < 0 {
+		f.add("Tolerance, Retention, Lease, ReadTimeout, MaxBodyBytes", "must not be negative")
 	}
-	return f.err("VerifyWebhook")
 }

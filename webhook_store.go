@@ -1,4 +1,4 @@
-// Remembering events: the store behind the webhook handler.
+// EventStore, which deduplicates events, and the default in memory.
 
 package hotelstays
 
@@ -6,56 +6,79 @@ import (
 	"container/list"
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 )
 
-// ClaimState is what became of a claim.
+// ClaimState is the result of a claim. It marshals as a word.
 type ClaimState int
 
 const (
 	// ClaimGranted: the caller handles the event.
 	ClaimGranted ClaimState = iota + 1
-	// ClaimBusy: somebody else is handling it.
+	// ClaimBusy: another caller is handling it.
 	ClaimBusy
 	// ClaimDone: it has been handled.
 	ClaimDone
 )
 
-// EventStore remembers which events were handled, for all processes that receive
-// them. An event has several keys: it is the same event when one of them is known.
+var claimWords = [...]string{ClaimGranted: "granted", ClaimBusy: "busy", ClaimDone: "done"}
+
+// String returns granted, busy or done.
+func (s ClaimState) String() string {
+	if s < ClaimGranted || s > ClaimDone {
+		return fmt.Sprintf("ClaimState(%d)", int(s))
+	}
+	return claimWords[s]
+}
+
+// MarshalText encodes the word of String.
+func (s ClaimState) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText decodes the word of String.
+func (s *ClaimState) UnmarshalText(text []byte) error {
+	for state := ClaimGranted; state <= ClaimDone; state++ {
+		if claimWords[state] == string(text) {
+			*s = state
+			return nil
+		}
+	}
+	return fmt.Errorf("hotelstays: %.20q is not a ClaimState: granted, busy or done", text)
+}
+
+// EventStore remembers handled events, for all processes that receive them. An event has
+// several keys; two events with a common key are duplicates.
 //
 // Implementations must be safe for concurrent use.
 type EventStore interface {
-	// Claim takes all keys for a while, or none: ClaimDone when one is done,
-	// ClaimBusy when one is claimed. A claim ends by itself with its lease.
+	// Claim claims all keys, or none of them: it returns ClaimDone if any key is done,
+	// else ClaimBusy if any is claimed. A claim expires after lease.
 	Claim(ctx context.Context, keys []string, lease time.Duration) (ClaimState, error)
-	// Done remembers all keys as handled for at least retention.
+	// Done marks all keys as done, for at least retention.
 	Done(ctx context.Context, keys []string, retention time.Duration) error
-	// Release gives all keys up.
+	// Release ends the claims of all keys. Keys that are done stay done.
 	Release(ctx context.Context, keys []string) error
 }
 
-// defaultEvents is how many keys the store in memory holds.
-const defaultEvents = 200_000
+const defaultEvents = 200_000 // keys, two per event
 
-// errEventsFull is returned while every key that is held is being handled.
-var errEventsFull = errors.New("hotelstays: too many events are being handled at once")
+var errEventsFull = errors.New("hotelstays: webhook: too many events are being handled at once")
 
-// memoryEvents is an EventStore of one process. Beyond its limit it forgets what
-// was handled longest ago, and never what is being handled.
+// memoryEvents is an EventStore of one process. At its limit it drops the keys that have
+// been done for longest, and never a claim.
 type memoryEvents struct {
-	limit int
+	limit int // keys
 
 	mu   sync.Mutex
 	held map[string]*eventKey
-	done list.List // of *eventKey, the oldest first
+	done list.List // of *eventKey, oldest first
 }
 
 type eventKey struct {
 	key   string
-	until time.Time     // the lease's end, or the retention's
-	place *list.Element // in done; nil: claimed
+	until time.Time     // the end of the lease or of the retention
+	place *list.Element // in done; nil if claimed
 }
 
 func newMemoryEvents(limit int) *memoryEvents {
@@ -102,7 +125,7 @@ func (m *memoryEvents) Done(_ context.Context, keys []string, retention time.Dur
 		e.place = m.done.PushBack(e)
 		m.held[key] = e
 	}
-	m.makeRoom(0) // a claim that lapsed meanwhile had given its room away
+	m.makeRoom(0) // the room of an expired claim may be taken
 	return nil
 }
 
@@ -128,8 +151,8 @@ func (m *memoryEvents) forget(key string) {
 	delete(m.held, key)
 }
 
-// makeRoom forgets what is past, and beyond that what was handled longest ago.
-// Claims are looked through only when nothing else is left: there can be many.
+// makeRoom drops expired keys, and then the oldest that are done. It looks for expired
+// claims last, because there can be many claims.
 func (m *memoryEvents) makeRoom(n int) bool {
 	now := time.Now()
 	full := func() bool { return len(m.held)+n > m.limit }
@@ -141,7 +164,7 @@ func (m *memoryEvents) makeRoom(n int) bool {
 		m.forget(e.key)
 	}
 	if full() {
-		for key, e := range m.held { // claims whose holders never came back
+		for key, e := range m.held {
 			if !e.until.After(now) {
 				m.forget(key)
 			}

@@ -3,6 +3,7 @@
 package hotelstays
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -14,6 +15,24 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
+
+// A claim reads as a word in text and in JSON, and is read back from it.
+func TestClaimStateWords(t *testing.T) {
+	states := []ClaimState{ClaimGranted, ClaimBusy, ClaimDone}
+	text, err := json.Marshal(states)
+	require.NoError(t, err)
+	assert.JSONEq(t, `["granted","busy","done"]`, string(text))
+	assert.Equal(t, "[granted busy done]", fmt.Sprint(states))
+	var decoded []ClaimState
+	require.NoError(t, json.Unmarshal(text, &decoded))
+	assert.Equal(t, states, decoded)
+	for _, state := range []ClaimState{-1, 0, 4} {
+		assert.Equal(t, fmt.Sprintf("ClaimState(%d)", int(state)), state.String())
+	}
+	for _, word := range []string{"", "Done", "gone", "ClaimState(0)"} {
+		assert.Error(t, new(ClaimState).UnmarshalText([]byte(word)), word)
+	}
+}
 
 func claimEvent(t *testing.T, m *memoryEvents, want ClaimState, keys ...string) {
 	t.Helper()

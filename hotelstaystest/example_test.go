@@ -88,11 +88,15 @@ func ExampleInMemory() {
 // secret is chosen, for the handler needs it before there is a server.
 func ExampleWithCallbackHandler() {
 	events := make(chan hotelstays.WebhookKind, 8)
-	receiver := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret("signing-secret")}},
+	receiver, err := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret("signing-secret")}},
 		func(_ context.Context, event *hotelstays.WebhookEvent) error {
 			events <- event.Kind
 			return nil
 		})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	srv := hotelstaystest.NewServer(hotelstaystest.WithWebhookSecret("signing-secret"), hotelstaystest.WithCallbackHandler(receiver))
 	defer srv.Close()
 	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},

@@ -54,10 +54,14 @@ func ExampleNewEventStore() {
 		if err != nil {
 			return err
 		}
-		http.Handle("POST /hotel-events", hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{
+		handler, err := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{
 			Secrets: []types.Secret{secret},
 			Store:   events,
-		}, handle))
+		}, handle)
+		if err != nil {
+			return err
+		}
+		http.Handle("POST /hotel-events", handler)
 		return nil
 	}
 	_ = receive

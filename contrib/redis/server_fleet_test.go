@@ -248,11 +248,14 @@ func runReceiver(s settings) error {
 	if err != nil {
 		return err
 	}
-	handler := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret(s.WebhookSecret)}, Store: store},
+	handler, err := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret(s.WebhookSecret)}, Store: store},
 		func(ctx context.Context, event *hotelstays.WebhookEvent) error {
 			time.Sleep(20 * time.Millisecond)
 			return rdb.Incr(ctx, s.Prefix+":handled:"+event.ID).Err()
 		})
+	if err != nil {
+		return err
+	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err

@@ -109,7 +109,7 @@ func Example_bookingAgain() {
 // A webhook wakes the recovery: what it tells of is found within a second, instead of
 // at the next scheduled poll.
 func ExampleBookings_Wake() {
-	handler := func(bookings *hotelstaysriver.Bookings, signingSecret types.Secret) http.Handler {
+	handler := func(bookings *hotelstaysriver.Bookings, signingSecret types.Secret) (http.Handler, error) {
 		return hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{Secrets: []types.Secret{signingSecret}},
 			func(ctx context.Context, event *hotelstays.WebhookEvent) error {
 				return bookings.Wake(ctx, event.CustomerReferenceNo)

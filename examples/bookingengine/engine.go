@@ -35,7 +35,8 @@ type engine struct {
 	shown     *shelf[shownOffer] // under offerID
 	checkouts *shelf[checkout]   // under their references
 	orders    *orders
-	vouchers  string // the directory of the documents
+	vouchers  string                     // the directory of the documents
+	webhooks  *hotelstays.WebhookHandler // nil without a callback URL
 
 	ctx  context.Context // of the work below
 	stop context.CancelFunc
@@ -55,13 +56,17 @@ func newEngine(svc *service, log *slog.Logger) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	vouchers, err := os.MkdirTemp("", "bookingengine-*")
-	if err != nil {
-		return nil, err
-	}
 	e := &engine{
-		client: client, service: svc, log: log, vouchers: vouchers, orders: orders,
+		client: client, service: svc, log: log, orders: orders,
 		searches: newShelf[search](1_000), shown: newShelf[shownOffer](20_000), checkouts: newShelf[checkout](5_000),
+	}
+	if svc.callbackURL != "" {
+		if e.webhooks, err = e.newWebhooks(); err != nil {
+			return nil, err
+		}
+	}
+	if e.vouchers, err = os.MkdirTemp("", "bookingengine-*"); err != nil {
+		return nil, err
 	}
 	e.ctx, e.stop = context.WithCancel(context.Background())
 	e.work.Go(e.keepUp)
@@ -419,12 +424,12 @@ func (e *engine) carryOut(req *hotelstays.CancelRequest) {
 	e.orders.wake(req.CustomerReferenceNo) // to read the order as it is now
 }
 
-// events receives what the service tells of orders. A real engine stores the event,
-// or a job for it, before it returns nil: the service does not tell it again.
-func (e *engine) events() http.Handler {
+// newWebhooks returns the handler of order events. A real engine stores the event, or a
+// job for it, before it returns nil: the service does not deliver it again.
+func (e *engine) newWebhooks() (*hotelstays.WebhookHandler, error) {
 	return hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{
 		Secrets: []types.Secret{e.service.webhookSecret},
-		OnError: func(_ *http.Request, err error) { e.log.Warn("a delivery was not accepted", "error", err) },
+		OnError: func(_ *http.Request, err error) { e.log.Warn("webhook rejected or failed", "error", err) },
 	}, func(_ context.Context, event *hotelstays.WebhookEvent) error {
 		e.log.Info("event", "kind", event.Kind, "reference", event.CustomerReferenceNo)
 		e.orders.wake(event.CustomerReferenceNo)

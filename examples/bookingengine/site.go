@@ -75,8 +75,8 @@ func newSite(e *engine, log *slog.Logger) *site {
 
 	mux := http.NewServeMux()
 	mux.Handle("/", guarded(s.local(sameSite.Handler(pages))))
-	if e.service.callbackURL != "" {
-		mux.Handle(eventsPath, e.events())
+	if e.webhooks != nil {
+		mux.Handle(eventsPath, e.webhooks)
 	}
 	s.handler = mux
 	return s

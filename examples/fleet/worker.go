@@ -141,13 +141,17 @@ func (w *worker) prepare(ctx context.Context) (listener net.Listener, err error)
 // run works until ctx ends, and then stops in the order in which one thing uses the
 // next: webhooks, bookings, jobs.
 func (w *worker) run(ctx context.Context, listener net.Listener, searchUntil time.Time) error {
+	handler, err := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{
+		Secrets: []types.Secret{types.NewSecret(w.WebhookSecret)}, Store: w.events, Lease: eventLease,
+	}, w.handle)
+	if err != nil {
+		return err
+	}
 	jobs, err := w.startJobs(ctx)
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{
-		Secrets: []types.Secret{types.NewSecret(w.WebhookSecret)}, Store: w.events, Lease: eventLease,
-	}, w.handle), ReadHeaderTimeout: 5 * time.Second}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
 	go server.Serve(listener)
 	var working sync.WaitGroup
 	for range w.Bookers {

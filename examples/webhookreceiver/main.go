@@ -88,15 +88,19 @@ func run(ctx context.Context) error {
 
 // receive serves a webhook handler on loopback, and returns its address.
 func receive(secret types.Secret, handle func(context.Context, *hotelstays.WebhookEvent) error) (address string, closeServer func(), err error) {
+	handler, err := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{
+		Secrets: []types.Secret{secret},
+		OnError: func(_ *http.Request, err error) { fmt.Fprintln(os.Stderr, "rejected or failed:", err) },
+	}, handle)
+	if err != nil {
+		return "", nil, err
+	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", nil, err
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/hotel-events", hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{
-		Secrets: []types.Secret{secret},
-		OnError: func(_ *http.Request, err error) { fmt.Fprintln(os.Stderr, "refused:", err) },
-	}, handle))
+	mux.Handle("/hotel-events", handler)
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	go server.Serve(listener)
 	return "http://" + listener.Addr().String() + "/hotel-events", func() { server.Close() }, nil

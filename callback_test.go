@@ -1,0 +1,174 @@
+// Callback URLs: which ones are public.
+
+package hotelstays_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+func TestValidateCallbackURL(t *testing.T) {
+	good := []string{
+		"https://hooks.example.com/orders",
+		"https://hooks.example.com",
+		"https://hooks.example.com:8443/orders?x=1&y=2#z",
+		"HTTPS://HOOKS.EXAMPLE.COM/",
+		"https://hooks.example.com./orders",
+		"https://xn--bcher-kva.example/x",
+		"https://internal.example.com/x",
+		"https://hooks_1.Example.com/x%20y",
+		"https://local.example.com/x",
+		"https://localhost.example.com/x",
+		"https://10.example.com/x",
+		"https://8.8.8.8/x",
+		"https://100.63.255.255/x",
+		"https://100.128.0.1/x",
+		"https://172.15.0.1/x",
+		"https://172.32.0.1/x",
+		"https://[2a00:1450:4001:81b::200e]/x",
+		"https://[::ffff:8.8.8.8]/x",
+	}
+	bad := map[string][]string{
+		"not an https address": {
+			"", " ", "hooks.example.com", "//hooks.example.com/x", "/orders", "https:", "https://", "https:///x", "https:hooks.example.com", "https://:443/x",
+			"http://hooks.example.com/x", "HTTP://hooks.example.com/x", "ftp://hooks.example.com/x", "file:///etc/passwd", "javascript:alert(1)", "data:,x",
+			"https://hooks.example.com:port/x", "https://hooks example.com/x", "https://hooks.example.com/%zz", "https://[::1/x", "https://%31%32%37.0.0.1/x",
+			" https://hooks.example.com/x", "https://hooks.example.com\n/x", "https://[not-an-address]/x",
+		},
+		"loopback": {
+			"https://127.0.0.1/x", "https://127.255.255.254/x", "https://127.0.0.1:8443/x", "https://[::1]/x", "https://[0:0:0:0:0:0:0:1]/x", "https://127.0.0.1./x",
+		},
+		"private": {
+			"https://10.0.0.1/x", "https://10.255.255.255/x", "https://172.16.0.1/x", "https://172.31.255.255/x", "https://192.168.0.1/x", "https://192.168.255.255/x",
+			"https://[fc00::1]/x", "https://[fd12:3456:789a::1]/x", "https://[fec0::1]/x",
+		},
+		"shared":     {"https://100.64.0.0/x", "https://100.64.0.1/x", "https://100.100.100.200/x", "https://100.127.255.255/x"},
+		"link-local": {"https://169.254.169.254/latest", "https://169.254.0.1/x", "https://[fe80::1]/x", "https://[febf::1]/x"},
+		"of no single host": {
+			"https://0.0.0.0/x", "https://0.1.2.3/x", "https://[::]/x", "https://255.255.255.255/x", "https://224.0.0.1/x", "https://[ff02::1]/x", "https://240.0.0.1/x",
+		},
+		"IPv4 in another notation": {
+			"https://2130706433/x", "https://0x7f000001/x", "https://0X7F000001/x", "https://017700000001/x", "https://0x7f.0.0.1/x", "https://0177.0.0.1/x",
+			"https://127.1/x", "https://127.0.1/x", "https://10.1/x", "https://0/x", "https://0x0/x", "https://127.0.0.01/x", "https://127.0.0.0x1/x", "https://1.2.3.4.5/x",
+			"https://256.1.1.1/x",
+		},
+		"IPv4 inside IPv6": {
+			"https://[::ffff:127.0.0.1]/x", "https://[::ffff:7f00:1]/x", "https://[::ffff:10.0.0.1]/x", "https://[::ffff:100.64.0.1]/x", "https://[::127.0.0.1]/x", "https://[::7f00:1]/x",
+			"https://[64:ff9b::127.0.0.1]/x", "https://[64:ff9b::a00:1]/x", "https://[64:ff9b::6440:1]/x", "https://[64:ff9b::a9fe:a9fe]/x",
+			"https://[2002:7f00:1::1]/x", "https://[2002:a00:1::1]/x", "https://[2002:c0a8:101::1]/x",
+			"https://[64:ff9b::808:808]/x", "https://[64:ff9b:1::7f00:1]/x", "https://[2002:808:808::1]/x", "https://[::ffff:0:127.0.0.1]/x",
+		},
+		"IPv6 with a zone": {"https://[fe80::1%25eth0]/x", "https://[2a00:1450:4001:81b::200e%25eth0]/x", "https://[::1%25lo]/x"},
+		"names that are not public": {
+			"https://localhost/x", "https://LOCALHOST/x", "https://localhost./x", "https://localhost:8443/x", "https://app.localhost/x", "https://app.LocalHost./x",
+			"https://intranet/x", "https://intranet./x", "https://hooks:8443/x",
+			"https://hooks.internal/x", "https://a.b.internal/x", "https://hooks.INTERNAL/x", "https://hooks.internal./x",
+			"https://printer.local/x", "https://a.b.Local/x", "https://printer.local./x",
+		},
+		"names that are none":   {"https://hooks..example.com/x", "https://.example.com/x", "https://localhost../x", "https://hooks.internal../x", "https://./x"},
+		"characters of no host": {"https://hooks<1>.example/x", "https://a,b.example/x", "https://hooks.example!/x", "https://$hooks.example/x"},
+		"spaces":                {"https://hooks.example.com/x ", "https://hooks.example.com/or ders", "https://hooks.example.com/x?a= b"},
+		"names that only look different": {
+			"https://ｌocalhost/x", "https://１２７.0.0.1/x", "https://127。0。0。1/x", "https://127%E3%80%820%E3%80%820%E3%80%821/x", "https://hooks.ınternal/x",
+			"https://boo\u212Aing.example/x", "https://\u0130nternational.example/x", // lower-cased, they are k and i
+		},
+		"hidden behind userinfo": {
+			"https://hooks.example.com@127.0.0.1/x", "https://hooks.example.com:443@10.0.0.1/x", "https://hooks.example.com%2F@localhost/x", "https://127.0.0.1\\@hooks.example.com/x",
+			"https://hooks.example.com\\@127.0.0.1/x", "https://@127.0.0.1/x",
+		},
+	}
+	for _, raw := range good {
+		assert.NoError(t, hotelstays.ValidateCallbackURL(raw), raw)
+	}
+	for why, list := range bad {
+		t.Run(why, func(t *testing.T) {
+			for _, raw := range list {
+				err := hotelstays.ValidateCallbackURL(raw)
+				if assert.Error(t, err, raw) {
+					assert.Equal(t, []string{"callbackUrl"}, validPaths(t, err), raw)
+				}
+			}
+		})
+	}
+}
+
+// A callback needs a ticket. A static token may be one, an OAuth token is none.
+func TestCallbackNeedsATicket(t *testing.T) {
+	oauth := hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s"), Scopes: []hotelstays.Scope{hotelstays.ScopeBookingWrite}}
+	req := validEdit(validBook(), func(r *hotelstays.BookRequest) { r.CallbackURL = "https://hooks.example.test/x" })
+
+	for name, cred := range map[string]hotelstays.Credential{"value": oauth, "pointer": &oauth} {
+		t.Run(name, func(t *testing.T) {
+			_, err := validClient(t, validNoSend{t}, cred).Book(t.Context(), req)
+			assert.Equal(t, []string{"callbackUrl"}, validPaths(t, err))
+
+			counted := &validCounted{} // without a callback it goes as far as asking for a token
+			_, err = validClient(t, counted, cred).Book(t.Context(), new(validBook()))
+			require.Error(t, err)
+			assert.Equal(t, 1, counted.sent)
+		})
+	}
+}
+
+// A client of this very machine may be called back on it, and on nothing else
+// that is private.
+func TestCallbackToLoopback(t *testing.T) {
+	rows := []struct {
+		base, callback string
+		ok             bool
+	}{
+		{"http://127.0.0.1:8080", "http://127.0.0.1:9000/x", true},
+		{"http://localhost:8080", "http://[::1]:9000/x", true},
+		{"https://[::1]:8443", "https://localhost/x", true},
+		{"http://127.0.0.1:8080", "https://hooks.example.test/x", true},
+		{"http://127.0.0.1:8080", "http://hooks.example.test/x", false},
+		{"http://127.0.0.1:8080", "http://10.0.0.1/x", false},
+		{"http://127.0.0.1:8080", "https://intranet/x", false},
+		{"http://127.0.0.1:8080", "http://localhost@hooks.example.test/x", false},
+		{"http://127.0.0.1:8080", "ftp://localhost/x", false},
+		{"https://api.example.test", "http://127.0.0.1:9000/x", false},
+		{"https://api.example.test", "https://127.0.0.1:9000/x", false},
+		{"https://api.example.test", "https://localhost/x", false},
+		{"https://10.0.0.1", "https://10.0.0.2/x", false},
+	}
+	for _, row := range rows {
+		t.Run(row.base+" "+row.callback, func(t *testing.T) {
+			counted := &validCounted{}
+			c, err := hotelstays.New(row.base, hotelstays.TokenCredential{Token: types.NewSecret("t")}, hotelstays.WithHTTPClient(&http.Client{Transport: counted}), hotelstays.WithMaxAttempts(1))
+			require.NoError(t, err)
+			_, err = c.Book(t.Context(), validEdit(validBook(), func(r *hotelstays.BookRequest) { r.CallbackURL = row.callback }))
+			if row.ok {
+				assert.Equal(t, 1, counted.sent)
+				return
+			}
+			assert.Equal(t, []string{"callbackUrl"}, validPaths(t, err))
+			assert.Zero(t, counted.sent)
+		})
+	}
+}
+
+// FuzzCallbackURL wants every address that is accepted to be one of a public host,
+// as the standard library reads it.
+func FuzzCallbackURL(f *testing.F) {
+	f.Fuzz(func(t *testing.T, raw string) {
+		err := hotelstays.ValidateCallbackURL(raw)
+		if err != nil {
+			if _, ok := errors.AsType[*hotelstays.ValidationError](err); !ok {
+				t.Fatalf("%q: %v", raw, err)
+			}
+			return
+		}
+		req, err := http.NewRequest(http.MethodPost, raw, nil)
+		if err != nil || req.URL.Scheme != "https" || !strings.ContainsAny(req.URL.Hostname(), ".:") {
+			t.Fatalf("%q is accepted: %v", raw, err)
+		}
+	})
+}

@@ -1,0 +1,783 @@
+// The webhook handler: rejections, duplicates, leases.
+
+package hotelstays_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// hookReceiver is a handler and what came of its deliveries.
+type hookReceiver struct {
+	http.Handler
+
+	mu     sync.Mutex
+	events []*hotelstays.WebhookEvent
+	errs   []error
+	// fn runs after the event was noted.
+	fn func(context.Context, *hotelstays.WebhookEvent) error
+}
+
+func newHookReceiver(opts hotelstays.WebhookOptions) *hookReceiver {
+	r := &hookReceiver{}
+	opts.OnError = func(_ *http.Request, err error) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.errs = append(r.errs, err)
+	}
+	handler, err := hotelstays.NewWebhookHandler(opts, func(ctx context.Context, event *hotelstays.WebhookEvent) error {
+		r.mu.Lock()
+		r.events = append(r.events, event)
+		fn := r.fn
+		r.mu.Unlock()
+		if fn == nil {
+			return nil
+		}
+		return fn(ctx, event)
+	})
+	if err != nil {
+		panic(err)
+	}
+	r.Handler = handler
+	return r
+}
+
+// newHookHandler returns a handler whose function returns result.
+func newHookHandler(t *testing.T, opts hotelstays.WebhookOptions, result error) *hotelstays.WebhookHandler {
+	t.Helper()
+	handler, err := hotelstays.NewWebhookHandler(opts, func(context.Context, *hotelstays.WebhookEvent) error { return result })
+	require.NoError(t, err)
+	return handler
+}
+
+func (r *hookReceiver) runs() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.events)
+}
+
+func (r *hookReceiver) deliver(req *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	r.ServeHTTP(w, req)
+	return w
+}
+
+// send delivers a body that is signed now, and returns the status.
+func (r *hookReceiver) send(id, body string) int { return r.deliver(hookRequest(id, body)).Code }
+
+func hookRequest(id, body string) *http.Request {
+	req := httptest.NewRequest(http.MethodPost, "/hook", strings.NewReader(body))
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set(hotelstays.WebhookSignatureHeader, hookSign(hookSecret, time.Now(), body))
+	if id != "" {
+		req.Header.Set(hotelstays.WebhookEventIDHeader, id)
+	}
+	return req
+}
+
+// hookWith is hookRequest with one thing changed.
+func hookWith(change func(*http.Request)) func() *http.Request {
+	return func() *http.Request {
+		req := hookRequest("evt-1", hookPaid)
+		change(req)
+		return req
+	}
+}
+
+func hookSignedAs(value func() string) func() *http.Request {
+	return hookWith(func(r *http.Request) { r.Header.Set(hotelstays.WebhookSignatureHeader, value()) })
+}
+
+// Each hostile delivery is refused with its status, is told to OnError alone, runs
+// nothing, and leaves nothing behind: the true delivery is handled after it.
+func TestWebhookHandlerRefuses(t *testing.T) {
+	mac := func() string { return hookMAC(hookSecret, strconv.FormatInt(time.Now().Unix(), 10), hookPaid) }
+	stamp := func() string { return strconv.FormatInt(time.Now().Unix(), 10) }
+	type row struct {
+		name    string
+		status  int
+		is      error
+		request func() *http.Request
+	}
+	rows := []row{
+		{"unsigned", 401, hotelstays.ErrWebhookUnsigned, hookWith(func(r *http.Request) { r.Header.Del(hotelstays.WebhookSignatureHeader) })},
+		{"of another secret", 401, hotelstays.ErrWebhookSignature, hookSignedAs(func() string { return hookSign(hookNext, time.Now(), hookPaid) })},
+		{"of no secret", 401, hotelstays.ErrWebhookSignature, hookSignedAs(func() string { return hookSign("", time.Now(), hookPaid) })},
+		{"from the future", 401, hotelstays.ErrWebhookTime, hookSignedAs(func() string { return hookSign(hookSecret, time.Now().Add(301*time.Second), hookPaid) })},
+		{"from the past", 401, hotelstays.ErrWebhookTime, hookSignedAs(func() string { return hookSign(hookSecret, time.Now().Add(-301*time.Second), hookPaid) })},
+		{"no time", 401, hotelstays.ErrWebhookSignature, hookSignedAs(func() string { return "v1=" + mac() })},
+		{"no v1", 401, hotelstays.ErrWebhookSignature, hookSignedAs(func() string { return "t=" + stamp() })},
+		{"two times", 401, hotelstays.ErrWebhookSignature, hookSignedAs(func() string { return "t=" + stamp() + ",t=" + stamp() + ",v1=" + mac() })},
+		{"an empty signature", 401, hotelstays.ErrWebhookSignature, hookSignedAs(func() string { return "" })},
+		{"two signature lines", 401, hotelstays.ErrWebhookSignature, hookWith(func(r *http.Request) {
+			r.Header.Add(hotelstays.WebhookSignatureHeader, r.Header.Get(hotelstays.WebhookSignatureHeader))
+		})},
+		{"another body than was signed", 401, hotelstays.ErrWebhookSignature, hookWith(func(r *http.Request) {
+			r.Body = io.NopCloser(strings.NewReader(strings.Replace(hookPaid, "ref-1", "ref-2", 1)))
+		})},
+		{"cut off on the way", 401, hotelstays.ErrWebhookSignature, hookWith(func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader(hookPaid[:40])) })},
+		{"no body", 401, hotelstays.ErrWebhookSignature, hookWith(func(r *http.Request) { r.Body = http.NoBody })},
+		{"the connection broke", 408, io.ErrUnexpectedEOF, hookWith(func(r *http.Request) {
+			r.Body = io.NopCloser(io.MultiReader(strings.NewReader(hookPaid[:40]), iotest.ErrReader(io.ErrUnexpectedEOF)))
+		})},
+		{"the connection broke after the last byte", 408, io.ErrUnexpectedEOF, hookWith(func(r *http.Request) {
+			r.Body = io.NopCloser(io.MultiReader(strings.NewReader(hookPaid), iotest.ErrReader(io.ErrUnexpectedEOF)))
+		})},
+		{"too large", 413, nil, func() *http.Request { return hookRequest("evt-1", hookPaid+strings.Repeat(" ", 1<<20+1-len(hookPaid))) }},
+		{"too large, of no announced length", 413, nil, func() *http.Request {
+			r := hookRequest("evt-1", hookPaid+strings.Repeat(" ", 1<<20+1-len(hookPaid)))
+			r.ContentLength, r.Body = -1, io.NopCloser(iotest.HalfReader(r.Body))
+			return r
+		}},
+		{"endless", 413, nil, hookWith(func(r *http.Request) { r.ContentLength, r.Body = -1, io.NopCloser(hookEndless{}) })},
+	}
+	for _, media := range []string{"text/plain", "text/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/jsonp", "json", "/", "application/json, text/html"} {
+		rows = append(rows, row{"as " + media, 415, nil, hookWith(func(r *http.Request) { r.Header.Set("Content-Type", media) })})
+	}
+	for _, method := range []string{"GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "post", ""} {
+		rows = append(rows, row{"method " + method, 405, nil, hookWith(func(r *http.Request) { r.Method = method })})
+	}
+	for _, body := range hookNoEvents {
+		rows = append(rows, row{fmt.Sprintf("body %.30q", body), 400, hotelstays.ErrWebhookBody, func() *http.Request { return hookRequest("evt-1", body) }})
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newHookReceiver(hookOptions())
+				w := r.deliver(row.request())
+				assert.Equal(t, row.status, w.Code)
+				assert.Equal(t, http.StatusText(row.status)+"\n", w.Body.String(), "no detail for strangers")
+				if row.status == 405 {
+					assert.Equal(t, "POST", w.Header().Get("Allow"))
+				}
+				assert.Zero(t, r.runs())
+				require.Len(t, r.errs, 1)
+				assert.NotContains(t, r.errs[0].Error(), "CANARY")
+				if row.is != nil {
+					assert.ErrorIs(t, r.errs[0], row.is)
+				}
+				assert.Equal(t, 200, r.send("evt-1", hookPaid))
+				assert.Equal(t, 1, r.runs())
+				assert.Len(t, r.errs, 1)
+			})
+		})
+	}
+}
+
+type hookEndless struct{}
+
+func (hookEndless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	return len(p), nil
+}
+
+func TestWebhookHandlerAccepts(t *testing.T) {
+	for name, change := range map[string]func(*http.Request){
+		"no content type":    func(r *http.Request) { r.Header.Del("Content-Type") },
+		"with a charset":     func(r *http.Request) { r.Header.Set("Content-Type", "Application/JSON; charset=utf-8") },
+		"a suffix":           func(r *http.Request) { r.Header.Set("Content-Type", "application/cloudevents+json") },
+		"no length":          func(r *http.Request) { r.ContentLength = -1 },
+		"byte by byte":       func(r *http.Request) { r.Body = io.NopCloser(iotest.OneByteReader(r.Body)) },
+		"no event id":        func(r *http.Request) { r.Header.Del(hotelstays.WebhookEventIDHeader) },
+		"an unusual address": func(r *http.Request) { r.URL.RawQuery = "a=b;c=%zz" },
+	} {
+		r := newHookReceiver(hookOptions())
+		w := r.deliver(hookWith(change)())
+		assert.Equal(t, 200, w.Code, name)
+		assert.Empty(t, w.Body.String(), name)
+		require.Equal(t, 1, r.runs(), name)
+		assert.Equal(t, hookPaid, string(r.events[0].Raw), name)
+		assert.Empty(t, r.errs, name)
+	}
+	opts := hookOptions()
+	opts.MaxBodyBytes = int64(len(hookPaid))
+	r := newHookReceiver(opts)
+	assert.Equal(t, 413, r.send("", hookPaid+" "))
+	assert.Equal(t, 200, r.send("", hookPaid), "exactly as large as allowed")
+	r = newHookReceiver(hookOptions())
+	assert.Equal(t, 200, r.send("", hookPaid+strings.Repeat(" ", 1<<20-len(hookPaid))), "the default")
+	assert.Equal(t, 413, r.send("", hookPaid+strings.Repeat(" ", 1<<20-len(hookPaid)+1)))
+	opts = hookOptions()
+	r = newHookReceiver(opts)
+	opts.Secrets[0] = types.NewSecret("another")
+	assert.Equal(t, 200, r.send("", hookPaid), "the caller's slice may change")
+	newHookHandler(t, hookOptions(), nil).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)) // without OnError
+}
+
+// A copy is answered as handled, and runs nothing.
+func TestWebhookReplay(t *testing.T) {
+	other := strings.Replace(hookPaid, "HC-1", "HC-2", 1)
+	for _, row := range []struct {
+		name         string
+		first        [2]string // id, body
+		copy         [2]string
+		afterSeconds int
+		status, runs int
+	}{
+		{"as it was", [2]string{"evt-1", hookPaid}, [2]string{"evt-1", hookPaid}, 0, 200, 1},
+		{"signed again", [2]string{"evt-1", hookPaid}, [2]string{"evt-1", hookPaid}, 600, 200, 1},
+		{"under a changed id", [2]string{"evt-1", hookPaid}, [2]string{"evt-2", hookPaid}, 0, 200, 1},
+		{"without its id", [2]string{"evt-1", hookPaid}, [2]string{"", hookPaid}, 0, 200, 1},
+		{"with an id that it had not", [2]string{"", hookPaid}, [2]string{"evt-1", hookPaid}, 0, 200, 1},
+		{"neither has an id", [2]string{"", hookPaid}, [2]string{"", hookPaid}, 0, 200, 1},
+		{"another body under the id", [2]string{"evt-1", hookPaid}, [2]string{"evt-1", other}, 0, 200, 1},
+		{"another body without an id", [2]string{"", hookPaid}, [2]string{"", other}, 0, 200, 1},
+		{"another body, another id", [2]string{"evt-1", hookPaid}, [2]string{"evt-2", other}, 0, 200, 2},
+		{"within the retention", [2]string{"evt-1", hookPaid}, [2]string{"evt-1", hookPaid}, 7*24*3600 - 1, 200, 1},
+		{"beyond the retention", [2]string{"evt-1", hookPaid}, [2]string{"evt-1", hookPaid}, 7 * 24 * 3600, 200, 2},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newHookReceiver(hookOptions())
+			require.Equal(t, 200, r.send(row.first[0], row.first[1]), row.name)
+			time.Sleep(time.Duration(row.afterSeconds) * time.Second)
+			assert.Equal(t, row.status, r.send(row.copy[0], row.copy[1]), row.name)
+			assert.Equal(t, row.runs, r.runs(), row.name)
+			assert.Empty(t, r.errs, row.name)
+		})
+	}
+	// A recorded delivery is worth nothing once its time has passed.
+	synctest.Test(t, func(t *testing.T) {
+		r := newHookReceiver(hookOptions())
+		recorded := hookRequest("evt-1", hookPaid)
+		time.Sleep(301 * time.Second)
+		assert.Equal(t, 401, r.deliver(recorded).Code)
+		assert.Zero(t, r.runs())
+	})
+}
+
+// Reference and kind are told apart where together they read alike.
+func TestWebhookKeysDoNotRunTogether(t *testing.T) {
+	r := newHookReceiver(hotelstays.WebhookOptions{AllowUnsigned: true})
+	for _, body := range []string{`{"customerReferenceNo":"ref-1","event":"order_paid"}`, `{"customerReferenceNo":"ref-1order_","event":"paid"}`} {
+		req := hookRequest("", body)
+		req.Header.Del(hotelstays.WebhookSignatureHeader)
+		assert.Equal(t, 200, r.deliver(req).Code)
+	}
+	assert.Equal(t, 2, r.runs())
+}
+
+// Without an id, amendments are told apart by their time, and of every other kind
+// there is one of each order.
+func TestWebhookDistinctWithoutID(t *testing.T) {
+	for _, signed := range []bool{true, false} {
+		r := newHookReceiver(hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret(hookSecret)}, AllowUnsigned: true})
+		deliver := func(body string) {
+			req := hookRequest("", body)
+			if !signed {
+				req.Header.Del(hotelstays.WebhookSignatureHeader)
+			}
+			assert.Equal(t, 200, r.deliver(req).Code)
+		}
+		for range 3 {
+			for _, reference := range []string{"ref-1", "ref-2", `ref-1" order_paid`, "ref-1 order_paid"} {
+				for _, at := range []int64{1, 2, 3} {
+					deliver(hookBody(reference, hotelstays.EventOrderModified, at))
+				}
+				for _, kind := range []hotelstays.WebhookKind{hotelstays.EventOrderCreated, hotelstays.EventOrderPaid, hotelstays.EventOrderCancelled, "order_other"} {
+					deliver(hookBody(reference, kind, 1))
+					deliver(hookBody(reference, kind, 2))
+				}
+			}
+		}
+		assert.Equal(t, 4*(3+4), r.runs(), "signed: %t", signed)
+		assert.Empty(t, r.errs)
+	}
+}
+
+// hookStore is an EventStore that fails where it is told to.
+type hookStore struct {
+	state                hotelstays.ClaimState
+	claim, done, release error
+
+	calls     []string
+	keys      []string
+	lease     time.Duration
+	retention time.Duration
+	settleErr error // of the ctx that Done or Release was given
+}
+
+func (s *hookStore) Claim(_ context.Context, keys []string, lease time.Duration) (hotelstays.ClaimState, error) {
+	s.calls, s.keys, s.lease = append(s.calls, "claim"), keys, lease
+	return s.state, s.claim
+}
+
+func (s *hookStore) Done(ctx context.Context, keys []string, retention time.Duration) error {
+	s.calls, s.retention, s.settleErr = append(s.calls, "done "+strings.Join(keys, ",")), retention, ctx.Err()
+	return s.done
+}
+
+func (s *hookStore) Release(ctx context.Context, keys []string) error {
+	s.calls, s.settleErr = append(s.calls, "release "+strings.Join(keys, ",")), ctx.Err()
+	return s.release
+}
+
+func TestWebhookStoreAnswers(t *testing.T) {
+	boom := errors.New("boom")
+	for _, row := range []struct {
+		name   string
+		store  hookStore
+		fn     error
+		status int
+		runs   int
+		calls  string
+	}{
+		{"granted", hookStore{state: hotelstays.ClaimGranted}, nil, 200, 1, "claim done"},
+		{"done", hookStore{state: hotelstays.ClaimDone}, nil, 200, 0, "claim"},
+		{"busy", hookStore{state: hotelstays.ClaimBusy}, nil, 503, 0, "claim"},
+		{"no state", hookStore{}, nil, 503, 0, "claim"},
+		{"claim fails", hookStore{claim: boom}, nil, 503, 0, "claim"},
+		{"claim fails with a state", hookStore{state: hotelstays.ClaimGranted, claim: boom}, nil, 503, 0, "claim"},
+		{"done fails", hookStore{state: hotelstays.ClaimGranted, done: boom}, nil, 503, 1, "claim done"},
+		{"fn fails", hookStore{state: hotelstays.ClaimGranted}, boom, 500, 1, "claim release"},
+		{"fn and release fail", hookStore{state: hotelstays.ClaimGranted, release: errors.New("also")}, boom, 500, 1, "claim release"},
+	} {
+		opts := hookOptions()
+		store := row.store
+		opts.Store = &store
+		r := newHookReceiver(opts)
+		r.fn = func(context.Context, *hotelstays.WebhookEvent) error {
+			assert.Equal(t, []string{"claim"}, store.calls, "nothing is done before fn returned")
+			return row.fn
+		}
+		w := r.deliver(hookRequest("evt-1", hookPaid))
+		assert.Equal(t, row.status, w.Code, row.name)
+		assert.Equal(t, row.runs, r.runs(), row.name)
+		assert.NotContains(t, w.Body.String(), "boom", row.name)
+		if row.status == 503 {
+			assert.Equal(t, "1", w.Header().Get("Retry-After"), row.name)
+		} else {
+			assert.NotContains(t, w.Header(), "Retry-After", row.name)
+		}
+		assert.Len(t, store.keys, 2, "an id and a body")
+		want := strings.NewReplacer("done", "done "+strings.Join(store.keys, ","), "release", "release "+strings.Join(store.keys, ",")).Replace(row.calls)
+		assert.Equal(t, want, strings.Join(store.calls, " "), row.name)
+		if row.status == 200 {
+			assert.Empty(t, r.errs, row.name)
+		} else {
+			require.Len(t, r.errs, 1, row.name)
+			if row.fn != nil || row.store.claim != nil || row.store.done != nil {
+				assert.ErrorIs(t, r.errs[0], boom, row.name)
+			}
+		}
+	}
+}
+
+// The store is given the options' times, and is settled when the sender is gone.
+func TestWebhookStoreIsSettled(t *testing.T) {
+	for _, fails := range []bool{false, true} {
+		store := &hookStore{state: hotelstays.ClaimGranted}
+		opts := hookOptions()
+		opts.Store, opts.Lease, opts.Retention = store, 3*time.Second, 5*time.Hour
+		r := newHookReceiver(opts)
+		ctx, cancel := context.WithCancel(t.Context())
+		r.fn = func(ctx context.Context, _ *hotelstays.WebhookEvent) error {
+			deadline, ok := ctx.Deadline()
+			assert.True(t, ok)
+			assert.WithinDuration(t, time.Now().Add(3*time.Second), deadline, time.Second)
+			cancel() // the sender hangs up
+			<-ctx.Done()
+			if fails {
+				return ctx.Err()
+			}
+			return nil
+		}
+		r.deliver(hookRequest("evt-1", hookPaid).WithContext(ctx))
+		assert.Len(t, store.calls, 2)
+		assert.NoError(t, store.settleErr)
+		assert.Equal(t, 3*time.Second, store.lease)
+		assert.Equal(t, !fails, store.retention == 5*time.Hour)
+	}
+}
+
+func TestWebhookCopiesAtOnce(t *testing.T) {
+	for _, row := range []struct{ name, id, body string }{
+		{"the same", "evt-1", hookPaid},
+		{"under another id", "evt-2", hookPaid},
+		{"another body under the id", "evt-1", hookPaid + " "},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newHookReceiver(hookOptions())
+			r.fn = func(context.Context, *hotelstays.WebhookEvent) error { time.Sleep(10 * time.Second); return nil }
+			status := make(chan int, 10)
+			go func() { status <- r.send("evt-1", hookPaid) }()
+			synctest.Wait()
+			for range 9 {
+				go func() { status <- r.send(row.id, row.body) }()
+			}
+			for range 9 { // they do not wait for the first
+				assert.Equal(t, 503, <-status, row.name)
+			}
+			assert.Equal(t, 200, <-status, row.name)
+			assert.Equal(t, 200, r.send(row.id, row.body), row.name)
+			assert.Equal(t, 1, r.runs(), row.name)
+			assert.Len(t, r.errs, 9, row.name)
+		})
+	}
+}
+
+// Where deliveries are not signed, anybody writes what a failure is logged with.
+func TestWebhookFailureIsOneShortLine(t *testing.T) {
+	opts := hookOptions()
+	opts.Secrets, opts.AllowUnsigned = nil, true
+	told := 0
+	opts.OnError = func(_ *http.Request, err error) {
+		told++
+		assert.NotContains(t, err.Error(), "\n")
+		assert.Less(t, len(err.Error()), 500)
+		assert.ErrorContains(t, err, "ref-1")
+	}
+	handler := newHookHandler(t, opts, errors.New("no such order"))
+	for _, body := range []string{
+		`{"customerReferenceNo":"ref-1","event":"order_paid\nINFO all is well"}`,
+		`{"customerReferenceNo":"ref-1` + strings.Repeat("1", 1<<19) + `","event":"` + strings.Repeat("e", 1<<18) + `"}`,
+	} {
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, hookRequest("", body))
+		assert.Equal(t, 500, answer.Code)
+	}
+	assert.Equal(t, 2, told)
+}
+
+// What fn did not finish is handled when it is delivered again.
+func TestWebhookFailingFunction(t *testing.T) {
+	for name, fail := range map[string]func() error{
+		"an error": func() error { return errors.New("down") },
+		"a panic":  func() error { panic("boom") },
+		"an exit":  func() error { runtime.Goexit(); return nil },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newHookReceiver(hookOptions())
+			r.fn = func(context.Context, *hotelstays.WebhookEvent) error {
+				if r.runs() <= 2 {
+					return fail()
+				}
+				return nil
+			}
+			for range 2 {
+				ended := make(chan any)
+				go func() {
+					status := 0
+					defer func() {
+						if p := recover(); p != nil {
+							assert.Equal(t, "boom", p, "the panic goes on to the server")
+						}
+						ended <- status
+					}()
+					status = r.send("evt-1", hookPaid)
+				}()
+				if status := <-ended; name == "an error" {
+					assert.Equal(t, 500, status)
+				} else {
+					assert.Zero(t, status)
+				}
+			}
+			for range 3 {
+				assert.Equal(t, 200, r.send("evt-1", hookPaid), name)
+			}
+			assert.Equal(t, 3, r.runs(), name)
+		})
+	}
+}
+
+func TestWebhookLease(t *testing.T) {
+	for _, lease := range []time.Duration{0, 7 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			opts := hookOptions()
+			opts.Lease = lease
+			want := lease
+			if lease == 0 {
+				want = time.Minute
+			}
+			r := newHookReceiver(opts)
+			start := time.Now()
+			r.fn = func(ctx context.Context, _ *hotelstays.WebhookEvent) error {
+				if r.runs() > 1 {
+					return nil
+				}
+				<-ctx.Done()
+				assert.Equal(t, want, time.Since(start))
+				assert.ErrorIs(t, ctx.Err(), context.DeadlineExceeded)
+				time.Sleep(time.Hour) // it does not listen
+				return nil
+			}
+			var hung sync.WaitGroup
+			hung.Go(func() { assert.Equal(t, 200, r.send("evt-1", hookPaid)) })
+			time.Sleep(want - 1)
+			assert.Equal(t, 503, r.send("evt-1", hookPaid), "still leased")
+			time.Sleep(time.Nanosecond)
+			assert.Equal(t, 200, r.send("evt-1", hookPaid), "the lease is over")
+			assert.Equal(t, 2, r.runs())
+			hung.Wait()
+			assert.Equal(t, 200, r.send("evt-1", hookPaid))
+			assert.Equal(t, 2, r.runs())
+		})
+	}
+}
+
+// The handler behind a true server: a body that comes too slowly is not waited for,
+// and what came in time is not cut off.
+func TestWebhookSlowBody(t *testing.T) {
+	const patience = 150 * time.Millisecond
+	opts := hookOptions()
+	opts.ReadTimeout = patience
+	r := newHookReceiver(opts)
+	srv := httptest.NewServer(r)
+	t.Cleanup(srv.Close)
+	head := func(length int) string {
+		return fmt.Sprintf("POST /hook HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%s: %s\r\n\r\n",
+			length, hotelstays.WebhookSignatureHeader, hookSign(hookSecret, time.Now(), hookPaid))
+	}
+	for name, write := range map[string]func(net.Conn){
+		"half of it": func(c net.Conn) { io.WriteString(c, head(len(hookPaid))+hookPaid[:20]) },
+		"nothing":    func(c net.Conn) { io.WriteString(c, head(len(hookPaid))) },
+		"all but the last byte": func(c net.Conn) {
+			io.WriteString(c, head(len(hookPaid)+1)+hookPaid)
+		},
+		"byte by byte": func(c net.Conn) {
+			io.WriteString(c, head(len(hookPaid)))
+			for i := range hookPaid {
+				if _, err := io.WriteString(c, hookPaid[i:i+1]); err != nil {
+					return
+				}
+				time.Sleep(patience / 10)
+			}
+		},
+	} {
+		conn, err := net.Dial("tcp", srv.Listener.Addr().String())
+		require.NoError(t, err)
+		require.NoError(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
+		var writer sync.WaitGroup
+		start := time.Now()
+		writer.Go(func() { write(conn) })
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		require.NoError(t, err, name)
+		assert.Equal(t, 408, resp.StatusCode, name)
+		assert.GreaterOrEqual(t, time.Since(start), patience*9/10, name)
+		conn.Close()
+		writer.Wait()
+	}
+	assert.Zero(t, r.runs())
+
+	// Neither fn nor the connection is bound by the patience with the body.
+	r.fn = func(ctx context.Context, _ *hotelstays.WebhookEvent) error {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(3 * patience):
+			return nil
+		}
+	}
+	conn, err := net.Dial("tcp", srv.Listener.Addr().String())
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
+	answers := bufio.NewReader(conn)
+	for range 2 {
+		io.WriteString(conn, head(len(hookPaid))+hookPaid)
+		resp, err := http.ReadResponse(answers, nil)
+		require.NoError(t, err)
+		assert.Equal(t, 200, resp.StatusCode)
+		time.Sleep(2 * patience)
+	}
+	assert.Equal(t, 1, r.runs())
+}
+
+// A thousand orders with five events each; every event comes in several copies, out
+// of order, twenty at a time, and one run in five fails. The sender repeats what was
+// not answered with a 2xx. Each event succeeds exactly once.
+func TestWebhookExactlyOneSuccess(t *testing.T) {
+	type delivery struct {
+		id, body, event string
+		place           int
+	}
+	t.Parallel()
+	const senders = 20
+	orders := howMany(t, "orders", 1000, 400, 100)
+	synctest.Test(t, func(t *testing.T) {
+		seed := rand.New(rand.NewPCG(4, 20))
+		var deliveries []delivery
+		events := 0
+		for order := range orders {
+			reference := fmt.Sprintf("ref-%d", order)
+			for i, body := range []string{
+				hookBody(reference, hotelstays.EventOrderCreated, 1), hookBody(reference, hotelstays.EventOrderPaid, 2), hookBody(reference, hotelstays.EventOrderModified, 3),
+				hookBody(reference, hotelstays.EventOrderModified, 4), hookBody(reference, hotelstays.EventOrderCancelled, 5),
+			} {
+				events++
+				for copies := range 2 + seed.IntN(3) {
+					d := delivery{body: body, event: body, place: len(deliveries) + seed.IntN(60)}
+					switch order % 3 {
+					case 0: // with its id
+						d.id = fmt.Sprintf("evt-%d-%d", order, i)
+					case 1: // each copy under an id of its own, or without
+						if copies > 0 {
+							d.id = fmt.Sprintf("evt-%d-%d-%d", order, i, copies)
+						}
+					} // else without
+					deliveries = append(deliveries, d)
+				}
+			}
+		}
+		queue := make([]delivery, 0, len(deliveries))
+		for place := 0; len(queue) < len(deliveries); place++ {
+			for i := max(0, place-60); i < min(len(deliveries), place+1); i++ {
+				if deliveries[i].place == place {
+					queue = append(queue, deliveries[i])
+				}
+			}
+		}
+
+		var mu sync.Mutex // guards seed and what follows
+		succeeded, running, failures, answers := map[string]int{}, map[string]int{}, 0, map[int]int{}
+		r := newHookReceiver(hookOptions())
+		r.fn = func(_ context.Context, event *hotelstays.WebhookEvent) error {
+			mu.Lock()
+			running[string(event.Raw)]++
+			if n := running[string(event.Raw)]; n > 1 {
+				t.Errorf("%d copies at once of %s", n, event.Raw)
+			}
+			wait, fails := time.Duration(seed.IntN(20))*time.Millisecond, seed.IntN(5) == 0
+			mu.Unlock()
+			time.Sleep(wait)
+			mu.Lock()
+			defer mu.Unlock()
+			running[string(event.Raw)]--
+			if fails {
+				failures++
+				return errors.New("one in five")
+			}
+			succeeded[string(event.Raw)]++
+			return nil
+		}
+		work := make(chan delivery)
+		var all sync.WaitGroup
+		for range senders {
+			all.Go(func() {
+				for d := range work {
+					for attempt := range 1000 {
+						status := r.send(d.id, d.body)
+						mu.Lock()
+						answers[status]++
+						wait := time.Duration(1+seed.IntN(10*(attempt+1))) * time.Millisecond
+						mu.Unlock()
+						if status == 200 {
+							break
+						}
+						time.Sleep(wait)
+					}
+				}
+			})
+		}
+		for _, d := range queue {
+			work <- d
+		}
+		close(work)
+		all.Wait()
+
+		require.Len(t, succeeded, events)
+		for event, n := range succeeded {
+			if n != 1 {
+				t.Errorf("%d successes of %s", n, event)
+			}
+		}
+		t.Logf("%d events, %d deliveries, answers %v, %d failed runs", events, len(queue), answers, failures)
+		assert.Equal(t, len(queue), answers[200])
+		assert.Equal(t, failures, answers[500])
+		assert.InDelta(t, 0.2, float64(failures)/float64(r.runs()), 0.03)
+		assert.Greater(t, answers[503], 100, "copies met while one was handled")
+		assert.Len(t, answers, 3)
+	})
+}
+
+// Amendments whose time cannot be read are told apart by their content.
+func TestAmendmentsWithoutATime(t *testing.T) {
+	r := newHookReceiver(hookOptions())
+	for _, at := range []string{`"1700000000001"`, `"1700000000002"`} {
+		assert.Equal(t, 200, r.send("", `{"customerReferenceNo":"r","event":"order_modified","eventTime":`+at+`}`))
+	}
+	assert.Equal(t, 2, r.runs())
+}
+
+// A function that fails after its lease leaves the next holder's claim alone.
+func TestLateFailureReleasesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		opts := hookOptions()
+		opts.Lease = 10 * time.Second
+		r := newHookReceiver(opts)
+		var successes atomic.Int64
+		r.fn = func(context.Context, *hotelstays.WebhookEvent) error {
+			if r.runs() == 1 {
+				time.Sleep(12 * time.Second)
+				return errors.New("late")
+			}
+			time.Sleep(5 * time.Second)
+			successes.Add(1)
+			return nil
+		}
+		go r.send("e", hookPaid)
+		time.Sleep(11 * time.Second)
+		go r.send("e", hookPaid) // second holder, 11 s to 16 s
+		time.Sleep(2 * time.Second)
+		assert.Equal(t, 503, r.send("e", hookPaid))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.EqualValues(t, 1, successes.Load())
+	})
+}
+
+// The sender has its answer before OnError runs.
+func TestOnErrorDoesNotHoldTheAnswer(t *testing.T) {
+	release := make(chan struct{})
+	opts := hookOptions()
+	opts.OnError = func(*http.Request, error) { <-release }
+	srv := newLoopbackServer(t, newHookHandler(t, opts, nil))
+	resp, err := srv.Client().Post(srv.URL, "application/json", strings.NewReader(`{}`))
+	require.NoError(t, err)
+	assert.Equal(t, http.StatusUnauthorized, resp.StatusCode)
+	close(release)
+	_, err = io.Copy(io.Discard, resp.Body)
+	require.NoError(t, err)
+	resp.Body.Close()
+	srv.Client().CloseIdleConnections()
+}
+
+// What is not documented of an event neither keeps it from being delivered nor is
+// lost.
+func TestUndocumentedEventsAreDelivered(t *testing.T) {
+	const body = `{"customerReferenceNo":"ref-1","event":"order_upgraded","eventTime":1790000000123,"newField":{"deep":[1.50]}}`
+	r := newHookReceiver(hotelstays.WebhookOptions{AllowUnsigned: true})
+	for i, contentType := range []string{"", "application/json; charset=utf-8"} {
+		req := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
+		req.Header.Set("Content-Type", contentType)
+		req.Header.Set(hotelstays.WebhookEventIDHeader, "id"+contentType)
+		assert.Equal(t, http.StatusOK, r.deliver(req).Code)
+		require.Equal(t, i+1, r.runs())
+		assert.Equal(t, hotelstays.WebhookKind("order_upgraded"), r.events[i].Kind)
+		assert.Equal(t, int64(1790000000123), r.events[i].Time().UnixMilli())
+		assert.Equal(t, body, string(r.events[i].Raw))
+	}
+}
