@@ -37,7 +37,7 @@ func TestValidateCallbackURL(t *testing.T) {
 		"https://[::ffff:8.8.8.8]/x",
 	}
 	bad := map[string][]string{
-		"not an https address": {
+		"not an https URL": {
 			"", " ", "hooks.example.com", "//hooks.example.com/x", "/orders", "https:", "https://", "https:///x", "https:hooks.example.com", "https://:443/x",
 			"http://hooks.example.com/x", "HTTP://hooks.example.com/x", "ftp://hooks.example.com/x", "file:///etc/passwd", "javascript:alert(1)", "data:,x",
 			"https://hooks.example.com:port/x", "https://hooks example.com/x", "https://hooks.example.com/%zz", "https://[::1/x", "https://%31%32%37.0.0.1/x",
@@ -100,7 +100,7 @@ func TestValidateCallbackURL(t *testing.T) {
 	}
 }
 
-// A callback needs a ticket. A static token may be one, an OAuth token is none.
+// A callback needs a ticket. A static token may be one, an OAuth token is not.
 func TestCallbackNeedsATicket(t *testing.T) {
 	oauth := hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s"), Scopes: []hotelstays.Scope{hotelstays.ScopeBookingWrite}}
 	req := validEdit(validBook(), func(r *hotelstays.BookRequest) { r.CallbackURL = "https://hooks.example.test/x" })
@@ -110,7 +110,7 @@ func TestCallbackNeedsATicket(t *testing.T) {
 			_, err := validClient(t, validNoSend{t}, cred).Book(t.Context(), req)
 			assert.Equal(t, []string{"callbackUrl"}, validPaths(t, err))
 
-			counted := &validCounted{} // without a callback it goes as far as asking for a token
+			counted := &validCounted{} // without a callback the client asks for a token
 			_, err = validClient(t, counted, cred).Book(t.Context(), new(validBook()))
 			require.Error(t, err)
 			assert.Equal(t, 1, counted.sent)
@@ -118,8 +118,7 @@ func TestCallbackNeedsATicket(t *testing.T) {
 	}
 }
 
-// A client of this very machine may be called back on it, and on nothing else
-// that is private.
+// A loopback base URL allows loopback callbacks, but no other private ones.
 func TestCallbackToLoopback(t *testing.T) {
 	rows := []struct {
 		base, callback string
@@ -155,8 +154,7 @@ func TestCallbackToLoopback(t *testing.T) {
 	}
 }
 
-// FuzzCallbackURL wants every address that is accepted to be one of a public host,
-// as the standard library reads it.
+// An accepted URL is https with a host that net/http can reach and that is no single label.
 func FuzzCallbackURL(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw string) {
 		err := hotelstays.ValidateCallbackURL(raw)

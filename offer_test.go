@@ -14,7 +14,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// seenOffer is an offer with everything in it.
+// seenOffer has all parts.
 func seenOffer() *types.RoomRatePkg {
 	usd := func(amount json.Number) *types.Money { return &types.Money{Currency: "USD", Amount: amount} }
 	return &types.RoomRatePkg{
@@ -134,7 +134,7 @@ func TestCompareOffer(t *testing.T) {
 					assert.Equal(t, want, diff.Within(tolerance), "%+v", tolerance)
 				}
 			}
-			var back []hotelstays.OfferField // what differs differs from both sides
+			var back []hotelstays.OfferField // differences are symmetric
 			for _, c := range hotelstays.CompareOffer(now, seenOffer()).Changes {
 				back = append(back, c.Field)
 			}
@@ -155,8 +155,7 @@ func TestCompareOffer(t *testing.T) {
 	assert.Len(t, hotelstays.CompareOffer(nil, seenOffer()).Changes, 11)
 }
 
-// What an order says otherwise than the offer is listed, and is no error. What the
-// order does not say is no difference.
+// The differences of an order are listed. Parts that the order lacks are not.
 func TestCompareOrder(t *testing.T) {
 	usd := func(amount json.Number) *types.Money { return &types.Money{Currency: "USD", Amount: amount} }
 	ordered := func() *types.Order {
@@ -203,8 +202,7 @@ func TestCompareOrder(t *testing.T) {
 	assert.False(t, hotelstays.CompareOrder(seenOffer(), nil).Within(hotelstays.Tolerance{}))
 }
 
-// The offer that was seen, the one that was checked and the one that was booked
-// are the same to CompareOffer, and a move of the price shows in the middle.
+// Offers of a search, a check and an order agree, unless the price moves.
 func TestCompareOfferThroughTheFlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newRecoveryWorld(t)
@@ -229,7 +227,7 @@ func TestCompareOfferThroughTheFlow(t *testing.T) {
 	})
 }
 
-// The largest rise of a part's amounts counts, whichever of them falls beside it.
+// Each amount of a part that rises must be within the limit, whatever else falls.
 func TestRiseBesideAFall(t *testing.T) {
 	offer := func(taxes ...json.Number) *types.RoomRatePkg {
 		o := seenOffer()

@@ -1,4 +1,4 @@
-// Proves the store in memory: what it keeps, what it forgets, and when it is full.
+// EventStore in memory: claims, retention, the limit.
 
 package hotelstays
 
@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A claim reads as a word in text and in JSON, and is read back from it.
 func TestClaimStateWords(t *testing.T) {
 	states := []ClaimState{ClaimGranted, ClaimBusy, ClaimDone}
 	text, err := json.Marshal(states)
@@ -51,18 +50,17 @@ func TestMemoryEventsStates(t *testing.T) {
 	m := newMemoryEvents(100)
 	claimEvent(t, m, ClaimGranted, "a", "b")
 	claimEvent(t, m, ClaimBusy, "a")
-	claimEvent(t, m, ClaimBusy, "b", "c") // one key is enough
-	claimEvent(t, m, ClaimGranted, "c")   // and c was not taken with it
+	claimEvent(t, m, ClaimBusy, "b", "c") // one common key is enough
+	claimEvent(t, m, ClaimGranted, "c")   // c was not claimed with it
 	require.NoError(t, m.Done(t.Context(), []string{"a", "b"}, time.Hour))
 	claimEvent(t, m, ClaimDone, "b", "d")
-	claimEvent(t, m, ClaimDone, "c", "a") // done outweighs claimed
+	claimEvent(t, m, ClaimDone, "c", "a") // done wins over busy
 	claimEvent(t, m, ClaimGranted, "d")
 	require.NoError(t, m.Release(t.Context(), []string{"a", "c", "unknown"}))
 	claimEvent(t, m, ClaimGranted, "c")
-	claimEvent(t, m, ClaimDone, "a") // what is done cannot be given back
+	claimEvent(t, m, ClaimDone, "a") // done keys are not released
 }
 
-// A key that comes twice in a claim is one key.
 func TestMemoryEventsRepeatedKey(t *testing.T) {
 	m := newMemoryEvents(100)
 	doneEvent(t, m, "a", "a")
@@ -71,7 +69,7 @@ func TestMemoryEventsRepeatedKey(t *testing.T) {
 	assert.Equal(t, 1, m.done.Len())
 }
 
-// Beyond the limit what was done longest ago is forgotten, and never a claim.
+// At the limit the oldest done keys are dropped, and never a claim.
 func TestMemoryEventsForgetOldestDone(t *testing.T) {
 	m := newMemoryEvents(4)
 	claimEvent(t, m, ClaimGranted, "claimed")
@@ -92,7 +90,7 @@ func TestMemoryEventsForgetOldestDone(t *testing.T) {
 	claimEvent(t, m, ClaimBusy, "claimed")
 }
 
-// A store that is full of claims grants none, and loses none.
+// A store full of claims grants no other, and drops none.
 func TestMemoryEventsFullOfClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemoryEvents(4)
@@ -104,7 +102,7 @@ func TestMemoryEventsFullOfClaims(t *testing.T) {
 			assert.ErrorIs(t, err, errEventsFull)
 			assert.NotEqual(t, ClaimGranted, state)
 		}
-		claimEvent(t, m, ClaimBusy, "a") // known keys are still answered
+		claimEvent(t, m, ClaimBusy, "a") // known keys still get their state
 		claimEvent(t, m, ClaimGranted, "d")
 		_, err := m.Claim(t.Context(), []string{"e"}, time.Minute)
 		assert.ErrorIs(t, err, errEventsFull)
@@ -118,8 +116,8 @@ func TestMemoryEventsFullOfClaims(t *testing.T) {
 	})
 }
 
-// A claim that lapsed has lost its room; when its holder comes back late, what was
-// done longest ago makes way.
+// An expired claim has lost its room. If its holder is done later, the oldest done key
+// makes room.
 func TestMemoryEventsDoneAfterItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemoryEvents(2)
@@ -132,7 +130,7 @@ func TestMemoryEventsDoneAfterItsLease(t *testing.T) {
 	})
 }
 
-// The last 100,000 events are remembered, also where each has two keys.
+// The default limit is 100,000 events with two keys each.
 func TestMemoryEventsByDefault(t *testing.T) {
 	m := newMemoryEvents(defaultEvents)
 	keys := func(i int) []string { return []string{fmt.Sprint("id ", i), fmt.Sprint("body ", i)} }
@@ -159,7 +157,7 @@ func TestMemoryEventsExpiry(t *testing.T) {
 		require.NoError(t, m.Done(t.Context(), []string{"done"}, time.Hour))
 		claimEvent(t, m, ClaimDone, "done")
 
-		// What is past goes without being asked for.
+		// Expired keys are dropped without a claim of theirs.
 		for i := range 50 {
 			doneEvent(t, m, fmt.Sprint(i))
 		}
@@ -170,8 +168,7 @@ func TestMemoryEventsExpiry(t *testing.T) {
 	})
 }
 
-// Many goroutines, few keys: no key has two holders, a key that is done is not
-// granted, and the limit holds.
+// No key has two holders, a done key is not granted, and the limit holds.
 func TestMemoryEventsConcurrent(t *testing.T) {
 	const keys, limit = 12, 40
 	m := newMemoryEvents(limit)

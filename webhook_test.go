@@ -50,7 +50,6 @@ func hookBody(reference string, kind hotelstays.WebhookKind, eventTime int64) st
 
 var hookPaid = hookBody("ref-1", hotelstays.EventOrderPaid, 946684800123)
 
-// hookHeader has the given signature lines.
 func hookHeader(signatures ...string) http.Header {
 	h := http.Header{}
 	for _, s := range signatures {
@@ -63,8 +62,8 @@ func hookOptions() hotelstays.WebhookOptions {
 	return hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret(hookSecret)}}
 }
 
-// hookRefused wants a delivery to be refused for one reason, without quoting a
-// secret or the delivery.
+// hookRefused requires a WebhookError with this reason that quotes no secret and nothing
+// of the delivery.
 func hookRefused(t *testing.T, err, condition error, what string) {
 	t.Helper()
 	var refused *hotelstays.WebhookError
@@ -88,7 +87,7 @@ func TestVerifyWebhookGood(t *testing.T) {
 	assert.True(t, (&hotelstays.WebhookEvent{}).Time().IsZero(), "not 1970")
 }
 
-// While one secret replaces another, either may sign, and both may.
+// During a rotation either secret may sign, or both.
 func TestVerifyWebhookRotation(t *testing.T) {
 	now := time.Now()
 	stamp := strconv.FormatInt(now.Unix(), 10)
@@ -144,7 +143,7 @@ func TestVerifyWebhookTolerance(t *testing.T) {
 				}
 			}
 		}
-		// The edge is where it is said to be, and not a second around it.
+		// The edge is exact.
 		h := hookHeader(hookSign(hookSecret, time.Now(), hookPaid))
 		time.Sleep(hotelstays.DefaultWebhookTolerance)
 		_, err := hotelstays.VerifyWebhook([]byte(hookPaid), h, hookOptions())
@@ -230,12 +229,11 @@ func TestVerifyWebhookSignatureHeader(t *testing.T) {
 			loose := hookOptions()
 			loose.AllowUnsigned = true
 			_, err = hotelstays.VerifyWebhook([]byte(hookPaid), hookHeader(row.header...), loose)
-			hookRefused(t, err, row.want, row.name+", AllowUnsigned") // what is there must be good
+			hookRefused(t, err, row.want, row.name+", AllowUnsigned") // a signature that is present must match
 		}
 	})
 }
 
-// Every digit of a signature counts.
 func TestVerifyWebhookSignatureChanged(t *testing.T) {
 	good := hookSign(hookSecret, time.Now(), hookPaid)
 	for i := strings.Index(good, "v1=") + 3; i < len(good); i++ {
@@ -248,15 +246,14 @@ func TestVerifyWebhookSignatureChanged(t *testing.T) {
 	}
 }
 
-// That the comparison takes the same time for all cannot be measured reliably: it is
-// looked up.
+// Constant time cannot be measured reliably, so this looks at the code.
 func TestVerifyWebhookComparesInConstantTime(t *testing.T) {
 	source, err := os.ReadFile("webhook.go")
 	require.NoError(t, err)
 	assert.Contains(t, string(source), "hmac.Equal(want, candidate[:])")
 }
 
-// A signature is of every byte of the body, and of nothing else.
+// The signature covers every byte of the body.
 func TestVerifyWebhookBodyChanged(t *testing.T) {
 	h := hookHeader(hookSign(hookSecret, time.Now(), hookPaid))
 	for i := range hookPaid {
@@ -280,7 +277,7 @@ func TestVerifyWebhookUnsigned(t *testing.T) {
 		assert.False(t, event.Signed, name)
 		assert.True(t, event.SignedAt.IsZero(), name)
 	}
-	// Without a secret nothing can be said of a signature.
+	// Without a secret a signature cannot be checked.
 	event, err := hotelstays.VerifyWebhook([]byte(hookPaid), hookHeader(hookSign("", time.Now(), hookPaid)), hotelstays.WebhookOptions{AllowUnsigned: true})
 	require.NoError(t, err)
 	assert.False(t, event.Signed)
@@ -313,12 +310,11 @@ func TestWebhookOptionsThatCannotWork(t *testing.T) {
 	assert.Equal(t, []string{"Secrets", "fn"}, validPaths(t, err), "all faults at once")
 }
 
-// hookVerify signs a body and verifies it.
 func hookVerify(body string) (*hotelstays.WebhookEvent, error) {
 	return hotelstays.VerifyWebhook([]byte(body), hookHeader(hookSign(hookSecret, time.Now(), body)), hookOptions())
 }
 
-// What is not documented is delivered, too: other kinds, other fields, other types.
+// Undocumented kinds, fields and types are accepted.
 func TestVerifyWebhookUndocumented(t *testing.T) {
 	for _, row := range []struct {
 		body string
@@ -359,8 +355,8 @@ func TestVerifyWebhookNoEvent(t *testing.T) {
 	}
 }
 
-// FuzzWebhookSignature takes a header in which NOW and MAC stand for the true time
-// and signature. What is accepted must hold, read by simpler means.
+// NOW and MAC in the fuzzed header stand for the true time and signature. An accepted
+// header must also pass a simpler check.
 func FuzzWebhookSignature(f *testing.F) {
 	f.Fuzz(func(t *testing.T, header string) {
 		now := strconv.FormatInt(time.Now().Unix(), 10)
@@ -398,8 +394,8 @@ func FuzzWebhookSignature(f *testing.F) {
 	})
 }
 
-// FuzzWebhookBody takes a body, which is signed. It is an event exactly when it is a
-// JSON object with a reference and a kind, and is kept as it came.
+// A signed body is an event if and only if it is a JSON object with a reference and a
+// kind. Raw keeps it unchanged.
 func FuzzWebhookBody(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		sent := bytes.Clone(body)
@@ -430,8 +426,7 @@ func FuzzWebhookBody(f *testing.F) {
 	})
 }
 
-// fuzzMembers are the members of an object that are texts. There are none where a name
-// comes twice: that is no event.
+// fuzzMembers returns the string members of an object, or nil if a name is repeated.
 func fuzzMembers(body []byte) map[string]string {
 	members := map[string]string{}
 	dec := json.NewDecoder(bytes.NewReader(body))
