@@ -566,6 +566,7 @@ func TestWebhookSlowBody(t *testing.T) {
 	} {
 		conn, err := net.Dial("tcp", srv.Listener.Addr().String())
 		require.NoError(t, err)
+		t.Cleanup(func() { conn.Close() }) // before the server's Close, which waits for it
 		require.NoError(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
 		var writer sync.WaitGroup
 		start := time.Now()
