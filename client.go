@@ -21,6 +21,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hotelstays/hotelstays-go/internal/redact"
+	"github.com/hotelstays/hotelstays-go/internal/token"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 	"github.com/hotelstays/hotelstays-go/internal/wire"
 	"github.com/hotelstays/hotelstays-go/types"
@@ -33,7 +34,7 @@ type Client struct {
 	baseURL   string
 	loopback  bool // the base URL is this machine: tests and the sandbox
 	cred      Credential
-	tokens    *tokenCache
+	tokens    *token.Cache
 	defaults  settings
 	http      http.Client
 	limiter   RateLimiter
@@ -111,7 +112,16 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 	if c.http.Transport == nil {
 		c.http.Transport = defaultTransport{}
 	}
-	c.tokens = newTokenCache(c, cfg.store)
+	c.tokens = &token.Cache{
+		Fetch:     func(ctx context.Context) (types.Secret, time.Duration, error) { return cred.fetch(ctx, c) },
+		Renewable: cred.renewable(),
+		IsRefusal: refusesCredential,
+		Log:       cfg.log,
+		Redact: func(text string, secret types.Secret) string {
+			return redact.Set{secret.Reveal(), cred.secret().Reveal()}.Text(text)
+		},
+	}
+	shareToken(c.tokens, cfg.store, base, cred.id())
 	return c, nil
 }
 

@@ -32,8 +32,8 @@ func (s *sharedTokens) Store(_ context.Context, key string, token hotelstays.Tok
 	return nil
 }
 
-// Drop forgets the refused token only: another process may have stored a new one.
-func (s *sharedTokens) Drop(_ context.Context, key string, refused hotelstays.Token) error {
+// CompareAndDelete keeps a new token that another process has stored.
+func (s *sharedTokens) CompareAndDelete(_ context.Context, key string, refused hotelstays.Token) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.held[key].Value.Equal(refused.Value) {

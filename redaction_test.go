@@ -745,8 +745,8 @@ func TestRedactionOfATokenStoresErrors(t *testing.T) {
 		hotelstays.WithHTTPClient(&http.Client{Transport: answers}), hotelstays.WithTokenStore(quotingStore{}), log.option())
 	require.NoError(t, err)
 	require.Error(t, operationCalls[hotelstays.OpDestinations](t.Context(), c))
-	for _, call := range []string{"Store", "Drop"} {
-		assert.Contains(t, log.String(), "going on without it\" call="+call+` error="unknown command, beginning with: '[redacted]'"`)
+	for _, call := range []string{"Store", "CompareAndDelete"} {
+		assert.Contains(t, log.String(), "continuing without it\" call="+call+` error="unknown command, beginning with: '[redacted]'"`)
 	}
 	redactCheck(t, "log", log.String())
 }
@@ -760,7 +760,7 @@ func (quotingStore) Load(context.Context, string) (hotelstays.Token, error) {
 func (s quotingStore) Store(_ context.Context, _ string, token hotelstays.Token) error {
 	return fmt.Errorf("unknown command, beginning with: '%s'", token.Value.Reveal())
 }
-func (s quotingStore) Drop(ctx context.Context, key string, token hotelstays.Token) error {
+func (s quotingStore) CompareAndDelete(ctx context.Context, key string, token hotelstays.Token) error {
 	return s.Store(ctx, key, token)
 }
 

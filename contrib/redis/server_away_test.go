@@ -168,9 +168,8 @@ func TestServerCluster(t *testing.T) {
 	tokens := newTokens(t, cluster, TokenStoreOptions{})
 	mustStore(t, tokens, types.NewSecret("token"))
 	require.Equal(t, "token", mustLoad(t, tokens).Value.Reveal())
-	release, err := tokens.Lease(t.Context(), tokenKey)
-	require.NoError(t, err)
+	release := mustLease(t, tokens)
 	release()
-	require.NoError(t, tokens.Drop(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret("token")}))
+	require.NoError(t, tokens.CompareAndDelete(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret("token")}))
 	require.Zero(t, mustLoad(t, tokens))
 }

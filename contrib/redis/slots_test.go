@@ -90,11 +90,10 @@ func TestKeysOfAScriptShareASlot(t *testing.T) {
 
 		tokens := newTokens(t, l, TokenStoreOptions{})
 		mustStore(t, tokens, types.NewSecret("token"))
-		release, err := tokens.Lease(t.Context(), tokenKey)
-		require.NoError(t, err)
+		release := mustLease(t, tokens)
 		time.Sleep(defaultFetchLease)
 		release()
-		require.NoError(t, tokens.Drop(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret("token")}))
+		require.NoError(t, tokens.CompareAndDelete(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret("token")}))
 
 		for _, s := range []*redis.Script{turnScript, claimScript, doneScript, releaseScript, storeToken, leaseFetch, deleteSame, renewLease} {
 			assert.True(t, scripts[s.Hash()], "a script was not run")

@@ -165,16 +165,16 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then
 end
 return 0`)
 
-// Drop forgets the token under key if it is the refused one, for the whole fleet.
-// A successor that comes at the same moment stays.
-func (s *TokenStore) Drop(ctx context.Context, key string, refused hotelstays.Token) error {
+// CompareAndDelete deletes the token under key if it is the refused one, for the whole
+// fleet. A successor that another process stores meanwhile stays.
+func (s *TokenStore) CompareAndDelete(ctx context.Context, key string, refused hotelstays.Token) error {
 	place, _ := s.places(key)
 	sealed, token, err := s.read(ctx, place)
 	if err == nil && sealed != nil && token.Value.Equal(refused.Value) {
 		_, err = script(ctx, s.client, deleteSame, []string{place}, sealed)
 	}
 	if err != nil {
-		return fmt.Errorf("hotelstaysredis: dropping the token: %w", err)
+		return fmt.Errorf("hotelstaysredis: deleting the token: %w", err)
 	}
 	return nil
 }
@@ -189,18 +189,18 @@ end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1`)
 
-// Lease makes the caller the one process that fetches the token under key, or
-// returns nil while another is. The lease is renewed until release is called, and
-// ends by itself, after FetchLease, when the process dies or loses Redis.
-func (s *TokenStore) Lease(ctx context.Context, key string) (release func(), err error) {
+// TryLease makes the caller the one process that fetches the token under key. ok is false
+// if another process has the lease. The lease is renewed until release is called. It ends
+// by itself after FetchLease if the process dies or loses Redis.
+func (s *TokenStore) TryLease(ctx context.Context, key string) (release func(), ok bool, err error) {
 	_, place := s.places(key)
 	holder := newName()
 	granted, err := script(ctx, s.client, leaseFetch, []string{place}, holder, s.lease.Milliseconds())
 	if err != nil {
-		return nil, fmt.Errorf("hotelstaysredis: leasing the fetch of a token: %w", err)
+		return nil, false, fmt.Errorf("hotelstaysredis: leasing the fetch of a token: %w", err)
 	}
 	if granted != int64(1) {
-		return nil, nil
+		return nil, false, nil
 	}
 	s.mu.Lock()
 	s.fetches[key] = holder
@@ -222,7 +222,7 @@ func (s *TokenStore) Lease(ctx context.Context, key string) (release func(), err
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		_, _ = script(ctx, s.client, deleteSame, []string{place}, holder) // else it ends by itself
-	}, nil
+	}, true, nil
 }
 
 var renewLease = redis.NewScript(`

@@ -64,6 +64,14 @@ func mustStore(t *testing.T, s *TokenStore, value types.Secret) {
 	require.NoError(t, s.Store(t.Context(), tokenKey, hotelstays.Token{Value: value, Expiry: time.Now().Add(time.Hour)}))
 }
 
+func mustLease(t *testing.T, s *TokenStore) (release func()) {
+	t.Helper()
+	release, ok, err := s.TryLease(t.Context(), tokenKey)
+	require.NoError(t, err)
+	require.True(t, ok)
+	return release
+}
+
 func TestTokenIsShared(t *testing.T) {
 	withTokens(t, func(t *testing.T, m *mini, l *link, s *TokenStore) {
 		other := newTokens(t, l, TokenStoreOptions{})
@@ -105,8 +113,7 @@ func TestTokensThatCannotBeStored(t *testing.T) {
 func TestNothingShowsInRedis(t *testing.T) {
 	withTokens(t, func(t *testing.T, m *mini, _ *link, s *TokenStore) {
 		mustStore(t, s, types.NewSecret("the-secret-token"))
-		release, err := s.Lease(t.Context(), tokenKey)
-		require.NoError(t, err)
+		release := mustLease(t, s)
 		dump := m.Dump()
 		release()
 		assert.Len(t, strings.Split(strings.TrimSpace(dump), "\n"), 4, "a token and a lease")
@@ -183,7 +190,7 @@ func TestTokenThatCannotBeDecrypted(t *testing.T) {
 				assert.Contains(t, log.String(), "cannot be decrypted")
 				assert.NotContains(t, log.String(), oldKey.Reveal())
 				assert.NotContains(t, log.String(), "the-app-key")
-				assert.NoError(t, s.Drop(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret("the-token")}))
+				assert.NoError(t, s.CompareAndDelete(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret("the-token")}))
 				mustStore(t, s, types.NewSecret("the-next"))
 				assert.Equal(t, types.NewSecret("the-next"), mustLoad(t, s).Value)
 			})
@@ -191,12 +198,12 @@ func TestTokenThatCannotBeDecrypted(t *testing.T) {
 	}
 }
 
-func TestDropForgetsTheRefusedTokenAlone(t *testing.T) {
+func TestCompareAndDeleteDeletesTheRefusedTokenAlone(t *testing.T) {
 	withTokens(t, func(t *testing.T, m *mini, l *link, s *TokenStore) {
 		refused := hotelstays.Token{Value: types.NewSecret("refused")}
-		require.NoError(t, s.Drop(t.Context(), tokenKey, refused), "there is none")
+		require.NoError(t, s.CompareAndDelete(t.Context(), tokenKey, refused), "there is none")
 		mustStore(t, s, types.NewSecret("successor"))
-		require.NoError(t, s.Drop(t.Context(), tokenKey, refused))
+		require.NoError(t, s.CompareAndDelete(t.Context(), tokenKey, refused))
 		assert.Equal(t, types.NewSecret("successor"), mustLoad(t, s).Value)
 
 		mustStore(t, s, types.NewSecret("refused"))
@@ -208,12 +215,12 @@ func TestDropForgetsTheRefusedTokenAlone(t *testing.T) {
 			}
 		}
 		l.before.Store(&between)
-		require.NoError(t, s.Drop(t.Context(), tokenKey, refused))
+		require.NoError(t, s.CompareAndDelete(t.Context(), tokenKey, refused))
 		require.Nil(t, l.before.Load())
 		assert.Equal(t, types.NewSecret("successor"), mustLoad(t, s).Value)
 
 		mustStore(t, s, types.NewSecret("refused"))
-		require.NoError(t, other.Drop(t.Context(), tokenKey, refused))
+		require.NoError(t, other.CompareAndDelete(t.Context(), tokenKey, refused))
 		assert.Zero(t, mustLoad(t, s), "for all")
 		assert.Empty(t, m.Keys())
 	})
@@ -224,8 +231,9 @@ func TestLeaseOfTheFetch(t *testing.T) {
 	withTokens(t, func(t *testing.T, m *mini, l *link, s *TokenStore) {
 		other := newTokens(t, l, TokenStoreOptions{})
 		lease := func(s *TokenStore) func() {
-			release, err := s.Lease(t.Context(), tokenKey)
+			release, ok, err := s.TryLease(t.Context(), tokenKey)
 			require.NoError(t, err)
+			require.Equal(t, ok, release != nil)
 			return release
 		}
 		first := lease(s)
@@ -271,10 +279,10 @@ func TestTokenStoreWithoutRedis(t *testing.T) {
 			"storing": func(ctx context.Context) error {
 				return s.Store(ctx, tokenKey, hotelstays.Token{Value: types.NewSecret("token")})
 			},
-			"dropping": func(ctx context.Context) error {
-				return s.Drop(ctx, tokenKey, hotelstays.Token{Value: types.NewSecret("token")})
+			"deleting": func(ctx context.Context) error {
+				return s.CompareAndDelete(ctx, tokenKey, hotelstays.Token{Value: types.NewSecret("token")})
 			},
-			"leasing": func(ctx context.Context) error { _, err := s.Lease(ctx, tokenKey); return err },
+			"leasing": func(ctx context.Context) error { _, _, err := s.TryLease(ctx, tokenKey); return err },
 		}
 		l.down.Store(true)
 		for what, call := range calls {
@@ -401,9 +409,7 @@ func TestLeaseThatIsSentTwice(t *testing.T) {
 		defer ghost.Close()
 		twice := func(cmd redis.Cmder) { _ = ghost.Process(t.Context(), redis.NewCmd(t.Context(), cmd.Args()...)) }
 		l.before.Store(&twice)
-		release, err := s.Lease(t.Context(), tokenKey)
-		require.NoError(t, err)
-		require.NotNil(t, release)
+		release := mustLease(t, s)
 		release()
 		assert.Empty(t, m.Keys())
 	})
@@ -417,16 +423,12 @@ func TestStoreAfterTheLeaseEnded(t *testing.T) {
 		stays     types.Secret
 	}{
 		"another fetched": {func(t *testing.T, other *TokenStore) {
-			release, err := other.Lease(t.Context(), tokenKey)
-			require.NoError(t, err)
-			require.NotNil(t, release)
+			release := mustLease(t, other)
 			mustStore(t, other, types.NewSecret("newer"))
 			release()
 		}, types.NewSecret("newer")},
 		"another fetches": {func(t *testing.T, other *TokenStore) {
-			release, err := other.Lease(t.Context(), tokenKey)
-			require.NoError(t, err)
-			require.NotNil(t, release)
+			release := mustLease(t, other)
 			time.AfterFunc(time.Minute, release)
 		}, types.Secret{}},
 		"nobody came": {func(*testing.T, *TokenStore) {}, types.NewSecret("older")},
@@ -435,13 +437,12 @@ func TestStoreAfterTheLeaseEnded(t *testing.T) {
 			withTokens(t, func(t *testing.T, m *mini, l *link, s *TokenStore) {
 				mine := m.connect()
 				defer mine.Close()
-				release, err := s.Lease(t.Context(), tokenKey)
-				require.NoError(t, err)
+				release := mustLease(t, s)
 				l.down.Store(true)
 				time.Sleep(defaultFetchLease)
 				c.meanwhile(t, newTokens(t, mine, TokenStoreOptions{}))
 				l.down.Store(false)
-				err = s.Store(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret("older")})
+				err := s.Store(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret("older")})
 				assert.Equal(t, c.stays, mustLoad(t, s).Value)
 				if c.stays.Equal(types.NewSecret("older")) {
 					assert.NoError(t, err)

@@ -64,8 +64,8 @@ func (o *oneToken) Load(context.Context, string) (hotelstays.Token, error) {
 	}
 	return o.token, nil
 }
-func (o *oneToken) Store(context.Context, string, hotelstays.Token) error { return nil }
-func (o *oneToken) Drop(context.Context, string, hotelstays.Token) error  { return nil }
+func (o *oneToken) Store(context.Context, string, hotelstays.Token) error            { return nil }
+func (o *oneToken) CompareAndDelete(context.Context, string, hotelstays.Token) error { return nil }
 
 type noCeilings struct{}
 

@@ -20,23 +20,23 @@ import (
 // pair is a benchmark, and what it is held against.
 type pair struct {
 	what                  string
-	module                string // in whose root the benchmarks are
+	pkg                   string // that has the benchmarks
 	name, against         string // of the benchmarks
 	nameText, againstText string
 }
 
 const (
-	sdk        = "github.com/hotelstays/hotelstays-go"
-	thisModule = sdk + "/bench"
+	thisModule = "github.com/hotelstays/hotelstays-go/bench"
+	tokens     = "github.com/hotelstays/hotelstays-go/internal/token"
 )
 
 var (
-	tokenRead = pair{"a fresh token, 2 cores contended", sdk, "TokenRead/cache", "TokenRead/pointer", "the cache", "an atomic pointer load"}
+	tokenRead = pair{"a fresh token, 2 cores contended", tokens, "TokenRead/cache", "TokenRead/pointer", "the cache", "an atomic pointer load"}
 	webhook   = pair{"a webhook of 1 KB", thisModule, "VerifyWebhook", "BareHMAC", "VerifyWebhook", "bare HMAC-SHA256"}
 
 	pairs = []pair{
 		tokenRead,
-		{"a fresh token, 2 cores contended", sdk, "TokenRead/cache", "TokenRead/accessor", "the cache", "a function around such a load"},
+		{"a fresh token, 2 cores contended", tokens, "TokenRead/cache", "TokenRead/accessor", "the cache", "a function around such a load"},
 		webhook,
 		{"a webhook of 1 KB", thisModule, "VerifyWebhook", "StripeValidatePayload", "VerifyWebhook", "stripe-go"},
 		{"a voucher of 1 MB", thisModule, "VerifyVoucher", "BareSHA256", "VerifyVoucher", "bare SHA-256"},
@@ -82,9 +82,9 @@ func runMicro(ctx context.Context, p plan) ([]microResult, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	binaries := map[string]string{sdk: filepath.Join(dir, "sdk.test"), thisModule: filepath.Join(dir, "bench.test")}
-	for module, binary := range binaries {
-		if err := buildTests(ctx, module, binary); err != nil {
+	binaries := map[string]string{tokens: filepath.Join(dir, "token.test"), thisModule: filepath.Join(dir, "bench.test")}
+	for pkg, binary := range binaries {
+		if err := buildTests(ctx, pkg, binary); err != nil {
 			return nil, err
 		}
 	}
@@ -93,11 +93,11 @@ func runMicro(ctx context.Context, p plan) ([]microResult, error) {
 		for i, pair := range pairs {
 			m := &all[i]
 			m.pair = pair
-			ours, err := runBenchmark(ctx, binaries[pair.module], pair.name, p)
+			ours, err := runBenchmark(ctx, binaries[pair.pkg], pair.name, p)
 			if err != nil {
 				return nil, err
 			}
-			base, err := runBenchmark(ctx, binaries[pair.module], pair.against, p)
+			base, err := runBenchmark(ctx, binaries[pair.pkg], pair.against, p)
 			if err != nil {
 				return nil, err
 			}
@@ -107,15 +107,15 @@ func runMicro(ctx context.Context, p plan) ([]microResult, error) {
 	return all, nil
 }
 
-func buildTests(ctx context.Context, module, into string) error {
-	where, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
+func buildTests(ctx context.Context, pkg, into string) error {
+	where, err := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", pkg).Output()
 	if err != nil {
-		return fmt.Errorf("looking for %s (run this inside its repository): %w", module, err)
+		return fmt.Errorf("looking for %s (run this inside its repository): %w", pkg, err)
 	}
 	build := exec.CommandContext(ctx, "go", "test", "-c", "-o", into, ".")
 	build.Dir = strings.TrimSpace(string(where))
 	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("building the benchmarks of %s: %w\n%s", module, err, out)
+		return fmt.Errorf("building the benchmarks of %s: %w\n%s", pkg, err, out)
 	}
 	return nil
 }

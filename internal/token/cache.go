@@ -1,0 +1,230 @@
+// Package token holds the token of one client. All callers share it, a background
+// fetch renews it before it expires, and a store may share it with other processes.
+package token
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go/internal/transport"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+const (
+	// expiryWindow is the end of a token's life, in which it is renewed. The window of
+	// a short-lived token is the last tenth of its life.
+	expiryWindow = 5 * time.Minute
+	// refusalMemory is how long the refusal of a credential answers further callers.
+	refusalMemory = 10 * time.Second
+	// The pauses between failing renewals.
+	minPause = time.Second
+	maxPause = 30 * time.Second
+)
+
+// Token is a token and the wall-clock time of its expiry. Zero Expiry: unknown, the
+// token is used until the service refuses it.
+type Token struct {
+	Value  types.Secret
+	Expiry time.Time
+}
+
+// Cache holds one token. Reading a fresh token takes two atomic loads. The exported
+// fields are set before use; Store and TryLease are optional.
+type Cache struct {
+	// Fetch gets a token. Lifetime 0: unknown.
+	Fetch func(ctx context.Context) (value types.Secret, lifetime time.Duration, err error)
+	// Renewable is false if Fetch returns the same token each time.
+	Renewable bool
+	// IsRefusal reports whether err of Fetch is final for this credential.
+	IsRefusal func(err error) bool
+	Store     Store
+	TryLease  TryLease
+	Log       *slog.Logger
+	// Redact takes the secret, and all others that the client knows, out of a text.
+	Redact func(text string, secret types.Secret) string
+
+	current atomic.Pointer[entry] // changes under mu
+	refused atomic.Pointer[entry] // the last token that a 401 refused
+
+	mu         sync.Mutex
+	generation uint64
+	pending    *fetch    // nil: none
+	failures   int       // failed fetches in a row
+	nextTry    time.Time // no renewal before
+	refusal    error     // the last fetch's, if the credential was refused
+	refusedAt  time.Time
+}
+
+// entry is a token in use. Its times run on the monotonic clock.
+type entry struct {
+	token         Token
+	authorization transport.Authorization
+	expires       time.Time // zero: unknown
+	keepUntil     time.Time // no 401 drops it before
+	// A timer sets inWindow: comparing times costs twenty times as much as this flag.
+	inWindow atomic.Bool
+	timer    *time.Timer
+}
+
+func (e *entry) expired(now time.Time) bool { return !e.expires.IsZero() && !now.Before(e.expires) }
+
+// fetch is under way until done is closed. The other fields are its result.
+type fetch struct {
+	done          chan struct{}
+	authorization transport.Authorization
+	err           error
+}
+
+// Authorization returns the token at once while it lives. Otherwise it waits for the
+// fetch that all callers share.
+func (c *Cache) Authorization(ctx context.Context) (transport.Authorization, error) {
+	if e := c.current.Load(); e != nil && !e.inWindow.Load() {
+		return e.authorization, nil
+	}
+	authorization, pending, err := c.renewOrFetch(ctx)
+	if pending != nil {
+		return pending.wait(ctx)
+	}
+	return authorization, err
+}
+
+// renewOrFetch returns the token while it lives, and renews it if that is due. Otherwise
+// it returns the fetch to wait for.
+func (c *Cache) renewOrFetch(ctx context.Context) (transport.Authorization, *fetch, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	e := c.current.Load()
+	switch {
+	case e != nil && !e.expired(now):
+		if e.inWindow.Load() && c.pending == nil && !now.Before(c.nextTry) {
+			c.start(ctx, e)
+		}
+		return e.authorization, nil, nil
+	case c.refusal != nil && now.Sub(c.refusedAt) < refusalMemory:
+		return transport.Authorization{}, nil, c.refusal
+	case c.pending == nil:
+		c.start(ctx, nil)
+	}
+	return transport.Authorization{}, c.pending, nil
+}
+
+func (f *fetch) wait(ctx context.Context) (transport.Authorization, error) {
+	select {
+	case <-f.done:
+		return f.authorization, f.err
+	case <-ctx.Done():
+		return transport.Authorization{}, fmt.Errorf("waiting for a token: %w", ctx.Err())
+	}
+}
+
+// start fetches in the background, because a fetch must outlive the caller who began it.
+// It keeps that caller's ctx values, so that traces nest. renewed is the token in use, or
+// nil.
+func (c *Cache) start(ctx context.Context, renewed *entry) {
+	f := &fetch{done: make(chan struct{}), err: errors.New("hotelstays: fetching a token ended without a result")}
+	c.pending = f
+	ctx = context.WithoutCancel(ctx)
+	go func() {
+		defer c.finish(f)
+		f.authorization, f.err = c.obtain(ctx, renewed)
+		if renewed != nil && f.err != nil {
+			c.Log.LogAttrs(ctx, slog.LevelWarn, "token renewal failed; the old token is still in use", slog.String("error", f.err.Error()))
+		}
+	}()
+}
+
+func (c *Cache) finish(f *fetch) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer close(f.done)
+	c.pending, c.refusal = nil, nil
+	if f.err == nil {
+		c.failures, c.nextTry = 0, time.Time{}
+		return
+	}
+	now := time.Now()
+	c.nextTry = now.Add(min(minPause<<min(c.failures, 8), maxPause))
+	c.failures++
+	if c.IsRefusal(f.err) {
+		c.refusal, c.refusedAt = f.err, now
+	}
+}
+
+// obtain takes a token from the store, or fetches one.
+func (c *Cache) obtain(ctx context.Context, renewed *entry) (_ transport.Authorization, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("hotelstays: fetching a token panicked: %v", p)
+		}
+	}()
+	t, found, release := c.fromStore(ctx, renewed)
+	defer release()
+	if found {
+		return c.use(t), nil
+	}
+	value, lifetime, err := c.Fetch(ctx)
+	if err != nil {
+		return transport.Authorization{}, err
+	}
+	t = Token{Value: value}
+	var attrs []slog.Attr
+	if lifetime > 0 {
+		t.Expiry = time.Now().Add(lifetime)
+		attrs = append(attrs, slog.Duration("lifetime", lifetime))
+	}
+	authorization := c.use(t)
+	c.Log.LogAttrs(ctx, slog.LevelInfo, "token fetched", attrs...)
+	_ = c.call(ctx, "Store", &t, func(ctx context.Context) error { return c.Store.Store(ctx, t) })
+	return authorization, nil
+}
+
+func (c *Cache) use(t Token) transport.Authorization {
+	e := &entry{token: t}
+	now := time.Now()
+	if !t.Expiry.IsZero() {
+		lifetime := t.Expiry.Sub(now)
+		e.expires = now.Add(lifetime)
+		e.timer = time.AfterFunc(lifetime-min(expiryWindow, lifetime/10), func() { e.inWindow.Store(true) })
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.current.Load() == nil && c.refused.Load() != nil {
+		e.keepUntil = now.Add(refusalMemory)
+	}
+	c.generation++
+	e.authorization = transport.Authorization{Header: "Bearer " + t.Value.Reveal(), Generation: c.generation}
+	c.current.Store(e)
+	return e.authorization
+}
+
+// Refused drops the token that a 401 refused, and reports whether another attempt makes
+// sense. A late 401 does not drop a newer token. A token that is refused right after
+// another one stays, because the cause is not the token, and other callers need it.
+func (c *Cache) Refused(ctx context.Context, refused transport.Authorization) bool {
+	if !c.Renewable {
+		return false
+	}
+	c.mu.Lock()
+	e := c.current.Load()
+	isCurrent := e != nil && e.authorization.Generation == refused.Generation
+	keep := isCurrent && time.Now().Before(e.keepUntil)
+	drop := isCurrent && !keep
+	if drop {
+		c.refused.Store(e)
+		c.current.Store(nil)
+	}
+	c.mu.Unlock()
+	if drop && e.timer != nil {
+		e.timer.Stop()
+	}
+	if drop {
+		_ = c.call(ctx, "CompareAndDelete", &e.token, func(ctx context.Context) error { return c.Store.CompareAndDelete(ctx, e.token) })
+	}
+	return !keep
+}

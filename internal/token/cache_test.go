@@ -1,0 +1,388 @@
+// The cache under load: one fetch for all callers, and no more fetches than needed.
+
+package token_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/hotelstays/hotelstays-go/internal/token"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const manyCallers = 10_000
+
+var (
+	errRefused      = errors.New("credential refused")
+	errFailed       = errors.New("service failed")
+	errUnauthorized = errors.New("unauthorized")
+)
+
+// service issues tokens, and accepts them until they are revoked.
+type service struct {
+	lifetime time.Duration // 0: unknown
+	delay    time.Duration // of a fetch
+	err      error         // of a fetch
+	latency  time.Duration // of a call at most
+	sameText bool          // all tokens have one text
+
+	fetches  atomic.Int64
+	accepted sync.Map // Authorization headers
+}
+
+func (s *service) fetch(context.Context) (types.Secret, time.Duration, error) {
+	text := "token"
+	if n := s.fetches.Add(1); !s.sameText {
+		text = fmt.Sprint("token-", n)
+	}
+	err := s.err
+	time.Sleep(s.delay)
+	if err != nil {
+		return types.Secret{}, 0, err
+	}
+	s.accepted.Store("Bearer "+text, nil)
+	return types.NewSecret(text), s.lifetime, nil
+}
+
+func (s *service) revoke() { s.accepted.Clear() }
+
+// cache returns a cache of this service's tokens, as in a process of its own.
+func (s *service) cache(change ...func(*token.Cache)) *token.Cache {
+	c := &token.Cache{
+		Fetch:     s.fetch,
+		Renewable: true,
+		IsRefusal: func(err error) bool { return errors.Is(err, errRefused) },
+		Log:       slog.New(slog.DiscardHandler),
+		Redact: func(text string, secret types.Secret) string {
+			return strings.ReplaceAll(text, secret.Reveal(), "[redacted]")
+		},
+	}
+	for _, f := range change {
+		f(c)
+	}
+	return c
+}
+
+// call makes a call as the transport does: after a 401 it tries once more.
+func (s *service) call(ctx context.Context, c *token.Cache) error {
+	for retried := false; ; retried = true {
+		authorization, err := c.Authorization(ctx)
+		if err != nil {
+			return err
+		}
+		_, accepted := s.accepted.Load(authorization.Header)
+		time.Sleep(rand.N(s.latency + 1))
+		switch {
+		case accepted:
+			return nil
+		case !c.Refused(ctx, authorization) || retried:
+			return errUnauthorized
+		}
+	}
+}
+
+// callAll makes n calls at once through each cache. It returns their errors and the
+// longest duration.
+func (s *service) callAll(ctx context.Context, n int, caches ...*token.Cache) (failed []error, longest time.Duration) {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for _, c := range caches {
+		for range n {
+			wg.Go(func() {
+				start := time.Now()
+				err := s.call(ctx, c)
+				mu.Lock()
+				defer mu.Unlock()
+				longest = max(longest, time.Since(start))
+				if err != nil {
+					failed = append(failed, err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+	return failed, longest
+}
+
+// mustCall makes n calls at once through each cache. None fails. It returns the longest
+// duration.
+func (s *service) mustCall(t *testing.T, n int, caches ...*token.Cache) time.Duration {
+	t.Helper()
+	failed, longest := s.callAll(t.Context(), n, caches...)
+	require.Empty(t, failed)
+	return longest
+}
+
+func TestAnExpiredTokenCostsOneFetch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{lifetime: time.Hour}
+		c := s.cache()
+		s.mustCall(t, 1, c)
+		time.Sleep(2 * time.Hour)
+		s.delay = time.Second
+		assert.Equal(t, time.Second, s.mustCall(t, manyCallers, c), "all wait for the one fetch")
+		assert.EqualValues(t, 2, s.fetches.Load())
+	})
+}
+
+func TestNobodyWaitsInTheExpiryWindow(t *testing.T) {
+	for lifetime, window := range map[time.Duration]time.Duration{
+		24 * time.Hour:   5 * time.Minute,
+		10 * time.Minute: time.Minute, // a tenth of a short life
+	} {
+		t.Run(lifetime.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &service{lifetime: lifetime}
+				c := s.cache()
+				s.mustCall(t, 1, c)
+				s.delay = 10 * time.Second
+
+				time.Sleep(lifetime - window - time.Second)
+				s.mustCall(t, 1, c)
+				synctest.Wait()
+				assert.EqualValues(t, 1, s.fetches.Load(), "before the window")
+
+				time.Sleep(2 * time.Second)
+				assert.Zero(t, s.mustCall(t, manyCallers, c), "the old token is in use")
+				time.Sleep(11 * time.Second)
+				assert.EqualValues(t, 2, s.fetches.Load())
+
+				time.Sleep(window)
+				assert.Zero(t, s.mustCall(t, 100, c), "the new token is in use")
+				assert.EqualValues(t, 2, s.fetches.Load())
+			})
+		})
+	}
+}
+
+func TestATokenOfUnknownLifetimeIsUsedUntilItIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{}
+		c := s.cache()
+		s.mustCall(t, 10, c)
+		time.Sleep(10_000 * time.Hour)
+		s.mustCall(t, 10, c)
+		assert.EqualValues(t, 1, s.fetches.Load())
+		s.revoke()
+		s.mustCall(t, 10, c)
+		assert.EqualValues(t, 2, s.fetches.Load())
+	})
+}
+
+func TestARevokedTokenCostsOneFetch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{lifetime: time.Hour, latency: time.Second}
+		c := s.cache()
+		s.mustCall(t, 1, c)
+		for fetches := range 3 {
+			time.Sleep(11 * time.Second)
+			s.revoke()
+			s.mustCall(t, 1000, c)
+			assert.EqualValues(t, fetches+2, s.fetches.Load(), "for all 401s together")
+		}
+	})
+}
+
+// A 401 that comes late refuses the old token, even if the new one has the same text.
+func TestALate401KeepsTheSuccessor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{sameText: true}
+		c := s.cache()
+		late, err := c.Authorization(t.Context())
+		require.NoError(t, err)
+		s.revoke()
+		s.mustCall(t, 1, c)
+		time.Sleep(time.Minute)
+		assert.True(t, c.Refused(t.Context(), late), "the caller tries again")
+		s.mustCall(t, 1, c)
+		assert.EqualValues(t, 2, s.fetches.Load())
+	})
+}
+
+// If a new token does not end the 401s, the cause is not the token. It stays, so that
+// not each call fetches one.
+func TestAUselessSuccessorStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{sameText: true}
+		c := s.cache()
+		s.mustCall(t, 1, c)
+		for range 99 { // ten seconds
+			authorization, err := c.Authorization(t.Context())
+			require.NoError(t, err)
+			c.Refused(t.Context(), authorization)
+			time.Sleep(100 * time.Millisecond)
+		}
+		assert.EqualValues(t, 2, s.fetches.Load())
+		time.Sleep(time.Second)
+		s.revoke()
+		s.mustCall(t, 1, c)
+		assert.EqualValues(t, 3, s.fetches.Load(), "after ten seconds it is renewed again")
+	})
+}
+
+func TestATokenThatIsNotRenewableStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{}
+		c := s.cache(func(c *token.Cache) { c.Renewable = false })
+		s.mustCall(t, 10, c)
+		s.revoke()
+		failed, _ := s.callAll(t.Context(), 10, c)
+		assert.Len(t, failed, 10)
+		assert.EqualValues(t, 1, s.fetches.Load())
+	})
+}
+
+// A failing renewal is tried again after 1 s, 2 s and so on to 30 s, whatever the error,
+// and logged each time. The pauses start again with the next token.
+func TestAFailingRenewalPauses(t *testing.T) {
+	for _, fault := range []error{errFailed, errRefused} {
+		synctest.Test(t, func(t *testing.T) {
+			var log bytes.Buffer
+			s := &service{lifetime: time.Hour}
+			c := s.cache(func(c *token.Cache) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+			for range 2 {
+				s.mustCall(t, 1, c)
+				time.Sleep(55*time.Minute + time.Millisecond)
+				before := s.fetches.Load()
+				s.err = fault
+				var tries []float64
+				for start := time.Now(); time.Since(start) < 2*time.Minute; time.Sleep(time.Second / 2) {
+					require.Zero(t, s.mustCall(t, 3, c), "the old token is in use")
+					synctest.Wait()
+					if n := s.fetches.Load(); n > before {
+						tries, before = append(tries, time.Since(start).Seconds()), n
+					}
+				}
+				assert.Equal(t, []float64{0, 1, 3, 7, 15, 31, 61, 91}, tries)
+				assert.Equal(t, len(tries), strings.Count(log.String(), "token renewal failed"))
+				log.Reset()
+
+				s.err = nil
+				time.Sleep(30 * time.Second)
+				s.mustCall(t, 1, c) // renews
+				synctest.Wait()
+			}
+		})
+	}
+}
+
+func TestARefusalIsRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{err: errRefused, delay: time.Second}
+		c := s.cache()
+		for range 10 { // the refusal comes after a second
+			failed, _ := s.callAll(t.Context(), 100, c)
+			require.Len(t, failed, 100)
+			require.ErrorIs(t, failed[0], errRefused)
+			assert.EqualValues(t, 1, s.fetches.Load())
+			time.Sleep(time.Second)
+		}
+		s.err = nil
+		time.Sleep(time.Second)
+		s.mustCall(t, 100, c)
+		assert.EqualValues(t, 2, s.fetches.Load())
+	})
+}
+
+// A refused renewal answers those whose token then expires, too, for ten seconds from the
+// refusal.
+func TestARefusedRenewalIsRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{lifetime: time.Hour}
+		c := s.cache()
+		s.mustCall(t, 1, c)
+		time.Sleep(time.Hour - 2*time.Second)
+		s.err = errRefused
+		start := time.Now()
+		s.mustCall(t, 1, c)
+		synctest.Wait()
+		require.EqualValues(t, 2, s.fetches.Load(), "the renewal is refused")
+
+		for _, after := range []time.Duration{2 * time.Second, 5 * time.Second, 10*time.Second - time.Nanosecond} {
+			time.Sleep(time.Until(start.Add(after)))
+			failed, _ := s.callAll(t.Context(), 10, c)
+			require.Len(t, failed, 10)
+			assert.ErrorIs(t, failed[0], errRefused)
+			assert.EqualValues(t, 2, s.fetches.Load(), "after %s", after)
+		}
+		time.Sleep(time.Nanosecond)
+		s.callAll(t.Context(), 10, c)
+		assert.EqualValues(t, 3, s.fetches.Load())
+	})
+}
+
+func TestAFailureIsNotRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{err: errFailed}
+		c := s.cache()
+		for n := range 3 {
+			failed, _ := s.callAll(t.Context(), 1, c)
+			require.Len(t, failed, 1)
+			assert.ErrorIs(t, failed[0], errFailed)
+			assert.EqualValues(t, n+1, s.fetches.Load())
+		}
+	})
+}
+
+// A caller waits no longer than its ctx. The fetch that it began goes on for the others,
+// with the values of its ctx.
+func TestAFetchOutlivesTheCallerWhoBeganIt(t *testing.T) {
+	type traceKey struct{}
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{lifetime: time.Hour, delay: 5 * time.Second}
+		var trace any
+		c := s.cache(func(c *token.Cache) {
+			c.Fetch = func(ctx context.Context) (types.Secret, time.Duration, error) {
+				trace = ctx.Value(traceKey{})
+				value, lifetime, err := s.fetch(ctx)
+				return value, lifetime, errors.Join(err, ctx.Err())
+			}
+		})
+		ctx, cancel := context.WithTimeout(context.WithValue(t.Context(), traceKey{}, "first"), time.Second)
+		defer cancel()
+		start := time.Now()
+		err := s.call(ctx, c)
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, time.Second, time.Since(start))
+
+		assert.Equal(t, 4*time.Second, s.mustCall(t, 10, c))
+		assert.EqualValues(t, 1, s.fetches.Load())
+		assert.Equal(t, "first", trace)
+	})
+}
+
+func TestAPanicOfAFetchIsAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{lifetime: time.Hour}
+		panics := true
+		c := s.cache(func(c *token.Cache) {
+			c.Fetch = func(ctx context.Context) (types.Secret, time.Duration, error) {
+				if panics {
+					panic("boom")
+				}
+				return s.fetch(ctx)
+			}
+		})
+		failed, _ := s.callAll(t.Context(), 10, c)
+		require.Len(t, failed, 10)
+		assert.EqualError(t, failed[0], "hotelstays: fetching a token panicked: boom")
+		panics = false
+		s.mustCall(t, 10, c)
+	})
+}

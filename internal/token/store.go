@@ -1,0 +1,104 @@
+// How the cache uses a store that processes share.
+
+package token
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+)
+
+// Store shares one token between processes. Its methods must return when ctx ends.
+type Store interface {
+	// Load returns a zero Token if there is none. With an error the Token may be set,
+	// so that it is redacted.
+	Load(ctx context.Context) (Token, error)
+	Store(ctx context.Context, t Token) error
+	CompareAndDelete(ctx context.Context, refused Token) error
+}
+
+// TryLease lets one process at a time fetch. It reports false if another process has
+// the lease.
+type TryLease func(ctx context.Context) (release func(), ok bool, err error)
+
+const (
+	// storeTimeout bounds each call of a store, because all callers wait for it.
+	storeTimeout = 2 * time.Second
+	// While another process fetches, the cache loads its token this often, and then
+	// fetches one itself.
+	leasePause   = 100 * time.Millisecond
+	leaseTimeout = 25 * time.Second
+)
+
+// fromStore returns the shared token. If none is found, the caller fetches one. It calls
+// release in any case.
+func (c *Cache) fromStore(ctx context.Context, renewed *entry) (t Token, found bool, release func()) {
+	release = func() {}
+	for start := time.Now(); c.Store != nil; time.Sleep(leasePause/2 + rand.N(leasePause)) {
+		t, found, err := c.load(ctx, renewed)
+		if found || err != nil || c.TryLease == nil {
+			return t, found, release
+		}
+		leased, ok, err := c.tryLease(ctx, time.Since(start))
+		switch {
+		case ok: // the process that had the lease may have stored a token before it released it
+			t, found, _ = c.load(ctx, renewed)
+			return t, found, leased
+		case err != nil:
+			return Token{}, false, release
+		}
+	}
+	return Token{}, false, release
+}
+
+func (c *Cache) tryLease(ctx context.Context, waited time.Duration) (release func(), ok bool, err error) {
+	err = c.call(ctx, "TryLease", &Token{}, func(ctx context.Context) (err error) {
+		release, ok, err = c.TryLease(ctx)
+		if err == nil && !ok && waited > leaseTimeout {
+			err = errors.New("another process has been fetching for too long")
+		}
+		return err
+	})
+	if release == nil {
+		release = func() {}
+	}
+	return release, ok && err == nil, err
+}
+
+// load returns the shared token if it can replace the renewed one.
+func (c *Cache) load(ctx context.Context, renewed *entry) (t Token, found bool, err error) {
+	err = c.call(ctx, "Load", &t, func(ctx context.Context) (err error) {
+		t, err = c.Store.Load(ctx)
+		return err
+	})
+	if err != nil || t.Value.IsZero() {
+		return Token{}, false, err
+	}
+	switch refused := c.refused.Load(); {
+	case refused != nil && refused.token.Value.Equal(t.Value):
+		return Token{}, false, nil
+	case t.Expiry.IsZero():
+		return t, true, nil
+	case renewed != nil && !t.Expiry.After(renewed.token.Expiry):
+		return Token{}, false, nil
+	}
+	return t, time.Now().Before(t.Expiry), nil
+}
+
+// call bounds a call of the store and logs its error. Servers quote the command that
+// they refuse, and the token with it.
+func (c *Cache) call(ctx context.Context, name string, t *Token, f func(context.Context) error) error {
+	if c.Store == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	err := f(ctx)
+	if err != nil {
+		c.Log.LogAttrs(ctx, slog.LevelWarn, "token store failed; continuing without it",
+			slog.String("call", name), slog.String("error", c.Redact(err.Error(), t.Value)))
+	}
+	return err
+}

@@ -1,0 +1,270 @@
+// The cache and its store: shared tokens, leases, and stores that fail.
+
+package token_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hotelstays/hotelstays-go/internal/token"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// store is a Store in memory, with a lease.
+type store struct {
+	mu         sync.Mutex
+	token      token.Token
+	err        error
+	keeps      bool // CompareAndDelete does nothing
+	leased     bool
+	onTryLease func()
+}
+
+func (s *store) Load(context.Context) (token.Token, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.token, s.err
+}
+
+func (s *store) Store(_ context.Context, t token.Token) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.token = t
+	}
+	return s.err
+}
+
+func (s *store) CompareAndDelete(_ context.Context, refused token.Token) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.keeps && s.token.Value.Equal(refused.Value) {
+		s.token = token.Token{}
+	}
+	return s.err
+}
+
+func (s *store) tryLease(context.Context) (release func(), ok bool, err error) {
+	if s.onTryLease != nil {
+		s.onTryLease()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.leased {
+		return nil, false, nil
+	}
+	s.leased = true
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.leased = false
+	}, true, nil
+}
+
+// sharing makes caches share their tokens through a store.
+func sharing(s token.Store) func(*token.Cache) { return func(c *token.Cache) { c.Store = s } }
+
+// fleet returns n caches that share a store with a lease, each as in a process of its own.
+func (s *service) fleet(n int, st *store) []*token.Cache {
+	caches := make([]*token.Cache, n)
+	for i := range caches {
+		caches[i] = s.cache(sharing(st), func(c *token.Cache) { c.TryLease = st.tryLease })
+	}
+	return caches
+}
+
+func TestAStoreSharesTheToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, st := &service{lifetime: time.Hour}, &store{}
+		caches := []*token.Cache{s.cache(sharing(st)), s.cache(sharing(st))}
+		oneAfterTheOther := func() {
+			for _, c := range caches {
+				s.mustCall(t, 10, c)
+				synctest.Wait() // for a renewal
+			}
+		}
+		oneAfterTheOther()
+		assert.EqualValues(t, 1, s.fetches.Load())
+		time.Sleep(56 * time.Minute)
+		oneAfterTheOther()
+		assert.EqualValues(t, 2, s.fetches.Load(), "the first to renew renews for both")
+		s.revoke()
+		oneAfterTheOther()
+		assert.EqualValues(t, 3, s.fetches.Load(), "the first to be refused deletes the token for both")
+		assert.Equal(t, time.Now().Add(time.Hour), st.token.Expiry)
+	})
+}
+
+// A token that the store returns expires when it says, not a lifetime after it was loaded.
+func TestAStoredTokenKeepsItsExpiry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, st := &service{lifetime: time.Hour}, &store{}
+		s.mustCall(t, 1, s.cache(sharing(st)))
+		time.Sleep(30 * time.Minute)
+		c := s.cache(sharing(st))
+		s.mustCall(t, 1, c)
+		time.Sleep(30 * time.Minute)
+		s.mustCall(t, 1, c)
+		assert.EqualValues(t, 2, s.fetches.Load())
+	})
+}
+
+// Each call of a store that hangs costs two seconds, and no call fails.
+func TestAHangingStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{lifetime: time.Hour}
+		c := s.cache(sharing(hangingStore{}))
+		assert.Equal(t, 4*time.Second, s.mustCall(t, 100, c), "Load and Store")
+		assert.Zero(t, s.mustCall(t, 100, c))
+		s.revoke()
+		assert.Equal(t, 6*time.Second, s.mustCall(t, 1, c), "CompareAndDelete, Load and Store")
+	})
+}
+
+type hangingStore struct{}
+
+func (hangingStore) Load(ctx context.Context) (token.Token, error) {
+	<-ctx.Done()
+	return token.Token{}, ctx.Err()
+}
+
+func (hangingStore) Store(ctx context.Context, _ token.Token) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (hangingStore) CompareAndDelete(ctx context.Context, _ token.Token) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func TestAFailingStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, st := &service{lifetime: time.Hour}, &store{err: errors.New("store is down")}
+		c := s.fleet(1, st)[0]
+		s.mustCall(t, 10, c)
+		s.revoke()
+		s.mustCall(t, 10, c)
+		assert.EqualValues(t, 2, s.fetches.Load())
+	})
+}
+
+// A store that quotes the token does not bring it into the log.
+func TestErrorsOfAStoreAreRedacted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		s := &service{}
+		c := s.cache(sharing(quotingStore{}), func(c *token.Cache) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+		s.mustCall(t, 1, c)
+		s.revoke()
+		s.mustCall(t, 1, c)
+		for _, call := range []string{"Load", "Store", "CompareAndDelete"} {
+			assert.Contains(t, log.String(), "call="+call+` error="unknown command [redacted]"`)
+		}
+		assert.NotContains(t, log.String(), "token-")
+	})
+}
+
+type quotingStore struct{}
+
+func (quotingStore) Load(context.Context) (token.Token, error) {
+	return token.Token{Value: types.NewSecret("token-0")}, errors.New("unknown command token-0")
+}
+
+func (quotingStore) Store(_ context.Context, t token.Token) error {
+	return fmt.Errorf("unknown command %s", t.Value.Reveal())
+}
+
+func (s quotingStore) CompareAndDelete(ctx context.Context, t token.Token) error {
+	return s.Store(ctx, t)
+}
+
+func TestAStoreThatReturnsARefusedToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, st := &service{lifetime: time.Hour}, &store{keeps: true}
+		c := s.cache(sharing(st))
+		s.mustCall(t, 1, c)
+		s.revoke()
+		s.mustCall(t, 1, c)
+		assert.EqualValues(t, 2, s.fetches.Load())
+	})
+}
+
+// Of a fleet with a lease one process fetches, however long that takes.
+func TestALeaseLetsOneProcessFetch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{lifetime: time.Hour, delay: 5 * time.Second}
+		fleet := s.fleet(50, &store{})
+		s.mustCall(t, 1, fleet...)
+		assert.EqualValues(t, 1, s.fetches.Load(), "at the start")
+
+		time.Sleep(55 * time.Minute)
+		for range 8 {
+			assert.Zero(t, s.mustCall(t, 1, fleet...), "nobody waits for the renewal")
+			time.Sleep(time.Second)
+		}
+		assert.EqualValues(t, 2, s.fetches.Load(), "in the expiry window")
+
+		s.revoke()
+		s.mustCall(t, 1, fleet...)
+		assert.EqualValues(t, 3, s.fetches.Load(), "after a 401")
+	})
+}
+
+func TestAFailedFetchReleasesTheLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, st := &service{lifetime: time.Hour, err: errFailed}, &store{}
+		fleet := s.fleet(10, st)
+		failed, _ := s.callAll(t.Context(), 1, fleet[0])
+		assert.Len(t, failed, 1)
+		assert.False(t, st.leased)
+		s.err = nil
+		assert.Less(t, s.mustCall(t, 1, fleet...), time.Second)
+		assert.EqualValues(t, 2, s.fetches.Load())
+	})
+}
+
+func TestALeaseThatNeverEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{lifetime: time.Hour}
+		waited := s.mustCall(t, 1, s.fleet(1, &store{leased: true})...)
+		assert.InDelta(t, 25, waited.Seconds(), 1)
+		assert.EqualValues(t, 1, s.fetches.Load())
+	})
+}
+
+// A lease with nothing to release has no release function.
+func TestALeaseWithoutRelease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{lifetime: time.Hour}
+		c := s.cache(sharing(&store{}), func(c *token.Cache) {
+			c.TryLease = func(context.Context) (func(), bool, error) { return nil, true, nil }
+		})
+		s.mustCall(t, 1, c)
+	})
+}
+
+// Another process stores a token after Load and before TryLease.
+func TestATokenStoredBeforeTheLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, st := &service{lifetime: time.Hour}, &store{}
+		fleet := s.fleet(2, st)
+		st.onTryLease = func() {
+			st.onTryLease = nil
+			require.NoError(t, s.call(t.Context(), fleet[1]))
+		}
+		s.mustCall(t, 1, fleet[0])
+		assert.EqualValues(t, 1, s.fetches.Load())
+		assert.False(t, st.leased)
+	})
+}

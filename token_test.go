@@ -1,0 +1,252 @@
+// The token that all callers of a client share, and clients that share a store.
+
+package hotelstays_test
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+func TestAnExpiredTicketCostsOneCall(t *testing.T) {
+	t.Parallel()
+	callers := howMany(t, "callers", 10_000, 500, 500)
+	synctest.Test(t, func(t *testing.T) {
+		w := newAuthWorld(t, time.Hour)
+		defer w.end()
+		require.Empty(t, callAll(t.Context(), w.client, 1))
+		time.Sleep(2 * time.Hour)
+		w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: time.Second})
+		assert.Empty(t, callAll(t.Context(), w.client, callers))
+		assert.Equal(t, 2, w.Ledger().Count(hotelstaystest.OpTicket))
+		assert.Equal(t, callers+1, w.Ledger().Count(hotelstaystest.OpQueryOrders))
+	})
+}
+
+func TestARevokedTicketCostsOneCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newAuthWorld(t, 0)
+		defer w.end()
+		callAll(t.Context(), w.client, 1)
+
+		w.RevokeTokens()
+		assert.Empty(t, callAll(t.Context(), w.client, 1))
+		assert.Equal(t, 2, w.Ledger().Count(hotelstaystest.OpTicket))
+		assert.Equal(t, 3, w.Ledger().Count(hotelstaystest.OpQueryOrders), "the refused call is sent once more")
+
+		time.Sleep(11 * time.Second)
+		w.RevokeTokens()
+		assert.Empty(t, callAll(t.Context(), w.client, 1000))
+		assert.Equal(t, 3, w.Ledger().Count(hotelstaystest.OpTicket), "for all 401s together")
+	})
+}
+
+// If a new ticket does not end the 401s, not every call fetches one, and other calls keep
+// the ticket.
+func TestATicketIsNotRenewedWithEvery401(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newAuthWorld(t, 0)
+		defer w.end()
+		callAll(t.Context(), w.client, 1)
+		w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 401, Times: -1})
+		for range 100 {
+			failed := callAll(t.Context(), w.client, 5)
+			require.Len(t, failed, 5)
+			require.ErrorIs(t, failed[0], hotelstays.ErrUnauthorized)
+			time.Sleep(100 * time.Millisecond)
+		}
+		assert.LessOrEqual(t, w.Ledger().Count(hotelstaystest.OpTicket), 3)
+		_, err := w.client.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
+		assert.NoError(t, err)
+	})
+}
+
+// Clients that share a store share the ticket, its renewal and its end.
+func TestATokenStoreIsShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newMemoryStore()
+		w := newAuthWorld(t, time.Hour, hotelstays.WithTokenStore(store))
+		other := w.connect(t, w.cred, hotelstays.WithTokenStore(store))
+		defer w.end(other)
+		both := func() {
+			for _, c := range []*hotelstays.Client{w.client, other} {
+				require.Empty(t, callAll(t.Context(), c, 10))
+				synctest.Wait() // for a renewal
+			}
+		}
+		both()
+		assert.Equal(t, 1, w.Ledger().TicketsIssued())
+		time.Sleep(56 * time.Minute)
+		both()
+		assert.Equal(t, 2, w.Ledger().TicketsIssued(), "the first to renew renews for both")
+		w.RevokeTokens()
+		both()
+		assert.Equal(t, 3, w.Ledger().TicketsIssued(), "the first to be refused deletes it for both")
+		assert.WithinDuration(t, time.Now().Add(time.Hour), store.tokens[w.URL+" ticket:"+w.AppKey].Expiry, time.Second)
+		assert.Len(t, store.tokens, 1)
+	})
+}
+
+// Tokens of other environments, credentials and scopes are other tokens. One that the
+// caller got elsewhere is not shared.
+func TestKeysOfATokenStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newMemoryStore()
+		w := newAuthWorld(t, time.Hour, hotelstays.WithTokenStore(store))
+		oauth := func(scopes ...hotelstays.Scope) hotelstays.Credential {
+			return hotelstays.OAuthCredential{ClientID: w.ClientID, ClientSecret: types.NewSecret(w.ClientSecret), Scopes: scopes}
+		}
+		clients := []*hotelstays.Client{w.client}
+		for _, cred := range []hotelstays.Credential{
+			oauth(hotelstays.ScopeBookingRead),
+			oauth(hotelstays.ScopeSearchRead, hotelstays.ScopeBookingRead), oauth(hotelstays.ScopeBookingRead, hotelstays.ScopeSearchRead),
+			hotelstays.TokenCredential{Token: types.NewSecret("token")},
+		} {
+			clients = append(clients, w.connect(t, cred, hotelstays.WithTokenStore(store)))
+		}
+		defer w.end(clients...)
+		callFrom(t.Context(), clients)
+		var keys []string
+		for key := range store.tokens {
+			keys = append(keys, key)
+		}
+		assert.ElementsMatch(t, []string{
+			w.URL + " ticket:" + w.AppKey,
+			w.URL + " oauth:" + w.ClientID + ":booking:read",
+			w.URL + " oauth:" + w.ClientID + ":booking:read search:read",
+		}, keys)
+	})
+}
+
+// A token that the store has damaged is not sent.
+func TestAStoreThatDamagesTokens(t *testing.T) {
+	for name, damage := range map[string]func(hotelstays.Token) hotelstays.Token{
+		"kept as JSON": func(token hotelstays.Token) (kept hotelstays.Token) {
+			text, _ := json.Marshal(token)
+			_ = json.Unmarshal(text, &kept)
+			return kept
+		},
+		"kept with a line break": func(token hotelstays.Token) hotelstays.Token {
+			token.Value = types.NewSecret(token.Value.Reveal() + "\n")
+			return token
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				log := &redactLog{}
+				store := &damagingStore{newMemoryStore(), damage}
+				w := newAuthWorld(t, time.Hour, hotelstays.WithTokenStore(store))
+				other := w.connect(t, w.cred, hotelstays.WithTokenStore(store), log.option())
+				defer w.end(other)
+				for _, c := range []*hotelstays.Client{w.client, other} {
+					require.Empty(t, callAll(t.Context(), c, 1))
+				}
+				assert.Equal(t, 2, w.Ledger().TicketsIssued())
+				assert.Equal(t, 2, w.Ledger().Count(hotelstaystest.OpQueryOrders), "no call is refused for its token")
+				assert.Contains(t, log.String(), "token store failed")
+			})
+		})
+	}
+}
+
+type damagingStore struct {
+	*memoryStore
+	damage func(hotelstays.Token) hotelstays.Token
+}
+
+func (s *damagingStore) Store(ctx context.Context, key string, token hotelstays.Token) error {
+	return s.memoryStore.Store(ctx, key, s.damage(token))
+}
+
+// Of a fleet that shares a TokenLeaser one client fetches, however long it takes.
+func TestALeasedTicketIsFetchedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &leasingStore{memoryStore: newMemoryStore()}
+		w := newAuthWorld(t, time.Hour)
+		clients := make([]*hotelstays.Client, 10)
+		for i := range clients {
+			clients[i] = w.connect(t, w.cred, hotelstays.WithTokenStore(store))
+		}
+		defer w.end(clients...)
+		w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: 5 * time.Second})
+		assert.Zero(t, callFrom(t.Context(), clients))
+		assert.Equal(t, 1, w.Ledger().Count(hotelstaystest.OpTicket))
+	})
+}
+
+// callFrom makes one call from each client at once and returns how many failed.
+func callFrom(ctx context.Context, clients []*hotelstays.Client) (failed int) {
+	errs := make(chan error, len(clients))
+	for _, c := range clients {
+		go func() {
+			_, err := c.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{})
+			errs <- err
+		}()
+	}
+	for range clients {
+		if <-errs != nil {
+			failed++
+		}
+	}
+	return failed
+}
+
+// memoryStore is a TokenStore in memory.
+type memoryStore struct {
+	mu     sync.Mutex
+	tokens map[string]hotelstays.Token
+}
+
+func newMemoryStore() *memoryStore { return &memoryStore{tokens: map[string]hotelstays.Token{}} }
+
+func (s *memoryStore) Load(_ context.Context, key string) (hotelstays.Token, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tokens[key], nil
+}
+
+func (s *memoryStore) Store(_ context.Context, key string, t hotelstays.Token) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tokens[key] = t
+	return nil
+}
+
+func (s *memoryStore) CompareAndDelete(_ context.Context, key string, refused hotelstays.Token) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tokens[key].Value.Equal(refused.Value) {
+		delete(s.tokens, key)
+	}
+	return nil
+}
+
+// leasingStore is a TokenLeaser in memory.
+type leasingStore struct {
+	*memoryStore
+	leased bool
+}
+
+func (s *leasingStore) TryLease(context.Context, string) (release func(), ok bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.leased {
+		return nil, false, nil
+	}
+	s.leased = true
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.leased = false
+	}, true, nil
+}
