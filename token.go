@@ -76,10 +76,16 @@ type boundStore struct {
 	key   string
 }
 
+// Load refuses a token that the store has damaged: calls with it would fail until its
+// expiry.
 func (s boundStore) Load(ctx context.Context) (token.Token, error) {
 	t, err := s.store.Load(ctx, s.key)
-	if err == nil {
-		err = checkStored(t.Value)
+	switch value := t.Value.Reveal(); {
+	case err != nil:
+	case value == redact.Marker:
+		err = fmt.Errorf("the token came back as %q: a Secret encodes itself as that text, so keep Token.Value.Reveal()", redact.Marker)
+	case !isHeaderValue(value):
+		err = errors.New("the token came back with characters that a header cannot carry, such as a line break at its end")
 	}
 	return token.Token(t), err
 }
@@ -90,16 +96,4 @@ func (s boundStore) Store(ctx context.Context, t token.Token) error {
 
 func (s boundStore) CompareAndDelete(ctx context.Context, refused token.Token) error {
 	return s.store.CompareAndDelete(ctx, s.key, Token(refused))
-}
-
-// checkStored finds a token that the store has damaged. Calls with it would fail until
-// its expiry.
-func checkStored(value types.Secret) error {
-	switch {
-	case value.Reveal() == redact.Marker:
-		return fmt.Errorf("the token came back as %q: a Secret encodes itself as that text, so keep Token.Value.Reveal()", redact.Marker)
-	case !isHeaderValue(value.Reveal()):
-		return errors.New("the token came back with characters that a header cannot carry, such as a line break at its end")
-	}
-	return nil
 }

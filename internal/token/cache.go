@@ -62,13 +62,13 @@ type Cache struct {
 
 // entry is a token in use. Its times run on the monotonic clock.
 type entry struct {
-	token         Token
 	authorization transport.Authorization
-	expires       time.Time // zero: unknown
-	keepUntil     time.Time // no 401 drops it before
 	// A timer sets inWindow: comparing times costs twenty times as much as this flag.
-	inWindow atomic.Bool
-	timer    *time.Timer
+	inWindow  atomic.Bool
+	timer     *time.Timer // nil without expires
+	token     Token
+	expires   time.Time // zero: unknown
+	keepUntil time.Time // no 401 drops it before
 }
 
 func (e *entry) expired(now time.Time) bool { return !e.expires.IsZero() && !now.Before(e.expires) }

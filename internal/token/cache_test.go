@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -367,22 +368,27 @@ func TestAFetchOutlivesTheCallerWhoBeganIt(t *testing.T) {
 	})
 }
 
-func TestAPanicOfAFetchIsAnError(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &service{lifetime: time.Hour}
-		panics := true
-		c := s.cache(func(c *token.Cache) {
-			c.Fetch = func(ctx context.Context) (types.Secret, time.Duration, error) {
-				if panics {
-					panic("boom")
+func TestAFetchThatDoesNotReturnIsAnError(t *testing.T) {
+	for want, end := range map[string]func(){
+		"panicked: boom":         func() { panic("boom") },
+		"ended without a result": runtime.Goexit, // as t.FailNow in a RoundTripper
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &service{lifetime: time.Hour}
+			ends := true
+			c := s.cache(func(c *token.Cache) {
+				c.Fetch = func(ctx context.Context) (types.Secret, time.Duration, error) {
+					if ends {
+						end()
+					}
+					return s.fetch(ctx)
 				}
-				return s.fetch(ctx)
-			}
+			})
+			failed, _ := s.callAll(t.Context(), 10, c)
+			require.Len(t, failed, 10)
+			assert.EqualError(t, failed[0], "hotelstays: fetching a token "+want)
+			ends = false
+			s.mustCall(t, 10, c)
 		})
-		failed, _ := s.callAll(t.Context(), 10, c)
-		require.Len(t, failed, 10)
-		assert.EqualError(t, failed[0], "hotelstays: fetching a token panicked: boom")
-		panics = false
-		s.mustCall(t, 10, c)
-	})
+	}
 }

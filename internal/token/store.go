@@ -26,17 +26,17 @@ type TryLease func(ctx context.Context) (release func(), ok bool, err error)
 const (
 	// storeTimeout bounds each call of a store, because all callers wait for it.
 	storeTimeout = 2 * time.Second
-	// While another process fetches, the cache loads its token this often, and then
-	// fetches one itself.
-	leasePause   = 100 * time.Millisecond
+	// While another process fetches, the cache loads its token about this often.
+	leasePause = 100 * time.Millisecond
+	// leaseTimeout is longer than a fetch takes. After it the cache fetches a token itself.
 	leaseTimeout = 25 * time.Second
 )
 
-// fromStore returns the shared token. If none is found, the caller fetches one. It calls
-// release in any case.
+// fromStore returns the shared token. If it finds none, the caller fetches one. The caller
+// calls release in any case.
 func (c *Cache) fromStore(ctx context.Context, renewed *entry) (t Token, found bool, release func()) {
 	release = func() {}
-	for start := time.Now(); c.Store != nil; time.Sleep(leasePause/2 + rand.N(leasePause)) {
+	for start := time.Now(); ; time.Sleep(leasePause/2 + rand.N(leasePause)) {
 		t, found, err := c.load(ctx, renewed)
 		if found || err != nil || c.TryLease == nil {
 			return t, found, release
@@ -50,7 +50,6 @@ func (c *Cache) fromStore(ctx context.Context, renewed *entry) (t Token, found b
 			return Token{}, false, release
 		}
 	}
-	return Token{}, false, release
 }
 
 func (c *Cache) tryLease(ctx context.Context, waited time.Duration) (release func(), ok bool, err error) {
