@@ -105,21 +105,29 @@ func TestRefusedCredentialIsNotHammered(t *testing.T) {
 	})
 }
 
-// A failure of the service, even one with a code, says nothing of the credential: the
-// next caller asks again.
+// These answers do not refuse the credential: the next caller asks again.
 func TestFailureOfTheServiceIsNotRemembered(t *testing.T) {
-	asked := 0
-	client, err := hotelstays.New("http://127.0.0.1", hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("secret")}, hotelstays.WithMaxAttempts(1),
-		hotelstays.WithHTTPClient(&http.Client{Transport: transportFunc(func(*http.Request) (*http.Response, error) {
-			asked++
-			return reply(500, `{"code":100000500,"msg":"failed"}`), nil
-		})}))
-	require.NoError(t, err)
-	for range 2 {
-		_, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
-		require.Error(t, err)
+	for status, body := range map[int]string{
+		500: `{"code":100000500,"msg":"failed"}`,
+		429: `{"code":100000429,"msg":"too many requests"}`,
+		403: "<html>a proxy's page</html>",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			asked := 0
+			cred := hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("secret")}
+			client, err := hotelstays.New("http://127.0.0.1", cred, hotelstays.WithMaxAttempts(1),
+				hotelstays.WithHTTPClient(&http.Client{Transport: transportFunc(func(*http.Request) (*http.Response, error) {
+					asked++
+					return reply(status, body), nil
+				})}))
+			require.NoError(t, err)
+			for range 2 {
+				_, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
+				require.Error(t, err)
+			}
+			assert.Equal(t, 2, asked, "HTTP %d", status)
+		})
 	}
-	assert.Equal(t, 2, asked)
 }
 
 func TestRefusedScopeIsNotHammered(t *testing.T) {

@@ -330,14 +330,16 @@ func TestARefusedRenewalIsRemembered(t *testing.T) {
 
 func TestAFailureIsNotRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
 		s := &service{err: errFailed}
-		c := s.cache()
+		c := s.cache(func(c *token.Cache) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 		for n := range 3 {
 			failed, _ := s.callAll(t.Context(), 1, c)
 			require.Len(t, failed, 1)
 			assert.ErrorIs(t, failed[0], errFailed)
 			assert.EqualValues(t, n+1, s.fetches.Load())
 		}
+		assert.Empty(t, log.String(), "the callers have the error")
 	})
 }
 

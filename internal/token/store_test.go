@@ -119,6 +119,16 @@ func TestAStoredTokenKeepsItsExpiry(t *testing.T) {
 	})
 }
 
+func TestAStoredTokenOfUnknownExpiryIsUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, st := &service{}, &store{}
+		s.mustCall(t, 1, s.cache(sharing(st)))
+		time.Sleep(10_000 * time.Hour)
+		s.mustCall(t, 1, s.cache(sharing(st)))
+		assert.EqualValues(t, 1, s.fetches.Load())
+	})
+}
+
 // Each call of a store that hangs costs two seconds, and no call fails.
 func TestAHangingStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
