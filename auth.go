@@ -1,8 +1,9 @@
-// Credentials, and the two operations that turn one into a token.
+// Credentials, and the two operations that exchange one for a token.
 
 package hotelstays
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -16,35 +17,31 @@ import (
 // OAuthCredential or a TokenCredential.
 type Credential interface {
 	validate(*validation)
-	// id tells tokens apart without showing a secret. Empty: the token is not
-	// shared through a TokenStore.
-	id() string
-	// account tells accounts apart. It may hold a secret, and is only hashed.
-	account() string
-	// secret is what must not reach any text.
-	secret() types.Secret
-	// fetch gets a new token. Its lifetime counts from the answer.
-	fetch(ctx context.Context, c *Client) (token types.Secret, lifetime time.Duration, err error)
-	// renewable tells whether fetch returns another token each time.
-	renewable() bool
-	// snapshot is a copy that the caller cannot change any more.
+	// snapshot is a copy that the caller cannot change.
 	snapshot() Credential
-	// callbacks tells whether orders booked with it may have a callbackUrl.
+	// id names the tokens of a TokenStore, without a secret. It is empty for a token that
+	// is neither renewed nor shared.
+	id() string
+	// account may hold a secret: it is only hashed.
+	account() string
+	secret() types.Secret
+	// fetch returns a token. Its lifetime counts from the answer; 0 is unknown.
+	fetch(ctx context.Context, c *Client) (token types.Secret, lifetime time.Duration, err error)
+	// callbacks reports whether an order may have a callbackUrl.
 	callbacks() bool
 }
 
-// Limits of a ticket's lifetime.
 const (
-	DefaultTicketTTL = 24 * time.Hour
-	MaxTicketTTL     = 31536000 * time.Second
+	defaultTicketTTL = 24 * time.Hour // the service's
+	maxTicketTTL     = 365 * 24 * time.Hour
 )
 
 // TicketCredential exchanges an application's key and secret for tickets.
 type TicketCredential struct {
 	AppKey    string
 	AppSecret types.Secret
-	// TTL is the lifetime to ask for, in whole seconds up to MaxTicketTTL; 0 takes
-	// the service's default, 24 hours.
+	// TTL is the lifetime of a ticket: whole seconds, at most 365 days; 0 is the
+	// service's default, 24 hours.
 	TTL time.Duration
 }
 
@@ -57,7 +54,6 @@ func (t TicketCredential) validate(v *validation) { t.request().validate(v) }
 func (t TicketCredential) id() string             { return "ticket:" + t.AppKey }
 func (t TicketCredential) account() string        { return t.id() }
 func (t TicketCredential) secret() types.Secret   { return t.AppSecret }
-func (t TicketCredential) renewable() bool        { return true }
 func (t TicketCredential) callbacks() bool        { return true }
 
 func (t TicketCredential) fetch(ctx context.Context, c *Client) (types.Secret, time.Duration, error) {
@@ -65,18 +61,14 @@ func (t TicketCredential) fetch(ctx context.Context, c *Client) (types.Secret, t
 	if err != nil {
 		return types.Secret{}, 0, err
 	}
-	lifetime := t.TTL
-	if lifetime == 0 {
-		lifetime = DefaultTicketTTL
-	}
-	return resp.Ticket, lifetime, nil
+	return resp.Ticket, cmp.Or(t.TTL, defaultTicketTTL), nil
 }
 
 // Scope is a permission of an OAuth token.
 type Scope string
 
-// The documented scopes. Which scope guards which operation is not shown, except
-// that OrderVoucher needs ScopeBookingRead.
+// The documented scopes. OrderVoucher needs ScopeBookingRead; what else each allows is
+// undocumented.
 const (
 	ScopeSearchRead    Scope = "search:read"
 	ScopeContentRead   Scope = "content:read"
@@ -85,17 +77,17 @@ const (
 	ScopeBookingCancel Scope = "booking:cancel"
 )
 
-// OAuthCredential gets access tokens by the client-credentials grant. Orders
+// OAuthCredential gets access tokens by the client-credentials grant. An order that is
 // booked with one cannot have a callbackUrl.
 type OAuthCredential struct {
 	ClientID     string
 	ClientSecret types.Secret
-	// Scopes are those to ask for, among those that the client is registered for.
-	// Empty asks for none by name; which ones the token then carries is undocumented,
-	// and one without any is refused by every operation.
+	// Scopes are some of those that the client is registered for. The scopes of a token
+	// that was requested without any are undocumented; every operation refuses a token
+	// that has none.
 	Scopes []Scope
-	// Lifetime is how long a token is trusted. The answer's field for it is not
-	// shown; with 0 a token is used until the service refuses it.
+	// Lifetime is how long to use a token; 0 is until the service refuses it. What the
+	// answer says of it is undocumented.
 	Lifetime time.Duration
 }
 
@@ -116,13 +108,12 @@ func (o OAuthCredential) validate(v *validation) {
 }
 
 func (o OAuthCredential) id() string {
-	scopes := slices.Sorted(slices.Values(o.Scopes)) // tokens of other scopes are other tokens
+	scopes := slices.Sorted(slices.Values(o.Scopes))
 	return fmt.Sprintf("oauth:%s:%s", o.ClientID, joinScopes(scopes))
 }
 
 func (o OAuthCredential) account() string      { return "oauth:" + o.ClientID }
 func (o OAuthCredential) secret() types.Secret { return o.ClientSecret }
-func (o OAuthCredential) renewable() bool      { return true }
 func (o OAuthCredential) callbacks() bool      { return false }
 
 func (o OAuthCredential) fetch(ctx context.Context, c *Client) (types.Secret, time.Duration, error) {
@@ -133,9 +124,9 @@ func (o OAuthCredential) fetch(ctx context.Context, c *Client) (types.Secret, ti
 	return resp.AccessToken, o.Lifetime, nil
 }
 
-// TokenCredential is a token that you got elsewhere. It is never renewed: once the
-// service refuses it, calls fail with ErrUnauthorized. A BookingRecovery made with one
-// token is refused by a client with another, even one of the same account.
+// TokenCredential is a token that you got elsewhere. It is never renewed: after the
+// service refuses it, calls fail with ErrUnauthorized. A client with another token cannot
+// resume its BookingRecovery, even on the same account.
 type TokenCredential struct{ Token types.Secret }
 
 func (t TokenCredential) snapshot() Credential { return t }
@@ -151,8 +142,7 @@ func (t TokenCredential) validate(v *validation) {
 func (t TokenCredential) id() string           { return "" }
 func (t TokenCredential) account() string      { return "token:" + t.Token.Reveal() }
 func (t TokenCredential) secret() types.Secret { return t.Token }
-func (t TokenCredential) renewable() bool      { return false }
-func (t TokenCredential) callbacks() bool      { return true } // its kind is unknown
+func (t TokenCredential) callbacks() bool      { return true } // it may be a ticket
 
 func (t TokenCredential) fetch(context.Context, *Client) (types.Secret, time.Duration, error) {
 	return t.Token, 0, nil
@@ -162,8 +152,8 @@ func (t TokenCredential) fetch(context.Context, *Client) (types.Secret, time.Dur
 type TicketRequest struct {
 	AppKey    string       `json:"appKey"`    // required
 	AppSecret types.Secret `json:"appSecret"` // required
-	// TTL is the lifetime from issuance, sent in whole seconds: positive and at
-	// most MaxTicketTTL. 0 leaves it to the service, which takes 24 hours.
+	// TTL is the lifetime: whole seconds, at most 365 days; 0 is the service's default,
+	// 24 hours.
 	TTL time.Duration `json:"ttl,omitempty"`
 }
 
@@ -172,8 +162,8 @@ func (r *TicketRequest) validate(v *validation) {
 	v.required("appSecret", r.AppSecret.Reveal())
 	v.secret("appSecret", r.AppSecret)
 	switch {
-	case r.TTL < 0 || r.TTL > MaxTicketTTL:
-		v.add("ttl", "is %s; it must be positive and at most %s", r.TTL, MaxTicketTTL)
+	case r.TTL < 0 || r.TTL > maxTicketTTL:
+		v.add("ttl", "is %s; it must be positive and at most %s", r.TTL, maxTicketTTL)
 	case r.TTL%time.Second != 0:
 		v.add("ttl", "is %s; it is sent in whole seconds", r.TTL)
 	}
@@ -199,8 +189,8 @@ func (*TicketRequest) check(resp *TicketResponse, a *answer) error {
 	return nil
 }
 
-// TicketResponse holds a ticket: a JWT that is opaque to callers. Its lifetime is
-// the one asked for, counted from the answer, and is not extended by use.
+// TicketResponse holds a ticket. It lives for the TTL of the request from the answer on,
+// used or not.
 type TicketResponse struct {
 	Ticket types.Secret `json:"ticket"`
 	Meta   ResponseMeta `json:"-"`
@@ -208,9 +198,9 @@ type TicketResponse struct {
 
 func (r *TicketResponse) meta() *ResponseMeta { return &r.Meta }
 
-// Ticket exchanges a key and a secret for a ticket. A Client with a
-// TicketCredential calls it by itself; call it to try a credential out. A pair
-// that is not accepted is ErrUnauthorized, whatever the cause.
+// Ticket exchanges a key and a secret for a ticket. A Client with a TicketCredential
+// calls it by itself; call it to check a credential. Whatever is wrong with the pair, the
+// error is ErrUnauthorized.
 func (c *Client) Ticket(ctx context.Context, req *TicketRequest, opts ...CallOption) (*TicketResponse, error) {
 	return do(ctx, c, OpTicket, req, opts)
 }
@@ -219,7 +209,7 @@ func (c *Client) Ticket(ctx context.Context, req *TicketRequest, opts ...CallOpt
 type OAuthTokenRequest struct {
 	ClientID     string       `json:"client_id"`     // required
 	ClientSecret types.Secret `json:"client_secret"` // required
-	// Scopes may be any of those that the client is registered for.
+	// Scopes are some of those that the client is registered for.
 	Scopes []Scope `json:"scope,omitempty"`
 }
 
@@ -263,8 +253,8 @@ func joinScopes(scopes []Scope) string {
 	return strings.Join(words, " ")
 }
 
-// OAuthTokenResponse holds an opaque access token. The answer's other fields are
-// not shown; WithRawData keeps them.
+// OAuthTokenResponse holds an access token. The answer's other fields are undocumented;
+// WithRawData keeps them.
 type OAuthTokenResponse struct {
 	AccessToken types.Secret `json:"access_token"`
 	Meta        ResponseMeta `json:"-"`
@@ -272,8 +262,8 @@ type OAuthTokenResponse struct {
 
 func (r *OAuthTokenResponse) meta() *ResponseMeta { return &r.Meta }
 
-// OAuthToken gets an access token. A Client with an OAuthCredential calls it by
-// itself. A scope that the client is not registered for is ErrInvalidScope.
+// OAuthToken gets an access token. A Client with an OAuthCredential calls it by itself.
+// The error is ErrInvalidScope if the client is not registered for a scope.
 func (c *Client) OAuthToken(ctx context.Context, req *OAuthTokenRequest, opts ...CallOption) (*OAuthTokenResponse, error) {
 	return do(ctx, c, OpOAuthToken, req, opts)
 }

@@ -114,7 +114,7 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 	}
 	c.tokens = &token.Cache{
 		Fetch:     func(ctx context.Context) (types.Secret, time.Duration, error) { return cred.fetch(ctx, c) },
-		Renewable: cred.renewable(),
+		Renewable: cred.id() != "",
 		IsRefusal: refusesCredential,
 		Log:       cfg.log,
 		Redact: func(text string, secret types.Secret) string {
