@@ -13,24 +13,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Credential is what a client authenticates with: a TicketCredential, an
-// OAuthCredential or a TokenCredential.
-type Credential interface {
-	validate(*validation)
-	// snapshot is a copy that the caller cannot change.
-	snapshot() Credential
-	// id names the tokens of a TokenStore, without a secret. It is empty for a token that
-	// is neither renewed nor shared.
-	id() string
-	// account may hold a secret: it is only hashed.
-	account() string
-	secret() types.Secret
-	// fetch returns a token. Its lifetime counts from the answer; 0 is unknown.
-	fetch(ctx context.Context, c *Client) (token types.Secret, lifetime time.Duration, err error)
-	// callbacks reports whether an order may have a callbackUrl.
-	callbacks() bool
-}
-
 const (
 	defaultTicketTTL = 24 * time.Hour // the service's
 	maxTicketTTL     = 365 * 24 * time.Hour

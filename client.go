@@ -13,7 +13,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"reflect"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -45,8 +44,25 @@ type Client struct {
 	agent     string
 }
 
+// Credential is what a client authenticates with: a TicketCredential, an
+// OAuthCredential or a TokenCredential.
+type Credential interface {
+	validate(*validation)
+	// snapshot is a copy that the caller cannot change.
+	snapshot() Credential
+	// id names the tokens of a TokenStore, without a secret. It is empty for a token that
+	// is neither renewed nor shared.
+	id() string
+	// account may hold a secret: it is only hashed.
+	account() string
+	secret() types.Secret
+	// fetch returns a token. Its lifetime counts from the answer; 0 is unknown.
+	fetch(ctx context.Context, c *Client) (token types.Secret, lifetime time.Duration, err error)
+	// callbacks reports whether an order may have a callbackUrl.
+	callbacks() bool
+}
+
 const (
-	minTLS           = tls.VersionTLS12
 	defaultAttempts  = 4
 	defaultMaxBody   = 64 << 20
 	defaultUserAgent = "hotelstays-go"
@@ -238,7 +254,7 @@ func do[R any, P responseTo[R]](ctx context.Context, c *Client, op Operation, re
 		return nil, err
 	}
 	resp := P(new(R))
-	if err := x.run(resp, resp.meta(), func() error { return req.check(resp, &x.answer) }); err != nil {
+	if err := x.execute(resp, resp.meta(), func() error { return req.check(resp, &x.answer) }); err != nil {
 		return nil, err
 	}
 	return resp, nil
@@ -292,8 +308,8 @@ func (x *exchange) prepare(p parts) (err error) {
 	return nil
 }
 
-// run sends the request and reads the answer into a response and its meta.
-func (x *exchange) run(into any, meta *ResponseMeta, check func() error) (err error) {
+// execute sends the request and reads the answer into a response and its meta.
+func (x *exchange) execute(into any, meta *ResponseMeta, check func() error) (err error) {
 	cancel := x.limitTime()
 	defer cancel()
 	watch := x.observe(x.client.observers, x.client.baseURL)
@@ -376,13 +392,4 @@ func (x *exchange) header() http.Header {
 		put("Session-Id", x.session)
 	}
 	return h
-}
-
-// isNil reports whether v is nil or a nil pointer in an interface.
-func isNil(v any) bool {
-	if v == nil {
-		return true
-	}
-	rv := reflect.ValueOf(v)
-	return rv.Kind() == reflect.Pointer && rv.IsNil()
 }

@@ -3,6 +3,7 @@
 package hotelstays
 
 import (
+	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -302,6 +303,8 @@ func notNil(option string, value any, set clientOption) Option {
 	})
 }
 
+const minTLS = tls.VersionTLS12
+
 // WithHTTPClient sends the calls through a copy of hc: its Transport (for
 // tracing, proxies, certificates), Jar and Timeout (of one attempt) are used, its
 // CheckRedirect is not, because redirects are never followed. An *http.Transport that
@@ -437,15 +440,4 @@ func checkIP(addr string) string {
 		return fmt.Sprintf("%q is not an IPv4 or IPv6 address", addr)
 	}
 	return ""
-}
-
-// isHeaderValue tells whether net/http would send s unchanged: visible text,
-// spaces only inside.
-func isHeaderValue(s string) bool {
-	for _, r := range s {
-		if r < 0x20 || r == 0x7f {
-			return false
-		}
-	}
-	return strings.TrimSpace(s) == s
 }

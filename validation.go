@@ -5,6 +5,7 @@ package hotelstays
 import (
 	"fmt"
 	"net/netip"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -175,4 +176,24 @@ func oneOf[T comparable](v T, known ...T) bool {
 func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
+}
+
+// isHeaderValue reports whether net/http would send s unchanged: visible text, spaces
+// only inside.
+func isHeaderValue(s string) bool {
+	for _, r := range s {
+		if r < 0x20 || r == 0x7f {
+			return false
+		}
+	}
+	return strings.TrimSpace(s) == s
+}
+
+// isNil reports whether v is nil or a nil pointer in an interface.
+func isNil(v any) bool {
+	if v == nil {
+		return true
+	}
+	rv := reflect.ValueOf(v)
+	return rv.Kind() == reflect.Pointer && rv.IsNil()
 }
