@@ -221,7 +221,7 @@ func TestDestinations(t *testing.T) {
 			assert.Len(t, cities, tc.cities)
 		}
 
-		standard := list(hotelstays.DestinationsRequest{ParentDestinationID: province, Include: hotelstays.IncludeStandard})
+		standard := list(hotelstays.DestinationsRequest{ParentDestinationID: province, Include: hotelstays.DestinationsIncludeStandard})
 		require.NotEmpty(t, standard)
 		city := standard[0]
 		assert.Equal(t, types.DestinationCity, city.Type)
@@ -230,7 +230,7 @@ func TestDestinations(t *testing.T) {
 		assert.Nil(t, city.Coordinates)
 		assert.Nil(t, city.Extra)
 
-		details := list(hotelstays.DestinationsRequest{ParentDestinationID: province, Include: hotelstays.IncludeDetails, FilterEmptyCities: new(false), MinHotelCount: new(0)})
+		details := list(hotelstays.DestinationsRequest{ParentDestinationID: province, Include: hotelstays.DestinationsIncludeDetails, FilterEmptyCities: new(false), MinHotelCount: new(0)})
 		require.Len(t, details, 5)
 		full, empty := details[0], details[4]
 		require.NotNil(t, full.Coordinates)

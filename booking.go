@@ -28,10 +28,10 @@ func (r *CheckAvailRequest) validate(v *validation) {
 
 // CheckAvailResponse holds the refreshed offer.
 type CheckAvailResponse struct {
-	// Status is 1 or 2; which of them is available is not shown. Ask Available.
+	// Status is 1 or 2; which of them means available is undocumented. Ask Available.
 	Status types.AvailabilityStatus `json:"status"`
-	// RoomRatePkg is the offer as it is now, nil when it is gone. Its price may
-	// have moved: compare it with the one that the traveller saw.
+	// RoomRatePkg is the offer as it is now, nil when it is gone. Its price may have
+	// moved: compare it with the one that the traveller saw.
 	RoomRatePkg *types.RoomRatePkg `json:"roomRatePkg"`
 	// ExchangeRateSnapshot is used again for the booking and for refunds.
 	ExchangeRateSnapshot *types.ExchangeRateSnapshot `json:"exchangeRateSnapshot"`
@@ -43,10 +43,9 @@ func (r *CheckAvailResponse) Available() bool { return r.RoomRatePkg != nil }
 
 func (r *CheckAvailResponse) meta() *ResponseMeta { return &r.Meta }
 
-// CheckAvail asks for the offer's price and availability right before it is
-// booked. A price that moved is a success with the new price; an offer that is
-// gone is a success without an offer. Neither is an error. The document both
-// recommends it before Book and calls it mandatory.
+// CheckAvail asks for the offer's price and availability right before it is booked. A price
+// that moved is a success with the new price; an offer that is gone is a success without an
+// offer. The document both recommends it before Book and calls it mandatory.
 func (c *Client) CheckAvail(ctx context.Context, req *CheckAvailRequest, opts ...CallOption) (*CheckAvailResponse, error) {
 	return do(ctx, c, OpCheckAvail, req, opts)
 }
@@ -60,22 +59,20 @@ type BookRequest struct {
 	// SessionID is the session of the search that returned the offer. Required.
 	// Store it with the order, for Cancel.
 	SessionID string `json:"-"`
-	// CustomerReferenceNo is the caller's reference, and the idempotency key: the
-	// service makes one order for it, and returns that order to a second Book. A UUID
-	// is usual. Required, and stored by the caller before Book is called.
+	// CustomerReferenceNo is your reference, such as a UUID, and the idempotency key: the
+	// service makes one order for it, and returns that order to a second Book. Required.
+	// Store it before Book is called.
 	CustomerReferenceNo string       `json:"customerReferenceNo"`
 	RatePkgID           string       `json:"ratePkgId"` // required
 	Holder              types.Holder `json:"holder"`    // required
 	// Guests is required. How many of the travellers it must name is undocumented.
 	Guests []types.Guest `json:"guests"`
-	// CallbackURL is where the order's events are posted: a public https address,
-	// as ValidateCallbackURL checks it. Without it there are none. It needs a
-	// ticket, not an OAuth token. A client whose own base URL is loopback, in tests
-	// and against the sandbox, takes loopback addresses, too.
+	// CallbackURL is where the order's events are posted: a public https address, as
+	// ValidateCallbackURL checks it. It needs a ticket, not an OAuth token. A client whose
+	// base URL is loopback, in tests and against the sandbox, takes loopback addresses.
 	CallbackURL string `json:"callbackUrl,omitempty"`
-	// Expect is the offer that is being booked, and is not sent. An order of other
-	// dates is a *ReferenceReusedError; CompareOrder lists what else differs. nil
-	// expects nothing.
+	// Expect is the offer that is being booked, and is not sent. An order of other dates
+	// is a *ReferenceReusedError; CompareOrder lists what else differs.
 	Expect *types.RoomRatePkg `json:"-"`
 }
 
@@ -182,23 +179,22 @@ func (r *BookRequest) check(resp *BookResponse, _ *answer) error {
 
 func (r *BookResponse) meta() *ResponseMeta { return &r.Meta }
 
-// Book books an offer and deducts its price from the account. It ends in one of
-// three ways.
+// Book books an offer and deducts its price from the account. It ends in one of three ways.
 //
-// An order: the booking exists. Its status is usually still open: the supplier's
-// work goes on for 3 to 10 minutes, and QueryOrders tells how it ends.
+// An order: the booking exists. Its status is mostly still open: the supplier's work goes
+// on for 3 to 10 minutes, and QueryOrders shows how it ends.
 //
-// An *OutcomeUnknownError: the booking may exist. Do not book again; ask
-// QueryOrders for the reference, or let BookAndRecover do it. A ctx that ends while
-// Book is under way ends it like this, too. Look for it first: the other errors
-// below may be its cause, and then mean nothing of what they mean alone.
+// An *OutcomeUnknownError: the booking may exist. Do not book again; ask QueryOrders for the
+// reference, or let BookAndRecover do it. A ctx that ends while Book is under way gives this
+// error, too. Look for it first: the other errors below may be its cause, and then do not
+// mean what they mean alone.
 //
-// A refusal, an *APIError: nothing was booked. ErrRateChanged: check the offer
-// again. ErrDuplicateBooking: an active booking under another reference has the
-// same content. A *ValidationError or a *TransportError: nothing was booked, either.
-// A *ReferenceReusedError: there is an order, and it is of another stay. An order that
-// was made under the reference before, even one that is cancelled by now, comes back
-// as a success where its dates agree.
+// A refusal, an *APIError: nothing was booked. ErrRateChanged: check the offer again.
+// ErrDuplicateBooking: an active booking under another reference has the same content. A
+// *ValidationError or a *TransportError: nothing was booked, either. A
+// *ReferenceReusedError: there is an order, and it is of another stay. An order that was
+// made under the reference before, even a cancelled one, comes back as a success where its
+// dates agree.
 //
 // Book is never sent twice unless the first sending provably did nothing.
 func (c *Client) Book(ctx context.Context, req *BookRequest, opts ...CallOption) (*BookResponse, error) {
@@ -210,4 +206,43 @@ func (c *Client) Book(ctx context.Context, req *BookRequest, opts ...CallOption)
 		return nil, err
 	}
 	return resp, nil
+}
+
+// ReferenceReusedError reports that the order under the reference is of another stay than
+// the expected one. Either the reference was used before, or BookRequest.Expect was not the
+// offer that was booked.
+type ReferenceReusedError struct {
+	// Order is the order that the reference has.
+	Order *types.Order
+	// What names the date that differs, as found and as expected.
+	What string
+}
+
+// Error names the reference and what differs.
+func (e *ReferenceReusedError) Error() string {
+	return fmt.Sprintf("hotelstays: %s: the order %s under reference %q is of another stay: %s; was the reference used before? Look at that order before booking anything else",
+		OpBook, e.Order.PlatformReferenceNo, e.Order.CustomerReferenceNo, e.What)
+}
+
+// checkReference compares the stay of an order with the expected one. A date that one of
+// them lacks is no difference.
+func checkReference(order *types.Order, expect *types.RoomRatePkg) error {
+	what := ""
+	switch {
+	case expect == nil:
+		return nil
+	case otherDay(order.CheckIn, expect.CheckIn):
+		what = fmt.Sprintf("its check-in is %s instead of %s", order.CheckIn, expect.CheckIn)
+	case otherDay(order.CheckOut, expect.CheckOut):
+		what = fmt.Sprintf("its check-out is %s instead of %s", order.CheckOut, expect.CheckOut)
+	default:
+		return nil
+	}
+	return &ReferenceReusedError{Order: order, What: what}
+}
+
+func otherDay(a, b types.Date) bool {
+	one, oneErr := a.Time()
+	other, otherErr := b.Time()
+	return oneErr == nil && otherErr == nil && !one.Equal(other)
 }

@@ -95,7 +95,7 @@ func TestMockedVoucherDocument(t *testing.T) {
 	gock.New("http://127.0.0.1:1").Get("/voucher").Reply(200).BodyString("document")
 	defer gock.OffAll()
 	var got strings.Builder
-	err = client.DownloadVoucher(t.Context(), &types.Voucher{DownloadURL: "http://127.0.0.1:1/voucher", ByteSize: 8}, &got, hotelstays.AllowUnsigned())
+	err = client.DownloadVoucher(t.Context(), &types.Voucher{DownloadURL: "http://127.0.0.1:1/voucher", ByteSize: 8}, &got, hotelstays.WithUnsignedVouchers())
 	require.NoError(t, err)
 	assert.Equal(t, "document", got.String())
 }

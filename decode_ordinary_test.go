@@ -75,7 +75,7 @@ func recordBooking(t *testing.T) map[string][][]byte {
 
 	_, err := client.OAuthToken(ctx, &hotelstays.OAuthTokenRequest{ClientID: "client", ClientSecret: types.NewSecret("secret")})
 	require.NoError(t, err)
-	_, err = client.Destinations(ctx, &hotelstays.DestinationsRequest{Include: hotelstays.IncludeDetails})
+	_, err = client.Destinations(ctx, &hotelstays.DestinationsRequest{Include: hotelstays.DestinationsIncludeDetails})
 	require.NoError(t, err)
 	_, err = client.HotelsMetadata(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0)})
 	require.NoError(t, err)

@@ -132,7 +132,7 @@ func TestOrdersOfOthersProveNothing(t *testing.T) {
 			outcome, err := client.RecoverBooking(t.Context(), client.NewBookingRecovery(&hotelstays.BookRequest{CustomerReferenceNo: "ref-1"}))
 			require.NoError(t, err)
 			assert.Equal(t, hotelstays.BookingUnverified, outcome.State)
-			assert.ErrorContains(t, outcome.Cause, why)
+			assert.ErrorContains(t, outcome.Err, why)
 		})
 	}
 }

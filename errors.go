@@ -7,11 +7,13 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/hotelstays/hotelstays-go/internal/paging"
 	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 	"github.com/hotelstays/hotelstays-go/internal/wire"
@@ -145,6 +147,22 @@ func fact(err error) string {
 	}
 	return strings.TrimPrefix(err.Error(), "hotelstays: ")
 }
+
+// bothErrors is one error after another, with the prefix and the advice of neither.
+type bothErrors struct {
+	first error
+	link  string
+	then  error // or nil
+}
+
+func (e *bothErrors) Error() string {
+	if e.then == nil {
+		return fact(e.first)
+	}
+	return fact(e.first) + e.link + fact(e.then)
+}
+
+func (e *bothErrors) Unwrap() []error { return []error{e.first, e.then} }
 
 // APIError is a refusal or a failure that the service reported, or an HTTP status of
 // something in front of it. It matches one of the sentinels with errors.Is.
@@ -416,3 +434,39 @@ func (e *OutcomeUnknownError) Error() string {
 
 // Unwrap returns the cause.
 func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
+
+// PageError reports a listing that cannot be followed to its end: a page that is empty, or
+// repeats an earlier one, while the service promises more. What was yielded is good, and
+// it is not all.
+type PageError struct {
+	Operation Operation
+	PageNum   int
+	// Repeats: the page repeats an earlier one; else it is empty.
+	Repeats   bool
+	RequestID string
+}
+
+// Error names the page, and says that the listing is incomplete.
+func (e *PageError) Error() string {
+	what := "is empty"
+	if e.Repeats {
+		what = "repeats an earlier one"
+	}
+	return fmt.Sprintf("hotelstays: %s: the listing is incomplete: page %d %s although more was promised (request id %s); start again from page 1",
+		e.Operation, e.PageNum, what, e.RequestID)
+}
+
+func pageError(op Operation, err error) error {
+	if end, ok := err.(*paging.Error); ok {
+		return &PageError{Operation: op, PageNum: end.Num, Repeats: end.Repeats, RequestID: end.RequestID}
+	}
+	return err
+}
+
+// failed yields err alone.
+func failed[V any](err error) iter.Seq2[V, error] {
+	return func(yield func(V, error) bool) {
+		var none V
+		yield(none, err)
+	}
+}

@@ -16,7 +16,7 @@ import (
 )
 
 // optionTypes are what options are made as. Examples show those that need one.
-var optionTypes = []string{"Option", "CallOption", "SharedOption", "VoucherOption"}
+var optionTypes = []string{"Option", "CallOption", "SharedOption", "IterOption", "BatchOption", "WaitOption", "RecoverOption", "VoucherOption"}
 
 // plumbing are methods that the standard library calls, and people do not.
 var plumbing = []string{"Error", "Unwrap", "Is", "String", "GoString", "Format", "LogValue", "MarshalText", "UnmarshalText", "ServeHTTP"}

@@ -76,7 +76,7 @@ func ExampleWithOrderStates() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println("cancelled:", outcome.Verified)
+	fmt.Println("cancelled:", outcome.Cancelled)
 	// Output: cancelled: true
 }
 

@@ -144,7 +144,7 @@ func ExampleClient_StepRecovery() {
 	case hotelstays.BookingFound:
 		fmt.Println("found", outcome.Order.PlatformReferenceNo)
 	default:
-		fmt.Println(outcome.State, outcome.Cause)
+		fmt.Println(outcome.State, outcome.Err)
 	}
 	// Output: found PO000000001
 }

@@ -76,7 +76,7 @@ func bookAndCancel(ctx context.Context, client *hotelstays.Client, city string) 
 		return err
 	}
 	if outcome.State != hotelstays.BookingFound {
-		return fmt.Errorf("the booking is %s: %w", outcome.State, outcome.Cause)
+		return fmt.Errorf("the booking is %s: %w", outcome.State, outcome.Err)
 	}
 	fmt.Println("booked", outcome.Order.PlatformReferenceNo, "for", outcome.Order.NetRate)
 

@@ -123,7 +123,7 @@ func ExampleClient_DownloadVoucher() {
 
 // Vouchers from before documents were signed have no digest. Who accepts them by their
 // size alone says so.
-func ExampleAllowUnsigned() {
+func ExampleWithUnsignedVouchers() {
 	ctx := context.Background()
 	srv, client := startSandbox(hotelstaystest.WithVoucherDelay(0), hotelstaystest.WithUnsignedVouchers())
 	defer srv.Close()
@@ -138,7 +138,7 @@ func ExampleAllowUnsigned() {
 	var document bytes.Buffer
 	err = client.DownloadVoucher(ctx, resp.Voucher, &document)
 	fmt.Println("refused:", errors.Is(err, hotelstays.ErrVoucherUnsigned))
-	err = client.DownloadVoucher(ctx, resp.Voucher, &document, hotelstays.AllowUnsigned(), hotelstays.WithMaxVoucherBytes(1<<20))
+	err = client.DownloadVoucher(ctx, resp.Voucher, &document, hotelstays.WithUnsignedVouchers(), hotelstays.WithMaxVoucherBytes(1<<20))
 	fmt.Println("accepted:", err == nil && document.Len() > 0)
 	// Output:
 	// refused: true

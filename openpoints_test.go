@@ -72,7 +72,7 @@ func TestOpenEnumerations(t *testing.T) {
 		slices.Sort(got[name])
 		assert.Equal(t, values, got[name], name)
 	}
-	assert.ElementsMatch(t, []string{`"standard"`, `"details"`}, constants(t, ".")["Include"])
+	assert.ElementsMatch(t, []string{`"standard"`, `"details"`}, constants(t, ".")["DestinationsInclude"])
 
 	for _, number := range []string{"2", "5", "77"} {
 		var order types.Order

@@ -3,6 +3,7 @@
 package hotelstays
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"log/slog"
@@ -18,13 +19,46 @@ import (
 // Option is a setting of New.
 type Option interface{ applyClient(*config) }
 
-// CallOption is a setting of one call. It wins over the client's.
-type CallOption interface{ applyCall(*settings) }
+// CallOption is a setting of one call. It wins over the client's. Every method and helper
+// that sends something takes it; what only some of them take has a type of its own.
+type CallOption interface {
+	IterOption
+	WaitOption
+	VoucherOption
+	applyCall(*settings)
+}
 
 // SharedOption is a setting that a client and a single call both take.
 type SharedOption interface {
 	Option
 	CallOption
+}
+
+// BatchOption is a setting of HotelListBatches.
+type BatchOption interface{ applyBatch(*batchSettings) }
+
+// IterOption is a setting of WalkDestinations, HotelsMetadataAll and HotelListBatches.
+type IterOption interface {
+	BatchOption
+	applyIter(*iterSettings)
+}
+
+// RecoverOption is a setting of BookAndRecover and RecoverBooking.
+type RecoverOption interface{ applyRecover(*recoverSettings) }
+
+// WaitOption is a setting of AwaitOrder, AwaitVoucher, BookAndRecover and RecoverBooking.
+type WaitOption interface {
+	RecoverOption
+	applyWait(*waitSettings)
+}
+
+// VoucherOption is a setting of SaveVoucher and DownloadVoucher.
+type VoucherOption interface{ applyVoucher(*voucherSettings) }
+
+// JoinCallOptions makes one option of several, for helpers that take another kind as well.
+func JoinCallOptions(opts ...CallOption) CallOption {
+	opts = slices.Clone(opts)
+	return callOption(func(s *settings) { applyAll(opts, s, CallOption.applyCall) })
 }
 
 // header names the optional request headers that callers set.
@@ -66,33 +100,72 @@ var headerRules = [headerCount]headerRule{
 	headerTimestamp: {"Client-Request-Timestamp", "WithClientRequestTimestamp", everywhere, printable},
 }
 
-// settings are what a client sets for all calls and a call for itself.
+// settings are those of a call, or of a client for all its calls.
 type settings struct {
 	headers [headerCount]string
 	timeout time.Duration
 	rawData bool
-	// For HotelListBatches alone.
-	batchSize int
-	// For the iterators that can have several calls under way.
-	parallelism int
-	// For the helpers that wait.
-	states *OrderStates
-	wakeup <-chan struct{}
-
+	states  *OrderStates // for AwaitOrder and CancelAndRead
 	validation
 }
 
-// collect applies the options of one call.
-func collect(opts []CallOption) settings {
-	var set settings
+type iterSettings struct {
+	settings
+	parallelism int
+}
+
+type batchSettings struct {
+	iterSettings
+	size int
+}
+
+type waitSettings struct {
+	settings
+	wakeup <-chan struct{}
+}
+
+type recoverSettings struct {
+	waitSettings
+	save func(context.Context, *BookingRecovery) error
+}
+
+type voucherSettings struct {
+	settings
+	allowUnsigned bool
+	maxBytes      int64
+}
+
+// applyAll applies opts to the settings of their kind.
+func applyAll[O any, S interface{ problems() *faults }](opts []O, into S, apply func(O, S)) {
 	for _, opt := range opts {
-		if opt == nil {
-			set.faults.add("opts", "holds a nil option")
+		if any(opt) == nil {
+			into.problems().add("opts", "holds a nil option")
 			continue
 		}
-		opt.applyCall(&set)
+		apply(opt, into)
 	}
+}
+
+func (s *settings) problems() *faults { return &s.faults }
+
+func collect(opts []CallOption) (set settings) {
+	applyAll(opts, &set, CallOption.applyCall)
 	return set
+}
+
+// option is s as an option of the calls that a helper makes.
+func (s settings) option() CallOption {
+	return callOption(func(into *settings) { *into = s })
+}
+
+// forOperation returns s without the headers that op does not take.
+func (s settings) forOperation(op Operation) settings {
+	for h := range s.headers {
+		if !headerRules[h].sentOn(operations[op]) {
+			s.headers[h] = ""
+		}
+	}
+	return s
 }
 
 // over returns s on top of the client's settings.
@@ -111,57 +184,15 @@ func (s settings) over(base *settings) settings {
 	return s
 }
 
-// plainCall returns opts without what only the helpers take, and with more, for
-// the calls that a helper makes.
-func plainCall(opts []CallOption, more ...callOption) []CallOption {
-	plain := append(slices.Clone(opts), callOption(func(s *settings) { s.batchSize, s.parallelism, s.wakeup = 0, 0, nil }))
-	for _, opt := range more {
-		plain = append(plain, opt)
-	}
-	return plain
-}
-
-// takeParallelism returns what WithParallelism says, 1 without it, and opts
-// without it, for the calls that an iterator makes.
-func takeParallelism(opts []CallOption) (int, []CallOption) {
-	given := collect(opts).parallelism
-	return max(1, given), append(slices.Clone(opts), callOption(func(s *settings) { s.parallelism = 0 }))
-}
-
-// forQueryOrders keeps what a call of QueryOrders takes of another operation's
-// settings.
-func (s settings) forQueryOrders() CallOption {
-	for h := range s.headers {
-		if !headerRules[h].sentOn(operations[OpQueryOrders]) {
-			s.headers[h] = ""
-		}
-	}
-	return callOption(func(into *settings) { *into = s })
-}
-
-// misplaced adds a fault for each setting that op does not take. It is meant for
-// the settings of one call: headers set on a client are left out in silence.
+// misplaced adds a fault for each header of one call that op does not take. Headers of a
+// client are left out in silence there.
 func (s *settings) misplaced(name Operation, op *operation) {
 	for h, value := range s.headers {
 		if rule := headerRules[h]; value != "" && !rule.sentOn(op) {
 			s.faults.add(rule.option, "%s does not take the header %s", name, rule.name)
 		}
 	}
-	if s.batchSize != 0 {
-		s.faults.add("WithBatchSize", "is for HotelListBatches alone")
-	}
-	if s.parallelism != 0 {
-		s.faults.add("WithParallelism", "is for HotelListBatches, WalkDestinations and HotelsMetadataAll alone")
-	}
-	if s.wakeup != nil {
-		s.faults.add("WithWakeup", "is for the helpers that wait alone")
-	}
 }
-
-type sharedOption func(*settings)
-
-func (o sharedOption) applyClient(c *config) { o(&c.settings) }
-func (o sharedOption) applyCall(s *settings) { o(s) }
 
 type clientOption func(*config)
 
@@ -169,9 +200,40 @@ func (o clientOption) applyClient(c *config) { o(c) }
 
 type callOption func(*settings)
 
-func (o callOption) applyCall(s *settings) { o(s) }
+func (o callOption) applyCall(s *settings)           { o(s) }
+func (o callOption) applyIter(s *iterSettings)       { o(&s.settings) }
+func (o callOption) applyBatch(s *batchSettings)     { o(&s.settings) }
+func (o callOption) applyWait(s *waitSettings)       { o(&s.settings) }
+func (o callOption) applyRecover(s *recoverSettings) { o(&s.settings) }
+func (o callOption) applyVoucher(s *voucherSettings) { o(&s.settings) }
 
-func withHeader(h header, value string) sharedOption {
+type sharedOption struct{ callOption }
+
+func (o sharedOption) applyClient(c *config) { o.callOption(&c.settings) }
+
+type iterOption func(*iterSettings)
+
+func (o iterOption) applyIter(s *iterSettings)   { o(s) }
+func (o iterOption) applyBatch(s *batchSettings) { o(&s.iterSettings) }
+
+type batchOption func(*batchSettings)
+
+func (o batchOption) applyBatch(s *batchSettings) { o(s) }
+
+type waitOption func(*waitSettings)
+
+func (o waitOption) applyWait(s *waitSettings)       { o(s) }
+func (o waitOption) applyRecover(s *recoverSettings) { o(&s.waitSettings) }
+
+type recoverOption func(*recoverSettings)
+
+func (o recoverOption) applyRecover(s *recoverSettings) { o(s) }
+
+type voucherOption func(*voucherSettings)
+
+func (o voucherOption) applyVoucher(s *voucherSettings) { o(s) }
+
+func withHeader(h header, value string) callOption {
 	return func(s *settings) {
 		rule := headerRules[h]
 		switch problem := rule.check(value); {
@@ -187,32 +249,33 @@ func withHeader(h header, value string) sharedOption {
 	}
 }
 
-// WithLanguage asks for texts in a language, named by a BCP 47 tag: "ar",
-// "en-GB". The service's default is en-US.
-func WithLanguage(tag string) SharedOption { return withHeader(headerLanguage, tag) }
+func sharedHeader(h header, value string) SharedOption { return sharedOption{withHeader(h, value)} }
 
-// WithMarket names the point of sale, as an ISO 3166-1 alpha-2 code. An account
-// with a market restriction refuses calls without it; by which status and code is
-// undocumented. It is not sent when a token is fetched.
-func WithMarket(countryCode string) SharedOption { return withHeader(headerMarket, countryCode) }
+// WithLanguage asks for texts in a language, named by a BCP 47 tag: "ar", "en-GB". The
+// service's default is en-US.
+func WithLanguage(tag string) SharedOption { return sharedHeader(headerLanguage, tag) }
 
-// WithUserRef names the person on whose behalf the calls are made, in the
-// caller's own terms. Once named users are authorised on an account, every call
-// must carry one, and needs both the key's scopes and that user's. It is not sent
-// when a token is fetched.
-func WithUserRef(ref string) SharedOption { return withHeader(headerUserRef, ref) }
+// WithMarket names the point of sale, as an ISO 3166-1 alpha-2 code. An account with a
+// market restriction refuses calls without it, with an undocumented status and code. It is
+// not sent when a token is fetched.
+func WithMarket(countryCode string) SharedOption { return sharedHeader(headerMarket, countryCode) }
 
-// WithCurrency asks for rates in a currency, as an ISO 4217 code. HotelList,
-// HotelRates, CheckAvail, Book and Cancel take it: give it to New, or to each of them
-// alike, for an offer in another currency is another offer to CompareOffer.
-func WithCurrency(code string) SharedOption { return withHeader(headerCurrency, code) }
+// WithUserRef names the person on whose behalf the calls are made, by an identifier of
+// yours. Once an account authorises named users, every call must carry one, and needs both
+// the key's scopes and that user's. It is not sent when a token is fetched.
+func WithUserRef(ref string) SharedOption { return sharedHeader(headerUserRef, ref) }
+
+// WithCurrency asks for rates in a currency, as an ISO 4217 code. HotelList, HotelRates,
+// CheckAvail, Book and Cancel take it: give it to New, or to each of them alike, because
+// CompareOffer treats an offer in another currency as another offer.
+func WithCurrency(code string) SharedOption { return sharedHeader(headerCurrency, code) }
 
 // WithClientIP names the end user's address, IPv4 or IPv6.
-func WithClientIP(addr string) SharedOption { return withHeader(headerClientIP, addr) }
+func WithClientIP(addr string) SharedOption { return sharedHeader(headerClientIP, addr) }
 
-// WithTestFlags sends test flags on HotelList, HotelRates, CheckAvail, Book and
-// Cancel. The service ignores flags that it does not know. A key or value may
-// hold neither & nor =, for how they would be escaped is not shown.
+// WithTestFlags sends test flags on HotelList, HotelRates, CheckAvail, Book and Cancel.
+// The service ignores flags that it does not know. Keys and values must hold neither & nor
+// =, because how to escape them is undocumented.
 func WithTestFlags(flags map[string]string) SharedOption {
 	pairs := make([]string, 0, len(flags))
 	problem := ""
@@ -222,59 +285,70 @@ func WithTestFlags(flags map[string]string) SharedOption {
 		}
 		pairs = append(pairs, key+"="+flags[key])
 	}
-	return sharedOption(func(s *settings) {
+	return sharedOption{func(s *settings) {
 		if problem != "" {
 			s.faults.add("WithTestFlags", "%s", problem)
 			return
 		}
 		withHeader(headerTest, strings.Join(pairs, "&"))(s)
-	})
+	}}
 }
 
-// WithTimeout bounds each call, with all its attempts and waits. A ctx that ends
-// earlier still wins. Without it, a call whose ctx has no deadline is bounded by
-// its operation's default, as the package documentation lists them.
+// WithTimeout bounds each call, with all its attempts and waits. A ctx that ends earlier
+// still wins. Without it, a call whose ctx has no deadline is bounded by its operation's
+// default, which the package documentation lists.
 //
 // Helpers and iterators, such as AwaitOrder and BookAndRecover, make several calls:
 // WithTimeout bounds each of them, and only the ctx bounds the whole.
 func WithTimeout(d time.Duration) SharedOption {
-	return sharedOption(func(s *settings) {
+	return sharedOption{func(s *settings) {
 		if d <= 0 {
 			s.faults.add("WithTimeout", "is %s; it must be positive", d)
 			return
 		}
 		s.timeout = d
-	})
+	}}
 }
 
-// WithTraceID sets the identifier that correlates a group of requests. Without
-// it every call makes up its own, which all attempts of the call share.
-func WithTraceID(id string) CallOption { return callOption(withHeader(headerTraceID, id)) }
+// WithTraceID sets the identifier that correlates a group of requests. Without it every
+// call has a new one, which all its attempts share.
+func WithTraceID(id string) CallOption { return withHeader(headerTraceID, id) }
 
-// WithClientRequestTimestamp sends the time at which the client began, as a Unix
-// timestamp in the caller's own format, for the document does not show its unit.
-func WithClientRequestTimestamp(unix string) CallOption {
-	return callOption(withHeader(headerTimestamp, unix))
-}
+// WithClientRequestTimestamp sends the time at which the client began, as a Unix timestamp
+// that you format: its unit is undocumented.
+func WithClientRequestTimestamp(unix string) CallOption { return withHeader(headerTimestamp, unix) }
 
-// WithRawData keeps the JSON of the answer's data in ResponseMeta.RawData, for
-// fields that the types do not have. Tokens are masked in it.
+// WithRawData keeps the JSON of the answer's data in ResponseMeta.RawData, for fields that
+// the types do not have. Tokens are masked in it.
 func WithRawData() CallOption { return callOption(func(s *settings) { s.rawData = true }) }
 
-// WithParallelism sets how many calls an iterator has under way at once, between 1
-// and 1,024. Without it HotelListBatches has 8, and WalkDestinations and
-// HotelsMetadataAll make one call after the other.
+// WithParallelism sets how many calls an iterator has under way at once, between 1 and
+// 1,024. The default is 8 for HotelListBatches, and 1 for WalkDestinations and
+// HotelsMetadataAll.
 //
-// The ceiling holds whatever it is. To use all of the ceiling it takes as many as
-// may leave while one answer is on its way: 20, at 100 a second and 200 ms. More
-// of them only wait in line, within the timeout of their call.
-func WithParallelism(n int) CallOption {
-	return callOption(func(s *settings) {
+// The rate limit holds in any case. To use all of it takes as many calls as may leave while
+// one answer is on its way: 20, at 100 a second and 200 ms. More only wait in line, within
+// the timeout of their call.
+func WithParallelism(n int) IterOption {
+	return iterOption(func(s *iterSettings) {
 		if n < 1 || n > 1024 {
 			s.faults.add("WithParallelism", "is %d; it must lie between 1 and 1024", n)
 			return
 		}
 		s.parallelism = n
+	})
+}
+
+// WithWakeup makes a helper that waits ask at once whenever wakeup delivers: feed it from a
+// webhook. Give each wait its own channel, with room for one: a wake-up that comes during a
+// poll is then not lost, and no sender waits. A closed channel is not a wake-up.
+func WithWakeup(wakeup <-chan struct{}) WaitOption {
+	return waitOption(func(s *waitSettings) {
+		if wakeup == nil {
+			s.faults.add("WithWakeup", "is nil")
+			return
+		}
+		s.wakeup = wakeup
 	})
 }
 
@@ -313,10 +387,10 @@ const minTLS = tls.VersionTLS12
 // only 2 idle connections to a host: for production start from NewTransport, which is
 // also what a client without this option sends through.
 //
-// A RoundTripper must send a request once at most: one that tries again by itself
-// can book twice. One that reports no net/http/httptrace events cannot prove that
-// a request never left: more outcomes of Book and Cancel are then unknown, and each
-// request holds its slot of the ceiling until it has an answer.
+// A RoundTripper must send a request once at most: one that tries again by itself can book
+// twice. One that reports no net/http/httptrace events cannot prove that a request never
+// left: more outcomes of Book and Cancel are then unknown, and each request holds its slot
+// of the rate limit until it has an answer.
 func WithHTTPClient(hc *http.Client) Option {
 	return notNil("WithHTTPClient", hc, func(c *config) {
 		if t, ok := hc.Transport.(*http.Transport); ok && t.TLSClientConfig != nil {
@@ -328,9 +402,9 @@ func WithHTTPClient(hc *http.Client) Option {
 	})
 }
 
-// WithLogger logs attempts (debug), retries and renewals (info) and what needs
-// a look (warn), such as each HTTP 429 with its code, to l. Nothing is logged without
-// it. No secret, token or passport number is ever logged.
+// WithLogger logs to l: attempts (debug), retries, renewals and ends of recoveries (info),
+// and what needs a look (warn), such as each HTTP 429 with its code. No secret, token or
+// passport number is ever logged.
 func WithLogger(l *slog.Logger) Option {
 	return notNil("WithLogger", l, func(c *config) { c.log = l })
 }
@@ -341,13 +415,12 @@ func WithRateLimiter(l RateLimiter) Option {
 	return notNil("WithRateLimiter", l, func(c *config) { c.limiter = l })
 }
 
-// WithRateLimitMargin sets the margin that is added to the service's second: between
-// 0 and 1 minute, 10 ms by default. A request keeps its slot for that long after it
-// arrived, or left, where nothing more is known. Where answers prove that requests take
-// longer to arrive, the client waits longer by itself. Set it where 429s come all the
-// same, for instance because answers lack the Server-Cost-Milliseconds header and the
-// way to the service varies by more; 100 ms cost a tenth of the limit. A limiter of your
-// own has its own margin.
+// WithRateLimitMargin sets the margin that is added to the service's second: between 0 and
+// 1 minute, 10 ms by default. A request keeps its slot for that long after it arrived, or
+// left, where nothing more is known. Where answers prove a longer way, the client waits
+// longer by itself. Raise it where 429s still come, for instance because answers lack the
+// Server-Cost-Milliseconds header and the way varies by more; 100 ms cost a tenth of the
+// limit. Your own limiter has its own margin.
 func WithRateLimitMargin(d time.Duration) Option {
 	return clientOption(func(c *config) {
 		if d < 0 || d > time.Minute {

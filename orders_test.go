@@ -1,18 +1,305 @@
-// What CancelAndRead takes for cancelled.
+// Waiting for orders, and cancelling them.
 
 package hotelstays_test
 
 import (
+	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
+
+func cancelled(_ *testing.T, w *recoveryWorld) { w.SetOrderStatus("ref-1", 3) }
+
+// The sandbox's numbers of the states that are not shown.
+var sandboxStates = hotelstays.WithOrderStates(hotelstays.OrderStates{
+	Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}, Pending: []types.OrderStatus{4}})
+
+func TestAwaitOrder(t *testing.T) {
+	const s = time.Second
+	type step struct {
+		at     float64
+		status int
+	}
+	garbage := pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})
+	for _, tc := range []struct {
+		name    string
+		opts    []hotelstaystest.Option
+		await   []hotelstays.WaitOption
+		visible time.Duration
+		confirm time.Duration // negative: never
+		steps   []step
+		poll    hotelstaystest.Fault
+		heals   float64
+		wakeups []float64
+		closed  bool          // the wake-up channel is closed
+		within  time.Duration // of ctx; 0: an hour
+		polls   []float64
+		ends    float64
+		status  types.OrderStatus // of the order; -1: there is none
+		err     error
+	}{
+		{name: "decided after three minutes", confirm: 180 * s, polls: []float64{5, 10, 20, 50, 80, 110, 140, 170, 200}, ends: 200, status: 2},
+		{name: "decided already", confirm: 1, polls: []float64{5}, ends: 5, status: 2},
+		{name: "decided at the time of a poll", confirm: 20 * s, polls: []float64{5, 10, 20}, ends: 20, status: 2},
+		{name: "unknown is not decided", confirm: -1, steps: []step{{1, 0}, {25, 1}, {60, 5}}, polls: []float64{5, 10, 20, 50, 80}, ends: 80, status: 5},
+		{name: "any other status is decided", confirm: -1, steps: []step{{1, 4}}, polls: []float64{5}, ends: 5, status: 4},
+		{name: "with states, pending is not", confirm: -1, steps: []step{{1, 4}, {15, 2}}, await: []hotelstays.WaitOption{sandboxStates}, polls: []float64{5, 10, 20}, ends: 20, status: 2},
+		{name: "with states, cancelled is", confirm: -1, steps: []step{{1, 4}, {6, 3}}, await: []hotelstays.WaitOption{sandboxStates}, polls: []float64{5, 10}, ends: 10, status: 3},
+		{name: "with states, one that is not named is not", confirm: -1, steps: []step{{1, 5}, {30, 2}}, await: []hotelstays.WaitOption{sandboxStates}, polls: []float64{5, 10, 20, 50}, ends: 50, status: 2},
+		{name: "stuck", confirm: -1, within: 100 * s, polls: []float64{5, 10, 20, 50, 80}, ends: 100, status: 1, err: context.DeadlineExceeded},
+		{name: "stuck, and past ten minutes", confirm: -1, within: 700 * s, ends: 700, status: 1, err: context.DeadlineExceeded,
+			polls: []float64{5, 10, 20, 50, 80, 110, 140, 170, 200, 230, 260, 290, 320, 350, 380, 410, 440, 470, 500, 530, 560, 590, 620, 650, 680}},
+		{name: "failing polls", confirm: 1, poll: garbage, heals: 60, polls: []float64{5, 10, 20, 50, 80}, ends: 80, status: 2},
+		{name: "slow polls", confirm: 60 * s, poll: pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 12 * s}), polls: []float64{5, 20, 50}, ends: 62, status: 2},
+		{name: "polls fail until ctx ends", confirm: 1, poll: garbage, within: 30 * s, polls: []float64{5, 10, 20}, ends: 30, status: -1, err: context.DeadlineExceeded},
+		{name: "polls are forbidden", confirm: 1, poll: pollAnswer(403, ""), polls: []float64{5}, ends: 5, status: -1, err: hotelstays.ErrForbidden},
+		{name: "visible late", confirm: 1, visible: 60 * s, polls: []float64{5, 10, 20, 50, 80}, ends: 80, status: 2},
+		{name: "not there for ten minutes", confirm: 1, visible: time.Hour, ends: 620, status: -1, err: hotelstays.ErrNotFound,
+			polls: []float64{5, 10, 20, 50, 80, 110, 140, 170, 200, 230, 260, 290, 320, 350, 380, 410, 440, 470, 500, 530, 560, 590, 620}},
+		{name: "woken", confirm: 30 * s, wakeups: []float64{1, 12, 31}, polls: []float64{1, 5, 10, 12, 20, 31}, ends: 31, status: 2},
+		{name: "woken in vain", confirm: 60 * s, wakeups: []float64{1, 2, 31, 32}, polls: []float64{1, 2, 5, 10, 20, 31, 32, 50, 80}, ends: 80, status: 2},
+		{name: "a closed wake-up channel", confirm: 30 * s, closed: true, polls: []float64{5, 10, 20, 50}, ends: 50, status: 2},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newRecoveryWorld(t, hotelstaystest.WithConfirmAfter(tc.confirm), hotelstaystest.WithLateVisibility(tc.visible))
+				w.offer.book(t, w.client, "ref-1")
+				start := time.Now()
+				for _, step := range tc.steps {
+					at(t, step.at, func() { w.SetOrderStatus("ref-1", step.status) })
+				}
+				if tc.poll.Kind != "" {
+					w.Inject(tc.poll)
+				}
+				if tc.heals > 0 {
+					at(t, tc.heals, w.ClearFaults)
+				}
+				wakeup := make(chan struct{}, 1)
+				for _, second := range tc.wakeups {
+					at(t, second, func() { wakeup <- struct{}{} })
+				}
+				if tc.closed {
+					close(wakeup)
+				}
+				if tc.within == 0 {
+					tc.within = time.Hour
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), tc.within)
+				defer cancel()
+
+				order, err := w.client.AwaitOrder(ctx, "ref-1", append(tc.await, hotelstays.WithWakeup(wakeup))...)
+
+				assert.ErrorIs(t, err, tc.err)
+				assert.Equal(t, tc.ends, time.Since(start).Seconds())
+				assert.Equal(t, tc.polls, w.polls(start))
+				if tc.status < 0 {
+					assert.Nil(t, order)
+				} else if assert.NotNil(t, order) {
+					assert.Equal(t, tc.status, order.Status)
+					assert.Equal(t, "ref-1", order.CustomerReferenceNo)
+				}
+			})
+		})
+	}
+}
+
+// The error of a wait says how far the order was seen, and whose time was up.
+func TestAwaitOrderSaysWhatItSaw(t *testing.T) {
+	for _, tc := range []struct {
+		reference string
+		poll      hotelstaystest.Fault
+		want      string
+	}{
+		{"ref-1", hotelstaystest.Fault{}, `hotelstays: AwaitOrder: the order under reference "ref-1" is still open (status 1); the caller's ctx ended the wait: context deadline exceeded; call again to go on waiting`},
+		{"ref-2", hotelstaystest.Fault{}, `hotelstays: AwaitOrder: no order under reference "ref-2" was seen; the caller's ctx ended the wait: context deadline exceeded; call again to go on waiting`},
+		{"ref-1", pollAnswer(503, ""), `hotelstays: AwaitOrder: no order under reference "ref-1" was seen; the caller's ctx ended the wait: context deadline exceeded; the last poll failed: QueryOrders: `},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newRecoveryWorld(t, hotelstaystest.WithConfirmAfter(-1))
+			w.offer.book(t, w.client, "ref-1")
+			if tc.poll.Kind != "" {
+				w.Inject(tc.poll)
+			}
+			time.Sleep(time.Minute) // the order is being confirmed
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			_, err := newClient(t, w.Server, w.cred, hotelstays.WithMaxAttempts(1)).AwaitOrder(ctx, tc.reference)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			assert.Contains(t, err.Error(), tc.want)
+			assert.Equal(t, 1, strings.Count(err.Error(), "hotelstays: "))
+		})
+	}
+}
+
+// CancelAndRead reads the order back, once, and sends Cancel once, whatever comes.
+func TestCancelAndRead(t *testing.T) {
+	fault := func(f hotelstaystest.Fault) hotelstaystest.Fault {
+		f.Operation = hotelstaystest.OpCancel
+		return f
+	}
+	cut, madeAndCut := fault(hotelstaystest.Fault{Kind: hotelstaystest.FaultCut}), fault(hotelstaystest.Fault{Kind: hotelstaystest.FaultCut, Commit: true})
+	timeout := fault(hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 504})
+	madeAndTimeout := fault(hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 504, Commit: true})
+	garbage := fault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage, Commit: true})
+	late := fault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Hour, Commit: true})
+	unread := pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})
+	for _, tc := range []struct {
+		name         string
+		cancel, read hotelstaystest.Fault
+		states       bool
+		made         bool // the order is cancelled
+		response     bool
+		order        bool // it was read back
+		verified     bool
+		unknown      bool // the error
+	}{
+		{name: "answered", made: true, response: true, order: true},
+		{name: "answered, with states", states: true, made: true, response: true, order: true, verified: true},
+		{name: "answered, not read back", read: unread, made: true, response: true},
+		{name: "answered, not read back, with states", read: unread, states: true, made: true, response: true, verified: true},
+		{name: "cut", cancel: cut, order: true, unknown: true},
+		{name: "cut, with states", cancel: cut, states: true, order: true, unknown: true},
+		{name: "cut, not read back", cancel: cut, read: unread, states: true, unknown: true},
+		{name: "made and cut", cancel: madeAndCut, made: true, order: true, unknown: true},
+		{name: "made and cut, with states", cancel: madeAndCut, states: true, made: true, order: true, verified: true},
+		{name: "made and cut, not read back", cancel: madeAndCut, read: unread, states: true, made: true, unknown: true},
+		{name: "504", cancel: timeout, states: true, order: true, unknown: true},
+		{name: "made and 504", cancel: madeAndTimeout, made: true, order: true, unknown: true},
+		{name: "made and 504, with states", cancel: madeAndTimeout, states: true, made: true, order: true, verified: true},
+		{name: "made and garbage, with states", cancel: garbage, states: true, made: true, order: true, verified: true},
+		{name: "made and no answer in time, with states", cancel: late, states: true, made: true, order: true, verified: true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newRecoveryWorld(t)
+				order := w.offer.book(t, w.client, "ref-1")
+				if tc.cancel.Kind != "" {
+					w.Inject(tc.cancel)
+				}
+				if tc.read.Kind != "" {
+					w.Inject(tc.read)
+				}
+				var opts []hotelstays.CallOption
+				if tc.states {
+					opts = append(opts, sandboxStates)
+				}
+				outcome, err := w.client.CancelAndRead(t.Context(), &hotelstays.CancelRequest{SessionID: w.offer.session,
+					CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo}, opts...)
+
+				var unknown *hotelstays.OutcomeUnknownError
+				if tc.unknown {
+					require.ErrorAs(t, err, &unknown)
+					assert.Equal(t, "ref-1", unknown.CustomerReferenceNo)
+					assert.Equal(t, hotelstays.OpCancel, unknown.Operation)
+				} else {
+					require.NoError(t, err)
+				}
+				require.NotNil(t, outcome)
+				assert.Equal(t, tc.response, outcome.Response != nil)
+				assert.Equal(t, tc.order, outcome.Order != nil)
+				assert.Equal(t, tc.verified, outcome.Cancelled)
+				if tc.order {
+					assert.Equal(t, tc.made, outcome.Order.CancelTime != "")
+				}
+				assert.Equal(t, 1, w.Ledger().Count(hotelstaystest.OpCancel), "Cancel is sent once")
+				assert.Len(t, w.polls(time.Now()), 1, "the order is read once")
+				assert.Len(t, w.Ledger().Cancellations(), map[bool]int{true: 1}[tc.made])
+			})
+		})
+	}
+}
+
+// The order is read on behalf of the user who cancelled it, and without what only
+// Cancel takes.
+func TestCancelAndReadKeepsTheCallersHeaders(t *testing.T) {
+	var headers []http.Header
+	client := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
+		headers = append(headers, r.Header)
+		return reply(200, `{"code":0,"data":{"orders":[]}}`), nil
+	}))
+	_, err := client.CancelAndRead(t.Context(), &hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "ref-1", SupplierReferenceNo: "sup-1"},
+		hotelstays.WithUserRef("user-1"), hotelstays.WithCurrency("EUR"))
+	require.NoError(t, err)
+	require.Len(t, headers, 2)
+	assert.Equal(t, []string{"user-1", "EUR"}, []string{headers[0].Get("User-Ref"), headers[0].Get("Currency")})
+	assert.Equal(t, []string{"user-1", ""}, []string{headers[1].Get("User-Ref"), headers[1].Get("Currency")})
+}
+
+func TestCancelAndReadRefused(t *testing.T) {
+	arrival, _ := checkIn.Time()
+	for _, tc := range []struct {
+		rule hotelstaystest.CancelRule
+		when time.Time
+		says string
+	}{
+		{hotelstaystest.CancelNeedsReason, time.Time{}, "a reason is required"},
+		{hotelstaystest.CancelAllowed, arrival, "check-in has passed"},
+		{hotelstaystest.CancelCutoffPassed, time.Time{}, "cut-off has passed"},
+		{hotelstaystest.CancelNotByContract, time.Time{}, "contract takes no cancellations"},
+	} {
+		t.Run(tc.says, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newRecoveryWorld(t, hotelstaystest.WithCancelRule(tc.rule))
+				order := w.offer.book(t, w.client, "ref-1")
+				time.Sleep(time.Until(tc.when))
+				outcome, err := w.client.CancelAndRead(t.Context(), &hotelstays.CancelRequest{SessionID: w.offer.session,
+					CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo}, sandboxStates)
+				assert.ErrorIs(t, err, hotelstays.ErrCancelRefused)
+				assert.ErrorContains(t, err, tc.says)
+				assert.Nil(t, outcome)
+				assert.Equal(t, 1, w.Ledger().Count(hotelstaystest.OpCancel))
+				assert.Zero(t, w.Ledger().Count(hotelstaystest.OpQueryOrders))
+				assert.Empty(t, w.Ledger().Cancellations())
+			})
+		})
+	}
+}
+
+// A poll that fails with a status that may pass is made again, any other ends the wait.
+func TestStatusesThatAWaitOutlasts(t *testing.T) {
+	for code, outlasts := range map[int]bool{400: false, 403: false, 404: false, 429: true, 500: true, 501: true, 503: true, 504: true} {
+		t.Run(fmt.Sprint(code), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newRecoveryWorld(t, hotelstaystest.WithConfirmAfter(time.Second))
+				w.offer.book(t, w.client, "ref-1")
+				w.Inject(pollAnswer(code, ""))
+				client := newClient(t, w.Server, w.cred, hotelstays.WithMaxAttempts(1))
+				at(t, 60, w.ClearFaults)
+
+				start := time.Now()
+				_, err := client.AwaitOrder(t.Context(), "ref-1")
+				assert.Equal(t, outlasts, err == nil, "AwaitOrder: %v", err)
+				assert.Equal(t, outlasts, time.Since(start) >= time.Minute)
+			})
+			synctest.Test(t, func(t *testing.T) {
+				w := newRecoveryWorld(t, hotelstaystest.WithConfirmAfter(time.Second))
+				w.offer.book(t, w.client, "ref-1")
+				time.Sleep(time.Hour) // the voucher is there
+				fault := status(code, "")
+				fault.Operation, fault.Times = hotelstaystest.OpOrderVoucher, -1
+				w.Inject(fault)
+				at(t, 60, w.ClearFaults)
+				client := newClient(t, w.Server, w.cred, hotelstays.WithMaxAttempts(1))
+
+				start := time.Now()
+				_, err := client.AwaitVoucher(t.Context(), &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1"})
+				assert.Equal(t, outlasts, err == nil, "AwaitVoucher: %v", err)
+				assert.Equal(t, outlasts, time.Since(start) >= time.Minute)
+			})
+		})
+	}
+}
 
 // The order that is read back decides; the answer to Cancel counts only where there is no
 // order.
@@ -42,7 +329,7 @@ func TestTheOrderReadBackDecides(t *testing.T) {
 			outcome, err := client.CancelAndRead(t.Context(), &hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "ref-1", SupplierReferenceNo: "sup-1"},
 				hotelstays.WithOrderStates(hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}}))
 			require.NoError(t, err)
-			assert.Equal(t, tc.verified, outcome.Verified)
+			assert.Equal(t, tc.verified, outcome.Cancelled)
 			assert.NotNil(t, outcome.Response)
 		})
 	}

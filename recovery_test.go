@@ -1,8 +1,8 @@
 // What these tests prove: a Book whose outcome is unknown is found out about at
 // the documented times, to the second; only a poll that was read whole and held
 // nothing proves that there is no order; a recovery survives its process, at every
-// step, and works on no other account; and the helpers around it (the reference
-// check, AwaitOrder, CancelAndRead, CompareOffer) say no more than they know.
+// step, and works on no other account; and the checks of references and offers say no
+// more than they know.
 //
 // All times are seconds of the ledger's clock.
 
@@ -12,8 +12,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"net/http"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -230,6 +231,143 @@ func TestBookAndRecoverOfAnAnsweredBook(t *testing.T) {
 	})
 }
 
+// WithSaveRecovery stores the recovery before Book, and after each poll, as it is then.
+func TestWithSaveRecovery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newRecoveryWorld(t, hotelstaystest.WithLateVisibility(100*time.Second))
+		w.Inject(bookMade)
+		var saved []hotelstays.BookingRecovery
+		outcome, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-1"), hotelstays.WithMarket("AE"),
+			hotelstays.WithSaveRecovery(func(_ context.Context, r *hotelstays.BookingRecovery) error {
+				assert.Equal(t, min(1, len(saved)), w.Ledger().Count(hotelstaystest.OpBook))
+				assert.Equal(t, len(saved), w.Ledger().Count(hotelstaystest.OpQueryOrders))
+				saved = append(saved, *stored(t, r))
+				return nil
+			}))
+		require.NoError(t, err)
+		assert.Equal(t, hotelstays.BookingFound, outcome.State)
+		require.Len(t, saved, 1+4, "before Book, and after each poll")
+		assert.Equal(t, "AE", saved[0].Market)
+		assert.True(t, saved[0].EndedAt.IsZero())
+		for polls := range 4 {
+			assert.Equal(t, polls+1, saved[1+polls].Polls)
+			assert.False(t, saved[1+polls].EndedAt.IsZero())
+		}
+	})
+}
+
+// A recovery that is not saved ends the work: before Book nothing is sent; after a poll the
+// outcome so far comes with the error, which is no refusal while nothing is known.
+func TestSaveRecoveryThatFails(t *testing.T) {
+	errDisk := errors.New("disk full")
+	for _, tc := range []struct {
+		name   string
+		book   hotelstaystest.Fault
+		saves  int // that succeed
+		books  int
+		polls  []float64
+		state  hotelstays.BookingState
+		unsent bool
+	}{
+		{"before Book", bookMade, 0, 0, nil, 0, true},
+		{"after the first poll", bookLost, 1, 1, []float64{0}, hotelstays.BookingOpen, false},
+		{"after the poll that finds the order", bookMade, 1, 1, []float64{0}, hotelstays.BookingFound, false},
+		{"after the last poll", bookLost, 6, 1, []float64{0, 30, 90, 210, 450, 600}, hotelstays.BookingAbsent, false},
+		{"after the poll for a doubtful refusal", hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultStatus, Status: 200, Code: 100009999},
+			1, 1, []float64{0}, hotelstays.BookingAbsent, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newRecoveryWorld(t)
+				w.Inject(tc.book)
+				saves := 0
+				outcome, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-1"),
+					hotelstays.WithSaveRecovery(func(context.Context, *hotelstays.BookingRecovery) error {
+						if saves++; saves > tc.saves {
+							return errDisk
+						}
+						return nil
+					}))
+				require.ErrorIs(t, err, errDisk)
+				assert.Equal(t, tc.saves+1, saves)
+				assert.Equal(t, tc.books, w.Ledger().Count(hotelstaystest.OpBook))
+				if tc.unsent {
+					assert.Nil(t, outcome)
+					assert.ErrorContains(t, err, "nothing was sent")
+					return
+				}
+				assert.Equal(t, tc.polls, w.polls(w.bookEnded(t)))
+				require.NotNil(t, outcome)
+				assert.Equal(t, tc.state, outcome.State)
+				var unknown *hotelstays.OutcomeUnknownError
+				assert.Equal(t, tc.state == hotelstays.BookingOpen, errors.As(err, &unknown), "%v", err)
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newRecoveryWorld(t)
+		outcome, err := w.client.RecoverBooking(t.Context(), w.client.NewBookingRecovery(w.offer.request("ref-1")),
+			hotelstays.WithSaveRecovery(func(context.Context, *hotelstays.BookingRecovery) error { return errDisk }))
+		require.ErrorIs(t, err, errDisk)
+		assert.Equal(t, hotelstays.BookingOpen, outcome.State)
+	})
+}
+
+// A log line says how a recovery ended.
+func TestRecoveryEndIsLogged(t *testing.T) {
+	for _, tc := range []struct {
+		book   hotelstaystest.Fault
+		poll   hotelstaystest.Fault
+		within time.Duration
+		ended  string
+	}{
+		{bookMade, hotelstaystest.Fault{}, time.Hour, `level=INFO msg="recovery ended" state=found reference=ref-1 polls=1`},
+		{bookLost, hotelstaystest.Fault{}, time.Hour, `level=INFO msg="recovery ended" state=absent reference=ref-1 polls=6`},
+		{bookLost, pollAnswer(403, ""), time.Hour, `level=WARN msg="recovery ended" state=unverified reference=ref-1 polls=1`},
+		{bookLost, hotelstaystest.Fault{}, time.Minute, `level=WARN msg="recovery ended" state=open reference=ref-1 polls=2`},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newRecoveryWorld(t)
+			var log strings.Builder
+			client := newClient(t, w.Server, w.cred, hotelstays.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+			w.Inject(tc.book)
+			if tc.poll.Kind != "" {
+				w.Inject(tc.poll)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), tc.within)
+			defer cancel()
+			_, _ = client.BookAndRecover(ctx, w.offer.request("ref-1"))
+			assert.Contains(t, log.String(), tc.ended)
+			assert.Equal(t, 1, strings.Count(log.String(), "recovery ended"))
+		})
+	}
+}
+
+func TestBookingStatesAreWords(t *testing.T) {
+	outcome, err := json.Marshal(map[hotelstays.BookingState]hotelstays.BookingState{
+		hotelstays.BookingOpen: hotelstays.BookingFound, hotelstays.BookingAbsent: hotelstays.BookingUnverified})
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"open":"found","absent":"unverified"}`, string(outcome))
+	for state := range hotelstays.BookingUnverified + 1 {
+		text, err := json.Marshal(state)
+		require.NoError(t, err)
+		var again hotelstays.BookingState
+		require.NoError(t, json.Unmarshal(text, &again))
+		assert.Equal(t, state, again)
+		assert.Equal(t, `"`+state.String()+`"`, string(text))
+	}
+	state := hotelstays.BookingFound
+	for _, unknown := range []string{`""`, `"Found"`, `"lost"`, `1`} {
+		assert.Error(t, json.Unmarshal([]byte(unknown), &state), unknown)
+	}
+	assert.Equal(t, hotelstays.BookingFound, state, "an error changes nothing")
+	for _, none := range []hotelstays.BookingState{-1, 4} {
+		_, err := none.MarshalText()
+		assert.Error(t, err)
+		assert.Equal(t, fmt.Sprintf("BookingState(%d)", int(none)), none.String())
+	}
+}
+
 // A timeout that the caller gives to Book bounds the Book. It must not let a poll
 // that hangs delay the later ones.
 func TestBooksOwnTimeoutDoesNotShiftThePolls(t *testing.T) {
@@ -421,9 +559,8 @@ func TestStepRecoveryPollsAtMostOnce(t *testing.T) {
 		_, err := w.client.Book(t.Context(), req)
 		require.Error(t, err)
 		start := time.Now()
-		wakeup := make(chan struct{}, 1)
-		step := func(opts ...hotelstays.CallOption) *hotelstays.BookingOutcome {
-			outcome, err := w.client.StepRecovery(t.Context(), recovery, opts...)
+		step := func() *hotelstays.BookingOutcome {
+			outcome, err := w.client.StepRecovery(t.Context(), recovery)
 			require.NoError(t, err)
 			require.Same(t, recovery, outcome.Recovery)
 			return outcome
@@ -432,23 +569,18 @@ func TestStepRecoveryPollsAtMostOnce(t *testing.T) {
 		step()
 		for range 3 {
 			before := *recovery
-			assert.Equal(t, hotelstays.BookingOpen, step(hotelstays.WithWakeup(wakeup)).State)
+			assert.Equal(t, hotelstays.BookingOpen, step().State)
 			assert.Equal(t, before, *recovery, "a step before its time changes nothing")
 		}
 		assert.Equal(t, []float64{0}, w.polls(start))
 
 		time.Sleep(10 * time.Second)
-		wakeup <- struct{}{}
 		next := recovery.NextPoll
-		step(hotelstays.WithWakeup(wakeup))
-		step(hotelstays.WithWakeup(wakeup))
+		recovery.NextPoll = time.Now()
+		step()
+		step()
 		assert.Equal(t, []float64{0, 10}, w.polls(start), "woken once")
-		assert.Equal(t, next, recovery.NextPoll, "a wake-up shifts nothing")
-
-		closed := make(chan struct{})
-		close(closed)
-		step(hotelstays.WithWakeup(closed))
-		assert.Equal(t, []float64{0, 10}, w.polls(start), "a closed channel is not a wake-up")
+		assert.Equal(t, next, recovery.NextPoll, "an early poll shifts nothing")
 
 		time.Sleep(time.Until(next) - time.Nanosecond)
 		step()
@@ -510,9 +642,15 @@ func TestRecoveryIsOfOneAccount(t *testing.T) {
 		}
 		before := w.Ledger().Count("")
 		for name, stranger := range strangers {
-			for _, recover := range []func(context.Context, *hotelstays.BookingRecovery, ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error){
-				stranger.RecoverBooking, stranger.StepRecovery} {
-				outcome, err := recover(t.Context(), stored(t, recovery))
+			for _, recover := range []func() (*hotelstays.BookingOutcome, error){
+				func() (*hotelstays.BookingOutcome, error) {
+					return stranger.RecoverBooking(t.Context(), stored(t, recovery))
+				},
+				func() (*hotelstays.BookingOutcome, error) {
+					return stranger.StepRecovery(t.Context(), stored(t, recovery))
+				},
+			} {
+				outcome, err := recover()
 				var invalid *hotelstays.ValidationError
 				require.ErrorAs(t, err, &invalid, name)
 				assert.Equal(t, "recovery.fingerprint", invalid.Fields[0].Path, name)
@@ -590,7 +728,7 @@ func TestRecoveryCarriesMarketAndUser(t *testing.T) {
 				booking := newClient(t, srv, ticketOf(srv), tc.client...)
 				life, die := context.WithTimeout(t.Context(), 40*time.Second)
 				defer die()
-				outcome, err := booking.BookAndRecover(life, o.request("ref-1"), tc.book...)
+				outcome, err := booking.BookAndRecover(life, o.request("ref-1"), hotelstays.JoinCallOptions(tc.book...))
 				require.ErrorIs(t, err, context.DeadlineExceeded)
 				assert.Equal(t, hotelstays.BookingOpen, outcome.State)
 
@@ -917,9 +1055,9 @@ func TestRefusalCodes(t *testing.T) {
 						return
 					}
 					var refusal *hotelstays.APIError
-					require.ErrorAs(t, outcome.Cause, &refusal, "it may still be the truth")
+					require.ErrorAs(t, outcome.Err, &refusal, "it may still be the truth")
 					assert.Equal(t, tc.book.Code, refusal.Code)
-					assert.ErrorContains(t, outcome.Cause, "QueryOrders", "and so may be why it could not be checked")
+					assert.ErrorContains(t, outcome.Err, "QueryOrders", "and so may be why it could not be checked")
 					return
 				}
 				assert.Nil(t, outcome)
@@ -1003,6 +1141,7 @@ func TestReferenceReused(t *testing.T) {
 						var reused *hotelstays.ReferenceReusedError
 						require.ErrorAs(t, err, &reused)
 						assert.Contains(t, reused.What, tc.what)
+						assert.ErrorContains(t, err, map[string]string{"check-in": "its check-in is 2000-03-10 instead of 2000-03-09", "check-out": "its check-out is 2000-03-13 instead of 2000-03-14"}[tc.what])
 						assert.Equal(t, made.PlatformReferenceNo, reused.Order.PlatformReferenceNo)
 						assert.ErrorContains(t, err, "ref-1")
 						assert.ErrorContains(t, err, made.PlatformReferenceNo)
@@ -1020,221 +1159,126 @@ func TestReferenceReused(t *testing.T) {
 	}
 }
 
-func cancelled(_ *testing.T, w *recoveryWorld) { w.SetOrderStatus("ref-1", 3) }
-
-// The sandbox's numbers of the states that are not shown.
-var sandboxStates = hotelstays.WithOrderStates(hotelstays.OrderStates{
-	Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}, Pending: []types.OrderStatus{4}})
-
-func TestAwaitOrder(t *testing.T) {
-	const s = time.Second
-	type step struct {
-		at     float64
-		status int
-	}
-	garbage := pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})
-	for _, tc := range []struct {
-		name    string
-		opts    []hotelstaystest.Option
-		await   []hotelstays.CallOption
-		visible time.Duration
-		confirm time.Duration // negative: never
-		steps   []step
-		poll    hotelstaystest.Fault
-		heals   float64
-		wakeups []float64
-		closed  bool          // the wake-up channel is closed
-		within  time.Duration // of ctx; 0: an hour
-		polls   []float64
-		ends    float64
-		status  types.OrderStatus // of the order; -1: there is none
-		err     error
-	}{
-		{name: "decided after three minutes", confirm: 180 * s, polls: []float64{5, 10, 20, 50, 80, 110, 140, 170, 200}, ends: 200, status: 2},
-		{name: "decided already", confirm: 1, polls: []float64{5}, ends: 5, status: 2},
-		{name: "decided at the time of a poll", confirm: 20 * s, polls: []float64{5, 10, 20}, ends: 20, status: 2},
-		{name: "unknown is not decided", confirm: -1, steps: []step{{1, 0}, {25, 1}, {60, 5}}, polls: []float64{5, 10, 20, 50, 80}, ends: 80, status: 5},
-		{name: "any other status is decided", confirm: -1, steps: []step{{1, 4}}, polls: []float64{5}, ends: 5, status: 4},
-		{name: "with states, pending is not", confirm: -1, steps: []step{{1, 4}, {15, 2}}, await: []hotelstays.CallOption{sandboxStates}, polls: []float64{5, 10, 20}, ends: 20, status: 2},
-		{name: "with states, cancelled is", confirm: -1, steps: []step{{1, 4}, {6, 3}}, await: []hotelstays.CallOption{sandboxStates}, polls: []float64{5, 10}, ends: 10, status: 3},
-		{name: "with states, one that is not named is not", confirm: -1, steps: []step{{1, 5}, {30, 2}}, await: []hotelstays.CallOption{sandboxStates}, polls: []float64{5, 10, 20, 50}, ends: 50, status: 2},
-		{name: "stuck", confirm: -1, within: 100 * s, polls: []float64{5, 10, 20, 50, 80}, ends: 100, status: 1, err: context.DeadlineExceeded},
-		{name: "stuck, and past ten minutes", confirm: -1, within: 700 * s, ends: 700, status: 1, err: context.DeadlineExceeded,
-			polls: []float64{5, 10, 20, 50, 80, 110, 140, 170, 200, 230, 260, 290, 320, 350, 380, 410, 440, 470, 500, 530, 560, 590, 620, 650, 680}},
-		{name: "failing polls", confirm: 1, poll: garbage, heals: 60, polls: []float64{5, 10, 20, 50, 80}, ends: 80, status: 2},
-		{name: "slow polls", confirm: 60 * s, poll: pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 12 * s}), polls: []float64{5, 20, 50}, ends: 62, status: 2},
-		{name: "polls fail until ctx ends", confirm: 1, poll: garbage, within: 30 * s, polls: []float64{5, 10, 20}, ends: 30, status: -1, err: context.DeadlineExceeded},
-		{name: "polls are forbidden", confirm: 1, poll: pollAnswer(403, ""), polls: []float64{5}, ends: 5, status: -1, err: hotelstays.ErrForbidden},
-		{name: "visible late", confirm: 1, visible: 60 * s, polls: []float64{5, 10, 20, 50, 80}, ends: 80, status: 2},
-		{name: "not there for ten minutes", confirm: 1, visible: time.Hour, ends: 620, status: -1, err: hotelstays.ErrNotFound,
-			polls: []float64{5, 10, 20, 50, 80, 110, 140, 170, 200, 230, 260, 290, 320, 350, 380, 410, 440, 470, 500, 530, 560, 590, 620}},
-		{name: "woken", confirm: 30 * s, wakeups: []float64{1, 12, 31}, polls: []float64{1, 5, 10, 12, 20, 31}, ends: 31, status: 2},
-		{name: "woken in vain", confirm: 60 * s, wakeups: []float64{1, 2, 31, 32}, polls: []float64{1, 2, 5, 10, 20, 31, 32, 50, 80}, ends: 80, status: 2},
-		{name: "a closed wake-up channel", confirm: 30 * s, closed: true, polls: []float64{5, 10, 20, 50}, ends: 50, status: 2},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newRecoveryWorld(t, hotelstaystest.WithConfirmAfter(tc.confirm), hotelstaystest.WithLateVisibility(tc.visible))
-				w.offer.book(t, w.client, "ref-1")
-				start := time.Now()
-				for _, step := range tc.steps {
-					at(t, step.at, func() { w.SetOrderStatus("ref-1", step.status) })
-				}
-				if tc.poll.Kind != "" {
-					w.Inject(tc.poll)
-				}
-				if tc.heals > 0 {
-					at(t, tc.heals, w.ClearFaults)
-				}
-				wakeup := make(chan struct{}, 1)
-				for _, second := range tc.wakeups {
-					at(t, second, func() { wakeup <- struct{}{} })
-				}
-				if tc.closed {
-					close(wakeup)
-				}
-				if tc.within == 0 {
-					tc.within = time.Hour
-				}
-				ctx, cancel := context.WithTimeout(t.Context(), tc.within)
-				defer cancel()
-
-				order, err := w.client.AwaitOrder(ctx, "ref-1", append(tc.await, hotelstays.WithWakeup(wakeup))...)
-
-				assert.ErrorIs(t, err, tc.err)
-				assert.Equal(t, tc.ends, time.Since(start).Seconds())
-				assert.Equal(t, tc.polls, w.polls(start))
-				if tc.status < 0 {
-					assert.Nil(t, order)
-				} else if assert.NotNil(t, order) {
-					assert.Equal(t, tc.status, order.Status)
-					assert.Equal(t, "ref-1", order.CustomerReferenceNo)
-				}
-			})
+// A poll that begins before the end of the schedule and ends after it does not decide: the
+// order may have become visible in between. Another poll follows.
+func TestPollAcrossTheEndOfTheSchedule(t *testing.T) {
+	slow := pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 15 * time.Second})
+	slow.Times = 1
+	t.Run("by RecoverBooking", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			w := newRecoveryWorld(t)
+			w.Inject(bookLost)
+			slow.Skip = 5
+			w.Inject(slow)
+			wakeup := make(chan struct{}, 1)
+			at(t, 590, func() { wakeup <- struct{}{} })
+			outcome, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-1"), hotelstays.WithWakeup(wakeup))
+			require.NoError(t, err)
+			assert.Equal(t, hotelstays.BookingAbsent, outcome.State)
+			assert.Equal(t, []float64{0, 30, 90, 210, 450, 590, 605}, w.polls(w.bookEnded(t)))
 		})
-	}
+	})
+	t.Run("by StepRecovery", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			w := newRecoveryWorld(t)
+			recovery := w.client.NewBookingRecovery(w.offer.request("ref-1"))
+			recovery.EndedAt, recovery.Polls = time.Now().Add(-590*time.Second), 5
+			start := time.Now()
+			slow.Skip = 0
+			w.Inject(slow)
+			outcome, err := w.client.StepRecovery(t.Context(), recovery)
+			require.NoError(t, err)
+			require.Equal(t, 15*time.Second, time.Since(start))
+			assert.Equal(t, hotelstays.BookingOpen, outcome.State)
+			assert.Equal(t, 5, recovery.Polls)
+			assert.True(t, recovery.NextPoll.Equal(start.Add(10*time.Second)), "at 600 s, which is past")
+
+			outcome, err = w.client.StepRecovery(t.Context(), recovery)
+			require.NoError(t, err)
+			assert.Equal(t, hotelstays.BookingAbsent, outcome.State)
+			assert.Equal(t, []float64{0, 15}, w.polls(start))
+		})
+	})
 }
 
-// CancelAndRead reads the order back, once, and sends Cancel once, whatever comes.
-func TestCancelAndRead(t *testing.T) {
-	fault := func(f hotelstaystest.Fault) hotelstaystest.Fault {
-		f.Operation = hotelstaystest.OpCancel
-		return f
-	}
-	cut, madeAndCut := fault(hotelstaystest.Fault{Kind: hotelstaystest.FaultCut}), fault(hotelstaystest.Fault{Kind: hotelstaystest.FaultCut, Commit: true})
-	timeout := fault(hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 504})
-	madeAndTimeout := fault(hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 504, Commit: true})
-	garbage := fault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage, Commit: true})
-	late := fault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Hour, Commit: true})
-	unread := pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})
-	for _, tc := range []struct {
-		name         string
-		cancel, read hotelstaystest.Fault
-		states       bool
-		made         bool // the order is cancelled
-		response     bool
-		order        bool // it was read back
-		verified     bool
-		unknown      bool // the error
-	}{
-		{name: "answered", made: true, response: true, order: true},
-		{name: "answered, with states", states: true, made: true, response: true, order: true, verified: true},
-		{name: "answered, not read back", read: unread, made: true, response: true},
-		{name: "answered, not read back, with states", read: unread, states: true, made: true, response: true, verified: true},
-		{name: "cut", cancel: cut, order: true, unknown: true},
-		{name: "cut, with states", cancel: cut, states: true, order: true, unknown: true},
-		{name: "cut, not read back", cancel: cut, read: unread, states: true, unknown: true},
-		{name: "made and cut", cancel: madeAndCut, made: true, order: true, unknown: true},
-		{name: "made and cut, with states", cancel: madeAndCut, states: true, made: true, order: true, verified: true},
-		{name: "made and cut, not read back", cancel: madeAndCut, read: unread, states: true, made: true, unknown: true},
-		{name: "504", cancel: timeout, states: true, order: true, unknown: true},
-		{name: "made and 504", cancel: madeAndTimeout, made: true, order: true, unknown: true},
-		{name: "made and 504, with states", cancel: madeAndTimeout, states: true, made: true, order: true, verified: true},
-		{name: "made and garbage, with states", cancel: garbage, states: true, made: true, order: true, verified: true},
-		{name: "made and no answer in time, with states", cancel: late, states: true, made: true, order: true, verified: true},
+// The market and the user of the Book win over those of the one who asks: under others the
+// order may not be visible.
+func TestRecoverysOwnMarketAndUserWin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newRecoveryWorld(t)
+		recovery := w.client.NewBookingRecovery(w.offer.request("ref-1"), hotelstays.WithMarket("AE"), hotelstays.WithUserRef("clerk"))
+		recovery.EndedAt = time.Now().Add(-10 * time.Minute)
+		others := hotelstays.JoinCallOptions(hotelstays.WithMarket("FR"), hotelstays.WithUserRef("nobody"))
+		_, err := w.client.StepRecovery(t.Context(), recovery, others)
+		require.NoError(t, err)
+		_, err = w.client.RecoverBooking(t.Context(), recovery, others)
+		require.NoError(t, err)
+		polls := w.Ledger().Requests(hotelstaystest.OpQueryOrders)
+		require.Len(t, polls, 2)
+		for _, poll := range polls {
+			assert.Equal(t, "AE", poll.Header.Get("Market"))
+			assert.Equal(t, "clerk", poll.Header.Get("User-Ref"))
+		}
+	})
+}
+
+// The call's timeout wins over the client's, be it longer or shorter, and neither lets a
+// poll take more than 20 seconds.
+func TestPollTimeout(t *testing.T) {
+	const s = time.Second
+	for _, tc := range []struct{ client, call, poll time.Duration }{
+		{0, 0, 20 * s},
+		{0, 3 * s, 3 * s},
+		{0, 60 * s, 20 * s},
+		{15 * s, 3 * s, 3 * s},
+		{3 * s, 15 * s, 15 * s},
+		{3 * s, 60 * s, 20 * s},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
+		t.Run(tc.client.String()+" and "+tc.call.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newRecoveryWorld(t)
-				order := w.offer.book(t, w.client, "ref-1")
-				if tc.cancel.Kind != "" {
-					w.Inject(tc.cancel)
+				var opts []hotelstays.Option
+				if tc.client > 0 {
+					opts = append(opts, hotelstays.WithTimeout(tc.client))
 				}
-				if tc.read.Kind != "" {
-					w.Inject(tc.read)
+				var call []hotelstays.CallOption
+				if tc.call > 0 {
+					call = append(call, hotelstays.WithTimeout(tc.call))
 				}
-				var opts []hotelstays.CallOption
-				if tc.states {
-					opts = append(opts, sandboxStates)
-				}
-				outcome, err := w.client.CancelAndRead(t.Context(), &hotelstays.CancelRequest{SessionID: w.offer.session,
-					CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo}, opts...)
-
-				var unknown *hotelstays.OutcomeUnknownError
-				if tc.unknown {
-					require.ErrorAs(t, err, &unknown)
-					assert.Equal(t, "ref-1", unknown.CustomerReferenceNo)
-					assert.Equal(t, hotelstays.OpCancel, unknown.Operation)
-				} else {
-					require.NoError(t, err)
-				}
-				require.NotNil(t, outcome)
-				assert.Equal(t, tc.response, outcome.Response != nil)
-				assert.Equal(t, tc.order, outcome.Order != nil)
-				assert.Equal(t, tc.verified, outcome.Verified)
-				if tc.order {
-					assert.Equal(t, tc.made, outcome.Order.CancelTime != "")
-				}
-				assert.Equal(t, 1, w.Ledger().Count(hotelstaystest.OpCancel), "Cancel is sent once")
-				assert.Len(t, w.polls(time.Now()), 1, "the order is read once")
-				assert.Len(t, w.Ledger().Cancellations(), map[bool]int{true: 1}[tc.made])
+				client := newClient(t, w.Server, w.cred, opts...)
+				_, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{}) // fetches the token
+				require.NoError(t, err)
+				w.Inject(pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Hour}))
+				start := time.Now()
+				_, err = client.StepRecovery(t.Context(), client.NewBookingRecovery(w.offer.request("ref-1")), call...)
+				require.NoError(t, err)
+				assert.Equal(t, tc.poll, time.Since(start))
 			})
 		})
 	}
 }
 
-// The order is read on behalf of the user who cancelled it, and without what only
-// Cancel takes.
-func TestCancelAndReadKeepsTheCallersHeaders(t *testing.T) {
-	var headers []http.Header
-	client := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
-		headers = append(headers, r.Header)
-		return reply(200, `{"code":0,"data":{"orders":[]}}`), nil
-	}))
-	_, err := client.CancelAndRead(t.Context(), &hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "ref-1", SupplierReferenceNo: "sup-1"},
-		hotelstays.WithUserRef("user-1"), hotelstays.WithCurrency("EUR"))
-	require.NoError(t, err)
-	require.Len(t, headers, 2)
-	assert.Equal(t, []string{"user-1", "EUR"}, []string{headers[0].Get("User-Ref"), headers[0].Get("Currency")})
-	assert.Equal(t, []string{"user-1", ""}, []string{headers[1].Get("User-Ref"), headers[1].Get("Currency")})
-}
+// A recovery that ended in the future was stored by a clock that has been set back since:
+// its polls prove nothing, and the whole schedule is made again.
+func TestClockSetBack(t *testing.T) {
+	for polls := range 7 {
+		synctest.Test(t, func(t *testing.T) {
+			w := newRecoveryWorld(t)
+			recovery := w.client.NewBookingRecovery(w.offer.request("ref-1"))
+			start := time.Now()
+			recovery.EndedAt, recovery.Polls = start.Add(time.Hour), polls
+			recovery.NextPoll = recovery.EndedAt.Add(30 * time.Second)
 
-func TestCancelAndReadRefused(t *testing.T) {
-	arrival, _ := checkIn.Time()
-	for _, tc := range []struct {
-		rule hotelstaystest.CancelRule
-		when time.Time
-		says string
-	}{
-		{hotelstaystest.CancelNeedsReason, time.Time{}, "a reason is required"},
-		{hotelstaystest.CancelAllowed, arrival, "check-in has passed"},
-		{hotelstaystest.CancelCutoffPassed, time.Time{}, "cut-off has passed"},
-		{hotelstaystest.CancelNotByContract, time.Time{}, "contract takes no cancellations"},
-	} {
-		t.Run(tc.says, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newRecoveryWorld(t, hotelstaystest.WithCancelRule(tc.rule))
-				order := w.offer.book(t, w.client, "ref-1")
-				time.Sleep(time.Until(tc.when))
-				outcome, err := w.client.CancelAndRead(t.Context(), &hotelstays.CancelRequest{SessionID: w.offer.session,
-					CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo}, sandboxStates)
-				assert.ErrorIs(t, err, hotelstays.ErrCancelRefused)
-				assert.ErrorContains(t, err, tc.says)
-				assert.Nil(t, outcome)
-				assert.Equal(t, 1, w.Ledger().Count(hotelstaystest.OpCancel))
-				assert.Zero(t, w.Ledger().Count(hotelstaystest.OpQueryOrders))
-				assert.Empty(t, w.Ledger().Cancellations())
-			})
+			outcome, err := w.client.StepRecovery(t.Context(), recovery)
+			require.NoError(t, err)
+			assert.Equal(t, hotelstays.BookingOpen, outcome.State)
+			assert.Equal(t, 1, recovery.Polls)
+			assert.True(t, recovery.EndedAt.Equal(start))
+
+			outcome, err = w.client.RecoverBooking(t.Context(), stored(t, recovery))
+			require.NoError(t, err)
+			assert.Equal(t, hotelstays.BookingAbsent, outcome.State)
+			assert.Equal(t, []float64{0, 30, 90, 210, 450, 600}, w.polls(start))
 		})
 	}
 }

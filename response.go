@@ -179,7 +179,7 @@ func (a *answer) noAnswer() (err failure, definite bool) {
 	switch {
 	case a.Answer != nil: // the ctx ended before the next attempt
 		env, _ := wire.Peek(a.ctx, a.Answer.Body)
-		cause = fmt.Errorf("%w before another attempt, after: %w", cause, a.apiError(env))
+		cause = &bothErrors{cause, " before another attempt, after: ", a.apiError(env)}
 	case a.EarlierStatus != 0:
 		cause = fmt.Errorf("%w (an earlier attempt was answered with HTTP %d)", cause, a.EarlierStatus)
 	}

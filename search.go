@@ -10,13 +10,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hotelstays/hotelstays-go/internal/paging"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // Limits of HotelList.
 const (
-	DefaultListPageSize = 50
-	MaxListPageSize     = 200
+	MaxListPageSize = 200
 	// MaxHotelIDs is how many ids one request may name; an account with a
 	// visibility band accepts MaxHotelIDsBand.
 	MaxHotelIDs     = 1000
@@ -36,8 +36,8 @@ const (
 )
 
 // HotelListRequest searches by hotel ids, by destination, or by a destination's
-// name: at least one of the three. The fields of a search near a point are not
-// shown.
+// name: at least one of the three. The fields of a search near a point are
+// undocumented.
 type HotelListRequest struct {
 	// SessionID continues a session. What the service does without one here is
 	// undocumented. The response names the session that its offers hold in.
@@ -55,19 +55,18 @@ type HotelListRequest struct {
 	// MaxRatesPerHotel is how many rates of each hotel are returned, the cheapest
 	// first; 0 returns all.
 	MaxRatesPerHotel int `json:"maxRatesPerHotel,omitempty"`
-	// CountryCode, ISO 3166-1 alpha-2, does not change the market that prices are
-	// for: that is a setting of the account.
+	// CountryCode, ISO 3166-1 alpha-2, does not change the market of the prices: that
+	// is a setting of the account.
 	CountryCode     string `json:"countryCode,omitempty"`
 	ResidencyCode   string `json:"residencyCode,omitempty"`   // ISO 3166-1 alpha-2
 	NationalityCode string `json:"nationalityCode,omitempty"` // ISO 3166-1 alpha-2
 	// PageNum counts from 1; 0 is not sent, and which page then comes is undocumented.
 	// The iterators send 1.
 	PageNum int `json:"pageNum,omitempty"`
-	// PageSize is at most MaxListPageSize; 0 leaves it to the service, which takes
-	// DefaultListPageSize.
+	// PageSize is at most MaxListPageSize; 0 leaves it to the service, which takes 50.
 	PageSize int `json:"pageSize,omitempty"`
-	// Cursor is sent as it is. No answer is shown to carry one, so that the
-	// iterators advance by PageNum, and refuse it.
+	// Cursor is sent as it is. No answer is documented to carry one: the iterators
+	// advance by PageNum, and refuse it.
 	Cursor *int64 `json:"cursor,omitempty"`
 	SortBy SortBy `json:"sortBy,omitempty"`
 }
@@ -135,49 +134,47 @@ func (*HotelListRequest) check(resp *HotelListResponse, a *answer) error {
 
 func (r *HotelListResponse) meta() *ResponseMeta { return &r.Meta }
 
-func (r *HotelListResponse) hasMore() bool { return r.HasMore }
-
-func (r *HotelListResponse) ids() []string {
+func (r *HotelListResponse) pageInfo() paging.Info {
 	ids := make([]string, len(r.List))
 	for i, h := range r.List {
 		ids[i] = h.ID + "\x00" + h.PlatformHotelID
 	}
-	return ids
+	return paging.Info{IDs: ids, More: r.HasMore, RequestID: r.Meta.RequestID}
 }
 
 // HotelList searches for hotels with prices. An empty list is a success:
-// Basic.EmptyReason tells whether the account is the cause.
+// Basic.EmptyReason says whether the account is the cause.
 func (c *Client) HotelList(ctx context.Context, req *HotelListRequest, opts ...CallOption) (*HotelListResponse, error) {
 	return do(ctx, c, OpHotelList, req, opts)
 }
 
-// HotelListPages yields the pages of a search, from req's page on, as they are
-// needed. The pages share the first one's session. An error is yielded once and
-// ends it; a page that is empty or repeats while more are promised is a
-// *PageError.
+// HotelListPages yields the pages of a search, from req's page on, each when the loop asks
+// for it. The pages share the first one's session. An error is yielded once and ends it; a
+// page that is empty or repeats while more are promised is a *PageError.
 func (c *Client) HotelListPages(ctx context.Context, req *HotelListRequest, opts ...CallOption) iter.Seq2[*HotelListResponse, error] {
 	if req == nil {
-		return func(yield func(*HotelListResponse, error) bool) { yield(nil, nilRequest(OpHotelList)) }
+		return failed[*HotelListResponse](nilRequest(OpHotelList))
 	}
-	req = req.clone()
+	req, set := req.clone(), collect(opts)
 	return func(yield func(*HotelListResponse, error) bool) {
 		next := *req
-		fetch := func(num int) (*HotelListResponse, error) {
+		fetch := func(num int) (resp *HotelListResponse, info paging.Info, err error) {
 			next.PageNum = num
-			resp, err := c.HotelList(ctx, &next, opts...)
-			if err == nil && next.SessionID == "" {
-				next.SessionID = resp.Basic.SessionID
+			if req.PageNum < 0 { // refused as it is, not read as the first page
+				next.PageNum = req.PageNum
 			}
-			return resp, err
+			if resp, err = c.HotelList(ctx, &next, set.option()); err != nil {
+				return nil, info, err
+			}
+			next.SessionID = cmp.Or(next.SessionID, resp.Basic.SessionID)
+			return resp, resp.pageInfo(), nil
 		}
-		if req.PageNum < 0 { // refused as it is, not read as the first page
-			_, err := c.HotelList(ctx, req, opts...)
+		if err := noCursor(OpHotelList, req.Cursor); err != nil {
 			yield(nil, err)
 			return
 		}
-		walk := pageWalk{op: OpHotelList, cursor: req.Cursor, pageNum: req.PageNum}
-		for resp, err := range pages(walk, fetch) {
-			if !yield(resp, err) {
+		for resp, err := range paging.Pages(req.PageNum, fetch) {
+			if !yield(resp, pageError(OpHotelList, err)) {
 				return
 			}
 		}

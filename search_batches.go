@@ -1,72 +1,71 @@
-// Searching any number of hotels: split, in parallel, inside the ceiling.
+// Searching any number of hotels: split into batches, in parallel.
 
 package hotelstays
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 )
 
 const (
-	// defaultBatchSize fits every account, with a visibility band or without, and
-	// one page holds that many.
-	defaultBatchSize = MaxHotelIDsBand
-	// defaultBatchesAtOnce is their parallelism without WithParallelism.
-	defaultBatchesAtOnce = 8
+	// defaultBatchSize fits one page, and every account, with a visibility band or
+	// without.
+	defaultBatchSize        = MaxHotelIDsBand
+	defaultBatchParallelism = 8
 )
 
 // BatchError reports a batch that failed. The other batches go on.
 type BatchError struct {
-	// HotelIDs are the ids of the batch, to be searched again. Pages of it that
-	// came before the error have been yielded.
+	// HotelIDs are the ids of the batch, to be searched again. Pages of it that came
+	// before the error have been yielded.
 	HotelIDs []string
 	Err      error
 }
 
 // Error names the number of hotels and the cause.
 func (e *BatchError) Error() string {
-	return fmt.Sprintf("hotelstays: %s: a batch of %d hotels failed, its ids are in BatchError.HotelIDs: %v", OpHotelList, len(e.HotelIDs), e.Err)
+	return fmt.Sprintf("hotelstays: a batch of %d hotels failed: %s", len(e.HotelIDs), strings.TrimPrefix(e.Err.Error(), "hotelstays: "))
 }
 
 // Unwrap returns the cause.
 func (e *BatchError) Unwrap() error { return e.Err }
 
-// WithBatchSize sets how many ids HotelListBatches puts into one request, 200 by
-// default and at most MaxHotelIDs. An account with a visibility band refuses
-// more than 200.
-func WithBatchSize(n int) CallOption {
-	return callOption(func(s *settings) {
+// WithBatchSize sets how many ids HotelListBatches puts into one request, 200 by default
+// and at most MaxHotelIDs. An account with a visibility band refuses more than 200.
+func WithBatchSize(n int) BatchOption {
+	return batchOption(func(s *batchSettings) {
 		if n < 1 || n > MaxHotelIDs {
 			s.faults.add("WithBatchSize", "is %d; it must lie between 1 and %d", n, MaxHotelIDs)
 			return
 		}
-		s.batchSize = n
+		s.size = n
 	})
 }
 
-// HotelListBatches searches req.HotelIDs, however many there are, in batches
-// that run in parallel, and yields their pages as they come, in no order. Each
-// page's offers belong to that page's own session.
+// HotelListBatches searches req.HotelIDs, however many there are, in parallel batches, and
+// yields their pages as they come, in no order. Each page's offers belong to that page's
+// own session.
 //
-// A batch that fails yields a *BatchError that has its ids; the rest goes on. When
-// ctx ends, so does every batch that is left. Only a fault of the request itself, a
-// *ValidationError, ends it at once; PageNum or Cursor is one. Without a page size a
-// page holds a whole batch, up to MaxListPageSize hotels. Breaking off the loop stops
-// the batches that are under way.
-func (c *Client) HotelListBatches(ctx context.Context, req *HotelListRequest, opts ...CallOption) iter.Seq2[*HotelListResponse, error] {
+// A batch that fails yields a *BatchError with its ids; the others go on. When ctx ends, so
+// does every batch that is left. Only a fault of the request itself, a *ValidationError,
+// ends it at once; PageNum or Cursor is one. Without a page size a page holds a whole batch,
+// up to MaxListPageSize hotels. Leaving the loop stops the batches that are under way.
+func (c *Client) HotelListBatches(ctx context.Context, req *HotelListRequest, opts ...BatchOption) iter.Seq2[*HotelListResponse, error] {
 	b, err := c.batches(ctx, req, opts)
 	if err != nil {
-		return func(yield func(*HotelListResponse, error) bool) { yield(nil, err) }
+		return failed[*HotelListResponse](err)
 	}
 	return func(yield func(*HotelListResponse, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		pages := make(chan batchPage)
 		go b.run(ctx, pages)
-		defer func() { // also when the loop is broken off
+		defer func() { // also when the loop is left
 			cancel()
 			for range pages {
 			}
@@ -79,54 +78,44 @@ func (c *Client) HotelListBatches(ctx context.Context, req *HotelListRequest, op
 	}
 }
 
-// batchPage is one page of a batch, or the end of a failed one.
+// batchPage is a page of a batch, or its error.
 type batchPage struct {
 	resp *HotelListResponse
 	err  error
 }
 
-// batchSearch is a search that is split.
 type batchSearch struct {
-	client      *Client
-	request     HotelListRequest // without ids
-	ids         []string
-	size        int
-	parallelism int
-	opts        []CallOption
+	client  *Client
+	request HotelListRequest // without ids
+	ids     []string
+	set     batchSettings
 }
 
-// batches checks the request as a whole, so that a fault in it is reported once
-// and not by every batch.
-func (c *Client) batches(ctx context.Context, req *HotelListRequest, opts []CallOption) (*batchSearch, error) {
+// batches checks the request as a whole: its faults are reported once, not by every batch.
+func (c *Client) batches(ctx context.Context, req *HotelListRequest, opts []BatchOption) (*batchSearch, error) {
 	if err := c.usable(ctx, OpHotelList); err != nil {
 		return nil, err
 	}
 	if req == nil {
 		return nil, nilRequest(OpHotelList)
 	}
-	set := collect(opts)
 	request := req.clone()
-	b := &batchSearch{client: c, request: *request, ids: request.HotelIDs, size: set.batchSize, parallelism: set.parallelism, opts: plainCall(opts)}
-	if b.size == 0 {
-		b.size = defaultBatchSize
-	}
-	if b.parallelism == 0 {
-		b.parallelism = defaultBatchesAtOnce
-	}
-	if b.request.PageSize == 0 {
-		b.request.PageSize = min(b.size, MaxListPageSize)
-	}
+	b := &batchSearch{client: c, request: *request, ids: request.HotelIDs}
+	set := &b.set
+	applyAll(opts, set, BatchOption.applyBatch)
+	set.size = cmp.Or(set.size, defaultBatchSize)
+	set.parallelism = cmp.Or(set.parallelism, defaultBatchParallelism)
+	b.request.PageSize = cmp.Or(b.request.PageSize, min(set.size, MaxListPageSize))
 	if len(b.ids) == 0 {
 		set.faults.add("hotelIds", "is empty: there is nothing to split")
 	}
 	set.faults.hotelIDs(b.ids)
 	probe := b.request
-	probe.HotelIDs = []string{"any"} // its own are checked above, all of them
+	probe.HotelIDs = []string{"any"} // all of its own are checked above
 	if probe.PageNum != 0 || probe.Cursor != nil {
 		set.faults.add("pageNum", "is set, or cursor is: every batch has its own pages")
 	}
 	probe.validate(&set.validation)
-	set.batchSize, set.parallelism = 0, 0 // this is what they are for
 	set.misplaced(OpHotelList, operations[OpHotelList])
 	return b, set.faults.err(OpHotelList)
 }
@@ -135,8 +124,8 @@ func (c *Client) batches(ctx context.Context, req *HotelListRequest, opts []Call
 func (b *batchSearch) run(ctx context.Context, pages chan<- batchPage) {
 	defer close(pages)
 	var group errgroup.Group
-	group.SetLimit(b.parallelism)
-	for ids := range slices.Chunk(b.ids, b.size) {
+	group.SetLimit(b.set.parallelism)
+	for ids := range slices.Chunk(b.ids, b.set.size) {
 		group.Go(func() error {
 			if err := b.search(ctx, ids, pages); err != nil {
 				pages <- batchPage{nil, &BatchError{HotelIDs: ids, Err: err}}
@@ -152,7 +141,7 @@ func (b *batchSearch) search(ctx context.Context, ids []string, pages chan<- bat
 	defer recovered(&err, string(OpHotelList))
 	req := b.request
 	req.HotelIDs = ids
-	for resp, err := range b.client.HotelListPages(ctx, &req, b.opts...) {
+	for resp, err := range b.client.HotelListPages(ctx, &req, b.set.option()) {
 		if err != nil {
 			return err
 		}

@@ -197,3 +197,18 @@ func isNil(v any) bool {
 	rv := reflect.ValueOf(v)
 	return rv.Kind() == reflect.Pointer && rv.IsNil()
 }
+
+func nilRequest(op Operation) error {
+	var f faults
+	f.add("request", "is nil")
+	return f.err(op)
+}
+
+// noCursor refuses a cursor, because no answer is documented to carry one.
+func noCursor(op Operation, cursor *int64) error {
+	var f faults
+	if cursor != nil {
+		f.add("cursor", "is set; an iterator advances by page number")
+	}
+	return f.err(op)
+}

@@ -515,7 +515,6 @@ func TestValidationOptionValues(t *testing.T) {
 		{"no states", "WithOrderStates", hotelstays.WithOrderStates(hotelstays.OrderStates{})},
 		{"a state of two meanings", "WithOrderStates", hotelstays.WithOrderStates(hotelstays.OrderStates{
 			Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{4}, Cancelled: []types.OrderStatus{2}})},
-		{"nil wake-up", "WithWakeup", hotelstays.WithWakeup(nil)},
 		{"nil", "opts", nil},
 	}
 	req := new(validHotelList())
@@ -536,8 +535,9 @@ func TestValidationBatchOptions(t *testing.T) {
 	req := validEdit(validHotelList(), func(r *hotelstays.HotelListRequest) { r.HotelIDs = validIDs(3) })
 	for _, row := range []struct {
 		path string
-		opt  hotelstays.CallOption
+		opt  hotelstays.BatchOption
 	}{
+		{"opts", nil},
 		{"WithBatchSize", hotelstays.WithBatchSize(0)}, {"WithBatchSize", hotelstays.WithBatchSize(1001)},
 		{"WithParallelism", hotelstays.WithParallelism(0)}, {"WithParallelism", hotelstays.WithParallelism(-1)},
 	} {

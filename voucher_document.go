@@ -26,11 +26,11 @@ import (
 
 // What is wrong with a voucher document, for errors.Is.
 var (
-	// ErrVoucherLinkExpired: the link does not work any more; ask OrderVoucher for
-	// another. SaveVoucher does so by itself.
+	// ErrVoucherLinkExpired: the link works no more; ask OrderVoucher for another.
+	// SaveVoucher does so by itself.
 	ErrVoucherLinkExpired = errors.New("the link has expired")
 	// ErrVoucherUnsigned: the voucher has no signature block, as those made before
-	// signing existed; AllowUnsigned accepts it by its size alone.
+	// signing existed; WithUnsignedVouchers accepts it by its size alone.
 	ErrVoucherUnsigned = errors.New("the voucher has no digest to verify it by")
 	// ErrVoucherAltered: size or digest differ from those issued. Such a document
 	// must not be given to a traveller.
@@ -39,10 +39,11 @@ var (
 	ErrVoucherNotReady = errors.New("there is no document")
 )
 
-// VoucherError reports a voucher document that could not be had, could not be
-// written, or is not to be trusted. No byte of a document that is not verified was
-// handed over.
+// VoucherError reports a voucher document that could not be fetched or written, or is not
+// to be trusted. No byte of an unverified document was handed over.
 type VoucherError struct {
+	// Reference is the order's, as SaveVoucher was given it; empty elsewhere.
+	Reference string
 	// VoucherNumber and Version name the voucher, where there is one.
 	VoucherNumber string
 	Version       int
@@ -57,6 +58,9 @@ func (e *VoucherError) Error() string {
 	text := "hotelstays: voucher"
 	if e.VoucherNumber != "" {
 		text += fmt.Sprintf(" %s version %d", e.VoucherNumber, e.Version)
+	}
+	if e.Reference != "" {
+		text += fmt.Sprintf(" of order %q", e.Reference)
 	}
 	text += ": " + e.Err.Error()
 	if e.Detail != "" {
@@ -75,36 +79,47 @@ func (e *VoucherError) Error() string {
 func (e *VoucherError) Unwrap() error { return e.Err }
 
 func voucherError(v *types.Voucher, err error, format string, args ...any) error {
-	return &VoucherError{v.VoucherNumber, v.Version, err, fmt.Sprintf(format, args...)}
+	return &VoucherError{VoucherNumber: v.VoucherNumber, Version: v.Version, Err: err, Detail: fmt.Sprintf(format, args...)}
 }
 
-// VoucherOption is a setting of DownloadVoucher and SaveVoucher.
-type VoucherOption interface{ applyVoucher(*voucherSettings) }
-
-type voucherSettings struct {
-	allowUnsigned bool
-	maxBytes      int64
-	faults        faults
+// ofOrder adds the order's reference to an error of SaveVoucher.
+func ofOrder(reference string, err error) error {
+	switch e := err.(type) {
+	case *VoucherError:
+		e.Reference = reference
+		return e
+	case *ValidationError:
+		return e
+	}
+	return &orderError{reference, err}
 }
 
-type voucherOption func(*voucherSettings)
+// orderError names the order that an error is about.
+type orderError struct {
+	reference string
+	err       error
+}
 
-func (o voucherOption) applyVoucher(s *voucherSettings) { o(s) }
+func (e *orderError) Error() string {
+	return fmt.Sprintf("hotelstays: voucher of order %q: %s", e.reference, strings.TrimPrefix(e.err.Error(), "hotelstays: "))
+}
 
-// AllowUnsigned accepts a voucher without a signature block, which is then checked
+func (e *orderError) Unwrap() error { return e.err }
+
+const (
+	// documentTimeout bounds one download without a deadline.
+	documentTimeout   = 5 * time.Minute
+	defaultMaxVoucher = 64 << 20
+)
+
+// WithUnsignedVouchers accepts a voucher without a signature block, which is then checked
 // by its size alone.
-func AllowUnsigned() VoucherOption {
+func WithUnsignedVouchers() VoucherOption {
 	return voucherOption(func(s *voucherSettings) { s.allowUnsigned = true })
 }
 
-// documentTimeout bounds one download whose ctx has no deadline.
-const documentTimeout = 5 * time.Minute
-
-// defaultMaxVoucher bounds a document unless WithMaxVoucherBytes does.
-const defaultMaxVoucher = 64 << 20
-
-// WithMaxVoucherBytes bounds a document, 64 MiB by default. Where a voucher states a
-// larger size, nothing is fetched from its link: that is a *VoucherError.
+// WithMaxVoucherBytes bounds a document, 64 MiB by default. Where a voucher states a larger
+// size, nothing is fetched from its link: that is a *VoucherError.
 func WithMaxVoucherBytes(n int64) VoucherOption {
 	return voucherOption(func(s *voucherSettings) {
 		if n < 1 {
@@ -115,25 +130,20 @@ func WithMaxVoucherBytes(n int64) VoucherOption {
 	})
 }
 
-func voucherSettingsOf(opts []VoucherOption) (voucherSettings, error) {
+func collectVoucher(opts []VoucherOption) (voucherSettings, error) {
 	set := voucherSettings{maxBytes: defaultMaxVoucher}
-	for _, opt := range opts {
-		if opt == nil {
-			set.faults.add("opts", "holds a nil option")
-			continue
-		}
-		opt.applyVoucher(&set)
-	}
+	applyAll(opts, &set, VoucherOption.applyVoucher)
+	set.misplaced(OpOrderVoucher, operations[OpOrderVoucher])
 	return set, set.faults.err(OpOrderVoucher)
 }
 
-// VerifyVoucher checks a document against the voucher that it is of: its size, and
-// its SHA-256 in constant time. A voucher without a signature block is
-// ErrVoucherUnsigned; anything that differs is ErrVoucherAltered.
+// VerifyVoucher checks a document against its voucher: its size, and its SHA-256 in
+// constant time. A voucher without a signature block is ErrVoucherUnsigned; anything that
+// differs is ErrVoucherAltered.
 //
-// A good digest proves that the bytes are as they were issued. It does not prove
-// that the voucher is still current: the order may have been cancelled since, or a
-// newer version made. Voucher.VerifyURL tells that.
+// A good digest proves that the bytes are as issued. It does not prove that the voucher is
+// still current: the order may have been cancelled since, or a newer version made.
+// Voucher.VerifyURL shows that.
 func VerifyVoucher(document []byte, v *types.Voucher) error {
 	if v == nil {
 		return &VoucherError{Err: ErrVoucherNotReady, Detail: "the voucher is nil"}
@@ -168,7 +178,7 @@ func (d *documentCheck) verdict(set voucherSettings) error {
 		if set.allowUnsigned {
 			return nil
 		}
-		return voucherError(v, ErrVoucherUnsigned, "AllowUnsigned accepts it by its size alone")
+		return voucherError(v, ErrVoucherUnsigned, "WithUnsignedVouchers accepts it by its size alone")
 	}
 	got := hex.EncodeToString(d.hash.Sum(nil))
 	if subtle.ConstantTimeCompare([]byte(got), []byte(v.Signature.Digest)) != 1 {
@@ -177,24 +187,26 @@ func (d *documentCheck) verdict(set voucherSettings) error {
 	return nil
 }
 
-// DownloadVoucher fetches the document of v from its link and writes it to w, once
-// it is whole and verified: until then it lies in a temporary file. The errors are
-// those of VerifyVoucher, ErrVoucherLinkExpired, and those of the connection and
-// of w, all in a *VoucherError; a bad option and a nil w are a *ValidationError.
+// DownloadVoucher fetches the document of v from its link and writes it to w, once it is
+// whole and verified: until then it lies in a temporary file. The errors are those of
+// VerifyVoucher, ErrVoucherLinkExpired, and those of the connection and of w, all in a
+// *VoucherError; a bad option and a nil w are a *ValidationError.
 //
-// A ctx without a deadline is bounded to five minutes. The link must be https,
-// except on loopback for a client of loopback. The request carries no credentials
-// and follows no redirect. A download that breaks off is not resumed.
+// WithTimeout bounds the download; without it, and without a deadline of ctx, five minutes
+// do. Other call options have no effect here: the link is not a call of the API. It must be
+// https, except on loopback for a client of loopback. The request carries no credentials and
+// follows no redirect. A download that breaks off is not resumed.
 func (c *Client) DownloadVoucher(ctx context.Context, v *types.Voucher, w io.Writer, opts ...VoucherOption) error {
 	if err := c.usable(ctx, "DownloadVoucher"); err != nil {
 		return err
 	}
-	set, err := voucherSettingsOf(opts)
+	set, err := collectVoucher(opts)
 	if err != nil {
 		return err
 	}
 	if w == nil {
-		return &ValidationError{Operation: "DownloadVoucher", Fields: faults{{Path: "w", Problem: "is nil"}}}
+		set.faults.add("w", "is nil")
+		return set.faults.err("DownloadVoucher")
 	}
 	spool, err := os.CreateTemp("", "voucher-*")
 	if err != nil {
@@ -215,7 +227,7 @@ func (c *Client) DownloadVoucher(ctx context.Context, v *types.Voucher, w io.Wri
 	return nil
 }
 
-// acceptable tells what can be told of a voucher before its document is there.
+// acceptable checks what can be checked before the document is there.
 func (s voucherSettings) acceptable(v *types.Voucher) error {
 	switch {
 	case v == nil:
@@ -223,12 +235,12 @@ func (s voucherSettings) acceptable(v *types.Voucher) error {
 	case v.ByteSize < 1 || v.ByteSize > s.maxBytes:
 		return voucherError(v, errVoucherSize, "it states %d bytes; the limit is %d (WithMaxVoucherBytes)", v.ByteSize, s.maxBytes)
 	case v.Signature == nil && !s.allowUnsigned:
-		return voucherError(v, ErrVoucherUnsigned, "AllowUnsigned accepts it by its size alone")
+		return voucherError(v, ErrVoucherUnsigned, "WithUnsignedVouchers accepts it by its size alone")
 	}
 	return nil
 }
 
-var errVoucherSize = errors.New("no document of that size is taken")
+var errVoucherSize = errors.New("no document of that size is accepted")
 
 // copyDocument writes the document to w, and returns nil only if what was written
 // is the document of v. One byte more than stated is enough to know that it is not.
@@ -245,9 +257,13 @@ func (c *Client) fetchDocument(ctx context.Context, v *types.Voucher, w io.Write
 	if err := set.acceptable(v); err != nil {
 		return err
 	}
-	if _, bounded := ctx.Deadline(); !bounded {
+	timeout := set.timeout
+	if _, bounded := ctx.Deadline(); timeout == 0 && !bounded {
+		timeout = documentTimeout
+	}
+	if timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, documentTimeout)
+		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
 	resp, err := c.getDocument(ctx, v)
@@ -323,39 +339,39 @@ func (c *Client) getDocument(ctx context.Context, v *types.Voucher) (*http.Respo
 	return nil, voucherError(v, err, "HTTP %d", resp.StatusCode)
 }
 
-// voucherRounds is how often SaveVoucher asks for the voucher: its link may expire,
-// and a newer version supersede it, while it is being fetched.
+// voucherRounds is how often SaveVoucher asks for the voucher: its link may expire, or a
+// newer version supersede it, during the download.
 const voucherRounds = 3
 
-// SaveVoucher asks for the voucher of an order and saves its document at path. A
-// file that is at path afterwards is whole and verified: the document is written
-// beside it, synced, and renamed. After a failure path is as it was before. It
-// returns the voucher that was saved.
+// SaveVoucher asks for the voucher of an order and saves its document at path. A file that
+// is at path afterwards is whole and verified: the document is written beside it, synced,
+// and renamed. After a failure path is as it was before. It returns the saved voucher.
 //
-// When the link has expired, or the document breaks off or does not match, for a newer
-// version may have been made meanwhile, the voucher is asked for again, up to three
-// times in all. With req.IncludeDocument the document inside the answer is used, or the link
-// where it is too large for that. A voucher that has no document yet is
-// ErrVoucherNotReady: AwaitVoucher waits. The other errors are those of OrderVoucher
-// and of DownloadVoucher, and each download is bounded as there.
+// When the link has expired, or the document breaks off or does not match, a newer version
+// may have been made meanwhile: the voucher is asked for again, up to three times in all.
+// With req.IncludeDocument the document inside the answer is used, or the link where it is
+// too large for that. A voucher without a document is ErrVoucherNotReady: AwaitVoucher
+// waits. The other errors are those of OrderVoucher and DownloadVoucher, with the order's
+// reference. Call options apply to each OrderVoucher, and WithTimeout to each download.
 //
-// The file can be read by its owner alone. A process that is killed in the middle
-// leaves a file named .voucher-* beside path, which can be deleted.
+// Only its owner can read the file. A process that is killed in the middle leaves a file
+// named .voucher-* beside path, which can be deleted.
 func (c *Client) SaveVoucher(ctx context.Context, req *OrderVoucherRequest, path string, opts ...VoucherOption) (*types.Voucher, error) {
 	if err := c.usable(ctx, OpOrderVoucher); err != nil {
 		return nil, err
 	}
-	set, err := voucherSettingsOf(opts)
+	set, err := collectVoucher(opts)
 	if err != nil {
 		return nil, err
 	}
 	if path == "" {
-		return nil, &ValidationError{Operation: OpOrderVoucher, Fields: faults{{"path", "is empty"}}}
+		set.faults.add("path", "is empty")
+		return nil, set.faults.err(OpOrderVoucher)
 	}
 	if req == nil {
 		return nil, nilRequest(OpOrderVoucher)
 	}
-	ask := *req
+	ask, reference := *req, req.anyReference()
 	for round := 1; ; round++ {
 		v, err := c.saveOnce(ctx, &ask, path, set)
 		switch {
@@ -365,9 +381,9 @@ func (c *Client) SaveVoucher(ctx context.Context, req *OrderVoucherRequest, path
 			ask.IncludeDocument = false
 			round--
 		case round < voucherRounds && oneOfErrors(err, ErrVoucherLinkExpired, ErrVoucherAltered, io.ErrUnexpectedEOF):
-			c.log.LogAttrs(ctx, slog.LevelInfo, "asking for the voucher again", slog.String("error", err.Error()))
+			c.log.LogAttrs(ctx, slog.LevelInfo, "asking for the voucher again", slog.String("reference", reference), slog.String("error", fact(err)))
 		default:
-			return nil, err
+			return nil, ofOrder(reference, err)
 		}
 	}
 }
@@ -382,16 +398,16 @@ func oneOfErrors(err error, targets ...error) bool {
 }
 
 func (c *Client) saveOnce(ctx context.Context, req *OrderVoucherRequest, path string, set voucherSettings) (*types.Voucher, error) {
-	resp, err := c.OrderVoucher(ctx, req)
+	resp, err := c.OrderVoucher(ctx, req, set.option())
 	if err != nil {
 		return nil, err
 	}
 	v := resp.Voucher
 	switch {
 	case resp.Status != types.VoucherGenerated:
-		return nil, &VoucherError{Err: ErrVoucherNotReady, Detail: withoutDocument(req, resp.Status)}
+		return nil, &VoucherError{Err: ErrVoucherNotReady, Detail: withoutDocument(resp.Status)}
 	case v == nil:
-		return nil, &VoucherError{Err: ErrVoucherNotReady, Detail: "the service says GENERATED, and sent no voucher"}
+		return nil, &VoucherError{Err: ErrVoucherNotReady, Detail: "its status is GENERATED, but the answer has no voucher"}
 	}
 	return v, writeWhole(path, func(file io.Writer) error {
 		if v.Content != nil {
@@ -401,9 +417,9 @@ func (c *Client) saveOnce(ctx context.Context, req *OrderVoucherRequest, path st
 	})
 }
 
-// withoutDocument says how far the voucher is, and whether a document may follow.
-func withoutDocument(req *OrderVoucherRequest, status types.VoucherStatus) string {
-	text := fmt.Sprintf("the voucher of order %q is %s", req.anyReference(), status)
+// withoutDocument says whether a document may follow a status.
+func withoutDocument(status types.VoucherStatus) string {
+	text := "its status is " + string(status)
 	switch status {
 	case types.VoucherNotGenerated, types.VoucherPending:
 		return text + "; AwaitVoucher waits for it"
@@ -421,8 +437,8 @@ func inlineDocument(v *types.Voucher, w io.Writer, set voucherSettings) error {
 	return copyDocument(w, base64.NewDecoder(base64.StdEncoding, strings.NewReader(v.Content.Base64)), v, set)
 }
 
-// writeWhole makes a file that is whole or not there: it writes beside path, and
-// renames only what write vouches for.
+// writeWhole makes a file that is whole or not there: it writes beside path, and renames
+// the file once write succeeded.
 func writeWhole(path string, write func(io.Writer) error) error {
 	file, err := os.CreateTemp(filepath.Dir(path), ".voucher-*")
 	if err != nil {

@@ -524,7 +524,7 @@ func wireOperations() []wireOperation {
 			minimal:     wireOf((*hotelstays.Client).Destinations, &hotelstays.DestinationsRequest{}),
 			minimalBody: `{}`,
 			full: wireOf((*hotelstays.Client).Destinations, &hotelstays.DestinationsRequest{CountryCode: "AE", ParentDestinationID: "dest-0",
-				Include: hotelstays.IncludeDetails, FilterEmptyCities: new(true), MinHotelCount: new(3)}),
+				Include: hotelstays.DestinationsIncludeDetails, FilterEmptyCities: new(true), MinHotelCount: new(3)}),
 			fullBody: `{"countryCode":"AE","parentDestinationId":"dest-0","include":"details","filterEmptyCities":true,"minHotelCount":3}`,
 			data:     `{"destinations":[` + wireDestinationJSON + `]}`,
 			want:     &hotelstays.DestinationsResponse{Destinations: []types.Destination{wireDestination()}},

@@ -51,7 +51,7 @@ func (b *Bookings) Book(ctx context.Context, req *hotelstays.BookRequest, opts .
 	if err != nil {
 		return nil, fmt.Errorf("hotelstaysriver: Book: reference %q: nothing was sent: %w", req.CustomerReferenceNo, err)
 	}
-	outcome, err := b.cfg.Client.BookAndRecover(booking, req, opts...)
+	outcome, err := b.cfg.Client.BookAndRecover(booking, req, hotelstays.JoinCallOptions(opts...))
 
 	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
 	defer cancel()
@@ -99,7 +99,7 @@ func (b *Bookings) handOver(ctx context.Context, job *lockedJob, outcome *hotels
 			b.cfg.Logger.WarnContext(ctx, "a booking could not be handed over; a worker begins later", slog.String("reference", reference), slog.String("error", err.Error()))
 		}
 		if cause == nil { // not even the polls of this process know
-			cause = outcome.Cause
+			cause = outcome.Err
 		}
 	}
 	if cause == nil {

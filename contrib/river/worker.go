@@ -116,7 +116,7 @@ func (w *worker) step(ctx context.Context, job *river.Job[jobArgs]) error {
 		pause = max(pause, doubling(doubtPause, args.Doubts, doubtPauseMax))
 		args.Doubts++
 		w.b.cfg.Logger.WarnContext(ctx, "it is not known whether a booking was made; its job goes on asking",
-			slog.String("reference", args.Reference), slog.Int("polls", args.Doubts), slog.Any("error", outcome.Cause))
+			slog.String("reference", args.Reference), slog.Int("polls", args.Doubts), slog.Any("error", outcome.Err))
 	}
 	if err := w.progress(ctx, job, &args); err != nil {
 		return err

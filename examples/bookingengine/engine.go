@@ -414,7 +414,7 @@ func (e *engine) carryOut(req *hotelstays.CancelRequest) {
 			return false
 		case outcome == nil: // refused: the order is as it was
 			o.Cancel, o.Problem = notCancelled, new(messageFor(err))
-		case outcome.Verified:
+		case outcome.Cancelled:
 			o.Cancel = cancelDone
 		default:
 			o.Cancel = cancelDoubt

@@ -1,12 +1,14 @@
-// WalkDestinations and HotelsMetadataAll with several calls under way: the same
-// answers as with one, and the same ends.
+// The iterators over content: everything once, nothing before it is asked for, nothing
+// after the loop is left, with one call under way or several.
 
 package hotelstays_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"iter"
 	"math"
 	"net/http"
@@ -25,6 +27,205 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
+
+// collect ranges to the end and returns all values and all errors.
+func collect[V any](seq iter.Seq2[V, error]) (values []V, errs []error) {
+	for v, err := range seq {
+		if err != nil {
+			errs = append(errs, err)
+		} else {
+			values = append(values, v)
+		}
+	}
+	return values, errs
+}
+
+func TestWalkDestinations(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		catalog hotelstaystest.Catalog
+		req     hotelstays.DestinationsRequest
+		places  int
+	}{
+		{"the whole tree", hotelstaystest.Catalog{}, hotelstays.DestinationsRequest{}, 3 + 6 + 24},
+		{"with its empty cities", hotelstaystest.Catalog{}, hotelstays.DestinationsRequest{FilterEmptyCities: new(false), MinHotelCount: new(0)}, 3 + 6 + 30},
+		{"a country", hotelstaystest.Catalog{}, hotelstays.DestinationsRequest{CountryCode: "CN"}, 2 + 8},
+		{"a country without cities", hotelstaystest.Catalog{EmptyEvery: 1}, hotelstays.DestinationsRequest{CountryCode: "CN"}, 2},
+		{"a country that is unknown", hotelstaystest.Catalog{}, hotelstays.DestinationsRequest{CountryCode: "BR"}, 0},
+		{"a country and the parent that it overrides", hotelstaystest.Catalog{}, hotelstays.DestinationsRequest{CountryCode: "CN", ParentDestinationID: "x"}, 2 + 8},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv, client := newSandbox(t, hotelstaystest.WithCatalog(tc.catalog))
+				given := tc.req
+				walk := client.WalkDestinations(t.Context(), &given)
+				assert.Zero(t, srv.Ledger().Count(""), "nothing is called before the loop")
+				places, errs := collect(walk)
+				assert.Empty(t, errs)
+				assert.Len(t, places, tc.places)
+				assert.Equal(t, tc.req, given, "the caller's request stays as it is")
+				assert.Equal(t, tc.places+1, srv.Ledger().Count(hotelstaystest.OpDestinations), "one call for each place, and the first")
+
+				seen := map[string]bool{}
+				for _, place := range places {
+					assert.False(t, seen[place.ID], "each place once")
+					seen[place.ID] = true
+					if tc.req.CountryCode != "" {
+						assert.Equal(t, tc.req.CountryCode, place.CountryCode)
+					}
+					if place.Type == types.DestinationCity {
+						assert.True(t, seen[place.ParentDestinationID], "parents come first")
+					}
+				}
+				again, _ := collect(walk)
+				assert.Equal(t, places, again, "ranging again walks again")
+			})
+		})
+	}
+}
+
+// scripted is an answer of a service that is not the sandbox.
+func scripted(r *http.Request, data any) (*http.Response, error) {
+	body, err := json.Marshal(map[string]any{"code": 0, "data": data})
+	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(body)), Request: r}, err
+}
+
+// An error comes once and ends the loop; leaving the loop ends the calls.
+func TestIteratorsEnd(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		op   hotelstaystest.Operation
+		seq  func(*testing.T, *hotelstaystest.Server, *hotelstays.Client) iter.Seq2[any, error]
+	}{
+		{"WalkDestinations", hotelstaystest.OpDestinations, func(t *testing.T, _ *hotelstaystest.Server, c *hotelstays.Client) iter.Seq2[any, error] {
+			return untyped(c.WalkDestinations(t.Context(), &hotelstays.DestinationsRequest{}))
+		}},
+		{"HotelsMetadataAll", hotelstaystest.OpHotelsMetadata, func(t *testing.T, srv *hotelstaystest.Server, c *hotelstays.Client) iter.Seq2[any, error] {
+			return untyped(c.HotelsMetadataAll(t.Context(), &hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0), Page: &types.PageReq{PageSize: 4}}))
+		}},
+		{"HotelListPages", hotelstaystest.OpHotelList, func(t *testing.T, srv *hotelstaystest.Server, c *hotelstays.Client) iter.Seq2[any, error] {
+			search := searchCity(srv)
+			search.PageSize = 4
+			return untyped(c.HotelListPages(t.Context(), search))
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv, client := newSandbox(t)
+				seq := tc.seq(t, srv, client)
+				assert.Zero(t, srv.Ledger().Count(""), "nothing is called before the loop")
+
+				for _, err := range seq {
+					require.NoError(t, err)
+					break
+				}
+				assert.Equal(t, 1, srv.Ledger().Count(tc.op), "nothing is called after the loop")
+
+				srv.Inject(hotelstaystest.Fault{Operation: tc.op, Kind: hotelstaystest.FaultStatus, Status: 400, Skip: 1})
+				before := srv.Ledger().Count(tc.op)
+				values, errs := collect(seq)
+				assert.NotEmpty(t, values, "what came before the error is yielded")
+				require.Len(t, errs, 1)
+				assert.ErrorIs(t, errs[0], hotelstays.ErrParam)
+				assert.Equal(t, 2, srv.Ledger().Count(tc.op)-before, "nothing is called after the error")
+			})
+		})
+	}
+}
+
+func untyped[V any](seq iter.Seq2[V, error]) iter.Seq2[any, error] {
+	return func(yield func(any, error) bool) {
+		for v, err := range seq {
+			if !yield(v, err) {
+				return
+			}
+		}
+	}
+}
+
+func TestHotelsMetadataAll(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		page   *types.PageReq
+		hotels int
+		calls  int
+	}{
+		{"the largest pages", nil, 250, 3},
+		{"the largest pages, from the second on", &types.PageReq{PageNum: 2}, 150, 2},
+		{"the caller's page size", &types.PageReq{PageSize: 20}, 250, 13},
+		{"a page size that divides the hotels", &types.PageReq{PageSize: 50}, 250, 5},
+		{"a page past the end", &types.PageReq{PageNum: 9}, 0, 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv, client := newSandbox(t, hotelstaystest.WithoutTotals(), // hasMore alone must do
+					hotelstaystest.WithCatalog(hotelstaystest.Catalog{HotelsPerCity: 250, UnmatchedEvery: -1}))
+				given := hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0), CountryCode: "AE"}
+				var page types.PageReq
+				if tc.page != nil {
+					page = *tc.page
+					given.Page = &page
+				}
+				want := given
+				hotels, errs := collect(client.HotelsMetadataAll(t.Context(), &given))
+				assert.Empty(t, errs)
+				assert.Equal(t, want, given, "the caller's request stays as it is")
+				if tc.page != nil {
+					assert.Equal(t, *tc.page, page, "and so does its page")
+				}
+				assert.Equal(t, tc.calls, srv.Ledger().Count(hotelstaystest.OpHotelsMetadata))
+
+				var got []string
+				for _, hotel := range hotels {
+					got = append(got, hotel.PlatformHotelID)
+				}
+				all := srv.HotelIDs(250)
+				assert.Equal(t, all[250-tc.hotels:], append([]string{}, got...))
+			})
+		})
+	}
+}
+
+// What cannot be walked is refused before anything is sent.
+func TestIteratorsRefuse(t *testing.T) {
+	script := &pageScript{pages: [][]string{{}}}
+	client, err := hotelstays.New("http://127.0.0.1", hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithHTTPClient(&http.Client{Transport: script}))
+	require.NoError(t, err)
+	search := func(change func(*hotelstays.HotelListRequest)) *hotelstays.HotelListRequest {
+		req := &hotelstays.HotelListRequest{HotelIDs: []string{"1"}, CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults()}
+		change(req)
+		return req
+	}
+	ctx, cursor := t.Context(), new(int64(7))
+	for name, seq := range map[string]iter.Seq2[any, error]{
+		"no request to walk":               untyped(client.WalkDestinations(ctx, nil)),
+		"no request for metadata":          untyped(client.HotelsMetadataAll(ctx, nil)),
+		"no request for pages":             untyped(client.HotelListPages(ctx, nil)),
+		"no request for batches":           untyped(client.HotelListBatches(ctx, nil)),
+		"a cursor for metadata":            untyped(client.HotelsMetadataAll(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: "d", Page: &types.PageReq{Cursor: cursor}})),
+		"a cursor for pages":               untyped(client.HotelListPages(ctx, search(func(r *hotelstays.HotelListRequest) { r.Cursor = cursor }))),
+		"a page below 1":                   untyped(client.HotelListPages(ctx, search(func(r *hotelstays.HotelListRequest) { r.PageNum = -1 }))),
+		"too large a page":                 untyped(client.HotelsMetadataAll(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: "d", Page: &types.PageReq{PageSize: 101}})),
+		"batches of nothing":               untyped(client.HotelListBatches(ctx, search(func(r *hotelstays.HotelListRequest) { r.HotelIDs = nil }))),
+		"batches with an empty id":         untyped(client.HotelListBatches(ctx, search(func(r *hotelstays.HotelListRequest) { r.HotelIDs = []string{"1", ""} }))),
+		"batches from a page on":           untyped(client.HotelListBatches(ctx, search(func(r *hotelstays.HotelListRequest) { r.PageNum = 2 }))),
+		"batches with a cursor":            untyped(client.HotelListBatches(ctx, search(func(r *hotelstays.HotelListRequest) { r.Cursor = cursor }))),
+		"batches without a date":           untyped(client.HotelListBatches(ctx, search(func(r *hotelstays.HotelListRequest) { r.CheckIn = "" }))),
+		"batches that are too large":       untyped(client.HotelListBatches(ctx, search(func(*hotelstays.HotelListRequest) {}), hotelstays.WithBatchSize(1001))),
+		"batches of no size":               untyped(client.HotelListBatches(ctx, search(func(*hotelstays.HotelListRequest) {}), hotelstays.WithBatchSize(0))),
+		"batches without any under way":    untyped(client.HotelListBatches(ctx, search(func(*hotelstays.HotelListRequest) {}), hotelstays.WithParallelism(0))),
+		"a walk without a call under way":  untyped(client.WalkDestinations(ctx, &hotelstays.DestinationsRequest{}, hotelstays.WithParallelism(0))),
+		"metadata with too much under way": untyped(client.HotelsMetadataAll(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: "d"}, hotelstays.WithParallelism(1025))),
+		"batches with a wrong call option": untyped(client.HotelListBatches(ctx, search(func(*hotelstays.HotelListRequest) {}), hotelstays.WithCurrency("euro"))),
+	} {
+		_, errs := collect(seq)
+		if assert.Len(t, errs, 1, name) {
+			var invalid *hotelstays.ValidationError
+			assert.ErrorAs(t, errs[0], &invalid, name)
+		}
+	}
+	assert.Zero(t, script.calls)
+}
 
 // Whatever the parallelism and whichever answer comes first, each place comes
 // once, after its parent.

@@ -1,0 +1,118 @@
+// Package paging follows a listing page by page, and a tree level by level.
+package paging
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+	"iter"
+	"sync"
+)
+
+// Info is what the walk has to know of a page.
+type Info struct {
+	IDs       []string // of its items: they tell pages apart
+	More      bool     // the service promises another page
+	Total     int      // of the whole listing; 0 where it is unknown
+	RequestID string
+}
+
+// Error reports a page that is empty, or repeats an earlier one, and promises more.
+type Error struct {
+	Num       int
+	Repeats   bool // else it is empty
+	RequestID string
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("page %d leads nowhere (repeats: %t)", e.Num, e.Repeats)
+}
+
+// Fetch returns the page of a number.
+type Fetch[P any] func(num int) (P, Info, error)
+
+// Pages yields page after page, each fetched when the loop asks for it. An error is
+// yielded once and ends it.
+func Pages[P any](first int, fetch Fetch[P]) iter.Seq2[P, error] {
+	return func(yield func(P, error) bool) {
+		var none P
+		seed := maphash.MakeSeed()
+		seen := make(map[uint64]bool)
+		for num := max(1, first); ; num++ {
+			page, info, err := fetch(num)
+			print := fingerprint(seed, info.IDs)
+			if err == nil && info.More && (len(info.IDs) == 0 || seen[print]) {
+				err = &Error{Num: num, Repeats: len(info.IDs) > 0, RequestID: info.RequestID}
+			}
+			if err != nil {
+				yield(none, err)
+				return
+			}
+			seen[print] = true
+			if !yield(page, nil) || !info.More {
+				return
+			}
+		}
+	}
+}
+
+func fingerprint(seed maphash.Seed, ids []string) uint64 {
+	var h maphash.Hash
+	h.SetSeed(seed)
+	for _, id := range ids {
+		h.WriteString(id)
+		h.WriteByte(0)
+	}
+	return h.Sum64()
+}
+
+// PagesAhead is Pages with up to parallelism pages, of size items each, under way or
+// unread. Info.Total alone says which pages may be fetched early. It returns once every
+// fetch has ended.
+func PagesAhead[P any](ctx context.Context, first, size, parallelism int, fetch func(context.Context, int) (P, Info, error)) iter.Seq2[P, error] {
+	return func(yield func(P, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		a := ahead[P]{parallelism: parallelism, size: size, fetch: func(num int) (P, Info, error) { return fetch(ctx, num) }}
+		defer a.calls.Wait()
+		defer cancel()
+		Pages(first, a.next)(yield)
+	}
+}
+
+type ahead[P any] struct {
+	parallelism int
+	size        int
+	fetch       Fetch[P]
+
+	last   int               // the last page by the total of the page before
+	coming []chan fetched[P] // the next page, and those after it
+	calls  sync.WaitGroup
+}
+
+type fetched[P any] struct {
+	page P
+	info Info
+	err  error
+}
+
+func (a *ahead[P]) next(num int) (P, Info, error) {
+	for len(a.coming) == 0 || len(a.coming) < a.parallelism && num+len(a.coming) <= a.last {
+		a.start(num + len(a.coming))
+	}
+	f := <-a.coming[0]
+	a.coming = a.coming[1:]
+	if f.err == nil {
+		a.last = (f.info.Total + a.size - 1) / a.size
+	}
+	return f.page, f.info, f.err
+}
+
+func (a *ahead[P]) start(num int) {
+	result := make(chan fetched[P], 1) // a fetch does not wait for its reader
+	a.coming = append(a.coming, result)
+	a.calls.Go(func() {
+		var f fetched[P]
+		f.page, f.info, f.err = a.fetch(num)
+		result <- f
+	})
+}

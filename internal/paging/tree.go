@@ -1,0 +1,132 @@
+// The walk through a tree, with one call under way or several.
+
+package paging
+
+import (
+	"context"
+	"iter"
+	"sync"
+)
+
+// Tree yields the nodes below a root, parents before their children, each id once. ask
+// returns the nodes that a request finds. below returns a node's id and the request for
+// its children; a node without an id is yielded and not looked into. Up to parallelism
+// calls are under way, and no more are made while as many answers wait for the loop. An
+// error is yielded once and ends the walk, which returns once every call has ended.
+func Tree[Q, N any](ctx context.Context, root Q, parallelism int, ask func(context.Context, Q) ([]N, error), below func(Q, N) (id string, next Q)) iter.Seq2[N, error] {
+	return func(yield func(N, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		t := &tree[Q, N]{
+			ask:         func(q Q) ([]N, error) { return ask(ctx, q) },
+			below:       below,
+			parallelism: parallelism,
+			pending:     []Q{root},
+			seen:        make(map[string]bool),
+		}
+		t.arrived = sync.NewCond(&t.mu)
+		defer t.calls.Wait()
+		defer cancel()
+		for t.await() {
+			if !t.yield(yield) {
+				return
+			}
+		}
+	}
+}
+
+type tree[Q, N any] struct {
+	ask         func(Q) ([]N, error)
+	below       func(Q, N) (string, Q)
+	parallelism int
+	calls       sync.WaitGroup
+
+	mu       sync.Mutex
+	arrived  *sync.Cond
+	pending  []Q // not asked yet; the deepest last
+	underway int
+	failed   bool // no more calls are made
+	seen     map[string]bool
+	waiting  []found[N] // in the order in which they are yielded
+}
+
+// found holds the new nodes of an answer, or its error.
+type found[N any] struct {
+	nodes []N
+	err   error
+}
+
+// await waits until there is something to yield, and reports whether there is.
+func (t *tree[Q, N]) await() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for t.askMore(); len(t.waiting) == 0 && t.underway > 0; {
+		t.arrived.Wait()
+	}
+	return len(t.waiting) > 0
+}
+
+// yield yields the oldest answer, and reports whether the loop goes on. The answer counts
+// as waiting until all of it is yielded.
+func (t *tree[Q, N]) yield(yield func(N, error) bool) bool {
+	t.mu.Lock()
+	oldest := t.waiting[0]
+	t.mu.Unlock()
+	if oldest.err != nil {
+		var none N
+		yield(none, oldest.err)
+		return false
+	}
+	for _, node := range oldest.nodes {
+		if !yield(node, nil) {
+			return false
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.waiting = t.waiting[1:]
+	return true
+}
+
+// askMore makes as many calls as may be under way, with mu held. The deepest requests come
+// first, which keeps the pending ones few.
+func (t *tree[Q, N]) askMore() {
+	for !t.failed && len(t.pending) > 0 && t.underway < t.parallelism && len(t.waiting) < t.parallelism {
+		last := len(t.pending) - 1
+		request := t.pending[last]
+		t.pending = t.pending[:last]
+		t.underway++
+		t.calls.Go(func() {
+			nodes, err := t.ask(request)
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.underway--
+			t.take(request, nodes, err)
+			t.askMore()
+			t.arrived.Signal()
+		})
+	}
+}
+
+// take keeps what is new in an answer, with mu held.
+func (t *tree[Q, N]) take(request Q, nodes []N, err error) {
+	if err != nil {
+		t.waiting = append(t.waiting, found[N]{err: err})
+		t.failed = true
+		return
+	}
+	var fresh []N
+	for _, node := range nodes {
+		id, next := t.below(request, node)
+		if id != "" {
+			if t.seen[id] {
+				continue
+			}
+			t.seen[id] = true
+			t.pending = append(t.pending, next)
+		}
+		fresh = append(fresh, node)
+	}
+	if len(fresh) > 0 {
+		t.waiting = append(t.waiting, found[N]{nodes: fresh})
+	}
+}

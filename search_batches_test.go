@@ -1,0 +1,264 @@
+// HotelListBatches: every id once, in parallel, and a batch that fails alone.
+
+package hotelstays_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
+)
+
+// batchWorld is a sandbox whose hotels have one rate each, and a search of many
+// of them.
+func batchWorld(t *testing.T, ids int, opts ...hotelstaystest.Option) (*hotelstaystest.Server, *hotelstays.Client, *hotelstays.HotelListRequest) {
+	opts = append(opts, hotelstaystest.WithCatalog(hotelstaystest.Catalog{HotelsPerCity: 100, EmptyEvery: -1, UnmatchedEvery: -1, RoomsPerHotel: 1, RatesPerRoom: 1}))
+	srv, client := newSandbox(t, opts...)
+	search := &hotelstays.HotelListRequest{HotelIDs: srv.HotelIDs(ids), CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults()}
+	require.Len(t, search.HotelIDs, ids)
+	return srv, client, search
+}
+
+// pricedIDs are the hotels of pages, sorted; each must have a price.
+func pricedIDs(t *testing.T, pages []*hotelstays.HotelListResponse) []string {
+	t.Helper()
+	ids := []string{}
+	for _, page := range pages {
+		for _, hotel := range page.List {
+			assert.NotNil(t, hotel.MinPrice)
+			ids = append(ids, hotel.PlatformHotelID)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// failedIDs are the hotels of batch errors.
+func failedIDs(t *testing.T, errs []error) (ids []string) {
+	t.Helper()
+	for _, err := range errs {
+		var batch *hotelstays.BatchError
+		require.ErrorAs(t, err, &batch)
+		ids = append(ids, batch.HotelIDs...)
+	}
+	return ids
+}
+
+func TestHotelListBatches(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		ids      int
+		opts     []hotelstays.BatchOption
+		band     bool
+		batches  int
+		requests int
+		pageSize int
+	}{
+		{"2,500 hotels", 2500, nil, false, 13, 13, 0},
+		{"with a visibility band", 2500, nil, true, 13, 13, 0},
+		{"in batches of 1,000, which take five pages", 2500, []hotelstays.BatchOption{hotelstays.WithBatchSize(1000)}, false, 3, 13, 0},
+		{"in the caller's page size", 500, []hotelstays.BatchOption{hotelstays.WithBatchSize(100)}, false, 5, 25, 20},
+		{"one after the other", 500, []hotelstays.BatchOption{hotelstays.WithParallelism(1)}, false, 3, 3, 0},
+		{"one hotel", 1, nil, false, 1, 1, 0},
+		{"a batch for each hotel, three times the ceiling", 300, []hotelstays.BatchOption{hotelstays.WithBatchSize(1), hotelstays.WithParallelism(300)}, false, 300, 300, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var sandbox []hotelstaystest.Option
+				if tc.band {
+					sandbox = append(sandbox, hotelstaystest.WithVisibilityBand())
+				}
+				srv, client, search := batchWorld(t, tc.ids, sandbox...)
+				search.PageSize = tc.pageSize
+				given := *search
+				given.HotelIDs = slices.Clone(search.HotelIDs)
+				seq := client.HotelListBatches(t.Context(), search, tc.opts...)
+				assert.Zero(t, srv.Ledger().Count(""), "nothing is called before the loop")
+				pages, errs := collect(seq)
+				assert.Empty(t, errs)
+				assert.Equal(t, given.HotelIDs, pricedIDs(t, pages), "each hotel is priced once")
+				assert.Equal(t, given, *search, "the caller's request stays as it is")
+				assert.Equal(t, tc.requests, srv.Ledger().Count(hotelstaystest.OpHotelList))
+				assert.Zero(t, srv.Ledger().RateLimited(""))
+
+				sessions := map[string]bool{}
+				for _, page := range pages {
+					sessions[page.Basic.SessionID] = true
+				}
+				assert.Len(t, sessions, tc.batches, "every batch has a session of its own")
+			})
+		})
+	}
+}
+
+func TestHotelListBatchesParallelism(t *testing.T) {
+	for parallelism, opts := range map[int][]hotelstays.BatchOption{
+		8: nil,
+		1: {hotelstays.WithParallelism(1)},
+		3: {hotelstays.WithParallelism(3)},
+	} {
+		t.Run(fmt.Sprint(parallelism), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv, client, search := batchWorld(t, 200)
+				srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultDelay, Delay: time.Second, Times: -1})
+				_, errs := collect(client.HotelListBatches(t.Context(), search, append(opts, hotelstays.WithBatchSize(10))...))
+				assert.Empty(t, errs)
+				assert.Equal(t, parallelism, mostAtOnce(srv, hotelstaystest.OpHotelList))
+			})
+		})
+	}
+}
+
+// A ceiling of five a second, kept by the limiter of the caller: no 429. Known to
+// the service alone: 429s, and every hotel in the end.
+func TestHotelListBatchesUnderALowCeiling(t *testing.T) {
+	for _, known := range []bool{true, false} {
+		t.Run(fmt.Sprint("the client knows it: ", known), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv, client, search := batchWorld(t, 20, hotelstaystest.WithCeiling(hotelstaystest.OpHotelList, 5))
+				if known {
+					client = newClient(t, srv, ticketOf(srv), hotelstays.WithRateLimiter(fivePerSecond{ratelimit.NewWindow(5, time.Second, 0)}))
+				}
+				_, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}) // fetches the token
+				require.NoError(t, err)
+				time.Sleep(time.Second)
+				start := time.Now()
+				pages, errs := collect(client.HotelListBatches(t.Context(), search, hotelstays.WithBatchSize(1), hotelstays.WithParallelism(10)))
+				assert.Empty(t, errs)
+				assert.Equal(t, search.HotelIDs, pricedIDs(t, pages))
+				assert.Equal(t, known, srv.Ledger().RateLimited("") == 0)
+				if known {
+					assert.Equal(t, 3*time.Second, time.Since(start), "four windows, the last of which ends at once")
+				}
+			})
+		})
+	}
+}
+
+// fivePerSecond has one budget for all operations.
+type fivePerSecond struct{ window *ratelimit.Window }
+
+func (l fivePerSecond) Acquire(ctx context.Context, _ hotelstays.Operation) (hotelstays.Permit, error) {
+	permit, err := l.window.Acquire(ctx)
+	return (*windowPermit)(permit), err
+}
+
+type windowPermit ratelimit.Permit
+
+func (p *windowPermit) Sent() { (*ratelimit.Permit)(p).Sent() }
+
+func (p *windowPermit) Done(r hotelstays.PermitResult) {
+	(*ratelimit.Permit)(p).Done(ratelimit.Result(r))
+}
+
+func (l fivePerSecond) Pause(_ hotelstays.Operation, until time.Time) { l.window.Pause(until) }
+
+// A batch that fails is an error with its own hotels, and the others go on.
+func TestHotelListBatchesFailure(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		fault    hotelstaystest.Fault
+		opts     []hotelstays.BatchOption
+		lost     []int // the ids of the failed batch, from and to; nil: any whole batch
+		kept     int   // pages of it that came before
+		requests int
+	}{
+		{"refused", hotelstaystest.Fault{Status: 400, Skip: 2}, nil, nil, 0, 13},
+		{"down for as long as it is tried", hotelstaystest.Fault{Status: 503, Skip: 2, Times: 4}, []hotelstays.BatchOption{hotelstays.WithParallelism(1)}, []int{400, 600}, 0, 16},
+		{"refused at its third page", hotelstaystest.Fault{Status: 400, Skip: 7}, []hotelstays.BatchOption{hotelstays.WithParallelism(1), hotelstays.WithBatchSize(1000)}, []int{1000, 2000}, 2, 11},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv, client, search := batchWorld(t, 2500)
+				tc.fault.Operation, tc.fault.Kind = hotelstaystest.OpHotelList, hotelstaystest.FaultStatus
+				srv.Inject(tc.fault)
+				pages, errs := collect(client.HotelListBatches(t.Context(), search, tc.opts...))
+				require.Len(t, errs, 1)
+				var api *hotelstays.APIError
+				require.ErrorAs(t, errs[0], &api)
+				assert.Equal(t, tc.fault.Status, api.HTTPStatus)
+				assert.Equal(t, tc.requests, srv.Ledger().Count(hotelstaystest.OpHotelList))
+
+				failed := failedIDs(t, errs)
+				if tc.lost != nil {
+					assert.Equal(t, search.HotelIDs[tc.lost[0]:tc.lost[1]], failed)
+				}
+				at := slices.Index(search.HotelIDs, failed[0])
+				assert.Equal(t, search.HotelIDs[at:at+len(failed)], failed, "one batch, whole and in order")
+				priced := pricedIDs(t, pages)
+				missing := slices.DeleteFunc(slices.Clone(search.HotelIDs), func(id string) bool {
+					_, found := slices.BinarySearch(priced, id)
+					return found
+				})
+				assert.Equal(t, failed[tc.kept*hotelstays.MaxListPageSize:], missing, "all other hotels are priced")
+				assert.Len(t, priced, len(search.HotelIDs)-len(missing))
+			})
+		})
+	}
+}
+
+// Leaving the loop stops what is under way and what is to come. Goroutines that
+// stayed behind would hang the bubble.
+func TestHotelListBatchesBrokenOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client, search := batchWorld(t, 2500)
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultDelay, Skip: 1, Delay: time.Minute, Times: -1})
+		start := time.Now()
+		for _, err := range client.HotelListBatches(t.Context(), search) {
+			require.NoError(t, err)
+			break
+		}
+		assert.Zero(t, time.Since(start), "what is under way is not waited for")
+		synctest.Wait() // what had left by then arrives
+		sent := srv.Ledger().Count(hotelstaystest.OpHotelList)
+		assert.LessOrEqual(t, sent, 9, "eight at first, and one in the place of the first")
+		time.Sleep(time.Hour)
+		assert.Equal(t, sent, srv.Ledger().Count(hotelstaystest.OpHotelList))
+	})
+}
+
+// However it ends, each hotel is either priced or in an error.
+func TestHotelListBatchesCancelled(t *testing.T) {
+	for _, after := range []time.Duration{0, 1500 * time.Millisecond, 2500 * time.Millisecond, time.Minute} {
+		t.Run(after.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv, client, search := batchWorld(t, 2500)
+				_, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}) // a token that is under way would outlive the test
+				require.NoError(t, err)
+				srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultDelay, Delay: time.Second, Times: -1})
+				ctx, cancel := context.WithCancel(t.Context())
+				defer time.AfterFunc(after, cancel).Stop()
+				pages, errs := collect(client.HotelListBatches(ctx, search, hotelstays.WithParallelism(2)))
+				priced, failed := pricedIDs(t, pages), failedIDs(t, errs)
+				all := slices.Concat(priced, failed)
+				slices.Sort(all)
+				assert.Equal(t, search.HotelIDs, all)
+				for _, err := range errs {
+					assert.ErrorIs(t, err, context.Canceled)
+				}
+				assert.Equal(t, after == time.Minute, len(failed) == 0)
+				assert.Equal(t, after < time.Second, len(priced) == 0)
+			})
+		})
+	}
+}
+
+// The error of a batch has the cause, its ids and its advice once.
+func TestBatchErrorText(t *testing.T) {
+	cause := &hotelstays.APIError{Operation: hotelstays.OpHotelList, HTTPStatus: 429, Code: hotelstays.CodeRateLimited, Msg: "slow down", RequestID: "r-1", TraceID: "t-1"}
+	err := &hotelstays.BatchError{HotelIDs: []string{"1", "2"}, Err: cause}
+	assert.EqualError(t, err, "hotelstays: a batch of 2 hotels failed: "+strings.TrimPrefix(cause.Error(), "hotelstays: "))
+	for _, once := range []string{"hotelstays: ", "HotelList", "slow down", "r-1", "t-1"} {
+		assert.Equal(t, 1, strings.Count(err.Error(), once), once)
+	}
+}

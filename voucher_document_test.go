@@ -1,0 +1,1405 @@
+// Voucher documents: nothing that is not verified is handed over, and a file is whole or
+// as it was.
+
+package hotelstays_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// voucherLink opens a document; its query is what must stay secret.
+const (
+	voucherLink   = "http://127.0.0.1:1/vouchers/secret-path.pdf?proof=" + voucherSecret
+	voucherSecret = "secret-proof"
+)
+
+// voucherFor is the voucher of a document.
+func voucherFor(document []byte, link string) *types.Voucher {
+	return &types.Voucher{
+		VoucherNumber: "V1", Version: 1, IssuedAt: "2000-01-01T00:00:00Z", ContentType: "application/pdf", ByteSize: int64(len(document)),
+		VerifyURL: "http://127.0.0.1:1/verify", DownloadURL: link, ExpiresIn: 60,
+		Signature: &types.VoucherSignature{Alg: "HMAC-SHA256", KeyID: "key", Digest: voucherDigest(document), Signature: "00", SignedAt: "2000-01-01T00:00:00Z"},
+	}
+}
+
+func voucherDigest(document []byte) string {
+	sum := sha256.Sum256(document)
+	return hex.EncodeToString(sum[:])
+}
+
+// voucherInline puts a document inside the answer.
+func voucherInline(v *types.Voucher, document []byte) *types.Voucher {
+	v.Content = &types.VoucherContent{ContentType: "application/pdf", ByteSize: int64(len(document)), Base64: base64.StdEncoding.EncodeToString(document)}
+	return v
+}
+
+// voucherService is a transport that answers OrderVoucher with a voucher, and the
+// fetching of its document as serve says.
+type voucherService struct {
+	voucher       func(ask int) *types.Voucher
+	serve         func(*http.Request) (*http.Response, error)
+	asks, fetches int
+}
+
+func (s *voucherService) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodPost {
+		s.asks++
+		return reply(200, voucherAnswer(types.VoucherGenerated, s.voucher(s.asks))), nil
+	}
+	s.fetches++
+	return s.serve(r)
+}
+
+func serving(document []byte) func(*http.Request) (*http.Response, error) {
+	return func(*http.Request) (*http.Response, error) { return reply(200, string(document)), nil }
+}
+
+func replying(status int) func(*http.Request) (*http.Response, error) {
+	return func(*http.Request) (*http.Response, error) { return reply(status, "no"), nil }
+}
+
+// serviceOf serves a voucher of voucherDoc, both as changed.
+func serviceOf(change func(*types.Voucher), serve func(*http.Request) (*http.Response, error)) *voucherService {
+	if serve == nil {
+		serve = serving(voucherDoc)
+	}
+	return &voucherService{serve: serve, voucher: func(int) *types.Voucher {
+		v := voucherFor(voucherDoc, voucherLink)
+		if change != nil {
+			change(v)
+		}
+		return v
+	}}
+}
+
+// writeLog counts what reaches a writer.
+type writeLog struct {
+	bytes.Buffer
+	writes int
+}
+
+func (w *writeLog) Write(p []byte) (int, error) {
+	w.writes++
+	return w.Buffer.Write(p)
+}
+
+// ownTempDir gives the test a directory of its own for temporary files.
+func ownTempDir(t *testing.T) string {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	return dir
+}
+
+func assertFiles(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	found := []string{}
+	for _, entry := range entries {
+		found = append(found, entry.Name())
+	}
+	assert.ElementsMatch(t, names, found)
+}
+
+func assertFile(t *testing.T, path string, want []byte, what ...any) {
+	t.Helper()
+	got, err := os.ReadFile(path)
+	require.NoError(t, err, what...)
+	assert.True(t, bytes.Equal(want, got), append([]any{"another document"}, what...)...)
+}
+
+func TestVerifyVoucher(t *testing.T) {
+	v := voucherFor(voucherDoc, voucherLink)
+	require.NoError(t, hotelstays.VerifyVoucher(voucherDoc, v))
+	for at := range voucherDoc {
+		for bit := range 8 {
+			altered := bytes.Clone(voucherDoc)
+			altered[at] ^= 1 << bit
+			require.ErrorIs(t, hotelstays.VerifyVoucher(altered, v), hotelstays.ErrVoucherAltered, "bit %d of byte %d", bit, at)
+		}
+		cut := slices.Delete(bytes.Clone(voucherDoc), at, at+1)
+		require.ErrorIs(t, hotelstays.VerifyVoucher(cut, v), hotelstays.ErrVoucherAltered, "without byte %d", at)
+	}
+	for name, document := range map[string][]byte{
+		"one more": append(bytes.Clone(voucherDoc), '\n'), "doubled": append(bytes.Clone(voucherDoc), voucherDoc...), "empty": {}, "nil": nil, "another": voucherOld,
+	} {
+		assert.ErrorIs(t, hotelstays.VerifyVoucher(document, v), hotelstays.ErrVoucherAltered, name)
+	}
+	for name, digest := range map[string]string{
+		"upper-case": strings.ToUpper(v.Signature.Digest), "empty": "", "of other bytes": voucherDigest(voucherOld), "cut": v.Signature.Digest[:63],
+		"longer": v.Signature.Digest + "0", "spaced": " " + v.Signature.Digest, "prefixed": "sha256:" + v.Signature.Digest,
+	} {
+		other := voucherFor(voucherDoc, voucherLink)
+		other.Signature.Digest = digest
+		assert.ErrorIs(t, hotelstays.VerifyVoucher(voucherDoc, other), hotelstays.ErrVoucherAltered, name)
+	}
+	for _, size := range []int64{0, -1, v.ByteSize - 1, v.ByteSize + 1, 1 << 62} {
+		other := voucherFor(voucherDoc, voucherLink)
+		other.ByteSize = size
+		assert.ErrorIs(t, hotelstays.VerifyVoucher(voucherDoc, other), hotelstays.ErrVoucherAltered, "the digest is right, the size %d is not", size)
+	}
+	unsigned := voucherFor(voucherDoc, voucherLink)
+	unsigned.Signature = nil
+	assert.ErrorIs(t, hotelstays.VerifyVoucher(voucherDoc, unsigned), hotelstays.ErrVoucherUnsigned)
+	assert.ErrorIs(t, hotelstays.VerifyVoucher(voucherDoc[1:], unsigned), hotelstays.ErrVoucherAltered)
+	assert.ErrorIs(t, hotelstays.VerifyVoucher(voucherDoc, nil), hotelstays.ErrVoucherNotReady)
+	assert.Error(t, hotelstays.VerifyVoucher(nil, &types.Voucher{}))
+
+	var failed *hotelstays.VoucherError
+	require.ErrorAs(t, hotelstays.VerifyVoucher(nil, v), &failed)
+	assert.Equal(t, "V1", failed.VoucherNumber)
+	assert.Equal(t, 1, failed.Version)
+	assert.ErrorContains(t, failed, "V1 version 1")
+}
+
+// Without a document the error says whether waiting helps.
+func TestSaveVoucherSaysWhetherToWait(t *testing.T) {
+	for status, next := range map[types.VoucherStatus]string{
+		types.VoucherNotGenerated: "; AwaitVoucher waits for it",
+		types.VoucherPending:      "; AwaitVoucher waits for it",
+		types.VoucherFailed:       "; waiting does not change that",
+		types.VoucherCancelled:    "; waiting does not change that",
+		"ARCHIVED":                "",
+	} {
+		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
+			return reply(200, voucherAnswer(status, nil)), nil
+		}))
+		_, err := client.SaveVoucher(t.Context(), voucherRef, filepath.Join(t.TempDir(), "voucher.pdf"))
+		assert.ErrorIs(t, err, hotelstays.ErrVoucherNotReady)
+		assert.EqualError(t, err, `hotelstays: voucher of order "ref-1": there is no document: its status is `+string(status)+next)
+	}
+}
+
+// What the caller has to do stands in the text of the condition.
+func TestVoucherErrorSaysWhatToDo(t *testing.T) {
+	altered := hotelstays.VerifyVoucher(voucherDoc[1:], serviceOf(nil, nil).voucher(1))
+	assert.ErrorContains(t, altered, "; do not hand it out, ask for the voucher again")
+
+	service := serviceOf(nil, replying(410))
+	gone := clientThrough(t, service).DownloadVoucher(t.Context(), service.voucher(1), io.Discard)
+	assert.ErrorContains(t, gone, "; ask OrderVoucher for another link")
+
+	service = serviceOf(nil, replying(503))
+	failed := clientThrough(t, service).DownloadVoucher(t.Context(), service.voucher(1), io.Discard)
+	assert.ErrorContains(t, failed, "HTTP 503; it is safe to ask again later")
+}
+
+// documentFault is a way in which a document cannot be had.
+type documentFault struct {
+	change func(*types.Voucher)
+	serve  func(*http.Request) (*http.Response, error)
+	opts   []hotelstays.VoucherOption
+	is     error
+	text   string
+	// asks is how often SaveVoucher asks for the voucher; 0 where that is open.
+	asks int
+	// unfetched documents are refused before anything is sent.
+	unfetched bool
+}
+
+var errBroken = errors.New("the line broke")
+
+// breaking serves a document whose body fails at its end.
+func breaking(document []byte, err error) func(*http.Request) (*http.Response, error) {
+	return func(*http.Request) (*http.Response, error) {
+		resp := reply(200, "")
+		resp.Body = io.NopCloser(io.MultiReader(bytes.NewReader(document), failingReader{err}))
+		return resp, nil
+	}
+}
+
+type failingReader struct{ err error }
+
+func (r failingReader) Read([]byte) (int, error) { return 0, r.err }
+
+func linking(link string) func(*types.Voucher) {
+	return func(v *types.Voucher) { v.DownloadURL = link }
+}
+
+func sized(size int64) func(*types.Voucher) { return func(v *types.Voucher) { v.ByteSize = size } }
+
+func digested(digest func(string) string) func(*types.Voucher) {
+	return func(v *types.Voucher) { v.Signature.Digest = digest(v.Signature.Digest) }
+}
+
+func documentFaults() map[string]documentFault {
+	flipped := bytes.Clone(voucherDoc)
+	flipped[len(flipped)-1] ^= 1
+	n := len(voucherDoc)
+	faults := map[string]documentFault{
+		"a bit flipped":   {serve: serving(flipped), is: hotelstays.ErrVoucherAltered, asks: 3},
+		"another":         {serve: serving(voucherOld), is: hotelstays.ErrVoucherAltered, asks: 3},
+		"one byte more":   {serve: serving(append(bytes.Clone(voucherDoc), 0)), is: hotelstays.ErrVoucherAltered, asks: 3},
+		"one byte less":   {serve: serving(voucherDoc[:n-1]), is: hotelstays.ErrVoucherAltered, asks: 3},
+		"an empty body":   {serve: serving(nil), is: hotelstays.ErrVoucherAltered, asks: 3},
+		"a body cut":      {serve: breaking(voucherDoc[:n/2], io.ErrUnexpectedEOF), is: io.ErrUnexpectedEOF, asks: 3},
+		"a body broken":   {serve: breaking(voucherDoc[:n/2], errBroken), is: errBroken, text: fmt.Sprintf("after %d of %d bytes", n/2, n), asks: 1},
+		"broken at last":  {serve: breaking(voucherDoc, errBroken), is: errBroken, asks: 1},
+		"no connection":   {serve: func(*http.Request) (*http.Response, error) { return nil, errBroken }, is: errBroken, asks: 1},
+		"no answer":       {serve: func(*http.Request) (*http.Response, error) { return nil, nil }, text: "fetching", asks: 1},
+		"digest upper":    {change: digested(strings.ToUpper), is: hotelstays.ErrVoucherAltered, asks: 3},
+		"digest empty":    {change: digested(func(string) string { return "" }), is: hotelstays.ErrVoucherAltered, asks: 3},
+		"another's":       {change: digested(func(string) string { return voucherDigest(voucherOld) }), is: hotelstays.ErrVoucherAltered, asks: 3},
+		"size of less":    {change: sized(int64(n - 1)), is: hotelstays.ErrVoucherAltered, asks: 3},
+		"size of more":    {change: sized(int64(n + 1)), is: hotelstays.ErrVoucherAltered, asks: 3},
+		"no size":         {change: sized(0), text: "0 bytes", unfetched: true},
+		"below no size":   {change: sized(-1), text: "-1 bytes", unfetched: true},
+		"too large":       {change: sized(64<<20 + 1), text: "67108865 bytes", unfetched: true},
+		"above the limit": {opts: []hotelstays.VoucherOption{hotelstays.WithMaxVoucherBytes(int64(n - 1))}, text: "WithMaxVoucherBytes", unfetched: true},
+		"unsigned":        {change: func(v *types.Voucher) { v.Signature = nil }, is: hotelstays.ErrVoucherUnsigned, text: "WithUnsignedVouchers", asks: 1, unfetched: true},
+		"unsigned, of another size": {change: func(v *types.Voucher) { v.Signature = nil }, serve: serving(voucherOld),
+			opts: []hotelstays.VoucherOption{hotelstays.WithUnsignedVouchers()}, is: hotelstays.ErrVoucherAltered, asks: 3},
+		"signed, altered, unsigned allowed": {serve: serving(flipped), opts: []hotelstays.VoucherOption{hotelstays.WithUnsignedVouchers()}, is: hotelstays.ErrVoucherAltered, asks: 3},
+	}
+	for _, status := range []int{401, 403, 404, 410} {
+		faults[fmt.Sprint("HTTP ", status)] = documentFault{serve: replying(status), is: hotelstays.ErrVoucherLinkExpired, text: fmt.Sprint("HTTP ", status), asks: 3}
+	}
+	for _, status := range []int{201, 204, 206, 301, 302, 303, 304, 307, 308, 400, 429, 500, 503} {
+		faults[fmt.Sprint("HTTP ", status)] = documentFault{text: fmt.Sprint("could not be fetched: HTTP ", status), asks: 1,
+			serve: func(r *http.Request) (*http.Response, error) {
+				if strings.HasSuffix(r.URL.RawQuery, "&again") {
+					return reply(200, string(voucherDoc)), nil // a redirect was followed
+				}
+				resp := reply(status, string(voucherDoc)) // the right bytes under the wrong status
+				resp.Header.Set("Location", r.URL.String()+"&again")
+				return resp, nil
+			}}
+	}
+	const secret = "/secret-path.pdf?proof=" + voucherSecret
+	for name, link := range map[string]string{
+		"no link": "", "a relative link": secret, "a link without host": "https://" + secret,
+		"a link with only a port": "https://:443" + secret, "a link that is none": "https://ho st" + secret, "a link with control bytes": "https://host.example/\x7f" + secret,
+		"a link with a user": "https://user@host.example" + secret, "a link with a password": "http://user:pass@127.0.0.1" + secret, "an empty user": "https://@host.example" + secret,
+	} {
+		faults[name] = documentFault{change: linking(link), text: "its link is not an address", asks: 1, unfetched: true}
+	}
+	for name, link := range map[string]string{
+		"http": "http://host.example" + secret, "http to a private address": "http://10.0.0.1" + secret, "http to a name like loopback": "http://127.0.0.1.example" + secret,
+		"http to localhost of somebody": "http://localhost.example" + secret, "no scheme": "//127.0.0.1" + secret, "ftp": "ftp://127.0.0.1" + secret, "file": "file://127.0.0.1" + secret, "ws": "ws://localhost" + secret,
+	} {
+		faults[name] = documentFault{change: linking(link), text: "its link is not https", asks: 1, unfetched: true}
+	}
+	return faults
+}
+
+func (f *documentFault) check(t *testing.T, err error, service *voucherService) {
+	t.Helper()
+	var failed *hotelstays.VoucherError
+	require.ErrorAs(t, err, &failed)
+	assert.Equal(t, "V1", failed.VoucherNumber)
+	if f.is != nil {
+		assert.ErrorIs(t, err, f.is)
+	}
+	assert.ErrorContains(t, err, f.text)
+	if f.unfetched {
+		assert.Zero(t, service.fetches)
+	} else {
+		assert.NotZero(t, service.fetches)
+	}
+	for cause := err; cause != nil; cause = errors.Unwrap(cause) {
+		assertNoLink(t, fmt.Sprintf("%v %+v %#v", cause, cause, cause))
+	}
+}
+
+func assertNoLink(t *testing.T, text string) {
+	t.Helper()
+	assert.NotContains(t, text, voucherSecret)
+	assert.NotContains(t, text, "secret-path")
+}
+
+// Whatever is wrong, the writer sees no byte, no temporary file is left, and the
+// error does not quote the link.
+func TestDownloadVoucherHandsOverNothingElse(t *testing.T) {
+	temp := ownTempDir(t)
+	for name, fault := range documentFaults() {
+		t.Run(name, func(t *testing.T) {
+			service := serviceOf(fault.change, fault.serve)
+			var w writeLog
+			err := clientThrough(t, service).DownloadVoucher(t.Context(), service.voucher(1), &w, fault.opts...)
+			fault.check(t, err, service)
+			assert.Zero(t, w.writes)
+			assert.LessOrEqual(t, service.fetches, 1)
+			assert.Zero(t, service.asks, "only SaveVoucher knows the reference")
+			assertFiles(t, temp)
+		})
+	}
+}
+
+// A file that is there stays as it was, and where none was there is none.
+func TestSaveVoucherLeavesTheFileAlone(t *testing.T) {
+	for name, fault := range documentFaults() {
+		t.Run(name, func(t *testing.T) {
+			for _, there := range []bool{false, true} {
+				dir := t.TempDir()
+				path := filepath.Join(dir, "voucher.pdf")
+				if there {
+					require.NoError(t, os.WriteFile(path, voucherOld, 0o640))
+				}
+				service := serviceOf(fault.change, fault.serve)
+				var logged bytes.Buffer
+				log := slog.New(slog.NewJSONHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
+				_, err := clientThrough(t, service, hotelstays.WithLogger(log)).SaveVoucher(t.Context(), voucherRef, path, fault.opts...)
+				fault.check(t, err, service)
+				if fault.asks > 0 {
+					assert.Equal(t, fault.asks, service.asks)
+				}
+				assertNoLink(t, logged.String())
+				if !there {
+					assertFiles(t, dir)
+					continue
+				}
+				assertFiles(t, dir, "voucher.pdf")
+				assertFile(t, path, voucherOld)
+				info, err := os.Stat(path)
+				require.NoError(t, err)
+				assert.Equal(t, os.FileMode(0o640), info.Mode())
+			}
+		})
+	}
+}
+
+// So do failures of a document inside the answer.
+func TestSaveVoucherInlineFailures(t *testing.T) {
+	flipped := bytes.Clone(voucherDoc)
+	flipped[0] ^= 0x80
+	for name, change := range map[string]func(*types.Voucher){
+		"a bit flipped": func(v *types.Voucher) { voucherInline(v, flipped) },
+		"cut":           func(v *types.Voucher) { voucherInline(v, voucherDoc[1:]) },
+		"longer":        func(v *types.Voucher) { voucherInline(v, append(bytes.Clone(voucherDoc), 0)) },
+		"empty":         func(v *types.Voucher) { voucherInline(v, nil) },
+		"not base64":    func(v *types.Voucher) { voucherInline(v, voucherDoc).Content.Base64 += "!" },
+		"base64 cut": func(v *types.Voucher) {
+			c := voucherInline(v, voucherDoc).Content
+			c.Base64 = c.Base64[:len(c.Base64)-1]
+		},
+		"unsigned": func(v *types.Voucher) { voucherInline(v, voucherDoc).Signature = nil },
+		"digest":   func(v *types.Voucher) { voucherInline(v, voucherDoc).Signature.Digest = voucherDigest(flipped) },
+		"size":     func(v *types.Voucher) { voucherInline(v, voucherDoc).ByteSize++ },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "voucher.pdf")
+			require.NoError(t, os.WriteFile(path, voucherOld, 0o600))
+			service := serviceOf(change, nil)
+			_, err := clientThrough(t, service).SaveVoucher(t.Context(), &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1", IncludeDocument: true}, path)
+			var failed *hotelstays.VoucherError
+			require.ErrorAs(t, err, &failed)
+			assert.Zero(t, service.fetches, "what is inside the answer is not fetched as well")
+			assertFiles(t, dir, "voucher.pdf")
+			assertFile(t, path, voucherOld)
+		})
+	}
+}
+
+// A body without an end is read to one byte beyond what was stated, and closed.
+func TestVoucherBodyIsBounded(t *testing.T) {
+	ownTempDir(t)
+	body := &endlessBody{}
+	service := serviceOf(nil, func(*http.Request) (*http.Response, error) {
+		resp := reply(200, "")
+		resp.Body = body
+		return resp, nil
+	})
+	client := clientThrough(t, service)
+	var w writeLog
+	err := client.DownloadVoucher(t.Context(), service.voucher(1), &w)
+	assert.ErrorIs(t, err, hotelstays.ErrVoucherAltered)
+	assert.Equal(t, len(voucherDoc)+1, body.read)
+	assert.True(t, body.closed)
+	assert.Zero(t, w.writes)
+
+	*body = endlessBody{}
+	_, err = client.SaveVoucher(t.Context(), voucherRef, filepath.Join(t.TempDir(), "voucher.pdf"))
+	assert.ErrorIs(t, err, hotelstays.ErrVoucherAltered)
+	assert.LessOrEqual(t, body.read, 3*(len(voucherDoc)+1))
+}
+
+type endlessBody struct {
+	read   int
+	closed bool
+}
+
+func (b *endlessBody) Read(p []byte) (int, error) { b.read += len(p); return len(p), nil }
+
+func (b *endlessBody) Close() error { b.closed = true; return nil }
+
+func TestDownloadVoucherOnTheSandbox(t *testing.T) {
+	temp := ownTempDir(t)
+	for name, opts := range map[string][]hotelstaystest.Option{
+		"plain": nil, "https": {hotelstaystest.WithTLS()}, "compressed": {hotelstaystest.WithCompression(), hotelstaystest.WithVoucherSize(100_000)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inVoucherSandbox(t, opts, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
+				resp, err := client.OrderVoucher(t.Context(), &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1", IncludeDocument: true})
+				require.NoError(t, err)
+				issued, err := base64.StdEncoding.DecodeString(resp.Voucher.Content.Base64)
+				require.NoError(t, err)
+				var w writeLog
+				require.NoError(t, client.DownloadVoucher(t.Context(), resp.Voucher, &w))
+				assert.Equal(t, issued, w.Bytes())
+				assert.True(t, bytes.HasPrefix(w.Bytes(), []byte("%PDF-")))
+				assert.NoError(t, hotelstays.VerifyVoucher(w.Bytes(), resp.Voucher))
+				requests := srv.Ledger().Requests(hotelstaystest.OpVoucherDownload)
+				require.Len(t, requests, 1)
+				for header := range requests[0].Header {
+					assert.Contains(t, []string{"User-Agent", "Accept-Encoding"}, header, "nothing of the caller's goes along")
+				}
+				assert.Equal(t, "identity", requests[0].Header.Get("Accept-Encoding"))
+				assertFiles(t, temp)
+			})
+		})
+	}
+}
+
+func TestDownloadVoucherThroughSandboxFaults(t *testing.T) {
+	temp := ownTempDir(t)
+	order, download := hotelstaystest.OpOrderVoucher, hotelstaystest.OpVoucherDownload
+	for _, tc := range []struct {
+		fault hotelstaystest.Fault
+		want  error
+	}{
+		{hotelstaystest.Fault{Operation: order, Kind: hotelstaystest.FaultWrongDigest}, hotelstays.ErrVoucherAltered},
+		{hotelstaystest.Fault{Operation: order, Kind: hotelstaystest.FaultWrongSize}, hotelstays.ErrVoucherAltered},
+		{hotelstaystest.Fault{Operation: download, Kind: hotelstaystest.FaultAlteredBytes}, hotelstays.ErrVoucherAltered},
+		{hotelstaystest.Fault{Operation: download, Kind: hotelstaystest.FaultTruncatedBytes}, hotelstays.ErrVoucherAltered},
+		{hotelstaystest.Fault{Operation: download, Kind: hotelstaystest.FaultEmptyBody}, hotelstays.ErrVoucherAltered},
+		{hotelstaystest.Fault{Operation: download, Kind: hotelstaystest.FaultGarbage}, hotelstays.ErrVoucherAltered},
+		{hotelstaystest.Fault{Operation: download, Kind: hotelstaystest.FaultCutMidResponse}, io.ErrUnexpectedEOF},
+		{hotelstaystest.Fault{Operation: download, Kind: hotelstaystest.FaultCut, Times: 2}, nil}, // net/http itself tries a connection that was idle twice
+		{hotelstaystest.Fault{Operation: download, Kind: hotelstaystest.FaultStatus}, nil},
+		{hotelstaystest.Fault{Operation: download, Kind: hotelstaystest.FaultExpiredLink}, hotelstays.ErrVoucherLinkExpired},
+	} {
+		t.Run(string(tc.fault.Kind), func(t *testing.T) {
+			inVoucherSandbox(t, nil, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
+				srv.Inject(tc.fault)
+				v := orderVoucher(t, client)
+				var w writeLog
+				err := client.DownloadVoucher(t.Context(), v, &w)
+				var failed *hotelstays.VoucherError
+				require.ErrorAs(t, err, &failed)
+				if tc.want != nil {
+					assert.ErrorIs(t, err, tc.want)
+				}
+				assert.Zero(t, w.writes)
+				assert.Equal(t, 1, srv.Ledger().Count(hotelstaystest.OpOrderVoucher))
+				_, query, _ := strings.Cut(v.DownloadURL, "?")
+				assert.NotContains(t, err.Error(), query)
+				assertFiles(t, temp)
+				assert.NoError(t, client.DownloadVoucher(t.Context(), orderVoucher(t, client), &w), "the next time it works")
+			})
+		})
+	}
+	t.Run("after its time", func(t *testing.T) {
+		inVoucherSandbox(t, []hotelstaystest.Option{hotelstaystest.WithVoucherLinkLife(time.Minute)}, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
+			v := orderVoucher(t, client)
+			time.Sleep(time.Minute)
+			var w writeLog
+			assert.ErrorIs(t, client.DownloadVoucher(t.Context(), v, &w), hotelstays.ErrVoucherLinkExpired)
+			assert.Zero(t, w.writes)
+		})
+	})
+	t.Run("after ctx", func(t *testing.T) {
+		inVoucherSandbox(t, nil, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
+			v, start := orderVoucher(t, client), time.Now()
+			srv.Inject(hotelstaystest.Fault{Operation: download, Kind: hotelstaystest.FaultSlowBody, Delay: time.Hour})
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
+			defer cancel()
+			var w writeLog
+			assert.ErrorIs(t, client.DownloadVoucher(ctx, v, &w), context.DeadlineExceeded)
+			assert.Equal(t, 20*time.Minute, time.Since(start))
+			assert.ErrorIs(t, client.DownloadVoucher(ctx, v, &w), context.DeadlineExceeded, "ended before")
+			assert.Zero(t, w.writes)
+		})
+	})
+}
+
+// The writer's own failure is reported as such.
+func TestDownloadVoucherToAWriterThatFails(t *testing.T) {
+	temp := ownTempDir(t)
+	service := serviceOf(nil, nil)
+	client := clientThrough(t, service)
+	for _, w := range []io.Writer{failingWriter{0, errBroken}, failingWriter{3, errBroken}} {
+		assert.ErrorIs(t, client.DownloadVoucher(t.Context(), service.voucher(1), w), errBroken)
+	}
+	err := client.DownloadVoucher(t.Context(), service.voucher(1), failingWriter{3, nil})
+	assert.ErrorIs(t, err, io.ErrShortWrite)
+	assert.ErrorContains(t, err, "writing the verified document")
+	assertFiles(t, temp)
+
+	t.Setenv("TMPDIR", filepath.Join(temp, "missing"))
+	assert.ErrorIs(t, client.DownloadVoucher(t.Context(), service.voucher(1), io.Discard), os.ErrNotExist)
+}
+
+type failingWriter struct {
+	n   int
+	err error
+}
+
+func (w failingWriter) Write(p []byte) (int, error) { return min(w.n, len(p)), w.err }
+
+// Credentials and cookies stay with the API, also when the document lies there.
+func TestDownloadVoucherCarriesNoCredentials(t *testing.T) {
+	ownTempDir(t)
+	var api, download http.Header
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			api = r.Header.Clone()
+			http.SetCookie(w, &http.Cookie{Name: "node", Value: "1", Path: "/"})
+			_, _ = io.WriteString(w, voucherAnswer(types.VoucherGenerated, voucherFor(voucherDoc, "http://"+r.Host+"/doc")))
+			return
+		}
+		download = r.Header.Clone()
+		_, _ = w.Write(voucherDoc)
+	}))
+	defer srv.Close()
+	jar, err := cookiejar.New(nil)
+	require.NoError(t, err)
+	client, err := hotelstays.New(srv.URL, hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithHTTPClient(&http.Client{Transport: srv.Client().Transport, Jar: jar}))
+	require.NoError(t, err)
+	for range 2 {
+		v := orderVoucher(t, client)
+		var w writeLog
+		require.NoError(t, client.DownloadVoucher(t.Context(), v, &w))
+		assert.Equal(t, voucherDoc, w.Bytes())
+	}
+	assert.Equal(t, "Bearer token", api.Get("Authorization"))
+	assert.Equal(t, "node=1", api.Get("Cookie"))
+	for header := range download {
+		assert.Contains(t, []string{"User-Agent", "Accept-Encoding"}, header)
+	}
+}
+
+// No redirect is followed, wherever it leads.
+func TestDownloadVoucherFollowsNoRedirect(t *testing.T) {
+	ownTempDir(t)
+	var seen atomic.Int32
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		seen.Add(1)
+		_, _ = w.Write(voucherDoc)
+	}))
+	defer other.Close()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/doc" {
+			seen.Add(1)
+			_, _ = w.Write(voucherDoc)
+			return
+		}
+		code, _ := strconv.Atoi(r.URL.Query().Get("code"))
+		http.Redirect(w, r, r.URL.Query().Get("to"), code)
+	}))
+	defer srv.Close()
+	client := clientThrough(t, srv.Client().Transport)
+	for _, code := range []int{301, 302, 303, 307, 308} {
+		for _, to := range []string{other.URL + "/doc", "/doc"} {
+			var w writeLog
+			err := client.DownloadVoucher(t.Context(), voucherFor(voucherDoc, fmt.Sprintf("%s/go?code=%d&to=%s", srv.URL, code, to)), &w)
+			assert.ErrorContains(t, err, fmt.Sprintf("HTTP %d", code))
+			assert.NotContains(t, err.Error(), "/doc")
+			assert.Zero(t, w.writes)
+		}
+	}
+	assert.Zero(t, seen.Load())
+}
+
+// Plain http is for loopback, and only for a client of loopback.
+func TestDownloadVoucherLinks(t *testing.T) {
+	ownTempDir(t)
+	for _, tc := range []struct {
+		base, link string
+		fetched    bool
+	}{
+		{"http://127.0.0.1:1", "http://127.0.0.1:2/doc", true},
+		{"http://127.0.0.1:1", "http://localhost:2/doc", true},
+		{"http://[::1]:1", "http://[::1]:2/doc", true},
+		{"http://127.0.0.1:1", "https://host.example/doc", true},
+		{"http://127.0.0.1:1", "http://host.example/doc", false},
+		{"https://host.example", "https://files.example/doc", true},
+		{"https://host.example", "http://host.example/doc", false},
+		{"https://host.example", "http://127.0.0.1:2/doc", false},
+		{"https://host.example", "http://localhost/doc", false},
+		{"https://host.example", "http://[::1]/doc", false},
+	} {
+		service := serviceOf(nil, nil)
+		client, err := hotelstays.New(tc.base, hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithHTTPClient(&http.Client{Transport: service}))
+		require.NoError(t, err)
+		var w writeLog
+		err = client.DownloadVoucher(t.Context(), voucherFor(voucherDoc, tc.link), &w)
+		assert.Equal(t, tc.fetched, err == nil, "%+v: %v", tc, err)
+		assert.Equal(t, tc.fetched, service.fetches == 1, tc)
+		assert.Equal(t, tc.fetched, w.Len() > 0, tc)
+	}
+}
+
+// The bytes are taken as they come: an encoding is neither asked for nor undone.
+func TestDownloadVoucherUndoesNoEncoding(t *testing.T) {
+	ownTempDir(t)
+	var packed bytes.Buffer
+	zip := gzip.NewWriter(&packed)
+	_, _ = zip.Write(voucherDoc)
+	require.NoError(t, zip.Close())
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		_, _ = w.Write(packed.Bytes())
+	}))
+	defer srv.Close()
+	client := clientThrough(t, srv.Client().Transport)
+	var w writeLog
+	assert.ErrorIs(t, client.DownloadVoucher(t.Context(), voucherFor(voucherDoc, srv.URL), &w), hotelstays.ErrVoucherAltered)
+	assert.Zero(t, w.writes)
+	require.NoError(t, client.DownloadVoucher(t.Context(), voucherFor(packed.Bytes(), srv.URL), &w))
+	assert.Equal(t, packed.Bytes(), w.Bytes())
+}
+
+func TestUnsignedVoucherByItsSize(t *testing.T) {
+	ownTempDir(t)
+	inVoucherSandbox(t, []hotelstaystest.Option{hotelstaystest.WithUnsignedVouchers()}, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
+		v := orderVoucher(t, client)
+		var w writeLog
+		assert.ErrorIs(t, client.DownloadVoucher(t.Context(), v, &w), hotelstays.ErrVoucherUnsigned)
+		assert.Zero(t, w.writes)
+		path := filepath.Join(t.TempDir(), "voucher.pdf")
+		_, err := client.SaveVoucher(t.Context(), voucherRef, path)
+		assert.ErrorIs(t, err, hotelstays.ErrVoucherUnsigned)
+		assert.NoFileExists(t, path)
+		assert.Zero(t, srv.Ledger().Count(hotelstaystest.OpVoucherDownload), "nothing is fetched in vain")
+
+		require.NoError(t, client.DownloadVoucher(t.Context(), v, &w, hotelstays.WithUnsignedVouchers()))
+		assert.EqualValues(t, v.ByteSize, w.Len())
+		_, err = client.SaveVoucher(t.Context(), voucherRef, path, hotelstays.WithUnsignedVouchers())
+		require.NoError(t, err)
+		assertFile(t, path, w.Bytes())
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpVoucherDownload, Kind: hotelstaystest.FaultTruncatedBytes})
+		assert.ErrorIs(t, client.DownloadVoucher(t.Context(), v, io.Discard, hotelstays.WithUnsignedVouchers()), hotelstays.ErrVoucherAltered)
+	})
+}
+
+func TestMaxVoucherBytes(t *testing.T) {
+	ownTempDir(t)
+	service := serviceOf(nil, nil)
+	client := clientThrough(t, service)
+	size := int64(len(voucherDoc))
+	assert.NoError(t, client.DownloadVoucher(t.Context(), service.voucher(1), io.Discard, hotelstays.WithMaxVoucherBytes(size)))
+	assert.NoError(t, client.DownloadVoucher(t.Context(), service.voucher(1), io.Discard, hotelstays.WithMaxVoucherBytes(1<<62)))
+	assert.Error(t, client.DownloadVoucher(t.Context(), service.voucher(1), io.Discard, hotelstays.WithMaxVoucherBytes(size-1)))
+	assert.Equal(t, 2, service.fetches)
+}
+
+// A mistake of the caller costs no request.
+func TestVoucherSettingsAreChecked(t *testing.T) {
+	service := serviceOf(nil, nil)
+	client := clientThrough(t, service)
+	path := filepath.Join(t.TempDir(), "voucher.pdf")
+	var invalid *hotelstays.ValidationError
+	for _, opt := range []hotelstays.VoucherOption{nil, hotelstays.WithMaxVoucherBytes(0), hotelstays.WithMaxVoucherBytes(-1)} {
+		_, err := client.SaveVoucher(t.Context(), voucherRef, path, opt)
+		assert.ErrorAs(t, err, &invalid)
+		assert.ErrorAs(t, client.DownloadVoucher(t.Context(), service.voucher(1), io.Discard, opt), &invalid)
+	}
+	for _, req := range []*hotelstays.OrderVoucherRequest{nil, {}} {
+		_, err := client.SaveVoucher(t.Context(), req, path)
+		assert.ErrorAs(t, err, &invalid)
+	}
+	_, err := client.SaveVoucher(t.Context(), voucherRef, "")
+	assert.ErrorAs(t, err, &invalid)
+	assert.ErrorIs(t, client.DownloadVoucher(t.Context(), nil, io.Discard), hotelstays.ErrVoucherNotReady)
+	assert.Zero(t, service.asks+service.fetches)
+	assert.NoFileExists(t, path)
+}
+
+func TestSaveVoucher(t *testing.T) {
+	inVoucherSandbox(t, nil, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
+		dir := t.TempDir()
+		path, link := filepath.Join(dir, "voucher.pdf"), filepath.Join(dir, "old.pdf")
+		require.NoError(t, os.WriteFile(path, voucherOld, 0o600))
+		require.NoError(t, os.Link(path, link))
+		v, err := client.SaveVoucher(t.Context(), voucherRef, path)
+		require.NoError(t, err)
+		document, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.NoError(t, hotelstays.VerifyVoucher(document, v))
+		assert.True(t, bytes.HasPrefix(document, []byte("%PDF-")))
+		assertFile(t, link, voucherOld, "the file was replaced, not written over")
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		assert.Equal(t, os.FileMode(0o600), info.Mode(), "a traveller's data is for nobody else")
+		assertFiles(t, dir, "voucher.pdf", "old.pdf")
+		assert.Equal(t, 1, srv.Ledger().Count(hotelstaystest.OpOrderVoucher))
+		assert.Equal(t, 1, srv.Ledger().Count(hotelstaystest.OpVoucherDownload))
+	})
+}
+
+// A relative path without a directory is in the working directory.
+func TestSaveVoucherHere(t *testing.T) {
+	t.Chdir(t.TempDir())
+	_, err := clientThrough(t, serviceOf(nil, nil)).SaveVoucher(t.Context(), voucherRef, "voucher.pdf")
+	require.NoError(t, err)
+	assertFile(t, "voucher.pdf", voucherDoc)
+	assertFiles(t, ".", "voucher.pdf")
+}
+
+func TestSaveVoucherAsksForAnExpiredLinkAgain(t *testing.T) {
+	for _, kind := range []hotelstaystest.FaultKind{hotelstaystest.FaultExpiredLink, hotelstaystest.FaultAlteredBytes, hotelstaystest.FaultTruncatedBytes, hotelstaystest.FaultCutMidResponse} {
+		for times, works := range map[int]bool{1: true, 2: true, 3: false} {
+			inVoucherSandbox(t, nil, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
+				dir := t.TempDir()
+				path := filepath.Join(dir, "voucher.pdf")
+				srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpVoucherDownload, Kind: kind, Times: times})
+				v, err := client.SaveVoucher(t.Context(), voucherRef, path)
+				asks := min(times+1, 3)
+				assert.Equal(t, asks, srv.Ledger().Count(hotelstaystest.OpOrderVoucher), kind)
+				assert.Equal(t, asks, srv.Ledger().Count(hotelstaystest.OpVoucherDownload), kind)
+				if !works {
+					require.Error(t, err)
+					assertFiles(t, dir)
+					return
+				}
+				require.NoError(t, err, kind)
+				document, err := os.ReadFile(path)
+				require.NoError(t, err)
+				assert.NoError(t, hotelstays.VerifyVoucher(document, v))
+				assertFiles(t, dir, "voucher.pdf")
+			})
+		}
+	}
+}
+
+// beforeDownload calls what happens between the voucher and its document.
+func beforeDownload(t *testing.T, srv *hotelstaystest.Server, happens func()) *hotelstays.Client {
+	once := sync.OnceFunc(happens)
+	return newClient(t, srv, ticketOf(srv), hotelstays.WithHTTPClient(&http.Client{Transport: transportFunc(func(r *http.Request) (*http.Response, error) {
+		if strings.HasPrefix(r.URL.Path, "/vouchers/") {
+			once()
+		}
+		return srv.Client().Transport.RoundTrip(r)
+	})}))
+}
+
+// A newer version that is made meanwhile is the one that is saved.
+func TestSaveVoucherOfANewerVersion(t *testing.T) {
+	inVoucherSandbox(t, nil, func(t *testing.T, srv *hotelstaystest.Server, _ *hotelstays.Client) {
+		client := beforeDownload(t, srv, func() { srv.RegenerateVoucher("ref-1") })
+		path := filepath.Join(t.TempDir(), "voucher.pdf")
+		v, err := client.SaveVoucher(t.Context(), voucherRef, path)
+		require.NoError(t, err)
+		assert.Equal(t, 2, v.Version)
+		document, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.NoError(t, hotelstays.VerifyVoucher(document, v))
+		assert.Equal(t, 2, srv.Ledger().Count(hotelstaystest.OpOrderVoucher))
+	})
+	// While it is being made there is none.
+	inVoucherSandbox(t, []hotelstaystest.Option{hotelstaystest.WithVoucherDelay(time.Minute)}, func(t *testing.T, srv *hotelstaystest.Server, _ *hotelstays.Client) {
+		time.Sleep(2 * time.Minute)
+		client := beforeDownload(t, srv, func() { srv.RegenerateVoucher("ref-1") })
+		dir := t.TempDir()
+		_, err := client.SaveVoucher(t.Context(), voucherRef, filepath.Join(dir, "voucher.pdf"))
+		assert.ErrorIs(t, err, hotelstays.ErrVoucherNotReady)
+		assert.ErrorContains(t, err, "PENDING")
+		assertFiles(t, dir)
+	})
+	// The link that outlives its time on the way is replaced.
+	inVoucherSandbox(t, []hotelstaystest.Option{hotelstaystest.WithVoucherLinkLife(time.Minute)}, func(t *testing.T, srv *hotelstaystest.Server, _ *hotelstays.Client) {
+		client := beforeDownload(t, srv, func() { time.Sleep(2 * time.Minute) })
+		_, err := client.SaveVoucher(t.Context(), voucherRef, filepath.Join(t.TempDir(), "voucher.pdf"))
+		require.NoError(t, err)
+		assert.Equal(t, 2, srv.Ledger().Count(hotelstaystest.OpOrderVoucher))
+	})
+	// A service that puts the new document under the old link.
+	service := serviceOf(nil, serving(voucherOld))
+	first := service.voucher
+	service.voucher = func(ask int) *types.Voucher {
+		if ask == 1 {
+			return first(ask)
+		}
+		v := voucherFor(voucherOld, voucherLink)
+		v.Version = 2
+		return v
+	}
+	path := filepath.Join(t.TempDir(), "voucher.pdf")
+	v, err := clientThrough(t, service).SaveVoucher(t.Context(), voucherRef, path)
+	require.NoError(t, err)
+	assert.Equal(t, 2, v.Version)
+	assertFile(t, path, voucherOld)
+}
+
+func TestSaveVoucherInline(t *testing.T) {
+	inline := &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1", IncludeDocument: true}
+	for size, tc := range map[int]struct{ asks, fetches int }{
+		100_000:   {1, 0},
+		8<<20 + 1: {2, 1}, // too large to be inlined
+	} {
+		inVoucherSandbox(t, []hotelstaystest.Option{hotelstaystest.WithVoucherSize(size)}, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
+			dir := t.TempDir()
+			v, err := client.SaveVoucher(t.Context(), inline, filepath.Join(dir, "voucher.pdf"))
+			require.NoError(t, err)
+			document, err := os.ReadFile(filepath.Join(dir, "voucher.pdf"))
+			require.NoError(t, err)
+			assert.Len(t, document, size)
+			assert.NoError(t, hotelstays.VerifyVoucher(document, v))
+			assert.Equal(t, tc.asks, srv.Ledger().Count(hotelstaystest.OpOrderVoucher))
+			assert.Equal(t, tc.fetches, srv.Ledger().Count(hotelstaystest.OpVoucherDownload))
+			assert.True(t, inline.IncludeDocument, "the caller's request is not changed")
+			assertFiles(t, dir, "voucher.pdf")
+		})
+	}
+	// A service that leaves the document out has a link.
+	service := serviceOf(nil, nil)
+	path := filepath.Join(t.TempDir(), "voucher.pdf")
+	_, err := clientThrough(t, service).SaveVoucher(t.Context(), inline, path)
+	require.NoError(t, err)
+	assert.Equal(t, 1, service.fetches)
+	assertFile(t, path, voucherDoc)
+}
+
+func TestSaveVoucherThatIsNotReady(t *testing.T) {
+	inSandbox(t, never(), func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
+		dir := t.TempDir()
+		for _, tc := range []struct {
+			status  types.VoucherStatus
+			happens func()
+		}{
+			{types.VoucherNotGenerated, func() {}},
+			{types.VoucherPending, func() { srv.ConfirmOrder("ref-1") }},
+			{types.VoucherFailed, func() { srv.FailVoucher("ref-1") }},
+			{types.VoucherCancelled, func() { srv.SetOrderStatus("ref-1", 3) }},
+		} {
+			tc.happens()
+			before := srv.Ledger().Count(hotelstaystest.OpOrderVoucher)
+			v, err := client.SaveVoucher(t.Context(), voucherRef, filepath.Join(dir, "voucher.pdf"))
+			assert.ErrorIs(t, err, hotelstays.ErrVoucherNotReady)
+			assert.ErrorContains(t, err, "is "+string(tc.status))
+			assert.Nil(t, v)
+			assert.Equal(t, 1, srv.Ledger().Count(hotelstaystest.OpOrderVoucher)-before)
+			assertFiles(t, dir)
+		}
+		_, err := client.SaveVoucher(t.Context(), &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "nobody's"}, filepath.Join(dir, "voucher.pdf"))
+		assert.ErrorIs(t, err, hotelstays.ErrNotFound)
+		assertFiles(t, dir)
+	})
+}
+
+// Where the file cannot be made nothing is fetched, and nothing is left.
+func TestSaveVoucherWhereNoFileCanBe(t *testing.T) {
+	dir := t.TempDir()
+	service := serviceOf(nil, nil)
+	client := clientThrough(t, service)
+	_, err := client.SaveVoucher(t.Context(), voucherRef, filepath.Join(dir, "missing", "voucher.pdf"))
+	assert.ErrorIs(t, err, os.ErrNotExist)
+	assert.Zero(t, service.fetches)
+	assertFiles(t, dir)
+
+	path := filepath.Join(dir, "a directory")
+	require.NoError(t, os.Mkdir(path, 0o700))
+	_, err = client.SaveVoucher(t.Context(), voucherRef, path)
+	assert.ErrorContains(t, err, "could not be given its name")
+	assertFiles(t, dir, "a directory")
+	assertFiles(t, path)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	service.serve = func(r *http.Request) (*http.Response, error) {
+		cancel()
+		return nil, r.Context().Err()
+	}
+	_, err = client.SaveVoucher(ctx, voucherRef, filepath.Join(dir, "voucher.pdf"))
+	assert.ErrorIs(t, err, context.Canceled)
+	assertFiles(t, dir, "a directory")
+}
+
+// versionOf is a document that names its version, which the last digits of every
+// line repeat.
+func versionOf(version, size int) []byte {
+	line := fmt.Sprintf("%%PDF-1.4 version %08d\n", version)
+	return []byte(strings.Repeat(line, size/len(line)+1)[:size])
+}
+
+// assertWhole wants a whole document of some version under path, or none, and
+// beside it no more than what a killed process leaves.
+func assertWhole(t *testing.T, path string, size int, what string) {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Dir(path))
+	require.NoError(t, err)
+	for _, entry := range entries {
+		if entry.Name() != filepath.Base(path) {
+			assert.True(t, strings.HasPrefix(entry.Name(), ".voucher-"), "%s: %s", what, entry.Name())
+		}
+	}
+	document, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return
+	}
+	require.NoError(t, err)
+	version := -1
+	if len(document) == size {
+		version, _ = strconv.Atoi(string(document[len("%PDF-1.4 version "):len("%PDF-1.4 version 00000000")]))
+	}
+	assert.True(t, version >= 0 && bytes.Equal(document, versionOf(version, size)), "%s: a file of %d bytes that is no document", what, len(document))
+}
+
+const (
+	childPath = "VOUCHER_TEST_PATH"
+	childURL  = "VOUCHER_TEST_URL"
+	childMode = "VOUCHER_TEST_MODE" // once, again and again, or full
+)
+
+// asChild does the child's part in a process that was started as one.
+func asChild(t *testing.T) bool {
+	path := os.Getenv(childPath)
+	if path == "" {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	client, err := hotelstays.New(os.Getenv(childURL), hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithRateLimiter(noCeilings{}))
+	require.NoError(t, err)
+	defer client.CloseIdleConnections()
+	mode := os.Getenv(childMode)
+	if mode == "full" {
+		signal.Ignore() // the signal that comes with the limit on a file's size
+		var w writeLog
+		err := client.DownloadVoucher(ctx, orderVoucher(t, client), &w)
+		fmt.Printf("download: %d bytes: %v\n", w.Len(), err)
+	}
+	for ctx.Err() == nil {
+		_, err = client.SaveVoucher(ctx, voucherRef, path)
+		if mode != "again" {
+			fmt.Printf("save: %v\n", err)
+			break
+		}
+	}
+	return true
+}
+
+// child starts this test in another process.
+func child(t *testing.T, url, path, mode string, before ...string) *exec.Cmd {
+	args := append(before, os.Args[0], "-test.run=^"+t.Name()+"$")
+	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), childURL+"="+url, childPath+"="+path, childMode+"="+mode, "TMPDIR="+filepath.Dir(path),
+		"GORACE=atexit_sleep_ms=0")
+	return cmd
+}
+
+// voucherServer serves vouchers whose documents serve writes.
+func voucherServer(t *testing.T, voucher func() *types.Voucher, serve http.HandlerFunc) string {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			serve(w, r)
+			return
+		}
+		v := voucher()
+		v.DownloadURL = "http://" + r.Host + "/" + strconv.Itoa(v.Version)
+		_, _ = io.WriteString(w, voucherAnswer(types.VoucherGenerated, v))
+	}))
+	t.Cleanup(srv.Close)
+	return srv.URL
+}
+
+// spoolSize is the size of the one temporary file beside path, or -1.
+func spoolSize(path string) int {
+	found, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".voucher-*"))
+	if len(found) != 1 {
+		return -1
+	}
+	info, err := os.Stat(found[0])
+	if err != nil {
+		return -1
+	}
+	return int(info.Size())
+}
+
+// A writer that is killed at any stage of a document leaves under its name what
+// was there before.
+func TestWriterKilledAtEachStage(t *testing.T) {
+	if asChild(t) {
+		return
+	}
+	const size = 100_000
+	old, document := versionOf(1, size), versionOf(2, size)
+	var all sync.WaitGroup
+	for _, sent := range []int{0, 1, size / 2, size - 1, size} {
+		for _, there := range []bool{false, true} {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "voucher.pdf")
+			if there {
+				require.NoError(t, os.WriteFile(path, old, 0o600))
+			}
+			reached := make(chan struct{})
+			stall := sync.OnceFunc(func() { close(reached) })
+			var released atomic.Bool
+			url := voucherServer(t, func() *types.Voucher { return voucherFor(document, "") }, func(w http.ResponseWriter, r *http.Request) {
+				if released.Load() {
+					_, _ = w.Write(document)
+					return
+				}
+				_, _ = w.Write(document[:sent])
+				_ = http.NewResponseController(w).Flush() // in chunks, so that the end is not known
+				stall()
+				<-r.Context().Done()
+			})
+			cmd := child(t, url, path, "once")
+			all.Go(func() {
+				what := fmt.Sprintf("%d of %d bytes, a file before: %t", sent, size, there)
+				if !assert.NoError(t, cmd.Start()) {
+					return
+				}
+				select {
+				case <-reached:
+				case <-time.After(20 * time.Second):
+					assert.Fail(t, "the child did not come", what)
+				}
+				assert.Eventually(t, func() bool { return spoolSize(path) == sent }, 20*time.Second, 2*time.Millisecond, what)
+				assert.NoError(t, cmd.Process.Kill())
+				assert.Error(t, cmd.Wait(), "%s: it had ended by itself", what)
+				assert.Equal(t, sent, spoolSize(path), what)
+				if there {
+					assertFile(t, path, old, what)
+				} else {
+					assert.NoFileExists(t, path, what)
+				}
+				assertWhole(t, path, size, what)
+
+				// What it left is in nobody's way.
+				released.Store(true)
+				client, err := hotelstays.New(url, hotelstays.TokenCredential{Token: types.NewSecret("token")})
+				if !assert.NoError(t, err) {
+					return
+				}
+				defer client.CloseIdleConnections()
+				_, err = client.SaveVoucher(t.Context(), voucherRef, path)
+				assert.NoError(t, err, what)
+				assertFile(t, path, document, what)
+			})
+		}
+	}
+	all.Wait()
+}
+
+// A writer that saves good and bad documents by turns, killed at any time, leaves a
+// whole one. Readers meanwhile never see another.
+func TestWriterKilledAtRandom(t *testing.T) {
+	if asChild(t) {
+		return
+	}
+	const size, kills, workers, limit = 60_000, 30, 3, 4 * time.Second
+	start := time.Now()
+	var all sync.WaitGroup
+	var killed, saved atomic.Int32
+	for range workers {
+		var version atomic.Int64
+		served := make(chan struct{}, 1)
+		url := voucherServer(t, func() *types.Voucher {
+			v := int(version.Add(1))
+			voucher := voucherFor(versionOf(v, size), "")
+			voucher.Version = v
+			return voucher
+		}, func(w http.ResponseWriter, r *http.Request) {
+			v, _ := strconv.Atoi(r.URL.Path[1:])
+			document := versionOf(v, size)
+			switch v % 4 {
+			case 1:
+				document[size-2] ^= 1
+			case 2:
+				document = document[:size-1]
+			case 3:
+				document = append(document, document...)
+			}
+			select {
+			case served <- struct{}{}:
+			default:
+			}
+			for piece := range slices.Chunk(document, 8000) {
+				if _, err := w.Write(piece); err != nil {
+					return
+				}
+				_ = http.NewResponseController(w).Flush()
+			}
+		})
+		path := filepath.Join(t.TempDir(), "voucher.pdf")
+		all.Go(func() {
+			for n := 0; n < kills/workers && (n == 0 || time.Since(start) < limit); n++ {
+				cmd := child(t, url, path, "again")
+				if !assert.NoError(t, cmd.Start()) {
+					return
+				}
+				select {
+				case <-served:
+				case <-time.After(20 * time.Second):
+					assert.Fail(t, "the child did not come")
+				}
+				for end := time.Now().Add(rand.N(20 * time.Millisecond)); time.Now().Before(end); time.Sleep(time.Millisecond) {
+					assertWhole(t, path, size, "while it is being written")
+				}
+				assert.NoError(t, cmd.Process.Kill())
+				assert.Error(t, cmd.Wait(), "the child ended by itself")
+				assertWhole(t, path, size, "after the kill")
+				killed.Add(1)
+				select {
+				case <-served:
+				default:
+				}
+			}
+			if _, err := os.Stat(path); err == nil {
+				saved.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	t.Logf("%d kills in %s; %d of %d files were saved", killed.Load(), time.Since(start).Round(time.Millisecond), saved.Load(), workers)
+	assert.GreaterOrEqual(t, killed.Load(), int32(workers))
+}
+
+// A disk without room, here a limit on the size of files, leaves nothing.
+func TestVoucherOnAFullDisk(t *testing.T) {
+	if asChild(t) {
+		return
+	}
+	const size = 100_000
+	document := versionOf(1, size)
+	url := voucherServer(t, func() *types.Voucher { return voucherFor(document, "") }, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(document) })
+	for _, there := range []bool{false, true} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "voucher.pdf")
+		names := []string{}
+		if there {
+			require.NoError(t, os.WriteFile(path, voucherOld, 0o600))
+			names = append(names, "voucher.pdf")
+		}
+		out, err := child(t, url, path, "full", "sh", "-c", `ulimit -f 20; exec "$0" "$@"`).CombinedOutput()
+		require.NoError(t, err, string(out))
+		lines := strings.Split(string(out), "\n")
+		require.Greater(t, len(lines), 2, string(out))
+		assert.Contains(t, lines[0], "download: 0 bytes: hotelstays: voucher V1 version 1: write ")
+		assert.Contains(t, lines[1], "save: hotelstays: voucher V1 version 1 of order \"ref-1\": write ")
+		assert.Contains(t, lines[1], "file too large")
+		assertFiles(t, dir, names...)
+		if there {
+			assertFile(t, path, voucherOld)
+		}
+	}
+}
+
+// Savers and readers of one path at once: every reader finds a whole document.
+func TestSaveVoucherWhileOthersDo(t *testing.T) {
+	const size, savers, saves = 50_000, 4, 8
+	var version atomic.Int64
+	url := voucherServer(t, func() *types.Voucher {
+		v := int(version.Add(1))
+		voucher := voucherFor(versionOf(v, size), "")
+		voucher.Version = v
+		return voucher
+	}, func(w http.ResponseWriter, r *http.Request) {
+		v, _ := strconv.Atoi(r.URL.Path[1:])
+		_, _ = w.Write(versionOf(v, size))
+	})
+	client, err := hotelstays.New(url, hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithRateLimiter(noCeilings{}))
+	require.NoError(t, err)
+	defer client.CloseIdleConnections()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "voucher.pdf")
+	var writers, readers sync.WaitGroup
+	done := make(chan struct{})
+	for range savers {
+		writers.Go(func() {
+			for range saves {
+				_, err := client.SaveVoucher(t.Context(), voucherRef, path)
+				assert.NoError(t, err)
+			}
+		})
+	}
+	readers.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(time.Millisecond):
+				assertWhole(t, path, size, "while others save")
+			}
+		}
+	})
+	writers.Wait()
+	close(done)
+	readers.Wait()
+	assertWhole(t, path, size, "at last")
+	assertFiles(t, dir, "voucher.pdf")
+}
+
+// inlineRef asks for the document inside the answer.
+var inlineRef = &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1", IncludeDocument: true}
+
+// The limit holds for a document inside the answer.
+func TestVoucherInlineLimitHolds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "voucher.pdf")
+	service := serviceOf(func(v *types.Voucher) { voucherInline(v, voucherDoc) }, nil)
+	_, err := clientThrough(t, service).SaveVoucher(t.Context(), inlineRef, path, hotelstays.WithMaxVoucherBytes(5))
+	assert.Error(t, err)
+	assert.NoFileExists(t, path)
+}
+
+// An empty document is none.
+func TestVoucherInlineEmpty(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "voucher.pdf")
+	service := serviceOf(func(v *types.Voucher) { voucherInline(v, nil); v.ByteSize = 0; v.Signature = nil }, nil)
+	_, err := clientThrough(t, service).SaveVoucher(t.Context(), inlineRef, path, hotelstays.WithUnsignedVouchers())
+	assert.Error(t, err)
+	assert.NoFileExists(t, path)
+	assert.Error(t, hotelstays.VerifyVoucher(nil, voucherFor(nil, "")))
+}
+
+// No voucher is returned where none was saved.
+func TestNoVoucherWithAnError(t *testing.T) {
+	service := serviceOf(nil, replying(500))
+	v, err := clientThrough(t, service).SaveVoucher(t.Context(), voucherRef, filepath.Join(t.TempDir(), "voucher.pdf"))
+	assert.Error(t, err)
+	assert.Nil(t, v)
+}
+
+// A document above the limit is not "altered", and asking again does not help.
+func TestVoucherLimitIsNotAltered(t *testing.T) {
+	service := serviceOf(nil, nil)
+	_, err := clientThrough(t, service).SaveVoucher(t.Context(), voucherRef, filepath.Join(t.TempDir(), "voucher.pdf"), hotelstays.WithMaxVoucherBytes(5))
+	assert.NotErrorIs(t, err, hotelstays.ErrVoucherAltered)
+	assert.Equal(t, 1, service.asks)
+}
+
+// A panic leaves no file.
+func TestVoucherPanicLeavesFile(t *testing.T) {
+	dir := t.TempDir()
+	service := serviceOf(nil, func(*http.Request) (*http.Response, error) { panic("boom") })
+	assert.Panics(t, func() {
+		clientThrough(t, service).SaveVoucher(t.Context(), voucherRef, filepath.Join(dir, "voucher.pdf"))
+	})
+	assertFiles(t, dir)
+}
+
+// The link in an error text.
+func TestVoucherLinkStaysOut(t *testing.T) {
+	for name, serve := range map[string]func(*http.Request) (*http.Response, error){
+		"transport quotes": func(r *http.Request) (*http.Response, error) { return nil, errors.New("no route to " + r.URL.String()) },
+		"nested url.Error": func(r *http.Request) (*http.Response, error) {
+			return nil, &url.Error{Op: "Get", URL: r.URL.String(), Err: io.ErrUnexpectedEOF}
+		},
+		"broken off": func(r *http.Request) (*http.Response, error) {
+			resp := reply(200, "")
+			resp.Body = io.NopCloser(iotest.ErrReader(errors.New("reading " + r.URL.String())))
+			return resp, nil
+		},
+		"malformed location": func(r *http.Request) (*http.Response, error) {
+			resp := reply(302, "")
+			resp.Header.Set("Location", "http://[::1"+r.URL.RequestURI())
+			return resp, nil
+		},
+	} {
+		service := serviceOf(nil, serve)
+		err := clientThrough(t, service).DownloadVoucher(t.Context(), service.voucher(1), io.Discard)
+		require.Error(t, err)
+		assert.NotContains(t, err.Error(), voucherSecret, name)
+	}
+}
+
+// What a transport wraps together with the link is still to be told by errors.Is, and
+// is asked for again like the same without it.
+func TestVoucherLinkHidesNoCause(t *testing.T) {
+	for cause, asks := range map[error]int{context.Canceled: 1, io.ErrUnexpectedEOF: 3} {
+		service := serviceOf(nil, func(r *http.Request) (*http.Response, error) {
+			return nil, &url.Error{Op: "Get", URL: r.URL.String(), Err: cause}
+		})
+		_, err := clientThrough(t, service).SaveVoucher(t.Context(), voucherRef, filepath.Join(t.TempDir(), "voucher.pdf"))
+		require.ErrorIs(t, err, cause)
+		assert.Equal(t, asks, service.asks)
+		assert.NotContains(t, err.Error(), voucherSecret)
+	}
+}
+
+// An answer without a body, which a RoundTripper must not return, is no document.
+func TestVoucherAnswerWithoutABody(t *testing.T) {
+	service := serviceOf(nil, func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 200}, nil })
+	err := clientThrough(t, service).DownloadVoucher(t.Context(), service.voucher(1), io.Discard)
+	assert.ErrorContains(t, err, "fetching the document")
+}
+
+// A server that goes silent does not hold the caller for ever.
+func TestVoucherStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service := serviceOf(nil, func(r *http.Request) (*http.Response, error) {
+			select {
+			case <-r.Context().Done():
+				return nil, r.Context().Err()
+			case <-time.After(24 * time.Hour):
+				return reply(500, ""), nil
+			}
+		})
+		start := time.Now()
+		err := clientThrough(t, service).DownloadVoucher(t.Context(), service.voucher(1), io.Discard)
+		assert.Error(t, err)
+		assert.Equal(t, 5*time.Minute, time.Since(start))
+	})
+}
+
+func TestVoucherWriterIsMissing(t *testing.T) {
+	service := serviceOf(nil, func(*http.Request) (*http.Response, error) {
+		t.Error("something was fetched for nobody")
+		return reply(500, ""), nil
+	})
+	err := clientThrough(t, service).DownloadVoucher(t.Context(), service.voucher(1), nil)
+	var invalid *hotelstays.ValidationError
+	require.ErrorAs(t, err, &invalid)
+	assert.Contains(t, err.Error(), "w: is nil")
+}
+
+// Every error and log line of SaveVoucher names the order, and is still what it wraps.
+func TestSaveVoucherNamesTheOrder(t *testing.T) {
+	var log strings.Builder
+	logged := hotelstays.WithLogger(slog.New(slog.NewTextHandler(&log, nil)))
+	save := func(transport http.RoundTripper) error {
+		_, err := clientThrough(t, transport, logged).SaveVoucher(t.Context(), voucherRef, filepath.Join(t.TempDir(), "voucher.pdf"))
+		assert.Equal(t, 1, strings.Count(err.Error(), "hotelstays: "), err)
+		assert.Equal(t, 1, strings.Count(err.Error(), "ref-1"), err)
+		return err
+	}
+	refused := save(transportFunc(func(*http.Request) (*http.Response, error) {
+		return reply(404, `{"code":100000404,"msg":"no such order"}`), nil
+	}))
+	assert.ErrorIs(t, refused, hotelstays.ErrNotFound)
+	var voucher *hotelstays.VoucherError
+	assert.NotErrorAs(t, refused, &voucher, "there is none")
+	assert.ErrorContains(t, refused, `hotelstays: voucher of order "ref-1": OrderVoucher: not found (HTTP 404, code 100000404, "no such order"`)
+	assert.NotContains(t, log.String(), "again")
+	expired := save(serviceOf(nil, replying(410)))
+	assert.ErrorIs(t, expired, hotelstays.ErrVoucherLinkExpired)
+	require.ErrorAs(t, expired, &voucher)
+	assert.Equal(t, "ref-1", voucher.Reference)
+	assert.Equal(t, 2, strings.Count(log.String(), "reference=ref-1"))
+}
