@@ -1,3 +1,5 @@
+// Pages of a fake service: all of them, in order, and no end that is none.
+
 package paging_test
 
 import (

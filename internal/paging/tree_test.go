@@ -1,3 +1,5 @@
+// Trees of a fake service: each node once, parents first, and every call ended.
+
 package paging_test
 
 import (
