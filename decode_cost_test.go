@@ -305,6 +305,7 @@ func TestCtxThatEndedBeforeAnotherAttempt(t *testing.T) {
 			var refused *hotelstays.APIError
 			require.ErrorAs(t, err, &refused)
 			require.ErrorContains(t, err, "before another attempt")
+			assert.Equal(t, 1, strings.Count(err.Error(), "hotelstays: "), err)
 			assert.Equal(t, code, refused.Code)
 		}
 	})
