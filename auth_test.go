@@ -27,7 +27,7 @@ type authWorld struct {
 }
 
 func newAuthWorld(t *testing.T, ttl time.Duration, opts ...hotelstays.Option) *authWorld {
-	w := &authWorld{Server: hotelstaystest.NewServer(hotelstaystest.InMemory(), hotelstaystest.WithoutCeilings(), hotelstaystest.WithLedgerLimit(100))}
+	w := &authWorld{Server: hotelstaystest.NewServer(hotelstaystest.WithInMemory(), hotelstaystest.WithoutRateLimits(), hotelstaystest.WithLedgerLimit(100))}
 	w.cred = hotelstays.TicketCredential{AppKey: w.AppKey, AppSecret: types.NewSecret(w.AppSecret), TTL: ttl}
 	w.client = w.connect(t, w.cred, opts...)
 	return w

@@ -777,14 +777,14 @@ func TestCheckAvail(t *testing.T) {
 				assert.Equal(t, 1, dearer)
 				assert.Contains(t, string(moved.Meta.RawData), "statusRemark")
 
-				srv.CloseOut(o.RatePkgID)
+				srv.CloseRate(o.RatePkgID)
 				gone := check()
 				assert.False(t, gone.Available())
 				assert.EqualValues(t, 3-available, gone.Status)
 				assert.Nil(t, gone.RoomRatePkg)
 				assert.Nil(t, gone.ExchangeRateSnapshot)
 
-				srv.Reopen(o.RatePkgID)
+				srv.ReopenRate(o.RatePkgID)
 				assert.True(t, check().Available())
 			})
 		})
@@ -1055,7 +1055,7 @@ func TestOrderReadBack(t *testing.T) {
 // Another account sees none of an account's orders, and cannot touch them.
 func TestOrdersOfAnotherAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		srv, client := newSandbox(t, hotelstaystest.WithCredentials("one", "secret-1"), hotelstaystest.WithCredentials("two", "secret-2"))
+		srv, client := newSandbox(t, hotelstaystest.WithAccount("one", "secret-1"), hotelstaystest.WithAccount("two", "secret-2"))
 		order := findOffer(t, srv, client, 0).book(t, client, "ref-1")
 
 		stranger := newClient(t, srv, hotelstays.TicketCredential{AppKey: "two", AppSecret: types.NewSecret("secret-2")})
@@ -1140,7 +1140,7 @@ func TestOrderVoucherStates(t *testing.T) {
 
 func TestOrderVoucherDocument(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		srv, client := newSandbox(t, hotelstaystest.WithVoucherLinkLife(10*time.Minute))
+		srv, client := newSandbox(t, hotelstaystest.WithVoucherLinkLifetime(10*time.Minute))
 		findOffer(t, srv, client, 0).book(t, client, "ref-1")
 		time.Sleep(time.Hour)
 		ask := func(inline bool) *types.Voucher {
@@ -1279,7 +1279,7 @@ func TestCancelRefusals(t *testing.T) {
 		{"check-in has passed", hotelstaystest.CancelAllowed, at, "check-in has passed"},
 		{"the cut-off has passed", hotelstaystest.CancelAllowed, at.Add(-24 * time.Hour), "cut-off has passed"},
 		{"the cut-off has passed early", hotelstaystest.CancelCutoffPassed, time.Time{}, "cut-off has passed"},
-		{"not by contract", hotelstaystest.CancelNotByContract, time.Time{}, "contract takes no cancellations"},
+		{"not by contract", hotelstaystest.CancelForbiddenByContract, time.Time{}, "contract takes no cancellations"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

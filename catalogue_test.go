@@ -73,7 +73,7 @@ func readCatalogue(t *testing.T, cities, hotelsPerCity, pageSize int) {
 		Countries: 20, ProvincesPerCountry: cities / 200, CitiesPerProvince: 10, HotelsPerCity: hotelsPerCity,
 		EmptyEvery: -1, UnmatchedEvery: -1, RoomsPerHotel: 1, RatesPerRoom: 1,
 	}))
-	require.Equal(t, cities, srv.Cities())
+	require.Equal(t, cities, srv.CityCount())
 	for _, op := range []hotelstaystest.Operation{hotelstaystest.OpDestinations, hotelstaystest.OpHotelsMetadata} {
 		srv.Inject(hotelstaystest.Fault{Operation: op, Kind: hotelstaystest.FaultDelay, Delay: catalogueLatency, Times: -1})
 	}

@@ -293,7 +293,7 @@
 //	// Your code books, and the answer is lost. Then:
 //	orders := srv.Ledger().OrdersFor(reference) // one, and not two
 //
-// With hotelstaystest.InMemory it runs under testing/synctest, where ten minutes of
+// With hotelstaystest.WithInMemory it runs under testing/synctest, where ten minutes of
 // recovery take milliseconds. At the end of such a test, close the client's idle
 // connections, then the server; a token that is being fetched in the background is
 // waited for by synctest.Wait.

@@ -38,7 +38,7 @@ func ExampleCheckAvailResponse_Available() {
 	srv, client := startSandbox()
 	defer srv.Close()
 	booking := prepareBooking(ctx, srv, client, "ref-1")
-	srv.CloseOut(booking.RatePkgID) // somebody else took the last room
+	srv.CloseRate(booking.RatePkgID) // somebody else took the last room
 
 	check, err := client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: booking.SessionID, RatePkgID: booking.RatePkgID})
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 // has shown are read, many cities at a time. The client keeps the ceilings, and
 // nothing of the catalogue stays in memory but the ids of the places.
 func ExampleClient_WalkDestinations_wholeCatalogue() {
-	srv := hotelstaystest.NewServer(hotelstaystest.InMemory())
+	srv := hotelstaystest.NewServer(hotelstaystest.WithInMemory())
 	defer srv.Close()
 	client, err := hotelstays.New(srv.URL,
 		hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},

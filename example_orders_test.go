@@ -55,7 +55,7 @@ func ExampleClient_AwaitOrder() {
 // them says so, and waits for just those.
 func ExampleWithOrderStates() {
 	ctx := context.Background()
-	srv := hotelstaystest.NewServer(hotelstaystest.WithOrderStates(hotelstaystest.OrderStates{Confirmed: 2, Pending: 4, Cancelled: 3}))
+	srv := hotelstaystest.NewServer(hotelstaystest.WithOrderStatusNumbers(hotelstaystest.OrderStatusNumbers{Confirmed: 2, Pending: 4, Cancelled: 3}))
 	defer srv.Close()
 	states := hotelstays.OrderStates{
 		Confirmed: []types.OrderStatus{2},

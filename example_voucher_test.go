@@ -105,7 +105,7 @@ func ExampleClient_DownloadVoucher() {
 		fmt.Println(err)
 		return
 	}
-	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpVoucherDownload, Kind: hotelstaystest.FaultAlteredBytes})
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpVoucherDownload, Kind: hotelstaystest.FaultAlteredBody})
 
 	var document bytes.Buffer
 	err = client.DownloadVoucher(ctx, resp.Voucher, &document)

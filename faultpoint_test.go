@@ -104,7 +104,7 @@ var faultPoints = []faultPoint{
 	// Answers that cannot be read.
 	{point: "garbage", fault: hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage}, book: toldUnknown, recover: recoveredAbsent, sent: 1},
 	{point: "garbage", made: true, fault: hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage, Commit: true}, book: toldUnknown, recover: recoveredFound, sent: 1},
-	{point: "half of the JSON", made: true, fault: hotelstaystest.Fault{Kind: hotelstaystest.FaultTruncatedJSON}, book: toldUnknown, recover: recoveredFound, sent: 1},
+	{point: "half of the JSON", made: true, fault: hotelstaystest.Fault{Kind: hotelstaystest.FaultTruncatedBody}, book: toldUnknown, recover: recoveredFound, sent: 1},
 	{point: "empty body", fault: hotelstaystest.Fault{Kind: hotelstaystest.FaultEmptyBody}, book: toldUnknown, recover: recoveredAbsent, sent: 1},
 	{point: "empty body", made: true, fault: hotelstaystest.Fault{Kind: hotelstaystest.FaultEmptyBody, Commit: true}, book: toldUnknown, recover: recoveredFound, sent: 1},
 	{point: "data of a wrong type", made: true, fault: hotelstaystest.Fault{Kind: hotelstaystest.FaultWrongType}, book: toldUnknown, recover: recoveredFound, sent: 1},
@@ -137,7 +137,7 @@ var faultPoints = []faultPoint{
 	{point: "enveloped 429, then cut", made: true, arrange: limitedThenCut(true), book: toldUnknown, recover: recoveredFound, sent: 2},
 	{point: "parameter refused", fault: status(400, ""), book: toldRefused, recover: recoveredError, sent: 1, is: hotelstays.ErrParam},
 	{point: "rate moved", arrange: func(s *faultScene) { s.MoveRate(s.offer.RatePkgID, 10) }, book: toldRefused, recover: recoveredError, sent: 1, is: hotelstays.ErrRateChanged},
-	{point: "offer gone", arrange: func(s *faultScene) { s.CloseOut(s.offer.RatePkgID) }, book: toldRefused, recover: recoveredError, sent: 1, is: hotelstays.ErrRateChanged},
+	{point: "offer gone", arrange: func(s *faultScene) { s.CloseRate(s.offer.RatePkgID) }, book: toldRefused, recover: recoveredError, sent: 1, is: hotelstays.ErrRateChanged},
 	{point: "booked under another reference", arrange: twin, book: toldRefused, recover: recoveredError, sent: 1, is: hotelstays.ErrDuplicateBooking},
 	{point: "refused without a known code", fault: status(200, `{"code":100009999,"msg":"no"}`), book: toldUnknown, recover: recoveredRefused, sent: 1},
 	{point: "refused without a known code", made: true, fault: committed(status(200, `{"code":100009999,"msg":"no"}`)), book: toldUnknown, recover: recoveredFound, sent: 1},

@@ -246,7 +246,7 @@ func TestCancelAndReadRefused(t *testing.T) {
 		{hotelstaystest.CancelNeedsReason, time.Time{}, "a reason is required"},
 		{hotelstaystest.CancelAllowed, arrival, "check-in has passed"},
 		{hotelstaystest.CancelCutoffPassed, time.Time{}, "cut-off has passed"},
-		{hotelstaystest.CancelNotByContract, time.Time{}, "contract takes no cancellations"},
+		{hotelstaystest.CancelForbiddenByContract, time.Time{}, "contract takes no cancellations"},
 	} {
 		t.Run(tc.says, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

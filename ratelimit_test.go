@@ -122,7 +122,7 @@ func TestRateLimitMargin(t *testing.T) {
 		{[]hotelstays.Option{hotelstays.WithRateLimitMargin(time.Minute)}, 61 * time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			srv := hotelstaystest.NewServer(hotelstaystest.InMemory())
+			srv := hotelstaystest.NewServer(hotelstaystest.WithInMemory())
 			defer srv.Close()
 			client := newClient(t, srv, ticketOf(srv), append(c.opts, hotelstays.WithTimeout(time.Hour))...)
 			start := time.Now()
@@ -253,7 +253,7 @@ func TestOperationRateLimit(t *testing.T) {
 // rolling second exact to the nanosecond.
 func checkRateLimit(t *testing.T, op hotelstays.Operation, rate, callers int, road slowRoad, atLeast float64) {
 	duration := time.Duration(howMany(t, "seconds", 20, 10, 5)) * time.Second
-	srv := hotelstaystest.NewServer(hotelstaystest.InMemory(), hotelstaystest.WithLedgerLimit(10))
+	srv := hotelstaystest.NewServer(hotelstaystest.WithInMemory(), hotelstaystest.WithLedgerLimit(10))
 	defer srv.Close()
 	road.next = srv.Client().Transport
 	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},

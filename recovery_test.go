@@ -618,7 +618,7 @@ func TestRecoveryThatCannotPoll(t *testing.T) {
 // An empty answer of another environment or account would look like absence.
 func TestRecoveryIsOfOneAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newRecoveryWorld(t, hotelstaystest.WithCredentials("one", "secret one"), hotelstaystest.WithCredentials("two", "secret two"))
+		w := newRecoveryWorld(t, hotelstaystest.WithAccount("one", "secret one"), hotelstaystest.WithAccount("two", "secret two"))
 		w.Inject(bookMade)
 		req := w.offer.request("ref-1")
 		recovery := w.client.NewBookingRecovery(req)
@@ -684,7 +684,7 @@ func TestRecoveryIsOfOneAccount(t *testing.T) {
 // Two tokens got elsewhere may be of two accounts; which, cannot be told.
 func TestRecoveryOfAnotherTokenCredential(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newRecoveryWorld(t, hotelstaystest.WithCredentials("one", "secret one"), hotelstaystest.WithCredentials("two", "secret two"))
+		w := newRecoveryWorld(t, hotelstaystest.WithAccount("one", "secret one"), hotelstaystest.WithAccount("two", "secret two"))
 		static := func(key, secret string) *hotelstays.Client {
 			ticket, err := w.client.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: key, AppSecret: types.NewSecret(secret)})
 			require.NoError(t, err)
@@ -819,7 +819,7 @@ func TestWhatProvesAbsence(t *testing.T) {
 		{"cut", kind(hotelstaystest.FaultCut), hotelstays.BookingUnverified},
 		{"cut in the middle", kind(hotelstaystest.FaultCutMidResponse), hotelstays.BookingUnverified},
 		{"garbage", kind(hotelstaystest.FaultGarbage), hotelstays.BookingUnverified},
-		{"truncated", kind(hotelstaystest.FaultTruncatedJSON), hotelstays.BookingUnverified},
+		{"truncated", kind(hotelstaystest.FaultTruncatedBody), hotelstays.BookingUnverified},
 		{"an empty body", kind(hotelstaystest.FaultEmptyBody), hotelstays.BookingUnverified},
 	}
 	for _, tc := range answers {

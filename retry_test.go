@@ -45,7 +45,7 @@ var happenings = map[string][]hotelstaystest.Fault{
 	"HTTP 2xx, other 4xx, another code": {status(200, `{"code":7}`), status(202, `{"code":100001008}`), status(408, ""), status(409, `{"code":7,"msg":"no"}`)},
 	"HTTP 2xx that cannot be read": {
 		{Kind: hotelstaystest.FaultGarbage},
-		{Kind: hotelstaystest.FaultTruncatedJSON},
+		{Kind: hotelstaystest.FaultTruncatedBody},
 		{Kind: hotelstaystest.FaultEmptyBody},
 		status(200, `{"code":0}`), status(200, `{"code":0,"data":null}`), status(200, `{"code":0,"data":[]}`), status(200, `{"data":{}}`), {Kind: hotelstaystest.FaultEmptyBody, Status: 204},
 	},
@@ -94,8 +94,8 @@ func TestRetryTable(t *testing.T) {
 	rows := retryTable(t)
 	require.Len(t, rows, len(happenings), "each row is tested, and each test is a row")
 	protocols := map[string][]hotelstaystest.Option{
-		"HTTP/1.1": {hotelstaystest.InMemory(), hotelstaystest.WithoutCeilings()},
-		"HTTP/2.0": {hotelstaystest.InMemory(), hotelstaystest.WithoutCeilings(), hotelstaystest.WithTLS()},
+		"HTTP/1.1": {hotelstaystest.WithInMemory(), hotelstaystest.WithoutRateLimits()},
+		"HTTP/2.0": {hotelstaystest.WithInMemory(), hotelstaystest.WithoutRateLimits(), hotelstaystest.WithTLS()},
 	}
 	for protocol, opts := range protocols {
 		for _, row := range rows {
@@ -199,7 +199,7 @@ func assertOutcome(t *testing.T, err error, policy, name string) {
 func TestPassingFault(t *testing.T) {
 	for _, fault := range []hotelstaystest.Fault{status(503, ""), status(429, ""), {Kind: hotelstaystest.FaultCut}, {Kind: hotelstaystest.FaultCutMidResponse}} {
 		synctest.Test(t, func(t *testing.T) {
-			srv := hotelstaystest.NewServer(hotelstaystest.InMemory())
+			srv := hotelstaystest.NewServer(hotelstaystest.WithInMemory())
 			defer srv.Close()
 			client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)}, hotelstays.WithHTTPClient(srv.Client()))
 			require.NoError(t, err)

@@ -27,7 +27,7 @@ const (
 // the test.
 func newSandbox(t *testing.T, opts ...hotelstaystest.Option) (*hotelstaystest.Server, *hotelstays.Client) {
 	t.Helper()
-	srv := hotelstaystest.NewServer(append([]hotelstaystest.Option{hotelstaystest.InMemory()}, opts...)...)
+	srv := hotelstaystest.NewServer(append([]hotelstaystest.Option{hotelstaystest.WithInMemory()}, opts...)...)
 	t.Cleanup(srv.Close)
 	return srv, newClient(t, srv, ticketOf(srv))
 }

@@ -125,7 +125,7 @@ func TestHotelListBatchesUnderALowCeiling(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		t.Run(fmt.Sprint("the client knows it: ", known), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				srv, client, search := batchWorld(t, 20, hotelstaystest.WithCeiling(hotelstaystest.OpHotelList, 5))
+				srv, client, search := batchWorld(t, 20, hotelstaystest.WithRateLimit(hotelstaystest.OpHotelList, 5))
 				if known {
 					client = newClient(t, srv, ticketOf(srv), hotelstays.WithRateLimiter(fivePerSecond{ratelimit.NewWindow(5, time.Second, 0)}))
 				}

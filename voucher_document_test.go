@@ -494,8 +494,8 @@ func TestDownloadVoucherThroughSandboxFaults(t *testing.T) {
 	}{
 		{hotelstaystest.Fault{Operation: order, Kind: hotelstaystest.FaultWrongDigest}, hotelstays.ErrVoucherAltered},
 		{hotelstaystest.Fault{Operation: order, Kind: hotelstaystest.FaultWrongSize}, hotelstays.ErrVoucherAltered},
-		{hotelstaystest.Fault{Operation: download, Kind: hotelstaystest.FaultAlteredBytes}, hotelstays.ErrVoucherAltered},
-		{hotelstaystest.Fault{Operation: download, Kind: hotelstaystest.FaultTruncatedBytes}, hotelstays.ErrVoucherAltered},
+		{hotelstaystest.Fault{Operation: download, Kind: hotelstaystest.FaultAlteredBody}, hotelstays.ErrVoucherAltered},
+		{hotelstaystest.Fault{Operation: download, Kind: hotelstaystest.FaultTruncatedBody}, hotelstays.ErrVoucherAltered},
 		{hotelstaystest.Fault{Operation: download, Kind: hotelstaystest.FaultEmptyBody}, hotelstays.ErrVoucherAltered},
 		{hotelstaystest.Fault{Operation: download, Kind: hotelstaystest.FaultGarbage}, hotelstays.ErrVoucherAltered},
 		{hotelstaystest.Fault{Operation: download, Kind: hotelstaystest.FaultCutMidResponse}, io.ErrUnexpectedEOF},
@@ -524,7 +524,7 @@ func TestDownloadVoucherThroughSandboxFaults(t *testing.T) {
 		})
 	}
 	t.Run("after its time", func(t *testing.T) {
-		inVoucherSandbox(t, []hotelstaystest.Option{hotelstaystest.WithVoucherLinkLife(time.Minute)}, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
+		inVoucherSandbox(t, []hotelstaystest.Option{hotelstaystest.WithVoucherLinkLifetime(time.Minute)}, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
 			v := orderVoucher(t, client)
 			time.Sleep(time.Minute)
 			var w writeLog
@@ -702,7 +702,7 @@ func TestUnsignedVoucherByItsSize(t *testing.T) {
 		_, err = client.SaveVoucher(t.Context(), voucherRef, path, hotelstays.WithUnsignedVouchers())
 		require.NoError(t, err)
 		assertFile(t, path, w.Bytes())
-		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpVoucherDownload, Kind: hotelstaystest.FaultTruncatedBytes})
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpVoucherDownload, Kind: hotelstaystest.FaultTruncatedBody})
 		assert.ErrorIs(t, client.DownloadVoucher(t.Context(), v, io.Discard, hotelstays.WithUnsignedVouchers()), hotelstays.ErrVoucherAltered)
 	})
 }
@@ -772,7 +772,7 @@ func TestSaveVoucherHere(t *testing.T) {
 }
 
 func TestSaveVoucherAsksForAnExpiredLinkAgain(t *testing.T) {
-	for _, kind := range []hotelstaystest.FaultKind{hotelstaystest.FaultExpiredLink, hotelstaystest.FaultAlteredBytes, hotelstaystest.FaultTruncatedBytes, hotelstaystest.FaultCutMidResponse} {
+	for _, kind := range []hotelstaystest.FaultKind{hotelstaystest.FaultExpiredLink, hotelstaystest.FaultAlteredBody, hotelstaystest.FaultTruncatedBody, hotelstaystest.FaultCutMidResponse} {
 		for times, works := range map[int]bool{1: true, 2: true, 3: false} {
 			inVoucherSandbox(t, nil, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
 				dir := t.TempDir()
@@ -832,7 +832,7 @@ func TestSaveVoucherOfANewerVersion(t *testing.T) {
 		assertFiles(t, dir)
 	})
 	// The link that outlives its time on the way is replaced.
-	inVoucherSandbox(t, []hotelstaystest.Option{hotelstaystest.WithVoucherLinkLife(time.Minute)}, func(t *testing.T, srv *hotelstaystest.Server, _ *hotelstays.Client) {
+	inVoucherSandbox(t, []hotelstaystest.Option{hotelstaystest.WithVoucherLinkLifetime(time.Minute)}, func(t *testing.T, srv *hotelstaystest.Server, _ *hotelstays.Client) {
 		client := beforeDownload(t, srv, func() { time.Sleep(2 * time.Minute) })
 		_, err := client.SaveVoucher(t.Context(), voucherRef, filepath.Join(t.TempDir(), "voucher.pdf"))
 		require.NoError(t, err)

@@ -194,7 +194,7 @@ func TestAwaitVoucherWakesUp(t *testing.T) {
 // What may pass is asked again; what will not is returned at once.
 func TestAwaitVoucherThroughFailures(t *testing.T) {
 	for _, fault := range []hotelstaystest.Fault{status(503, ""), status(429, ""), status(504, "<html>"), {Kind: hotelstaystest.FaultCut},
-		{Kind: hotelstaystest.FaultGarbage}, {Kind: hotelstaystest.FaultTruncatedJSON}, {Kind: hotelstaystest.FaultEmptyBody}, status(200, `{"code":0,"data":{}}`)} {
+		{Kind: hotelstaystest.FaultGarbage}, {Kind: hotelstaystest.FaultTruncatedBody}, {Kind: hotelstaystest.FaultEmptyBody}, status(200, `{"code":0,"data":{}}`)} {
 		opts := []hotelstaystest.Option{hotelstaystest.WithConfirmAfter(30 * time.Second), hotelstaystest.WithVoucherDelay(time.Second)}
 		inSandbox(t, opts, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
 			start := time.Now()

@@ -16,7 +16,7 @@ import (
 const anyRead = "/api/search/destinations"
 
 func TestTicket(t *testing.T) {
-	s := start(t, WithoutCeilings())
+	s := start(t, WithoutRateLimits())
 	u := &user{t: t, s: s, http: s.Client()}
 	pair := func(more object) object {
 		b := object{"appKey": s.AppKey, "appSecret": s.AppSecret}
@@ -81,7 +81,7 @@ func TestRevokedTokensAreRefusedAtOnce(t *testing.T) {
 
 func TestOAuth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, WithoutCeilings(), WithOAuthClient("c", "cs", ScopeContentRead, ScopeSearchRead), WithTokenLifetime(time.Minute))
+		s := start(t, WithoutRateLimits(), WithOAuthClient("c", "cs", ScopeContentRead, ScopeSearchRead), WithTokenLifetime(time.Minute))
 		u := &user{t: t, s: s, http: s.Client()}
 		body := func(more object) object {
 			b := object{"grant_type": "client_credentials", "client_id": "c", "client_secret": "cs"}
@@ -132,7 +132,7 @@ func TestOAuthAtTheTopLevel(t *testing.T) {
 }
 
 func TestScopesOfTickets(t *testing.T) {
-	s := start(t, WithoutCeilings(), WithTicketScopes(ScopeBookingRead))
+	s := start(t, WithoutRateLimits(), WithTicketScopes(ScopeBookingRead))
 	u := login(t, s)
 	for path, scope := range map[string]string{
 		"/api/search/destinations": ScopeContentRead, "/api/search/hotelsMetadata": ScopeContentRead,

@@ -15,7 +15,7 @@ import (
 const bookPath, queryPath, cancelPath, voucherPath = "/api/trade/book", "/api/trade/queryOrders", "/api/trade/cancel", "/api/trade/orderVoucher"
 
 func TestBookRules(t *testing.T) {
-	s := start(t, WithoutCeilings())
+	s := start(t, WithoutRateLimits())
 	u := login(t, s)
 	in, ids := u.find(nil)
 	guest := func(more object) object {
@@ -69,7 +69,7 @@ func TestBookRules(t *testing.T) {
 }
 
 func TestBookIsIdempotent(t *testing.T) {
-	s := start(t, WithoutCeilings(), WithCredentials("one", "1"), WithCredentials("two", "2"))
+	s := start(t, WithoutRateLimits(), WithAccount("one", "1"), WithAccount("two", "2"))
 	u := login(t, s)
 	in, r := u.book("ref", 0)
 	first := r.str("hotelOrder", "platformReferenceNo")
@@ -95,7 +95,7 @@ func TestBookIsIdempotent(t *testing.T) {
 }
 
 func TestDuplicateContentIsRefusedWhileActive(t *testing.T) {
-	s := start(t, WithoutCeilings())
+	s := start(t, WithoutRateLimits())
 	u := login(t, s)
 	in, r := u.book("first", 0)
 	ref := r.str("hotelOrder", "platformReferenceNo")
@@ -115,7 +115,7 @@ func TestDuplicateContentIsRefusedWhileActive(t *testing.T) {
 }
 
 func TestMovedRatesFailTheBooking(t *testing.T) {
-	s := start(t, WithoutCeilings())
+	s := start(t, WithoutRateLimits())
 	u := login(t, s)
 	in, ids := u.find(nil)
 	in.must(availPath, object{"ratePkgId": ids[0]})
@@ -130,12 +130,12 @@ func TestMovedRatesFailTheBooking(t *testing.T) {
 	if again := u.must(queryPath, object{}); fmt.Sprint(again.at("orders", 0, "netRate")) != fmt.Sprint(r.at("hotelOrder", "netRate")) {
 		t.Error("a later move changed the order")
 	}
-	s.CloseOut(ids[1])
+	s.CloseRate(ids[1])
 	in.refused(bookPath, booking("b", ids[1], object{"guests": []object{{"roomIndex": 1, "firstName": "Second", "lastName": "Guest"}}}), 200, CodeRateChanged, "")
 }
 
 func TestConcurrentBooksMakeOneOrder(t *testing.T) {
-	s := start(t, WithoutCeilings())
+	s := start(t, WithoutRateLimits())
 	u := login(t, s)
 	in, ids := u.find(nil)
 	var wg sync.WaitGroup
@@ -207,7 +207,7 @@ func TestCallbackURLs(t *testing.T) {
 	in, ids := strict.find(nil)
 	in.refused(bookPath, booking("a", ids[0], object{"callbackUrl": "http://127.0.0.1:1/hook"}), 400, CodeParam, "callbackUrl must be https")
 
-	s := start(t, WithoutCeilings())
+	s := start(t, WithoutRateLimits())
 	u := login(t, s)
 	in, ids = u.find(nil)
 	in.refused(bookPath, booking("a", ids[0], object{"callbackUrl": "https://intranet/"}), 400, CodeParam, "callbackUrl")
@@ -222,7 +222,7 @@ func TestCallbackURLs(t *testing.T) {
 
 func TestAnOrderIsConfirmedAtItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, WithOrderStates(OrderStates{Confirmed: 4, Pending: 2}), WithConfirmAfter(5*time.Minute))
+		s := start(t, WithOrderStatusNumbers(OrderStatusNumbers{Confirmed: 4, Pending: 2}), WithConfirmAfter(5*time.Minute))
 		u := login(t, s)
 		u.book("ref", 0)
 		made := time.Now()
@@ -244,7 +244,7 @@ func TestAnOrderIsConfirmedAtItsTime(t *testing.T) {
 }
 
 func TestOrdersCanBePushedOn(t *testing.T) {
-	s := start(t, WithoutCeilings(), WithConfirmAfter(-1))
+	s := start(t, WithoutRateLimits(), WithConfirmAfter(-1))
 	u := login(t, s)
 	u.book("ref", 0)
 	for _, step := range []struct {

@@ -13,14 +13,14 @@ type CancelRule int
 
 // The cancellation rules of an order.
 const (
-	CancelAllowed       CancelRule = iota // while check-in and cut-off lie ahead
-	CancelNeedsReason                     // only with a reason
-	CancelCutoffPassed                    // refused as too late, whatever the date
-	CancelNotByContract                   // refused: the contract takes no cancellations through the API
+	CancelAllowed             CancelRule = iota // while check-in and cut-off lie ahead
+	CancelNeedsReason                           // only with a reason
+	CancelCutoffPassed                          // refused as too late, whatever the date
+	CancelForbiddenByContract                   // refused: the contract takes no cancellations through the API
 )
 
 func (r CancelRule) validate() error {
-	if r < CancelAllowed || r > CancelNotByContract {
+	if r < CancelAllowed || r > CancelForbiddenByContract {
 		return fmt.Errorf("there is no cancel rule %d", r)
 	}
 	return nil
@@ -44,7 +44,7 @@ func runCancel(s *Server, c *call, req *cancelRequest) (any, error) {
 	}
 	o.fee = o.offer.feeAt(o.price, now)
 	o.cancelled, o.cancelReason = now, req.Reason
-	o.history = append(o.history, StatusChange{s.cfg.states.Cancelled, now})
+	o.history = append(o.history, StatusChange{s.cfg.statusNumbers.Cancelled, now})
 	s.webhooks.happened(o, OnCancel, now)
 	fee := o.price.currency.money(o.fee)
 	if c.named && c.currency.code != "" {
@@ -62,9 +62,9 @@ func (s *Server) refusedCancel(o *order, req *cancelRequest, now time.Time) stri
 	switch status := o.status(); {
 	case o.isCancelled():
 		return "the order is already cancelled"
-	case status != statusUnknown && status != statusConfirming && status != s.cfg.states.Confirmed && status != s.cfg.states.Pending:
+	case status != statusUnknown && status != statusConfirming && status != s.cfg.statusNumbers.Confirmed && status != s.cfg.statusNumbers.Pending:
 		return fmt.Sprintf("an order in status %d cannot be cancelled", status)
-	case o.rule == CancelNotByContract:
+	case o.rule == CancelForbiddenByContract:
 		return "the contract takes no cancellations through the API"
 	case !now.Before(o.offer.checkIn):
 		return "check-in has passed"

@@ -12,7 +12,7 @@ import (
 )
 
 // Catalog is the size of the generated world. Zero fields take their defaults; a
-// number above its limit is an error of [Start].
+// number above its limit is an error of [StartServer].
 type Catalog struct {
 	Countries           int // default 3; at most as many as the sandbox has names for (24)
 	ProvincesPerCountry int // default 2, at most 100,000
@@ -307,8 +307,8 @@ func (w *world) findHotel(id string) (int, bool) {
 // base36 writes a number shortly.
 func base36(n int64) string { return strconv.FormatInt(n, 36) }
 
-// Cities returns how many cities the generated catalogue has, empty ones included.
-func (s *Server) Cities() int { return s.world.cities() }
+// CityCount returns how many cities the generated catalogue has, empty ones included.
+func (s *Server) CityCount() int { return s.world.cities() }
 
 // CityID returns the destination id of the i-th city. Cities are numbered from 0; it
 // panics when there is none of that number.

@@ -14,7 +14,7 @@ import (
 )
 
 func TestDestinations(t *testing.T) {
-	s := start(t, WithoutCeilings(), WithCatalog(Catalog{CitiesPerProvince: 10, HotelsPerCity: 8}))
+	s := start(t, WithoutRateLimits(), WithCatalog(Catalog{CitiesPerProvince: 10, HotelsPerCity: 8}))
 	u := login(t, s)
 	get := func(body object) []any {
 		t.Helper()
@@ -71,7 +71,7 @@ func TestDestinations(t *testing.T) {
 }
 
 func TestHotelsMetadataPages(t *testing.T) {
-	s := start(t, WithoutCeilings(), WithCatalog(Catalog{HotelsPerCity: 50}))
+	s := start(t, WithoutRateLimits(), WithCatalog(Catalog{HotelsPerCity: 50}))
 	u := login(t, s)
 	const path = "/api/search/hotelsMetadata"
 	page := func(p object) *reply {
@@ -176,9 +176,9 @@ func TestAMillionHotelsCostNoMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	s := start(t, WithoutCeilings(), WithCatalog(Catalog{Countries: 20, ProvincesPerCountry: 100, CitiesPerProvince: 10, HotelsPerCity: 50, EmptyEvery: -1}))
-	if s.Cities() != 20_000 || s.HotelCount() != 1_000_000 {
-		t.Fatalf("%d cities, %d hotels", s.Cities(), s.HotelCount())
+	s := start(t, WithoutRateLimits(), WithCatalog(Catalog{Countries: 20, ProvincesPerCountry: 100, CitiesPerProvince: 10, HotelsPerCity: 50, EmptyEvery: -1}))
+	if s.CityCount() != 20_000 || s.HotelCount() != 1_000_000 {
+		t.Fatalf("%d cities, %d hotels", s.CityCount(), s.HotelCount())
 	}
 	u := login(t, s)
 	last := u.must("/api/search/hotelsMetadata", object{"destinationId": s.CityID(19_999)})
@@ -249,7 +249,7 @@ func TestDecimalsAreExact(t *testing.T) {
 // A name is no more made up for a city that is not there than an id is.
 func TestCitiesThatAreNotThere(t *testing.T) {
 	s := start(t)
-	for _, i := range []int{-1, s.Cities()} {
+	for _, i := range []int{-1, s.CityCount()} {
 		panics(t, "CityID: there are 30 cities", func() { s.CityID(i) })
 		panics(t, "CityName: there are 30 cities", func() { s.CityName(i) })
 	}

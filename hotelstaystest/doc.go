@@ -28,7 +28,7 @@
 // # Under testing/synctest
 //
 // The sandbox reads package time directly, so under testing/synctest its clock
-// is the bubble's. Use [InMemory] there, and [WithCallbackHandler] for webhooks: real
+// is the bubble's. Use [WithInMemory] there, and [WithCallbackHandler] for webhooks: real
 // sockets do not block durably. At the end close every response body, then the
 // client's idle connections, then the server.
 //
@@ -37,7 +37,7 @@
 // The API's reference leaves some values and forms open. A server has to pick
 // something; what this one picks says nothing about the real service:
 //
-//   - Order statuses above 1: confirmed 2, cancelled 3, pending 4 ([WithOrderStates]).
+//   - Order statuses above 1: confirmed 2, cancelled 3, pending 4 ([WithOrderStatusNumbers]).
 //   - Availability: 1 available, 2 unavailable ([WithAvailabilityNumbers]).
 //   - CheckAvail's statusRemark stands in data ([WithRemarkInBasic] moves it).
 //   - Codes: [CodeForbidden], [CodeNoSuchOperation], [CodeCancelRefused] and
@@ -86,12 +86,12 @@
 //     currency that the offer was shown in. A currency without prices empties a search
 //     with ALL_SUPPLIERS_EXCLUDED.
 //   - A Book makes order_created; the confirmation order_paid, then order_modified for
-//     the hotel's confirmation number; [Server.Amend] order_modified; a cancellation
+//     the hotel's confirmation number; [Server.AmendOrder] order_modified; a cancellation
 //     order_cancelled; any other status order_modified ([WithWebhookEvents]). The first
 //     may arrive before Book's answer. A regenerated voucher makes no event.
 //   - hotelConfirmNo is empty in an event until there is one. Event ids are opaque.
 //   - The first attempts of an order's events go out one after another; retries follow
-//     after 1, 2, 4, 8 and 16 seconds ([WithWebhookRetry]), each signed anew. An attempt
+//     after 1, 2, 4, 8 and 16 seconds ([WithWebhookRetryDelays]), each signed anew. An attempt
 //     takes ten seconds at most ([WithWebhookTimeout]).
 //   - One webhook signing secret, [Server.WebhookSecret], serves all accounts.
 //   - Windows of QueryOrders include both ends. A bound is a date or an RFC 3339

@@ -17,7 +17,7 @@ const (
 	CodeParam              = 100000400 // a parameter is missing, malformed or over a limit
 	CodeUnauthorized       = 100000401 // credentials or token not accepted
 	CodeNotFound           = 100000404 // the order does not exist or is another account's
-	CodeRateLimited        = 100000429 // ceiling exceeded
+	CodeRateLimited        = 100000429 // rate limit exceeded
 	CodeDuplicateBooking   = 100001003 // same content as a booking that is still active
 	CodeVoucherTooLarge    = 100001005 // document too large to be inlined
 	CodeAmbiguousReference = 100001008 // the reference matches several orders

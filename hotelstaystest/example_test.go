@@ -20,7 +20,7 @@ import (
 
 // A server is started with options, used over HTTP, and tells afterwards what it did.
 func Example() {
-	srv := hotelstaystest.NewServer(hotelstaystest.WithCredentials("key", "secret"))
+	srv := hotelstaystest.NewServer(hotelstaystest.WithAccount("key", "secret"))
 	defer srv.Close()
 
 	resp, err := srv.Client().Post(srv.URL+"/api/auth/ticket", "application/json", strings.NewReader(`{"appKey":"key","appSecret":"secret"}`))
@@ -68,10 +68,10 @@ func ExampleServer_Inject() {
 
 // Under testing/synctest the server is in memory and time is virtual: an hour passes
 // at once.
-func ExampleInMemory() {
+func ExampleWithInMemory() {
 	test := func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			srv := hotelstaystest.NewServer(hotelstaystest.InMemory())
+			srv := hotelstaystest.NewServer(hotelstaystest.WithInMemory())
 			defer srv.Close()
 			srv.Inject(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Hour})
 			resp, err := srv.Client().Post(srv.URL+"/api/auth/ticket", "application/json", strings.NewReader(`{}`))

@@ -36,9 +36,9 @@ const (
 	FaultResetStream FaultKind = "reset-stream"
 	// FaultGarbage answers 200 (or Status) with Body, by default an HTML page.
 	FaultGarbage FaultKind = "garbage"
-	// FaultTruncatedJSON answers with the first half of the true JSON, as a
-	// complete HTTP response.
-	FaultTruncatedJSON FaultKind = "truncated-json"
+	// FaultTruncatedBody sends the first half of the true body as a complete HTTP
+	// response.
+	FaultTruncatedBody FaultKind = "truncated-body"
 	// FaultEmptyBody answers 200 (or Status) without a body.
 	FaultEmptyBody FaultKind = "empty-body"
 	// FaultWrongType answers with the true JSON in which the value at Field (a path
@@ -50,12 +50,9 @@ const (
 	// FaultWrongDigest makes OrderVoucher state the digest of other bytes; for
 	// OpOrderVoucher alone.
 	FaultWrongDigest FaultKind = "wrong-digest"
-	// FaultAlteredBytes flips a bit in the middle of the true answer; meant for
+	// FaultAlteredBody flips a bit in the middle of the true answer; meant for
 	// VoucherDownload.
-	FaultAlteredBytes FaultKind = "altered-bytes"
-	// FaultTruncatedBytes sends the first half of the true answer, as a complete HTTP
-	// response; meant for VoucherDownload.
-	FaultTruncatedBytes FaultKind = "truncated-bytes"
+	FaultAlteredBody FaultKind = "altered-body"
 	// FaultWrongSize makes OrderVoucher state one byte more than the document has;
 	// for OpOrderVoucher alone.
 	FaultWrongSize FaultKind = "wrong-size"
@@ -65,7 +62,7 @@ const (
 
 // The kinds of fault of webhook deliveries, for [OpWebhook] alone. Of the kinds above,
 // two act on deliveries as well: FaultDelay, behind which later events of the order do
-// not wait, and FaultAlteredBytes, which flips a bit of the body after it was signed.
+// not wait, and FaultAlteredBody, which flips a bit of the body after it was signed.
 // What Skip and Times count are attempts to deliver an event.
 const (
 	// FaultDuplicate sends an attempt twice: at once, or the second Delay later. How
@@ -81,7 +78,7 @@ const (
 )
 
 // webhookKinds are the faults that a delivery knows.
-var webhookKinds = []FaultKind{FaultDelay, FaultAlteredBytes, FaultDuplicate, FaultReorder, FaultBadSignature, FaultDrop}
+var webhookKinds = []FaultKind{FaultDelay, FaultAlteredBody, FaultDuplicate, FaultReorder, FaultBadSignature, FaultDrop}
 
 // Fault is a failure on demand. The zero values mean: every operation, from the
 // next request on, once, for certain.
@@ -106,7 +103,7 @@ type Fault struct {
 func (f *Fault) validate() error {
 	switch f.Kind {
 	case FaultDelay, FaultStatus, FaultCutBeforeRead, FaultCut, FaultCutMidResponse, FaultResetStream, FaultGarbage,
-		FaultTruncatedJSON, FaultEmptyBody, FaultWrongType, FaultSlowBody, FaultAlteredBytes, FaultTruncatedBytes,
+		FaultTruncatedBody, FaultEmptyBody, FaultWrongType, FaultSlowBody, FaultAlteredBody,
 		FaultExpiredLink:
 	case FaultWrongDigest, FaultWrongSize:
 		if f.Operation != OpOrderVoucher {

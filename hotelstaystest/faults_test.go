@@ -42,7 +42,7 @@ func TestFaultsDoWhatTheySay(t *testing.T) {
 		{Fault{Kind: FaultResetStream, Commit: true}, outcome{0, 1, true, false}},
 		{Fault{Kind: FaultGarbage}, outcome{200, 0, false, false}},
 		{Fault{Kind: FaultGarbage, Commit: true, Body: []byte("{}")}, outcome{200, 1, false, false}},
-		{Fault{Kind: FaultTruncatedJSON}, outcome{200, 1, false, false}},
+		{Fault{Kind: FaultTruncatedBody}, outcome{200, 1, false, false}},
 		{Fault{Kind: FaultEmptyBody}, outcome{200, 0, false, false}},
 		{Fault{Kind: FaultWrongType, Field: "data.hotelOrder.status"}, outcome{200, 1, false, true}},
 		{Fault{Kind: FaultSlowBody, Delay: time.Second}, outcome{200, 1, false, true}},
@@ -105,7 +105,7 @@ func TestFaultsThatCannotActAreRefused(t *testing.T) {
 }
 
 func TestFaultsOnDetails(t *testing.T) {
-	s := start(t, WithoutCeilings(), WithConfirmAfter(0), WithVoucherDelay(0))
+	s := start(t, WithoutRateLimits(), WithConfirmAfter(0), WithVoucherDelay(0))
 	u := &user{t: t, s: s, http: s.Client()}
 	s.Inject(Fault{Operation: OpTicket, Kind: FaultStatus, Status: 429, RetryAfter: "7", Msg: "slow down", Header: http.Header{"x-extra": {"1"}}})
 	r := u.refused("/api/auth/ticket", "{}", 429, CodeRateLimited, "slow down")
@@ -125,7 +125,7 @@ func TestFaultsOnDetails(t *testing.T) {
 
 	_, order := u.book("ref", 0)
 	s.Inject(Fault{Operation: OpOrderVoucher, Kind: FaultWrongDigest})
-	s.Inject(Fault{Operation: OpVoucherDownload, Kind: FaultAlteredBytes})
+	s.Inject(Fault{Operation: OpVoucherDownload, Kind: FaultAlteredBody})
 	v := u.must(voucherPath, object{"platformReferenceNo": order.str("hotelOrder", "platformReferenceNo")})
 	_, altered := u.download(v.str("voucher", "downloadUrl"))
 	_, doc := u.download(v.str("voucher", "downloadUrl"))

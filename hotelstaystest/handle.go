@@ -71,7 +71,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 // its checks, the answer. The ceiling stands before everything else, so that
 // malformed and unauthenticated calls consume it.
 func (s *Server) handle(w http.ResponseWriter, r *http.Request, c *call) {
-	limits, refused := s.checkCeiling(c)
+	limits, refused := s.checkRateLimit(c)
 	if refused != nil {
 		s.finish(w, r, c, limits, refused, nil)
 		return
@@ -146,18 +146,18 @@ func (s *Server) recordCut(c *call) {
 	s.ledger.update(c.rec, func(rec *Request) { rec.Cut, rec.Done = true, time.Now() })
 }
 
-// checkCeiling counts the call against its endpoint. It returns the rate-limit
+// checkRateLimit counts the call against its endpoint. It returns the rate-limit
 // headers, and an answer when the call is refused.
-func (s *Server) checkCeiling(c *call) (http.Header, *answer) {
+func (s *Server) checkRateLimit(c *call) (http.Header, *answer) {
 	h := http.Header{}
-	limit := c.op.ceiling
-	if n, ok := s.cfg.ceilings[c.op.name]; ok {
+	limit := c.op.rateLimit
+	if n, ok := s.cfg.rateLimits[c.op.name]; ok {
 		limit = n
 	}
-	if limit == 0 || s.cfg.noCeilings {
+	if limit == 0 || s.cfg.unlimited {
 		return h, nil
 	}
-	v := s.ceilings.arrive(c.op.name, c.client, limit)
+	v := s.limiter.arrive(c.op.name, c.client, limit)
 	c.counted = v.at
 	h.Set("X-RateLimit-Limit", strconv.Itoa(v.limit))
 	h.Set("X-RateLimit-Remaining", strconv.Itoa(v.remaining))
@@ -229,7 +229,7 @@ func (s *Server) check(r *http.Request, c *call, bodyErr error) (any, error) {
 	if err := s.checkHeaders(c); err != nil {
 		return nil, err
 	}
-	if !c.op.open {
+	if !c.op.noAuth {
 		if err := s.authorize(c); err != nil {
 			return nil, err
 		}

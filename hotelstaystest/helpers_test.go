@@ -16,7 +16,7 @@ import (
 // start starts an in-memory server that ends with the test.
 func start(t testing.TB, opts ...Option) *Server {
 	t.Helper()
-	s := NewServer(append([]Option{InMemory()}, opts...)...)
+	s := NewServer(append([]Option{WithInMemory()}, opts...)...)
 	t.Cleanup(s.Close)
 	return s
 }

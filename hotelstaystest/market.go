@@ -100,14 +100,14 @@ func (s *Server) MoveRate(ratePkgID string, percent int) {
 	s.change("MoveRate", ratePkgID, func(m *market, key string) { m.moves[key] = append(m.moves[key], percent) })
 }
 
-// CloseOut makes an offer unavailable, in every session: CheckAvail answers
+// CloseRate makes an offer unavailable, in every session: CheckAvail answers
 // UNAVAILABLE, Book fails with [CodeRateChanged], searches leave it out. It panics
 // when the id is not an offer of this server.
-func (s *Server) CloseOut(ratePkgID string) {
-	s.change("CloseOut", ratePkgID, func(m *market, key string) { m.closed[key] = true })
+func (s *Server) CloseRate(ratePkgID string) {
+	s.change("CloseRate", ratePkgID, func(m *market, key string) { m.closed[key] = true })
 }
 
-// Reopen undoes [Server.CloseOut]. It panics when the id is not an offer of this server.
-func (s *Server) Reopen(ratePkgID string) {
-	s.change("Reopen", ratePkgID, func(m *market, key string) { delete(m.closed, key) })
+// ReopenRate undoes [Server.CloseRate]. It panics when the id is not an offer of this server.
+func (s *Server) ReopenRate(ratePkgID string) {
+	s.change("ReopenRate", ratePkgID, func(m *market, key string) { delete(m.closed, key) })
 }

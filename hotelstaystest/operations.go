@@ -57,34 +57,34 @@ type runner func(s *Server, c *call, body []byte) (any, error)
 
 // operation is one row of the table.
 type operation struct {
-	name    Operation
-	path    string
-	ceiling int         // calls per second and client address; 0: none documented
-	open    bool        // needs no Authorization and is not bound to an account
-	session sessionRule // anything but sessionNone also allows Currency, Test and Timeout-Milliseconds
-	scope   string      // the scope a restricted credential must carry
-	run     runner
+	name      Operation
+	path      string
+	rateLimit int         // calls per second and client address; 0: none documented
+	noAuth    bool        // needs no Authorization and is not bound to an account
+	session   sessionRule // anything but sessionNone also allows Currency, Test and Timeout-Milliseconds
+	scope     string      // the scope a restricted credential must carry
+	run       runner
 }
 
 // operations returns the table of POST operations.
 func operations() []*operation {
 	return []*operation{
-		{name: OpTicket, path: "/api/auth/ticket", ceiling: 5, open: true, run: decoded(runTicket)},
-		{name: OpOAuthToken, path: "/api/v1/oauth/token", open: true, run: decoded(runOAuthToken)},
+		{name: OpTicket, path: "/api/auth/ticket", rateLimit: 5, noAuth: true, run: decoded(runTicket)},
+		{name: OpOAuthToken, path: "/api/v1/oauth/token", noAuth: true, run: decoded(runOAuthToken)},
 
-		{name: OpDestinations, path: "/api/search/destinations", ceiling: 100, scope: ScopeContentRead, run: decoded(runDestinations)},
-		{name: OpHotelsMetadata, path: "/api/search/hotelsMetadata", ceiling: 100, scope: ScopeContentRead, run: decoded(runHotelsMetadata)},
-		{name: OpHotelStaticDetail, path: "/api/search/hotelStaticDetail", ceiling: 100, scope: ScopeContentRead, run: decoded(runHotelStaticDetail)},
+		{name: OpDestinations, path: "/api/search/destinations", rateLimit: 100, scope: ScopeContentRead, run: decoded(runDestinations)},
+		{name: OpHotelsMetadata, path: "/api/search/hotelsMetadata", rateLimit: 100, scope: ScopeContentRead, run: decoded(runHotelsMetadata)},
+		{name: OpHotelStaticDetail, path: "/api/search/hotelStaticDetail", rateLimit: 100, scope: ScopeContentRead, run: decoded(runHotelStaticDetail)},
 		{name: OpHotelIDList, path: "/api/search/hotelIdList", scope: ScopeContentRead, run: decoded(runHotelIDList)},
 
-		{name: OpHotelList, path: "/api/search/hotelList", ceiling: 100, session: sessionOptional, scope: ScopeSearchRead, run: decoded(runHotelList)},
-		{name: OpHotelRates, path: "/api/search/hotelRates", ceiling: 100, session: sessionRequired, scope: ScopeSearchRead, run: decoded(runHotelRates)},
-		{name: OpCheckAvail, path: "/api/search/checkAvail", ceiling: 10, session: sessionRequired, scope: ScopeSearchRead, run: decoded(runCheckAvail)},
-		{name: OpBook, path: "/api/trade/book", ceiling: 10, session: sessionRequired, scope: ScopeBookingWrite, run: decoded(runBook)},
+		{name: OpHotelList, path: "/api/search/hotelList", rateLimit: 100, session: sessionOptional, scope: ScopeSearchRead, run: decoded(runHotelList)},
+		{name: OpHotelRates, path: "/api/search/hotelRates", rateLimit: 100, session: sessionRequired, scope: ScopeSearchRead, run: decoded(runHotelRates)},
+		{name: OpCheckAvail, path: "/api/search/checkAvail", rateLimit: 10, session: sessionRequired, scope: ScopeSearchRead, run: decoded(runCheckAvail)},
+		{name: OpBook, path: "/api/trade/book", rateLimit: 10, session: sessionRequired, scope: ScopeBookingWrite, run: decoded(runBook)},
 
-		{name: OpQueryOrders, path: "/api/trade/queryOrders", ceiling: 50, scope: ScopeBookingRead, run: decoded(runQueryOrders)},
-		{name: OpOrderVoucher, path: "/api/trade/orderVoucher", ceiling: 50, scope: ScopeBookingRead, run: decoded(runOrderVoucher)},
-		{name: OpCancel, path: "/api/trade/cancel", ceiling: 10, session: sessionRequired, scope: ScopeBookingCancel, run: decoded(runCancel)},
+		{name: OpQueryOrders, path: "/api/trade/queryOrders", rateLimit: 50, scope: ScopeBookingRead, run: decoded(runQueryOrders)},
+		{name: OpOrderVoucher, path: "/api/trade/orderVoucher", rateLimit: 50, scope: ScopeBookingRead, run: decoded(runOrderVoucher)},
+		{name: OpCancel, path: "/api/trade/cancel", rateLimit: 10, session: sessionRequired, scope: ScopeBookingCancel, run: decoded(runCancel)},
 	}
 }
 

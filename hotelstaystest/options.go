@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// ErrOption is wrapped by every error of [Start] about an option.
-var ErrOption = errors.New("hotelstaystest: impossible option")
+// ErrInvalidOption is wrapped by every error of [StartServer] about an option.
+var ErrInvalidOption = errors.New("hotelstaystest: invalid option")
 
 // Option configures a [Server].
 type Option func(*config) error
 
-// OrderStates gives the numbers of order statuses that the API's reference names
+// OrderStatusNumbers gives the numbers of order statuses that the API's reference names
 // but does not number. Each is between 2 and 5.
-type OrderStates struct {
+type OrderStatusNumbers struct {
 	Confirmed int // default 2
 	Cancelled int // default 3
 	Pending   int // default 4; only [Server.SetOrderStatus] puts an order there
@@ -61,8 +61,8 @@ type config struct {
 	oauthTopLevel bool
 	tokenLife     time.Duration
 
-	noCeilings bool
-	ceilings   map[Operation]int
+	unlimited  bool
+	rateLimits map[Operation]int
 	idLimit    int
 	totals     bool
 	empty      *emptyReason
@@ -74,7 +74,7 @@ type config struct {
 	strictCallbacks        bool
 	businessStatus         int
 
-	states         OrderStates
+	statusNumbers  OrderStatusNumbers
 	confirmAfter   time.Duration
 	lateVisibility time.Duration
 	cancelRule     CancelRule
@@ -92,10 +92,10 @@ type config struct {
 
 func defaultConfig() config {
 	return config{
-		addr: "127.0.0.1:0", seed: 1, tokenLife: time.Hour, ceilings: map[Operation]int{}, idLimit: 1000, totals: true,
+		addr: "127.0.0.1:0", seed: 1, tokenLife: time.Hour, rateLimits: map[Operation]int{}, idLimit: 1000, totals: true,
 		available: 1, unavailable: 2, businessStatus: 200,
-		states:       OrderStates{Confirmed: 2, Cancelled: 3, Pending: 4},
-		confirmAfter: 3 * time.Minute, cancelCutoff: 24 * time.Hour,
+		statusNumbers: OrderStatusNumbers{Confirmed: 2, Cancelled: 3, Pending: 4},
+		confirmAfter:  3 * time.Minute, cancelCutoff: 24 * time.Hour,
 		voucherDelay: 5 * time.Second, voucherLink: 15 * time.Minute, ledgerLimit: 50_000,
 		webhooks: defaultWebhooks(),
 	}
@@ -113,7 +113,7 @@ func (c *config) finish() error {
 		return errors.New("WithHTTP1Only needs WithTLS: without TLS there is no HTTP/2 anyway")
 	}
 	if c.inMemory && c.addr != "127.0.0.1:0" {
-		return errors.New("InMemory and WithAddr exclude each other")
+		return errors.New("WithInMemory and WithAddr exclude each other")
 	}
 	return c.catalog.finish()
 }
@@ -143,11 +143,11 @@ func WithTLS() Option { return func(c *config) error { c.tls = true; return nil 
 // WithHTTP1Only keeps a TLS server to HTTP/1.1.
 func WithHTTP1Only() Option { return func(c *config) error { c.http1Only = true; return nil } }
 
-// InMemory serves in-memory connections instead of sockets. Only the clients of
+// WithInMemory serves in-memory connections instead of sockets. Only the clients of
 // [Server.Client] and [Server.ClientFrom], and transports that dial with
 // [Server.DialContext], reach the server: a client without one of them would dial
 // the machine itself.
-func InMemory() Option { return func(c *config) error { c.inMemory = true; return nil } }
+func WithInMemory() Option { return func(c *config) error { c.inMemory = true; return nil } }
 
 // WithCompression answers with gzip when the client accepts it and the body is over
 // a kilobyte.
@@ -161,12 +161,12 @@ func WithCatalog(catalog Catalog) Option {
 	return func(c *config) error { c.catalog = catalog; return nil }
 }
 
-// WithCredentials adds an account. Given several times, each is an account of its
+// WithAccount adds an account. Given several times, each is an account of its
 // own with its own orders; the first is [Server.AppKey].
-func WithCredentials(appKey, appSecret string) Option {
+func WithAccount(appKey, appSecret string) Option {
 	return func(c *config) error {
 		if appKey == "" || appSecret == "" {
-			return errors.New("WithCredentials needs a key and a secret")
+			return errors.New("WithAccount needs a key and a secret")
 		}
 		c.accounts = append(c.accounts, account{appKey, appSecret})
 		return nil
@@ -220,23 +220,23 @@ func WithTokenLifetime(d time.Duration) Option {
 // ids instead of 1,000.
 func WithVisibilityBand() Option { return func(c *config) error { c.idLimit = 200; return nil } }
 
-// WithoutCeilings turns all rate ceilings off.
-func WithoutCeilings() Option { return func(c *config) error { c.noCeilings = true; return nil } }
+// WithoutRateLimits turns all rate limits off.
+func WithoutRateLimits() Option { return func(c *config) error { c.unlimited = true; return nil } }
 
-// maxCeiling bounds what the log of a ceiling takes of memory.
-const maxCeiling = 1_000_000
+// maxRateLimit bounds the memory of a callLog.
+const maxRateLimit = 1_000_000
 
-// WithCeiling sets how many calls per second of an operation one client address may
+// WithRateLimit sets how many calls per second of an operation one client address may
 // make, at most a million.
-func WithCeiling(op Operation, perSecond int) Option {
+func WithRateLimit(op Operation, perSecond int) Option {
 	return func(c *config) error {
-		if perSecond < 1 || perSecond > maxCeiling {
-			return fmt.Errorf("the ceiling of %s must be between 1 and %d, not %d; use WithoutCeilings for none", op, maxCeiling, perSecond)
+		if perSecond < 1 || perSecond > maxRateLimit {
+			return fmt.Errorf("the rate limit of %s must be between 1 and %d, not %d; use WithoutRateLimits for none", op, maxRateLimit, perSecond)
 		}
 		if !op.documented() {
-			return fmt.Errorf("%q has no ceiling: it is not an operation of the API", op)
+			return fmt.Errorf("%q is not an operation of the API", op)
 		}
-		c.ceilings[op] = perSecond
+		c.rateLimits[op] = perSecond
 		return nil
 	}
 }
@@ -307,12 +307,14 @@ func WithBusinessFailureStatus(status int) Option {
 	}
 }
 
-// WithOrderStates sets the numbers of the order statuses. Zero fields keep their
+// WithOrderStatusNumbers sets the numbers of the order statuses. Zero fields keep their
 // defaults.
-func WithOrderStates(states OrderStates) Option {
+func WithOrderStatusNumbers(numbers OrderStatusNumbers) Option {
 	return func(c *config) error {
 		for _, f := range []struct{ to, from *int }{
-			{&c.states.Confirmed, &states.Confirmed}, {&c.states.Cancelled, &states.Cancelled}, {&c.states.Pending, &states.Pending},
+			{&c.statusNumbers.Confirmed, &numbers.Confirmed},
+			{&c.statusNumbers.Cancelled, &numbers.Cancelled},
+			{&c.statusNumbers.Pending, &numbers.Pending},
 		} {
 			if *f.from != 0 {
 				*f.to = *f.from
@@ -321,8 +323,8 @@ func WithOrderStates(states OrderStates) Option {
 				return fmt.Errorf("order status %d is not between 2 and 5", *f.to)
 			}
 		}
-		if s := c.states; s.Confirmed == s.Cancelled || s.Confirmed == s.Pending || s.Cancelled == s.Pending {
-			return errors.New("two order states have the same number")
+		if s := c.statusNumbers; s.Confirmed == s.Cancelled || s.Confirmed == s.Pending || s.Cancelled == s.Pending {
+			return errors.New("two order statuses have the same number")
 		}
 		return nil
 	}
@@ -369,9 +371,9 @@ func WithVoucherDelay(d time.Duration) Option {
 	}
 }
 
-// WithVoucherLinkLife sets how long a downloadUrl works. The default is 15 minutes.
-func WithVoucherLinkLife(d time.Duration) Option {
-	return func(c *config) error { c.voucherLink = d; return positive("WithVoucherLinkLife", d) }
+// WithVoucherLinkLifetime sets how long a downloadUrl works. The default is 15 minutes.
+func WithVoucherLinkLifetime(d time.Duration) Option {
+	return func(c *config) error { c.voucherLink = d; return positive("WithVoucherLinkLifetime", d) }
 }
 
 // WithVoucherSize pads voucher documents to this many bytes. Documents that are

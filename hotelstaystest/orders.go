@@ -127,7 +127,7 @@ func (st *orderStore) stopTimers() {
 // settle brings an order to its state as of now: the supplier's confirmation happens
 // by itself, at its exact time.
 func (st *orderStore) settle(o *order, now time.Time) {
-	if s := o.status(); s != statusConfirming && s != st.s.cfg.states.Pending && s != statusUnknown {
+	if s := o.status(); s != statusConfirming && s != st.s.cfg.statusNumbers.Pending && s != statusUnknown {
 		return
 	}
 	after := st.s.cfg.confirmAfter
@@ -137,7 +137,7 @@ func (st *orderStore) settle(o *order, now time.Time) {
 }
 
 func (st *orderStore) confirm(o *order, at time.Time) {
-	o.history = append(o.history, StatusChange{st.s.cfg.states.Confirmed, at})
+	o.history = append(o.history, StatusChange{st.s.cfg.statusNumbers.Confirmed, at})
 	o.confirmed = at
 	o.cancelled, o.cancelReason, o.fee = time.Time{}, "", 0 // of a cancellation that a test undoes
 	if o.voucher.version == 0 {                             // else it was confirmed before
@@ -234,7 +234,9 @@ func (s *Server) withOrder(method, reference string, fn func(o *order, now time.
 
 // ConfirmOrder confirms an order now. In every method of a Server, a reference is the
 // platform's or the customer's; an unknown one panics.
-func (s *Server) ConfirmOrder(reference string) { s.SetOrderStatus(reference, s.cfg.states.Confirmed) }
+func (s *Server) ConfirmOrder(reference string) {
+	s.SetOrderStatus(reference, s.cfg.statusNumbers.Confirmed)
+}
 
 // SetOrderStatus puts an order into a status, 0 to 5, now. The numbers of confirmed
 // and cancelled do what the real events do: a confirmed order gets its confirmation
@@ -248,12 +250,12 @@ func (s *Server) SetOrderStatus(reference string, status int) {
 	s.withOrder("SetOrderStatus", reference, func(o *order, now time.Time) {
 		switch status {
 		case o.status():
-		case s.cfg.states.Confirmed:
+		case s.cfg.statusNumbers.Confirmed:
 			s.orders.confirm(o, now)
 		default:
 			o.history = append(o.history, StatusChange{status, now})
 			on := OnStatus
-			if status == s.cfg.states.Cancelled {
+			if status == s.cfg.statusNumbers.Cancelled {
 				o.cancelled, o.cancelReason = now, "cancelled by the platform"
 				on = OnCancel
 			}

@@ -13,7 +13,7 @@ import (
 
 func TestQueryOrdersFilters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, WithoutCeilings(), WithCredentials("one", "1"), WithCredentials("two", "2"))
+		s := start(t, WithoutRateLimits(), WithAccount("one", "1"), WithAccount("two", "2"))
 		u := login(t, s)
 		var free, never string // a package with free cancellation, one without
 		stays := []object{{"checkIn": "2030-12-24", "checkOut": "2030-12-26"}, {"checkIn": "2031-01-05", "checkOut": "2031-01-06"}}
@@ -78,7 +78,7 @@ func TestQueryOrdersFilters(t *testing.T) {
 // In a bubble several orders are made in the same instant.
 func TestOrdersOfOneInstantKeepTheirOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		u := login(t, start(t, WithoutCeilings()))
+		u := login(t, start(t, WithoutRateLimits()))
 		in, ids := u.find(nil)
 		for i := range 3 {
 			guest := object{"guests": []object{{"roomIndex": 1, "firstName": "Test", "lastName": fmt.Sprint("Guest", i)}}}
@@ -94,7 +94,7 @@ func TestOrdersOfOneInstantKeepTheirOrder(t *testing.T) {
 }
 
 func TestOrdersAreWrittenWhole(t *testing.T) {
-	s := start(t, WithoutCeilings())
+	s := start(t, WithoutRateLimits())
 	u := login(t, s)
 	in, ids := u.find(object{"roomOccupancies": []object{{"adultCount": 2}, {"adultCount": 1}}})
 	in.must(bookPath, booking("ref", ids[0], object{
@@ -148,7 +148,7 @@ func TestLateVisibility(t *testing.T) {
 
 func TestCancelRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, WithoutCeilings(), WithCredentials("one", "1"), WithCredentials("two", "2"))
+		s := start(t, WithoutRateLimits(), WithAccount("one", "1"), WithAccount("two", "2"))
 		u := login(t, s)
 		r := u.must(listPath, search(s, object{"checkIn": "2000-01-10", "checkOut": "2000-01-12"}))
 		in := u.session(r.str("basic", "sessionId"))
@@ -163,7 +163,7 @@ func TestCancelRefusals(t *testing.T) {
 		theirs, _ := stranger.find(nil)
 		theirs.refused(cancelPath, body, 404, CodeNotFound, "not found")
 
-		s.SetCancelRule("ref", CancelNotByContract)
+		s.SetCancelRule("ref", CancelForbiddenByContract)
 		in.refused(cancelPath, body, 400, CodeCancelRefused, "contract")
 		s.SetCancelRule("ref", CancelCutoffPassed)
 		in.refused(cancelPath, body, 400, CodeCancelRefused, "cut-off")
@@ -212,7 +212,7 @@ func TestACancelledOrderIsConfirmed(t *testing.T) {
 
 func TestCancellationFees(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, WithoutCeilings(), WithCancelCutoff(0), WithCatalog(Catalog{RatesPerRoom: 3}))
+		s := start(t, WithoutRateLimits(), WithCancelCutoff(0), WithCatalog(Catalog{RatesPerRoom: 3}))
 		u := login(t, s)
 		// Every mode of refund, cancelled before and after its deadline (checkIn - 3 days + 18 hours).
 		modes := []string{"full", "partial", "no"}

@@ -10,7 +10,7 @@ import (
 )
 
 func TestBodiesAreDecodedStrictly(t *testing.T) {
-	u := login(t, start(t, WithoutCeilings()))
+	u := login(t, start(t, WithoutRateLimits()))
 	for name, tc := range map[string]struct{ path, body, says string }{
 		"unknown field":        {"/api/search/destinations", `{"countrycode":"AE"}`, "unknown field countrycode"},
 		"unknown nested field": {"/api/search/hotelsMetadata", `{"destinationId":"x","page":{"pagesize":1}}`, "unknown field page.pagesize"},
@@ -35,7 +35,7 @@ func TestBodiesAreDecodedStrictly(t *testing.T) {
 }
 
 func TestHeaders(t *testing.T) {
-	s := start(t, WithoutCeilings())
+	s := start(t, WithoutRateLimits())
 	u := login(t, s)
 	const content, list = "/api/search/destinations", "/api/search/hotelList"
 	for _, tc := range []struct{ path, name, value, says string }{
@@ -125,22 +125,22 @@ func TestImpossibleOptions(t *testing.T) {
 		"host name":        WithAddr("example.com:80"),
 		"no port":          WithAddr("127.0.0.1"),
 		"nil":              nil,
-		"ceiling":          WithCeiling(OpBook, 0),
-		"endless ceiling":  WithCeiling(OpBook, math.MaxInt),
-		"unknown":          WithCeiling("Nothing", 5),
-		"same states":      WithOrderStates(OrderStates{Confirmed: 3}),
-		"known state":      WithOrderStates(OrderStates{Confirmed: 1}),
+		"rate limit":       WithRateLimit(OpBook, 0),
+		"endless limit":    WithRateLimit(OpBook, math.MaxInt),
+		"unknown":          WithRateLimit("Nothing", 5),
+		"same states":      WithOrderStatusNumbers(OrderStatusNumbers{Confirmed: 3}),
+		"known state":      WithOrderStatusNumbers(OrderStatusNumbers{Confirmed: 1}),
 		"availability":     WithAvailabilityNumbers(1, 1),
 		"http1 alone":      WithHTTP1Only(),
 		"too many":         WithCatalog(Catalog{Countries: 1000}),
 		"negative":         WithCatalog(Catalog{HotelsPerCity: -1}),
 		"life":             WithTokenLifetime(0),
-		"credentials":      WithCredentials("", ""),
+		"credentials":      WithAccount("", ""),
 		"guest field":      WithRequiredGuestFields("shoeSize"),
 		"business failure": WithBusinessFailureStatus(500),
 		"cancel rule":      WithCancelRule(99),
 	} {
-		if s, err := Start(opt); err == nil {
+		if s, err := StartServer(opt); err == nil {
 			s.Close()
 			t.Errorf("%s: accepted", name)
 		}
@@ -154,7 +154,7 @@ func TestImpossibleOptions(t *testing.T) {
 		NewServer(WithAddr("0.0.0.0:0"))
 	}()
 	for _, addr := range []string{"127.0.0.1:0", "localhost:0"} {
-		s, err := Start(WithAddr(addr))
+		s, err := StartServer(WithAddr(addr))
 		if err != nil {
 			t.Fatalf("%s: %v", addr, err)
 		}

@@ -14,7 +14,7 @@ import (
 const listPath, ratesPath, availPath = "/api/search/hotelList", "/api/search/hotelRates", "/api/search/checkAvail"
 
 func TestHotelListRules(t *testing.T) {
-	s := start(t, WithoutCeilings())
+	s := start(t, WithoutRateLimits())
 	u := login(t, s)
 	ids := make([]string, 1001)
 	for i := range ids {
@@ -56,7 +56,7 @@ func TestHotelListRules(t *testing.T) {
 }
 
 func TestHotelListResults(t *testing.T) {
-	s := start(t, WithoutCeilings(), WithCatalog(Catalog{HotelsPerCity: 120}))
+	s := start(t, WithoutRateLimits(), WithCatalog(Catalog{HotelsPerCity: 120}))
 	u := login(t, s)
 	r := u.must(listPath, search(s, object{"pageNum": 3, "maxRatesPerHotel": 1}))
 	if len(r.list("list")) != 20 || r.str("total") != "120" || r.str("hasMore") != "false" || r.str("basic", "destination", "id") != s.CityID(0) {
@@ -99,7 +99,7 @@ func must[T any](v T, err error) T {
 }
 
 func TestHotelListOrder(t *testing.T) {
-	s := start(t, WithoutCeilings())
+	s := start(t, WithoutRateLimits())
 	u := login(t, s)
 	values := func(sort string, path ...string) []float64 {
 		var out []float64
@@ -149,7 +149,7 @@ func TestEmptyAndIncompleteResults(t *testing.T) {
 }
 
 func TestAmounts(t *testing.T) {
-	s := start(t, WithoutCeilings(), WithCatalog(Catalog{RatesPerRoom: 12}))
+	s := start(t, WithoutRateLimits(), WithCatalog(Catalog{RatesPerRoom: 12}))
 	u := login(t, s)
 	boards, seen := map[string]bool{}, map[string]bool{}
 	for code, decimals := range map[string]int{"JPY": 0, "KWD": 3, "AED": 2} {
@@ -216,7 +216,7 @@ func checkPackage(t *testing.T, p object, code string, decimals int, seen map[st
 }
 
 func TestSessions(t *testing.T) {
-	s := start(t, WithoutCeilings(), WithCredentials("one", "1"), WithCredentials("two", "2"))
+	s := start(t, WithoutRateLimits(), WithAccount("one", "1"), WithAccount("two", "2"))
 	u := login(t, s)
 	in, ids := u.find(nil)
 	hotelID := s.HotelIDs(1)[0]
@@ -244,7 +244,7 @@ func TestSessions(t *testing.T) {
 }
 
 func TestHotelIDsAreNotStable(t *testing.T) {
-	s := start(t, WithoutCeilings())
+	s := start(t, WithoutRateLimits())
 	u := login(t, s)
 	ids, platform := map[string]bool{}, map[string]bool{}
 	for range 20 {
@@ -258,7 +258,7 @@ func TestHotelIDsAreNotStable(t *testing.T) {
 }
 
 func TestCheckAvail(t *testing.T) {
-	s := start(t, WithoutCeilings())
+	s := start(t, WithoutRateLimits())
 	in, ids := login(t, s).header("Currency", "AED").find(nil)
 	id := object{"ratePkgId": ids[0]}
 	r := in.must(availPath, id)
@@ -280,7 +280,7 @@ func TestCheckAvail(t *testing.T) {
 			t.Error("a search after the move shows the old price")
 		}
 	}
-	s.CloseOut(ids[0])
+	s.CloseRate(ids[0])
 	gone := in.must(availPath, id)
 	if gone.str("status") != "2" || gone.at("roomRatePkg") != nil {
 		t.Errorf("after closing: %s", gone.body)
@@ -288,7 +288,7 @@ func TestCheckAvail(t *testing.T) {
 	if _, left := in.find(nil); len(left) != len(ids)-1 {
 		t.Error("searches show a closed offer")
 	}
-	s.Reopen(ids[0])
+	s.ReopenRate(ids[0])
 	if in.must(availPath, id).str("status") != "1" {
 		t.Error("not reopened")
 	}

@@ -34,7 +34,7 @@ type Server struct {
 	key      []byte // signs tickets, sessions, offers and links; new for every server
 	paths    map[string]*operation
 	world    *world
-	ceilings *ceilings
+	limiter  *rateLimiter
 	faults   *faults
 	ledger   *Ledger
 	ids      *seenIDs
@@ -57,30 +57,30 @@ type Server struct {
 }
 
 // NewServer starts a sandbox, by default on a free port of 127.0.0.1 over plain
-// http. It panics when an option is impossible or the address cannot be had; [Start]
+// http. It panics when an option is impossible or the address cannot be had; [StartServer]
 // returns an error instead. Close it when done.
 func NewServer(opts ...Option) *Server {
-	s, err := Start(opts...)
+	s, err := StartServer(opts...)
 	if err != nil {
 		panic(err)
 	}
 	return s
 }
 
-// Start is [NewServer] for programs: it returns an error instead of panicking. An
-// error about an option wraps [ErrOption].
-func Start(opts ...Option) (*Server, error) {
+// StartServer is [NewServer] for programs: it returns an error instead of panicking. An
+// error about an option wraps [ErrInvalidOption].
+func StartServer(opts ...Option) (*Server, error) {
 	cfg := defaultConfig()
 	for _, opt := range opts {
 		if opt == nil {
-			return nil, fmt.Errorf("%w: a nil option", ErrOption)
+			return nil, fmt.Errorf("%w: a nil option", ErrInvalidOption)
 		}
 		if err := opt(&cfg); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrOption, err)
+			return nil, fmt.Errorf("%w: %w", ErrInvalidOption, err)
 		}
 	}
 	if err := cfg.finish(); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrOption, err)
+		return nil, fmt.Errorf("%w: %w", ErrInvalidOption, err)
 	}
 	s := newServer(cfg)
 	if err := s.listen(); err != nil {
@@ -96,7 +96,7 @@ func newServer(cfg config) *Server {
 		ClientID: cfg.clients[0].id, ClientSecret: cfg.clients[0].secret,
 		WebhookSecret: cfg.webhooks.secret,
 		cfg:           cfg, key: make([]byte, 32), paths: map[string]*operation{},
-		world: newWorld(cfg.seed, cfg.catalog), ceilings: newCeilings(), faults: newFaults(cfg.seed),
+		world: newWorld(cfg.seed, cfg.catalog), limiter: newRateLimiter(), faults: newFaults(cfg.seed),
 		ids: newSeenIDs(), tokens: newTokens(), market: newMarket(),
 		closing: make(chan struct{}), transports: map[string]*http.Transport{},
 	}
@@ -238,8 +238,8 @@ func (s *Server) isClosing() bool {
 // belongs to the server, does not use proxies, and ends with it.
 func (s *Server) Client() *http.Client { return s.ClientFrom("127.0.0.1") }
 
-// ClientFrom is [Server.Client] with another client address, since ceilings count
-// per address. In memory any IP address will do; with sockets it must be one that
+// ClientFrom is [Server.Client] with another client address, because rate limits
+// count per address. In memory any IP address will do; with sockets it must be one that
 // this machine can send from, such as 127.0.0.2 on Linux.
 func (s *Server) ClientFrom(ip string) *http.Client {
 	addr, err := netip.ParseAddr(ip)
@@ -256,7 +256,7 @@ func (s *Server) ClientFrom(ip string) *http.Client {
 	return &http.Client{Transport: t}
 }
 
-// DialContext lets a caller's own transport reach the server. With [InMemory] it
+// DialContext lets a caller's own transport reach the server. With [WithInMemory] it
 // connects to the server, whatever addr is; with sockets it dials addr.
 func (s *Server) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	return s.dialFrom(ctx, netip.MustParseAddr("127.0.0.1"), network, addr)

@@ -22,7 +22,7 @@ import (
 
 func TestServersCloseClean(t *testing.T) {
 	for name, opts := range map[string][]Option{
-		"memory": {InMemory()}, "memory TLS": {InMemory(), WithTLS()}, "memory TLS HTTP/1": {InMemory(), WithTLS(), WithHTTP1Only()},
+		"memory": {WithInMemory()}, "memory TLS": {WithInMemory(), WithTLS()}, "memory TLS HTTP/1": {WithInMemory(), WithTLS(), WithHTTP1Only()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // fails when a goroutine stays
@@ -77,7 +77,7 @@ func useAndClose(t *testing.T, s *Server) {
 }
 
 func TestConcurrentUse(t *testing.T) {
-	s := start(t, WithTLS(), WithoutCeilings(), WithConfirmAfter(0), WithVoucherDelay(0))
+	s := start(t, WithTLS(), WithoutRateLimits(), WithConfirmAfter(0), WithVoucherDelay(0))
 	u := login(t, s)
 	in, ids := u.find(nil)
 	s.Inject(Fault{Kind: FaultStatus, Times: -1, Probability: 0.1})
@@ -119,9 +119,9 @@ func TestProtocols(t *testing.T) {
 		opts        []Option
 		proto, base string
 	}{
-		{[]Option{InMemory()}, "HTTP/1.1", "http://127.0.0.1"},
-		{[]Option{InMemory(), WithTLS()}, "HTTP/2.0", "https://127.0.0.1"},
-		{[]Option{InMemory(), WithTLS(), WithHTTP1Only()}, "HTTP/1.1", "https://127.0.0.1"},
+		{[]Option{WithInMemory()}, "HTTP/1.1", "http://127.0.0.1"},
+		{[]Option{WithInMemory(), WithTLS()}, "HTTP/2.0", "https://127.0.0.1"},
+		{[]Option{WithInMemory(), WithTLS(), WithHTTP1Only()}, "HTTP/1.1", "https://127.0.0.1"},
 		{nil, "HTTP/1.1", "http://127.0.0.1:"},
 		{[]Option{WithTLS()}, "HTTP/2.0", "https://127.0.0.1:"},
 	} {
@@ -159,7 +159,7 @@ func TestClientsFromOtherAddresses(t *testing.T) {
 }
 
 func TestTheLedgerKeepsNoSecrets(t *testing.T) {
-	s := start(t, WithoutCeilings())
+	s := start(t, WithoutRateLimits())
 	u := login(t, s)
 	u.header("Trace-Id", "t").must(anyRead, "{}")
 	text := fmt.Sprintf("%+v", s.Ledger().Requests(""))
@@ -178,7 +178,7 @@ func TestTheLedgerKeepsNoSecrets(t *testing.T) {
 }
 
 func TestTheLedgerIsBounded(t *testing.T) {
-	s := start(t, WithoutCeilings(), WithLedgerLimit(3))
+	s := start(t, WithoutRateLimits(), WithLedgerLimit(3))
 	u := login(t, s)
 	for range 20 {
 		u.must(anyRead, "{}")

@@ -70,7 +70,7 @@ func (f *Fault) spoil(a *answer) *answer {
 		a = bareAnswer(f.Status, body)
 	case FaultEmptyBody:
 		a = bareAnswer(f.Status, nil)
-	case FaultTruncatedJSON, FaultTruncatedBytes:
+	case FaultTruncatedBody:
 		a.body = a.body[:len(a.body)/2]
 	case FaultWrongType:
 		a.body = wrongType(a.body, f.Field)
@@ -80,7 +80,7 @@ func (f *Fault) spoil(a *answer) *answer {
 		a.body = wrongSize(a.body)
 	case FaultExpiredLink:
 		a = failureAnswer(expiredLink())
-	case FaultAlteredBytes:
+	case FaultAlteredBody:
 		a.body = bytes.Clone(a.body)
 		if len(a.body) > 0 {
 			a.body[len(a.body)/2] ^= 1

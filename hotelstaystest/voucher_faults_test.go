@@ -10,7 +10,7 @@ import (
 )
 
 func TestVoucherFaults(t *testing.T) {
-	s := start(t, WithoutCeilings(), WithConfirmAfter(0), WithVoucherDelay(0), WithVoucherSize(100_000))
+	s := start(t, WithoutRateLimits(), WithConfirmAfter(0), WithVoucherDelay(0), WithVoucherSize(100_000))
 	u := login(t, s)
 	u.book("ref", 0)
 	ask := func() *reply {
@@ -34,7 +34,7 @@ func TestVoucherFaults(t *testing.T) {
 		t.Errorf("without the document: %s", r.body)
 	}
 
-	s.Inject(Fault{Operation: OpVoucherDownload, Kind: FaultTruncatedBytes})
+	s.Inject(Fault{Operation: OpVoucherDownload, Kind: FaultTruncatedBody})
 	if status, half := u.download(link); status != 200 || !bytes.Equal(half, doc[:len(doc)/2]) {
 		t.Errorf("truncated: HTTP %d, %d bytes", status, len(half))
 	}

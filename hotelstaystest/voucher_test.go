@@ -40,7 +40,7 @@ func (u *user) download(link string, header ...string) (int, []byte) {
 
 func TestTheLifeOfAVoucher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, WithConfirmAfter(time.Minute), WithVoucherDelay(10*time.Second), WithVoucherLinkLife(time.Minute))
+		s := start(t, WithConfirmAfter(time.Minute), WithVoucherDelay(10*time.Second), WithVoucherLinkLifetime(time.Minute))
 		u := login(t, s)
 		in, order := u.book("ref", 0)
 		ask := func() *reply {
@@ -108,7 +108,7 @@ func TestTheLifeOfAVoucher(t *testing.T) {
 }
 
 func TestVoucherReferences(t *testing.T) {
-	s := start(t, WithoutCeilings(), WithCredentials("one", "1"), WithCredentials("two", "2"))
+	s := start(t, WithoutRateLimits(), WithAccount("one", "1"), WithAccount("two", "2"))
 	u := login(t, s)
 	_, a := u.book("a", 0)
 	in, ids := u.find(nil)

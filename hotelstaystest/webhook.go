@@ -222,13 +222,13 @@ func (w *webhooks) hold(e *event, f *Fault) bool {
 	return true
 }
 
-// Amend amends a confirmed order: it gets another hotel confirmation number and a new
+// AmendOrder amends a confirmed order: it gets another hotel confirmation number and a new
 // version of its voucher, and [OnAmend] makes an event. It panics when the order is
 // not confirmed.
-func (s *Server) Amend(reference string) {
-	s.withOrder("Amend", reference, func(o *order, now time.Time) {
-		if o.status() != s.cfg.states.Confirmed {
-			panic("hotelstaystest: Amend: the order is not confirmed")
+func (s *Server) AmendOrder(reference string) {
+	s.withOrder("AmendOrder", reference, func(o *order, now time.Time) {
+		if o.status() != s.cfg.statusNumbers.Confirmed {
+			panic("hotelstaystest: AmendOrder: the order is not confirmed")
 		}
 		o.amended++
 		o.confirmNo = fmt.Sprintf("HC-%s-%d", o.platformRef[2:], o.amended+1)
@@ -243,13 +243,13 @@ func (s *Server) SendWebhook(reference, event string) {
 	s.withOrder("SendWebhook", reference, func(o *order, now time.Time) { s.webhooks.post(o, event, now) })
 }
 
-// Redeliver delivers an event once more, at once and with all the retries, under the
+// RedeliverWebhook delivers an event once more, at once and with all the retries, under the
 // same event id and with the same body. It panics when the ledger does not hold the
 // event.
-func (s *Server) Redeliver(eventID string) {
+func (s *Server) RedeliverWebhook(eventID string) {
 	rec := s.ledger.findWebhook(eventID)
 	if rec == nil {
-		panic(fmt.Sprintf("hotelstaystest: Redeliver: the ledger holds no event %q", eventID))
+		panic(fmt.Sprintf("hotelstaystest: RedeliverWebhook: the ledger holds no event %q", eventID))
 	}
 	if s.enter() {
 		go s.webhooks.deliver(newEvent(rec))

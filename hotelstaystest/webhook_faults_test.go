@@ -45,7 +45,7 @@ func TestWebhookFaults(t *testing.T) {
 		"delay":                   {Fault{Kind: FaultDelay, Delay: 90 * time.Second}, "paid@1m0s modified@1m0s created@1m30s", WebhookDelivered},
 		"delay of simultaneous":   {Fault{Kind: FaultDelay, Skip: 1, Delay: time.Second}, "created@0s modified@1m0s paid@1m1s", WebhookDelivered},
 		"broken signature":        {Fault{Kind: FaultBadSignature}, "created*@0s created@1s paid@1m0s modified@1m0s", WebhookDelivered},
-		"altered body":            {Fault{Kind: FaultAlteredBytes}, "*@0s created@1s paid@1m0s modified@1m0s", WebhookDelivered},
+		"altered body":            {Fault{Kind: FaultAlteredBody}, "*@0s created@1s paid@1m0s modified@1m0s", WebhookDelivered},
 		"dropped":                 {Fault{Kind: FaultDrop}, "paid@1m0s modified@1m0s", WebhookDropped},
 		"dropped, the second":     {Fault{Kind: FaultDrop, Skip: 1}, "created@0s modified@1m0s", WebhookDelivered},
 	} {
@@ -68,7 +68,7 @@ func tryWebhookFault(t *testing.T, f Fault, want string, state WebhookState) {
 	for _, d := range rc.all() {
 		kind := strings.TrimPrefix(d.event, "order_")
 		if signedAt(d, s.WebhookSecret) == 0 {
-			if f.Kind == FaultAlteredBytes {
+			if f.Kind == FaultAlteredBody {
 				kind = ""
 			}
 			kind += "*"
@@ -164,7 +164,7 @@ func TestManyOrdersWithFaultyDeliveries(t *testing.T) {
 			return check(n, r)
 		}
 		pauses := slices.Repeat([]time.Duration{time.Second}, 50)
-		s := start(t, WithoutCeilings(), WithCallbackHandler(rc), WithConfirmAfter(time.Second), WithWebhookRetry(pauses...))
+		s := start(t, WithoutRateLimits(), WithCallbackHandler(rc), WithConfirmAfter(time.Second), WithWebhookRetryDelays(pauses...))
 		for _, kind := range []FaultKind{FaultDuplicate, FaultReorder, FaultBadSignature, FaultDelay} {
 			s.Inject(Fault{Operation: OpWebhook, Kind: kind, Times: -1, Probability: 0.2, Delay: 3 * time.Second})
 		}

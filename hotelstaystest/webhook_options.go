@@ -26,7 +26,7 @@ type WebhookTrigger string
 const (
 	OnBook    WebhookTrigger = "book"    // the order is made
 	OnConfirm WebhookTrigger = "confirm" // the supplier confirms and issues the hotel's confirmation number
-	OnAmend   WebhookTrigger = "amend"   // Server.Amend
+	OnAmend   WebhookTrigger = "amend"   // Server.AmendOrder
 	OnCancel  WebhookTrigger = "cancel"  // Cancel, or Server.SetOrderStatus with the number of cancelled
 	OnStatus  WebhookTrigger = "status"  // Server.SetOrderStatus with any other number
 )
@@ -71,13 +71,13 @@ func WithUnsignedWebhooks() Option {
 	return func(c *config) error { c.webhooks.secret = ""; return nil }
 }
 
-// WithWebhookRetry sets the pauses between the attempts to deliver an event: with n
+// WithWebhookRetryDelays sets the pauses between the attempts to deliver an event: with n
 // pauses there are at most n+1 attempts. The default is 1, 2, 4, 8 and 16 seconds;
 // none at all means a single attempt.
-func WithWebhookRetry(schedule ...time.Duration) Option {
+func WithWebhookRetryDelays(schedule ...time.Duration) Option {
 	return func(c *config) error {
 		for _, d := range schedule {
-			if err := positive("WithWebhookRetry", d); err != nil {
+			if err := positive("WithWebhookRetryDelays", d); err != nil {
 				return err
 			}
 		}

@@ -28,7 +28,7 @@ type Webhook struct {
 	PlatformReferenceNo string
 	URL                 string
 	EventTime           time.Time
-	Body                []byte // as sent, but for FaultAlteredBytes
+	Body                []byte // as sent, but for FaultAlteredBody
 	State               WebhookState
 	Attempts            []WebhookAttempt // in the order they began
 }

@@ -103,7 +103,7 @@ func (w *webhooks) sendOnce(e *event, f *Fault, again bool) error {
 		switch f.Kind {
 		case FaultBadSignature:
 			req.Header.Set(signatureHeader, SignWebhook(rand.Text(), now, body))
-		case FaultAlteredBytes:
+		case FaultAlteredBody:
 			altered := append([]byte(nil), body...)
 			altered[len(altered)/2] ^= 1
 			sig := req.Header[signatureHeader]

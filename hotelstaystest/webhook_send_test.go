@@ -59,7 +59,7 @@ func TestOnlyLoopbackIsDialled(t *testing.T) {
 		t.Run(url, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := &dials{}
-				s := start(t, WithConfirmAfter(-1), WithWebhookRetry(time.Second))
+				s := start(t, WithConfirmAfter(-1), WithWebhookRetryDelays(time.Second))
 				s.webhooks.transport = s.cfg.webhooks.socketTransport(d.dial)
 				o := &order{callbackURL: url, platformRef: "PO1"} // past Book's own rules
 				if _, err := http.NewRequest("POST", url, nil); err != nil {
@@ -134,7 +134,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 		hits.Done()
 	}))
 	defer web.Close()
-	s := NewServer(WithConfirmAfter(-1), WithWebhookRetry(time.Millisecond))
+	s := NewServer(WithConfirmAfter(-1), WithWebhookRetryDelays(time.Millisecond))
 	defer s.Close()
 	login(t, s).bookWithCallback("ref", web.URL)
 	hits.Wait()
@@ -168,7 +168,7 @@ func TestCloseEndsDeliveries(t *testing.T) {
 					}
 					return tc.status
 				}}
-				s := NewServer(InMemory(), WithCallbackHandler(rc))
+				s := NewServer(WithInMemory(), WithCallbackHandler(rc))
 				if tc.fault != "" {
 					s.Inject(Fault{Operation: OpWebhook, Kind: tc.fault, Delay: 24 * time.Hour})
 				}
@@ -217,7 +217,7 @@ func TestCloseLeavesNoSocketBehind(t *testing.T) {
 func TestCloseEndsAHandlerThatReadsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := false
-		s := NewServer(InMemory(), WithCallbackHandler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		s := NewServer(WithInMemory(), WithCallbackHandler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			<-r.Context().Done()
 			ended = true
 		})))
@@ -236,7 +236,7 @@ func TestAHandlerThatAsksBack(t *testing.T) {
 		var s *Server
 		rc := &receiver{answer: func(n int, _ *http.Request) int {
 			if n == 2 {
-				s.Amend("ref")
+				s.AmendOrder("ref")
 			}
 			return 200
 		}}

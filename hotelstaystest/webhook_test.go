@@ -124,7 +124,7 @@ func TestSignWebhook(t *testing.T) {
 func TestAnOrdersLifeIsPosted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{}
-		s := start(t, WithoutCeilings(), WithCallbackHandler(rc), WithWebhookSecret("a secret of its own"))
+		s := start(t, WithoutRateLimits(), WithCallbackHandler(rc), WithWebhookSecret("a secret of its own"))
 		u := login(t, s)
 		made := time.Now()
 		in, order := u.bookWithCallback("ref", "https://hooks.example.com/orders?x=1")
@@ -139,9 +139,9 @@ func TestAnOrdersLifeIsPosted(t *testing.T) {
 			t.Fatalf("before the confirmation: %s", rc.events())
 		}
 		time.Sleep(time.Minute) // nobody asks for the order meanwhile
-		s.Amend("ref")
+		s.AmendOrder("ref")
 		s.ConfirmOrder("silent")
-		s.Amend("silent")
+		s.AmendOrder("silent")
 		s.SendWebhook("silent", "anything")
 		time.Sleep(time.Minute)
 		s.SendWebhook("ref", "order_imagined")
@@ -189,7 +189,7 @@ func TestAnOrdersLifeIsPosted(t *testing.T) {
 func TestWhichEventsThereAre(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{}
-		s := start(t, WithoutCeilings(), WithCallbackHandler(rc), WithConfirmAfter(0), WithWebhookEvents(OnConfirm, "order_paid", "order_strange"), WithWebhookEvents(OnBook))
+		s := start(t, WithoutRateLimits(), WithCallbackHandler(rc), WithConfirmAfter(0), WithWebhookEvents(OnConfirm, "order_paid", "order_strange"), WithWebhookEvents(OnBook))
 		u := login(t, s)
 		in, _ := u.bookWithCallback("ref", hook)
 		synctest.Wait()
@@ -211,7 +211,7 @@ func TestAnAmendmentIssuesAnotherVoucher(t *testing.T) {
 		u.book("ref", 0)
 		ask := func() *reply { return u.must(voucherPath, object{"customerReferenceNo": "ref"}) }
 		first := ask()
-		s.Amend("ref")
+		s.AmendOrder("ref")
 		second := ask()
 		if first.str("voucher", "version") != "1" || second.str("voucher", "version") != "2" || first.str("voucher", "signature", "digest") == second.str("voucher", "signature", "digest") {
 			t.Errorf("%s\n%s", first.body, second.body)
@@ -220,7 +220,7 @@ func TestAnAmendmentIssuesAnotherVoucher(t *testing.T) {
 			t.Errorf("confirmation number %s", no)
 		}
 		s.SetOrderStatus("ref", 5)
-		panics(t, "not confirmed", func() { s.Amend("ref") })
+		panics(t, "not confirmed", func() { s.AmendOrder("ref") })
 	})
 }
 
@@ -248,8 +248,8 @@ func TestRetriesAtTheirTimes(t *testing.T) {
 		"taken late":      {nil, []int{500, 404, 302}, []time.Duration{0, 1, 3, 7}, WebhookDelivered},
 		"the last chance": {nil, []int{500, 500, 500, 500, 500}, []time.Duration{0, 1, 3, 7, 15, 31}, WebhookDelivered},
 		"given up":        {nil, []int{500, 500, 500, 500, 500, 500}, []time.Duration{0, 1, 3, 7, 15, 31}, WebhookGivenUp},
-		"own schedule":    {[]Option{WithWebhookRetry(10*time.Second, time.Minute)}, []int{500, 500, 500}, []time.Duration{0, 10, 70}, WebhookGivenUp},
-		"no retry":        {[]Option{WithWebhookRetry()}, []int{500}, []time.Duration{0}, WebhookGivenUp},
+		"own schedule":    {[]Option{WithWebhookRetryDelays(10*time.Second, time.Minute)}, []int{500, 500, 500}, []time.Duration{0, 10, 70}, WebhookGivenUp},
+		"no retry":        {[]Option{WithWebhookRetryDelays()}, []int{500}, []time.Duration{0}, WebhookGivenUp},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -324,28 +324,28 @@ func TestUnsignedWebhooks(t *testing.T) {
 func TestRedeliver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{answer: func(n int, _ *http.Request) int { return []int{500, 500, 200, 500, 500}[n] }}
-		s := start(t, WithCallbackHandler(rc), WithConfirmAfter(-1), WithWebhookRetry(time.Second))
+		s := start(t, WithCallbackHandler(rc), WithConfirmAfter(-1), WithWebhookRetryDelays(time.Second))
 		login(t, s).bookWithCallback("ref", hook)
 		time.Sleep(time.Minute)
 		rec := s.Ledger().Webhooks()[0]
 		if rec.State != WebhookGivenUp {
 			t.Fatalf("%+v", rec)
 		}
-		s.Redeliver(rec.EventID)
+		s.RedeliverWebhook(rec.EventID)
 		synctest.Wait()
 		rec = s.Ledger().Webhooks()[0]
 		got := rc.all()
 		if rec.State != WebhookDelivered || len(rec.Attempts) != 3 || len(got) != 3 || !bytes.Equal(got[2].body, got[0].body) || got[2].header.Get("X-Platform-Event-Id") != rec.EventID {
 			t.Errorf("%+v", rec)
 		}
-		s.Redeliver(rec.EventID) // and fails
+		s.RedeliverWebhook(rec.EventID) // and fails
 		time.Sleep(time.Minute)
 		if again := s.Ledger().Webhooks()[0]; again.State != WebhookDelivered || len(again.Attempts) != 5 {
 			t.Errorf("%+v", again)
 		}
-		panics(t, "no event", func() { s.Redeliver("evt_none") })
+		panics(t, "no event", func() { s.RedeliverWebhook("evt_none") })
 		s.Close()
-		s.Redeliver(rec.EventID) // does nothing any more
+		s.RedeliverWebhook(rec.EventID) // does nothing any more
 	})
 }
 
@@ -374,10 +374,10 @@ func TestTheLedgerOfWebhooks(t *testing.T) {
 
 func TestWebhookOptionsThatAreImpossible(t *testing.T) {
 	for name, opt := range map[string]Option{
-		"no secret": WithWebhookSecret(""), "no pause": WithWebhookRetry(time.Second, 0), "no timeout": WithWebhookTimeout(0), "no handler": WithCallbackHandler(nil),
+		"no secret": WithWebhookSecret(""), "no pause": WithWebhookRetryDelays(time.Second, 0), "no timeout": WithWebhookTimeout(0), "no handler": WithCallbackHandler(nil),
 		"odd trigger": WithWebhookEvents("odd", EventOrderPaid), "nameless event": WithWebhookEvents(OnBook, ""),
 	} {
-		if s, err := Start(opt); err == nil {
+		if s, err := StartServer(opt); err == nil {
 			s.Close()
 			t.Errorf("%s is accepted", name)
 		}

@@ -35,7 +35,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	seed := flags.Uint64("seed", 1, "seed of the generated world")
 	confirm := flags.Duration("confirm-after", 3*time.Minute, "how long after Book an order is confirmed; negative: never")
 	useTLS := flags.Bool("tls", false, "serve https with a self-made certificate")
-	unlimited := flags.Bool("no-ceilings", false, "turn the rate ceilings off")
+	unlimited := flags.Bool("no-rate-limits", false, "turn the rate limits off")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0
@@ -53,12 +53,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		opts = append(opts, hotelstaystest.WithTLS())
 	}
 	if *unlimited {
-		opts = append(opts, hotelstaystest.WithoutCeilings())
+		opts = append(opts, hotelstaystest.WithoutRateLimits())
 	}
-	srv, err := hotelstaystest.Start(opts...)
+	srv, err := hotelstaystest.StartServer(opts...)
 	if err != nil {
 		fmt.Fprintln(stderr, "hotelstays-sandbox:", err)
-		if errors.Is(err, hotelstaystest.ErrOption) {
+		if errors.Is(err, hotelstaystest.ErrInvalidOption) {
 			return 2
 		}
 		return 1

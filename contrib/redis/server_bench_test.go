@@ -33,7 +33,7 @@ func (unlimited) Pause(hotelstays.Operation, time.Time) {}
 // BenchmarkServerCall makes one call without a limiter and one with the shared one in turn,
 // over loopback, and reports what they take and the ratio.
 func BenchmarkServerCall(b *testing.B) {
-	srv := hotelstaystest.NewServer(hotelstaystest.WithoutCeilings(), hotelstaystest.WithLedgerLimit(1))
+	srv := hotelstaystest.NewServer(hotelstaystest.WithoutRateLimits(), hotelstaystest.WithLedgerLimit(1))
 	defer srv.Close()
 	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("HOTELSTAYS_REDIS_ADDR")})
 	defer rdb.Close()

@@ -217,7 +217,7 @@ func runStarter(s settings) error {
 }
 
 func TestServerFiftyProcessesFetchOneToken(t *testing.T) {
-	srv := hotelstaystest.NewServer(hotelstaystest.WithoutCeilings())
+	srv := hotelstaystest.NewServer(hotelstaystest.WithoutRateLimits())
 	defer srv.Close()
 	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: 5 * time.Second})
 	s := sharedRedis(t).at(srv)
@@ -316,7 +316,7 @@ func TestServerWebhookIsHandledOnceByFourProcesses(t *testing.T) {
 // Nothing of what lies in Redis shows a token, a credential or an environment.
 func TestServerDumpShowsNothing(t *testing.T) {
 	own := startServer(t, "--rdbcompression", "no", "--dbfilename", "dump.rdb")
-	srv := hotelstaystest.NewServer(hotelstaystest.WithCredentials("the-app-key-of-this-test", "the-app-secret-of-this-test"))
+	srv := hotelstaystest.NewServer(hotelstaystest.WithAccount("the-app-key-of-this-test", "the-app-secret-of-this-test"))
 	defer srv.Close()
 	rdb := redis.NewClient(&redis.Options{Addr: own.addr})
 	defer rdb.Close()

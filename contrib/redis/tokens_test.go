@@ -322,7 +322,7 @@ type fleetOfClients struct {
 }
 
 func startClients(t *testing.T, m *mini, n int) *fleetOfClients {
-	f := &fleetOfClients{Server: hotelstaystest.NewServer(hotelstaystest.InMemory(), hotelstaystest.WithoutCeilings())}
+	f := &fleetOfClients{Server: hotelstaystest.NewServer(hotelstaystest.WithInMemory(), hotelstaystest.WithoutRateLimits())}
 	for range n {
 		l := m.connect()
 		client, err := hotelstays.New(f.URL, hotelstays.TicketCredential{AppKey: f.AppKey, AppSecret: types.NewSecret(f.AppSecret), TTL: time.Hour},

@@ -60,7 +60,7 @@ var chaosFaults = []struct {
 	// The order is made, and nobody says so.
 	{8, hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true}},
 	{5, hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultStatus, Status: 502, Commit: true}},
-	{4, hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultTruncatedJSON}},
+	{4, hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultTruncatedBody}},
 	{6, hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: 3 * time.Second, Commit: true}},
 	// The answer comes late.
 	{15, hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Second, Commit: true}},

@@ -98,7 +98,7 @@ type world struct {
 
 func newWorld(t *testing.T, change func(*Config), opts ...hotelstaystest.Option) *world {
 	t.Helper()
-	w := &world{t: t, Server: hotelstaystest.NewServer(append([]hotelstaystest.Option{hotelstaystest.WithoutCeilings()}, opts...)...)}
+	w := &world{t: t, Server: hotelstaystest.NewServer(append([]hotelstaystest.Option{hotelstaystest.WithoutRateLimits()}, opts...)...)}
 	t.Cleanup(w.Close)
 	var err error
 	w.client, err = hotelstays.New(w.URL, hotelstays.TicketCredential{AppKey: w.AppKey, AppSecret: types.NewSecret(w.AppSecret)},

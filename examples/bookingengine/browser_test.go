@@ -338,7 +338,7 @@ func TestBrowserTellsBadNews(t *testing.T) {
 			p.check("finding out")
 
 			_, choose, offer := site.rooms(60)
-			site.srv.CloseOut(offer.Get("offer"))
+			site.srv.CloseRate(offer.Get("offer"))
 			p.do(chromedp.Navigate(site.base + site.post(choose, offer)))
 			p.waitFor("h1", "This room is sold out")
 			p.check("gone")

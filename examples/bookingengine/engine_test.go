@@ -168,7 +168,7 @@ func TestARefusedCancellation(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		address, reference := s.toOrder()
 		time.Sleep(10 * time.Minute)
-		s.srv.SetCancelRule(reference, hotelstaystest.CancelNotByContract)
+		s.srv.SetCancelRule(reference, hotelstaystest.CancelForbiddenByContract)
 		s.post(address+"/cancel", url.Values{"fee": {"free"}})
 		time.Sleep(time.Second)
 		page := s.get(address)

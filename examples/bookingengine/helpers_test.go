@@ -69,7 +69,7 @@ func startSite(t *testing.T, opts ...hotelstaystest.Option) *testSite {
 func memorySite(t *testing.T, opts ...hotelstaystest.Option) (s *testSite, closeSite func()) {
 	t.Helper()
 	receiver := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.ServeHTTP(w, r) })
-	srv := hotelstaystest.NewServer(append(opts, hotelstaystest.InMemory(), hotelstaystest.WithCallbackHandler(receiver))...)
+	srv := hotelstaystest.NewServer(append(opts, hotelstaystest.WithInMemory(), hotelstaystest.WithCallbackHandler(receiver))...)
 	svc := sandboxService(srv, "http://127.0.0.1")
 	svc.options = []hotelstays.Option{hotelstays.WithHTTPClient(srv.Client())}
 	s = newTestSite(t, srv, svc)

@@ -63,7 +63,7 @@ func startSandbox(site string, loseAnswer bool) (svc *service, closeSandbox func
 	if loseAnswer {
 		opts = append(opts, hotelstaystest.WithConfirmAfter(time.Minute), hotelstaystest.WithLateVisibility(20*time.Second))
 	}
-	srv, err := hotelstaystest.Start(opts...)
+	srv, err := hotelstaystest.StartServer(opts...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -86,7 +86,7 @@ func sandboxService(srv *hotelstaystest.Server, site string) *service {
 			Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}, Pending: []types.OrderStatus{4},
 		},
 	}
-	for i := range srv.Cities() {
+	for i := range srv.CityCount() {
 		svc.cities = append(svc.cities, srv.CityName(i))
 	}
 	return svc

@@ -86,7 +86,7 @@ func TestABookingIsMadeOnce(t *testing.T) {
 		assert.Equal(t, order, w.Header().Get("Location"))
 	}
 	require.Eventually(t, func() bool { return strings.Contains(s.get(order), "Waiting for the hotel") }, time.Minute, 10*time.Millisecond)
-	s.srv.CloseOut(s.rateOf(address)) // that was the last room
+	s.srv.CloseRate(s.rateOf(address)) // that was the last room
 	assert.Equal(t, order, s.post(address+"/book", guests()), "the back button, and once more")
 	assert.Equal(t, order, s.send(http.MethodGet, address, nil).Header().Get("Location"))
 	assert.Equal(t, 1, s.srv.Ledger().Count(hotelstaystest.OpBook))
@@ -161,7 +161,7 @@ func TestALowerPriceNeedsNoConsent(t *testing.T) {
 func TestASoldOutRoom(t *testing.T) {
 	s := startSite(t)
 	hotel, choose, offer := s.rooms(60)
-	s.srv.CloseOut(offer.Get("offer"))
+	s.srv.CloseRate(offer.Get("offer"))
 	address := s.post(choose, offer)
 	page := s.get(address)
 	assert.Contains(t, page, "This room is sold out")
@@ -353,7 +353,7 @@ func TestTheVoucherIsVerified(t *testing.T) {
 		assert.NoError(t, hotelstays.VerifyVoucher(w.Body.Bytes(), resp.Voucher))
 		assert.Equal(t, `attachment; filename=`+resp.Voucher.VoucherNumber+`.pdf`, w.Header().Get("Content-Disposition"))
 
-		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpVoucherDownload, Kind: hotelstaystest.FaultAlteredBytes, Times: -1})
+		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpVoucherDownload, Kind: hotelstaystest.FaultAlteredBody, Times: -1})
 		w = s.send(http.MethodGet, address+"/voucher", nil)
 		assert.Equal(t, http.StatusBadGateway, w.Code)
 		assert.Contains(t, w.Body.String(), "The voucher could not be verified")

@@ -41,7 +41,7 @@ func startSandbox() *hotelstaystest.Server {
 		hotelstaystest.WithLateVisibility(visibleAfter), hotelstaystest.WithConfirmAfter(confirmAfter),
 		hotelstaystest.WithLedgerLimit(1_000_000), // the verdict looks at every request
 		// It tries for longer than a dead worker's claim of an event lasts.
-		hotelstaystest.WithWebhookRetry(250*time.Millisecond, 500*time.Millisecond, time.Second, 2*time.Second, 2*time.Second,
+		hotelstaystest.WithWebhookRetryDelays(250*time.Millisecond, 500*time.Millisecond, time.Second, 2*time.Second, 2*time.Second,
 			2*time.Second, 2*time.Second, 2*time.Second, 4*time.Second, 4*time.Second, 8*time.Second))
 	for _, f := range faults {
 		f.Times = -1

@@ -78,7 +78,7 @@ func run(ctx context.Context) error {
 	}
 	fmt.Printf("decided    status %d, known after %s: a webhook woke the wait\n", order.Status, time.Since(start).Round(100*time.Millisecond))
 
-	srv.Amend(req.CustomerReferenceNo)
+	srv.AmendOrder(req.CustomerReferenceNo)
 	if _, err := client.Cancel(ctx, &hotelstays.CancelRequest{SessionID: req.SessionID, CustomerReferenceNo: req.CustomerReferenceNo,
 		SupplierReferenceNo: order.SupplierReferenceNo, Reason: "plans changed"}); err != nil {
 		return err

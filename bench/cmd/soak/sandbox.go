@@ -34,11 +34,11 @@ var faults = []hotelstaystest.Fault{
 	{Kind: hotelstaystest.FaultCutBeforeRead, Probability: 0.01},
 	{Kind: hotelstaystest.FaultCutMidResponse, Probability: 0.02},
 	{Kind: hotelstaystest.FaultResetStream, Probability: 0.02},
-	{Kind: hotelstaystest.FaultTruncatedJSON, Probability: 0.01},
+	{Kind: hotelstaystest.FaultTruncatedBody, Probability: 0.01},
 	{Kind: hotelstaystest.FaultGarbage, Probability: 0.01},
 	{Kind: hotelstaystest.FaultEmptyBody, Probability: 0.005},
 	{Kind: hotelstaystest.FaultWrongType, Probability: 0.005},
-	{Kind: hotelstaystest.FaultAlteredBytes, Operation: hotelstaystest.OpVoucherDownload, Probability: 0.1},
+	{Kind: hotelstaystest.FaultAlteredBody, Operation: hotelstaystest.OpVoucherDownload, Probability: 0.1},
 	{Kind: hotelstaystest.FaultWrongDigest, Operation: hotelstaystest.OpOrderVoucher, Probability: 0.05},
 }
 
@@ -55,7 +55,7 @@ func serveSandbox() error {
 	}
 	place := sandboxPlace{URL: srv.URL, AppKey: srv.AppKey, AppSecret: srv.AppSecret, ClientID: srv.ClientID, ClientSecret: srv.ClientSecret,
 		Certificate: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw})}
-	for i := range srv.Cities() {
+	for i := range srv.CityCount() {
 		place.Cities = append(place.Cities, srv.CityID(i))
 	}
 	go func() {

@@ -1,5 +1,5 @@
-// The rate ceilings: per endpoint and client address, over an exact rolling window
-// of one second.
+// The rate limits: per operation and client address, over an exact rolling window of
+// one second.
 
 package hotelstaystest
 
@@ -15,25 +15,25 @@ const window = time.Second
 // maxClients bounds how many clients are remembered before idle ones are dropped.
 const maxClients = 4096
 
-// ceilings counts the calls of every endpoint and client.
-type ceilings struct {
+// rateLimiter counts calls per operation and client address.
+type rateLimiter struct {
 	mu   sync.Mutex
-	logs map[ceilingKey]*callLog
+	logs map[rateLimitKey]*callLog
 }
 
-type ceilingKey struct {
+type rateLimitKey struct {
 	op     Operation
 	client string
 }
 
-// callLog is a ring of the times of the last calls that counted, one slot for each
-// call that the ceiling allows.
+// callLog is a ring of the times of the last counted calls, with one slot per allowed
+// call.
 type callLog struct {
 	times []time.Time
 	next  int
 }
 
-// verdict is what the ceiling said about one call.
+// verdict is the decision about one call.
 type verdict struct {
 	at        time.Time // when the call was counted
 	allowed   bool
@@ -42,16 +42,16 @@ type verdict struct {
 	wait      time.Duration // until the next call would be allowed
 }
 
-func newCeilings() *ceilings { return &ceilings{logs: map[ceilingKey]*callLog{}} }
+func newRateLimiter() *rateLimiter { return &rateLimiter{logs: map[rateLimitKey]*callLog{}} }
 
 // arrive counts a call. A call is refused when limit calls were counted within the
 // second before it; one exactly a second after the first is allowed again. A
 // refused call is not counted.
-func (c *ceilings) arrive(op Operation, client string, limit int) verdict {
+func (c *rateLimiter) arrive(op Operation, client string, limit int) verdict {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now() // under the lock: times in a log never go back
-	key := ceilingKey{op, client}
+	key := rateLimitKey{op, client}
 	log := c.logs[key]
 	if log == nil || len(log.times) != limit {
 		c.dropIdle(now)
@@ -76,7 +76,7 @@ func (l *callLog) free(now time.Time) int {
 func within(t, now time.Time) bool { return !t.IsZero() && now.Sub(t) < window }
 
 // dropIdle forgets the logs in which nothing counts any more, once there are many.
-func (c *ceilings) dropIdle(now time.Time) {
+func (c *rateLimiter) dropIdle(now time.Time) {
 	if len(c.logs) < maxClients {
 		return
 	}

@@ -1,4 +1,4 @@
-// The ceilings on a virtual clock: exact to the nanosecond, before everything else,
+// The rate limits on a virtual clock: exact to the nanosecond, before everything else,
 // and in bounded memory.
 
 package hotelstaystest
@@ -13,7 +13,7 @@ func TestTheWindowIsExactToTheNanosecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t)
 		u := login(t, s)
-		voucher := func() *reply { return u.post("/api/trade/cancel", "{}") } // ceiling 10; refused, but counted
+		voucher := func() *reply { return u.post("/api/trade/cancel", "{}") } // limit 10; refused, but counted
 		for range 5 {
 			voucher()
 		}
@@ -43,7 +43,7 @@ func TestTheWindowIsExactToTheNanosecond(t *testing.T) {
 	})
 }
 
-func TestCeilingsStandBeforeEverything(t *testing.T) {
+func TestRateLimitsComeBeforeEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t)
 		u := &user{t: t, s: s, http: s.Client()}
@@ -63,7 +63,7 @@ func TestCeilingsStandBeforeEverything(t *testing.T) {
 		}
 		for range 30 { // no figure is documented for OAuth
 			if u.post("/api/v1/oauth/token", "{}").status == 429 {
-				t.Fatal("OAuth has a ceiling")
+				t.Fatal("OAuthToken has a rate limit")
 			}
 		}
 		reqs := s.Ledger().Requests(OpTicket)
@@ -73,17 +73,17 @@ func TestCeilingsStandBeforeEverything(t *testing.T) {
 	})
 }
 
-func TestDocumentedCeilings(t *testing.T) {
+func TestDocumentedRateLimits(t *testing.T) {
 	want := map[Operation]int{
 		OpTicket: 5, OpDestinations: 100, OpHotelsMetadata: 100, OpHotelStaticDetail: 100, OpHotelList: 100, OpHotelRates: 100,
 		OpCheckAvail: 10, OpBook: 10, OpCancel: 10, OpQueryOrders: 50, OpOrderVoucher: 50, OpOAuthToken: 0, OpHotelIDList: 0,
 	}
 	for _, op := range operations() {
-		if op.ceiling != want[op.name] {
-			t.Errorf("%s has %d", op.name, op.ceiling)
+		if op.rateLimit != want[op.name] {
+			t.Errorf("%s has %d", op.name, op.rateLimit)
 		}
 	}
-	s := start(t, WithCeiling(OpOAuthToken, 2))
+	s := start(t, WithRateLimit(OpOAuthToken, 2))
 	u := &user{t: t, s: s, http: s.Client()}
 	u.post("/api/v1/oauth/token", "{}")
 	u.post("/api/v1/oauth/token", "{}")
@@ -92,7 +92,7 @@ func TestDocumentedCeilings(t *testing.T) {
 
 func TestIdleClientsAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCeilings()
+		c := newRateLimiter()
 		for i := range maxClients {
 			c.arrive(OpBook, base36(int64(i)), 10)
 		}
