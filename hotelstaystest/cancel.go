@@ -47,7 +47,7 @@ func runCancel(s *Server, c *call, req *cancelRequest) (any, error) {
 	o.history = append(o.history, StatusChange{s.cfg.statusNumbers.Cancelled, now})
 	s.webhooks.happened(o, OnCancel, now)
 	fee := o.price.currency.money(o.fee)
-	if c.named && c.currency.code != "" {
+	if c.hasCurrency && c.currency.code != "" {
 		in := s.world.price(o.offer, c.currency, o.cents)
 		fee = c.currency.money(o.offer.feeAt(in, now))
 	}

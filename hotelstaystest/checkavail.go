@@ -42,7 +42,7 @@ func runCheckAvail(s *Server, c *call, req *checkAvailRequest) (any, error) {
 // priced is the currency that an offer is answered in: the one asked for, else the
 // one it was shown in.
 func (c *call) priced(o offer) currency {
-	if c.named {
+	if c.hasCurrency {
 		return c.currency
 	}
 	shown, _ := findCurrency(o.currency)

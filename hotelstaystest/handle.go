@@ -1,4 +1,4 @@
-// The one path that every request takes, in its order.
+// The path of a request through the server.
 
 package hotelstaystest
 
@@ -20,28 +20,26 @@ import (
 	"time"
 )
 
-// maxBody bounds a request's body.
-const maxBody = 4 << 20
+const maxBody = 4 << 20 // bytes of a request
 
-// call is one request on its way through an operation.
+// call is a request and what is known about it.
 type call struct {
-	op        *operation
-	rec       *Request
-	header    http.Header
-	client    string    // IP address
-	counted   time.Time // when it was counted against its ceiling, or arrived where there is none
-	repeated  bool      // the Request-Id was seen before
-	account   string    // appKey of the account
-	oauth     bool      // the bearer is an OAuth access token
-	session   string
-	currency  currency
-	named     bool // the Currency header was sent
-	requestID string
-	traceID   string
-	gzip      bool
+	op          *operation
+	rec         *Request
+	header      http.Header
+	client      string    // IP address
+	started     time.Time // when the rate limit counted it; without one its arrival
+	repeated    bool      // its Request-Id was used before
+	account     string    // appKey
+	oauth       bool      // the token is an OAuth access token
+	session     string
+	currency    currency
+	hasCurrency bool // the Currency header was sent
+	requestID   string
+	traceID     string
+	gzip        bool
 }
 
-// serve is the entry of every request.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if !s.enter() {
 		panic(http.ErrAbortHandler)
@@ -54,7 +52,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	c := &call{op: op, header: r.Header, client: client, gzip: s.cfg.gzip && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")}
 	c.rec = s.ledger.arrive(op.name, r, client)
-	c.counted = c.rec.Arrived
+	c.started = c.rec.Arrived
 	c.requestID, c.traceID = r.Header.Get("Request-Id"), r.Header.Get("Trace-Id")
 	if c.requestID != "" {
 		c.repeated = s.ids.repeated(c.requestID)
@@ -67,9 +65,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.handle(w, r, c)
 }
 
-// handle takes a request through its steps: ceiling, fault, body, the operation with
-// its checks, the answer. The ceiling stands before everything else, so that
-// malformed and unauthenticated calls consume it.
+// handle runs the steps: rate limit, fault, body, operation, answer. The rate limit comes
+// first, so that malformed and unauthenticated calls count.
 func (s *Server) handle(w http.ResponseWriter, r *http.Request, c *call) {
 	limits, refused := s.checkRateLimit(c)
 	if refused != nil {
@@ -87,7 +84,7 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request, c *call) {
 	}
 	body, bodyErr := s.readBody(w, r, c)
 	if f != nil && !f.Commit && f.Kind != FaultSlowBody && !s.wait(r.Context(), f.Delay) {
-		s.recordCut(c) // gone while it waited: nothing was carried out
+		s.recordCut(c) // the client left during the delay: nothing is executed
 		panic(http.ErrAbortHandler)
 	}
 	var a *answer
@@ -101,7 +98,7 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request, c *call) {
 	s.finish(w, r, c, limits, a, f)
 }
 
-// finish completes the headers, closes the record and sends the answer.
+// finish sets the headers, completes the ledger's record and sends the answer.
 func (s *Server) finish(w http.ResponseWriter, r *http.Request, c *call, limits http.Header, a *answer, f *Fault) {
 	if f != nil {
 		a = f.spoil(a)
@@ -125,12 +122,12 @@ func (s *Server) finish(w http.ResponseWriter, r *http.Request, c *call, limits 
 	s.deliver(w, r, c, a, f)
 }
 
-// setHeaders adds the service's headers to those that an answer has.
+// setHeaders adds the service's headers. Headers that h has already win.
 func (c *call) setHeaders(h, limits http.Header, now time.Time) {
 	own := limits.Clone()
 	own.Set("Request-Id", c.requestID)
 	own.Set("Trace-Id", c.traceID)
-	own.Set("Server-Cost-Milliseconds", strconv.FormatInt(now.Sub(c.counted).Milliseconds(), 10))
+	own.Set("Server-Cost-Milliseconds", strconv.FormatInt(now.Sub(c.started).Milliseconds(), 10))
 	if c.session != "" {
 		own.Set("Session-Id", c.session)
 	}
@@ -141,13 +138,13 @@ func (c *call) setHeaders(h, limits http.Header, now time.Time) {
 	}
 }
 
-// recordCut closes the record of a request that gets no answer.
+// recordCut completes the record of a request without a whole answer.
 func (s *Server) recordCut(c *call) {
 	s.ledger.update(c.rec, func(rec *Request) { rec.Cut, rec.Done = true, time.Now() })
 }
 
-// checkRateLimit counts the call against its endpoint. It returns the rate-limit
-// headers, and an answer when the call is refused.
+// checkRateLimit counts the call. It returns the rate-limit headers, and the answer to a
+// refused call.
 func (s *Server) checkRateLimit(c *call) (http.Header, *answer) {
 	h := http.Header{}
 	limit := c.op.rateLimit
@@ -158,7 +155,7 @@ func (s *Server) checkRateLimit(c *call) (http.Header, *answer) {
 		return h, nil
 	}
 	v := s.limiter.arrive(c.op.name, c.client, limit)
-	c.counted = v.at
+	c.started = v.at
 	h.Set("X-RateLimit-Limit", strconv.Itoa(v.limit))
 	h.Set("X-RateLimit-Remaining", strconv.Itoa(v.remaining))
 	h.Set("X-RateLimit-Reset", "1")
@@ -168,23 +165,21 @@ func (s *Server) checkRateLimit(c *call) (http.Header, *answer) {
 	s.ledger.rateLimited(c.rec)
 	h.Set("Retry-After", strconv.Itoa(int((v.wait+time.Second-1)/time.Second)))
 	return h, failureAnswer(&failure{status: http.StatusTooManyRequests, code: CodeRateLimited,
-		msg: fmt.Sprintf("%s takes %d calls per second from one address", c.op.name, v.limit)})
+		msg: fmt.Sprintf("rate limit exceeded: %s takes %d calls per second from one address", c.op.name, v.limit)})
 }
 
-// readBody reads the request's body and notes its hash.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, c *call) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	s.ledger.update(c.rec, func(rec *Request) { rec.BodySHA256, rec.BodySize = sha256Hex(body), len(body) })
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
-		return nil, badRequest("the body is larger than %d bytes", maxBody)
+		return nil, badRequest("the body exceeds %d bytes", maxBody)
 	}
 	if err != nil {
-		return nil, badRequest("the body ended early: %v", err)
+		return nil, badRequest("reading the body: %v", err)
 	}
 	return body, nil
 }
 
-// execute checks the request and carries the operation out.
 func (s *Server) execute(r *http.Request, c *call, body []byte, bodyErr error) *answer {
 	data, err := s.check(r, c, bodyErr)
 	if err == nil && data == nil {
@@ -197,7 +192,7 @@ func (s *Server) execute(r *http.Request, c *call, body []byte, bodyErr error) *
 	return successAnswer(data)
 }
 
-// refusal answers an error; OAuth's own form where that is configured.
+// refusal is the answer to an error, with [WithOAuthTopLevel] in OAuth's own form.
 func (s *Server) refusal(c *call, err error) *answer {
 	var f *failure
 	if c.op.name == OpOAuthToken && s.cfg.oauthTopLevel && errors.As(err, &f) {
@@ -210,8 +205,8 @@ func (s *Server) refusal(c *call, err error) *answer {
 	return failureAnswer(err)
 }
 
-// check applies the rules that all operations share. Documents are served here and
-// returned as data.
+// check applies the rules that all operations share. It serves voucher documents and
+// returns them as data.
 func (s *Server) check(r *http.Request, c *call, bodyErr error) (any, error) {
 	if c.op.run == nil {
 		return s.serveDocument(r, c)
@@ -229,7 +224,7 @@ func (s *Server) check(r *http.Request, c *call, bodyErr error) (any, error) {
 	if err := s.checkHeaders(c); err != nil {
 		return nil, err
 	}
-	if !c.op.noAuth {
+	if c.op.scope != "" {
 		if err := s.authorize(c); err != nil {
 			return nil, err
 		}
@@ -244,7 +239,7 @@ var (
 	digitsForm   = regexp.MustCompile(`^[0-9]+$`)
 )
 
-// headerForms says what the values of the request headers look like.
+// headerForms validates the values of request headers.
 var headerForms = []struct {
 	name string
 	form func(string) bool
@@ -253,7 +248,7 @@ var headerForms = []struct {
 	{"Trace-Id", notEmpty},
 	{"Session-Id", notEmpty},
 	{"User-Ref", notEmpty},
-	{"Test", func(string) bool { return true }}, // what is not recognised is ignored
+	{"Test", func(string) bool { return true }}, // unknown values are ignored
 	{"Client-Request-Timestamp", digitsForm.MatchString},
 	{"IP", func(v string) bool { _, err := netip.ParseAddr(v); return err == nil }},
 	{"Language", languageTag.MatchString},
@@ -264,23 +259,22 @@ var headerForms = []struct {
 
 func notEmpty(v string) bool { return v != "" }
 
-// checkHeaders refuses headers that are malformed, or sent to an operation that does
-// not take them.
+// checkHeaders refuses malformed headers, and headers that the operation does not take.
 func (s *Server) checkHeaders(c *call) error {
 	if c.repeated {
-		return badRequest("Request-Id %q was used before; every request needs its own", c.requestID)
+		return badRequest("Request-Id %q was used before; every request needs a new one", c.requestID)
 	}
 	if c.op.session == sessionNone {
 		for _, name := range []string{"Session-Id", "Currency", "Test", "Timeout-Milliseconds"} {
 			if len(c.header.Values(name)) > 0 {
-				return badRequest("header %s is not for %s; only HotelList, HotelRates, CheckAvail, Book and Cancel take it", name, c.op.name)
+				return badRequest("%[2]s takes no header %[1]s; only HotelList, HotelRates, CheckAvail, Book and Cancel do", name, c.op.name)
 			}
 		}
 	}
 	if c.op.name == OpTicket {
 		for _, name := range []string{"Market", "User-Ref"} {
 			if len(c.header.Values(name)) > 0 {
-				return badRequest("header %s is not for Ticket", name)
+				return badRequest("Ticket takes no header %s", name)
 			}
 		}
 	}
@@ -290,29 +284,29 @@ func (s *Server) checkHeaders(c *call) error {
 			return badRequest("header %s was sent twice", h.name)
 		}
 		if len(values) == 1 && !h.form(values[0]) {
-			return badRequest("header %s has the malformed value %q", h.name, values[0])
+			return badRequest("header %s has a malformed value %q", h.name, values[0])
 		}
 	}
 	return nil
 }
 
-// checkSession reads the Session-Id and Currency headers where they apply.
+// checkSession reads the Session-Id and Currency headers of operations that take them.
 func (s *Server) checkSession(c *call) error {
 	if c.op.session == sessionNone {
 		return nil
 	}
 	code := c.header.Get("Currency")
-	c.named = code != ""
-	if !c.named {
+	c.hasCurrency = code != ""
+	if !c.hasCurrency {
 		code = "USD"
 	}
-	c.currency, _ = findCurrency(code) // an unknown one stays zero: nothing is priced in it
+	c.currency, _ = findCurrency(code) // unknown: zero, which nothing is sold in
 	id := c.header.Get("Session-Id")
 	switch {
 	case id == "" && c.op.session == sessionRequired:
-		return badRequest("%s needs the Session-Id header of the search", c.op.name)
+		return badRequest("%s requires the Session-Id header of the search", c.op.name)
 	case id == "":
-		return nil // the operation makes one
+		return nil // HotelList starts a session
 	case !s.knownSession(id, c.account):
 		return badRequest("Session-Id %q is not a session of this account", id)
 	}
@@ -320,7 +314,6 @@ func (s *Server) checkSession(c *call) error {
 	return nil
 }
 
-// compress turns a large body into gzip.
 func (a *answer) compress() {
 	if len(a.body) < 1024 || a.header.Get("Content-Encoding") != "" {
 		return
@@ -334,15 +327,14 @@ func (a *answer) compress() {
 	a.header.Set("Vary", "Accept-Encoding")
 }
 
-// counter hands out numbers from 1.
+// counter counts from 1.
 type counter struct{ n atomic.Int64 }
 
 func (c *counter) next() int64 { return c.n.Add(1) }
 
-// maxSeenIDs bounds how many Request-Ids are remembered.
 const maxSeenIDs = 100_000
 
-// seenIDs remembers the latest Request-Ids.
+// seenIDs remembers the last maxSeenIDs Request-Ids.
 type seenIDs struct {
 	mu   sync.Mutex
 	set  map[string]struct{}
@@ -352,7 +344,7 @@ type seenIDs struct {
 
 func newSeenIDs() *seenIDs { return &seenIDs{set: map[string]struct{}{}} }
 
-// repeated says whether the id was seen before, and remembers it.
+// repeated remembers the id and reports whether it was used before.
 func (s *seenIDs) repeated(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,15 +1,14 @@
-// The operations, and in one table what each requires.
+// The operations: one table row each.
 
 package hotelstaystest
 
 import "slices"
 
-// Operation names an operation of the API, in faults and in the ledger.
+// Operation names an operation in faults and in the ledger.
 type Operation string
 
-// The operations. OpVoucherDownload is the GET of a voucher's downloadUrl,
-// OpVoucherVerify the GET of its verifyUrl, and OpWebhook, in faults only, a delivery
-// to a callbackUrl.
+// The operations. OpVoucherDownload and OpVoucherVerify are the GETs of a voucher's
+// downloadUrl and verifyUrl. OpWebhook is a delivery to a callbackUrl, for faults only.
 const (
 	OpTicket            Operation = "Ticket"
 	OpOAuthToken        Operation = "OAuthToken"
@@ -29,7 +28,7 @@ const (
 	OpWebhook           Operation = "Webhook"
 )
 
-// The scopes a token, a ticket or a named user can carry.
+// The scopes of tokens, tickets and users.
 const (
 	ScopeSearchRead    = "search:read"
 	ScopeContentRead   = "content:read"
@@ -38,12 +37,12 @@ const (
 	ScopeBookingCancel = "booking:cancel"
 )
 
-// AllScopes returns every documented scope.
+// AllScopes returns the five scopes.
 func AllScopes() []string {
 	return []string{ScopeSearchRead, ScopeContentRead, ScopeBookingRead, ScopeBookingWrite, ScopeBookingCancel}
 }
 
-// sessionRule says what an operation does with the Session-Id header.
+// sessionRule is an operation's use of the Session-Id header.
 type sessionRule int
 
 const (
@@ -52,43 +51,41 @@ const (
 	sessionRequired                    // must be sent and known
 )
 
-// runner decodes a request body and carries the operation out.
+// runner decodes a request body and executes the operation.
 type runner func(s *Server, c *call, body []byte) (any, error)
 
-// operation is one row of the table.
 type operation struct {
 	name      Operation
 	path      string
-	rateLimit int         // calls per second and client address; 0: none documented
-	noAuth    bool        // needs no Authorization and is not bound to an account
-	session   sessionRule // anything but sessionNone also allows Currency, Test and Timeout-Milliseconds
-	scope     string      // the scope a restricted credential must carry
+	rateLimit int         // calls per second and client address; 0: none
+	session   sessionRule // unless sessionNone, Currency, Test and Timeout-Milliseconds are allowed too
+	scope     string      // empty: takes no Authorization
 	run       runner
 }
 
-// operations returns the table of POST operations.
+// operations is the table of the POST operations.
 func operations() []*operation {
 	return []*operation{
-		{name: OpTicket, path: "/api/auth/ticket", rateLimit: 5, noAuth: true, run: decoded(runTicket)},
-		{name: OpOAuthToken, path: "/api/v1/oauth/token", noAuth: true, run: decoded(runOAuthToken)},
+		{OpTicket, "/api/auth/ticket", 5, sessionNone, "", decoded(runTicket)},
+		{OpOAuthToken, "/api/v1/oauth/token", 0, sessionNone, "", decoded(runOAuthToken)},
 
-		{name: OpDestinations, path: "/api/search/destinations", rateLimit: 100, scope: ScopeContentRead, run: decoded(runDestinations)},
-		{name: OpHotelsMetadata, path: "/api/search/hotelsMetadata", rateLimit: 100, scope: ScopeContentRead, run: decoded(runHotelsMetadata)},
-		{name: OpHotelStaticDetail, path: "/api/search/hotelStaticDetail", rateLimit: 100, scope: ScopeContentRead, run: decoded(runHotelStaticDetail)},
-		{name: OpHotelIDList, path: "/api/search/hotelIdList", scope: ScopeContentRead, run: decoded(runHotelIDList)},
+		{OpDestinations, "/api/search/destinations", 100, sessionNone, ScopeContentRead, decoded(runDestinations)},
+		{OpHotelsMetadata, "/api/search/hotelsMetadata", 100, sessionNone, ScopeContentRead, decoded(runHotelsMetadata)},
+		{OpHotelStaticDetail, "/api/search/hotelStaticDetail", 100, sessionNone, ScopeContentRead, decoded(runHotelStaticDetail)},
+		{OpHotelIDList, "/api/search/hotelIdList", 0, sessionNone, ScopeContentRead, decoded(runHotelIDList)},
 
-		{name: OpHotelList, path: "/api/search/hotelList", rateLimit: 100, session: sessionOptional, scope: ScopeSearchRead, run: decoded(runHotelList)},
-		{name: OpHotelRates, path: "/api/search/hotelRates", rateLimit: 100, session: sessionRequired, scope: ScopeSearchRead, run: decoded(runHotelRates)},
-		{name: OpCheckAvail, path: "/api/search/checkAvail", rateLimit: 10, session: sessionRequired, scope: ScopeSearchRead, run: decoded(runCheckAvail)},
-		{name: OpBook, path: "/api/trade/book", rateLimit: 10, session: sessionRequired, scope: ScopeBookingWrite, run: decoded(runBook)},
+		{OpHotelList, "/api/search/hotelList", 100, sessionOptional, ScopeSearchRead, decoded(runHotelList)},
+		{OpHotelRates, "/api/search/hotelRates", 100, sessionRequired, ScopeSearchRead, decoded(runHotelRates)},
+		{OpCheckAvail, "/api/search/checkAvail", 10, sessionRequired, ScopeSearchRead, decoded(runCheckAvail)},
+		{OpBook, "/api/trade/book", 10, sessionRequired, ScopeBookingWrite, decoded(runBook)},
 
-		{name: OpQueryOrders, path: "/api/trade/queryOrders", rateLimit: 50, scope: ScopeBookingRead, run: decoded(runQueryOrders)},
-		{name: OpOrderVoucher, path: "/api/trade/orderVoucher", rateLimit: 50, scope: ScopeBookingRead, run: decoded(runOrderVoucher)},
-		{name: OpCancel, path: "/api/trade/cancel", rateLimit: 10, session: sessionRequired, scope: ScopeBookingCancel, run: decoded(runCancel)},
+		{OpQueryOrders, "/api/trade/queryOrders", 50, sessionNone, ScopeBookingRead, decoded(runQueryOrders)},
+		{OpOrderVoucher, "/api/trade/orderVoucher", 50, sessionNone, ScopeBookingRead, decoded(runOrderVoucher)},
+		{OpCancel, "/api/trade/cancel", 10, sessionRequired, ScopeBookingCancel, decoded(runCancel)},
 	}
 }
 
-// documented tells the operations of the API from other texts.
+// documented reports whether op is a POST operation of the API.
 func (op Operation) documented() bool {
 	return slices.ContainsFunc(operations(), func(o *operation) bool { return o.name == op })
 }

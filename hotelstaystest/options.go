@@ -1,4 +1,4 @@
-// The options of a server, and their defaults.
+// Server options and their defaults.
 
 package hotelstaystest
 
@@ -12,27 +12,27 @@ import (
 	"time"
 )
 
-// ErrInvalidOption is wrapped by every error of [StartServer] about an option.
+// ErrInvalidOption matches every error of [StartServer] about an option.
 var ErrInvalidOption = errors.New("hotelstaystest: invalid option")
 
 // Option configures a [Server].
 type Option func(*config) error
 
-// OrderStatusNumbers gives the numbers of order statuses that the API's reference names
-// but does not number. Each is between 2 and 5.
+// OrderStatusNumbers numbers the order statuses whose numbers are undocumented. Each is
+// between 2 and 5.
 type OrderStatusNumbers struct {
 	Confirmed int // default 2
 	Cancelled int // default 3
-	Pending   int // default 4; only [Server.SetOrderStatus] puts an order there
+	Pending   int // default 4; only reached by [Server.SetOrderStatus]
 }
 
-// SupplierReason is one row of the supplier breakdown of an empty search.
+// SupplierReason says why one supplier has no part in a search.
 type SupplierReason struct {
 	SupplierCode string `json:"supplierCode"`
 	Reason       string `json:"reason"`
 }
 
-// account is a pair of credentials. OAuth clients act on the first account.
+// account holds credentials. OAuth clients act for the first account.
 type account struct {
 	key, secret string
 }
@@ -42,7 +42,6 @@ type oauthClient struct {
 	scopes     []string
 }
 
-// config is what the options set.
 type config struct {
 	addr      string
 	tls       bool
@@ -101,7 +100,7 @@ func defaultConfig() config {
 	}
 }
 
-// finish fills what the options left open.
+// finish sets the defaults that depend on other options, and checks the whole.
 func (c *config) finish() error {
 	if len(c.accounts) == 0 {
 		c.accounts = []account{{"sandbox-app-key", "sandbox-app-secret"}}
@@ -110,17 +109,17 @@ func (c *config) finish() error {
 		c.clients = []oauthClient{{"sandbox-client", "sandbox-client-secret", AllScopes()}}
 	}
 	if c.http1Only && !c.tls {
-		return errors.New("WithHTTP1Only needs WithTLS: without TLS there is no HTTP/2 anyway")
+		return errors.New("WithHTTP1Only needs WithTLS; without TLS there is no HTTP/2")
 	}
 	if c.inMemory && c.addr != "127.0.0.1:0" {
-		return errors.New("WithInMemory and WithAddr exclude each other")
+		return errors.New("WithInMemory and WithAddr cannot be combined")
 	}
 	return c.catalog.finish()
 }
 
-// WithAddr listens on this address, "127.0.0.1:8080" for instance. Only loopback
-// addresses are possible: the sandbox has no defences. The default is a free port
-// of 127.0.0.1.
+// WithAddr sets the address to listen on, such as "127.0.0.1:8080". It must be a
+// loopback address, because the sandbox has no defences. The default is a free port of
+// 127.0.0.1.
 func WithAddr(addr string) Option {
 	return func(c *config) error {
 		host, _, err := net.SplitHostPort(addr)
@@ -129,31 +128,30 @@ func WithAddr(addr string) Option {
 		}
 		ip, err := netip.ParseAddr(host)
 		if host != "localhost" && (err != nil || !ip.Unmap().IsLoopback()) {
-			return fmt.Errorf("address %q is not a loopback address; the sandbox serves this machine only (use 127.0.0.1, ::1 or localhost)", addr)
+			return fmt.Errorf("address %q is not a loopback address; use 127.0.0.1, ::1 or localhost", addr)
 		}
 		c.addr = addr
 		return nil
 	}
 }
 
-// WithTLS serves https with a certificate made for 127.0.0.1, ::1 and localhost, and
-// HTTP/2. [Server.Client] and [Server.Certificate] trust it.
+// WithTLS serves https and HTTP/2, with a self-signed certificate for 127.0.0.1, ::1 and
+// localhost. [Server.Client] trusts it.
 func WithTLS() Option { return func(c *config) error { c.tls = true; return nil } }
 
-// WithHTTP1Only keeps a TLS server to HTTP/1.1.
+// WithHTTP1Only turns HTTP/2 off. It needs [WithTLS].
 func WithHTTP1Only() Option { return func(c *config) error { c.http1Only = true; return nil } }
 
-// WithInMemory serves in-memory connections instead of sockets. Only the clients of
-// [Server.Client] and [Server.ClientFrom], and transports that dial with
-// [Server.DialContext], reach the server: a client without one of them would dial
-// the machine itself.
+// WithInMemory serves in-memory connections instead of sockets. Reach the server with
+// [Server.Client], [Server.ClientFrom] or a transport that dials with
+// [Server.DialContext]; any other client dials the real 127.0.0.1.
 func WithInMemory() Option { return func(c *config) error { c.inMemory = true; return nil } }
 
-// WithCompression answers with gzip when the client accepts it and the body is over
-// a kilobyte.
+// WithCompression compresses bodies of a kilobyte or more for clients that accept gzip.
 func WithCompression() Option { return func(c *config) error { c.gzip = true; return nil } }
 
-// WithSeed chooses the generated world and the draws of faults. The default is 1.
+// WithSeed sets the seed of the generated world and of the faults' random draws. The
+// default is 1.
 func WithSeed(seed uint64) Option { return func(c *config) error { c.seed = seed; return nil } }
 
 // WithCatalog sets the size of the generated catalogue.
@@ -161,8 +159,8 @@ func WithCatalog(catalog Catalog) Option {
 	return func(c *config) error { c.catalog = catalog; return nil }
 }
 
-// WithAccount adds an account. Given several times, each is an account of its
-// own with its own orders; the first is [Server.AppKey].
+// WithAccount adds an account. Each account has its own orders. The first one is
+// [Server.AppKey].
 func WithAccount(appKey, appSecret string) Option {
 	return func(c *config) error {
 		if appKey == "" || appSecret == "" {
@@ -173,8 +171,8 @@ func WithAccount(appKey, appSecret string) Option {
 	}
 }
 
-// WithOAuthClient adds an OAuth client registered for these scopes, by default all.
-// It acts on the first account. The first client is [Server.ClientID].
+// WithOAuthClient adds an OAuth client with these scopes, by default all. It acts for the
+// first account. The first client is [Server.ClientID].
 func WithOAuthClient(clientID, clientSecret string, scopes ...string) Option {
 	return func(c *config) error {
 		if clientID == "" || clientSecret == "" {
@@ -188,50 +186,49 @@ func WithOAuthClient(clientID, clientSecret string, scopes ...string) Option {
 	}
 }
 
-// WithTicketScopes limits tickets to these scopes. By default a ticket lists none
-// and has full access.
+// WithTicketScopes limits tickets to these scopes. By default a ticket has full access.
 func WithTicketScopes(scopes ...string) Option {
 	return func(c *config) error { c.ticketScopes = slices.Clone(scopes); return nil }
 }
 
-// WithMarkets restricts the account to these markets: every call must carry one of
-// them in its Market header.
+// WithMarkets restricts the accounts to these markets. Every call must then send one of
+// them in the Market header.
 func WithMarkets(markets ...string) Option {
 	return func(c *config) error { c.markets = slices.Clone(markets); return nil }
 }
 
-// WithUserRefs authorises named users with their scopes. Every call must then carry
-// one of them in User-Ref, and both the credential and the user need the scope of
-// the operation. A user without scopes may do nothing.
+// WithUserRefs sets the accounts' users, with their scopes. Every call must then send one
+// of them in the User-Ref header, and both the credential and the user need the
+// operation's scope.
 func WithUserRefs(users map[string][]string) Option {
 	return func(c *config) error { c.users = maps.Clone(users); return nil }
 }
 
-// WithOAuthTopLevel answers OAuth calls without the envelope.
+// WithOAuthTopLevel answers OAuthToken without the envelope.
 func WithOAuthTopLevel() Option { return func(c *config) error { c.oauthTopLevel = true; return nil } }
 
-// WithTokenLifetime sets how long OAuth access tokens live. The default is an hour.
-// A ticket lives for the ttl that it was asked for with.
+// WithTokenLifetime sets the lifetime of OAuth access tokens. The default is an hour. A
+// ticket's lifetime is the ttl of its request.
 func WithTokenLifetime(d time.Duration) Option {
 	return func(c *config) error { c.tokenLife = d; return positive("WithTokenLifetime", d) }
 }
 
-// WithVisibilityBand gives the account a visibility band: HotelList takes 200 hotel
-// ids instead of 1,000.
+// WithVisibilityBand gives the accounts a visibility band: HotelList takes 200 hotel ids
+// instead of 1,000.
 func WithVisibilityBand() Option { return func(c *config) error { c.idLimit = 200; return nil } }
 
-// WithoutRateLimits turns all rate limits off.
+// WithoutRateLimits turns rate limits off.
 func WithoutRateLimits() Option { return func(c *config) error { c.unlimited = true; return nil } }
 
 // maxRateLimit bounds the memory of a callLog.
 const maxRateLimit = 1_000_000
 
-// WithRateLimit sets how many calls per second of an operation one client address may
-// make, at most a million.
+// WithRateLimit sets how many calls of an operation one client address may make in a
+// second, 1 to 1,000,000.
 func WithRateLimit(op Operation, perSecond int) Option {
 	return func(c *config) error {
 		if perSecond < 1 || perSecond > maxRateLimit {
-			return fmt.Errorf("the rate limit of %s must be between 1 and %d, not %d; use WithoutRateLimits for none", op, maxRateLimit, perSecond)
+			return fmt.Errorf("the rate limit of %s must be between 1 and %d, not %d; see WithoutRateLimits", op, maxRateLimit, perSecond)
 		}
 		if !op.documented() {
 			return fmt.Errorf("%q is not an operation of the API", op)
@@ -241,12 +238,12 @@ func WithRateLimit(op Operation, perSecond int) Option {
 	}
 }
 
-// WithoutTotals makes HotelList and HotelsMetadata answer total 0, as a service does
-// that cannot count; hasMore still says whether there is more.
+// WithoutTotals makes HotelList and HotelsMetadata answer total 0, whatever the number of
+// hotels. hasMore stays correct.
 func WithoutTotals() Option { return func(c *config) error { c.totals = false; return nil } }
 
-// WithEmptyReason makes every HotelList come out empty for a configuration reason.
-// The supplier rows are optional.
+// WithEmptyReason makes every HotelList empty, with this emptyReason. The suppliers are
+// optional.
 func WithEmptyReason(code string, suppliers ...SupplierReason) Option {
 	return func(c *config) error {
 		c.empty = &emptyReason{Code: code, Suppliers: slices.Clone(suppliers)}
@@ -254,33 +251,33 @@ func WithEmptyReason(code string, suppliers ...SupplierReason) Option {
 	}
 }
 
-// WithNotices adds notices to every HotelList that has no emptyReason.
+// WithNotices adds notices to every HotelList that finds hotels.
 func WithNotices(notices ...string) Option {
 	return func(c *config) error { c.notices = slices.Clone(notices); return nil }
 }
 
-// WithAvailabilityNumbers sets which of 1 and 2 CheckAvail answers for an available
-// and for an unavailable offer. The default is 1 and 2.
+// WithAvailabilityNumbers sets CheckAvail's status of an available and of an unavailable
+// offer: 1 and 2 (the default), or 2 and 1.
 func WithAvailabilityNumbers(available, unavailable int) Option {
 	return func(c *config) error {
 		if available+unavailable != 3 || available*unavailable != 2 {
-			return errors.New("availability numbers are 1 and 2, one each")
+			return errors.New("WithAvailabilityNumbers takes 1 and 2, or 2 and 1")
 		}
 		c.available, c.unavailable = available, unavailable
 		return nil
 	}
 }
 
-// WithRemarkInBasic puts CheckAvail's statusRemark into data.basic instead of data.
+// WithRemarkInBasic moves CheckAvail's statusRemark from data to data.basic.
 func WithRemarkInBasic() Option { return func(c *config) error { c.remarkInBasic = true; return nil } }
 
-// WithRequiredGuestFields makes the supplier contract require these fields of every
-// guest: "gender", "dateOfBirth", "passportNumber".
+// WithRequiredGuestFields makes Book require fields of every guest: "gender",
+// "dateOfBirth", "passportNumber".
 func WithRequiredGuestFields(fields ...string) Option {
 	return func(c *config) error {
 		for _, f := range fields {
 			if !slices.Contains([]string{"gender", "dateOfBirth", "passportNumber"}, f) {
-				return fmt.Errorf("no contract requires the guest field %q", f)
+				return fmt.Errorf("guest field %q cannot be required; use gender, dateOfBirth or passportNumber", f)
 			}
 		}
 		c.guestFields = slices.Clone(fields)
@@ -288,19 +285,19 @@ func WithRequiredGuestFields(fields ...string) Option {
 	}
 }
 
-// WithStrictCallbacks applies the documented rules to callbackUrl. Without it a
-// loopback URL, http too, is accepted as well, since that is where tests listen. A URL
-// that the rules allow is not loopback: only [WithCallbackHandler] can receive there.
+// WithStrictCallbacks makes Book refuse loopback callback URLs, as documented. By default
+// they are accepted, http too, because tests listen there. Deliveries to other URLs need
+// [WithCallbackHandler].
 func WithStrictCallbacks() Option {
 	return func(c *config) error { c.strictCallbacks = true; return nil }
 }
 
-// WithBusinessFailureStatus sets the HTTP status of a moved rate and a duplicate
-// booking. The default is 200.
+// WithBusinessFailureStatus sets the HTTP status, 200 to 499, of Book's answer to a moved
+// rate or a duplicate booking. The default is 200.
 func WithBusinessFailureStatus(status int) Option {
 	return func(c *config) error {
 		if status < 200 || status > 499 {
-			return fmt.Errorf("HTTP status %d cannot carry a business failure", status)
+			return fmt.Errorf("WithBusinessFailureStatus takes an HTTP status from 200 to 499, not %d", status)
 		}
 		c.businessStatus = status
 		return nil
@@ -308,7 +305,7 @@ func WithBusinessFailureStatus(status int) Option {
 }
 
 // WithOrderStatusNumbers sets the numbers of the order statuses. Zero fields keep their
-// defaults.
+// defaults; no two may be equal.
 func WithOrderStatusNumbers(numbers OrderStatusNumbers) Option {
 	return func(c *config) error {
 		for _, f := range []struct{ to, from *int }{
@@ -330,63 +327,57 @@ func WithOrderStatusNumbers(numbers OrderStatusNumbers) Option {
 	}
 }
 
-// WithConfirmAfter sets how long after Book an order is confirmed, by default three
-// minutes. Negative: only [Server.ConfirmOrder] confirms.
+// WithConfirmAfter sets the time from Book to the confirmation. The default is three
+// minutes. With a negative one only [Server.ConfirmOrder] confirms.
 func WithConfirmAfter(d time.Duration) Option {
 	return func(c *config) error { c.confirmAfter = d; return nil }
 }
 
-// WithLateVisibility hides a new order from QueryOrders for d after Book.
+// WithLateVisibility hides an order from QueryOrders for d after Book.
 func WithLateVisibility(d time.Duration) Option {
 	return func(c *config) error { c.lateVisibility = d; return nil }
 }
 
-// WithCancelRule sets the cancellation rule of new orders; [Server.SetCancelRule]
-// changes one order's.
+// WithCancelRule sets the cancellation rule of new orders. [Server.SetCancelRule] changes
+// that of one order.
 func WithCancelRule(rule CancelRule) Option {
 	return func(c *config) error { c.cancelRule = rule; return rule.validate() }
 }
 
-// WithCancelCutoff sets how long before check-in (midnight UTC) cancelling ends. The
+// WithCancelCutoff sets how long before check-in, at midnight UTC, cancelling ends. The
 // default is 24 hours.
 func WithCancelCutoff(d time.Duration) Option {
 	return func(c *config) error {
 		c.cancelCutoff = d
-		if d < 0 {
-			return errors.New("WithCancelCutoff cannot be negative")
-		}
-		return nil
+		return notNegative("WithCancelCutoff", d)
 	}
 }
 
-// WithVoucherDelay sets how long after the confirmation a voucher is PENDING before
+// WithVoucherDelay sets the time from the confirmation, when a voucher is PENDING, until
 // it is GENERATED. The default is five seconds.
 func WithVoucherDelay(d time.Duration) Option {
 	return func(c *config) error {
 		c.voucherDelay = d
-		if d < 0 {
-			return errors.New("WithVoucherDelay cannot be negative")
-		}
-		return nil
+		return notNegative("WithVoucherDelay", d)
 	}
 }
 
-// WithVoucherLinkLifetime sets how long a downloadUrl works. The default is 15 minutes.
+// WithVoucherLinkLifetime sets the lifetime of a downloadUrl. The default is 15 minutes.
 func WithVoucherLinkLifetime(d time.Duration) Option {
 	return func(c *config) error { c.voucherLink = d; return positive("WithVoucherLinkLifetime", d) }
 }
 
-// WithVoucherSize pads voucher documents to this many bytes. Documents that are
-// larger by themselves (about 1 KB) stay as they are.
+// WithVoucherSize pads voucher documents to this many bytes. A document has about 1 KB
+// without padding.
 func WithVoucherSize(bytes int) Option {
 	return func(c *config) error { c.voucherSize = bytes; return nil }
 }
 
-// WithUnsignedVouchers leaves the signature block out of vouchers.
+// WithUnsignedVouchers omits the signature block of vouchers.
 func WithUnsignedVouchers() Option { return func(c *config) error { c.unsigned = true; return nil } }
 
-// WithLedgerLimit sets how many requests the ledger keeps, the latest. The default
-// is 50,000.
+// WithLedgerLimit sets how many requests and webhooks the ledger keeps. The oldest go
+// first. The default is 50,000.
 func WithLedgerLimit(requests int) Option {
 	return func(c *config) error {
 		c.ledgerLimit = requests
@@ -395,6 +386,13 @@ func WithLedgerLimit(requests int) Option {
 		}
 		return nil
 	}
+}
+
+func notNegative(option string, d time.Duration) error {
+	if d < 0 {
+		return fmt.Errorf("%s cannot be negative", option)
+	}
+	return nil
 }
 
 func positive(option string, d time.Duration) error {

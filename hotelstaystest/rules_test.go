@@ -39,20 +39,20 @@ func TestHeaders(t *testing.T) {
 	u := login(t, s)
 	const content, list = "/api/search/destinations", "/api/search/hotelList"
 	for _, tc := range []struct{ path, name, value, says string }{
-		{content, "Session-Id", "x", "Session-Id is not for Destinations"},
-		{content, "Currency", "USD", "Currency is not for Destinations"},
-		{content, "Test", "a=b", "Test is not for Destinations"},
-		{content, "Timeout-Milliseconds", "5", "Timeout-Milliseconds is not for Destinations"},
-		{"/api/trade/queryOrders", "Session-Id", "x", "is not for QueryOrders"},
-		{"/api/auth/ticket", "Market", "AE", "Market is not for Ticket"},
-		{"/api/auth/ticket", "User-Ref", "u", "User-Ref is not for Ticket"},
+		{content, "Session-Id", "x", "Destinations takes no header Session-Id;"},
+		{content, "Currency", "USD", "Destinations takes no header Currency;"},
+		{content, "Test", "a=b", "Destinations takes no header Test;"},
+		{content, "Timeout-Milliseconds", "5", "Destinations takes no header Timeout-Milliseconds;"},
+		{"/api/trade/queryOrders", "Session-Id", "x", "QueryOrders takes no header"},
+		{"/api/auth/ticket", "Market", "AE", "Ticket takes no header Market"},
+		{"/api/auth/ticket", "User-Ref", "u", "Ticket takes no header User-Ref"},
 		{content, "Content-Type", "text/plain", "Content-Type must be application/json"},
-		{content, "Client-Request-Timestamp", "now", "Client-Request-Timestamp has the malformed"},
-		{content, "IP", "300.1.1.1", "IP has the malformed"},
-		{content, "Language", "en_US", "Language has the malformed"},
-		{content, "Market", "Emirates", "Market has the malformed"},
-		{list, "Currency", "dollars", "Currency has the malformed"},
-		{list, "Timeout-Milliseconds", "0", "Timeout-Milliseconds has the malformed"},
+		{content, "Client-Request-Timestamp", "now", "Client-Request-Timestamp has a malformed"},
+		{content, "IP", "300.1.1.1", "IP has a malformed"},
+		{content, "Language", "en_US", "Language has a malformed"},
+		{content, "Market", "Emirates", "Market has a malformed"},
+		{list, "Currency", "dollars", "Currency has a malformed"},
+		{list, "Timeout-Milliseconds", "0", "Timeout-Milliseconds has a malformed"},
 		{list, "Session-Id", "made-up", "not a session of this account"},
 	} {
 		u.header(tc.name, tc.value).refused(tc.path, "{}", 400, CodeParam, tc.says)
