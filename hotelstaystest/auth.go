@@ -1,5 +1,5 @@
-// Authentication: Ticket, OAuth, the tokens they issue, and the check of every
-// other call's token, scope, market and user.
+// Authentication: Ticket, OAuthToken, sessions, and the check of a call's token, scope,
+// market and user.
 
 package hotelstaystest
 
@@ -21,19 +21,18 @@ const (
 	maxTTL     = 31_536_000 // seconds
 )
 
-// maxTokens is how many tokens are kept before the expired ones are dropped.
+// maxTokens is the number of tokens above which expired ones are dropped.
 const maxTokens = 10_000
 
-// token is what a bearer token stands for.
 type token struct {
 	account string
 	oauth   bool
 	scopes  []string
-	full    bool // a ticket that lists no scopes has full access
+	full    bool // a ticket without scopes has full access
 	expires time.Time
 }
 
-// tokens holds the issued tokens.
+// tokens are the issued tokens, by their text.
 type tokens struct {
 	mu     sync.Mutex
 	issued map[string]token
@@ -63,7 +62,6 @@ func (t *tokens) revokeAll() {
 	clear(t.issued)
 }
 
-// runTicket exchanges an account's credentials for a ticket.
 func runTicket(s *Server, c *call, req *ticketRequest) (any, error) {
 	if req.AppKey == "" || req.AppSecret == "" {
 		return nil, badRequest("appKey and appSecret are required")
@@ -79,7 +77,7 @@ func runTicket(s *Server, c *call, req *ticketRequest) (any, error) {
 		return a.key == req.AppKey && subtle.ConstantTimeCompare([]byte(a.secret), []byte(req.AppSecret)) == 1
 	})
 	if !known {
-		return nil, unauthorized("the pair of appKey and appSecret is not accepted")
+		return nil, unauthorized("unknown appKey or wrong appSecret")
 	}
 	now := time.Now()
 	expires := now.Add(time.Duration(ttl) * time.Second)
@@ -89,7 +87,7 @@ func runTicket(s *Server, c *call, req *ticketRequest) (any, error) {
 	return ticketResponse{Ticket: ticket}, nil
 }
 
-// signTicket makes the ticket's string, a JWT.
+// signTicket makes a JWT.
 func (s *Server) signTicket(appKey string, now, expires time.Time) string {
 	part := func(v any) string {
 		b, _ := json.Marshal(v)
@@ -101,14 +99,13 @@ func (s *Server) signTicket(appKey string, now, expires time.Time) string {
 	return payload + "." + base64.RawURLEncoding.EncodeToString(s.mac("ticket", payload))
 }
 
-// mac signs text for one purpose with the server's key.
+// mac signs text with the server's key. A signature is valid for one purpose only.
 func (s *Server) mac(purpose, text string) []byte {
 	h := hmac.New(sha256.New, s.key)
 	h.Write([]byte(purpose + "\x00" + text))
 	return h.Sum(nil)
 }
 
-// runOAuthToken exchanges an OAuth client's credentials for an access token.
 func runOAuthToken(s *Server, c *call, req *oauthRequest) (any, error) {
 	if req.GrantType != "client_credentials" {
 		f := badRequest("grant_type must be client_credentials, not %q", req.GrantType)
@@ -119,7 +116,7 @@ func runOAuthToken(s *Server, c *call, req *oauthRequest) (any, error) {
 		return o.id == req.ClientID && subtle.ConstantTimeCompare([]byte(o.secret), []byte(req.ClientSecret)) == 1
 	})
 	if i < 0 {
-		f := unauthorized("invalid_client: the pair of client_id and client_secret is not accepted")
+		f := unauthorized("invalid_client: unknown client_id or wrong client_secret")
 		f.oauth = "invalid_client"
 		return nil, f
 	}
@@ -128,7 +125,7 @@ func runOAuthToken(s *Server, c *call, req *oauthRequest) (any, error) {
 		asked := strings.Fields(*req.Scope)
 		for _, scope := range asked {
 			if !slices.Contains(scopes, scope) {
-				f := badRequest("invalid_scope: the client is not registered for %q", scope)
+				f := badRequest("invalid_scope: the client does not have scope %q", scope)
 				f.oauth = "invalid_scope"
 				return nil, f
 			}
@@ -138,30 +135,32 @@ func runOAuthToken(s *Server, c *call, req *oauthRequest) (any, error) {
 	value := base64.RawURLEncoding.EncodeToString(s.mac("access", base36(s.sessions.next())))
 	s.tokens.add(value, token{account: s.AppKey, oauth: true, scopes: scopes, expires: time.Now().Add(s.cfg.tokenLife)})
 	s.ledger.add(&s.ledger.tokens)
-	resp := oauthResponse{AccessToken: value, TokenType: "Bearer", ExpiresIn: int64(s.cfg.tokenLife / time.Second), Scope: strings.Join(scopes, " ")}
+	resp := oauthResponse{
+		AccessToken: value, TokenType: "Bearer", ExpiresIn: int64(s.cfg.tokenLife / time.Second), Scope: strings.Join(scopes, " "),
+	}
 	if s.cfg.oauthTopLevel {
 		return topLevel{resp}, nil
 	}
 	return resp, nil
 }
 
-// authorize checks the token of a call, then what the account and its users allow.
+// authorize checks the token, its scope, the market and the user.
 func (s *Server) authorize(c *call) error {
 	header := c.header.Get("Authorization")
 	value, ok := strings.CutPrefix(header, "Bearer ")
 	if !ok || value == "" {
-		return unauthorized("%s needs the header Authorization: Bearer <token>", c.op.name)
+		return unauthorized("%s requires the header Authorization: Bearer <token>", c.op.name)
 	}
 	tok, ok := s.tokens.find(value)
 	if !ok {
-		return unauthorized("the token is unknown here or was revoked")
+		return unauthorized("the token is unknown or revoked")
 	}
 	if !time.Now().Before(tok.expires) {
 		return unauthorized("the token has expired")
 	}
 	c.account, c.oauth = tok.account, tok.oauth
 	if !tok.full && !slices.Contains(tok.scopes, c.op.scope) {
-		return forbidden("%s needs scope %s, which the token does not carry", c.op.name, c.op.scope)
+		return forbidden("%s requires scope %s, which the token does not have", c.op.name, c.op.scope)
 	}
 	if err := s.checkMarket(c); err != nil {
 		return err
@@ -175,7 +174,7 @@ func (s *Server) checkMarket(c *call) error {
 	}
 	market := c.header.Get("Market")
 	if market == "" {
-		return forbidden("the account is restricted to markets: the Market header is required")
+		return forbidden("the account is restricted to markets; the Market header is required")
 	}
 	if !slices.Contains(s.cfg.markets, market) {
 		return forbidden("the account does not sell in market %s", market)
@@ -189,26 +188,26 @@ func (s *Server) checkUser(c *call) error {
 	}
 	user := c.header.Get("User-Ref")
 	if user == "" {
-		return forbidden("the account has named users: the User-Ref header is required")
+		return forbidden("the account has named users; the User-Ref header is required")
 	}
 	scopes, ok := s.cfg.users[user]
 	if !ok {
-		return forbidden("user %q is not authorised on the account", user)
+		return forbidden("unknown user %q", user)
 	}
 	if !slices.Contains(scopes, c.op.scope) {
-		return forbidden("%s needs scope %s, which user %q does not have", c.op.name, c.op.scope, user)
+		return forbidden("%s requires scope %s, which user %q does not have", c.op.name, c.op.scope, user)
 	}
 	return nil
 }
 
-// newSession makes a session id of an account. Ids carry their own proof, so that
-// sessions cost no memory.
+// newSession makes a session id. It contains its own proof, so that sessions cost no
+// memory.
 func (s *Server) newSession(account string) string {
 	number := base36(s.sessions.next())
 	return "ses-" + number + "-" + s.sessionProof(number, account)
 }
 
-// knownSession says whether this server made the session for the account.
+// knownSession reports whether this server made the session for the account.
 func (s *Server) knownSession(id, account string) bool {
 	rest, ok := strings.CutPrefix(id, "ses-")
 	number, proof, ok2 := strings.Cut(rest, "-")

@@ -1,4 +1,4 @@
-// Book: its parameters, and the one commit that makes an order.
+// Book.
 
 package hotelstaystest
 
@@ -13,7 +13,7 @@ import (
 
 const maxPassport = 50 // characters
 
-// runBook makes an order, or returns the one that the reference already has.
+// runBook makes an order, or returns the order that the reference already has.
 func runBook(s *Server, c *call, req *bookRequest) (any, error) {
 	if err := s.checkBook(c, req); err != nil {
 		return nil, err
@@ -35,27 +35,27 @@ func runBook(s *Server, c *call, req *bookRequest) (any, error) {
 		return nil, err
 	}
 	if c.priced(off).code == "" {
-		return nil, badRequest("nothing is sold in currency %s", c.header.Get("Currency"))
+		return nil, badRequest("no prices in currency %s", c.header.Get("Currency"))
 	}
 	content := contentKey(off, guests)
 	if twin := s.orders.activeContent(c.account, content, now); twin != nil {
 		s.ledger.add(&s.ledger.duplicates)
-		return nil, s.businessFailure(CodeDuplicateBooking, "the same stay is already booked and active: platformReferenceNo %s, customerReferenceNo %s",
-			twin.platformRef, twin.customerRef)
+		return nil, s.businessFailure(CodeDuplicateBooking, "active booking with the same content: platformReferenceNo %s, "+
+			"customerReferenceNo %s", twin.platformRef, twin.customerRef)
 	}
 	if s.market.stale(req.RatePkgID, off) || s.market.isClosed(off) {
-		return nil, s.businessFailure(CodeRateChanged, "ARI changed: the rate moved since it was last checked; call CheckAvail again")
+		return nil, s.businessFailure(CodeRateChanged, "ARI changed since the rate was last checked; call CheckAvail again")
 	}
 	o := s.orders.create(c, req, off, guests, content, now)
 	return bookResponse{s.orderBody(o)}, nil
 }
 
-// businessFailure is a refusal that the API may answer with HTTP 200.
+// businessFailure is a refusal with the status of [WithBusinessFailureStatus].
 func (s *Server) businessFailure(code int, format string, args ...any) *failure {
 	return &failure{status: s.cfg.businessStatus, code: code, msg: fmt.Sprintf(format, args...)}
 }
 
-// checkBook applies the rules that need no offer.
+// checkBook applies the rules that do not depend on the offer.
 func (s *Server) checkBook(c *call, req *bookRequest) error {
 	switch {
 	case req.CustomerReferenceNo == "":
@@ -73,7 +73,7 @@ func (s *Server) checkBook(c *call, req *bookRequest) error {
 		return nil
 	}
 	if c.oauth {
-		return badRequest("callbackUrl needs a ticket; an OAuth access token cannot register callbacks")
+		return badRequest("callbackUrl requires a ticket; an OAuth access token cannot register callbacks")
 	}
 	if why := s.refusedCallback(req.CallbackURL); why != "" {
 		return badRequest("callbackUrl %s", why)
@@ -81,7 +81,7 @@ func (s *Server) checkBook(c *call, req *bookRequest) error {
 	return nil
 }
 
-// refusedCallback says why a callback URL is refused, or nothing.
+// refusedCallback returns why a callback URL is refused, or "".
 func (s *Server) refusedCallback(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" || u.Hostname() == "" {
@@ -98,22 +98,25 @@ func (s *Server) refusedCallback(raw string) string {
 		return "must be https"
 	case ipErr == nil && !public(ip.Unmap()):
 		return "must not be a private, loopback or shared address"
-	case ipErr != nil && (!strings.Contains(host, ".") || strings.HasSuffix(host, ".internal") || strings.HasSuffix(host, ".local") || strings.HasSuffix(host, ".localhost")):
+	case ipErr != nil && privateName(host):
 		return "must not be a private host name"
 	}
 	return ""
 }
 
-// shared is the address space that carriers share.
-var shared = netip.MustParsePrefix("100.64.0.0/10")
-
-// public says whether an address is one of the open internet.
-func public(ip netip.Addr) bool {
-	return ip.IsGlobalUnicast() && !ip.IsPrivate() && !shared.Contains(ip)
+func privateName(host string) bool {
+	suffix := host[strings.LastIndexByte(host, '.')+1:]
+	return suffix == host || slices.Contains([]string{"internal", "local", "localhost"}, suffix)
 }
 
-// readGuests checks the guests of a booking of this many rooms. Of a passport number
-// only what orders show is kept.
+// carrierNAT is the address space shared by carriers.
+var carrierNAT = netip.MustParsePrefix("100.64.0.0/10")
+
+func public(ip netip.Addr) bool {
+	return ip.IsGlobalUnicast() && !ip.IsPrivate() && !carrierNAT.Contains(ip)
+}
+
+// readGuests checks the guests. It keeps the last four characters of a passport number.
 func (s *Server) readGuests(reqs []guestRequest, rooms int) ([]orderGuest, error) {
 	var guests []orderGuest
 	for i, g := range reqs {
@@ -154,13 +157,12 @@ func (s *Server) checkGuest(at string, g guestRequest, rooms int) error {
 	}
 	for field, value := range map[string]string{"gender": g.Gender, "dateOfBirth": g.DateOfBirth, "passportNumber": g.PassportNumber} {
 		if value == "" && slices.Contains(s.cfg.guestFields, field) {
-			return badRequest("%s%s is required by the supplier's contract", at, field)
+			return badRequest("%s%s is required by the supplier contract", at, field)
 		}
 	}
 	return checkCountry(at+"nationalityCode", g.NationalityCode)
 }
 
-// lastFour is what orders show of a passport number.
 func lastFour(passport string) string {
 	r := []rune(passport)
 	return string(r[max(0, len(r)-4):])
@@ -173,6 +175,7 @@ func contentKey(o offer, guests []orderGuest) string {
 		names[i] = strings.ToLower(fmt.Sprintf("%d|%s|%s", g.RoomIndex, strings.TrimSpace(g.FirstName), strings.TrimSpace(g.LastName)))
 	}
 	slices.Sort(names)
-	text := fmt.Sprintf("%d;%s;%d;%d;%s;%s", o.hotel, o.checkIn.Format(dateForm), o.nights, o.room, formatRooms(o.rooms), strings.Join(names, ";"))
+	text := fmt.Sprintf("%d;%s;%d;%d;%s;%s",
+		o.hotel, o.checkIn.Format(dateForm), o.nights, o.room, formatRooms(o.rooms), strings.Join(names, ";"))
 	return sha256Hex([]byte(text))[:32]
 }

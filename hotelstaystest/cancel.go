@@ -1,32 +1,32 @@
-// Cancel, and the rules that refuse it.
+// Cancel.
 
 package hotelstaystest
 
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 )
 
-// CancelRule says whether an order can be cancelled through the API.
+// CancelRule decides whether Cancel is allowed.
 type CancelRule int
 
-// The cancellation rules of an order.
+// The cancellation rules.
 const (
-	CancelAllowed             CancelRule = iota // while check-in and cut-off lie ahead
-	CancelNeedsReason                           // only with a reason
+	CancelAllowed             CancelRule = iota // before check-in and cut-off
+	CancelNeedsReason                           // like CancelAllowed, with a reason only
 	CancelCutoffPassed                          // refused as too late, whatever the date
-	CancelForbiddenByContract                   // refused: the contract takes no cancellations through the API
+	CancelForbiddenByContract                   // refused, whatever the date
 )
 
 func (r CancelRule) validate() error {
 	if r < CancelAllowed || r > CancelForbiddenByContract {
-		return fmt.Errorf("there is no cancel rule %d", r)
+		return fmt.Errorf("unknown CancelRule %d", r)
 	}
 	return nil
 }
 
-// runCancel cancels an order whole.
 func runCancel(s *Server, c *call, req *cancelRequest) (any, error) {
 	if req.CustomerReferenceNo == "" || req.SupplierReferenceNo == "" {
 		return nil, badRequest("customerReferenceNo and supplierReferenceNo are required")
@@ -57,12 +57,13 @@ func runCancel(s *Server, c *call, req *cancelRequest) (any, error) {
 	return cancelResponse{ServiceFee: fee, Status: o.status()}, nil
 }
 
-// refusedCancel says why an order cannot be cancelled, or nothing.
+// refusedCancel returns why an order cannot be cancelled, or "".
 func (s *Server) refusedCancel(o *order, req *cancelRequest, now time.Time) string {
+	cancellable := []int{statusUnknown, statusConfirming, s.cfg.statusNumbers.Confirmed, s.cfg.statusNumbers.Pending}
 	switch status := o.status(); {
 	case o.isCancelled():
 		return "the order is already cancelled"
-	case status != statusUnknown && status != statusConfirming && status != s.cfg.statusNumbers.Confirmed && status != s.cfg.statusNumbers.Pending:
+	case !slices.Contains(cancellable, status):
 		return fmt.Sprintf("an order in status %d cannot be cancelled", status)
 	case o.rule == CancelForbiddenByContract:
 		return "the contract takes no cancellations through the API"

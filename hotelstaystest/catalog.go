@@ -1,5 +1,5 @@
-// The generated world: countries, provinces, cities and hotels, made on demand from
-// their index, so that a catalogue of any size costs no memory.
+// The generated world. Places and hotels are computed from their index, so that a
+// catalogue of any size costs no memory.
 
 package hotelstaystest
 
@@ -11,25 +11,24 @@ import (
 	"strings"
 )
 
-// Catalog is the size of the generated world. Zero fields take their defaults; a
-// number above its limit is an error of [StartServer].
+// Catalog is the size of the generated world. Zero fields take their defaults.
 type Catalog struct {
-	Countries           int // default 3; at most as many as the sandbox has names for (24)
+	Countries           int // default 3, at most 24
 	ProvincesPerCountry int // default 2, at most 100,000
 	CitiesPerProvince   int // default 5, at most 100,000
-	HotelsPerCity       int // default 12, in a full city; at most 100,000
+	HotelsPerCity       int // default 12, at most 100,000
 	RoomsPerHotel       int // default 3 room types, at most 50
 	RatesPerRoom        int // default 4 rate packages, at most 12
 
-	// EmptyEvery makes every n-th city empty and the one before it small (a quarter
-	// of the hotels). The default is 5; negative: all cities are full.
+	// EmptyEvery leaves every n-th city without hotels, and the city before it with a
+	// quarter of them. The default is 5; negative: all cities are full.
 	EmptyEvery int
-	// UnmatchedEvery leaves every n-th hotel without a platformHotelId. The default
-	// is 10; negative: all hotels have one.
+	// UnmatchedEvery leaves every n-th hotel without a platformHotelId. The default is
+	// 10; negative: all hotels have one.
 	UnmatchedEvery int
 }
 
-// finish fills in the defaults and refuses what cannot be.
+// finish sets the defaults and checks the limits.
 func (c *Catalog) finish() error {
 	for _, f := range []struct {
 		name         string
@@ -59,7 +58,6 @@ func (c *Catalog) finish() error {
 	return nil
 }
 
-// world generates everything from the seed and an index.
 type world struct {
 	seed uint64
 	size Catalog
@@ -67,7 +65,7 @@ type world struct {
 
 func newWorld(seed uint64, size Catalog) *world { return &world{seed: seed, size: size} }
 
-// mix is splitmix64's finaliser: it spreads a number over all bits.
+// mix is the finaliser of splitmix64.
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -75,7 +73,6 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// hash mixes the seed with what a value depends on.
 func (w *world) hash(parts ...int) uint64 {
 	h := mix(w.seed)
 	for _, p := range parts {
@@ -84,10 +81,10 @@ func (w *world) hash(parts ...int) uint64 {
 	return h
 }
 
-// pick draws a number in [0, n) from what it depends on.
+// pick draws a number in [0, n).
 func (w *world) pick(n int, parts ...int) int { return int(w.hash(parts...) % uint64(n)) }
 
-// What a hash is for, so that two uses of one index differ.
+// The uses of a hash. They keep two hashes of one index apart.
 const (
 	forPlaceName = iota + 1
 	forHotelName
@@ -101,7 +98,7 @@ const (
 	forID
 )
 
-// placeKind is the level of a place; the values are the wire's destination types.
+// placeKind is the level of a place, as the wire's destination type.
 type placeKind int
 
 const (
@@ -110,7 +107,7 @@ const (
 	city     placeKind = 6
 )
 
-// place is a destination: its level and its index among all of that level.
+// place is a destination: its level and its index in that level.
 type place struct {
 	kind  placeKind
 	index int
@@ -119,7 +116,6 @@ type place struct {
 func (w *world) provinces() int { return w.size.Countries * w.size.ProvincesPerCountry }
 func (w *world) cities() int    { return w.provinces() * w.size.CitiesPerProvince }
 
-// count is how many places of a level there are.
 func (w *world) count(k placeKind) int {
 	switch k {
 	case country:
@@ -130,7 +126,7 @@ func (w *world) count(k placeKind) int {
 	return w.cities()
 }
 
-// parent is the place above, false for a country.
+// parent is the place one level up; a country has none.
 func (w *world) parent(p place) (place, bool) {
 	switch p.kind {
 	case city:
@@ -141,7 +137,7 @@ func (w *world) parent(p place) (place, bool) {
 	return place{}, false
 }
 
-// country is the country that a place lies in.
+// country is the index of a place's country.
 func (w *world) country(p place) int {
 	for {
 		up, ok := w.parent(p)
@@ -152,7 +148,7 @@ func (w *world) country(p place) int {
 	}
 }
 
-// children are the places directly below.
+// children are the places one level down.
 func (w *world) children(p place) []place {
 	var out []place
 	switch p.kind {
@@ -168,7 +164,7 @@ func (w *world) children(p place) []place {
 	return out
 }
 
-// cityRange is the range [from, to) of the cities that a place holds.
+// cityRange is the range [from, to) of a place's cities.
 func (w *world) cityRange(p place) (from, to int) {
 	per := 1
 	switch p.kind {
@@ -180,7 +176,6 @@ func (w *world) cityRange(p place) (from, to int) {
 	return p.index * per, (p.index + 1) * per
 }
 
-// hotelCount is how many hotels a place has.
 func (w *world) hotelCount(p place) int {
 	from, to := w.cityRange(p)
 	n := 0
@@ -190,7 +185,7 @@ func (w *world) hotelCount(p place) int {
 	return n
 }
 
-// hotelsIn is how many hotels a city has.
+// hotelsIn is the number of hotels of a city.
 func (w *world) hotelsIn(city int) int {
 	n, every := w.size.HotelsPerCity, w.size.EmptyEvery
 	if every <= 0 {
@@ -205,7 +200,7 @@ func (w *world) hotelsIn(city int) int {
 	return n
 }
 
-// hotelsUnder returns the hotels of a place from the offset on, at most limit.
+// hotelsUnder returns at most limit hotels of a place, from offset on.
 func (w *world) hotelsUnder(p place, offset, limit int) []int {
 	var out []int
 	from, to := w.cityRange(p)
@@ -223,27 +218,24 @@ func (w *world) hotelsUnder(p place, offset, limit int) []int {
 	return out
 }
 
-// cityOf is the city that a hotel stands in.
 func (w *world) cityOf(hotel int) int { return hotel / w.size.HotelsPerCity }
 
-// hotelExists says whether an index names a hotel.
 func (w *world) hotelExists(hotel int) bool {
 	return hotel >= 0 && w.cityOf(hotel) < w.cities() && hotel%w.size.HotelsPerCity < w.hotelsIn(w.cityOf(hotel))
 }
 
-// destinationID is the UUID of a place. Its tail holds level and index; the rest is
-// a check, so that an id of another world does not resolve here.
+// destinationID is the UUID of a place. The second half holds level and index, the first
+// half is a hash, so that an id of another world does not resolve.
 func (w *world) destinationID(p place) string {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:], w.hash(forID, int(p.kind), p.index))
 	binary.BigEndian.PutUint64(b[8:], uint64(p.kind)<<48|uint64(p.index))
-	b[6] = b[6]&0x0f | 0x80 // UUID version 8: own content
-	b[8] = 0x80             // the UUID variant
+	b[6] = b[6]&0x0f | 0x80 // UUID version 8: custom content
+	b[8] = 0x80             // UUID variant
 	h := hex.EncodeToString(b[:])
 	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }
 
-// findPlace resolves a destination id.
 func (w *world) findPlace(id string) (place, bool) {
 	raw, err := hex.DecodeString(strings.ReplaceAll(id, "-", ""))
 	if err != nil || len(raw) != 16 {
@@ -260,14 +252,13 @@ func (w *world) findPlace(id string) (place, bool) {
 	return p, true
 }
 
-// hotelBase is added to a hotel's index to make its number.
+// hotelBase plus a hotel's index is its number.
 const hotelBase = 10_000_000
 
-// suppliers are the numbers of the connected suppliers.
+// suppliers are the suppliers' numbers.
 var suppliers = []int{101, 204, 317}
 
-// platformID is a hotel's platformHotelId, empty for one that is not matched to the
-// master catalogue.
+// platformID is a hotel's platformHotelId, or "" for [Catalog.UnmatchedEvery].
 func (w *world) platformID(hotel int) string {
 	if every := w.size.UnmatchedEvery; every > 0 && hotel%every == every-1 {
 		return ""
@@ -275,16 +266,16 @@ func (w *world) platformID(hotel int) string {
 	return "PH" + strconv.Itoa(hotelBase+hotel)
 }
 
-// sourceID is the hotel's id as one supplier names it.
+// sourceID is a supplier's id of a hotel.
 func sourceID(supplier, hotel int) string { return fmt.Sprintf("S%d-%d", supplier, hotelBase+hotel) }
 
-// supplierOf is the supplier that serves a hotel to whoever salt stands for: ids are
-// not the same from one search to the next.
+// supplierOf chooses a hotel's supplier. It differs by salt, so that a hotel's id differs
+// from one session to the next.
 func (w *world) supplierOf(hotel int, salt uint64) int {
 	return suppliers[mix(w.hash(forSupplier, hotel)^salt)%uint64(len(suppliers))]
 }
 
-// findHotel resolves a platform id or any supplier's id.
+// findHotel resolves a platformHotelId or a supplier's id.
 func (w *world) findHotel(id string) (int, bool) {
 	number, ok := strings.CutPrefix(id, "PH")
 	if !ok {
@@ -304,28 +295,27 @@ func (w *world) findHotel(id string) (int, bool) {
 	return n - hotelBase, true
 }
 
-// base36 writes a number shortly.
 func base36(n int64) string { return strconv.FormatInt(n, 36) }
 
-// CityCount returns how many cities the generated catalogue has, empty ones included.
+// CityCount returns the number of generated cities, with empty ones.
 func (s *Server) CityCount() int { return s.world.cities() }
 
-// CityID returns the destination id of the i-th city. Cities are numbered from 0; it
-// panics when there is none of that number.
+// CityID returns the destination id of city i, counted from 0. It panics when there is no
+// such city.
 func (s *Server) CityID(i int) string { return s.world.destinationID(s.city("CityID", i)) }
 
-// CityName returns the English name of the i-th city, numbered as for [Server.CityID].
+// CityName returns the English name of city i, counted from 0. It panics when there is no
+// such city.
 func (s *Server) CityName(i int) string { return s.world.placeName(s.city("CityName", i)).En }
 
-// city is the i-th city. It panics when there is none.
 func (s *Server) city(method string, i int) place {
 	if i < 0 || i >= s.world.cities() {
-		panic(fmt.Sprintf("hotelstaystest: %s: there are %d cities, no number %d", method, s.world.cities(), i))
+		panic(fmt.Sprintf("hotelstaystest: %s: no city %d; there are %d", method, i, s.world.cities()))
 	}
 	return place{city, i}
 }
 
-// HotelCount returns how many hotels the generated catalogue has.
+// HotelCount returns the number of generated hotels.
 func (s *Server) HotelCount() int {
 	n := 0
 	for i := range s.world.cities() {
@@ -334,8 +324,7 @@ func (s *Server) HotelCount() int {
 	return n
 }
 
-// HotelIDs returns the platformHotelIds of the first n hotels that have one, or of
-// all when there are fewer.
+// HotelIDs returns the first n platformHotelIds, or all when there are fewer.
 func (s *Server) HotelIDs(n int) []string {
 	out := []string{}
 	for c := 0; c < s.world.cities() && len(out) < n; c++ {

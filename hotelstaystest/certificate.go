@@ -1,5 +1,5 @@
-// The certificate of a TLS sandbox. It is valid from 1990, because the clock of a
-// testing/synctest bubble starts in 2000.
+// The TLS certificate. It is valid from 1990, because the clock of a testing/synctest
+// bubble starts in 2000.
 
 package hotelstaystest
 
@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// selfSigned makes a certificate for the loopback names, and its parsed form.
+// selfSigned makes a certificate for loopback, and its parsed form.
 func selfSigned() (tls.Certificate, *x509.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

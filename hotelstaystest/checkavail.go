@@ -1,4 +1,4 @@
-// CheckAvail: an offer as it is now.
+// CheckAvail.
 
 package hotelstaystest
 
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// runCheckAvail confirms an offer as of now. Moves are told in-band; what is gone is
-// unavailable, not an error.
+// runCheckAvail answers an offer's present price. An offer that is gone is unavailable,
+// not an error.
 func runCheckAvail(s *Server, c *call, req *checkAvailRequest) (any, error) {
 	if req.RatePkgID == "" {
 		return nil, badRequest("ratePkgId is required")
@@ -24,7 +24,7 @@ func runCheckAvail(s *Server, c *call, req *checkAvailRequest) (any, error) {
 		resp.Status = s.cfg.unavailable
 		remark = "The offer is no longer available."
 	default:
-		if s.market.tell(req.RatePkgID, o) {
+		if s.market.show(req.RatePkgID, o) {
 			remark = "The price or inventory of the offer has changed since it was shown."
 		}
 		pkg := s.world.ratePackage(o, req.RatePkgID, s.price(o, c.priced(o)))
@@ -39,8 +39,7 @@ func runCheckAvail(s *Server, c *call, req *checkAvailRequest) (any, error) {
 	return resp, nil
 }
 
-// priced is the currency that an offer is answered in: the one asked for, else the
-// one it was shown in.
+// priced is the currency of the Currency header, or else of the search.
 func (c *call) priced(o offer) currency {
 	if c.hasCurrency {
 		return c.currency
@@ -49,7 +48,6 @@ func (c *call) priced(o offer) currency {
 	return shown
 }
 
-// snapshot is today's exchange rate of the currency in use.
 func snapshot(c currency) *exchangeRateSnapshot {
 	return &exchangeRateSnapshot{
 		Date: time.Now().UTC().Format(dateForm),

@@ -1,5 +1,4 @@
-// The content operations: Destinations, HotelsMetadata, HotelStaticDetail and the
-// older HotelIDList.
+// Destinations, HotelsMetadata, HotelStaticDetail and HotelIDList.
 
 package hotelstaystest
 
@@ -8,7 +7,6 @@ import (
 	"time"
 )
 
-// runDestinations lists a country's provinces, a place's children, or the countries.
 func runDestinations(s *Server, c *call, req *destinationsRequest) (any, error) {
 	if err := checkCountry("countryCode", req.CountryCode); err != nil {
 		return nil, err
@@ -39,8 +37,8 @@ func runDestinations(s *Server, c *call, req *destinationsRequest) (any, error) 
 	return resp, nil
 }
 
-// listed finds the places that Destinations is about. A country code goes before a
-// parent; ids of another platform have no children.
+// listed are the places of a Destinations answer. A country code takes precedence over a
+// parent. Unknown ids have no children.
 func (w *world) listed(countryCode, parentID string) []place {
 	if countryCode != "" {
 		for i := range w.size.Countries {
@@ -64,7 +62,6 @@ func (w *world) listed(countryCode, parentID string) []place {
 	return top
 }
 
-// destination describes a place.
 func (w *world) destination(p place, details bool) destination {
 	facts := countries[w.country(p)]
 	d := destination{
@@ -95,9 +92,9 @@ func (w *world) destination(p place, details bool) destination {
 	return d
 }
 
-const degree = 1_000_000 // in micro
+const degree = 1_000_000 // as a micro
 
-// position is the centre of a place, within a few degrees of its country's.
+// position is the centre of a place, within two degrees of its country's.
 func (w *world) position(p place) latlng {
 	facts := countries[w.country(p)]
 	at := latlng{micro(facts.lat * degree), micro(facts.lng * degree)}
@@ -121,8 +118,8 @@ func (w *world) coordinates(p place) *coordinates {
 	return &coordinates{CenterLat: at.Lat, CenterLng: at.Lng, BoundingPolygon: &polygon{Type: "Polygon", Coordinates: [][][2]micro{ring}}}
 }
 
-// hotelPosition is where a hotel stands. In China the other map's coordinates, which
-// are shifted, come as well.
+// hotelPosition is a hotel's position. Hotels in China have Gaode coordinates too, which
+// are shifted.
 func (w *world) hotelPosition(hotel int) *coordinator {
 	c := place{city, w.cityOf(hotel)}
 	at := w.position(c)
@@ -138,7 +135,7 @@ func (w *world) hotelPosition(hotel int) *coordinator {
 // rating is a hotel's rating, 2.0 to 5.0.
 func (w *world) rating(hotel int) tenth { return tenth(20 + w.pick(31, forRating, hotel)) }
 
-// describe fills the fields that every view of a hotel shares.
+// describe returns the fields that every view of a hotel has.
 func (w *world) describe(hotelIndex int) hotel {
 	name, address := w.hotelName(hotelIndex), w.hotelAddress(hotelIndex)
 	return hotel{
@@ -148,7 +145,6 @@ func (w *world) describe(hotelIndex int) hotel {
 	}
 }
 
-// runHotelsMetadata pages through the hotels of a destination.
 func runHotelsMetadata(s *Server, c *call, req *hotelsMetadataRequest) (any, error) {
 	if req.DestinationID == "" {
 		return nil, badRequest("destinationId is required")
@@ -184,16 +180,16 @@ func runHotelsMetadata(s *Server, c *call, req *hotelsMetadataRequest) (any, err
 	return resp, nil
 }
 
-// pageBounds is the range [from, to) of a page within total items.
+// pageBounds is the range [from, to) of a page.
 func pageBounds(num, size, total int) (from, to int) {
 	from = total
-	if num-1 <= total/size { // also keeps the product from overflowing
+	if num-1 <= total/size { // no overflow in the product
 		from = min((num-1)*size, total)
 	}
 	return from, min(from+size, total)
 }
 
-// total is the total that is answered.
+// total applies [WithoutTotals].
 func (s *Server) total(n int) int {
 	if !s.cfg.totals {
 		return 0
@@ -201,7 +197,7 @@ func (s *Server) total(n int) int {
 	return n
 }
 
-// runHotelStaticDetail describes one hotel with prices for tomorrow night.
+// runHotelStaticDetail prices the hotel for tomorrow night.
 func runHotelStaticDetail(s *Server, c *call, req *hotelStaticDetailRequest) (any, error) {
 	if req.HotelID == "" {
 		return nil, badRequest("hotelId is required")
@@ -218,12 +214,11 @@ func runHotelStaticDetail(s *Server, c *call, req *hotelStaticDetailRequest) (an
 	dollars, _ := findCurrency("USD")
 	s.priceHotel(&d, h, st, dollars)
 	for r := range s.world.size.RoomsPerHotel {
-		d.Rooms = append(d.Rooms, room{RoomTypeID: s.world.roomTypeID(h, r), RoomTypeName: s.world.roomName(h, r), HotelID: d.ID})
+		d.Rooms = append(d.Rooms, s.world.roomType(h, r, d.ID))
 	}
 	return hotelStaticDetailResponse{Hotel: &d}, nil
 }
 
-// runHotelIDList lists hotel ids by region, or converts the numbers of hotels.
 func runHotelIDList(s *Server, c *call, req *hotelIDListRequest) (any, error) {
 	resp := hotelIDListResponse{HotelIDList: []hotelIDItem{}}
 	add := func(h int) {
@@ -253,13 +248,12 @@ func runHotelIDList(s *Server, c *call, req *hotelIDListRequest) (any, error) {
 	return resp, nil
 }
 
-// named says whether a place goes by this name in any language.
+// named reports whether a place has this name in any language.
 func (w *world) named(p place, name string) bool {
 	n := w.placeName(p)
 	return strings.EqualFold(n.En, name) || n.Zh == name || n.Ar == name
 }
 
-// checkCountry refuses a country code that is not two capital letters.
 func checkCountry(field, code string) error {
 	if code != "" && !countryForm.MatchString(code) {
 		return badRequest("%s must be two capital letters (ISO 3166-1 alpha-2), not %q", field, code)

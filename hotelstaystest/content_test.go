@@ -246,11 +246,10 @@ func TestDecimalsAreExact(t *testing.T) {
 	}
 }
 
-// A name is no more made up for a city that is not there than an id is.
-func TestCitiesThatAreNotThere(t *testing.T) {
+func TestUnknownCityPanics(t *testing.T) {
 	s := start(t)
 	for _, i := range []int{-1, s.CityCount()} {
-		panics(t, "CityID: there are 30 cities", func() { s.CityID(i) })
-		panics(t, "CityName: there are 30 cities", func() { s.CityName(i) })
+		panics(t, fmt.Sprintf("CityID: no city %d; there are 30", i), func() { s.CityID(i) })
+		panics(t, fmt.Sprintf("CityName: no city %d; there are 30", i), func() { s.CityName(i) })
 	}
 }

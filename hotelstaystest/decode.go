@@ -1,6 +1,5 @@
-// Strict decoding of request bodies, so that a client's slip shows: names are
-// compared exactly, and unknown or repeated fields, nulls, wrong types and anything
-// after the one JSON object are refused, each by its path.
+// Strict decoding of request bodies. Unknown or repeated fields, names in another case,
+// nulls, wrong types and data after the JSON object are refused, each with its path.
 
 package hotelstaystest
 
@@ -14,8 +13,7 @@ import (
 	"strings"
 )
 
-// decoded makes a runner of an operation's function: it decodes the body into Req
-// and calls the function.
+// decoded makes a runner of an operation's function.
 func decoded[Req any](fn func(*Server, *call, *Req) (any, error)) runner {
 	return func(s *Server, c *call, body []byte) (any, error) {
 		req := new(Req)
@@ -26,7 +24,6 @@ func decoded[Req any](fn func(*Server, *call, *Req) (any, error)) runner {
 	}
 }
 
-// decodeStrict decodes one JSON object into the struct that v points to.
 func decodeStrict(body []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
@@ -37,7 +34,7 @@ func decodeStrict(body []byte, v any) error {
 		return badRequest("the body is not valid JSON: %v", err)
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return badRequest("the body goes on after its JSON object")
+		return badRequest("the body has data after its JSON object")
 	}
 	err := json.Unmarshal(body, v)
 	if te, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
@@ -49,7 +46,7 @@ func decodeStrict(body []byte, v any) error {
 	return nil
 }
 
-// checkValue reads the next value of dec and compares it with the type t.
+// checkValue checks the next value of dec against the type t.
 func checkValue(dec *json.Decoder, path string, t reflect.Type) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -57,7 +54,7 @@ func checkValue(dec *json.Decoder, path string, t reflect.Type) error {
 	tok, err := dec.Token()
 	if err != nil {
 		if err == io.EOF && path == "" {
-			return badRequest("the body is empty; a JSON object is needed")
+			return badRequest("the body is empty; it must be a JSON object")
 		}
 		return err
 	}
@@ -77,11 +74,11 @@ func checkValue(dec *json.Decoder, path string, t reflect.Type) error {
 		}
 		return checkArray(dec, path, t)
 	case tok == nil:
-		return badRequest("%s is null; leave the field out instead", where)
+		return badRequest("%s is null; omit the field instead", where)
 	case t.Kind() == reflect.Struct || t.Kind() == reflect.Slice:
 		return badRequest("%s must be %s", where, jsonName(t))
 	}
-	return nil // json.Unmarshal checks scalars and says it well
+	return nil // json.Unmarshal checks scalars
 }
 
 func checkObject(dec *json.Decoder, path string, t reflect.Type) error {
@@ -98,7 +95,7 @@ func checkObject(dec *json.Decoder, path string, t reflect.Type) error {
 			return badRequest("unknown field %s", full)
 		}
 		if seen[name] {
-			return badRequest("field %s occurs twice", full)
+			return badRequest("field %s appears twice", full)
 		}
 		seen[name] = true
 		if err := checkValue(dec, full, ft); err != nil {
@@ -130,7 +127,7 @@ func fieldType(t reflect.Type, name string) (reflect.Type, bool) {
 	return nil, false
 }
 
-// jsonName names a Go type as JSON would.
+// jsonName is the JSON word for a Go type.
 func jsonName(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -109,7 +109,7 @@
 //     outside every window, even one without bounds. statusList holds integers. All
 //     matching orders come at once, oldest first.
 //   - Cancel refuses a cancelled order. Check-in passes at midnight UTC of the check-in
-//     day; the cutoff is 24 hours earlier ([WithCancelCutoff]).
+//     day; the cut-off is 24 hours earlier ([WithCancelCutoff]).
 //   - The 8 MB limit of inline voucher documents is 8 x 1024 x 1024 bytes.
 //
 // Webhooks:

@@ -1,5 +1,4 @@
-// The envelope of every answer, the failure codes, and the error type by which
-// operations refuse.
+// Answers: the envelope, the codes, and the error type of refused calls.
 
 package hotelstaystest
 
@@ -14,42 +13,40 @@ import (
 // Codes that the API documents.
 const (
 	CodeOK                 = 0
-	CodeParam              = 100000400 // a parameter is missing, malformed or over a limit
-	CodeUnauthorized       = 100000401 // credentials or token not accepted
-	CodeNotFound           = 100000404 // the order does not exist or is another account's
+	CodeParam              = 100000400 // bad request
+	CodeUnauthorized       = 100000401 // bad credentials or token
+	CodeNotFound           = 100000404 // no such order of the account
 	CodeRateLimited        = 100000429 // rate limit exceeded
-	CodeDuplicateBooking   = 100001003 // same content as a booking that is still active
-	CodeVoucherTooLarge    = 100001005 // document too large to be inlined
-	CodeAmbiguousReference = 100001008 // the reference matches several orders
-	CodeRateChanged        = 100001111 // the rate moved before Book
+	CodeDuplicateBooking   = 100001003 // an active booking has the same content
+	CodeVoucherTooLarge    = 100001005 // too large for an inline document
+	CodeAmbiguousReference = 100001008 // a reference matches several orders
+	CodeRateChanged        = 100001111 // the price or inventory moved before Book
 )
 
-// Codes that the API does not document: the sandbox's own.
+// The sandbox's own codes, where the API documents none.
 const (
-	CodeForbidden       = 100000403 // scope, market or user not allowed; HTTP 403
-	CodeNoSuchOperation = 100000405 // unknown path (404) or method (405)
-	CodeCancelRefused   = 100002001 // the order cannot be cancelled online; HTTP 400
-	CodeUpstream        = 100000500 // injected failures without a code of their own
+	CodeForbidden       = 100000403 // scope, market or user not allowed
+	CodeNoSuchOperation = 100000405 // unknown path or wrong method
+	CodeCancelRefused   = 100002001 // the order cannot be cancelled
+	CodeUpstream        = 100000500 // default of injected 5xx failures
 )
 
-// envelope is the form of every answer.
 type envelope struct {
 	Code int    `json:"code"`
 	Msg  string `json:"msg"`
 	Data any    `json:"data,omitempty"`
 }
 
-// failure is an error that knows how it is answered.
+// failure is an error with its answer.
 type failure struct {
 	status int
 	code   int
 	msg    string
-	oauth  string // OAuth's own error word, for the top-level form
+	oauth  string // the error of WithOAuthTopLevel's form
 }
 
 func (f *failure) Error() string { return fmt.Sprintf("%d (HTTP %d): %s", f.code, f.status, f.msg) }
 
-// badRequest refuses a request for a broken rule about its parameters.
 func badRequest(format string, args ...any) *failure {
 	return &failure{status: http.StatusBadRequest, code: CodeParam, msg: "ERR.PARAM: " + fmt.Sprintf(format, args...)}
 }
@@ -66,17 +63,16 @@ func notFound() *failure {
 	return &failure{status: http.StatusNotFound, code: CodeNotFound, msg: "order not found"}
 }
 
-// answer is a response ready to be written, before faults change it.
+// answer is a response before it is written. Faults change it.
 type answer struct {
 	status int
 	code   int
 	msg    string // for the ledger
 	header http.Header
 	body   []byte
-	bare   bool // as a proxy gives it: without the service's headers
+	bare   bool // without the service's headers, as from a proxy
 }
 
-// jsonAnswer encodes v as the body of an answer.
 func jsonAnswer(status, code int, v any) *answer {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -86,7 +82,6 @@ func jsonAnswer(status, code int, v any) *answer {
 		header: http.Header{"Content-Type": {"application/json; charset=utf-8"}}}
 }
 
-// failureAnswer turns an operation's error into an answer.
 func failureAnswer(err error) *answer {
 	f, ok := err.(*failure)
 	if !ok {
@@ -100,8 +95,7 @@ func failureAnswer(err error) *answer {
 // topLevel is a payload that is sent without the envelope.
 type topLevel struct{ value any }
 
-// successAnswer wraps an operation's payload in the envelope. A payload that is
-// an answer already (a document) passes unchanged.
+// successAnswer wraps data in the envelope. An *answer (a document) passes unchanged.
 func successAnswer(data any) *answer {
 	switch d := data.(type) {
 	case *answer:
@@ -112,7 +106,6 @@ func successAnswer(data any) *answer {
 	return jsonAnswer(http.StatusOK, CodeOK, envelope{Code: CodeOK, Msg: "success", Data: data})
 }
 
-// write sends the answer whole, with its length.
 func (a *answer) write(w http.ResponseWriter) {
 	maps.Copy(w.Header(), a.header)
 	w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))

@@ -1,4 +1,4 @@
-// Faults: what they are, and how the next one is chosen.
+// Faults: their kinds, and which one a request meets.
 
 package hotelstaystest
 
@@ -12,94 +12,87 @@ import (
 	"time"
 )
 
-// FaultKind says what a [Fault] does.
+// FaultKind is the effect of a [Fault].
 type FaultKind string
 
-// The kinds of fault. Those that need the true answer to spoil it always carry the
-// operation out; for the others [Fault.Commit] decides.
+// The kinds of fault. Those that spoil the true answer always execute the operation. The
+// others execute it with [Fault.Commit].
 const (
-	// FaultDelay waits for Delay, then answers as usual: before the operation is
-	// carried out, or after it with Commit.
+	// FaultDelay waits for Delay before it executes the operation, with Commit after it.
 	FaultDelay FaultKind = "delay"
-	// FaultStatus answers with Status (default 503): {code, msg} in the envelope,
-	// or Body as it is, when there is one.
+	// FaultStatus answers Status (default 503) with Code and Msg in the envelope, or with
+	// Body.
 	FaultStatus FaultKind = "status"
 	// FaultCutBeforeRead closes the connection without reading the body.
 	FaultCutBeforeRead FaultKind = "cut-before-read"
-	// FaultCut closes the connection after the request was read, without an answer.
-	// Over HTTP/2 everything else on that connection ends with it.
+	// FaultCut reads the request and closes the connection, over HTTP/2 with all its
+	// other streams.
 	FaultCut FaultKind = "cut"
-	// FaultCutMidResponse closes the connection in the middle of the true answer.
+	// FaultCutMidResponse closes the connection after half of the true answer.
 	FaultCutMidResponse FaultKind = "cut-mid-response"
-	// FaultResetStream ends the exchange without an answer: over HTTP/2 by a reset
-	// of the stream alone, over HTTP/1.1 like FaultCut.
+	// FaultResetStream reads the request and resets the HTTP/2 stream. Over HTTP/1.1 it
+	// acts like FaultCut.
 	FaultResetStream FaultKind = "reset-stream"
-	// FaultGarbage answers 200 (or Status) with Body, by default an HTML page.
+	// FaultGarbage answers Status (default 200) with Body, by default an HTML page.
 	FaultGarbage FaultKind = "garbage"
 	// FaultTruncatedBody sends the first half of the true body as a complete HTTP
 	// response.
 	FaultTruncatedBody FaultKind = "truncated-body"
-	// FaultEmptyBody answers 200 (or Status) without a body.
+	// FaultEmptyBody answers Status (default 200) without a body.
 	FaultEmptyBody FaultKind = "empty-body"
-	// FaultWrongType answers with the true JSON in which the value at Field (a path
-	// such as "data.hotelOrder.status" or "data.list.0.rating"; default "data") has
-	// another JSON type.
+	// FaultWrongType changes the JSON type of the value at Field, a path such as
+	// "data.hotelOrder.status" or "data.list.0.rating". The default is "data".
 	FaultWrongType FaultKind = "wrong-type"
 	// FaultSlowBody sends the true answer in pieces over Delay.
 	FaultSlowBody FaultKind = "slow-body"
-	// FaultWrongDigest makes OrderVoucher state the digest of other bytes; for
-	// OpOrderVoucher alone.
+	// FaultWrongDigest makes OrderVoucher answer a wrong digest. For OpOrderVoucher only.
 	FaultWrongDigest FaultKind = "wrong-digest"
-	// FaultAlteredBody flips a bit in the middle of the true answer; meant for
-	// VoucherDownload.
+	// FaultAlteredBody flips a bit in the middle of the true body.
 	FaultAlteredBody FaultKind = "altered-body"
-	// FaultWrongSize makes OrderVoucher state one byte more than the document has;
-	// for OpOrderVoucher alone.
+	// FaultWrongSize makes OrderVoucher answer a byteSize that is one too high. For
+	// OpOrderVoucher only.
 	FaultWrongSize FaultKind = "wrong-size"
-	// FaultExpiredLink makes VoucherDownload refuse a link as expired.
+	// FaultExpiredLink answers like a downloadUrl that has expired.
 	FaultExpiredLink FaultKind = "expired-link"
 )
 
-// The kinds of fault of webhook deliveries, for [OpWebhook] alone. Of the kinds above,
-// two act on deliveries as well: FaultDelay, behind which later events of the order do
-// not wait, and FaultAlteredBody, which flips a bit of the body after it was signed.
-// What Skip and Times count are attempts to deliver an event.
+// The kinds of fault of webhook deliveries, for [OpWebhook] only. FaultDelay and
+// FaultAlteredBody act on deliveries as well: later events of the order do not wait for a
+// delayed one, and the bit flips after signing. Skip and Times count delivery attempts.
 const (
-	// FaultDuplicate sends an attempt twice: at once, or the second Delay later. How
-	// the first is answered decides whether there is a retry.
+	// FaultDuplicate sends an attempt twice, the copy after Delay. Only the answer to the
+	// original decides on a retry.
 	FaultDuplicate FaultKind = "duplicate"
-	// FaultReorder holds an event back until the order's next event has had its first
-	// attempt, at most for Delay (default a minute).
+	// FaultReorder holds an event back until the first attempt of the order's next event,
+	// at most for Delay (default a minute).
 	FaultReorder FaultKind = "reorder"
-	// FaultBadSignature signs an attempt with another secret.
+	// FaultBadSignature signs an attempt with a wrong secret.
 	FaultBadSignature FaultKind = "bad-signature"
-	// FaultDrop loses an event: nothing is sent, nor tried again.
+	// FaultDrop loses an event: it is not sent and not retried.
 	FaultDrop FaultKind = "drop"
 )
 
-// webhookKinds are the faults that a delivery knows.
 var webhookKinds = []FaultKind{FaultDelay, FaultAlteredBody, FaultDuplicate, FaultReorder, FaultBadSignature, FaultDrop}
 
-// Fault is a failure on demand. The zero values mean: every operation, from the
-// next request on, once, for certain.
+// Fault is a failure on demand. With zero values in Operation, Skip, Times and
+// Probability it acts once, on the next request.
 type Fault struct {
-	Operation   Operation // empty: every operation, but no webhook delivery
+	Operation   Operation // empty: every operation except OpWebhook
 	Kind        FaultKind
-	Skip        int           // let this many matching requests pass first
-	Times       int           // how often it acts; 0 means once, -1 always
-	Probability float64       // of acting on a matching request; 0 means certain. Drawn from the server's seed
-	Commit      bool          // carry the operation out before the fault acts
-	Delay       time.Duration // wait this long before acting; ends early when the client goes or the server closes
+	Skip        int           // matching requests that pass first
+	Times       int           // how often it acts; 0: once, -1: always
+	Probability float64       // that it acts on a matching request; 0: always
+	Commit      bool          // execute the operation before the fault acts
+	Delay       time.Duration // before it acts; ends early when the client leaves
 	Status      int           // HTTP status
-	Code        int           // code in the envelope; default: the documented one for Status, else CodeUpstream
-	Msg         string        // msg in the envelope; default: the status text
-	RetryAfter  string        // Retry-After header
-	Header      http.Header   // further response headers
-	Body        []byte        // body instead of an envelope
+	Code        int           // in the envelope; default: the code of Status, or CodeUpstream
+	Msg         string        // in the envelope; default: the status text
+	RetryAfter  string        // header
+	Header      http.Header   // more response headers
+	Body        []byte        // instead of the envelope
 	Field       string        // for FaultWrongType
 }
 
-// validate refuses a fault that cannot do what it says.
 func (f *Fault) validate() error {
 	switch f.Kind {
 	case FaultDelay, FaultStatus, FaultCutBeforeRead, FaultCut, FaultCutMidResponse, FaultResetStream, FaultGarbage,
@@ -107,11 +100,11 @@ func (f *Fault) validate() error {
 		FaultExpiredLink:
 	case FaultWrongDigest, FaultWrongSize:
 		if f.Operation != OpOrderVoucher {
-			return fmt.Errorf("fault %s: it acts on the answers of OrderVoucher; set Operation to OpOrderVoucher", f.Kind)
+			return fmt.Errorf("fault %s needs Operation OpOrderVoucher", f.Kind)
 		}
 	case FaultDuplicate, FaultReorder, FaultBadSignature, FaultDrop:
 		if f.Operation != OpWebhook {
-			return fmt.Errorf("fault %s: it acts on webhook deliveries; set Operation to OpWebhook", f.Kind)
+			return fmt.Errorf("fault %s needs Operation OpWebhook", f.Kind)
 		}
 	default:
 		return fmt.Errorf("unknown fault kind %q", f.Kind)
@@ -120,20 +113,20 @@ func (f *Fault) validate() error {
 	case !f.Operation.faulty():
 		return fmt.Errorf("fault %s: %q is not an operation", f.Kind, f.Operation)
 	case f.Operation == OpWebhook && (f.Commit || !slices.Contains(webhookKinds, f.Kind)):
-		return fmt.Errorf("fault %s: not one of a webhook delivery (or with Commit, which it does not know)", f.Kind)
+		return fmt.Errorf("fault %s does not act on webhooks, or Commit is set", f.Kind)
 	case f.Skip < 0, f.Times < -1, f.Delay < 0:
-		return fmt.Errorf("fault %s: Skip and Delay cannot be negative, nor Times below -1", f.Kind)
+		return fmt.Errorf("fault %s: Skip and Delay cannot be negative, Times cannot be below -1", f.Kind)
 	case f.Probability < 0 || f.Probability > 1:
 		return fmt.Errorf("fault %s: Probability must be between 0 and 1", f.Kind)
 	case f.Commit && f.Kind == FaultCutBeforeRead:
-		return fmt.Errorf("fault %s: nothing is read, so nothing can be carried out; use %s", f.Kind, FaultCut)
+		return fmt.Errorf("fault %s reads no request, so Commit cannot act; use %s", f.Kind, FaultCut)
 	case f.Status != 0 && (f.Status < 200 || f.Status > 599):
 		return fmt.Errorf("fault %s: status %d is not a final HTTP status", f.Kind, f.Status)
 	}
 	return nil
 }
 
-// faulty tells the operations that faults can be for.
+// faulty reports whether a fault can name op.
 func (op Operation) faulty() bool {
 	switch op {
 	case "", OpVoucherDownload, OpVoucherVerify, OpWebhook:
@@ -142,7 +135,7 @@ func (op Operation) faulty() bool {
 	return op.documented()
 }
 
-// keepsAnswer says whether the fault spoils the true answer, which it then needs.
+// keepsAnswer reports whether the fault needs the true answer.
 func (f *Fault) keepsAnswer() bool {
 	switch f.Kind {
 	case FaultStatus, FaultCut, FaultResetStream, FaultGarbage, FaultEmptyBody, FaultExpiredLink:
@@ -151,7 +144,6 @@ func (f *Fault) keepsAnswer() bool {
 	return true
 }
 
-// faults holds the faults that wait for their request.
 type faults struct {
 	mu   sync.Mutex
 	list []*Fault
@@ -160,7 +152,6 @@ type faults struct {
 
 func newFaults(seed uint64) *faults { return &faults{rng: rand.New(rand.NewPCG(seed, 0x666175))} }
 
-// add puts a fault at the end of the list.
 func (fs *faults) add(f Fault) {
 	f.Header = f.Header.Clone()
 	f.Body = bytes.Clone(f.Body)
@@ -178,8 +169,8 @@ func (fs *faults) clear() {
 	fs.list = nil
 }
 
-// pick chooses the fault for a request: the first that matches, is past its Skip
-// and wins its draw. Nil means none.
+// pick returns the fault that a request meets, or nil: the first that matches, has no
+// Skip left and wins its draw.
 func (fs *faults) pick(op Operation) *Fault {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()

@@ -96,8 +96,8 @@ func tryFault(t *testing.T, f Fault, want outcome, proto string, opts []Option) 
 func TestFaultsThatCannotActAreRefused(t *testing.T) {
 	s := start(t)
 	panics(t, `"Bok" is not an operation`, func() { s.Inject(Fault{Operation: "Bok", Kind: FaultCut}) })
-	panics(t, "set Operation to OpOrderVoucher", func() { s.Inject(Fault{Operation: OpVoucherDownload, Kind: FaultWrongDigest}) })
-	panics(t, "set Operation to OpOrderVoucher", func() { s.Inject(Fault{Kind: FaultWrongSize}) })
+	panics(t, "needs Operation OpOrderVoucher", func() { s.Inject(Fault{Operation: OpVoucherDownload, Kind: FaultWrongDigest}) })
+	panics(t, "needs Operation OpOrderVoucher", func() { s.Inject(Fault{Kind: FaultWrongSize}) })
 	for _, op := range []Operation{"", OpTicket, OpBook, OpVoucherDownload, OpVoucherVerify} {
 		s.Inject(Fault{Operation: op, Kind: FaultCut})
 	}

@@ -83,19 +83,25 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request, c *call) {
 		}
 	}
 	body, bodyErr := s.readBody(w, r, c)
-	if f != nil && !f.Commit && f.Kind != FaultSlowBody && !s.wait(r.Context(), f.Delay) {
-		s.recordCut(c) // the client left during the delay: nothing is executed
-		panic(http.ErrAbortHandler)
+	if f != nil && !f.Commit {
+		s.delay(r, c, f)
 	}
 	var a *answer
 	if f == nil || f.Commit || f.keepsAnswer() {
 		a = s.execute(r, c, body, bodyErr)
 	}
-	if f != nil && f.Commit && f.Kind != FaultSlowBody && !s.wait(r.Context(), f.Delay) {
+	if f != nil && f.Commit {
+		s.delay(r, c, f)
+	}
+	s.finish(w, r, c, limits, a, f)
+}
+
+// delay waits for the fault's Delay. It ends the exchange when the client leaves first.
+func (s *Server) delay(r *http.Request, c *call, f *Fault) {
+	if f.Kind != FaultSlowBody && !s.wait(r.Context(), f.Delay) {
 		s.recordCut(c)
 		panic(http.ErrAbortHandler)
 	}
-	s.finish(w, r, c, limits, a, f)
 }
 
 // finish sets the headers, completes the ledger's record and sends the answer.

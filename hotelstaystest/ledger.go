@@ -1,4 +1,4 @@
-// The ledger: the record of what the sandbox truly did.
+// The ledger: what the sandbox really did.
 
 package hotelstaystest
 
@@ -11,42 +11,41 @@ import (
 	"time"
 )
 
-// Request is the record of one request that reached the sandbox. Times are the
-// sandbox's clock.
+// Request is the record of a request.
 type Request struct {
-	Seq        int       // 1 for the first request of the server
-	Operation  Operation // empty for a path that names no operation
+	Seq        int       // counted from 1
+	Operation  Operation // empty for an unknown path
 	Method     string
 	Path       string
 	Proto      string // "HTTP/1.1" or "HTTP/2.0"
 	ClientIP   string
 	Arrived    time.Time
-	Header     http.Header // a copy; Authorization is replaced by a hash of itself
+	Header     http.Header // Authorization holds a hash of its value
 	BodySHA256 string      // lower-case hex; empty when the body was not read
 	BodySize   int
 
-	Status      int       // HTTP status answered; 0 when no answer was begun, or not yet
-	Code        int       // code in the envelope answered
-	Msg         string    // msg in the envelope answered
-	Cut         bool      // the connection or stream was ended instead of a whole answer
-	Done        time.Time // when the answer was handed over, or the connection cut; zero while at work
-	Executed    bool      // the operation was carried out and succeeded, whatever was answered
-	Fault       FaultKind // the fault that acted on the request, or empty
+	Status      int       // HTTP status of the answer; 0: none, or not yet
+	Code        int       // of the envelope
+	Msg         string    // of the envelope
+	Cut         bool      // the connection or stream ended without a whole answer
+	Done        time.Time // when the answer was ready or the connection cut; zero before
+	Executed    bool      // the operation succeeded, whatever the answer
+	Fault       FaultKind // that acted on the request, or empty
 	RequestID   string
 	TraceID     string
 	SessionID   string
-	RateLimited bool // refused by the sandbox's own ceiling (an injected 429 is a fault)
+	RateLimited bool // refused by a rate limit, not by an injected 429
 }
 
-// StatusChange is one step of an order's life.
+// StatusChange is an entry of an order's history.
 type StatusChange struct {
 	Status int
 	At     time.Time
 }
 
-// Order is the record of an order that the sandbox holds.
+// Order is the record of an order.
 type Order struct {
-	Account             string // the appKey of the account it belongs to
+	Account             string // appKey
 	CustomerReferenceNo string
 	PlatformReferenceNo string
 	SupplierReferenceNo string
@@ -55,11 +54,11 @@ type Order struct {
 	CallbackURL         string
 	CreatedAt           time.Time
 	Status              int
-	History             []StatusChange // first the status at creation
-	Total               string         // net total as the wire has it, such as "120.50 USD"
+	History             []StatusChange // oldest first
+	Total               string         // net, such as "120.50 USD"
 }
 
-// Cancellation is the record of a cancellation that was carried out.
+// Cancellation is the record of a successful Cancel.
 type Cancellation struct {
 	CustomerReferenceNo string
 	PlatformReferenceNo string
@@ -68,9 +67,8 @@ type Cancellation struct {
 	ServiceFee          string // such as "0.00 USD"
 }
 
-// Ledger reads the record of a [Server]. Everything it returns is a copy. Counts are
-// exact for the server's whole life; the requests themselves are kept up to
-// [WithLedgerLimit].
+// Ledger is the record of a [Server]. Its methods return copies. Counts cover the server's
+// whole life; of requests and webhooks it keeps the last ones ([WithLedgerLimit]).
 type Ledger struct {
 	mu       sync.Mutex
 	limit    int
@@ -90,7 +88,6 @@ func newLedger(limit int, orders func() []Order) *Ledger {
 	return &Ledger{limit: limit, counts: map[Operation]int{}, limited: map[Operation]int{}, orders: orders}
 }
 
-// arrive begins the record of a request.
 func (l *Ledger) arrive(op Operation, r *http.Request, clientIP string) *Request {
 	rec := &Request{
 		Operation: op, Method: r.Method, Path: r.URL.Path, Proto: r.Proto, ClientIP: clientIP,
@@ -103,21 +100,19 @@ func (l *Ledger) arrive(op Operation, r *http.Request, clientIP string) *Request
 	l.seq++
 	rec.Seq = l.seq
 	l.counts[op]++
-	if len(l.requests)-l.limit >= l.limit { // drop the older half at once: amortised, in order
+	if len(l.requests)-l.limit >= l.limit { // drop the older half at once
 		l.requests = append([]*Request(nil), l.requests[len(l.requests)-l.limit:]...)
 	}
 	l.requests = append(l.requests, rec)
 	return rec
 }
 
-// update changes a record under the ledger's lock.
 func (l *Ledger) update(rec *Request, change func(*Request)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	change(rec)
 }
 
-// add counts something under the ledger's lock.
 func (l *Ledger) add(counter *int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -137,8 +132,8 @@ func (l *Ledger) cancelled(c Cancellation) {
 	l.cancellations = append(l.cancellations, c)
 }
 
-// Requests returns the requests of an operation in order of arrival; the empty
-// operation stands for all.
+// Requests returns the requests of an operation in order of arrival. An empty op means
+// all.
 func (l *Ledger) Requests(op Operation) []Request {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -154,8 +149,7 @@ func (l *Ledger) Requests(op Operation) []Request {
 	return out
 }
 
-// Count returns how many requests of an operation arrived; the empty operation
-// stands for all.
+// Count returns the number of requests of an operation. An empty op means all.
 func (l *Ledger) Count(op Operation) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -165,15 +159,15 @@ func (l *Ledger) Count(op Operation) int {
 	return l.counts[op]
 }
 
-// Counts returns how many requests of each operation arrived.
+// Counts returns the number of requests of each operation.
 func (l *Ledger) Counts() map[Operation]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return maps.Clone(l.counts)
 }
 
-// RateLimited returns how many requests of an operation the sandbox's own ceilings
-// refused; the empty operation stands for all.
+// RateLimited returns how many requests of an operation a rate limit refused. An empty op
+// means all. Injected 429s do not count.
 func (l *Ledger) RateLimited(op Operation) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -187,18 +181,16 @@ func (l *Ledger) RateLimited(op Operation) int {
 	return n
 }
 
-// TicketsIssued returns how many tickets were made.
+// TicketsIssued returns the number of tickets issued.
 func (l *Ledger) TicketsIssued() int { return l.read(&l.tickets) }
 
-// TokensIssued returns how many OAuth access tokens were made.
+// TokensIssued returns the number of OAuth access tokens issued.
 func (l *Ledger) TokensIssued() int { return l.read(&l.tokens) }
 
-// BookingsReused returns how many Book calls were answered with the order that
-// their reference already had.
+// BookingsReused returns how many Book calls returned an order that existed before.
 func (l *Ledger) BookingsReused() int { return l.read(&l.reused) }
 
-// DuplicatesRefused returns how many Book calls were refused because their content
-// was that of an active booking under another reference.
+// DuplicatesRefused returns how many Book calls failed with [CodeDuplicateBooking].
 func (l *Ledger) DuplicatesRefused() int { return l.read(&l.duplicates) }
 
 func (l *Ledger) read(counter *int) int {
@@ -207,18 +199,18 @@ func (l *Ledger) read(counter *int) int {
 	return *counter
 }
 
-// Cancellations returns the cancellations carried out by Cancel, in order.
+// Cancellations returns the successful Cancel calls, oldest first.
 func (l *Ledger) Cancellations() []Cancellation {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return append([]Cancellation(nil), l.cancellations...)
 }
 
-// Orders returns every order with its state as of now, in the order they were made.
+// Orders returns every order in its present state, oldest first.
 func (l *Ledger) Orders() []Order { return l.orders() }
 
-// OrdersFor returns the orders with this customerReferenceNo: more than one only
-// when several accounts used it.
+// OrdersFor returns the orders with this customerReferenceNo, at most one for each
+// account.
 func (l *Ledger) OrdersFor(customerReferenceNo string) []Order {
 	var out []Order
 	for _, o := range l.orders() {
@@ -229,7 +221,7 @@ func (l *Ledger) OrdersFor(customerReferenceNo string) []Order {
 	return out
 }
 
-// scrubbed copies a header without its secret.
+// scrubbed copies a header and hashes its secret.
 func scrubbed(h http.Header) http.Header {
 	c := h.Clone()
 	for i, v := range c["Authorization"] {

@@ -1,5 +1,5 @@
-// The in-memory listener: connections that are two buffered pipes, with read
-// deadlines, so that the whole server works in a testing/synctest bubble.
+// In-memory connections with deadlines: two buffered pipes each. net.Pipe is unbuffered,
+// and sockets do not work under testing/synctest.
 
 package hotelstaystest
 
@@ -13,7 +13,6 @@ import (
 	"time"
 )
 
-// memListener accepts the connections that its dial makes.
 type memListener struct {
 	incoming chan net.Conn
 	done     chan struct{}
@@ -40,7 +39,7 @@ func (l *memListener) Close() error {
 
 func (l *memListener) Addr() net.Addr { return memAddr("127.0.0.1:80") }
 
-// dial connects to the listener; the server sees the client as from.
+// dial connects to the listener. from is the client's address.
 func (l *memListener) dial(ctx context.Context, from string) (net.Conn, error) {
 	up, down := newPipe(), newPipe()
 	client := &memConn{in: down, out: up, local: memAddr(from), remote: l.Addr()}
@@ -55,13 +54,12 @@ func (l *memListener) dial(ctx context.Context, from string) (net.Conn, error) {
 	}
 }
 
-// memAddr is an address "ip:port" of an in-memory connection.
+// memAddr is an address "ip:port".
 type memAddr string
 
 func (a memAddr) Network() string { return "tcp" }
 func (a memAddr) String() string  { return string(a) }
 
-// memConn is one end of a connection.
 type memConn struct {
 	in, out       *pipe
 	local, remote net.Addr
@@ -72,7 +70,7 @@ func (c *memConn) Write(p []byte) (int, error) { return c.out.write(p) }
 func (c *memConn) LocalAddr() net.Addr         { return c.local }
 func (c *memConn) RemoteAddr() net.Addr        { return c.remote }
 
-// Close ends both directions: the peer reads what is left, then io.EOF.
+// Close ends both directions. The peer can read the rest.
 func (c *memConn) Close() error {
 	c.in.closeRead()
 	c.out.closeWrite()
@@ -95,7 +93,7 @@ func (c *memConn) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// pipe is one direction of a connection: an unbounded buffer. Writes never block.
+// pipe is one direction of a connection, with an unbounded buffer.
 type pipe struct {
 	mu            sync.Mutex
 	changed       *sync.Cond
@@ -194,7 +192,6 @@ func (p *pipe) stopTimer() {
 	}
 }
 
-// past says whether a deadline is set and reached.
 func past(deadline time.Time) bool {
 	return !deadline.IsZero() && !time.Now().Before(deadline)
 }

@@ -1,5 +1,4 @@
-// The market: the prices that a test moved, the rooms it closed out, and what
-// CheckAvail has told of them.
+// The market: moved prices, closed offers, and which moves a client has seen.
 
 package hotelstaystest
 
@@ -10,13 +9,13 @@ import (
 
 type market struct {
 	mu     sync.RWMutex
-	moves  map[string][]int // percent changes of an offer, by its key
-	closed map[string]bool  // offers that are gone, by key
-	told   map[string]int   // how many moves CheckAvail has told of, by ratePkgId
+	moves  map[string][]int // percentages, by offer key
+	closed map[string]bool  // by offer key
+	shown  map[string]int   // moves that CheckAvail has shown, by ratePkgId
 }
 
 func newMarket() *market {
-	return &market{moves: map[string][]int{}, closed: map[string]bool{}, told: map[string]int{}}
+	return &market{moves: map[string][]int{}, closed: map[string]bool{}, shown: map[string]int{}}
 }
 
 // moved applies the moves of an offer to its price.
@@ -32,7 +31,7 @@ func (m *market) moved(o offer, cents int64) int64 {
 	return cents
 }
 
-// version is how often an offer has moved.
+// version counts the moves of an offer.
 func (m *market) version(o offer) int {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -48,34 +47,34 @@ func (m *market) isClosed(o offer) bool {
 	return len(m.closed) > 0 && m.closed[o.key()]
 }
 
-// tell notes that CheckAvail showed an offer as of now, and says whether that was
-// news.
-func (m *market) tell(id string, o offer) bool {
+// show records that CheckAvail shows an offer's present price, and reports whether it
+// differs from what was shown before.
+func (m *market) show(id string, o offer) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := len(m.moves[o.key()])
-	before, ok := m.told[id]
+	before, ok := m.shown[id]
 	if !ok {
 		before = o.version
 	}
 	if now != before {
-		m.told[id] = now
+		m.shown[id] = now
 	}
 	return now != before
 }
 
-// stale says whether an offer moved since it was last shown.
+// stale reports whether an offer moved since it was last shown.
 func (m *market) stale(id string, o offer) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	shown, ok := m.told[id]
+	shown, ok := m.shown[id]
 	if !ok {
 		shown = o.version
 	}
 	return shown != len(m.moves[o.key()])
 }
 
-// change does something to the market of an offer, never in the middle of a Book.
+// change calls fn with an offer's key, never during a Book.
 func (s *Server) change(method, ratePkgID string, fn func(m *market, key string)) {
 	o, _, ok := s.parseOffer(ratePkgID)
 	if !ok {
@@ -88,21 +87,20 @@ func (s *Server) change(method, ratePkgID string, fn func(m *market, key string)
 	fn(s.market, o.key())
 }
 
-// MoveRate changes the price of an offer by a percentage of what it is, from now on
-// and in every session. Zero percent is a move of inventory alone. CheckAvail tells of a move with
-// a statusRemark; a move that CheckAvail has not told of makes Book fail with
-// [CodeRateChanged]. It panics when the id is not an offer of this server, and at -100
-// percent or less.
+// MoveRate changes the present price of an offer by a percentage, in every session. Zero
+// percent moves only the inventory. CheckAvail reports the move with a statusRemark.
+// Until it has, Book fails with [CodeRateChanged]. MoveRate panics at -100 percent or
+// less, and when the id is not an offer of this server.
 func (s *Server) MoveRate(ratePkgID string, percent int) {
 	if percent <= -100 {
-		panic("hotelstaystest: MoveRate: nothing would be left of the price")
+		panic(fmt.Sprintf("hotelstaystest: MoveRate: percent must be above -100, not %d", percent))
 	}
 	s.change("MoveRate", ratePkgID, func(m *market, key string) { m.moves[key] = append(m.moves[key], percent) })
 }
 
-// CloseRate makes an offer unavailable, in every session: CheckAvail answers
-// UNAVAILABLE, Book fails with [CodeRateChanged], searches leave it out. It panics
-// when the id is not an offer of this server.
+// CloseRate makes an offer unavailable in every session. Searches omit it, CheckAvail
+// answers that it is unavailable, Book fails with [CodeRateChanged]. It panics when the
+// id is not an offer of this server.
 func (s *Server) CloseRate(ratePkgID string) {
 	s.change("CloseRate", ratePkgID, func(m *market, key string) { m.closed[key] = true })
 }

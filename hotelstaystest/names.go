@@ -1,15 +1,15 @@
-// The names of the generated world, in the API's three languages.
+// The names of the generated world, in three languages.
 
 package hotelstaystest
 
 import "strconv"
 
-// countryFacts is what is real about the world: its countries.
+// countryFacts describes a real country.
 type countryFacts struct {
 	code      string
 	name      i18n
 	continent int
-	lat, lng  int // whole degrees, somewhere inside
+	lat, lng  int // degrees
 }
 
 var continents = []i18n{
@@ -48,7 +48,7 @@ var countries = []countryFacts{
 	{"AU", i18n{"Australia", "澳大利亚", "أستراليا"}, 5, -25, 134},
 }
 
-// Made-up place names: one of the first row before one of the second.
+// The parts of invented names.
 var (
 	placeFirst = []i18n{
 		{"North", "北", "شمال"}, {"South", "南", "جنوب"}, {"East", "东", "شرق"}, {"West", "西", "غرب"},
@@ -71,14 +71,13 @@ var (
 	}
 )
 
-// placeName is the name of a place: real for a country, made up otherwise. Every
-// place of a level has a name of its own.
+// placeName is the name of a place, unique in its level. Only countries are real.
 func (w *world) placeName(p place) i18n {
 	if p.kind == country {
 		return countries[p.index].name
 	}
 	combinations := len(placeFirst) * len(placeSecond)
-	turn := p.index*31 + w.pick(combinations, forPlaceName, int(p.kind)) // 31: neighbours differ, none repeats in a round
+	turn := p.index*31 + w.pick(combinations, forPlaceName, int(p.kind)) // 31 has no factor in common with combinations
 	first := placeFirst[turn%len(placeFirst)]
 	second := placeSecond[turn/len(placeFirst)%len(placeSecond)]
 	n := i18n{first.En + " " + second.En, first.Zh + second.Zh, second.Ar + " " + first.Ar}
@@ -86,12 +85,12 @@ func (w *world) placeName(p place) i18n {
 		n = i18n{n.En + " Province", n.Zh + "省", "محافظة " + n.Ar}
 	}
 	if round := p.index / combinations; round > 0 {
-		n = n.plus(" "+strconv.Itoa(round+1), "")
+		n = n.plus(" " + strconv.Itoa(round+1))
 	}
 	return n
 }
 
-// fullName is a place's name with all that it lies in.
+// fullName is a place's name with the places above it.
 func (w *world) fullName(p place) i18n {
 	n := w.placeName(p)
 	for up, ok := w.parent(p); ok; up, ok = w.parent(up) {
@@ -101,24 +100,29 @@ func (w *world) fullName(p place) i18n {
 	return n
 }
 
-// hotelName is a hotel's name; the number keeps those of one city apart.
+// hotelName is a hotel's name. The number makes it unique in its city.
 func (w *world) hotelName(hotel int) i18n {
 	h := w.hash(forHotelName, hotel)
 	first := placeFirst[h%uint64(len(placeFirst))]
 	kind := hotelKinds[h>>8%uint64(len(hotelKinds))]
 	where := w.placeName(place{city, w.cityOf(hotel)})
 	number := " " + strconv.Itoa(hotel%w.size.HotelsPerCity+1)
-	return i18n{first.En + " " + where.En + " " + kind.En, first.Zh + where.Zh + kind.Zh, kind.Ar + " " + where.Ar + " " + first.Ar}.plus(number, "")
+	name := i18n{
+		En: first.En + " " + where.En + " " + kind.En,
+		Zh: first.Zh + where.Zh + kind.Zh,
+		Ar: kind.Ar + " " + where.Ar + " " + first.Ar,
+	}
+	return name.plus(number)
 }
 
-// hotelAddress is a made-up street address.
 func (w *world) hotelAddress(hotel int) i18n {
 	where := w.fullName(place{city, w.cityOf(hotel)})
 	number := strconv.Itoa(1 + w.pick(300, forPosition, hotel))
-	return i18n{number + " Main Road, " + where.En, where.Zh + "大街" + number + "号", "الشارع الرئيسي " + number + "، " + where.Ar}
+	return i18n{
+		En: number + " Main Road, " + where.En,
+		Zh: where.Zh + "大街" + number + "号",
+		Ar: "الشارع الرئيسي " + number + "، " + where.Ar,
+	}
 }
 
-// plus adds text around all languages of a name.
-func (n i18n) plus(after, before string) i18n {
-	return i18n{before + n.En + after, before + n.Zh + after, before + n.Ar + after}
-}
+func (n i18n) plus(suffix string) i18n { return i18n{n.En + suffix, n.Zh + suffix, n.Ar + suffix} }

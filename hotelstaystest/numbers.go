@@ -1,4 +1,4 @@
-// Exact decimals (no amount is ever a float), and the currencies.
+// Exact decimals, without floats, and the currencies.
 
 package hotelstaystest
 
@@ -9,31 +9,28 @@ import (
 	"strings"
 )
 
-// amount is a decimal number in minor units of its currency.
+// amount is an amount in minor units of its currency.
 type amount struct {
 	minor    int64
 	decimals int
 }
 
-// String writes the amount with all its decimals: 120.50, 1500, 3.075.
+// String writes all decimals: 120.50, 1500, 3.075.
 func (a amount) String() string { return decimalString(a.minor, a.decimals) }
 
-// MarshalJSON writes the amount as a JSON number.
 func (a amount) MarshalJSON() ([]byte, error) { return []byte(a.String()), nil }
 
-// micro is a number in millionths (coordinates, exchange rates).
+// micro is a number in millionths.
 type micro int64
 
-// MarshalJSON writes the number with six decimals.
 func (m micro) MarshalJSON() ([]byte, error) { return []byte(decimalString(int64(m), 6)), nil }
 
-// tenth is a number in tenths (ratings).
+// tenth is a number in tenths.
 type tenth int
 
-// MarshalJSON writes the number with one decimal.
 func (t tenth) MarshalJSON() ([]byte, error) { return []byte(decimalString(int64(t), 1)), nil }
 
-// decimalString writes minor / 10^decimals exactly.
+// decimalString writes minor / 10^decimals.
 func decimalString(minor int64, decimals int) string {
 	sign := ""
 	if minor < 0 {
@@ -50,14 +47,13 @@ func decimalString(minor int64, decimals int) string {
 	return sign + digits[:cut] + "." + digits[cut:]
 }
 
-// currency says how an amount in US cents becomes an amount of a currency.
 type currency struct {
 	code     string
 	decimals int
-	perUSD   micro // units of the currency for one US dollar
+	perUSD   micro // for one US dollar
 }
 
-// currencies are those the sandbox prices in, with fixed, made-up exchange rates.
+// currencies have fixed, invented exchange rates.
 var currencies = []currency{
 	{"AED", 2, 3_672500}, {"BHD", 3, 376000}, {"CNY", 2, 7_150000}, {"EGP", 2, 48_500000},
 	{"EUR", 2, 920000}, {"GBP", 2, 785000}, {"INR", 2, 83_900000}, {"JPY", 0, 151_250000},
@@ -65,7 +61,6 @@ var currencies = []currency{
 	{"TRY", 2, 34_250000}, {"USD", 2, 1_000000},
 }
 
-// findCurrency looks a currency up by its code.
 func findCurrency(code string) (currency, bool) {
 	i := slices.IndexFunc(currencies, func(c currency) bool { return c.code == code })
 	if i < 0 {
@@ -87,7 +82,6 @@ func (c currency) fromCents(cents int64) int64 {
 	return int64(q)
 }
 
-// money makes a wire value of minor units.
 func (c currency) money(minor int64) money {
 	return money{Currency: c.code, Amount: amount{minor, c.decimals}}
 }

@@ -1,4 +1,4 @@
-// Offers: what a ratePkgId names, and how one is written and resolved.
+// Offers, and the ratePkgId that stands for one.
 
 package hotelstaystest
 
@@ -12,13 +12,12 @@ import (
 
 const dateForm = "2006-01-02"
 
-// occupancy is who sleeps in one room.
+// occupancy is the guests of one room.
 type occupancy struct {
 	adults   int
 	children []int // ages
 }
 
-// stay is when and for whom.
 type stay struct {
 	checkIn time.Time // midnight UTC
 	nights  int
@@ -27,23 +26,22 @@ type stay struct {
 
 func (st stay) checkOut() time.Time { return st.checkIn.AddDate(0, 0, st.nights) }
 
-// offer is a priced room of a hotel.
 type offer struct {
 	hotel, supplier int
 	room, plan      int
 	stay
-	currency string // that it was shown in
-	version  int    // how often the rate had moved when it was shown
+	currency string // of the search
+	version  int    // moves of the rate at the time of the search
 }
 
-// key names what is offered, whoever asked and in whatever session.
+// key identifies the offer, whatever the session.
 func (o offer) key() string {
 	return base36(int64(o.hotel)) + "." + base36(int64(o.room)) + "." + base36(int64(o.plan)) + "." +
 		o.checkIn.Format("20060102") + "." + strconv.Itoa(o.nights) + "." + formatRooms(o.rooms)
 }
 
-// formatRooms writes occupancies as in 2_2-5-11: two adults, then two with children
-// of 5 and 11.
+// formatRooms writes occupancies as 2_2-5-11: a room for two adults, and one for two
+// adults with children of 5 and 11.
 func formatRooms(rooms []occupancy) string {
 	parts := make([]string, len(rooms))
 	for i, r := range rooms {
@@ -75,8 +73,8 @@ func parseRooms(text string) ([]occupancy, bool) {
 	return rooms, true
 }
 
-// offerID writes an offer as a ratePkgId that only resolves in its session. It holds
-// all there is to know, so that searches cost no memory.
+// offerID is the ratePkgId of an offer in a session. It contains the whole offer, so that
+// searches cost no memory.
 func (s *Server) offerID(o offer, session string) string {
 	text := o.key() + "." + strconv.Itoa(o.supplier) + "." + o.currency + "." + strconv.Itoa(o.version)
 	return base64.RawURLEncoding.EncodeToString([]byte(text)) + "." + s.offerProof(text, session)
@@ -86,7 +84,7 @@ func (s *Server) offerProof(text, session string) string {
 	return base64.RawURLEncoding.EncodeToString(s.mac("offer", session+"\x00"+text)[:12])
 }
 
-// findOffer resolves a ratePkgId in its session.
+// findOffer resolves a ratePkgId. It is valid in its session only.
 func (s *Server) findOffer(id, session string) (offer, error) {
 	o, text, ok := s.parseOffer(id)
 	if !ok {
@@ -94,12 +92,12 @@ func (s *Server) findOffer(id, session string) (offer, error) {
 	}
 	_, proof, _ := strings.Cut(id, ".")
 	if !hmac.Equal([]byte(proof), []byte(s.offerProof(text, session))) {
-		return offer{}, badRequest("ratePkgId %q does not belong to session %q; it resolves only in the session that produced it", id, session)
+		return offer{}, badRequest("ratePkgId %q is not of session %q; send the Session-Id of its search", id, session)
 	}
 	return o, nil
 }
 
-// parseOffer reads a ratePkgId without looking at its session.
+// parseOffer resolves a ratePkgId of any session.
 func (s *Server) parseOffer(id string) (o offer, text string, ok bool) {
 	packed, _, ok := strings.Cut(id, ".")
 	raw, err := base64.RawURLEncoding.DecodeString(packed)

@@ -1,4 +1,4 @@
-// The orders: their store, their life, and how they are written for the wire.
+// Orders: their store, their states and their wire form.
 
 package hotelstaystest
 
@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// Order statuses that the API numbers.
+// Order statuses with documented numbers.
 const (
 	statusUnknown    = 0
 	statusConfirming = 1
 )
 
-// order is one booking. The store's lock guards it.
+// order is guarded by orderStore.mu.
 type order struct {
 	account     string
 	customerRef string
@@ -26,37 +26,36 @@ type order struct {
 	ratePkgID   string
 	callbackURL string
 	offer       offer
-	price       price // frozen at Book
-	cents       int64 // the same in US cents for one room
+	price       price // at Book
+	cents       int64 // price of one room in US cents
 	holder      holder
 	guests      []orderGuest
 
 	created   time.Time
-	visible   time.Time // from when QueryOrders shows it
+	visible   time.Time // to QueryOrders
 	history   []StatusChange
-	confirmed time.Time // zero: not (yet)
-	amended   int       // how often
+	confirmed time.Time // zero: never
+	amended   int       // how many times
 	voucher   voucherState
-	timer     *time.Timer // confirms in time an order that has a callbackUrl
-	lastEvent *event      // the latest webhook event
+	timer     *time.Timer // confirms an order that has a callbackUrl
+	lastEvent *event
 
 	rule         CancelRule
 	cancelled    time.Time
 	cancelReason string
-	fee          int64 // charged for cancelling, in the price's minor units
+	fee          int64 // of the cancellation, in the price's minor units
 }
 
 func (o *order) status() int { return o.history[len(o.history)-1].Status }
 
 func (o *order) isCancelled() bool { return !o.cancelled.IsZero() }
 
-// orderStore holds all orders in the order they were made.
 type orderStore struct {
 	mu     sync.Mutex
 	s      *Server
-	list   []*order
-	byRef  map[string]*order   // account and customerReferenceNo
-	byTwin map[string][]*order // account and content
+	list   []*order            // oldest first
+	byRef  map[string]*order   // by account and customerReferenceNo
+	byTwin map[string][]*order // by account and content
 }
 
 func newOrderStore(s *Server) *orderStore {
@@ -67,7 +66,7 @@ func (st *orderStore) byReference(account, customerRef string) *order {
 	return st.byRef[account+"\x00"+customerRef]
 }
 
-// activeContent finds an order with the same content that is not cancelled.
+// activeContent finds an order with this content that is not cancelled.
 func (st *orderStore) activeContent(account, content string, now time.Time) *order {
 	for _, o := range st.byTwin[account+"\x00"+content] {
 		st.settle(o, now)
@@ -78,7 +77,6 @@ func (st *orderStore) activeContent(account, content string, now time.Time) *ord
 	return nil
 }
 
-// create makes an order.
 func (st *orderStore) create(c *call, req *bookRequest, off offer, guests []orderGuest, content string, now time.Time) *order {
 	n := len(st.list) + 1
 	cents := st.s.cents(off)
@@ -101,7 +99,7 @@ func (st *orderStore) create(c *call, req *bookRequest, off offer, guests []orde
 	return o
 }
 
-// settleNow is what an order's timer does.
+// settleNow runs when an order's timer fires.
 func (st *orderStore) settleNow(o *order) {
 	if !st.s.enter() {
 		return
@@ -112,8 +110,7 @@ func (st *orderStore) settleNow(o *order) {
 	st.settle(o, time.Now())
 }
 
-// stopTimers stops the timers of all orders; once the server closes, there are no new
-// ones.
+// stopTimers stops the orders' timers. A closing server starts no new ones.
 func (st *orderStore) stopTimers() {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -124,8 +121,7 @@ func (st *orderStore) stopTimers() {
 	}
 }
 
-// settle brings an order to its state as of now: the supplier's confirmation happens
-// by itself, at its exact time.
+// settle confirms an order whose time has come, as of that time.
 func (st *orderStore) settle(o *order, now time.Time) {
 	if s := o.status(); s != statusConfirming && s != st.s.cfg.statusNumbers.Pending && s != statusUnknown {
 		return
@@ -139,15 +135,15 @@ func (st *orderStore) settle(o *order, now time.Time) {
 func (st *orderStore) confirm(o *order, at time.Time) {
 	o.history = append(o.history, StatusChange{st.s.cfg.statusNumbers.Confirmed, at})
 	o.confirmed = at
-	o.cancelled, o.cancelReason, o.fee = time.Time{}, "", 0 // of a cancellation that a test undoes
-	if o.voucher.version == 0 {                             // else it was confirmed before
+	o.cancelled, o.cancelReason, o.fee = time.Time{}, "", 0 // SetOrderStatus may undo a cancellation
+	if o.voucher.version == 0 {                             // the first confirmation
 		o.confirmNo = "HC-" + o.platformRef[2:]
 		o.voucher = voucherState{version: 1, issued: at.Add(st.s.cfg.voucherDelay)}
 	}
 	st.s.webhooks.happened(o, OnConfirm, at)
 }
 
-// records copies the orders for the ledger.
+// records makes the ledger's orders.
 func (st *orderStore) records() []Order {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -158,7 +154,8 @@ func (st *orderStore) records() []Order {
 		out = append(out, Order{
 			Account: o.account, CustomerReferenceNo: o.customerRef, PlatformReferenceNo: o.platformRef,
 			SupplierReferenceNo: o.supplierRef, ContentKey: o.content, RatePkgID: o.ratePkgID, CallbackURL: o.callbackURL,
-			CreatedAt: o.created, Status: o.status(), History: slices.Clone(o.history), Total: moneyString(o.price.currency.money(o.price.total())),
+			CreatedAt: o.created, Status: o.status(), History: slices.Clone(o.history),
+			Total: moneyString(o.price.currency.money(o.price.total())),
 		})
 	}
 	return out
@@ -166,7 +163,6 @@ func (st *orderStore) records() []Order {
 
 func moneyString(m money) string { return m.Amount.String() + " " + m.Currency }
 
-// orderBody writes an order for the wire.
 func (s *Server) orderBody(o *order) *orderBody {
 	total := o.price.rate(o.price.rooms)
 	w := s.world
@@ -194,7 +190,6 @@ func (s *Server) orderBody(o *order) *orderBody {
 	return b
 }
 
-// orderRooms writes an order's rooms, each with its guests.
 func (s *Server) orderRooms(o *order, hotelID string) []orderRoom {
 	var rooms []orderRoom
 	for i := range o.offer.rooms {
@@ -216,8 +211,8 @@ func (s *Server) orderRooms(o *order, hotelID string) []orderRoom {
 	return rooms
 }
 
-// withOrder calls fn, under the store's lock, with the order of this platform or
-// customer reference. It panics when there is none.
+// withOrder calls fn under the store's lock. reference is a platformReferenceNo or a
+// customerReferenceNo. It panics when there is no such order.
 func (s *Server) withOrder(method, reference string, fn func(o *order, now time.Time)) {
 	s.orders.mu.Lock()
 	defer s.orders.mu.Unlock()
@@ -229,23 +224,21 @@ func (s *Server) withOrder(method, reference string, fn func(o *order, now time.
 			return
 		}
 	}
-	panic(fmt.Sprintf("hotelstaystest: %s: no order has the reference %q", method, reference))
+	panic(fmt.Sprintf("hotelstaystest: %s: no order with reference %q", method, reference))
 }
 
-// ConfirmOrder confirms an order now. In every method of a Server, a reference is the
-// platform's or the customer's; an unknown one panics.
+// ConfirmOrder confirms an order. In all methods of a Server a reference is a
+// platformReferenceNo or a customerReferenceNo, and an unknown one panics.
 func (s *Server) ConfirmOrder(reference string) {
 	s.SetOrderStatus(reference, s.cfg.statusNumbers.Confirmed)
 }
 
-// SetOrderStatus puts an order into a status, 0 to 5, now. The numbers of confirmed
-// and cancelled do what the real events do: a confirmed order gets its confirmation
-// number and voucher, a cancelled one is cancelled without a fee. Any other status
-// is only that number; an order in 0, 1 or pending is still confirmed when the moment
-// of [WithConfirmAfter] comes.
+// SetOrderStatus sets an order's status, 0 to 5. A confirmed order gets its confirmation
+// number and its voucher, a cancelled one is cancelled without a fee. An order in status
+// 0, 1 or pending is still confirmed after [WithConfirmAfter].
 func (s *Server) SetOrderStatus(reference string, status int) {
 	if status < 0 || status > 5 {
-		panic(fmt.Sprintf("hotelstaystest: SetOrderStatus: %d is not between 0 and 5", status))
+		panic(fmt.Sprintf("hotelstaystest: SetOrderStatus: status must be between 0 and 5, not %d", status))
 	}
 	s.withOrder("SetOrderStatus", reference, func(o *order, now time.Time) {
 		switch status {
@@ -264,8 +257,8 @@ func (s *Server) SetOrderStatus(reference string, status int) {
 	})
 }
 
-// ShareSupplierReference gives all these orders the first one's supplierReferenceNo,
-// which OrderVoucher then finds ambiguous.
+// ShareSupplierReference gives the orders the supplierReferenceNo of the first, which
+// makes it ambiguous to OrderVoucher.
 func (s *Server) ShareSupplierReference(references ...string) {
 	var shared string
 	for _, ref := range references {

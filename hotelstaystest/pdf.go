@@ -1,4 +1,4 @@
-// A small PDF, written by hand: one page of text.
+// A minimal PDF: one page of text.
 
 package hotelstaystest
 
@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// renderPDF writes lines of text as a PDF 1.4 document, padded with comments to size
-// bytes where it would be smaller. The same input gives the same bytes.
+// renderPDF writes lines as a PDF, padded with comments to at least size bytes. Equal
+// input gives equal bytes.
 func renderPDF(lines []string, size int) []byte {
 	var text strings.Builder
 	text.WriteString("BT /F1 12 Tf 16 TL 60 780 Td\n")
@@ -27,14 +27,13 @@ func renderPDF(lines []string, size int) []byte {
 	doc := assemble(objects, 0)
 	if missing := size - len(doc); missing > 0 {
 		doc = assemble(objects, missing)
-		doc = assemble(objects, missing-(len(doc)-size)) // the xref's offset may have grown longer
+		doc = assemble(objects, missing-(len(doc)-size)) // the xref's offset may have more digits now
 	}
 	return doc
 }
 
 var dashes = strings.Repeat("-", 100)
 
-// assemble writes header, objects, padding, cross-reference table and trailer.
 func assemble(objects []string, padding int) []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.4\n%\xe2\xe3\xcf\xd3\n")
@@ -43,7 +42,7 @@ func assemble(objects []string, padding int) []byte {
 		offsets[i] = b.Len()
 		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", i+1, o)
 	}
-	for padding > 0 { // comment lines, each ending in a newline
+	for padding > 0 { // comment lines of at most 100 bytes, newline included
 		n := min(padding, 100)
 		if padding-n == 1 {
 			n++
@@ -64,7 +63,7 @@ func assemble(objects []string, padding int) []byte {
 	return b.Bytes()
 }
 
-// pdfString escapes text for a PDF string; what is not ASCII becomes a question mark.
+// pdfString escapes text. Characters other than printable ASCII become question marks.
 func pdfString(s string) string {
 	var b strings.Builder
 	for _, r := range s {

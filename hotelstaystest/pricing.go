@@ -1,5 +1,5 @@
-// Prices: an offer's depends on the seed, the offer and the currency alone, and on
-// what the test moved since.
+// Prices and terms of offers. They depend only on seed, offer, currency and the moves of
+// [Server.MoveRate].
 
 package hotelstaystest
 
@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// nightCents is the price of a room for a night, in US cents, for the fullest of the
-// rooms asked for.
+// nightCents is the price of one room and night in US cents, for the room with most
+// guests.
 func (w *world) nightCents(o offer, night time.Time) int64 {
 	cents := int64(3500 + w.pick(30_000, forPrice, o.hotel))
 	cents += cents * int64(25*o.room) / 100
@@ -27,17 +27,17 @@ func (w *world) nightCents(o offer, night time.Time) int64 {
 	return cents + cents*int64(extra)/100
 }
 
-// price is what one room of an offer costs, in minor units of a currency.
+// price is the price of one room, in minor units of the currency.
 type price struct {
 	currency              currency
 	rooms, nights         int64
 	net, gross            int64
-	commission            int64 // the basis for commission; 0: none
+	commission            int64 // commissionable; 0: none
 	vat, cityTax          int64
 	hasGross, mustRespect bool
 }
 
-// cents is an offer's present price for one room, in US cents.
+// cents is an offer's present price of one room in US cents.
 func (s *Server) cents(o offer) int64 {
 	var cents int64
 	for n := range o.nights {
@@ -46,10 +46,9 @@ func (s *Server) cents(o offer) int64 {
 	return s.market.moved(o, cents)
 }
 
-// price computes an offer's present price.
 func (s *Server) price(o offer, c currency) price { return s.world.price(o, c, s.cents(o)) }
 
-// price computes what follows from the price of one room in US cents.
+// price converts the price of one room in US cents, and adds gross price and taxes.
 func (w *world) price(o offer, c currency, cents int64) price {
 	terms := w.hash(forTerms, o.hotel, o.room, o.plan)
 	p := price{currency: c, rooms: int64(len(o.rooms)), nights: int64(o.nights), net: c.fromCents(cents)}
@@ -64,7 +63,6 @@ func (w *world) price(o offer, c currency, cents int64) price {
 	return p
 }
 
-// rate writes the price for this many rooms.
 func (p price) rate(rooms int64) rate {
 	r := rate{NetRate: p.currency.money(p.net * rooms), RespectGrossRate: p.mustRespect}
 	if p.hasGross {
@@ -81,7 +79,7 @@ func (p price) rate(rooms int64) rate {
 // total is the net price of all rooms.
 func (p price) total() int64 { return p.net * p.rooms }
 
-// tax itemises the taxes of all rooms.
+// tax lists the taxes of all rooms.
 func (p price) tax() *tax {
 	vat, levy := p.vat*p.rooms, p.cityTax*p.rooms
 	return &tax{
@@ -93,14 +91,12 @@ func (p price) tax() *tax {
 	}
 }
 
-// refundMode says whether an offer's money comes back.
 func (o offer) refundMode() string { return []string{"no", "full", "partial"}[o.plan%3] }
 
-// deadline is the instant until which the refund mode applies.
+// deadline is the end of the refund mode.
 func (o offer) deadline() time.Time { return o.checkIn.AddDate(0, 0, -3).Add(18 * time.Hour) }
 
-// fees are the steps of the cancellation policy, in order of time: until when, and
-// how much of all rooms' price it costs, in minor units.
+// fees are the steps of the cancellation policy, earliest first.
 func (o offer) fees(p price) []feeStep {
 	night := p.total() / p.nights
 	switch o.refundMode() {
@@ -114,10 +110,9 @@ func (o offer) fees(p price) []feeStep {
 
 type feeStep struct {
 	until time.Time
-	fee   int64
+	fee   int64 // of all rooms, in minor units
 }
 
-// feeAt is the fee for cancelling at a time.
 func (o offer) feeAt(p price, at time.Time) int64 {
 	for _, step := range o.fees(p) {
 		if !at.After(step.until) {
@@ -127,7 +122,6 @@ func (o offer) feeAt(p price, at time.Time) int64 {
 	return p.total()
 }
 
-// ratePackage writes an offer at a price for the wire.
 func (w *world) ratePackage(o offer, id string, p price) roomRatePkg {
 	pkg := roomRatePkg{
 		RatePkgID: id, RefundableMode: o.refundMode(),
@@ -149,7 +143,6 @@ func (w *world) ratePackage(o offer, id string, p price) roomRatePkg {
 	return pkg
 }
 
-// stamp writes an instant as ISO 8601 in UTC.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 var boards = []board{
@@ -167,7 +160,7 @@ var boards = []board{
 	{"LD", i18n{"Lunch and dinner", "午餐和晚餐", "غداء وعشاء"}, i18n{"Lunch and dinner", "午餐和晚餐", "غداء وعشاء"}},
 }
 
-// board is an offer's meal plan: room only for the first plan of a room.
+// board is an offer's meal plan. A room's first plan is room only.
 func (w *world) board(o offer) *board {
 	if o.plan == 0 {
 		return &boards[0]
@@ -175,21 +168,22 @@ func (w *world) board(o offer) *board {
 	return &boards[w.pick(len(boards), forBoard, o.hotel, o.room, o.plan)]
 }
 
-// roomTypeID is the standardised id of a hotel's room type.
+func (w *world) roomType(hotel, index int, hotelID string) room {
+	return room{RoomTypeID: w.roomTypeID(hotel, index), RoomTypeName: w.roomName(hotel, index), HotelID: hotelID}
+}
+
 func (w *world) roomTypeID(hotel, room int) string {
 	return fmt.Sprintf("RT%d-%d", hotelBase+hotel, room+1)
 }
 
-// roomName is a room type's standardised name.
 func (w *world) roomName(hotel, room int) i18n {
 	n := roomKinds[room%len(roomKinds)]
 	if round := room / len(roomKinds); round > 0 {
-		n = n.plus(" "+strconv.Itoa(round+1), "")
+		n = n.plus(" " + strconv.Itoa(round+1))
 	}
 	return n
 }
 
-// roomNaming is what the supplier calls the room.
 func (w *world) roomNaming(o offer) *originalRoomNaming {
 	return &originalRoomNaming{
 		ID:       fmt.Sprintf("%d-R%02d", o.supplier, o.room+1),

@@ -1,4 +1,4 @@
-// QueryOrders and its filters.
+// QueryOrders.
 
 package hotelstaystest
 
@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// runQueryOrders lists the account's orders that pass every filter.
 func runQueryOrders(s *Server, c *call, req *queryOrdersRequest) (any, error) {
 	keep, err := orderFilter(req)
 	if err != nil {
@@ -24,7 +23,7 @@ func runQueryOrders(s *Server, c *call, req *queryOrdersRequest) (any, error) {
 			continue
 		}
 		b := s.orderBody(o)
-		if b.Holder.Phone != nil { // reads may leave the country number out, so these do
+		if b.Holder.Phone != nil { // it may be absent in reads
 			p := *b.Holder.Phone
 			p.CountryNumber = 0
 			b.Holder.Phone = &p
@@ -34,7 +33,7 @@ func runQueryOrders(s *Server, c *call, req *queryOrdersRequest) (any, error) {
 	return resp, nil
 }
 
-// candidates are the orders that a query has to look at, in the order they were made.
+// candidates are the orders that may match, oldest first.
 func (st *orderStore) candidates(account string, customerRefs []string) []*order {
 	if len(customerRefs) == 0 {
 		return st.list
@@ -45,12 +44,12 @@ func (st *orderStore) candidates(account string, customerRefs []string) []*order
 			out = append(out, o)
 		}
 	}
-	// By number, not by time: in a bubble several orders are made in one instant.
+	// By number, because orders of one synctest instant have the same time.
 	slices.SortFunc(out, func(a, b *order) int { return strings.Compare(a.platformRef, b.platformRef) })
 	return out
 }
 
-// orderFilter makes one test of all filters of a query.
+// orderFilter combines all filters of a query.
 func orderFilter(req *queryOrdersRequest) (func(*order) bool, error) {
 	for i, status := range req.StatusList {
 		if status < 0 || status > 5 {
@@ -87,7 +86,7 @@ func orderFilter(req *queryOrdersRequest) (func(*order) bool, error) {
 	}, nil
 }
 
-// freeUntil is until when an order can be cancelled for nothing; zero: never.
+// freeUntil is the end of free cancellation, or zero.
 func (o *order) freeUntil() time.Time {
 	if o.offer.refundMode() != "full" {
 		return time.Time{}
@@ -95,8 +94,7 @@ func (o *order) freeUntil() time.Time {
 	return o.offer.deadline()
 }
 
-// contains makes a test of a window. An order without the time in question is
-// outside.
+// contains makes the filter of a window. A zero time is outside.
 func (w *timeWindow) contains(field string) (func(time.Time) bool, error) {
 	start, _, err := readBound(field+".start", w.Start)
 	if err != nil {
@@ -114,7 +112,6 @@ func (w *timeWindow) contains(field string) (func(time.Time) bool, error) {
 	}, nil
 }
 
-// readBound reads a bound of a window: a date, or a time with its zone.
 func readBound(field, text string) (t time.Time, date bool, err error) {
 	if text == "" {
 		return time.Time{}, false, nil

@@ -1,4 +1,4 @@
-// The searches: HotelList and HotelRates.
+// HotelList and HotelRates.
 
 package hotelstaystest
 
@@ -10,16 +10,15 @@ import (
 	"time"
 )
 
-// Bounds of a search that the API leaves open, wide enough for any test.
+// The sandbox's limits of a search.
 const (
 	maxNights    = 365
 	maxRooms     = 50
 	maxAdults    = 20
-	maxExpansion = 2000 // hotels that a destination is expanded to
-	maxCities    = 50   // cities that a destinationName is resolved to
+	maxExpansion = 2000 // hotels of a destination
+	maxCities    = 50   // cities of a destinationName
 )
 
-// runHotelList searches by ids, destination or name.
 func runHotelList(s *Server, c *call, req *hotelListRequest) (any, error) {
 	st, err := readStay(req.CheckIn, req.CheckOut, req.RoomOccupancies)
 	if err != nil {
@@ -35,7 +34,7 @@ func runHotelList(s *Server, c *call, req *hotelListRequest) (any, error) {
 	resp := hotelListResponse{List: []hotel{}, Basic: searchBasic{SessionID: c.session}}
 	if reason := s.emptyReason(c); reason != nil {
 		resp.Basic.EmptyReason = reason
-		resp.Basic.StatusRemark = "No supplier could be asked: " + reason.Code + "."
+		resp.Basic.StatusRemark = "No supplier was asked: " + reason.Code + "."
 		return resp, nil
 	}
 	found, notices := s.candidates(req, &resp.Basic)
@@ -55,7 +54,6 @@ func runHotelList(s *Server, c *call, req *hotelListRequest) (any, error) {
 	return resp, nil
 }
 
-// checkHotelList applies the rules about selectors, limits and codes.
 func (s *Server) checkHotelList(req *hotelListRequest) (pageNum, pageSize int, err error) {
 	pageNum, pageSize = 1, 50
 	if req.PageNum != nil {
@@ -93,7 +91,7 @@ func checkCountries(countryCode, residency, nationality string) error {
 	return checkCountry("nationalityCode", nationality)
 }
 
-// emptyReason says why a search comes out empty by configuration, or nil.
+// emptyReason is the reason for an empty search, or nil.
 func (s *Server) emptyReason(c *call) *emptyReason {
 	if s.cfg.empty != nil {
 		return s.cfg.empty
@@ -104,8 +102,8 @@ func (s *Server) emptyReason(c *call) *emptyReason {
 	return nil
 }
 
-// candidates finds the hotels that a search is about, with notices about what was
-// left out, and fills in the destination.
+// candidates finds the hotels of a search. It sets the destination, and returns notices
+// about omitted hotels.
 func (s *Server) candidates(req *hotelListRequest, basic *searchBasic) (found []int, notices []string) {
 	var within []place // nil: anywhere
 	switch {
@@ -139,8 +137,8 @@ func (s *Server) candidates(req *hotelListRequest, basic *searchBasic) (found []
 	return found, notices
 }
 
-// hotelsByID resolves ids in their order, each hotel once, and keeps those in the
-// given places. Ids of another platform resolve to nothing.
+// hotelsByID resolves ids in their order, each hotel once, and keeps those in within.
+// Unknown ids are skipped.
 func (w *world) hotelsByID(ids []string, within []place) []int {
 	var found []int
 	seen := map[int]bool{}
@@ -158,7 +156,7 @@ func (w *world) hotelsByID(ids []string, within []place) []int {
 	return found
 }
 
-// citiesNamed finds the cities whose name, in any language, holds this text.
+// citiesNamed finds the cities whose name contains the text, in any language.
 func (w *world) citiesNamed(name string) []place {
 	var found []place
 	lower := strings.ToLower(strings.TrimSpace(name))
@@ -172,7 +170,7 @@ func (w *world) citiesNamed(name string) []place {
 	return found
 }
 
-// sortHotels orders the hotels. Orders that the API does not document change nothing.
+// sortHotels sorts by one of the documented orders. Others change nothing.
 func (s *Server) sortHotels(hotels []int, by string, st stay, d *destination) {
 	var value func(h int) int64
 	switch by {
@@ -203,7 +201,7 @@ func (s *Server) sortHotels(hotels []int, by string, st stay, d *destination) {
 	slices.SortStableFunc(hotels, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
 }
 
-// cheapest is the lowest net price of a stay in a hotel, in US cents.
+// cheapest is the lowest net price of a stay in US cents, or -1 without an offer.
 func (s *Server) cheapest(h int, st stay) int64 {
 	dollars, _ := findCurrency("USD")
 	lowest := int64(-1)
@@ -215,7 +213,7 @@ func (s *Server) cheapest(h int, st stay) int64 {
 	return lowest
 }
 
-// offers are the offers of a hotel that are not closed out.
+// offers are a hotel's offers that are not closed.
 func (s *Server) offers(h, supplier int, st stay) []offer {
 	var out []offer
 	for r := range s.world.size.RoomsPerHotel {
@@ -230,7 +228,7 @@ func (s *Server) offers(h, supplier int, st stay) []offer {
 	return out
 }
 
-// searchedHotel is a hotel as HotelList shows it.
+// searchedHotel is a hotel of a HotelList answer.
 func (s *Server) searchedHotel(h int, st stay, c *call, maxRates *int) hotel {
 	supplier := s.world.supplierOf(h, saltOf(c.session))
 	d := s.world.describe(h)
@@ -244,9 +242,8 @@ func (s *Server) searchedHotel(h int, st stay, c *call, maxRates *int) hotel {
 	return d
 }
 
-// saltOf makes the choice of suppliers differ from session to session. The proof in a
-// session id is left out: it is another one in every server, and the same seed makes
-// the same choices.
+// saltOf makes the choice of suppliers differ by session. It ignores the proof in the
+// session id, which differs by server, so that equal seeds make equal choices.
 func saltOf(session string) uint64 {
 	number, _, _ := strings.Cut(strings.TrimPrefix(session, "ses-"), "-")
 	var x uint64
@@ -256,7 +253,7 @@ func saltOf(session string) uint64 {
 	return x
 }
 
-// priceHotel fills in the lowest price, in the currency asked for and in others.
+// priceHotel sets availability and the lowest price, in c and in other currencies.
 func (s *Server) priceHotel(d *hotel, h int, st stay, c currency) {
 	offers := s.offers(h, 0, st)
 	available := len(offers) > 0
@@ -279,8 +276,8 @@ func (s *Server) priceHotel(d *hotel, h int, st stay, c currency) {
 	}
 }
 
-// rooms are a hotel's rooms with their rates, cheapest first; with a limit, only the
-// cheapest rates of the hotel.
+// rooms are a hotel's rooms with their rates, cheapest first. A limit above 0 keeps only
+// the cheapest rates.
 func (s *Server) rooms(h, supplier int, hotelID string, st stay, c *call, limit int) []room {
 	type priced struct {
 		offer
@@ -296,20 +293,19 @@ func (s *Server) rooms(h, supplier int, hotelID string, st stay, c *call, limit 
 		all = all[:limit]
 	}
 	rooms := []room{}
-	at := map[int]int{} // room type to its place in rooms
+	at := map[int]int{} // room type to index in rooms
 	for _, o := range all {
 		i, ok := at[o.room]
 		if !ok {
 			i = len(rooms)
 			at[o.room] = i
-			rooms = append(rooms, room{RoomTypeID: s.world.roomTypeID(h, o.room), RoomTypeName: s.world.roomName(h, o.room), HotelID: hotelID})
+			rooms = append(rooms, s.world.roomType(h, o.room, hotelID))
 		}
 		rooms[i].Rates = append(rooms[i].Rates, s.world.ratePackage(o.offer, s.offerID(o.offer, c.session), o.price))
 	}
 	return rooms
 }
 
-// runHotelRates lists all rates of one hotel.
 func runHotelRates(s *Server, c *call, req *hotelRatesRequest) (any, error) {
 	if req.HotelID == "" {
 		return nil, badRequest("hotelId is required")
@@ -329,7 +325,6 @@ func runHotelRates(s *Server, c *call, req *hotelRatesRequest) (any, error) {
 	return hotelRatesResponse{Rooms: s.rooms(h, supplier, sourceID(supplier, h), st, c, 0)}, nil
 }
 
-// readStay checks dates and occupancies.
 func readStay(checkIn, checkOut string, rooms []occupancyRequest) (stay, error) {
 	if checkIn == "" || checkOut == "" {
 		return stay{}, badRequest("checkIn and checkOut are required")

@@ -233,7 +233,7 @@ func TestSessions(t *testing.T) {
 		t.Error("a search with a session starts another")
 	}
 	other, _ := u.find(nil)
-	other.refused(availPath, object{"ratePkgId": ids[0]}, 400, CodeParam, "does not belong to session")
+	other.refused(availPath, object{"ratePkgId": ids[0]}, 400, CodeParam, "is not of session")
 	in.refused(availPath, object{"ratePkgId": "nonsense"}, 400, CodeParam, "not an offer")
 	in.refused(availPath, object{}, 400, CodeParam, "ratePkgId")
 	stranger := in.with(u.ticket("two", "2"))

@@ -1,4 +1,4 @@
-// The server itself: starting, closing, and the clients that reach it.
+// Server: its start and end, and the clients that reach it.
 
 package hotelstaystest
 
@@ -27,11 +27,11 @@ type Server struct {
 	AppKey, AppSecret string
 	// ClientID and ClientSecret are the first OAuth client's credentials.
 	ClientID, ClientSecret string
-	// WebhookSecret signs the deliveries to callback URLs; empty when they are unsigned.
+	// WebhookSecret signs webhook deliveries. It is empty with WithUnsignedWebhooks.
 	WebhookSecret string
 
 	cfg      config
-	key      []byte // signs tickets, sessions, offers and links; new for every server
+	key      []byte // random; signs tickets, sessions, offers and links
 	paths    map[string]*operation
 	world    *world
 	limiter  *rateLimiter
@@ -45,20 +45,20 @@ type Server struct {
 	webhooks *webhooks
 
 	httpServer *http.Server
-	mem        *memListener // nil with sockets
+	mem        *memListener // with WithInMemory
 	cert       *x509.Certificate
 	closing    chan struct{}
 	closeOnce  sync.Once
-	closeMu    sync.Mutex     // orders enter against Close
-	work       sync.WaitGroup // the accept loop, every connection and every handler
+	closeMu    sync.Mutex     // makes enter and Close exclusive
+	work       sync.WaitGroup // accept loop, connections, handlers, deliveries
 
 	transportMu sync.Mutex
-	transports  map[string]*http.Transport // by the client address they come from
+	transports  map[string]*http.Transport // by client address
 }
 
-// NewServer starts a sandbox, by default on a free port of 127.0.0.1 over plain
-// http. It panics when an option is impossible or the address cannot be had; [StartServer]
-// returns an error instead. Close it when done.
+// NewServer starts a sandbox, by default over http on a free port of 127.0.0.1. Close it
+// when done. NewServer panics when an option is invalid or it cannot listen;
+// [StartServer] returns an error instead.
 func NewServer(opts ...Option) *Server {
 	s, err := StartServer(opts...)
 	if err != nil {
@@ -67,8 +67,8 @@ func NewServer(opts ...Option) *Server {
 	return s
 }
 
-// StartServer is [NewServer] for programs: it returns an error instead of panicking. An
-// error about an option wraps [ErrInvalidOption].
+// StartServer is [NewServer] with an error instead of a panic. An error about an option
+// matches [ErrInvalidOption].
 func StartServer(opts ...Option) (*Server, error) {
 	cfg := defaultConfig()
 	for _, opt := range opts {
@@ -89,7 +89,6 @@ func StartServer(opts ...Option) (*Server, error) {
 	return s, nil
 }
 
-// newServer builds a server that does not listen yet.
 func newServer(cfg config) *Server {
 	s := &Server{
 		AppKey: cfg.accounts[0].key, AppSecret: cfg.accounts[0].secret,
@@ -110,7 +109,6 @@ func newServer(cfg config) *Server {
 	return s
 }
 
-// listen opens the listener and begins to serve.
 func (s *Server) listen() error {
 	listener, err := s.newListener()
 	if err != nil {
@@ -161,7 +159,7 @@ func (s *Server) newListener() (net.Listener, error) {
 	return l, nil
 }
 
-// protocols says which HTTP versions both sides of TLS speak.
+// protocols are the HTTP versions over TLS, of the server and of its clients.
 func (s *Server) protocols() *http.Protocols {
 	p := new(http.Protocols)
 	p.SetHTTP1(true)
@@ -169,9 +167,9 @@ func (s *Server) protocols() *http.Protocols {
 	return p
 }
 
-// Close ends the server: it cuts the connections, lets delayed answers go, ends the
-// deliveries to callback URLs, closes the idle connections of its clients and waits
-// until nothing of it runs. It may be called more than once.
+// Close stops the server. It closes all connections, also idle ones of its clients,
+// ends delayed answers and webhook deliveries, and waits for every goroutine. It may be
+// called more than once.
 func (s *Server) Close() {
 	s.closeOnce.Do(func() {
 		s.closeMu.Lock()
@@ -189,8 +187,8 @@ func (s *Server) Close() {
 	s.work.Wait()
 }
 
-// panicsOnly passes on what net/http logs about panics, which are bugs of the sandbox,
-// and drops the rest: connections are cut on purpose here.
+// panicsOnly keeps net/http's log lines about panics, which are bugs of the sandbox. It
+// drops the rest, because faults cut connections.
 type panicsOnly struct{ to io.Writer }
 
 func (p panicsOnly) Write(line []byte) (int, error) {
@@ -200,10 +198,10 @@ func (p panicsOnly) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// trackConn counts connections, so that Close can wait for them.
+// trackConn counts connections for Close.
 func (s *Server) trackConn(c net.Conn, state http.ConnState) {
 	switch state {
-	case http.StateNew: // on the accept loop's goroutine, so work is above zero
+	case http.StateNew: // on the accept loop's goroutine: work is above zero
 		s.work.Add(1)
 		if s.isClosing() {
 			c.Close()
@@ -213,7 +211,7 @@ func (s *Server) trackConn(c net.Conn, state http.ConnState) {
 	}
 }
 
-// enter counts a handler in, unless the server closes.
+// enter adds to s.work. It returns false once the server is closing.
 func (s *Server) enter() bool {
 	s.closeMu.Lock()
 	defer s.closeMu.Unlock()
@@ -233,14 +231,14 @@ func (s *Server) isClosing() bool {
 	}
 }
 
-// Client returns a client that reaches the server: it trusts the certificate and
-// dials the in-memory listener where there is one. Clients share a transport that
-// belongs to the server, does not use proxies, and ends with it.
+// Client returns a client that reaches the server: it trusts the certificate and dials
+// in memory where needed. Its transport uses no proxy and is shared by all clients of
+// the server.
 func (s *Server) Client() *http.Client { return s.ClientFrom("127.0.0.1") }
 
-// ClientFrom is [Server.Client] with another client address, because rate limits
-// count per address. In memory any IP address will do; with sockets it must be one that
-// this machine can send from, such as 127.0.0.2 on Linux.
+// ClientFrom is [Server.Client] with another client address, because rate limits count per
+// address. With [WithInMemory] it takes any IP address, with sockets a local one, such as
+// 127.0.0.2 on Linux.
 func (s *Server) ClientFrom(ip string) *http.Client {
 	addr, err := netip.ParseAddr(ip)
 	if err != nil {
@@ -256,13 +254,13 @@ func (s *Server) ClientFrom(ip string) *http.Client {
 	return &http.Client{Transport: t}
 }
 
-// DialContext lets a caller's own transport reach the server. With [WithInMemory] it
-// connects to the server, whatever addr is; with sockets it dials addr.
+// DialContext is for your own transport. With [WithInMemory] it connects to the server,
+// whatever addr is; with sockets it dials addr.
 func (s *Server) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	return s.dialFrom(ctx, netip.MustParseAddr("127.0.0.1"), network, addr)
 }
 
-// Certificate returns the certificate of a server with [WithTLS], else nil.
+// Certificate returns the certificate of [WithTLS], or nil.
 func (s *Server) Certificate() *x509.Certificate { return s.cert }
 
 func (s *Server) newTransport(from netip.Addr) *http.Transport {
@@ -293,9 +291,8 @@ func (s *Server) dialFrom(ctx context.Context, from netip.Addr, network, addr st
 	return d.DialContext(ctx, network, addr)
 }
 
-// Inject adds a fault. Faults are tried in the order they were added, and one
-// request meets at most one. It panics when the fault is impossible: when
-// it could never act, too.
+// Inject adds a fault. Each request meets the first fault that matches it, in order of
+// injection. Inject panics when the fault is invalid or could never act.
 func (s *Server) Inject(f Fault) {
 	if err := f.validate(); err != nil {
 		panic("hotelstaystest: Inject: " + err.Error())
@@ -303,11 +300,11 @@ func (s *Server) Inject(f Fault) {
 	s.faults.add(f)
 }
 
-// ClearFaults removes all faults that have not acted yet.
+// ClearFaults removes all faults.
 func (s *Server) ClearFaults() { s.faults.clear() }
 
-// Ledger returns the record of what the server did. It stays readable after Close.
+// Ledger returns the record of what the server did. It can be read after Close.
 func (s *Server) Ledger() *Ledger { return s.ledger }
 
-// RevokeTokens refuses, from now on, every ticket and access token issued so far.
+// RevokeTokens revokes every ticket and access token issued so far.
 func (s *Server) RevokeTokens() { s.tokens.revokeAll() }

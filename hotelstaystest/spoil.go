@@ -1,4 +1,4 @@
-// What faults do to a request: waiting, cutting, and spoiling the answer.
+// The effect of faults: waiting, cutting the connection, spoiling the answer.
 
 package hotelstaystest
 
@@ -14,8 +14,7 @@ import (
 	"time"
 )
 
-// wait sleeps for the fault's delay. It returns false when the client went away or
-// the server closes.
+// wait sleeps for d. It returns false when ctx ends or the server closes first.
 func (s *Server) wait(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
@@ -31,8 +30,8 @@ func (s *Server) wait(ctx context.Context, d time.Duration) bool {
 	return false
 }
 
-// deliver writes the answer as the fault wants it. It panics with
-// http.ErrAbortHandler, which net/http understands, to end an exchange.
+// deliver writes the answer as f prescribes. It panics with http.ErrAbortHandler to end
+// an exchange.
 func (s *Server) deliver(w http.ResponseWriter, r *http.Request, c *call, a *answer, f *Fault) {
 	if f == nil {
 		a.write(w)
@@ -56,8 +55,8 @@ func (s *Server) deliver(w http.ResponseWriter, r *http.Request, c *call, a *ans
 	}
 }
 
-// spoil makes the answer that the fault gives from the true one, which is nil when
-// the operation was not carried out.
+// spoil returns the fault's answer. The true answer a is nil when the operation was not
+// executed.
 func (f *Fault) spoil(a *answer) *answer {
 	switch f.Kind {
 	case FaultStatus:
@@ -98,7 +97,6 @@ func (f *Fault) spoil(a *answer) *answer {
 	return a
 }
 
-// statusAnswer builds the answer of FaultStatus.
 func (f *Fault) statusAnswer() *answer {
 	status := f.Status
 	if status == 0 {
@@ -136,7 +134,7 @@ func codeForStatus(status int) int {
 	return CodeUpstream
 }
 
-// bareAnswer is an answer without an envelope, as a proxy would give it.
+// bareAnswer is an answer as from a proxy, without envelope and headers of the service.
 func bareAnswer(status int, body []byte) *answer {
 	if status == 0 {
 		status = http.StatusOK
@@ -148,21 +146,21 @@ func bareAnswer(status int, body []byte) *answer {
 	return &answer{status: status, header: h, body: bytes.Clone(body), bare: true}
 }
 
-// connKey is the context key under which each request carries its connection.
+// connKey is the context key of a request's connection.
 type connKey struct{}
 
-// cut closes the connection under a request and ends the handler.
+// cut closes the connection and ends the handler.
 func cut(r *http.Request) {
 	if c, ok := r.Context().Value(connKey{}).(net.Conn); ok {
 		if t, ok := c.(interface{ NetConn() net.Conn }); ok {
-			c = t.NetConn() // below TLS: no close-notify
+			c = t.NetConn() // below TLS: no close_notify
 		}
 		c.Close()
 	}
 	panic(http.ErrAbortHandler)
 }
 
-// writeHalf announces the whole answer and sends half of it.
+// writeHalf sends the headers of the whole answer and half of the body.
 func writeHalf(w http.ResponseWriter, a *answer) {
 	maps.Copy(w.Header(), a.header)
 	w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
@@ -171,10 +169,10 @@ func writeHalf(w http.ResponseWriter, a *answer) {
 	http.NewResponseController(w).Flush()
 }
 
-// slowPieces is into how many pieces a slow body is cut.
 const slowPieces = 10
 
-// writeSlowly sends the answer in pieces spread over d.
+// writeSlowly sends the answer in slowPieces over d. It returns false when the client
+// leaves first.
 func (s *Server) writeSlowly(w http.ResponseWriter, r *http.Request, a *answer, d time.Duration) bool {
 	maps.Copy(w.Header(), a.header)
 	w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
@@ -196,8 +194,7 @@ func (s *Server) writeSlowly(w http.ResponseWriter, r *http.Request, a *answer, 
 	return true
 }
 
-// wrongType replaces the value at path by one of another JSON type. A path that
-// leads nowhere leaves the body as it is.
+// wrongType replaces the value at path by one of another JSON type.
 func wrongType(body []byte, path string) []byte {
 	if path == "" {
 		path = "data"
@@ -205,8 +202,8 @@ func wrongType(body []byte, path string) []byte {
 	return changeJSON(body, func(doc *any) bool { return replaceAt(doc, strings.Split(path, "."), otherType) })
 }
 
-// changeJSON changes a JSON document. What is none, or has nothing to change, stays as
-// it is.
+// changeJSON applies change to a JSON document. When body is no JSON, or change returns
+// false, it returns body.
 func changeJSON(body []byte, change func(doc *any) bool) []byte {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
@@ -221,13 +218,11 @@ func changeJSON(body []byte, change func(doc *any) bool) []byte {
 	return out
 }
 
-// wrongDigest replaces a voucher's digest by that of other bytes.
 func wrongDigest(body []byte) []byte {
 	other := func(any) any { return sha256Hex([]byte("other bytes")) }
 	return changeJSON(body, func(doc *any) bool { return replaceAt(doc, []string{"data", "voucher", "signature", "digest"}, other) })
 }
 
-// wrongSize adds one to a voucher's size, wherever it is stated.
 func wrongSize(body []byte) []byte {
 	more := func(v any) any {
 		n, _ := v.(json.Number)
@@ -235,12 +230,11 @@ func wrongSize(body []byte) []byte {
 		return size + 1
 	}
 	return changeJSON(body, func(doc *any) bool {
-		replaceAt(doc, []string{"data", "voucher", "content", "byteSize"}, more) // not always there
+		replaceAt(doc, []string{"data", "voucher", "content", "byteSize"}, more) // optional
 		return replaceAt(doc, []string{"data", "voucher", "byteSize"}, more)
 	})
 }
 
-// otherType gives a value of another JSON type than v has.
 func otherType(v any) any {
 	if _, ok := v.(string); ok {
 		return map[string]any{"unexpected": true}
@@ -248,7 +242,7 @@ func otherType(v any) any {
 	return "of the wrong type"
 }
 
-// replaceAt changes the value at path in a decoded JSON document.
+// replaceAt changes the value at path. It returns false when there is none.
 func replaceAt(v *any, path []string, change func(any) any) bool {
 	if len(path) == 0 {
 		*v = change(*v)

@@ -1,4 +1,4 @@
-// Vouchers: OrderVoucher, the document's link, and the page that verifies it.
+// OrderVoucher, and the documents behind downloadUrl and verifyUrl.
 
 package hotelstaystest
 
@@ -15,23 +15,18 @@ import (
 	"time"
 )
 
-// maxInline is the largest document that OrderVoucher inlines.
-const maxInline = 8 << 20
-
-// Paths of the documents.
 const (
+	maxInline    = 8 << 20 // bytes of an inline document
 	downloadPath = "/vouchers/"
 	verifyPath   = "/verify/"
 )
 
-// voucherState is how far an order's voucher is.
 type voucherState struct {
-	version int       // 0: none yet
-	issued  time.Time // when this version is (or will be) there
+	version int       // 0: none
+	issued  time.Time // when this version is ready
 	failed  bool
 }
 
-// voucherStatus is the status of an order's voucher at a time.
 func (o *order) voucherStatus(now time.Time) string {
 	switch {
 	case o.isCancelled():
@@ -48,8 +43,6 @@ func (o *order) voucherStatus(now time.Time) string {
 
 func (o *order) voucherNumber() string { return "V" + o.platformRef[2:] }
 
-// runOrderVoucher answers the state of an order's voucher, with the document's link
-// once there is one.
 func runOrderVoucher(s *Server, c *call, req *orderVoucherRequest) (any, error) {
 	if req.CustomerReferenceNo == "" && req.PlatformReferenceNo == "" && req.SupplierReferenceNo == "" {
 		return nil, badRequest("customerReferenceNo, platformReferenceNo or supplierReferenceNo is required")
@@ -81,13 +74,12 @@ func runOrderVoucher(s *Server, c *call, req *orderVoucherRequest) (any, error) 
 	doc := s.document(o)
 	if req.IncludeDocument && len(doc) > maxInline {
 		return nil, &failure{status: http.StatusBadRequest, code: CodeVoucherTooLarge,
-			msg: fmt.Sprintf("the document has %d bytes; above %d it is not inlined, use downloadUrl", len(doc), maxInline)}
+			msg: fmt.Sprintf("the document has %d bytes, too many for inline (%d); use downloadUrl", len(doc), maxInline)}
 	}
 	resp.Voucher = s.voucherBody(o, doc, now, req.IncludeDocument)
 	return resp, nil
 }
 
-// voucherBody describes the issued document.
 func (s *Server) voucherBody(o *order, doc []byte, now time.Time, inline bool) *voucherBody {
 	v := &voucherBody{
 		VoucherNumber: o.voucherNumber(), Version: o.voucher.version, IssuedAt: stamp(o.voucher.issued),
@@ -107,7 +99,7 @@ func (s *Server) voucherBody(o *order, doc []byte, now time.Time, inline bool) *
 	return v
 }
 
-// document renders an order's voucher, the same bytes every time.
+// document renders an order's voucher. The bytes depend on its version only.
 func (s *Server) document(o *order) []byte {
 	w := s.world
 	lines := []string{
@@ -117,7 +109,8 @@ func (s *Server) document(o *order) []byte {
 		"Hotel: " + w.hotelName(o.offer.hotel).En,
 		"Address: " + w.hotelAddress(o.offer.hotel).En,
 		"Check-in: " + o.offer.checkIn.Format(dateForm) + "   Check-out: " + o.offer.checkOut().Format(dateForm),
-		fmt.Sprintf("Rooms: %d x %s, %s", len(o.offer.rooms), w.roomName(o.offer.hotel, o.offer.room).En, w.board(o.offer).BoardName.En),
+		fmt.Sprintf("Rooms: %d x %s, %s",
+			len(o.offer.rooms), w.roomName(o.offer.hotel, o.offer.room).En, w.board(o.offer).BoardName.En),
 		"Made by a test server. Not valid for travel.",
 	}
 	for _, g := range o.guests {
@@ -126,7 +119,6 @@ func (s *Server) document(o *order) []byte {
 	return renderPDF(lines, s.cfg.voucherSize)
 }
 
-// downloadURL makes a link that works until a time.
 func (s *Server) downloadURL(o *order, until time.Time) string {
 	path := fmt.Sprintf("%s%s/%d.pdf", downloadPath, o.voucherNumber(), o.voucher.version)
 	expires := strconv.FormatInt(until.UnixNano(), 10)
@@ -138,7 +130,7 @@ func (s *Server) linkProof(path, expires string) string {
 	return hex.EncodeToString(s.mac("link", path+"\x00"+expires))
 }
 
-// documentOperation is the operation of a path that the table does not hold.
+// documentOperation is the operation of a GET path. Its name is empty for an unknown path.
 func (s *Server) documentOperation(path string) *operation {
 	switch {
 	case strings.HasPrefix(path, downloadPath):
@@ -149,14 +141,13 @@ func (s *Server) documentOperation(path string) *operation {
 	return &operation{path: path}
 }
 
-// serveDocument serves what is not an operation of the API: documents, the page that
-// verifies them, and the refusal of every other path.
+// serveDocument serves the GET paths.
 func (s *Server) serveDocument(r *http.Request, c *call) (any, error) {
 	if c.op.name == "" {
-		return nil, &failure{status: http.StatusNotFound, code: CodeNoSuchOperation, msg: "no operation has the path " + c.op.path}
+		return nil, &failure{status: http.StatusNotFound, code: CodeNoSuchOperation, msg: "no operation at path " + c.op.path}
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		return nil, &failure{status: http.StatusMethodNotAllowed, code: CodeNoSuchOperation, msg: "a document takes GET"}
+		return nil, &failure{status: http.StatusMethodNotAllowed, code: CodeNoSuchOperation, msg: "documents take GET"}
 	}
 	if c.op.name == OpVoucherVerify {
 		return s.verifyPage(strings.TrimPrefix(c.op.path, verifyPath))
@@ -164,16 +155,16 @@ func (s *Server) serveDocument(r *http.Request, c *call) (any, error) {
 	return s.download(r, c)
 }
 
-// download serves a document by its link. A link needs no credentials, and a client
-// that sends its token there gives it away: refused.
+// download serves a document. It refuses a request with a token, because a client that
+// sends its token there leaks it.
 func (s *Server) download(r *http.Request, c *call) (any, error) {
 	if c.header.Get("Authorization") != "" {
-		return nil, badRequest("a downloadUrl takes no Authorization header: the link is the permission")
+		return nil, badRequest("a downloadUrl takes no Authorization header")
 	}
 	q := r.URL.Query()
 	expires, err := strconv.ParseInt(q.Get("expires"), 10, 64)
 	if err != nil || !hmac.Equal([]byte(q.Get("proof")), []byte(s.linkProof(c.op.path, q.Get("expires")))) {
-		return nil, forbidden("the link is not one that was issued")
+		return nil, forbidden("the link is not valid")
 	}
 	if !time.Now().Before(time.Unix(0, expires)) {
 		return nil, expiredLink()
@@ -183,7 +174,7 @@ func (s *Server) download(r *http.Request, c *call) (any, error) {
 	defer s.orders.mu.Unlock()
 	i := slices.IndexFunc(s.orders.list, func(o *order) bool { return o.voucherNumber() == number })
 	if i < 0 || !strings.HasSuffix(c.op.path, fmt.Sprintf("/%d.pdf", s.orders.list[i].voucher.version)) {
-		return nil, &failure{status: http.StatusGone, code: CodeNotFound, msg: "this version of the voucher was superseded"}
+		return nil, &failure{status: http.StatusGone, code: CodeNotFound, msg: "this version of the voucher is superseded"}
 	}
 	doc := s.document(s.orders.list[i])
 	return &answer{status: http.StatusOK, body: doc, header: http.Header{"Content-Type": {"application/pdf"}}}, nil
@@ -193,7 +184,6 @@ func expiredLink() *failure {
 	return forbidden("the link has expired; ask OrderVoucher for a new one")
 }
 
-// verifyPage is the public page behind a voucher's verifyUrl.
 func (s *Server) verifyPage(number string) (any, error) {
 	s.orders.mu.Lock()
 	defer s.orders.mu.Unlock()
@@ -208,14 +198,13 @@ func (s *Server) verifyPage(number string) (any, error) {
 	return &answer{status: http.StatusOK, body: []byte(text), header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}}}, nil
 }
 
-// FailVoucher makes an order's voucher FAILED.
+// FailVoucher sets the status of an order's voucher to FAILED.
 func (s *Server) FailVoucher(reference string) {
 	s.withOrder("FailVoucher", reference, func(o *order, _ time.Time) { o.voucher.failed = true })
 }
 
-// RegenerateVoucher issues a new version of an order's voucher, after the usual
-// delay; the version before it is superseded at once. It panics when the order was
-// never confirmed.
+// RegenerateVoucher issues a new version of an order's voucher after [WithVoucherDelay],
+// and supersedes the old version at once. It panics when there is no voucher yet.
 func (s *Server) RegenerateVoucher(reference string) {
 	s.withOrder("RegenerateVoucher", reference, func(o *order, now time.Time) {
 		if o.voucher.version == 0 {
