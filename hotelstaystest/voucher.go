@@ -141,7 +141,6 @@ func (s *Server) documentOperation(path string) *operation {
 	return &operation{path: path}
 }
 
-// serveDocument serves the GET paths.
 func (s *Server) serveDocument(r *http.Request, c *call) (any, error) {
 	if c.op.name == "" {
 		return nil, &failure{status: http.StatusNotFound, code: CodeNoSuchOperation, msg: "no operation at path " + c.op.path}

@@ -1,9 +1,9 @@
-// The life of a webhook event: how it comes about, waits for its turn, is attempted,
-// and ends.
+// Webhook events: their order and their attempts.
 
 package hotelstaystest
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -15,17 +15,16 @@ import (
 	"time"
 )
 
-// reorderPatience is how long an event under FaultReorder waits to be overtaken.
-const reorderPatience = time.Minute
+// maxReorderWait is the default of FaultReorder.
+const maxReorderWait = time.Minute
 
-// webhooks delivers the events of a server.
 type webhooks struct {
 	s         *Server
 	cfg       *webhookConfig
 	ctx       context.Context // ends with the server
 	stop      context.CancelFunc
 	transport http.RoundTripper
-	server    *http.Server // of the in-memory handler; nil without one
+	server    *http.Server // of WithCallbackHandler
 	numbers   counter
 }
 
@@ -35,7 +34,6 @@ func newWebhooks(s *Server) *webhooks {
 	return w
 }
 
-// start makes the way to the receivers.
 func (w *webhooks) start() {
 	if w.cfg.handler != nil {
 		w.transport = w.serveCallbacks(w.cfg.handler)
@@ -44,7 +42,7 @@ func (w *webhooks) start() {
 	}
 }
 
-// close ends every delivery; the server waits for them.
+// close cancels every delivery.
 func (w *webhooks) close() {
 	w.stop()
 	if w.server != nil {
@@ -52,7 +50,6 @@ func (w *webhooks) close() {
 	}
 }
 
-// webhookBody is what a delivery carries.
 type webhookBody struct {
 	CustomerReferenceNo string `json:"customerReferenceNo"`
 	HotelConfirmNo      string `json:"hotelConfirmNo"`
@@ -60,16 +57,16 @@ type webhookBody struct {
 	EventTime           int64  `json:"eventTime"`
 }
 
-// event is one round of delivering an event. The first attempts of an order's events
-// take turns; further attempts do not.
+// event is a delivery with its retries. First attempts of an order's events go out one
+// after another.
 type event struct {
 	rec       *Webhook
-	before    *event        // the order's event before this one
-	turn      chan struct{} // closed when the event behind may go
-	held      bool          // it lets the event behind overtake it; set before turn is closed
-	overtook  *event        // the event before, when it let itself be overtaken
-	overtaken chan struct{} // closed when the event behind has had its first attempt
-	done      chan struct{} // closed when it has had its own
+	before    *event        // the order's previous event
+	turn      chan struct{} // closed when the next event may start
+	held      bool          // the next event may overtake it; set before turn is closed
+	overtook  *event        // the previous event, if it is held
+	overtaken chan struct{} // closed after the first attempt of the next event
+	done      chan struct{} // closed after its first attempt
 	released  sync.Once
 	tried     sync.Once
 }
@@ -78,10 +75,10 @@ func newEvent(rec *Webhook) *event {
 	return &event{rec: rec, turn: make(chan struct{}), overtaken: make(chan struct{}), done: make(chan struct{})}
 }
 
-// release lets the event behind go, to overtake this one when it is held.
+// release lets the next event start. held means that it overtakes this one.
 func (e *event) release(held bool) { e.released.Do(func() { e.held = held; close(e.turn) }) }
 
-// passed notes that the first attempt has ended.
+// passed ends the first attempt.
 func (e *event) passed() {
 	e.release(false)
 	e.tried.Do(func() {
@@ -93,19 +90,19 @@ func (e *event) passed() {
 	})
 }
 
-// happened makes the events of a trigger. The order store's lock is held.
+// happened makes the events of a trigger. The caller holds the order store's lock.
 func (w *webhooks) happened(o *order, on WebhookTrigger, at time.Time) {
 	for _, kind := range w.cfg.events[on] {
 		w.post(o, kind, at)
 	}
 }
 
-// post makes one event and begins to deliver it.
+// post makes one event and delivers it in the background.
 func (w *webhooks) post(o *order, kind string, at time.Time) {
 	if o.callbackURL == "" || !w.s.enter() {
 		return
 	}
-	body, _ := json.Marshal(webhookBody{o.customerRef, o.confirmNo, kind, at.UnixMilli()}) // strings and a number: cannot fail
+	body, _ := json.Marshal(webhookBody{o.customerRef, o.confirmNo, kind, at.UnixMilli()}) // cannot fail
 	id := hex.EncodeToString(w.s.mac("event", strconv.FormatInt(w.numbers.next(), 10)))[:24]
 	e := newEvent(&Webhook{
 		EventID: "evt_" + id, Event: kind, CustomerReferenceNo: o.customerRef, PlatformReferenceNo: o.platformRef,
@@ -116,7 +113,7 @@ func (w *webhooks) post(o *order, kind string, at time.Time) {
 	go w.deliver(e)
 }
 
-// deliver takes an event through its attempts. The caller has entered.
+// deliver makes the attempts. The caller has called enter.
 func (w *webhooks) deliver(e *event) {
 	defer w.s.work.Done()
 	defer e.passed()
@@ -136,8 +133,8 @@ func (w *webhooks) deliver(e *event) {
 	}
 }
 
-// await waits for an event's turn: for the event before, and for those that it
-// overtook. It returns false when the server closes.
+// await waits for the first attempts of the events before e, except held ones. It returns
+// false when the server closes.
 func (w *webhooks) await(e *event) bool {
 	if e.before == nil {
 		return true
@@ -167,7 +164,7 @@ func (w *webhooks) reached(c <-chan struct{}) bool {
 	}
 }
 
-// attempt makes one attempt, as the next fault wants it. Pending means that it failed.
+// attempt makes one attempt, with the next fault. WebhookPending means that it failed.
 func (w *webhooks) attempt(e *event) WebhookState {
 	f := w.s.faults.pick(OpWebhook)
 	if !w.hold(e, f) {
@@ -194,8 +191,8 @@ func (w *webhooks) attempt(e *event) WebhookState {
 	return WebhookPending
 }
 
-// hold keeps an attempt back for its fault; the events behind do not wait for it. It
-// returns false when the server closes.
+// hold delays an attempt as f prescribes. Later events do not wait for it. It returns
+// false when the server closes.
 func (w *webhooks) hold(e *event, f *Fault) bool {
 	switch {
 	case f == nil || f.Kind == FaultDuplicate:
@@ -207,11 +204,7 @@ func (w *webhooks) hold(e *event, f *Fault) bool {
 		return w.s.wait(w.ctx, f.Delay)
 	}
 	e.release(true)
-	patience := f.Delay
-	if patience == 0 {
-		patience = reorderPatience
-	}
-	t := time.NewTimer(patience)
+	t := time.NewTimer(cmp.Or(f.Delay, maxReorderWait))
 	defer t.Stop()
 	select {
 	case <-e.overtaken:
@@ -222,9 +215,8 @@ func (w *webhooks) hold(e *event, f *Fault) bool {
 	return true
 }
 
-// AmendOrder amends a confirmed order: it gets another hotel confirmation number and a new
-// version of its voucher, and [OnAmend] makes an event. It panics when the order is
-// not confirmed.
+// AmendOrder gives a confirmed order a new hotel confirmation number and a new version of
+// its voucher, and triggers [OnAmend]. It panics when the order is not confirmed.
 func (s *Server) AmendOrder(reference string) {
 	s.withOrder("AmendOrder", reference, func(o *order, now time.Time) {
 		if o.status() != s.cfg.statusNumbers.Confirmed {
@@ -237,19 +229,18 @@ func (s *Server) AmendOrder(reference string) {
 	})
 }
 
-// SendWebhook makes an event of any kind for an order, unknown kinds too, and changes
-// nothing else. Nothing is sent for an order without a callbackUrl.
+// SendWebhook sends an event of any kind, also an unknown one. The order does not change.
+// An order without a callbackUrl sends nothing.
 func (s *Server) SendWebhook(reference, event string) {
 	s.withOrder("SendWebhook", reference, func(o *order, now time.Time) { s.webhooks.post(o, event, now) })
 }
 
-// RedeliverWebhook delivers an event once more, at once and with all the retries, under the
-// same event id and with the same body. It panics when the ledger does not hold the
-// event.
+// RedeliverWebhook delivers an event again, with the same event id, the same body and all
+// retries. It panics when the ledger does not have the event.
 func (s *Server) RedeliverWebhook(eventID string) {
 	rec := s.ledger.findWebhook(eventID)
 	if rec == nil {
-		panic(fmt.Sprintf("hotelstaystest: RedeliverWebhook: the ledger holds no event %q", eventID))
+		panic(fmt.Sprintf("hotelstaystest: RedeliverWebhook: no event %q in the ledger", eventID))
 	}
 	if s.enter() {
 		go s.webhooks.deliver(newEvent(rec))

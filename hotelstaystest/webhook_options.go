@@ -1,4 +1,4 @@
-// The options about webhooks.
+// Options about webhooks.
 
 package hotelstaystest
 
@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// The kinds of event that the API names.
+// The documented kinds of event.
 const (
 	EventOrderCreated   = "order_created"
 	EventOrderPaid      = "order_paid"
@@ -19,19 +19,18 @@ const (
 	EventOrderModified  = "order_modified"
 )
 
-// WebhookTrigger is something that happens to an order and makes events.
+// WebhookTrigger is something that happens to an order and sends events.
 type WebhookTrigger string
 
 // The triggers.
 const (
-	OnBook    WebhookTrigger = "book"    // the order is made
-	OnConfirm WebhookTrigger = "confirm" // the supplier confirms and issues the hotel's confirmation number
+	OnBook    WebhookTrigger = "book"    // Book
+	OnConfirm WebhookTrigger = "confirm" // the confirmation
 	OnAmend   WebhookTrigger = "amend"   // Server.AmendOrder
-	OnCancel  WebhookTrigger = "cancel"  // Cancel, or Server.SetOrderStatus with the number of cancelled
-	OnStatus  WebhookTrigger = "status"  // Server.SetOrderStatus with any other number
+	OnCancel  WebhookTrigger = "cancel"  // Cancel, or Server.SetOrderStatus to cancelled
+	OnStatus  WebhookTrigger = "status"  // Server.SetOrderStatus to any other status
 )
 
-// webhookConfig is what the options about webhooks set.
 type webhookConfig struct {
 	secret  string // empty: unsigned
 	retry   []time.Duration
@@ -53,65 +52,62 @@ func defaultWebhooks() webhookConfig {
 	}
 }
 
-// WithWebhookSecret sets the secret that signs deliveries, [Server.WebhookSecret]. It
-// serves all accounts.
+// WithWebhookSecret sets [Server.WebhookSecret], which signs deliveries of all accounts.
 func WithWebhookSecret(secret string) Option {
 	return func(c *config) error {
 		c.webhooks.secret = secret
 		if secret == "" {
-			return errors.New("WithWebhookSecret needs a secret; WithUnsignedWebhooks signs nothing")
+			return errors.New("WithWebhookSecret needs a secret; see WithUnsignedWebhooks")
 		}
 		return nil
 	}
 }
 
-// WithUnsignedWebhooks sends deliveries without a signature, as for a credential that
-// has no webhook signing secret. The event id stays.
+// WithUnsignedWebhooks sends deliveries without a signature, as to a credential without
+// a webhook signing secret.
 func WithUnsignedWebhooks() Option {
 	return func(c *config) error { c.webhooks.secret = ""; return nil }
 }
 
-// WithWebhookRetryDelays sets the pauses between the attempts to deliver an event: with n
-// pauses there are at most n+1 attempts. The default is 1, 2, 4, 8 and 16 seconds;
-// none at all means a single attempt.
-func WithWebhookRetryDelays(schedule ...time.Duration) Option {
+// WithWebhookRetryDelays sets the delay before each retry of a delivery. The default is 1,
+// 2, 4, 8 and 16 seconds. Without delays there is no retry.
+func WithWebhookRetryDelays(delays ...time.Duration) Option {
 	return func(c *config) error {
-		for _, d := range schedule {
+		for _, d := range delays {
 			if err := positive("WithWebhookRetryDelays", d); err != nil {
 				return err
 			}
 		}
-		c.webhooks.retry = slices.Clone(schedule)
+		c.webhooks.retry = slices.Clone(delays)
 		return nil
 	}
 }
 
-// WithWebhookTimeout sets how long one attempt may take. The default is ten seconds.
+// WithWebhookTimeout sets the timeout of an attempt. The default is ten seconds.
 func WithWebhookTimeout(d time.Duration) Option {
 	return func(c *config) error { c.webhooks.timeout = d; return positive("WithWebhookTimeout", d) }
 }
 
-// WithWebhookEvents sets which events a trigger makes, in their order; none silences
-// it. Kinds that the API does not name are possible too.
+// WithWebhookEvents sets the events that a trigger sends, in order. They may be none, and
+// of undocumented kinds.
 func WithWebhookEvents(on WebhookTrigger, events ...string) Option {
 	return func(c *config) error {
 		if _, ok := c.webhooks.events[on]; !ok {
-			return fmt.Errorf("there is no webhook trigger %q", on)
+			return fmt.Errorf("unknown WebhookTrigger %q", on)
 		}
 		if slices.Contains(events, "") {
-			return errors.New("WithWebhookEvents needs names of events")
+			return errors.New("WithWebhookEvents: an event has no name")
 		}
 		c.webhooks.events[on] = slices.Clone(events)
 		return nil
 	}
 }
 
-// WithCallbackHandler gives all deliveries to a handler, over in-memory connections
-// and whatever the host of their callbackUrl: no socket is opened and no name is
-// resolved. It is the way to receive them under testing/synctest, and with callback
-// URLs that are not loopback. [Server.Close] cancels the contexts of its requests and
-// waits for it to return, so it must not call Close itself. A handler that has to
-// know the secret before there is a server takes that of WithWebhookSecret.
+// WithCallbackHandler sends all deliveries to h over in-memory connections, whatever the
+// host of their callbackUrl. Use it under testing/synctest, and for callback URLs that
+// are not loopback. [Server.Close] cancels the contexts of h's requests and waits for h
+// to return, so h must not call Close. If h needs the secret before there is a server,
+// set it with [WithWebhookSecret].
 func WithCallbackHandler(h http.Handler) Option {
 	return func(c *config) error {
 		c.webhooks.handler = h
@@ -122,8 +118,7 @@ func WithCallbackHandler(h http.Handler) Option {
 	}
 }
 
-// WithCallbackRoots trusts these certificates when a delivery goes to https on
-// loopback, instead of the machine's.
+// WithCallbackRoots sets the trusted roots for deliveries to https on loopback.
 func WithCallbackRoots(roots *x509.CertPool) Option {
 	return func(c *config) error { c.webhooks.roots = roots; return nil }
 }

@@ -1,4 +1,4 @@
-// The ledger's part about webhooks: every event, and every attempt to deliver it.
+// The ledger's webhooks.
 
 package hotelstaystest
 
@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// WebhookState is how far the delivery of an event is.
+// WebhookState is the state of an event's delivery.
 type WebhookState string
 
 // The states of an event's delivery.
 const (
-	WebhookPending   WebhookState = "pending"   // under way, or cut short by Close
+	WebhookPending   WebhookState = "pending"   // not finished, or cut short by Close
 	WebhookDelivered WebhookState = "delivered" // answered with a 2xx status
-	WebhookGivenUp   WebhookState = "given-up"  // the last attempt failed
-	WebhookDropped   WebhookState = "dropped"   // lost on purpose, by FaultDrop
-	WebhookRefused   WebhookState = "refused"   // its address is not loopback: nothing was sent
+	WebhookGivenUp   WebhookState = "given-up"  // the last retry failed
+	WebhookDropped   WebhookState = "dropped"   // by FaultDrop
+	WebhookRefused   WebhookState = "refused"   // the address is not loopback
 )
 
-// Webhook is the record of one event of an order that was booked with a callbackUrl.
+// Webhook is the record of an event of an order with a callbackUrl.
 type Webhook struct {
 	EventID             string
 	Event               string // such as EventOrderPaid
@@ -28,24 +28,23 @@ type Webhook struct {
 	PlatformReferenceNo string
 	URL                 string
 	EventTime           time.Time
-	Body                []byte // as sent, but for FaultAlteredBody
+	Body                []byte // before FaultAlteredBody
 	State               WebhookState
-	Attempts            []WebhookAttempt // in the order they began
+	Attempts            []WebhookAttempt // oldest first
 }
 
-// WebhookAttempt is the record of one attempt to deliver an event.
+// WebhookAttempt is the record of an attempt to deliver an event.
 type WebhookAttempt struct {
 	Started   time.Time
-	Done      time.Time // zero while under way
-	Signature string    // X-Platform-Signature as sent; empty when unsigned, or not sent
-	Status    int       // HTTP status answered; 0 without an answer
-	Error     string    // why there was no answer
-	Fault     FaultKind // the fault that acted on it, or empty
-	Copy      bool      // the second copy that FaultDuplicate makes
+	Done      time.Time // zero: not yet
+	Signature string    // X-Platform-Signature as sent
+	Status    int       // HTTP status of the answer; 0: none
+	Error     string    // why there is no answer
+	Fault     FaultKind // that acted on it, or empty
+	Copy      bool      // made by FaultDuplicate
 }
 
-// Webhooks returns the events in the order they happened, up to [WithLedgerLimit] of
-// the latest.
+// Webhooks returns the events, oldest first.
 func (l *Ledger) Webhooks() []Webhook { return l.webhooksOf(func(*Webhook) bool { return true }) }
 
 // WebhooksFor returns the events of the orders with this customerReferenceNo.
@@ -67,17 +66,15 @@ func (l *Ledger) webhooksOf(wanted func(*Webhook) bool) []Webhook {
 	return out
 }
 
-// addWebhook begins the record of an event.
 func (l *Ledger) addWebhook(w *Webhook) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.webhooks)-l.limit >= l.limit { // as with requests
+	if len(l.webhooks)-l.limit >= l.limit { // as in arrive
 		l.webhooks = append([]*Webhook(nil), l.webhooks[len(l.webhooks)-l.limit:]...)
 	}
 	l.webhooks = append(l.webhooks, w)
 }
 
-// findWebhook finds an event that is still kept.
 func (l *Ledger) findWebhook(eventID string) *Webhook {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -89,7 +86,7 @@ func (l *Ledger) findWebhook(eventID string) *Webhook {
 	return nil
 }
 
-// attempted begins the record of an attempt and returns its index.
+// attempted adds the record of an attempt and returns its index.
 func (l *Ledger) attempted(w *Webhook, a WebhookAttempt) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,7 +94,6 @@ func (l *Ledger) attempted(w *Webhook, a WebhookAttempt) int {
 	return len(w.Attempts) - 1
 }
 
-// answered completes the record of an attempt.
 func (l *Ledger) answered(w *Webhook, i, status int, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -108,7 +104,7 @@ func (l *Ledger) answered(w *Webhook, i, status int, err error) {
 	}
 }
 
-// settleWebhook notes how a delivery ended. What was delivered once stays so.
+// settleWebhook sets the state of a delivery. Delivered stays delivered.
 func (l *Ledger) settleWebhook(w *Webhook, state WebhookState) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,5 +1,4 @@
-// One webhook delivery: to loopback over sockets, or to a handler in memory. No
-// other address can be reached from here.
+// Webhook requests, to loopback addresses over sockets or to a handler in memory.
 
 package hotelstaystest
 
@@ -20,17 +19,14 @@ import (
 	"time"
 )
 
-// maxCallbackAnswer bounds how much of a receiver's answer is read.
-const maxCallbackAnswer = 64 << 10
+const maxCallbackAnswer = 64 << 10 // bytes of a receiver's answer that are read
 
-// errNotLoopback refuses a delivery.
-var errNotLoopback = errors.New("the sandbox delivers to loopback addresses only; use 127.0.0.1, ::1 or localhost, or WithCallbackHandler")
+var errNotLoopback = errors.New("not a loopback address; use 127.0.0.1, ::1, localhost or WithCallbackHandler")
 
-// dialFunc connects to an address.
 type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// socketTransport reaches receivers on loopback. Each delivery has a connection of its
-// own, proxies are not used, and a transport follows no redirect.
+// socketTransport reaches receivers on loopback, without proxies, with a new connection
+// for each delivery.
 func (c *webhookConfig) socketTransport(dial dialFunc) *http.Transport {
 	return &http.Transport{
 		DisableKeepAlives: true,
@@ -42,14 +38,14 @@ func (c *webhookConfig) socketTransport(dial dialFunc) *http.Transport {
 	}
 }
 
-// dialSocket connects, having checked the address once more when it is final.
+// dialSocket connects. It checks the final address again.
 func dialSocket(ctx context.Context, network, addr string) (net.Conn, error) {
 	d := net.Dialer{Control: func(_, address string, _ syscall.RawConn) error { return checkLoopback(address) }}
 	return d.DialContext(ctx, network, addr)
 }
 
-// dialLoopback dials a loopback address. No name is looked up: localhost stands for
-// the two addresses that it means, any other name is refused.
+// dialLoopback dials a loopback address. Of all names it takes only localhost, without a
+// DNS lookup.
 func dialLoopback(ctx context.Context, dial dialFunc, network, addr string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -69,7 +65,7 @@ func dialLoopback(ctx context.Context, dial dialFunc, network, addr string) (net
 	return dial(ctx, network, addr)
 }
 
-// checkLoopback refuses every "ip:port" that is not loopback.
+// checkLoopback refuses an "ip:port" that is not loopback.
 func checkLoopback(address string) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil || !ap.Addr().Unmap().IsLoopback() {
@@ -78,13 +74,13 @@ func checkLoopback(address string) error {
 	return nil
 }
 
-// serveCallbacks serves the handler in memory and returns the transport that reaches
-// it under every URL, https ones too.
+// serveCallbacks serves h in memory. Every URL, https too, reaches it through the returned
+// transport.
 func (w *webhooks) serveCallbacks(h http.Handler) *http.Transport {
 	listener := newMemListener()
 	w.server = &http.Server{
 		Handler: h, ConnState: w.s.trackConn,
-		BaseContext: func(net.Listener) context.Context { return w.ctx }, // ends with the server, read body or not
+		BaseContext: func(net.Listener) context.Context { return w.ctx }, // ends with the server even if h reads no body
 		ErrorLog:    log.New(panicsOnly{os.Stderr}, "hotelstaystest: callback handler: ", 0),
 	}
 	w.s.work.Go(func() { w.server.Serve(listener) })
@@ -92,8 +88,7 @@ func (w *webhooks) serveCallbacks(h http.Handler) *http.Transport {
 	return &http.Transport{DisableKeepAlives: true, DialContext: dial, DialTLSContext: dial}
 }
 
-// sendOnce sends an event once and keeps the record of it. The error is nil when the
-// receiver took the event.
+// sendOnce makes and records one attempt. The error is nil if the receiver took the event.
 func (w *webhooks) sendOnce(e *event, f *Fault, again bool) error {
 	now, body := time.Now(), e.rec.Body
 	req := NewWebhookRequest(e.rec.URL, w.cfg.secret, now, e.rec.EventID, body)
@@ -121,7 +116,6 @@ func (w *webhooks) sendOnce(e *event, f *Fault, again bool) error {
 	return err
 }
 
-// exchange sends a request and returns the status of its answer.
 func (w *webhooks) exchange(req *http.Request) (int, error) {
 	ctx, cancel := context.WithTimeout(w.ctx, w.cfg.timeout)
 	defer cancel()
@@ -130,6 +124,6 @@ func (w *webhooks) exchange(req *http.Request) (int, error) {
 		return 0, err
 	}
 	defer resp.Body.Close()
-	io.Copy(io.Discard, io.LimitReader(resp.Body, maxCallbackAnswer)) // the status alone decides
+	io.Copy(io.Discard, io.LimitReader(resp.Body, maxCallbackAnswer)) // only the status counts
 	return resp.StatusCode, nil
 }

@@ -1,5 +1,4 @@
-// Signing webhook deliveries. It is public, so that tests of a receiver can make
-// deliveries of their own.
+// Webhook signatures, for the sandbox and for tests of receivers.
 
 package hotelstaystest
 
@@ -13,16 +12,14 @@ import (
 	"time"
 )
 
-// Headers of a delivery.
 const (
 	signatureHeader  = "X-Platform-Signature"
 	eventIDHeader    = "X-Platform-Event-Id"
 	webhookUserAgent = "platform-webhook/1.0"
 )
 
-// SignWebhook returns the value of X-Platform-Signature for a body that is sent at a
-// time: "t=<Unix seconds>,v1=<hex>". The secret is the webhook signing secret, never
-// the appSecret.
+// SignWebhook returns the X-Platform-Signature of a body: "t=<Unix seconds>,v1=<hex>". The
+// secret is the webhook signing secret, never the appSecret.
 func SignWebhook(secret string, at time.Time, body []byte) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	fmt.Fprintf(mac, "%d.", at.Unix())
@@ -30,9 +27,9 @@ func SignWebhook(secret string, at time.Time, body []byte) string {
 	return fmt.Sprintf("t=%d,v1=%s", at.Unix(), hex.EncodeToString(mac.Sum(nil)))
 }
 
-// NewWebhookRequest returns a delivery as the sandbox sends it, ready for a client or
-// for a handler's ServeHTTP. Without a secret it is unsigned, without an event id it
-// carries none. It panics when the URL cannot be parsed.
+// NewWebhookRequest returns a delivery like the sandbox's, for a client or for a handler's
+// ServeHTTP. An empty secret leaves it unsigned; an empty eventID omits the header. It
+// panics when the URL is invalid.
 func NewWebhookRequest(url, secret string, at time.Time, eventID string, body []byte) *http.Request {
 	req, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {

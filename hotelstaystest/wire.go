@@ -1,10 +1,9 @@
-// The bodies of requests and responses. They are written from the API's reference
-// alone and share nothing with any client, so that a slip in a client's own
-// declarations shows.
+// Request and response bodies. They share nothing with the client, so that mistakes in
+// the client's structs show.
 
 package hotelstaystest
 
-// Requests. A pointer tells an absent field from a zero.
+// Requests. Pointers distinguish absent from zero.
 
 type ticketRequest struct {
 	AppKey    string `json:"appKey"`

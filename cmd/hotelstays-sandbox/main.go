@@ -3,8 +3,8 @@
 //
 //	go run ./cmd/hotelstays-sandbox -addr 127.0.0.1:8080
 //
-// It prints the base URL and the credentials to use. The exit status is 2 for wrong
-// usage, an address that is not loopback included, and 1 when it cannot serve.
+// It prints the base URL and the credentials. It exits with status 2 for wrong usage, such
+// as an address that is not loopback, and with 1 when it cannot listen.
 package main
 
 import (
@@ -32,9 +32,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("hotelstays-sandbox", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	addr := flags.String("addr", "127.0.0.1:8080", "loopback `address` to listen on")
-	seed := flags.Uint64("seed", 1, "seed of the generated world")
-	confirm := flags.Duration("confirm-after", 3*time.Minute, "how long after Book an order is confirmed; negative: never")
-	useTLS := flags.Bool("tls", false, "serve https with a self-made certificate")
+	seed := flags.Uint64("seed", 1, "seed of the generated catalogue")
+	confirm := flags.Duration("confirm-after", 3*time.Minute, "time from Book to the confirmation; negative: never")
+	useTLS := flags.Bool("tls", false, "serve https with a self-signed certificate")
 	unlimited := flags.Bool("no-rate-limits", false, "turn the rate limits off")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -69,7 +69,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// greet prints what one needs to start.
 func greet(w io.Writer, srv *hotelstaystest.Server, useTLS bool) {
 	insecure := ""
 	if useTLS {
