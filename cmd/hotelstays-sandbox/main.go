@@ -74,23 +74,22 @@ func greet(w io.Writer, srv *hotelstaystest.Server, useTLS bool) {
 	if useTLS {
 		insecure = " --insecure"
 	}
-	fmt.Fprintf(w, `base URL       %s
-appKey         %s
-appSecret      %s
-OAuth client   %s
-OAuth secret   %s
-webhook secret %s
-a destination  %s
-and its name   %s
+	fmt.Fprintf(w, `base URL        %[1]s
+appKey          %[2]s
+appSecret       %[3]s
+OAuth client    %[4]s
+OAuth secret    %[5]s
+webhook secret  %[6]s
+a destinationId %[7]s (%[8]s)
 
-For a program that reads its settings as the README's does:
+Environment of the programs in the README:
 
-  export HOTELSTAYS_BASE_URL=%s HOTELSTAYS_APP_KEY=%s HOTELSTAYS_APP_SECRET=%s
+  export HOTELSTAYS_BASE_URL=%[1]s HOTELSTAYS_APP_KEY=%[2]s HOTELSTAYS_APP_SECRET=%[3]s
 
-Start with a ticket:
+Get a ticket:
 
-  curl%s -s %s/api/auth/ticket -H 'Content-Type: application/json' -d '{"appKey":"%s","appSecret":"%s"}'
+  curl%[9]s -s %[1]s/api/auth/ticket -H 'Content-Type: application/json' -d '{"appKey":"%[2]s","appSecret":"%[3]s"}'
 
 Interrupt to stop.
-`, srv.URL, srv.AppKey, srv.AppSecret, srv.ClientID, srv.ClientSecret, srv.WebhookSecret, srv.CityID(0), srv.CityName(0), srv.URL, srv.AppKey, srv.AppSecret, insecure, srv.URL, srv.AppKey, srv.AppSecret)
+`, srv.URL, srv.AppKey, srv.AppSecret, srv.ClientID, srv.ClientSecret, srv.WebhookSecret, srv.CityID(0), srv.CityName(0), insecure)
 }

@@ -1,5 +1,4 @@
-// The command: what it refuses, and that the call it prints works until it is told
-// to stop.
+// The program refuses wrong usage, and the call that it prints works.
 
 package main
 
@@ -25,7 +24,7 @@ func TestWrongUsageIsRefused(t *testing.T) {
 			t.Errorf("%s: exit %d, %q", name, got, stderr.String())
 		}
 		if strings.Contains(name, "address") && !strings.Contains(stderr.String(), "loopback") {
-			t.Errorf("%s: %q does not say why", name, stderr.String())
+			t.Errorf("%s: %q does not name the reason", name, stderr.String())
 		}
 	}
 	if got := run(t.Context(), []string{"-h"}, io.Discard, io.Discard); got != 0 {
@@ -33,7 +32,7 @@ func TestWrongUsageIsRefused(t *testing.T) {
 	}
 }
 
-func TestItServesUntilItIsTold(t *testing.T) {
+func TestServesUntilInterrupted(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	out, in := io.Pipe()
