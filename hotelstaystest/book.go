@@ -1,4 +1,4 @@
-// Book.
+// The Book operation.
 
 package hotelstaystest
 

@@ -1,4 +1,4 @@
-// Cancel.
+// The Cancel operation.
 
 package hotelstaystest
 

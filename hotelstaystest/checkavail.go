@@ -1,4 +1,4 @@
-// CheckAvail.
+// The CheckAvail operation.
 
 package hotelstaystest
 

@@ -1,4 +1,4 @@
-// Destinations, HotelsMetadata, HotelStaticDetail and HotelIDList.
+// The operations Destinations, HotelsMetadata, HotelStaticDetail and HotelIDList.
 
 package hotelstaystest
 

@@ -107,8 +107,12 @@ func successAnswer(data any) *answer {
 }
 
 func (a *answer) write(w http.ResponseWriter) {
+	a.writeHeader(w)
+	w.Write(a.body)
+}
+
+func (a *answer) writeHeader(w http.ResponseWriter) {
 	maps.Copy(w.Header(), a.header)
 	w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
 	w.WriteHeader(a.status)
-	w.Write(a.body)
 }

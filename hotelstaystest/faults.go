@@ -16,9 +16,10 @@ import (
 type FaultKind string
 
 // The kinds of fault. Those that spoil the true answer always execute the operation. The
-// others execute it with [Fault.Commit].
+// others execute it only with [Fault.Commit].
 const (
-	// FaultDelay waits for Delay before it executes the operation, with Commit after it.
+	// FaultDelay waits for Delay, then executes the operation. With Commit it executes
+	// first.
 	FaultDelay FaultKind = "delay"
 	// FaultStatus answers Status (default 503) with Code and Msg in the envelope, or with
 	// Body.

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// ErrInvalidOption matches every error of [StartServer] about an option.
+// ErrInvalidOption is matched by every error of [StartServer] about an option.
 var ErrInvalidOption = errors.New("hotelstaystest: invalid option")
 
 // Option configures a [Server].
@@ -26,7 +26,7 @@ type OrderStatusNumbers struct {
 	Pending   int // default 4; only reached by [Server.SetOrderStatus]
 }
 
-// SupplierReason says why one supplier has no part in a search.
+// SupplierReason is a supplier of [WithEmptyReason].
 type SupplierReason struct {
 	SupplierCode string `json:"supplierCode"`
 	Reason       string `json:"reason"`

@@ -171,7 +171,8 @@ func (s *Server) orderBody(o *order) *orderBody {
 		Status: o.status(), CheckIn: o.offer.checkIn.Format(dateForm), CheckOut: o.offer.checkOut().Format(dateForm),
 		NightCount: o.offer.nights, RoomCount: len(o.offer.rooms), BookingTime: stamp(o.created), HotelConfirmNo: o.confirmNo,
 		Holder: o.holder, PlatformReferenceNo: o.platformRef, CustomerReferenceNo: o.customerRef,
-		CommissionableRate: total.CommissionableRate, NetRate: total.NetRate, GrossRate: total.GrossRate, RespectGrossRate: total.RespectGrossRate,
+		CommissionableRate: total.CommissionableRate, NetRate: total.NetRate,
+		GrossRate: total.GrossRate, RespectGrossRate: total.RespectGrossRate,
 		Supplier: o.offer.supplier, SupplierReferenceNo: o.supplierRef,
 		Hotel: &orderHotel{
 			HotelID: id, DestinationID: w.destinationID(place{city, w.cityOf(o.offer.hotel)}), Name: w.hotelName(o.offer.hotel),

@@ -1,4 +1,4 @@
-// QueryOrders.
+// The QueryOrders operation.
 
 package hotelstaystest
 

@@ -1,4 +1,4 @@
-// HotelList and HotelRates.
+// The HotelList and HotelRates operations.
 
 package hotelstaystest
 

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"maps"
 	"net"
 	"net/http"
 	"strconv"
@@ -162,9 +161,7 @@ func cut(r *http.Request) {
 
 // writeHalf sends the headers of the whole answer and half of the body.
 func writeHalf(w http.ResponseWriter, a *answer) {
-	maps.Copy(w.Header(), a.header)
-	w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
-	w.WriteHeader(a.status)
+	a.writeHeader(w)
 	w.Write(a.body[:len(a.body)/2])
 	http.NewResponseController(w).Flush()
 }
@@ -174,9 +171,7 @@ const slowPieces = 10
 // writeSlowly sends the answer in slowPieces over d. It returns false when the client
 // leaves first.
 func (s *Server) writeSlowly(w http.ResponseWriter, r *http.Request, a *answer, d time.Duration) bool {
-	maps.Copy(w.Header(), a.header)
-	w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
-	w.WriteHeader(a.status)
+	a.writeHeader(w)
 	flush := http.NewResponseController(w)
 	step := len(a.body)/slowPieces + 1
 	flush.Flush()
