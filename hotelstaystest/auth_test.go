@@ -1,5 +1,4 @@
-// Who is let in: credentials, the tokens made of them and their exact end, and the
-// scopes, markets and users that a call is held to.
+// Credentials, tokens and their expiry, scopes, markets and users.
 
 package hotelstaystest
 
@@ -12,8 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 )
-
-const anyRead = "/api/search/destinations"
 
 func TestTicket(t *testing.T) {
 	s := start(t, WithoutRateLimits())
@@ -36,10 +33,10 @@ func TestTicket(t *testing.T) {
 		{pair(object{"appSecret": "wrong"}), 401, CodeUnauthorized, ""},
 		{pair(object{"appKey": "unknown"}), 401, CodeUnauthorized, ""},
 	} {
-		u.refused("/api/auth/ticket", tc.body, tc.status, tc.code, tc.says)
+		u.refused(ticketPath, tc.body, tc.status, tc.code, tc.says)
 	}
-	u.must("/api/auth/ticket", pair(object{"ttl": 31536000}))
-	ticket := u.must("/api/auth/ticket", pair(nil)).str("ticket")
+	u.must(ticketPath, pair(object{"ttl": 31536000}))
+	ticket := u.must(ticketPath, pair(nil)).str("ticket")
 	parts := strings.Split(ticket, ".")
 	if len(parts) != 3 {
 		t.Fatalf("%q is not a JWT", ticket)
@@ -52,34 +49,34 @@ func TestTicket(t *testing.T) {
 	if n := s.Ledger().TicketsIssued(); n != 2 {
 		t.Errorf("the ledger has %d tickets", n)
 	}
-	u.refused(anyRead, "{}", 401, CodeUnauthorized, "Authorization")
-	u.with("made-up").refused(anyRead, "{}", 401, CodeUnauthorized, "unknown")
+	u.refused(destinationsPath, "{}", 401, CodeUnauthorized, "Authorization")
+	u.with("made-up").refused(destinationsPath, "{}", 401, CodeUnauthorized, "unknown")
 	other := start(t)
-	u.with(login(t, other).token).refused(anyRead, "{}", 401, CodeUnauthorized, "unknown")
+	u.with(login(t, other).token).refused(destinationsPath, "{}", 401, CodeUnauthorized, "unknown")
 }
 
-func TestTicketExpiresExactlyAndForGood(t *testing.T) {
+func TestTicketExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t)
 		u := &user{t: t, s: s, http: s.Client()}
-		u.token = u.must("/api/auth/ticket", object{"appKey": s.AppKey, "appSecret": s.AppSecret, "ttl": 60}).str("ticket")
+		u.token = u.must(ticketPath, object{"appKey": s.AppKey, "appSecret": s.AppSecret, "ttl": 60}).str("ticket")
 		time.Sleep(time.Minute - 1)
-		u.must(anyRead, "{}")
+		u.must(destinationsPath, "{}")
 		time.Sleep(time.Nanosecond)
-		u.refused(anyRead, "{}", 401, CodeUnauthorized, "expired")
+		u.refused(destinationsPath, "{}", 401, CodeUnauthorized, "expired")
 	})
 }
 
-func TestRevokedTokensAreRefusedAtOnce(t *testing.T) {
+func TestRevokeTokens(t *testing.T) {
 	s := start(t)
 	u := login(t, s)
-	u.must(anyRead, "{}")
+	u.must(destinationsPath, "{}")
 	s.RevokeTokens()
-	u.refused(anyRead, "{}", 401, CodeUnauthorized, "revoked")
-	login(t, s).must(anyRead, "{}")
+	u.refused(destinationsPath, "{}", 401, CodeUnauthorized, "revoked")
+	login(t, s).must(destinationsPath, "{}")
 }
 
-func TestOAuth(t *testing.T) {
+func TestOAuthToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, WithoutRateLimits(), WithOAuthClient("c", "cs", ScopeContentRead, ScopeSearchRead), WithTokenLifetime(time.Minute))
 		u := &user{t: t, s: s, http: s.Client()}
@@ -88,32 +85,31 @@ func TestOAuth(t *testing.T) {
 			maps.Copy(b, more)
 			return b
 		}
-		const path = "/api/v1/oauth/token"
-		u.refused(path, body(object{"grant_type": "password"}), 400, CodeParam, "grant_type")
-		u.refused(path, body(object{"client_secret": "x"}), 401, CodeUnauthorized, "invalid_client")
-		u.refused(path, body(object{"scope": "content:read booking:write"}), 400, CodeParam, "invalid_scope")
+		u.refused(oauthPath, body(object{"grant_type": "password"}), 400, CodeParam, "grant_type")
+		u.refused(oauthPath, body(object{"client_secret": "x"}), 401, CodeUnauthorized, "invalid_client")
+		u.refused(oauthPath, body(object{"scope": "content:read booking:write"}), 400, CodeParam, "invalid_scope")
 
-		r := u.must(path, body(object{"scope": "content:read"}))
+		r := u.must(oauthPath, body(object{"scope": "content:read"}))
 		if r.str("expires_in") != "60" || r.header.Get("X-RateLimit-Limit") != "" {
 			t.Errorf("%s with %v", r.body, r.header)
 		}
 		narrow := u.with(r.str("access_token"))
-		narrow.must(anyRead, "{}")
-		narrow.refused("/api/search/hotelList", search(s, nil), 403, CodeForbidden, ScopeSearchRead)
-		full := u.with(u.must(path, body(nil)).str("access_token"))
-		full.must("/api/search/hotelList", search(s, nil))
-		full.refused("/api/trade/queryOrders", "{}", 403, CodeForbidden, ScopeBookingRead)
-		none := u.with(u.must(path, body(object{"scope": ""})).str("access_token"))
-		none.refused(anyRead, "{}", 403, CodeForbidden, ScopeContentRead)
+		narrow.must(destinationsPath, "{}")
+		narrow.refused(listPath, search(s, nil), 403, CodeForbidden, ScopeSearchRead)
+		full := u.with(u.must(oauthPath, body(nil)).str("access_token"))
+		full.must(listPath, search(s, nil))
+		full.refused(queryPath, "{}", 403, CodeForbidden, ScopeBookingRead)
+		none := u.with(u.must(oauthPath, body(object{"scope": ""})).str("access_token"))
+		none.refused(destinationsPath, "{}", 403, CodeForbidden, ScopeContentRead)
 		if n := s.Ledger().TokensIssued(); n != 3 {
 			t.Errorf("the ledger has %d tokens", n)
 		}
 		time.Sleep(time.Minute)
-		full.refused(anyRead, "{}", 401, CodeUnauthorized, "expired")
+		full.refused(destinationsPath, "{}", 401, CodeUnauthorized, "expired")
 	})
 }
 
-func TestOAuthAtTheTopLevel(t *testing.T) {
+func TestOAuthTopLevel(t *testing.T) {
 	s := start(t, WithOAuthTopLevel())
 	u := &user{t: t, s: s, http: s.Client()}
 	body := object{"grant_type": "client_credentials", "client_id": s.ClientID, "client_secret": s.ClientSecret}
@@ -121,40 +117,40 @@ func TestOAuthAtTheTopLevel(t *testing.T) {
 		Code        *int
 		AccessToken string `json:"access_token"`
 	}
-	if r := u.post("/api/v1/oauth/token", body); json.Unmarshal(r.body, &ok) != nil || ok.Code != nil || ok.AccessToken == "" {
+	if r := u.post(oauthPath, body); json.Unmarshal(r.body, &ok) != nil || ok.Code != nil || ok.AccessToken == "" {
 		t.Errorf("success is %s", r.body)
 	}
 	body["scope"] = "everything"
 	var bad struct{ Error string }
-	if r := u.post("/api/v1/oauth/token", body); r.status != 400 || json.Unmarshal(r.body, &bad) != nil || bad.Error != "invalid_scope" {
+	if r := u.post(oauthPath, body); r.status != 400 || json.Unmarshal(r.body, &bad) != nil || bad.Error != "invalid_scope" {
 		t.Errorf("failure is HTTP %d %s", r.status, r.body)
 	}
 }
 
-func TestScopesOfTickets(t *testing.T) {
+func TestTicketScopes(t *testing.T) {
 	s := start(t, WithoutRateLimits(), WithTicketScopes(ScopeBookingRead))
 	u := login(t, s)
 	for path, scope := range map[string]string{
-		"/api/search/destinations": ScopeContentRead, "/api/search/hotelsMetadata": ScopeContentRead,
-		"/api/search/hotelStaticDetail": ScopeContentRead, "/api/search/hotelIdList": ScopeContentRead,
-		"/api/search/hotelList": ScopeSearchRead, "/api/search/hotelRates": ScopeSearchRead, "/api/search/checkAvail": ScopeSearchRead,
-		"/api/trade/book": ScopeBookingWrite, "/api/trade/cancel": ScopeBookingCancel,
+		destinationsPath: ScopeContentRead, metadataPath: ScopeContentRead,
+		detailPath: ScopeContentRead, idListPath: ScopeContentRead,
+		listPath: ScopeSearchRead, ratesPath: ScopeSearchRead, availPath: ScopeSearchRead,
+		bookPath: ScopeBookingWrite, cancelPath: ScopeBookingCancel,
 	} {
 		u.refused(path, "{}", 403, CodeForbidden, scope)
 	}
-	u.must("/api/trade/queryOrders", "{}")
-	u.refused("/api/trade/orderVoucher", object{"customerReferenceNo": "x"}, 404, CodeNotFound, "")
+	u.must(queryPath, "{}")
+	u.refused(voucherPath, object{"customerReferenceNo": "x"}, 404, CodeNotFound, "")
 }
 
 func TestMarketsAndUsers(t *testing.T) {
 	s := start(t, WithMarkets("AE", "SA"), WithUserRefs(map[string][]string{"reader": {ScopeContentRead}, "nobody": nil}))
 	u := login(t, s) // neither applies to Ticket
-	u.refused(anyRead, "{}", 403, CodeForbidden, "Market header is required")
-	u.header("Market", "FR").refused(anyRead, "{}", 403, CodeForbidden, "market FR")
+	u.refused(destinationsPath, "{}", 403, CodeForbidden, "Market header is required")
+	u.header("Market", "FR").refused(destinationsPath, "{}", 403, CodeForbidden, "market FR")
 	u = u.header("Market", "SA")
-	u.refused(anyRead, "{}", 403, CodeForbidden, "User-Ref header is required")
-	u.header("User-Ref", "stranger").refused(anyRead, "{}", 403, CodeForbidden, "stranger")
-	u.header("User-Ref", "nobody").refused(anyRead, "{}", 403, CodeForbidden, ScopeContentRead)
-	u.header("User-Ref", "reader").must(anyRead, "{}")
-	u.header("User-Ref", "reader").refused("/api/trade/queryOrders", "{}", 403, CodeForbidden, ScopeBookingRead)
+	u.refused(destinationsPath, "{}", 403, CodeForbidden, "User-Ref header is required")
+	u.header("User-Ref", "stranger").refused(destinationsPath, "{}", 403, CodeForbidden, "stranger")
+	u.header("User-Ref", "nobody").refused(destinationsPath, "{}", 403, CodeForbidden, ScopeContentRead)
+	u.header("User-Ref", "reader").must(destinationsPath, "{}")
+	u.header("User-Ref", "reader").refused(queryPath, "{}", 403, CodeForbidden, ScopeBookingRead)
 }

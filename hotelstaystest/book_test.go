@@ -1,5 +1,4 @@
-// What Book refuses, and that it makes one order for a reference, one for the same
-// content, and none at a price that has moved.
+// What Book refuses, and how many orders it makes.
 
 package hotelstaystest
 
@@ -8,11 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 )
-
-const bookPath, queryPath, cancelPath, voucherPath = "/api/trade/book", "/api/trade/queryOrders", "/api/trade/cancel", "/api/trade/orderVoucher"
 
 func TestBookRules(t *testing.T) {
 	s := start(t, WithoutRateLimits())
@@ -94,7 +89,7 @@ func TestBookIsIdempotent(t *testing.T) {
 	}
 }
 
-func TestDuplicateContentIsRefusedWhileActive(t *testing.T) {
+func TestDuplicateBooking(t *testing.T) {
 	s := start(t, WithoutRateLimits())
 	u := login(t, s)
 	in, r := u.book("first", 0)
@@ -114,7 +109,7 @@ func TestDuplicateContentIsRefusedWhileActive(t *testing.T) {
 	in.refused(bookPath, booking("second", ids[0], nil), 400, CodeDuplicateBooking, "first")
 }
 
-func TestMovedRatesFailTheBooking(t *testing.T) {
+func TestBookMovedRate(t *testing.T) {
 	s := start(t, WithoutRateLimits())
 	u := login(t, s)
 	in, ids := u.find(nil)
@@ -134,7 +129,7 @@ func TestMovedRatesFailTheBooking(t *testing.T) {
 	in.refused(bookPath, booking("b", ids[1], object{"guests": []object{{"roomIndex": 1, "firstName": "Second", "lastName": "Guest"}}}), 200, CodeRateChanged, "")
 }
 
-func TestConcurrentBooksMakeOneOrder(t *testing.T) {
+func TestConcurrentBook(t *testing.T) {
 	s := start(t, WithoutRateLimits())
 	u := login(t, s)
 	in, ids := u.find(nil)
@@ -215,67 +210,7 @@ func TestCallbackURLs(t *testing.T) {
 	if got := s.Ledger().Orders()[0].CallbackURL; got != "http://127.0.0.1:1/hook" {
 		t.Errorf("stored %q", got)
 	}
-	token := u.must("/api/v1/oauth/token", object{"grant_type": "client_credentials", "client_id": s.ClientID, "client_secret": s.ClientSecret})
+	token := u.must(oauthPath, object{"grant_type": "client_credentials", "client_id": s.ClientID, "client_secret": s.ClientSecret})
 	in = in.with(token.str("access_token"))
 	in.refused(bookPath, booking("b", ids[1], object{"callbackUrl": "https://hooks.example.com/"}), 400, CodeParam, "OAuth")
-}
-
-func TestAnOrderIsConfirmedAtItsTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := start(t, WithOrderStatusNumbers(OrderStatusNumbers{Confirmed: 4, Pending: 2}), WithConfirmAfter(5*time.Minute))
-		u := login(t, s)
-		u.book("ref", 0)
-		made := time.Now()
-		q := func() *reply { return u.must(queryPath, object{"customerReferenceNos": []string{"ref"}}) }
-		time.Sleep(5*time.Minute - 1)
-		if r := q(); r.str("orders", 0, "status") != "1" || r.at("orders", 0, "hotelConfirmNo") != nil {
-			t.Errorf("before: %s", r.body)
-		}
-		time.Sleep(time.Nanosecond)
-		if r := q(); r.str("orders", 0, "status") != "4" || r.str("orders", 0, "hotelConfirmNo") == "" {
-			t.Errorf("after: %s", r.body)
-		}
-		time.Sleep(time.Hour)
-		h := s.Ledger().Orders()[0].History
-		if len(h) != 2 || h[0].Status != 1 || h[1].Status != 4 || !h[1].At.Equal(made.Add(5*time.Minute)) {
-			t.Errorf("history %v", h)
-		}
-	})
-}
-
-func TestOrdersCanBePushedOn(t *testing.T) {
-	s := start(t, WithoutRateLimits(), WithConfirmAfter(-1))
-	u := login(t, s)
-	u.book("ref", 0)
-	for _, step := range []struct {
-		do   func()
-		want int
-	}{
-		{func() {}, 1},
-		{func() { s.SetOrderStatus("ref", 4) }, 4},
-		{func() { s.ConfirmOrder("PO000000001") }, 2},
-		{func() { s.ConfirmOrder("ref") }, 2},
-		{func() { s.SetOrderStatus("ref", 3) }, 3},
-	} {
-		step.do()
-		if got := s.Ledger().Orders()[0].Status; got != step.want {
-			t.Errorf("status %d, want %d", got, step.want)
-		}
-	}
-	if h := s.Ledger().Orders()[0].History; len(h) != 4 {
-		t.Errorf("history %v", h)
-	}
-	if r := u.must(queryPath, object{}); r.str("orders", 0, "cancelTime") == "" {
-		t.Errorf("%s", r.body)
-	}
-	for _, bad := range []func(){func() { s.ConfirmOrder("nobody's") }, func() { s.SetOrderStatus("ref", 6) }, func() { s.MoveRate("x", 1) }} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Error("no panic")
-				}
-			}()
-			bad()
-		}()
-	}
 }

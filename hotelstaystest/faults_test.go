@@ -1,5 +1,4 @@
-// Each fault against Book, over HTTP/1.1 and HTTP/2: what the client sees, and what
-// the ledger knows.
+// Each fault with Book, over HTTP/1.1 and HTTP/2.
 
 package hotelstaystest
 
@@ -9,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -24,7 +22,7 @@ type outcome struct {
 	json   bool // the answer is an envelope
 }
 
-func TestFaultsDoWhatTheySay(t *testing.T) {
+func TestFaultKinds(t *testing.T) {
 	for _, tc := range []struct {
 		fault Fault
 		want  outcome
@@ -93,7 +91,7 @@ func tryFault(t *testing.T, f Fault, want outcome, proto string, opts []Option) 
 }
 
 // A fault that can never act would leave a test that proves nothing.
-func TestFaultsThatCannotActAreRefused(t *testing.T) {
+func TestInjectRefusesInvalidFaults(t *testing.T) {
 	s := start(t)
 	panics(t, `"Bok" is not an operation`, func() { s.Inject(Fault{Operation: "Bok", Kind: FaultCut}) })
 	panics(t, "needs Operation OpOrderVoucher", func() { s.Inject(Fault{Operation: OpVoucherDownload, Kind: FaultWrongDigest}) })
@@ -104,11 +102,11 @@ func TestFaultsThatCannotActAreRefused(t *testing.T) {
 	s.Inject(Fault{Operation: OpWebhook, Kind: FaultDrop})
 }
 
-func TestFaultsOnDetails(t *testing.T) {
+func TestFaultDetails(t *testing.T) {
 	s := start(t, WithoutRateLimits(), WithConfirmAfter(0), WithVoucherDelay(0))
 	u := &user{t: t, s: s, http: s.Client()}
 	s.Inject(Fault{Operation: OpTicket, Kind: FaultStatus, Status: 429, RetryAfter: "7", Msg: "slow down", Header: http.Header{"x-extra": {"1"}}})
-	r := u.refused("/api/auth/ticket", "{}", 429, CodeRateLimited, "slow down")
+	r := u.refused(ticketPath, "{}", 429, CodeRateLimited, "slow down")
 	if r.header.Get("Retry-After") != "7" || r.header.Get("X-Extra") != "1" || r.header.Get("Request-Id") == "" {
 		t.Errorf("%v", r.header)
 	}
@@ -147,7 +145,7 @@ func TestFaultsOnDetails(t *testing.T) {
 	}
 }
 
-func TestWhichRequestsAFaultMeets(t *testing.T) {
+func TestFaultSelection(t *testing.T) {
 	fs := newFaults(1)
 	draw := func(op Operation, n int) string {
 		out := ""
@@ -184,7 +182,7 @@ func TestWhichRequestsAFaultMeets(t *testing.T) {
 	}
 }
 
-func TestADelayedBookThatIsGivenUp(t *testing.T) {
+func TestAbandonedDelay(t *testing.T) {
 	for _, commit := range []bool{false, true} {
 		for _, opts := range [][]Option{nil, {WithTLS()}, {WithTLS(), WithHTTP1Only()}} {
 			synctest.Test(t, func(t *testing.T) {
@@ -209,19 +207,18 @@ func TestADelayedBookThatIsGivenUp(t *testing.T) {
 	}
 }
 
-func TestWrongTypes(t *testing.T) {
-	body := []byte(`{"code":0,"data":{"list":[{"rating":4.5,"id":"x"}]}}`)
-	for path, want := range map[string]string{
-		"":                   `{"code":0,"data":"of the wrong type"}`,
-		"code":               `{"code":"of the wrong type","data":{"list":[{"rating":4.5,"id":"x"}]}}`,
-		"data.list.0.rating": `{"code":0,"data":{"list":[{"rating":"of the wrong type","id":"x"}]}}`,
-		"data.list.0.id":     `{"code":0,"data":{"list":[{"rating":4.5,"id":{"unexpected":true}}]}}`,
-		"data.list.5.id":     string(body),
-		"data.none.id":       string(body),
+func TestWebhookFaultsAreSeparate(t *testing.T) {
+	for _, bad := range []Fault{
+		{Kind: FaultDuplicate}, {Kind: FaultReorder, Operation: OpBook}, {Kind: FaultDrop}, {Kind: FaultBadSignature},
+		{Operation: OpWebhook, Kind: FaultCut}, {Operation: OpWebhook, Kind: FaultDelay, Commit: true}, {Operation: OpWebhook, Kind: FaultDelay, Delay: -1},
 	} {
-		var got, wanted any
-		if err := errors.Join(json.Unmarshal(wrongType(body, path), &got), json.Unmarshal([]byte(want), &wanted)); err != nil || !reflect.DeepEqual(got, wanted) {
-			t.Errorf("%s: %v, want %v (%v)", path, got, wanted, err)
+		if bad.validate() == nil {
+			t.Errorf("%+v is accepted", bad)
 		}
+	}
+	fs := newFaults(1)
+	fs.add(Fault{Kind: FaultDelay})
+	if fs.pick(OpWebhook) != nil || fs.pick(OpBook) == nil {
+		t.Error("a fault of every operation acts on deliveries, or not on operations")
 	}
 }

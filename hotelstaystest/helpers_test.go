@@ -1,5 +1,4 @@
-// What the tests share: a server in memory, and a plain client that is built from
-// nothing but net/http and encoding/json.
+// A server in memory, and a plain client on net/http and encoding/json.
 
 package hotelstaystest
 
@@ -12,6 +11,34 @@ import (
 	"strings"
 	"testing"
 )
+
+const (
+	ticketPath       = "/api/auth/ticket"
+	oauthPath        = "/api/v1/oauth/token"
+	destinationsPath = "/api/search/destinations"
+	metadataPath     = "/api/search/hotelsMetadata"
+	detailPath       = "/api/search/hotelStaticDetail"
+	idListPath       = "/api/search/hotelIdList"
+	listPath         = "/api/search/hotelList"
+	ratesPath        = "/api/search/hotelRates"
+	availPath        = "/api/search/checkAvail"
+	bookPath         = "/api/trade/book"
+	queryPath        = "/api/trade/queryOrders"
+	voucherPath      = "/api/trade/orderVoucher"
+	cancelPath       = "/api/trade/cancel"
+)
+
+// panics wants a panic whose text holds the given one.
+func panics(t *testing.T, text string, f func()) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		if got := fmt.Sprint(recover()); !strings.Contains(got, text) {
+			t.Errorf("panicked with %s, want %q", got, text)
+		}
+	}()
+	f()
+}
 
 // start starts an in-memory server that ends with the test.
 func start(t testing.TB, opts ...Option) *Server {
@@ -40,7 +67,7 @@ func login(t testing.TB, s *Server) *user {
 
 func (u *user) ticket(key, secret string) string {
 	u.t.Helper()
-	r := u.with("").must("/api/auth/ticket", object{"appKey": key, "appSecret": secret})
+	r := u.with("").must(ticketPath, object{"appKey": key, "appSecret": secret})
 	return r.str("ticket")
 }
 
@@ -209,7 +236,7 @@ func search(s *Server, more object) object {
 // find searches and returns a user in the session with the first hotel's offers.
 func (u *user) find(more object) (*user, []string) {
 	u.t.Helper()
-	r := u.must("/api/search/hotelList", search(u.s, more))
+	r := u.must(listPath, search(u.s, more))
 	var ids []string
 	for i := range r.list("list", 0, "rooms") {
 		for j := range r.list("list", 0, "rooms", i, "rates") {
@@ -241,5 +268,5 @@ func booking(ref, ratePkgID string, more object) object {
 func (u *user) book(ref string, n int) (*user, *reply) {
 	u.t.Helper()
 	in, ids := u.find(nil)
-	return in, in.must("/api/trade/book", booking(ref, ids[n], nil))
+	return in, in.must(bookPath, booking(ref, ids[n], nil))
 }

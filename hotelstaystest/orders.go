@@ -258,6 +258,20 @@ func (s *Server) SetOrderStatus(reference string, status int) {
 	})
 }
 
+// AmendOrder gives a confirmed order a new hotel confirmation number and a new version of
+// its voucher, and triggers [OnAmend]. It panics when the order is not confirmed.
+func (s *Server) AmendOrder(reference string) {
+	s.withOrder("AmendOrder", reference, func(o *order, now time.Time) {
+		if o.status() != s.cfg.statusNumbers.Confirmed {
+			panic("hotelstaystest: AmendOrder: the order is not confirmed")
+		}
+		o.amended++
+		o.confirmNo = fmt.Sprintf("HC-%s-%d", o.platformRef[2:], o.amended+1)
+		o.voucher = voucherState{version: o.voucher.version + 1, issued: now.Add(s.cfg.voucherDelay)}
+		s.webhooks.happened(o, OnAmend, now)
+	})
+}
+
 // ShareSupplierReference gives the orders the supplierReferenceNo of the first, which
 // makes it ambiguous to OrderVoucher.
 func (s *Server) ShareSupplierReference(references ...string) {

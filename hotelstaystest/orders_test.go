@@ -1,5 +1,4 @@
-// Orders as they are read and given back: every filter and field of QueryOrders, and
-// the rules and fees of Cancel.
+// Orders: their states and their fields.
 
 package hotelstaystest
 
@@ -11,89 +10,67 @@ import (
 	"time"
 )
 
-func TestQueryOrdersFilters(t *testing.T) {
+func TestConfirmAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, WithoutRateLimits(), WithAccount("one", "1"), WithAccount("two", "2"))
+		s := start(t, WithOrderStatusNumbers(OrderStatusNumbers{Confirmed: 4, Pending: 2}), WithConfirmAfter(5*time.Minute))
 		u := login(t, s)
-		var free, never string // a package with free cancellation, one without
-		stays := []object{{"checkIn": "2030-12-24", "checkOut": "2030-12-26"}, {"checkIn": "2031-01-05", "checkOut": "2031-01-06"}}
-		for i, stay := range stays {
-			r := u.must(listPath, search(s, stay))
-			rates := r.list("list", 0, "rooms", 0, "rates")
-			for _, p := range rates {
-				switch p := p.(object); p["refundableMode"] {
-				case "full":
-					free = p["ratePkgId"].(string)
-				case "no":
-					never = p["ratePkgId"].(string)
+		u.book("ref", 0)
+		made := time.Now()
+		q := func() *reply { return u.must(queryPath, object{"customerReferenceNos": []string{"ref"}}) }
+		time.Sleep(5*time.Minute - 1)
+		if r := q(); r.str("orders", 0, "status") != "1" || r.at("orders", 0, "hotelConfirmNo") != nil {
+			t.Errorf("before: %s", r.body)
+		}
+		time.Sleep(time.Nanosecond)
+		if r := q(); r.str("orders", 0, "status") != "4" || r.str("orders", 0, "hotelConfirmNo") == "" {
+			t.Errorf("after: %s", r.body)
+		}
+		time.Sleep(time.Hour)
+		h := s.Ledger().Orders()[0].History
+		if len(h) != 2 || h[0].Status != 1 || h[1].Status != 4 || !h[1].At.Equal(made.Add(5*time.Minute)) {
+			t.Errorf("history %v", h)
+		}
+	})
+}
+
+func TestSetOrderStatus(t *testing.T) {
+	s := start(t, WithoutRateLimits(), WithConfirmAfter(-1))
+	u := login(t, s)
+	u.book("ref", 0)
+	for _, step := range []struct {
+		do   func()
+		want int
+	}{
+		{func() {}, 1},
+		{func() { s.SetOrderStatus("ref", 4) }, 4},
+		{func() { s.ConfirmOrder("PO000000001") }, 2},
+		{func() { s.ConfirmOrder("ref") }, 2},
+		{func() { s.SetOrderStatus("ref", 3) }, 3},
+	} {
+		step.do()
+		if got := s.Ledger().Orders()[0].Status; got != step.want {
+			t.Errorf("status %d, want %d", got, step.want)
+		}
+	}
+	if h := s.Ledger().Orders()[0].History; len(h) != 4 {
+		t.Errorf("history %v", h)
+	}
+	if r := u.must(queryPath, object{}); r.str("orders", 0, "cancelTime") == "" {
+		t.Errorf("%s", r.body)
+	}
+	for _, bad := range []func(){func() { s.ConfirmOrder("nobody's") }, func() { s.SetOrderStatus("ref", 6) }, func() { s.MoveRate("x", 1) }} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
 				}
-			}
-			in := u.session(r.str("basic", "sessionId"))
-			in.must(bookPath, booking(fmt.Sprint("ref", i), []string{free, never}[i], nil))
-			time.Sleep(time.Hour)
-		}
-		cancelled := u.must(queryPath, object{"customerReferenceNos": []string{"ref1"}}).str("orders", 0, "supplierReferenceNo")
-		in, _ := u.find(nil)
-		in.must(cancelPath, object{"customerReferenceNo": "ref1", "supplierReferenceNo": cancelled})
-
-		for _, tc := range []struct {
-			filter object
-			want   string
-		}{
-			{object{}, "ref0 ref1 "},
-			{object{"customerReferenceNos": []string{"ref1", "ref0", "ref1", "none"}}, "ref0 ref1 "},
-			{object{"customerReferenceNos": []string{"none"}}, ""},
-			{object{"supplierReferenceNos": []string{cancelled}}, "ref1 "},
-			{object{"statusList": []int{2}}, "ref0 "},
-			{object{"statusList": []int{1, 3}}, "ref1 "},
-			{object{"checkInTimeWindow": object{"start": "2030-12-24", "end": "2030-12-24"}}, "ref0 "},
-			{object{"checkInTimeWindow": object{"start": "2030-12-25"}}, "ref1 "},
-			{object{"checkOutTimeWindow": object{"end": "2030-12-26"}}, "ref0 "},
-			{object{"bookingTimeWindow": object{"end": "2000-01-01T00:59:59Z"}}, "ref0 "},
-			{object{"bookingTimeWindow": object{"start": "2000-01-01T02:00:00+01:00"}}, "ref1 "},
-			{object{"bookingTimeWindow": object{"start": "2000-01-01", "end": "2000-01-01"}}, "ref0 ref1 "},
-			{object{"bookingTimeWindow": object{}}, "ref0 ref1 "},
-			{object{"freeCancelTimeWindow": object{"start": "2030-12-01"}}, "ref0 "},
-			{object{"cancelledTimeWindow": object{"start": "2000-01-01T02:00:00Z"}}, "ref1 "},
-			{object{"cancelledTimeWindow": object{"start": "2000-01-02"}}, ""},
-			{object{"statusList": []int{3}, "customerReferenceNos": []string{"ref0"}}, ""},
-		} {
-			got := ""
-			for _, o := range u.must(queryPath, tc.filter).list("orders") {
-				got += o.(object)["customerReferenceNo"].(string) + " "
-			}
-			if got != tc.want {
-				t.Errorf("%v finds %q, want %q", tc.filter, got, tc.want)
-			}
-		}
-		u.refused(queryPath, object{"bookingTimeWindow": object{"start": "yesterday"}}, 400, CodeParam, "bookingTimeWindow.start")
-		u.refused(queryPath, object{"statusList": []int{6}}, 400, CodeParam, "statusList[0]")
-		stranger := u.with(u.ticket("two", "2"))
-		if r := stranger.must(queryPath, object{"customerReferenceNos": []string{"ref0"}}); len(r.list("orders")) != 0 {
-			t.Error("another account sees the order")
-		}
-	})
+			}()
+			bad()
+		}()
+	}
 }
 
-// In a bubble several orders are made in the same instant.
-func TestOrdersOfOneInstantKeepTheirOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		u := login(t, start(t, WithoutRateLimits()))
-		in, ids := u.find(nil)
-		for i := range 3 {
-			guest := object{"guests": []object{{"roomIndex": 1, "firstName": "Test", "lastName": fmt.Sprint("Guest", i)}}}
-			in.must(bookPath, booking(fmt.Sprint("ref", i), ids[0], guest))
-		}
-		got := u.must(queryPath, object{"customerReferenceNos": []string{"ref2", "ref0", "ref1"}})
-		for i := range 3 {
-			if ref := got.str("orders", i, "customerReferenceNo"); ref != fmt.Sprint("ref", i) {
-				t.Errorf("order %d is %s", i, ref)
-			}
-		}
-	})
-}
-
-func TestOrdersAreWrittenWhole(t *testing.T) {
+func TestOrderFields(t *testing.T) {
 	s := start(t, WithoutRateLimits())
 	u := login(t, s)
 	in, ids := u.find(object{"roomOccupancies": []object{{"adultCount": 2}, {"adultCount": 1}}})
@@ -127,134 +104,42 @@ func TestOrdersAreWrittenWhole(t *testing.T) {
 	}
 }
 
-func TestLateVisibility(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := start(t, WithLateVisibility(40*time.Second))
-		u := login(t, s)
-		u.book("ref", 0)
-		q := func() int {
-			return len(u.must(queryPath, object{"customerReferenceNos": []string{"ref"}}).list("orders"))
-		}
-		time.Sleep(40*time.Second - 1)
-		if q() != 0 {
-			t.Error("seen too early")
-		}
-		time.Sleep(time.Nanosecond)
-		if q() != 1 {
-			t.Error("not seen in time")
-		}
-	})
-}
-
-func TestCancelRefusals(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := start(t, WithoutRateLimits(), WithAccount("one", "1"), WithAccount("two", "2"))
-		u := login(t, s)
-		r := u.must(listPath, search(s, object{"checkIn": "2000-01-10", "checkOut": "2000-01-12"}))
-		in := u.session(r.str("basic", "sessionId"))
-		order := in.must(bookPath, booking("ref", r.str("list", 0, "rooms", 0, "rates", 0, "ratePkgId"), nil))
-		body := object{"customerReferenceNo": "ref", "supplierReferenceNo": order.str("hotelOrder", "supplierReferenceNo")}
-
-		u.refused(cancelPath, body, 400, CodeParam, "Session-Id")
-		in.refused(cancelPath, object{"customerReferenceNo": "ref"}, 400, CodeParam, "supplierReferenceNo")
-		in.refused(cancelPath, object{"customerReferenceNo": "ref", "supplierReferenceNo": "wrong"}, 404, CodeNotFound, "not found")
-		in.refused(cancelPath, object{"customerReferenceNo": "none", "supplierReferenceNo": "none"}, 404, CodeNotFound, "not found")
-		stranger := u.with(u.ticket("two", "2"))
-		theirs, _ := stranger.find(nil)
-		theirs.refused(cancelPath, body, 404, CodeNotFound, "not found")
-
-		s.SetCancelRule("ref", CancelForbiddenByContract)
-		in.refused(cancelPath, body, 400, CodeCancelRefused, "contract")
-		s.SetCancelRule("ref", CancelCutoffPassed)
-		in.refused(cancelPath, body, 400, CodeCancelRefused, "cut-off")
-		s.SetCancelRule("ref", CancelNeedsReason)
-		in.refused(cancelPath, body, 400, CodeCancelRefused, "reason")
-		s.SetOrderStatus("ref", 5)
-		in.refused(cancelPath, body, 400, CodeCancelRefused, "status 5")
-		s.ConfirmOrder("ref")
-		s.SetCancelRule("ref", CancelAllowed)
-		time.Sleep(8*24*time.Hour - time.Second)
-		time.Sleep(time.Second)
-		u.token = u.ticket("one", "1")
-		in.token = u.token
-		in.refused(cancelPath, body, 400, CodeCancelRefused, "cut-off")
-		time.Sleep(23 * time.Hour)
-		in.refused(cancelPath, body, 400, CodeCancelRefused, "cut-off")
-		time.Sleep(time.Hour - time.Nanosecond)
-		in.token = u.ticket("one", "1")
-		time.Sleep(time.Nanosecond)
-		in.refused(cancelPath, body, 400, CodeCancelRefused, "check-in has passed")
-		if o := s.Ledger().Orders()[0]; o.Status != 2 || len(s.Ledger().Cancellations()) != 0 {
-			t.Errorf("a refusal changed the order: %+v", o)
-		}
-	})
-}
-
 // An order that a test confirms is confirmed, even after it was cancelled: nothing of
 // the cancellation stays on it, and it can be cancelled like any other.
-func TestACancelledOrderIsConfirmed(t *testing.T) {
+func TestConfirmCancelledOrder(t *testing.T) {
 	s := start(t)
 	u := login(t, s)
 	in, made := u.book("ref", 0)
 	s.SetOrderStatus("ref", 3)
 	s.ConfirmOrder("ref")
-	order := u.must("/api/trade/queryOrders", object{"customerReferenceNos": []string{"ref"}}).at("orders", 0).(object)
+	order := u.must(queryPath, object{"customerReferenceNos": []string{"ref"}}).at("orders", 0).(object)
 	for _, field := range []string{"cancelTime", "cancelReason", "refundedPrice"} {
 		if order[field] != nil {
 			t.Errorf("%s is %v", field, order[field])
 		}
 	}
-	r := in.must("/api/trade/cancel", object{"customerReferenceNo": "ref", "supplierReferenceNo": made.str("hotelOrder", "supplierReferenceNo")})
+	r := in.must(cancelPath, object{"customerReferenceNo": "ref", "supplierReferenceNo": made.str("hotelOrder", "supplierReferenceNo")})
 	if r.at("status") != json.Number("3") {
 		t.Errorf("cancelling gives status %v", r.at("status"))
 	}
 }
 
-func TestCancellationFees(t *testing.T) {
+func TestAmendOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, WithoutRateLimits(), WithCancelCutoff(0), WithCatalog(Catalog{RatesPerRoom: 3}))
+		s := start(t, WithConfirmAfter(0), WithVoucherDelay(0))
 		u := login(t, s)
-		// Every mode of refund, cancelled before and after its deadline (checkIn - 3 days + 18 hours).
-		modes := []string{"full", "partial", "no"}
-		type made struct{ ref, mode, supplier, total, night string }
-		var orders []made
-		for i, mode := range append(modes, modes...) {
-			r := u.must(listPath, search(s, object{"checkIn": "2000-01-10", "checkOut": "2000-01-12"}))
-			for _, p := range r.list("list", i, "rooms", 0, "rates") {
-				if p := p.(object); p["refundableMode"] == mode {
-					ref := fmt.Sprint("ref", i)
-					o := u.session(r.str("basic", "sessionId")).must(bookPath, booking(ref, p["ratePkgId"].(string), nil))
-					orders = append(orders, made{ref, mode, o.str("hotelOrder", "supplierReferenceNo"), o.str("hotelOrder", "netRate", "amount"), ""})
-				}
-			}
+		u.book("ref", 0)
+		ask := func() *reply { return u.must(voucherPath, object{"customerReferenceNo": "ref"}) }
+		first := ask()
+		s.AmendOrder("ref")
+		second := ask()
+		if first.str("voucher", "version") != "1" || second.str("voucher", "version") != "2" || first.str("voucher", "signature", "digest") == second.str("voucher", "signature", "digest") {
+			t.Errorf("%s\n%s", first.body, second.body)
 		}
-		in, _ := u.find(nil)
-		cancel := func(o made) string {
-			return in.must(cancelPath, object{"customerReferenceNo": o.ref, "supplierReferenceNo": o.supplier, "reason": "plans changed"}).str("serviceFee", "amount")
+		if no := u.must(queryPath, "{}").str("orders", 0, "hotelConfirmNo"); no != "HC-000000001-2" {
+			t.Errorf("confirmation number %s", no)
 		}
-		if fee := cancel(orders[0]); fee != "0.00" {
-			t.Errorf("free cancellation costs %s", fee)
-		}
-		if fee := cancel(orders[2]); fee != orders[2].total {
-			t.Errorf("a non-refundable order of %s costs %s", orders[2].total, fee)
-		}
-		early := cancel(orders[1])
-		time.Sleep(6*24*time.Hour + 18*time.Hour + 1) // the deadline has just passed
-		in.token = u.ticket(s.AppKey, s.AppSecret)
-		for _, i := range []int{3, 4} {
-			if fee := cancel(orders[i]); fee == "0.00" || fee == orders[i].total || fee == early {
-				t.Errorf("late cancellation of a %s order costs %s of %s", orders[i].mode, fee, orders[i].total)
-			}
-		}
-		u.token = in.token
-		r := u.must(queryPath, object{"customerReferenceNos": []string{"ref0"}})
-		if r.str("orders", 0, "status") != "3" || r.str("orders", 0, "cancelReason") != "plans changed" ||
-			r.str("orders", 0, "refundedPrice", "amount") != orders[0].total || len(r.list("orders", 0, "rooms", 0, "refundInfo")) != 1 {
-			t.Errorf("%s", r.body)
-		}
-		in.refused(cancelPath, object{"customerReferenceNo": "ref0", "supplierReferenceNo": orders[0].supplier}, 400, CodeCancelRefused, "already cancelled")
-		if n := len(s.Ledger().Cancellations()); n != 5 {
-			t.Errorf("the ledger has %d cancellations", n)
-		}
+		s.SetOrderStatus("ref", 5)
+		panics(t, "not confirmed", func() { s.AmendOrder("ref") })
 	})
 }

@@ -1,5 +1,4 @@
-// The rate limits on a virtual clock: exact to the nanosecond, before everything else,
-// and in bounded memory.
+// The rate limits on a virtual clock.
 
 package hotelstaystest
 
@@ -9,11 +8,11 @@ import (
 	"time"
 )
 
-func TestTheWindowIsExactToTheNanosecond(t *testing.T) {
+func TestRateLimitWindowIsExact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t)
 		u := login(t, s)
-		voucher := func() *reply { return u.post("/api/trade/cancel", "{}") } // limit 10; refused, but counted
+		voucher := func() *reply { return u.post(cancelPath, "{}") } // limit 10; refused, but counted
 		for range 5 {
 			voucher()
 		}
@@ -48,21 +47,21 @@ func TestRateLimitsComeBeforeEverything(t *testing.T) {
 		s := start(t)
 		u := &user{t: t, s: s, http: s.Client()}
 		for _, body := range []string{"not JSON", "", "{}", `{"appKey":"a","appSecret":"b"}`, "{"} {
-			if u.post("/api/auth/ticket", body).status == 429 {
+			if u.post(ticketPath, body).status == 429 {
 				t.Fatal("refused too early")
 			}
 		}
-		u.refused("/api/auth/ticket", object{"appKey": s.AppKey, "appSecret": s.AppSecret}, 429, CodeRateLimited, "5 calls per second")
-		if u.post(anyRead, "{}").status != 401 {
+		u.refused(ticketPath, object{"appKey": s.AppKey, "appSecret": s.AppSecret}, 429, CodeRateLimited, "5 calls per second")
+		if u.post(destinationsPath, "{}").status != 401 {
 			t.Error("another endpoint has no budget of its own")
 		}
 		other := *u
 		other.http = s.ClientFrom("192.0.2.7")
-		if other.post("/api/auth/ticket", "{}").status != 400 {
+		if other.post(ticketPath, "{}").status != 400 {
 			t.Error("another address has no budget of its own")
 		}
 		for range 30 { // no figure is documented for OAuth
-			if u.post("/api/v1/oauth/token", "{}").status == 429 {
+			if u.post(oauthPath, "{}").status == 429 {
 				t.Fatal("OAuthToken has a rate limit")
 			}
 		}
@@ -85,12 +84,12 @@ func TestDocumentedRateLimits(t *testing.T) {
 	}
 	s := start(t, WithRateLimit(OpOAuthToken, 2))
 	u := &user{t: t, s: s, http: s.Client()}
-	u.post("/api/v1/oauth/token", "{}")
-	u.post("/api/v1/oauth/token", "{}")
-	u.refused("/api/v1/oauth/token", "{}", 429, CodeRateLimited, "2 calls")
+	u.post(oauthPath, "{}")
+	u.post(oauthPath, "{}")
+	u.refused(oauthPath, "{}", 429, CodeRateLimited, "2 calls")
 }
 
-func TestIdleClientsAreForgotten(t *testing.T) {
+func TestIdleLogsAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newRateLimiter()
 		for i := range maxClients {

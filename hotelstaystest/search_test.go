@@ -1,17 +1,13 @@
-// Searches and re-checks: what is refused, found, sorted and left empty, amounts
-// that add up, and the session that an offer holds in.
+// HotelList and HotelRates, and the session of an offer.
 
 package hotelstaystest
 
 import (
 	"encoding/json"
 	"fmt"
-	"math/big"
 	"slices"
 	"testing"
 )
-
-const listPath, ratesPath, availPath = "/api/search/hotelList", "/api/search/hotelRates", "/api/search/checkAvail"
 
 func TestHotelListRules(t *testing.T) {
 	s := start(t, WithoutRateLimits())
@@ -148,73 +144,6 @@ func TestEmptyAndIncompleteResults(t *testing.T) {
 	}
 }
 
-func TestAmounts(t *testing.T) {
-	s := start(t, WithoutRateLimits(), WithCatalog(Catalog{RatesPerRoom: 12}))
-	u := login(t, s)
-	boards, seen := map[string]bool{}, map[string]bool{}
-	for code, decimals := range map[string]int{"JPY": 0, "KWD": 3, "AED": 2} {
-		r := u.header("Currency", code).must(listPath, search(s, object{"roomOccupancies": []object{{"adultCount": 2}, {"adultCount": 3, "childrenAges": []int{5}}}}))
-		for i := range r.list("list") {
-			for j := range r.list("list", i, "rooms") {
-				for _, p := range r.list("list", i, "rooms", j, "rates") {
-					checkPackage(t, p.(object), code, decimals, seen)
-					boards[p.(object)["board"].(object)["boardId"].(string)] = true
-				}
-			}
-		}
-	}
-	if len(boards) != 12 {
-		t.Errorf("boards seen: %v", boards)
-	}
-	for _, f := range []string{"full", "partial", "no", "commissionableRate", "grossRate", "respectGrossRate", "packaging", "rateComment"} {
-		if !seen[f] {
-			t.Errorf("no package has %s", f)
-		}
-	}
-}
-
-// checkPackage checks a package's decimals and that its parts add up.
-func checkPackage(t *testing.T, p object, code string, decimals int, seen map[string]bool) {
-	t.Helper()
-	num := func(m any) *big.Rat {
-		text := m.(object)["amount"].(json.Number).String()
-		want := decimals
-		if want > 0 {
-			want++
-		}
-		dot := slices.Index([]byte(text), '.')
-		if m.(object)["currency"] != code || (dot < 0) != (decimals == 0) || (dot >= 0 && len(text)-dot != want) {
-			t.Errorf("%v is not an amount of %s", m, code)
-		}
-		v, _ := new(big.Rat).SetString(text)
-		return v
-	}
-	one, all := p["rate"].(object), p["totalRate"].(object)
-	for _, f := range []string{"netRate", "grossRate", "commissionableRate"} {
-		if one[f] != nil {
-			seen[f] = true
-			if new(big.Rat).Mul(num(one[f]), big.NewRat(2, 1)).Cmp(num(all[f])) != 0 {
-				t.Errorf("%s of two rooms is %v, of one %v", f, all[f], one[f])
-			}
-		}
-	}
-	tax := p["tax"].(object)
-	sum := new(big.Rat)
-	for _, item := range tax["items"].([]any) {
-		sum.Add(sum, num(item.(object)["amount"]))
-	}
-	if sum.Cmp(num(tax["total"])) != 0 {
-		t.Errorf("taxes do not add up: %v", tax)
-	}
-	for _, f := range p["cancelFees"].([]any) {
-		num(f.(object)["fee"])
-	}
-	seen[p["refundableMode"].(string)] = true
-	seen["respectGrossRate"] = seen["respectGrossRate"] || one["respectGrossRate"] == true
-	seen["packaging"] = seen["packaging"] || p["includesPackaging"] == true
-	seen["rateComment"] = seen["rateComment"] || p["rateComment"] != nil
-}
-
 func TestSessions(t *testing.T) {
 	s := start(t, WithoutRateLimits(), WithAccount("one", "1"), WithAccount("two", "2"))
 	u := login(t, s)
@@ -254,59 +183,5 @@ func TestHotelIDsAreNotStable(t *testing.T) {
 	}
 	if len(ids) < 2 || len(platform) != 1 {
 		t.Errorf("ids %v, platform ids %v", ids, platform)
-	}
-}
-
-func TestCheckAvail(t *testing.T) {
-	s := start(t, WithoutRateLimits())
-	in, ids := login(t, s).header("Currency", "AED").find(nil)
-	id := object{"ratePkgId": ids[0]}
-	r := in.must(availPath, id)
-	if r.str("status") != "1" || r.at("statusRemark") != nil || r.str("roomRatePkg", "ratePkgId") != ids[0] || r.str("exchangeRateSnapshot", "usd", "aed") == "" {
-		t.Errorf("%s", r.body)
-	}
-	before := r.str("roomRatePkg", "totalRate", "netRate", "amount")
-	s.MoveRate(ids[0], 10)
-	moved := in.must(availPath, id)
-	if moved.str("status") != "1" || moved.str("statusRemark") == "" || moved.str("roomRatePkg", "totalRate", "netRate", "amount") == before {
-		t.Errorf("after a move: %s", moved.body)
-	}
-	if settled := in.must(availPath, id); settled.at("statusRemark") != nil {
-		t.Errorf("the move is told twice: %s", settled.body)
-	}
-	_, fresh := in.find(nil)
-	for _, f := range fresh {
-		if told := in.must(availPath, object{"ratePkgId": f}); told.at("statusRemark") != nil {
-			t.Error("a search after the move shows the old price")
-		}
-	}
-	s.CloseRate(ids[0])
-	gone := in.must(availPath, id)
-	if gone.str("status") != "2" || gone.at("roomRatePkg") != nil {
-		t.Errorf("after closing: %s", gone.body)
-	}
-	if _, left := in.find(nil); len(left) != len(ids)-1 {
-		t.Error("searches show a closed offer")
-	}
-	s.ReopenRate(ids[0])
-	if in.must(availPath, id).str("status") != "1" {
-		t.Error("not reopened")
-	}
-}
-
-func TestCheckAvailInItsOtherForms(t *testing.T) {
-	s := start(t, WithRemarkInBasic(), WithAvailabilityNumbers(2, 1))
-	in, ids := login(t, s).header("Currency", "JPY").find(nil)
-	s.MoveRate(ids[0], -5)
-	delete(in.headers, "Currency")
-	r := in.must(availPath, object{"ratePkgId": ids[0]})
-	if r.str("status") != "2" || r.str("basic", "statusRemark") == "" || r.at("statusRemark") != nil {
-		t.Errorf("%s", r.body)
-	}
-	if r.str("roomRatePkg", "rate", "netRate", "currency") != "JPY" {
-		t.Error("without a Currency header the offer's own currency is lost")
-	}
-	if other := in.header("Currency", "EUR").must(availPath, object{"ratePkgId": ids[0]}); other.str("roomRatePkg", "rate", "netRate", "currency") != "EUR" {
-		t.Error("the Currency header is ignored")
 	}
 }

@@ -1,15 +1,12 @@
-// The life of a voucher: pending, there, issued again, expired, and a document that
-// readers of PDF accept.
+// The states of a voucher, its references and its document.
 
 package hotelstaystest
 
 import (
 	"bytes"
 	"encoding/base64"
-	"fmt"
 	"io"
 	"net/http"
-	"regexp"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -38,7 +35,7 @@ func (u *user) download(link string, header ...string) (int, []byte) {
 	return resp.StatusCode, b
 }
 
-func TestTheLifeOfAVoucher(t *testing.T) {
+func TestVoucherStates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, WithConfirmAfter(time.Minute), WithVoucherDelay(10*time.Second), WithVoucherLinkLifetime(time.Minute))
 		u := login(t, s)
@@ -128,7 +125,7 @@ func TestVoucherReferences(t *testing.T) {
 	}
 }
 
-func TestVoucherSizesAndSignatures(t *testing.T) {
+func TestVoucherSizes(t *testing.T) {
 	with := func(size int) *user {
 		s := start(t, WithConfirmAfter(0), WithVoucherDelay(0), WithVoucherSize(size), WithUnsignedVouchers())
 		u := login(t, s)
@@ -147,49 +144,4 @@ func TestVoucherSizesAndSignatures(t *testing.T) {
 	if _, err := runOrderVoucher(at.s, c, &orderVoucherRequest{CustomerReferenceNo: "ref", IncludeDocument: true}); err != nil {
 		t.Errorf("exactly at the limit: %v", err)
 	}
-}
-
-func TestThePDFIsOne(t *testing.T) {
-	lines := []string{"A line (with brackets) and a \\ backslash", "Ünïcode"}
-	natural := len(renderPDF(lines, 0))
-	for _, size := range []int{0, natural, natural + 1, natural + 2, natural + 99, natural + 100, natural + 101, natural + 102, 5000, 99_990, 100_003, 1 << 20} {
-		doc := renderPDF(lines, size)
-		if !bytes.Equal(doc, renderPDF(lines, size)) {
-			t.Error("not the same bytes every time")
-		}
-		if want := max(size, natural); len(doc) != want {
-			t.Errorf("%d bytes, want %d", len(doc), want)
-		}
-		if err := checkPDF(doc); err != nil {
-			t.Errorf("size %d: %v", size, err)
-		}
-	}
-}
-
-// checkPDF checks the frame of a PDF: header, cross references, stream length, end.
-func checkPDF(doc []byte) error {
-	if !bytes.HasPrefix(doc, []byte("%PDF-1.4\n")) || !bytes.HasSuffix(doc, []byte("%%EOF\n")) {
-		return fmt.Errorf("no header or end")
-	}
-	m := regexp.MustCompile(`startxref\n(\d+)\n%%EOF\n$`).FindSubmatch(doc)
-	if m == nil {
-		return fmt.Errorf("no startxref")
-	}
-	at, _ := strconv.Atoi(string(m[1]))
-	if !bytes.HasPrefix(doc[at:], []byte("xref\n0 6\n0000000000 65535 f \n")) {
-		return fmt.Errorf("startxref points to %.20q", doc[at:])
-	}
-	entries := doc[at+len("xref\n0 6\n")+20:]
-	for n := 1; n <= 5; n++ {
-		entry := entries[(n-1)*20 : n*20]
-		offset, err := strconv.Atoi(string(entry[:10]))
-		if err != nil || !bytes.HasPrefix(doc[offset:], []byte(fmt.Sprintf("%d 0 obj\n", n))) {
-			return fmt.Errorf("entry %d is %q", n, entry)
-		}
-	}
-	length := regexp.MustCompile(`(?s)/Length (\d+) >>\nstream\n(.*?)\nendstream`).FindSubmatch(doc)
-	if length == nil || string(length[1]) != strconv.Itoa(len(length[2])) {
-		return fmt.Errorf("the stream's length is wrong")
-	}
-	return nil
 }

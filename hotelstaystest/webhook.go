@@ -215,20 +215,6 @@ func (w *webhooks) hold(e *event, f *Fault) bool {
 	return true
 }
 
-// AmendOrder gives a confirmed order a new hotel confirmation number and a new version of
-// its voucher, and triggers [OnAmend]. It panics when the order is not confirmed.
-func (s *Server) AmendOrder(reference string) {
-	s.withOrder("AmendOrder", reference, func(o *order, now time.Time) {
-		if o.status() != s.cfg.statusNumbers.Confirmed {
-			panic("hotelstaystest: AmendOrder: the order is not confirmed")
-		}
-		o.amended++
-		o.confirmNo = fmt.Sprintf("HC-%s-%d", o.platformRef[2:], o.amended+1)
-		o.voucher = voucherState{version: o.voucher.version + 1, issued: now.Add(s.cfg.voucherDelay)}
-		s.webhooks.happened(o, OnAmend, now)
-	})
-}
-
 // SendWebhook sends an event of any kind, also an unknown one. The order does not change.
 // An order without a callbackUrl sends nothing.
 func (s *Server) SendWebhook(reference, event string) {

@@ -1,5 +1,4 @@
-// Where deliveries may go, which is loopback alone, and that closing a server leaves
-// none of them behind.
+// Where deliveries go, and how Close ends them.
 
 package hotelstaystest
 
@@ -32,7 +31,7 @@ func (d *dials) dial(_ context.Context, _, addr string) (net.Conn, error) {
 	return nil, errors.New("recorded")
 }
 
-func TestOnlyLoopbackIsDialled(t *testing.T) {
+func TestOnlyLoopbackIsDialed(t *testing.T) {
 	for url, want := range map[string][]string{
 		"http://127.0.0.1:8080/":             {"127.0.0.1:8080"},
 		"http://127.9.9.9/":                  {"127.9.9.9:80"},
@@ -214,7 +213,7 @@ func TestCloseLeavesNoSocketBehind(t *testing.T) {
 }
 
 // A handler that has not read the body hangs until its context ends.
-func TestCloseEndsAHandlerThatReadsNothing(t *testing.T) {
+func TestCloseEndsCallbackHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := false
 		s := NewServer(WithInMemory(), WithCallbackHandler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -231,7 +230,7 @@ func TestCloseEndsAHandlerThatReadsNothing(t *testing.T) {
 }
 
 // A handler may use the server that calls it.
-func TestAHandlerThatAsksBack(t *testing.T) {
+func TestCallbackHandlerUsesServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s *Server
 		rc := &receiver{answer: func(n int, _ *http.Request) int {

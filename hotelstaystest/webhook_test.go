@@ -1,17 +1,14 @@
-// The events of an order's life: signed, posted in order, tried again at their times,
-// and recorded.
+// Webhook events: their order, retries and faults.
 
 package hotelstaystest
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -22,8 +19,7 @@ import (
 
 const hook = "http://localhost/hook"
 
-// taken is a delivery as a receiver saw it.
-type taken struct {
+type delivery struct {
 	at     time.Time
 	method string
 	header http.Header
@@ -33,15 +29,15 @@ type taken struct {
 	sent   webhookBody
 }
 
-// receiver takes deliveries; answer gives the status of the n-th, from 0.
+// receiver records deliveries. answer returns the status for delivery n, counted from 0.
 type receiver struct {
 	mu     sync.Mutex
-	got    []taken
+	got    []delivery
 	answer func(n int, r *http.Request) int
 }
 
 func (rc *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	d := taken{at: time.Now(), method: r.Method, header: r.Header}
+	d := delivery{at: time.Now(), method: r.Method, header: r.Header}
 	d.body, _ = io.ReadAll(r.Body)
 	json.Unmarshal(d.body, &d.sent)
 	d.event, d.ref = d.sent.Event, d.sent.CustomerReferenceNo
@@ -54,14 +50,13 @@ func (rc *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// all returns what was taken so far.
-func (rc *receiver) all() []taken {
+func (rc *receiver) all() []delivery {
 	rc.mu.Lock()
 	defer rc.mu.Unlock()
 	return slices.Clone(rc.got)
 }
 
-// events are the kinds taken, in order.
+// events lists the kinds of the deliveries, in order.
 func (rc *receiver) events() string {
 	var kinds []string
 	for _, d := range rc.all() {
@@ -70,7 +65,7 @@ func (rc *receiver) events() string {
 	return strings.Join(kinds, " ")
 }
 
-// bookWithCallback books a stay of its own with a callback URL.
+// bookWithCallback makes an order with a callback URL.
 func (u *user) bookWithCallback(ref, callback string) (*user, *reply) {
 	u.t.Helper()
 	in, ids := u.find(nil)
@@ -78,50 +73,7 @@ func (u *user) bookWithCallback(ref, callback string) (*user, *reply) {
 	return in, in.must(bookPath, booking(ref, ids[0], object{"callbackUrl": callback, "guests": guests}))
 }
 
-// plainHMAC is HMAC-SHA256 as RFC 2104 defines it, for keys up to a block.
-func plainHMAC(key, text []byte) string {
-	inner, outer := bytes.Repeat([]byte{0x36}, 64), bytes.Repeat([]byte{0x5c}, 64)
-	for i, k := range key {
-		inner[i] ^= k
-		outer[i] ^= k
-	}
-	first := sha256.Sum256(append(inner, text...))
-	second := sha256.Sum256(append(outer, first[:]...))
-	return hex.EncodeToString(second[:])
-}
-
-var signatureForm = regexp.MustCompile(`^t=([0-9]+),v1=([0-9a-f]{64})$`)
-
-// signedAt checks a delivery's signature and returns its time, 0 when it is wrong.
-func signedAt(d taken, secret string) int64 {
-	m := signatureForm.FindStringSubmatch(d.header.Get("X-Platform-Signature"))
-	if m == nil || m[2] != plainHMAC([]byte(secret), append([]byte(m[1]+"."), d.body...)) {
-		return 0
-	}
-	var at int64
-	fmt.Sscan(m[1], &at)
-	return at
-}
-
-func TestSignWebhook(t *testing.T) {
-	body := []byte(`{"event":"order_paid"}`)
-	at := time.Unix(1700000000, 999)
-	const want = "t=1700000000,v1=908ff8210b8a9f933df573983cdf7fcc322ffbc67705619911881bac62632066" // by openssl dgst -hmac
-	if got := SignWebhook("golden-secret", at, body); got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-	req := NewWebhookRequest("http://127.0.0.1/x", "golden-secret", at, "evt", body)
-	sent, _ := io.ReadAll(req.Body)
-	if req.Method != "POST" || req.Header.Get("X-Platform-Signature") != want || req.Header.Get("X-Platform-Event-Id") != "evt" || !bytes.Equal(sent, body) {
-		t.Errorf("%+v", req)
-	}
-	bare := NewWebhookRequest("http://127.0.0.1/x", "", at, "", body)
-	if len(bare.Header.Values("X-Platform-Signature"))+len(bare.Header.Values("X-Platform-Event-Id")) != 0 {
-		t.Errorf("%v", bare.Header)
-	}
-}
-
-func TestAnOrdersLifeIsPosted(t *testing.T) {
+func TestWebhooksOfAnOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{}
 		s := start(t, WithoutRateLimits(), WithCallbackHandler(rc), WithWebhookSecret("a secret of its own"))
@@ -186,66 +138,16 @@ func TestAnOrdersLifeIsPosted(t *testing.T) {
 	})
 }
 
-func TestWhichEventsThereAre(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		rc := &receiver{}
-		s := start(t, WithoutRateLimits(), WithCallbackHandler(rc), WithConfirmAfter(0), WithWebhookEvents(OnConfirm, "order_paid", "order_strange"), WithWebhookEvents(OnBook))
-		u := login(t, s)
-		in, _ := u.bookWithCallback("ref", hook)
-		synctest.Wait()
-		in.must(bookPath, booking("ref", "any", object{"callbackUrl": hook})) // the same order again: nothing happened
-		s.SetOrderStatus("ref", 5)
-		s.SetOrderStatus("ref", 5)
-		s.SetOrderStatus("ref", 3)
-		synctest.Wait()
-		if got := rc.events(); got != "paid strange modified cancelled" {
-			t.Errorf("got %s", got)
-		}
-	})
-}
-
-func TestAnAmendmentIssuesAnotherVoucher(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := start(t, WithConfirmAfter(0), WithVoucherDelay(0))
-		u := login(t, s)
-		u.book("ref", 0)
-		ask := func() *reply { return u.must(voucherPath, object{"customerReferenceNo": "ref"}) }
-		first := ask()
-		s.AmendOrder("ref")
-		second := ask()
-		if first.str("voucher", "version") != "1" || second.str("voucher", "version") != "2" || first.str("voucher", "signature", "digest") == second.str("voucher", "signature", "digest") {
-			t.Errorf("%s\n%s", first.body, second.body)
-		}
-		if no := u.must(queryPath, "{}").str("orders", 0, "hotelConfirmNo"); no != "HC-000000001-2" {
-			t.Errorf("confirmation number %s", no)
-		}
-		s.SetOrderStatus("ref", 5)
-		panics(t, "not confirmed", func() { s.AmendOrder("ref") })
-	})
-}
-
-// panics wants a panic whose text holds the given one.
-func panics(t *testing.T, text string, f func()) {
-	t.Helper()
-	defer func() {
-		t.Helper()
-		if got := fmt.Sprint(recover()); !strings.Contains(got, text) {
-			t.Errorf("panicked with %s, want %q", got, text)
-		}
-	}()
-	f()
-}
-
-func TestRetriesAtTheirTimes(t *testing.T) {
+func TestWebhookRetries(t *testing.T) {
 	for name, tc := range map[string]struct {
 		opts     []Option
 		statuses []int // of the answers, then 200
 		want     []time.Duration
 		state    WebhookState
 	}{
-		"taken at once":   {nil, nil, []time.Duration{0}, WebhookDelivered},
+		"at once":         {nil, nil, []time.Duration{0}, WebhookDelivered},
 		"any 2xx":         {nil, []int{204}, []time.Duration{0}, WebhookDelivered},
-		"taken late":      {nil, []int{500, 404, 302}, []time.Duration{0, 1, 3, 7}, WebhookDelivered},
+		"at the fourth":   {nil, []int{500, 404, 302}, []time.Duration{0, 1, 3, 7}, WebhookDelivered},
 		"the last chance": {nil, []int{500, 500, 500, 500, 500}, []time.Duration{0, 1, 3, 7, 15, 31}, WebhookDelivered},
 		"given up":        {nil, []int{500, 500, 500, 500, 500, 500}, []time.Duration{0, 1, 3, 7, 15, 31}, WebhookGivenUp},
 		"own schedule":    {[]Option{WithWebhookRetryDelays(10*time.Second, time.Minute)}, []int{500, 500, 500}, []time.Duration{0, 10, 70}, WebhookGivenUp},
@@ -277,7 +179,7 @@ func TestRetriesAtTheirTimes(t *testing.T) {
 	}
 }
 
-func TestAFailingEventHoldsNoOtherBack(t *testing.T) {
+func TestRetriesBlockNoOtherEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{answer: func(n int, _ *http.Request) int { return []int{500, 200, 200, 200}[n] }}
 		s := start(t, WithCallbackHandler(rc), WithConfirmAfter(0))
@@ -289,7 +191,7 @@ func TestAFailingEventHoldsNoOtherBack(t *testing.T) {
 	})
 }
 
-func TestAnAttemptIsBounded(t *testing.T) {
+func TestWebhookTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{answer: func(n int, r *http.Request) int {
 			if n == 0 {
@@ -308,20 +210,7 @@ func TestAnAttemptIsBounded(t *testing.T) {
 	})
 }
 
-func TestUnsignedWebhooks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		rc := &receiver{}
-		s := start(t, WithCallbackHandler(rc), WithUnsignedWebhooks())
-		login(t, s).bookWithCallback("ref", hook)
-		synctest.Wait()
-		d := rc.all()[0]
-		if len(d.header.Values("X-Platform-Signature")) != 0 || d.header.Get("X-Platform-Event-Id") == "" || s.WebhookSecret != "" {
-			t.Errorf("%v", d.header)
-		}
-	})
-}
-
-func TestRedeliver(t *testing.T) {
+func TestRedeliverWebhook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{answer: func(n int, _ *http.Request) int { return []int{500, 500, 200, 500, 500}[n] }}
 		s := start(t, WithCallbackHandler(rc), WithConfirmAfter(-1), WithWebhookRetryDelays(time.Second))
@@ -349,37 +238,171 @@ func TestRedeliver(t *testing.T) {
 	})
 }
 
-func TestTheLedgerOfWebhooks(t *testing.T) {
+// verifying makes a receiver that answers 401 to a wrong signature.
+func verifying(secret string) *receiver {
+	rc := &receiver{}
+	rc.answer = func(n int, _ *http.Request) int {
+		if signedAt(rc.all()[n], secret) == 0 {
+			return 401
+		}
+		return 200
+	}
+	return rc
+}
+
+func TestWebhookFaults(t *testing.T) {
+	for name, tc := range map[string]struct {
+		fault Fault
+		want  string // events and times as they came; * marks a wrong signature
+		state WebhookState
+	}{
+		"duplicate":               {Fault{Kind: FaultDuplicate}, "created@0s created@0s paid@1m0s modified@1m0s", WebhookDelivered},
+		"duplicate, later":        {Fault{Kind: FaultDuplicate, Delay: time.Hour}, "created@0s paid@1m0s modified@1m0s created@1h0m0s", WebhookDelivered},
+		"duplicate, the third":    {Fault{Kind: FaultDuplicate, Skip: 2}, "created@0s paid@1m0s modified@1m0s modified@1m0s", WebhookDelivered},
+		"reorder":                 {Fault{Kind: FaultReorder, Delay: time.Hour}, "paid@1m0s created@1m0s modified@1m0s", WebhookDelivered},
+		"reorder of simultaneous": {Fault{Kind: FaultReorder, Skip: 1}, "created@0s modified@1m0s paid@1m0s", WebhookDelivered},
+		"reorder, in vain":        {Fault{Kind: FaultReorder, Delay: time.Second}, "created@1s paid@1m0s modified@1m0s", WebhookDelivered},
+		"reorder of the last":     {Fault{Kind: FaultReorder, Skip: 2}, "created@0s paid@1m0s modified@2m0s", WebhookDelivered},
+		"reorder of two":          {Fault{Kind: FaultReorder, Times: 2, Delay: time.Hour}, "modified@1m0s paid@1m0s created@1m0s", WebhookDelivered},
+		"delay":                   {Fault{Kind: FaultDelay, Delay: 90 * time.Second}, "paid@1m0s modified@1m0s created@1m30s", WebhookDelivered},
+		"delay of simultaneous":   {Fault{Kind: FaultDelay, Skip: 1, Delay: time.Second}, "created@0s modified@1m0s paid@1m1s", WebhookDelivered},
+		"broken signature":        {Fault{Kind: FaultBadSignature}, "created*@0s created@1s paid@1m0s modified@1m0s", WebhookDelivered},
+		"altered body":            {Fault{Kind: FaultAlteredBody}, "*@0s created@1s paid@1m0s modified@1m0s", WebhookDelivered},
+		"dropped":                 {Fault{Kind: FaultDrop}, "paid@1m0s modified@1m0s", WebhookDropped},
+		"dropped, the second":     {Fault{Kind: FaultDrop, Skip: 1}, "created@0s modified@1m0s", WebhookDelivered},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { tryWebhookFault(t, tc.fault, tc.want, tc.state) })
+		})
+	}
+}
+
+func tryWebhookFault(t *testing.T, f Fault, want string, state WebhookState) {
+	rc := verifying("sandbox-webhook-secret")
+	s := start(t, WithCallbackHandler(rc), WithConfirmAfter(time.Minute))
+	f.Operation = OpWebhook
+	s.Inject(f)
+	began := time.Now()
+	login(t, s).bookWithCallback("ref", hook)
+	time.Sleep(2 * time.Hour)
+	var got []string
+	ids := map[string]string{}
+	for _, d := range rc.all() {
+		kind := strings.TrimPrefix(d.event, "order_")
+		if signedAt(d, s.WebhookSecret) == 0 {
+			if f.Kind == FaultAlteredBody {
+				kind = ""
+			}
+			kind += "*"
+		} else if id := d.header.Get("X-Platform-Event-Id"); ids[id] != "" && ids[id] != string(d.body) {
+			t.Errorf("%s stands for two events", id)
+		} else {
+			ids[id] = string(d.body)
+		}
+		got = append(got, fmt.Sprintf("%s@%v", kind, d.at.Sub(began)))
+	}
+	if strings.Join(got, " ") != want {
+		t.Errorf("got %s\nwant %s", strings.Join(got, " "), want)
+	}
+	events := s.Ledger().Webhooks()
+	if events[0].State != state || len(ids)+map[bool]int{true: 1}[f.Kind == FaultDrop] != 3 {
+		t.Errorf("%d ids, %+v", len(ids), events[0])
+	}
+	acted := 0
+	for _, e := range events {
+		for _, a := range e.Attempts {
+			if a.Fault == f.Kind {
+				acted++
+			}
+		}
+	}
+	if n := map[bool]int{true: 2, false: max(1, f.Times)}[f.Kind == FaultDuplicate]; acted != n {
+		t.Errorf("the fault is on %d attempts", acted)
+	}
+}
+
+func TestBadSignatureOfUnsignedWebhook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const secret = "not-to-be-seen"
-		s := start(t, WithCallbackHandler(&receiver{}), WithWebhookSecret(secret), WithLedgerLimit(3), WithConfirmAfter(-1))
+		rc := &receiver{}
+		s := start(t, WithCallbackHandler(rc), WithUnsignedWebhooks(), WithConfirmAfter(-1))
+		s.Inject(Fault{Operation: OpWebhook, Kind: FaultBadSignature})
 		login(t, s).bookWithCallback("ref", hook)
-		for range 20 {
-			s.SendWebhook("ref", "order_modified")
-		}
 		synctest.Wait()
-		all := s.Ledger().Webhooks()
-		if text := fmt.Sprintf("%+v %+v %+v", all, s.Ledger().Requests(""), s.Ledger().Orders()); strings.Contains(text, secret) {
-			t.Error("the ledger shows the secret")
-		}
-		if len(all) != 3 || len(s.ledger.webhooks) > 6 {
-			t.Fatalf("%d events kept", len(all))
-		}
-		all[0].Body[0], all[0].Attempts[0].Status = 'x', 1
-		if again := s.Ledger().Webhooks()[0]; again.Body[0] != '{' || again.Attempts[0].Status != 200 {
-			t.Error("the ledger gives its own record away")
+		if !signatureForm.MatchString(rc.all()[0].header.Get("X-Platform-Signature")) {
+			t.Errorf("%v", rc.all()[0].header)
 		}
 	})
 }
 
-func TestWebhookOptionsThatAreImpossible(t *testing.T) {
-	for name, opt := range map[string]Option{
-		"no secret": WithWebhookSecret(""), "no pause": WithWebhookRetryDelays(time.Second, 0), "no timeout": WithWebhookTimeout(0), "no handler": WithCallbackHandler(nil),
-		"odd trigger": WithWebhookEvents("odd", EventOrderPaid), "nameless event": WithWebhookEvents(OnBook, ""),
-	} {
-		if s, err := StartServer(opt); err == nil {
-			s.Close()
-			t.Errorf("%s is accepted", name)
+func TestDuplicatesAreConcurrent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		arrived := make(chan struct{}, 2)
+		both := make(chan struct{})
+		rc := &receiver{answer: func(n int, _ *http.Request) int { arrived <- struct{}{}; <-both; return 200 }}
+		s := start(t, WithCallbackHandler(rc), WithConfirmAfter(-1))
+		s.Inject(Fault{Operation: OpWebhook, Kind: FaultDuplicate})
+		login(t, s).bookWithCallback("ref", hook)
+		<-arrived
+		<-arrived // while the first is not answered yet
+		close(both)
+		synctest.Wait()
+		a := s.Ledger().Webhooks()[0].Attempts
+		if len(a) != 2 || a[0].Copy == a[1].Copy || a[0].Status != 200 || a[1].Status != 200 {
+			t.Errorf("%+v", a)
 		}
-	}
+	})
+}
+
+// Each event arrives whole at least once, under its own id.
+func TestManyFaultyDeliveries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rc := verifying("sandbox-webhook-secret")
+		check := rc.answer
+		var mu sync.Mutex
+		rng := rand.New(rand.NewPCG(1, 2))
+		rc.answer = func(n int, r *http.Request) int {
+			mu.Lock()
+			defer mu.Unlock()
+			if rng.IntN(5) == 0 {
+				return 500
+			}
+			return check(n, r)
+		}
+		pauses := slices.Repeat([]time.Duration{time.Second}, 50)
+		s := start(t, WithoutRateLimits(), WithCallbackHandler(rc), WithConfirmAfter(time.Second), WithWebhookRetryDelays(pauses...))
+		for _, kind := range []FaultKind{FaultDuplicate, FaultReorder, FaultBadSignature, FaultDelay} {
+			s.Inject(Fault{Operation: OpWebhook, Kind: kind, Times: -1, Probability: 0.2, Delay: 3 * time.Second})
+		}
+		u := login(t, s)
+		in, ids := u.find(nil)
+		const orders = 100
+		var wg sync.WaitGroup
+		for i := range orders {
+			wg.Go(func() {
+				guests := []object{{"roomIndex": 1, "firstName": "Test", "lastName": fmt.Sprint(i)}}
+				in.post(bookPath, booking(fmt.Sprint("ref", i), ids[0], object{"callbackUrl": hook, "guests": guests}))
+			})
+		}
+		wg.Wait()
+		time.Sleep(10 * time.Minute)
+		whole := map[string][]byte{}
+		for _, d := range rc.all() {
+			if id := d.header.Get("X-Platform-Event-Id"); signedAt(d, s.WebhookSecret) == 0 {
+				continue
+			} else if old, ok := whole[id]; ok && !bytes.Equal(old, d.body) {
+				t.Errorf("%s stands for two events", id)
+			} else {
+				whole[id] = d.body
+			}
+		}
+		records := s.Ledger().Webhooks()
+		for _, rec := range records {
+			if rec.State != WebhookDelivered || !bytes.Equal(whole[rec.EventID], rec.Body) {
+				t.Errorf("%+v", rec)
+			}
+		}
+		if len(records) != 3*orders || len(rc.all()) <= 3*orders {
+			t.Errorf("%d events, %d deliveries", len(records), len(rc.all()))
+		}
+	})
 }

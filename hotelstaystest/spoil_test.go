@@ -1,13 +1,33 @@
-// Faults of documents: a wrong size, half of the bytes, and a link that has expired.
+// Answers that faults change.
 
 package hotelstaystest
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"io"
+	"reflect"
 	"strconv"
 	"testing"
 )
+
+func TestWrongType(t *testing.T) {
+	body := []byte(`{"code":0,"data":{"list":[{"rating":4.5,"id":"x"}]}}`)
+	for path, want := range map[string]string{
+		"":                   `{"code":0,"data":"of the wrong type"}`,
+		"code":               `{"code":"of the wrong type","data":{"list":[{"rating":4.5,"id":"x"}]}}`,
+		"data.list.0.rating": `{"code":0,"data":{"list":[{"rating":"of the wrong type","id":"x"}]}}`,
+		"data.list.0.id":     `{"code":0,"data":{"list":[{"rating":4.5,"id":{"unexpected":true}}]}}`,
+		"data.list.5.id":     string(body),
+		"data.none.id":       string(body),
+	} {
+		var got, wanted any
+		if err := errors.Join(json.Unmarshal(wrongType(body, path), &got), json.Unmarshal([]byte(want), &wanted)); err != nil || !reflect.DeepEqual(got, wanted) {
+			t.Errorf("%s: %v, want %v (%v)", path, got, wanted, err)
+		}
+	}
+}
 
 func TestVoucherFaults(t *testing.T) {
 	s := start(t, WithoutRateLimits(), WithConfirmAfter(0), WithVoucherDelay(0), WithVoucherSize(100_000))

@@ -1,0 +1,106 @@
+// The catalogue of any size, equal for equal seeds.
+
+package hotelstaystest
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"testing"
+)
+
+func TestPlacesResolveAndNamesAreUnique(t *testing.T) {
+	w := newWorld(7, Catalog{})
+	if err := w.size.finish(); err != nil {
+		t.Fatal(err)
+	}
+	w.size.CitiesPerProvince = 60
+	for _, kind := range []placeKind{country, province, city} {
+		names := map[i18n]bool{}
+		for i := range w.count(kind) {
+			p := place{kind, i}
+			if got, ok := w.findPlace(w.destinationID(p)); !ok || got != p {
+				t.Fatalf("%v resolves to %v", p, got)
+			}
+			names[w.placeName(p)] = true
+		}
+		if len(names) != w.count(kind) {
+			t.Errorf("level %d: %d names for %d places", kind, len(names), w.count(kind))
+		}
+	}
+	other := newWorld(8, w.size)
+	if _, ok := other.findPlace(w.destinationID(place{city, 3})); ok {
+		t.Error("an id of another world resolves")
+	}
+	for _, id := range []string{"", "PH", "PH10000009", "S999-10000000", "S101-9999999", "PH99999999999", "10000000"} {
+		if h, ok := w.findHotel(id); ok {
+			t.Errorf("%q resolves to hotel %d", id, h)
+		}
+	}
+}
+
+func TestMillionHotelsCostNoMemory(t *testing.T) {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	s := start(t, WithoutRateLimits(), WithCatalog(Catalog{Countries: 20, ProvincesPerCountry: 100, CitiesPerProvince: 10, HotelsPerCity: 50, EmptyEvery: -1}))
+	if s.CityCount() != 20_000 || s.HotelCount() != 1_000_000 {
+		t.Fatalf("%d cities, %d hotels", s.CityCount(), s.HotelCount())
+	}
+	u := login(t, s)
+	last := u.must(metadataPath, object{"destinationId": s.CityID(19_999)})
+	ids := []string{last.str("hotelsMetadata", 0, "hotelId"), s.HotelIDs(1)[0]}
+	r := u.must(listPath, search(s, object{"destinationId": nil, "hotelIds": ids}))
+	if len(r.list("list")) != 2 {
+		t.Errorf("found %d hotels by id", len(r.list("list")))
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 4<<20 {
+		t.Errorf("the heap grew by %d bytes", grown)
+	}
+}
+
+func TestSeed(t *testing.T) {
+	view := func(seed uint64) string {
+		s := start(t, WithSeed(seed))
+		u := login(t, s)
+		r := u.must(metadataPath, object{"destinationId": s.CityID(0)})
+		in, ids := u.find(object{"maxRatesPerHotel": 2})
+		avail := in.must(availPath, object{"ratePkgId": ids[0]})
+		var suppliers []any // which one serves a hotel differs from search to search
+		for range 8 {
+			suppliers = append(suppliers, u.must(listPath, search(s, nil)).at("list", 0, "id"))
+		}
+		b, _ := json.Marshal([]any{r.data, avail.at("roomRatePkg", "totalRate"), avail.at("roomRatePkg", "board"), suppliers})
+		return string(b)
+	}
+	first, again, other := view(3), view(3), view(4)
+	if first != again {
+		t.Error("one seed gives two worlds")
+	}
+	if first == other {
+		t.Error("two seeds give one world")
+	}
+}
+
+// Who wants all hotels need not know how many there are.
+func TestHotelIDs(t *testing.T) {
+	s := start(t)
+	all := s.HotelIDs(s.HotelCount())
+	for n, want := range map[int]int{-1: 0, 0: 0, 3: 3, math.MaxInt: len(all)} {
+		if got := s.HotelIDs(n); !slices.Equal(got, all[:want]) {
+			t.Errorf("HotelIDs(%d) has %d ids, not %d", n, len(got), want)
+		}
+	}
+}
+
+func TestUnknownCityPanics(t *testing.T) {
+	s := start(t)
+	for _, i := range []int{-1, s.CityCount()} {
+		panics(t, fmt.Sprintf("CityID: no city %d; there are 30", i), func() { s.CityID(i) })
+		panics(t, fmt.Sprintf("CityName: no city %d; there are 30", i), func() { s.CityName(i) })
+	}
+}

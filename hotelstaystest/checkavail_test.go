@@ -1,0 +1,61 @@
+// CheckAvail of moved and closed offers.
+
+package hotelstaystest
+
+import (
+	"testing"
+)
+
+func TestCheckAvail(t *testing.T) {
+	s := start(t, WithoutRateLimits())
+	in, ids := login(t, s).header("Currency", "AED").find(nil)
+	id := object{"ratePkgId": ids[0]}
+	r := in.must(availPath, id)
+	if r.str("status") != "1" || r.at("statusRemark") != nil || r.str("roomRatePkg", "ratePkgId") != ids[0] || r.str("exchangeRateSnapshot", "usd", "aed") == "" {
+		t.Errorf("%s", r.body)
+	}
+	before := r.str("roomRatePkg", "totalRate", "netRate", "amount")
+	s.MoveRate(ids[0], 10)
+	moved := in.must(availPath, id)
+	if moved.str("status") != "1" || moved.str("statusRemark") == "" || moved.str("roomRatePkg", "totalRate", "netRate", "amount") == before {
+		t.Errorf("after a move: %s", moved.body)
+	}
+	if settled := in.must(availPath, id); settled.at("statusRemark") != nil {
+		t.Errorf("the move is told twice: %s", settled.body)
+	}
+	_, fresh := in.find(nil)
+	for _, f := range fresh {
+		if told := in.must(availPath, object{"ratePkgId": f}); told.at("statusRemark") != nil {
+			t.Error("a search after the move shows the old price")
+		}
+	}
+	s.CloseRate(ids[0])
+	gone := in.must(availPath, id)
+	if gone.str("status") != "2" || gone.at("roomRatePkg") != nil {
+		t.Errorf("after closing: %s", gone.body)
+	}
+	if _, left := in.find(nil); len(left) != len(ids)-1 {
+		t.Error("searches show a closed offer")
+	}
+	s.ReopenRate(ids[0])
+	if in.must(availPath, id).str("status") != "1" {
+		t.Error("not reopened")
+	}
+}
+
+func TestCheckAvailVariants(t *testing.T) {
+	s := start(t, WithRemarkInBasic(), WithAvailabilityNumbers(2, 1))
+	in, ids := login(t, s).header("Currency", "JPY").find(nil)
+	s.MoveRate(ids[0], -5)
+	delete(in.headers, "Currency")
+	r := in.must(availPath, object{"ratePkgId": ids[0]})
+	if r.str("status") != "2" || r.str("basic", "statusRemark") == "" || r.at("statusRemark") != nil {
+		t.Errorf("%s", r.body)
+	}
+	if r.str("roomRatePkg", "rate", "netRate", "currency") != "JPY" {
+		t.Error("without a Currency header the offer's own currency is lost")
+	}
+	if other := in.header("Currency", "EUR").must(availPath, object{"ratePkgId": ids[0]}); other.str("roomRatePkg", "rate", "netRate", "currency") != "EUR" {
+		t.Error("the Currency header is ignored")
+	}
+}

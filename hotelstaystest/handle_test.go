@@ -1,0 +1,114 @@
+// Headers, methods, paths and compression.
+
+package hotelstaystest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"net/http"
+	"testing"
+)
+
+func TestRequestHeaders(t *testing.T) {
+	s := start(t, WithoutRateLimits())
+	u := login(t, s)
+	for _, tc := range []struct{ path, name, value, says string }{
+		{destinationsPath, "Session-Id", "x", "Destinations takes no header Session-Id;"},
+		{destinationsPath, "Currency", "USD", "Destinations takes no header Currency;"},
+		{destinationsPath, "Test", "a=b", "Destinations takes no header Test;"},
+		{destinationsPath, "Timeout-Milliseconds", "5", "Destinations takes no header Timeout-Milliseconds;"},
+		{queryPath, "Session-Id", "x", "QueryOrders takes no header"},
+		{ticketPath, "Market", "AE", "Ticket takes no header Market"},
+		{ticketPath, "User-Ref", "u", "Ticket takes no header User-Ref"},
+		{destinationsPath, "Content-Type", "text/plain", "Content-Type must be application/json"},
+		{destinationsPath, "Client-Request-Timestamp", "now", "Client-Request-Timestamp has a malformed"},
+		{destinationsPath, "IP", "300.1.1.1", "IP has a malformed"},
+		{destinationsPath, "Language", "en_US", "Language has a malformed"},
+		{destinationsPath, "Market", "Emirates", "Market has a malformed"},
+		{listPath, "Currency", "dollars", "Currency has a malformed"},
+		{listPath, "Timeout-Milliseconds", "0", "Timeout-Milliseconds has a malformed"},
+		{listPath, "Session-Id", "made-up", "not a session of this account"},
+	} {
+		u.header(tc.name, tc.value).refused(tc.path, "{}", 400, CodeParam, tc.says)
+	}
+	all := u.header("Client-Request-Timestamp", "1700000000").header("IP", "2001:db8::1").header("Language", "zh-Hans-CN").
+		header("Market", "AE").header("User-Ref", "someone").header("Content-Type", "application/json; charset=utf-8")
+	all.must(destinationsPath, "{}")
+	u.header("Language", "x-house-style").must(destinationsPath, "{}")
+	u.header("Test", "what=ever&x").header("Timeout-Milliseconds", "2500").header("Currency", "JPY").must(listPath, search(s, nil))
+}
+
+func TestResponseHeaders(t *testing.T) {
+	s := start(t)
+	u := login(t, s)
+	r := u.header("Request-Id", "r-1").header("Trace-Id", "t-1").must(listPath, search(s, nil))
+	for name, want := range map[string]string{
+		"Request-Id": "r-1", "Trace-Id": "t-1", "Server-Cost-Milliseconds": r.header.Get("Server-Cost-Milliseconds"),
+		"Session-Id": r.str("basic", "sessionId"), "X-RateLimit-Limit": "100", "X-RateLimit-Remaining": "99", "X-RateLimit-Reset": "1",
+		"Retry-After": "", "Content-Type": "application/json; charset=utf-8",
+	} {
+		if got := r.header.Get(name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	if r.header.Get("Server-Cost-Milliseconds") == "" {
+		t.Error("no Server-Cost-Milliseconds")
+	}
+	made := u.must(destinationsPath, "{}")
+	if made.header.Get("Request-Id") == "" || made.header.Get("Trace-Id") == "" {
+		t.Error("no ids were made")
+	}
+	again := u.header("Request-Id", "r-1").refused(destinationsPath, "{}", 400, CodeParam, "was used before")
+	if again.header.Get("Request-Id") != "r-1" {
+		t.Error("a refusal does not echo the Request-Id")
+	}
+}
+
+func TestSeenIDsAreBounded(t *testing.T) {
+	ids := newSeenIDs()
+	for i := range maxSeenIDs + 10 {
+		ids.repeated(base36(int64(i)))
+	}
+	if len(ids.set) != maxSeenIDs || len(ids.ring) != maxSeenIDs {
+		t.Errorf("%d ids are kept", len(ids.set))
+	}
+	if ids.repeated("0") || !ids.repeated(base36(maxSeenIDs)) {
+		t.Error("the wrong ids were forgotten")
+	}
+}
+
+func TestMethodsAndPaths(t *testing.T) {
+	s := start(t)
+	u := login(t, s)
+	u.refused("/api/search/nothing", "{}", 404, CodeNoSuchOperation, "/api/search/nothing")
+	resp, err := s.Client().Get(s.URL + destinationsPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, _ := read(t, resp)
+	if r.status != http.StatusMethodNotAllowed || r.code != CodeNoSuchOperation {
+		t.Errorf("GET gives HTTP %d: %s", r.status, r.body)
+	}
+}
+
+func TestCompression(t *testing.T) {
+	s := start(t, WithCompression())
+	u := login(t, s)
+	req, _ := http.NewRequestWithContext(t.Context(), "POST", s.URL+listPath, bytes.NewReader(must(json.Marshal(search(s, nil)))))
+	req.Header = http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + u.token}, "Accept-Encoding": {"gzip"}}
+	resp, err := u.http.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	z, err := gzip.NewReader(resp.Body)
+	if err != nil || resp.Header.Get("Content-Encoding") != "gzip" {
+		t.Fatalf("%v %v", err, resp.Header)
+	}
+	if b, err := io.ReadAll(z); err != nil || !bytes.HasPrefix(b, []byte(`{"code":0`)) {
+		t.Errorf("%v %.100s", err, b)
+	}
+	u.must(listPath, search(s, nil)) // net/http unpacks by itself
+}

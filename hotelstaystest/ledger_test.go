@@ -1,0 +1,54 @@
+// The ledger keeps no secrets and a limited number of requests.
+
+package hotelstaystest
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+func TestLedgerKeepsNoSecrets(t *testing.T) {
+	s := start(t, WithoutRateLimits())
+	u := login(t, s)
+	u.header("Trace-Id", "t").must(destinationsPath, "{}")
+	text := fmt.Sprintf("%+v", s.Ledger().Requests(""))
+	if strings.Contains(text, u.token) || strings.Contains(text, s.AppSecret) {
+		t.Error("the ledger shows a secret")
+	}
+	reqs := s.Ledger().Requests(OpDestinations)
+	if len(reqs) != 1 || reqs[0].Header.Get("Trace-Id") != "t" || reqs[0].TraceID != "t" || !strings.HasPrefix(reqs[0].Header.Get("Authorization"), "sha256:") ||
+		reqs[0].BodySHA256 != sha256Hex([]byte("{}")) || reqs[0].Status != 200 || !reqs[0].Executed {
+		t.Errorf("%+v", reqs)
+	}
+	reqs[0].Header.Set("Trace-Id", "changed")
+	if s.Ledger().Requests(OpDestinations)[0].Header.Get("Trace-Id") != "t" {
+		t.Error("the ledger gives its own header away")
+	}
+}
+
+func TestLedgerLimit(t *testing.T) {
+	s := start(t, WithoutRateLimits(), WithLedgerLimit(3))
+	u := login(t, s)
+	for range 20 {
+		u.must(destinationsPath, "{}")
+	}
+	reqs := s.Ledger().Requests("")
+	if len(reqs) != 3 || reqs[2].Seq != 21 || s.Ledger().Count("") != 21 || s.Ledger().Count(OpDestinations) != 20 || len(s.ledger.requests) > 6 {
+		t.Errorf("%d requests kept, %d counted", len(reqs), s.Ledger().Count(""))
+	}
+}
+
+// Who wants to keep everything asks for as much as an int holds.
+func TestHugeLedgerLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, WithLedgerLimit(math.MaxInt), WithCallbackHandler(&receiver{}))
+		login(t, s).bookWithCallback("ref", hook)
+		synctest.Wait()
+		if kept, counted := len(s.Ledger().Requests("")), s.Ledger().Count(""); kept != counted || len(s.Ledger().Webhooks()) != 1 {
+			t.Errorf("%d of %d requests kept, %d events", kept, counted, len(s.Ledger().Webhooks()))
+		}
+	})
+}

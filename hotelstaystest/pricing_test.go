@@ -1,0 +1,77 @@
+// The parts of a price add up.
+
+package hotelstaystest
+
+import (
+	"encoding/json"
+	"math/big"
+	"slices"
+	"testing"
+)
+
+func TestPackagePrices(t *testing.T) {
+	s := start(t, WithoutRateLimits(), WithCatalog(Catalog{RatesPerRoom: 12}))
+	u := login(t, s)
+	boards, seen := map[string]bool{}, map[string]bool{}
+	for code, decimals := range map[string]int{"JPY": 0, "KWD": 3, "AED": 2} {
+		r := u.header("Currency", code).must(listPath, search(s, object{"roomOccupancies": []object{{"adultCount": 2}, {"adultCount": 3, "childrenAges": []int{5}}}}))
+		for i := range r.list("list") {
+			for j := range r.list("list", i, "rooms") {
+				for _, p := range r.list("list", i, "rooms", j, "rates") {
+					checkPackage(t, p.(object), code, decimals, seen)
+					boards[p.(object)["board"].(object)["boardId"].(string)] = true
+				}
+			}
+		}
+	}
+	if len(boards) != 12 {
+		t.Errorf("boards seen: %v", boards)
+	}
+	for _, f := range []string{"full", "partial", "no", "commissionableRate", "grossRate", "respectGrossRate", "packaging", "rateComment"} {
+		if !seen[f] {
+			t.Errorf("no package has %s", f)
+		}
+	}
+}
+
+// checkPackage checks a package's decimals and that its parts add up.
+func checkPackage(t *testing.T, p object, code string, decimals int, seen map[string]bool) {
+	t.Helper()
+	num := func(m any) *big.Rat {
+		text := m.(object)["amount"].(json.Number).String()
+		want := decimals
+		if want > 0 {
+			want++
+		}
+		dot := slices.Index([]byte(text), '.')
+		if m.(object)["currency"] != code || (dot < 0) != (decimals == 0) || (dot >= 0 && len(text)-dot != want) {
+			t.Errorf("%v is not an amount of %s", m, code)
+		}
+		v, _ := new(big.Rat).SetString(text)
+		return v
+	}
+	one, all := p["rate"].(object), p["totalRate"].(object)
+	for _, f := range []string{"netRate", "grossRate", "commissionableRate"} {
+		if one[f] != nil {
+			seen[f] = true
+			if new(big.Rat).Mul(num(one[f]), big.NewRat(2, 1)).Cmp(num(all[f])) != 0 {
+				t.Errorf("%s of two rooms is %v, of one %v", f, all[f], one[f])
+			}
+		}
+	}
+	tax := p["tax"].(object)
+	sum := new(big.Rat)
+	for _, item := range tax["items"].([]any) {
+		sum.Add(sum, num(item.(object)["amount"]))
+	}
+	if sum.Cmp(num(tax["total"])) != 0 {
+		t.Errorf("taxes do not add up: %v", tax)
+	}
+	for _, f := range p["cancelFees"].([]any) {
+		num(f.(object)["fee"])
+	}
+	seen[p["refundableMode"].(string)] = true
+	seen["respectGrossRate"] = seen["respectGrossRate"] || one["respectGrossRate"] == true
+	seen["packaging"] = seen["packaging"] || p["includesPackaging"] == true
+	seen["rateComment"] = seen["rateComment"] || p["rateComment"] != nil
+}

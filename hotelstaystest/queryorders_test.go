@@ -1,0 +1,111 @@
+// Filters, order and visibility of QueryOrders.
+
+package hotelstaystest
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestQueryOrdersFilters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, WithoutRateLimits(), WithAccount("one", "1"), WithAccount("two", "2"))
+		u := login(t, s)
+		var free, never string // a package with free cancellation, one without
+		stays := []object{{"checkIn": "2030-12-24", "checkOut": "2030-12-26"}, {"checkIn": "2031-01-05", "checkOut": "2031-01-06"}}
+		for i, stay := range stays {
+			r := u.must(listPath, search(s, stay))
+			rates := r.list("list", 0, "rooms", 0, "rates")
+			for _, p := range rates {
+				switch p := p.(object); p["refundableMode"] {
+				case "full":
+					free = p["ratePkgId"].(string)
+				case "no":
+					never = p["ratePkgId"].(string)
+				}
+			}
+			in := u.session(r.str("basic", "sessionId"))
+			in.must(bookPath, booking(fmt.Sprint("ref", i), []string{free, never}[i], nil))
+			time.Sleep(time.Hour)
+		}
+		cancelled := u.must(queryPath, object{"customerReferenceNos": []string{"ref1"}}).str("orders", 0, "supplierReferenceNo")
+		in, _ := u.find(nil)
+		in.must(cancelPath, object{"customerReferenceNo": "ref1", "supplierReferenceNo": cancelled})
+
+		for _, tc := range []struct {
+			filter object
+			want   string
+		}{
+			{object{}, "ref0 ref1 "},
+			{object{"customerReferenceNos": []string{"ref1", "ref0", "ref1", "none"}}, "ref0 ref1 "},
+			{object{"customerReferenceNos": []string{"none"}}, ""},
+			{object{"supplierReferenceNos": []string{cancelled}}, "ref1 "},
+			{object{"statusList": []int{2}}, "ref0 "},
+			{object{"statusList": []int{1, 3}}, "ref1 "},
+			{object{"checkInTimeWindow": object{"start": "2030-12-24", "end": "2030-12-24"}}, "ref0 "},
+			{object{"checkInTimeWindow": object{"start": "2030-12-25"}}, "ref1 "},
+			{object{"checkOutTimeWindow": object{"end": "2030-12-26"}}, "ref0 "},
+			{object{"bookingTimeWindow": object{"end": "2000-01-01T00:59:59Z"}}, "ref0 "},
+			{object{"bookingTimeWindow": object{"start": "2000-01-01T02:00:00+01:00"}}, "ref1 "},
+			{object{"bookingTimeWindow": object{"start": "2000-01-01", "end": "2000-01-01"}}, "ref0 ref1 "},
+			{object{"bookingTimeWindow": object{}}, "ref0 ref1 "},
+			{object{"freeCancelTimeWindow": object{"start": "2030-12-01"}}, "ref0 "},
+			{object{"cancelledTimeWindow": object{"start": "2000-01-01T02:00:00Z"}}, "ref1 "},
+			{object{"cancelledTimeWindow": object{"start": "2000-01-02"}}, ""},
+			{object{"statusList": []int{3}, "customerReferenceNos": []string{"ref0"}}, ""},
+		} {
+			got := ""
+			for _, o := range u.must(queryPath, tc.filter).list("orders") {
+				got += o.(object)["customerReferenceNo"].(string) + " "
+			}
+			if got != tc.want {
+				t.Errorf("%v finds %q, want %q", tc.filter, got, tc.want)
+			}
+		}
+		u.refused(queryPath, object{"bookingTimeWindow": object{"start": "yesterday"}}, 400, CodeParam, "bookingTimeWindow.start")
+		u.refused(queryPath, object{"statusList": []int{6}}, 400, CodeParam, "statusList[0]")
+		stranger := u.with(u.ticket("two", "2"))
+		if r := stranger.must(queryPath, object{"customerReferenceNos": []string{"ref0"}}); len(r.list("orders")) != 0 {
+			t.Error("another account sees the order")
+		}
+	})
+}
+
+// In a bubble several orders are made in the same instant.
+func TestOrdersOfOneInstant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := login(t, start(t, WithoutRateLimits()))
+		in, ids := u.find(nil)
+		for i := range 3 {
+			guest := object{"guests": []object{{"roomIndex": 1, "firstName": "Test", "lastName": fmt.Sprint("Guest", i)}}}
+			in.must(bookPath, booking(fmt.Sprint("ref", i), ids[0], guest))
+		}
+		got := u.must(queryPath, object{"customerReferenceNos": []string{"ref2", "ref0", "ref1"}})
+		for i := range 3 {
+			if ref := got.str("orders", i, "customerReferenceNo"); ref != fmt.Sprint("ref", i) {
+				t.Errorf("order %d is %s", i, ref)
+			}
+		}
+	})
+}
+
+func TestLateVisibility(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, WithLateVisibility(40*time.Second))
+		u := login(t, s)
+		u.book("ref", 0)
+		q := func() int {
+			return len(u.must(queryPath, object{"customerReferenceNos": []string{"ref"}}).list("orders"))
+		}
+		time.Sleep(40*time.Second - 1)
+		if q() != 0 {
+			t.Error("seen too early")
+		}
+		time.Sleep(time.Nanosecond)
+		if q() != 1 {
+			t.Error("not seen in time")
+		}
+	})
+}
