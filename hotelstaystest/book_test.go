@@ -54,7 +54,8 @@ func TestBookRules(t *testing.T) {
 	}
 	for i, more := range []object{
 		guest(object{"gender": "f", "passportNumber": strings.Repeat("é", 50)}), guest(object{"gender": "Male", "lastName": "Other"}),
-		guest(object{"isChild": true, "age": 0, "lastName": "Child"}), guest(object{"isChild": true, "dateOfBirth": "2029-01-31", "lastName": "Infant"}),
+		guest(object{"isChild": true, "age": 0, "lastName": "Child"}),
+		guest(object{"isChild": true, "dateOfBirth": "2029-01-31", "lastName": "Infant"}),
 	} {
 		in.must(bookPath, booking(fmt.Sprint("ok", i), ids[0], more))
 	}
@@ -75,7 +76,7 @@ func TestBookIsIdempotent(t *testing.T) {
 	if again := other.must(bookPath, booking("ref", ids[3], nil)); again.str("hotelOrder", "platformReferenceNo") != first {
 		t.Error("the same reference made a second order")
 	}
-	in.must(cancelPath, object{"customerReferenceNo": "ref", "supplierReferenceNo": r.str("hotelOrder", "supplierReferenceNo")})
+	in.must(cancelPath, cancellation("ref", r))
 	if again := in.must(bookPath, booking("ref", ids[3], nil)); again.str("hotelOrder", "status") != "3" {
 		t.Errorf("after cancelling, the reference gives %s", again.body)
 	}
@@ -95,12 +96,12 @@ func TestDuplicateBooking(t *testing.T) {
 	in, r := u.book("first", 0)
 	ref := r.str("hotelOrder", "platformReferenceNo")
 	again, ids := u.find(nil)
-	dup := again.refused(bookPath, booking("second", ids[0], object{"guests": []object{{"roomIndex": 1, "firstName": "TEST", "lastName": "guest"}}}), 200, CodeDuplicateBooking, ref)
+	dup := again.refused(bookPath, booking("second", ids[0], guests("TEST", "guest")), 200, CodeDuplicateBooking, ref)
 	if !strings.Contains(dup.msg, "first") || s.Ledger().DuplicatesRefused() != 1 {
 		t.Errorf("msg %q, %d refused", dup.msg, s.Ledger().DuplicatesRefused())
 	}
-	again.must(bookPath, booking("third", ids[0], object{"guests": []object{{"roomIndex": 1, "firstName": "Another", "lastName": "Guest"}}}))
-	in.must(cancelPath, object{"customerReferenceNo": "first", "supplierReferenceNo": r.str("hotelOrder", "supplierReferenceNo")})
+	again.must(bookPath, booking("third", ids[0], guests("Another", "Guest")))
+	in.must(cancelPath, cancellation("first", r))
 	again.must(bookPath, booking("second", ids[0], nil))
 
 	strict := login(t, start(t, WithBusinessFailureStatus(400)))
@@ -126,7 +127,7 @@ func TestBookMovedRate(t *testing.T) {
 		t.Error("a later move changed the order")
 	}
 	s.CloseRate(ids[1])
-	in.refused(bookPath, booking("b", ids[1], object{"guests": []object{{"roomIndex": 1, "firstName": "Second", "lastName": "Guest"}}}), 200, CodeRateChanged, "")
+	in.refused(bookPath, booking("b", ids[1], guests("Second", "Guest")), 200, CodeRateChanged, "")
 }
 
 func TestConcurrentBook(t *testing.T) {
@@ -148,7 +149,7 @@ func TestConcurrentBook(t *testing.T) {
 			platform[r.str("hotelOrder", "platformReferenceNo")]++
 		})
 	}
-	another := object{"guests": []object{{"roomIndex": 1, "firstName": "Another", "lastName": "Guest"}}}
+	another := guests("Another", "Guest")
 	for i := range 20 { // one content under many references
 		wg.Go(func() {
 			r, err := in.send(bookPath, booking(fmt.Sprint("other", i), ids[0], another))

@@ -16,7 +16,7 @@ func TestCancelRefusals(t *testing.T) {
 		r := u.must(listPath, search(s, object{"checkIn": "2000-01-10", "checkOut": "2000-01-12"}))
 		in := u.session(r.str("basic", "sessionId"))
 		order := in.must(bookPath, booking("ref", r.str("list", 0, "rooms", 0, "rates", 0, "ratePkgId"), nil))
-		body := object{"customerReferenceNo": "ref", "supplierReferenceNo": order.str("hotelOrder", "supplierReferenceNo")}
+		body := cancellation("ref", order)
 
 		u.refused(cancelPath, body, 400, CodeParam, "Session-Id")
 		in.refused(cancelPath, object{"customerReferenceNo": "ref"}, 400, CodeParam, "supplierReferenceNo")
@@ -73,7 +73,8 @@ func TestCancelFees(t *testing.T) {
 		}
 		in, _ := u.find(nil)
 		cancel := func(o made) string {
-			return in.must(cancelPath, object{"customerReferenceNo": o.ref, "supplierReferenceNo": o.supplier, "reason": "plans changed"}).str("serviceFee", "amount")
+			body := object{"customerReferenceNo": o.ref, "supplierReferenceNo": o.supplier, "reason": "plans changed"}
+			return in.must(cancelPath, body).str("serviceFee", "amount")
 		}
 		if fee := cancel(orders[0]); fee != "0.00" {
 			t.Errorf("free cancellation costs %s", fee)
@@ -95,7 +96,8 @@ func TestCancelFees(t *testing.T) {
 			r.str("orders", 0, "refundedPrice", "amount") != orders[0].total || len(r.list("orders", 0, "rooms", 0, "refundInfo")) != 1 {
 			t.Errorf("%s", r.body)
 		}
-		in.refused(cancelPath, object{"customerReferenceNo": "ref0", "supplierReferenceNo": orders[0].supplier}, 400, CodeCancelRefused, "already cancelled")
+		again := object{"customerReferenceNo": "ref0", "supplierReferenceNo": orders[0].supplier}
+		in.refused(cancelPath, again, 400, CodeCancelRefused, "already cancelled")
 		if n := len(s.Ledger().Cancellations()); n != 5 {
 			t.Errorf("the ledger has %d cancellations", n)
 		}

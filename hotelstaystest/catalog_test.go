@@ -45,7 +45,8 @@ func TestMillionHotelsCostNoMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	s := start(t, WithoutRateLimits(), WithCatalog(Catalog{Countries: 20, ProvincesPerCountry: 100, CitiesPerProvince: 10, HotelsPerCity: 50, EmptyEvery: -1}))
+	size := Catalog{Countries: 20, ProvincesPerCountry: 100, CitiesPerProvince: 10, HotelsPerCity: 50, EmptyEvery: -1}
+	s := start(t, WithoutRateLimits(), WithCatalog(size))
 	if s.CityCount() != 20_000 || s.HotelCount() != 1_000_000 {
 		t.Fatalf("%d cities, %d hotels", s.CityCount(), s.HotelCount())
 	}

@@ -11,7 +11,8 @@ func TestCheckAvail(t *testing.T) {
 	in, ids := login(t, s).header("Currency", "AED").find(nil)
 	id := object{"ratePkgId": ids[0]}
 	r := in.must(availPath, id)
-	if r.str("status") != "1" || r.at("statusRemark") != nil || r.str("roomRatePkg", "ratePkgId") != ids[0] || r.str("exchangeRateSnapshot", "usd", "aed") == "" {
+	if r.str("status") != "1" || r.at("statusRemark") != nil || r.str("roomRatePkg", "ratePkgId") != ids[0] ||
+		r.str("exchangeRateSnapshot", "usd", "aed") == "" {
 		t.Errorf("%s", r.body)
 	}
 	before := r.str("roomRatePkg", "totalRate", "netRate", "amount")
@@ -55,7 +56,8 @@ func TestCheckAvailVariants(t *testing.T) {
 	if r.str("roomRatePkg", "rate", "netRate", "currency") != "JPY" {
 		t.Error("without a Currency header the offer's own currency is lost")
 	}
-	if other := in.header("Currency", "EUR").must(availPath, object{"ratePkgId": ids[0]}); other.str("roomRatePkg", "rate", "netRate", "currency") != "EUR" {
+	other := in.header("Currency", "EUR").must(availPath, object{"ratePkgId": ids[0]})
+	if other.str("roomRatePkg", "rate", "netRate", "currency") != "EUR" {
 		t.Error("the Currency header is ignored")
 	}
 }

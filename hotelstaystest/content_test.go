@@ -91,8 +91,9 @@ func TestHotelsMetadataPages(t *testing.T) {
 	}
 	u.refused(metadataPath, object{"destinationId": s.CityID(0), "page": object{"pageSize": 101}}, 400, CodeParam, "pageSize")
 	u.refused(metadataPath, object{}, 400, CodeParam, "destinationId")
-	if r := u.must(metadataPath, object{"destinationId": "another platform's"}); len(r.list("hotelsMetadata")) != 0 || r.str("page", "total") != "0" {
-		t.Errorf("a foreign destination: %s", r.body)
+	foreign := u.must(metadataPath, object{"destinationId": "another platform's"})
+	if len(foreign.list("hotelsMetadata")) != 0 || foreign.str("page", "total") != "0" {
+		t.Errorf("a foreign destination: %s", foreign.body)
 	}
 
 	seen, without := map[string]bool{}, 0
@@ -115,7 +116,9 @@ func TestHotelStaticDetailAndIDList(t *testing.T) {
 	u := login(t, s)
 	id := s.HotelIDs(1)[0]
 	r := u.must(detailPath, object{"hotelId": id})
-	for _, field := range []string{"id", "platformHotelId", "minPrice", "minPricesByCurrency", "isAvailable", "rooms", "logoURL", "latlngCoordinator"} {
+	for _, field := range []string{
+		"id", "platformHotelId", "minPrice", "minPricesByCurrency", "isAvailable", "rooms", "logoURL", "latlngCoordinator",
+	} {
 		r.str("hotel", field)
 	}
 	if r := u.must(detailPath, object{"hotelId": "42"}); r.at("hotel") != nil {
@@ -123,8 +126,9 @@ func TestHotelStaticDetailAndIDList(t *testing.T) {
 	}
 	u.refused(detailPath, object{}, 400, CodeParam, "hotelId")
 
-	if r := u.must(idListPath, object{"hotelIds": []int{hotelBase, 5}}); len(r.list("hotelIdList")) != 1 || r.str("hotelIdList", 0, "hotelId") != id {
-		t.Errorf("conversion: %s", r.body)
+	converted := u.must(idListPath, object{"hotelIds": []int{hotelBase, 5}})
+	if len(converted.list("hotelIdList")) != 1 || converted.str("hotelIdList", 0, "hotelId") != id {
+		t.Errorf("conversion: %s", converted.body)
 	}
 	for _, by := range []object{{"regionCode": 1}, {"regionName": s.CityName(0)}} {
 		if r := u.must(idListPath, by); len(r.list("hotelIdList")) != 12 {

@@ -75,7 +75,8 @@ func tryFault(t *testing.T, f Fault, want outcome, proto string, opts []Option) 
 	if got != want {
 		t.Errorf("got %+v, want %+v (%v)", got, want, err)
 	}
-	if rec.Fault != f.Kind || rec.Executed != (want.orders == 1) || rec.Proto != proto || rec.Done.IsZero() || (rec.BodySHA256 == "") != (f.Kind == FaultCutBeforeRead) {
+	if rec.Fault != f.Kind || rec.Executed != (want.orders == 1) || rec.Proto != proto || rec.Done.IsZero() ||
+		(rec.BodySHA256 == "") != (f.Kind == FaultCutBeforeRead) {
 		t.Errorf("record %+v", rec)
 	}
 	if err == nil && rec.Status != r.status {
@@ -105,7 +106,9 @@ func TestInjectRefusesInvalidFaults(t *testing.T) {
 func TestFaultDetails(t *testing.T) {
 	s := start(t, WithoutRateLimits(), WithConfirmAfter(0), WithVoucherDelay(0))
 	u := &user{t: t, s: s, http: s.Client()}
-	s.Inject(Fault{Operation: OpTicket, Kind: FaultStatus, Status: 429, RetryAfter: "7", Msg: "slow down", Header: http.Header{"x-extra": {"1"}}})
+	s.Inject(Fault{
+		Operation: OpTicket, Kind: FaultStatus, Status: 429, RetryAfter: "7", Msg: "slow down", Header: http.Header{"x-extra": {"1"}},
+	})
 	r := u.refused(ticketPath, "{}", 429, CodeRateLimited, "slow down")
 	if r.header.Get("Retry-After") != "7" || r.header.Get("X-Extra") != "1" || r.header.Get("Request-Id") == "" {
 		t.Errorf("%v", r.header)
@@ -117,8 +120,9 @@ func TestFaultDetails(t *testing.T) {
 	s.Inject(Fault{Operation: OpQueryOrders, Kind: FaultStatus, Status: 200, Code: 100000999, Msg: "strange"})
 	u.refused(queryPath, "{}", 200, 100000999, "strange")
 	s.Inject(Fault{Kind: FaultStatus, Status: 403, Body: []byte("<html>no</html>")})
-	if r := u.post(queryPath, "{}"); r.status != 403 || r.header.Get("Request-Id") != "" || !strings.HasPrefix(r.header.Get("Content-Type"), "text/html") {
-		t.Errorf("HTTP %d %v", r.status, r.header)
+	html := u.post(queryPath, "{}")
+	if html.status != 403 || html.header.Get("Request-Id") != "" || !strings.HasPrefix(html.header.Get("Content-Type"), "text/html") {
+		t.Errorf("HTTP %d %v", html.status, html.header)
 	}
 
 	_, order := u.book("ref", 0)
@@ -138,7 +142,10 @@ func TestFaultDetails(t *testing.T) {
 	s.Inject(Fault{Kind: FaultCut, Times: -1})
 	s.ClearFaults()
 	u.must(queryPath, "{}")
-	for _, bad := range []Fault{{}, {Kind: "odd"}, {Kind: FaultCut, Times: -2}, {Kind: FaultDelay, Delay: -1}, {Kind: FaultStatus, Status: 99}, {Kind: FaultCut, Probability: 2}, {Kind: FaultCutBeforeRead, Commit: true}} {
+	for _, bad := range []Fault{
+		{}, {Kind: "odd"}, {Kind: FaultCut, Times: -2}, {Kind: FaultDelay, Delay: -1}, {Kind: FaultStatus, Status: 99},
+		{Kind: FaultCut, Probability: 2}, {Kind: FaultCutBeforeRead, Commit: true},
+	} {
 		if bad.validate() == nil {
 			t.Errorf("%+v is accepted", bad)
 		}
@@ -193,13 +200,16 @@ func TestAbandonedDelay(t *testing.T) {
 				defer cancel()
 				b, _ := json.Marshal(booking("ref", ids[0], nil))
 				req, _ := http.NewRequestWithContext(ctx, "POST", s.URL+bookPath, strings.NewReader(string(b)))
-				req.Header = http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + in.token}, "Session-Id": {in.headers["Session-Id"]}}
+				req.Header = http.Header{
+					"Content-Type": {"application/json"}, "Authorization": {"Bearer " + in.token}, "Session-Id": {in.headers["Session-Id"]},
+				}
 				if _, err := in.http.Do(req); !errors.Is(err, context.DeadlineExceeded) {
 					t.Fatalf("got %v", err)
 				}
 				synctest.Wait()
 				rec := s.Ledger().Requests(OpBook)[0]
-				if rec.Done.Sub(rec.Arrived) > 2*time.Second || !rec.Cut || rec.Executed != commit || len(s.Ledger().Orders()) != map[bool]int{true: 1}[commit] {
+				if rec.Done.Sub(rec.Arrived) > 2*time.Second || !rec.Cut || rec.Executed != commit ||
+					len(s.Ledger().Orders()) != map[bool]int{true: 1}[commit] {
 					t.Errorf("commit %v: %+v", commit, rec)
 				}
 			})
@@ -210,7 +220,8 @@ func TestAbandonedDelay(t *testing.T) {
 func TestWebhookFaultsAreSeparate(t *testing.T) {
 	for _, bad := range []Fault{
 		{Kind: FaultDuplicate}, {Kind: FaultReorder, Operation: OpBook}, {Kind: FaultDrop}, {Kind: FaultBadSignature},
-		{Operation: OpWebhook, Kind: FaultCut}, {Operation: OpWebhook, Kind: FaultDelay, Commit: true}, {Operation: OpWebhook, Kind: FaultDelay, Delay: -1},
+		{Operation: OpWebhook, Kind: FaultCut}, {Operation: OpWebhook, Kind: FaultDelay, Commit: true},
+		{Operation: OpWebhook, Kind: FaultDelay, Delay: -1},
 	} {
 		if bad.validate() == nil {
 			t.Errorf("%+v is accepted", bad)

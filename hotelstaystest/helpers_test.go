@@ -246,6 +246,16 @@ func (u *user) find(more object) (*user, []string) {
 	return u.session(r.str("basic", "sessionId")), ids
 }
 
+// guests is the part of a Book body with one guest.
+func guests(firstName, lastName string) object {
+	return object{"guests": []object{{"roomIndex": 1, "firstName": firstName, "lastName": lastName}}}
+}
+
+// cancellation is a Cancel body.
+func cancellation(ref string, order *reply) object {
+	return object{"customerReferenceNo": ref, "supplierReferenceNo": order.str("hotelOrder", "supplierReferenceNo")}
+}
+
 // booking is a Book body.
 func booking(ref, ratePkgID string, more object) object {
 	b := object{

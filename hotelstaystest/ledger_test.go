@@ -19,7 +19,8 @@ func TestLedgerKeepsNoSecrets(t *testing.T) {
 		t.Error("the ledger shows a secret")
 	}
 	reqs := s.Ledger().Requests(OpDestinations)
-	if len(reqs) != 1 || reqs[0].Header.Get("Trace-Id") != "t" || reqs[0].TraceID != "t" || !strings.HasPrefix(reqs[0].Header.Get("Authorization"), "sha256:") ||
+	if len(reqs) != 1 || reqs[0].Header.Get("Trace-Id") != "t" || reqs[0].TraceID != "t" ||
+		!strings.HasPrefix(reqs[0].Header.Get("Authorization"), "sha256:") ||
 		reqs[0].BodySHA256 != sha256Hex([]byte("{}")) || reqs[0].Status != 200 || !reqs[0].Executed {
 		t.Errorf("%+v", reqs)
 	}
@@ -36,7 +37,8 @@ func TestLedgerLimit(t *testing.T) {
 		u.must(destinationsPath, "{}")
 	}
 	reqs := s.Ledger().Requests("")
-	if len(reqs) != 3 || reqs[2].Seq != 21 || s.Ledger().Count("") != 21 || s.Ledger().Count(OpDestinations) != 20 || len(s.ledger.requests) > 6 {
+	if len(reqs) != 3 || reqs[2].Seq != 21 || s.Ledger().Count("") != 21 || s.Ledger().Count(OpDestinations) != 20 ||
+		len(s.ledger.requests) > 6 {
 		t.Errorf("%d requests kept, %d counted", len(reqs), s.Ledger().Count(""))
 	}
 }

@@ -13,7 +13,9 @@ import (
 func TestRenderPDF(t *testing.T) {
 	lines := []string{"A line (with brackets) and a \\ backslash", "Ünïcode"}
 	natural := len(renderPDF(lines, 0))
-	for _, size := range []int{0, natural, natural + 1, natural + 2, natural + 99, natural + 100, natural + 101, natural + 102, 5000, 99_990, 100_003, 1 << 20} {
+	for _, size := range []int{
+		0, natural, natural + 1, natural + 2, natural + 99, natural + 100, natural + 101, natural + 102, 5000, 99_990, 100_003, 1 << 20,
+	} {
 		doc := renderPDF(lines, size)
 		if !bytes.Equal(doc, renderPDF(lines, size)) {
 			t.Error("not the same bytes every time")

@@ -14,7 +14,8 @@ func TestPackagePrices(t *testing.T) {
 	u := login(t, s)
 	boards, seen := map[string]bool{}, map[string]bool{}
 	for code, decimals := range map[string]int{"JPY": 0, "KWD": 3, "AED": 2} {
-		r := u.header("Currency", code).must(listPath, search(s, object{"roomOccupancies": []object{{"adultCount": 2}, {"adultCount": 3, "childrenAges": []int{5}}}}))
+		rooms := []object{{"adultCount": 2}, {"adultCount": 3, "childrenAges": []int{5}}}
+		r := u.header("Currency", code).must(listPath, search(s, object{"roomOccupancies": rooms}))
 		for i := range r.list("list") {
 			for j := range r.list("list", i, "rooms") {
 				for _, p := range r.list("list", i, "rooms", j, "rates") {

@@ -121,7 +121,8 @@ func TestProtocols(t *testing.T) {
 		s := NewServer(tc.opts...)
 		u := login(t, s)
 		r := u.must(destinationsPath, "{}")
-		if r.proto != tc.proto || s.Ledger().Requests("")[0].Proto != tc.proto || !strings.HasPrefix(s.URL, tc.base) || (s.Certificate() != nil) != strings.HasPrefix(s.URL, "https") {
+		if r.proto != tc.proto || s.Ledger().Requests("")[0].Proto != tc.proto || !strings.HasPrefix(s.URL, tc.base) ||
+			(s.Certificate() != nil) != strings.HasPrefix(s.URL, "https") {
 			t.Errorf("%s speaks %s", s.URL, r.proto)
 		}
 		s.Close()

@@ -23,7 +23,8 @@ func TestWrongType(t *testing.T) {
 		"data.none.id":       string(body),
 	} {
 		var got, wanted any
-		if err := errors.Join(json.Unmarshal(wrongType(body, path), &got), json.Unmarshal([]byte(want), &wanted)); err != nil || !reflect.DeepEqual(got, wanted) {
+		err := errors.Join(json.Unmarshal(wrongType(body, path), &got), json.Unmarshal([]byte(want), &wanted))
+		if err != nil || !reflect.DeepEqual(got, wanted) {
 			t.Errorf("%s: %v, want %v (%v)", path, got, wanted, err)
 		}
 	}

@@ -11,7 +11,8 @@ import (
 func TestWebhookEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{}
-		s := start(t, WithoutRateLimits(), WithCallbackHandler(rc), WithConfirmAfter(0), WithWebhookEvents(OnConfirm, "order_paid", "order_strange"), WithWebhookEvents(OnBook))
+		s := start(t, WithoutRateLimits(), WithCallbackHandler(rc), WithConfirmAfter(0),
+			WithWebhookEvents(OnConfirm, "order_paid", "order_strange"), WithWebhookEvents(OnBook))
 		u := login(t, s)
 		in, _ := u.bookWithCallback("ref", hook)
 		synctest.Wait()
@@ -41,8 +42,12 @@ func TestUnsignedWebhooks(t *testing.T) {
 
 func TestInvalidWebhookOptions(t *testing.T) {
 	for name, opt := range map[string]Option{
-		"no secret": WithWebhookSecret(""), "no pause": WithWebhookRetryDelays(time.Second, 0), "no timeout": WithWebhookTimeout(0), "no handler": WithCallbackHandler(nil),
-		"odd trigger": WithWebhookEvents("odd", EventOrderPaid), "nameless event": WithWebhookEvents(OnBook, ""),
+		"no secret":       WithWebhookSecret(""),
+		"no delay":        WithWebhookRetryDelays(time.Second, 0),
+		"no timeout":      WithWebhookTimeout(0),
+		"no handler":      WithCallbackHandler(nil),
+		"unknown trigger": WithWebhookEvents("odd", EventOrderPaid),
+		"nameless event":  WithWebhookEvents(OnBook, ""),
 	} {
 		if s, err := StartServer(opt); err == nil {
 			s.Close()

@@ -71,7 +71,8 @@ func TestOnlyLoopbackIsDialed(t *testing.T) {
 				if want != nil {
 					wantState, attempts = WebhookGivenUp, 2
 				}
-				if !slices.Equal(d.addrs, slices.Concat(want, want)) || rec.State != wantState || len(rec.Attempts) != attempts || rec.Attempts[0].Error == "" {
+				if !slices.Equal(d.addrs, slices.Concat(want, want)) || rec.State != wantState ||
+					len(rec.Attempts) != attempts || rec.Attempts[0].Error == "" {
 					t.Errorf("dialled %v: %+v", d.addrs, rec)
 				}
 			})
@@ -79,7 +80,8 @@ func TestOnlyLoopbackIsDialed(t *testing.T) {
 	}
 	for address, want := range map[string]bool{
 		"127.0.0.1:80": true, "127.1.2.3:80": true, "[::1]:80": true, "[::ffff:127.0.0.1]:80": true,
-		"0.0.0.0:80": false, "[::]:80": false, "192.0.2.1:80": false, "[2001:db8::1]:80": false, "10.0.0.1:80": false, "localhost:80": false, "": false,
+		"0.0.0.0:80": false, "[::]:80": false, "192.0.2.1:80": false, "[2001:db8::1]:80": false, "10.0.0.1:80": false,
+		"localhost:80": false, "": false,
 	} {
 		if (checkLoopback(address) == nil) != want {
 			t.Errorf("the address %q as the dialler sees it: %v", address, checkLoopback(address))

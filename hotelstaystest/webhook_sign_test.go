@@ -47,7 +47,8 @@ func TestSignWebhook(t *testing.T) {
 	}
 	req := NewWebhookRequest("http://127.0.0.1/x", "golden-secret", at, "evt", body)
 	sent, _ := io.ReadAll(req.Body)
-	if req.Method != "POST" || req.Header.Get("X-Platform-Signature") != want || req.Header.Get("X-Platform-Event-Id") != "evt" || !bytes.Equal(sent, body) {
+	if req.Method != "POST" || req.Header.Get("X-Platform-Signature") != want ||
+		req.Header.Get("X-Platform-Event-Id") != "evt" || !bytes.Equal(sent, body) {
 		t.Errorf("%+v", req)
 	}
 	bare := NewWebhookRequest("http://127.0.0.1/x", "", at, "", body)
