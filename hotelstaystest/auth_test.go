@@ -24,7 +24,7 @@ func TestTicket(t *testing.T) {
 		body   any
 		status int
 		code   int
-		says   string
+		msg    string
 	}{
 		{pair(object{"ttl": 0}), 400, CodeParam, "ttl"},
 		{pair(object{"ttl": -5}), 400, CodeParam, "ttl"},
@@ -33,7 +33,7 @@ func TestTicket(t *testing.T) {
 		{pair(object{"appSecret": "wrong"}), 401, CodeUnauthorized, ""},
 		{pair(object{"appKey": "unknown"}), 401, CodeUnauthorized, ""},
 	} {
-		u.refused(ticketPath, tc.body, tc.status, tc.code, tc.says)
+		u.refused(ticketPath, tc.body, tc.status, tc.code, tc.msg)
 	}
 	u.must(ticketPath, pair(object{"ttl": 31536000}))
 	ticket := u.must(ticketPath, pair(nil)).str("ticket")

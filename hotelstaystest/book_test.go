@@ -26,7 +26,7 @@ func TestBookRules(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		more object
-		says string
+		msg  string
 	}{
 		{object{"customerReferenceNo": nil}, "customerReferenceNo"},
 		{object{"ratePkgId": nil}, "ratePkgId"},
@@ -46,7 +46,7 @@ func TestBookRules(t *testing.T) {
 		{guest(object{"isChild": true}), "dateOfBirth (or age)"},
 		{guest(object{"age": -1}), "age"},
 	} {
-		in.refused(bookPath, booking("ref", ids[0], tc.more), 400, CodeParam, tc.says)
+		in.refused(bookPath, booking("ref", ids[0], tc.more), 400, CodeParam, tc.msg)
 	}
 	u.refused(bookPath, booking("ref", ids[0], nil), 400, CodeParam, "Session-Id")
 	if n := len(s.Ledger().Orders()); n != 0 {

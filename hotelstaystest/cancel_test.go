@@ -57,7 +57,7 @@ func TestCancelFees(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, WithoutRateLimits(), WithCancelCutoff(0), WithCatalog(Catalog{RatesPerRoom: 3}))
 		u := login(t, s)
-		// Every mode of refund, cancelled before and after its deadline (checkIn - 3 days + 18 hours).
+		// Every refund mode, cancelled before and after its deadline: three days before checkIn, at 18:00.
 		modes := []string{"full", "partial", "no"}
 		type made struct{ ref, mode, supplier, total, night string }
 		var orders []made

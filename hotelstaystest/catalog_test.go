@@ -71,7 +71,7 @@ func TestSeed(t *testing.T) {
 		r := u.must(metadataPath, object{"destinationId": s.CityID(0)})
 		in, ids := u.find(object{"maxRatesPerHotel": 2})
 		avail := in.must(availPath, object{"ratePkgId": ids[0]})
-		var suppliers []any // which one serves a hotel differs from search to search
+		var suppliers []any // of one hotel, in eight sessions
 		for range 8 {
 			suppliers = append(suppliers, u.must(listPath, search(s, nil)).at("list", 0, "id"))
 		}
@@ -87,7 +87,6 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// Who wants all hotels need not know how many there are.
 func TestHotelIDs(t *testing.T) {
 	s := start(t)
 	all := s.HotelIDs(s.HotelCount())

@@ -22,7 +22,7 @@ func TestCheckAvail(t *testing.T) {
 		t.Errorf("after a move: %s", moved.body)
 	}
 	if settled := in.must(availPath, id); settled.at("statusRemark") != nil {
-		t.Errorf("the move is told twice: %s", settled.body)
+		t.Errorf("the move is reported twice: %s", settled.body)
 	}
 	_, fresh := in.find(nil)
 	for _, f := range fresh {

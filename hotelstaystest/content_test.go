@@ -23,9 +23,9 @@ func TestDestinations(t *testing.T) {
 	ae := first(object{})["id"]
 	provinces := get(object{"parentDestinationId": ae})
 	if len(provinces) != 2 || fmt.Sprint(provinces) != fmt.Sprint(get(object{"countryCode": "AE", "parentDestinationId": s.CityID(1)})) {
-		t.Errorf("countryCode does not go before parentDestinationId")
+		t.Errorf("countryCode does not take precedence")
 	}
-	for code, n := range map[string]int{"CN": 2, "GB": 0} { // GB is outside this catalogue
+	for code, n := range map[string]int{"CN": 2, "GB": 0} { // GB is not in this catalogue
 		if got := get(object{"countryCode": code}); len(got) != n {
 			t.Errorf("%s has %d provinces", code, len(got))
 		}

@@ -8,7 +8,7 @@ import (
 
 func TestStrictDecoding(t *testing.T) {
 	u := login(t, start(t, WithoutRateLimits()))
-	for name, tc := range map[string]struct{ path, body, says string }{
+	for name, tc := range map[string]struct{ path, body, msg string }{
 		"unknown field":        {destinationsPath, `{"countrycode":"AE"}`, "unknown field countrycode"},
 		"unknown nested field": {metadataPath, `{"destinationId":"x","page":{"pagesize":1}}`, "unknown field page.pagesize"},
 		"unknown in a list":    {listPath, `{"roomOccupancies":[{"adults":2}]}`, "unknown field roomOccupancies[0].adults"},
@@ -26,7 +26,7 @@ func TestStrictDecoding(t *testing.T) {
 		"old order query":      {queryPath, `{"orderIds":["1"]}`, "unknown field orderIds"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			u.refused(tc.path, tc.body, 400, CodeParam, tc.says)
+			u.refused(tc.path, tc.body, 400, CodeParam, tc.msg)
 		})
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// A server is started with options, used over HTTP, and tells afterwards what it did.
+// Start a server with options, call it over HTTP and read its ledger.
 func Example() {
 	srv := hotelstaystest.NewServer(hotelstaystest.WithAccount("key", "secret"))
 	defer srv.Close()
@@ -44,8 +44,7 @@ func Example() {
 	// 1 1
 }
 
-// A fault makes an operation fail in a chosen way; the ledger shows which request met
-// it.
+// A fault makes an operation fail. The ledger records which request met it.
 func ExampleServer_Inject() {
 	srv := hotelstaystest.NewServer()
 	defer srv.Close()
@@ -66,8 +65,7 @@ func ExampleServer_Inject() {
 	// status
 }
 
-// Under testing/synctest the server is in memory and time is virtual: an hour passes
-// at once.
+// Under testing/synctest time is virtual: an hour passes at once.
 func ExampleWithInMemory() {
 	test := func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -81,11 +79,11 @@ func ExampleWithInMemory() {
 			resp.Body.Close()
 		})
 	}
-	_ = test // a test function of its own
+	_ = test // a Test function
 }
 
-// What receives webhooks gets those of an order that is booked, without a socket. The
-// secret is chosen, for the handler needs it before there is a server.
+// The handler receives the webhooks of an order without a socket. It needs the secret
+// before there is a server, so the test chooses one.
 func ExampleWithCallbackHandler() {
 	events := make(chan hotelstays.WebhookKind, 8)
 	receiver, err := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret("signing-secret")}},
@@ -130,7 +128,7 @@ func ExampleWithCallbackHandler() {
 	// order_paid
 }
 
-// A receiver is tested with deliveries that are made for it.
+// Test a receiver with your own deliveries.
 func ExampleNewWebhookRequest() {
 	receiver := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)

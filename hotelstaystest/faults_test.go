@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// outcome is what a client and the ledger saw of one Book.
+// outcome is what client and ledger saw of one Book.
 type outcome struct {
 	status int // 0: no complete answer
 	orders int
@@ -85,13 +85,12 @@ func tryFault(t *testing.T, f Fault, want outcome, proto string, opts []Option) 
 	if took < f.Delay {
 		t.Errorf("took %v", took)
 	}
-	// The connection or the next one works, and the order is there to be found.
+	// The next Book works, and there is one order.
 	if again := in.post(bookPath, booking("ref", ids[0], nil)); again.code != 0 || len(s.Ledger().Orders()) != 1 {
 		t.Errorf("afterwards: %s", again.body)
 	}
 }
 
-// A fault that can never act would leave a test that proves nothing.
 func TestInjectRefusesInvalidFaults(t *testing.T) {
 	s := start(t)
 	panics(t, `"Bok" is not an operation`, func() { s.Inject(Fault{Operation: "Bok", Kind: FaultCut}) })

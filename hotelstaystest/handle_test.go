@@ -14,7 +14,7 @@ import (
 func TestRequestHeaders(t *testing.T) {
 	s := start(t, WithoutRateLimits())
 	u := login(t, s)
-	for _, tc := range []struct{ path, name, value, says string }{
+	for _, tc := range []struct{ path, name, value, msg string }{
 		{destinationsPath, "Session-Id", "x", "Destinations takes no header Session-Id;"},
 		{destinationsPath, "Currency", "USD", "Destinations takes no header Currency;"},
 		{destinationsPath, "Test", "a=b", "Destinations takes no header Test;"},
@@ -31,7 +31,7 @@ func TestRequestHeaders(t *testing.T) {
 		{listPath, "Timeout-Milliseconds", "0", "Timeout-Milliseconds has a malformed"},
 		{listPath, "Session-Id", "made-up", "not a session of this account"},
 	} {
-		u.header(tc.name, tc.value).refused(tc.path, "{}", 400, CodeParam, tc.says)
+		u.header(tc.name, tc.value).refused(tc.path, "{}", 400, CodeParam, tc.msg)
 	}
 	all := u.header("Client-Request-Timestamp", "1700000000").header("IP", "2001:db8::1").header("Language", "zh-Hans-CN").
 		header("Market", "AE").header("User-Ref", "someone").header("Content-Type", "application/json; charset=utf-8")
@@ -110,5 +110,5 @@ func TestCompression(t *testing.T) {
 	if b, err := io.ReadAll(z); err != nil || !bytes.HasPrefix(b, []byte(`{"code":0`)) {
 		t.Errorf("%v %.100s", err, b)
 	}
-	u.must(listPath, search(s, nil)) // net/http unpacks by itself
+	u.must(listPath, search(s, nil)) // net/http decompresses
 }

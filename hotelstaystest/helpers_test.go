@@ -28,7 +28,7 @@ const (
 	cancelPath       = "/api/trade/cancel"
 )
 
-// panics wants a panic whose text holds the given one.
+// panics checks that f panics with this text.
 func panics(t *testing.T, text string, f func()) {
 	t.Helper()
 	defer func() {
@@ -40,7 +40,7 @@ func panics(t *testing.T, text string, f func()) {
 	f()
 }
 
-// start starts an in-memory server that ends with the test.
+// start starts an in-memory server for one test.
 func start(t testing.TB, opts ...Option) *Server {
 	t.Helper()
 	s := NewServer(append([]Option{WithInMemory()}, opts...)...)
@@ -48,7 +48,7 @@ func start(t testing.TB, opts ...Option) *Server {
 	return s
 }
 
-// user is a plain client of the API, with what it sends along.
+// user is a plain client of the API.
 type user struct {
 	t       testing.TB
 	s       *Server
@@ -71,14 +71,14 @@ func (u *user) ticket(key, secret string) string {
 	return r.str("ticket")
 }
 
-// with is the user with another token.
+// with returns the user with another token.
 func (u *user) with(token string) *user {
 	c := *u
 	c.token = token
 	return &c
 }
 
-// header is the user with one more request header.
+// header returns the user with another request header.
 func (u *user) header(name, value string) *user {
 	c := *u
 	c.headers = map[string]string{name: value}
@@ -94,7 +94,6 @@ func (u *user) session(id string) *user { return u.header("Session-Id", id) }
 
 type object = map[string]any
 
-// reply is an answer of the server.
 type reply struct {
 	t      testing.TB
 	status int
@@ -106,7 +105,7 @@ type reply struct {
 	data   object
 }
 
-// send posts a body, JSON text or a value to encode.
+// send posts JSON text, or a value to encode.
 func (u *user) send(path string, body any) (*reply, error) {
 	text, ok := body.(string)
 	if !ok {
@@ -155,7 +154,7 @@ func read(t testing.TB, resp *http.Response) (*reply, error) {
 	return r, nil
 }
 
-// post sends and wants some answer.
+// post sends and requires an answer.
 func (u *user) post(path string, body any) *reply {
 	u.t.Helper()
 	r, err := u.send(path, body)
@@ -165,7 +164,7 @@ func (u *user) post(path string, body any) *reply {
 	return r
 }
 
-// must sends and wants success.
+// must sends and requires success.
 func (u *user) must(path string, body any) *reply {
 	u.t.Helper()
 	r := u.post(path, body)
@@ -175,7 +174,7 @@ func (u *user) must(path string, body any) *reply {
 	return r
 }
 
-// refused sends and wants this refusal, whose msg holds the text.
+// refused sends and checks that the answer is this refusal, with text in msg.
 func (u *user) refused(path string, body any, status, code int, text string) *reply {
 	u.t.Helper()
 	r := u.post(path, body)
@@ -185,7 +184,7 @@ func (u *user) refused(path string, body any, status, code int, text string) *re
 	return r
 }
 
-// at walks into the data: a string is a key, a number an index.
+// at returns the value at a path in data: a string is a key, an int an index.
 func (r *reply) at(path ...any) any {
 	var v any = r.data
 	for _, p := range path {
@@ -233,7 +232,7 @@ func search(s *Server, more object) object {
 	return b
 }
 
-// find searches and returns a user in the session with the first hotel's offers.
+// find searches. It returns the user with the session, and the first hotel's offers.
 func (u *user) find(more object) (*user, []string) {
 	u.t.Helper()
 	r := u.must(listPath, search(u.s, more))
@@ -246,7 +245,7 @@ func (u *user) find(more object) (*user, []string) {
 	return u.session(r.str("basic", "sessionId")), ids
 }
 
-// guests is the part of a Book body with one guest.
+// guests is the part of a Book body for one guest.
 func guests(firstName, lastName string) object {
 	return object{"guests": []object{{"roomIndex": 1, "firstName": firstName, "lastName": lastName}}}
 }
@@ -273,8 +272,7 @@ func booking(ref, ratePkgID string, more object) object {
 	return b
 }
 
-// book searches and books the n-th offer found; it returns the user in its session
-// and the order.
+// book searches and books offer n. It returns the user with the session, and the order.
 func (u *user) book(ref string, n int) (*user, *reply) {
 	u.t.Helper()
 	in, ids := u.find(nil)

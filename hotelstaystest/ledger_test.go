@@ -26,7 +26,7 @@ func TestLedgerKeepsNoSecrets(t *testing.T) {
 	}
 	reqs[0].Header.Set("Trace-Id", "changed")
 	if s.Ledger().Requests(OpDestinations)[0].Header.Get("Trace-Id") != "t" {
-		t.Error("the ledger gives its own header away")
+		t.Error("Requests does not return copies")
 	}
 }
 
@@ -43,7 +43,6 @@ func TestLedgerLimit(t *testing.T) {
 	}
 }
 
-// Who wants to keep everything asks for as much as an int holds.
 func TestHugeLedgerLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, WithLedgerLimit(math.MaxInt), WithCallbackHandler(&receiver{}))

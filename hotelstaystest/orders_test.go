@@ -103,8 +103,7 @@ func TestOrderFields(t *testing.T) {
 	}
 }
 
-// An order that a test confirms is confirmed, even after it was cancelled: nothing of
-// the cancellation stays on it, and it can be cancelled like any other.
+// ConfirmOrder undoes a cancellation. The order can be cancelled again.
 func TestConfirmCancelledOrder(t *testing.T) {
 	s := start(t)
 	u := login(t, s)

@@ -1,4 +1,4 @@
-// The PDF has a valid structure and the size that was asked for.
+// The PDF is valid and has the requested size.
 
 package hotelstaystest
 
@@ -29,7 +29,7 @@ func TestRenderPDF(t *testing.T) {
 	}
 }
 
-// checkPDF checks the frame of a PDF: header, cross references, stream length, end.
+// checkPDF checks header, cross references, stream length and end.
 func checkPDF(doc []byte) error {
 	if !bytes.HasPrefix(doc, []byte("%PDF-1.4\n")) || !bytes.HasSuffix(doc, []byte("%%EOF\n")) {
 		return fmt.Errorf("no header or end")

@@ -35,7 +35,7 @@ func TestPackagePrices(t *testing.T) {
 	}
 }
 
-// checkPackage checks a package's decimals and that its parts add up.
+// checkPackage checks decimals and sums. It adds the fields that it finds to seen.
 func checkPackage(t *testing.T, p object, code string, decimals int, seen map[string]bool) {
 	t.Helper()
 	num := func(m any) *big.Rat {

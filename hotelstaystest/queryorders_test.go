@@ -73,7 +73,7 @@ func TestQueryOrdersFilters(t *testing.T) {
 	})
 }
 
-// In a bubble several orders are made in the same instant.
+// Under synctest several orders have the same time.
 func TestOrdersOfOneInstant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := login(t, start(t, WithoutRateLimits()))

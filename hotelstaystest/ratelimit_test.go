@@ -12,28 +12,28 @@ func TestRateLimitWindowIsExact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t)
 		u := login(t, s)
-		voucher := func() *reply { return u.post(cancelPath, "{}") } // limit 10; refused, but counted
+		cancel := func() *reply { return u.post(cancelPath, "{}") } // limit 10
 		for range 5 {
-			voucher()
+			cancel()
 		}
 		time.Sleep(400 * time.Millisecond)
 		for i := range 5 {
-			if r := voucher(); r.status == 429 || r.header.Get("X-RateLimit-Remaining") != []string{"4", "3", "2", "1", "0"}[i] {
+			if r := cancel(); r.status == 429 || r.header.Get("X-RateLimit-Remaining") != []string{"4", "3", "2", "1", "0"}[i] {
 				t.Fatalf("call %d: HTTP %d, %v", i+6, r.status, r.header)
 			}
 		}
-		time.Sleep(600*time.Millisecond - 1) // the first five are a nanosecond too young
-		r := voucher()
+		time.Sleep(600*time.Millisecond - 1) // a nanosecond too early
+		r := cancel()
 		if r.status != 429 || r.code != CodeRateLimited || r.header.Get("Retry-After") != "1" || r.header.Get("X-RateLimit-Remaining") != "0" {
 			t.Fatalf("the 11th call within a second: HTTP %d %s %v", r.status, r.body, r.header)
 		}
 		time.Sleep(time.Nanosecond)
 		for i := range 5 {
-			if r := voucher(); r.status == 429 {
+			if r := cancel(); r.status == 429 {
 				t.Fatalf("call %d of the second burst was refused", i)
 			}
 		}
-		if voucher().status != 429 { // a fixed window or a bucket would allow more
+		if cancel().status != 429 { // a fixed window or a token bucket would allow more
 			t.Fatal("the other five calls no longer count")
 		}
 		if n := s.Ledger().RateLimited(OpCancel); n != 2 {
@@ -53,14 +53,14 @@ func TestRateLimitsComeBeforeEverything(t *testing.T) {
 		}
 		u.refused(ticketPath, object{"appKey": s.AppKey, "appSecret": s.AppSecret}, 429, CodeRateLimited, "5 calls per second")
 		if u.post(destinationsPath, "{}").status != 401 {
-			t.Error("another endpoint has no budget of its own")
+			t.Error("two operations share a limit")
 		}
 		other := *u
 		other.http = s.ClientFrom("192.0.2.7")
 		if other.post(ticketPath, "{}").status != 400 {
-			t.Error("another address has no budget of its own")
+			t.Error("two addresses share a limit")
 		}
-		for range 30 { // no figure is documented for OAuth
+		for range 30 { // no limit is documented
 			if u.post(oauthPath, "{}").status == 429 {
 				t.Fatal("OAuthToken has a rate limit")
 			}

@@ -18,7 +18,7 @@ func TestHotelListRules(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		more object
-		says string
+		msg  string
 	}{
 		{object{"destinationId": nil}, "hotelIds, destinationId and destinationName"},
 		{object{"destinationId": nil, "hotelIds": []string{}}, "hotelIds, destinationId and destinationName"},
@@ -43,7 +43,7 @@ func TestHotelListRules(t *testing.T) {
 		{object{"roomOccupancies": []object{{"adultCount": 0}}}, "roomOccupancies[0].adultCount"},
 		{object{"roomOccupancies": []object{{"adultCount": 2, "childrenAges": []int{40}}}}, "childrenAges"},
 	} {
-		u.refused(listPath, search(s, tc.more), 400, CodeParam, tc.says)
+		u.refused(listPath, search(s, tc.more), 400, CodeParam, tc.msg)
 	}
 	u.must(listPath, search(s, object{"hotelIds": ids[:1000], "pageSize": 1, "residencyCode": "AE", "cursor": 4, "sortBy": "anything"}))
 	band := login(t, start(t, WithVisibilityBand()))

@@ -18,7 +18,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 		"memory": {WithInMemory()}, "memory TLS": {WithInMemory(), WithTLS()}, "memory TLS HTTP/1": {WithInMemory(), WithTLS(), WithHTTP1Only()},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { // fails when a goroutine stays
+			synctest.Test(t, func(t *testing.T) { // fails if a goroutine is left
 				s := NewServer(opts...)
 				useAndClose(t, s)
 			})
@@ -38,8 +38,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 	}
 }
 
-// useAndClose makes calls from several clients, leaves one hanging in a delay and
-// closes the server.
+// useAndClose makes several calls, leaves one in a delay and closes the server.
 func useAndClose(t *testing.T, s *Server) {
 	u := login(t, s)
 	var wg sync.WaitGroup
@@ -81,7 +80,7 @@ func TestConcurrentUse(t *testing.T) {
 			for j := range 5 {
 				ref := fmt.Sprint("ref", i, "-", j)
 				guests := []object{{"roomIndex": 1, "firstName": "Test", "lastName": ref}}
-				in.send(bookPath, booking(ref, ids[j], object{"guests": guests})) // errors are what the faults make
+				in.send(bookPath, booking(ref, ids[j], object{"guests": guests})) // faults cause errors
 				u.send(queryPath, object{})
 				u.send(voucherPath, object{"customerReferenceNo": ref})
 				s.MoveRate(ids[j], 1)
@@ -103,7 +102,7 @@ func TestConcurrentUse(t *testing.T) {
 		}
 	}
 	if executed != len(s.Ledger().Orders()) || s.Ledger().Counts()[OpBook] != len(s.Ledger().Requests(OpBook)) {
-		t.Errorf("%d Books were carried out, %d orders exist", executed, len(s.Ledger().Orders()))
+		t.Errorf("%d Books succeeded, %d orders exist", executed, len(s.Ledger().Orders()))
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"time"
 )
 
-// download gets a document.
 func (u *user) download(link string, header ...string) (int, []byte) {
 	u.t.Helper()
 	req, err := http.NewRequestWithContext(u.t.Context(), "GET", link, nil)
@@ -122,7 +121,7 @@ func TestVoucherReferences(t *testing.T) {
 	none := u.refused(voucherPath, object{"customerReferenceNo": "none"}, 404, CodeNotFound, "")
 	theirs := u.with(u.ticket("two", "2")).refused(voucherPath, object{"customerReferenceNo": "a"}, 404, CodeNotFound, "")
 	if none.msg != theirs.msg {
-		t.Error("another account's order does not look like one that never was")
+		t.Error("another account sees that the order exists")
 	}
 }
 

@@ -16,7 +16,7 @@ func TestWebhookEvents(t *testing.T) {
 		u := login(t, s)
 		in, _ := u.bookWithCallback("ref", hook)
 		synctest.Wait()
-		in.must(bookPath, booking("ref", "any", object{"callbackUrl": hook})) // the same order again: nothing happened
+		in.must(bookPath, booking("ref", "any", object{"callbackUrl": hook})) // the same order again: no event
 		s.SetOrderStatus("ref", 5)
 		s.SetOrderStatus("ref", 5)
 		s.SetOrderStatus("ref", 3)

@@ -27,7 +27,7 @@ func TestWebhookLedger(t *testing.T) {
 		}
 		all[0].Body[0], all[0].Attempts[0].Status = 'x', 1
 		if again := s.Ledger().Webhooks()[0]; again.Body[0] != '{' || again.Attempts[0].Status != 200 {
-			t.Error("the ledger gives its own record away")
+			t.Error("Webhooks does not return copies")
 		}
 	})
 }

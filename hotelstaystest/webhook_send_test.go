@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// dials records what is dialled and connects to nothing.
+// dials records addresses and connects to nothing.
 type dials struct {
 	mu    sync.Mutex
 	addrs []string
@@ -39,7 +39,7 @@ func TestOnlyLoopbackIsDialed(t *testing.T) {
 		"http://[::ffff:127.0.0.1]:1/":       {"[::ffff:127.0.0.1]:1"},
 		"http://LocalHost:7/":                {"127.0.0.1:7", "[::1]:7"},
 		"http://localhost.:7/":               {"127.0.0.1:7", "[::1]:7"},
-		"https://hooks.example.com/":         nil, // not even looked up
+		"https://hooks.example.com/":         nil, // no DNS lookup
 		"https://localhost.example.com/":     nil,
 		"https://127.0.0.1.example.com/":     nil,
 		"https://ip6-localhost/":             nil,
@@ -60,9 +60,9 @@ func TestOnlyLoopbackIsDialed(t *testing.T) {
 				d := &dials{}
 				s := start(t, WithConfirmAfter(-1), WithWebhookRetryDelays(time.Second))
 				s.webhooks.transport = s.cfg.webhooks.socketTransport(d.dial)
-				o := &order{callbackURL: url, platformRef: "PO1"} // past Book's own rules
+				o := &order{callbackURL: url, platformRef: "PO1"} // without Book's checks
 				if _, err := http.NewRequest("POST", url, nil); err != nil {
-					return // not a URL that Book takes
+					return // Book refuses this URL
 				}
 				s.webhooks.post(o, EventOrderCreated, time.Now())
 				time.Sleep(time.Minute)
@@ -89,7 +89,7 @@ func TestOnlyLoopbackIsDialed(t *testing.T) {
 	}
 }
 
-// eventually waits in real time, for what comes over sockets.
+// eventually waits in real time.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
@@ -145,7 +145,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}
 }
 
-// Close finds deliveries in every stage; synctest fails when anything of them stays.
+// Close ends a delivery at every stage. synctest fails if a goroutine is left.
 func TestCloseEndsDeliveries(t *testing.T) {
 	for name, tc := range map[string]struct {
 		fault  FaultKind
@@ -198,7 +198,7 @@ func TestCloseLeavesNoSocketBehind(t *testing.T) {
 	before := runtime.NumGoroutine()
 	hanging := make(chan struct{}, 1)
 	web := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body) // else net/http does not notice the end of the connection
+		io.Copy(io.Discard, r.Body) // until then net/http does not notice a closed connection
 		hanging <- struct{}{}
 		<-r.Context().Done()
 	}))
@@ -214,7 +214,7 @@ func TestCloseLeavesNoSocketBehind(t *testing.T) {
 	eventually(t, "an end of all goroutines", func() bool { return runtime.NumGoroutine() <= before })
 }
 
-// A handler that has not read the body hangs until its context ends.
+// The handler has not read the body, so it does not notice a closed connection.
 func TestCloseEndsCallbackHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := false
@@ -231,7 +231,7 @@ func TestCloseEndsCallbackHandler(t *testing.T) {
 	})
 }
 
-// A handler may use the server that calls it.
+// The handler calls a method of the server.
 func TestCallbackHandlerUsesServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s *Server

@@ -1,4 +1,4 @@
-// Signatures, checked with an HMAC of their own.
+// Signatures, compared with a second implementation of HMAC.
 
 package hotelstaystest
 
@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// plainHMAC is HMAC-SHA256 as RFC 2104 defines it, for keys up to a block.
+// plainHMAC is HMAC-SHA256 (RFC 2104) for keys of at most 64 bytes.
 func plainHMAC(key, text []byte) string {
 	inner, outer := bytes.Repeat([]byte{0x36}, 64), bytes.Repeat([]byte{0x5c}, 64)
 	for i, k := range key {
@@ -27,7 +27,7 @@ func plainHMAC(key, text []byte) string {
 
 var signatureForm = regexp.MustCompile(`^t=([0-9]+),v1=([0-9a-f]{64})$`)
 
-// signedAt checks a delivery's signature and returns its time, 0 when it is wrong.
+// signedAt returns the time of a delivery's signature, or 0 when the signature is wrong.
 func signedAt(d delivery, secret string) int64 {
 	m := signatureForm.FindStringSubmatch(d.header.Get("X-Platform-Signature"))
 	if m == nil || m[2] != plainHMAC([]byte(secret), append([]byte(m[1]+"."), d.body...)) {
@@ -41,7 +41,7 @@ func signedAt(d delivery, secret string) int64 {
 func TestSignWebhook(t *testing.T) {
 	body := []byte(`{"event":"order_paid"}`)
 	at := time.Unix(1700000000, 999)
-	const want = "t=1700000000,v1=908ff8210b8a9f933df573983cdf7fcc322ffbc67705619911881bac62632066" // by openssl dgst -hmac
+	const want = "t=1700000000,v1=908ff8210b8a9f933df573983cdf7fcc322ffbc67705619911881bac62632066" // from openssl dgst -hmac
 	if got := SignWebhook("golden-secret", at, body); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

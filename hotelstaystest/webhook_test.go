@@ -89,7 +89,7 @@ func TestWebhooksOfAnOrder(t *testing.T) {
 		if rc.events() != "created" {
 			t.Fatalf("before the confirmation: %s", rc.events())
 		}
-		time.Sleep(time.Minute) // nobody asks for the order meanwhile
+		time.Sleep(time.Minute) // without a request
 		s.AmendOrder("ref")
 		s.ConfirmOrder("silent")
 		s.AmendOrder("silent")
@@ -144,7 +144,7 @@ func TestWebhooksOfAnOrder(t *testing.T) {
 func TestWebhookRetries(t *testing.T) {
 	for name, tc := range map[string]struct {
 		opts     []Option
-		statuses []int // of the answers, then 200
+		statuses []int // of the first answers; then 200
 		want     []time.Duration
 		state    WebhookState
 	}{
@@ -234,14 +234,14 @@ func TestRedeliverWebhook(t *testing.T) {
 			!bytes.Equal(got[2].body, got[0].body) || got[2].eventID() != rec.EventID {
 			t.Errorf("%+v", rec)
 		}
-		s.RedeliverWebhook(rec.EventID) // and fails
+		s.RedeliverWebhook(rec.EventID) // fails
 		time.Sleep(time.Minute)
 		if again := s.Ledger().Webhooks()[0]; again.State != WebhookDelivered || len(again.Attempts) != 5 {
 			t.Errorf("%+v", again)
 		}
 		panics(t, "no event", func() { s.RedeliverWebhook("evt_none") })
 		s.Close()
-		s.RedeliverWebhook(rec.EventID) // does nothing any more
+		s.RedeliverWebhook(rec.EventID) // no effect after Close
 	})
 }
 
@@ -360,7 +360,7 @@ func TestDuplicatesAreConcurrent(t *testing.T) {
 		s.Inject(Fault{Operation: OpWebhook, Kind: FaultDuplicate})
 		login(t, s).bookWithCallback("ref", hook)
 		<-arrived
-		<-arrived // while the first is not answered yet
+		<-arrived // before the first is answered
 		close(both)
 		synctest.Wait()
 		a := s.Ledger().Webhooks()[0].Attempts
@@ -370,7 +370,7 @@ func TestDuplicatesAreConcurrent(t *testing.T) {
 	})
 }
 
-// Each event arrives whole at least once, under its own id.
+// Each event arrives intact at least once, with its own id.
 func TestManyFaultyDeliveries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := verifying("sandbox-webhook-secret")

@@ -1,4 +1,4 @@
-// The program refuses wrong usage, and the call that it prints works.
+// Wrong usage, and the curl line of the greeting.
 
 package main
 
