@@ -80,7 +80,8 @@ appSecret       %[3]s
 OAuth client    %[4]s
 OAuth secret    %[5]s
 webhook secret  %[6]s
-a destinationId %[7]s (%[8]s)
+a destinationId %[7]s
+its name        %[8]s
 
 Environment of the programs in the README:
 
