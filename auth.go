@@ -184,7 +184,7 @@ func (r *TicketResponse) meta() *ResponseMeta { return &r.Meta }
 // calls it by itself; call it to check a credential. Whatever is wrong with the pair, the
 // error is ErrUnauthorized.
 func (c *Client) Ticket(ctx context.Context, req *TicketRequest, opts ...CallOption) (*TicketResponse, error) {
-	return do(ctx, c, OpTicket, req, opts)
+	return invoke(ctx, c, OpTicket, req, opts)
 }
 
 // OAuthTokenRequest asks for an access token by the client-credentials grant.
@@ -247,5 +247,5 @@ func (r *OAuthTokenResponse) meta() *ResponseMeta { return &r.Meta }
 // OAuthToken gets an access token. A Client with an OAuthCredential calls it by itself.
 // The error is ErrInvalidScope if the client is not registered for a scope.
 func (c *Client) OAuthToken(ctx context.Context, req *OAuthTokenRequest, opts ...CallOption) (*OAuthTokenResponse, error) {
-	return do(ctx, c, OpOAuthToken, req, opts)
+	return invoke(ctx, c, OpOAuthToken, req, opts)
 }

@@ -47,7 +47,7 @@ func (r *CheckAvailResponse) meta() *ResponseMeta { return &r.Meta }
 // that moved is a success with the new price; an offer that is gone is a success without an
 // offer. The document both recommends it before Book and calls it mandatory.
 func (c *Client) CheckAvail(ctx context.Context, req *CheckAvailRequest, opts ...CallOption) (*CheckAvailResponse, error) {
-	return do(ctx, c, OpCheckAvail, req, opts)
+	return invoke(ctx, c, OpCheckAvail, req, opts)
 }
 
 // MaxPassportNumber is how many characters a passport number may have.
@@ -77,7 +77,7 @@ type BookRequest struct {
 }
 
 func (r *BookRequest) parts() parts {
-	return parts{body: r.wire(), session: r.SessionID, reference: r.CustomerReferenceNo, secrets: r.secrets()}
+	return parts{body: r.wire(), session: r.SessionID, reference: r.CustomerReferenceNo, secrets: r.passports()}
 }
 
 func (r *BookRequest) validate(v *validation) {
@@ -134,7 +134,7 @@ func (r *BookRequest) wire() any {
 	}{r, guests}
 }
 
-func (r *BookRequest) secrets() []types.Secret {
+func (r *BookRequest) passports() []types.Secret {
 	numbers := make([]types.Secret, len(r.Guests))
 	for i, g := range r.Guests {
 		numbers[i] = g.PassportNumber
@@ -198,7 +198,7 @@ func (r *BookResponse) meta() *ResponseMeta { return &r.Meta }
 //
 // Book is never sent twice unless the first sending provably did nothing.
 func (c *Client) Book(ctx context.Context, req *BookRequest, opts ...CallOption) (*BookResponse, error) {
-	resp, err := do(ctx, c, OpBook, req, opts)
+	resp, err := invoke(ctx, c, OpBook, req, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -63,6 +62,7 @@ type Credential interface {
 }
 
 const (
+	minTLS           = tls.VersionTLS12
 	defaultAttempts  = 4
 	defaultMaxBody   = 64 << 20
 	defaultUserAgent = "hotelstays-go"
@@ -89,7 +89,7 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 		}
 		opt.applyClient(&cfg)
 	}
-	base, loopback := checkBaseURL(baseURL, &cfg.faults)
+	base, loopback := cfg.faults.baseURL(baseURL)
 	if isNil(cred) {
 		cfg.faults.add("cred", "is nil: give a TicketCredential, an OAuthCredential or a TokenCredential")
 	} else {
@@ -141,6 +141,16 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 	return c, nil
 }
 
+// refusesCredential reports whether the service itself refused to issue a token. Asking
+// again does not change that.
+func refusesCredential(err error) bool {
+	var api *APIError
+	if !errors.As(err, &api) || api.HTTPStatus >= 500 || errors.Is(err, ErrRateLimited) {
+		return false
+	}
+	return api.Code != 0 || api.Operation == OpOAuthToken && api.Msg != "" // OAuth's own error object
+}
+
 // CloseIdleConnections closes the connections that no call is using. The client
 // stays usable.
 func (c *Client) CloseIdleConnections() { c.http.CloseIdleConnections() }
@@ -184,6 +194,29 @@ func NewTransport() *http.Transport {
 	}
 }
 
+// WithHTTPClient sends the calls through a copy of hc: its Transport (for
+// tracing, proxies, certificates), Jar and Timeout (of one attempt) are used, its
+// CheckRedirect is not, because redirects are never followed. An *http.Transport that
+// allows TLS below 1.2 is a *ValidationError. As in net/http, a nil Transport is
+// http.DefaultTransport, which mocks such as gock and httpmock replace, and which keeps
+// only 2 idle connections to a host: for production start from NewTransport, which is
+// also what a client without this option sends through.
+//
+// A RoundTripper must send a request once at most: one that tries again by itself can book
+// twice. One that reports no net/http/httptrace events cannot prove that a request never
+// left: more outcomes of Book and Cancel are then unknown, and each request holds its slot
+// of the rate limit until it has an answer.
+func WithHTTPClient(hc *http.Client) Option {
+	return notNil("WithHTTPClient", hc, func(c *config) {
+		if t, ok := hc.Transport.(*http.Transport); ok && t.TLSClientConfig != nil {
+			if v := t.TLSClientConfig.MinVersion; v != 0 && v < minTLS {
+				c.faults.add("WithHTTPClient", "its transport allows TLS below 1.2")
+			}
+		}
+		c.httpClient = hc
+	})
+}
+
 // refusedByProxy is the error of a CONNECT that was refused. net/http's own is the
 // text of the status alone, which reads as if the service had said it.
 func refusedByProxy(_ context.Context, proxy *url.URL, _ *http.Request, resp *http.Response) error {
@@ -193,28 +226,9 @@ func refusedByProxy(_ context.Context, proxy *url.URL, _ *http.Request, resp *ht
 	return fmt.Errorf("the proxy %s answered CONNECT with HTTP %d", proxy.Host, resp.StatusCode)
 }
 
-func checkBaseURL(raw string, f *faults) (base string, loopback bool) {
-	u, err := url.Parse(raw)
-	switch {
-	case raw == "":
-		f.add("baseURL", "is empty; give an address such as https://host.example")
-		return "", false
-	case err != nil || u.Host == "" || u.Hostname() == "":
-		f.add("baseURL", "is not an address with a scheme and a host, such as https://host.example")
-		return "", false
-	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		f.add("baseURL", "must hold no user, query or fragment")
-		return "", false
-	}
-	loopback = isLoopback(u.Hostname())
-	if u.Scheme != "https" && !(u.Scheme == "http" && loopback) {
-		f.add("baseURL", "must be https; plain http is for loopback alone")
-	}
-	return strings.TrimRight(u.String(), "/"), loopback
-}
-
-// request is what every XRequest implements. P points to its response.
-type request[P any] interface {
+// requestFor is what every *XRequest implements. P points to its response.
+type requestFor[Q, P any] interface {
+	*Q
 	// validate adds a fault for each rule of the document that the request breaks.
 	validate(*validation)
 	parts() parts
@@ -230,19 +244,19 @@ type parts struct {
 	secrets   []types.Secret // kept out of logs and errors
 }
 
-// responseTo is what every XResponse implements.
+// responseTo is what every *XResponse implements.
 type responseTo[R any] interface {
 	*R
 	meta() *ResponseMeta
 }
 
-// do makes one call: it validates the request, sends it and reads the answer.
-func do[R any, P responseTo[R]](ctx context.Context, c *Client, op Operation, req request[P], opts []CallOption) (P, error) {
+// invoke makes one call: it validates the request, sends it and reads the answer.
+func invoke[Q, R any, P responseTo[R], I requestFor[Q, P]](ctx context.Context, c *Client, op Operation, req I, opts []CallOption) (P, error) {
 	if err := c.usable(ctx, op); err != nil {
 		return nil, err
 	}
 	x := c.newExchange(ctx, op, collect(opts))
-	if isNil(req) {
+	if req == nil {
 		x.set.add("request", "is nil")
 	} else {
 		req.validate(&x.set.validation)
@@ -312,12 +326,13 @@ func (x *exchange) prepare(p parts) (err error) {
 func (x *exchange) execute(into any, meta *ResponseMeta, check func() error) (err error) {
 	cancel := x.limitTime()
 	defer cancel()
-	watch := x.observe(x.client.observers, x.client.baseURL)
+	var watch *observation
+	x.ctx, watch = observe(x.ctx, x.client.observers, CallStart{Operation: x.op, BaseURL: x.client.baseURL})
 	err = errPanicked // until it is known better
 	defer func() { watch.end(err) }()
 	x.Result = transport.Send(x.ctx, x.call(watch.timeline()))
 	defer x.Answer.Release()
-	watch.received(&x.answer)
+	watch.received(x.Answer, x.requestID(), x.trace())
 	return x.read(into, meta, check)
 }
 

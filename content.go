@@ -60,7 +60,7 @@ func (r *DestinationsResponse) meta() *ResponseMeta { return &r.Meta }
 // Destinations returns the top-level places of a country, or those right below a
 // place. WalkDestinations visits all that lie below, too.
 func (c *Client) Destinations(ctx context.Context, req *DestinationsRequest, opts ...CallOption) (*DestinationsResponse, error) {
-	return do(ctx, c, OpDestinations, req, opts)
+	return invoke(ctx, c, OpDestinations, req, opts)
 }
 
 // WalkDestinations visits the tree from what req asks for downwards, parents before their
@@ -135,7 +135,7 @@ func (r *HotelsMetadataResponse) meta() *ResponseMeta { return &r.Meta }
 // HotelsMetadata returns a page of the catalogue of one destination. Key what is
 // kept of it on PlatformHotelID.
 func (c *Client) HotelsMetadata(ctx context.Context, req *HotelsMetadataRequest, opts ...CallOption) (*HotelsMetadataResponse, error) {
-	return do(ctx, c, OpHotelsMetadata, req, opts)
+	return invoke(ctx, c, OpHotelsMetadata, req, opts)
 }
 
 // HotelsMetadataAll yields every hotel of a destination in the order of the service, from
@@ -219,7 +219,7 @@ func (r *HotelStaticDetailResponse) meta() *ResponseMeta { return &r.Meta }
 // HotelStaticDetail returns one hotel. The service marks it as under
 // development: it is not for production, which uses HotelsMetadata instead.
 func (c *Client) HotelStaticDetail(ctx context.Context, req *HotelStaticDetailRequest, opts ...CallOption) (*HotelStaticDetailResponse, error) {
-	return do(ctx, c, OpHotelStaticDetail, req, opts)
+	return invoke(ctx, c, OpHotelStaticDetail, req, opts)
 }
 
 // HotelIDListRequest asks for hotel ids by region, or converts ids.
@@ -259,5 +259,5 @@ type HotelIDListItem struct {
 //
 // Deprecated: an older variant of the service. Use HotelsMetadata.
 func (c *Client) HotelIDList(ctx context.Context, req *HotelIDListRequest, opts ...CallOption) (*HotelIDListResponse, error) {
-	return do(ctx, c, OpHotelIDList, req, opts)
+	return invoke(ctx, c, OpHotelIDList, req, opts)
 }

@@ -3,4 +3,4 @@
 package hotelstays
 
 // DecodeTarget is what the client reads an answer into.
-var DecodeTarget = target
+var DecodeTarget = decodeTarget

@@ -374,7 +374,7 @@ func TestDecodeBoundsTheAnswer(t *testing.T) {
 				_, err = decodeRead(t, decodeClient(t, large, hotelstays.WithMaxResponseBytes(limit-1)))
 				var decode *hotelstays.DecodeError
 				require.ErrorAs(t, err, &decode)
-				assert.Contains(t, err.Error(), "WithMaxResponseBytes")
+				assert.Contains(t, err.Error(), "limit of response bytes")
 				assert.Equal(t, large.requestID(t), decode.RequestID)
 				assert.Equal(t, status, decode.HTTPStatus, "the status is known")
 

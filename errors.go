@@ -88,7 +88,7 @@ var conditions = []condition{
 	{err: ErrUnauthorized, code: CodeUnauthorized, status: http.StatusUnauthorized, ops: []Operation{OpTicket},
 		next: "check that the credential is active and belongs to this environment"},
 	{err: ErrForbidden, status: http.StatusForbidden,
-		next: "check the account's scopes, and whether it needs WithMarket or WithUserRef"},
+		next: "check the account's scopes, and whether it needs a market or a user reference"},
 	{err: ErrNotFound, code: CodeNotFound, status: http.StatusNotFound, ops: []Operation{OpOrderVoucher},
 		next: "check the reference, and that this account booked it"},
 	{err: ErrRateLimited, code: CodeRateLimited, status: http.StatusTooManyRequests,
@@ -299,7 +299,7 @@ func (e *APIError) next() string {
 	case e.HTTPStatus >= 500:
 		return "try again later; quote the request id if it goes on"
 	case e.HTTPStatus >= 300 && e.HTTPStatus < 400:
-		return "give New the address that the service answers at"
+		return "use the base URL that the service answers at"
 	}
 	return "report the code with the request id if the message does not help"
 }
@@ -391,7 +391,7 @@ func (e *DecodeError) next() string {
 	var syntax *wire.SyntaxError
 	switch {
 	case errors.Is(e.Err, transport.ErrBodyTooLarge):
-		return "ask for less, or raise the limit"
+		return "ask for less, or raise the client's limit of response bytes"
 	case errors.As(e.Err, &syntax):
 		return "check the base URL; if it is right, report this with the request id"
 	}

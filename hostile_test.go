@@ -238,7 +238,7 @@ func TestAdviceFitsTheRefusal(t *testing.T) {
 		advice string
 	}{
 		{hotelstays.OpDestinations, 403, "<html>", "something in front of the service may have refused this"},
-		{hotelstays.OpDestinations, 307, "", "give New the address that the service answers at"},
+		{hotelstays.OpDestinations, 307, "", "use the base URL that the service answers at"},
 		{hotelstays.OpDestinations, 404, "<html>", "check the base URL"},
 		{hotelstays.OpHotelRates, 404, `{"code":100000404,"msg":"gone"}`, "check the reference"},
 		{hotelstays.OpBook, 404, `{"code":100000404}`, "check the reference"},

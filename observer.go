@@ -88,19 +88,19 @@ type observation struct {
 	info      CallInfo
 }
 
-// observe starts an observation. a.ctx becomes the one that the call goes on with.
-func (a *answer) observe(observers []Observer, baseURL string) *observation {
+// observe starts an observation, and returns the ctx that the call goes on with.
+func observe(ctx context.Context, observers []Observer, start CallStart) (context.Context, *observation) {
 	if len(observers) == 0 {
-		return nil
+		return ctx, nil
 	}
-	o := &observation{observers: observers, start: time.Now(), info: CallInfo{Operation: a.op, BaseURL: baseURL, TraceID: a.traceID}}
+	o := &observation{observers: observers, start: time.Now(), info: CallInfo{Operation: start.Operation, BaseURL: start.BaseURL}}
 	for _, observer := range observers {
 		if observer.CallStart != nil {
-			a.ctx = observer.CallStart(a.ctx, CallStart{Operation: a.op, BaseURL: baseURL})
+			ctx = observer.CallStart(ctx, start)
 		}
-		o.ctxs = append(o.ctxs, a.ctx)
+		o.ctxs = append(o.ctxs, ctx)
 	}
-	return o
+	return ctx, o
 }
 
 // timeline is where the attempts are noted.
@@ -112,14 +112,14 @@ func (o *observation) timeline() *transport.Timeline {
 }
 
 // received notes how the sending ended. Reading the answer comes next.
-func (o *observation) received(a *answer) {
+func (o *observation) received(answer *transport.Answer, requestID, traceID string) {
 	if o == nil {
 		return
 	}
-	o.info.RequestID, o.info.TraceID = a.requestID(), a.trace()
-	if a.Answer != nil {
+	o.info.RequestID, o.info.TraceID = requestID, traceID
+	if answer != nil {
 		o.answered = time.Now()
-		o.info.HTTPStatus, o.info.Bytes = a.Answer.Status, len(a.Answer.Body)
+		o.info.HTTPStatus, o.info.Bytes = answer.Status, len(answer.Body)
 	}
 }
 

@@ -123,7 +123,7 @@ func signOfMore(object []byte, below ...string) string {
 // so is an answer without a list of orders: fewer orders must not look like none.
 // Whether results come in pages is undocumented: WithRawData keeps the whole answer.
 func (c *Client) QueryOrders(ctx context.Context, req *QueryOrdersRequest, opts ...CallOption) (*QueryOrdersResponse, error) {
-	return do(ctx, c, OpQueryOrders, req, opts)
+	return invoke(ctx, c, OpQueryOrders, req, opts)
 }
 
 // pickOrder returns the order under a reference, or nil where there is none. It fails where
@@ -151,29 +151,6 @@ func (c *Client) readOrder(ctx context.Context, reference string, opt CallOption
 		return nil, err
 	}
 	return pickOrder(resp, reference)
-}
-
-// OrderStates is what the numbers of order states mean, for callers who know. Only 0 and 1
-// are documented.
-type OrderStates struct {
-	Confirmed, Pending, Cancelled []types.OrderStatus
-}
-
-// WithOrderStates gives AwaitOrder and CancelAndRead the meaning of the numbers of order
-// states. Without it a status other than 0 and 1 only means that the status changed.
-func WithOrderStates(states OrderStates) SharedOption {
-	return sharedOption{func(s *settings) {
-		all := slices.Concat(states.Confirmed, states.Pending, states.Cancelled)
-		slices.Sort(all)
-		switch {
-		case len(all) == 0:
-			s.faults.add("WithOrderStates", "names no status")
-		case len(slices.Compact(slices.Clone(all))) != len(all):
-			s.faults.add("WithOrderStates", "names a status twice")
-		default:
-			s.states = &states
-		}
-	}}
 }
 
 // decided reports whether a status ends the wait.
@@ -352,7 +329,7 @@ func (r *CancelResponse) meta() *ResponseMeta { return &r.Meta }
 // QueryOrders. A ctx that ends while Cancel is under way gives this error, too. Cancel is
 // never sent twice unless the first sending provably did nothing.
 func (c *Client) Cancel(ctx context.Context, req *CancelRequest, opts ...CallOption) (*CancelResponse, error) {
-	return do(ctx, c, OpCancel, req, opts)
+	return invoke(ctx, c, OpCancel, req, opts)
 }
 
 // CancelOutcome is what is known after a cancellation.

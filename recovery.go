@@ -447,7 +447,7 @@ func (run *recoveryRun) saveAfter(ctx context.Context, outcome *BookingOutcome) 
 	case outcome.State == BookingFound || outcome.State == BookingAbsent:
 		return fmt.Errorf("hotelstays: the order under reference %q is %s, but the recovery was not saved: %w", run.recovery.CustomerReferenceNo, outcome.State, err)
 	}
-	return run.recovery.unknown("the recovery was not saved", err)
+	return run.recovery.notFound("the recovery was not saved", err)
 }
 
 func (run *recoveryRun) logEnd(ctx context.Context, outcome *BookingOutcome) {
@@ -459,13 +459,13 @@ func (run *recoveryRun) logEnd(ctx context.Context, outcome *BookingOutcome) {
 		slog.String("reference", run.recovery.CustomerReferenceNo), slog.Int("polls", run.recovery.Polls))
 }
 
-// unknown is the error of a booking that was not found. The outcome of the Book is as
+// notFound is the error of a booking that was not found. The outcome of the Book is as
 // unknown as before: a poll's own error, which may well say that nothing was sent, must not
 // be taken for the booking's.
-func (r *BookingRecovery) unknown(why string, err error) error {
+func (r *BookingRecovery) notFound(why string, err error) error {
 	return &OutcomeUnknownError{Operation: OpBook, CustomerReferenceNo: r.CustomerReferenceNo, Err: fmt.Errorf("%s: %w", why, err)}
 }
 
 func (r *BookingRecovery) interrupted(ctxErr error) error {
-	return r.unknown("the caller's ctx ended before the order was found; go on with the returned recovery", ctxErr)
+	return r.notFound("the caller's ctx ended before the order was found; go on with the returned recovery", ctxErr)
 }

@@ -101,7 +101,7 @@ func (a *answer) decode(into any, meta *ResponseMeta, check func() error) (err f
 	if a.Answer == nil || a.Err != nil {
 		return a.noAnswer()
 	}
-	env, fault := wire.Decode(a.ctx, a.Answer.Body, target(into, a.row.internStrings), a.row.lenient)
+	env, fault := wire.Decode(a.ctx, a.Answer.Body, decodeTarget(into, a.row.internStrings), a.row.lenient)
 	success := a.Answer.Status >= 200 && a.Answer.Status < 300
 	if a.row.bare && (fault != nil || !env.HasData) {
 		env, fault = a.decodeBare(into, env, fault)
@@ -163,7 +163,7 @@ func (a *answer) decodeBare(into any, env wire.Envelope, fault error) (wire.Enve
 		}
 		return env, fault
 	}
-	if _, err := wire.DecodeBare(a.ctx, a.Answer.Body, target(into, false), false); err == nil {
+	if _, err := wire.DecodeBare(a.ctx, a.Answer.Body, decodeTarget(into, false), false); err == nil {
 		env.HasCode, env.HasData, fault = true, true, nil
 	}
 	return env, fault
@@ -173,7 +173,7 @@ func (a *answer) decodeBare(into any, env wire.Envelope, fault error) (wire.Enve
 // arrived.
 func (a *answer) noAnswer() (err failure, definite bool) {
 	if errors.Is(a.Err, transport.ErrBodyTooLarge) {
-		return a.decodeError(fmt.Errorf("%w of %d bytes; WithMaxResponseBytes raises it", a.Err, a.maxBytes)), false
+		return a.decodeError(fmt.Errorf("%w of %d bytes", a.Err, a.maxBytes)), false
 	}
 	cause := a.scrubError(a.Err)
 	switch {
@@ -362,8 +362,8 @@ func (a *answer) scrubError(err error) error {
 // The build tag hotelstays_stdjson leaves that file out.
 type generated interface{ decode(*lexer.Lexer) }
 
-// target is the one seam to the generated decoder.
-func target(into any, internStrings bool) wire.Target {
+// decodeTarget is the one seam to the generated decoder.
+func decodeTarget(into any, internStrings bool) wire.Target {
 	t := wire.Target{Into: into, Share: internStrings}
 	if g, ok := into.(generated); ok {
 		t.Read = g.decode

@@ -145,7 +145,7 @@ func (r *HotelListResponse) pageInfo() paging.Info {
 // HotelList searches for hotels with prices. An empty list is a success:
 // Basic.EmptyReason says whether the account is the cause.
 func (c *Client) HotelList(ctx context.Context, req *HotelListRequest, opts ...CallOption) (*HotelListResponse, error) {
-	return do(ctx, c, OpHotelList, req, opts)
+	return invoke(ctx, c, OpHotelList, req, opts)
 }
 
 // HotelListPages yields the pages of a search, from req's page on, each when the loop asks
@@ -218,5 +218,5 @@ func (r *HotelRatesResponse) meta() *ResponseMeta { return &r.Meta }
 
 // HotelRates returns the whole set of offers of one hotel, across all suppliers.
 func (c *Client) HotelRates(ctx context.Context, req *HotelRatesRequest, opts ...CallOption) (*HotelRatesResponse, error) {
-	return do(ctx, c, OpHotelRates, req, opts)
+	return invoke(ctx, c, OpHotelRates, req, opts)
 }

@@ -60,16 +60,6 @@ func shareToken(cache *token.Cache, store TokenStore, baseURL, credentialID stri
 	}
 }
 
-// refusesCredential reports whether the service itself refused to issue a token. Asking
-// again does not change that.
-func refusesCredential(err error) bool {
-	var api *APIError
-	if !errors.As(err, &api) || api.HTTPStatus >= 500 || errors.Is(err, ErrRateLimited) {
-		return false
-	}
-	return api.Code != 0 || api.Operation == OpOAuthToken && api.Msg != "" // OAuth's own error object
-}
-
 // boundStore is a TokenStore with its key.
 type boundStore struct {
 	store TokenStore

@@ -5,6 +5,7 @@ package hotelstays
 import (
 	"fmt"
 	"net/netip"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -171,6 +172,27 @@ func isCode(s string, n int) bool {
 
 func oneOf[T comparable](v T, known ...T) bool {
 	return slices.Contains(known, v)
+}
+
+// baseURL checks the base URL of a client, and whether it is loopback.
+func (f *faults) baseURL(raw string) (base string, loopback bool) {
+	u, err := url.Parse(raw)
+	switch {
+	case raw == "":
+		f.add("baseURL", "is empty; give an address such as https://host.example")
+		return "", false
+	case err != nil || u.Host == "" || u.Hostname() == "":
+		f.add("baseURL", "is not an address with a scheme and a host, such as https://host.example")
+		return "", false
+	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		f.add("baseURL", "must hold no user, query or fragment")
+		return "", false
+	}
+	loopback = isLoopback(u.Hostname())
+	if u.Scheme != "https" && !(u.Scheme == "http" && loopback) {
+		f.add("baseURL", "must be https; plain http is for loopback alone")
+	}
+	return strings.TrimRight(u.String(), "/"), loopback
 }
 
 func isLoopback(host string) bool {

@@ -74,7 +74,7 @@ func (r *OrderVoucherResponse) meta() *ResponseMeta { return &r.Meta }
 // exist, or is not the caller's, is ErrNotFound. Without ScopeBookingRead it is
 // ErrForbidden. An answer that names another order than req does is a *DecodeError.
 func (c *Client) OrderVoucher(ctx context.Context, req *OrderVoucherRequest, opts ...CallOption) (*OrderVoucherResponse, error) {
-	return do(ctx, c, OpOrderVoucher, req, opts)
+	return invoke(ctx, c, OpOrderVoucher, req, opts)
 }
 
 // AwaitVoucher polls the voucher of an order until it is neither NOT_GENERATED nor PENDING:

@@ -123,7 +123,7 @@ func VerifyWebhook(body []byte, h http.Header, opts WebhookOptions) (*WebhookEve
 		return nil, &WebhookError{ErrWebhookUnsigned, "ask for a webhook signing secret, or set AllowUnsigned"}
 	}
 	event := &WebhookEvent{}
-	if _, err := wire.DecodeBare(context.Background(), body, target(event, false), true); err != nil {
+	if _, err := wire.DecodeBare(context.Background(), body, decodeTarget(event, false), true); err != nil {
 		return nil, &WebhookError{ErrWebhookBody, err.Error()}
 	}
 	if event.CustomerReferenceNo == "" || event.Kind == "" {
