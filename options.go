@@ -29,7 +29,9 @@ type sharedOption struct{ callOption }
 
 func (o sharedOption) applyClient(c *config) { o.callOption(&c.settings) }
 
-func sharedHeader(h optionHeader, value string) SharedOption { return sharedOption{withHeader(h, value)} }
+func sharedHeader(h optionHeader, value string) SharedOption {
+	return sharedOption{withHeader(h, value)}
+}
 
 // WithLanguage asks for texts in a language, named by a BCP 47 tag: "ar", "en-GB". The
 // service's default is en-US.
