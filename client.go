@@ -25,12 +25,12 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Client calls the API. Create it with New: calls of a zero Client, and calls with a nil
-// ctx, are a *ValidationError. It is safe for concurrent use, and one client should serve
-// a whole process: it shares connections, the token and the ceilings among its callers.
+// Client calls the API. Create it with New. It is safe for concurrent use, and one client
+// should serve a whole process: its callers share connections, the token and the rate
+// limits. Calls of a zero Client, and calls with a nil ctx, are a *ValidationError.
 type Client struct {
 	baseURL   string
-	loopback  bool // the base URL is this machine: tests and the sandbox
+	loopback  bool // the base URL is this machine, as in tests
 	cred      Credential
 	tokens    *token.Cache
 	defaults  settings
@@ -52,7 +52,7 @@ type Credential interface {
 	// id names the tokens of a TokenStore, without a secret. It is empty for a token that
 	// is neither renewed nor shared.
 	id() string
-	// account may hold a secret: it is only hashed.
+	// account identifies the account. It may hold a secret, so it is only ever hashed.
 	account() string
 	secret() types.Secret
 	// fetch returns a token. Its lifetime counts from the answer; 0 is unknown.
@@ -68,11 +68,9 @@ const (
 	defaultUserAgent = "hotelstays-go"
 )
 
-// New returns a client of the environment at baseURL, such as
-// https://host.example: what comes before the /api of the operations' paths.
-// Plain http is refused except for loopback. New connects to nothing: the first
-// call fetches the first token. Its error is a *ValidationError with all faults
-// at once.
+// New returns a client of the environment at baseURL, such as https://host.example: the
+// part before /api. Plain http is for loopback alone. New opens no connection: the first
+// call fetches the first token. Its error is a *ValidationError with all faults at once.
 func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 	cfg := config{
 		httpClient:  &http.Client{Transport: NewTransport()},
@@ -128,17 +126,22 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 	if c.http.Transport == nil {
 		c.http.Transport = defaultTransport{}
 	}
-	c.tokens = &token.Cache{
-		Fetch:     func(ctx context.Context) (types.Secret, time.Duration, error) { return cred.fetch(ctx, c) },
-		Renewable: cred.id() != "",
+	c.tokens = c.newTokenCache(cfg.store)
+	return c, nil
+}
+
+func (c *Client) newTokenCache(store TokenStore) *token.Cache {
+	cache := &token.Cache{
+		Fetch:     func(ctx context.Context) (types.Secret, time.Duration, error) { return c.cred.fetch(ctx, c) },
+		Renewable: c.cred.id() != "",
 		IsRefusal: refusesCredential,
-		Log:       cfg.log,
+		Log:       c.log,
 		Redact: func(text string, secret types.Secret) string {
-			return redact.Set{secret.Reveal(), cred.secret().Reveal()}.Text(text)
+			return redact.Set{secret.Reveal(), c.cred.secret().Reveal()}.Text(text)
 		},
 	}
-	shareToken(c.tokens, cfg.store, base, cred.id())
-	return c, nil
+	shareToken(cache, store, c.baseURL, c.cred.id())
+	return cache
 }
 
 // refusesCredential reports whether the service itself refused to issue a token. Asking
@@ -148,22 +151,22 @@ func refusesCredential(err error) bool {
 	if !errors.As(err, &api) || api.HTTPStatus >= 500 || errors.Is(err, ErrRateLimited) {
 		return false
 	}
-	return api.Code != 0 || api.Operation == OpOAuthToken && api.Msg != "" // OAuth's own error object
+	return api.Code != 0 || operations[api.Operation].bare && api.Msg != "" // OAuth's own error object
 }
 
-// CloseIdleConnections closes the connections that no call is using. The client
-// stays usable.
+// CloseIdleConnections closes the connections that no call is using. The client stays
+// usable.
 func (c *Client) CloseIdleConnections() { c.http.CloseIdleConnections() }
 
 // String names the environment.
 func (c Client) String() string { return "hotelstays.Client(" + c.baseURL + ")" }
 
-// Format writes String, whatever the verb: others would print a part of the caller's
+// Format writes String under every verb. Without it some verbs would print the caller's
 // http.Client and options.
 func (c Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
 
-// defaultTransport is http.DefaultTransport as it is when a request is sent: mocks
-// replace it.
+// defaultTransport looks http.DefaultTransport up for each request, because mocks replace
+// it.
 type defaultTransport struct{}
 
 func (defaultTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -172,10 +175,10 @@ func (defaultTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func (defaultTransport) CloseIdleConnections() { http.DefaultClient.CloseIdleConnections() }
 
-// NewTransport returns the transport of a client without WithHTTPClient, for a caller who
-// wants to change a part of it: the proxy, certificates, or the number of connections. It
-// uses the proxies that the environment names, TLS 1.2 or later, and HTTP/2. It keeps up
-// to 256 idle connections to a host, where http.DefaultTransport keeps 2, for 45 seconds.
+// NewTransport returns the transport that a client without WithHTTPClient uses. Start from
+// it to change the proxy, certificates or the number of connections. It takes the proxy
+// from the environment, speaks TLS 1.2 or later and HTTP/2, and keeps up to 256 idle
+// connections to a host for 45 seconds (http.DefaultTransport keeps 2).
 func NewTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
@@ -186,25 +189,23 @@ func NewTransport() *http.Transport {
 		MaxIdleConns:        512,
 		MaxIdleConnsPerHost: 256,
 		IdleConnTimeout:     45 * time.Second,
-		// A connection that has gone silent is given up, or every call on it would
-		// run into its deadline.
+		// Pings find a silent connection. Without them every call on it would run into
+		// its deadline.
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
 		ExpectContinueTimeout:  time.Second,
 		OnProxyConnectResponse: refusedByProxy,
 	}
 }
 
-// WithHTTPClient sends the calls through a copy of hc: its Transport (for
-// tracing, proxies, certificates), Jar and Timeout (of one attempt) are used, its
-// CheckRedirect is not, because redirects are never followed. An *http.Transport that
-// allows TLS below 1.2 is a *ValidationError. As in net/http, a nil Transport is
-// http.DefaultTransport, which mocks such as gock and httpmock replace, and which keeps
-// only 2 idle connections to a host: for production start from NewTransport, which is
-// also what a client without this option sends through.
+// WithHTTPClient sends the calls through a copy of hc. Its Transport, Jar and Timeout (of
+// one attempt) are used. Its CheckRedirect is not, because redirects are never followed. An
+// *http.Transport that allows TLS below 1.2 is a *ValidationError. A nil Transport is
+// http.DefaultTransport, as in net/http: mocks such as gock replace it, and it keeps only 2
+// idle connections to a host. For production start from NewTransport.
 //
-// A RoundTripper must send a request once at most: one that tries again by itself can book
-// twice. One that reports no net/http/httptrace events cannot prove that a request never
-// left: more outcomes of Book and Cancel are then unknown, and each request holds its slot
+// A RoundTripper must send a request at most once: one that retries by itself can book
+// twice. One that fires no net/http/httptrace events cannot prove that a request never
+// left. More outcomes of Book and Cancel are then unknown, and each request holds its slot
 // of the rate limit until it has an answer.
 func WithHTTPClient(hc *http.Client) Option {
 	return notNil("WithHTTPClient", hc, func(c *config) {
@@ -274,7 +275,7 @@ func invoke[Q, R any, P responseTo[R], I requestFor[Q, P]](ctx context.Context, 
 	return resp, nil
 }
 
-// usable reports what would panic later: a Client that New did not make, or a nil ctx.
+// usable refuses what would panic later: a Client that New did not make, and a nil ctx.
 func (c *Client) usable(ctx context.Context, name Operation) error {
 	var f faults
 	if c == nil || c.cred == nil {
@@ -315,7 +316,7 @@ func (x *exchange) prepare(p parts) (err error) {
 		x.set.headers[headerTraceID] = uuid.NewString()
 	}
 	x.session, x.reference, x.traceID = p.session, p.reference, x.set.headers[headerTraceID]
-	x.secrets = append(make(redact.Set, 0, len(p.secrets)+2), x.client.cred.secret().Reveal()) // the token follows
+	x.secrets = append(make(redact.Set, 0, len(p.secrets)+2), x.client.cred.secret().Reveal()) // read adds the token
 	for _, secret := range p.secrets {
 		x.secrets = append(x.secrets, secret.Reveal())
 	}
@@ -328,7 +329,7 @@ func (x *exchange) execute(into any, meta *ResponseMeta, check func() error) (er
 	defer cancel()
 	var watch *observation
 	x.ctx, watch = observe(x.ctx, x.client.observers, CallStart{Operation: x.op, BaseURL: x.client.baseURL})
-	err = errPanicked // until it is known better
+	err = errPanicked
 	defer func() { watch.end(err) }()
 	x.Result = transport.Send(x.ctx, x.call(watch.timeline()))
 	defer x.Answer.Release()
@@ -347,8 +348,8 @@ func recovered(err *error, what string) {
 	}
 }
 
-// limitTime ends x.ctx after WithTimeout, or after the operation's default where the ctx
-// has no deadline either.
+// limitTime bounds x.ctx by WithTimeout, or by the operation's default if ctx has no
+// deadline.
 func (x *exchange) limitTime() context.CancelFunc {
 	deadline, bounded := x.ctx.Deadline()
 	if x.set.timeout == 0 && bounded {
@@ -387,7 +388,7 @@ func (x *exchange) call(timeline *transport.Timeline) *transport.Call {
 	return call
 }
 
-// header is the same for all attempts.
+// header returns what all attempts send.
 func (x *exchange) header() http.Header {
 	h := make(http.Header)
 	values := make([]string, 0, 4+headerCount) // one allocation for all of them

@@ -1,4 +1,4 @@
-// Reading an answer: envelope, data, metadata, and which error it is.
+// Reading an answer: a response with its metadata, or the typed error.
 
 package hotelstays
 
@@ -22,26 +22,26 @@ import (
 // ResponseMeta is what an answer says about itself. Every response has one.
 type ResponseMeta struct {
 	HTTPStatus int
-	// Msg is the envelope's message; one above 1 KiB is cut off.
+	// Msg is the envelope's message, up to 1 KiB.
 	Msg string
 	// RequestID identifies the attempt that was answered; quote it in reports.
 	RequestID string
-	// TraceID identifies the call, and all calls that were given the same one.
+	// TraceID identifies the call, or all calls that WithTraceID gave the same id.
 	TraceID string
-	// SessionID is the answer's Session-Id header, exact unless it holds a secret.
+	// SessionID is the answer's Session-Id header. A secret in it is redacted.
 	SessionID string
-	// ServerCost is how long the service says that it took.
+	// ServerCost is how long the service took, by its own header.
 	ServerCost time.Duration
-	// RateLimit is nil where the service did not send all of its figures.
+	// RateLimit is nil unless the service sent all of its figures.
 	RateLimit *RateLimit
-	// Attempts is how often the request was sent.
+	// Attempts counts how often the request was sent.
 	Attempts int
 	// Mismatches lists the first 64 fields of an order whose JSON type is not the
-	// documented one. They were left out; all else was read.
+	// documented one. These fields were left out, all others were read.
 	Mismatches []Mismatch
-	// MismatchCount is how many such fields there are, listed or not.
+	// MismatchCount counts all such fields.
 	MismatchCount int
-	// RawData is the JSON of data, where WithRawData asked for it.
+	// RawData is the JSON of data, if WithRawData asked for it.
 	RawData json.RawMessage
 }
 
@@ -49,20 +49,20 @@ type ResponseMeta struct {
 type Mismatch struct {
 	Path string // such as data.orders[0].rooms[1].rate.netRate.amount
 	Want string // the documented type: integer, number, string, boolean, array or object
-	Got  string // the type that came, by the same names
+	Got  string // the type in the answer
 }
 
 // String is "path: want type, got type".
 func (m Mismatch) String() string { return wire.Mismatch(m).String() }
 
-// RateLimit is what the service says of the ceiling of the called endpoint.
+// RateLimit holds the rate limit figures of an answer.
 type RateLimit struct {
 	Limit     int           // requests per second
 	Remaining int           // left in the current window
 	Reset     time.Duration // until the window rolls over
 }
 
-// answer is what came back for a call, with all that it takes to read it.
+// answer is what came back for a call, and what reading it takes.
 type answer struct {
 	ctx       context.Context
 	op        Operation
@@ -76,8 +76,8 @@ type answer struct {
 	transport.Result
 }
 
-// read decodes the answer, or returns the typed error. An operation that mutates ends in
-// an unknown outcome unless the answer is definite or nothing was sent.
+// read decodes the answer or returns the typed error. The outcome of an operation that
+// mutates is unknown unless the answer is definite or nothing was sent.
 func (a *answer) read(into any, meta *ResponseMeta, check func() error) error {
 	a.secrets = append(a.secrets, tokenOf(a.Authorization))
 	err, definite := a.decode(into, meta, check)
@@ -95,8 +95,8 @@ func (a *answer) read(into any, meta *ResponseMeta, check func() error) error {
 	return unknown
 }
 
-// decode returns the error of the call, and whether it leaves no doubt about what the
-// service did.
+// decode returns the error of the call. definite reports that there is no doubt about what
+// the service did.
 func (a *answer) decode(into any, meta *ResponseMeta, check func() error) (err failure, definite bool) {
 	if a.Answer == nil || a.Err != nil {
 		return a.noAnswer()
@@ -131,20 +131,19 @@ func (a *answer) decode(into any, meta *ResponseMeta, check func() error) (err f
 	return nil, true
 }
 
-// missing is the error of an answer that lacks a field it is useless without.
+// missing is the error of an answer without a required field.
 func missing(field string) error { return fmt.Errorf("%s is missing", field) }
 
-// errOtherOrder is the error of an answer that is of another order than the one asked for.
 var errOtherOrder = errors.New("it is of another order than the one asked for")
 
-// sameReference reports whether an answer may be of the order asked for. A reference
-// that one side leaves out is no difference.
+// sameReference reports whether an answer may be of the order asked for. A missing
+// reference is no difference.
 func sameReference(asked, answered string) bool {
 	return asked == "" || answered == "" || asked == answered
 }
 
-// decodeBare reads an answer without an envelope. The document shows an envelope for every
-// answer, the OAuth standard shows none. The standard's error becomes env's message.
+// decodeBare reads an answer without an envelope, as the OAuth standard defines it. The
+// standard's error text becomes env's message.
 func (a *answer) decodeBare(into any, env wire.Envelope, fault error) (wire.Envelope, error) {
 	if env.HasCode && env.Code != 0 {
 		return env, fault
@@ -169,8 +168,7 @@ func (a *answer) decodeBare(into any, env wire.Envelope, fault error) (wire.Enve
 	return env, fault
 }
 
-// noAnswer is the error of a call without an answer to read. Its request may still have
-// arrived.
+// noAnswer is the error of a call without an answer. Its request may have arrived.
 func (a *answer) noAnswer() (err failure, definite bool) {
 	if errors.Is(a.Err, transport.ErrBodyTooLarge) {
 		return a.decodeError(fmt.Errorf("%w of %d bytes", a.Err, a.maxBytes)), false
@@ -211,7 +209,7 @@ func (a *answer) apiError(env wire.Envelope) *APIError {
 	case !a.row.noAuth:
 		e.Excerpt = a.excerpt()
 	case e.Msg == "" && len(a.Answer.Body) > 0:
-		e.Excerpt = redact.Marker // it says that there was something
+		e.Excerpt = redact.Marker // shows that there was a body
 	}
 	return e
 }
@@ -279,7 +277,7 @@ func (a *answer) echoed(header, sent string) string {
 	return sent
 }
 
-// rateLimit needs all three figures: one that is missing is not 0.
+// rateLimit returns nil unless all three figures are there: a missing one is not 0.
 func rateLimit(h http.Header) *RateLimit {
 	limit, hasLimit := figure(h, "X-Ratelimit-Limit")
 	remaining, hasRemaining := figure(h, "X-Ratelimit-Remaining")
@@ -290,7 +288,7 @@ func rateLimit(h http.Header) *RateLimit {
 	return &RateLimit{Limit: limit, Remaining: remaining, Reset: time.Duration(reset) * time.Second}
 }
 
-// figure reads a header that counts something. name is in net/http's canonical form.
+// figure reads a number from a header. name is in canonical form.
 func figure(h http.Header, name string) (int, bool) {
 	value := h.Get(name)
 	if value == "" { // the error of the next line would be an allocation
@@ -329,8 +327,8 @@ func (a *answer) message(msg string) string {
 	return redact.Shorten(text, maxMsg)
 }
 
-// sessionID is the answer's Session-Id header. It is sent again, and so stays exact
-// unless it holds a whole secret.
+// sessionID is the answer's Session-Id header. It is exact, because it is sent again, unless
+// it holds a whole secret.
 func (a *answer) sessionID() string {
 	id := a.Answer.Header.Get("Session-Id")
 	if a.secrets.In(id) {
@@ -349,8 +347,8 @@ func (a *answer) scrubAttempt(text, authorization string) string {
 
 func tokenOf(authorization string) string { return strings.TrimPrefix(authorization, "Bearer ") }
 
-// scrubError is err, or a scrubbed copy of its text where net/http quotes a secret of a
-// malformed answer.
+// scrubError returns err, or its scrubbed text if net/http quotes a secret of a malformed
+// answer.
 func (a *answer) scrubError(err error) error {
 	if text := err.Error(); a.scrub(text) != text {
 		return errors.New(redact.Shorten(a.scrub(text), maxMsg))
