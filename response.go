@@ -80,7 +80,7 @@ type answer struct {
 // mutates is unknown unless the answer is definite or nothing was sent.
 func (a *answer) read(into any, meta *ResponseMeta, check func() error) error {
 	a.secrets = append(a.secrets, tokenOf(a.Authorization))
-	err, definite := a.decode(into, meta, check)
+	definite, err := a.decode(into, meta, check)
 	if err == nil {
 		return nil
 	}
@@ -95,9 +95,9 @@ func (a *answer) read(into any, meta *ResponseMeta, check func() error) error {
 	return unknown
 }
 
-// decode returns the error of the call. definite reports that there is no doubt about what
-// the service did.
-func (a *answer) decode(into any, meta *ResponseMeta, check func() error) (err failure, definite bool) {
+// decode returns the error of the call, and whether there is no doubt about what the service
+// did.
+func (a *answer) decode(into any, meta *ResponseMeta, check func() error) (definite bool, err failure) {
 	if a.Answer == nil || a.Err != nil {
 		return a.noAnswer()
 	}
@@ -110,25 +110,25 @@ func (a *answer) decode(into any, meta *ResponseMeta, check func() error) (err f
 	unusable := check()
 	switch {
 	case fault != nil && errors.Is(fault, a.ctx.Err()):
-		return a.unread(fault), false
+		return false, a.unread(fault)
 	case !success || env.HasCode && env.Code != 0:
 		refusal := a.apiError(env)
-		return refusal, refusal.refuses()
+		return refusal.refuses(), refusal
 	case fault != nil:
-		return a.decodeError(fault), false
+		return false, a.decodeError(fault)
 	case !env.HasCode:
-		return a.decodeError(errors.New("it has no code, so it is not known to be a success")), false
+		return false, a.decodeError(errors.New("it has no code, so it is not known to be a success"))
 	case !env.HasData:
-		return a.decodeError(errors.New("it reports success and has no data")), false
+		return false, a.decodeError(errors.New("it reports success and has no data"))
 	}
 	*meta = a.meta(env)
 	switch {
 	case a.keepRaw && meta.RawData == nil: // ctx ended while it was copied
-		return a.unread(a.ctx.Err()), false
+		return false, a.unread(a.ctx.Err())
 	case unusable != nil:
-		return a.decodeError(unusable), false
+		return false, a.decodeError(unusable)
 	}
-	return nil, true
+	return true, nil
 }
 
 // missing is the error of an answer without a required field.
@@ -169,9 +169,9 @@ func (a *answer) decodeBare(into any, env wire.Envelope, fault error) (wire.Enve
 }
 
 // noAnswer is the error of a call without an answer. Its request may have arrived.
-func (a *answer) noAnswer() (err failure, definite bool) {
+func (a *answer) noAnswer() (definite bool, err failure) {
 	if errors.Is(a.Err, transport.ErrBodyTooLarge) {
-		return a.decodeError(fmt.Errorf("%w of %d bytes", a.Err, a.maxBytes)), false
+		return false, a.decodeError(fmt.Errorf("%w of %d bytes", a.Err, a.maxBytes))
 	}
 	cause := a.scrubError(a.Err)
 	switch {
@@ -182,7 +182,7 @@ func (a *answer) noAnswer() (err failure, definite bool) {
 		cause = fmt.Errorf("%w (an earlier attempt was answered with HTTP %d)", cause, a.EarlierStatus)
 	}
 	sent := a.Sent && a.Answer == nil
-	return a.transportError(sent, cause), !sent
+	return !sent, a.transportError(sent, cause)
 }
 
 // unread is the error of an answer whose reading ended with ctx.

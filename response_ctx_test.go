@@ -35,7 +35,7 @@ func TestRawDataIsWholeOrAnError(t *testing.T) {
 		var meta ResponseMeta
 		a := answer{ctx: &endsAtLook{t.Context(), ends}, op: OpQueryOrders, row: operations[OpQueryOrders], keepRaw: true}
 		a.Answer = &transport.Answer{Status: http.StatusOK, Header: http.Header{}, Body: body}
-		err, _ := a.decode(&resp, &meta, func() error { return nil })
+		_, err := a.decode(&resp, &meta, func() error { return nil })
 		if err == nil {
 			assert.GreaterOrEqual(t, ends, 2*(len(body)>>16))
 			assert.JSONEq(t, `{"orders":[],"hasMore":true}`, string(meta.RawData))
