@@ -290,9 +290,9 @@ func (e *APIError) next() string {
 	switch {
 	case e.HTTPStatus == http.StatusForbidden && e.Code == 0:
 		return c.next + "; something in front of the service may have refused this"
-	case c.err == ErrParam && takesSession(e.Operation):
+	case errors.Is(c.err, ErrParam) && takesSession(e.Operation):
 		return c.next + "; search again if the session is refused"
-	case c.err == ErrNotFound && e.Code == 0:
+	case errors.Is(c.err, ErrNotFound) && e.Code == 0:
 		return "check the base URL, which ends before /api, and the reference"
 	case ok:
 		return c.next

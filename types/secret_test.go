@@ -50,7 +50,7 @@ func shown(t *testing.T, what, text string) {
 
 func TestSecretDoesNotPrint(t *testing.T) {
 	for what, v := range secretHolders() {
-		for _, verb := range strings.Fields("%v %+v %#v %s %q %x %X %#x %d %10.3s %t %p %w %T %z %c %U %e %b %!") {
+		for verb := range strings.FieldsSeq("%v %+v %#v %s %q %x %X %#x %d %10.3s %t %p %w %T %z %c %U %e %b %!") {
 			shown(t, what+" "+verb, fmt.Sprintf(verb, v))
 			shown(t, what+" "+verb, fmt.Errorf(verb, v).Error())
 			shown(t, what+" in a list "+verb, fmt.Sprintf(verb, []any{v, &v}))
@@ -71,7 +71,7 @@ func TestSecretDoesNotPrint(t *testing.T) {
 func TestSecretInADiff(t *testing.T) {
 	for what, v := range secretHolders() {
 		var failed lines
-		assert.Equal(&failed, v, "something else")
+		assert.Equal(&failed, "something else", v)
 		assert.Equal(&failed, v, reflect.Zero(reflect.TypeOf(v)).Interface())
 		assert.Empty(&failed, v)
 		assert.Contains(&failed, []any{1}, v)
@@ -87,7 +87,7 @@ func (l *lines) Errorf(format string, args ...any) { l.text += fmt.Sprintf(forma
 
 func TestSecretTexts(t *testing.T) {
 	s := NewSecret(canary)
-	for _, verb := range strings.Fields("%v %+v %#v %s %q %x %X %d %t %10.3s") {
+	for verb := range strings.FieldsSeq("%v %+v %#v %s %q %x %X %d %t %10.3s") {
 		assert.Equal(t, "[redacted]", fmt.Sprintf(verb, s), verb)
 		assert.Equal(t, "[redacted]", fmt.Sprintf(verb, &s), verb)
 		assert.Empty(t, fmt.Sprintf(verb, Secret{}), "%s of an empty one", verb)
