@@ -1,124 +1,80 @@
-// Package hotelstays is a client of the Hotel Stays Distribution API: it finds
-// hotels, prices and re-checks offers, books them, and reads, vouchers and
-// cancels orders. This page is its manual; [New] is where to begin.
-//
-// # Quick start
+// Package hotelstays is a client for the Hotel Stays Distribution API: it searches hotels,
+// checks offers, books them, and reads, vouchers and cancels orders. Create a client with
+// [New]. This page is the index of the manual; each name below has its own details.
 //
 //	client, err := hotelstays.New("https://host.example", hotelstays.TicketCredential{
-//		AppKey:    key,
-//		AppSecret: types.NewSecret(secret),
+//		AppKey: key, AppSecret: types.NewSecret(secret),
 //	})
 //	...
 //	found, err := client.HotelList(ctx, &hotelstays.HotelListRequest{
-//		DestinationName: "Abu Dhabi",
-//		CheckIn:         "2027-03-10",
-//		CheckOut:        "2027-03-12",
+//		DestinationName: "Abu Dhabi", CheckIn: "2027-03-10", CheckOut: "2027-03-12",
 //		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}},
 //	})
 //
-// A [Client] has one method for each operation of the service. Each takes a ctx, a
-// request struct and options, and returns a response struct, whose Meta field says
-// what the answer said about itself. Bad input is refused before anything is sent.
-// Use one Client for a whole process: it is safe for concurrent use, and it shares
-// connections, the token and the ceilings among its callers.
+// A [Client] has one method per operation. The method takes a ctx, a request and options,
+// and returns a response, whose Meta field describes the answer. An invalid request is a
+// [*ValidationError], and nothing is sent. Use one Client per process: it is safe for
+// concurrent use, and its callers share connections, the token and the rate limits. The
+// client neither changes nor keeps a request, and a response belongs to the caller.
 //
-// All other types are plain values, unless they say something else: several
-// goroutines may read one, and none may change it meanwhile. A call neither keeps nor
-// changes its request, and its response belongs to the caller. The interfaces that
-// callers implement must be safe for concurrent use.
+// A booking takes these calls:
 //
-// A booking usually takes these calls:
-//
-//	HotelList        hotels with prices, and the session that they hold in
-//	HotelRates       every offer of one hotel
-//	CheckAvail       one offer, as it is now; CompareOffer tells what changed
+//	HotelList        hotels with prices, and the session of their offers
+//	HotelRates       all offers of one hotel
+//	CheckAvail       one offer as it is now; CompareOffer lists what changed
 //	BookAndRecover   the order, even if the answer to Book is lost
-//	AwaitOrder       the order once its status has left 0 and 1
-//	SaveVoucher      the document for the traveller
-//	CancelAndRead    cancels the order, then reads it back
+//	AwaitOrder       the order, once its status has left 0 and 1
+//	SaveVoucher      the verified document
+//	CancelAndRead    cancels the order and reads it back
 //
-// The catalogue of places and hotels is apart from that: WalkDestinations and
-// HotelsMetadataAll read all of it.
-//
-// # Credentials
-//
-// A [TicketCredential] is an application's key and secret, an [OAuthCredential] the
-// client-credentials grant, a [TokenCredential] a token got elsewhere. The client
-// fetches a token with the first call and keeps it. It renews the token in the
-// background from five minutes before its end on (a short-lived one in its last
-// tenth) while calls go on using it; only when none is left do callers wait, all of
-// them for one shared request, each no longer than its own ctx.
-//
-// A 401 drops the token that was refused, and the call is sent once more with a new
-// one; when the new one is refused within ten seconds, too, it is kept for the other
-// callers, for then the fault is not the token's. A credential that is refused for
-// good is not tried again for ten seconds. [WithTokenStore] shares tokens between
-// processes; with a [TokenLeaser] as the store one process fetches for all.
+// WalkDestinations and HotelsMetadataAll read the whole catalogue.
 //
 // # Sessions
 //
-// An offer holds in the session of the search that returned it, and nowhere
-// else. HotelListResponse.Basic.SessionID is that session; the requests of
-// HotelRates, CheckAvail, Book and Cancel have a SessionID field for it. The
-// client keeps no session of its own. Cancel needs a session, too: store the one that
-// was booked in with the order. How long a session lives is undocumented: where one is
-// refused, search again.
+// An offer is valid only in the session of the search that returned it. That session is
+// HotelListResponse.Basic.SessionID. Put it into the SessionID field of HotelRates,
+// CheckAvail and Book; store it with the order, because Cancel needs a session, too. The
+// client keeps no session. If the service refuses one, search again: how long a session
+// lives is undocumented.
 //
-// # Money and dates
+// # Values
 //
-// What the service sent is what a value holds. An amount is its literal, never a
-// float: [types.Money] has exact arithmetic, refuses to mix two currencies, and never
-// takes a missing amount for 0. Dates and timestamps are text that parses when asked.
-// Enumerations are named kinds with constants for the documented values, and another
-// value survives. Optional objects are pointers, for absent is not zero. Hotels are
-// told apart by PlatformHotelID: the other id differs from search to search.
+// A value holds what the service sent. [types.Money] keeps an amount's digits, computes
+// exactly and does not mix currencies. Dates are text that is parsed on request. An
+// enumeration has constants for the documented values and keeps all others. An optional
+// object is a pointer. Hotels are identified by PlatformHotelID; Hotel.ID differs between
+// searches.
 //
-// A comment that calls something undocumented, or not shown, means that the service's
-// own document leaves it open. Nothing is guessed there: the value stays text, a number
-// or JSON, and [WithRawData] keeps the whole answer. [WithOrderStates] takes the
-// meaning of the order states from a caller who knows it.
+// "Undocumented" means that the API's document leaves something open. The client then
+// passes the value on as text, a number or JSON, and [WithRawData] keeps the whole answer.
+// A field of another type than documented is a [*DecodeError], except after Book,
+// QueryOrders and Cancel: they leave it out, and ResponseMeta.Mismatches lists it.
 //
 // # Errors
 //
-// A call fails with one of these, for errors.As; a wait that its ctx ends
-// returns an error that wraps ctx.Err():
+// A call returns one of these, for errors.As. Check for [*OutcomeUnknownError] first: its
+// cause is another one of them.
 //
-//	*ValidationError        bad input, all faults at once; nothing was sent
-//	*OutcomeUnknownError    Book or Cancel may have been carried out: see below
-//	*APIError               the service refused, or something in front of it did
-//	*TransportError         no answer; Sent tells whether the request may have arrived
-//	*DecodeError            an answer that cannot be read
-//	*ReferenceReusedError   the order under the reference is of another stay
-//	*PageError              pages that end early; what came is good, and not all
-//	*BatchError             a batch of HotelListBatches; the others go on
-//	*VoucherError           a document that cannot be had or trusted
-//	*WebhookError           a delivery that is not to be believed
+//	*ValidationError        the input is invalid; lists all faults; nothing was sent
+//	*OutcomeUnknownError    Book or Cancel may have been executed
+//	*APIError               the service, or something in front of it, refused or failed
+//	*TransportError         no answer; Sent reports whether the request may have arrived
+//	*DecodeError            the answer cannot be read
+//	*ReferenceReusedError   the order under this reference is of another stay
+//	*PageError              a list ends early; what came before is correct
+//	*BatchError             one batch of HotelListBatches failed; the others go on
+//	*VoucherError           the document is missing or not the one that was issued
+//	*WebhookError           the delivery is not to be trusted
 //
-// After Book and Cancel look for an *OutcomeUnknownError first: its cause is one of
-// the others, and no refusal. An *APIError matches the conditions that a program acts
-// on, with errors.Is:
-//
-//	ErrRateChanged         Book: nothing was booked; CheckAvail has the new price
-//	ErrDuplicateBooking    Book: an active order has the same hotel, stay and guests
-//	ErrCancelRefused       Cancel: not online; the message names the cause
-//	ErrNotFound            no such order; to OrderVoucher, or another account's
-//	ErrAmbiguousReference  OrderVoucher: ask by PlatformReferenceNo
-//	ErrVoucherTooLarge     OrderVoucher: ask without IncludeDocument
-//	ErrUnauthorized        the credential is wrong, inactive, or of another platform
-//	ErrForbidden           a scope is missing; perhaps WithMarket or WithUserRef, too
-//	ErrInvalidScope        the OAuth client is not registered for the scope
-//	ErrRateLimited         above the ceiling, and still after all attempts
-//	ErrUpstreamTimeout     the supplier did not answer in time
-//	ErrParam               a parameter was refused; sending it again fails again
-//
-// Each message says what to do next. Those of a call that was refused, or that went
-// unanswered, hold the request id to quote. No error, log line or dump holds a secret,
-// a token or a passport number.
+// An *APIError matches at most one sentinel, for errors.Is, such as [ErrRateChanged] or
+// [ErrCancelRefused]. If ctx ends, the error wraps ctx.Err(). The message names the next
+// step and the request id. No error, log line or %+v holds a secret, a token or a passport
+// number.
 //
 // # Retries and unknown outcomes
 //
-// Reads are sent again when that can help; Book and Cancel only where it is certain
-// that the service has not acted:
+// Reads are resent if that can help. Book and Cancel are resent only if the service
+// provably did not execute them:
 //
 //	what happened                             reads              Book, Cancel
 //	the request never left                    again              again
@@ -135,51 +91,39 @@
 //	HTTP 2xx, other 4xx, another code         error              unknown outcome
 //	HTTP 2xx that cannot be read              error              unknown outcome
 //
-// A certificate that is not trusted and a TLS version that one side does not speak are
-// not tried again. "Enveloped" is an answer of the service's own form with a code that
-// is not 0. A code is listed where the service's document gives it for the operation:
-// 100000400, 100000429, 100001003 and 100001111 for Book, 100000429 alone for Cancel. A
-// call makes at most four attempts ([WithMaxAttempts]), and one more after a 401. The
-// wait before another is drawn at random from nothing up to 250 ms, 500 ms, 1 s and so
-// on to 8 s, plus the Retry-After header (a second after a 429 without one). No wait
-// reaches past the deadline, and no Retry-After of more than 60 s is waited for: the
-// last failure is returned at once instead. A 429 pauses its operation for every caller
-// for the whole of Retry-After. Every attempt has its own Request-Id; all attempts of a
-// call share its Trace-Id.
+// An enveloped answer has the service's own form and a code other than 0. A listed code is
+// documented for the operation: 100000400, 100000429, 100001003 and 100001111 for Book,
+// 100000429 for Cancel. An untrusted certificate, or no common TLS version, is an error at
+// once.
 //
-// An unknown outcome is an [*OutcomeUnknownError]. It means that the booking, or
-// the cancellation, may have been made. Ask QueryOrders for the reference; do
-// not send again. BookAndRecover believes a refusal with a code that is not listed
-// after one poll that finds no order.
+// A call makes up to four attempts ([WithMaxAttempts]), and one more after a 401. Before
+// the next attempt it waits for the answer's Retry-After (a 429 without one: 1 s), plus a
+// random time of up to 250 ms, then 500 ms, 1 s and so on up to 8 s. It returns the failure
+// at once if that wait would pass the deadline, or if Retry-After is above 60 s. A 429
+// pauses its operation for all callers until Retry-After is over. Each attempt has a new
+// Request-Id; all of them share the Trace-Id.
 //
-// # Recovering a booking
+// An unknown outcome is an [*OutcomeUnknownError]: the order, or its cancellation, may
+// exist. Do not send it again. QueryOrders shows what happened.
 //
-// [Client.BookAndRecover] books, and after an unknown outcome asks for the order
-// under the reference: at once, then 30, 90, 210, 450 and 600 seconds after the Book
-// ended. BookingOutcome.State is what came of it:
+// # Recovery
 //
-//	BookingFound        the order exists; its status says how far it has come
-//	BookingAbsent       there is none: check the offer again, then Book may be
-//	                    called again, under the same reference and with a new
-//	                    recovery
-//	BookingUnverified   nothing is known: do not book again, keep asking
+// [Client.BookAndRecover] books. After an unknown outcome it asks for the order at 0, 30,
+// 90, 210, 450 and 600 seconds, and returns one of these states:
 //
-// Only a poll that succeeded and held no order at all proves absence, and only the
-// last one decides. An order that the service shows later than ten minutes after
-// the Book is therefore reported absent. Booking again is still safe under the same
-// reference, for which the service makes one order, and could book twice under a new
-// one.
+//	BookingFound        the order exists
+//	BookingAbsent       no order: check the offer again, then book under the same reference
+//	BookingUnverified   unknown: do not book again, keep asking
 //
-// A process can die at any moment. Store [Client.NewBookingRecovery] before Book is
-// called; [Client.RecoverBooking] goes on with it in any process of the same account,
-// and [Client.StepRecovery] does so one poll at a time, for job queues.
-// BookRequest.Expect makes an order of another stay an error: its reference was used
-// before. [CompareOrder] lists what else the order says otherwise than the offer.
+// Only a successful last poll without any order proves absence. Should the order appear
+// even later, the same reference still prevents a second one. Store the [BookingRecovery]
+// before Book is sent ([WithSaveRecovery]): [Client.RecoverBooking] continues it in any
+// process of the account, and [Client.StepRecovery] does one poll at a time, for job
+// queues. With BookRequest.Expect, an order of another stay is an error.
 //
-// # Deadlines
+// # Time limits
 //
-// A call ends with its ctx. [WithTimeout] bounds it further. Where the ctx has no
-// deadline and there is no WithTimeout, the operation's default bounds the call:
+// A call ends with its ctx or after [WithTimeout]. With neither, these defaults apply:
 //
 //	Book, Cancel                                                  120 s
 //	Destinations, HotelsMetadata, HotelStaticDetail, HotelIDList   60 s
@@ -187,17 +131,13 @@
 //	QueryOrders                                                    30 s
 //	Ticket, OAuthToken                                             20 s
 //
-// A helper or an iterator makes several calls, each with a bound of its own; only its
-// ctx bounds the whole. A poll of a recovery has 20 s at most.
-//
-// HotelList, HotelRates, CheckAvail, Book and Cancel tell the service how much time
-// is left, less a margin: a tenth of it, or a second where that is shorter.
+// A helper or an iterator makes several calls; only ctx limits the whole of it. HotelList,
+// HotelRates, CheckAvail, Book and Cancel send the remaining time to the service.
 //
 // # Rate limits
 //
-// The service counts requests by endpoint and client address over a rolling
-// second, as they arrive. The client keeps to it by itself: callers wait for a slot,
-// first come first served, and no longer than their ctx.
+// The service counts the requests of a client address in any second, per operation. The
+// client waits for a free slot, in the order of the callers, until ctx ends:
 //
 //	Destinations, HotelsMetadata, HotelStaticDetail   100 a second
 //	HotelList, HotelRates                             100 a second
@@ -205,103 +145,32 @@
 //	CheckAvail, Book, Cancel                           10 a second
 //	Ticket                                              5 a second
 //
-// Each operation has its own budget. A slot is free again a second and a margin of
-// 10 ms ([WithRateLimitMargin]) after its request arrived. The answer proves by when
-// that was: its first byte less the service's Server-Cost-Milliseconds. Until the
-// answer is there, the request counts as on its way for a quarter more than the longest
-// of this minute and the last one took, and for at least a second after a minute with
-// few answers. So the rate limit holds in bursts, too, while requests arrive within
-// that time or are answered before their slot is free. The time that an answer travels
-// is lost to the limit: 2 % at a round trip of 20 ms.
+// A slot is free again 1.01 seconds after its request arrived, which the answer proves with
+// its Server-Cost-Milliseconds header ([WithRateLimitMargin]). [WithParallelism] lets an
+// iterator use the whole limit. Processes behind one address share the limits: give them a
+// common [RateLimiter].
 //
-// Where answers lack that header, requests count as arrived when they left.
+// # Tokens
 //
-// A 429 pauses the operation for every caller, and a call whose deadline comes before
-// the end of the pause fails at once. For the next minute requests count as on
-// their way until their answer begins, or for a second, whatever the header says; then
-// for half as long with each minute that passes. The client knows of its own requests
-// alone: processes behind one address share the rate limits, so give them a shared
-// limiter with [WithRateLimiter].
+// The client fetches a token for its [TicketCredential] or [OAuthCredential], shares it
+// among all callers and renews it in the background before it expires. A 401 drops the
+// refused token. [WithTokenStore] shares tokens between processes; with a [TokenLeaser] one
+// process fetches for all.
 //
-// One caller alone does not come near a rate limit, because each call waits for the
-// one before. [WithParallelism] lets the iterators WalkDestinations, HotelsMetadataAll and
-// HotelListBatches have several calls under way.
+// # Vouchers and webhooks
 //
-// # Vouchers
+// [Client.AwaitVoucher] waits for a voucher. [Client.SaveVoucher] and
+// [Client.DownloadVoucher] hand a document out only if its size and SHA-256 are as issued.
+// [NewWebhookHandler] accepts a delivery by its signature and time, and succeeds once for
+// each event within the retention of its [EventStore]. Events overtake each other:
+// QueryOrders has the order's current state. [WithWakeup] makes a wait ask at once.
 //
-// A voucher is made once the supplier confirms; [Client.AwaitVoucher] waits for it.
-// Its document is handed out once its size and SHA-256 are found to be those that
-// were issued: [Client.SaveVoucher] leaves a file that is whole and
-// verified, or none, and [Client.DownloadVoucher] writes nothing before. That proves
-// that the bytes are as they were issued, and not that the voucher is still current.
+// # Testing
 //
-// # Webhooks
-//
-// [NewWebhookHandler] receives the events of orders that were booked with a
-// callbackUrl. It believes a delivery only by its signature, over the raw body, and
-// within 300 seconds of its time; deliveries without a signature are accepted by
-// explicit choice alone. Each event is handled successfully once, whatever copies
-// come, within the retention of its [EventStore]; the default store is this
-// process's memory. Events may overtake each other: QueryOrders tells what an order
-// is now.
-//
-//	handler, err := hotelstays.NewWebhookHandler(
-//		hotelstays.WebhookOptions{Secrets: []types.Secret{signingSecret}}, handle)
-//
-// A handler can cut a wait short: [WithWakeup] makes AwaitOrder, AwaitVoucher and
-// RecoverBooking ask at once.
-//
-// # Several processes, logs and traces
-//
-// What processes have to share goes through interfaces: a [TokenStore] for tokens, a
-// [RateLimiter] for rate limits, an [EventStore] for webhooks, and a [BookingRecovery]
-// is JSON for any database or job queue. [WithLogger] logs, [WithObserver] measures,
-// and [WithHTTPClient] brings proxies, certificates and tracing of requests. The
-// modules contrib/redis, contrib/river and contrib/otel implement these.
-//
-// # Decoding
-//
-// Answers are read by functions that are generated from the structs, several times
-// as fast as encoding/json and with the same result: at anything that is not as
-// documented they leave the answer to encoding/json. The build tag hotelstays_stdjson
-// leaves them out. Both builds follow the same rules:
-//
-//   - Names match exactly, and what is not documented is ignored. An object that has a
-//     documented name twice makes the answer unreadable. So does another letter case of
-//     the envelope's code and data, or of QueryOrders' orders.
-//   - A field of another JSON type than documented is a *DecodeError. Book, QueryOrders
-//     and Cancel leave it out instead, and ResponseMeta says which and how many; an order
-//     that cannot be read at all is an error there, too.
-//   - A page holds as many hotels as is documented, and lists may take at most twice the
-//     memory of the answer's text, and 4 MiB: more is a *DecodeError.
-//   - The ctx of a call ends the reading of its answer: a *TransportError, or an unknown
-//     outcome.
-//
-// # Testing your own code
-//
-// Package [hotelstaystest] is the whole service in the caller's process, with
-// faults on demand and a ledger of what it truly did:
-//
-//	srv := hotelstaystest.NewServer()
-//	defer srv.Close()
-//	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{
-//		AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret),
-//	}, hotelstays.WithHTTPClient(srv.Client()))
-//	srv.Inject(hotelstaystest.Fault{
-//		Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true,
-//	})
-//	// Your code books, and the answer is lost. Then:
-//	orders := srv.Ledger().OrdersFor(reference) // one, and not two
-//
-// With hotelstaystest.WithInMemory it runs under testing/synctest, where ten minutes of
-// recovery take milliseconds. At the end of such a test, close the client's idle
-// connections, then the server; a token that is being fetched in the background is
-// waited for by synctest.Wait.
-//
-// To intercept the requests yourself, give the client a RoundTripper by [WithHTTPClient].
-// A mock that replaces http.DefaultTransport, such as gock, is used by
-// WithHTTPClient(http.DefaultClient); without the option a client sends through its own
-// transport, which no mock sees.
+// Package [hotelstaystest] is the whole service inside a test, with faults on demand and a
+// ledger of what it did. With hotelstaystest.WithInMemory, ten minutes of recovery take
+// milliseconds under testing/synctest. To intercept requests, use [WithHTTPClient]; mocks
+// that replace http.DefaultTransport, such as gock, need WithHTTPClient(http.DefaultClient).
 //
 // [hotelstaystest]: https://pkg.go.dev/github.com/hotelstays/hotelstays-go/hotelstaystest
 package hotelstays

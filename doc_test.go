@@ -1,4 +1,4 @@
-// The manual's tables say what the code does. Retries have a test of their own.
+// The manual's tables of time limits and rate limits agree with the code.
 
 package hotelstays
 
@@ -13,26 +13,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestManualDeadlinesAndCeilings(t *testing.T) {
-	manual := manualText(t)
-	deadlines := table(t, manual, "Deadlines", ` +(\d+) s$`)
-	ceilings := table(t, manual, "Rate limits", ` +(\d+) a second$`)
-	for name, op := range operations {
-		assert.Equal(t, fmt.Sprint(op.timeout.Seconds()), deadlines[string(name)], "the deadline of %s", name)
-		if op.ceiling == 0 {
-			assert.NotContains(t, ceilings, string(name))
-		} else {
-			assert.Equal(t, fmt.Sprint(op.ceiling), ceilings[string(name)], "the ceiling of %s", name)
-		}
-	}
-	assert.Len(t, deadlines, len(operations))
-}
-
-func manualText(t *testing.T) string {
-	t.Helper()
+func TestManualTimeLimitsAndRateLimits(t *testing.T) {
 	text, err := os.ReadFile("doc.go")
 	require.NoError(t, err)
-	return string(text)
+	timeLimits := table(t, string(text), "Time limits", ` +(\d+) s$`)
+	rateLimits := table(t, string(text), "Rate limits", ` +(\d+) a second$`)
+	for name, op := range operations {
+		assert.Equal(t, fmt.Sprint(op.timeout.Seconds()), timeLimits[string(name)], "the time limit of %s", name)
+		if name.RateLimit() == 0 {
+			assert.NotContains(t, rateLimits, string(name))
+		} else {
+			assert.Equal(t, fmt.Sprint(name.RateLimit()), rateLimits[string(name)], "the rate limit of %s", name)
+		}
+	}
+	assert.Len(t, timeLimits, len(operations))
 }
 
 // table reads the figures of a section's table, by operation.
