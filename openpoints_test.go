@@ -1,5 +1,5 @@
-// The places that the API's document leaves open stay open: docs/open-points.md
-// names a test for each, and those that no other file holds are here.
+// What the API's document leaves open stays open. docs/open-points.md names a test for
+// each point; these are the ones that no other file holds.
 
 package hotelstays
 
@@ -33,7 +33,7 @@ func TestOpenPointsNameTheirTests(t *testing.T) {
 	tests := testNames(t)
 	rows := regexp.MustCompile(`(?m)^\| .* \| (Test\w+) \|$`).FindAllSubmatch(page, -1)
 	lines := regexp.MustCompile(`(?m)^\| [^|]`).FindAll(page, -1)
-	assert.Len(t, rows, len(lines)-strings.Count(string(page), "\n| open |"), "each row names a test")
+	assert.Len(t, rows, len(lines)-strings.Count(string(page), "\n| undocumented |"), "each row names a test")
 	for _, row := range rows {
 		assert.True(t, slices.Contains(tests, string(row[1])), "%s does not exist", row[1])
 	}
@@ -274,7 +274,7 @@ func TestTestFlags(t *testing.T) {
 	}
 }
 
-func TestOperationsWithoutACeiling(t *testing.T) {
+func TestOperationsWithoutARateLimit(t *testing.T) {
 	limiter := newProcessLimiter(0)
 	for _, op := range []Operation{OpOAuthToken, OpHotelIDList} {
 		for range 1000 {
