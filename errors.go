@@ -357,8 +357,9 @@ func (e *TransportError) next() string {
 func (e *TransportError) Unwrap() error { return e.Err }
 
 // DecodeError reports an answer that cannot be used: it is no envelope, lacks a required
-// field, has a field of another type than documented, is of another order, or is larger
-// than WithMaxResponseBytes.
+// field, has a field of another type than documented, has a documented name twice, is of
+// another order, or is larger than WithMaxResponseBytes. Names match exactly, and unknown
+// ones are ignored.
 type DecodeError struct {
 	Operation  Operation
 	HTTPStatus int
