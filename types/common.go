@@ -63,8 +63,8 @@ type PageResp struct {
 	HasMore bool `json:"hasMore,omitempty"`
 }
 
-// TimeWindow is a range of time; either end may be left open. The form of its
-// bounds is not shown, so they are the caller's own text.
+// TimeWindow is a range of time; either end may be left open. The form of its bounds is
+// undocumented: they are the caller's text.
 type TimeWindow struct {
 	Start string `json:"start,omitempty"`
 	End   string `json:"end,omitempty"`

@@ -52,7 +52,7 @@ type DestinationCoordinates struct {
 }
 
 // BoundingPolygon is the outline of a destination. How its coordinates nest is
-// not shown, so they stay JSON.
+// undocumented, so they stay JSON.
 type BoundingPolygon struct {
 	Type        string          `json:"type,omitempty"`
 	Coordinates json.RawMessage `json:"coordinates,omitempty"`

@@ -72,9 +72,9 @@ type OrderRoom struct {
 	RoomRatePkg
 	// RoomIndex is the room's number within the order.
 	RoomIndex int `json:"roomIndex,omitempty"`
-	// Guests stay JSON: their fields are not shown, beyond a passport number
-	// being cut to its last four characters.
+	// Guests stay JSON: their fields are undocumented, except that a passport number is
+	// cut to its last four characters.
 	Guests []json.RawMessage `json:"guests,omitempty"`
-	// RefundInfo stays JSON: the fields of its items are not shown.
+	// RefundInfo stays JSON: the fields of its items are undocumented.
 	RefundInfo []json.RawMessage `json:"refundInfo,omitempty"`
 }

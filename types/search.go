@@ -49,8 +49,8 @@ type EmptyReasonSupplier struct {
 func (r *EmptyReason) Retryable() bool { return r != nil && r.Code == NoSupplierAnswered }
 
 // AvailabilityStatus is CheckAvail's outcome: 1 or 2, for available and
-// unavailable. Which number is which is not shown, so neither has a name here:
-// CheckAvailResponse.Available decides by the offer that comes with it.
+// unavailable. Which number is which is undocumented, so neither has a name:
+// CheckAvailResponse.Available checks for the offer instead.
 type AvailabilityStatus int
 
 // ExchangeRateSnapshot is the rates of exchange at CheckAvail, used again for
@@ -58,6 +58,6 @@ type AvailabilityStatus int
 type ExchangeRateSnapshot struct {
 	Date string `json:"date,omitempty"`
 	// USD maps a lower-case currency code to its rate; only those needed are sent.
-	// Whether a rate is of a dollar or in dollars is not shown.
+	// Which way a rate converts is undocumented.
 	USD map[string]json.Number `json:"usd,omitempty"`
 }

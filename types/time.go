@@ -26,7 +26,7 @@ func (d Date) Time() (time.Time, error) {
 
 // Timestamp is an instant as the service wrote it. Those of orders and vouchers
 // are ISO 8601; the form of those in offers (refundableUntil, cancellation
-// steps) is not shown.
+// steps) is undocumented.
 type Timestamp string
 
 // timestampLayouts are the ISO 8601 forms that name an instant, the extended ones
