@@ -48,7 +48,8 @@
 // "Undocumented" means that the API's document leaves something open. The client then
 // passes the value on as text, a number or JSON, and [WithRawData] keeps the whole answer.
 // A field of another type than documented is a [*DecodeError], except after Book,
-// QueryOrders and Cancel: they leave it out, and ResponseMeta.Mismatches lists it.
+// QueryOrders and Cancel: they leave it out, and ResponseMeta.Mismatches lists it. Generated
+// code decodes the answers; the build tag hotelstays_stdjson selects encoding/json.
 //
 // # Errors
 //
@@ -69,7 +70,8 @@
 // An *APIError matches at most one sentinel, for errors.Is, such as [ErrRateChanged] or
 // [ErrCancelRefused]. If ctx ends, the error wraps ctx.Err(). The message names the next
 // step and the request id. No error, log line or %+v holds a secret, a token or a passport
-// number.
+// number. [WithLogger] logs attempts; [WithObserver] receives each call, for metrics and
+// traces (contrib/otel).
 //
 // # Retries and unknown outcomes
 //
@@ -115,11 +117,11 @@
 //	BookingAbsent       no order: check the offer again, then book under the same reference
 //	BookingUnverified   unknown: do not book again, keep asking
 //
-// Only a successful last poll without any order proves absence. Should the order appear
-// even later, the same reference still prevents a second one. Store the [BookingRecovery]
-// before Book is sent ([WithSaveRecovery]): [Client.RecoverBooking] continues it in any
-// process of the account, and [Client.StepRecovery] does one poll at a time, for job
-// queues. With BookRequest.Expect, an order of another stay is an error.
+// Only a successful last poll without any order proves absence. If the order appears even
+// later, the same reference still prevents a second one. Store the [BookingRecovery] before
+// Book is sent ([WithSaveRecovery]). [Client.RecoverBooking] continues it in any process of
+// the account; [Client.StepRecovery] makes one poll, for job queues. With
+// BookRequest.Expect, an order of another stay is an error.
 //
 // # Time limits
 //
@@ -145,10 +147,10 @@
 //	CheckAvail, Book, Cancel                           10 a second
 //	Ticket                                              5 a second
 //
-// A slot is free again 1.01 seconds after its request arrived, which the answer proves with
-// its Server-Cost-Milliseconds header ([WithRateLimitMargin]). [WithParallelism] lets an
-// iterator use the whole limit. Processes behind one address share the limits: give them a
-// common [RateLimiter].
+// A slot is free again 1.01 seconds after its request arrived; the answer's header
+// Server-Cost-Milliseconds shows when that was ([WithRateLimitMargin]). [WithParallelism]
+// lets an iterator use the whole limit. Processes behind one address share the limits: give them a
+// common [RateLimiter] (contrib/redis).
 //
 // # Tokens
 //
@@ -161,8 +163,9 @@
 //
 // [Client.AwaitVoucher] waits for a voucher. [Client.SaveVoucher] and
 // [Client.DownloadVoucher] hand a document out only if its size and SHA-256 are as issued.
-// [NewWebhookHandler] accepts a delivery by its signature and time, and succeeds once for
-// each event within the retention of its [EventStore]. Events overtake each other:
+//
+// The handler of [NewWebhookHandler] checks a delivery's signature and time. Each event
+// succeeds once within the retention of the [EventStore]. Events overtake each other:
 // QueryOrders has the order's current state. [WithWakeup] makes a wait ask at once.
 //
 // # Testing

@@ -23,8 +23,8 @@ type Voucher struct {
 	ContentType string    `json:"contentType"`
 	// ByteSize is the size of the document in bytes.
 	ByteSize int64 `json:"byteSize"`
-	// VerifyURL is the public page that the voucher's QR code opens: it tells
-	// whether the voucher is valid and unaltered.
+	// VerifyURL is the public page of the voucher's QR code. It shows whether the voucher
+	// is valid and unaltered.
 	VerifyURL string `json:"verifyUrl"`
 	// DownloadURL is where the document lies, for ExpiresIn seconds.
 	DownloadURL string `json:"downloadUrl"`
