@@ -34,8 +34,11 @@ const reference = "ref-1"
 
 var signingSecret = types.NewSecret("signing-secret")
 
+// save keeps what is saved before Book, as if the process crashed in it.
 func save(_ context.Context, recovery *hotelstays.BookingRecovery) (err error) {
-	saved, err = json.Marshal(recovery)
+	if saved == nil {
+		saved, err = json.Marshal(recovery)
+	}
 	return err
 }
 
