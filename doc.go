@@ -33,7 +33,7 @@
 //
 // An offer is valid only in the session of the search that returned it. That session is
 // HotelListResponse.Basic.SessionID. Put it into the SessionID field of HotelRates,
-// CheckAvail and Book; store it with the order, because Cancel needs a session, too. The
+// CheckAvail and Book; store it with the order, because Cancel needs a session too. The
 // client keeps no session. If the service refuses one, search again: how long a session
 // lives is undocumented.
 //
@@ -53,8 +53,8 @@
 //
 // # Errors
 //
-// A call returns one of these, for errors.As. Check for [*OutcomeUnknownError] first: its
-// cause is another one of them.
+// A call returns one of these, for errors.As. Check for [*OutcomeUnknownError] first,
+// because it wraps another one of them.
 //
 //	*ValidationError        the input is invalid; lists all faults; nothing was sent
 //	*OutcomeUnknownError    Book or Cancel may have been executed
@@ -133,7 +133,7 @@
 //	QueryOrders                                                    30 s
 //	Ticket, OAuthToken                                             20 s
 //
-// A helper or an iterator makes several calls; only ctx limits the whole of it. HotelList,
+// A helper or an iterator makes several calls; only ctx limits all of them. HotelList,
 // HotelRates, CheckAvail, Book and Cancel send the remaining time to the service.
 //
 // # Rate limits
@@ -164,9 +164,9 @@
 // [Client.AwaitVoucher] waits for a voucher. [Client.SaveVoucher] and
 // [Client.DownloadVoucher] hand a document out only if its size and SHA-256 are as issued.
 //
-// The handler of [NewWebhookHandler] checks a delivery's signature and time. Each event
-// succeeds once within the retention of the [EventStore]. Events overtake each other:
-// QueryOrders has the order's current state. [WithWakeup] makes a wait ask at once.
+// The handler of [NewWebhookHandler] checks a delivery's signature and time. Your function
+// succeeds once per event, within the retention of the [EventStore]. Events overtake each
+// other, so ask QueryOrders for the current state. [WithWakeup] makes a wait ask at once.
 //
 // # Testing
 //
