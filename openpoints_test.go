@@ -40,12 +40,13 @@ func TestOpenPointsNameTheirTests(t *testing.T) {
 }
 
 func testNames(t *testing.T) []string {
-	var names []string
-	files, err := filepath.Glob("*_test.go")
-	require.NoError(t, err)
-	more, err := filepath.Glob("*/*_test.go")
-	require.NoError(t, err)
-	for _, file := range append(files, more...) {
+	var files, names []string
+	for _, pattern := range []string{"*_test.go", "*/*_test.go", "*/*/*_test.go"} {
+		found, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		files = append(files, found...)
+	}
+	for _, file := range files {
 		source, err := os.ReadFile(file)
 		require.NoError(t, err)
 		for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllSubmatch(source, -1) {
