@@ -1,21 +1,25 @@
-// Catalogsync writes the whole catalogue of hotels to a file, one JSON object per
-// line. A run that was killed is continued by the next one.
+// Catalogsync brings the whole catalogue of hotels into a file, one JSON object on
+// each line, and goes on where it was killed.
 //
 //	go run -C examples/catalogsync . -o "$PWD/hotels.jsonl"
 //
-// It runs against a sandbox in the same process, or against the service that
-// HOTELSTAYS_BASE_URL, HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET name.
+// That runs against a sandbox in this very process. With HOTELSTAYS_BASE_URL,
+// HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET it runs against that service.
 //
-// Hotels are read by city, many cities at a time, within the rate limits. They go to
-// FILE.part; FILE.journal lists the complete cities and where each one ends. A run
-// that finds a journal truncates FILE.part after the last complete city and reads
-// the missing cities. So FILE, once it exists, is complete; the next run replaces it.
-// FILE.lock prevents two runs with the same file; without a run it means nothing.
+// The hotels are read from the cities, the service's base unit of coverage, many
+// cities at a time and at the pace of the ceilings. Until all of them are there they
+// are in FILE.part, and FILE.journal says which cities are whole in it and where each
+// one ends. A run that finds a journal throws away what comes after the last whole
+// city, whether that is a torn line or half a city, and reads only the cities that
+// are missing. So the program may be killed at any point: a FILE that exists is
+// complete, and running the program again replaces it by a fresh one. FILE.lock keeps
+// two runs from writing one file: it stays, and means nothing without a run.
 //
-// A hotel in several cities is written once. Its platformHotelId identifies it, and
-// is the key for a database too: its hotelId depends on the supplier and may change.
-// A hotel that is not matched to the master catalogue has no platformHotelId; it is
-// written each time a city lists it.
+// A hotel that several cities list is written once. It is recognised by its
+// platformHotelId, for that is the one name which a hotel keeps: its hotelId is the
+// name that some supplier gives it, and may be another one the next time it is read.
+// So this is also what to key a database on. A hotel that is not matched to the
+// master catalogue has no platformHotelId yet; it is written as its city lists it.
 package main
 
 import (

@@ -1,12 +1,12 @@
-// Quickstart finds a hotel, checks an offer, books it, reads the order, saves its
-// voucher and cancels it.
+// Quickstart finds a hotel, prices it, checks the offer again, books it, reads
+// the order back, gets its voucher and cancels it.
 //
 //	go run ./examples/quickstart
 //
-// It runs against a sandbox in the same process, or against the service that
-// HOTELSTAYS_BASE_URL, HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET name. There it
-// stops before booking, which costs money. With HOTELSTAYS_ALLOW_BOOKING=1 it books
-// a fully refundable offer.
+// That runs against a sandbox in this very process. With HOTELSTAYS_BASE_URL,
+// HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET it runs against that service: it
+// then stops before booking, which costs money, unless HOTELSTAYS_ALLOW_BOOKING=1
+// allows it, and even so books nothing that is not fully refundable.
 package main
 
 import (
@@ -192,7 +192,7 @@ func followAndCancel(ctx context.Context, client *hotelstays.Client, session, re
 		show("voucher %s: %d bytes in %s", saved.VoucherNumber, saved.ByteSize, file)
 	}
 
-	step("Cancel: cancel the order")
+	step("Cancel: give it back")
 	cancelled, err := client.Cancel(ctx, &hotelstays.CancelRequest{
 		SessionID: session, CustomerReferenceNo: reference,
 		SupplierReferenceNo: order.SupplierReferenceNo, Reason: "plans changed",

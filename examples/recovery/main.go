@@ -1,11 +1,12 @@
-// Recovery books a hotel, is killed during the booking, starts again and ends with
-// one order.
+// Recovery books a hotel, is killed while the booking is under way, starts again
+// and ends with the one order.
 //
 //	go run ./examples/recovery
 //
-// There are three processes. The sandbox makes the order at once, and answers Book a
-// minute later. The booking engine stores its recovery on disk before it sends Book.
-// This process kills the engine with SIGKILL in that minute, and starts it again.
+// Three processes play: this one, which directs; a sandbox, which takes a minute
+// to answer Book although it has made the order at once; and a booking engine,
+// which is killed with SIGKILL in that minute. What the engine needs to find its
+// booking again is on disk before Book is sent.
 package main
 
 import (

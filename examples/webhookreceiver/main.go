@@ -1,11 +1,12 @@
-// Webhookreceiver books a hotel with a callbackUrl, receives the order's webhooks and
-// prints each change of the order.
+// Webhookreceiver books a hotel with a callback, receives what the service tells of
+// the order, and shows the order's life as it happens.
 //
 //	go run ./examples/webhookreceiver
 //
-// A sandbox in the same process confirms the order, amends it and delivers one event
-// twice; then this program cancels the order. The deliveries are signed, use real
-// HTTP, and are handled once each. A webhook also ends the wait for the order early.
+// It runs against a sandbox in this very process, which confirms the order after a
+// moment, amends it, delivers one event twice, and hears of the cancellation. The
+// deliveries are signed, go over real HTTP, and are handled once each. A webhook
+// also cuts the wait for the order short.
 package main
 
 import (
