@@ -28,7 +28,7 @@ const (
 // in any second; 0 where the limit is undocumented.
 func (op Operation) RateLimit() int {
 	if row := operations[op]; row != nil {
-		return row.ceiling
+		return row.perSecond
 	}
 	return 0
 }
@@ -36,9 +36,9 @@ func (op Operation) RateLimit() int {
 // operation is what differs between operations.
 type operation struct {
 	path string
-	// ceiling is the documented limit of requests per client address and second; 0:
+	// perSecond is the documented rate limit: requests of one client address in a second; 0:
 	// undocumented.
-	ceiling int
+	perSecond int
 	// timeout bounds a call whose ctx has no deadline.
 	timeout time.Duration
 	// noAuth: the operation fetches a token and sends none. Its answers are secret.
@@ -57,17 +57,17 @@ type operation struct {
 }
 
 var operations = map[Operation]*operation{
-	OpTicket:            {path: "/api/auth/ticket", ceiling: 5, timeout: 20 * time.Second, noAuth: true},
+	OpTicket:            {path: "/api/auth/ticket", perSecond: 5, timeout: 20 * time.Second, noAuth: true},
 	OpOAuthToken:        {path: "/api/v1/oauth/token", timeout: 20 * time.Second, noAuth: true, bare: true},
-	OpDestinations:      {path: "/api/search/destinations", ceiling: 100, timeout: 60 * time.Second, internStrings: true},
-	OpHotelsMetadata:    {path: "/api/search/hotelsMetadata", ceiling: 100, timeout: 60 * time.Second, internStrings: true},
-	OpHotelStaticDetail: {path: "/api/search/hotelStaticDetail", ceiling: 100, timeout: 60 * time.Second, internStrings: true},
+	OpDestinations:      {path: "/api/search/destinations", perSecond: 100, timeout: 60 * time.Second, internStrings: true},
+	OpHotelsMetadata:    {path: "/api/search/hotelsMetadata", perSecond: 100, timeout: 60 * time.Second, internStrings: true},
+	OpHotelStaticDetail: {path: "/api/search/hotelStaticDetail", perSecond: 100, timeout: 60 * time.Second, internStrings: true},
 	OpHotelIDList:       {path: "/api/search/hotelIdList", timeout: 60 * time.Second, internStrings: true},
-	OpHotelList:         {path: "/api/search/hotelList", ceiling: 100, timeout: 60 * time.Second, bookingFlow: true, internStrings: true},
-	OpHotelRates:        {path: "/api/search/hotelRates", ceiling: 100, timeout: 60 * time.Second, bookingFlow: true, internStrings: true},
-	OpCheckAvail:        {path: "/api/search/checkAvail", ceiling: 10, timeout: 60 * time.Second, bookingFlow: true, internStrings: true},
-	OpBook:              {path: "/api/trade/book", ceiling: 10, timeout: 120 * time.Second, bookingFlow: true, mutates: true, lenient: true},
-	OpQueryOrders:       {path: "/api/trade/queryOrders", ceiling: 50, timeout: 30 * time.Second, lenient: true},
-	OpOrderVoucher:      {path: "/api/trade/orderVoucher", ceiling: 50, timeout: 60 * time.Second},
-	OpCancel:            {path: "/api/trade/cancel", ceiling: 10, timeout: 120 * time.Second, bookingFlow: true, mutates: true, lenient: true},
+	OpHotelList:         {path: "/api/search/hotelList", perSecond: 100, timeout: 60 * time.Second, bookingFlow: true, internStrings: true},
+	OpHotelRates:        {path: "/api/search/hotelRates", perSecond: 100, timeout: 60 * time.Second, bookingFlow: true, internStrings: true},
+	OpCheckAvail:        {path: "/api/search/checkAvail", perSecond: 10, timeout: 60 * time.Second, bookingFlow: true, internStrings: true},
+	OpBook:              {path: "/api/trade/book", perSecond: 10, timeout: 120 * time.Second, bookingFlow: true, mutates: true, lenient: true},
+	OpQueryOrders:       {path: "/api/trade/queryOrders", perSecond: 50, timeout: 30 * time.Second, lenient: true},
+	OpOrderVoucher:      {path: "/api/trade/orderVoucher", perSecond: 50, timeout: 60 * time.Second},
+	OpCancel:            {path: "/api/trade/cancel", perSecond: 10, timeout: 120 * time.Second, bookingFlow: true, mutates: true, lenient: true},
 }
