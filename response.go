@@ -16,7 +16,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/redact"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 	"github.com/hotelstays/hotelstays-go/internal/wire"
-	"github.com/hotelstays/hotelstays-go/internal/wire/lexer"
 )
 
 // ResponseMeta is what an answer says about itself. Every response has one.
@@ -356,15 +355,12 @@ func (a *answer) scrubError(err error) error {
 	return err
 }
 
-// generated is a struct that zz_decode.go can read: every response and the webhook event.
-// The build tag hotelstays_stdjson leaves that file out.
-type generated interface{ decode(*lexer.Lexer) }
-
-// decodeTarget is the one seam to the generated decoder.
+// decodeTarget is the one seam to the generated code: zz_decode.go gives each response a decode
+// method. The build tag hotelstays_stdjson leaves that file out.
 func decodeTarget(into any, internStrings bool) wire.Target {
-	t := wire.Target{Into: into, Share: internStrings}
-	if g, ok := into.(generated); ok {
-		t.Read = g.decode
+	t := wire.Target{Into: into, InternStrings: internStrings}
+	if v, ok := into.(interface{ decode(*wire.Lexer) }); ok {
+		t.Read = v.decode
 	}
 	return t
 }

@@ -5,51 +5,50 @@
 package hotelstays
 
 import (
-	"github.com/hotelstays/hotelstays-go/internal/wire/decode"
-	"github.com/hotelstays/hotelstays-go/internal/wire/lexer"
+	"github.com/hotelstays/hotelstays-go/internal/wire"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
 var (
-	destinationList     lexer.List[types.Destination]
-	hotelIDListItemList lexer.List[HotelIDListItem]
-	hotelList           lexer.List[types.Hotel]
-	hotelMetadataList   lexer.List[types.HotelMetadata]
-	orderList           lexer.List[types.Order]
-	roomList            lexer.List[types.Room]
+	destinationList     wire.List[types.Destination]
+	hotelIDListItemList wire.List[HotelIDListItem]
+	hotelList           wire.List[types.Hotel]
+	hotelMetadataList   wire.List[types.HotelMetadata]
+	orderList           wire.List[types.Order]
+	roomList            wire.List[types.Room]
 )
 
-func (v *BookResponse) decode(l *lexer.Lexer) {
-	var seen lexer.Seen
+func (v *BookResponse) decode(l *wire.Lexer) {
+	var seen wire.Seen
 	for more := l.Object(); more; more = l.Member() {
 		switch string(l.Name()) {
 		case "hotelOrder":
 			l.Once(&seen, 0)
-			v.HotelOrder = lexer.Pointer(l, decode.Order)
+			v.HotelOrder = wire.Pointer(l, wire.ReadOrder)
 		default:
 			l.Unknown()
 		}
 	}
 }
 
-func (v *CancelResponse) decode(l *lexer.Lexer) {
-	var seen lexer.Seen
+func (v *CancelResponse) decode(l *wire.Lexer) {
+	var seen wire.Seen
 	for more := l.Object(); more; more = l.Member() {
 		switch string(l.Name()) {
 		case "serviceFee":
 			l.Once(&seen, 0)
-			v.ServiceFee = lexer.Pointer(l, decode.Money)
+			v.ServiceFee = wire.Pointer(l, wire.ReadMoney)
 		case "status":
 			l.Once(&seen, 1)
-			v.Status = lexer.Pointer(l, func(l *lexer.Lexer, v *types.OrderStatus) { *v = types.OrderStatus(l.Int()) })
+			v.Status = wire.Pointer(l, func(l *wire.Lexer, v *types.OrderStatus) { *v = types.OrderStatus(l.Int()) })
 		default:
 			l.Unknown()
 		}
 	}
 }
 
-func (v *CheckAvailResponse) decode(l *lexer.Lexer) {
-	var seen lexer.Seen
+func (v *CheckAvailResponse) decode(l *wire.Lexer) {
+	var seen wire.Seen
 	for more := l.Object(); more; more = l.Member() {
 		switch string(l.Name()) {
 		case "status":
@@ -57,31 +56,31 @@ func (v *CheckAvailResponse) decode(l *lexer.Lexer) {
 			v.Status = types.AvailabilityStatus(l.Int())
 		case "roomRatePkg":
 			l.Once(&seen, 1)
-			v.RoomRatePkg = lexer.Pointer(l, decode.RoomRatePkg)
+			v.RoomRatePkg = wire.Pointer(l, wire.ReadRoomRatePkg)
 		case "exchangeRateSnapshot":
 			l.Once(&seen, 2)
-			v.ExchangeRateSnapshot = lexer.Pointer(l, decode.ExchangeRateSnapshot)
+			v.ExchangeRateSnapshot = wire.Pointer(l, wire.ReadExchangeRateSnapshot)
 		default:
 			l.Unknown()
 		}
 	}
 }
 
-func (v *DestinationsResponse) decode(l *lexer.Lexer) {
-	var seen lexer.Seen
+func (v *DestinationsResponse) decode(l *wire.Lexer) {
+	var seen wire.Seen
 	for more := l.Object(); more; more = l.Member() {
 		switch string(l.Name()) {
 		case "destinations":
 			l.Once(&seen, 0)
-			v.Destinations = destinationList.Read(l, 0, decode.Destination)
+			v.Destinations = destinationList.Read(l, 0, wire.ReadDestination)
 		default:
 			l.Unknown()
 		}
 	}
 }
 
-func decodeHotelIDListItem(l *lexer.Lexer, v *HotelIDListItem) {
-	var seen lexer.Seen
+func readHotelIDListItem(l *wire.Lexer, v *HotelIDListItem) {
+	var seen wire.Seen
 	for more := l.Object(); more; more = l.Member() {
 		switch string(l.Name()) {
 		case "hotelId":
@@ -93,29 +92,29 @@ func decodeHotelIDListItem(l *lexer.Lexer, v *HotelIDListItem) {
 	}
 }
 
-func (v *HotelIDListResponse) decode(l *lexer.Lexer) {
-	var seen lexer.Seen
+func (v *HotelIDListResponse) decode(l *wire.Lexer) {
+	var seen wire.Seen
 	for more := l.Object(); more; more = l.Member() {
 		switch string(l.Name()) {
 		case "hotelIdList":
 			l.Once(&seen, 0)
-			v.HotelIDList = hotelIDListItemList.Read(l, 0, decodeHotelIDListItem)
+			v.HotelIDList = hotelIDListItemList.Read(l, 0, readHotelIDListItem)
 		default:
 			l.Unknown()
 		}
 	}
 }
 
-func (v *HotelListResponse) decode(l *lexer.Lexer) {
-	var seen lexer.Seen
+func (v *HotelListResponse) decode(l *wire.Lexer) {
+	var seen wire.Seen
 	for more := l.Object(); more; more = l.Member() {
 		switch string(l.Name()) {
 		case "list":
 			l.Once(&seen, 0)
-			v.List = hotelList.Read(l, 200, decode.Hotel)
+			v.List = hotelList.Read(l, 200, wire.ReadHotel)
 		case "basic":
 			l.Once(&seen, 1)
-			decode.SearchBasic(l, &v.Basic)
+			wire.ReadSearchBasic(l, &v.Basic)
 		case "total":
 			l.Once(&seen, 2)
 			v.Total = l.Int()
@@ -128,50 +127,50 @@ func (v *HotelListResponse) decode(l *lexer.Lexer) {
 	}
 }
 
-func (v *HotelRatesResponse) decode(l *lexer.Lexer) {
-	var seen lexer.Seen
+func (v *HotelRatesResponse) decode(l *wire.Lexer) {
+	var seen wire.Seen
 	for more := l.Object(); more; more = l.Member() {
 		switch string(l.Name()) {
 		case "rooms":
 			l.Once(&seen, 0)
-			v.Rooms = roomList.Read(l, 0, decode.Room)
+			v.Rooms = roomList.Read(l, 0, wire.ReadRoom)
 		default:
 			l.Unknown()
 		}
 	}
 }
 
-func (v *HotelStaticDetailResponse) decode(l *lexer.Lexer) {
-	var seen lexer.Seen
+func (v *HotelStaticDetailResponse) decode(l *wire.Lexer) {
+	var seen wire.Seen
 	for more := l.Object(); more; more = l.Member() {
 		switch string(l.Name()) {
 		case "hotel":
 			l.Once(&seen, 0)
-			v.Hotel = lexer.Pointer(l, decode.Hotel)
+			v.Hotel = wire.Pointer(l, wire.ReadHotel)
 		default:
 			l.Unknown()
 		}
 	}
 }
 
-func (v *HotelsMetadataResponse) decode(l *lexer.Lexer) {
-	var seen lexer.Seen
+func (v *HotelsMetadataResponse) decode(l *wire.Lexer) {
+	var seen wire.Seen
 	for more := l.Object(); more; more = l.Member() {
 		switch string(l.Name()) {
 		case "hotelsMetadata":
 			l.Once(&seen, 0)
-			v.HotelsMetadata = hotelMetadataList.Read(l, 100, decode.HotelMetadata)
+			v.HotelsMetadata = hotelMetadataList.Read(l, 100, wire.ReadHotelMetadata)
 		case "page":
 			l.Once(&seen, 1)
-			decode.PageResp(l, &v.Page)
+			wire.ReadPageResp(l, &v.Page)
 		default:
 			l.Unknown()
 		}
 	}
 }
 
-func (v *OAuthTokenResponse) decode(l *lexer.Lexer) {
-	var seen lexer.Seen
+func (v *OAuthTokenResponse) decode(l *wire.Lexer) {
+	var seen wire.Seen
 	for more := l.Object(); more; more = l.Member() {
 		switch string(l.Name()) {
 		case "access_token":
@@ -183,8 +182,8 @@ func (v *OAuthTokenResponse) decode(l *lexer.Lexer) {
 	}
 }
 
-func (v *OrderVoucherResponse) decode(l *lexer.Lexer) {
-	var seen lexer.Seen
+func (v *OrderVoucherResponse) decode(l *wire.Lexer) {
+	var seen wire.Seen
 	for more := l.Object(); more; more = l.Member() {
 		switch string(l.Name()) {
 		case "customerReferenceNo":
@@ -201,28 +200,28 @@ func (v *OrderVoucherResponse) decode(l *lexer.Lexer) {
 			v.Status = types.VoucherStatus(l.String())
 		case "voucher":
 			l.Once(&seen, 4)
-			v.Voucher = lexer.Pointer(l, decode.Voucher)
+			v.Voucher = wire.Pointer(l, wire.ReadVoucher)
 		default:
 			l.Unknown()
 		}
 	}
 }
 
-func (v *QueryOrdersResponse) decode(l *lexer.Lexer) {
-	var seen lexer.Seen
+func (v *QueryOrdersResponse) decode(l *wire.Lexer) {
+	var seen wire.Seen
 	for more := l.Object(); more; more = l.Member() {
 		switch string(l.Name()) {
 		case "orders":
 			l.Once(&seen, 0)
-			v.Orders = orderList.Read(l, 0, decode.Order)
+			v.Orders = orderList.Read(l, 0, wire.ReadOrder)
 		default:
 			l.Unknown("orders")
 		}
 	}
 }
 
-func (v *TicketResponse) decode(l *lexer.Lexer) {
-	var seen lexer.Seen
+func (v *TicketResponse) decode(l *wire.Lexer) {
+	var seen wire.Seen
 	for more := l.Object(); more; more = l.Member() {
 		switch string(l.Name()) {
 		case "ticket":
@@ -234,8 +233,8 @@ func (v *TicketResponse) decode(l *lexer.Lexer) {
 	}
 }
 
-func (v *WebhookEvent) decode(l *lexer.Lexer) {
-	var seen lexer.Seen
+func (v *WebhookEvent) decode(l *wire.Lexer) {
+	var seen wire.Seen
 	for more := l.Object(); more; more = l.Member() {
 		switch string(l.Name()) {
 		case "customerReferenceNo":

@@ -1,4 +1,4 @@
-// Answers for tests and benchmarks: made in memory, the same in every run.
+// Answers for tests and benchmarks, the same in every run.
 
 package wire
 
@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/hotelstays/hotelstays-go/internal/wire/decode"
-	"github.com/hotelstays/hotelstays-go/internal/wire/lexer"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -20,36 +18,19 @@ type page struct {
 	HasMore bool              `json:"hasMore"`
 }
 
-var pageHotels lexer.List[types.Hotel]
-
-// read is what decodegen would write.
-func (p *page) read(l *lexer.Lexer) {
-	var seen lexer.Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "list":
-			l.Once(&seen, 0)
-			p.List = pageHotels.Read(l, 0, decode.Hotel)
-		case "basic":
-			l.Once(&seen, 1)
-			decode.SearchBasic(l, &p.Basic)
-		case "total":
-			l.Once(&seen, 2)
-			p.Total = l.Int()
-		case "hasMore":
-			l.Once(&seen, 3)
-			p.HasMore = l.Bool()
-		default:
-			l.Unknown()
-		}
+// target is the seam of the root package; standard leaves the generated code out.
+func (p *page) target() Target {
+	t := Target{Into: p, InternStrings: true}
+	if v, ok := any(p).(interface{ decode(*Lexer) }); ok {
+		t.Read = v.decode
 	}
+	return t
 }
 
-func (p *page) target() Target { return Target{Into: p, Read: p.read, Share: true} }
+func (p *page) standard() Target { return Target{Into: p} }
 
-// samples are pages of search results of 5 MB, the rates of one hotel, and answers
-// with a single offer. Of each there are several, because texts that one answer had
-// help with reading it again.
+// samples are pages of search results of 5 MB, the rates of one hotel, and answers with a
+// single offer: several of each, because interned strings make the second reading faster.
 func samples() []sample {
 	return []sample{
 		{"page", answers(2, 200, 5, 4)},
@@ -63,8 +44,7 @@ type sample struct {
 	bodies [][]byte
 }
 
-// answers are successful searches with that many hotels, rooms of each and offers of
-// each.
+// answers are successful searches with so many hotels, rooms of each and offers of each.
 func answers(count, hotels, rooms, rates int) [][]byte {
 	var bodies [][]byte
 	for seed := range uint64(count) {
@@ -86,7 +66,7 @@ type source struct{ *rand.Rand }
 
 func pick[T any](s source, from ...T) T { return from[s.IntN(len(from))] }
 
-// code is a text that does not repeat.
+// code is a string that does not repeat.
 func (s source) code(length int) string {
 	const letters = "abcdefghijklmnopqrstuvwxyz0123456789-_"
 	b := make([]byte, length)
@@ -105,7 +85,8 @@ func (s source) text() *types.I18N {
 }
 
 func (s source) money() types.Money {
-	amount := pick(s, fmt.Sprintf("%d.%02d", s.IntN(2000), s.IntN(100)), fmt.Sprint(s.IntN(9000)), fmt.Sprintf("%d.%04d", s.IntN(90), s.IntN(10000)))
+	amount := pick(s, fmt.Sprintf("%d.%02d", s.IntN(2000), s.IntN(100)), fmt.Sprint(s.IntN(9000)),
+		fmt.Sprintf("%d.%04d", s.IntN(90), s.IntN(10000)))
 	return types.Money{Currency: pick(s, "USD", "AED", "CNY", "EUR"), Amount: json.Number(amount)}
 }
 
@@ -140,7 +121,7 @@ func (s source) rate() types.Rate {
 	return types.Rate{NetRate: s.money(), GrossRate: s.moneyPtr(), CommissionableRate: s.moneyPtr(), RespectGrossRate: s.IntN(2) == 0}
 }
 
-// offer is of a search for one room, whose total is the price of the room.
+// offer is for one room: its total is the price of the room.
 func (s source) offer() types.RoomRatePkg {
 	rate := s.rate()
 	return types.RoomRatePkg{
@@ -150,12 +131,18 @@ func (s source) offer() types.RoomRatePkg {
 			{Until: "2000-03-01T12:00:00Z", Fee: s.money()},
 			{Until: "2000-03-09T12:00:00Z", Fee: s.money()},
 		},
-		OriginalRoomNaming: &types.OriginalRoomNaming{ID: s.code(8), Name: pick(s, "DBL STD SV", "TWN \"Superior\"", "FAM 2BR"), Supplier: s.IntN(9)},
-		Rate:               rate, TotalRate: rate,
-		RateComment: pick(s, "", "", "A deposit is taken at the desk & returned on departure; children below six sleep in the beds that are there.",
+		OriginalRoomNaming: &types.OriginalRoomNaming{
+			ID: s.code(8), Name: pick(s, "DBL STD SV", "TWN \"Superior\"", "FAM 2BR"), Supplier: s.IntN(9),
+		},
+		Rate: rate, TotalRate: rate,
+		RateComment: pick(s, "", "",
+			"A deposit is taken at the desk & returned on departure; children below six sleep in the beds that are there.",
 			"Tourism fee is paid at the property.\nNo smoking."),
 		IncludesPackaging: s.IntN(9) == 0, CheckIn: "2000-03-10", CheckOut: "2000-03-13",
 		Board: &types.Board{BoardID: pick(s, types.BoardRO, types.BoardBB, types.BoardHB), BoardName: s.text(), BoardDesc: s.text()},
-		Tax:   &types.Tax{Total: s.moneyPtr(), Items: []types.TaxItem{{TaxType: "city", TaxName: "Tourism fee", Amount: s.moneyPtr(), Desc: "per room and night"}}},
+		Tax: &types.Tax{
+			Total: s.moneyPtr(),
+			Items: []types.TaxItem{{TaxType: "city", TaxName: "Tourism fee", Amount: s.moneyPtr(), Desc: "per room and night"}},
+		},
 	}
 }

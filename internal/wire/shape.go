@@ -1,4 +1,4 @@
-// What a struct looks like on the wire, once for each type.
+// The documented JSON of a struct, computed once for each type.
 
 package wire
 
@@ -10,39 +10,35 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-
-	"github.com/hotelstays/hotelstays-go/internal/wire/lexer"
 )
 
-// shape is how values of a Go type are written in JSON.
+// shape is the documented JSON of a Go type.
 type shape struct {
-	t reflect.Type
-	// want is the JSON type in the document's words; empty for any.
-	want string
-	// size is how much memory a value takes, and target what it points at.
-	size, target int
-	fields       map[string]*field // of a struct, by their names on the wire
-	elem         *shape            // of a list or a map
-	most         int               // elements of a list; 0 is no limit
-	// whole is of a value that must not be left out, nor an element of it.
-	whole bool
+	t        reflect.Type
+	jsonType string // in the document's words; empty for any
+	// size is how much memory a value takes, and pointee what it points at.
+	size, pointee int
+	fields        map[string]*field // of a struct, by their names on the wire
+	elem          *shape            // of a list or a map
+	maxItems      int               // of a list; 0 is no limit
+	required      bool              // a mismatch here, or in an element, must not be left out
 }
 
 // field is a field of a struct.
 //
 // Its tag max limits the elements of a list. With the tag whole nothing of the list may
-// be left out, and the name may not come in another letter case.
+// be left out, and its name must not come in another letter case.
 type field struct {
 	*shape
 	name  string // on the wire
 	index []int  // of the field in its struct
-	bit   uint   // in a lexer.Seen
-	exact bool   // the name may not come in another letter case
-	span  *span  // where the value is to be remembered, if anywhere
+	bit   uint   // in Seen
+	exact bool   // the name must not come in another letter case
+	at    *span  // where the walk stores the value's place in its output, if set
 }
 
 var (
-	shapes          sync.Map // the shape of each reflect.Type that was asked for
+	shapes          sync.Map // *shape by reflect.Type
 	number          = reflect.TypeFor[json.Number]()
 	rawMessage      = reflect.TypeFor[json.RawMessage]()
 	unmarshaler     = reflect.TypeFor[json.Unmarshaler]()
@@ -64,31 +60,31 @@ func newShape(t reflect.Type) *shape {
 	case pointer.Implements(unmarshaler):
 		return s
 	case pointer.Implements(textUnmarshaler):
-		s.want = "string"
+		s.jsonType = "string"
 		return s
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
 		*s = *shapeOf(t.Elem())
-		s.size, s.target = int(t.Size()), s.size
+		s.size, s.pointee = int(t.Size()), s.size
 	case reflect.Struct:
-		s.want, s.fields = "object", map[string]*field{}
+		s.jsonType, s.fields = "object", map[string]*field{}
 		s.addFields(t, nil)
 	case reflect.Map:
-		s.want, s.elem = "object", shapeOf(t.Elem())
+		s.jsonType, s.elem = "object", shapeOf(t.Elem())
 	case reflect.Slice:
-		s.want, s.elem = "array", shapeOf(t.Elem())
+		s.jsonType, s.elem = "array", shapeOf(t.Elem())
 	case reflect.String:
-		s.want = "string"
+		s.jsonType = "string"
 		if t == number {
-			s.want = "number"
+			s.jsonType = "number"
 		}
 	case reflect.Bool:
-		s.want = "boolean"
+		s.jsonType = "boolean"
 	case reflect.Float64:
-		s.want = "number"
+		s.jsonType = "number"
 	default:
-		s.want = "integer"
+		s.jsonType = "integer"
 	}
 	return s
 }
@@ -109,13 +105,13 @@ func (s *shape) addFields(t reflect.Type, index []int) {
 			name = f.Name
 		}
 		of := *shapeOf(f.Type)
-		of.most, _ = strconv.Atoi(f.Tag.Get("max"))
+		of.maxItems, _ = strconv.Atoi(f.Tag.Get("max"))
 		exact := f.Tag.Get("whole") != ""
 		if exact {
 			elem := *of.elem
-			of.whole, elem.whole, of.elem = true, true, &elem
+			of.required, elem.required, of.elem = true, true, &elem
 		}
-		s.fields[name] = &field{&of, name, at, uint(len(s.fields)), exact, nil}
+		s.fields[name] = &field{shape: &of, name: name, index: at, bit: uint(len(s.fields)), exact: exact}
 	}
 }
 
@@ -129,42 +125,37 @@ func (s *shape) inOtherCase(name string) *field {
 	return nil
 }
 
-// fits reports whether encoding/json makes a value of a text that is no object, no
-// array and not null. A float or a number in quotes that is longer than 1 KiB is none:
-// reading it would take its time.
+// fits reports whether encoding/json decodes a text that is no object, no array and not
+// null. A float or a quoted number above 1 KiB does not fit: parsing it takes too long.
 func (s *shape) fits(text []byte) bool {
-	kind := kindOf(text)
-	switch s.want {
+	got := jsonTypeOf(text)
+	switch s.jsonType {
 	case "":
 		return true
 	case "integer":
-		_, ok := lexer.ParseInt(text, s.t.Bits())
-		return kind == "number" && ok
+		_, ok := parseInt(text, s.t.Bits())
+		return got == "number" && ok
 	case "number":
 		if s.t == number {
-			return kind == "number" || kind == "string" && isNumber(text)
+			return got == "number" || got == "string" && isQuotedNumber(text)
 		}
-		_, ok := lexer.ParseFloat(text)
-		return kind == "number" && ok
+		_, ok := parseFloat(text)
+		return got == "number" && ok
 	}
-	return kind == s.want
+	return got == s.jsonType
 }
 
-// maxQuoted is how long a number in quotes may be, in bytes.
-const maxQuoted = 1 << 10
-
-// isNumber reports whether a quoted text is a number, which a json.Number takes.
-func isNumber(quoted []byte) bool {
+// isQuotedNumber reports whether a json.Number takes the number in a string.
+func isQuotedNumber(quoted []byte) bool {
 	var text string
-	if len(quoted) > maxQuoted || json.Unmarshal(quoted, &text) != nil || text == "" || strings.TrimSpace(text) != text {
+	if len(quoted) > maxFloat || json.Unmarshal(quoted, &text) != nil || text == "" || strings.TrimSpace(text) != text {
 		return false
 	}
-	return kindOf([]byte(text)) == "number" && json.Valid([]byte(text))
+	return jsonTypeOf([]byte(text)) == "number" && json.Valid([]byte(text))
 }
 
-// kindOf names the JSON type of a text by its first character; what is not there
-// is null.
-func kindOf(text []byte) string {
+// jsonTypeOf is the type of a JSON text, judged by its first byte. No text is null.
+func jsonTypeOf(text []byte) string {
 	if len(text) == 0 {
 		return "null"
 	}

@@ -1,4 +1,4 @@
-// Reading values by encoding/json, in pieces.
+// Reading the walk's output with encoding/json, in chunks.
 
 package wire
 
@@ -8,60 +8,69 @@ import (
 	"encoding/json"
 	"math"
 	"reflect"
-
-	"github.com/hotelstays/hotelstays-go/internal/wire/lexer"
 )
 
-// piece is how long a text is, in bytes, that is handed to encoding/json as a whole. What
-// is longer is taken apart: encoding/json does not look at a ctx, and grows a long list
-// through several times its memory.
-const piece = 64 << 10
+// chunkSize is how long a text is that encoding/json reads as a whole, in bytes. A longer
+// one is taken apart: encoding/json does not look at a ctx, and grows a long list through
+// several times its memory.
+const chunkSize = 64 << 10
 
-// standard reads a text that a walk has left.
+// read decodes a walk's output. If the walk replaced something, the generated code may be
+// able to read it now.
+func (t Target) read(ctx context.Context, text []byte, replaced bool) error {
+	if replaced && t.fast(ctx, text, math.MaxInt, t.readData) {
+		return nil
+	}
+	err := standard(ctx, text, t.Into)
+	if err != nil {
+		t.empty()
+	}
+	return err
+}
+
 func standard(ctx context.Context, text []byte, into any) error {
-	r := reader{Lexer: lexer.New(text), text: text}
-	defer r.Release()
-	r.Guard(ctx, math.MaxInt)
-	r.Loose()
+	r := reader{Lexer: newLexer(ctx, text, math.MaxInt), doc: text}
+	defer r.release()
+	r.lax = true
 	v := reflect.ValueOf(into).Elem()
 	return r.value(v, shapeOf(v.Type()))
 }
 
 type reader struct {
-	*lexer.Lexer
-	text []byte
-	list []byte // memory for the text of some elements
+	*Lexer
+	doc   []byte
+	chunk []byte // reused for the text of some elements
 }
 
 func (r *reader) value(v reflect.Value, s *shape) error {
-	first, begin, length := r.Peek(), r.Offset(), 0
+	first, begin, length := r.peek(), r.pos, 0
 	if first == '[' {
-		for more := r.Array(); more; more = r.Element() {
-			r.Skip(0)
+		for more := r.array(); more; more = r.element() {
+			r.skip(0)
 			length++
 		}
 	} else {
-		r.Skip(0)
+		r.skip(0)
 	}
-	text := r.text[begin:r.Offset()]
+	text := r.doc[begin:r.pos]
 	switch {
-	case r.Err() != nil:
-		return r.Err()
-	case len(text) <= piece:
+	case r.err != nil:
+		return r.err
+	case len(text) <= chunkSize:
 	case v.Kind() == reflect.Pointer:
-		r.Rewind(begin)
+		r.rewind(begin)
 		v.Set(reflect.New(v.Type().Elem()))
 		return r.value(v.Elem(), s)
-	case s.want == "object" && first == '{':
-		r.Rewind(begin)
-		return r.object(v, s)
-	case s.want == "array" && first == '[':
-		r.Rewind(begin)
-		return r.array(v, s, length)
-	case s.want == "string" && first == '"' && v.Kind() == reflect.String:
-		r.Rewind(begin)
-		v.SetString(r.String())
-		return r.Err()
+	case s.jsonType == "object" && first == '{':
+		r.rewind(begin)
+		return r.members(v, s)
+	case s.jsonType == "array" && first == '[':
+		r.rewind(begin)
+		return r.elements(v, s, length)
+	case s.jsonType == "string" && first == '"' && v.Kind() == reflect.String:
+		r.rewind(begin)
+		v.SetString(r.copyString(r.text()))
+		return r.err
 	case s.t == number && first != '"':
 		v.SetString(string(text))
 		return nil
@@ -72,12 +81,12 @@ func (r *reader) value(v reflect.Value, s *shape) error {
 	return unmarshal(text, v)
 }
 
-func (r *reader) object(v reflect.Value, s *shape) error {
+func (r *reader) members(v reflect.Value, s *shape) error {
 	if s.elem != nil {
 		v.Set(reflect.MakeMap(v.Type()))
 	}
 	for more := r.Object(); more; more = r.Member() {
-		name := r.NameText()
+		name := r.unquotedName()
 		switch f := s.fields[string(name)]; {
 		case f != nil:
 			if err := r.value(v.FieldByIndex(f.index), f.shape); err != nil {
@@ -85,68 +94,65 @@ func (r *reader) object(v reflect.Value, s *shape) error {
 			}
 		case s.elem != nil:
 			key := reflect.ValueOf(string(name)).Convert(v.Type().Key())
-			entry := reflect.New(v.Type().Elem()).Elem()
-			if err := r.value(entry, s.elem); err != nil {
+			value := reflect.New(v.Type().Elem()).Elem()
+			if err := r.value(value, s.elem); err != nil {
 				return err
 			}
-			v.SetMapIndex(key, entry)
+			v.SetMapIndex(key, value)
 		default:
-			r.Skip(0)
+			r.skip(0)
 		}
 	}
-	return r.Err()
+	return r.err
 }
 
-// array reads a long array of a known length, several elements at a time.
-func (r *reader) array(v reflect.Value, s *shape, length int) error {
+// elements reads a long array, whose length is known, in chunks of several elements.
+func (r *reader) elements(v reflect.Value, s *shape, length int) error {
 	v.Set(reflect.MakeSlice(v.Type(), length, length))
-	var run span // of the elements that are not read yet
-	from, i := 0, 0
-	for more := r.Array(); more; more = r.Element() {
-		r.Peek()
-		begin := r.Offset()
-		if from == i {
-			run.from = begin
+	var chunk span // of the elements from first to i, which are not read yet
+	first, i := 0, 0
+	for more := r.array(); more; more = r.element() {
+		r.peek()
+		begin := r.pos
+		r.skip(0)
+		if first < i && r.pos-chunk.from > chunkSize {
+			if err := r.unmarshalChunk(v.Slice3(first, first, i), chunk); err != nil {
+				return err
+			}
+			first = i
 		}
-		r.Skip(0)
-		if r.Offset()-begin > piece {
-			if err := r.elements(v.Slice3(from, from, i), run); err != nil {
-				return err
-			}
-			r.Rewind(begin)
-			if err := r.value(v.Index(i), s.elem); err != nil {
-				return err
-			}
-			from = i + 1
+		if first == i {
+			chunk.from = begin
 		}
-		i++
-		if run.to = r.Offset(); run.to-run.from > piece && from < i {
-			if err := r.elements(v.Slice3(from, from, i), run); err != nil {
+		chunk.to = r.pos
+		if i++; r.pos-begin > chunkSize {
+			r.rewind(begin)
+			if err := r.value(v.Index(first), s.elem); err != nil {
 				return err
 			}
-			from = i
+			first = i
 		}
 	}
-	if r.Err() != nil {
-		return r.Err()
+	if r.err != nil {
+		return r.err
 	}
-	return r.elements(v.Slice3(from, from, i), run)
+	return r.unmarshalChunk(v.Slice3(first, first, i), chunk)
 }
 
-// elements reads elements into the room that a slice has for them.
-func (r *reader) elements(room reflect.Value, run span) error {
+// unmarshalChunk reads elements into the room that a slice has for them.
+func (r *reader) unmarshalChunk(room reflect.Value, chunk span) error {
 	if room.Cap() == 0 {
 		return nil
 	}
-	r.list = append(append(append(r.list[:0], '['), run.of(r.text)...), ']')
+	r.chunk = append(append(append(r.chunk[:0], '['), chunk.of(r.doc)...), ']')
 	into := reflect.New(room.Type())
 	into.Elem().Set(room)
-	return unmarshal(r.list, into.Elem())
+	return unmarshal(r.chunk, into.Elem())
 }
 
 func unmarshal(text []byte, v reflect.Value) error {
 	if json.Unmarshal(text, v.Addr().Interface()) != nil {
-		return &MismatchError{} // by a type that decodes itself
+		return &MismatchError{} // of a type that decodes itself
 	}
 	return nil
 }

@@ -1,9 +1,6 @@
-// Reading in pieces gives what reading at once does.
-
 package wire
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -13,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestReadingInPieces(t *testing.T) {
+// Reading in chunks gives what reading at once does.
+func TestReadingInChunks(t *testing.T) {
 	type row struct {
 		payload
 		Texts []string            `json:"texts"`
@@ -22,7 +20,7 @@ func TestReadingInPieces(t *testing.T) {
 		Text  string              `json:"text"`
 		Any   json.RawMessage     `json:"any"`
 	}
-	for _, size := range []int{1, piece - 10, piece - 1, piece, piece + 1, 3 * piece} {
+	for _, size := range []int{1, chunkSize - 10, chunkSize - 1, chunkSize, chunkSize + 1, 3 * chunkSize} {
 		fill := func(element string) string {
 			return strings.TrimSuffix(strings.Repeat(element+" , ", size/(len(element)+3)+1), " , ")
 		}
@@ -36,7 +34,9 @@ func TestReadingInPieces(t *testing.T) {
 			`{"texts":[` + fill(`"a"`) + `]}`,
 			`{"texts":[` + fill(`"a"`) + `,"` + long + `",` + fill(`"b"`) + `,"` + long + `","` + long + `","c"]}`,
 			`{"texts":["` + long + `"]}`,
-			`{"rows":[` + fill(`{"count":1,"inner":{"raw":[1,{}]},"cost":{"amount":"5"}}`) + `,null,{"list":[` + fill(`{"count":2}`) + `]},{}],"count":7,"unknown":[` + fill(`{}`) + `]}`,
+			`{"rows":[` + fill(`{"count":1,"inner":{"raw":[1,{}]},"cost":{"amount":"5"}}`) + `,null,{"list":[` + fill(`{"count":2}`) +
+				`]},{}],"count":7,"unknown":[` + fill(`{}`) + `]}`,
+			`{"texts":["a",` + strings.Repeat(" ", size) + `"b","c" ` + strings.Repeat("\n", size) + `,"d"]}`,
 			`{"maps":[{` + keys.String() + `"":null},null,{}],"cost":{"x":"` + long + `","currency":"` + long + `"}}`,
 			`{"text":"` + long + `\n","any": [ ` + fill(`1`) + `] }`,
 			`{"text":"` + long + `\ud83d","any":"` + long + "\xff\"}",
@@ -44,9 +44,29 @@ func TestReadingInPieces(t *testing.T) {
 		} {
 			var got, want row
 			require.NoError(t, json.Unmarshal([]byte(text), &want))
-			require.NoError(t, standard(context.Background(), []byte(text), &got))
+			require.NoError(t, standard(t.Context(), []byte(text), &got))
 			require.Equal(t, want, got, "%d %.100s", size, text)
 		}
 	}
-	assert.Error(t, standard(context.Background(), []byte(`7`), new(string)))
+	assert.Error(t, standard(t.Context(), []byte(`7`), new(string)))
+}
+
+// Malformed names and strings are read as encoding/json reads them.
+func TestMalformedStringsAreReadAlike(t *testing.T) {
+	for _, s := range []string{
+		`\n`, `\u0041`, `\ufffd`, `\ud83d`, `\ude00`, `\ud83d\ude00`, `\ud83d\ud83d\ude00`, `\ud83d\n`,
+		"\xff", "\xe2\x82", "\\n\xff\xfeé", `\"\\`,
+	} {
+		for _, length := range []int{0, 2 * chunkSize} {
+			long := s + strings.Repeat("a", length) + s
+			for _, body := range []string{`{"` + long + `":{"amount":1}}`, `{"a":{"currency":"` + long + `"}}`} {
+				var got, want map[string]*money
+				require.NoError(t, json.Unmarshal([]byte(body), &want))
+				require.NoError(t, standard(t.Context(), []byte(body), &got))
+				assert.True(t, assert.ObjectsAreEqual(want, got), "%q %d", s, length)
+			}
+		}
+		_, err := Decode(t.Context(), []byte(`{"code":0,"data":{"byName":{"`+s+`":1,"`+s+`":2}}}`), Target{Into: &payload{}}, true)
+		assert.EqualError(t, err, "data.byName.* comes twice", s)
+	}
 }

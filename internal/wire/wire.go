@@ -1,26 +1,22 @@
-// Package wire is the one seam between bytes and structs: it encodes requests
-// and decodes the envelope that surrounds every answer.
+// Package wire encodes requests, and decodes answers and webhooks.
 //
-// encoding/json decides what a value means. Answers that are as documented are read
-// faster, by functions that are generated from the structs (fast.go), with the same
-// result; the build tag hotelstays_stdjson leaves those functions out. All others are
-// walked through first (walk.go), and encoding/json reads what that leaves.
+// encoding/json decides what a value means. An answer of the documented types is read
+// faster by generated code, with the same result (fast.go); the build tag
+// hotelstays_stdjson leaves that code out. Any other answer is walked through first
+// (walk.go), and what the walk leaves goes to encoding/json (standard.go).
 //
-// What encoding/json would be more generous with is decided here:
+// This package is stricter than encoding/json:
 //
-//   - Names match exactly. One that is not documented is ignored, also where it differs
-//     from a documented one in letter case alone. That of code, data or the list of
-//     orders makes the answer unreadable: it might hide what counts.
-//   - An object that has a documented name twice makes the answer unreadable, and so does
-//     a map that has a key twice: nobody knows which of the two holds.
-//   - A value of another type than documented is a mismatch: an error, or left out and
-//     listed, as the caller asks. A list that must be whole loses no element.
-//   - Lists, pointers and maps may take some twice the memory of the text (budget), and
-//     no list is longer than the page that is documented.
-//   - A ctx that ends ends the reading.
+//   - Names match exactly. One that differs in letter case is an undocumented name, and
+//     ignored; if it is that of code, data or the list of orders, the answer is unusable.
+//   - A name or a map's key that appears twice makes the answer unusable.
+//   - A value of an undocumented type is a mismatch: an error, or left out and listed, as
+//     the caller asks. Where a list must be whole, it is an error.
+//   - Lists, pointers and maps may take about twice the memory of the text, and a list has
+//     at most as many elements as the documented page.
+//   - Decoding ends when ctx ends.
 //
-// Its errors name the JSON path of what does not fit and never quote a value,
-// so that they can be logged.
+// Errors name the JSON path of a problem and quote no value, so that they can be logged.
 package wire
 
 import (
@@ -31,38 +27,34 @@ import (
 	"strings"
 )
 
-// Envelope is what surrounds the data of an answer.
+// Envelope is an answer without its data.
 type Envelope struct {
-	// Code is 0 on success. Without HasCode the answer is no envelope.
+	// Code is 0 on success. Without HasCode the answer has no envelope.
 	Code    int
 	HasCode bool
 	Msg     string
 	// HasData reports that data is present and an object.
 	HasData bool
-	// Mismatches are those of data, where the caller asked to decode around them.
+	// Mismatches are those that were left out of data.
 	Mismatches
 }
 
-// Mismatch is a place whose JSON type is not the documented one.
+// Mismatch is a value whose JSON type is not the documented one.
 type Mismatch struct {
 	Path string // such as data.hotelOrder.rooms[0].rate.netRate.amount
 	Want string // integer, number, string, boolean, array, object
 	Got  string
 }
 
-// String names the place and both types, and no value.
 func (m Mismatch) String() string { return fmt.Sprintf("%s: want %s, got %s", m.Path, m.Want, m.Got) }
 
-// maxListed is how many mismatches are listed: a hostile answer may have a million.
-const maxListed = 64
-
-// Mismatches are the mismatches of an answer: the first ones, and how many there are.
+// Mismatches are the first mismatches of an answer, and how many there are.
 type Mismatches struct {
 	List  []Mismatch
 	Count int
 }
 
-// SyntaxError reports bytes that are not JSON.
+// SyntaxError reports invalid JSON.
 type SyntaxError struct {
 	Offset    int64
 	Truncated bool // the JSON ends before it is complete
@@ -75,16 +67,16 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("not JSON: the fault is at byte %d", e.Offset)
 }
 
-// MismatchError reports JSON whose types are not the documented ones.
+// MismatchError reports mismatches that were not left out.
 type MismatchError struct{ Mismatches }
 
 func (e *MismatchError) Error() string {
 	if e.Count == 0 {
 		return "the JSON is not of the documented shape"
 	}
-	const most = 8
+	const shown = 8
 	var texts []string
-	for _, m := range e.List[:min(len(e.List), most)] {
+	for _, m := range e.List[:min(len(e.List), shown)] {
 		texts = append(texts, m.String())
 	}
 	if more := e.Count - len(texts); more > 0 {
@@ -93,7 +85,7 @@ func (e *MismatchError) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// UnusableError reports JSON that cannot be used, whatever its values are.
+// UnusableError reports an answer that is ambiguous or too large.
 type UnusableError struct{ Path, Problem string }
 
 func (e *UnusableError) Error() string { return e.Path + " " + e.Problem }
@@ -109,12 +101,11 @@ func Encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// Decode reads an answer and, where its code is 0, its data into the target. With
-// lenient set, fields of another type than documented are left out and listed in
-// Mismatches; without it they are a *MismatchError.
+// Decode decodes an answer's envelope and, if its code is 0, its data into the target. If
+// lenient, mismatches are left out and listed; else they are a *MismatchError.
 //
-// The error is nil for a failure that the service explains (a code that is not
-// 0): what its data holds does not matter. It is that of ctx where that ended first.
+// The error is nil for a failure that the service explains (a code that is not 0),
+// whatever its data is. It is that of ctx if ctx ended first.
 func Decode(ctx context.Context, body []byte, target Target, lenient bool) (Envelope, error) {
 	if env, ok := Fast(ctx, body, target); ok {
 		return env, nil
@@ -125,14 +116,14 @@ func Decode(ctx context.Context, body []byte, target Target, lenient bool) (Enve
 	if err != nil || !env.HasCode || env.Code != 0 {
 		return env, err
 	}
-	if env.Mismatches, err = w.outcome(lenient); err != nil || kindOf(data) == "null" {
+	if env.Mismatches, err = w.result(lenient); err != nil || jsonTypeOf(data) == "null" {
 		return env, err
 	}
 	env.HasData = true
-	return env, target.read(ctx, data, w.text != nil)
+	return env, target.read(ctx, data, w.out != nil)
 }
 
-// DecodeBare reads a document that has no envelope, as Decode reads data.
+// DecodeBare decodes a document without an envelope, as Decode decodes data.
 func DecodeBare(ctx context.Context, body []byte, target Target, lenient bool) (Mismatches, error) {
 	if FastBare(ctx, body, target) {
 		return Mismatches{}, nil
@@ -143,15 +134,15 @@ func DecodeBare(ctx context.Context, body []byte, target Target, lenient bool) (
 	if err != nil {
 		return Mismatches{}, err
 	}
-	found, err := w.outcome(lenient)
+	mismatches, err := w.result(lenient)
 	if err != nil {
-		return found, err
+		return mismatches, err
 	}
-	return found, target.read(ctx, text, w.text != nil)
+	return mismatches, target.read(ctx, text, w.out != nil)
 }
 
-// Peek reads the envelope without its data. It reports false for anything that
-// is not an envelope, and where ctx ended first.
+// Peek decodes the envelope without its data. It reports false if there is none, or if ctx
+// ended first.
 func Peek(ctx context.Context, body []byte) (Envelope, bool) {
 	w := newWalk(ctx, body)
 	defer w.release()
@@ -159,7 +150,7 @@ func Peek(ctx context.Context, body []byte) (Envelope, bool) {
 	return env, err == nil && env.HasCode
 }
 
-// Data returns the bytes of an answer's data, or nil where it has none or ctx ended first.
+// Data returns the JSON of an answer's data, or nil if there is none or ctx ended first.
 func Data(ctx context.Context, body []byte) json.RawMessage {
 	w := newWalk(ctx, body)
 	defer w.release()

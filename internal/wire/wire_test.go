@@ -1,15 +1,10 @@
-// The seam: what is read, what is not, and what stays as it came.
-
 package wire
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"reflect"
 	"strings"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -36,19 +31,19 @@ type payload struct {
 	Hidden string                 `json:"-"`
 }
 
-// Everything that fits survives what does not, to the byte.
+// All but the mismatches is decoded, to the byte.
 func TestDecodeAroundMismatches(t *testing.T) {
 	body := `{"code":0,"msg":"m","data":{"count":"x","cost":{"currency":"EUR","amount":"12.50"},
 		"inner":{"count":3,"raw":[{"z":"<b>","a":1.50},7]},
-		"list":[{"count":1},"odd",{"count":2.5,"cost":{"amount":"abc","currency":"JPY"}}],
+		"list":[{"count":1},"text",{"count":2.5,"cost":{"amount":"abc","currency":"JPY"}}],
 		"byName":{"eur":1.25,"usd":true},"flag":"yes","rating":4.5,"-":"kept out","new":{"any":1}}}`
 	var got payload
-	env, err := Decode(context.Background(), []byte(body), Target{Into: &got}, true)
+	env, err := Decode(t.Context(), []byte(body), Target{Into: &got}, true)
 	require.NoError(t, err)
 	assert.True(t, env.HasData)
-	var places []string
+	var found []string
 	for _, m := range env.List {
-		places = append(places, m.String())
+		found = append(found, m.String())
 	}
 	assert.Equal(t, []string{
 		"data.count: want integer, got string",
@@ -57,7 +52,7 @@ func TestDecodeAroundMismatches(t *testing.T) {
 		"data.list[2].cost.amount: want number, got string",
 		"data.byName.usd: want number, got boolean",
 		"data.flag: want boolean, got string",
-	}, places)
+	}, found)
 	assert.Zero(t, got.Count)
 	assert.Equal(t, &money{"EUR", "12.50"}, got.Cost)
 	assert.Equal(t, 3, got.Inner.Count)
@@ -71,7 +66,7 @@ func TestDecodeAroundMismatches(t *testing.T) {
 	assert.Equal(t, 4.5, got.Rating)
 	assert.Empty(t, got.Hidden)
 
-	_, err = Decode(context.Background(), []byte(body), Target{Into: &payload{}}, false)
+	_, err = Decode(t.Context(), []byte(body), Target{Into: &payload{}}, false)
 	var mismatch *MismatchError
 	require.ErrorAs(t, err, &mismatch)
 	assert.Len(t, mismatch.List, 6)
@@ -102,7 +97,7 @@ func TestEnvelope(t *testing.T) {
 		{`<html>`, false, false, 0, true},
 	}
 	for _, c := range cases {
-		env, err := Decode(context.Background(), []byte(c.body), Target{Into: &payload{}}, true)
+		env, err := Decode(t.Context(), []byte(c.body), Target{Into: &payload{}}, true)
 		assert.Equal(t, c.hasCode, env.HasCode, c.body)
 		assert.Equal(t, c.data, env.HasData, c.body)
 		assert.Equal(t, c.code, env.Code, c.body)
@@ -114,19 +109,19 @@ func TestEnvelope(t *testing.T) {
 func TestMismatchesAreCounted(t *testing.T) {
 	var got payload
 	body := `{"code":0,"data":{"list":[` + strings.Repeat(`{"count":"x"},7,`, 5000) + `{"count":1}]}}`
-	env, err := Decode(context.Background(), []byte(body), Target{Into: &got}, true)
+	env, err := Decode(t.Context(), []byte(body), Target{Into: &got}, true)
 	require.NoError(t, err)
 	assert.Len(t, env.List, maxListed)
 	assert.Equal(t, 10_000, env.Count)
 	assert.Equal(t, 1, got.List[10_000].Count)
 
-	_, err = Decode(context.Background(), []byte(body), Target{Into: &got}, false)
+	_, err = Decode(t.Context(), []byte(body), Target{Into: &got}, false)
 	assert.ErrorContains(t, err, "and 9992 more")
 }
 
-func TestSyntaxErrorTellsTruncation(t *testing.T) {
+func TestSyntaxErrorTruncated(t *testing.T) {
 	for body, truncated := range map[string]bool{`{"code":0,"da`: true, ``: true, `{"code":0,}`: false, `<html>`: false} {
-		_, err := Decode(context.Background(), []byte(body), Target{Into: &payload{}}, false)
+		_, err := Decode(t.Context(), []byte(body), Target{Into: &payload{}}, false)
 		var syntax *SyntaxError
 		require.ErrorAs(t, err, &syntax, body)
 		assert.Equal(t, truncated, syntax.Truncated, body)
@@ -139,16 +134,73 @@ func TestEncodeLeavesTextAlone(t *testing.T) {
 	assert.Equal(t, `{"name":"<Ü & O'>"}`, string(body))
 }
 
-// Whatever the bytes, decoding returns: with an envelope, or with an error that
-// can be printed.
+// endingCtx is a ctx that ends after so many polls.
+type endingCtx struct {
+	context.Context
+	polls, ends int
+}
+
+func (c *endingCtx) Err() error {
+	if c.polls++; c.polls > c.ends {
+		return context.Canceled
+	}
+	return nil
+}
+
+func endless(t *testing.T) *endingCtx { return &endingCtx{Context: t.Context(), ends: 1 << 30} }
+
+// Peek and Data return nothing if ctx ends, whenever it does.
+func TestEnvelopesEndWithTheirCtx(t *testing.T) {
+	body := []byte(`{"data":{"count":1},` + strings.Repeat(`"\n":1,`, 100<<10) + `"code":1}`)
+	env, ok := Peek(t.Context(), body)
+	assert.True(t, ok)
+	assert.Equal(t, 1, env.Code)
+	assert.JSONEq(t, `{"count":1}`, string(Data(t.Context(), body)))
+
+	counted := endless(t)
+	Peek(counted, body)
+	require.GreaterOrEqual(t, counted.polls, len(body)>>16)
+	for ends := range counted.polls {
+		ctx := &endingCtx{Context: t.Context(), ends: ends}
+		env, ok := Peek(ctx, body)
+		assert.False(t, ok)
+		assert.Zero(t, env)
+		assert.Equal(t, ends+1, ctx.polls, "it goes on")
+		assert.Nil(t, Data(&endingCtx{Context: t.Context(), ends: ends}, body))
+	}
+}
+
+// Both readers cut a long msg and keep it as it is written.
+func TestLongMessages(t *testing.T) {
+	for _, code := range []string{"0", "7"} {
+		for name, c := range map[string]struct{ msg, want string }{
+			"the longest":     {`"` + strings.Repeat(`\n`, maxMsg/2-1) + `"`, strings.Repeat("\n", maxMsg/2-1)},
+			"a longer one":    {`"` + strings.Repeat(`\n`, maxMsg/2) + `"`, `"` + strings.Repeat(`\n`, maxMsg/2-1) + `\`},
+			"lone surrogates": {` "` + strings.Repeat(`\ud800`, 100_000) + `"`, `"` + strings.Repeat(`\ud800`, 100_000)[:maxMsg-1]},
+			"cut in two":      {`"` + strings.Repeat(`é`, maxMsg) + `"`, `"` + strings.Repeat(`é`, maxMsg/2-1) + "\ufffd"},
+			"a list":          {`[` + strings.Repeat(`1,`, maxMsg) + `1]`, `[` + strings.Repeat(`1,`, maxMsg)[:maxMsg-1]},
+		} {
+			for _, target := range []Target{new(page).target(), new(page).standard()} {
+				env, err := Decode(t.Context(), []byte(`{"code":`+code+`,"msg":`+c.msg+`,"data":{}}`), target, true)
+				require.NoError(t, err, name)
+				assert.Equal(t, c.want, env.Msg, name)
+			}
+		}
+	}
+}
+
+// FuzzDecode decodes any bytes: the result is an envelope or a printable error.
 func FuzzDecode(f *testing.F) {
-	for _, seed := range []string{`{"code":0,"data":{"count":"x","list":[1,{"cost":{"amount":"1"}}]}}`, `{"code":1,"msg":"no"}`, `[[[`, `{"data":{"byName":{"a":{}}},"code":0}`} {
+	for _, seed := range []string{
+		`{"code":0,"data":{"count":"x","list":[1,{"cost":{"amount":"1"}}]}}`, `{"code":1,"msg":"no"}`, `[[[`,
+		`{"data":{"byName":{"a":{}}},"code":0}`,
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var strict, lenient payload
-		envS, errS := Decode(context.Background(), body, Target{Into: &strict}, false)
-		envL, errL := Decode(context.Background(), body, Target{Into: &lenient}, true)
+		envS, errS := Decode(t.Context(), body, Target{Into: &strict}, false)
+		envL, errL := Decode(t.Context(), body, Target{Into: &lenient}, true)
 		if envS.HasCode != envL.HasCode || envS.Code != envL.Code {
 			t.Fatalf("lenient reads another envelope: %+v and %+v", envS, envL)
 		}
@@ -159,52 +211,4 @@ func FuzzDecode(f *testing.F) {
 			_ = errS.Error()
 		}
 	})
-}
-
-// FuzzFast takes a whole answer. What the fast path takes is what encoding/json makes
-// of it; where it gives up, nothing shows that it was there.
-func FuzzFast(f *testing.F) {
-	small := answers(1, 1, 1, 1)[0]
-	f.Add(small)
-	for _, seed := range []string{`{"data":{"list":[],"total":1},"code":0,"msg":null}`, `{"code":0,"data":{"list":null},"more":[1.5e3,"\ud83d\ude00"]}`, `{"msg":"no","code":7,"data":{}}`} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, body []byte) {
-		for _, lenient := range []bool{false, true} {
-			var got, want page
-			env, err := Decode(context.Background(), bytes.Clone(body), got.target(), lenient)
-			wantEnv, wantErr := Decode(context.Background(), body, Target{Into: &want}, lenient)
-			if !reflect.DeepEqual(err, wantErr) || !reflect.DeepEqual(env, wantEnv) || !reflect.DeepEqual(got, want) {
-				t.Fatalf("%q is read as\n%+v %+v, %v, and by encoding/json as\n%+v %+v, %v", body, env, got, err, wantEnv, want, wantErr)
-			}
-		}
-	})
-}
-
-// The samples that the benchmarks read are such that the fast path takes them.
-func TestFastTakesTheSamples(t *testing.T) {
-	for _, sample := range samples() {
-		for _, body := range sample.bodies[:1] {
-			var got, want page
-			env, taken := Fast(context.Background(), body, got.target())
-			require.True(t, taken, sample.name)
-			wantEnv, err := Decode(context.Background(), body, Target{Into: &want}, false)
-			require.NoError(t, err)
-			require.Equal(t, wantEnv, env)
-			require.True(t, reflect.DeepEqual(want, got), sample.name)
-		}
-	}
-}
-
-// A message may quote anything: it is never kept for another answer.
-func TestMessagesAreNotShared(t *testing.T) {
-	for _, body := range []string{`{"code":0,"msg":"message","data":{}}`, `{"data":{},"msg":"message","code":0}`} {
-		var first, second page
-		one, taken := Fast(context.Background(), []byte(body), first.target())
-		require.True(t, taken)
-		other, taken := Fast(context.Background(), []byte(body), second.target())
-		require.True(t, taken)
-		assert.Equal(t, one.Msg, other.Msg)
-		assert.NotSame(t, unsafe.StringData(one.Msg), unsafe.StringData(other.Msg), body)
-	}
 }

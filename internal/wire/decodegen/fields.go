@@ -1,5 +1,5 @@
-// What encoding/json would decode into, as far as the generated functions do the
-// same; all else is refused.
+// The fields that encoding/json would decode. What the generated code would decode in
+// another way is refused.
 
 package main
 
@@ -10,11 +10,12 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-
-	"github.com/hotelstays/hotelstays-go/internal/wire/lexer"
 )
 
-// field is a field that is decoded into, and the key that it is decoded from.
+// maxFields is how many fields a wire.Seen holds.
+const maxFields = 64
+
+// field is a field that is decoded.
 type field struct {
 	types.Object
 	name string // in Go
@@ -23,11 +24,10 @@ type field struct {
 	tag  reflect.StructTag
 }
 
-// most is how many elements the field's list may have; 0 is no limit.
-func (f field) most() string { return cmp.Or(f.tag.Get("max"), "0") }
+// maxItems is the limit of the field's list; 0 is none.
+func (f field) maxItems() string { return cmp.Or(f.tag.Get("max"), "0") }
 
-// fieldsOf lists the fields of a struct. Those of an embedded struct count as the
-// struct's own.
+// fieldsOf lists the fields of a struct, with those of embedded structs.
 func (g *generator) fieldsOf(named *types.Named) ([]field, error) {
 	shape, isStruct := named.Underlying().(*types.Struct)
 	if !isStruct {
@@ -76,11 +76,11 @@ func (g *generator) fieldsOf(named *types.Named) ([]field, error) {
 	return all, g.checkFields(named, all)
 }
 
-// checkFields refuses what encoding/json resolves by rules of precedence, and names
-// by which Go reaches another field: one without a key may hide one that has it.
+// checkFields refuses keys that encoding/json resolves by precedence, and names by which Go
+// reaches another field: one without a key may hide one with a key.
 func (g *generator) checkFields(named *types.Named, all []field) error {
-	if len(all) > lexer.MaxFields {
-		return g.errorf(named.Obj(), "%s has more than %d fields", named.Obj().Name(), lexer.MaxFields)
+	if len(all) > maxFields {
+		return g.errorf(named.Obj(), "%s has more than %d fields", named.Obj().Name(), maxFields)
 	}
 	for i, one := range all {
 		reached, _, _ := types.LookupFieldOrMethod(named, true, named.Obj().Pkg(), one.name)
@@ -92,16 +92,18 @@ func (g *generator) checkFields(named *types.Named, all []field) error {
 	return nil
 }
 
-// basicOf names the types that the lexer's methods return.
-var basicOf = map[string]string{"String": "string", "Number": "string", "Bool": "bool", "Int": "int", "Int64": "int64", "Float64": "float64"}
+// basicOf is the type that each method of wire.Lexer returns.
+var basicOf = map[string]string{
+	"String": "string", "Number": "string", "Bool": "bool", "Int": "int", "Int64": "int64", "Float64": "float64",
+}
 
-// scalar returns the method of the lexer that reads a type, or nothing where it is
-// made of other types. Types that decode themselves are refused.
+// scalar returns the method of wire.Lexer that reads a type, or nothing for a composite
+// type. Types that decode themselves are refused.
 func scalar(t types.Type) (string, error) {
 	switch types.Unalias(t).String() {
 	case "encoding/json.Number":
 		return "Number", nil
-	case "encoding/json.RawMessage", "encoding/json/jsontext.Value": // since Go 1.27 an alias of the latter
+	case "encoding/json.RawMessage", "encoding/json/jsontext.Value": // an alias since Go 1.27
 		return "Raw", nil
 	case sharedTypes + ".Secret":
 		return "Secret", nil
@@ -120,5 +122,5 @@ func scalar(t types.Type) (string, error) {
 			return method, nil
 		}
 	}
-	return "", fmt.Errorf("%s is not handled: the lexer reads %s", t, "string, bool, int, int64, float64 and json.Number")
+	return "", fmt.Errorf("%s is not handled: only string, bool, int, int64, float64 and json.Number are", t)
 }

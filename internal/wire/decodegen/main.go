@@ -1,10 +1,10 @@
-// Command decodegen writes the functions that read answers without encoding/json,
-// from the structs and their json tags, which stay the only source. Run it with
+// Command decodegen generates the code that decodes answers without encoding/json, from
+// the structs and their json tags. Run it with
 //
 //	go generate ./internal/wire
 //
-// It takes the module's directory. With -check it writes nothing, and fails when
-// the files are not what it would write.
+// Its argument is the module's directory. With -check it writes nothing, and fails if the
+// files are not current.
 package main
 
 import (
@@ -66,16 +66,17 @@ func write(dir string, files map[string][]byte) error {
 func compare(dir string, files map[string][]byte) error {
 	for name, text := range files {
 		if old, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !bytes.Equal(old, text) {
-			return fmt.Errorf("%s is not what the structs say; run go generate ./internal/wire", name)
+			return fmt.Errorf("%s does not match the structs; run go generate ./internal/wire", name)
 		}
 	}
 	return nil
 }
 
-// compiled imports the root package and all that it imports as the go command compiled
-// them, without the generated files: they may be of structs that have changed since.
+// compiled imports the root package and its dependencies from the go command's build
+// cache. The build tag leaves out the generated files, which may no longer compile.
 func compiled(fset *token.FileSet, dir string) (types.Importer, error) {
-	list := exec.CommandContext(context.Background(), "go", "list", "-export", "-deps", "-tags", "hotelstays_stdjson", "-f", "{{.ImportPath}} {{.Export}}", ".")
+	list := exec.CommandContext(context.Background(),
+		"go", "list", "-export", "-deps", "-tags", "hotelstays_stdjson", "-f", "{{.ImportPath}} {{.Export}}", ".")
 	list.Dir, list.Stderr = dir, os.Stderr
 	text, err := list.Output()
 	if err != nil {

@@ -1,0 +1,105 @@
+//go:build !hotelstays_stdjson
+
+package wire
+
+import (
+	"bytes"
+	"reflect"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+var pageHotels List[types.Hotel]
+
+// decode is what decodegen would write.
+func (p *page) decode(l *Lexer) {
+	var seen Seen
+	for more := l.Object(); more; more = l.Member() {
+		switch string(l.Name()) {
+		case "list":
+			l.Once(&seen, 0)
+			p.List = pageHotels.Read(l, 0, ReadHotel)
+		case "basic":
+			l.Once(&seen, 1)
+			ReadSearchBasic(l, &p.Basic)
+		case "total":
+			l.Once(&seen, 2)
+			p.Total = l.Int()
+		case "hasMore":
+			l.Once(&seen, 3)
+			p.HasMore = l.Bool()
+		default:
+			l.Unknown()
+		}
+	}
+}
+
+// The benchmarks measure the fast path.
+func TestFastReadsTheSamples(t *testing.T) {
+	for _, sample := range samples() {
+		for _, body := range sample.bodies[:1] {
+			var got, want page
+			env, ok := Fast(t.Context(), body, got.target())
+			require.True(t, ok, sample.name)
+			wantEnv, err := Decode(t.Context(), body, want.standard(), false)
+			require.NoError(t, err)
+			require.Equal(t, wantEnv, env)
+			require.True(t, reflect.DeepEqual(want, got), sample.name)
+		}
+	}
+}
+
+// A message may quote anything: it is never interned.
+func TestMessagesAreNotInterned(t *testing.T) {
+	for _, body := range []string{`{"code":0,"msg":"message","data":{}}`, `{"data":{},"msg":"message","code":0}`} {
+		var first, second page
+		one, ok := Fast(t.Context(), []byte(body), first.target())
+		require.True(t, ok)
+		other, ok := Fast(t.Context(), []byte(body), second.target())
+		require.True(t, ok)
+		assert.Equal(t, one.Msg, other.Msg)
+		assert.NotSame(t, unsafe.StringData(one.Msg), unsafe.StringData(other.Msg), body)
+	}
+}
+
+// FuzzFast decodes an answer with and without the fast path: the result is the same.
+func FuzzFast(f *testing.F) {
+	f.Add(answers(1, 1, 1, 1)[0])
+	for _, seed := range []string{
+		`{"data":{"list":[],"total":1},"code":0,"msg":null}`, `{"code":0,"data":{"list":null},"more":[1.5e3,"\ud83d\ude00"]}`,
+		`{"msg":"no","code":7,"data":{}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		for _, lenient := range []bool{false, true} {
+			var got, want page
+			env, err := Decode(t.Context(), bytes.Clone(body), got.target(), lenient)
+			wantEnv, wantErr := Decode(t.Context(), body, want.standard(), lenient)
+			if !reflect.DeepEqual(err, wantErr) || !reflect.DeepEqual(env, wantEnv) || !reflect.DeepEqual(got, want) {
+				t.Fatalf("%q is read as\n%+v %+v, %v, and by encoding/json as\n%+v %+v, %v", body, env, got, err, wantEnv, want, wantErr)
+			}
+		}
+	})
+}
+
+func BenchmarkDecode(b *testing.B) {
+	for _, sample := range samples() {
+		for name, target := range map[string]func(*page) Target{"generated": (*page).target, "stdjson": (*page).standard} {
+			b.Run(sample.name+"/"+name, func(b *testing.B) {
+				b.SetBytes(int64(len(sample.bodies[0])))
+				b.ReportAllocs()
+				for i := 0; b.Loop(); i++ {
+					env, err := Decode(b.Context(), sample.bodies[i%len(sample.bodies)], target(new(page)), false)
+					require.NoError(b, err)
+					require.True(b, env.HasData)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,238 @@
+// Scanning strings and numbers, for all readers of this package.
+
+package wire
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// text reads a string into bytes that hold until the next call. They may be invalid UTF-8.
+func (l *Lexer) text() []byte {
+	if l.peek() != '"' {
+		l.fail()
+		return nil
+	}
+	begin := l.pos + 1
+	end := skipPlain(l.body, begin)
+	if end < len(l.body) && l.body[end] == '"' {
+		l.pos = end + 1
+		return l.body[begin:end]
+	}
+	return l.unescape(begin, end)
+}
+
+const (
+	each = 0x0101010101010101 // times a byte: that byte eight times
+	high = 0x8080808080808080 // the highest bit of each byte
+)
+
+// skipPlain returns where plain text that begins at i ends: at a quote, a backslash, a
+// control character, or the end of b.
+//
+// It looks at eight bytes at once. A subtraction that borrows marks a byte by its highest
+// bit. It may also mark bytes above the first one; only the first counts.
+func skipPlain(b []byte, i int) int {
+	for ; i+8 <= len(b); i += 8 {
+		x := binary.LittleEndian.Uint64(b[i:])
+		quote, backslash := x^(each*'"'), x^(each*'\\')
+		found := (quote-each)&^quote | (backslash-each)&^backslash | (x-each*' ')&^x
+		if found &= high; found != 0 {
+			return i + bits.TrailingZeros64(found)/8
+		}
+	}
+	for ; i < len(b); i++ {
+		if c := b[i]; c == '"' || c == '\\' || c < ' ' {
+			break
+		}
+	}
+	return i
+}
+
+// unescape reads a string that begins at begin and is plain up to stop.
+func (l *Lexer) unescape(begin, stop int) []byte {
+	out := l.scratch[:0]
+	for {
+		out = append(out, l.body[begin:stop]...)
+		if stop >= l.nextPoll {
+			l.pollAt(stop)
+		}
+		if l.failed || stop >= len(l.body) {
+			l.fail()
+			return nil
+		}
+		if l.body[stop] == '"' {
+			l.scratch, l.pos = out, stop+1
+			return out
+		}
+		r, length := escape(l.body[stop:])
+		if length == 0 || utf16.IsSurrogate(r) && !l.lax {
+			l.fail()
+			return nil
+		}
+		out = utf8.AppendRune(out, r) // of a surrogate, the replacement character
+		begin = stop + length
+		stop = skipPlain(l.body, begin)
+	}
+}
+
+const escapeLetters, escapeMeanings = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
+
+// escape returns the character or the lone surrogate that an escape at the beginning of b
+// stands for, and the length of the escape, 0 if it is invalid.
+func escape(b []byte) (r rune, length int) {
+	length, ok := escapeLength(b)
+	switch {
+	case !ok:
+		return 0, 0
+	case length == 2:
+		return rune(escapeMeanings[strings.IndexByte(escapeLetters, b[1])]), length
+	}
+	r = hex4(b[2:])
+	if !utf16.IsSurrogate(r) {
+		return r, length
+	}
+	low := b[length:]
+	if lowLength, ok := escapeLength(low); ok && lowLength == length {
+		if pair := utf16.DecodeRune(r, hex4(low[2:])); pair != utf8.RuneError {
+			return pair, length + lowLength
+		}
+	}
+	return r, length
+}
+
+// escapeLength returns how long an escape at the beginning of b is, or how much of one is
+// valid.
+func escapeLength(b []byte) (length int, ok bool) {
+	switch {
+	case len(b) == 0 || b[0] != '\\':
+		return 0, false
+	case len(b) == 1 || strings.IndexByte(escapeLetters+"u", b[1]) < 0:
+		return 1, false
+	case b[1] != 'u':
+		return 2, true
+	}
+	for length = 2; length < 6 && length < len(b) && hex(b[length]) >= 0; length++ {
+	}
+	return length, length == 6
+}
+
+// hex4 reads four hexadecimal digits.
+func hex4(b []byte) rune { return hex(b[0])<<12 | hex(b[1])<<8 | hex(b[2])<<4 | hex(b[3]) }
+
+// hex is the value of a hexadecimal digit, or -1.
+func hex(c byte) rune {
+	switch {
+	case '0' <= c && c <= '9':
+		return rune(c - '0')
+	case 'a' <= c|0x20 && c|0x20 <= 'f':
+		return rune(c | 0x20 - 'a' + 10)
+	}
+	return -1
+}
+
+// copyString makes a string of bytes that will not last.
+func (l *Lexer) copyString(b []byte) string {
+	l.poll()
+	if utf8.Valid(b) {
+		return string(b)
+	}
+	return l.toValidUTF8(b)
+}
+
+// toValidUTF8 puts the replacement character in the place of each invalid byte. A strict
+// Lexer fails.
+func (l *Lexer) toValidUTF8(b []byte) string {
+	if !l.lax {
+		l.fail()
+	}
+	var text strings.Builder
+	for n := 1; len(b) > 0 && !l.failed; n++ {
+		if text.Cap()-text.Len() < utf8.UTFMax {
+			text.Grow(len(b) + utf8.UTFMax)
+		}
+		r, size := utf8.DecodeRune(b)
+		text.WriteRune(r)
+		if b = b[size:]; n%pollInterval == 0 {
+			l.pollAt(l.pos)
+		}
+	}
+	return text.String()
+}
+
+// number reads a number as it is written.
+func (l *Lexer) number() []byte {
+	l.peek()
+	b, begin := l.body, l.pos
+	i := begin
+	if i < len(b) && b[i] == '-' {
+		i++
+	}
+	whole := i
+	i = l.digits(b, i)
+	ok := i > whole
+	if i > whole+1 && b[whole] == '0' {
+		i = whole + 1 // what follows is no part of the number
+	}
+	if ok && i < len(b) && b[i] == '.' {
+		fraction := i + 1
+		i = l.digits(b, fraction)
+		ok = i > fraction
+	}
+	if ok && i < len(b) && b[i]|0x20 == 'e' {
+		i++
+		if i < len(b) && (b[i] == '+' || b[i] == '-') {
+			i++
+		}
+		exponent := i
+		i = l.digits(b, exponent)
+		ok = i > exponent
+	}
+	switch {
+	case l.failed: // ctx ended
+		return nil
+	case !ok:
+		l.failAt(i)
+		return nil
+	}
+	l.pos = i
+	return b[begin:i]
+}
+
+// digits returns where the digits end that begin at i.
+func (l *Lexer) digits(b []byte, i int) int {
+	for next := l.nextPoll; i < len(b) && '0' <= b[i] && b[i] <= '9' && !l.failed; i++ {
+		if i >= next {
+			l.pollAt(i)
+			next = l.nextPoll
+		}
+	}
+	return i
+}
+
+const (
+	maxInteger = 20      // the longest integer that may be in range, in characters
+	maxFloat   = 1 << 10 // the longest float that is read
+)
+
+// parseInt reads an integer, and reports whether it is in range.
+func parseInt(text []byte, bits int) (int64, bool) {
+	if len(text) > maxInteger {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(string(text), 10, bits)
+	return n, err == nil
+}
+
+// parseFloat reads a number, and reports whether it is in range and no longer than 1 KiB.
+func parseFloat(text []byte) (float64, bool) {
+	if len(text) > maxFloat {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(string(text), 64)
+	return f, err == nil
+}
