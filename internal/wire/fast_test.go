@@ -1,5 +1,7 @@
 //go:build !hotelstays_stdjson
 
+// Tests of the fast path, which the build tag leaves out.
+
 package wire
 
 import (

@@ -1,3 +1,5 @@
+// The lexer: strict for the fast path, lax for the walk and encoding/json.
+
 package wire
 
 import (
@@ -120,12 +122,15 @@ func (l *Lexer) rewind(pos int) {
 	}
 }
 
-// peek skips white space and returns the next byte, or 0 at the end.
-func (l *Lexer) peek() byte {
-	if l.pos < len(l.body) && l.body[l.pos] > ' ' {
-		return l.body[l.pos]
+// peek skips white space and returns the next byte, or 0 at the end. It is just small
+// enough to be inlined.
+func (l *Lexer) peek() (c byte) {
+	if l.pos < len(l.body) {
+		if c = l.body[l.pos]; c <= ' ' {
+			return l.skipSpace()
+		}
 	}
-	return l.skipSpace()
+	return c
 }
 
 func (l *Lexer) skipSpace() byte {

@@ -1,3 +1,5 @@
+// Tests of the scanners of strings.
+
 package wire
 
 import (

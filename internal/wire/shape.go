@@ -115,6 +115,15 @@ func (s *shape) addFields(t reflect.Type, index []int) {
 	}
 }
 
+// lookup returns the field of the member that a Lexer has entered, or its unquoted name.
+func (s *shape) lookup(l *Lexer) (*field, []byte) {
+	if f := s.fields[string(l.name)]; f != nil {
+		return f, nil
+	}
+	name := l.unquotedName()
+	return s.fields[string(name)], name
+}
+
 // inOtherCase returns the field whose name differs in letter case alone, or nil.
 func (s *shape) inOtherCase(name string) *field {
 	for documented, f := range s.fields {

@@ -1,3 +1,5 @@
+// Tests of which numbers fit.
+
 package wire
 
 import (

@@ -86,8 +86,7 @@ func (r *reader) members(v reflect.Value, s *shape) error {
 		v.Set(reflect.MakeMap(v.Type()))
 	}
 	for more := r.Object(); more; more = r.Member() {
-		name := r.unquotedName()
-		switch f := s.fields[string(name)]; {
+		switch f, name := s.lookup(r.Lexer); {
 		case f != nil:
 			if err := r.value(v.FieldByIndex(f.index), f.shape); err != nil {
 				return err

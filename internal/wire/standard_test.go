@@ -1,3 +1,5 @@
+// Tests of reading in chunks.
+
 package wire
 
 import (

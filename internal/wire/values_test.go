@@ -1,3 +1,5 @@
+// Tests of names, interned strings, lists and pooled memory.
+
 package wire
 
 import (

@@ -157,8 +157,7 @@ func (w *walk) members(s *shape) {
 	at := len(w.path)
 	w.path = append(w.path, pathStep{})
 	for more := w.Object(); more; more = w.Member() {
-		name := w.unquotedName()
-		switch f := s.fields[string(name)]; {
+		switch f, name := s.lookup(w.Lexer); {
 		case keys != nil:
 			w.path[at].name = safeKey(string(name))
 			w.rejectIf(keys[string(name)], "comes twice")

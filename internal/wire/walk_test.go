@@ -1,3 +1,5 @@
+// Tests of the walk: when it ends, and what mismatches cost.
+
 package wire
 
 import (

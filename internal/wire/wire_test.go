@@ -1,3 +1,5 @@
+// Tests of envelopes, mismatches and errors.
+
 package wire
 
 import (

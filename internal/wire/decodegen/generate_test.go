@@ -1,3 +1,5 @@
+// Tests of the generator, and of the generated files.
+
 package main
 
 import (
