@@ -2,23 +2,9 @@
 
 package wire
 
-import (
-	"context"
-	"reflect"
-)
+import "context"
 
 //go:generate go run ./decodegen ../..
-
-// Target is what a document is decoded into.
-type Target struct {
-	// Into points at an empty struct.
-	Into any
-	// Read decodes into that struct. It is generated; without it there is no fast path.
-	Read func(*Lexer)
-	// InternStrings allocates strings that repeat only once, also across answers. It is
-	// for answers without secrets and personal data.
-	InternStrings bool
-}
 
 // Fast decodes a success whose data has the documented types. It reports false for
 // everything else, and leaves the struct empty.
@@ -88,7 +74,3 @@ func (t Target) readData(l *Lexer) {
 	t.Read(l)
 	l.internStrings(false)
 }
-
-func (t Target) shape() *shape { return shapeOf(reflect.TypeOf(t.Into).Elem()) }
-
-func (t Target) empty() { reflect.ValueOf(t.Into).Elem().SetZero() }

@@ -41,6 +41,21 @@ func (p *page) decode(l *Lexer) {
 	}
 }
 
+// samples are pages of search results of 5 MB, the rates of one hotel, and answers with a
+// single offer: several of each, because interned strings make the second reading faster.
+func samples() []sample {
+	return []sample{
+		{"page", answers(2, 200, 5, 4)},
+		{"rates", answers(16, 1, 40, 8)},
+		{"small", answers(512, 1, 1, 1)},
+	}
+}
+
+type sample struct {
+	name   string
+	bodies [][]byte
+}
+
 // The benchmarks measure the fast path.
 func TestFastReadsTheSamples(t *testing.T) {
 	for _, sample := range samples() {

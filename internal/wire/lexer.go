@@ -66,14 +66,6 @@ func (l *Lexer) pollAt(pos int) {
 	}
 }
 
-// charge takes memory from the budget, and reports whether there was enough.
-func (l *Lexer) charge(size int) bool {
-	if l.budget -= size; l.budget < 0 {
-		l.fail()
-	}
-	return !l.failed
-}
-
 func sizeOf[T any]() int { return int(reflect.TypeFor[T]().Size()) }
 
 // mapEntrySize is how much memory is charged for an entry of a map with values of that

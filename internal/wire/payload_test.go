@@ -29,21 +29,6 @@ func (p *page) target() Target {
 
 func (p *page) standard() Target { return Target{Into: p} }
 
-// samples are pages of search results of 5 MB, the rates of one hotel, and answers with a
-// single offer: several of each, because interned strings make the second reading faster.
-func samples() []sample {
-	return []sample{
-		{"page", answers(2, 200, 5, 4)},
-		{"rates", answers(16, 1, 40, 8)},
-		{"small", answers(512, 1, 1, 1)},
-	}
-}
-
-type sample struct {
-	name   string
-	bodies [][]byte
-}
-
 // answers are successful searches with so many hotels, rooms of each and offers of each.
 func answers(count, hotels, rooms, rates int) [][]byte {
 	var bodies [][]byte

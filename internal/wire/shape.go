@@ -32,7 +32,7 @@ type field struct {
 	*shape
 	name  string // on the wire
 	index []int  // of the field in its struct
-	bit   uint   // in Seen
+	bit   uint   // where the walk notes that it was seen
 	exact bool   // the name must not come in another letter case
 	at    *span  // where the walk stores the value's place in its output, if set
 }

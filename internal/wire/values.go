@@ -105,6 +105,14 @@ func (l *Lexer) Secret() string {
 	return l.copyString(l.text())
 }
 
+// charge takes memory from the budget, and reports whether there was enough.
+func (l *Lexer) charge(size int) bool {
+	if l.budget -= size; l.budget < 0 {
+		l.fail()
+	}
+	return !l.failed
+}
+
 // Raw reads a value of any type as it is written, null too.
 func (l *Lexer) Raw() []byte {
 	l.peek()

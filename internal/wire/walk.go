@@ -149,7 +149,7 @@ func (w *walk) value(s *shape) (fits bool) {
 }
 
 func (w *walk) members(s *shape) {
-	var seen Seen
+	var seen uint64          // a bit for each field
 	var keys map[string]bool // of a map
 	if s.elem != nil {
 		keys = map[string]bool{}

@@ -24,6 +24,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 )
 
@@ -100,6 +101,21 @@ func Encode(v any) ([]byte, error) {
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
+
+// Target is what a document is decoded into.
+type Target struct {
+	// Into points at an empty struct.
+	Into any
+	// Read decodes into that struct. It is generated; without it there is no fast path.
+	Read func(*Lexer)
+	// InternStrings allocates strings that repeat only once, also across answers. It is
+	// for answers without secrets and personal data.
+	InternStrings bool
+}
+
+func (t Target) shape() *shape { return shapeOf(reflect.TypeOf(t.Into).Elem()) }
+
+func (t Target) empty() { reflect.ValueOf(t.Into).Elem().SetZero() }
 
 // Decode decodes an answer's envelope and, if its code is 0, its data into the target. If
 // lenient, mismatches are left out and listed; else they are a *MismatchError.
