@@ -1,4 +1,4 @@
-// The event store: which webhooks were handled, for all processes that get them.
+// The event store: which webhooks were handled, in any process.
 
 package hotelstaysredis
 
@@ -20,30 +20,25 @@ type EventStoreOptions struct {
 	Prefix string
 }
 
-// EventStore is a hotelstays.EventStore. A claim belongs to the EventStore that
-// made it: no other can give it up, and it ends by itself with its lease. Done
-// stands whoever says it, for it means that the event was handled.
+// EventStore is a hotelstays.EventStore. A claim belongs to the EventStore that made it: no
+// other can release it, and it ends by itself with its lease. Any EventStore may call Done.
 //
-// All events lie in one slot of a cluster. Copies of an event may have only some of
-// their keys in common, so that nothing less lets one step look at all keys; and
-// webhooks are few.
-//
-// It is safe for concurrent use.
+// All events are in one slot of a cluster: copies of an event may share only some of their
+// keys, and a script must see all of them. It is safe for concurrent use.
 type EventStore struct {
 	client redis.UniversalClient
 	prefix string
-	me     string
+	id     string // of this store
 }
 
 var _ hotelstays.EventStore = (*EventStore)(nil)
 
-// NewEventStore returns a store in the Redis that client reaches. It connects to
-// nothing.
+// NewEventStore returns a store in the Redis of client. It opens no connection.
 func NewEventStore(client redis.UniversalClient, opts EventStoreOptions) (*EventStore, error) {
-	var f faults
-	f.client(client)
-	s := &EventStore{client: client, prefix: f.prefix(opts.Prefix) + ":{events}:", me: newName()}
-	if err := f.err("NewEventStore"); err != nil {
+	var p problems
+	p.checkClient(client)
+	s := &EventStore{client: client, prefix: p.prefix(opts.Prefix) + ":{events}:", id: newID()}
+	if err := p.err("NewEventStore"); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -69,10 +64,10 @@ end
 return #KEYS`)
 )
 
-// Claim takes all keys for a lease, or none. A call that ends with its ctx may have
-// claimed them all the same, until the lease is over.
+// Claim claims all keys, or none. If ctx ends during the call, the keys may be claimed until
+// the lease ends.
 func (s *EventStore) Claim(ctx context.Context, keys []string, lease time.Duration) (hotelstays.ClaimState, error) {
-	reply, err := s.run(ctx, claimScript, "claiming", keys, lease, s.me+":"+newName(), lease.Milliseconds())
+	reply, err := s.run(ctx, claimScript, "claiming", keys, lease, s.id+":"+newID(), lease.Milliseconds())
 	if err != nil {
 		return 0, err
 	}
@@ -84,36 +79,35 @@ func (s *EventStore) Claim(ctx context.Context, keys []string, lease time.Durati
 	case "done":
 		return hotelstays.ClaimDone, nil
 	}
-	return 0, fmt.Errorf("hotelstaysredis: claiming an event: Redis answered %v", reply)
+	return 0, fmt.Errorf("hotelstaysredis: claiming an event: unexpected answer %v", reply)
 }
 
-// Done remembers all keys as handled for retention.
+// Done marks all keys as handled, for the time of retention.
 func (s *EventStore) Done(ctx context.Context, keys []string, retention time.Duration) error {
 	_, err := s.run(ctx, doneScript, "finishing", keys, retention, retention.Milliseconds())
 	return err
 }
 
-// Release gives up those keys that this store claimed.
+// Release frees those keys that this store has claimed.
 func (s *EventStore) Release(ctx context.Context, keys []string) error {
-	_, err := s.run(ctx, releaseScript, "releasing", keys, time.Millisecond, s.me+":")
+	_, err := s.run(ctx, releaseScript, "releasing", keys, time.Millisecond, s.id+":")
 	return err
 }
 
-// run runs a script over the keys of one event. A Redis time span has no less than
-// a millisecond.
+// run runs a script on the keys of one event. Redis counts times in milliseconds.
 func (s *EventStore) run(ctx context.Context, sc *redis.Script, what string, keys []string, span time.Duration, args ...any) (any, error) {
 	reply, err := any(nil), error(nil)
 	switch {
 	case len(keys) == 0:
-		err = errors.New("it has no keys")
+		err = errors.New("no keys")
 	case span < time.Millisecond:
 		err = fmt.Errorf("%s is shorter than a millisecond", span)
 	default:
-		places := make([]string, len(keys))
+		redisKeys := make([]string, len(keys))
 		for i, key := range keys {
-			places[i] = s.prefix + key
+			redisKeys[i] = s.prefix + key
 		}
-		reply, err = script(ctx, s.client, sc, places, args...)
+		reply, err = runScript(ctx, s.client, sc, redisKeys, args...)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("hotelstaysredis: %s an event: %w", what, err)

@@ -1,5 +1,3 @@
-// The event store against a model of it, and by its single promises.
-
 package hotelstaysredis
 
 import (
@@ -70,7 +68,7 @@ func TestClaimEndsByItself(t *testing.T) {
 	})
 }
 
-// go-redis sends a command again when its reply was lost.
+// go-redis sends a command again if its reply was lost.
 func TestClaimIsPlayedTwice(t *testing.T) {
 	withEvents(t, func(t *testing.T, l *link, a, b *EventStore) {
 		play := func(name string) any {
@@ -78,20 +76,20 @@ func TestClaimIsPlayedTwice(t *testing.T) {
 			require.NoError(t, err)
 			return reply
 		}
-		assert.Equal(t, "granted", play(a.me+":1"))
-		assert.Equal(t, "granted", play(a.me+":1"))
-		assert.Equal(t, "busy", play(a.me+":2"))
+		assert.Equal(t, "granted", play(a.id+":1"))
+		assert.Equal(t, "granted", play(a.id+":1"))
+		assert.Equal(t, "busy", play(a.id+":2"))
 	})
 }
 
 func TestEventStoreRefusesWhatCannotWork(t *testing.T) {
 	withEvents(t, func(t *testing.T, l *link, a, _ *EventStore) {
 		_, err := a.Claim(t.Context(), nil, time.Minute)
-		assert.ErrorContains(t, err, "hotelstaysredis: claiming an event: it has no keys")
+		assert.ErrorContains(t, err, "hotelstaysredis: claiming an event: no keys")
 		_, err = a.Claim(t.Context(), []string{"id"}, time.Microsecond)
 		assert.ErrorContains(t, err, "shorter than a millisecond")
 		assert.ErrorContains(t, a.Done(t.Context(), []string{"id"}, 0), "finishing an event: 0s is shorter")
-		assert.ErrorContains(t, a.Release(t.Context(), nil), "releasing an event: it has no keys")
+		assert.ErrorContains(t, a.Release(t.Context(), nil), "releasing an event: no keys")
 		assert.Zero(t, l.commands.Load())
 
 		l.down.Store(true)
@@ -109,14 +107,13 @@ func TestEventStoreRefusesWhatCannotWork(t *testing.T) {
 	})
 }
 
-// modelKey is what the model knows of a key.
 type modelKey struct {
 	done  bool
 	owner int
 	until time.Time
 }
 
-// model is the promise: what a store in memory does, with owners.
+// model is a store in memory, with owners.
 type model map[string]modelKey
 
 func (m model) at(key string) (modelKey, bool) {

@@ -1,5 +1,3 @@
-// A process of a fleet that shares everything there is to share.
-
 package hotelstaysredis_test
 
 import (
@@ -20,8 +18,8 @@ func ExampleNewTokenStore() {
 	connect := func(baseURL string, cred hotelstays.TicketCredential, key types.Secret) (*hotelstays.Client, error) {
 		rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:6379"})
 		tokens, err := hotelstaysredis.NewTokenStore(rdb, hotelstaysredis.TokenStoreOptions{
-			Keys: []types.Secret{key}, // 32 random bytes; a second one may follow
-			Log:  slog.Default(),
+			Keys:   []types.Secret{key}, // 32 random bytes; a second key may follow
+			Logger: slog.Default(),
 		})
 		if err != nil {
 			return nil, err
@@ -31,13 +29,13 @@ func ExampleNewTokenStore() {
 	_ = connect
 }
 
-// The processes behind one address together keep the service's ceilings.
+// The processes behind one address share the rate limits.
 func ExampleNewRateLimiter() {
 	connect := func(baseURL string, cred hotelstays.Credential, rdb redis.UniversalClient) (*hotelstays.Client, error) {
 		limiter, err := hotelstaysredis.NewRateLimiter(rdb, hotelstaysredis.RateLimiterOptions{
 			Prefix: "hotelstays:production", // one environment, one client address
-			Margin: 20 * time.Millisecond,   // what the service counts may come this much later
-			Log:    slog.Default(),
+			Margin: 20 * time.Millisecond,   // the service may count a request this much later
+			Logger: slog.Default(),
 		})
 		if err != nil {
 			return nil, err
@@ -47,7 +45,7 @@ func ExampleNewRateLimiter() {
 	_ = connect
 }
 
-// Whichever process gets an event, or a copy of it, it is handled once.
+// An event is handled once, whichever process gets it or its copies.
 func ExampleNewEventStore() {
 	receive := func(rdb redis.UniversalClient, secret types.Secret, handle func(context.Context, *hotelstays.WebhookEvent) error) error {
 		events, err := hotelstaysredis.NewEventStore(rdb, hotelstaysredis.EventStoreOptions{})

@@ -1,6 +1,3 @@
-// The rate limiter on a virtual clock: processes are limiters with links of their
-// own.
-
 package hotelstaysredis
 
 import (
@@ -22,14 +19,13 @@ import (
 
 const ms = time.Millisecond
 
-// process is one process of a fleet.
+// process is a process of a fleet.
 type process struct {
 	*RateLimiter
 	link *link
 }
 
-// startFleet starts n processes inside a bubble; end ends them, once they have said
-// to Redis what they had to say.
+// startFleet starts n processes inside a bubble; end waits for their reports and closes them.
 func startFleet(t *testing.T, m *mini, n int, opts RateLimiterOptions) (fleet []*process, end func()) {
 	for range n {
 		fleet = append(fleet, startProcess(t, m, opts))
@@ -62,7 +58,7 @@ func (p *process) hold(t *testing.T, op hotelstays.Operation, n int) (permits []
 	t.Helper()
 	for range n {
 		permit, err := p.Acquire(t.Context(), op)
-		if !assert.NoError(t, err) { // not require: it is called in goroutines, too
+		if !assert.NoError(t, err) { // not require: also called in goroutines
 			return permits
 		}
 		permits = append(permits, permit)
@@ -128,8 +124,7 @@ type load struct {
 	unused  float64 // share of permits that are not used
 }
 
-// drive has the callers of a process call until ctx ends, and returns when they
-// have ended.
+// drive runs the callers of a process until ctx ends.
 func (p *process) drive(ctx context.Context, op hotelstays.Operation, l load, d *departures) {
 	var wg sync.WaitGroup
 	for range l.callers {
@@ -143,7 +138,7 @@ func (p *process) drive(ctx context.Context, op hotelstays.Operation, l load, d 
 				permit, err := p.Acquire(waiting, op)
 				cancel()
 				if err != nil {
-					if errors.Is(err, ErrAway) {
+					if errors.Is(err, ErrUnavailable) {
 						time.Sleep(rand.N(100 * ms))
 					}
 					continue
@@ -164,8 +159,8 @@ func (p *process) drive(ctx context.Context, op hotelstays.Operation, l load, d 
 	wg.Wait()
 }
 
-// An operation without a ceiling is granted at once, and to nobody whose ctx has ended.
-func TestOperationWithoutACeiling(t *testing.T) {
+// An operation without a rate limit is granted at once, unless ctx has ended.
+func TestOperationWithoutARateLimit(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
 		const free = hotelstays.Operation("free")
 		permit, err := a.Acquire(t.Context(), free)
@@ -178,8 +173,8 @@ func TestOperationWithoutACeiling(t *testing.T) {
 	})
 }
 
-// Processes at full demand use the rate limit up, never pass it, and none of them starves.
-func TestFleetAtTheCeiling(t *testing.T) {
+// Processes at full demand use all of the rate limit, never exceed it, and none starves.
+func TestFleetAtTheRateLimit(t *testing.T) {
 	const duration = 13 * time.Second
 	for _, c := range []struct {
 		name      string
@@ -226,7 +221,7 @@ func TestFleetAtTheCeiling(t *testing.T) {
 					used := float64(len(sent.times)) / (float64(limit) * duration.Seconds())
 					t.Logf("%.3f of the budget used", used)
 					assert.GreaterOrEqual(t, used, c.atLeast)
-					if c.losing > 0 { // whose turn was lost has lost its place
+					if c.losing > 0 { // a process whose turn is lost loses its place
 						return
 					}
 					for _, p := range fleet {
@@ -236,4 +231,38 @@ func TestFleetAtTheCeiling(t *testing.T) {
 			})
 		}
 	}
+}
+
+func TestRateLimiterOptions(t *testing.T) {
+	_, err := NewRateLimiter(nil, RateLimiterOptions{
+		Prefix: "a{b}", Margin: -1, Lease: time.Second, Timeout: 2 * time.Hour, FallbackProcesses: -3})
+	require.Error(t, err)
+	for _, problem := range []string{
+		"the client is nil", `"a{b}"`, "Margin is -1ns", "Timeout is 2h0m0s", "Lease is 1s", "FallbackProcesses is -3",
+	} {
+		assert.ErrorContains(t, err, problem)
+	}
+}
+
+func TestOperationsWithoutARateLimitNeedNoRedis(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
+		a.link.down.Store(true)
+		for range 1000 {
+			permit, err := a.Acquire(t.Context(), hotelstays.OpOAuthToken)
+			require.NoError(t, err)
+			require.Nil(t, permit)
+		}
+		a.Pause(hotelstays.OpOAuthToken, time.Now().Add(time.Hour))
+	})
+}
+
+func TestEachOperationHasItsOwnRateLimit(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+		b.take(t, hotelstays.OpBook, 1)
+		time.Sleep(time.Minute)
+		a.Pause(op, time.Now().Add(time.Hour))
+		start := time.Now()
+		b.take(t, hotelstays.OpBook, 10)
+		assert.Zero(t, time.Since(start))
+	})
 }

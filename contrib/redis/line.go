@@ -1,5 +1,5 @@
-// The line of one operation: the callers of this process who wait for a slot, and
-// the one goroutine that speaks with Redis for them.
+// The line of one operation: the callers of this process that wait for a slot, and
+// the goroutine that talks to Redis for them.
 
 package hotelstaysredis
 
@@ -17,153 +17,79 @@ import (
 )
 
 const (
-	// awayPause is how long Redis is left alone after it could not be asked.
-	awayPause = window / 2
-	// renewPause is how often Redis hears of permits that are out for long, and of requests
-	// that are not answered yet: also in the rest after it has lost its memory.
+	// retryPause is between two attempts to reach a Redis that is unavailable.
+	retryPause = window / 2
+	// renewPause is between two reports of permits that are still out and of requests
+	// without an answer.
 	renewPause = window / 2
-	// leftPause is how long an arrival may wait to be said together with others, or with
-	// the next question. Its slot comes back no later for that.
-	leftPause = 20 * time.Millisecond
+	// reportPause is how long an arrival may wait to be reported together with others. Its
+	// slot is free no later for that.
+	reportPause = 20 * time.Millisecond
 )
 
-// line takes turns with the other processes. Its goroutine runs while there is
-// something to say or to wait for, and callers only ever touch memory: Sent and
-// Done are called while a request is being written.
+// line takes turns with the other processes. Its goroutine runs while there is something
+// to report or to wait for. Callers only touch memory, because Sent and Done are called
+// while a request is being written.
 type line struct {
-	limiter *RateLimiter
-	op      hotelstays.Operation
-	limit   int
-	keys    []string
-	share   *share        // of this process alone while Redis is away; nil: refuse
-	bell    chan struct{} // something has changed
+	limiter  *RateLimiter
+	op       hotelstays.Operation
+	limit    int
+	keys     []string
+	fallback *fallback     // while Redis is unavailable; nil: refuse
+	bell     chan struct{} // something has changed
 
 	mu      sync.Mutex
 	running bool
 	waiters list.List // of *waiter, the longest waiting in front
+	turns   int64     // how many were taken
+	transit transit
 
-	turns int64 // how many were taken
+	// To be reported to Redis: permits by their numbers.
+	arrived           []arrival
+	unused            []int64
+	out               map[int64]*permit // granted, and neither done nor reported as sent
+	next              int64             // number of the next permit
+	renewAt           time.Time         // when the leases in out are renewed
+	refused           time.Time         // the last 429, in any process
+	refusalUnreported bool              // it came to this process
+	paused            time.Time
+	pauseReported     bool
+	reportAt          time.Time // when all this is reported at the latest; zero: nothing to report
 
-	// What Redis is to be told: permits by their numbers.
-	left      []arrival
-	unused    []int64
-	out       map[int64]*permit // granted, and neither given back nor known to have left
-	next      int64             // the number of the next permit
-	refused   time.Time         // when the last 429 came, to any process
-	news      bool              // it came to this one, and Redis has not heard of it
-	transit   transit
-	renewAt   time.Time // when the leases of those that are out are renewed
-	paused    time.Time
-	pauseTold bool
-	tellAt    time.Time // when it is told at the latest; zero: there is nothing
+	// From the last reply.
+	tickets    int       // this process's places in line
+	maxTickets int       // its share of the slots
+	servedAt   time.Time // when the first ticket can be served
 
-	// What Redis said last.
-	inLine int       // tickets there
-	most   int       // how many there may be: this process's part of the slots
-	wakeAt time.Time // when the first of them can be served
-
-	// Redis is away.
-	away      error // why; nil: it is not
-	awaySince time.Time
+	// While Redis is unavailable.
+	down      error // why; nil: Redis is available
+	downSince time.Time
 	retryAt   time.Time
-	lostAt    time.Time // when a turn that asked for slots got no answer; zero: there is none
+	lostAt    time.Time // when a turn that asked for slots got no reply; zero: none
 }
 
-// waiter is a caller in line. Its fields are set before done is closed.
+// waiter is a caller in line. permit and err are set before done is closed.
 type waiter struct {
 	done   chan struct{}
 	permit hotelstays.Permit
 	err    error
 }
 
-// permit is a slot that was granted here.
-type permit struct {
-	line   *line
-	number int64
-	sent   time.Time // zero: its request has not left
-}
-
-// arrival is a permit whose request left, and by when it counts as arrived.
-type arrival struct {
-	number int64
-	by     time.Time
-}
-
-// Sent keeps the time. Redis hears of it with the answer, or half a second later.
-func (p *permit) Sent() {
-	l := p.line
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	p.sent = time.Now()
-}
-
-// Done has the slot come back a window after its request arrived, as its answer proves, or
-// after the longest time that requests are known to travel.
-func (p *permit) Done(r hotelstays.PermitResult) {
-	l, now := p.line, time.Now()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	_, out := l.out[p.number]
-	delete(l.out, p.number)
-	if p.sent.IsZero() {
-		l.unused = append(l.unused, p.number)
-		l.tell(now)
-		return
-	}
-	l.transit.learn(p.sent, r, now)
-	if r.RateLimited {
-		l.refused, l.news = now, true
-	}
-	least := l.limiter.opts.Margin
-	by, known := r.ArrivedBy, !r.ArrivedBy.IsZero()
-	if !known {
-		by = p.sent.Add(l.margin(now) - least)
-	} else if soonest := p.sent.Add(l.distrust(now)); by.Before(soonest) {
-		by = soonest
-	}
-	if !r.FirstByte.IsZero() && r.FirstByte.Before(by) { // of this there is no doubt
-		by, known = r.FirstByte, true
-	}
-	if !known && !out {
-		return // Redis has heard of the margin
-	}
-	if by.Before(p.sent) { // the service says that it took longer than the answer did
-		by = p.sent
-	}
-	by = by.Add(least)
-	l.left = append(l.left, arrival{p.number, by})
-	l.tell(now.Add(leftPause))
-}
-
 func newLine(r *RateLimiter, op hotelstays.Operation, limit int) *line {
-	l := &line{limiter: r, op: op, limit: limit, bell: make(chan struct{}, 1), out: make(map[int64]*permit), most: limit, pauseTold: true}
-	for _, part := range []string{"memory", "slots:" + string(op), "line:" + string(op), "alive:" + string(op), "turn:" + string(op) + ":" + r.me} {
+	l := &line{limiter: r, op: op, limit: limit, bell: make(chan struct{}, 1), out: make(map[int64]*permit),
+		maxTickets: limit, pauseReported: true}
+	name := string(op)
+	for _, part := range []string{"memory", "slots:" + name, "line:" + name, "alive:" + name, "turn:" + name + ":" + r.id} {
 		l.keys = append(l.keys, r.opts.Prefix+":{ratelimit}:"+part)
 	}
-	switch n := r.opts.ShareAmong; {
+	switch n := r.opts.FallbackProcesses; {
 	case n == 0:
 	case n <= limit:
-		l.share = newShare(limit/n, l.window())
-	default: // less than one a window: one in several
-		l.share = newShare(1, l.window()*time.Duration((n+limit-1)/limit))
+		l.fallback = newFallback(limit/n, l.window())
+	default: // less than one slot in a window: one in several windows
+		l.fallback = newFallback(1, l.window()*time.Duration((n+limit-1)/limit))
 	}
 	return l
-}
-
-// margin is how long a request counts as on its way while no answer proves otherwise. l.mu
-// is held.
-func (l *line) margin(now time.Time) time.Duration {
-	return max(l.limiter.opts.Margin, l.distrust(now), l.transit.longest(10*l.most, now))
-}
-
-// distrust is how long a request counts as on its way whatever its answer says of that: after
-// a 429 something was wrong with what was known. It is a window in the first minute, and half
-// as long with each minute that follows. l.mu is held.
-func (l *line) distrust(now time.Time) time.Duration {
-	if l.refused.IsZero() {
-		return 0
-	}
-	return window >> (now.Sub(l.refused) / time.Minute)
 }
 
 func (l *line) window() time.Duration { return window + l.limiter.opts.Margin }
@@ -171,35 +97,35 @@ func (l *line) window() time.Duration { return window + l.limiter.opts.Margin }
 func (l *line) acquire(ctx context.Context) (hotelstays.Permit, error) {
 	for {
 		p, err := l.wait(ctx)
-		if l.share == nil || !errors.Is(err, ErrAway) {
+		if l.fallback == nil || !errors.Is(err, ErrUnavailable) {
 			return p, err
 		}
-		p, err = l.acquireAlone(ctx)
+		p, err = l.acquireFallback(ctx)
 		if err == nil || ctx.Err() != nil {
 			return p, err
 		}
 	}
 }
 
-// acquireAlone waits for a slot of this process's share, until Redis is to be asked
-// again.
-func (l *line) acquireAlone(ctx context.Context) (hotelstays.Permit, error) {
+// acquireFallback waits for a slot of this process's part of the limit, until Redis is
+// tried again.
+func (l *line) acquireFallback(ctx context.Context) (hotelstays.Permit, error) {
 	l.mu.Lock()
 	retryAt := l.retryAt
 	l.mu.Unlock()
 	bounded, cancel := context.WithDeadline(ctx, retryAt)
 	defer cancel()
-	return l.share.acquire(bounded)
+	return l.fallback.acquire(bounded)
 }
 
-// wait waits in line for a slot of the fleet.
+// wait waits in line for a slot.
 func (l *line) wait(ctx context.Context) (hotelstays.Permit, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	l.mu.Lock()
 	if time.Now().Before(l.retryAt) {
-		err := l.away
+		err := l.down
 		l.mu.Unlock()
 		return nil, err
 	}
@@ -228,10 +154,10 @@ func (l *line) wait(ctx context.Context) (hotelstays.Permit, error) {
 	return nil, ctx.Err()
 }
 
-// tell has Redis told what there is to tell at a time. l.mu is held.
-func (l *line) tell(at time.Time) {
-	if l.tellAt.IsZero() || at.Before(l.tellAt) {
-		l.tellAt = at
+// reportBy schedules a report. l.mu is held.
+func (l *line) reportBy(at time.Time) {
+	if l.reportAt.IsZero() || at.Before(l.reportAt) {
+		l.reportAt = at
 		l.wake()
 	}
 }
@@ -239,18 +165,18 @@ func (l *line) tell(at time.Time) {
 func (l *line) pause(until time.Time) {
 	now := time.Now()
 	until = now.Add(until.Sub(now)) // without the wall clock
-	if l.share != nil {
-		l.share.pause(until)
+	if l.fallback != nil {
+		l.fallback.pause(until)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if until.After(l.paused) {
-		l.paused, l.pauseTold = until, false
-		l.tell(now)
+		l.paused, l.pauseReported = until, false
+		l.reportBy(now)
 	}
 }
 
-// wake makes the goroutine look at what has changed. l.mu is held.
+// wake starts the goroutine, or makes it look again. l.mu is held.
 func (l *line) wake() {
 	if !l.running {
 		l.running = true
@@ -263,7 +189,7 @@ func (l *line) wake() {
 	}
 }
 
-// run takes turns until there is nothing left to do.
+// run takes turns while there is something to do.
 func (l *line) run() {
 	for {
 		l.mu.Lock()
@@ -284,13 +210,13 @@ func (l *line) run() {
 		r, err := l.take(t)
 		l.mu.Lock()
 		if err != nil {
-			l.failed(t, err)
+			l.fail(t, err)
 		} else {
-			l.heed(t, r)
+			l.apply(t, r)
 		}
 		l.mu.Unlock()
 		if err == nil {
-			l.limiter.checked.Do(l.limiter.checkEviction)
+			l.limiter.checkOnce.Do(l.limiter.checkEviction)
 		}
 	}
 }
@@ -304,10 +230,10 @@ func (l *line) sleep(d time.Duration) {
 	}
 }
 
-// due says when the next turn is, and whether that is now; the zero time when none
-// is needed. l.mu is held.
+// due returns when the next turn is, and whether that is now; the zero time if none is
+// needed. l.mu is held.
 func (l *line) due(now time.Time) (at time.Time, due bool) {
-	l.forget(now)
+	l.dropExpired(now)
 	sooner := func(t time.Time) {
 		if at.IsZero() || t.Before(at) {
 			at = t
@@ -315,15 +241,15 @@ func (l *line) due(now time.Time) (at time.Time, due bool) {
 	}
 	waiting := l.waiters.Len()
 	switch {
-	case waiting > 0 && l.pauseTold && now.Before(l.paused):
+	case waiting > 0 && l.pauseReported && now.Before(l.paused):
 		sooner(l.paused)
-	case waiting == 0 && l.inLine > 0, waiting > l.inLine && (l.inLine == 0 || l.inLine < l.most):
+	case waiting == 0 && l.tickets > 0, waiting > l.tickets && (l.tickets == 0 || l.tickets < l.maxTickets):
 		sooner(now)
 	case waiting > 0:
-		sooner(l.wakeAt)
+		sooner(l.servedAt)
 	}
-	if !l.tellAt.IsZero() {
-		sooner(l.tellAt)
+	if !l.reportAt.IsZero() {
+		sooner(l.reportAt)
 	}
 	if len(l.out) > 0 {
 		sooner(l.renewAt)
@@ -337,60 +263,41 @@ func (l *line) due(now time.Time) (at time.Time, due bool) {
 	return at, !at.After(now)
 }
 
-// forget gives up telling Redis what its own leases have ended meanwhile.
-func (l *line) forget(now time.Time) {
-	if l.away != nil && now.Sub(l.awaySince) > l.limiter.opts.Lease {
-		l.left, l.unused = nil, nil
+// dropExpired drops reports that no longer matter, because the leases have ended. l.mu is
+// held.
+func (l *line) dropExpired(now time.Time) {
+	if l.down != nil && now.Sub(l.downSince) > l.limiter.opts.Lease {
+		l.arrived, l.unused = nil, nil
 	}
 	if now.Sub(l.lostAt) > l.limiter.opts.Lease {
 		l.lostAt = time.Time{}
 	}
 	if now.After(l.paused) {
-		l.pauseTold = true
+		l.pauseReported = true
 	}
-	if len(l.left)+len(l.unused) == 0 && l.pauseTold {
-		l.tellAt = time.Time{}
+	if len(l.arrived)+len(l.unused) == 0 && l.pauseReported {
+		l.reportAt = time.Time{}
 	}
 }
 
-// turn is what one script call says.
-type turn struct {
-	number       int64 // turns are numbered, so that none is played after a later one
-	want         int
-	first        int64
-	began        time.Time
-	pause        time.Duration
-	refused      time.Duration // how long ago a 429 came here; less than 0: Redis has heard
-	left         []arrival
-	unused, held []int64
-}
-
-// reply is what it answers.
-type reply struct {
-	granted      int
-	inLine, most int
-	wait         time.Duration
-	refused      time.Duration
-}
-
-// begin takes together what is to be said. l.mu is held.
+// begin collects what the next turn reports and asks for. l.mu is held.
 func (l *line) begin(now time.Time) turn {
 	l.turns++
-	t := turn{number: l.turns, first: l.next, began: now, refused: -time.Microsecond, left: l.left, unused: l.unused}
-	if l.news {
-		t.refused, l.news = now.Sub(l.refused), false
+	t := turn{number: l.turns, first: l.next, began: now, refused: -time.Microsecond, arrived: l.arrived, unused: l.unused}
+	if l.refusalUnreported {
+		t.refused, l.refusalUnreported = now.Sub(l.refused), false
 	}
 	if !now.Before(l.paused) {
 		t.want = l.waiters.Len()
 	}
-	l.left, l.unused, l.tellAt = nil, nil, time.Time{}
-	if !l.pauseTold {
+	l.arrived, l.unused, l.reportAt = nil, nil, time.Time{}
+	if !l.pauseReported {
 		t.pause = l.paused.Sub(now)
-		l.pauseTold = true
+		l.pauseReported = true
 	}
-	if l.away != nil && l.share != nil {
-		// Others may go on with their shares until they, too, find that Redis is back.
-		t.pause = max(t.pause, l.afterAway())
+	if l.down != nil && l.fallback != nil {
+		// Others may continue alone until they find Redis again.
+		t.pause = max(t.pause, l.restAfterOutage())
 	}
 	if len(l.out) > 0 && !now.Before(l.renewAt) {
 		for number, p := range l.out {
@@ -398,25 +305,25 @@ func (l *line) begin(now time.Time) turn {
 				t.held = append(t.held, number)
 				continue
 			}
-			t.left = append(t.left, arrival{number, p.sent.Add(l.margin(now))})
+			t.arrived = append(t.arrived, arrival{number, p.sent.Add(l.travelTime(now))})
 			delete(l.out, number)
 		}
 	}
 	return t
 }
 
-// afterAway is how long after the moment at which Redis is back, with its memory or
-// without, a process may still send what Redis has not heard of, and a window more.
-func (l *line) afterAway() time.Duration {
-	return awayPause + l.limiter.opts.Timeout + l.window()
+// restAfterOutage is how long after Redis is back, with its memory or without, requests that
+// Redis does not know of may still be sent, and one window more.
+func (l *line) restAfterOutage() time.Duration {
+	return retryPause + l.limiter.opts.Timeout + l.window()
 }
 
-// heed does what the reply says. l.mu is held.
-func (l *line) heed(t turn, r reply) {
+// apply takes over a reply. l.mu is held.
+func (l *line) apply(t turn, r reply) {
 	now := time.Now()
-	l.away, l.awaySince, l.retryAt, l.lostAt = nil, time.Time{}, time.Time{}, time.Time{}
-	l.inLine, l.most, l.wakeAt = r.inLine, r.most, now.Add(r.wait)
-	if r.refused >= 0 && !l.news {
+	l.down, l.downSince, l.retryAt, l.lostAt = nil, time.Time{}, time.Time{}, time.Time{}
+	l.tickets, l.maxTickets, l.servedAt = r.tickets, r.maxTickets, now.Add(r.wait)
+	if r.refused >= 0 && !l.refusalUnreported {
 		l.refused = now.Add(-r.refused)
 	}
 	if len(t.held) > 0 || len(l.out) == 0 {
@@ -427,7 +334,7 @@ func (l *line) heed(t turn, r reply) {
 		l.next++
 		if l.waiters.Len() == 0 || now.Before(l.paused) {
 			l.unused = append(l.unused, number)
-			l.tellAt = now
+			l.reportAt = now
 			continue
 		}
 		p := &permit{line: l, number: number}
@@ -438,33 +345,34 @@ func (l *line) heed(t turn, r reply) {
 	}
 }
 
-// failed keeps what was not said, and sends the callers away. l.mu is held.
-func (l *line) failed(t turn, err error) {
+// fail keeps what was not reported, and ends the waits with an error. l.mu is held.
+func (l *line) fail(t turn, err error) {
 	now := time.Now()
-	l.left, l.unused = append(t.left, l.left...), append(t.unused, l.unused...)
+	l.arrived, l.unused = append(t.arrived, l.arrived...), append(t.unused, l.unused...)
 	if t.pause > 0 {
-		l.pauseTold = false
+		l.pauseReported = false
 	}
-	l.tellAt = now
-	l.news = l.news || t.refused >= 0
+	l.reportAt = now
+	l.refusalUnreported = l.refusalUnreported || t.refused >= 0
 	if t.want > 0 {
-		l.lostAt = now // the next turn gives back what this one may have been granted, or still may
+		l.lostAt = now // the next turn returns what this one was granted, or may still be granted
 	}
-	if errors.Is(err, redis.ErrClosed) { // for good: leases will end what is out
-		l.left, l.unused, l.pauseTold, l.lostAt = nil, nil, true, time.Time{}
+	if errors.Is(err, redis.ErrClosed) { // for good: the leases end what is out
+		l.arrived, l.unused, l.pauseReported, l.lostAt = nil, nil, true, time.Time{}
 	}
-	l.away = fmt.Errorf("hotelstaysredis: the fleet's ceiling of %s cannot be kept, and nothing was sent: %w: %w; check Redis, or see RateLimiterOptions.ShareAmong", l.op, ErrAway, err)
-	l.retryAt = now.Add(awayPause)
-	l.inLine = 0
-	if l.awaySince.IsZero() {
-		l.awaySince = now
-		if l.share != nil {
-			l.share.pause(now.Add(l.window())) // what the fleet has just sent still counts
+	l.down = fmt.Errorf("hotelstaysredis: %s: cannot share the rate limit, nothing was sent: %w: %w; check Redis, or set FallbackProcesses",
+		l.op, ErrUnavailable, err)
+	l.retryAt = now.Add(retryPause)
+	l.tickets = 0
+	if l.downSince.IsZero() {
+		l.downSince = now
+		if l.fallback != nil {
+			l.fallback.pause(now.Add(l.window())) // what the fleet has just sent still counts
 		}
 	}
 	for l.waiters.Len() > 0 {
 		w := l.waiters.Remove(l.waiters.Front()).(*waiter)
-		w.err = l.away
+		w.err = l.down
 		close(w.done)
 	}
 }

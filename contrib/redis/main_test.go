@@ -1,7 +1,5 @@
 //go:build !redis_server
 
-// No test of the adapters leaves a goroutine behind.
-
 package hotelstaysredis
 
 import (

@@ -1,5 +1,3 @@
-// The README shows what the examples have.
-
 package hotelstaysredis
 
 import (

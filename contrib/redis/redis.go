@@ -1,5 +1,4 @@
-// What the three adapters share: key names, checks of options, and calls that end
-// with their ctx.
+// What the three adapters share.
 
 package hotelstaysredis
 
@@ -17,8 +16,8 @@ import (
 
 const defaultPrefix = "hotelstays"
 
-// within makes a call and stops waiting for it when ctx ends: by default go-redis
-// keeps its own timeouts alone. What was sent may then still happen.
+// within runs call and stops waiting for it when ctx ends: go-redis by default respects
+// only its own timeouts. The command may still be executed afterwards.
 func within[T any](ctx context.Context, call func(context.Context) (T, error)) (T, error) {
 	type result struct {
 		value T
@@ -38,40 +37,39 @@ func within[T any](ctx context.Context, call func(context.Context) (T, error)) (
 	}
 }
 
-// script runs s and returns its reply.
-func script(ctx context.Context, client redis.UniversalClient, s *redis.Script, keys []string, args ...any) (any, error) {
+func runScript(ctx context.Context, client redis.UniversalClient, s *redis.Script, keys []string, args ...any) (any, error) {
 	return within(ctx, func(ctx context.Context) (any, error) { return s.Run(ctx, client, keys, args...).Result() })
 }
 
-// newName is a name that no other process has.
-func newName() string {
+// newID returns a name that no other process has.
+func newID() string {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
 }
 
-// faults collects what is wrong with the arguments of a constructor.
-type faults []error
+// problems collects what is wrong with the arguments of a constructor.
+type problems []error
 
-func (f *faults) add(format string, args ...any) { *f = append(*f, fmt.Errorf(format, args...)) }
+func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Errorf(format, args...)) }
 
-func (f *faults) err(constructor string) error {
-	if len(*f) == 0 {
+func (p *problems) err(constructor string) error {
+	if len(*p) == 0 {
 		return nil
 	}
-	return fmt.Errorf("hotelstaysredis: %s: %w", constructor, errors.Join(*f...))
+	return fmt.Errorf("hotelstaysredis: %s: %w", constructor, errors.Join(*p...))
 }
 
-func (f *faults) client(client redis.UniversalClient) {
+func (p *problems) checkClient(client redis.UniversalClient) {
 	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		f.add("the client is nil: give one of github.com/redis/go-redis/v9")
+		p.add("the client is nil; pass one of github.com/redis/go-redis/v9")
 	}
 }
 
-// prefix returns the prefix to use. Braces would move the hash tag.
-func (f *faults) prefix(given string) string {
+// prefix returns the prefix to use.
+func (p *problems) prefix(given string) string {
 	if strings.ContainsAny(given, "{}") {
-		f.add("Prefix %q must hold no brace: a cluster takes the text between braces for the place of a key", given)
+		p.add("Prefix %q must not contain braces: a cluster uses the text in braces to place a key", given)
 	}
 	if given == "" {
 		return defaultPrefix

@@ -1,7 +1,5 @@
 //go:build redis_server
 
-// What the shared ceiling costs a call.
-
 package hotelstaysredis
 
 import (
@@ -18,7 +16,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// ample is a rate limit that nobody reaches: what is measured is not the waiting.
+// ample is a rate limit that is never reached, because waiting is not measured.
 const ample = 1_000_000
 
 // unlimited grants everything at once.
@@ -30,19 +28,20 @@ func (unlimited) Acquire(context.Context, hotelstays.Operation) (hotelstays.Perm
 
 func (unlimited) Pause(hotelstays.Operation, time.Time) {}
 
-// BenchmarkServerCall makes one call without a limiter and one with the shared one in turn,
-// over loopback, and reports what they take and the ratio.
+// BenchmarkServerCall alternates calls without a limiter and with the shared one, over
+// loopback, and reports their times and the ratio.
 func BenchmarkServerCall(b *testing.B) {
 	srv := hotelstaystest.NewServer(hotelstaystest.WithoutRateLimits(), hotelstaystest.WithLedgerLimit(1))
 	defer srv.Close()
 	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("HOTELSTAYS_REDIS_ADDR")})
 	defer rdb.Close()
-	shared, err := NewRateLimiter(rdb, RateLimiterOptions{Prefix: "bench:" + newName()})
+	shared, err := NewRateLimiter(rdb, RateLimiterOptions{Prefix: "bench:" + newID()})
 	require.NoError(b, err)
 	shared.lines[hotelstays.OpQueryOrders] = newLine(shared, hotelstays.OpQueryOrders, ample)
 
 	connect := func(limiter hotelstays.RateLimiter) func() time.Duration {
-		client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)}, hotelstays.WithRateLimiter(limiter))
+		cred := hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)}
+		client, err := hotelstays.New(srv.URL, cred, hotelstays.WithRateLimiter(limiter))
 		require.NoError(b, err)
 		b.Cleanup(client.CloseIdleConnections)
 		call := func() time.Duration {

@@ -1,8 +1,5 @@
 //go:build redis_server
 
-// Fleets of real processes against one sandbox, which counts them all as one client
-// address.
-
 package hotelstaysredis
 
 import (
@@ -33,7 +30,7 @@ func (s settings) at(srv *hotelstaystest.Server) settings {
 	return s
 }
 
-// runCaller calls two operations as fast as the fleet's ceilings let it.
+// runCaller calls two operations as fast as the fleet's rate limits let it.
 func runCaller(s settings) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -62,7 +59,7 @@ func runCaller(s settings) error {
 	return nil
 }
 
-// runBooker books as fast as the fleet's rate limit lets it. Redis may be away for a while.
+// runBooker books as fast as the fleet's rate limit lets it, also when Redis was unavailable.
 func runBooker(s settings) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -78,7 +75,7 @@ func runBooker(s settings) error {
 	for range s.Callers {
 		wg.Go(func() {
 			for ctx.Err() == nil {
-				if _, err := client.Book(ctx, req); errors.Is(err, ErrAway) {
+				if _, err := client.Book(ctx, req); errors.Is(err, ErrUnavailable) {
 					time.Sleep(20 * time.Millisecond)
 				}
 			}
@@ -90,8 +87,8 @@ func runBooker(s settings) error {
 	return nil
 }
 
-// runBurster makes as many searches as it has callers at once, on new connections, whenever
-// it is told to.
+// runBurster makes one search for each caller at once, on new connections, for each line of
+// its input.
 func runBurster(s settings) error {
 	rdb := redis.NewClient(&redis.Options{Addr: s.Redis})
 	defer rdb.Close()
@@ -116,8 +113,7 @@ func runBurster(s settings) error {
 	return nil
 }
 
-// arrivals lists the requests of an operation in a span of time, and counts them by
-// process.
+// arrivals lists the requests of an operation in a span of time, and counts them by process.
 func arrivals(srv *hotelstaystest.Server, op hotelstaystest.Operation, from, to time.Time) (times []time.Time, by map[string]int) {
 	by = map[string]int{}
 	for _, r := range srv.Ledger().Requests(op) {
@@ -130,13 +126,13 @@ func arrivals(srv *hotelstaystest.Server, op hotelstaystest.Operation, from, to 
 	return times, by
 }
 
-// used is the share of a ceiling that requests use: of a second, and of the time
-// after which the request came that many places behind each.
-func used(times []time.Time, ceiling int) float64 {
+// used is the used share of a limit: a second divided by the mean time between a request
+// and the one that comes limit places later.
+func used(times []time.Time, limit int) float64 {
 	var sum time.Duration
-	rounds := len(times) - ceiling
+	rounds := len(times) - limit
 	for i := range max(0, rounds) {
-		sum += times[i+ceiling].Sub(times[i])
+		sum += times[i+limit].Sub(times[i])
 	}
 	return float64(rounds) / sum.Seconds()
 }
@@ -150,10 +146,10 @@ func spread(by map[string]int, names ...string) (least, most int) {
 	return least, most
 }
 
-// Four processes at full demand; one is killed in the middle, and another takes its
-// place.
-func TestServerProcessesShareTheCeilings(t *testing.T) {
-	srv := hotelstaystest.NewServer(hotelstaystest.WithCatalog(hotelstaystest.Catalog{Countries: 1}), hotelstaystest.WithLedgerLimit(1_000_000))
+// Four processes at full demand; one is killed and replaced.
+func TestServerProcessesShareTheRateLimits(t *testing.T) {
+	srv := hotelstaystest.NewServer(hotelstaystest.WithCatalog(hotelstaystest.Catalog{Countries: 1}),
+		hotelstaystest.WithLedgerLimit(1_000_000))
 	defer srv.Close()
 	s := sharedRedis(t).at(srv)
 	s.Role, s.Callers = "caller", 30
@@ -189,7 +185,7 @@ func TestServerProcessesShareTheCeilings(t *testing.T) {
 		used := used(all, hotelstays.Operation(op).RateLimit())
 		_, before := arrivals(srv, op, begin, killed)
 		_, after := arrivals(srv, op, reborn, end)
-		t.Logf("%s: %.3f of the ceiling used; before the kill %v, after it %v", op, used, before, after)
+		t.Logf("%s: %.3f of the rate limit used; before the kill %v, after it %v", op, used, before, after)
 		assert.Zero(t, srv.Ledger().RateLimited(op), "%s: requests refused with 429", op)
 		assert.GreaterOrEqual(t, used, 0.9, op)
 		least, most := spread(before, "one", "two", "three", "doomed")
@@ -200,7 +196,7 @@ func TestServerProcessesShareTheCeilings(t *testing.T) {
 	assert.Equal(t, 1, srv.Ledger().TicketsIssued())
 }
 
-// runStarter makes one call when it is told to.
+// runStarter makes one call when it reads a line.
 func runStarter(s settings) error {
 	rdb := redis.NewClient(&redis.Options{Addr: s.Redis})
 	defer rdb.Close()
@@ -240,7 +236,7 @@ func TestServerFiftyProcessesFetchOneToken(t *testing.T) {
 	assert.Equal(t, len(fleet), srv.Ledger().Count(hotelstaystest.OpQueryOrders))
 }
 
-// runReceiver receives webhooks, takes its time over each, and counts in Redis.
+// runReceiver handles webhooks slowly, and counts them in Redis.
 func runReceiver(s settings) error {
 	rdb := redis.NewClient(&redis.Options{Addr: s.Redis})
 	defer rdb.Close()
@@ -248,7 +244,8 @@ func runReceiver(s settings) error {
 	if err != nil {
 		return err
 	}
-	handler, err := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret(s.WebhookSecret)}, Store: store},
+	options := hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret(s.WebhookSecret)}, Store: store}
+	handler, err := hotelstays.NewWebhookHandler(options,
 		func(ctx context.Context, event *hotelstays.WebhookEvent) error {
 			time.Sleep(20 * time.Millisecond)
 			return rdb.Incr(ctx, s.Prefix+":handled:"+event.ID).Err()
@@ -266,8 +263,7 @@ func runReceiver(s settings) error {
 	return nil
 }
 
-// Four processes get the same delivery at once, again and again until each has said
-// that it is handled.
+// Four processes get the same delivery at once, again and again until each answers 200.
 func TestServerWebhookIsHandledOnceByFourProcesses(t *testing.T) {
 	s := sharedRedis(t)
 	s.Role, s.WebhookSecret = "receiver", "the signing secret of this test"
@@ -313,7 +309,7 @@ func TestServerWebhookIsHandledOnceByFourProcesses(t *testing.T) {
 	}
 }
 
-// Nothing of what lies in Redis shows a token, a credential or an environment.
+// No dump of Redis shows a token, a credential or an environment.
 func TestServerDumpShowsNothing(t *testing.T) {
 	own := startServer(t, "--rdbcompression", "no", "--dbfilename", "dump.rdb")
 	srv := hotelstaystest.NewServer(hotelstaystest.WithAccount("the-app-key-of-this-test", "the-app-secret-of-this-test"))
@@ -338,7 +334,8 @@ func TestServerDumpShowsNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(dump), "{ratelimit}:slots:QueryOrders")
 	require.Contains(t, string(dump), ":token")
-	for _, secret := range []string{ticket.Value.Reveal(), ticket.Value.Reveal()[:16], srv.AppKey, srv.AppSecret, strings.TrimPrefix(srv.URL, "http://"), oldKey.Reveal()} {
+	token := ticket.Value.Reveal()
+	for _, secret := range []string{token, token[:16], srv.AppKey, srv.AppSecret, strings.TrimPrefix(srv.URL, "http://"), oldKey.Reveal()} {
 		assert.NotContains(t, string(dump), secret)
 	}
 }

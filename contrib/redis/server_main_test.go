@@ -1,9 +1,8 @@
 //go:build redis_server
 
-// The tests of this build need a real Redis: .ci/run starts one and sets
-// HOTELSTAYS_REDIS_ADDR. Some start processes of this very program, each in one of
-// the roles below, as the processes of a fleet; some start a Redis of their own, to
-// stop it.
+// The tests of this build need a real Redis, whose address is in HOTELSTAYS_REDIS_ADDR.
+// Some start this program again, in one of the roles below, as a process of a fleet. Some
+// start a Redis of their own, to stop it.
 
 package hotelstaysredis
 
@@ -32,10 +31,9 @@ import (
 
 var fleetTime = flag.Duration("fleet-time", 8*time.Second, "how long the fleet of processes is driven")
 
-// The settings of a process of the fleet travel in this variable.
+// settingsVariable holds the settings of a process of the fleet.
 const settingsVariable = "HOTELSTAYS_TEST_PROCESS"
 
-// settings are what a process of the fleet is told.
 type settings struct {
 	Role                   string
 	Name                   string
@@ -46,10 +44,12 @@ type settings struct {
 	City                   string
 }
 
-var roles = map[string]func(settings) error{"caller": runCaller, "booker": runBooker, "burster": runBurster, "starter": runStarter, "receiver": runReceiver}
+var roles = map[string]func(settings) error{
+	"caller": runCaller, "booker": runBooker, "burster": runBurster, "starter": runStarter, "receiver": runReceiver,
+}
 
 func TestMain(m *testing.M) {
-	redis.SetLogger(silence{}) // it tells of every dial that an absent Redis refuses
+	redis.SetLogger(silence{}) // it logs every refused dial
 	if text := os.Getenv(settingsVariable); text != "" {
 		var s settings
 		err := json.Unmarshal([]byte(text), &s)
@@ -84,7 +84,7 @@ func (s settings) client(rdb *redis.Client, opts ...hotelstays.Option) (*hotelst
 	return hotelstays.New(s.URL, hotelstays.TicketCredential{AppKey: s.AppKey, AppSecret: types.NewSecret(s.AppSecret)}, opts...)
 }
 
-// limited returns a client that shares its rate limits, too.
+// limited returns a client that also shares its rate limits.
 func (s settings) limited(rdb *redis.Client) (*hotelstays.Client, error) {
 	limiter, err := NewRateLimiter(rdb, RateLimiterOptions{Prefix: s.Prefix})
 	if err != nil {
@@ -121,7 +121,7 @@ func startWorker(t *testing.T, s settings) *worker {
 	return w
 }
 
-// line returns what the process says next.
+// line returns the next line of output.
 func (w *worker) line(t *testing.T) string {
 	t.Helper()
 	require.True(t, w.lines.Scan(), "a process of the fleet has ended")
@@ -133,7 +133,7 @@ func (w *worker) kill() {
 	_ = w.cmd.Wait()
 }
 
-// end lets the process end and returns how.
+// end closes the input and waits for the process.
 func (w *worker) end() error {
 	w.input.Close()
 	for w.lines.Scan() {
@@ -141,17 +141,14 @@ func (w *worker) end() error {
 	return w.cmd.Wait()
 }
 
-// untilInputEnds waits, in a process of the fleet, for the test to close its input.
 func untilInputEnds() { _, _ = io.Copy(io.Discard, os.Stdin) }
 
-// sharedRedis is the settings' part about the Redis that all tests share, with a
-// prefix of the test's own.
+// sharedRedis returns settings for the common Redis, with a prefix for this test.
 func sharedRedis(t *testing.T) settings {
-	return settings{Redis: os.Getenv("HOTELSTAYS_REDIS_ADDR"), Prefix: "test:" + t.Name() + ":" + newName()}
+	return settings{Redis: os.Getenv("HOTELSTAYS_REDIS_ADDR"), Prefix: "test:" + t.Name() + ":" + newID()}
 }
 
-// settle waits until a limiter has told Redis all that it has to say. Its connection
-// can be closed then.
+// settle waits until a limiter has reported everything. Its connection can then be closed.
 func settle(t *testing.T, r *RateLimiter) {
 	t.Helper()
 	silent := func() bool {
@@ -170,15 +167,14 @@ func settle(t *testing.T, r *RateLimiter) {
 	require.Eventually(t, silent, 10*time.Second, 5*time.Millisecond)
 }
 
-// server is a Redis of the test's own.
+// server is a Redis that only this test uses.
 type server struct {
 	addr, folder string
 	args         []string
 	cmd          *exec.Cmd
 }
 
-// startServer starts a Redis on a free port of loopback; args follow the usual
-// ones.
+// startServer starts a Redis with further args on a free port of loopback.
 func startServer(t *testing.T, args ...string) *server {
 	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")

@@ -1,8 +1,5 @@
 //go:build redis_server
 
-// What the limit holds against: bursts on new connections, and a fleet and a Redis in
-// trouble.
-
 package hotelstaysredis
 
 import (
@@ -28,7 +25,8 @@ import (
 func TestServerBooksThroughTrouble(t *testing.T) {
 	duration := max(*fleetTime, 15*time.Second)
 	own := startServer(t)
-	srv := hotelstaystest.NewServer(hotelstaystest.WithCatalog(hotelstaystest.Catalog{Countries: 1}), hotelstaystest.WithLedgerLimit(1_000_000))
+	srv := hotelstaystest.NewServer(hotelstaystest.WithCatalog(hotelstaystest.Catalog{Countries: 1}),
+		hotelstaystest.WithLedgerLimit(1_000_000))
 	defer srv.Close()
 	s := settings{Role: "booker", Redis: own.addr, Callers: 10}.at(srv)
 	start := func(name string) *worker {
@@ -51,7 +49,7 @@ func TestServerBooksThroughTrouble(t *testing.T) {
 		for {
 			select {
 			case <-flushing.C:
-				_ = admin.ScriptFlush(t.Context()).Err() // it may be away
+				_ = admin.ScriptFlush(t.Context()).Err() // it may be stopped
 			case <-done:
 				return
 			}
@@ -70,7 +68,7 @@ func TestServerBooksThroughTrouble(t *testing.T) {
 	time.Sleep(time.Second)
 	own.start(t)
 	started := time.Now()
-	rested := started.Add(awayPause + freshRest)
+	rested := started.Add(retryPause + freshRest)
 	at(60)
 	end := time.Now()
 	for _, w := range fleet {
@@ -84,14 +82,14 @@ func TestServerBooksThroughTrouble(t *testing.T) {
 	before, _ := arrivals(srv, hotelstaystest.OpBook, begin, stopped)
 	after, _ := arrivals(srv, hotelstaystest.OpBook, rested, end)
 	up, _ := arrivals(srv, hotelstaystest.OpBook, begin, end)
-	t.Logf("%.3f of the limit before Redis was replaced, %.3f after its rest; %.3f while it was up, its rest included", used(before, limit), used(after, limit),
+	t.Logf("%.3f of the limit before Redis was replaced, %.3f after its rest; %.3f while it was up, its rest included",
+		used(before, limit), used(after, limit),
 		float64(len(up))/float64(limit)/(end.Sub(begin)-started.Sub(stopped)).Seconds())
 	assert.GreaterOrEqual(t, used(before, limit), 0.9)
 	assert.GreaterOrEqual(t, used(after, limit), 0.9)
 }
 
-// Four processes search at once, on new connections: none is refused, whatever the requests
-// of the burst take to arrive.
+// Four processes search at once on new connections, and no request is refused.
 func TestServerColdBursts(t *testing.T) {
 	bursts := 2
 	if os.Getenv("HOTELSTAYS_LONG") != "" {
@@ -118,7 +116,8 @@ func TestServerColdBursts(t *testing.T) {
 			for _, w := range fleet {
 				assert.Equal(t, "0 failed", w.line(t))
 			}
-			t.Logf("%d searches took %s, %d refused so far", callers, time.Since(start).Round(time.Millisecond), srv.Ledger().RateLimited(hotelstaystest.OpHotelList))
+			t.Logf("%d searches took %s, %d refused so far", callers, time.Since(start).Round(time.Millisecond),
+				srv.Ledger().RateLimited(hotelstaystest.OpHotelList))
 		}
 		for _, w := range fleet {
 			assert.NoError(t, w.end())
@@ -129,13 +128,13 @@ func TestServerColdBursts(t *testing.T) {
 	}
 }
 
-// A Redis that evicts whatever has an end keeps the slots.
+// A Redis that evicts keys with a time to live keeps the slots.
 func TestServerEvictsKeys(t *testing.T) {
 	own := startServer(t, "--maxmemory", "8mb", "--maxmemory-policy", "volatile-lru")
 	rdb := redis.NewClient(&redis.Options{Addr: own.addr})
 	defer rdb.Close()
 	var log bytes.Buffer
-	limiter, err := NewRateLimiter(rdb, RateLimiterOptions{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	limiter, err := NewRateLimiter(rdb, RateLimiterOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	require.NoError(t, err)
 	p := &process{RateLimiter: limiter}
 	p.take(t, hotelstays.OpBook, 1)
@@ -158,32 +157,31 @@ func TestServerEvictsKeys(t *testing.T) {
 	settle(t, limiter)
 }
 
-// What the limiter says of maxmemory-policy.
-func TestServerShowsItsPolicy(t *testing.T) {
+func TestServerPolicyIsChecked(t *testing.T) {
 	own := startServer(t)
 	admin := redis.NewClient(&redis.Options{Addr: own.addr})
 	defer admin.Close()
 	require.NoError(t, admin.Do(t.Context(), "ACL", "SETUSER", "managed", "on", ">password", "~*", "+@all", "-config", "-info").Err())
-	for _, c := range []struct{ policy, user, password, says string }{
+	for _, c := range []struct{ policy, user, password, logged string }{
 		{"noeviction", "", "", ""},
 		{"allkeys-lru", "", "", "Redis may evict keys"},
 		{"volatile-ttl", "", "", "Redis may evict keys"},
-		{"noeviction", "managed", "password", "could not be checked"},
+		{"noeviction", "managed", "password", "cannot check"},
 	} {
 		require.NoError(t, admin.ConfigSet(t.Context(), "maxmemory-policy", c.policy).Err())
 		rdb := redis.NewClient(&redis.Options{Addr: own.addr, Username: c.user, Password: c.password})
 		var log bytes.Buffer
-		limiter, err := NewRateLimiter(rdb, RateLimiterOptions{Prefix: "test:" + newName(), Log: slog.New(slog.NewTextHandler(&log, nil))})
+		limiter, err := NewRateLimiter(rdb, RateLimiterOptions{Prefix: "test:" + newID(), Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		require.NoError(t, err)
 		p := &process{RateLimiter: limiter}
 		p.take(t, hotelstays.OpBook, 3)
 		p.take(t, hotelstays.OpCancel, 3)
 		settle(t, limiter)
 		rdb.Close()
-		if c.says == "" {
+		if c.logged == "" {
 			assert.Empty(t, log.String(), c.policy)
 		} else {
-			assert.Equal(t, 1, bytes.Count(log.Bytes(), []byte(c.says)), "%s: %s", c.policy, log.String())
+			assert.Equal(t, 1, bytes.Count(log.Bytes(), []byte(c.logged)), "%s: %s", c.policy, log.String())
 		}
 		assert.NotContains(t, log.String(), "password")
 	}

@@ -1,6 +1,3 @@
-// The token store: what lies in Redis, who may fetch, and what a fleet of clients
-// makes of it.
-
 package hotelstaysredis
 
 import (
@@ -104,12 +101,13 @@ func TestTokenWithoutAnEndStays(t *testing.T) {
 func TestTokensThatCannotBeStored(t *testing.T) {
 	withTokens(t, func(t *testing.T, m *mini, _ *link, s *TokenStore) {
 		assert.ErrorContains(t, s.Store(t.Context(), tokenKey, hotelstays.Token{}), "empty")
-		assert.ErrorContains(t, s.Store(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret("late"), Expiry: time.Now()}), "past")
+		late := hotelstays.Token{Value: types.NewSecret("late"), Expiry: time.Now()}
+		assert.ErrorContains(t, s.Store(t.Context(), tokenKey, late), "it has expired")
 		assert.Empty(t, m.Keys())
 	})
 }
 
-// Neither names nor values in Redis show anything.
+// Neither keys nor values in Redis show anything.
 func TestNothingShowsInRedis(t *testing.T) {
 	withTokens(t, func(t *testing.T, m *mini, _ *link, s *TokenStore) {
 		mustStore(t, s, types.NewSecret("the-secret-token"))
@@ -127,7 +125,7 @@ func TestNothingShowsInRedis(t *testing.T) {
 	})
 }
 
-// Keys change one after another without a token being lost.
+// Encryption keys can be changed without losing a token.
 func TestKeysCanBeChanged(t *testing.T) {
 	withTokens(t, func(t *testing.T, _ *mini, l *link, s *TokenStore) {
 		both := newTokens(t, l, TokenStoreOptions{Keys: []types.Secret{oldKey, newKey}})
@@ -145,11 +143,10 @@ func TestKeysCanBeChanged(t *testing.T) {
 	})
 }
 
-// What cannot be decrypted counts as absent, is logged without any secret, and
-// makes way for the next token.
+// A token that cannot be decrypted counts as absent, and is logged without any secret.
 func TestTokenThatCannotBeDecrypted(t *testing.T) {
-	place, _ := (&TokenStore{prefix: defaultPrefix}).places(tokenKey)
-	elsewhere, _ := (&TokenStore{prefix: "test"}).places(tokenKey)
+	place, _ := (&TokenStore{prefix: defaultPrefix}).redisKeys(tokenKey)
+	elsewhere, _ := (&TokenStore{prefix: "test"}).redisKeys(tokenKey)
 	for name, spoil := range map[string]func(t *testing.T, m *mini){
 		"garbage":      func(t *testing.T, m *mini) { require.NoError(t, m.Set(place, "garbage")) },
 		"empty":        func(t *testing.T, m *mini) { require.NoError(t, m.Set(place, "")) },
@@ -180,14 +177,14 @@ func TestTokenThatCannotBeDecrypted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			withTokens(t, func(t *testing.T, m *mini, l *link, _ *TokenStore) {
 				var log bytes.Buffer
-				s := newTokens(t, l, TokenStoreOptions{Log: slog.New(slog.NewTextHandler(&log, nil))})
+				s := newTokens(t, l, TokenStoreOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 				mustStore(t, s, types.NewSecret("the-token"))
 				mustStore(t, newTokens(t, l, TokenStoreOptions{Prefix: "test"}), types.NewSecret("the-token"))
 				require.NotZero(t, mustLoad(t, s))
 				require.Empty(t, log.String())
 				spoil(t, m)
 				assert.Zero(t, mustLoad(t, s))
-				assert.Contains(t, log.String(), "cannot be decrypted")
+				assert.Contains(t, log.String(), "cannot decrypt")
 				assert.NotContains(t, log.String(), oldKey.Reveal())
 				assert.NotContains(t, log.String(), "the-app-key")
 				assert.NoError(t, s.CompareAndDelete(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret("the-token")}))
@@ -226,7 +223,7 @@ func TestCompareAndDeleteDeletesTheRefusedTokenAlone(t *testing.T) {
 	})
 }
 
-// One process has the lease: as long as it lives and works, and no longer.
+// One process has the lease, as long as it lives and works.
 func TestLeaseOfTheFetch(t *testing.T) {
 	withTokens(t, func(t *testing.T, m *mini, l *link, s *TokenStore) {
 		other := newTokens(t, l, TokenStoreOptions{})
@@ -303,7 +300,8 @@ func TestTokenStoreWithoutRedis(t *testing.T) {
 }
 
 func TestTokenStoreOptions(t *testing.T) {
-	_, err := NewTokenStore((*redis.Client)(nil), TokenStoreOptions{Keys: []types.Secret{oldKey, types.NewSecret("short-key")}, Prefix: "}", FetchLease: time.Millisecond})
+	_, err := NewTokenStore((*redis.Client)(nil), TokenStoreOptions{
+		Keys: []types.Secret{oldKey, types.NewSecret("short-key")}, Prefix: "}", FetchLease: time.Millisecond})
 	require.Error(t, err)
 	for _, fault := range []string{"the client is nil", "Keys[1] has 9 bytes; it must have 32", `"}"`, "FetchLease is 1ms"} {
 		assert.ErrorContains(t, err, fault)
@@ -313,8 +311,8 @@ func TestTokenStoreOptions(t *testing.T) {
 	assert.ErrorContains(t, err, "Keys is empty")
 }
 
-// fleetOfClients is a sandbox and a number of clients of it that share tokens
-// through Redis, each by a link of its own.
+// fleetOfClients is a sandbox and clients that share tokens through Redis, each with its own
+// link.
 type fleetOfClients struct {
 	*hotelstaystest.Server
 	clients []*hotelstays.Client
@@ -325,7 +323,8 @@ func startClients(t *testing.T, m *mini, n int) *fleetOfClients {
 	f := &fleetOfClients{Server: hotelstaystest.NewServer(hotelstaystest.WithInMemory(), hotelstaystest.WithoutRateLimits())}
 	for range n {
 		l := m.connect()
-		client, err := hotelstays.New(f.URL, hotelstays.TicketCredential{AppKey: f.AppKey, AppSecret: types.NewSecret(f.AppSecret), TTL: time.Hour},
+		client, err := hotelstays.New(f.URL,
+			hotelstays.TicketCredential{AppKey: f.AppKey, AppSecret: types.NewSecret(f.AppSecret), TTL: time.Hour},
 			hotelstays.WithHTTPClient(&http.Client{Transport: f.Client().Transport.(*http.Transport).Clone()}),
 			hotelstays.WithTokenStore(newTokens(t, l, TokenStoreOptions{})))
 		require.NoError(t, err)
@@ -353,7 +352,7 @@ func (f *fleetOfClients) callAll(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// A fleet makes one Ticket call when it starts, when its token ages and when it is
+// A fleet makes one Ticket call when it starts, when its token ages and when the token is
 // refused, however long the call takes.
 func TestFleetFetchesOnce(t *testing.T) {
 	m := startMini(t)
@@ -383,7 +382,7 @@ func TestFleetFetchesOnce(t *testing.T) {
 	})
 }
 
-// The process that fetches loses Redis, as if it had died: another takes over.
+// If the process that fetches loses Redis, another takes over.
 func TestFleetOutlivesTheOneThatFetches(t *testing.T) {
 	m := startMini(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -402,7 +401,7 @@ func TestFleetOutlivesTheOneThatFetches(t *testing.T) {
 	})
 }
 
-// A client sends a command again whose answer was lost. The lease goes to the same holder.
+// go-redis sends a command again if the answer was lost: the same holder gets the lease.
 func TestLeaseThatIsSentTwice(t *testing.T) {
 	withTokens(t, func(t *testing.T, m *mini, l *link, s *TokenStore) {
 		ghost := m.connect()
@@ -415,8 +414,7 @@ func TestLeaseThatIsSentTwice(t *testing.T) {
 	})
 }
 
-// A process is stopped while it fetches. What others did meanwhile decides what becomes of
-// its token.
+// A process is stopped while it fetches. Its late token never overwrites a newer one.
 func TestStoreAfterTheLeaseEnded(t *testing.T) {
 	for name, c := range map[string]struct {
 		meanwhile func(t *testing.T, other *TokenStore)
@@ -447,7 +445,7 @@ func TestStoreAfterTheLeaseEnded(t *testing.T) {
 				if c.stays.Equal(types.NewSecret("older")) {
 					assert.NoError(t, err)
 				} else {
-					assert.ErrorContains(t, err, "its lease ended while it was fetched")
+					assert.ErrorContains(t, err, "the lease ended during the fetch")
 				}
 				release()
 				time.Sleep(time.Hour)

@@ -1,4 +1,4 @@
-// How long requests travel, as far as their answers say.
+// How long requests travel, as their answers prove it.
 
 package hotelstaysredis
 
@@ -8,20 +8,20 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// transit is what the answers of this minute and of the one before say.
+// transit holds what the answers of this minute and of the one before proved.
 type transit struct {
 	began      time.Time
 	this, last minute
 }
 
 type minute struct {
-	longest   time.Duration // of the arrivals that are proved
-	proofs    int           // answers that prove one
+	longest   time.Duration // of the proved arrivals
+	proofs    int           // answers that prove an arrival
 	proofless int           // answers that do not
 }
 
-// at forgets what is too old.
-func (t *transit) at(now time.Time) {
+// rotate drops what is too old.
+func (t *transit) rotate(now time.Time) {
 	switch age := now.Sub(t.began); {
 	case age >= 2*time.Minute:
 		*t = transit{began: now}
@@ -31,7 +31,7 @@ func (t *transit) at(now time.Time) {
 }
 
 func (t *transit) learn(sent time.Time, r hotelstays.PermitResult, now time.Time) {
-	t.at(now)
+	t.rotate(now)
 	switch {
 	case !r.ArrivedBy.IsZero():
 		t.this.proofs++
@@ -41,12 +41,12 @@ func (t *transit) learn(sent time.Time, r hotelstays.PermitResult, now time.Time
 	}
 }
 
-// longest is how long a request may travel: a quarter more than the longest that was proved
-// in a busy minute, one with as many proofs as busy; at least a window otherwise, because
-// requests may have been faster than those of a burst that follows; and nothing where answers
-// prove nothing.
+// longest is how long a request may travel. After a busy minute, one with at least busy
+// proofs, it is a quarter more than the longest proved time. Otherwise it is at least a
+// window, because a burst may be slower than what was seen. If answers prove nothing, it
+// is 0.
 func (t *transit) longest(busy int, now time.Time) time.Duration {
-	t.at(now)
+	t.rotate(now)
 	longest := max(t.this.longest, t.last.longest)
 	longest = min(longest+longest/4, 5*window)
 	switch {

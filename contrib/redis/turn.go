@@ -1,4 +1,4 @@
-// One turn: the script, its arguments and its reply.
+// One turn: a call of turn.lua, its arguments and its reply.
 
 package hotelstaysredis
 
@@ -19,16 +19,37 @@ var turnSource string
 
 var turnScript = redis.NewScript(turnSource)
 
-// take plays one turn. An answer that comes after Timeout is none: the process may have
-// been stopped meanwhile, and what it was granted be another's by now.
+// turn is what one call reports and asks for.
+type turn struct {
+	number       int64 // Redis ignores a turn that arrives after a later one
+	want         int   // callers that wait
+	first        int64 // number of the first permit to be granted
+	began        time.Time
+	pause        time.Duration
+	refused      time.Duration // how long ago an unreported 429 came; negative: none
+	arrived      []arrival
+	unused, held []int64
+}
+
+type reply struct {
+	granted             int
+	tickets, maxTickets int
+	wait                time.Duration // until the first ticket can be served
+	refused             time.Duration // how long ago the fleet's last 429 came; negative: none
+}
+
+// take takes one turn. A reply after Timeout is an error: the process may have been stopped
+// meanwhile, and its grants may have passed to others.
 func (l *line) take(t turn) (reply, error) {
 	opts := l.limiter.opts
 	end := time.Now().Add(opts.Timeout)
 	ctx, cancel := context.WithDeadline(context.Background(), end)
 	defer cancel()
-	answer, err := script(ctx, l.limiter.client, turnScript, l.keys, l.limiter.me, string(l.op), t.number, l.limit,
-		window.Microseconds(), (opts.Lease + l.window()).Microseconds(), t.want, t.first, t.pause.Microseconds(), l.afterAway().Microseconds(),
-		t.refused.Microseconds(), ages(t.left, t.began), numbers(t.unused), numbers(t.held))
+	answer, err := runScript(ctx, l.limiter.client, turnScript, l.keys,
+		l.limiter.id, string(l.op), t.number, l.limit,
+		window.Microseconds(), (opts.Lease + l.window()).Microseconds(),
+		t.want, t.first, t.pause.Microseconds(), l.restAfterOutage().Microseconds(),
+		t.refused.Microseconds(), ages(t.arrived, t.began), numbers(t.unused), numbers(t.held))
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), err == nil && time.Now().After(end):
 		return reply{}, fmt.Errorf("no answer within %s", opts.Timeout)
@@ -50,14 +71,14 @@ func readReply(answer any) (reply, error) {
 	if ok {
 		return reply{int(n[0]), int(n[1]), int(n[2]), time.Duration(n[3]) * time.Microsecond, time.Duration(n[4]) * time.Microsecond}, nil
 	}
-	return reply{}, fmt.Errorf("an answer that is none of its own: %v", answer)
+	return reply{}, fmt.Errorf("unexpected answer to turn.lua: %v", answer)
 }
 
-// ages says how long ago, by the process's own clock, requests had arrived. Redis hears
-// it later, and takes their arrivals for so much later.
-func ages(left []arrival, now time.Time) string {
-	text := make([]string, len(left))
-	for i, a := range left {
+// ages gives arrivals as ages, which need no common clock. A script that runs late takes
+// them for later arrivals, which is safe.
+func ages(arrived []arrival, now time.Time) string {
+	text := make([]string, len(arrived))
+	for i, a := range arrived {
 		text[i] = fmt.Sprintf("%d:%d", a.number, now.Sub(a.by).Microseconds())
 	}
 	return strings.Join(text, ",")

@@ -109,7 +109,7 @@ func (w *worker) connect(ctx context.Context) (err error) {
 		return err
 	}
 	ceilings, err := hotelstaysredis.NewRateLimiter(w.redis, hotelstaysredis.RateLimiterOptions{
-		Prefix: w.Prefix, Margin: w.Margin, ShareAmong: w.Workers})
+		Prefix: w.Prefix, Margin: w.Margin, FallbackProcesses: w.Workers})
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,5 @@
 //go:build redis_server
 
-// A Redis that goes and comes back, and one that is a cluster.
-
 package hotelstaysredis
 
 import (
@@ -19,11 +17,9 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// phases are the times at which a test stopped Redis and started it again.
 type phases struct{ stopped, started, ended time.Time }
 
-// driveThroughAnOutage has two processes send while Redis is there, away, and there
-// again, and returns what they sent and when.
+// driveThroughAnOutage lets two processes send before, during and after an outage.
 func driveThroughAnOutage(t *testing.T, opts RateLimiterOptions) (*departures, phases) {
 	own := startServer(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -64,24 +60,24 @@ func (d *departures) between(from, to time.Time) (n int) {
 
 func TestServerStoppedRedisIsRefused(t *testing.T) {
 	sent, when := driveThroughAnOutage(t, RateLimiterOptions{})
-	ceiling := hotelstays.OpQueryOrders.RateLimit()
-	assert.GreaterOrEqual(t, sent.between(time.Time{}, when.stopped), ceiling)
+	limit := hotelstays.OpQueryOrders.RateLimit()
+	assert.GreaterOrEqual(t, sent.between(time.Time{}, when.stopped), limit)
 	assert.Zero(t, sent.between(when.stopped.Add(time.Second), when.started), "while Redis was away")
-	assert.GreaterOrEqual(t, sent.between(when.started, when.ended), 3*ceiling)
-	assert.LessOrEqual(t, sent.busiest(window+defaultMargin), ceiling)
+	assert.GreaterOrEqual(t, sent.between(when.started, when.ended), 3*limit)
+	assert.LessOrEqual(t, sent.busiest(window+defaultMargin), limit)
 }
 
-func TestServerStoppedRedisIsDoneWithoutByShares(t *testing.T) {
-	sent, when := driveThroughAnOutage(t, RateLimiterOptions{ShareAmong: 2})
-	ceiling := hotelstays.OpQueryOrders.RateLimit()
+func TestServerFallbackWithoutRedis(t *testing.T) {
+	sent, when := driveThroughAnOutage(t, RateLimiterOptions{FallbackProcesses: 2})
+	limit := hotelstays.OpQueryOrders.RateLimit()
 	alone := sent.between(when.stopped.Add(time.Second/10), when.started)
 	t.Logf("%d requests in the 4 s without Redis", alone)
-	assert.GreaterOrEqual(t, alone, ceiling)
-	assert.GreaterOrEqual(t, sent.between(when.started, when.ended), 2*ceiling)
-	assert.LessOrEqual(t, sent.busiest(window+defaultMargin), ceiling)
+	assert.GreaterOrEqual(t, alone, limit)
+	assert.GreaterOrEqual(t, sent.between(when.started, when.ended), 2*limit)
+	assert.LessOrEqual(t, sent.busiest(window+defaultMargin), limit)
 }
 
-// A Redis that starts again from its disk may not know of what was sent last.
+// A Redis that restarts from its disk may not know the last requests.
 func TestServerStartsFromOldData(t *testing.T) {
 	own := startServer(t)
 	var fleet [2]*process
@@ -111,7 +107,7 @@ func TestServerStartsFromOldData(t *testing.T) {
 	settle(t, fleet[1].RateLimiter)
 }
 
-// A client whose Redis is gone says so, and fetches its token alone.
+// Without Redis, a limited call fails, and a client fetches its token alone.
 func TestServerClientWithoutRedis(t *testing.T) {
 	own := startServer(t)
 	srv := hotelstaystest.NewServer()
@@ -129,7 +125,7 @@ func TestServerClientWithoutRedis(t *testing.T) {
 	own.stop()
 
 	_, err = limited.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
-	assert.ErrorIs(t, err, ErrAway)
+	assert.ErrorIs(t, err, ErrUnavailable)
 	var fault *hotelstays.TransportError
 	require.ErrorAs(t, err, &fault)
 	assert.False(t, fault.Sent)

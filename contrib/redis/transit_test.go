@@ -1,6 +1,3 @@
-// A fleet's requests as the service counts them: when they arrive, late and each in its own
-// time.
-
 package hotelstaysredis
 
 import (
@@ -19,7 +16,7 @@ import (
 )
 
 // road is a service and the way to it. It counts arrivals over an exact rolling second, and
-// refuses those above.
+// refuses those above the limit.
 type road struct {
 	op          hotelstays.Operation
 	header      bool          // answers carry Server-Cost-Milliseconds
@@ -32,10 +29,10 @@ type road struct {
 	known    time.Time   // when the first 429 was known
 }
 
-// span is a time between two, at random.
+// span returns a random duration.
 func span(from, to time.Duration) time.Duration { return from + rand.N(to-from+1) }
 
-// send takes one request there and its answer back.
+// send sends one request and receives its answer.
 func (r *road) send(p *process, permit hotelstays.Permit) {
 	permit.Sent()
 	left := time.Now()
@@ -73,7 +70,7 @@ func (r *road) send(p *process, permit hotelstays.Permit) {
 	}
 }
 
-// drive has the callers of every process send for a while, one request after another.
+// drive lets the callers of every process send one request after another.
 func (r *road) drive(t *testing.T, fleet []*process, callers int, duration time.Duration) {
 	end, stop := context.WithTimeout(t.Context(), duration)
 	defer stop()
@@ -101,7 +98,7 @@ func fourProcesses(t *testing.T, op hotelstays.Operation, test func(t *testing.T
 		fleet, end := startFleet(t, m, 4, RateLimiterOptions{})
 		defer end()
 		fleet[0].take(t, op, 1)
-		time.Sleep(3 * time.Minute) // what its answer proved is forgotten
+		time.Sleep(3 * time.Minute) // older proofs no longer count
 		for _, p := range fleet {
 			p.link.latency.Store(int64(2 * ms))
 		}
@@ -109,8 +106,7 @@ func fourProcesses(t *testing.T, op hotelstays.Operation, test func(t *testing.T
 	})
 }
 
-// roadOperations are those whose requests travel: with 5, 10 and, in the long form, 50
-// requests a second.
+// roadOperations have limits of 5, 10 and, in the long form, 50 requests a second.
 func roadOperations(t *testing.T) []hotelstays.Operation {
 	ops := []hotelstays.Operation{hotelstays.OpTicket, hotelstays.OpBook}
 	if os.Getenv("HOTELSTAYS_LONG") != "" {
@@ -120,9 +116,8 @@ func roadOperations(t *testing.T) []hotelstays.Operation {
 	return ops
 }
 
-// Requests take from nothing to 600 ms to arrive, and answers from 50 ms to 5 s. Each answer
-// says how long the service took, so nothing is ever refused: not in the first burst, and not
-// in one that follows a rest.
+// Requests take up to 600 ms to arrive, and answers 50 ms to 5 s. Because each answer carries
+// its cost, nothing is refused: not in the first burst, and not in one that follows a rest.
 func TestNoMoreThanTheLimitEverArrives(t *testing.T) {
 	for _, op := range roadOperations(t) {
 		t.Run(string(op), func(t *testing.T) {
@@ -140,8 +135,8 @@ func TestNoMoreThanTheLimitEverArrives(t *testing.T) {
 	}
 }
 
-// The same road, and answers that prove nothing: the first 429 is the last one for a minute,
-// in every process. Those that had left before it was known do not count.
+// If answers prove nothing, the first 429 is the last one for a minute, in every process.
+// Requests that left before it was known do not count.
 func TestOneRefusalAMinuteWithoutProof(t *testing.T) {
 	refused := 0
 	for _, op := range roadOperations(t) {
@@ -161,7 +156,7 @@ func TestOneRefusalAMinuteWithoutProof(t *testing.T) {
 	assert.NotZero(t, refused, "the road is too easy")
 }
 
-// How much of the limit a fleet uses that never rests, 20 ms away with 9 ms of jitter.
+// The used share of the limit at full demand, 20 ms away with 9 ms of jitter.
 func TestThroughput(t *testing.T) {
 	for _, c := range []struct {
 		name     string

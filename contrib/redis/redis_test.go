@@ -1,5 +1,3 @@
-// Keys of one script lie in one slot of a cluster.
-
 package hotelstaysredis
 
 import (
@@ -18,8 +16,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// slotOf computes what CLUSTER KEYSLOT answers: CRC16 (XMODEM) of the text between
-// the first braces that hold any, or of the whole key.
+// slotOf computes CLUSTER KEYSLOT: CRC16 (XMODEM) of the text in the first non-empty braces,
+// or of the whole key.
 func slotOf(key string) uint16 {
 	if _, after, found := strings.Cut(key, "{"); found {
 		if tag, _, closed := strings.Cut(after, "}"); closed && tag != "" {
@@ -46,8 +44,7 @@ func TestSlotOf(t *testing.T) {
 	assert.NotEqual(t, slotOf("a"), slotOf("b{}a"))
 }
 
-// Every adapter runs through all it does; every script that goes to Redis is looked
-// at.
+// Every script of every adapter uses keys of one slot only.
 func TestKeysOfAScriptShareASlot(t *testing.T) {
 	m := startMini(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -95,7 +92,9 @@ func TestKeysOfAScriptShareASlot(t *testing.T) {
 		release()
 		require.NoError(t, tokens.CompareAndDelete(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret("token")}))
 
-		for _, s := range []*redis.Script{turnScript, claimScript, doneScript, releaseScript, storeToken, leaseFetch, deleteSame, renewLease} {
+		for _, s := range []*redis.Script{
+			turnScript, claimScript, doneScript, releaseScript, storeToken, leaseFetch, compareAndDelete, renewLease,
+		} {
 			assert.True(t, scripts[s.Hash()], "a script was not run")
 		}
 		assert.Len(t, slots, 3, "the rate limits, the events, one token")

@@ -1,6 +1,3 @@
-// What the tests share: a Redis inside the test's process whose clock is that of
-// the test's bubble, and connections that can lose replies, be slow, and die.
-
 package hotelstaysredis
 
 import (
@@ -18,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mini is a miniredis that runs outside of any bubble. A bubble's clock stands
-// still while a command is under way: commands take no time but what a link adds.
+// mini is a miniredis outside of the bubble, with the clock of the bubble. Commands take no
+// time except the latency of a link.
 type mini struct {
 	*miniredis.Miniredis
 
@@ -41,14 +38,13 @@ type link struct {
 	*redis.Client
 	mini     *mini
 	latency  atomic.Int64 // a time.Duration: one way, at most
-	losing   atomic.Int64 // of a hundred replies, those that get lost
+	losing   atomic.Int64 // percentage of lost replies
 	down     atomic.Bool  // nothing arrives
 	before   atomic.Pointer[func(cmd redis.Cmder)]
 	commands atomic.Int64
 }
 
-// connect returns the link of one more process. It is closed in the bubble that it
-// was made in.
+// connect returns the link of one more process. Close it in the same bubble.
 func (m *mini) connect() *link {
 	l := &link{mini: m, Client: redis.NewClient(&redis.Options{Addr: m.Addr(), MaxRetries: -1, DialerRetries: 1, DisableIdentity: true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})}

@@ -1,0 +1,192 @@
+package hotelstaysredis
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+)
+
+func TestSlotComesBackAWindowAfterItsRequestLeft(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+		held := a.hold(t, op, limit)
+		time.Sleep(3 * time.Second) // they dial
+		for _, permit := range held {
+			leave(permit)
+		}
+		assert.Equal(t, soon, took(t, b, limit))
+		assert.Equal(t, soon, took(t, b, 1))
+		time.Sleep(full)
+		assert.Zero(t, took(t, a, limit))
+	})
+}
+
+// The arrival that an answer proves decides when the slot is free.
+func TestSlotComesBackAWindowAfterItsRequestArrived(t *testing.T) {
+	for name, c := range map[string]struct {
+		answered time.Duration // after the request left
+		arrived  time.Duration // as the answer proves
+		back     time.Duration
+	}{
+		"on the way for long":     {400 * ms, 300 * ms, 300*ms + full},
+		"before it left":          {400 * ms, -time.Hour, full}, // the service's clock is not the client's
+		"answered after a second": {1500 * ms, 700 * ms, 700*ms + full},
+		"sooner than was thought": {1500 * ms, 10 * ms, 1500*ms + reportPause},
+	} {
+		t.Run(name, func(t *testing.T) {
+			twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+				start := time.Now()
+				for _, permit := range a.hold(t, op, limit) {
+					permit.Sent()
+					time.AfterFunc(c.answered, func() { permit.Done(hotelstays.PermitResult{ArrivedBy: start.Add(c.arrived)}) })
+				}
+				time.Sleep(c.back - ms)
+				early, cancel := context.WithTimeout(t.Context(), ms/2)
+				defer cancel()
+				_, err := b.Acquire(early, op)
+				assert.ErrorIs(t, err, context.DeadlineExceeded)
+				time.Sleep(ms / 2)
+				synctest.Wait()
+				b.take(t, op, limit)
+				assert.Equal(t, c.back, time.Since(start))
+			})
+		})
+	}
+}
+
+// A request without an answer counts as under way for a window, if nothing else is known.
+func TestSlotOfARequestWithoutAnAnswer(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+		start := time.Now()
+		held := a.hold(t, op, limit)
+		for _, permit := range held {
+			permit.Sent()
+		}
+		time.Sleep(full)
+		for _, permit := range held[:2] { // their callers have hung up
+			permit.Done(hotelstays.PermitResult{})
+		}
+		b.take(t, op, limit)
+		assert.Equal(t, 2*window, time.Since(start))
+		for _, permit := range held[2:] {
+			permit.Done(hotelstays.PermitResult{})
+		}
+	})
+}
+
+func TestMarginIsAddedToTheWindow(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{Margin: 200 * ms}, func(t *testing.T, _ *mini, a, b *process) {
+		a.take(t, op, limit)
+		assert.Equal(t, window+200*ms-reportPause, took(t, b, 1))
+	})
+}
+
+func TestUnusedSlotIsBackAtOnce(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+		held := a.hold(t, op, limit)
+		for _, permit := range held[1:] {
+			permit.Done(hotelstays.PermitResult{})
+		}
+		synctest.Wait()
+		assert.Zero(t, took(t, b, limit-1))
+		start := time.Now()
+		waiting := make(chan time.Duration)
+		go func() {
+			b.take(t, op, 1)
+			waiting <- time.Since(start)
+		}()
+		time.Sleep(time.Second / 10)
+		held[0].Done(hotelstays.PermitResult{})
+		assert.LessOrEqual(t, <-waiting, 250*ms, "for a caller of another process who waits already")
+	})
+}
+
+// A live process keeps the slot of a request that takes long to leave.
+func TestSlotOfALivingProcessIsKept(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+		slow := a.hold(t, op, 1)
+		held := a.hold(t, op, limit-1)
+		time.Sleep(time.Minute)
+		for _, permit := range held {
+			leave(permit)
+		}
+		time.Sleep(time.Minute)
+		assert.Zero(t, took(t, b, limit-1))
+		assert.Equal(t, soon, took(t, b, 1), "the fifth is still out")
+		leave(slow[0])
+	})
+}
+
+// A process dies with slots and with tickets in line.
+func TestSlotsOfADeadProcessComeBack(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+		held := a.hold(t, op, limit)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		for range 10 {
+			go func() { _, _ = a.Acquire(ctx, op) }()
+		}
+		synctest.Wait()
+		a.link.down.Store(true)
+		took := took(t, b, limit)
+		assert.Greater(t, took, full, "its last request may have left just now")
+		assert.LessOrEqual(t, took, defaultLease+full+500*ms)
+		for _, permit := range held {
+			permit.Done(hotelstays.PermitResult{}) // the test goes on
+		}
+	})
+}
+
+// A dead process keeps its slots until its lease ends.
+func TestSlotsOfADeadProcessAreKeptForItsLease(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+		held := a.hold(t, op, limit)
+		a.link.down.Store(true)
+		time.Sleep(defaultLease)
+		assert.Equal(t, soon, took(t, b, limit))
+		for _, permit := range held {
+			permit.Done(hotelstays.PermitResult{})
+		}
+	})
+}
+
+// All processes learn of a 429, and its effect halves each minute.
+func TestRefusalFades(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+		a.link.latency.Store(int64(100 * ms))
+		b.link.latency.Store(int64(100 * ms))
+		time.Sleep(2 * time.Minute) // older proofs no longer count
+		permit := a.hold(t, op, 1)[0]
+		permit.Sent()
+		permit.Done(hotelstays.PermitResult{FirstByte: time.Now(), RateLimited: true})
+		start := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+		defer cancel()
+		for _, p := range []*process{a, b} {
+			for range limit {
+				go func() {
+					for ctx.Err() == nil {
+						if permit, err := p.Acquire(ctx, op); err == nil {
+							permit.Sent()
+							permit.Done(hotelstays.PermitResult{FirstByte: time.Now()})
+						}
+					}
+				}()
+			}
+		}
+		for minutes := range 3 {
+			time.Sleep(time.Until(start.Add(time.Duration(minutes)*time.Minute + 50*time.Second)))
+			for _, p := range []*process{a, b} {
+				l := p.line(op)
+				l.mu.Lock()
+				assert.Equal(t, window>>minutes, l.travelTime(time.Now()), "after %s", time.Since(start))
+				l.mu.Unlock()
+			}
+		}
+		<-ctx.Done()
+	})
+}
