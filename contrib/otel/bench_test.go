@@ -1,5 +1,3 @@
-// What observing costs a call.
-
 package hotelstaysotel_test
 
 import (
@@ -20,13 +18,13 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// discard is an exporter of no cost: what is measured is the observer and the SDK.
+// discard is an exporter that costs nothing.
 type discard struct{}
 
 func (discard) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return nil }
 func (discard) Shutdown(context.Context) error                             { return nil }
 
-// BenchmarkOverhead makes small calls over loopback, observed and not, in turns.
+// BenchmarkOverhead alternates small calls with and without an observer, over loopback.
 // on/off is the ratio of their median times.
 func BenchmarkOverhead(b *testing.B) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -70,7 +68,6 @@ func BenchmarkOverhead(b *testing.B) {
 	}
 }
 
-// median keeps what else the machine does out of the figures.
 func median(times []time.Duration) float64 {
 	slices.Sort(times)
 	return float64(times[len(times)/2])
@@ -84,7 +81,7 @@ func benchClient(b *testing.B, baseURL string, opts ...hotelstays.Option) *hotel
 	return client
 }
 
-// unlimited is a ceiling that nobody waits for.
+// unlimited grants everything at once.
 type unlimited struct{}
 
 func (unlimited) Acquire(context.Context, hotelstays.Operation) (hotelstays.Permit, error) {

@@ -4,21 +4,19 @@
 //	observer, err := hotelstaysotel.New()
 //	client, err := hotelstays.New(baseURL, credential, hotelstays.WithObserver(observer))
 //
-// A span is named after the operation, such as "hotelstays.Book". Each sending of
-// the request is an event in it. The span of a call that fetches a token is a child
-// of the call that needed the token; one that renews it in the background may
-// outlast its parent. A call that fails validation sent nothing and has no span.
+// A span is named after the operation, such as "hotelstays.Book". Each attempt is an event
+// in it. The span of a call that fetches a token is a child of the call that needs the token;
+// a renewal in the background may outlast its parent. A call that fails validation has no
+// span.
 //
-// Spans carry the call's request id and trace id, as reports to the service quote
-// them. Nothing else of a request or an answer is recorded: no references, names,
-// tokens, addresses with queries, nor the texts of errors, which can quote all of
-// these. Of an error there is its kind, one of a closed list. What WithTraceID is
-// given is recorded: it should be an identifier and no more.
+// Spans carry the call's request id and trace id, which reports to the service quote. No
+// reference, name, token, query or error text is recorded, because an error text can quote
+// all of these. An error is recorded as its kind, one of a closed list. The value of
+// WithTraceID is recorded: use an identifier.
 //
 // Metrics have the operation, the server, and the kind of an error or the status of an
-// attempt as attributes; identifiers stay out of them, so that the number of series is
-// bounded.
+// attempt as attributes, and no identifiers, so that the number of series is bounded.
 //
-// The package sends no trace headers. README.md lists the attributes and the
-// instruments, and shows how spans of the HTTP exchanges are had.
+// The package sends no trace headers. README.md lists the attributes and the instruments,
+// and shows how to add spans of the HTTP exchanges.
 package hotelstaysotel

@@ -1,4 +1,4 @@
-// The kinds of errors: a closed list, so that no text of an error is ever exported.
+// The kinds of errors: a closed list, so that no error text is exported.
 
 package hotelstaysotel
 
@@ -14,24 +14,24 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// The values of error.type, besides those of the refusals below.
+// Values of error.type, besides those of refusals.
 const (
-	kindOutcomeUnknown = "outcome_unknown"   // Book or Cancel may have been carried out
+	kindOutcomeUnknown = "outcome_unknown"   // of Book or Cancel
 	kindTimeout        = "timeout"           // the deadline passed
 	kindCanceled       = "canceled"          // the caller's ctx was cancelled
 	kindNoToken        = "no_token"          // the token could not be fetched
-	kindNoSlot         = "no_slot"           // a RateLimiter of the program's own failed
+	kindNoSlot         = "no_slot"           // the program's RateLimiter failed
 	kindCertificate    = "certificate"       // the service's certificate is not trusted
-	kindDial           = "dial"              // no connection came about
-	kindNoAnswer       = "no_answer"         // the exchange broke off
-	kindUnreadable     = "unreadable_answer" // the answer is none, or too large
+	kindDial           = "dial"              // no connection
+	kindNoAnswer       = "no_answer"         // the connection broke
+	kindUnreadable     = "unreadable_answer" // the answer is malformed or too large
 	kindRedirect       = "redirect"          // HTTP 3xx
-	kindServerError    = "server_error"      // HTTP 5xx without a meaning of its own
+	kindServerError    = "server_error"      // any other HTTP 5xx
 	kindRefused        = "refused"           // any other code or status
 )
 
-// refusals are the conditions that the service reports. The first that matches
-// counts: the specific ones come before those that go by the HTTP status.
+// refusals are the service's documented refusals. The first match counts: codes come before
+// HTTP statuses.
 var refusals = []struct {
 	err  error
 	kind string
@@ -50,7 +50,7 @@ var refusals = []struct {
 	{hotelstays.ErrUpstreamTimeout, "upstream_timeout"},
 }
 
-// errorType is the kind of a call's error, or "" without one.
+// errorType returns the kind of a call's error, or "".
 func errorType(info *hotelstays.CallInfo) string {
 	err := info.Err
 	var unknown *hotelstays.OutcomeUnknownError
@@ -62,10 +62,10 @@ func errorType(info *hotelstays.CallInfo) string {
 		return ""
 	case errors.As(err, &unknown):
 		return kindOutcomeUnknown
-	case errors.As(err, &transport): // before APIError: it may have a token's refusal as its cause
+	case errors.As(err, &transport): // before APIError: its cause may be the refusal of a token
 		kind := causeType(transport.Err)
 		if slices.Contains([]string{kindCertificate, kindDial, kindNoAnswer}, kind) && !unanswered(info.Attempts) {
-			return kindNoSlot // whatever could not be reached, it was not the service
+			return kindNoSlot // the service was not tried
 		}
 		return kind
 	case errors.As(err, &unreadable):
@@ -76,17 +76,17 @@ func errorType(info *hotelstays.CallInfo) string {
 	return semconv.ErrorTypeOther.Value.AsString() // such as a panic
 }
 
-// unanswered tells whether the last request that was sent got no answer.
+// unanswered reports whether the last attempt got no answer.
 func unanswered(attempts []hotelstays.AttemptInfo) bool {
 	return len(attempts) > 0 && attempts[len(attempts)-1].Err != nil
 }
 
-// causeType is the kind of what kept a request from being answered.
+// causeType returns the kind of an error without an answer.
 func causeType(err error) string {
 	var certificate *tls.CertificateVerificationError
 	var dial *net.OpError
 	switch err.(type) {
-	case *hotelstays.APIError, *hotelstays.TransportError, *hotelstays.DecodeError: // of the token's own call
+	case *hotelstays.APIError, *hotelstays.TransportError, *hotelstays.DecodeError: // of the token's call
 		return kindNoToken
 	}
 	switch {
@@ -117,13 +117,12 @@ func refusalType(err *hotelstays.APIError) string {
 	return kindRefused
 }
 
-// attemptErrorType is the kind of what kept an attempt from being answered, or ""
-// where it was answered.
+// attemptErrorType returns the kind of an attempt's error, or "".
 func attemptErrorType(a *hotelstays.AttemptInfo) string {
 	switch {
 	case a.Err == nil:
 		return ""
-	case a.HTTPStatus != 0: // it was answered with more than is read
+	case a.HTTPStatus != 0: // the answer is too large
 		return kindUnreadable
 	}
 	return causeType(a.Err)

@@ -1,5 +1,3 @@
-// Which kind each error has, as a span and a figure show it.
-
 package hotelstaysotel_test
 
 import (
@@ -35,7 +33,8 @@ func TestErrorTypes(t *testing.T) {
 		{"outcome_unknown", &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, Err: noAnswer(context.DeadlineExceeded)}},
 		{"outcome_unknown", &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, Err: api(hotelstays.OpBook, 504, 0)}},
 		{"timeout", noAnswer(fmt.Errorf("waiting: %w", context.DeadlineExceeded))},
-		{"timeout", noAnswer(fmt.Errorf("%w before another attempt, after: %w", context.DeadlineExceeded, api(hotelstays.OpDestinations, 503, 0)))},
+		{"timeout", noAnswer(fmt.Errorf("%w before another attempt, after: %w", context.DeadlineExceeded,
+			api(hotelstays.OpDestinations, 503, 0)))},
 		{"canceled", noAnswer(context.Canceled)},
 		{"no_token", noAnswer(api(hotelstays.OpTicket, 401, hotelstays.CodeUnauthorized))},
 		{"no_token", noAnswer(&hotelstays.TransportError{Operation: hotelstays.OpTicket, Err: context.DeadlineExceeded})},
@@ -80,8 +79,8 @@ func TestErrorTypes(t *testing.T) {
 	}
 }
 
-// What could not be reached after the last answer, or before anything was sent, was
-// not the service.
+// If the failure came after the last answer, or before anything was sent, the limiter failed
+// and not the service.
 func TestErrorTypesOfALimiter(t *testing.T) {
 	cause := errors.New("cause")
 	answered, unanswered := hotelstays.AttemptInfo{HTTPStatus: 503}, hotelstays.AttemptInfo{Err: cause}
@@ -98,7 +97,7 @@ func TestErrorTypesOfALimiter(t *testing.T) {
 	}
 }
 
-// The code is that of the call itself, not of the token's that it lacked.
+// The code is that of the call itself, not of the call for its token.
 func TestCodeOfAnotherCallIsNotTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -110,7 +109,8 @@ func TestCodeOfAnotherCallIsNotTaken(t *testing.T) {
 			assert.Equal(t, op == hotelstays.OpBook, coded)
 		}
 		ctx := r.observer.CallStart(t.Context(), hotelstays.CallStart{Operation: hotelstays.OpBook})
-		r.observer.CallEnd(ctx, hotelstays.CallInfo{Operation: hotelstays.OpBook, BaseURL: r.srv.URL, Err: &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 502}})
+		r.observer.CallEnd(ctx, hotelstays.CallInfo{Operation: hotelstays.OpBook, BaseURL: r.srv.URL,
+			Err: &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 502}})
 		assert.NotContains(t, r.last().attrs, "hotelstays.code", "an answer without one")
 	})
 }

@@ -1,5 +1,3 @@
-// The README's programs, compiled.
-
 package hotelstaysotel_test
 
 import (
@@ -30,7 +28,7 @@ func ExampleNew() {
 	// Output:
 }
 
-// With otelhttp below the client, each attempt has a span of its own.
+// With otelhttp below the client, each attempt has its own client span.
 func ExampleNew_withOtelHTTP() {
 	observer, err := hotelstaysotel.New()
 	if err != nil {

@@ -1,4 +1,4 @@
-// The instruments, and what is recorded with them.
+// The instruments of the metrics.
 
 package hotelstaysotel
 
@@ -15,8 +15,7 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// The boundaries of the histograms' buckets. Calls last up to the two minutes of a
-// booking; an answer has up to 64 MiB.
+// Bucket boundaries. A Book may take two minutes, and an answer may have 64 MiB.
 var (
 	callSeconds   = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120}
 	waitSeconds   = []float64{.001, .005, .01, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
@@ -35,40 +34,41 @@ type instruments struct {
 }
 
 func newInstruments(m metric.Meter) (*instruments, error) {
-	var faults []error
+	var problems []error
 	seconds := func(name, description string, bounds []float64) metric.Float64Histogram {
-		h, err := m.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(description), metric.WithExplicitBucketBoundaries(bounds...))
-		faults = append(faults, err)
+		h, err := m.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(description),
+			metric.WithExplicitBucketBoundaries(bounds...))
+		problems = append(problems, err)
 		return h
 	}
 	counter := func(name, unit, description string) metric.Int64Counter {
 		c, err := m.Int64Counter(name, metric.WithUnit(unit), metric.WithDescription(description))
-		faults = append(faults, err)
+		problems = append(problems, err)
 		return c
 	}
 	size, err := m.Int64Histogram("hotelstays.client.response.size", metric.WithUnit("By"),
 		metric.WithDescription("Size of the last answer's body after decompression."), metric.WithExplicitBucketBoundaries(answerBytes...))
-	faults = append(faults, err)
+	problems = append(problems, err)
 	i := &instruments{
-		callDuration:    seconds("hotelstays.client.call.duration", "Duration of calls, with their waits, attempts and decoding.", callSeconds),
-		rateLimitWait:   seconds("hotelstays.client.rate_limit.wait.duration", "Time that calls waited below the rate limit.", waitSeconds),
-		decodeDuration:  seconds("hotelstays.client.decode.duration", "Time that reading an answer took once it was there.", decodeSeconds),
+		callDuration:    seconds("hotelstays.client.call.duration", "Duration of calls, including waits, attempts and decoding.", callSeconds),
+		rateLimitWait:   seconds("hotelstays.client.rate_limit.wait.duration", "Time that calls waited for the rate limit.", waitSeconds),
+		decodeDuration:  seconds("hotelstays.client.decode.duration", "Time to decode the last answer.", decodeSeconds),
 		responseSize:    size,
 		attempts:        counter("hotelstays.client.attempts", "{attempt}", "Requests that were sent."),
 		tokenFetches:    counter("hotelstays.client.token.fetches", "{fetch}", "Calls that fetched a token, or failed to."),
-		unknownOutcomes: counter("hotelstays.client.unknown_outcomes", "{outcome}", "Calls of Book and Cancel that ended without anybody knowing whether they were carried out."),
+		unknownOutcomes: counter("hotelstays.client.unknown_outcomes", "{outcome}", "Calls of Book and Cancel with an unknown outcome."),
 	}
-	if err := errors.Join(faults...); err != nil {
+	if err := errors.Join(problems...); err != nil {
 		return nil, fmt.Errorf("hotelstaysotel: the meter provider refused an instrument: %w", err)
 	}
 	return i, nil
 }
 
-// record records a call. kind is the kind of its error, if any.
+// record records a call. kind is the kind of its error, or "".
 func (i *instruments) record(ctx context.Context, info *hotelstays.CallInfo, kind string) {
-	called := calledOf(info.Operation, info.BaseURL)
+	target := targetAttributes(info.Operation, info.BaseURL)
 	with := func(more ...attribute.KeyValue) metric.MeasurementOption {
-		return metric.WithAttributeSet(attribute.NewSet(slices.Concat(called, more)...)) // NewSet sorts it in place
+		return metric.WithAttributeSet(attribute.NewSet(slices.Concat(target, more)...)) // a copy: NewSet sorts in place
 	}
 	all := with()
 	byKind := all
@@ -92,8 +92,7 @@ func (i *instruments) record(ctx context.Context, info *hotelstays.CallInfo, kin
 	}
 }
 
-// attemptOutcome is an attempt's status, or the kind of what kept it from being
-// answered.
+// attemptOutcome is the status of an attempt, or the kind of its error.
 func attemptOutcome(a *hotelstays.AttemptInfo) attribute.KeyValue {
 	if kind := attemptErrorType(a); kind != "" {
 		return semconv.ErrorTypeKey.String(kind)

@@ -1,6 +1,3 @@
-// The figures: exact after a known history, and no more series than there are
-// operations and kinds of endings.
-
 package hotelstaysotel_test
 
 import (
@@ -73,7 +70,7 @@ func TestMetricsOfAHistory(t *testing.T) {
 	})
 }
 
-// All attempts of a call count, and the waits of all of them.
+// All attempts of a call count, and all their waits.
 func TestMetricsOfARetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -121,8 +118,7 @@ func TestMetricsOfAnUnknownOutcome(t *testing.T) {
 	})
 }
 
-// Whatever callers and the service send, the attributes are these, and their values
-// are few: the statuses are those that the service sent.
+// Whatever callers and the service send, the attributes have few values.
 func TestSeriesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, hotelstays.WithMaxAttempts(1))
@@ -150,7 +146,7 @@ func TestSeriesAreBounded(t *testing.T) {
 	})
 }
 
-// The instruments and their units are what dashboards are built on.
+// Dashboards depend on the instruments and their units.
 func TestInstruments(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

@@ -1,4 +1,4 @@
-// The observer: what becomes of a call that starts and ends.
+// The observer and its options.
 
 package hotelstaysotel
 
@@ -14,7 +14,7 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// scope names this package to the providers.
+// scope is the instrumentation scope.
 const scope = "github.com/hotelstays/hotelstays-go/contrib/otel"
 
 // Option is a setting of New.
@@ -29,45 +29,43 @@ type option func(*config) error
 
 func (o option) apply(c *config) error { return o(c) }
 
-// WithTracerProvider makes spans with tp, and not with OpenTelemetry's global
-// provider.
+// WithTracerProvider creates spans with tp instead of the global provider.
 func WithTracerProvider(tp trace.TracerProvider) Option {
 	return option(func(c *config) error {
 		if tp == nil {
-			return errors.New("hotelstaysotel: WithTracerProvider is nil; leave it out to use the global provider")
+			return errors.New("hotelstaysotel: WithTracerProvider is nil; omit it to use the global provider")
 		}
 		c.tracers = tp
 		return nil
 	})
 }
 
-// WithMeterProvider records metrics with mp, and not with OpenTelemetry's global
-// provider.
+// WithMeterProvider records metrics with mp instead of the global provider.
 func WithMeterProvider(mp metric.MeterProvider) Option {
 	return option(func(c *config) error {
 		if mp == nil {
-			return errors.New("hotelstaysotel: WithMeterProvider is nil; leave it out to use the global provider")
+			return errors.New("hotelstaysotel: WithMeterProvider is nil; omit it to use the global provider")
 		}
 		c.meters = mp
 		return nil
 	})
 }
 
-// New returns an observer for hotelstays.WithObserver. One serves any number of
-// clients, and is safe for concurrent use. Its error names every option that is
-// nil, and every instrument that the meter provider refuses.
+// New returns an observer for hotelstays.WithObserver. One observer serves any number of
+// clients, and is safe for concurrent use. The error names every option that is nil, and every
+// instrument that the meter provider refuses.
 func New(opts ...Option) (hotelstays.Observer, error) {
 	var none hotelstays.Observer
 	cfg := config{tracers: otel.GetTracerProvider(), meters: otel.GetMeterProvider()}
-	var faults []error
+	var problems []error
 	for _, opt := range opts {
 		if opt == nil {
-			faults = append(faults, errors.New("hotelstaysotel: opts holds a nil option"))
+			problems = append(problems, errors.New("hotelstaysotel: opts contains a nil option"))
 			continue
 		}
-		faults = append(faults, opt.apply(&cfg))
+		problems = append(problems, opt.apply(&cfg))
 	}
-	if err := errors.Join(faults...); err != nil {
+	if err := errors.Join(problems...); err != nil {
 		return none, err
 	}
 	metrics, err := newInstruments(cfg.meters.Meter(scope, metric.WithSchemaURL(semconv.SchemaURL)))
@@ -83,19 +81,19 @@ type observer struct {
 	metrics *instruments
 }
 
-// callStart starts the span that the call's attempts run under, and keeps it in ctx under
-// the observer's own key: the latest span there may be another observer's at the end.
+// callStart starts the span of a call. It stores the span in ctx under its own key, because
+// the current span at the end may belong to another observer.
 func (o *observer) callStart(ctx context.Context, start hotelstays.CallStart) context.Context {
-	ctx, span := o.tracer.Start(ctx, "hotelstays."+string(start.Operation), trace.WithAttributes(calledOf(start.Operation, start.BaseURL)...))
+	target := trace.WithAttributes(targetAttributes(start.Operation, start.BaseURL)...)
+	ctx, span := o.tracer.Start(ctx, "hotelstays."+string(start.Operation), target)
 	return context.WithValue(ctx, o, span)
 }
 
-// callEnd ends the span and records the metrics.
 func (o *observer) callEnd(ctx context.Context, info hotelstays.CallInfo) {
 	kind := errorType(&info)
 	if span, ok := ctx.Value(o).(trace.Span); ok {
 		if span.IsRecording() {
-			describe(span, &info, kind)
+			setSpan(span, &info, kind)
 		}
 		span.End()
 	}

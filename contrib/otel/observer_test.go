@@ -1,6 +1,3 @@
-// The observer beside the rest of a program's telemetry: its options, the global
-// providers, and the spans of the HTTP exchanges below it.
-
 package hotelstaysotel_test
 
 import (
@@ -33,7 +30,7 @@ import (
 
 func TestOptionsRefuseNil(t *testing.T) {
 	observer, err := hotelstaysotel.New(hotelstaysotel.WithTracerProvider(nil), nil, hotelstaysotel.WithMeterProvider(nil))
-	assert.Nil(t, observer)
+	assert.Zero(t, observer)
 	for _, part := range []string{"WithTracerProvider is nil", "a nil option", "WithMeterProvider is nil"} {
 		assert.ErrorContains(t, err, part)
 	}
@@ -52,7 +49,7 @@ func (refusingMeter) Float64Histogram(name string, _ ...metric.Float64HistogramO
 
 func TestARefusedInstrumentIsAnError(t *testing.T) {
 	observer, err := hotelstaysotel.New(hotelstaysotel.WithMeterProvider(refusing{}))
-	assert.Nil(t, observer)
+	assert.Zero(t, observer)
 	assert.ErrorIs(t, err, assert.AnError)
 }
 
@@ -76,7 +73,7 @@ func TestDefaultsAreTheGlobals(t *testing.T) {
 	})
 }
 
-// A provider that makes no spans leaves the caller's own span alone.
+// A provider that makes no spans does not end the caller's span.
 func TestNoSpansEndNoOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -93,7 +90,7 @@ func TestNoSpansEndNoOthers(t *testing.T) {
 	})
 }
 
-// seen is a sampler that keeps what it is asked about, and takes everything.
+// seen is a sampler that samples everything and keeps the parameters.
 type seen struct {
 	sdktrace.Sampler
 	asked []map[string]any
@@ -104,8 +101,7 @@ func (s *seen) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResu
 	return s.Sampler.ShouldSample(p)
 }
 
-// A sampler decides by what a span has at its start. The port that is not written is the
-// scheme's.
+// Samplers see the operation and the server. A missing port is the scheme's.
 func TestSamplersSeeTheServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for base, server := range map[string]map[string]any{
@@ -129,8 +125,7 @@ func TestSamplersSeeTheServer(t *testing.T) {
 	})
 }
 
-// Another observer's span is the latest in the ctx that CallEnd receives. Each observer
-// ends its own.
+// Each observer ends its own span, although CallEnd receives a ctx with another's.
 func TestEachObserverEndsItsOwnSpan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -149,9 +144,8 @@ func TestEachObserverEndsItsOwnSpan(t *testing.T) {
 	})
 }
 
-// otelhttp below the client makes a client span of each attempt, and sends the trace
-// headers, if it is asked to. The call's own span above them is no client span: each
-// exchange has one.
+// otelhttp below the client makes a client span of each attempt, and sends trace headers if it
+// is configured to. The call's span is internal.
 func TestChildSpansOfOtelHTTP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -175,8 +169,7 @@ func TestChildSpansOfOtelHTTP(t *testing.T) {
 	})
 }
 
-// otelhttp passes httptrace's events on: a booking that never left is known not to
-// have left.
+// otelhttp passes httptrace events on, so a booking that never left is known not to have left.
 func TestOtelHTTPKeepsTheProof(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

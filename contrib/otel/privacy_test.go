@@ -1,5 +1,3 @@
-// Nothing of a person, and no secret, leaves through spans and metrics.
-
 package hotelstaysotel_test
 
 import (
@@ -28,7 +26,8 @@ func TestNothingPrivateIsExported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tokens := map[string]bool{}
 		r := newRig(t)
-		r.client = r.newClient(ticketOf(r.srv), hotelstays.WithObserver(r.observer), hotelstays.WithUserRef("userref-33"), hotelstays.WithClientIP("192.0.2.77"),
+		r.client = r.newClient(ticketOf(r.srv), hotelstays.WithObserver(r.observer), hotelstays.WithUserRef("userref-33"),
+			hotelstays.WithClientIP("192.0.2.77"),
 			hotelstays.WithHTTPClient(&http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
 				if token, ok := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer "); ok {
 					tokens[token] = true
@@ -36,8 +35,10 @@ func TestNothingPrivateIsExported(t *testing.T) {
 				return r.srv.Client().Transport.RoundTrip(req)
 			})}))
 		req := r.bookRequest("reference-55")
-		req.Holder = types.Holder{FirstName: "Firstofholder", LastName: "Lastofholder", Email: "holder@mail.example", Phone: &types.Phone{Number: "5550100"}}
-		req.Guests = []types.Guest{{RoomIndex: 1, FirstName: "Firstofguest", LastName: "Lastofguest", PassportNumber: types.NewSecret("PASSPORT-77"), DateOfBirth: "1984-07-06"}}
+		req.Holder = types.Holder{FirstName: "Firstofholder", LastName: "Lastofholder", Email: "holder@mail.example",
+			Phone: &types.Phone{Number: "5550100"}}
+		req.Guests = []types.Guest{{RoomIndex: 1, FirstName: "Firstofguest", LastName: "Lastofguest",
+			PassportNumber: types.NewSecret("PASSPORT-77"), DateOfBirth: "1984-07-06"}}
 		quoting := []byte(strings.Join(private, " ") + " " + r.srv.AppSecret)
 
 		// A booking that is refused, unreadable, lost twice over, made, read and cancelled.
@@ -69,7 +70,8 @@ func TestNothingPrivateIsExported(t *testing.T) {
 
 		require.Len(t, r.spans.GetSpans(), 3+len(faults)+4, "a ticket, two searches, five bookings, a reading, two cancellations")
 		exported := fmt.Sprintf("%+v\n%+v", r.spans.GetSpans(), r.export())
-		for _, expected := range []string{"hotelstays.Book", "hotelstays.Cancel", "rate_changed", "outcome_unknown", "hotelstays.client.attempts", "http.response.status_code",
+		for _, expected := range []string{"hotelstays.Book", "hotelstays.Cancel", "rate_changed", "outcome_unknown",
+			"hotelstays.client.attempts", "http.response.status_code",
 			r.srv.Ledger().Requests(hotelstaystest.OpBook)[0].RequestID} {
 			assert.Contains(t, exported, expected, "what is searched holds what was exported")
 		}

@@ -1,5 +1,3 @@
-// The README holds what the package does: its programs, attributes and instruments.
-
 package hotelstaysotel_test
 
 import (
@@ -15,12 +13,12 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
-// unindented is a text without the white space at the ends of its lines.
+// unindented removes the white space around each line.
 func unindented(text []byte) string {
 	return regexp.MustCompile(`(?m)^[ \t]+|[ \t]+$`).ReplaceAllString(string(text), "")
 }
 
-// The programs are pieces of the examples, which are compiled and run.
+// The programs are parts of the examples, which are compiled and run.
 func TestREADMEPrograms(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
@@ -33,7 +31,7 @@ func TestREADMEPrograms(t *testing.T) {
 	}
 }
 
-// The tables name everything that calls of every fate export.
+// The tables name every exported attribute and instrument.
 func TestREADMETables(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)

@@ -1,8 +1,5 @@
-// What the tests share: a sandbox, a client of it that is observed, and everything
-// that was exported, in a form that can be compared.
-//
-// These tests run in testing/synctest bubbles, whose clock is virtual: durations
-// are exact. It starts at 2000-01-01.
+// The tests run in testing/synctest bubbles, so durations are exact. The clock starts at
+// 2000-01-01.
 
 package hotelstaysotel_test
 
@@ -93,7 +90,7 @@ func (r *rig) bookRequest(reference string) *hotelstays.BookRequest {
 	}
 }
 
-// span is an exported span, with what a test compares.
+// span is the compared part of an exported span.
 type span struct {
 	name     string
 	parent   string // the name of its parent, or ""
@@ -111,7 +108,7 @@ type event struct {
 	attrs map[string]any
 }
 
-// take returns the spans that ended since the last take, in the order of their ends.
+// take returns the spans that ended since the last take, in that order.
 func (r *rig) take() []span {
 	stubs := r.spans.GetSpans()
 	r.spans.Reset()
@@ -130,14 +127,14 @@ func (r *rig) take() []span {
 	return spans
 }
 
-// last is the span that ended last.
+// last returns the span that ended last.
 func (r *rig) last() span {
 	spans := r.take()
 	require.NotEmpty(r.t, spans)
 	return spans[len(spans)-1]
 }
 
-// want is what a span's attributes have to be: those of every span, and more.
+// want returns the attributes that every span has, and more.
 func (r *rig) want(op string, more map[string]any) map[string]any {
 	attrs := map[string]any{"hotelstays.operation.name": op}
 	for _, from := range []map[string]any{r.attrs, more} {
@@ -154,15 +151,15 @@ func mapOf(attrs []attribute.KeyValue) map[string]any {
 	return m
 }
 
-// point is what was recorded under one set of attributes: how often and how much of
-// a histogram, how much of a counter.
+// point is what was recorded for one set of attributes: count and sum of a histogram, or the
+// sum of a counter.
 type point struct {
 	count uint64
 	sum   float64
 }
 
-// collect returns everything that was recorded, as instrument → attributes → point,
-// and takes the server, which every point has, out of the attributes.
+// collect returns all records as instrument → attributes → point, without the server, which
+// every point has.
 func (r *rig) collect() map[string]map[string]point {
 	all := map[string]map[string]point{}
 	for _, scope := range r.export().ScopeMetrics {

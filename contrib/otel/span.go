@@ -1,4 +1,4 @@
-// What a span says of its call.
+// The attributes of spans.
 
 package hotelstaysotel
 
@@ -15,7 +15,7 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// The attributes that the semantic conventions have no name for.
+// Attributes that the semantic conventions do not name.
 const (
 	keyOperation       = attribute.Key("hotelstays.operation.name")
 	keyAttempts        = attribute.Key("hotelstays.attempts")
@@ -30,11 +30,10 @@ const (
 	keyAttemptSent     = attribute.Key("hotelstays.attempt.sent")
 )
 
-// eventAttempt is the name of the event of one sending.
 const eventAttempt = "hotelstays.attempt"
 
-// describe adds to a span how its call went. kind is the kind of its error, if any.
-func describe(span trace.Span, info *hotelstays.CallInfo, kind string) {
+// setSpan records the result of a call on its span. kind is the kind of its error, or "".
+func setSpan(span trace.Span, info *hotelstays.CallInfo, kind string) {
 	attrs := append(make([]attribute.KeyValue, 0, 9),
 		keyAttempts.Int(len(info.Attempts)),
 		keyTraceID.String(info.TraceID),
@@ -55,7 +54,7 @@ func describe(span trace.Span, info *hotelstays.CallInfo, kind string) {
 	}
 	if kind != "" {
 		attrs = append(attrs, semconv.ErrorTypeKey.String(kind))
-		span.SetStatus(codes.Error, "") // a text could quote the request, and the kind says enough
+		span.SetStatus(codes.Error, "") // no description: an error text could quote the request
 	}
 	span.SetAttributes(attrs...)
 	for i := range info.Attempts {
@@ -80,9 +79,9 @@ func attemptAttributes(number int, a *hotelstays.AttemptInfo) []attribute.KeyVal
 	return attrs
 }
 
-// calledOf is what was called: the operation, and the server of a base URL, which
-// hotelstays.New has checked. A span has it from its start, because samplers see no more.
-func calledOf(op hotelstays.Operation, baseURL string) []attribute.KeyValue {
+// targetAttributes returns the operation and the server. Spans have them from the start, for
+// samplers.
+func targetAttributes(op hotelstays.Operation, baseURL string) []attribute.KeyValue {
 	u, err := url.Parse(baseURL)
 	if err != nil {
 		u = &url.URL{}

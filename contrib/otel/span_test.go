@@ -1,5 +1,3 @@
-// The spans of calls that go well and of calls that do not.
-
 package hotelstaysotel_test
 
 import (
@@ -22,13 +20,13 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// destinations makes a call whose trace id is known.
+// destinations makes a call with a known trace id.
 func (r *rig) destinations(opts ...hotelstays.CallOption) error {
 	_, err := r.client.Destinations(r.t.Context(), &hotelstays.DestinationsRequest{}, append(opts, hotelstays.WithTraceID("trace-1"))...)
 	return err
 }
 
-// warm fetches the token, and forgets what was exported of that.
+// warm fetches the token and drops the exports of that.
 func (r *rig) warm() {
 	require.NoError(r.t, r.destinations())
 	r.take()
@@ -38,10 +36,12 @@ func TestSpanOfASuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.warm()
-		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultDelay, Delay: 1500 * time.Millisecond})
+		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultDelay,
+			Delay: 1500 * time.Millisecond})
 		start := time.Now()
 
-		resp, err := r.client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithTraceID("trace-1"), hotelstays.WithRawData())
+		resp, err := r.client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithTraceID("trace-1"),
+			hotelstays.WithRawData())
 
 		require.NoError(t, err)
 		assert.Equal(t, []span{{
@@ -66,12 +66,13 @@ func TestSpanOfASuccess(t *testing.T) {
 	})
 }
 
-// Each attempt is an event at the time at which it was sent.
+// Each attempt is an event at the time when it was sent.
 func TestSpanOfARetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.warm()
-		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 503, Delay: time.Second})
+		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 503,
+			Delay: time.Second})
 		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultCut, Delay: 2 * time.Second})
 
 		require.NoError(t, r.destinations())
@@ -97,12 +98,13 @@ func TestSpanOfARetry(t *testing.T) {
 	})
 }
 
-// A 429 is that call's error, and another call's wait at the ceiling.
+// A 429 is the error of one call, and the rate limit wait of another.
 func TestSpansAroundA429(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, hotelstays.WithMaxAttempts(1))
 		r.warm()
-		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 429, RetryAfter: "2"})
+		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 429,
+			RetryAfter: "2"})
 
 		assert.ErrorIs(t, r.destinations(), hotelstays.ErrRateLimited)
 		require.NoError(t, r.destinations())
@@ -121,7 +123,7 @@ func TestSpansAroundA429(t *testing.T) {
 	})
 }
 
-// A call that fails validation is none: no span, no figure.
+// A call that fails validation has no span and no metrics.
 func TestNothingOfAnInvalidCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -159,8 +161,7 @@ func TestSpanOfAnUnknownOutcome(t *testing.T) {
 	})
 }
 
-// The call that fetches a token is a child of the call that waits for it. So is the
-// one after a 401, which is an event of its own.
+// The call that fetches a token is a child of the call that waits for it, also after a 401.
 func TestSpansOfTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -182,7 +183,7 @@ func TestSpansOfTokens(t *testing.T) {
 	})
 }
 
-// Where no token can be had, its own span says why, and the call's that there was none.
+// If the credential is refused, the token's span has the reason, and the call's is no_token.
 func TestSpansOfARefusedCredential(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -237,8 +238,7 @@ func TestSpanOfACallThatEnds(t *testing.T) {
 	}
 }
 
-// noLimiter is a RateLimiter whose own server cannot be reached. It grants some slots
-// before.
+// noLimiter is a RateLimiter whose server fails after some slots.
 type noLimiter struct{ slots atomic.Int32 }
 
 func (l *noLimiter) Acquire(context.Context, hotelstays.Operation) (hotelstays.Permit, error) {
@@ -250,7 +250,7 @@ func (l *noLimiter) Acquire(context.Context, hotelstays.Operation) (hotelstays.P
 
 func (l *noLimiter) Pause(hotelstays.Operation, time.Time) {}
 
-// A limiter that cannot be asked is no fault of the connection to the service.
+// A limiter that fails is not an error of the connection to the service.
 func TestSpanWithoutASlot(t *testing.T) {
 	for slots, want := range map[int32]string{0: "nothing was sent", 1: "an attempt was answered before"} {
 		t.Run(want, func(t *testing.T) {
@@ -258,7 +258,8 @@ func TestSpanWithoutASlot(t *testing.T) {
 				limiter := &noLimiter{}
 				limiter.slots.Store(slots)
 				r := newRig(t)
-				r.client = r.newClient(hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithRateLimiter(limiter), hotelstays.WithObserver(r.observer))
+				r.client = r.newClient(hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithRateLimiter(limiter),
+					hotelstays.WithObserver(r.observer))
 				r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 503})
 				require.Error(t, r.destinations())
 				got := r.last()
@@ -269,10 +270,13 @@ func TestSpanWithoutASlot(t *testing.T) {
 	}
 }
 
-// A span that ends with a panic is ended, too.
+// A panic ends the span.
 func TestSpanOfAPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, hotelstays.WithHTTPClient(&http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) { panic("boom") })}))
+		r := newRig(t, hotelstays.WithHTTPClient(&http.Client{Transport: roundTripper(func(*http.Request) (*http.Response,
+			error) {
+			panic("boom")
+		})}))
 		assert.Panics(t, func() {
 			_, _ = r.client.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "key", AppSecret: types.NewSecret("secret")})
 		})
@@ -284,11 +288,12 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// An answer above the limit was answered, and cannot be read.
+// An answer above the size limit is unreadable, and not missing.
 func TestSpanOfTooLargeAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		r.client = r.newClient(hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithMaxResponseBytes(8), hotelstays.WithObserver(r.observer))
+		r.client = r.newClient(hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithMaxResponseBytes(8),
+			hotelstays.WithObserver(r.observer))
 		var unreadable *hotelstays.DecodeError
 		require.ErrorAs(t, r.destinations(), &unreadable)
 		got := r.last()
