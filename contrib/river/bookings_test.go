@@ -4,6 +4,7 @@ package hotelstaysriver
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -37,29 +38,29 @@ func unconnectedConfig(t *testing.T) Config {
 	pool, err := pgxpool.New(t.Context(), "postgres://nobody@127.0.0.1:1/none")
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
-	return Config{Client: client, Pool: pool, OnEnd: func(context.Context, pgx.Tx, *Ending) error { return nil }}
+	return Config{Client: client, Pool: pool, OnOutcome: func(context.Context, pgx.Tx, *hotelstays.BookingOutcome) error { return nil }}
 }
 
 func TestNewNamesAllFaultsAtOnce(t *testing.T) {
 	_, err := New(Config{BookTimeout: -1, MaxWorkers: -1})
-	for _, field := range []string{"Client", "Pool", "OnEnd", "BookTimeout", "MaxWorkers"} {
+	for _, field := range []string{"Client", "Pool", "OnOutcome", "BookTimeout", "MaxWorkers"} {
 		assert.ErrorContains(t, err, "Config."+field+" ")
 	}
 }
 
 func TestDefaults(t *testing.T) {
 	b := unconnected(t)
-	assert.Equal(t, DefaultQueue, b.cfg.Queue)
-	assert.Equal(t, DefaultBookTimeout, b.cfg.BookTimeout)
-	assert.Equal(t, DefaultMaxWorkers, b.cfg.MaxWorkers)
+	assert.Equal(t, defaultQueue, b.cfg.Queue)
+	assert.Equal(t, defaultBookTimeout, b.cfg.BookTimeout)
+	assert.Equal(t, defaultMaxWorkers, b.cfg.MaxWorkers)
 }
 
 func TestConfigure(t *testing.T) {
 	b := unconnected(t)
 	cfg := &river.Config{}
 	require.NoError(t, b.Configure(cfg))
-	assert.Equal(t, DefaultRescueAfter, cfg.RescueStuckJobsAfter)
-	assert.Equal(t, river.QueueConfig{MaxWorkers: DefaultMaxWorkers}, cfg.Queues[DefaultQueue])
+	assert.Equal(t, defaultRescueAfter, cfg.RescueStuckJobsAfter)
+	assert.Equal(t, river.QueueConfig{MaxWorkers: defaultMaxWorkers}, cfg.Queues[defaultQueue])
 	assert.Error(t, b.Configure(cfg), "the queue is there already")
 
 	for name, tc := range map[string]struct {
@@ -99,8 +100,8 @@ func TestBookNeedsAReference(t *testing.T) {
 
 func TestNoDatabaseMeansNothingIsSent(t *testing.T) {
 	b := unconnected(t)
-	ending, err := b.Book(t.Context(), &hotelstays.BookRequest{CustomerReferenceNo: "ref-1"})
-	assert.Nil(t, ending)
+	outcome, err := b.Book(t.Context(), &hotelstays.BookRequest{CustomerReferenceNo: "ref-1"})
+	assert.Nil(t, outcome)
 	assert.ErrorContains(t, err, "nothing was sent")
 	assert.ErrorContains(t, b.Wake(t.Context(), "ref-1"), `reference "ref-1"`)
 }
@@ -112,7 +113,7 @@ func TestTheJobHoldsNoSecretAndNoGuest(t *testing.T) {
 		Holder: types.Holder{FirstName: "Holder", LastName: "Family"},
 		Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "Family", PassportNumber: types.NewSecret("P1234567")}}}
 	args := jobArgs{Reference: "ref-1", Account: b.account, Recovery: *b.cfg.Client.NewBookingRecovery(req)}
-	text, err := args.encode()
+	text, err := json.Marshal(args)
 	require.NoError(t, err)
 	assert.JSONEq(t, fmt.Sprintf(`{"reference":"ref-1","account":%[1]q,
 		"recovery":{"customerReferenceNo":"ref-1","fingerprint":%[1]q,"sessionId":"session","polls":0}}`, b.account), string(text))
@@ -121,38 +122,42 @@ func TestTheJobHoldsNoSecretAndNoGuest(t *testing.T) {
 	}
 }
 
-func TestEndings(t *testing.T) {
+func TestFinalOutcome(t *testing.T) {
 	order := &types.Order{PlatformReferenceNo: "order"}
-	recovery := &hotelstays.BookingRecovery{}
-	outcome := func(s hotelstays.BookingState) *hotelstays.BookingOutcome {
-		return &hotelstays.BookingOutcome{State: s, Recovery: recovery}
+	enqueued, polled := &hotelstays.BookingRecovery{}, &hotelstays.BookingRecovery{Polls: 1}
+	in := func(s hotelstays.BookingState) *hotelstays.BookingOutcome {
+		return &hotelstays.BookingOutcome{State: s, Err: errors.New("an earlier poll failed"), Recovery: polled}
 	}
-	found := &hotelstays.BookingOutcome{State: hotelstays.BookingFound, Order: order, Recovery: recovery}
+	found := &hotelstays.BookingOutcome{State: hotelstays.BookingFound, Order: order, Recovery: polled}
 	refused := &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 200, Code: hotelstays.CodeRateChanged}
 	reused := &hotelstays.ReferenceReusedError{Order: order}
 	unknown := &hotelstays.OutcomeUnknownError{Err: refused}
 	for name, tc := range map[string]struct {
 		outcome *hotelstays.BookingOutcome
 		err     error
-		want    *Ending
+		want    *hotelstays.BookingOutcome
+		ending  ending
 	}{
-		"found":                 {found, nil, &Ending{State: Found, Order: order, Recovery: recovery}},
-		"absent":                {outcome(hotelstays.BookingAbsent), nil, &Ending{State: Absent, Recovery: recovery}},
-		"refused":               {nil, refused, &Ending{State: Failed, Err: refused}},
-		"another's order":       {found, reused, &Ending{State: Reused, Order: order, Err: reused, Recovery: recovery}},
-		"unknown":               {outcome(hotelstays.BookingOpen), unknown, nil},
-		"unknown, no outcome":   {nil, unknown, nil},
-		"unknown, wrapped":      {nil, fmt.Errorf("wrapped: %w", unknown), nil},
-		"open":                  {outcome(hotelstays.BookingOpen), nil, nil},
-		"unverified":            {outcome(hotelstays.BookingUnverified), nil, nil},
-		"open, and an error":    {outcome(hotelstays.BookingOpen), errors.New("odd"), nil},
-		"bad input in a worker": {nil, asUnknown(&hotelstays.ValidationError{}), nil},
+		"found":  {found, nil, found, endingFound},
+		"absent": {in(hotelstays.BookingAbsent), nil, &hotelstays.BookingOutcome{State: hotelstays.BookingAbsent, Recovery: polled}, endingAbsent},
+		"refused": {nil, refused,
+			&hotelstays.BookingOutcome{State: hotelstays.BookingAbsent, Err: refused, Recovery: enqueued}, endingFailed},
+		"another order": {found, reused,
+			&hotelstays.BookingOutcome{State: hotelstays.BookingFound, Order: order, Err: reused, Recovery: polled}, endingReused},
+		"unknown":               {in(hotelstays.BookingOpen), unknown, nil, ""},
+		"unknown, no outcome":   {nil, unknown, nil, ""},
+		"unknown, wrapped":      {nil, fmt.Errorf("wrapped: %w", unknown), nil, ""},
+		"open":                  {in(hotelstays.BookingOpen), nil, nil, ""},
+		"unverified":            {in(hotelstays.BookingUnverified), nil, nil, ""},
+		"open, and an error":    {in(hotelstays.BookingOpen), errors.New("some error"), nil, ""},
+		"bad input in a worker": {nil, asUnknown(&hotelstays.ValidationError{}), nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if tc.want != nil {
-				tc.want.CustomerReferenceNo = "ref-1"
+			final := finalOutcome(enqueued, tc.outcome, tc.err)
+			assert.Equal(t, tc.want, final)
+			if final != nil {
+				assert.Equal(t, tc.ending, endingOf(final))
 			}
-			assert.Equal(t, tc.want, endingOf("ref-1", tc.outcome, tc.err))
 		})
 	}
 }
@@ -160,12 +165,12 @@ func TestEndings(t *testing.T) {
 func TestPausesDoubleUpToABound(t *testing.T) {
 	var pauses []string
 	for n := range 11 {
-		pauses = append(pauses, doubling(time.Second, n, failurePause).String())
+		pauses = append(pauses, doubled(time.Second, n, maxFailurePause).String())
 	}
 	assert.Equal(t, "1s 2s 4s 8s 16s 32s 1m4s 2m8s 4m16s 5m0s 5m0s", strings.Join(pauses, " "))
-	assert.Equal(t, failurePause, doubling(time.Second, 1<<15, failurePause), "no overflow")
-	assert.Equal(t, time.Second, doubling(time.Second, -1, failurePause))
-	assert.Equal(t, doubtPauseMax, doubling(doubtPause, 9, doubtPauseMax))
+	assert.Equal(t, maxFailurePause, doubled(time.Second, 1<<15, maxFailurePause), "no overflow")
+	assert.Equal(t, time.Second, doubled(time.Second, -1, maxFailurePause))
+	assert.Equal(t, maxUnverifiedPause, doubled(unverifiedPause, 9, maxUnverifiedPause))
 }
 
 // The pause after a failure, as River is told it.
@@ -207,10 +212,10 @@ func TestWhatIsUncounted(t *testing.T) {
 		"success":      {nil, nil, nil},
 		"a pause":      {nil, river.JobSnooze(time.Hour), river.JobSnooze(time.Hour)},
 		"given up":     {nil, river.JobCancel(given), river.JobCancel(given)},
-		"a failure":    {nil, errors.New("failed"), river.JobSnooze(failurePause)},
-		"a panic":      {"boom", nil, river.JobSnooze(failurePause)},
-		"both of them": {"boom", given, river.JobSnooze(failurePause)},
+		"a failure":    {nil, errors.New("failed"), river.JobSnooze(maxFailurePause)},
+		"a panic":      {"boom", nil, river.JobSnooze(maxFailurePause)},
+		"both of them": {"boom", given, river.JobSnooze(maxFailurePause)},
 	} {
-		assert.Equal(t, tc.want, w.uncounted(t.Context(), job, tc.panicked, tc.err), name)
+		assert.Equal(t, tc.want, w.snoozeFailure(t.Context(), job, tc.panicked, tc.err), name)
 	}
 }

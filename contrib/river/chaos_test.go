@@ -142,7 +142,7 @@ func (c *chaos) hurry(ctx context.Context) {
 		// Neither matters when the database is away.
 		_ = passTime(ctx, c.pool, tick*(chaosSpeed-1), `args #> '{recovery,endedAt}' IS NOT NULL`)
 		_, _ = c.pool.Exec(ctx, `UPDATE river_job SET attempted_at = attempted_at - $2::interval
-			WHERE state = 'running' AND attempted_at BETWEEN now() - $2::interval AND now() - $1::interval`, chaosStuck, DefaultRescueAfter)
+			WHERE state = 'running' AND attempted_at BETWEEN now() - $2::interval AND now() - $1::interval`, chaosStuck, defaultRescueAfter)
 		soon, cancel := context.WithTimeout(ctx, tick)
 		_ = c.Wake(soon, fmt.Sprintf("ref-%d", 1+rand.IntN(c.bookings)))
 		cancel()
@@ -225,7 +225,7 @@ func newChaos(t *testing.T, seed uint64, bookings int) *chaos {
 type ended struct {
 	Reference string
 	Round     int
-	State     State
+	State     ending
 	At        time.Time
 }
 
@@ -285,7 +285,7 @@ func (c *chaos) checkEndings() {
 		number    int
 	}
 	told := map[round]int{}
-	tally := map[State]int{}
+	tally := map[ending]int{}
 	for _, e := range all {
 		of[e.Reference] = append(of[e.Reference], e)
 		told[round{e.Reference, e.Round}]++
@@ -297,7 +297,7 @@ func (c *chaos) checkEndings() {
 	t.Log("endings:", tally)
 	for _, o := range c.Ledger().Orders() {
 		for _, e := range of[o.CustomerReferenceNo] {
-			assert.False(t, (e.State == Absent || e.State == Failed) && o.CreatedAt.Before(e.At), "%s was said to be %s in round %d, and existed", o.CustomerReferenceNo, e.State, e.Round)
+			assert.False(t, (e.State == endingAbsent || e.State == endingFailed) && o.CreatedAt.Before(e.At), "%s was said to be %s in round %d, and existed", o.CustomerReferenceNo, e.State, e.Round)
 		}
 	}
 	assert.Zero(t, c.Ledger().BookingsReused(), "a Book came upon the order of an earlier one")
@@ -313,7 +313,7 @@ func (c *chaos) checkEndings() {
 		resent++
 		definite := (last.Status == 401 || last.Status == 429) && last.Code != 0 && !last.Cut
 		ended := slices.ContainsFunc(of[book.TraceID], func(e ended) bool {
-			return (e.State == Absent || e.State == Failed) && !e.At.Before(last.Arrived) && !e.At.After(book.Arrived)
+			return (e.State == endingAbsent || e.State == endingFailed) && !e.At.Before(last.Arrived) && !e.At.After(book.Arrived)
 		})
 		assert.True(t, definite || ended, "sent twice: Book of %s, answered with HTTP %d (fault %q, carried out %t), arrived again after %s although nobody knew that there was no order",
 			book.TraceID, last.Status, last.Fault, last.Executed, book.Arrived.Sub(last.Arrived))

@@ -62,7 +62,7 @@ func engine(plan string) error {
 	if err != nil {
 		return err
 	}
-	e.Bookings, err = New(Config{Client: e.client, Pool: e.pool, Schema: e.Schema, OnEnd: e.onEnd, BookTimeout: 2 * time.Second})
+	e.Bookings, err = New(Config{Client: e.client, Pool: e.pool, Schema: e.Schema, OnOutcome: e.onOutcome, BookTimeout: 2 * time.Second})
 	if err != nil {
 		return err
 	}
@@ -84,16 +84,15 @@ func engine(plan string) error {
 	return err
 }
 
-// onEnd stores an ending: in the booking's row, and in a list of all. Now and then it
-// fails.
-func (e *bookingEngine) onEnd(ctx context.Context, tx pgx.Tx, ending *Ending) error {
-	if err := storeRow(ctx, tx, ending); err != nil {
+// onOutcome stores an outcome in the booking's row and in a list of all. Sometimes it fails.
+func (e *bookingEngine) onOutcome(ctx context.Context, tx pgx.Tx, outcome *hotelstays.BookingOutcome) error {
+	if err := storeRow(ctx, tx, outcome); err != nil {
 		return err
 	}
 	_, err := tx.Exec(ctx, `INSERT INTO endings (reference, round, state)
-		SELECT reference, rounds, $2 FROM bookings WHERE reference = $1`, ending.CustomerReferenceNo, string(ending.State))
+		SELECT reference, rounds, $2 FROM bookings WHERE reference = $1`, outcome.Recovery.CustomerReferenceNo, string(endingOf(outcome)))
 	if err == nil && rand.IntN(20) == 0 {
-		err = errors.New("OnEnd failed by chance")
+		err = errors.New("OnOutcome failed by chance")
 	}
 	return err
 }
@@ -105,7 +104,7 @@ func (e *bookingEngine) book(ctx context.Context) {
 		if err == nil {
 			_, err = e.Book(ctx, req, hotelstays.WithTraceID(req.CustomerReferenceNo))
 		}
-		if errors.Is(err, ErrEndedOtherwise) {
+		if errors.Is(err, ErrConflictingOutcome) {
 			_, _ = e.pool.Exec(ctx, `INSERT INTO surprises VALUES ($1)`, err.Error())
 		}
 		if err != nil { // nothing to do, the database is away, or a worker has to ask

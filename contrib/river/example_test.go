@@ -1,5 +1,3 @@
-// A durable booking from the row in the database to its end.
-
 package hotelstaysriver_test
 
 import (
@@ -18,21 +16,24 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// store keeps the caller's row in step with what is known of the booking.
-func store(ctx context.Context, tx pgx.Tx, e *hotelstaysriver.Ending) error {
-	var orderNo string
-	if e.Order != nil {
-		orderNo = e.Order.PlatformReferenceNo
+// store writes an outcome into the caller's row.
+func store(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
+	var orderNo, problem string
+	if o.Order != nil {
+		orderNo = o.Order.PlatformReferenceNo
 	}
-	_, err := tx.Exec(ctx, `UPDATE bookings SET state = $2, order_no = $3, session_id = $4 WHERE reference = $1`,
-		e.CustomerReferenceNo, e.State, orderNo, e.Recovery.SessionID)
+	if o.Err != nil { // refused, or not the expected order
+		problem = o.Err.Error()
+	}
+	_, err := tx.Exec(ctx, `UPDATE bookings SET state = $2, order_no = $3, problem = $4, session_id = $5 WHERE reference = $1`,
+		o.Recovery.CustomerReferenceNo, o.State.String(), orderNo, problem, o.Recovery.SessionID)
 	return err
 }
 
-// A process that books, and works on recoveries.
+// A process that books and works on recoveries.
 func Example() {
 	run := func(ctx context.Context, client *hotelstays.Client, pool *pgxpool.Pool, req *hotelstays.BookRequest) error {
-		bookings, err := hotelstaysriver.New(hotelstaysriver.Config{Client: client, Pool: pool, OnEnd: store})
+		bookings, err := hotelstaysriver.New(hotelstaysriver.Config{Client: client, Pool: pool, OnOutcome: store})
 		if err != nil {
 			return err
 		}
@@ -59,41 +60,43 @@ func Example() {
 		if err != nil {
 			return err
 		}
-		ending, err := bookings.Book(ctx, req)
+		outcome, err := bookings.Book(ctx, req)
 		var unknown *hotelstays.OutcomeUnknownError
 		switch {
 		case errors.As(err, &unknown):
-			fmt.Println("we will tell you within a quarter of an hour")
+			fmt.Println("you will hear from us within a quarter of an hour")
 		case err != nil:
 			return err
-		case ending.State == hotelstaysriver.Found:
-			fmt.Println("booked:", ending.Order.PlatformReferenceNo)
+		case outcome.Err != nil:
+			fmt.Println("refused, or another order:", outcome.Err)
+		case outcome.State == hotelstays.BookingFound:
+			fmt.Println("booked:", outcome.Order.PlatformReferenceNo)
 		default:
-			fmt.Println("not booked:", ending.State, ending.Err)
+			fmt.Println("not booked:", outcome.State)
 		}
 		return nil
 	}
 	_ = run
 }
 
-// What to do about a booking that is absent is the caller's to decide. Here it is tried
-// once more, if the offer still holds at the same price. A loop of the caller's takes up
-// the rows that store has marked as absent.
+// An absent booking is tried once more, if the offer is still there at the same price. A loop
+// of the caller takes the rows that store has marked as absent.
 func Example_bookingAgain() {
-	again := func(ctx context.Context, client *hotelstays.Client, pool *pgxpool.Pool, bookings *hotelstaysriver.Bookings, req *hotelstays.BookRequest) error {
+	again := func(ctx context.Context, client *hotelstays.Client, pool *pgxpool.Pool,
+		bookings *hotelstaysriver.Bookings, req *hotelstays.BookRequest) error {
 		offer, err := client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: req.SessionID, RatePkgID: req.RatePkgID})
 		if err != nil {
 			return err
 		}
 		if !offer.Available() || !hotelstays.CompareOffer(req.Expect, offer.RoomRatePkg).Within(hotelstays.Tolerance{}) {
-			return errors.New("the offer is gone: ask the traveller")
+			return errors.New("the offer is gone or has changed: ask the traveller")
 		}
-		// The same reference, a new recovery. The row's state lets one loop alone do it.
+		// The same reference, a new recovery. The row lets only one loop do it.
 		err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 			tag, err := tx.Exec(ctx, `UPDATE bookings SET state = 'pending', again = true
-				WHERE reference = $1 AND state = 'absent' AND NOT again`, req.CustomerReferenceNo)
+				WHERE reference = $1 AND state = 'absent' AND problem = '' AND NOT again`, req.CustomerReferenceNo)
 			if err != nil || tag.RowsAffected() == 0 {
-				return errors.Join(err, errors.New("not, or no longer, to be booked again"))
+				return errors.Join(err, errors.New("not to be booked again"))
 			}
 			return bookings.EnqueueTx(ctx, tx, client.NewBookingRecovery(req))
 		})
@@ -106,8 +109,8 @@ func Example_bookingAgain() {
 	_ = again
 }
 
-// A webhook wakes the recovery: what it tells of is found within a second, instead of
-// at the next scheduled poll.
+// A webhook wakes the recovery: the order is found within a second, not at the next scheduled
+// poll.
 func ExampleBookings_Wake() {
 	handler := func(bookings *hotelstaysriver.Bookings, signingSecret types.Secret) (http.Handler, error) {
 		return hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{Secrets: []types.Secret{signingSecret}},

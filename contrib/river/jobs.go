@@ -1,9 +1,9 @@
-// The statements that touch River's table. River changes a job's arguments never, and
-// completes a job only while a worker runs it; a recovery makes progress between runs,
-// and ends in the process that booked as well.
+// SQL on River's table. River itself never changes a job's arguments, and completes a job
+// only while a worker runs it. Here a recovery makes progress between runs, and Book
+// completes its job as well.
 //
-// JSON is passed as a string, with its type in the SQL: so every way of pgx to run a query
-// can encode it, those for a PgBouncer included.
+// JSON is passed as a string with its type in the SQL, so that every query mode of pgx can
+// encode it, also those for PgBouncer.
 
 package hotelstaysriver
 
@@ -19,7 +19,6 @@ import (
 	"github.com/riverqueue/river/rivertype"
 )
 
-// errNoJob: there is no such job.
 var errNoJob = errors.New("no such job")
 
 // jobTable is River's table of jobs.
@@ -33,24 +32,24 @@ func newJobTable(schema string) jobTable {
 	return jobTable{name.Sanitize()}
 }
 
-// lockedJob is a job that nobody else changes while the transaction lasts.
+// lockedJob is a job that the transaction has locked.
 type lockedJob struct {
 	ID     int64
 	State  rivertype.JobState
-	Taken  *time.Time // when a worker took it last
+	Taken  *time.Time // when a worker last took it
 	Args   jobArgs
-	Ending State // of a job that has ended
+	Ending ending // empty: it has not ended, or not by this package
 }
 
 func (j *lockedJob) live() bool    { return slices.Contains(liveStates, j.State) }
 func (j *lockedJob) running() bool { return j.State == rivertype.JobStateRunning }
 
-// takenBy tells whether a run of the job is its latest, and has not ended.
+// takenBy reports whether run is the latest run of the job, and has not ended.
 func (j *lockedJob) takenBy(run *rivertype.JobRow) bool {
 	return j.running() && j.Taken != nil && run.AttemptedAt != nil && j.Taken.Equal(*run.AttemptedAt)
 }
 
-// describe says how a job ended.
+// describe names how a job ended.
 func (j *lockedJob) describe() string {
 	if j.Ending == "" {
 		return string(j.State)
@@ -58,8 +57,8 @@ func (j *lockedJob) describe() string {
 	return string(j.Ending)
 }
 
-// begun tells whether somebody has begun to book, or to ask.
-func (j *lockedJob) begun() bool { return !j.Args.BookBy.IsZero() }
+// started reports whether Book or a worker has started.
+func (j *lockedJob) started() bool { return !j.Args.BookBy.IsZero() }
 
 const jobColumns = `id, state::text, attempted_at, args, coalesce(metadata ->> 'hotelstays_ending', '')`
 
@@ -74,21 +73,20 @@ func scanJob(row pgx.Row) (*lockedJob, error) {
 		return nil, fmt.Errorf("hotelstaysriver: reading a job: %w", err)
 	}
 	if err := json.Unmarshal(args, &j.Args); err != nil {
-		return nil, fmt.Errorf("hotelstaysriver: the arguments of job %d cannot be read: %w", j.ID, err)
+		return nil, fmt.Errorf("hotelstaysriver: cannot read the arguments of job %d: %w", j.ID, err)
 	}
 	return &j, nil
 }
 
-// lock locks a job.
 func (t jobTable) lock(ctx context.Context, tx pgx.Tx, id int64) (*lockedJob, error) {
 	j, err := scanJob(tx.QueryRow(ctx, `SELECT `+jobColumns+` FROM `+t.name+` WHERE id = $1 FOR UPDATE`, id))
 	if errors.Is(err, errNoJob) {
-		return nil, fmt.Errorf("hotelstaysriver: job %d is gone from River's table", id)
+		return nil, fmt.Errorf("hotelstaysriver: job %d is no longer in River's table", id)
 	}
 	return j, err
 }
 
-// lockLive locks the job of a booking that has not ended, or returns errNoJob.
+// lockLive locks the live job of a booking, or returns errNoJob.
 func (t jobTable) lockLive(ctx context.Context, tx pgx.Tx, reference, account string) (*lockedJob, error) {
 	key, err := json.Marshal(map[string]string{"reference": reference, "account": account})
 	if err != nil {
@@ -98,30 +96,29 @@ func (t jobTable) lockLive(ctx context.Context, tx pgx.Tx, reference, account st
 		WHERE args @> $1::jsonb AND kind = $2 AND finalized_at IS NULL FOR UPDATE`, string(key), jobKind))
 }
 
-// set stores the arguments of a locked job.
-func (t jobTable) set(ctx context.Context, tx pgx.Tx, j *lockedJob) error {
-	args, err := j.Args.encode()
+// setArgs stores the arguments of a locked job.
+func (t jobTable) setArgs(ctx context.Context, tx pgx.Tx, j *lockedJob) error {
+	args, err := json.Marshal(j.Args)
 	if err != nil {
 		return err
 	}
 	return write(ctx, tx, `UPDATE `+t.name+` SET args = $2::jsonb WHERE id = $1`, j.ID, string(args))
 }
 
-// due makes a locked job that is not running available at a time.
-func (t jobTable) due(ctx context.Context, tx pgx.Tx, id int64, at time.Time) error {
-	return write(ctx, tx, `UPDATE `+t.name+` SET state = 'available', scheduled_at = $2 WHERE id = $1 AND state <> 'running'`, id, at)
+// schedule makes a locked job that is not running available at a time.
+func (t jobTable) schedule(ctx context.Context, tx pgx.Tx, id int64, at time.Time) error {
+	return write(ctx, tx, `UPDATE `+t.name+` SET state = 'available', scheduled_at = $2
+		WHERE id = $1 AND state <> 'running'`, id, at)
 }
 
-// complete ends a locked job.
-func (t jobTable) complete(ctx context.Context, tx pgx.Tx, id int64, ending State) error {
+func (t jobTable) complete(ctx context.Context, tx pgx.Tx, id int64, end ending) error {
 	return write(ctx, tx, `UPDATE `+t.name+` SET state = 'completed', finalized_at = now(),
-		metadata = metadata || jsonb_build_object('hotelstays_ending', $2::text) WHERE id = $1`, id, string(ending))
+		metadata = metadata || jsonb_build_object('hotelstays_ending', $2::text) WHERE id = $1`, id, string(end))
 }
 
-// outliveCrash makes the transaction's commit wait for the disk where the server or the
-// pool have synchronous_commit off. The log is written in order: what was committed before,
-// the caller's row and the job, is on disk by then, too.
-func outliveCrash(ctx context.Context, tx pgx.Tx) error {
+// commitToDisk makes the commit wait for the disk, also if synchronous_commit is off. The
+// log is written in order, so the caller's row and the job are then on disk, too.
+func commitToDisk(ctx context.Context, tx pgx.Tx) error {
 	return write(ctx, tx, `SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'`)
 }
 

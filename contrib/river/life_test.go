@@ -42,10 +42,10 @@ func (w *world) bookUnknown(reference string, fault hotelstaystest.Fault) {
 	w.Inject(fault)
 	w.Inject(noPoll)
 	defer w.ClearFaults()
-	ending, err := w.Book(w.t.Context(), w.request(reference))
+	outcome, err := w.Book(w.t.Context(), w.request(reference))
 	var unknown *hotelstays.OutcomeUnknownError
 	require.ErrorAs(w.t, err, &unknown)
-	require.Nil(w.t, ending)
+	require.Nil(w.t, outcome)
 	require.Equal(w.t, reference, unknown.CustomerReferenceNo)
 	require.Equal(w.t, row{State: "pending"}, w.row(reference))
 }
@@ -53,29 +53,29 @@ func (w *world) bookUnknown(reference string, fault hotelstaystest.Fault) {
 func TestAnEndThatIsKnownAtOnce(t *testing.T) {
 	w := newWorld(t, nil)
 	w.enqueue(w.request("ref-1"))
-	ending, err := w.Book(t.Context(), w.request("ref-1"))
+	outcome, err := w.Book(t.Context(), w.request("ref-1"))
 	require.NoError(t, err)
-	require.Equal(t, Found, ending.State)
-	assert.Equal(t, w.offers[0].SessionID, ending.Recovery.SessionID, "Cancel needs it")
+	require.Equal(t, endingFound, endingOf(outcome))
+	assert.Equal(t, w.offers[0].SessionID, outcome.Recovery.SessionID, "Cancel needs it")
 	assert.Equal(t, row{"found", w.Ledger().Orders()[0].PlatformReferenceNo, 1}, w.row("ref-1"))
 	assert.Equal(t, "completed", w.job("ref-1").State)
 
 	w.enqueue(w.request("ref-2"))
 	w.Inject(bookRefused)
-	ending, err = w.Book(t.Context(), w.request("ref-2"))
+	outcome, err = w.Book(t.Context(), w.request("ref-2"))
 	require.NoError(t, err)
-	assert.Equal(t, Failed, ending.State)
-	assert.ErrorIs(t, ending.Err, hotelstays.ErrRateChanged)
-	assert.Equal(t, "ref-2", ending.Recovery.CustomerReferenceNo)
+	assert.Equal(t, endingFailed, endingOf(outcome))
+	assert.ErrorIs(t, outcome.Err, hotelstays.ErrRateChanged)
+	assert.Equal(t, "ref-2", outcome.Recovery.CustomerReferenceNo)
 	assert.Equal(t, row{"failed", "", 1}, w.row("ref-2"))
 	assert.Equal(t, "completed", w.job("ref-2").State)
 
 	w.enqueue(w.request("ref-3"))
 	invalid := w.request("ref-3")
 	invalid.Guests = nil
-	ending, err = w.Book(t.Context(), invalid)
+	outcome, err = w.Book(t.Context(), invalid)
 	require.NoError(t, err)
-	assert.Equal(t, Failed, ending.State, "nothing was sent")
+	assert.Equal(t, endingFailed, endingOf(outcome), "nothing was sent")
 	assert.Equal(t, row{"failed", "", 1}, w.row("ref-3"))
 	assert.Zero(t, w.Ledger().Count(hotelstaystest.OpQueryOrders), "nobody had to ask")
 }
@@ -87,7 +87,7 @@ func TestAWorkerFindsTheOrder(t *testing.T) {
 	assert.Equal(t, 1, before.Polls, "the poll of the booking's own process is not made again")
 
 	w.workers()
-	w.hasState("ref-1", Found, 10*time.Second)
+	w.hasState("ref-1", endingFound, 10*time.Second)
 	made := w.Ledger().Orders()
 	require.Len(t, made, 1)
 	assert.Equal(t, row{"found", made[0].PlatformReferenceNo, 1}, w.row("ref-1"))
@@ -99,7 +99,7 @@ func TestAbsentAndBookedAgain(t *testing.T) {
 	w := newWorld(t, nil)
 	w.bookUnknown("ref-1", bookLost)
 	w.workers()
-	w.hasState("ref-1", Absent, 10*time.Second)
+	w.hasState("ref-1", endingAbsent, 10*time.Second)
 	assert.Empty(t, w.Ledger().Orders())
 	ended := w.job("ref-1")
 	assert.Equal(t, "completed", ended.State)
@@ -110,10 +110,10 @@ func TestAbsentAndBookedAgain(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, offer.Available())
 	w.enqueue(w.request("ref-1"))
-	ending, err := w.Book(t.Context(), w.request("ref-1"))
+	outcome, err := w.Book(t.Context(), w.request("ref-1"))
 	require.NoError(t, err)
-	assert.Equal(t, Found, ending.State)
-	assert.Equal(t, row{"found", ending.Order.PlatformReferenceNo, 2}, w.row("ref-1"))
+	assert.Equal(t, endingFound, endingOf(outcome))
+	assert.Equal(t, row{"found", outcome.Order.PlatformReferenceNo, 2}, w.row("ref-1"))
 	assert.Len(t, w.Ledger().Orders(), 1)
 }
 
@@ -127,11 +127,11 @@ func TestAnotherOrderUnderTheReference(t *testing.T) {
 	stay.CheckIn, stay.CheckOut = "2099-01-01", "2099-01-03"
 	other.Expect = &stay
 	w.enqueue(other)
-	ending, err := w.Book(t.Context(), other)
+	outcome, err := w.Book(t.Context(), other)
 	require.NoError(t, err)
 	var reused *hotelstays.ReferenceReusedError
-	require.ErrorAs(t, ending.Err, &reused)
-	assert.Equal(t, Reused, ending.State)
+	require.ErrorAs(t, outcome.Err, &reused)
+	assert.Equal(t, endingReused, endingOf(outcome))
 	assert.Equal(t, "reused", w.row("ref-1").State)
 }
 
@@ -144,7 +144,7 @@ func TestABookThatNeverBegan(t *testing.T) {
 		w.enqueue(w.request("ref-1"))
 		assert.True(t, w.asleep(), "Book has its time")
 		w.workers()
-		w.hasState("ref-1", Absent, time.Second)
+		w.hasState("ref-1", endingAbsent, time.Second)
 		assert.Equal(t, 1, w.Ledger().Count(hotelstaystest.OpQueryOrders))
 		_, err := w.Book(t.Context(), w.request("ref-1"))
 		require.ErrorIs(t, err, ErrNotEnqueued)
@@ -155,13 +155,13 @@ func TestABookThatNeverBegan(t *testing.T) {
 		w.enqueue(w.request("ref-1"))
 		w.Inject(noPoll)
 		w.workers()
-		w.eventually("a poll has failed", func() bool { w.pass(time.Second); return w.job("ref-1").Args.Doubts > 0 })
+		w.eventually("a poll has failed", func() bool { w.pass(time.Second); return w.job("ref-1").Args.Unverified > 0 })
 		_, err := w.Book(t.Context(), w.request("ref-1"))
-		require.ErrorIs(t, err, ErrBegun)
+		require.ErrorIs(t, err, ErrAlreadyStarted)
 		assert.ErrorContains(t, err, "nothing was sent")
 		assert.Equal(t, row{State: "pending"}, w.row("ref-1"), "a poll that fails proves nothing")
 		w.ClearFaults()
-		w.hasState("ref-1", Absent, time.Minute)
+		w.hasState("ref-1", endingAbsent, time.Minute)
 		assert.Zero(t, w.Ledger().Count(hotelstaystest.OpBook))
 	})
 	t.Run("there is an order of an earlier attempt", func(t *testing.T) {
@@ -170,7 +170,7 @@ func TestABookThatNeverBegan(t *testing.T) {
 		require.NoError(t, err)
 		w.enqueue(w.request("ref-1"))
 		w.workers()
-		w.hasState("ref-1", Found, time.Second)
+		w.hasState("ref-1", endingFound, time.Second)
 	})
 }
 
@@ -180,7 +180,7 @@ func TestPostgreSQLCrashesInBook(t *testing.T) {
 	w := newWorld(t, nil)
 	w.reconnect(func(cfg *pgxpool.Config) { cfg.ConnConfig.RuntimeParams["synchronous_commit"] = "off" })
 	w.enqueue(w.request("ref-1"))
-	_, err := w.begin(t.Context(), "ref-1", time.Now().Add(time.Minute))
+	_, err := w.start(t.Context(), "ref-1", time.Now().Add(time.Minute))
 	require.NoError(t, err)
 	w.crash()
 	w.eventually("the database is back", func() bool { return w.pool.Ping(t.Context()) == nil })
@@ -194,18 +194,18 @@ func TestDiesInBook(t *testing.T) {
 	w := newWorld(t, func(cfg *Config) { cfg.BookTimeout = time.Minute })
 	w.enqueue(w.request("ref-1"))
 	w.pass(30 * time.Second)
-	_, err := w.begin(t.Context(), "ref-1", time.Now().Add(time.Minute))
+	_, err := w.start(t.Context(), "ref-1", time.Now().Add(time.Minute))
 	require.NoError(t, err)
 	_, err = w.client.Book(t.Context(), w.request("ref-1")) // nobody lives to hear the answer
 	require.NoError(t, err)
 
 	w.workers()
 	_, err = w.Book(t.Context(), w.request("ref-1"))
-	require.ErrorIs(t, err, ErrBegun, "it is sent once")
+	require.ErrorIs(t, err, ErrAlreadyStarted, "it is sent once")
 	w.pass(50 * time.Second)
 	assert.True(t, w.asleep(), "Book may still be under way")
 	w.pass(10 * time.Second)
-	w.hasState("ref-1", Found, 0)
+	w.hasState("ref-1", endingFound, 0)
 	assert.Equal(t, 1, w.Ledger().Count(hotelstaystest.OpBook))
 }
 
@@ -218,9 +218,9 @@ func TestBookDoesNotWaitForALockForEver(t *testing.T) {
 		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
-		ending, err := w.Book(ctx, w.request("ref-1"))
+		outcome, err := w.Book(ctx, w.request("ref-1"))
 		assert.NoError(t, ctx.Err(), "it ends by itself")
-		assert.Nil(t, ending)
+		assert.Nil(t, outcome)
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.ErrorContains(t, err, "nothing was sent")
 		return nil
@@ -257,7 +257,7 @@ func TestNULInAnOffer(t *testing.T) {
 	w.ClearFaults()
 	assert.Equal(t, 1, w.job("ref-1").Args.Recovery.Polls, "handed over")
 	w.workers()
-	w.hasState("ref-1", Found, 10*time.Second)
+	w.hasState("ref-1", endingFound, 10*time.Second)
 
 	require.ErrorContains(t, pgx.BeginFunc(t.Context(), w.pool, func(tx pgx.Tx) error {
 		return w.EnqueueTx(t.Context(), tx, w.client.NewBookingRecovery(w.request("ref-1\x00")))
@@ -272,7 +272,7 @@ func TestAReferenceIsEnqueuedOnce(t *testing.T) {
 		})
 	}
 	w.enqueue(w.request("ref-1"))
-	require.ErrorIs(t, again(), ErrEnqueued)
+	require.ErrorIs(t, again(), ErrAlreadyEnqueued)
 	w.Inject(bookRefused)
 	_, err := w.Book(t.Context(), w.request("ref-1"))
 	require.NoError(t, err)
@@ -294,27 +294,27 @@ func TestARecoveryIsTakenOver(t *testing.T) {
 		return errors.Join(err, w.EnqueueTx(t.Context(), tx, outcome.Recovery))
 	}))
 	_, err = w.Book(t.Context(), w.request("ref-1"))
-	require.ErrorIs(t, err, ErrBegun)
+	require.ErrorIs(t, err, ErrAlreadyStarted)
 	w.workers()
-	w.hasState("ref-1", Found, 10*time.Second)
+	w.hasState("ref-1", endingFound, 10*time.Second)
 }
 
-// An OnEnd that fails undoes the job's completion with it, is tried again, and is never
+// An OnOutcome that fails undoes the job's completion with it, is tried again, and is never
 // given up: not by errors, not by panics, and not after more of them than River counts.
-func TestOnEndFails(t *testing.T) {
+func TestOnOutcomeFails(t *testing.T) {
 	for name, attempt := range map[string]int{"counted": 0, "no longer counted": countedFailures - 1} {
 		t.Run(name, func(t *testing.T) {
 			var calls atomic.Int32
 			w := newWorld(t, func(cfg *Config) {
-				cfg.OnEnd = func(ctx context.Context, tx pgx.Tx, e *Ending) error {
-					if err := storeRow(ctx, tx, e); err != nil {
+				cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
+					if err := storeRow(ctx, tx, o); err != nil {
 						return err
 					}
 					switch calls.Add(1) {
 					case 1:
-						return errors.New("OnEnd failed")
+						return errors.New("OnOutcome failed")
 					case 2:
-						panic("OnEnd panicked")
+						panic("OnOutcome panicked")
 					case 3:
 						_, err := tx.Exec(ctx, "SELECT 1/0")
 						return err
@@ -333,7 +333,7 @@ func TestOnEndFails(t *testing.T) {
 				}
 				return calls.Load() >= 3
 			})
-			w.hasState("ref-1", Found, time.Minute)
+			w.hasState("ref-1", endingFound, time.Minute)
 			assert.Equal(t, 1, w.row("ref-1").Ended)
 			j := w.job("ref-1")
 			assert.Equal(t, "completed", j.State)
@@ -347,43 +347,43 @@ func TestOnEndFails(t *testing.T) {
 	}
 }
 
-// An error of OnEnd is a failure whatever it wraps, the package's own errors included.
-func TestOnEndFailsWithAnErrorOfThePackage(t *testing.T) {
+// An error of OnOutcome is a failure whatever it wraps, the package's own errors included.
+func TestOnOutcomeFailsWithAnErrorOfThePackage(t *testing.T) {
 	for name, failure := range map[string]error{
-		"ended otherwise": fmt.Errorf("the row is absent: %w", ErrEndedOtherwise),
+		"ended otherwise": fmt.Errorf("the row is absent: %w", ErrConflictingOutcome),
 		"unknown":         &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, Err: errors.New("unknown")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var calls atomic.Int32
 			w := newWorld(t, func(cfg *Config) {
-				cfg.OnEnd = func(ctx context.Context, tx pgx.Tx, e *Ending) error {
+				cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
 					if calls.Add(1) == 1 {
 						return failure
 					}
-					return storeRow(ctx, tx, e)
+					return storeRow(ctx, tx, o)
 				}
 			})
 			w.bookUnknown("ref-1", bookMade)
 			w.workers()
-			w.hasState("ref-1", Found, time.Minute)
+			w.hasState("ref-1", endingFound, time.Minute)
 			assert.Equal(t, 1, w.job("ref-1").Errors)
 		})
 	}
 }
 
-// Nothing but failing polls end nothing: OnEnd is not called, and the job goes on until it
+// Nothing but failing polls end nothing: OnOutcome is not called, and the job goes on until it
 // is known what there is.
 func TestUnverifiedIsNoEnd(t *testing.T) {
 	w := newWorld(t, nil)
 	w.bookUnknown("ref-1", bookMade)
 	w.Inject(noPoll)
 	w.workers()
-	w.eventually("unverified three times", func() bool { w.pass(10 * time.Minute); return w.job("ref-1").Args.Doubts >= 3 })
+	w.eventually("unverified three times", func() bool { w.pass(10 * time.Minute); return w.job("ref-1").Args.Unverified >= 3 })
 	assert.Equal(t, row{State: "pending"}, w.row("ref-1"))
 	assert.Zero(t, w.job("ref-1").Errors, "a poll that fails is no failure of the job")
 
 	w.ClearFaults()
-	w.hasState("ref-1", Found, time.Hour)
+	w.hasState("ref-1", endingFound, time.Hour)
 	assert.Equal(t, 1, w.row("ref-1").Ended)
 	assert.Equal(t, "completed", w.job("ref-1").State)
 }
@@ -404,7 +404,7 @@ func TestAnotherAccountsWorker(t *testing.T) {
 	assert.Equal(t, row{State: "pending"}, w.row("ref-1"))
 	require.NoError(t, stranger.Stop(t.Context()))
 	w.workers()
-	w.hasState("ref-1", Found, time.Minute)
+	w.hasState("ref-1", endingFound, time.Minute)
 }
 
 // Whoever ends a booking first does; the others change nothing.
@@ -416,13 +416,13 @@ func TestEndedOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			assert.NoError(t, w.end(t.Context(), id, &Ending{State: Absent, CustomerReferenceNo: "ref-1"}))
+			assert.NoError(t, w.finish(t.Context(), id, finalFor("ref-1", hotelstays.BookingAbsent)))
 		})
 	}
 	wg.Wait()
 	assert.Equal(t, row{"absent", "", 1}, w.row("ref-1"))
-	err := w.end(t.Context(), id, &Ending{State: Found, CustomerReferenceNo: "ref-1"})
-	require.ErrorIs(t, err, ErrEndedOtherwise)
+	err := w.finish(t.Context(), id, finalFor("ref-1", hotelstays.BookingFound))
+	require.ErrorIs(t, err, ErrConflictingOutcome)
 	assert.Equal(t, row{"absent", "", 1}, w.row("ref-1"))
 }
 
@@ -433,20 +433,20 @@ func TestFrozenInBook(t *testing.T) {
 	w.enqueue(w.request("ref-1"))
 	w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: 3 * time.Second})
 	w.workers()
-	var ending *Ending
+	var outcome *hotelstays.BookingOutcome
 	var err error
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		ending, err = w.Book(t.Context(), w.request("ref-1"))
+		outcome, err = w.Book(t.Context(), w.request("ref-1"))
 	}()
 	w.eventually("Book is under way", func() bool { return w.Ledger().Count(hotelstaystest.OpBook) == 1 })
-	w.hasState("ref-1", Absent, 5*time.Minute)
+	w.hasState("ref-1", endingAbsent, 5*time.Minute)
 	<-done
-	require.ErrorIs(t, err, ErrEndedOtherwise)
-	require.NotNil(t, ending)
-	assert.Equal(t, Found, ending.State)
-	assert.NotNil(t, ending.Order)
+	require.ErrorIs(t, err, ErrConflictingOutcome)
+	require.NotNil(t, outcome)
+	assert.Equal(t, endingFound, endingOf(outcome))
+	assert.NotNil(t, outcome.Order)
 }
 
 // It may get no answer either. Its booking, which has ended as absent, may have been made
@@ -458,24 +458,24 @@ func TestFrozenInBookWithoutAnAnswer(t *testing.T) {
 	w.workers()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	var ending *Ending
+	var outcome *hotelstays.BookingOutcome
 	var err error
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		ending, err = w.Book(ctx, w.request("ref-1"))
+		outcome, err = w.Book(ctx, w.request("ref-1"))
 	}()
 	w.eventually("Book is under way", func() bool { return w.Ledger().Count(hotelstaystest.OpBook) == 1 })
-	w.hasState("ref-1", Absent, 5*time.Minute)
+	w.hasState("ref-1", endingAbsent, 5*time.Minute)
 	cancel()
 	<-done
 	var unknown *hotelstays.OutcomeUnknownError
 	require.ErrorAs(t, err, &unknown, "a worker finds out")
-	assert.Nil(t, ending)
+	assert.Nil(t, outcome)
 
 	_, err = w.client.Book(t.Context(), w.request("ref-1")) // the service carries it out late
 	require.NoError(t, err)
-	w.hasState("ref-1", Found, time.Minute)
+	w.hasState("ref-1", endingFound, time.Minute)
 	assert.Equal(t, 2, w.row("ref-1").Ended)
 }
 
@@ -483,9 +483,9 @@ func TestFrozenInBookWithoutAnAnswer(t *testing.T) {
 func TestFrozenInBookWhileAnotherRoundIsUnderWay(t *testing.T) {
 	w := newWorld(t, nil)
 	w.enqueue(w.request("ref-1"))
-	job, err := w.begin(t.Context(), "ref-1", time.Now())
+	job, err := w.start(t.Context(), "ref-1", time.Now())
 	require.NoError(t, err)
-	require.NoError(t, w.end(t.Context(), job.ID, &Ending{State: Absent, CustomerReferenceNo: "ref-1"}))
+	require.NoError(t, w.finish(t.Context(), job.ID, finalFor("ref-1", hotelstays.BookingAbsent)))
 	w.enqueue(w.request("ref-1"))
 	before := w.job("ref-1")
 
@@ -502,9 +502,9 @@ func TestFrozenInBookWhileAnotherRoundIsUnderWay(t *testing.T) {
 func TestFrozenInBookUntilItsOrderIsFound(t *testing.T) {
 	w := newWorld(t, nil)
 	w.enqueue(w.request("ref-1"))
-	job, err := w.begin(t.Context(), "ref-1", time.Now())
+	job, err := w.start(t.Context(), "ref-1", time.Now())
 	require.NoError(t, err)
-	require.NoError(t, w.end(t.Context(), job.ID, &Ending{State: Found, CustomerReferenceNo: "ref-1"}))
+	require.NoError(t, w.finish(t.Context(), job.ID, finalFor("ref-1", hotelstays.BookingFound)))
 	recovery := w.client.NewBookingRecovery(w.request("ref-1"))
 	recovery.EndedAt = time.Now()
 	require.Error(t, w.handOver(t.Context(), job, &hotelstays.BookingOutcome{Recovery: recovery}, nil))
@@ -516,20 +516,20 @@ func TestTheEndCannotBeStored(t *testing.T) {
 	boom := errors.New("the disk is full")
 	var calls atomic.Int32
 	w := newWorld(t, func(cfg *Config) {
-		cfg.OnEnd = func(ctx context.Context, tx pgx.Tx, e *Ending) error {
+		cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
 			if calls.Add(1) == 1 {
 				return boom
 			}
-			return storeRow(ctx, tx, e)
+			return storeRow(ctx, tx, o)
 		}
 	})
 	w.enqueue(w.request("ref-1"))
-	ending, err := w.Book(t.Context(), w.request("ref-1"))
+	outcome, err := w.Book(t.Context(), w.request("ref-1"))
 	require.ErrorIs(t, err, boom)
-	require.Equal(t, Found, ending.State)
+	require.Equal(t, endingFound, endingOf(outcome))
 	assert.Equal(t, row{State: "pending"}, w.row("ref-1"))
 	w.workers()
-	w.hasState("ref-1", Found, time.Second)
+	w.hasState("ref-1", endingFound, time.Second)
 }
 
 func TestWake(t *testing.T) {
@@ -548,7 +548,7 @@ func TestWake(t *testing.T) {
 	require.Equal(t, "pending", w.row("ref-1").State)
 	nextPoll := w.job("ref-1").Args.Recovery.NextPoll
 	require.NoError(t, w.Wake(t.Context(), "ref-1"))
-	w.hasState("ref-1", Found, 0)
+	w.hasState("ref-1", endingFound, 0)
 	assert.True(t, time.Now().Before(nextPoll), "off the schedule")
 	require.NoError(t, w.Wake(t.Context(), "ref-1"), "it has ended")
 	assert.Equal(t, "completed", w.job("ref-1").State, "and stays so")
@@ -560,7 +560,7 @@ func TestWake(t *testing.T) {
 func TestWakeWhileBookIsUnderWay(t *testing.T) {
 	w := newWorld(t, func(cfg *Config) { cfg.BookTimeout = time.Minute })
 	w.enqueue(w.request("ref-1"))
-	_, err := w.begin(t.Context(), "ref-1", time.Now().Add(time.Minute))
+	_, err := w.start(t.Context(), "ref-1", time.Now().Add(time.Minute))
 	require.NoError(t, err)
 	w.workers()
 	require.NoError(t, w.Wake(t.Context(), "ref-1"))
@@ -571,7 +571,7 @@ func TestWakeWhileBookIsUnderWay(t *testing.T) {
 	_, err = w.client.Book(t.Context(), w.request("ref-1"))
 	require.NoError(t, err)
 	require.NoError(t, w.Wake(t.Context(), "ref-1"))
-	w.hasState("ref-1", Found, 0)
+	w.hasState("ref-1", endingFound, 0)
 }
 
 // A wake-up that comes while a poll is under way is not lost: the poll may have looked
@@ -585,7 +585,7 @@ func TestWakeWhileAWorkerAsks(t *testing.T) {
 	w.pass(time.Minute)
 	w.eventually("a worker asks", func() bool { return w.Ledger().Count(hotelstaystest.OpQueryOrders) > asked })
 	require.NoError(t, w.Wake(t.Context(), "ref-1"))
-	w.hasState("ref-1", Found, 0)
+	w.hasState("ref-1", endingFound, 0)
 }
 
 func TestWakeGivesUpWaiting(t *testing.T) {
@@ -603,21 +603,21 @@ func TestRescue(t *testing.T) {
 	w := newWorld(t, nil)
 	w.bookUnknown("ref-1", bookMade)
 	_, err := w.pool.Exec(t.Context(), `UPDATE river_job SET state = 'running', attempt = 1, attempted_by = '{dead}', attempted_at = now() - $1::interval`,
-		DefaultRescueAfter+time.Second)
+		defaultRescueAfter+time.Second)
 	require.NoError(t, err)
 	w.workers()
-	w.hasState("ref-1", Found, 10*time.Second)
+	w.hasState("ref-1", endingFound, 10*time.Second)
 	assert.Equal(t, 1, w.row("ref-1").Ended)
 }
 
-// An OnEnd that hangs has its job locked. PostgreSQL ends such a transaction, or River
+// An OnOutcome that hangs has its job locked. PostgreSQL ends such a transaction, or River
 // could not rescue any other job of the schema.
-func TestAnOnEndThatHangs(t *testing.T) {
+func TestAnOnOutcomeThatHangs(t *testing.T) {
 	hung, release := make(chan struct{}), make(chan struct{})
 	var calls atomic.Int32
 	w := newWorld(t, func(cfg *Config) {
-		cfg.OnEnd = func(ctx context.Context, tx pgx.Tx, e *Ending) error {
-			if err := storeRow(ctx, tx, e); err != nil || calls.Add(1) > 1 {
+		cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
+			if err := storeRow(ctx, tx, o); err != nil || calls.Add(1) > 1 {
 				return err
 			}
 			close(hung)
@@ -629,7 +629,7 @@ func TestAnOnEndThatHangs(t *testing.T) {
 	defer close(release)
 	stuck := func(reference string) { // for long enough to be rescued
 		_, err := w.pool.Exec(t.Context(), `UPDATE river_job SET state = 'running', attempted_at = now() - $1::interval
-			WHERE args ->> 'reference' = $2`, DefaultRescueAfter+time.Second, reference)
+			WHERE args ->> 'reference' = $2`, defaultRescueAfter+time.Second, reference)
 		require.NoError(t, err)
 	}
 	w.bookUnknown("ref-1", bookMade)
@@ -643,8 +643,8 @@ func TestAnOnEndThatHangs(t *testing.T) {
 	<-hung
 	stuck("ref-2")
 	w.workers()
-	w.hasState("ref-1", Found, time.Minute)
-	w.hasState("ref-2", Found, time.Minute)
+	w.hasState("ref-1", endingFound, time.Minute)
+	w.hasState("ref-2", endingFound, time.Minute)
 	assert.Equal(t, 1, w.row("ref-1").Ended)
 }
 
@@ -664,26 +664,26 @@ func TestStoppedInAPoll(t *testing.T) {
 	assert.Zero(t, j.Attempt)
 	assert.Zero(t, j.Errors)
 	w.workers()
-	w.hasState("ref-1", Found, 0)
+	w.hasState("ref-1", endingFound, 0)
 }
 
-// OnEnd may put the reference into the queue again, for another process to book.
-func TestOnEndEnqueuesAnew(t *testing.T) {
+// OnOutcome may put the reference into the queue again, for another process to book.
+func TestOnOutcomeEnqueuesAnew(t *testing.T) {
 	var w *world
 	w = newWorld(t, func(cfg *Config) {
-		cfg.OnEnd = func(ctx context.Context, tx pgx.Tx, e *Ending) error {
-			if e.State != Failed {
-				return storeRow(ctx, tx, e)
+		cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
+			if endingOf(o) != endingFailed {
+				return storeRow(ctx, tx, o)
 			}
-			return w.EnqueueTx(ctx, tx, w.client.NewBookingRecovery(w.request(e.CustomerReferenceNo)))
+			return w.EnqueueTx(ctx, tx, w.client.NewBookingRecovery(w.request(o.Recovery.CustomerReferenceNo)))
 		}
 	})
 	w.enqueue(w.request("ref-1"))
 	w.Inject(bookRefused)
-	for _, state := range []State{Failed, Found} {
-		ending, err := w.Book(t.Context(), w.request("ref-1"))
+	for _, want := range []ending{endingFailed, endingFound} {
+		outcome, err := w.Book(t.Context(), w.request("ref-1"))
 		require.NoError(t, err)
-		assert.Equal(t, state, ending.State)
+		assert.Equal(t, want, endingOf(outcome))
 	}
 	assert.Equal(t, 1, w.row("ref-1").Ended)
 }
@@ -707,7 +707,7 @@ func TestAFrozenRunStoresNothing(t *testing.T) {
 // River asks NextRetry, and not its own policy, by which the ninth failure costs two hours.
 func TestAFailedJobIsTriedAgainByNextRetry(t *testing.T) {
 	w := newWorld(t, func(cfg *Config) {
-		cfg.OnEnd = func(context.Context, pgx.Tx, *Ending) error { return errors.New("OnEnd failed") }
+		cfg.OnOutcome = func(context.Context, pgx.Tx, *hotelstays.BookingOutcome) error { return errors.New("OnOutcome failed") }
 	})
 	w.bookUnknown("ref-1", bookMade)
 	_, err := w.pool.Exec(t.Context(), `UPDATE river_job SET attempt = 8,
@@ -755,9 +755,9 @@ func TestRiversExtensions(t *testing.T) {
 	})
 	w.enqueue(w.request("ref-1"))
 	assert.Equal(t, []int{1, 0, 0, 1, 1, 1}, []int{hook.hook, hook.middleware, middleware.hook, middleware.middleware, plugin.hook, plugin.middleware})
-	ending, err := w.Book(t.Context(), w.request("ref-1"))
+	outcome, err := w.Book(t.Context(), w.request("ref-1"))
 	require.NoError(t, err)
-	assert.Equal(t, Found, ending.State)
+	assert.Equal(t, endingFound, endingOf(outcome))
 	var tenant string
 	require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT metadata ->> 'tenant' FROM river_job WHERE state = 'completed'`).Scan(&tenant))
 	assert.Equal(t, "one", tenant)
@@ -773,7 +773,7 @@ func TestQueryExecModes(t *testing.T) {
 			w.bookUnknown("ref-1", bookLost)
 			w.workers()
 			require.NoError(t, w.Wake(t.Context(), "ref-1"))
-			w.hasState("ref-1", Absent, time.Minute)
+			w.hasState("ref-1", endingAbsent, time.Minute)
 		})
 	}
 }
@@ -794,13 +794,13 @@ func TestConcurrentBookings(t *testing.T) {
 				return err
 			})
 			var taken *pgconn.PgError
-			if errors.Is(err, ErrEnqueued) || errors.As(err, &taken) && taken.ConstraintName == "bookings_pkey" {
+			if errors.Is(err, ErrAlreadyEnqueued) || errors.As(err, &taken) && taken.ConstraintName == "bookings_pkey" {
 				return // the other one is at work, or was
 			}
 			if assert.NoError(t, err) {
-				ending, err := w.Book(t.Context(), w.request(reference))
+				outcome, err := w.Book(t.Context(), w.request(reference))
 				assert.NoError(t, err)
-				assert.Equal(t, Found, ending.State)
+				assert.Equal(t, endingFound, endingOf(outcome))
 			}
 		})
 	}

@@ -105,7 +105,7 @@ func newWorld(t *testing.T, change func(*Config), opts ...hotelstaystest.Option)
 		hotelstays.WithHTTPClient(w.Client()))
 	require.NoError(t, err)
 	w.schema, w.pool = newSchema(t)
-	cfg := Config{Client: w.client, Pool: w.pool, Schema: w.schema, OnEnd: storeRow, BookTimeout: time.Second}
+	cfg := Config{Client: w.client, Pool: w.pool, Schema: w.schema, OnOutcome: storeRow, BookTimeout: time.Second}
 	if change != nil {
 		change(&cfg)
 	}
@@ -128,17 +128,24 @@ func (w *world) reconnect(change func(*pgxpool.Config)) {
 	require.NoError(w.t, err)
 }
 
-// storeRow is the caller's OnEnd.
-func storeRow(ctx context.Context, tx pgx.Tx, e *Ending) error {
+// storeRow is the caller's OnOutcome.
+func storeRow(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
 	order := ""
-	if e.Order != nil {
-		order = e.Order.PlatformReferenceNo
+	if o.Order != nil {
+		order = o.Order.PlatformReferenceNo
 	}
-	tag, err := tx.Exec(ctx, `UPDATE bookings SET state = $2, order_no = $3, ended = ended + 1 WHERE reference = $1`, e.CustomerReferenceNo, string(e.State), order)
+	reference := o.Recovery.CustomerReferenceNo
+	tag, err := tx.Exec(ctx, `UPDATE bookings SET state = $2, order_no = $3, ended = ended + 1 WHERE reference = $1`,
+		reference, string(endingOf(o)), order)
 	if err == nil && tag.RowsAffected() != 1 {
-		return fmt.Errorf("%d rows of reference %s", tag.RowsAffected(), e.CustomerReferenceNo)
+		return fmt.Errorf("%d rows of reference %s", tag.RowsAffected(), reference)
 	}
 	return err
+}
+
+// finalFor returns an outcome of a reference.
+func finalFor(reference string, state hotelstays.BookingState) *hotelstays.BookingOutcome {
+	return &hotelstays.BookingOutcome{State: state, Recovery: &hotelstays.BookingRecovery{CustomerReferenceNo: reference}}
 }
 
 func findOffers(t *testing.T, client *hotelstays.Client, city string) (offers []hotelstays.BookRequest) {
@@ -274,10 +281,10 @@ func (w *world) eventually(what string, condition func() bool) {
 }
 
 // hasState waits until the caller's row has a state, while time passes in steps.
-func (w *world) hasState(reference string, state State, step time.Duration) {
+func (w *world) hasState(reference string, end ending, step time.Duration) {
 	w.t.Helper()
-	w.eventually(fmt.Sprintf("%s is %s", reference, state), func() bool {
-		if w.row(reference).State == string(state) {
+	w.eventually(fmt.Sprintf("%s is %s", reference, end), func() bool {
+		if w.row(reference).State == string(end) {
 			return true
 		}
 		if step > 0 {

@@ -1,4 +1,4 @@
-// Waking: a webhook says that there is something to see.
+// Waking a recovery, because a webhook says that something has happened.
 
 package hotelstaysriver
 
@@ -12,24 +12,23 @@ import (
 )
 
 const (
-	// wakePatience is how long Wake waits for a poll that is under way.
-	wakePatience = 5 * time.Second
-	wakePause    = 50 * time.Millisecond
+	// wakeTimeout is how long Wake waits for a poll that is under way.
+	wakeTimeout = 5 * time.Second
+	wakePause   = 50 * time.Millisecond
 )
 
-// Wake makes a worker ask for an order now, off the schedule: within a second, River's
-// own pace. Call it from a webhook handler with the event's reference. It is safe at any
-// time: a booking that has ended, that is not known, or that nobody has begun to send is
-// left alone, and that is no error.
+// Wake makes a worker poll for an order now, off the schedule: within a second, River's own
+// pace. Call it from a webhook handler with the event's reference. Unknown and ended
+// bookings, and those that nobody has started to send, are left alone without an error.
 //
-// A worker may be asking at this very moment, and have asked too early. Wake waits for
-// it, five seconds at most, and then returns an error: answer the webhook with a 5xx,
-// and the sender delivers it again.
+// If a worker is polling at this moment, it may have asked too early. Wake waits for it, at
+// most five seconds, and then returns an error: answer the webhook with a 5xx, so that the
+// sender delivers it again.
 func (b *Bookings) Wake(ctx context.Context, customerReferenceNo string) error {
-	ctx, cancel := context.WithTimeout(ctx, wakePatience)
+	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
 	defer cancel()
 	for {
-		busy, err := b.wake(ctx, customerReferenceNo)
+		busy, err := b.tryWake(ctx, customerReferenceNo)
 		switch {
 		case err != nil:
 			return fmt.Errorf("hotelstaysriver: Wake: reference %q: %w", customerReferenceNo, err)
@@ -41,13 +40,13 @@ func (b *Bookings) Wake(ctx context.Context, customerReferenceNo string) error {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return fmt.Errorf("hotelstaysriver: Wake: reference %q is being asked for right now; wake it again later: %w", customerReferenceNo, ctx.Err())
+			return fmt.Errorf("hotelstaysriver: Wake: reference %q: a poll is still under way; wake it again later: %w", customerReferenceNo, ctx.Err())
 		}
 	}
 }
 
-// wake makes a job due, unless it is running.
-func (b *Bookings) wake(ctx context.Context, reference string) (busy bool, err error) {
+// tryWake makes a job due, unless it is running.
+func (b *Bookings) tryWake(ctx context.Context, reference string) (busy bool, err error) {
 	err = b.transact(ctx, func(tx pgx.Tx) error {
 		job, err := b.jobs.lockLive(ctx, tx, reference, b.account)
 		switch {
@@ -55,17 +54,17 @@ func (b *Bookings) wake(ctx context.Context, reference string) (busy bool, err e
 			return nil
 		case err != nil:
 			return err
-		case !job.begun():
+		case !job.started():
 			return nil
 		case job.running():
 			busy = true
 			return nil
 		}
-		job.Args.Recovery.NextPoll = wall(time.Now())
-		if err := b.jobs.set(ctx, tx, job); err != nil {
+		job.Args.Recovery.NextPoll = wallClock(time.Now())
+		if err := b.jobs.setArgs(ctx, tx, job); err != nil {
 			return err
 		}
-		return b.jobs.due(ctx, tx, job.ID, job.Args.Recovery.NextPoll)
+		return b.jobs.schedule(ctx, tx, job.ID, job.Args.Recovery.NextPoll)
 	})
 	return busy, err
 }

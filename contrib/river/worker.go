@@ -1,4 +1,4 @@
-// The worker: River's side of a durable booking.
+// The worker that polls for orders.
 
 package hotelstaysriver
 
@@ -16,70 +16,64 @@ import (
 )
 
 const (
-	// countedFailures is how many failures of a job River counts. The rest of its
-	// attempts, which are over thirty thousand, are for processes that die.
+	// countedFailures is how many failures of a job River counts. The remaining attempts,
+	// over thirty thousand, are for processes that die.
 	countedFailures = 1000
-	// failurePause is the longest pause after a failure.
-	failurePause = 5 * time.Minute
-	// doubtPause is the first pause after a poll that left a booking unverified, and
-	// doubtPauseMax the longest.
-	doubtPause    = 150 * time.Second
-	doubtPauseMax = time.Hour
-	// shortPause is after a run that was interrupted.
-	shortPause = time.Second
-	// decisiveAfter is how long after a Book has ended one poll that finds no order shows
-	// that there is none.
+	// maxFailurePause is the longest pause after a failure.
+	maxFailurePause = 5 * time.Minute
+	// unverifiedPause is the first pause after an unverified poll.
+	unverifiedPause    = 150 * time.Second
+	maxUnverifiedPause = time.Hour
+	// interruptedPause follows a run that was interrupted.
+	interruptedPause = time.Second
+	// decisiveAfter is how long after the end of Book one poll without an order proves its
+	// absence.
 	decisiveAfter = 10 * time.Minute
 )
 
-// worker works on jobs of bookings. Any number of processes do.
 type worker struct {
 	river.WorkerDefaults[jobArgs]
 	b *Bookings
 }
 
-// Timeout is for River.
 func (w *worker) Timeout(*river.Job[jobArgs]) time.Duration { return workTimeout }
 
-// NextRetry is for River: when a job that failed is tried again.
+// NextRetry returns when a failed job is tried again.
 func (w *worker) NextRetry(job *river.Job[jobArgs]) time.Time {
-	return time.Now().Add(doubling(time.Second, job.Attempt-1, failurePause))
+	return time.Now().Add(doubled(time.Second, job.Attempt-1, maxFailurePause))
 }
 
-// doubling is a pause that has been doubled so many times, up to a bound.
-func doubling(first time.Duration, times int, bound time.Duration) time.Duration {
-	pause := first
-	for range times {
-		if pause *= 2; pause >= bound {
-			return bound
-		}
+// doubled doubles a pause some times, up to a longest one.
+func doubled(pause time.Duration, times int, longest time.Duration) time.Duration {
+	for ; times > 0 && pause < longest; times-- {
+		pause *= 2
 	}
-	return min(pause, bound)
+	return min(pause, longest)
 }
 
-// Work makes one step of a recovery. It returns nil only when the job is known to be
-// completed in the database, and never lets River use up the job's attempts.
+// Work does one step of a recovery. It returns nil only if the job is completed in the
+// database, and never lets River use up the job's attempts.
 func (w *worker) Work(ctx context.Context, job *river.Job[jobArgs]) (err error) {
 	if job.Attempt >= countedFailures {
-		defer func() { err = w.uncounted(ctx, job, recover(), err) }()
+		defer func() { err = w.snoozeFailure(ctx, job, recover(), err) }()
 	}
 	err = w.step(ctx, job)
-	var failed *onEndError
+	var failed *onOutcomeError
 	var unknown *hotelstays.OutcomeUnknownError
 	switch {
 	case errors.As(err, &failed):
 		return err
-	case errors.As(err, &unknown): // ctx ended in a poll
-		return river.JobSnooze(shortPause)
-	case errors.Is(err, ErrEndedOtherwise): // the job is completed; a person has to look
-		w.b.cfg.Logger.ErrorContext(ctx, "a booking ended in two ways", slog.String("error", err.Error()))
+	case errors.As(err, &unknown): // ctx ended during a poll
+		return river.JobSnooze(interruptedPause)
+	case errors.Is(err, ErrConflictingOutcome): // the job is completed; a person must check
+		w.b.cfg.Logger.ErrorContext(ctx, "a booking has two outcomes", slog.String("error", err.Error()))
 		return nil
 	}
 	return err
 }
 
-// uncounted takes a failure or a panic for a pause.
-func (w *worker) uncounted(ctx context.Context, job *river.Job[jobArgs], panicked any, err error) error {
+// snoozeFailure turns a failure or a panic into a pause, which costs no attempt.
+func (w *worker) snoozeFailure(ctx context.Context, job *river.Job[jobArgs], panicked any, err error) error {
 	if panicked != nil {
 		err = fmt.Errorf("panic: %v", panicked)
 	}
@@ -88,11 +82,12 @@ func (w *worker) uncounted(ctx context.Context, job *river.Job[jobArgs], panicke
 	if err == nil || errors.As(err, &snooze) || errors.As(err, &cancel) {
 		return err
 	}
-	w.b.cfg.Logger.ErrorContext(ctx, "a booking's job goes on failing", slog.String("reference", job.Args.Reference), slog.Int64("job", job.ID), slog.String("error", err.Error()))
-	return river.JobSnooze(failurePause)
+	w.b.cfg.Logger.ErrorContext(ctx, "the job of a booking keeps failing",
+		slog.String("reference", job.Args.Reference), slog.Int64("job", job.ID), slog.String("error", err.Error()))
+	return river.JobSnooze(maxFailurePause)
 }
 
-// step asks for the order, if it is time to, and acts on the answer.
+// step polls for the order, if a poll is due, and acts on the answer.
 func (w *worker) step(ctx context.Context, job *river.Job[jobArgs]) error {
 	args := job.Args
 	if args.BookBy.IsZero() {
@@ -105,27 +100,27 @@ func (w *worker) step(ctx context.Context, job *river.Job[jobArgs]) error {
 		return w.peek(ctx, job, args)
 	}
 	outcome, err := w.b.cfg.Client.StepRecovery(ctx, &args.Recovery)
-	if ending := endingOf(args.Reference, outcome, asUnknown(err)); ending != nil {
-		return w.b.end(ctx, job.ID, ending)
+	if final := finalOutcome(&args.Recovery, outcome, asUnknown(err)); final != nil {
+		return w.b.finish(ctx, job.ID, final)
 	}
 	if err != nil {
 		return err
 	}
 	pause := time.Until(args.Recovery.NextPoll)
 	if outcome.State == hotelstays.BookingUnverified {
-		pause = max(pause, doubling(doubtPause, args.Doubts, doubtPauseMax))
-		args.Doubts++
-		w.b.cfg.Logger.WarnContext(ctx, "it is not known whether a booking was made; its job goes on asking",
-			slog.String("reference", args.Reference), slog.Int("polls", args.Doubts), slog.Any("error", outcome.Err))
+		pause = max(pause, doubled(unverifiedPause, args.Unverified, maxUnverifiedPause))
+		args.Unverified++
+		w.b.cfg.Logger.WarnContext(ctx, "a booking is still unverified; its job continues",
+			slog.String("reference", args.Reference), slog.Int("polls", args.Unverified), slog.Any("error", outcome.Err))
 	}
-	if err := w.progress(ctx, job, &args); err != nil {
+	if err := w.storeProgress(ctx, job, &args); err != nil {
 		return err
 	}
 	return river.JobSnooze(max(pause, 0))
 }
 
-// asUnknown keeps bad input, such as a recovery of another account, from being taken
-// for a booking that failed: no Book was involved.
+// asUnknown keeps an invalid recovery, such as one of another account, from looking like a
+// booking that failed validation.
 func asUnknown(err error) error {
 	var invalid *hotelstays.ValidationError
 	if errors.As(err, &invalid) {
@@ -134,20 +129,20 @@ func asUnknown(err error) error {
 	return err
 }
 
-// takeOver marks a job whose Book never began, so that it never will. Book commits its
-// own mark before it sends, so that nothing was sent: one poll decides, as it does of a
-// Book that ended long ago. Where Book began just now, its mark holds.
+// takeOver marks a job whose Book has not started, so that it never will. Book commits its
+// own mark before it sends, so nothing was sent, and one poll decides as after a Book that
+// ended long ago. If Book has started just now, its mark stays.
 func (w *worker) takeOver(ctx context.Context, id int64) (args jobArgs, err error) {
 	err = w.b.transact(ctx, func(tx pgx.Tx) error {
 		job, err := w.b.jobs.lock(ctx, tx, id)
 		if err != nil {
 			return err
 		}
-		if !job.begun() {
+		if !job.started() {
 			now := time.Now()
-			job.Args.BookBy = wall(now)
-			job.Args.Recovery.EndedAt = wall(now.Add(-decisiveAfter))
-			if err := w.b.jobs.set(ctx, tx, job); err != nil {
+			job.Args.BookBy = wallClock(now)
+			job.Args.Recovery.EndedAt = wallClock(now.Add(-decisiveAfter))
+			if err := w.b.jobs.setArgs(ctx, tx, job); err != nil {
 				return err
 			}
 		}
@@ -157,14 +152,13 @@ func (w *worker) takeOver(ctx context.Context, id int64) (args jobArgs, err erro
 	return args, err
 }
 
-// peek asks once while Book may still be under way: Wake has said that there is
-// something to see. It leaves the recovery's times alone, for they count from the end
-// of Book.
+// peek polls once while Book may still be under way, after a Wake. It does not change the
+// recovery, whose times count from the end of Book.
 func (w *worker) peek(ctx context.Context, job *river.Job[jobArgs], args jobArgs) error {
 	recovery := args.Recovery
 	outcome, err := w.b.cfg.Client.StepRecovery(ctx, &recovery)
-	if ending := endingOf(args.Reference, outcome, asUnknown(err)); ending != nil {
-		return w.b.end(ctx, job.ID, ending)
+	if final := finalOutcome(&recovery, outcome, asUnknown(err)); final != nil {
+		return w.b.finish(ctx, job.ID, final)
 	}
 	if err != nil {
 		return err
@@ -172,15 +166,14 @@ func (w *worker) peek(ctx context.Context, job *river.Job[jobArgs], args jobArgs
 	return river.JobSnooze(max(time.Until(args.BookBy), 0))
 }
 
-// progress stores how far the recovery has come. A run that has lost its job meanwhile
-// stores nothing.
-func (w *worker) progress(ctx context.Context, job *river.Job[jobArgs], args *jobArgs) error {
+// storeProgress stores the recovery, unless this run has lost its job to another.
+func (w *worker) storeProgress(ctx context.Context, job *river.Job[jobArgs], args *jobArgs) error {
 	return w.b.transact(ctx, func(tx pgx.Tx) error {
 		now, err := w.b.jobs.lock(ctx, tx, job.ID)
 		if err != nil || !now.takenBy(job.JobRow) {
 			return err
 		}
 		now.Args = *args
-		return w.b.jobs.set(ctx, tx, now)
+		return w.b.jobs.setArgs(ctx, tx, now)
 	})
 }
