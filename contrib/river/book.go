@@ -40,7 +40,8 @@ var (
 //	                                   finds it again and stores it
 //	any other, without an outcome      the database failed and nothing was sent: a worker
 //	                                   will find no order
-func (b *Bookings) Book(ctx context.Context, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
+func (b *Bookings) Book(ctx context.Context, req *hotelstays.BookRequest,
+	opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
 	if req == nil || req.CustomerReferenceNo == "" {
 		return nil, errors.New("hotelstaysriver: Book: the request has no customerReferenceNo")
 	}

@@ -137,13 +137,15 @@ func (b *Bookings) transact(ctx context.Context, f func(tx pgx.Tx) error) error 
 // one. River looks every 30 seconds.
 func (b *Bookings) Configure(cfg *river.Config) error {
 	if cfg.Schema != b.cfg.Schema {
-		return fmt.Errorf("hotelstaysriver: the River client's schema is %q and Config.Schema is %q; they must be the same", cfg.Schema, b.cfg.Schema)
+		return fmt.Errorf("hotelstaysriver: the River client's schema is %q and Config.Schema is %q; they must be the same",
+			cfg.Schema, b.cfg.Schema)
 	}
 	if _, taken := cfg.Queues[b.cfg.Queue]; taken {
 		return fmt.Errorf("hotelstaysriver: the River client has a queue %q already; set another Config.Queue", b.cfg.Queue)
 	}
 	if cfg.RescueStuckJobsAfter != 0 && cfg.RescueStuckJobsAfter < workTimeout {
-		return fmt.Errorf("hotelstaysriver: RescueStuckJobsAfter is %s; it must be at least %s, which a poll and OnOutcome may take", cfg.RescueStuckJobsAfter, workTimeout)
+		return fmt.Errorf("hotelstaysriver: RescueStuckJobsAfter is %s; it must be at least %s, which a poll and OnOutcome may take",
+			cfg.RescueStuckJobsAfter, workTimeout)
 	}
 	if cfg.Workers == nil {
 		cfg.Workers = river.NewWorkers()

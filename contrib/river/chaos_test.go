@@ -1,17 +1,15 @@
 //go:build postgres
 
-// What this test proves: whatever happens to requests, answers, processes and the
-// database, a durable booking is never lost and never made twice, and the caller's row
-// says what is true.
+// A durable booking is never lost and never made twice, and the caller's row is true,
+// whatever happens to requests, answers, processes and the database.
 //
-// Several processes book and work on recoveries against one sandbox. Half of the
-// requests meet a fault, new orders are hidden for a while, processes are killed with
-// SIGKILL, and PostgreSQL is restarted in the middle as if it had crashed. Time passes
-// sixty times as fast for the recoveries that sleep. In the end the sandbox's ledger,
-// which knows what was truly done, is held against the caller's table.
+// Several processes book and work on recoveries against one sandbox. Half of the requests
+// meet a fault, new orders are hidden for a while, processes are killed, and PostgreSQL
+// crashes in the middle. Time passes sixty times as fast for sleeping recoveries. In the end
+// the caller's table is compared with the sandbox's ledger.
 //
-// HOTELSTAYS_RIVER_BOOKINGS sets the number of bookings, HOTELSTAYS_CHAOS_SEED the
-// seed of faults and kills.
+// HOTELSTAYS_RIVER_BOOKINGS sets the number of bookings, HOTELSTAYS_CHAOS_SEED the seed of
+// faults and kills.
 
 package hotelstaysriver
 
@@ -39,32 +37,30 @@ const (
 	chaosProcesses = 4
 	// chaosSpeed is how fast time passes for recoveries that sleep.
 	chaosSpeed = 60
-	// chaosVisible is how long the sandbox hides a new order: most of the ten minutes
-	// that the recovery lasts.
+	// chaosVisible is how long the sandbox hides a new order: most of a recovery.
 	chaosVisible = 500 * time.Second / chaosSpeed
-	// chaosStuck is when a job that is still running is taken for a dead process's, be
-	// it or not: River may do so after its rescue bound.
+	// chaosStuck is when a running job is rescued, whether its process is dead or not.
 	chaosStuck = 5 * time.Second
 )
 
-// chaosFaults is what may happen to a request, in per cent.
+// chaosFaults are the faults of requests, in per cent.
 var chaosFaults = []struct {
 	percent float64
 	hotelstaystest.Fault
 }{
-	// Nothing is booked, and nobody says so.
+	// Nothing is booked, without an answer.
 	{6, hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut}},
 	{4, hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultStatus, Status: 504}},
 	{3, hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultGarbage}},
 	{4, hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: 3 * time.Second}},
-	// The order is made, and nobody says so.
+	// The order is made, without an answer.
 	{8, hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true}},
 	{5, hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultStatus, Status: 502, Commit: true}},
 	{4, hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultTruncatedBody}},
 	{6, hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: 3 * time.Second, Commit: true}},
 	// The answer comes late.
 	{15, hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Second, Commit: true}},
-	// Nothing is booked, and the answer says so.
+	// Nothing is booked, and the answer is a refusal.
 	{4, hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultStatus, Status: 429}},
 	{4, hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultStatus, Status: 400}},
 	{4, hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultStatus, Status: 200, Code: 100009999}},
@@ -87,7 +83,7 @@ func setting(t *testing.T, name string, def uint64) uint64 {
 	return n
 }
 
-// chaos is the test's own process: it has the sandbox, starts the others, and kills them.
+// chaos starts and kills the processes. The sandbox runs in the process of the test.
 type chaos struct {
 	*world
 	rng       *rand.Rand
@@ -120,7 +116,7 @@ func (c *chaos) start() *process {
 	return p
 }
 
-// kill kills a process in the middle of whatever it does, and starts another one.
+// kill kills a process and starts another one.
 func (c *chaos) kill() {
 	i := c.rng.IntN(len(c.processes))
 	c.processes[i].end()
@@ -128,8 +124,8 @@ func (c *chaos) kill() {
 	c.killed++
 }
 
-// hurry lets time pass faster, until ctx ends, and wakes a booking now and then, as
-// webhooks do at any time. Bookings whose Book may be under way keep to real time.
+// hurry lets time pass faster until ctx ends, and wakes bookings, as webhooks do. Bookings
+// whose Book may be under way keep real time.
 func (c *chaos) hurry(ctx context.Context) {
 	const tick = 200 * time.Millisecond
 	for ticker := time.NewTicker(tick); ; {
@@ -139,7 +135,7 @@ func (c *chaos) hurry(ctx context.Context) {
 			ticker.Stop()
 			return
 		}
-		// Neither matters when the database is away.
+		// Errors do not matter: the database may be restarting.
 		_ = passTime(ctx, c.pool, tick*(chaosSpeed-1), `args #> '{recovery,endedAt}' IS NOT NULL`)
 		_, _ = c.pool.Exec(ctx, `UPDATE river_job SET attempted_at = attempted_at - $2::interval
 			WHERE state = 'running' AND attempted_at BETWEEN now() - $2::interval AND now() - $1::interval`, chaosStuck, defaultRescueAfter)
@@ -149,9 +145,9 @@ func (c *chaos) hurry(ctx context.Context) {
 	}
 }
 
-// open counts the bookings that have not come to their end.
+// open counts the bookings that have not ended.
 func (c *chaos) open() (n int) {
-	for { // the database may be away
+	for { // the database may be restarting
 		err := c.pool.QueryRow(c.t.Context(), `SELECT count(*) FROM bookings
 			WHERE state NOT IN ('found', 'reused') AND NOT (state IN ('absent', 'failed') AND rounds = $1)`, engineRounds).Scan(&n)
 		if err == nil {
@@ -201,7 +197,8 @@ func TestProcessesDie(t *testing.T) {
 }
 
 func newChaos(t *testing.T, seed uint64, bookings int) *chaos {
-	w := newWorld(t, nil, hotelstaystest.WithSeed(seed), hotelstaystest.WithLateVisibility(chaosVisible), hotelstaystest.WithLedgerLimit(1_000_000))
+	w := newWorld(t, nil, hotelstaystest.WithSeed(seed), hotelstaystest.WithLateVisibility(chaosVisible),
+		hotelstaystest.WithLedgerLimit(1_000_000))
 	c := &chaos{world: w, rng: rand.New(rand.NewPCG(seed, 1)), bookings: bookings}
 	plan, err := json.Marshal(enginePlan{Schema: w.schema, URL: w.URL, AppKey: w.AppKey, AppSecret: w.AppSecret,
 		Session: w.offers[0].SessionID, Offer: *w.offers[0].Expect})
@@ -216,12 +213,13 @@ func newChaos(t *testing.T, seed uint64, bookings int) *chaos {
 		CREATE TABLE endings (reference text, round int, state text, at timestamptz DEFAULT clock_timestamp());
 		CREATE TABLE surprises (what text)`)
 	require.NoError(t, err)
-	_, err = w.pool.Exec(t.Context(), `INSERT INTO bookings (reference, state) SELECT 'ref-' || n, 'new' FROM generate_series(1, $1) n`, bookings)
+	_, err = w.pool.Exec(t.Context(),
+		`INSERT INTO bookings (reference, state) SELECT 'ref-' || n, 'new' FROM generate_series(1, $1) n`, bookings)
 	require.NoError(t, err)
 	return c
 }
 
-// ended is an ending as the caller's table has it.
+// ended is an ending in the caller's table.
 type ended struct {
 	Reference string
 	Round     int
@@ -229,7 +227,7 @@ type ended struct {
 	At        time.Time
 }
 
-// check holds the caller's tables against the ledger, and against River's.
+// check compares the caller's tables with the ledger and with River's.
 func (c *chaos) check() {
 	t := c.t
 	made := map[string][]hotelstaystest.Order{}
@@ -243,8 +241,8 @@ func (c *chaos) check() {
 	require.NoError(t, err)
 	tally := map[string]int{}
 	var reference, state, order string
-	var rounds, told int
-	_, err = pgx.ForEachRow(rows, []any{&reference, &state, &order, &rounds, &told}, func() error {
+	var rounds, ends int
+	_, err = pgx.ForEachRow(rows, []any{&reference, &state, &order, &rounds, &ends}, func() error {
 		tally[state]++
 		switch orders := made[reference]; {
 		case len(orders) > 1:
@@ -271,8 +269,7 @@ func (c *chaos) check() {
 	c.checkJobs()
 }
 
-// checkEndings looks at the endings of each round, and at what allowed each Book that
-// arrived to be sent when there was one under the same reference before.
+// checkEndings checks that each round ended once, and that each repeated Book was allowed.
 func (c *chaos) checkEndings() {
 	t := c.t
 	rows, err := c.pool.Query(t.Context(), `SELECT reference, round, state, at FROM endings ORDER BY at`)
@@ -284,20 +281,21 @@ func (c *chaos) checkEndings() {
 		reference string
 		number    int
 	}
-	told := map[round]int{}
+	ends := map[round]int{}
 	tally := map[ending]int{}
 	for _, e := range all {
 		of[e.Reference] = append(of[e.Reference], e)
-		told[round{e.Reference, e.Round}]++
+		ends[round{e.Reference, e.Round}]++
 		tally[e.State]++
 	}
-	for r, n := range told {
-		assert.Equal(t, 1, n, "%+v was told more than once", r)
+	for r, n := range ends {
+		assert.Equal(t, 1, n, "%+v ended more than once", r)
 	}
 	t.Log("endings:", tally)
 	for _, o := range c.Ledger().Orders() {
 		for _, e := range of[o.CustomerReferenceNo] {
-			assert.False(t, (e.State == endingAbsent || e.State == endingFailed) && o.CreatedAt.Before(e.At), "%s was said to be %s in round %d, and existed", o.CustomerReferenceNo, e.State, e.Round)
+			assert.False(t, (e.State == endingAbsent || e.State == endingFailed) && o.CreatedAt.Before(e.At),
+				"%s was said to be %s in round %d, and existed", o.CustomerReferenceNo, e.State, e.Round)
 		}
 	}
 	assert.Zero(t, c.Ledger().BookingsReused(), "a Book came upon the order of an earlier one")
@@ -315,7 +313,8 @@ func (c *chaos) checkEndings() {
 		ended := slices.ContainsFunc(of[book.TraceID], func(e ended) bool {
 			return (e.State == endingAbsent || e.State == endingFailed) && !e.At.Before(last.Arrived) && !e.At.After(book.Arrived)
 		})
-		assert.True(t, definite || ended, "sent twice: Book of %s, answered with HTTP %d (fault %q, carried out %t), arrived again after %s although nobody knew that there was no order",
+		assert.True(t, definite || ended,
+			"sent twice: Book of %s, answered with HTTP %d (fault %q, executed %t), arrived again after %s without proof of absence",
 			book.TraceID, last.Status, last.Fault, last.Executed, book.Arrived.Sub(last.Arrived))
 	}
 	t.Logf("%d Books under a reference that had one before", resent)
@@ -324,8 +323,7 @@ func (c *chaos) checkEndings() {
 	assert.Empty(t, surprises)
 }
 
-// checkJobs looks at what River is left with: jobs that are completed, one for each
-// round.
+// checkJobs checks that each round has one completed job.
 func (c *chaos) checkJobs() {
 	var completed, others, rounds, ended, rescued int
 	require.NoError(c.t, c.pool.QueryRow(c.t.Context(), `SELECT

@@ -1,7 +1,7 @@
 //go:build postgres
 
-// The booking engine of TestProcessesDie: a process of its own that books and works on
-// recoveries until it is killed.
+// The processes of TestProcessesDie, which book and work on recoveries until they are
+// killed.
 
 package hotelstaysriver
 
@@ -31,14 +31,13 @@ const (
 	engineRounds = 3
 )
 
-// enginePlan is what a process is told.
+// enginePlan configures a process.
 type enginePlan struct {
 	Schema, URL, AppKey, AppSecret string
 	Session                        string
 	Offer                          types.RoomRatePkg
 }
 
-// bookingEngine is the process.
 type bookingEngine struct {
 	enginePlan
 	*Bookings
@@ -74,7 +73,7 @@ func engine(plan string) error {
 	if err != nil {
 		return err
 	}
-	for workers.Start(ctx) != nil { // the database may be away
+	for workers.Start(ctx) != nil { // the database may be restarting
 		time.Sleep(100 * time.Millisecond)
 	}
 	for range engineBookers {
@@ -97,7 +96,7 @@ func (e *bookingEngine) onOutcome(ctx context.Context, tx pgx.Tx, outcome *hotel
 	return err
 }
 
-// book takes up bookings, new ones and those whose last round came to nothing.
+// book makes bookings: new ones, and those whose last round found no order.
 func (e *bookingEngine) book(ctx context.Context) {
 	for {
 		req, err := e.next(ctx)
@@ -107,13 +106,13 @@ func (e *bookingEngine) book(ctx context.Context) {
 		if errors.Is(err, ErrConflictingOutcome) {
 			_, _ = e.pool.Exec(ctx, `INSERT INTO surprises VALUES ($1)`, err.Error())
 		}
-		if err != nil { // nothing to do, the database is away, or a worker has to ask
+		if err != nil { // nothing to do, the database is restarting, or a worker has to poll
 			time.Sleep(100 * time.Millisecond)
 		}
 	}
 }
 
-// next commits the next round of a booking together with its job.
+// next commits the next round of a booking with its job.
 func (e *bookingEngine) next(ctx context.Context) (req *hotelstays.BookRequest, err error) {
 	err = pgx.BeginFunc(ctx, e.pool, func(tx pgx.Tx) error {
 		var reference string
@@ -137,7 +136,7 @@ func (e *bookingEngine) next(ctx context.Context) (req *hotelstays.BookRequest, 
 	return req, err
 }
 
-// recheck asks whether the offer still holds, as one has to before it is booked again.
+// recheck checks the offer before it is booked again.
 func (e *bookingEngine) recheck(ctx context.Context, offer *hotelstays.BookRequest) error {
 	resp, err := e.client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: offer.SessionID, RatePkgID: offer.RatePkgID})
 	if err == nil && !resp.Available() {

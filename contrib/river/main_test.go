@@ -1,7 +1,5 @@
 //go:build !postgres
 
-// Without PostgreSQL the tests of what needs none are run; see the README for the rest.
-
 package hotelstaysriver
 
 import (

@@ -1,10 +1,9 @@
 //go:build postgres
 
-// What the tests with PostgreSQL share: a schema of their own with River's tables and
-// a caller's table, a sandbox, workers, and time that passes at will.
+// Helpers of the tests with PostgreSQL. Each test has its own schema.
 //
-// A recovery takes ten minutes. Its times are plain data in the job, so that a test lets
-// time pass by moving them back; the SDK's own rules stay as they are.
+// A recovery takes ten minutes. Its times are plain data in the job, so a test lets time pass
+// by moving them back.
 
 package hotelstaysriver
 
@@ -30,12 +29,12 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// databaseURL is where the PostgreSQL server of the tests is.
 var databaseURL = os.Getenv("HOTELSTAYS_POSTGRES_URL")
 
 func TestMain(m *testing.M) {
 	if databaseURL == "" {
-		fmt.Fprintln(os.Stderr, `HOTELSTAYS_POSTGRES_URL is not set; start a server from the repository's root with: bash -c '. .ci/services; trap stop_services EXIT; start_postgres; cd contrib/river && go test -tags postgres ./...'`)
+		fmt.Fprintln(os.Stderr,
+			`HOTELSTAYS_POSTGRES_URL is not set; see the README`)
 		os.Exit(1)
 	}
 	if play := os.Getenv("HOTELSTAYS_RIVER_PROCESS"); play != "" {
@@ -51,8 +50,7 @@ func TestMain(m *testing.M) {
 // patience bounds what a test waits for.
 const patience = 30 * time.Second
 
-// newSchema makes an empty schema with River's tables and the caller's, which ends with
-// the test.
+// newSchema creates a schema with River's tables and the caller's, for one test.
 func newSchema(t *testing.T) (schema string, pool *pgxpool.Pool) {
 	t.Helper()
 	schema = "t" + fmt.Sprint(time.Now().UnixNano())
@@ -115,7 +113,7 @@ func newWorld(t *testing.T, change func(*Config), opts ...hotelstaystest.Option)
 	return w
 }
 
-// reconnect gives the world a pool with other settings.
+// reconnect gives the world a pool with changed settings.
 func (w *world) reconnect(change func(*pgxpool.Config)) {
 	w.t.Helper()
 	cfg := w.pool.Config()
@@ -166,7 +164,7 @@ func findOffers(t *testing.T, client *hotelstays.Client, city string) (offers []
 	return offers
 }
 
-// request books the first offer under a reference. Each reference is a stay of its own.
+// request books the first offer under a reference. Each reference has its own guests.
 func (w *world) request(reference string) *hotelstays.BookRequest {
 	return requestOf(w.offers[0], reference)
 }
@@ -191,7 +189,7 @@ func (w *world) enqueue(req *hotelstays.BookRequest) {
 	}))
 }
 
-// workers starts a River client, as another process would have one.
+// workers starts a River client, like that of another process.
 func (w *world) workers(opts ...func(*river.Config)) *river.Client[pgx.Tx] {
 	w.t.Helper()
 	cfg := &river.Config{Schema: w.schema, TestOnly: true, FetchPollInterval: 50 * time.Millisecond, FetchCooldown: 20 * time.Millisecond}
@@ -210,8 +208,8 @@ func (w *world) workers(opts ...func(*river.Config)) *river.Client[pgx.Tx] {
 	return client
 }
 
-// pass lets time pass for the jobs that sleep. Those that come due are made available,
-// which River's scheduler would do within five seconds.
+// pass lets time pass for sleeping jobs, and makes due ones available, as River's scheduler
+// would do within five seconds.
 func (w *world) pass(d time.Duration) {
 	w.t.Helper()
 	require.NoError(w.t, passTime(w.t.Context(), w.pool, d, "true"))
@@ -230,7 +228,7 @@ func passTime(ctx context.Context, pool *pgxpool.Pool, d time.Duration, conditio
 	return err
 }
 
-// crash restarts PostgreSQL without letting it finish anything.
+// crash restarts PostgreSQL as after a crash.
 func (w *world) crash() {
 	command := os.Getenv("HOTELSTAYS_POSTGRES_RESTART")
 	w.t.Helper()
@@ -239,7 +237,7 @@ func (w *world) crash() {
 	require.NoError(w.t, err, "%s", out)
 }
 
-// row is what the caller's table says.
+// row is a row of the caller's table.
 type row struct {
 	State, Order string
 	Ended        int
@@ -252,7 +250,7 @@ func (w *world) row(reference string) (r row) {
 	return r
 }
 
-// job is what River's table says of the latest job of a reference.
+// job is the latest job of a reference, from River's table.
 type job struct {
 	State   string
 	Attempt int
@@ -267,20 +265,19 @@ func (w *world) job(reference string) (j job) {
 	return j
 }
 
-// asleep tells whether the only job is not due.
+// asleep reports whether the only job is not due.
 func (w *world) asleep() (asleep bool) {
 	w.t.Helper()
 	require.NoError(w.t, w.pool.QueryRow(w.t.Context(), `SELECT scheduled_at > now() FROM river_job`).Scan(&asleep))
 	return asleep
 }
 
-// eventually waits for a condition.
 func (w *world) eventually(what string, condition func() bool) {
 	w.t.Helper()
 	require.Eventually(w.t, condition, patience, 20*time.Millisecond, what)
 }
 
-// hasState waits until the caller's row has a state, while time passes in steps.
+// hasState waits until the caller's row has a state, and lets time pass in steps.
 func (w *world) hasState(reference string, end ending, step time.Duration) {
 	w.t.Helper()
 	w.eventually(fmt.Sprintf("%s is %s", reference, end), func() bool {
@@ -292,4 +289,28 @@ func (w *world) hasState(reference string, end ending, step time.Duration) {
 		}
 		return false
 	})
+}
+
+var (
+	bookLost    = hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut}
+	bookMade    = hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true}
+	bookRefused = hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultStatus, Status: 200,
+		Code: hotelstays.CodeRateChanged}
+	noPoll = hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 200,
+		Code: 100009999, Times: -1}
+)
+
+// bookUnknown makes a booking with an unknown outcome: no answer comes, and the polls fail.
+func (w *world) bookUnknown(reference string, fault hotelstaystest.Fault) {
+	w.t.Helper()
+	w.enqueue(w.request(reference))
+	w.Inject(fault)
+	w.Inject(noPoll)
+	defer w.ClearFaults()
+	outcome, err := w.Book(w.t.Context(), w.request(reference))
+	var unknown *hotelstays.OutcomeUnknownError
+	require.ErrorAs(w.t, err, &unknown)
+	require.Nil(w.t, outcome)
+	require.Equal(w.t, reference, unknown.CustomerReferenceNo)
+	require.Equal(w.t, row{State: "pending"}, w.row(reference))
 }

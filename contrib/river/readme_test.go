@@ -1,5 +1,3 @@
-// The README shows what the example has.
-
 package hotelstaysriver
 
 import (

@@ -40,7 +40,8 @@ func (b *Bookings) Wake(ctx context.Context, customerReferenceNo string) error {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return fmt.Errorf("hotelstaysriver: Wake: reference %q: a poll is still under way; wake it again later: %w", customerReferenceNo, ctx.Err())
+			return fmt.Errorf("hotelstaysriver: Wake: reference %q: a poll is still under way; wake it again later: %w",
+				customerReferenceNo, ctx.Err())
 		}
 	}
 }

@@ -1,0 +1,127 @@
+//go:build postgres
+
+package hotelstaysriver
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+)
+
+func TestEnqueueingIsPartOfTheTransaction(t *testing.T) {
+	w := newWorld(t, nil)
+	boom := errors.New("rolled back")
+	err := pgx.BeginFunc(t.Context(), w.pool, func(tx pgx.Tx) error {
+		require.NoError(t, w.EnqueueTx(t.Context(), tx, w.client.NewBookingRecovery(w.request("ref-1"))))
+		return boom
+	})
+	require.ErrorIs(t, err, boom)
+	_, err = w.Book(t.Context(), w.request("ref-1"))
+	require.ErrorIs(t, err, ErrNotEnqueued)
+	assert.Zero(t, w.Ledger().Count(hotelstaystest.OpBook))
+}
+
+// jsonb cannot hold the character NUL, but a hotel's text can.
+func TestNULInAnOffer(t *testing.T) {
+	w := newWorld(t, nil)
+	req := w.request("ref-1")
+	offer := *req.Expect
+	offer.RateComment = `a\u0000b` + "\x00c"
+	req.Expect = &offer
+	w.enqueue(req)
+	assert.Equal(t, `a\u0000bc`, w.job("ref-1").Args.Recovery.Expect.RateComment)
+	w.Inject(bookMade)
+	w.Inject(noPoll)
+	_, err := w.Book(t.Context(), req)
+	require.Error(t, err)
+	w.ClearFaults()
+	assert.Equal(t, 1, w.job("ref-1").Args.Recovery.Polls, "handed over")
+	w.workers()
+	w.hasState("ref-1", endingFound, 10*time.Second)
+
+	require.ErrorContains(t, pgx.BeginFunc(t.Context(), w.pool, func(tx pgx.Tx) error {
+		return w.EnqueueTx(t.Context(), tx, w.client.NewBookingRecovery(w.request("ref-1\x00")))
+	}), "NUL")
+}
+
+func TestAReferenceIsEnqueuedOnce(t *testing.T) {
+	w := newWorld(t, func(cfg *Config) { cfg.Schema = "" }) // the search_path has it
+	again := func() error {
+		return pgx.BeginFunc(t.Context(), w.pool, func(tx pgx.Tx) error {
+			return w.EnqueueTx(t.Context(), tx, w.client.NewBookingRecovery(w.request("ref-1")))
+		})
+	}
+	w.enqueue(w.request("ref-1"))
+	require.ErrorIs(t, again(), ErrAlreadyEnqueued)
+	w.Inject(bookRefused)
+	_, err := w.Book(t.Context(), w.request("ref-1"))
+	require.NoError(t, err)
+	require.NoError(t, again(), "it has ended")
+}
+
+// A recovery whose Book has ended keeps its schedule when it is enqueued.
+func TestARecoveryIsTakenOver(t *testing.T) {
+	w := newWorld(t, nil)
+	w.Inject(bookMade)
+	w.Inject(noPoll)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	outcome, err := w.client.BookAndRecover(ctx, w.request("ref-1"))
+	require.Error(t, err)
+	w.ClearFaults()
+	require.NoError(t, pgx.BeginFunc(t.Context(), w.pool, func(tx pgx.Tx) error {
+		_, err := tx.Exec(t.Context(), `INSERT INTO bookings (reference) VALUES ('ref-1')`)
+		return errors.Join(err, w.EnqueueTx(t.Context(), tx, outcome.Recovery))
+	}))
+	_, err = w.Book(t.Context(), w.request("ref-1"))
+	require.ErrorIs(t, err, ErrAlreadyStarted)
+	w.workers()
+	w.hasState("ref-1", endingFound, 10*time.Second)
+}
+
+// insertions counts the calls of River's extensions.
+type insertions struct {
+	river.HookDefaults
+	river.MiddlewareDefaults
+	hook, middleware int
+}
+
+func (i *insertions) IsPlugin() bool { return true }
+
+func (i *insertions) InsertBegin(_ context.Context, params *rivertype.JobInsertParams) error {
+	i.hook++
+	params.Metadata = []byte(`{"tenant":"one"}`)
+	return nil
+}
+
+func (i *insertions) InsertMany(ctx context.Context, _ []*rivertype.JobInsertParams,
+	insert func(context.Context) ([]*rivertype.JobInsertResult, error)) ([]*rivertype.JobInsertResult, error) {
+	i.middleware++
+	return insert(ctx)
+}
+
+// The caller's extensions of River run for these jobs, and their metadata is kept.
+func TestRiversExtensions(t *testing.T) {
+	hook, middleware, plugin := &insertions{}, &insertions{}, &insertions{}
+	w := newWorld(t, func(cfg *Config) {
+		cfg.Hooks, cfg.Middleware, cfg.Plugins = []rivertype.Hook{hook}, []rivertype.Middleware{middleware}, []rivertype.Plugin{plugin}
+	})
+	w.enqueue(w.request("ref-1"))
+	assert.Equal(t, []int{1, 0, 0, 1, 1, 1}, []int{hook.hook, hook.middleware, middleware.hook, middleware.middleware, plugin.hook,
+		plugin.middleware})
+	outcome, err := w.Book(t.Context(), w.request("ref-1"))
+	require.NoError(t, err)
+	assert.Equal(t, endingFound, endingOf(outcome))
+	var tenant string
+	require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT metadata ->> 'tenant' FROM river_job WHERE state = 'completed'`).Scan(&tenant))
+	assert.Equal(t, "one", tenant)
+}

@@ -1,0 +1,61 @@
+//go:build postgres
+
+package hotelstaysriver
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Pools behind a PgBouncer use other query modes.
+func TestQueryExecModes(t *testing.T) {
+	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeDescribeExec, pgx.QueryExecModeExec,
+		pgx.QueryExecModeSimpleProtocol} {
+		t.Run(mode.String(), func(t *testing.T) {
+			w := newWorld(t, nil)
+			w.reconnect(func(cfg *pgxpool.Config) { cfg.ConnConfig.DefaultQueryExecMode = mode })
+			w.bookUnknown("ref-1", bookLost)
+			w.workers()
+			require.NoError(t, w.Wake(t.Context(), "ref-1"))
+			w.hasState("ref-1", endingAbsent, time.Minute)
+		})
+	}
+}
+
+// The README's queries find what they promise.
+func TestAlerts(t *testing.T) {
+	w := newWorld(t, nil)
+	var queries []string
+	for _, query := range strings.Split(readme(t, "sql")[0], ";") {
+		if strings.TrimSpace(query) != "" {
+			queries = append(queries, query)
+		}
+	}
+	found := func() (numbers []int) {
+		for _, query := range queries {
+			tag, err := w.pool.Exec(t.Context(), query)
+			require.NoError(t, err)
+			numbers = append(numbers, int(tag.RowsAffected()))
+		}
+		return numbers
+	}
+	w.enqueue(w.request("ref-1"))
+	assert.Equal(t, []int{0, 0, 0, 0, 0}, found())
+	w.pass(time.Hour)
+	assert.Equal(t, []int{0, 0, 1, 0, 0}, found())
+	_, err := w.pool.Exec(t.Context(), `UPDATE river_job SET attempt = 6, scheduled_at = now(), errors = ARRAY['{"error":"broken"}'::jsonb]`)
+	require.NoError(t, err)
+	assert.Equal(t, []int{0, 1, 0, 0, 0}, found())
+	_, err = w.pool.Exec(t.Context(), `UPDATE river_job SET attempt = 1, args = args || '{"doubts":2}'`)
+	require.NoError(t, err)
+	assert.Equal(t, []int{0, 0, 0, 1, 0}, found())
+	_, err = w.pool.Exec(t.Context(), `UPDATE river_job SET attempt = 1, state = 'discarded', finalized_at = now()`)
+	require.NoError(t, err)
+	assert.Equal(t, []int{1, 0, 0, 0, 1}, found())
+}

@@ -1,0 +1,192 @@
+//go:build postgres
+
+package hotelstaysriver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+)
+
+// An OnOutcome that fails or panics rolls back the completion of the job, and is tried again
+// without end.
+func TestOnOutcomeFails(t *testing.T) {
+	for name, attempt := range map[string]int{"counted": 0, "no longer counted": countedFailures - 1} {
+		t.Run(name, func(t *testing.T) {
+			var calls atomic.Int32
+			w := newWorld(t, func(cfg *Config) {
+				cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
+					if err := storeRow(ctx, tx, o); err != nil {
+						return err
+					}
+					switch calls.Add(1) {
+					case 1:
+						return errors.New("OnOutcome failed")
+					case 2:
+						panic("OnOutcome panicked")
+					case 3:
+						_, err := tx.Exec(ctx, "SELECT 1/0")
+						return err
+					}
+					return nil
+				}
+			})
+			w.bookUnknown("ref-1", bookMade)
+			_, err := w.pool.Exec(t.Context(), `UPDATE river_job SET attempt = $1`, attempt)
+			require.NoError(t, err)
+			w.workers()
+			w.eventually("three failures", func() bool {
+				if calls.Load() < 3 {
+					w.pass(time.Minute)
+					assert.Equal(t, row{State: "pending"}, w.row("ref-1"))
+				}
+				return calls.Load() >= 3
+			})
+			w.hasState("ref-1", endingFound, time.Minute)
+			assert.Equal(t, 1, w.row("ref-1").Ended)
+			j := w.job("ref-1")
+			assert.Equal(t, "completed", j.State)
+			if attempt == 0 {
+				assert.Equal(t, 3, j.Errors, "River keeps a record")
+			} else {
+				assert.Equal(t, 0, j.Errors)
+				assert.Equal(t, countedFailures, j.Attempt, "failures use no attempt up any more")
+			}
+		})
+	}
+}
+
+// An error of OnOutcome is a failure, even if it wraps an error of this package.
+func TestOnOutcomeFailsWithAnErrorOfThePackage(t *testing.T) {
+	for name, failure := range map[string]error{
+		"ended otherwise": fmt.Errorf("the row is absent: %w", ErrConflictingOutcome),
+		"unknown":         &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, Err: errors.New("unknown")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var calls atomic.Int32
+			w := newWorld(t, func(cfg *Config) {
+				cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
+					if calls.Add(1) == 1 {
+						return failure
+					}
+					return storeRow(ctx, tx, o)
+				}
+			})
+			w.bookUnknown("ref-1", bookMade)
+			w.workers()
+			w.hasState("ref-1", endingFound, time.Minute)
+			assert.Equal(t, 1, w.job("ref-1").Errors)
+		})
+	}
+}
+
+// The first outcome counts; others change nothing.
+func TestEndedOnce(t *testing.T) {
+	w := newWorld(t, nil)
+	w.bookUnknown("ref-1", bookLost)
+	var id int64
+	require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT id FROM river_job`).Scan(&id))
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			assert.NoError(t, w.finish(t.Context(), id, finalFor("ref-1", hotelstays.BookingAbsent)))
+		})
+	}
+	wg.Wait()
+	assert.Equal(t, row{"absent", "", 1}, w.row("ref-1"))
+	err := w.finish(t.Context(), id, finalFor("ref-1", hotelstays.BookingFound))
+	require.ErrorIs(t, err, ErrConflictingOutcome)
+	assert.Equal(t, row{"absent", "", 1}, w.row("ref-1"))
+}
+
+// An outcome that cannot be stored is returned, and a worker stores it.
+func TestAnOutcomeThatCannotBeStored(t *testing.T) {
+	boom := errors.New("the disk is full")
+	var calls atomic.Int32
+	w := newWorld(t, func(cfg *Config) {
+		cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
+			if calls.Add(1) == 1 {
+				return boom
+			}
+			return storeRow(ctx, tx, o)
+		}
+	})
+	w.enqueue(w.request("ref-1"))
+	outcome, err := w.Book(t.Context(), w.request("ref-1"))
+	require.ErrorIs(t, err, boom)
+	require.Equal(t, endingFound, endingOf(outcome))
+	assert.Equal(t, row{State: "pending"}, w.row("ref-1"))
+	w.workers()
+	w.hasState("ref-1", endingFound, time.Second)
+}
+
+// A hanging OnOutcome keeps its job locked, which blocks River's rescuer. PostgreSQL ends the
+// transaction.
+func TestAnOnOutcomeThatHangs(t *testing.T) {
+	hung, release := make(chan struct{}), make(chan struct{})
+	var calls atomic.Int32
+	w := newWorld(t, func(cfg *Config) {
+		cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
+			if err := storeRow(ctx, tx, o); err != nil || calls.Add(1) > 1 {
+				return err
+			}
+			close(hung)
+			<-release // whatever ctx says
+			return nil
+		}
+	})
+	w.idle = time.Second
+	defer close(release)
+	stuck := func(reference string) { // for long enough to be rescued
+		_, err := w.pool.Exec(t.Context(), `UPDATE river_job SET state = 'running', attempted_at = now() - $1::interval
+			WHERE args ->> 'reference' = $2`, defaultRescueAfter+time.Second, reference)
+		require.NoError(t, err)
+	}
+	w.bookUnknown("ref-1", bookMade)
+	w.bookUnknown("ref-2", bookMade)
+	require.NoError(t, passTime(t.Context(), w.pool, time.Minute, `args ->> 'reference' = 'ref-1'`))
+	w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: time.Second})
+	polls := w.Ledger().Count(hotelstaystest.OpQueryOrders)
+	w.workers(func(cfg *river.Config) { cfg.LeaderElectionDisabled = true })
+	w.eventually("a worker polls", func() bool { return w.Ledger().Count(hotelstaystest.OpQueryOrders) > polls })
+	stuck("ref-1")
+	<-hung
+	stuck("ref-2")
+	w.workers()
+	w.hasState("ref-1", endingFound, time.Minute)
+	w.hasState("ref-2", endingFound, time.Minute)
+	assert.Equal(t, 1, w.row("ref-1").Ended)
+}
+
+// OnOutcome may enqueue the reference again.
+func TestOnOutcomeEnqueuesAgain(t *testing.T) {
+	var w *world
+	w = newWorld(t, func(cfg *Config) {
+		cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
+			if endingOf(o) != endingFailed {
+				return storeRow(ctx, tx, o)
+			}
+			return w.EnqueueTx(ctx, tx, w.client.NewBookingRecovery(w.request(o.Recovery.CustomerReferenceNo)))
+		}
+	})
+	w.enqueue(w.request("ref-1"))
+	w.Inject(bookRefused)
+	for _, want := range []ending{endingFailed, endingFound} {
+		outcome, err := w.Book(t.Context(), w.request("ref-1"))
+		require.NoError(t, err)
+		assert.Equal(t, want, endingOf(outcome))
+	}
+	assert.Equal(t, 1, w.row("ref-1").Ended)
+}

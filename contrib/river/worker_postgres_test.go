@@ -1,0 +1,177 @@
+//go:build postgres
+
+package hotelstaysriver
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+func TestAWorkerFindsTheOrder(t *testing.T) {
+	w := newWorld(t, nil, hotelstaystest.WithLateVisibility(2*time.Second))
+	w.bookUnknown("ref-1", bookMade)
+	before := w.job("ref-1").Args.Recovery
+	assert.Equal(t, 1, before.Polls, "the poll of the booking's own process is not made again")
+
+	w.workers()
+	w.hasState("ref-1", endingFound, 10*time.Second)
+	made := w.Ledger().Orders()
+	require.Len(t, made, 1)
+	assert.Equal(t, row{"found", made[0].PlatformReferenceNo, 1}, w.row("ref-1"))
+	assert.Equal(t, "completed", w.job("ref-1").State)
+	assert.Equal(t, 1, w.Ledger().Count(hotelstaystest.OpBook))
+}
+
+// A process dies between its commit and its Book. When a worker has taken over, no Book is
+// sent any more, and the first answered poll decides.
+func TestABookThatNeverBegan(t *testing.T) {
+	t.Run("the first poll is answered", func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.enqueue(w.request("ref-1"))
+		assert.True(t, w.asleep(), "Book has its time")
+		w.workers()
+		w.hasState("ref-1", endingAbsent, time.Second)
+		assert.Equal(t, 1, w.Ledger().Count(hotelstaystest.OpQueryOrders))
+		_, err := w.Book(t.Context(), w.request("ref-1"))
+		require.ErrorIs(t, err, ErrNotEnqueued)
+		assert.Zero(t, w.Ledger().Count(hotelstaystest.OpBook))
+	})
+	t.Run("the first poll fails", func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.enqueue(w.request("ref-1"))
+		w.Inject(noPoll)
+		w.workers()
+		w.eventually("a poll has failed", func() bool { w.pass(time.Second); return w.job("ref-1").Args.Unverified > 0 })
+		_, err := w.Book(t.Context(), w.request("ref-1"))
+		require.ErrorIs(t, err, ErrAlreadyStarted)
+		assert.ErrorContains(t, err, "nothing was sent")
+		assert.Equal(t, row{State: "pending"}, w.row("ref-1"), "a poll that fails proves nothing")
+		w.ClearFaults()
+		w.hasState("ref-1", endingAbsent, time.Minute)
+		assert.Zero(t, w.Ledger().Count(hotelstaystest.OpBook))
+	})
+	t.Run("there is an order of an earlier attempt", func(t *testing.T) {
+		w := newWorld(t, nil)
+		_, err := w.client.Book(t.Context(), w.request("ref-1"))
+		require.NoError(t, err)
+		w.enqueue(w.request("ref-1"))
+		w.workers()
+		w.hasState("ref-1", endingFound, time.Second)
+	})
+}
+
+// While polls fail, OnOutcome is not called and the job continues.
+func TestUnverifiedIsNoEnd(t *testing.T) {
+	w := newWorld(t, nil)
+	w.bookUnknown("ref-1", bookMade)
+	w.Inject(noPoll)
+	w.workers()
+	w.eventually("unverified three times", func() bool { w.pass(10 * time.Minute); return w.job("ref-1").Args.Unverified >= 3 })
+	assert.Equal(t, row{State: "pending"}, w.row("ref-1"))
+	assert.Zero(t, w.job("ref-1").Errors, "a poll that fails is no failure of the job")
+
+	w.ClearFaults()
+	w.hasState("ref-1", endingFound, time.Hour)
+	assert.Equal(t, 1, w.row("ref-1").Ended)
+	assert.Equal(t, "completed", w.job("ref-1").State)
+}
+
+// A worker of another account cannot poll. The job fails, and waits for the right worker.
+func TestAnotherAccountsWorker(t *testing.T) {
+	w := newWorld(t, nil, hotelstaystest.WithCredentials("key-1", "secret-1"), hotelstaystest.WithCredentials("key-2", "secret-2"))
+	w.bookUnknown("ref-1", bookMade)
+	client, err := hotelstays.New(w.URL, hotelstays.TicketCredential{AppKey: "key-2", AppSecret: types.NewSecret("secret-2")},
+		hotelstays.WithHTTPClient(w.Client()))
+	require.NoError(t, err)
+	cfg := w.cfg
+	cfg.Client = client
+	other := *w
+	other.Bookings, err = New(cfg)
+	require.NoError(t, err)
+	stranger := other.workers()
+	w.eventually("it fails", func() bool { w.pass(time.Minute); return w.job("ref-1").Errors > 1 })
+	assert.Equal(t, row{State: "pending"}, w.row("ref-1"))
+	require.NoError(t, stranger.Stop(t.Context()))
+	w.workers()
+	w.hasState("ref-1", endingFound, time.Minute)
+}
+
+// The job of a process that died goes to another one.
+func TestRescue(t *testing.T) {
+	w := newWorld(t, nil)
+	w.bookUnknown("ref-1", bookMade)
+	_, err := w.pool.Exec(t.Context(),
+		`UPDATE river_job SET state = 'running', attempt = 1, attempted_by = '{dead}', attempted_at = now() - $1::interval`,
+		defaultRescueAfter+time.Second)
+	require.NoError(t, err)
+	w.workers()
+	w.hasState("ref-1", endingFound, 10*time.Second)
+	assert.Equal(t, 1, w.row("ref-1").Ended)
+}
+
+// A worker that is stopped during a poll returns its job at once and without a failure.
+func TestStoppedInAPoll(t *testing.T) {
+	w := newWorld(t, nil)
+	w.bookUnknown("ref-1", bookMade)
+	w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: patience})
+	polls := w.Ledger().Count(hotelstaystest.OpQueryOrders)
+	client := w.workers()
+	w.pass(time.Minute)
+	w.eventually("a worker polls", func() bool { return w.Ledger().Count(hotelstaystest.OpQueryOrders) > polls })
+	require.NoError(t, client.StopAndCancel(t.Context()))
+	j := w.job("ref-1")
+	assert.Equal(t, "available", j.State)
+	assert.Zero(t, j.Attempt)
+	assert.Zero(t, j.Errors)
+	w.workers()
+	w.hasState("ref-1", endingFound, 0)
+}
+
+// A run that lost its job while it was frozen stores nothing.
+func TestAFrozenRunStoresNothing(t *testing.T) {
+	w := newWorld(t, nil)
+	w.bookUnknown("ref-1", bookLost)
+	w.pass(time.Minute)
+	var id int64
+	require.NoError(t, w.pool.QueryRow(t.Context(), `UPDATE river_job SET state = 'running', attempted_at = now() RETURNING id`).Scan(&id))
+	before := w.job("ref-1")
+	frozen := time.Now().Add(-time.Hour)
+	run := &river.Job[jobArgs]{JobRow: &rivertype.JobRow{ID: id, Attempt: 1, AttemptedAt: &frozen}, Args: before.Args}
+	var snooze *river.JobSnoozeError
+	require.ErrorAs(t, (&worker{b: w.Bookings}).Work(t.Context(), run), &snooze)
+	assert.Equal(t, before, w.job("ref-1"))
+}
+
+// River uses NextRetry, and not its own policy, whose ninth pause is two hours.
+func TestAFailedJobIsTriedAgainByNextRetry(t *testing.T) {
+	w := newWorld(t, func(cfg *Config) {
+		cfg.OnOutcome = func(context.Context, pgx.Tx, *hotelstays.BookingOutcome) error { return errors.New("OnOutcome failed") }
+	})
+	w.bookUnknown("ref-1", bookMade)
+	_, err := w.pool.Exec(t.Context(), `UPDATE river_job SET attempt = 8,
+		errors = array_fill('{"attempt":1,"at":"2000-01-01T00:00:00Z","error":"failed","trace":""}'::jsonb, ARRAY[8])`)
+	require.NoError(t, err)
+	w.workers()
+	w.eventually("the ninth failure", func() bool {
+		j := w.job("ref-1")
+		if j.Errors == 8 && j.State != "running" {
+			w.pass(time.Minute)
+		}
+		return j.Errors == 9
+	})
+	var pause time.Duration
+	require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT scheduled_at - attempted_at FROM river_job WHERE attempt = 9`).Scan(&pause))
+	assert.Less(t, pause, 10*time.Minute)
+}
