@@ -90,7 +90,7 @@ func TestUnverifiedIsNoEnd(t *testing.T) {
 
 // A worker of another account cannot poll. The job fails, and waits for the right worker.
 func TestAnotherAccountsWorker(t *testing.T) {
-	w := newWorld(t, nil, hotelstaystest.WithCredentials("key-1", "secret-1"), hotelstaystest.WithCredentials("key-2", "secret-2"))
+	w := newWorld(t, nil, hotelstaystest.WithAccount("key-1", "secret-1"), hotelstaystest.WithAccount("key-2", "secret-2"))
 	w.bookUnknown("ref-1", bookMade)
 	client, err := hotelstays.New(w.URL, hotelstays.TicketCredential{AppKey: "key-2", AppSecret: types.NewSecret("secret-2")},
 		hotelstays.WithHTTPClient(w.Client()))

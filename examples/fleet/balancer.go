@@ -1,5 +1,5 @@
-// The balancer: what stands between the service and the workers. It gives each delivery
-// of a webhook to a worker at random, and every third to all of them at once.
+// The balancer between the service and the workers. It sends each webhook delivery to a random
+// worker, and every third one to all of them at once.
 
 package main
 
@@ -14,16 +14,15 @@ import (
 	"time"
 )
 
-// balancer is an http.Handler. It is safe for concurrent use.
 type balancer struct {
 	client *http.Client
 	toAll  atomic.Int64 // deliveries that went to all workers at once
 
 	mu      sync.Mutex
-	workers []string // their URLs; empty while a worker is dead
+	workers []string // URLs
 }
 
-// startBalancer listens on loopback, and returns where.
+// startBalancer listens on loopback, and returns its URL.
 func startBalancer(workers int) (b *balancer, url string, stop func(), err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -38,14 +37,14 @@ func startBalancer(workers int) (b *balancer, url string, stop func(), err error
 	}, nil
 }
 
-// set says where a worker is, or nowhere.
+// set sets the URL of a worker, which is empty while it is dead.
 func (b *balancer) set(worker int, url string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.workers[worker] = url
 }
 
-// choose returns whom a delivery goes to.
+// choose returns the receivers of a delivery.
 func (b *balancer) choose() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -56,19 +55,19 @@ func (b *balancer) choose() []string {
 	return []string{b.workers[rand.IntN(len(b.workers))]}
 }
 
-// ServeHTTP hands a delivery on. One worker that took it is enough; otherwise the
-// sender tries again.
+// ServeHTTP forwards a delivery. It succeeds if one worker answers 200; otherwise the sender
+// tries again.
 func (b *balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		http.Error(w, "the body did not come", http.StatusBadRequest)
+		http.Error(w, "the body is incomplete", http.StatusBadRequest)
 		return
 	}
 	var taken atomic.Bool
 	var all sync.WaitGroup
 	for _, worker := range b.choose() {
 		all.Go(func() {
-			if b.handOn(r, worker, body) == http.StatusOK {
+			if b.forward(r, worker, body) == http.StatusOK {
 				taken.Store(true)
 			}
 		})
@@ -79,8 +78,8 @@ func (b *balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// handOn returns the status that a worker answers, or 0 when it does not.
-func (b *balancer) handOn(r *http.Request, worker string, body []byte) int {
+// forward returns the status of a worker's answer, or 0.
+func (b *balancer) forward(r *http.Request, worker string, body []byte) int {
 	req, err := http.NewRequestWithContext(r.Context(), http.MethodPost, worker, bytes.NewReader(body))
 	if err != nil || worker == "" {
 		return 0

@@ -1,6 +1,5 @@
-// How a worker books: a booking is claimed and its offer looked at again, a row and a job
-// are committed, then Book is sent. And how it searches, which only takes what the rate
-// limit has.
+// How a worker books: it claims a booking, checks its offer again, commits a row and a job,
+// then sends Book. And how it searches, which only uses up the rate limit.
 
 package main
 
@@ -15,51 +14,52 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
-	hotelstaysriver "github.com/hotelstays/hotelstays-go/contrib/river"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// offer is what a worker books, for different guests.
+// offer is what a worker books, each time for other guests.
 type offer struct {
-	search *hotelstays.HotelRatesRequest // by which it is seen again
+	search *hotelstays.HotelRatesRequest // that finds it
 	rate   types.RoomRatePkg
 }
 
-// storeEnding is the OnEnd of every worker: it stores what became of a booking.
-func storeEnding(ctx context.Context, tx pgx.Tx, e *hotelstaysriver.Ending) error {
-	var orderNo string
-	if e.Order != nil {
-		orderNo = e.Order.PlatformReferenceNo
+// storeOutcome is the OnOutcome of every worker. A booking is stored as found, absent, or
+// refused.
+func storeOutcome(ctx context.Context, tx pgx.Tx, outcome *hotelstays.BookingOutcome) error {
+	reference, state, orderNo := outcome.Recovery.CustomerReferenceNo, outcome.State.String(), ""
+	if outcome.Order != nil {
+		orderNo = outcome.Order.PlatformReferenceNo
 	}
-	if _, err := tx.Exec(ctx, `UPDATE bookings SET state = $2, order_no = $3 WHERE reference = $1`, e.CustomerReferenceNo, string(e.State), orderNo); err != nil {
+	if outcome.Err != nil {
+		state = "refused"
+	}
+	if _, err := tx.Exec(ctx, `UPDATE bookings SET state = $2, order_no = $3 WHERE reference = $1`, reference, state, orderNo); err != nil {
 		return err
 	}
-	_, err := tx.Exec(ctx, `INSERT INTO endings (reference, state) VALUES ($1, $2)`, e.CustomerReferenceNo, string(e.State))
+	_, err := tx.Exec(ctx, `INSERT INTO rounds (reference, state) VALUES ($1, $2)`, reference, state)
 	return err
 }
 
-// book makes one booking after another until ctx ends. A booking that is begun is not
-// given up then.
+// book makes one booking after another until ctx ends, and finishes the last one.
 func (w *worker) book(ctx context.Context) {
 	for ctx.Err() == nil {
 		req, err := w.enqueue(ctx)
 		if err == nil {
 			_, err = w.bookings.Book(context.WithoutCancel(ctx), req)
 		}
-		if err != nil { // nothing to do, the database is away, or a job has to find out
+		if err != nil { // nothing to do, the database is restarting, or a job has to find out
 			pause(ctx, 200*time.Millisecond)
 		}
 	}
 }
 
-// claimFor is how long a claim lasts, and bounds the CheckAvail in it. The claim of a
-// worker that dies lapses.
+// claimFor is how long a claim lasts, and bounds the CheckAvail in it. The claim of a dead
+// worker expires.
 const claimFor = 5 * time.Second
 
-// enqueue claims a booking, looks at its offer again where time has passed, and commits
-// its next round together with the job that will know what became of it. Nothing has
-// been sent to book it then. While the service is asked no transaction is open: one that
-// waits for another company's answer keeps a connection and a lock.
+// enqueue claims a booking, checks its offer again if this is not the first round, and commits
+// the next round together with its job. No transaction is open during CheckAvail, because it
+// would keep a connection and a lock while it waits for the service.
 func (w *worker) enqueue(ctx context.Context) (*hotelstays.BookRequest, error) {
 	reference, rounds, err := w.claim(ctx)
 	if err != nil {
@@ -73,28 +73,29 @@ func (w *worker) enqueue(ctx context.Context) (*hotelstays.BookRequest, error) {
 	}
 	req := w.request(reference, rate)
 	return req, pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `UPDATE bookings SET state = 'pending', rounds = rounds + 1 WHERE reference = $1 AND rounds = $2`, reference, rounds)
+		tag, err := tx.Exec(ctx, `UPDATE bookings SET state = 'pending', rounds = rounds + 1
+			WHERE reference = $1 AND rounds = $2`, reference, rounds)
 		switch {
 		case err != nil:
 			return err
-		case tag.RowsAffected() == 0: // the claim had lapsed
+		case tag.RowsAffected() == 0: // the claim has expired
 			return fmt.Errorf("another worker has taken %s meanwhile", reference)
 		}
 		return w.bookings.EnqueueTx(ctx, tx, w.client.NewBookingRecovery(req))
 	})
 }
 
-// claim claims a booking that is new or came to nothing, in a transaction of its own. The
-// number of its rounds tells later whether the claim still held.
+// claim claims a booking that is new or has no order. Its number of rounds shows later whether
+// the claim was still valid.
 func (w *worker) claim(ctx context.Context) (reference string, rounds int, err error) {
 	err = w.db.QueryRow(ctx, `UPDATE bookings SET claimed_until = now() + $2::interval WHERE reference = (
-			SELECT reference FROM bookings WHERE state IN ('new', 'absent', 'failed') AND rounds < $1 AND claimed_until <= now()
+			SELECT reference FROM bookings WHERE state IN ('new', 'absent', 'refused') AND rounds < $1 AND claimed_until <= now()
 			ORDER BY rounds DESC LIMIT 1 FOR UPDATE SKIP LOCKED)
 		RETURNING reference, rounds`, maxRounds, claimFor).Scan(&reference, &rounds)
 	return reference, rounds, err
 }
 
-// recheck returns the offer as it is now, if it is as good as it was.
+// recheck returns the offer as it is now, or an error if it is worse.
 func (w *worker) recheck(ctx context.Context, rate *types.RoomRatePkg) (*types.RoomRatePkg, error) {
 	ctx, cancel := context.WithTimeout(ctx, claimFor)
 	defer cancel()
@@ -103,12 +104,12 @@ func (w *worker) recheck(ctx context.Context, rate *types.RoomRatePkg) (*types.R
 	case err != nil:
 		return nil, err
 	case !now.Available() || !hotelstays.CompareOffer(rate, now.RoomRatePkg).Within(hotelstays.Tolerance{}):
-		return nil, errors.New("the offer is gone")
+		return nil, errors.New("the offer is gone or has changed")
 	}
 	return now.RoomRatePkg, nil
 }
 
-// request books the offer for a guest of the reference's name: each is a stay of its own.
+// request books the offer for a guest with the name of the reference.
 func (w *worker) request(reference string, rate *types.RoomRatePkg) *hotelstays.BookRequest {
 	name := strings.ToUpper(reference)
 	return &hotelstays.BookRequest{
@@ -119,7 +120,7 @@ func (w *worker) request(reference string, rate *types.RoomRatePkg) *hotelstays.
 	}
 }
 
-// search looks at the offers of one hotel again and again, as fast as the fleet may.
+// search requests the offers of one hotel, as fast as the rate limit allows.
 func (w *worker) search(ctx context.Context, until time.Time) {
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
@@ -130,7 +131,7 @@ func (w *worker) search(ctx context.Context, until time.Time) {
 	}
 }
 
-// findOffer searches for the first offer of a city.
+// findOffer returns the first offer of a city.
 func findOffer(ctx context.Context, client *hotelstays.Client, city string) (o offer, err error) {
 	list, err := client.HotelList(ctx, &hotelstays.HotelListRequest{
 		DestinationName: city, PageSize: 5, MaxRatesPerHotel: 1,
@@ -156,7 +157,6 @@ func findOffer(ctx context.Context, client *hotelstays.Client, city string) (o o
 	return offer{}, errors.New("no hotel has an offer")
 }
 
-// pause waits, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):

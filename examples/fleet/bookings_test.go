@@ -1,7 +1,5 @@
 //go:build servers
 
-// How a worker takes a booking, on a PostgreSQL of the test's own.
-
 package main
 
 import (
@@ -35,10 +33,10 @@ func (b *beforeCheckAvail) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.RoundTripper.RoundTrip(r)
 }
 
-// testWorker is a worker with one booking, whose first round came to nothing.
+// testWorker returns a worker with one booking, whose first round found no order.
 func testWorker(t *testing.T) (w *worker, before *beforeCheckAvail) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "test") // not t.TempDir, which the user of PostgreSQL cannot look into
+	dir, err := os.MkdirTemp("", "test") // not t.TempDir, which the user postgres cannot read
 	require.NoError(t, err)
 	e := &engines{dir: dir}
 	t.Cleanup(e.stop)
@@ -53,7 +51,7 @@ func testWorker(t *testing.T) (w *worker, before *beforeCheckAvail) {
 	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
 		hotelstays.WithHTTPClient(&http.Client{Transport: before}))
 	require.NoError(t, err)
-	bookings, err := hotelstaysriver.New(hotelstaysriver.Config{Client: client, Pool: db.Pool, Schema: db.schema, OnEnd: storeEnding})
+	bookings, err := hotelstaysriver.New(hotelstaysriver.Config{Client: client, Pool: db.Pool, Schema: db.schema, OnOutcome: storeOutcome})
 	require.NoError(t, err)
 	w = &worker{db: db, client: client, bookings: bookings}
 	w.offer, err = findOffer(t.Context(), client, srv.CityName(0))
@@ -76,8 +74,7 @@ func (w *worker) count(t *testing.T, sql string) (n int) {
 	return n
 }
 
-// Nobody waits for a hotel with a row locked: while CheckAvail is under way the database
-// has no open transaction but the test's own.
+// No transaction is open during CheckAvail.
 func TestNoTransactionIsOpenDuringCheckAvail(t *testing.T) {
 	w, before := testWorker(t)
 	var open []int
@@ -93,7 +90,7 @@ func TestNoTransactionIsOpenDuringCheckAvail(t *testing.T) {
 	assert.Equal(t, 1, w.count(t, `SELECT count(*) FROM river_job`))
 }
 
-// A booking that is claimed is nobody else's, until the claim lapses.
+// A claimed booking is not taken by others until the claim expires.
 func TestAClaimedBookingIsNotTaken(t *testing.T) {
 	w, before := testWorker(t)
 	before.do = func() {
@@ -110,8 +107,7 @@ func TestAClaimedBookingIsNotTaken(t *testing.T) {
 	assert.Equal(t, "fleet-1", req.CustomerReferenceNo)
 }
 
-// A worker that was held up while its claim lapsed enqueues nothing that another worker
-// has taken meanwhile.
+// A worker whose claim has expired does not enqueue a booking that another worker has taken.
 func TestABookingThatWasTakenMeanwhile(t *testing.T) {
 	w, before := testWorker(t)
 	before.do = func() { w.exec(t, `UPDATE bookings SET rounds = 2`) }

@@ -1,5 +1,4 @@
-// The database: a schema of the program's own with River's tables and the fleet's, and
-// what the director does in it.
+// The database: a schema with River's tables and the fleet's.
 
 package main
 
@@ -14,23 +13,21 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 )
 
-// maxRounds is how often a booking is tried that came to nothing.
+// maxRounds is how often a booking without an order is tried.
 const maxRounds = 5
 
-// tables are the fleet's. A booking is new, pending, or what its last round ended as.
+// tables are the fleet's tables. A booking is new, pending, or the outcome of its last round.
 const tables = `
-	CREATE TABLE bookings (reference text PRIMARY KEY, state text NOT NULL DEFAULT 'new', order_no text NOT NULL DEFAULT '', rounds int NOT NULL DEFAULT 0,
-		claimed_until timestamptz NOT NULL DEFAULT '-infinity');
-	CREATE TABLE endings (reference text NOT NULL, state text NOT NULL);
+	CREATE TABLE bookings (reference text PRIMARY KEY, state text NOT NULL DEFAULT 'new', order_no text NOT NULL DEFAULT '',
+		rounds int NOT NULL DEFAULT 0, claimed_until timestamptz NOT NULL DEFAULT '-infinity');
+	CREATE TABLE rounds (reference text NOT NULL, state text NOT NULL);
 	CREATE TABLE handled (event text NOT NULL, worker text NOT NULL, at timestamptz NOT NULL DEFAULT clock_timestamp())`
 
-// database is the director's way into it.
 type database struct {
 	*pgxpool.Pool
 	schema string
 }
 
-// openDatabase connects to a schema.
 func openDatabase(ctx context.Context, url, schema string) (*database, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -42,7 +39,7 @@ func openDatabase(ctx context.Context, url, schema string) (*database, error) {
 	return &database{pool, schema}, err
 }
 
-// createDatabase makes the schema, and the bookings that are to be made.
+// createDatabase creates a schema and the wanted bookings.
 func createDatabase(ctx context.Context, url string, bookings int) (*database, error) {
 	db, err := openDatabase(ctx, url, fmt.Sprintf("fleet_%d", time.Now().UnixNano()))
 	if err != nil {
@@ -73,23 +70,20 @@ func (d *database) create(ctx context.Context, bookings int) error {
 	return err
 }
 
-// drop leaves nothing behind.
 func (d *database) drop() {
 	_, _ = d.Exec(context.Background(), "DROP SCHEMA IF EXISTS "+d.schema+" CASCADE")
 	d.Close()
 }
 
-// ended counts the bookings that will not be tried again. It waits for a database that
-// is away.
+// ended counts the bookings that will not be tried again. It waits if the database restarts.
 func (d *database) ended(ctx context.Context) (n int, err error) {
 	err = until(ctx, "the database answers", 30*time.Second, func(ctx context.Context) bool {
-		return d.QueryRow(ctx, `SELECT count(*) FROM bookings WHERE state IN ('found', 'reused')
-			OR state IN ('absent', 'failed') AND rounds = $1`, maxRounds).Scan(&n) == nil
+		return d.QueryRow(ctx, `SELECT count(*) FROM bookings WHERE state = 'found'
+			OR state IN ('absent', 'refused') AND rounds = $1`, maxRounds).Scan(&n) == nil
 	})
 	return n, err
 }
 
-// booking is a row of the fleet's bookings, handling is one of an event.
 type (
 	booking  struct{ Reference, State, OrderNo string }
 	handling struct {

@@ -1,5 +1,5 @@
-// The director: it starts the workers, kills them, crashes the engines, and waits until
-// all bookings have come to an end.
+// The director starts the workers, kills them, crashes the engines, and waits until all
+// bookings have ended.
 
 package main
 
@@ -22,13 +22,12 @@ import (
 )
 
 const (
-	// fleetBookers and fleetSearchers are how many callers all workers have together:
-	// more than the ceilings let through, few enough to be served within bookTimeout.
+	// Callers of all workers together: more than the rate limits allow, few enough to be
+	// served within bookTimeout.
 	fleetBookers   = 12
 	fleetSearchers = 8
 )
 
-// director is the program's first process.
 type director struct {
 	options
 	out      io.Writer
@@ -40,19 +39,17 @@ type director struct {
 
 	plan        plan
 	processes   []*process
-	started     int // how many processes there have been
+	started     int // processes so far
 	outages     []outage
 	searchUntil time.Time
 }
 
-// outage is a time at which something was dead: the worker of a name, or, without a
-// name, an engine.
+// outage is a time at which a worker was dead, or, without a name, an engine.
 type outage struct {
 	worker   string
 	from, to time.Time
 }
 
-// direct is the whole run.
 func (d *director) direct(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -83,18 +80,17 @@ func (d *director) direct(ctx context.Context) error {
 	return d.settle(ctx)
 }
 
-// say tells what happens, and when.
 func (d *director) say(format string, args ...any) {
 	fmt.Fprintf(d.out, "%5.1f s  %s\n", time.Since(d.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// disturbance is something that happens once so many bookings have ended.
+// disturbance happens after some bookings have ended.
 type disturbance struct {
 	after int
 	do    func(context.Context) error
 }
 
-// disturbances spreads the kills and crashes evenly, and then at random, over the run.
+// disturbances spreads the kills and crashes over the run.
 func (d *director) disturbances() (all []disturbance) {
 	add := func(times int, do func(context.Context) error) {
 		for i := range times {
@@ -113,8 +109,7 @@ func (d *director) disturbances() (all []disturbance) {
 	return all
 }
 
-// disturb waits until all bookings have ended, and does in the meantime what it can to
-// keep them from it.
+// disturb makes the disturbances, and waits until all bookings have ended.
 func (d *director) disturb(ctx context.Context) error {
 	coming := d.disturbances()
 	patience := time.Now().Add(2*time.Minute + time.Duration(d.bookings)*time.Second/2)
@@ -137,14 +132,14 @@ func (d *director) disturb(ctx context.Context) error {
 			d.say("all bookings have ended; the last webhooks are under way")
 			return nil
 		case time.Now().After(patience):
-			d.say("%d bookings have not ended, and are not waited for any longer", d.bookings-ended)
+			d.say("gave up waiting for %d bookings", d.bookings-ended)
 			return nil
 		}
 		pause(ctx, 50*time.Millisecond)
 	}
 }
 
-// settle waits until every event of every order has been delivered, or given up.
+// settle waits until every event is delivered or given up.
 func (d *director) settle(ctx context.Context) error {
 	return until(ctx, "the last webhooks are delivered", 2*time.Minute, func(context.Context) bool {
 		events := d.sandbox.Ledger().Webhooks()
@@ -152,13 +147,13 @@ func (d *director) settle(ctx context.Context) error {
 	})
 }
 
-// underWay tells whether an event may still be delivered.
+// underWay reports whether an event may still be delivered.
 func underWay(e hotelstaystest.Webhook) bool {
 	return e.State == hotelstaystest.WebhookPending ||
 		slices.ContainsFunc(e.Attempts, func(a hotelstaystest.WebhookAttempt) bool { return a.Done.IsZero() })
 }
 
-// kill kills a worker in the middle of whatever it does, and starts it again.
+// kill kills a worker and starts it again.
 func (d *director) kill(ctx context.Context) error {
 	i := mathrand.IntN(d.workers)
 	o := outage{worker: workerName(i), from: time.Now()}
@@ -176,7 +171,7 @@ func (d *director) kill(ctx context.Context) error {
 	return d.begin(i)
 }
 
-// engineCrash returns what crashes an engine.
+// engineCrash returns a disturbance that crashes an engine.
 func (d *director) engineCrash(name string, crash func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		o := outage{from: time.Now()}
@@ -185,17 +180,17 @@ func (d *director) engineCrash(name string, crash func(context.Context) error) f
 		}
 		o.to = time.Now()
 		d.outages = append(d.outages, o)
-		d.say("%s crashed, and was away for %s", name, o.to.Sub(o.from).Round(10*time.Millisecond))
+		d.say("%s crashed, and was down for %s", name, o.to.Sub(o.from).Round(10*time.Millisecond))
 		return nil
 	}
 }
 
 func workerName(i int) string { return fmt.Sprintf("worker-%d", i+1) }
 
-// process is a worker as the director has it.
+// process is a worker.
 type process struct {
 	cmd   *exec.Cmd
-	in    io.WriteCloser // it ends gently when this does
+	in    io.WriteCloser // closing it ends the process
 	out   *bufio.Reader
 	ended chan struct{}
 }
@@ -228,21 +223,20 @@ func (d *director) startWorkers() error {
 	return nil
 }
 
-// launch starts a worker.
 func (d *director) launch(i int) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	told := d.plan
-	told.Name = workerName(i)
+	plan := d.plan
+	plan.Name = workerName(i)
 	p := &process{cmd: exec.Command(self, "worker"), ended: make(chan struct{})}
 	p.cmd.Stderr = os.Stderr
 	in, err := p.cmd.StdinPipe()
 	if err != nil {
 		return err
 	}
-	out, err := p.cmd.StdoutPipe() // of one that has ended there is nothing to read
+	out, err := p.cmd.StdoutPipe() // ends with the process
 	if err != nil {
 		return err
 	}
@@ -256,10 +250,9 @@ func (d *director) launch(i int) error {
 	}()
 	d.processes[i] = p
 	d.started++
-	return json.NewEncoder(in).Encode(told)
+	return json.NewEncoder(in).Encode(plan)
 }
 
-// begin lets a worker that is ready work.
 func (d *director) begin(i int) error {
 	return json.NewEncoder(d.processes[i].in).Encode(begin{d.searchUntil})
 }
@@ -274,7 +267,7 @@ func (d *director) await(i int) error {
 	return nil
 }
 
-// alive returns an error when a worker has ended that nobody killed.
+// alive returns an error if a worker has ended that was not killed.
 func (d *director) alive() error {
 	for i, p := range d.processes {
 		select {
@@ -286,7 +279,7 @@ func (d *director) alive() error {
 	return nil
 }
 
-// endWorkers lets the workers end, and kills those that do not.
+// endWorkers ends the workers, and kills those that hang.
 func (d *director) endWorkers() {
 	running := slices.DeleteFunc(d.processes, func(p *process) bool { return p == nil })
 	for _, p := range running {

@@ -1,9 +1,8 @@
-// The engines: a Redis and a PostgreSQL of the program's own on free ports of loopback,
-// with their data in a temporary folder, or those that the environment names.
+// The engines: a Redis and a PostgreSQL on free ports of loopback, with their data in a
+// temporary folder, or those of the environment.
 //
-// What the two have been told must be in the kernel's hands before they answer: a
-// crash of the engine then loses nothing. That a crash of the machine does not either
-// is what fsync is for. It is off here, for nothing outlives this program.
+// Both write their logs before they answer, so their crash loses nothing. Only a crash of the
+// machine would need fsync, which is off here.
 
 package main
 
@@ -23,20 +22,20 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// engines are the two servers.
 type engines struct {
 	dir         string
 	redisAddr   string
 	postgresURL string
 
-	redisArgs []string  // nil: not ours
+	redisArgs []string  // nil: of the environment
 	redis     *exec.Cmd // while it runs
-	pgControl []string  // the command that controls our PostgreSQL; nil: not ours
+	pgControl []string  // the pg_ctl command; nil: of the environment
 }
 
-var errMissing = errors.New("redis-server or PostgreSQL is missing: apt-get install redis-server postgresql, or set HOTELSTAYS_REDIS_ADDR and HOTELSTAYS_POSTGRES_URL")
+var errMissing = errors.New("redis-server or PostgreSQL is missing: apt-get install redis-server postgresql, " +
+	"or set HOTELSTAYS_REDIS_ADDR and HOTELSTAYS_POSTGRES_URL")
 
-// startEngines starts what the environment does not name.
+// startEngines starts the servers that the environment does not name.
 func startEngines(ctx context.Context) (*engines, error) {
 	dir, err := os.MkdirTemp("", "fleet")
 	if err != nil {
@@ -58,7 +57,7 @@ func startEngines(ctx context.Context) (*engines, error) {
 	return e, nil
 }
 
-// forget removes what a run has left in a Redis that lives on.
+// forget removes the keys of a run from the Redis of the environment.
 func (e *engines) forget(prefix string) {
 	if e.redisArgs != nil {
 		return
@@ -71,7 +70,6 @@ func (e *engines) forget(prefix string) {
 	}
 }
 
-// stop ends what was started.
 func (e *engines) stop() {
 	if e.pgControl != nil {
 		_ = e.controlPostgres(context.Background(), "-m", "immediate", "stop")
@@ -93,13 +91,12 @@ func (e *engines) createRedis(ctx context.Context) error {
 	}
 	e.redisAddr = net.JoinHostPort(host, port)
 	e.redisArgs = []string{"--bind", host, "--port", port, "--dir", e.dir, "--save", "", "--loglevel", "warning",
-		// What was handled, and what was sent, has to survive: every command is in the
-		// log before it is answered, and no key makes room for another.
+		// The data must survive a crash: every command is in the log before it is answered,
+		// and no key is evicted.
 		"--appendonly", "yes", "--appendfsync", "no", "--maxmemory-policy", "noeviction"}
 	return e.runRedis(ctx)
 }
 
-// checkRedis looks whether the Redis that the environment names is there.
 func (e *engines) checkRedis(ctx context.Context) error {
 	client := redis.NewClient(&redis.Options{Addr: e.redisAddr, MaxRetries: -1, DialerRetries: 1})
 	defer client.Close()
@@ -157,8 +154,7 @@ func (e *engines) createPostgres(ctx context.Context) error {
 	return err
 }
 
-// findPostgres returns the path of pg_ctl. Debian keeps it out of PATH, in a folder for
-// each version.
+// findPostgres returns the path of pg_ctl, which Debian keeps out of PATH.
 func findPostgres() (string, error) {
 	if path, err := exec.LookPath("pg_ctl"); err == nil {
 		return path, nil
@@ -170,8 +166,7 @@ func findPostgres() (string, error) {
 	return slices.Max(found), nil
 }
 
-// giveToPostgres makes a folder the property of the user postgres, who may look into
-// the one around it.
+// giveToPostgres makes the user postgres the owner of dir, and lets it enter around.
 func giveToPostgres(around, dir string) error {
 	owner, err := user.Lookup("postgres")
 	if err != nil {
@@ -185,19 +180,19 @@ func giveToPostgres(around, dir string) error {
 func (e *engines) controlPostgres(ctx context.Context, args ...string) error {
 	command := slices.Concat(e.pgControl, args)
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Dir = "/" // where its user may be
+	cmd.Dir = "/" // which its user can read
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%v: %w: %s", command, err, out)
 	}
 	return nil
 }
 
-// crashPostgres ends PostgreSQL in the middle of whatever it does, and starts it again.
+// crashPostgres ends PostgreSQL without a shutdown, and starts it again.
 func (e *engines) crashPostgres(ctx context.Context) error {
 	return e.controlPostgres(ctx, "-m", "immediate", "restart")
 }
 
-// freePort returns a port of loopback that nobody listens on.
+// freePort returns a free port of loopback.
 func freePort(ctx context.Context) (host, port string, err error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
@@ -208,7 +203,6 @@ func freePort(ctx context.Context) (host, port string, err error) {
 	return net.SplitHostPort(l.Addr().String())
 }
 
-// until waits for a condition.
 func until(ctx context.Context, what string, patience time.Duration, condition func(context.Context) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

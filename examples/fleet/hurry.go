@@ -1,12 +1,9 @@
-// Hurry: a recovery may last ten minutes, and this program shall not. For recoveries
-// that sleep, time passes two hundred times as fast.
+// Hurry: a recovery takes up to ten minutes, too long for this program. For sleeping
+// recoveries time passes two hundred times as fast.
 //
-// Whether a booking is absent is known when its order is not found ten minutes after
-// the Book, and not before. The schedule is the SDK's, and stays as it is: its times are
-// plain data in River's table, and are moved back there. A Book that may be under way
-// keeps to real time, for its timeout is a real one. What River itself does every few
-// seconds has to keep up: to make due jobs available, and to give the jobs of dead
-// processes to others.
+// The times of a recovery are plain data in River's table, and are moved back there. A Book
+// that may be under way keeps real time. Due jobs and the jobs of dead processes are made
+// available at once, which River itself does every few seconds.
 //
 // No real fleet does any of this.
 
@@ -20,7 +17,7 @@ import (
 const (
 	hurrySpeed = 200
 	hurryTick  = 100 * time.Millisecond
-	// stuckAfter is when a job that is still running is taken for a dead worker's.
+	// stuckAfter is when a running job counts as a dead worker's.
 	stuckAfter = 5 * time.Second
 )
 
@@ -33,7 +30,7 @@ func (d *database) hurry(ctx context.Context) {
 			ticker.Stop()
 			return
 		}
-		// That the database is away matters not: then nothing passes.
+		// Errors do not matter: the database may be restarting.
 		_, _ = d.Exec(ctx, `UPDATE river_job SET scheduled_at = scheduled_at - $1::interval,
 				args = args || jsonb_build_object('bookBy', (args ->> 'bookBy')::timestamptz - $1::interval,
 					'recovery', args -> 'recovery' || jsonb_strip_nulls(jsonb_build_object(

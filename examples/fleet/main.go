@@ -1,23 +1,22 @@
-// Fleet books hotels with several processes that share one address, one account and
-// one set of ceilings, kills them while they work, and counts what is left.
+// Fleet books hotels with several processes that share one address, one account and its rate
+// limits, kills them while they work, and checks the result.
 //
 //	go run -C examples/fleet .
 //
-// That starts a Redis, a PostgreSQL, a sandbox of the service in this very process, and
-// four workers, which are this program again. Each worker books, searches as fast as the
-// ceilings let the fleet, receives webhooks, and works on the recoveries of bookings
-// whose outcome is unknown, be they its own or a dead worker's. The sandbox loses
-// answers and hides new orders. Workers are killed by SIGKILL at random and started
-// again, and in the middle Redis and PostgreSQL crash. Then the sandbox's ledger, which
-// knows what truly happened, is held against the workers' database. The exit status is 1
-// when a booking is lost or made twice, when a ceiling was passed, when the fleet fetched
-// more than one token, or when a webhook was handled never or twice.
+// It starts a Redis, a PostgreSQL, a sandbox of the service in this process, and four workers,
+// which run this program again. Each worker books, searches as fast as the rate limit allows,
+// receives webhooks, and works on the recoveries of bookings with an unknown outcome, its own
+// or those of dead workers. The sandbox loses answers and hides new orders. Workers are killed
+// at random and started again, and Redis and PostgreSQL crash. Then the sandbox's ledger is
+// compared with the workers' database. The exit status is 1 if a booking is lost or made twice,
+// if a call was above a rate limit, if the fleet fetched more than one token, or if a webhook
+// was never handled or handled twice.
 //
-// It needs redis-server and PostgreSQL on this machine, or servers that
-// HOTELSTAYS_REDIS_ADDR (host:port) and HOTELSTAYS_POSTGRES_URL name: those do not crash,
-// and nothing stays in them.
+// It needs redis-server and PostgreSQL on this machine, or the servers of
+// HOTELSTAYS_REDIS_ADDR (host:port) and HOTELSTAYS_POSTGRES_URL. Those do not crash, and
+// nothing stays in them.
 //
-// Read worker.go for how a process is put together, and bookings.go for how it books.
+// worker.go shows how a process is composed, bookings.go how it books.
 package main
 
 import (
@@ -32,7 +31,6 @@ import (
 	"time"
 )
 
-// options are what the flags set.
 type options struct {
 	bookings, workers, kills, restarts int
 	load, margin                       time.Duration
@@ -44,12 +42,12 @@ func main() {
 		return
 	}
 	var o options
-	flag.IntVar(&o.bookings, "bookings", 150, "how many `bookings` are made")
-	flag.IntVar(&o.workers, "workers", 4, "how many `processes` book")
+	flag.IntVar(&o.bookings, "bookings", 150, "number of `bookings`")
+	flag.IntVar(&o.workers, "workers", 4, "number of `processes`")
 	flag.IntVar(&o.kills, "kills", 8, "how many `times` a worker is killed")
 	flag.IntVar(&o.restarts, "restarts", 1, "how many `times` Redis and PostgreSQL crash, each")
 	flag.DurationVar(&o.load, "for", 15*time.Second, "how `long` the workers search at full demand")
-	flag.DurationVar(&o.margin, "margin", 50*time.Millisecond, "how much longer one request may `take` to arrive than another; more where the machine is busy")
+	flag.DurationVar(&o.margin, "margin", 50*time.Millisecond, "`margin` of the rate limits; use more on a busy machine")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -63,8 +61,7 @@ func exitOn(err error) {
 	}
 }
 
-// run starts everything, lets the fleet work, and prints the verdict. A bad one is an
-// error.
+// run starts everything and prints the verdict. A bad one is an error.
 func run(ctx context.Context, o options, out io.Writer) error {
 	if err := o.check(); err != nil {
 		return err
@@ -95,17 +92,17 @@ func run(ctx context.Context, o options, out io.Writer) error {
 
 func (o options) check() error {
 	var problems []error
-	refuse := func(bad bool, format string, args ...any) {
-		if bad {
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
 			problems = append(problems, fmt.Errorf(format, args...))
 		}
 	}
-	refuse(flag.NArg() > 0, "%q is no flag; see -help", flag.Arg(0))
-	refuse(o.bookings < 1, "-bookings is %d; there must be one at least", o.bookings)
-	refuse(o.workers < 1 || o.workers > 64, "-workers is %d; it must lie between 1 and 64", o.workers)
-	refuse(o.kills < 0, "-kills is %d; it must not be negative", o.kills)
-	refuse(o.restarts < 0, "-restarts is %d; it must not be negative", o.restarts)
-	refuse(o.load < 0, "-for is %s; it must not be negative", o.load)
-	refuse(o.margin < time.Millisecond || o.margin > time.Second, "-margin is %s; it must lie between 1ms and 1s", o.margin)
+	check(flag.NArg() == 0, "%q is not a flag; see -help", flag.Arg(0))
+	check(o.bookings >= 1, "-bookings is %d; it must be at least 1", o.bookings)
+	check(o.workers >= 1 && o.workers <= 64, "-workers is %d; it must be between 1 and 64", o.workers)
+	check(o.kills >= 0, "-kills is %d; it must not be negative", o.kills)
+	check(o.restarts >= 0, "-restarts is %d; it must not be negative", o.restarts)
+	check(o.load >= 0, "-for is %s; it must not be negative", o.load)
+	check(o.margin >= time.Millisecond && o.margin <= time.Second, "-margin is %s; it must be between 1ms and 1s", o.margin)
 	return errors.Join(problems...)
 }

@@ -1,5 +1,3 @@
-// What the program refuses to start with.
-
 package main
 
 import (
@@ -12,7 +10,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain is the program itself in the workers that a test starts.
+// TestMain runs the program itself in the workers of a test.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "worker" {
 		main()
@@ -21,7 +19,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// Without the servers one line says how to get them, and nothing is left behind.
+// Without the servers the error names the packages, and no file is left behind.
 func TestServersAreMissing(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("TMPDIR", t.TempDir())
@@ -35,7 +33,6 @@ func TestServersAreMissing(t *testing.T) {
 	assert.Empty(t, left)
 }
 
-// A Redis that is named, and not there, would be one that is away for the whole run.
 func TestNamedRedisIsNotThere(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	t.Setenv("HOTELSTAYS_REDIS_ADDR", "127.0.0.1:1")

@@ -1,4 +1,4 @@
-// The verdict: what the workers' database says, held against what the sandbox truly did.
+// The verdict: the workers' database compared with the sandbox's ledger.
 
 package main
 
@@ -15,17 +15,17 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
-// findings are what there is in the end.
+// findings are the data of the verdict.
 type findings struct {
 	// From the workers' database.
 	bookings []booking
-	endings  []booking // of every round; without an order's number
+	rounds   []booking // without the order number
 	handled  []handling
 	// From the sandbox's ledger.
 	orders          []hotelstaystest.Order
 	events          []hotelstaystest.Webhook
 	tickets, reused int
-	limited         map[hotelstaystest.Operation]int // calls that passed a ceiling
+	limited         map[hotelstaystest.Operation]int // calls above a rate limit
 	// From the director.
 	outages   []outage
 	processes int
@@ -33,7 +33,7 @@ type findings struct {
 	searches  searches
 }
 
-// searches are the calls of HotelRates by worker, while all of them searched.
+// searches are the calls of HotelRates by worker.
 type searches struct {
 	lasted time.Duration
 	of     map[string]int
@@ -60,43 +60,44 @@ func (d *director) gather(ctx context.Context) (*findings, error) {
 		if r.Arrived.After(d.searchUntil) {
 			break
 		}
-		if f.searches.lasted == 0 { // the first: a Redis whose memory is new lets nobody search at once
+		if f.searches.lasted == 0 { // from the first one: a new Redis rests at first
 			f.searches.lasted = d.searchUntil.Sub(r.Arrived)
 		}
 		f.searches.of[r.Header.Get("User-Agent")]++
 	}
 	var err1, err2, err3 error
 	f.bookings, err1 = readAll[booking](ctx, d.db, `SELECT reference, state, order_no FROM bookings`)
-	f.endings, err2 = readAll[booking](ctx, d.db, `SELECT reference, state, '' FROM endings`)
+	f.rounds, err2 = readAll[booking](ctx, d.db, `SELECT reference, state, '' FROM rounds`)
 	f.handled, err3 = readAll[handling](ctx, d.db, `SELECT event, worker, at FROM handled ORDER BY at`)
 	return f, errors.Join(err1, err2, err3)
 }
 
-// judge prints the verdict. A bad one is an error, too.
+// judge prints the verdict. A bad one is an error.
 func (f *findings) judge(out io.Writer) error {
-	states, rounds := count(f.bookings), count(f.endings)
+	states, rounds := count(f.bookings), count(f.rounds)
 	lost, twice := f.lost(), f.twice()
 	problems := slices.Concat(lost, twice)
-	fmt.Fprintf(out, "\nbookings  %d asked for: %d found, %d absent, %d failed; %d rounds ended absent and %d failed, and were followed by another\n",
-		len(f.bookings), states["found"], states["absent"], states["failed"], rounds["absent"]-states["absent"], rounds["failed"]-states["failed"])
+	fmt.Fprintf(out, "\nbookings  %d wanted: %d found, %d absent, %d refused; retried after %d absences and %d refusals\n", len(f.bookings),
+		states["found"], states["absent"], states["refused"], rounds["absent"]-states["absent"], rounds["refused"]-states["refused"])
 	fmt.Fprintf(out, "orders    %d in the ledger; lost %d, twice %d\n", len(f.orders), len(lost), len(twice))
 	fmt.Fprintf(out, "tokens    Ticket calls %d, by %d processes\n", f.tickets, f.processes)
 	refused := 0
 	for op, n := range f.limited {
 		refused += n
-		problems = append(problems, fmt.Sprintf("%d calls of %s passed its ceiling", n, op))
+		problems = append(problems, fmt.Sprintf("%d calls of %s were above its rate limit", n, op))
 	}
-	fmt.Fprintf(out, "ceilings  %d calls refused (429); %s\n", refused, f.searches)
+	fmt.Fprintf(out, "limits    %d calls refused (429); %s\n", refused, f.searches)
 	once, again, dropped, unsure := f.webhooks()
-	fmt.Fprintf(out, "webhooks  %d events, %d delivered, %d lost on purpose; %d deliveries went to all workers at once; handled once %d, again after a crash %d\n",
+	fmt.Fprintf(out,
+		"webhooks  %d events, %d delivered, %d lost on purpose; %d deliveries to all workers at once; handled once %d, again after a crash %d\n",
 		len(f.events), once+again, dropped, f.toAll, once, again)
 
 	problems = append(problems, unsure...)
-	if open := len(f.bookings) - states["found"] - states["reused"] - states["absent"] - states["failed"]; open > 0 {
+	if open := len(f.bookings) - states["found"] - states["absent"] - states["refused"]; open > 0 {
 		problems = append(problems, fmt.Sprintf("%d bookings have not ended", open))
 	}
 	if f.tickets != 1 {
-		problems = append(problems, fmt.Sprintf("the fleet made %d Ticket calls; one was enough", f.tickets))
+		problems = append(problems, fmt.Sprintf("the fleet made %d Ticket calls instead of one", f.tickets))
 	}
 	if len(problems) == 0 {
 		fmt.Fprintln(out, "verdict   good: nothing lost, nothing twice")
@@ -108,7 +109,7 @@ func (f *findings) judge(out io.Writer) error {
 	return errors.New("the verdict is bad")
 }
 
-// count counts bookings by their state.
+// count counts bookings by state.
 func count(bookings []booking) map[string]int {
 	n := map[string]int{}
 	for _, b := range bookings {
@@ -117,7 +118,7 @@ func count(bookings []booking) map[string]int {
 	return n
 }
 
-// lost are the bookings of which the database says something else than the ledger.
+// lost returns the bookings that differ between the database and the ledger.
 func (f *findings) lost() (lost []string) {
 	orders := map[string]string{}
 	for _, o := range f.orders {
@@ -125,7 +126,8 @@ func (f *findings) lost() (lost []string) {
 	}
 	for _, b := range f.bookings {
 		if orders[b.Reference] != b.OrderNo || (b.State == "found") != (b.OrderNo != "") {
-			lost = append(lost, fmt.Sprintf("lost: %s is %s %s in the database, and %q in the ledger", b.Reference, b.State, b.OrderNo, orders[b.Reference]))
+			lost = append(lost, fmt.Sprintf("lost: %s is %s %s in the database, and %q in the ledger",
+				b.Reference, b.State, b.OrderNo, orders[b.Reference]))
 		}
 		delete(orders, b.Reference)
 	}
@@ -135,8 +137,8 @@ func (f *findings) lost() (lost []string) {
 	return lost
 }
 
-// twice are the stays that were made twice, or nearly: the service makes one order for a
-// reference, so that a second Book of one that exists is told of, too.
+// twice returns the stays that were booked twice, and the Books that were sent although their
+// order existed.
 func (f *findings) twice() (twice []string) {
 	references, stays := map[string]bool{}, map[string]bool{}
 	for _, o := range f.orders {
@@ -151,9 +153,8 @@ func (f *findings) twice() (twice []string) {
 	return twice
 }
 
-// webhooks holds the events against the rows of those who handled them. A worker that
-// was killed, or an engine that crashed, between the row and the word that the event is
-// done lets it be handled again: no store can tell that from a worker that died before.
+// webhooks compares the events with the rows of their handlers. An event may be handled again
+// if a worker was killed, or an engine crashed, before the event was marked as done.
 func (f *findings) webhooks() (once, again, dropped int, problems []string) {
 	handled := map[string][]handling{}
 	for _, r := range f.handled {
@@ -162,7 +163,7 @@ func (f *findings) webhooks() (once, again, dropped int, problems []string) {
 	for _, e := range f.events {
 		runs := handled[e.EventID]
 		switch {
-		case e.State == hotelstaystest.WebhookDropped: // its first attempt, or one after a worker had died
+		case e.State == hotelstaystest.WebhookDropped:
 			dropped++
 		case e.State != hotelstaystest.WebhookDelivered || len(runs) == 0:
 			problems = append(problems, fmt.Sprintf("event %s is %s, and was handled %d times", e.EventID, e.State, len(runs)))
@@ -173,22 +174,23 @@ func (f *findings) webhooks() (once, again, dropped int, problems []string) {
 		}
 		for i := 1; i < len(runs); i++ {
 			if !f.excuses(runs[i-1], runs[i]) {
-				problems = append(problems, fmt.Sprintf("event %s was handled by %s, and without a reason by %s again", e.EventID, runs[i-1].Worker, runs[i].Worker))
+				problems = append(problems, fmt.Sprintf("event %s was handled by %s, and without a reason by %s again",
+					e.EventID, runs[i-1].Worker, runs[i].Worker))
 			}
 		}
 	}
 	return once, again, dropped, problems
 }
 
-// excuses tells whether something died between two runs that the first one needed.
+// excuses reports whether the worker of the first run, or an engine, died between two runs.
 func (f *findings) excuses(first, second handling) bool {
 	return slices.ContainsFunc(f.outages, func(o outage) bool {
 		return (o.worker == "" || o.worker == first.Worker) && !o.to.Before(first.At) && !o.from.After(second.At)
 	})
 }
 
-// String says how much of the ceiling was used, and by whom. A ceiling comes back at
-// once after a second, so that a few seconds say nothing about its use.
+// String returns the used share of the rate limit. It omits the share after a few seconds,
+// which prove nothing.
 func (s searches) String() string {
 	counts := slices.Sorted(maps.Values(s.of))
 	total := 0
@@ -197,7 +199,7 @@ func (s searches) String() string {
 	}
 	text := fmt.Sprintf("HotelRates %d times in %.0f s", total, s.lasted.Seconds())
 	if s.lasted >= 10*time.Second {
-		text += fmt.Sprintf(", %.0f %% of the ceiling", 100*float64(total)/s.lasted.Seconds()/float64(hotelstays.OpHotelRates.RateLimit()))
+		text += fmt.Sprintf(", %.0f %% of the limit", 100*float64(total)/s.lasted.Seconds()/float64(hotelstays.OpHotelRates.RateLimit()))
 	}
 	return text + fmt.Sprintf(", %d to %d by each worker", counts[0], counts[len(counts)-1])
 }

@@ -1,5 +1,3 @@
-// The verdict can be a bad one: whatever goes wrong in a run is found.
-
 package main
 
 import (
@@ -15,12 +13,12 @@ import (
 
 var noon = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// aGoodRun has a booking that was absent once, one that was refused to the end, and an
-// event that was handled again because its worker died.
+// aGoodRun has a booking that was absent once, one that was refused, and an event that was
+// handled again because its worker died.
 func aGoodRun() *findings {
 	return &findings{
-		bookings: []booking{{"a", "found", "P1"}, {"b", "found", "P2"}, {"c", "failed", ""}},
-		endings:  []booking{{"a", "found", ""}, {"b", "absent", ""}, {"b", "found", ""}, {"c", "failed", ""}},
+		bookings: []booking{{"a", "found", "P1"}, {"b", "found", "P2"}, {"c", "refused", ""}},
+		rounds:   []booking{{"a", "found", ""}, {"b", "absent", ""}, {"b", "found", ""}, {"c", "refused", ""}},
 		orders: []hotelstaystest.Order{
 			{CustomerReferenceNo: "a", PlatformReferenceNo: "P1", ContentKey: "1"},
 			{CustomerReferenceNo: "b", PlatformReferenceNo: "P2", ContentKey: "2"}},
@@ -41,11 +39,11 @@ func TestAGoodVerdict(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, aGoodRun().judge(&out))
 	for _, line := range []string{
-		"bookings  3 asked for: 2 found, 0 absent, 1 failed; 1 rounds ended absent and 0 failed, and were followed by another\n",
+		"bookings  3 wanted: 2 found, 0 absent, 1 refused; retried after 1 absences and 0 refusals\n",
 		"orders    2 in the ledger; lost 0, twice 0\n",
 		"tokens    Ticket calls 1, by 5 processes\n",
-		"ceilings  0 calls refused (429); HotelRates 900 times in 10 s, 90 % of the ceiling, 400 to 500 by each worker\n",
-		"webhooks  3 events, 2 delivered, 1 lost on purpose; 0 deliveries went to all workers at once; handled once 1, again after a crash 1\n",
+		"limits    0 calls refused (429); HotelRates 900 times in 10 s, 90 % of the limit, 400 to 500 by each worker\n",
+		"webhooks  3 events, 2 delivered, 1 lost on purpose; 0 deliveries to all workers at once; handled once 1, again after a crash 1\n",
 		"verdict   good",
 	} {
 		assert.Contains(t, out.String(), line)
@@ -65,8 +63,10 @@ func TestABadVerdict(t *testing.T) {
 		"2 bookings have not ended": func(f *findings) {
 			f.bookings = append(f.bookings, booking{"d", "pending", ""}, booking{"e", "unverified", ""})
 		},
-		"2 Ticket calls":                                                           func(f *findings) { f.tickets = 2 },
-		"3 calls of Book passed its ceiling":                                       func(f *findings) { f.limited = map[hotelstaystest.Operation]int{hotelstaystest.OpBook: 3} },
+		"2 Ticket calls": func(f *findings) { f.tickets = 2 },
+		"3 calls of Book were above its rate limit": func(f *findings) {
+			f.limited = map[hotelstaystest.Operation]int{hotelstaystest.OpBook: 3}
+		},
 		"event e1 is delivered, and was handled 0 times":                           func(f *findings) { f.handled = f.handled[1:] },
 		"event e1 is given-up, and was handled 1 times":                            func(f *findings) { f.events[0].State = hotelstaystest.WebhookGivenUp },
 		"event e2 was handled by worker-1, and without a reason by worker-2 again": func(f *findings) { f.outages = nil },
@@ -82,8 +82,7 @@ func TestABadVerdict(t *testing.T) {
 	}
 }
 
-// An event may be handled again because of what died between the two, and of nothing
-// else.
+// An event may be handled again only if something died between the two.
 func TestWhatExcusesASecondHandling(t *testing.T) {
 	at := func(from, to int) outage {
 		return outage{from: noon.Add(time.Duration(from) * time.Second), to: noon.Add(time.Duration(to) * time.Second)}

@@ -1,5 +1,5 @@
-// A worker: one process of the fleet. All that it shares with the others is in Redis
-// and in PostgreSQL, so that it may die at any point.
+// A worker: one process of the fleet. It shares everything with the others in Redis and
+// PostgreSQL, so it may die at any point.
 
 package main
 
@@ -27,19 +27,19 @@ import (
 )
 
 const (
-	// bookTimeout bounds a Book. It is short here, for a dead worker's bookings are
-	// asked for no earlier; so many callers must not wait longer for the ceiling.
+	// bookTimeout bounds a Book, including the wait for the rate limit. It is short here,
+	// because the bookings of a dead worker wait for it.
 	bookTimeout = 4 * time.Second
-	// eventLease is how long an event waits for a worker that died while it handled
-	// it. It is longer than Wake may take.
+	// eventLease is how long an event waits for a worker that died. It is longer than Wake
+	// may take.
 	eventLease = 7 * time.Second
 )
 
-// silent is for what would tell of each crash: here they are made on purpose.
+// silent drops log lines about crashes, which are made on purpose here.
 var silent = slog.New(slog.DiscardHandler)
 
-// plan is what a worker is told. It has secrets in it, and goes through standard input:
-// arguments and environments can be seen by others.
+// plan configures a worker. It contains secrets, so it goes through standard input: others can
+// see arguments and environments.
 type plan struct {
 	Name                        string
 	URL, City                   string
@@ -49,10 +49,10 @@ type plan struct {
 	RedisAddr, Prefix           string
 	PostgresURL, Schema         string
 	Workers, Bookers, Searchers int
-	Margin                      time.Duration // of the ceilings
+	Margin                      time.Duration // of the rate limits
 }
 
-// begin is what a worker is told when all are ready.
+// begin starts a worker when all are ready.
 type begin struct{ SearchUntil time.Time }
 
 // worker is the process.
@@ -66,11 +66,11 @@ type worker struct {
 	offer    offer
 }
 
-// work is the life of a worker. It is told its plan, says where webhooks may be delivered,
-// is told to begin, and works until in ends.
+// work runs a worker. It reads its plan, prints the address for webhooks, reads begin, and
+// works until in ends.
 func work(in io.Reader, out io.Writer) error {
-	w, told := &worker{}, json.NewDecoder(in)
-	if err := told.Decode(&w.plan); err != nil {
+	w, input := &worker{}, json.NewDecoder(in)
+	if err := input.Decode(&w.plan); err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(context.Background())
@@ -87,8 +87,8 @@ func work(in io.Reader, out io.Writer) error {
 	}
 	fmt.Fprintln(out, "http://"+listener.Addr().String())
 	var b begin
-	switch err := told.Decode(&b); {
-	case errors.Is(err, io.EOF): // it is not needed any more
+	switch err := input.Decode(&b); {
+	case errors.Is(err, io.EOF): // no longer needed
 		return nil
 	case err != nil:
 		return fmt.Errorf("%s: %w", w.Name, err)
@@ -100,7 +100,7 @@ func work(in io.Reader, out io.Writer) error {
 	return w.run(ctx, listener, b.SearchUntil)
 }
 
-// connect makes the client and what it shares with the other workers.
+// connect creates the client and the stores that it shares with the other workers.
 func (w *worker) connect(ctx context.Context) (err error) {
 	w.redis = redis.NewClient(&redis.Options{Addr: w.RedisAddr})
 	tokens, err := hotelstaysredis.NewTokenStore(w.redis, hotelstaysredis.TokenStoreOptions{
@@ -108,7 +108,7 @@ func (w *worker) connect(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	ceilings, err := hotelstaysredis.NewRateLimiter(w.redis, hotelstaysredis.RateLimiterOptions{
+	limiter, err := hotelstaysredis.NewRateLimiter(w.redis, hotelstaysredis.RateLimiterOptions{
 		Prefix: w.Prefix, Margin: w.Margin, FallbackProcesses: w.Workers})
 	if err != nil {
 		return err
@@ -117,8 +117,8 @@ func (w *worker) connect(ctx context.Context) (err error) {
 		return err
 	}
 	w.client, err = hotelstays.New(w.URL, hotelstays.TicketCredential{AppKey: w.AppKey, AppSecret: types.NewSecret(w.AppSecret)},
-		hotelstays.WithTokenStore(tokens), hotelstays.WithRateLimiter(ceilings),
-		hotelstays.WithUserAgent(w.Name)) // the ledger tells workers apart by it
+		hotelstays.WithTokenStore(tokens), hotelstays.WithRateLimiter(limiter),
+		hotelstays.WithUserAgent(w.Name)) // the ledger identifies workers by it
 	if err != nil {
 		return err
 	}
@@ -126,11 +126,11 @@ func (w *worker) connect(ctx context.Context) (err error) {
 		return err
 	}
 	w.bookings, err = hotelstaysriver.New(hotelstaysriver.Config{
-		Client: w.client, Pool: w.db.Pool, Schema: w.Schema, OnEnd: storeEnding, BookTimeout: bookTimeout, Logger: silent})
+		Client: w.client, Pool: w.db.Pool, Schema: w.Schema, OnOutcome: storeOutcome, BookTimeout: bookTimeout, Logger: silent})
 	return err
 }
 
-// prepare finds what is to be booked, and a place for webhooks.
+// prepare finds an offer, and listens for webhooks.
 func (w *worker) prepare(ctx context.Context) (listener net.Listener, err error) {
 	if w.offer, err = findOffer(ctx, w.client, w.City); err != nil {
 		return nil, err
@@ -138,8 +138,7 @@ func (w *worker) prepare(ctx context.Context) (listener net.Listener, err error)
 	return net.Listen("tcp", "127.0.0.1:0")
 }
 
-// run works until ctx ends, and then stops in the order in which one thing uses the
-// next: webhooks, bookings, jobs.
+// run works until ctx ends, then stops in order: webhooks, bookings, jobs.
 func (w *worker) run(ctx context.Context, listener net.Listener, searchUntil time.Time) error {
 	handler, err := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{
 		Secrets: []types.Secret{types.NewSecret(w.WebhookSecret)}, Store: w.events, Lease: eventLease,
@@ -168,9 +167,9 @@ func (w *worker) run(ctx context.Context, listener net.Listener, searchUntil tim
 	return errors.Join(err, jobs.Stop(grace))
 }
 
-// startJobs starts what finds out about bookings whose outcome is unknown.
+// startJobs starts the River client that works on recoveries.
 func (w *worker) startJobs(ctx context.Context) (*river.Client[pgx.Tx], error) {
-	cfg := &river.Config{Schema: w.Schema, Logger: silent, FetchPollInterval: 200 * time.Millisecond} // as hurry wants it
+	cfg := &river.Config{Schema: w.Schema, Logger: silent, FetchPollInterval: 200 * time.Millisecond} // for hurry
 	if err := w.bookings.Configure(cfg); err != nil {
 		return nil, err
 	}
@@ -179,13 +178,13 @@ func (w *worker) startJobs(ctx context.Context) (*river.Client[pgx.Tx], error) {
 		return nil, err
 	}
 	return jobs, until(ctx, "the database answers", 30*time.Second, func(ctx context.Context) bool {
-		return jobs.Start(context.WithoutCancel(ctx)) == nil // Stop ends them, gently
+		return jobs.Start(context.WithoutCancel(ctx)) == nil // Stop ends them
 	})
 }
 
-// handle is called once for each event, whichever worker it is delivered to, and again
-// when that worker dies before it has said that it is done. A real one makes its change
-// so that a second time does nothing; this one adds a row, so that a second time shows.
+// handle is called once for each event in the whole fleet, and again if its worker dies before
+// the event is marked as done. A real one must be idempotent; this one adds a row, so that a
+// second call is visible.
 func (w *worker) handle(ctx context.Context, event *hotelstays.WebhookEvent) error {
 	if err := w.bookings.Wake(ctx, event.CustomerReferenceNo); err != nil {
 		return err
