@@ -1,25 +1,21 @@
-// Catalogsync brings the whole catalogue of hotels into a file, one JSON object on
-// each line, and goes on where it was killed.
+// Catalogsync writes the whole catalogue of hotels into a file, one JSON object a line, and
+// continues where it was killed.
 //
 //	go run -C examples/catalogsync . -o "$PWD/hotels.jsonl"
 //
-// That runs against a sandbox in this very process. With HOTELSTAYS_BASE_URL,
-// HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET it runs against that service.
+// It runs against a sandbox in this process. With HOTELSTAYS_BASE_URL, HOTELSTAYS_APP_KEY and
+// HOTELSTAYS_APP_SECRET it runs against that service.
 //
-// The hotels are read from the cities, the service's base unit of coverage, many
-// cities at a time and at the pace of the ceilings. Until all of them are there they
-// are in FILE.part, and FILE.journal says which cities are whole in it and where each
-// one ends. A run that finds a journal throws away what comes after the last whole
-// city, whether that is a torn line or half a city, and reads only the cities that
-// are missing. So the program may be killed at any point: a FILE that exists is
-// complete, and running the program again replaces it by a fresh one. FILE.lock keeps
-// two runs from writing one file: it stays, and means nothing without a run.
+// It reads the hotels city by city, many cities at a time, within the rate limits. Until all
+// are there, the hotels are in FILE.part, and FILE.journal lists the complete cities and where
+// each one ends. A run that finds a journal drops everything after the last complete city, and
+// reads only the missing cities. So the program may be killed at any point. An existing FILE is
+// complete, and another run replaces it. FILE.lock keeps two runs from writing one file.
 //
-// A hotel that several cities list is written once. It is recognised by its
-// platformHotelId, for that is the one name which a hotel keeps: its hotelId is the
-// name that some supplier gives it, and may be another one the next time it is read.
-// So this is also what to key a database on. A hotel that is not matched to the
-// master catalogue has no platformHotelId yet; it is written as its city lists it.
+// A hotel that several cities list is written once. It is recognised by its platformHotelId,
+// because its hotelId belongs to a supplier and may change. Key a database on platformHotelId,
+// too. A hotel that is not matched to the master catalogue has none, and is written for each
+// city that lists it.
 package main
 
 import (
@@ -47,15 +43,15 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// atOnce is how many cities are read at once, and how many calls the walk has under
-// way. The client keeps the ceilings whatever it is.
+// atOnce is how many cities are read at once, and how many calls of the walk are under way. The
+// client keeps the rate limits.
 const atOnce = 32
 
 func main() {
 	file := flag.String("o", "hotels.jsonl", "the `file` to write")
 	flag.Parse()
 	if flag.NArg() > 0 {
-		fmt.Fprintf(os.Stderr, "unexpected argument %q: the file is named with -o\n", flag.Arg(0))
+		fmt.Fprintf(os.Stderr, "unexpected argument %q: set the file with -o\n", flag.Arg(0))
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -84,13 +80,13 @@ func run(ctx context.Context, file string) error {
 	}
 	defer c.close()
 	if err := fetch(ctx, client, c); err != nil {
-		return fmt.Errorf("%w\n%d hotels are kept: run it again to go on", err, c.hotels)
+		return fmt.Errorf("%w\n%d hotels are kept: run it again to continue", err, c.hotels)
 	}
 	return c.finish()
 }
 
-// fetch walks the tree and reads the hotels of each city that is missing. The walk
-// waits while as many cities are being read as may be.
+// fetch walks the tree and reads the hotels of each missing city. The walk waits while atOnce
+// cities are being read.
 func fetch(ctx context.Context, client *hotelstays.Client, c *catalogue) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
@@ -112,7 +108,7 @@ func fetch(ctx context.Context, client *hotelstays.Client, c *catalogue) error {
 	return group.Wait()
 }
 
-// fetchCity reads the hotels of one city, and keeps them once it has all.
+// fetchCity reads all hotels of a city, then adds them.
 func fetchCity(ctx context.Context, client *hotelstays.Client, c *catalogue, city string) error {
 	var hotels []*types.HotelMetadata
 	req := &hotelstays.HotelsMetadataRequest{DestinationID: city}
@@ -125,34 +121,35 @@ func fetchCity(ctx context.Context, client *hotelstays.Client, c *catalogue, cit
 	return c.add(city, hotels)
 }
 
-// catalogue is the file while it comes into being.
+// catalogue is the unfinished file.
 type catalogue struct {
 	file          string
 	service       string
-	lock          *flock.Flock // ends with the process, however that ends
+	lock          *flock.Flock // ends with the process
 	part, journal *os.File
-	done          map[string]bool // the cities that earlier runs have brought
+	done          map[string]bool // cities of earlier runs
 
 	mu                    sync.Mutex
-	partSize, journalSize int64           // of what is whole
+	partSize, journalSize int64           // of the complete cities
 	seen                  map[string]bool // by platformHotelId
 	hotels                int
 	progress              *progress
 }
 
-// entry is a line of the journal: a city whose hotels end at an offset of the part.
+// entry is a line of the journal: a city, and where its hotels end in the part.
 type entry struct {
 	Service string `json:"service"`
 	City    string `json:"city"`
 	End     int64  `json:"end"`
 }
 
-// openCatalogue begins a catalogue, or takes over what an earlier run has left.
+// openCatalogue starts a catalogue, or continues that of an earlier run.
 func openCatalogue(file, service string, p *progress) (*catalogue, error) {
 	if info, err := os.Stat(file); file == "" || err == nil && info.IsDir() {
-		return nil, fmt.Errorf("%q cannot be replaced by a file: name a file with -o", file)
+		return nil, fmt.Errorf("%q is not a file: set a file with -o", file)
 	}
-	c := &catalogue{file: file, service: service, lock: flock.New(file + ".lock"), progress: p, done: map[string]bool{}, seen: map[string]bool{}}
+	c := &catalogue{file: file, service: service, lock: flock.New(file + ".lock"), progress: p,
+		done: map[string]bool{}, seen: map[string]bool{}}
 	if err := c.open(); err != nil {
 		c.close()
 		return nil, err
@@ -161,12 +158,11 @@ func openCatalogue(file, service string, p *progress) (*catalogue, error) {
 	return c, nil
 }
 
-// open opens the files, which no other run may be writing, and takes over what is
-// whole in them.
+// open locks and opens the files, and keeps their complete cities.
 func (c *catalogue) open() error {
 	mine, err := c.lock.TryLock()
 	if err == nil && !mine {
-		err = fmt.Errorf("another run is writing %s: wait for its end, or name another file with -o", c.file)
+		err = fmt.Errorf("another run is writing %s: wait for it, or set another file with -o", c.file)
 	}
 	if err != nil {
 		return err
@@ -178,15 +174,15 @@ func (c *catalogue) open() error {
 		return err
 	}
 	if err := c.resume(); err != nil {
-		return fmt.Errorf("taking over %s: %w", c.part.Name(), err)
+		return fmt.Errorf("continuing %s: %w", c.part.Name(), err)
 	}
 	return errors.Join(c.part.Truncate(c.partSize), c.journal.Truncate(c.journalSize))
 }
 
-// resume takes the cities of the journal over, up to the first that is not whole in
-// the part. It knows the hotels from the part itself.
+// resume reads the cities of the journal and their hotels, up to the first city that is not
+// complete in the part.
 func (c *catalogue) resume() error {
-	if info, err := c.part.Stat(); err != nil || info.Size() == 0 { // a journal alone is of a file that is complete
+	if info, err := c.part.Stat(); err != nil || info.Size() == 0 { // a journal alone belongs to a finished file
 		return err
 	}
 	journal, part := bufio.NewReader(c.journal), bufio.NewReader(c.part)
@@ -199,7 +195,7 @@ func (c *catalogue) resume() error {
 			return err
 		}
 		if e.Service != c.service {
-			return fmt.Errorf("it was begun with another service, %s: remove it and %s.journal, or name another file with -o", e.Service, c.file)
+			return fmt.Errorf("it belongs to another service, %s: remove it and %s.journal, or set another file with -o", e.Service, c.file)
 		}
 		var hotels []types.HotelMetadata
 		at := c.partSize
@@ -226,8 +222,8 @@ func (c *catalogue) resume() error {
 	}
 }
 
-// readLine reads a line into v and returns its length. A line that was torn, or
-// damaged, is the end: nothing after it counts.
+// readLine reads a line into v and returns its length. An incomplete or damaged line is the
+// end.
 func readLine(r *bufio.Reader, v any) (int64, error) {
 	line, err := r.ReadBytes('\n')
 	if err != nil {
@@ -239,9 +235,8 @@ func readLine(r *bufio.Reader, v any) (int64, error) {
 	return int64(len(line)), nil
 }
 
-// add writes the hotels of a city that are not there yet, and then the city into the
-// journal: from then on they are kept. Both are written where the last whole city
-// ends, over what a write that failed may have left.
+// add writes the new hotels of a city, and then its entry in the journal. Both go where the
+// last complete city ends, over the remains of a failed write.
 func (c *catalogue) add(city string, hotels []*types.HotelMetadata) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -275,14 +270,14 @@ func (c *catalogue) add(city string, hotels []*types.HotelMetadata) error {
 	return nil
 }
 
-// expect makes it known that there are more hotels to come.
+// expect raises the expected number of hotels.
 func (c *catalogue) expect(hotels int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.progress.show(c.hotels, hotels)
 }
 
-// finish puts the file in its place.
+// finish moves the file to its place.
 func (c *catalogue) finish() error {
 	if err := errors.Join(c.part.Sync(), c.part.Close(), c.journal.Close()); err != nil {
 		return err
@@ -303,11 +298,10 @@ func (c *catalogue) close() {
 	c.lock.Close()
 }
 
-// progress shows how far it has come: a bar on a terminal, and a line every other
-// second elsewhere.
+// progress shows a bar on a terminal, and a line every two seconds elsewhere.
 type progress struct {
 	out      io.Writer
-	bar      *progressbar.ProgressBar // nil where there is no terminal
+	bar      *progressbar.ProgressBar // nil: no terminal
 	expected int
 	shown    time.Time
 }
@@ -322,10 +316,10 @@ func newProgress(out io.Writer, terminal bool) *progress {
 	return p
 }
 
-// show says how many hotels there are, and that so many more are expected.
+// show shows the number of hotels, and expects more.
 func (p *progress) show(hotels, more int) {
 	p.expected += more
-	total := max(p.expected, hotels) // those of an earlier run come before they are counted
+	total := max(p.expected, hotels) // those of an earlier run are there before they are expected
 	switch {
 	case total == 0: // nothing is known yet
 	case p.bar != nil:
@@ -344,23 +338,23 @@ func (p *progress) finish(hotels int, file string) {
 	fmt.Fprintf(p.out, "%d hotels are in %s\n", hotels, file)
 }
 
-// service is what the program talks to.
 type service struct {
-	name       string // of the catalogue that it has
+	name       string // in the journal
 	baseURL    string
 	credential hotelstays.TicketCredential
 }
 
-// findService returns the service that the environment names, or starts a sandbox.
+// findService returns the service of the environment, or starts a sandbox.
 func findService() (svc *service, closeSandbox func(), err error) {
 	base, key, secret := os.Getenv("HOTELSTAYS_BASE_URL"), os.Getenv("HOTELSTAYS_APP_KEY"), os.Getenv("HOTELSTAYS_APP_SECRET")
 	switch {
 	case base != "" && key != "" && secret != "":
 		return &service{base, base, hotelstays.TicketCredential{AppKey: key, AppSecret: types.NewSecret(secret)}}, func() {}, nil
 	case base != "" || key != "" || secret != "":
-		return nil, nil, errors.New("set HOTELSTAYS_BASE_URL, HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET all together, or none of them for the sandbox")
+		return nil, nil, errors.New("set all of HOTELSTAYS_BASE_URL, HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET, or none for the sandbox")
 	}
 	srv := hotelstaystest.NewServer(hotelstaystest.WithLedgerLimit(1), hotelstaystest.WithCatalog(
 		hotelstaystest.Catalog{Countries: 5, ProvincesPerCountry: 10, CitiesPerProvince: 10, HotelsPerCity: 60}))
-	return &service{"sandbox", srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)}}, srv.Close, nil
+	credential := hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)}
+	return &service{"sandbox", srv.URL, credential}, srv.Close, nil
 }

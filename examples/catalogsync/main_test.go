@@ -1,5 +1,3 @@
-// The file after kills, torn lines and edits: every hotel, once.
-
 package main
 
 import (
@@ -22,7 +20,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// TestMain is the program itself in the processes that the tests start.
+// TestMain runs the program itself in the processes of the tests.
 func TestMain(m *testing.M) {
 	if os.Getenv("CATALOGSYNC_CHILD") == "1" {
 		main()
@@ -31,7 +29,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// start starts the program in a process of its own, against a sandbox of the test.
+// start starts the program in a process, against the sandbox of the test.
 func start(t *testing.T, srv *hotelstaystest.Server, file string) (child *exec.Cmd, said *bytes.Buffer) {
 	t.Helper()
 	child, said = exec.Command(os.Args[0], "-o", file), &bytes.Buffer{}
@@ -42,16 +40,18 @@ func start(t *testing.T, srv *hotelstaystest.Server, file string) (child *exec.C
 	return child, said
 }
 
-// Killed twice in the middle, with a torn line in both files besides, it brings
-// every hotel once, and reads no city again that it had.
+// Killed twice, with incomplete lines in both files, it writes every hotel once, and reads no
+// complete city again.
 func TestKilledInTheMiddle(t *testing.T) {
-	srv := hotelstaystest.NewServer(hotelstaystest.WithCatalog(hotelstaystest.Catalog{ProvincesPerCountry: 5, CitiesPerProvince: 12, HotelsPerCity: 30}))
+	srv := hotelstaystest.NewServer(hotelstaystest.WithCatalog(hotelstaystest.Catalog{ProvincesPerCountry: 5,
+		CitiesPerProvince: 12, HotelsPerCity: 30}))
 	defer srv.Close()
 	file := filepath.Join(t.TempDir(), "hotels.jsonl")
 
 	for _, calls := range []int{60, 160} {
 		child, said := start(t, srv, file)
-		require.Eventually(t, func() bool { return srv.Ledger().Count(hotelstaystest.OpHotelsMetadata) >= calls }, 30*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return srv.Ledger().Count(hotelstaystest.OpHotelsMetadata) >= calls }, 30*time.Second,
+			time.Millisecond)
 		require.NoError(t, child.Process.Kill())
 		require.Error(t, child.Wait(), "it was killed: %s", said)
 		require.NoFileExists(t, file)
@@ -67,10 +67,11 @@ func TestKilledInTheMiddle(t *testing.T) {
 	assert.Contains(t, said.String(), fmt.Sprintf("%d hotels are in %s", srv.HotelCount(), file))
 	assertWhole(t, srv, file)
 	cities := srv.CityCount() * 4 / 5 // the others have no hotels
-	assert.LessOrEqual(t, srv.Ledger().Count(hotelstaystest.OpHotelsMetadata), cities+2*atOnce, "what was under way is read again, and nothing else")
+	assert.LessOrEqual(t, srv.Ledger().Count(hotelstaystest.OpHotelsMetadata), cities+2*atOnce,
+		"what was under way is read again, and nothing else")
 }
 
-// assertWhole wants every hotel of the sandbox in the file, once, and nothing else.
+// assertWhole checks that every hotel of the sandbox is in the file, once, and nothing else.
 func assertWhole(t *testing.T, srv *hotelstaystest.Server, file string) {
 	t.Helper()
 	content, err := os.ReadFile(file)
@@ -79,7 +80,7 @@ func assertWhole(t *testing.T, srv *hotelstaystest.Server, file string) {
 	for line := range strings.Lines(string(content)) {
 		var hotel types.HotelMetadata
 		require.NoError(t, json.Unmarshal([]byte(line), &hotel))
-		ids[hotel.HotelID] = true // of one sandbox they stay the same
+		ids[hotel.HotelID] = true // the sandbox keeps them
 		if hotel.PlatformHotelID != "" {
 			matched = append(matched, hotel.PlatformHotelID)
 		}
@@ -92,8 +93,8 @@ func assertWhole(t *testing.T, srv *hotelstaystest.Server, file string) {
 	assert.NoFileExists(t, file+".journal")
 }
 
-// cities are some cities with their hotels; one hotel is in two of them, one has no
-// platformHotelId and is in two as well, and one city has none.
+// cities: one hotel is in two cities, one without platformHotelId is in two as well, and one
+// city has no hotels.
 func cities() map[string][]*types.HotelMetadata {
 	hotel := func(platform, id string) *types.HotelMetadata {
 		return &types.HotelMetadata{PlatformHotelID: platform, HotelID: id}
@@ -108,7 +109,7 @@ func cities() map[string][]*types.HotelMetadata {
 
 const inTheFile = 6 // lines of all cities
 
-// add adds the cities that are missing, in the order of their names.
+// add adds the missing cities, in the order of their names.
 func add(t *testing.T, c *catalogue) {
 	t.Helper()
 	all := cities()
@@ -128,8 +129,8 @@ func open(t *testing.T, file, service string) (*catalogue, error) {
 	return c, err
 }
 
-// Whatever byte of the part or of the journal was the last to be written, and
-// whatever stands behind it, the file is whole in the end.
+// The file becomes complete, wherever the part or the journal was cut, and whatever follows the
+// cut.
 func TestKilledAtAnyByte(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "whole")
@@ -152,7 +153,7 @@ func TestKilledAtAnyByte(t *testing.T) {
 		add(t, c)
 		c.close()
 		require.Equal(t, inTheFile, c.hotels)
-		got, err := os.ReadFile(c.part.Name()) // finish gives it its name
+		got, err := os.ReadFile(c.part.Name()) // finish renames it
 		require.NoError(t, err)
 		require.Equal(t, inTheFile, bytes.Count(got, []byte("\n")))
 		for _, id := range []string{"1", "2", "3", "4"} {
@@ -160,7 +161,7 @@ func TestKilledAtAnyByte(t *testing.T) {
 		}
 	}
 	for _, torn := range []string{"", "\x00\x00\x00\n"} {
-		whole, end := 0, int64(0) // cities that the journal has, and where they end
+		whole, end := 0, int64(0) // cities in the journal, and where they end
 		for at := range len(journal) + 1 {
 			if at > 0 && journal[at-1] == '\n' {
 				var e entry
@@ -169,13 +170,13 @@ func TestKilledAtAnyByte(t *testing.T) {
 				whole, end = whole+1, e.End
 			}
 			for _, written := range []int64{end, (end + int64(len(part))) / 2} {
-				if written > 0 { // a journal without its part says nothing
+				if written > 0 { // a journal without its part counts for nothing
 					try(append(slices.Clone(part[:written]), torn...), append(slices.Clone(journal[:at]), torn...), whole)
 				}
 			}
 		}
 	}
-	// Lines that are not where the journal has them.
+	// Lines that are not where the journal says.
 	try(bytes.Replace(part, []byte("}\n"), []byte("} \n"), 1), journal, 0)
 	// A power cut: the journal is there, the part is not.
 	for at := range part {
@@ -195,8 +196,7 @@ func TestKilledAtAnyByte(t *testing.T) {
 	}
 }
 
-// A file that is complete stays until a newer one is, and a journal that is left
-// over from it leaves nothing out.
+// A complete file stays until a newer one is complete, and its leftover journal has no effect.
 func TestRunAgain(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "hotels.jsonl")
 	for range 2 {
@@ -210,7 +210,7 @@ func TestRunAgain(t *testing.T) {
 	}
 }
 
-// Two services' hotels do not come into one file.
+// A file holds the hotels of one service.
 func TestAnotherService(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "hotels.jsonl")
 	c, err := open(t, file, "one")
@@ -225,8 +225,7 @@ func TestAnotherService(t *testing.T) {
 	assert.Len(t, c.done, 4)
 }
 
-// Two runs at once would write over each other: the second one is refused, and may
-// run once the first has ended.
+// A second run at the same time is refused.
 func TestTwoAtOnce(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "hotels.jsonl")
 	c, err := open(t, file, "service")
@@ -240,17 +239,17 @@ func TestTwoAtOnce(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// What cannot be a file is known before the catalogue is read, not after.
+// An impossible file is refused before the catalogue is read.
 func TestNoFile(t *testing.T) {
 	dir := t.TempDir()
 	_, err := open(t, dir, "service")
-	require.ErrorContains(t, err, "name a file with -o")
+	require.ErrorContains(t, err, "set a file with -o")
 	left, err := filepath.Glob(dir + ".*")
 	require.NoError(t, err)
 	assert.Empty(t, left)
 	t.Chdir(dir)
 	_, err = open(t, "", "service")
-	require.ErrorContains(t, err, "name a file with -o")
+	require.ErrorContains(t, err, "set a file with -o")
 
 	child := exec.Command(os.Args[0], "other.jsonl") // without -o
 	child.Env = append(os.Environ(), "CATALOGSYNC_CHILD=1")
@@ -260,7 +259,6 @@ func TestNoFile(t *testing.T) {
 	assert.Contains(t, string(said), `unexpected argument "other.jsonl"`)
 }
 
-// A bar on a terminal, plain lines elsewhere.
 func TestProgress(t *testing.T) {
 	for _, terminal := range []bool{true, false} {
 		var out bytes.Buffer
@@ -277,7 +275,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// The hotels of an earlier run are among those that are expected, and not on top.
+// The hotels of an earlier run are among the expected ones.
 func TestProgressOfASecondRun(t *testing.T) {
 	var out bytes.Buffer
 	p := newProgress(&out, false)
@@ -294,7 +292,7 @@ func TestServiceOfTheEnvironment(t *testing.T) {
 	}
 	t.Setenv("HOTELSTAYS_APP_KEY", "key")
 	_, _, err := findService()
-	require.ErrorContains(t, err, "all together")
+	require.ErrorContains(t, err, "or none for the sandbox")
 	t.Setenv("HOTELSTAYS_BASE_URL", "https://host.example")
 	t.Setenv("HOTELSTAYS_APP_SECRET", "secret")
 	svc, closeSandbox, err := findService()

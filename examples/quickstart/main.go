@@ -1,12 +1,11 @@
-// Quickstart finds a hotel, prices it, checks the offer again, books it, reads
-// the order back, gets its voucher and cancels it.
+// Quickstart finds a hotel, checks an offer, books it, reads the order back, gets its voucher
+// and cancels it.
 //
 //	go run ./examples/quickstart
 //
-// That runs against a sandbox in this very process. With HOTELSTAYS_BASE_URL,
-// HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET it runs against that service: it
-// then stops before booking, which costs money, unless HOTELSTAYS_ALLOW_BOOKING=1
-// allows it, and even so books nothing that is not fully refundable.
+// It runs against a sandbox in this process. With HOTELSTAYS_BASE_URL, HOTELSTAYS_APP_KEY and
+// HOTELSTAYS_APP_SECRET it runs against that service. Then it stops before booking, which costs
+// money, unless HOTELSTAYS_ALLOW_BOOKING=1 is set. It books only fully refundable offers.
 package main
 
 import (
@@ -28,7 +27,7 @@ import (
 )
 
 func main() {
-	destination := flag.String("destination", "", "the name of a city to search in")
+	destination := flag.String("destination", "", "the `name` of a city")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -38,7 +37,6 @@ func main() {
 	}
 }
 
-// service is what the program talks to.
 type service struct {
 	baseURL     string
 	credential  hotelstays.TicketCredential
@@ -90,12 +88,13 @@ func findOffer(ctx context.Context, client *hotelstays.Client, svc *service) (se
 	for _, h := range list.List[:min(3, len(list.List))] {
 		show("%s from %s", h.Name, h.MinPrice)
 	}
-	session = list.Basic.SessionID // the offers hold in this session alone
+	session = list.Basic.SessionID // the offers belong to this session
 
 	for _, hotel := range list.List {
 		step("HotelRates: every offer of %s", hotel.Name)
 		rates, err := client.HotelRates(ctx, &hotelstays.HotelRatesRequest{
-			SessionID: session, HotelID: cmp.Or(hotel.PlatformHotelID, hotel.ID), CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: rooms,
+			SessionID: session, HotelID: cmp.Or(hotel.PlatformHotelID, hotel.ID),
+			CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: rooms,
 		})
 		if err != nil {
 			return "", nil, err
@@ -116,9 +115,9 @@ func findOffer(ctx context.Context, client *hotelstays.Client, svc *service) (se
 			show("it is gone; on to the next hotel")
 			continue
 		}
-		// What the traveller saw is what is booked: cheaper is fine, anything else is not.
+		// Book what the traveller saw, or something cheaper.
 		if diff := hotelstays.CompareOffer(seen, check.RoomRatePkg); !diff.Within(hotelstays.Tolerance{}) {
-			return "", nil, fmt.Errorf("the offer is another one now: %s", diff)
+			return "", nil, fmt.Errorf("the offer has changed: %s", diff)
 		}
 		show("yes, at %s", check.RoomRatePkg.TotalRate.NetRate)
 		return session, check.RoomRatePkg, nil
@@ -126,8 +125,7 @@ func findOffer(ctx context.Context, client *hotelstays.Client, svc *service) (se
 	return "", nil, errors.New("no hotel has a fully refundable offer")
 }
 
-// fullyRefundable returns the first offer that costs nothing to give back, for
-// another day at least.
+// fullyRefundable returns the first offer that can be cancelled free of charge for another day.
 func fullyRefundable(rooms []types.Room) *types.RoomRatePkg {
 	for _, room := range rooms {
 		for i, rate := range room.Rates {
@@ -141,10 +139,9 @@ func fullyRefundable(rooms []types.Room) *types.RoomRatePkg {
 	return nil
 }
 
-// bookAndCancel books the offer, follows the order and gives it back.
+// bookAndCancel books the offer, follows the order and cancels it.
 func bookAndCancel(ctx context.Context, client *hotelstays.Client, session string, offer *types.RoomRatePkg) error {
-	// The reference is the idempotency key. A booking engine stores it, and the
-	// session, before it calls Book.
+	// The reference is the idempotency key. Store it and the session before Book.
 	reference := uuid.NewString()
 	step("Book: reference %s", reference)
 	booked, err := client.Book(ctx, &hotelstays.BookRequest{
@@ -176,7 +173,7 @@ func followAndCancel(ctx context.Context, client *hotelstays.Client, session, re
 	}
 	show("status %d, hotel confirmation %q", order.Status, order.HotelConfirmNo)
 
-	step("AwaitVoucher, SaveVoucher: until the document is made, and verified on disk")
+	step("AwaitVoucher, SaveVoucher: until the document is ready and saved")
 	ask := &hotelstays.OrderVoucherRequest{PlatformReferenceNo: order.PlatformReferenceNo}
 	voucher, err := client.AwaitVoucher(ctx, ask)
 	if err != nil {
@@ -192,7 +189,7 @@ func followAndCancel(ctx context.Context, client *hotelstays.Client, session, re
 		show("voucher %s: %d bytes in %s", saved.VoucherNumber, saved.ByteSize, file)
 	}
 
-	step("Cancel: give it back")
+	step("Cancel")
 	cancelled, err := client.Cancel(ctx, &hotelstays.CancelRequest{
 		SessionID: session, CustomerReferenceNo: reference,
 		SupplierReferenceNo: order.SupplierReferenceNo, Reason: "plans changed",
@@ -204,8 +201,7 @@ func followAndCancel(ctx context.Context, client *hotelstays.Client, session, re
 	return nil
 }
 
-// findService returns the service that the environment names, or starts a
-// sandbox.
+// findService returns the service of the environment, or starts a sandbox.
 func findService(destination string) (svc *service, closeSandbox func(), err error) {
 	base, key, secret := os.Getenv("HOTELSTAYS_BASE_URL"), os.Getenv("HOTELSTAYS_APP_KEY"), os.Getenv("HOTELSTAYS_APP_SECRET")
 	switch {
@@ -218,9 +214,9 @@ func findService(destination string) (svc *service, closeSandbox func(), err err
 			mayBook:     os.Getenv("HOTELSTAYS_ALLOW_BOOKING") == "1",
 		}, func() {}, nil
 	case base != "" && key != "" && secret != "":
-		return nil, nil, errors.New("name a city to search in: -destination NAME")
+		return nil, nil, errors.New("set -destination to the name of a city")
 	case base != "" || key != "" || secret != "":
-		return nil, nil, errors.New("set HOTELSTAYS_BASE_URL, HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET all together, or none of them for the sandbox")
+		return nil, nil, errors.New("set all of HOTELSTAYS_BASE_URL, HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET, or none for the sandbox")
 	}
 	srv := hotelstaystest.NewServer(hotelstaystest.WithConfirmAfter(time.Second), hotelstaystest.WithVoucherDelay(time.Second))
 	fmt.Println("Sandbox:", srv.URL)

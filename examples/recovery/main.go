@@ -1,12 +1,10 @@
-// Recovery books a hotel, is killed while the booking is under way, starts again
-// and ends with the one order.
+// Recovery books a hotel, is killed during Book, starts again and finds its order.
 //
 //	go run ./examples/recovery
 //
-// Three processes play: this one, which directs; a sandbox, which takes a minute
-// to answer Book although it has made the order at once; and a booking engine,
-// which is killed with SIGKILL in that minute. What the engine needs to find its
-// booking again is on disk before Book is sent.
+// There are three processes: this one, the director; a sandbox, which makes the order at once
+// but answers Book a minute later; and a booking engine, which is killed in that minute. The
+// engine has stored its recovery on disk before Book.
 package main
 
 import (
@@ -27,20 +25,20 @@ import (
 )
 
 func main() {
-	play := direct
+	role := direct
 	if len(os.Args) > 1 {
-		play = map[string]func() error{"sandbox": sandbox, "engine": engine}[os.Args[1]]
+		role = map[string]func() error{"sandbox": sandbox, "engine": engine}[os.Args[1]]
 	}
-	if play == nil {
-		play = func() error { return errors.New("usage: recovery") }
+	if role == nil {
+		role = func() error { return errors.New("usage: recovery") }
 	}
-	if err := play(); err != nil {
+	if err := role(); err != nil {
 		fmt.Fprintln(os.Stderr, "stopped:", err)
 		os.Exit(1)
 	}
 }
 
-// direct starts the others, kills the engine in the middle and starts it again.
+// direct starts the sandbox and the engine, kills the engine and starts it again.
 func direct() error {
 	dir, err := os.MkdirTemp("", "recovery")
 	if err != nil {
@@ -54,13 +52,13 @@ func direct() error {
 	}
 	defer service.cmd.Process.Kill()
 	address := service.line()
-	fmt.Println("sandbox:  listens; it will refuse the first Book with a 429, make the order on the second, and answer it a minute late")
+	fmt.Println("sandbox:  refuses the first Book with a 429, makes the order on the second, and answers it a minute late")
 
 	first, err := start("engine", dir, address)
 	if err != nil {
 		return err
 	}
-	if service.line() != "committed" { // the order is made, its answer is not sent
+	if service.line() != "committed" { // the order exists, its answer is not sent
 		return errors.New("the engine did not book")
 	}
 	if err := first.cmd.Process.Kill(); err != nil {
@@ -76,16 +74,16 @@ func direct() error {
 	if err := second.cmd.Wait(); err != nil {
 		return fmt.Errorf("the second engine: %w", err)
 	}
-	service.in.Close() // the sandbox answers with its ledger, and ends
+	service.in.Close() // the sandbox prints its ledger and ends
 	fmt.Println("sandbox: ", service.line())
 	return service.cmd.Wait()
 }
 
-// process is another run of this program.
+// process runs this program again.
 type process struct {
 	cmd *exec.Cmd
 	in  io.Closer
-	out *bufio.Scanner // nil where it writes to the terminal
+	out *bufio.Scanner // nil: it writes to the terminal
 }
 
 func start(args ...string) (*process, error) {
@@ -115,11 +113,10 @@ func (p *process) line() string {
 	return p.out.Text()
 }
 
-// address is how the engine reaches the sandbox.
 type address struct{ URL, AppKey, AppSecret, City string }
 
-// sandbox serves until its input ends, and then tells what it truly did. Book is
-// refused once, then answered a minute late; the first look for the order fails.
+// sandbox serves until its input ends, then prints its ledger. The first Book is refused, the
+// second is answered a minute late, and the first poll fails.
 func sandbox() error {
 	srv := hotelstaystest.NewServer()
 	defer srv.Close()
@@ -137,14 +134,14 @@ func sandbox() error {
 	io.Copy(io.Discard, os.Stdin)
 
 	ledger := srv.Ledger()
-	fmt.Printf("%d Book requests came, the first was refused, and %d order exists\n", ledger.Count(hotelstaystest.OpBook), len(ledger.Orders()))
+	fmt.Printf("%d Book requests, the first was refused, and %d order exists\n", ledger.Count(hotelstaystest.OpBook), len(ledger.Orders()))
 	if len(ledger.Orders()) != 1 {
 		return errors.New("there should be one order")
 	}
 	return nil
 }
 
-// engine books once in its life, across as many lives as that takes.
+// engine books, or continues the recovery of an earlier run.
 func engine() error {
 	if len(os.Args) != 4 {
 		return errors.New("usage: recovery engine DIR ADDRESS")
@@ -182,7 +179,7 @@ func book(ctx context.Context, client *hotelstays.Client, city, file string) err
 	resp, err := client.Book(ctx, req)
 	var unknown *hotelstays.OutcomeUnknownError
 	switch {
-	case errors.As(err, &unknown): // the same way as after a new start
+	case errors.As(err, &unknown): // the same as after a restart
 		return resume(ctx, client, stored)
 	case err != nil:
 		return err
@@ -191,13 +188,13 @@ func book(ctx context.Context, client *hotelstays.Client, city, file string) err
 	return nil
 }
 
-// resume finds out what became of the booking of an earlier life.
+// resume finds out what happened to a booking.
 func resume(ctx context.Context, client *hotelstays.Client, stored []byte) error {
 	var recovery hotelstays.BookingRecovery
 	if err := json.Unmarshal(stored, &recovery); err != nil {
 		return err
 	}
-	fmt.Println("engine:   starts again, and looks for reference", recovery.CustomerReferenceNo)
+	fmt.Println("engine:   continues, and looks for reference", recovery.CustomerReferenceNo)
 	outcome, err := client.RecoverBooking(ctx, &recovery)
 	if err != nil {
 		return err
@@ -209,11 +206,11 @@ func resume(ctx context.Context, client *hotelstays.Client, stored []byte) error
 	case hotelstays.BookingAbsent:
 		return errors.New("there is no order: check the offer again, then book under the same reference")
 	default:
-		return errors.New("it is not known whether there is an order: do not book again, keep asking")
+		return errors.New("the order is unverified: do not book again, keep polling")
 	}
 }
 
-// store writes a file that is whole or not there.
+// store writes a file atomically.
 func store(file string, content []byte) error {
 	tmp, err := os.CreateTemp(filepath.Dir(file), "new")
 	if err != nil {

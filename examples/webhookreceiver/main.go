@@ -1,12 +1,10 @@
-// Webhookreceiver books a hotel with a callback, receives what the service tells of
-// the order, and shows the order's life as it happens.
+// Webhookreceiver books a hotel with a callback, receives the order's webhooks, and prints them.
 //
 //	go run ./examples/webhookreceiver
 //
-// It runs against a sandbox in this very process, which confirms the order after a
-// moment, amends it, delivers one event twice, and hears of the cancellation. The
-// deliveries are signed, go over real HTTP, and are handled once each. A webhook
-// also cuts the wait for the order short.
+// It runs against a sandbox in this process, which confirms the order after a second, amends
+// it, delivers one event twice, and cancels it. The deliveries are signed, and each event is
+// handled once. A webhook also wakes the wait for the order.
 package main
 
 import (
@@ -46,14 +44,15 @@ func run(ctx context.Context) error {
 
 	events := make(chan *hotelstays.WebhookEvent, 16)
 	wakeup := make(chan struct{}, 1)
-	callback, closeReceiver, err := receive(types.NewSecret(srv.WebhookSecret), func(_ context.Context, e *hotelstays.WebhookEvent) error {
-		events <- e // a real engine stores the event, then returns nil
+	handle := func(_ context.Context, e *hotelstays.WebhookEvent) error {
+		events <- e // a real handler stores the event
 		select {
 		case wakeup <- struct{}{}:
-		default: // a wake-up is waiting already
+		default: // a wake-up is pending
 		}
 		return nil
-	})
+	}
+	callback, closeReceiver, err := receive(types.NewSecret(srv.WebhookSecret), handle)
 	if err != nil {
 		return err
 	}
@@ -76,7 +75,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("decided    status %d, known after %s: a webhook woke the wait\n", order.Status, time.Since(start).Round(100*time.Millisecond))
+	fmt.Printf("decided    status %d, known after %s because of a webhook\n", order.Status, time.Since(start).Round(100*time.Millisecond))
 
 	srv.AmendOrder(req.CustomerReferenceNo)
 	if _, err := client.Cancel(ctx, &hotelstays.CancelRequest{SessionID: req.SessionID, CustomerReferenceNo: req.CustomerReferenceNo,
@@ -106,7 +105,7 @@ func receive(secret types.Secret, handle func(context.Context, *hotelstays.Webho
 	return "http://" + listener.Addr().String() + "/hotel-events", func() { server.Close() }, nil
 }
 
-// show prints the events of an order's life up to its cancellation.
+// show prints the events until the cancellation.
 func show(ctx context.Context, events <-chan *hotelstays.WebhookEvent) error {
 	for {
 		select {
