@@ -1,7 +1,7 @@
 //go:build browser
 
-// The site in a real browser: go test -tags browser . It needs a Chromium on PATH,
-// or where CHROME says.
+// The site in a real browser: go test -tags browser . It needs a Chromium on PATH or in
+// CHROME.
 
 package main
 
@@ -30,7 +30,7 @@ import (
 //go:embed testdata/checks.js
 var pageChecks string
 
-// screens are the sizes that everything is tried at.
+// screens are the tested sizes.
 var screens = []struct {
 	name          string
 	width, height int64
@@ -39,7 +39,7 @@ var screens = []struct {
 	{"phone", 360, 740},
 }
 
-// startBrowser returns the ctx of a browser's tab.
+// startBrowser returns the context of a browser's tab.
 func startBrowser(t *testing.T) context.Context {
 	t.Helper()
 	path := os.Getenv("CHROME")
@@ -51,7 +51,7 @@ func startBrowser(t *testing.T) context.Context {
 	if path == "" {
 		t.Fatal("no browser found: apt-get install chromium-headless-shell, or name one in CHROME")
 	}
-	opts := append(chromedp.DefaultExecAllocatorOptions[:], // and what keeps the browser on this machine:
+	opts := append(chromedp.DefaultExecAllocatorOptions[:], // no traffic beyond this machine:
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"),
@@ -65,7 +65,7 @@ func startBrowser(t *testing.T) context.Context {
 	return ctx
 }
 
-// tab is a browser's tab, with the page that it shows.
+// tab is a browser's tab.
 type tab struct {
 	t    *testing.T
 	ctx  context.Context
@@ -73,8 +73,8 @@ type tab struct {
 	size string
 }
 
-// openTab opens the site in a browser of a size, and watches its console: what the
-// page's security policy forbids is told there.
+// openTab opens the site at a size, and watches the console for violations of the security
+// policy.
 func openTab(t *testing.T, site *testSite, size string, width, height int64) *tab {
 	p := &tab{t: t, ctx: startBrowser(t), site: site, size: size}
 	var mu sync.Mutex
@@ -89,7 +89,7 @@ func openTab(t *testing.T, site *testSite, size string, width, height int64) *ta
 			}
 			text := fmt.Sprint(message)
 			if strings.Contains(text, "status of 4") {
-				continue // a form or an address that is refused is meant to be
+				continue // refused forms and addresses are expected
 			}
 			mu.Lock()
 			said = append(said, text)
@@ -110,8 +110,8 @@ func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	require.NoError(p.t, chromedp.Do(p.ctx, steps...))
 }
 
-// seek brings the first element of a selector into view, and says where its middle
-// is; nothing as long as the page is not there, or the element cannot be seen.
+// seek scrolls to the first element of a selector and returns its middle, or nothing if it is
+// not visible.
 const seek = `(() => {
 	const e = document.querySelector(%q);
 	if (document.readyState !== "complete" || !e?.checkVisibility()) return null;
@@ -120,9 +120,8 @@ const seek = `(() => {
 	return [box.x + box.width / 2, box.y + box.height / 2];
 })()`
 
-// find waits for an element, and returns where its middle is. It asks the page
-// instead of the browser's tree of nodes: that one is told late of a new page, and
-// then forgets the nodes that were just looked up.
+// find waits for an element and returns its middle. It asks the page, because the browser's
+// tree of nodes lags behind.
 func (p *tab) find(selector string) (x, y float64) {
 	p.t.Helper()
 	var at []float64
@@ -135,14 +134,13 @@ func (p *tab) find(selector string) (x, y float64) {
 	return at[0], at[1]
 }
 
-// click clicks what a CSS selector finds first.
+// click clicks the first element of a selector.
 func (p *tab) click(selector string) {
 	p.t.Helper()
 	x, y := p.find(selector)
 	p.do(chromedp.MouseClickXY(x, y))
 }
 
-// focus gives an element the focus.
 func (p *tab) focus(selector string) {
 	p.t.Helper()
 	p.find(selector)
@@ -156,16 +154,16 @@ func (p *tab) fill(id, value string) {
 	p.do(chromedp.Evaluate[chromedp.Void](`document.activeElement.select()`), chromedp.KeyEvent(value))
 }
 
-// text is what the first element of a selector says, or nothing.
+// text returns the text of the first element of a selector.
 func (p *tab) text(selector string) string {
 	text, err := chromedp.Run(p.ctx, chromedp.Evaluate[string](fmt.Sprintf(`document.querySelector(%q)?.innerText ?? ""`, selector)))
 	if err != nil {
-		return "" // the page is just being replaced
+		return "" // the page is being replaced
 	}
 	return strings.TrimSpace(text)
 }
 
-// waitFor waits until an element says something.
+// waitFor waits until an element contains a text.
 func (p *tab) waitFor(selector, want string) {
 	p.t.Helper()
 	if !assert.Eventually(p.t, func() bool { return strings.Contains(p.text(selector), want) }, 20*time.Second, 20*time.Millisecond,
@@ -174,14 +172,14 @@ func (p *tab) waitFor(selector, want string) {
 	}
 }
 
-// pictured are the pages that the README shows.
+// pictured are the pages in the README.
 var pictured = []string{"hotels", "guests", "changed", "confirmed"}
 
-// check runs the checks that every page must pass. Where BOOKINGENGINE_SCREENSHOTS
-// names a directory, it keeps pictures there.
+// check runs the checks of every page. If BOOKINGENGINE_SCREENSHOTS is set, it saves pictures
+// there.
 func (p *tab) check(page string) {
 	p.t.Helper()
-	p.do(chromedp.Poll[chromedp.Void](`document.readyState === "complete"`)) // with its styles
+	p.do(chromedp.Poll[chromedp.Void](`document.readyState === "complete"`)) // with styles
 	wrong, err := chromedp.Run(p.ctx, chromedp.Evaluate[[]string](pageChecks))
 	require.NoError(p.t, err)
 	assert.Empty(p.t, wrong, "the page %q at the size of a %s", page, p.size)
@@ -193,14 +191,13 @@ func (p *tab) check(page string) {
 	}
 }
 
-// toGuests goes from the search to the form of the guests, with an offer that can
-// be given back.
+// toGuests goes from the search to the form of the guests, with a refundable offer.
 func (p *tab) toGuests() {
 	p.t.Helper()
 	p.waitFor("h1", "Where would you like to stay?")
 	p.check("search")
 	p.focus("#adults")
-	p.do(chromedp.KeyEvent("\n")) // no mouse is needed
+	p.do(chromedp.KeyEvent("\n")) // without a mouse
 	p.waitFor("h1", "hotels in "+p.site.srv.CityName(0))
 	p.check("hotels")
 	p.click(".cards a.button")
@@ -209,7 +206,7 @@ func (p *tab) toGuests() {
 	p.click("li:has(p.good) button")
 }
 
-// fillGuests says who travels.
+// fillGuests enters the guests.
 func (p *tab) fillGuests() {
 	p.t.Helper()
 	for i, name := range []string{"One", "Two"} {
@@ -219,8 +216,7 @@ func (p *tab) fillGuests() {
 	p.fill("email", "guest@example.com")
 }
 
-// A guest books, sees the order change without a reload, has the voucher, and
-// cancels.
+// A guest books, sees the order change without a reload, gets the voucher, and cancels.
 func TestBrowserBooksFromEndToEnd(t *testing.T) {
 	for _, screen := range screens {
 		t.Run(screen.name, func(t *testing.T) {
@@ -230,7 +226,7 @@ func TestBrowserBooksFromEndToEnd(t *testing.T) {
 
 			p.waitFor("h1", "Who is travelling?")
 			p.check("guests")
-			p.click("main button") // nothing is filled in
+			p.click("main button") // the form is empty
 			p.waitFor("[role=alert]", "enter the first name")
 			p.check("errors")
 			p.fillGuests()
@@ -265,7 +261,7 @@ func TestBrowserBooksFromEndToEnd(t *testing.T) {
 	}
 }
 
-// verifyDownload downloads the voucher, and holds it against what was issued.
+// verifyDownload downloads the voucher and compares it with the issued one.
 func (p *tab) verifyDownload(reference string) {
 	p.t.Helper()
 	dir := p.t.TempDir()
@@ -292,7 +288,7 @@ func (p *tab) verifyDownload(reference string) {
 	assert.Equal(p.t, resp.Voucher.VoucherNumber+".pdf", filepath.Base(file))
 }
 
-// A price that moved is shown, and nothing is booked before the guest agrees.
+// A changed price is shown, and nothing is booked before the guest agrees.
 func TestBrowserShowsAMovedPrice(t *testing.T) {
 	for _, screen := range screens {
 		t.Run(screen.name, func(t *testing.T) {
@@ -317,7 +313,7 @@ func TestBrowserShowsAMovedPrice(t *testing.T) {
 	}
 }
 
-// The pages of what goes wrong are pages like all others.
+// Error pages pass the same checks.
 func TestBrowserTellsBadNews(t *testing.T) {
 	for _, screen := range screens {
 		t.Run(screen.name, func(t *testing.T) {
@@ -346,14 +342,14 @@ func TestBrowserTellsBadNews(t *testing.T) {
 	}
 }
 
-// Every target can be reached with the keyboard, and shows that it has the focus.
+// Every target can be reached with the keyboard and shows its focus.
 func TestBrowserShowsTheFocus(t *testing.T) {
 	p := openTab(t, startSite(t), "desktop", 1280, 800)
 	p.waitFor("h1", "Where would you like to stay?")
 	targets, err := chromedp.Run(p.ctx, chromedp.Evaluate[int](`document.querySelectorAll("a, button, input").length`))
 	require.NoError(t, err)
 	reached := map[string]bool{}
-	for range 60 { // a date takes more than one stop
+	for range 60 { // a date has several stops
 		p.do(chromedp.KeyEvent("\t"))
 		where, err := chromedp.Run(p.ctx, chromedp.Evaluate[string](`(() => {
 			const e = document.activeElement, style = getComputedStyle(e);

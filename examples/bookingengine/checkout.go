@@ -1,5 +1,5 @@
-// The checkout: the offer is checked again, the guest agrees to what it has become
-// and says who travels, and the booking begins.
+// The checkout: the offer is checked again, the guest agrees to changes and enters the
+// travellers, and the booking starts.
 
 package main
 
@@ -16,15 +16,14 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// guestForm is the form of who travels.
 type guestForm struct {
 	Email  string
 	Guests []guestFields
 	Errors formErrors
 }
 
-// guestFields are the fields of one guest. A passport number is not among them: it
-// goes from the form into the booking and is never shown.
+// guestFields are the fields of one guest. The passport number is never shown again, so it is
+// not among them.
 type guestFields struct {
 	Label     string // such as "Room 1, child aged 5"
 	Room      int
@@ -32,10 +31,10 @@ type guestFields struct {
 	Age       int
 	First     string
 	Last      string
-	FieldName string // what the names of the fields begin with
+	FieldName string // prefix of the names of the fields
 }
 
-// emptyGuests is the form for these rooms.
+// emptyGuests returns the form for these rooms.
 func emptyGuests(rooms []types.GuestPerRoom) guestForm {
 	var f guestForm
 	add := func(room int, what string, child bool, age int) {
@@ -55,8 +54,7 @@ func emptyGuests(rooms []types.GuestPerRoom) guestForm {
 	return f
 }
 
-// read fills the form with what was sent, says what is wrong with it, and returns
-// the guests for Book.
+// read fills the form, checks it, and returns the guests for Book.
 func (f *guestForm) read(sent url.Values) (types.Holder, []types.Guest) {
 	f.Errors = nil
 	guests := make([]types.Guest, len(f.Guests))
@@ -69,7 +67,8 @@ func (f *guestForm) read(sent url.Values) (types.Holder, []types.Guest) {
 		}
 		passport := strings.TrimSpace(sent.Get(g.FieldName + "_passport"))
 		if utf8.RuneCountInString(passport) > hotelstays.MaxPassportNumber {
-			f.Errors.add(g.FieldName+"_passport", fmt.Sprintf("%s: a passport number has at most %d characters.", g.Label, hotelstays.MaxPassportNumber))
+			f.Errors.add(g.FieldName+"_passport", fmt.Sprintf("%s: a passport number has at most %d characters.", g.Label,
+				hotelstays.MaxPassportNumber))
 		}
 		guests[i] = types.Guest{
 			RoomIndex: g.Room, FirstName: g.First, LastName: g.Last, IsChild: new(g.Child), PassportNumber: types.NewSecret(passport),
@@ -96,7 +95,7 @@ func (f *guestForm) readEmail(sent url.Values) {
 	}
 }
 
-// choose begins the checkout of an offer.
+// choose starts the checkout of an offer.
 func (s *site) choose(w http.ResponseWriter, r *http.Request) error {
 	co, err := s.engine.choose(r.Context(), r.PathValue("search"), r.PostFormValue("offer"))
 	if err != nil {
@@ -105,7 +104,7 @@ func (s *site) choose(w http.ResponseWriter, r *http.Request) error {
 	return redirect(w, r, "/checkouts/"+co.Reference)
 }
 
-// checkoutOf returns the checkout that the address names.
+// checkoutOf returns the checkout of an address.
 func (s *site) checkoutOf(r *http.Request) (checkout, error) {
 	co, ok := s.engine.checkouts.get(r.PathValue("reference"))
 	if !ok {
@@ -114,8 +113,7 @@ func (s *site) checkoutOf(r *http.Request) (checkout, error) {
 	return co, nil
 }
 
-// checkoutPage is a checkout in one of its three shapes: the guest form, the offer
-// as it has become, or that it is gone.
+// checkoutPage shows the guest form, the changed offer, or that the offer is gone.
 type checkoutPage struct {
 	checkout
 	MayBook bool
@@ -126,7 +124,7 @@ func (s *site) checkout(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if s.engine.orders.begun(co.Reference) { // the last room may be gone because it is this guest's
+	if s.engine.orders.begun(co.Reference) { // this guest may have booked the last room
 		return redirect(w, r, "/orders/"+co.Reference)
 	}
 	return s.showCheckout(w, http.StatusOK, co)
@@ -143,7 +141,7 @@ func (s *site) showCheckout(w http.ResponseWriter, status int, co checkout) erro
 	return s.render(w, status, page, checkoutPage{co, s.engine.service.mayBook})
 }
 
-// checkAgain asks for the offer as it is now.
+// checkAgain requests the offer as it is now.
 func (s *site) checkAgain(w http.ResponseWriter, r *http.Request) error {
 	co, err := s.checkoutOf(r)
 	if err != nil {
@@ -155,7 +153,7 @@ func (s *site) checkAgain(w http.ResponseWriter, r *http.Request) error {
 	return redirect(w, r, "/checkouts/"+co.Reference)
 }
 
-// agree takes the guest's consent to an offer that has changed.
+// agree stores the guest's consent to a changed offer.
 func (s *site) agree(w http.ResponseWriter, r *http.Request) error {
 	version, err := strconv.Atoi(r.PostFormValue("version"))
 	if err != nil {
@@ -168,8 +166,8 @@ func (s *site) agree(w http.ResponseWriter, r *http.Request) error {
 	return redirect(w, r, "/checkouts/"+co.Reference)
 }
 
-// book begins the booking, once: a second click, a reload and a form that is sent
-// from two windows all end at the same order.
+// book starts the booking once: double clicks, reloads and forms from two windows all lead to
+// the same order.
 func (s *site) book(w http.ResponseWriter, r *http.Request) error {
 	co, err := s.checkoutOf(r)
 	switch {
@@ -192,7 +190,7 @@ func (s *site) book(w http.ResponseWriter, r *http.Request) error {
 	if len(form.Errors) > 0 {
 		return s.showCheckout(w, http.StatusUnprocessableEntity, co)
 	}
-	// The guest took a while to fill the form in: the offer may have moved since.
+	// The offer may have changed while the guest filled in the form.
 	if co, err = s.engine.check(r.Context(), co); err != nil {
 		return err
 	}
@@ -205,8 +203,7 @@ func (s *site) book(w http.ResponseWriter, r *http.Request) error {
 	return redirect(w, r, "/orders/"+co.Reference)
 }
 
-// returned shows the checkout to a browser that comes back to the address that one of
-// its forms was sent to, where a form with a mistake, or a failure, is shown.
+// returned shows the checkout at the address of its forms, where an error page was shown.
 func (s *site) returned(w http.ResponseWriter, r *http.Request) error {
 	co, err := s.checkoutOf(r)
 	if err != nil {
@@ -215,7 +212,7 @@ func (s *site) returned(w http.ResponseWriter, r *http.Request) error {
 	return redirect(w, r, "/checkouts/"+co.Reference)
 }
 
-// copied is the form for another sending: two that come at once share nothing.
+// copied returns a copy of the form, because two requests at once must share nothing.
 func (f guestForm) copied() guestForm {
 	f.Guests = append([]guestFields(nil), f.Guests...)
 	return f

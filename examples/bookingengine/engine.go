@@ -1,6 +1,5 @@
-// The engine: everything that this site does with the SDK. What a browser must not
-// wait for, and what must not end with its request, is done in goroutines of the
-// engine: booking, following and cancelling an order.
+// The engine: all use of the SDK. Booking, following and cancelling an order run in goroutines
+// of the engine, because they must not end with a request.
 
 package main
 
@@ -25,25 +24,25 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// engine sells what the service offers. It is safe for concurrent use.
+// engine is safe for concurrent use.
 type engine struct {
 	client  *hotelstays.Client
 	service *service
 	log     *slog.Logger
 
 	searches  *shelf[search]
-	shown     *shelf[shownOffer] // under offerID
-	checkouts *shelf[checkout]   // under their references
+	shown     *shelf[shownOffer] // by offerID
+	checkouts *shelf[checkout]   // by reference
 	orders    *orders
 	vouchers  string                     // the directory of the documents
 	webhooks  *hotelstays.WebhookHandler // nil without a callback URL
 
-	ctx  context.Context // of the work below
+	ctx  context.Context // of the goroutines
 	stop context.CancelFunc
 	work sync.WaitGroup
 }
 
-// newEngine returns an engine that is to be closed.
+// newEngine returns an engine. Close it.
 func newEngine(svc *service, log *slog.Logger) (*engine, error) {
 	orders := newOrders()
 	opts := []hotelstays.Option{
@@ -73,9 +72,8 @@ func newEngine(svc *service, log *slog.Logger) (*engine, error) {
 	return e, nil
 }
 
-// close ends the work that is under way and waits for it. A Book or a Cancel that
-// is cut short here has an unknown outcome: with its recovery in a database, the
-// next start would find it.
+// close ends the work and waits for it. A Book or Cancel that it interrupts has an unknown
+// outcome; with its recovery in a database, the next start would find it.
 func (e *engine) close() {
 	e.stop()
 	e.work.Wait()
@@ -83,7 +81,7 @@ func (e *engine) close() {
 	os.RemoveAll(e.vouchers)
 }
 
-// search looks for hotels, and remembers the session and what was found.
+// search searches for hotels, and stores the session and the result.
 func (e *engine) search(ctx context.Context, req hotelstays.HotelListRequest) (search, error) {
 	req.MaxRatesPerHotel, req.SortBy = 1, hotelstays.SortPriceAsc
 	resp, err := e.client.HotelList(ctx, &req) // the first page; HotelListPages has them all
@@ -96,14 +94,15 @@ func (e *engine) search(ctx context.Context, req hotelstays.HotelListRequest) (s
 		Partial: len(resp.Basic.Notices) > 0, Retry: resp.Basic.EmptyReason.Retryable(),
 	}
 	if found.Partial || len(found.Hotels) == 0 {
-		e.log.Info("the search is not complete", "remark", resp.Basic.StatusRemark, "notices", resp.Basic.Notices, "reason", resp.Basic.EmptyReason)
+		e.log.Info("the search is not complete", "remark", resp.Basic.StatusRemark, "notices", resp.Basic.Notices, "reason",
+			resp.Basic.EmptyReason)
 	}
 	e.searches.put(found.ID, found)
 	return found, nil
 }
 
-// rates returns the rooms of a hotel with their offers, and remembers what is
-// shown. Offers that may only be sold with a flight are none of this site's.
+// rates returns the rooms of a hotel with their offers, and stores them. It omits offers that
+// may only be sold with a flight.
 func (e *engine) rates(ctx context.Context, s search, hotel types.Hotel) ([]types.Room, error) {
 	resp, err := e.client.HotelRates(ctx, &hotelstays.HotelRatesRequest{
 		SessionID: s.Request.SessionID, HotelID: cmp.Or(hotel.PlatformHotelID, hotel.ID),
@@ -122,10 +121,10 @@ func (e *engine) rates(ctx context.Context, s search, hotel types.Hotel) ([]type
 	return slices.DeleteFunc(resp.Rooms, func(r types.Room) bool { return len(r.Rates) == 0 }), nil
 }
 
-// offerID names an offer: a ratePkgId means nothing outside its search.
+// offerID identifies an offer: a ratePkgId is unique only within its search.
 func offerID(searchID, ratePkgID string) string { return searchID + " " + ratePkgID }
 
-// choose begins the checkout of an offer that the guest was shown.
+// choose starts the checkout of an offer that the guest has seen.
 func (e *engine) choose(ctx context.Context, searchID, ratePkgID string) (checkout, error) {
 	s, known := e.searches.get(searchID)
 	offer, shown := e.shown.get(offerID(searchID, ratePkgID))
@@ -141,7 +140,7 @@ func (e *engine) choose(ctx context.Context, searchID, ratePkgID string) (checko
 	return e.check(ctx, co)
 }
 
-// check asks whether the offer of a checkout is still what the guest saw.
+// check refreshes the offer of a checkout.
 func (e *engine) check(ctx context.Context, co checkout) (checkout, error) {
 	resp, err := e.client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: co.SessionID, RatePkgID: co.Offer.RatePkgID})
 	if err != nil {
@@ -150,9 +149,8 @@ func (e *engine) check(ctx context.Context, co checkout) (checkout, error) {
 	return e.change(co.Reference, func(co *checkout) { co.refresh(resp.RoomRatePkg) })
 }
 
-// forgotten tells a session or an offer that the service does not know any more. When
-// it refuses them there is nothing for the guest to correct: all the rest of these
-// requests is what it took in the search.
+// forgotten reports whether the service no longer knows a session or an offer. These requests
+// contain only what the search returned, so the guest has nothing to correct.
 func forgotten(err error) error {
 	if errors.Is(err, hotelstays.ErrParam) {
 		return fmt.Errorf("%w: %w", errExpired, err)
@@ -160,7 +158,7 @@ func forgotten(err error) error {
 	return err
 }
 
-// change changes a checkout and returns it as it is then.
+// change changes a checkout and returns it.
 func (e *engine) change(reference string, how func(*checkout)) (checkout, error) {
 	co, known := e.checkouts.update(reference, how)
 	if !known {
@@ -169,12 +167,11 @@ func (e *engine) change(reference string, how func(*checkout)) (checkout, error)
 	return co, nil
 }
 
-// acceptable is what may differ without asking the guest: what costs less, and the
-// id, which nobody sees.
+// acceptable is what may differ without the consent of the guest: a lower price, and the id.
 var acceptable = hotelstays.Tolerance{Accept: []hotelstays.OfferField{hotelstays.OfferRatePkgID}}
 
-// refresh takes in the offer as it is now, nil where it is gone. What is worse for
-// the guest, or different, waits for the guest's consent.
+// refresh stores the offer as it is now, nil if it is gone. A change for the worse waits for
+// the consent of the guest.
 func (co *checkout) refresh(now *types.RoomRatePkg) {
 	co.Gone = now == nil
 	switch {
@@ -188,8 +185,7 @@ func (co *checkout) refresh(now *types.RoomRatePkg) {
 	}
 }
 
-// agree makes the changed offer the one that the guest wants, if it is the one
-// that the guest was shown.
+// agree accepts the changed offer, if it is the one that the guest has seen.
 func (co *checkout) agree(version int) {
 	if co.Changed != nil && co.Version == version {
 		co.Offer, co.Changed = *co.Changed, nil
@@ -197,12 +193,11 @@ func (co *checkout) agree(version int) {
 	}
 }
 
-// ready tells whether the offer can be booked as the guest saw it.
+// ready reports whether the offer can be booked as the guest saw it.
 func (co *checkout) ready() bool { return !co.Gone && co.Changed == nil }
 
-// book begins to book, once for each checkout, and returns at once: orders tells
-// how it goes. What it takes to find the booking again is stored before Book is
-// sent.
+// book starts a booking, once for each checkout, and returns at once. Its recovery is stored
+// before Book is sent.
 func (e *engine) book(co checkout, holder types.Holder, guests []types.Guest) error {
 	req := &hotelstays.BookRequest{
 		SessionID: co.SessionID, CustomerReferenceNo: co.Reference, RatePkgID: co.Offer.RatePkgID,
@@ -220,8 +215,7 @@ func (e *engine) book(co checkout, holder types.Holder, guests []types.Guest) er
 	return nil
 }
 
-// place books, and finds out what became of it. The request and its passport numbers live
-// no longer than that.
+// place books and recovers. The request with its passport numbers lives no longer.
 func (e *engine) place(req *hotelstays.BookRequest, wakeup <-chan struct{}) {
 	reference := req.CustomerReferenceNo
 	ctx := context.WithValue(e.ctx, placedOrder{}, reference)
@@ -236,7 +230,7 @@ func (e *engine) place(req *hotelstays.BookRequest, wakeup <-chan struct{}) {
 			return
 		}
 		next, nextErr := e.client.RecoverBooking(e.ctx, outcome.Recovery, hotelstays.WithWakeup(wakeup))
-		if next == nil { // the recovery is not taken, which says nothing of the booking
+		if next == nil { // the recovery was refused; the booking is still unknown
 			e.log.Error("a recovery is refused", "reference", reference, "error", nextErr)
 			return
 		}
@@ -245,7 +239,7 @@ func (e *engine) place(req *hotelstays.BookRequest, wakeup <-chan struct{}) {
 	}
 }
 
-// refused notes that nothing was booked, and why.
+// refused stores that nothing was booked, and why.
 func (e *engine) refused(reference string, err error) {
 	e.log.Error("booking was refused", "reference", reference, "error", err)
 	e.orders.update(reference, func(o *order) bool {
@@ -254,7 +248,7 @@ func (e *engine) refused(reference string, err error) {
 	})
 }
 
-// settle notes what a booking, or its recovery, came to.
+// settle stores the outcome of a booking or its recovery.
 func (e *engine) settle(reference string, outcome *hotelstays.BookingOutcome, err error) {
 	if err != nil {
 		e.log.Error("booking", "reference", reference, "error", err)
@@ -279,11 +273,11 @@ func (e *engine) settle(reference string, outcome *hotelstays.BookingOutcome, er
 	})
 }
 
-// placedOrder is the key of ctx under which bookWatch finds the reference.
+// placedOrder is the context key of the reference for bookWatch.
 type placedOrder struct{}
 
-// bookWatch sees the moment in which the outcome of a Book becomes unknown, while
-// BookAndRecover goes on for up to ten minutes: the guest should be told at once.
+// bookWatch notices when the outcome of a Book becomes unknown, because BookAndRecover
+// continues for up to ten minutes and the guest must know at once.
 type bookWatch struct{ orders *orders }
 
 func (w bookWatch) callEnd(ctx context.Context, info hotelstays.CallInfo) {
@@ -295,23 +289,23 @@ func (w bookWatch) callEnd(ctx context.Context, info hotelstays.CallInfo) {
 }
 
 const (
-	// readBatch is how many orders one request reads. The document names no limit.
+	// readBatch is how many orders one request reads. The limit is undocumented.
 	readBatch = 100
-	// readSoon is the pause after which a young order is read again, and readLate the
-	// longest; in between it is a tenth of the order's age.
+	// readSoon is the pause after which a new order is read again, and readLate the longest one.
+	// In between it is a tenth of the age of the order.
 	readSoon = 5 * time.Second
 	readLate = 12 * time.Hour
-	// readAgain is the longest pause after a read that failed.
+	// readAgain is the longest pause after a failed read.
 	readAgain = time.Minute
 )
 
-// pauseAt is how long an order of an age goes unread when no event comes: webhooks can
-// be lost, or not be had at all. The longer nothing has happened, the less is missed.
+// pauseAt is the pause between two reads of an order of this age, if no event comes. Webhooks
+// can be lost.
 func pauseAt(age time.Duration) time.Duration { return min(max(age/10, readSoon), readLate) }
 
-// keepUp reads the orders that are due, many in one request, until the engine closes. It
-// alone reads them, so that no older answer replaces a newer one; a webhook makes an
-// order due. A real engine makes this a job of its queue.
+// keepUp reads the orders that are due, many in one request, until the engine closes. Only
+// keepUp reads them, so no older answer replaces a newer one. A webhook makes an order due. A
+// real engine uses a job queue.
 func (e *engine) keepUp() {
 	for e.ctx.Err() == nil {
 		due, next := e.orders.due(time.Now(), readBatch)
@@ -334,7 +328,7 @@ func (e *engine) keepUp() {
 	}
 }
 
-// saw notes what an order is now, and asks for its voucher once the hotel has answered.
+// saw stores an order, and requests its voucher once the hotel has answered.
 func (e *engine) saw(seen *types.Order) {
 	reference, ask := seen.CustomerReferenceNo, false
 	e.orders.update(reference, func(o *order) bool {
@@ -353,12 +347,12 @@ func (e *engine) saw(seen *types.Order) {
 	}
 }
 
-// voucherToCome reports whether a voucher that is not known yet, or not made, may be.
+// voucherToCome reports whether a voucher may still come.
 func voucherToCome(s types.VoucherStatus) bool {
 	return s == "" || s == types.VoucherNotGenerated || s == types.VoucherPending
 }
 
-// askVoucher notes how far the voucher is.
+// askVoucher stores the status of the voucher.
 func (e *engine) askVoucher(reference string) {
 	resp, err := e.client.OrderVoucher(e.ctx, &hotelstays.OrderVoucherRequest{CustomerReferenceNo: reference})
 	if err != nil {
@@ -374,14 +368,14 @@ func (e *engine) askVoucher(reference string) {
 	})
 }
 
-// saveVoucher returns a file with the order's voucher as it is now, verified.
+// saveVoucher returns a file with the order's current voucher, verified.
 func (e *engine) saveVoucher(ctx context.Context, o order) (path string, v *types.Voucher, err error) {
 	path = filepath.Join(e.vouchers, o.Checkout.Reference+".pdf")
 	v, err = e.client.SaveVoucher(ctx, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: o.Booked.PlatformReferenceNo}, path)
 	return path, v, err
 }
 
-// cancel begins to cancel an order, once, and returns at once.
+// cancel starts a cancellation, once, and returns at once.
 func (e *engine) cancel(reference, reason string) {
 	var req *hotelstays.CancelRequest
 	first := e.orders.update(reference, func(o *order) bool {
@@ -400,7 +394,7 @@ func (e *engine) cancel(reference, reason string) {
 	}
 }
 
-// carryOut cancels an order and notes what is known of it then.
+// carryOut cancels an order and stores the result.
 func (e *engine) carryOut(req *hotelstays.CancelRequest) {
 	outcome, err := e.client.CancelAndRead(e.ctx, req)
 	if err != nil {
@@ -410,9 +404,9 @@ func (e *engine) carryOut(req *hotelstays.CancelRequest) {
 		switch {
 		case outcome != nil && outcome.Response != nil:
 			o.Cancel, o.Fee = cancelDone, outcome.Response.ServiceFee
-		case o.Cancel == cancelDone: // an event was faster
+		case o.Cancel == cancelDone: // an event came first
 			return false
-		case outcome == nil: // refused: the order is as it was
+		case outcome == nil: // refused: the order is unchanged
 			o.Cancel, o.Problem = notCancelled, new(messageFor(err))
 		case outcome.Cancelled:
 			o.Cancel = cancelDone
@@ -421,11 +415,11 @@ func (e *engine) carryOut(req *hotelstays.CancelRequest) {
 		}
 		return true
 	})
-	e.orders.wake(req.CustomerReferenceNo) // to read the order as it is now
+	e.orders.wake(req.CustomerReferenceNo) // reads the order again
 }
 
-// newWebhooks returns the handler of order events. A real engine stores the event, or a
-// job for it, before it returns nil: the service does not deliver it again.
+// newWebhooks returns the handler of order events. A real engine stores the event or a job
+// before it returns nil, because the service does not deliver it again.
 func (e *engine) newWebhooks() (*hotelstays.WebhookHandler, error) {
 	return hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{
 		Secrets: []types.Secret{e.service.webhookSecret},
@@ -437,7 +431,7 @@ func (e *engine) newWebhooks() (*hotelstays.WebhookHandler, error) {
 	})
 }
 
-// wait ends after a time or with a wake-up; false tells that the engine closes.
+// wait waits for a time or a wake-up. It returns false if the engine closes.
 func (e *engine) wait(d time.Duration, wakeup <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -449,6 +443,6 @@ func (e *engine) wait(d time.Duration, wakeup <-chan struct{}) bool {
 	return e.ctx.Err() == nil
 }
 
-// cancelled tells an order that is known to be cancelled, whatever the number of
-// that state is.
+// cancelled reports whether an order is certainly cancelled, whatever the number of that
+// state.
 func cancelled(o *types.Order) bool { return o != nil && o.CancelTime != "" }

@@ -1,5 +1,4 @@
-// Bookings and cancellations that do not go as they should. The clock is the
-// bubble's: ten minutes of recovery take no time.
+// Failing bookings and cancellations, on a virtual clock.
 
 package main
 
@@ -28,8 +27,8 @@ func inBubble(t *testing.T, test func(s *testSite), opts ...hotelstaystest.Optio
 	})
 }
 
-// An answer that is lost: the guest is told not to book again, the order is found,
-// and an event of it is what wakes the search.
+// The answer is lost: the guest reads not to book again, and an event makes the engine find
+// the order.
 func TestALostAnswerIsFoundOut(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
@@ -51,7 +50,7 @@ func TestALostAnswerIsFoundOut(t *testing.T) {
 	})
 }
 
-// What it takes to find a booking again is stored when Book arrives, not after it.
+// The recovery is stored when Book arrives, not after it.
 func TestTheRecoveryIsStoredBeforeBookIsSent(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Minute, Commit: true})
@@ -61,15 +60,15 @@ func TestTheRecoveryIsStoredBeforeBookIsSent(t *testing.T) {
 		require.Equal(s.t, placing, o.State)
 		var recovery hotelstays.BookingRecovery
 		require.NoError(s.t, json.Unmarshal(o.Recovery, &recovery))
-		outcome, err := s.engine.client.RecoverBooking(s.t.Context(), &recovery) // as the next start would
+		outcome, err := s.engine.client.RecoverBooking(s.t.Context(), &recovery) // like the next start
 		require.NoError(s.t, err)
 		assert.Equal(s.t, hotelstays.BookingFound, outcome.State)
 		assert.Equal(s.t, reference, outcome.Order.CustomerReferenceNo)
 	})
 }
 
-// A request that never arrived: after ten minutes it is certain that there is no
-// order, and the guest may book again, under the same reference.
+// The request is lost: after ten minutes there is certainly no order, and the guest may book
+// again under the same reference.
 func TestALostRequestCanBeBookedAgain(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut})
@@ -92,7 +91,7 @@ func TestALostRequestCanBeBookedAgain(t *testing.T) {
 	})
 }
 
-// Nothing can be found out for long: the engine keeps asking, and never books.
+// While nothing is known, the engine keeps polling and never books.
 func TestNothingCanBeFoundOut(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
@@ -142,7 +141,7 @@ func TestCancellingShowsWhatItCosts(t *testing.T) {
 		assert.Contains(s.t, page, "Cancelling is free")
 		assert.Equal(s.t, http.StatusConflict, s.send(http.MethodPost, address+"/cancel", nil).Code, "a fee that was not shown")
 
-		time.Sleep(3 * 24 * time.Hour) // the free days are over while the page is open
+		time.Sleep(3 * 24 * time.Hour) // the free days end while the page is open
 		w := s.send(http.MethodPost, address+"/cancel", url.Values{"fee": {"free"}})
 		assert.Equal(s.t, http.StatusConflict, w.Code)
 		assert.Contains(s.t, w.Body.String(), "has changed while you were reading")
@@ -178,8 +177,8 @@ func TestARefusedCancellation(t *testing.T) {
 	})
 }
 
-// The answer to a cancellation is lost, and so is the look at the order after it:
-// the guest is told so, and nothing is sent again.
+// The answer to a cancellation is lost, and so is the read after it: the guest reads that, and
+// nothing is sent again.
 func TestALostCancellationIsFoundOut(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		address, _ := s.toOrder()
@@ -198,7 +197,7 @@ func TestALostCancellationIsFoundOut(t *testing.T) {
 	})
 }
 
-// Somebody else cancels the order, and the webhooks are all lost.
+// Somebody else cancels the order, and all webhooks are lost.
 func TestAnOrderIsFollowedWithoutWebhooks(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpWebhook, Kind: hotelstaystest.FaultDrop, Times: -1})
@@ -211,8 +210,8 @@ func TestAnOrderIsFollowedWithoutWebhooks(t *testing.T) {
 	})
 }
 
-// The engine closes while a Book is under way: it does not wait for the answer, and
-// what it takes to find the booking is there.
+// The engine closes during a Book: it does not wait for the answer, and the recovery is
+// stored.
 func TestClosingKeepsTheRecovery(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Hour, Commit: true})

@@ -1,5 +1,5 @@
-// How amounts, terms and texts are written for people. Amounts come from the exact
-// digits that the service sent; no float is on the way.
+// Amounts, terms and texts for people. Amounts use the exact digits of the service, never a
+// float.
 
 package main
 
@@ -13,7 +13,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// templateFuncs are what the templates know besides Go's own.
 var templateFuncs = template.FuncMap{
 	"price":     price,
 	"selling":   selling,
@@ -24,12 +23,12 @@ var templateFuncs = template.FuncMap{
 	"cheapest":  cheapest,
 	"count":     count,
 	"occupancy": occupancy,
-	"segment":   url.PathEscape, // of an address: ids are the service's own
+	"segment":   url.PathEscape, // ids may contain any character
 	"nights":    nights,
 }
 
-// selling is what the guest pays: the price that the supplier binds its sellers
-// to, else the net price. A real engine adds its markup to the latter.
+// selling returns the price for the guest: the supplier's binding selling price, or the net
+// price. A real engine adds its markup to the latter.
 func selling(rate types.Rate) types.Money {
 	if rate.RespectGrossRate && rate.GrossRate != nil {
 		return *rate.GrossRate
@@ -37,12 +36,11 @@ func selling(rate types.Rate) types.Money {
 	return rate.NetRate
 }
 
-// price writes an amount, such as "EUR 1,044.30": every digit as it came, in groups
-// of three.
+// price formats an amount with all its digits, such as "EUR 1,044.30".
 func price(m types.Money) string {
 	amount, err := m.Decimal()
 	if err != nil {
-		return "price on request" // what is absent is not zero
+		return "price on request" // absent is not zero
 	}
 	digits, fraction, _ := strings.Cut(amount.Abs().StringFixed(max(0, -amount.Exponent())), ".")
 	for i := len(digits) - 3; i > 0; i -= 3 {
@@ -57,7 +55,7 @@ func price(m types.Money) string {
 	return m.Currency + "\u00a0" + digits
 }
 
-// text is a text in English, or in the language that there is.
+// text returns a text in English, or in any other language.
 func text(t *types.I18N) string {
 	if t == nil {
 		return ""
@@ -70,8 +68,7 @@ func text(t *types.I18N) string {
 	return ""
 }
 
-// deadline writes an instant in the zone that the service wrote it in, or as it
-// wrote it.
+// deadline formats a time in the service's zone, or returns it unchanged.
 func deadline(t types.Timestamp) string {
 	at, err := t.Time()
 	if err != nil {
@@ -84,7 +81,7 @@ func deadline(t types.Timestamp) string {
 	return at.Format("2006-01-02 15:04 ") + zone
 }
 
-// refund says in a line how far an offer can be given back.
+// refund describes how far an offer is refundable.
 func refund(r types.RoomRatePkg) string {
 	until, err := r.RefundableUntil.Time()
 	switch {
@@ -100,7 +97,7 @@ func refund(r types.RoomRatePkg) string {
 	return "See the cancellation terms"
 }
 
-// fee writes what a step of the cancellation terms costs.
+// fee describes a step of the cancellation terms.
 func fee(m types.Money) string {
 	if amount, err := m.Decimal(); err == nil && amount.IsZero() {
 		return "free"
@@ -108,8 +105,8 @@ func fee(m types.Money) string {
 	return price(m)
 }
 
-// feeStep is the step of the cancellation terms that holds at a time: the one that
-// ends next. It is not known when a deadline cannot be read, or all are past.
+// feeStep returns the current step of the cancellation terms: the one that ends next. It is
+// unknown if a deadline is malformed or all are past.
 func feeStep(steps []types.CancelFee, now time.Time) (step types.CancelFee, known bool) {
 	var ends time.Time
 	for _, s := range steps {
@@ -124,7 +121,7 @@ func feeStep(steps []types.CancelFee, now time.Time) (step types.CancelFee, know
 	return step, known
 }
 
-// cheapest is the lowest price that a search found in a hotel.
+// cheapest returns the lowest price of a hotel.
 func cheapest(h types.Hotel) types.Money {
 	for _, room := range h.Rooms {
 		for _, rate := range room.Rates {
@@ -137,7 +134,7 @@ func cheapest(h types.Hotel) types.Money {
 	return types.Money{}
 }
 
-// count writes a number of things, such as "2 rooms", which stay on one line.
+// count formats a number of things, such as "2 rooms", without a line break.
 func count(n int, thing string) string {
 	switch {
 	case n == 1: // as it is
@@ -149,7 +146,7 @@ func count(n int, thing string) string {
 	return fmt.Sprintf("%d\u00a0%s", n, thing)
 }
 
-// occupancy writes who sleeps in the rooms.
+// occupancy describes who sleeps in the rooms.
 func occupancy(rooms []types.GuestPerRoom) string {
 	adults, children := 0, 0
 	for _, room := range rooms {
@@ -163,7 +160,7 @@ func occupancy(rooms []types.GuestPerRoom) string {
 	return text
 }
 
-// nights writes the length of a stay.
+// nights formats the length of a stay.
 func nights(checkIn, checkOut types.Date) string {
 	from, err := checkIn.Time()
 	to, err2 := checkOut.Time()

@@ -1,5 +1,3 @@
-// How amounts, terms and states are written.
-
 package main
 
 import (
@@ -75,7 +73,7 @@ func TestTheFeeIsThatOfTheStepThatEndsNext(t *testing.T) {
 	assert.Equal(t, "price on request", fee(odd.Fee), "an absent amount is not free")
 }
 
-// Without the numbers of order states a page says only what is certain.
+// Without the numbers of order states a page shows only what is certain.
 func TestTheStatusSaysNoMoreThanIsKnown(t *testing.T) {
 	states := &hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{4}}
 	for _, test := range []struct {
@@ -94,8 +92,7 @@ func TestTheStatusSaysNoMoreThanIsKnown(t *testing.T) {
 	}
 }
 
-// The terms of a rate that cannot be refunded name no time until which cancelling is worth
-// anything, whatever steps it comes with.
+// A non-refundable rate shows no free cancellation, whatever its terms.
 func TestTermsOfWhatCannotBeRefunded(t *testing.T) {
 	steps := []types.CancelFee{{Until: "2027-01-20T12:00:00Z", Fee: types.Money{Currency: "EUR", Amount: "90.10"}}}
 	terms := func(mode types.RefundableMode, steps []types.CancelFee) string {

@@ -1,4 +1,4 @@
-// What the tests share: a site with a sandbox behind it, and a guest who uses it.
+// Helpers: a site with a sandbox, and its guest.
 
 package main
 
@@ -29,7 +29,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// testSite is a site, and what is behind it.
+// testSite is a site and its sandbox.
 type testSite struct {
 	*site
 	t    *testing.T
@@ -40,7 +40,7 @@ type testSite struct {
 	atEnd []io.Closer
 }
 
-// startSite serves a site on loopback until the test ends, as run does.
+// startSite serves a site on loopback until the test ends.
 func startSite(t *testing.T, opts ...hotelstaystest.Option) *testSite {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -64,8 +64,7 @@ func startSite(t *testing.T, opts ...hotelstaystest.Option) *testSite {
 	return s
 }
 
-// memorySite is a site without sockets, for a synctest bubble. It is to be closed
-// before the bubble ends.
+// memorySite is a site without sockets, for a synctest bubble. Close it in the bubble.
 func memorySite(t *testing.T, opts ...hotelstaystest.Option) (s *testSite, closeSite func()) {
 	t.Helper()
 	receiver := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.ServeHTTP(w, r) })
@@ -88,7 +87,7 @@ func newTestSite(t *testing.T, srv *hotelstaystest.Server, svc *service) *testSi
 	return &testSite{site: newSite(engine, logger), t: t, srv: srv, log: log}
 }
 
-// send makes a request as a browser does that is on this site.
+// send makes a request like a browser on this site.
 func (s *testSite) send(method, address string, form url.Values) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, address, strings.NewReader(form.Encode()))
 	r.Host = "127.0.0.1"
@@ -101,7 +100,7 @@ func (s *testSite) send(method, address string, form url.Values) *httptest.Respo
 	return w
 }
 
-// get returns a page that is there.
+// get returns an existing page.
 func (s *testSite) get(address string) string {
 	s.t.Helper()
 	w := s.send(http.MethodGet, address, nil)
@@ -109,7 +108,7 @@ func (s *testSite) get(address string) string {
 	return w.Body.String()
 }
 
-// post sends a form and returns where the site sends the browser on to.
+// post sends a form and returns the redirect.
 func (s *testSite) post(address string, form url.Values) string {
 	s.t.Helper()
 	w := s.send(http.MethodPost, address, form)
@@ -117,7 +116,7 @@ func (s *testSite) post(address string, form url.Values) string {
 	return w.Header().Get("Location")
 }
 
-// searchAddress is a search for a stay that begins in some days.
+// searchAddress is a search for a stay that starts in some days.
 func (s *testSite) searchAddress(days int) string {
 	return "/hotels?" + url.Values{
 		"destination": {s.srv.CityName(0)}, "rooms": {"2"}, "adults": {"1"}, "children": {"5"},
@@ -131,8 +130,8 @@ var (
 	refundableOffer = regexp.MustCompile(`(?s)class="good">Free cancellation.*?action="([^"]+)".*?name="offer" value="([^"]+)"`)
 )
 
-// rooms goes to the first hotel of a search and returns its address, and the
-// address and the form of an offer that can be given back.
+// rooms returns the address of a search's first hotel, and the address and form of a
+// refundable offer.
 func (s *testSite) rooms(days int) (hotel, choose string, offer url.Values) {
 	s.t.Helper()
 	link := hotelLink.FindStringSubmatch(s.get(s.searchAddress(days)))
@@ -150,7 +149,7 @@ func (s *testSite) toCheckout() string {
 	return s.post(choose, offer)
 }
 
-// guests is the form of who travels, filled in for the search above.
+// guests is the filled form of the guests.
 func guests() url.Values {
 	form := url.Values{"version": {"0"}, "email": {"guest@example.com"}}
 	for _, guest := range []string{"guest1", "guest2", "guest3", "guest4"} {
@@ -167,8 +166,8 @@ func (s *testSite) toOrder() (address, reference string) {
 	return address, strings.TrimPrefix(address, "/orders/")
 }
 
-// events opens the stream of an order, which stays open until the site ends, and
-// returns what waits for the next event.
+// events opens the stream of an order until the site ends, and returns a function that waits
+// for the next event.
 func (s *testSite) events(orderAddress string) (next func() string) {
 	s.t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
@@ -186,14 +185,13 @@ func (s *testSite) events(orderAddress string) (next func() string) {
 	}
 }
 
-// rateOf is the ratePkgId that a checkout is for.
+// rateOf returns the ratePkgId of a checkout.
 func (s *testSite) rateOf(checkoutAddress string) string {
 	co, ok := s.engine.checkouts.get(strings.TrimPrefix(checkoutAddress, "/checkouts/"))
 	require.True(s.t, ok)
 	return co.Offer.RatePkgID
 }
 
-// logBuffer collects a log.
 type logBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

@@ -1,24 +1,20 @@
-// Bookingengine is a small booking engine: a web application that finds hotels,
-// checks prices, books, follows an order while it happens, hands out its voucher
-// and cancels it.
+// Bookingengine is a small booking engine: a web application that finds hotels, checks prices,
+// books, follows an order live, serves its voucher and cancels it.
 //
 //	go run .
 //
-// That runs against a sandbox in this very process. With HOTELSTAYS_BASE_URL,
-// HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET it runs against that service, and
-// books nothing there, for that costs money, unless HOTELSTAYS_ALLOW_BOOKING=1
-// allows it. HOTELSTAYS_CALLBACK_URL and HOTELSTAYS_WEBHOOK_SECRET name the public
-// address that leads to /hotel-events here, and what signs the deliveries; without
-// them orders are followed by polling alone.
+// It runs against a sandbox in this process. With HOTELSTAYS_BASE_URL, HOTELSTAYS_APP_KEY and
+// HOTELSTAYS_APP_SECRET it runs against that service, and books nothing there unless
+// HOTELSTAYS_ALLOW_BOOKING=1 is set, because a booking costs money. HOTELSTAYS_CALLBACK_URL is
+// the public address of /hotel-events, and HOTELSTAYS_WEBHOOK_SECRET signs its deliveries.
+// Without them orders are polled.
 //
 //	go run . -lose-answer
 //
-// shows what a guest sees when the outcome of a booking is unknown: the sandbox
-// makes the first order, cuts the connection instead of answering, and lets the
-// order be found half a minute later only.
+// shows what a guest sees if the outcome of a booking is unknown: the sandbox makes the first
+// order, cuts the connection, and hides the order for half a minute.
 //
-// Read engine.go for what is done with the SDK, and message.go for what a guest is
-// told when something goes wrong. All else is a plain web application.
+// engine.go shows the use of the SDK, and message.go what guests read about errors.
 package main
 
 import (
@@ -49,8 +45,7 @@ func main() {
 	}
 }
 
-// run serves until ctx ends, and then closes everything in the order in which one
-// thing uses the next: pages, bookings, client, sandbox.
+// run serves until ctx ends, then closes in order: pages, bookings, client, sandbox.
 func run(ctx context.Context, addr string, loseAnswer bool, log *slog.Logger) error {
 	listener, err := listen(addr)
 	if err != nil {
@@ -72,7 +67,7 @@ func run(ctx context.Context, addr string, loseAnswer bool, log *slog.Logger) er
 	return serve(ctx, listener, newSite(engine, log))
 }
 
-// listen takes loopback addresses alone: whoever reaches this site can book.
+// listen accepts only loopback addresses, because anyone who reaches this site can book.
 func listen(addr string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -84,7 +79,7 @@ func listen(addr string) (net.Listener, error) {
 	return net.Listen("tcp", addr)
 }
 
-// isLoopback tells the names of this machine that lead nowhere else.
+// isLoopback reports whether a host is a loopback name of this machine.
 func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
 }
@@ -94,10 +89,10 @@ func serve(ctx context.Context, listener net.Listener, site *site) error {
 		Handler:           site,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       30 * time.Second,
-		WriteTimeout:      time.Minute, // a live page's stream moves its own
+		WriteTimeout:      time.Minute, // streams move theirs
 		IdleTimeout:       2 * time.Minute,
 	}
-	server.RegisterOnShutdown(site.endStreams) // they would not end by themselves
+	server.RegisterOnShutdown(site.endStreams) // they do not end by themselves
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	select {

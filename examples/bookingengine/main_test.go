@@ -1,5 +1,3 @@
-// The program: how it starts, what it refuses to start with, and how it ends.
-
 package main
 
 import (
@@ -16,7 +14,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
-// withoutService clears what findService reads.
+// withoutService clears the environment that findService reads.
 func withoutService(t *testing.T) {
 	for _, name := range []string{
 		"HOTELSTAYS_BASE_URL", "HOTELSTAYS_APP_KEY", "HOTELSTAYS_APP_SECRET",
@@ -26,7 +24,7 @@ func withoutService(t *testing.T) {
 	}
 }
 
-// The program starts on the sandbox, serves, and ends when it is told to.
+// The program starts on the sandbox, serves, and ends with ctx.
 func TestRun(t *testing.T) {
 	withoutService(t)
 	log := &logBuffer{}
@@ -63,7 +61,7 @@ func TestHalfASettingIsRefused(t *testing.T) {
 	assert.ErrorContains(t, err, "HOTELSTAYS_WEBHOOK_SECRET together")
 }
 
-// On a service that the environment names nothing is booked by accident.
+// On a real service nothing is booked by accident.
 func TestARealServiceIsNotBookedByAccident(t *testing.T) {
 	withoutService(t)
 	srv := hotelstaystest.NewServer()
@@ -88,7 +86,7 @@ func TestARealServiceIsNotBookedByAccident(t *testing.T) {
 			assert.Equal(t, http.StatusSeeOther, w.Code)
 		}
 
-		// Without a signing secret there is nobody to believe an event of.
+		// Without a signing secret no event can be verified.
 		w = s.send(http.MethodPost, eventsPath, nil)
 		assert.Equal(t, http.StatusNotFound, w.Code)
 		s.engine.close()

@@ -1,5 +1,5 @@
-// What a guest is told. An error of the SDK is written for engineers and goes to
-// the log; a guest learns what it means for the booking, and what to do now.
+// Messages for guests. Errors of the SDK are for engineers and go to the log. A guest reads
+// what they mean for the booking, and what to do now.
 
 package main
 
@@ -10,22 +10,22 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// message is what a guest is told of a problem.
+// message describes a problem to a guest.
 type message struct {
-	Status      int // of the page, where the message is one of its own
+	Status      int // of the page, if the message has its own page
 	Title, Text string
 }
 
 var (
-	// errExpired reports a page whose search or checkout is not remembered any more.
+	// errExpired reports a page whose search or checkout is no longer stored.
 	errExpired = errors.New("not remembered any more")
-	// errNoOrder reports an address that is no order's.
+	// errNoOrder reports an address without an order.
 	errNoOrder = errors.New("no such order")
-	// errNoPage reports an address that is no page.
+	// errNoPage reports an address without a page.
 	errNoPage = errors.New("no such page")
-	// errElsewhere reports a request under a name that is not this machine's.
+	// errElsewhere reports a request with a host name of another machine.
 	errElsewhere = errors.New("asked for under a name that is not this machine's")
-	// errForeign reports a form that another site sent.
+	// errForeign reports a form of another site.
 	errForeign = errors.New("sent from another site")
 	// errForm reports a request that no page of this site sends.
 	errForm = errors.New("not a form of this site")
@@ -33,10 +33,10 @@ var (
 	errNoBooking = errors.New("booking on a real service costs money: HOTELSTAYS_ALLOW_BOOKING=1 allows it")
 )
 
-// nothingBooked is for a booking of which it is known that it was not made.
+// nothingBooked is for a booking that was certainly not made.
 var nothingBooked = message{http.StatusOK, "Your booking did not reach the hotel", "Please check the offer once more, then book again."}
 
-// ownMessages are for the errors of this site.
+// ownMessages are the messages for errors of this site.
 var ownMessages = []struct {
 	err error
 	message
@@ -44,23 +44,30 @@ var ownMessages = []struct {
 	{errExpired, message{http.StatusNotFound, "This page has expired", "Prices hold for a while only. Please search again."}},
 	{errNoOrder, message{http.StatusNotFound, "There is no such booking", "Please check the address of this page."}},
 	{errNoPage, message{http.StatusNotFound, "There is no such page", "Please check the address, or begin with a new search."}},
-	{errElsewhere, message{http.StatusMisdirectedRequest, "This site is not to be had here", "It has no login, and is open only on the machine that it runs on."}},
+	{errElsewhere, message{http.StatusMisdirectedRequest, "This site is not to be had here",
+		"It has no login, and is open only on the machine that it runs on."}},
 	{errForeign, message{http.StatusForbidden, "That did not come from here", "Another site sent this form. Nothing was done."}},
 	{errForm, message{http.StatusBadRequest, "That did not work", "Please go back and send the form again."}},
 	{errNoBooking, message{http.StatusForbidden, "Booking is switched off", "You can look at hotels and prices, but not book here."}},
 }
 
-// sdkMessages are for the conditions that the SDK names.
+// sdkMessages are the messages for sentinels of the SDK.
 var sdkMessages = []struct {
 	err error
 	message
 }{
-	{hotelstays.ErrRateChanged, message{http.StatusConflict, "The offer has changed", "The hotel changed its price or its terms a moment ago. Please look at the offer as it is now."}},
-	{hotelstays.ErrDuplicateBooking, message{http.StatusConflict, "You have this booking already", "There is a booking of the same guests for the same hotel and dates. To book again, cancel that one first."}},
-	{hotelstays.ErrCancelRefused, message{http.StatusConflict, "This booking cannot be cancelled online", "Nothing has changed: your room is still booked. Please contact us."}},
-	{hotelstays.ErrVoucherNotReady, message{http.StatusNotFound, "There is no voucher", "It is made once the hotel has confirmed, and withdrawn when a booking is cancelled."}},
-	{hotelstays.ErrVoucherAltered, message{http.StatusBadGateway, "The voucher could not be verified", "What we received is not the document that was issued, so we do not hand it out. Please try again."}},
-	{hotelstays.ErrParam, message{http.StatusBadRequest, "These details were not accepted", "Please check what you entered, names and dates above all."}},
+	{hotelstays.ErrRateChanged, message{http.StatusConflict, "The offer has changed",
+		"The hotel changed its price or its terms a moment ago. Please look at the offer as it is now."}},
+	{hotelstays.ErrDuplicateBooking, message{http.StatusConflict, "You have this booking already",
+		"There is a booking of the same guests for the same hotel and dates. To book again, cancel that one first."}},
+	{hotelstays.ErrCancelRefused, message{http.StatusConflict, "This booking cannot be cancelled online",
+		"Nothing has changed: your room is still booked. Please contact us."}},
+	{hotelstays.ErrVoucherNotReady, message{http.StatusNotFound, "There is no voucher",
+		"It is made once the hotel has confirmed, and withdrawn when a booking is cancelled."}},
+	{hotelstays.ErrVoucherAltered, message{http.StatusBadGateway, "The voucher could not be verified",
+		"What we received is not the document that was issued, so we do not hand it out. Please try again."}},
+	{hotelstays.ErrParam, message{http.StatusBadRequest, "These details were not accepted",
+		"Please check what you entered, names and dates above all."}},
 	{hotelstays.ErrUnauthorized, internal},
 	{hotelstays.ErrForbidden, internal},
 }
@@ -69,15 +76,16 @@ var (
 	internal = message{http.StatusInternalServerError, "Something went wrong on our side", "We are looking into it. Please try again later."}
 	busy     = message{http.StatusServiceUnavailable, "We could not reach the hotels", "Please try again in a moment."}
 	doubtful = message{http.StatusAccepted, "We are finding out", "Please do not send it again. This page keeps itself up to date."}
-	mismatch = message{http.StatusOK, "We are checking this booking", "The hotel's answer differs from what you agreed to. Please do not book again; we will contact you."}
+	mismatch = message{http.StatusOK, "We are checking this booking",
+		"The hotel's answer differs from what you agreed to. Please do not book again; we will contact you."}
 )
 
-// messageFor is what a guest is told of an error.
+// messageFor returns the message for an error.
 func messageFor(err error) message {
 	var unknown *hotelstays.OutcomeUnknownError
 	var reused *hotelstays.ReferenceReusedError
 	switch {
-	case errors.As(err, &unknown): // first: its causes mean nothing by themselves
+	case errors.As(err, &unknown): // first, because it wraps its causes
 		return doubtful
 	case errors.As(err, &reused):
 		return mismatch
@@ -98,7 +106,7 @@ func messageFor(err error) message {
 	return internal
 }
 
-// passing tells a failure that may well be over in a moment.
+// passing reports whether a failure may be over soon.
 func passing(err error) bool {
 	var unreached *hotelstays.TransportError
 	var api *hotelstays.APIError

@@ -1,5 +1,4 @@
-// The order: its page, which the server keeps up to date, its voucher, and its
-// cancellation.
+// The page of an order, which the server keeps up to date, its voucher, and its cancellation.
 
 package main
 
@@ -15,37 +14,35 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// heartbeat is how often a stream without news says that it is alive.
+// heartbeat is the interval of keep-alive comments in a stream.
 const heartbeat = 15 * time.Second
 
-// orderPage is an order as its guest sees it. Whoever knows the address sees it: a
-// real engine asks for a login first.
+// orderPage is an order for its guest. Anyone who knows the address can see it: a real engine
+// requires a login.
 type orderPage struct {
 	order
 	Status    status
 	Reference string
 }
 
-// Notice is what is odd about a booking that exists, or nil.
+// Notice returns a message about an unusual booking, or nil.
 func (p orderPage) Notice() *message {
 	if p.State != booked {
-		return nil // the status says it
+		return nil // the status is enough
 	}
 	return p.Problem
 }
 
-// CanBookAgain tells whether the checkout may begin again.
+// CanBookAgain reports whether the checkout can start again.
 func (p orderPage) CanBookAgain() bool { return p.State == notBooked }
 
-// CanCancel tells whether to offer cancelling.
 func (p orderPage) CanCancel() bool { return p.State == booked && p.Cancel == notCancelled }
 
-// HasVoucher tells whether to offer the voucher.
 func (p orderPage) HasVoucher() bool {
 	return p.Voucher == types.VoucherGenerated && p.Cancel == notCancelled
 }
 
-// Paid is what the order costs.
+// Paid returns the price of the order.
 func (p orderPage) Paid() types.Money {
 	if p.Booked == nil {
 		return selling(p.Checkout.Offer.TotalRate)
@@ -53,7 +50,7 @@ func (p orderPage) Paid() types.Money {
 	return selling(types.Rate{NetRate: p.Booked.NetRate, GrossRate: p.Booked.GrossRate, RespectGrossRate: p.Booked.RespectGrossRate})
 }
 
-// orderOf returns the order that the address names, and what tells of its change.
+// orderOf returns the order of an address, and a channel that closes when it changes.
 func (s *site) orderOf(r *http.Request) (page orderPage, changed <-chan struct{}, err error) {
 	o, changed, ok := s.engine.orders.get(r.PathValue("reference"))
 	if !ok {
@@ -70,9 +67,8 @@ func (s *site) order(w http.ResponseWriter, r *http.Request) error {
 	return s.render(w, http.StatusOK, "order", page)
 }
 
-// orderEvents is a stream of Server-Sent Events: the order's panel as HTML, now and
-// whenever the order changes. A browser that was away gets the present one first,
-// so that nothing is ever missed.
+// orderEvents is a stream of Server-Sent Events: the order's panel as HTML, now and after each
+// change. A browser that reconnects gets the current panel first.
 func (s *site) orderEvents(w http.ResponseWriter, r *http.Request) error {
 	page, changed, err := s.orderOf(r)
 	if err != nil {
@@ -84,7 +80,7 @@ func (s *site) orderEvents(w http.ResponseWriter, r *http.Request) error {
 		var panel bytes.Buffer
 		if err := s.pages["order"].ExecuteTemplate(&panel, "panel", page); err != nil {
 			s.log.Error("a panel could not be made", "reference", page.Reference, "error", err)
-			return nil // what was sent cannot be taken back
+			return nil // the response has started
 		}
 		if !send(w, connection, "event: order\ndata: "+strings.ReplaceAll(strings.TrimSpace(panel.String()), "\n", "\ndata: ")+"\n\n") {
 			return nil
@@ -109,15 +105,15 @@ func (s *site) orderEvents(w http.ResponseWriter, r *http.Request) error {
 	}
 }
 
-// send writes a piece of a stream at once; false tells that the browser is gone.
+// send writes a part of a stream at once. It returns false if the browser is gone.
 func send(w http.ResponseWriter, connection *http.ResponseController, text string) bool {
-	connection.SetWriteDeadline(time.Now().Add(2 * heartbeat)) // the next piece moves it on
+	connection.SetWriteDeadline(time.Now().Add(2 * heartbeat)) // the next part extends it
 	_, err := fmt.Fprint(w, text)
 	return err == nil && connection.Flush() == nil
 }
 
-// voucher hands out the document. It is fetched anew each time, for a newer version
-// replaces the older ones, and nothing that is not verified is ever sent.
+// voucher serves the document. It is downloaded each time, because a newer version replaces
+// older ones, and is always verified.
 func (s *site) voucher(w http.ResponseWriter, r *http.Request) error {
 	page, _, err := s.orderOf(r)
 	switch {
@@ -141,15 +137,15 @@ func (s *site) voucher(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// cancelPage asks whether to cancel, and says what that costs.
+// cancelPage asks for confirmation, and shows the fee.
 type cancelPage struct {
 	orderPage
-	Step  types.CancelFee // the terms that hold now
+	Step  types.CancelFee // the current terms
 	Known bool
-	Moved bool // the fee is not the one that was shown before
+	Moved bool // the fee has changed since
 }
 
-// Price is the fee as it is shown, and sent back to tell what was agreed to.
+// Price is the displayed fee, which the form sends back.
 func (p cancelPage) Price() string {
 	if !p.Known {
 		return "unknown"
@@ -177,8 +173,8 @@ func (s *site) askCancel(w http.ResponseWriter, r *http.Request) error {
 	return s.render(w, http.StatusOK, "cancel", page)
 }
 
-// cancel begins to cancel at the fee that the guest was shown: a deadline may have
-// passed meanwhile.
+// cancel starts a cancellation at the fee that the guest has seen, because a deadline may have
+// passed since.
 func (s *site) cancel(w http.ResponseWriter, r *http.Request) error {
 	page, err := s.cancelOf(r)
 	if err != nil {
@@ -190,7 +186,7 @@ func (s *site) cancel(w http.ResponseWriter, r *http.Request) error {
 	}
 	reason := strings.TrimSpace(r.PostFormValue("reason"))
 	if reason == "" {
-		reason = "cancelled by the guest" // some orders take none without
+		reason = "cancelled by the guest" // some orders require one
 	}
 	s.engine.cancel(page.Reference, reason)
 	return redirect(w, r, "/orders/"+page.Reference)

@@ -1,4 +1,4 @@
-// What reading orders costs, in virtual time.
+// The cost of reading orders, in virtual time.
 
 package main
 
@@ -14,8 +14,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// adopt gives the engine orders that were booked some days ago for a stay that begins in
-// some days, due now, as a start from a database would.
+// adopt adds orders that were booked some days ago for a stay in some days, due now, like a
+// start from a database.
 func (s *testSite) adopt(orders int, bookedAgo, checkIn int, change func(*order)) {
 	now := time.Now()
 	for n := range orders {
@@ -36,7 +36,7 @@ func (s *testSite) adopt(orders int, bookedAgo, checkIn int, change func(*order)
 
 func (s *testSite) reads() int { return s.srv.Ledger().Count(hotelstaystest.OpQueryOrders) }
 
-// Thousands of old orders cost a handful of requests a day.
+// Thousands of old orders need a few requests a day.
 func TestOldOrdersAreReadSeldomAndTogether(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		s.adopt(3000, 30, 60, nil)
@@ -45,7 +45,7 @@ func TestOldOrdersAreReadSeldomAndTogether(t *testing.T) {
 	})
 }
 
-// What cannot change any more is read once and then left alone.
+// An order that cannot change any more is read once.
 func TestOrdersThatAreOverAreNotRead(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		s.adopt(100, 30, -10, nil)
@@ -57,8 +57,7 @@ func TestOrdersThatAreOverAreNotRead(t *testing.T) {
 	})
 }
 
-// A young order is read often, and less often as it ages without news. An event makes it
-// young again.
+// A new order is read often, and less often as it ages. An event makes it new again.
 func TestReadsBackOffWithAge(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpWebhook, Kind: hotelstaystest.FaultDrop, Times: -1})
@@ -73,14 +72,15 @@ func TestReadsBackOffWithAge(t *testing.T) {
 		late := during(30 * 24 * time.Hour)
 		s.engine.orders.wake(reference)
 		again := during(10 * time.Minute)
-		for what, reads := range map[string]int{"the first ten minutes": first, "the next day": day, "the next thirty days": late, "ten minutes after an event": again} {
+		for what, reads := range map[string]int{"the first ten minutes": first, "the next day": day, "the next thirty days": late,
+			"ten minutes after an event": again} {
 			assert.Greater(t, reads, 20, what)
 			assert.Less(t, reads, 100, what)
 		}
 	})
 }
 
-// Reads that fail are made again, soon, and together.
+// Failed reads are repeated soon, and together.
 func TestReadsThatFail(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 403, Times: -1})

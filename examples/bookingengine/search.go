@@ -1,4 +1,4 @@
-// Searching: the form, the hotels, and the offers of one hotel.
+// The search form, the hotels, and the offers of one hotel.
 
 package main
 
@@ -14,7 +14,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// What the form takes.
+// Limits of the form.
 const (
 	maxRooms     = 4
 	maxAdults    = 6
@@ -24,20 +24,18 @@ const (
 	maxTextInput = 100
 )
 
-// searchForm is the search form as it was sent.
 type searchForm struct {
 	Destination, CheckIn, CheckOut, Rooms, Adults, Children string
 	Cities                                                  []string
 	Errors                                                  formErrors
 }
 
-// formErrors are what is wrong with a form, by the name of the field and in its
-// order.
+// formErrors are the errors of a form, by field and in order.
 type formErrors []formError
 
 type formError struct{ Field, Text string }
 
-// For is what is wrong with a field, or nil.
+// For returns the error of a field, or nil.
 func (e formErrors) For(field string) *formError {
 	for i := range e {
 		if e[i].Field == field {
@@ -61,7 +59,7 @@ func (s *site) home(w http.ResponseWriter, _ *http.Request) error {
 	return s.render(w, http.StatusOK, "home", form)
 }
 
-// readSearch reads the form, and says what is wrong with it.
+// readSearch reads and checks the form.
 func readSearch(q url.Values) (searchForm, hotelstays.HotelListRequest) {
 	field := func(name string) string { return strings.TrimSpace(q.Get(name)) }
 	f := searchForm{
@@ -75,7 +73,7 @@ func readSearch(q url.Values) (searchForm, hotelstays.HotelListRequest) {
 	switch {
 	case err != nil:
 		f.Errors.add("check_in", "Choose the day of arrival.")
-	case checkIn.Before(time.Now().AddDate(0, 0, -2)): // whatever the time zone
+	case checkIn.Before(time.Now().AddDate(0, 0, -2)): // in any time zone
 		f.Errors.add("check_in", "Choose a day that is not past.")
 	}
 	checkOut, err := types.Date(f.CheckOut).Time()
@@ -105,13 +103,14 @@ func (f *searchForm) number(field, value string, most int) int {
 	return n
 }
 
-// ages reads a list such as "4, 9".
+// ages parses a list such as "4, 9".
 func (f *searchForm) ages() []int {
 	var ages []int
 	for _, word := range strings.FieldsFunc(f.Children, func(r rune) bool { return r == ',' || r == ' ' || r == ';' }) {
 		age, err := strconv.Atoi(word)
 		if err != nil || age < 0 || age > maxChildAge || len(ages) == maxChildren {
-			f.Errors.add("children", fmt.Sprintf("Enter the age of each child, up to %d children from 0 to %d, such as: 4, 9.", maxChildren, maxChildAge))
+			f.Errors.add("children", fmt.Sprintf("Enter the age of each child, up to %d children from 0 to %d, such as: 4, 9.",
+				maxChildren, maxChildAge))
 			return nil
 		}
 		ages = append(ages, age)
@@ -119,7 +118,7 @@ func (f *searchForm) ages() []int {
 	return ages
 }
 
-// hotels searches. Its address is the whole search: it can be kept and sent on.
+// hotels searches. Its address contains the whole search, so it can be bookmarked.
 func (s *site) hotels(w http.ResponseWriter, r *http.Request) error {
 	form, req := readSearch(r.URL.Query())
 	if len(form.Errors) > 0 {
@@ -133,7 +132,6 @@ func (s *site) hotels(w http.ResponseWriter, r *http.Request) error {
 	return s.render(w, http.StatusOK, "hotels", found)
 }
 
-// hotelPage is one hotel with its offers.
 type hotelPage struct {
 	Search search
 	Hotel  types.Hotel

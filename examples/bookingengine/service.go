@@ -1,4 +1,4 @@
-// The service that is sold from: the one that the environment names, or a sandbox.
+// The service of the environment, or a sandbox.
 
 package main
 
@@ -12,31 +12,28 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// eventsPath is where this site receives webhooks.
+// eventsPath receives webhooks.
 const eventsPath = "/hotel-events"
 
-// service is what the engine talks to.
 type service struct {
 	baseURL    string
 	credential hotelstays.Credential
 	sandbox    bool
 	mayBook    bool
-	// states are the numbers of order states, nil where they are not known: the
-	// pages then say no more than they know.
+	// states are the numbers of order states, nil if unknown: then the pages show less.
 	states *hotelstays.OrderStates
-	// cities are suggested in the search form. A real engine has its own catalogue,
-	// filled by WalkDestinations and refreshed now and then.
+	// cities are suggestions of the search form. A real engine fills its catalogue with
+	// WalkDestinations.
 	cities []string
-	// callbackURL is where the service posts events of orders, signed with
-	// webhookSecret. Both are empty without webhooks.
+	// callbackURL receives the events of orders, signed with webhookSecret. Both are empty
+	// without webhooks.
 	callbackURL   string
 	webhookSecret types.Secret
-	// options are further settings of the client.
-	options []hotelstays.Option
+	options       []hotelstays.Option
 }
 
-// findService returns the service that the environment names, or starts a sandbox
-// that calls back this site, and that loses an answer where that is asked for.
+// findService returns the service of the environment, or starts a sandbox that calls back this
+// site, and that may lose an answer.
 func findService(site string, loseAnswer bool) (svc *service, closeService func(), err error) {
 	base, key, secret := os.Getenv("HOTELSTAYS_BASE_URL"), os.Getenv("HOTELSTAYS_APP_KEY"), os.Getenv("HOTELSTAYS_APP_SECRET")
 	callback, signed := os.Getenv("HOTELSTAYS_CALLBACK_URL"), os.Getenv("HOTELSTAYS_WEBHOOK_SECRET")
@@ -73,7 +70,7 @@ func startSandbox(site string, loseAnswer bool) (svc *service, closeSandbox func
 	return sandboxService(srv, site), srv.Close, nil
 }
 
-// sandboxService is a sandbox that calls back the site at an address.
+// sandboxService returns a sandbox that calls back the site.
 func sandboxService(srv *hotelstaystest.Server, site string) *service {
 	svc := &service{
 		baseURL:       srv.URL,
@@ -82,7 +79,7 @@ func sandboxService(srv *hotelstaystest.Server, site string) *service {
 		mayBook:       true,
 		callbackURL:   site + eventsPath,
 		webhookSecret: types.NewSecret(srv.WebhookSecret),
-		states: &hotelstays.OrderStates{ // the sandbox's own numbers
+		states: &hotelstays.OrderStates{ // the numbers of the sandbox
 			Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}, Pending: []types.OrderStatus{4},
 		},
 	}

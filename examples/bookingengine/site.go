@@ -1,4 +1,4 @@
-// The site: addresses, what every answer has in common, and how pages are made.
+// The site: routes, security headers, and rendering.
 
 package main
 
@@ -23,14 +23,12 @@ var templateFiles embed.FS
 //go:embed static
 var staticFiles embed.FS
 
-// patience is how long a guest waits for a page. Bookings do not end with it: they
-// are the engine's.
+// patience is how long a page may take. Bookings do not end with it.
 const patience = 30 * time.Second
 
-// maxForm bounds a form, in bytes.
+// maxForm is the maximum size of a form, in bytes.
 const maxForm = 64 << 10
 
-// site shows the engine to browsers.
 type site struct {
 	engine  *engine
 	log     *slog.Logger
@@ -64,12 +62,12 @@ func newSite(e *engine, log *slog.Logger) *site {
 
 	static, err := fs.Sub(staticFiles, "static")
 	if err != nil {
-		panic(err) // the directory is in the program
+		panic(err) // it is embedded
 	}
 	pages.Handle("GET /static/", http.StripPrefix("/static/", http.FileServerFS(static)))
 
-	// A form on another site must not book here. Requests that no browser makes, such
-	// as webhooks, carry nothing to tell by and pass; those are signed.
+	// Forms of other sites must not book here. Webhooks carry no origin and pass; they are
+	// signed.
 	sameSite := http.NewCrossOriginProtection()
 	sameSite.SetDenyHandler(s.page(func(http.ResponseWriter, *http.Request) error { return errForeign }))
 
@@ -82,10 +80,9 @@ func newSite(e *engine, log *slog.Logger) *site {
 	return s
 }
 
-// ServeHTTP answers one request.
 func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// guarded sets what keeps a browser from doing more than these pages mean to.
+// guarded sets security headers.
 func guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -93,14 +90,13 @@ func guarded(next http.Handler) http.Handler {
 			"img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "same-origin")
-		h.Set("Cache-Control", "no-store") // pages hold prices and names
+		h.Set("Cache-Control", "no-store") // pages contain prices and names
 		next.ServeHTTP(w, r)
 	})
 }
 
-// local opens the pages under names of this machine alone. The site has no login: a
-// name that another site made to lead here must not open it, and neither must the
-// public one that webhooks come by.
+// local serves pages only under loopback names, because the site has no login. Neither a name
+// that another site points here nor the public name of the webhooks opens it.
 func (s *site) local(next http.Handler) http.Handler {
 	elsewhere := s.page(func(http.ResponseWriter, *http.Request) error { return errElsewhere })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -112,10 +108,10 @@ func (s *site) local(next http.Handler) http.Handler {
 	})
 }
 
-// handler answers a request, or returns an error and has written nothing.
+// handler answers a request, or returns an error without having written anything.
 type handler func(http.ResponseWriter, *http.Request) error
 
-// page is a handler that is done within a guest's patience.
+// page is a handler that ends within patience.
 func (s *site) page(h handler) http.Handler {
 	return s.stream(func(w http.ResponseWriter, r *http.Request) error {
 		ctx, cancel := context.WithTimeout(r.Context(), patience)
@@ -125,8 +121,8 @@ func (s *site) page(h handler) http.Handler {
 	})
 }
 
-// stream is a handler that may take any time. An error goes to the log as it is,
-// and to the guest as a message with the number that finds it there.
+// stream is a handler without a time limit. Its error goes to the log, and the guest gets a
+// message with the number of the log entry.
 func (s *site) stream(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		err := h(w, r)
@@ -143,20 +139,19 @@ func (s *site) stream(h handler) http.Handler {
 	})
 }
 
-// problemPage tells what went wrong.
 type problemPage struct {
 	message
 	Number string // in the log
 	Reload bool
 }
 
-// view is what a template gets.
+// view is the data of a template.
 type view struct {
 	Sandbox bool
 	Page    any
 }
 
-// render answers with a page. It is made whole before anything is sent.
+// render renders the whole page before it sends anything.
 func (s *site) render(w http.ResponseWriter, status int, page string, data any) error {
 	var body bytes.Buffer
 	if err := s.pages[page].ExecuteTemplate(&body, "layout", view{s.engine.service.sandbox, data}); err != nil {
@@ -164,17 +159,17 @@ func (s *site) render(w http.ResponseWriter, status int, page string, data any) 
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	body.WriteTo(w) // a browser that is gone is no error
+	body.WriteTo(w) // the browser may be gone
 	return nil
 }
 
-// parsePages makes a template of each page, within the layout and with the parts.
+// parsePages parses each page with the layout and the parts.
 func parsePages() map[string]*template.Template {
 	shared := template.Must(template.New("").Funcs(templateFuncs).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html"))
 	pages := make(map[string]*template.Template)
 	names, err := fs.Glob(templateFiles, "templates/*.html")
 	if err != nil {
-		panic(err) // the pattern is right
+		panic(err) // it is embedded
 	}
 	for _, name := range names {
 		page := strings.TrimSuffix(strings.TrimPrefix(name, "templates/"), ".html")
@@ -183,7 +178,7 @@ func parsePages() map[string]*template.Template {
 	return pages
 }
 
-// redirect sends the browser on with a GET, so that a reload sends no form again.
+// redirect redirects with a GET, so that a reload sends no form again.
 func redirect(w http.ResponseWriter, r *http.Request, address string) error {
 	http.Redirect(w, r, address, http.StatusSeeOther)
 	return nil

@@ -1,5 +1,4 @@
-// The site as a guest sees it: what is asked, what is shown, and what is sent to
-// the service for it.
+// The site for a guest, and its requests to the service.
 
 package main
 
@@ -57,7 +56,7 @@ func TestASearchWithoutHotels(t *testing.T) {
 	}
 }
 
-// A hotel's id may hold anything.
+// A hotel's id may contain any character.
 func TestAddressesHoldAnyID(t *testing.T) {
 	s := startSite(t)
 	s.engine.searches.put("one", search{ID: "one", Hotels: []types.Hotel{{ID: "A/1?b=%2F&c#d"}}})
@@ -70,7 +69,7 @@ func TestAddressesHoldAnyID(t *testing.T) {
 	assert.Contains(t, s.log.String(), "hotelstays: HotelRates", "the hotel was found and asked for")
 }
 
-// A form that is sent often, at once and later, makes one order.
+// A form that is sent many times makes one order.
 func TestABookingIsMadeOnce(t *testing.T) {
 	s := startSite(t)
 	address := s.toCheckout()
@@ -86,7 +85,7 @@ func TestABookingIsMadeOnce(t *testing.T) {
 		assert.Equal(t, order, w.Header().Get("Location"))
 	}
 	require.Eventually(t, func() bool { return strings.Contains(s.get(order), "Waiting for the hotel") }, time.Minute, 10*time.Millisecond)
-	s.srv.CloseRate(s.rateOf(address)) // that was the last room
+	s.srv.CloseRate(s.rateOf(address)) // the last room
 	assert.Equal(t, order, s.post(address+"/book", guests()), "the back button, and once more")
 	assert.Equal(t, order, s.send(http.MethodGet, address, nil).Header().Get("Location"))
 	assert.Equal(t, 1, s.srv.Ledger().Count(hotelstaystest.OpBook))
@@ -112,7 +111,7 @@ func TestTheGuestFormSaysWhatIsWrong(t *testing.T) {
 	assert.NotContains(t, w.Body.String(), "99999")
 	assert.Zero(t, s.srv.Ledger().Count(hotelstaystest.OpBook))
 
-	// The form now stands under the address that it was sent to.
+	// The form is now at the address that it was sent to.
 	w = s.send(http.MethodGet, address+"/book", nil)
 	assert.Equal(t, http.StatusSeeOther, w.Code)
 	assert.Equal(t, address, w.Header().Get("Location"))
@@ -130,7 +129,7 @@ func TestAMovedPriceNeedsConsent(t *testing.T) {
 	assert.Regexp(t, `The price was EUR\x{a0}[\d,.]+ when you saw this offer, and is EUR\x{a0}[\d,.]+ now\.`, page)
 	assert.Equal(t, address, s.post(address+"/book", guests()), "no way around the consent")
 
-	// What is agreed to is what was shown, not what it has become since.
+	// The guest agrees to what was shown, not to what it is now.
 	s.srv.MoveRate(offer.Get("offer"), 10)
 	s.post(address+"/check", nil)
 	assert.Equal(t, address, s.post(address+"/agree", url.Values{"version": {"1"}}))
@@ -145,7 +144,7 @@ func TestAMovedPriceNeedsConsent(t *testing.T) {
 	assert.Contains(t, s.post(address+"/book", form), "/orders/")
 }
 
-// A price that fell is nobody's problem.
+// A lower price needs no consent.
 func TestALowerPriceNeedsNoConsent(t *testing.T) {
 	s := startSite(t)
 	address := s.toCheckout()
@@ -170,8 +169,7 @@ func TestASoldOutRoom(t *testing.T) {
 	assert.Zero(t, s.srv.Ledger().Count(hotelstaystest.OpBook))
 }
 
-// A guest is never shown an error that is written for engineers; the log has it,
-// under the number that the guest is given.
+// A guest never sees an error text; the log has it under the number that the guest sees.
 func TestFailuresAreToldInAGuestsWords(t *testing.T) {
 	for _, test := range []struct {
 		fault  hotelstaystest.Fault
@@ -204,8 +202,8 @@ func TestFailuresAreToldInAGuestsWords(t *testing.T) {
 	}
 }
 
-// A session or an offer that the service has forgotten is none of the guest's making:
-// there is nothing to correct, and only a new search helps.
+// If the service has forgotten a session or an offer, the guest can correct nothing, and needs
+// a new search.
 func TestTheServiceForgets(t *testing.T) {
 	s := startSite(t)
 	hotel, choose, offer := s.rooms(60)
@@ -222,7 +220,7 @@ func TestTheServiceForgets(t *testing.T) {
 	assert.Zero(t, s.srv.Ledger().Count(hotelstaystest.OpBook))
 }
 
-// Forms of other sites, unknown addresses and pages that are forgotten.
+// Forms of other sites, unknown addresses, and pages that are no longer stored.
 func TestWhatIsNoFormOfThisSite(t *testing.T) {
 	s := startSite(t)
 	address := s.toCheckout()
@@ -256,8 +254,7 @@ func TestWhatIsNoFormOfThisSite(t *testing.T) {
 	assert.Zero(t, s.srv.Ledger().Count(hotelstaystest.OpBook))
 }
 
-// A name that was made to lead here, by a page that means harm or for the webhooks,
-// does not open a site that has no login.
+// A host name of another site, or that of the webhooks, does not open a site without a login.
 func TestOnlyNamesOfThisMachineOpenTheSite(t *testing.T) {
 	s := startSite(t)
 	for host, status := range map[string]int{
@@ -294,7 +291,7 @@ func TestPagesKeepToTheirPolicy(t *testing.T) {
 	assert.NotContains(t, s.send(http.MethodGet, "/hotels?"+query.Encode(), nil).Body.String(), "<script>alert")
 }
 
-// No secret and no passport number reaches a page or the log.
+// No secret and no passport number is in a page or in the log.
 func TestNothingPrivateIsShown(t *testing.T) {
 	s := startSite(t, hotelstaystest.WithRequiredGuestFields("passportNumber"))
 	address := s.toCheckout()
@@ -313,10 +310,9 @@ func TestNothingPrivateIsShown(t *testing.T) {
 	}
 }
 
-// The page of an order is told of a change at once, and a new stream begins with
-// the present.
+// An order's stream sends each change at once, and a new stream starts with the current state.
 //
-// The streams are open when the site ends, and do not keep it from ending.
+// Open streams do not keep the site from ending.
 func TestTheStreamTellsOfChanges(t *testing.T) {
 	s := startSite(t, hotelstaystest.WithConfirmAfter(-1))
 	address, reference := s.toOrder()

@@ -1,5 +1,4 @@
-// What an order's page says of the order, in one place for every state that it can
-// be in.
+// The status of an order for its guest, in every state.
 
 package main
 
@@ -11,7 +10,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// status is what the guest reads first.
+// status is the headline of an order.
 type status struct {
 	Kind             string // "wait", "good", "bad" or "over": its colour
 	Headline, Detail string
@@ -19,8 +18,8 @@ type status struct {
 
 const keepsItself = " Please do not book again: this page keeps itself up to date."
 
-// statusOf says how an order stands. states are nil where the numbers of order
-// states are not known.
+// statusOf returns the status of an order. states are nil if the numbers of order states are
+// unknown.
 func statusOf(o order, states *hotelstays.OrderStates) status {
 	switch {
 	case o.State == placing:
@@ -42,11 +41,12 @@ func statusOf(o order, states *hotelstays.OrderStates) status {
 	case waiting(o.Booked.Status, states):
 		return status{"wait", "Waiting for the hotel to confirm", "Your room is booked. The hotel usually confirms within ten minutes."}
 	}
-	// Only who knows the numbers of order states can say more.
-	return status{"wait", "The hotel has answered", fmt.Sprintf("The booking is in state %d. We will tell you what that means.", o.Booked.Status)}
+	// More needs the numbers of order states.
+	return status{"wait", "The hotel has answered", fmt.Sprintf("The booking is in state %d. We will tell you what that means.",
+		o.Booked.Status)}
 }
 
-// confirmed tells an order that the hotel has surely confirmed.
+// confirmed reports whether the hotel has certainly confirmed an order.
 func confirmed(o *types.Order, states *hotelstays.OrderStates) bool {
 	return o.HotelConfirmNo != "" || states != nil && slices.Contains(states.Confirmed, o.Status)
 }
@@ -55,7 +55,7 @@ func waiting(s types.OrderStatus, states *hotelstays.OrderStates) bool {
 	return s == types.OrderUnknown || s == types.OrderConfirming || states != nil && slices.Contains(states.Pending, s)
 }
 
-// kept says what cancelling cost.
+// kept describes the cost of a cancellation.
 func kept(m *types.Money) string {
 	if m == nil {
 		return "What it costs follows from the cancellation terms below."

@@ -1,6 +1,5 @@
-// What the site remembers. It is all in memory here, and gone with the process. A
-// real engine keeps searches and checkouts in a cache that its servers share, and
-// orders in its database.
+// The state of the site, in memory. A real engine keeps searches and checkouts in a shared
+// cache, and orders in its database.
 
 package main
 
@@ -13,17 +12,17 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// search is one search of a guest.
+// search is a search of a guest.
 type search struct {
 	ID string
-	// Request carries the session that the search opened: its offers hold there alone.
+	// Request has the session of the search, to which its offers belong.
 	Request hotelstays.HotelListRequest
 	Hotels  []types.Hotel
 	Partial bool // not every supplier answered
 	Retry   bool // the same search may find something in a moment
 }
 
-// hotel returns the hotel with an id out of the search's result.
+// hotel returns a hotel of the search.
 func (s *search) hotel(id string) (types.Hotel, bool) {
 	for _, h := range s.Hotels {
 		if h.ID == id {
@@ -33,38 +32,36 @@ func (s *search) hotel(id string) (types.Hotel, bool) {
 	return types.Hotel{}, false
 }
 
-// shownOffer is an offer as a guest saw it. The price that a guest agreed to is
-// taken from here, never from what a browser sends.
+// shownOffer is an offer as a guest saw it. Prices are taken from here, never from a browser.
 type shownOffer struct {
 	Hotel types.Hotel
 	Room  string
 	Rate  types.RoomRatePkg
 }
 
-// checkout is one attempt of a guest to book one offer.
+// checkout is an attempt to book an offer.
 type checkout struct {
-	// Reference is made with the checkout and serves for every Book of it. However
-	// often its form is sent, the service makes one order.
+	// Reference is the same for every Book of the checkout. However often its form is sent, the
+	// service makes one order.
 	Reference   string
 	SearchID    string
 	SessionID   string // of the search; Book needs it, and Cancel long after
 	Hotel       types.Hotel
 	Room        string
 	Occupancies []types.GuestPerRoom
-	// Offer is what the guest agreed to. Changed is what it has become since, as
-	// long as the guest has not agreed; Gone tells that it is sold out.
+	// Offer is what the guest agreed to. Changed is what it is now, until the guest agrees. Gone
+	// means sold out.
 	Offer   types.RoomRatePkg
 	Changed *types.RoomRatePkg
 	Gone    bool
-	// Version counts what the guest was shown, so that an old page agrees to nothing.
+	// Version counts what the guest has seen, so that an old page agrees to nothing.
 	Version int
-	// Guests is the form as it was last sent, without passport numbers.
+	// Guests is the last form, without passport numbers.
 	Guests guestForm
 }
 
-// shelf keeps the latest things of one kind under their ids. It is safe for
-// concurrent use. Things are handed out as copies; what they point to is never
-// changed.
+// shelf keeps the latest things of one kind by their ids. It is safe for concurrent use. It
+// returns copies; what they point to is never changed.
 type shelf[T any] struct {
 	limit  int
 	mu     sync.Mutex
@@ -96,7 +93,7 @@ func (s *shelf[T]) get(id string) (T, bool) {
 	return thing, ok
 }
 
-// update changes the thing under an id, where there is one, and returns it.
+// update changes the thing with an id, if there is one, and returns it.
 func (s *shelf[T]) update(id string, change func(*T)) (T, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,54 +105,52 @@ func (s *shelf[T]) update(id string, change func(*T)) (T, bool) {
 	return thing, ok
 }
 
-// bookingState is how far the booking of an order is.
+// bookingState is the state of a booking.
 type bookingState int
 
 const (
 	placing    bookingState = iota // Book is under way
-	findingOut                     // whether there is an order is not known yet
+	findingOut                     // the outcome is unknown
 	booked                         // there is one
 	notBooked                      // there is none
 )
 
-// cancelState is how far the cancellation of an order is.
+// cancelState is the state of a cancellation.
 type cancelState int
 
 const (
 	notCancelled cancelState = iota
 	cancelling               // Cancel is under way
-	cancelDoubt              // whether it was carried out is not known yet
+	cancelDoubt              // the outcome is unknown
 	cancelDone               // the service has accepted it
 )
 
-// order is a booking of a guest, from the moment before Book is sent.
+// order is a booking of a guest, from just before Book.
 type order struct {
-	// Checkout is what the guest agreed to. Its reference is the order's name
-	// everywhere.
+	// Checkout is what the guest agreed to. Its reference names the order everywhere.
 	Checkout checkout
-	// Recovery finds the booking again after a crash. A real engine writes it in the
-	// transaction that writes the order, before Book is sent, and at its start hands
-	// those of all orders that are still open to RecoverBooking.
+	// Recovery finds the booking again after a crash. A real engine stores it with the order
+	// before Book is sent, and passes those of open orders to RecoverBooking at its start.
 	Recovery json.RawMessage
 	State    bookingState
-	Problem  *message     // why nothing was booked or cancelled, or what is odd
-	Booked   *types.Order // as it was last read; nil unless State is booked
+	Problem  *message     // why nothing was booked or cancelled
+	Booked   *types.Order // last read; nil unless State is booked
 	Voucher  types.VoucherStatus
 	Cancel   cancelState
-	Fee      *types.Money // what cancelling cost
+	Fee      *types.Money // of the cancellation
 
-	since    time.Time // of the last change or event: the longer ago, the rarer the order is read
-	nextRead time.Time // zero while there is nothing to read
+	since    time.Time // of the last change or event
+	nextRead time.Time // zero: nothing to read
 
-	wakeup  chan struct{} // an event has come while it is not known whether there is an order
+	wakeup  chan struct{} // an event has come while the outcome is unknown
 	changed chan struct{} // closed at the next change
 }
 
-// readFrom makes an order young again: it is read soon, and then less and less often.
+// readFrom makes an order new again: it is read soon, then less and less often.
 func (o *order) readFrom(now time.Time) { o.since, o.nextRead = now, now.Add(readSoon) }
 
-// over reports whether nothing can happen to an order any more: it is cancelled, or the
-// stay is past, by a day that leaves room for all time zones.
+// over reports whether an order cannot change any more: it is cancelled, or the stay is past
+// in all time zones.
 func (o *order) over(now time.Time) bool {
 	if cancelled(o.Booked) {
 		return true
@@ -164,9 +159,9 @@ func (o *order) over(now time.Time) bool {
 	return err == nil && now.After(out.AddDate(0, 0, 2))
 }
 
-// orders are all orders under their references. It is safe for concurrent use.
+// orders are all orders by reference. It is safe for concurrent use.
 type orders struct {
-	woken chan struct{} // an order may be due sooner
+	woken chan struct{} // an order may be due earlier
 	mu    sync.Mutex
 	byID  map[string]*order
 }
@@ -175,8 +170,8 @@ func newOrders() *orders {
 	return &orders{woken: make(chan struct{}, 1), byID: make(map[string]*order)}
 }
 
-// due returns the references of orders that are to be read now, limit of them at most,
-// and, where there are none, when to look again. A real engine has an index on nextRead.
+// due returns the references of up to limit orders to read now, or when to look again. A real
+// engine has an index on nextRead.
 func (s *orders) due(now time.Time, limit int) (due []string, next time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,8 +190,7 @@ func (s *orders) due(now time.Time, limit int) (due []string, next time.Time) {
 	return due, next
 }
 
-// postpone sets when orders that were read are read again: after the pause of their age,
-// most at the latest, or never.
+// postpone sets the next read of orders: after the pause of their age, at most most, or never.
 func (s *orders) postpone(ids []string, most time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,8 +204,8 @@ func (s *orders) postpone(ids []string, most time.Duration) {
 	}
 }
 
-// begin adds an order, unless there is one under its reference that is booked or
-// may be: whoever is told to be the first is the only one to call Book.
+// begin adds an order, unless one under its reference is or may be booked. Only the caller
+// that gets true calls Book.
 func (s *orders) begin(o order) (wakeup <-chan struct{}, first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,7 +221,7 @@ func (s *orders) begin(o order) (wakeup <-chan struct{}, first bool) {
 	return o.wakeup, true
 }
 
-// begun tells an order that is booked or may be.
+// begun reports whether an order is or may be booked.
 func (s *orders) begun(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -235,7 +229,7 @@ func (s *orders) begun(id string) bool {
 	return o != nil && o.State != notBooked
 }
 
-// get returns a copy of an order, and what is closed when it changes.
+// get returns a copy of an order, and a channel that closes when it changes.
 func (s *orders) get(id string) (o order, changed <-chan struct{}, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -245,8 +239,8 @@ func (s *orders) get(id string) (o order, changed <-chan struct{}, ok bool) {
 	return order{}, nil, false
 }
 
-// update changes an order and tells whoever watches it. It returns what change
-// returned: whether it was the caller who made the change.
+// update changes an order and notifies its watchers. It returns the result of change: whether
+// the caller made the change.
 func (s *orders) update(id string, change func(*order) bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -260,7 +254,7 @@ func (s *orders) update(id string, change func(*order) bool) bool {
 	return true
 }
 
-// wake has an order read, or found, now.
+// wake makes an order due now.
 func (s *orders) wake(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -276,7 +270,7 @@ func (s *orders) wake(id string) {
 	}
 }
 
-// nudge leaves word for a reader, unless there is some already.
+// nudge sends without blocking.
 func nudge(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
