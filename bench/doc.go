@@ -1,5 +1,5 @@
-// Package bench compares the SDK with others' code, in a module of its own so that
-// the SDK does not depend on them. README.md says how to run it.
+// Package bench compares the SDK with other code, in a separate module, so that the SDK does
+// not depend on it. See README.md.
 package bench
 
 //go:generate go tool ogen --config ogen.yaml --target internal/ogenclient --package ogenclient --clean --loglevel warn openapi.yaml

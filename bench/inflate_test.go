@@ -1,5 +1,5 @@
-// What a faster inflate would save of a compressed page. The SDK leaves compression to
-// net/http, which uses compress/gzip.
+// The possible gain of a faster inflate. The SDK leaves compression to net/http, which uses
+// compress/gzip.
 
 package bench
 

@@ -1,5 +1,4 @@
-// Benchmarks of small things beside the least that they could cost. cmd/compare runs
-// them in pairs.
+// Benchmarks of small things beside their least possible cost. cmd/compare runs them in pairs.
 
 package bench
 
@@ -23,7 +22,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// document is as large as a voucher's PDF may well be.
+// document is as large as a voucher may be.
 func document() ([]byte, string) {
 	document := []byte(strings.Repeat("0123456789abcdef", 1<<16))
 	sum := sha256.Sum256(document)
@@ -53,7 +52,7 @@ func BenchmarkBareSHA256(b *testing.B) {
 	}
 }
 
-// amounts are such as searches bring.
+// amounts are typical for searches.
 var amounts = []string{"120.50", "1842.5", "99", "0", "310.0735"}
 
 func BenchmarkMoneyDecimal(b *testing.B) {
@@ -82,7 +81,7 @@ func BenchmarkNewFromString(b *testing.B) {
 	}
 }
 
-func BenchmarkCeilingWithRoom(b *testing.B) {
+func BenchmarkRateLimitWithRoom(b *testing.B) {
 	window, ctx := ratelimit.NewWindow(1024, time.Nanosecond, 0), b.Context()
 	b.ReportAllocs()
 	for b.Loop() {
@@ -95,8 +94,8 @@ func BenchmarkCeilingWithRoom(b *testing.B) {
 	}
 }
 
-// BenchmarkMutexAndClock is what no exact rate limit can do without: the times of the
-// grant, of the departure and of the answer, and a lock for each.
+// BenchmarkMutexAndClock is the least cost of an exact rate limit: the times of grant,
+// departure and answer, and a lock for each.
 func BenchmarkMutexAndClock(b *testing.B) {
 	var mu sync.Mutex
 	var last time.Time
@@ -121,7 +120,7 @@ func (a answering) RoundTrip(req *http.Request) (*http.Response, error) {
 		Header: http.Header{"Content-Type": {"application/json"}}, Request: req}, nil
 }
 
-// roomy is a ceiling that nobody waits for.
+// roomy is a rate limit that is never reached.
 type roomy struct{}
 
 func (roomy) Acquire(context.Context, hotelstays.Operation) (hotelstays.Permit, error) {
@@ -129,7 +128,7 @@ func (roomy) Acquire(context.Context, hotelstays.Operation) (hotelstays.Permit, 
 }
 func (roomy) Pause(hotelstays.Operation, time.Time) {}
 
-// counting counts what it is told.
+// counting counts calls.
 type counting struct{ started, ended int }
 
 func (c *counting) CallStart(ctx context.Context, _ hotelstays.CallStart) context.Context {
@@ -143,7 +142,8 @@ func BenchmarkObserver(b *testing.B) {
 	for _, with := range []struct {
 		name string
 		opts []hotelstays.Option
-	}{{"off", nil}, {"on", []hotelstays.Option{hotelstays.WithObserver(hotelstays.Observer{CallStart: observer.CallStart, CallEnd: observer.CallEnd})}}} {
+	}{{"off", nil}, {"on", []hotelstays.Option{hotelstays.WithObserver(hotelstays.Observer{CallStart: observer.CallStart,
+		CallEnd: observer.CallEnd})}}} {
 		b.Run(with.name, func(b *testing.B) {
 			client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.TokenCredential{Token: types.NewSecret("token")}, append(with.opts,
 				hotelstays.WithHTTPClient(&http.Client{Transport: answering(answers.CheckAvail())}), hotelstays.WithRateLimiter(roomy{}))...)

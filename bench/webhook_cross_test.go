@@ -1,5 +1,3 @@
-// What Stripe makes of webhooks is held against what the SDK makes of them.
-
 package bench
 
 import (
@@ -21,7 +19,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// randomText is any text: also quotes, control characters and what is not ASCII.
+// randomText is any text, also with quotes, control characters and non-ASCII characters.
 func randomText(r *rand.Rand, most int) string {
 	var b strings.Builder
 	for range 1 + r.IntN(most) {
@@ -35,7 +33,7 @@ func randomText(r *rand.Rand, most int) string {
 	return b.String()
 }
 
-// randomBody is an event with all kinds of further fields and white space.
+// randomBody is an event with further fields and white space.
 func randomBody(r *rand.Rand) []byte {
 	event := map[string]any{
 		"customerReferenceNo": randomText(r, 40),
@@ -58,11 +56,9 @@ func ours(body []byte, header, secret string) error {
 	return err
 }
 
-// What Stripe's package signs, the SDK accepts, and what the SDK's own test signer
-// signs, Stripe's accepts. Both signers make the same signature, and of everything
-// that was changed on the way both verifiers think alike. Left out is where they
-// differ: times in the future, empty secrets, signs and spaces in the header, and
-// what is malformed beside a good signature.
+// Stripe's package and the SDK agree: each accepts what the other's signer signs, and both
+// refuse the same changes. Their known differences are left out: times in the future, empty
+// secrets, signs and spaces in the header, and malformed values beside a good signature.
 func TestSignaturesAgree(t *testing.T) {
 	r := rand.New(rand.NewPCG(85, 4))
 	for i := range 3000 {
@@ -92,7 +88,8 @@ func TestSignaturesAgree(t *testing.T) {
 		other := fmt.Sprintf("t=%d,%s", at.Unix()-1, signed[strings.Index(signed, "v1="):])
 		agree("another time", false, body, other, secret)
 		agree("another signature", false, body, signed[:len(signed)-2]+hex.EncodeToString([]byte{byte(r.IntN(256))}), secret+"y")
-		agree("too old", false, body, hotelstaystest.SignWebhook(secret, time.Now().Add(-time.Duration(302+r.IntN(1e6))*time.Second), body), secret)
+		agree("too old", false, body, hotelstaystest.SignWebhook(secret, time.Now().Add(-time.Duration(302+r.IntN(1e6))*time.Second),
+			body), secret)
 		agree("no signature", false, body, fmt.Sprintf("t=%d", at.Unix()), secret)
 		agree("no time", false, body, signed[strings.Index(signed, "v1="):], secret)
 	}
@@ -116,7 +113,7 @@ func BenchmarkVerifyWebhook(b *testing.B) {
 	}
 }
 
-// BenchmarkBareHMAC is what no verification can do without.
+// BenchmarkBareHMAC is the least cost of a verification.
 func BenchmarkBareHMAC(b *testing.B) {
 	body, secret := kilobyte(), []byte("a webhook signing secret")
 	stamp := fmt.Appendf(nil, "%d.", time.Now().Unix())

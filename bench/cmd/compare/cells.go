@@ -19,7 +19,7 @@ type cellResult struct {
 	samples map[string][]measure.Sample
 }
 
-// figure is one of a sample's.
+// figure is one figure of a sample.
 type figure func(measure.Sample) float64
 
 func cpu(s measure.Sample) float64    { return s.CPU }
@@ -38,8 +38,8 @@ func (r cellResult) ratio(of figure, client, to string) measure.Spread {
 	return measure.SpreadOf(ratios)
 }
 
-// mean is a figure over all calls of all rounds. It is for what is counted rather
-// than timed: whether a pool still had a buffer is a matter of luck for one round.
+// mean is the mean of a counted figure over all calls of all rounds, because single rounds
+// depend on the pools.
 func (r cellResult) mean(of figure, client string) float64 {
 	var sum float64
 	var calls int
@@ -58,8 +58,7 @@ func (r cellResult) spread(of figure, client string) measure.Spread {
 	return measure.SpreadOf(values)
 }
 
-// measureCell lets the clients take turns. Each round begins with another client, so
-// that none always follows the same one.
+// measureCell measures the clients in turn. Each round starts with another client.
 func measureCell(ctx context.Context, c cell, kinds []peers.Kind, addresses origin.Addresses) (cellResult, error) {
 	result := cellResult{cell: c, samples: map[string][]measure.Sample{}}
 	clients := make([]peers.Peer, len(kinds))
@@ -84,7 +83,7 @@ func measureCell(ctx context.Context, c cell, kinds []peers.Kind, addresses orig
 	return result, nil
 }
 
-// checkContent refuses to compare clients that do not decode the same.
+// checkContent returns an error if the clients decode different content.
 func checkContent(ctx context.Context, kinds []peers.Kind, addresses origin.Addresses) error {
 	sent := map[hotelstays.Operation]peers.Content{}
 	for op, answer := range answers.All() {

@@ -1,4 +1,4 @@
-// What was measured, on what.
+// The machine and the versions.
 
 package main
 
@@ -13,7 +13,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/bench/internal/peers"
 )
 
-// libraries are the modules behind the clients.
+// libraries are the modules of the clients.
 var libraries = []string{"github.com/goccy/go-json", "github.com/go-resty/resty/v2", "github.com/ogen-go/ogen", "github.com/go-faster/jx",
 	"github.com/oapi-codegen/runtime", "github.com/stripe/stripe-go/v85"}
 
@@ -33,7 +33,7 @@ func printFacts(command string) {
 var modelName = regexp.MustCompile(`(?m)^model name\s*:\s*(.+)$`)
 
 func processor() string {
-	text, _ := os.ReadFile("/proc/cpuinfo") // Linux alone has it
+	text, _ := os.ReadFile("/proc/cpuinfo") // only on Linux
 	if m := modelName.FindSubmatch(text); m != nil {
 		return string(m[1])
 	}

@@ -1,5 +1,4 @@
-// Targets that are not a matter of time alone: how often a token is asked for, and
-// how much of a ceiling is used.
+// Targets beside time: the number of token fetches, and the used share of a rate limit.
 
 package main
 
@@ -22,8 +21,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// ticketOffice answers Ticket and CheckAvail without a network. A ticket is handed out
-// once gate is closed.
+// ticketOffice answers Ticket and CheckAvail without a network. It issues a ticket when gate
+// is closed.
 type ticketOffice struct {
 	tickets atomic.Int64
 	gate    chan struct{}
@@ -41,21 +40,22 @@ func (o *ticketOffice) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, req.Context().Err()
 		}
 	}
-	return &http.Response{StatusCode: http.StatusOK, ContentLength: int64(len(body)), Body: io.NopCloser(strings.NewReader(body)), Request: req,
-		Header: http.Header{"Content-Type": {"application/json"}}}, nil
+	return &http.Response{StatusCode: http.StatusOK, ContentLength: int64(len(body)), Body: io.NopCloser(strings.NewReader(body)),
+		Request: req,
+		Header:  http.Header{"Content-Type": {"application/json"}}}, nil
 }
 
 var checkAvailAnswer = string(answers.CheckAvail())
 
-// client is a client that finds a ticket with this much left to live. The tickets
-// that it fetches live for a day.
+// client returns a client whose stored ticket has this much left to live. Fetched tickets live
+// for a day.
 func (o *ticketOffice) client(left time.Duration) (*hotelstays.Client, error) {
 	return hotelstays.New("http://127.0.0.1:1", hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret("secret")},
-		hotelstays.WithHTTPClient(&http.Client{Transport: o}), hotelstays.WithRateLimiter(noCeilings{}),
+		hotelstays.WithHTTPClient(&http.Client{Transport: o}), hotelstays.WithRateLimiter(unlimited{}),
 		hotelstays.WithTokenStore(&oneToken{hotelstays.Token{Value: types.NewSecret("ticket-0"), Expiry: time.Now().Add(left)}}))
 }
 
-// oneToken has one token to begin with, and keeps no other.
+// oneToken is a TokenStore with one token at first.
 type oneToken struct{ token hotelstays.Token }
 
 func (o *oneToken) Load(context.Context, string) (hotelstays.Token, error) {
@@ -67,12 +67,12 @@ func (o *oneToken) Load(context.Context, string) (hotelstays.Token, error) {
 func (o *oneToken) Store(context.Context, string, hotelstays.Token) error            { return nil }
 func (o *oneToken) CompareAndDelete(context.Context, string, hotelstays.Token) error { return nil }
 
-type noCeilings struct{}
+type unlimited struct{}
 
-func (noCeilings) Acquire(context.Context, hotelstays.Operation) (hotelstays.Permit, error) {
+func (unlimited) Acquire(context.Context, hotelstays.Operation) (hotelstays.Permit, error) {
 	return nil, nil
 }
-func (noCeilings) Pause(hotelstays.Operation, time.Time) {}
+func (unlimited) Pause(hotelstays.Operation, time.Time) {}
 
 // callTogether makes n calls at the same time.
 func callTogether(ctx context.Context, client *hotelstays.Client, n int) error {
@@ -98,8 +98,7 @@ func callTogether(ctx context.Context, client *hotelstays.Client, n int) error {
 	return nil
 }
 
-// expiryResult is how many tickets were fetched for the callers who came after the
-// end of one.
+// expiryResult is the number of tickets for the callers after the expiry of one.
 type expiryResult struct {
 	callers int
 	tickets int64
@@ -117,14 +116,13 @@ func callersAtExpiry(ctx context.Context) (expiryResult, error) {
 		return result, err
 	}
 	time.Sleep(left + 50*time.Millisecond)
-	time.AfterFunc(300*time.Millisecond, func() { close(office.gate) }) // so that all callers come while it is fetched
+	time.AfterFunc(300*time.Millisecond, func() { close(office.gate) }) // all callers come during the fetch
 	err = callTogether(ctx, client, result.callers)
 	result.tickets = office.tickets.Load()
 	return result, err
 }
 
-// marginResult is whether callers went on while the renewal of an ageing ticket took
-// longer than all of their calls.
+// marginResult is whether callers continued while a slow renewal was under way.
 type marginResult struct {
 	callers  int
 	renewals int64
@@ -132,10 +130,10 @@ type marginResult struct {
 }
 
 func callersInMargin(ctx context.Context) (marginResult, error) {
-	const left = 5 * time.Second // its last tenth is the margin
+	const left = 5 * time.Second // the last tenth is the margin
 	result := marginResult{callers: 500}
 	office := &ticketOffice{gate: make(chan struct{})}
-	defer close(office.gate) // the renewal is answered when everybody is through
+	defer close(office.gate) // the renewal ends after all calls
 	client, err := office.client(left)
 	if err != nil {
 		return result, err
@@ -154,7 +152,7 @@ func callersInMargin(ctx context.Context) (marginResult, error) {
 	return result, err
 }
 
-// sandboxPlace is where the sandbox's process is.
+// sandboxPlace is the address of the sandbox.
 type sandboxPlace struct{ URL, AppKey, AppSecret, CityID string }
 
 func serveSandbox() error {
@@ -163,16 +161,16 @@ func serveSandbox() error {
 	return origin.Serve(sandboxPlace{srv.URL, srv.AppKey, srv.AppSecret, srv.CityID(0)})
 }
 
-// throughputResult is what a client with its own ceilings got out of a service that
-// counts exactly, in several rounds.
+// throughputResult is the throughput of a client with its own rate limits against a service
+// that counts exactly, in several rounds.
 type throughputResult struct {
-	ceiling int
-	used    []float64 // of the ceiling, without the burst at the beginning
+	limit   int
+	used    []float64 // of the limit, without the first burst
 	refused int       // with a 429, in all rounds
 }
 
-func throughputAtCeiling(ctx context.Context, rounds int) (throughputResult, error) {
-	result := throughputResult{ceiling: 100} // of HotelsMetadata
+func throughputAtLimit(ctx context.Context, rounds int) (throughputResult, error) {
+	result := throughputResult{limit: 100} // of HotelsMetadata
 	var place sandboxPlace
 	stop, err := origin.Start(&place, roleSandbox)
 	if err != nil {
@@ -186,22 +184,22 @@ func throughputAtCeiling(ctx context.Context, rounds int) (throughputResult, err
 	}
 	defer client.CloseIdleConnections()
 	for range rounds {
-		time.Sleep(time.Second + 100*time.Millisecond) // the window of the round before
-		rate, refused, err := drain(ctx, client, place.CityID, result.ceiling)
+		time.Sleep(time.Second + 100*time.Millisecond) // the window of the last round
+		rate, refused, err := drain(ctx, client, place.CityID, result.limit)
 		if err != nil {
 			return result, fmt.Errorf("throughput: %w", err)
 		}
-		result.used = append(result.used, rate/float64(result.ceiling))
+		result.used = append(result.used, rate/float64(result.limit))
 		result.refused += refused
 	}
 	return result, nil
 }
 
-// drain calls as fast as the client lets it, and returns how many calls came through
-// in a second once the ceiling held them back.
-func drain(ctx context.Context, client *hotelstays.Client, city string, ceiling int) (rate float64, refused int, err error) {
+// drain calls as fast as the client allows, and returns the calls in a second once the rate
+// limit held them back.
+func drain(ctx context.Context, client *hotelstays.Client, city string, limit int) (rate float64, refused int, err error) {
 	const callers = 64
-	calls := int64(6 * ceiling)
+	calls := int64(6 * limit)
 	var next, turnedDown atomic.Int64
 	ended := make([]time.Time, calls)
 	failures := make([]error, callers)
@@ -223,6 +221,6 @@ func drain(ctx context.Context, client *hotelstays.Client, city string, ceiling 
 	working.Wait()
 	slices.SortFunc(ended, time.Time.Compare)
 	took := ended[calls-1].Sub(ended[0])
-	through := calls - turnedDown.Load() - int64(ceiling)
+	through := calls - turnedDown.Load() - int64(limit)
 	return float64(through) / took.Seconds(), int(turnedDown.Load()), errors.Join(failures...)
 }

@@ -1,12 +1,11 @@
-// Compare measures the SDK side by side with other clients of the same API, and
-// prints the tables of RESULTS.md.
+// Compare measures the SDK side by side with other clients of the same API, and prints the
+// tables of RESULTS.md.
 //
 //	bench/run [-quick | -full]
 //
-// The server runs in a process of its own, so that what this one spends is spent by
-// the clients. They take turns, round after round, and what is compared is what they
-// spent in the same round: on a machine that does other things as well, ratios hold
-// where times do not.
+// The server is a separate process, so the measured costs are those of the clients. They take
+// turns, and costs of the same round are compared: on a busy machine ratios are stable, and times
+// are not.
 package main
 
 import (
@@ -30,7 +29,7 @@ func main() {
 	}
 }
 
-// play is the part that this process has: it is a server when it was started as one.
+// play runs the role of this process.
 func play(ctx context.Context) error {
 	quick := flag.Bool("quick", false, "a short look, of half a minute")
 	full := flag.Bool("full", false, "every combination, 64 callers of whole pages among them, and more rounds")
@@ -51,7 +50,7 @@ func play(ctx context.Context) error {
 	return compare(ctx, defaultPlan())
 }
 
-// The roles of the processes that this one starts.
+// The roles of processes.
 const (
 	roleOrigin  = "origin"
 	roleSandbox = "sandbox"
@@ -97,7 +96,7 @@ func compare(ctx context.Context, p plan) error {
 	if r.margin, err = callersInMargin(ctx); err != nil {
 		return err
 	}
-	if r.throughput, err = throughputAtCeiling(ctx, max(1, p.rounds/2)); err != nil {
+	if r.throughput, err = throughputAtLimit(ctx, max(1, p.rounds/2)); err != nil {
 		return err
 	}
 	printTargets(r)
@@ -107,7 +106,7 @@ func compare(ctx context.Context, p plan) error {
 	return nil
 }
 
-// results are all that was measured, each kind in its own file.
+// results are all measurements.
 type results struct {
 	cells      []cellResult
 	memory     memoryResult

@@ -1,5 +1,4 @@
-// The memory of one page: what a call holds at its worst moment, and what its result
-// holds afterwards.
+// The memory of one page: the peak of a call, and what its result keeps.
 
 package main
 
@@ -15,11 +14,11 @@ import (
 	"github.com/hotelstays/hotelstays-go/bench/internal/peers"
 )
 
-// memoryResult is of single calls, with nothing in any pool before them.
+// memoryResult is of single calls with empty pools.
 type memoryResult struct {
 	cellResult
 	body  float64 // bytes of the answer
-	value float64 // bytes that the decoded value alone holds, as encoding/json builds it
+	value float64 // bytes of the value that encoding/json decodes
 }
 
 func measureMemory(ctx context.Context, kinds []peers.Kind, addresses origin.Addresses, rounds int) (memoryResult, error) {

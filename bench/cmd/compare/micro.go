@@ -1,5 +1,4 @@
-// Small things that are measured by Go's own benchmarks: they live beside the code
-// that they measure, and this file runs them in turn.
+// Go benchmarks of small things. They are beside the code that they measure, and run in turn.
 
 package main
 
@@ -17,10 +16,10 @@ import (
 	"github.com/hotelstays/hotelstays-go/bench/internal/measure"
 )
 
-// pair is a benchmark, and what it is held against.
+// pair is a benchmark and the one that it is compared with.
 type pair struct {
 	what                  string
-	pkg                   string // that has the benchmarks
+	pkg                   string // with the benchmarks
 	name, against         string // of the benchmarks
 	nameText, againstText string
 }
@@ -41,7 +40,8 @@ var (
 		{"a webhook of 1 KB", thisModule, "VerifyWebhook", "StripeValidatePayload", "VerifyWebhook", "stripe-go"},
 		{"a voucher of 1 MB", thisModule, "VerifyVoucher", "BareSHA256", "VerifyVoucher", "bare SHA-256"},
 		{"an amount", thisModule, "MoneyDecimal", "NewFromString", "Money.Decimal", "decimal.NewFromString"},
-		{"a ceiling with room", thisModule, "CeilingWithRoom", "MutexAndClock", "Acquire, Sent and Done", "three locks and three looks at the clock"},
+		{"a rate limit with room", thisModule, "RateLimitWithRoom", "MutexAndClock", "Acquire, Sent and Done",
+			"three locks and three looks at the clock"},
 		{"a call without a network", thisModule, "Observer/on", "Observer/off", "with an Observer", "without"},
 	}
 )
@@ -52,11 +52,10 @@ type microResult struct {
 	ours, base []*parse.Benchmark
 }
 
-// ratio is what ours costs in what the other costs, each in its best round: what
-// disturbs code that only computes makes it slower, never faster.
+// ratio compares the best rounds, because disturbances only ever add time.
 func (m microResult) ratio() float64 { return best(m.ours) / best(m.base) }
 
-// rounds is how far the ratios of the rounds lie apart.
+// rounds is the spread of the ratios.
 func (m microResult) rounds() measure.Spread {
 	var ratios []float64
 	for i := range m.ours {
@@ -75,7 +74,7 @@ func best(all []*parse.Benchmark) float64 {
 
 func (m microResult) allocs() uint64 { return m.ours[0].AllocsPerOp }
 
-// runMicro builds the test binaries once and runs each benchmark once a round.
+// runMicro builds the test binaries, and runs each benchmark once a round.
 func runMicro(ctx context.Context, p plan) ([]microResult, error) {
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/bench/internal/origin"
 )
 
-// workload is an operation with the answer that it gets.
+// workload is an operation and its answer.
 type workload struct {
 	name string
 	op   hotelstays.Operation
@@ -26,7 +26,6 @@ var (
 	book          = workload{"Book", hotelstays.OpBook, false}
 )
 
-// transport is a way to the server.
 type transport struct {
 	name string
 	base func(origin.Addresses) string
@@ -40,7 +39,7 @@ var (
 	transports = []transport{http1, tlsHTTP1, tlsHTTP2}
 )
 
-// cell is one row of the tables: what is called, how, and by how many.
+// cell is one row of the tables.
 type cell struct {
 	workload
 	transport
@@ -61,8 +60,8 @@ func (c cell) baseURL(a origin.Addresses) string {
 
 type plan struct {
 	cells     []cell
-	rounds    int           // of all else
-	benchtime time.Duration // of a micro benchmark in one round
+	rounds    int           // of everything else
+	benchtime time.Duration // of a benchmark in one round
 }
 
 // add adds a cell for each transport and number of callers.
@@ -76,8 +75,8 @@ func (p *plan) add(w workload, over []transport, callers []int, slice time.Durat
 
 var allCallers = []int{1, 8, 64}
 
-// defaultPlan is everything but pages by 64 callers at a time, which take seconds a
-// round: of them there is one cell.
+// defaultPlan is everything but pages for 64 callers, which take seconds a round and have one
+// cell.
 func defaultPlan() plan {
 	p := plan{rounds: 5, benchtime: 100 * time.Millisecond}
 	for _, w := range []workload{hotelList, hotelListGzip} {
@@ -91,7 +90,6 @@ func defaultPlan() plan {
 	return p
 }
 
-// fullPlan is every combination.
 func fullPlan() plan {
 	p := plan{rounds: 11, benchtime: 300 * time.Millisecond}
 	for _, w := range []workload{hotelList, hotelListGzip, hotelRates, checkAvail, book} {
@@ -100,7 +98,7 @@ func fullPlan() plan {
 	return p
 }
 
-// quickPlan is a look at what the targets are about.
+// quickPlan has only the cells of the targets.
 func quickPlan() plan {
 	p := plan{rounds: 3, benchtime: 30 * time.Millisecond}
 	p.add(hotelList, []transport{http1, tlsHTTP2}, []int{1}, 50*time.Millisecond, 3)

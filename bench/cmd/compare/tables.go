@@ -12,7 +12,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/bench/internal/peers"
 )
 
-// printCells prints, for each workload, a table of each kind of figure.
+// printCells prints a table of each figure for each workload.
 func printCells(cells []cellResult) {
 	section("Calls")
 	fmt.Print("\nCPU and wall: what ours takes for a call, and how much of that the others take, as the median of the rounds (and the range of the rounds). Above 1 they are dearer than ours. What is allocated: the mean of all calls. Heap: the median of the rounds.\n")
@@ -32,7 +32,7 @@ func printCells(cells []cellResult) {
 	}
 }
 
-// cellText is what one client's field of a table says.
+// cellText is the text of one field.
 type cellText func(r cellResult, client string) string
 
 func ratioText(of figure) cellText {
@@ -67,14 +67,14 @@ func printFigure(cells []cellResult, title string, text cellText) {
 	}
 }
 
-// section prints a heading with the Go release that all of it was built with.
+// section prints a heading with the Go release.
 func section(title string) { fmt.Printf("## %s, %s\n", title, runtime.Version()) }
 
 func header(first string, columns []string) {
 	fmt.Printf("\n| %s | %s |\n|---|%s\n", first, strings.Join(columns, " | "), strings.Repeat("---:|", len(columns)))
 }
 
-// printMemory prints what a single page costs in memory.
+// printMemory prints the memory of a single page.
 func printMemory(m memoryResult) {
 	fmt.Println()
 	section("The memory of one page")
@@ -94,7 +94,8 @@ func printMicro(all []microResult) {
 	header("what", []string{"ours", "held against", "ratio", "rounds", "ns", "allocations"})
 	for _, m := range all {
 		r := m.rounds()
-		fmt.Printf("| %s | %s | %s | %.2f | %.2f to %.2f | %.3g | %d |\n", m.what, m.nameText, m.againstText, m.ratio(), r.Least, r.Most, best(m.ours), m.allocs())
+		fmt.Printf("| %s | %s | %s | %.2f | %.2f to %.2f | %.3g | %d |\n", m.what, m.nameText, m.againstText, m.ratio(), r.Least,
+			r.Most, best(m.ours), m.allocs())
 	}
 }
 

@@ -1,4 +1,4 @@
-// The targets, and whether they are met.
+// The targets.
 
 package main
 
@@ -11,8 +11,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/bench/internal/peers"
 )
 
-// target is one line of the table. Where a figure was taken over several transports,
-// the target is met when the worst of them meets it.
+// target is a line of the table. If a figure has several transports, the worst one counts.
 type target struct {
 	what, bound, measured string
 	met                   bool
@@ -36,11 +35,13 @@ func targets(r results) []target {
 	all = append(all, callTargets(r)...)
 	all = append(all, tokenTargets(r)...)
 	used := measure.SpreadOf(r.throughput.used)
-	all = append(all, target{fmt.Sprintf("throughput under a rolling ceiling of %d calls a second", r.throughput.ceiling), "at least 0.97 of it, no 429",
+	all = append(all, target{fmt.Sprintf("throughput under a rolling rate limit of %d calls a second", r.throughput.limit),
+		"at least 0.97 of it, no 429",
 		fmt.Sprintf("%s, %d refused", spread(used), r.throughput.refused), used.Median >= 0.97 && r.throughput.refused == 0})
 	for _, m := range r.micro {
 		if m.pair == webhook {
-			all = append(all, target{"verification of a webhook of 1 KB, in bare HMACs", "at most 1.1", fmt.Sprintf("%.2f", m.ratio()), m.ratio() <= 1.1})
+			all = append(all, target{"verification of a webhook of 1 KB, in bare HMACs", "at most 1.1", fmt.Sprintf("%.2f", m.ratio()),
+				m.ratio() <= 1.1})
 		}
 	}
 	peak, live := r.memory.spread(peak, peers.Ours).Median/r.memory.body, r.memory.spread(live, peers.Ours).Median/r.memory.value
@@ -49,8 +50,8 @@ func targets(r results) []target {
 		target{"heap after it, in decoded values", "the value alone", fmt.Sprintf("%.2f", live), live <= 1.02}) // connections have buffers, too
 }
 
-// pageTargets are about whole calls of HotelList by one caller, plain and compressed,
-// over every transport.
+// pageTargets are for calls of HotelList by one caller, plain and compressed, over every
+// transport.
 func pageTargets(r results) []target {
 	pages := r.of(hotelstays.OpHotelList)
 	atLeast3 := func(v float64) bool { return v >= 3 }
@@ -63,23 +64,25 @@ func pageTargets(r results) []target {
 		switch kind.Name {
 		case peers.Ours:
 			continue
-		case peers.Bare, peers.Resty: // on encoding/json, too
+		case peers.Bare, peers.Resty: // also on encoding/json
 		default:
 			all = append(all, pages.over(kind.Name, wall, "the time of "+kind.Name, "more than 1", func(v float64) bool { return v > 1 }))
 		}
-		others = append(others, pages.target("bytes allocated for it, in those of "+kind.Name, "at most 0.55", func(v float64) bool { return v <= 0.55 },
+		others = append(others, pages.target("bytes allocated for it, in those of "+kind.Name, "at most 0.55",
+			func(v float64) bool { return v <= 0.55 },
 			func(r cellResult) float64 { return r.mean(bytes, peers.Ours) / r.mean(bytes, kind.Name) }))
 	}
 	return append(all, others...)
 }
 
-// callTargets are about a small call.
+// callTargets are for a small call.
 func callTargets(r results) []target {
 	calls := r.of(hotelstays.OpCheckAvail)
 	return []target{
 		calls.target("CheckAvail: its CPU, in that of bare net/http and encoding/json", "at most 1.15", func(v float64) bool { return v <= 1.15 },
 			func(r cellResult) float64 { return r.ratio(cpu, peers.Ours, peers.Bare).Median }),
-		calls.target("CheckAvail: allocations more than that", "at most 15", func(v float64) bool { return v <= 15.5 }, // connections allocate now and then, too
+		calls.target("CheckAvail: allocations more than that", "at most 15", func(v float64) bool { return v <= 15.5 },
+			// connections allocate now and then, too
 			func(r cellResult) float64 { return r.mean(allocs, peers.Ours) - r.mean(allocs, peers.Bare) }),
 	}
 }
@@ -93,12 +96,13 @@ func tokenTargets(r results) []target {
 		}
 	}
 	return append(all,
-		target{fmt.Sprintf("%d callers after a ticket's end", r.expiry.callers), "1 ticket fetched", fmt.Sprint(r.expiry.tickets), r.expiry.tickets == 1},
+		target{fmt.Sprintf("%d callers after a ticket's end", r.expiry.callers), "1 ticket fetched", fmt.Sprint(r.expiry.tickets),
+			r.expiry.tickets == 1},
 		target{fmt.Sprintf("%d callers while a ticket is renewed", r.margin.callers), "1 renewal, nobody waits",
 			fmt.Sprintf("%d, waited: %t", r.margin.renewals, r.margin.waited), r.margin.renewals == 1 && !r.margin.waited})
 }
 
-// calls are cells of one operation.
+// calls are the cells of one operation.
 type calls []cellResult
 
 // of returns the cells of one caller.
@@ -112,7 +116,7 @@ func (r results) of(op hotelstays.Operation) calls {
 	return some
 }
 
-// over is a target about what a client takes, in terms of ours.
+// over is a target for the cost of a client divided by ours.
 func (c calls) over(client string, of figure, what, bound string, met func(float64) bool) target {
 	return c.target(what, bound, met, func(r cellResult) float64 { return r.ratio(of, client, peers.Ours).Median })
 }

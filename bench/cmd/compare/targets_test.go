@@ -1,5 +1,3 @@
-// The verdicts on the targets.
-
 package main
 
 import (
@@ -14,12 +12,11 @@ import (
 	"github.com/hotelstays/hotelstays-go/bench/internal/peers"
 )
 
-// everyTarget is a set of results in which ours costs a third of the others on a page,
-// and the same as the others on a small call: all targets are just met.
+// everyTarget is a set of results that just meets all targets.
 func everyTarget() results {
 	page := cellResult{cell: cell{hotelList, http1, measure.Load{Callers: 1}, 2}, samples: map[string][]measure.Sample{}}
 	call := cellResult{cell: cell{checkAvail, http1, measure.Load{Callers: 1}, 2}, samples: map[string][]measure.Sample{}}
-	many := cellResult{cell: cell{hotelList, http1, measure.Load{Callers: 8}, 2}, samples: map[string][]measure.Sample{}} // about no target
+	many := cellResult{cell: cell{hotelList, http1, measure.Load{Callers: 8}, 2}, samples: map[string][]measure.Sample{}} // of no target
 	for _, kind := range peers.All() {
 		s := measure.Sample{Calls: 1, CPU: 3, Wall: 3, Allocs: 100, Bytes: 100, Peak: 400, Live: 120}
 		small := measure.Sample{Calls: 1, CPU: 1, Allocs: 100}
@@ -37,7 +34,7 @@ func everyTarget() results {
 		micro:      []microResult{pairResult(tokenRead, 3), pairResult(webhook, 1.1)},
 		expiry:     expiryResult{callers: 10_000, tickets: 1},
 		margin:     marginResult{callers: 500, renewals: 1},
-		throughput: throughputResult{ceiling: 100, used: []float64{0.97}},
+		throughput: throughputResult{limit: 100, used: []float64{0.97}},
 	}
 }
 
@@ -56,25 +53,28 @@ func missed(r results) (names []string) {
 
 func TestTargetsThatAreJustMet(t *testing.T) { assert.Empty(t, missed(everyTarget())) }
 
-// Each target is missed by the figure that it is about, when that is a little worse.
+// Each target is missed if its figure is a little worse.
 func TestTargetsThatAreMissed(t *testing.T) {
 	ours := func(r results, cell int) *measure.Sample { return &r.cells[cell].samples[peers.Ours][0] }
 	for name, c := range map[string]struct {
 		spoil func(*results)
 		what  string
 	}{
-		"slow page":       {func(r *results) { ours(*r, 0).Wall = 1.1 }, "a page of HotelList: the time of a client on encoding/json, in ours"},
-		"busy page":       {func(r *results) { ours(*r, 0).CPU = 1.1 }, "the same in CPU"},
-		"slower than one": {func(r *results) { r.cells[0].samples["goccy"][0].Wall = 0.5; r.cells[0].samples["goccy"][1].Wall = 0.9 }, "the time of goccy"},
-		"large page":      {func(r *results) { ours(*r, 0).Bytes = 57 }, "bytes allocated for it, in those of encoding/json"},
-		"busy call":       {func(r *results) { ours(*r, 1).CPU = 1.2 }, "CheckAvail: its CPU, in that of bare net/http and encoding/json"},
-		"wasteful call":   {func(r *results) { ours(*r, 1).Allocs = 118 }, "CheckAvail: allocations more than that"},
-		"slow token":      {func(r *results) { r.micro[0].ours[0].NsPerOp = 3.1 }, "reading a fresh token, 2 cores contended, in atomic pointer loads"},
-		"token on heap":   {func(r *results) { r.micro[0].ours[0].AllocsPerOp = 1 }, "reading a fresh token, 2 cores contended, in atomic pointer loads"},
+		"slow page": {func(r *results) { ours(*r, 0).Wall = 1.1 }, "a page of HotelList: the time of a client on encoding/json, in ours"},
+		"busy page": {func(r *results) { ours(*r, 0).CPU = 1.1 }, "the same in CPU"},
+		"slower than one": {func(r *results) { r.cells[0].samples["goccy"][0].Wall = 0.5; r.cells[0].samples["goccy"][1].Wall = 0.9 },
+			"the time of goccy"},
+		"large page":    {func(r *results) { ours(*r, 0).Bytes = 57 }, "bytes allocated for it, in those of encoding/json"},
+		"busy call":     {func(r *results) { ours(*r, 1).CPU = 1.2 }, "CheckAvail: its CPU, in that of bare net/http and encoding/json"},
+		"wasteful call": {func(r *results) { ours(*r, 1).Allocs = 118 }, "CheckAvail: allocations more than that"},
+		"slow token": {func(r *results) { r.micro[0].ours[0].NsPerOp = 3.1 },
+			"reading a fresh token, 2 cores contended, in atomic pointer loads"},
+		"token on heap": {func(r *results) { r.micro[0].ours[0].AllocsPerOp = 1 },
+			"reading a fresh token, 2 cores contended, in atomic pointer loads"},
 		"two tickets":     {func(r *results) { r.expiry.tickets = 2 }, "10000 callers after a ticket's end"},
 		"somebody waited": {func(r *results) { r.margin.waited = true }, "500 callers while a ticket is renewed"},
-		"ceiling unused":  {func(r *results) { r.throughput.used[0] = 0.96 }, "throughput under a rolling ceiling of 100 calls a second"},
-		"a 429":           {func(r *results) { r.throughput.refused = 1 }, "throughput under a rolling ceiling of 100 calls a second"},
+		"limit unused":    {func(r *results) { r.throughput.used[0] = 0.96 }, "throughput under a rolling rate limit of 100 calls a second"},
+		"a 429":           {func(r *results) { r.throughput.refused = 1 }, "throughput under a rolling rate limit of 100 calls a second"},
 		"slow webhook":    {func(r *results) { r.micro[1].ours[0].NsPerOp = 1.2 }, "verification of a webhook of 1 KB, in bare HMACs"},
 		"high peak":       {func(r *results) { r.memory.body = 99 }, "heap at the peak of a call of one page, in answers"},
 		"fat value":       {func(r *results) { r.memory.value = 95 }, "heap after it, in decoded values"},
@@ -85,7 +85,7 @@ func TestTargetsThatAreMissed(t *testing.T) {
 	}
 }
 
-// The benchmarks that the tables name exist, and are one each.
+// Each benchmark of the tables exists once.
 func TestPairsAreBenchmarks(t *testing.T) {
 	all, err := runMicro(t.Context(), plan{rounds: 1, benchtime: time.Microsecond})
 	require.NoError(t, err)

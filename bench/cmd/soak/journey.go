@@ -1,5 +1,4 @@
-// What a caller does: a booking from the search to its cancellation, with a look at
-// the content beside it.
+// The calls of a caller: a booking from the search to the cancellation, and some content.
 
 package main
 
@@ -17,7 +16,7 @@ import (
 )
 
 const (
-	// ticketLife is short, so that renewals are a part of the run.
+	// ticketLife is short, so that tickets are renewed.
 	ticketLife  = time.Minute
 	callTimeout = 10 * time.Second
 
@@ -25,8 +24,7 @@ const (
 	checkOut types.Date = "2027-03-13"
 )
 
-// journey is one caller. Failures are expected: the tally counts them, and the next
-// journey begins anew.
+// journey is one caller. Its failures are expected and counted.
 type journey struct {
 	client *hotelstays.Client
 	place  sandboxPlace
@@ -49,7 +47,7 @@ func (j *journey) travel(ctx context.Context) {
 	}
 }
 
-// browse reads content, one operation a trip, and fetches tokens of its own.
+// browse reads content, one operation a trip, and fetches tokens.
 func (j *journey) browse(ctx context.Context, city string) {
 	switch j.trips % 6 {
 	case 0:
@@ -58,29 +56,34 @@ func (j *journey) browse(ctx context.Context, city string) {
 		for range j.client.HotelsMetadataAll(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: city}) {
 		}
 	case 2:
-		if page, err := j.client.HotelsMetadata(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: city}); err == nil && len(page.HotelsMetadata) > 0 {
+		if page, err := j.client.HotelsMetadata(ctx,
+			&hotelstays.HotelsMetadataRequest{DestinationID: city}); err == nil && len(page.HotelsMetadata) > 0 {
 			_, _ = j.client.HotelStaticDetail(ctx, &hotelstays.HotelStaticDetailRequest{HotelID: page.HotelsMetadata[0].HotelID})
 		}
 	case 3:
 		//lint:ignore SA1019 deprecated, and still an operation like all others
 		_, _ = j.client.HotelIDList(ctx, &hotelstays.HotelIDListRequest{RegionCode: 1})
 	case 4:
-		_, _ = j.client.Ticket(ctx, &hotelstays.TicketRequest{AppKey: j.place.AppKey, AppSecret: types.NewSecret(j.place.AppSecret), TTL: ticketLife})
+		_, _ = j.client.Ticket(ctx, &hotelstays.TicketRequest{AppKey: j.place.AppKey, AppSecret: types.NewSecret(j.place.AppSecret),
+			TTL: ticketLife})
 	case 5:
-		_, _ = j.client.OAuthToken(ctx, &hotelstays.OAuthTokenRequest{ClientID: j.place.ClientID, ClientSecret: types.NewSecret(j.place.ClientSecret)})
+		_, _ = j.client.OAuthToken(ctx, &hotelstays.OAuthTokenRequest{ClientID: j.place.ClientID,
+			ClientSecret: types.NewSecret(j.place.ClientSecret)})
 	}
 }
 
-// search finds an offer that still holds, of a hotel that depends on the trip.
+// search finds an offer of a hotel that depends on the trip.
 func (j *journey) search(ctx context.Context, city string) (offer *types.RoomRatePkg, session string) {
 	guests := []types.GuestPerRoom{{AdultCount: 2}}
-	list, err := j.client.HotelList(ctx, &hotelstays.HotelListRequest{DestinationID: city, CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: guests})
+	list, err := j.client.HotelList(ctx, &hotelstays.HotelListRequest{DestinationID: city, CheckIn: checkIn, CheckOut: checkOut,
+		RoomOccupancies: guests})
 	if err != nil || len(list.List) == 0 {
 		return nil, ""
 	}
 	session = list.Basic.SessionID
 	hotel := list.List[j.trips%len(list.List)]
-	rates, err := j.client.HotelRates(ctx, &hotelstays.HotelRatesRequest{SessionID: session, HotelID: cmp.Or(hotel.PlatformHotelID, hotel.ID), CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: guests})
+	rates, err := j.client.HotelRates(ctx, &hotelstays.HotelRatesRequest{SessionID: session,
+		HotelID: cmp.Or(hotel.PlatformHotelID, hotel.ID), CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: guests})
 	if err != nil || len(rates.Rooms) == 0 || len(rates.Rooms[0].Rates) == 0 {
 		return nil, ""
 	}
@@ -91,14 +94,15 @@ func (j *journey) search(ctx context.Context, city string) (offer *types.RoomRat
 	return checked.RoomRatePkg, session
 }
 
-// book books the offer, and asks for the order whether or not an answer came.
+// book books the offer, and polls for the order even without an answer.
 func (j *journey) book(ctx context.Context, offer *types.RoomRatePkg, session string) *types.Order {
-	guest := fmt.Sprintf("Guest %d of caller %d", j.trips, j.caller) // the same content is refused
+	guest := fmt.Sprintf("Guest %d of caller %d", j.trips, j.caller) // duplicates are refused
 	reference := uuid.NewString()
 	_, _ = j.client.Book(ctx, &hotelstays.BookRequest{
 		SessionID: session, CustomerReferenceNo: reference, RatePkgID: offer.RatePkgID, Expect: offer,
 		Holder: types.Holder{FirstName: "Guest", LastName: guest},
-		Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: guest, PassportNumber: types.NewSecret("X1234567")}, {RoomIndex: 1, FirstName: "Guest", LastName: "Two"}},
+		Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: guest, PassportNumber: types.NewSecret("X1234567")},
+			{RoomIndex: 1, FirstName: "Guest", LastName: "Two"}},
 	})
 	orders, err := j.client.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{reference}})
 	if err != nil || len(orders.Orders) == 0 {
@@ -107,11 +111,11 @@ func (j *journey) book(ctx context.Context, offer *types.RoomRatePkg, session st
 	return &orders.Orders[0]
 }
 
-// fetchVoucher waits until there is a voucher and fetches its document.
+// fetchVoucher waits for a voucher and downloads it.
 func (j *journey) fetchVoucher(ctx context.Context, order *types.Order) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	if j.trips%4 != 0 { // the others do not wait for the confirmation
+	if j.trips%4 != 0 { // only every fourth waits
 		_, _ = j.client.OrderVoucher(ctx, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: order.PlatformReferenceNo})
 		return
 	}

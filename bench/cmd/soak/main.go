@@ -1,10 +1,10 @@
-// Soak calls every operation for a long time, against a service that fails often, and
-// tells whether the client's goroutines and memory stay where they are.
+// Soak calls every operation for a long time, against a service that fails often, and reports
+// whether the client's goroutines and memory grow.
 //
 //	go run ./cmd/soak -for 10m
 //
-// The sandbox runs in a process of its own: what is counted here is the client's.
-// Figures are taken while no call is under way. The exit status is 1 when they grow.
+// The sandbox is a separate process, so only the client is measured. Figures are taken while no
+// call is under way. The exit status is 1 if they grow.
 package main
 
 import (
@@ -66,7 +66,8 @@ func soak(ctx context.Context, length, every time.Duration, profile string) erro
 	}
 	defer distrust()
 	tally := newTally()
-	client, err := hotelstays.New(place.URL, hotelstays.TicketCredential{AppKey: place.AppKey, AppSecret: types.NewSecret(place.AppSecret), TTL: ticketLife},
+	client, err := hotelstays.New(place.URL, hotelstays.TicketCredential{AppKey: place.AppKey,
+		AppSecret: types.NewSecret(place.AppSecret), TTL: ticketLife},
 		hotelstays.WithObserver(hotelstays.Observer{CallEnd: tally.callEnd}), hotelstays.WithTimeout(callTimeout))
 	if err != nil {
 		return err
@@ -74,7 +75,7 @@ func soak(ctx context.Context, length, every time.Duration, profile string) erro
 
 	calling, end := context.WithTimeout(ctx, length)
 	defer end()
-	var atRest sync.RWMutex // held for reading by the callers, each for one journey
+	var atRest sync.RWMutex // each journey holds it for reading
 	var working sync.WaitGroup
 	for i := range callers {
 		j := journey{client: client, place: place, caller: i}
@@ -111,14 +112,14 @@ func writeProfile(file string) error {
 	return errors.Join(pprof.Lookup("heap").WriteTo(f, 0), f.Close())
 }
 
-// look is what the client has when nothing is under way.
+// look is a measurement while no call is under way.
 type look struct {
 	after      time.Duration
 	goroutines int
 	heap       uint64
 }
 
-// watch looks at the client now and then, until ctx ends.
+// watch measures again and again until ctx ends.
 func watch(ctx context.Context, every time.Duration, atRest *sync.RWMutex, tally *tally) []look {
 	fmt.Println(runtime.Version())
 	fmt.Print("\n| after | calls | failed | goroutines | live heap |\n|---:|---:|---:|---:|---:|\n")
@@ -133,13 +134,13 @@ func watch(ctx context.Context, every time.Duration, atRest *sync.RWMutex, tally
 		case <-ticker.C:
 		}
 		atRest.Lock()
-		if ctx.Err() != nil { // the callers have gone home
+		if ctx.Err() != nil { // the callers have ended
 			atRest.Unlock()
 			return looks
 		}
 		var m runtime.MemStats
 		runtime.GC()
-		runtime.GC() // what lies in a sync.Pool goes with the second
+		runtime.GC() // the second one empties sync.Pools
 		runtime.ReadMemStats(&m)
 		now := look{time.Since(start), runtime.NumGoroutine(), m.HeapAlloc}
 		atRest.Unlock()
@@ -149,12 +150,12 @@ func watch(ctx context.Context, every time.Duration, atRest *sync.RWMutex, tally
 	}
 }
 
-// settled is when a run has its usual size: net/http keeps a connection that was cut in
-// the middle of a call for the idle timeout, 45 seconds, and the token has been renewed.
+// settled is when a run has its typical size: net/http keeps a cut connection for 45 seconds,
+// and the token has been renewed.
 const settled = time.Minute
 
-// What the least of the last third may be above the least of the first. The least
-// counts, because connections come and go with the faults, and a leak raises it too.
+// The allowed growth from the least of the first third to the least of the last. The least
+// counts, because connections come and go, and a leak raises it too.
 const (
 	moreGoroutines = 8
 	moreHeap       = 512 << 10

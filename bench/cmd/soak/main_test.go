@@ -1,5 +1,3 @@
-// What the soak takes for growth.
-
 package main
 
 import (
@@ -8,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// looksOf makes looks, the first of them before the run has settled.
+// looksOf returns measurements; the first ones are before the run has settled.
 func looksOf(goroutines, megabytes []int) []look {
 	looks := []look{{after: settled / 2, goroutines: 4, heap: 1 << 18}}
 	for i := range goroutines {

@@ -1,4 +1,4 @@
-// The service's process: a sandbox that fails in every way that it knows.
+// The sandbox in a separate process, with faults of every kind.
 
 package main
 
@@ -12,7 +12,7 @@ import (
 
 const roleSandbox = "sandbox"
 
-// sandboxPlace is where the service's process is.
+// sandboxPlace is the address of the sandbox.
 type sandboxPlace struct {
 	URL                    string
 	AppKey, AppSecret      string
@@ -21,7 +21,7 @@ type sandboxPlace struct {
 	Certificate            []byte
 }
 
-// faults are drawn for each request, in this order. About one in five fails.
+// faults are drawn for each request in this order. About one request in five fails.
 var faults = []hotelstaystest.Fault{
 	{Kind: hotelstaystest.FaultDelay, Delay: 200 * time.Millisecond, Probability: 0.05},
 	{Kind: hotelstaystest.FaultSlowBody, Delay: 300 * time.Millisecond, Probability: 0.03},
@@ -42,7 +42,7 @@ var faults = []hotelstaystest.Fault{
 	{Kind: hotelstaystest.FaultWrongDigest, Operation: hotelstaystest.OpOrderVoucher, Probability: 0.05},
 }
 
-// revocation is how often all tokens are revoked, so that calls are refused with a 401.
+// revocation is how often all tokens are revoked.
 const revocation = 25 * time.Second
 
 func serveSandbox() error {
@@ -50,7 +50,7 @@ func serveSandbox() error {
 		hotelstaystest.WithConfirmAfter(time.Second), hotelstaystest.WithVoucherDelay(100*time.Millisecond), hotelstaystest.WithLedgerLimit(1000))
 	defer srv.Close()
 	for _, fault := range faults {
-		fault.Times = -1 // for ever
+		fault.Times = -1 // without end
 		srv.Inject(fault)
 	}
 	place := sandboxPlace{URL: srv.URL, AppKey: srv.AppKey, AppSecret: srv.AppSecret, ClientID: srv.ClientID, ClientSecret: srv.ClientSecret,

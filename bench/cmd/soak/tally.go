@@ -1,5 +1,3 @@
-// Counting the calls, as the client's observer.
-
 package main
 
 import (
@@ -14,10 +12,10 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// operations is how many operations the API has.
+// operations is the number of operations.
 const operations = 13
 
-// tally counts the calls of each operation. It is safe for concurrent use.
+// tally is an observer that counts the calls of each operation. It is safe for concurrent use.
 type tally struct {
 	mu    sync.Mutex
 	calls map[hotelstays.Operation]*count
@@ -28,7 +26,6 @@ type count struct{ made, failed, attempts int }
 
 func newTally() *tally { return &tally{calls: map[hotelstays.Operation]*count{}} }
 
-// callEnd counts the call.
 func (t *tally) callEnd(_ context.Context, info hotelstays.CallInfo) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -42,7 +39,7 @@ func (t *tally) callEnd(_ context.Context, info hotelstays.CallInfo) {
 	if info.Err != nil {
 		c.failed++
 	}
-	if errors.Is(info.Err, hotelstays.ErrParam) { // none of the faults is one
+	if errors.Is(info.Err, hotelstays.ErrParam) { // not one of the faults
 		t.slip = fmt.Errorf("the sandbox refused a request as wrong: %w", info.Err)
 	}
 }
@@ -57,8 +54,8 @@ func (t *tally) sum() (made, failed int) {
 	return made, failed
 }
 
-// slips returns an error where the soak itself went wrong: a request that the
-// sandbox found wrong, or an operation that was not called or never succeeded.
+// slips returns an error if the sandbox found a request invalid, or if an operation never
+// succeeded.
 func (t *tally) slips() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -74,7 +71,7 @@ func (t *tally) slips() error {
 	return err
 }
 
-// String is a table of the operations.
+// String returns a table of the operations.
 func (t *tally) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

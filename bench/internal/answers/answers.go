@@ -106,8 +106,9 @@ func Book() []byte {
 	room["roomTypeId"], room["roomTypeName"], room["hotelId"], room["roomIndex"] = "RT1-01", roomNames[1].i18n(), "4711002", 1
 	return envelope(object{"hotelOrder": object{
 		"status": 1, "checkIn": "2027-02-20", "checkOut": "2027-02-23", "nightCount": 3, "roomCount": 1,
-		"bookingTime":         "2027-01-31T09:12:44Z",
-		"holder":              object{"firstName": "Guest", "lastName": "One", "email": "guest.one@example.com", "phone": object{"countryCode": "AE", "countryNumber": 971, "number": "500000001"}},
+		"bookingTime": "2027-01-31T09:12:44Z",
+		"holder": object{"firstName": "Guest", "lastName": "One", "email": "guest.one@example.com",
+			"phone": object{"countryCode": "AE", "countryNumber": 971, "number": "500000001"}},
 		"platformReferenceNo": g.digits(14), "supplierReferenceNo": g.token(12), "customerReferenceNo": Reference,
 		"netRate": g.money("AED", 184_250), "grossRate": g.money("AED", 211_900), "respectGrossRate": false, "supplier": 7,
 		"hotel": object{"hotelId": "4711002", "destinationId": g.uuid(), "name": hotelNames[2].i18n(), "rating": 4.5,
@@ -130,7 +131,8 @@ func (g generator) hotel(i int) object {
 	h := object{
 		"id": id, "platformHotelId": platformID(i), "destinationId": g.uuid(),
 		"name": pick(g, hotelNames).i18n(), "rating": 2.5 + float64(g.IntN(6))/2,
-		"address":           text{fmt.Sprintf("%d Quay Street, Old Harbour", i), fmt.Sprintf("老港码头街%d号", i), fmt.Sprintf("%d شارع الرصيف، الميناء القديم", i)}.i18n(),
+		"address": text{fmt.Sprintf("%d Quay Street, Old Harbour", i), fmt.Sprintf("老港码头街%d号", i),
+			fmt.Sprintf("%d شارع الرصيف، الميناء القديم", i)}.i18n(),
 		"latlngCoordinator": g.place(), "logoURL": g.logo(i), "isAvailable": true,
 		"minPrice":            g.money("USD", g.cents()),
 		"minPricesByCurrency": list{g.money("USD", g.cents()), g.money("AED", g.cents()), g.money("EUR", g.cents()), g.money("JPY", g.cents())},

@@ -1,13 +1,12 @@
-// The words of the answers: made-up names, in three scripts.
+// Words for the answers: made-up names in three scripts.
 
 package answers
 
-// text is one text in the service's three languages.
+// text is a text in three languages.
 type text struct{ en, zh, ar string }
 
 func (t text) i18n() object { return object{"en": t.en, "zh": t.zh, "ar": t.ar} }
 
-// board is a meal plan.
 type board struct {
 	id         string
 	name, desc text

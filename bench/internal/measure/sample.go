@@ -1,4 +1,4 @@
-// Package measure finds out what a call costs this process.
+// Package measure measures the cost of a call in this process.
 package measure
 
 import (
@@ -12,29 +12,26 @@ import (
 	"time"
 )
 
-// Sample is what calls cost this process in one stretch of measuring. Where it does
-// not say otherwise, a figure is for one call.
+// Sample is the cost of one call, unless noted otherwise.
 type Sample struct {
-	CPU    float64 // seconds, of user and system, the garbage collector's among them
+	CPU    float64 // seconds, user and system, with the garbage collector
 	Wall   float64 // seconds that the caller waits
 	Allocs float64
 	Bytes  float64 // allocated
-	Peak   float64 // bytes of heap at the worst moment, of all callers together
-	Live   float64 // bytes of heap that one result keeps, after a collection
-	Calls  int     // made, of all callers together
+	Peak   float64 // maximum heap, of all callers together
+	Live   float64 // heap that one result keeps after a collection
+	Calls  int     // of all callers together
 }
 
-// Load is how much is called in a stretch: Callers call at the same time, for at
-// least a time and at least once each. Warm ones call once before, unmeasured, so
-// that connections and pools are as they are in a running process.
+// Load is how much is called: all Callers at the same time, for at least a time and at least
+// once each. Warm ones call once before, unmeasured, to fill connections and pools.
 type Load struct {
 	Callers int
 	AtLeast time.Duration
 	Warm    bool
 }
 
-// Take makes the calls of one stretch. The heap is collected before it and after it,
-// so that nobody pays for what another left behind.
+// Take makes the calls. It collects the heap before and after.
 func Take(ctx context.Context, call func(context.Context) (any, error), load Load) (Sample, error) {
 	liveHeap()
 	if load.Warm {
@@ -67,7 +64,7 @@ func Take(ctx context.Context, call func(context.Context) (any, error), load Loa
 	}, nil
 }
 
-// run is what was called: the last result of each caller, among others.
+// run is the result of the calls.
 type run struct {
 	results []any
 	calls   int
@@ -105,7 +102,7 @@ func (l Load) run(ctx context.Context, call func(context.Context) (any, error), 
 	return all
 }
 
-// counters are what this process has used so far.
+// counters are the costs of this process so far.
 type counters struct {
 	cpu           time.Duration
 	allocs, bytes uint64
@@ -116,13 +113,12 @@ func read() counters {
 	runtime.ReadMemStats(&m)
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
-		panic(err) // it knows no other error than a wrong argument
+		panic(err) // fails only for a wrong argument
 	}
 	return counters{time.Duration(r.Utime.Nano() + r.Stime.Nano()), m.Mallocs, m.TotalAlloc}
 }
 
-// liveHeap is the heap that is still in use. What lies in a sync.Pool survives one
-// collection and goes with the second.
+// liveHeap is the heap in use. Two collections empty sync.Pools.
 func liveHeap() uint64 {
 	runtime.GC()
 	runtime.GC()
@@ -131,8 +127,7 @@ func liveHeap() uint64 {
 	return m.HeapAlloc
 }
 
-// watchHeap looks at the heap until it is asked for the most that it saw. It looks
-// rarely enough to cost every client the same little.
+// watchHeap samples the heap, rarely enough to cost little, and returns the maximum.
 func watchHeap() (most func() uint64) {
 	quit, result := make(chan struct{}), make(chan uint64)
 	go func() {
@@ -157,10 +152,10 @@ func watchHeap() (most func() uint64) {
 	return func() uint64 { close(quit); return <-result }
 }
 
-// Spread is a figure of several rounds: its median, and how far they lie apart.
+// Spread is the median and the range of a figure over several rounds.
 type Spread struct{ Median, Least, Most float64 }
 
-// SpreadOf returns the spread of values, of which there must be one.
+// SpreadOf returns the spread of values, at least one.
 func SpreadOf(values []float64) Spread {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)

@@ -1,5 +1,3 @@
-// Spreads and medians.
-
 package measure
 
 import (
@@ -18,7 +16,7 @@ const megabyte = 1 << 20
 func TestTakeCountsWhatACallAllocatesAndKeeps(t *testing.T) {
 	call := func(context.Context) (any, error) {
 		kept := make([]byte, megabyte)
-		_ = append([]byte(nil), kept...) // a second one, which is garbage at once
+		_ = append([]byte(nil), kept...) // garbage
 		return kept, nil
 	}
 	s, err := Take(t.Context(), call, Load{Callers: 4, AtLeast: time.Millisecond})

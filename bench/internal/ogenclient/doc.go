@@ -1,6 +1,6 @@
-// Package ogenclient is the client that ogen makes from openapi.yaml. Only this file
-// is kept: `go generate ./...` in the module's root writes the others. Its imports are
-// those of the generated files, so that go.mod is the same with and without them.
+// Package ogenclient is the client that ogen generates from openapi.yaml. `go generate ./...`
+// in the root of the module writes the other files. The imports here keep go.mod the same
+// without them.
 package ogenclient
 
 import (

@@ -1,6 +1,5 @@
-// Package origin is the server that the clients under comparison call: it reads the
-// request, and writes an answer that lies ready. It does nothing else, so that what
-// is measured is the clients.
+// Package origin is the server for the compared clients: it reads the request and writes a
+// prepared answer.
 package origin
 
 import (
@@ -13,12 +12,11 @@ import (
 	"github.com/hotelstays/hotelstays-go/bench/internal/answers"
 )
 
-// GzipPrefix, put before an operation's path, asks for the answer compressed. It
-// stands in for a service that compresses whatever it is asked for.
+// GzipPrefix before an operation's path requests a compressed answer.
 const GzipPrefix = "/gzip"
 
-// Handler serves the operations that the comparison calls. Observe, unless it is
-// nil, is shown each request with its body.
+// Handler serves the compared operations. Observe, if not nil, is called with each request and
+// its body.
 func Handler(observe func(*http.Request, []byte)) http.Handler {
 	mux := http.NewServeMux()
 	for path, answer := range map[string][]byte{
@@ -33,7 +31,7 @@ func Handler(observe func(*http.Request, []byte)) http.Handler {
 	return mux
 }
 
-// ready answers with bytes that lie ready.
+// ready answers with prepared bytes.
 type ready struct {
 	body     []byte
 	encoding string
@@ -60,13 +58,13 @@ func (a ready) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-RateLimit-Limit", "100")
 	h.Set("X-RateLimit-Remaining", "99")
 	h.Set("X-RateLimit-Reset", "1")
-	_, _ = w.Write(a.body) // a client that went away is its own affair
+	_, _ = w.Write(a.body) // the client may be gone
 }
 
 func compress(body []byte) []byte {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
 	_, _ = w.Write(body)
-	_ = w.Close() // a Buffer takes everything
+	_ = w.Close() // a Buffer never fails
 	return b.Bytes()
 }

@@ -1,5 +1,3 @@
-// Every transport of the server that the clients are measured against.
-
 package origin_test
 
 import (
@@ -15,7 +13,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/bench/internal/origin"
 )
 
-// Each address speaks what it is named after, to a client that was told nothing.
+// Each address uses its protocol with a default client.
 func TestTransports(t *testing.T) {
 	addresses, end := origin.Listen(origin.Handler(nil))
 	defer end()

@@ -1,5 +1,4 @@
-// The server as a process of its own: what the clients cost can only be told apart
-// from what the server costs when the two do not share a process.
+// The server in a separate process, so that its costs are not those of the clients.
 
 package origin
 
@@ -16,7 +15,7 @@ import (
 	"path/filepath"
 )
 
-// Addresses are the base URLs of a running server.
+// Addresses are the base URLs of a server.
 type Addresses struct {
 	HTTP1    string // plain HTTP/1.1
 	TLSHTTP1 string // TLS, HTTP/1.1
@@ -25,7 +24,7 @@ type Addresses struct {
 	Certificate []byte // of both TLS servers, in PEM
 }
 
-// Listen serves on three ports of loopback. Closing ends them.
+// Listen serves on three ports of loopback until it is closed.
 func Listen(h http.Handler) (Addresses, func()) {
 	plain := httptest.NewServer(h)
 	one := httptest.NewUnstartedServer(h)
@@ -38,8 +37,8 @@ func Listen(h http.Handler) (Addresses, func()) {
 	return Addresses{plain.URL, one.URL, two.URL, certificate}, func() { plain.Close(); one.Close(); two.Close() }
 }
 
-// Serve is a server process's whole life: it tells where it is on standard output, and
-// ends when its standard input does, which is at the latest when its parent ends.
+// Serve runs a server process: it prints its Addresses to standard output, and ends with its
+// standard input.
 func Serve(where any) error {
 	if err := json.NewEncoder(os.Stdout).Encode(where); err != nil {
 		return err
@@ -48,8 +47,8 @@ func Serve(where any) error {
 	return err
 }
 
-// Start runs this very program with args, which make it call Serve, and reads what
-// that tells into where. The returned function ends the process.
+// Start runs this program with args, which make it call Serve, and reads its output into
+// where. The returned function ends the process.
 func Start(where any, args ...string) (stop func(), err error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -76,10 +75,9 @@ func Start(where any, args ...string) (stop func(), err error) {
 	return stop, nil
 }
 
-// Trust makes this process accept the server's certificate everywhere, so that each
-// client can keep the transport that it has by default. It must come before the
-// first TLS connection, and works where certificates come from files: not on macOS
-// or Windows.
+// Trust makes this process trust the server's certificate, so that each client can keep its
+// default transport. Call it before the first TLS connection. It does not work on macOS and
+// Windows.
 func Trust(certificate []byte) (undo func(), err error) {
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {

@@ -1,9 +1,8 @@
-// What an engineer writes who knows net/http and needs these four calls: one
-// transport that keeps its connections, bodies read into pooled memory in one go,
-// the envelope and its data decoded in one pass, and nothing that the SDK promises
-// beyond that: no retries, no ceilings, no token, no unknown outcomes.
+// A careful client on net/http for these four calls: one transport that keeps its connections,
+// pooled buffers, and the envelope decoded together with its data. It has no retries, rate
+// limits, tokens and unknown outcomes.
 //
-// encoding/json and goccy/go-json go through the very same lines.
+// encoding/json and goccy/go-json share this code.
 
 package peers
 
@@ -25,7 +24,7 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// codec is a package that reads and writes JSON.
+// codec is a JSON package.
 type codec struct {
 	marshal   func(any) ([]byte, error)
 	unmarshal func([]byte, any) error
@@ -58,7 +57,7 @@ func newCareful(baseURL string, codec codec) Peer {
 	return Peer{Calls: calls, Close: c.http.CloseIdleConnections}
 }
 
-// carefulClient keeps as many idle connections as there may be callers.
+// carefulClient keeps as many idle connections as there are callers.
 func carefulClient() *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
@@ -76,7 +75,7 @@ type careful struct {
 	codec codec
 }
 
-// timeout bounds a call; the service is told a second less, in milliseconds.
+// timeout bounds a call; the service gets a second less, in milliseconds.
 const (
 	timeout     = 60 * time.Second
 	timeoutHint = int64((timeout - time.Second) / time.Millisecond)
@@ -127,7 +126,7 @@ func post[T any](ctx context.Context, c *careful, path, session string, in any) 
 	return answer.Data, nil
 }
 
-// envelope is what surrounds the data of an answer.
+// envelope is the envelope of an answer.
 type envelope[T any] struct {
 	Code *int   `json:"code"`
 	Msg  string `json:"msg"`

@@ -1,5 +1,4 @@
-// What was decoded, in a form in which all clients can be compared: the JSON that it
-// makes when it is encoded again.
+// The decoded content as JSON, in which all clients can be compared.
 
 package peers
 
@@ -14,9 +13,9 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// Content is a JSON document as a list of its values with their paths, sorted. Numbers
-// are the same when their values are, so that a client may decode them into floats; a
-// field that is absent is the same as one that is null, false or "".
+// Content is a JSON document as a sorted list of values with their paths. Equal numbers are
+// the same, because a client may decode them into floats. An absent field is the same as null,
+// false or "".
 type Content []string
 
 // ContentOf returns the content of a document.
@@ -44,7 +43,7 @@ func ContentOfAnswer(answer []byte) (Content, error) {
 	return ContentOf(sent.Data)
 }
 
-// Check returns an error unless value holds all of the content, and no more.
+// Check returns an error unless value has exactly this content.
 func (c Content) Check(value any) error {
 	got, err := json.Marshal(value)
 	if err != nil {

@@ -1,8 +1,7 @@
 //go:build generated
 
-// The clients that generators make of openapi.yaml, used as their documentation
-// shows, over the careful client's transport: net/http's own default keeps no more
-// than two idle connections.
+// The clients that generators make from openapi.yaml, used as documented, over the careful
+// client's transport, because net/http's default keeps only two idle connections.
 
 package peers
 
@@ -36,7 +35,7 @@ func newRequests[List, Rates, Avail, Book any]() (r requests[List, Rates, Avail,
 	return r, err
 }
 
-// convert turns a request of the SDK's into a generated type.
+// convert converts a request of the SDK into a generated type.
 func convert(in, out any) error {
 	text, err := json.Marshal(in)
 	if err != nil {
@@ -45,7 +44,7 @@ func convert(in, out any) error {
 	return json.Unmarshal(text, out)
 }
 
-// bounded gives a call the deadline that the other clients have.
+// bounded adds the deadline of the other clients.
 func bounded(call Call) Call {
 	return func(ctx context.Context) (any, error) {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -54,7 +53,6 @@ func bounded(call Call) Call {
 	}
 }
 
-// refusal is the error of an answer whose code is not 0.
 func refusal(code int) error {
 	if code != 0 {
 		return fmt.Errorf("the answer's code is %d", code)
@@ -105,7 +103,7 @@ func newOgen(baseURL string) (Peer, error) {
 	return Peer{Calls: calls, Close: httpClient.CloseIdleConnections}, nil
 }
 
-// ogenToken is where ogen's client gets the bearer token.
+// ogenToken is the source of ogen's bearer token.
 type ogenToken struct{}
 
 func (ogenToken) Bearer(context.Context, ogenclient.OperationName) (ogenclient.Bearer, error) {

@@ -1,6 +1,6 @@
 //go:build !generated
 
-// Before go generate there are no generated clients.
+// Without go generate there are no generated clients.
 
 package peers
 

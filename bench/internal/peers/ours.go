@@ -1,4 +1,4 @@
-// The SDK, as New makes it.
+// The SDK.
 
 package peers
 
@@ -11,12 +11,11 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// newOurs has the default options but for the ceilings: at 10 calls a second there
-// would be nothing to measure. The client's own kind of ceiling stays in, with room
-// for everybody.
+// newOurs returns a client with default options, except for the rate limits: they use the
+// client's own code, but are never reached.
 func newOurs(baseURL string) (Peer, error) {
 	client, err := hotelstays.New(baseURL, hotelstays.TokenCredential{Token: types.NewSecret(Token)},
-		hotelstays.WithRateLimiter(roomyCeiling{ratelimit.NewWindow(1<<16, time.Nanosecond, 0)}))
+		hotelstays.WithRateLimiter(roomyLimit{ratelimit.NewWindow(1<<16, time.Nanosecond, 0)}))
 	if err != nil {
 		return Peer{}, err
 	}
@@ -29,15 +28,15 @@ func newOurs(baseURL string) (Peer, error) {
 	return Peer{Calls: calls, Close: client.CloseIdleConnections}, nil
 }
 
-// roomyCeiling is one ceiling for all operations that nobody ever waits for.
-type roomyCeiling struct{ window *ratelimit.Window }
+// roomyLimit is one rate limit for all operations that is never reached.
+type roomyLimit struct{ window *ratelimit.Window }
 
-func (r roomyCeiling) Acquire(ctx context.Context, _ hotelstays.Operation) (hotelstays.Permit, error) {
+func (r roomyLimit) Acquire(ctx context.Context, _ hotelstays.Operation) (hotelstays.Permit, error) {
 	permit, err := r.window.Acquire(ctx)
 	return (*slot)(permit), err
 }
 
-func (r roomyCeiling) Pause(hotelstays.Operation, time.Time) {}
+func (r roomyLimit) Pause(hotelstays.Operation, time.Time) {}
 
 type slot ratelimit.Permit
 

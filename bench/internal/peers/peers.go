@@ -1,5 +1,5 @@
-// Package peers has the clients under comparison: each makes the same calls, with
-// the same requests and headers, and returns what it decoded.
+// Package peers has the compared clients. Each makes the same calls with the same headers, and
+// returns the decoded data.
 package peers
 
 import (
@@ -10,44 +10,44 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Token authorises all calls. Fetching tokens is not compared.
+// Token authorises all calls. Token fetches are not compared.
 const Token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJiZW5jaCJ9.c2lnbmF0dXJlLW9mLXRoZS1iZW5jaG1hcms"
 
-// Call makes one call and returns the data that it decoded.
+// Call makes one call and returns the decoded data.
 type Call func(context.Context) (any, error)
 
-// Peer is a client under comparison. It is safe for concurrent use.
+// Peer is a compared client. It is safe for concurrent use.
 type Peer struct {
 	Calls map[hotelstays.Operation]Call
-	// Close gives the idle connections back.
+	// Close closes the idle connections.
 	Close func()
 }
 
-// Kind is a client that can be had for any base URL.
+// Kind creates a client for any base URL.
 type Kind struct {
 	Name string
 	New  func(baseURL string) (Peer, error)
 }
 
-// The names that the targets are about.
+// Names in the targets.
 const (
 	Ours  = "hotelstays"
 	Bare  = "encoding/json"
 	Resty = "resty"
 )
 
-// All returns the clients that were compiled in, ours first. The generated ones are
-// there only after go generate, with the build tag generated.
+// All returns the compiled clients, ours first. The generated ones need go generate and the
+// build tag generated.
 func All() []Kind {
 	return append([]Kind{{Ours, newOurs}, {Bare, newBare}, {"goccy", newGoccy}, {Resty, newResty}}, generated()...)
 }
 
-// Operations are the calls that every peer can make.
+// Operations are the calls of every peer.
 func Operations() []hotelstays.Operation {
 	return []hotelstays.Operation{hotelstays.OpHotelList, hotelstays.OpHotelRates, hotelstays.OpCheckAvail, hotelstays.OpBook}
 }
 
-// The requests: one for each operation, the same for all peers.
+// The requests, the same for all peers.
 var (
 	occupancy = []types.GuestPerRoom{{AdultCount: 2, ChildrenAges: []int{7}}}
 

@@ -1,5 +1,4 @@
-// All clients send the same and decode the same, or the comparison would mean
-// nothing.
+// All clients must send the same and decode the same.
 
 package peers_test
 
@@ -19,7 +18,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/bench/internal/peers"
 )
 
-// seen is one request as the server saw it.
+// seen is a request at the server.
 type seen struct {
 	path   string
 	header http.Header
@@ -89,7 +88,7 @@ func TestEveryPeerSendsTheSameRequest(t *testing.T) {
 	})
 }
 
-// The proof above is worth nothing if anything is taken for the same.
+// The comparison of contents finds differences.
 func TestContentTellsDifferences(t *testing.T) {
 	content, err := peers.ContentOfAnswer([]byte(`{"code":0,"data":{"list":[{"id":"a","amount":120.50,"free":false}]}}`))
 	require.NoError(t, err)

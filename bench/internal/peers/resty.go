@@ -1,4 +1,4 @@
-// resty, with what it does by default.
+// resty with its defaults.
 
 package peers
 
