@@ -18,37 +18,33 @@ import (
 const scope = "github.com/hotelstays/hotelstays-go/contrib/otel"
 
 // Option is a setting of New.
-type Option interface{ apply(*config) error }
+type Option func(*config) error
 
 type config struct {
 	tracers trace.TracerProvider
 	meters  metric.MeterProvider
 }
 
-type option func(*config) error
-
-func (o option) apply(c *config) error { return o(c) }
-
 // WithTracerProvider creates spans with tp instead of the global provider.
 func WithTracerProvider(tp trace.TracerProvider) Option {
-	return option(func(c *config) error {
+	return func(c *config) error {
 		if tp == nil {
 			return errors.New("hotelstaysotel: WithTracerProvider is nil; omit it to use the global provider")
 		}
 		c.tracers = tp
 		return nil
-	})
+	}
 }
 
 // WithMeterProvider records metrics with mp instead of the global provider.
 func WithMeterProvider(mp metric.MeterProvider) Option {
-	return option(func(c *config) error {
+	return func(c *config) error {
 		if mp == nil {
 			return errors.New("hotelstaysotel: WithMeterProvider is nil; omit it to use the global provider")
 		}
 		c.meters = mp
 		return nil
-	})
+	}
 }
 
 // New returns an observer for hotelstays.WithObserver. One observer serves any number of
@@ -63,7 +59,7 @@ func New(opts ...Option) (hotelstays.Observer, error) {
 			problems = append(problems, errors.New("hotelstaysotel: opts contains a nil option"))
 			continue
 		}
-		problems = append(problems, opt.apply(&cfg))
+		problems = append(problems, opt(&cfg))
 	}
 	if err := errors.Join(problems...); err != nil {
 		return none, err

@@ -47,7 +47,7 @@ type Config struct {
 	// State is BookingFound or BookingAbsent. Err is nil, or the refusal or the reason why
 	// nothing was sent (BookingAbsent), or a *hotelstays.ReferenceReusedError: the order is
 	// not the expected one (BookingFound). Recovery has the reference, and the session that
-	// Cancel needs. The outcome is OnOutcome's own copy.
+	// Cancel needs.
 	//
 	// ctx lasts ten seconds in Book and at least half a minute in a worker. PostgreSQL ends a
 	// transaction that is idle for a minute. In a worker, river.JobCancel and river.JobSnooze

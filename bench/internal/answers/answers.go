@@ -1,9 +1,8 @@
-// Package answers makes the answers that the clients under comparison receive: the
-// same bytes in every process and on every machine.
+// Package answers makes the answers for the compared clients: the same bytes in every process
+// and on every machine.
 //
-// They are written without the SDK's structs and with their keys in alphabetical
-// order, so that no decoder is favoured by the order in which its structs happen
-// to be declared.
+// They are made without the SDK's structs and with keys in alphabetical order, so that no
+// decoder is favoured by the order of its fields.
 package answers
 
 import (
@@ -16,17 +15,17 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// How large the answers are.
+// The size of the answers.
 const (
-	hotels      = 200 // of a HotelList page: the most that one page holds
+	hotels      = 200 // of a HotelList page: the maximum
 	roomsAround = 5   // of each hotel of a page
 	ratesAround = 4   // of each room of a page
 	rooms       = 40  // of HotelRates
 	rates       = 8   // of each room of HotelRates
 )
 
-// Session, Reference and RatePkgID stand in the requests, too: a client may check
-// that the answer is of what it asked for.
+// Session, Reference and RatePkgID are also in the requests, because a client may compare
+// them.
 const (
 	Session   = "s-7Qm2VxYt0aLr9KdPz4HcWn8EjUf3Gb6S"
 	Reference = "5e0c2f4e-8a4d-4f55-9d0e-6f0a3a6b1c77"
@@ -38,12 +37,12 @@ type (
 	list   = []any
 )
 
-// generator draws values. What it draws follows from the seed alone.
+// generator draws values from a seed.
 type generator struct{ *rand.Rand }
 
 func newGenerator(seed uint64) generator { return generator{rand.New(rand.NewPCG(seed, 200))} }
 
-// All returns the answers by the operations that they are to.
+// All returns the answers by operation.
 func All() map[hotelstays.Operation][]byte {
 	return map[hotelstays.Operation][]byte{
 		hotelstays.OpHotelList:  HotelList(),
@@ -74,7 +73,7 @@ func HotelList() []byte {
 	})
 }
 
-// HotelRates is one hotel's 40 rooms with 8 rates each.
+// HotelRates is a hotel's 40 rooms with 8 rates each.
 func HotelRates() []byte {
 	g := newGenerator(2)
 	var all list
@@ -85,7 +84,7 @@ func HotelRates() []byte {
 	return envelope(object{"rooms": all})
 }
 
-// CheckAvail is an offer that still holds, with the rates of exchange.
+// CheckAvail is an offer that still holds, with exchange rates.
 func CheckAvail() []byte {
 	g := newGenerator(3)
 	offer := g.offer(roomNames[0], 3)
@@ -98,7 +97,7 @@ func CheckAvail() []byte {
 	})
 }
 
-// Book is an order that has just been made.
+// Book is a new order.
 func Book() []byte {
 	g := newGenerator(4)
 	room := g.offer(roomNames[1], 3)
@@ -117,11 +116,11 @@ func Book() []byte {
 	}})
 }
 
-// envelope is what surrounds every answer.
+// envelope is the envelope of every answer.
 func envelope(data object) []byte {
 	var b bytes.Buffer
 	if err := json.NewEncoder(&b).Encode(object{"code": 0, "msg": "success", "data": data}); err != nil {
-		panic(err) // maps, slices, texts and numbers can be encoded
+		panic(err) // all values can be encoded
 	}
 	return bytes.TrimSpace(b.Bytes())
 }
@@ -154,7 +153,7 @@ func (g generator) room(hotelID string, number, rates int) object {
 	return object{"roomTypeId": fmt.Sprintf("RT%s-%02d", hotelID, number), "roomTypeName": name.i18n(), "hotelId": hotelID, "rates": all}
 }
 
-// offer is a RoomRatePkg; what is optional is left out now and then.
+// offer is a RoomRatePkg, sometimes without optional fields.
 func (g generator) offer(room text, nights int) object {
 	currency, cents, mode := pick(g, currencies), g.cents(), pick(g, refundableModes)
 	o := object{
@@ -198,8 +197,8 @@ func (g generator) rate(currency string, cents int64) object {
 	return r
 }
 
-// money writes amounts as different services do: mostly with two decimals, whole,
-// with one decimal, or with four. There is no smaller unit of JPY.
+// money formats amounts like different services: mostly with two decimals, or with none, one
+// or four.
 func (g generator) money(currency string, cents int64) object {
 	amount := fmt.Sprintf("%d.%02d", cents/100, cents%100)
 	switch form := g.IntN(10); {
@@ -234,7 +233,7 @@ func (g generator) cents() int64        { return 4_000 + g.Int64N(90_000) }
 func (g generator) chance(pct int) bool { return g.IntN(100) < pct }
 func (g generator) around(n int) int    { return n - 2 + g.IntN(5) } // n on average
 
-// token is an identifier such as services make of opaque data.
+// token is an opaque identifier.
 func (g generator) token(n int) string {
 	return g.draw(n, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 }
