@@ -90,8 +90,8 @@ func printMemory(m memoryResult) {
 func printMicro(all []microResult) {
 	fmt.Println()
 	section("Small things")
-	fmt.Print("\nOurs in terms of what it is held against, each in its best round, and the range of the rounds.\n")
-	header("what", []string{"ours", "held against", "ratio", "rounds", "ns", "allocations"})
+	fmt.Print("\nOurs as a multiple of what it is compared with: the best round, and the range of the rounds.\n")
+	header("what", []string{"ours", "compared with", "ratio", "rounds", "ns", "allocations"})
 	for _, m := range all {
 		r := m.rounds()
 		fmt.Printf("| %s | %s | %s | %.2f | %.2f to %.2f | %.3g | %d |\n", m.what, m.nameText, m.againstText, m.ratio(), r.Least,

@@ -68,7 +68,7 @@ func pageTargets(r results) []target {
 		default:
 			all = append(all, pages.over(kind.Name, wall, "the time of "+kind.Name, "more than 1", func(v float64) bool { return v > 1 }))
 		}
-		others = append(others, pages.target("bytes allocated for it, in those of "+kind.Name, "at most 0.55",
+		others = append(others, pages.target("bytes allocated for it, as a share of "+kind.Name, "at most 0.55",
 			func(v float64) bool { return v <= 0.55 },
 			func(r cellResult) float64 { return r.mean(bytes, peers.Ours) / r.mean(bytes, kind.Name) }))
 	}

@@ -64,7 +64,7 @@ func TestTargetsThatAreMissed(t *testing.T) {
 		"busy page": {func(r *results) { ours(*r, 0).CPU = 1.1 }, "the same in CPU"},
 		"slower than one": {func(r *results) { r.cells[0].samples["goccy"][0].Wall = 0.5; r.cells[0].samples["goccy"][1].Wall = 0.9 },
 			"the time of goccy"},
-		"large page":    {func(r *results) { ours(*r, 0).Bytes = 57 }, "bytes allocated for it, in those of encoding/json"},
+		"large page":    {func(r *results) { ours(*r, 0).Bytes = 57 }, "bytes allocated for it, as a share of encoding/json"},
 		"busy call":     {func(r *results) { ours(*r, 1).CPU = 1.2 }, "CheckAvail: its CPU, in that of bare net/http and encoding/json"},
 		"wasteful call": {func(r *results) { ours(*r, 1).Allocs = 118 }, "CheckAvail: allocations more than that"},
 		"slow token": {func(r *results) { r.micro[0].ours[0].NsPerOp = 3.1 },
