@@ -93,7 +93,7 @@ func TestValidateCallbackURL(t *testing.T) {
 			for _, raw := range list {
 				err := hotelstays.ValidateCallbackURL(raw)
 				if assert.Error(t, err, raw) {
-					assert.Equal(t, []string{"callbackUrl"}, validPaths(t, err), raw)
+					assert.Equal(t, []string{"callbackUrl"}, faultPaths(t, err), raw)
 				}
 			}
 		})
@@ -103,15 +103,15 @@ func TestValidateCallbackURL(t *testing.T) {
 // A callback needs a ticket. A static token may be one, an OAuth token is not.
 func TestCallbackNeedsATicket(t *testing.T) {
 	oauth := hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s"), Scopes: []hotelstays.Scope{hotelstays.ScopeBookingWrite}}
-	req := validEdit(validBook(), func(r *hotelstays.BookRequest) { r.CallbackURL = "https://hooks.example.test/x" })
+	req := edited(goodBook(), func(r *hotelstays.BookRequest) { r.CallbackURL = "https://hooks.example.test/x" })
 
 	for name, cred := range map[string]hotelstays.Credential{"value": oauth, "pointer": &oauth} {
 		t.Run(name, func(t *testing.T) {
-			_, err := validClient(t, validNoSend{t}, cred).Book(t.Context(), req)
-			assert.Equal(t, []string{"callbackUrl"}, validPaths(t, err))
+			_, err := clientWith(t, noSend{t}, cred).Book(t.Context(), req)
+			assert.Equal(t, []string{"callbackUrl"}, faultPaths(t, err))
 
-			counted := &validCounted{} // without a callback the client asks for a token
-			_, err = validClient(t, counted, cred).Book(t.Context(), new(validBook()))
+			counted := &countedRequests{} // without a callback the client asks for a token
+			_, err = clientWith(t, counted, cred).Book(t.Context(), new(goodBook()))
 			require.Error(t, err)
 			assert.Equal(t, 1, counted.sent)
 		})
@@ -140,15 +140,15 @@ func TestCallbackToLoopback(t *testing.T) {
 	}
 	for _, row := range rows {
 		t.Run(row.base+" "+row.callback, func(t *testing.T) {
-			counted := &validCounted{}
+			counted := &countedRequests{}
 			c, err := hotelstays.New(row.base, hotelstays.TokenCredential{Token: types.NewSecret("t")}, hotelstays.WithHTTPClient(&http.Client{Transport: counted}), hotelstays.WithMaxAttempts(1))
 			require.NoError(t, err)
-			_, err = c.Book(t.Context(), validEdit(validBook(), func(r *hotelstays.BookRequest) { r.CallbackURL = row.callback }))
+			_, err = c.Book(t.Context(), edited(goodBook(), func(r *hotelstays.BookRequest) { r.CallbackURL = row.callback }))
 			if row.ok {
 				assert.Equal(t, 1, counted.sent)
 				return
 			}
-			assert.Equal(t, []string{"callbackUrl"}, validPaths(t, err))
+			assert.Equal(t, []string{"callbackUrl"}, faultPaths(t, err))
 			assert.Zero(t, counted.sent)
 		})
 	}

@@ -1,5 +1,5 @@
-// What a client tells of its calls: to an Observer one start and one end for
-// each, to a logger one record for each attempt and a warning where one is due.
+// What an Observer and a logger see of a call: one start and one end for each call, one
+// record for each attempt, and a warning where one is due.
 
 package hotelstays_test
 
@@ -13,7 +13,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"testing"
 	"testing/iotest"
@@ -302,21 +301,6 @@ func TestObserverSeesTheIDsToQuote(t *testing.T) {
 	assert.NotEqual(t, "request-s", log.ends[0].Attempts[0].RequestID, "an attempt has the one that it sent")
 }
 
-// An id that is too long to be one is not quoted: the client's own is.
-func TestEndlessIDsAreNotQuoted(t *testing.T) {
-	for length, quoted := range map[int]bool{128: true, 129: false} {
-		id := strings.Repeat("i", length)
-		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
-			resp := reply(200, `{"code":0,"data":{"list":[],"basic":{"sessionId":"s"}}}`)
-			resp.Header = http.Header{"Request-Id": {id}, "Trace-Id": {id}}
-			return resp, nil
-		}))
-		resp, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
-		require.NoError(t, err)
-		assert.Equal(t, []bool{quoted, quoted}, []bool{resp.Meta.RequestID == id, resp.Meta.TraceID == id}, length)
-	}
-}
-
 // silent is the smallest Observer.
 var silent = hotelstays.Observer{CallEnd: func(context.Context, hotelstays.CallInfo) {}}
 
@@ -328,7 +312,7 @@ func BenchmarkObserver(b *testing.B) {
 	})
 	for name, opts := range map[string][]hotelstays.Option{"none": nil, "set": {hotelstays.WithObserver(silent)}} {
 		opts = append(opts, hotelstays.WithHTTPClient(&http.Client{Transport: answer}))
-		client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.TokenCredential{Token: types.NewSecret("token")}, opts...)
+		client, err := hotelstays.New("http://127.0.0.1:1", bearerToken("token"), opts...)
 		require.NoError(b, err)
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
@@ -480,7 +464,7 @@ func TestLogOfAnUnknownOutcome(t *testing.T) {
 // that ends at once.
 func TestLogOfATokensLifetime(t *testing.T) {
 	for want, cred := range map[string]hotelstays.Credential{
-		"":                hotelstays.TokenCredential{Token: types.NewSecret("token")},
+		"":                bearerToken("token"),
 		" lifetime=20m0s": hotelstays.OAuthCredential{ClientID: "id", ClientSecret: types.NewSecret("secret"), Scopes: []hotelstays.Scope{hotelstays.ScopeBookingRead}, Lifetime: 20 * time.Minute},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -553,4 +537,14 @@ func TestLogOfAMismatch(t *testing.T) {
 			assert.Equal(t, 1, records[0].MismatchCount)
 		}
 	})
+}
+
+// A call without an Observer pays nothing for the possibility of one.
+func TestNoObserverCostsNothing(t *testing.T) {
+	ctx := context.Background()
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		if hotelstays.ObserveNothing(ctx) {
+			t.Error("something is observed")
+		}
+	}))
 }

@@ -5,6 +5,7 @@ package hotelstays_test
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -143,17 +144,17 @@ func TestAStoreThatDamagesTokens(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				log := &redactLog{}
+				log, written, _ := logOf(t, slog.LevelWarn)
 				store := &damagingStore{newMemoryStore(), damage}
 				w := newAuthWorld(t, time.Hour, hotelstays.WithTokenStore(store))
-				other := w.connect(t, w.cred, hotelstays.WithTokenStore(store), log.option())
+				other := w.connect(t, w.cred, hotelstays.WithTokenStore(store), hotelstays.WithLogger(log))
 				defer w.end(other)
 				for _, c := range []*hotelstays.Client{w.client, other} {
 					require.Empty(t, callAll(t.Context(), c, 1))
 				}
 				assert.Equal(t, 2, w.Ledger().TicketsIssued())
 				assert.Equal(t, 2, w.Ledger().Count(hotelstaystest.OpQueryOrders), "no call is refused for its token")
-				assert.Contains(t, log.String(), "token store failed")
+				assert.Contains(t, written.String(), "token store failed")
 			})
 		})
 	}

@@ -307,7 +307,7 @@ func TestWebhookOptionsThatCannotWork(t *testing.T) {
 		assert.Nil(t, handler)
 	}
 	_, err := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{}, nil)
-	assert.Equal(t, []string{"Secrets", "fn"}, validPaths(t, err), "all faults at once")
+	assert.Equal(t, []string{"Secrets", "fn"}, faultPaths(t, err), "all faults at once")
 }
 
 func hookVerify(body string) (*hotelstays.WebhookEvent, error) {

@@ -1,6 +1,6 @@
-// Answers that prove nothing, and what is made of them.
+// Answers that prove nothing, and what the client makes of them.
 
-package hotelstays_test
+package conformance_test
 
 import (
 	"context"
@@ -17,11 +17,6 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
-
-// saying answers every request with one body.
-func saying(body string) transportFunc {
-	return func(*http.Request) (*http.Response, error) { return reply(200, body), nil }
-}
 
 // A document is saved only of a voucher that is generated, and of the order that
 // was asked for.

@@ -1,8 +1,7 @@
-// Proves what goes over the wire: for every operation the exact request (method,
-// address, the whole set of headers, the bytes of the body) and the reading of an
-// answer that holds every documented field.
+// The wire form of every operation: the exact request (method, address, all headers, the
+// bytes of the body), and an answer that holds every documented field.
 
-package hotelstays_test
+package conformance_test
 
 import (
 	"bytes"
@@ -28,40 +27,46 @@ import (
 )
 
 const (
-	wireBase  = "https://api.example.test/env"
-	wireToken = "token-0001"
+	baseURL = "https://api.example.test/env"
+	bearer  = "token-0001"
 )
 
-// wireGroup is which optional headers an operation takes.
-type wireGroup int
+// headerGroup is which optional headers an operation takes.
+type headerGroup int
 
 const (
-	wireOpen  wireGroup = iota // fetches the token: no Authorization, Market, User-Ref
-	wirePlain                  // carries the token
-	wireFlow                   // also takes Session-Id, Currency, Test, Timeout-Milliseconds
+	noToken     headerGroup = iota // fetches the token: no Authorization, Market, User-Ref
+	withToken                      // carries the token
+	bookingFlow                    // also takes Session-Id, Currency, Test, Timeout-Milliseconds
 )
 
-// wireCall is a request and the method that sends it.
-type wireCall struct {
+// apiCall is a request and the method that sends it.
+type apiCall struct {
 	req  any
 	send func(ctx context.Context, c *hotelstays.Client, opts ...hotelstays.CallOption) (any, error)
 }
 
-func wireOf[Q, R any](method func(*hotelstays.Client, context.Context, *Q, ...hotelstays.CallOption) (*R, error), req *Q) wireCall {
-	return wireCall{req, func(ctx context.Context, c *hotelstays.Client, opts ...hotelstays.CallOption) (any, error) {
+// err sends the request and returns the error alone.
+func (c apiCall) err(ctx context.Context, client *hotelstays.Client, opts ...hotelstays.CallOption) error {
+	_, err := c.send(ctx, client, opts...)
+	return err
+}
+
+func callOf[Q, R any](method func(*hotelstays.Client, context.Context, *Q, ...hotelstays.CallOption) (*R, error), req *Q) apiCall {
+	return apiCall{req, func(ctx context.Context, c *hotelstays.Client, opts ...hotelstays.CallOption) (any, error) {
 		return method(c, ctx, req, opts...)
 	}}
 }
 
-// wireOperation is the wire form of one operation.
-type wireOperation struct {
+// operation is the wire form of one operation.
+type operation struct {
 	name  string
 	path  string
-	group wireGroup
+	group headerGroup
 	// hint is Timeout-Milliseconds of a call without a deadline.
 	hint string
 	// minimal has only what is required, full every field.
-	minimal, full               wireCall
+	minimal, full               apiCall
 	minimalBody, fullBody       string
 	minimalSession, fullSession string
 	data                        string // of the answer, with every documented field
@@ -69,41 +74,41 @@ type wireOperation struct {
 	answerIsSecret              bool   // the response does not encode to its data again
 }
 
-// wireSent is a request as the connection would have got it.
-type wireSent struct {
+// sentRequest is a request as the connection would have got it.
+type sentRequest struct {
 	method, url, body string
 	header            map[string]string
 }
 
-// wireExchange makes one call against a mock. It returns what was sent and what
+// exchange makes one call against a mock. It returns what was sent and what
 // the call returned.
-func wireExchange(t *testing.T, call wireCall, data string, options []hotelstays.Option, opts ...hotelstays.CallOption) (wireSent, any) {
+func exchange(t *testing.T, call apiCall, data string, options []hotelstays.Option, opts ...hotelstays.CallOption) (sentRequest, any) {
 	t.Helper()
-	return wireAnswered(t, call, `{"code":0,"msg":"success","data":`+data+`}`, nil, options, opts...)
+	return exchangeAnswered(t, call, `{"code":0,"msg":"success","data":`+data+`}`, nil, options, opts...)
 }
 
-func wireAnswered(t *testing.T, call wireCall, answer string, header map[string]string, options []hotelstays.Option, opts ...hotelstays.CallOption) (wireSent, any) {
+func exchangeAnswered(t *testing.T, call apiCall, answer string, header map[string]string, options []hotelstays.Option, opts ...hotelstays.CallOption) (sentRequest, any) {
 	t.Helper()
 	client := &http.Client{Transport: http.DefaultTransport}
 	gock.InterceptClient(client)
 	defer gock.OffAll()
 	defer gock.RestoreClient(client)
 
-	var sent []wireSent
+	var sent []sentRequest
 	record := func(r *http.Request, _ *gock.Request) (bool, error) {
 		body, err := io.ReadAll(r.Body)
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		one := wireSent{r.Method, r.URL.String(), string(body), map[string]string{}}
+		one := sentRequest{r.Method, r.URL.String(), string(body), map[string]string{}}
 		for name, values := range r.Header {
 			one.header[name] = strings.Join(values, " | ")
 		}
 		sent = append(sent, one)
 		return true, err
 	}
-	gock.New(wireBase).AddMatcher(record).Reply(200).SetHeaders(header).BodyString(answer)
+	gock.New(baseURL).AddMatcher(record).Reply(200).SetHeaders(header).BodyString(answer)
 
 	options = append([]hotelstays.Option{hotelstays.WithHTTPClient(client)}, options...)
-	c, err := hotelstays.New(wireBase, hotelstays.TokenCredential{Token: types.NewSecret(wireToken)}, options...)
+	c, err := hotelstays.New(baseURL, bearerToken(bearer), options...)
 	require.NoError(t, err)
 	resp, err := call.send(t.Context(), c, opts...)
 	require.NoError(t, err)
@@ -111,9 +116,9 @@ func wireAnswered(t *testing.T, call wireCall, answer string, header map[string]
 	return sent[0], resp
 }
 
-// wireCommon are the headers of every request. Request-Id and Trace-Id are made
+// commonHeaders are the headers of every request. Request-Id and Trace-Id are made
 // up for each call, so that only their form can be compared.
-func (op *wireOperation) wireCommon(t *testing.T, sent wireSent) map[string]string {
+func (op *operation) commonHeaders(t *testing.T, sent sentRequest) map[string]string {
 	t.Helper()
 	for _, name := range []string{"Request-Id", "Trace-Id"} {
 		id, err := uuid.Parse(sent.header[name])
@@ -129,10 +134,10 @@ func (op *wireOperation) wireCommon(t *testing.T, sent wireSent) map[string]stri
 		"Trace-Id":     sent.header["Trace-Id"],
 	}
 	assert.True(t, strings.HasPrefix(h["User-Agent"], "hotelstays-go"), h["User-Agent"])
-	if op.group != wireOpen {
-		h["Authorization"] = "Bearer " + wireToken
+	if op.group != noToken {
+		h["Authorization"] = "Bearer " + bearer
 	}
-	if op.group == wireFlow {
+	if op.group == bookingFlow {
 		h["Timeout-Milliseconds"] = op.hint
 	}
 	return h
@@ -140,15 +145,15 @@ func (op *wireOperation) wireCommon(t *testing.T, sent wireSent) map[string]stri
 
 // A request with nothing but what is required.
 func TestWireMinimalRequest(t *testing.T) {
-	for _, op := range wireOperations() {
+	for _, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // the clock stands still: Timeout-Milliseconds is exact
-				sent, _ := wireExchange(t, op.minimal, op.data, nil)
+				sent, _ := exchange(t, op.minimal, op.data, nil)
 
 				assert.Equal(t, "POST", sent.method)
-				assert.Equal(t, wireBase+op.path, sent.url)
+				assert.Equal(t, baseURL+op.path, sent.url)
 				assert.Equal(t, op.minimalBody, sent.body)
-				want := op.wireCommon(t, sent)
+				want := op.commonHeaders(t, sent)
 				if op.minimalSession != "" {
 					want["Session-Id"] = op.minimalSession
 				}
@@ -170,23 +175,23 @@ func TestWireFullRequestWithClientOptions(t *testing.T) {
 		hotelstays.WithTestFlags(map[string]string{"b": "2", "a": "1"}),
 		hotelstays.WithTimeout(5 * time.Second),
 	}
-	for _, op := range wireOperations() {
+	for _, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				wireNoZero(t, reflect.ValueOf(op.full.req).Elem(), op.name)
-				sent, _ := wireExchange(t, op.full, op.data, options)
+				requireComplete(t, reflect.ValueOf(op.full.req).Elem(), op.name)
+				sent, _ := exchange(t, op.full, op.data, options)
 
 				assert.Equal(t, "POST", sent.method)
-				assert.Equal(t, wireBase+op.path, sent.url)
+				assert.Equal(t, baseURL+op.path, sent.url)
 				assert.Equal(t, op.fullBody, sent.body)
-				want := op.wireCommon(t, sent)
+				want := op.commonHeaders(t, sent)
 				want["Language"] = "en-GB"
 				want["Ip"] = "2001:db8::7"
-				if op.group != wireOpen {
+				if op.group != noToken {
 					want["Market"] = "AE"
 					want["User-Ref"] = "user-7"
 				}
-				if op.group == wireFlow {
+				if op.group == bookingFlow {
 					want["Session-Id"] = op.fullSession
 					want["Currency"] = "EUR"
 					want["Test"] = "a=1&b=2"
@@ -206,7 +211,7 @@ func TestWireFullRequestWithCallOptions(t *testing.T) {
 		hotelstays.WithTestFlags(map[string]string{"a": "1"}), hotelstays.WithTimeout(5 * time.Second),
 		hotelstays.WithUserAgent("agency/2.0"),
 	}
-	for _, op := range wireOperations() {
+	for _, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				opts := []hotelstays.CallOption{
@@ -225,13 +230,13 @@ func TestWireFullRequestWithCallOptions(t *testing.T) {
 					"Ip":                       "198.51.100.4",
 					"Client-Request-Timestamp": "1766570400123",
 				}
-				if op.group != wireOpen {
+				if op.group != noToken {
 					opts = append(opts, hotelstays.WithMarket("SA"), hotelstays.WithUserRef("user-8"))
-					want["Authorization"] = "Bearer " + wireToken
+					want["Authorization"] = "Bearer " + bearer
 					want["Market"] = "SA"
 					want["User-Ref"] = "user-8"
 				}
-				if op.group == wireFlow {
+				if op.group == bookingFlow {
 					opts = append(opts, hotelstays.WithCurrency("KWD"), hotelstays.WithTestFlags(map[string]string{"x": "y"}))
 					want["Session-Id"] = op.fullSession
 					want["Currency"] = "KWD"
@@ -239,7 +244,7 @@ func TestWireFullRequestWithCallOptions(t *testing.T) {
 					want["Timeout-Milliseconds"] = "29000"
 				}
 
-				sent, _ := wireExchange(t, op.full, op.data, options, opts...)
+				sent, _ := exchange(t, op.full, op.data, options, opts...)
 
 				want["Request-Id"] = sent.header["Request-Id"]
 				assert.Equal(t, want, sent.header)
@@ -252,16 +257,16 @@ func TestWireFullRequestWithCallOptions(t *testing.T) {
 
 // Every documented field lands in its place, and nothing of the answer is lost.
 func TestWireResponse(t *testing.T) {
-	for _, op := range wireOperations() {
+	for _, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
-			wireNoZero(t, reflect.ValueOf(op.want).Elem(), op.name)
+			requireComplete(t, reflect.ValueOf(op.want).Elem(), op.name)
 
-			_, got := wireExchange(t, op.minimal, op.data, nil)
+			_, got := exchange(t, op.minimal, op.data, nil)
 
 			reflect.ValueOf(got).Elem().FieldByName("Meta").SetZero()
 			require.Equal(t, op.want, got)
 			if op.answerIsSecret {
-				return // a token is not encoded again: redaction_test.go
+				return // a token is not encoded again: see TestRedactionOfValues
 			}
 			again, err := json.Marshal(got)
 			require.NoError(t, err)
@@ -273,23 +278,23 @@ func TestWireResponse(t *testing.T) {
 	}
 }
 
-// wireNoZero proves that a fixture is complete: no field of the wire is left out.
-func wireNoZero(t *testing.T, v reflect.Value, path string) {
+// requireComplete proves that a fixture is complete: no field of the wire is left out.
+func requireComplete(t *testing.T, v reflect.Value, path string) {
 	t.Helper()
 	switch v.Kind() {
 	case reflect.Pointer:
 		require.False(t, v.IsNil(), path)
-		wireNoZero(t, v.Elem(), path)
+		requireComplete(t, v.Elem(), path)
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if field := v.Type().Field(i); field.IsExported() && field.Tag.Get("json") != "-" {
-				wireNoZero(t, v.Field(i), path+"."+field.Name)
+				requireComplete(t, v.Field(i), path+"."+field.Name)
 			}
 		}
 	case reflect.Slice:
 		require.NotZero(t, v.Len(), path)
 		for i := range v.Len() {
-			wireNoZero(t, v.Index(i), path)
+			requireComplete(t, v.Index(i), path)
 		}
 	default:
 		require.False(t, v.IsZero(), path)
@@ -300,21 +305,21 @@ func wireNoZero(t *testing.T, v reflect.Value, path string) {
 func TestWireZeroIsSent(t *testing.T) {
 	rows := []struct {
 		name, body, data string
-		call             wireCall
+		call             apiCall
 	}{
 		{
 			"Destinations", `{"filterEmptyCities":false,"minHotelCount":0}`, `{"destinations":[]}`,
-			wireOf((*hotelstays.Client).Destinations, &hotelstays.DestinationsRequest{FilterEmptyCities: new(false), MinHotelCount: new(0)}),
+			callOf((*hotelstays.Client).Destinations, &hotelstays.DestinationsRequest{FilterEmptyCities: new(false), MinHotelCount: new(0)}),
 		},
 		{
 			"HotelsMetadata", `{"destinationId":"d","page":{"cursor":0}}`, `{"hotelsMetadata":[]}`,
-			wireOf((*hotelstays.Client).HotelsMetadata, &hotelstays.HotelsMetadataRequest{DestinationID: "d", Page: &types.PageReq{Cursor: new(int64(0))}}),
+			callOf((*hotelstays.Client).HotelsMetadata, &hotelstays.HotelsMetadataRequest{DestinationID: "d", Page: &types.PageReq{Cursor: new(int64(0))}}),
 		},
 		{
 			"HotelList",
 			`{"destinationId":"d","checkIn":"2026-12-24","checkOut":"2026-12-27","roomOccupancies":[{"adultCount":1,"childrenAges":[0]}],"cursor":0}`,
 			`{"list":[],"basic":{"sessionId":"s"}}`,
-			wireOf((*hotelstays.Client).HotelList, &hotelstays.HotelListRequest{DestinationID: "d", CheckIn: "2026-12-24", CheckOut: "2026-12-27",
+			callOf((*hotelstays.Client).HotelList, &hotelstays.HotelListRequest{DestinationID: "d", CheckIn: "2026-12-24", CheckOut: "2026-12-27",
 				RoomOccupancies: []types.GuestPerRoom{{AdultCount: 1, ChildrenAges: []int{0}}}, Cursor: new(int64(0))}),
 		},
 		{
@@ -322,14 +327,14 @@ func TestWireZeroIsSent(t *testing.T) {
 			`{"customerReferenceNo":"ref","ratePkgId":"pkg","holder":{"firstName":"Guest","lastName":"One"},` +
 				`"guests":[{"roomIndex":1,"firstName":"Guest","lastName":"Two","age":0,"isChild":false}]}`,
 			`{"hotelOrder":{"platformReferenceNo":"plat-0"}}`,
-			wireOf((*hotelstays.Client).Book, &hotelstays.BookRequest{SessionID: "s", CustomerReferenceNo: "ref", RatePkgID: "pkg",
+			callOf((*hotelstays.Client).Book, &hotelstays.BookRequest{SessionID: "s", CustomerReferenceNo: "ref", RatePkgID: "pkg",
 				Holder: types.Holder{FirstName: "Guest", LastName: "One"},
 				Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "Two", Age: new(0), IsChild: new(false)}}}),
 		},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			sent, _ := wireExchange(t, row.call, row.data, nil)
+			sent, _ := exchange(t, row.call, row.data, nil)
 			assert.Equal(t, row.body, sent.body)
 		})
 	}
@@ -337,23 +342,23 @@ func TestWireZeroIsSent(t *testing.T) {
 
 // Either end of a window may be left open.
 func TestWireHalfOpenWindow(t *testing.T) {
-	call := wireOf((*hotelstays.Client).QueryOrders, &hotelstays.QueryOrdersRequest{
+	call := callOf((*hotelstays.Client).QueryOrders, &hotelstays.QueryOrdersRequest{
 		CheckInTimeWindow: &types.TimeWindow{Start: "a"}, BookingTimeWindow: &types.TimeWindow{End: "b"}})
-	sent, _ := wireExchange(t, call, `{"orders":[]}`, nil)
+	sent, _ := exchange(t, call, `{"orders":[]}`, nil)
 	assert.Equal(t, `{"checkInTimeWindow":{"start":"a"},"bookingTimeWindow":{"end":"b"}}`, sent.body)
 }
 
 // Texts go out as they are: & < > are not escaped, other scripts are UTF-8.
 func TestWireTextIsNotEscaped(t *testing.T) {
-	call := wireOf((*hotelstays.Client).Cancel, &hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "a&b",
+	call := callOf((*hotelstays.Client).Cancel, &hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "a&b",
 		SupplierReferenceNo: "<1>", Reason: "計画変更 \"now\""})
-	sent, _ := wireExchange(t, call, `{}`, nil)
+	sent, _ := exchange(t, call, `{}`, nil)
 	assert.Equal(t, `{"customerReferenceNo":"a&b","supplierReferenceNo":"<1>","reason":"計画変更 \"now\""}`, sent.body)
 }
 
 func TestWireScopesAreOneText(t *testing.T) {
-	call := wireOf((*hotelstays.Client).OAuthToken, &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: types.NewSecret("s"), Scopes: []hotelstays.Scope{"booking:read"}})
-	sent, _ := wireExchange(t, call, `{"access_token":"t"}`, nil)
+	call := callOf((*hotelstays.Client).OAuthToken, &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: types.NewSecret("s"), Scopes: []hotelstays.Scope{"booking:read"}})
+	sent, _ := exchange(t, call, `{"access_token":"t"}`, nil)
 	assert.Equal(t, `{"grant_type":"client_credentials","client_id":"id","client_secret":"s","scope":"booking:read"}`, sent.body)
 }
 
@@ -361,7 +366,7 @@ func TestWireScopesAreOneText(t *testing.T) {
 func TestWireIdentifiersAreFresh(t *testing.T) {
 	seen := map[string]bool{}
 	for range 20 {
-		sent, _ := wireExchange(t, wireOf((*hotelstays.Client).Destinations, &hotelstays.DestinationsRequest{}), `{}`, nil)
+		sent, _ := exchange(t, callOf((*hotelstays.Client).Destinations, &hotelstays.DestinationsRequest{}), `{}`, nil)
 		seen[sent.header["Request-Id"]] = true
 		seen[sent.header["Trace-Id"]] = true
 	}
@@ -379,12 +384,12 @@ func TestWireDeadlineHint(t *testing.T) {
 		{30 * time.Second, "29000"}, {10 * time.Second, "9000"}, {2 * time.Second, "1800"}, {time.Millisecond, "1"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			call := wireCall{req, func(ctx context.Context, c *hotelstays.Client, _ ...hotelstays.CallOption) (any, error) {
+			call := apiCall{req, func(ctx context.Context, c *hotelstays.Client, _ ...hotelstays.CallOption) (any, error) {
 				ctx, cancel := context.WithTimeout(ctx, row.left)
 				defer cancel()
 				return c.CheckAvail(ctx, req)
 			}}
-			sent, _ := wireExchange(t, call, `{}`, nil)
+			sent, _ := exchange(t, call, `{}`, nil)
 			assert.Equal(t, row.want, sent.header["Timeout-Milliseconds"])
 		})
 	}
@@ -392,9 +397,9 @@ func TestWireDeadlineHint(t *testing.T) {
 
 // What an answer says in its headers.
 func TestWireResponseMeta(t *testing.T) {
-	call := wireOf((*hotelstays.Client).CheckAvail, &hotelstays.CheckAvailRequest{SessionID: "s", RatePkgID: "pkg"})
-	meta := func(t *testing.T, header map[string]string, opts ...hotelstays.CallOption) (hotelstays.ResponseMeta, wireSent) {
-		sent, resp := wireAnswered(t, call, `{"code":0,"msg":"success","data":{"status":1,"later":[1, 2]}}`, header, nil, opts...)
+	call := callOf((*hotelstays.Client).CheckAvail, &hotelstays.CheckAvailRequest{SessionID: "s", RatePkgID: "pkg"})
+	meta := func(t *testing.T, header map[string]string, opts ...hotelstays.CallOption) (hotelstays.ResponseMeta, sentRequest) {
+		sent, resp := exchangeAnswered(t, call, `{"code":0,"msg":"success","data":{"status":1,"later":[1, 2]}}`, header, nil, opts...)
 		return resp.(*hotelstays.CheckAvailResponse).Meta, sent
 	}
 
@@ -476,41 +481,42 @@ func TestWireTableIsComplete(t *testing.T) {
 	}
 	got := map[string]string{}
 	var flow []string
-	for _, op := range wireOperations() {
+	for _, op := range operations() {
 		got[op.name] = op.path
-		if op.group == wireFlow {
+		if op.group == bookingFlow {
 			flow = append(flow, op.name)
 		}
 	}
 	assert.Equal(t, paths, got)
+	assert.ElementsMatch(t, operationMethods(), slices.Collect(maps.Keys(operationCalls)))
 	slices.Sort(flow)
 	assert.Equal(t, []string{"Book", "Cancel", "CheckAvail", "HotelList", "HotelRates"}, flow)
 }
 
-// wireOperations is the whole API.
-func wireOperations() []wireOperation {
+// operations is the whole API.
+func operations() []operation {
 	stay := struct {
 		in, out types.Date
 		rooms   []types.GuestPerRoom
 	}{"2026-12-24", "2026-12-27", []types.GuestPerRoom{{AdultCount: 2, ChildrenAges: []int{4, 11}}, {AdultCount: 1, ChildrenAges: []int{9}}}}
 	one := []types.GuestPerRoom{{AdultCount: 1}}
 
-	return []wireOperation{
+	return []operation{
 		{
-			name: "Ticket", path: "/api/auth/ticket", group: wireOpen,
-			minimal:        wireOf((*hotelstays.Client).Ticket, &hotelstays.TicketRequest{AppKey: "key", AppSecret: types.NewSecret("secret")}),
+			name: "Ticket", path: "/api/auth/ticket", group: noToken,
+			minimal:        callOf((*hotelstays.Client).Ticket, &hotelstays.TicketRequest{AppKey: "key", AppSecret: types.NewSecret("secret")}),
 			minimalBody:    `{"appKey":"key","appSecret":"secret"}`,
-			full:           wireOf((*hotelstays.Client).Ticket, &hotelstays.TicketRequest{AppKey: "key", AppSecret: types.NewSecret("secret"), TTL: time.Hour}),
+			full:           callOf((*hotelstays.Client).Ticket, &hotelstays.TicketRequest{AppKey: "key", AppSecret: types.NewSecret("secret"), TTL: time.Hour}),
 			fullBody:       `{"appKey":"key","appSecret":"secret","ttl":3600}`,
 			data:           `{"ticket":"header.payload.signature"}`,
 			want:           &hotelstays.TicketResponse{Ticket: types.NewSecret("header.payload.signature")},
 			answerIsSecret: true,
 		},
 		{
-			name: "OAuthToken", path: "/api/v1/oauth/token", group: wireOpen,
-			minimal:     wireOf((*hotelstays.Client).OAuthToken, &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: types.NewSecret("secret")}),
+			name: "OAuthToken", path: "/api/v1/oauth/token", group: noToken,
+			minimal:     callOf((*hotelstays.Client).OAuthToken, &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: types.NewSecret("secret")}),
 			minimalBody: `{"grant_type":"client_credentials","client_id":"id","client_secret":"secret"}`,
-			full: wireOf((*hotelstays.Client).OAuthToken, &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: types.NewSecret("secret"),
+			full: callOf((*hotelstays.Client).OAuthToken, &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: types.NewSecret("secret"),
 				Scopes: []hotelstays.Scope{hotelstays.ScopeSearchRead, hotelstays.ScopeContentRead, hotelstays.ScopeBookingRead,
 					hotelstays.ScopeBookingWrite, hotelstays.ScopeBookingCancel}}),
 			fullBody: `{"grant_type":"client_credentials","client_id":"id","client_secret":"secret",` +
@@ -520,56 +526,56 @@ func wireOperations() []wireOperation {
 			answerIsSecret: true,
 		},
 		{
-			name: "Destinations", path: "/api/search/destinations", group: wirePlain,
-			minimal:     wireOf((*hotelstays.Client).Destinations, &hotelstays.DestinationsRequest{}),
+			name: "Destinations", path: "/api/search/destinations", group: withToken,
+			minimal:     callOf((*hotelstays.Client).Destinations, &hotelstays.DestinationsRequest{}),
 			minimalBody: `{}`,
-			full: wireOf((*hotelstays.Client).Destinations, &hotelstays.DestinationsRequest{CountryCode: "AE", ParentDestinationID: "dest-0",
+			full: callOf((*hotelstays.Client).Destinations, &hotelstays.DestinationsRequest{CountryCode: "AE", ParentDestinationID: "dest-0",
 				Include: hotelstays.DestinationsIncludeDetails, FilterEmptyCities: new(true), MinHotelCount: new(3)}),
 			fullBody: `{"countryCode":"AE","parentDestinationId":"dest-0","include":"details","filterEmptyCities":true,"minHotelCount":3}`,
-			data:     `{"destinations":[` + wireDestinationJSON + `]}`,
-			want:     &hotelstays.DestinationsResponse{Destinations: []types.Destination{wireDestination()}},
+			data:     `{"destinations":[` + destinationJSON + `]}`,
+			want:     &hotelstays.DestinationsResponse{Destinations: []types.Destination{sampleDestination()}},
 		},
 		{
-			name: "HotelsMetadata", path: "/api/search/hotelsMetadata", group: wirePlain,
-			minimal:     wireOf((*hotelstays.Client).HotelsMetadata, &hotelstays.HotelsMetadataRequest{DestinationID: "dest-1"}),
+			name: "HotelsMetadata", path: "/api/search/hotelsMetadata", group: withToken,
+			minimal:     callOf((*hotelstays.Client).HotelsMetadata, &hotelstays.HotelsMetadataRequest{DestinationID: "dest-1"}),
 			minimalBody: `{"destinationId":"dest-1"}`,
-			full: wireOf((*hotelstays.Client).HotelsMetadata, &hotelstays.HotelsMetadataRequest{DestinationID: "dest-1", CountryCode: "AE",
+			full: callOf((*hotelstays.Client).HotelsMetadata, &hotelstays.HotelsMetadataRequest{DestinationID: "dest-1", CountryCode: "AE",
 				Page: &types.PageReq{PageNum: 2, PageSize: 100, Cursor: new(int64(17))}}),
 			fullBody: `{"destinationId":"dest-1","countryCode":"AE","page":{"pageNum":2,"pageSize":100,"cursor":17}}`,
 			data: `{"hotelsMetadata":[{"hotelId":"h-1","platformHotelId":"P-1","destinationId":"dest-1",` +
 				`"name":{"en":"Hotel","zh":"酒店","ar":"فندق"},"rating":4.5,"address":{"en":"Street 1","zh":"一号街","ar":"شارع 1"},` +
-				`"latlngCoordinator":` + wireLatlngJSON + `,"logoURL":"https://img.example.test/1.png"}],"page":{"total":41,"hasMore":true}}`,
+				`"latlngCoordinator":` + latlngJSON + `,"logoURL":"https://img.example.test/1.png"}],"page":{"total":41,"hasMore":true}}`,
 			want: &hotelstays.HotelsMetadataResponse{
 				HotelsMetadata: []types.HotelMetadata{{HotelID: "h-1", PlatformHotelID: "P-1", DestinationID: "dest-1",
-					Name: wireHotelName(), Rating: new(4.5), Address: wireAddress(), LatlngCoordinator: wireLatlng(), LogoURL: "https://img.example.test/1.png"}},
+					Name: sampleHotelName(), Rating: new(4.5), Address: sampleAddress(), LatlngCoordinator: sampleLatlng(), LogoURL: "https://img.example.test/1.png"}},
 				Page: types.PageResp{Total: 41, HasMore: true},
 			},
 		},
 		{
-			name: "HotelStaticDetail", path: "/api/search/hotelStaticDetail", group: wirePlain,
-			minimal:     wireOf((*hotelstays.Client).HotelStaticDetail, &hotelstays.HotelStaticDetailRequest{HotelID: "h-1"}),
+			name: "HotelStaticDetail", path: "/api/search/hotelStaticDetail", group: withToken,
+			minimal:     callOf((*hotelstays.Client).HotelStaticDetail, &hotelstays.HotelStaticDetailRequest{HotelID: "h-1"}),
 			minimalBody: `{"hotelId":"h-1"}`,
-			full:        wireOf((*hotelstays.Client).HotelStaticDetail, &hotelstays.HotelStaticDetailRequest{HotelID: "P-1"}),
+			full:        callOf((*hotelstays.Client).HotelStaticDetail, &hotelstays.HotelStaticDetailRequest{HotelID: "P-1"}),
 			fullBody:    `{"hotelId":"P-1"}`,
-			data:        `{"hotel":` + wireHotelJSON + `}`,
-			want:        &hotelstays.HotelStaticDetailResponse{Hotel: new(wireHotel())},
+			data:        `{"hotel":` + hotelJSON + `}`,
+			want:        &hotelstays.HotelStaticDetailResponse{Hotel: new(sampleHotel())},
 		},
 		{
-			name: "HotelIDList", path: "/api/search/hotelIdList", group: wirePlain,
-			minimal:     wireOf((*hotelstays.Client).HotelIDList, &hotelstays.HotelIDListRequest{}),
+			name: "HotelIDList", path: "/api/search/hotelIdList", group: withToken,
+			minimal:     callOf((*hotelstays.Client).HotelIDList, &hotelstays.HotelIDListRequest{}),
 			minimalBody: `{}`,
-			full: wireOf((*hotelstays.Client).HotelIDList, &hotelstays.HotelIDListRequest{HotelIDs: []int64{7, 9007199254740993},
+			full: callOf((*hotelstays.Client).HotelIDList, &hotelstays.HotelIDListRequest{HotelIDs: []int64{7, 9007199254740993},
 				RegionCode: 12, RegionName: "Region"}),
 			fullBody: `{"hotelIds":[7,9007199254740993],"regionCode":12,"regionName":"Region"}`,
 			data:     `{"hotelIdList":[{"hotelId":"7"},{"hotelId":"8"}]}`,
 			want:     &hotelstays.HotelIDListResponse{HotelIDList: []hotelstays.HotelIDListItem{{HotelID: "7"}, {HotelID: "8"}}},
 		},
 		{
-			name: "HotelList", path: "/api/search/hotelList", group: wireFlow, hint: "59000",
-			minimal: wireOf((*hotelstays.Client).HotelList, &hotelstays.HotelListRequest{DestinationName: "City",
+			name: "HotelList", path: "/api/search/hotelList", group: bookingFlow, hint: "59000",
+			minimal: callOf((*hotelstays.Client).HotelList, &hotelstays.HotelListRequest{DestinationName: "City",
 				CheckIn: stay.in, CheckOut: stay.out, RoomOccupancies: one}),
 			minimalBody: `{"destinationName":"City","checkIn":"2026-12-24","checkOut":"2026-12-27","roomOccupancies":[{"adultCount":1}]}`,
-			full: wireOf((*hotelstays.Client).HotelList, &hotelstays.HotelListRequest{SessionID: "session-1", HotelIDs: []string{"P-1", "h-2"},
+			full: callOf((*hotelstays.Client).HotelList, &hotelstays.HotelListRequest{SessionID: "session-1", HotelIDs: []string{"P-1", "h-2"},
 				DestinationID: "dest-1", DestinationName: "City", CheckIn: stay.in, CheckOut: stay.out, RoomOccupancies: stay.rooms,
 				MaxRatesPerHotel: 1, CountryCode: "AE", ResidencyCode: "SA", NationalityCode: "CN", PageNum: 2, PageSize: 200,
 				Cursor: new(int64(5)), SortBy: hotelstays.SortDistanceAsc}),
@@ -577,13 +583,13 @@ func wireOperations() []wireOperation {
 			fullBody: `{"hotelIds":["P-1","h-2"],"destinationId":"dest-1","destinationName":"City","checkIn":"2026-12-24","checkOut":"2026-12-27",` +
 				`"roomOccupancies":[{"adultCount":2,"childrenAges":[4,11]},{"adultCount":1,"childrenAges":[9]}],"maxRatesPerHotel":1,"countryCode":"AE",` +
 				`"residencyCode":"SA","nationalityCode":"CN","pageNum":2,"pageSize":200,"cursor":5,"sortBy":"distance-asc"}`,
-			data: `{"list":[` + wireHotelJSON + `],"basic":{"destination":` + wireDestinationJSON + `,"sessionId":"session-1",` +
+			data: `{"list":[` + hotelJSON + `],"basic":{"destination":` + destinationJSON + `,"sessionId":"session-1",` +
 				`"statusRemark":"Some properties are missing.","notices":["the expansion was capped"],` +
 				`"emptyReason":{"code":"NO_SUPPLIER_ANSWERED","suppliers":[{"supplierCode":"S1","reason":"no answer"}]}},"total":3,"hasMore":true}`,
 			want: &hotelstays.HotelListResponse{
-				List: []types.Hotel{wireHotel()},
+				List: []types.Hotel{sampleHotel()},
 				Basic: types.SearchBasic{
-					Destination: new(wireDestination()), SessionID: "session-1", StatusRemark: "Some properties are missing.",
+					Destination: new(sampleDestination()), SessionID: "session-1", StatusRemark: "Some properties are missing.",
 					Notices: []string{"the expansion was capped"},
 					EmptyReason: &types.EmptyReason{Code: types.NoSupplierAnswered,
 						Suppliers: []types.EmptyReasonSupplier{{SupplierCode: "S1", Reason: "no answer"}}},
@@ -592,44 +598,44 @@ func wireOperations() []wireOperation {
 			},
 		},
 		{
-			name: "HotelRates", path: "/api/search/hotelRates", group: wireFlow, hint: "59000",
-			minimal: wireOf((*hotelstays.Client).HotelRates, &hotelstays.HotelRatesRequest{SessionID: "session-1", HotelID: "P-1",
+			name: "HotelRates", path: "/api/search/hotelRates", group: bookingFlow, hint: "59000",
+			minimal: callOf((*hotelstays.Client).HotelRates, &hotelstays.HotelRatesRequest{SessionID: "session-1", HotelID: "P-1",
 				CheckIn: stay.in, CheckOut: stay.out, RoomOccupancies: one}),
 			minimalSession: "session-1",
 			minimalBody:    `{"hotelId":"P-1","checkIn":"2026-12-24","checkOut":"2026-12-27","roomOccupancies":[{"adultCount":1}]}`,
-			full: wireOf((*hotelstays.Client).HotelRates, &hotelstays.HotelRatesRequest{SessionID: "session-2", HotelID: "P-1",
+			full: callOf((*hotelstays.Client).HotelRates, &hotelstays.HotelRatesRequest{SessionID: "session-2", HotelID: "P-1",
 				CheckIn: stay.in, CheckOut: stay.out, CountryCode: "AE", ResidencyCode: "SA", NationalityCode: "CN", RoomOccupancies: stay.rooms}),
 			fullSession: "session-2",
 			fullBody: `{"hotelId":"P-1","checkIn":"2026-12-24","checkOut":"2026-12-27","countryCode":"AE","residencyCode":"SA",` +
 				`"nationalityCode":"CN","roomOccupancies":[{"adultCount":2,"childrenAges":[4,11]},{"adultCount":1,"childrenAges":[9]}]}`,
-			data: `{"rooms":[` + wireRoomJSON + `]}`,
-			want: &hotelstays.HotelRatesResponse{Rooms: []types.Room{wireRoom()}},
+			data: `{"rooms":[` + roomJSON + `]}`,
+			want: &hotelstays.HotelRatesResponse{Rooms: []types.Room{sampleRoom()}},
 		},
 		{
-			name: "CheckAvail", path: "/api/search/checkAvail", group: wireFlow, hint: "59000",
-			minimal:        wireOf((*hotelstays.Client).CheckAvail, &hotelstays.CheckAvailRequest{SessionID: "session-1", RatePkgID: "pkg-1"}),
+			name: "CheckAvail", path: "/api/search/checkAvail", group: bookingFlow, hint: "59000",
+			minimal:        callOf((*hotelstays.Client).CheckAvail, &hotelstays.CheckAvailRequest{SessionID: "session-1", RatePkgID: "pkg-1"}),
 			minimalSession: "session-1",
 			minimalBody:    `{"ratePkgId":"pkg-1"}`,
-			full:           wireOf((*hotelstays.Client).CheckAvail, &hotelstays.CheckAvailRequest{SessionID: "session-2", RatePkgID: "pkg-2"}),
+			full:           callOf((*hotelstays.Client).CheckAvail, &hotelstays.CheckAvailRequest{SessionID: "session-2", RatePkgID: "pkg-2"}),
 			fullSession:    "session-2",
 			fullBody:       `{"ratePkgId":"pkg-2"}`,
-			data: `{"status":1,"roomRatePkg":` + wirePkgJSON + `,"exchangeRateSnapshot":{"date":"2026-11-20",` +
+			data: `{"status":1,"roomRatePkg":` + pkgJSON + `,"exchangeRateSnapshot":{"date":"2026-11-20",` +
 				`"usd":{"eur":0.91,"kwd":0.30712345678901234567}}}`,
 			want: &hotelstays.CheckAvailResponse{
-				Status: 1, RoomRatePkg: new(wirePkg()),
+				Status: 1, RoomRatePkg: new(samplePkg()),
 				ExchangeRateSnapshot: &types.ExchangeRateSnapshot{Date: "2026-11-20",
 					USD: map[string]json.Number{"eur": "0.91", "kwd": "0.30712345678901234567"}},
 			},
 		},
 		{
-			name: "Book", path: "/api/trade/book", group: wireFlow, hint: "119000",
-			minimal: wireOf((*hotelstays.Client).Book, &hotelstays.BookRequest{SessionID: "session-1", CustomerReferenceNo: "ref-1", RatePkgID: "pkg-1",
+			name: "Book", path: "/api/trade/book", group: bookingFlow, hint: "119000",
+			minimal: callOf((*hotelstays.Client).Book, &hotelstays.BookRequest{SessionID: "session-1", CustomerReferenceNo: "ref-1", RatePkgID: "pkg-1",
 				Holder: types.Holder{FirstName: "Guest", LastName: "One"},
 				Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One"}}}),
 			minimalSession: "session-1",
 			minimalBody: `{"customerReferenceNo":"ref-1","ratePkgId":"pkg-1","holder":{"firstName":"Guest","lastName":"One"},` +
 				`"guests":[{"roomIndex":1,"firstName":"Guest","lastName":"One"}]}`,
-			full: wireOf((*hotelstays.Client).Book, &hotelstays.BookRequest{SessionID: "session-2", CustomerReferenceNo: "ref-1", RatePkgID: "pkg-1",
+			full: callOf((*hotelstays.Client).Book, &hotelstays.BookRequest{SessionID: "session-2", CustomerReferenceNo: "ref-1", RatePkgID: "pkg-1",
 				Holder: types.Holder{FirstName: "Guest", LastName: "One", Email: "guest.one@example.test",
 					Phone: &types.Phone{CountryCode: "AE", CountryNumber: 971, Number: "500000001"}},
 				Guests: []types.Guest{
@@ -645,14 +651,14 @@ func wireOperations() []wireOperation {
 				`"callbackUrl":"https://hooks.example.test/orders?a=1&b=2","guests":[` +
 				`{"roomIndex":1,"firstName":"Guest","lastName":"One","nationalityCode":"AE","age":14,"isChild":true,"gender":"FEMALE","dateOfBirth":"2012-02-29","passportNumber":"P0000001"},` +
 				`{"roomIndex":2,"firstName":"Guest","lastName":"Two","nationalityCode":"SA","age":4,"isChild":true,"gender":"m","dateOfBirth":"2022-01-31","passportNumber":"P0000002"}]}`,
-			data: `{"hotelOrder":` + wireOrderJSON + `}`,
-			want: &hotelstays.BookResponse{HotelOrder: new(wireOrder())},
+			data: `{"hotelOrder":` + orderJSON + `}`,
+			want: &hotelstays.BookResponse{HotelOrder: new(sampleOrder())},
 		},
 		{
-			name: "QueryOrders", path: "/api/trade/queryOrders", group: wirePlain,
-			minimal:     wireOf((*hotelstays.Client).QueryOrders, &hotelstays.QueryOrdersRequest{}),
+			name: "QueryOrders", path: "/api/trade/queryOrders", group: withToken,
+			minimal:     callOf((*hotelstays.Client).QueryOrders, &hotelstays.QueryOrdersRequest{}),
 			minimalBody: `{}`,
-			full: wireOf((*hotelstays.Client).QueryOrders, &hotelstays.QueryOrdersRequest{
+			full: callOf((*hotelstays.Client).QueryOrders, &hotelstays.QueryOrdersRequest{
 				CustomerReferenceNos: []string{"ref-1", "ref-2"}, SupplierReferenceNos: []string{"sup-1"},
 				CheckInTimeWindow:    &types.TimeWindow{Start: "a1", End: "a2"},
 				CheckOutTimeWindow:   &types.TimeWindow{Start: "b1", End: "b2"},
@@ -664,14 +670,14 @@ func wireOperations() []wireOperation {
 			fullBody: `{"customerReferenceNos":["ref-1","ref-2"],"supplierReferenceNos":["sup-1"],"checkInTimeWindow":{"start":"a1","end":"a2"},` +
 				`"checkOutTimeWindow":{"start":"b1","end":"b2"},"bookingTimeWindow":{"start":"c1","end":"c2"},"freeCancelTimeWindow":{"start":"d1","end":"d2"},` +
 				`"cancelledTimeWindow":{"start":"e1","end":"e2"},"statusList":[1,"confirmed"]}`,
-			data: `{"orders":[` + wireOrderJSON + `,` + wireOrderJSON + `]}`,
-			want: &hotelstays.QueryOrdersResponse{Orders: []types.Order{wireOrder(), wireOrder()}},
+			data: `{"orders":[` + orderJSON + `,` + orderJSON + `]}`,
+			want: &hotelstays.QueryOrdersResponse{Orders: []types.Order{sampleOrder(), sampleOrder()}},
 		},
 		{
-			name: "OrderVoucher", path: "/api/trade/orderVoucher", group: wirePlain,
-			minimal:     wireOf((*hotelstays.Client).OrderVoucher, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: "plat-1"}),
+			name: "OrderVoucher", path: "/api/trade/orderVoucher", group: withToken,
+			minimal:     callOf((*hotelstays.Client).OrderVoucher, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: "plat-1"}),
 			minimalBody: `{"platformReferenceNo":"plat-1"}`,
-			full: wireOf((*hotelstays.Client).OrderVoucher, &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1", PlatformReferenceNo: "plat-1",
+			full: callOf((*hotelstays.Client).OrderVoucher, &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1", PlatformReferenceNo: "plat-1",
 				SupplierReferenceNo: "sup-1", IncludeDocument: true}),
 			fullBody: `{"customerReferenceNo":"ref-1","platformReferenceNo":"plat-1","supplierReferenceNo":"sup-1","includeDocument":true}`,
 			data: `{"customerReferenceNo":"ref-1","platformReferenceNo":"plat-1","supplierReferenceNo":"sup-1","status":"GENERATED","voucher":{` +
@@ -687,12 +693,12 @@ func wireOperations() []wireOperation {
 					Content:   &types.VoucherContent{ContentType: "application/pdf", ByteSize: 5, Base64: "JVBERi0="}}},
 		},
 		{
-			name: "Cancel", path: "/api/trade/cancel", group: wireFlow, hint: "119000",
-			minimal: wireOf((*hotelstays.Client).Cancel, &hotelstays.CancelRequest{SessionID: "session-1", CustomerReferenceNo: "ref-1",
+			name: "Cancel", path: "/api/trade/cancel", group: bookingFlow, hint: "119000",
+			minimal: callOf((*hotelstays.Client).Cancel, &hotelstays.CancelRequest{SessionID: "session-1", CustomerReferenceNo: "ref-1",
 				SupplierReferenceNo: "sup-1"}),
 			minimalSession: "session-1",
 			minimalBody:    `{"customerReferenceNo":"ref-1","supplierReferenceNo":"sup-1"}`,
-			full: wireOf((*hotelstays.Client).Cancel, &hotelstays.CancelRequest{SessionID: "session-2", CustomerReferenceNo: "ref-1",
+			full: callOf((*hotelstays.Client).Cancel, &hotelstays.CancelRequest{SessionID: "session-2", CustomerReferenceNo: "ref-1",
 				SupplierReferenceNo: "sup-1", Reason: "plans changed"}),
 			fullSession: "session-2",
 			fullBody:    `{"customerReferenceNo":"ref-1","supplierReferenceNo":"sup-1","reason":"plans changed"}`,
@@ -702,12 +708,10 @@ func wireOperations() []wireOperation {
 	}
 }
 
-// The shared types with every documented field, as JSON and as values.
-
 const (
-	wireLatlngJSON = `{"google":{"lat":25.2,"lng":55.3},"gaode":{"lat":25.1,"lng":55.4}}`
+	latlngJSON = `{"google":{"lat":25.2,"lng":55.3},"gaode":{"lat":25.1,"lng":55.4}}`
 
-	wireDestinationJSON = `{"id":"dest-1","type":6,"name":{"en":"City","zh":"城市","ar":"مدينة"},` +
+	destinationJSON = `{"id":"dest-1","type":6,"name":{"en":"City","zh":"城市","ar":"مدينة"},` +
 		`"nameFull":{"en":"City, Region","zh":"地区城市","ar":"مدينة، منطقة"},"countryCode":"AE",` +
 		`"coordinates":{"centerLat":25.2,"centerLng":55.3,"boundingPolygon":{"type":"MultiPolygon","coordinates":[[[[55.1,25.1],[55.2,25.2]]]]}},` +
 		`"extra":{"cityName":{"en":"City","zh":"城市","ar":"مدينة"},"provinceName":{"en":"Region","zh":"地区","ar":"منطقة"},` +
@@ -715,47 +719,50 @@ const (
 		`"countryName":{"en":"Country","zh":"国家","ar":"بلد"},"destinationName":{"en":"City","zh":"城市","ar":"مدينة"},` +
 		`"parentDestinationName":{"en":"Region","zh":"地区","ar":"منطقة"},"parentDestinationId":"dest-0"}`
 
-	wireRateJSON = `{"commissionableRate":{"currency":"EUR","amount":2000},"netRate":{"currency":"EUR","amount":2150.50},` +
+	rateJSON = `{"commissionableRate":{"currency":"EUR","amount":2000},"netRate":{"currency":"EUR","amount":2150.50},` +
 		`"grossRate":{"currency":"EUR","amount":2400.1},"respectGrossRate":true}`
 
-	// wireOfferJSON has the fields that an offer and the room of an order share.
-	wireOfferJSON = `"ratePkgId":"pkg-1","refundableMode":"partial","refundableUntil":"2026-12-20T18:00:00Z",` +
+	// offerJSON has the fields that an offer and the room of an order share.
+	offerJSON = `"ratePkgId":"pkg-1","refundableMode":"partial","refundableUntil":"2026-12-20T18:00:00Z",` +
 		`"cancelFees":[{"until":"2026-12-20T18:00:00Z","fee":{"currency":"EUR","amount":0.00}},{"until":"2026-12-23T18:00:00Z","fee":{"currency":"EUR","amount":120.50}}],` +
-		`"originalRoomNaming":{"id":"DBL","name":"Double Room","supplier":44},"rate":` + wireRateJSON + `,"totalRate":` + wireRateJSON + `,` +
+		`"originalRoomNaming":{"id":"DBL","name":"Double Room","supplier":44},"rate":` + rateJSON + `,"totalRate":` + rateJSON + `,` +
 		`"rateComment":"No smoking.","includesPackaging":true,"checkIn":"2026-12-24","checkOut":"2026-12-27",` +
 		`"board":{"boardId":"HB","boardName":{"en":"Half board","zh":"半膳","ar":"نصف إقامة"},"boardDesc":{"en":"Two meals","zh":"两餐","ar":"وجبتان"}},` +
 		`"tax":{"total":{"currency":"EUR","amount":31.00},"items":[{"taxType":"city","taxName":"City tax","amount":{"currency":"EUR","amount":31.00},"desc":"for each night"}]}`
 
-	wirePkgJSON = `{` + wireOfferJSON + `}`
+	pkgJSON = `{` + offerJSON + `}`
 
-	wireRoomTypeJSON = `"roomTypeId":"rt-1","roomTypeName":{"en":"Double","zh":"双人间","ar":"غرفة مزدوجة"},"hotelId":"h-1","rates":[` + wirePkgJSON + `]`
+	roomTypeJSON = `"roomTypeId":"rt-1","roomTypeName":{"en":"Double","zh":"双人间","ar":"غرفة مزدوجة"},"hotelId":"h-1","rates":[` + pkgJSON + `]`
 
-	wireRoomJSON = `{` + wireRoomTypeJSON + `}`
+	roomJSON = `{` + roomTypeJSON + `}`
 
-	wireHotelJSON = `{"id":"h-1","platformHotelId":"P-1","destinationId":"dest-1","name":{"en":"Hotel","zh":"酒店","ar":"فندق"},"rating":4.5,` +
-		`"address":{"en":"Street 1","zh":"一号街","ar":"شارع 1"},"latlngCoordinator":` + wireLatlngJSON + `,"logoURL":"https://img.example.test/1.png",` +
+	hotelJSON = `{"id":"h-1","platformHotelId":"P-1","destinationId":"dest-1","name":{"en":"Hotel","zh":"酒店","ar":"فندق"},"rating":4.5,` +
+		`"address":{"en":"Street 1","zh":"一号街","ar":"شارع 1"},"latlngCoordinator":` + latlngJSON + `,"logoURL":"https://img.example.test/1.png",` +
 		`"minPrice":{"currency":"EUR","amount":2150.50},"minPricesByCurrency":[{"currency":"KWD","amount":700.125}],"isAvailable":true,` +
-		`"rooms":[` + wireRoomJSON + `]}`
+		`"rooms":[` + roomJSON + `]}`
 
-	wireOrderJSON = `{"status":1,"statusRemark":"In progress.","checkIn":"2026-12-24","checkOut":"2026-12-27","nightCount":3,"roomCount":2,` +
+	orderJSON = `{"status":1,"statusRemark":"In progress.","checkIn":"2026-12-24","checkOut":"2026-12-27","nightCount":3,"roomCount":2,` +
 		`"bookingTime":"2026-11-20T10:00:00Z","hotelConfirmNo":"HC-1","holder":{"firstName":"Guest","lastName":"One",` +
 		`"email":"guest.one@example.test","phone":{"countryCode":"AE","countryNumber":971,"number":"500000001"}},` +
 		`"platformReferenceNo":"plat-1","customerReferenceNo":"ref-1","commissionableRate":{"currency":"EUR","amount":2000},` +
 		`"netRate":{"currency":"EUR","amount":2150.50},"grossRate":{"currency":"EUR","amount":2400.1},"respectGrossRate":true,` +
 		`"cancelTime":"2026-11-21T10:00:00Z","cancelReason":"plans changed","refundedPrice":{"currency":"EUR","amount":120.50},"supplier":44,` +
 		`"supplierReferenceNo":"sup-1","hotel":{"hotelId":"h-1","destinationId":"dest-1","name":{"en":"Hotel","zh":"酒店","ar":"فندق"},"rating":4.5,` +
-		`"address":{"en":"Street 1","zh":"一号街","ar":"شارع 1"},"latlngCoordinator":` + wireLatlngJSON + `,"logoURL":"https://img.example.test/1.png"},` +
-		`"rooms":[{` + wireRoomTypeJSON + `,` + wireOfferJSON + `,"roomIndex":1,"guests":[{"passportNumber":"0001","any":[1]}],"refundInfo":[{"any":2}]}]}`
+		`"address":{"en":"Street 1","zh":"一号街","ar":"شارع 1"},"latlngCoordinator":` + latlngJSON + `,"logoURL":"https://img.example.test/1.png"},` +
+		`"rooms":[{` + roomTypeJSON + `,` + offerJSON + `,"roomIndex":1,"guests":[{"passportNumber":"0001","any":[1]}],"refundInfo":[{"any":2}]}]}`
 )
 
-func wireHotelName() *types.I18N { return &types.I18N{EN: "Hotel", ZH: "酒店", AR: "فندق"} }
-func wireAddress() *types.I18N   { return &types.I18N{EN: "Street 1", ZH: "一号街", AR: "شارع 1"} }
+func sampleHotelName() *types.I18N { return &types.I18N{EN: "Hotel", ZH: "酒店", AR: "فندق"} }
 
-func wireLatlng() *types.LatlngCoordinator {
+func sampleAddress() *types.I18N {
+	return &types.I18N{EN: "Street 1", ZH: "一号街", AR: "شارع 1"}
+}
+
+func sampleLatlng() *types.LatlngCoordinator {
 	return &types.LatlngCoordinator{Google: types.Latlng{Lat: 25.2, Lng: 55.3}, Gaode: &types.Latlng{Lat: 25.1, Lng: 55.4}}
 }
 
-func wireDestination() types.Destination {
+func sampleDestination() types.Destination {
 	city := &types.I18N{EN: "City", ZH: "城市", AR: "مدينة"}
 	region := &types.I18N{EN: "Region", ZH: "地区", AR: "منطقة"}
 	return types.Destination{
@@ -772,53 +779,66 @@ func wireDestination() types.Destination {
 	}
 }
 
-func wireEUR(amount json.Number) types.Money { return types.Money{Currency: "EUR", Amount: amount} }
+func eur(amount json.Number) types.Money { return types.Money{Currency: "EUR", Amount: amount} }
 
-func wireRate() types.Rate {
-	return types.Rate{CommissionableRate: new(wireEUR("2000")), NetRate: wireEUR("2150.50"), GrossRate: new(wireEUR("2400.1")), RespectGrossRate: true}
+func sampleRate() types.Rate {
+	return types.Rate{CommissionableRate: new(eur("2000")), NetRate: eur("2150.50"), GrossRate: new(eur("2400.1")), RespectGrossRate: true}
 }
 
-func wirePkg() types.RoomRatePkg {
+func samplePkg() types.RoomRatePkg {
 	return types.RoomRatePkg{
 		RatePkgID: "pkg-1", RefundableMode: types.RefundablePartial, RefundableUntil: "2026-12-20T18:00:00Z",
 		CancelFees: []types.CancelFee{
-			{Until: "2026-12-20T18:00:00Z", Fee: wireEUR("0.00")},
-			{Until: "2026-12-23T18:00:00Z", Fee: wireEUR("120.50")},
+			{Until: "2026-12-20T18:00:00Z", Fee: eur("0.00")},
+			{Until: "2026-12-23T18:00:00Z", Fee: eur("120.50")},
 		},
 		OriginalRoomNaming: &types.OriginalRoomNaming{ID: "DBL", Name: "Double Room", Supplier: 44},
-		Rate:               wireRate(), TotalRate: wireRate(),
+		Rate:               sampleRate(), TotalRate: sampleRate(),
 		RateComment: "No smoking.", IncludesPackaging: true, CheckIn: "2026-12-24", CheckOut: "2026-12-27",
 		Board: &types.Board{BoardID: types.BoardHB, BoardName: &types.I18N{EN: "Half board", ZH: "半膳", AR: "نصف إقامة"},
 			BoardDesc: &types.I18N{EN: "Two meals", ZH: "两餐", AR: "وجبتان"}},
-		Tax: &types.Tax{Total: new(wireEUR("31.00")),
-			Items: []types.TaxItem{{TaxType: "city", TaxName: "City tax", Amount: new(wireEUR("31.00")), Desc: "for each night"}}},
+		Tax: &types.Tax{Total: new(eur("31.00")),
+			Items: []types.TaxItem{{TaxType: "city", TaxName: "City tax", Amount: new(eur("31.00")), Desc: "for each night"}}},
 	}
 }
 
-func wireRoom() types.Room {
+func sampleRoom() types.Room {
 	return types.Room{RoomTypeID: "rt-1", RoomTypeName: types.I18N{EN: "Double", ZH: "双人间", AR: "غرفة مزدوجة"}, HotelID: "h-1",
-		Rates: []types.RoomRatePkg{wirePkg()}}
+		Rates: []types.RoomRatePkg{samplePkg()}}
 }
 
-func wireHotel() types.Hotel {
-	return types.Hotel{ID: "h-1", PlatformHotelID: "P-1", DestinationID: "dest-1", Name: wireHotelName(), Rating: new(4.5), Address: wireAddress(),
-		LatlngCoordinator: wireLatlng(), LogoURL: "https://img.example.test/1.png", MinPrice: new(wireEUR("2150.50")),
-		MinPricesByCurrency: []types.Money{{Currency: "KWD", Amount: "700.125"}}, IsAvailable: new(true), Rooms: []types.Room{wireRoom()}}
+func sampleHotel() types.Hotel {
+	return types.Hotel{ID: "h-1", PlatformHotelID: "P-1", DestinationID: "dest-1", Name: sampleHotelName(), Rating: new(4.5), Address: sampleAddress(),
+		LatlngCoordinator: sampleLatlng(), LogoURL: "https://img.example.test/1.png", MinPrice: new(eur("2150.50")),
+		MinPricesByCurrency: []types.Money{{Currency: "KWD", Amount: "700.125"}}, IsAvailable: new(true), Rooms: []types.Room{sampleRoom()}}
 }
 
-func wireOrder() types.Order {
+func sampleOrder() types.Order {
 	return types.Order{
 		Status: types.OrderConfirming, StatusRemark: "In progress.", CheckIn: "2026-12-24", CheckOut: "2026-12-27", NightCount: 3, RoomCount: 2,
 		BookingTime: "2026-11-20T10:00:00Z", HotelConfirmNo: "HC-1",
 		Holder: types.Holder{FirstName: "Guest", LastName: "One", Email: "guest.one@example.test",
 			Phone: &types.Phone{CountryCode: "AE", CountryNumber: 971, Number: "500000001"}},
-		PlatformReferenceNo: "plat-1", CustomerReferenceNo: "ref-1", CommissionableRate: new(wireEUR("2000")), NetRate: wireEUR("2150.50"),
-		GrossRate: new(wireEUR("2400.1")), RespectGrossRate: true, CancelTime: "2026-11-21T10:00:00Z", CancelReason: "plans changed",
-		RefundedPrice: new(wireEUR("120.50")), Supplier: 44, SupplierReferenceNo: "sup-1",
-		Hotel: &types.OrderHotelInfo{HotelID: "h-1", DestinationID: "dest-1", Name: wireHotelName(), Rating: new(4.5), Address: wireAddress(),
-			LatlngCoordinator: wireLatlng(), LogoURL: "https://img.example.test/1.png"},
-		Rooms: []types.OrderRoom{{Room: wireRoom(), RoomRatePkg: wirePkg(), RoomIndex: 1,
+		PlatformReferenceNo: "plat-1", CustomerReferenceNo: "ref-1", CommissionableRate: new(eur("2000")), NetRate: eur("2150.50"),
+		GrossRate: new(eur("2400.1")), RespectGrossRate: true, CancelTime: "2026-11-21T10:00:00Z", CancelReason: "plans changed",
+		RefundedPrice: new(eur("120.50")), Supplier: 44, SupplierReferenceNo: "sup-1",
+		Hotel: &types.OrderHotelInfo{HotelID: "h-1", DestinationID: "dest-1", Name: sampleHotelName(), Rating: new(4.5), Address: sampleAddress(),
+			LatlngCoordinator: sampleLatlng(), LogoURL: "https://img.example.test/1.png"},
+		Rooms: []types.OrderRoom{{Room: sampleRoom(), RoomRatePkg: samplePkg(), RoomIndex: 1,
 			Guests:     []json.RawMessage{json.RawMessage(`{"passportNumber":"0001","any":[1]}`)},
 			RefundInfo: []json.RawMessage{json.RawMessage(`{"any":2}`)}}},
 	}
+}
+
+// operationMethods are the methods of a Client that take a request of their name:
+// the operations, as the code has them.
+func operationMethods() (ops []hotelstays.Operation) {
+	client := reflect.TypeFor[*hotelstays.Client]()
+	for m := range client.Methods() {
+		if m.Type.NumIn() == 4 && m.Type.In(1) == reflect.TypeFor[context.Context]() &&
+			m.Type.In(2).Kind() == reflect.Pointer && m.Type.In(2).Elem().Name() == m.Name+"Request" {
+			ops = append(ops, hotelstays.Operation(m.Name))
+		}
+	}
+	return ops
 }

@@ -1,11 +1,10 @@
 //go:build !race && !hotelstays_stdjson
 
-// What a call allocates, beside a bare client that does the same with net/http and
-// encoding/json. Both are counted without a network and without the collector, so that
-// the bounds hold on every machine; the race detector, which allocates for itself,
-// would blur them.
+// What a call allocates, compared with a bare client that does the same with net/http and
+// encoding/json. Both are counted without a network and without the collector, so that the
+// bounds hold on every machine. The race detector allocates for itself.
 
-package hotelstays_test
+package conformance_test
 
 import (
 	"bytes"
@@ -13,12 +12,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"reflect"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
@@ -32,15 +35,15 @@ import (
 // on both, but the encoding/json of Go 1.27 allocates less, so that the bounds are
 // those of Go 1.27, with some room for what a change of Go's own may cost.
 const (
-	callMoreAllocs = 15   // objects more than bare, of a CheckAvail: 29 fewer, 9 more
-	callMoreBytes  = 3e3  // bytes more than bare, of a CheckAvail: 1.7e3, 2.7e3
-	pageObjects    = 0.6  // objects as a share of bare's, of a page of HotelList: 0.36, 0.56
-	pageBytes      = 0.75 // bytes as a share of bare's, of a page of HotelList: 0.59, 0.67
+	moreAllocs  = 15   // objects more than bare, of a CheckAvail: 29 fewer, 9 more
+	moreBytes   = 3e3  // bytes more than bare, of a CheckAvail: 1.7e3, 2.7e3
+	pageObjects = 0.6  // objects as a share of bare's, of a page of HotelList: 0.36, 0.56
+	pageBytes   = 0.75 // bytes as a share of bare's, of a page of HotelList: 0.59, 0.67
 )
 
 func TestACallAllocatesLittle(t *testing.T) {
 	answers := recordAnswers(t)
-	client := clientThrough(t, answers, hotelstays.WithRateLimiter(noCeilings{}))
+	client := clientThrough(t, answers, hotelstays.WithRateLimiter(noLimits{}))
 	bare := &bareClient{http: http.Client{Transport: answers}}
 
 	t.Run("CheckAvail", func(t *testing.T) {
@@ -50,11 +53,11 @@ func TestACallAllocatesLittle(t *testing.T) {
 			return bare.post(t.Context(), "/api/search/checkAvail", req.SessionID, req, new(hotelstays.CheckAvailResponse))
 		})
 		t.Logf("ours %v, bare %v", ours, theirs)
-		assert.LessOrEqual(t, ours.objects-theirs.objects, float64(callMoreAllocs))
-		assert.LessOrEqual(t, ours.bytes-theirs.bytes, float64(callMoreBytes))
+		assert.LessOrEqual(t, ours.objects-theirs.objects, float64(moreAllocs))
+		assert.LessOrEqual(t, ours.bytes-theirs.bytes, float64(moreBytes))
 	})
 	t.Run("HotelList", func(t *testing.T) {
-		req := &hotelstays.HotelListRequest{DestinationID: "place", CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults()}
+		req := hotelList()
 		ours := allocated(t, func() error { _, err := client.HotelList(t.Context(), req); return err })
 		theirs := allocated(t, func() error {
 			return bare.post(t.Context(), "/api/search/hotelList", "", req, new(hotelstays.HotelListResponse))
@@ -124,8 +127,10 @@ func recordAnswers(t *testing.T) recorded {
 		answers[req.URL.Path] = recording{resp.Header, string(body)}
 		return answers.RoundTrip(req)
 	})
-	client := newClient(t, srv, ticketOf(srv), hotelstays.WithHTTPClient(&http.Client{Transport: recorder}))
-	list, err := client.HotelList(t.Context(), searchCity(srv))
+	client := sandboxClient(t, srv, &http.Client{Transport: recorder})
+	search := hotelList()
+	search.DestinationID = srv.CityID(0)
+	list, err := client.HotelList(t.Context(), search)
 	require.NoError(t, err)
 	require.Len(t, list.List, 25)
 	_, err = client.CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: list.Basic.SessionID, RatePkgID: list.List[0].Rooms[0].Rates[0].RatePkgID})
@@ -181,4 +186,53 @@ func (b *bareClient) post(ctx context.Context, path, session string, in, out any
 		return fmt.Errorf("%s was refused: %s", path, answer.Msg)
 	}
 	return nil
+}
+
+// textsIn counts the texts of a value, and adds where they lie in memory.
+func textsIn(v reflect.Value, at map[*byte]string) (count int) {
+	switch v.Kind() {
+	case reflect.String:
+		if v.Len() > 1 { // the runtime has the texts of a single byte ready
+			at[unsafe.StringData(v.String())] = v.String()
+			count++
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			count += textsIn(v.Elem(), at)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() && f.Tag.Get("json") != "-" {
+				count += textsIn(v.Field(i), at)
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			count += textsIn(v.Index(i), at)
+		}
+	}
+	return count
+}
+
+// Texts of tokens, orders and vouchers are never kept for another answer. Those of
+// searches are, at least within an answer: the memory in between may be freed.
+func TestWhichAnswersShareTexts(t *testing.T) {
+	impersonal := []string{"Destinations", "HotelsMetadata", "HotelStaticDetail", "HotelIDList", "HotelList", "HotelRates", "CheckAvail"}
+	for _, op := range operations() {
+		first, second := map[*byte]string{}, map[*byte]string{}
+		_, resp := exchange(t, op.minimal, op.data, nil)
+		count := textsIn(reflect.ValueOf(resp), first)
+		_, resp = exchange(t, op.minimal, op.data, nil)
+		textsIn(reflect.ValueOf(resp), second)
+		if slices.Contains(impersonal, op.name) {
+			distinct := len(slices.Compact(slices.Sorted(maps.Values(first))))
+			assert.True(t, len(first) < count || distinct == count, "%s: %d texts, %d distinct, none shared", op.name, count, distinct)
+			continue
+		}
+		assert.Len(t, first, count, op.name)
+		for text := range first {
+			_, again := second[text]
+			assert.False(t, again, op.name)
+		}
+	}
 }

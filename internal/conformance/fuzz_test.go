@@ -1,7 +1,7 @@
-// Fuzz targets: whatever comes over the network is read or refused, without a panic
-// and without a secret in a text. Their corpus is under testdata/fuzz.
+// Fuzz targets: whatever comes over the network is read or refused, without a panic and
+// without a secret in a text. Their corpus is in testdata/fuzz.
 
-package hotelstays_test
+package conformance_test
 
 import (
 	"bytes"
@@ -23,8 +23,8 @@ const fuzzToken = "CANARY-token-of-the-client-0001"
 // fuzzCalls are the calls of every operation.
 var fuzzCalls = func() map[hotelstays.Operation]operationCall {
 	calls := maps.Clone(operationCalls)
-	calls[hotelstays.OpTicket] = calling((*hotelstays.Client).Ticket, &hotelstays.TicketRequest{AppKey: "key", AppSecret: types.NewSecret(fuzzToken)})
-	calls[hotelstays.OpOAuthToken] = calling((*hotelstays.Client).OAuthToken, &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: types.NewSecret(fuzzToken)})
+	calls[hotelstays.OpTicket] = callOf((*hotelstays.Client).Ticket, &hotelstays.TicketRequest{AppKey: "key", AppSecret: types.NewSecret(fuzzToken)}).err
+	calls[hotelstays.OpOAuthToken] = callOf((*hotelstays.Client).OAuthToken, &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: types.NewSecret(fuzzToken)}).err
 	return calls
 }()
 
@@ -40,11 +40,7 @@ func fuzzAnswer(t *testing.T, status int, contentType string, body []byte) {
 		resp.Header.Set("Content-Type", contentType)
 		return resp, nil
 	})
-	client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.TokenCredential{Token: types.NewSecret(fuzzToken)}, hotelstays.WithHTTPClient(&http.Client{Transport: rt}),
-		hotelstays.WithMaxAttempts(1), hotelstays.WithRateLimiter(nilLimiter{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := newClient(t, bearerToken(fuzzToken), rt, hotelstays.WithRateLimiter(noLimits{}))
 	for _, op := range slices.Sorted(maps.Keys(fuzzCalls)) {
 		err := fuzzCalls[op](t.Context(), client, hotelstays.WithRawData())
 		if err == nil {
@@ -66,15 +62,14 @@ func fuzzError(op hotelstays.Operation, err error) string {
 			return "a secret"
 		}
 	}
-	acts := op == hotelstays.OpBook || op == hotelstays.OpCancel
 	switch e := err.(type) {
 	case *hotelstays.APIError, *hotelstays.DecodeError:
 	case *hotelstays.TransportError:
-		if e.Sent && acts {
+		if e.Sent && mutates(op) {
 			return "it may have arrived"
 		}
 	case *hotelstays.OutcomeUnknownError:
-		if !acts || e.CustomerReferenceNo != "ref-1" {
+		if !mutates(op) || e.CustomerReferenceNo != "ref-1" {
 			return "no unknown outcome"
 		}
 		switch e.Err.(type) {

@@ -1,8 +1,8 @@
 //go:build !hotelstays_stdjson && !race
 
-// Proves that the generated functions and encoding/json read the same: of every
-// type of answer, with everything that can be wrong or unusual about it. It starts no
-// goroutines and takes too long under the race detector, which leaves it out.
+// The generated decoder reads what encoding/json reads: every type of answer, with everything
+// that can be wrong or unusual about it. No goroutines run here, and the race detector would
+// take too long.
 
 package hotelstays_test
 
@@ -11,47 +11,62 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/internal/wire"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// agreeDocument is an answer, or a webhook, which has no envelope.
-type agreeDocument struct {
+// document is an answer, or a webhook, which has no envelope.
+type document struct {
 	name string
 	body []byte
 	bare bool
 	into reflect.Type
 }
 
-// agreeDocuments has every type of answer, with every documented field.
-func agreeDocuments() []agreeDocument {
-	docs := []agreeDocument{{"webhook", []byte(hookPaid), true, reflect.TypeFor[hotelstays.WebhookEvent]()}}
-	for _, op := range wireOperations() {
-		data := strings.Replace(op.data, wireOrderJSON+","+wireOrderJSON, wireOrderJSON, 1) // one is enough
-		body := `{"code":0,"msg":"success","data":` + data + `}`
-		docs = append(docs, agreeDocument{op.name, []byte(body), false, reflect.TypeOf(op.want).Elem()})
+// documents has every type of answer, with every documented field.
+func documents() []document {
+	var docs []document
+	for name, into := range answerTypes() {
+		data, err := json.Marshal(filled(into).Interface())
+		if err != nil {
+			panic(err)
+		}
+		d := document{name: name, body: data, bare: name == recordedWebhooks, into: into}
+		if !d.bare {
+			d.body = slices.Concat([]byte(`{"code":0,"msg":"success","data":`), data, []byte("}"))
+		}
+		docs = append(docs, d)
 	}
 	return docs
 }
 
-func (d agreeDocument) fresh() any { return reflect.New(d.into).Interface() }
+func (d document) fresh() any { return reflect.New(d.into).Interface() }
 
-func (d agreeDocument) with(body string) agreeDocument {
+func (d document) with(body string) document {
 	d.body = []byte(body)
 	return d
 }
 
 // fast reads the document by the generated functions alone, and destroys the memory
 // that it was read from.
-func (d agreeDocument) fast() (env wire.Envelope, got any, taken bool) {
+func (d document) fast() (env wire.Envelope, got any, taken bool) {
 	got = d.fresh()
 	target, input := hotelstays.DecodeTarget(got, true), bytes.Clone(d.body)
 	if d.bare {
@@ -64,13 +79,13 @@ func (d agreeDocument) fast() (env wire.Envelope, got any, taken bool) {
 }
 
 // standard reads the document by encoding/json alone.
-func (d agreeDocument) standard(lenient bool) (wire.Envelope, any, error) {
+func (d document) standard(lenient bool) (wire.Envelope, any, error) {
 	into := d.fresh()
 	env, err := d.decode(wire.Target{Into: into}, lenient)
 	return env, into, err
 }
 
-func (d agreeDocument) decode(target wire.Target, lenient bool) (env wire.Envelope, err error) {
+func (d document) decode(target wire.Target, lenient bool) (env wire.Envelope, err error) {
 	if d.bare {
 		env.Mismatches, err = wire.DecodeBare(context.Background(), d.body, target, lenient)
 		return env, err
@@ -80,7 +95,7 @@ func (d agreeDocument) decode(target wire.Target, lenient bool) (env wire.Envelo
 
 // agree reports whether the generated functions took the document. What they take
 // must be what encoding/json makes of it; what they leave must be left untouched.
-func (d agreeDocument) agree(t testing.TB) bool {
+func (d document) agree(t testing.TB) bool {
 	env, got, taken := d.fast()
 	if !taken {
 		if !reflect.ValueOf(got).Elem().IsZero() {
@@ -96,7 +111,7 @@ func (d agreeDocument) agree(t testing.TB) bool {
 }
 
 // agreeWhole compares what the client makes of the document: value, mismatches, error.
-func (d agreeDocument) agreeWhole(t testing.TB) {
+func (d document) agreeWhole(t testing.TB) {
 	for _, lenient := range []bool{false, true} {
 		got := d.fresh()
 		env, err := d.decode(hotelstays.DecodeTarget(got, true), lenient)
@@ -109,7 +124,7 @@ func (d agreeDocument) agreeWhole(t testing.TB) {
 
 // What is documented is taken, however it is spaced and in whatever order.
 func TestDecodeTakesWhatIsDocumented(t *testing.T) {
-	for _, d := range agreeDocuments() {
+	for _, d := range documents() {
 		assert.True(t, d.agree(t), d.name)
 		var indented bytes.Buffer
 		require.NoError(t, json.Indent(&indented, d.body, "\t", "\r\n "))
@@ -128,7 +143,7 @@ func TestDecodeTakesWhatIsDocumented(t *testing.T) {
 
 // Every byte replaced by each of these, and every end, or a portion of them.
 func TestDecodeAgreesOnMutations(t *testing.T) {
-	for _, d := range agreeDocuments() {
+	for _, d := range documents() {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			taken, left, chosen := 0, 0, portionOf(t, 13, 101)
@@ -158,14 +173,11 @@ func TestDecodeAgreesOnMutations(t *testing.T) {
 // A success that the sandbox answers to each operation, not too long, with every byte
 // replaced by each of a few, and cut everywhere, or a portion of that.
 func TestDecodeAgreesOnMutatedSandboxAnswers(t *testing.T) {
-	var bodies map[string][][]byte
+	var bodies recordedBodies
 	synctest.Test(t, func(t *testing.T) { bodies = recordBooking(t) })
-	docs := map[string]agreeDocument{recordedWebhooks: {"webhook", nil, true, reflect.TypeFor[hotelstays.WebhookEvent]()}}
-	for _, op := range wireOperations() {
-		docs[op.path] = agreeDocument{op.name, nil, false, reflect.TypeOf(op.want).Elem()}
-	}
-	for path, d := range docs {
-		for _, body := range bodies[path] {
+	for _, d := range documents() {
+		d.body = nil
+		for _, body := range bodies.of(d.name) {
 			if len(body) > len(d.body) && len(body) < 15_000 && d.with(string(body)).agree(t) {
 				d.body = body
 			}
@@ -191,8 +203,8 @@ func TestDecodeAgreesOnMutatedSandboxAnswers(t *testing.T) {
 	}
 }
 
-// agreeValues are values of every type, at every edge; some are no JSON.
-var agreeValues = []string{
+// oddValues are values of every type, at every edge; some are no JSON.
+var oddValues = []string{
 	`null`, `true`, `false`, `nul`, `nullx`, `True`,
 	`0`, `-0`, `-`, `1`, `-1`, `01`, `-01`, `1.`, `.5`, `+1`, `1.5`, `-0.0`, `1e3`, `1E+2`, `1e-2`, `1e`, `1e+`, `0x1`, `NaN`, `1_0`,
 	`2147483648`, `999999999999999999`, `1000000000000000000`, `9223372036854775807`, `9223372036854775808`, `-9223372036854775808`,
@@ -210,15 +222,15 @@ var agreeValues = []string{
 // Every value replaced by each of these; every key written otherwise, repeated, and
 // preceded by an unknown one; or a portion of that.
 func TestDecodeAgreesOnValuesAndKeys(t *testing.T) {
-	for _, d := range agreeDocuments() {
+	for _, d := range documents() {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			taken, chosen := 0, portionOf(t, 7, 31)
-			for _, m := range agreeMembers(t, d.body) {
+			for _, m := range members(t, d.body) {
 				before, after := string(d.body[:m.key]), string(d.body[m.end:])
 				key, value := string(d.body[m.key:m.value]), string(d.body[m.value:m.end])
 				name := key[1 : len(key)-2]
-				for _, v := range agreeValues {
+				for _, v := range oddValues {
 					if chosen.next() && d.with(before+key+v+after).agree(t) {
 						taken++
 					}
@@ -253,8 +265,8 @@ func TestDecodeAgreesOnValuesAndKeys(t *testing.T) {
 // Unknown fields of any kind are passed over, in every object but the rates of
 // exchange, which have no other.
 func TestDecodeTakesUnknownFields(t *testing.T) {
-	for _, d := range agreeDocuments() {
-		for _, m := range agreeMembers(t, d.body) {
+	for _, d := range documents() {
+		for _, m := range members(t, d.body) {
 			if key := string(d.body[m.key:m.value]); key == `"eur":` || key == `"kwd":` {
 				continue
 			}
@@ -270,7 +282,7 @@ func TestDecodeTakesUnknownFields(t *testing.T) {
 // The envelope in any order, and with anything else in it.
 func TestDecodeAgreesOnEnvelopes(t *testing.T) {
 	chosen := portionOf(t, 1, 7)
-	for _, d := range agreeDocuments() {
+	for _, d := range documents() {
 		if d.bare {
 			continue
 		}
@@ -302,7 +314,7 @@ func TestDecodeAgreesOnEnvelopes(t *testing.T) {
 // Nothing of a result lies in memory that is used again: not in the body, and not in
 // what the lexer and the lists keep.
 func TestDecodeSharesNoMemory(t *testing.T) {
-	docs := agreeDocuments()
+	docs := documents()
 	for _, d := range docs {
 		_, got, taken := d.fast()
 		require.True(t, taken)
@@ -318,7 +330,7 @@ func TestDecodeSharesNoMemory(t *testing.T) {
 
 // FuzzDecodeAgrees takes a whole answer and reads it as each type.
 func FuzzDecodeAgrees(f *testing.F) {
-	docs := agreeDocuments()
+	docs := documents()
 	for _, d := range docs {
 		f.Add(d.body)
 	}
@@ -328,4 +340,159 @@ func FuzzDecodeAgrees(f *testing.F) {
 			d.with(string(body)).agreeWhole(t)
 		}
 	})
+}
+
+// member is where a member of an object lies in a text.
+type member struct{ key, value, end int }
+
+var memberName = regexp.MustCompile(`"\w+":`)
+
+// members finds the members of all objects of a text without white space.
+func members(t *testing.T, body []byte) (found []member) {
+	t.Helper()
+	for _, at := range memberName.FindAllIndex(body, -1) {
+		value := json.NewDecoder(bytes.NewReader(body[at[1]:]))
+		require.NoError(t, value.Decode(new(json.RawMessage)))
+		found = append(found, member{at[0], at[1], at[1] + int(value.InputOffset())})
+	}
+	return found
+}
+
+// bodyRecorder keeps the answers of each path, and the webhooks that come.
+type bodyRecorder struct {
+	next   http.RoundTripper
+	mu     sync.Mutex
+	bodies recordedBodies
+}
+
+// recordedBodies has what came, by the path without its slashes.
+type recordedBodies map[string][][]byte
+
+// of returns what came for an operation.
+func (b recordedBodies) of(name string) [][]byte {
+	for path, bodies := range b {
+		if strings.HasSuffix(path, strings.ToLower(name)) {
+			return bodies
+		}
+	}
+	return nil
+}
+
+func (r *bodyRecorder) keep(path string, from io.Reader) []byte {
+	body, err := io.ReadAll(from)
+	if err != nil {
+		panic(err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := strings.ToLower(strings.ReplaceAll(path, "/", ""))
+	r.bodies[key] = append(r.bodies[key], body)
+	return body
+}
+
+func (r *bodyRecorder) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := r.next.RoundTrip(req)
+	if err == nil {
+		body := r.keep(req.URL.Path, resp.Body)
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{bytes.NewReader(body), resp.Body}
+	}
+	return resp, err
+}
+
+func (r *bodyRecorder) ServeHTTP(_ http.ResponseWriter, req *http.Request) {
+	r.keep(recordedWebhooks, req.Body)
+}
+
+// recordBooking makes every call that a booking takes, and some more.
+func recordBooking(t *testing.T) recordedBodies {
+	t.Helper()
+	recorder := &bodyRecorder{bodies: recordedBodies{}}
+	srv, _ := newSandbox(t, hotelstaystest.WithCallbackHandler(recorder), hotelstaystest.WithConfirmAfter(time.Minute),
+		hotelstaystest.WithOAuthClient("client", "secret"), hotelstaystest.WithNotices("a supplier was slow"))
+	recorder.next = srv.Client().Transport
+	client := newClient(t, srv, ticketOf(srv), hotelstays.WithHTTPClient(&http.Client{Transport: recorder}))
+	ctx := t.Context()
+
+	_, err := client.OAuthToken(ctx, &hotelstays.OAuthTokenRequest{ClientID: "client", ClientSecret: types.NewSecret("secret")})
+	require.NoError(t, err)
+	_, err = client.Destinations(ctx, &hotelstays.DestinationsRequest{Include: hotelstays.DestinationsIncludeDetails})
+	require.NoError(t, err)
+	_, err = client.HotelsMetadata(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0)})
+	require.NoError(t, err)
+	_, err = client.HotelIDList(ctx, &hotelstays.HotelIDListRequest{RegionCode: 1})
+	require.NoError(t, err)
+
+	offer := findOffer(t, srv, client, 0, types.RefundableFull)
+	_, err = client.HotelList(ctx, searchCity(srv))
+	require.NoError(t, err)
+	for _, id := range []string{"PH10000000", "nowhere"} {
+		one := searchCity(srv)
+		one.DestinationID, one.HotelIDs, one.MaxRatesPerHotel = "", []string{id}, 1
+		_, err = client.HotelList(ctx, one)
+		require.NoError(t, err)
+	}
+	_, err = client.HotelStaticDetail(ctx, &hotelstays.HotelStaticDetailRequest{HotelID: "PH10000000"})
+	require.NoError(t, err)
+	_, err = client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: offer.session, RatePkgID: offer.RatePkgID})
+	require.NoError(t, err)
+
+	book := offer.request("ref-1")
+	book.CallbackURL = "https://hooks.example.test/orders"
+	_, err = client.Book(ctx, book)
+	require.NoError(t, err)
+	voucher := &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1"}
+	_, err = client.OrderVoucher(ctx, voucher)
+	require.NoError(t, err)
+	time.Sleep(time.Hour)
+	synctest.Wait()
+	voucher.IncludeDocument = true
+	_, err = client.OrderVoucher(ctx, voucher)
+	require.NoError(t, err)
+	found, err := client.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{"ref-1"}})
+	require.NoError(t, err)
+	_, err = client.Cancel(ctx, &hotelstays.CancelRequest{SessionID: offer.session, CustomerReferenceNo: "ref-1", SupplierReferenceNo: found.Orders[0].SupplierReferenceNo})
+	require.NoError(t, err)
+	_, err = client.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{})
+	require.NoError(t, err)
+	time.Sleep(time.Minute)
+	synctest.Wait()
+	return recorder.bodies
+}
+
+func TestDecodeNeverGivesUpOnOrdinaryAnswers(t *testing.T) {
+	var bodies recordedBodies
+	synctest.Test(t, func(t *testing.T) { bodies = recordBooking(t) })
+
+	webhooks := 0
+	for _, d := range documents() {
+		successes := 0
+		for _, body := range bodies.of(d.name) {
+			env, want, err := d.with(string(body)).standard(d.bare)
+			require.NoError(t, err)
+			if env.Code != 0 { // a refusal
+				continue
+			}
+			successes++
+			_, got, taken := d.with(string(body)).fast()
+			assert.True(t, taken, "%s: %.300s", d.name, body)
+			assert.Equal(t, want, got, d.name)
+		}
+		assert.NotZero(t, successes, d.name)
+		if d.bare {
+			webhooks = successes
+		}
+	}
+	assert.GreaterOrEqual(t, webhooks, 3)
+}
+
+// Texts of webhooks are never kept for another one.
+func TestWebhooksShareNoTexts(t *testing.T) {
+	first, err := hookVerify(hookPaid)
+	require.NoError(t, err)
+	second, err := hookVerify(hookPaid)
+	require.NoError(t, err)
+	assert.NotSame(t, unsafe.StringData(first.HotelConfirmNo), unsafe.StringData(second.HotelConfirmNo))
 }

@@ -1,0 +1,331 @@
+// Which error an answer is, what it says, and which sentinel it matches.
+
+package hotelstays_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// All conditions that errors.Is knows.
+var sentinels = map[string]error{
+	"Param": hotelstays.ErrParam, "Unauthorized": hotelstays.ErrUnauthorized, "Forbidden": hotelstays.ErrForbidden, "NotFound": hotelstays.ErrNotFound,
+	"RateLimited": hotelstays.ErrRateLimited, "DuplicateBooking": hotelstays.ErrDuplicateBooking, "VoucherTooLarge": hotelstays.ErrVoucherTooLarge,
+	"AmbiguousReference": hotelstays.ErrAmbiguousReference, "RateChanged": hotelstays.ErrRateChanged,
+	"CancelRefused": hotelstays.ErrCancelRefused, "InvalidScope": hotelstays.ErrInvalidScope, "UpstreamTimeout": hotelstays.ErrUpstreamTimeout,
+}
+
+// matchedSentinels are the conditions that err matches.
+func matchedSentinels(err error) []string {
+	var names []string
+	for name, condition := range sentinels {
+		if errors.Is(err, condition) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// A documented code decides; without one the HTTP status does.
+func TestDecodeConditions(t *testing.T) {
+	read := callOf((*hotelstays.Client).CheckAvail, &hotelstays.CheckAvailRequest{SessionID: "s", RatePkgID: "p"})
+	voucher := callOf((*hotelstays.Client).OrderVoucher, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: "p"})
+	book := callOf((*hotelstays.Client).Book, &hotelstays.BookRequest{SessionID: "s", CustomerReferenceNo: "r", RatePkgID: "p",
+		Holder: types.Holder{FirstName: "Guest", LastName: "One"}, Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One"}}})
+	cancel := callOf((*hotelstays.Client).Cancel, &hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "r", SupplierReferenceNo: "s"})
+	ticket := callOf((*hotelstays.Client).Ticket, &hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("s")})
+	code := func(n int) string { return fmt.Sprintf(`{"code":%d,"msg":"m"}`, n) }
+
+	for _, row := range []struct {
+		name   string
+		call   apiCall
+		status int
+		body   string
+		want   []string
+	}{
+		// codes, with HTTP 200
+		{"100000400", read, 200, code(100000400), []string{"Param"}},
+		{"100000401", ticket, 200, code(100000401), []string{"Unauthorized"}},
+		{"100000404", voucher, 200, code(100000404), []string{"NotFound"}},
+		{"100000429", read, 200, code(100000429), []string{"RateLimited"}},
+		{"100001003", book, 200, code(100001003), []string{"DuplicateBooking"}},
+		{"100001005", voucher, 200, code(100001005), []string{"VoucherTooLarge"}},
+		{"100001008", voucher, 200, code(100001008), []string{"AmbiguousReference"}},
+		{"100001111", book, 200, code(100001111), []string{"RateChanged"}},
+		{"100001112", book, 200, code(100001112), nil}, // reserved, and so an unknown outcome
+		{"an unknown code", book, 200, code(100009999), nil},
+		// codes, with a status that says something else
+		{"100000400, 400", read, 400, code(100000400), []string{"Param"}},
+		{"100000401, 401", ticket, 401, code(100000401), []string{"Unauthorized"}},
+		{"100000404, 404", voucher, 404, code(100000404), []string{"NotFound"}},
+		{"100000429, 429", read, 429, code(100000429), []string{"RateLimited"}},
+		{"100001003, 400", book, 400, code(100001003), []string{"DuplicateBooking"}},
+		{"100001005, 400", voucher, 400, code(100001005), []string{"VoucherTooLarge"}},
+		{"100001008, 400", voucher, 400, code(100001008), []string{"AmbiguousReference"}},
+		{"100001111, 400", book, 400, code(100001111), []string{"RateChanged"}},
+		// the status, where the code is not documented
+		{"400", read, 400, code(7), []string{"Param"}},
+		{"401", read, 401, code(7), []string{"Unauthorized"}},
+		{"403", read, 403, code(7), []string{"Forbidden"}},
+		{"404", voucher, 404, code(7), []string{"NotFound"}},
+		{"409", read, 409, code(7), nil},
+		{"429", read, 429, code(7), []string{"RateLimited"}},
+		{"500", read, 500, code(7), nil},
+		{"502", read, 502, code(7), nil},
+		{"504", read, 504, code(7), []string{"UpstreamTimeout"}},
+		// the status, where there is no envelope
+		{"400, a page", read, 400, htmlPage, []string{"Param"}},
+		{"401, a page", read, 401, htmlPage, []string{"Unauthorized"}},
+		{"403, a page", read, 403, htmlPage, []string{"Forbidden"}},
+		{"404, a page", read, 404, htmlPage, []string{"NotFound"}},
+		{"429, a page", read, 429, htmlPage, []string{"RateLimited"}},
+		{"503, a page", read, 503, htmlPage, nil},
+		{"504, a page", read, 504, htmlPage, []string{"UpstreamTimeout"}},
+		// Cancel
+		{"Cancel: 400", cancel, 400, code(7), []string{"CancelRefused"}},
+		{"Cancel: 100000400, 400", cancel, 400, code(100000400), []string{"CancelRefused"}},
+		{"Cancel: 404", cancel, 404, code(7), []string{"NotFound"}},
+		{"Cancel: 403", cancel, 403, code(7), []string{"Forbidden"}},
+		{"Cancel: 504, an unknown outcome", cancel, 504, code(7), []string{"UpstreamTimeout"}},
+		{"Book: 504, an unknown outcome", book, 504, code(7), []string{"UpstreamTimeout"}},
+		{"Book: 400 is no refused cancellation", book, 400, code(7), []string{"Param"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			_, err := row.call.send(t.Context(), clientThrough(t, &fixedAnswer{status: row.status, body: row.body}))
+			require.Error(t, err)
+			assert.ElementsMatch(t, row.want, matchedSentinels(err), "%v", err)
+		})
+	}
+}
+
+// One answer is one condition at most, whatever operation, status and code meet: a
+// switch over the conditions gives the same answer in any order.
+func TestAnAnswerIsOneCondition(t *testing.T) {
+	codes := []int{0, 7, 100000400, 100000401, 100000404, 100000429, 100001003, 100001005, 100001008, 100001111, 100001112}
+	for op, call := range operationCalls {
+		for _, status := range []int{200, 202, 301, 400, 401, 403, 404, 408, 409, 413, 429, 500, 502, 503, 504} {
+			for _, code := range codes {
+				for _, msg := range []string{"m", "invalid_scope"} {
+					answer := fmt.Sprintf(`{"code":%d,"msg":%q}`, code, msg)
+					err := call(t.Context(), clientThrough(t, &fixedAnswer{status: status, body: answer}, hotelstays.WithMaxAttempts(1)))
+					require.Error(t, err)
+					matches := matchedSentinels(err)
+					assert.LessOrEqual(t, len(matches), 1, "%s: HTTP %d %s: %v", op, status, answer, matches)
+					if op == hotelstays.OpCancel && status == 400 && code != 0 {
+						assert.Equal(t, []string{"CancelRefused"}, matches, "%s", answer)
+					}
+				}
+			}
+		}
+	}
+}
+
+// An outcome that is not known must not look like a refusal, or a caller who
+// asks for ErrRateChanged first books again.
+func TestDecodeUnknownOutcomeIsNoRefusal(t *testing.T) {
+	refusals := []error{hotelstays.ErrRateChanged, hotelstays.ErrDuplicateBooking, hotelstays.ErrCancelRefused}
+	for _, answer := range []*fixedAnswer{
+		{status: 500, body: `{"code":100001111,"msg":"m"}`},
+		{status: 500, body: `{"code":100001003,"msg":"m"}`},
+		{status: 400, body: htmlPage},
+		{status: 400, body: `{"code":0,"msg":"m"}`},
+	} {
+		_, bookErr := sendBook(t, clientThrough(t, answer))
+		_, cancelErr := sendCancel(t, clientThrough(t, answer))
+		for _, err := range []error{bookErr, cancelErr} {
+			var unknown *hotelstays.OutcomeUnknownError
+			require.ErrorAs(t, err, &unknown)
+			for _, refusal := range refusals {
+				assert.NotErrorIs(t, err, refusal)
+			}
+		}
+	}
+}
+
+func TestDecodeKeepsAPieceOfThePage(t *testing.T) {
+	_, err := sendCheckAvail(t, clientThrough(t, &fixedAnswer{status: 403, body: htmlPage}))
+	var api *hotelstays.APIError
+	require.ErrorAs(t, err, &api)
+	assert.Equal(t, htmlPage, api.Excerpt)
+	assert.Contains(t, err.Error(), "Blocked by a proxy.")
+
+	for _, long := range []string{strings.Repeat("x", 100_000), strings.Repeat("号", 50_000), strings.Repeat("\xff", 10_000)} {
+		_, err = sendCheckAvail(t, clientThrough(t, &fixedAnswer{status: 502, body: long}))
+		require.ErrorAs(t, err, &api)
+		assert.Less(t, len(api.Excerpt), 300)
+		assert.True(t, utf8.ValidString(api.Excerpt))
+		assert.Less(t, len(err.Error()), 4000)
+	}
+}
+
+// The service's request id is the one that its logs hold.
+func TestDecodeErrorNamesTheServicesRequestID(t *testing.T) {
+	rt := &fixedAnswer{status: 400, body: `{"code":100000400,"msg":"pageSize"}`, header: map[string]string{"Request-Id": "service-1", "Retry-After": "7"}}
+	_, err := sendCheckAvail(t, clientThrough(t, rt))
+	var api *hotelstays.APIError
+	require.ErrorAs(t, err, &api)
+	assert.Equal(t, &hotelstays.APIError{Operation: hotelstays.OpCheckAvail, HTTPStatus: 400, Code: 100000400, Msg: "pageSize",
+		RequestID: "service-1", TraceID: "trace-1", RetryAfter: 7 * time.Second}, api)
+	assert.EqualError(t, err, `hotelstays: CheckAvail: parameter refused (HTTP 400, code 100000400, "pageSize", retry after 7s), request id service-1; `+
+		`correct the request: the same one will be refused again; search again if the session is refused`)
+}
+
+// The cause of an unknown outcome says nothing that would be true of it alone.
+func TestCauseInDoubtIsNoRefusal(t *testing.T) {
+	refusals := []error{hotelstays.ErrParam, hotelstays.ErrUnauthorized, hotelstays.ErrForbidden, hotelstays.ErrNotFound,
+		hotelstays.ErrRateLimited, hotelstays.ErrDuplicateBooking, hotelstays.ErrRateChanged, hotelstays.ErrCancelRefused}
+	answers := map[string]transportFunc{
+		"broken":  func(*http.Request) (*http.Response, error) { return nil, errors.New("connection reset") },
+		"garbage": func(*http.Request) (*http.Response, error) { return reply(200, "<html>"), nil },
+	}
+	for _, status := range []string{"400", "401", "403", "404", "429", "500", "504"} {
+		answers[status] = func(*http.Request) (*http.Response, error) {
+			return reply(int(status[0]-'0')*100+int(status[2]-'0')+10*int(status[1]-'0'), "<html>"), nil
+		}
+	}
+	answers["503 with Retry-After"] = func(*http.Request) (*http.Response, error) {
+		resp := reply(503, "<html>")
+		resp.Header.Set("Retry-After", "1")
+		return resp, nil
+	}
+	for name, answer := range answers {
+		for _, op := range []hotelstays.Operation{hotelstays.OpBook, hotelstays.OpCancel} {
+			err := operationCalls[op](t.Context(), clientThrough(t, answer))
+			var unknown *hotelstays.OutcomeUnknownError
+			require.ErrorAs(t, err, &unknown, name)
+			for _, refusal := range refusals {
+				assert.NotErrorIs(t, err, refusal, "%s of %s", name, op)
+			}
+			assert.Equal(t, name == "504", errors.Is(err, hotelstays.ErrUpstreamTimeout))
+			for _, text := range []string{err.Error(), unknown.Err.Error()} {
+				assert.Contains(t, text, "do not send it again")
+				assert.NotContains(t, text, "safe to call again")
+				assert.NotContains(t, text, "try again later")
+				assert.NotContains(t, text, "retry")
+				assert.NotContains(t, text, "cancellation refused")
+			}
+		}
+	}
+}
+
+// What to do next depends on who refused, and what.
+func TestAdviceFitsTheRefusal(t *testing.T) {
+	for _, tc := range []struct {
+		op     hotelstays.Operation
+		status int
+		body   string
+		advice string
+	}{
+		{hotelstays.OpDestinations, 403, "<html>", "something in front of the service may have refused this"},
+		{hotelstays.OpDestinations, 307, "", "give New the address that the service answers at"},
+		{hotelstays.OpDestinations, 404, "<html>", "check the base URL"},
+		{hotelstays.OpHotelRates, 404, `{"code":100000404,"msg":"gone"}`, "check the reference"},
+		{hotelstays.OpBook, 404, `{"code":100000404}`, "check the reference"},
+	} {
+		answer := transportFunc(func(*http.Request) (*http.Response, error) { return reply(tc.status, tc.body), nil })
+		assert.ErrorContains(t, operationCalls[tc.op](t.Context(), clientThrough(t, answer)), tc.advice, "%s: HTTP %d", tc.op, tc.status)
+	}
+}
+
+// pipes is a transport whose connections serve answers, each after the head of its
+// request has been read.
+func pipes(serve func(net.Conn)) *http.Transport {
+	return &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		client, server := net.Pipe()
+		go func() {
+			defer server.Close()
+			if _, err := http.ReadRequest(bufio.NewReader(server)); err == nil {
+				serve(server)
+			}
+		}()
+		return client, nil
+	}}
+}
+
+// Where a call broke off stands in its error: a bare "EOF" or "context deadline
+// exceeded" could be the network's, a proxy's or the service's.
+func TestErrorSaysWhereACallBrokeOff(t *testing.T) {
+	const half = "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{\"code\":"
+	stall := func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
+	says := func(text string) func(net.Conn) {
+		return func(conn net.Conn) { _, _ = io.WriteString(conn, text) }
+	}
+	unanswered := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}
+	proxied := pipes(says("HTTP/1.1 403 Forbidden\r\n\r\n"))
+	proxied.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: "127.0.0.1:1"})
+	for name, row := range map[string]struct {
+		rt   *http.Transport
+		text string
+		sent bool
+	}{
+		"dial":                  {unanswered, "CheckAvail: no connection: the call's own limit of 1s passed: context deadline exceeded (nothing", false},
+		"proxy":                 {proxied, "CheckAvail: no connection: Forbidden (nothing", false},
+		"handshake":             {pipes(nil), "CheckAvail: no connection: EOF (nothing", false},
+		"stalled before answer": {pipes(stall), "CheckAvail: the call's own limit of 1s passed: context deadline exceeded (sent, no whole answer", true},
+		"closed before answer":  {pipes(says("")), "CheckAvail: the connection was closed before an answer came: EOF (sent, no whole answer", true},
+		"stalled in the answer": {pipes(func(c net.Conn) { says(half)(c); stall(c) }), "CheckAvail: the answer (HTTP 200) broke off after 8 bytes: the call's own limit of 1s passed: context deadline exceeded (sent, no whole", true},
+		"closed in the answer":  {pipes(says(half)), "CheckAvail: the answer (HTTP 200) broke off after 8 bytes: unexpected EOF (sent, no whole", true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			base := "http://127.0.0.1:1"
+			if !row.sent {
+				base = "https://127.0.0.1:1"
+			}
+			client, err := hotelstays.New(base, bearerToken("token"), hotelstays.WithHTTPClient(&http.Client{Transport: row.rt}),
+				hotelstays.WithMaxAttempts(1), hotelstays.WithTimeout(time.Second))
+			require.NoError(t, err)
+			defer client.CloseIdleConnections()
+			err = operationCalls[hotelstays.OpCheckAvail](t.Context(), client)
+			require.ErrorContains(t, err, row.text, name)
+			assert.Equal(t, !row.sent, strings.Contains(err.Error(), "check the base URL"), name)
+		})
+	}
+}
+
+// The Timeout of the caller's own http.Client is a deadline of each attempt, and its
+// error is one: nobody has cancelled anything.
+func TestTimeoutOfTheHTTPClient(t *testing.T) {
+	for range 20 { // net/http has two ways to end it, and takes whichever comes first
+		synctest.Test(t, func(t *testing.T) {
+			rt := pipes(func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) })
+			client, err := hotelstays.New("http://127.0.0.1:1", bearerToken("token"), hotelstays.WithHTTPClient(&http.Client{Transport: rt, Timeout: time.Second}))
+			require.NoError(t, err)
+			start := time.Now()
+			err = operationCalls[hotelstays.OpBook](t.Context(), client)
+			require.ErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			assert.Equal(t, time.Second, time.Since(start))
+		})
+	}
+}
+
+// A code that the document does not list is kept, and the HTTP status says what
+// kind of failure it is.
+func TestUndocumentedCodes(t *testing.T) {
+	for status, want := range map[int]error{400: hotelstays.ErrParam, 401: hotelstays.ErrUnauthorized, 403: hotelstays.ErrForbidden, 404: hotelstays.ErrNotFound, 429: hotelstays.ErrRateLimited, 504: hotelstays.ErrUpstreamTimeout} {
+		err := &hotelstays.APIError{Operation: hotelstays.OpQueryOrders, HTTPStatus: status, Code: 123}
+		assert.ErrorIs(t, err, want)
+		assert.Contains(t, err.Error(), "code 123")
+	}
+	assert.NotErrorIs(t, &hotelstays.APIError{HTTPStatus: 400, Code: hotelstays.CodeRateChanged}, hotelstays.ErrParam, "a documented code decides")
+}

@@ -1,0 +1,37 @@
+// What external tests need from inside.
+
+package hotelstays
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/hotelstays/hotelstays-go/internal/transport"
+)
+
+// DecodeTarget is what the client reads an answer into.
+var DecodeTarget = target
+
+// ReadKeepingData reads an answer to QueryOrders as a call with WithRawData does.
+func ReadKeepingData(ctx context.Context, body []byte) (json.RawMessage, error) {
+	var meta ResponseMeta
+	a := answer{ctx: ctx, op: OpQueryOrders, row: operations[OpQueryOrders], keepRaw: true}
+	a.Answer = &transport.Answer{Status: http.StatusOK, Header: http.Header{}, Body: body}
+	err, _ := a.decode(new(QueryOrdersResponse), &meta, func() error { return nil })
+	if err == nil {
+		return meta.RawData, nil
+	}
+	return nil, err
+}
+
+// ObserveNothing takes a call through the steps of observing it, without an Observer, and
+// reports whether that changed anything.
+func ObserveNothing(ctx context.Context) (changed bool) {
+	a := &answer{ctx: ctx}
+	watch := a.observe(nil, "https://host.example")
+	changed = a.ctx != ctx || watch != nil || watch.timeline() != nil
+	watch.received(a)
+	watch.end(nil)
+	return changed
+}

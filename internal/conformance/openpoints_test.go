@@ -1,0 +1,206 @@
+// What the API document leaves open stays open: docs/open-points.md names a test for each.
+
+package conformance_test
+
+import (
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"net/http"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// Enumerations have constants for the documented values and no others.
+func TestOpenEnumerations(t *testing.T) {
+	want := map[string][]string{
+		"OrderStatus":        {"0", "1"},
+		"AvailabilityStatus": nil,
+		"VoucherStatus":      {`"CANCELLED"`, `"FAILED"`, `"GENERATED"`, `"NOT_GENERATED"`, `"PENDING"`},
+		"RefundableMode":     {`"full"`, `"no"`, `"partial"`},
+		"Gender":             {`"FEMALE"`, `"MALE"`, `"OTHER"`, `"UNSPECIFIED"`},
+		"EmptyReasonCode":    {`"ALL_SUPPLIERS_EXCLUDED"`, `"NO_SUPPLIER_ANSWERED"`, `"NO_SUPPLIER_ENABLED"`, `"NO_SUPPLIER_PERMITTED"`},
+		"BoardID":            {`"AI"`, `"BB"`, `"BD"`, `"BI"`, `"BL"`, `"DI"`, `"FB"`, `"HB"`, `"LD"`, `"LU"`, `"RO"`, `"TI"`},
+		"DestinationType":    {"0", "1", "10", "11", "12", "2", "3", "4", "5", "6", "7", "8", "9"},
+	}
+	got := constants(t, "../../types")
+	for name, values := range want {
+		slices.Sort(got[name])
+		assert.Equal(t, values, got[name], name)
+	}
+	assert.ElementsMatch(t, []string{`"standard"`, `"details"`}, constants(t, "../..")["DestinationsInclude"])
+
+	for _, number := range []string{"2", "5", "77"} {
+		var order types.Order
+		require.NoError(t, json.Unmarshal([]byte(`{"status":`+number+`}`), &order))
+		back, err := json.Marshal(order)
+		require.NoError(t, err)
+		assert.Contains(t, string(back), `"status":`+number, "a number without a name survives")
+	}
+}
+
+// constants returns the values of the typed constants of a package, by type.
+func constants(t *testing.T, dir string) map[string][]string {
+	found := map[string][]string{}
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	require.NoError(t, err)
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		require.NoError(t, err)
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.ValueSpec)
+			if !ok || len(spec.Values) == 0 {
+				return true
+			}
+			kind, isName := spec.Type.(*ast.Ident)
+			value, isLiteral := spec.Values[0].(*ast.BasicLit)
+			if isName && isLiteral {
+				found[kind.Name] = append(found[kind.Name], value.Value)
+			}
+			return true
+		})
+	}
+	return found
+}
+
+func TestOpenFieldsStayJSON(t *testing.T) {
+	raw, rawList := reflect.TypeFor[json.RawMessage](), reflect.TypeFor[[]json.RawMessage]()
+	assert.Equal(t, rawList, reflect.TypeOf(types.OrderRoom{}.Guests))
+	assert.Equal(t, rawList, reflect.TypeOf(types.OrderRoom{}.RefundInfo))
+	assert.Equal(t, rawList, reflect.TypeOf(hotelstays.QueryOrdersRequest{}.StatusList))
+	assert.Equal(t, raw, reflect.TypeOf(types.BoundingPolygon{}.Coordinates))
+	assert.Equal(t, reflect.String, reflect.TypeOf(types.TimeWindow{}.Start).Kind())
+	assert.Equal(t, reflect.String, reflect.TypeOf(types.TimeWindow{}.End).Kind())
+	assert.Equal(t, reflect.String, reflect.TypeOf(types.ExchangeRateSnapshot{}.Date).Kind())
+	assert.Equal(t, reflect.TypeFor[map[string]json.Number](), reflect.TypeOf(types.ExchangeRateSnapshot{}.USD))
+}
+
+// Where the document names no field, the types have none: these are all that
+// they have.
+func TestOpenPlacesHaveNoField(t *testing.T) {
+	for _, c := range []struct {
+		of   any
+		want string
+	}{
+		{hotelstays.CheckAvailResponse{}, "status roomRatePkg exchangeRateSnapshot"},
+		{hotelstays.DestinationsRequest{}, "countryCode parentDestinationId include filterEmptyCities minHotelCount"},
+		{hotelstays.DestinationsResponse{}, "destinations"},
+		{hotelstays.HotelStaticDetailResponse{}, "hotel"},
+		{hotelstays.HotelIDListRequest{}, "hotelIds regionCode regionName"},
+		{hotelstays.HotelListRequest{}, "hotelIds destinationId destinationName checkIn checkOut roomOccupancies maxRatesPerHotel countryCode residencyCode nationalityCode pageNum pageSize cursor sortBy"},
+		{hotelstays.HotelListResponse{}, "list basic total hasMore"},
+		{hotelstays.QueryOrdersRequest{}, "customerReferenceNos supplierReferenceNos checkInTimeWindow checkOutTimeWindow bookingTimeWindow freeCancelTimeWindow cancelledTimeWindow statusList"},
+		{hotelstays.QueryOrdersResponse{}, "orders"},
+		{hotelstays.CancelRequest{}, "customerReferenceNo supplierReferenceNo reason"},
+		{types.PageResp{}, "total hasMore"},
+		{hotelstays.OAuthTokenResponse{}, "access_token"},
+		{hotelstays.TicketResponse{}, "ticket"},
+	} {
+		assert.Equal(t, c.want, strings.Join(jsonNames(reflect.TypeOf(c.of)), " "), "%T", c.of)
+	}
+}
+
+func jsonNames(t reflect.Type) []string {
+	var names []string
+	for i := range t.NumField() {
+		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name != "-" && t.Field(i).IsExported() {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func TestUnknownFieldsAreIgnored(t *testing.T) {
+	c := clientThrough(t, saying(`{"code":0,"msg":"","extra":1,"data":{"orders":[{"status":1,"newField":{"deep":[1]}}],"alsoNew":true}}`))
+	resp, err := c.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
+	require.NoError(t, err)
+	assert.Equal(t, types.OrderConfirming, resp.Orders[0].Status)
+	assert.Zero(t, resp.Meta.MismatchCount)
+}
+
+// What the document does not limit is sent as it is.
+func TestUnstatedLimitsAreTheServices(t *testing.T) {
+	sent := 0
+	c := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
+		sent++
+		return reply(200, `{"code":0,"data":{"list":[],"basic":{"sessionId":"s"}}}`), nil
+	}))
+	rooms := make([]types.GuestPerRoom, 50)
+	for i := range rooms {
+		rooms[i] = types.GuestPerRoom{AdultCount: 30, ChildrenAges: []int{0, 17, 45}}
+	}
+	_, err := c.HotelList(t.Context(), &hotelstays.HotelListRequest{
+		DestinationName: "Anywhere", CheckIn: "2000-01-02", CheckOut: "2030-01-01", RoomOccupancies: rooms, SortBy: "stars-desc",
+	})
+	require.NoError(t, err)
+	assert.Equal(t, 1, sent, "neither the length of a stay, rooms, guests nor order have a stated limit")
+
+	_, err = c.HotelList(t.Context(), &hotelstays.HotelListRequest{
+		DestinationName: "Anywhere", CheckIn: "2030-01-02", CheckOut: "2030-01-02", RoomOccupancies: []types.GuestPerRoom{{ChildrenAges: []int{-1}}},
+	})
+	require.ErrorContains(t, err, "checkOut")
+	require.ErrorContains(t, err, "roomOccupancies[0].adultCount")
+	require.ErrorContains(t, err, "roomOccupancies[0].childrenAges[0]")
+	assert.Equal(t, 1, sent, "what cannot be meant is not sent")
+}
+
+// Which page comes without a pageNum is not documented for HotelList: iterators ask for
+// the first by its number, and a call of its own sends none.
+func TestIteratorsSendTheFirstPage(t *testing.T) {
+	var body string
+	c := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
+		sent, err := io.ReadAll(r.Body)
+		body = string(sent)
+		return reply(200, `{"code":0,"data":{"list":[],"basic":{"sessionId":"s"},"hotelsMetadata":[],"page":{}}}`), err
+	}))
+	search := &hotelstays.HotelListRequest{HotelIDs: []string{"h"}, CheckIn: "2030-01-02", CheckOut: "2030-01-03", RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}}}
+	for range c.HotelListPages(t.Context(), search) {
+		assert.Contains(t, body, `"pageNum":1`)
+	}
+	for _, err := range c.HotelsMetadataAll(t.Context(), &hotelstays.HotelsMetadataRequest{DestinationID: "d"}) {
+		require.NoError(t, err)
+	}
+	assert.Contains(t, body, `"pageNum":1`)
+	_, err := c.HotelList(t.Context(), search)
+	require.NoError(t, err)
+	assert.NotContains(t, body, "pageNum")
+}
+
+// Operations without a documented rate limit have none.
+func TestOperationsWithoutACeiling(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := clientThrough(t, saying(`{"code":0,"data":{"access_token":"opaque"}}`))
+		start := time.Now()
+		for _, op := range []hotelstays.Operation{hotelstays.OpOAuthToken, hotelstays.OpHotelIDList} {
+			assert.Zero(t, op.RateLimit())
+			for range 100 {
+				require.NoError(t, operationCalls[op](t.Context(), client))
+			}
+		}
+		assert.Zero(t, time.Since(start))
+	})
+}
+
+func TestExpiredLinkAnswers(t *testing.T) {
+	v := &types.Voucher{VoucherNumber: "v", ByteSize: 1, Signature: &types.VoucherSignature{}, DownloadURL: "http://127.0.0.1:1/v"}
+	for status, expired := range map[int]bool{401: true, 403: true, 404: true, 410: true, 302: false, 400: false, 500: false} {
+		c := clientThrough(t, &fixedAnswer{status: status})
+		err := c.DownloadVoucher(t.Context(), v, io.Discard)
+		require.Error(t, err)
+		assert.Equal(t, expired, errors.Is(err, hotelstays.ErrVoucherLinkExpired), "%d: %v", status, err)
+	}
+}

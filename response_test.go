@@ -1,0 +1,1169 @@
+// What becomes of an answer: the response, the typed error, and what an answer may cost.
+
+package hotelstays_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"reflect"
+	"runtime"
+	"sort"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/internal/wire"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// fixedAnswer is a RoundTripper that answers everything alike. It echoes the
+// Request-Id, as the service does.
+type fixedAnswer struct {
+	status int
+	body   string
+	header map[string]string
+	// announced sets Content-Length.
+	announced bool
+	// cut ends the body with an error in place of its end.
+	cut error
+
+	sent []*http.Request
+}
+
+func (a *fixedAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
+	a.sent = append(a.sent, r)
+	resp := &http.Response{StatusCode: a.status, Header: http.Header{}, Request: r, ContentLength: -1}
+	resp.Header.Set("Request-Id", r.Header.Get("Request-Id"))
+	for name, value := range a.header {
+		resp.Header.Set(name, value)
+	}
+	body := io.Reader(strings.NewReader(a.body))
+	if a.cut != nil {
+		body = io.MultiReader(body, brokenEnd{a.cut})
+	}
+	if a.announced {
+		resp.ContentLength = int64(len(a.body))
+	}
+	resp.Body = io.NopCloser(body)
+	return resp, nil
+}
+
+func (a *fixedAnswer) requestID(t *testing.T) string {
+	t.Helper()
+	require.Len(t, a.sent, 1, "nothing is sent again")
+	return a.sent[0].Header.Get("Request-Id")
+}
+
+type brokenEnd struct{ err error }
+
+func (c brokenEnd) Read([]byte) (int, error) { return 0, c.err }
+
+func sendBook(t *testing.T, c *hotelstays.Client) (*hotelstays.BookResponse, error) {
+	return c.Book(t.Context(), &hotelstays.BookRequest{SessionID: "s", CustomerReferenceNo: "ref-1", RatePkgID: "pkg",
+		Holder: types.Holder{FirstName: "Guest", LastName: "One"}, Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One"}}},
+		hotelstays.WithTraceID("trace-1"))
+}
+
+func sendCancel(t *testing.T, c *hotelstays.Client) (*hotelstays.CancelResponse, error) {
+	return c.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "ref-1", SupplierReferenceNo: "sup-1"},
+		hotelstays.WithTraceID("trace-1"))
+}
+
+func sendCheckAvail(t *testing.T, c *hotelstays.Client) (*hotelstays.CheckAvailResponse, error) {
+	return c.CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: "s", RatePkgID: "pkg"}, hotelstays.WithTraceID("trace-1"))
+}
+
+const htmlPage = "<html><head><title>Forbidden</title></head><body>Blocked by a proxy.</body></html>"
+
+// errorKind is what an answer counts as.
+type errorKind string
+
+const (
+	isAPI    errorKind = "*APIError"
+	isDecode errorKind = "*DecodeError"
+)
+
+// The operations of which an answer is a definite refusal.
+const (
+	definite  = "Book, Cancel"
+	ofBook    = "Book"
+	uncertain = ""
+)
+
+func TestDecodeUnexpectedAnswers(t *testing.T) {
+	rows := []struct {
+		name   string
+		status int
+		body   string
+		kind   errorKind
+		code   int
+		// definite names the operations that return the error as it is, of Book and
+		// Cancel. Else they return an *OutcomeUnknownError around it.
+		definite string
+	}{
+		{"a page with 200", 200, htmlPage, isDecode, 0, uncertain},
+		{"a page with 400", 400, htmlPage, isAPI, 0, uncertain},
+		{"a page with 401", 401, htmlPage, isAPI, 0, uncertain},
+		{"a page with 403", 403, htmlPage, isAPI, 0, uncertain},
+		{"a page with 404", 404, htmlPage, isAPI, 0, uncertain},
+		{"a page with 429", 429, htmlPage, isAPI, 0, uncertain},
+		{"a page with 502", 502, htmlPage, isAPI, 0, uncertain},
+		{"nothing with 200", 200, "", isDecode, 0, uncertain},
+		{"nothing with 204", 204, "", isDecode, 0, uncertain},
+		{"nothing with 403", 403, "", isAPI, 0, uncertain},
+		{"nothing with 500", 500, "", isAPI, 0, uncertain},
+		{"spaces", 200, " \r\n ", isDecode, 0, uncertain},
+		{"{} with 200", 200, `{}`, isDecode, 0, uncertain},
+		{"{} with 400", 400, `{}`, isAPI, 0, uncertain},
+		{"[]", 200, `[]`, isDecode, 0, uncertain},
+		{"null", 200, `null`, isDecode, 0, uncertain},
+		{"a text", 200, `"ok"`, isDecode, 0, uncertain},
+		{"a number", 200, `0`, isDecode, 0, uncertain},
+		{"half an answer", 200, `{"code":0,"msg":"success","data":{"hotelOrder":{"status":1`, isDecode, 0, uncertain},
+		{"half a refusal", 400, `{"code":100000400,"msg":"para`, isAPI, 0, uncertain},
+		{"two answers", 200, `{"code":0,"data":{}}{"code":0,"data":{}}`, isDecode, 0, uncertain},
+
+		{"no code", 200, `{"msg":"success","data":{"hotelOrder":{}}}`, isDecode, 0, uncertain},
+		{"code null", 200, `{"code":null,"data":{"hotelOrder":{}}}`, isDecode, 0, uncertain},
+		{`code "0"`, 200, `{"code":"0","data":{"hotelOrder":{}}}`, isDecode, 0, uncertain},
+		{`code "0" around an odd order`, 200, `{"code":"0","data":{"hotelOrder":{"status":"x"},"status":"x"}}`, isDecode, 0, uncertain},
+		{`code "100001111"`, 200, `{"code":"100001111","msg":"m"}`, isDecode, 0, uncertain},
+		{`code "100001111" around an odd order`, 200, `{"code":"100001111","data":{"hotelOrder":{"status":"x"},"status":"x"}}`, isDecode, 0, uncertain},
+		{`code "100000400" with 400`, 400, `{"code":"100000400","msg":"m"}`, isAPI, 0, uncertain},
+		{"code 0.5", 200, `{"code":0.5,"data":{"hotelOrder":{}}}`, isDecode, 0, uncertain},
+		{"code true", 200, `{"code":true,"data":{"hotelOrder":{}}}`, isDecode, 0, uncertain},
+		{"code of 30 digits", 200, `{"code":100000000000000000000000000000,"data":{"hotelOrder":{}}}`, isDecode, 0, uncertain},
+
+		{"no data", 200, `{"code":0,"msg":"success"}`, isDecode, 0, uncertain},
+		{"data null", 200, `{"code":0,"data":null}`, isDecode, 0, uncertain},
+		{"data an array", 200, `{"code":0,"data":[]}`, isDecode, 0, uncertain},
+		{"data a text", 200, `{"code":0,"data":"{}"}`, isDecode, 0, uncertain},
+		{"data false", 200, `{"code":0,"data":false}`, isDecode, 0, uncertain},
+
+		// a status that the document names for refusals, and any code
+		{"400 and a code of any operation", 400, `{"code":100000400,"msg":"m"}`, isAPI, 100000400, definite},
+		{"400 and an undocumented code", 400, `{"code":7,"msg":"m"}`, isAPI, 7, definite},
+		{"401", 401, `{"code":100000401,"msg":"m"}`, isAPI, 100000401, definite},
+		{"403", 403, `{"code":100000403,"msg":"m"}`, isAPI, 100000403, definite},
+		{"404", 404, `{"code":100000404,"msg":"m"}`, isAPI, 100000404, definite},
+		{"404 and a negative code", 404, `{"code":-1,"msg":"m"}`, isAPI, -1, definite},
+		{"429", 429, `{"code":100000429,"msg":"m"}`, isAPI, 100000429, definite},
+		// a code that the document lists for the operation, with any 2xx or 4xx
+		{"rate changed with 200", 200, `{"code":100001111,"msg":"m"}`, isAPI, 100001111, ofBook},
+		{"rate changed with 201", 201, `{"code":100001111,"msg":"m"}`, isAPI, 100001111, ofBook},
+		{"rate changed with 408", 408, `{"code":100001111,"msg":"m"}`, isAPI, 100001111, ofBook},
+		{"rate changed, data null", 200, `{"code":100001111,"msg":"m","data":null}`, isAPI, 100001111, ofBook},
+		{"rate changed, data odd", 200, `{"code":100001111,"msg":"m","data":[1,{"status":"x"}]}`, isAPI, 100001111, ofBook},
+		{"rate changed, msg a number", 200, `{"code":100001111,"msg":5}`, isAPI, 100001111, ofBook},
+		{"rate changed without msg", 200, `{"code":100001111}`, isAPI, 100001111, ofBook},
+		{"duplicate with 409", 409, `{"code":100001003,"msg":"m"}`, isAPI, 100001003, ofBook},
+		{"parameter with 200", 200, `{"code":100000400,"msg":"m"}`, isAPI, 100000400, ofBook},
+		{"rate limit with 200", 200, `{"code":100000429,"msg":"m"}`, isAPI, 100000429, definite},
+		// a code of other operations, or none that is documented
+		{"credential with 200", 200, `{"code":100000401,"msg":"m"}`, isAPI, 100000401, uncertain},
+		{"not found with 200", 200, `{"code":100000404,"msg":"m"}`, isAPI, 100000404, uncertain},
+		{"credit limit with 200", 200, `{"code":100001112,"msg":"m"}`, isAPI, 100001112, uncertain},
+		{"an undocumented code with 200", 200, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
+		{"an undocumented code with 202", 202, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
+		{"an undocumented code with 408", 408, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
+		{"an undocumented code with 409", 409, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
+		{"a negative code with 200", 200, `{"code":-1,"msg":"m"}`, isAPI, -1, uncertain},
+
+		{"a code with 500", 500, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
+		{"rate changed with 500", 500, `{"code":100001111,"msg":"m"}`, isAPI, 100001111, uncertain},
+		{"rate limit with 302", 302, `{"code":100000429,"msg":"m"}`, isAPI, 100000429, uncertain},
+		{"a code with 502", 502, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
+		{"a code with 503", 503, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
+		{"a code with 504", 504, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
+		{"a code with 302", 302, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
+		{"success with 302", 302, `{"code":0,"msg":"success","data":{"hotelOrder":{}}}`, isAPI, 0, uncertain},
+		{"success with 400", 400, `{"code":0,"msg":"success","data":{"hotelOrder":{}}}`, isAPI, 0, uncertain},
+		{"success with 500", 500, `{"code":0,"msg":"success","data":{"hotelOrder":{}}}`, isAPI, 0, uncertain},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			// check looks at the error of the exchange.
+			check := func(t *testing.T, err error, op hotelstays.Operation, id string) {
+				switch row.kind {
+				case isAPI:
+					api, ok := err.(*hotelstays.APIError)
+					require.True(t, ok, "%T %v", err, err)
+					assert.Equal(t, []any{op, row.status, row.code, id, "trace-1"}, []any{api.Operation, api.HTTPStatus, api.Code, api.RequestID, api.TraceID})
+					assert.Contains(t, err.Error(), fmt.Sprint("HTTP ", row.status))
+				case isDecode:
+					decode, ok := err.(*hotelstays.DecodeError)
+					require.True(t, ok, "%T %v", err, err)
+					assert.Equal(t, []any{op, row.status, id, "trace-1"}, []any{decode.Operation, decode.HTTPStatus, decode.RequestID, decode.TraceID})
+				}
+				assert.Contains(t, err.Error(), id)
+				assert.NotContains(t, err.Error(), "invalid character", "no parser's own words")
+			}
+			acts := func(t *testing.T, err error, op hotelstays.Operation, id string) {
+				if strings.Contains(row.definite, string(op)) {
+					check(t, err, op, id)
+					return
+				}
+				unknown, ok := err.(*hotelstays.OutcomeUnknownError)
+				require.True(t, ok, "%T %v", err, err)
+				assert.Equal(t, []any{op, "ref-1", id, "trace-1"}, []any{unknown.Operation, unknown.CustomerReferenceNo, unknown.RequestID, unknown.TraceID})
+				assert.Contains(t, err.Error(), `"ref-1"`)
+				check(t, unknown.Err, op, id)
+			}
+
+			t.Run("CheckAvail", func(t *testing.T) {
+				answer := &fixedAnswer{status: row.status, body: row.body}
+				resp, err := sendCheckAvail(t, clientThrough(t, answer))
+				assert.Nil(t, resp)
+				check(t, err, hotelstays.OpCheckAvail, answer.requestID(t))
+			})
+			t.Run("Book", func(t *testing.T) {
+				answer := &fixedAnswer{status: row.status, body: row.body}
+				resp, err := sendBook(t, clientThrough(t, answer))
+				assert.Nil(t, resp)
+				acts(t, err, hotelstays.OpBook, answer.requestID(t))
+			})
+			t.Run("Cancel", func(t *testing.T) {
+				answer := &fixedAnswer{status: row.status, body: row.body}
+				resp, err := sendCancel(t, clientThrough(t, answer))
+				assert.Nil(t, resp)
+				acts(t, err, hotelstays.OpCancel, answer.requestID(t))
+			})
+		})
+	}
+}
+
+// A booking without an order in it is not known to be one.
+func TestDecodeBookWithoutOrder(t *testing.T) {
+	for _, data := range []string{`{}`, `{"hotelOrder":null}`, `{"hotelOrder":[]}`, `{"hotelOrder":"plat-1"}`, `{"order":{"status":1}}`} {
+		_, err := sendBook(t, clientThrough(t, &fixedAnswer{status: 200, body: `{"code":0,"data":` + data + `}`}))
+		var unknown *hotelstays.OutcomeUnknownError
+		require.ErrorAs(t, err, &unknown, data)
+		var decode *hotelstays.DecodeError
+		require.ErrorAs(t, err, &decode, data)
+		assert.Contains(t, decode.Err.Error(), "data.hotelOrder", data)
+	}
+}
+
+// Tokens are required, too.
+func TestDecodeTicketWithoutTicket(t *testing.T) {
+	for _, data := range []string{`{}`, `{"ticket":null}`, `{"ticket":""}`, `{"ticket":7}`, `{"token":"x"}`} {
+		c := clientThrough(t, &fixedAnswer{status: 200, body: `{"code":0,"data":` + data + `}`})
+		resp, err := c.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("s")})
+		assert.Nil(t, resp, data)
+		var decode *hotelstays.DecodeError
+		require.ErrorAs(t, err, &decode, data)
+		assert.Contains(t, err.Error(), "data.ticket", data)
+	}
+}
+
+// What may be left out of an answer, or be in it beyond the documentation.
+func TestDecodeTolerates(t *testing.T) {
+	for _, body := range []string{
+		`{"code":0,"data":{}}`,
+		`{"code":0,"msg":null,"data":{}}`,
+		`{"code":0,"msg":"success","data":{"status":1,"roomRatePkg":null,"later":{"a":[1]}},"later":7}`,
+		" \n{ \"data\" : { } , \"code\" : 0 }\n",
+		`{"code":0,"data":{"status":9}}`,
+	} {
+		_, err := sendCheckAvail(t, clientThrough(t, &fixedAnswer{status: 200, body: body}))
+		assert.NoError(t, err, body)
+	}
+	resp, err := sendCheckAvail(t, clientThrough(t, &fixedAnswer{status: 201, body: `{"code":0,"data":{"status":9}}`}))
+	require.NoError(t, err)
+	assert.Equal(t, types.AvailabilityStatus(9), resp.Status, "a value without a name is kept")
+	assert.Equal(t, 201, resp.Meta.HTTPStatus)
+}
+
+// Of the operations whose lists are not said to be required, one may be left out.
+func TestAnAbsentListIsEmpty(t *testing.T) {
+	for _, op := range []hotelstays.Operation{hotelstays.OpDestinations, hotelstays.OpHotelsMetadata, hotelstays.OpHotelRates} {
+		assert.NoError(t, operationCalls[op](t.Context(), clientThrough(t, saying(`{"code":0,"data":{}}`))), op)
+	}
+}
+
+// Each state of a voucher is a value, one that is not documented included.
+func TestVoucherStatuses(t *testing.T) {
+	for _, status := range []types.VoucherStatus{types.VoucherGenerated, types.VoucherNotGenerated, types.VoucherPending, types.VoucherFailed, types.VoucherCancelled, "LATER"} {
+		c := clientThrough(t, &fixedAnswer{status: 200, body: `{"code":0,"data":{"platformReferenceNo":"plat-1","status":"` + string(status) + `"}}`})
+		resp, err := c.OrderVoucher(t.Context(), &hotelstays.OrderVoucherRequest{PlatformReferenceNo: "plat-1"})
+		require.NoError(t, err, status)
+		assert.Equal(t, status, resp.Status)
+		assert.Nil(t, resp.Voucher)
+	}
+}
+
+// Wherever a redirect leads, the body with its secrets stays here.
+func TestDecodeRedirectIsNotFollowed(t *testing.T) {
+	for _, status := range []int{300, 301, 302, 303, 304, 307, 308} {
+		for _, location := range []string{"https://other.example.test/x", "/api/search/checkAvail", "http://[::1", "%zz", ""} {
+			rt := &fixedAnswer{status: status, body: "moved", header: map[string]string{"Location": location}}
+			_, err := sendCheckAvail(t, clientThrough(t, rt))
+			var api *hotelstays.APIError
+			require.ErrorAs(t, err, &api, "%d %q", status, location)
+			assert.Equal(t, status, api.HTTPStatus)
+			assert.Equal(t, rt.requestID(t), api.RequestID)
+
+			rt = &fixedAnswer{status: status, body: "moved", header: map[string]string{"Location": location}}
+			_, err = sendBook(t, clientThrough(t, rt))
+			var unknown *hotelstays.OutcomeUnknownError
+			require.ErrorAs(t, err, &unknown, "%d %q", status, location)
+			assert.Len(t, rt.sent, 1)
+		}
+	}
+}
+
+func TestDecodeBoundsTheAnswer(t *testing.T) {
+	body := `{"code":0,"data":{"hotelOrder":{"status":1}}}`
+	limit := int64(len(body))
+
+	for _, announced := range []bool{true, false} {
+		for _, status := range []int{200, 502} {
+			t.Run(fmt.Sprintf("announced %t, status %d", announced, status), func(t *testing.T) {
+				fits := &fixedAnswer{status: 200, body: body, announced: announced}
+				_, err := sendCheckAvail(t, clientThrough(t, fits, hotelstays.WithMaxResponseBytes(limit)))
+				require.NoError(t, err, "an answer of exactly the limit")
+
+				large := &fixedAnswer{status: status, body: body, announced: announced}
+				_, err = sendCheckAvail(t, clientThrough(t, large, hotelstays.WithMaxResponseBytes(limit-1)))
+				var decode *hotelstays.DecodeError
+				require.ErrorAs(t, err, &decode)
+				assert.Contains(t, err.Error(), "limit of response bytes")
+				assert.Equal(t, large.requestID(t), decode.RequestID)
+				assert.Equal(t, status, decode.HTTPStatus, "the status is known")
+
+				large = &fixedAnswer{status: status, body: body, announced: announced}
+				_, err = sendBook(t, clientThrough(t, large, hotelstays.WithMaxResponseBytes(limit-1)))
+				var unknown *hotelstays.OutcomeUnknownError
+				require.ErrorAs(t, err, &unknown)
+				assert.Equal(t, "ref-1", unknown.CustomerReferenceNo)
+				assert.Len(t, large.sent, 1)
+			})
+		}
+	}
+}
+
+// An answer that breaks off, and no answer at all.
+func TestDecodeNoAnswer(t *testing.T) {
+	cut := &fixedAnswer{status: 200, body: `{"code":0,"data":{`, cut: io.ErrUnexpectedEOF}
+	_, err := sendCheckAvail(t, clientThrough(t, cut))
+	var failed *hotelstays.TransportError
+	require.ErrorAs(t, err, &failed)
+	assert.Equal(t, &hotelstays.TransportError{Operation: hotelstays.OpCheckAvail, Sent: true, Attempts: 1, RequestID: cut.requestID(t), TraceID: "trace-1",
+		Err: failed.Err}, failed)
+	assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
+
+	cut = &fixedAnswer{status: 200, body: `{"code":0,"data":{`, cut: io.ErrUnexpectedEOF}
+	_, err = sendBook(t, clientThrough(t, cut))
+	var unknown *hotelstays.OutcomeUnknownError
+	require.ErrorAs(t, err, &unknown)
+	assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
+
+	_, err = sendBook(t, clientThrough(t, failingTransport{errors.New("connection reset")}))
+	require.ErrorAs(t, err, &unknown, "a transport without traces proves nothing")
+	require.ErrorAs(t, err, &failed)
+	assert.True(t, failed.Sent)
+}
+
+type failingTransport struct{ err error }
+
+func (f failingTransport) RoundTrip(*http.Request) (*http.Response, error) { return nil, f.err }
+
+// What provably never left is no unknown outcome.
+func TestDecodeNothingLeft(t *testing.T) {
+	never := func(t *testing.T, err error) {
+		assert.NotErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
+		var failed *hotelstays.TransportError
+		require.ErrorAs(t, err, &failed)
+		assert.False(t, failed.Sent)
+	}
+	t.Run("no connection", func(t *testing.T) {
+		refused := &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
+		_, err := sendBook(t, clientThrough(t, failingTransport{refused}))
+		never(t, err)
+	})
+	t.Run("the ctx has ended", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		rt := &fixedAnswer{status: 200, body: `{}`}
+		_, err := clientThrough(t, rt).Cancel(ctx, &hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "c", SupplierReferenceNo: "s"})
+		never(t, err)
+		assert.ErrorIs(t, err, context.Canceled)
+		assert.Empty(t, rt.sent)
+	})
+	t.Run("no token", func(t *testing.T) {
+		rt := &fixedAnswer{status: 401, body: `{"code":100000401,"msg":"m"}`}
+		c, err := hotelstays.New("https://api.example.test", hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s")}, hotelstays.WithHTTPClient(&http.Client{Transport: rt}))
+		require.NoError(t, err)
+		_, err = sendBook(t, c)
+		never(t, err)
+		assert.ErrorIs(t, err, hotelstays.ErrUnauthorized)
+		require.Len(t, rt.sent, 1)
+		assert.Equal(t, "/api/auth/ticket", rt.sent[0].URL.Path)
+	})
+}
+
+// Strict operations name every place that does not fit, and quote none.
+func TestDecodeMismatchNamesThePath(t *testing.T) {
+	stay := hotelstays.HotelListRequest{DestinationID: "d", CheckIn: "2026-12-24", CheckOut: "2026-12-27", RoomOccupancies: []types.GuestPerRoom{{AdultCount: 1}}}
+	rates := hotelstays.HotelRatesRequest{SessionID: "s", HotelID: "h", CheckIn: "2026-12-24", CheckOut: "2026-12-27", RoomOccupancies: stay.RoomOccupancies}
+	rows := []struct {
+		name, data, want string
+		call             apiCall
+	}{
+		{"Ticket", `{"ticket":["CANARY"]}`, "data.ticket: want string, got array",
+			callOf((*hotelstays.Client).Ticket, &hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("s")})},
+		{"Destinations", `{"destinations":[{"id":"d","type":"CANARY"}]}`, "data.destinations[0].type: want integer, got string",
+			callOf((*hotelstays.Client).Destinations, &hotelstays.DestinationsRequest{})},
+		{"HotelsMetadata", `{"hotelsMetadata":[{},{"rating":"CANARY"}],"page":{"total":1.5}}`,
+			"data.hotelsMetadata[1].rating: want number, got string; data.page.total: want integer, got number",
+			callOf((*hotelstays.Client).HotelsMetadata, &hotelstays.HotelsMetadataRequest{DestinationID: "d"})},
+		{"HotelStaticDetail", `{"hotel":{"isAvailable":"CANARY"}}`, "data.hotel.isAvailable: want boolean, got string",
+			callOf((*hotelstays.Client).HotelStaticDetail, &hotelstays.HotelStaticDetailRequest{HotelID: "h"})},
+		{"HotelIDList", `{"hotelIdList":[{"hotelId":7777777}]}`, "data.hotelIdList[0].hotelId: want string, got number",
+			callOf((*hotelstays.Client).HotelIDList, &hotelstays.HotelIDListRequest{})},
+		{"HotelList", `{"list":[{"rooms":[{"rates":[{"totalRate":{"netRate":{"currency":"EUR","amount":"CANARY"}}}]}]}],"basic":"CANARY"}`,
+			"data.list[0].rooms[0].rates[0].totalRate.netRate.amount: want number, got string; data.basic: want object, got string",
+			callOf((*hotelstays.Client).HotelList, &stay)},
+		{"HotelRates", `{"rooms":[{"roomTypeName":"CANARY","rates":{"CANARY":1}}]}`,
+			"data.rooms[0].roomTypeName: want object, got string; data.rooms[0].rates: want array, got object",
+			callOf((*hotelstays.Client).HotelRates, &rates)},
+		{"CheckAvail", `{"status":"CANARY","exchangeRateSnapshot":{"usd":{"eur":true}}}`,
+			"data.status: want integer, got string; data.exchangeRateSnapshot.usd.eur: want number, got boolean",
+			callOf((*hotelstays.Client).CheckAvail, &hotelstays.CheckAvailRequest{SessionID: "s", RatePkgID: "p"})},
+		{"CheckAvail with keys that are no currencies", `{"exchangeRateSnapshot":{"usd":{"CANARY":true,"Eur":1,"a b":{},"e\nu":"x"}}}`,
+			"data.exchangeRateSnapshot.usd.*: want number, got boolean; data.exchangeRateSnapshot.usd.*: want number, got object; data.exchangeRateSnapshot.usd.*: want number, got string",
+			callOf((*hotelstays.Client).CheckAvail, &hotelstays.CheckAvailRequest{SessionID: "s", RatePkgID: "p"})},
+		{"OrderVoucher", `{"status":"GENERATED","voucher":{"byteSize":"CANARY","signature":{"digest":77777}}}`,
+			"data.voucher.byteSize: want integer, got string; data.voucher.signature.digest: want string, got number",
+			callOf((*hotelstays.Client).OrderVoucher, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: "p"})},
+		{"code", ``, "code: want integer, got string",
+			callOf((*hotelstays.Client).CheckAvail, &hotelstays.CheckAvailRequest{SessionID: "s", RatePkgID: "p"})},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			rt := &fixedAnswer{status: 200, body: `{"code":0,"msg":"success","data":` + row.data + `}`}
+			if row.data == "" {
+				rt.body = `{"code":"CANARY","data":{"status":1}}`
+			}
+			resp, err := row.call.send(t.Context(), clientThrough(t, rt))
+			assert.Nil(t, resp)
+			var decode *hotelstays.DecodeError
+			require.ErrorAs(t, err, &decode)
+			assert.Equal(t, row.want, decode.Err.Error())
+			assert.Contains(t, err.Error(), row.want)
+			assert.Equal(t, 200, decode.HTTPStatus)
+			assert.Equal(t, rt.requestID(t), decode.RequestID)
+		})
+	}
+}
+
+// mistypedOrder has a mismatch of every kind among fields as documented.
+const mistypedOrder = `{"status":"confirmed","statusRemark":5,"checkIn":20261224,"checkOut":"2026-12-27","nightCount":"3","roomCount":2,
+	"bookingTime":"2026-11-20T10:00:00Z","holder":{"firstName":"Guest","lastName":["One"],"phone":{"countryNumber":"971","number":"5"}},
+	"platformReferenceNo":"plat-1","customerReferenceNo":"ref-1","netRate":{"currency":"EUR","amount":"free"},"grossRate":{"currency":978,"amount":2400.10},
+	"refundedPrice":{"currency":"EUR","amount":"-"},"commissionableRate":{"currency":"EUR","amount":"12 EUR"},"respectGrossRate":"yes","supplier":4.5,
+	"supplierReferenceNo":"sup-1","hotel":[],"rooms":[{"roomTypeId":"rt-1","ratePkgId":"pkg-1","hotelId":7,"rate":7,
+	"totalRate":{"netRate":{"currency":"EUR","amount":1.10}},"cancelFees":[{"until":"x","fee":"none"},{"until":"y","fee":{"currency":"EUR","amount":3}}],
+	"roomIndex":"1","guests":[{"passportNumber":"0001"}],"refundInfo":{"a":1}}]}`
+
+// mistypedPaths are the mismatches of it, below its path.
+var mistypedPaths = []string{
+	".status: want integer, got string", ".statusRemark: want string, got number", ".checkIn: want string, got number", ".nightCount: want integer, got string",
+	".holder.lastName: want string, got array", ".holder.phone.countryNumber: want integer, got string", ".netRate.amount: want number, got string",
+	".grossRate.currency: want string, got number", ".refundedPrice.amount: want number, got string", ".commissionableRate.amount: want number, got string",
+	".respectGrossRate: want boolean, got string", ".supplier: want integer, got number", ".hotel: want object, got array",
+	".rooms[0].hotelId: want string, got number", ".rooms[0].rate: want object, got number", ".rooms[0].cancelFees[0].fee: want object, got string",
+	".rooms[0].roomIndex: want integer, got string", ".rooms[0].refundInfo: want array, got object",
+}
+
+// mistypedOrderRest is what is left of it.
+func mistypedOrderRest() types.Order {
+	eur := func(amount json.Number) types.Money { return types.Money{Currency: "EUR", Amount: amount} }
+	return types.Order{
+		CheckOut: "2026-12-27", RoomCount: 2, BookingTime: "2026-11-20T10:00:00Z",
+		Holder:              types.Holder{FirstName: "Guest", Phone: &types.Phone{Number: "5"}},
+		PlatformReferenceNo: "plat-1", CustomerReferenceNo: "ref-1", SupplierReferenceNo: "sup-1",
+		NetRate: eur(""), GrossRate: &types.Money{Amount: "2400.10"}, RefundedPrice: new(eur("")), CommissionableRate: new(eur("")),
+		Rooms: []types.OrderRoom{{
+			Room: types.Room{RoomTypeID: "rt-1"},
+			RoomRatePkg: types.RoomRatePkg{RatePkgID: "pkg-1", TotalRate: types.Rate{NetRate: eur("1.10")},
+				CancelFees: []types.CancelFee{{Until: "x"}, {Until: "y", Fee: eur("3")}}},
+			Guests: []json.RawMessage{json.RawMessage(`{"passportNumber":"0001"}`)},
+		}},
+	}
+}
+
+// mismatchTexts are the mismatches of an answer, all of which are listed.
+func mismatchTexts(meta hotelstays.ResponseMeta) (texts []string) {
+	for _, m := range meta.Mismatches {
+		texts = append(texts, m.String())
+	}
+	if meta.MismatchCount != len(texts) {
+		texts = append(texts, fmt.Sprintf("%d in all", meta.MismatchCount))
+	}
+	return texts
+}
+
+func mistypedUnder(prefix string) []string {
+	list := make([]string, len(mistypedPaths))
+	for i, m := range mistypedPaths {
+		list[i] = prefix + m
+	}
+	return list
+}
+
+// An order is not lost to odd fields: all else is read, and every mismatch is named.
+func TestDecodeOrdersLeniently(t *testing.T) {
+	t.Run("Book", func(t *testing.T) {
+		resp, err := sendBook(t, clientThrough(t, &fixedAnswer{status: 200, body: `{"code":0,"data":{"hotelOrder":` + mistypedOrder + `}}`}))
+		require.NoError(t, err)
+		assert.Equal(t, new(mistypedOrderRest()), resp.HotelOrder)
+		assert.ElementsMatch(t, mistypedUnder("data.hotelOrder"), mismatchTexts(resp.Meta))
+	})
+	t.Run("QueryOrders", func(t *testing.T) {
+		body := `{"code":0,"data":{"orders":[{"status":1,"platformReferenceNo":"plat-0"},` + mistypedOrder + `]}}`
+		resp, err := clientThrough(t, &fixedAnswer{status: 200, body: body}).QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
+		require.NoError(t, err)
+		assert.Equal(t, []types.Order{{Status: 1, PlatformReferenceNo: "plat-0"}, mistypedOrderRest()}, resp.Orders)
+		assert.ElementsMatch(t, mistypedUnder("data.orders[1]"), mismatchTexts(resp.Meta))
+	})
+	t.Run("Cancel", func(t *testing.T) {
+		body := `{"code":0,"data":{"serviceFee":{"currency":"EUR","amount":"none"},"status":"cancelled"}}`
+		resp, err := sendCancel(t, clientThrough(t, &fixedAnswer{status: 200, body: body}))
+		require.NoError(t, err)
+		assert.Equal(t, &types.Money{Currency: "EUR"}, resp.ServiceFee)
+		assert.ElementsMatch(t, []string{"data.serviceFee.amount: want number, got string", "data.status: want integer, got string"}, mismatchTexts(resp.Meta))
+	})
+	t.Run("an amount of money alone", func(t *testing.T) {
+		for _, amount := range []string{`"free"`, `""`, `" 1"`, `"1,5"`, `"NaN"`, `"0x10"`, `true`, `{}`} {
+			body := `{"code":0,"data":{"hotelOrder":{"platformReferenceNo":"plat-1","netRate":{"currency":"EUR","amount":` + amount + `}}}}`
+			resp, err := sendBook(t, clientThrough(t, &fixedAnswer{status: 200, body: body}))
+			if assert.NoError(t, err, amount) {
+				assert.Equal(t, &types.Order{PlatformReferenceNo: "plat-1", NetRate: types.Money{Currency: "EUR"}}, resp.HotelOrder, amount)
+				assert.Equal(t, 1, resp.Meta.MismatchCount, amount)
+			}
+		}
+	})
+	t.Run("no mismatch", func(t *testing.T) {
+		resp, err := sendBook(t, clientThrough(t, &fixedAnswer{status: 200, body: `{"code":0,"data":{"hotelOrder":{"status":1,"platformReferenceNo":"plat-0"}}}`}))
+		require.NoError(t, err)
+		assert.Zero(t, resp.Meta.MismatchCount)
+	})
+	t.Run("orders that are none", func(t *testing.T) {
+		for _, members := range []string{`"orders":{"status":1}`, `"orders":"one"`, `"orders":[{"status":1},"one"]`,
+			`"Orders":"one"`, `"orderſ":["one"]`, `"orders":"one","orders":[]`, `"orders":["one"],"orders":[]`, `"orders":"one"},"data":{`,
+			`"orders":[` + strings.Repeat(`{"status":"open"},`, 100) + `"one"]`} {
+			rt := &fixedAnswer{status: 200, body: `{"code":0,"data":{` + members + `}}`}
+			_, err := clientThrough(t, rt).QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
+			var unread *hotelstays.DecodeError
+			assert.ErrorAs(t, err, &unread, "fewer orders must not look like none: %s", members)
+		}
+	})
+	t.Run("an order without any reference", func(t *testing.T) {
+		_, err := sendBook(t, clientThrough(t, &fixedAnswer{status: 200, body: `{"code":0,"data":{"hotelOrder":{"status":1}}}`}))
+		var unknown *hotelstays.OutcomeUnknownError
+		assert.ErrorAs(t, err, &unknown)
+	})
+}
+
+// What was not sent is not 0.
+func TestAbsentIsNotZero(t *testing.T) {
+	for members, want := range map[string]*float64{``: nil, `"rating":null`: nil, `"rating":0`: new(0.0), `"rating":4.5`: new(4.5)} {
+		client := func(data string) *hotelstays.Client {
+			return clientThrough(t, &fixedAnswer{status: 200, body: `{"code":0,"data":` + data + `}`})
+		}
+		hotel, err := client(`{"hotel":{`+members+`}}`).HotelStaticDetail(t.Context(), &hotelstays.HotelStaticDetailRequest{HotelID: "h"})
+		require.NoError(t, err)
+		assert.Equal(t, want, hotel.Hotel.Rating, members)
+		catalogue, err := client(`{"hotelsMetadata":[{`+members+`}]}`).HotelsMetadata(t.Context(), &hotelstays.HotelsMetadataRequest{DestinationID: "d"})
+		require.NoError(t, err)
+		assert.Equal(t, want, catalogue.HotelsMetadata[0].Rating, members)
+		orders, err := client(`{"orders":[{"hotel":{`+members+`}}]}`).QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
+		require.NoError(t, err)
+		assert.Equal(t, want, orders.Orders[0].Hotel.Rating, members)
+	}
+	for members, want := range map[string]*types.OrderStatus{``: nil, `"status":null`: nil, `"status":0`: new(types.OrderUnknown), `"status":5`: new(types.OrderStatus(5))} {
+		resp, err := sendCancel(t, clientThrough(t, &fixedAnswer{status: 200, body: `{"code":0,"data":{` + members + `}}`}))
+		require.NoError(t, err)
+		assert.Equal(t, want, resp.Status, members)
+	}
+}
+
+// The OAuth answer is understood inside the envelope and outside of it.
+func TestOAuthAnswerForms(t *testing.T) {
+	ask := func(status int, body string) (*hotelstays.OAuthTokenResponse, error) {
+		c := clientThrough(t, &fixedAnswer{status: status, body: body})
+		return c.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: types.NewSecret("client-secret"), Scopes: []hotelstays.Scope{"search:read"}})
+	}
+	for _, body := range []string{
+		`{"access_token":"opaque","token_type":"Bearer","expires_in":3600}`,
+		`{"code":0,"msg":"success","data":{"access_token":"opaque"}}`,
+		`{"code":0,"access_token":"opaque"}`,
+		`{"access_token":"opaque","expires_in":"soon","scope":["search:read"],"data":null}`,
+	} {
+		resp, err := ask(200, body)
+		if assert.NoError(t, err, body) {
+			assert.Equal(t, "opaque", resp.AccessToken.Reveal(), body)
+			assert.Equal(t, 200, resp.Meta.HTTPStatus)
+		}
+	}
+
+	for _, row := range []struct {
+		name   string
+		status int
+		body   string
+		want   []string
+	}{
+		{"bare", 400, `{"error":"invalid_scope"}`, []string{"InvalidScope"}},
+		{"bare with a description", 400, `{"error":"invalid_scope","error_description":"booking:write is not registered"}`, []string{"InvalidScope"}},
+		{"enveloped", 400, `{"code":100000400,"msg":"invalid_scope: booking:write"}`, []string{"InvalidScope"}},
+		{"enveloped with 200", 200, `{"code":100009999,"msg":"invalid_scope"}`, []string{"InvalidScope"}},
+		{"another bare error", 401, `{"error":"invalid_client"}`, []string{"Unauthorized"}},
+		{"another enveloped error", 401, `{"code":100000401,"msg":"refused"}`, []string{"Unauthorized"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			resp, err := ask(row.status, row.body)
+			assert.Nil(t, resp)
+			var api *hotelstays.APIError
+			require.ErrorAs(t, err, &api)
+			assert.Equal(t, row.status, api.HTTPStatus)
+			assert.ElementsMatch(t, row.want, matchedSentinels(err))
+		})
+	}
+	t.Run("the description is kept", func(t *testing.T) {
+		_, err := ask(400, `{"error":"invalid_scope","error_description":"booking:write is not registered"}`)
+		var api *hotelstays.APIError
+		require.ErrorAs(t, err, &api)
+		assert.Equal(t, "invalid_scope: booking:write is not registered", api.Msg)
+	})
+	for _, body := range []string{`{}`, `{"access_token":""}`, `{"access_token":7}`, `{"code":0,"data":{}}`, `{"code":0,"data":null}`, `[]`, htmlPage, ``} {
+		resp, err := ask(200, body)
+		assert.Nil(t, resp, body)
+		var decode *hotelstays.DecodeError
+		require.ErrorAs(t, err, &decode, body)
+	}
+	t.Run("a refusal with a token in it is a refusal", func(t *testing.T) {
+		_, err := ask(200, `{"code":7,"msg":"m","access_token":"opaque"}`)
+		var api *hotelstays.APIError
+		require.ErrorAs(t, err, &api)
+	})
+	t.Run("a failure with a token in it is a failure", func(t *testing.T) {
+		_, err := ask(500, `{"access_token":"opaque"}`)
+		var api *hotelstays.APIError
+		require.ErrorAs(t, err, &api)
+	})
+}
+
+// Answers share pooled memory: what a call returned must not change when the
+// next answer is read.
+func TestDecodeKeepsNothingOfTheBuffer(t *testing.T) {
+	first, err := clientThrough(t, &fixedAnswer{status: 200, body: `{"code":0,"data":{"status":1,"roomRatePkg":{"ratePkgId":"first"}}}`}).
+		CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: "s", RatePkgID: "p"}, hotelstays.WithRawData())
+	require.NoError(t, err)
+	raw := bytes.Clone(first.Meta.RawData)
+	for range 50 {
+		_, err := sendCheckAvail(t, clientThrough(t, &fixedAnswer{status: 200, body: `{"code":0,"data":{"status":2,"roomRatePkg":{"ratePkgId":"xxxxx"}}}`}))
+		require.NoError(t, err)
+	}
+	assert.Equal(t, "first", first.RoomRatePkg.RatePkgID)
+	assert.Equal(t, string(raw), string(first.Meta.RawData))
+}
+
+// The body of a 101 is the connection, which has no end.
+func TestSwitchingProtocolsIsNotRead(t *testing.T) {
+	client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
+		resp := reply(101, "")
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{unreadable{}, io.NopCloser(nil)}
+		return resp, nil
+	}))
+	var api *hotelstays.APIError
+	require.ErrorAs(t, operationCalls[hotelstays.OpDestinations](t.Context(), client), &api)
+	assert.Equal(t, 101, api.HTTPStatus)
+}
+
+type unreadable struct{}
+
+func (unreadable) Read([]byte) (int, error) { panic("read") }
+
+// Looking for secrets takes its time with text that is full of escapes. However much of
+// it comes, the caller gets its error: where all of it is looked through, this test runs
+// into the timeout of go test.
+func TestEndlessTextIsNotLookedThrough(t *testing.T) {
+	t.Parallel()
+	backslashes := howMany(t, "MiB of backslashes", 8, 2, 1) << 20
+	for name, answer := range map[string]transportFunc{
+		"message of a refusal": func(*http.Request) (*http.Response, error) {
+			return reply(200, `{"code":7,"msg":"`+strings.Repeat(`\\`, backslashes)+`"}`), nil
+		},
+		"message of a success": func(*http.Request) (*http.Response, error) {
+			return reply(200, `{"code":0,"msg":"`+strings.Repeat(`\\`, backslashes)+`","data":{}}`), nil
+		},
+		"malformed header": func(*http.Request) (*http.Response, error) {
+			return nil, errors.New("malformed header: " + strings.Repeat(`\`, backslashes))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := clientThrough(t, answer, hotelstays.WithObserver((&callLog{}).observer()), hotelstays.WithLogger(slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelDebug}))))
+			resp, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
+			if err == nil {
+				assert.Less(t, len(resp.Meta.Msg), 2000)
+			} else {
+				assert.Less(t, len(err.Error()), 5000)
+			}
+		})
+	}
+}
+
+// An id that is too long to be one is not quoted: the client's own is.
+func TestEndlessIDsAreNotQuoted(t *testing.T) {
+	for length, quoted := range map[int]bool{128: true, 129: false} {
+		id := strings.Repeat("i", length)
+		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
+			resp := reply(200, `{"code":0,"data":{"list":[],"basic":{"sessionId":"s"}}}`)
+			resp.Header = http.Header{"Request-Id": {id}, "Trace-Id": {id}}
+			return resp, nil
+		}))
+		resp, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
+		require.NoError(t, err)
+		assert.Equal(t, []bool{quoted, quoted}, []bool{resp.Meta.RequestID == id, resp.Meta.TraceID == id}, length)
+	}
+}
+
+// endOf is a body at whose end a ctx ends.
+type endOf struct {
+	io.Reader
+	end func()
+}
+
+func (r endOf) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if err != nil {
+		r.end()
+	}
+	return n, err
+}
+
+// An answer whose reading its ctx ended came too late: to a call that may have done
+// something its outcome is unknown.
+func TestCtxThatEndsWhileDecoding(t *testing.T) {
+	for _, op := range []hotelstays.Operation{hotelstays.OpQueryOrders, hotelstays.OpHotelList, hotelstays.OpBook, hotelstays.OpCancel} {
+		for _, status := range []int{200, 400} {
+			ctx, cancel := context.WithCancel(t.Context())
+			client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
+				resp := reply(status, "")
+				resp.Body = io.NopCloser(endOf{strings.NewReader(`{"new":[` + strings.Repeat("1,", mib) + `1],"code":7}`), cancel})
+				return resp, nil
+			}))
+			err := operationCalls[op](ctx, client)
+			require.ErrorIs(t, err, context.Canceled)
+			var failed *hotelstays.TransportError
+			require.ErrorAs(t, err, &failed)
+			assert.True(t, failed.Sent)
+			assert.Equal(t, 1, failed.Attempts)
+			assert.Contains(t, err.Error(), fmt.Sprintf("the answer (HTTP %d) was not read to its end", status))
+			assert.Equal(t, op == hotelstays.OpBook || op == hotelstays.OpCancel, errors.As(err, new(*hotelstays.OutcomeUnknownError)), op)
+		}
+	}
+}
+
+// The refusal that another attempt did not follow is read while the ctx has ended: of a
+// long one, its code is left out.
+func TestCtxThatEndedBeforeAnotherAttempt(t *testing.T) {
+	names := strings.Repeat(`"\n":1,`, 100<<10)
+	synctest.Test(t, func(t *testing.T) {
+		for body, code := range map[string]int{`{"code":7}`: 7, `{` + names + `"code":7}`: 0} {
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(time.Second, cancel)
+			client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
+				resp := reply(http.StatusTooManyRequests, body)
+				resp.Header.Set("Retry-After", "5")
+				return resp, nil
+			}), hotelstays.WithMaxAttempts(2))
+			_, err := client.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{"r"}})
+			var refused *hotelstays.APIError
+			require.ErrorAs(t, err, &refused)
+			require.ErrorContains(t, err, "before another attempt")
+			assert.Equal(t, 1, strings.Count(err.Error(), "hotelstays: "), err)
+			assert.Equal(t, code, refused.Code)
+		}
+	})
+}
+
+// However many mismatches there are, an order that cannot be read is noticed.
+func TestOrderLostAmongManyMismatches(t *testing.T) {
+	few := strings.Repeat(`{"status":"open","rooms":[7]},`, 1000)
+	for _, orders := range []string{few + `"one"`, few + `{},[]`, `7,` + few + `{}`} {
+		rt := &fixedAnswer{status: 200, body: `{"code":0,"data":{"orders":[` + orders + `]}}`}
+		_, err := clientThrough(t, rt).QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
+		assert.ErrorAs(t, err, new(*hotelstays.DecodeError), orders[len(few):])
+	}
+	rt := &fixedAnswer{status: 200, body: `{"code":0,"data":{"orders":[` + few + `{}]}}`}
+	resp, err := clientThrough(t, rt).QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
+	require.NoError(t, err)
+	assert.Len(t, resp.Orders, 1001)
+	assert.Len(t, resp.Meta.Mismatches, 64)
+	assert.Equal(t, hotelstays.Mismatch{Path: "data.orders[31].rooms[0]", Want: "object", Got: "number"}, resp.Meta.Mismatches[63])
+	assert.Equal(t, 2000, resp.Meta.MismatchCount)
+}
+
+// A call that asked for the raw data never succeeds without it, whenever its ctx ends.
+func TestRawDataIsWholeOrAnError(t *testing.T) {
+	body := []byte(`{` + strings.Repeat(`"\n":1,`, 20<<10) + `"code":0,"data":{"orders":[],"hasMore":true}}`)
+	for ends := 0; ; ends++ {
+		data, err := hotelstays.ReadKeepingData(&endingCtx{Context: t.Context(), ends: ends}, body)
+		if err == nil {
+			assert.GreaterOrEqual(t, ends, 2*(len(body)>>16))
+			assert.JSONEq(t, `{"orders":[],"hasMore":true}`, string(data))
+			return
+		}
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorAs(t, err, new(*hotelstays.TransportError))
+	}
+}
+
+// answerTypes are the types of every answer and of the webhook, by the operation's name.
+func answerTypes() map[string]reflect.Type {
+	all := map[string]reflect.Type{recordedWebhooks: reflect.TypeFor[hotelstays.WebhookEvent]()}
+	for _, op := range operationMethods() {
+		method, _ := reflect.TypeFor[*hotelstays.Client]().MethodByName(string(op))
+		all[string(op)] = method.Type.Out(0).Elem()
+	}
+	return all
+}
+
+// filled is a value of a type with something in every documented field.
+func filled(t reflect.Type) reflect.Value {
+	v := reflect.New(t).Elem()
+	switch t {
+	case reflect.TypeFor[json.RawMessage]():
+		v.SetBytes([]byte(`{"any":[1]}`))
+		return v
+	case reflect.TypeFor[json.Number]():
+		v.SetString("120.50")
+		return v
+	case reflect.TypeFor[types.Secret]():
+		v.Set(reflect.ValueOf(types.NewSecret("secret")))
+		return v
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(t.Elem()))
+		v.Elem().Set(filled(t.Elem()))
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if f := t.Field(i); f.IsExported() && f.Tag.Get("json") != "-" {
+				v.Field(i).Set(filled(f.Type))
+			}
+		}
+	case reflect.Slice:
+		v.Set(reflect.Append(v, filled(t.Elem())))
+	case reflect.Map:
+		v.Set(reflect.MakeMap(t))
+		v.SetMapIndex(reflect.ValueOf("eur"), filled(t.Elem()))
+	case reflect.String:
+		v.SetString("Text é")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Float64:
+		v.SetFloat(4.5)
+	default:
+		v.SetInt(7)
+	}
+	return v
+}
+
+// bothTargets are two empty responses of the type of resp: one that is read as the
+// client does, one by encoding/json.
+func bothTargets(resp any) []wire.Target {
+	fresh := func() any { return reflect.New(reflect.TypeOf(resp).Elem()).Interface() }
+	return []wire.Target{hotelstays.DecodeTarget(fresh(), true), {Into: fresh()}}
+}
+
+// hole is a place in the data of an answer where a value of some type stands.
+type hole struct {
+	path          string
+	before, after string
+	t             reflect.Type
+}
+
+// holesIn are all places of a type, each below as few others as there can be.
+func holesIn(place hole) (holes []hole) {
+	inside := func(name, before, after string, t reflect.Type) {
+		holes = append(holes, holesIn(hole{place.path + name, place.before + before, after + place.after, t})...)
+	}
+	switch place.t.Kind() {
+	case reflect.Pointer:
+		inside("", "", "", place.t.Elem())
+		return holes
+	case reflect.Struct:
+		for i := range place.t.NumField() {
+			f := place.t.Field(i)
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			switch {
+			case f.Anonymous:
+				inside("", "", "", f.Type)
+			case name != "-":
+				inside("."+name, `{"`+name+`":`, "}", f.Type)
+			}
+		}
+	case reflect.Slice:
+		if place.t.Elem().Kind() != reflect.Uint8 { // raw JSON
+			inside("[]", "[", "]", place.t.Elem())
+		}
+	case reflect.Map:
+		inside("{}", `{"eur":`, "}", place.t.Elem())
+	}
+	return append(holes, place)
+}
+
+// longLists are values of a length that take more memory than text, longTexts others.
+func longLists(length int) map[string]string {
+	list := func(element string) string {
+		return "[" + strings.Repeat(element+",", length/(len(element)+1)) + element + "]"
+	}
+	keys := &strings.Builder{}
+	for i := 0; keys.Len() < length; i++ {
+		fmt.Fprintf(keys, `"%x":1,`, i)
+	}
+	return map[string]string{
+		"numbers": list(`1`), "nulls": list(`null`), "objects": list(`{}`), "arrays": list(`[]`), "texts": list(`""`), "keys": "{" + keys.String() + `"":1}`,
+		"rates":  list(`{"rates":[{}],"guests":[1],"rate":{"grossRate":{}},"board":{}}`),
+		"hotels": list(`{"name":{},"address":{},"latlngCoordinator":{"gaode":{}},"minPrice":{},"isAvailable":true,"rooms":[{}]}`),
+	}
+}
+
+func longTexts(length int) map[string]string {
+	return map[string]string{
+		"plain": `"` + strings.Repeat("plain ", length/6) + `"`, "escaped": `"` + strings.Repeat(`\n`, length/2) + `"`,
+		"half characters": `"` + strings.Repeat(`\ud83d`, length/6) + `"`, "not UTF-8": `"` + strings.Repeat("\xff", length) + `"`,
+		"digits": strings.Repeat("1", length), "a key": `{"` + strings.Repeat("k", length) + `":1}`, "nested": strings.Repeat("[[[[1]],", length/8) + "1" + strings.Repeat("]]", length/8),
+	}
+}
+
+// longAnswers calls f with answers of that length: for each operation, lists in place of
+// each type of list and map, and texts in place of each kind of value.
+func longAnswers(length int, f func(name string, body []byte, resp any)) {
+	lists, texts := longLists(length), longTexts(length)
+	for op, into := range answerTypes() {
+		if op == recordedWebhooks {
+			continue
+		}
+		seen := map[any]bool{}
+		for _, place := range holesIn(hole{"data", `{"code":0,"data":`, "}", into}) {
+			fillings, kind := texts, any(place.t.Kind())
+			if kind == reflect.Slice || kind == reflect.Map {
+				fillings, kind = lists, place.t
+			}
+			for name, filling := range fillings {
+				if !seen[kind] {
+					f(op+": "+name+" as "+place.path, []byte(place.before+filling+place.after), reflect.New(into).Interface())
+				}
+			}
+			seen[kind] = true
+		}
+	}
+}
+
+// decodeBytes returns how much memory an answer takes, with its own bytes. What is
+// allocated is more than what is in use at any time.
+func decodeBytes(t *testing.T, body []byte, target wire.Target) (bytes int, env wire.Envelope, err error) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	env, err = wire.Decode(t.Context(), body, target, true)
+	runtime.ReadMemStats(&after)
+	return int(after.TotalAlloc-before.TotalAlloc) + len(body), env, err
+}
+
+const mib = 1 << 20
+
+// recordedWebhooks stands for the webhooks among the answers.
+const recordedWebhooks = "webhooks"
+
+func TestMemoryOfAnswers(t *testing.T) {
+	longAnswers(64<<10, func(name string, body []byte, resp any) {
+		var errs []error
+		for _, target := range bothTargets(resp) {
+			bytes, _, err := decodeBytes(t, body, target)
+			assert.Less(t, bytes, 8*len(body)+8*mib, "%s: %v", name, err)
+			errs = append(errs, err)
+		}
+		assert.Equal(t, errs[1], errs[0], name)
+	})
+}
+
+// Both readers refuse an answer from the same element on.
+func TestMemoryIsCountedAlike(t *testing.T) {
+	for _, tc := range []struct {
+		resp                    any
+		before, element, behind string
+	}{
+		{&hotelstays.QueryOrdersResponse{}, `{"orders":[{}`, `,{"hotel":{"name":{}},"netRate":{},"rooms":[{},null],"refundedPrice":null}`, `]}`},
+		{&hotelstays.CheckAvailResponse{}, `{"roomRatePkg":{"tax":{"items":[null`, `,{"amount":{}}`, `]}}}`},
+		{&hotelstays.CheckAvailResponse{}, `{"exchangeRateSnapshot":{"usd":{"eur":1`, `,"%06d":1`, `}}}`},
+		{&hotelstays.HotelListResponse{}, `{"list":[{"isAvailable":true,"minPricesByCurrency":[{}`, `,{}`, `]}]}`},
+	} {
+		fits := func(n, which int) bool {
+			data := &strings.Builder{}
+			data.WriteString(`{"code":0,"data":` + tc.before)
+			for i := range n {
+				if strings.Contains(tc.element, "%") {
+					fmt.Fprintf(data, tc.element, i)
+				} else {
+					data.WriteString(tc.element)
+				}
+			}
+			_, err := wire.Decode(t.Context(), []byte(data.String()+tc.behind+"}"), bothTargets(tc.resp)[which], false)
+			return err == nil
+		}
+		most := sort.Search(1<<18, func(n int) bool { return !fits(n, 1) })
+		require.Less(t, most, 1<<18, tc.before)
+		assert.True(t, fits(most-1, 0), tc.before)
+		assert.False(t, fits(most, 0), tc.before)
+	}
+}
+
+// A list that no page can hold, or that is all but empty, is refused before there is
+// memory for it.
+func TestMemoryOfLongLists(t *testing.T) {
+	length := howMany(t, "MiB", 64, 16, 8) * mib
+	for _, tc := range []struct {
+		list, element string
+		resp          any
+	}{{"orders", `1,`, &hotelstays.QueryOrdersResponse{}}, {"list", `{},`, &hotelstays.HotelListResponse{}}} {
+		body := []byte(`{"code":0,"data":{"` + tc.list + `":[` + strings.Repeat(tc.element, length/len(tc.element)-20) + `{}]}}`)
+		for _, target := range bothTargets(tc.resp) {
+			bytes, _, err := decodeBytes(t, body, target)
+			assert.Less(t, bytes, 4*length, tc.list) // 256 MiB of the longest
+			assert.ErrorAs(t, err, new(*wire.UnusableError), tc.list)
+		}
+	}
+}
+
+// Pages have at most as many elements as they are documented to have.
+func TestPagesAreBounded(t *testing.T) {
+	for list, tc := range map[string]struct {
+		resp any
+		most int
+	}{
+		"list":           {&hotelstays.HotelListResponse{}, hotelstays.MaxListPageSize},
+		"hotelsMetadata": {&hotelstays.HotelsMetadataResponse{}, hotelstays.MaxMetadataPageSize},
+	} {
+		for _, target := range bothTargets(tc.resp) {
+			body := `{"code":0,"data":{"` + list + `":[{}` + strings.Repeat(`,{}`, tc.most-1) + `]}}`
+			_, err := wire.Decode(t.Context(), []byte(body), target, false)
+			require.NoError(t, err)
+			_, err = wire.Decode(t.Context(), []byte(strings.Replace(body, "[", "[{},", 1)), target, false)
+			assert.EqualError(t, err, fmt.Sprintf("data.%s[%d] is beyond the longest page that is documented", list, tc.most))
+		}
+	}
+}
+
+// Any number of orders is read, however little each of them says.
+func TestManySmallOrdersAreRead(t *testing.T) {
+	order := `{"status":1,"checkIn":"2026-12-24","checkOut":"2026-12-27","bookingTime":"2026-11-20T10:00:00Z","holder":{"firstName":"A","lastName":"B"},` +
+		`"platformReferenceNo":"1","netRate":{"currency":"EUR","amount":1},"supplierReferenceNo":"2"}`
+	body := `{"code":0,"data":{"orders":[` + strings.Repeat(order+",", 50_000) + order + `]}}`
+	for _, target := range bothTargets(&hotelstays.QueryOrdersResponse{}) {
+		_, err := wire.Decode(t.Context(), []byte(body), target, true)
+		require.NoError(t, err)
+		assert.Len(t, target.Into.(*hotelstays.QueryOrdersResponse).Orders, 50_001)
+	}
+}
+
+// endingCtx is a ctx that ends when it has been looked at so many times.
+type endingCtx struct {
+	context.Context
+	looks, ends int
+}
+
+func (c *endingCtx) Err() error {
+	if c.looks++; c.looks > c.ends {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// However an answer is made, its reading looks at the ctx at least once for each 64 KiB,
+// and ends with it.
+func TestDecodingEndsWithItsCtx(t *testing.T) {
+	const length = 5 << 16
+	lists, texts := longLists(length), longTexts(length)
+	for name, data := range map[string]string{
+		"objects": `{"orders":` + lists["objects"] + `}`, "numbers": `{"orders":` + lists["numbers"] + `}`, "unknown lists": `{"new":` + lists["arrays"] + `}`,
+		"an unknown text": `{"new":` + texts["escaped"] + `}`, "a text": `{"orders":[{"statusRemark":` + texts["escaped"] + `}]}`, "unknown keys": lists["keys"],
+		"raw JSON": `{"orders":[{"rooms":[{"guests":[` + lists["objects"] + `]}]}]}`, "a malformed text": `{"orders":[{"statusRemark":` + texts["half characters"] + `}]}`,
+		"names":  `{` + strings.Repeat(`"\n":1,`, length/7) + `"orders":[]}`,
+		"orders": `{"orders":[` + strings.Repeat(mistypedOrder+",", length/len(mistypedOrder)) + `{}]}`,
+	} {
+		body := []byte(`{"code":0,"data":` + data + `}`)
+		for i := range bothTargets(&hotelstays.QueryOrdersResponse{}) {
+			ctx := &endingCtx{Context: t.Context(), ends: 1 << 30}
+			_, _ = wire.Decode(ctx, body, bothTargets(&hotelstays.QueryOrdersResponse{})[i], true)
+			looks := ctx.looks
+			assert.GreaterOrEqual(t, looks, len(body)>>16, "%s, %d", name, i)
+			for ends := range looks {
+				ctx, target := &endingCtx{Context: t.Context(), ends: ends}, bothTargets(&hotelstays.QueryOrdersResponse{})[i]
+				_, err := wire.Decode(ctx, body, target, true)
+				assert.ErrorIs(t, err, context.DeadlineExceeded, "%s, %d: ended at look %d of %d", name, i, ends, looks)
+				assert.LessOrEqual(t, ctx.looks, ends+4, "%s, %d: it goes on", name, i)
+				assert.Zero(t, reflect.ValueOf(target.Into).Elem().Field(0).Len(), "%s, %d", name, i)
+			}
+		}
+	}
+}
+
+// Orders with a type mismatch in each of them cost no more than three times what they
+// cost without, wherever the first one is.
+func TestMismatchesCostLittle(t *testing.T) {
+	const orders = 200
+	sample, err := json.Marshal(filled(reflect.TypeFor[types.Order]()).Interface())
+	require.NoError(t, err)
+	order := func(status string) string {
+		return strings.Replace(strings.Replace(string(sample), `"status":7`, `"status":`+status, 1), `"nightCount":7`, `"nightCount":`+status, 1)
+	}
+	answer := func(first, rest, last string) []byte {
+		return []byte(`{"code":0,"data":{"orders":[` + order(first) + "," + strings.Repeat(order(rest)+",", orders-2) + order(last) + `]}}`)
+	}
+	for _, target := range []func() wire.Target{
+		func() wire.Target { return bothTargets(&hotelstays.QueryOrdersResponse{})[0] },
+		func() wire.Target { return bothTargets(&hotelstays.QueryOrdersResponse{})[1] },
+	} {
+		cost := func(body []byte, mismatches int) (bytes int, allocations float64) {
+			var env wire.Envelope
+			allocations = testing.AllocsPerRun(1, func() {
+				var err error
+				bytes, env, err = decodeBytes(t, body, target())
+				require.NoError(t, err)
+				bytes -= len(body)
+			})
+			require.Equal(t, mismatches, env.Count)
+			require.Len(t, env.List, min(mismatches, 64))
+			return bytes, allocations
+		}
+		cleanBytes, cleanAllocations := cost(answer("1", "1", "1"), 0)
+		for _, c := range []struct {
+			body       []byte
+			mismatches int
+		}{{answer(`"x"`, `"x"`, `"x"`), 2 * orders}, {answer("1", "1", `{"a":[1]}`), 2}, {answer("1", "1.5", "1"), 2 * (orders - 2)}} {
+			bytes, allocations := cost(c.body, c.mismatches)
+			t.Logf("%.2f of the bytes, %.2f of the allocations", float64(bytes)/float64(cleanBytes), allocations/cleanAllocations)
+			assert.LessOrEqual(t, bytes, 3*cleanBytes)
+			assert.LessOrEqual(t, allocations, 3*cleanAllocations)
+		}
+	}
+}
