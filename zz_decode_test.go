@@ -16,6 +16,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"testing"
@@ -325,6 +326,39 @@ func TestDecodeSharesNoMemory(t *testing.T) {
 		}
 		_, want, _ := d.standard(false)
 		assert.Equal(t, want, got, d.name)
+	}
+}
+
+// Both readers refuse an answer from the same element on.
+func TestMemoryIsCountedAlike(t *testing.T) {
+	for _, tc := range []struct {
+		resp                    any
+		before, element, behind string
+		longest                 int // more than fits
+	}{
+		{&hotelstays.QueryOrdersResponse{}, `{"orders":[{}`, `,{"hotel":{"name":{}},"netRate":{},"rooms":[{},null],"refundedPrice":null}`, `]}`, 2 * mib},
+		{&hotelstays.CheckAvailResponse{}, `{"roomRatePkg":{"tax":{"items":[null`, `,{"amount":{}}`, `]}}}`, 2 * mib},
+		{&hotelstays.CheckAvailResponse{}, `{"exchangeRateSnapshot":{"usd":{"eur":1`, `,"%06d":1`, `}}}`, 2 * mib},
+		{&hotelstays.HotelListResponse{}, `{"list":[{"isAvailable":true,"minPricesByCurrency":[{}`, `,{}`, `]}]}`, 2 * mib},
+	} {
+		text := &strings.Builder{}
+		text.WriteString(`{"code":0,"data":` + tc.before)
+		var ends []int // of so many elements
+		for i := 0; text.Len() < tc.longest; i++ {
+			ends = append(ends, text.Len())
+			text.WriteString(strings.ReplaceAll(tc.element, "%06d", fmt.Sprintf("%06d", i)))
+		}
+		body := []byte(text.String())
+		whole := func(n int) []byte { return append(body[:ends[n]:ends[n]], tc.behind+"}"...) }
+		most := sort.Search(len(ends), func(n int) bool {
+			_, taken := wire.Fast(t.Context(), whole(n), bothTargets(tc.resp)[0])
+			return !taken
+		})
+		require.Less(t, most, len(ends), tc.before)
+		_, err := wire.Decode(t.Context(), whole(most-1), bothTargets(tc.resp)[1], false)
+		assert.NoError(t, err, tc.before)
+		_, err = wire.Decode(t.Context(), whole(most), bothTargets(tc.resp)[1], false)
+		assert.Error(t, err, tc.before)
 	}
 }
 

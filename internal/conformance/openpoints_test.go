@@ -196,7 +196,7 @@ func TestOperationsWithoutACeiling(t *testing.T) {
 }
 
 func TestExpiredLinkAnswers(t *testing.T) {
-	v := &types.Voucher{VoucherNumber: "v", ByteSize: 1, Signature: &types.VoucherSignature{}, DownloadURL: "http://127.0.0.1:1/v"}
+	v := &types.Voucher{VoucherNumber: "v", ByteSize: 1, Signature: &types.VoucherSignature{}, DownloadURL: "https://api.example.test/v"}
 	for status, expired := range map[int]bool{401: true, 403: true, 404: true, 410: true, 302: false, 400: false, 500: false} {
 		c := clientThrough(t, &fixedAnswer{status: status})
 		err := c.DownloadVoucher(t.Context(), v, io.Discard)
