@@ -107,13 +107,16 @@ func TestNewCredentials(t *testing.T) {
 		{"ticket", hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s")}, nil},
 		{"ticket by pointer", &hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s")}, nil},
 		{"ticket for a year", hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s"), TTL: 365 * 24 * time.Hour}, nil},
-		{"ticket for longer", hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s"), TTL: 365*24*time.Hour + time.Second}, []string{"ttl"}},
+		{"ticket for longer", hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s"), TTL: 365*24*time.Hour + time.Second},
+			[]string{"ttl"}},
 		{"ticket from a log", hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("[redacted]")}, []string{"appSecret"}},
 		{"oauth", hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s"), Scopes: read, Lifetime: time.Hour}, nil},
 		{"oauth without anything", hotelstays.OAuthCredential{Lifetime: -1}, []string{"Lifetime", "client_id", "client_secret"}},
 		{"oauth without scopes", hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s")}, nil},
-		{"oauth with an unknown scope", hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s"), Scopes: []hotelstays.Scope{"all"}}, []string{"scope[0]"}},
-		{"oauth from a log", hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("[redacted]"), Scopes: read}, []string{"client_secret"}},
+		{"oauth with an unknown scope", hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s"),
+			Scopes: []hotelstays.Scope{"all"}}, []string{"scope[0]"}},
+		{"oauth from a log", hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("[redacted]"), Scopes: read},
+			[]string{"client_secret"}},
 		{"token", bearerToken("t"), nil},
 		{"empty token", bearerToken(""), []string{"Token"}},
 		{"token from a log", bearerToken("[redacted]"), []string{"Token"}},
@@ -232,7 +235,8 @@ func TestUnusableClientOrContext(t *testing.T) {
 // A caller's http.Client without a Transport sends through http.DefaultTransport, also
 // through one that a mock has put there since. Without WithHTTPClient nothing does.
 func TestMockedDefaultTransport(t *testing.T) {
-	client, err := hotelstays.New("http://127.0.0.1:1", bearerToken("token"), hotelstays.WithHTTPClient(http.DefaultClient), hotelstays.WithMaxAttempts(1))
+	client, err := hotelstays.New("http://127.0.0.1:1", bearerToken("token"), hotelstays.WithHTTPClient(http.DefaultClient),
+		hotelstays.WithMaxAttempts(1))
 	require.NoError(t, err)
 	own, err := hotelstays.New("http://127.0.0.1:1", bearerToken("token"), hotelstays.WithMaxAttempts(1))
 	require.NoError(t, err)
@@ -256,7 +260,8 @@ func TestMockedVoucherDocument(t *testing.T) {
 	gock.New("http://127.0.0.1:1").Get("/voucher").Reply(200).BodyString("document")
 	defer gock.OffAll()
 	var got strings.Builder
-	err = client.DownloadVoucher(t.Context(), &types.Voucher{DownloadURL: "http://127.0.0.1:1/voucher", ByteSize: 8}, &got, hotelstays.WithUnsignedVouchers())
+	err = client.DownloadVoucher(t.Context(), &types.Voucher{DownloadURL: "http://127.0.0.1:1/voucher", ByteSize: 8}, &got,
+		hotelstays.WithUnsignedVouchers())
 	require.NoError(t, err)
 	assert.Equal(t, "document", got.String())
 }
@@ -276,7 +281,8 @@ func TestTransportThatReturnsNothing(t *testing.T) {
 func TestTransportThatPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ends := &callLog{}
-		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { panic("boom") }), hotelstays.WithObserver(ends.observer()))
+		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { panic("boom") }),
+			hotelstays.WithObserver(ends.observer()))
 		for range 25 { // more than the ceiling of Book
 			assert.PanicsWithValue(t, "boom", func() { _ = operationCalls[hotelstays.OpBook](t.Context(), client) })
 		}
@@ -329,7 +335,8 @@ func TestCookiesDoNotPileUp(t *testing.T) {
 		})
 		jar, err := cookiejar.New(nil)
 		require.NoError(t, err)
-		client, err := hotelstays.New("http://127.0.0.1:1", bearerToken("token"), hotelstays.WithHTTPClient(&http.Client{Transport: rt, Jar: jar}))
+		client, err := hotelstays.New("http://127.0.0.1:1", bearerToken("token"),
+			hotelstays.WithHTTPClient(&http.Client{Transport: rt, Jar: jar}))
 		require.NoError(t, err)
 		require.Error(t, operationCalls[hotelstays.OpDestinations](t.Context(), client))
 		assert.Equal(t, []string{"", "node=1", "node=1", "node=1"}, sent)
@@ -358,7 +365,8 @@ func TestLimiterWithoutPermits(t *testing.T) {
 
 // A limiter's own server that cannot be reached says nothing of the base URL.
 func TestLimiterWithoutItsServer(t *testing.T) {
-	client := clientThrough(t, nil, hotelstays.WithRateLimiter(nilLimiter{err: &net.OpError{Op: "dial", Err: errors.New("connection refused")}}), hotelstays.WithMaxAttempts(1))
+	client := clientThrough(t, nil, hotelstays.WithRateLimiter(nilLimiter{err: &net.OpError{Op: "dial",
+		Err: errors.New("connection refused")}}), hotelstays.WithMaxAttempts(1))
 	err := operationCalls[hotelstays.OpDestinations](t.Context(), client)
 	assert.ErrorContains(t, err, "waiting for the rate limit")
 	assert.NotContains(t, err.Error(), "base URL")

@@ -11,27 +11,25 @@ import (
 )
 
 // DecodeTarget is what the client reads an answer into.
-var DecodeTarget = target
+var DecodeTarget = decodeTarget
 
 // ReadKeepingData reads an answer to QueryOrders as a call with WithRawData does.
 func ReadKeepingData(ctx context.Context, body []byte) (json.RawMessage, error) {
 	var meta ResponseMeta
 	a := answer{ctx: ctx, op: OpQueryOrders, row: operations[OpQueryOrders], keepRaw: true}
 	a.Answer = &transport.Answer{Status: http.StatusOK, Header: http.Header{}, Body: body}
-	err, _ := a.decode(new(QueryOrdersResponse), &meta, func() error { return nil })
-	if err == nil {
-		return meta.RawData, nil
+	if _, err := a.decode(new(QueryOrdersResponse), &meta, func() error { return nil }); err != nil {
+		return nil, err
 	}
-	return nil, err
+	return meta.RawData, nil
 }
 
 // ObserveNothing takes a call through the steps of observing it, without an Observer, and
 // reports whether that changed anything.
 func ObserveNothing(ctx context.Context) (changed bool) {
-	a := &answer{ctx: ctx}
-	watch := a.observe(nil, "https://host.example")
-	changed = a.ctx != ctx || watch != nil || watch.timeline() != nil
-	watch.received(a)
+	observed, watch := observe(ctx, nil, CallStart{})
+	changed = observed != ctx || watch != nil || watch.timeline() != nil
+	watch.received(nil, "", "")
 	watch.end(nil)
 	return changed
 }

@@ -81,12 +81,14 @@ func TestObserverSeesEveryCallOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t)
 		log, transport := &callLog{}, &trailTransport{RoundTripper: srv.Client().Transport}
-		client := newClient(t, srv, ticketOf(srv), hotelstays.WithObserver(log.observer()), hotelstays.WithHTTPClient(&http.Client{Transport: transport}))
+		client := newClient(t, srv, ticketOf(srv), hotelstays.WithObserver(log.observer()),
+			hotelstays.WithHTTPClient(&http.Client{Transport: transport}))
 		ctx := context.WithValue(t.Context(), trailKey{}, "caller")
 
 		resp, err := client.Destinations(ctx, &hotelstays.DestinationsRequest{})
 		require.NoError(t, err)
-		assert.Equal(t, []hotelstays.CallStart{{Operation: hotelstays.OpDestinations, BaseURL: srv.URL}, {Operation: hotelstays.OpTicket, BaseURL: srv.URL}}, log.starts)
+		assert.Equal(t, []hotelstays.CallStart{{Operation: hotelstays.OpDestinations, BaseURL: srv.URL},
+			{Operation: hotelstays.OpTicket, BaseURL: srv.URL}}, log.starts)
 		require.Len(t, log.ends, 2)
 		assert.Equal(t, hotelstays.OpTicket, log.ends[0].Operation)
 		assert.Equal(t, "caller/Destinations/Ticket", log.ends[0].trail)
@@ -120,12 +122,16 @@ func TestObserverInfo(t *testing.T) {
 		most     time.Duration
 	}{
 		{"at once", hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay}, time.Minute, 1, 200, 0, 0},
-		{"slow", hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 3 * time.Second}, time.Minute, 1, 200, 3 * time.Second, 3 * time.Second},
-		{"slow body", hotelstaystest.Fault{Kind: hotelstaystest.FaultSlowBody, Delay: 3 * time.Second}, time.Minute, 1, 200, 2 * time.Second, 3 * time.Second},
-		{"down for two attempts", hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 503, Times: 2, Delay: time.Second}, time.Minute, 3, 200, 2 * time.Second, 3 * time.Second},
+		{"slow", hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 3 * time.Second}, time.Minute, 1, 200, 3 * time.Second,
+			3 * time.Second},
+		{"slow body", hotelstaystest.Fault{Kind: hotelstaystest.FaultSlowBody, Delay: 3 * time.Second}, time.Minute, 1, 200, 2 * time.Second,
+			3 * time.Second},
+		{"down for two attempts", hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 503, Times: 2, Delay: time.Second}, time.Minute,
+			3, 200, 2 * time.Second, 3 * time.Second},
 		{"refused", hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 403}, time.Minute, 1, 403, 0, 0},
 		{"not readable", hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage}, time.Minute, 1, 200, 0, 0},
-		{"no answer in time", hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Hour}, time.Minute, 1, 0, time.Minute, time.Minute},
+		{"no answer in time", hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Hour}, time.Minute, 1, 0, time.Minute,
+			time.Minute},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -137,7 +143,8 @@ func TestObserverInfo(t *testing.T) {
 				tc.fault.Operation = hotelstaystest.OpDestinations
 				srv.Inject(tc.fault)
 
-				resp, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithTraceID("trace-1"), hotelstays.WithRawData())
+				resp, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithTraceID("trace-1"),
+					hotelstays.WithRawData())
 
 				info := log.ends[len(log.ends)-1]
 				assert.Equal(t, hotelstays.OpDestinations, info.Operation)
@@ -214,7 +221,8 @@ func TestObserverSeesEachAttempt(t *testing.T) {
 func TestObserverSeesTheRateLimitWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &callLog{}
-		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { return reply(503, ""), nil }), hotelstays.WithObserver(log.observer()))
+		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { return reply(503, ""), nil }),
+			hotelstays.WithObserver(log.observer()))
 		const ceiling, window = 10, 1010 * time.Millisecond
 		for range ceiling + 1 {
 			assert.Error(t, operationCalls[hotelstays.OpCheckAvail](t.Context(), client))
@@ -464,8 +472,9 @@ func TestLogOfAnUnknownOutcome(t *testing.T) {
 // that ends at once.
 func TestLogOfATokensLifetime(t *testing.T) {
 	for want, cred := range map[string]hotelstays.Credential{
-		"":                bearerToken("token"),
-		" lifetime=20m0s": hotelstays.OAuthCredential{ClientID: "id", ClientSecret: types.NewSecret("secret"), Scopes: []hotelstays.Scope{hotelstays.ScopeBookingRead}, Lifetime: 20 * time.Minute},
+		"": bearerToken("token"),
+		" lifetime=20m0s": hotelstays.OAuthCredential{ClientID: "id", ClientSecret: types.NewSecret("secret"),
+			Scopes: []hotelstays.Scope{hotelstays.ScopeBookingRead}, Lifetime: 20 * time.Minute},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var buf bytes.Buffer
@@ -496,27 +505,30 @@ func TestLogOfAMismatch(t *testing.T) {
 			where string
 			call  func() (hotelstays.ResponseMeta, error)
 		}{
-			{hotelstaystest.OpBook, "data.hotelOrder.nightCount", "data.hotelOrder.nightCount: want integer, got string", func() (hotelstays.ResponseMeta, error) {
-				resp, err := client.Book(t.Context(), o.request("ref-1"))
-				require.NoError(t, err)
-				want := *order
-				want.NightCount = 0
-				wantJSON, err := json.Marshal(want)
-				require.NoError(t, err)
-				gotJSON, err := json.Marshal(resp.HotelOrder)
-				require.NoError(t, err)
-				assert.JSONEq(t, string(wantJSON), string(gotJSON), "all else is there")
-				return resp.Meta, err
-			}},
-			{hotelstaystest.OpQueryOrders, "data.orders.0.rooms.0.board", "data.orders[0].rooms[0].board: want object, got string", func() (hotelstays.ResponseMeta, error) {
-				resp, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
-				require.NoError(t, err)
-				require.Len(t, resp.Orders, 1)
-				assert.Equal(t, order.PlatformReferenceNo, resp.Orders[0].PlatformReferenceNo)
-				return resp.Meta, err
-			}},
+			{hotelstaystest.OpBook, "data.hotelOrder.nightCount", "data.hotelOrder.nightCount: want integer, got string",
+				func() (hotelstays.ResponseMeta, error) {
+					resp, err := client.Book(t.Context(), o.request("ref-1"))
+					require.NoError(t, err)
+					want := *order
+					want.NightCount = 0
+					wantJSON, err := json.Marshal(want)
+					require.NoError(t, err)
+					gotJSON, err := json.Marshal(resp.HotelOrder)
+					require.NoError(t, err)
+					assert.JSONEq(t, string(wantJSON), string(gotJSON), "all else is there")
+					return resp.Meta, err
+				}},
+			{hotelstaystest.OpQueryOrders, "data.orders.0.rooms.0.board", "data.orders[0].rooms[0].board: want object, got string",
+				func() (hotelstays.ResponseMeta, error) {
+					resp, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
+					require.NoError(t, err)
+					require.Len(t, resp.Orders, 1)
+					assert.Equal(t, order.PlatformReferenceNo, resp.Orders[0].PlatformReferenceNo)
+					return resp.Meta, err
+				}},
 			{hotelstaystest.OpCancel, "data.serviceFee", "data.serviceFee: want object, got string", func() (hotelstays.ResponseMeta, error) {
-				resp, err := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: o.session, CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo})
+				resp, err := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: o.session, CustomerReferenceNo: "ref-1",
+					SupplierReferenceNo: order.SupplierReferenceNo})
 				require.NoError(t, err)
 				assert.Nil(t, resp.ServiceFee)
 				assert.Equal(t, new(types.OrderStatus(3)), resp.Status)

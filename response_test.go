@@ -139,7 +139,8 @@ func TestDecodeUnexpectedAnswers(t *testing.T) {
 		{`code "0"`, 200, `{"code":"0","data":{"hotelOrder":{}}}`, isDecode, 0, uncertain},
 		{`code "0" around an odd order`, 200, `{"code":"0","data":{"hotelOrder":{"status":"x"},"status":"x"}}`, isDecode, 0, uncertain},
 		{`code "100001111"`, 200, `{"code":"100001111","msg":"m"}`, isDecode, 0, uncertain},
-		{`code "100001111" around an odd order`, 200, `{"code":"100001111","data":{"hotelOrder":{"status":"x"},"status":"x"}}`, isDecode, 0, uncertain},
+		{`code "100001111" around an odd order`, 200, `{"code":"100001111","data":{"hotelOrder":{"status":"x"},"status":"x"}}`, isDecode, 0,
+			uncertain},
 		{`code "100000400" with 400`, 400, `{"code":"100000400","msg":"m"}`, isAPI, 0, uncertain},
 		{"code 0.5", 200, `{"code":0.5,"data":{"hotelOrder":{}}}`, isDecode, 0, uncertain},
 		{"code true", 200, `{"code":true,"data":{"hotelOrder":{}}}`, isDecode, 0, uncertain},
@@ -199,7 +200,8 @@ func TestDecodeUnexpectedAnswers(t *testing.T) {
 				case isAPI:
 					api, ok := err.(*hotelstays.APIError)
 					require.True(t, ok, "%T %v", err, err)
-					assert.Equal(t, []any{op, row.status, row.code, id, "trace-1"}, []any{api.Operation, api.HTTPStatus, api.Code, api.RequestID, api.TraceID})
+					assert.Equal(t, []any{op, row.status, row.code, id, "trace-1"},
+						[]any{api.Operation, api.HTTPStatus, api.Code, api.RequestID, api.TraceID})
 					assert.Contains(t, err.Error(), fmt.Sprint("HTTP ", row.status))
 				case isDecode:
 					decode, ok := err.(*hotelstays.DecodeError)
@@ -216,7 +218,8 @@ func TestDecodeUnexpectedAnswers(t *testing.T) {
 				}
 				unknown, ok := err.(*hotelstays.OutcomeUnknownError)
 				require.True(t, ok, "%T %v", err, err)
-				assert.Equal(t, []any{op, "ref-1", id, "trace-1"}, []any{unknown.Operation, unknown.CustomerReferenceNo, unknown.RequestID, unknown.TraceID})
+				assert.Equal(t, []any{op, "ref-1", id, "trace-1"}, []any{unknown.Operation, unknown.CustomerReferenceNo, unknown.RequestID,
+					unknown.TraceID})
 				assert.Contains(t, err.Error(), `"ref-1"`)
 				check(t, unknown.Err, op, id)
 			}
@@ -294,8 +297,10 @@ func TestAnAbsentListIsEmpty(t *testing.T) {
 
 // Each state of a voucher is a value, one that is not documented included.
 func TestVoucherStatuses(t *testing.T) {
-	for _, status := range []types.VoucherStatus{types.VoucherGenerated, types.VoucherNotGenerated, types.VoucherPending, types.VoucherFailed, types.VoucherCancelled, "LATER"} {
-		c := clientThrough(t, &fixedAnswer{status: 200, body: `{"code":0,"data":{"platformReferenceNo":"plat-1","status":"` + string(status) + `"}}`})
+	for _, status := range []types.VoucherStatus{types.VoucherGenerated, types.VoucherNotGenerated, types.VoucherPending, types.VoucherFailed,
+		types.VoucherCancelled, "LATER"} {
+		c := clientThrough(t, &fixedAnswer{status: 200, body: `{"code":0,"data":{"platformReferenceNo":"plat-1","status":"` + string(status) +
+			`"}}`})
 		resp, err := c.OrderVoucher(t.Context(), &hotelstays.OrderVoucherRequest{PlatformReferenceNo: "plat-1"})
 		require.NoError(t, err, status)
 		assert.Equal(t, status, resp.Status)
@@ -359,8 +364,9 @@ func TestDecodeNoAnswer(t *testing.T) {
 	_, err := sendCheckAvail(t, clientThrough(t, cut))
 	var failed *hotelstays.TransportError
 	require.ErrorAs(t, err, &failed)
-	assert.Equal(t, &hotelstays.TransportError{Operation: hotelstays.OpCheckAvail, Sent: true, Attempts: 1, RequestID: cut.requestID(t), TraceID: "trace-1",
-		Err: failed.Err}, failed)
+	assert.Equal(t, &hotelstays.TransportError{Operation: hotelstays.OpCheckAvail, Sent: true, Attempts: 1, RequestID: cut.requestID(t),
+		TraceID: "trace-1",
+		Err:     failed.Err}, failed)
 	assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
 
 	cut = &fixedAnswer{status: 200, body: `{"code":0,"data":{`, cut: io.ErrUnexpectedEOF}
@@ -403,7 +409,8 @@ func TestDecodeNothingLeft(t *testing.T) {
 	})
 	t.Run("no token", func(t *testing.T) {
 		rt := &fixedAnswer{status: 401, body: `{"code":100000401,"msg":"m"}`}
-		c, err := hotelstays.New("https://api.example.test", hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s")}, hotelstays.WithHTTPClient(&http.Client{Transport: rt}))
+		c, err := hotelstays.New("https://api.example.test", hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s")},
+			hotelstays.WithHTTPClient(&http.Client{Transport: rt}))
 		require.NoError(t, err)
 		_, err = sendBook(t, c)
 		never(t, err)
@@ -415,8 +422,10 @@ func TestDecodeNothingLeft(t *testing.T) {
 
 // Strict operations name every place that does not fit, and quote none.
 func TestDecodeMismatchNamesThePath(t *testing.T) {
-	stay := hotelstays.HotelListRequest{DestinationID: "d", CheckIn: "2026-12-24", CheckOut: "2026-12-27", RoomOccupancies: []types.GuestPerRoom{{AdultCount: 1}}}
-	rates := hotelstays.HotelRatesRequest{SessionID: "s", HotelID: "h", CheckIn: "2026-12-24", CheckOut: "2026-12-27", RoomOccupancies: stay.RoomOccupancies}
+	stay := hotelstays.HotelListRequest{DestinationID: "d", CheckIn: "2026-12-24", CheckOut: "2026-12-27",
+		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 1}}}
+	rates := hotelstays.HotelRatesRequest{SessionID: "s", HotelID: "h", CheckIn: "2026-12-24", CheckOut: "2026-12-27",
+		RoomOccupancies: stay.RoomOccupancies}
 	rows := []struct {
 		name, data, want string
 		call             apiCall
@@ -543,7 +552,8 @@ func TestDecodeOrdersLeniently(t *testing.T) {
 		resp, err := sendCancel(t, clientThrough(t, &fixedAnswer{status: 200, body: body}))
 		require.NoError(t, err)
 		assert.Equal(t, &types.Money{Currency: "EUR"}, resp.ServiceFee)
-		assert.ElementsMatch(t, []string{"data.serviceFee.amount: want number, got string", "data.status: want integer, got string"}, mismatchTexts(resp.Meta))
+		assert.ElementsMatch(t, []string{"data.serviceFee.amount: want number, got string", "data.status: want integer, got string"},
+			mismatchTexts(resp.Meta))
 	})
 	t.Run("an amount of money alone", func(t *testing.T) {
 		for _, amount := range []string{`"free"`, `""`, `" 1"`, `"1,5"`, `"NaN"`, `"0x10"`, `true`, `{}`} {
@@ -556,7 +566,8 @@ func TestDecodeOrdersLeniently(t *testing.T) {
 		}
 	})
 	t.Run("no mismatch", func(t *testing.T) {
-		resp, err := sendBook(t, clientThrough(t, &fixedAnswer{status: 200, body: `{"code":0,"data":{"hotelOrder":{"status":1,"platformReferenceNo":"plat-0"}}}`}))
+		resp, err := sendBook(t, clientThrough(t, &fixedAnswer{status: 200,
+			body: `{"code":0,"data":{"hotelOrder":{"status":1,"platformReferenceNo":"plat-0"}}}`}))
 		require.NoError(t, err)
 		assert.Zero(t, resp.Meta.MismatchCount)
 	})
@@ -586,14 +597,16 @@ func TestAbsentIsNotZero(t *testing.T) {
 		hotel, err := client(`{"hotel":{`+members+`}}`).HotelStaticDetail(t.Context(), &hotelstays.HotelStaticDetailRequest{HotelID: "h"})
 		require.NoError(t, err)
 		assert.Equal(t, want, hotel.Hotel.Rating, members)
-		catalogue, err := client(`{"hotelsMetadata":[{`+members+`}]}`).HotelsMetadata(t.Context(), &hotelstays.HotelsMetadataRequest{DestinationID: "d"})
+		catalogue, err := client(`{"hotelsMetadata":[{`+members+`}]}`).HotelsMetadata(t.Context(),
+			&hotelstays.HotelsMetadataRequest{DestinationID: "d"})
 		require.NoError(t, err)
 		assert.Equal(t, want, catalogue.HotelsMetadata[0].Rating, members)
 		orders, err := client(`{"orders":[{"hotel":{`+members+`}}]}`).QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
 		require.NoError(t, err)
 		assert.Equal(t, want, orders.Orders[0].Hotel.Rating, members)
 	}
-	for members, want := range map[string]*types.OrderStatus{``: nil, `"status":null`: nil, `"status":0`: new(types.OrderUnknown), `"status":5`: new(types.OrderStatus(5))} {
+	for members, want := range map[string]*types.OrderStatus{``: nil, `"status":null`: nil, `"status":0`: new(types.OrderUnknown),
+		`"status":5`: new(types.OrderStatus(5))} {
 		resp, err := sendCancel(t, clientThrough(t, &fixedAnswer{status: 200, body: `{"code":0,"data":{` + members + `}}`}))
 		require.NoError(t, err)
 		assert.Equal(t, want, resp.Status, members)
@@ -604,7 +617,8 @@ func TestAbsentIsNotZero(t *testing.T) {
 func TestOAuthAnswerForms(t *testing.T) {
 	ask := func(status int, body string) (*hotelstays.OAuthTokenResponse, error) {
 		c := clientThrough(t, &fixedAnswer{status: status, body: body})
-		return c.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: types.NewSecret("client-secret"), Scopes: []hotelstays.Scope{"search:read"}})
+		return c.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: types.NewSecret("client-secret"),
+			Scopes: []hotelstays.Scope{"search:read"}})
 	}
 	for _, body := range []string{
 		`{"access_token":"opaque","token_type":"Bearer","expires_in":3600}`,
@@ -626,7 +640,8 @@ func TestOAuthAnswerForms(t *testing.T) {
 		want   []string
 	}{
 		{"bare", 400, `{"error":"invalid_scope"}`, []string{"InvalidScope"}},
-		{"bare with a description", 400, `{"error":"invalid_scope","error_description":"booking:write is not registered"}`, []string{"InvalidScope"}},
+		{"bare with a description", 400, `{"error":"invalid_scope","error_description":"booking:write is not registered"}`,
+			[]string{"InvalidScope"}},
 		{"enveloped", 400, `{"code":100000400,"msg":"invalid_scope: booking:write"}`, []string{"InvalidScope"}},
 		{"enveloped with 200", 200, `{"code":100009999,"msg":"invalid_scope"}`, []string{"InvalidScope"}},
 		{"another bare error", 401, `{"error":"invalid_client"}`, []string{"Unauthorized"}},
@@ -647,7 +662,8 @@ func TestOAuthAnswerForms(t *testing.T) {
 		require.ErrorAs(t, err, &api)
 		assert.Equal(t, "invalid_scope: booking:write is not registered", api.Msg)
 	})
-	for _, body := range []string{`{}`, `{"access_token":""}`, `{"access_token":7}`, `{"code":0,"data":{}}`, `{"code":0,"data":null}`, `[]`, htmlPage, ``} {
+	for _, body := range []string{`{}`, `{"access_token":""}`, `{"access_token":7}`, `{"code":0,"data":{}}`, `{"code":0,"data":null}`, `[]`,
+		htmlPage, ``} {
 		resp, err := ask(200, body)
 		assert.Nil(t, resp, body)
 		var decode *hotelstays.DecodeError
@@ -673,7 +689,8 @@ func TestDecodeKeepsNothingOfTheBuffer(t *testing.T) {
 	require.NoError(t, err)
 	raw := bytes.Clone(first.Meta.RawData)
 	for range 50 {
-		_, err := sendCheckAvail(t, clientThrough(t, &fixedAnswer{status: 200, body: `{"code":0,"data":{"status":2,"roomRatePkg":{"ratePkgId":"xxxxx"}}}`}))
+		_, err := sendCheckAvail(t, clientThrough(t, &fixedAnswer{status: 200,
+			body: `{"code":0,"data":{"status":2,"roomRatePkg":{"ratePkgId":"xxxxx"}}}`}))
 		require.NoError(t, err)
 	}
 	assert.Equal(t, "first", first.RoomRatePkg.RatePkgID)
@@ -717,7 +734,8 @@ func TestEndlessTextIsNotLookedThrough(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client := clientThrough(t, answer, hotelstays.WithObserver((&callLog{}).observer()), hotelstays.WithLogger(slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelDebug}))))
+			client := clientThrough(t, answer, hotelstays.WithObserver((&callLog{}).observer()),
+				hotelstays.WithLogger(slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelDebug}))))
 			resp, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
 			if err == nil {
 				assert.Less(t, len(resp.Meta.Msg), 2000)
@@ -940,7 +958,8 @@ func longLists(length int) map[string]string {
 		fmt.Fprintf(keys, `"%x":1,`, i)
 	}
 	return map[string]string{
-		"numbers": list(`1`), "nulls": list(`null`), "objects": list(`{}`), "arrays": list(`[]`), "texts": list(`""`), "keys": "{" + keys.String() + `"":1}`,
+		"numbers": list(`1`), "nulls": list(`null`), "objects": list(`{}`), "arrays": list(`[]`), "texts": list(`""`), "keys": "{" +
+			keys.String() + `"":1}`,
 		"rates":  list(`{"rates":[{}],"guests":[1],"rate":{"grossRate":{}},"board":{}}`),
 		"hotels": list(`{"name":{},"address":{},"latlngCoordinator":{"gaode":{}},"minPrice":{},"isAvailable":true,"rooms":[{}]}`),
 	}
@@ -950,7 +969,8 @@ func longTexts(length int) map[string]string {
 	return map[string]string{
 		"plain": `"` + strings.Repeat("plain ", length/6) + `"`, "escaped": `"` + strings.Repeat(`\n`, length/2) + `"`,
 		"half characters": `"` + strings.Repeat(`\ud83d`, length/6) + `"`, "not UTF-8": `"` + strings.Repeat("\xff", length) + `"`,
-		"digits": strings.Repeat("1", length), "a key": `{"` + strings.Repeat("k", length) + `":1}`, "nested": strings.Repeat("[[[[1]],", length/8) + "1" + strings.Repeat("]]", length/8),
+		"digits": strings.Repeat("1", length), "a key": `{"` + strings.Repeat("k", length) + `":1}`, "nested": strings.Repeat("[[[[1]],",
+			length/8) + "1" + strings.Repeat("]]", length/8),
 	}
 }
 
@@ -1078,9 +1098,12 @@ func TestDecodingEndsWithItsCtx(t *testing.T) {
 	chosen := portionOf(t, 3, 5)
 	lists, texts := longLists(length), longTexts(length)
 	for name, data := range map[string]string{
-		"objects": `{"orders":` + lists["objects"] + `}`, "numbers": `{"orders":` + lists["numbers"] + `}`, "unknown lists": `{"new":` + lists["arrays"] + `}`,
-		"an unknown text": `{"new":` + texts["escaped"] + `}`, "a text": `{"orders":[{"statusRemark":` + texts["escaped"] + `}]}`, "unknown keys": lists["keys"],
-		"raw JSON": `{"orders":[{"rooms":[{"guests":[` + lists["objects"] + `]}]}]}`, "a malformed text": `{"orders":[{"statusRemark":` + texts["half characters"] + `}]}`,
+		"objects": `{"orders":` + lists["objects"] + `}`, "numbers": `{"orders":` + lists["numbers"] + `}`, "unknown lists": `{"new":` +
+			lists["arrays"] + `}`,
+		"an unknown text": `{"new":` + texts["escaped"] + `}`, "a text": `{"orders":[{"statusRemark":` + texts["escaped"] +
+			`}]}`, "unknown keys": lists["keys"],
+		"raw JSON": `{"orders":[{"rooms":[{"guests":[` + lists["objects"] + `]}]}]}`, "a malformed text": `{"orders":[{"statusRemark":` +
+			texts["half characters"] + `}]}`,
 		"names":  `{` + strings.Repeat(`"\n":1,`, length/7) + `"orders":[]}`,
 		"orders": `{"orders":[` + strings.Repeat(mistypedOrder+",", length/len(mistypedOrder)) + `{}]}`,
 	} {

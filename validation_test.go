@@ -80,15 +80,18 @@ func edited[Q any](good Q, change func(*Q)) *Q {
 }
 
 func goodHotelList() hotelstays.HotelListRequest {
-	return hotelstays.HotelListRequest{DestinationID: "d", CheckIn: "2026-12-24", CheckOut: "2026-12-27", RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}}}
+	return hotelstays.HotelListRequest{DestinationID: "d", CheckIn: "2026-12-24", CheckOut: "2026-12-27",
+		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}}}
 }
 
 func goodHotelRates() hotelstays.HotelRatesRequest {
-	return hotelstays.HotelRatesRequest{SessionID: "s", HotelID: "h", CheckIn: "2026-12-24", CheckOut: "2026-12-27", RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}}}
+	return hotelstays.HotelRatesRequest{SessionID: "s", HotelID: "h", CheckIn: "2026-12-24", CheckOut: "2026-12-27",
+		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}}}
 }
 
 func goodBook() hotelstays.BookRequest {
-	return hotelstays.BookRequest{SessionID: "s", CustomerReferenceNo: "ref", RatePkgID: "pkg", Holder: types.Holder{FirstName: "Guest", LastName: "One"},
+	return hotelstays.BookRequest{SessionID: "s", CustomerReferenceNo: "ref", RatePkgID: "pkg",
+		Holder: types.Holder{FirstName: "Guest", LastName: "One"},
 		Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One"}}}
 }
 
@@ -180,18 +183,28 @@ func TestValidationOfTokens(t *testing.T) {
 		{"Ticket: nothing set", ticketCall(hotelstays.TicketRequest{}), faultsIn("appKey", "appSecret")},
 		{"Ticket: blank key", ticketCall(hotelstays.TicketRequest{AppKey: " ", AppSecret: types.NewSecret("s")}), faultsIn("appKey")},
 		{"Ticket: no ttl", ticketCall(hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("s")}), accepted},
-		{"Ticket: ttl of a second", ticketCall(hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("s"), TTL: time.Second}), accepted},
-		{"Ticket: the longest ttl", ticketCall(hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("s"), TTL: 31536000 * time.Second}), accepted},
-		{"Ticket: a second more", ticketCall(hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("s"), TTL: 31536001 * time.Second}), faultsIn("ttl")},
-		{"Ticket: negative ttl", ticketCall(hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("s"), TTL: -time.Second}), faultsIn("ttl")},
-		{"Ticket: a part of a second", ticketCall(hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("s"), TTL: 1500 * time.Millisecond}), faultsIn("ttl")},
-		{"Ticket: a secret that was logged", ticketCall(hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("[redacted]")}), faultsIn("appSecret")},
+		{"Ticket: ttl of a second", ticketCall(hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("s"), TTL: time.Second}),
+			accepted},
+		{"Ticket: the longest ttl", ticketCall(hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("s"),
+			TTL: 31536000 * time.Second}), accepted},
+		{"Ticket: a second more", ticketCall(hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("s"), TTL: 31536001 * time.Second}),
+			faultsIn("ttl")},
+		{"Ticket: negative ttl", ticketCall(hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("s"), TTL: -time.Second}),
+			faultsIn("ttl")},
+		{"Ticket: a part of a second", ticketCall(hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("s"),
+			TTL: 1500 * time.Millisecond}), faultsIn("ttl")},
+		{"Ticket: a secret that was logged", ticketCall(hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("[redacted]")}),
+			faultsIn("appSecret")},
 		{"OAuthToken: nothing set", oauthCall(hotelstays.OAuthTokenRequest{}), faultsIn("client_id", "client_secret")},
-		{"OAuthToken: all scopes", oauthCall(hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: types.NewSecret("s"), Scopes: []hotelstays.Scope{
-			"search:read", "content:read", "booking:read", "booking:write", "booking:cancel"}}), accepted},
-		{"OAuthToken: unknown scope", oauthCall(hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: types.NewSecret("s"), Scopes: []hotelstays.Scope{"search:read", "search:write"}}), faultsIn("scope[1]")},
-		{"OAuthToken: two scopes in one", oauthCall(hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: types.NewSecret("s"), Scopes: []hotelstays.Scope{"search:read content:read"}}), faultsIn("scope[0]")},
-		{"OAuthToken: a secret that was logged", oauthCall(hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: types.NewSecret("[redacted]")}), faultsIn("client_secret")},
+		{"OAuthToken: all scopes", oauthCall(hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: types.NewSecret("s"),
+			Scopes: []hotelstays.Scope{
+				"search:read", "content:read", "booking:read", "booking:write", "booking:cancel"}}), accepted},
+		{"OAuthToken: unknown scope", oauthCall(hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: types.NewSecret("s"),
+			Scopes: []hotelstays.Scope{"search:read", "search:write"}}), faultsIn("scope[1]")},
+		{"OAuthToken: two scopes in one", oauthCall(hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: types.NewSecret("s"),
+			Scopes: []hotelstays.Scope{"search:read content:read"}}), faultsIn("scope[0]")},
+		{"OAuthToken: a secret that was logged", oauthCall(hotelstays.OAuthTokenRequest{ClientID: "i",
+			ClientSecret: types.NewSecret("[redacted]")}), faultsIn("client_secret")},
 	})
 }
 
@@ -208,11 +221,16 @@ func TestValidationOfContent(t *testing.T) {
 		{"Destinations: details", destinationsCall(hotelstays.DestinationsRequest{Include: "details"}), accepted},
 		{"Destinations: unknown include", destinationsCall(hotelstays.DestinationsRequest{Include: "everything"}), faultsIn("include")},
 		{"HotelsMetadata: no destination", metadataCall(hotelstays.HotelsMetadataRequest{}), faultsIn("destinationId")},
-		{"HotelsMetadata: largest page", metadataCall(hotelstays.HotelsMetadataRequest{DestinationID: "d", Page: &types.PageReq{PageSize: 100}}), accepted},
-		{"HotelsMetadata: one more", metadataCall(hotelstays.HotelsMetadataRequest{DestinationID: "d", Page: &types.PageReq{PageSize: 101}}), faultsIn("page.pageSize")},
-		{"HotelsMetadata: negative page size", metadataCall(hotelstays.HotelsMetadataRequest{DestinationID: "d", Page: &types.PageReq{PageSize: -1}}), faultsIn("page.pageSize")},
-		{"HotelsMetadata: a page below 1 is the first", metadataCall(hotelstays.HotelsMetadataRequest{DestinationID: "d", Page: &types.PageReq{PageNum: -1}}), accepted},
-		{"HotelStaticDetail: nothing set", callOf((*hotelstays.Client).HotelStaticDetail, &hotelstays.HotelStaticDetailRequest{}), faultsIn("hotelId")},
+		{"HotelsMetadata: largest page", metadataCall(hotelstays.HotelsMetadataRequest{DestinationID: "d", Page: &types.PageReq{PageSize: 100}}),
+			accepted},
+		{"HotelsMetadata: one more", metadataCall(hotelstays.HotelsMetadataRequest{DestinationID: "d", Page: &types.PageReq{PageSize: 101}}),
+			faultsIn("page.pageSize")},
+		{"HotelsMetadata: negative page size", metadataCall(hotelstays.HotelsMetadataRequest{DestinationID: "d",
+			Page: &types.PageReq{PageSize: -1}}), faultsIn("page.pageSize")},
+		{"HotelsMetadata: a page below 1 is the first", metadataCall(hotelstays.HotelsMetadataRequest{DestinationID: "d",
+			Page: &types.PageReq{PageNum: -1}}), accepted},
+		{"HotelStaticDetail: nothing set", callOf((*hotelstays.Client).HotelStaticDetail, &hotelstays.HotelStaticDetailRequest{}),
+			faultsIn("hotelId")},
 		{"HotelStaticDetail: id", callOf((*hotelstays.Client).HotelStaticDetail, &hotelstays.HotelStaticDetailRequest{HotelID: "h"}), accepted},
 		{"HotelIDList: nothing set", callOf((*hotelstays.Client).HotelIDList, &hotelstays.HotelIDListRequest{}), accepted},
 	})
@@ -225,10 +243,12 @@ func TestSelectorsAndPages(t *testing.T) {
 		{"HotelList: by destination", hotelListCall(func(r *hotelstays.HotelListRequest) {}), accepted},
 		{"HotelList: by name", hotelListCall(func(r *hotelstays.HotelListRequest) { r.DestinationID, r.DestinationName = "", "City" }), accepted},
 		{"HotelList: by id", hotelListCall(func(r *hotelstays.HotelListRequest) { r.DestinationID, r.HotelIDs = "", hotelIDs(1) }), accepted},
-		{"HotelList: a blank destination is none", hotelListCall(func(r *hotelstays.HotelListRequest) { r.DestinationID = " " }), faultsIn("hotelIds")},
+		{"HotelList: a blank destination is none", hotelListCall(func(r *hotelstays.HotelListRequest) { r.DestinationID = " " }),
+			faultsIn("hotelIds")},
 		{"HotelList: 1000 ids", hotelListCall(func(r *hotelstays.HotelListRequest) { r.HotelIDs = hotelIDs(1000) }), accepted},
 		{"HotelList: 1001 ids", hotelListCall(func(r *hotelstays.HotelListRequest) { r.HotelIDs = hotelIDs(1001) }), faultsIn("hotelIds")},
-		{"HotelList: empty ids", hotelListCall(func(r *hotelstays.HotelListRequest) { r.HotelIDs = []string{"a", "", "b", " "} }), faultsIn("hotelIds[1]", "hotelIds[3]")},
+		{"HotelList: empty ids", hotelListCall(func(r *hotelstays.HotelListRequest) { r.HotelIDs = []string{"a", "", "b", " "} }),
+			faultsIn("hotelIds[1]", "hotelIds[3]")},
 		{"HotelList: first page", hotelListCall(func(r *hotelstays.HotelListRequest) { r.PageNum = 1 }), accepted},
 		{"HotelList: a page below 1", hotelListCall(func(r *hotelstays.HotelListRequest) { r.PageNum = -1 }), faultsIn("pageNum")},
 		{"HotelList: largest page", hotelListCall(func(r *hotelstays.HotelListRequest) { r.PageSize = 200 }), accepted},
@@ -240,19 +260,28 @@ func TestSelectorsAndPages(t *testing.T) {
 // Dates and rooms are required, although a default is documented for the dates.
 func TestStayIsRequired(t *testing.T) {
 	checkRows(t, []validationRow{
-		{"HotelList: no dates", hotelListCall(func(r *hotelstays.HotelListRequest) { r.CheckIn, r.CheckOut = "", "" }), faultsIn("checkIn", "checkOut")},
-		{"HotelRates: no dates", hotelRatesCall(func(r *hotelstays.HotelRatesRequest) { r.CheckIn, r.CheckOut = "", "" }), faultsIn("checkIn", "checkOut")},
+		{"HotelList: no dates", hotelListCall(func(r *hotelstays.HotelListRequest) { r.CheckIn, r.CheckOut = "", "" }),
+			faultsIn("checkIn", "checkOut")},
+		{"HotelRates: no dates", hotelRatesCall(func(r *hotelstays.HotelRatesRequest) { r.CheckIn, r.CheckOut = "", "" }),
+			faultsIn("checkIn", "checkOut")},
 		{"HotelList: no rooms", hotelListCall(func(r *hotelstays.HotelListRequest) { r.RoomOccupancies = nil }), faultsIn("roomOccupancies")},
 		{"HotelRates: no rooms", hotelRatesCall(func(r *hotelstays.HotelRatesRequest) { r.RoomOccupancies = nil }), faultsIn("roomOccupancies")},
 		{"HotelList: a room without adults", hotelListCall(func(r *hotelstays.HotelListRequest) {
 			r.RoomOccupancies = append(r.RoomOccupancies, types.GuestPerRoom{})
 		}), faultsIn("roomOccupancies[1].adultCount")},
-		{"HotelList: negative ages", hotelListCall(func(r *hotelstays.HotelListRequest) { r.RoomOccupancies[0].ChildrenAges = []int{0, 17, -1} }), faultsIn("roomOccupancies[0].childrenAges[2]")},
+		{"HotelList: negative ages", hotelListCall(func(r *hotelstays.HotelListRequest) { r.RoomOccupancies[0].ChildrenAges = []int{0, 17, -1} }),
+			faultsIn("roomOccupancies[0].childrenAges[2]")},
 		{"HotelList: a stay of no night", hotelListCall(func(r *hotelstays.HotelListRequest) { r.CheckOut = r.CheckIn }), faultsIn("checkOut")},
-		{"HotelList: one night, over the end of a year", hotelListCall(func(r *hotelstays.HotelListRequest) { r.CheckIn, r.CheckOut = "2026-12-31", "2027-01-01" }), accepted},
-		{"HotelRates: check-out before check-in", hotelRatesCall(func(r *hotelstays.HotelRatesRequest) { r.CheckOut = "2026-12-23" }), faultsIn("checkOut")},
-		{"HotelRates: dates", hotelRatesCall(func(r *hotelstays.HotelRatesRequest) { r.CheckIn, r.CheckOut = "24.12.2026", "tomorrow" }), faultsIn("checkIn", "checkOut")},
-		{"HotelRates: rooms", hotelRatesCall(func(r *hotelstays.HotelRatesRequest) { r.RoomOccupancies[0].AdultCount = -1 }), faultsIn("roomOccupancies[0].adultCount")},
+		{"HotelList: one night, over the end of a year", hotelListCall(func(r *hotelstays.HotelListRequest) {
+			r.CheckIn,
+				r.CheckOut = "2026-12-31", "2027-01-01"
+		}), accepted},
+		{"HotelRates: check-out before check-in", hotelRatesCall(func(r *hotelstays.HotelRatesRequest) { r.CheckOut = "2026-12-23" }),
+			faultsIn("checkOut")},
+		{"HotelRates: dates", hotelRatesCall(func(r *hotelstays.HotelRatesRequest) { r.CheckIn, r.CheckOut = "24.12.2026", "tomorrow" }),
+			faultsIn("checkIn", "checkOut")},
+		{"HotelRates: rooms", hotelRatesCall(func(r *hotelstays.HotelRatesRequest) { r.RoomOccupancies[0].AdultCount = -1 }),
+			faultsIn("roomOccupancies[0].adultCount")},
 	})
 }
 
@@ -265,16 +294,20 @@ func TestSessionIsRequired(t *testing.T) {
 		{"Book: none", bookCall(func(r *hotelstays.BookRequest) { r.SessionID = "" }), faultsIn("Session-Id")},
 		{"Cancel: none", cancelCall(hotelstays.CancelRequest{CustomerReferenceNo: "c", SupplierReferenceNo: "s"}), faultsIn("Session-Id")},
 		{"CheckAvail: blank session", checkAvailCall(hotelstays.CheckAvailRequest{SessionID: "\t", RatePkgID: "p"}), faultsIn("Session-Id")},
-		{"CheckAvail: a session that no header can carry", checkAvailCall(hotelstays.CheckAvailRequest{SessionID: "s\r\nX: y", RatePkgID: "p"}), faultsIn("Session-Id")},
-		{"HotelList: a session that no header can carry", hotelListCall(func(r *hotelstays.HotelListRequest) { r.SessionID = "s\n" }), faultsIn("Session-Id")},
+		{"CheckAvail: a session that no header can carry", checkAvailCall(hotelstays.CheckAvailRequest{SessionID: "s\r\nX: y", RatePkgID: "p"}),
+			faultsIn("Session-Id")},
+		{"HotelList: a session that no header can carry", hotelListCall(func(r *hotelstays.HotelListRequest) { r.SessionID = "s\n" }),
+			faultsIn("Session-Id")},
 	})
 }
 
 func TestValidationOfSearch(t *testing.T) {
 	checkRows(t, []validationRow{
-		{"HotelList: nothing set", callOf((*hotelstays.Client).HotelList, &hotelstays.HotelListRequest{}), faultsIn("checkIn", "checkOut", "hotelIds", "roomOccupancies")},
+		{"HotelList: nothing set", callOf((*hotelstays.Client).HotelList, &hotelstays.HotelListRequest{}),
+			faultsIn("checkIn", "checkOut", "hotelIds", "roomOccupancies")},
 		{"HotelList: all rates", hotelListCall(func(r *hotelstays.HotelListRequest) { r.MaxRatesPerHotel = 0 }), accepted},
-		{"HotelList: negative rates", hotelListCall(func(r *hotelstays.HotelListRequest) { r.MaxRatesPerHotel = -1 }), faultsIn("maxRatesPerHotel")},
+		{"HotelList: negative rates", hotelListCall(func(r *hotelstays.HotelListRequest) { r.MaxRatesPerHotel = -1 }),
+			faultsIn("maxRatesPerHotel")},
 		{"HotelList: countries", hotelListCall(func(r *hotelstays.HotelListRequest) {
 			r.CountryCode, r.ResidencyCode, r.NationalityCode = "AE", "SA", "CN"
 		}), accepted},
@@ -282,7 +315,8 @@ func TestValidationOfSearch(t *testing.T) {
 			r.CountryCode, r.ResidencyCode, r.NationalityCode = "ARE", "971", "C"
 		}), faultsIn("countryCode", "nationalityCode", "residencyCode")},
 		{"HotelList: sortBy is free", hotelListCall(func(r *hotelstays.HotelListRequest) { r.SortBy = "stars-desc" }), accepted},
-		{"HotelRates: nothing set", callOf((*hotelstays.Client).HotelRates, &hotelstays.HotelRatesRequest{}), faultsIn("Session-Id", "checkIn", "checkOut", "hotelId", "roomOccupancies")},
+		{"HotelRates: nothing set", callOf((*hotelstays.Client).HotelRates, &hotelstays.HotelRatesRequest{}),
+			faultsIn("Session-Id", "checkIn", "checkOut", "hotelId", "roomOccupancies")},
 		{"HotelRates: good", hotelRatesCall(func(r *hotelstays.HotelRatesRequest) {}), accepted},
 		{"HotelRates: countries", hotelRatesCall(func(r *hotelstays.HotelRatesRequest) {
 			r.CountryCode, r.ResidencyCode, r.NationalityCode = "ARE", "971", "C"
@@ -294,9 +328,11 @@ func TestValidationOfBooking(t *testing.T) {
 	checkRows(t, []validationRow{
 		{"CheckAvail: nothing set", checkAvailCall(hotelstays.CheckAvailRequest{}), faultsIn("Session-Id", "ratePkgId")},
 		{"CheckAvail: good", checkAvailCall(hotelstays.CheckAvailRequest{SessionID: "s", RatePkgID: "p"}), accepted},
-		{"Book: nothing set", callOf((*hotelstays.Client).Book, &hotelstays.BookRequest{}), faultsIn("Session-Id", "customerReferenceNo", "guests", "holder.firstName", "holder.lastName", "ratePkgId")},
+		{"Book: nothing set", callOf((*hotelstays.Client).Book, &hotelstays.BookRequest{}),
+			faultsIn("Session-Id", "customerReferenceNo", "guests", "holder.firstName", "holder.lastName", "ratePkgId")},
 		{"Book: good", bookCall(func(r *hotelstays.BookRequest) {}), accepted},
-		{"Book: an empty guest", bookCall(func(r *hotelstays.BookRequest) { r.Guests = append(r.Guests, types.Guest{}) }), faultsIn("guests[1].firstName", "guests[1].lastName", "guests[1].roomIndex")},
+		{"Book: an empty guest", bookCall(func(r *hotelstays.BookRequest) { r.Guests = append(r.Guests, types.Guest{}) }),
+			faultsIn("guests[1].firstName", "guests[1].lastName", "guests[1].roomIndex")},
 		{"Book: rooms count from 1", guestCall(func(g *types.Guest) { g.RoomIndex = 0 }), faultsIn("guests[0].roomIndex")},
 		{"Book: negative room", guestCall(func(g *types.Guest) { g.RoomIndex = -1 }), faultsIn("guests[0].roomIndex")},
 		{"Book: a date of birth", guestCall(func(g *types.Guest) { g.DateOfBirth = "1986-02-28" }), accepted},
@@ -305,13 +341,23 @@ func TestValidationOfBooking(t *testing.T) {
 		{"Book: a child with an age", guestCall(func(g *types.Guest) { g.IsChild, g.Age = new(true), new(0) }), accepted},
 		{"Book: a child with a date of birth", guestCall(func(g *types.Guest) { g.IsChild, g.DateOfBirth = new(true), "2020-02-29" }), accepted},
 		{"Book: passport of 50", guestCall(func(g *types.Guest) { g.PassportNumber = types.NewSecret(strings.Repeat("A", 50)) }), accepted},
-		{"Book: passport of 51", guestCall(func(g *types.Guest) { g.PassportNumber = types.NewSecret(strings.Repeat("A", 51)) }), faultsIn("guests[0].passportNumber")},
-		{"Book: passport of 50 characters, 150 bytes", guestCall(func(g *types.Guest) { g.PassportNumber = types.NewSecret(strings.Repeat("号", 50)) }), accepted},
-		{"Book: passport of 51 characters, 153 bytes", guestCall(func(g *types.Guest) { g.PassportNumber = types.NewSecret(strings.Repeat("号", 51)) }), faultsIn("guests[0].passportNumber")},
-		{"Book: a passport that was logged", guestCall(func(g *types.Guest) { g.PassportNumber = types.NewSecret("[redacted]") }), faultsIn("guests[0].passportNumber")},
+		{"Book: passport of 51", guestCall(func(g *types.Guest) { g.PassportNumber = types.NewSecret(strings.Repeat("A", 51)) }),
+			faultsIn("guests[0].passportNumber")},
+		{"Book: passport of 50 characters, 150 bytes", guestCall(func(g *types.Guest) {
+			g.PassportNumber = types.NewSecret(strings.Repeat("号",
+				50))
+		}), accepted},
+		{"Book: passport of 51 characters, 153 bytes", guestCall(func(g *types.Guest) {
+			g.PassportNumber = types.NewSecret(strings.Repeat("号",
+				51))
+		}), faultsIn("guests[0].passportNumber")},
+		{"Book: a passport that was logged", guestCall(func(g *types.Guest) { g.PassportNumber = types.NewSecret("[redacted]") }),
+			faultsIn("guests[0].passportNumber")},
 		{"Book: callback", bookCall(func(r *hotelstays.BookRequest) { r.CallbackURL = "https://hooks.example.test/x" }), accepted},
-		{"Book: callback without TLS", bookCall(func(r *hotelstays.BookRequest) { r.CallbackURL = "http://hooks.example.test/x" }), faultsIn("callbackUrl")},
-		{"Book: callback to this machine", bookCall(func(r *hotelstays.BookRequest) { r.CallbackURL = "https://127.0.0.1/x" }), faultsIn("callbackUrl")},
+		{"Book: callback without TLS", bookCall(func(r *hotelstays.BookRequest) { r.CallbackURL = "http://hooks.example.test/x" }),
+			faultsIn("callbackUrl")},
+		{"Book: callback to this machine", bookCall(func(r *hotelstays.BookRequest) { r.CallbackURL = "https://127.0.0.1/x" }),
+			faultsIn("callbackUrl")},
 	})
 }
 
@@ -323,12 +369,15 @@ func TestValidationOfText(t *testing.T) {
 			r.DestinationID, r.DestinationName, r.HotelIDs = "\xe9", "M\xe1laga", []string{"a", "\xff"}
 		}), faultsIn("destinationId", "destinationName", "hotelIds[1]")},
 		{"HotelList: other scripts", hotelListCall(func(r *hotelstays.HotelListRequest) { r.DestinationName = "Málaga دبي \ufffd" }), accepted},
-		{"QueryOrders: Latin-1", queryOrdersCall(hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{"a", "\xff"}, SupplierReferenceNos: []string{"\xff"}}),
+		{"QueryOrders: Latin-1", queryOrdersCall(hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{"a", "\xff"},
+			SupplierReferenceNos: []string{"\xff"}}),
 			faultsIn("customerReferenceNos[1]", "supplierReferenceNos[0]")},
-		{"OrderVoucher: Latin-1", voucherCall(hotelstays.OrderVoucherRequest{CustomerReferenceNo: "\xff", PlatformReferenceNo: "\xff", SupplierReferenceNo: "\xff"}),
+		{"OrderVoucher: Latin-1", voucherCall(hotelstays.OrderVoucherRequest{CustomerReferenceNo: "\xff", PlatformReferenceNo: "\xff",
+			SupplierReferenceNo: "\xff"}),
 			faultsIn("customerReferenceNo", "platformReferenceNo", "supplierReferenceNo")},
 		{"Book: names in Latin-1", guestCall(func(g *types.Guest) { g.FirstName = "Jos\xe9" }), faultsIn("guests[0].firstName")},
-		{"Book: a passport in Latin-1", guestCall(func(g *types.Guest) { g.PassportNumber = types.NewSecret("A\xe9") }), faultsIn("guests[0].passportNumber")},
+		{"Book: a passport in Latin-1", guestCall(func(g *types.Guest) { g.PassportNumber = types.NewSecret("A\xe9") }),
+			faultsIn("guests[0].passportNumber")},
 	})
 }
 
@@ -350,17 +399,22 @@ func TestGenders(t *testing.T) {
 func TestValidationOfOrders(t *testing.T) {
 	checkRows(t, []validationRow{
 		{"QueryOrders: nothing set", queryOrdersCall(hotelstays.QueryOrdersRequest{}), accepted},
-		{"QueryOrders: statuses", queryOrdersCall(hotelstays.QueryOrdersRequest{StatusList: []json.RawMessage{json.RawMessage(`1`), json.RawMessage(`"x"`), json.RawMessage(`{"a":1}`)}}), accepted},
-		{"QueryOrders: not JSON", queryOrdersCall(hotelstays.QueryOrdersRequest{StatusList: []json.RawMessage{json.RawMessage(`1`), json.RawMessage(`confirmed`), nil, json.RawMessage(`1 2`)}}),
+		{"QueryOrders: statuses", queryOrdersCall(hotelstays.QueryOrdersRequest{StatusList: []json.RawMessage{json.RawMessage(`1`),
+			json.RawMessage(`"x"`), json.RawMessage(`{"a":1}`)}}), accepted},
+		{"QueryOrders: not JSON", queryOrdersCall(hotelstays.QueryOrdersRequest{StatusList: []json.RawMessage{json.RawMessage(`1`),
+			json.RawMessage(`confirmed`), nil, json.RawMessage(`1 2`)}}),
 			faultsIn("statusList[1]", "statusList[2]", "statusList[3]")},
 		{"OrderVoucher: nothing set", voucherCall(hotelstays.OrderVoucherRequest{}), faultsIn("platformReferenceNo")},
-		{"OrderVoucher: the document alone names no order", voucherCall(hotelstays.OrderVoucherRequest{IncludeDocument: true}), faultsIn("platformReferenceNo")},
-		{"OrderVoucher: a blank reference is none", voucherCall(hotelstays.OrderVoucherRequest{CustomerReferenceNo: " "}), faultsIn("platformReferenceNo")},
+		{"OrderVoucher: the document alone names no order", voucherCall(hotelstays.OrderVoucherRequest{IncludeDocument: true}),
+			faultsIn("platformReferenceNo")},
+		{"OrderVoucher: a blank reference is none", voucherCall(hotelstays.OrderVoucherRequest{CustomerReferenceNo: " "}),
+			faultsIn("platformReferenceNo")},
 		{"OrderVoucher: by customer reference", voucherCall(hotelstays.OrderVoucherRequest{CustomerReferenceNo: "c"}), accepted},
 		{"OrderVoucher: by platform reference", voucherCall(hotelstays.OrderVoucherRequest{PlatformReferenceNo: "p"}), accepted},
 		{"OrderVoucher: by supplier reference", voucherCall(hotelstays.OrderVoucherRequest{SupplierReferenceNo: "s"}), accepted},
 		{"Cancel: nothing set", cancelCall(hotelstays.CancelRequest{}), faultsIn("Session-Id", "customerReferenceNo", "supplierReferenceNo")},
-		{"Cancel: one reference is not enough", cancelCall(hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "c"}), faultsIn("supplierReferenceNo")},
+		{"Cancel: one reference is not enough", cancelCall(hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "c"}),
+			faultsIn("supplierReferenceNo")},
 		{"Cancel: no reason", cancelCall(hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "c", SupplierReferenceNo: "p"}), accepted},
 	})
 }
@@ -406,7 +460,8 @@ func TestValidationDates(t *testing.T) {
 
 // A request and its options are judged together, and the caller sees every fault.
 func TestValidationAllFaultsAtOnce(t *testing.T) {
-	c := clientWith(t, noSend{t}, hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s"), Scopes: []hotelstays.Scope{hotelstays.ScopeBookingWrite}})
+	c := clientWith(t, noSend{t}, hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s"),
+		Scopes: []hotelstays.Scope{hotelstays.ScopeBookingWrite}})
 	req := &hotelstays.BookRequest{
 		Holder: types.Holder{LastName: "One"},
 		Guests: []types.Guest{
@@ -461,7 +516,8 @@ func (w untouchedHooks) CallEnd(context.Context, hotelstays.CallInfo) {
 
 func TestValidationComesFirst(t *testing.T) {
 	w := untouchedHooks{t}
-	c := clientWith(t, noSend{t}, hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s")}, hotelstays.WithRateLimiter(w), hotelstays.WithObserver(hotelstays.Observer{CallStart: w.CallStart, CallEnd: w.CallEnd}))
+	c := clientWith(t, noSend{t}, hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s")}, hotelstays.WithRateLimiter(w),
+		hotelstays.WithObserver(hotelstays.Observer{CallStart: w.CallStart, CallEnd: w.CallEnd}))
 	_, err := c.Cancel(t.Context(), &hotelstays.CancelRequest{})
 	assert.Len(t, faultPaths(t, err), 3)
 }

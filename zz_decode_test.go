@@ -236,14 +236,16 @@ func TestDecodeAgreesOnValuesAndKeys(t *testing.T) {
 						taken++
 					}
 				}
-				for _, v := range []string{`null`, `[{"x":1}]`, `"x"`, `"12"`, `[7,null,"x",{"a":1}]`, `{"en":7,"EN":"b"}`, `1.5`, `{"eur":[],"usd":1}`} {
+				for _, v := range []string{`null`, `[{"x":1}]`, `"x"`, `"12"`, `[7,null,"x",{"a":1}]`, `{"en":7,"EN":"b"}`, `1.5`,
+					`{"eur":[],"usd":1}`} {
 					if !chosen.next() {
 						continue
 					}
 					d.with(before + key + v + after).agreeWhole(t)
 				}
 				for _, other := range []string{strings.ToUpper(name), strings.ToLower(name), name + " ", " " + name, name[1:], "",
-					strings.ReplaceAll(name, "s", "ſ"), strings.ReplaceAll(name, "k", "K"), fmt.Sprintf(`\u%04x`, name[0]) + name[1:], name + `\n`, name + "\xff"} {
+					strings.ReplaceAll(name, "s", "ſ"), strings.ReplaceAll(name, "k", "K"), fmt.Sprintf(`\u%04x`, name[0]) + name[1:], name + `\n`, name +
+						"\xff"} {
 					if !chosen.next() {
 						continue
 					}
@@ -271,7 +273,8 @@ func TestDecodeTakesUnknownFields(t *testing.T) {
 			if key := string(d.body[m.key:m.value]); key == `"eur":` || key == `"kwd":` {
 				continue
 			}
-			for _, v := range []string{`null`, `true`, `-1.5E+3`, `"\ud83d\ude00 é\n"`, `{"a":[{"b":null},"c"],"\u0061":0.0}`, `[]`, `{}`, strings.Repeat("[", 400) + strings.Repeat("]", 400)} {
+			for _, v := range []string{`null`, `true`, `-1.5E+3`, `"\ud83d\ude00 é\n"`, `{"a":[{"b":null},"c"],"\u0061":0.0}`, `[]`, `{}`,
+				strings.Repeat("[", 400) + strings.Repeat("]", 400)} {
 				more := d.with(string(d.body[:m.key]) + `"brandNew":` + v + `,` + string(d.body[m.key:]))
 				_, _, taken := more.fast()
 				require.True(t, taken, "%s: %s", d.name, more.body)
@@ -288,7 +291,8 @@ func TestDecodeAgreesOnEnvelopes(t *testing.T) {
 			continue
 		}
 		data := strings.TrimSuffix(strings.TrimPrefix(string(d.body), `{"code":0,"msg":"success","data":`), "}")
-		parts := []string{`"data":` + data, `"data":null`, `"data":{}`, `"data":[]`, `"data":1`, `"Data":` + data, `"code":0`, `"code":7`, `"code":-0`, `"code":null`,
+		parts := []string{`"data":` + data, `"data":null`, `"data":{}`, `"data":[]`, `"data":1`, `"Data":` + data, `"code":0`, `"code":7`,
+			`"code":-0`, `"code":null`,
 			`"code":"0"`, `"code":0.0`, `"CODE":0`, `"code":99999999999999999999`, `"msg":"m"`, `"msg":null`, `"msg":5`, `"msg":{}`, `"Msg":"n"`, `"more":[1]`, `"more"`}
 		for _, a := range parts {
 			d.with(`{` + a + `}`).agreeWhole(t)
@@ -300,7 +304,8 @@ func TestDecodeAgreesOnEnvelopes(t *testing.T) {
 				d.with(`{` + a + `,` + b + `} x`).agreeWhole(t)
 			}
 		}
-		for _, twice := range []string{`"code":0`, `"msg":"m"`, `"msg":null`, `"data":` + strings.ReplaceAll(strings.ReplaceAll(data, `"en":`, `"zh":`), `"currency":`, `"other":`)} {
+		for _, twice := range []string{`"code":0`, `"msg":"m"`, `"msg":null`, `"data":` +
+			strings.ReplaceAll(strings.ReplaceAll(data, `"en":`, `"zh":`), `"currency":`, `"other":`)} {
 			assert.False(t, d.with(`{"msg":"m","code":0,"data":`+data+`,`+twice+`}`).agree(t), "%s: %s", d.name, twice)
 		}
 		for _, ordinary := range []string{`{"data":%s,"code":0}`, `{"msg":null,"data":%s,"code":0,"more":[{"data":1}]}`} {
@@ -336,7 +341,8 @@ func TestMemoryIsCountedAlike(t *testing.T) {
 		before, element, behind string
 		longest                 int // more than fits
 	}{
-		{&hotelstays.QueryOrdersResponse{}, `{"orders":[{}`, `,{"hotel":{"name":{}},"netRate":{},"rooms":[{},null],"refundedPrice":null}`, `]}`, 2 * mib},
+		{&hotelstays.QueryOrdersResponse{}, `{"orders":[{}`, `,{"hotel":{"name":{}},"netRate":{},"rooms":[{},null],"refundedPrice":null}`, `]}`,
+			2 * mib},
 		{&hotelstays.CheckAvailResponse{}, `{"roomRatePkg":{"tax":{"items":[null`, `,{"amount":{}}`, `]}}}`, 2 * mib},
 		{&hotelstays.CheckAvailResponse{}, `{"exchangeRateSnapshot":{"usd":{"eur":1`, `,"%06d":1`, `}}}`, 2 * mib},
 		{&hotelstays.HotelListResponse{}, `{"list":[{"isAvailable":true,"minPricesByCurrency":[{}`, `,{}`, `]}]}`, 2 * mib},
@@ -487,7 +493,8 @@ func recordBooking(t *testing.T) recordedBodies {
 	require.NoError(t, err)
 	found, err := client.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{"ref-1"}})
 	require.NoError(t, err)
-	_, err = client.Cancel(ctx, &hotelstays.CancelRequest{SessionID: offer.session, CustomerReferenceNo: "ref-1", SupplierReferenceNo: found.Orders[0].SupplierReferenceNo})
+	_, err = client.Cancel(ctx, &hotelstays.CancelRequest{SessionID: offer.session, CustomerReferenceNo: "ref-1",
+		SupplierReferenceNo: found.Orders[0].SupplierReferenceNo})
 	require.NoError(t, err)
 	_, err = client.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{})
 	require.NoError(t, err)

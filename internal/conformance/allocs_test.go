@@ -133,7 +133,8 @@ func recordAnswers(t *testing.T) recorded {
 	list, err := client.HotelList(t.Context(), search)
 	require.NoError(t, err)
 	require.Len(t, list.List, 25)
-	_, err = client.CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: list.Basic.SessionID, RatePkgID: list.List[0].Rooms[0].Rates[0].RatePkgID})
+	_, err = client.CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: list.Basic.SessionID,
+		RatePkgID: list.List[0].Rooms[0].Rates[0].RatePkgID})
 	require.NoError(t, err)
 	return answers
 }

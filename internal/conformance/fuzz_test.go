@@ -23,8 +23,10 @@ const fuzzToken = "CANARY-token-of-the-client-0001"
 // fuzzCalls are the calls of every operation.
 var fuzzCalls = func() map[hotelstays.Operation]operationCall {
 	calls := maps.Clone(operationCalls)
-	calls[hotelstays.OpTicket] = callOf((*hotelstays.Client).Ticket, &hotelstays.TicketRequest{AppKey: "key", AppSecret: types.NewSecret(fuzzToken)}).err
-	calls[hotelstays.OpOAuthToken] = callOf((*hotelstays.Client).OAuthToken, &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: types.NewSecret(fuzzToken)}).err
+	calls[hotelstays.OpTicket] = callOf((*hotelstays.Client).Ticket,
+		&hotelstays.TicketRequest{AppKey: "key", AppSecret: types.NewSecret(fuzzToken)}).err
+	calls[hotelstays.OpOAuthToken] = callOf((*hotelstays.Client).OAuthToken,
+		&hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: types.NewSecret(fuzzToken)}).err
 	return calls
 }()
 

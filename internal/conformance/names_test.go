@@ -36,7 +36,8 @@ func TestNamesThatMakeAnAnswerUnreadable(t *testing.T) {
 		{hotelstays.OpQueryOrders, `{"code":0,"data":{` + orders + `,"\u006frders":[]}}`, "data.orders comes twice"},
 		{hotelstays.OpQueryOrders, `{"code":0,"data":{"Orders":[]}}`, "data.orders comes in another letter case"},
 		{hotelstays.OpQueryOrders, `{"code":0,"data":{` + orders + `,"orders":null}}`, "data.orders comes twice"},
-		{hotelstays.OpQueryOrders, `{"code":0,"data":{"orders":[{"customerReferenceNo":"ref-1","customerReferenceNo":"ref-2"}]}}`, "data.orders[0].customerReferenceNo comes twice"},
+		{hotelstays.OpQueryOrders, `{"code":0,"data":{"orders":[{"customerReferenceNo":"ref-1","customerReferenceNo":"ref-2"}]}}`,
+			"data.orders[0].customerReferenceNo comes twice"},
 		{hotelstays.OpQueryOrders, `{"code":0,"data":{` + orders + `},"data":{"orders":[]}}`, "data comes twice"},
 		{hotelstays.OpQueryOrders, `{"code":0,"data":{` + orders + `},"Data":{"orders":[]}}`, "data comes in another letter case"},
 		{hotelstays.OpQueryOrders, `{"code":0,"data":{` + orders + `},"Data":null}`, "data comes in another letter case"},
@@ -50,13 +51,16 @@ func TestNamesThatMakeAnAnswerUnreadable(t *testing.T) {
 		{hotelstays.OpBook, `{"code":7,"data":{},"Data":{}}`, "data comes in another letter case"},
 		{hotelstays.OpBook, `{"code":7,"data":{},"data":{}}`, "data comes twice"},
 		{hotelstays.OpBook, `{"code":0,"data":{` + order + `,` + order + `}}`, "data.hotelOrder comes twice"},
-		{hotelstays.OpBook, `{"code":0,"data":{"hotelOrder":{"customerReferenceNo":"ref-1","hotel":{"hotelId":"1","hotelId":"2"}}}}`, "data.hotelOrder.hotel.hotelId comes twice"},
+		{hotelstays.OpBook, `{"code":0,"data":{"hotelOrder":{"customerReferenceNo":"ref-1","hotel":{"hotelId":"1","hotelId":"2"}}}}`,
+			"data.hotelOrder.hotel.hotelId comes twice"},
 		{hotelstays.OpCancel, `{"code":0,"code":0,"data":{"status":3}}`, "code comes twice"},
 		{hotelstays.OpCancel, `{"code":0,"data":{"status":3},"dAta":{}}`, "data comes in another letter case"},
 		{hotelstays.OpCancel, `{"code":0,"data":{"status":3,"status":1}}`, "data.status comes twice"},
 
-		{hotelstays.OpCheckAvail, `{"code":0,"data":{"roomRatePkg":{"rate":{"netRate":{"amount":1,"amount":2}}}}}`, "data.roomRatePkg.rate.netRate.amount comes twice"},
-		{hotelstays.OpCheckAvail, `{"code":0,"data":{"exchangeRateSnapshot":{"usd":{"eur":1,"eur":2}}}}`, "data.exchangeRateSnapshot.usd.eur comes twice"},
+		{hotelstays.OpCheckAvail, `{"code":0,"data":{"roomRatePkg":{"rate":{"netRate":{"amount":1,"amount":2}}}}}`,
+			"data.roomRatePkg.rate.netRate.amount comes twice"},
+		{hotelstays.OpCheckAvail, `{"code":0,"data":{"exchangeRateSnapshot":{"usd":{"eur":1,"eur":2}}}}`,
+			"data.exchangeRateSnapshot.usd.eur comes twice"},
 	} {
 		err := operationCalls[row.op](t.Context(), clientThrough(t, &fixedAnswer{status: 200, body: row.body}))
 		var unreadable *hotelstays.DecodeError
@@ -69,7 +73,8 @@ func TestNamesThatMakeAnAnswerUnreadable(t *testing.T) {
 
 // Whatever status it has, a refusal that contradicts itself proves nothing.
 func TestAmbiguousRefusalsProveNothing(t *testing.T) {
-	for _, body := range []string{`{"code":100000400,"code":0}`, `{"code":0,"code":100000400}`, `{"code":100000400,"Code":0}`, `{"code":100000400,"data":{},"data":{}}`} {
+	for _, body := range []string{`{"code":100000400,"code":0}`, `{"code":0,"code":100000400}`, `{"code":100000400,"Code":0}`,
+		`{"code":100000400,"data":{},"data":{}}`} {
 		for _, status := range []int{200, 400, 401, 403, 404, 429} {
 			for _, op := range []hotelstays.Operation{hotelstays.OpBook, hotelstays.OpCancel} {
 				rt := &fixedAnswer{status: status, body: body}

@@ -167,7 +167,8 @@ func TestIteratorsSendTheFirstPage(t *testing.T) {
 		body = string(sent)
 		return reply(200, `{"code":0,"data":{"list":[],"basic":{"sessionId":"s"},"hotelsMetadata":[],"page":{}}}`), err
 	}))
-	search := &hotelstays.HotelListRequest{HotelIDs: []string{"h"}, CheckIn: "2030-01-02", CheckOut: "2030-01-03", RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}}}
+	search := &hotelstays.HotelListRequest{HotelIDs: []string{"h"}, CheckIn: "2030-01-02", CheckOut: "2030-01-03",
+		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}}}
 	for range c.HotelListPages(t.Context(), search) {
 		assert.Contains(t, body, `"pageNum":1`)
 	}

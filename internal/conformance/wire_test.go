@@ -87,7 +87,8 @@ func exchange(t *testing.T, call apiCall, data string, options []hotelstays.Opti
 	return exchangeAnswered(t, call, `{"code":0,"msg":"success","data":`+data+`}`, nil, options, opts...)
 }
 
-func exchangeAnswered(t *testing.T, call apiCall, answer string, header map[string]string, options []hotelstays.Option, opts ...hotelstays.CallOption) (sentRequest, any) {
+func exchangeAnswered(t *testing.T, call apiCall, answer string, header map[string]string, options []hotelstays.Option,
+	opts ...hotelstays.CallOption) (sentRequest, any) {
 	t.Helper()
 	client := &http.Client{Transport: http.DefaultTransport}
 	gock.InterceptClient(client)
@@ -313,7 +314,8 @@ func TestWireZeroIsSent(t *testing.T) {
 		},
 		{
 			"HotelsMetadata", `{"destinationId":"d","page":{"cursor":0}}`, `{"hotelsMetadata":[]}`,
-			callOf((*hotelstays.Client).HotelsMetadata, &hotelstays.HotelsMetadataRequest{DestinationID: "d", Page: &types.PageReq{Cursor: new(int64(0))}}),
+			callOf((*hotelstays.Client).HotelsMetadata, &hotelstays.HotelsMetadataRequest{DestinationID: "d",
+				Page: &types.PageReq{Cursor: new(int64(0))}}),
 		},
 		{
 			"HotelList",
@@ -357,7 +359,8 @@ func TestWireTextIsNotEscaped(t *testing.T) {
 }
 
 func TestWireScopesAreOneText(t *testing.T) {
-	call := callOf((*hotelstays.Client).OAuthToken, &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: types.NewSecret("s"), Scopes: []hotelstays.Scope{"booking:read"}})
+	call := callOf((*hotelstays.Client).OAuthToken, &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: types.NewSecret("s"),
+		Scopes: []hotelstays.Scope{"booking:read"}})
 	sent, _ := exchange(t, call, `{"access_token":"t"}`, nil)
 	assert.Equal(t, `{"grant_type":"client_credentials","client_id":"id","client_secret":"s","scope":"booking:read"}`, sent.body)
 }
@@ -504,9 +507,10 @@ func operations() []operation {
 	return []operation{
 		{
 			name: "Ticket", path: "/api/auth/ticket", group: noToken,
-			minimal:        callOf((*hotelstays.Client).Ticket, &hotelstays.TicketRequest{AppKey: "key", AppSecret: types.NewSecret("secret")}),
-			minimalBody:    `{"appKey":"key","appSecret":"secret"}`,
-			full:           callOf((*hotelstays.Client).Ticket, &hotelstays.TicketRequest{AppKey: "key", AppSecret: types.NewSecret("secret"), TTL: time.Hour}),
+			minimal:     callOf((*hotelstays.Client).Ticket, &hotelstays.TicketRequest{AppKey: "key", AppSecret: types.NewSecret("secret")}),
+			minimalBody: `{"appKey":"key","appSecret":"secret"}`,
+			full: callOf((*hotelstays.Client).Ticket, &hotelstays.TicketRequest{AppKey: "key", AppSecret: types.NewSecret("secret"),
+				TTL: time.Hour}),
 			fullBody:       `{"appKey":"key","appSecret":"secret","ttl":3600}`,
 			data:           `{"ticket":"header.payload.signature"}`,
 			want:           &hotelstays.TicketResponse{Ticket: types.NewSecret("header.payload.signature")},
@@ -514,7 +518,8 @@ func operations() []operation {
 		},
 		{
 			name: "OAuthToken", path: "/api/v1/oauth/token", group: noToken,
-			minimal:     callOf((*hotelstays.Client).OAuthToken, &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: types.NewSecret("secret")}),
+			minimal: callOf((*hotelstays.Client).OAuthToken, &hotelstays.OAuthTokenRequest{ClientID: "id",
+				ClientSecret: types.NewSecret("secret")}),
 			minimalBody: `{"grant_type":"client_credentials","client_id":"id","client_secret":"secret"}`,
 			full: callOf((*hotelstays.Client).OAuthToken, &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: types.NewSecret("secret"),
 				Scopes: []hotelstays.Scope{hotelstays.ScopeSearchRead, hotelstays.ScopeContentRead, hotelstays.ScopeBookingRead,
@@ -629,9 +634,10 @@ func operations() []operation {
 		},
 		{
 			name: "Book", path: "/api/trade/book", group: bookingFlow, hint: "119000",
-			minimal: callOf((*hotelstays.Client).Book, &hotelstays.BookRequest{SessionID: "session-1", CustomerReferenceNo: "ref-1", RatePkgID: "pkg-1",
-				Holder: types.Holder{FirstName: "Guest", LastName: "One"},
-				Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One"}}}),
+			minimal: callOf((*hotelstays.Client).Book, &hotelstays.BookRequest{SessionID: "session-1", CustomerReferenceNo: "ref-1",
+				RatePkgID: "pkg-1",
+				Holder:    types.Holder{FirstName: "Guest", LastName: "One"},
+				Guests:    []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One"}}}),
 			minimalSession: "session-1",
 			minimalBody: `{"customerReferenceNo":"ref-1","ratePkgId":"pkg-1","holder":{"firstName":"Guest","lastName":"One"},` +
 				`"guests":[{"roomIndex":1,"firstName":"Guest","lastName":"One"}]}`,
@@ -639,7 +645,8 @@ func operations() []operation {
 				Holder: types.Holder{FirstName: "Guest", LastName: "One", Email: "guest.one@example.test",
 					Phone: &types.Phone{CountryCode: "AE", CountryNumber: 971, Number: "500000001"}},
 				Guests: []types.Guest{
-					{RoomIndex: 1, FirstName: "Guest", LastName: "One", NationalityCode: "AE", Age: new(14), IsChild: new(true), Gender: types.GenderFemale,
+					{RoomIndex: 1, FirstName: "Guest", LastName: "One", NationalityCode: "AE", Age: new(14), IsChild: new(true),
+						Gender:      types.GenderFemale,
 						DateOfBirth: "2012-02-29", PassportNumber: types.NewSecret("P0000001")},
 					{RoomIndex: 2, FirstName: "Guest", LastName: "Two", NationalityCode: "SA", Age: new(4), IsChild: new(true), Gender: "m",
 						DateOfBirth: "2022-01-31", PassportNumber: types.NewSecret("P0000002")},
@@ -677,7 +684,8 @@ func operations() []operation {
 			name: "OrderVoucher", path: "/api/trade/orderVoucher", group: withToken,
 			minimal:     callOf((*hotelstays.Client).OrderVoucher, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: "plat-1"}),
 			minimalBody: `{"platformReferenceNo":"plat-1"}`,
-			full: callOf((*hotelstays.Client).OrderVoucher, &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1", PlatformReferenceNo: "plat-1",
+			full: callOf((*hotelstays.Client).OrderVoucher, &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1",
+				PlatformReferenceNo: "plat-1",
 				SupplierReferenceNo: "sup-1", IncludeDocument: true}),
 			fullBody: `{"customerReferenceNo":"ref-1","platformReferenceNo":"plat-1","supplierReferenceNo":"sup-1","includeDocument":true}`,
 			data: `{"customerReferenceNo":"ref-1","platformReferenceNo":"plat-1","supplierReferenceNo":"sup-1","status":"GENERATED","voucher":{` +
@@ -689,8 +697,9 @@ func operations() []operation {
 				Status: types.VoucherGenerated,
 				Voucher: &types.Voucher{VoucherNumber: "V-1", Version: 2, IssuedAt: "2026-11-20T10:05:00Z", ContentType: "application/pdf", ByteSize: 5,
 					VerifyURL: "https://verify.example.test/V-1", DownloadURL: "https://files.example.test/V-1.pdf?sig=1", ExpiresIn: 900,
-					Signature: &types.VoucherSignature{Alg: "HMAC-SHA256", KeyID: "k-1", Digest: "00ff", Signature: "aa11", SignedAt: "2026-11-20T10:05:01Z"},
-					Content:   &types.VoucherContent{ContentType: "application/pdf", ByteSize: 5, Base64: "JVBERi0="}}},
+					Signature: &types.VoucherSignature{Alg: "HMAC-SHA256", KeyID: "k-1", Digest: "00ff", Signature: "aa11",
+						SignedAt: "2026-11-20T10:05:01Z"},
+					Content: &types.VoucherContent{ContentType: "application/pdf", ByteSize: 5, Base64: "JVBERi0="}}},
 		},
 		{
 			name: "Cancel", path: "/api/trade/cancel", group: bookingFlow, hint: "119000",
@@ -737,7 +746,8 @@ const (
 	roomJSON = `{` + roomTypeJSON + `}`
 
 	hotelJSON = `{"id":"h-1","platformHotelId":"P-1","destinationId":"dest-1","name":{"en":"Hotel","zh":"酒店","ar":"فندق"},"rating":4.5,` +
-		`"address":{"en":"Street 1","zh":"一号街","ar":"شارع 1"},"latlngCoordinator":` + latlngJSON + `,"logoURL":"https://img.example.test/1.png",` +
+		`"address":{"en":"Street 1","zh":"一号街","ar":"شارع 1"},"latlngCoordinator":` + latlngJSON +
+		`,"logoURL":"https://img.example.test/1.png",` +
 		`"minPrice":{"currency":"EUR","amount":2150.50},"minPricesByCurrency":[{"currency":"KWD","amount":700.125}],"isAvailable":true,` +
 		`"rooms":[` + roomJSON + `]}`
 
@@ -748,7 +758,8 @@ const (
 		`"netRate":{"currency":"EUR","amount":2150.50},"grossRate":{"currency":"EUR","amount":2400.1},"respectGrossRate":true,` +
 		`"cancelTime":"2026-11-21T10:00:00Z","cancelReason":"plans changed","refundedPrice":{"currency":"EUR","amount":120.50},"supplier":44,` +
 		`"supplierReferenceNo":"sup-1","hotel":{"hotelId":"h-1","destinationId":"dest-1","name":{"en":"Hotel","zh":"酒店","ar":"فندق"},"rating":4.5,` +
-		`"address":{"en":"Street 1","zh":"一号街","ar":"شارع 1"},"latlngCoordinator":` + latlngJSON + `,"logoURL":"https://img.example.test/1.png"},` +
+		`"address":{"en":"Street 1","zh":"一号街","ar":"شارع 1"},"latlngCoordinator":` + latlngJSON +
+		`,"logoURL":"https://img.example.test/1.png"},` +
 		`"rooms":[{` + roomTypeJSON + `,` + offerJSON + `,"roomIndex":1,"guests":[{"passportNumber":"0001","any":[1]}],"refundInfo":[{"any":2}]}]}`
 )
 
@@ -808,7 +819,8 @@ func sampleRoom() types.Room {
 }
 
 func sampleHotel() types.Hotel {
-	return types.Hotel{ID: "h-1", PlatformHotelID: "P-1", DestinationID: "dest-1", Name: sampleHotelName(), Rating: new(4.5), Address: sampleAddress(),
+	return types.Hotel{ID: "h-1", PlatformHotelID: "P-1", DestinationID: "dest-1", Name: sampleHotelName(), Rating: new(4.5),
+		Address:           sampleAddress(),
 		LatlngCoordinator: sampleLatlng(), LogoURL: "https://img.example.test/1.png", MinPrice: new(eur("2150.50")),
 		MinPricesByCurrency: []types.Money{{Currency: "KWD", Amount: "700.125"}}, IsAvailable: new(true), Rooms: []types.Room{sampleRoom()}}
 }
