@@ -1,3 +1,6 @@
+// What the tests of this package share: clients, fixed answers, a sandbox, and one call of
+// every operation.
+
 package conformance_test
 
 import (
