@@ -27,7 +27,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// callLog is an Observer that keeps what it is told. It puts the number of each
+// callLog is an Observer that keeps what it receives. It puts the number of each
 // call into its ctx, and the trail of all calls around it.
 type callLog struct {
 	mu     sync.Mutex
@@ -307,30 +307,6 @@ func TestObserverSeesTheIDsToQuote(t *testing.T) {
 	assert.Equal(t, []string{"request-s", "trace-s"}, []string{resp.Meta.RequestID, resp.Meta.TraceID})
 	assert.Equal(t, []string{"request-s", "trace-s"}, []string{log.ends[0].RequestID, log.ends[0].TraceID})
 	assert.NotEqual(t, "request-s", log.ends[0].Attempts[0].RequestID, "an attempt has the one that it sent")
-}
-
-// silent is the smallest Observer.
-var silent = hotelstays.Observer{CallEnd: func(context.Context, hotelstays.CallInfo) {}}
-
-// BenchmarkObserver is a whole call without a network. "none" allocates what it
-// did before there were observers.
-func BenchmarkObserver(b *testing.B) {
-	answer := transportFunc(func(*http.Request) (*http.Response, error) {
-		return reply(200, `{"code":0,"data":{"list":[],"basic":{"sessionId":"s"}}}`), nil
-	})
-	for name, opts := range map[string][]hotelstays.Option{"none": nil, "set": {hotelstays.WithObserver(silent)}} {
-		opts = append(opts, hotelstays.WithHTTPClient(&http.Client{Transport: answer}))
-		client, err := hotelstays.New("http://127.0.0.1:1", bearerToken("token"), opts...)
-		require.NoError(b, err)
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := client.HotelIDList(b.Context(), &hotelstays.HotelIDListRequest{RegionCode: 1}); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
 }
 
 // A call that fails validation is none. Neither is a page that an iterator does

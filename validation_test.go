@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -420,21 +421,13 @@ func TestValidationOfOrders(t *testing.T) {
 }
 
 func TestValidationOfNoRequest(t *testing.T) {
-	checkRows(t, []validationRow{
-		{"nil: Ticket", callOf((*hotelstays.Client).Ticket, nil), faultsIn("request")},
-		{"nil: OAuthToken", callOf((*hotelstays.Client).OAuthToken, nil), faultsIn("request")},
-		{"nil: Destinations", callOf((*hotelstays.Client).Destinations, nil), faultsIn("request")},
-		{"nil: HotelsMetadata", callOf((*hotelstays.Client).HotelsMetadata, nil), faultsIn("request")},
-		{"nil: HotelStaticDetail", callOf((*hotelstays.Client).HotelStaticDetail, nil), faultsIn("request")},
-		{"nil: HotelIDList", callOf((*hotelstays.Client).HotelIDList, nil), faultsIn("request")},
-		{"nil: HotelList", callOf((*hotelstays.Client).HotelList, nil), faultsIn("request")},
-		{"nil: HotelRates", callOf((*hotelstays.Client).HotelRates, nil), faultsIn("request")},
-		{"nil: CheckAvail", callOf((*hotelstays.Client).CheckAvail, nil), faultsIn("request")},
-		{"nil: Book", callOf((*hotelstays.Client).Book, nil), faultsIn("request")},
-		{"nil: QueryOrders", callOf((*hotelstays.Client).QueryOrders, nil), faultsIn("request")},
-		{"nil: OrderVoucher", callOf((*hotelstays.Client).OrderVoucher, nil), faultsIn("request")},
-		{"nil: Cancel", callOf((*hotelstays.Client).Cancel, nil), faultsIn("request")},
-	})
+	client := reflect.ValueOf(clientWith(t, noSend{t}, bearerToken("token")))
+	for _, op := range operationMethods() {
+		method := client.MethodByName(string(op))
+		results := method.Call([]reflect.Value{reflect.ValueOf(t.Context()), reflect.Zero(method.Type().In(1))})
+		err, _ := reflect.TypeAssert[error](results[1])
+		assert.Equal(t, []string{"request"}, faultPaths(t, err), op)
+	}
 }
 
 func TestValidationDates(t *testing.T) {
