@@ -5,6 +5,7 @@ package hotelstays_test
 import (
 	"context"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -17,6 +18,155 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
+
+func TestTicketPair(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t)
+		for _, tc := range []struct {
+			key, secret string
+			accepted    bool
+		}{
+			{srv.AppKey, srv.AppSecret, true},
+			{srv.AppKey, "another secret", false},
+			{"another-key", srv.AppSecret, false},
+		} {
+			resp, err := client.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: tc.key, AppSecret: types.NewSecret(tc.secret)})
+			if tc.accepted {
+				require.NoError(t, err)
+				assert.Len(t, strings.Split(resp.Ticket.Reveal(), "."), 3, "a JWT")
+				continue
+			}
+			assert.ErrorIs(t, err, hotelstays.ErrUnauthorized)
+			var api *hotelstays.APIError
+			require.ErrorAs(t, err, &api)
+			assert.Equal(t, hotelstays.CodeUnauthorized, api.Code)
+			assert.Equal(t, 401, api.HTTPStatus)
+		}
+		assert.Equal(t, 3, srv.Ledger().Count(hotelstaystest.OpTicket), "a refused pair is not tried again")
+		assert.Equal(t, 1, srv.Ledger().TicketsIssued())
+		for _, r := range srv.Ledger().Requests(hotelstaystest.OpTicket) {
+			assert.NotContains(t, r.Header, "Authorization")
+		}
+	})
+}
+
+// A ticket lives exactly as long as was asked for, however much it is used.
+func TestTicketTTL(t *testing.T) {
+	for _, tc := range []struct{ ttl, lives time.Duration }{
+		{0, 24 * time.Hour},
+		{time.Second, time.Second},
+		{time.Hour, time.Hour},
+		{365 * 24 * time.Hour, 365 * 24 * time.Hour},
+	} {
+		t.Run(tc.ttl.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv, client := newSandbox(t)
+				cred := ticketOf(srv)
+				resp, err := client.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: cred.AppKey, AppSecret: cred.AppSecret, TTL: tc.ttl})
+				require.NoError(t, err)
+				bearer := newClient(t, srv, hotelstays.TokenCredential{Token: resp.Ticket})
+
+				time.Sleep(tc.lives - time.Millisecond)
+				_, err = bearer.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
+				assert.NoError(t, err)
+				time.Sleep(time.Millisecond)
+				_, err = bearer.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
+				assert.ErrorIs(t, err, hotelstays.ErrUnauthorized)
+			})
+		})
+	}
+}
+
+// oauthForms are the two forms in which OAuth tokens may be answered.
+var oauthForms = map[string][]hotelstaystest.Option{
+	"in the envelope":  nil,
+	"at the top level": {hotelstaystest.WithOAuthTopLevel()},
+}
+
+func TestOAuthToken(t *testing.T) {
+	for form, opts := range oauthForms {
+		t.Run(form, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				opts := append(opts, hotelstaystest.WithOAuthClient("searcher", "pw", "search:read", "content:read"))
+				srv, client := newSandbox(t, opts...)
+				all := []hotelstays.Scope{hotelstays.ScopeSearchRead, hotelstays.ScopeContentRead}
+				for _, tc := range []struct {
+					name   string
+					secret types.Secret
+					scopes []hotelstays.Scope
+					want   error
+				}{
+					{"all that the client has", types.NewSecret("pw"), all, nil},
+					{"some of them", types.NewSecret("pw"), all[:1], nil},
+					{"one that it does not have", types.NewSecret("pw"), append(all, hotelstays.ScopeBookingWrite), hotelstays.ErrInvalidScope},
+					{"wrong secret", types.NewSecret("wrong"), all, hotelstays.ErrUnauthorized},
+				} {
+					resp, err := client.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "searcher", ClientSecret: tc.secret, Scopes: tc.scopes})
+					if tc.want != nil {
+						assert.ErrorIs(t, err, tc.want, tc.name)
+						continue
+					}
+					require.NoError(t, err, tc.name)
+					bearer := newClient(t, srv, hotelstays.TokenCredential{Token: resp.AccessToken})
+					_, err = bearer.HotelList(t.Context(), searchCity(srv))
+					assert.NoError(t, err, tc.name)
+					_, err = bearer.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
+					if len(tc.scopes) == 2 {
+						assert.NoError(t, err, tc.name)
+					} else {
+						assert.ErrorIs(t, err, hotelstays.ErrForbidden, tc.name)
+					}
+				}
+				assert.Equal(t, 2, srv.Ledger().TokensIssued())
+			})
+		})
+	}
+}
+
+// A client with an OAuthCredential may do what its scopes cover, and no more.
+// Apart from OrderVoucher's, which scope guards what is the sandbox's choice.
+func TestOAuthScopes(t *testing.T) {
+	guards := map[hotelstays.Scope][]hotelstays.Operation{
+		hotelstays.ScopeContentRead:   {hotelstays.OpDestinations, hotelstays.OpHotelsMetadata, hotelstays.OpHotelStaticDetail, hotelstays.OpHotelIDList},
+		hotelstays.ScopeSearchRead:    {hotelstays.OpHotelList, hotelstays.OpHotelRates, hotelstays.OpCheckAvail},
+		hotelstays.ScopeBookingWrite:  {hotelstays.OpBook},
+		hotelstays.ScopeBookingRead:   {hotelstays.OpQueryOrders, hotelstays.OpOrderVoucher},
+		hotelstays.ScopeBookingCancel: {hotelstays.OpCancel},
+	}
+	for form, opts := range oauthForms {
+		t.Run(form, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv, _ := newSandbox(t, opts...)
+				for held := range guards {
+					client := newClient(t, srv, hotelstays.OAuthCredential{ClientID: srv.ClientID, ClientSecret: types.NewSecret(srv.ClientSecret), Scopes: []hotelstays.Scope{held}})
+					for needed, ops := range guards {
+						for _, op := range ops {
+							err := operationCalls[op](t.Context(), client)
+							if needed == held {
+								assert.NotErrorIs(t, err, hotelstays.ErrForbidden, "%s with %s", op, held)
+							} else {
+								assert.ErrorIs(t, err, hotelstays.ErrForbidden, "%s with %s", op, held)
+							}
+						}
+					}
+				}
+				assert.Equal(t, len(guards), srv.Ledger().Count(hotelstaystest.OpOAuthToken), "a 403 drops no token")
+			})
+		})
+	}
+}
+
+// Without scopes none are asked for: what a token then carries is the service's choice.
+// The sandbox's carries all that the client is registered for.
+func TestOAuthWithoutScopes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, _ := newSandbox(t)
+		client := newClient(t, srv, hotelstays.OAuthCredential{ClientID: srv.ClientID, ClientSecret: types.NewSecret(srv.ClientSecret)})
+		_, err := client.HotelList(t.Context(), searchCity(srv))
+		assert.NoError(t, err)
+		assert.Equal(t, 1, srv.Ledger().TokensIssued())
+	})
+}
 
 // authWorld is a sandbox and a client of it inside one bubble. No ceiling stands
 // between the callers and the token.
@@ -67,18 +217,6 @@ func callAll(ctx context.Context, c *hotelstays.Client, n int) (failed []error) 
 	wg.Wait()
 	return failed
 }
-
-type noCeilings struct{}
-
-func (noCeilings) Acquire(context.Context, hotelstays.Operation) (hotelstays.Permit, error) {
-	return noPermit{}, nil
-}
-func (noCeilings) Pause(hotelstays.Operation, time.Time) {}
-
-type noPermit struct{}
-
-func (noPermit) Sent()                        {}
-func (noPermit) Done(hotelstays.PermitResult) {}
 
 // A definite refusal is shared by all who wait, and remembered for ten seconds.
 func TestRefusedCredentialIsNotHammered(t *testing.T) {

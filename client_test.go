@@ -6,14 +6,19 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
+	"os"
 	"reflect"
+	"regexp"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -411,4 +416,517 @@ func TestRefusalUnderHTTP200KeepsTheToken(t *testing.T) {
 		assert.NoError(t, operationCalls[hotelstays.OpDestinations](t.Context(), client))
 		assert.Equal(t, 1, srv.Ledger().TicketsIssued())
 	})
+
+}
+
+// stall keeps the sandbox from ever answering an operation.
+func stall(srv *hotelstaystest.Server, op hotelstays.Operation) {
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.Operation(op), Kind: hotelstaystest.FaultDelay, Delay: 1000 * time.Hour, Times: -1})
+}
+
+// assertTimedOut checks the error of a call that was sent once and not answered:
+// of Book and Cancel the outcome is unknown.
+func assertTimedOut(t *testing.T, op hotelstays.Operation, err error) {
+	t.Helper()
+	assert.ErrorIs(t, err, context.DeadlineExceeded, op)
+	var failed *hotelstays.TransportError
+	if assert.ErrorAs(t, err, &failed, op) {
+		assert.True(t, failed.Sent, op)
+		assert.Equal(t, 1, failed.Attempts, op)
+	}
+	var unknown *hotelstays.OutcomeUnknownError
+	if op == hotelstays.OpBook || op == hotelstays.OpCancel {
+		if assert.ErrorAs(t, err, &unknown, op) {
+			assert.Equal(t, op, unknown.Operation)
+			assert.Equal(t, "ref-1", unknown.CustomerReferenceNo)
+		}
+	} else {
+		assert.NotErrorAs(t, err, &unknown, op)
+	}
+}
+
+// The table of the package documentation, of calls that nobody else bounds.
+func TestDefaultTimeouts(t *testing.T) {
+	timeouts := map[time.Duration][]hotelstays.Operation{
+		120 * time.Second: {hotelstays.OpBook, hotelstays.OpCancel},
+		60 * time.Second: {hotelstays.OpDestinations, hotelstays.OpHotelsMetadata, hotelstays.OpHotelStaticDetail, hotelstays.OpHotelIDList,
+			hotelstays.OpHotelList, hotelstays.OpHotelRates, hotelstays.OpCheckAvail, hotelstays.OpOrderVoucher},
+		30 * time.Second: {hotelstays.OpQueryOrders},
+		20 * time.Second: {hotelstays.OpTicket, hotelstays.OpOAuthToken},
+	}
+	tested := 0
+	for timeout, ops := range timeouts {
+		for _, op := range ops {
+			tested++
+			t.Run(string(op), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					srv, client := newSandbox(t)
+					stall(srv, op)
+					start := time.Now()
+					err := operationCalls[op](t.Context(), client)
+					assert.Equal(t, timeout, time.Since(start))
+					assertTimedOut(t, op, err)
+					assert.Equal(t, 1, srv.Ledger().Count(hotelstaystest.Operation(op)))
+					assert.Empty(t, srv.Ledger().Orders())
+				})
+			})
+		}
+	}
+	assert.Equal(t, len(operationCalls), tested)
+}
+
+// A timeout of the call wins over the client's, and the ctx over both where it
+// ends first. Any of them replaces the default.
+func TestWhoBoundsACall(t *testing.T) {
+	for _, tc := range []struct {
+		name              string
+		client, call, ctx time.Duration // 0: none
+		want              time.Duration
+	}{
+		{"nobody", 0, 0, 0, 120 * time.Second},
+		{"the client", 7 * time.Second, 0, 0, 7 * time.Second},
+		{"the client, beyond the default", 10 * time.Minute, 0, 0, 10 * time.Minute},
+		{"the call", 7 * time.Second, 3 * time.Second, 0, 3 * time.Second},
+		{"the call, beyond the client", 7 * time.Second, 9 * time.Second, 0, 9 * time.Second},
+		{"the ctx", 0, 0, 5 * time.Second, 5 * time.Second},
+		{"the ctx, beyond the default", 0, 0, 10 * time.Minute, 10 * time.Minute},
+		{"the ctx, before the call", 7 * time.Second, 3 * time.Second, time.Second, time.Second},
+		{"the call, before the ctx", 7 * time.Second, 3 * time.Second, time.Minute, 3 * time.Second},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv, client := newSandbox(t)
+				if tc.client > 0 {
+					client = newClient(t, srv, ticketOf(srv), hotelstays.WithTimeout(tc.client))
+				}
+				var opts []hotelstays.CallOption
+				if tc.call > 0 {
+					opts = append(opts, hotelstays.WithTimeout(tc.call))
+				}
+				ctx := t.Context()
+				if tc.ctx > 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, tc.ctx)
+					defer cancel()
+				}
+				stall(srv, hotelstays.OpBook)
+				start := time.Now()
+				err := operationCalls[hotelstays.OpBook](ctx, client, opts...)
+				assert.Equal(t, tc.want, time.Since(start))
+				assertTimedOut(t, hotelstays.OpBook, err)
+			})
+		})
+	}
+}
+
+// A timeout bounds the call and not the attempt.
+func TestTimeoutSpansAllAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t)
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 503, Delay: 4 * time.Second, Times: -1})
+		start := time.Now()
+		_, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithTimeout(10*time.Second))
+		assert.Error(t, err)
+		assert.LessOrEqual(t, time.Since(start), 10*time.Second)
+		assert.Equal(t, 3, srv.Ledger().Count(hotelstaystest.OpDestinations))
+	})
+}
+
+// No wait reaches past the deadline: the answer at hand is the result, at once.
+func TestNoWaitPastTheDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t)
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 429, RetryAfter: "20"})
+		start := time.Now()
+		_, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithTimeout(10*time.Second))
+		assert.ErrorIs(t, err, hotelstays.ErrRateLimited)
+		assert.Zero(t, time.Since(start))
+		var api *hotelstays.APIError
+		require.ErrorAs(t, err, &api)
+		assert.Equal(t, 20*time.Second, api.RetryAfter)
+	})
+}
+
+// Retry-After is honoured in full, or the call ends at once with the error that carries
+// it. The operation is paused for every caller for the whole of it.
+func TestRetryAfterIsHonouredInFull(t *testing.T) {
+	for header, after := range map[string]time.Duration{"40": 40 * time.Second, "60": time.Minute, "61": 61 * time.Second, "3600": time.Hour,
+		"Sat, 01 Jan 2000 00:00:20 GMT": 20 * time.Second, "Sat, 01 Jan 2000 00:02:00 GMT": 2 * time.Minute, "soon": time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			srv, client := newSandbox(t)
+			srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 429, RetryAfter: header})
+			start := time.Now()
+			_, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithTimeout(5*time.Minute))
+			if after <= time.Minute {
+				require.NoError(t, err)
+				assert.WithinRange(t, time.Now(), start.Add(after), start.Add(after+time.Second))
+				return
+			}
+			var api *hotelstays.APIError
+			require.ErrorAs(t, err, &api)
+			assert.Equal(t, after, api.RetryAfter)
+			assert.Zero(t, time.Since(start))
+			_, err = client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithTimeout(2*time.Hour))
+			require.NoError(t, err)
+			assert.WithinRange(t, time.Now(), start.Add(after), start.Add(after+time.Second))
+		})
+	}
+}
+
+// The five operations of the flow tell the service what is left of the deadline,
+// a little less than the truth; the others do not.
+func TestTimeoutHeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		for op, call := range operationCalls {
+			_ = call(ctx, client)
+			for _, r := range srv.Ledger().Requests(hotelstaystest.Operation(op)) {
+				if inTheFlow(op) {
+					assertHint(t, r, 30*time.Second)
+				} else {
+					assert.NotContains(t, r.Header, "Timeout-Milliseconds", op)
+				}
+			}
+			assert.NotZero(t, srv.Ledger().Count(hotelstaystest.Operation(op)), op)
+		}
+	})
+}
+
+// assertHint checks what a request says of the time that is left.
+func assertHint(t *testing.T, r hotelstaystest.Request, left time.Duration) time.Duration {
+	t.Helper()
+	ms, err := strconv.ParseInt(r.Header.Get("Timeout-Milliseconds"), 10, 64)
+	require.NoError(t, err, r.Operation)
+	hint := time.Duration(ms) * time.Millisecond
+	assert.Less(t, hint, left, "less than the truth, so that the answer can still travel")
+	assert.GreaterOrEqual(t, hint+time.Millisecond, max(left*9/10, left-time.Second), "but not much less")
+	return hint
+}
+
+// Each attempt says what is left by then; a default counts as a deadline, too.
+func TestTimeoutHeaderOfLaterAttempts(t *testing.T) {
+	for _, timeout := range []time.Duration{0, 15 * time.Second, 5 * time.Second} {
+		t.Run(timeout.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv, client := newSandbox(t)
+				_, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{}) // fetches the token
+				require.NoError(t, err)
+				srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultStatus, Status: 503, Delay: time.Second, Times: 2})
+				var opts []hotelstays.CallOption
+				left := 60 * time.Second
+				if timeout > 0 {
+					opts, left = append(opts, hotelstays.WithTimeout(timeout)), timeout
+				}
+				deadline := time.Now().Add(left)
+				_, err = client.HotelList(t.Context(), searchCity(srv), opts...)
+				require.NoError(t, err)
+				requests := srv.Ledger().Requests(hotelstaystest.OpHotelList)
+				require.Len(t, requests, 3)
+				earlier := left
+				for _, r := range requests {
+					hint := assertHint(t, r, deadline.Sub(r.Arrived))
+					assert.Less(t, hint, earlier)
+					earlier = hint
+				}
+			})
+		})
+	}
+}
+
+// A caller that waits for the ceiling leaves at once when its ctx ends, has sent
+// nothing, and takes no slot with it.
+func TestGivingUpBeforeTheCeiling(t *testing.T) {
+	for _, op := range []hotelstays.Operation{hotelstays.OpCheckAvail, hotelstays.OpBook, hotelstays.OpCancel} {
+		t.Run(string(op), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const ceiling = 10
+				srv, client := newSandbox(t)
+				_, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{}) // fetches the token
+				require.NoError(t, err)
+				start := time.Now()
+				for range ceiling {
+					_ = operationCalls[op](t.Context(), client)
+				}
+				require.Zero(t, time.Since(start))
+
+				var wg sync.WaitGroup
+				for range 5 {
+					wg.Go(func() {
+						ctx, cancel := context.WithCancel(t.Context())
+						defer time.AfterFunc(100*time.Millisecond, cancel).Stop()
+						err := operationCalls[op](ctx, client)
+						assert.Equal(t, 100*time.Millisecond, time.Since(start))
+						assert.ErrorIs(t, err, context.Canceled)
+						var unknown *hotelstays.OutcomeUnknownError
+						assert.NotErrorAs(t, err, &unknown, "nothing was sent")
+						var failed *hotelstays.TransportError
+						if assert.ErrorAs(t, err, &failed) {
+							assert.False(t, failed.Sent)
+							assert.ErrorContains(t, err, "nothing was carried out")
+						}
+					})
+				}
+				time.Sleep(50 * time.Millisecond) // those that follow stand behind them
+				for range ceiling {
+					wg.Go(func() {
+						_ = operationCalls[op](t.Context(), client)
+						assert.InDelta(t, time.Second, time.Since(start), float64(50*time.Millisecond), "all slots are back after their second")
+					})
+				}
+				wg.Wait()
+				assert.Equal(t, 2*ceiling, srv.Ledger().Count(hotelstaystest.Operation(op)))
+				assert.Zero(t, srv.Ledger().RateLimited(""))
+			})
+		})
+	}
+}
+
+// Whoever waits for a token that is slow to come leaves when its own ctx ends,
+// the one that asked for it as well; the others get it.
+func TestGivingUpBeforeTheToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t)
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: 10 * time.Second})
+		start := time.Now()
+		var wg sync.WaitGroup
+		for i, patience := range []time.Duration{time.Second, 3 * time.Second, 0, 0, 0} {
+			wg.Go(func() {
+				ctx := t.Context()
+				if patience > 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, patience)
+					defer cancel()
+				}
+				_, err := client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: "session", RatePkgID: "offer"})
+				if patience == 0 {
+					assert.ErrorIs(t, err, hotelstays.ErrParam, "it was sent, and answered")
+					assert.Equal(t, 10*time.Second, time.Since(start))
+					return
+				}
+				assert.Equal(t, patience, time.Since(start))
+				assert.ErrorIs(t, err, context.DeadlineExceeded)
+				var failed *hotelstays.TransportError
+				if assert.ErrorAs(t, err, &failed) {
+					assert.False(t, failed.Sent)
+					assert.Equal(t, hotelstays.OpCheckAvail, failed.Operation)
+				}
+			})
+			if i == 0 {
+				synctest.Wait() // the first to leave is the one that asks
+			}
+		}
+		wg.Wait()
+		assert.Equal(t, 1, srv.Ledger().Count(hotelstaystest.OpTicket))
+		assert.Equal(t, 3, srv.Ledger().Count(hotelstaystest.OpCheckAvail))
+	})
+}
+
+// A Book that gives up before its token came has sent nothing: its outcome is
+// known.
+func TestBookGivesUpBeforeTheToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t)
+		stall(srv, hotelstays.OpTicket)
+		err := operationCalls[hotelstays.OpBook](t.Context(), client, hotelstays.WithTimeout(time.Second))
+		var unknown *hotelstays.OutcomeUnknownError
+		assert.NotErrorAs(t, err, &unknown)
+		var failed *hotelstays.TransportError
+		require.ErrorAs(t, err, &failed)
+		assert.False(t, failed.Sent)
+		assert.Zero(t, srv.Ledger().Count(hotelstaystest.OpBook))
+		time.Sleep(time.Minute) // the token's own call ends by itself
+	})
+}
+
+// happenings are the ways in which each row of the table comes about.
+var happenings = map[string][]hotelstaystest.Fault{
+	"the request never left": nil, // the dialer fails
+	"the connection broke, or no answer came": {
+		{Kind: hotelstaystest.FaultCutBeforeRead},
+		{Kind: hotelstaystest.FaultCut},
+		{Kind: hotelstaystest.FaultCutMidResponse},
+		{Kind: hotelstaystest.FaultResetStream},
+		{Kind: hotelstaystest.FaultResetStream, Commit: true},
+	},
+	"HTTP 401, enveloped":               {status(401, "")},
+	"HTTP 401, not enveloped":           {status(401, "<html>"), status(401, `{"code":0,"msg":"fine"}`), status(401, `{}`), status(401, `{"code":7,"Code":0}`)},
+	"HTTP 429, enveloped":               {status(429, "")},
+	"HTTP 429, not enveloped":           {status(429, "<html>"), status(429, `{"code":0}`), status(429, `{"code":7,"data":{},"data":{}}`)},
+	"HTTP 500, 502, 503, 504":           {status(500, ""), status(502, "<html>"), status(503, ""), status(504, "")},
+	"HTTP 3xx, other 5xx":               {status(301, ""), status(307, "<html>"), status(501, ""), status(507, "<html>")},
+	"HTTP 400, 403, 404, enveloped":     {status(400, ""), status(403, ""), status(404, ""), status(400, `{"code":7,"msg":"no"}`)},
+	"HTTP 4xx, not enveloped":           {status(400, "<html>"), status(403, `{}`), status(404, " "), status(413, `{"code":"7"}`)},
+	"HTTP 2xx, other 4xx, listed code":  {status(200, `{"code":100000429,"msg":"slower"}`), status(409, `{"code":100000429}`)},
+	"HTTP 2xx, other 4xx, another code": {status(200, `{"code":7}`), status(202, `{"code":100001008}`), status(408, ""), status(409, `{"code":7,"msg":"no"}`)},
+	"HTTP 2xx that cannot be read": {
+		{Kind: hotelstaystest.FaultGarbage},
+		{Kind: hotelstaystest.FaultTruncatedBody},
+		{Kind: hotelstaystest.FaultEmptyBody},
+		status(200, `{"code":0}`), status(200, `{"code":0,"data":null}`), status(200, `{"code":0,"data":[]}`), status(200, `{"data":{}}`), {Kind: hotelstaystest.FaultEmptyBody, Status: 204},
+	},
+}
+
+// tableRow is a row of the table in doc.go.
+type tableRow struct{ what, reads, acts string }
+
+func retryTable(t *testing.T) []tableRow {
+	source, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
+	_, table, ok := strings.Cut(string(source), "//	what happened ")
+	require.True(t, ok)
+	table, _, _ = strings.Cut(table, "\n//\n")
+	var rows []tableRow
+	gaps := regexp.MustCompile(` {2,}`)
+	for _, line := range strings.Split(table, "\n")[1:] {
+		cells := gaps.Split(strings.TrimPrefix(line, "//	"), -1)
+		require.Len(t, cells, 3, line)
+		rows = append(rows, tableRow{cells[0], cells[1], cells[2]})
+	}
+	return rows
+}
+
+// acts tells the operations that are sent again only when nothing can have
+// happened, and open those that carry no token.
+func acts(op hotelstays.Operation) bool {
+	return op == hotelstays.OpBook || op == hotelstays.OpCancel
+}
+
+func open(op hotelstays.Operation) bool {
+	return op == hotelstays.OpTicket || op == hotelstays.OpOAuthToken
+}
+
+func TestRetryTable(t *testing.T) {
+	t.Parallel()
+	rows := retryTable(t)
+	require.Len(t, rows, len(happenings), "each row is tested, and each test is a row")
+	protocols := map[string][]hotelstaystest.Option{
+		"HTTP/1.1": {hotelstaystest.WithInMemory(), hotelstaystest.WithoutRateLimits()},
+		"HTTP/2.0": {hotelstaystest.WithInMemory(), hotelstaystest.WithoutRateLimits(), hotelstaystest.WithTLS()},
+	}
+	for protocol, opts := range protocols {
+		for _, row := range rows {
+			t.Run(protocol+" "+row.what, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					if row.what == "the request never left" {
+						checkNeverLeft(t, row)
+						return
+					}
+					for _, fault := range happenings[row.what] {
+						checkRow(t, protocol, opts, row, fault)
+					}
+				})
+			})
+		}
+	}
+}
+
+// checkRow makes every operation fail in one way, always, and counts what arrives.
+func checkRow(t *testing.T, protocol string, opts []hotelstaystest.Option, row tableRow, fault hotelstaystest.Fault) {
+	srv := hotelstaystest.NewServer(opts...)
+	defer srv.Close()
+	fault.Times = -1
+	for name, call := range operationCalls {
+		client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
+			hotelstays.WithHTTPClient(srv.Client()))
+		require.NoError(t, err)
+		_, err = client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{}) // fetches the token
+		require.NoError(t, err)
+		op := hotelstaystest.Operation(name)
+		before, tickets := srv.Ledger().Count(op), srv.Ledger().TicketsIssued()
+		fault.Operation = op
+		srv.Inject(fault)
+
+		err = call(t.Context(), client)
+		srv.ClearFaults()
+
+		what := fmt.Sprintf("%s: %s %d %q", name, fault.Kind, fault.Status, fault.Body)
+		require.Error(t, err, what)
+		policy := row.reads
+		if acts(name) {
+			policy = row.acts
+		}
+		attempts, fetched := 1, 0
+		switch policy {
+		case "again":
+			attempts = 4
+		case "once, new token":
+			if !open(name) {
+				attempts, fetched = 2, 1
+			}
+		}
+		assert.Equal(t, attempts, srv.Ledger().Count(op)-before, "%s: %s", what, policy)
+		if name != hotelstays.OpTicket {
+			assert.Equal(t, fetched, srv.Ledger().TicketsIssued()-tickets, what)
+		}
+		assertOutcome(t, err, policy, what)
+		requests := srv.Ledger().Requests(op)
+		assert.Equal(t, protocol, requests[len(requests)-1].Proto)
+		client.CloseIdleConnections()
+	}
+}
+
+// checkNeverLeft makes every connection fail.
+func checkNeverLeft(t *testing.T, row tableRow) {
+	for name, call := range operationCalls {
+		dials := 0
+		tr := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+			dials++
+			return nil, errors.New("no route")
+		}}
+		client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithHTTPClient(&http.Client{Transport: tr}))
+		require.NoError(t, err)
+		err = call(t.Context(), client)
+		var failed *hotelstays.TransportError
+		require.ErrorAs(t, err, &failed, string(name))
+		assert.False(t, failed.Sent)
+		assert.Equal(t, 4, failed.Attempts)
+		assert.Equal(t, 4, dials)
+		assertOutcome(t, err, row.acts, string(name))
+	}
+}
+
+// assertOutcome holds the kind of error against the table's words.
+func assertOutcome(t *testing.T, err error, policy, name string) {
+	var unknown *hotelstays.OutcomeUnknownError
+	var api *hotelstays.APIError
+	isUnknown := errors.As(err, &unknown)
+	assert.Equal(t, policy == "unknown outcome", isUnknown, "%s: %v", name, err)
+	if isUnknown {
+		assert.Equal(t, "ref-1", unknown.CustomerReferenceNo)
+		assert.Contains(t, err.Error(), "do not send it again")
+		assert.NotContains(t, err.Error(), "safe to call again")
+	}
+	if policy == "refused" {
+		assert.ErrorAs(t, err, &api, name)
+	}
+}
+
+// A fault that passes costs nothing but the wait.
+func TestPassingFault(t *testing.T) {
+	for _, fault := range []hotelstaystest.Fault{status(503, ""), status(429, ""), {Kind: hotelstaystest.FaultCut}, {Kind: hotelstaystest.FaultCutMidResponse}} {
+		synctest.Test(t, func(t *testing.T) {
+			srv := hotelstaystest.NewServer(hotelstaystest.WithInMemory())
+			defer srv.Close()
+			client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)}, hotelstays.WithHTTPClient(srv.Client()))
+			require.NoError(t, err)
+			defer client.CloseIdleConnections()
+			fault.Operation, fault.Times = hotelstaystest.OpDestinations, 2
+			srv.Inject(fault)
+			resp, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
+			require.NoError(t, err)
+			assert.NotEmpty(t, resp.Destinations)
+			assert.Equal(t, 3, resp.Meta.Attempts)
+			requests := srv.Ledger().Requests(hotelstaystest.OpDestinations)
+			require.Len(t, requests, 3)
+			ids := map[string]bool{}
+			for _, r := range requests {
+				ids[r.RequestID] = true
+				assert.Equal(t, requests[0].TraceID, r.TraceID)
+				assert.Equal(t, requests[0].BodySHA256 == "", r.BodySHA256 == "")
+			}
+			assert.Len(t, ids, 3, "every attempt has its own Request-Id")
+		})
+	}
 }

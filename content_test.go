@@ -28,6 +28,175 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
+func TestDestinations(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t)
+		list := func(req hotelstays.DestinationsRequest) []types.Destination {
+			t.Helper()
+			resp, err := client.Destinations(t.Context(), &req)
+			require.NoError(t, err)
+			return resp.Destinations
+		}
+		top := list(hotelstays.DestinationsRequest{})
+		require.Len(t, top, 3)
+		emirates, china := top[0], top[1]
+		assert.Equal(t, types.DestinationCountry, emirates.Type)
+		assert.Equal(t, "AE", emirates.CountryCode)
+		assert.Equal(t, &types.I18N{EN: "United Arab Emirates", ZH: "阿拉伯联合酋长国", AR: "الإمارات العربية المتحدة"}, emirates.Name)
+
+		provinces := list(hotelstays.DestinationsRequest{CountryCode: "AE"})
+		require.Len(t, provinces, 2)
+		for _, p := range provinces {
+			assert.Equal(t, types.DestinationProvinceState, p.Type)
+			assert.Equal(t, emirates.ID, p.ParentDestinationID)
+		}
+		assert.Equal(t, provinces, list(hotelstays.DestinationsRequest{ParentDestinationID: emirates.ID}))
+		assert.Equal(t, provinces, list(hotelstays.DestinationsRequest{CountryCode: "AE", ParentDestinationID: china.ID}), "the country wins over the parent")
+		assert.Empty(t, list(hotelstays.DestinationsRequest{CountryCode: "BR"}))
+		assert.Empty(t, list(hotelstays.DestinationsRequest{ParentDestinationID: "an id of another platform"}))
+
+		// The province's cities have 12, 12, 12, 3 and no hotels.
+		province := provinces[0].ID
+		for _, tc := range []struct {
+			filter *bool
+			least  *int
+			cities int
+		}{
+			{nil, nil, 4},
+			{new(true), new(3), 4},
+			{new(true), new(4), 3},
+			{nil, new(13), 0},
+			{new(true), new(0), 4},
+			{new(false), new(0), 5}, // zeros are sent: left out, they would mean true and 1
+		} {
+			cities := list(hotelstays.DestinationsRequest{ParentDestinationID: province, FilterEmptyCities: tc.filter, MinHotelCount: tc.least})
+			assert.Len(t, cities, tc.cities)
+		}
+
+		standard := list(hotelstays.DestinationsRequest{ParentDestinationID: province, Include: hotelstays.DestinationsIncludeStandard})
+		require.NotEmpty(t, standard)
+		city := standard[0]
+		assert.Equal(t, types.DestinationCity, city.Type)
+		assert.Equal(t, srv.CityID(0), city.ID)
+		assert.Equal(t, province, city.ParentDestinationID)
+		assert.Nil(t, city.Coordinates)
+		assert.Nil(t, city.Extra)
+
+		details := list(hotelstays.DestinationsRequest{ParentDestinationID: province, Include: hotelstays.DestinationsIncludeDetails, FilterEmptyCities: new(false), MinHotelCount: new(0)})
+		require.Len(t, details, 5)
+		full, empty := details[0], details[4]
+		require.NotNil(t, full.Coordinates)
+		assert.InDelta(t, 24, full.Coordinates.CenterLat, 3)
+		assert.InDelta(t, 54, full.Coordinates.CenterLng, 3)
+		assert.True(t, json.Valid(full.Coordinates.BoundingPolygon.Coordinates))
+		assert.Equal(t, full.Name, full.Extra.CityName)
+		assert.Equal(t, 12, *full.Extra.HotelCount)
+		assert.Equal(t, 0, *empty.Extra.HotelCount, "no hotels is not the same as not said")
+		assert.Equal(t, provinces[0].Name, full.ParentDestinationName)
+	})
+}
+
+func TestHotelsMetadataPages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t, hotelstaystest.WithCatalog(hotelstaystest.Catalog{HotelsPerCity: 250}))
+		for _, tc := range []struct {
+			page  *types.PageReq
+			first int // number of the page's first hotel
+			count int
+			more  bool
+		}{
+			{nil, 0, 20, true},
+			{&types.PageReq{}, 0, 20, true},
+			{&types.PageReq{PageNum: -3}, 0, 20, true},
+			{&types.PageReq{PageNum: 2}, 20, 20, true},
+			{&types.PageReq{PageSize: 100}, 0, 100, true},
+			{&types.PageReq{PageNum: 3, PageSize: 100}, 200, 50, false},
+			{&types.PageReq{PageNum: 4, PageSize: 100}, 0, 0, false},
+			{&types.PageReq{PageNum: 2, PageSize: 20, Cursor: new(int64(0))}, 20, 20, true},
+		} {
+			resp, err := client.HotelsMetadata(t.Context(), &hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0), Page: tc.page})
+			require.NoError(t, err)
+			require.Len(t, resp.HotelsMetadata, tc.count)
+			assert.Equal(t, types.PageResp{Total: 250, HasMore: tc.more}, resp.Page)
+			if tc.count > 0 {
+				assert.Equal(t, fmt.Sprint("PH", 10_000_000+tc.first), resp.HotelsMetadata[0].PlatformHotelID)
+			}
+		}
+		resp, err := client.HotelsMetadata(t.Context(), &hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0), CountryCode: "AE"})
+		require.NoError(t, err)
+		hotel := resp.HotelsMetadata[0]
+		assert.NotEmpty(t, hotel.HotelID)
+		assert.Equal(t, srv.CityID(0), hotel.DestinationID)
+		assert.NotEmpty(t, hotel.Name.EN)
+		assert.NotEmpty(t, hotel.Address.AR)
+		assert.NotZero(t, hotel.LatlngCoordinator.Google)
+		assert.Empty(t, resp.HotelsMetadata[9].PlatformHotelID, "not every hotel is matched to the master catalogue")
+
+		resp, err = client.HotelsMetadata(t.Context(), &hotelstays.HotelsMetadataRequest{DestinationID: "an id of another platform"})
+		require.NoError(t, err)
+		assert.Empty(t, resp.HotelsMetadata)
+	})
+}
+
+func TestHotelsMetadataWithoutTotals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t, hotelstaystest.WithoutTotals(), hotelstaystest.WithCatalog(hotelstaystest.Catalog{HotelsPerCity: 30}))
+		resp, err := client.HotelsMetadata(t.Context(), &hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0)})
+		require.NoError(t, err)
+		assert.Len(t, resp.HotelsMetadata, 20)
+		assert.Equal(t, types.PageResp{HasMore: true}, resp.Page)
+	})
+}
+
+func TestHotelStaticDetail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t)
+		id := srv.HotelIDs(1)[0]
+		resp, err := client.HotelStaticDetail(t.Context(), &hotelstays.HotelStaticDetailRequest{HotelID: id})
+		require.NoError(t, err)
+		hotel := resp.Hotel
+		require.NotNil(t, hotel)
+		assert.Equal(t, id, hotel.PlatformHotelID)
+		assert.NotEmpty(t, hotel.Name.EN)
+		require.NotNil(t, hotel.Rating)
+		assert.InDelta(t, 3.5, *hotel.Rating, 1.5)
+		assert.True(t, *hotel.IsAvailable)
+		assert.Equal(t, "USD", hotel.MinPrice.Currency)
+		assert.Len(t, hotel.MinPricesByCurrency, 3)
+		assert.Len(t, hotel.Rooms, 3)
+
+		same, err := client.HotelStaticDetail(t.Context(), &hotelstays.HotelStaticDetailRequest{HotelID: hotel.ID})
+		require.NoError(t, err)
+		assert.Equal(t, hotel, same.Hotel, "a source's id is accepted back")
+
+		resp, err = client.HotelStaticDetail(t.Context(), &hotelstays.HotelStaticDetailRequest{HotelID: "an id of another platform"})
+		require.NoError(t, err)
+		assert.Nil(t, resp.Hotel)
+	})
+}
+
+func TestHotelIDList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t)
+		for _, tc := range []struct {
+			req   hotelstays.HotelIDListRequest
+			count int
+		}{
+			{hotelstays.HotelIDListRequest{HotelIDs: []int64{10_000_000, 10_000_001, 7}}, 2},
+			{hotelstays.HotelIDListRequest{RegionCode: 1}, 12},
+			{hotelstays.HotelIDListRequest{RegionName: srv.CityName(0)}, 12},
+			{hotelstays.HotelIDListRequest{RegionName: "nowhere"}, 0},
+		} {
+			resp, err := client.HotelIDList(t.Context(), &tc.req)
+			require.NoError(t, err)
+			require.Len(t, resp.HotelIDList, tc.count)
+			if tc.count > 0 {
+				assert.Equal(t, "PH10000000", resp.HotelIDList[0].HotelID)
+			}
+		}
+	})
+}
+
 // collect ranges to the end and returns all values and all errors.
 func collect[V any](seq iter.Seq2[V, error]) (values []V, errs []error) {
 	for v, err := range seq {

@@ -4,6 +4,7 @@ package hotelstays_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -18,6 +19,232 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
+
+func TestQueryOrdersFilters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t)
+		// Three orders, two hours apart; the second is cancelled, the third cannot
+		// be cancelled for nothing.
+		one := findOffer(t, srv, client, 0, types.RefundableFull).book(t, client, "ref-1")
+		time.Sleep(2 * time.Hour)
+		second := findOffer(t, srv, client, 1, types.RefundableFull)
+		two := second.book(t, client, "ref-2")
+		time.Sleep(2 * time.Hour)
+		findOffer(t, srv, client, 2, types.RefundableNo).book(t, client, "ref-3")
+		_, err := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: second.session, CustomerReferenceNo: "ref-2", SupplierReferenceNo: two.SupplierReferenceNo})
+		require.NoError(t, err)
+
+		raw := func(texts ...string) (list []json.RawMessage) {
+			for _, text := range texts {
+				list = append(list, json.RawMessage(text))
+			}
+			return list
+		}
+		stay := &types.TimeWindow{Start: string(checkIn), End: string(checkIn)}
+		for _, tc := range []struct {
+			name string
+			req  hotelstays.QueryOrdersRequest
+			want []string
+		}{
+			{"nothing", hotelstays.QueryOrdersRequest{}, []string{"ref-1", "ref-2", "ref-3"}},
+			{"a reference", hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{"ref-2"}}, []string{"ref-2"}},
+			{"several references", hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{"ref-3", "ref-1", "ref-9"}}, []string{"ref-1", "ref-3"}},
+			{"an unknown reference", hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{"ref-9"}}, nil},
+			{"a supplier's reference", hotelstays.QueryOrdersRequest{SupplierReferenceNos: []string{one.SupplierReferenceNo}}, []string{"ref-1"}},
+			{"two filters that exclude each other", hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{"ref-2"}, SupplierReferenceNos: []string{one.SupplierReferenceNo}}, nil},
+			{"check-in", hotelstays.QueryOrdersRequest{CheckInTimeWindow: stay}, []string{"ref-1", "ref-2", "ref-3"}},
+			{"check-out", hotelstays.QueryOrdersRequest{CheckOutTimeWindow: stay}, nil},
+			{"check-out, open at the end", hotelstays.QueryOrdersRequest{CheckOutTimeWindow: &types.TimeWindow{Start: string(checkIn)}}, []string{"ref-1", "ref-2", "ref-3"}},
+			{"booking time", hotelstays.QueryOrdersRequest{BookingTimeWindow: &types.TimeWindow{Start: "2000-01-01T01:00:00Z", End: "2000-01-01T03:00:00Z"}}, []string{"ref-2"}},
+			{"booking time, open at the start", hotelstays.QueryOrdersRequest{BookingTimeWindow: &types.TimeWindow{End: "2000-01-01T03:00:00Z"}}, []string{"ref-1", "ref-2"}},
+			{"free cancellation", hotelstays.QueryOrdersRequest{FreeCancelTimeWindow: &types.TimeWindow{Start: "2000-03-07", End: "2000-03-07"}}, []string{"ref-1", "ref-2"}},
+			{"cancellation time", hotelstays.QueryOrdersRequest{CancelledTimeWindow: &types.TimeWindow{Start: "2000-01-01"}}, []string{"ref-2"}},
+			{"a status", hotelstays.QueryOrdersRequest{StatusList: raw("1")}, []string{"ref-3"}},
+			{"several statuses", hotelstays.QueryOrdersRequest{StatusList: raw("1", "2")}, []string{"ref-1", "ref-3"}},
+		} {
+			resp, err := client.QueryOrders(t.Context(), &tc.req)
+			require.NoError(t, err, tc.name)
+			var got []string
+			for _, order := range resp.Orders {
+				got = append(got, order.CustomerReferenceNo)
+			}
+			assert.Equal(t, tc.want, got, tc.name)
+		}
+		_, err = client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{StatusList: raw("9")})
+		assert.ErrorIs(t, err, hotelstays.ErrParam)
+	})
+}
+
+func TestOrderReadBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t, hotelstaystest.WithRequiredGuestFields("passportNumber"))
+		req := findOffer(t, srv, client, 0).request("ref-1")
+		req.Holder.Phone = &types.Phone{CountryCode: "AE", CountryNumber: 971, Number: "5550100"}
+		_, err := client.Book(t.Context(), req)
+		assert.ErrorIs(t, err, hotelstays.ErrParam, "the contract asks for a passport")
+		req.Guests[0].PassportNumber = types.NewSecret("XY123456789")
+		booked, err := client.Book(t.Context(), req)
+		require.NoError(t, err, "the number itself is sent, and not its mask")
+
+		resp, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{"ref-1"}}, hotelstays.WithRawData())
+		require.NoError(t, err)
+		require.Len(t, resp.Orders, 1)
+		order := resp.Orders[0]
+		assert.JSONEq(t, `{"roomIndex":1,"firstName":"Guest","lastName":"One","passportNumber":"6789"}`, string(order.Rooms[0].Guests[0]))
+		assert.NotContains(t, string(resp.Meta.RawData), "XY12345")
+		assert.Equal(t, &types.Phone{CountryCode: "AE", Number: "5550100"}, order.Holder.Phone, "reads may leave the calling code out")
+
+		order.Holder.Phone = booked.HotelOrder.Holder.Phone
+		assert.Equal(t, *booked.HotelOrder, order, "all else is as booked")
+	})
+}
+
+// Another account sees none of an account's orders, and cannot touch them.
+func TestOrdersOfAnotherAccount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t, hotelstaystest.WithAccount("one", "secret-1"), hotelstaystest.WithAccount("two", "secret-2"))
+		order := findOffer(t, srv, client, 0).book(t, client, "ref-1")
+
+		stranger := newClient(t, srv, hotelstays.TicketCredential{AppKey: "two", AppSecret: types.NewSecret("secret-2")})
+		orders, err := stranger.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{"ref-1"}})
+		require.NoError(t, err)
+		assert.Empty(t, orders.Orders)
+		_, notMine := stranger.OrderVoucher(t.Context(), &hotelstays.OrderVoucherRequest{PlatformReferenceNo: order.PlatformReferenceNo})
+		_, noSuch := stranger.OrderVoucher(t.Context(), &hotelstays.OrderVoucherRequest{PlatformReferenceNo: "PO0"})
+		for _, err := range []error{notMine, noSuch} {
+			assert.ErrorIs(t, err, hotelstays.ErrNotFound)
+			var api *hotelstays.APIError
+			require.ErrorAs(t, err, &api)
+			assert.Equal(t, hotelstays.CodeNotFound, api.Code)
+			assert.Equal(t, 404, api.HTTPStatus)
+			assert.Equal(t, "order not found", api.Msg)
+		}
+		own := findOffer(t, srv, stranger, 0)
+		_, err = stranger.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: own.session, CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo})
+		assert.ErrorIs(t, err, hotelstays.ErrNotFound)
+		own.book(t, stranger, "ref-1")
+		assert.Len(t, srv.Ledger().OrdersFor("ref-1"), 2, "a reference is the account's own")
+		assert.Empty(t, srv.Ledger().Cancellations())
+	})
+}
+
+func TestOrderIsConfirmedInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t, hotelstaystest.WithConfirmAfter(7*time.Minute))
+		findOffer(t, srv, client, 0).book(t, client, "ref-1")
+		for _, tc := range []struct {
+			later     time.Duration
+			status    types.OrderStatus
+			confirmNo bool
+		}{
+			{0, types.OrderConfirming, false},
+			{7*time.Minute - time.Millisecond, types.OrderConfirming, false},
+			{time.Millisecond, 2, true}, // the sandbox's number for confirmed
+			{24 * time.Hour, 2, true},
+		} {
+			time.Sleep(tc.later)
+			resp, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{"ref-1"}})
+			require.NoError(t, err)
+			require.Len(t, resp.Orders, 1)
+			assert.Equal(t, tc.status, resp.Orders[0].Status)
+			assert.Equal(t, tc.confirmNo, resp.Orders[0].HotelConfirmNo != "")
+		}
+	})
+}
+
+func TestCancel(t *testing.T) {
+	for mode, free := range map[types.RefundableMode]bool{types.RefundableFull: true, types.RefundablePartial: false, types.RefundableNo: false} {
+		t.Run(string(mode), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv, client := newSandbox(t)
+				o := findOffer(t, srv, client, 0, mode)
+				order := o.book(t, client, "ref-1")
+				cancel := &hotelstays.CancelRequest{SessionID: o.session, CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo, Reason: "plans changed"}
+				resp, err := client.Cancel(t.Context(), cancel)
+				require.NoError(t, err)
+				assert.Equal(t, new(types.OrderStatus(3)), resp.Status, "the sandbox's number for cancelled")
+				assert.Equal(t, o.CancelFees[0].Fee, *resp.ServiceFee)
+				assert.Equal(t, free, resp.ServiceFee.Amount == "0.00")
+
+				orders, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{"ref-1"}})
+				require.NoError(t, err)
+				now := orders.Orders[0]
+				assert.Equal(t, *resp.Status, now.Status)
+				assert.Equal(t, types.Timestamp("2000-01-01T00:00:00Z"), now.CancelTime)
+				assert.Equal(t, "plans changed", now.CancelReason)
+				require.NotNil(t, now.RefundedPrice)
+				total, err := now.RefundedPrice.Add(*resp.ServiceFee)
+				require.NoError(t, err)
+				assert.Equal(t, order.NetRate, total, "refund and fee make up the price")
+				assert.NotEmpty(t, now.Rooms[0].RefundInfo)
+
+				cancellations := srv.Ledger().Cancellations()
+				require.Len(t, cancellations, 1)
+				assert.Equal(t, resp.ServiceFee.String(), cancellations[0].ServiceFee)
+				_, err = client.Cancel(t.Context(), cancel)
+				assert.ErrorIs(t, err, hotelstays.ErrCancelRefused, "it is cancelled already")
+				assert.Len(t, srv.Ledger().Cancellations(), 1)
+			})
+		})
+	}
+}
+
+func TestCancelRefusals(t *testing.T) {
+	at, _ := checkIn.Time()
+	for _, tc := range []struct {
+		name string
+		rule hotelstaystest.CancelRule
+		when time.Time
+		says string
+	}{
+		{"a reason is required", hotelstaystest.CancelNeedsReason, time.Time{}, "a reason is required"},
+		{"check-in has passed", hotelstaystest.CancelAllowed, at, "check-in has passed"},
+		{"the cut-off has passed", hotelstaystest.CancelAllowed, at.Add(-24 * time.Hour), "cut-off has passed"},
+		{"the cut-off has passed early", hotelstaystest.CancelCutoffPassed, time.Time{}, "cut-off has passed"},
+		{"not by contract", hotelstaystest.CancelForbiddenByContract, time.Time{}, "contract takes no cancellations"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv, client := newSandbox(t, hotelstaystest.WithCancelRule(tc.rule))
+				o := findOffer(t, srv, client, 0)
+				order := o.book(t, client, "ref-1")
+				time.Sleep(time.Until(tc.when))
+				cancel := &hotelstays.CancelRequest{SessionID: o.session, CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo}
+				before := srv.Ledger().Orders()[0].Status
+				_, err := client.Cancel(t.Context(), cancel)
+				assert.ErrorIs(t, err, hotelstays.ErrCancelRefused)
+				var api *hotelstays.APIError
+				require.ErrorAs(t, err, &api)
+				assert.Contains(t, api.Msg, tc.says)
+				assert.Contains(t, err.Error(), tc.says)
+				assert.Equal(t, 400, api.HTTPStatus)
+				assert.Empty(t, srv.Ledger().Cancellations())
+				assert.Equal(t, before, srv.Ledger().Orders()[0].Status)
+				assert.Equal(t, 1, srv.Ledger().Count(hotelstaystest.OpCancel), "a refusal is not sent again")
+
+				if tc.rule == hotelstaystest.CancelNeedsReason {
+					cancel.Reason = "plans changed"
+					_, err = client.Cancel(t.Context(), cancel)
+					assert.NoError(t, err)
+				}
+			})
+		})
+	}
+}
+
+func TestCancelOfAnUnknownOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t)
+		o := findOffer(t, srv, client, 0)
+		order := o.book(t, client, "ref-1")
+		for _, refs := range [][2]string{{"ref-9", order.SupplierReferenceNo}, {"ref-1", "another"}} {
+			_, err := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: o.session, CustomerReferenceNo: refs[0], SupplierReferenceNo: refs[1]})
+			assert.ErrorIs(t, err, hotelstays.ErrNotFound)
+			assert.NotErrorIs(t, err, hotelstays.ErrCancelRefused)
+		}
+		assert.Empty(t, srv.Ledger().Cancellations())
+	})
+}
 
 func cancelled(_ *testing.T, w *recoveryWorld) { w.SetOrderStatus("ref-1", 3) }
 

@@ -1,5 +1,3 @@
-// A proxy that refuses is not the service.
-
 package hotelstays
 
 import (
@@ -10,9 +8,10 @@ import (
 	"net/url"
 	"testing"
 
-	"github.com/hotelstays/hotelstays-go/types"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // The error names the proxy that refused to connect, without the password in its

@@ -5,13 +5,9 @@ package hotelstays_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptrace"
-	"os/exec"
-	"path/filepath"
-	"regexp"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -26,89 +22,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
-
-// Callers that start together on a client without a connection: their requests arrive
-// over up to half a second, and those that wait for a slot arrive at once.
-func TestColdBursts(t *testing.T) {
-	runs := howMany(t, "runs each", 20, 1, 1)
-	inProcess := func(t *testing.T) sandboxAddress {
-		srv := hotelstaystest.NewServer()
-		t.Cleanup(srv.Close)
-		return sandboxAddress{srv.URL, srv.AppKey, srv.AppSecret, srv.CityName(0)}
-	}
-	for name, start := range map[string]func(*testing.T) sandboxAddress{
-		"in this process": inProcess,
-		"as a program":    sandboxProgram(t),
-	} {
-		for _, callers := range []int{150, 300} {
-			t.Run(fmt.Sprintf("%d callers, sandbox %s", callers, name), func(t *testing.T) {
-				for range runs {
-					burst(t, start(t), callers)
-				}
-			})
-		}
-	}
-}
-
-type sandboxAddress struct{ url, key, secret, city string }
-
-// burst makes all calls at once, with a new client, and counts the 429s.
-func burst(t *testing.T, to sandboxAddress, callers int) {
-	refused := &refusals{}
-	credential := hotelstays.TicketCredential{AppKey: to.key, AppSecret: types.NewSecret(to.secret)}
-	client, err := hotelstays.New(to.url, credential, hotelstays.WithObserver(hotelstays.Observer{CallEnd: refused.CallEnd}))
-	require.NoError(t, err)
-	defer client.CloseIdleConnections()
-	begin := time.Now()
-	var wg sync.WaitGroup
-	for range callers {
-		wg.Go(func() {
-			_, err := client.HotelList(t.Context(), &hotelstays.HotelListRequest{
-				DestinationName: to.city, CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults(),
-			})
-			assert.NoError(t, err)
-		})
-	}
-	wg.Wait()
-	t.Logf("%v", time.Since(begin).Round(time.Millisecond))
-	assert.Zero(t, refused.n.Load(), "429s")
-}
-
-// refusals counts the 429s that a client meets.
-type refusals struct{ n atomic.Int64 }
-
-func (r *refusals) CallEnd(_ context.Context, info hotelstays.CallInfo) {
-	for _, attempt := range info.Attempts {
-		if attempt.HTTPStatus == http.StatusTooManyRequests {
-			r.n.Add(1)
-		}
-	}
-}
-
-// sandboxProgram builds the sandbox's program. What it returns starts one, until the
-// test ends.
-func sandboxProgram(t *testing.T) func(*testing.T) sandboxAddress {
-	binary := filepath.Join(t.TempDir(), "sandbox")
-	out, err := exec.Command("go", "build", "-o", binary, "./cmd/hotelstays-sandbox").CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	settings := regexp.MustCompile(`(?s)its name +([^\n]+)\n.*HOTELSTAYS_BASE_URL=(\S+) HOTELSTAYS_APP_KEY=(\S+) HOTELSTAYS_APP_SECRET=(\S+)`)
-	return func(t *testing.T) sandboxAddress {
-		cmd := exec.CommandContext(t.Context(), binary, "-addr", "127.0.0.1:0")
-		stdout, err := cmd.StdoutPipe()
-		require.NoError(t, err)
-		require.NoError(t, cmd.Start())
-		t.Cleanup(func() { // t's ctx has ended, and the program with it
-			_, _ = io.Copy(io.Discard, stdout)
-			_ = cmd.Wait()
-		})
-		said := make([]byte, 4096)
-		n, err := stdout.Read(said)
-		require.NoError(t, err)
-		m := settings.FindSubmatch(said[:n])
-		require.NotNil(t, m, "%s", said[:n])
-		return sandboxAddress{string(m[2]), string(m[3]), string(m[4]), string(m[1])}
-	}
-}
 
 // The margin is the time beyond a second after which the next request may leave.
 func TestRateLimitMargin(t *testing.T) {

@@ -1297,3 +1297,48 @@ func TestPollsAskForTheReference(t *testing.T) {
 		}
 	})
 }
+
+// An order that stays hidden for longer than the recovery lasts is reported absent
+// although it exists. The reference saves it: booking again under the same one
+// returns that order, and booking the same stay under another one is refused.
+func TestVisibleTooLate(t *testing.T) {
+	for _, tc := range []struct {
+		visible time.Duration
+		state   hotelstays.BookingState
+	}{
+		{10 * time.Minute, hotelstays.BookingFound},
+		{10*time.Minute + 1, hotelstays.BookingAbsent},
+		{20 * time.Minute, hotelstays.BookingAbsent},
+	} {
+		t.Run(tc.visible.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newRecoveryWorld(t, hotelstaystest.WithLateVisibility(tc.visible))
+				w.Inject(bookMade)
+				req := w.offer.request("ref-1")
+				req.Expect = &w.offer.RoomRatePkg
+
+				outcome, err := w.client.BookAndRecover(t.Context(), req)
+				require.NoError(t, err)
+				require.Equal(t, tc.state, outcome.State)
+				made := w.Ledger().OrdersFor("ref-1")
+				require.Len(t, made, 1, "it exists, whatever was reported")
+
+				again, err := w.client.BookAndRecover(t.Context(), req)
+				require.NoError(t, err)
+				assert.Equal(t, hotelstays.BookingFound, again.State)
+				assert.Equal(t, made[0].PlatformReferenceNo, again.Order.PlatformReferenceNo)
+				assert.Equal(t, 1, w.Ledger().BookingsReused())
+
+				other, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-2"))
+				assert.ErrorIs(t, err, hotelstays.ErrDuplicateBooking)
+				assert.Nil(t, other)
+				assert.Len(t, w.Ledger().Orders(), 1)
+
+				time.Sleep(time.Until(made[0].CreatedAt.Add(tc.visible)))
+				outcome, err = w.restarted(t).RecoverBooking(t.Context(), stored(t, outcome.Recovery))
+				require.NoError(t, err)
+				assert.Equal(t, hotelstays.BookingFound, outcome.State, "absent can be asked again, too")
+			})
+		})
+	}
+}

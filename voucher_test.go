@@ -3,7 +3,11 @@
 package hotelstays_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"net/http"
 	"testing"
@@ -17,6 +21,131 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
+
+// The five states of a voucher are values; only a generated one has a voucher.
+func TestOrderVoucherStates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t, hotelstaystest.WithVoucherDelay(5*time.Second))
+		o := findOffer(t, srv, client, 0)
+		order := o.book(t, client, "ref-1")
+		for _, tc := range []struct {
+			status types.VoucherStatus
+			after  func()
+		}{
+			{types.VoucherNotGenerated, func() {}},
+			{types.VoucherPending, func() { srv.ConfirmOrder("ref-1") }},
+			{types.VoucherGenerated, func() { time.Sleep(5 * time.Second) }},
+			{types.VoucherPending, func() { srv.RegenerateVoucher("ref-1") }},
+			{types.VoucherGenerated, func() { time.Sleep(5 * time.Second) }},
+			{types.VoucherFailed, func() { srv.FailVoucher("ref-1") }},
+			{types.VoucherCancelled, func() {
+				_, err := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: o.session, CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo})
+				require.NoError(t, err)
+			}},
+		} {
+			tc.after()
+			resp, err := client.OrderVoucher(t.Context(), &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1"})
+			require.NoError(t, err)
+			assert.Equal(t, tc.status, resp.Status)
+			assert.Equal(t, tc.status == types.VoucherGenerated, resp.Voucher != nil, tc.status)
+			assert.Equal(t, "ref-1", resp.CustomerReferenceNo)
+			assert.Equal(t, order.PlatformReferenceNo, resp.PlatformReferenceNo)
+			assert.Equal(t, order.SupplierReferenceNo, resp.SupplierReferenceNo)
+		}
+	})
+}
+
+func TestOrderVoucherDocument(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t, hotelstaystest.WithVoucherLinkLifetime(10*time.Minute))
+		findOffer(t, srv, client, 0).book(t, client, "ref-1")
+		time.Sleep(time.Hour)
+		ask := func(inline bool) *types.Voucher {
+			t.Helper()
+			resp, err := client.OrderVoucher(t.Context(), &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1", IncludeDocument: inline})
+			require.NoError(t, err)
+			require.Equal(t, types.VoucherGenerated, resp.Status)
+			return resp.Voucher
+		}
+		v := ask(true)
+		require.NotNil(t, v.Content)
+		document, err := base64.StdEncoding.DecodeString(v.Content.Base64)
+		require.NoError(t, err)
+		assert.True(t, bytes.HasPrefix(document, []byte("%PDF-")))
+		digest := sha256.Sum256(document)
+		assert.Equal(t, hex.EncodeToString(digest[:]), v.Signature.Digest)
+		assert.EqualValues(t, len(document), v.ByteSize)
+		assert.EqualValues(t, len(document), v.Content.ByteSize)
+		assert.Equal(t, "application/pdf", v.ContentType)
+		assert.Equal(t, "application/pdf", v.Content.ContentType)
+		assert.Equal(t, 1, v.Version)
+		assert.Equal(t, types.Timestamp("2000-01-01T00:03:05Z"), v.IssuedAt)
+		assert.EqualValues(t, 600, v.ExpiresIn)
+		assert.NotEmpty(t, v.VoucherNumber)
+		assert.NotEmpty(t, v.VerifyURL)
+		assert.NotEmpty(t, v.DownloadURL)
+		assert.NotEmpty(t, v.Signature.Alg)
+		assert.NotEmpty(t, v.Signature.KeyID)
+		assert.NotEmpty(t, v.Signature.Signature)
+		assert.Equal(t, v.IssuedAt, v.Signature.SignedAt)
+
+		assert.Nil(t, ask(false).Content)
+		srv.RegenerateVoucher("ref-1")
+		time.Sleep(time.Minute)
+		newer := ask(true)
+		assert.Equal(t, 2, newer.Version)
+		assert.Equal(t, v.VoucherNumber, newer.VoucherNumber)
+		assert.NotEqual(t, v.Signature.Digest, newer.Signature.Digest)
+	})
+}
+
+func TestUnsignedVoucher(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t, hotelstaystest.WithUnsignedVouchers())
+		findOffer(t, srv, client, 0).book(t, client, "ref-1")
+		time.Sleep(time.Hour)
+		resp, err := client.OrderVoucher(t.Context(), &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1", IncludeDocument: true})
+		require.NoError(t, err)
+		assert.Nil(t, resp.Voucher.Signature)
+		assert.NotNil(t, resp.Voucher.Content)
+	})
+}
+
+func TestOrderVoucherRefusals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t, hotelstaystest.WithVoucherSize(8<<20+1))
+		one := findOffer(t, srv, client, 0).book(t, client, "ref-1")
+		findOffer(t, srv, client, 1).book(t, client, "ref-2")
+		srv.ShareSupplierReference("ref-1", "ref-2")
+		time.Sleep(time.Hour)
+		for _, tc := range []struct {
+			name string
+			req  hotelstays.OrderVoucherRequest
+			want error
+			code int
+		}{
+			{"one reference of two orders", hotelstays.OrderVoucherRequest{SupplierReferenceNo: one.SupplierReferenceNo}, hotelstays.ErrAmbiguousReference, hotelstays.CodeAmbiguousReference},
+			{"with the platform's reference", hotelstays.OrderVoucherRequest{SupplierReferenceNo: one.SupplierReferenceNo, PlatformReferenceNo: one.PlatformReferenceNo}, nil, 0},
+			{"an unknown order", hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-9"}, hotelstays.ErrNotFound, hotelstays.CodeNotFound},
+			{"a large document inline", hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1", IncludeDocument: true}, hotelstays.ErrVoucherTooLarge, hotelstays.CodeVoucherTooLarge},
+			{"a large document by its link", hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1"}, nil, 0},
+		} {
+			before := srv.Ledger().Count(hotelstaystest.OpOrderVoucher)
+			resp, err := client.OrderVoucher(t.Context(), &tc.req)
+			assert.Equal(t, 1, srv.Ledger().Count(hotelstaystest.OpOrderVoucher)-before, tc.name)
+			if tc.want == nil {
+				require.NoError(t, err, tc.name)
+				assert.Equal(t, one.PlatformReferenceNo, resp.PlatformReferenceNo, tc.name)
+				assert.Greater(t, resp.Voucher.ByteSize, int64(8<<20), tc.name)
+				continue
+			}
+			assert.ErrorIs(t, err, tc.want, tc.name)
+			var api *hotelstays.APIError
+			require.ErrorAs(t, err, &api, tc.name)
+			assert.Equal(t, tc.code, api.Code, tc.name)
+		}
+	})
+}
 
 var (
 	voucherRef = &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1"}

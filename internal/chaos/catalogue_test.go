@@ -4,7 +4,7 @@
 // HOTELSTAYS_CATALOGUE_CITIES sets how many cities TestCatalogueAtTheCeilings
 // takes; with 20000 of them it reads a million hotels.
 
-package hotelstays_test
+package chaos_test
 
 import (
 	"cmp"
@@ -69,19 +69,21 @@ func TestCatalogueAtTheCeilings(t *testing.T) {
 // readCatalogue reads all of a catalogue and checks what came, how fast, and what
 // it took.
 func readCatalogue(t *testing.T, cities, hotelsPerCity, pageSize int) {
-	srv, client := newSandbox(t, hotelstaystest.WithLedgerLimit(1000), hotelstaystest.WithCatalog(hotelstaystest.Catalog{
+	w := newWorld(t, hotelstaystest.WithLedgerLimit(1000), hotelstaystest.WithCatalog(hotelstaystest.Catalog{
 		Countries: 20, ProvincesPerCountry: cities / 200, CitiesPerProvince: 10, HotelsPerCity: hotelsPerCity,
 		EmptyEvery: -1, UnmatchedEvery: -1, RoomsPerHotel: 1, RatesPerRoom: 1,
 	}))
+	srv := w.Server
 	require.Equal(t, cities, srv.CityCount())
 	for _, op := range []hotelstaystest.Operation{hotelstaystest.OpDestinations, hotelstaystest.OpHotelsMetadata} {
-		srv.Inject(hotelstaystest.Fault{Operation: op, Kind: hotelstaystest.FaultDelay, Delay: catalogueLatency, Times: -1})
+		srv.Inject(fault{Operation: op, Kind: hotelstaystest.FaultDelay, Delay: catalogueLatency, Times: -1})
 	}
-	require.NoError(t, operationCalls[hotelstays.OpHotelIDList](t.Context(), client)) // fetches the token
+	_, err := w.client.HotelIDList(t.Context(), &hotelstays.HotelIDListRequest{RegionCode: 1}) // fetches the token
+	require.NoError(t, err)
 
 	read := newHotelTally(srv.HotelCount())
 	start := time.Now()
-	require.NoError(t, eachHotel(t.Context(), client, pageSize, read.add))
+	require.NoError(t, eachHotel(t.Context(), w.client, pageSize, read.add))
 	elapsed := time.Since(start)
 
 	read.check(t, srv)

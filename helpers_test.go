@@ -9,9 +9,13 @@ package hotelstays_test
 
 import (
 	"context"
+	"net/http"
+	"os"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
@@ -141,3 +145,71 @@ func inTheFlow(op hotelstays.Operation) bool {
 	}
 	return false
 }
+
+const longVariable = "HOTELSTAYS_LONG"
+
+// howMany returns how many of something a test takes: in all, typically, or with -short.
+func howMany(t *testing.T, what string, all, typical, short int) int {
+	t.Helper()
+	n := typical
+	switch {
+	case os.Getenv(longVariable) != "":
+		return all
+	case testing.Short():
+		n = short
+	}
+	if n < all {
+		t.Logf("%d %s; %s=1 takes %d", n, what, longVariable, all)
+	}
+	return n
+}
+
+// portion picks one of so many cases, evenly.
+type portion struct{ every, seen int }
+
+// portionOf returns the portion to take: one case in so many typically, or with -short.
+// Numbers that are prime make loops in loops take other cases each time.
+func portionOf(t *testing.T, typical, short int) *portion {
+	t.Helper()
+	p := &portion{every: typical}
+	switch {
+	case os.Getenv(longVariable) != "":
+		p.every = 1
+	case testing.Short():
+		p.every = short
+	}
+	if p.every > 1 {
+		t.Logf("one case in %d; %s=1 takes all", p.every, longVariable)
+	}
+	return p
+}
+
+func (p *portion) next() bool {
+	p.seen++
+	return p.seen%p.every == 0
+}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// status is an answer with body, or with an envelope where body is empty.
+func status(status int, body string) hotelstaystest.Fault {
+	fault := hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: status, Header: http.Header{"Location": {"/elsewhere"}}}
+	if body != "" {
+		fault.Body = []byte(body)
+	}
+	return fault
+}
+
+type noCeilings struct{}
+
+func (noCeilings) Acquire(context.Context, hotelstays.Operation) (hotelstays.Permit, error) {
+	return noPermit{}, nil
+}
+
+func (noCeilings) Pause(hotelstays.Operation, time.Time) {}
+
+type noPermit struct{}
+
+func (noPermit) Sent() {}
+
+func (noPermit) Done(hotelstays.PermitResult) {}

@@ -1,12 +1,11 @@
-// What this test proves: whatever happens to requests, answers, tokens and
-// processes, a booking is never lost and never made twice.
+// Whatever happens to requests, answers, tokens and processes, a booking is never lost and
+// never made twice.
 //
-// Fifty workers make up to 5,000 bookings in virtual time against five sandboxes,
-// each of which shows new orders to QueryOrders with another delay, the longest
-// just below the ten minutes of the recovery. More than half of the requests of
-// Book and QueryOrders meet a fault. Processes die in the middle of a booking, and others go on with what
-// was stored. In the end the ledgers, which know what was truly done, are held
-// against what the workers were told:
+// Fifty workers make bookings in virtual time against five sandboxes. Each sandbox shows new
+// orders to QueryOrders with another delay, the longest just below the ten minutes of the
+// recovery. More than half of the requests of Book and QueryOrders meet a fault. Processes die
+// during a booking, and others go on with what was stored. In the end the ledgers, which know
+// what was done, are compared with what the workers learned:
 //
 //   - a booking that was reported found exists, once, and is that order;
 //   - a booking that was reported absent or refused does not exist;
@@ -14,13 +13,10 @@
 //   - Book arrived twice under one reference only if the answer in between was an
 //     enveloped 401 or 429, or the recovery had said that there is no order.
 //
-// The last is checked by itself, since the service forgives: under the same
-// reference it makes no second order.
-//
 // HOTELSTAYS_CHAOS_SEED repeats a run (the scheduler's order of the workers apart)
 // and HOTELSTAYS_CHAOS_BOOKINGS sets its size.
 
-package hotelstays_test
+package chaos_test
 
 import (
 	"context"
@@ -58,16 +54,16 @@ var chaosServices = []struct {
 	{10*time.Minute - time.Second, nil},
 }
 
-// chaosFaults is what may happen to a request, in per cent of those that it may
-// happen to and that nothing above it happened to.
+// chaosFaults are the faults, each in per cent of the requests that it can meet and that none
+// above it met.
 var chaosFaults = []struct {
 	percent float64
-	hotelstaystest.Fault
+	fault
 }{
-	// Nothing is booked, and nobody says so.
-	{3, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultCutBeforeRead})},
-	{3, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultCut})},
-	{3, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultResetStream})},
+	// Nothing is booked, and no answer says so.
+	{3, bookFault(fault{Kind: hotelstaystest.FaultCutBeforeRead})},
+	{3, bookFault(fault{Kind: cut})},
+	{3, bookFault(fault{Kind: hotelstaystest.FaultResetStream})},
 	{3, bookFault(status(504, ""))},
 	{1, bookFault(status(503, "<html>"))},
 	{1, bookFault(status(500, ""))},
@@ -75,76 +71,88 @@ var chaosFaults = []struct {
 	{1, bookFault(status(404, "<html>"))},
 	{1, bookFault(status(401, "<html>"))},
 	{1, bookFault(status(429, "<html>"))},
-	{2, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})},
-	{3, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 3 * time.Minute})},
-	// The order is made, and nobody says so.
-	{4, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultCut, Commit: true})},
-	{4, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultResetStream, Commit: true})},
-	{4, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultCutMidResponse})},
-	{4, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 504, Commit: true})},
-	{2, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 500, Commit: true})},
-	{2, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 502, Body: []byte("<html>"), Commit: true})},
-	{3, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage, Commit: true})},
-	{3, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultTruncatedBody})},
-	{3, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultEmptyBody, Commit: true})},
-	{2, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultWrongType})},
-	{2, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultWrongType, Field: "code"})},
-	{2, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultWrongType, Field: "data.hotelOrder"})},
-	{3, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 3 * time.Minute, Commit: true})},
-	// The answer comes, in an odd way.
-	{2, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultWrongType, Field: "data.hotelOrder.status"})},
-	{3, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 100 * time.Second})},
-	{3, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultSlowBody, Delay: time.Minute})},
+	{2, bookFault(fault{Kind: hotelstaystest.FaultGarbage})},
+	{3, bookFault(fault{Kind: delay, Delay: 3 * time.Minute})},
+	// The order is made, and no answer says so.
+	{4, bookFault(fault{Kind: cut, Commit: true})},
+	{4, bookFault(fault{Kind: hotelstaystest.FaultResetStream, Commit: true})},
+	{4, bookFault(fault{Kind: hotelstaystest.FaultCutMidResponse})},
+	{4, bookFault(committed(status(504, "")))},
+	{2, bookFault(committed(status(500, "")))},
+	{2, bookFault(committed(status(502, "<html>")))},
+	{3, bookFault(fault{Kind: hotelstaystest.FaultGarbage, Commit: true})},
+	{3, bookFault(fault{Kind: hotelstaystest.FaultTruncatedBody})},
+	{3, bookFault(fault{Kind: hotelstaystest.FaultEmptyBody, Commit: true})},
+	{2, bookFault(fault{Kind: wrongType})},
+	{2, bookFault(fault{Kind: wrongType, Field: "code"})},
+	{2, bookFault(fault{Kind: wrongType, Field: "data.hotelOrder"})},
+	{3, bookFault(fault{Kind: delay, Delay: 3 * time.Minute, Commit: true})},
+	// The answer comes late, in pieces, or malformed.
+	{2, bookFault(fault{Kind: wrongType, Field: "data.hotelOrder.status"})},
+	{3, bookFault(fault{Kind: delay, Delay: 100 * time.Second})},
+	{3, bookFault(fault{Kind: hotelstaystest.FaultSlowBody, Delay: time.Minute})},
 	// Nothing is booked, and the answer says so.
 	{4, bookFault(status(401, ""))},
 	{4, bookFault(status(429, ""))},
 	{2, bookFault(status(400, ""))},
 	{2, bookFault(status(403, ""))},
-	{2, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 200, Code: hotelstays.CodeRateChanged})},
-	{2, bookFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 200, Code: 100009999})},
+	{2, bookFault(fault{Kind: hotelstaystest.FaultStatus, Status: 200, Code: hotelstays.CodeRateChanged})},
+	{2, bookFault(fault{Kind: hotelstaystest.FaultStatus, Status: 200, Code: 100009999})},
 
 	{15, pollAnswer(503, "")},
-	{10, pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultCut})},
-	{5, pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultCutMidResponse})},
-	{5, pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultResetStream})},
+	{10, pollFault(fault{Kind: cut})},
+	{5, pollFault(fault{Kind: hotelstaystest.FaultCutMidResponse})},
+	{5, pollFault(fault{Kind: hotelstaystest.FaultResetStream})},
 	{5, pollAnswer(429, "")},
 	{5, pollAnswer(401, "")},
 	{2, pollAnswer(403, "")},
-	{5, pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 30 * time.Second})},
-	{5, pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 15 * time.Second})},
-	{5, pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})},
-	{5, pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultTruncatedBody})},
-	{3, pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultEmptyBody})},
-	{3, pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultWrongType})},
-	{3, pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultWrongType, Field: "data.orders"})},
-	{3, pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultWrongType, Field: "data.orders.0.status"})},
-	{3, pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultWrongType, Field: "data.orders.0.customerReferenceNo"})},
+	{5, pollFault(fault{Kind: delay, Delay: 30 * time.Second})},
+	{5, pollFault(fault{Kind: delay, Delay: 15 * time.Second})},
+	{5, pollFault(fault{Kind: hotelstaystest.FaultGarbage})},
+	{5, pollFault(fault{Kind: hotelstaystest.FaultTruncatedBody})},
+	{3, pollFault(fault{Kind: hotelstaystest.FaultEmptyBody})},
+	{3, pollFault(fault{Kind: wrongType})},
+	{3, pollFault(fault{Kind: wrongType, Field: "data.orders"})},
+	{3, pollFault(fault{Kind: wrongType, Field: "data.orders.0.status"})},
+	{3, pollFault(fault{Kind: wrongType, Field: "data.orders.0.customerReferenceNo"})},
 	{5, pollAnswer(200, `{"code":0,"data":{"orders":[{"customerReferenceNo":"another"}]}}`)},
 	{3, pollAnswer(200, `{"code":0,"msg":"ok"}`)},
 	{3, pollAnswer(200, `{"code":100000500,"data":{"orders":[]}}`)},
 
-	{20, hotelstaystest.Fault{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultStatus, Status: 503}},
-	{10, hotelstaystest.Fault{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultCut}},
-	{10, hotelstaystest.Fault{Operation: hotelstaystest.OpCheckAvail, Kind: hotelstaystest.FaultCut}},
+	{20, fault{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultStatus, Status: 503}},
+	{10, fault{Operation: hotelstaystest.OpTicket, Kind: cut}},
+	{10, fault{Operation: hotelstaystest.OpCheckAvail, Kind: cut}},
 }
 
-func bookFault(f hotelstaystest.Fault) hotelstaystest.Fault {
+func committed(f fault) fault {
+	f.Commit = true
+	return f
+}
+
+func pollFault(f fault) fault {
+	f.Operation = hotelstaystest.OpQueryOrders
+	return f
+}
+
+func pollAnswer(httpStatus int, body string) fault { return pollFault(status(httpStatus, body)) }
+
+func bookFault(f fault) fault {
 	f.Operation = hotelstaystest.OpBook
 	return f
 }
 
-// chaosService is one sandbox, and all that its workers were told.
+// chaosService is one sandbox, and what its workers learned.
 type chaosService struct {
 	srv    *hotelstaystest.Server
 	offers []offer
 
 	mu     sync.Mutex
-	told   map[string]verdict     // by reference: the last word
-	absent map[string][]time.Time // by reference: when it was said that there is no order
+	told   map[string]verdict     // by reference
+	absent map[string][]time.Time // by reference: when the recovery reported no order
 	tally  map[string]int         // what happened, for the log
 }
 
-// verdict is what a worker was told of a booking in the end.
+// verdict is how a booking ended for its worker.
 type verdict struct {
 	state    string // found, absent, refused
 	platform string // the order's number, when found
@@ -156,14 +164,14 @@ func (s *chaosService) count(what string) {
 	s.tally[what]++
 }
 
-// process is a client, and the life that its calls end with.
+// process is a client whose calls end when it is killed.
 type process struct {
 	*hotelstays.Client
 	ctx  context.Context
 	kill context.CancelFunc
 }
 
-// chaosWorker makes bookings, one after the other.
+// chaosWorker makes bookings, one after another.
 type chaosWorker struct {
 	*chaosService
 	t       *testing.T
@@ -173,7 +181,7 @@ type chaosWorker struct {
 	last    *hotelstays.BookRequest // of a booking that was found
 }
 
-// start begins a new process. Two workers share an address, and its ceilings.
+// start begins a new process. Two workers share an address and its rate limits.
 func (w *chaosWorker) start() {
 	if w.process.kill != nil {
 		w.process.kill()
@@ -187,23 +195,22 @@ func (w *chaosWorker) start() {
 	w.process = process{client, ctx, kill}
 }
 
-// maybe is true in so many per cent of the cases.
+// maybe returns true in percent of the cases.
 func (w *chaosWorker) maybe(percent float64) bool { return w.rng.Float64()*100 < percent }
 
-// within is a random time up to a bound, mostly a short one.
+// within returns a random time up to a bound, mostly a short one.
 func (w *chaosWorker) within(bound time.Duration) time.Duration {
 	return time.Duration(w.rng.Float64() * w.rng.Float64() * w.rng.Float64() * float64(bound))
 }
 
-// chaosOutcome is how a piece of a booking's way ended. When the process died, what
-// it was told is lost, and only the store is left.
+// chaosOutcome is how one step of a booking ended. If the process died, only the store is left.
 type chaosOutcome struct {
 	outcome *hotelstays.BookingOutcome
 	err     error
 	died    bool
 }
 
-// living runs f in the current process, which dies meanwhile in some of the cases.
+// living runs f in the current process, which dies meanwhile in percent of the cases.
 func (w *chaosWorker) living(percent float64, f func(process) (*hotelstays.BookingOutcome, error)) chaosOutcome {
 	p, dies := w.process, w.maybe(percent)
 	if dies {
@@ -220,7 +227,7 @@ func (w *chaosWorker) living(percent float64, f func(process) (*hotelstays.Booki
 	return chaosOutcome{died: true}
 }
 
-// store is what survives a process: the recovery as JSON.
+// store returns what survives a process: the recovery as JSON.
 func (w *chaosWorker) store(r *hotelstays.BookingRecovery) []byte {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -237,10 +244,9 @@ func (w *chaosWorker) load(text []byte) *hotelstays.BookingRecovery {
 	return r
 }
 
-// booking brings one booking to its end: found, refused or, when it gave up
-// booking again, absent.
+// booking ends one booking: found, refused or, when it gives up, absent.
 func (w *chaosWorker) booking(req *hotelstays.BookRequest) verdict {
-	// The Trace-Id is the reference, so that the ledger can tell the requests apart.
+	// The Trace-Id is the reference: the ledger finds requests by it.
 	trace := hotelstays.WithTraceID(req.CustomerReferenceNo)
 	for round := 0; ; round++ {
 		saved := w.store(w.process.NewBookingRecovery(req, trace)) // before Book is sent
@@ -292,7 +298,7 @@ func (w *chaosWorker) booking(req *hotelstays.BookRequest) verdict {
 	}
 }
 
-// available checks the offer again, as one has to before it is booked again.
+// available checks the offer before it is booked again.
 func (w *chaosWorker) available(req *hotelstays.BookRequest) bool {
 	for {
 		resp, err := w.process.CheckAvail(w.process.ctx, &hotelstays.CheckAvailRequest{SessionID: req.SessionID, RatePkgID: req.RatePkgID})
@@ -303,8 +309,8 @@ func (w *chaosWorker) available(req *hotelstays.BookRequest) bool {
 	}
 }
 
-// recover goes on until the booking is found or absent, through any number of
-// processes: by steps, like a job queue, or by waiting.
+// recover continues until the booking is found or absent, through any number of processes:
+// in steps, like a job queue, or by waiting.
 func (w *chaosWorker) recover(saved []byte, opt hotelstays.CallOption, bySteps bool) *hotelstays.BookingOutcome {
 	for range 1000 {
 		result := w.living(15, func(p process) (*hotelstays.BookingOutcome, error) {
@@ -384,8 +390,7 @@ func (w *chaosWorker) work(n int) {
 	}
 }
 
-// await waits for the order's decision. An order that is stuck, or that cannot be
-// read, ends with ctx; what is said of an order must be of this one.
+// await waits until the order is decided or ctx ends. An order that it returns must be this one.
 func (w *chaosWorker) await(reference string) {
 	ctx, cancel := context.WithTimeout(w.process.ctx, 12*time.Minute)
 	defer cancel()
@@ -403,7 +408,7 @@ func (w *chaosWorker) await(reference string) {
 	}
 }
 
-// check holds what the workers were told against the ledger.
+// check compares what the workers learned with the ledger.
 func (s *chaosService) check(t *testing.T) {
 	ledger := s.srv.Ledger()
 	orders := map[string][]hotelstaystest.Order{}
@@ -434,8 +439,7 @@ func (s *chaosService) check(t *testing.T) {
 	s.checkResending(t)
 }
 
-// checkResending looks at every Book that arrived: what allowed it to be sent,
-// when there was one under the same reference before?
+// checkResending wants a reason for each Book that arrived after another of its reference.
 func (s *chaosService) checkResending(t *testing.T) {
 	books := s.srv.Ledger().Requests(hotelstaystest.OpBook)
 	require.Len(t, books, s.srv.Ledger().Count(hotelstaystest.OpBook), "the ledger kept them all")
@@ -459,15 +463,15 @@ func (s *chaosService) checkResending(t *testing.T) {
 }
 
 func newChaosService(t *testing.T, seed uint64, visible time.Duration, opts ...hotelstaystest.Option) *chaosService {
-	opts = append([]hotelstaystest.Option{hotelstaystest.WithSeed(seed), hotelstaystest.WithLateVisibility(visible), hotelstaystest.WithLedgerLimit(1_000_000)}, opts...)
-	srv, client := newSandbox(t, opts...)
-	s := &chaosService{srv: srv, told: map[string]verdict{}, absent: map[string][]time.Time{}, tally: map[string]int{}}
+	w := newWorld(t, append(opts, hotelstaystest.WithSeed(seed), hotelstaystest.WithLateVisibility(visible),
+		hotelstaystest.WithLedgerLimit(1_000_000))...)
+	s := &chaosService{srv: w.Server, told: map[string]verdict{}, absent: map[string][]time.Time{}, tally: map[string]int{}}
 	for hotel := range 3 {
-		s.offers = append(s.offers, findOffer(t, srv, client, hotel))
+		s.offers = append(s.offers, findOffer(t, w.Server, w.client, hotel))
 	}
 	for _, f := range chaosFaults {
-		f.Fault.Probability, f.Fault.Times = f.percent/100, -1
-		srv.Inject(f.Fault)
+		f.Probability, f.Times = f.percent/100, -1
+		w.Inject(f.fault)
 	}
 	return s
 }
@@ -485,7 +489,7 @@ func chaosSetting(t *testing.T, name string, def uint64) uint64 {
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	seed := chaosSetting(t, "HOTELSTAYS_CHAOS_SEED", rand.Uint64N(1_000_000))
-	bookings := int(chaosSetting(t, "HOTELSTAYS_CHAOS_BOOKINGS", uint64(howMany(t, "bookings", 5000, 1000, 200))))
+	bookings := int(chaosSetting(t, "HOTELSTAYS_CHAOS_BOOKINGS", uint64(howMany(t, "bookings", 5000, 300, 100))))
 	t.Logf("HOTELSTAYS_CHAOS_SEED=%d HOTELSTAYS_CHAOS_BOOKINGS=%d", seed, bookings)
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -521,49 +525,4 @@ func TestChaos(t *testing.T) {
 			t.Logf("%6d %s", total[what], what)
 		}
 	})
-}
-
-// An order that stays hidden for longer than the recovery lasts is reported absent
-// although it exists. The reference saves it: booking again under the same one
-// returns that order, and booking the same stay under another one is refused.
-func TestVisibleTooLate(t *testing.T) {
-	for _, tc := range []struct {
-		visible time.Duration
-		state   hotelstays.BookingState
-	}{
-		{10 * time.Minute, hotelstays.BookingFound},
-		{10*time.Minute + 1, hotelstays.BookingAbsent},
-		{20 * time.Minute, hotelstays.BookingAbsent},
-	} {
-		t.Run(tc.visible.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newRecoveryWorld(t, hotelstaystest.WithLateVisibility(tc.visible))
-				w.Inject(bookMade)
-				req := w.offer.request("ref-1")
-				req.Expect = &w.offer.RoomRatePkg
-
-				outcome, err := w.client.BookAndRecover(t.Context(), req)
-				require.NoError(t, err)
-				require.Equal(t, tc.state, outcome.State)
-				made := w.Ledger().OrdersFor("ref-1")
-				require.Len(t, made, 1, "it exists, whatever was reported")
-
-				again, err := w.client.BookAndRecover(t.Context(), req)
-				require.NoError(t, err)
-				assert.Equal(t, hotelstays.BookingFound, again.State)
-				assert.Equal(t, made[0].PlatformReferenceNo, again.Order.PlatformReferenceNo)
-				assert.Equal(t, 1, w.Ledger().BookingsReused())
-
-				other, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-2"))
-				assert.ErrorIs(t, err, hotelstays.ErrDuplicateBooking)
-				assert.Nil(t, other)
-				assert.Len(t, w.Ledger().Orders(), 1)
-
-				time.Sleep(time.Until(made[0].CreatedAt.Add(tc.visible)))
-				outcome, err = w.restarted(t).RecoverBooking(t.Context(), stored(t, outcome.Recovery))
-				require.NoError(t, err)
-				assert.Equal(t, hotelstays.BookingFound, outcome.State, "absent can be asked again, too")
-			})
-		})
-	}
 }

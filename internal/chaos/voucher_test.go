@@ -1,0 +1,360 @@
+package chaos_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+var voucherRef = &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1"}
+
+// versionOf returns a document that repeats its version.
+func versionOf(version, size int) []byte {
+	line := fmt.Sprintf("%%PDF-1.4 version %08d\n", version)
+	return []byte(strings.Repeat(line, size/len(line)+1)[:size])
+}
+
+func versions(size int) func(int) []byte { return func(v int) []byte { return versionOf(v, size) } }
+
+// assertWhole wants a whole document of some version at path, or none, and beside it only what
+// a killed process leaves.
+func assertWhole(t *testing.T, path string, size int, what string) {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Dir(path))
+	require.NoError(t, err)
+	for _, entry := range entries {
+		if entry.Name() != filepath.Base(path) {
+			assert.True(t, strings.HasPrefix(entry.Name(), ".voucher-"), "%s: %s", what, entry.Name())
+		}
+	}
+	document, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return
+	}
+	require.NoError(t, err)
+	version := -1
+	if len(document) == size {
+		version, _ = strconv.Atoi(string(document[len("%PDF-1.4 version "):len("%PDF-1.4 version 00000000")]))
+	}
+	whole := version >= 0 && bytes.Equal(document, versionOf(version, size))
+	assert.True(t, whole, "%s: a file of %d bytes that is no document", what, len(document))
+}
+
+const (
+	childPath = "VOUCHER_TEST_PATH"
+	childURL  = "VOUCHER_TEST_URL"
+	childMode = "VOUCHER_TEST_MODE" // once, again and again, or full
+)
+
+// asChild does the child's part, if this process was started as one.
+func asChild(t *testing.T) bool {
+	path := os.Getenv(childPath)
+	if path == "" {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	client := voucherClient(t, os.Getenv(childURL))
+	mode := os.Getenv(childMode)
+	if mode == "full" {
+		signal.Ignore() // the signal that comes with the limit on a file's size
+		resp, err := client.OrderVoucher(ctx, voucherRef)
+		require.NoError(t, err)
+		var w bytes.Buffer
+		err = client.DownloadVoucher(ctx, resp.Voucher, &w)
+		fmt.Printf("download: %d bytes: %v\n", w.Len(), err)
+	}
+	for ctx.Err() == nil {
+		_, err := client.SaveVoucher(ctx, voucherRef, path)
+		if mode != "again" {
+			fmt.Printf("save: %v\n", err)
+			break
+		}
+	}
+	return true
+}
+
+// child starts this test in another process.
+func child(t *testing.T, url, path, mode string, before ...string) *exec.Cmd {
+	args := append(before, os.Args[0], "-test.run=^"+t.Name()+"$")
+	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), childURL+"="+url, childPath+"="+path, childMode+"="+mode, "TMPDIR="+filepath.Dir(path),
+		"GORACE=atexit_sleep_ms=0")
+	return cmd
+}
+
+func voucherClient(t *testing.T, url string) *hotelstays.Client {
+	return newClient(t, url, hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithRateLimiter(unlimited{}))
+}
+
+// voucherServer answers OrderVoucher with a voucher of document(), whose version counts up, and
+// the fetch of the document with serve. It returns its address.
+func voucherServer(t *testing.T, document func(version int) []byte, serve func(w http.ResponseWriter, r *http.Request, version int)) string {
+	var version atomic.Int64
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			v, _ := strconv.Atoi(r.URL.Path[1:])
+			serve(w, r, v)
+			return
+		}
+		v := int(version.Add(1))
+		sum := sha256.Sum256(document(v))
+		resp := hotelstays.OrderVoucherResponse{
+			CustomerReferenceNo: "ref-1", PlatformReferenceNo: "P1", SupplierReferenceNo: "S1", Status: types.VoucherGenerated,
+			Voucher: &types.Voucher{
+				VoucherNumber: "V1", Version: v, ContentType: "application/pdf", ByteSize: int64(len(document(v))),
+				DownloadURL: fmt.Sprintf("http://%s/%d", r.Host, v),
+				Signature:   &types.VoucherSignature{Alg: "HMAC-SHA256", KeyID: "key", Digest: hex.EncodeToString(sum[:]), Signature: "00"},
+			},
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"code": 0, "msg": "ok", "data": resp})
+	}))
+	t.Cleanup(srv.Close)
+	return srv.URL
+}
+
+// spoolSize is the size of the one temporary file beside path, or -1.
+func spoolSize(path string) int {
+	found, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".voucher-*"))
+	if len(found) != 1 {
+		return -1
+	}
+	info, err := os.Stat(found[0])
+	if err != nil {
+		return -1
+	}
+	return int(info.Size())
+}
+
+// A writer that is killed at any stage of a document leaves the file as it was.
+func TestWriterKilledAtEachStage(t *testing.T) {
+	if asChild(t) {
+		return
+	}
+	const size = 100_000
+	old, document := versionOf(1, size), versionOf(2, size)
+	var all sync.WaitGroup
+	for _, sent := range []int{0, 1, size / 2, size - 1, size} {
+		for _, there := range []bool{false, true} {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "voucher.pdf")
+			if there {
+				require.NoError(t, os.WriteFile(path, old, 0o600))
+			}
+			reached := make(chan struct{})
+			stall := sync.OnceFunc(func() { close(reached) })
+			var released atomic.Bool
+			url := voucherServer(t, func(int) []byte { return document }, func(w http.ResponseWriter, r *http.Request, _ int) {
+				if released.Load() {
+					_, _ = w.Write(document)
+					return
+				}
+				_, _ = w.Write(document[:sent])
+				_ = http.NewResponseController(w).Flush() // in chunks, so that the end is not known
+				stall()
+				<-r.Context().Done()
+			})
+			cmd := child(t, url, path, "once")
+			all.Go(func() {
+				what := fmt.Sprintf("%d of %d bytes, a file before: %t", sent, size, there)
+				if !assert.NoError(t, cmd.Start()) {
+					return
+				}
+				select {
+				case <-reached:
+				case <-time.After(20 * time.Second):
+					assert.Fail(t, "the child did not come", what)
+				}
+				assert.Eventually(t, func() bool { return spoolSize(path) == sent }, 20*time.Second, 2*time.Millisecond, what)
+				assert.NoError(t, cmd.Process.Kill())
+				assert.Error(t, cmd.Wait(), "%s: it had ended by itself", what)
+				assert.Equal(t, sent, spoolSize(path), what)
+				if there {
+					assertFile(t, path, old, what)
+				} else {
+					assert.NoFileExists(t, path, what)
+				}
+				assertWhole(t, path, size, what)
+
+				// What it left stops no other writer.
+				released.Store(true)
+				_, err := voucherClient(t, url).SaveVoucher(t.Context(), voucherRef, path)
+				assert.NoError(t, err, what)
+				assertFile(t, path, document, what)
+			})
+		}
+	}
+	all.Wait()
+}
+
+// A writer that saves good and bad documents by turns, killed at any time, leaves a whole one,
+// and readers see no other meanwhile.
+func TestWriterKilledAtRandom(t *testing.T) {
+	if asChild(t) {
+		return
+	}
+	const size, kills, workers, limit = 60_000, 30, 3, 4 * time.Second
+	start := time.Now()
+	var all sync.WaitGroup
+	var killed, saved atomic.Int32
+	for range workers {
+		served := make(chan struct{}, 1)
+		url := voucherServer(t, versions(size), func(w http.ResponseWriter, _ *http.Request, v int) {
+			document := versionOf(v, size)
+			switch v % 4 {
+			case 1:
+				document[size-2] ^= 1
+			case 2:
+				document = document[:size-1]
+			case 3:
+				document = append(document, document...)
+			}
+			select {
+			case served <- struct{}{}:
+			default:
+			}
+			for piece := range slices.Chunk(document, 8000) {
+				if _, err := w.Write(piece); err != nil {
+					return
+				}
+				_ = http.NewResponseController(w).Flush()
+			}
+		})
+		path := filepath.Join(t.TempDir(), "voucher.pdf")
+		all.Go(func() {
+			for n := 0; n < kills/workers && (n == 0 || time.Since(start) < limit); n++ {
+				cmd := child(t, url, path, "again")
+				if !assert.NoError(t, cmd.Start()) {
+					return
+				}
+				select {
+				case <-served:
+				case <-time.After(20 * time.Second):
+					assert.Fail(t, "the child did not come")
+				}
+				for end := time.Now().Add(rand.N(20 * time.Millisecond)); time.Now().Before(end); time.Sleep(time.Millisecond) {
+					assertWhole(t, path, size, "while it is being written")
+				}
+				assert.NoError(t, cmd.Process.Kill())
+				assert.Error(t, cmd.Wait(), "the child ended by itself")
+				assertWhole(t, path, size, "after the kill")
+				killed.Add(1)
+				select {
+				case <-served:
+				default:
+				}
+			}
+			if _, err := os.Stat(path); err == nil {
+				saved.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	t.Logf("%d kills in %s; %d of %d files were saved", killed.Load(), time.Since(start).Round(time.Millisecond), saved.Load(), workers)
+	assert.GreaterOrEqual(t, killed.Load(), int32(workers))
+}
+
+// A full disk, here a limit on the size of files, leaves the file as it was.
+func TestVoucherOnAFullDisk(t *testing.T) {
+	if asChild(t) {
+		return
+	}
+	const size = 100_000
+	old := versionOf(0, size)
+	url := voucherServer(t, versions(size), func(w http.ResponseWriter, _ *http.Request, v int) { _, _ = w.Write(versionOf(v, size)) })
+	for _, there := range []bool{false, true} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "voucher.pdf")
+		names := []string{}
+		if there {
+			require.NoError(t, os.WriteFile(path, old, 0o600))
+			names = append(names, "voucher.pdf")
+		}
+		out, err := child(t, url, path, "full", "sh", "-c", `ulimit -f 20; exec "$0" "$@"`).CombinedOutput()
+		require.NoError(t, err, string(out))
+		lines := strings.Split(string(out), "\n")
+		require.Greater(t, len(lines), 2, string(out))
+		assert.Regexp(t, `^download: 0 bytes: hotelstays: voucher V1 version \d: write `, lines[0])
+		assert.Regexp(t, `^save: hotelstays: voucher V1 version \d of order "ref-1": write .* file too large`, lines[1])
+		assertFiles(t, dir, names...)
+		if there {
+			assertFile(t, path, old)
+		}
+	}
+}
+
+// Savers and readers of one path at once: every reader finds a whole document.
+func TestSaveVoucherWhileOthersDo(t *testing.T) {
+	const size, savers, saves = 50_000, 4, 8
+	url := voucherServer(t, versions(size), func(w http.ResponseWriter, _ *http.Request, v int) { _, _ = w.Write(versionOf(v, size)) })
+	client := voucherClient(t, url)
+	dir := t.TempDir()
+	path := filepath.Join(dir, "voucher.pdf")
+	var writers, readers sync.WaitGroup
+	done := make(chan struct{})
+	for range savers {
+		writers.Go(func() {
+			for range saves {
+				_, err := client.SaveVoucher(t.Context(), voucherRef, path)
+				assert.NoError(t, err)
+			}
+		})
+	}
+	readers.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(time.Millisecond):
+				assertWhole(t, path, size, "while others save")
+			}
+		}
+	})
+	writers.Wait()
+	close(done)
+	readers.Wait()
+	assertWhole(t, path, size, "at last")
+	assertFiles(t, dir, "voucher.pdf")
+}
+
+func assertFile(t *testing.T, path string, want []byte, what ...any) {
+	t.Helper()
+	got, err := os.ReadFile(path)
+	require.NoError(t, err, what...)
+	assert.True(t, bytes.Equal(want, got), append([]any{"another document"}, what...)...)
+}
+
+func assertFiles(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	found := []string{}
+	for _, entry := range entries {
+		found = append(found, entry.Name())
+	}
+	assert.ElementsMatch(t, names, found)
+}
