@@ -1,3 +1,5 @@
+// CheckAvail and Book against the sandbox.
+
 package hotelstays_test
 
 import (

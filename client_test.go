@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"reflect"
 	"regexp"
@@ -929,4 +930,27 @@ func TestPassingFault(t *testing.T) {
 			assert.Len(t, ids, 3, "every attempt has its own Request-Id")
 		})
 	}
+}
+
+// The error names the proxy that refused to connect, without the password in its
+// address, and what it answered.
+func TestRefusingProxyIsNamed(t *testing.T) {
+	tr := hotelstays.NewTransport()
+	defer tr.CloseIdleConnections()
+	tr.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: "proxy.example:3128", User: url.UserPassword("user", "password")})
+	tr.DialContext = func(context.Context, string, string) (net.Conn, error) {
+		client, server := net.Pipe()
+		go func() {
+			defer server.Close()
+			go io.Copy(io.Discard, server)
+			_, _ = io.WriteString(server, "HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+		}()
+		return client, nil
+	}
+	client, err := hotelstays.New("https://host.example", hotelstays.TokenCredential{Token: types.NewSecret("token")},
+		hotelstays.WithHTTPClient(&http.Client{Transport: tr}), hotelstays.WithMaxAttempts(1))
+	require.NoError(t, err)
+	_, err = client.CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: "session", RatePkgID: "offer"})
+	require.ErrorContains(t, err, "no connection: the proxy proxy.example:3128 answered CONNECT with HTTP 407 (nothing was carried out")
+	assert.NotContains(t, err.Error(), "password")
 }

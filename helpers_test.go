@@ -1,9 +1,6 @@
-// What the tests against the sandbox share: a sandbox with a client, an offer of
-// it, a booking of the offer, and one call of every operation.
-//
-// These tests run in testing/synctest bubbles and reach the sandbox over
-// in-memory connections. Their clock is virtual and starts at 2000-01-01, two
-// months before the stay that they look for.
+// What the tests of this package share. Most run in testing/synctest bubbles and reach the
+// sandbox over in-memory connections; their clock is virtual and starts at 2000-01-01, two
+// months before the stay.
 
 package hotelstays_test
 
@@ -27,8 +24,7 @@ const (
 	checkOut types.Date = "2000-03-13"
 )
 
-// newSandbox starts a sandbox with a client of its first account. Both end with
-// the test.
+// newSandbox starts a sandbox with a client of its first account, until the test ends.
 func newSandbox(t *testing.T, opts ...hotelstaystest.Option) (*hotelstaystest.Server, *hotelstays.Client) {
 	t.Helper()
 	srv := hotelstaystest.NewServer(append([]hotelstaystest.Option{hotelstaystest.WithInMemory()}, opts...)...)
@@ -36,7 +32,7 @@ func newSandbox(t *testing.T, opts ...hotelstaystest.Option) (*hotelstaystest.Se
 	return srv, newClient(t, srv, ticketOf(srv))
 }
 
-// newClient returns a further client of the sandbox.
+// newClient returns another client of the sandbox.
 func newClient(t *testing.T, srv *hotelstaystest.Server, cred hotelstays.Credential, opts ...hotelstays.Option) *hotelstays.Client {
 	t.Helper()
 	opts = append([]hotelstays.Option{hotelstays.WithHTTPClient(srv.Client())}, opts...)
@@ -46,7 +42,7 @@ func newClient(t *testing.T, srv *hotelstaystest.Server, cred hotelstays.Credent
 	return client
 }
 
-// ticketOf is the credential of the sandbox's first account.
+// ticketOf returns the credential of the sandbox's first account.
 func ticketOf(srv *hotelstaystest.Server) hotelstays.TicketCredential {
 	return hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)}
 }
@@ -58,7 +54,7 @@ func searchCity(srv *hotelstaystest.Server) *hotelstays.HotelListRequest {
 	return &hotelstays.HotelListRequest{DestinationID: srv.CityID(0), CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults()}
 }
 
-// offer is a priced offer, in the session that it holds in.
+// offer is a priced offer and the session that it is valid in.
 type offer struct {
 	types.RoomRatePkg
 	session string
@@ -88,7 +84,6 @@ func findOffer(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Clie
 	return offer{}
 }
 
-// request books the offer under a reference.
 func (o offer) request(reference string) *hotelstays.BookRequest {
 	return &hotelstays.BookRequest{
 		SessionID: o.session, RatePkgID: o.RatePkgID, CustomerReferenceNo: reference,
@@ -97,7 +92,6 @@ func (o offer) request(reference string) *hotelstays.BookRequest {
 	}
 }
 
-// book books the offer and wants an order.
 func (o offer) book(t *testing.T, client *hotelstays.Client, reference string) *types.Order {
 	t.Helper()
 	resp, err := client.Book(t.Context(), o.request(reference))
@@ -136,8 +130,8 @@ func calling[Req, Resp any](method func(*hotelstays.Client, context.Context, Req
 	}
 }
 
-// inTheFlow tells the five operations of the booking flow, which alone take the
-// headers Session-Id, Currency, Test and Timeout-Milliseconds.
+// inTheFlow reports whether op is one of the five operations of the booking flow, which alone
+// take the headers Session-Id, Currency, Test and Timeout-Milliseconds.
 func inTheFlow(op hotelstays.Operation) bool {
 	switch op {
 	case hotelstays.OpHotelList, hotelstays.OpHotelRates, hotelstays.OpCheckAvail, hotelstays.OpBook, hotelstays.OpCancel:
@@ -191,7 +185,7 @@ func (p *portion) next() bool {
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// status is an answer with body, or with an envelope where body is empty.
+// status is an answer with body, or with an envelope if body is empty.
 func status(status int, body string) hotelstaystest.Fault {
 	fault := hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: status, Header: http.Header{"Location": {"/elsewhere"}}}
 	if body != "" {

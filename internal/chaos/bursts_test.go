@@ -1,3 +1,5 @@
+// Many callers that start at once, over loopback and in real time.
+
 package chaos_test
 
 import (

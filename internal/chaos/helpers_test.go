@@ -1,3 +1,5 @@
+// A sandbox with a client, and faults.
+
 package chaos_test
 
 import (

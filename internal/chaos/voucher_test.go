@@ -1,3 +1,5 @@
+// Voucher files under killed processes, a full disk and concurrent writers.
+
 package chaos_test
 
 import (
