@@ -1,18 +1,20 @@
-// Examples of booking: checking an offer, comparing it, and booking it.
+// Examples of booking: checking an offer, comparing it, booking it, and finding out the outcome.
 
 package hotelstays_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Right before an offer is booked, its price and availability are asked for again.
+// Check price and availability of an offer right before it is booked.
 func ExampleClient_CheckAvail() {
 	ctx := context.Background()
 	srv, client := startSandbox()
@@ -32,7 +34,7 @@ func ExampleClient_CheckAvail() {
 	// Output: now 247.51 USD until 2040-03-09T18:00:00Z for free
 }
 
-// An offer that is gone is an answer, and not an error.
+// An offer that is gone is no error.
 func ExampleCheckAvailResponse_Available() {
 	ctx := context.Background()
 	srv, client := startSandbox()
@@ -51,7 +53,7 @@ func ExampleCheckAvailResponse_Available() {
 	// Output: gone: search again
 }
 
-// What the traveller saw is compared with what CheckAvail says now.
+// Compare what the traveller saw with the offer that CheckAvail returns.
 func ExampleCompareOffer() {
 	ctx := context.Background()
 	srv, client := startSandbox()
@@ -80,8 +82,8 @@ func ExampleCompareOffer() {
 	// ask the traveller: true
 }
 
-// A tolerance says how much dearer an offer may get, and which other parts may differ,
-// before the traveller is asked again. Cheaper is always fine.
+// A Tolerance says how much dearer an offer may get, and which other parts may differ, before the
+// traveller is asked again. A lower price is always accepted.
 func ExampleOfferDiff_Within() {
 	seen := &types.RoomRatePkg{
 		TotalRate: types.Rate{NetRate: types.Money{Currency: "EUR", Amount: "240.00"}},
@@ -104,8 +106,7 @@ func ExampleOfferDiff_Within() {
 	// true
 }
 
-// Book ends in an order, in a refusal, or in an unknown outcome, which is to be looked
-// for first.
+// Book ends with an order, a refusal, or an unknown outcome, which is to be checked first.
 func ExampleClient_Book() {
 	ctx := context.Background()
 	srv, client := startSandbox()
@@ -194,8 +195,8 @@ func ExampleReferenceReusedError() {
 	// orders: 1
 }
 
-// What the order says otherwise than the offer is no error. A seller who promised the
-// offer's terms looks at it.
+// An order that differs from its offer is no error. A seller who promised the offer's terms
+// compares the two.
 func ExampleCompareOrder() {
 	ctx := context.Background()
 	srv, client := startSandbox()
@@ -216,8 +217,7 @@ func ExampleCompareOrder() {
 	// netTotal: 247.51 USD, was 240 USD
 }
 
-// The same guests in the same room of the same stay, under another reference: the
-// service takes it for a mistake.
+// The service refuses the same guests in the same room for the same stay under another reference.
 func ExampleClient_Book_duplicate() {
 	ctx := context.Background()
 	srv, client := startSandbox()
@@ -232,8 +232,8 @@ func ExampleClient_Book_duplicate() {
 	// orders: 1
 }
 
-// Booked, but the connection broke before the answer came: the error names the
-// reference, and is no refusal.
+// The order is made, and the connection breaks before the answer. The error has the reference, and
+// is no refusal.
 func ExampleOutcomeUnknownError() {
 	ctx := context.Background()
 	srv, client := startSandbox()
@@ -259,4 +259,197 @@ func ExampleOutcomeUnknownError() {
 	// Output:
 	// sent once: true
 	// and booked: PO000000001
+}
+
+// The order is made, and the answer is lost. BookAndRecover finds the order by its reference;
+// nothing is booked twice.
+func ExampleClient_BookAndRecover() {
+	ctx := context.Background()
+	srv, client := startSandbox()
+	defer srv.Close()
+	booking := prepareBooking(ctx, srv, client, "ref-1")
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
+
+	outcome, err := client.BookAndRecover(ctx, booking)
+	if err != nil {
+		fmt.Println(err) // refused, or ctx ended: then continue with outcome.Recovery
+		return
+	}
+	switch outcome.State {
+	case hotelstays.BookingFound:
+		fmt.Println("booked:", outcome.Order.PlatformReferenceNo)
+	case hotelstays.BookingAbsent:
+		fmt.Println("not booked: check the offer, then book again under the same reference")
+	default:
+		fmt.Println("not known: keep asking, do not book again")
+	}
+	fmt.Println("Book was sent", srv.Ledger().Count(hotelstaystest.OpBook), "time")
+	// Output:
+	// booked: PO000000001
+	// Book was sent 1 time
+}
+
+// Store a recovery before Book is sent: then no booking is lost if the process dies. This process
+// continues with it after an unknown outcome, another one after a crash.
+func ExampleClient_NewBookingRecovery() {
+	ctx := context.Background()
+	srv, client := startSandbox()
+	defer srv.Close()
+	booking := prepareBooking(ctx, srv, client, "ref-1")
+
+	stored, err := json.Marshal(client.NewBookingRecovery(booking))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	// Write stored to the database here. Then:
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
+	booked, err := client.Book(ctx, booking)
+	var unknown *hotelstays.OutcomeUnknownError
+	switch {
+	case err == nil:
+		fmt.Println("booked", booked.HotelOrder.PlatformReferenceNo)
+		return
+	case !errors.As(err, &unknown):
+		fmt.Println("not booked:", err)
+		return
+	}
+	var recovery hotelstays.BookingRecovery
+	if err := json.Unmarshal(stored, &recovery); err != nil {
+		fmt.Println(err)
+		return
+	}
+	outcome, err := client.RecoverBooking(ctx, &recovery)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	switch outcome.State {
+	case hotelstays.BookingFound:
+		fmt.Println("booked after all:", outcome.Order.PlatformReferenceNo)
+	default:
+		fmt.Println("the booking is", outcome.State)
+	}
+	// Output: booked after all: PO000000001
+}
+
+// A new process continues with a stored recovery.
+func ExampleClient_RecoverBooking() {
+	ctx := context.Background()
+	srv, client := startSandbox()
+	defer srv.Close()
+	booking := prepareBooking(ctx, srv, client, "ref-1")
+	recovery := client.NewBookingRecovery(booking) // read from the database
+	recovery.EndedAt = time.Now().Add(-time.Hour)  // and an hour old
+
+	outcome, err := client.RecoverBooking(ctx, recovery)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(outcome.State, "after", srv.Ledger().Count(hotelstaystest.OpQueryOrders), "look")
+	// Output: absent after 1 look
+}
+
+// A job queue takes one step at a time. Between the steps the recovery is stored as JSON, and any
+// process of the account can take the next step.
+func ExampleClient_StepRecovery() {
+	ctx := context.Background()
+	srv, client := startSandbox()
+	defer srv.Close()
+	booking := prepareBooking(ctx, srv, client, "ref-1")
+	stored, err := json.Marshal(client.NewBookingRecovery(booking))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultStatus, Status: 502, Commit: true})
+	if _, err := client.Book(ctx, booking); err == nil {
+		fmt.Println("the outcome should be unknown")
+		return
+	}
+
+	// A worker in another process.
+	worker, err := hotelstays.New(srv.URL, sandboxCredential(srv), hotelstays.WithHTTPClient(srv.Client()))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var recovery hotelstays.BookingRecovery
+	if err := json.Unmarshal(stored, &recovery); err != nil {
+		fmt.Println(err)
+		return
+	}
+	outcome, err := worker.StepRecovery(ctx, &recovery)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	switch outcome.State {
+	case hotelstays.BookingOpen:
+		fmt.Println("store outcome.Recovery, and continue at", outcome.Recovery.NextPoll)
+	case hotelstays.BookingFound:
+		fmt.Println("found", outcome.Order.PlatformReferenceNo)
+	default:
+		fmt.Println(outcome.State, outcome.Err)
+	}
+	// Output: found PO000000001
+}
+
+// The stay of the examples lies far ahead, so that it can be booked and cancelled.
+const (
+	arrival   types.Date = "2040-03-12"
+	departure types.Date = "2040-03-15"
+)
+
+// startSandbox returns a sandbox and a client of it. Closing the sandbox closes the
+// client's connections, too.
+func startSandbox(opts ...hotelstaystest.Option) (*hotelstaystest.Server, *hotelstays.Client) {
+	srv := hotelstaystest.NewServer(opts...)
+	client, err := hotelstays.New(srv.URL, sandboxCredential(srv), hotelstays.WithHTTPClient(srv.Client()))
+	if err != nil {
+		panic(err)
+	}
+	return srv, client
+}
+
+func sandboxCredential(srv *hotelstaystest.Server) hotelstays.TicketCredential {
+	return hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)}
+}
+
+// prepareBooking searches the sandbox's first city and returns a request that books a
+// fully refundable offer of its cheapest hotel under a reference.
+func prepareBooking(ctx context.Context, srv *hotelstaystest.Server, client *hotelstays.Client, reference string) *hotelstays.BookRequest {
+	found, err := client.HotelList(ctx, &hotelstays.HotelListRequest{
+		DestinationID: srv.CityID(0), CheckIn: arrival, CheckOut: departure,
+		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}}, SortBy: hotelstays.SortPriceAsc,
+	})
+	if err != nil {
+		panic(err)
+	}
+	for _, room := range found.List[0].Rooms {
+		for _, rate := range room.Rates {
+			if rate.RefundableMode != types.RefundableFull {
+				continue
+			}
+			return &hotelstays.BookRequest{
+				SessionID: found.Basic.SessionID, RatePkgID: rate.RatePkgID, CustomerReferenceNo: reference,
+				Holder: types.Holder{FirstName: "Guest", LastName: "One"},
+				Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One"}},
+				Expect: &rate,
+			}
+		}
+	}
+	panic("no offer of the cheapest hotel is fully refundable")
+}
+
+// bookRoom books what prepareBooking found. The session belongs to the order: Cancel
+// needs it.
+func bookRoom(ctx context.Context, srv *hotelstaystest.Server, client *hotelstays.Client, reference string) (session string, order *types.Order) {
+	req := prepareBooking(ctx, srv, client, reference)
+	booked, err := client.Book(ctx, req)
+	if err != nil {
+		panic(err)
+	}
+	return req.SessionID, booked.HotelOrder
 }

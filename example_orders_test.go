@@ -12,7 +12,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// What an order truly is, by the reference that it was booked under.
+// Read an order by the reference that it was booked under.
 func ExampleClient_QueryOrders() {
 	ctx := context.Background()
 	srv, client := startSandbox()
@@ -30,8 +30,7 @@ func ExampleClient_QueryOrders() {
 	// Output: ref-1 PO000000001 2040-03-12 3 nights 247.51 USD
 }
 
-// AwaitOrder asks every now and then until the supplier has decided. A webhook that
-// came makes it ask at once.
+// AwaitOrder polls until the supplier has decided. A webhook makes it poll at once.
 func ExampleClient_AwaitOrder() {
 	ctx := context.Background()
 	srv, client := startSandbox()
@@ -51,8 +50,7 @@ func ExampleClient_AwaitOrder() {
 	// Output: decided, the hotel's number is HC-000000001
 }
 
-// The document does not tell the numbers of confirmed and cancelled orders. Who knows
-// them says so, and waits for just those.
+// The numbers of confirmed and cancelled orders are undocumented. If you know them, set them.
 func ExampleWithOrderStates() {
 	ctx := context.Background()
 	srv := hotelstaystest.NewServer(hotelstaystest.WithOrderStatusNumbers(hotelstaystest.OrderStatusNumbers{Confirmed: 2, Pending: 4, Cancelled: 3}))
@@ -107,8 +105,8 @@ func ExampleClient_Cancel() {
 	// Output: cancelled, the supplier keeps 0.00 USD
 }
 
-// The answer to Cancel is lost. The order is read back; whether its status means that
-// it is cancelled, only WithOrderStates can tell.
+// The answer to Cancel is lost, and the order is read back. Only with WithOrderStates is it known
+// whether its status means cancelled.
 func ExampleClient_CancelAndRead() {
 	ctx := context.Background()
 	srv, client := startSandbox()

@@ -12,8 +12,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// One page of hotels in a city, the cheapest first. The offers hold in the session
-// that the answer names.
+// One page of hotels in a city, the cheapest first. The offers are valid in the session of the
+// answer.
 func ExampleClient_HotelList() {
 	srv, client := startSandbox()
 	defer srv.Close()
@@ -40,8 +40,8 @@ func ExampleClient_HotelList() {
 	// of 12 hotels, session: true
 }
 
-// An empty list is no error. EmptyReason tells whether the account is the cause, and
-// whether it is worth asking again.
+// An empty list is no error. EmptyReason says whether the account is the cause, and whether a retry
+// can help.
 func ExampleClient_HotelList_empty() {
 	srv, client := startSandbox(hotelstaystest.WithEmptyReason(string(types.NoSupplierAnswered)))
 	defer srv.Close()
@@ -66,7 +66,7 @@ func ExampleClient_HotelList_empty() {
 	// Output: ask again later: NO_SUPPLIER_ANSWERED
 }
 
-// All pages of a search, in one session, fetched as the loop asks for them.
+// All pages of a search, in one session. Each page is fetched when the loop needs it.
 func ExampleClient_HotelListPages() {
 	srv, client := startSandbox()
 	defer srv.Close()
@@ -87,8 +87,8 @@ func ExampleClient_HotelListPages() {
 	// Output: 12 hotels on 3 pages
 }
 
-// Any number of hotels, in parallel batches. A batch that fails names its hotels, and
-// the others go on.
+// Any number of hotels, in parallel batches. The error of a batch has its hotels; the other batches
+// go on.
 func ExampleClient_HotelListBatches() {
 	srv, client := startSandbox()
 	defer srv.Close()
@@ -103,7 +103,7 @@ func ExampleClient_HotelListBatches() {
 		var batch *hotelstays.BatchError
 		switch {
 		case errors.As(err, &batch):
-			failed = append(failed, batch.HotelIDs...) // to be searched again
+			failed = append(failed, batch.HotelIDs...)
 		case err != nil:
 			fmt.Println(err)
 			return
@@ -113,8 +113,8 @@ func ExampleClient_HotelListBatches() {
 			}
 		}
 	}
-	fmt.Println(len(offers), "hotels have offers,", len(failed), "are to be searched again")
-	// Output: 80 hotels have offers, 20 are to be searched again
+	fmt.Println(len(offers), "hotels have offers,", len(failed), "failed")
+	// Output: 80 hotels have offers, 20 failed
 }
 
 // Every offer of one hotel, of all suppliers, in the session of the search.

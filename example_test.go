@@ -1,4 +1,4 @@
-// The example of the package: a whole booking, given back.
+// The example of the package: a booking, cancelled again.
 
 package hotelstays_test
 
@@ -12,8 +12,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// A hotel is found, its offer checked and booked, and the order cancelled. The
-// service is a sandbox inside this very program.
+// Find a hotel, check and book an offer, and cancel the order. The service is a sandbox inside this
+// program.
 func Example() {
 	srv := hotelstaystest.NewServer()
 	defer srv.Close()
@@ -45,7 +45,7 @@ func bookAndCancel(ctx context.Context, client *hotelstays.Client, city string) 
 	if len(found.List) == 0 {
 		return fmt.Errorf("no hotel in %s: %s", city, found.Basic.StatusRemark)
 	}
-	session, hotel := found.Basic.SessionID, found.List[0] // offers hold in their session alone
+	session, hotel := found.Basic.SessionID, found.List[0] // offers are valid in their session alone
 	fmt.Println("the cheapest hotel is", hotel.Name, "from", hotel.MinPrice)
 
 	seen := refundable(hotel)
@@ -60,11 +60,11 @@ func bookAndCancel(ctx context.Context, client *hotelstays.Client, city string) 
 		return errors.New("the offer is gone")
 	}
 	if diff := hotelstays.CompareOffer(seen, check.RoomRatePkg); !diff.Within(hotelstays.Tolerance{}) {
-		return fmt.Errorf("the offer is another one now: %s", diff)
+		return fmt.Errorf("the offer has changed: %s", diff)
 	}
 
-	// The reference and the session are to be stored before Book is called: the one
-	// finds the order again, whatever happens, and the other cancels it.
+	// Store the reference and the session before the call: the one finds the order whatever happens,
+	// the other cancels it.
 	const reference = "booking-4711"
 	outcome, err := client.BookAndRecover(ctx, &hotelstays.BookRequest{
 		SessionID: session, RatePkgID: check.RoomRatePkg.RatePkgID, CustomerReferenceNo: reference,
@@ -90,7 +90,7 @@ func bookAndCancel(ctx context.Context, client *hotelstays.Client, city string) 
 	return nil
 }
 
-// refundable returns an offer of a hotel that costs nothing to give back.
+// refundable returns an offer that can be cancelled for free.
 func refundable(hotel types.Hotel) *types.RoomRatePkg {
 	for _, room := range hotel.Rooms {
 		for _, rate := range room.Rates {

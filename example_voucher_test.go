@@ -15,8 +15,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Where the voucher of an order stands. Right after Book there is none yet, which is
-// no error.
+// The state of a voucher. Right after Book there is none yet, which is no error.
 func ExampleClient_OrderVoucher() {
 	ctx := context.Background()
 	srv, client := startSandbox(hotelstaystest.WithVoucherDelay(0))
@@ -38,7 +37,7 @@ func ExampleClient_OrderVoucher() {
 	// GENERATED true
 }
 
-// AwaitVoucher asks until the document is made, has failed, or is withheld.
+// AwaitVoucher polls until the document exists, has failed, or is withheld.
 func ExampleClient_AwaitVoucher() {
 	ctx := context.Background()
 	srv, client := startSandbox(hotelstaystest.WithVoucherDelay(0))
@@ -59,7 +58,7 @@ func ExampleClient_AwaitVoucher() {
 	// Output: version 1 application/pdf
 }
 
-// A file that SaveVoucher leaves is whole and verified.
+// SaveVoucher leaves a complete, verified file, or none.
 func ExampleClient_SaveVoucher() {
 	ctx := context.Background()
 	srv, client := startSandbox(hotelstaystest.WithVoucherDelay(0))
@@ -92,8 +91,8 @@ func ExampleClient_SaveVoucher() {
 	// Output: PO000000001.pdf whole: true
 }
 
-// DownloadVoucher writes nothing until the document is verified. Here its bytes were
-// altered on the way.
+// DownloadVoucher writes nothing until the document is verified. Here its bytes are altered on the
+// way.
 func ExampleClient_DownloadVoucher() {
 	ctx := context.Background()
 	srv, client := startSandbox(hotelstaystest.WithVoucherDelay(0))
@@ -121,8 +120,7 @@ func ExampleClient_DownloadVoucher() {
 	// again: %PDF-
 }
 
-// Vouchers from before documents were signed have no digest. Who accepts them by their
-// size alone says so.
+// Old vouchers have no digest. WithUnsignedVouchers accepts them by their size alone.
 func ExampleWithUnsignedVouchers() {
 	ctx := context.Background()
 	srv, client := startSandbox(hotelstaystest.WithVoucherDelay(0), hotelstaystest.WithUnsignedVouchers())
@@ -145,7 +143,7 @@ func ExampleWithUnsignedVouchers() {
 	// accepted: true
 }
 
-// A document that came another way is held against its voucher.
+// Verify a document that came another way.
 func ExampleVerifyVoucher() {
 	document := []byte("the document of a voucher")
 	voucher := &types.Voucher{

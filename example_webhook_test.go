@@ -1,4 +1,4 @@
-// Examples of webhooks: receiving the events of orders.
+// Examples of webhooks: events of orders.
 
 package hotelstays_test
 
@@ -73,7 +73,7 @@ func ExampleVerifyWebhook() {
 	// altered: true
 }
 
-// When something happened to an order. Events can overtake each other.
+// The time of an event. Events can overtake each other.
 func ExampleWebhookEvent_Time() {
 	event, err := hotelstays.VerifyWebhook(eventBody, http.Header{}, hotelstays.WebhookOptions{AllowUnsigned: true})
 	if err != nil {

@@ -1,6 +1,6 @@
-// Nothing that can be called is without an example, and no example goes unchecked.
+// Every exported function and method has an example, and every example an output.
 
-package hotelstays_test
+package conformance_test
 
 import (
 	"go/ast"
@@ -15,14 +15,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// optionTypes are what options are made as. Examples show those that need one.
-var optionTypes = []string{"Option", "CallOption", "SharedOption", "IterOption", "BatchOption", "WaitOption", "RecoverOption", "VoucherOption"}
+// optionTypes are the types of options, which need no example each.
+var optionTypes = []string{"Option", "CallOption", "SharedOption", "IterOption", "BatchOption", "WaitOption", "RecoverOption",
+	"VoucherOption"}
 
-// plumbing are methods that the standard library calls, and people do not.
-var plumbing = []string{"Error", "Unwrap", "Is", "String", "GoString", "Format", "LogValue", "MarshalText", "UnmarshalText", "ServeHTTP"}
+// plumbing are the methods that the standard library calls.
+var plumbing = []string{"Error", "Unwrap", "Is", "String", "GoString", "Format", "LogValue", "MarshalText", "UnmarshalText",
+	"ServeHTTP"}
 
 func TestEveryCallHasAnExample(t *testing.T) {
-	for dir, atLeast := range map[string]int{".": 30, "types": 7} {
+	for dir, atLeast := range map[string]int{"../..": 30, "../../types": 7} {
 		without, found := []string{}, 0
 		check := func(name string, examples []*doc.Example) {
 			found++
@@ -47,14 +49,14 @@ func TestEveryCallHasAnExample(t *testing.T) {
 				}
 			}
 		}
-		assert.Empty(t, without, "%s: these have no example", pkg.Name)
-		assert.GreaterOrEqual(t, found, atLeast, "%s: this many are looked at", pkg.Name)
+		assert.Empty(t, without, "%s: without an example", pkg.Name)
+		assert.GreaterOrEqual(t, found, atLeast, "%s: functions and methods", pkg.Name)
 	}
 }
 
-// An example without its output is compiled and never run.
+// An example without an output is compiled and never run.
 func TestEveryExampleIsChecked(t *testing.T) {
-	for _, dir := range []string{".", "types", "hotelstaystest"} {
+	for _, dir := range []string{"../..", "../../types", "../../hotelstaystest"} {
 		examples := doc.Examples(sources(t, token.NewFileSet(), filepath.Join(dir, "*_test.go"))...)
 		require.NotEmpty(t, examples, dir)
 		for _, ex := range examples {

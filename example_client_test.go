@@ -1,0 +1,527 @@
+// Examples of clients: credentials, options, errors, and the interfaces that a program implements.
+
+package hotelstays_test
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// One client serves a whole process. New connects to nothing, and returns all that is wrong with
+// its arguments at once.
+func ExampleNew() {
+	client, err := hotelstays.New("https://host.example", hotelstays.TicketCredential{
+		AppKey: "app-key", AppSecret: types.NewSecret("app-secret"),
+	}, hotelstays.WithLanguage("en-GB"), hotelstays.WithCurrency("EUR"))
+	fmt.Println(client, err)
+
+	_, err = hotelstays.New("http://host.example", hotelstays.TicketCredential{AppKey: "app-key"})
+	var invalid *hotelstays.ValidationError
+	if errors.As(err, &invalid) {
+		for _, fault := range invalid.Fields {
+			fmt.Println(fault.Path, fault.Problem)
+		}
+	}
+	// Output:
+	// hotelstays.Client(https://host.example) <nil>
+	// baseURL must be https; plain http is for loopback alone
+	// appSecret is required
+}
+
+// A client fetches and renews its tickets. Ticket tests a pair of key and secret, or fetches a
+// ticket for another program.
+func ExampleClient_Ticket() {
+	ctx := context.Background()
+	srv, client := startSandbox()
+	defer srv.Close()
+
+	resp, err := client.Ticket(ctx, &hotelstays.TicketRequest{
+		AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret), TTL: time.Hour,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("ticket:", resp.Ticket) // secrets do not print
+	fmt.Println("parts of the JWT:", strings.Count(resp.Ticket.Reveal(), ".")+1)
+
+	_, err = client.Ticket(ctx, &hotelstays.TicketRequest{AppKey: srv.AppKey, AppSecret: types.NewSecret("another")})
+	fmt.Println("refused:", errors.Is(err, hotelstays.ErrUnauthorized))
+	// Output:
+	// ticket: [redacted]
+	// parts of the JWT: 3
+	// refused: true
+}
+
+// A client with an OAuthCredential fetches its access tokens. OAuthToken fetches one with fewer
+// scopes, for a program that needs no more.
+func ExampleClient_OAuthToken() {
+	ctx := context.Background()
+	srv, client := startSandbox(hotelstaystest.WithOAuthClient("client-id", "client-secret", hotelstaystest.ScopeSearchRead, hotelstaystest.ScopeContentRead))
+	defer srv.Close()
+
+	resp, err := client.OAuthToken(ctx, &hotelstays.OAuthTokenRequest{
+		ClientID: "client-id", ClientSecret: types.NewSecret("client-secret"), Scopes: []hotelstays.Scope{hotelstays.ScopeContentRead},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	reader, err := hotelstays.New(srv.URL, hotelstays.TokenCredential{Token: resp.AccessToken}, hotelstays.WithHTTPClient(srv.Client()))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	countries, err := reader.Destinations(ctx, &hotelstays.DestinationsRequest{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("countries:", len(countries.Destinations))
+
+	_, err = client.OAuthToken(ctx, &hotelstays.OAuthTokenRequest{
+		ClientID: "client-id", ClientSecret: types.NewSecret("client-secret"), Scopes: []hotelstays.Scope{hotelstays.ScopeBookingWrite},
+	})
+	fmt.Println("a scope that is not registered:", errors.Is(err, hotelstays.ErrInvalidScope))
+	// Output:
+	// countries: 3
+	// a scope that is not registered: true
+}
+
+// The lifetime of an access token is undocumented. Lifetime says how long to use one; without it
+// a token is used until it is refused.
+func ExampleOAuthCredential() {
+	srv := hotelstaystest.NewServer(hotelstaystest.WithOAuthClient("client-id", "client-secret"))
+	defer srv.Close()
+	client, err := hotelstays.New(srv.URL, hotelstays.OAuthCredential{
+		ClientID: "client-id", ClientSecret: types.NewSecret("client-secret"),
+		Scopes:   []hotelstays.Scope{hotelstays.ScopeSearchRead, hotelstays.ScopeContentRead},
+		Lifetime: 30 * time.Minute,
+	}, hotelstays.WithHTTPClient(srv.Client()))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for range 10 {
+		if _, err := client.Destinations(context.Background(), &hotelstays.DestinationsRequest{}); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	fmt.Println("tokens for ten calls:", srv.Ledger().TokensIssued())
+	// Output: tokens for ten calls: 1
+}
+
+// A process that ends closes its idle connections.
+func ExampleClient_CloseIdleConnections() {
+	srv, client := startSandbox()
+	defer srv.Close()
+	defer client.CloseIdleConnections()
+
+	resp, err := client.Destinations(context.Background(), &hotelstays.DestinationsRequest{CountryCode: "AE"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, place := range resp.Destinations {
+		fmt.Println(place.Name)
+	}
+	// Output:
+	// White Hills Province
+	// Lower Market Province
+}
+
+// NewTransport returns the transport of New, to be changed and passed to WithHTTPClient. Here it
+// trusts a certificate that the machine does not know.
+func ExampleNewTransport() {
+	srv := hotelstaystest.NewServer(hotelstaystest.WithTLS())
+	defer srv.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(srv.Certificate())
+
+	transport := hotelstays.NewTransport()
+	transport.TLSClientConfig.RootCAs = roots
+	client, err := hotelstays.New(srv.URL, sandboxCredential(srv), hotelstays.WithHTTPClient(&http.Client{Transport: transport}))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.CloseIdleConnections()
+	resp, err := client.Destinations(context.Background(), &hotelstays.DestinationsRequest{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(resp.Meta.HTTPStatus, srv.Ledger().Requests(hotelstaystest.OpDestinations)[0].Proto)
+	// Output: 200 HTTP/2.0
+}
+
+// An option of one call wins over the client's. Here it is the currency.
+func ExampleSharedOption() {
+	ctx := context.Background()
+	srv := hotelstaystest.NewServer()
+	defer srv.Close()
+	client, err := hotelstays.New(srv.URL, sandboxCredential(srv), hotelstays.WithHTTPClient(srv.Client()), hotelstays.WithCurrency("EUR"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	search := &hotelstays.HotelListRequest{
+		DestinationID: srv.CityID(0), CheckIn: arrival, CheckOut: departure,
+		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}}, PageSize: 1, MaxRatesPerHotel: 1,
+	}
+	for _, opts := range [][]hotelstays.CallOption{nil, {hotelstays.WithCurrency("KWD")}} {
+		found, err := client.HotelList(ctx, search, opts...)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		for _, hotel := range found.List {
+			fmt.Println(hotel.MinPrice)
+		}
+	}
+	// Output:
+	// 763.75 EUR
+	// 254.984 KWD
+}
+
+// An account with a market restriction refuses calls without a market, and one with
+// named users calls without a user.
+func ExampleWithMarket() {
+	srv := hotelstaystest.NewServer(hotelstaystest.WithMarkets("AE"))
+	defer srv.Close()
+	for _, opts := range [][]hotelstays.Option{nil, {hotelstays.WithMarket("AE"), hotelstays.WithUserRef("agent-7")}} {
+		client, err := hotelstays.New(srv.URL, sandboxCredential(srv), append(opts, hotelstays.WithHTTPClient(srv.Client()))...)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		_, err = client.QueryOrders(context.Background(), &hotelstays.QueryOrdersRequest{})
+		fmt.Println("refused:", errors.Is(err, hotelstays.ErrForbidden))
+	}
+	// Output:
+	// refused: true
+	// refused: false
+}
+
+// WithTimeout bounds a call with all its attempts and waits. A ctx that ends earlier
+// still wins.
+func ExampleWithTimeout() {
+	srv, client := startSandbox()
+	defer srv.Close()
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultDelay, Delay: time.Hour})
+
+	_, err := client.Destinations(context.Background(), &hotelstays.DestinationsRequest{}, hotelstays.WithTimeout(100*time.Millisecond))
+	fmt.Println("too late:", errors.Is(err, context.DeadlineExceeded))
+	// Output: too late: true
+}
+
+// One trace id for the calls of a flow. Each attempt has its own request id.
+func ExampleWithTraceID() {
+	ctx := context.Background()
+	srv, client := startSandbox()
+	defer srv.Close()
+
+	for range 2 {
+		resp, err := client.Destinations(ctx, &hotelstays.DestinationsRequest{}, hotelstays.WithTraceID("checkout-4711"))
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(resp.Meta.TraceID)
+	}
+	requests := srv.Ledger().Requests(hotelstaystest.OpDestinations)
+	fmt.Println("request ids differ:", requests[0].RequestID != requests[1].RequestID)
+	// Output:
+	// checkout-4711
+	// checkout-4711
+	// request ids differ: true
+}
+
+// Meta describes the answer. A read that fails is retried.
+func ExampleResponseMeta() {
+	srv, client := startSandbox()
+	defer srv.Close()
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 503})
+
+	resp, err := client.Destinations(context.Background(), &hotelstays.DestinationsRequest{}, hotelstays.WithRawData())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	meta := resp.Meta
+	fmt.Println("status", meta.HTTPStatus, "after", meta.Attempts, "attempts")
+	if meta.RateLimit != nil { // optional in an answer
+		fmt.Println("rate limit:", meta.RateLimit.Limit, "a second")
+	}
+	fmt.Println("the answer as it was:", string(meta.RawData[:17]))
+	// Output:
+	// status 200 after 2 attempts
+	// rate limit: 100 a second
+	// the answer as it was: {"destinations":[
+}
+
+// Attempts are logged at debug level, retries and new tokens at info, and what needs a look at
+// warn. No secret is logged.
+func ExampleWithLogger() {
+	srv := hotelstaystest.NewServer()
+	defer srv.Close()
+	onlyThese := map[string]bool{slog.LevelKey: true, slog.MessageKey: true, "operation": true, "status": true}
+	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
+		Level: slog.LevelInfo,
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if !onlyThese[a.Key] {
+				return slog.Attr{}
+			}
+			return a
+		},
+	}))
+	client, err := hotelstays.New(srv.URL, sandboxCredential(srv), hotelstays.WithHTTPClient(srv.Client()), hotelstays.WithLogger(logger))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 503})
+	if _, err := client.Destinations(context.Background(), &hotelstays.DestinationsRequest{}); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// level=INFO msg="token fetched"
+	// level=INFO msg="trying again" operation=Destinations status=503
+}
+
+// Your own limiter needs the rate limit of each operation.
+func ExampleOperation_RateLimit() {
+	for _, op := range []hotelstays.Operation{hotelstays.OpHotelList, hotelstays.OpBook, hotelstays.OpHotelIDList} {
+		switch n := op.RateLimit(); n {
+		case 0:
+			fmt.Println(op, "has no documented limit")
+		default:
+			fmt.Println(op, n, "a second")
+		}
+	}
+	// Output:
+	// HotelList 100 a second
+	// Book 10 a second
+	// HotelIDList has no documented limit
+}
+
+// An error of the service. errors.Is matches a condition; the fields are for the log, the request
+// id above all.
+func ExampleAPIError() {
+	ctx := context.Background()
+	srv, client := startSandbox()
+	defer srv.Close()
+
+	_, err := client.OrderVoucher(ctx, &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "no-such-order"})
+	fmt.Println("not found:", errors.Is(err, hotelstays.ErrNotFound))
+	var refused *hotelstays.APIError
+	if errors.As(err, &refused) {
+		fmt.Println(refused.Operation, refused.HTTPStatus, refused.Code, "request id:", refused.RequestID != "")
+	}
+	// Output:
+	// not found: true
+	// OrderVoucher 404 100000404 request id: true
+}
+
+// Invalid input is reported before anything is sent, all of it at once.
+func ExampleValidationError() {
+	srv, client := startSandbox()
+	defer srv.Close()
+
+	_, err := client.HotelList(context.Background(), &hotelstays.HotelListRequest{
+		CheckIn: "12.03.2040", CheckOut: departure, RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}}, PageSize: 500,
+	})
+	var invalid *hotelstays.ValidationError
+	if errors.As(err, &invalid) {
+		for _, fault := range invalid.Fields {
+			fmt.Println(fault.Path, fault.Problem)
+		}
+	}
+	fmt.Println("sent:", srv.Ledger().Count(hotelstaystest.OpHotelList))
+	// Output:
+	// hotelIds is empty, and so are destinationId and destinationName: one of the three is required
+	// checkIn "12.03.2040" is not a date of the form YYYY-MM-DD
+	// pageSize is 500; it must lie between 1 and 200, or be 0 for the service's default
+	// sent: 0
+}
+
+// A call without an answer. Sent reports whether the request may have arrived.
+func ExampleTransportError() {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	srv, client := startSandbox()
+	defer srv.Close()
+
+	_, err := client.Destinations(ctx, &hotelstays.DestinationsRequest{})
+	var failed *hotelstays.TransportError
+	if errors.As(err, &failed) {
+		fmt.Println(failed.Operation, "sent:", failed.Sent, "cancelled:", errors.Is(err, context.Canceled))
+	}
+	// Output: Destinations sent: false cancelled: true
+}
+
+// An answer that cannot be decoded: here the page of a proxy.
+func ExampleDecodeError() {
+	srv, client := startSandbox()
+	defer srv.Close()
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultGarbage, Body: []byte("<html>Sign in to the network</html>")})
+
+	_, err := client.Destinations(context.Background(), &hotelstays.DestinationsRequest{})
+	var unreadable *hotelstays.DecodeError
+	if errors.As(err, &unreadable) {
+		fmt.Println(unreadable.HTTPStatus, unreadable.Excerpt)
+	}
+	// Output: 200 <html>Sign in to the network</html>
+}
+
+// callCounter counts calls and failures by operation. A tracer would start a span in
+// CallStart and end it in CallEnd.
+type callCounter struct {
+	mu            sync.Mutex
+	calls, failed map[hotelstays.Operation]int
+}
+
+func (c *callCounter) count(_ context.Context, info hotelstays.CallInfo) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calls[info.Operation]++
+	if info.Err != nil {
+		c.failed[info.Operation]++
+	}
+}
+
+// An observer sees every call, including those that fetch tokens.
+func ExampleWithObserver() {
+	srv := hotelstaystest.NewServer()
+	defer srv.Close()
+	counter := &callCounter{calls: map[hotelstays.Operation]int{}, failed: map[hotelstays.Operation]int{}}
+	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
+		hotelstays.WithHTTPClient(srv.Client()), hotelstays.WithObserver(hotelstays.Observer{CallEnd: counter.count}))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx := context.Background()
+	for _, reference := range []string{"ref-1", "ref-2"} {
+		if _, err := client.OrderVoucher(ctx, &hotelstays.OrderVoucherRequest{CustomerReferenceNo: reference}); err != nil {
+			continue // there are no such orders
+		}
+	}
+	fmt.Println("calls:", counter.calls)
+	fmt.Println("failed:", counter.failed)
+	// Output:
+	// calls: map[OrderVoucher:2 Ticket:1]
+	// failed: map[OrderVoucher:2]
+}
+
+// countingLimiter grants at once and counts what was sent. A limiter of a fleet asks a store that
+// its processes share, such as that of contrib/redis.
+type countingLimiter struct {
+	mu   sync.Mutex
+	left map[hotelstays.Operation]int
+}
+
+func (l *countingLimiter) Acquire(ctx context.Context, op hotelstays.Operation) (hotelstays.Permit, error) {
+	return &countedPermit{l, op}, ctx.Err()
+}
+
+func (l *countingLimiter) Pause(hotelstays.Operation, time.Time) {}
+
+type countedPermit struct {
+	limiter *countingLimiter
+	op      hotelstays.Operation
+}
+
+func (p *countedPermit) Sent() {
+	p.limiter.mu.Lock()
+	defer p.limiter.mu.Unlock()
+	p.limiter.left[p.op]++
+}
+
+func (p *countedPermit) Done(hotelstays.PermitResult) {}
+
+// Your own limiter replaces the client's rate limits.
+func ExampleWithRateLimiter() {
+	srv := hotelstaystest.NewServer()
+	defer srv.Close()
+	limiter := &countingLimiter{left: map[hotelstays.Operation]int{}}
+	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
+		hotelstays.WithHTTPClient(srv.Client()), hotelstays.WithRateLimiter(limiter))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for range 3 {
+		if _, err := client.Destinations(context.Background(), &hotelstays.DestinationsRequest{}); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	fmt.Println(limiter.left)
+	// Output: map[Destinations:3 Ticket:1]
+}
+
+// sharedTokens stands for a store that processes share, such as that of contrib/redis. A real
+// store encrypts the values: they are secrets.
+type sharedTokens struct {
+	mu   sync.Mutex
+	held map[string]hotelstays.Token
+}
+
+func (s *sharedTokens) Load(_ context.Context, key string) (hotelstays.Token, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.held[key], nil
+}
+
+func (s *sharedTokens) Store(_ context.Context, key string, token hotelstays.Token) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held[key] = token
+	return nil
+}
+
+// CompareAndDelete keeps a token that another process has stored since.
+func (s *sharedTokens) CompareAndDelete(_ context.Context, key string, refused hotelstays.Token) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held[key].Value.Equal(refused.Value) {
+		delete(s.held, key)
+	}
+	return nil
+}
+
+// Several processes of one account use one token.
+func ExampleWithTokenStore() {
+	srv := hotelstaystest.NewServer()
+	defer srv.Close()
+	store := &sharedTokens{held: map[string]hotelstays.Token{}}
+
+	for range 3 { // each is another process
+		client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
+			hotelstays.WithHTTPClient(srv.Client()), hotelstays.WithTokenStore(store))
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if _, err := client.QueryOrders(context.Background(), &hotelstays.QueryOrdersRequest{}); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	fmt.Println("tickets:", srv.Ledger().TicketsIssued())
+	// Output: tickets: 1
+}
