@@ -101,7 +101,8 @@ func TestOAuthToken(t *testing.T) {
 					{"one that it does not have", types.NewSecret("pw"), append(all, hotelstays.ScopeBookingWrite), hotelstays.ErrInvalidScope},
 					{"wrong secret", types.NewSecret("wrong"), all, hotelstays.ErrUnauthorized},
 				} {
-					resp, err := client.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "searcher", ClientSecret: tc.secret, Scopes: tc.scopes})
+					resp, err := client.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "searcher", ClientSecret: tc.secret,
+						Scopes: tc.scopes})
 					if tc.want != nil {
 						assert.ErrorIs(t, err, tc.want, tc.name)
 						continue
@@ -127,7 +128,8 @@ func TestOAuthToken(t *testing.T) {
 // Apart from OrderVoucher's, which scope guards what is the sandbox's choice.
 func TestOAuthScopes(t *testing.T) {
 	guards := map[hotelstays.Scope][]hotelstays.Operation{
-		hotelstays.ScopeContentRead:   {hotelstays.OpDestinations, hotelstays.OpHotelsMetadata, hotelstays.OpHotelStaticDetail, hotelstays.OpHotelIDList},
+		hotelstays.ScopeContentRead: {hotelstays.OpDestinations, hotelstays.OpHotelsMetadata, hotelstays.OpHotelStaticDetail,
+			hotelstays.OpHotelIDList},
 		hotelstays.ScopeSearchRead:    {hotelstays.OpHotelList, hotelstays.OpHotelRates, hotelstays.OpCheckAvail},
 		hotelstays.ScopeBookingWrite:  {hotelstays.OpBook},
 		hotelstays.ScopeBookingRead:   {hotelstays.OpQueryOrders, hotelstays.OpOrderVoucher},
@@ -138,7 +140,8 @@ func TestOAuthScopes(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv, _ := newSandbox(t, opts...)
 				for held := range guards {
-					client := newClient(t, srv, hotelstays.OAuthCredential{ClientID: srv.ClientID, ClientSecret: types.NewSecret(srv.ClientSecret), Scopes: []hotelstays.Scope{held}})
+					client := newClient(t, srv, hotelstays.OAuthCredential{ClientID: srv.ClientID, ClientSecret: types.NewSecret(srv.ClientSecret),
+						Scopes: []hotelstays.Scope{held}})
 					for needed, ops := range guards {
 						for _, op := range ops {
 							err := operationCalls[op](t.Context(), client)
@@ -177,7 +180,8 @@ type authWorld struct {
 }
 
 func newAuthWorld(t *testing.T, ttl time.Duration, opts ...hotelstays.Option) *authWorld {
-	w := &authWorld{Server: hotelstaystest.NewServer(hotelstaystest.WithInMemory(), hotelstaystest.WithoutRateLimits(), hotelstaystest.WithLedgerLimit(100))}
+	w := &authWorld{Server: hotelstaystest.NewServer(hotelstaystest.WithInMemory(), hotelstaystest.WithoutRateLimits(),
+		hotelstaystest.WithLedgerLimit(100))}
 	w.cred = hotelstays.TicketCredential{AppKey: w.AppKey, AppSecret: types.NewSecret(w.AppSecret), TTL: ttl}
 	w.client = w.connect(t, w.cred, opts...)
 	return w
@@ -187,7 +191,8 @@ func newAuthWorld(t *testing.T, ttl time.Duration, opts ...hotelstays.Option) *a
 func (w *authWorld) connect(t *testing.T, cred hotelstays.Credential, opts ...hotelstays.Option) *hotelstays.Client {
 	tr := w.Client().Transport.(*http.Transport).Clone()
 	tr.MaxConnsPerHost, tr.MaxIdleConnsPerHost = 64, 64
-	opts = append([]hotelstays.Option{hotelstays.WithHTTPClient(&http.Client{Transport: tr}), hotelstays.WithRateLimiter(noCeilings{})}, opts...)
+	opts = append([]hotelstays.Option{hotelstays.WithHTTPClient(&http.Client{Transport: tr}), hotelstays.WithRateLimiter(noCeilings{})},
+		opts...)
 	client, err := hotelstays.New(w.URL, cred, opts...)
 	require.NoError(t, err)
 	return client
@@ -271,7 +276,8 @@ func TestFailureOfTheServiceIsNotRemembered(t *testing.T) {
 func TestRefusedScopeIsNotHammered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newAuthWorld(t, 0)
-		c := w.connect(t, hotelstays.OAuthCredential{ClientID: w.ClientID, ClientSecret: types.NewSecret(w.ClientSecret), Scopes: []hotelstays.Scope{"booking:read"}})
+		c := w.connect(t, hotelstays.OAuthCredential{ClientID: w.ClientID, ClientSecret: types.NewSecret(w.ClientSecret),
+			Scopes: []hotelstays.Scope{"booking:read"}})
 		defer w.end(c)
 		w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpOAuthToken, Kind: hotelstaystest.FaultStatus, Status: 400,
 			Body: []byte(`{"error":"invalid_scope"}`), Times: -1})
@@ -314,7 +320,8 @@ func TestOAuthLifetime(t *testing.T) {
 func TestTokenCredentialIsNeverRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newAuthWorld(t, 0)
-		ticket, err := w.client.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: w.AppKey, AppSecret: types.NewSecret(w.AppSecret), TTL: time.Hour})
+		ticket, err := w.client.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: w.AppKey, AppSecret: types.NewSecret(w.AppSecret),
+			TTL: time.Hour})
 		require.NoError(t, err)
 		c := w.connect(t, hotelstays.TokenCredential{Token: ticket.Ticket})
 		defer w.end(c)

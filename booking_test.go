@@ -45,7 +45,8 @@ func TestARefusedSessionLeadsToANewSearch(t *testing.T) {
 			assert.ErrorIs(t, err, hotelstays.ErrParam)
 			assert.ErrorContains(t, err, "search again if the session is refused")
 		}
-		_, cancel := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: ended.session, CustomerReferenceNo: "ref-1", SupplierReferenceNo: "s"})
+		_, cancel := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: ended.session, CustomerReferenceNo: "ref-1",
+			SupplierReferenceNo: "s"})
 		require.Error(t, cancel)
 		assert.NotContains(t, cancel.Error(), "search again")
 	})
@@ -60,7 +61,8 @@ func TestCheckAvail(t *testing.T) {
 				o := findOffer(t, srv, client, 0)
 				check := func() *hotelstays.CheckAvailResponse {
 					t.Helper()
-					resp, err := client.CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: o.session, RatePkgID: o.RatePkgID}, hotelstays.WithRawData())
+					resp, err := client.CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: o.session, RatePkgID: o.RatePkgID},
+						hotelstays.WithRawData())
 					require.NoError(t, err)
 					return resp
 				}
@@ -100,7 +102,8 @@ func TestBook(t *testing.T) {
 		o := findOffer(t, srv, client, 0)
 		req := o.request("ref-1")
 		req.Holder.Email, req.Holder.Phone = "guest@example.com", &types.Phone{CountryCode: "AE", CountryNumber: 971, Number: "5550100"}
-		req.Guests = append(req.Guests, types.Guest{RoomIndex: 1, FirstName: "Guest", LastName: "Two", IsChild: new(true), Age: new(0), Gender: "f"})
+		req.Guests = append(req.Guests, types.Guest{RoomIndex: 1, FirstName: "Guest", LastName: "Two", IsChild: new(true), Age: new(0),
+			Gender: "f"})
 		req.CallbackURL = "http://127.0.0.1:9/events"
 		resp, err := client.Book(t.Context(), req)
 		require.NoError(t, err)
@@ -127,7 +130,8 @@ func TestBook(t *testing.T) {
 		assert.Equal(t, o.RoomRatePkg, room.RoomRatePkg)
 		assert.NotEmpty(t, room.RoomTypeID)
 		require.Len(t, room.Guests, 2)
-		assert.JSONEq(t, `{"roomIndex":1,"firstName":"Guest","lastName":"Two","isChild":true,"age":0,"gender":"f"}`, string(room.Guests[1]), "an infant's age is sent")
+		assert.JSONEq(t, `{"roomIndex":1,"firstName":"Guest","lastName":"Two","isChild":true,"age":0,"gender":"f"}`, string(room.Guests[1]),
+			"an infant's age is sent")
 		assert.Zero(t, resp.Meta.MismatchCount)
 
 		booked := srv.Ledger().OrdersFor("ref-1")
@@ -178,7 +182,8 @@ func TestBookIsIdempotent(t *testing.T) {
 		assert.Len(t, srv.Ledger().Orders(), 1)
 		assert.Equal(t, 2, srv.Ledger().BookingsReused())
 
-		_, err := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: o.session, CustomerReferenceNo: "ref-1", SupplierReferenceNo: first.SupplierReferenceNo})
+		_, err := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: o.session, CustomerReferenceNo: "ref-1",
+			SupplierReferenceNo: first.SupplierReferenceNo})
 		require.NoError(t, err)
 		again := o.book(t, client, "ref-1")
 		assert.NotEmpty(t, again.CancelTime, "the existing order comes back even when it is cancelled")
@@ -230,7 +235,8 @@ func TestBookRefusals(t *testing.T) {
 				assert.Empty(t, srv.Ledger().OrdersFor("ref-2"))
 				assert.Equal(t, 1, srv.Ledger().DuplicatesRefused())
 
-				_, err = client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: o.session, CustomerReferenceNo: "ref-1", SupplierReferenceNo: first.SupplierReferenceNo})
+				_, err = client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: o.session, CustomerReferenceNo: "ref-1",
+					SupplierReferenceNo: first.SupplierReferenceNo})
 				require.NoError(t, err)
 				o.book(t, client, "ref-2")
 

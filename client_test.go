@@ -248,6 +248,12 @@ func TestMockedDefaultTransport(t *testing.T) {
 		hotelstays.WithMaxAttempts(1))
 	require.NoError(t, err)
 	own, err := hotelstays.New("http://127.0.0.1:1", bearerToken("token"), hotelstays.WithMaxAttempts(1))
+
+	client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.TokenCredential{Token: types.NewSecret("token")},
+		hotelstays.WithHTTPClient(http.DefaultClient), hotelstays.WithMaxAttempts(1))
+	require.NoError(t, err)
+	own, err := hotelstays.New("http://127.0.0.1:1", hotelstays.TokenCredential{Token: types.NewSecret("token")},
+		hotelstays.WithMaxAttempts(1))
 	require.NoError(t, err)
 	gock.New("http://127.0.0.1:1").Post("/api/search/destinations").Times(2).Reply(200).BodyString(`{"code":0,"data":{"destinations":[]}}`)
 	defer gock.OffAll()
@@ -265,6 +271,9 @@ func TestMockedDefaultTransport(t *testing.T) {
 // The voucher's document comes the same way.
 func TestMockedVoucherDocument(t *testing.T) {
 	client, err := hotelstays.New("http://127.0.0.1:1", bearerToken("token"), hotelstays.WithHTTPClient(http.DefaultClient))
+
+	client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.TokenCredential{Token: types.NewSecret("token")},
+		hotelstays.WithHTTPClient(http.DefaultClient))
 	require.NoError(t, err)
 	gock.New("http://127.0.0.1:1").Get("/voucher").Reply(200).BodyString("document")
 	defer gock.OffAll()
@@ -427,7 +436,8 @@ func TestRefusalUnderHTTP200KeepsTheToken(t *testing.T) {
 
 // stall makes the sandbox never answer an operation.
 func stall(srv *hotelstaystest.Server, op hotelstays.Operation) {
-	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.Operation(op), Kind: hotelstaystest.FaultDelay, Delay: 1000 * time.Hour, Times: -1})
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.Operation(op), Kind: hotelstaystest.FaultDelay, Delay: 1000 * time.Hour,
+		Times: -1})
 }
 
 // assertTimedOut checks the error of a call that was sent once and not answered. The outcome of
@@ -529,7 +539,8 @@ func TestWhichTimeoutApplies(t *testing.T) {
 func TestTimeoutSpansAllAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
-		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 503, Delay: 4 * time.Second, Times: -1})
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 503,
+			Delay: 4 * time.Second, Times: -1})
 		start := time.Now()
 		_, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithTimeout(10*time.Second))
 		assert.Error(t, err)
@@ -542,7 +553,8 @@ func TestTimeoutSpansAllAttempts(t *testing.T) {
 func TestNoWaitPastTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
-		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 429, RetryAfter: "20"})
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 429,
+			RetryAfter: "20"})
 		start := time.Now()
 		_, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithTimeout(10*time.Second))
 		assert.ErrorIs(t, err, hotelstays.ErrRateLimited)
@@ -560,7 +572,8 @@ func TestRetryAfterIsHonouredInFull(t *testing.T) {
 		"Sat, 01 Jan 2000 00:00:20 GMT": 20 * time.Second, "Sat, 01 Jan 2000 00:02:00 GMT": 2 * time.Minute, "soon": time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			srv, client := newSandbox(t)
-			srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 429, RetryAfter: header})
+			srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 429,
+				RetryAfter: header})
 			start := time.Now()
 			_, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithTimeout(5*time.Minute))
 			if after <= time.Minute {
@@ -619,7 +632,8 @@ func TestTimeoutHeaderOfLaterAttempts(t *testing.T) {
 				srv, client := newSandbox(t)
 				_, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{}) // fetches the token
 				require.NoError(t, err)
-				srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultStatus, Status: 503, Delay: time.Second, Times: 2})
+				srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultStatus, Status: 503,
+					Delay: time.Second, Times: 2})
 				var opts []hotelstays.CallOption
 				left := 60 * time.Second
 				if timeout > 0 {
@@ -826,7 +840,8 @@ func TestRetryTable(t *testing.T) {
 }
 
 // checkRetries makes operations fail in one way, always, and counts what arrives.
-func checkRetries(t *testing.T, row retryRow, fault hotelstaystest.Fault, ops []hotelstays.Operation, proto string, opts ...hotelstaystest.Option) {
+func checkRetries(t *testing.T, row retryRow, fault hotelstaystest.Fault, ops []hotelstays.Operation, proto string,
+	opts ...hotelstaystest.Option) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t, append(opts, hotelstaystest.WithoutRateLimits())...)
 		fault.Times = -1

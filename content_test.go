@@ -51,7 +51,8 @@ func TestDestinations(t *testing.T) {
 			assert.Equal(t, emirates.ID, p.ParentDestinationID)
 		}
 		assert.Equal(t, provinces, list(hotelstays.DestinationsRequest{ParentDestinationID: emirates.ID}))
-		assert.Equal(t, provinces, list(hotelstays.DestinationsRequest{CountryCode: "AE", ParentDestinationID: china.ID}), "the country wins over the parent")
+		assert.Equal(t, provinces, list(hotelstays.DestinationsRequest{CountryCode: "AE", ParentDestinationID: china.ID}),
+			"the country wins over the parent")
 		assert.Empty(t, list(hotelstays.DestinationsRequest{CountryCode: "BR"}))
 		assert.Empty(t, list(hotelstays.DestinationsRequest{ParentDestinationID: "an id of another platform"}))
 
@@ -82,7 +83,8 @@ func TestDestinations(t *testing.T) {
 		assert.Nil(t, city.Coordinates)
 		assert.Nil(t, city.Extra)
 
-		details := list(hotelstays.DestinationsRequest{ParentDestinationID: province, Include: hotelstays.DestinationsIncludeDetails, FilterEmptyCities: new(false), MinHotelCount: new(0)})
+		details := list(hotelstays.DestinationsRequest{ParentDestinationID: province, Include: hotelstays.DestinationsIncludeDetails,
+			FilterEmptyCities: new(false), MinHotelCount: new(0)})
 		require.Len(t, details, 5)
 		full, empty := details[0], details[4]
 		require.NotNil(t, full.Coordinates)
@@ -217,11 +219,13 @@ func TestWalkDestinations(t *testing.T) {
 		places  int
 	}{
 		{"the whole tree", hotelstaystest.Catalog{}, hotelstays.DestinationsRequest{}, 3 + 6 + 24},
-		{"with its empty cities", hotelstaystest.Catalog{}, hotelstays.DestinationsRequest{FilterEmptyCities: new(false), MinHotelCount: new(0)}, 3 + 6 + 30},
+		{"with its empty cities", hotelstaystest.Catalog{}, hotelstays.DestinationsRequest{FilterEmptyCities: new(false), MinHotelCount: new(0)},
+			3 + 6 + 30},
 		{"a country", hotelstaystest.Catalog{}, hotelstays.DestinationsRequest{CountryCode: "CN"}, 2 + 8},
 		{"a country without cities", hotelstaystest.Catalog{EmptyEvery: 1}, hotelstays.DestinationsRequest{CountryCode: "CN"}, 2},
 		{"a country that is unknown", hotelstaystest.Catalog{}, hotelstays.DestinationsRequest{CountryCode: "BR"}, 0},
-		{"a country and the parent that it overrides", hotelstaystest.Catalog{}, hotelstays.DestinationsRequest{CountryCode: "CN", ParentDestinationID: "x"}, 2 + 8},
+		{"a country and the parent that it overrides", hotelstaystest.Catalog{},
+			hotelstays.DestinationsRequest{CountryCode: "CN", ParentDestinationID: "x"}, 2 + 8},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -266,13 +270,17 @@ func TestIteratorsEnd(t *testing.T) {
 		op   hotelstaystest.Operation
 		seq  func(*testing.T, *hotelstaystest.Server, *hotelstays.Client) iter.Seq2[any, error]
 	}{
-		{"WalkDestinations", hotelstaystest.OpDestinations, func(t *testing.T, _ *hotelstaystest.Server, c *hotelstays.Client) iter.Seq2[any, error] {
+		{"WalkDestinations", hotelstaystest.OpDestinations, func(t *testing.T, _ *hotelstaystest.Server, c *hotelstays.Client) iter.Seq2[any,
+			error] {
 			return untyped(c.WalkDestinations(t.Context(), &hotelstays.DestinationsRequest{}))
 		}},
-		{"HotelsMetadataAll", hotelstaystest.OpHotelsMetadata, func(t *testing.T, srv *hotelstaystest.Server, c *hotelstays.Client) iter.Seq2[any, error] {
-			return untyped(c.HotelsMetadataAll(t.Context(), &hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0), Page: &types.PageReq{PageSize: 4}}))
+		{"HotelsMetadataAll", hotelstaystest.OpHotelsMetadata, func(t *testing.T, srv *hotelstaystest.Server, c *hotelstays.Client) iter.Seq2[any,
+			error] {
+			return untyped(c.HotelsMetadataAll(t.Context(), &hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0),
+				Page: &types.PageReq{PageSize: 4}}))
 		}},
-		{"HotelListPages", hotelstaystest.OpHotelList, func(t *testing.T, srv *hotelstaystest.Server, c *hotelstays.Client) iter.Seq2[any, error] {
+		{"HotelListPages", hotelstaystest.OpHotelList, func(t *testing.T, srv *hotelstaystest.Server, c *hotelstays.Client) iter.Seq2[any,
+			error] {
 			search := searchCity(srv)
 			search.PageSize = 4
 			return untyped(c.HotelListPages(t.Context(), search))
@@ -358,7 +366,8 @@ func TestHotelsMetadataAll(t *testing.T) {
 // What cannot be walked is refused before anything is sent.
 func TestIteratorsRefuse(t *testing.T) {
 	script := &pageScript{pages: [][]string{{}}}
-	client, err := hotelstays.New("http://127.0.0.1", hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithHTTPClient(&http.Client{Transport: script}))
+	client, err := hotelstays.New("http://127.0.0.1", hotelstays.TokenCredential{Token: types.NewSecret("token")},
+		hotelstays.WithHTTPClient(&http.Client{Transport: script}))
 	require.NoError(t, err)
 	search := func(change func(*hotelstays.HotelListRequest)) *hotelstays.HotelListRequest {
 		req := &hotelstays.HotelListRequest{HotelIDs: []string{"1"}, CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults()}
@@ -367,25 +376,38 @@ func TestIteratorsRefuse(t *testing.T) {
 	}
 	ctx, cursor := t.Context(), new(int64(7))
 	for name, seq := range map[string]iter.Seq2[any, error]{
-		"no request to walk":               untyped(client.WalkDestinations(ctx, nil)),
-		"no request for metadata":          untyped(client.HotelsMetadataAll(ctx, nil)),
-		"no request for pages":             untyped(client.HotelListPages(ctx, nil)),
-		"no request for batches":           untyped(client.HotelListBatches(ctx, nil)),
-		"a cursor for metadata":            untyped(client.HotelsMetadataAll(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: "d", Page: &types.PageReq{Cursor: cursor}})),
-		"a cursor for pages":               untyped(client.HotelListPages(ctx, search(func(r *hotelstays.HotelListRequest) { r.Cursor = cursor }))),
-		"a page below 1":                   untyped(client.HotelListPages(ctx, search(func(r *hotelstays.HotelListRequest) { r.PageNum = -1 }))),
-		"too large a page":                 untyped(client.HotelsMetadataAll(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: "d", Page: &types.PageReq{PageSize: 101}})),
-		"batches of nothing":               untyped(client.HotelListBatches(ctx, search(func(r *hotelstays.HotelListRequest) { r.HotelIDs = nil }))),
-		"batches with an empty id":         untyped(client.HotelListBatches(ctx, search(func(r *hotelstays.HotelListRequest) { r.HotelIDs = []string{"1", ""} }))),
-		"batches from a page on":           untyped(client.HotelListBatches(ctx, search(func(r *hotelstays.HotelListRequest) { r.PageNum = 2 }))),
-		"batches with a cursor":            untyped(client.HotelListBatches(ctx, search(func(r *hotelstays.HotelListRequest) { r.Cursor = cursor }))),
-		"batches without a date":           untyped(client.HotelListBatches(ctx, search(func(r *hotelstays.HotelListRequest) { r.CheckIn = "" }))),
-		"batches that are too large":       untyped(client.HotelListBatches(ctx, search(func(*hotelstays.HotelListRequest) {}), hotelstays.WithBatchSize(1001))),
-		"batches of no size":               untyped(client.HotelListBatches(ctx, search(func(*hotelstays.HotelListRequest) {}), hotelstays.WithBatchSize(0))),
-		"batches without any under way":    untyped(client.HotelListBatches(ctx, search(func(*hotelstays.HotelListRequest) {}), hotelstays.WithParallelism(0))),
-		"a walk without a call under way":  untyped(client.WalkDestinations(ctx, &hotelstays.DestinationsRequest{}, hotelstays.WithParallelism(0))),
-		"metadata with too much under way": untyped(client.HotelsMetadataAll(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: "d"}, hotelstays.WithParallelism(1025))),
-		"batches with a wrong call option": untyped(client.HotelListBatches(ctx, search(func(*hotelstays.HotelListRequest) {}), hotelstays.WithCurrency("euro"))),
+		"no request to walk":      untyped(client.WalkDestinations(ctx, nil)),
+		"no request for metadata": untyped(client.HotelsMetadataAll(ctx, nil)),
+		"no request for pages":    untyped(client.HotelListPages(ctx, nil)),
+		"no request for batches":  untyped(client.HotelListBatches(ctx, nil)),
+		"a cursor for metadata": untyped(client.HotelsMetadataAll(ctx,
+			&hotelstays.HotelsMetadataRequest{DestinationID: "d", Page: &types.PageReq{Cursor: cursor}})),
+		"a cursor for pages": untyped(client.HotelListPages(ctx,
+			search(func(r *hotelstays.HotelListRequest) { r.Cursor = cursor }))),
+		"a page below 1": untyped(client.HotelListPages(ctx, search(func(r *hotelstays.HotelListRequest) { r.PageNum = -1 }))),
+		"too large a page": untyped(client.HotelsMetadataAll(ctx,
+			&hotelstays.HotelsMetadataRequest{DestinationID: "d", Page: &types.PageReq{PageSize: 101}})),
+		"batches of nothing": untyped(client.HotelListBatches(ctx,
+			search(func(r *hotelstays.HotelListRequest) { r.HotelIDs = nil }))),
+		"batches with an empty id": untyped(client.HotelListBatches(ctx,
+			search(func(r *hotelstays.HotelListRequest) { r.HotelIDs = []string{"1", ""} }))),
+		"batches from a page on": untyped(client.HotelListBatches(ctx, search(func(r *hotelstays.HotelListRequest) { r.PageNum = 2 }))),
+		"batches with a cursor": untyped(client.HotelListBatches(ctx,
+			search(func(r *hotelstays.HotelListRequest) { r.Cursor = cursor }))),
+		"batches without a date": untyped(client.HotelListBatches(ctx,
+			search(func(r *hotelstays.HotelListRequest) { r.CheckIn = "" }))),
+		"batches that are too large": untyped(client.HotelListBatches(ctx, search(func(*hotelstays.HotelListRequest) {}),
+			hotelstays.WithBatchSize(1001))),
+		"batches of no size": untyped(client.HotelListBatches(ctx, search(func(*hotelstays.HotelListRequest) {}),
+			hotelstays.WithBatchSize(0))),
+		"batches without any under way": untyped(client.HotelListBatches(ctx, search(func(*hotelstays.HotelListRequest) {}),
+			hotelstays.WithParallelism(0))),
+		"a walk without a call under way": untyped(client.WalkDestinations(ctx, &hotelstays.DestinationsRequest{},
+			hotelstays.WithParallelism(0))),
+		"metadata with too much under way": untyped(client.HotelsMetadataAll(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: "d"},
+			hotelstays.WithParallelism(1025))),
+		"batches with a wrong call option": untyped(client.HotelListBatches(ctx, search(func(*hotelstays.HotelListRequest) {}),
+			hotelstays.WithCurrency("euro"))),
 	} {
 		_, errs := collect(seq)
 		if assert.Len(t, errs, 1, name) {
@@ -408,7 +430,8 @@ func TestWalkDestinationsInParallel(t *testing.T) {
 				want, errs := collect(client.WalkDestinations(t.Context(), &hotelstays.DestinationsRequest{}))
 				require.Empty(t, errs)
 				for _, delay := range []time.Duration{100, 700, 1900} {
-					srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultDelay, Delay: delay * time.Millisecond, Probability: 0.3, Times: -1})
+					srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultDelay,
+						Delay: delay * time.Millisecond, Probability: 0.3, Times: -1})
 				}
 				walk := client.WalkDestinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithParallelism(parallelism))
 				for range 2 { // ranging again walks again
@@ -416,7 +439,8 @@ func TestWalkDestinationsInParallel(t *testing.T) {
 					got, errs := collect(walk)
 					assert.Empty(t, errs)
 					assert.ElementsMatch(t, want, got)
-					assert.Equal(t, parallelism == 1, slices.EqualFunc(want, got, func(a, b *types.Destination) bool { return a.ID == b.ID }), "one after the other keeps the order")
+					assert.Equal(t, parallelism == 1, slices.EqualFunc(want, got, func(a, b *types.Destination) bool { return a.ID == b.ID }),
+						"one after the other keeps the order")
 					assert.Equal(t, 1+len(want), srv.Ledger().Count(hotelstaystest.OpDestinations)-before)
 					seen := map[string]bool{"": true}
 					for _, place := range got {
@@ -462,8 +486,10 @@ func TestHotelsMetadataAllInParallel(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(tc.parallelism, len(tc.opts)), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				srv, client := newSandbox(t, append(tc.opts, hotelstaystest.WithCatalog(hotelstaystest.Catalog{HotelsPerCity: 245, UnmatchedEvery: -1}))...)
-				srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelsMetadata, Kind: hotelstaystest.FaultDelay, Delay: time.Second, Times: -1})
+				srv, client := newSandbox(t, append(tc.opts, hotelstaystest.WithCatalog(hotelstaystest.Catalog{HotelsPerCity: 245,
+					UnmatchedEvery: -1}))...)
+				srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelsMetadata, Kind: hotelstaystest.FaultDelay, Delay: time.Second,
+					Times: -1})
 				req := &hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0), Page: &types.PageReq{PageSize: 10}}
 				list := client.HotelsMetadataAll(t.Context(), req, hotelstays.WithParallelism(tc.parallelism))
 				*req = hotelstays.HotelsMetadataRequest{} // the caller's again
@@ -557,7 +583,8 @@ func TestTotalsThatTurnOutDifferent(t *testing.T) {
 		for _, parallelism := range []int{1, 2, 3, 100} {
 			t.Run(fmt.Sprint(tc.name, " ", parallelism), func(t *testing.T) {
 				script := &metadataScript{oddListing: tc.script}
-				client, err := hotelstays.New("http://127.0.0.1", hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithHTTPClient(&http.Client{Transport: script}))
+				client, err := hotelstays.New("http://127.0.0.1", hotelstays.TokenCredential{Token: types.NewSecret("token")},
+					hotelstays.WithHTTPClient(&http.Client{Transport: script}))
 				require.NoError(t, err)
 				req := &hotelstays.HotelsMetadataRequest{DestinationID: "place", Page: &types.PageReq{PageSize: 2}}
 				hotels, errs := collect(client.HotelsMetadataAll(t.Context(), req, hotelstays.WithParallelism(parallelism)))
@@ -595,11 +622,14 @@ var parallelLists = []struct {
 	op   hotelstaystest.Operation
 	list func(context.Context, *hotelstaystest.Server, *hotelstays.Client) iter.Seq2[any, error]
 }{
-	{"WalkDestinations", hotelstaystest.OpDestinations, func(ctx context.Context, _ *hotelstaystest.Server, c *hotelstays.Client) iter.Seq2[any, error] {
+	{"WalkDestinations", hotelstaystest.OpDestinations, func(ctx context.Context, _ *hotelstaystest.Server,
+		c *hotelstays.Client) iter.Seq2[any, error] {
 		return untyped(c.WalkDestinations(ctx, &hotelstays.DestinationsRequest{}, hotelstays.WithParallelism(4)))
 	}},
-	{"HotelsMetadataAll", hotelstaystest.OpHotelsMetadata, func(ctx context.Context, srv *hotelstaystest.Server, c *hotelstays.Client) iter.Seq2[any, error] {
-		return untyped(c.HotelsMetadataAll(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0), Page: &types.PageReq{PageSize: 50}}, hotelstays.WithParallelism(4)))
+	{"HotelsMetadataAll", hotelstaystest.OpHotelsMetadata, func(ctx context.Context, srv *hotelstaystest.Server,
+		c *hotelstays.Client) iter.Seq2[any, error] {
+		return untyped(c.HotelsMetadataAll(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0),
+			Page: &types.PageReq{PageSize: 50}}, hotelstays.WithParallelism(4)))
 	}},
 }
 

@@ -445,7 +445,8 @@ func prepareBooking(ctx context.Context, srv *hotelstaystest.Server, client *hot
 
 // bookRoom books what prepareBooking found. The session belongs to the order: Cancel
 // needs it.
-func bookRoom(ctx context.Context, srv *hotelstaystest.Server, client *hotelstays.Client, reference string) (session string, order *types.Order) {
+func bookRoom(ctx context.Context, srv *hotelstaystest.Server, client *hotelstays.Client, reference string) (session string,
+	order *types.Order) {
 	req := prepareBooking(ctx, srv, client, reference)
 	booked, err := client.Book(ctx, req)
 	if err != nil {

@@ -69,7 +69,8 @@ func ExampleClient_Ticket() {
 // scopes, for a program that needs no more.
 func ExampleClient_OAuthToken() {
 	ctx := context.Background()
-	srv, client := startSandbox(hotelstaystest.WithOAuthClient("client-id", "client-secret", hotelstaystest.ScopeSearchRead, hotelstaystest.ScopeContentRead))
+	srv, client := startSandbox(hotelstaystest.WithOAuthClient("client-id", "client-secret", hotelstaystest.ScopeSearchRead,
+		hotelstaystest.ScopeContentRead))
 	defer srv.Close()
 
 	resp, err := client.OAuthToken(ctx, &hotelstays.OAuthTokenRequest{
@@ -377,7 +378,8 @@ func ExampleTransportError() {
 func ExampleDecodeError() {
 	srv, client := startSandbox()
 	defer srv.Close()
-	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultGarbage, Body: []byte("<html>Sign in to the network</html>")})
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultGarbage,
+		Body: []byte("<html>Sign in to the network</html>")})
 
 	_, err := client.Destinations(context.Background(), &hotelstays.DestinationsRequest{})
 	var unreadable *hotelstays.DecodeError

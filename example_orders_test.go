@@ -53,7 +53,8 @@ func ExampleClient_AwaitOrder() {
 // The numbers of confirmed and cancelled orders are undocumented. If you know them, set them.
 func ExampleWithOrderStates() {
 	ctx := context.Background()
-	srv := hotelstaystest.NewServer(hotelstaystest.WithOrderStatusNumbers(hotelstaystest.OrderStatusNumbers{Confirmed: 2, Pending: 4, Cancelled: 3}))
+	srv := hotelstaystest.NewServer(hotelstaystest.WithOrderStatusNumbers(hotelstaystest.OrderStatusNumbers{Confirmed: 2, Pending: 4,
+		Cancelled: 3}))
 	defer srv.Close()
 	states := hotelstays.OrderStates{
 		Confirmed: []types.OrderStatus{2},

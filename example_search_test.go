@@ -92,7 +92,8 @@ func ExampleClient_HotelListPages() {
 func ExampleClient_HotelListBatches() {
 	srv, client := startSandbox()
 	defer srv.Close()
-	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultStatus, Status: 400}) // one batch is refused
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultStatus,
+		Status: 400}) // one batch is refused
 
 	offers := map[string]string{} // session by hotel: each page has its own
 	var failed []string

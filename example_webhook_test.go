@@ -66,7 +66,8 @@ func ExampleVerifyWebhook() {
 
 	changed := append([]byte(nil), eventBody...)
 	changed[len(changed)-2] = '1'
-	_, err = hotelstays.VerifyWebhook(changed, delivery.Header, hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret("old-secret")}})
+	_, err = hotelstays.VerifyWebhook(changed, delivery.Header,
+		hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret("old-secret")}})
 	fmt.Println("altered:", errors.Is(err, hotelstays.ErrWebhookSignature))
 	// Output:
 	// true evt-1 order_modified

@@ -105,8 +105,10 @@ type operationCall func(context.Context, *hotelstays.Client, ...hotelstays.CallO
 // operationCalls has a well-formed call of every operation. Its sessions and
 // references are made up: it is for tests of what surrounds an operation.
 var operationCalls = map[hotelstays.Operation]operationCall{
-	hotelstays.OpTicket:            calling((*hotelstays.Client).Ticket, &hotelstays.TicketRequest{AppKey: "key", AppSecret: types.NewSecret("secret")}),
-	hotelstays.OpOAuthToken:        calling((*hotelstays.Client).OAuthToken, &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: types.NewSecret("secret")}),
+	hotelstays.OpTicket: calling((*hotelstays.Client).Ticket,
+		&hotelstays.TicketRequest{AppKey: "key", AppSecret: types.NewSecret("secret")}),
+	hotelstays.OpOAuthToken: calling((*hotelstays.Client).OAuthToken,
+		&hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: types.NewSecret("secret")}),
 	hotelstays.OpDestinations:      calling((*hotelstays.Client).Destinations, &hotelstays.DestinationsRequest{}),
 	hotelstays.OpHotelsMetadata:    calling((*hotelstays.Client).HotelsMetadata, &hotelstays.HotelsMetadataRequest{DestinationID: "place"}),
 	hotelstays.OpHotelStaticDetail: calling((*hotelstays.Client).HotelStaticDetail, &hotelstays.HotelStaticDetailRequest{HotelID: "hotel"}),
@@ -115,7 +117,8 @@ var operationCalls = map[hotelstays.Operation]operationCall{
 		DestinationID: "place", CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults()}),
 	hotelstays.OpHotelRates: calling((*hotelstays.Client).HotelRates, &hotelstays.HotelRatesRequest{
 		SessionID: "session", HotelID: "hotel", CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults()}),
-	hotelstays.OpCheckAvail:   calling((*hotelstays.Client).CheckAvail, &hotelstays.CheckAvailRequest{SessionID: "session", RatePkgID: "offer"}),
+	hotelstays.OpCheckAvail: calling((*hotelstays.Client).CheckAvail,
+		&hotelstays.CheckAvailRequest{SessionID: "session", RatePkgID: "offer"}),
 	hotelstays.OpBook:         calling((*hotelstays.Client).Book, offer{types.RoomRatePkg{RatePkgID: "offer"}, "session"}.request("ref-1")),
 	hotelstays.OpQueryOrders:  calling((*hotelstays.Client).QueryOrders, &hotelstays.QueryOrdersRequest{}),
 	hotelstays.OpOrderVoucher: calling((*hotelstays.Client).OrderVoucher, &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1"}),
@@ -123,7 +126,8 @@ var operationCalls = map[hotelstays.Operation]operationCall{
 		SessionID: "session", CustomerReferenceNo: "ref-1", SupplierReferenceNo: "supplier-1"}),
 }
 
-func calling[Req, Resp any](method func(*hotelstays.Client, context.Context, Req, ...hotelstays.CallOption) (Resp, error), req Req) operationCall {
+func calling[Req, Resp any](method func(*hotelstays.Client, context.Context, Req, ...hotelstays.CallOption) (Resp, error),
+	req Req) operationCall {
 	return func(ctx context.Context, client *hotelstays.Client, opts ...hotelstays.CallOption) error {
 		_, err := method(client, ctx, req, opts...)
 		return err

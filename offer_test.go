@@ -68,27 +68,32 @@ func TestCompareOffer(t *testing.T) {
 			map[bool][]hotelstays.Tolerance{false: {none, ten, accept(hotelstays.OfferCurrency)}}},
 		{"tax total", func(o *types.RoomRatePkg) { o.Tax.Total.Amount = "11.00" }, fields(hotelstays.OfferTax),
 			map[bool][]hotelstays.Tolerance{true: {ten, accept(hotelstays.OfferTax)}, false: {none}}},
-		{"tax rises beyond", func(o *types.RoomRatePkg) { o.Tax.Total.Amount, o.Tax.Items[0].Amount.Amount = "9.00", "20.01" }, fields(hotelstays.OfferTax),
+		{"tax rises beyond", func(o *types.RoomRatePkg) { o.Tax.Total.Amount, o.Tax.Items[0].Amount.Amount = "9.00", "20.01" },
+			fields(hotelstays.OfferTax),
 			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferTax)}, false: {none, ten}}},
 		{"tax of another name", func(o *types.RoomRatePkg) { o.Tax.Items[0].TaxName = "Tourism fee" }, fields(hotelstays.OfferTax),
 			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferTax)}, false: {none, ten}}},
 		{"tax of another type", func(o *types.RoomRatePkg) { o.Tax.Items[0].TaxType += "?" }, fields(hotelstays.OfferTax),
 			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferTax)}, false: {none, ten}}},
-		{"tax item", func(o *types.RoomRatePkg) { o.Tax.Items[0].Amount.Amount = "11.00" }, fields(hotelstays.OfferTax), map[bool][]hotelstays.Tolerance{false: {none}}},
+		{"tax item", func(o *types.RoomRatePkg) { o.Tax.Items[0].Amount.Amount = "11.00" }, fields(hotelstays.OfferTax),
+			map[bool][]hotelstays.Tolerance{false: {none}}},
 		{"tax is gone", func(o *types.RoomRatePkg) { o.Tax = nil }, fields(hotelstays.OfferTax), map[bool][]hotelstays.Tolerance{false: {none}}},
 		{"cancel fee", func(o *types.RoomRatePkg) { o.CancelFees[1].Fee.Amount = "60.26" }, fields(hotelstays.OfferCancelFees),
 			map[bool][]hotelstays.Tolerance{true: {ten, accept(hotelstays.OfferCancelFees)}, false: {none}}},
 		{"cancel fee beyond", func(o *types.RoomRatePkg) { o.CancelFees[0].Fee.Amount = "10.01" }, fields(hotelstays.OfferCancelFees),
 			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferCancelFees)}, false: {none, ten}}},
-		{"cancel deadline", func(o *types.RoomRatePkg) { o.CancelFees[0].Until = "2000-03-01T11:59:59Z" }, fields(hotelstays.OfferCancelFees), map[bool][]hotelstays.Tolerance{false: {none}}},
-		{"a cancel fee less", func(o *types.RoomRatePkg) { o.CancelFees = o.CancelFees[:1] }, fields(hotelstays.OfferCancelFees), map[bool][]hotelstays.Tolerance{false: {none}}},
+		{"cancel deadline", func(o *types.RoomRatePkg) { o.CancelFees[0].Until = "2000-03-01T11:59:59Z" }, fields(hotelstays.OfferCancelFees),
+			map[bool][]hotelstays.Tolerance{false: {none}}},
+		{"a cancel fee less", func(o *types.RoomRatePkg) { o.CancelFees = o.CancelFees[:1] }, fields(hotelstays.OfferCancelFees),
+			map[bool][]hotelstays.Tolerance{false: {none}}},
 		{"refundableMode", func(o *types.RoomRatePkg) { o.RefundableMode = types.RefundableNo }, fields(hotelstays.OfferRefundableMode),
 			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferRefundableMode)}, false: {none}}},
 		{"refundableUntil", func(o *types.RoomRatePkg) { o.RefundableUntil = "2000-03-01T11:00:00Z" }, fields(hotelstays.OfferRefundableUntil),
 			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferRefundableUntil)}, false: {none}}},
 		{"board", func(o *types.RoomRatePkg) { o.Board.BoardID = types.BoardRO }, fields(hotelstays.OfferBoard),
 			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferBoard)}, false: {none}}},
-		{"board is gone", func(o *types.RoomRatePkg) { o.Board = nil }, fields(hotelstays.OfferBoard), map[bool][]hotelstays.Tolerance{false: {none}}},
+		{"board is gone", func(o *types.RoomRatePkg) { o.Board = nil }, fields(hotelstays.OfferBoard),
+			map[bool][]hotelstays.Tolerance{false: {none}}},
 		{"check-in", func(o *types.RoomRatePkg) { o.CheckIn = "2000-03-11" }, fields(hotelstays.OfferCheckIn),
 			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferCheckIn)}, false: {none}}},
 		{"check-out", func(o *types.RoomRatePkg) { o.CheckOut = "2000-03-12" }, fields(hotelstays.OfferCheckOut),
@@ -180,14 +185,15 @@ func TestCompareOrder(t *testing.T) {
 		"respectGrossRate": {func(o *types.Order) { o.RespectGrossRate = true }, "respectGrossRate: true, was false"},
 		"currency": {func(o *types.Order) { o.NetRate.Currency = "EUR" },
 			"netTotal: 120.5 EUR, was 120.5 USD; currency: EUR, was USD"},
-		"refundableMode":  {func(o *types.Order) { o.Rooms[1].RefundableMode = types.RefundableNo }, "refundableMode: no, was full"},
-		"refundableUntil": {func(o *types.Order) { o.Rooms[0].RefundableUntil = "2000-02-01T12:00:00Z" }, "refundableUntil: 2000-02-01T12:00:00Z, was 2000-03-01T12:00:00Z"},
-		"board":           {func(o *types.Order) { o.Rooms[1].Board = &types.Board{BoardID: types.BoardRO} }, "board: RO, was BB"},
-		"check-in":        {func(o *types.Order) { o.CheckIn = "2000-03-09" }, "checkIn: 2000-03-09, was 2000-03-10"},
-		"check-out":       {func(o *types.Order) { o.CheckOut = "2000-03-19" }, "checkOut: 2000-03-19, was 2000-03-13"},
-		"packaging":       {func(o *types.Order) { o.Rooms[0].IncludesPackaging = true }, "includesPackaging: true, was false"},
-		"ratePkgId":       {func(o *types.Order) { o.Rooms[0].RatePkgID, o.Rooms[1].RatePkgID = "a", "b" }, "ratePkgId: a, was pkg"},
-		"cancelTime":      {func(o *types.Order) { o.CancelTime = "0001-01-01T00:00:00Z" }, "cancelTime: 0001-01-01T00:00:00Z, was nothing"},
+		"refundableMode": {func(o *types.Order) { o.Rooms[1].RefundableMode = types.RefundableNo }, "refundableMode: no, was full"},
+		"refundableUntil": {func(o *types.Order) { o.Rooms[0].RefundableUntil = "2000-02-01T12:00:00Z" },
+			"refundableUntil: 2000-02-01T12:00:00Z, was 2000-03-01T12:00:00Z"},
+		"board":      {func(o *types.Order) { o.Rooms[1].Board = &types.Board{BoardID: types.BoardRO} }, "board: RO, was BB"},
+		"check-in":   {func(o *types.Order) { o.CheckIn = "2000-03-09" }, "checkIn: 2000-03-09, was 2000-03-10"},
+		"check-out":  {func(o *types.Order) { o.CheckOut = "2000-03-19" }, "checkOut: 2000-03-19, was 2000-03-13"},
+		"packaging":  {func(o *types.Order) { o.Rooms[0].IncludesPackaging = true }, "includesPackaging: true, was false"},
+		"ratePkgId":  {func(o *types.Order) { o.Rooms[0].RatePkgID, o.Rooms[1].RatePkgID = "a", "b" }, "ratePkgId: a, was pkg"},
+		"cancelTime": {func(o *types.Order) { o.CancelTime = "0001-01-01T00:00:00Z" }, "cancelTime: 0001-01-01T00:00:00Z, was nothing"},
 	} {
 		order := ordered()
 		tc.change(order)
@@ -215,7 +221,8 @@ func TestCompareOfferThroughTheFlow(t *testing.T) {
 		w.MoveRate(w.offer.RatePkgID, 10)
 		moved := check()
 		diff := hotelstays.CompareOffer(&w.offer.RoomRatePkg, moved)
-		assert.False(t, diff.Within(hotelstays.Tolerance{Accept: []hotelstays.OfferField{hotelstays.OfferGrossTotal, hotelstays.OfferTax, hotelstays.OfferCancelFees}}), diff)
+		assert.False(t, diff.Within(hotelstays.Tolerance{Accept: []hotelstays.OfferField{hotelstays.OfferGrossTotal, hotelstays.OfferTax,
+			hotelstays.OfferCancelFees}}), diff)
 		assert.Equal(t, hotelstays.OfferNetTotal, diff.Changes[0].Field)
 
 		req := w.offer.request("ref-1")

@@ -62,7 +62,8 @@ func TestMisplacedOptionsDoNotCompile(t *testing.T) {
 
 // What a helper is given, all its calls are sent with; options after the first do not undo it.
 func TestHelpersHandCallOptionsOn(t *testing.T) {
-	traced := hotelstays.JoinCallOptions(hotelstays.WithTraceID("trace-1"), hotelstays.WithMarket("AE"), hotelstays.WithRawData(), hotelstays.WithTimeout(7*time.Second))
+	traced := hotelstays.JoinCallOptions(hotelstays.WithTraceID("trace-1"), hotelstays.WithMarket("AE"), hotelstays.WithRawData(),
+		hotelstays.WithTimeout(7*time.Second))
 	service := serviceOf(nil, serving(voucherDoc))
 	var calls []*http.Request
 	client := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
@@ -70,7 +71,8 @@ func TestHelpersHandCallOptionsOn(t *testing.T) {
 		return service.RoundTrip(r)
 	}))
 
-	_, err := client.SaveVoucher(t.Context(), voucherRef, filepath.Join(t.TempDir(), "voucher.pdf"), hotelstays.WithMaxVoucherBytes(1<<20), traced)
+	_, err := client.SaveVoucher(t.Context(), voucherRef, filepath.Join(t.TempDir(), "voucher.pdf"), hotelstays.WithMaxVoucherBytes(1<<20),
+		traced)
 	require.NoError(t, err)
 	resp, err := client.AwaitVoucher(t.Context(), voucherRef, hotelstays.WithWakeup(make(chan struct{})), traced)
 	require.NoError(t, err)
@@ -199,13 +201,15 @@ func TestCurrencyThroughTheFlow(t *testing.T) {
 		o := findOffer(t, srv, client, 0)
 		kuwaiti := regexp.MustCompile(`^\d+\.\d{3}$`)
 		assert.Regexp(t, kuwaiti, string(o.TotalRate.NetRate.Amount))
-		yen, err := client.CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: o.session, RatePkgID: o.RatePkgID}, hotelstays.WithCurrency("JPY"))
+		yen, err := client.CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: o.session, RatePkgID: o.RatePkgID},
+			hotelstays.WithCurrency("JPY"))
 		require.NoError(t, err)
 		assert.Equal(t, "JPY", yen.RoomRatePkg.TotalRate.NetRate.Currency, "a call's own option wins")
 		assert.Equal(t, json.Number("151.250000"), yen.ExchangeRateSnapshot.USD["jpy"])
 		order := o.book(t, client, "ref-1")
 		assert.Equal(t, o.TotalRate.NetRate, order.NetRate)
-		cancelled, err := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: o.session, CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo})
+		cancelled, err := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: o.session, CustomerReferenceNo: "ref-1",
+			SupplierReferenceNo: order.SupplierReferenceNo})
 		require.NoError(t, err)
 		assert.Equal(t, "KWD", cancelled.ServiceFee.Currency)
 	})

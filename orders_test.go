@@ -31,7 +31,8 @@ func TestQueryOrdersFilters(t *testing.T) {
 		two := second.book(t, client, "ref-2")
 		time.Sleep(2 * time.Hour)
 		findOffer(t, srv, client, 2, types.RefundableNo).book(t, client, "ref-3")
-		_, err := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: second.session, CustomerReferenceNo: "ref-2", SupplierReferenceNo: two.SupplierReferenceNo})
+		_, err := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: second.session, CustomerReferenceNo: "ref-2",
+			SupplierReferenceNo: two.SupplierReferenceNo})
 		require.NoError(t, err)
 
 		raw := func(texts ...string) (list []json.RawMessage) {
@@ -48,16 +49,22 @@ func TestQueryOrdersFilters(t *testing.T) {
 		}{
 			{"nothing", hotelstays.QueryOrdersRequest{}, []string{"ref-1", "ref-2", "ref-3"}},
 			{"a reference", hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{"ref-2"}}, []string{"ref-2"}},
-			{"several references", hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{"ref-3", "ref-1", "ref-9"}}, []string{"ref-1", "ref-3"}},
+			{"several references", hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{"ref-3", "ref-1", "ref-9"}},
+				[]string{"ref-1", "ref-3"}},
 			{"an unknown reference", hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{"ref-9"}}, nil},
 			{"a supplier's reference", hotelstays.QueryOrdersRequest{SupplierReferenceNos: []string{one.SupplierReferenceNo}}, []string{"ref-1"}},
-			{"two filters that exclude each other", hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{"ref-2"}, SupplierReferenceNos: []string{one.SupplierReferenceNo}}, nil},
+			{"two filters that exclude each other", hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{"ref-2"},
+				SupplierReferenceNos: []string{one.SupplierReferenceNo}}, nil},
 			{"check-in", hotelstays.QueryOrdersRequest{CheckInTimeWindow: stay}, []string{"ref-1", "ref-2", "ref-3"}},
 			{"check-out", hotelstays.QueryOrdersRequest{CheckOutTimeWindow: stay}, nil},
-			{"check-out, open at the end", hotelstays.QueryOrdersRequest{CheckOutTimeWindow: &types.TimeWindow{Start: string(checkIn)}}, []string{"ref-1", "ref-2", "ref-3"}},
-			{"booking time", hotelstays.QueryOrdersRequest{BookingTimeWindow: &types.TimeWindow{Start: "2000-01-01T01:00:00Z", End: "2000-01-01T03:00:00Z"}}, []string{"ref-2"}},
-			{"booking time, open at the start", hotelstays.QueryOrdersRequest{BookingTimeWindow: &types.TimeWindow{End: "2000-01-01T03:00:00Z"}}, []string{"ref-1", "ref-2"}},
-			{"free cancellation", hotelstays.QueryOrdersRequest{FreeCancelTimeWindow: &types.TimeWindow{Start: "2000-03-07", End: "2000-03-07"}}, []string{"ref-1", "ref-2"}},
+			{"check-out, open at the end", hotelstays.QueryOrdersRequest{CheckOutTimeWindow: &types.TimeWindow{Start: string(checkIn)}},
+				[]string{"ref-1", "ref-2", "ref-3"}},
+			{"booking time", hotelstays.QueryOrdersRequest{BookingTimeWindow: &types.TimeWindow{Start: "2000-01-01T01:00:00Z",
+				End: "2000-01-01T03:00:00Z"}}, []string{"ref-2"}},
+			{"booking time, open at the start", hotelstays.QueryOrdersRequest{BookingTimeWindow: &types.TimeWindow{End: "2000-01-01T03:00:00Z"}},
+				[]string{"ref-1", "ref-2"}},
+			{"free cancellation", hotelstays.QueryOrdersRequest{FreeCancelTimeWindow: &types.TimeWindow{Start: "2000-03-07", End: "2000-03-07"}},
+				[]string{"ref-1", "ref-2"}},
 			{"cancellation time", hotelstays.QueryOrdersRequest{CancelledTimeWindow: &types.TimeWindow{Start: "2000-01-01"}}, []string{"ref-2"}},
 			{"a status", hotelstays.QueryOrdersRequest{StatusList: raw("1")}, []string{"ref-3"}},
 			{"several statuses", hotelstays.QueryOrdersRequest{StatusList: raw("1", "2")}, []string{"ref-1", "ref-3"}},
@@ -86,7 +93,8 @@ func TestOrderReadBack(t *testing.T) {
 		booked, err := client.Book(t.Context(), req)
 		require.NoError(t, err, "the number itself is sent, and not its mask")
 
-		resp, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{"ref-1"}}, hotelstays.WithRawData())
+		resp, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{"ref-1"}},
+			hotelstays.WithRawData())
 		require.NoError(t, err)
 		require.Len(t, resp.Orders, 1)
 		order := resp.Orders[0]
@@ -120,7 +128,8 @@ func TestOrdersOfAnotherAccount(t *testing.T) {
 			assert.Equal(t, "order not found", api.Msg)
 		}
 		own := findOffer(t, srv, stranger, 0)
-		_, err = stranger.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: own.session, CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo})
+		_, err = stranger.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: own.session, CustomerReferenceNo: "ref-1",
+			SupplierReferenceNo: order.SupplierReferenceNo})
 		assert.ErrorIs(t, err, hotelstays.ErrNotFound)
 		own.book(t, stranger, "ref-1")
 		assert.Len(t, srv.Ledger().OrdersFor("ref-1"), 2, "a reference is the account's own")
@@ -153,13 +162,15 @@ func TestOrderIsConfirmedInTime(t *testing.T) {
 }
 
 func TestCancel(t *testing.T) {
-	for mode, free := range map[types.RefundableMode]bool{types.RefundableFull: true, types.RefundablePartial: false, types.RefundableNo: false} {
+	for mode, free := range map[types.RefundableMode]bool{types.RefundableFull: true, types.RefundablePartial: false,
+		types.RefundableNo: false} {
 		t.Run(string(mode), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv, client := newSandbox(t)
 				o := findOffer(t, srv, client, 0, mode)
 				order := o.book(t, client, "ref-1")
-				cancel := &hotelstays.CancelRequest{SessionID: o.session, CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo, Reason: "plans changed"}
+				cancel := &hotelstays.CancelRequest{SessionID: o.session, CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo,
+					Reason: "plans changed"}
 				resp, err := client.Cancel(t.Context(), cancel)
 				require.NoError(t, err)
 				assert.Equal(t, new(types.OrderStatus(3)), resp.Status, "the sandbox's number for cancelled")
@@ -238,7 +249,8 @@ func TestCancelOfAnUnknownOrder(t *testing.T) {
 		o := findOffer(t, srv, client, 0)
 		order := o.book(t, client, "ref-1")
 		for _, refs := range [][2]string{{"ref-9", order.SupplierReferenceNo}, {"ref-1", "another"}} {
-			_, err := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: o.session, CustomerReferenceNo: refs[0], SupplierReferenceNo: refs[1]})
+			_, err := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: o.session, CustomerReferenceNo: refs[0],
+				SupplierReferenceNo: refs[1]})
 			assert.ErrorIs(t, err, hotelstays.ErrNotFound)
 			assert.NotErrorIs(t, err, hotelstays.ErrCancelRefused)
 		}
@@ -279,23 +291,31 @@ func TestAwaitOrder(t *testing.T) {
 		{name: "decided after three minutes", confirm: 180 * s, polls: []float64{5, 10, 20, 50, 80, 110, 140, 170, 200}, ends: 200, status: 2},
 		{name: "decided already", confirm: 1, polls: []float64{5}, ends: 5, status: 2},
 		{name: "decided at the time of a poll", confirm: 20 * s, polls: []float64{5, 10, 20}, ends: 20, status: 2},
-		{name: "unknown is not decided", confirm: -1, steps: []step{{1, 0}, {25, 1}, {60, 5}}, polls: []float64{5, 10, 20, 50, 80}, ends: 80, status: 5},
+		{name: "unknown is not decided", confirm: -1, steps: []step{{1, 0}, {25, 1}, {60, 5}}, polls: []float64{5, 10, 20, 50, 80}, ends: 80,
+			status: 5},
 		{name: "any other status is decided", confirm: -1, steps: []step{{1, 4}}, polls: []float64{5}, ends: 5, status: 4},
-		{name: "with states, pending is not", confirm: -1, steps: []step{{1, 4}, {15, 2}}, await: []hotelstays.WaitOption{sandboxStates}, polls: []float64{5, 10, 20}, ends: 20, status: 2},
-		{name: "with states, cancelled is", confirm: -1, steps: []step{{1, 4}, {6, 3}}, await: []hotelstays.WaitOption{sandboxStates}, polls: []float64{5, 10}, ends: 10, status: 3},
-		{name: "with states, one that is not named is not", confirm: -1, steps: []step{{1, 5}, {30, 2}}, await: []hotelstays.WaitOption{sandboxStates}, polls: []float64{5, 10, 20, 50}, ends: 50, status: 2},
+		{name: "with states, pending is not", confirm: -1, steps: []step{{1, 4}, {15, 2}}, await: []hotelstays.WaitOption{sandboxStates},
+			polls: []float64{5, 10, 20}, ends: 20, status: 2},
+		{name: "with states, cancelled is", confirm: -1, steps: []step{{1, 4}, {6, 3}}, await: []hotelstays.WaitOption{sandboxStates},
+			polls: []float64{5, 10}, ends: 10, status: 3},
+		{name: "with states, one that is not named is not", confirm: -1, steps: []step{{1, 5}, {30, 2}},
+			await: []hotelstays.WaitOption{sandboxStates}, polls: []float64{5, 10, 20, 50}, ends: 50, status: 2},
 		{name: "stuck", confirm: -1, within: 100 * s, polls: []float64{5, 10, 20, 50, 80}, ends: 100, status: 1, err: context.DeadlineExceeded},
 		{name: "stuck, and past ten minutes", confirm: -1, within: 700 * s, ends: 700, status: 1, err: context.DeadlineExceeded,
 			polls: []float64{5, 10, 20, 50, 80, 110, 140, 170, 200, 230, 260, 290, 320, 350, 380, 410, 440, 470, 500, 530, 560, 590, 620, 650, 680}},
 		{name: "failing polls", confirm: 1, poll: garbage, heals: 60, polls: []float64{5, 10, 20, 50, 80}, ends: 80, status: 2},
-		{name: "slow polls", confirm: 60 * s, poll: pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 12 * s}), polls: []float64{5, 20, 50}, ends: 62, status: 2},
-		{name: "polls fail until ctx ends", confirm: 1, poll: garbage, within: 30 * s, polls: []float64{5, 10, 20}, ends: 30, status: -1, err: context.DeadlineExceeded},
-		{name: "polls are forbidden", confirm: 1, poll: pollAnswer(403, ""), polls: []float64{5}, ends: 5, status: -1, err: hotelstays.ErrForbidden},
+		{name: "slow polls", confirm: 60 * s, poll: pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 12 * s}),
+			polls: []float64{5, 20, 50}, ends: 62, status: 2},
+		{name: "polls fail until ctx ends", confirm: 1, poll: garbage, within: 30 * s, polls: []float64{5, 10, 20}, ends: 30, status: -1,
+			err: context.DeadlineExceeded},
+		{name: "polls are forbidden", confirm: 1, poll: pollAnswer(403, ""), polls: []float64{5}, ends: 5, status: -1,
+			err: hotelstays.ErrForbidden},
 		{name: "visible late", confirm: 1, visible: 60 * s, polls: []float64{5, 10, 20, 50, 80}, ends: 80, status: 2},
 		{name: "not there for ten minutes", confirm: 1, visible: time.Hour, ends: 620, status: -1, err: hotelstays.ErrNotFound,
 			polls: []float64{5, 10, 20, 50, 80, 110, 140, 170, 200, 230, 260, 290, 320, 350, 380, 410, 440, 470, 500, 530, 560, 590, 620}},
 		{name: "woken", confirm: 30 * s, wakeups: []float64{1, 12, 31}, polls: []float64{1, 5, 10, 12, 20, 31}, ends: 31, status: 2},
-		{name: "woken in vain", confirm: 60 * s, wakeups: []float64{1, 2, 31, 32}, polls: []float64{1, 2, 5, 10, 20, 31, 32, 50, 80}, ends: 80, status: 2},
+		{name: "woken in vain", confirm: 60 * s, wakeups: []float64{1, 2, 31, 32}, polls: []float64{1, 2, 5, 10, 20, 31, 32, 50, 80}, ends: 80,
+			status: 2},
 		{name: "a closed wake-up channel", confirm: 30 * s, closed: true, polls: []float64{5, 10, 20, 50}, ends: 50, status: 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -348,9 +368,12 @@ func TestAwaitOrderSaysWhatItSaw(t *testing.T) {
 		poll      hotelstaystest.Fault
 		want      string
 	}{
-		{"ref-1", hotelstaystest.Fault{}, `hotelstays: AwaitOrder: the order under reference "ref-1" is still open (status 1); the caller's ctx ended the wait: context deadline exceeded; call again to go on waiting`},
-		{"ref-2", hotelstaystest.Fault{}, `hotelstays: AwaitOrder: no order under reference "ref-2" was seen; the caller's ctx ended the wait: context deadline exceeded; call again to go on waiting`},
-		{"ref-1", pollAnswer(503, ""), `hotelstays: AwaitOrder: no order under reference "ref-1" was seen; the caller's ctx ended the wait: context deadline exceeded; the last poll failed: QueryOrders: `},
+		{"ref-1", hotelstaystest.Fault{},
+			`hotelstays: AwaitOrder: the order under reference "ref-1" is still open (status 1); the caller's ctx ended the wait: context deadline exceeded; call again to go on waiting`},
+		{"ref-2", hotelstaystest.Fault{},
+			`hotelstays: AwaitOrder: no order under reference "ref-2" was seen; the caller's ctx ended the wait: context deadline exceeded; call again to go on waiting`},
+		{"ref-1", pollAnswer(503, ""),
+			`hotelstays: AwaitOrder: no order under reference "ref-1" was seen; the caller's ctx ended the wait: context deadline exceeded; the last poll failed: QueryOrders: `},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newRecoveryWorld(t, hotelstaystest.WithConfirmAfter(-1))
@@ -375,7 +398,8 @@ func TestCancelAndRead(t *testing.T) {
 		f.Operation = hotelstaystest.OpCancel
 		return f
 	}
-	cut, madeAndCut := fault(hotelstaystest.Fault{Kind: hotelstaystest.FaultCut}), fault(hotelstaystest.Fault{Kind: hotelstaystest.FaultCut, Commit: true})
+	cut, madeAndCut := fault(hotelstaystest.Fault{Kind: hotelstaystest.FaultCut}), fault(hotelstaystest.Fault{Kind: hotelstaystest.FaultCut,
+		Commit: true})
 	timeout := fault(hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 504})
 	madeAndTimeout := fault(hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 504, Commit: true})
 	garbage := fault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage, Commit: true})
@@ -455,7 +479,8 @@ func TestCancelAndReadKeepsTheCallersHeaders(t *testing.T) {
 		headers = append(headers, r.Header)
 		return reply(200, `{"code":0,"data":{"orders":[]}}`), nil
 	}))
-	_, err := client.CancelAndRead(t.Context(), &hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "ref-1", SupplierReferenceNo: "sup-1"},
+	_, err := client.CancelAndRead(t.Context(), &hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "ref-1",
+		SupplierReferenceNo: "sup-1"},
 		hotelstays.WithUserRef("user-1"), hotelstays.WithCurrency("EUR"))
 	require.NoError(t, err)
 	require.Len(t, headers, 2)
@@ -553,7 +578,8 @@ func TestTheOrderReadBackDecides(t *testing.T) {
 				}
 				return reply(200, `{"code":0,"data":`+data+`}`), nil
 			}))
-			outcome, err := client.CancelAndRead(t.Context(), &hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "ref-1", SupplierReferenceNo: "sup-1"},
+			outcome, err := client.CancelAndRead(t.Context(), &hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "ref-1",
+				SupplierReferenceNo: "sup-1"},
 				hotelstays.WithOrderStates(hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}}))
 			require.NoError(t, err)
 			assert.Equal(t, tc.verified, outcome.Cancelled)

@@ -48,7 +48,8 @@ func TestRateLimitMargin(t *testing.T) {
 		})
 	}
 	for _, d := range []time.Duration{-1, time.Minute + 1} {
-		_, err := hotelstays.New("https://host.example", hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithRateLimitMargin(d))
+		_, err := hotelstays.New("https://host.example", hotelstays.TokenCredential{Token: types.NewSecret("token")},
+			hotelstays.WithRateLimitMargin(d))
 		var invalid *hotelstays.ValidationError
 		require.ErrorAs(t, err, &invalid)
 		assert.Equal(t, "WithRateLimitMargin", invalid.Fields[0].Path)
@@ -81,7 +82,8 @@ func sixthTicket(t *testing.T, status int, header http.Header) time.Duration {
 	var left atomic.Int64
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		client, err := hotelstays.New("https://host.example", hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithMaxAttempts(1),
+		client, err := hotelstays.New("https://host.example", hotelstays.TokenCredential{Token: types.NewSecret("token")},
+			hotelstays.WithMaxAttempts(1),
 			hotelstays.WithHTTPClient(&http.Client{Transport: transportFunc(func(r *http.Request) (*http.Response, error) {
 				trace := httptrace.ContextClientTrace(r.Context())
 				trace.WroteHeaders()

@@ -122,9 +122,11 @@ func TestRecoverySchedule(t *testing.T) {
 			polls: []float64{0, 30, 90, 210, 450, 600}, ends: 600, state: hotelstays.BookingAbsent},
 		{name: "visible at once", visible: 1, polls: []float64{0, 30}, ends: 30, state: hotelstays.BookingFound},
 		{name: "visible between two polls", visible: 31 * s, polls: []float64{0, 30, 90}, ends: 90, state: hotelstays.BookingFound},
-		{name: "visible at the very time of a poll", visible: 210 * s, polls: []float64{0, 30, 90, 210}, ends: 210, state: hotelstays.BookingFound},
+		{name: "visible at the very time of a poll", visible: 210 * s, polls: []float64{0, 30, 90, 210}, ends: 210,
+			state: hotelstays.BookingFound},
 		{name: "visible just after a poll", visible: 210*s + 1, polls: []float64{0, 30, 90, 210, 450}, ends: 450, state: hotelstays.BookingFound},
-		{name: "visible between 450 and the ceiling", visible: 451 * s, polls: []float64{0, 30, 90, 210, 450, 600}, ends: 600, state: hotelstays.BookingFound},
+		{name: "visible between 450 and the ceiling", visible: 451 * s, polls: []float64{0, 30, 90, 210, 450, 600}, ends: 600,
+			state: hotelstays.BookingFound},
 		{name: "the Book itself was slow",
 			book:  hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: 150 * s},
 			polls: []float64{0, 30, 90, 210, 450, 600}, ends: 600, state: hotelstays.BookingAbsent},
@@ -133,7 +135,8 @@ func TestRecoverySchedule(t *testing.T) {
 			polls: []float64{0, 30, 90, 210, 450, 600}, ends: 615, state: hotelstays.BookingAbsent},
 		{name: "polls that run into their time-out", poll: pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Hour}),
 			polls: []float64{0, 30, 90, 210, 450, 600}, ends: 620, state: hotelstays.BookingUnverified},
-		{name: "two polls run into their time-out", heals: 31, poll: pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Hour}),
+		{name: "two polls run into their time-out", heals: 31, poll: pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay,
+			Delay: time.Hour}),
 			polls: []float64{0, 30, 90, 210, 450, 600}, ends: 600, state: hotelstays.BookingAbsent},
 
 		{name: "woken", wakeups: []float64{10, 500},
@@ -142,7 +145,8 @@ func TestRecoverySchedule(t *testing.T) {
 			polls: []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 30, 90, 210, 450, 600}, ends: 600, state: hotelstays.BookingAbsent},
 		{name: "woken when the order has become visible", visible: 100 * s, wakeups: []float64{120},
 			polls: []float64{0, 30, 90, 120}, ends: 120, state: hotelstays.BookingFound},
-		{name: "woken in the middle of a poll", wakeups: []float64{35}, poll: pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 15 * s}),
+		{name: "woken in the middle of a poll", wakeups: []float64{35},
+			poll:  pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 15 * s}),
 			polls: []float64{0, 30, 45, 90, 210, 450, 600}, ends: 615, state: hotelstays.BookingAbsent},
 		{name: "a closed wake-up channel", closed: true,
 			polls: []float64{0, 30, 90, 210, 450, 600}, ends: 600, state: hotelstays.BookingAbsent},
@@ -273,7 +277,8 @@ func TestSaveRecoveryThatFails(t *testing.T) {
 		{"after the first poll", bookLost, 1, 1, []float64{0}, hotelstays.BookingOpen, false},
 		{"after the poll that finds the order", bookMade, 1, 1, []float64{0}, hotelstays.BookingFound, false},
 		{"after the last poll", bookLost, 6, 1, []float64{0, 30, 90, 210, 450, 600}, hotelstays.BookingAbsent, false},
-		{"after the poll for a doubtful refusal", hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultStatus, Status: 200, Code: 100009999},
+		{"after the poll for a doubtful refusal", hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultStatus,
+			Status: 200, Code: 100009999},
 			1, 1, []float64{0}, hotelstays.BookingAbsent, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -509,9 +514,12 @@ func TestRecoveryStoredBeforeBook(t *testing.T) {
 		state   hotelstays.BookingState
 	}{
 		{"before Book", "before", hotelstaystest.Fault{}, 0, []float64{0, 30, 90, 210, 450, 600}, hotelstays.BookingAbsent},
-		{"during a Book that does nothing", "during", hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Minute}, 0, []float64{0, 30, 90, 210, 450, 600}, hotelstays.BookingAbsent},
-		{"during a Book that makes the order", "during", hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Minute, Commit: true}, 0, []float64{0}, hotelstays.BookingFound},
-		{"the same, visible late", "during", hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Minute, Commit: true}, 5 * time.Minute, []float64{0, 30, 90, 210}, hotelstays.BookingFound},
+		{"during a Book that does nothing", "during", hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Minute}, 0,
+			[]float64{0, 30, 90, 210, 450, 600}, hotelstays.BookingAbsent},
+		{"during a Book that makes the order", "during", hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Minute, Commit: true},
+			0, []float64{0}, hotelstays.BookingFound},
+		{"the same, visible late", "during", hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Minute, Commit: true},
+			5 * time.Minute, []float64{0, 30, 90, 210}, hotelstays.BookingFound},
 		{"after Book", "after", hotelstaystest.Fault{}, 0, []float64{0}, hotelstays.BookingFound},
 		{"after a Book that was cut off", "after", bookMade, 0, []float64{0}, hotelstays.BookingFound},
 	} {
@@ -633,10 +641,11 @@ func TestRecoveryIsOfOneAccount(t *testing.T) {
 		token, err := w.client.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "two", AppSecret: types.NewSecret("secret two")})
 		require.NoError(t, err)
 		strangers := map[string]*hotelstays.Client{
-			"another host":        base("http://localhost"),
-			"another path":        base(w.URL + "/test"),
-			"another account":     newClient(t, w.Server, hotelstays.TicketCredential{AppKey: "two", AppSecret: types.NewSecret("secret two")}),
-			"an OAuth client":     newClient(t, w.Server, hotelstays.OAuthCredential{ClientID: w.ClientID, ClientSecret: types.NewSecret(w.ClientSecret), Scopes: []hotelstays.Scope{hotelstays.ScopeBookingRead}}),
+			"another host":    base("http://localhost"),
+			"another path":    base(w.URL + "/test"),
+			"another account": newClient(t, w.Server, hotelstays.TicketCredential{AppKey: "two", AppSecret: types.NewSecret("secret two")}),
+			"an OAuth client": newClient(t, w.Server, hotelstays.OAuthCredential{ClientID: w.ClientID,
+				ClientSecret: types.NewSecret(w.ClientSecret), Scopes: []hotelstays.Scope{hotelstays.ScopeBookingRead}}),
 			"another one's token": newClient(t, w.Server, hotelstays.TokenCredential{Token: token.Ticket}),
 			"a key in capitals":   newClient(t, w.Server, hotelstays.TicketCredential{AppKey: "ONE", AppSecret: types.NewSecret("secret one")}),
 		}
@@ -670,12 +679,15 @@ func TestRecoveryIsOfOneAccount(t *testing.T) {
 		assert.Equal(t, before, w.Ledger().Count(""), "nothing was asked")
 		assert.NotContains(t, recovery.Fingerprint, "one")
 		oauth := func(scopes ...hotelstays.Scope) *hotelstays.Client {
-			return newClient(t, w.Server, hotelstays.OAuthCredential{ClientID: w.ClientID, ClientSecret: types.NewSecret(w.ClientSecret), Scopes: scopes})
+			return newClient(t, w.Server, hotelstays.OAuthCredential{ClientID: w.ClientID, ClientSecret: types.NewSecret(w.ClientSecret),
+				Scopes: scopes})
 		}
-		assert.Equal(t, oauth(hotelstays.ScopeBookingRead, hotelstays.ScopeBookingWrite).NewBookingRecovery(req), oauth(hotelstays.ScopeBookingRead).NewBookingRecovery(req),
+		assert.Equal(t, oauth(hotelstays.ScopeBookingRead, hotelstays.ScopeBookingWrite).NewBookingRecovery(req),
+			oauth(hotelstays.ScopeBookingRead).NewBookingRecovery(req),
 			"other scopes are the same account")
 
-		outcome, err := newClient(t, w.Server, hotelstays.TicketCredential{AppKey: "one", AppSecret: types.NewSecret("secret one")}).RecoverBooking(t.Context(), recovery)
+		outcome, err := newClient(t, w.Server, hotelstays.TicketCredential{AppKey: "one",
+			AppSecret: types.NewSecret("secret one")}).RecoverBooking(t.Context(), recovery)
 		require.NoError(t, err)
 		assert.Equal(t, hotelstays.BookingFound, outcome.State)
 	})
@@ -713,7 +725,8 @@ func TestRecoveryCarriesMarketAndUser(t *testing.T) {
 		book    []hotelstays.CallOption // of the Book
 		resumes []hotelstays.Option     // of the client that resumes
 	}{
-		{"given to Book", nil, []hotelstays.CallOption{hotelstays.WithMarket("AE"), hotelstays.WithUserRef("clerk"), hotelstays.WithCurrency("USD")}, nil},
+		{"given to Book", nil, []hotelstays.CallOption{hotelstays.WithMarket("AE"), hotelstays.WithUserRef("clerk"),
+			hotelstays.WithCurrency("USD")}, nil},
 		{"given to the client", []hotelstays.Option{hotelstays.WithMarket("AE"), hotelstays.WithUserRef("clerk")}, nil, nil},
 		{"the next process has others", nil, []hotelstays.CallOption{hotelstays.WithMarket("AE"), hotelstays.WithUserRef("clerk")},
 			[]hotelstays.Option{hotelstays.WithMarket("FR"), hotelstays.WithUserRef("nobody")}},
@@ -721,7 +734,8 @@ func TestRecoveryCarriesMarketAndUser(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv, _ := newSandbox(t, hotelstaystest.WithMarkets("AE"),
-					hotelstaystest.WithUserRefs(map[string][]string{"clerk": hotelstaystest.AllScopes(), "nobody": nil}), hotelstaystest.WithLateVisibility(time.Minute))
+					hotelstaystest.WithUserRefs(map[string][]string{"clerk": hotelstaystest.AllScopes(),
+						"nobody": nil}), hotelstaystest.WithLateVisibility(time.Minute))
 				searching := newClient(t, srv, ticketOf(srv), hotelstays.WithMarket("AE"), hotelstays.WithUserRef("clerk"))
 				o := findOffer(t, srv, searching, 0)
 				srv.Inject(bookMade)
@@ -762,14 +776,18 @@ func TestWhatProvesAbsence(t *testing.T) {
 		state  hotelstays.BookingState
 	}{
 		{"no orders", envelope(`{"orders":[]}`), hotelstays.BookingAbsent},
-		{"no orders, and signs that there are no more", envelope(`{"orders":[],"hasMore":false,"total":0,"cursor":null,"page":{"hasMore":false,"total":0}}`), hotelstays.BookingAbsent},
+		{"no orders, and signs that there are no more",
+			envelope(`{"orders":[],"hasMore":false,"total":0,"cursor":null,"page":{"hasMore":false,"total":0}}`), hotelstays.BookingAbsent},
 		{"the order", envelope(`{"orders":[{"customerReferenceNo":"ref-1","platformReferenceNo":"P1"}]}`), hotelstays.BookingFound},
-		{"the order, after another", envelope(`{"orders":[{"customerReferenceNo":"ref-2"},{"customerReferenceNo":"ref-1"}]}`), hotelstays.BookingFound},
-		{"the order, with a field of a wrong type", envelope(`{"orders":[{"customerReferenceNo":"ref-1","status":"ok"}]}`), hotelstays.BookingFound},
+		{"the order, after another", envelope(`{"orders":[{"customerReferenceNo":"ref-2"},{"customerReferenceNo":"ref-1"}]}`),
+			hotelstays.BookingFound},
+		{"the order, with a field of a wrong type", envelope(`{"orders":[{"customerReferenceNo":"ref-1","status":"ok"}]}`),
+			hotelstays.BookingFound},
 
 		{"orders is missing", envelope(`{}`), hotelstays.BookingUnverified},
 		{"orders is null", envelope(`{"orders":null}`), hotelstays.BookingUnverified},
-		{"an answer of another operation", envelope(`{"list":[],"basic":{"sessionId":"s"},"total":0,"hasMore":false}`), hotelstays.BookingUnverified},
+		{"an answer of another operation", envelope(`{"list":[],"basic":{"sessionId":"s"},"total":0,"hasMore":false}`),
+			hotelstays.BookingUnverified},
 		{"no orders, and more", envelope(`{"orders":[],"hasMore":true}`), hotelstays.BookingUnverified},
 		{"no orders, and more in a page", envelope(`{"orders":[],"page":{"hasMore":true}}`), hotelstays.BookingUnverified},
 		{"no orders, and more in words", envelope(`{"orders":[],"hasMore":"true"}`), hotelstays.BookingUnverified},
@@ -786,11 +804,13 @@ func TestWhatProvesAbsence(t *testing.T) {
 		{"no orders, and another cursor", envelope(`{"orders":[],"nextCursor":77}`), hotelstays.BookingUnverified},
 		{"no orders, and more in another page", envelope(`{"orders":[],"pageResp":{"hasMore":true}}`), hotelstays.BookingUnverified},
 		{"no orders, and more beside data", pollAnswer(200, `{"code":0,"data":{"orders":[]},"hasMore":true}`), hotelstays.BookingUnverified},
-		{"no orders, and which page this is", envelope(`{"orders":[],"page":{"pageNum":1,"pageSize":20,"total":0,"hasMore":false}}`), hotelstays.BookingAbsent},
+		{"no orders, and which page this is", envelope(`{"orders":[],"page":{"pageNum":1,"pageSize":20,"total":0,"hasMore":false}}`),
+			hotelstays.BookingAbsent},
 		{"no orders, and a remark", envelope(`{"orders":[],"statusRemark":"none found"}`), hotelstays.BookingAbsent},
 		{"HTTP 206", pollAnswer(206, `{"code":0,"data":{"orders":[]}}`), hotelstays.BookingUnverified},
 		{"no orders in 64 KiB", envelope(`{"orders":[],"x":"` + strings.Repeat("x", 64<<10) + `"}`), hotelstays.BookingUnverified},
-		{"no orders in many pages in pages", envelope(`{"orders":[],` + strings.Repeat(`"page":{`, 5000) + strings.Repeat("}", 5001)), hotelstays.BookingAbsent},
+		{"no orders in many pages in pages", envelope(`{"orders":[],` + strings.Repeat(`"page":{`, 5000) + strings.Repeat("}", 5001)),
+			hotelstays.BookingAbsent},
 		{"data is missing", pollAnswer(200, `{"code":0,"msg":"ok"}`), hotelstays.BookingUnverified},
 		{"data is null", envelope(`null`), hotelstays.BookingUnverified},
 		{"data is a list", envelope(`[]`), hotelstays.BookingUnverified},
@@ -981,7 +1001,8 @@ func TestRefusalInDoubtWhenCtxEnds(t *testing.T) {
 	for _, httpStatus := range []int{200, 400} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newRecoveryWorld(t)
-			w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultStatus, Status: httpStatus, Code: 100009999, Times: -1})
+			w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultStatus, Status: httpStatus, Code: 100009999,
+				Times: -1})
 			w.Inject(pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage}))
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
@@ -1002,7 +1023,8 @@ func TestRefusalInDoubtWhenCtxEnds(t *testing.T) {
 // when no order is there.
 func TestRefusalCodes(t *testing.T) {
 	refused := func(httpStatus, code int, commit bool) hotelstaystest.Fault {
-		return hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultStatus, Status: httpStatus, Code: code, Commit: commit, Times: -1}
+		return hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultStatus, Status: httpStatus, Code: code,
+			Commit: commit, Times: -1}
 	}
 	failing := pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})
 	for _, tc := range []struct {
@@ -1023,14 +1045,20 @@ func TestRefusalCodes(t *testing.T) {
 		{"undocumented, HTTP 401, no order", refused(401, 100009999, false), failing, 0, nil, hotelstays.BookingOpen},
 		{"undocumented, HTTP 429, no order", refused(429, 100009999, false), failing, 0, nil, hotelstays.BookingOpen},
 		{"undocumented, HTTP 408, no order", refused(408, 100009999, false), hotelstaystest.Fault{}, 0, []float64{0}, hotelstays.BookingOpen},
-		{"undocumented, HTTP 408, and the order", refused(408, 100009999, true), hotelstaystest.Fault{}, 0, []float64{0}, hotelstays.BookingFound},
+		{"undocumented, HTTP 408, and the order", refused(408, 100009999, true), hotelstaystest.Fault{}, 0, []float64{0},
+			hotelstays.BookingFound},
 		{"undocumented, HTTP 409, no order", refused(409, 100009999, false), hotelstaystest.Fault{}, 0, []float64{0}, hotelstays.BookingOpen},
-		{"a code of other operations, no order", refused(404, hotelstays.CodeNotFound, false), hotelstaystest.Fault{}, 0, []float64{0}, hotelstays.BookingOpen},
+		{"a code of other operations, no order", refused(404, hotelstays.CodeNotFound, false), hotelstaystest.Fault{}, 0, []float64{0},
+			hotelstays.BookingOpen},
 		{"undocumented, and the order", refused(200, 100009999, true), hotelstaystest.Fault{}, 0, []float64{0}, hotelstays.BookingFound},
-		{"undocumented, HTTP 400, and the order", refused(400, 100009999, true), hotelstaystest.Fault{}, 0, []float64{0}, hotelstays.BookingFound},
-		{"undocumented, polls fail first, no order", refused(200, 100009999, false), failing, 50, []float64{0, 30, 90, 210, 450, 600}, hotelstays.BookingOpen},
-		{"undocumented, polls fail first, and the order", refused(200, 100009999, true), failing, 50, []float64{0, 30, 90}, hotelstays.BookingFound},
-		{"undocumented, polls fail", refused(200, 100009999, false), failing, 0, []float64{0, 30, 90, 210, 450, 600}, hotelstays.BookingUnverified},
+		{"undocumented, HTTP 400, and the order", refused(400, 100009999, true), hotelstaystest.Fault{}, 0, []float64{0},
+			hotelstays.BookingFound},
+		{"undocumented, polls fail first, no order", refused(200, 100009999, false), failing, 50, []float64{0, 30, 90, 210, 450, 600},
+			hotelstays.BookingOpen},
+		{"undocumented, polls fail first, and the order", refused(200, 100009999, true), failing, 50, []float64{0, 30, 90},
+			hotelstays.BookingFound},
+		{"undocumented, polls fail", refused(200, 100009999, false), failing, 0, []float64{0, 30, 90, 210, 450, 600},
+			hotelstays.BookingUnverified},
 		{"undocumented, polls are forbidden", refused(403, 100000403, false), pollAnswer(403, ""), 0, []float64{0}, hotelstays.BookingUnverified},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -1089,7 +1117,8 @@ func TestReferenceReused(t *testing.T) {
 		{"another offer at the same price", func(o offer) *types.RoomRatePkg { o.RatePkgID = "other"; return &o.RoomRatePkg }, nil, ""},
 		{"check-in", func(o offer) *types.RoomRatePkg { o.CheckIn = "2000-03-09"; return &o.RoomRatePkg }, nil, "check-in"},
 		{"check-out", func(o offer) *types.RoomRatePkg { o.CheckOut = "2000-03-14"; return &o.RoomRatePkg }, nil, "check-out"},
-		{"cancelled, and of other dates", func(o offer) *types.RoomRatePkg { o.CheckIn = "2000-03-09"; return &o.RoomRatePkg }, cancelled, "check-in"},
+		{"cancelled, and of other dates", func(o offer) *types.RoomRatePkg { o.CheckIn = "2000-03-09"; return &o.RoomRatePkg }, cancelled,
+			"check-in"},
 		// What these say of an order is undocumented: CompareOrder lists it.
 		{"net total", func(o offer) *types.RoomRatePkg { o.TotalRate.NetRate.Amount = "1.00"; return &o.RoomRatePkg }, nil, ""},
 		{"gross total", func(o offer) *types.RoomRatePkg {
@@ -1099,7 +1128,8 @@ func TestReferenceReused(t *testing.T) {
 		{"cancelled", func(o offer) *types.RoomRatePkg { return &o.RoomRatePkg }, cancelled, ""},
 		// What cannot be compared is no difference.
 		{"no dates", func(o offer) *types.RoomRatePkg { o.CheckIn, o.CheckOut = "", ""; return &o.RoomRatePkg }, nil, ""},
-		{"dates that are none", func(o offer) *types.RoomRatePkg { o.CheckIn, o.CheckOut = "10/03/2000", "soon"; return &o.RoomRatePkg }, nil, ""},
+		{"dates that are none", func(o offer) *types.RoomRatePkg { o.CheckIn, o.CheckOut = "10/03/2000", "soon"; return &o.RoomRatePkg }, nil,
+			""},
 	} {
 		for _, how := range []string{"Book", "BookAndRecover", "found by recovery", "found by a later process"} {
 			t.Run(tc.name+", "+how, func(t *testing.T) {
@@ -1141,7 +1171,8 @@ func TestReferenceReused(t *testing.T) {
 						var reused *hotelstays.ReferenceReusedError
 						require.ErrorAs(t, err, &reused)
 						assert.Contains(t, reused.What, tc.what)
-						assert.ErrorContains(t, err, map[string]string{"check-in": "its check-in is 2000-03-10 instead of 2000-03-09", "check-out": "its check-out is 2000-03-13 instead of 2000-03-14"}[tc.what])
+						assert.ErrorContains(t, err, map[string]string{"check-in": "its check-in is 2000-03-10 instead of 2000-03-09",
+							"check-out": "its check-out is 2000-03-13 instead of 2000-03-14"}[tc.what])
 						assert.Equal(t, made.PlatformReferenceNo, reused.Order.PlatformReferenceNo)
 						assert.ErrorContains(t, err, "ref-1")
 						assert.ErrorContains(t, err, made.PlatformReferenceNo)

@@ -21,8 +21,10 @@ import (
 
 // batchWorld is a sandbox whose hotels have one rate each, and a search of many
 // of them.
-func batchWorld(t *testing.T, ids int, opts ...hotelstaystest.Option) (*hotelstaystest.Server, *hotelstays.Client, *hotelstays.HotelListRequest) {
-	opts = append(opts, hotelstaystest.WithCatalog(hotelstaystest.Catalog{HotelsPerCity: 100, EmptyEvery: -1, UnmatchedEvery: -1, RoomsPerHotel: 1, RatesPerRoom: 1}))
+func batchWorld(t *testing.T, ids int, opts ...hotelstaystest.Option) (*hotelstaystest.Server, *hotelstays.Client,
+	*hotelstays.HotelListRequest) {
+	opts = append(opts, hotelstaystest.WithCatalog(hotelstaystest.Catalog{HotelsPerCity: 100, EmptyEvery: -1, UnmatchedEvery: -1,
+		RoomsPerHotel: 1, RatesPerRoom: 1}))
 	srv, client := newSandbox(t, opts...)
 	search := &hotelstays.HotelListRequest{HotelIDs: srv.HotelIDs(ids), CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults()}
 	require.Len(t, search.HotelIDs, ids)
@@ -70,7 +72,8 @@ func TestHotelListBatches(t *testing.T) {
 		{"in the caller's page size", 500, []hotelstays.BatchOption{hotelstays.WithBatchSize(100)}, false, 5, 25, 20},
 		{"one after the other", 500, []hotelstays.BatchOption{hotelstays.WithParallelism(1)}, false, 3, 3, 0},
 		{"one hotel", 1, nil, false, 1, 1, 0},
-		{"a batch for each hotel, three times the ceiling", 300, []hotelstays.BatchOption{hotelstays.WithBatchSize(1), hotelstays.WithParallelism(300)}, false, 300, 300, 0},
+		{"a batch for each hotel, three times the ceiling", 300,
+			[]hotelstays.BatchOption{hotelstays.WithBatchSize(1), hotelstays.WithParallelism(300)}, false, 300, 300, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -174,8 +177,10 @@ func TestHotelListBatchesFailure(t *testing.T) {
 		requests int
 	}{
 		{"refused", hotelstaystest.Fault{Status: 400, Skip: 2}, nil, nil, 0, 13},
-		{"down for as long as it is tried", hotelstaystest.Fault{Status: 503, Skip: 2, Times: 4}, []hotelstays.BatchOption{hotelstays.WithParallelism(1)}, []int{400, 600}, 0, 16},
-		{"refused at its third page", hotelstaystest.Fault{Status: 400, Skip: 7}, []hotelstays.BatchOption{hotelstays.WithParallelism(1), hotelstays.WithBatchSize(1000)}, []int{1000, 2000}, 2, 11},
+		{"down for as long as it is tried", hotelstaystest.Fault{Status: 503, Skip: 2, Times: 4},
+			[]hotelstays.BatchOption{hotelstays.WithParallelism(1)}, []int{400, 600}, 0, 16},
+		{"refused at its third page", hotelstaystest.Fault{Status: 400, Skip: 7},
+			[]hotelstays.BatchOption{hotelstays.WithParallelism(1), hotelstays.WithBatchSize(1000)}, []int{1000, 2000}, 2, 11},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -212,7 +217,8 @@ func TestHotelListBatchesFailure(t *testing.T) {
 func TestHotelListBatchesBrokenOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client, search := batchWorld(t, 2500)
-		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultDelay, Skip: 1, Delay: time.Minute, Times: -1})
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultDelay, Skip: 1, Delay: time.Minute,
+			Times: -1})
 		start := time.Now()
 		for _, err := range client.HotelListBatches(t.Context(), search) {
 			require.NoError(t, err)
@@ -255,7 +261,8 @@ func TestHotelListBatchesCancelled(t *testing.T) {
 
 // The error of a batch has the cause, its ids and its advice once.
 func TestBatchErrorText(t *testing.T) {
-	cause := &hotelstays.APIError{Operation: hotelstays.OpHotelList, HTTPStatus: 429, Code: hotelstays.CodeRateLimited, Msg: "slow down", RequestID: "r-1"}
+	cause := &hotelstays.APIError{Operation: hotelstays.OpHotelList, HTTPStatus: 429, Code: hotelstays.CodeRateLimited, Msg: "slow down",
+		RequestID: "r-1"}
 	err := &hotelstays.BatchError{HotelIDs: []string{"1", "2"}, Err: cause}
 	assert.EqualError(t, err, "hotelstays: a batch of 2 hotels failed: "+strings.TrimPrefix(cause.Error(), "hotelstays: "))
 	for _, once := range []string{"hotelstays: ", "HotelList", "slow down", "r-1"} {

@@ -429,7 +429,8 @@ func TestPagesThatLeadNowhere(t *testing.T) {
 			return untyped(client.HotelsMetadataAll(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: "place"}))
 		},
 		"HotelListPages": func(ctx context.Context, client *hotelstays.Client) iter.Seq2[any, error] {
-			return untyped(client.HotelListPages(ctx, &hotelstays.HotelListRequest{DestinationID: "place", CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults()}))
+			return untyped(client.HotelListPages(ctx, &hotelstays.HotelListRequest{DestinationID: "place", CheckIn: checkIn, CheckOut: checkOut,
+				RoomOccupancies: twoAdults()}))
 		},
 	}
 	for listing, start := range listings {
@@ -447,7 +448,8 @@ func TestPagesThatLeadNowhere(t *testing.T) {
 		} {
 			t.Run(listing+": "+tc.name, func(t *testing.T) {
 				script := &pageScript{pages: tc.pages}
-				client, err := hotelstays.New("http://127.0.0.1", hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithHTTPClient(&http.Client{Transport: script}))
+				client, err := hotelstays.New("http://127.0.0.1", hotelstays.TokenCredential{Token: types.NewSecret("token")},
+					hotelstays.WithHTTPClient(&http.Client{Transport: script}))
 				require.NoError(t, err)
 				_, errs := collect(start(t.Context(), client))
 				assert.Equal(t, tc.calls, script.calls)

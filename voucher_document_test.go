@@ -49,7 +49,8 @@ func voucherFor(document []byte, link string) *types.Voucher {
 	return &types.Voucher{
 		VoucherNumber: "V1", Version: 1, IssuedAt: "2000-01-01T00:00:00Z", ContentType: "application/pdf", ByteSize: int64(len(document)),
 		VerifyURL: "http://127.0.0.1:1/verify", DownloadURL: link, ExpiresIn: 60,
-		Signature: &types.VoucherSignature{Alg: "HMAC-SHA256", KeyID: "key", Digest: voucherDigest(document), Signature: "00", SignedAt: "2000-01-01T00:00:00Z"},
+		Signature: &types.VoucherSignature{Alg: "HMAC-SHA256", KeyID: "key", Digest: voucherDigest(document), Signature: "00",
+			SignedAt: "2000-01-01T00:00:00Z"},
 	}
 }
 
@@ -60,7 +61,8 @@ func voucherDigest(document []byte) string {
 
 // voucherInline puts a document inside the answer.
 func voucherInline(v *types.Voucher, document []byte) *types.Voucher {
-	v.Content = &types.VoucherContent{ContentType: "application/pdf", ByteSize: int64(len(document)), Base64: base64.StdEncoding.EncodeToString(document)}
+	v.Content = &types.VoucherContent{ContentType: "application/pdf", ByteSize: int64(len(document)),
+		Base64: base64.StdEncoding.EncodeToString(document)}
 	return v
 }
 
@@ -152,12 +154,14 @@ func TestVerifyVoucher(t *testing.T) {
 		require.ErrorIs(t, hotelstays.VerifyVoucher(cut, v), hotelstays.ErrVoucherAltered, "without byte %d", at)
 	}
 	for name, document := range map[string][]byte{
-		"one more": append(bytes.Clone(voucherDoc), '\n'), "doubled": append(bytes.Clone(voucherDoc), voucherDoc...), "empty": {}, "nil": nil, "another": voucherOld,
+		"one more": append(bytes.Clone(voucherDoc), '\n'), "doubled": append(bytes.Clone(voucherDoc), voucherDoc...), "empty": {}, "nil": nil,
+		"another": voucherOld,
 	} {
 		assert.ErrorIs(t, hotelstays.VerifyVoucher(document, v), hotelstays.ErrVoucherAltered, name)
 	}
 	for name, digest := range map[string]string{
-		"upper-case": strings.ToUpper(v.Signature.Digest), "empty": "", "of other bytes": voucherDigest(voucherOld), "cut": v.Signature.Digest[:63],
+		"upper-case": strings.ToUpper(v.Signature.Digest), "empty": "", "of other bytes": voucherDigest(voucherOld),
+		"cut":    v.Signature.Digest[:63],
 		"longer": v.Signature.Digest + "0", "spaced": " " + v.Signature.Digest, "prefixed": "sha256:" + v.Signature.Digest,
 	} {
 		other := voucherFor(voucherDoc, voucherLink)
@@ -167,7 +171,8 @@ func TestVerifyVoucher(t *testing.T) {
 	for _, size := range []int64{0, -1, v.ByteSize - 1, v.ByteSize + 1, 1 << 62} {
 		other := voucherFor(voucherDoc, voucherLink)
 		other.ByteSize = size
-		assert.ErrorIs(t, hotelstays.VerifyVoucher(voucherDoc, other), hotelstays.ErrVoucherAltered, "the digest is right, the size %d is not", size)
+		assert.ErrorIs(t, hotelstays.VerifyVoucher(voucherDoc, other), hotelstays.ErrVoucherAltered, "the digest is right, the size %d is not",
+			size)
 	}
 	unsigned := voucherFor(voucherDoc, voucherLink)
 	unsigned.Signature = nil
@@ -258,32 +263,38 @@ func documentFaults() map[string]documentFault {
 	flipped[len(flipped)-1] ^= 1
 	n := len(voucherDoc)
 	faults := map[string]documentFault{
-		"a bit flipped":   {serve: serving(flipped), is: hotelstays.ErrVoucherAltered, asks: 3},
-		"another":         {serve: serving(voucherOld), is: hotelstays.ErrVoucherAltered, asks: 3},
-		"one byte more":   {serve: serving(append(bytes.Clone(voucherDoc), 0)), is: hotelstays.ErrVoucherAltered, asks: 3},
-		"one byte less":   {serve: serving(voucherDoc[:n-1]), is: hotelstays.ErrVoucherAltered, asks: 3},
-		"an empty body":   {serve: serving(nil), is: hotelstays.ErrVoucherAltered, asks: 3},
-		"a body cut":      {serve: breaking(voucherDoc[:n/2], io.ErrUnexpectedEOF), is: io.ErrUnexpectedEOF, asks: 3},
-		"a body broken":   {serve: breaking(voucherDoc[:n/2], errBroken), is: errBroken, text: fmt.Sprintf("after %d of %d bytes", n/2, n), asks: 1},
-		"broken at last":  {serve: breaking(voucherDoc, errBroken), is: errBroken, asks: 1},
-		"no connection":   {serve: func(*http.Request) (*http.Response, error) { return nil, errBroken }, is: errBroken, asks: 1},
-		"no answer":       {serve: func(*http.Request) (*http.Response, error) { return nil, nil }, text: "fetching", asks: 1},
-		"digest upper":    {change: digested(strings.ToUpper), is: hotelstays.ErrVoucherAltered, asks: 3},
-		"digest empty":    {change: digested(func(string) string { return "" }), is: hotelstays.ErrVoucherAltered, asks: 3},
-		"another's":       {change: digested(func(string) string { return voucherDigest(voucherOld) }), is: hotelstays.ErrVoucherAltered, asks: 3},
-		"size of less":    {change: sized(int64(n - 1)), is: hotelstays.ErrVoucherAltered, asks: 3},
-		"size of more":    {change: sized(int64(n + 1)), is: hotelstays.ErrVoucherAltered, asks: 3},
-		"no size":         {change: sized(0), text: "0 bytes", unfetched: true},
-		"below no size":   {change: sized(-1), text: "-1 bytes", unfetched: true},
-		"too large":       {change: sized(64<<20 + 1), text: "67108865 bytes", unfetched: true},
-		"above the limit": {opts: []hotelstays.VoucherOption{hotelstays.WithMaxVoucherBytes(int64(n - 1))}, text: "WithMaxVoucherBytes", unfetched: true},
-		"unsigned":        {change: func(v *types.Voucher) { v.Signature = nil }, is: hotelstays.ErrVoucherUnsigned, text: "WithUnsignedVouchers", asks: 1, unfetched: true},
+		"a bit flipped": {serve: serving(flipped), is: hotelstays.ErrVoucherAltered, asks: 3},
+		"another":       {serve: serving(voucherOld), is: hotelstays.ErrVoucherAltered, asks: 3},
+		"one byte more": {serve: serving(append(bytes.Clone(voucherDoc), 0)), is: hotelstays.ErrVoucherAltered, asks: 3},
+		"one byte less": {serve: serving(voucherDoc[:n-1]), is: hotelstays.ErrVoucherAltered, asks: 3},
+		"an empty body": {serve: serving(nil), is: hotelstays.ErrVoucherAltered, asks: 3},
+		"a body cut":    {serve: breaking(voucherDoc[:n/2], io.ErrUnexpectedEOF), is: io.ErrUnexpectedEOF, asks: 3},
+		"a body broken": {serve: breaking(voucherDoc[:n/2], errBroken), is: errBroken, text: fmt.Sprintf("after %d of %d bytes", n/2, n),
+			asks: 1},
+		"broken at last": {serve: breaking(voucherDoc, errBroken), is: errBroken, asks: 1},
+		"no connection":  {serve: func(*http.Request) (*http.Response, error) { return nil, errBroken }, is: errBroken, asks: 1},
+		"no answer":      {serve: func(*http.Request) (*http.Response, error) { return nil, nil }, text: "fetching", asks: 1},
+		"digest upper":   {change: digested(strings.ToUpper), is: hotelstays.ErrVoucherAltered, asks: 3},
+		"digest empty":   {change: digested(func(string) string { return "" }), is: hotelstays.ErrVoucherAltered, asks: 3},
+		"another's": {change: digested(func(string) string { return voucherDigest(voucherOld) }), is: hotelstays.ErrVoucherAltered,
+			asks: 3},
+		"size of less":  {change: sized(int64(n - 1)), is: hotelstays.ErrVoucherAltered, asks: 3},
+		"size of more":  {change: sized(int64(n + 1)), is: hotelstays.ErrVoucherAltered, asks: 3},
+		"no size":       {change: sized(0), text: "0 bytes", unfetched: true},
+		"below no size": {change: sized(-1), text: "-1 bytes", unfetched: true},
+		"too large":     {change: sized(64<<20 + 1), text: "67108865 bytes", unfetched: true},
+		"above the limit": {opts: []hotelstays.VoucherOption{hotelstays.WithMaxVoucherBytes(int64(n - 1))}, text: "WithMaxVoucherBytes",
+			unfetched: true},
+		"unsigned": {change: func(v *types.Voucher) { v.Signature = nil }, is: hotelstays.ErrVoucherUnsigned, text: "WithUnsignedVouchers",
+			asks: 1, unfetched: true},
 		"unsigned, of another size": {change: func(v *types.Voucher) { v.Signature = nil }, serve: serving(voucherOld),
 			opts: []hotelstays.VoucherOption{hotelstays.WithUnsignedVouchers()}, is: hotelstays.ErrVoucherAltered, asks: 3},
-		"signed, altered, unsigned allowed": {serve: serving(flipped), opts: []hotelstays.VoucherOption{hotelstays.WithUnsignedVouchers()}, is: hotelstays.ErrVoucherAltered, asks: 3},
+		"signed, altered, unsigned allowed": {serve: serving(flipped), opts: []hotelstays.VoucherOption{hotelstays.WithUnsignedVouchers()},
+			is: hotelstays.ErrVoucherAltered, asks: 3},
 	}
 	for _, status := range []int{401, 403, 404, 410} {
-		faults[fmt.Sprint("HTTP ", status)] = documentFault{serve: replying(status), is: hotelstays.ErrVoucherLinkExpired, text: fmt.Sprint("HTTP ", status), asks: 3}
+		faults[fmt.Sprint("HTTP ", status)] = documentFault{serve: replying(status), is: hotelstays.ErrVoucherLinkExpired,
+			text: fmt.Sprint("HTTP ", status), asks: 3}
 	}
 	for _, status := range []int{201, 204, 206, 301, 302, 303, 304, 307, 308, 400, 429, 500, 503} {
 		faults[fmt.Sprint("HTTP ", status)] = documentFault{text: fmt.Sprint("could not be fetched: HTTP ", status), asks: 1,
@@ -299,14 +310,18 @@ func documentFaults() map[string]documentFault {
 	const secret = "/secret-path.pdf?proof=" + voucherSecret
 	for name, link := range map[string]string{
 		"no link": "", "a relative link": secret, "a link without host": "https://" + secret,
-		"a link with only a port": "https://:443" + secret, "a link that is none": "https://ho st" + secret, "a link with control bytes": "https://host.example/\x7f" + secret,
-		"a link with a user": "https://user@host.example" + secret, "a link with a password": "http://user:pass@127.0.0.1" + secret, "an empty user": "https://@host.example" + secret,
+		"a link with only a port": "https://:443" + secret, "a link that is none": "https://ho st" + secret,
+		"a link with control bytes": "https://host.example/\x7f" + secret,
+		"a link with a user":        "https://user@host.example" + secret, "a link with a password": "http://user:pass@127.0.0.1" + secret,
+		"an empty user": "https://@host.example" + secret,
 	} {
 		faults[name] = documentFault{change: linking(link), text: "its link is not an address", asks: 1, unfetched: true}
 	}
 	for name, link := range map[string]string{
-		"http": "http://host.example" + secret, "http to a private address": "http://10.0.0.1" + secret, "http to a name like loopback": "http://127.0.0.1.example" + secret,
-		"http to localhost of somebody": "http://localhost.example" + secret, "no scheme": "//127.0.0.1" + secret, "ftp": "ftp://127.0.0.1" + secret, "file": "file://127.0.0.1" + secret, "ws": "ws://localhost" + secret,
+		"http": "http://host.example" + secret, "http to a private address": "http://10.0.0.1" + secret,
+		"http to a name like loopback":  "http://127.0.0.1.example" + secret,
+		"http to localhost of somebody": "http://localhost.example" + secret, "no scheme": "//127.0.0.1" + secret,
+		"ftp": "ftp://127.0.0.1" + secret, "file": "file://127.0.0.1" + secret, "ws": "ws://localhost" + secret,
 	} {
 		faults[name] = documentFault{change: linking(link), text: "its link is not https", asks: 1, unfetched: true}
 	}
@@ -412,7 +427,8 @@ func TestSaveVoucherInlineFailures(t *testing.T) {
 			path := filepath.Join(dir, "voucher.pdf")
 			require.NoError(t, os.WriteFile(path, voucherOld, 0o600))
 			service := serviceOf(change, nil)
-			_, err := clientThrough(t, service).SaveVoucher(t.Context(), &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1", IncludeDocument: true}, path)
+			_, err := clientThrough(t, service).SaveVoucher(t.Context(),
+				&hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1", IncludeDocument: true}, path)
 			var failed *hotelstays.VoucherError
 			require.ErrorAs(t, err, &failed)
 			assert.Zero(t, service.fetches, "what is inside the answer is not fetched as well")
@@ -457,7 +473,8 @@ func (b *endlessBody) Close() error { b.closed = true; return nil }
 func TestDownloadVoucherOnTheSandbox(t *testing.T) {
 	temp := ownTempDir(t)
 	for name, opts := range map[string][]hotelstaystest.Option{
-		"plain": nil, "https": {hotelstaystest.WithTLS()}, "compressed": {hotelstaystest.WithCompression(), hotelstaystest.WithVoucherSize(100_000)},
+		"plain": nil, "https": {hotelstaystest.WithTLS()}, "compressed": {hotelstaystest.WithCompression(),
+			hotelstaystest.WithVoucherSize(100_000)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inVoucherSandbox(t, opts, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
@@ -496,7 +513,8 @@ func TestDownloadVoucherThroughSandboxFaults(t *testing.T) {
 		{hotelstaystest.Fault{Operation: download, Kind: hotelstaystest.FaultEmptyBody}, hotelstays.ErrVoucherAltered},
 		{hotelstaystest.Fault{Operation: download, Kind: hotelstaystest.FaultGarbage}, hotelstays.ErrVoucherAltered},
 		{hotelstaystest.Fault{Operation: download, Kind: hotelstaystest.FaultCutMidResponse}, io.ErrUnexpectedEOF},
-		{hotelstaystest.Fault{Operation: download, Kind: hotelstaystest.FaultCut, Times: 2}, nil}, // net/http itself tries a connection that was idle twice
+		{hotelstaystest.Fault{Operation: download, Kind: hotelstaystest.FaultCut, Times: 2},
+			nil}, // net/http itself tries a connection that was idle twice
 		{hotelstaystest.Fault{Operation: download, Kind: hotelstaystest.FaultStatus}, nil},
 		{hotelstaystest.Fault{Operation: download, Kind: hotelstaystest.FaultExpiredLink}, hotelstays.ErrVoucherLinkExpired},
 	} {
@@ -521,13 +539,14 @@ func TestDownloadVoucherThroughSandboxFaults(t *testing.T) {
 		})
 	}
 	t.Run("after its time", func(t *testing.T) {
-		inVoucherSandbox(t, []hotelstaystest.Option{hotelstaystest.WithVoucherLinkLifetime(time.Minute)}, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
-			v := orderVoucher(t, client)
-			time.Sleep(time.Minute)
-			var w writeLog
-			assert.ErrorIs(t, client.DownloadVoucher(t.Context(), v, &w), hotelstays.ErrVoucherLinkExpired)
-			assert.Zero(t, w.writes)
-		})
+		inVoucherSandbox(t, []hotelstaystest.Option{hotelstaystest.WithVoucherLinkLifetime(time.Minute)},
+			func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
+				v := orderVoucher(t, client)
+				time.Sleep(time.Minute)
+				var w writeLog
+				assert.ErrorIs(t, client.DownloadVoucher(t.Context(), v, &w), hotelstays.ErrVoucherLinkExpired)
+				assert.Zero(t, w.writes)
+			})
 	})
 	t.Run("after ctx", func(t *testing.T) {
 		inVoucherSandbox(t, nil, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
@@ -585,7 +604,8 @@ func TestDownloadVoucherCarriesNoCredentials(t *testing.T) {
 	defer srv.Close()
 	jar, err := cookiejar.New(nil)
 	require.NoError(t, err)
-	client, err := hotelstays.New(srv.URL, hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithHTTPClient(&http.Client{Transport: srv.Client().Transport, Jar: jar}))
+	client, err := hotelstays.New(srv.URL, hotelstays.TokenCredential{Token: types.NewSecret("token")},
+		hotelstays.WithHTTPClient(&http.Client{Transport: srv.Client().Transport, Jar: jar}))
 	require.NoError(t, err)
 	for range 2 {
 		v := orderVoucher(t, client)
@@ -651,7 +671,8 @@ func TestDownloadVoucherLinks(t *testing.T) {
 		{"https://host.example", "http://[::1]/doc", false},
 	} {
 		service := serviceOf(nil, nil)
-		client, err := hotelstays.New(tc.base, hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithHTTPClient(&http.Client{Transport: service}))
+		client, err := hotelstays.New(tc.base, hotelstays.TokenCredential{Token: types.NewSecret("token")},
+			hotelstays.WithHTTPClient(&http.Client{Transport: service}))
 		require.NoError(t, err)
 		var w writeLog
 		err = client.DownloadVoucher(t.Context(), voucherFor(voucherDoc, tc.link), &w)
@@ -683,25 +704,26 @@ func TestDownloadVoucherUndoesNoEncoding(t *testing.T) {
 
 func TestUnsignedVoucherByItsSize(t *testing.T) {
 	ownTempDir(t)
-	inVoucherSandbox(t, []hotelstaystest.Option{hotelstaystest.WithUnsignedVouchers()}, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
-		v := orderVoucher(t, client)
-		var w writeLog
-		assert.ErrorIs(t, client.DownloadVoucher(t.Context(), v, &w), hotelstays.ErrVoucherUnsigned)
-		assert.Zero(t, w.writes)
-		path := filepath.Join(t.TempDir(), "voucher.pdf")
-		_, err := client.SaveVoucher(t.Context(), voucherRef, path)
-		assert.ErrorIs(t, err, hotelstays.ErrVoucherUnsigned)
-		assert.NoFileExists(t, path)
-		assert.Zero(t, srv.Ledger().Count(hotelstaystest.OpVoucherDownload), "nothing is fetched in vain")
+	inVoucherSandbox(t, []hotelstaystest.Option{hotelstaystest.WithUnsignedVouchers()},
+		func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
+			v := orderVoucher(t, client)
+			var w writeLog
+			assert.ErrorIs(t, client.DownloadVoucher(t.Context(), v, &w), hotelstays.ErrVoucherUnsigned)
+			assert.Zero(t, w.writes)
+			path := filepath.Join(t.TempDir(), "voucher.pdf")
+			_, err := client.SaveVoucher(t.Context(), voucherRef, path)
+			assert.ErrorIs(t, err, hotelstays.ErrVoucherUnsigned)
+			assert.NoFileExists(t, path)
+			assert.Zero(t, srv.Ledger().Count(hotelstaystest.OpVoucherDownload), "nothing is fetched in vain")
 
-		require.NoError(t, client.DownloadVoucher(t.Context(), v, &w, hotelstays.WithUnsignedVouchers()))
-		assert.EqualValues(t, v.ByteSize, w.Len())
-		_, err = client.SaveVoucher(t.Context(), voucherRef, path, hotelstays.WithUnsignedVouchers())
-		require.NoError(t, err)
-		assertFile(t, path, w.Bytes())
-		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpVoucherDownload, Kind: hotelstaystest.FaultTruncatedBody})
-		assert.ErrorIs(t, client.DownloadVoucher(t.Context(), v, io.Discard, hotelstays.WithUnsignedVouchers()), hotelstays.ErrVoucherAltered)
-	})
+			require.NoError(t, client.DownloadVoucher(t.Context(), v, &w, hotelstays.WithUnsignedVouchers()))
+			assert.EqualValues(t, v.ByteSize, w.Len())
+			_, err = client.SaveVoucher(t.Context(), voucherRef, path, hotelstays.WithUnsignedVouchers())
+			require.NoError(t, err)
+			assertFile(t, path, w.Bytes())
+			srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpVoucherDownload, Kind: hotelstaystest.FaultTruncatedBody})
+			assert.ErrorIs(t, client.DownloadVoucher(t.Context(), v, io.Discard, hotelstays.WithUnsignedVouchers()), hotelstays.ErrVoucherAltered)
+		})
 }
 
 func TestMaxVoucherBytes(t *testing.T) {
@@ -769,7 +791,8 @@ func TestSaveVoucherHere(t *testing.T) {
 }
 
 func TestSaveVoucherAsksForAnExpiredLinkAgain(t *testing.T) {
-	for _, kind := range []hotelstaystest.FaultKind{hotelstaystest.FaultExpiredLink, hotelstaystest.FaultAlteredBody, hotelstaystest.FaultTruncatedBody, hotelstaystest.FaultCutMidResponse} {
+	for _, kind := range []hotelstaystest.FaultKind{hotelstaystest.FaultExpiredLink, hotelstaystest.FaultAlteredBody,
+		hotelstaystest.FaultTruncatedBody, hotelstaystest.FaultCutMidResponse} {
 		for times, works := range map[int]bool{1: true, 2: true, 3: false} {
 			inVoucherSandbox(t, nil, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
 				dir := t.TempDir()
@@ -797,12 +820,13 @@ func TestSaveVoucherAsksForAnExpiredLinkAgain(t *testing.T) {
 // beforeDownload calls what happens between the voucher and its document.
 func beforeDownload(t *testing.T, srv *hotelstaystest.Server, happens func()) *hotelstays.Client {
 	once := sync.OnceFunc(happens)
-	return newClient(t, srv, ticketOf(srv), hotelstays.WithHTTPClient(&http.Client{Transport: transportFunc(func(r *http.Request) (*http.Response, error) {
-		if strings.HasPrefix(r.URL.Path, "/vouchers/") {
-			once()
-		}
-		return srv.Client().Transport.RoundTrip(r)
-	})}))
+	return newClient(t, srv, ticketOf(srv),
+		hotelstays.WithHTTPClient(&http.Client{Transport: transportFunc(func(r *http.Request) (*http.Response, error) {
+			if strings.HasPrefix(r.URL.Path, "/vouchers/") {
+				once()
+			}
+			return srv.Client().Transport.RoundTrip(r)
+		})}))
 }
 
 // A newer version that is made meanwhile is the one that is saved.
@@ -819,22 +843,24 @@ func TestSaveVoucherOfANewerVersion(t *testing.T) {
 		assert.Equal(t, 2, srv.Ledger().Count(hotelstaystest.OpOrderVoucher))
 	})
 	// While it is being made there is none.
-	inVoucherSandbox(t, []hotelstaystest.Option{hotelstaystest.WithVoucherDelay(time.Minute)}, func(t *testing.T, srv *hotelstaystest.Server, _ *hotelstays.Client) {
-		time.Sleep(2 * time.Minute)
-		client := beforeDownload(t, srv, func() { srv.RegenerateVoucher("ref-1") })
-		dir := t.TempDir()
-		_, err := client.SaveVoucher(t.Context(), voucherRef, filepath.Join(dir, "voucher.pdf"))
-		assert.ErrorIs(t, err, hotelstays.ErrVoucherNotReady)
-		assert.ErrorContains(t, err, "PENDING")
-		assertFiles(t, dir)
-	})
+	inVoucherSandbox(t, []hotelstaystest.Option{hotelstaystest.WithVoucherDelay(time.Minute)},
+		func(t *testing.T, srv *hotelstaystest.Server, _ *hotelstays.Client) {
+			time.Sleep(2 * time.Minute)
+			client := beforeDownload(t, srv, func() { srv.RegenerateVoucher("ref-1") })
+			dir := t.TempDir()
+			_, err := client.SaveVoucher(t.Context(), voucherRef, filepath.Join(dir, "voucher.pdf"))
+			assert.ErrorIs(t, err, hotelstays.ErrVoucherNotReady)
+			assert.ErrorContains(t, err, "PENDING")
+			assertFiles(t, dir)
+		})
 	// The link that outlives its time on the way is replaced.
-	inVoucherSandbox(t, []hotelstaystest.Option{hotelstaystest.WithVoucherLinkLifetime(time.Minute)}, func(t *testing.T, srv *hotelstaystest.Server, _ *hotelstays.Client) {
-		client := beforeDownload(t, srv, func() { time.Sleep(2 * time.Minute) })
-		_, err := client.SaveVoucher(t.Context(), voucherRef, filepath.Join(t.TempDir(), "voucher.pdf"))
-		require.NoError(t, err)
-		assert.Equal(t, 2, srv.Ledger().Count(hotelstaystest.OpOrderVoucher))
-	})
+	inVoucherSandbox(t, []hotelstaystest.Option{hotelstaystest.WithVoucherLinkLifetime(time.Minute)},
+		func(t *testing.T, srv *hotelstaystest.Server, _ *hotelstays.Client) {
+			client := beforeDownload(t, srv, func() { time.Sleep(2 * time.Minute) })
+			_, err := client.SaveVoucher(t.Context(), voucherRef, filepath.Join(t.TempDir(), "voucher.pdf"))
+			require.NoError(t, err)
+			assert.Equal(t, 2, srv.Ledger().Count(hotelstaystest.OpOrderVoucher))
+		})
 	// A service that puts the new document under the old link.
 	service := serviceOf(nil, serving(voucherOld))
 	first := service.voucher
@@ -859,19 +885,20 @@ func TestSaveVoucherInline(t *testing.T) {
 		100_000:   {1, 0},
 		8<<20 + 1: {2, 1}, // too large to be inlined
 	} {
-		inVoucherSandbox(t, []hotelstaystest.Option{hotelstaystest.WithVoucherSize(size)}, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
-			dir := t.TempDir()
-			v, err := client.SaveVoucher(t.Context(), inline, filepath.Join(dir, "voucher.pdf"))
-			require.NoError(t, err)
-			document, err := os.ReadFile(filepath.Join(dir, "voucher.pdf"))
-			require.NoError(t, err)
-			assert.Len(t, document, size)
-			assert.NoError(t, hotelstays.VerifyVoucher(document, v))
-			assert.Equal(t, tc.asks, srv.Ledger().Count(hotelstaystest.OpOrderVoucher))
-			assert.Equal(t, tc.fetches, srv.Ledger().Count(hotelstaystest.OpVoucherDownload))
-			assert.True(t, inline.IncludeDocument, "the caller's request is not changed")
-			assertFiles(t, dir, "voucher.pdf")
-		})
+		inVoucherSandbox(t, []hotelstaystest.Option{hotelstaystest.WithVoucherSize(size)},
+			func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
+				dir := t.TempDir()
+				v, err := client.SaveVoucher(t.Context(), inline, filepath.Join(dir, "voucher.pdf"))
+				require.NoError(t, err)
+				document, err := os.ReadFile(filepath.Join(dir, "voucher.pdf"))
+				require.NoError(t, err)
+				assert.Len(t, document, size)
+				assert.NoError(t, hotelstays.VerifyVoucher(document, v))
+				assert.Equal(t, tc.asks, srv.Ledger().Count(hotelstaystest.OpOrderVoucher))
+				assert.Equal(t, tc.fetches, srv.Ledger().Count(hotelstaystest.OpVoucherDownload))
+				assert.True(t, inline.IncludeDocument, "the caller's request is not changed")
+				assertFiles(t, dir, "voucher.pdf")
+			})
 	}
 	// A service that leaves the document out has a link.
 	service := serviceOf(nil, nil)
@@ -903,7 +930,8 @@ func TestSaveVoucherThatIsNotReady(t *testing.T) {
 			assert.Equal(t, 1, srv.Ledger().Count(hotelstaystest.OpOrderVoucher)-before)
 			assertFiles(t, dir)
 		}
-		_, err := client.SaveVoucher(t.Context(), &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "nobody's"}, filepath.Join(dir, "voucher.pdf"))
+		_, err := client.SaveVoucher(t.Context(), &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "nobody's"},
+			filepath.Join(dir, "voucher.pdf"))
 		assert.ErrorIs(t, err, hotelstays.ErrNotFound)
 		assertFiles(t, dir)
 	})
@@ -969,7 +997,8 @@ func TestNoVoucherWithAnError(t *testing.T) {
 // A document above the limit is not "altered", and asking again does not help.
 func TestVoucherLimitIsNotAltered(t *testing.T) {
 	service := serviceOf(nil, nil)
-	_, err := clientThrough(t, service).SaveVoucher(t.Context(), voucherRef, filepath.Join(t.TempDir(), "voucher.pdf"), hotelstays.WithMaxVoucherBytes(5))
+	_, err := clientThrough(t, service).SaveVoucher(t.Context(), voucherRef, filepath.Join(t.TempDir(), "voucher.pdf"),
+		hotelstays.WithMaxVoucherBytes(5))
 	assert.NotErrorIs(t, err, hotelstays.ErrVoucherAltered)
 	assert.Equal(t, 1, service.asks)
 }
@@ -1075,7 +1104,8 @@ func TestSaveVoucherNamesTheOrder(t *testing.T) {
 	assert.ErrorIs(t, refused, hotelstays.ErrNotFound)
 	var voucher *hotelstays.VoucherError
 	assert.NotErrorAs(t, refused, &voucher, "there is none")
-	assert.ErrorContains(t, refused, `hotelstays: voucher of order "ref-1": OrderVoucher: not found (HTTP 404, code 100000404, "no such order"`)
+	assert.ErrorContains(t, refused,
+		`hotelstays: voucher of order "ref-1": OrderVoucher: not found (HTTP 404, code 100000404, "no such order"`)
 	assert.NotContains(t, log.String(), "again")
 	expired := save(serviceOf(nil, replying(410)))
 	assert.ErrorIs(t, expired, hotelstays.ErrVoucherLinkExpired)

@@ -39,7 +39,8 @@ func TestOrderVoucherStates(t *testing.T) {
 			{types.VoucherGenerated, func() { time.Sleep(5 * time.Second) }},
 			{types.VoucherFailed, func() { srv.FailVoucher("ref-1") }},
 			{types.VoucherCancelled, func() {
-				_, err := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: o.session, CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo})
+				_, err := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: o.session, CustomerReferenceNo: "ref-1",
+					SupplierReferenceNo: order.SupplierReferenceNo})
 				require.NoError(t, err)
 			}},
 		} {
@@ -124,10 +125,13 @@ func TestOrderVoucherRefusals(t *testing.T) {
 			want error
 			code int
 		}{
-			{"one reference of two orders", hotelstays.OrderVoucherRequest{SupplierReferenceNo: one.SupplierReferenceNo}, hotelstays.ErrAmbiguousReference, hotelstays.CodeAmbiguousReference},
-			{"with the platform's reference", hotelstays.OrderVoucherRequest{SupplierReferenceNo: one.SupplierReferenceNo, PlatformReferenceNo: one.PlatformReferenceNo}, nil, 0},
+			{"one reference of two orders", hotelstays.OrderVoucherRequest{SupplierReferenceNo: one.SupplierReferenceNo},
+				hotelstays.ErrAmbiguousReference, hotelstays.CodeAmbiguousReference},
+			{"with the platform's reference", hotelstays.OrderVoucherRequest{SupplierReferenceNo: one.SupplierReferenceNo,
+				PlatformReferenceNo: one.PlatformReferenceNo}, nil, 0},
 			{"an unknown order", hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-9"}, hotelstays.ErrNotFound, hotelstays.CodeNotFound},
-			{"a large document inline", hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1", IncludeDocument: true}, hotelstays.ErrVoucherTooLarge, hotelstays.CodeVoucherTooLarge},
+			{"a large document inline", hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1", IncludeDocument: true},
+				hotelstays.ErrVoucherTooLarge, hotelstays.CodeVoucherTooLarge},
 			{"a large document by its link", hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1"}, nil, 0},
 		} {
 			before := srv.Ledger().Count(hotelstaystest.OpOrderVoucher)
@@ -155,7 +159,8 @@ var (
 
 // voucherAnswer is the answer to OrderVoucher.
 func voucherAnswer(status types.VoucherStatus, v *types.Voucher) string {
-	data, err := json.Marshal(hotelstays.OrderVoucherResponse{CustomerReferenceNo: "ref-1", PlatformReferenceNo: "P1", SupplierReferenceNo: "S1", Status: status, Voucher: v})
+	data, err := json.Marshal(hotelstays.OrderVoucherResponse{CustomerReferenceNo: "ref-1", PlatformReferenceNo: "P1",
+		SupplierReferenceNo: "S1", Status: status, Voucher: v})
 	if err != nil {
 		panic(err)
 	}
@@ -182,7 +187,8 @@ func inSandbox(t *testing.T, opts []hotelstaystest.Option, test func(t *testing.
 }
 
 // inVoucherSandbox is inSandbox with a voucher that is there.
-func inVoucherSandbox(t *testing.T, opts []hotelstaystest.Option, test func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client)) {
+func inVoucherSandbox(t *testing.T, opts []hotelstaystest.Option,
+	test func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client)) {
 	t.Helper()
 	opts = append([]hotelstaystest.Option{hotelstaystest.WithConfirmAfter(0), hotelstaystest.WithVoucherDelay(0)}, opts...)
 	inSandbox(t, opts, test)
@@ -262,7 +268,8 @@ func TestAwaitVoucherUntilCtxEnds(t *testing.T) {
 	inSandbox(t, never(), func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
 		start := time.Now()
 		resp, err := wait(t, client, 2*time.Minute)
-		assert.EqualError(t, err, `hotelstays: AwaitVoucher: the voucher of order "ref-1" is still NOT_GENERATED; the caller's ctx ended the wait: context deadline exceeded; call again to go on waiting`)
+		assert.EqualError(t, err,
+			`hotelstays: AwaitVoucher: the voucher of order "ref-1" is still NOT_GENERATED; the caller's ctx ended the wait: context deadline exceeded; call again to go on waiting`)
 		require.NotNil(t, resp)
 		assert.Equal(t, types.VoucherNotGenerated, resp.Status)
 		assert.Equal(t, []float64{0, 5, 10, 20, 50, 80, 110}, pollsSince(srv, start))
@@ -323,7 +330,8 @@ func TestAwaitVoucherWakesUp(t *testing.T) {
 // What may pass is asked again; what will not is returned at once.
 func TestAwaitVoucherThroughFailures(t *testing.T) {
 	for _, fault := range []hotelstaystest.Fault{status(503, ""), status(429, ""), status(504, "<html>"), {Kind: hotelstaystest.FaultCut},
-		{Kind: hotelstaystest.FaultGarbage}, {Kind: hotelstaystest.FaultTruncatedBody}, {Kind: hotelstaystest.FaultEmptyBody}, status(200, `{"code":0,"data":{}}`)} {
+		{Kind: hotelstaystest.FaultGarbage}, {Kind: hotelstaystest.FaultTruncatedBody}, {Kind: hotelstaystest.FaultEmptyBody}, status(200,
+			`{"code":0,"data":{}}`)} {
 		opts := []hotelstaystest.Option{hotelstaystest.WithConfirmAfter(30 * time.Second), hotelstaystest.WithVoucherDelay(time.Second)}
 		inSandbox(t, opts, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
 			start := time.Now()

@@ -122,13 +122,21 @@ func TestWebhookHandlerRefuses(t *testing.T) {
 	}
 	rows := []row{
 		{"unsigned", 401, hotelstays.ErrWebhookUnsigned, hookWith(func(r *http.Request) { r.Header.Del(hotelstays.WebhookSignatureHeader) })},
-		{"of another secret", 401, hotelstays.ErrWebhookSignature, hookSignedAs(func() string { return hookSign(hookNext, time.Now(), hookPaid) })},
+		{"of another secret", 401, hotelstays.ErrWebhookSignature,
+			hookSignedAs(func() string { return hookSign(hookNext, time.Now(), hookPaid) })},
 		{"of no secret", 401, hotelstays.ErrWebhookSignature, hookSignedAs(func() string { return hookSign("", time.Now(), hookPaid) })},
-		{"from the future", 401, hotelstays.ErrWebhookTime, hookSignedAs(func() string { return hookSign(hookSecret, time.Now().Add(301*time.Second), hookPaid) })},
-		{"from the past", 401, hotelstays.ErrWebhookTime, hookSignedAs(func() string { return hookSign(hookSecret, time.Now().Add(-301*time.Second), hookPaid) })},
+		{"from the future", 401, hotelstays.ErrWebhookTime, hookSignedAs(func() string {
+			return hookSign(hookSecret,
+				time.Now().Add(301*time.Second), hookPaid)
+		})},
+		{"from the past", 401, hotelstays.ErrWebhookTime, hookSignedAs(func() string {
+			return hookSign(hookSecret,
+				time.Now().Add(-301*time.Second), hookPaid)
+		})},
 		{"no time", 401, hotelstays.ErrWebhookSignature, hookSignedAs(func() string { return "v1=" + mac() })},
 		{"no v1", 401, hotelstays.ErrWebhookSignature, hookSignedAs(func() string { return "t=" + stamp() })},
-		{"two times", 401, hotelstays.ErrWebhookSignature, hookSignedAs(func() string { return "t=" + stamp() + ",t=" + stamp() + ",v1=" + mac() })},
+		{"two times", 401, hotelstays.ErrWebhookSignature,
+			hookSignedAs(func() string { return "t=" + stamp() + ",t=" + stamp() + ",v1=" + mac() })},
 		{"an empty signature", 401, hotelstays.ErrWebhookSignature, hookSignedAs(func() string { return "" })},
 		{"two signature lines", 401, hotelstays.ErrWebhookSignature, hookWith(func(r *http.Request) {
 			r.Header.Add(hotelstays.WebhookSignatureHeader, r.Header.Get(hotelstays.WebhookSignatureHeader))
@@ -136,7 +144,8 @@ func TestWebhookHandlerRefuses(t *testing.T) {
 		{"another body than was signed", 401, hotelstays.ErrWebhookSignature, hookWith(func(r *http.Request) {
 			r.Body = io.NopCloser(strings.NewReader(strings.Replace(hookPaid, "ref-1", "ref-2", 1)))
 		})},
-		{"cut off on the way", 401, hotelstays.ErrWebhookSignature, hookWith(func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader(hookPaid[:40])) })},
+		{"cut off on the way", 401, hotelstays.ErrWebhookSignature,
+			hookWith(func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader(hookPaid[:40])) })},
 		{"no body", 401, hotelstays.ErrWebhookSignature, hookWith(func(r *http.Request) { r.Body = http.NoBody })},
 		{"the connection broke", 408, io.ErrUnexpectedEOF, hookWith(func(r *http.Request) {
 			r.Body = io.NopCloser(io.MultiReader(strings.NewReader(hookPaid[:40]), iotest.ErrReader(io.ErrUnexpectedEOF)))
@@ -152,14 +161,16 @@ func TestWebhookHandlerRefuses(t *testing.T) {
 		}},
 		{"endless", 413, nil, hookWith(func(r *http.Request) { r.ContentLength, r.Body = -1, io.NopCloser(hookEndless{}) })},
 	}
-	for _, media := range []string{"text/plain", "text/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/jsonp", "json", "/", "application/json, text/html"} {
+	for _, media := range []string{"text/plain", "text/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x",
+		"application/jsonp", "json", "/", "application/json, text/html"} {
 		rows = append(rows, row{"as " + media, 415, nil, hookWith(func(r *http.Request) { r.Header.Set("Content-Type", media) })})
 	}
 	for _, method := range []string{"GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "post", ""} {
 		rows = append(rows, row{"method " + method, 405, nil, hookWith(func(r *http.Request) { r.Method = method })})
 	}
 	for _, body := range hookNoEvents {
-		rows = append(rows, row{fmt.Sprintf("body %.30q", body), 400, hotelstays.ErrWebhookBody, func() *http.Request { return hookRequest("evt-1", body) }})
+		rows = append(rows, row{fmt.Sprintf("body %.30q", body), 400, hotelstays.ErrWebhookBody,
+			func() *http.Request { return hookRequest("evt-1", body) }})
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -271,7 +282,8 @@ func TestWebhookReplay(t *testing.T) {
 // Two pairs of reference and kind that concatenate to the same text are distinct.
 func TestWebhookKeysDoNotRunTogether(t *testing.T) {
 	r := newHookReceiver(hotelstays.WebhookOptions{AllowUnsigned: true})
-	for _, body := range []string{`{"customerReferenceNo":"ref-1","event":"order_paid"}`, `{"customerReferenceNo":"ref-1order_","event":"paid"}`} {
+	for _, body := range []string{`{"customerReferenceNo":"ref-1","event":"order_paid"}`,
+		`{"customerReferenceNo":"ref-1order_","event":"paid"}`} {
 		req := hookRequest("", body)
 		req.Header.Del(hotelstays.WebhookSignatureHeader)
 		assert.Equal(t, 200, r.deliver(req).Code)
@@ -295,7 +307,8 @@ func TestWebhookDistinctWithoutID(t *testing.T) {
 				for _, at := range []int64{1, 2, 3} {
 					deliver(hookBody(reference, hotelstays.EventOrderModified, at))
 				}
-				for _, kind := range []hotelstays.WebhookKind{hotelstays.EventOrderCreated, hotelstays.EventOrderPaid, hotelstays.EventOrderCancelled, "order_other"} {
+				for _, kind := range []hotelstays.WebhookKind{hotelstays.EventOrderCreated, hotelstays.EventOrderPaid, hotelstays.EventOrderCancelled,
+					"order_other"} {
 					deliver(hookBody(reference, kind, 1))
 					deliver(hookBody(reference, kind, 2))
 				}
@@ -371,7 +384,8 @@ func TestWebhookStoreAnswers(t *testing.T) {
 			assert.NotContains(t, w.Header(), "Retry-After", row.name)
 		}
 		assert.Len(t, store.keys, 2, "an id and a body")
-		want := strings.NewReplacer("done", "done "+strings.Join(store.keys, ","), "release", "release "+strings.Join(store.keys, ",")).Replace(row.calls)
+		want := strings.NewReplacer("done", "done "+strings.Join(store.keys, ","), "release",
+			"release "+strings.Join(store.keys, ",")).Replace(row.calls)
 		assert.Equal(t, want, strings.Join(store.calls, " "), row.name)
 		if row.status == 200 {
 			assert.Empty(t, r.errs, row.name)
@@ -622,7 +636,8 @@ func TestWebhookExactlyOneSuccess(t *testing.T) {
 		for order := range orders {
 			reference := fmt.Sprintf("ref-%d", order)
 			for i, body := range []string{
-				hookBody(reference, hotelstays.EventOrderCreated, 1), hookBody(reference, hotelstays.EventOrderPaid, 2), hookBody(reference, hotelstays.EventOrderModified, 3),
+				hookBody(reference, hotelstays.EventOrderCreated, 1), hookBody(reference, hotelstays.EventOrderPaid, 2), hookBody(reference,
+					hotelstays.EventOrderModified, 3),
 				hookBody(reference, hotelstays.EventOrderModified, 4), hookBody(reference, hotelstays.EventOrderCancelled, 5),
 			} {
 				events++

@@ -456,7 +456,7 @@ func (s *chaosService) checkResending(t *testing.T) {
 			return !at.Before(last.Arrived) && !at.After(book.Arrived)
 		})
 		if !definite && !absent {
-			t.Errorf("sent twice: Book of %s, answered with HTTP %d (fault %q, carried out %t), arrived again after %s although nobody knew that there was no order",
+			t.Errorf("sent twice without proof: Book of %s, answered with HTTP %d (fault %q, executed %t), arrived again after %s",
 				reference, last.Status, last.Fault, last.Executed, book.Arrived.Sub(last.Arrived))
 		}
 	}
@@ -520,7 +520,8 @@ func TestChaos(t *testing.T) {
 			polls += s.srv.Ledger().Count(hotelstaystest.OpQueryOrders)
 		}
 		assert.Equal(t, bookings, told)
-		t.Logf("%d bookings, %d orders, %d requests of Book, %d of QueryOrders, in %s of virtual time", told, orders, books, polls, time.Since(start))
+		t.Logf("%d bookings, %d orders, %d requests of Book, %d of QueryOrders, in %s of virtual time", told, orders, books, polls,
+			time.Since(start))
 		for _, what := range slices.Sorted(maps.Keys(total)) {
 			t.Logf("%6d %s", total[what], what)
 		}

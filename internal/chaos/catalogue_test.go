@@ -168,7 +168,8 @@ func (h *hotelTally) check(t *testing.T, srv *hotelstaystest.Server) {
 	t.Helper()
 	require.Len(t, h.live, 10)
 	first, peak := h.live[0], slices.Max(h.live)
-	t.Logf("live heap: %.1f MB after a tenth, at most %.1f MB; %.1f MB of it are the test's own", mb(first), mb(peak), mb(uint64(8*len(h.came))))
+	t.Logf("live heap: %.1f MB after a tenth, at most %.1f MB; %.1f MB of it are the test's own", mb(first), mb(peak),
+		mb(uint64(8*len(h.came))))
 	assert.Less(t, peak, first+catalogueGrowth)
 
 	require.EqualValues(t, h.expected, h.n.Load())

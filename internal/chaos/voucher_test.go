@@ -115,7 +115,8 @@ func voucherClient(t *testing.T, url string) *hotelstays.Client {
 
 // voucherServer answers OrderVoucher with a voucher of document(), whose version counts up, and
 // the fetch of the document with serve. It returns its address.
-func voucherServer(t *testing.T, document func(version int) []byte, serve func(w http.ResponseWriter, r *http.Request, version int)) string {
+func voucherServer(t *testing.T, document func(version int) []byte,
+	serve func(w http.ResponseWriter, r *http.Request, version int)) string {
 	var version atomic.Int64
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
