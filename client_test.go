@@ -568,8 +568,10 @@ func TestNoWaitPastTheDeadline(t *testing.T) {
 // A call waits the whole of Retry-After, or ends at once with the error that has it. The operation
 // is paused for every caller for that time.
 func TestRetryAfterIsHonouredInFull(t *testing.T) {
-	for header, after := range map[string]time.Duration{"40": 40 * time.Second, "60": time.Minute, "61": 61 * time.Second, "3600": time.Hour,
-		"Sat, 01 Jan 2000 00:00:20 GMT": 20 * time.Second, "Sat, 01 Jan 2000 00:02:00 GMT": 2 * time.Minute, "soon": time.Second} {
+	for header, after := range map[string]time.Duration{
+		"40": 40 * time.Second, "60": time.Minute, "61": 61 * time.Second, "3600": time.Hour, "soon": time.Second,
+		"Sat, 01 Jan 2000 00:00:20 GMT": 20 * time.Second, "Sat, 01 Jan 2000 00:02:00 GMT": 2 * time.Minute,
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			srv, client := newSandbox(t)
 			srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 429,
