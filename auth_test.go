@@ -1,4 +1,4 @@
-// Credentials: how long their tokens are used, and what happens when they are refused.
+// Tickets, OAuth tokens, and how long the client uses them.
 
 package hotelstays_test
 

@@ -1,5 +1,5 @@
-// The iterators over content: everything once, nothing before it is asked for, nothing
-// after the loop is left, with one call under way or several.
+// Content: each operation against the sandbox, and the iterators, which return everything once,
+// fetch nothing before it is needed and nothing after the loop ends.
 
 package hotelstays_test
 

@@ -1,4 +1,4 @@
-// Options: which calls take which, and that helpers hand them on.
+// Options: which calls take which, what they send, and that helpers pass them on.
 
 package hotelstays_test
 

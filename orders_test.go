@@ -1,4 +1,4 @@
-// Waiting for orders, and cancelling them.
+// Reading, awaiting and cancelling orders.
 
 package hotelstays_test
 

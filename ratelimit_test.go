@@ -1,4 +1,4 @@
-// The client at the rate limits of the service: never above, and hardly ever below.
+// The client at the rate limits of the service: never above, hardly ever below.
 
 package hotelstays_test
 

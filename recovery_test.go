@@ -1,10 +1,6 @@
-// What these tests prove: a Book whose outcome is unknown is found out about at
-// the documented times, to the second; only a poll that was read whole and held
-// nothing proves that there is no order; a recovery survives its process, at every
-// step, and works on no other account; and the checks of references and offers say no
-// more than they know.
-//
-// All times are seconds of the ledger's clock.
+// Recovery: polls at the documented times, to the second; only a poll that was read whole and has no
+// order proves that there is none; a recovery survives its process at every step, and works with
+// no other account. All times are seconds of the ledger's clock.
 
 package hotelstays_test
 

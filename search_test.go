@@ -1,4 +1,4 @@
-// HotelListPages: every page in one session, and no end that is none.
+// Searches against the sandbox, and HotelListPages.
 
 package hotelstays_test
 

@@ -1,5 +1,4 @@
-// Voucher documents: nothing that is not verified is handed over, and a file is whole or
-// as it was.
+// Voucher documents: nothing unverified is written, and a file is whole or as it was.
 
 package hotelstays_test
 

@@ -1,4 +1,4 @@
-// Waiting for vouchers.
+// The states of vouchers, and waiting for them.
 
 package hotelstays_test
 
