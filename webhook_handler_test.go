@@ -241,6 +241,8 @@ func TestWebhookHandlerAccepts(t *testing.T) {
 // A duplicate gets 200 and does not call the function.
 func TestWebhookReplay(t *testing.T) {
 	other := strings.Replace(hookPaid, "HC-1", "HC-2", 1)
+	amended := hookBody("ref-1", hotelstays.EventOrderModified, 1)
+	otherAmended := strings.Replace(amended, "HC-1", "HC-2", 1)
 	for _, row := range []struct {
 		name         string
 		first        [2]string // id, body
@@ -256,6 +258,7 @@ func TestWebhookReplay(t *testing.T) {
 		{"neither has an id", [2]string{"", hookPaid}, [2]string{"", hookPaid}, 0, 200, 1},
 		{"another body under the id", [2]string{"evt-1", hookPaid}, [2]string{"evt-1", other}, 0, 200, 1},
 		{"another body without an id", [2]string{"", hookPaid}, [2]string{"", other}, 0, 200, 1},
+		{"another body of an amendment", [2]string{"", amended}, [2]string{"", otherAmended}, 0, 200, 1},
 		{"another body, another id", [2]string{"evt-1", hookPaid}, [2]string{"evt-2", other}, 0, 200, 2},
 		{"within the retention", [2]string{"evt-1", hookPaid}, [2]string{"evt-1", hookPaid}, 7*24*3600 - 1, 200, 1},
 		{"beyond the retention", [2]string{"evt-1", hookPaid}, [2]string{"evt-1", hookPaid}, 7 * 24 * 3600, 200, 2},
