@@ -248,12 +248,6 @@ func TestMockedDefaultTransport(t *testing.T) {
 		hotelstays.WithMaxAttempts(1))
 	require.NoError(t, err)
 	own, err := hotelstays.New("http://127.0.0.1:1", bearerToken("token"), hotelstays.WithMaxAttempts(1))
-
-	client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.TokenCredential{Token: types.NewSecret("token")},
-		hotelstays.WithHTTPClient(http.DefaultClient), hotelstays.WithMaxAttempts(1))
-	require.NoError(t, err)
-	own, err := hotelstays.New("http://127.0.0.1:1", hotelstays.TokenCredential{Token: types.NewSecret("token")},
-		hotelstays.WithMaxAttempts(1))
 	require.NoError(t, err)
 	gock.New("http://127.0.0.1:1").Post("/api/search/destinations").Times(2).Reply(200).BodyString(`{"code":0,"data":{"destinations":[]}}`)
 	defer gock.OffAll()
@@ -271,9 +265,6 @@ func TestMockedDefaultTransport(t *testing.T) {
 // The voucher's document comes the same way.
 func TestMockedVoucherDocument(t *testing.T) {
 	client, err := hotelstays.New("http://127.0.0.1:1", bearerToken("token"), hotelstays.WithHTTPClient(http.DefaultClient))
-
-	client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.TokenCredential{Token: types.NewSecret("token")},
-		hotelstays.WithHTTPClient(http.DefaultClient))
 	require.NoError(t, err)
 	gock.New("http://127.0.0.1:1").Get("/voucher").Reply(200).BodyString("document")
 	defer gock.OffAll()
