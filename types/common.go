@@ -1,4 +1,4 @@
-// Small types that several operations share: text, places, pages, people.
+// Types that several operations share: text, places, pages, people.
 
 package types
 
@@ -7,17 +7,16 @@ import (
 	"fmt"
 )
 
-// I18N is a text in the service's languages. English is the system's default
-// language; a language that was not sent is empty.
+// I18N is a text in the languages of the service. English is its default. A language that was
+// not sent is empty.
 type I18N struct {
 	EN string `json:"en,omitempty"` // English
 	ZH string `json:"zh,omitempty"` // Chinese
 	AR string `json:"ar,omitempty"` // Arabic
 }
 
-// String returns the text in English, or in the first other language that was sent.
-// Many texts are optional pointers: String of one that is nil is empty, and fmt prints it
-// as <nil>.
+// String returns the English text, or the first other one that was sent. It returns "" if t
+// is nil; fmt prints a nil *I18N as <nil>.
 func (t *I18N) String() string {
 	if t == nil {
 		return ""
@@ -25,7 +24,7 @@ func (t *I18N) String() string {
 	return cmp.Or(t.EN, t.ZH, t.AR)
 }
 
-// Format prints the text of String, for values that have no address, too.
+// Format makes fmt print the text of String, for values as well as pointers.
 func (t I18N) Format(f fmt.State, verb rune) { fmt.Fprintf(f, fmt.FormatString(f, verb), t.String()) }
 
 // Latlng is a point, in degrees.
@@ -36,30 +35,30 @@ type Latlng struct {
 
 // LatlngCoordinator is one place in the coordinates of two map systems.
 type LatlngCoordinator struct {
-	// Google is always sent when the object is.
+	// Google is always sent.
 	Google Latlng `json:"google"`
 	// Gaode is the place on the Gaode map, which offsets coordinates in China.
 	Gaode *Latlng `json:"gaode,omitempty"`
 }
 
-// PageReq asks for one page of a listing.
+// PageReq selects one page of a listing.
 type PageReq struct {
 	// PageNum counts from 1; 0 is not sent.
 	PageNum int `json:"pageNum,omitempty"`
-	// PageSize is how many items a page holds; 0 leaves it to the service. The
-	// request says its default and limit.
+	// PageSize is the number of items of a page. 0 means the default, which the request
+	// documents together with the limit.
 	PageSize int `json:"pageSize,omitempty"`
-	// Cursor points at the next page. No response is shown to carry one, so that
-	// the iterators of this module advance by PageNum alone.
+	// Cursor is sent as it is. No response is documented to carry one, so the iterators
+	// advance by PageNum.
 	Cursor *int64 `json:"cursor,omitempty"`
 }
 
-// PageResp says where a listing stands.
+// PageResp is the position of a page in its listing.
 type PageResp struct {
-	// Total is the number of items of the whole listing; 0 means that there are
-	// none, or that the query has no totals.
+	// Total is the number of items of the whole listing. 0 means that there are none, or that
+	// the query has no totals.
 	Total int `json:"total,omitempty"`
-	// HasMore is true while further pages follow.
+	// HasMore reports whether another page follows.
 	HasMore bool `json:"hasMore,omitempty"`
 }
 
@@ -72,14 +71,13 @@ type TimeWindow struct {
 
 // Phone is a telephone number.
 type Phone struct {
-	// CountryCode and CountryNumber name the country; which codes and numbers these are
-	// is undocumented. Orders that are read back may omit CountryNumber.
+	// What CountryCode and CountryNumber hold is undocumented. Orders may lack CountryNumber.
 	CountryCode   string `json:"countryCode,omitempty"`
 	CountryNumber int    `json:"countryNumber,omitempty"`
 	Number        string `json:"number,omitempty"`
 }
 
-// Holder is the person in whose name a booking is made.
+// Holder is the person who makes a booking.
 type Holder struct {
 	FirstName string `json:"firstName"` // required
 	LastName  string `json:"lastName"`  // required
@@ -89,14 +87,14 @@ type Holder struct {
 
 // GuestPerRoom is the occupancy of one room.
 type GuestPerRoom struct {
-	// AdultCount is required: 0 is refused as a count that was left out.
+	// AdultCount is required, and at least 1.
 	AdultCount int `json:"adultCount"`
 	// ChildrenAges has one age in years for each child.
 	ChildrenAges []int `json:"childrenAges,omitempty"`
 }
 
-// Gender is a guest's gender. The service matches it without regard to case,
-// takes M and F as shorthand, and refuses every other value.
+// Gender is the gender of a guest. The service ignores letter case, also takes M and F, and
+// refuses every other value.
 type Gender string
 
 // The documented genders.
@@ -109,24 +107,21 @@ const (
 
 // Guest is one traveller of a booking.
 type Guest struct {
-	// RoomIndex is the room that the guest sleeps in, counted from 1. Required.
-	RoomIndex int    `json:"roomIndex"`
-	FirstName string `json:"firstName"` // required
-	LastName  string `json:"lastName"`  // required
-	// NationalityCode is the guest's nationality.
+	// RoomIndex is the number of the guest's room, from 1. Required.
+	RoomIndex       int    `json:"roomIndex"`
+	FirstName       string `json:"firstName"` // required
+	LastName        string `json:"lastName"`  // required
 	NationalityCode string `json:"nationalityCode,omitempty"`
-	// Age in years matters for children only; a pointer, because an infant's 0 is
-	// an age.
+	// Age is in years, and matters for children only. It is a pointer because infants have
+	// the age 0.
 	Age *int `json:"age,omitempty"`
-	// IsChild is the caller's own decision; nil sends none.
+	// IsChild is your own decision; nil is not sent.
 	IsChild *bool `json:"isChild,omitempty"`
-	// Gender goes to the supplier where its contract requires it.
+	// Gender reaches those suppliers whose contracts ask for it.
 	Gender Gender `json:"gender,omitempty"`
-	// DateOfBirth is required where the supplier's contract says so, and for a
-	// child or infant, for whom Age is accepted in its place.
+	// DateOfBirth is required by some suppliers, and for a child or infant without an Age.
 	DateOfBirth Date `json:"dateOfBirth,omitempty"`
-	// PassportNumber has at most 50 characters and is required where the
-	// supplier's contract says so. Orders that are read back show its last four
-	// characters only.
+	// PassportNumber has at most 50 characters. Some suppliers require it. Orders show only
+	// its last four characters.
 	PassportNumber Secret `json:"passportNumber,omitzero"`
 }

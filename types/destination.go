@@ -1,4 +1,4 @@
-// Destinations: the tree of places in which hotels are found.
+// Destinations: the tree of places.
 
 package types
 
@@ -11,8 +11,8 @@ type DestinationType int
 const (
 	DestinationUnknown         DestinationType = 0
 	DestinationContinent       DestinationType = 1
-	DestinationCountry         DestinationType = 2 // a geographic entity, not a political one
-	DestinationProvinceState   DestinationType = 3 // lower administrative divisions, too
+	DestinationCountry         DestinationType = 2 // geographic, not political
+	DestinationProvinceState   DestinationType = 3 // also lower administrative divisions
 	DestinationHighLevelRegion DestinationType = 4 // a tourist region
 	DestinationMultiCity       DestinationType = 5 // a metropolitan area with its suburbs
 	DestinationCity            DestinationType = 6 // the base unit of coverage
@@ -26,11 +26,11 @@ const (
 
 // Destination is one place of the tree.
 type Destination struct {
-	// ID is a UUID, and what searches take as destinationId.
+	// ID is a UUID. Searches take it as their DestinationID.
 	ID   string          `json:"id,omitempty"`
 	Type DestinationType `json:"type"`
 	Name *I18N           `json:"name,omitempty"`
-	// NameFull names the place with its region and country.
+	// NameFull includes the region and the country.
 	NameFull *I18N `json:"nameFull,omitempty"`
 	// CountryCode is an ISO 3166-1 alpha-2 code.
 	CountryCode           string                  `json:"countryCode,omitempty"`
@@ -39,12 +39,12 @@ type Destination struct {
 	CountryName           *I18N                   `json:"countryName,omitempty"`
 	DestinationName       *I18N                   `json:"destinationName,omitempty"`
 	ParentDestinationName *I18N                   `json:"parentDestinationName,omitempty"`
-	// ParentDestinationID is the region above: a city's province, a province's
+	// ParentDestinationID is the place above this one: a city's province, a province's
 	// country.
 	ParentDestinationID string `json:"parentDestinationId,omitempty"`
 }
 
-// DestinationCoordinates is where a destination lies.
+// DestinationCoordinates is the position of a destination.
 type DestinationCoordinates struct {
 	CenterLat       float64          `json:"centerLat"`
 	CenterLng       float64          `json:"centerLng"`
@@ -58,11 +58,11 @@ type BoundingPolygon struct {
 	Coordinates json.RawMessage `json:"coordinates,omitempty"`
 }
 
-// DestinationExtra is what is known of a destination besides its place.
+// DestinationExtra holds further details of a destination.
 type DestinationExtra struct {
 	CityName      *I18N `json:"cityName,omitempty"`
 	ProvinceName  *I18N `json:"provinceName,omitempty"`
 	ContinentName *I18N `json:"continentName,omitempty"`
-	// HotelCount is nil where the service did not say.
+	// HotelCount is nil if it was not sent.
 	HotelCount *int `json:"hotelCount,omitempty"`
 }

@@ -1,18 +1,14 @@
-// Package types holds the value types that the wire shares between operations:
-// money, rates, rooms, hotels, destinations, orders and vouchers.
+// Package types holds the values that several operations share: money, rates, rooms, hotels,
+// destinations, orders and vouchers.
 //
-// Three rules run through all of them.
+// Three rules apply to all of them:
 //
-// What the wire said is what you hold. Dates and timestamps are string kinds
-// that parse when asked; enumerations are named kinds with constants for the
-// documented values alone, and a value without a constant survives a round
-// trip.
+//   - Values keep what the service sent. Dates and timestamps are text that a Time method
+//     parses. Enumerations have constants for the documented values only; other values pass
+//     through unchanged.
+//   - Money is exact. An amount keeps its digits and is never a float.
+//   - Absent is not zero. Where the difference matters, a field is a pointer, and nil means
+//     that it was not sent.
 //
-// Money is exact. An amount is the number's own literal, never a float.
-//
-// Absent is not zero. Where it matters, an optional field is a pointer, and
-// nil means that the service did not say.
-//
-// The types carry data and no state: a value may be read by any number of
-// goroutines at once, as long as none changes it.
+// All types are plain data. Several goroutines may read a value at once if none changes it.
 package types

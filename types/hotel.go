@@ -4,51 +4,49 @@ package types
 
 // Room is a room of a hotel with its offers.
 type Room struct {
-	// RoomTypeID is the standardised room type.
+	// RoomTypeID is the id of the standardised room type.
 	RoomTypeID string `json:"roomTypeId"`
-	// RoomTypeName is the standardised name, or a general one where the
-	// supplier's type is not recognised.
+	// RoomTypeName is the standardised name, or a general one if the supplier's room type is
+	// not recognised.
 	RoomTypeName I18N `json:"roomTypeName"`
-	// HotelID repeats the id of the hotel that the room belongs to.
+	// HotelID is the id of the room's hotel.
 	HotelID string        `json:"hotelId"`
 	Rates   []RoomRatePkg `json:"rates,omitempty"`
 }
 
 // Hotel is a property in search results and in HotelStaticDetail.
 type Hotel struct {
-	// ID is the property's id as the source that served this answer names it. A search
-	// accepts it in HotelIDs. It is not stable across searches or suppliers: key
-	// nothing on it.
+	// ID is the property's id at the source of this answer. It differs between searches and
+	// between suppliers: never use it as a key. HotelListRequest.HotelIDs accepts it.
 	ID string `json:"id,omitempty"`
-	// PlatformHotelID is the property's stable code, the same whichever supplier
-	// serves it, and accepted wherever a hotel id is sent. Key catalogues on it. It is
-	// empty while the property is not matched to the master catalogue.
+	// PlatformHotelID is the property's stable code, the same for every supplier. Use it as
+	// the key of a catalogue. Every request accepts it as a hotel id. It is empty if the
+	// property is not matched to the master catalogue.
 	PlatformHotelID string `json:"platformHotelId,omitempty"`
 	DestinationID   string `json:"destinationId,omitempty"`
 	Name            *I18N  `json:"name,omitempty"`
-	// Rating lies between 0.0 and 5.0; nil where the service did not say.
+	// Rating lies between 0.0 and 5.0, or is nil if it was not sent.
 	Rating            *float64           `json:"rating,omitempty"`
 	Address           *I18N              `json:"address,omitempty"`
 	LatlngCoordinator *LatlngCoordinator `json:"latlngCoordinator,omitempty"`
 	LogoURL           string             `json:"logoURL,omitempty"`
-	// MinPrice is the lowest price that satisfies the search.
+	// MinPrice is the lowest price that matches the search.
 	MinPrice            *Money  `json:"minPrice,omitempty"`
 	MinPricesByCurrency []Money `json:"minPricesByCurrency,omitempty"`
-	// IsAvailable is nil where the service did not say.
+	// IsAvailable is nil if it was not sent.
 	IsAvailable *bool  `json:"isAvailable,omitempty"`
 	Rooms       []Room `json:"rooms,omitempty"`
 }
 
-// HotelMetadata is a property in the catalogue: not priced, not bound to dates.
+// HotelMetadata is a property in the catalogue, without prices and dates.
 type HotelMetadata struct {
-	// HotelID is what Hotel.ID is.
+	// HotelID is the same as Hotel.ID.
 	HotelID string `json:"hotelId,omitempty"`
-	// PlatformHotelID is the property's stable code, on which a catalogue is
-	// keyed; empty while the property is not matched to the master catalogue.
+	// PlatformHotelID is the key of a catalogue, as in Hotel.
 	PlatformHotelID string `json:"platformHotelId,omitempty"`
 	DestinationID   string `json:"destinationId,omitempty"`
 	Name            *I18N  `json:"name,omitempty"`
-	// Rating lies between 0.0 and 5.0; nil where the service did not say.
+	// Rating lies between 0.0 and 5.0, or is nil if it was not sent.
 	Rating            *float64           `json:"rating,omitempty"`
 	Address           *I18N              `json:"address,omitempty"`
 	LatlngCoordinator *LatlngCoordinator `json:"latlngCoordinator,omitempty"`

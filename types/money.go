@@ -1,4 +1,4 @@
-// Money: an amount as the wire wrote it, and exact arithmetic on it.
+// Money: an amount with its original digits, and exact arithmetic on it.
 
 package types
 
@@ -10,46 +10,45 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// ErrCurrencyMismatch is returned by arithmetic on amounts of two currencies.
-// The service converts nothing for its callers, and neither does this package.
-var ErrCurrencyMismatch = errors.New("two currencies do not mix")
+// ErrCurrencyMismatch is returned by arithmetic on two currencies. Nothing is converted.
+var ErrCurrencyMismatch = errors.New("the currencies differ")
 
-// ErrAmount is returned when an amount is empty or is not a JSON number. An
-// amount that is missing is never taken for zero.
-var ErrAmount = errors.New("not an amount")
+// ErrAmount is returned for an amount that is empty or not a JSON number. A missing amount
+// never counts as 0.
+var ErrAmount = errors.New("invalid amount")
 
-// maxExponent bounds the powers of ten of an amount: arithmetic writes them out
-// as digits, and a literal such as 1e999999999 would fill the memory.
+// maxExponent limits the exponent of an amount. Arithmetic writes out all digits: 1e999999999
+// would fill the memory.
 const maxExponent = 64
 
-// maxLiteral bounds the characters of an amount: reading digits takes quadratic time.
+// maxLiteral limits the length of an amount, because parsing takes quadratic time.
 const maxLiteral = 256
 
-// Money is a sum in one currency. Amount keeps the digits that the service
-// sent: "120.50" stays "120.50", and no step on the way is a float.
+// Money is an amount in one currency. Amount keeps the digits that were sent: "120.50" stays
+// "120.50", and no step uses a float.
 //
-// How many decimals a currency has is not part of the wire: JPY amounts
-// usually have none and KWD amounts three, and both arrive as they were sent.
+// The number of decimals of a currency is not sent. JPY amounts usually have none, and KWD
+// amounts three.
 type Money struct {
-	// Currency is the currency's code as the service sent it.
+	// Currency is the currency's code, as it was sent.
 	Currency string `json:"currency"`
-	// Amount is the number that was sent. Whether it counts units of the currency or
-	// its cents is undocumented. An empty one was not sent; it is left out when the
-	// value is encoded again, because an encoder would turn it into 0.
+	// Amount is the number that was sent, or empty. Whether it counts units of the currency
+	// or cents is undocumented. An empty amount is left out of JSON, because an encoder would
+	// write 0.
 	Amount json.Number `json:"amount,omitempty"`
 }
 
-// Decimal returns the amount for exact arithmetic. An amount that is empty, malformed
-// or longer than 256 characters is ErrAmount, never 0.
+// Decimal returns the amount for exact arithmetic. An amount that is empty, malformed or
+// longer than 256 characters is ErrAmount, never 0.
 func (m Money) Decimal() (decimal.Decimal, error) {
 	if m.Amount == "" {
-		return decimal.Decimal{}, fmt.Errorf("%w: the amount is empty", ErrAmount)
+		return decimal.Decimal{}, fmt.Errorf("%w: it is empty", ErrAmount)
 	}
 	if len(m.Amount) > maxLiteral {
 		return decimal.Decimal{}, fmt.Errorf("%w: it has %d characters", ErrAmount, len(m.Amount))
 	}
 	d, err := decimal.NewFromString(string(m.Amount))
-	if err != nil || !json.Valid([]byte(m.Amount)) { // decimals may begin with a plus or a zero, too
+	if err != nil || !json.Valid([]byte(m.Amount)) { // decimal also accepts a leading + or 0
 		return decimal.Decimal{}, fmt.Errorf("%w: %q", ErrAmount, string(m.Amount))
 	}
 	if d.Exponent() > maxExponent || d.Exponent() < -maxExponent {
@@ -58,21 +57,21 @@ func (m Money) Decimal() (decimal.Decimal, error) {
 	return d, nil
 }
 
-// Add returns the sum of m and n. The currencies must be the same, else the
-// error is ErrCurrencyMismatch; an amount that cannot be read is ErrAmount.
+// Add returns m + n. The error is ErrCurrencyMismatch if the currencies differ, or ErrAmount
+// if an amount is invalid.
 func (m Money) Add(n Money) (Money, error) {
 	a, b, err := decimals(m, n)
 	if err != nil {
 		return Money{}, err
 	}
 	sum := a.Add(b)
-	// The sum keeps the finer of the two scales, so that 1.50 + 1.50 is 3.00.
+	// The sum has as many decimals as the longer amount: 1.50 + 1.50 is 3.00.
 	places := -min(a.Exponent(), b.Exponent(), 0)
 	return Money{Currency: m.Currency, Amount: json.Number(sum.StringFixed(places))}, nil
 }
 
-// Cmp compares m and n by value: -1, 0 or 1 as m is less than, equal to or
-// greater than n, so that 120.5 equals 120.50. The errors are those of Add.
+// Cmp compares m and n by value, so that 120.5 equals 120.50. It returns -1 if m is less than
+// n, 0 if they are equal, and 1 if m is greater. The errors are those of Add.
 func (m Money) Cmp(n Money) (int, error) {
 	a, b, err := decimals(m, n)
 	if err != nil {
@@ -81,7 +80,7 @@ func (m Money) Cmp(n Money) (int, error) {
 	return a.Cmp(b), nil
 }
 
-// String returns amount and currency, such as "120.50 EUR", for people to read.
+// String returns amount and currency for people, such as "120.50 EUR".
 func (m Money) String() string {
 	switch {
 	case m.Amount == "" && m.Currency == "":

@@ -4,20 +4,20 @@ package types
 
 import "encoding/json"
 
-// OrderStatus is where an order stands, 0 to 5.
+// OrderStatus is the state of an order, from 0 to 5.
 type OrderStatus int
 
-// The order states whose numbers are documented. The service also speaks of
-// confirmed, pending and cancelled orders, but does not show their numbers.
+// The order states with documented numbers. The numbers of confirmed, pending and cancelled
+// are undocumented.
 const (
 	OrderUnknown    OrderStatus = 0
 	OrderConfirming OrderStatus = 1
 )
 
-// Order is a booking as the service holds it.
+// Order is a booking as the service stores it.
 type Order struct {
 	Status OrderStatus `json:"status"`
-	// StatusRemark is advice for people.
+	// StatusRemark is a text for people.
 	StatusRemark string `json:"statusRemark,omitempty"`
 	CheckIn      Date   `json:"checkIn"`
 	CheckOut     Date   `json:"checkOut"`
@@ -25,29 +25,27 @@ type Order struct {
 	RoomCount    int    `json:"roomCount,omitempty"`
 	// BookingTime is when the order was created.
 	BookingTime Timestamp `json:"bookingTime"`
-	// HotelConfirmNo is the hotel's own confirmation number, which may come after
-	// the booking.
+	// HotelConfirmNo is the hotel's confirmation number. It may be set after the booking.
 	HotelConfirmNo string `json:"hotelConfirmNo,omitempty"`
 	Holder         Holder `json:"holder"`
-	// PlatformReferenceNo is the order's identifier on the platform.
+	// PlatformReferenceNo is the order's id on the platform.
 	PlatformReferenceNo string `json:"platformReferenceNo"`
-	// CustomerReferenceNo is the caller's own reference, given to Book.
+	// CustomerReferenceNo is your reference, from BookRequest.
 	CustomerReferenceNo string `json:"customerReferenceNo,omitempty"`
 	CommissionableRate  *Money `json:"commissionableRate,omitempty"`
-	// NetRate and GrossRate are undocumented beside their names: what they cover may
-	// differ from the offer's totals.
+	// What NetRate and GrossRate cover is undocumented. They may differ from the offer's
+	// totals.
 	NetRate   Money  `json:"netRate"`
 	GrossRate *Money `json:"grossRate,omitempty"`
-	// RespectGrossRate, when true, binds the seller to GrossRate.
+	// RespectGrossRate reports whether the seller must keep to GrossRate.
 	RespectGrossRate bool `json:"respectGrossRate,omitempty"`
-	// CancelTime is undocumented beside its name: it does not prove a cancellation.
-	CancelTime   Timestamp `json:"cancelTime,omitempty"`
-	CancelReason string    `json:"cancelReason,omitempty"`
-	// RefundedPrice is the amount refunded.
-	RefundedPrice *Money `json:"refundedPrice,omitempty"`
-	// Supplier is the id of the supplier that handled the order.
+	// CancelTime has no documented meaning. It does not prove a cancellation.
+	CancelTime    Timestamp `json:"cancelTime,omitempty"`
+	CancelReason  string    `json:"cancelReason,omitempty"`
+	RefundedPrice *Money    `json:"refundedPrice,omitempty"`
+	// Supplier is the supplier's id.
 	Supplier int `json:"supplier,omitempty"`
-	// SupplierReferenceNo is the order's identifier at the supplier.
+	// SupplierReferenceNo is the order's id at the supplier. Cancel needs it.
 	SupplierReferenceNo string          `json:"supplierReferenceNo"`
 	Hotel               *OrderHotelInfo `json:"hotel,omitempty"`
 	// Rooms has one entry for each booked room.
@@ -65,8 +63,7 @@ type OrderHotelInfo struct {
 	LogoURL           string             `json:"logoURL,omitempty"`
 }
 
-// OrderRoom is a booked room: the room, the offer that it was booked under, and
-// who sleeps in it.
+// OrderRoom is a booked room with its offer and its guests.
 type OrderRoom struct {
 	Room
 	RoomRatePkg

@@ -1,15 +1,15 @@
-// Rates: what an offer costs, what it includes, and what cancelling it costs.
+// Rates: the price of an offer, what it includes, and the cost of cancelling it.
 
 package types
 
-// Rate is a price in its three readings. What the net and the gross one cover, and who
-// pays which, is undocumented.
+// Rate is a price in three forms. What NetRate and GrossRate cover, and who pays which, is
+// undocumented.
 type Rate struct {
-	// CommissionableRate is the basis on which a commission is counted.
+	// CommissionableRate is the base of the commission.
 	CommissionableRate *Money `json:"commissionableRate,omitempty"`
 	NetRate            Money  `json:"netRate"` // always sent
 	GrossRate          *Money `json:"grossRate,omitempty"`
-	// RespectGrossRate, when true, binds the seller to GrossRate.
+	// RespectGrossRate reports whether the seller must keep to GrossRate.
 	RespectGrossRate bool `json:"respectGrossRate,omitempty"`
 }
 
@@ -17,22 +17,22 @@ type Rate struct {
 type CancelFee struct {
 	// Until is the deadline of this step.
 	Until Timestamp `json:"until,omitempty"`
-	// Fee is what cancelling costs during the step. An amount of 0 is free; no
-	// amount at all (Fee.Decimal returns an error) says nothing.
+	// Fee is the price of cancelling during the step. An amount of 0 is free. A missing
+	// amount, for which Fee.Decimal returns an error, is unknown.
 	Fee Money `json:"fee"`
 }
 
-// RefundableMode says whether an offer can be cancelled, and at what price.
+// RefundableMode is how much of the price a cancellation refunds.
 type RefundableMode string
 
 // The documented refundable modes.
 const (
 	RefundableFull    RefundableMode = "full"    // free cancellation
-	RefundablePartial RefundableMode = "partial" // partial cancellation; CancelFees may say more
+	RefundablePartial RefundableMode = "partial" // see CancelFees
 	RefundableNo      RefundableMode = "no"      // not refundable
 )
 
-// OriginalRoomNaming is the room in its supplier's own words.
+// OriginalRoomNaming is the room as its supplier names it.
 type OriginalRoomNaming struct {
 	ID       string `json:"id,omitempty"`       // the supplier's room code
 	Name     string `json:"name,omitempty"`     // the supplier's room name
@@ -42,8 +42,7 @@ type OriginalRoomNaming struct {
 // BoardID is a standard meal-plan code.
 type BoardID string
 
-// The documented meal-plan codes. The service spells their meaning out in
-// Board's texts.
+// The documented meal-plan codes. The texts of Board explain them.
 const (
 	BoardRO BoardID = "RO"
 	BoardBB BoardID = "BB"
@@ -66,8 +65,8 @@ type Board struct {
 	BoardDesc *I18N   `json:"boardDesc,omitempty"`
 }
 
-// Tax is what is collected on behalf of governments: fixed costs outside any
-// markup, and therefore itemised.
+// Tax holds taxes and fees that governments receive. They are listed apart because no markup
+// applies to them.
 type Tax struct {
 	Total *Money    `json:"total,omitempty"`
 	Items []TaxItem `json:"items,omitempty"`
@@ -81,15 +80,14 @@ type TaxItem struct {
 	Desc    string `json:"desc,omitempty"`
 }
 
-// RoomRatePkg is a priced offer.
+// RoomRatePkg is an offer: a price with its conditions.
 type RoomRatePkg struct {
-	// RatePkgID is what CheckAvail and Book take. It means something only within
-	// the session of the search that returned it.
+	// RatePkgID identifies the offer for CheckAvail and Book. It is valid only within the
+	// session of its search.
 	RatePkgID string `json:"ratePkgId"`
-	// RefundableMode is always sent in searches and by CheckAvail.
+	// RefundableMode is always set by searches and CheckAvail.
 	RefundableMode RefundableMode `json:"refundableMode,omitempty"`
-	// RefundableUntil is the instant up to which RefundableMode holds. It may have
-	// passed already: compare it with the time.
+	// RefundableUntil is when RefundableMode ends. It may be in the past.
 	RefundableUntil    Timestamp           `json:"refundableUntil,omitempty"`
 	CancelFees         []CancelFee         `json:"cancelFees,omitempty"`
 	OriginalRoomNaming *OriginalRoomNaming `json:"originalRoomNaming,omitempty"`
@@ -98,8 +96,8 @@ type RoomRatePkg struct {
 	// TotalRate is the price of all rooms for all nights.
 	TotalRate   Rate   `json:"totalRate"`
 	RateComment string `json:"rateComment,omitempty"`
-	// IncludesPackaging marks an offer that is sold as part of a package, such as
-	// flight and hotel.
+	// IncludesPackaging reports whether the offer is part of a package, such as flight and
+	// hotel.
 	IncludesPackaging bool   `json:"includesPackaging,omitempty"`
 	CheckIn           Date   `json:"checkIn"`
 	CheckOut          Date   `json:"checkOut"`

@@ -14,16 +14,16 @@ import (
 // redacted is what a Secret shows instead of its value.
 const redacted = "[redacted]"
 
-// Secret is a text that must not reach a log, an error or a dump: an application
-// secret, a token, a passport number. The zero value is empty. package fmt, slog,
-// encoding/json and the diff of a test show "[redacted]", an address or masked bytes;
-// the client sends the value. Secrets are not comparable with ==: use Equal.
+// Secret is a text that must not reach a log, an error or a dump, such as an application
+// secret, a token or a passport number. The zero value is empty. Packages fmt, slog and
+// encoding/json print "[redacted]"; dumps by reflection show an address or masked bytes. The
+// client sends the value. Compare secrets with Equal; == does not compile.
 //
-// A struct that is stored as JSON loses its secrets. A request that was copied so is
-// refused before it is sent.
+// JSON does not keep secrets: the client refuses a request that was decoded from its own
+// JSON.
 type Secret struct {
 	_ [0]func() // no ==
-	// masked points to a string, which package fmt never follows.
+	// masked is a pointer to a string, because package fmt does not follow it.
 	masked *string
 }
 
@@ -78,14 +78,14 @@ func (s *Secret) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// pad masks secrets from whatever reads memory by reflection, such as the diff of a
-// test. It is longer than a token: a pad that repeats would show its beginning.
+// pad masks values from readers by reflection, such as the diff of a test. It is longer than
+// a token, because a repeated pad can be found out.
 var pad = func() (p [4 << 10]byte) {
 	_, _ = rand.Read(p[:]) // never fails
 	return p
 }()
 
-// mask masks a text, or takes its mask off.
+// mask masks a text, or unmasks it.
 func mask(text string) string {
 	var b strings.Builder
 	b.Grow(len(text))

@@ -1,4 +1,4 @@
-// Date and Timestamp: the wire's text, parsed when asked.
+// Date and Timestamp: the text that was sent, parsed on request.
 
 package types
 
@@ -7,15 +7,14 @@ import (
 	"time"
 )
 
-// Date is a calendar day in the form YYYY-MM-DD, such as "2026-12-24". It
-// belongs to no time zone: a check-in date is the day at the hotel.
+// Date is a calendar day in the form YYYY-MM-DD, such as "2026-12-24". It has no time zone: a
+// check-in date is the day at the hotel.
 type Date string
 
-// DateOf returns t's calendar day in t's own location.
+// DateOf returns the calendar day of t in t's location.
 func DateOf(t time.Time) Date { return Date(t.Format(time.DateOnly)) }
 
-// Time returns midnight UTC of the day, or an error when d is not a date of
-// the form YYYY-MM-DD.
+// Time returns midnight UTC of the day, or an error if d is not in the form YYYY-MM-DD.
 func (d Date) Time() (time.Time, error) {
 	t, err := time.Parse(time.DateOnly, string(d))
 	if err != nil {
@@ -29,9 +28,8 @@ func (d Date) Time() (time.Time, error) {
 // steps) is undocumented.
 type Timestamp string
 
-// timestampLayouts are the ISO 8601 forms that name an instant, the extended ones
-// and then the basic ones. A fraction of a second is understood after each that has
-// seconds. A text without an offset is not among them: it names no instant, and a
+// timestampLayouts are the ISO 8601 forms of an instant, extended and basic. A form with
+// seconds also matches a fraction of them. Forms without an offset are missing, because a
 // guessed zone would move a deadline.
 var timestampLayouts = []string{
 	time.RFC3339, "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05Z07",
@@ -40,8 +38,8 @@ var timestampLayouts = []string{
 	"20060102T1504Z0700", "20060102T1504Z07",
 }
 
-// Time returns the instant. A text that is not an ISO 8601 date and time, or that
-// has no UTC offset, is an error: the caller who knows the zone can parse string(t).
+// Time returns the instant. It returns an error if t is not ISO 8601 or has no UTC offset; if
+// you know the zone, parse string(t).
 func (t Timestamp) Time() (time.Time, error) {
 	for _, layout := range timestampLayouts {
 		if at, err := time.Parse(layout, string(t)); err == nil {

@@ -2,41 +2,41 @@
 
 package types
 
-// VoucherStatus is where the voucher of an order stands.
+// VoucherStatus is the state of an order's voucher.
 type VoucherStatus string
 
 // The voucher states. None of them is an error.
 const (
-	VoucherGenerated    VoucherStatus = "GENERATED"     // issued and current; the only one with a document
-	VoucherNotGenerated VoucherStatus = "NOT_GENERATED" // the booking is valid, its voucher is not issued yet
-	VoucherPending      VoucherStatus = "PENDING"       // a number is reserved, the document is being made
-	VoucherFailed       VoucherStatus = "FAILED"        // generation was tried and did not complete
-	VoucherCancelled    VoucherStatus = "CANCELLED"     // of a cancelled booking; no document is given out
+	VoucherGenerated    VoucherStatus = "GENERATED"     // the only state with a document
+	VoucherNotGenerated VoucherStatus = "NOT_GENERATED" // none yet; the booking is valid
+	VoucherPending      VoucherStatus = "PENDING"       // the document is being made
+	VoucherFailed       VoucherStatus = "FAILED"        // the document could not be made
+	VoucherCancelled    VoucherStatus = "CANCELLED"     // the booking is cancelled: no document
 )
 
 // Voucher is an issued voucher.
 type Voucher struct {
 	VoucherNumber string `json:"voucherNumber"`
-	// Version counts from 1; a newer version supersedes the older ones.
+	// Version counts from 1. A new version replaces the older ones.
 	Version     int       `json:"version"`
 	IssuedAt    Timestamp `json:"issuedAt"`
 	ContentType string    `json:"contentType"`
-	// ByteSize is the size of the document in bytes.
+	// ByteSize is the size of the document.
 	ByteSize int64 `json:"byteSize"`
 	// VerifyURL is the public page of the voucher's QR code. It shows whether the voucher
 	// is valid and unaltered.
 	VerifyURL string `json:"verifyUrl"`
-	// DownloadURL is where the document lies, for ExpiresIn seconds.
+	// DownloadURL is the link to the document.
 	DownloadURL string `json:"downloadUrl"`
-	// ExpiresIn is how long DownloadURL stays valid, in seconds.
+	// ExpiresIn is how long DownloadURL works, in seconds.
 	ExpiresIn int64 `json:"expiresIn"`
-	// Signature is nil for documents that were made before signing existed.
+	// Signature is nil if the document is older than signing.
 	Signature *VoucherSignature `json:"signature,omitempty"`
-	// Content is the document itself, present only when it was asked for.
+	// Content is the document, if it was requested.
 	Content *VoucherContent `json:"content,omitempty"`
 }
 
-// VoucherSignature is what proves that a document is as issued.
+// VoucherSignature proves that a document is unchanged.
 type VoucherSignature struct {
 	Alg   string `json:"alg"`
 	KeyID string `json:"keyId"` // which of the platform's keys signed
