@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	defaultTicketTTL = 24 * time.Hour // the service's
+	defaultTicketTTL = 24 * time.Hour // the service's default
 	maxTicketTTL     = 365 * 24 * time.Hour
 )
 
@@ -22,7 +22,7 @@ const (
 type TicketCredential struct {
 	AppKey    string
 	AppSecret types.Secret
-	// TTL is the lifetime of a ticket: whole seconds, at most 365 days; 0 is the
+	// TTL is the lifetime of a ticket in whole seconds, at most 365 days. 0 means the
 	// service's default, 24 hours.
 	TTL time.Duration
 }
@@ -49,7 +49,7 @@ func (t TicketCredential) fetch(ctx context.Context, c *Client) (types.Secret, t
 // Scope is a permission of an OAuth token.
 type Scope string
 
-// The documented scopes. OrderVoucher needs ScopeBookingRead; what else each allows is
+// The documented scopes. OrderVoucher needs ScopeBookingRead; what the others allow is
 // undocumented.
 const (
 	ScopeSearchRead    Scope = "search:read"
@@ -59,17 +59,16 @@ const (
 	ScopeBookingCancel Scope = "booking:cancel"
 )
 
-// OAuthCredential gets access tokens by the client-credentials grant. An order that is
-// booked with one cannot have a callbackUrl.
+// OAuthCredential gets access tokens by the client-credentials grant. Its orders cannot have
+// a CallbackURL.
 type OAuthCredential struct {
 	ClientID     string
 	ClientSecret types.Secret
-	// Scopes are some of those that the client is registered for. The scopes of a token
-	// that was requested without any are undocumented; every operation refuses a token
-	// that has none.
+	// Scopes are the scopes to request, of those that the client is registered for. The
+	// default scopes are undocumented, and every operation refuses a token without scopes.
 	Scopes []Scope
-	// Lifetime is how long to use a token; 0 is until the service refuses it. What the
-	// answer says of it is undocumented.
+	// Lifetime is how long to use a token. 0 means until the service refuses it. The lifetime
+	// in the service's answer is undocumented.
 	Lifetime time.Duration
 }
 
@@ -106,9 +105,8 @@ func (o OAuthCredential) fetch(ctx context.Context, c *Client) (types.Secret, ti
 	return resp.AccessToken, o.Lifetime, nil
 }
 
-// TokenCredential is a token that you got elsewhere. It is never renewed: after the
-// service refuses it, calls fail with ErrUnauthorized. A client with another token cannot
-// resume its BookingRecovery, even on the same account.
+// TokenCredential is a token from elsewhere. It is never renewed: once the service refuses
+// it, calls fail with ErrUnauthorized. A BookingRecovery continues only with the same token.
 type TokenCredential struct{ Token types.Secret }
 
 func (t TokenCredential) snapshot() Credential { return t }
@@ -116,7 +114,7 @@ func (t TokenCredential) snapshot() Credential { return t }
 func (t TokenCredential) validate(v *validation) {
 	v.required("Token", t.Token.Reveal())
 	if !isHeaderValue(t.Token.Reveal()) {
-		v.add("Token", "holds characters that a header cannot carry, such as a line break at its end")
+		v.add("Token", "contains characters that a header cannot carry, such as a line break at its end")
 	}
 	v.secret("Token", t.Token)
 }
@@ -134,7 +132,7 @@ func (t TokenCredential) fetch(context.Context, *Client) (types.Secret, time.Dur
 type TicketRequest struct {
 	AppKey    string       `json:"appKey"`    // required
 	AppSecret types.Secret `json:"appSecret"` // required
-	// TTL is the lifetime: whole seconds, at most 365 days; 0 is the service's default,
+	// TTL is the lifetime in whole seconds, at most 365 days. 0 means the service's default,
 	// 24 hours.
 	TTL time.Duration `json:"ttl,omitempty"`
 }
@@ -171,8 +169,7 @@ func (*TicketRequest) check(resp *TicketResponse, a *answer) error {
 	return nil
 }
 
-// TicketResponse holds a ticket. It lives for the TTL of the request from the answer on,
-// used or not.
+// TicketResponse holds a ticket. It expires one TTL after the answer, used or not.
 type TicketResponse struct {
 	Ticket types.Secret `json:"ticket"`
 	Meta   ResponseMeta `json:"-"`
@@ -180,9 +177,9 @@ type TicketResponse struct {
 
 func (r *TicketResponse) meta() *ResponseMeta { return &r.Meta }
 
-// Ticket exchanges a key and a secret for a ticket. A Client with a TicketCredential
-// calls it by itself; call it to check a credential. Whatever is wrong with the pair, the
-// error is ErrUnauthorized.
+// Ticket exchanges a key and a secret for a ticket. A Client with a TicketCredential calls it
+// by itself; call it to check a credential. The error is ErrUnauthorized, whatever is wrong
+// with the credential.
 func (c *Client) Ticket(ctx context.Context, req *TicketRequest, opts ...CallOption) (*TicketResponse, error) {
 	return invoke(ctx, c, OpTicket, req, opts)
 }
@@ -191,7 +188,7 @@ func (c *Client) Ticket(ctx context.Context, req *TicketRequest, opts ...CallOpt
 type OAuthTokenRequest struct {
 	ClientID     string       `json:"client_id"`     // required
 	ClientSecret types.Secret `json:"client_secret"` // required
-	// Scopes are some of those that the client is registered for.
+	// Scopes are the scopes to request, of those that the client is registered for.
 	Scopes []Scope `json:"scope,omitempty"`
 }
 
@@ -244,8 +241,8 @@ type OAuthTokenResponse struct {
 
 func (r *OAuthTokenResponse) meta() *ResponseMeta { return &r.Meta }
 
-// OAuthToken gets an access token. A Client with an OAuthCredential calls it by itself.
-// The error is ErrInvalidScope if the client is not registered for a scope.
+// OAuthToken gets an access token. A Client with an OAuthCredential calls it by itself. The
+// error is ErrInvalidScope if the client is not registered for a scope.
 func (c *Client) OAuthToken(ctx context.Context, req *OAuthTokenRequest, opts ...CallOption) (*OAuthTokenResponse, error) {
 	return invoke(ctx, c, OpOAuthToken, req, opts)
 }

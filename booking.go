@@ -1,4 +1,4 @@
-// Booking: re-checking an offer, and booking it.
+// Booking: checking an offer again, and booking it.
 
 package hotelstays
 
@@ -11,7 +11,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// CheckAvailRequest asks whether an offer still holds.
+// CheckAvailRequest selects the offer to check.
 type CheckAvailRequest struct {
 	// SessionID is the session of the search that returned the offer. Required.
 	SessionID string `json:"-"`
@@ -28,51 +28,50 @@ func (r *CheckAvailRequest) validate(v *validation) {
 
 // CheckAvailResponse holds the refreshed offer.
 type CheckAvailResponse struct {
-	// Status is 1 or 2; which of them means available is undocumented. Ask Available.
+	// Status is 1 or 2; which one means available is undocumented. Use Available.
 	Status types.AvailabilityStatus `json:"status"`
-	// RoomRatePkg is the offer as it is now, nil when it is gone. Its price may have
-	// moved: compare it with the one that the traveller saw.
-	RoomRatePkg *types.RoomRatePkg `json:"roomRatePkg"`
-	// ExchangeRateSnapshot is used again for the booking and for refunds.
+	// RoomRatePkg is the current offer, or nil if it is gone. Its price may have changed:
+	// compare it with the offer that the traveller saw.
+	RoomRatePkg          *types.RoomRatePkg          `json:"roomRatePkg"`
 	ExchangeRateSnapshot *types.ExchangeRateSnapshot `json:"exchangeRateSnapshot"`
 	Meta                 ResponseMeta                `json:"-"`
 }
 
-// Available reports whether the offer can be booked: whether it came back.
+// Available reports whether the offer can be booked.
 func (r *CheckAvailResponse) Available() bool { return r.RoomRatePkg != nil }
 
 func (r *CheckAvailResponse) meta() *ResponseMeta { return &r.Meta }
 
-// CheckAvail asks for the offer's price and availability right before it is booked. A price
-// that moved is a success with the new price; an offer that is gone is a success without an
-// offer. The document both recommends it before Book and calls it mandatory.
+// CheckAvail returns the current price and availability of an offer. Call it right before
+// Book; the API document recommends it in one place and requires it in another. A changed
+// price is a success with the new price. An offer that is gone is a success without an offer.
 func (c *Client) CheckAvail(ctx context.Context, req *CheckAvailRequest, opts ...CallOption) (*CheckAvailResponse, error) {
 	return invoke(ctx, c, OpCheckAvail, req, opts)
 }
 
-// MaxPassportNumber is how many characters a passport number may have.
+// MaxPassportNumber is the largest number of characters in a passport number.
 const MaxPassportNumber = 50
 
-// BookRequest books an offer. Its JSON is no copy of it: SessionID and Expect are not
-// in it, and passport numbers are redacted.
+// BookRequest books an offer. Its JSON is not a full copy: it lacks SessionID and Expect, and
+// passport numbers are redacted.
 type BookRequest struct {
-	// SessionID is the session of the search that returned the offer. Required.
-	// Store it with the order, for Cancel.
+	// SessionID is the session of the search that returned the offer. Required. Store it with
+	// the order, because Cancel needs it.
 	SessionID string `json:"-"`
-	// CustomerReferenceNo is your reference, such as a UUID, and the idempotency key: the
-	// service makes one order for it, and returns that order to a second Book. Required.
-	// Store it before Book is called.
+	// CustomerReferenceNo is your reference for the order, such as a UUID, and the
+	// idempotency key: a second Book with the same reference returns the first order.
+	// Required. Store it before you call Book.
 	CustomerReferenceNo string       `json:"customerReferenceNo"`
 	RatePkgID           string       `json:"ratePkgId"` // required
 	Holder              types.Holder `json:"holder"`    // required
-	// Guests is required. How many of the travellers it must name is undocumented.
+	// Guests is required. How many travellers it must name is undocumented.
 	Guests []types.Guest `json:"guests"`
-	// CallbackURL is where the order's events are posted: a public https address, as
-	// ValidateCallbackURL checks it. It needs a ticket, not an OAuth token. A client whose
-	// base URL is loopback, in tests and against the sandbox, takes loopback addresses.
+	// CallbackURL receives the events of the order. It must be a public https URL, as
+	// ValidateCallbackURL checks, and needs a ticket, not an OAuth token. Loopback is allowed
+	// if the client's base URL is loopback, as in tests.
 	CallbackURL string `json:"callbackUrl,omitempty"`
-	// Expect is the offer that is being booked, and is not sent. An order of other dates
-	// is a *ReferenceReusedError; CompareOrder lists what else differs.
+	// Expect is the offer to book; it is not sent. An order with other dates is a
+	// *ReferenceReusedError. CompareOrder lists all other differences.
 	Expect *types.RoomRatePkg `json:"-"`
 }
 
@@ -106,10 +105,10 @@ func (f *faults) guest(path string, g *types.Guest) {
 		f.add(path+"gender", "is %q; it must be MALE, FEMALE, OTHER or UNSPECIFIED", g.Gender)
 	}
 	if _, err := g.DateOfBirth.Time(); g.DateOfBirth != "" && err != nil {
-		f.add(path+"dateOfBirth", "is not of the form YYYY-MM-DD") // whose it is stays private
+		f.add(path+"dateOfBirth", "is not of the form YYYY-MM-DD") // the date itself is private
 	}
 	if g.IsChild != nil && *g.IsChild && g.DateOfBirth == "" && g.Age == nil {
-		f.add(path+"dateOfBirth", "is required for a child, or age in its place")
+		f.add(path+"dateOfBirth", "is required for a child without an age")
 	}
 	if n := utf8.RuneCountInString(g.PassportNumber.Reveal()); n > MaxPassportNumber {
 		f.add(path+"passportNumber", "has %d characters; the limit is %d", n, MaxPassportNumber)
@@ -118,7 +117,7 @@ func (f *faults) guest(path string, g *types.Guest) {
 	f.secret(path+"passportNumber", g.PassportNumber)
 }
 
-// wire is the request with its passport numbers in the open.
+// wire returns the request with its passport numbers in plain text.
 func (r *BookRequest) wire() any {
 	type guest struct {
 		types.Guest
@@ -142,8 +141,8 @@ func (r *BookRequest) passports() []types.Secret {
 	return numbers
 }
 
-// callback checks a callback URL. A client of this machine may be called back on it, as in
-// tests and with the sandbox.
+// callback checks a callback URL. A loopback client may use loopback URLs, for tests and the
+// sandbox.
 func (v *validation) callback(url string) {
 	if url == "" {
 		return
@@ -179,24 +178,22 @@ func (r *BookRequest) check(resp *BookResponse, _ *answer) error {
 
 func (r *BookResponse) meta() *ResponseMeta { return &r.Meta }
 
-// Book books an offer and deducts its price from the account. It ends in one of three ways.
+// Book books an offer and deducts its price from the account. It returns one of these:
 //
-// An order: the booking exists. Its status is mostly still open: the supplier's work goes
-// on for 3 to 10 minutes, and QueryOrders shows how it ends.
+//   - An order: the booking exists. The supplier works on it for 3 to 10 minutes, so its
+//     status is usually still open. QueryOrders returns the current status.
+//   - An *OutcomeUnknownError: the booking may exist. Do not book again: call QueryOrders
+//     with the reference, or use BookAndRecover. A ctx that ends during Book has this result,
+//     too. Check for this error first: it can wrap errors that alone mean that nothing was
+//     booked.
+//   - ErrRateChanged: nothing was booked. Call CheckAvail again.
+//   - ErrDuplicateBooking: nothing was booked. An active booking under another reference has
+//     the same content.
+//   - A *ReferenceReusedError: the reference has an order, with other dates than Expect.
+//   - Any other error: nothing was booked.
 //
-// An *OutcomeUnknownError: the booking may exist. Do not book again; ask QueryOrders for the
-// reference, or let BookAndRecover do it. A ctx that ends while Book is under way gives this
-// error, too. Look for it first: the other errors below may be its cause, and then do not
-// mean what they mean alone.
-//
-// A refusal, an *APIError: nothing was booked. ErrRateChanged: check the offer again.
-// ErrDuplicateBooking: an active booking under another reference has the same content. A
-// *ValidationError or a *TransportError: nothing was booked, either. A
-// *ReferenceReusedError: there is an order, and it is of another stay. An order that was
-// made under the reference before, even a cancelled one, comes back as a success where its
-// dates agree.
-//
-// Book is never sent twice unless the first sending provably did nothing.
+// A reference that already has an order returns that order, even a cancelled one. Book is
+// never sent twice unless the first attempt provably did nothing.
 func (c *Client) Book(ctx context.Context, req *BookRequest, opts ...CallOption) (*BookResponse, error) {
 	resp, err := invoke(ctx, c, OpBook, req, opts)
 	if err != nil {
@@ -208,33 +205,33 @@ func (c *Client) Book(ctx context.Context, req *BookRequest, opts ...CallOption)
 	return resp, nil
 }
 
-// ReferenceReusedError reports that the order under the reference is of another stay than
-// the expected one. Either the reference was used before, or BookRequest.Expect was not the
-// offer that was booked.
+// ReferenceReusedError reports that the order under the reference has other dates than
+// BookRequest.Expect. Either the reference was used before, or Expect is not the booked
+// offer.
 type ReferenceReusedError struct {
-	// Order is the order that the reference has.
+	// Order is the order under the reference.
 	Order *types.Order
-	// What names the date that differs, as found and as expected.
+	// What names the date that differs, with both values.
 	What string
 }
 
-// Error names the reference and what differs.
+// Error names the reference and the difference.
 func (e *ReferenceReusedError) Error() string {
-	return fmt.Sprintf("hotelstays: %s: the order %s under reference %q is of another stay: %s; was the reference used before? Look at that order before booking anything else",
+	return fmt.Sprintf("hotelstays: %s: the order %s under reference %q has other dates: %s; check that order before you book again",
 		OpBook, e.Order.PlatformReferenceNo, e.Order.CustomerReferenceNo, e.What)
 }
 
-// checkReference compares the stay of an order with the expected one. A date that one of
-// them lacks is no difference.
+// checkReference compares the dates of an order with the expected ones. A missing date is not
+// a difference.
 func checkReference(order *types.Order, expect *types.RoomRatePkg) error {
 	what := ""
 	switch {
 	case expect == nil:
 		return nil
 	case otherDay(order.CheckIn, expect.CheckIn):
-		what = fmt.Sprintf("its check-in is %s instead of %s", order.CheckIn, expect.CheckIn)
+		what = fmt.Sprintf("check-in is %s, expected %s", order.CheckIn, expect.CheckIn)
 	case otherDay(order.CheckOut, expect.CheckOut):
-		what = fmt.Sprintf("its check-out is %s instead of %s", order.CheckOut, expect.CheckOut)
+		what = fmt.Sprintf("check-out is %s, expected %s", order.CheckOut, expect.CheckOut)
 	default:
 		return nil
 	}

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// ValidateCallbackURL checks a URL as Book checks its CallbackURL: https, with a public
-// host. It refuses loopback, private and shared addresses, localhost, names of a single
-// label, *.internal and *.local, as the API document does. It also refuses reserved and
-// link-local addresses, unusual notations of an address, and names that are not ASCII;
-// the service may be less strict. The error is a *ValidationError.
+// ValidateCallbackURL checks a URL as Book checks its CallbackURL: https with a public host.
+// Like the service, it refuses loopback, private and shared addresses, localhost,
+// single-label names, *.internal and *.local. It also refuses reserved and link-local
+// addresses, unusual notations of an address, and names that are not ASCII; the service may
+// accept these. The error is a *ValidationError.
 //
-// ValidateCallbackURL resolves no names. The service resolves the host before each
-// delivery, and delivers to public addresses only.
+// It resolves no names. The service resolves the host before each delivery, and delivers only
+// to public addresses.
 func ValidateCallbackURL(raw string) error {
 	var f faults
 	if problem := callbackProblem(raw); problem != "" {
@@ -54,7 +54,7 @@ func callbackProblem(raw string) string {
 	return ""
 }
 
-// notInHost allows underscores: they break the rules, and are in use.
+// notInHost accepts underscores, because some hosts use them against the rules.
 func notInHost(r rune) bool {
 	return !strings.ContainsRune("-._0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", r)
 }

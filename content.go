@@ -1,5 +1,5 @@
-// Content: destinations and the hotel catalogue, without prices or dates. Callers may
-// cache it and refresh it on their own schedule.
+// Content: destinations and the hotel catalogue, without prices and dates. Callers may cache
+// it.
 
 package hotelstays
 
@@ -12,30 +12,28 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// DestinationsInclude is how much Destinations returns of each place. Which fields differ
-// is undocumented.
+// DestinationsInclude is the level of detail of Destinations. The fields of each level are
+// undocumented.
 type DestinationsInclude string
 
 // The documented values of DestinationsInclude.
 const (
 	DestinationsIncludeStandard DestinationsInclude = "standard" // metadata and the basic hierarchy; the default
-	DestinationsIncludeDetails  DestinationsInclude = "details"  // with coordinates and the whole hierarchy
+	DestinationsIncludeDetails  DestinationsInclude = "details"  // coordinates and the whole hierarchy, too
 )
 
-// DestinationsRequest asks for places. The result of a request with neither a country nor
-// a parent is undocumented; the sandbox returns its countries.
+// DestinationsRequest selects places. The result of a request with neither CountryCode nor
+// ParentDestinationID is undocumented; the sandbox returns its countries.
 type DestinationsRequest struct {
-	// CountryCode, ISO 3166-1 alpha-2, asks for a country's top-level places. With
-	// it the service disregards ParentDestinationID.
+	// CountryCode, ISO 3166-1 alpha-2, selects the top-level places of a country. The service
+	// then ignores ParentDestinationID.
 	CountryCode string `json:"countryCode,omitempty"`
-	// ParentDestinationID asks for the places right below one.
+	// ParentDestinationID selects the places directly below a place.
 	ParentDestinationID string              `json:"parentDestinationId,omitempty"`
 	Include             DestinationsInclude `json:"include,omitempty"`
-	// FilterEmptyCities drops cities without hotels. nil leaves it to the service,
-	// which takes true.
+	// FilterEmptyCities drops cities without hotels. nil means the service's default, true.
 	FilterEmptyCities *bool `json:"filterEmptyCities,omitempty"`
-	// MinHotelCount is how many hotels a city must have to be returned. nil leaves
-	// it to the service, which takes 1.
+	// MinHotelCount drops cities with fewer hotels. nil means the service's default, 1.
 	MinHotelCount *int `json:"minHotelCount,omitempty"`
 }
 
@@ -57,21 +55,20 @@ type DestinationsResponse struct {
 
 func (r *DestinationsResponse) meta() *ResponseMeta { return &r.Meta }
 
-// Destinations returns the top-level places of a country, or those right below a
-// place. WalkDestinations visits all that lie below, too.
+// Destinations returns the top-level places of a country, or the places directly below a
+// place. WalkDestinations returns the whole tree.
 func (c *Client) Destinations(ctx context.Context, req *DestinationsRequest, opts ...CallOption) (*DestinationsResponse, error) {
 	return invoke(ctx, c, OpDestinations, req, opts)
 }
 
-// WalkDestinations visits the tree from what req asks for downwards, parents before their
-// children, and yields each place once. It makes one call for each place, and keeps the ids
-// of those that it has seen. An error is yielded once and ends the walk.
+// WalkDestinations yields the places that req selects and all places below them: parents
+// before their children, each place once. It makes one call for each place, and keeps all ids
+// in memory. An error is yielded once and ends the walk.
 //
-// By default it makes one call after the other, each when the loop has come that far, and
-// the order is always the same. WithParallelism(n) keeps up to n calls under way, unless n
-// answers wait for the loop; the order then depends on which answer comes first. Leaving the
-// loop stops the calls that are under way. Whether the walk reaches every place of the
-// service is undocumented.
+// By default it makes one call at a time, when the loop needs it, and the order is always the
+// same. WithParallelism(n) keeps up to n calls under way while fewer than n answers wait for
+// the loop; the order then depends on the answers. Leaving the loop stops all calls. Whether
+// the walk reaches every place of the service is undocumented.
 func (c *Client) WalkDestinations(ctx context.Context, req *DestinationsRequest, opts ...IterOption) iter.Seq2[*types.Destination, error] {
 	if req == nil {
 		return failed[*types.Destination](nilRequest(OpDestinations))
@@ -103,13 +100,13 @@ func (c *Client) WalkDestinations(ctx context.Context, req *DestinationsRequest,
 // MaxMetadataPageSize is the largest page size of HotelsMetadata.
 const MaxMetadataPageSize = 100
 
-// HotelsMetadataRequest asks for a page of a destination's hotels.
+// HotelsMetadataRequest selects a page of a destination's hotels.
 type HotelsMetadataRequest struct {
-	// DestinationID is the UUID of a place that Destinations returned. Required.
+	// DestinationID is the UUID of a place from Destinations. Required.
 	DestinationID string `json:"destinationId"`
 	CountryCode   string `json:"countryCode,omitempty"`
-	// Page selects a page of up to MaxMetadataPageSize hotels. nil asks for the first,
-	// of 20.
+	// Page selects a page of at most MaxMetadataPageSize hotels. nil means the first page,
+	// with 20 hotels.
 	Page *types.PageReq `json:"page,omitempty"`
 }
 
@@ -132,21 +129,20 @@ type HotelsMetadataResponse struct {
 
 func (r *HotelsMetadataResponse) meta() *ResponseMeta { return &r.Meta }
 
-// HotelsMetadata returns a page of the catalogue of one destination. Key what is
-// kept of it on PlatformHotelID.
+// HotelsMetadata returns a page of a destination's catalogue. Use PlatformHotelID as the key
+// of a stored hotel.
 func (c *Client) HotelsMetadata(ctx context.Context, req *HotelsMetadataRequest, opts ...CallOption) (*HotelsMetadataResponse, error) {
 	return invoke(ctx, c, OpHotelsMetadata, req, opts)
 }
 
-// HotelsMetadataAll yields every hotel of a destination in the order of the service, from
-// req's page on. The default page size is the largest. An error is yielded once and ends
-// it; a page that is empty or repeats while more are promised is a *PageError.
+// HotelsMetadataAll yields every hotel of a destination in the service's order, from req.Page
+// on. The default page size is MaxMetadataPageSize. An error is yielded once and ends the
+// iteration. A page that is empty or repeated although HasMore is set is a *PageError.
 //
-// By default it asks for a page when the loop has read the one before.
-// WithParallelism(n) keeps up to n pages under way or unread, in the same order, once an
-// answer's total shows that they exist; without totals it still asks page by page. Only
-// the page before decides whether there is a next page, never the total. Leaving the loop
-// stops the calls that are under way.
+// By default it fetches each page when the loop needs it. WithParallelism(n) keeps up to n
+// pages under way or unread, in the same order, as far as Total shows that they exist;
+// without totals it still fetches page by page. HasMore decides whether another page follows,
+// never Total. Leaving the loop stops all calls.
 func (c *Client) HotelsMetadataAll(ctx context.Context, req *HotelsMetadataRequest, opts ...IterOption) iter.Seq2[*types.HotelMetadata, error] {
 	if req == nil {
 		return failed[*types.HotelMetadata](nilRequest(OpHotelsMetadata))
@@ -197,9 +193,9 @@ func (r *HotelsMetadataResponse) pageInfo() paging.Info {
 	return paging.Info{IDs: ids, More: r.Page.HasMore, Total: r.Page.Total, RequestID: r.Meta.RequestID}
 }
 
-// HotelStaticDetailRequest asks for one hotel.
+// HotelStaticDetailRequest selects a hotel.
 type HotelStaticDetailRequest struct {
-	HotelID string `json:"hotelId"` // required: PlatformHotelID
+	HotelID string `json:"hotelId"` // required; a PlatformHotelID
 }
 
 func (r *HotelStaticDetailRequest) validate(v *validation) { v.required("hotelId", r.HotelID) }
@@ -207,8 +203,8 @@ func (r *HotelStaticDetailRequest) validate(v *validation) { v.required("hotelId
 func (r *HotelStaticDetailRequest) parts() parts                                  { return parts{body: r} }
 func (*HotelStaticDetailRequest) check(*HotelStaticDetailResponse, *answer) error { return nil }
 
-// HotelStaticDetailResponse holds one hotel. The facilities, images and contacts
-// that the service speaks of are not shown as fields.
+// HotelStaticDetailResponse holds a hotel. The fields of its facilities, images and contacts
+// are undocumented.
 type HotelStaticDetailResponse struct {
 	Hotel *types.Hotel `json:"hotel"`
 	Meta  ResponseMeta `json:"-"`
@@ -216,8 +212,8 @@ type HotelStaticDetailResponse struct {
 
 func (r *HotelStaticDetailResponse) meta() *ResponseMeta { return &r.Meta }
 
-// HotelStaticDetail returns one hotel. The service marks it as under
-// development: it is not for production, which uses HotelsMetadata instead.
+// HotelStaticDetail returns a hotel. The service marks it as under development: in
+// production, use HotelsMetadata.
 func (c *Client) HotelStaticDetail(ctx context.Context, req *HotelStaticDetailRequest, opts ...CallOption) (*HotelStaticDetailResponse, error) {
 	return invoke(ctx, c, OpHotelStaticDetail, req, opts)
 }
@@ -253,9 +249,9 @@ type HotelIDListItem struct {
 	HotelID string `json:"hotelId"`
 }
 
-// HotelIDList returns the hotel ids of a region, or translates ids of the platform
-// and of the client into each other. Its rate limit is undocumented, and none is kept.
-// That its answer has the envelope of all others is this client's reading.
+// HotelIDList returns the hotel ids of a region, or converts ids between the platform and the
+// client. Its rate limit is undocumented, and the client applies none. Whether its answer has
+// the usual envelope is undocumented; the client expects one.
 //
 // Deprecated: an older variant of the service. Use HotelsMetadata.
 func (c *Client) HotelIDList(ctx context.Context, req *HotelIDListRequest, opts ...CallOption) (*HotelIDListResponse, error) {

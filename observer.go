@@ -10,85 +10,81 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 )
 
-// Observer receives the start and the end of every call, for traces and metrics. Both
-// functions are optional. A call that fails validation is not reported. The calls that
-// fetch tokens are reported like all others, under the ctx of a call that needs the token;
-// a fetch in the background may end after that call.
+// Observer is called at the start and at the end of every call, for traces and metrics. Both
+// functions are optional. A call that fails validation is not reported. The calls that fetch
+// tokens are reported, too, under the ctx of a call that needs the token; a background fetch
+// may end after that call.
 //
 // The functions must be safe for concurrent use. The call waits for them.
 type Observer struct {
-	// CallStart returns the ctx that the call goes on with: ctx, or one derived from it.
-	// Every attempt is sent under it.
+	// CallStart returns the ctx for the call and all its attempts: ctx, or one derived from
+	// it.
 	CallStart func(ctx context.Context, start CallStart) context.Context
 	// CallEnd receives the ctx that CallStart returned.
 	CallEnd func(ctx context.Context, info CallInfo)
 }
 
-// CallStart is a call that begins.
+// CallStart describes a call that begins.
 type CallStart struct {
 	Operation Operation
-	// BaseURL is the environment that is called, as New was given it, without a slash
-	// at its end.
+	// BaseURL is the environment of the call: the address given to New, without a slash at
+	// its end.
 	BaseURL string
 }
 
-// CallInfo is how a call went. It holds no secret. The texts of errors can hold
-// what the service wrote and the caller's reference: record their kinds, not
-// their texts.
+// CallInfo describes a call that ended. It holds no secret. The texts of its errors can
+// contain text of the service and your reference: record the kind of an error, not its text.
 type CallInfo struct {
 	Operation Operation
-	// BaseURL is the environment that was called, as in CallStart.
+	// BaseURL is the environment of the call, as in CallStart.
 	BaseURL string
-	// Duration is the whole call: waits, attempts and decoding.
+	// Duration is the time of the whole call: waits, attempts and decoding.
 	Duration time.Duration
 	// RateLimitWait is how long all attempts together waited for the rate limit.
 	RateLimitWait time.Duration
-	// DecodeTime is how long reading the answer took, once it was there; 0 without
-	// one.
+	// DecodeTime is how long decoding the answer took; 0 without an answer.
 	DecodeTime time.Duration
-	// Attempts are the requests that were sent, in order. An attempt that ended
-	// while it waited for its slot or its token is not among them.
+	// Attempts are the requests that were sent, in order. An attempt that ended while it
+	// waited for the rate limit or the token is not listed.
 	Attempts []AttemptInfo
-	// HTTPStatus is that of the answer that the call ended with, or 0 where its last
-	// attempt brought none.
+	// HTTPStatus is the status of the final answer; 0 if the last attempt had none.
 	HTTPStatus int
-	// Bytes is the size of that answer's body after decompression.
+	// Bytes is the size of the body of that answer after decompression.
 	Bytes int
-	// RequestID and TraceID are those to quote in reports, as in ResponseMeta. Of a
-	// call that sent nothing there is no RequestID.
+	// RequestID and TraceID are those to quote in reports, as in ResponseMeta. RequestID is
+	// empty if nothing was sent.
 	RequestID string
 	TraceID   string
-	// Err is what the call returns.
+	// Err is the error that the call returns.
 	Err error
 }
 
-// AttemptInfo is how one sending of a request went.
+// AttemptInfo describes one attempt.
 type AttemptInfo struct {
 	Start time.Time
-	// Duration lasts until the answer was read whole, or the attempt failed.
+	// Duration ends when the whole answer was read, or the attempt failed.
 	Duration time.Duration
-	// HTTPStatus is 0 where no answer was read.
+	// HTTPStatus is 0 without an answer.
 	HTTPStatus int
-	// Sent tells that the request may have reached the service.
-	Sent bool
-	// RequestID is the attempt's own.
+	// Sent reports whether the request may have reached the service.
+	Sent      bool
 	RequestID string
-	// Err is why no answer was read; nil with one, whatever its status.
+	// Err is why there is no answer; nil for an answer of any status.
 	Err error
 }
 
-// observation is one call as its observers see it. Without observers it is nil, and its
-// methods do nothing.
+// observation is one call as its observers see it. It is nil without observers, and its
+// methods then do nothing.
 type observation struct {
 	observers []Observer
-	ctxs      []context.Context // that each CallStart returned
+	ctxs      []context.Context // from each CallStart
 	start     time.Time
 	answered  time.Time // zero without an answer
 	attempts  transport.Timeline
 	info      CallInfo
 }
 
-// observe starts an observation, and returns the ctx that the call goes on with.
+// observe starts an observation and returns the ctx for the call.
 func observe(ctx context.Context, observers []Observer, start CallStart) (context.Context, *observation) {
 	if len(observers) == 0 {
 		return ctx, nil
@@ -103,7 +99,6 @@ func observe(ctx context.Context, observers []Observer, start CallStart) (contex
 	return ctx, o
 }
 
-// timeline is where the attempts are noted.
 func (o *observation) timeline() *transport.Timeline {
 	if o == nil {
 		return nil
@@ -111,7 +106,7 @@ func (o *observation) timeline() *transport.Timeline {
 	return &o.attempts
 }
 
-// received notes how the sending ended. Reading the answer comes next.
+// received records the final answer, before it is decoded.
 func (o *observation) received(answer *transport.Answer, requestID, traceID string) {
 	if o == nil {
 		return

@@ -1,5 +1,5 @@
-// The price guard: comparing the offer that the traveller saw with the current one, or
-// with the order.
+// The price check: comparing the offer that the traveller saw with the current one, or with
+// the order.
 
 package hotelstays
 
@@ -33,31 +33,31 @@ const (
 	OfferCancelTime       OfferField = "cancelTime" // CompareOrder only
 )
 
-// OfferChange is one part that differs, with both sides as text for people.
+// OfferChange is a part that differs, with both values as text for people.
 type OfferChange struct {
 	Field OfferField `json:"field"`
 	Seen  string     `json:"seen"`
 	Now   string     `json:"now"`
 
 	onlyAmounts bool          // all differences are amounts in the same currencies
-	rises       []types.Money // by how much each amount rose
+	rises       []types.Money // the amounts that rose, by how much
 }
 
-// OfferDiff lists the differences between two offers, or between an offer and an order.
-// Its JSON is for logs and people: Within of a decoded OfferDiff accepts no change of an
-// amount, not even a lower one.
+// OfferDiff lists the differences between two offers, or between an offer and an order. Its
+// JSON is for logs and people: after decoding, Within accepts no change of an amount, not
+// even a lower one.
 type OfferDiff struct {
 	// Changes are in the order of the OfferField constants; empty if nothing differs.
 	Changes []OfferChange `json:"changes"`
 }
 
-// Tolerance says which changes to accept without asking the traveller again. The zero
-// value accepts an unchanged or a cheaper offer.
+// Tolerance is which changes to accept without asking the traveller again. The zero value
+// accepts an unchanged or a cheaper offer.
 type Tolerance struct {
-	// NetRise is by how much the net total may rise, in the offer's currency: no rise is
-	// accepted if the currencies differ, or if NetRise is zero. The same limit applies to
-	// the gross total, to each tax and to each cancellation fee, because they move with
-	// the net total. Amounts may always fall.
+	// NetRise is how much the net total may rise, in the currency of the offer; zero, or
+	// another currency, accepts no rise. The same limit applies to the gross total, to each
+	// tax and to each cancellation fee, because they change with the net total. Amounts may
+	// always fall.
 	NetRise types.Money
 	// Accept lists the parts that may change in any way.
 	Accept []OfferField

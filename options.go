@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// Option is a setting of New.
+// Option is an option of New.
 type Option interface{ applyClient(*config) }
 
-// SharedOption is a setting that a client and a single call both take.
+// SharedOption is an option of New and of single calls.
 type SharedOption interface {
 	Option
 	CallOption
@@ -33,37 +33,37 @@ func sharedHeader(h optionHeader, value string) SharedOption {
 	return sharedOption{withHeader(h, value)}
 }
 
-// WithLanguage asks for texts in a language, named by a BCP 47 tag: "ar", "en-GB". The
+// WithLanguage sets the language of texts, as a BCP 47 tag such as "ar" or "en-GB". The
 // service's default is en-US.
 func WithLanguage(tag string) SharedOption { return sharedHeader(headerLanguage, tag) }
 
-// WithMarket names the point of sale, as an ISO 3166-1 alpha-2 code. An account with a
-// market restriction refuses calls without it, with an undocumented status and code. It is
-// not sent when a token is fetched.
+// WithMarket sets the point of sale, as an ISO 3166-1 alpha-2 code. An account with a market
+// restriction refuses calls without it; the status and code of that refusal are undocumented.
+// Token requests do not send it.
 func WithMarket(countryCode string) SharedOption { return sharedHeader(headerMarket, countryCode) }
 
-// WithUserRef names the person on whose behalf the calls are made, by an identifier of
-// yours. Once an account authorises named users, every call must carry one, and needs both
-// the key's scopes and that user's. It is not sent when a token is fetched.
+// WithUserRef sets your identifier of the person on whose behalf the calls are made. Once an
+// account has authorised users, every call needs one, and the scopes of both the key and the
+// user. Token requests do not send it.
 func WithUserRef(ref string) SharedOption { return sharedHeader(headerUserRef, ref) }
 
-// WithCurrency asks for rates in a currency, as an ISO 4217 code. HotelList, HotelRates,
-// CheckAvail, Book and Cancel take it: give it to New, or to each of them alike, because
-// CompareOffer treats an offer in another currency as another offer.
+// WithCurrency sets the currency of rates, as an ISO 4217 code, for HotelList, HotelRates,
+// CheckAvail, Book and Cancel. Pass it to New, or the same one to each of these calls:
+// CompareOffer reports another currency as a change.
 func WithCurrency(code string) SharedOption { return sharedHeader(headerCurrency, code) }
 
-// WithClientIP names the end user's address, IPv4 or IPv6.
+// WithClientIP sets the IPv4 or IPv6 address of the end user.
 func WithClientIP(addr string) SharedOption { return sharedHeader(headerClientIP, addr) }
 
-// WithTestFlags sends test flags on HotelList, HotelRates, CheckAvail, Book and Cancel.
-// The service ignores flags that it does not know. Keys and values must hold neither & nor
-// =, because how to escape them is undocumented.
+// WithTestFlags sends test flags with HotelList, HotelRates, CheckAvail, Book and Cancel. The
+// service ignores unknown flags. Keys and values must not contain & or =, because their
+// escaping is undocumented.
 func WithTestFlags(flags map[string]string) SharedOption {
 	pairs := make([]string, 0, len(flags))
 	problem := ""
 	for _, key := range slices.Sorted(maps.Keys(flags)) {
 		if key == "" || strings.ContainsAny(key+flags[key], "&=") {
-			problem = fmt.Sprintf("the flag %q is empty or holds & or =", key)
+			problem = fmt.Sprintf("the flag %q is empty or contains & or =", key)
 		}
 		pairs = append(pairs, key+"="+flags[key])
 	}
@@ -76,12 +76,12 @@ func WithTestFlags(flags map[string]string) SharedOption {
 	}}
 }
 
-// WithTimeout bounds each call, with all its attempts and waits. A ctx that ends earlier
-// still wins. Without it, a call whose ctx has no deadline is bounded by its operation's
-// default, which the package documentation lists.
+// WithTimeout bounds each call, with all its attempts and waits. An earlier deadline of ctx
+// wins. Without WithTimeout, and without a deadline of ctx, the default of the operation
+// applies, as the package documentation lists it.
 //
-// Helpers and iterators, such as AwaitOrder and BookAndRecover, make several calls:
-// WithTimeout bounds each of them, and only the ctx bounds the whole.
+// Helpers and iterators, such as AwaitOrder and BookAndRecover, make several calls.
+// WithTimeout bounds each of them; only ctx bounds the whole.
 func WithTimeout(d time.Duration) SharedOption {
 	return sharedOption{func(s *settings) {
 		if d <= 0 {
@@ -92,8 +92,8 @@ func WithTimeout(d time.Duration) SharedOption {
 	}}
 }
 
-// WithOrderStates gives AwaitOrder and CancelAndRead the meaning of the numbers of order
-// states. Without it a status other than 0 and 1 only means that the status changed.
+// WithOrderStates defines the meaning of order states for AwaitOrder and CancelAndRead.
+// Without it, a status other than 0 and 1 only shows that the status changed.
 func WithOrderStates(states OrderStates) SharedOption {
 	return sharedOption{func(s *settings) {
 		all := slices.Concat(states.Confirmed, states.Pending, states.Cancelled)
@@ -109,7 +109,7 @@ func WithOrderStates(states OrderStates) SharedOption {
 	}}
 }
 
-// config is what New collects.
+// config collects the options of New.
 type config struct {
 	settings
 	httpClient  *http.Client
@@ -123,7 +123,7 @@ type config struct {
 	userAgent   string
 }
 
-// notNil is an option whose value is refused when it is nil.
+// notNil returns an option that refuses a nil value.
 func notNil(option string, value any, set clientOption) Option {
 	return clientOption(func(c *config) {
 		if isNil(value) {
@@ -134,25 +134,24 @@ func notNil(option string, value any, set clientOption) Option {
 	})
 }
 
-// WithLogger logs to l: attempts (debug), retries, renewals and ends of recoveries (info),
-// and what needs a look (warn), such as each HTTP 429 with its code. No secret, token or
-// passport number is ever logged.
+// WithLogger sets the logger: attempts at level debug; retries, token renewals and ends of
+// recoveries at info; and what needs attention, such as each HTTP 429 with its code, at warn.
+// Secrets, tokens and passport numbers are never logged.
 func WithLogger(l *slog.Logger) Option {
 	return notNil("WithLogger", l, func(c *config) { c.log = l })
 }
 
-// WithRateLimiter replaces the rate limits of this client, for a fleet of processes
-// that share one address.
+// WithRateLimiter replaces the rate limiter, for several processes that share one address.
 func WithRateLimiter(l RateLimiter) Option {
 	return notNil("WithRateLimiter", l, func(c *config) { c.limiter = l })
 }
 
-// WithRateLimitMargin sets the margin that is added to the service's second: between 0 and
-// 1 minute, 10 ms by default. A request keeps its slot for that long after it arrived, or
-// left, where nothing more is known. Where answers prove a longer way, the client waits
-// longer by itself. Raise it where 429s still come, for instance because answers lack the
-// Server-Cost-Milliseconds header and the way varies by more; 100 ms cost a tenth of the
-// limit. Your own limiter has its own margin.
+// WithRateLimitMargin sets the margin that is added to the second of the rate limit: between
+// 0 and 1 minute, 10 ms by default. A request keeps its slot for a second and the margin
+// after it arrived, or after it left if its arrival is unknown. The client adapts to longer
+// network delays itself. Raise the margin if 429s still come, for instance because answers
+// lack the Server-Cost-Milliseconds header and network delays vary. A margin of 100 ms costs
+// a tenth of the limit. A limiter of WithRateLimiter has its own margin.
 func WithRateLimitMargin(d time.Duration) Option {
 	return clientOption(func(c *config) {
 		if d < 0 || d > time.Minute {
@@ -163,8 +162,8 @@ func WithRateLimitMargin(d time.Duration) Option {
 	})
 }
 
-// WithTokenStore shares tokens with other processes. If s is a TokenLeaser, only one
-// of them at a time fetches a token.
+// WithTokenStore shares tokens between processes. With a TokenLeaser, only one process at a
+// time fetches a token.
 func WithTokenStore(s TokenStore) Option {
 	return notNil("WithTokenStore", s, func(c *config) { c.store = s })
 }
@@ -192,10 +191,10 @@ func WithMaxAttempts(n int) Option {
 	})
 }
 
-// WithMaxResponseBytes bounds an answer, counted after decompression: 64 MiB by
-// default, 1 TiB at most. A larger answer is a *DecodeError, and so is one whose lists
-// would take more memory than twice its size and 4 MiB. With its text and its own bytes
-// an answer takes less than eight times its size and 16 MiB.
+// WithMaxResponseBytes limits the size of an answer after decompression: 64 MiB by default, 1
+// TiB at most. A larger answer is a *DecodeError, and so is one whose lists would take more
+// memory than twice its size plus 4 MiB. In all, an answer takes less memory than eight times
+// its size plus 16 MiB.
 func WithMaxResponseBytes(n int64) Option {
 	return clientOption(func(c *config) {
 		if n < 1 || n > 1<<40 {
@@ -210,7 +209,7 @@ func WithMaxResponseBytes(n int64) Option {
 func WithUserAgent(ua string) Option {
 	return clientOption(func(c *config) {
 		if strings.TrimSpace(ua) == "" || !isHeaderValue(ua) {
-			c.faults.add("WithUserAgent", "is empty or holds characters that a header cannot carry")
+			c.faults.add("WithUserAgent", "is empty or contains characters that a header cannot carry")
 			return
 		}
 		c.userAgent = ua

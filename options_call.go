@@ -1,4 +1,4 @@
-// Options of calls: their kinds, and the headers that they set.
+// Options of calls: their types, and the headers that they set.
 
 package hotelstays
 
@@ -14,8 +14,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// CallOption is a setting of one call. It wins over the client's. Every method and helper
-// that sends something takes it; what only some of them take has a type of its own.
+// CallOption is an option of one call. It wins over the option of the client. Every method
+// and helper that sends a request takes it.
 type CallOption interface {
 	IterOption
 	WaitOption
@@ -23,34 +23,35 @@ type CallOption interface {
 	applyCall(*settings)
 }
 
-// BatchOption is a setting of HotelListBatches.
+// BatchOption is an option of HotelListBatches.
 type BatchOption interface{ applyBatch(*batchSettings) }
 
-// IterOption is a setting of WalkDestinations, HotelsMetadataAll and HotelListBatches.
+// IterOption is an option of WalkDestinations, HotelsMetadataAll and HotelListBatches.
 type IterOption interface {
 	BatchOption
 	applyIter(*iterSettings)
 }
 
-// RecoverOption is a setting of BookAndRecover and RecoverBooking.
+// RecoverOption is an option of BookAndRecover and RecoverBooking.
 type RecoverOption interface{ applyRecover(*recoverSettings) }
 
-// WaitOption is a setting of AwaitOrder, AwaitVoucher, BookAndRecover and RecoverBooking.
+// WaitOption is an option of AwaitOrder, AwaitVoucher, BookAndRecover and RecoverBooking.
 type WaitOption interface {
 	RecoverOption
 	applyWait(*waitSettings)
 }
 
-// VoucherOption is a setting of SaveVoucher and DownloadVoucher.
+// VoucherOption is an option of SaveVoucher and DownloadVoucher.
 type VoucherOption interface{ applyVoucher(*voucherSettings) }
 
-// JoinCallOptions makes one option of several, for helpers that take another kind as well.
+// JoinCallOptions joins options, so that []CallOption can be passed where another type of
+// option is expected.
 func JoinCallOptions(opts ...CallOption) CallOption {
 	opts = slices.Clone(opts)
 	return callOption(func(s *settings) { applyAll(opts, s, CallOption.applyCall) })
 }
 
-// optionHeader names the optional request headers that callers set.
+// optionHeader is an optional request header.
 type optionHeader int
 
 const (
@@ -65,31 +66,31 @@ const (
 	headerCount
 )
 
-// headerRule says where a header is sent and what it may hold.
+// headerRule is where a header is sent and what it may contain.
 type headerRule struct {
 	name   string // in net/http's canonical form
 	option string
 	sentOn func(*operation) bool
-	check  func(value string) string // what is wrong with it, or ""
+	check  func(value string) string // returns the fault, or ""
 }
 
 func everywhere(*operation) bool     { return true }
 func withToken(op *operation) bool   { return !op.noAuth }
 func inTheFlow(op *operation) bool   { return op.bookingFlow }
-func printable(string) (none string) { return "" }
+func unchecked(string) (none string) { return "" }
 
 var headerRules = [headerCount]headerRule{
 	headerLanguage:  {"Language", "WithLanguage", everywhere, checkLanguage},
 	headerMarket:    {"Market", "WithMarket", withToken, checkMarket},
-	headerUserRef:   {"User-Ref", "WithUserRef", withToken, printable},
+	headerUserRef:   {"User-Ref", "WithUserRef", withToken, unchecked},
 	headerClientIP:  {"Ip", "WithClientIP", everywhere, checkIP},
 	headerCurrency:  {"Currency", "WithCurrency", inTheFlow, checkCurrency},
-	headerTest:      {"Test", "WithTestFlags", inTheFlow, printable},
-	headerTraceID:   {"Trace-Id", "WithTraceID", everywhere, printable},
-	headerTimestamp: {"Client-Request-Timestamp", "WithClientRequestTimestamp", everywhere, printable},
+	headerTest:      {"Test", "WithTestFlags", inTheFlow, unchecked},
+	headerTraceID:   {"Trace-Id", "WithTraceID", everywhere, unchecked},
+	headerTimestamp: {"Client-Request-Timestamp", "WithClientRequestTimestamp", everywhere, unchecked},
 }
 
-// settings are those of a call, or of a client for all its calls.
+// settings are the options of a call, or of a client for all its calls.
 type settings struct {
 	headers [headerCount]string
 	timeout time.Duration
@@ -124,7 +125,6 @@ type voucherSettings struct {
 	maxBytes      int64
 }
 
-// applyAll applies opts to the settings of their kind.
 func applyAll[O any, S interface{ problems() *faults }](opts []O, into S, apply func(O, S)) {
 	for _, opt := range opts {
 		if any(opt) == nil {
@@ -142,7 +142,7 @@ func collect(opts []CallOption) (set settings) {
 	return set
 }
 
-// option is s as an option of the calls that a helper makes.
+// option returns s as an option of the calls that a helper makes.
 func (s settings) option() CallOption {
 	return callOption(func(into *settings) { *into = s })
 }
@@ -173,8 +173,8 @@ func (s settings) over(base *settings) settings {
 	return s
 }
 
-// misplaced adds a fault for each header of one call that op does not take. Headers of a
-// client are left out in silence there.
+// misplaced adds a fault for each header of the call that op does not take. Headers of the
+// client are silently left out.
 func (s *settings) misplaced(name Operation, op *operation) {
 	for h, value := range s.headers {
 		if rule := headerRules[h]; value != "" && !rule.sentOn(op) {
@@ -221,7 +221,7 @@ func withHeader(h optionHeader, value string) callOption {
 		case strings.TrimSpace(value) == "":
 			s.faults.add(rule.option, "is empty; leave the option out instead")
 		case !isHeaderValue(value):
-			s.faults.add(rule.option, "holds characters that a header cannot carry")
+			s.faults.add(rule.option, "contains characters that a header cannot carry")
 		case problem != "":
 			s.faults.add(rule.option, "%s", problem)
 		default:
@@ -230,25 +230,24 @@ func withHeader(h optionHeader, value string) callOption {
 	}
 }
 
-// WithTraceID sets the identifier that correlates a group of requests. Without it every
-// call has a new one, which all its attempts share.
+// WithTraceID sets the id that correlates a group of requests. By default every call has a
+// new one, which its attempts share.
 func WithTraceID(id string) CallOption { return withHeader(headerTraceID, id) }
 
-// WithClientRequestTimestamp sends the time at which the client began, as a Unix timestamp
-// that you format: its unit is undocumented.
+// WithClientRequestTimestamp sends the start time of the call. It is a Unix timestamp that
+// you format, because its unit is undocumented.
 func WithClientRequestTimestamp(unix string) CallOption { return withHeader(headerTimestamp, unix) }
 
 // WithRawData keeps the JSON of the answer's data in ResponseMeta.RawData, for fields that
-// the types do not have. Tokens are masked in it.
+// the types lack. Tokens in it are redacted.
 func WithRawData() CallOption { return callOption(func(s *settings) { s.rawData = true }) }
 
-// WithParallelism sets how many calls an iterator has under way at once, between 1 and
-// 1,024. The default is 8 for HotelListBatches, and 1 for WalkDestinations and
-// HotelsMetadataAll.
+// WithParallelism sets how many calls an iterator keeps under way, between 1 and 1024. The
+// default is 8 for HotelListBatches, and 1 for WalkDestinations and HotelsMetadataAll.
 //
-// The rate limit holds in any case. To use all of it takes as many calls as may leave while
-// one answer is on its way: 20, at 100 a second and 200 ms. More only wait in line, within
-// the timeout of their call.
+// The rate limit still applies. Using all of it takes as many calls as are sent during one
+// answer: 20 for a limit of 100 a second and answers of 200 ms. More calls only wait, within
+// their timeouts.
 func WithParallelism(n int) IterOption {
 	return iterOption(func(s *iterSettings) {
 		if n < 1 || n > 1024 {
@@ -259,9 +258,9 @@ func WithParallelism(n int) IterOption {
 	})
 }
 
-// WithWakeup makes a helper that waits ask at once whenever wakeup delivers: feed it from a
-// webhook. Give each wait its own channel, with room for one: a wake-up that comes during a
-// poll is then not lost, and no sender waits. A closed channel is not a wake-up.
+// WithWakeup makes a waiting helper poll at once when wakeup receives a value, for instance
+// from a webhook. Give each wait its own channel with a buffer of one: a wake-up during a
+// poll is then kept, and the sender does not block. A closed channel is not a wake-up.
 func WithWakeup(wakeup <-chan struct{}) WaitOption {
 	return waitOption(func(s *waitSettings) {
 		if wakeup == nil {
@@ -272,8 +271,7 @@ func WithWakeup(wakeup <-chan struct{}) WaitOption {
 	})
 }
 
-// OrderStates is what the numbers of order states mean, for callers who know. Only 0 and 1
-// are documented.
+// OrderStates defines the meaning of order states. Only 0 and 1 are documented.
 type OrderStates struct {
 	Confirmed, Pending, Cancelled []types.OrderStatus
 }

@@ -1,4 +1,4 @@
-// Orders: reading them back, waiting for them, and cancelling them.
+// Orders: reading them, waiting for them, and cancelling them.
 
 package hotelstays
 
@@ -16,11 +16,11 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// QueryOrdersRequest selects orders. Every field is optional. The order of the results, and
+// QueryOrdersRequest selects orders; all fields are optional. The order of the results, and
 // whether they come in pages, is undocumented.
 type QueryOrdersRequest struct {
-	// CustomerReferenceNos are the references given to Book: the filter to use
-	// after a time-out.
+	// CustomerReferenceNos are references from BookRequest: the filter to use after a
+	// timeout.
 	CustomerReferenceNos []string          `json:"customerReferenceNos,omitempty"`
 	SupplierReferenceNos []string          `json:"supplierReferenceNos,omitempty"`
 	CheckInTimeWindow    *types.TimeWindow `json:"checkInTimeWindow,omitempty"`
@@ -28,7 +28,7 @@ type QueryOrdersRequest struct {
 	BookingTimeWindow    *types.TimeWindow `json:"bookingTimeWindow,omitempty"`
 	FreeCancelTimeWindow *types.TimeWindow `json:"freeCancelTimeWindow,omitempty"`
 	CancelledTimeWindow  *types.TimeWindow `json:"cancelledTimeWindow,omitempty"`
-	// StatusList filters by status. Its elements are undocumented: give your own JSON.
+	// StatusList filters by status. Its elements are undocumented: pass your own JSON.
 	StatusList []json.RawMessage `json:"statusList,omitempty"`
 }
 
@@ -44,19 +44,18 @@ func (r *QueryOrdersRequest) validate(v *validation) {
 
 // QueryOrdersResponse holds orders.
 type QueryOrdersResponse struct {
-	// Orders is whole or an error: fewer orders must not look like none.
+	// Orders is complete: an order that cannot be decoded fails the call.
 	Orders []types.Order `json:"orders" whole:"true"`
 	Meta   ResponseMeta  `json:"-"`
 
-	// more is what says that there may be more orders than came, or empty. It is looked
-	// for only where none came.
+	// more names a sign that orders are missing from an empty list, or is empty.
 	more string
 }
 
 func (r *QueryOrdersRequest) parts() parts { return parts{body: r} }
 
-// check refuses an answer without a list of orders: it may be of another operation, and
-// must not look like one that has no orders.
+// check requires a list of orders, because an answer without one does not prove that there
+// are no orders.
 func (*QueryOrdersRequest) check(resp *QueryOrdersResponse, a *answer) error {
 	if resp.Orders == nil {
 		return missing("data.orders")
@@ -69,10 +68,10 @@ func (*QueryOrdersRequest) check(resp *QueryOrdersResponse, a *answer) error {
 
 func (r *QueryOrdersResponse) meta() *ResponseMeta { return &r.Meta }
 
-// signOfMore says why an answer without orders may not be all there is, or nothing.
+// signOfMore returns why an answer without orders may be incomplete, or an empty string.
 func (a *answer) signOfMore() string {
 	switch {
-	case a.Answer.Status != http.StatusOK: // such as 206: a part
+	case a.Answer.Status != http.StatusOK: // such as 206 Partial Content
 		return fmt.Sprintf("HTTP %d", a.Answer.Status)
 	case len(a.Answer.Body) > maxNoOrders:
 		return fmt.Sprintf("an answer of %d bytes", len(a.Answer.Body))
@@ -80,13 +79,13 @@ func (a *answer) signOfMore() string {
 	return signOfMore(a.Answer.Body, "data", "page")
 }
 
-// maxNoOrders is the longest answer, in bytes, that is believed to hold no order.
+// maxNoOrders limits the size of a credible answer without orders.
 const maxNoOrders = 64 << 10
 
-// signOfMore names a member of an object that says that more follows than came, or
-// returns nothing. The document shows such members for other operations alone, so that
-// it looks for every name that may be one; a false alarm costs no booking. It looks into
-// the members whose names hold the first word of below, and into theirs by the next one.
+// signOfMore returns the name of a member that may announce further results, or an empty
+// string. No such member is documented for QueryOrders, so it checks every likely name; a
+// false alarm costs no booking. It searches the members whose names contain below[0], then
+// those in them whose names contain below[1].
 func signOfMore(object []byte, below ...string) string {
 	members := json.NewDecoder(bytes.NewReader(object))
 	if start, _ := members.Token(); start != json.Delim('{') {
@@ -115,20 +114,20 @@ func signOfMore(object []byte, below ...string) string {
 	return ""
 }
 
-// QueryOrders returns the orders that req selects, as they truly are: it is the
-// authority on what became of a booking.
+// QueryOrders returns the orders that req selects. Only QueryOrders shows the true state of a
+// booking.
 //
-// A field of an order that is not of its documented type is left out, and
-// Meta.Mismatches names it. An order that cannot be read at all is a *DecodeError, and
-// so is an answer without a list of orders: fewer orders must not look like none.
-// Whether results come in pages is undocumented: WithRawData keeps the whole answer.
+// A field of another type than documented is left out, and Meta.Mismatches names it. An order
+// that cannot be decoded is a *DecodeError, and so is an answer without a list of orders,
+// because a lost order must not look like no order. Paging is undocumented: WithRawData keeps
+// the whole answer.
 func (c *Client) QueryOrders(ctx context.Context, req *QueryOrdersRequest, opts ...CallOption) (*QueryOrdersResponse, error) {
 	return invoke(ctx, c, OpQueryOrders, req, opts)
 }
 
-// pickOrder returns the order under a reference, or nil where there is none. It fails where
-// the answer proves nothing: other orders alone mean that the filter was not honoured, and
-// no orders beside a sign of more that the list is not whole.
+// pickOrder returns the order under a reference, or nil if the answer proves that there is
+// none. Other orders in the answer mean that the filter did not work, and a sign of more
+// means that the list may be incomplete: both prove nothing.
 func pickOrder(resp *QueryOrdersResponse, reference string) (*types.Order, error) {
 	for i := range resp.Orders {
 		if resp.Orders[i].CustomerReferenceNo == reference {
@@ -136,15 +135,15 @@ func pickOrder(resp *QueryOrdersResponse, reference string) (*types.Order, error
 		}
 	}
 	if n := len(resp.Orders); n > 0 {
-		return nil, fmt.Errorf("hotelstays: %s: none of %d orders is under reference %q: the filter was not honoured, so this proves nothing", OpQueryOrders, n, reference)
+		return nil, fmt.Errorf("hotelstays: %s: none of %d orders has reference %q: the filter was not applied, so the order may exist", OpQueryOrders, n, reference)
 	}
 	if resp.more != "" {
-		return nil, fmt.Errorf("hotelstays: %s: no order is under reference %q, but %s says that there may be more: this proves nothing", OpQueryOrders, reference, resp.more)
+		return nil, fmt.Errorf("hotelstays: %s: no order has reference %q, but %s indicates further orders, so the order may exist", OpQueryOrders, reference, resp.more)
 	}
 	return nil, nil
 }
 
-// readOrder returns the order under a reference, or nil where there is none.
+// readOrder is QueryOrders and pickOrder for one reference.
 func (c *Client) readOrder(ctx context.Context, reference string, opt CallOption) (*types.Order, error) {
 	resp, err := c.QueryOrders(ctx, &QueryOrdersRequest{CustomerReferenceNos: []string{reference}}, opt)
 	if err != nil {
@@ -161,8 +160,8 @@ func (s *OrderStates) decided(status types.OrderStatus) bool {
 	return slices.Contains(s.Confirmed, status) || slices.Contains(s.Cancelled, status)
 }
 
-// cancelled reports whether the order, or the answer to Cancel where the order could not be
-// read, has a status that is known to be cancelled.
+// cancelled reports whether the order has a cancelled status. Without an order it checks the
+// answer to Cancel.
 func (s *OrderStates) cancelled(order *types.Order, resp *CancelResponse) bool {
 	switch {
 	case s == nil:
@@ -174,25 +173,24 @@ func (s *OrderStates) cancelled(order *types.Order, resp *CancelResponse) bool {
 	}
 }
 
-// awaitSchedule is when AwaitOrder asks, counted from its start; then every awaitPause.
-// Suppliers normally take 3 to 10 minutes.
+// awaitSchedule is when AwaitOrder polls, from its start; after it, AwaitOrder polls every
+// awaitPause. Suppliers usually take 3 to 10 minutes.
 var awaitSchedule = []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second}
 
 const (
 	awaitPause = 30 * time.Second
-	// awaitVisible is how long AwaitOrder looks for an order that is not there.
+	// awaitVisible is how long AwaitOrder polls for an order that it has not seen.
 	awaitVisible = 10 * time.Minute
 )
 
-// AwaitOrder polls an order until it is decided: until its status is neither 0 nor 1,
-// because which states are final is undocumented, or, with WithOrderStates, until it is
-// confirmed or cancelled. It polls 5, 10 and 20 seconds after the call, then every 30, and
-// when WithWakeup fires. A ctx without a deadline waits for as long as the order is open:
-// WithTimeout bounds one poll.
+// AwaitOrder polls an order until its status is neither 0 nor 1, because the final states are
+// undocumented. With WithOrderStates it polls until the order is confirmed or cancelled. It
+// polls 5, 10 and 20 seconds after the call, then every 30 seconds, and on each wake-up of
+// WithWakeup. Set a deadline on ctx: WithTimeout bounds only each poll.
 //
-// Polls that fail are made again; a refusal that will not change is returned. An order that
-// does not show up within ten minutes is ErrNotFound. When ctx ends, the order as it was
-// last seen is returned with the error, or nil if none was seen.
+// Failed polls are repeated, but a refusal that cannot change is returned. The error is
+// ErrNotFound if no order appears within ten minutes. When ctx ends, AwaitOrder returns the
+// last order that it saw, or nil, together with the error.
 func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opts ...WaitOption) (*types.Order, error) {
 	if err := c.usable(ctx, "AwaitOrder"); err != nil {
 		return nil, err
@@ -208,14 +206,14 @@ func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opt
 	}
 	states := set.over(&c.defaults).states
 	var seen *types.Order
-	var failed error // the last poll's
+	var pollErr error // of the last poll
 	start := time.Now()
 	for {
 		if err := waitUntil(ctx, awaitNext(start), set.wakeup); err != nil {
-			return seen, waitEnded(orderAwaited(customerReferenceNo, seen), err, failed)
+			return seen, waitEnded(orderProgress(customerReferenceNo, seen), err, pollErr)
 		}
 		order, err := c.readOrder(ctx, customerReferenceNo, set.option())
-		failed = err
+		pollErr = err
 		switch {
 		case err != nil && !transient(err):
 			return seen, err
@@ -230,24 +228,24 @@ func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opt
 	}
 }
 
-// orderAwaited says how far the awaited order was seen.
-func orderAwaited(reference string, seen *types.Order) string {
+// orderProgress says how far AwaitOrder came.
+func orderProgress(reference string, seen *types.Order) string {
 	if seen == nil {
 		return fmt.Sprintf("AwaitOrder: no order under reference %q was seen", reference)
 	}
 	return fmt.Sprintf("AwaitOrder: the order under reference %q is still open (status %d)", reference, seen.Status)
 }
 
-// waitEnded is the error of a wait that the caller's ctx ended.
+// waitEnded returns the error of a wait that ctx ended.
 func waitEnded(what string, ctxErr, lastPoll error) error {
-	hint := "call again to go on waiting"
+	hint := "call again to continue"
 	if lastPoll != nil {
 		hint = "the last poll failed: " + fact(lastPoll)
 	}
 	return fmt.Errorf("hotelstays: %s; the caller's ctx ended the wait: %w; %s", what, ctxErr, hint)
 }
 
-// awaitNext is the next time of the schedule of a wait.
+// awaitNext returns the next poll time of a wait.
 func awaitNext(start time.Time) time.Time {
 	elapsed := time.Since(start)
 	for _, at := range awaitSchedule {
@@ -259,7 +257,7 @@ func awaitNext(start time.Time) time.Time {
 	return start.Add(last + ((elapsed-last)/awaitPause+1)*awaitPause)
 }
 
-// transient reports whether a poll that failed may succeed later.
+// transient reports whether a failed poll may succeed later.
 func transient(err error) bool {
 	var api *APIError
 	if _, ok := errors.AsType[*ValidationError](err); ok {
@@ -268,7 +266,7 @@ func transient(err error) bool {
 	return !errors.As(err, &api) || api.HTTPStatus >= 500 || errors.Is(err, ErrRateLimited)
 }
 
-// waitUntil waits for a time or a wake-up. Its error is that of a ctx that ended.
+// waitUntil waits for a time or a wake-up. It returns the error of ctx.
 func waitUntil(ctx context.Context, at time.Time, wakeup <-chan struct{}) error {
 	timer := time.NewTimer(time.Until(at))
 	defer timer.Stop()
@@ -287,14 +285,14 @@ func waitUntil(ctx context.Context, at time.Time, wakeup <-chan struct{}) error 
 	}
 }
 
-// CancelRequest cancels an order. How to cancel a part of it is undocumented.
+// CancelRequest cancels an order. How to cancel a part of an order is undocumented.
 type CancelRequest struct {
-	// SessionID is required. Which session is meant is undocumented: store the one that
-	// was booked in with the order.
+	// SessionID is required. Which session Cancel needs is undocumented: use the session of
+	// the booking.
 	SessionID           string `json:"-"`
 	CustomerReferenceNo string `json:"customerReferenceNo"` // required
-	SupplierReferenceNo string `json:"supplierReferenceNo"` // required: the order's
-	// Reason is required for some orders; without it those are ErrCancelRefused.
+	SupplierReferenceNo string `json:"supplierReferenceNo"` // required; from the order
+	// Reason is required for some orders. Without it they are refused with ErrCancelRefused.
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -310,46 +308,45 @@ func (r *CancelRequest) validate(v *validation) {
 	v.required("supplierReferenceNo", r.SupplierReferenceNo)
 }
 
-// CancelResponse says what cancelling did.
+// CancelResponse is the result of a cancellation.
 type CancelResponse struct {
-	// ServiceFee is what the supplier charges, and does not refund.
+	// ServiceFee is charged by the supplier and not refunded.
 	ServiceFee *types.Money `json:"serviceFee"`
-	// Status is the order's status now; nil where the service did not say.
+	// Status is the order's new status, or nil if it was not sent.
 	Status *types.OrderStatus `json:"status"`
 	Meta   ResponseMeta       `json:"-"`
 }
 
 func (r *CancelResponse) meta() *ResponseMeta { return &r.Meta }
 
-// Cancel cancels an order. An order that cannot be cancelled online is ErrCancelRefused,
-// and the message names the cause; one that does not exist is ErrNotFound. Which of the two
-// comes for an order of another account is undocumented.
+// Cancel cancels an order. The error is ErrCancelRefused if the order cannot be cancelled
+// online; its message names the cause. The error is ErrNotFound if the order does not exist.
+// Which of them an order of another account gets is undocumented.
 //
-// An *OutcomeUnknownError means that the order may be cancelled: read it back with
-// QueryOrders. A ctx that ends while Cancel is under way gives this error, too. Cancel is
-// never sent twice unless the first sending provably did nothing.
+// An *OutcomeUnknownError means that the order may be cancelled: read it with QueryOrders. A
+// ctx that ends during Cancel has this result, too. Cancel is never sent twice unless the
+// first attempt provably did nothing.
 func (c *Client) Cancel(ctx context.Context, req *CancelRequest, opts ...CallOption) (*CancelResponse, error) {
 	return invoke(ctx, c, OpCancel, req, opts)
 }
 
-// CancelOutcome is what is known after a cancellation.
+// CancelOutcome is the result of CancelAndRead.
 type CancelOutcome struct {
-	// Response is the service's answer, or nil when the outcome of Cancel is unknown.
+	// Response is the answer to Cancel, or nil if its outcome is unknown.
 	Response *CancelResponse
-	// Order is the order as it was read back, or nil when it could not be read.
+	// Order is the order read afterwards, or nil if that failed.
 	Order *types.Order
-	// Cancelled: the order is cancelled. Without WithOrderStates it is always false,
+	// Cancelled reports whether the order is known to be cancelled. It needs WithOrderStates,
 	// because the number of that state is undocumented.
 	Cancelled bool
 }
 
-// CancelAndRead cancels an order, then reads it back once. Cancel is not sent again,
-// whatever happens.
+// CancelAndRead calls Cancel once, then reads the order once.
 //
-// When the outcome of Cancel is unknown and the order that was read back does not show it
-// as cancelled, the *OutcomeUnknownError is returned with the outcome: read the order again
-// later. A refusal returns its error and no outcome. An order that cannot be read back
-// after an answer of Cancel is no error: Response is what counts.
+// If the outcome of Cancel is unknown, and the order does not show that it is cancelled,
+// CancelAndRead returns the *OutcomeUnknownError together with the outcome: read the order
+// again later. A refusal returns only its error. A failed read after an answer to Cancel is
+// not an error: use Response.
 func (c *Client) CancelAndRead(ctx context.Context, req *CancelRequest, opts ...CallOption) (*CancelOutcome, error) {
 	set := collect(opts)
 	resp, err := c.Cancel(ctx, req, set.option())
@@ -364,11 +361,11 @@ func (c *Client) CancelAndRead(ctx context.Context, req *CancelRequest, opts ...
 	case err == nil || outcome.Cancelled:
 		return outcome, nil
 	case readErr != nil:
-		err = fmt.Errorf("%w; reading it back failed, too: %s", err, fact(readErr))
+		err = fmt.Errorf("%w; reading the order failed, too: %s", err, fact(readErr))
 	case order != nil && states == nil:
-		err = fmt.Errorf("%w; it was read back with status %d: WithOrderStates gives that a meaning", err, order.Status)
+		err = fmt.Errorf("%w; the order has status %d, and without WithOrderStates its meaning is unknown", err, order.Status)
 	case order != nil:
-		err = fmt.Errorf("%w; it was read back with status %d, which is not cancelled", err, order.Status)
+		err = fmt.Errorf("%w; the order has status %d, which is not cancelled", err, order.Status)
 	}
 	return outcome, err
 }

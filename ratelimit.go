@@ -11,41 +11,41 @@ import (
 )
 
 // RateLimiter keeps each operation within its rate limit. The service counts requests by
-// endpoint and client address over a rolling second; the client's own limiter knows only
-// the requests of this client. Replace it with WithRateLimiter where several processes
-// share an address.
+// endpoint and client address over a rolling second. The default limiter knows only the
+// requests of its client: replace it with WithRateLimiter if several processes share an
+// address.
 //
-// Each operation needs its own budget, OpTicket and OpOAuthToken too: a call may hold its
-// slot while the token is fetched. Implementations must be safe for concurrent use.
+// Each operation needs its own budget, including OpTicket and OpOAuthToken, because a call
+// may hold its slot while the token is fetched. Implementations must be safe for concurrent
+// use.
 type RateLimiter interface {
-	// Acquire waits for a slot, or returns an error when ctx ends first. It grants
-	// operations without a rate limit at once; their permit may be nil.
+	// Acquire waits for a slot, or returns an error when ctx ends. It grants operations
+	// without a rate limit at once; their permit may be nil.
 	Acquire(ctx context.Context, op Operation) (Permit, error)
-	// Pause grants nothing to op before until. It is called after a 429.
+	// Pause grants nothing to op until the given time. It is called after a 429.
 	Pause(op Operation, until time.Time)
 }
 
-// Permit is a granted slot. Its methods must not block: Sent is called while the request
-// is being written. They are never called at the same time.
+// Permit is a granted slot. Its methods must not block, because Sent is called while the
+// request is written. They are not called concurrently.
 type Permit interface {
 	// Sent is called when the request leaves, at most once.
 	Sent()
-	// Done is called when the answer has begun or the attempt has failed: exactly once,
-	// last. Without Sent no request left, and the slot is free at once.
+	// Done is called once, last, when the answer has begun or the attempt has failed. Without
+	// a call of Sent, no request was sent, and the slot is free at once.
 	Done(PermitResult)
 }
 
-// PermitResult is what an answer proves about its request. Without an answer it is the
-// zero value.
+// PermitResult is what an answer proves about its request. It is zero without an answer.
 type PermitResult struct {
-	// ArrivedBy is the latest time at which the request can have arrived: the answer's
-	// first byte less Server-Cost-Milliseconds, which may be rounded up to a whole
-	// millisecond. Zero if the answer does not say.
+	// ArrivedBy is the latest time at which the request can have arrived: the first byte of
+	// the answer less Server-Cost-Milliseconds, which may be rounded up to a whole
+	// millisecond. Zero means unknown.
 	ArrivedBy time.Time
-	// FirstByte is when the answer began. Without ArrivedBy it is the only proof of
-	// arrival, and a weak one: the service may have taken long.
+	// FirstByte is when the answer began. Without ArrivedBy it is a weak proof of arrival,
+	// because the service may have taken long.
 	FirstByte time.Time
-	// RateLimited reports whether the answer was a 429. Pause follows.
+	// RateLimited reports whether the answer was a 429. A call of Pause follows.
 	RateLimited bool
 }
 

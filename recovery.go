@@ -1,4 +1,4 @@
-// Recovery: finding out what happened to a Book whose outcome is unknown.
+// Recovery: finding the order after a Book with an unknown outcome.
 
 package hotelstays
 
@@ -17,41 +17,38 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// recoverySchedule is when the order is asked for, counted from the end of the Book: at
-// once, after half a minute, then with doubling pauses up to the service's limit of ten
-// minutes, and at that limit.
+// recoverySchedule is when the order is polled, from the end of Book: at once, after half a
+// minute, then with doubling pauses up to the service's limit of ten minutes.
 var recoverySchedule = []time.Duration{0, 30 * time.Second, 90 * time.Second, 210 * time.Second, 450 * time.Second, recoveryEnd}
 
 const (
-	// recoveryEnd ends the schedule: only a poll from then on decides that there is no
-	// order.
+	// recoveryEnd ends the schedule. Absence needs a poll at that time or later.
 	recoveryEnd = 600 * time.Second
-	// recoveryPollTimeout bounds one poll: the shortest pause between two is longer.
+	// recoveryPollTimeout bounds one poll. It is shorter than every pause.
 	recoveryPollTimeout = 20 * time.Second
-	// recoveryPause is between polls after the schedule: an unverified recovery is worth
-	// asking again, without hurry.
+	// recoveryPause is the pause between polls after the schedule.
 	recoveryPause = 150 * time.Second
 )
 
-// BookingState is what is known of a booking. As text, in JSON for instance, it is a word.
+// BookingState is what is known about a booking. It marshals as a word.
 type BookingState int
 
 const (
-	// BookingOpen: the recovery is not finished; ask again when NextPoll is due.
+	// BookingOpen: the recovery is not finished. Poll again at NextPoll.
 	BookingOpen BookingState = iota
-	// BookingFound: the order exists. Its status says how far it has come.
+	// BookingFound: the order exists. See its status.
 	BookingFound
-	// BookingAbsent: there is no order. Check the offer again; then Book may be
-	// called again, under the same reference and with a new BookingRecovery.
+	// BookingAbsent: there is no order. Call CheckAvail; then you may call Book again, with
+	// the same reference and a new BookingRecovery.
 	BookingAbsent
-	// BookingUnverified: nothing is known. Do not book again; keep asking, from the
-	// recovery's NextPoll on, or ask a person.
+	// BookingUnverified: nothing is known. Do not book again. Continue to poll from NextPoll
+	// on, or ask a person.
 	BookingUnverified
 )
 
 var bookingStates = []string{BookingOpen: "open", BookingFound: "found", BookingAbsent: "absent", BookingUnverified: "unverified"}
 
-// String names the state.
+// String returns open, found, absent or unverified.
 func (s BookingState) String() string {
 	if word, err := s.MarshalText(); err == nil {
 		return string(word)
@@ -59,7 +56,7 @@ func (s BookingState) String() string {
 	return fmt.Sprintf("BookingState(%d)", int(s))
 }
 
-// MarshalText returns open, found, absent or unverified.
+// MarshalText encodes the word of String.
 func (s BookingState) MarshalText() ([]byte, error) {
 	if s < 0 || int(s) >= len(bookingStates) {
 		return nil, fmt.Errorf("hotelstays: %d is not a BookingState", int(s))
@@ -67,7 +64,7 @@ func (s BookingState) MarshalText() ([]byte, error) {
 	return []byte(bookingStates[s]), nil
 }
 
-// UnmarshalText reads what MarshalText writes; another word is an error.
+// UnmarshalText decodes the word of String.
 func (s *BookingState) UnmarshalText(word []byte) error {
 	state := slices.Index(bookingStates, string(word))
 	if state < 0 {
@@ -80,43 +77,43 @@ func (s *BookingState) UnmarshalText(word []byte) error {
 // BookingOutcome is the result of a booking or its recovery.
 type BookingOutcome struct {
 	State BookingState
-	// Order is set when State is BookingFound, and nil otherwise.
+	// Order is set if State is BookingFound.
 	Order *types.Order
-	// Err is why nothing better is known: why the last poll failed, why the outcome of
-	// Book was unknown, or how it was refused. It may be nil.
+	// Err is the reason why the order was not found: the error of the last poll, or of Book.
+	// It may be nil.
 	Err error
-	// Recovery goes on from here: store it, and hand it to RecoverBooking or
-	// StepRecovery, in this process or another one.
+	// Recovery continues from here. Store it, and pass it to RecoverBooking or StepRecovery,
+	// in this process or another.
 	Recovery *BookingRecovery
 }
 
-// BookingRecovery holds what is needed to find a booking again, and to cancel it. Store it
-// as JSON before Book is called, and again after each step, as WithSaveRecovery does. It
-// must not be used by two goroutines at once. Its times are wall-clock times: the proof of
-// absence rests on clocks that agree.
+// BookingRecovery holds what is needed to find a booking again, and to cancel it. Store it as
+// JSON before you call Book and after each step; WithSaveRecovery does both. Only one
+// goroutine may use it at a time. Its times are wall-clock times: machines that continue it
+// need synchronised clocks.
 type BookingRecovery struct {
 	CustomerReferenceNo string `json:"customerReferenceNo"`
-	// Fingerprint stands for the environment and the account: an empty answer of another
-	// one would prove nothing.
+	// Fingerprint identifies the environment and the account. Polls of another account would
+	// prove nothing.
 	Fingerprint string `json:"fingerprint"`
 	// SessionID is the session of the booking, for Cancel.
 	SessionID string `json:"sessionId,omitempty"`
 	// Market and UserRef are those of the booking.
 	Market  string `json:"market,omitempty"`
 	UserRef string `json:"userRef,omitempty"`
-	// EndedAt is when the Book ended. It is zero in a recovery that was stored before:
-	// the schedule then starts with the first step.
+	// EndedAt is when Book ended. If it is zero, because the recovery was stored before Book,
+	// the schedule starts with the first step.
 	EndedAt time.Time `json:"endedAt,omitzero"`
-	// Polls is how many times of the schedule are past.
+	// Polls counts the times of the schedule that have passed.
 	Polls int `json:"polls"`
-	// NextPoll is when to ask next.
+	// NextPoll is the time of the next poll.
 	NextPoll time.Time `json:"nextPoll,omitzero"`
 	// Expect is BookRequest.Expect.
 	Expect *types.RoomRatePkg `json:"expect,omitempty"`
 }
 
-// WithSaveRecovery calls save before Book, where its error means that nothing is sent, and
-// after each poll, where its error is returned with the outcome so far.
+// WithSaveRecovery calls save before Book and after each poll. If save fails before Book,
+// nothing is sent. After a poll its error is returned together with the outcome.
 func WithSaveRecovery(save func(context.Context, *BookingRecovery) error) RecoverOption {
 	return recoverOption(func(s *recoverSettings) {
 		if save == nil {
@@ -127,11 +124,11 @@ func WithSaveRecovery(save func(context.Context, *BookingRecovery) error) Recove
 	})
 }
 
-// NewBookingRecovery returns the recovery of a Book that is about to be called with the
-// same request and options. Store it first: a process that dies finds the booking again.
+// NewBookingRecovery returns the recovery of a Book with the same request and options. Store
+// it before you call Book: if the process dies, it finds the booking again.
 func (c *Client) NewBookingRecovery(req *BookRequest, opts ...CallOption) *BookingRecovery {
 	if req == nil {
-		req = &BookRequest{} // a recovery without a reference is refused when it is used
+		req = &BookRequest{} // RecoverBooking refuses a recovery without a reference
 	}
 	set := collect(opts).over(&c.defaults)
 	return &BookingRecovery{
@@ -144,10 +141,10 @@ func (c *Client) NewBookingRecovery(req *BookRequest, opts ...CallOption) *Booki
 	}
 }
 
-// fingerprint identifies the environment and the account without showing them.
+// fingerprint identifies the environment and the account without revealing them.
 func (c *Client) fingerprint() string {
 	if c.cred == nil {
-		return "" // not made by New: nothing can be recovered with it
+		return "" // not made by New
 	}
 	sum := sha256.Sum256([]byte(c.baseURL + " " + c.cred.account()))
 	return hex.EncodeToString(sum[:16])
@@ -155,12 +152,12 @@ func (c *Client) fingerprint() string {
 
 // ended starts the schedule.
 func (r *BookingRecovery) ended(at time.Time) {
-	r.EndedAt = at.UTC().Round(0) // wall clock alone: it is stored
+	r.EndedAt = at.UTC().Round(0) // without monotonic time, because it is stored
 	r.NextPoll = r.EndedAt
 }
 
-// mendTimes starts the schedule of a recovery without times, or with impossible ones: its
-// clock has been set since, or was another machine's.
+// mendTimes restarts a schedule with missing or impossible times, such as those of another
+// clock.
 func (r *BookingRecovery) mendTimes(now time.Time) {
 	switch {
 	case r.EndedAt.IsZero() || r.EndedAt.After(now.Add(time.Second)):
@@ -171,8 +168,8 @@ func (r *BookingRecovery) mendTimes(now time.Time) {
 	}
 }
 
-// polled moves the schedule past a poll that began at a time. Times that were missed
-// meanwhile are not made up for: one poll is as good as several.
+// polled advances the schedule after a poll that began at a time. It skips missed times,
+// because one poll is as good as several.
 func (r *BookingRecovery) polled(at time.Time) {
 	for r.Polls < len(recoverySchedule) && !r.EndedAt.Add(recoverySchedule[r.Polls]).After(at) {
 		r.Polls++
@@ -184,20 +181,23 @@ func (r *BookingRecovery) polled(at time.Time) {
 	}
 }
 
-// BookAndRecover books, and finds out what happened when the outcome is unknown, which
-// takes up to ten minutes. Without an error, look at the State: BookingFound comes with the
-// order; BookingAbsent and BookingUnverified come without one, and only after BookingAbsent
-// may it be booked again.
+// BookAndRecover books, and finds the order if the outcome of Book is unknown. That takes up
+// to ten minutes. If the error is nil, check the State: BookingFound has the order, and only
+// after BookingAbsent may you book again.
 //
-// A definite refusal returns its error and no outcome, and so does bad input: no order was
-// made. A refusal with a code that is undocumented for Book is believed after a poll that
-// finds no order. When ctx ends, both an outcome with the recovery to go on with and an
-// *OutcomeUnknownError are returned. An order of another stay than BookRequest.Expect is a
-// *ReferenceReusedError, with the outcome: its State is BookingFound, and its Order the
-// other one. Look at the error first.
+// Other results:
 //
-// To survive the end of the process, store the recovery: WithSaveRecovery does, or store
-// NewBookingRecovery, then call Book and, on an *OutcomeUnknownError, RecoverBooking.
+//   - A refusal, or bad input, returns an error without an outcome: nothing was booked. If
+//     the code of a refusal is undocumented for Book, a poll first checks that there is no
+//     order.
+//   - When ctx ends, an *OutcomeUnknownError is returned together with an outcome, whose
+//     Recovery continues.
+//   - An order with other dates than BookRequest.Expect is a *ReferenceReusedError together
+//     with an outcome: its State is BookingFound, and its Order is that order. Check the
+//     error first.
+//
+// To survive the end of the process, use WithSaveRecovery. Or store NewBookingRecovery, call
+// Book, and call RecoverBooking on an *OutcomeUnknownError.
 func (c *Client) BookAndRecover(ctx context.Context, req *BookRequest, opts ...RecoverOption) (*BookingOutcome, error) {
 	if err := c.usable(ctx, OpBook); err != nil {
 		return nil, err
@@ -237,7 +237,7 @@ func (c *Client) BookAndRecover(ctx context.Context, req *BookRequest, opts ...R
 	return nil, err
 }
 
-// stillUnknown adds the error of Book where the outcome stays unknown.
+// stillUnknown adds the error of Book if the outcome is still unknown.
 func stillUnknown(err, book error, requestID, traceID string) error {
 	if unknown, ok := err.(*OutcomeUnknownError); ok {
 		unknown.RequestID, unknown.TraceID = requestID, traceID
@@ -246,28 +246,26 @@ func stillUnknown(err, book error, requestID, traceID string) error {
 	return err
 }
 
-// doubtfulRefusal reports a refusal of Book with a code that is not listed for it: the
-// reference may have its order. A 401 or a 429 came before any booking.
+// doubtfulRefusal reports whether Book was refused with a code that is not documented for it:
+// the order may exist. A 401 or a 429 comes before any booking.
 func (e *APIError) doubtfulRefusal() bool {
 	return e.Operation == OpBook && e.seemsRefused() && !e.listed() &&
 		e.HTTPStatus != http.StatusUnauthorized && e.HTTPStatus != http.StatusTooManyRequests
 }
 
-// believed is the refusal, once it is known that there is no order.
+// believed returns the refusal for the case that there is no order.
 func (e *APIError) believed() *APIError {
 	refusal := *e
 	refusal.unknown = false
 	return &refusal
 }
 
-// RecoverBooking goes on with a recovery, of this process or an earlier one, until it is
-// known whether there is an order, on the schedule of the package documentation. The
-// results are those of BookAndRecover. A recovery of another environment or account is a
-// *ValidationError, and nothing is asked.
+// RecoverBooking continues a recovery until it is known whether the order exists. It polls on
+// the schedule of the package documentation, and its results are those of BookAndRecover. A
+// recovery of another environment or account is a *ValidationError.
 //
-// A recovery that is past its schedule, because it was BookingUnverified or left alone for
-// long, asks once. WithWakeup makes it ask at once, off the schedule. One poll takes 20
-// seconds at most, or less by WithTimeout.
+// After its schedule, for instance when it was BookingUnverified, it polls once. WithWakeup
+// makes it poll at once. Each poll takes at most 20 seconds, or less with WithTimeout.
 func (c *Client) RecoverBooking(ctx context.Context, recovery *BookingRecovery, opts ...RecoverOption) (*BookingOutcome, error) {
 	var set recoverSettings
 	applyAll(opts, &set, RecoverOption.applyRecover)
@@ -278,9 +276,9 @@ func (c *Client) RecoverBooking(ctx context.Context, recovery *BookingRecovery, 
 	return run.toEnd(ctx)
 }
 
-// StepRecovery asks for the order at most once: if NextPoll is due. It is RecoverBooking
-// for job queues: store outcome.Recovery, and come back at its NextPoll while the State is
-// BookingOpen or BookingUnverified. To ask earlier, set NextPoll to the current time.
+// StepRecovery polls at most once, and only if NextPoll is due. It is RecoverBooking for job
+// queues: while State is BookingOpen or BookingUnverified, store outcome.Recovery and call
+// StepRecovery again at its NextPoll. To poll earlier, set NextPoll to the current time.
 func (c *Client) StepRecovery(ctx context.Context, recovery *BookingRecovery, opts ...CallOption) (*BookingOutcome, error) {
 	run, err := c.recoveryRun(ctx, recovery, recoverSettings{waitSettings{settings: collect(opts)}, nil})
 	if err != nil {
@@ -293,7 +291,7 @@ func (c *Client) StepRecovery(ctx context.Context, recovery *BookingRecovery, op
 	return outcome, err
 }
 
-// recoveryRun is a recovery that this process goes on with.
+// recoveryRun is a recovery in this process.
 type recoveryRun struct {
 	client   *Client
 	recovery *BookingRecovery
@@ -311,7 +309,7 @@ func (c *Client) recoveryRun(ctx context.Context, r *BookingRecovery, set recove
 	case r.CustomerReferenceNo == "":
 		f.add("recovery.customerReferenceNo", "is required")
 	case r.Fingerprint != c.fingerprint():
-		f.add("recovery.fingerprint", "is of another environment or account (each TokenCredential counts as one): an empty answer here would prove nothing; use a client of the one that booked")
+		f.add("recovery.fingerprint", "is of another environment or account; use the client that booked (each TokenCredential counts as an account)")
 	case r.Polls < 0 || r.Polls > len(recoverySchedule):
 		f.add("recovery.polls", "is %d; it must lie between 0 and %d", r.Polls, len(recoverySchedule))
 	}
@@ -329,7 +327,7 @@ func (run *recoveryRun) toEnd(ctx context.Context) (*BookingOutcome, error) {
 		if err == nil && outcome.State == BookingOpen {
 			ended := waitUntil(ctx, r.NextPoll, run.set.wakeup)
 			if ended == nil {
-				if time.Now().Before(r.NextPoll) { // woken
+				if time.Now().Before(r.NextPoll) { // a wake-up
 					r.NextPoll = time.Now().UTC().Round(0)
 				}
 				continue
@@ -341,8 +339,8 @@ func (run *recoveryRun) toEnd(ctx context.Context) (*BookingOutcome, error) {
 	}
 }
 
-// checkRefusal asks for the order before it believes a refusal with an undocumented code,
-// which may mean anything, an order under the same reference included.
+// checkRefusal polls before it believes a refusal with an undocumented code, because the
+// order may exist.
 func (run *recoveryRun) checkRefusal(ctx context.Context, refusal error) (*BookingOutcome, error) {
 	outcome, absent, err := run.poll(ctx)
 	if absent {
@@ -359,13 +357,13 @@ func (run *recoveryRun) checkRefusal(ctx context.Context, refusal error) (*Booki
 	switch {
 	case outcome.State == BookingAbsent && err == nil:
 		return nil, refusal
-	case outcome.State != BookingFound: // the refusal may still be the truth: show it
+	case outcome.State != BookingFound: // report the refusal, too: it may be true
 		outcome.Err = &bothErrors{refusal, "; ", outcome.Err}
 	}
 	return outcome, err
 }
 
-// step polls if NextPoll is due, and decides at the end of the schedule.
+// step polls if NextPoll is due. After the schedule it decides.
 func (run *recoveryRun) step(ctx context.Context) (*BookingOutcome, error) {
 	r := run.recovery
 	r.mendTimes(time.Now())
@@ -390,9 +388,7 @@ func (run *recoveryRun) step(ctx context.Context) (*BookingOutcome, error) {
 	return outcome, run.saveAfter(ctx, outcome)
 }
 
-// poll asks for the order once. absent: the answer proves that there is none, because it
-// was read whole and held no order at all. An order under another reference means that the
-// filter was not honoured, which proves nothing.
+// poll polls once. absent reports whether the answer proves that there is no order.
 func (run *recoveryRun) poll(ctx context.Context) (outcome *BookingOutcome, absent bool, err error) {
 	c, r := run.client, run.recovery
 	outcome = &BookingOutcome{State: BookingOpen, Recovery: r}
@@ -405,7 +401,7 @@ func (run *recoveryRun) poll(ctx context.Context) (outcome *BookingOutcome, abse
 	switch {
 	case err != nil:
 		outcome.Err = err
-		c.log.LogAttrs(ctx, slog.LevelWarn, "recovery poll proves nothing", slog.String("reference", r.CustomerReferenceNo), slog.String("error", err.Error()))
+		c.log.LogAttrs(ctx, slog.LevelWarn, "recovery poll failed", slog.String("reference", r.CustomerReferenceNo), slog.String("error", err.Error()))
 		if _, ok := errors.AsType[*ValidationError](err); ok {
 			return outcome, false, err
 		}
@@ -420,8 +416,8 @@ func (run *recoveryRun) poll(ctx context.Context) (outcome *BookingOutcome, abse
 	return outcome, false, checkReference(order, r.Expect)
 }
 
-// pollOption is the booking's own market and user, and a timeout that keeps a poll from
-// reaching into the next one's time.
+// pollOption returns the market and user of the booking, and a timeout that ends a poll
+// before the next one.
 func (run *recoveryRun) pollOption() CallOption {
 	set := run.set.settings
 	set.headers[headerMarket], set.headers[headerUserRef] = run.recovery.Market, run.recovery.UserRef
@@ -437,8 +433,8 @@ func (run *recoveryRun) save(ctx context.Context) error {
 	return run.set.save(ctx, run.recovery)
 }
 
-// saveAfter saves the recovery after a poll. If that fails, what is not known stays
-// unknown, and is never taken for a refusal.
+// saveAfter saves the recovery after a poll. If that fails, an unknown outcome stays unknown
+// and never looks like a refusal.
 func (run *recoveryRun) saveAfter(ctx context.Context, outcome *BookingOutcome) error {
 	err := run.save(ctx)
 	switch {
@@ -459,13 +455,12 @@ func (run *recoveryRun) logEnd(ctx context.Context, outcome *BookingOutcome) {
 		slog.String("reference", run.recovery.CustomerReferenceNo), slog.Int("polls", run.recovery.Polls))
 }
 
-// notFound is the error of a booking that was not found. The outcome of the Book is as
-// unknown as before: a poll's own error, which may well say that nothing was sent, must not
-// be taken for the booking's.
+// notFound returns the error of a booking that was not found. It is an *OutcomeUnknownError,
+// because the error of a poll may say that nothing was sent, which is not true of Book.
 func (r *BookingRecovery) notFound(why string, err error) error {
 	return &OutcomeUnknownError{Operation: OpBook, CustomerReferenceNo: r.CustomerReferenceNo, Err: fmt.Errorf("%s: %w", why, err)}
 }
 
 func (r *BookingRecovery) interrupted(ctxErr error) error {
-	return r.notFound("the caller's ctx ended before the order was found; go on with the returned recovery", ctxErr)
+	return r.notFound("the caller's ctx ended before the order was found; continue with the returned recovery", ctxErr)
 }

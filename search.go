@@ -1,4 +1,4 @@
-// Search: hotels with prices, and the rates of one hotel.
+// Search: hotels with prices, and the offers of one hotel.
 
 package hotelstays
 
@@ -17,17 +17,17 @@ import (
 // Limits of HotelList.
 const (
 	MaxListPageSize = 200
-	// MaxHotelIDs is how many ids one request may name; an account with a
-	// visibility band accepts MaxHotelIDsBand.
+	// MaxHotelIDs limits the ids of one request. For an account with a visibility band the
+	// limit is MaxHotelIDsBand.
 	MaxHotelIDs     = 1000
 	MaxHotelIDsBand = 200
 )
 
-// SortBy orders the hotels of a search. The field is free text: other values are sent
-// as they are, and what they do is undocumented.
+// SortBy is the order of the hotels. Other values are sent unchanged; their effect is
+// undocumented.
 type SortBy string
 
-// The documented orders.
+// The documented values of SortBy.
 const (
 	SortPriceAsc    SortBy = "price-asc"
 	SortPriceDesc   SortBy = "price-desc"
@@ -35,43 +35,41 @@ const (
 	SortDistanceAsc SortBy = "distance-asc"
 )
 
-// HotelListRequest searches by hotel ids, by destination, or by a destination's
-// name: at least one of the three. The fields of a search near a point are
-// undocumented.
+// HotelListRequest searches by hotel ids, by the id of a destination, or by its name: one of
+// them is required. The fields of a search near a point are undocumented.
 type HotelListRequest struct {
-	// SessionID continues a session. What the service does without one here is
-	// undocumented. The response names the session that its offers hold in.
+	// SessionID, if set, continues a session. What the service does without one is
+	// undocumented. The response names the session of its offers.
 	SessionID string `json:"-"`
-	// HotelIDs are the service's own ids: PlatformHotelID, or the ids of HotelList
-	// and HotelsMetadata. Ids of another platform find nothing, without an error.
-	// At most MaxHotelIDs; HotelListBatches takes any number.
+	// HotelIDs are PlatformHotelIDs, or ids from HotelList and HotelsMetadata: at most
+	// MaxHotelIDs. HotelListBatches takes any number. Ids of another platform find nothing
+	// and are no error.
 	HotelIDs      []string `json:"hotelIds,omitempty"`
 	DestinationID string   `json:"destinationId,omitempty"`
-	// DestinationName is matched with the names of cities.
+	// DestinationName matches the names of cities.
 	DestinationName string               `json:"destinationName,omitempty"`
 	CheckIn         types.Date           `json:"checkIn"`         // required
 	CheckOut        types.Date           `json:"checkOut"`        // required, after CheckIn
 	RoomOccupancies []types.GuestPerRoom `json:"roomOccupancies"` // required, one for each room
-	// MaxRatesPerHotel is how many rates of each hotel are returned, the cheapest
-	// first; 0 returns all.
+	// MaxRatesPerHotel limits the rates of each hotel; the cheapest come first. 0 means all.
 	MaxRatesPerHotel int `json:"maxRatesPerHotel,omitempty"`
-	// CountryCode, ISO 3166-1 alpha-2, does not change the market of the prices: that
-	// is a setting of the account.
+	// CountryCode, ISO 3166-1 alpha-2, does not change the market of the prices, which the
+	// account's configuration sets.
 	CountryCode     string `json:"countryCode,omitempty"`
 	ResidencyCode   string `json:"residencyCode,omitempty"`   // ISO 3166-1 alpha-2
 	NationalityCode string `json:"nationalityCode,omitempty"` // ISO 3166-1 alpha-2
-	// PageNum counts from 1; 0 is not sent, and which page then comes is undocumented.
-	// The iterators send 1.
+	// PageNum counts from 1. 0 is not sent, and what the service then returns is
+	// undocumented. The iterators send 1.
 	PageNum int `json:"pageNum,omitempty"`
-	// PageSize is at most MaxListPageSize; 0 leaves it to the service, which takes 50.
+	// PageSize is at most MaxListPageSize. 0 means the service's default, 50.
 	PageSize int `json:"pageSize,omitempty"`
-	// Cursor is sent as it is. No answer is documented to carry one: the iterators
-	// advance by PageNum, and refuse it.
+	// Cursor is sent as it is. No response is documented to carry one, so the iterators
+	// advance by PageNum and refuse a Cursor.
 	Cursor *int64 `json:"cursor,omitempty"`
 	SortBy SortBy `json:"sortBy,omitempty"`
 }
 
-// clone copies all that the caller could change while a search goes on.
+// clone copies all that the caller could change during a search.
 func (r *HotelListRequest) clone() *HotelListRequest {
 	c := *r
 	c.HotelIDs = slices.Clone(r.HotelIDs)
@@ -87,10 +85,10 @@ func (r *HotelListRequest) parts() parts { return parts{body: r, session: r.Sess
 func (r *HotelListRequest) validate(v *validation) {
 	v.session(r.SessionID, false)
 	if len(r.HotelIDs) == 0 && strings.TrimSpace(r.DestinationID+r.DestinationName) == "" {
-		v.add("hotelIds", "is empty, and so are destinationId and destinationName: one of the three is required")
+		v.add("hotelIds", "is required, unless destinationId or destinationName is set")
 	}
 	if len(r.HotelIDs) > MaxHotelIDs {
-		v.add("hotelIds", "names %d hotels; the limit is %d: HotelListBatches splits them", len(r.HotelIDs), MaxHotelIDs)
+		v.add("hotelIds", "has %d ids; the limit is %d; HotelListBatches splits them", len(r.HotelIDs), MaxHotelIDs)
 	}
 	v.hotelIDs(r.HotelIDs)
 	v.text("destinationId", r.DestinationID)
@@ -111,10 +109,10 @@ func (r *HotelListRequest) validate(v *validation) {
 // HotelListResponse holds a page of hotels with prices.
 type HotelListResponse struct {
 	List []types.Hotel `json:"list" max:"200"`
-	// Basic names the session, and says why a list is empty or not complete. Where it
-	// does not, SessionID is that of the answer's Session-Id header.
+	// Basic names the session, and the reason for an empty or incomplete list. A SessionID
+	// that is missing there comes from the Session-Id header.
 	Basic types.SearchBasic `json:"basic"`
-	// Total is 0 when there are no hotels, or when the search has no totals.
+	// Total is 0 if there are no hotels, or if the search has no totals.
 	Total   int          `json:"total"`
 	HasMore bool         `json:"hasMore"`
 	Meta    ResponseMeta `json:"-"`
@@ -142,15 +140,15 @@ func (r *HotelListResponse) pageInfo() paging.Info {
 	return paging.Info{IDs: ids, More: r.HasMore, RequestID: r.Meta.RequestID}
 }
 
-// HotelList searches for hotels with prices. An empty list is a success:
-// Basic.EmptyReason says whether the account is the cause.
+// HotelList searches for hotels with prices. An empty list is a success; Basic.EmptyReason is
+// set if the account's configuration is the reason.
 func (c *Client) HotelList(ctx context.Context, req *HotelListRequest, opts ...CallOption) (*HotelListResponse, error) {
 	return invoke(ctx, c, OpHotelList, req, opts)
 }
 
-// HotelListPages yields the pages of a search, from req's page on, each when the loop asks
-// for it. The pages share the first one's session. An error is yielded once and ends it; a
-// page that is empty or repeats while more are promised is a *PageError.
+// HotelListPages yields the pages of a search from req.PageNum on, and fetches each when the
+// loop needs it. All pages use the session of the first. An error is yielded once and ends
+// the iteration. A page that is empty or repeated although HasMore is set is a *PageError.
 func (c *Client) HotelListPages(ctx context.Context, req *HotelListRequest, opts ...CallOption) iter.Seq2[*HotelListResponse, error] {
 	if req == nil {
 		return failed[*HotelListResponse](nilRequest(OpHotelList))
@@ -160,7 +158,7 @@ func (c *Client) HotelListPages(ctx context.Context, req *HotelListRequest, opts
 		next := *req
 		fetch := func(num int) (resp *HotelListResponse, info paging.Info, err error) {
 			next.PageNum = num
-			if req.PageNum < 0 { // refused as it is, not read as the first page
+			if req.PageNum < 0 { // validation refuses it
 				next.PageNum = req.PageNum
 			}
 			if resp, err = c.HotelList(ctx, &next, set.option()); err != nil {
@@ -181,12 +179,11 @@ func (c *Client) HotelListPages(ctx context.Context, req *HotelListRequest, opts
 	}
 }
 
-// HotelRatesRequest asks for the rates of one hotel.
+// HotelRatesRequest selects the offers of one hotel.
 type HotelRatesRequest struct {
 	// SessionID is the session of the search. Required.
 	SessionID string `json:"-"`
-	// HotelID is PlatformHotelID. Whether Hotel.ID is accepted here, for a hotel that
-	// has no other, is undocumented. Required.
+	// HotelID is a PlatformHotelID. Whether Hotel.ID is accepted is undocumented. Required.
 	HotelID         string               `json:"hotelId"`
 	CheckIn         types.Date           `json:"checkIn"`                   // required
 	CheckOut        types.Date           `json:"checkOut"`                  // required, after CheckIn
@@ -216,7 +213,7 @@ type HotelRatesResponse struct {
 
 func (r *HotelRatesResponse) meta() *ResponseMeta { return &r.Meta }
 
-// HotelRates returns the whole set of offers of one hotel, across all suppliers.
+// HotelRates returns all offers of one hotel, from all suppliers.
 func (c *Client) HotelRates(ctx context.Context, req *HotelRatesRequest, opts ...CallOption) (*HotelRatesResponse, error) {
 	return invoke(ctx, c, OpHotelRates, req, opts)
 }

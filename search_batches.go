@@ -1,4 +1,4 @@
-// Searching any number of hotels: split into batches, in parallel.
+// Searching any number of hotels: in batches, in parallel.
 
 package hotelstays
 
@@ -14,30 +14,29 @@ import (
 )
 
 const (
-	// defaultBatchSize fits one page, and every account, with a visibility band or
-	// without.
+	// defaultBatchSize fits one page, and an account with a visibility band.
 	defaultBatchSize        = MaxHotelIDsBand
 	defaultBatchParallelism = 8
 )
 
-// BatchError reports a batch that failed. The other batches go on.
+// BatchError reports a batch that failed. The other batches continue.
 type BatchError struct {
-	// HotelIDs are the ids of the batch, to be searched again. Pages of it that came
-	// before the error have been yielded.
+	// HotelIDs are the ids of the batch, to search again. Its pages before the error were
+	// yielded.
 	HotelIDs []string
 	Err      error
 }
 
-// Error names the number of hotels and the cause.
+// Error returns the number of hotels and the cause.
 func (e *BatchError) Error() string {
 	return fmt.Sprintf("hotelstays: a batch of %d hotels failed: %s", len(e.HotelIDs), strings.TrimPrefix(e.Err.Error(), "hotelstays: "))
 }
 
-// Unwrap returns the cause.
+// Unwrap returns Err.
 func (e *BatchError) Unwrap() error { return e.Err }
 
-// WithBatchSize sets how many ids HotelListBatches puts into one request, 200 by default
-// and at most MaxHotelIDs. An account with a visibility band refuses more than 200.
+// WithBatchSize sets how many ids HotelListBatches puts into one request: 200 by default, at
+// most MaxHotelIDs. An account with a visibility band refuses more than 200.
 func WithBatchSize(n int) BatchOption {
 	return batchOption(func(s *batchSettings) {
 		if n < 1 || n > MaxHotelIDs {
@@ -48,14 +47,14 @@ func WithBatchSize(n int) BatchOption {
 	})
 }
 
-// HotelListBatches searches req.HotelIDs, however many there are, in parallel batches, and
-// yields their pages as they come, in no order. Each page's offers belong to that page's
-// own session.
+// HotelListBatches searches any number of req.HotelIDs in parallel batches, and yields the
+// pages in the order in which they arrive. The offers of a page belong to the session of that
+// page.
 //
-// A batch that fails yields a *BatchError with its ids; the others go on. When ctx ends, so
-// does every batch that is left. Only a fault of the request itself, a *ValidationError,
-// ends it at once; PageNum or Cursor is one. Without a page size a page holds a whole batch,
-// up to MaxListPageSize hotels. Leaving the loop stops the batches that are under way.
+// A batch that fails yields a *BatchError with its ids, and the others continue. An invalid
+// request yields one *ValidationError; PageNum and Cursor must not be set. By default a page
+// holds a whole batch, at most MaxListPageSize hotels. All batches stop when ctx ends or the
+// loop is left.
 func (c *Client) HotelListBatches(ctx context.Context, req *HotelListRequest, opts ...BatchOption) iter.Seq2[*HotelListResponse, error] {
 	b, err := c.batches(ctx, req, opts)
 	if err != nil {
@@ -86,12 +85,12 @@ type batchPage struct {
 
 type batchSearch struct {
 	client  *Client
-	request HotelListRequest // without ids
+	request HotelListRequest // without its ids
 	ids     []string
 	set     batchSettings
 }
 
-// batches checks the request as a whole: its faults are reported once, not by every batch.
+// batches validates the request once, so that its faults are not reported by every batch.
 func (c *Client) batches(ctx context.Context, req *HotelListRequest, opts []BatchOption) (*batchSearch, error) {
 	if err := c.usable(ctx, OpHotelList); err != nil {
 		return nil, err
@@ -107,13 +106,13 @@ func (c *Client) batches(ctx context.Context, req *HotelListRequest, opts []Batc
 	set.parallelism = cmp.Or(set.parallelism, defaultBatchParallelism)
 	b.request.PageSize = cmp.Or(b.request.PageSize, min(set.size, MaxListPageSize))
 	if len(b.ids) == 0 {
-		set.faults.add("hotelIds", "is empty: there is nothing to split")
+		set.faults.add("hotelIds", "is empty; HotelListBatches needs hotel ids")
 	}
 	set.faults.hotelIDs(b.ids)
 	probe := b.request
-	probe.HotelIDs = []string{"any"} // all of its own are checked above
+	probe.HotelIDs = []string{"any"} // the real ids are checked above
 	if probe.PageNum != 0 || probe.Cursor != nil {
-		set.faults.add("pageNum", "is set, or cursor is: every batch has its own pages")
+		set.faults.add("pageNum", "is set, or cursor is; every batch has its own pages")
 	}
 	probe.validate(&set.validation)
 	set.misplaced(OpHotelList, operations[OpHotelList])
@@ -136,7 +135,7 @@ func (b *batchSearch) run(ctx context.Context, pages chan<- batchPage) {
 	_ = group.Wait() // batches report their errors as pages
 }
 
-// search searches one batch. Its error ends that batch alone.
+// search searches one batch. Its error ends only that batch.
 func (b *batchSearch) search(ctx context.Context, ids []string, pages chan<- batchPage) (err error) {
 	defer recovered(&err, string(OpHotelList))
 	req := b.request

@@ -1,4 +1,4 @@
-// Validation: every documented rule that can be checked before sending.
+// Validation: the documented rules that can be checked before sending.
 
 package hotelstays
 
@@ -15,21 +15,21 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// ValidationError reports bad input: all of its faults at once. Nothing was sent.
+// ValidationError reports bad input, with all faults. Nothing was sent.
 type ValidationError struct {
-	// Operation is the operation that was called, or "" where Func is set.
+	// Operation is the operation that was called, or empty if Func is set.
 	Operation Operation
-	// Func is the function that was called where that is no operation, such as "New".
+	// Func is the function that was called if it is not an operation, such as "New".
 	Func   string
 	Fields []FieldError
 }
 
 // FieldError is one fault of a request or of its options.
 type FieldError struct {
-	// Path is a JSON path of the request's body such as guests[0].roomIndex, or the
-	// name of a header, an option or a parameter.
+	// Path is a JSON path in the request body, such as guests[0].roomIndex, or the name of a
+	// header, an option or a parameter.
 	Path string
-	// Problem says what is wrong and what would be right.
+	// Problem says what is wrong, and what is right.
 	Problem string
 }
 
@@ -46,14 +46,14 @@ func (e *ValidationError) Error() string {
 	return fmt.Sprintf("hotelstays: %s: nothing was sent: %s", e.Operation, all)
 }
 
-// validation collects the faults of one call. What a client allows differs.
+// validation collects the faults of one call. Its fields are what the client allows.
 type validation struct {
 	faults
-	loopback  bool // the base URL is loopback: so may be the callback URL
+	loopback  bool // the callback URL may be loopback, like the base URL
 	callbacks bool // the credential may register callbacks
 }
 
-// faults are the faults found so far. Its methods take the path first.
+// faults are the faults found so far.
 type faults []FieldError
 
 func (f *faults) add(path, problem string, args ...any) {
@@ -79,7 +79,7 @@ func (f *faults) required(path, value string) {
 	f.text(path, value)
 }
 
-// text refuses what JSON cannot carry: it would be sent as another text.
+// text refuses invalid UTF-8, because JSON would change it.
 func (f *faults) text(path, value string) {
 	if !utf8.ValidString(value) {
 		f.add(path, "is not valid UTF-8")
@@ -110,7 +110,7 @@ func (f *faults) country(path, code string) {
 	}
 }
 
-// pageSize checks a page size. The service does not clamp it.
+// pageSize checks a page size, because the service refuses one that is too large.
 func (f *faults) pageSize(path string, size, limit int) {
 	if size < 0 || size > limit {
 		f.add(path, "is %d; it must lie between 1 and %d, or be 0 for the service's default", size, limit)
@@ -120,16 +120,16 @@ func (f *faults) pageSize(path string, size, limit int) {
 // secret refuses the marker that replaces a secret in JSON and logs.
 func (f *faults) secret(path string, s types.Secret) {
 	if s.Reveal() == redact.Marker {
-		f.add(path, "holds the text %q: the request was copied through JSON or a log, which do not keep secrets", redact.Marker)
+		f.add(path, "is the text %q; copies through JSON or a log lose secrets, set it again", redact.Marker)
 	}
 }
 
 func (f *faults) session(id string, required bool) {
 	switch {
 	case required && strings.TrimSpace(id) == "":
-		f.add("Session-Id", "is required: the session of the search that returned the offer, HotelListResponse.Basic.SessionID; keep it with the booking for Cancel")
+		f.add("Session-Id", "is required: HotelListResponse.Basic.SessionID of the search; store it with the booking, for Cancel")
 	case !isHeaderValue(id):
-		f.add("Session-Id", "holds characters that a header cannot carry")
+		f.add("Session-Id", "contains characters that a header cannot carry")
 	}
 }
 
@@ -174,23 +174,23 @@ func oneOf[T comparable](v T, known ...T) bool {
 	return slices.Contains(known, v)
 }
 
-// baseURL checks the base URL of a client, and whether it is loopback.
+// baseURL checks the base URL of a client and reports whether it is loopback.
 func (f *faults) baseURL(raw string) (base string, loopback bool) {
 	u, err := url.Parse(raw)
 	switch {
 	case raw == "":
-		f.add("baseURL", "is empty; give an address such as https://host.example")
+		f.add("baseURL", "is empty; use a URL such as https://host.example")
 		return "", false
 	case err != nil || u.Host == "" || u.Hostname() == "":
-		f.add("baseURL", "is not an address with a scheme and a host, such as https://host.example")
+		f.add("baseURL", "is not a URL with a scheme and a host, such as https://host.example")
 		return "", false
 	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		f.add("baseURL", "must hold no user, query or fragment")
+		f.add("baseURL", "must not contain a user, a query or a fragment")
 		return "", false
 	}
 	loopback = isLoopback(u.Hostname())
 	if u.Scheme != "https" && !(u.Scheme == "http" && loopback) {
-		f.add("baseURL", "must be https; plain http is for loopback alone")
+		f.add("baseURL", "must be https; only loopback may be http")
 	}
 	return strings.TrimRight(u.String(), "/"), loopback
 }
@@ -200,8 +200,8 @@ func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
 }
 
-// isHeaderValue reports whether net/http would send s unchanged: visible text, spaces
-// only inside.
+// isHeaderValue reports whether net/http sends s unchanged: no control characters, and no
+// spaces at its ends.
 func isHeaderValue(s string) bool {
 	for _, r := range s {
 		if r < 0x20 || r == 0x7f {
@@ -211,7 +211,6 @@ func isHeaderValue(s string) bool {
 	return strings.TrimSpace(s) == s
 }
 
-// isNil reports whether v is nil or a nil pointer in an interface.
 func isNil(v any) bool {
 	if v == nil {
 		return true

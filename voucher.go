@@ -12,21 +12,21 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// OrderVoucherRequest names an order by at least one of its references.
+// OrderVoucherRequest selects an order by at least one of its references.
 type OrderVoucherRequest struct {
 	CustomerReferenceNo string `json:"customerReferenceNo,omitempty"`
 	// PlatformReferenceNo is the only reference that never matches two orders.
 	PlatformReferenceNo string `json:"platformReferenceNo,omitempty"`
 	SupplierReferenceNo string `json:"supplierReferenceNo,omitempty"`
-	// IncludeDocument asks for the document inside the answer, as well as the link to
-	// it. A document above 8 MB is ErrVoucherTooLarge. OrderVoucher does not verify it:
-	// SaveVoucher does, and so does VerifyVoucher once it is decoded.
+	// IncludeDocument requests the document in the answer, in addition to its link. A
+	// document above 8 MB is ErrVoucherTooLarge. OrderVoucher does not verify the document:
+	// use SaveVoucher, or VerifyVoucher on the decoded bytes.
 	IncludeDocument bool `json:"includeDocument,omitempty"`
 }
 
 func (r *OrderVoucherRequest) validate(v *validation) {
 	if strings.TrimSpace(r.CustomerReferenceNo+r.PlatformReferenceNo+r.SupplierReferenceNo) == "" {
-		v.add("platformReferenceNo", "is empty, and so are customerReferenceNo and supplierReferenceNo: one of the three is required")
+		v.add("platformReferenceNo", "is required, unless customerReferenceNo or supplierReferenceNo is set")
 	}
 	v.text("customerReferenceNo", r.CustomerReferenceNo)
 	v.text("platformReferenceNo", r.PlatformReferenceNo)
@@ -42,9 +42,9 @@ type OrderVoucherResponse struct {
 	CustomerReferenceNo string `json:"customerReferenceNo"`
 	PlatformReferenceNo string `json:"platformReferenceNo"`
 	SupplierReferenceNo string `json:"supplierReferenceNo"`
-	// Status is never an error, whichever it is.
+	// Status never makes the call fail.
 	Status types.VoucherStatus `json:"status"`
-	// Voucher is present when Status is VoucherGenerated.
+	// Voucher is set if Status is VoucherGenerated.
 	Voucher *types.Voucher `json:"voucher"`
 	Meta    ResponseMeta   `json:"-"`
 }
@@ -67,32 +67,32 @@ func (r *OrderVoucherRequest) check(resp *OrderVoucherResponse, _ *answer) error
 
 func (r *OrderVoucherResponse) meta() *ResponseMeta { return &r.Meta }
 
-// OrderVoucher asks for the voucher of an order. It is made once the supplier confirms the
-// booking: right after Book there is none yet.
+// OrderVoucher returns the voucher of an order. It is made once the supplier confirms the
+// booking: right after Book there is none.
 //
-// A reference that matches several orders is ErrAmbiguousReference; an order that does not
-// exist, or is not the caller's, is ErrNotFound. Without ScopeBookingRead it is
-// ErrForbidden. An answer that names another order than req does is a *DecodeError.
+// The error is ErrAmbiguousReference if the reference matches several orders, ErrNotFound if
+// the account has no such order, and ErrForbidden without ScopeBookingRead. An answer about
+// another order is a *DecodeError.
 func (c *Client) OrderVoucher(ctx context.Context, req *OrderVoucherRequest, opts ...CallOption) (*OrderVoucherResponse, error) {
 	return invoke(ctx, c, OpOrderVoucher, req, opts)
 }
 
-// AwaitVoucher polls the voucher of an order until it is neither NOT_GENERATED nor PENDING:
-// at once, then at the times of AwaitOrder, and when WithWakeup fires. VoucherFailed and
-// VoucherCancelled end the wait, too, and are no errors.
+// AwaitVoucher polls the voucher of an order until its status is neither NOT_GENERATED nor
+// PENDING: at once, then at the times of AwaitOrder, and on each wake-up of WithWakeup.
+// VoucherFailed and VoucherCancelled also end the wait, without an error.
 //
-// Polls that fail are made again; a refusal that will not change is returned. When ctx ends,
-// the last answer is returned with the error, or nil if none came. As in AwaitOrder, only
-// ctx bounds the wait.
+// Failed polls are repeated, but a refusal that cannot change is returned. When ctx ends,
+// AwaitVoucher returns the last answer, or nil, together with the error. Set a deadline on
+// ctx: WithTimeout bounds only each poll.
 func (c *Client) AwaitVoucher(ctx context.Context, req *OrderVoucherRequest, opts ...WaitOption) (*OrderVoucherResponse, error) {
 	var set waitSettings
 	applyAll(opts, &set, WaitOption.applyWait)
 	var seen *OrderVoucherResponse
-	var failed error // the last poll's
+	var pollErr error // of the last poll
 	start := time.Now()
 	for {
 		resp, err := c.OrderVoucher(ctx, req, set.option())
-		failed = err
+		pollErr = err
 		switch {
 		case err != nil && !transient(err):
 			return seen, err
@@ -102,15 +102,15 @@ func (c *Client) AwaitVoucher(ctx context.Context, req *OrderVoucherRequest, opt
 			seen = resp
 		}
 		if err := waitUntil(ctx, awaitNext(start), set.wakeup); err != nil {
-			return seen, waitEnded(voucherAwaited(req, seen), err, failed)
+			return seen, waitEnded(voucherProgress(req, seen), err, pollErr)
 		}
 	}
 }
 
-// voucherAwaited says how far the awaited voucher was seen.
-func voucherAwaited(req *OrderVoucherRequest, seen *OrderVoucherResponse) string {
+// voucherProgress says how far AwaitVoucher came.
+func voucherProgress(req *OrderVoucherRequest, seen *OrderVoucherResponse) string {
 	if seen == nil {
-		return fmt.Sprintf("AwaitVoucher: no answer about the voucher of order %q was seen", req.anyReference())
+		return fmt.Sprintf("AwaitVoucher: no answer about the voucher of order %q", req.anyReference())
 	}
 	return fmt.Sprintf("AwaitVoucher: the voucher of order %q is still %s", req.anyReference(), seen.Status)
 }

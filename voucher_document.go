@@ -1,4 +1,4 @@
-// Voucher documents: fetched, verified, and only then handed over.
+// Voucher documents: downloaded, verified, and only then returned.
 
 package hotelstays
 
@@ -24,36 +24,34 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// What is wrong with a voucher document, for errors.Is.
+// The conditions of a VoucherError, for errors.Is.
 var (
-	// ErrVoucherLinkExpired: the link works no more; ask OrderVoucher for another.
-	// SaveVoucher does so by itself.
+	// ErrVoucherLinkExpired: the link no longer works. Call OrderVoucher for a new one;
+	// SaveVoucher does so itself.
 	ErrVoucherLinkExpired = errors.New("the link has expired")
-	// ErrVoucherUnsigned: the voucher has no signature block, as those made before
-	// signing existed; WithUnsignedVouchers accepts it by its size alone.
+	// ErrVoucherUnsigned: the voucher has no signature block, because it is older than
+	// signing. WithUnsignedVouchers accepts it by its size.
 	ErrVoucherUnsigned = errors.New("the voucher has no digest to verify it by")
-	// ErrVoucherAltered: size or digest differ from those issued. Such a document
-	// must not be given to a traveller.
+	// ErrVoucherAltered: size or digest differ. Do not give the document to a traveller.
 	ErrVoucherAltered = errors.New("the document is not the one that was issued")
 	// ErrVoucherNotReady: there is no document, or not yet.
 	ErrVoucherNotReady = errors.New("there is no document")
 )
 
-// VoucherError reports a voucher document that could not be fetched or written, or is not
-// to be trusted. No byte of an unverified document was handed over.
+// VoucherError reports a document that could not be downloaded, verified or written. No byte
+// of an unverified document was returned.
 type VoucherError struct {
-	// Reference is the order's, as SaveVoucher was given it; empty elsewhere.
+	// Reference is the order's reference. Only SaveVoucher sets it.
 	Reference string
-	// VoucherNumber and Version name the voucher, where there is one.
+	// VoucherNumber and Version name the voucher, if there is one.
 	VoucherNumber string
 	Version       int
-	// Err is one of the conditions, or what failed.
-	Err error
-	// Detail says more.
+	// Err is one of the conditions, or another cause.
+	Err    error
 	Detail string
 }
 
-// Error names the voucher, and says what is wrong and what to do next.
+// Error names the voucher, the cause and the next step.
 func (e *VoucherError) Error() string {
 	text := "hotelstays: voucher"
 	if e.VoucherNumber != "" {
@@ -68,21 +66,21 @@ func (e *VoucherError) Error() string {
 	}
 	switch {
 	case errors.Is(e.Err, ErrVoucherAltered):
-		text += "; do not hand it out, ask for the voucher again, and report it if that goes on"
+		text += "; do not use it, call OrderVoucher again, and report it if it happens again"
 	case errors.Is(e.Err, ErrVoucherLinkExpired):
-		text += "; ask OrderVoucher for another link"
+		text += "; call OrderVoucher for a new link"
 	}
 	return text
 }
 
-// Unwrap returns the condition.
+// Unwrap returns Err.
 func (e *VoucherError) Unwrap() error { return e.Err }
 
 func voucherError(v *types.Voucher, err error, format string, args ...any) error {
 	return &VoucherError{VoucherNumber: v.VoucherNumber, Version: v.Version, Err: err, Detail: fmt.Sprintf(format, args...)}
 }
 
-// ofOrder adds the order's reference to an error of SaveVoucher.
+// ofOrder adds the reference of the order to an error of SaveVoucher.
 func ofOrder(reference string, err error) error {
 	switch e := err.(type) {
 	case *VoucherError:
@@ -94,7 +92,7 @@ func ofOrder(reference string, err error) error {
 	return &orderError{reference, err}
 }
 
-// orderError names the order that an error is about.
+// orderError is another error with the reference of its order.
 type orderError struct {
 	reference string
 	err       error
@@ -107,19 +105,19 @@ func (e *orderError) Error() string {
 func (e *orderError) Unwrap() error { return e.err }
 
 const (
-	// documentTimeout bounds one download without a deadline.
+	// documentTimeout bounds a download without a deadline.
 	documentTimeout   = 5 * time.Minute
 	defaultMaxVoucher = 64 << 20
 )
 
-// WithUnsignedVouchers accepts a voucher without a signature block, which is then checked
-// by its size alone.
+// WithUnsignedVouchers accepts a voucher without a signature block. Only its size is then
+// checked.
 func WithUnsignedVouchers() VoucherOption {
 	return voucherOption(func(s *voucherSettings) { s.allowUnsigned = true })
 }
 
-// WithMaxVoucherBytes bounds a document, 64 MiB by default. Where a voucher states a larger
-// size, nothing is fetched from its link: that is a *VoucherError.
+// WithMaxVoucherBytes limits the size of a document, 64 MiB by default. A voucher with a
+// larger size is a *VoucherError, and nothing is downloaded.
 func WithMaxVoucherBytes(n int64) VoucherOption {
 	return voucherOption(func(s *voucherSettings) {
 		if n < 1 {
@@ -137,23 +135,22 @@ func collectVoucher(opts []VoucherOption) (voucherSettings, error) {
 	return set, set.faults.err(OpOrderVoucher)
 }
 
-// VerifyVoucher checks a document against its voucher: its size, and its SHA-256 in
-// constant time. A voucher without a signature block is ErrVoucherUnsigned; anything that
-// differs is ErrVoucherAltered.
+// VerifyVoucher checks the size and the SHA-256 of a document against its voucher, in
+// constant time. The error is ErrVoucherAltered if they differ, or ErrVoucherUnsigned if the
+// voucher has no signature block.
 //
-// A good digest proves that the bytes are as issued. It does not prove that the voucher is
-// still current: the order may have been cancelled since, or a newer version made.
-// Voucher.VerifyURL shows that.
+// It proves that the document is unchanged, not that it is current: the order may be
+// cancelled, or there may be a newer version. Voucher.VerifyURL shows that.
 func VerifyVoucher(document []byte, v *types.Voucher) error {
 	if v == nil {
 		return &VoucherError{Err: ErrVoucherNotReady, Detail: "the voucher is nil"}
 	}
 	check := newDocumentCheck(v)
-	_, _ = check.Write(document) // a hash takes everything
+	_, _ = check.Write(document) // never fails
 	return check.verdict(voucherSettings{})
 }
 
-// documentCheck counts and hashes a document as it streams by.
+// documentCheck counts and hashes a document.
 type documentCheck struct {
 	voucher *types.Voucher
 	hash    hash.Hash
@@ -187,15 +184,15 @@ func (d *documentCheck) verdict(set voucherSettings) error {
 	return nil
 }
 
-// DownloadVoucher fetches the document of v from its link and writes it to w, once it is
-// whole and verified: until then it lies in a temporary file. The errors are those of
-// VerifyVoucher, ErrVoucherLinkExpired, and those of the connection and of w, all in a
-// *VoucherError; a bad option and a nil w are a *ValidationError.
+// DownloadVoucher downloads the document of v and writes it to w after it has verified all of
+// it; until then it uses a temporary file. The errors are those of VerifyVoucher,
+// ErrVoucherLinkExpired, and those of the connection and of w, all in a *VoucherError. A nil
+// w or a bad option is a *ValidationError.
 //
-// WithTimeout bounds the download; without it, and without a deadline of ctx, five minutes
-// do. Other call options have no effect here: the link is not a call of the API. It must be
-// https, except on loopback for a client of loopback. The request carries no credentials and
-// follows no redirect. A download that breaks off is not resumed.
+// The download ends with ctx or WithTimeout; without a deadline, after five minutes. Other
+// call options have no effect, because the link is not an operation of the API. It must be
+// https; a loopback client also accepts http on loopback. The request has no credentials and
+// follows no redirect. A broken download is not resumed.
 func (c *Client) DownloadVoucher(ctx context.Context, v *types.Voucher, w io.Writer, opts ...VoucherOption) error {
 	if err := c.usable(ctx, "DownloadVoucher"); err != nil {
 		return err
@@ -208,26 +205,26 @@ func (c *Client) DownloadVoucher(ctx context.Context, v *types.Voucher, w io.Wri
 		set.faults.add("w", "is nil")
 		return set.faults.err("DownloadVoucher")
 	}
-	spool, err := os.CreateTemp("", "voucher-*")
+	temp, err := os.CreateTemp("", "voucher-*")
 	if err != nil {
-		return &VoucherError{Err: err, Detail: "no temporary file could be made"}
+		return &VoucherError{Err: err, Detail: "a temporary file could not be created"}
 	}
-	os.Remove(spool.Name())       // where an open file can go on without a name, none is left behind
-	defer os.Remove(spool.Name()) // elsewhere
-	defer spool.Close()
-	if err := c.fetchDocument(ctx, v, spool, set); err != nil {
+	os.Remove(temp.Name())       // Unix: a killed process leaves no file
+	defer os.Remove(temp.Name()) // other systems
+	defer temp.Close()
+	if err := c.fetchDocument(ctx, v, temp, set); err != nil {
 		return err
 	}
-	if _, err := spool.Seek(0, io.SeekStart); err != nil {
+	if _, err := temp.Seek(0, io.SeekStart); err != nil {
 		return voucherError(v, err, "reading the temporary file")
 	}
-	if _, err := io.Copy(w, spool); err != nil {
+	if _, err := io.Copy(w, temp); err != nil {
 		return voucherError(v, err, "writing the verified document")
 	}
 	return nil
 }
 
-// acceptable checks what can be checked before the document is there.
+// acceptable checks the voucher before its document is read.
 func (s voucherSettings) acceptable(v *types.Voucher) error {
 	switch {
 	case v == nil:
@@ -240,10 +237,10 @@ func (s voucherSettings) acceptable(v *types.Voucher) error {
 	return nil
 }
 
-var errVoucherSize = errors.New("no document of that size is accepted")
+var errVoucherSize = errors.New("size not accepted")
 
-// copyDocument writes the document to w, and returns nil only if what was written
-// is the document of v. One byte more than stated is enough to know that it is not.
+// copyDocument writes the document to w. It returns nil only if all of it is verified. It
+// reads at most one byte more than v states.
 func copyDocument(w io.Writer, document io.Reader, v *types.Voucher, set voucherSettings) error {
 	check := newDocumentCheck(v)
 	if _, err := io.Copy(io.MultiWriter(w, check), io.LimitReader(document, v.ByteSize+1)); err != nil {
@@ -252,7 +249,7 @@ func copyDocument(w io.Writer, document io.Reader, v *types.Voucher, set voucher
 	return check.verdict(set)
 }
 
-// fetchDocument writes the document behind the link to w, as copyDocument does.
+// fetchDocument downloads the document and writes it to w, as copyDocument does.
 func (c *Client) fetchDocument(ctx context.Context, v *types.Voucher, w io.Writer, set voucherSettings) error {
 	if err := set.acceptable(v); err != nil {
 		return err
@@ -274,8 +271,8 @@ func (c *Client) fetchDocument(ctx context.Context, v *types.Voucher, w io.Write
 	return copyDocument(w, resp.Body, v, set)
 }
 
-// withoutLink is err where it does not quote the link, or the first of its causes that
-// does not, or its text without the link: whoever has the link has the document.
+// withoutLink returns err, or the first of its causes without the link, or its text with the
+// link redacted. Whoever has the link has the document.
 func withoutLink(err error, v *types.Voucher) error {
 	for cause := err; cause != nil; cause = errors.Unwrap(cause) {
 		if text := cause.Error(); redactLink(text, v) == text {
@@ -305,24 +302,24 @@ func requestURI(link string) string {
 func (c *Client) getDocument(ctx context.Context, v *types.Voucher) (*http.Response, error) {
 	u, err := url.Parse(v.DownloadURL)
 	if err != nil || u.Hostname() == "" || u.User != nil {
-		return nil, voucherError(v, errors.New("its link is not an address"), "")
+		return nil, voucherError(v, errors.New("its link is not a URL"), "")
 	}
 	if u.Scheme != "https" && !(c.loopback && u.Scheme == "http" && isLoopback(u.Hostname())) {
 		return nil, voucherError(v, errors.New("its link is not https"), "")
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
-		return nil, voucherError(v, errors.New("its link is not an address"), "")
+		return nil, voucherError(v, errors.New("its link is not a URL"), "")
 	}
 	req.Header.Set("User-Agent", c.agent)
 	req.Header.Set("Accept-Encoding", "identity") // the digest is over the bytes as issued
-	// The transport itself follows no redirect and knows no cookies.
+	// A RoundTripper follows no redirect and has no cookies.
 	resp, err := c.http.Transport.RoundTrip(req)
 	if err == nil && (resp == nil || resp.Body == nil) {
 		err = errors.New("the transport returned neither an answer nor an error")
 	}
 	if err != nil {
-		return nil, voucherError(v, withoutLink(err, v), "fetching the document")
+		return nil, voucherError(v, withoutLink(err, v), "downloading the document")
 	}
 	switch resp.StatusCode {
 	case http.StatusOK:
@@ -330,32 +327,32 @@ func (c *Client) getDocument(ctx context.Context, v *types.Voucher) (*http.Respo
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusGone:
 		err = ErrVoucherLinkExpired
 	default:
-		err = errors.New("the document could not be fetched")
+		err = errors.New("the document could not be downloaded")
 	}
 	resp.Body.Close()
 	if resp.StatusCode >= http.StatusInternalServerError {
-		return nil, voucherError(v, err, "HTTP %d; it is safe to ask again later", resp.StatusCode)
+		return nil, voucherError(v, err, "HTTP %d; try again later", resp.StatusCode)
 	}
 	return nil, voucherError(v, err, "HTTP %d", resp.StatusCode)
 }
 
-// voucherRounds is how often SaveVoucher asks for the voucher: its link may expire, or a
-// newer version supersede it, during the download.
-const voucherRounds = 3
+// maxSaveAttempts limits how often SaveVoucher gets the voucher: during a download its link
+// may expire, or a new version may replace it.
+const maxSaveAttempts = 3
 
-// SaveVoucher asks for the voucher of an order and saves its document at path. A file that
-// is at path afterwards is whole and verified: the document is written beside it, synced,
-// and renamed. After a failure path is as it was before. It returns the saved voucher.
+// SaveVoucher gets the voucher of an order, saves its document at path, and returns the
+// voucher. It writes and syncs a verified file beside path and renames it, so path holds a
+// whole document, or after an error what it held before. Only the owner can read the file.
 //
-// When the link has expired, or the document breaks off or does not match, a newer version
-// may have been made meanwhile: the voucher is asked for again, up to three times in all.
-// With req.IncludeDocument the document inside the answer is used, or the link where it is
-// too large for that. A voucher without a document is ErrVoucherNotReady: AwaitVoucher
-// waits. The other errors are those of OrderVoucher and DownloadVoucher, with the order's
-// reference. Call options apply to each OrderVoucher, and WithTimeout to each download.
+// If the link has expired, or the document is incomplete or altered, there may be a newer
+// version: SaveVoucher gets the voucher again, at most three times in all. With
+// req.IncludeDocument it uses the document in the answer, or the link if that is too large. A
+// voucher without a document is ErrVoucherNotReady; AwaitVoucher waits for it. The other
+// errors are those of OrderVoucher and DownloadVoucher, with the reference. Call options
+// apply to each OrderVoucher, and WithTimeout also to each download.
 //
-// Only its owner can read the file. A process that is killed in the middle leaves a file
-// named .voucher-* beside path, which can be deleted.
+// If the process is killed, it may leave a file named .voucher-* beside path. You can delete
+// it.
 func (c *Client) SaveVoucher(ctx context.Context, req *OrderVoucherRequest, path string, opts ...VoucherOption) (*types.Voucher, error) {
 	if err := c.usable(ctx, OpOrderVoucher); err != nil {
 		return nil, err
@@ -372,16 +369,16 @@ func (c *Client) SaveVoucher(ctx context.Context, req *OrderVoucherRequest, path
 		return nil, nilRequest(OpOrderVoucher)
 	}
 	ask, reference := *req, req.anyReference()
-	for round := 1; ; round++ {
+	for attempt := 1; ; attempt++ {
 		v, err := c.saveOnce(ctx, &ask, path, set)
 		switch {
 		case err == nil:
 			return v, nil
 		case errors.Is(err, ErrVoucherTooLarge) && ask.IncludeDocument:
 			ask.IncludeDocument = false
-			round--
-		case round < voucherRounds && oneOfErrors(err, ErrVoucherLinkExpired, ErrVoucherAltered, io.ErrUnexpectedEOF):
-			c.log.LogAttrs(ctx, slog.LevelInfo, "asking for the voucher again", slog.String("reference", reference), slog.String("error", fact(err)))
+			attempt--
+		case attempt < maxSaveAttempts && oneOfErrors(err, ErrVoucherLinkExpired, ErrVoucherAltered, io.ErrUnexpectedEOF):
+			c.log.LogAttrs(ctx, slog.LevelInfo, "getting the voucher again", slog.String("reference", reference), slog.String("error", fact(err)))
 		default:
 			return nil, ofOrder(reference, err)
 		}
@@ -417,19 +414,19 @@ func (c *Client) saveOnce(ctx context.Context, req *OrderVoucherRequest, path st
 	})
 }
 
-// withoutDocument says whether a document may follow a status.
+// withoutDocument says whether waiting can help.
 func withoutDocument(status types.VoucherStatus) string {
 	text := "its status is " + string(status)
 	switch status {
 	case types.VoucherNotGenerated, types.VoucherPending:
 		return text + "; AwaitVoucher waits for it"
 	case types.VoucherFailed, types.VoucherCancelled:
-		return text + "; waiting does not change that"
+		return text + "; waiting does not help"
 	}
 	return text
 }
 
-// inlineDocument writes the document that came inside the answer.
+// inlineDocument writes the document in the answer.
 func inlineDocument(v *types.Voucher, w io.Writer, set voucherSettings) error {
 	if err := set.acceptable(v); err != nil {
 		return err
@@ -437,16 +434,15 @@ func inlineDocument(v *types.Voucher, w io.Writer, set voucherSettings) error {
 	return copyDocument(w, base64.NewDecoder(base64.StdEncoding, strings.NewReader(v.Content.Base64)), v, set)
 }
 
-// writeWhole makes a file that is whole or not there: it writes beside path, and renames
-// the file once write succeeded.
+// writeWhole writes a file beside path, and renames it once write succeeds.
 func writeWhole(path string, write func(io.Writer) error) error {
 	file, err := os.CreateTemp(filepath.Dir(path), ".voucher-*")
 	if err != nil {
-		return &VoucherError{Err: err, Detail: "no file could be made beside the target"}
+		return &VoucherError{Err: err, Detail: "a file beside the target could not be created"}
 	}
-	named := false
+	renamed := false
 	defer func() { // also when a transport panics
-		if !named {
+		if !renamed {
 			file.Close()
 			os.Remove(file.Name())
 		}
@@ -455,11 +451,11 @@ func writeWhole(path string, write func(io.Writer) error) error {
 		return err
 	}
 	if err := errors.Join(file.Sync(), file.Close()); err != nil {
-		return &VoucherError{Err: err, Detail: "the verified document could not be stored"}
+		return &VoucherError{Err: err, Detail: "the verified document could not be written"}
 	}
 	if err := os.Rename(file.Name(), path); err != nil {
-		return &VoucherError{Err: err, Detail: "the verified document could not be given its name"}
+		return &VoucherError{Err: err, Detail: "the verified document could not be renamed"}
 	}
-	named = true
+	renamed = true
 	return nil
 }

@@ -1,4 +1,4 @@
-// Webhook deliveries: their signatures and events.
+// Webhook deliveries: signatures and events.
 
 package hotelstays
 
@@ -34,7 +34,7 @@ const DefaultWebhookTolerance = 300 * time.Second
 var (
 	// ErrWebhookUnsigned: the signature is missing, and AllowUnsigned is not set.
 	ErrWebhookUnsigned = errors.New("the delivery is not signed")
-	// ErrWebhookSignature: the signature is malformed, or no secret matches it.
+	// ErrWebhookSignature: the signature is malformed, or matches no secret.
 	ErrWebhookSignature = errors.New("the signature does not match")
 	// ErrWebhookTime: the signature is too old, or from the future.
 	ErrWebhookTime = errors.New("the signature's time is outside the tolerance")
@@ -45,11 +45,11 @@ var (
 type WebhookError struct {
 	// Err is ErrWebhookUnsigned, ErrWebhookSignature, ErrWebhookTime or ErrWebhookBody.
 	Err error
-	// Detail says more. It quotes nothing of the delivery.
+	// Detail is the cause. It quotes nothing of the delivery.
 	Detail string
 }
 
-// Error names the reason, the detail and a hint.
+// Error returns the reason and the detail.
 func (e *WebhookError) Error() string {
 	return "hotelstays: webhook: " + e.Err.Error() + ": " + e.Detail
 }
@@ -60,35 +60,34 @@ func (e *WebhookError) Unwrap() error { return e.Err }
 // WebhookKind is what happened to an order.
 type WebhookKind string
 
-// The documented kinds; others may come. Which change of an order causes which event is
-// undocumented.
+// The documented kinds; others may come. Which changes cause which event is undocumented.
 const (
 	EventOrderCreated   WebhookKind = "order_created"
 	EventOrderPaid      WebhookKind = "order_paid"
 	EventOrderCancelled WebhookKind = "order_cancelled"
-	// EventOrderModified is an amendment of a confirmed order, such as the hotel's
-	// confirmation number. Each amendment has its own event.
+	// EventOrderModified is a change of a confirmed order, such as the hotel's confirmation
+	// number. Each change has its own event.
 	EventOrderModified WebhookKind = "order_modified"
 )
 
-// WebhookEvent is a verified delivery. Use QueryOrders to read the order's current state.
+// WebhookEvent is a verified delivery. QueryOrders returns the order's current state.
 type WebhookEvent struct {
 	CustomerReferenceNo string      `json:"customerReferenceNo"`
 	HotelConfirmNo      string      `json:"hotelConfirmNo"`
 	Kind                WebhookKind `json:"event"`
-	// EventTime is Unix time in milliseconds, or 0 if absent.
+	// EventTime is Unix time in milliseconds, or 0 if it was not sent.
 	EventTime int64 `json:"eventTime"`
 
-	// ID is the event's id, if sent. The signature does not cover it.
+	// ID is the event's id, or empty. The signature does not cover it.
 	ID string `json:"-"`
-	// Signed reports whether a secret matches the signature, which was made at SignedAt.
+	// Signed reports whether the delivery has a valid signature, made at SignedAt.
 	Signed   bool      `json:"-"`
 	SignedAt time.Time `json:"-"`
-	// Raw is the whole body, with all undocumented fields.
+	// Raw is the whole body, with undocumented fields.
 	Raw json.RawMessage `json:"-"`
 }
 
-// Time returns EventTime as a time, or the zero Time if absent.
+// Time returns EventTime as a time, or the zero Time if it was not sent.
 func (e *WebhookEvent) Time() time.Time {
 	if e.EventTime == 0 {
 		return time.Time{}
@@ -96,12 +95,12 @@ func (e *WebhookEvent) Time() time.Time {
 	return time.UnixMilli(e.EventTime)
 }
 
-// VerifyWebhook verifies and decodes a delivery. body must be the raw bytes, because the
-// signature is over those. VerifyWebhook does not detect duplicates; NewWebhookHandler
-// does. The error is a *WebhookError, or a *ValidationError if opts are invalid.
+// VerifyWebhook verifies and decodes a delivery. body must be the raw bytes, because they are
+// signed. It does not detect duplicates; NewWebhookHandler does. The error is a
+// *WebhookError, or a *ValidationError if opts are invalid.
 //
-// A body without customerReferenceNo or event is ErrWebhookBody: it names no order. Which
-// fields an event always has is undocumented.
+// A body without customerReferenceNo or event is ErrWebhookBody, because it names no order.
+// Which fields an event always has is undocumented.
 func VerifyWebhook(body []byte, h http.Header, opts WebhookOptions) (*WebhookEvent, error) {
 	var f faults
 	opts.check(&f)
@@ -138,7 +137,7 @@ const maxSignatureHeader = 4096
 
 type digest [sha256.Size]byte
 
-// checkSignature returns the time in the signature.
+// checkSignature returns the time of a valid signature.
 func checkSignature(body []byte, header string, opts WebhookOptions) (time.Time, error) {
 	stamp, candidates, err := parseSignature(header)
 	if err != nil {
@@ -170,8 +169,8 @@ func checkSignature(body []byte, header string, opts WebhookOptions) (time.Time,
 	return at, nil
 }
 
-// parseSignature reads t=<unix seconds>,v1=<hex>[,v1=<hex>…]. It skips other schemes, and
-// refuses a second t, because the signed one would be ambiguous.
+// parseSignature reads t=<unix seconds>,v1=<hex>[,v1=<hex>…]. It ignores other schemes, and
+// refuses a second t, because only one of them is signed.
 func parseSignature(header string) (stamp string, candidates []digest, err error) {
 	const noDigest = "a v1 is not a SHA-256 HMAC in hex"
 	malformed := func(detail string) (string, []digest, error) {
@@ -210,29 +209,29 @@ func notDigit(r rune) bool { return r < '0' || r > '9' }
 
 // WebhookOptions configures VerifyWebhook and NewWebhookHandler.
 type WebhookOptions struct {
-	// Secrets are the webhook signing secrets; any of them may match. Give two during a
-	// rotation. The application's secret is not one of them.
+	// Secrets are the webhook signing secrets; one of them must match. Set two during a
+	// rotation. The application's secret does not sign webhooks.
 	Secrets []types.Secret
-	// AllowUnsigned accepts deliveries without a signature: anyone who knows the URL can
-	// send them. A signature that is present must match, unless Secrets is empty.
+	// AllowUnsigned accepts deliveries without a signature, which anyone who knows the URL
+	// can send. A signature that is present must match, unless Secrets is empty.
 	AllowUnsigned bool
-	// Tolerance is the largest difference, in either direction, between a delivery's time
-	// and now. The default is DefaultWebhookTolerance.
+	// Tolerance is the largest difference between a delivery's time and now, in both
+	// directions. The default is DefaultWebhookTolerance.
 	Tolerance time.Duration
 
-	// The rest is for NewWebhookHandler only.
+	// Only NewWebhookHandler uses the fields below.
 
 	// Store remembers events. The default keeps the last 100,000 in memory.
 	Store EventStore
 	// Retention is how long Store remembers an event, 7 days by default.
 	Retention time.Duration
-	// Lease limits the function's time for an event, 1 minute by default. After it the
-	// function's ctx ends, and a duplicate may be handled.
+	// Lease limits the handling of an event, 1 minute by default. After it the function's ctx
+	// ends, and a duplicate may be handled.
 	Lease time.Duration
 	// MaxBodyBytes limits the body, to 1 MiB by default.
 	MaxBodyBytes int64
 	// ReadTimeout limits reading the body, to 10 seconds by default. It needs a
-	// ResponseWriter with a read deadline. Where a middleware hides it, use
+	// ResponseWriter with a read deadline; if a middleware hides that, use
 	// http.Server.ReadTimeout.
 	ReadTimeout time.Duration
 	// OnError, if set, is called for each rejected or failed delivery, after the response.

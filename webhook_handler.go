@@ -1,4 +1,4 @@
-// The webhook handler: each event succeeds once.
+// The webhook handler: handles each event once.
 
 package hotelstays
 
@@ -17,29 +17,30 @@ import (
 	"time"
 )
 
-// settleTimeout bounds the store's work after the function, when the sender may be gone.
+// settleTimeout bounds the calls of the store after the function, when the sender may be
+// gone.
 const settleTimeout = 5 * time.Second
 
-// WebhookHandler is an http.Handler that receives webhooks. It is safe for concurrent
-// use; NewWebhookHandler makes one.
+// WebhookHandler is an http.Handler for webhooks. It is safe for concurrent use;
+// NewWebhookHandler makes one.
 type WebhookHandler struct {
 	opts WebhookOptions
 	fn   func(context.Context, *WebhookEvent) error
 }
 
-// NewWebhookHandler returns a handler that verifies deliveries and calls fn for each
-// event. The error is a *ValidationError.
+// NewWebhookHandler returns a handler that verifies deliveries and calls fn for each event.
+// The error is a *ValidationError.
 //
-// An event is handled once fn returned nil; after an error the sender delivers it again.
-// Within the store's retention fn succeeds once per event, whatever duplicates come, if
-// it returns within its lease. Do not rely on the order of events: deliveries overtake
-// each other. fn is called concurrently. Its ctx ends when the sender disconnects, or
-// after opts.Lease.
+// An event is handled once fn returns nil. After an error the sender delivers it again. fn
+// succeeds once per event within the store's retention, even if duplicates come, provided
+// that it returns within its lease. Events can arrive out of order. fn is called
+// concurrently. Its ctx ends when the sender disconnects, or after opts.Lease.
 //
-// A duplicate has a known event id, a known signed body or, without an id, a known
-// reference and kind, and time for EventOrderModified. The signature does not cover the
-// id: an attacker with an unhandled signed delivery who guesses the id of another event
-// can make that event look like a duplicate.
+// Two deliveries are duplicates if they have the same event id or the same signed body.
+// Without an id, the same reference and kind also make a duplicate, together with the time
+// for EventOrderModified. The signature does not cover the id: an attacker who has a signed
+// delivery that was never handled, and guesses the id of another event, can suppress that
+// event.
 //
 //	200  handled, now or before
 //	400  the body is not an event
@@ -85,7 +86,7 @@ func (h *WebhookHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, http.StatusText(status), status) // no details for an attacker
 	}
 	if err != nil && h.opts.OnError != nil {
-		_ = http.NewResponseController(w).Flush() // the sender does not wait for OnError
+		_ = http.NewResponseController(w).Flush() // so that the sender does not wait for OnError
 		h.opts.OnError(r, err)
 	}
 }
@@ -162,20 +163,20 @@ func (h *WebhookHandler) once(ctx context.Context, event *WebhookEvent) (status 
 		return h.opts.Store.Done(ctx, keys, h.opts.Retention)
 	})
 	if err != nil {
-		return http.StatusServiceUnavailable, fmt.Errorf("hotelstays: webhook: marking the event as handled; it will be handled again: %w", err)
+		return http.StatusServiceUnavailable, fmt.Errorf("hotelstays: webhook: the event was handled, but not marked as handled; the sender will repeat it: %w", err)
 	}
 	return http.StatusOK, nil
 }
 
-// settle calls the store even if the sender is gone.
+// settle calls the store even after the sender has disconnected.
 func (h *WebhookHandler) settle(ctx context.Context, call func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
 	return call(ctx)
 }
 
-// keys returns what identifies the event: a duplicate shares at least one key. Keys are
-// hashes, so that their size does not depend on the sender.
+// keys returns the keys of the event: duplicates share at least one. They are hashes, so that
+// the sender does not control their size.
 func (e *WebhookEvent) keys() []string {
 	body := hashed("body", string(e.Raw))
 	var keys []string
@@ -184,7 +185,7 @@ func (e *WebhookEvent) keys() []string {
 		keys = append(keys, hashed("id", e.ID))
 	case e.Kind != EventOrderModified:
 		keys = append(keys, hashed("event", e.CustomerReferenceNo, string(e.Kind)))
-	case e.EventTime != 0: // each amendment has its own event
+	case e.EventTime != 0: // each change has its own event
 		keys = append(keys, hashed("event", e.CustomerReferenceNo, string(e.Kind), fmt.Sprint(e.EventTime)))
 	default:
 		keys = append(keys, body)

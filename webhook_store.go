@@ -1,4 +1,4 @@
-// EventStore, which deduplicates events, and the default in memory.
+// EventStore deduplicates events; the default is in memory.
 
 package hotelstays
 
@@ -65,8 +65,8 @@ const defaultEvents = 200_000 // keys, two per event
 
 var errEventsFull = errors.New("hotelstays: webhook: too many events are being handled at once")
 
-// memoryEvents is an EventStore of one process. At its limit it drops the keys that have
-// been done for longest, and never a claim.
+// memoryEvents is an EventStore for one process. At its limit it drops the oldest done keys,
+// and never a claim.
 type memoryEvents struct {
 	limit int // keys
 
@@ -151,8 +151,8 @@ func (m *memoryEvents) forget(key string) {
 	delete(m.held, key)
 }
 
-// makeRoom drops expired keys, and then the oldest that are done. It looks for expired
-// claims last, because there can be many claims.
+// makeRoom drops expired keys, then the oldest done keys. It searches the claims last,
+// because there can be many.
 func (m *memoryEvents) makeRoom(n int) bool {
 	now := time.Now()
 	full := func() bool { return len(m.held)+n > m.limit }

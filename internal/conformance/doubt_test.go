@@ -105,15 +105,15 @@ func TestBookAnsweredWithAnotherReference(t *testing.T) {
 // Orders that are all of others prove no absence, for any of the helpers; nor does an
 // answer without a list of orders, or one that says that it is not the whole list.
 func TestOrdersOfOthersProveNothing(t *testing.T) {
-	const notHonoured = "the filter was not honoured"
+	const notApplied = "the filter was not applied"
 	for data, why := range map[string]string{
-		`{"orders":[{"status":2,"customerReferenceNo":"other"}]}`: notHonoured,
-		`{"orders":[{"status":2,"customerReferenceNo":123}]}`:     notHonoured,
-		`{"orders":[{"status":2,"customerReferenceNo":""}]}`:      notHonoured,
+		`{"orders":[{"status":2,"customerReferenceNo":"other"}]}`: notApplied,
+		`{"orders":[{"status":2,"customerReferenceNo":123}]}`:     notApplied,
+		`{"orders":[{"status":2,"customerReferenceNo":""}]}`:      notApplied,
 		`{}`:                               "data.orders is missing",
 		`{"orders":null}`:                  "data.orders is missing",
-		`{"orders":[],"hasMore":true}`:     "hasMore says that there may be more",
-		`{"orders":[],"page":{"total":1}}`: "page.total says that there may be more",
+		`{"orders":[],"hasMore":true}`:     "hasMore indicates further orders",
+		`{"orders":[],"page":{"total":1}}`: "page.total indicates further orders",
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			client := clientThrough(t, saying(`{"code":0,"data":`+data+`}`))

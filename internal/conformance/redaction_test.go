@@ -258,8 +258,8 @@ func TestRedactionTexts(t *testing.T) {
 	require.NoError(t, json.Unmarshal(encoded, &copied))
 	copied.SessionID = "s"
 	_, err = c.Book(t.Context(), &copied)
-	assert.EqualError(t, err, `hotelstays: Book: nothing was sent: guests[0].passportNumber: holds the text "[redacted]": `+
-		`the request was copied through JSON or a log, which do not keep secrets`)
+	assert.EqualError(t, err, `hotelstays: Book: nothing was sent: guests[0].passportNumber: is the text "[redacted]"; `+
+		`copies through JSON or a log lose secrets, set it again`)
 
 	rt := &fixedAnswer{status: 401, body: `{"code":100000401,"msg":"no pair key/` + canarySecret + `"}`,
 		header: map[string]string{"Request-Id": "service-1"}}

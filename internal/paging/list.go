@@ -9,18 +9,19 @@ import (
 	"sync"
 )
 
-// Info is what the walk has to know of a page.
+// Info describes a page.
 type Info struct {
-	IDs       []string // of its items: they tell pages apart
-	More      bool     // the service promises another page
-	Total     int      // of the whole listing; 0 where it is unknown
+	IDs       []string // of its items
+	More      bool     // another page follows
+	Total     int      // items of the whole listing; 0 if unknown
 	RequestID string
 }
 
-// Error reports a page that is empty, or repeats an earlier one, and promises more.
+// Error reports a page that is empty or repeats an earlier one, although another page should
+// follow.
 type Error struct {
 	Num       int
-	Repeats   bool // else it is empty
+	Repeats   bool // if false, the page is empty
 	RequestID string
 }
 
@@ -28,11 +29,11 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("page %d leads nowhere (repeats: %t)", e.Num, e.Repeats)
 }
 
-// Fetch returns the page of a number.
+// Fetch returns a page by its number.
 type Fetch[P any] func(num int) (P, Info, error)
 
-// Pages yields page after page, each fetched when the loop asks for it. An error is
-// yielded once and ends it.
+// Pages yields page after page, and fetches each when the loop needs it. An error is yielded
+// once and ends the iteration.
 func Pages[P any](first int, fetch Fetch[P]) iter.Seq2[P, error] {
 	return func(yield func(P, error) bool) {
 		var none P
@@ -66,9 +67,9 @@ func fingerprint(seed maphash.Seed, ids []string) uint64 {
 	return h.Sum64()
 }
 
-// PagesAhead is Pages with up to parallelism pages, of size items each, under way or
-// unread. Info.Total alone says which pages may be fetched early. It returns once every
-// fetch has ended.
+// PagesAhead is Pages with up to parallelism pages under way or unread, of size items each.
+// Info.Total decides which pages are fetched early. PagesAhead returns once every fetch has
+// ended.
 func PagesAhead[P any](ctx context.Context, first, size, parallelism int, fetch func(context.Context, int) (P, Info, error)) iter.Seq2[P, error] {
 	return func(yield func(P, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -84,8 +85,8 @@ type ahead[P any] struct {
 	size        int
 	fetch       Fetch[P]
 
-	last   int               // the last page by the total of the page before
-	coming []chan fetched[P] // the next page, and those after it
+	last   int               // the last page according to Total
+	coming []chan fetched[P] // the next pages, in order
 	calls  sync.WaitGroup
 }
 
@@ -108,7 +109,7 @@ func (a *ahead[P]) next(num int) (P, Info, error) {
 }
 
 func (a *ahead[P]) start(num int) {
-	result := make(chan fetched[P], 1) // a fetch does not wait for its reader
+	result := make(chan fetched[P], 1) // the fetch does not wait for its reader
 	a.coming = append(a.coming, result)
 	a.calls.Go(func() {
 		var f fetched[P]

@@ -1,4 +1,4 @@
-// The walk through a tree, with one call under way or several.
+// Walking a tree, with one or more calls under way.
 
 package paging
 
@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// Tree yields the nodes below a root, parents before their children, each id once. ask
-// returns the nodes that a request finds. below returns a node's id and the request for
-// its children; a node without an id is yielded and not looked into. Up to parallelism
-// calls are under way, and no more are made while as many answers wait for the loop. An
-// error is yielded once and ends the walk, which returns once every call has ended.
+// Tree yields the nodes below a root, parents before children, each id once. ask returns the
+// nodes for a request. below returns the id of a node and the request for its children; a
+// node without an id is yielded, but not followed. Up to parallelism calls are under way
+// while fewer answers than that wait for the loop. An error is yielded once and ends the
+// walk. Tree returns once every call has ended.
 func Tree[Q, N any](ctx context.Context, root Q, parallelism int, ask func(context.Context, Q) ([]N, error), below func(Q, N) (id string, next Q)) iter.Seq2[N, error] {
 	return func(yield func(N, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -42,11 +42,11 @@ type tree[Q, N any] struct {
 
 	mu       sync.Mutex
 	arrived  *sync.Cond
-	pending  []Q // not asked yet; the deepest last
+	pending  []Q // requests to make; the deepest last
 	underway int
-	failed   bool // no more calls are made
+	failed   bool // make no more calls
 	seen     map[string]bool
-	waiting  []found[N] // in the order in which they are yielded
+	waiting  []found[N] // oldest first
 }
 
 // found holds the new nodes of an answer, or its error.
@@ -55,7 +55,7 @@ type found[N any] struct {
 	err   error
 }
 
-// await waits until there is something to yield, and reports whether there is.
+// await waits for an answer to yield, and reports whether there is one.
 func (t *tree[Q, N]) await() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -65,7 +65,7 @@ func (t *tree[Q, N]) await() bool {
 	return len(t.waiting) > 0
 }
 
-// yield yields the oldest answer, and reports whether the loop goes on. The answer counts
+// yield yields the oldest answer, and reports whether the loop continues. The answer counts
 // as waiting until all of it is yielded.
 func (t *tree[Q, N]) yield(yield func(N, error) bool) bool {
 	t.mu.Lock()
@@ -87,8 +87,8 @@ func (t *tree[Q, N]) yield(yield func(N, error) bool) bool {
 	return true
 }
 
-// askMore makes as many calls as may be under way, with mu held. The deepest requests come
-// first, which keeps the pending ones few.
+// askMore makes as many calls as allowed, with mu held. The deepest requests come first, so
+// that few are pending.
 func (t *tree[Q, N]) askMore() {
 	for !t.failed && len(t.pending) > 0 && t.underway < t.parallelism && len(t.waiting) < t.parallelism {
 		last := len(t.pending) - 1
@@ -107,7 +107,7 @@ func (t *tree[Q, N]) askMore() {
 	}
 }
 
-// take keeps what is new in an answer, with mu held.
+// take keeps the new nodes of an answer, with mu held.
 func (t *tree[Q, N]) take(request Q, nodes []N, err error) {
 	if err != nil {
 		t.waiting = append(t.waiting, found[N]{err: err})

@@ -1,5 +1,5 @@
-// Package redact takes secrets out of texts that others wrote, before they reach an
-// error or a log.
+// Package redact removes secrets from texts of the service, before they reach an error or a
+// log.
 package redact
 
 import (
@@ -13,23 +13,23 @@ import (
 )
 
 const (
-	// Marker stands in a text for a secret.
+	// Marker replaces a secret.
 	Marker = "[redacted]"
-	// MaxText is how many bytes of a text are searched, and kept at most.
+	// MaxText is how many bytes of a text are kept.
 	MaxText = 4 << 10
-	// minSecret is the length of the shortest secret: a shorter one would tear words
-	// apart, and hide nothing.
+	// minSecret is the shortest length of a secret. Redacting shorter ones would damage words
+	// and protect nothing.
 	minSecret = 3
-	// minPiece is how many bytes of the beginning of a secret are hidden like the
-	// whole: messages show such pieces, followed by dots.
+	// minPiece is the shortest beginning of a secret that is redacted, because messages quote
+	// such beginnings.
 	minPiece = 16
 )
 
 // Set holds secrets in plain text. It must not outlive a call.
 type Set []string
 
-// Text returns the first MaxText bytes of text without the secrets, in any letter case,
-// plain or escaped once, whole or cut off.
+// Text returns the first MaxText bytes of text without the secrets, in any letter case, plain
+// or escaped once, whole or cut off.
 func (s Set) Text(text string) string {
 	text = text[:min(len(text), MaxText)]
 	escaped := strings.ContainsAny(text, `\&%+`)
@@ -45,7 +45,7 @@ func (s Set) Text(text string) string {
 			}
 		}
 		forms = append(forms, secret)
-		slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) }) // one may begin like another
+		slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) }) // longest first: one may begin like another
 		for _, form := range forms {
 			text = hide(text, form, len(form))
 		}
@@ -56,7 +56,7 @@ func (s Set) Text(text string) string {
 	return text
 }
 
-// In reports whether text holds a whole secret as it is.
+// In reports whether text contains a whole, unescaped secret.
 func (s Set) In(text string) bool {
 	for _, secret := range s {
 		if len(secret) >= minSecret && strings.Contains(text, secret) {
@@ -66,7 +66,7 @@ func (s Set) In(text string) bool {
 	return false
 }
 
-// escapes are how JSON, HTML and URLs write a text.
+// escapes are the escapes of JSON, HTML and URLs.
 var escapes = [...]func(string) string{
 	strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace,
 	strings.NewReplacer(`\`, `\\`, `"`, `\"`, `/`, `\/`).Replace,
@@ -78,17 +78,17 @@ var escapes = [...]func(string) string{
 	url.QueryEscape,
 }
 
-// hide marks the beginnings of the secret that have at least so many bytes, and shorter
-// ones at the end of the text.
-func hide(text, secret string, least int) string {
+// hide redacts beginnings of the secret of at minBytes minBytes, and shorter ones at the end of
+// text.
+func hide(text, secret string, minBytes int) string {
 	var b strings.Builder
 	done := 0
 	for at := 0; at < len(text); {
 		n := common(text[at:], secret)
 		rest := text[at+n:]
 		switch {
-		case n >= least:
-		case n >= minSecret && strings.Trim(rest, "\uFFFD") == "": // it is cut off, maybe within a character
+		case n >= minBytes:
+		case n >= minSecret && strings.Trim(rest, "\uFFFD") == "": // text ends within the secret, maybe within a character
 			rest = ""
 		default:
 			at++
@@ -106,12 +106,12 @@ func hide(text, secret string, least int) string {
 	return b.String()
 }
 
-// common returns how many bytes text and secret begin with alike, in any letter case.
+// common returns the length of the common beginning of text and secret, in any letter case.
 func common(text, secret string) int {
 	n := 0
 	for n < len(secret) {
 		if n < len(text) && text[n] == secret[n] && text[n] < utf8.RuneSelf {
-			n++ // the same, much faster
+			n++ // fast path
 			continue
 		}
 		_, size := utf8.DecodeRuneInString(secret[n:])
@@ -123,30 +123,30 @@ func common(text, secret string) int {
 	return n
 }
 
-// secretKeys are JSON keys whose values are never shown, also where the text ends
-// within one.
+// secretKeys matches JSON keys of secrets with their values, even if the text ends within
+// one.
 var secretKeys = regexp.MustCompile(`(?i)("(?:ticket|access_token|refresh_token|id_token|token|appSecret|client_secret|passportNumber)"\s*:\s*)` +
 	`(?:"(?:[^"\\]|\\.)*"?|\[[^\]]*\]?|\{[^}]*\}?|[^\s",}]+)`)
 
-// Keys marks the values of the JSON keys that name secrets.
+// Keys redacts the values of JSON keys that name secrets.
 func Keys(text string) string {
 	return secretKeys.ReplaceAllString(text, `${1}"`+Marker+`"`)
 }
 
-// token matches a text from where a token may begin: an object, a JWT, or what follows
-// a name, whose quotes may be escaped.
+// token matches from a possible token to the end: from an object, a JWT, or the value after a
+// name, whose quotes may be escaped.
 var token = regexp.MustCompile(`(?is)(?:\{|\b(?-i:eyJ)|((?:ticket|token|secret)(?:\\*["']|&quot;|&#34;)?\s*[:=])).*`)
 
-// Tokens marks the rest of a text from where a token may begin.
+// Tokens redacts the rest of a text from the first possible token on.
 func Tokens(text string) string { return token.ReplaceAllString(text, "${1}"+Marker) }
 
-// Shorten cuts a text between two characters.
-func Shorten(text string, most int) string {
-	if len(text) <= most {
+// Shorten cuts a text to at maxBytes maxBytes, between two characters.
+func Shorten(text string, maxBytes int) string {
+	if len(text) <= maxBytes {
 		return text
 	}
-	for !utf8.RuneStart(text[most]) {
-		most--
+	for !utf8.RuneStart(text[maxBytes]) {
+		maxBytes--
 	}
-	return text[:most] + "…"
+	return text[:maxBytes] + "…"
 }

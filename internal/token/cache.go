@@ -1,5 +1,5 @@
-// Package token holds the token of one client. All callers share it, a background
-// fetch renews it before it expires, and a store may share it with other processes.
+// Package token holds the token of one client. All callers share it, a background fetch
+// renews it before it expires, and a store may share it with other processes.
 package token
 
 import (
@@ -16,12 +16,13 @@ import (
 )
 
 const (
-	// expiryWindow is the end of a token's life, in which it is renewed. The window of
-	// a short-lived token is the last tenth of its life.
+	// expiryWindow is the time before the expiry in which a token is renewed. For a
+	// short-lived token it is the last tenth of its life.
 	expiryWindow = 5 * time.Minute
-	// refusalMemory is how long the refusal of a credential answers further callers.
+	// refusalMemory is how long callers get the error of a refused credential without a new
+	// fetch.
 	refusalMemory = 10 * time.Second
-	// The pauses between failing renewals.
+	// The pauses between failed renewals.
 	minPause = time.Second
 	maxPause = 30 * time.Second
 )
@@ -45,7 +46,7 @@ type Cache struct {
 	Store     Store
 	TryLease  TryLease
 	Log       *slog.Logger
-	// Redact takes the secret, and all others that the client knows, out of a text.
+	// Redact removes the secret, and all others of the client, from a text.
 	Redact func(text string, secret types.Secret) string
 
 	current atomic.Pointer[entry] // changes under mu
@@ -53,35 +54,35 @@ type Cache struct {
 
 	mu         sync.Mutex
 	generation uint64
-	pending    *fetch    // nil: none
+	pending    *fetch    // nil if no fetch is under way
 	failures   int       // failed fetches in a row
-	nextTry    time.Time // no renewal before
-	refusal    error     // the last fetch's, if the credential was refused
+	nextTry    time.Time // the earliest time of the next renewal
+	refusal    error     // error of the last fetch, if it refused the credential
 	refusedAt  time.Time
 }
 
 // entry is a token in use. Its times run on the monotonic clock.
 type entry struct {
 	authorization transport.Authorization
-	// A timer sets inWindow: comparing times costs twenty times as much as this flag.
+	// A timer sets inWindow, because comparing times takes twenty times longer.
 	inWindow  atomic.Bool
-	timer     *time.Timer // nil without expires
+	timer     *time.Timer // nil if expires is zero
 	token     Token
 	expires   time.Time // zero: unknown
-	keepUntil time.Time // no 401 drops it before
+	keepUntil time.Time // a 401 does not drop it before
 }
 
 func (e *entry) expired(now time.Time) bool { return !e.expires.IsZero() && !now.Before(e.expires) }
 
-// fetch is under way until done is closed. The other fields are its result.
+// fetch is one fetch of a token. Its result is valid once done is closed.
 type fetch struct {
 	done          chan struct{}
 	authorization transport.Authorization
 	err           error
 }
 
-// Authorization returns the token at once while it lives. Otherwise it waits for the
-// fetch that all callers share.
+// Authorization returns the token if it is valid. Otherwise it waits for the fetch that all
+// callers share.
 func (c *Cache) Authorization(ctx context.Context) (transport.Authorization, error) {
 	if e := c.current.Load(); e != nil && !e.inWindow.Load() {
 		return e.authorization, nil
@@ -93,8 +94,8 @@ func (c *Cache) Authorization(ctx context.Context) (transport.Authorization, err
 	return authorization, err
 }
 
-// renewOrFetch returns the token while it lives, and renews it if that is due. Otherwise
-// it returns the fetch to wait for.
+// renewOrFetch returns a valid token, and renews it if that is due. Otherwise it returns the
+// fetch to wait for.
 func (c *Cache) renewOrFetch(ctx context.Context) (transport.Authorization, *fetch, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -123,9 +124,8 @@ func (f *fetch) wait(ctx context.Context) (transport.Authorization, error) {
 	}
 }
 
-// start fetches in the background, because a fetch must outlive the caller who began it.
-// It keeps that caller's ctx values, so that traces nest. renewed is the token in use, or
-// nil.
+// start fetches in the background, because a fetch must outlive its first caller. It keeps
+// that caller's ctx values for tracing. renewed is the token in use, or nil.
 func (c *Cache) start(ctx context.Context, renewed *entry) {
 	f := &fetch{done: make(chan struct{}), err: errors.New("hotelstays: fetching a token ended without a result")}
 	c.pending = f
@@ -203,9 +203,9 @@ func (c *Cache) use(t Token) transport.Authorization {
 	return e.authorization
 }
 
-// Refused drops the token that a 401 refused, and reports whether another attempt makes
-// sense. A late 401 does not drop a newer token. A token that is refused right after
-// another one stays, because the cause is not the token, and other callers need it.
+// Refused drops the token that a 401 refused, and reports whether to send the request again.
+// A late 401 does not drop a newer token. A token that is refused soon after another one
+// stays, because the token is not the cause, and other callers need it.
 func (c *Cache) Refused(ctx context.Context, refused transport.Authorization) bool {
 	if !c.Renewable {
 		return false

@@ -1,4 +1,4 @@
-// How the cache uses a store that processes share.
+// How the cache uses a store that several processes share.
 
 package token
 
@@ -12,28 +12,28 @@ import (
 
 // Store shares one token between processes. Its methods must return when ctx ends.
 type Store interface {
-	// Load returns a zero Token if there is none. With an error the Token may be set,
-	// so that it is redacted.
+	// Load returns a zero Token if there is none. It may return a Token with an error, so
+	// that the caller redacts it.
 	Load(ctx context.Context) (Token, error)
 	Store(ctx context.Context, t Token) error
 	CompareAndDelete(ctx context.Context, refused Token) error
 }
 
-// TryLease lets one process at a time fetch. It reports false if another process has
-// the lease.
+// TryLease lets one process at a time fetch. ok is false if another process has the lease.
 type TryLease func(ctx context.Context) (release func(), ok bool, err error)
 
 const (
 	// storeTimeout bounds each call of a store, because all callers wait for it.
 	storeTimeout = 2 * time.Second
-	// While another process fetches, the cache loads its token about this often.
+	// leasePause is about how often the cache loads the token while another process fetches
+	// it.
 	leasePause = 100 * time.Millisecond
 	// leaseTimeout is longer than a fetch takes. After it the cache fetches a token itself.
 	leaseTimeout = 25 * time.Second
 )
 
 // fromStore returns the shared token. If it finds none, the caller fetches one. The caller
-// calls release in any case.
+// must call release.
 func (c *Cache) fromStore(ctx context.Context, renewed *entry) (t Token, found bool, release func()) {
 	release = func() {}
 	for start := time.Now(); ; time.Sleep(leasePause/2 + rand.N(leasePause)) {
@@ -43,7 +43,7 @@ func (c *Cache) fromStore(ctx context.Context, renewed *entry) (t Token, found b
 		}
 		leased, ok, err := c.tryLease(ctx, time.Since(start))
 		switch {
-		case ok: // the process that had the lease may have stored a token before it released it
+		case ok: // the last holder of the lease may have stored a token
 			t, found, _ = c.load(ctx, renewed)
 			return t, found, leased
 		case err != nil:
@@ -66,7 +66,7 @@ func (c *Cache) tryLease(ctx context.Context, waited time.Duration) (release fun
 	return release, ok && err == nil, err
 }
 
-// load returns the shared token if it can replace the renewed one.
+// load returns the shared token if it can replace renewed.
 func (c *Cache) load(ctx context.Context, renewed *entry) (t Token, found bool, err error) {
 	err = c.call(ctx, "Load", &t, func(ctx context.Context) (err error) {
 		t, err = c.Store.Load(ctx)
@@ -86,8 +86,8 @@ func (c *Cache) load(ctx context.Context, renewed *entry) (t Token, found bool, 
 	return t, time.Now().Before(t.Expiry), nil
 }
 
-// call bounds a call of the store and logs its error. Servers quote the command that
-// they refuse, and the token with it.
+// call bounds a call of the store and logs its error. The token is redacted, because servers
+// quote the command that failed.
 func (c *Cache) call(ctx context.Context, name string, t *Token, f func(context.Context) error) error {
 	if c.Store == nil {
 		return nil
