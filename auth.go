@@ -132,8 +132,7 @@ func (t TokenCredential) fetch(context.Context, *Client) (types.Secret, time.Dur
 type TicketRequest struct {
 	AppKey    string       `json:"appKey"`    // required
 	AppSecret types.Secret `json:"appSecret"` // required
-	// TTL is the lifetime in whole seconds, at most 365 days. 0 means the service's default,
-	// 24 hours.
+	// TTL is as in TicketCredential.
 	TTL time.Duration `json:"ttl,omitempty"`
 }
 
@@ -188,7 +187,7 @@ func (c *Client) Ticket(ctx context.Context, req *TicketRequest, opts ...CallOpt
 type OAuthTokenRequest struct {
 	ClientID     string       `json:"client_id"`     // required
 	ClientSecret types.Secret `json:"client_secret"` // required
-	// Scopes are the scopes to request, of those that the client is registered for.
+	// Scopes are as in OAuthCredential.
 	Scopes []Scope `json:"scope,omitempty"`
 }
 

@@ -78,7 +78,6 @@ func isPublic(ip netip.Addr) bool {
 		!slices.ContainsFunc(notPublic, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
-// isLoopbackURL reports whether raw is an http or https URL of this machine.
 func isLoopbackURL(raw string) bool {
 	u, err := url.Parse(raw)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && isLoopback(u.Hostname())

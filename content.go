@@ -250,8 +250,8 @@ type HotelIDListItem struct {
 }
 
 // HotelIDList returns the hotel ids of a region, or converts ids between the platform and the
-// client. Its rate limit is undocumented, and the client applies none. Whether its answer has
-// the usual envelope is undocumented; the client expects one.
+// client. Its rate limit is undocumented, and the client applies none. Whether its answer is in
+// an envelope is undocumented; the client expects one.
 //
 // Deprecated: an older variant of the service. Use HotelsMetadata.
 func (c *Client) HotelIDList(ctx context.Context, req *HotelIDListRequest, opts ...CallOption) (*HotelIDListResponse, error) {

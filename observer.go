@@ -84,7 +84,6 @@ type observation struct {
 	info      CallInfo
 }
 
-// observe starts an observation and returns the ctx for the call.
 func observe(ctx context.Context, observers []Observer, start CallStart) (context.Context, *observation) {
 	if len(observers) == 0 {
 		return ctx, nil
@@ -118,7 +117,6 @@ func (o *observation) received(answer *transport.Answer, requestID, traceID stri
 	}
 }
 
-// end calls the observers, the last one first.
 func (o *observation) end(err error) {
 	if o == nil {
 		return

@@ -109,7 +109,6 @@ func WithOrderStates(states OrderStates) SharedOption {
 	}}
 }
 
-// config collects the options of New.
 type config struct {
 	settings
 	httpClient  *http.Client
@@ -123,7 +122,6 @@ type config struct {
 	userAgent   string
 }
 
-// notNil returns an option that refuses a nil value.
 func notNil(option string, value any, set clientOption) Option {
 	return clientOption(func(c *config) {
 		if isNil(value) {

@@ -51,7 +51,6 @@ func JoinCallOptions(opts ...CallOption) CallOption {
 	return callOption(func(s *settings) { applyAll(opts, s, CallOption.applyCall) })
 }
 
-// optionHeader is an optional request header.
 type optionHeader int
 
 const (
@@ -66,7 +65,6 @@ const (
 	headerCount
 )
 
-// headerRule is where a header is sent and what it may contain.
 type headerRule struct {
 	name   string // in net/http's canonical form
 	option string
@@ -74,18 +72,18 @@ type headerRule struct {
 	check  func(value string) string // returns the fault, or ""
 }
 
-func everywhere(*operation) bool     { return true }
-func withToken(op *operation) bool   { return !op.noAuth }
-func inTheFlow(op *operation) bool   { return op.bookingFlow }
-func unchecked(string) (none string) { return "" }
+func everywhere(*operation) bool       { return true }
+func withToken(op *operation) bool     { return !op.noAuth }
+func inBookingFlow(op *operation) bool { return op.bookingFlow }
+func unchecked(string) (none string)   { return "" }
 
 var headerRules = [headerCount]headerRule{
 	headerLanguage:  {"Language", "WithLanguage", everywhere, checkLanguage},
 	headerMarket:    {"Market", "WithMarket", withToken, checkMarket},
 	headerUserRef:   {"User-Ref", "WithUserRef", withToken, unchecked},
 	headerClientIP:  {"Ip", "WithClientIP", everywhere, checkIP},
-	headerCurrency:  {"Currency", "WithCurrency", inTheFlow, checkCurrency},
-	headerTest:      {"Test", "WithTestFlags", inTheFlow, unchecked},
+	headerCurrency:  {"Currency", "WithCurrency", inBookingFlow, checkCurrency},
+	headerTest:      {"Test", "WithTestFlags", inBookingFlow, unchecked},
 	headerTraceID:   {"Trace-Id", "WithTraceID", everywhere, unchecked},
 	headerTimestamp: {"Client-Request-Timestamp", "WithClientRequestTimestamp", everywhere, unchecked},
 }

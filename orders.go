@@ -143,7 +143,6 @@ func pickOrder(resp *QueryOrdersResponse, reference string) (*types.Order, error
 	return nil, nil
 }
 
-// readOrder is QueryOrders and pickOrder for one reference.
 func (c *Client) readOrder(ctx context.Context, reference string, opt CallOption) (*types.Order, error) {
 	resp, err := c.QueryOrders(ctx, &QueryOrdersRequest{CustomerReferenceNos: []string{reference}}, opt)
 	if err != nil {
@@ -152,7 +151,6 @@ func (c *Client) readOrder(ctx context.Context, reference string, opt CallOption
 	return pickOrder(resp, reference)
 }
 
-// decided reports whether a status ends the wait.
 func (s *OrderStates) decided(status types.OrderStatus) bool {
 	if s == nil {
 		return status != types.OrderUnknown && status != types.OrderConfirming
@@ -228,7 +226,6 @@ func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opt
 	}
 }
 
-// orderProgress says how far AwaitOrder came.
 func orderProgress(reference string, seen *types.Order) string {
 	if seen == nil {
 		return fmt.Sprintf("AwaitOrder: no order under reference %q was seen", reference)
@@ -236,7 +233,6 @@ func orderProgress(reference string, seen *types.Order) string {
 	return fmt.Sprintf("AwaitOrder: the order under reference %q is still open (status %d)", reference, seen.Status)
 }
 
-// waitEnded returns the error of a wait that ctx ended.
 func waitEnded(what string, ctxErr, lastPoll error) error {
 	hint := "call again to continue"
 	if lastPoll != nil {
@@ -245,7 +241,6 @@ func waitEnded(what string, ctxErr, lastPoll error) error {
 	return fmt.Errorf("hotelstays: %s; the caller's ctx ended the wait: %w; %s", what, ctxErr, hint)
 }
 
-// awaitNext returns the next poll time of a wait.
 func awaitNext(start time.Time) time.Time {
 	elapsed := time.Since(start)
 	for _, at := range awaitSchedule {
@@ -257,7 +252,6 @@ func awaitNext(start time.Time) time.Time {
 	return start.Add(last + ((elapsed-last)/awaitPause+1)*awaitPause)
 }
 
-// transient reports whether a failed poll may succeed later.
 func transient(err error) bool {
 	var api *APIError
 	if _, ok := errors.AsType[*ValidationError](err); ok {

@@ -84,13 +84,11 @@ func (l processLimiter) Pause(op Operation, until time.Time) {
 	}
 }
 
-// windowPermit gives a permit of a Window the methods of a Permit.
 type windowPermit ratelimit.Permit
 
 func (p *windowPermit) Sent()               { (*ratelimit.Permit)(p).Sent() }
 func (p *windowPermit) Done(r PermitResult) { (*ratelimit.Permit)(p).Done(ratelimit.Result(r)) }
 
-// unlimited is the permit of an operation without a rate limit.
 type unlimited struct{}
 
 func (unlimited) Sent()             {}

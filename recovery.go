@@ -26,8 +26,7 @@ const (
 	recoveryEnd = 600 * time.Second
 	// recoveryPollTimeout bounds one poll. It is shorter than every pause.
 	recoveryPollTimeout = 20 * time.Second
-	// recoveryPause is the pause between polls after the schedule.
-	recoveryPause = 150 * time.Second
+	recoveryPause       = 150 * time.Second
 )
 
 // BookingState is what is known about a booking. It marshals as a word.
@@ -141,7 +140,6 @@ func (c *Client) NewBookingRecovery(req *BookRequest, opts ...CallOption) *Booki
 	}
 }
 
-// fingerprint identifies the environment and the account without revealing them.
 func (c *Client) fingerprint() string {
 	if c.cred == nil {
 		return "" // not made by New
@@ -150,15 +148,14 @@ func (c *Client) fingerprint() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// ended starts the schedule.
 func (r *BookingRecovery) ended(at time.Time) {
 	r.EndedAt = at.UTC().Round(0) // without monotonic time, because it is stored
 	r.NextPoll = r.EndedAt
 }
 
-// mendTimes restarts a schedule with missing or impossible times, such as those of another
+// repairTimes restarts a schedule with missing or impossible times, such as those of another
 // clock.
-func (r *BookingRecovery) mendTimes(now time.Time) {
+func (r *BookingRecovery) repairTimes(now time.Time) {
 	switch {
 	case r.EndedAt.IsZero() || r.EndedAt.After(now.Add(time.Second)):
 		r.Polls = 0
@@ -190,8 +187,8 @@ func (r *BookingRecovery) polled(at time.Time) {
 //   - A refusal, or bad input, returns an error without an outcome: nothing was booked. If
 //     the code of a refusal is undocumented for Book, a poll first checks that there is no
 //     order.
-//   - When ctx ends, an *OutcomeUnknownError is returned together with an outcome, whose
-//     Recovery continues.
+//   - When ctx ends, an *OutcomeUnknownError is returned together with an outcome:
+//     continue with its Recovery.
 //   - An order with other dates than BookRequest.Expect is a *ReferenceReusedError together
 //     with an outcome: its State is BookingFound, and its Order is that order. Check the
 //     error first.
@@ -223,8 +220,8 @@ func (c *Client) BookAndRecover(ctx context.Context, req *BookRequest, opts ...R
 		return &BookingOutcome{State: BookingFound, Order: resp.HotelOrder, Recovery: run.recovery}, nil
 	case errors.As(err, &reused):
 		return &BookingOutcome{State: BookingFound, Order: reused.Order, Recovery: run.recovery}, err
-	case errors.As(err, &answer) && answer.doubtfulRefusal():
-		outcome, err := run.checkRefusal(ctx, answer.believed())
+	case errors.As(err, &answer) && answer.undocumentedRefusal():
+		outcome, err := run.checkRefusal(ctx, answer.asRefusal())
 		answer.markUnknown()
 		return outcome, stillUnknown(err, answer, answer.RequestID, answer.TraceID)
 	case errors.As(err, &unknown):
@@ -237,7 +234,6 @@ func (c *Client) BookAndRecover(ctx context.Context, req *BookRequest, opts ...R
 	return nil, err
 }
 
-// stillUnknown adds the error of Book if the outcome is still unknown.
 func stillUnknown(err, book error, requestID, traceID string) error {
 	if unknown, ok := err.(*OutcomeUnknownError); ok {
 		unknown.RequestID, unknown.TraceID = requestID, traceID
@@ -246,15 +242,14 @@ func stillUnknown(err, book error, requestID, traceID string) error {
 	return err
 }
 
-// doubtfulRefusal reports whether Book was refused with a code that is not documented for it:
+// undocumentedRefusal reports whether Book was refused with a code that is not documented for it:
 // the order may exist. A 401 or a 429 comes before any booking.
-func (e *APIError) doubtfulRefusal() bool {
+func (e *APIError) undocumentedRefusal() bool {
 	return e.Operation == OpBook && e.seemsRefused() && !e.listed() &&
 		e.HTTPStatus != http.StatusUnauthorized && e.HTTPStatus != http.StatusTooManyRequests
 }
 
-// believed returns the refusal for the case that there is no order.
-func (e *APIError) believed() *APIError {
+func (e *APIError) asRefusal() *APIError {
 	refusal := *e
 	refusal.unknown = false
 	return &refusal
@@ -291,7 +286,6 @@ func (c *Client) StepRecovery(ctx context.Context, recovery *BookingRecovery, op
 	return outcome, err
 }
 
-// recoveryRun is a recovery in this process.
 type recoveryRun struct {
 	client   *Client
 	recovery *BookingRecovery
@@ -316,7 +310,6 @@ func (c *Client) recoveryRun(ctx context.Context, r *BookingRecovery, set recove
 	return &recoveryRun{c, r, set}, f.err("RecoverBooking")
 }
 
-// toEnd polls until the state is no longer open.
 func (run *recoveryRun) toEnd(ctx context.Context) (*BookingOutcome, error) {
 	r := run.recovery
 	if r.Polls == len(recoverySchedule) {
@@ -363,10 +356,9 @@ func (run *recoveryRun) checkRefusal(ctx context.Context, refusal error) (*Booki
 	return outcome, err
 }
 
-// step polls if NextPoll is due. After the schedule it decides.
 func (run *recoveryRun) step(ctx context.Context) (*BookingOutcome, error) {
 	r := run.recovery
-	r.mendTimes(time.Now())
+	r.repairTimes(time.Now())
 	if time.Now().Before(r.NextPoll) {
 		outcome := &BookingOutcome{State: BookingOpen, Recovery: r}
 		if err := ctx.Err(); err != nil {

@@ -77,7 +77,6 @@ func (c *Client) HotelListBatches(ctx context.Context, req *HotelListRequest, op
 	}
 }
 
-// batchPage is a page of a batch, or its error.
 type batchPage struct {
 	resp *HotelListResponse
 	err  error
@@ -119,7 +118,6 @@ func (c *Client) batches(ctx context.Context, req *HotelListRequest, opts []Batc
 	return b, set.faults.err(OpHotelList)
 }
 
-// run searches all batches and closes pages at the end.
 func (b *batchSearch) run(ctx context.Context, pages chan<- batchPage) {
 	defer close(pages)
 	var group errgroup.Group

@@ -48,7 +48,6 @@ type TokenLeaser interface {
 	TryLease(ctx context.Context, key string) (release func(), ok bool, err error)
 }
 
-// shareToken connects the cache to the store, if there is one and the tokens can be shared.
 func shareToken(cache *token.Cache, store TokenStore, baseURL, credentialID string) {
 	if store == nil || credentialID == "" {
 		return
@@ -60,7 +59,6 @@ func shareToken(cache *token.Cache, store TokenStore, baseURL, credentialID stri
 	}
 }
 
-// boundStore is a TokenStore with its key.
 type boundStore struct {
 	store TokenStore
 	key   string

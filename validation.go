@@ -53,14 +53,12 @@ type validation struct {
 	callbacks bool // the credential may register callbacks
 }
 
-// faults are the faults found so far.
 type faults []FieldError
 
 func (f *faults) add(path, problem string, args ...any) {
 	*f = append(*f, FieldError{Path: path, Problem: fmt.Sprintf(problem, args...)})
 }
 
-// err returns the faults as the error of an operation or of another function.
 func (f *faults) err(name Operation) error {
 	switch {
 	case len(*f) == 0:
@@ -165,7 +163,6 @@ func (f *faults) stay(checkIn, checkOut types.Date, rooms []types.GuestPerRoom) 
 	}
 }
 
-// isCode reports whether s is a code of n capital letters.
 func isCode(s string, n int) bool {
 	return len(s) == n && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
@@ -174,7 +171,6 @@ func oneOf[T comparable](v T, known ...T) bool {
 	return slices.Contains(known, v)
 }
 
-// baseURL checks the base URL of a client and reports whether it is loopback.
 func (f *faults) baseURL(raw string) (base string, loopback bool) {
 	u, err := url.Parse(raw)
 	switch {

@@ -107,7 +107,6 @@ func (c *Client) AwaitVoucher(ctx context.Context, req *OrderVoucherRequest, opt
 	}
 }
 
-// voucherProgress says how far AwaitVoucher came.
 func voucherProgress(req *OrderVoucherRequest, seen *OrderVoucherResponse) string {
 	if seen == nil {
 		return fmt.Sprintf("AwaitVoucher: no answer about the voucher of order %q", req.anyReference())

@@ -80,7 +80,6 @@ func voucherError(v *types.Voucher, err error, format string, args ...any) error
 	return &VoucherError{VoucherNumber: v.VoucherNumber, Version: v.Version, Err: err, Detail: fmt.Sprintf(format, args...)}
 }
 
-// ofOrder adds the reference of the order to an error of SaveVoucher.
 func ofOrder(reference string, err error) error {
 	switch e := err.(type) {
 	case *VoucherError:
@@ -92,7 +91,6 @@ func ofOrder(reference string, err error) error {
 	return &orderError{reference, err}
 }
 
-// orderError is another error with the reference of its order.
 type orderError struct {
 	reference string
 	err       error
@@ -150,7 +148,6 @@ func VerifyVoucher(document []byte, v *types.Voucher) error {
 	return check.verdict(voucherSettings{})
 }
 
-// documentCheck counts and hashes a document.
 type documentCheck struct {
 	voucher *types.Voucher
 	hash    hash.Hash
@@ -224,7 +221,6 @@ func (c *Client) DownloadVoucher(ctx context.Context, v *types.Voucher, w io.Wri
 	return nil
 }
 
-// acceptable checks the voucher before its document is read.
 func (s voucherSettings) acceptable(v *types.Voucher) error {
 	switch {
 	case v == nil:
@@ -249,7 +245,6 @@ func copyDocument(w io.Writer, document io.Reader, v *types.Voucher, set voucher
 	return check.verdict(set)
 }
 
-// fetchDocument downloads the document and writes it to w, as copyDocument does.
 func (c *Client) fetchDocument(ctx context.Context, v *types.Voucher, w io.Writer, set voucherSettings) error {
 	if err := set.acceptable(v); err != nil {
 		return err
@@ -342,7 +337,7 @@ const maxSaveAttempts = 3
 
 // SaveVoucher gets the voucher of an order, saves its document at path, and returns the
 // voucher. It writes and syncs a verified file beside path and renames it, so path holds a
-// whole document, or after an error what it held before. Only the owner can read the file.
+// whole document, or after an error what it had before. Only the owner can read the file.
 //
 // If the link has expired, or the document is incomplete or altered, there may be a newer
 // version: SaveVoucher gets the voucher again, at most three times in all. With
@@ -414,7 +409,6 @@ func (c *Client) saveOnce(ctx context.Context, req *OrderVoucherRequest, path st
 	})
 }
 
-// withoutDocument says whether waiting can help.
 func withoutDocument(status types.VoucherStatus) string {
 	text := "its status is " + string(status)
 	switch status {
@@ -426,7 +420,6 @@ func withoutDocument(status types.VoucherStatus) string {
 	return text
 }
 
-// inlineDocument writes the document in the answer.
 func inlineDocument(v *types.Voucher, w io.Writer, set voucherSettings) error {
 	if err := set.acceptable(v); err != nil {
 		return err

@@ -137,7 +137,6 @@ const maxSignatureHeader = 4096
 
 type digest [sha256.Size]byte
 
-// checkSignature returns the time of a valid signature.
 func checkSignature(body []byte, header string, opts WebhookOptions) (time.Time, error) {
 	stamp, candidates, err := parseSignature(header)
 	if err != nil {

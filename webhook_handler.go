@@ -39,8 +39,8 @@ type WebhookHandler struct {
 // Two deliveries are duplicates if they have the same event id or the same signed body.
 // Without an id, the same reference and kind also make a duplicate, together with the time
 // for EventOrderModified. The signature does not cover the id: an attacker who has a signed
-// delivery that was never handled, and guesses the id of another event, can suppress that
-// event.
+// delivery that was never handled, and guesses the id of another event, can make that event
+// look handled.
 //
 //	200  handled, now or before
 //	400  the body is not an event
@@ -135,7 +135,6 @@ func (h *WebhookHandler) read(w http.ResponseWriter, r *http.Request) (body []by
 	return body, 0, nil
 }
 
-// once claims the event, calls fn, then marks the event as done or releases it.
 func (h *WebhookHandler) once(ctx context.Context, event *WebhookEvent) (status int, err error) {
 	keys, leaseEnd := event.keys(), time.Now().Add(h.opts.Lease)
 	claim, err := h.opts.Store.Claim(ctx, keys, h.opts.Lease)
@@ -168,7 +167,6 @@ func (h *WebhookHandler) once(ctx context.Context, event *WebhookEvent) (status 
 	return http.StatusOK, nil
 }
 
-// settle calls the store even after the sender has disconnected.
 func (h *WebhookHandler) settle(ctx context.Context, call func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
