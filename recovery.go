@@ -242,7 +242,7 @@ func stillUnknown(err, book error, requestID, traceID string) error {
 	return err
 }
 
-// undocumentedRefusal reports whether Book was refused with a code that is not documented for it:
+// undocumentedRefusal reports whether Book was refused with a code undocumented for Book:
 // the order may exist. A 401 or a 429 comes before any booking.
 func (e *APIError) undocumentedRefusal() bool {
 	return e.Operation == OpBook && e.seemsRefused() && !e.listed() &&

@@ -77,7 +77,7 @@ type Phone struct {
 	Number        string `json:"number,omitempty"`
 }
 
-// Holder is the person who makes a booking.
+// Holder is the contact person of a booking.
 type Holder struct {
 	FirstName string `json:"firstName"` // required
 	LastName  string `json:"lastName"`  // required

@@ -18,7 +18,7 @@ type CancelFee struct {
 	// Until is the deadline of this step.
 	Until Timestamp `json:"until,omitempty"`
 	// Fee is the price of cancelling during the step. An amount of 0 is free. A missing
-	// amount, for which Fee.Decimal returns an error, is unknown.
+	// amount is unknown: Fee.Decimal then returns an error.
 	Fee Money `json:"fee"`
 }
 
