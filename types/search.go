@@ -48,9 +48,8 @@ type EmptyReasonSupplier struct {
 // suppliers had no hotels.
 func (r *EmptyReason) Retryable() bool { return r != nil && r.Code == NoSupplierAnswered }
 
-// AvailabilityStatus is CheckAvail's outcome: 1 or 2, for available and
-// unavailable. Which number is which is undocumented, so neither has a name:
-// CheckAvailResponse.Available checks for the offer instead.
+// AvailabilityStatus is 1 or 2. One of them means available, but which one is undocumented,
+// so neither has a name. CheckAvailResponse.Available checks for the offer instead.
 type AvailabilityStatus int
 
 // ExchangeRateSnapshot holds the exchange rates at CheckAvail. The booking and its refunds

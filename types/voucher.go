@@ -42,7 +42,7 @@ type VoucherSignature struct {
 	KeyID string `json:"keyId"` // which of the platform's keys signed
 	// Digest is the SHA-256 of the issued bytes, in lower-case hex.
 	Digest string `json:"digest"`
-	// Signature is a detached HMAC that only the platform can check.
+	// Signature is an HMAC with a key of the platform: callers cannot check it.
 	Signature string    `json:"signature"`
 	SignedAt  Timestamp `json:"signedAt"`
 }
