@@ -36,7 +36,7 @@ func ExampleNew() {
 	}
 	// Output:
 	// hotelstays.Client(https://host.example) <nil>
-	// baseURL must be https; plain http is for loopback alone
+	// baseURL must be https; only loopback may be http
 	// appSecret is required
 }
 
@@ -353,7 +353,7 @@ func ExampleValidationError() {
 	}
 	fmt.Println("sent:", srv.Ledger().Count(hotelstaystest.OpHotelList))
 	// Output:
-	// hotelIds is empty, and so are destinationId and destinationName: one of the three is required
+	// hotelIds is required, unless destinationId or destinationName is set
 	// checkIn "12.03.2040" is not a date of the form YYYY-MM-DD
 	// pageSize is 500; it must lie between 1 and 200, or be 0 for the service's default
 	// sent: 0

@@ -369,9 +369,9 @@ func TestAwaitOrderSaysWhatItSaw(t *testing.T) {
 		want      string
 	}{
 		{"ref-1", hotelstaystest.Fault{},
-			`hotelstays: AwaitOrder: the order under reference "ref-1" is still open (status 1); the caller's ctx ended the wait: context deadline exceeded; call again to go on waiting`},
+			`hotelstays: AwaitOrder: the order under reference "ref-1" is still open (status 1); the caller's ctx ended the wait: context deadline exceeded; call again to continue`},
 		{"ref-2", hotelstaystest.Fault{},
-			`hotelstays: AwaitOrder: no order under reference "ref-2" was seen; the caller's ctx ended the wait: context deadline exceeded; call again to go on waiting`},
+			`hotelstays: AwaitOrder: no order under reference "ref-2" was seen; the caller's ctx ended the wait: context deadline exceeded; call again to continue`},
 		{"ref-1", pollAnswer(503, ""),
 			`hotelstays: AwaitOrder: no order under reference "ref-1" was seen; the caller's ctx ended the wait: context deadline exceeded; the last poll failed: QueryOrders: `},
 	} {

@@ -1167,8 +1167,8 @@ func TestReferenceReused(t *testing.T) {
 						var reused *hotelstays.ReferenceReusedError
 						require.ErrorAs(t, err, &reused)
 						assert.Contains(t, reused.What, tc.what)
-						assert.ErrorContains(t, err, map[string]string{"check-in": "its check-in is 2000-03-10 instead of 2000-03-09",
-							"check-out": "its check-out is 2000-03-13 instead of 2000-03-14"}[tc.what])
+						assert.ErrorContains(t, err, map[string]string{"check-in": "check-in is 2000-03-10, expected 2000-03-09",
+							"check-out": "check-out is 2000-03-13, expected 2000-03-14"}[tc.what])
 						assert.Equal(t, made.PlatformReferenceNo, reused.Order.PlatformReferenceNo)
 						assert.ErrorContains(t, err, "ref-1")
 						assert.ErrorContains(t, err, made.PlatformReferenceNo)

@@ -192,8 +192,8 @@ func TestSaveVoucherSaysWhetherToWait(t *testing.T) {
 	for status, next := range map[types.VoucherStatus]string{
 		types.VoucherNotGenerated: "; AwaitVoucher waits for it",
 		types.VoucherPending:      "; AwaitVoucher waits for it",
-		types.VoucherFailed:       "; waiting does not change that",
-		types.VoucherCancelled:    "; waiting does not change that",
+		types.VoucherFailed:       "; waiting does not help",
+		types.VoucherCancelled:    "; waiting does not help",
 		"ARCHIVED":                "",
 	} {
 		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
@@ -208,15 +208,15 @@ func TestSaveVoucherSaysWhetherToWait(t *testing.T) {
 // What the caller has to do stands in the text of the condition.
 func TestVoucherErrorSaysWhatToDo(t *testing.T) {
 	altered := hotelstays.VerifyVoucher(voucherDoc[1:], serviceOf(nil, nil).voucher(1))
-	assert.ErrorContains(t, altered, "; do not hand it out, ask for the voucher again")
+	assert.ErrorContains(t, altered, "; do not use it, call OrderVoucher again")
 
 	service := serviceOf(nil, replying(410))
 	gone := clientThrough(t, service).DownloadVoucher(t.Context(), service.voucher(1), io.Discard)
-	assert.ErrorContains(t, gone, "; ask OrderVoucher for another link")
+	assert.ErrorContains(t, gone, "; call OrderVoucher for a new link")
 
 	service = serviceOf(nil, replying(503))
 	failed := clientThrough(t, service).DownloadVoucher(t.Context(), service.voucher(1), io.Discard)
-	assert.ErrorContains(t, failed, "HTTP 503; it is safe to ask again later")
+	assert.ErrorContains(t, failed, "HTTP 503; try again later")
 }
 
 // documentFault is a way in which a document cannot be had.
@@ -272,7 +272,7 @@ func documentFaults() map[string]documentFault {
 			asks: 1},
 		"broken at last": {serve: breaking(voucherDoc, errBroken), is: errBroken, asks: 1},
 		"no connection":  {serve: func(*http.Request) (*http.Response, error) { return nil, errBroken }, is: errBroken, asks: 1},
-		"no answer":      {serve: func(*http.Request) (*http.Response, error) { return nil, nil }, text: "fetching", asks: 1},
+		"no answer":      {serve: func(*http.Request) (*http.Response, error) { return nil, nil }, text: "downloading", asks: 1},
 		"digest upper":   {change: digested(strings.ToUpper), is: hotelstays.ErrVoucherAltered, asks: 3},
 		"digest empty":   {change: digested(func(string) string { return "" }), is: hotelstays.ErrVoucherAltered, asks: 3},
 		"another's": {change: digested(func(string) string { return voucherDigest(voucherOld) }), is: hotelstays.ErrVoucherAltered,
@@ -296,7 +296,7 @@ func documentFaults() map[string]documentFault {
 			text: fmt.Sprint("HTTP ", status), asks: 3}
 	}
 	for _, status := range []int{201, 204, 206, 301, 302, 303, 304, 307, 308, 400, 429, 500, 503} {
-		faults[fmt.Sprint("HTTP ", status)] = documentFault{text: fmt.Sprint("could not be fetched: HTTP ", status), asks: 1,
+		faults[fmt.Sprint("HTTP ", status)] = documentFault{text: fmt.Sprint("could not be downloaded: HTTP ", status), asks: 1,
 			serve: func(r *http.Request) (*http.Response, error) {
 				if strings.HasSuffix(r.URL.RawQuery, "&again") {
 					return reply(200, string(voucherDoc)), nil // a redirect was followed
@@ -314,7 +314,7 @@ func documentFaults() map[string]documentFault {
 		"a link with a user":        "https://user@host.example" + secret, "a link with a password": "http://user:pass@127.0.0.1" + secret,
 		"an empty user": "https://@host.example" + secret,
 	} {
-		faults[name] = documentFault{change: linking(link), text: "its link is not an address", asks: 1, unfetched: true}
+		faults[name] = documentFault{change: linking(link), text: "its link is not a URL", asks: 1, unfetched: true}
 	}
 	for name, link := range map[string]string{
 		"http": "http://host.example" + secret, "http to a private address": "http://10.0.0.1" + secret,
@@ -949,7 +949,7 @@ func TestSaveVoucherWhereNoFileCanBe(t *testing.T) {
 	path := filepath.Join(dir, "a directory")
 	require.NoError(t, os.Mkdir(path, 0o700))
 	_, err = client.SaveVoucher(t.Context(), voucherRef, path)
-	assert.ErrorContains(t, err, "could not be given its name")
+	assert.ErrorContains(t, err, "could not be renamed")
 	assertFiles(t, dir, "a directory")
 	assertFiles(t, path)
 
@@ -1055,7 +1055,7 @@ func TestVoucherLinkHidesNoCause(t *testing.T) {
 func TestVoucherAnswerWithoutABody(t *testing.T) {
 	service := serviceOf(nil, func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 200}, nil })
 	err := clientThrough(t, service).DownloadVoucher(t.Context(), service.voucher(1), io.Discard)
-	assert.ErrorContains(t, err, "fetching the document")
+	assert.ErrorContains(t, err, "downloading the document")
 }
 
 // A server that goes silent does not hold the caller for ever.
