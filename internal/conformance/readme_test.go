@@ -1,6 +1,6 @@
 // The README's program and recipes are compiled and run.
 
-package hotelstays_test
+package conformance_test
 
 import (
 	"fmt"
@@ -82,7 +82,7 @@ func withImports(code string) string {
 
 func readme(t *testing.T) string {
 	t.Helper()
-	page, err := os.ReadFile("README.md")
+	page, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)
 	return string(page)
 }
