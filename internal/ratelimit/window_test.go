@@ -550,7 +550,12 @@ func check(n int, visits []visit, pauses []pause) error {
 func TestRandomSchedules(t *testing.T) {
 	const grid = 10 * ms
 	granted, cancelled := 0, 0
-	for seed := range uint64(300) {
+	schedules := uint64(300)
+	if testing.Short() {
+		schedules = 60
+		t.Log("60 schedules of 300")
+	}
+	for seed := range schedules {
 		synctest.Test(t, func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 0))
 			steps := func(n int) time.Duration { return time.Duration(rnd.IntN(n)) * grid }
