@@ -112,13 +112,7 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 		log:       cfg.log,
 		agent:     cfg.userAgent,
 		bodySizes: make(map[Operation]*atomic.Int64, len(operations)),
-		policy: transport.Policy{
-			MaxAttempts:   cfg.maxAttempts,
-			Backoff:       250 * time.Millisecond,
-			MaxBackoff:    8 * time.Second,
-			MaxRetryAfter: 60 * time.Second,
-			MaxBody:       cfg.maxBody,
-		},
+		policy:    cfg.policy(),
 	}
 	for op := range operations {
 		c.bodySizes[op] = new(atomic.Int64)

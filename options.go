@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/internal/transport"
 )
 
 // Option is an option of New.
@@ -120,6 +122,16 @@ type config struct {
 	maxAttempts int
 	maxBody     int64
 	userAgent   string
+}
+
+func (c *config) policy() transport.Policy {
+	return transport.Policy{
+		MaxAttempts:   c.maxAttempts,
+		Backoff:       250 * time.Millisecond,
+		MaxBackoff:    8 * time.Second,
+		MaxRetryAfter: 60 * time.Second,
+		MaxBody:       c.maxBody,
+	}
 }
 
 func notNil(option string, value any, set clientOption) Option {

@@ -5,6 +5,8 @@
 
 package chaos_test
 
+//lint:file-ignore SA1019 a deprecated operation is tested like any other
+
 import (
 	"cmp"
 	"context"

@@ -3,6 +3,8 @@
 
 package conformance_test
 
+//lint:file-ignore SA1019 a deprecated operation is tested like any other
+
 import (
 	"bytes"
 	"context"
