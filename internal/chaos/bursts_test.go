@@ -26,7 +26,9 @@ import (
 
 // Callers that start together on a client without a connection: their requests arrive over up
 // to half a second, and those that wait for a slot arrive at once. HOTELSTAYS_LONG=1 makes 20
-// bursts, one after another; -short makes one, in this process.
+// bursts of 150 and 300 callers, one after another; the gate runs them alone, because on a
+// starved machine a request can take longer to arrive than the client assumes. Else the
+// bursts are small: two, or with -short one in this process.
 func TestColdBursts(t *testing.T) {
 	inProcess := func(t *testing.T) sandboxAddress {
 		srv := hotelstaystest.NewServer()
@@ -38,11 +40,11 @@ func TestColdBursts(t *testing.T) {
 		starts = append(starts, sandboxProgram(t))
 	}
 	for i := range howMany(t, "bursts", 20, 2, 1) {
-		callers := 300 - i/len(starts)%2*150
+		callers := 120
+		if os.Getenv("HOTELSTAYS_LONG") != "" {
+			callers = 300 - i/len(starts)%2*150
+		}
 		t.Run(fmt.Sprintf("%d: %d callers", i, callers), func(t *testing.T) {
-			if os.Getenv("HOTELSTAYS_LONG") == "" {
-				t.Parallel()
-			}
 			burst(t, starts[i%len(starts)](t), callers)
 		})
 	}
