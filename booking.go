@@ -184,8 +184,8 @@ func (r *BookResponse) meta() *ResponseMeta { return &r.Meta }
 //     status is usually still open. QueryOrders returns the current status.
 //   - An *OutcomeUnknownError: the booking may exist. Do not book again: call QueryOrders
 //     with the reference, or use BookAndRecover. A ctx that ends during Book has this result,
-//     too. Check for this error first: it can wrap errors that alone mean that nothing was
-//     booked.
+//     too. Check for this error first: it can wrap an error that otherwise means that nothing
+//     was booked.
 //   - ErrRateChanged: nothing was booked. Call CheckAvail again.
 //   - ErrDuplicateBooking: nothing was booked. An active booking under another reference has
 //     the same content.
@@ -199,7 +199,7 @@ func (c *Client) Book(ctx context.Context, req *BookRequest, opts ...CallOption)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkReference(resp.HotelOrder, req.Expect); err != nil {
+	if err := checkDates(resp.HotelOrder, req.Expect); err != nil {
 		return nil, err
 	}
 	return resp, nil
@@ -221,9 +221,9 @@ func (e *ReferenceReusedError) Error() string {
 		OpBook, e.Order.PlatformReferenceNo, e.Order.CustomerReferenceNo, e.What)
 }
 
-// checkReference compares the dates of an order with the expected ones. A missing date is not
+// checkDates compares the dates of an order with the expected ones. A missing date is not
 // a difference.
-func checkReference(order *types.Order, expect *types.RoomRatePkg) error {
+func checkDates(order *types.Order, expect *types.RoomRatePkg) error {
 	what := ""
 	switch {
 	case expect == nil:

@@ -192,7 +192,7 @@ func NewTransport() *http.Transport {
 }
 
 // WithHTTPClient sends the calls through a copy of hc. Its Transport, Jar and Timeout (of
-// one attempt) are used. Its CheckRedirect is not, because redirects are never followed. An
+// one attempt, with its wait for the rate limit) are used. Its CheckRedirect is not, because redirects are never followed. An
 // *http.Transport that allows TLS below 1.2 is a *ValidationError. A nil Transport is
 // http.DefaultTransport, as in net/http: mocks such as gock replace it, and it keeps only 2
 // idle connections to a host. For production start from NewTransport.
@@ -300,7 +300,7 @@ func (c *Client) newExchange(ctx context.Context, op Operation, set settings) *e
 	}}
 }
 
-// prepare takes what is sent from a valid request, the call's options and the client's.
+// prepare builds what is sent from a valid request, the call's options and the client's.
 func (x *exchange) prepare(p parts) (err error) {
 	if x.body, err = wire.Encode(p.body); err != nil {
 		return &ValidationError{Operation: x.op, Fields: faults{{Path: "body", Problem: err.Error()}}}

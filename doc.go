@@ -1,6 +1,6 @@
 // Package hotelstays is a client for the Hotel Stays Distribution API: it searches hotels,
-// checks offers, books them, and reads, vouchers and cancels orders. Create a client with
-// [New]. This page is the index of the manual; each name below has its own details.
+// checks offers, books them, reads and cancels orders, and gets their vouchers. Create a
+// client with [New]. This page is the index of the manual; each name below has its details.
 //
 //	client, err := hotelstays.New("https://host.example", hotelstays.TicketCredential{
 //		AppKey: key, AppSecret: types.NewSecret(secret),
@@ -11,19 +11,19 @@
 //		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}},
 //	})
 //
-// A [Client] has one method per operation. The method takes a ctx, a request and options,
-// and returns a response, whose Meta field describes the answer. An invalid request is a
+// A [Client] has one method per operation. It takes a ctx, a request and options, and returns
+// a response, whose Meta field describes the answer. An invalid request is a
 // [*ValidationError], and nothing is sent. Use one Client per process: it is safe for
-// concurrent use, and its callers share connections, the token and the rate limits. The
-// client neither changes nor keeps a request, and a response belongs to the caller.
+// concurrent use, and its callers share connections, the token and the rate limits. It neither
+// changes nor keeps a request, and a response belongs to the caller.
 //
-// A booking takes these calls:
+// From search to cancellation:
 //
 //	HotelList        hotels with prices, and the session of their offers
 //	HotelRates       all offers of one hotel
 //	CheckAvail       one offer as it is now; CompareOffer lists what changed
 //	BookAndRecover   the order, even if the answer to Book is lost
-//	AwaitOrder       the order, once its status has left 0 and 1
+//	AwaitOrder       the order, once its status is no longer 0 or 1, which are open
 //	SaveVoucher      the verified document
 //	CancelAndRead    cancels the order and reads it back
 //
@@ -40,28 +40,28 @@
 // # Values
 //
 // A value holds what the service sent. [types.Money] keeps an amount's digits, computes
-// exactly and does not mix currencies. Dates are text that is parsed on request. An
+// exactly and does not mix currencies. Dates are text; call Time to parse one. An
 // enumeration has constants for the documented values and keeps all others. An optional
 // object is a pointer. Hotels are identified by PlatformHotelID; Hotel.ID differs between
 // searches.
 //
 // "Undocumented" means that the API's document leaves something open. The client then
-// passes the value on as text, a number or JSON, and [WithRawData] keeps the whole answer.
+// passes the value on as text, a number or JSON, and [WithRawData] keeps the JSON of data.
 // A field of another type than documented is a [*DecodeError], except after Book,
 // QueryOrders and Cancel: they leave it out, and ResponseMeta.Mismatches lists it. Generated
 // code decodes the answers; the build tag hotelstays_stdjson selects encoding/json.
 //
 // # Errors
 //
-// A call returns one of these, for errors.As. Check for [*OutcomeUnknownError] first,
-// because it wraps another one of them.
+// An operation returns one of these, for errors.As; a helper may also wrap ctx.Err(),
+// [ErrNotFound] or your own error. Check for [*OutcomeUnknownError] first: it wraps another.
 //
 //	*ValidationError        the input is invalid; lists all faults; nothing was sent
 //	*OutcomeUnknownError    Book or Cancel may have been executed
 //	*APIError               the service, or something in front of it, refused or failed
 //	*TransportError         no answer; Sent reports whether the request may have arrived
 //	*DecodeError            the answer cannot be read
-//	*ReferenceReusedError   the order under this reference is of another stay
+//	*ReferenceReusedError   the order under this reference has other dates
 //	*PageError              a list ends early; what came before is correct
 //	*BatchError             one batch of HotelListBatches failed; the others go on
 //	*VoucherError           the document is missing or not the one that was issued
@@ -95,15 +95,14 @@
 //
 // An enveloped answer has the service's own form and a code other than 0. A listed code is
 // documented for the operation: 100000400, 100000429, 100001003 and 100001111 for Book,
-// 100000429 for Cancel. An untrusted certificate, or no common TLS version, is an error at
-// once.
+// 100000429 for Cancel. An untrusted certificate or TLS version is an error at once.
 //
-// A call makes up to four attempts ([WithMaxAttempts]), and one more after a 401. Before
-// the next attempt it waits for the answer's Retry-After (a 429 without one: 1 s), plus a
-// random time of up to 250 ms, then 500 ms, 1 s and so on up to 8 s. It returns the failure
-// at once if that wait would pass the deadline, or if Retry-After is above 60 s. A 429
-// pauses its operation for all callers until Retry-After is over. Each attempt has a new
-// Request-Id; all of them share the Trace-Id.
+// A call makes up to four attempts ([WithMaxAttempts]), or five if the fourth ended in a 401.
+// Before the next attempt it waits for the answer's Retry-After (a 429 without one: 1 s), plus
+// a random time of up to 250 ms, then 500 ms, 1 s and so on up to 8 s. It returns the failure
+// at once if that wait would pass the deadline, or if Retry-After is above 60 s. A 429 pauses
+// its operation for all callers until Retry-After is over. Each attempt has a new Request-Id;
+// all of them share the Trace-Id.
 //
 // An unknown outcome is an [*OutcomeUnknownError]: the order, or its cancellation, may
 // exist. Do not send it again. QueryOrders shows what happened.
@@ -117,11 +116,12 @@
 //	BookingAbsent       no order: check the offer again, then book under the same reference
 //	BookingUnverified   unknown: do not book again, keep asking
 //
-// Only a successful last poll without any order proves absence. If the order appears even
-// later, the same reference still prevents a second one. Store the [BookingRecovery] before
-// Book is sent ([WithSaveRecovery]). [Client.RecoverBooking] continues it in any process of
-// the account; [Client.StepRecovery] makes one poll, for job queues. With
-// BookRequest.Expect, an order of another stay is an error.
+// Only a successful last poll without any order proves absence; after a refusal with an
+// undocumented code one such poll does. If the order appears even later, the same reference
+// still prevents a second one. Store the [BookingRecovery] before Book is sent
+// ([WithSaveRecovery]). [Client.RecoverBooking] continues it in any process of the account;
+// [Client.StepRecovery] makes one poll, for job queues. With BookRequest.Expect, an order with
+// other dates is an error.
 //
 // # Time limits
 //
@@ -139,7 +139,8 @@
 // # Rate limits
 //
 // The service counts the requests of a client address in any second, per operation. The
-// client waits for a free slot, in the order of the callers, until ctx ends:
+// client waits for a free slot, in the order of the callers, until ctx ends. Each operation
+// has its own limit:
 //
 //	Destinations, HotelsMetadata, HotelStaticDetail   100 a second
 //	HotelList, HotelRates                             100 a second
@@ -147,26 +148,26 @@
 //	CheckAvail, Book, Cancel                           10 a second
 //	Ticket                                              5 a second
 //
-// A slot is free again 1.01 seconds after its request arrived; the answer's header
-// Server-Cost-Milliseconds shows when that was ([WithRateLimitMargin]). [WithParallelism]
-// lets an iterator use the whole limit. Processes behind one address share the limits: give them a
-// common [RateLimiter] (contrib/redis).
+// A slot is free again 1.01 seconds after its request arrived, by the answer's header
+// Server-Cost-Milliseconds ([WithRateLimitMargin]). [WithParallelism] lets an iterator use the
+// whole limit. Processes behind one address share the limits: give them a common
+// [RateLimiter] (contrib/redis).
 //
 // # Tokens
 //
 // The client fetches a token for its [TicketCredential] or [OAuthCredential], shares it
-// among all callers and renews it in the background before it expires. A 401 drops the
-// refused token. [WithTokenStore] shares tokens between processes; with a [TokenLeaser] one
-// process fetches for all.
+// among all callers and renews it in the background before it expires. A 401 usually drops
+// it. [WithTokenStore] shares tokens between processes; with a [TokenLeaser] one process
+// fetches for all.
 //
 // # Vouchers and webhooks
 //
-// [Client.AwaitVoucher] waits for a voucher. [Client.SaveVoucher] and
-// [Client.DownloadVoucher] hand a document out only if its size and SHA-256 are as issued.
+// [Client.AwaitVoucher] waits for a voucher. [Client.SaveVoucher] and [Client.DownloadVoucher]
+// hand a document out only if its size and SHA-256 are as issued ([WithUnsignedVouchers]).
 //
 // The handler of [NewWebhookHandler] checks a delivery's signature and time. Your function
 // succeeds once per event, within the retention of the [EventStore]. Events overtake each
-// other, so ask QueryOrders for the current state. [WithWakeup] makes a wait ask at once.
+// other, so ask QueryOrders for the current state. [WithWakeup] starts a poll at once.
 //
 // # Testing
 //

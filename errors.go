@@ -31,8 +31,8 @@ const (
 	CodeRateChanged        = 100001111
 )
 
-// What an *APIError matches with errors.Is: one of these at most. A documented code
-// decides; without one the HTTP status does.
+// What an *APIError matches with errors.Is: at most one of these. A documented code decides;
+// without one the HTTP status does. Every 400 of Cancel is ErrCancelRefused.
 var (
 	// ErrParam: a parameter was refused (code 100000400, HTTP 400).
 	ErrParam = errors.New("parameter refused")
@@ -70,7 +70,7 @@ type condition struct {
 	// ops are the operations that the document lists the code for; nil: all.
 	ops  []Operation
 	next string
-	// only, where set, is the one operation that is meant, whatever the code; word is
+	// only: the condition matches this operation alone, by its status or by a word in Msg,
 	// then part of the message.
 	only Operation
 	word string
@@ -165,7 +165,8 @@ func (e *bothErrors) Error() string {
 func (e *bothErrors) Unwrap() []error { return []error{e.first, e.then} }
 
 // APIError is a refusal or a failure that the service reported, or an HTTP status of
-// something in front of it. It matches one of the sentinels with errors.Is.
+// something in front of it. It matches at most one of the sentinels
+// with errors.Is.
 type APIError struct {
 	Operation  Operation
 	HTTPStatus int
@@ -307,7 +308,8 @@ func (e *APIError) next() string {
 func takesSession(op Operation) bool { return operations[op] != nil && operations[op].bookingFlow }
 
 // TransportError reports a call without an answer: the connection failed, ctx ended, the
-// rate limit left no time, or no token could be fetched, whose error is then the cause.
+// rate limit left no time, or no token could be fetched: Err is then the error of
+// that fetch.
 type TransportError struct {
 	Operation Operation
 	// Sent reports that the request may have reached the service. For Book and Cancel it
@@ -403,11 +405,11 @@ func (e *DecodeError) next() string {
 func (e *DecodeError) Unwrap() error { return e.Err }
 
 // OutcomeUnknownError reports a Book or a Cancel that may have been carried out: the
-// request may have arrived, and no definite answer came. It is no failure. Sending again
-// could book twice; QueryOrders by the reference shows what happened.
+// request may have arrived, and no definite answer came. It is not a refusal: the order may
+// exist. Sending again could book twice; QueryOrders by the reference shows what happened.
 //
-// Look for it with errors.As before any other error: its cause is one of the others, and
-// no refusal here. Of the sentinels it matches ErrUpstreamTimeout alone.
+// Check for it with errors.As before any other error, because it wraps one of the others.
+// errors.Is matches ErrUpstreamTimeout alone.
 type OutcomeUnknownError struct {
 	Operation Operation
 	// CustomerReferenceNo is the reference to ask for.
@@ -416,8 +418,8 @@ type OutcomeUnknownError struct {
 	// RecoverBooking and StepRecovery.
 	RequestID string
 	TraceID   string
-	// Err is the cause: a *TransportError, an *APIError or a *DecodeError. Where ctx ended
-	// a recovery it wraps the error of ctx, and in BookAndRecover one of the three as well.
+	// Err is the cause: a *TransportError, an *APIError or a *DecodeError. In a recovery it
+	// also wraps the error of ctx, or of the function that saves the recovery.
 	Err error
 }
 
@@ -437,8 +439,8 @@ func (e *OutcomeUnknownError) Error() string {
 func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
 
 // PageError reports a listing that cannot be followed to its end: a page that is empty, or
-// repeats an earlier one, while the service promises more. What was yielded is good, and
-// it is not all.
+// repeats an earlier one, while the service promises more. The items so far are
+// correct, but the list is incomplete.
 type PageError struct {
 	Operation Operation
 	PageNum   int

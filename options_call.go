@@ -232,7 +232,7 @@ func withHeader(h optionHeader, value string) callOption {
 // new one, which its attempts share.
 func WithTraceID(id string) CallOption { return withHeader(headerTraceID, id) }
 
-// WithClientRequestTimestamp sends the start time of the call. It is a Unix timestamp that
+// WithClientRequestTimestamp sends your own start time of the call. It is a Unix timestamp that
 // you format, because its unit is undocumented.
 func WithClientRequestTimestamp(unix string) CallOption { return withHeader(headerTimestamp, unix) }
 

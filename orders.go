@@ -120,7 +120,7 @@ func signOfMore(object []byte, below ...string) string {
 // A field of another type than documented is left out, and Meta.Mismatches names it. An order
 // that cannot be decoded is a *DecodeError, and so is an answer without a list of orders,
 // because a lost order must not look like no order. Paging is undocumented: WithRawData keeps
-// the whole answer.
+// all of the data.
 func (c *Client) QueryOrders(ctx context.Context, req *QueryOrdersRequest, opts ...CallOption) (*QueryOrdersResponse, error) {
 	return invoke(ctx, c, OpQueryOrders, req, opts)
 }

@@ -101,9 +101,9 @@ type BookingRecovery struct {
 	Market  string `json:"market,omitempty"`
 	UserRef string `json:"userRef,omitempty"`
 	// EndedAt is when Book ended. If it is zero, because the recovery was stored before Book,
-	// the schedule starts with the first step.
+	// the schedule starts with the first poll.
 	EndedAt time.Time `json:"endedAt,omitzero"`
-	// Polls counts the times of the schedule that have passed.
+	// Polls counts the scheduled poll times that are over.
 	Polls int `json:"polls"`
 	// NextPoll is the time of the next poll.
 	NextPoll time.Time `json:"nextPoll,omitzero"`
@@ -111,8 +111,10 @@ type BookingRecovery struct {
 	Expect *types.RoomRatePkg `json:"expect,omitempty"`
 }
 
-// WithSaveRecovery calls save before Book and after each poll. If save fails before Book,
-// nothing is sent. After a poll its error is returned together with the outcome.
+// WithSaveRecovery calls save before Book, and after each poll that ctx did not end. If save
+// fails before Book, nothing is sent. After a poll its error is returned together with the
+// outcome, which may be a found order. Delete what is saved when the outcome is BookingFound
+// or BookingAbsent, or when Book is refused.
 func WithSaveRecovery(save func(context.Context, *BookingRecovery) error) RecoverOption {
 	return recoverOption(func(s *recoverSettings) {
 		if save == nil {
@@ -178,8 +180,8 @@ func (r *BookingRecovery) polled(at time.Time) {
 	}
 }
 
-// BookAndRecover books, and finds the order if the outcome of Book is unknown. That takes up
-// to ten minutes. If the error is nil, check the State: BookingFound has the order, and only
+// BookAndRecover books, and finds the order if the outcome of Book is unknown. The search takes
+// up to ten minutes after Book has ended. If the error is nil, check the State: BookingFound has the order, and only
 // after BookingAbsent may you book again.
 //
 // Other results:
@@ -187,8 +189,10 @@ func (r *BookingRecovery) polled(at time.Time) {
 //   - A refusal, or bad input, returns an error without an outcome: nothing was booked. If
 //     the code of a refusal is undocumented for Book, a poll first checks that there is no
 //     order.
-//   - When ctx ends, an *OutcomeUnknownError is returned together with an outcome:
-//     continue with its Recovery.
+//   - When ctx ends after Book was sent, an *OutcomeUnknownError is returned together with an
+//     outcome: continue with its Recovery.
+//   - When the function of WithSaveRecovery fails after a poll, its error is returned together
+//     with the outcome.
 //   - An order with other dates than BookRequest.Expect is a *ReferenceReusedError together
 //     with an outcome: its State is BookingFound, and its Order is that order. Check the
 //     error first.
@@ -255,16 +259,16 @@ func (e *APIError) asRefusal() *APIError {
 	return &refusal
 }
 
-// RecoverBooking continues a recovery until it is known whether the order exists. It polls on
+// RecoverBooking continues a recovery until the order is found or the schedule ends. It polls on
 // the schedule of the package documentation, and its results are those of BookAndRecover. A
 // recovery of another environment or account is a *ValidationError.
 //
-// After its schedule, for instance when it was BookingUnverified, it polls once. WithWakeup
-// makes it poll at once. Each poll takes at most 20 seconds, or less with WithTimeout.
+// If the schedule is over, for instance after BookingUnverified, it polls one more time. A value
+// on the channel of WithWakeup starts a poll at once. Each poll takes at most 20 seconds, or less with WithTimeout.
 func (c *Client) RecoverBooking(ctx context.Context, recovery *BookingRecovery, opts ...RecoverOption) (*BookingOutcome, error) {
 	var set recoverSettings
 	applyAll(opts, &set, RecoverOption.applyRecover)
-	run, err := c.recoveryRun(ctx, recovery, set)
+	run, err := c.recoveryRun(ctx, "RecoverBooking", recovery, set)
 	if err != nil {
 		return nil, err
 	}
@@ -275,7 +279,7 @@ func (c *Client) RecoverBooking(ctx context.Context, recovery *BookingRecovery, 
 // queues: while State is BookingOpen or BookingUnverified, store outcome.Recovery and call
 // StepRecovery again at its NextPoll. To poll earlier, set NextPoll to the current time.
 func (c *Client) StepRecovery(ctx context.Context, recovery *BookingRecovery, opts ...CallOption) (*BookingOutcome, error) {
-	run, err := c.recoveryRun(ctx, recovery, recoverSettings{waitSettings{settings: collect(opts)}, nil})
+	run, err := c.recoveryRun(ctx, "StepRecovery", recovery, recoverSettings{waitSettings{settings: collect(opts)}, nil})
 	if err != nil {
 		return nil, err
 	}
@@ -292,8 +296,8 @@ type recoveryRun struct {
 	set      recoverSettings
 }
 
-func (c *Client) recoveryRun(ctx context.Context, r *BookingRecovery, set recoverSettings) (*recoveryRun, error) {
-	if err := c.usable(ctx, "RecoverBooking"); err != nil {
+func (c *Client) recoveryRun(ctx context.Context, name Operation, r *BookingRecovery, set recoverSettings) (*recoveryRun, error) {
+	if err := c.usable(ctx, name); err != nil {
 		return nil, err
 	}
 	f := set.faults
@@ -307,7 +311,7 @@ func (c *Client) recoveryRun(ctx context.Context, r *BookingRecovery, set recove
 	case r.Polls < 0 || r.Polls > len(recoverySchedule):
 		f.add("recovery.polls", "is %d; it must lie between 0 and %d", r.Polls, len(recoverySchedule))
 	}
-	return &recoveryRun{c, r, set}, f.err("RecoverBooking")
+	return &recoveryRun{c, r, set}, f.err(name)
 }
 
 func (run *recoveryRun) toEnd(ctx context.Context) (*BookingOutcome, error) {
@@ -405,7 +409,7 @@ func (run *recoveryRun) poll(ctx context.Context) (outcome *BookingOutcome, abse
 		return outcome, true, nil
 	}
 	outcome.State, outcome.Order = BookingFound, order
-	return outcome, false, checkReference(order, r.Expect)
+	return outcome, false, checkDates(order, r.Expect)
 }
 
 // pollOption returns the market and user of the booking, and a timeout that ends a poll

@@ -61,7 +61,7 @@ type RateLimit struct {
 	Reset     time.Duration // until the window rolls over
 }
 
-// answer is what came back for a call, and what reading it takes.
+// answer is the result of a call, and what is needed to read it.
 type answer struct {
 	ctx       context.Context
 	op        Operation
@@ -313,8 +313,8 @@ func (a *answer) excerpt() string {
 	return redact.Shorten(strings.ToValidUTF8(redact.Keys(a.scrub(text)), "?"), maxExcerpt)
 }
 
-// message is the envelope's msg. For the operations that fetch tokens it ends where a
-// token may begin, and is empty where it is JSON.
+// message is the envelope's msg. For the operations that fetch tokens it is cut before the
+// first text that looks like a token, and empty if it is JSON.
 func (a *answer) message(msg string) string {
 	text := a.scrub(msg)
 	if a.row.noAuth {
@@ -326,8 +326,8 @@ func (a *answer) message(msg string) string {
 	return redact.Shorten(text, maxMsg)
 }
 
-// sessionID is the answer's Session-Id header. It is exact, because it is sent again, unless
-// it holds a whole secret.
+// sessionID is the answer's Session-Id header, unchanged because later calls send it. Only a
+// whole secret in it is redacted.
 func (a *answer) sessionID() string {
 	id := a.Answer.Header.Get("Session-Id")
 	if a.secrets.In(id) {

@@ -20,7 +20,7 @@ const (
 	// short-lived token it is the last tenth of its life.
 	expiryWindow = 5 * time.Minute
 	// refusalMemory is how long callers get the error of a refused credential without a new
-	// fetch.
+	// fetch, and how long a new token is kept although the service refuses it.
 	refusalMemory = 10 * time.Second
 	// The pauses between failed renewals.
 	minPause = time.Second

@@ -61,8 +61,8 @@ func (r *run) RoundTrip(in *http.Request) (*http.Response, error) {
 	return shown(r.last.answer, in), nil
 }
 
-// shown is the answer as http.Client receives it: with no Location, so that it follows no
-// redirect, and with no body, because that has been read.
+// shown is the answer as http.Client receives it: with no Location, so that
+// http.Client follows no redirect, and with no body, because that has been read.
 func shown(a *Answer, in *http.Request) *http.Response {
 	header := a.Header
 	if header.Get("Location") != "" {
@@ -87,7 +87,7 @@ func (r *run) attempt(ctx context.Context, in *http.Request) error {
 		r.last.authorization, err = r.TokenSource.Authorization(ctx)
 		r.last.permanent = err != nil // fetching a token is a call with retries of its own
 	}
-	if err == nil && ctx.Err() != nil { // net/http would fire no trace event, which counts as sent
+	if err == nil && ctx.Err() != nil { // else net/http fires no trace event, and the request counts as sent
 		err = r.explainEnd(ctx, ctx.Err())
 	}
 	if err != nil {

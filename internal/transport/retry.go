@@ -40,8 +40,8 @@ func (r *run) checkRetry(context.Context, *http.Response, error) (bool, error) {
 }
 
 // verdict decides whether another attempt follows, and after how long. It implements the
-// table "Retries and unknown outcomes" in the docs of package hotelstays: transient is the
-// column of the reads, provablyNotExecuted the condition that Book and Cancel add.
+// table "Retries and unknown outcomes" in the docs of package hotelstays: reads are
+// resent if transient, Book and Cancel only if provablyNotExecuted as well.
 func (r *run) verdict() (wait time.Duration, again bool) {
 	status, after := r.last.status(), r.retryAfter()
 	if status == http.StatusTooManyRequests {
