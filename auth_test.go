@@ -335,3 +335,28 @@ func TestTokenCredentialIsNeverRenewed(t *testing.T) {
 		assert.Equal(t, 11, w.Ledger().Count(hotelstaystest.OpQueryOrders))
 	})
 }
+
+// Answers of the OAuth standard, and what is between it and the envelope.
+func TestOAuthAnswersWithoutAnEnvelope(t *testing.T) {
+	for body, want := range map[string]string{ // a part of the error; empty: there is a token
+		`{"access_token":"tok-1","expires_in":3600}`:           "",
+		`{"access_token":"tok-1","error":null}`:                "",
+		`{"access_token":"tok-1","error":""}`:                  "",
+		`{"code":0,"data":{},"access_token":"tok-1"}`:          "",
+		`{"code":0,"data":null,"access_token":"tok-1"}`:        "",
+		`{"access_token":"tok-1","error":"invalid_client"}`:    "invalid_client",
+		`{"error":"invalid_scope","error_description":"no"}`:   "invalid scope",
+		`{"msg":"client suspended"}`:                           "client suspended",
+		`{"foo":1}`:                                            "unusable answer",
+		`{"code":100000401,"msg":"no","access_token":"tok-1"}`: "credential refused",
+	} {
+		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { return reply(200, body), nil }))
+		resp, err := client.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: types.NewSecret("secret")})
+		if want != "" {
+			assert.ErrorContains(t, err, want, body)
+			continue
+		}
+		require.NoError(t, err, body)
+		assert.Equal(t, "tok-1", resp.AccessToken.Reveal(), body)
+	}
+}

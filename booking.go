@@ -217,6 +217,9 @@ type ReferenceReusedError struct {
 
 // Error names the reference and the difference.
 func (e *ReferenceReusedError) Error() string {
+	if e.Order == nil {
+		return fmt.Sprintf("hotelstays: %s: the order has other dates: %s", OpBook, e.What)
+	}
 	return fmt.Sprintf("hotelstays: %s: the order %s under reference %q has other dates: %s; check that order before you book again",
 		OpBook, e.Order.PlatformReferenceNo, e.Order.CustomerReferenceNo, e.What)
 }

@@ -145,7 +145,8 @@ func refusesCredential(err error) bool {
 	if !errors.As(err, &api) || api.HTTPStatus >= 500 || errors.Is(err, ErrRateLimited) {
 		return false
 	}
-	return api.Code != 0 || operations[api.Operation].bare && api.Msg != "" // OAuth's own error object
+	row := operations[api.Operation]
+	return api.Code != 0 || row != nil && row.bare && api.Msg != "" // OAuth's own error object
 }
 
 // CloseIdleConnections closes the connections that no call is using. The client stays
@@ -310,7 +311,7 @@ func (x *exchange) prepare(p parts) (err error) {
 		x.set.headers[headerTraceID] = uuid.NewString()
 	}
 	x.session, x.reference, x.traceID = p.session, p.reference, x.set.headers[headerTraceID]
-	x.secrets = append(make(redact.Set, 0, len(p.secrets)+2), x.client.cred.secret().Reveal()) // read adds the token
+	x.secrets = append(make(redact.Set, 0, len(p.secrets)+2), x.client.cred.secret().Reveal()) // execute adds the token
 	for _, secret := range p.secrets {
 		x.secrets = append(x.secrets, secret.Reveal())
 	}
@@ -322,11 +323,12 @@ func (x *exchange) execute(into any, meta *ResponseMeta, check func() error) (er
 	cancel := x.limitTime()
 	defer cancel()
 	var watch *observation
-	x.ctx, watch = observe(x.ctx, x.client.observers, CallStart{Operation: x.op, BaseURL: x.client.baseURL})
+	x.ctx, watch = observe(x.ctx, x.client.observers, CallStart{Operation: x.op, BaseURL: x.client.baseURL}, x.traceID)
 	err = errPanicked
 	defer func() { watch.end(err) }()
 	x.Result = transport.Send(x.ctx, x.call(watch.timeline()))
 	defer x.Answer.Release()
+	x.secrets = append(x.secrets, tokenOf(x.Authorization)) // before anything of the answer is shown
 	watch.received(x.Answer, x.requestID(), x.trace())
 	return x.read(into, meta, check)
 }

@@ -116,6 +116,11 @@ type failure interface {
 	markUnknown()
 }
 
+func isFailure(err error) bool {
+	_, ok := err.(failure)
+	return ok
+}
+
 // outcome is the part that failures share.
 type outcome struct{ unknown bool }
 
@@ -142,6 +147,9 @@ func description(op Operation, fact, requestID string) string {
 
 // fact is the text of an error without its prefix and its advice, to be part of another.
 func fact(err error) string {
+	if err == nil {
+		return "no cause given"
+	}
 	if f, ok := err.(failure); ok {
 		return f.description()
 	}
@@ -160,6 +168,14 @@ func (e *bothErrors) Error() string {
 		return fact(e.first)
 	}
 	return fact(e.first) + e.link + fact(e.then)
+}
+
+// fact leaves out the operation and the request id: the error around it has them.
+func (e *bothErrors) fact() string {
+	if f, ok := e.first.(failure); ok && e.then != nil {
+		return f.fact() + e.link + fact(e.then)
+	}
+	return e.Error()
 }
 
 func (e *bothErrors) Unwrap() []error { return []error{e.first, e.then} }
@@ -224,7 +240,7 @@ func (e *APIError) Is(target error) bool {
 // match finds the condition: of the operation alone, by code, or by HTTP status.
 func (e *APIError) match() (condition, bool) {
 	for _, c := range conditions {
-		if c.only != "" && c.only == e.Operation && !e.unknown && (c.status == e.HTTPStatus || c.word != "" && strings.Contains(e.Msg, c.word)) {
+		if c.only != "" && c.only == e.Operation && !e.unknown && (c.status != 0 && c.status == e.HTTPStatus || c.word != "" && strings.Contains(e.Msg, c.word)) {
 			return c, true
 		}
 	}
@@ -330,8 +346,8 @@ func (e *TransportError) Error() string {
 func (e *TransportError) description() string { return description(e.Operation, e.fact(), e.RequestID) }
 
 func (e *TransportError) fact() string {
-	switch _, ofToken := e.Err.(failure); {
-	case ofToken:
+	switch {
+	case isFailure(e.Err):
 		return "not sent, no token: " + fact(e.Err)
 	case e.Sent:
 		return fmt.Sprintf("%s (sent, no whole answer; attempts %d)", fact(e.Err), e.Attempts)
@@ -425,11 +441,9 @@ type OutcomeUnknownError struct {
 
 // Error names the reference, and says not to send again.
 func (e *OutcomeUnknownError) Error() string {
-	cause := ""
-	if f, ok := e.Err.(failure); ok {
+	cause := fact(e.Err)
+	if f, ok := e.Err.(interface{ fact() string }); ok {
 		cause = f.fact()
-	} else {
-		cause = fact(e.Err)
 	}
 	return "hotelstays: " + description(e.Operation, fmt.Sprintf("outcome unknown for reference %q: do not send it again, ask QueryOrders for the reference; cause: %s",
 		e.CustomerReferenceNo, cause), e.RequestID)

@@ -320,3 +320,35 @@ func TestUndocumentedCodes(t *testing.T) {
 	assert.NotErrorIs(t, &hotelstays.APIError{HTTPStatus: 400, Code: hotelstays.CodeRateChanged}, hotelstays.ErrParam,
 		"a documented code decides")
 }
+
+// A caller's fake may leave every field empty.
+func TestZeroErrorsHaveATextEach(t *testing.T) {
+	for _, err := range []error{&hotelstays.APIError{}, &hotelstays.TransportError{}, &hotelstays.DecodeError{}, &hotelstays.PageError{},
+		&hotelstays.OutcomeUnknownError{}, &hotelstays.ValidationError{}, &hotelstays.VoucherError{}, &hotelstays.WebhookError{},
+		&hotelstays.ReferenceReusedError{}, &hotelstays.BatchError{}} {
+		assert.NotEmpty(t, err.Error())
+	}
+	assert.NotErrorIs(t, &hotelstays.APIError{Operation: hotelstays.OpOAuthToken}, hotelstays.ErrInvalidScope)
+}
+
+// A 401 of the call is no part of the error of the token that could not be fetched.
+func TestRefusedTokenAfterA401(t *testing.T) {
+	client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret("secret")},
+		hotelstays.WithHTTPClient(&http.Client{Transport: transportFunc(func() func(*http.Request) (*http.Response, error) {
+			tickets := 0
+			return func(r *http.Request) (*http.Response, error) {
+				if !strings.HasSuffix(r.URL.Path, "ticket") {
+					return reply(401, `{"code":100000401,"msg":"ended"}`), nil
+				}
+				if tickets++; tickets == 1 {
+					return reply(200, `{"code":0,"data":{"ticket":"ticket-1"}}`), nil
+				}
+				return reply(401, `{"code":100000401,"msg":"key suspended"}`), nil
+			}
+		}())}))
+	require.NoError(t, err)
+	_, err = client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
+	require.ErrorContains(t, err, "hotelstays: QueryOrders: not sent, no token: Ticket: credential refused")
+	assert.Equal(t, 1, strings.Count(err.Error(), "check that the credential"))
+	assert.NotContains(t, err.Error(), "safe to call again")
+}

@@ -27,7 +27,7 @@ func ReadKeepingData(ctx context.Context, body []byte) (json.RawMessage, error) 
 // ObserveNothing takes a call through the steps of observing it, without an Observer, and
 // reports whether that changed anything.
 func ObserveNothing(ctx context.Context) (changed bool) {
-	observed, watch := observe(ctx, nil, CallStart{})
+	observed, watch := observe(ctx, nil, CallStart{}, "")
 	changed = observed != ctx || watch != nil || watch.timeline() != nil
 	watch.received(nil, "", "")
 	watch.end(nil)

@@ -4,7 +4,6 @@ package hotelstays
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/internal/transport"
@@ -84,11 +83,11 @@ type observation struct {
 	info      CallInfo
 }
 
-func observe(ctx context.Context, observers []Observer, start CallStart) (context.Context, *observation) {
+func observe(ctx context.Context, observers []Observer, start CallStart, traceID string) (context.Context, *observation) {
 	if len(observers) == 0 {
 		return ctx, nil
 	}
-	o := &observation{observers: observers, start: time.Now(), info: CallInfo{Operation: start.Operation, BaseURL: start.BaseURL}}
+	o := &observation{observers: observers, start: time.Now(), info: CallInfo{Operation: start.Operation, BaseURL: start.BaseURL, TraceID: traceID}}
 	for _, observer := range observers {
 		if observer.CallStart != nil {
 			ctx = observer.CallStart(ctx, start)
@@ -132,9 +131,9 @@ func (o *observation) end(err error) {
 		o.info.Attempts[i] = AttemptInfo{Start: s.Start, Duration: s.Duration, HTTPStatus: s.Status,
 			Sent: s.Sent, RequestID: s.RequestID, Err: s.Err}
 	}
-	for i, observer := range slices.Backward(o.observers) {
+	for i, observer := range o.observers {
 		if observer.CallEnd != nil {
-			observer.CallEnd(o.ctxs[i], o.info)
+			defer observer.CallEnd(o.ctxs[i], o.info) // a panic of one does not silence the others
 		}
 	}
 }

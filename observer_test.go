@@ -536,3 +536,13 @@ func TestNoObserverCostsNothing(t *testing.T) {
 		}
 	}))
 }
+
+// An observer that panics does not keep the others from the end of the call.
+func TestObserverThatPanics(t *testing.T) {
+	log := &callLog{}
+	client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { return reply(200, `{"code":0,"data":{"orders":[]}}`), nil }),
+		hotelstays.WithObserver(log.observer()), hotelstays.WithObserver(hotelstays.Observer{
+			CallEnd: func(context.Context, hotelstays.CallInfo) { panic("observer") }}))
+	assert.PanicsWithValue(t, "observer", func() { _, _ = client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{}) })
+	assert.Len(t, log.ends, 1)
+}

@@ -3,6 +3,7 @@
 package hotelstays
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -78,7 +79,6 @@ type answer struct {
 // read decodes the answer or returns the typed error. The outcome of an operation that
 // mutates is unknown unless the answer is definite or nothing was sent.
 func (a *answer) read(into any, meta *ResponseMeta, check func() error) error {
-	a.secrets = append(a.secrets, tokenOf(a.Authorization))
 	definite, err := a.decode(into, meta, check)
 	if err == nil {
 		return nil
@@ -102,11 +102,14 @@ func (a *answer) decode(into any, meta *ResponseMeta, check func() error) (defin
 	}
 	env, fault := wire.Decode(a.ctx, a.Answer.Body, decodeTarget(into, a.row.internStrings), a.row.lenient)
 	success := a.Answer.Status >= 200 && a.Answer.Status < 300
-	if a.row.bare && (fault != nil || !env.HasData) {
-		env, fault = a.decodeBare(into, env, fault)
+	unusable := check()
+	if a.row.bare && unusable != nil && env.Code == 0 {
+		if a.decodeBare(into, &env) && check() == nil {
+			fault, unusable = nil, nil
+			env.HasCode, env.HasData = true, true
+		}
 		success = success && (env.HasCode || env.Msg == "") // else it is OAuth's own error object
 	}
-	unusable := check()
 	switch {
 	case fault != nil && errors.Is(fault, a.ctx.Err()):
 		return false, a.unread(fault)
@@ -141,30 +144,23 @@ func sameReference(asked, answered string) bool {
 	return asked == "" || answered == "" || asked == answered
 }
 
-// decodeBare reads an answer without an envelope, as the OAuth standard defines it. The
-// standard's error text becomes env's message.
-func (a *answer) decodeBare(into any, env wire.Envelope, fault error) (wire.Envelope, error) {
-	if env.HasCode && env.Code != 0 {
-		return env, fault
-	}
+// decodeBare reads an answer without an envelope, as the OAuth standard defines it, and reports
+// whether it is no error. The standard's error text becomes env's message.
+func (a *answer) decodeBare(into any, env *wire.Envelope) bool {
 	var refusal struct {
 		Error            json.RawMessage `json:"error"`
 		ErrorDescription string          `json:"error_description"`
 	}
 	if _, err := wire.DecodeBare(a.ctx, a.Answer.Body, wire.Target{Into: &refusal}, false); err != nil {
-		return env, fault
+		return false
 	}
 	var text string
-	if len(refusal.Error) > 0 {
-		if json.Unmarshal(refusal.Error, &text) == nil && text != "" && env.Msg == "" {
-			env.Msg = strings.TrimSuffix(text+": "+refusal.ErrorDescription, ": ")
-		}
-		return env, fault
+	if json.Unmarshal(refusal.Error, &text) == nil && text != "" {
+		env.Msg = cmp.Or(env.Msg, strings.TrimSuffix(text+": "+refusal.ErrorDescription, ": "))
+		return false
 	}
-	if _, err := wire.DecodeBare(a.ctx, a.Answer.Body, decodeTarget(into, false), false); err == nil {
-		env.HasCode, env.HasData, fault = true, true, nil
-	}
-	return env, fault
+	_, err := wire.DecodeBare(a.ctx, a.Answer.Body, decodeTarget(into, false), false)
+	return err == nil
 }
 
 // noAnswer is the error of a call without an answer. Its request may have arrived.
@@ -177,7 +173,7 @@ func (a *answer) noAnswer() (definite bool, err failure) {
 	case a.Answer != nil: // the ctx ended before the next attempt
 		env, _ := wire.Peek(a.ctx, a.Answer.Body)
 		cause = &bothErrors{cause, " before another attempt, after: ", a.apiError(env)}
-	case a.EarlierStatus != 0:
+	case a.EarlierStatus != 0 && !isFailure(cause):
 		cause = fmt.Errorf("%w (an earlier attempt was answered with HTTP %d)", cause, a.EarlierStatus)
 	}
 	sent := a.Sent && a.Answer == nil

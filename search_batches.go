@@ -29,7 +29,7 @@ type BatchError struct {
 
 // Error returns the number of hotels and the cause.
 func (e *BatchError) Error() string {
-	return fmt.Sprintf("hotelstays: a batch of %d hotels failed: %s", len(e.HotelIDs), strings.TrimPrefix(e.Err.Error(), "hotelstays: "))
+	return fmt.Sprintf("hotelstays: a batch of %d hotels failed: %s", len(e.HotelIDs), strings.TrimPrefix(fmt.Sprint(e.Err), "hotelstays: "))
 }
 
 // Unwrap returns Err.

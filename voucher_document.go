@@ -60,7 +60,7 @@ func (e *VoucherError) Error() string {
 	if e.Reference != "" {
 		text += fmt.Sprintf(" of order %q", e.Reference)
 	}
-	text += ": " + e.Err.Error()
+	text += ": " + fact(e.Err)
 	if e.Detail != "" {
 		text += ": " + e.Detail
 	}

@@ -51,7 +51,7 @@ type WebhookError struct {
 
 // Error returns the reason and the detail.
 func (e *WebhookError) Error() string {
-	return "hotelstays: webhook: " + e.Err.Error() + ": " + e.Detail
+	return "hotelstays: webhook: " + fact(e.Err) + ": " + e.Detail
 }
 
 // Unwrap returns Err.

@@ -853,3 +853,23 @@ func TestMessageThatEndsInsideASecret(t *testing.T) {
 		}
 	}
 }
+
+// An observer sees the ids that the service answers with before the answer is read.
+func TestRedactionOfIDsForObservers(t *testing.T) {
+	const token = "ticket-0123456789-abcdef"
+	var info hotelstays.CallInfo
+	rt := transportFunc(func(r *http.Request) (*http.Response, error) {
+		if strings.HasSuffix(r.URL.Path, "ticket") {
+			return reply(200, `{"code":0,"data":{"ticket":"`+token+`"}}`), nil
+		}
+		resp := reply(200, `{"code":0,"data":{"orders":[]}}`)
+		resp.Header.Set("Request-Id", token)
+		resp.Header.Set("Trace-Id", "x"+token)
+		return resp, nil
+	})
+	client := newClient(t, hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret("secret")}, rt,
+		hotelstays.WithObserver(hotelstays.Observer{CallEnd: func(_ context.Context, i hotelstays.CallInfo) { info = i }}))
+	_, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"[redacted]", "x[redacted]"}, []string{info.RequestID, info.TraceID})
+}

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -87,6 +88,9 @@ func hide(text, secret string, minBytes int) string {
 		n := common(text[at:], secret)
 		rest := text[at+n:]
 		switch {
+		case n >= minBytes && n < len(secret) && rest != "" && strings.ContainsRune(`\&%+`, rune(rest[0])):
+			// The rest may follow, escaped in another way.
+			rest = strings.TrimLeftFunc(rest, func(r rune) bool { return !unicode.IsSpace(r) && !strings.ContainsRune(`"'<>`, r) })
 		case n >= minBytes:
 		case n >= minSecret && strings.Trim(rest, "\uFFFD") == "": // text ends within the secret, maybe within a character
 			rest = ""

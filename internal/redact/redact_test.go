@@ -128,3 +128,13 @@ func FuzzText(f *testing.F) {
 		}
 	})
 }
+
+// Some writers escape characters that others leave: after its beginning the rest of a secret
+// goes, however it is written.
+func TestRestOfASecretInAnotherForm(t *testing.T) {
+	const secret = "AAAABBBBCCCCDDDD+EEEEFFFF1234/GGGG=="
+	for _, text := range []string{`AAAABBBBCCCCDDDD\u002BEEEEFFFF1234/GGGG==`, `AAAABBBBCCCCDDDD&#43;EEEEFFFF1234/GGGG&#x3D;=`,
+		`AAAABBBBCCCCDDDD%2bEEEEFFFF1234/GGGG==`} {
+		assert.Equal(t, `before "[redacted]" and after`, Set{secret}.Text(`before "`+text+`" and after`), text)
+	}
+}
