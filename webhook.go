@@ -27,8 +27,7 @@ const (
 	WebhookEventIDHeader   = "X-Platform-Event-Id"
 )
 
-// DefaultWebhookTolerance is the default of WebhookOptions.Tolerance.
-const DefaultWebhookTolerance = 300 * time.Second
+const defaultTolerance = 300 * time.Second
 
 // The reasons of a WebhookError, for errors.Is.
 var (
@@ -161,7 +160,7 @@ func checkSignature(body []byte, header string, opts WebhookOptions) (time.Time,
 	if err != nil {
 		return time.Time{}, &WebhookError{ErrWebhookSignature, "the time is out of range"}
 	}
-	at, tolerance := time.Unix(seconds, 0), cmp.Or(opts.Tolerance, DefaultWebhookTolerance)
+	at, tolerance := time.Unix(seconds, 0), cmp.Or(opts.Tolerance, defaultTolerance)
 	if d := time.Since(at).Abs(); d > tolerance {
 		return time.Time{}, &WebhookError{ErrWebhookTime, fmt.Sprintf("it is %s off, the tolerance is %s; check this machine's clock", d.Round(time.Second), tolerance)}
 	}
@@ -215,7 +214,7 @@ type WebhookOptions struct {
 	// can send. A signature that is present must match, unless Secrets is empty.
 	AllowUnsigned bool
 	// Tolerance is the largest difference between a delivery's time and now, in both
-	// directions. The default is DefaultWebhookTolerance.
+	// directions. The default is 300 seconds.
 	Tolerance time.Duration
 
 	// Only NewWebhookHandler uses the fields below.
