@@ -4,7 +4,6 @@ import (
 	"context"
 	"math/rand/v2"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -16,8 +15,7 @@ import (
 
 // withEvents runs a test with the event stores of two processes.
 func withEvents(t *testing.T, test func(t *testing.T, l *link, a, b *EventStore)) {
-	m := startMini(t)
-	synctest.Test(t, func(t *testing.T) {
+	withMini(t, func(t *testing.T, m *mini) {
 		l := m.connect()
 		defer l.Close()
 		test(t, l, newEvents(t, l), newEvents(t, l))
@@ -143,7 +141,7 @@ func TestEventStoreKeepsToItsModel(t *testing.T) {
 	withEvents(t, func(t *testing.T, _ *link, a, b *EventStore) {
 		stores, m, seen := []*EventStore{a, b}, model{}, map[hotelstays.ClaimState]int{}
 		rnd := rand.New(rand.NewPCG(1, 2))
-		for range 3000 {
+		for range portion(3000, 1000) {
 			keys := make([]string, 1+rnd.IntN(3))
 			for i := range keys {
 				keys[i] = string(rune('a' + rnd.IntN(8)))

@@ -21,8 +21,7 @@ const (
 
 // twoProcesses runs a test with two processes of a fleet whose first rest is over.
 func twoProcesses(t *testing.T, opts RateLimiterOptions, test func(t *testing.T, m *mini, a, b *process)) {
-	m := startMini(t)
-	synctest.Test(t, func(t *testing.T) {
+	withMini(t, func(t *testing.T, m *mini) {
 		fleet, end := startFleet(t, m, 2, opts)
 		defer end()
 		fleet[0].take(t, op, 1)

@@ -46,8 +46,7 @@ func TestSlotOf(t *testing.T) {
 
 // Every script of every adapter uses keys of one slot only.
 func TestKeysOfAScriptShareASlot(t *testing.T) {
-	m := startMini(t)
-	synctest.Test(t, func(t *testing.T) {
+	withMini(t, func(t *testing.T, m *mini) {
 		l := m.connect()
 		defer l.Close()
 		scripts := map[string]bool{}

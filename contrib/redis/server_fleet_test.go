@@ -148,6 +148,7 @@ func spread(by map[string]int, names ...string) (least, most int) {
 
 // Four processes at full demand; one is killed and replaced.
 func TestServerProcessesShareTheRateLimits(t *testing.T) {
+	ran := watchMachine(t)
 	srv := hotelstaystest.NewServer(hotelstaystest.WithCatalog(hotelstaystest.Catalog{Countries: 1}),
 		hotelstaystest.WithLedgerLimit(1_000_000))
 	defer srv.Close()
@@ -187,13 +188,14 @@ func TestServerProcessesShareTheRateLimits(t *testing.T) {
 		_, after := arrivals(srv, op, reborn, end)
 		t.Logf("%s: %.3f of the rate limit used; before the kill %v, after it %v", op, used, before, after)
 		assert.Zero(t, srv.Ledger().RateLimited(op), "%s: requests refused with 429", op)
-		if *fleetTime >= time.Minute { // a figure of a quiet machine
-			assert.GreaterOrEqual(t, used, 0.9, op)
+		if !ran() {
+			continue
 		}
+		assert.GreaterOrEqual(t, used, 0.9, op)
 		least, most := spread(before, "one", "two", "three", "doomed")
-		assert.LessOrEqual(t, most, 4*least, "%s, before the kill", op)
+		assert.LessOrEqual(t, most, 2*least, "%s, before the kill", op)
 		least, most = spread(after, "one", "two", "three", "reborn")
-		assert.LessOrEqual(t, most, 4*least, "%s, after it", op)
+		assert.LessOrEqual(t, most, 2*least, "%s, after it", op)
 	}
 	assert.Equal(t, 1, srv.Ledger().TicketsIssued())
 }
@@ -215,6 +217,7 @@ func runStarter(s settings) error {
 }
 
 func TestServerFiftyProcessesFetchOneToken(t *testing.T) {
+	ran := watchMachine(t)
 	srv := hotelstaystest.NewServer(hotelstaystest.WithoutRateLimits())
 	defer srv.Close()
 	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: 5 * time.Second})
@@ -234,8 +237,9 @@ func TestServerFiftyProcessesFetchOneToken(t *testing.T) {
 	for _, w := range fleet {
 		assert.NoError(t, w.end())
 	}
-	// One, unless the machine keeps a process from Redis for two seconds: then it fetches, too.
-	assert.LessOrEqual(t, srv.Ledger().Count(hotelstaystest.OpTicket), 2)
+	if ran() { // a process that is kept from Redis fetches a token of its own
+		assert.Equal(t, 1, srv.Ledger().Count(hotelstaystest.OpTicket))
+	}
 	assert.Equal(t, len(fleet), srv.Ledger().Count(hotelstaystest.OpQueryOrders))
 }
 

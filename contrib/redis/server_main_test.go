@@ -18,6 +18,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -165,6 +166,37 @@ func settle(t *testing.T, r *RateLimiter) {
 		return true
 	}
 	require.Eventually(t, silent, 10*time.Second, 5*time.Millisecond)
+}
+
+// watchMachine returns a function that reports whether the machine ran all the time since.
+// Where it stood still, the shares of processes say nothing about the limiter.
+func watchMachine(t *testing.T) (ran func() bool) {
+	const most = 250 * time.Millisecond
+	stop := make(chan struct{})
+	longest := make(chan time.Duration)
+	go func() {
+		var late time.Duration
+		for {
+			begin := time.Now()
+			select {
+			case <-time.After(10 * time.Millisecond):
+				late = max(late, time.Since(begin))
+			case <-stop:
+				longest <- late
+				return
+			}
+		}
+	}()
+	ran = sync.OnceValue(func() bool {
+		close(stop)
+		late := <-longest
+		if late > most {
+			t.Logf("the machine stood still for %v: shares are not judged", late)
+		}
+		return late <= most
+	})
+	t.Cleanup(func() { ran() })
+	return ran
 }
 
 // server is a Redis that only this test uses.

@@ -4,19 +4,28 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
-	"github.com/stretchr/testify/require"
 )
 
-// mini is a miniredis outside of the bubble, with the clock of the bubble. Commands take no
-// time except the latency of a link.
+// portion returns full, or fewer cases under -short.
+func portion[T any](full, short T) T {
+	if testing.Short() {
+		return short
+	}
+	return full
+}
+
+// mini is a miniredis in a bubble, with its clock. Commands take no time except the latency
+// of a link.
 type mini struct {
 	*miniredis.Miniredis
 
@@ -26,11 +35,13 @@ type mini struct {
 	last time.Time
 }
 
-func startMini(t *testing.T) *mini {
-	m := &mini{Miniredis: miniredis.NewMiniRedis()}
-	require.NoError(t, m.Start())
-	t.Cleanup(m.Close)
-	return m
+// withMini runs a test in a bubble.
+func withMini(t *testing.T, test func(t *testing.T, m *mini)) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &mini{Miniredis: miniredis.NewMiniRedis()}
+		defer m.Close()
+		test(t, m)
+	})
 }
 
 // link is the connection of one process to Redis.
@@ -44,13 +55,15 @@ type link struct {
 	commands atomic.Int64
 }
 
-// connect returns the link of one more process. Close it in the same bubble.
+// connect returns the link of one more process.
 func (m *mini) connect() *link {
-	l := &link{mini: m, Client: redis.NewClient(&redis.Options{Addr: m.Addr(), MaxRetries: -1, DialerRetries: 1, DisableIdentity: true,
+	l := &link{mini: m, Client: redis.NewClient(&redis.Options{Dialer: m.dial, MaxRetries: -1, DialerRetries: 1, DisableIdentity: true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})}
 	l.AddHook(l)
 	return l
 }
+
+func (m *mini) dial(context.Context, string, string) (net.Conn, error) { return m.Dial() }
 
 var errLost = errors.New("the connection is lost")
 

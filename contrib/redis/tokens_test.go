@@ -31,8 +31,7 @@ var (
 
 // withTokens runs a test with the token store of one process.
 func withTokens(t *testing.T, test func(t *testing.T, m *mini, l *link, s *TokenStore)) {
-	m := startMini(t)
-	synctest.Test(t, func(t *testing.T) {
+	withMini(t, func(t *testing.T, m *mini) {
 		l := m.connect()
 		defer l.Close()
 		test(t, m, l, newTokens(t, l, TokenStoreOptions{}))
@@ -355,9 +354,8 @@ func (f *fleetOfClients) callAll(ctx context.Context) error {
 // A fleet makes one Ticket call when it starts, when its token ages and when the token is
 // refused, however long the call takes.
 func TestFleetFetchesOnce(t *testing.T) {
-	m := startMini(t)
-	synctest.Test(t, func(t *testing.T) {
-		f := startClients(t, m, 50)
+	withMini(t, func(t *testing.T, m *mini) {
+		f := startClients(t, m, portion(50, 10))
 		defer f.end()
 		slow := hotelstaystest.Fault{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: 12 * time.Second}
 
@@ -384,8 +382,7 @@ func TestFleetFetchesOnce(t *testing.T) {
 
 // If the process that fetches loses Redis, another takes over.
 func TestFleetOutlivesTheOneThatFetches(t *testing.T) {
-	m := startMini(t)
-	synctest.Test(t, func(t *testing.T) {
+	withMini(t, func(t *testing.T, m *mini) {
 		f := startClients(t, m, 10)
 		defer f.end()
 		f.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: 19 * time.Second})

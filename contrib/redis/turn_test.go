@@ -36,8 +36,7 @@ func TestReadReply(t *testing.T) {
 
 // Six operations that begin one after another on a fresh Redis share one rest.
 func TestFreshRedisCostsOneRest(t *testing.T) {
-	m := startMini(t)
-	synctest.Test(t, func(t *testing.T) {
+	withMini(t, func(t *testing.T, m *mini) {
 		fleet, end := startFleet(t, m, 2, RateLimiterOptions{})
 		defer end()
 		start := time.Now()
@@ -175,9 +174,8 @@ func TestLostMemoryIsFollowedByARest(t *testing.T) {
 
 // A clock that is set back does not hold the fleet for as long as it was ahead.
 func TestClockThatIsSetBack(t *testing.T) {
-	m := startMini(t)
-	m.ahead.Store(int64(time.Hour))
-	synctest.Test(t, func(t *testing.T) {
+	withMini(t, func(t *testing.T, m *mini) {
+		m.ahead.Store(int64(time.Hour))
 		fleet, end := startFleet(t, m, 3, RateLimiterOptions{})
 		defer end()
 		a, b, dead := fleet[0], fleet[1], fleet[2]
