@@ -248,10 +248,24 @@ type responseTo[R any] interface {
 
 // invoke makes one call: it validates the request, sends it and reads the answer.
 func invoke[Q, R any, P responseTo[R], I requestFor[Q, P]](ctx context.Context, c *Client, op Operation, req I, opts []CallOption) (P, error) {
+	x, err := begin(ctx, c, op, req, collect(opts))
+	if err != nil {
+		return nil, err
+	}
+	resp := P(new(R))
+	check := func() error { return req.check(resp, &x.answer) }
+	if err := x.execute(func() error { return x.read(resp, resp.meta(), check) }); err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// begin validates a request and prepares its call.
+func begin[Q, P any, I requestFor[Q, P]](ctx context.Context, c *Client, op Operation, req I, set settings) (*exchange, error) {
 	if err := c.usable(ctx, op); err != nil {
 		return nil, err
 	}
-	x := c.newExchange(ctx, op, collect(opts))
+	x := c.newExchange(ctx, op, set)
 	if req == nil {
 		x.set.add("request", "is nil")
 	} else {
@@ -260,14 +274,7 @@ func invoke[Q, R any, P responseTo[R], I requestFor[Q, P]](ctx context.Context, 
 	if err := x.set.err(op); err != nil {
 		return nil, err
 	}
-	if err := x.prepare(req.parts()); err != nil {
-		return nil, err
-	}
-	resp := P(new(R))
-	if err := x.execute(resp, resp.meta(), func() error { return req.check(resp, &x.answer) }); err != nil {
-		return nil, err
-	}
-	return resp, nil
+	return x, x.prepare(req.parts())
 }
 
 // usable refuses what would panic later: a Client that New did not make, and a nil ctx.
@@ -289,6 +296,8 @@ type exchange struct {
 	session    string
 	body       []byte
 	ownTimeout time.Duration // ends ctx; 0: the caller's deadline does
+	watch      *observation
+	stream     transport.Stream // nil: the answer is read whole
 	answer
 }
 
@@ -318,19 +327,23 @@ func (x *exchange) prepare(p parts) (err error) {
 	return nil
 }
 
-// execute sends the request and reads the answer into a response and its meta.
-func (x *exchange) execute(into any, meta *ResponseMeta, check func() error) (err error) {
+// execute sends the request and reads the answer.
+func (x *exchange) execute(read func() error) (err error) {
 	cancel := x.limitTime()
 	defer cancel()
-	var watch *observation
-	x.ctx, watch = observe(x.ctx, x.client.observers, CallStart{Operation: x.op, BaseURL: x.client.baseURL}, x.traceID)
+	x.ctx, x.watch = observe(x.ctx, x.client.observers, CallStart{Operation: x.op, BaseURL: x.client.baseURL}, x.traceID)
 	err = errPanicked
-	defer func() { watch.end(err) }()
-	x.Result = transport.Send(x.ctx, x.call(watch.timeline()))
+	defer func() { x.watch.end(err) }()
+	x.received(transport.Send(x.ctx, x.call()))
 	defer x.Answer.Release()
-	x.secrets = append(x.secrets, tokenOf(x.Authorization)) // before anything of the answer is shown
-	watch.received(x.Answer, x.requestID(), x.trace())
-	return x.read(into, meta, check)
+	x.watch.received(x.Answer, x.requestID(), x.trace())
+	return read()
+}
+
+// received takes a result over. Its token is a secret before anything of the answer is shown.
+func (x *exchange) received(r transport.Result) {
+	x.Result = r
+	x.secrets = append(x.secrets, tokenOf(r.Authorization))
 }
 
 // errPanicked is what an observer receives when a RoundTripper panics.
@@ -360,7 +373,7 @@ func (x *exchange) limitTime() context.CancelFunc {
 	return cancel
 }
 
-func (x *exchange) call(timeline *transport.Timeline) *transport.Call {
+func (x *exchange) call() *transport.Call {
 	c := x.client
 	call := &transport.Call{
 		Operation:    string(x.op),
@@ -376,7 +389,8 @@ func (x *exchange) call(timeline *transport.Timeline) *transport.Call {
 		Policy:       c.policy,
 		Log:          c.log,
 		Scrub:        x.answer.scrubAttempt,
-		Timeline:     timeline,
+		Timeline:     x.watch.timeline(),
+		Stream:       x.stream,
 	}
 	if !x.row.noAuth {
 		call.TokenSource = c.tokens

@@ -41,8 +41,12 @@ type CallInfo struct {
 	Duration time.Duration
 	// RateLimitWait is how long all attempts together waited for the rate limit.
 	RateLimitWait time.Duration
-	// DecodeTime is how long decoding the answer took; 0 without an answer.
+	// DecodeTime is how long decoding the answer took; 0 without an answer. HotelListStream
+	// decodes hotels while they arrive: the time of its attempt holds that.
 	DecodeTime time.Duration
+	// FirstHotel is the time from the start of the call until HotelListStream handed out its
+	// first hotel; 0 for other calls, and without a hotel.
+	FirstHotel time.Duration
 	// Attempts are the requests that were sent, in order. An attempt that ended while it
 	// waited for the rate limit or the token is not listed.
 	Attempts []AttemptInfo
@@ -112,7 +116,14 @@ func (o *observation) received(answer *transport.Answer, requestID, traceID stri
 	o.info.RequestID, o.info.TraceID = requestID, traceID
 	if answer != nil {
 		o.answered = time.Now()
-		o.info.HTTPStatus, o.info.Bytes = answer.Status, len(answer.Body)
+		o.info.HTTPStatus, o.info.Bytes = answer.Status, answer.Size
+	}
+}
+
+// handsOutHotel records the first hotel of a stream.
+func (o *observation) handsOutHotel() {
+	if o != nil && o.info.FirstHotel == 0 {
+		o.info.FirstHotel = time.Since(o.start)
 	}
 }
 

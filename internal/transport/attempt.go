@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -164,16 +165,41 @@ func (r *run) read(ctx context.Context, resp *http.Response) error {
 	if resp.StatusCode < http.StatusOK {
 		resp.Body = http.NoBody // after a 101 the body is the connection, without an end
 	}
+	if r.Stream != nil && resp.StatusCode/100 == 2 {
+		return r.stream(ctx, resp)
+	}
 	buf := newBuffer()
 	body, err := buf.readAll(resp.Body, resp.ContentLength, r.BodySizeHint.Load(), r.Policy.MaxBody)
 	r.last.permanent = err == ErrBodyTooLarge
 	if err != nil && !r.last.permanent {
 		buf.release()
-		return fmt.Errorf("the answer (HTTP %d) broke off after %d bytes: %w", resp.StatusCode, len(body), r.explainEnd(ctx, err))
+		return r.brokeOff(ctx, resp.StatusCode, len(body), err)
 	}
 	r.BodySizeHint.Store(int64(len(body)))
-	r.last.answer = &Answer{Status: resp.StatusCode, Header: resp.Header, Body: body, buffer: buf}
+	r.last.answer = &Answer{Status: resp.StatusCode, Header: resp.Header, Body: body, Size: len(body), buffer: buf}
 	return err
+}
+
+// stream lets the call's Stream read the answer.
+func (r *run) stream(ctx context.Context, resp *http.Response) error {
+	a := &Answer{Status: resp.StatusCode, Header: resp.Header}
+	r.last.answer = a
+	body := &io.LimitedReader{R: resp.Body, N: r.Policy.MaxBody + 1}
+	rest, again, err := r.Stream(r.result(nil), body)
+	a.Body, a.Size = rest, int(r.Policy.MaxBody+1-body.N)
+	switch {
+	case body.N == 0:
+		r.last.permanent = true
+		return ErrBodyTooLarge
+	case err != nil:
+		r.last.answer, r.last.permanent = nil, !again
+		return r.brokeOff(ctx, resp.StatusCode, a.Size, err)
+	}
+	return nil
+}
+
+func (r *run) brokeOff(ctx context.Context, status, size int, err error) error {
+	return fmt.Errorf("the answer (HTTP %d) broke off after %d bytes: %w", status, size, r.explainEnd(ctx, err))
 }
 
 // explainEnd adds to the error of a ctx why it ended.
@@ -199,7 +225,7 @@ func (r *run) log(ctx context.Context, took time.Duration) {
 	if err := r.last.err; err != nil {
 		attrs = append(attrs, slog.String("error", r.scrubbed(err)), slog.Bool("sent", r.last.sent))
 	} else {
-		attrs = append(attrs, slog.Int("status", r.last.status()), slog.Int("bytes", len(r.last.answer.Body)))
+		attrs = append(attrs, slog.Int("status", r.last.status()), slog.Int("bytes", r.last.answer.Size))
 	}
 	r.Log.LogAttrs(ctx, slog.LevelDebug, "attempt", attrs...)
 }

@@ -9,6 +9,7 @@ package transport
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"sync/atomic"
@@ -43,7 +44,14 @@ type Call struct {
 	Scrub func(text, authorization string) string
 	// Timeline, if set, records the attempts as they end.
 	Timeline *Timeline
+	// Stream, if set, reads each answer of HTTP 2xx while it arrives.
+	Stream Stream
 }
+
+// Stream reads the body of an answer; begun is the call's result without it. It returns
+// the Answer's Body. Its error is one of reading, and again reports whether the answer of
+// another attempt may take this one's place.
+type Stream func(begun Result, body io.Reader) (rest []byte, again bool, err error)
 
 // RateLimiter is the request budget of one operation.
 type RateLimiter interface {
@@ -106,11 +114,12 @@ type Result struct {
 	EarlierStatus int // HTTP status of an attempt before the last, or 0
 }
 
-// Answer is a complete HTTP answer.
+// Answer is an HTTP answer.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte // valid until Release
+	Size   int    // of the body as it was received; a Stream may have left less
 
 	buffer *buffer
 }

@@ -1,0 +1,290 @@
+// Taking the hotels out of an answer while it arrives.
+
+package wire
+
+import (
+	"bytes"
+	"io"
+	"sync"
+)
+
+// Splitter takes the elements of data.list out of an answer while it arrives. What is left
+// is the same document with null in place of each of them, so that Decode judges it as it
+// judges the whole answer: its code, the names that come twice, the elements that were not
+// taken.
+type Splitter struct {
+	// Take receives the text of an element, which is valid during the call. The first
+	// element that it does not take stays in the document, and so do all behind it. Its
+	// error ends Read.
+	Take func(element []byte) (taken bool, err error)
+
+	rest []byte
+	cuts []cut
+
+	buf   []byte // what has arrived and is not in rest
+	pos   int    // up to where buf was scanned
+	begin int    // of the element in buf; -1: none
+	nest  int    // brackets open in it
+
+	depth             int // brackets open in rest
+	inString, escaped bool
+	nameNext          bool // the next string is a name, if an object is open
+	nameAt            int  // where the name entered last begins in rest, with its quote; -1: none
+	valueAt           int  // where its value begins in rest; 0: there was no colon yet
+	codeAt            int  // where code's value begins in rest; 0: there was none yet
+	state             splitState
+	elementNext       bool // the list is at its beginning, or behind a comma
+}
+
+// splitState is how far into data.list a Splitter is.
+type splitState int
+
+const (
+	beforeData splitState = iota
+	inData
+	inList
+	behindList // or nothing more is taken
+)
+
+// cut is an element that was taken.
+type cut struct {
+	at      int // in rest, where its null begins
+	removed int // how much shorter rest became
+}
+
+const placeholder = "null"
+
+var splitBuffers = sync.Pool{New: func() any { return new(make([]byte, 0, 64<<10)) }}
+
+// Read reads an answer to its end, or to an error of r or of Take. It returns what is left.
+func (s *Splitter) Read(r io.Reader) ([]byte, error) {
+	pooled := splitBuffers.Get().(*[]byte)
+	s.buf, s.begin, s.nameAt = *pooled, -1, -1
+	defer func() {
+		if cap(s.buf) <= maxPooled {
+			*pooled = s.buf[:0]
+			splitBuffers.Put(pooled)
+		}
+		s.buf = nil
+	}()
+	for {
+		n, err := r.Read(s.buf[len(s.buf):cap(s.buf)])
+		s.buf = s.buf[:len(s.buf)+n]
+		if problem := s.scan(); problem != nil {
+			return s.rest, problem
+		}
+		if err != nil {
+			s.rest = append(s.rest, s.buf...) // an element without an end
+			if err == io.EOF {
+				err = nil
+			}
+			return s.rest, err
+		}
+		if len(s.buf) == cap(s.buf) {
+			s.buf = append(s.buf, 0)[:len(s.buf)]
+		}
+	}
+}
+
+// Offset is where a byte of the rest is in the answer.
+func (s *Splitter) Offset(rest int64) int64 {
+	at := rest
+	for _, c := range s.cuts {
+		if int64(c.at) < rest {
+			at += int64(c.removed)
+		}
+	}
+	return at
+}
+
+// scan moves what has arrived to rest, except an element whose end has not.
+func (s *Splitter) scan() error {
+	for s.pos < len(s.buf) {
+		switch {
+		case s.begin < 0:
+			s.frame(s.buf[s.pos])
+		default:
+			var complete bool
+			if s.pos, complete = s.elementEnd(); complete {
+				if err := s.take(s.buf[s.begin:s.pos]); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	keep := s.pos
+	if s.begin >= 0 {
+		keep = s.begin
+		s.begin = 0
+	}
+	s.buf = s.buf[:copy(s.buf, s.buf[keep:])]
+	s.pos -= keep
+	return nil
+}
+
+func (s *Splitter) take(element []byte) error {
+	taken, err := s.Take(element)
+	if taken {
+		s.cuts = append(s.cuts, cut{len(s.rest), len(element) - len(placeholder)})
+		element = []byte(placeholder)
+	} else {
+		s.state = behindList
+	}
+	s.rest = append(s.rest, element...)
+	s.begin = -1
+	return err
+}
+
+// frame moves one byte to rest, or finds that it begins an element.
+func (s *Splitter) frame(c byte) {
+	if s.inString {
+		switch {
+		case s.escaped:
+			s.escaped = false
+		case c == '\\':
+			s.escaped = true
+		case c == '"':
+			s.inString = false
+		}
+		s.keep(c)
+		return
+	}
+	switch c {
+	case ' ', '\n', '\r', '\t':
+	case '"', '{', '[':
+		if s.atElement() {
+			return
+		}
+		s.open(c)
+	case '}', ']':
+		s.depth--
+		if s.state == inList && s.depth < listDepth || s.state == inData && s.depth < dataDepth {
+			s.state = behindList
+		}
+		s.nameNext = false
+	case ',':
+		s.nameNext, s.nameAt, s.valueAt = true, -1, 0
+		s.elementNext = true
+	case ':':
+		s.colon()
+	default:
+		if s.atElement() {
+			return
+		}
+	}
+	s.keep(c)
+}
+
+func (s *Splitter) keep(c byte) {
+	s.rest = append(s.rest, c)
+	s.pos++
+}
+
+// Brackets that are open in data, and in data.list.
+const dataDepth, listDepth = 2, 3
+
+// atElement reports whether an element begins here.
+func (s *Splitter) atElement() bool {
+	if s.state != inList || s.depth != listDepth || !s.elementNext {
+		return false
+	}
+	s.elementNext = false
+	s.begin, s.nest = s.pos, 0
+	return true
+}
+
+// open enters a string, an object or an array of the rest.
+func (s *Splitter) open(c byte) {
+	if c == '"' {
+		s.inString = true
+		if s.nameNext {
+			s.nameAt = len(s.rest)
+		}
+		return
+	}
+	switch {
+	case s.state == beforeData && c == '{' && s.depth == dataDepth-1 && s.isValueOf("data"):
+		s.state = inData
+	case s.state == inData && c == '[' && s.depth == listDepth-1 && s.isValueOf("list"):
+		s.state = inList
+		if s.refused() {
+			s.state = behindList
+		}
+	}
+	s.depth++
+	s.nameNext, s.nameAt, s.valueAt = c == '{', -1, 0
+	s.elementNext = c == '['
+}
+
+func (s *Splitter) colon() {
+	s.nameNext = false
+	s.valueAt = len(s.rest) + 1
+	if s.depth == 1 && s.isValueOf("code") {
+		s.codeAt = s.valueAt
+	}
+}
+
+// isValueOf reports whether the next value is of a member with that name.
+func (s *Splitter) isValueOf(name string) bool {
+	if s.nameAt < 0 || s.valueAt == 0 {
+		return false
+	}
+	quoted := bytes.TrimRight(s.rest[s.nameAt:s.valueAt-1], " \n\r\t")
+	return len(quoted) == len(name)+2 && string(quoted[1:len(quoted)-1]) == name
+}
+
+// refused reports whether a code other than 0 came before the list: its elements then stay.
+func (s *Splitter) refused() bool {
+	if s.codeAt == 0 {
+		return false
+	}
+	code, _, _ := bytes.Cut(s.rest[s.codeAt:], []byte(","))
+	return string(bytes.TrimSpace(code)) != "0"
+}
+
+// structural marks the bytes that matter inside an element and outside of its strings.
+var structural = [256]bool{'"': true, '{': true, '[': true, '}': true, ']': true}
+
+// elementEnd returns where the element ends, or how far it was scanned.
+func (s *Splitter) elementEnd() (end int, complete bool) {
+	b, i := s.buf, s.pos
+	if first := b[s.begin]; first != '{' && first != '[' && first != '"' { // a number or a literal
+		for ; i < len(b); i++ {
+			switch b[i] {
+			case ',', ']', '}', ' ', '\n', '\r', '\t':
+				return i, true
+			}
+		}
+		return i, false
+	}
+	for i < len(b) {
+		switch {
+		case s.escaped:
+			s.escaped = false
+		case s.inString:
+			if i = skipPlain(b, i); i == len(b) {
+				return i, false
+			}
+			s.escaped, s.inString = b[i] == '\\', b[i] != '"'
+		default:
+			for !structural[b[i]] {
+				if i++; i == len(b) {
+					return i, false
+				}
+			}
+			switch b[i] {
+			case '"':
+				s.inString = true
+			case '{', '[':
+				s.nest++
+			default:
+				s.nest--
+			}
+		}
+		i++
+		if s.nest == 0 && !s.inString {
+			return i, true
+		}
+	}
+	return i, false
+}

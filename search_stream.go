@@ -1,0 +1,142 @@
+// A search that hands out hotels while the answer arrives.
+
+package hotelstays
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/hotelstays/hotelstays-go/internal/transport"
+	"github.com/hotelstays/hotelstays-go/internal/wire"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// HotelListStream is a search that hands out its hotels while the answer arrives. It is for
+// one goroutine.
+type HotelListStream struct {
+	client *Client
+	ctx    context.Context
+	req    *HotelListRequest
+	set    settings
+
+	resp     *HotelListResponse
+	complete bool
+}
+
+// HotelListStream returns a search as HotelList makes it, whose hotels need not wait for the
+// last byte, nor be in memory together. Nothing is sent before Hotels is ranged over.
+func (c *Client) HotelListStream(ctx context.Context, req *HotelListRequest, opts ...CallOption) *HotelListStream {
+	s := &HotelListStream{client: c, ctx: ctx, set: collect(opts)}
+	if s.set.rawData {
+		s.set.add("WithRawData", "keeps a whole answer, which a stream does not hold: call HotelList")
+	}
+	if req != nil {
+		s.req = req.clone()
+	}
+	return s
+}
+
+// Hotels makes the call and yields each hotel when it has arrived. The hotels are those that
+// HotelList returns, in the same order. An error is yielded once and ends the iteration.
+//
+// A refusal or an invalid answer may show only behind the hotels: until the loop has ended
+// without an error they are provisional. An answer that breaks off is asked for again only
+// before the first hotel; later it is a *TransportError that says how many hotels came.
+//
+// The time that the loop takes is part of the call's: WithTimeout and the deadline of ctx
+// count it. Breaking out of the loop closes the answer. Another range over Hotels is another
+// call.
+func (s *HotelListStream) Hotels() iter.Seq2[*types.Hotel, error] {
+	return func(yield func(*types.Hotel, error) bool) {
+		if err := s.receive(func(h *types.Hotel) bool { return yield(h, nil) }); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// Response returns what the answer holds beside its hotels: List is nil. complete reports
+// whether all of the answer arrived. Before that, and after a break, Basic names the session
+// of the hotels alone, and Meta holds what the answer's headers say. The response is nil
+// until an answer begins.
+func (s *HotelListStream) Response() (resp *HotelListResponse, complete bool) {
+	return s.resp, s.complete
+}
+
+// errBreak ends the reading of an answer when the caller's loop has ended.
+var errBreak = errors.New("the loop has ended")
+
+// receive makes the call. It returns nil if yield returned false.
+func (s *HotelListStream) receive(yield func(*types.Hotel) bool) error {
+	s.resp, s.complete = nil, false
+	x, err := begin(s.ctx, s.client, OpHotelList, s.req, s.set)
+	if err != nil {
+		return err
+	}
+	var hotels, stopped = 0, false
+	handOut := func(h *types.Hotel) bool {
+		hotels++
+		x.watch.handsOutHotel()
+		stopped = !yield(h)
+		return !stopped
+	}
+	var split wire.Splitter
+	x.stream = func(begun transport.Result, body io.Reader) ([]byte, bool, error) {
+		x.received(begun)
+		s.resp = &HotelListResponse{Meta: x.meta(wire.Envelope{})}
+		s.resp.Basic.SessionID = s.resp.Meta.SessionID
+		split = wire.Splitter{Take: x.takeHotel(handOut)}
+		rest, err := split.Read(body)
+		switch {
+		case stopped:
+			err = nil
+		case err != nil && hotels > 0:
+			err = fmt.Errorf("%w, after %d hotels", err, hotels)
+		}
+		return rest, hotels == 0, err
+	}
+	return x.execute(func() error {
+		if stopped {
+			return nil
+		}
+		resp := new(HotelListResponse)
+		if err := x.read(resp, &resp.Meta, func() error { return s.req.check(resp, &x.answer) }); err != nil {
+			var syntax *wire.SyntaxError
+			if errors.As(err, &syntax) {
+				syntax.Offset = split.Offset(syntax.Offset)
+			}
+			return err
+		}
+		for i := hotels; i < len(resp.List); i++ { // those that were not taken
+			if !handOut(&resp.List[i]) {
+				return nil
+			}
+		}
+		resp.List = nil
+		s.resp, s.complete = resp, true
+		return nil
+	})
+}
+
+// takeHotel returns a Splitter's Take. It reads each hotel as a page of one.
+func (x *exchange) takeHotel(handOut func(*types.Hotel) bool) func([]byte) (bool, error) {
+	var text []byte
+	taken := 0
+	return func(element []byte) (bool, error) {
+		if err := x.ctx.Err(); err != nil {
+			return false, err
+		}
+		text = append(append(append(text[:0], `{"list":[`...), element...), "]}"...)
+		var page HotelListResponse
+		_, err := wire.DecodeBare(x.ctx, text, decodeTarget(&page, x.row.internStrings), false)
+		if taken++; err != nil || len(page.List) != 1 || taken > MaxListPageSize {
+			return false, nil // the rest of the answer says why
+		}
+		if !handOut(&page.List[0]) {
+			return true, errBreak
+		}
+		return true, nil
+	}
+}

@@ -1,0 +1,451 @@
+// HotelListStream compared with HotelList, and what only a stream can meet.
+
+package hotelstays_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// inPieces answers with one body, read in pieces of a size; 0: at once.
+type inPieces struct {
+	body string
+	size int
+}
+
+func (a inPieces) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp := reply(200, a.body)
+	resp.Request = r
+	resp.Header.Set("Request-Id", "request")
+	resp.Header.Set("Trace-Id", "trace")
+	if a.size > 0 {
+		resp.Body = io.NopCloser(&pieces{strings.NewReader(a.body), a.size})
+	}
+	return resp, nil
+}
+
+type pieces struct {
+	io.Reader
+	size int
+}
+
+func (p *pieces) Read(b []byte) (int, error) { return p.Reader.Read(b[:min(len(b), p.size)]) }
+
+// anySearch is a valid search.
+func anySearch() *hotelstays.HotelListRequest {
+	return &hotelstays.HotelListRequest{DestinationID: "place", CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults()}
+}
+
+// streamed is what a stream hands out, and how it ends.
+type streamed struct {
+	hotels   []types.Hotel
+	resp     *hotelstays.HotelListResponse
+	complete bool
+	err      error
+}
+
+func stream(ctx context.Context, client *hotelstays.Client, req *hotelstays.HotelListRequest, opts ...hotelstays.CallOption) (s streamed) {
+	call := client.HotelListStream(ctx, req, opts...)
+	for hotel, err := range call.Hotels() {
+		if err != nil {
+			s.err = errors.Join(s.err, err)
+			continue
+		}
+		s.hotels = append(s.hotels, *hotel)
+	}
+	s.resp, s.complete = call.Response()
+	return s
+}
+
+// requireSame requires that a stream has the result of HotelList for the same body.
+func requireSame(t *testing.T, body string, size int) {
+	t.Helper()
+	list, err := clientThrough(t, inPieces{body, 0}).HotelList(t.Context(), anySearch())
+	got := stream(t.Context(), clientThrough(t, inPieces{body, size}), anySearch())
+	require.Equal(t, err == nil, got.complete, "%s\nlist: %v\nstream: %v", body, err, got.err)
+	if err != nil {
+		require.Equal(t, comparable(err), comparable(got.err), "%s\nin pieces of %d", body, size)
+		return
+	}
+	require.NoError(t, got.err)
+	require.Len(t, got.hotels, len(list.List), body)
+	for i := range got.hotels {
+		require.Equal(t, list.List[i], got.hotels[i], "%s\nin pieces of %d", body, size)
+	}
+	list.List = nil
+	require.Equal(t, list, got.resp, body)
+}
+
+// comparable is an error without what is undocumented to be the same: the excerpt.
+func comparable(err error) any {
+	var api *hotelstays.APIError
+	var decode *hotelstays.DecodeError
+	switch {
+	case errors.As(err, &api):
+		e := *api
+		e.Excerpt = ""
+		return e
+	case errors.As(err, &decode):
+		return decode.Err.Error()
+	}
+	return err
+}
+
+// smallPages are answers that a search may have, and answers that it should not have.
+func smallPages() []string {
+	hotel := func(id string) string {
+		return `{"id":"` + id + `","name":{"en":"A \"quoted\" \\ name } ] {","zh":"\u4f4f"},"minPrice":{"currency":"USD","amount":120.50},"rating":4.5,"rooms":[{"roomId":"1","rates":[]}]}`
+	}
+	a, b := hotel("1"), hotel("2")
+	basic := `"basic":{"sessionId":"s"}`
+	return []string{
+		`{"code":0,"msg":"","data":{"list":[` + a + `,` + b + `],` + basic + `,"total":2,"hasMore":true}}`,
+		`{"data":{` + basic + `,"list":[` + a + `]},"code":0}`,
+		" { \"code\" : 0 , \"data\" :\n{ \"list\" : [ " + a + " ,\t" + b + " ] , " + basic + " } } ",
+		`{"code":0,"data":{"list":[],` + basic + `}}`,
+		`{"code":0,"data":{"list":[null,` + a + `,{}],` + basic + `}}`,
+		`{"code":-0,"data":{"list":[` + a + `],` + basic + `}}`,
+		`{"code":0,"data":{"l\u0069st":[` + a + `],` + basic + `}}`,
+		`{"other":{"data":{"list":[1]}},"more":["data",{"list":[2]}],"code":0,"data":{"x":{"list":[3]},"list":[` + a + `],` + basic + `}}`,
+		`{"code":0,"data":{"list":[` + a + `]}}`,
+		`{"code":0,"data":{` + basic + `}}`,
+		`{"code":0,"data":{"list":null,` + basic + `}}`,
+		`{"code":0,"data":null}`,
+		`{"code":100000400,"msg":"refused","data":{"list":[` + a + `],` + basic + `}}`,
+		`{"data":{"list":[` + a + `,1],` + basic + `},"code":100000400,"msg":"refused"}`,
+		`{"data":{"list":[` + a + `],` + basic + `}}`,
+		`{"code":0,"data":{"list":[` + a + `,7,` + b + `,{"id":7},"x"],` + basic + `}}`,
+		`{"code":0,"data":{"list":[` + a + `,{"id":"1","id":"1"}],` + basic + `}}`,
+		`{"code":0,"data":{"list":[` + a + `],"list":[` + b + `],` + basic + `}}`,
+		`{"code":0,"data":{"list":[` + a + `],` + basic + `},"data":{"list":[]}}`,
+		`{"code":0,"data":{"list":[` + a + `],"List":[],` + basic + `}}`,
+		`{"code":0,"Code":1,"data":{"list":[` + a + `],` + basic + `}}`,
+		`{"code":0,"data":{},"x":{"list":[` + a + `]}}`,
+		`{"code":0,"data":{"list":[` + a + ` ` + b + `],` + basic + `}}`,
+		`{"code":0,"data":{"list":[` + a + `,],` + basic + `}}`,
+		`{"code":0,"data":{"list":[,` + a + `],` + basic + `}}`,
+		`{"code":0,"data":{"list":[` + a + `}],` + basic + `}}`,
+		`{"code":0,"data":{"list":[{]},` + a + `],` + basic + `}}`,
+		`["data",{"list":[` + a + `]}]`,
+		`{"code":0,"data":[{"list":[` + a + `]}]}`,
+		`{"code":0,"data":{"list":[` + strings.Repeat(`{},`, 200) + `{}],` + basic + `}}`,
+		`{"code":0,"data":{"list":[` + strings.Repeat(`{},`, 199) + `{}],` + basic + `}}`,
+		`<html>`,
+		``,
+	}
+}
+
+func TestStreamIsHotelList(t *testing.T) {
+	sizes := []int{0}
+	for size := 1; size <= 64; size += howMany(t, "sizes of reads", 1, 7, 21) {
+		sizes = append(sizes, size)
+	}
+	for _, page := range smallPages() {
+		for _, size := range sizes {
+			requireSame(t, page, size)
+		}
+	}
+}
+
+func TestStreamOfCutAnswers(t *testing.T) {
+	page := smallPages()[0]
+	for end := range len(page) {
+		requireSame(t, page[:end], 16)
+	}
+}
+
+func TestStreamOfChangedAnswers(t *testing.T) {
+	for _, page := range smallPages()[:howMany(t, "pages", 3, 2, 1)] {
+		for at := range len(page) {
+			for _, c := range `"{}[],:\0a ` + "\n\x01\xff" {
+				requireSame(t, page[:at]+string(byte(c))+page[at+1:], 0)
+			}
+		}
+	}
+}
+
+func FuzzStream(f *testing.F) {
+	for i, page := range smallPages() {
+		f.Add(page, i)
+	}
+	f.Fuzz(func(t *testing.T, page string, size int) {
+		requireSame(t, page, max(0, size)%100)
+	})
+}
+
+// Each hotel is handed out when its last byte is there.
+func TestStreamDoesNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe()
+		client := clientThrough(t, roundTripper(func(req *http.Request) (*http.Response, error) {
+			resp := reply(200, "")
+			resp.Body, resp.Request = r, req
+			resp.Header.Set("Session-Id", "session")
+			return resp, nil
+		}))
+		go func() {
+			for _, part := range []string{`{"code":0,"data":{"list":[{"id":"1"`, `}`, `,{"id":"2"}`, `],"total":2}`, `}`} {
+				time.Sleep(time.Second)
+				_, _ = io.WriteString(w, part)
+			}
+			w.Close()
+		}()
+		start := time.Now()
+		search := client.HotelListStream(t.Context(), anySearch())
+		resp, complete := search.Response()
+		assert.Nil(t, resp)
+		assert.False(t, complete)
+		var at []time.Duration
+		for hotel, err := range search.Hotels() {
+			require.NoError(t, err)
+			at = append(at, time.Since(start))
+			assert.Equal(t, string(rune('0'+len(at))), hotel.ID)
+			resp, complete := search.Response()
+			assert.Equal(t, "session", resp.Basic.SessionID)
+			assert.Equal(t, 200, resp.Meta.HTTPStatus)
+			assert.False(t, complete)
+		}
+		assert.Equal(t, []time.Duration{2 * time.Second, 3 * time.Second}, at)
+		resp, complete = search.Response()
+		assert.Equal(t, 2, resp.Total)
+		assert.True(t, complete)
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// closing records that a body was closed.
+type closing struct {
+	io.Reader
+	closed bool
+}
+
+func (c *closing) Close() error {
+	c.closed = true
+	return nil
+}
+
+// A break closes the answer, at whichever hotel it comes, and is no error for anybody.
+func TestStreamBreaks(t *testing.T) {
+	page := smallPages()[0]
+	for at := range 2 {
+		body := &closing{Reader: &pieces{strings.NewReader(page), 1}}
+		var ended []hotelstays.CallInfo
+		sent := 0
+		client := clientThrough(t, roundTripper(func(*http.Request) (*http.Response, error) {
+			sent++
+			resp := reply(200, "")
+			resp.Body = body
+			return resp, nil
+		}), hotelstays.WithMaxAttempts(3), hotelstays.WithObserver(hotelstays.Observer{
+			CallEnd: func(_ context.Context, info hotelstays.CallInfo) { ended = append(ended, info) }}))
+		search := client.HotelListStream(t.Context(), anySearch())
+		n := 0
+		for _, err := range search.Hotels() {
+			require.NoError(t, err)
+			if n++; n > at {
+				break
+			}
+		}
+		assert.True(t, body.closed)
+		assert.Equal(t, 1, sent)
+		require.Len(t, ended, 1)
+		assert.NoError(t, ended[0].Err)
+		assert.Less(t, ended[0].Bytes, len(page))
+		assert.NotZero(t, ended[0].FirstHotel)
+		resp, complete := search.Response()
+		assert.False(t, complete)
+		assert.Equal(t, 1, resp.Meta.Attempts)
+	}
+}
+
+// A read that fails is asked for again before the first hotel, and not after it.
+func TestStreamThatBreaksOff(t *testing.T) {
+	page := smallPages()[0]
+	first := strings.Index(page, "},{") + 1
+	second := strings.Index(page, "],\"basic") // behind the second hotel
+	for _, row := range []struct {
+		name         string
+		end          int
+		sent, hotels int
+		text         string
+	}{
+		{"at once", 0, 3, 0, "0 bytes"},
+		{"before the end of the first hotel", first - 1, 3, 0, "bytes"},
+		{"behind it", first, 1, 1, "after 1 hotels"},
+		{"behind the second", second, 1, 2, "after 2 hotels"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				answer := &fixedAnswer{status: 200, body: page[:row.end], cut: io.ErrUnexpectedEOF}
+				got := stream(t.Context(), clientThrough(t, answer, hotelstays.WithMaxAttempts(3)), anySearch())
+				assert.Len(t, answer.sent, row.sent)
+				assert.Len(t, got.hotels, row.hotels)
+				assert.False(t, got.complete)
+				var broken *hotelstays.TransportError
+				require.ErrorAs(t, got.err, &broken)
+				assert.ErrorIs(t, got.err, io.ErrUnexpectedEOF)
+				assert.ErrorContains(t, got.err, row.text)
+				assert.True(t, broken.Sent)
+			})
+		})
+	}
+}
+
+// The second attempt's hotels are handed out alone.
+func TestStreamAfterAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, kind := range []hotelstaystest.FaultKind{hotelstaystest.FaultCut, hotelstaystest.FaultStatus} {
+			srv, client := newSandbox(t)
+			want, err := client.HotelList(t.Context(), searchCity(srv))
+			require.NoError(t, err)
+			srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: kind})
+			got := stream(t.Context(), client, searchCity(srv))
+			require.NoError(t, got.err)
+			assert.Len(t, got.hotels, len(want.List))
+			assert.Equal(t, 2, got.resp.Meta.Attempts)
+			assert.NotEmpty(t, got.resp.Basic.SessionID)
+		}
+	})
+}
+
+// The call's time covers the loop, and its end is the end of the loop.
+func TestStreamEndsWithCtx(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		end  func(cancel context.CancelFunc)
+		opts []hotelstays.CallOption
+		is   error
+	}{
+		{"cancelled", func(cancel context.CancelFunc) { cancel() }, nil, context.Canceled},
+		{"too slow a loop", func(context.CancelFunc) { time.Sleep(time.Minute) },
+			[]hotelstays.CallOption{hotelstays.WithTimeout(20 * time.Second)}, context.DeadlineExceeded},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv, client := newSandbox(t)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				search := client.HotelListStream(ctx, searchCity(srv), row.opts...)
+				hotels := 0
+				var end error
+				for _, err := range search.Hotels() {
+					if end = err; err == nil {
+						hotels++
+						row.end(cancel)
+					}
+				}
+				assert.Equal(t, 1, hotels)
+				var broken *hotelstays.TransportError
+				require.ErrorAs(t, end, &broken)
+				assert.ErrorIs(t, end, row.is)
+				assert.ErrorContains(t, end, "after 1 hotels")
+			})
+		})
+	}
+}
+
+func TestStreamRefusals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t)
+		got := stream(t.Context(), client, &hotelstays.HotelListRequest{})
+		var invalid *hotelstays.ValidationError
+		assert.ErrorAs(t, got.err, &invalid)
+		got = stream(t.Context(), client, nil)
+		assert.ErrorAs(t, got.err, &invalid)
+		got = stream(t.Context(), client, searchCity(srv), hotelstays.WithRawData())
+		require.ErrorAs(t, got.err, &invalid)
+		assert.Equal(t, "WithRawData", invalid.Fields[0].Path)
+		assert.Zero(t, srv.Ledger().Count(hotelstaystest.OpHotelList))
+
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultStatus, Status: 403, Code: 100000403})
+		got = stream(t.Context(), client, searchCity(srv))
+		assert.ErrorIs(t, got.err, hotelstays.ErrForbidden)
+		assert.Empty(t, got.hotels)
+	})
+}
+
+// A code before the list decides whether the list's hotels are handed out at once. One
+// behind it, and a fault behind it, come too late for that.
+func TestStreamIsProvisional(t *testing.T) {
+	const hotel = `{"id":"1"}`
+	for body, hotels := range map[string]int{
+		`{"code":100000400,"data":{"list":[` + hotel + `]}}`:                             0,
+		`{"code" : 100000400 ,"msg":"","data":{"list":[` + hotel + `]}}`:                 0,
+		`{"code":"0","data":{"list":[` + hotel + `]}}`:                                   0,
+		`{"data":{"list":[` + hotel + `]},"code":100000400}`:                             1,
+		`{"code":0,"data":{"list":[` + hotel + `,{"id":7},` + hotel + `]}}`:              1,
+		`{"code":0,"data":{"list":[` + strings.Repeat(hotel+",", 250) + hotel + `]}}`:    200,
+		`{"data":{},"x":{"list":[` + hotel + `]},"code":0}`:                              0,
+		`{"x":{"list":[` + hotel + `]},"data":["data",{"list":[` + hotel + `]}]}`:        0,
+		`{"code":0,"data":{"list":["list",[` + hotel + `],` + hotel + `]}}`:              0,
+		`{"code":0,"data":{"inner":{"list":[` + hotel + `]},"basic":{"sessionId":"s"}}}`: 0,
+	} {
+		got := stream(t.Context(), clientThrough(t, inPieces{body, 0}), anySearch())
+		assert.Error(t, got.err, body)
+		assert.Len(t, got.hotels, hotels, body)
+		assert.False(t, got.complete, body)
+	}
+}
+
+// A range is a call, and the request is the one that HotelListStream received.
+func TestStreamTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t)
+		req := searchCity(srv)
+		search := client.HotelListStream(t.Context(), req)
+		req.DestinationID = "changed"
+		for range 2 {
+			n := 0
+			for _, err := range search.Hotels() {
+				require.NoError(t, err)
+				n++
+			}
+			assert.Equal(t, 12, n)
+		}
+		assert.Equal(t, 2, srv.Ledger().Count(hotelstaystest.OpHotelList))
+	})
+}
+
+// The limit on an answer's size holds, and one hotel alone is in memory.
+func TestStreamSize(t *testing.T) {
+	page := smallPages()[0]
+	got := stream(t.Context(), clientThrough(t, inPieces{page, 0}, hotelstays.WithMaxResponseBytes(int64(len(page)-1))), anySearch())
+	var decode *hotelstays.DecodeError
+	require.ErrorAs(t, got.err, &decode)
+	assert.ErrorContains(t, got.err, "larger than the limit")
+	got = stream(t.Context(), clientThrough(t, inPieces{page, 0}, hotelstays.WithMaxResponseBytes(int64(len(page)))), anySearch())
+	require.NoError(t, got.err)
+
+	hotel := `{"id":"` + strings.Repeat("x", 300<<10) + `"}`
+	many := `{"code":0,"data":{"list":[` + strings.Repeat(hotel+",", 199) + hotel + `],"basic":{"sessionId":"s"}}}`
+	require.True(t, json.Valid([]byte(many)))
+	client := clientThrough(t, roundTripper(func(*http.Request) (*http.Response, error) {
+		resp := reply(200, "")
+		resp.Body = io.NopCloser(iotest.HalfReader(strings.NewReader(many)))
+		return resp, nil
+	}))
+	n := 0
+	for _, err := range client.HotelListStream(t.Context(), anySearch()).Hotels() {
+		require.NoError(t, err)
+		n++
+	}
+	assert.Equal(t, 200, n)
+}
