@@ -223,6 +223,9 @@ func TestUnusableClientOrContext(t *testing.T) {
 				}
 				results := m.Func.Call(args)
 				last := results[len(results)-1]
+				if stream, ok := last.Interface().(*hotelstays.HotelListStream); ok {
+					last = reflect.ValueOf(stream.Hotels())
+				}
 				if last.Kind() == reflect.Func { // an iterator
 					for _, err := range last.Seq2() {
 						last = err

@@ -27,15 +27,15 @@
 //	SaveVoucher      the verified document
 //	CancelAndRead    cancels the order and reads it back
 //
-// WalkDestinations and HotelsMetadataAll read the whole catalogue.
+// HotelListStream hands out hotels before the page has arrived. WalkDestinations and
+// HotelsMetadataAll read the whole catalogue.
 //
 // # Sessions
 //
 // An offer is valid only in the session of the search that returned it. That session is
 // HotelListResponse.Basic.SessionID. Put it into the SessionID field of HotelRates,
 // CheckAvail and Book; store it with the order, because Cancel needs a session too. The
-// client keeps no session. If the service refuses one, search again: how long a session
-// lives is undocumented.
+// client keeps no session. If the service refuses one, search again: its life is undocumented.
 //
 // # Values
 //

@@ -87,6 +87,69 @@ func ExampleClient_HotelListPages() {
 	// Output: 12 hotels on 3 pages
 }
 
+// The first hotels of a long page, while the rest arrives.
+func ExampleClient_HotelListStream() {
+	srv, client := startSandbox()
+	defer srv.Close()
+
+	search := client.HotelListStream(context.Background(), &hotelstays.HotelListRequest{
+		DestinationID: srv.CityID(0), CheckIn: arrival, CheckOut: departure, RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}},
+	})
+	hotels := 0
+	for hotel, err := range search.Hotels() {
+		if err != nil {
+			fmt.Println("forget the hotels so far:", err)
+			return
+		}
+		hotels++
+		_ = hotel // show it
+	}
+	page, _ := search.Response()
+	fmt.Println(hotels, "of", page.Total, "hotels")
+	// Output: 12 of 12 hotels
+}
+
+// A search for one hotel ends at it. The rest of the answer is not read.
+func ExampleHotelListStream_Hotels() {
+	srv, client := startSandbox()
+	defer srv.Close()
+
+	search := client.HotelListStream(context.Background(), &hotelstays.HotelListRequest{
+		DestinationID: srv.CityID(0), CheckIn: arrival, CheckOut: departure, RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}},
+	})
+	for hotel, err := range search.Hotels() {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if hotel.PlatformHotelID == srv.HotelIDs(3)[2] {
+			fmt.Println("found it")
+			break
+		}
+	}
+	// Output: found it
+}
+
+// The session is there before the first hotel, so that its offers can be checked at once.
+func ExampleHotelListStream_Response() {
+	srv, client := startSandbox()
+	defer srv.Close()
+
+	search := client.HotelListStream(context.Background(), &hotelstays.HotelListRequest{
+		DestinationID: srv.CityID(0), CheckIn: arrival, CheckOut: departure, RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}},
+	})
+	for _, err := range search.Hotels() {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		soFar, complete := search.Response()
+		fmt.Println("session:", soFar.Basic.SessionID != "", "- complete:", complete)
+		break
+	}
+	// Output: session: true - complete: false
+}
+
 // Any number of hotels, in parallel batches. The error of a batch has its hotels; the other batches
 // go on.
 func ExampleClient_HotelListBatches() {

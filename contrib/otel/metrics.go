@@ -27,6 +27,7 @@ type instruments struct {
 	callDuration    metric.Float64Histogram
 	rateLimitWait   metric.Float64Histogram
 	decodeDuration  metric.Float64Histogram
+	firstHotel      metric.Float64Histogram
 	responseSize    metric.Int64Histogram
 	attempts        metric.Int64Counter
 	tokenFetches    metric.Int64Counter
@@ -53,6 +54,7 @@ func newInstruments(m metric.Meter) (*instruments, error) {
 		callDuration:    seconds("hotelstays.client.call.duration", "Duration of calls, including waits, attempts and decoding.", callSeconds),
 		rateLimitWait:   seconds("hotelstays.client.rate_limit.wait.duration", "Time that calls waited for the rate limit.", waitSeconds),
 		decodeDuration:  seconds("hotelstays.client.decode.duration", "Time to decode the last answer.", decodeSeconds),
+		firstHotel:      seconds("hotelstays.client.first_hotel.duration", "Time until HotelListStream handed out its first hotel.", callSeconds),
 		responseSize:    size,
 		attempts:        counter("hotelstays.client.attempts", "{attempt}", "Requests that were sent."),
 		tokenFetches:    counter("hotelstays.client.token.fetches", "{fetch}", "Calls that fetched a token, or failed to."),
@@ -80,6 +82,9 @@ func (i *instruments) record(ctx context.Context, info *hotelstays.CallInfo, kin
 	if info.HTTPStatus != 0 {
 		i.decodeDuration.Record(ctx, info.DecodeTime.Seconds(), all)
 		i.responseSize.Record(ctx, int64(info.Bytes), all)
+	}
+	if info.FirstHotel > 0 {
+		i.firstHotel.Record(ctx, info.FirstHotel.Seconds(), all)
 	}
 	for n := range info.Attempts {
 		i.attempts.Add(ctx, 1, with(attemptOutcome(&info.Attempts[n])))

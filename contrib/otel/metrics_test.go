@@ -154,6 +154,7 @@ func TestInstruments(t *testing.T) {
 		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut})
 		_, err := r.client.Book(t.Context(), req)
 		require.Error(t, err)
+		r.streamAfter(time.Second)
 		units := map[string]string{}
 		scope := r.export().ScopeMetrics[0]
 		assert.Equal(t, semconv.SchemaURL, scope.Scope.SchemaURL)
@@ -170,6 +171,7 @@ func TestInstruments(t *testing.T) {
 			"hotelstays.client.call.duration":            "s",
 			"hotelstays.client.rate_limit.wait.duration": "s",
 			"hotelstays.client.decode.duration":          "s",
+			"hotelstays.client.first_hotel.duration":     "s",
 			"hotelstays.client.response.size":            "By",
 			"hotelstays.client.attempts":                 "{attempt}",
 			"hotelstays.client.token.fetches":            "{fetch}",

@@ -24,6 +24,7 @@ const (
 	keyTraceID         = attribute.Key("hotelstays.trace_id")
 	keyRateLimitWait   = attribute.Key("hotelstays.rate_limit.wait.duration")
 	keyDecodeDuration  = attribute.Key("hotelstays.decode.duration")
+	keyFirstHotel      = attribute.Key("hotelstays.first_hotel.duration")
 	keyResponseSize    = attribute.Key("hotelstays.response.size")
 	keyAttemptNumber   = attribute.Key("hotelstays.attempt.number")
 	keyAttemptDuration = attribute.Key("hotelstays.attempt.duration")
@@ -47,6 +48,9 @@ func setSpan(span trace.Span, info *hotelstays.CallInfo, kind string) {
 			semconv.HTTPResponseStatusCode(info.HTTPStatus),
 			keyResponseSize.Int(info.Bytes),
 			keyDecodeDuration.Float64(info.DecodeTime.Seconds()))
+	}
+	if info.FirstHotel > 0 {
+		attrs = append(attrs, keyFirstHotel.Float64(info.FirstHotel.Seconds()))
 	}
 	var refused *hotelstays.APIError
 	if errors.As(info.Err, &refused) && refused.Operation == info.Operation && refused.Code != 0 {

@@ -66,6 +66,24 @@ func TestSpanOfASuccess(t *testing.T) {
 	})
 }
 
+// streamAfter streams a search that is answered after a time.
+func (r *rig) streamAfter(delay time.Duration) {
+	r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultDelay, Delay: delay})
+	for _, err := range r.client.HotelListStream(r.t.Context(), &hotelstays.HotelListRequest{DestinationID: r.srv.CityID(0),
+		CheckIn: "2000-03-10", CheckOut: "2000-03-12", RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}}}).Hotels() {
+		require.NoError(r.t, err)
+	}
+}
+
+func TestSpanOfAStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.warm()
+		r.streamAfter(2 * time.Second)
+		assert.Equal(t, 2.0, r.last().attrs["hotelstays.first_hotel.duration"])
+	})
+}
+
 // Each attempt is an event at the time when it was sent.
 func TestSpanOfARetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

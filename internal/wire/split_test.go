@@ -29,6 +29,7 @@ func TestSplitter(t *testing.T) {
 		{"refused by Take", `{"data":{"list":[1,"no",2,3]}}`, []string{`1`}, `{"data":{"list":[null,"no",2,3]}}`},
 		{"no comma", `{"data":{"list":[1 2]}}`, []string{`1`}, `{"data":{"list":[null 2]}}`},
 		{"no end", `{"data":{"list":[1,{"a":`, []string{`1`}, `{"data":{"list":[null,{"a":`},
+		{"escapes before the list", `{"m\\":"\"]","msg":"\\\"{","data":{"list":[1]}}`, []string{`1`}, `{"m\\":"\"]","msg":"\\\"{","data":{"list":[null]}}`},
 		{"escaped names", `{"d\u0061ta":{"list":[1]}}`, nil, `{"d\u0061ta":{"list":[1]}}`},
 	} {
 		var taken []string
