@@ -268,6 +268,7 @@ func TestStreamBreaks(t *testing.T) {
 		assert.Equal(t, 1, sent)
 		require.Len(t, ended, 1)
 		assert.NoError(t, ended[0].Err)
+		assert.NoError(t, ended[0].Attempts[0].Err)
 		assert.Less(t, ended[0].Bytes, len(page))
 		assert.NotZero(t, ended[0].FirstHotel)
 		resp, complete := search.Response()

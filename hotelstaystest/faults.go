@@ -44,7 +44,7 @@ const (
 	// FaultWrongType changes the JSON type of the value at Field, a path such as
 	// "data.hotelOrder.status" or "data.list.0.rating". The default is "data".
 	FaultWrongType FaultKind = "wrong-type"
-	// FaultSlowBody sends the true answer in pieces over Delay.
+	// FaultSlowBody sends the true answer in ten pieces over Delay, or at BytesPerSecond.
 	FaultSlowBody FaultKind = "slow-body"
 	// FaultWrongDigest makes OrderVoucher answer a wrong digest. For OpOrderVoucher only.
 	FaultWrongDigest FaultKind = "wrong-digest"
@@ -92,6 +92,8 @@ type Fault struct {
 	Header      http.Header   // more response headers
 	Body        []byte        // instead of the envelope
 	Field       string        // for FaultWrongType
+	// BytesPerSecond is the rate of FaultSlowBody, before compression; 0: Delay decides.
+	BytesPerSecond int
 }
 
 func (f *Fault) validate() error {
@@ -117,6 +119,8 @@ func (f *Fault) validate() error {
 		return fmt.Errorf("fault %s does not act on webhooks, or Commit is set", f.Kind)
 	case f.Skip < 0, f.Times < -1, f.Delay < 0:
 		return fmt.Errorf("fault %s: Skip and Delay cannot be negative, Times cannot be below -1", f.Kind)
+	case f.BytesPerSecond < 0 || f.BytesPerSecond > 0 && (f.Kind != FaultSlowBody || f.Delay > 0):
+		return fmt.Errorf("fault %s: BytesPerSecond is the rate of %s, without Delay", f.Kind, FaultSlowBody)
 	case f.Probability < 0 || f.Probability > 1:
 		return fmt.Errorf("fault %s: Probability must be between 0 and 1", f.Kind)
 	case f.Commit && f.Kind == FaultCutBeforeRead:

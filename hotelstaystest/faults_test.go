@@ -44,6 +44,7 @@ func TestFaultKinds(t *testing.T) {
 		{Fault{Kind: FaultEmptyBody}, outcome{200, 0, false, false}},
 		{Fault{Kind: FaultWrongType, Field: "data.hotelOrder.status"}, outcome{200, 1, false, true}},
 		{Fault{Kind: FaultSlowBody, Delay: time.Second}, outcome{200, 1, false, true}},
+		{Fault{Kind: FaultSlowBody, BytesPerSecond: 1000}, outcome{200, 1, false, true}},
 	} {
 		for name, opts := range map[string][]Option{"HTTP/1.1": nil, "HTTP/2.0": {WithTLS()}} {
 			t.Run(fmt.Sprintf("%s/%s/%d/%v", name, tc.fault.Kind, tc.fault.Status, tc.fault.Commit), func(t *testing.T) {

@@ -45,7 +45,7 @@ func (s *Server) deliver(w http.ResponseWriter, r *http.Request, c *call, a *ans
 		writeHalf(w, a)
 		cut(r)
 	case FaultSlowBody:
-		if !s.writeSlowly(w, r, a, f.Delay) {
+		if !s.writeSlowly(w, r, a, f) {
 			s.recordCut(c)
 			panic(http.ErrAbortHandler)
 		}
@@ -166,17 +166,18 @@ func writeHalf(w http.ResponseWriter, a *answer) {
 	http.NewResponseController(w).Flush()
 }
 
-const slowPieces = 10
-
-// writeSlowly sends the answer in slowPieces over d. It returns false when the client
-// leaves first.
-func (s *Server) writeSlowly(w http.ResponseWriter, r *http.Request, a *answer, d time.Duration) bool {
+// writeSlowly sends the answer in ten pieces over the fault's delay, or twenty pieces a
+// second at its rate. It returns false when the client leaves first.
+func (s *Server) writeSlowly(w http.ResponseWriter, r *http.Request, a *answer, f *Fault) bool {
 	a.writeHeader(w)
 	flush := http.NewResponseController(w)
-	step := len(a.body)/slowPieces + 1
+	step, pause := len(a.body)/10+1, f.Delay/10
+	if f.BytesPerSecond > 0 {
+		step, pause = max(1, f.BytesPerSecond/20), time.Second/20
+	}
 	flush.Flush()
 	for rest := a.body; len(rest) > 0; {
-		if !s.wait(r.Context(), d/slowPieces) {
+		if !s.wait(r.Context(), pause) {
 			return false
 		}
 		n := min(step, len(rest))

@@ -198,7 +198,7 @@ func (p *tab) toGuests() {
 	p.check("search")
 	p.focus("#adults")
 	p.do(chromedp.KeyEvent("\n")) // without a mouse
-	p.waitFor("h1", "hotels in "+p.site.srv.CityName(0))
+	p.waitFor("h1", "Hotels in "+p.site.srv.CityName(0))
 	p.check("hotels")
 	p.click(".cards a.button")
 	p.waitFor("h2", "Room")
@@ -364,4 +364,26 @@ func TestBrowserShowsTheFocus(t *testing.T) {
 		reached[name] = true
 	}
 	assert.Len(t, reached, targets)
+}
+
+// The first hotels can be chosen while the rest is on its way.
+func TestHotelsArriveInTheBrowser(t *testing.T) {
+	site := startSite(t)
+	p := openTab(t, site, "phone", 360, 740)
+	site.get(site.searchAddress(60)) // fetches the token
+	site.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultSlowBody, BytesPerSecond: 4000})
+	p.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf("location.href = %q", site.searchAddress(60))))
+	var early int
+	require.Eventually(t, func() bool {
+		state, err := chromedp.Run(p.ctx, chromedp.Evaluate[string](
+			`document.readyState + " " + [...document.querySelectorAll(".cards li a.button")].filter(e => e.checkVisibility()).length`))
+		var ready string
+		if err == nil {
+			_, _ = fmt.Sscan(state, &ready, &early)
+		}
+		return ready == "loading" && early > 0
+	}, 20*time.Second, 20*time.Millisecond)
+	assert.Less(t, early, 12)
+	p.check("hotels")
+	p.waitFor("main", "12\u00a0hotels.")
 }

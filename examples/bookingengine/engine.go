@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"net/http"
 	"os"
@@ -81,24 +82,65 @@ func (e *engine) close() {
 	os.RemoveAll(e.vouchers)
 }
 
-// search searches for hotels, and stores the session and the result.
-func (e *engine) search(ctx context.Context, req hotelstays.HotelListRequest) (search, error) {
+// search starts a search, and returns with its first hotel or with none. The others arrive
+// while the page is shown. Close it.
+func (e *engine) search(ctx context.Context, req hotelstays.HotelListRequest) (*arriving, error) {
 	req.MaxRatesPerHotel, req.SortBy = 1, hotelstays.SortPriceAsc
-	resp, err := e.client.HotelList(ctx, &req) // the first page; HotelListPages has them all
-	if err != nil {
-		return search{}, err
+	stream := e.client.HotelListStream(ctx, &req) // the first page; HotelListPages has them all
+	a := &arriving{engine: e, stream: stream, search: search{ID: uuid.NewString(), Request: req}}
+	a.next, a.close = iter.Pull2(stream.Hotels())
+	if a.take(); a.Err != nil {
+		a.close()
+		return nil, a.Err
 	}
-	req.SessionID = resp.Basic.SessionID
-	found := search{
-		ID: uuid.NewString(), Request: req, Hotels: resp.List,
-		Partial: len(resp.Basic.Notices) > 0, Retry: resp.Basic.EmptyReason.Retryable(),
+	begun, _ := stream.Response()
+	a.Request.SessionID = begun.Basic.SessionID
+	return a, nil
+}
+
+// arriving is a search whose hotels are still on their way.
+type arriving struct {
+	search
+	Err error // why hotels are missing
+	// shown is called when the page has received a hotel.
+	shown func()
+
+	engine *engine
+	stream *hotelstays.HotelListStream
+	first  *types.Hotel // that the page has not received; nil: there is none
+	next   func() (*types.Hotel, error, bool)
+	close  func()
+}
+
+// Any reports whether there are hotels.
+func (a *arriving) Any() bool { return a.first != nil }
+
+// Arriving yields the hotels as they arrive, and stores each before the guest can choose it.
+func (a *arriving) Arriving() iter.Seq[*types.Hotel] {
+	return func(yield func(*types.Hotel) bool) {
+		for ; a.first != nil; a.take() {
+			a.Hotels = append(a.Hotels, *a.first)
+			a.engine.searches.put(a.ID, a.search)
+			if !yield(a.first) {
+				return
+			}
+			a.shown()
+		}
 	}
-	if found.Partial || len(found.Hotels) == 0 {
-		e.log.Info("the search is not complete", "remark", resp.Basic.StatusRemark, "notices", resp.Basic.Notices, "reason",
+}
+
+// take waits for the next hotel. At the end it reads what else the answer says.
+func (a *arriving) take() {
+	var more bool
+	if a.first, a.Err, more = a.next(); more {
+		return
+	}
+	resp, _ := a.stream.Response()
+	a.Partial, a.Retry = len(resp.Basic.Notices) > 0, resp.Basic.EmptyReason.Retryable()
+	if a.Partial || resp.Total == 0 {
+		a.engine.log.Info("the search is not complete", "remark", resp.Basic.StatusRemark, "notices", resp.Basic.Notices, "reason",
 			resp.Basic.EmptyReason)
 	}
-	e.searches.put(found.ID, found)
-	return found, nil
 }
 
 // rates returns the rooms of a hotel with their offers, and stores them. It omits offers that

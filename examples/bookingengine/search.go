@@ -129,7 +129,13 @@ func (s *site) hotels(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.render(w, http.StatusOK, "hotels", found)
+	defer found.close()
+	found.shown = func() { _ = http.NewResponseController(w).Flush() } // the browser may be gone
+	s.renderArriving(w, "hotels", found)
+	if found.Err != nil {
+		s.log.Error("a search broke off", "hotels", len(found.Hotels), "error", found.Err)
+	}
+	return nil
 }
 
 type hotelPage struct {

@@ -163,6 +163,14 @@ func (s *site) render(w http.ResponseWriter, status int, page string, data any) 
 	return nil
 }
 
+// renderArriving sends the page while its data arrives.
+func (s *site) renderArriving(w http.ResponseWriter, page string, data any) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	if err := s.pages[page].ExecuteTemplate(w, "layout", view{s.engine.service.sandbox, data}); err != nil {
+		s.log.Info("a page was not sent to its end", "page", page, "error", err)
+	}
+}
+
 // parsePages parses each page with the layout and the parts.
 func parsePages() map[string]*template.Template {
 	shared := template.Must(template.New("").Funcs(templateFuncs).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html"))

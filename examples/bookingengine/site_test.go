@@ -59,10 +59,15 @@ func TestASearchWithoutHotels(t *testing.T) {
 // A hotel's id may contain any character.
 func TestAddressesHoldAnyID(t *testing.T) {
 	s := startSite(t)
-	s.engine.searches.put("one", search{ID: "one", Hotels: []types.Hotel{{ID: "A/1?b=%2F&c#d"}}})
-	found, _ := s.engine.searches.get("one")
+	hotels := []types.Hotel{{ID: "A/1?b=%2F&c#d"}}
+	s.engine.searches.put("one", search{ID: "one", Hotels: hotels})
 	w := httptest.NewRecorder()
-	require.NoError(t, s.render(w, http.StatusOK, "hotels", found))
+	s.renderArriving(w, "hotels", struct {
+		search
+		Any      bool
+		Arriving []types.Hotel
+		Err      error
+	}{search: search{ID: "one"}, Any: true, Arriving: hotels})
 	link := hotelLink.FindStringSubmatch(w.Body.String())
 	require.NotNil(t, link)
 	s.send(http.MethodGet, html.UnescapeString(link[1]), nil)
@@ -200,6 +205,60 @@ func TestFailuresAreToldInAGuestsWords(t *testing.T) {
 			assert.Regexp(t, `number=`+number[1]+`.*error="hotelstays: HotelList`, s.log)
 		})
 	}
+}
+
+// timedWriter records when each hotel reached the browser.
+type timedWriter struct {
+	*httptest.ResponseRecorder
+	hotels []time.Time
+}
+
+func (w *timedWriter) FlushError() error {
+	w.hotels = append(w.hotels, time.Now())
+	return nil
+}
+
+// get is a request whose page may arrive slowly.
+func (w *timedWriter) get(s *testSite, address string) {
+	r := httptest.NewRequest(http.MethodGet, address, nil)
+	r.Host = "127.0.0.1"
+	w.ResponseRecorder = httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+}
+
+func TestHotelsAreShownWhileTheyArrive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, closeSite := memorySite(t)
+		defer closeSite()
+		s.get(s.searchAddress(60)) // fetches the token
+		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultSlowBody, BytesPerSecond: 4000})
+		var w timedWriter
+		start := time.Now()
+		w.get(s, s.searchAddress(60))
+		require.Len(t, w.hotels, 12)
+		whole := time.Since(start)
+		assert.Less(t, w.hotels[0].Sub(start), whole/8)
+		assert.Less(t, w.hotels[5].Sub(start), whole*5/8)
+		assert.Contains(t, w.Body.String(), "12\u00a0hotels.")
+	})
+}
+
+// A list that breaks off says so, and what was shown can be chosen.
+func TestHotelsThatBreakOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, closeSite := memorySite(t)
+		defer closeSite()
+		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultCutMidResponse})
+		page := s.get(s.searchAddress(60))
+		assert.Contains(t, page, "The list broke off.")
+		assert.Contains(t, s.log.String(), "a search broke off")
+		links := hotelLink.FindAllStringSubmatch(page, -1)
+		require.NotEmpty(t, links)
+		require.Less(t, len(links), 12)
+		for _, link := range links {
+			s.get(html.UnescapeString(link[1]))
+		}
+	})
 }
 
 // If the service has forgotten a session or an offer, the guest can correct nothing, and needs

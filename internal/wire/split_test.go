@@ -22,6 +22,8 @@ func TestSplitter(t *testing.T) {
 		{"an empty list", `{"data":{"list":[]}}`, nil, `{"data":{"list":[]}}`},
 		{"a list elsewhere", `{"list":[1],"x":{"list":[2]},"data":{"x":{"list":[3]}}}`, nil, `{"list":[1],"x":{"list":[2]},"data":{"x":{"list":[3]}}}`},
 		{"a list behind data", `{"data":{},"x":{"list":[1]}}`, nil, `{"data":{},"x":{"list":[1]}}`},
+		{"data elsewhere", `{"x":{"data":{}},"data":{"list":[1]}}`, []string{`1`}, `{"x":{"data":{}},"data":{"list":[null]}}`},
+		{"a list elsewhere first", `{"data":{"x":{"list":[]},"list":[1]}}`, []string{`1`}, `{"data":{"x":{"list":[]},"list":[null]}}`},
 		{"a second list", `{"data":{"list":[1],"list":[2]}}`, []string{`1`}, `{"data":{"list":[null],"list":[2]}}`},
 		{"code 0 first", `{"code":0,"data":{"list":[1]}}`, []string{`1`}, `{"code":0,"data":{"list":[null]}}`},
 		{"another code first", `{"code":1,"data":{"list":[1]}}`, nil, `{"code":1,"data":{"list":[1]}}`},
