@@ -406,6 +406,32 @@ func TestStreamIsProvisional(t *testing.T) {
 	}
 }
 
+// An answer that is no success hands out nothing, whatever its body says.
+func TestStreamOfOtherStatuses(t *testing.T) {
+	for _, status := range []int{302, 400, 500} {
+		got := stream(t.Context(), clientThrough(t, &fixedAnswer{status: status, body: smallPages()[0]}), anySearch())
+		var refused *hotelstays.APIError
+		require.ErrorAs(t, got.err, &refused)
+		assert.Empty(t, got.hotels)
+	}
+}
+
+// A service that echoes the token does not bring it to the caller with the first hotel.
+func TestStreamHidesTheToken(t *testing.T) {
+	client := clientThrough(t, roundTripper(func(r *http.Request) (*http.Response, error) {
+		resp := reply(200, smallPages()[0])
+		resp.Header.Set("Session-Id", strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+		return resp, nil
+	}))
+	search := client.HotelListStream(t.Context(), anySearch())
+	for _, err := range search.Hotels() {
+		require.NoError(t, err)
+		soFar, _ := search.Response()
+		require.NotEmpty(t, soFar.Basic.SessionID)
+		assert.NotContains(t, soFar.Basic.SessionID, "token-0001")
+	}
+}
+
 // A range is a call, and the request is the one that HotelListStream received.
 func TestStreamTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -99,10 +99,15 @@ func compare(ctx context.Context, p plan) error {
 	if r.throughput, err = throughputAtLimit(ctx, max(1, p.rounds/2)); err != nil {
 		return err
 	}
+	fmt.Fprintln(os.Stderr, "streams")
+	if r.streams, err = measureStreams(ctx, addresses, p.rounds); err != nil {
+		return err
+	}
 	printTargets(r)
 	printCells(r.cells)
 	printMemory(r.memory)
 	printMicro(r.micro)
+	printStreams(r.streams)
 	return nil
 }
 
@@ -114,4 +119,5 @@ type results struct {
 	expiry     expiryResult
 	margin     marginResult
 	throughput throughputResult
+	streams    []streamResult
 }

@@ -44,10 +44,35 @@ func targets(r results) []target {
 				m.ratio() <= 1.1})
 		}
 	}
+	all = append(all, streamTargets(r.streams)...)
 	peak, live := r.memory.spread(peak, peers.Ours).Median/r.memory.body, r.memory.spread(live, peers.Ours).Median/r.memory.value
 	return append(all,
 		target{"heap at the peak of a call of one page, in answers", "at most 3", fmt.Sprintf("%.2f", peak), peak <= 3},
 		target{"heap after it, in decoded values", "the value alone", fmt.Sprintf("%.2f", live), live <= 1.02}) // connections have buffers, too
+}
+
+// streamTargets compare HotelListStream with HotelList.
+func streamTargets(all []streamResult) []target {
+	of := func(what, bound string, c streamCell, figure func(streamSample) float64, name, to string, met func(float64) bool) target {
+		for _, r := range all {
+			if r.streamCell == c {
+				v := r.ratio(figure, name, to)
+				return target{what, bound, fmt.Sprintf("%.2f", v), met(v)}
+			}
+		}
+		return target{what, bound, "not measured", false}
+	}
+	one := streamCell{0, false, 1}
+	atMost := func(most float64) func(float64) bool { return func(v float64) bool { return v <= most } }
+	atLeast := func(least float64) func(float64) bool { return func(v float64) bool { return v >= least } }
+	return []target{
+		of("first hotel of 200 at 200 Mbit/s: HotelList's time, in the stream's", "at least 40", streamCell{200, false, 1}, firstHotel,
+			peers.OurList, peers.OurStream, atLeast(40)),
+		of("last hotel without a limit, in HotelList's time", "at most 1.1", one, lastHotel, peers.OurStream, peers.OurList, atMost(1.1)),
+		of("all hotels without a limit, in HotelList's CPU", "at most 1.1", one, streamCPU, peers.OurStream, peers.OurList, atMost(1.1)),
+		of("heap peak of 64 callers: HotelList's, in the stream's", "at least 15", streamCell{200, false, 64}, streamPeak,
+			peers.OurList, peers.OurStream, atLeast(15)),
+	}
 }
 
 // pageTargets are for calls of HotelList by one caller, plain and compressed, over every

@@ -35,7 +35,16 @@ func everyTarget() results {
 		expiry:     expiryResult{callers: 10_000, tickets: 1},
 		margin:     marginResult{callers: 500, renewals: 1},
 		throughput: throughputResult{limit: 100, used: []float64{0.97}},
+		streams: []streamResult{
+			streamsOf(streamCell{0, false, 1}, streamSample{measure.Sample{Wall: 1.1, CPU: 1.1}, 1}, streamSample{measure.Sample{Wall: 1, CPU: 1}, 1}),
+			streamsOf(streamCell{200, false, 1}, streamSample{first: 1}, streamSample{first: 40}),
+			streamsOf(streamCell{200, false, 64}, streamSample{measure.Sample{Peak: 1}, 1}, streamSample{measure.Sample{Peak: 15}, 1}),
+		},
 	}
+}
+
+func streamsOf(c streamCell, stream, list streamSample) streamResult {
+	return streamResult{c, map[string][]streamSample{peers.OurStream: {stream}, peers.OurList: {list}}}
 }
 
 func pairResult(p pair, ratio float64) microResult {
@@ -78,6 +87,11 @@ func TestTargetsThatAreMissed(t *testing.T) {
 		"slow webhook":    {func(r *results) { r.micro[1].ours[0].NsPerOp = 1.2 }, "verification of a webhook of 1 KB, in bare HMACs"},
 		"high peak":       {func(r *results) { r.memory.body = 99 }, "heap at the peak of a call of one page, in answers"},
 		"fat value":       {func(r *results) { r.memory.value = 95 }, "heap after it, in decoded values"},
+		"late hotel": {func(r *results) { r.streams[1].samples[peers.OurStream][0].first = 1.1 },
+			"first hotel of 200 at 200 Mbit/s: HotelList's time, in the stream's"},
+		"slow stream":  {func(r *results) { r.streams[0].samples[peers.OurStream][0].Wall = 1.2 }, "last hotel without a limit, in HotelList's time"},
+		"busy stream":  {func(r *results) { r.streams[0].samples[peers.OurStream][0].CPU = 1.2 }, "all hotels without a limit, in HotelList's CPU"},
+		"large stream": {func(r *results) { r.streams[2].samples[peers.OurStream][0].Peak = 1.1 }, "heap peak of 64 callers: HotelList's, in the stream's"},
 	} {
 		r := everyTarget()
 		c.spoil(&r)

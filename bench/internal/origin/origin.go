@@ -8,12 +8,16 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/hotelstays/hotelstays-go/bench/internal/answers"
 )
 
 // GzipPrefix before an operation's path requests a compressed answer.
 const GzipPrefix = "/gzip"
+
+// LinePrefix before that requests a rate, in Mbit/s: /line/200/gzip/api/search/hotelList.
+const LinePrefix = "/line/"
 
 // Handler serves the compared operations. Observe, if not nil, is called with each request and
 // its body.
@@ -28,7 +32,40 @@ func Handler(observe func(*http.Request, []byte)) http.Handler {
 		mux.Handle("POST "+path, ready{body: answer, observe: observe})
 		mux.Handle("POST "+GzipPrefix+path, ready{body: compress(answer), encoding: "gzip", observe: observe})
 	}
+	mux.HandleFunc(LinePrefix+"{rate}/{rest...}", func(w http.ResponseWriter, r *http.Request) {
+		rate, _ := strconv.ParseFloat(r.PathValue("rate"), 64) // without one: no limit
+		r.URL.Path = "/" + r.PathValue("rest")
+		mux.ServeHTTP(&line{w, rate * 1e6 / 8, time.Now(), 0}, r)
+	})
 	return mux
+}
+
+// line writes an answer at a rate.
+type line struct {
+	http.ResponseWriter
+	rate  float64 // bytes a second
+	begun time.Time
+	sent  int
+}
+
+// mtu is how much a line writes at once, in bytes.
+const mtu = 16 << 10
+
+func (l *line) Write(b []byte) (int, error) {
+	for n := 0; n < len(b); {
+		end := min(n+mtu, len(b))
+		wrote, err := l.ResponseWriter.Write(b[n:end])
+		if err != nil {
+			return n, err
+		}
+		n += wrote
+		l.sent += wrote
+		if l.rate > 0 {
+			_ = http.NewResponseController(l.ResponseWriter).Flush()
+			time.Sleep(time.Until(l.begun.Add(time.Duration(float64(l.sent) / l.rate * float64(time.Second)))))
+		}
+	}
+	return len(b), nil
 }
 
 // ready answers with prepared bytes.

@@ -83,9 +83,8 @@ const (
 
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-func post[T any](ctx context.Context, c *careful, path, session string, in any) (*T, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
+// send sends a request.
+func (c *careful) send(ctx context.Context, path, session string, in any) (*http.Response, error) {
 	sent, err := c.codec.marshal(in)
 	if err != nil {
 		return nil, err
@@ -101,7 +100,13 @@ func post[T any](ctx context.Context, c *careful, path, session string, in any) 
 	req.Header.Set("Trace-Id", uuid.NewString())
 	req.Header.Set("Session-Id", session)
 	req.Header.Set("Timeout-Milliseconds", strconv.FormatInt(timeoutHint, 10))
-	resp, err := c.http.Do(req)
+	return c.http.Do(req)
+}
+
+func post[T any](ctx context.Context, c *careful, path, session string, in any) (*T, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	resp, err := c.send(ctx, path, session, in)
 	if err != nil {
 		return nil, err
 	}

@@ -11,11 +11,15 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// newOurs returns a client with default options, except for the rate limits: they use the
+// ourClient returns a client with default options, except for the rate limits: they use the
 // client's own code, but are never reached.
-func newOurs(baseURL string) (Peer, error) {
-	client, err := hotelstays.New(baseURL, hotelstays.TokenCredential{Token: types.NewSecret(Token)},
+func ourClient(baseURL string) (*hotelstays.Client, error) {
+	return hotelstays.New(baseURL, hotelstays.TokenCredential{Token: types.NewSecret(Token)},
 		hotelstays.WithRateLimiter(roomyLimit{ratelimit.NewWindow(1<<16, time.Nanosecond, 0)}))
+}
+
+func newOurs(baseURL string) (Peer, error) {
+	client, err := ourClient(baseURL)
 	if err != nil {
 		return Peer{}, err
 	}

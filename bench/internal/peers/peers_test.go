@@ -108,3 +108,20 @@ func TestContentTellsDifferences(t *testing.T) {
 		}
 	}
 }
+
+// Every stream hands out the whole page, at any rate, plain and compressed.
+func TestEveryStreamHandsOutThePage(t *testing.T) {
+	srv := httptest.NewServer(origin.Handler(nil))
+	defer srv.Close()
+	for _, prefix := range []string{"", origin.GzipPrefix, origin.LinePrefix + "0", origin.LinePrefix + "1000" + origin.GzipPrefix} {
+		for _, kind := range peers.Streams() {
+			stream, closeClient, err := kind.New(srv.URL + prefix)
+			require.NoError(t, err)
+			first, hotels, err := stream(t.Context())
+			closeClient()
+			require.NoError(t, err, kind.Name)
+			assert.Equal(t, 200, hotels, kind.Name)
+			assert.Positive(t, first, kind.Name)
+		}
+	}
+}
