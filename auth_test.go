@@ -171,8 +171,7 @@ func TestOAuthWithoutScopes(t *testing.T) {
 	})
 }
 
-// authWorld is a sandbox and a client of it inside one bubble. No ceiling stands
-// between the callers and the token.
+// authWorld is a sandbox and a client of it inside one bubble, without rate limits.
 type authWorld struct {
 	*hotelstaystest.Server
 	client *hotelstays.Client
@@ -191,7 +190,7 @@ func newAuthWorld(t *testing.T, ttl time.Duration, opts ...hotelstays.Option) *a
 func (w *authWorld) connect(t *testing.T, cred hotelstays.Credential, opts ...hotelstays.Option) *hotelstays.Client {
 	tr := w.Client().Transport.(*http.Transport).Clone()
 	tr.MaxConnsPerHost, tr.MaxIdleConnsPerHost = 64, 64
-	opts = append([]hotelstays.Option{hotelstays.WithHTTPClient(&http.Client{Transport: tr}), hotelstays.WithRateLimiter(noCeilings{})},
+	opts = append([]hotelstays.Option{hotelstays.WithHTTPClient(&http.Client{Transport: tr}), hotelstays.WithRateLimiter(noRateLimits{})},
 		opts...)
 	client, err := hotelstays.New(w.URL, cred, opts...)
 	require.NoError(t, err)
@@ -289,8 +288,8 @@ func TestRefusedScopeIsNotHammered(t *testing.T) {
 	})
 }
 
-// How long an access token lives is not shown: without Lifetime it is used until
-// it is refused, with it as long as that says.
+// The life of an access token is undocumented: without Lifetime the client uses it until it
+// is refused.
 func TestOAuthLifetime(t *testing.T) {
 	for _, lifetime := range []time.Duration{0, 30 * time.Minute} {
 		t.Run(lifetime.String(), func(t *testing.T) {

@@ -30,8 +30,8 @@ func TestOfferHoldsInItsOwnSession(t *testing.T) {
 	})
 }
 
-// How long a session lives is not shown. Where one is refused, the offer has to be
-// searched for again, and the error says so; Cancel knows its order.
+// The life of a session is undocumented. The error of a refused one says to search again,
+// except after Cancel, which has an order.
 func TestARefusedSessionLeadsToANewSearch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
@@ -52,7 +52,7 @@ func TestARefusedSessionLeadsToANewSearch(t *testing.T) {
 	})
 }
 
-// Which of 1 and 2 means available is not shown: the answer must not depend on it.
+// Whether 1 or 2 means available is undocumented, so the result must not depend on it.
 func TestCheckAvail(t *testing.T) {
 	for _, available := range []int{1, 2} {
 		t.Run(fmt.Sprint("available is ", available), func(t *testing.T) {

@@ -295,7 +295,7 @@ func TestTransportThatPanics(t *testing.T) {
 		ends := &callLog{}
 		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { panic("boom") }),
 			hotelstays.WithObserver(ends.observer()))
-		for range 25 { // more than the ceiling of Book
+		for range 25 { // more than the rate limit of Book
 			assert.PanicsWithValue(t, "boom", func() { _ = operationCalls[hotelstays.OpBook](t.Context(), client) })
 		}
 		require.Len(t, ends.ends, 25)
@@ -385,7 +385,7 @@ func TestLimiterWithoutItsServer(t *testing.T) {
 }
 
 type nilLimiter struct {
-	noCeilings
+	noRateLimits
 	err error
 }
 
@@ -394,7 +394,7 @@ func (l nilLimiter) Acquire(ctx context.Context, op hotelstays.Operation) (hotel
 }
 
 // nilPermits is a limiter whose permits are nil pointers.
-type nilPermits struct{ noCeilings }
+type nilPermits struct{ noRateLimits }
 
 func (nilPermits) Acquire(context.Context, hotelstays.Operation) (hotelstays.Permit, error) {
 	return (*countedPermit)(nil), nil

@@ -198,13 +198,13 @@ func status(status int, body string) hotelstaystest.Fault {
 	return fault
 }
 
-type noCeilings struct{}
+type noRateLimits struct{}
 
-func (noCeilings) Acquire(context.Context, hotelstays.Operation) (hotelstays.Permit, error) {
+func (noRateLimits) Acquire(context.Context, hotelstays.Operation) (hotelstays.Permit, error) {
 	return noPermit{}, nil
 }
 
-func (noCeilings) Pause(hotelstays.Operation, time.Time) {}
+func (noRateLimits) Pause(hotelstays.Operation, time.Time) {}
 
 type noPermit struct{}
 

@@ -223,18 +223,18 @@ func TestObserverSeesTheRateLimitWait(t *testing.T) {
 		log := &callLog{}
 		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { return reply(503, ""), nil }),
 			hotelstays.WithObserver(log.observer()))
-		const ceiling, window = 10, 1010 * time.Millisecond
-		for range ceiling + 1 {
+		const limit, window = 10, 1010 * time.Millisecond
+		for range limit + 1 {
 			assert.Error(t, operationCalls[hotelstays.OpCheckAvail](t.Context(), client))
 		}
-		for _, end := range log.ends[:ceiling] {
+		for _, end := range log.ends[:limit] {
 			assert.Zero(t, end.RateLimitWait)
 		}
-		assert.Equal(t, window, log.ends[ceiling].RateLimitWait)
-		assert.Equal(t, window, log.ends[ceiling].Duration)
-		assert.Zero(t, log.ends[ceiling].Attempts[0].Duration, "the wait is no part of the attempt")
+		assert.Equal(t, window, log.ends[limit].RateLimitWait)
+		assert.Equal(t, window, log.ends[limit].Duration)
+		assert.Zero(t, log.ends[limit].Attempts[0].Duration, "the wait is no part of the attempt")
 
-		for range ceiling - 1 {
+		for range limit - 1 {
 			assert.Error(t, operationCalls[hotelstays.OpCheckAvail](t.Context(), client))
 		}
 		err := operationCalls[hotelstays.OpCheckAvail](t.Context(), client, hotelstays.WithTimeout(time.Second/2))

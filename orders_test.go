@@ -260,7 +260,7 @@ func TestCancelOfAnUnknownOrder(t *testing.T) {
 
 func cancelled(_ *testing.T, w *recoveryWorld) { w.SetOrderStatus("ref-1", 3) }
 
-// The sandbox's numbers of the states that are not shown.
+// The sandbox's numbers of undocumented states.
 var sandboxStates = hotelstays.WithOrderStates(hotelstays.OrderStates{
 	Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}, Pending: []types.OrderStatus{4}})
 

@@ -121,7 +121,7 @@ func TestRecoverySchedule(t *testing.T) {
 		{name: "visible at the very time of a poll", visible: 210 * s, polls: []float64{0, 30, 90, 210}, ends: 210,
 			state: hotelstays.BookingFound},
 		{name: "visible just after a poll", visible: 210*s + 1, polls: []float64{0, 30, 90, 210, 450}, ends: 450, state: hotelstays.BookingFound},
-		{name: "visible between 450 and the ceiling", visible: 451 * s, polls: []float64{0, 30, 90, 210, 450, 600}, ends: 600,
+		{name: "visible between the last two polls", visible: 451 * s, polls: []float64{0, 30, 90, 210, 450, 600}, ends: 600,
 			state: hotelstays.BookingFound},
 		{name: "the Book itself was slow",
 			book:  hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: 150 * s},
@@ -444,8 +444,8 @@ func TestRecoveryStepsOfManyProcesses(t *testing.T) {
 	}
 }
 
-// A process that was away carries on at the right poll. Times that it missed are
-// not made up for: one poll tells as much as several.
+// A process that was away carries on at the right poll. It does not make up for the polls
+// that it missed.
 func TestRecoveryResumed(t *testing.T) {
 	for _, tc := range []struct {
 		died, back float64
@@ -460,7 +460,7 @@ func TestRecoveryResumed(t *testing.T) {
 		{31, 599, []float64{0, 30, 599, 600}, 600},
 		{451, 460, []float64{0, 30, 90, 210, 450, 600}, 600},
 		{451, 601, []float64{0, 30, 90, 210, 450, 601}, 601},
-		{31, 86400, []float64{0, 30, 86400}, 86400}, // past the ceiling
+		{31, 86400, []float64{0, 30, 86400}, 86400}, // past the last poll
 	} {
 		for _, step := range []bool{false, true} {
 			t.Run(fmt.Sprintf("away from %g to %g, by steps %t", tc.died, tc.back, step), func(t *testing.T) {
@@ -879,7 +879,7 @@ func TestWhatProvesAbsence(t *testing.T) {
 	}
 }
 
-// Unverified is not the end: asking again later tells.
+// Unverified is not the end: a later poll may find the order.
 func TestUnverifiedCanBeAskedAgain(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -1033,7 +1033,7 @@ func TestRefusalCodes(t *testing.T) {
 	}{
 		{"parameter", refused(400, hotelstays.CodeParam, false), failing, 0, nil, hotelstays.BookingOpen},
 		{"credential", refused(401, hotelstays.CodeUnauthorized, false), failing, 0, nil, hotelstays.BookingOpen},
-		{"ceiling", refused(429, hotelstays.CodeRateLimited, false), failing, 0, nil, hotelstays.BookingOpen},
+		{"rate limit", refused(429, hotelstays.CodeRateLimited, false), failing, 0, nil, hotelstays.BookingOpen},
 		{"duplicate", refused(200, hotelstays.CodeDuplicateBooking, false), failing, 0, nil, hotelstays.BookingOpen},
 		{"rate moved", refused(200, hotelstays.CodeRateChanged, false), failing, 0, nil, hotelstays.BookingOpen},
 
@@ -1098,8 +1098,8 @@ func TestRefusalCodes(t *testing.T) {
 	}
 }
 
-// The service answers a reference that it knows with the order that it made for
-// it first. Expect tells that apart from the order that was asked for.
+// For a known reference the service returns the order that it made first. With Expect the
+// client reports one that is not the expected order.
 func TestReferenceReused(t *testing.T) {
 	for _, tc := range []struct {
 		name  string

@@ -72,7 +72,7 @@ func TestHotelListBatches(t *testing.T) {
 		{"in the caller's page size", 500, []hotelstays.BatchOption{hotelstays.WithBatchSize(100)}, false, 5, 25, 20},
 		{"one after the other", 500, []hotelstays.BatchOption{hotelstays.WithParallelism(1)}, false, 3, 3, 0},
 		{"one hotel", 1, nil, false, 1, 1, 0},
-		{"a batch for each hotel, three times the ceiling", 300,
+		{"a batch for each hotel, three times the rate limit", 300,
 			[]hotelstays.BatchOption{hotelstays.WithBatchSize(1), hotelstays.WithParallelism(300)}, false, 300, 300, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -122,9 +122,9 @@ func TestHotelListBatchesParallelism(t *testing.T) {
 	}
 }
 
-// A ceiling of five a second, kept by the limiter of the caller: no 429. Known to
-// the service alone: 429s, and every hotel in the end.
-func TestHotelListBatchesUnderALowCeiling(t *testing.T) {
+// A limiter that knows the service's lower rate limit causes no 429. Without it there are
+// 429s, and every hotel comes in the end.
+func TestHotelListBatchesUnderALowRateLimit(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		t.Run(fmt.Sprint("the client knows it: ", known), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -95,8 +95,7 @@ func TestHotelListHotel(t *testing.T) {
 	})
 }
 
-// An empty list tells suppliers that had nothing from an account that could not
-// ask any.
+// An empty list says whether suppliers had nothing, or the account could ask none.
 func TestHotelListEmptyReason(t *testing.T) {
 	for _, tc := range []struct {
 		code  types.EmptyReasonCode

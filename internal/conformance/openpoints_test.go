@@ -184,7 +184,7 @@ func TestIteratorsSendTheFirstPage(t *testing.T) {
 }
 
 // Operations without a documented rate limit have none.
-func TestOperationsWithoutACeiling(t *testing.T) {
+func TestOperationsWithoutARateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := clientThrough(t, saying(`{"code":0,"data":{"access_token":"opaque"}}`))
 		start := time.Now()

@@ -581,7 +581,7 @@ func TestRedactionOfTokensInFailures(t *testing.T) {
 	}
 }
 
-// OAuth's own error is a word. Anything else there is not shown.
+// OAuth's own error is a word. Anything else in its place is masked.
 func TestRedactionOfAnOAuthErrorThatIsNoText(t *testing.T) {
 	c := clientThrough(t, &fixedAnswer{status: 400, body: `{"error":{"access_token":"eyJLEAK"}}`})
 	_, err := c.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: types.NewSecret("another secret")},

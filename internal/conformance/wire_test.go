@@ -378,8 +378,7 @@ func TestWireIdentifiersAreFresh(t *testing.T) {
 	assert.Len(t, seen, 40)
 }
 
-// A deadline of the ctx is told to the service, less a margin, on the operations
-// that take it.
+// The operations that take a deadline receive that of ctx, less a margin.
 func TestWireDeadlineHint(t *testing.T) {
 	req := &hotelstays.CheckAvailRequest{SessionID: "s", RatePkgID: "pkg"}
 	for _, row := range []struct {
