@@ -3,11 +3,13 @@
 package hotelstays_test
 
 import (
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -403,6 +405,32 @@ func TestStreamIsProvisional(t *testing.T) {
 		assert.Error(t, got.err, body)
 		assert.Len(t, got.hotels, hotels, body)
 		assert.False(t, got.complete, body)
+	}
+}
+
+// A compressed answer is inflated ahead of the loop, which may end at any hotel.
+func TestStreamOfACompressedAnswer(t *testing.T) {
+	hotel := `{"id":"` + strings.Repeat("x", 20<<10) + `"}`
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(w)
+		_, _ = io.WriteString(z, `{"code":0,"data":{"list":[`+strings.Repeat(hotel+",", 99)+hotel+`],"basic":{"sessionId":"s"}}}`)
+		_ = z.Close()
+	}))
+	defer srv.Close()
+	for _, wanted := range []int{1, 50, 100, 1000} {
+		client, err := hotelstays.New(srv.URL, bearerToken("token"))
+		require.NoError(t, err)
+		hotels := 0
+		for got, err := range client.HotelListStream(t.Context(), anySearch()).Hotels() {
+			require.NoError(t, err)
+			require.Len(t, got.ID, 20<<10)
+			if hotels++; hotels == wanted {
+				break
+			}
+		}
+		assert.Equal(t, min(wanted, 100), hotels)
+		client.CloseIdleConnections()
 	}
 }
 
