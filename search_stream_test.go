@@ -172,7 +172,7 @@ func TestStreamOfCutAnswers(t *testing.T) {
 }
 
 func TestStreamOfChangedAnswers(t *testing.T) {
-	for _, page := range smallPages()[:howMany(t, "pages", 3, 2, 1)] {
+	for _, page := range smallPages()[:howMany(t, "pages", 3, 1, 1)] {
 		for at := range len(page) {
 			for _, c := range `"{}[],:\0a ` + "\n\x01\xff" {
 				requireSame(t, page[:at]+string(byte(c))+page[at+1:], 0)
