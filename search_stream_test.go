@@ -408,7 +408,7 @@ func TestStreamIsProvisional(t *testing.T) {
 	}
 }
 
-// A compressed answer is inflated ahead of the loop, which may end at any hotel.
+// A compressed answer is inflated as it arrives, and the loop may end at any hotel.
 func TestStreamOfACompressedAnswer(t *testing.T) {
 	hotel := `{"id":"` + strings.Repeat("x", 20<<10) + `"}`
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -184,12 +184,7 @@ func (r *run) read(ctx context.Context, resp *http.Response) error {
 func (r *run) stream(ctx context.Context, resp *http.Response) error {
 	a := &Answer{Status: resp.StatusCode, Header: resp.Header}
 	r.last.answer = a
-	source := resp.Body
-	if resp.Uncompressed {
-		source = newReadAhead(source)
-		defer source.Close()
-	}
-	body := &io.LimitedReader{R: source, N: r.Policy.MaxBody + 1}
+	body := &io.LimitedReader{R: resp.Body, N: r.Policy.MaxBody + 1}
 	rest, again, err := r.Stream(r.result(nil), body)
 	a.Body, a.Size = rest, int(r.Policy.MaxBody+1-body.N)
 	switch {

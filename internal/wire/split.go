@@ -4,7 +4,9 @@ package wire
 
 import (
 	"bytes"
+	"encoding/binary"
 	"io"
+	"math/bits"
 	"sync"
 )
 
@@ -242,10 +244,8 @@ func (s *Splitter) refused() bool {
 	return string(bytes.TrimSpace(code)) != "0"
 }
 
-// structural marks the bytes that matter inside an element and outside of its strings.
-var structural = [256]bool{'"': true, '{': true, '[': true, '}': true, ']': true}
-
-// elementEnd returns where the element ends, or how far it was scanned.
+// elementEnd returns where the element ends, or how far it was scanned. Inside brackets it
+// takes eight bytes at once, unless they may hold the end or an escape.
 func (s *Splitter) elementEnd() (end int, complete bool) {
 	b, i := s.buf, s.pos
 	if first := b[s.begin]; first != '{' && first != '[' && first != '"' { // a number or a literal
@@ -257,34 +257,56 @@ func (s *Splitter) elementEnd() (end int, complete bool) {
 		}
 		return i, false
 	}
+	nest, inString, escaped := s.nest, s.inString, s.escaped
 	for i < len(b) {
-		switch {
-		case s.escaped:
-			s.escaped = false
-		case s.inString:
-			if i = skipPlain(b, i); i == len(b) {
-				return i, false
+		if i+8 <= len(b) && !escaped {
+			x := binary.LittleEndian.Uint64(b[i:])
+			quoted := inStrings(equal(x, '"'), inString)
+			opening := bits.OnesCount64(equal(x|each*0x20, '{') &^ quoted) // or [
+			closing := bits.OnesCount64(equal(x|each*0x20, '}') &^ quoted) // or ]
+			if closing < nest && equal(x, '\\') == 0 {
+				nest += opening - closing
+				inString = quoted>>63 != 0
+				i += 8
+				continue
 			}
-			s.escaped, s.inString = b[i] == '\\', b[i] != '"'
-		default:
-			for !structural[b[i]] {
-				if i++; i == len(b) {
-					return i, false
-				}
-			}
-			switch b[i] {
-			case '"':
-				s.inString = true
-			case '{', '[':
-				s.nest++
-			default:
-				s.nest--
-			}
+		}
+		switch c := b[i]; {
+		case escaped:
+			escaped = false
+		case inString:
+			escaped, inString = c == '\\', c != '"'
+		case c == '"':
+			inString = true
+		case c == '{', c == '[':
+			nest++
+		case c == '}', c == ']':
+			nest--
 		}
 		i++
-		if s.nest == 0 && !s.inString {
-			return i, true
+		if nest == 0 && !inString {
+			complete = true
+			break
 		}
 	}
-	return i, false
+	s.nest, s.inString, s.escaped = nest, inString, escaped
+	return i, complete
+}
+
+// equal marks each byte of x that is c by its highest bit.
+func equal(x uint64, c byte) uint64 {
+	x ^= each * uint64(c)
+	return ^((x&^high + ^uint64(high)) | x | ^uint64(high))
+}
+
+// inStrings marks each byte that is in a string, where the quotes of eight bytes are marked.
+// A string's first quote counts, its last one does not.
+func inStrings(quotes uint64, begun bool) uint64 {
+	quotes ^= quotes << 8
+	quotes ^= quotes << 16
+	quotes ^= quotes << 32
+	if begun {
+		quotes ^= high
+	}
+	return quotes
 }
