@@ -53,14 +53,15 @@
 //
 // # Errors
 //
-// An operation returns one of these, for errors.As; a helper may also wrap ctx.Err(),
-// [ErrNotFound] or your own error. Check for [*OutcomeUnknownError] first: it wraps another.
+// An operation returns one of these, for errors.As; a helper may also wrap ctx.Err() or your
+// own error. Check for [*OutcomeUnknownError] first: it wraps another.
 //
 //	*ValidationError        the input is invalid; lists all faults; nothing was sent
 //	*OutcomeUnknownError    Book or Cancel may have been executed
 //	*APIError               the service, or something in front of it, refused or failed
 //	*TransportError         no answer; Sent reports whether the request may have arrived
 //	*DecodeError            the answer cannot be read
+//	*OrderNotFoundError     no order under the reference, of FindOrder or AwaitOrder
 //	*ReferenceReusedError   the order under this reference has other dates
 //	*PageError              a list ends early; what came before is correct
 //	*BatchError             one batch of HotelListBatches failed; the others go on

@@ -325,7 +325,7 @@ func TestUndocumentedCodes(t *testing.T) {
 func TestZeroErrorsHaveATextEach(t *testing.T) {
 	for _, err := range []error{&hotelstays.APIError{}, &hotelstays.TransportError{}, &hotelstays.DecodeError{}, &hotelstays.PageError{},
 		&hotelstays.OutcomeUnknownError{}, &hotelstays.ValidationError{}, &hotelstays.VoucherError{}, &hotelstays.WebhookError{},
-		&hotelstays.ReferenceReusedError{}, &hotelstays.BatchError{}} {
+		&hotelstays.ReferenceReusedError{}, &hotelstays.BatchError{}, &hotelstays.OrderNotFoundError{}} {
 		assert.NotEmpty(t, err.Error())
 	}
 	assert.NotErrorIs(t, &hotelstays.APIError{Operation: hotelstays.OpOAuthToken}, hotelstays.ErrInvalidScope)

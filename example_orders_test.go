@@ -30,6 +30,31 @@ func ExampleClient_QueryOrders() {
 	// Output: ref-1 PO000000001 2040-03-12 3 nights 247.51 USD
 }
 
+// FindOrder reads one order. An *OrderNotFoundError means that the answer was complete, and that
+// there is no such order.
+func ExampleClient_FindOrder() {
+	ctx := context.Background()
+	srv, client := startSandbox()
+	defer srv.Close()
+	bookRoom(ctx, srv, client, "ref-1")
+
+	for _, reference := range []string{"ref-1", "ref-2"} {
+		order, err := client.FindOrder(ctx, reference)
+		var absent *hotelstays.OrderNotFoundError
+		switch {
+		case errors.As(err, &absent):
+			fmt.Println("there is no order", absent.CustomerReferenceNo)
+		case err != nil:
+			fmt.Println("unknown:", err)
+		default:
+			fmt.Println(order.CustomerReferenceNo, "is", order.PlatformReferenceNo)
+		}
+	}
+	// Output:
+	// ref-1 is PO000000001
+	// there is no order ref-2
+}
+
 // AwaitOrder polls until the supplier has decided. A webhook makes it poll at once.
 func ExampleClient_AwaitOrder() {
 	ctx := context.Background()

@@ -100,6 +100,7 @@ func TestFaultyOptionsOfHelpers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "voucher.pdf")
 	for name, call := range map[string]func() error{
 		"AwaitOrder":     func() error { _, err := client.AwaitOrder(ctx, "ref-1", currency); return err },
+		"FindOrder":      func() error { _, err := client.FindOrder(ctx, "ref-1", currency); return err },
 		"AwaitVoucher":   func() error { _, err := client.AwaitVoucher(ctx, voucherRef, currency); return err },
 		"RecoverBooking": func() error { _, err := client.RecoverBooking(ctx, recovery, currency); return err },
 		"SaveVoucher":    func() error { _, err := client.SaveVoucher(ctx, voucherRef, path, currency); return err },
