@@ -69,10 +69,10 @@
 //	*WebhookError           the delivery is not to be trusted
 //
 // An *APIError matches at most one sentinel, for errors.Is, such as [ErrRateChanged] or
-// [ErrCancelRefused]. If ctx ends, the error wraps ctx.Err(). The message names the next
-// step and the request id. No error, log line or %+v holds a secret, a token or a passport
-// number. [WithLogger] logs attempts; [WithObserver] receives each call, for metrics and
-// traces (contrib/otel).
+// [ErrCancelRefused]. [KindOf] returns one word for each kind of error. If ctx ends, the
+// error wraps ctx.Err(). The message names the next step and the request id. No error, log
+// line or %+v holds a secret, a token or a passport number. [WithLogger] logs attempts;
+// [WithObserver] receives each call, for metrics and traces (contrib/otel).
 //
 // # Retries and unknown outcomes
 //

@@ -337,6 +337,36 @@ func ExampleAPIError() {
 	// OrderVoucher 404 100000404 request id: true
 }
 
+// A kind is the label of a metric, and decides what a web server answers its own users.
+func ExampleKindOf() {
+	ctx := context.Background()
+	srv, client := startSandbox()
+	defer srv.Close()
+
+	answer := func(err error) int {
+		switch hotelstays.KindOf(err) {
+		case "":
+			return http.StatusOK
+		case hotelstays.KindOutcomeUnknown:
+			return http.StatusAccepted // the order may exist: recover it
+		case hotelstays.KindNotFound:
+			return http.StatusNotFound
+		case hotelstays.KindRateChanged, hotelstays.KindDuplicateBooking, hotelstays.KindCancelRefused:
+			return http.StatusConflict
+		case hotelstays.KindTransport, hotelstays.KindTimeout, hotelstays.KindRateLimited, hotelstays.KindServerError:
+			return http.StatusServiceUnavailable
+		}
+		return http.StatusInternalServerError
+	}
+	_, err := client.FindOrder(ctx, "no-such-order")
+	fmt.Println(hotelstays.KindOf(err), answer(err))
+	_, err = client.FindOrder(ctx, "")
+	fmt.Println(hotelstays.KindOf(err), answer(err))
+	// Output:
+	// not_found 404
+	// validation 500
+}
+
 // Invalid input is reported before anything is sent, all of it at once.
 func ExampleValidationError() {
 	srv, client := startSandbox()
