@@ -274,6 +274,33 @@ type OrderStates struct {
 	Confirmed, Pending, Cancelled []types.OrderStatus
 }
 
+// OrderState is the meaning of an order's status.
+type OrderState string
+
+// The results of OrderStates.StateOf.
+const (
+	// OrderStateOpen: the order is neither confirmed nor cancelled yet.
+	OrderStateOpen      OrderState = "open"
+	OrderStateConfirmed OrderState = "confirmed"
+	OrderStateCancelled OrderState = "cancelled"
+	// OrderStateUnknown: the status is undocumented, and s does not have it.
+	OrderStateUnknown OrderState = "unknown"
+)
+
+// StateOf returns the meaning of a status: that of the list which has it. A status in none is
+// open if it is 0 or 1, else unknown.
+func (s OrderStates) StateOf(status types.OrderStatus) OrderState {
+	switch {
+	case slices.Contains(s.Confirmed, status):
+		return OrderStateConfirmed
+	case slices.Contains(s.Cancelled, status):
+		return OrderStateCancelled
+	case slices.Contains(s.Pending, status), status == types.OrderUnknown, status == types.OrderConfirming:
+		return OrderStateOpen
+	}
+	return OrderStateUnknown
+}
+
 var bcp47 = regexp.MustCompile(`^[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*$`)
 
 func checkLanguage(tag string) string {

@@ -191,11 +191,13 @@ func (e *OrderNotFoundError) Error() string {
 // Unwrap returns ErrNotFound.
 func (e *OrderNotFoundError) Unwrap() error { return ErrNotFound }
 
+// decided reports whether AwaitOrder ends. Without states, any status that is not open ends it.
 func (s *OrderStates) decided(status types.OrderStatus) bool {
 	if s == nil {
-		return status != types.OrderUnknown && status != types.OrderConfirming
+		return OrderStates{}.StateOf(status) != OrderStateOpen
 	}
-	return slices.Contains(s.Confirmed, status) || slices.Contains(s.Cancelled, status)
+	state := s.StateOf(status)
+	return state == OrderStateConfirmed || state == OrderStateCancelled
 }
 
 // cancelled reports whether the order has a cancelled status. Without an order it checks the
@@ -205,10 +207,9 @@ func (s *OrderStates) cancelled(order *types.Order, resp *CancelResponse) bool {
 	case s == nil:
 		return false
 	case order != nil:
-		return slices.Contains(s.Cancelled, order.Status)
-	default:
-		return resp != nil && resp.Status != nil && slices.Contains(s.Cancelled, *resp.Status)
+		return s.StateOf(order.Status) == OrderStateCancelled
 	}
+	return resp != nil && resp.Status != nil && s.StateOf(*resp.Status) == OrderStateCancelled
 }
 
 // awaitSchedule is when AwaitOrder polls, from its start; after it, AwaitOrder polls every

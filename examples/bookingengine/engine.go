@@ -48,8 +48,8 @@ func newEngine(svc *service, log *slog.Logger) (*engine, error) {
 	opts := []hotelstays.Option{
 		hotelstays.WithCurrency("EUR"), hotelstays.WithLogger(log), hotelstays.WithObserver(hotelstays.Observer{CallEnd: bookWatch{orders}.callEnd}),
 	}
-	if svc.states != nil {
-		opts = append(opts, hotelstays.WithOrderStates(*svc.states))
+	if len(svc.states.Confirmed) > 0 {
+		opts = append(opts, hotelstays.WithOrderStates(svc.states))
 	}
 	client, err := hotelstays.New(svc.baseURL, svc.credential, append(opts, svc.options...)...)
 	if err != nil {
@@ -332,7 +332,7 @@ func (e *engine) keepUp() {
 func (e *engine) saw(seen *types.Order) {
 	reference, ask := seen.CustomerReferenceNo, false
 	e.orders.update(reference, func(o *order) bool {
-		ask = !waiting(seen.Status, e.service.states) && !cancelled(seen) && voucherToCome(o.Voucher)
+		ask = e.service.states.StateOf(seen.Status) != hotelstays.OrderStateOpen && !cancelled(seen) && voucherToCome(o.Voucher)
 		if reflect.DeepEqual(o.Booked, seen) {
 			return false
 		}
