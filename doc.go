@@ -168,7 +168,7 @@
 //
 // The handler of [NewWebhookHandler] checks a delivery's signature and time. Your function
 // succeeds once per event, within the retention of the [EventStore]. Events overtake each
-// other, so ask QueryOrders for the current state. [WithWakeup] starts a poll at once.
+// other, so ask QueryOrders for the current state. A [WakeHub] makes a wait poll at once.
 //
 // # Testing
 //

@@ -62,9 +62,11 @@ func ExampleClient_AwaitOrder() {
 	defer srv.Close()
 	bookRoom(ctx, srv, client, "ref-1")
 
-	wakeup := make(chan struct{}, 1)
+	var hub hotelstays.WakeHub
+	wakeup, stop := hub.Watch("ref-1")
+	defer stop()
 	srv.ConfirmOrder("ref-1") // the supplier decides,
-	wakeup <- struct{}{}      // and the webhook handler of the program does this
+	hub.Wake("ref-1")         // and the webhook handler of the program does this
 
 	order, err := client.AwaitOrder(ctx, "ref-1", hotelstays.WithWakeup(wakeup))
 	if err != nil {

@@ -257,8 +257,9 @@ func WithParallelism(n int) IterOption {
 }
 
 // WithWakeup makes a waiting helper poll at once when wakeup receives a value, for instance
-// from a webhook. Give each wait its own channel with a buffer of one: a wake-up during a
-// poll is then kept, and the sender does not block. A closed channel is not a wake-up.
+// from a webhook: use WakeHub.Watch. A channel of your own needs a buffer of one, and serves
+// one wait: a wake-up during a poll is then kept, and the sender does not block. A closed
+// channel is not a wake-up.
 func WithWakeup(wakeup <-chan struct{}) WaitOption {
 	return waitOption(func(s *waitSettings) {
 		if wakeup == nil {

@@ -36,6 +36,7 @@ type engine struct {
 	orders    *orders
 	vouchers  string                     // the directory of the documents
 	webhooks  *hotelstays.WebhookHandler // nil without a callback URL
+	events    hotelstays.WakeHub
 
 	ctx  context.Context // of the goroutines
 	stop context.CancelFunc
@@ -208,16 +209,17 @@ func (e *engine) book(co checkout, holder types.Holder, guests []types.Guest) er
 	if err != nil {
 		return err
 	}
-	wakeup, first := e.orders.begin(order{Checkout: co, Recovery: recovery})
-	if first {
-		e.work.Go(func() { e.place(req, wakeup) })
+	if e.orders.begin(order{Checkout: co, Recovery: recovery}) {
+		e.work.Go(func() { e.place(req) })
 	}
 	return nil
 }
 
 // place books and recovers. The request with its passport numbers lives no longer.
-func (e *engine) place(req *hotelstays.BookRequest, wakeup <-chan struct{}) {
+func (e *engine) place(req *hotelstays.BookRequest) {
 	reference := req.CustomerReferenceNo
+	wakeup, stop := e.events.Watch(reference)
+	defer stop()
 	ctx := context.WithValue(e.ctx, placedOrder{}, reference)
 	outcome, err := e.client.BookAndRecover(ctx, req, hotelstays.WithWakeup(wakeup))
 	if outcome == nil {
@@ -426,7 +428,8 @@ func (e *engine) newWebhooks() (*hotelstays.WebhookHandler, error) {
 		OnError: func(_ *http.Request, err error) { e.log.Warn("webhook rejected or failed", "error", err) },
 	}, func(_ context.Context, event *hotelstays.WebhookEvent) error {
 		e.log.Info("event", "kind", event.Kind, "reference", event.CustomerReferenceNo)
-		e.orders.wake(event.CustomerReferenceNo)
+		e.events.Wake(event.CustomerReferenceNo) // a booking that is being placed
+		e.orders.wake(event.CustomerReferenceNo) // one that exists
 		return nil
 	})
 }
