@@ -40,6 +40,24 @@ func ExampleNew() {
 	// appSecret is required
 }
 
+// A program takes its service from the environment. Here two variables are missing.
+func ExampleNewFromEnv() {
+	os.Setenv("HOTELSTAYS_BASE_URL", "https://host.example")
+	os.Unsetenv("HOTELSTAYS_APP_KEY")
+	os.Unsetenv("HOTELSTAYS_APP_SECRET")
+
+	_, err := hotelstays.NewFromEnv(hotelstays.WithCurrency("EUR"))
+	var invalid *hotelstays.ValidationError
+	if errors.As(err, &invalid) {
+		for _, missing := range invalid.Fields {
+			fmt.Println(missing.Path, missing.Problem)
+		}
+	}
+	// Output:
+	// HOTELSTAYS_APP_KEY is not set; set this environment variable
+	// HOTELSTAYS_APP_SECRET is not set; set this environment variable
+}
+
 // A client fetches and renews its tickets. Ticket tests a pair of key and secret, or fetches a
 // ticket for another program.
 func ExampleClient_Ticket() {
