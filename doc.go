@@ -163,8 +163,8 @@
 //
 // # Vouchers and webhooks
 //
-// [Client.AwaitVoucher] waits for a voucher. [Client.SaveVoucher] and [Client.DownloadVoucher]
-// hand a document out only if its size and SHA-256 are as issued ([WithUnsignedVouchers]).
+// [Client.AwaitVoucher] waits for a voucher. [Client.SaveVoucher], [Client.OpenVoucher] and
+// [Client.DownloadVoucher] return only a document whose size and SHA-256 are as issued.
 //
 // The handler of [NewWebhookHandler] checks a delivery's signature and time. Your function
 // succeeds once per event, within the retention of the [EventStore]. Events overtake each

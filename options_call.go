@@ -41,7 +41,7 @@ type WaitOption interface {
 	applyWait(*waitSettings)
 }
 
-// VoucherOption is an option of SaveVoucher and DownloadVoucher.
+// VoucherOption is an option of SaveVoucher, OpenVoucher and DownloadVoucher.
 type VoucherOption interface{ applyVoucher(*voucherSettings) }
 
 // JoinCallOptions joins options, so that []CallOption can be passed where another type of

@@ -38,7 +38,7 @@ func TestMisplacedOptionsDoNotCompile(t *testing.T) {
 		"HotelListBatches": {"parallelism", "batch size"},
 		"AwaitOrder":       {"wake-up"}, "AwaitVoucher": {"wake-up"},
 		"BookAndRecover": {"wake-up", "save"}, "RecoverBooking": {"wake-up", "save"},
-		"SaveVoucher": {"unsigned", "bytes"}, "DownloadVoucher": {"unsigned", "bytes"},
+		"SaveVoucher": {"unsigned", "bytes"}, "OpenVoucher": {"unsigned", "bytes"}, "DownloadVoucher": {"unsigned", "bytes"},
 	}
 	client, calls := reflect.TypeFor[*hotelstays.Client](), 0
 	for method := range client.Methods() {
@@ -104,6 +104,7 @@ func TestFaultyOptionsOfHelpers(t *testing.T) {
 		"AwaitVoucher":   func() error { _, err := client.AwaitVoucher(ctx, voucherRef, currency); return err },
 		"RecoverBooking": func() error { _, err := client.RecoverBooking(ctx, recovery, currency); return err },
 		"SaveVoucher":    func() error { _, err := client.SaveVoucher(ctx, voucherRef, path, currency); return err },
+		"OpenVoucher":    func() error { _, err := client.OpenVoucher(ctx, voucherRef, currency); return err },
 		"nil in joined":  func() error { _, err := client.AwaitOrder(ctx, "ref-1", hotelstays.JoinCallOptions(nil)); return err },
 		"nil to wait":    func() error { _, err := client.AwaitOrder(ctx, "ref-1", nil); return err },
 		"nil to recover": func() error { _, err := client.RecoverBooking(ctx, recovery, nil); return err },

@@ -11,8 +11,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"sync"
@@ -34,7 +32,6 @@ type engine struct {
 	shown     *shelf[shownOffer] // by offerID
 	checkouts *shelf[checkout]   // by reference
 	orders    *orders
-	vouchers  string                     // the directory of the documents
 	webhooks  *hotelstays.WebhookHandler // nil without a callback URL
 	events    hotelstays.WakeHub
 
@@ -65,9 +62,6 @@ func newEngine(svc *service, log *slog.Logger) (*engine, error) {
 			return nil, err
 		}
 	}
-	if e.vouchers, err = os.MkdirTemp("", "bookingengine-*"); err != nil {
-		return nil, err
-	}
 	e.ctx, e.stop = context.WithCancel(context.Background())
 	e.work.Go(e.keepUp)
 	return e, nil
@@ -79,7 +73,6 @@ func (e *engine) close() {
 	e.stop()
 	e.work.Wait()
 	e.client.CloseIdleConnections()
-	os.RemoveAll(e.vouchers)
 }
 
 // search searches for hotels, and stores the session and the result.
@@ -370,11 +363,9 @@ func (e *engine) askVoucher(reference string) {
 	})
 }
 
-// saveVoucher returns a file with the order's current voucher, verified.
-func (e *engine) saveVoucher(ctx context.Context, o order) (path string, v *types.Voucher, err error) {
-	path = filepath.Join(e.vouchers, o.Checkout.Reference+".pdf")
-	v, err = e.client.SaveVoucher(ctx, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: o.Booked.PlatformReferenceNo}, path)
-	return path, v, err
+// openVoucher returns the order's current voucher, verified.
+func (e *engine) openVoucher(ctx context.Context, o order) (*hotelstays.VoucherDocument, error) {
+	return e.client.OpenVoucher(ctx, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: o.Booked.PlatformReferenceNo})
 }
 
 // cancel starts a cancellation, once, and returns at once.
