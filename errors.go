@@ -40,7 +40,8 @@ var (
 	ErrUnauthorized = errors.New("credential refused")
 	// ErrForbidden: the account may not do this (HTTP 403).
 	ErrForbidden = errors.New("not permitted for this account")
-	// ErrNotFound: no such order for this account (code 100000404, HTTP 404).
+	// ErrNotFound: no such order for this account (code 100000404, HTTP 404, or an
+	// *OrderNotFoundError).
 	ErrNotFound = errors.New("not found")
 	// ErrRateLimited: the rate limit is exceeded (code 100000429, HTTP 429).
 	ErrRateLimited = errors.New("rate limit exceeded")
@@ -73,12 +74,12 @@ const (
 	// KindCanceled and KindTimeout: a ctx was cancelled; a deadline or a time limit passed.
 	KindCanceled ErrorKind = "canceled"
 	KindTimeout  ErrorKind = "timeout"
-	// KindTransport: a *TransportError, unless it is canceled, timeout or no_token.
-	KindTransport ErrorKind = "transport"
 	// KindNoToken: no token could be fetched; the cause is the error of that fetch.
 	KindNoToken ErrorKind = "no_token"
+	// KindTransport: any other *TransportError.
+	KindTransport ErrorKind = "transport"
 
-	// The kinds of the other error types.
+	// KindValidation to KindWebhook are the kinds of the other error types.
 	KindValidation      ErrorKind = "validation"
 	KindDecode          ErrorKind = "unreadable_answer"
 	KindReferenceReused ErrorKind = "reference_reused"
@@ -87,7 +88,7 @@ const (
 	KindVoucher         ErrorKind = "voucher"
 	KindWebhook         ErrorKind = "webhook"
 
-	// The kinds of the sentinels, such as KindRateChanged of ErrRateChanged.
+	// KindParam to KindUpstreamTimeout are the kinds of the sentinels: ErrParam and so on.
 	KindParam              ErrorKind = "parameter_refused"
 	KindUnauthorized       ErrorKind = "unauthorized"
 	KindForbidden          ErrorKind = "forbidden"
@@ -101,7 +102,8 @@ const (
 	KindInvalidScope       ErrorKind = "invalid_scope"
 	KindUpstreamTimeout    ErrorKind = "upstream_timeout"
 
-	// The kinds of an *APIError without a sentinel: HTTP 5xx, HTTP 3xx, and the rest.
+	// KindServerError, KindRedirect and KindRefused: an *APIError without a sentinel, with HTTP
+	// 5xx, with HTTP 3xx, or any other.
 	KindServerError ErrorKind = "server_error"
 	KindRedirect    ErrorKind = "redirect"
 	KindRefused     ErrorKind = "refused"

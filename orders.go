@@ -134,13 +134,16 @@ func pickOrder(resp *QueryOrdersResponse, reference string) (*types.Order, error
 			return &resp.Orders[i], nil
 		}
 	}
-	if n := len(resp.Orders); n > 0 {
-		return nil, fmt.Errorf("hotelstays: %s: none of %d orders has reference %q: the filter was not applied, so the order may exist", OpQueryOrders, n, reference)
+	var why error
+	switch n := len(resp.Orders); {
+	case n > 0:
+		why = fmt.Errorf("none of %d orders has reference %q: the filter was not applied, so the order may exist", n, reference)
+	case resp.more != "":
+		why = fmt.Errorf("no order has reference %q, but %s indicates further orders, so the order may exist", reference, resp.more)
+	default:
+		return nil, nil
 	}
-	if resp.more != "" {
-		return nil, fmt.Errorf("hotelstays: %s: no order has reference %q, but %s indicates further orders, so the order may exist", OpQueryOrders, reference, resp.more)
-	}
-	return nil, nil
+	return nil, &DecodeError{Operation: OpQueryOrders, HTTPStatus: resp.Meta.HTTPStatus, RequestID: resp.Meta.RequestID, TraceID: resp.Meta.TraceID, Err: why}
 }
 
 // readOrder returns the order under a reference, or nil if a complete answer has none.
@@ -156,8 +159,8 @@ func (c *Client) readOrder(ctx context.Context, reference string, opt CallOption
 //
 // An *OrderNotFoundError, which is ErrNotFound, reports that the answer was complete and had
 // no such order. ErrNotFound alone is an *APIError, for instance HTTP 404 of a wrong base URL.
-// An answer that may be incomplete, or whose orders all have other references, is another
-// error: the order may exist. After a Book with an unknown outcome use RecoverBooking,
+// An answer that may be incomplete, or whose orders all have other references, is a
+// *DecodeError: the order may exist. After a Book with an unknown outcome use RecoverBooking,
 // because the order may appear later.
 func (c *Client) FindOrder(ctx context.Context, customerReferenceNo string, opts ...CallOption) (*types.Order, error) {
 	set := collect(opts)

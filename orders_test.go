@@ -161,7 +161,7 @@ func TestFindOrder(t *testing.T) {
 		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 404, Body: []byte("<html>")})
 		_, err = client.FindOrder(t.Context(), "ref-1")
 		require.ErrorIs(t, err, hotelstays.ErrNotFound)
-		assert.False(t, errors.As(err, new(*hotelstays.OrderNotFoundError)), "a wrong base URL proves nothing")
+		assert.NotErrorAs(t, err, new(*hotelstays.OrderNotFoundError), "a wrong base URL proves nothing")
 	})
 }
 

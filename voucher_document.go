@@ -127,7 +127,7 @@ func (c *Client) DownloadVoucher(ctx context.Context, v *types.Voucher, w io.Wri
 	if err != nil {
 		return err
 	}
-	defer discard(temp)
+	defer func() { _ = discard(temp) }()
 	if _, err := io.Copy(w, temp); err != nil {
 		return voucherError(v, err, "writing the verified document")
 	}

@@ -124,6 +124,7 @@ func TestOrdersOfOthersProveNothing(t *testing.T) {
 			assert.NotErrorIs(t, err, hotelstays.ErrNotFound)
 			assert.ErrorContains(t, err, why)
 			_, err = client.FindOrder(t.Context(), "ref-1")
+			assert.Equal(t, hotelstays.KindDecode, hotelstays.KindOf(err))
 			assert.NotErrorIs(t, err, hotelstays.ErrNotFound)
 			assert.ErrorContains(t, err, why)
 
