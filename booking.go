@@ -224,6 +224,8 @@ func (e *ReferenceReusedError) Error() string {
 		OpBook, e.Order.PlatformReferenceNo, e.Order.CustomerReferenceNo, e.What)
 }
 
+func (*ReferenceReusedError) kind() ErrorKind { return KindReferenceReused }
+
 // checkDates compares the dates of an order with the expected ones. A missing date is not
 // a difference.
 func checkDates(order *types.Order, expect *types.RoomRatePkg) error {

@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -122,6 +123,26 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 	}
 	c.tokens = c.newTokenCache(cfg.store)
 	return c, nil
+}
+
+// NewFromEnv returns a client with a TicketCredential from the environment variables
+// HOTELSTAYS_BASE_URL, HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET. Its error is a
+// *ValidationError that names every missing variable, or the error of New.
+func NewFromEnv(opts ...Option) (*Client, error) {
+	var f faults
+	variable := func(name string) string {
+		value := os.Getenv(name)
+		if value == "" {
+			f.add(name, "is not set; set this environment variable")
+		}
+		return value
+	}
+	baseURL := variable("HOTELSTAYS_BASE_URL")
+	cred := TicketCredential{AppKey: variable("HOTELSTAYS_APP_KEY"), AppSecret: types.NewSecret(variable("HOTELSTAYS_APP_SECRET"))}
+	if err := f.err("NewFromEnv"); err != nil {
+		return nil, err
+	}
+	return New(baseURL, cred, opts...)
 }
 
 func (c *Client) newTokenCache(store TokenStore) *token.Cache {

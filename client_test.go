@@ -95,6 +95,46 @@ func TestNewReportsAllFaultsAtOnce(t *testing.T) {
 	assert.Equal(t, "New", invalid.Func)
 }
 
+func TestNewFromEnv(t *testing.T) {
+	const base, key, secret = "HOTELSTAYS_BASE_URL", "HOTELSTAYS_APP_KEY", "HOTELSTAYS_APP_SECRET"
+	set := func(t *testing.T, values ...string) {
+		for i, name := range []string{base, key, secret} {
+			t.Setenv(name, values[i])
+		}
+	}
+	for name, tc := range map[string]struct {
+		values []string
+		opts   []hotelstays.Option
+		faults []string
+	}{
+		"none":              {values: []string{"", "", ""}, faults: []string{key, secret, base}},
+		"no secret":         {values: []string{"https://api.example.test", "key-1", ""}, faults: []string{secret}},
+		"no base URL":       {values: []string{"", "key-1", "secret-1"}, faults: []string{base}},
+		"a wrong base URL":  {values: []string{"secret-1", "key-1", "secret-1"}, faults: []string{"baseURL"}},
+		"a masked secret":   {values: []string{"https://api.example.test", "key-1", "[redacted]"}, faults: []string{"appSecret"}},
+		"an invalid option": {values: []string{"https://api.example.test", "key-1", "secret-1"}, opts: []hotelstays.Option{nil}, faults: []string{"opts"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			set(t, tc.values...)
+			client, err := hotelstays.NewFromEnv(tc.opts...)
+			assert.Nil(t, client)
+			assert.Equal(t, tc.faults, faultPaths(t, err))
+			assert.NotContains(t, err.Error(), "secret-1")
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		srv, _ := newSandbox(t)
+		t.Setenv(base, srv.URL)
+		t.Setenv(key, srv.AppKey)
+		t.Setenv(secret, srv.AppSecret)
+		client, err := hotelstays.NewFromEnv(hotelstays.WithHTTPClient(srv.Client()))
+		require.NoError(t, err)
+		defer client.CloseIdleConnections()
+		_, err = client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
+		assert.NoError(t, err)
+	})
+}
+
 // A transport that names no TLS version has net/http's own, which is good.
 func TestNewTakesTheDefaultTLS(t *testing.T) {
 	for _, version := range []uint16{0, tls.VersionTLS12, tls.VersionTLS13} {

@@ -53,14 +53,15 @@
 //
 // # Errors
 //
-// An operation returns one of these, for errors.As; a helper may also wrap ctx.Err(),
-// [ErrNotFound] or your own error. Check for [*OutcomeUnknownError] first: it wraps another.
+// An operation returns one of these, for errors.As; a helper may also wrap ctx.Err() or your
+// own error. Check for [*OutcomeUnknownError] first: it wraps another.
 //
 //	*ValidationError        the input is invalid; lists all faults; nothing was sent
 //	*OutcomeUnknownError    Book or Cancel may have been executed
 //	*APIError               the service, or something in front of it, refused or failed
 //	*TransportError         no answer; Sent reports whether the request may have arrived
 //	*DecodeError            the answer cannot be read
+//	*OrderNotFoundError     no order under the reference, of FindOrder or AwaitOrder
 //	*ReferenceReusedError   the order under this reference has other dates
 //	*PageError              a list ends early; what came before is correct
 //	*BatchError             one batch of HotelListBatches failed; the others go on
@@ -68,10 +69,10 @@
 //	*WebhookError           the delivery is not to be trusted
 //
 // An *APIError matches at most one sentinel, for errors.Is, such as [ErrRateChanged] or
-// [ErrCancelRefused]. If ctx ends, the error wraps ctx.Err(). The message names the next
-// step and the request id. No error, log line or %+v holds a secret, a token or a passport
-// number. [WithLogger] logs attempts; [WithObserver] receives each call, for metrics and
-// traces (contrib/otel).
+// [ErrCancelRefused]. [KindOf] returns one word for each kind of error. If ctx ends, the
+// error wraps ctx.Err(). The message names the next step and the request id. No error, log
+// line or %+v holds a secret, a token or a passport number. [WithLogger] logs attempts;
+// [WithObserver] receives each call, for metrics and traces (contrib/otel).
 //
 // # Retries and unknown outcomes
 //
@@ -162,12 +163,12 @@
 //
 // # Vouchers and webhooks
 //
-// [Client.AwaitVoucher] waits for a voucher. [Client.SaveVoucher] and [Client.DownloadVoucher]
-// hand a document out only if its size and SHA-256 are as issued ([WithUnsignedVouchers]).
+// [Client.AwaitVoucher] waits for a voucher. [Client.SaveVoucher], [Client.OpenVoucher] and
+// [Client.DownloadVoucher] return only a document whose size and SHA-256 are as issued.
 //
 // The handler of [NewWebhookHandler] checks a delivery's signature and time. Your function
 // succeeds once per event, within the retention of the [EventStore]. Events overtake each
-// other, so ask QueryOrders for the current state. [WithWakeup] starts a poll at once.
+// other, so ask QueryOrders for the current state. A [WakeHub] makes a wait poll at once.
 //
 // # Testing
 //

@@ -40,7 +40,8 @@ var (
 	ErrUnauthorized = errors.New("credential refused")
 	// ErrForbidden: the account may not do this (HTTP 403).
 	ErrForbidden = errors.New("not permitted for this account")
-	// ErrNotFound: no such order for this account (code 100000404, HTTP 404).
+	// ErrNotFound: no such order for this account (code 100000404, HTTP 404, or an
+	// *OrderNotFoundError).
 	ErrNotFound = errors.New("not found")
 	// ErrRateLimited: the rate limit is exceeded (code 100000429, HTTP 429).
 	ErrRateLimited = errors.New("rate limit exceeded")
@@ -62,9 +63,99 @@ var (
 	ErrUpstreamTimeout = errors.New("the supplier did not answer in time")
 )
 
-// condition ties a sentinel to its code, its HTTP status and the next step.
+// ErrorKind is the kind of an error, for labels of metrics and for mapping errors to HTTP
+// statuses. The list may grow.
+type ErrorKind string
+
+// The kinds that KindOf returns.
+const (
+	// KindOutcomeUnknown: a Book or a Cancel may have been carried out.
+	KindOutcomeUnknown ErrorKind = "outcome_unknown"
+	// KindCanceled and KindTimeout: a ctx was cancelled; a deadline or a time limit passed.
+	KindCanceled ErrorKind = "canceled"
+	KindTimeout  ErrorKind = "timeout"
+	// KindNoToken: no token could be fetched; the cause is the error of that fetch.
+	KindNoToken ErrorKind = "no_token"
+	// KindTransport: any other *TransportError.
+	KindTransport ErrorKind = "transport"
+
+	// KindValidation to KindWebhook are the kinds of the other error types.
+	KindValidation      ErrorKind = "validation"
+	KindDecode          ErrorKind = "unreadable_answer"
+	KindReferenceReused ErrorKind = "reference_reused"
+	KindPage            ErrorKind = "incomplete_listing"
+	KindBatch           ErrorKind = "batch"
+	KindVoucher         ErrorKind = "voucher"
+	KindWebhook         ErrorKind = "webhook"
+
+	// KindParam to KindUpstreamTimeout are the kinds of the sentinels: ErrParam and so on.
+	KindParam              ErrorKind = "parameter_refused"
+	KindUnauthorized       ErrorKind = "unauthorized"
+	KindForbidden          ErrorKind = "forbidden"
+	KindNotFound           ErrorKind = "not_found"
+	KindRateLimited        ErrorKind = "rate_limited"
+	KindDuplicateBooking   ErrorKind = "duplicate_booking"
+	KindVoucherTooLarge    ErrorKind = "voucher_too_large"
+	KindAmbiguousReference ErrorKind = "ambiguous_reference"
+	KindRateChanged        ErrorKind = "rate_changed"
+	KindCancelRefused      ErrorKind = "cancel_refused"
+	KindInvalidScope       ErrorKind = "invalid_scope"
+	KindUpstreamTimeout    ErrorKind = "upstream_timeout"
+
+	// KindServerError, KindRedirect and KindRefused: an *APIError without a sentinel, with HTTP
+	// 5xx, with HTTP 3xx, or any other.
+	KindServerError ErrorKind = "server_error"
+	KindRedirect    ErrorKind = "redirect"
+	KindRefused     ErrorKind = "refused"
+
+	// KindOther: none of these, such as an error of your own function.
+	KindOther ErrorKind = "other"
+)
+
+// KindOf returns the kind of err, or an empty string for nil.
+//
+// An *OutcomeUnknownError decides wherever it is in the chain of err. A token that could not
+// be fetched and the end of a ctx come next. Otherwise the outermost error of this package
+// decides: pass BatchError.Err for the kind of its cause.
+func KindOf(err error) ErrorKind {
+	if err == nil {
+		return ""
+	}
+	if _, ok := errors.AsType[*OutcomeUnknownError](err); ok {
+		return KindOutcomeUnknown
+	}
+	kind := KindOther
+	if own, ok := errors.AsType[kindError](err); ok {
+		kind = own.kind()
+	}
+	switch {
+	case kind == KindOutcomeUnknown || kind == KindNoToken:
+		return kind
+	case errors.Is(err, context.Canceled):
+		return KindCanceled
+	case errors.Is(err, context.DeadlineExceeded):
+		return KindTimeout
+	case kind != KindOther:
+		return kind
+	}
+	for _, c := range conditions {
+		if errors.Is(err, c.err) {
+			return c.kind
+		}
+	}
+	return KindOther
+}
+
+// kindError is every error type of the package that has a kind of its own.
+type kindError interface {
+	error
+	kind() ErrorKind
+}
+
+// condition ties a sentinel to its kind, its code, its HTTP status and the next step.
 type condition struct {
 	err    error
+	kind   ErrorKind
 	code   int // 0: no documented code
 	status int // 0: never matched by status
 	// ops are the operations that the document lists the code for; nil: all.
@@ -79,35 +170,35 @@ type condition struct {
 // conditions say what codes and statuses mean. A code keeps its meaning for operations
 // that it is not listed for, but there it does not prove that nothing was done.
 var conditions = []condition{
-	{err: ErrCancelRefused, status: http.StatusBadRequest, only: OpCancel,
+	{err: ErrCancelRefused, kind: KindCancelRefused, status: http.StatusBadRequest, only: OpCancel,
 		next: "the message names the cause; the order is as it was"},
-	{err: ErrInvalidScope, word: "invalid_scope", only: OpOAuthToken,
+	{err: ErrInvalidScope, kind: KindInvalidScope, word: "invalid_scope", only: OpOAuthToken,
 		next: "ask only for scopes that the client is registered for"},
-	{err: ErrParam, code: CodeParam, status: http.StatusBadRequest, ops: []Operation{OpHotelsMetadata, OpHotelList, OpBook},
+	{err: ErrParam, kind: KindParam, code: CodeParam, status: http.StatusBadRequest, ops: []Operation{OpHotelsMetadata, OpHotelList, OpBook},
 		next: "correct the request: the same one will be refused again"},
-	{err: ErrUnauthorized, code: CodeUnauthorized, status: http.StatusUnauthorized, ops: []Operation{OpTicket},
+	{err: ErrUnauthorized, kind: KindUnauthorized, code: CodeUnauthorized, status: http.StatusUnauthorized, ops: []Operation{OpTicket},
 		next: "check that the credential is active and belongs to this environment"},
-	{err: ErrForbidden, status: http.StatusForbidden,
+	{err: ErrForbidden, kind: KindForbidden, status: http.StatusForbidden,
 		next: "check the account's scopes, and whether it needs a market or a user reference"},
-	{err: ErrNotFound, code: CodeNotFound, status: http.StatusNotFound, ops: []Operation{OpOrderVoucher},
+	{err: ErrNotFound, kind: KindNotFound, code: CodeNotFound, status: http.StatusNotFound, ops: []Operation{OpOrderVoucher},
 		next: "check the reference, and that this account booked it"},
-	{err: ErrRateLimited, code: CodeRateLimited, status: http.StatusTooManyRequests,
+	{err: ErrRateLimited, kind: KindRateLimited, code: CodeRateLimited, status: http.StatusTooManyRequests,
 		next: "wait, or send less: all processes behind this address share the limit"},
-	{err: ErrDuplicateBooking, code: CodeDuplicateBooking, ops: []Operation{OpBook},
+	{err: ErrDuplicateBooking, kind: KindDuplicateBooking, code: CodeDuplicateBooking, ops: []Operation{OpBook},
 		next: "nothing was booked; find the booking that the message names with QueryOrders, and cancel it if it is not wanted"},
-	{err: ErrVoucherTooLarge, code: CodeVoucherTooLarge, ops: []Operation{OpOrderVoucher},
+	{err: ErrVoucherTooLarge, kind: KindVoucherTooLarge, code: CodeVoucherTooLarge, ops: []Operation{OpOrderVoucher},
 		next: "ask without IncludeDocument and use DownloadURL"},
-	{err: ErrAmbiguousReference, code: CodeAmbiguousReference, ops: []Operation{OpOrderVoucher},
+	{err: ErrAmbiguousReference, kind: KindAmbiguousReference, code: CodeAmbiguousReference, ops: []Operation{OpOrderVoucher},
 		next: "ask by PlatformReferenceNo"},
-	{err: ErrRateChanged, code: CodeRateChanged, ops: []Operation{OpBook},
+	{err: ErrRateChanged, kind: KindRateChanged, code: CodeRateChanged, ops: []Operation{OpBook},
 		next: "nothing was booked; call CheckAvail again and book the new price if it is accepted"},
-	{err: ErrUpstreamTimeout, status: http.StatusGatewayTimeout,
+	{err: ErrUpstreamTimeout, kind: KindUpstreamTimeout, status: http.StatusGatewayTimeout,
 		next: "try again later"},
 }
 
 // failure is the error of one call: what happened, and apart from it the next step.
 type failure interface {
-	error
+	kindError
 	fact() string        // without operation, ids and advice
 	description() string // without advice
 	next() string
@@ -302,6 +393,20 @@ func (e *APIError) what() string {
 	return "refused"
 }
 
+func (e *APIError) kind() ErrorKind {
+	switch c, ok := e.match(); {
+	case e.unknown:
+		return KindOutcomeUnknown
+	case ok:
+		return c.kind
+	case e.HTTPStatus >= 500:
+		return KindServerError
+	case e.HTTPStatus >= 300 && e.HTTPStatus < 400:
+		return KindRedirect
+	}
+	return KindRefused
+}
+
 func (e *APIError) next() string {
 	c, ok := e.match()
 	switch {
@@ -355,6 +460,16 @@ func (e *TransportError) fact() string {
 	return fmt.Sprintf("%s (nothing was carried out; attempts %d)", fact(e.Err), e.Attempts)
 }
 
+func (e *TransportError) kind() ErrorKind {
+	switch {
+	case e.unknown:
+		return KindOutcomeUnknown
+	case isFailure(e.Err):
+		return KindNoToken
+	}
+	return KindTransport
+}
+
 func (e *TransportError) next() string {
 	if token, ok := e.Err.(failure); ok {
 		return token.next()
@@ -404,6 +519,13 @@ func (e *DecodeError) fact() string {
 		text += fmt.Sprintf(": it begins %q", e.Excerpt)
 	}
 	return text
+}
+
+func (e *DecodeError) kind() ErrorKind {
+	if e.unknown {
+		return KindOutcomeUnknown
+	}
+	return KindDecode
 }
 
 func (e *DecodeError) next() string {
@@ -472,6 +594,8 @@ func (e *PageError) Error() string {
 	return fmt.Sprintf("hotelstays: %s: the listing is incomplete: page %d %s although more was promised (request id %s); start again from page 1",
 		e.Operation, e.PageNum, what, e.RequestID)
 }
+
+func (*PageError) kind() ErrorKind { return KindPage }
 
 func pageError(op Operation, err error) error {
 	if end, ok := err.(*paging.Error); ok {

@@ -11,6 +11,9 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -325,10 +328,117 @@ func TestUndocumentedCodes(t *testing.T) {
 func TestZeroErrorsHaveATextEach(t *testing.T) {
 	for _, err := range []error{&hotelstays.APIError{}, &hotelstays.TransportError{}, &hotelstays.DecodeError{}, &hotelstays.PageError{},
 		&hotelstays.OutcomeUnknownError{}, &hotelstays.ValidationError{}, &hotelstays.VoucherError{}, &hotelstays.WebhookError{},
-		&hotelstays.ReferenceReusedError{}, &hotelstays.BatchError{}} {
+		&hotelstays.ReferenceReusedError{}, &hotelstays.BatchError{}, &hotelstays.OrderNotFoundError{}} {
 		assert.NotEmpty(t, err.Error())
 	}
 	assert.NotErrorIs(t, &hotelstays.APIError{Operation: hotelstays.OpOAuthToken}, hotelstays.ErrInvalidScope)
+}
+
+// Every error type has a kind, and where errors wrap each other one of them decides.
+func TestKindOf(t *testing.T) {
+	cause := errors.New("cause")
+	api := func(op hotelstays.Operation, status, code int) error {
+		return &hotelstays.APIError{Operation: op, HTTPStatus: status, Code: code, Msg: "invalid_scope"}
+	}
+	noAnswer := func(err error) error { return &hotelstays.TransportError{Operation: hotelstays.OpBook, Err: err} }
+	unknown := func(err error) error { return &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, Err: err} }
+	rows := []struct {
+		kind hotelstays.ErrorKind
+		err  error
+	}{
+		{"", nil},
+		{hotelstays.KindOther, cause},
+		{hotelstays.KindOutcomeUnknown, unknown(noAnswer(context.Canceled))},
+		{hotelstays.KindOutcomeUnknown, unknown(api(hotelstays.OpBook, 504, 0))},
+		{hotelstays.KindOutcomeUnknown, unknown(noAnswer(api(hotelstays.OpTicket, 401, 0)))},
+		{hotelstays.KindOutcomeUnknown, fmt.Errorf("booking: %w", unknown(cause))},
+		{hotelstays.KindOutcomeUnknown, errors.Join(context.Canceled, api(hotelstays.OpBook, 403, 0), unknown(cause))},
+		{hotelstays.KindNoToken, noAnswer(api(hotelstays.OpTicket, 401, 0))},
+		{hotelstays.KindNoToken, noAnswer(noAnswer(context.DeadlineExceeded))},
+		{hotelstays.KindNoToken, noAnswer(&hotelstays.DecodeError{Operation: hotelstays.OpTicket, Err: cause})},
+		{hotelstays.KindTransport, noAnswer(cause)},
+		{hotelstays.KindCanceled, noAnswer(context.Canceled)},
+		{hotelstays.KindCanceled, &hotelstays.BatchError{Err: noAnswer(context.Canceled)}},
+		{hotelstays.KindCanceled, context.Canceled},
+		{hotelstays.KindTimeout, noAnswer(fmt.Errorf("waiting: %w", context.DeadlineExceeded))},
+		{hotelstays.KindTimeout, noAnswer(fmt.Errorf("%w before another attempt, after: %w", context.DeadlineExceeded,
+			api(hotelstays.OpQueryOrders, 503, 0)))},
+		{hotelstays.KindTimeout, &hotelstays.VoucherError{Err: context.DeadlineExceeded}},
+		{hotelstays.KindValidation, &hotelstays.ValidationError{}},
+		{hotelstays.KindDecode, &hotelstays.DecodeError{Err: cause}},
+		{hotelstays.KindReferenceReused, &hotelstays.ReferenceReusedError{}},
+		{hotelstays.KindPage, &hotelstays.PageError{}},
+		{hotelstays.KindBatch, &hotelstays.BatchError{Err: &hotelstays.PageError{}}},
+		{hotelstays.KindBatch, &hotelstays.BatchError{Err: api(hotelstays.OpHotelList, 429, 0)}},
+		{hotelstays.KindVoucher, &hotelstays.VoucherError{Err: hotelstays.ErrVoucherAltered}},
+		{hotelstays.KindWebhook, &hotelstays.WebhookError{Err: hotelstays.ErrWebhookTime}},
+		{hotelstays.KindNotFound, &hotelstays.OrderNotFoundError{}},
+		{hotelstays.KindNotFound, fmt.Errorf("own: %w", hotelstays.ErrNotFound)},
+		{hotelstays.KindParam, api(hotelstays.OpBook, 400, 0)},
+		{hotelstays.KindUnauthorized, api(hotelstays.OpQueryOrders, 401, 0)},
+		{hotelstays.KindForbidden, api(hotelstays.OpQueryOrders, 403, 0)},
+		{hotelstays.KindNotFound, api(hotelstays.OpOrderVoucher, 404, 0)},
+		{hotelstays.KindRateLimited, api(hotelstays.OpBook, 200, hotelstays.CodeRateLimited)},
+		{hotelstays.KindDuplicateBooking, api(hotelstays.OpBook, 400, hotelstays.CodeDuplicateBooking)},
+		{hotelstays.KindVoucherTooLarge, api(hotelstays.OpOrderVoucher, 400, hotelstays.CodeVoucherTooLarge)},
+		{hotelstays.KindAmbiguousReference, api(hotelstays.OpOrderVoucher, 400, hotelstays.CodeAmbiguousReference)},
+		{hotelstays.KindRateChanged, api(hotelstays.OpBook, 400, hotelstays.CodeRateChanged)},
+		{hotelstays.KindCancelRefused, api(hotelstays.OpCancel, 400, hotelstays.CodeParam)},
+		{hotelstays.KindInvalidScope, api(hotelstays.OpOAuthToken, 400, 0)},
+		{hotelstays.KindUpstreamTimeout, api(hotelstays.OpQueryOrders, 504, 0)},
+		{hotelstays.KindServerError, api(hotelstays.OpQueryOrders, 503, 0)},
+		{hotelstays.KindRedirect, api(hotelstays.OpQueryOrders, 307, 0)},
+		{hotelstays.KindRefused, api(hotelstays.OpQueryOrders, 418, 0)},
+	}
+	typesSeen, sentinelsSeen := map[string]bool{}, map[string]hotelstays.ErrorKind{}
+	for _, row := range rows {
+		assert.Equal(t, row.kind, hotelstays.KindOf(row.err), "%v", row.err)
+		typesSeen[fmt.Sprintf("%T", row.err)] = true
+		if refusal, ok := row.err.(*hotelstays.APIError); ok {
+			for _, name := range matchedSentinels(refusal) {
+				sentinelsSeen[name] = row.kind
+			}
+		}
+	}
+	kinds := map[hotelstays.ErrorKind]bool{}
+	for name, sentinel := range sentinels {
+		assert.Equal(t, sentinelsSeen[name], hotelstays.KindOf(sentinel), name)
+		kinds[sentinelsSeen[name]] = true
+	}
+	assert.Len(t, kinds, len(sentinels), "each sentinel has a kind of its own")
+	for _, name := range errorTypes(t) {
+		assert.True(t, typesSeen["*hotelstays."+name], "%s is not in the table", name)
+	}
+}
+
+// The cause of an unknown outcome has no other kind when it is taken out of its error.
+func TestKindOfACauseInDoubt(t *testing.T) {
+	for _, answer := range []transportFunc{
+		func(*http.Request) (*http.Response, error) { return nil, errors.New("connection reset") },
+		func(*http.Request) (*http.Response, error) { return reply(200, "<html>"), nil },
+		func(*http.Request) (*http.Response, error) { return reply(504, `{"code":100001111,"msg":"m"}`), nil },
+	} {
+		var unknown *hotelstays.OutcomeUnknownError
+		require.ErrorAs(t, operationCalls[hotelstays.OpBook](t.Context(), clientThrough(t, answer)), &unknown)
+		assert.Equal(t, hotelstays.KindOutcomeUnknown, hotelstays.KindOf(unknown.Err), "%T", unknown.Err)
+	}
+}
+
+var errorMethod = regexp.MustCompile(`func \(\w* ?\*([A-Z]\w*)\) Error\(\) string`)
+
+// errorTypes returns the names of the exported error types.
+func errorTypes(t *testing.T) (names []string) {
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, match := range errorMethod.FindAllSubmatch(source, -1) {
+			names = append(names, string(match[1]))
+		}
+	}
+	require.GreaterOrEqual(t, len(names), 11)
+	return names
 }
 
 // A 401 of the call is no part of the error of the token that could not be fetched.

@@ -40,6 +40,24 @@ func ExampleNew() {
 	// appSecret is required
 }
 
+// A program takes its service from the environment. Here two variables are missing.
+func ExampleNewFromEnv() {
+	os.Setenv("HOTELSTAYS_BASE_URL", "https://host.example")
+	os.Unsetenv("HOTELSTAYS_APP_KEY")
+	os.Unsetenv("HOTELSTAYS_APP_SECRET")
+
+	_, err := hotelstays.NewFromEnv(hotelstays.WithCurrency("EUR"))
+	var invalid *hotelstays.ValidationError
+	if errors.As(err, &invalid) {
+		for _, missing := range invalid.Fields {
+			fmt.Println(missing.Path, missing.Problem)
+		}
+	}
+	// Output:
+	// HOTELSTAYS_APP_KEY is not set; set this environment variable
+	// HOTELSTAYS_APP_SECRET is not set; set this environment variable
+}
+
 // A client fetches and renews its tickets. Ticket tests a pair of key and secret, or fetches a
 // ticket for another program.
 func ExampleClient_Ticket() {
@@ -335,6 +353,36 @@ func ExampleAPIError() {
 	// Output:
 	// not found: true
 	// OrderVoucher 404 100000404 request id: true
+}
+
+// A kind is the label of a metric, and decides what a web server answers its own users.
+func ExampleKindOf() {
+	ctx := context.Background()
+	srv, client := startSandbox()
+	defer srv.Close()
+
+	answer := func(err error) int {
+		switch hotelstays.KindOf(err) {
+		case "":
+			return http.StatusOK
+		case hotelstays.KindOutcomeUnknown:
+			return http.StatusAccepted // the order may exist: recover it
+		case hotelstays.KindNotFound:
+			return http.StatusNotFound
+		case hotelstays.KindRateChanged, hotelstays.KindDuplicateBooking, hotelstays.KindCancelRefused:
+			return http.StatusConflict
+		case hotelstays.KindTransport, hotelstays.KindTimeout, hotelstays.KindRateLimited, hotelstays.KindServerError:
+			return http.StatusServiceUnavailable
+		}
+		return http.StatusInternalServerError
+	}
+	_, err := client.FindOrder(ctx, "no-such-order")
+	fmt.Println(hotelstays.KindOf(err), answer(err))
+	_, err = client.FindOrder(ctx, "")
+	fmt.Println(hotelstays.KindOf(err), answer(err))
+	// Output:
+	// not_found 404
+	// validation 500
 }
 
 // Invalid input is reported before anything is sent, all of it at once.

@@ -30,6 +30,31 @@ func ExampleClient_QueryOrders() {
 	// Output: ref-1 PO000000001 2040-03-12 3 nights 247.51 USD
 }
 
+// FindOrder reads one order. An *OrderNotFoundError means that the answer was complete, and that
+// there is no such order.
+func ExampleClient_FindOrder() {
+	ctx := context.Background()
+	srv, client := startSandbox()
+	defer srv.Close()
+	bookRoom(ctx, srv, client, "ref-1")
+
+	for _, reference := range []string{"ref-1", "ref-2"} {
+		order, err := client.FindOrder(ctx, reference)
+		var absent *hotelstays.OrderNotFoundError
+		switch {
+		case errors.As(err, &absent):
+			fmt.Println("there is no order", absent.CustomerReferenceNo)
+		case err != nil:
+			fmt.Println("unknown:", err)
+		default:
+			fmt.Println(order.CustomerReferenceNo, "is", order.PlatformReferenceNo)
+		}
+	}
+	// Output:
+	// ref-1 is PO000000001
+	// there is no order ref-2
+}
+
 // AwaitOrder polls until the supplier has decided. A webhook makes it poll at once.
 func ExampleClient_AwaitOrder() {
 	ctx := context.Background()
@@ -37,9 +62,11 @@ func ExampleClient_AwaitOrder() {
 	defer srv.Close()
 	bookRoom(ctx, srv, client, "ref-1")
 
-	wakeup := make(chan struct{}, 1)
+	var hub hotelstays.WakeHub
+	wakeup, stop := hub.Watch("ref-1")
+	defer stop()
 	srv.ConfirmOrder("ref-1") // the supplier decides,
-	wakeup <- struct{}{}      // and the webhook handler of the program does this
+	hub.Wake("ref-1")         // and the webhook handler of the program does this
 
 	order, err := client.AwaitOrder(ctx, "ref-1", hotelstays.WithWakeup(wakeup))
 	if err != nil {
@@ -77,6 +104,19 @@ func ExampleWithOrderStates() {
 	}
 	fmt.Println("cancelled:", outcome.Cancelled)
 	// Output: cancelled: true
+}
+
+// StateOf returns the meaning of a status, for your own pages and reports.
+func ExampleOrderStates_StateOf() {
+	states := hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}}
+	for _, status := range []types.OrderStatus{1, 2, 3, 4} {
+		fmt.Println(status, states.StateOf(status))
+	}
+	// Output:
+	// 1 open
+	// 2 confirmed
+	// 3 cancelled
+	// 4 unknown
 }
 
 // An order is cancelled in the session that it was booked in.

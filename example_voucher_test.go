@@ -7,8 +7,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
@@ -89,6 +92,29 @@ func ExampleClient_SaveVoucher() {
 	}
 	fmt.Println(file.Name(), "whole:", file.Size() == voucher.ByteSize)
 	// Output: PO000000001.pdf whole: true
+}
+
+// OpenVoucher serves a document to a browser, which may ask for parts of it.
+func ExampleClient_OpenVoucher() {
+	srv, client := startSandbox(hotelstaystest.WithVoucherDelay(0))
+	defer srv.Close()
+	bookRoom(context.Background(), srv, client, "ref-1")
+	srv.ConfirmOrder("ref-1")
+
+	serve := func(w http.ResponseWriter, r *http.Request) {
+		document, err := client.OpenVoucher(r.Context(), &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1"})
+		if err != nil {
+			http.Error(w, "there is no voucher", http.StatusBadGateway)
+			return
+		}
+		defer document.Close()
+		w.Header().Set("Content-Type", document.Voucher.ContentType)
+		http.ServeContent(w, r, "", time.Time{}, document)
+	}
+	answer := httptest.NewRecorder()
+	serve(answer, httptest.NewRequest(http.MethodGet, "/orders/ref-1/voucher", nil))
+	fmt.Println(answer.Code, answer.Header().Get("Content-Type"), answer.Body.String()[:5])
+	// Output: 200 application/pdf %PDF-
 }
 
 // DownloadVoucher writes nothing until the document is verified. Here its bytes are altered on the

@@ -50,6 +50,51 @@ func ExampleNewWebhookHandler() {
 	// 401
 }
 
+// A wait polls at once when an event of its order comes. Watch before Book.
+func ExampleWakeHub_Watch() {
+	ctx := context.Background()
+	srv, client := startSandbox()
+	defer srv.Close()
+	var hub hotelstays.WakeHub // one for the process
+
+	wakeup, stop := hub.Watch("ref-1")
+	defer stop()
+	bookRoom(ctx, srv, client, "ref-1")
+	go func() {
+		srv.ConfirmOrder("ref-1")
+		hub.Wake("ref-1") // from the webhook handler
+	}()
+	order, err := client.AwaitOrder(ctx, "ref-1", hotelstays.WithWakeup(wakeup))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("confirmed:", order.HotelConfirmNo)
+	// Output: confirmed: HC-000000001
+}
+
+// The webhook handler wakes the wait for its order, if there is one in this process.
+func ExampleWakeHub_Wake() {
+	var hub hotelstays.WakeHub
+	handler, err := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{AllowUnsigned: true},
+		func(_ context.Context, event *hotelstays.WebhookEvent) error {
+			hub.Wake(event.CustomerReferenceNo)
+			return nil
+		})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	wakeup, stop := hub.Watch("ref-1")
+	defer stop()
+
+	delivery := hotelstaystest.NewWebhookRequest("https://hooks.example.com/", "secret", time.Now(), "evt-1", eventBody)
+	handler.ServeHTTP(httptest.NewRecorder(), delivery)
+	<-wakeup
+	fmt.Println("woken")
+	// Output: woken
+}
+
 // VerifyWebhook serves receivers that are not an http.Handler, such as a queue behind a
 // gateway. It needs the raw body, and does not detect duplicates.
 func ExampleVerifyWebhook() {

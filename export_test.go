@@ -33,3 +33,10 @@ func ObserveNothing(ctx context.Context) (changed bool) {
 	watch.end(nil)
 	return changed
 }
+
+// References returns the number of references that h remembers.
+func (h *WakeHub) References() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.watchers)
+}

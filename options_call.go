@@ -41,7 +41,7 @@ type WaitOption interface {
 	applyWait(*waitSettings)
 }
 
-// VoucherOption is an option of SaveVoucher and DownloadVoucher.
+// VoucherOption is an option of SaveVoucher, OpenVoucher and DownloadVoucher.
 type VoucherOption interface{ applyVoucher(*voucherSettings) }
 
 // JoinCallOptions joins options, so that []CallOption can be passed where another type of
@@ -257,8 +257,9 @@ func WithParallelism(n int) IterOption {
 }
 
 // WithWakeup makes a waiting helper poll at once when wakeup receives a value, for instance
-// from a webhook. Give each wait its own channel with a buffer of one: a wake-up during a
-// poll is then kept, and the sender does not block. A closed channel is not a wake-up.
+// from a webhook: use WakeHub.Watch. A channel of your own needs a buffer of one, and serves
+// one wait: a wake-up during a poll is then kept, and the sender does not block. A closed
+// channel is not a wake-up.
 func WithWakeup(wakeup <-chan struct{}) WaitOption {
 	return waitOption(func(s *waitSettings) {
 		if wakeup == nil {
@@ -272,6 +273,33 @@ func WithWakeup(wakeup <-chan struct{}) WaitOption {
 // OrderStates defines the meaning of order states. Only 0 and 1 are documented.
 type OrderStates struct {
 	Confirmed, Pending, Cancelled []types.OrderStatus
+}
+
+// OrderState is the meaning of an order's status.
+type OrderState string
+
+// The results of OrderStates.StateOf.
+const (
+	// OrderStateOpen: the order is neither confirmed nor cancelled yet.
+	OrderStateOpen      OrderState = "open"
+	OrderStateConfirmed OrderState = "confirmed"
+	OrderStateCancelled OrderState = "cancelled"
+	// OrderStateUnknown: the status is undocumented, and s does not have it.
+	OrderStateUnknown OrderState = "unknown"
+)
+
+// StateOf returns the meaning of a status: that of the list which has it. A status in none is
+// open if it is 0 or 1, else unknown.
+func (s OrderStates) StateOf(status types.OrderStatus) OrderState {
+	switch {
+	case slices.Contains(s.Confirmed, status):
+		return OrderStateConfirmed
+	case slices.Contains(s.Cancelled, status):
+		return OrderStateCancelled
+	case slices.Contains(s.Pending, status), status == types.OrderUnknown, status == types.OrderConfirming:
+		return OrderStateOpen
+	}
+	return OrderStateUnknown
 }
 
 var bcp47 = regexp.MustCompile(`^[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*$`)

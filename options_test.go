@@ -38,7 +38,7 @@ func TestMisplacedOptionsDoNotCompile(t *testing.T) {
 		"HotelListBatches": {"parallelism", "batch size"},
 		"AwaitOrder":       {"wake-up"}, "AwaitVoucher": {"wake-up"},
 		"BookAndRecover": {"wake-up", "save"}, "RecoverBooking": {"wake-up", "save"},
-		"SaveVoucher": {"unsigned", "bytes"}, "DownloadVoucher": {"unsigned", "bytes"},
+		"SaveVoucher": {"unsigned", "bytes"}, "OpenVoucher": {"unsigned", "bytes"}, "DownloadVoucher": {"unsigned", "bytes"},
 	}
 	client, calls := reflect.TypeFor[*hotelstays.Client](), 0
 	for method := range client.Methods() {
@@ -100,9 +100,11 @@ func TestFaultyOptionsOfHelpers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "voucher.pdf")
 	for name, call := range map[string]func() error{
 		"AwaitOrder":     func() error { _, err := client.AwaitOrder(ctx, "ref-1", currency); return err },
+		"FindOrder":      func() error { _, err := client.FindOrder(ctx, "ref-1", currency); return err },
 		"AwaitVoucher":   func() error { _, err := client.AwaitVoucher(ctx, voucherRef, currency); return err },
 		"RecoverBooking": func() error { _, err := client.RecoverBooking(ctx, recovery, currency); return err },
 		"SaveVoucher":    func() error { _, err := client.SaveVoucher(ctx, voucherRef, path, currency); return err },
+		"OpenVoucher":    func() error { _, err := client.OpenVoucher(ctx, voucherRef, currency); return err },
 		"nil in joined":  func() error { _, err := client.AwaitOrder(ctx, "ref-1", hotelstays.JoinCallOptions(nil)); return err },
 		"nil to wait":    func() error { _, err := client.AwaitOrder(ctx, "ref-1", nil); return err },
 		"nil to recover": func() error { _, err := client.RecoverBooking(ctx, recovery, nil); return err },
@@ -286,5 +288,33 @@ func checkAccountRule(t *testing.T, srv *hotelstaystest.Server, header string, c
 	assert.NotZero(t, srv.Ledger().TicketsIssued())
 	for _, r := range srv.Ledger().Requests(hotelstaystest.OpTicket) {
 		assert.NotContains(t, r.Header, header, "a token is fetched without it")
+	}
+}
+
+// What the caller names wins over the documented meaning of 0 and 1.
+func TestStateOf(t *testing.T) {
+	none := hotelstays.OrderStates{}
+	own := hotelstays.OrderStates{Confirmed: []types.OrderStatus{2, 0}, Pending: []types.OrderStatus{4}, Cancelled: []types.OrderStatus{3}}
+	for _, tc := range []struct {
+		states hotelstays.OrderStates
+		status types.OrderStatus
+		want   hotelstays.OrderState
+		json   string
+	}{
+		{none, types.OrderUnknown, hotelstays.OrderStateOpen, `"open"`},
+		{none, types.OrderConfirming, hotelstays.OrderStateOpen, `"open"`},
+		{none, 2, hotelstays.OrderStateUnknown, `"unknown"`},
+		{own, 0, hotelstays.OrderStateConfirmed, `"confirmed"`},
+		{own, 1, hotelstays.OrderStateOpen, `"open"`},
+		{own, 2, hotelstays.OrderStateConfirmed, `"confirmed"`},
+		{own, 3, hotelstays.OrderStateCancelled, `"cancelled"`},
+		{own, 4, hotelstays.OrderStateOpen, `"open"`},
+		{own, 5, hotelstays.OrderStateUnknown, `"unknown"`},
+	} {
+		got := tc.states.StateOf(tc.status)
+		assert.Equal(t, tc.want, got, tc.status)
+		encoded, err := json.Marshal(got)
+		require.NoError(t, err)
+		assert.Equal(t, tc.json, string(encoded))
 	}
 }

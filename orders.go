@@ -134,15 +134,19 @@ func pickOrder(resp *QueryOrdersResponse, reference string) (*types.Order, error
 			return &resp.Orders[i], nil
 		}
 	}
-	if n := len(resp.Orders); n > 0 {
-		return nil, fmt.Errorf("hotelstays: %s: none of %d orders has reference %q: the filter was not applied, so the order may exist", OpQueryOrders, n, reference)
+	var why error
+	switch n := len(resp.Orders); {
+	case n > 0:
+		why = fmt.Errorf("none of %d orders has reference %q: the filter was not applied, so the order may exist", n, reference)
+	case resp.more != "":
+		why = fmt.Errorf("no order has reference %q, but %s indicates further orders, so the order may exist", reference, resp.more)
+	default:
+		return nil, nil
 	}
-	if resp.more != "" {
-		return nil, fmt.Errorf("hotelstays: %s: no order has reference %q, but %s indicates further orders, so the order may exist", OpQueryOrders, reference, resp.more)
-	}
-	return nil, nil
+	return nil, &DecodeError{Operation: OpQueryOrders, HTTPStatus: resp.Meta.HTTPStatus, RequestID: resp.Meta.RequestID, TraceID: resp.Meta.TraceID, Err: why}
 }
 
+// readOrder returns the order under a reference, or nil if a complete answer has none.
 func (c *Client) readOrder(ctx context.Context, reference string, opt CallOption) (*types.Order, error) {
 	resp, err := c.QueryOrders(ctx, &QueryOrdersRequest{CustomerReferenceNos: []string{reference}}, opt)
 	if err != nil {
@@ -151,11 +155,52 @@ func (c *Client) readOrder(ctx context.Context, reference string, opt CallOption
 	return pickOrder(resp, reference)
 }
 
+// FindOrder calls QueryOrders once and returns the order under a reference.
+//
+// An *OrderNotFoundError, which is ErrNotFound, reports that the answer was complete and had
+// no such order. ErrNotFound alone is an *APIError, for instance HTTP 404 of a wrong base URL.
+// An answer that may be incomplete, or whose orders all have other references, is a
+// *DecodeError: the order may exist. After a Book with an unknown outcome use RecoverBooking,
+// because the order may appear later.
+func (c *Client) FindOrder(ctx context.Context, customerReferenceNo string, opts ...CallOption) (*types.Order, error) {
+	set := collect(opts)
+	if customerReferenceNo == "" {
+		set.faults.add("customerReferenceNo", "is required")
+	}
+	order, err := c.readOrder(ctx, customerReferenceNo, set.option())
+	if err == nil && order == nil {
+		err = &OrderNotFoundError{CustomerReferenceNo: customerReferenceNo}
+	}
+	return order, err
+}
+
+// OrderNotFoundError reports that a complete answer of QueryOrders had no order under the
+// reference. It matches ErrNotFound.
+type OrderNotFoundError struct {
+	CustomerReferenceNo string
+	// Waited is how long AwaitOrder had polled for the order; 0 after FindOrder.
+	Waited time.Duration
+}
+
+// Error names the reference and the next step.
+func (e *OrderNotFoundError) Error() string {
+	waited, next := "", "; after a Book with an unknown outcome use RecoverBooking"
+	if e.Waited > 0 {
+		waited, next = " after "+e.Waited.String(), ""
+	}
+	return fmt.Sprintf("hotelstays: no order under reference %q%s: check the reference, and that this account booked it%s", e.CustomerReferenceNo, waited, next)
+}
+
+// Unwrap returns ErrNotFound.
+func (e *OrderNotFoundError) Unwrap() error { return ErrNotFound }
+
+// decided reports whether AwaitOrder ends. Without states, any status that is not open ends it.
 func (s *OrderStates) decided(status types.OrderStatus) bool {
 	if s == nil {
-		return status != types.OrderUnknown && status != types.OrderConfirming
+		return OrderStates{}.StateOf(status) != OrderStateOpen
 	}
-	return slices.Contains(s.Confirmed, status) || slices.Contains(s.Cancelled, status)
+	state := s.StateOf(status)
+	return state == OrderStateConfirmed || state == OrderStateCancelled
 }
 
 // cancelled reports whether the order has a cancelled status. Without an order it checks the
@@ -165,10 +210,9 @@ func (s *OrderStates) cancelled(order *types.Order, resp *CancelResponse) bool {
 	case s == nil:
 		return false
 	case order != nil:
-		return slices.Contains(s.Cancelled, order.Status)
-	default:
-		return resp != nil && resp.Status != nil && slices.Contains(s.Cancelled, *resp.Status)
+		return s.StateOf(order.Status) == OrderStateCancelled
 	}
+	return resp != nil && resp.Status != nil && s.StateOf(*resp.Status) == OrderStateCancelled
 }
 
 // awaitSchedule is when AwaitOrder polls, from its start; after it, AwaitOrder polls every
@@ -186,8 +230,8 @@ const (
 // polls 5, 10 and 20 seconds after the call, then every 30 seconds, and on each wake-up of
 // WithWakeup. Set a deadline on ctx: WithTimeout bounds only each poll.
 //
-// Failed polls are repeated, but a refusal that cannot change is returned. The error is
-// ErrNotFound if no order appears within ten minutes. When ctx ends, AwaitOrder returns the
+// Failed polls are repeated, but a refusal that cannot change is returned. The error is an
+// *OrderNotFoundError if no order appears within ten minutes. When ctx ends, AwaitOrder returns the
 // last order that it saw, or nil, together with the error.
 func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opts ...WaitOption) (*types.Order, error) {
 	if err := c.usable(ctx, "AwaitOrder"); err != nil {
@@ -218,7 +262,7 @@ func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opt
 		case order != nil:
 			seen = order
 		case seen == nil && err == nil && time.Since(start) >= awaitVisible:
-			return nil, fmt.Errorf("hotelstays: AwaitOrder: no order under reference %q after %s: %w; check the reference, and that this account booked it", customerReferenceNo, awaitVisible, ErrNotFound)
+			return nil, &OrderNotFoundError{customerReferenceNo, awaitVisible}
 		}
 		if seen != nil && states.decided(seen.Status) {
 			return seen, nil

@@ -5,6 +5,7 @@ package hotelstays_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -134,6 +135,33 @@ func TestOrdersOfAnotherAccount(t *testing.T) {
 		own.book(t, stranger, "ref-1")
 		assert.Len(t, srv.Ledger().OrdersFor("ref-1"), 2, "a reference is the account's own")
 		assert.Empty(t, srv.Ledger().Cancellations())
+	})
+}
+
+// Only a complete answer without the order is an OrderNotFoundError, and one call is made.
+func TestFindOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t)
+		booked := findOffer(t, srv, client, 0).book(t, client, "ref-1")
+		findOffer(t, srv, client, 1).book(t, client, "ref-2")
+
+		order, err := client.FindOrder(t.Context(), "ref-1")
+		require.NoError(t, err)
+		assert.Equal(t, booked, order)
+		order, err = client.FindOrder(t.Context(), "ref-3")
+		assert.Nil(t, order)
+		assert.Equal(t, &hotelstays.OrderNotFoundError{CustomerReferenceNo: "ref-3"}, err)
+		assert.ErrorIs(t, err, hotelstays.ErrNotFound)
+		assert.EqualError(t, err, `hotelstays: no order under reference "ref-3": check the reference, and that this account booked it; `+
+			`after a Book with an unknown outcome use RecoverBooking`)
+		assert.Equal(t, 2, srv.Ledger().Count(hotelstaystest.OpQueryOrders))
+
+		_, err = client.FindOrder(t.Context(), "", hotelstays.WithCurrency("USD"))
+		assert.Equal(t, []string{"WithCurrency", "customerReferenceNo"}, faultPaths(t, err))
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 404, Body: []byte("<html>")})
+		_, err = client.FindOrder(t.Context(), "ref-1")
+		require.ErrorIs(t, err, hotelstays.ErrNotFound)
+		assert.NotErrorAs(t, err, new(*hotelstays.OrderNotFoundError), "a wrong base URL proves nothing")
 	})
 }
 
@@ -350,6 +378,9 @@ func TestAwaitOrder(t *testing.T) {
 				assert.ErrorIs(t, err, tc.err)
 				assert.Equal(t, tc.ends, time.Since(start).Seconds())
 				assert.Equal(t, tc.polls, w.polls(start))
+				if errors.Is(tc.err, hotelstays.ErrNotFound) {
+					assert.Equal(t, &hotelstays.OrderNotFoundError{CustomerReferenceNo: "ref-1", Waited: 10 * time.Minute}, err)
+				}
 				if tc.status < 0 {
 					assert.Nil(t, order)
 				} else if assert.NotNil(t, order) {

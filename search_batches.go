@@ -35,6 +35,8 @@ func (e *BatchError) Error() string {
 // Unwrap returns Err.
 func (e *BatchError) Unwrap() error { return e.Err }
 
+func (*BatchError) kind() ErrorKind { return KindBatch }
+
 // WithBatchSize sets how many ids HotelListBatches puts into one request: 200 by default, at
 // most MaxHotelIDs. An account with a visibility band refuses more than 200.
 func WithBatchSize(n int) BatchOption {

@@ -46,6 +46,8 @@ func (e *ValidationError) Error() string {
 	return fmt.Sprintf("hotelstays: %s: nothing was sent: %s", e.Operation, all)
 }
 
+func (*ValidationError) kind() ErrorKind { return KindValidation }
+
 // validation collects the faults of one call. Its fields are what the client allows.
 type validation struct {
 	faults

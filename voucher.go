@@ -1,10 +1,11 @@
-// Vouchers: the state of an order's voucher, and waiting for it.
+// Vouchers: the state of an order's voucher, waiting for it, and the errors of vouchers.
 
 package hotelstays
 
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -113,3 +114,83 @@ func voucherProgress(req *OrderVoucherRequest, seen *OrderVoucherResponse) strin
 	}
 	return fmt.Sprintf("AwaitVoucher: the voucher of order %q is still %s", req.anyReference(), seen.Status)
 }
+
+// The conditions of a VoucherError, for errors.Is.
+var (
+	// ErrVoucherLinkExpired: the link no longer works. Call OrderVoucher for a new one;
+	// SaveVoucher and OpenVoucher do so themselves.
+	ErrVoucherLinkExpired = errors.New("the link has expired")
+	// ErrVoucherUnsigned: the voucher has no signature block, because it is older than
+	// signing. WithUnsignedVouchers accepts it by its size.
+	ErrVoucherUnsigned = errors.New("the voucher has no digest to verify it by")
+	// ErrVoucherAltered: size or digest differ. Do not give the document to a traveller.
+	ErrVoucherAltered = errors.New("the document is not the one that was issued")
+	// ErrVoucherNotReady: there is no document, or not yet.
+	ErrVoucherNotReady = errors.New("there is no document")
+)
+
+// VoucherError reports a document that could not be downloaded, verified or written. No byte
+// of an unverified document was returned.
+type VoucherError struct {
+	// Reference is the order's reference. Only SaveVoucher and OpenVoucher set it.
+	Reference string
+	// VoucherNumber and Version name the voucher, if there is one.
+	VoucherNumber string
+	Version       int
+	// Err is one of the conditions, or another cause.
+	Err    error
+	Detail string
+}
+
+// Error names the voucher, the cause and the next step.
+func (e *VoucherError) Error() string {
+	text := "hotelstays: voucher"
+	if e.VoucherNumber != "" {
+		text += fmt.Sprintf(" %s version %d", e.VoucherNumber, e.Version)
+	}
+	if e.Reference != "" {
+		text += fmt.Sprintf(" of order %q", e.Reference)
+	}
+	text += ": " + fact(e.Err)
+	if e.Detail != "" {
+		text += ": " + e.Detail
+	}
+	switch {
+	case errors.Is(e.Err, ErrVoucherAltered):
+		text += "; do not use it, call OrderVoucher again, and report it if it happens again"
+	case errors.Is(e.Err, ErrVoucherLinkExpired):
+		text += "; call OrderVoucher for a new link"
+	}
+	return text
+}
+
+// Unwrap returns Err.
+func (e *VoucherError) Unwrap() error { return e.Err }
+
+func (*VoucherError) kind() ErrorKind { return KindVoucher }
+
+func voucherError(v *types.Voucher, err error, format string, args ...any) error {
+	return &VoucherError{VoucherNumber: v.VoucherNumber, Version: v.Version, Err: err, Detail: fmt.Sprintf(format, args...)}
+}
+
+func ofOrder(reference string, err error) error {
+	switch e := err.(type) {
+	case *VoucherError:
+		e.Reference = reference
+		return e
+	case *ValidationError:
+		return e
+	}
+	return &orderError{reference, err}
+}
+
+type orderError struct {
+	reference string
+	err       error
+}
+
+func (e *orderError) Error() string {
+	return fmt.Sprintf("hotelstays: voucher of order %q: %s", e.reference, strings.TrimPrefix(e.err.Error(), "hotelstays: "))
+}
+
+func (e *orderError) Unwrap() error { return e.err }

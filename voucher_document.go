@@ -9,7 +9,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"hash"
 	"io"
 	"log/slog"
@@ -23,84 +22,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/redact"
 	"github.com/hotelstays/hotelstays-go/types"
 )
-
-// The conditions of a VoucherError, for errors.Is.
-var (
-	// ErrVoucherLinkExpired: the link no longer works. Call OrderVoucher for a new one;
-	// SaveVoucher does so itself.
-	ErrVoucherLinkExpired = errors.New("the link has expired")
-	// ErrVoucherUnsigned: the voucher has no signature block, because it is older than
-	// signing. WithUnsignedVouchers accepts it by its size.
-	ErrVoucherUnsigned = errors.New("the voucher has no digest to verify it by")
-	// ErrVoucherAltered: size or digest differ. Do not give the document to a traveller.
-	ErrVoucherAltered = errors.New("the document is not the one that was issued")
-	// ErrVoucherNotReady: there is no document, or not yet.
-	ErrVoucherNotReady = errors.New("there is no document")
-)
-
-// VoucherError reports a document that could not be downloaded, verified or written. No byte
-// of an unverified document was returned.
-type VoucherError struct {
-	// Reference is the order's reference. Only SaveVoucher sets it.
-	Reference string
-	// VoucherNumber and Version name the voucher, if there is one.
-	VoucherNumber string
-	Version       int
-	// Err is one of the conditions, or another cause.
-	Err    error
-	Detail string
-}
-
-// Error names the voucher, the cause and the next step.
-func (e *VoucherError) Error() string {
-	text := "hotelstays: voucher"
-	if e.VoucherNumber != "" {
-		text += fmt.Sprintf(" %s version %d", e.VoucherNumber, e.Version)
-	}
-	if e.Reference != "" {
-		text += fmt.Sprintf(" of order %q", e.Reference)
-	}
-	text += ": " + fact(e.Err)
-	if e.Detail != "" {
-		text += ": " + e.Detail
-	}
-	switch {
-	case errors.Is(e.Err, ErrVoucherAltered):
-		text += "; do not use it, call OrderVoucher again, and report it if it happens again"
-	case errors.Is(e.Err, ErrVoucherLinkExpired):
-		text += "; call OrderVoucher for a new link"
-	}
-	return text
-}
-
-// Unwrap returns Err.
-func (e *VoucherError) Unwrap() error { return e.Err }
-
-func voucherError(v *types.Voucher, err error, format string, args ...any) error {
-	return &VoucherError{VoucherNumber: v.VoucherNumber, Version: v.Version, Err: err, Detail: fmt.Sprintf(format, args...)}
-}
-
-func ofOrder(reference string, err error) error {
-	switch e := err.(type) {
-	case *VoucherError:
-		e.Reference = reference
-		return e
-	case *ValidationError:
-		return e
-	}
-	return &orderError{reference, err}
-}
-
-type orderError struct {
-	reference string
-	err       error
-}
-
-func (e *orderError) Error() string {
-	return fmt.Sprintf("hotelstays: voucher of order %q: %s", e.reference, strings.TrimPrefix(e.err.Error(), "hotelstays: "))
-}
-
-func (e *orderError) Unwrap() error { return e.err }
 
 const (
 	// documentTimeout bounds a download without a deadline.
@@ -126,8 +47,11 @@ func WithMaxVoucherBytes(n int64) VoucherOption {
 	})
 }
 
-func collectVoucher(opts []VoucherOption) (voucherSettings, error) {
+func (c *Client) collectVoucher(ctx context.Context, name Operation, opts []VoucherOption) (voucherSettings, error) {
 	set := voucherSettings{maxBytes: defaultMaxVoucher}
+	if err := c.usable(ctx, name); err != nil {
+		return set, err
+	}
 	applyAll(opts, &set, VoucherOption.applyVoucher)
 	set.misplaced(OpOrderVoucher, operations[OpOrderVoucher])
 	return set, set.faults.err(OpOrderVoucher)
@@ -191,10 +115,7 @@ func (d *documentCheck) verdict(set voucherSettings) error {
 // https; a loopback client also accepts http on loopback. The request has no credentials and
 // follows no redirect. A broken download is not resumed.
 func (c *Client) DownloadVoucher(ctx context.Context, v *types.Voucher, w io.Writer, opts ...VoucherOption) error {
-	if err := c.usable(ctx, "DownloadVoucher"); err != nil {
-		return err
-	}
-	set, err := collectVoucher(opts)
+	set, err := c.collectVoucher(ctx, "DownloadVoucher", opts)
 	if err != nil {
 		return err
 	}
@@ -202,23 +123,44 @@ func (c *Client) DownloadVoucher(ctx context.Context, v *types.Voucher, w io.Wri
 		set.faults.add("w", "is nil")
 		return set.faults.err("DownloadVoucher")
 	}
-	temp, err := os.CreateTemp("", "voucher-*")
+	temp, err := spool(func(w io.Writer) error { return c.fetchDocument(ctx, v, w, set) })
 	if err != nil {
-		return &VoucherError{Err: err, Detail: "a temporary file could not be created"}
-	}
-	os.Remove(temp.Name())       // Unix: a killed process leaves no file
-	defer os.Remove(temp.Name()) // other systems
-	defer temp.Close()
-	if err := c.fetchDocument(ctx, v, temp, set); err != nil {
 		return err
 	}
-	if _, err := temp.Seek(0, io.SeekStart); err != nil {
-		return voucherError(v, err, "reading the temporary file")
-	}
+	defer func() { _ = discard(temp) }()
 	if _, err := io.Copy(w, temp); err != nil {
 		return voucherError(v, err, "writing the verified document")
 	}
 	return nil
+}
+
+// spool returns a temporary file, at its start, once write succeeds.
+func spool(write documentWriter) (*os.File, error) {
+	temp, err := os.CreateTemp("", "voucher-*")
+	if err != nil {
+		return nil, &VoucherError{Err: err, Detail: "a temporary file could not be created"}
+	}
+	os.Remove(temp.Name()) // Unix: a killed process leaves no file
+	whole := false
+	defer func() { // also when a transport panics
+		if !whole {
+			_ = discard(temp)
+		}
+	}()
+	if err := write(temp); err != nil {
+		return nil, err
+	}
+	if _, err := temp.Seek(0, io.SeekStart); err != nil {
+		return nil, &VoucherError{Err: err, Detail: "reading the temporary file"}
+	}
+	whole = true
+	return temp, nil
+}
+
+func discard(temp *os.File) error {
+	err := temp.Close()
+	os.Remove(temp.Name()) // systems other than Unix
+	return err
 }
 
 func (s voucherSettings) acceptable(v *types.Voucher) error {
@@ -331,9 +273,9 @@ func (c *Client) getDocument(ctx context.Context, v *types.Voucher) (*http.Respo
 	return nil, voucherError(v, err, "HTTP %d", resp.StatusCode)
 }
 
-// maxSaveAttempts limits how often SaveVoucher gets the voucher: during a download its link
-// may expire, or a new version may replace it.
-const maxSaveAttempts = 3
+// maxVoucherAttempts limits how often SaveVoucher and OpenVoucher get the voucher: during a
+// download its link may expire, or a new version may replace it.
+const maxVoucherAttempts = 3
 
 // SaveVoucher gets the voucher of an order, saves its document at path, and returns the
 // voucher. It writes and syncs a verified file beside path and renames it, so path holds a
@@ -349,10 +291,7 @@ const maxSaveAttempts = 3
 // If the process is killed, it may leave a file named .voucher-* beside path. You can delete
 // it.
 func (c *Client) SaveVoucher(ctx context.Context, req *OrderVoucherRequest, path string, opts ...VoucherOption) (*types.Voucher, error) {
-	if err := c.usable(ctx, OpOrderVoucher); err != nil {
-		return nil, err
-	}
-	set, err := collectVoucher(opts)
+	set, err := c.collectVoucher(ctx, OpOrderVoucher, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -360,19 +299,70 @@ func (c *Client) SaveVoucher(ctx context.Context, req *OrderVoucherRequest, path
 		set.faults.add("path", "is empty")
 		return nil, set.faults.err(OpOrderVoucher)
 	}
+	return c.storeVoucher(ctx, req, set, func(write documentWriter) error { return writeWhole(path, write) })
+}
+
+// OpenVoucher gets the voucher of an order and returns its verified document, to be closed by
+// the caller. Until then the document is in a temporary file. The attempts, options and errors
+// are those of SaveVoucher.
+func (c *Client) OpenVoucher(ctx context.Context, req *OrderVoucherRequest, opts ...VoucherOption) (*VoucherDocument, error) {
+	set, err := c.collectVoucher(ctx, OpOrderVoucher, opts)
+	if err != nil {
+		return nil, err
+	}
+	var temp *os.File
+	v, err := c.storeVoucher(ctx, req, set, func(write documentWriter) (err error) {
+		temp, err = spool(write)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &VoucherDocument{Voucher: v, Size: v.ByteSize, temp: temp}, nil
+}
+
+// VoucherDocument is a verified document, for http.ServeContent for instance. OpenVoucher
+// returns it. Only one goroutine may use it at a time.
+type VoucherDocument struct {
+	Voucher *types.Voucher
+	// Size is in bytes.
+	Size int64
+
+	temp *os.File
+}
+
+var _ io.ReadSeekCloser = (*VoucherDocument)(nil)
+
+// Read reads the next bytes of the document.
+func (d *VoucherDocument) Read(p []byte) (int, error) { return d.temp.Read(p) }
+
+// Seek sets the place of the next Read.
+func (d *VoucherDocument) Seek(offset int64, whence int) (int64, error) {
+	return d.temp.Seek(offset, whence)
+}
+
+// Close removes the temporary file.
+func (d *VoucherDocument) Close() error { return discard(d.temp) }
+
+// documentWriter writes a document. It returns nil only if all of it is verified.
+type documentWriter func(io.Writer) error
+
+// storeVoucher gets the voucher of an order and calls store to keep its document, for each
+// attempt.
+func (c *Client) storeVoucher(ctx context.Context, req *OrderVoucherRequest, set voucherSettings, store func(documentWriter) error) (*types.Voucher, error) {
 	if req == nil {
 		return nil, nilRequest(OpOrderVoucher)
 	}
 	ask, reference := *req, req.anyReference()
 	for attempt := 1; ; attempt++ {
-		v, err := c.saveOnce(ctx, &ask, path, set)
+		v, err := c.storeOnce(ctx, &ask, set, store)
 		switch {
 		case err == nil:
 			return v, nil
 		case errors.Is(err, ErrVoucherTooLarge) && ask.IncludeDocument:
 			ask.IncludeDocument = false
 			attempt--
-		case attempt < maxSaveAttempts && oneOfErrors(err, ErrVoucherLinkExpired, ErrVoucherAltered, io.ErrUnexpectedEOF):
+		case attempt < maxVoucherAttempts && oneOfErrors(err, ErrVoucherLinkExpired, ErrVoucherAltered, io.ErrUnexpectedEOF):
 			c.log.LogAttrs(ctx, slog.LevelInfo, "getting the voucher again", slog.String("reference", reference), slog.String("error", fact(err)))
 		default:
 			return nil, ofOrder(reference, err)
@@ -389,7 +379,7 @@ func oneOfErrors(err error, targets ...error) bool {
 	return false
 }
 
-func (c *Client) saveOnce(ctx context.Context, req *OrderVoucherRequest, path string, set voucherSettings) (*types.Voucher, error) {
+func (c *Client) storeOnce(ctx context.Context, req *OrderVoucherRequest, set voucherSettings, store func(documentWriter) error) (*types.Voucher, error) {
 	resp, err := c.OrderVoucher(ctx, req, set.option())
 	if err != nil {
 		return nil, err
@@ -401,7 +391,7 @@ func (c *Client) saveOnce(ctx context.Context, req *OrderVoucherRequest, path st
 	case v == nil:
 		return nil, &VoucherError{Err: ErrVoucherNotReady, Detail: "its status is GENERATED, but the answer has no voucher"}
 	}
-	return v, writeWhole(path, func(file io.Writer) error {
+	return v, store(func(file io.Writer) error {
 		if v.Content != nil {
 			return inlineDocument(v, file, set)
 		}
@@ -428,7 +418,7 @@ func inlineDocument(v *types.Voucher, w io.Writer, set voucherSettings) error {
 }
 
 // writeWhole writes a file beside path, and renames it once write succeeds.
-func writeWhole(path string, write func(io.Writer) error) error {
+func writeWhole(path string, write documentWriter) error {
 	file, err := os.CreateTemp(filepath.Dir(path), ".voucher-*")
 	if err != nil {
 		return &VoucherError{Err: err, Detail: "a file beside the target could not be created"}

@@ -1112,3 +1112,72 @@ func TestSaveVoucherNamesTheOrder(t *testing.T) {
 	assert.Equal(t, "ref-1", voucher.Reference)
 	assert.Equal(t, 2, strings.Count(log.String(), "reference=ref-1"))
 }
+
+// openFiles returns how many files of a directory this process holds open, where the system
+// shows that.
+func openFiles(t *testing.T, dir string) (n int) {
+	t.Helper()
+	handles, _ := filepath.Glob("/proc/self/fd/*")
+	for _, handle := range handles {
+		if file, err := os.Readlink(handle); err == nil && strings.HasPrefix(file, dir) {
+			n++
+		}
+	}
+	return n
+}
+
+// The document is served in parts, and Close leaves nothing behind.
+func TestOpenVoucher(t *testing.T) {
+	temp := ownTempDir(t)
+	inVoucherSandbox(t, nil, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpVoucherDownload, Kind: hotelstaystest.FaultExpiredLink})
+		document, err := client.OpenVoucher(t.Context(), voucherRef)
+		require.NoError(t, err)
+		assert.Equal(t, 2, srv.Ledger().Count(hotelstaystest.OpOrderVoucher), "the link is renewed once")
+
+		whole, err := io.ReadAll(document)
+		require.NoError(t, err)
+		assert.NoError(t, hotelstays.VerifyVoucher(whole, document.Voucher))
+		assert.Equal(t, int64(len(whole)), document.Size)
+
+		part := httptest.NewRecorder()
+		r := httptest.NewRequest(http.MethodGet, "/voucher", nil)
+		r.Header.Set("Range", "bytes=1-3")
+		http.ServeContent(part, r, "voucher.pdf", time.Time{}, document)
+		assert.Equal(t, http.StatusPartialContent, part.Code)
+		assert.Equal(t, "PDF", part.Body.String())
+
+		require.NoError(t, document.Close())
+		_, err = document.Read(make([]byte, 1))
+		assert.ErrorIs(t, err, os.ErrClosed)
+		assert.Zero(t, openFiles(t, temp))
+		assertFiles(t, temp)
+	})
+}
+
+// Whatever is wrong, there is no document, the error names the order, and no file is left.
+func TestOpenVoucherOpensNothingElse(t *testing.T) {
+	temp := ownTempDir(t)
+	for name, fault := range documentFaults() {
+		t.Run(name, func(t *testing.T) {
+			service := serviceOf(fault.change, fault.serve)
+			document, err := clientThrough(t, service).OpenVoucher(t.Context(), voucherRef, fault.opts...)
+			fault.check(t, err, service)
+			assert.Nil(t, document)
+			assert.ErrorContains(t, err, "ref-1")
+			if fault.asks > 0 {
+				assert.Equal(t, fault.asks, service.asks)
+			}
+			assert.Zero(t, openFiles(t, temp))
+			assertFiles(t, temp)
+		})
+	}
+	service := serviceOf(nil, func(*http.Request) (*http.Response, error) { panic("boom") })
+	assert.Panics(t, func() { _, _ = clientThrough(t, service).OpenVoucher(t.Context(), voucherRef) })
+	assert.Zero(t, openFiles(t, temp))
+
+	t.Setenv("TMPDIR", filepath.Join(temp, "missing"))
+	_, err := clientThrough(t, serviceOf(nil, nil)).OpenVoucher(t.Context(), voucherRef)
+	assert.ErrorIs(t, err, os.ErrNotExist)
+	assert.ErrorAs(t, err, new(*hotelstays.VoucherError))
+}

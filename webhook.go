@@ -56,6 +56,8 @@ func (e *WebhookError) Error() string {
 // Unwrap returns Err.
 func (e *WebhookError) Unwrap() error { return e.Err }
 
+func (*WebhookError) kind() ErrorKind { return KindWebhook }
+
 // WebhookKind is what happened to an order.
 type WebhookKind string
 

@@ -92,7 +92,7 @@ func (i *instruments) record(ctx context.Context, info *hotelstays.CallInfo, kin
 	if info.Operation == hotelstays.OpTicket || info.Operation == hotelstays.OpOAuthToken {
 		i.tokenFetches.Add(ctx, 1, byKind)
 	}
-	if kind == kindOutcomeUnknown {
+	if kind == string(hotelstays.KindOutcomeUnknown) {
 		i.unknownOutcomes.Add(ctx, 1, all)
 	}
 }

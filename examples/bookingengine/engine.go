@@ -12,8 +12,6 @@ import (
 	"iter"
 	"log/slog"
 	"net/http"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"sync"
@@ -35,8 +33,8 @@ type engine struct {
 	shown     *shelf[shownOffer] // by offerID
 	checkouts *shelf[checkout]   // by reference
 	orders    *orders
-	vouchers  string                     // the directory of the documents
 	webhooks  *hotelstays.WebhookHandler // nil without a callback URL
+	events    hotelstays.WakeHub
 
 	ctx  context.Context // of the goroutines
 	stop context.CancelFunc
@@ -49,8 +47,8 @@ func newEngine(svc *service, log *slog.Logger) (*engine, error) {
 	opts := []hotelstays.Option{
 		hotelstays.WithCurrency("EUR"), hotelstays.WithLogger(log), hotelstays.WithObserver(hotelstays.Observer{CallEnd: bookWatch{orders}.callEnd}),
 	}
-	if svc.states != nil {
-		opts = append(opts, hotelstays.WithOrderStates(*svc.states))
+	if len(svc.states.Confirmed) > 0 {
+		opts = append(opts, hotelstays.WithOrderStates(svc.states))
 	}
 	client, err := hotelstays.New(svc.baseURL, svc.credential, append(opts, svc.options...)...)
 	if err != nil {
@@ -65,9 +63,6 @@ func newEngine(svc *service, log *slog.Logger) (*engine, error) {
 			return nil, err
 		}
 	}
-	if e.vouchers, err = os.MkdirTemp("", "bookingengine-*"); err != nil {
-		return nil, err
-	}
 	e.ctx, e.stop = context.WithCancel(context.Background())
 	e.work.Go(e.keepUp)
 	return e, nil
@@ -79,7 +74,6 @@ func (e *engine) close() {
 	e.stop()
 	e.work.Wait()
 	e.client.CloseIdleConnections()
-	os.RemoveAll(e.vouchers)
 }
 
 // search starts a search, and returns with its first hotel or with none. The others arrive
@@ -250,16 +244,17 @@ func (e *engine) book(co checkout, holder types.Holder, guests []types.Guest) er
 	if err != nil {
 		return err
 	}
-	wakeup, first := e.orders.begin(order{Checkout: co, Recovery: recovery})
-	if first {
-		e.work.Go(func() { e.place(req, wakeup) })
+	if e.orders.begin(order{Checkout: co, Recovery: recovery}) {
+		e.work.Go(func() { e.place(req) })
 	}
 	return nil
 }
 
 // place books and recovers. The request with its passport numbers lives no longer.
-func (e *engine) place(req *hotelstays.BookRequest, wakeup <-chan struct{}) {
+func (e *engine) place(req *hotelstays.BookRequest) {
 	reference := req.CustomerReferenceNo
+	wakeup, stop := e.events.Watch(reference)
+	defer stop()
 	ctx := context.WithValue(e.ctx, placedOrder{}, reference)
 	outcome, err := e.client.BookAndRecover(ctx, req, hotelstays.WithWakeup(wakeup))
 	if outcome == nil {
@@ -374,7 +369,7 @@ func (e *engine) keepUp() {
 func (e *engine) saw(seen *types.Order) {
 	reference, ask := seen.CustomerReferenceNo, false
 	e.orders.update(reference, func(o *order) bool {
-		ask = !waiting(seen.Status, e.service.states) && !cancelled(seen) && voucherToCome(o.Voucher)
+		ask = e.service.states.StateOf(seen.Status) != hotelstays.OrderStateOpen && !cancelled(seen) && voucherToCome(o.Voucher)
 		if reflect.DeepEqual(o.Booked, seen) {
 			return false
 		}
@@ -410,11 +405,9 @@ func (e *engine) askVoucher(reference string) {
 	})
 }
 
-// saveVoucher returns a file with the order's current voucher, verified.
-func (e *engine) saveVoucher(ctx context.Context, o order) (path string, v *types.Voucher, err error) {
-	path = filepath.Join(e.vouchers, o.Checkout.Reference+".pdf")
-	v, err = e.client.SaveVoucher(ctx, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: o.Booked.PlatformReferenceNo}, path)
-	return path, v, err
+// openVoucher returns the order's current voucher, verified.
+func (e *engine) openVoucher(ctx context.Context, o order) (*hotelstays.VoucherDocument, error) {
+	return e.client.OpenVoucher(ctx, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: o.Booked.PlatformReferenceNo})
 }
 
 // cancel starts a cancellation, once, and returns at once.
@@ -468,7 +461,8 @@ func (e *engine) newWebhooks() (*hotelstays.WebhookHandler, error) {
 		OnError: func(_ *http.Request, err error) { e.log.Warn("webhook rejected or failed", "error", err) },
 	}, func(_ context.Context, event *hotelstays.WebhookEvent) error {
 		e.log.Info("event", "kind", event.Kind, "reference", event.CustomerReferenceNo)
-		e.orders.wake(event.CustomerReferenceNo)
+		e.events.Wake(event.CustomerReferenceNo) // a booking that is being placed
+		e.orders.wake(event.CustomerReferenceNo) // one that exists
 		return nil
 	})
 }

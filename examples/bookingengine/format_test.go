@@ -75,18 +75,18 @@ func TestTheFeeIsThatOfTheStepThatEndsNext(t *testing.T) {
 
 // Without the numbers of order states a page shows only what is certain.
 func TestTheStatusSaysNoMoreThanIsKnown(t *testing.T) {
-	states := &hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{4}}
+	none, states := hotelstays.OrderStates{}, hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{4}}
 	for _, test := range []struct {
 		order  types.Order
-		states *hotelstays.OrderStates
+		states hotelstays.OrderStates
 		want   string
 	}{
-		{types.Order{Status: types.OrderConfirming}, nil, "Waiting for the hotel to confirm"},
-		{types.Order{Status: 2}, nil, "The hotel has answered"},
+		{types.Order{Status: types.OrderConfirming}, none, "Waiting for the hotel to confirm"},
+		{types.Order{Status: 2}, none, "The hotel has answered"},
 		{types.Order{Status: 2}, states, "Your booking is confirmed"},
 		{types.Order{Status: 4}, states, "Waiting for the hotel to confirm"},
 		{types.Order{Status: 5}, states, "The hotel has answered"},
-		{types.Order{Status: 5, HotelConfirmNo: "HC-1"}, nil, "Your booking is confirmed"},
+		{types.Order{Status: 5, HotelConfirmNo: "HC-1"}, none, "Your booking is confirmed"},
 	} {
 		assert.Equal(t, test.want, statusOf(order{State: booked, Booked: &test.order}, test.states).Headline)
 	}

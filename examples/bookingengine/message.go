@@ -36,7 +36,7 @@ var (
 // nothingBooked is for a booking that was certainly not made.
 var nothingBooked = message{http.StatusOK, "Your booking did not reach the hotel", "Please check the offer once more, then book again."}
 
-// ownMessages are the messages for errors of this site.
+// ownMessages are the messages for errors of this site, and of vouchers.
 var ownMessages = []struct {
 	err error
 	message
@@ -48,28 +48,27 @@ var ownMessages = []struct {
 		"It has no login, and is open only on the machine that it runs on."}},
 	{errForeign, message{http.StatusForbidden, "That did not come from here", "Another site sent this form. Nothing was done."}},
 	{errForm, message{http.StatusBadRequest, "That did not work", "Please go back and send the form again."}},
-	{errNoBooking, message{http.StatusForbidden, "Booking is switched off", "You can look at hotels and prices, but not book here."}},
-}
-
-// sdkMessages are the messages for sentinels of the SDK.
-var sdkMessages = []struct {
-	err error
-	message
-}{
-	{hotelstays.ErrRateChanged, message{http.StatusConflict, "The offer has changed",
-		"The hotel changed its price or its terms a moment ago. Please look at the offer as it is now."}},
-	{hotelstays.ErrDuplicateBooking, message{http.StatusConflict, "You have this booking already",
-		"There is a booking of the same guests for the same hotel and dates. To book again, cancel that one first."}},
-	{hotelstays.ErrCancelRefused, message{http.StatusConflict, "This booking cannot be cancelled online",
-		"Nothing has changed: your room is still booked. Please contact us."}},
 	{hotelstays.ErrVoucherNotReady, message{http.StatusNotFound, "There is no voucher",
 		"It is made once the hotel has confirmed, and withdrawn when a booking is cancelled."}},
 	{hotelstays.ErrVoucherAltered, message{http.StatusBadGateway, "The voucher could not be verified",
 		"What we received is not the document that was issued, so we do not hand it out. Please try again."}},
-	{hotelstays.ErrParam, message{http.StatusBadRequest, "These details were not accepted",
-		"Please check what you entered, names and dates above all."}},
-	{hotelstays.ErrUnauthorized, internal},
-	{hotelstays.ErrForbidden, internal},
+	{errNoBooking, message{http.StatusForbidden, "Booking is switched off", "You can look at hotels and prices, but not book here."}},
+}
+
+// sdkMessages are the messages for kinds of errors of the SDK; internal is that of the others.
+var sdkMessages = map[hotelstays.ErrorKind]message{
+	hotelstays.KindOutcomeUnknown:  doubtful,
+	hotelstays.KindReferenceReused: mismatch,
+	hotelstays.KindRateChanged: {http.StatusConflict, "The offer has changed",
+		"The hotel changed its price or its terms a moment ago. Please look at the offer as it is now."},
+	hotelstays.KindDuplicateBooking: {http.StatusConflict, "You have this booking already",
+		"There is a booking of the same guests for the same hotel and dates. To book again, cancel that one first."},
+	hotelstays.KindCancelRefused: {http.StatusConflict, "This booking cannot be cancelled online",
+		"Nothing has changed: your room is still booked. Please contact us."},
+	hotelstays.KindParam: {http.StatusBadRequest, "These details were not accepted",
+		"Please check what you entered, names and dates above all."},
+	hotelstays.KindTransport: busy, hotelstays.KindTimeout: busy, hotelstays.KindCanceled: busy, hotelstays.KindVoucher: busy,
+	hotelstays.KindRateLimited: busy, hotelstays.KindUpstreamTimeout: busy, hotelstays.KindServerError: busy,
 }
 
 var (
@@ -82,35 +81,13 @@ var (
 
 // messageFor returns the message for an error.
 func messageFor(err error) message {
-	var unknown *hotelstays.OutcomeUnknownError
-	var reused *hotelstays.ReferenceReusedError
-	switch {
-	case errors.As(err, &unknown): // first, because it wraps its causes
-		return doubtful
-	case errors.As(err, &reused):
-		return mismatch
-	}
 	for _, own := range ownMessages {
 		if errors.Is(err, own.err) {
 			return own.message
 		}
 	}
-	for _, known := range sdkMessages {
-		if errors.Is(err, known.err) {
-			return known.message
-		}
-	}
-	if passing(err) {
-		return busy
+	if known, ok := sdkMessages[hotelstays.KindOf(err)]; ok {
+		return known
 	}
 	return internal
-}
-
-// passing reports whether a failure may be over soon.
-func passing(err error) bool {
-	var unreached *hotelstays.TransportError
-	var api *hotelstays.APIError
-	var voucher *hotelstays.VoucherError
-	return errors.As(err, &unreached) || errors.As(err, &voucher) || errors.Is(err, hotelstays.ErrRateLimited) ||
-		errors.As(err, &api) && api.HTTPStatus >= 500
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 
@@ -122,18 +121,14 @@ func (s *site) voucher(w http.ResponseWriter, r *http.Request) error {
 	case page.Booked == nil:
 		return errNoOrder
 	}
-	path, v, err := s.engine.saveVoucher(r.Context(), page.order)
+	document, err := s.engine.openVoucher(r.Context(), page.order)
 	if err != nil {
 		return err
 	}
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
+	defer document.Close()
 	w.Header().Set("Content-Type", "application/pdf")
-	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": v.VoucherNumber + ".pdf"}))
-	http.ServeContent(w, r, "", time.Time{}, file)
+	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": document.Voucher.VoucherNumber + ".pdf"}))
+	http.ServeContent(w, r, "", time.Time{}, document)
 	return nil
 }
 

@@ -20,8 +20,8 @@ type service struct {
 	credential hotelstays.Credential
 	sandbox    bool
 	mayBook    bool
-	// states are the numbers of order states, nil if unknown: then the pages show less.
-	states *hotelstays.OrderStates
+	// states are the numbers of order states, empty if unknown: then the pages show less.
+	states hotelstays.OrderStates
 	// cities are suggestions of the search form. A real engine fills its catalogue with
 	// WalkDestinations.
 	cities []string
@@ -79,7 +79,7 @@ func sandboxService(srv *hotelstaystest.Server, site string) *service {
 		mayBook:       true,
 		callbackURL:   site + eventsPath,
 		webhookSecret: types.NewSecret(srv.WebhookSecret),
-		states: &hotelstays.OrderStates{ // the numbers of the sandbox
+		states: hotelstays.OrderStates{ // the numbers of the sandbox
 			Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}, Pending: []types.OrderStatus{4},
 		},
 	}

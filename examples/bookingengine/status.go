@@ -4,7 +4,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/types"
@@ -18,9 +17,8 @@ type status struct {
 
 const keepsItself = " Please do not book again: this page keeps itself up to date."
 
-// statusOf returns the status of an order. states are nil if the numbers of order states are
-// unknown.
-func statusOf(o order, states *hotelstays.OrderStates) status {
+// statusOf returns the status of an order.
+func statusOf(o order, states hotelstays.OrderStates) status {
 	switch {
 	case o.State == placing:
 		return status{"wait", "We are booking your room", "This takes a moment." + keepsItself}
@@ -36,23 +34,14 @@ func statusOf(o order, states *hotelstays.OrderStates) status {
 			"The hotel's answer got lost. Please do not send it again: this page keeps itself up to date."}
 	case o.Cancel == cancelDone:
 		return status{"over", "Your booking is cancelled", kept(o.Fee)}
-	case confirmed(o.Booked, states):
+	case o.Booked.HotelConfirmNo != "" || states.StateOf(o.Booked.Status) == hotelstays.OrderStateConfirmed:
 		return status{"good", "Your booking is confirmed", "The hotel expects you."}
-	case waiting(o.Booked.Status, states):
+	case states.StateOf(o.Booked.Status) == hotelstays.OrderStateOpen:
 		return status{"wait", "Waiting for the hotel to confirm", "Your room is booked. The hotel usually confirms within ten minutes."}
 	}
 	// More needs the numbers of order states.
 	return status{"wait", "The hotel has answered", fmt.Sprintf("The booking is in state %d. We will tell you what that means.",
 		o.Booked.Status)}
-}
-
-// confirmed reports whether the hotel has certainly confirmed an order.
-func confirmed(o *types.Order, states *hotelstays.OrderStates) bool {
-	return o.HotelConfirmNo != "" || states != nil && slices.Contains(states.Confirmed, o.Status)
-}
-
-func waiting(s types.OrderStatus, states *hotelstays.OrderStates) bool {
-	return s == types.OrderUnknown || s == types.OrderConfirming || states != nil && slices.Contains(states.Pending, s)
 }
 
 // kept describes the cost of a cancellation.

@@ -142,7 +142,6 @@ type order struct {
 	since    time.Time // of the last change or event
 	nextRead time.Time // zero: nothing to read
 
-	wakeup  chan struct{} // an event has come while the outcome is unknown
 	changed chan struct{} // closed at the next change
 }
 
@@ -206,19 +205,19 @@ func (s *orders) postpone(ids []string, most time.Duration) {
 
 // begin adds an order, unless one under its reference is or may be booked. Only the caller
 // that gets true calls Book.
-func (s *orders) begin(o order) (wakeup <-chan struct{}, first bool) {
+func (s *orders) begin(o order) (first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := o.Checkout.Reference
 	if old := s.byID[id]; old != nil {
 		if old.State != notBooked {
-			return nil, false
+			return false
 		}
 		close(old.changed)
 	}
-	o.wakeup, o.changed = make(chan struct{}, 1), make(chan struct{})
+	o.changed = make(chan struct{})
 	s.byID[id] = &o
-	return o.wakeup, true
+	return true
 }
 
 // begun reports whether an order is or may be booked.
@@ -254,19 +253,14 @@ func (s *orders) update(id string, change func(*order) bool) bool {
 	return true
 }
 
-// wake makes an order due now.
+// wake makes a booked order due now.
 func (s *orders) wake(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	o := s.byID[id]
-	switch {
-	case o == nil:
-	case o.State == booked:
+	if o := s.byID[id]; o != nil && o.State == booked {
 		o.since = time.Now()
 		o.nextRead = o.since
 		nudge(s.woken)
-	default:
-		nudge(o.wakeup)
 	}
 }
 

@@ -38,8 +38,7 @@ func main() {
 }
 
 type service struct {
-	baseURL     string
-	credential  hotelstays.TicketCredential
+	client      *hotelstays.Client
 	destination string
 	mayBook     bool
 }
@@ -51,13 +50,9 @@ func run(ctx context.Context, destination string) error {
 	}
 	defer closeSandbox()
 
-	client, err := hotelstays.New(svc.baseURL, svc.credential, hotelstays.WithCurrency("EUR"))
-	if err != nil {
-		return err
-	}
-	defer client.CloseIdleConnections()
+	defer svc.client.CloseIdleConnections()
 
-	session, offer, err := findOffer(ctx, client, svc)
+	session, offer, err := findOffer(ctx, svc.client, svc.destination)
 	if err != nil {
 		return err
 	}
@@ -65,25 +60,25 @@ func run(ctx context.Context, destination string) error {
 		fmt.Println("\nStopping here: booking on a real service costs money. HOTELSTAYS_ALLOW_BOOKING=1 allows it.")
 		return nil
 	}
-	return bookAndCancel(ctx, client, session, offer)
+	return bookAndCancel(ctx, svc.client, session, offer)
 }
 
 // findOffer searches, lists the rates of one hotel and checks one of them.
-func findOffer(ctx context.Context, client *hotelstays.Client, svc *service) (session string, offer *types.RoomRatePkg, err error) {
+func findOffer(ctx context.Context, client *hotelstays.Client, destination string) (session string, offer *types.RoomRatePkg, err error) {
 	checkIn := types.DateOf(time.Now().AddDate(0, 2, 0))
 	checkOut := types.DateOf(time.Now().AddDate(0, 2, 3))
 	rooms := []types.GuestPerRoom{{AdultCount: 2}}
 
-	step("HotelList: hotels in %s from %s to %s", svc.destination, checkIn, checkOut)
+	step("HotelList: hotels in %s from %s to %s", destination, checkIn, checkOut)
 	list, err := client.HotelList(ctx, &hotelstays.HotelListRequest{
-		DestinationName: svc.destination, CheckIn: checkIn, CheckOut: checkOut,
+		DestinationName: destination, CheckIn: checkIn, CheckOut: checkOut,
 		RoomOccupancies: rooms, MaxRatesPerHotel: 1, SortBy: hotelstays.SortPriceAsc,
 	})
 	if err != nil {
 		return "", nil, err
 	}
 	if len(list.List) == 0 {
-		return "", nil, fmt.Errorf("no hotel found in %q: %s", svc.destination, list.Basic.StatusRemark)
+		return "", nil, fmt.Errorf("no hotel found in %q: %s", destination, list.Basic.StatusRemark)
 	}
 	for _, h := range list.List[:min(3, len(list.List))] {
 		show("%s from %s", h.Name, h.MinPrice)
@@ -203,32 +198,19 @@ func followAndCancel(ctx context.Context, client *hotelstays.Client, session, re
 
 // findService returns the service of the environment, or starts a sandbox.
 func findService(destination string) (svc *service, closeSandbox func(), err error) {
-	base, key, secret := os.Getenv("HOTELSTAYS_BASE_URL"), os.Getenv("HOTELSTAYS_APP_KEY"), os.Getenv("HOTELSTAYS_APP_SECRET")
-	switch {
-	case base != "" && key != "" && secret != "" && destination != "":
+	currency := hotelstays.WithCurrency("EUR")
+	if base := os.Getenv("HOTELSTAYS_BASE_URL"); base != "" {
+		if destination == "" {
+			return nil, nil, errors.New("set -destination to the name of a city")
+		}
 		fmt.Println("Service:", base)
-		return &service{
-			baseURL:     base,
-			credential:  hotelstays.TicketCredential{AppKey: key, AppSecret: types.NewSecret(secret)},
-			destination: destination,
-			mayBook:     os.Getenv("HOTELSTAYS_ALLOW_BOOKING") == "1",
-		}, func() {}, nil
-	case base != "" && key != "" && secret != "":
-		return nil, nil, errors.New("set -destination to the name of a city")
-	case base != "" || key != "" || secret != "":
-		return nil, nil, errors.New("set all of HOTELSTAYS_BASE_URL, HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET, or none for the sandbox")
+		client, err := hotelstays.NewFromEnv(currency)
+		return &service{client, destination, os.Getenv("HOTELSTAYS_ALLOW_BOOKING") == "1"}, func() {}, err
 	}
 	srv := hotelstaystest.NewServer(hotelstaystest.WithConfirmAfter(time.Second), hotelstaystest.WithVoucherDelay(time.Second))
 	fmt.Println("Sandbox:", srv.URL)
-	if destination == "" {
-		destination = srv.CityName(0)
-	}
-	return &service{
-		baseURL:     srv.URL,
-		credential:  hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
-		destination: destination,
-		mayBook:     true,
-	}, srv.Close, nil
+	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)}, currency)
+	return &service{client, cmp.Or(destination, srv.CityName(0)), true}, srv.Close, err
 }
 
 func step(format string, args ...any) { fmt.Printf("\n"+format+"\n", args...) }

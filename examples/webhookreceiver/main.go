@@ -43,13 +43,10 @@ func run(ctx context.Context) error {
 	defer client.CloseIdleConnections()
 
 	events := make(chan *hotelstays.WebhookEvent, 16)
-	wakeup := make(chan struct{}, 1)
+	var hub hotelstays.WakeHub
 	handle := func(_ context.Context, e *hotelstays.WebhookEvent) error {
 		events <- e // a real handler stores the event
-		select {
-		case wakeup <- struct{}{}:
-		default: // a wake-up is pending
-		}
+		hub.Wake(e.CustomerReferenceNo)
 		return nil
 	}
 	callback, closeReceiver, err := receive(types.NewSecret(srv.WebhookSecret), handle)
@@ -64,6 +61,8 @@ func run(ctx context.Context) error {
 		return err
 	}
 	req.CallbackURL = callback
+	wakeup, stopWatching := hub.Watch(req.CustomerReferenceNo)
+	defer stopWatching()
 	booked, err := client.Book(ctx, req)
 	if err != nil {
 		return err

@@ -123,6 +123,10 @@ func TestOrdersOfOthersProveNothing(t *testing.T) {
 			assert.ErrorIs(t, err, context.DeadlineExceeded)
 			assert.NotErrorIs(t, err, hotelstays.ErrNotFound)
 			assert.ErrorContains(t, err, why)
+			_, err = client.FindOrder(t.Context(), "ref-1")
+			assert.Equal(t, hotelstays.KindDecode, hotelstays.KindOf(err))
+			assert.NotErrorIs(t, err, hotelstays.ErrNotFound)
+			assert.ErrorContains(t, err, why)
 
 			outcome, err := client.RecoverBooking(t.Context(), client.NewBookingRecovery(&hotelstays.BookRequest{CustomerReferenceNo: "ref-1"}))
 			require.NoError(t, err)

@@ -21,7 +21,7 @@ var optionTypes = []string{"Option", "CallOption", "SharedOption", "IterOption",
 
 // plumbing are the methods that the standard library calls.
 var plumbing = []string{"Error", "Unwrap", "Is", "String", "GoString", "Format", "LogValue", "MarshalText", "UnmarshalText",
-	"ServeHTTP"}
+	"ServeHTTP", "Read", "Seek", "Close"}
 
 func TestEveryCallHasAnExample(t *testing.T) {
 	for dir, atLeast := range map[string]int{"../..": 30, "../../types": 7} {
