@@ -361,13 +361,14 @@ func (x *exchange) execute(read func() error) (err error) {
 	return read()
 }
 
-// received takes a result over. Its token is a secret before anything of the answer is shown.
+// received stores a result, whose token is a secret of the call from then on.
 func (x *exchange) received(r transport.Result) {
 	x.Result = r
 	x.secrets = append(x.secrets, tokenOf(r.Authorization))
 }
 
-// errPanicked is what an observer receives when a RoundTripper panics.
+// errPanicked is what an observer receives when a RoundTripper panics, or the loop over a
+// stream.
 var errPanicked = errors.New("hotelstays: the call panicked")
 
 // recovered is deferred in the client's own goroutines. There a panic of a RoundTripper

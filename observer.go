@@ -37,7 +37,8 @@ type CallInfo struct {
 	Operation Operation
 	// BaseURL is the environment of the call, as in CallStart.
 	BaseURL string
-	// Duration is the time of the whole call: waits, attempts and decoding.
+	// Duration is the time of the whole call: waits, attempts and decoding, and for
+	// HotelListStream the caller's loop.
 	Duration time.Duration
 	// RateLimitWait is how long all attempts together waited for the rate limit.
 	RateLimitWait time.Duration
@@ -120,9 +121,9 @@ func (o *observation) received(answer *transport.Answer, requestID, traceID stri
 	}
 }
 
-// handsOutHotel records the first hotel of a stream.
-func (o *observation) handsOutHotel() {
-	if o != nil && o.info.FirstHotel == 0 {
+// handsOutFirstHotel records the time of a stream's first hotel.
+func (o *observation) handsOutFirstHotel() {
+	if o != nil {
 		o.info.FirstHotel = time.Since(o.start)
 	}
 }

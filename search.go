@@ -73,6 +73,9 @@ type HotelListRequest struct {
 func (r *HotelListRequest) clone() *HotelListRequest {
 	c := *r
 	c.HotelIDs = slices.Clone(r.HotelIDs)
+	if r.Cursor != nil {
+		c.Cursor = new(*r.Cursor)
+	}
 	c.RoomOccupancies = slices.Clone(r.RoomOccupancies)
 	for i := range c.RoomOccupancies {
 		c.RoomOccupancies[i].ChildrenAges = slices.Clone(c.RoomOccupancies[i].ChildrenAges)

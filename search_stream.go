@@ -26,8 +26,8 @@ type HotelListStream struct {
 	complete bool
 }
 
-// HotelListStream returns a search as HotelList makes it, whose hotels need not wait for the
-// last byte, nor be in memory together. Nothing is sent before Hotels is ranged over.
+// HotelListStream returns a search that hands out each hotel as soon as it has arrived, and
+// keeps none of them. Nothing is sent before Hotels is ranged over.
 func (c *Client) HotelListStream(ctx context.Context, req *HotelListRequest, opts ...CallOption) *HotelListStream {
 	s := &HotelListStream{client: c, ctx: ctx, set: collect(opts)}
 	if s.set.rawData {
@@ -44,11 +44,12 @@ func (c *Client) HotelListStream(ctx context.Context, req *HotelListRequest, opt
 //
 // A refusal or an invalid answer may show only behind the hotels: until the loop has ended
 // without an error they are provisional. An answer that breaks off is asked for again only
-// before the first hotel; later it is a *TransportError that says how many hotels came.
+// before the first hotel; later it is a *TransportError that says how many hotels came. The
+// limit on the memory of an answer's lists holds for each hotel.
 //
-// The time that the loop takes is part of the call's: WithTimeout and the deadline of ctx
-// count it. Breaking out of the loop closes the answer. Another range over Hotels is another
-// call.
+// The time that the loop takes is part of the call's, so a slow loop needs WithTimeout or a
+// deadline of ctx: the default is 60 seconds. Breaking out of the loop closes the answer, and
+// over HTTP/1.1 its connection. Another range over Hotels is another call.
 func (s *HotelListStream) Hotels() iter.Seq2[*types.Hotel, error] {
 	return func(yield func(*types.Hotel, error) bool) {
 		if err := s.receive(func(h *types.Hotel) bool { return yield(h, nil) }); err != nil {
@@ -57,10 +58,10 @@ func (s *HotelListStream) Hotels() iter.Seq2[*types.Hotel, error] {
 	}
 }
 
-// Response returns what the answer holds beside its hotels: List is nil. complete reports
-// whether all of the answer arrived. Before that, and after a break, Basic names the session
-// of the hotels alone, and Meta holds what the answer's headers say. The response is nil
-// until an answer begins.
+// Response returns what the answer to the latest call holds beside its hotels: List is nil.
+// complete reports whether all of the answer arrived. Before that, and after a break, Meta and
+// Basic.SessionID hold what the answer's headers say, and nothing else is set. The response is
+// nil until an answer begins.
 func (s *HotelListStream) Response() (resp *HotelListResponse, complete bool) {
 	return s.resp, s.complete
 }
@@ -77,8 +78,9 @@ func (s *HotelListStream) receive(yield func(*types.Hotel) bool) error {
 	}
 	var hotels, stopped = 0, false
 	handOut := func(h *types.Hotel) bool {
-		hotels++
-		x.watch.handsOutHotel()
+		if hotels++; hotels == 1 {
+			x.watch.handsOutFirstHotel()
+		}
 		stopped = !yield(h)
 		return !stopped
 	}
@@ -93,7 +95,9 @@ func (s *HotelListStream) receive(yield func(*types.Hotel) bool) error {
 		case stopped:
 			err = nil
 		case err != nil && hotels > 0:
-			err = fmt.Errorf("%w, after %d hotels", err, hotels)
+			err = fmt.Errorf("%w; hotels handed out: %d", err, hotels)
+		case err != nil:
+			s.resp = nil
 		}
 		return rest, hotels == 0, err
 	}
@@ -120,17 +124,17 @@ func (s *HotelListStream) receive(yield func(*types.Hotel) bool) error {
 	})
 }
 
-// takeHotel returns a Splitter's Take. It reads each hotel as a page of one.
+// takeHotel returns a Splitter's Take. It reads each hotel as an answer with that hotel alone.
 func (x *exchange) takeHotel(handOut func(*types.Hotel) bool) func([]byte) (bool, error) {
 	var text []byte
 	taken := 0
 	return func(element []byte) (bool, error) {
 		if err := x.ctx.Err(); err != nil {
-			return false, err
+			return false, fmt.Errorf("%w between two hotels", err)
 		}
-		text = append(append(append(text[:0], `{"list":[`...), element...), "]}"...)
+		text = append(append(append(text[:0], `{"code":0,"data":{"list":[`...), element...), "]}}"...)
 		var page HotelListResponse
-		_, err := wire.DecodeBare(x.ctx, text, decodeTarget(&page, x.row.internStrings), false)
+		_, err := wire.Decode(x.ctx, text, decodeTarget(&page, x.row.internStrings), false)
 		if taken++; err != nil || len(page.List) != 1 || taken > MaxListPageSize {
 			return false, nil // the rest of the answer says why
 		}

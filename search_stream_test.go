@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -147,6 +148,8 @@ func smallPages() []string {
 		`{"code":0,"data":[{"list":[` + a + `]}]}`,
 		`{"code":0,"data":{"list":[` + strings.Repeat(`{},`, 200) + `{}],` + basic + `}}`,
 		`{"code":0,"data":{"list":[` + strings.Repeat(`{},`, 199) + `{}],` + basic + `}}`,
+		`{"code":0,"data":{"list":[{"x":` + strings.Repeat("[", 9_996) + strings.Repeat("]", 9_996) + `}],` + basic + `}}`,
+		`{"code":0,"data":{"list":[{"x":` + strings.Repeat("[", 9_997) + strings.Repeat("]", 9_997) + `}],` + basic + `}}`,
 		`<html>`,
 		``,
 	}
@@ -273,6 +276,7 @@ func TestStreamBreaks(t *testing.T) {
 		assert.NoError(t, ended[0].Attempts[0].Err)
 		assert.Less(t, ended[0].Bytes, len(page))
 		assert.NotZero(t, ended[0].FirstHotel)
+		assert.Less(t, ended[0].FirstHotel, ended[0].Duration)
 		resp, complete := search.Response()
 		assert.False(t, complete)
 		assert.Equal(t, 1, resp.Meta.Attempts)
@@ -292,8 +296,8 @@ func TestStreamThatBreaksOff(t *testing.T) {
 	}{
 		{"at once", 0, 3, 0, "0 bytes"},
 		{"before the end of the first hotel", first - 1, 3, 0, "bytes"},
-		{"behind it", first, 1, 1, "after 1 hotels"},
-		{"behind the second", second, 1, 2, "after 2 hotels"},
+		{"behind it", first, 1, 1, "hotels handed out: 1"},
+		{"behind the second", second, 1, 2, "hotels handed out: 2"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -310,6 +314,24 @@ func TestStreamThatBreaksOff(t *testing.T) {
 			})
 		})
 	}
+}
+
+// An attempt that broke off leaves nothing in the response.
+func TestStreamForgetsAFailedAttempt(t *testing.T) {
+	attempts := 0
+	client := clientThrough(t, roundTripper(func(*http.Request) (*http.Response, error) {
+		if attempts++; attempts > 1 {
+			return reply(500, ""), nil
+		}
+		resp := reply(200, "")
+		resp.Header.Set("Session-Id", "session")
+		resp.Body = io.NopCloser(iotest.ErrReader(io.ErrUnexpectedEOF))
+		return resp, nil
+	}), hotelstays.WithMaxAttempts(2))
+	got := stream(t.Context(), client, anySearch())
+	require.Error(t, got.err)
+	assert.Equal(t, 2, attempts)
+	assert.Nil(t, got.resp)
 }
 
 // The second attempt's hotels are handed out alone.
@@ -359,7 +381,7 @@ func TestStreamEndsWithCtx(t *testing.T) {
 				var broken *hotelstays.TransportError
 				require.ErrorAs(t, end, &broken)
 				assert.ErrorIs(t, end, row.is)
-				assert.ErrorContains(t, end, "after 1 hotels")
+				assert.ErrorContains(t, end, "hotels handed out: 1")
 			})
 		})
 	}
@@ -465,8 +487,9 @@ func TestStreamTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
 		req := searchCity(srv)
+		req.Cursor = new(int64(7))
 		search := client.HotelListStream(t.Context(), req)
-		req.DestinationID = "changed"
+		req.DestinationID, *req.Cursor = "changed", 99
 		for range 2 {
 			n := 0
 			for _, err := range search.Hotels() {
@@ -475,7 +498,9 @@ func TestStreamTwice(t *testing.T) {
 			}
 			assert.Equal(t, 12, n)
 		}
-		assert.Equal(t, 2, srv.Ledger().Count(hotelstaystest.OpHotelList))
+		requests := srv.Ledger().Requests(hotelstaystest.OpHotelList)
+		require.Len(t, requests, 2)
+		assert.Equal(t, requests[0].BodySHA256, requests[1].BodySHA256)
 	})
 }
 
@@ -498,9 +523,31 @@ func TestStreamSize(t *testing.T) {
 		return resp, nil
 	}))
 	n := 0
+	before := liveHeap()
 	for _, err := range client.HotelListStream(t.Context(), anySearch()).Hotels() {
 		require.NoError(t, err)
-		n++
+		if n++; n%40 == 0 {
+			assert.Less(t, liveHeap(), before+8<<20, "a page of 60 MB, whose hotels are dropped")
+		}
 	}
 	assert.Equal(t, 200, n)
+	runtime.KeepAlive(many)
+}
+
+func liveHeap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// An answer that announces too much is refused before its first hotel.
+func TestStreamOfAnAnnouncedSize(t *testing.T) {
+	page := smallPages()[0]
+	answer := &fixedAnswer{status: 200, body: page, announced: true}
+	got := stream(t.Context(), clientThrough(t, answer, hotelstays.WithMaxResponseBytes(int64(len(page)-1)), hotelstays.WithMaxAttempts(3)), anySearch())
+	var decode *hotelstays.DecodeError
+	require.ErrorAs(t, got.err, &decode)
+	assert.Empty(t, got.hotels)
+	assert.Len(t, answer.sent, 1)
 }

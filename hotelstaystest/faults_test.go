@@ -45,6 +45,7 @@ func TestFaultKinds(t *testing.T) {
 		{Fault{Kind: FaultWrongType, Field: "data.hotelOrder.status"}, outcome{200, 1, false, true}},
 		{Fault{Kind: FaultSlowBody, Delay: time.Second}, outcome{200, 1, false, true}},
 		{Fault{Kind: FaultSlowBody, BytesPerSecond: 1000}, outcome{200, 1, false, true}},
+		{Fault{Kind: FaultSlowBody, BytesPerSecond: 7}, outcome{200, 1, false, true}},
 	} {
 		for name, opts := range map[string][]Option{"HTTP/1.1": nil, "HTTP/2.0": {WithTLS()}} {
 			t.Run(fmt.Sprintf("%s/%s/%d/%v", name, tc.fault.Kind, tc.fault.Status, tc.fault.Commit), func(t *testing.T) {
@@ -83,7 +84,11 @@ func tryFault(t *testing.T, f Fault, want outcome, proto string, opts []Option) 
 	if err == nil && rec.Status != r.status {
 		t.Errorf("HTTP %d was recorded as %d", r.status, rec.Status)
 	}
-	if took < f.Delay {
+	least := f.Delay
+	if f.BytesPerSecond > 0 {
+		least = time.Duration(len(r.body)) * time.Second / time.Duration(f.BytesPerSecond)
+	}
+	if took < least-time.Millisecond || took > least+time.Second {
 		t.Errorf("took %v", took)
 	}
 	// The next Book works, and there is one order.

@@ -166,14 +166,15 @@ func writeHalf(w http.ResponseWriter, a *answer) {
 	http.NewResponseController(w).Flush()
 }
 
-// writeSlowly sends the answer in ten pieces over the fault's delay, or twenty pieces a
-// second at its rate. It returns false when the client leaves first.
+// writeSlowly sends the answer in ten pieces over the fault's delay, or about twenty
+// pieces a second at its rate. It returns false when the client leaves first.
 func (s *Server) writeSlowly(w http.ResponseWriter, r *http.Request, a *answer, f *Fault) bool {
 	a.writeHeader(w)
 	flush := http.NewResponseController(w)
 	step, pause := len(a.body)/10+1, f.Delay/10
 	if f.BytesPerSecond > 0 {
-		step, pause = max(1, f.BytesPerSecond/20), time.Second/20
+		step = max(1, f.BytesPerSecond/20)
+		pause = time.Duration(step) * time.Second / time.Duration(f.BytesPerSecond)
 	}
 	flush.Flush()
 	for rest := a.body; len(rest) > 0; {

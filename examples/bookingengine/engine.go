@@ -130,6 +130,10 @@ func (a *arriving) take() {
 		return
 	}
 	resp, _ := a.stream.Response()
+	if a.Request.SessionID == "" { // no header named it
+		a.Request.SessionID = resp.Basic.SessionID
+		a.engine.searches.put(a.ID, a.search)
+	}
 	a.Partial, a.Retry = len(resp.Basic.Notices) > 0, resp.Basic.EmptyReason.Retryable()
 	if a.Partial || resp.Total == 0 {
 		a.engine.log.Info("the search is not complete", "remark", resp.Basic.StatusRemark, "notices", resp.Basic.Notices, "reason",

@@ -243,6 +243,32 @@ func TestHotelsAreShownWhileTheyArrive(t *testing.T) {
 	})
 }
 
+// headerless removes the Session-Id header of answers, which the document allows.
+type headerless struct{ http.RoundTripper }
+
+func (h headerless) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := h.RoundTripper.RoundTrip(r)
+	if err == nil {
+		resp.Header.Del("Session-Id")
+	}
+	return resp, err
+}
+
+func TestRoomsOfASessionThatNoHeaderNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := hotelstaystest.NewServer(hotelstaystest.WithInMemory())
+		defer srv.Close()
+		svc := sandboxService(srv, "http://127.0.0.1")
+		svc.options = []hotelstays.Option{hotelstays.WithHTTPClient(&http.Client{Transport: headerless{srv.Client().Transport}})}
+		s := newTestSite(t, srv, svc)
+		defer srv.Client().CloseIdleConnections()
+		defer s.engine.close()
+		link := hotelLink.FindStringSubmatch(s.get(s.searchAddress(60)))
+		require.NotNil(t, link)
+		s.get(html.UnescapeString(link[1]))
+	})
+}
+
 // A list that breaks off says so, and what was shown can be chosen.
 func TestHotelsThatBreakOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

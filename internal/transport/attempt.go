@@ -184,12 +184,14 @@ func (r *run) read(ctx context.Context, resp *http.Response) error {
 func (r *run) stream(ctx context.Context, resp *http.Response) error {
 	a := &Answer{Status: resp.StatusCode, Header: resp.Header}
 	r.last.answer = a
+	if resp.ContentLength > r.Policy.MaxBody {
+		return ErrBodyTooLarge
+	}
 	body := &io.LimitedReader{R: resp.Body, N: r.Policy.MaxBody + 1}
 	rest, again, err := r.Stream(r.result(nil), body)
 	a.Body, a.Size = rest, int(r.Policy.MaxBody+1-body.N)
 	switch {
 	case body.N == 0:
-		r.last.permanent = true
 		return ErrBodyTooLarge
 	case err != nil:
 		r.last.answer, r.last.permanent = nil, !again

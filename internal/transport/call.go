@@ -49,8 +49,8 @@ type Call struct {
 }
 
 // Stream reads the body of an answer; begun is the call's result without it. It returns
-// the Answer's Body. Its error is one of reading, and again reports whether the answer of
-// another attempt may take this one's place.
+// what becomes the Answer's Body. err is a failure to read, and again reports whether another
+// attempt may follow it.
 type Stream func(begun Result, body io.Reader) (rest []byte, again bool, err error)
 
 // RateLimiter is the request budget of one operation.
