@@ -83,7 +83,7 @@ func runTicket(s *Server, c *call, req *ticketRequest) (any, error) {
 	expires := now.Add(time.Duration(ttl) * time.Second)
 	ticket := s.signTicket(req.AppKey, now, expires)
 	s.tokens.add(ticket, token{account: req.AppKey, scopes: s.cfg.ticketScopes, full: len(s.cfg.ticketScopes) == 0, expires: expires})
-	s.ledger.add(&s.ledger.tickets)
+	s.ledger.tickets.Add(1)
 	return ticketResponse{Ticket: ticket}, nil
 }
 
@@ -134,7 +134,7 @@ func runOAuthToken(s *Server, c *call, req *oauthRequest) (any, error) {
 	}
 	value := base64.RawURLEncoding.EncodeToString(s.mac("access", base36(s.sessions.next())))
 	s.tokens.add(value, token{account: s.AppKey, oauth: true, scopes: scopes, expires: time.Now().Add(s.cfg.tokenLife)})
-	s.ledger.add(&s.ledger.tokens)
+	s.ledger.tokens.Add(1)
 	resp := oauthResponse{
 		AccessToken: value, TokenType: "Bearer", ExpiresIn: int64(s.cfg.tokenLife / time.Second), Scope: strings.Join(scopes, " "),
 	}

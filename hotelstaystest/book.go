@@ -22,7 +22,7 @@ func runBook(s *Server, c *call, req *bookRequest) (any, error) {
 	defer s.orders.mu.Unlock()
 	now := time.Now()
 	if o := s.orders.byReference(c.account, req.CustomerReferenceNo); o != nil {
-		s.ledger.add(&s.ledger.reused)
+		s.ledger.reused.Add(1)
 		s.orders.settle(o, now)
 		return bookResponse{s.orderBody(o)}, nil
 	}
@@ -39,7 +39,7 @@ func runBook(s *Server, c *call, req *bookRequest) (any, error) {
 	}
 	content := contentKey(off, guests)
 	if twin := s.orders.activeContent(c.account, content, now); twin != nil {
-		s.ledger.add(&s.ledger.duplicates)
+		s.ledger.duplicates.Add(1)
 		return nil, s.businessFailure(CodeDuplicateBooking, "active booking with the same content: platformReferenceNo %s, "+
 			"customerReferenceNo %s", twin.platformRef, twin.customerRef)
 	}

@@ -44,7 +44,7 @@ func runCancel(s *Server, c *call, req *cancelRequest) (any, error) {
 	}
 	o.fee = o.offer.feeAt(o.price, now)
 	o.cancelled, o.cancelReason = now, req.Reason
-	o.history = append(o.history, StatusChange{s.cfg.statusNumbers.Cancelled, now})
+	s.orders.setStatus(o, s.cfg.statusNumbers.Cancelled, now)
 	s.webhooks.happened(o, OnCancel, now)
 	fee := o.price.currency.money(o.fee)
 	if c.hasCurrency && c.currency.code != "" {

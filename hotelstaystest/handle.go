@@ -25,7 +25,7 @@ const maxBody = 4 << 20 // bytes of a request
 // call is a request and what is known about it.
 type call struct {
 	op          *operation
-	rec         *Request
+	rec         *record
 	header      http.Header
 	client      string    // IP address
 	started     time.Time // when the rate limit counted it; without one its arrival
@@ -52,15 +52,16 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	c := &call{op: op, header: r.Header, client: client, gzip: s.cfg.gzip && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")}
 	c.rec = s.ledger.arrive(op.name, r, client)
-	c.started = c.rec.Arrived
-	c.requestID, c.traceID = r.Header.Get("Request-Id"), r.Header.Get("Trace-Id")
+	arrived := c.rec.last.Request
+	c.started = arrived.Arrived
+	c.requestID, c.traceID = arrived.RequestID, arrived.TraceID
 	if c.requestID != "" {
 		c.repeated = s.ids.repeated(c.requestID)
 	} else {
-		c.requestID = fmt.Sprintf("sandbox-request-%d", c.rec.Seq)
+		c.requestID = fmt.Sprintf("sandbox-request-%d", arrived.Seq)
 	}
 	if c.traceID == "" {
-		c.traceID = fmt.Sprintf("sandbox-trace-%d", c.rec.Seq)
+		c.traceID = fmt.Sprintf("sandbox-trace-%d", arrived.Seq)
 	}
 	s.handle(w, r, c)
 }
@@ -75,7 +76,7 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request, c *call) {
 	}
 	f := s.faults.pick(c.op.name)
 	if f != nil {
-		s.ledger.update(c.rec, func(rec *Request) { rec.Fault = f.Kind })
+		s.ledger.updateRequest(c.rec, func(rec *Request) { rec.Fault = f.Kind })
 		if f.Kind == FaultCutBeforeRead {
 			s.wait(r.Context(), f.Delay)
 			s.recordCut(c)
@@ -121,7 +122,7 @@ func (s *Server) finish(w http.ResponseWriter, r *http.Request, c *call, limits 
 	if c.gzip {
 		a.compress()
 	}
-	s.ledger.update(c.rec, func(rec *Request) {
+	s.ledger.updateRequest(c.rec, func(rec *Request) {
 		rec.Status, rec.Code, rec.Msg, rec.Done = a.status, a.code, a.msg, now
 		rec.Cut = f != nil && f.Kind == FaultCutMidResponse
 	})
@@ -146,7 +147,7 @@ func (c *call) setHeaders(h, limits http.Header, now time.Time) {
 
 // recordCut completes the record of a request without a whole answer.
 func (s *Server) recordCut(c *call) {
-	s.ledger.update(c.rec, func(rec *Request) { rec.Cut, rec.Done = true, time.Now() })
+	s.ledger.updateRequest(c.rec, func(rec *Request) { rec.Cut, rec.Done = true, time.Now() })
 }
 
 // checkRateLimit counts the call. It returns the rate-limit headers, and the answer to a
@@ -176,7 +177,7 @@ func (s *Server) checkRateLimit(c *call) (http.Header, *answer) {
 
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, c *call) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	s.ledger.update(c.rec, func(rec *Request) { rec.BodySHA256, rec.BodySize = sha256Hex(body), len(body) })
+	s.ledger.updateRequest(c.rec, func(rec *Request) { rec.BodySHA256, rec.BodySize = sha256Hex(body), len(body) })
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
 		return nil, badRequest("the body exceeds %d bytes", maxBody)
 	}
@@ -194,7 +195,7 @@ func (s *Server) execute(r *http.Request, c *call, body []byte, bodyErr error) *
 	if err != nil {
 		return s.refusal(c, err)
 	}
-	s.ledger.update(c.rec, func(rec *Request) { rec.Executed = true })
+	s.ledger.updateRequest(c.rec, func(rec *Request) { rec.Executed = true })
 	return successAnswer(data)
 }
 

@@ -376,8 +376,8 @@ func WithVoucherSize(bytes int) Option {
 // WithUnsignedVouchers omits the signature block of vouchers.
 func WithUnsignedVouchers() Option { return func(c *config) error { c.unsigned = true; return nil } }
 
-// WithLedgerLimit sets how many requests and webhooks the ledger keeps. The oldest go
-// first. The default is 50,000.
+// WithLedgerLimit sets how many requests and how many webhooks the ledger keeps, in at most
+// 2 KiB each on average. The oldest go first. The default is 50,000.
 func WithLedgerLimit(requests int) Option {
 	return func(c *config) error {
 		c.ledgerLimit = requests

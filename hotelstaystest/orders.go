@@ -3,6 +3,7 @@
 package hotelstaystest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -39,6 +40,7 @@ type order struct {
 	voucher   voucherState
 	timer     *time.Timer // confirms an order that has a callbackUrl
 	lastEvent *event
+	logged    record
 
 	rule         CancelRule
 	cancelled    time.Time
@@ -51,30 +53,70 @@ func (o *order) status() int { return o.history[len(o.history)-1].Status }
 func (o *order) isCancelled() bool { return !o.cancelled.IsZero() }
 
 type orderStore struct {
-	mu     sync.Mutex
-	s      *Server
-	list   []*order            // oldest first
-	byRef  map[string]*order   // by account and customerReferenceNo
-	byTwin map[string][]*order // by account and content
+	mu         sync.Mutex
+	s          *Server
+	list       []*order            // oldest first
+	byPlatform map[string]*order   // by platformReferenceNo
+	byCustomer map[string][]*order // by customerReferenceNo, one of each account
+	bySupplier map[string][]*order // by supplierReferenceNo
+	byContent  map[string][]*order // by account and content
 }
 
 func newOrderStore(s *Server) *orderStore {
-	return &orderStore{s: s, byRef: map[string]*order{}, byTwin: map[string][]*order{}}
+	return &orderStore{
+		s: s, byPlatform: map[string]*order{}, byCustomer: map[string][]*order{}, bySupplier: map[string][]*order{},
+		byContent: map[string][]*order{},
+	}
 }
 
 func (st *orderStore) byReference(account, customerRef string) *order {
-	return st.byRef[account+"\x00"+customerRef]
+	for _, o := range st.byCustomer[customerRef] {
+		if o.account == account {
+			return o
+		}
+	}
+	return nil
 }
 
 // activeContent finds an order with this content that is not cancelled.
 func (st *orderStore) activeContent(account, content string, now time.Time) *order {
-	for _, o := range st.byTwin[account+"\x00"+content] {
+	for _, o := range st.byContent[account+"\x00"+content] {
 		st.settle(o, now)
 		if !o.isCancelled() {
 			return o
 		}
 	}
 	return nil
+}
+
+// find returns the account's orders with all of these references. An empty one is
+// left out; one is not.
+func (st *orderStore) find(account, customerRef, platformRef, supplierRef string) []*order {
+	var found []*order
+	switch {
+	case platformRef != "":
+		if o := st.byPlatform[platformRef]; o != nil {
+			found = []*order{o}
+		}
+	case customerRef != "":
+		found = st.byCustomer[customerRef]
+	default:
+		found = st.bySupplier[supplierRef]
+	}
+	matches := func(ref, own string) bool { return ref == "" || ref == own }
+	var out []*order
+	for _, o := range found {
+		if o.account == account && matches(customerRef, o.customerRef) && matches(supplierRef, o.supplierRef) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+func (st *orderStore) setSupplierRef(o *order, ref string) {
+	st.bySupplier[o.supplierRef] = slices.DeleteFunc(st.bySupplier[o.supplierRef], func(x *order) bool { return x == o })
+	st.bySupplier[ref] = append(st.bySupplier[ref], o)
+	o.supplierRef = ref
 }
 
 func (st *orderStore) create(c *call, req *bookRequest, off offer, guests []orderGuest, content string, now time.Time) *order {
@@ -89,9 +131,12 @@ func (st *orderStore) create(c *call, req *bookRequest, off offer, guests []orde
 		history: []StatusChange{{statusConfirming, now}}, rule: st.s.cfg.cancelRule,
 	}
 	st.list = append(st.list, o)
-	st.byRef[o.account+"\x00"+o.customerRef] = o
-	twin := o.account + "\x00" + content
-	st.byTwin[twin] = append(st.byTwin[twin], o)
+	st.byPlatform[o.platformRef] = o
+	add := func(index map[string][]*order, key string) { index[key] = append(index[key], o) }
+	add(st.byCustomer, o.customerRef)
+	add(st.bySupplier, o.supplierRef)
+	add(st.byContent, o.account+"\x00"+content)
+	st.log(o, now)
 	st.s.webhooks.happened(o, OnBook, now)
 	if after := st.s.cfg.confirmAfter; o.callbackURL != "" && after >= 0 && !st.s.isClosing() {
 		o.timer = time.AfterFunc(after, func() { st.settleNow(o) })
@@ -133,7 +178,7 @@ func (st *orderStore) settle(o *order, now time.Time) {
 }
 
 func (st *orderStore) confirm(o *order, at time.Time) {
-	o.history = append(o.history, StatusChange{st.s.cfg.statusNumbers.Confirmed, at})
+	st.setStatus(o, st.s.cfg.statusNumbers.Confirmed, at)
 	o.confirmed = at
 	o.cancelled, o.cancelReason, o.fee = time.Time{}, "", 0 // SetOrderStatus may undo a cancellation
 	if o.voucher.version == 0 {                             // the first confirmation
@@ -143,22 +188,34 @@ func (st *orderStore) confirm(o *order, at time.Time) {
 	st.s.webhooks.happened(o, OnConfirm, at)
 }
 
-// records makes the ledger's orders.
-func (st *orderStore) records() []Order {
+func (st *orderStore) setStatus(o *order, status int, at time.Time) {
+	o.history = append(o.history, StatusChange{status, at})
+	st.log(o, at)
+}
+
+// log logs an order's present state.
+func (st *orderStore) log(o *order, at time.Time) { st.s.ledger.logOrder(&o.logged, o.record(), at) }
+
+// records makes the ledger's orders of those that pick returns.
+func (st *orderStore) records(pick func(*orderStore) []*order) []Order {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	now := time.Now()
-	out := make([]Order, 0, len(st.list))
-	for _, o := range st.list {
+	var out []Order
+	for _, o := range pick(st) {
 		st.settle(o, now)
-		out = append(out, Order{
-			Account: o.account, CustomerReferenceNo: o.customerRef, PlatformReferenceNo: o.platformRef,
-			SupplierReferenceNo: o.supplierRef, ContentKey: o.content, RatePkgID: o.ratePkgID, CallbackURL: o.callbackURL,
-			CreatedAt: o.created, Status: o.status(), History: slices.Clone(o.history),
-			Total: moneyString(o.price.currency.money(o.price.total())),
-		})
+		out = append(out, o.record())
 	}
 	return out
+}
+
+func (o *order) record() Order {
+	return Order{
+		Account: o.account, CustomerReferenceNo: o.customerRef, PlatformReferenceNo: o.platformRef,
+		SupplierReferenceNo: o.supplierRef, ContentKey: o.content, RatePkgID: o.ratePkgID, CallbackURL: o.callbackURL,
+		CreatedAt: o.created, Status: o.status(), History: slices.Clone(o.history),
+		Total: moneyString(o.price.currency.money(o.price.total())),
+	}
 }
 
 func moneyString(m money) string { return m.Amount.String() + " " + m.Currency }
@@ -218,14 +275,15 @@ func (s *Server) withOrder(method, reference string, fn func(o *order, now time.
 	s.orders.mu.Lock()
 	defer s.orders.mu.Unlock()
 	now := time.Now()
-	for _, o := range s.orders.list {
-		if o.platformRef == reference || o.customerRef == reference {
-			s.orders.settle(o, now)
-			fn(o, now)
-			return
-		}
+	o := s.orders.byPlatform[reference]
+	if own := s.orders.byCustomer[reference]; o == nil && len(own) > 0 {
+		o = own[0]
 	}
-	panic(fmt.Sprintf("hotelstaystest: %s: no order with reference %q", method, reference))
+	if o == nil {
+		panic(fmt.Sprintf("hotelstaystest: %s: no order with reference %q", method, reference))
+	}
+	s.orders.settle(o, now)
+	fn(o, now)
 }
 
 // ConfirmOrder confirms an order. In all methods of a Server a reference is a
@@ -247,7 +305,7 @@ func (s *Server) SetOrderStatus(reference string, status int) {
 		case s.cfg.statusNumbers.Confirmed:
 			s.orders.confirm(o, now)
 		default:
-			o.history = append(o.history, StatusChange{status, now})
+			s.orders.setStatus(o, status, now)
 			on := OnStatus
 			if status == s.cfg.statusNumbers.Cancelled {
 				o.cancelled, o.cancelReason = now, "cancelled by the platform"
@@ -277,11 +335,10 @@ func (s *Server) AmendOrder(reference string) {
 func (s *Server) ShareSupplierReference(references ...string) {
 	var shared string
 	for _, ref := range references {
-		s.withOrder("ShareSupplierReference", ref, func(o *order, _ time.Time) {
-			if shared == "" {
-				shared = o.supplierRef
-			}
-			o.supplierRef = shared
+		s.withOrder("ShareSupplierReference", ref, func(o *order, now time.Time) {
+			shared = cmp.Or(shared, o.supplierRef)
+			s.orders.setSupplierRef(o, shared)
+			s.orders.log(o, now)
 		})
 	}
 }

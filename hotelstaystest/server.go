@@ -102,7 +102,7 @@ func newServer(cfg config) *Server {
 	rand.Read(s.key)
 	s.orders = newOrderStore(s)
 	s.webhooks = newWebhooks(s)
-	s.ledger = newLedger(cfg.ledgerLimit, s.orders.records)
+	s.ledger = newLedger(cfg.ledgerLimit, s.orders)
 	for _, op := range operations() {
 		s.paths[op.path] = op
 	}

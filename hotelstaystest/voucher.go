@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,20 +42,20 @@ func (o *order) voucherStatus(now time.Time) string {
 
 func (o *order) voucherNumber() string { return "V" + o.platformRef[2:] }
 
+func (st *orderStore) byVoucher(number string) *order {
+	if digits, ok := strings.CutPrefix(number, "V"); ok {
+		return st.byPlatform["PO"+digits]
+	}
+	return nil
+}
+
 func runOrderVoucher(s *Server, c *call, req *orderVoucherRequest) (any, error) {
 	if req.CustomerReferenceNo == "" && req.PlatformReferenceNo == "" && req.SupplierReferenceNo == "" {
 		return nil, badRequest("customerReferenceNo, platformReferenceNo or supplierReferenceNo is required")
 	}
 	s.orders.mu.Lock()
 	defer s.orders.mu.Unlock()
-	matches := func(ref, own string) bool { return ref == "" || ref == own }
-	var found []*order
-	for _, o := range s.orders.list {
-		if o.account == c.account && matches(req.CustomerReferenceNo, o.customerRef) &&
-			matches(req.PlatformReferenceNo, o.platformRef) && matches(req.SupplierReferenceNo, o.supplierRef) {
-			found = append(found, o)
-		}
-	}
+	found := s.orders.find(c.account, req.CustomerReferenceNo, req.PlatformReferenceNo, req.SupplierReferenceNo)
 	if len(found) == 0 {
 		return nil, notFound()
 	}
@@ -171,11 +170,11 @@ func (s *Server) download(r *http.Request, c *call) (any, error) {
 	number, _, _ := strings.Cut(strings.TrimPrefix(c.op.path, downloadPath), "/")
 	s.orders.mu.Lock()
 	defer s.orders.mu.Unlock()
-	i := slices.IndexFunc(s.orders.list, func(o *order) bool { return o.voucherNumber() == number })
-	if i < 0 || !strings.HasSuffix(c.op.path, fmt.Sprintf("/%d.pdf", s.orders.list[i].voucher.version)) {
+	o := s.orders.byVoucher(number)
+	if o == nil || !strings.HasSuffix(c.op.path, fmt.Sprintf("/%d.pdf", o.voucher.version)) {
 		return nil, &failure{status: http.StatusGone, code: CodeNotFound, msg: "this version of the voucher is superseded"}
 	}
-	doc := s.document(s.orders.list[i])
+	doc := s.document(o)
 	return &answer{status: http.StatusOK, body: doc, header: http.Header{"Content-Type": {"application/pdf"}}}, nil
 }
 
@@ -188,11 +187,9 @@ func (s *Server) verifyPage(number string) (any, error) {
 	defer s.orders.mu.Unlock()
 	text := "No such voucher.\n"
 	now := time.Now()
-	for _, o := range s.orders.list {
-		if o.voucherNumber() == number {
-			s.orders.settle(o, now)
-			text = fmt.Sprintf("Voucher %s, version %d: %s\n", number, o.voucher.version, o.voucherStatus(now))
-		}
+	if o := s.orders.byVoucher(number); o != nil {
+		s.orders.settle(o, now)
+		text = fmt.Sprintf("Voucher %s, version %d: %s\n", number, o.voucher.version, o.voucherStatus(now))
 	}
 	return &answer{status: http.StatusOK, body: []byte(text), header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}}}, nil
 }

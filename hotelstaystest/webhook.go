@@ -60,7 +60,8 @@ type webhookBody struct {
 // event is a delivery with its retries. First attempts of an order's events go out one
 // after another.
 type event struct {
-	rec       *Webhook
+	Webhook                 // as it was made
+	rec       *record       // in the ledger
 	before    *event        // the order's previous event
 	turn      chan struct{} // closed when the next event may start
 	held      bool          // the next event may overtake it; set before turn is closed
@@ -71,8 +72,8 @@ type event struct {
 	tried     sync.Once
 }
 
-func newEvent(rec *Webhook) *event {
-	return &event{rec: rec, turn: make(chan struct{}), overtaken: make(chan struct{}), done: make(chan struct{})}
+func newEvent(w Webhook, rec *record) *event {
+	return &event{Webhook: w, rec: rec, turn: make(chan struct{}), overtaken: make(chan struct{}), done: make(chan struct{})}
 }
 
 // release lets the next event start. held means that it overtakes this one.
@@ -104,12 +105,12 @@ func (w *webhooks) post(o *order, kind string, at time.Time) {
 	}
 	body, _ := json.Marshal(webhookBody{o.customerRef, o.confirmNo, kind, at.UnixMilli()}) // cannot fail
 	id := hex.EncodeToString(w.s.mac("event", strconv.FormatInt(w.numbers.next(), 10)))[:24]
-	e := newEvent(&Webhook{
+	made := Webhook{
 		EventID: "evt_" + id, Event: kind, CustomerReferenceNo: o.customerRef, PlatformReferenceNo: o.platformRef,
 		URL: o.callbackURL, EventTime: at, Body: body, State: WebhookPending,
-	})
+	}
+	e := newEvent(made, w.s.ledger.addWebhook(made))
 	e.before, o.lastEvent = o.lastEvent, e
-	w.s.ledger.addWebhook(e.rec)
 	go w.deliver(e)
 }
 
@@ -126,7 +127,7 @@ func (w *webhooks) deliver(e *event) {
 		if state == WebhookPending && n == len(w.cfg.retry) && !w.s.isClosing() {
 			state = WebhookGivenUp
 		}
-		w.s.ledger.settleWebhook(e.rec, state)
+		w.settle(e, state)
 		if state != WebhookPending || w.s.isClosing() || !w.s.wait(w.ctx, w.cfg.retry[n]) {
 			return
 		}
@@ -172,7 +173,7 @@ func (w *webhooks) attempt(e *event) WebhookState {
 	}
 	if f != nil && f.Kind == FaultDrop {
 		now := time.Now()
-		w.s.ledger.attempted(e.rec, WebhookAttempt{Started: now, Done: now, Fault: f.Kind})
+		w.attempted(e, WebhookAttempt{Started: now, Done: now, Fault: f.Kind})
 		return WebhookDropped
 	}
 	if f != nil && f.Kind == FaultDuplicate {
@@ -189,6 +190,24 @@ func (w *webhooks) attempt(e *event) WebhookState {
 		return WebhookRefused
 	}
 	return WebhookPending
+}
+
+// attempted adds the record of an attempt and returns its index.
+func (w *webhooks) attempted(e *event, a WebhookAttempt) (i int) {
+	w.s.ledger.updateWebhook(e.rec, func(rec *Webhook) {
+		i = len(rec.Attempts)
+		rec.Attempts = append(rec.Attempts, a)
+	})
+	return i
+}
+
+// settle sets the state of a delivery. Delivered stays delivered.
+func (w *webhooks) settle(e *event, state WebhookState) {
+	w.s.ledger.updateWebhook(e.rec, func(rec *Webhook) {
+		if rec.State != WebhookDelivered {
+			rec.State = state
+		}
+	})
 }
 
 // hold delays an attempt as f prescribes. Later events do not wait for it. It returns
@@ -224,11 +243,11 @@ func (s *Server) SendWebhook(reference, event string) {
 // RedeliverWebhook delivers an event again, with the same event id, the same body and all
 // retries. It panics when the ledger does not have the event.
 func (s *Server) RedeliverWebhook(eventID string) {
-	rec := s.ledger.findWebhook(eventID)
+	rec, made := s.ledger.findWebhook(eventID)
 	if rec == nil {
 		panic(fmt.Sprintf("hotelstaystest: RedeliverWebhook: no event %q in the ledger", eventID))
 	}
 	if s.enter() {
-		go s.webhooks.deliver(newEvent(rec))
+		go s.webhooks.deliver(newEvent(made, rec))
 	}
 }

@@ -90,8 +90,8 @@ func (w *webhooks) serveCallbacks(h http.Handler) *http.Transport {
 
 // sendOnce makes and records one attempt. The error is nil if the receiver took the event.
 func (w *webhooks) sendOnce(e *event, f *Fault, again bool) error {
-	now, body := time.Now(), e.rec.Body
-	req := NewWebhookRequest(e.rec.URL, w.cfg.secret, now, e.rec.EventID, body)
+	now, body := time.Now(), e.Body
+	req := NewWebhookRequest(e.URL, w.cfg.secret, now, e.EventID, body)
 	record := WebhookAttempt{Started: now, Copy: again}
 	if f != nil {
 		record.Fault = f.Kind
@@ -102,14 +102,20 @@ func (w *webhooks) sendOnce(e *event, f *Fault, again bool) error {
 			altered := append([]byte(nil), body...)
 			altered[len(altered)/2] ^= 1
 			sig := req.Header[signatureHeader]
-			req = NewWebhookRequest(e.rec.URL, "", now, e.rec.EventID, altered)
+			req = NewWebhookRequest(e.URL, "", now, e.EventID, altered)
 			req.Header[signatureHeader] = sig
 		}
 	}
 	record.Signature = req.Header.Get(signatureHeader)
-	i := w.s.ledger.attempted(e.rec, record)
+	i := w.attempted(e, record)
 	status, err := w.exchange(req)
-	w.s.ledger.answered(e.rec, i, status, err)
+	w.s.ledger.updateWebhook(e.rec, func(rec *Webhook) {
+		a := &rec.Attempts[i]
+		a.Done, a.Status = time.Now(), status
+		if err != nil {
+			a.Error = err.Error()
+		}
+	})
 	if err == nil && (status < 200 || status > 299) {
 		err = fmt.Errorf("HTTP %d", status)
 	}
