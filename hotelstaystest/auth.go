@@ -40,11 +40,11 @@ type tokens struct {
 
 func newTokens() *tokens { return &tokens{issued: map[string]token{}} }
 
-func (t *tokens) add(value string, tok token) {
+func (t *tokens) add(value string, tok token, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.issued) >= maxTokens {
-		maps.DeleteFunc(t.issued, func(_ string, old token) bool { return !time.Now().Before(old.expires) })
+		maps.DeleteFunc(t.issued, func(_ string, old token) bool { return !now.Before(old.expires) })
 	}
 	t.issued[value] = tok
 }
@@ -79,10 +79,10 @@ func runTicket(s *Server, c *call, req *ticketRequest) (any, error) {
 	if !known {
 		return nil, unauthorized("unknown appKey or wrong appSecret")
 	}
-	now := time.Now()
+	now := s.clock.now()
 	expires := now.Add(time.Duration(ttl) * time.Second)
 	ticket := s.signTicket(req.AppKey, now, expires)
-	s.tokens.add(ticket, token{account: req.AppKey, scopes: s.cfg.ticketScopes, full: len(s.cfg.ticketScopes) == 0, expires: expires})
+	s.tokens.add(ticket, token{account: req.AppKey, scopes: s.cfg.ticketScopes, full: len(s.cfg.ticketScopes) == 0, expires: expires}, now)
 	s.ledger.tickets.Add(1)
 	return ticketResponse{Ticket: ticket}, nil
 }
@@ -133,7 +133,8 @@ func runOAuthToken(s *Server, c *call, req *oauthRequest) (any, error) {
 		scopes = asked
 	}
 	value := base64.RawURLEncoding.EncodeToString(s.mac("access", base36(s.sessions.next())))
-	s.tokens.add(value, token{account: s.AppKey, oauth: true, scopes: scopes, expires: time.Now().Add(s.cfg.tokenLife)})
+	now := s.clock.now()
+	s.tokens.add(value, token{account: s.AppKey, oauth: true, scopes: scopes, expires: now.Add(s.cfg.tokenLife)}, now)
 	s.ledger.tokens.Add(1)
 	resp := oauthResponse{
 		AccessToken: value, TokenType: "Bearer", ExpiresIn: int64(s.cfg.tokenLife / time.Second), Scope: strings.Join(scopes, " "),
@@ -155,7 +156,7 @@ func (s *Server) authorize(c *call) error {
 	if !ok {
 		return unauthorized("the token is unknown or revoked")
 	}
-	if !time.Now().Before(tok.expires) {
+	if !s.clock.now().Before(tok.expires) {
 		return unauthorized("the token has expired")
 	}
 	c.account, c.oauth = tok.account, tok.oauth

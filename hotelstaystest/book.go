@@ -18,12 +18,10 @@ func runBook(s *Server, c *call, req *bookRequest) (any, error) {
 	if err := s.checkBook(c, req); err != nil {
 		return nil, err
 	}
-	s.orders.mu.Lock()
-	defer s.orders.mu.Unlock()
-	now := time.Now()
+	now := s.lock()
+	defer s.unlock()
 	if o := s.orders.byReference(c.account, req.CustomerReferenceNo); o != nil {
 		s.ledger.reused.Add(1)
-		s.orders.settle(o, now)
 		return bookResponse{s.orderBody(o)}, nil
 	}
 	off, err := s.findOffer(req.RatePkgID, c.session)
@@ -38,7 +36,7 @@ func runBook(s *Server, c *call, req *bookRequest) (any, error) {
 		return nil, badRequest("no prices in currency %s", c.header.Get("Currency"))
 	}
 	content := contentKey(off, guests)
-	if twin := s.orders.activeContent(c.account, content, now); twin != nil {
+	if twin := s.orders.activeContent(c.account, content); twin != nil {
 		s.ledger.duplicates.Add(1)
 		return nil, s.businessFailure(CodeDuplicateBooking, "active booking with the same content: platformReferenceNo %s, "+
 			"customerReferenceNo %s", twin.platformRef, twin.customerRef)

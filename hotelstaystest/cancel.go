@@ -31,14 +31,12 @@ func runCancel(s *Server, c *call, req *cancelRequest) (any, error) {
 	if req.CustomerReferenceNo == "" || req.SupplierReferenceNo == "" {
 		return nil, badRequest("customerReferenceNo and supplierReferenceNo are required")
 	}
-	s.orders.mu.Lock()
-	defer s.orders.mu.Unlock()
+	now := s.lock()
+	defer s.unlock()
 	o := s.orders.byReference(c.account, req.CustomerReferenceNo)
 	if o == nil || o.supplierRef != req.SupplierReferenceNo {
 		return nil, notFound()
 	}
-	now := time.Now()
-	s.orders.settle(o, now)
 	if why := s.refusedCancel(o, req, now); why != "" {
 		return nil, &failure{status: http.StatusBadRequest, code: CodeCancelRefused, msg: why}
 	}

@@ -26,6 +26,12 @@
 // DNS lookup and recorded as [WebhookRefused]. [WithCallbackHandler] receives all
 // deliveries in memory instead, whatever their address.
 //
+// # The clock
+//
+// [Server.Advance] moves the sandbox's clock: orders are confirmed, webhooks retried, tokens
+// expire, all in order and at once. It is for scripts and tests that choose when to poll. A
+// client that waits by its own clock still waits.
+//
 // # Under testing/synctest
 //
 // The sandbox uses package time directly, so in a testing/synctest bubble it runs on

@@ -28,7 +28,7 @@ type call struct {
 	rec         *record
 	header      http.Header
 	client      string    // IP address
-	started     time.Time // when the rate limit counted it; without one its arrival
+	started     time.Time // in real time: when the rate limit counted it, or else its arrival
 	repeated    bool      // its Request-Id was used before
 	account     string    // appKey
 	oauth       bool      // the token is an OAuth access token
@@ -50,10 +50,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if op == nil {
 		op = s.documentOperation(r.URL.Path)
 	}
-	c := &call{op: op, header: r.Header, client: client, gzip: s.cfg.gzip && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")}
+	c := &call{op: op, header: r.Header, client: client, started: time.Now(), gzip: s.cfg.gzip && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")}
 	c.rec = s.ledger.arrive(op.name, r, client)
 	arrived := c.rec.last.Request
-	c.started = arrived.Arrived
 	c.requestID, c.traceID = arrived.RequestID, arrived.TraceID
 	if c.requestID != "" {
 		c.repeated = s.ids.repeated(c.requestID)
@@ -115,26 +114,25 @@ func (s *Server) finish(w http.ResponseWriter, r *http.Request, c *call, limits 
 		s.deliver(w, r, c, nil, f)
 		return
 	}
-	now := time.Now()
 	if !a.bare {
-		c.setHeaders(a.header, limits, now)
+		c.setHeaders(a.header, limits)
 	}
 	if c.gzip {
 		a.compress()
 	}
 	s.ledger.updateRequest(c.rec, func(rec *Request) {
-		rec.Status, rec.Code, rec.Msg, rec.Done = a.status, a.code, a.msg, now
+		rec.Status, rec.Code, rec.Msg, rec.Done = a.status, a.code, a.msg, s.clock.now()
 		rec.Cut = f != nil && f.Kind == FaultCutMidResponse
 	})
 	s.deliver(w, r, c, a, f)
 }
 
 // setHeaders adds the service's headers. Headers that h has already win.
-func (c *call) setHeaders(h, limits http.Header, now time.Time) {
+func (c *call) setHeaders(h, limits http.Header) {
 	own := limits.Clone()
 	own.Set("Request-Id", c.requestID)
 	own.Set("Trace-Id", c.traceID)
-	own.Set("Server-Cost-Milliseconds", strconv.FormatInt(now.Sub(c.started).Milliseconds(), 10))
+	own.Set("Server-Cost-Milliseconds", strconv.FormatInt(time.Since(c.started).Milliseconds(), 10))
 	if c.session != "" {
 		own.Set("Session-Id", c.session)
 	}
@@ -147,7 +145,7 @@ func (c *call) setHeaders(h, limits http.Header, now time.Time) {
 
 // recordCut completes the record of a request without a whole answer.
 func (s *Server) recordCut(c *call) {
-	s.ledger.updateRequest(c.rec, func(rec *Request) { rec.Cut, rec.Done = true, time.Now() })
+	s.ledger.updateRequest(c.rec, func(rec *Request) { rec.Cut, rec.Done = true, s.clock.now() })
 }
 
 // checkRateLimit counts the call. It returns the rate-limit headers, and the answer to a

@@ -105,7 +105,8 @@ type WebhookAttempt struct {
 	Copy      bool      // made by FaultDuplicate
 }
 
-// Ledger is the record of a [Server]. Its methods return copies. Counts cover the server's
+// Ledger is the record of a [Server]. Its methods return copies. Its times are of the
+// sandbox's clock ([Server.Now]). Counts cover the server's
 // whole life; of requests and webhooks it keeps the last ones ([WithLedgerLimit]).
 type Ledger struct {
 	mu            sync.Mutex
@@ -117,11 +118,12 @@ type Ledger struct {
 
 	tickets, tokens, reused, duplicates atomic.Int64
 
+	clock  *clock
 	orders *orderStore
 }
 
-func newLedger(limit int, orders *orderStore) *Ledger {
-	return &Ledger{log: newEventLog(limit), counts: map[Operation]int{}, limited: map[Operation]int{}, orders: orders}
+func newLedger(limit int, clock *clock, orders *orderStore) *Ledger {
+	return &Ledger{log: newEventLog(limit), counts: map[Operation]int{}, limited: map[Operation]int{}, clock: clock, orders: orders}
 }
 
 func (l *Ledger) arrive(op Operation, r *http.Request, clientIP string) *record {
@@ -135,7 +137,7 @@ func (l *Ledger) arrive(op Operation, r *http.Request, clientIP string) *record 
 	defer l.mu.Unlock()
 	l.requests++
 	l.counts[op]++
-	req.Seq, req.Arrived = l.requests, time.Now()
+	req.Seq, req.Arrived = l.requests, l.clock.now()
 	l.log.put(rec, Entry{At: req.Arrived, Request: req})
 	return rec
 }
@@ -146,7 +148,7 @@ func (l *Ledger) updateRequest(rec *record, change func(*Request)) {
 	defer l.mu.Unlock()
 	req := *rec.last.Request
 	change(&req)
-	l.log.put(rec, Entry{At: time.Now(), Request: &req})
+	l.log.put(rec, Entry{At: l.clock.now(), Request: &req})
 }
 
 func (l *Ledger) rateLimited(rec *record) {
@@ -177,7 +179,7 @@ func (l *Ledger) updateWebhook(rec *record, change func(*Webhook)) {
 	w := *rec.last.Webhook
 	w.Attempts = slices.Clone(w.Attempts)
 	change(&w)
-	l.log.put(rec, Entry{At: time.Now(), Webhook: &w})
+	l.log.put(rec, Entry{At: l.clock.now(), Webhook: &w})
 }
 
 // findWebhook returns the record of an event and its last entry, or nil.

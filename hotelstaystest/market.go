@@ -80,8 +80,8 @@ func (s *Server) change(method, ratePkgID string, fn func(m *market, key string)
 	if !ok {
 		panic(fmt.Sprintf("hotelstaystest: %s: %q is not a ratePkgId of this server", method, ratePkgID))
 	}
-	s.orders.mu.Lock()
-	defer s.orders.mu.Unlock()
+	s.lock()
+	defer s.unlock()
 	s.market.mu.Lock()
 	defer s.market.mu.Unlock()
 	fn(s.market, o.key())

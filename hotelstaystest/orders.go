@@ -16,7 +16,7 @@ const (
 	statusConfirming = 1
 )
 
-// order is guarded by orderStore.mu.
+// order is guarded by Server.lock.
 type order struct {
 	account     string
 	customerRef string
@@ -38,8 +38,7 @@ type order struct {
 	confirmed time.Time // zero: never
 	amended   int       // how many times
 	voucher   voucherState
-	timer     *time.Timer // confirms an order that has a callbackUrl
-	lastEvent *event
+	events    eventQueue
 	logged    record
 
 	rule         CancelRule
@@ -79,9 +78,8 @@ func (st *orderStore) byReference(account, customerRef string) *order {
 }
 
 // activeContent finds an order with this content that is not cancelled.
-func (st *orderStore) activeContent(account, content string, now time.Time) *order {
+func (st *orderStore) activeContent(account, content string) *order {
 	for _, o := range st.byContent[account+"\x00"+content] {
-		st.settle(o, now)
 		if !o.isCancelled() {
 			return o
 		}
@@ -138,41 +136,15 @@ func (st *orderStore) create(c *call, req *bookRequest, off offer, guests []orde
 	add(st.byContent, o.account+"\x00"+content)
 	st.log(o, now)
 	st.s.webhooks.happened(o, OnBook, now)
-	if after := st.s.cfg.confirmAfter; o.callbackURL != "" && after >= 0 && !st.s.isClosing() {
-		o.timer = time.AfterFunc(after, func() { st.settleNow(o) })
+	if after := st.s.cfg.confirmAfter; after >= 0 {
+		st.s.agenda.add(appointment{Due: Due{At: now.Add(after), Kind: DueConfirmation, Reference: o.platformRef}, order: o})
 	}
 	return o
 }
 
-// settleNow runs when an order's timer fires.
-func (st *orderStore) settleNow(o *order) {
-	if !st.s.enter() {
-		return
-	}
-	defer st.s.work.Done()
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	st.settle(o, time.Now())
-}
-
-// stopTimers stops the orders' timers. A closing server starts no new ones.
-func (st *orderStore) stopTimers() {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	for _, o := range st.list {
-		if o.timer != nil {
-			o.timer.Stop()
-		}
-	}
-}
-
-// settle confirms an order whose time has come, as of that time.
-func (st *orderStore) settle(o *order, now time.Time) {
-	if s := o.status(); s != statusConfirming && s != st.s.cfg.statusNumbers.Pending && s != statusUnknown {
-		return
-	}
-	after := st.s.cfg.confirmAfter
-	if at := o.created.Add(after); after >= 0 && !now.Before(at) && !at.Before(o.history[len(o.history)-1].At) {
+// confirmDue confirms an order whose time has come, as of that time.
+func (st *orderStore) confirmDue(o *order, at time.Time) {
+	if s := o.status(); s == statusConfirming || s == st.s.cfg.statusNumbers.Pending || s == statusUnknown {
 		st.confirm(o, at)
 	}
 }
@@ -198,12 +170,10 @@ func (st *orderStore) log(o *order, at time.Time) { st.s.ledger.logOrder(&o.logg
 
 // records makes the ledger's orders of those that pick returns.
 func (st *orderStore) records(pick func(*orderStore) []*order) []Order {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	now := time.Now()
+	st.s.lock()
+	defer st.s.unlock()
 	var out []Order
 	for _, o := range pick(st) {
-		st.settle(o, now)
 		out = append(out, o.record())
 	}
 	return out
@@ -272,9 +242,8 @@ func (s *Server) orderRooms(o *order, hotelID string) []orderRoom {
 // withOrder calls fn under the store's lock. reference is a platformReferenceNo or a
 // customerReferenceNo. It panics when there is no such order.
 func (s *Server) withOrder(method, reference string, fn func(o *order, now time.Time)) {
-	s.orders.mu.Lock()
-	defer s.orders.mu.Unlock()
-	now := time.Now()
+	now := s.lock()
+	defer s.unlock()
 	o := s.orders.byPlatform[reference]
 	if own := s.orders.byCustomer[reference]; o == nil && len(own) > 0 {
 		o = own[0]
@@ -282,7 +251,6 @@ func (s *Server) withOrder(method, reference string, fn func(o *order, now time.
 	if o == nil {
 		panic(fmt.Sprintf("hotelstaystest: %s: no order with reference %q", method, reference))
 	}
-	s.orders.settle(o, now)
 	fn(o, now)
 }
 

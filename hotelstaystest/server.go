@@ -34,6 +34,7 @@ type Server struct {
 	key      []byte // random; signs tickets, sessions, offers and links
 	paths    map[string]*operation
 	world    *world
+	clock    clock
 	limiter  *rateLimiter
 	faults   *faults
 	ledger   *Ledger
@@ -42,6 +43,7 @@ type Server struct {
 	sessions counter
 	market   *market
 	orders   *orderStore
+	agenda   *agenda
 	webhooks *webhooks
 
 	httpServer *http.Server
@@ -101,8 +103,9 @@ func newServer(cfg config) *Server {
 	}
 	rand.Read(s.key)
 	s.orders = newOrderStore(s)
+	s.agenda = newAgenda(&s.orders.mu)
 	s.webhooks = newWebhooks(s)
-	s.ledger = newLedger(cfg.ledgerLimit, s.orders)
+	s.ledger = newLedger(cfg.ledgerLimit, &s.clock, s.orders)
 	for _, op := range operations() {
 		s.paths[op.path] = op
 	}
@@ -137,6 +140,7 @@ func (s *Server) listen() error {
 		s.URL = scheme + "://" + listener.Addr().String()
 	}
 	s.webhooks.start()
+	s.work.Go(s.keepAgenda)
 	s.work.Go(func() {
 		if s.cfg.tls {
 			s.httpServer.ServeTLS(listener, "", "")
@@ -175,7 +179,6 @@ func (s *Server) Close() {
 		s.closeMu.Lock()
 		close(s.closing)
 		s.closeMu.Unlock()
-		s.orders.stopTimers()
 		s.webhooks.close()
 		s.transportMu.Lock()
 		for _, t := range s.transports {

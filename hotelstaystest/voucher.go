@@ -53,8 +53,8 @@ func runOrderVoucher(s *Server, c *call, req *orderVoucherRequest) (any, error) 
 	if req.CustomerReferenceNo == "" && req.PlatformReferenceNo == "" && req.SupplierReferenceNo == "" {
 		return nil, badRequest("customerReferenceNo, platformReferenceNo or supplierReferenceNo is required")
 	}
-	s.orders.mu.Lock()
-	defer s.orders.mu.Unlock()
+	now := s.lock()
+	defer s.unlock()
 	found := s.orders.find(c.account, req.CustomerReferenceNo, req.PlatformReferenceNo, req.SupplierReferenceNo)
 	if len(found) == 0 {
 		return nil, notFound()
@@ -63,8 +63,7 @@ func runOrderVoucher(s *Server, c *call, req *orderVoucherRequest) (any, error) 
 		return nil, &failure{status: http.StatusBadRequest, code: CodeAmbiguousReference,
 			msg: fmt.Sprintf("the reference matches %d orders; send platformReferenceNo", len(found))}
 	}
-	o, now := found[0], time.Now()
-	s.orders.settle(o, now)
+	o := found[0]
 	resp := orderVoucherResponse{CustomerReferenceNo: o.customerRef, PlatformReferenceNo: o.platformRef,
 		SupplierReferenceNo: o.supplierRef, Status: o.voucherStatus(now)}
 	if resp.Status != "GENERATED" {
@@ -164,12 +163,12 @@ func (s *Server) download(r *http.Request, c *call) (any, error) {
 	if err != nil || !hmac.Equal([]byte(q.Get("proof")), []byte(s.linkProof(c.op.path, q.Get("expires")))) {
 		return nil, forbidden("the link is not valid")
 	}
-	if !time.Now().Before(time.Unix(0, expires)) {
+	now := s.lock()
+	defer s.unlock()
+	if !now.Before(time.Unix(0, expires)) {
 		return nil, expiredLink()
 	}
 	number, _, _ := strings.Cut(strings.TrimPrefix(c.op.path, downloadPath), "/")
-	s.orders.mu.Lock()
-	defer s.orders.mu.Unlock()
 	o := s.orders.byVoucher(number)
 	if o == nil || !strings.HasSuffix(c.op.path, fmt.Sprintf("/%d.pdf", o.voucher.version)) {
 		return nil, &failure{status: http.StatusGone, code: CodeNotFound, msg: "this version of the voucher is superseded"}
@@ -183,12 +182,10 @@ func expiredLink() *failure {
 }
 
 func (s *Server) verifyPage(number string) (any, error) {
-	s.orders.mu.Lock()
-	defer s.orders.mu.Unlock()
+	now := s.lock()
+	defer s.unlock()
 	text := "No such voucher.\n"
-	now := time.Now()
 	if o := s.orders.byVoucher(number); o != nil {
-		s.orders.settle(o, now)
 		text = fmt.Sprintf("Voucher %s, version %d: %s\n", number, o.voucher.version, o.voucherStatus(now))
 	}
 	return &answer{status: http.StatusOK, body: []byte(text), header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}}}, nil

@@ -88,13 +88,13 @@ func (w *webhooks) serveCallbacks(h http.Handler) *http.Transport {
 	return &http.Transport{DisableKeepAlives: true, DialContext: dial, DialTLSContext: dial}
 }
 
-// sendOnce makes and records one attempt. The error is nil if the receiver took the event.
-func (w *webhooks) sendOnce(e *event, f *Fault, again bool) error {
-	now, body := time.Now(), e.Body
+// send sends and records one attempt, or with again a copy of it. The caller holds the lock.
+func (w *webhooks) send(e *event, f *Fault, again bool) {
+	now, body := time.Now(), e.Body // a signature out of real time is refused
 	req := NewWebhookRequest(e.URL, w.cfg.secret, now, e.EventID, body)
-	record := WebhookAttempt{Started: now, Copy: again}
+	attempt := WebhookAttempt{Started: w.s.clock.now(), Copy: again}
 	if f != nil {
-		record.Fault = f.Kind
+		attempt.Fault = f.Kind
 		switch f.Kind {
 		case FaultBadSignature:
 			req.Header.Set(signatureHeader, SignWebhook(rand.Text(), now, body))
@@ -106,20 +106,24 @@ func (w *webhooks) sendOnce(e *event, f *Fault, again bool) error {
 			req.Header[signatureHeader] = sig
 		}
 	}
-	record.Signature = req.Header.Get(signatureHeader)
-	i := w.attempted(e, record)
-	status, err := w.exchange(req)
-	w.s.ledger.updateWebhook(e.rec, func(rec *Webhook) {
-		a := &rec.Attempts[i]
-		a.Done, a.Status = time.Now(), status
-		if err != nil {
-			a.Error = err.Error()
-		}
-	})
-	if err == nil && (status < 200 || status > 299) {
-		err = fmt.Errorf("HTTP %d", status)
+	attempt.Signature = req.Header.Get(signatureHeader)
+	if !w.s.enter() {
+		return
 	}
-	return err
+	i := 0
+	w.s.ledger.updateWebhook(e.rec, func(rec *Webhook) {
+		i = len(rec.Attempts)
+		rec.Attempts = append(rec.Attempts, attempt)
+	})
+	w.s.agenda.inFlight++
+	go func() {
+		defer w.s.work.Done()
+		status, err := w.exchange(req)
+		w.s.lock()
+		defer w.s.unlock()
+		w.s.agenda.land()
+		w.answered(e, i, status, err, again)
+	}()
 }
 
 func (w *webhooks) exchange(req *http.Request) (int, error) {

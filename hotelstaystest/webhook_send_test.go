@@ -64,7 +64,9 @@ func TestOnlyLoopbackIsDialed(t *testing.T) {
 				if _, err := http.NewRequest("POST", url, nil); err != nil {
 					return // Book refuses this URL
 				}
+				s.lock()
 				s.webhooks.post(o, EventOrderCreated, time.Now())
+				s.unlock()
 				time.Sleep(time.Minute)
 				rec := s.Ledger().Webhooks()[0]
 				wantState, attempts := WebhookRefused, 1
@@ -180,9 +182,6 @@ func TestCloseEndsDeliveries(t *testing.T) {
 				s.Close()
 				if took := time.Since(began); took != 0 {
 					t.Errorf("Close took %v", took)
-				}
-				if timer := s.orders.list[0].timer; tc.after < 3*time.Minute && timer.Stop() {
-					t.Error("a timer runs on")
 				}
 				time.Sleep(48 * time.Hour)
 				events := s.Ledger().Webhooks()

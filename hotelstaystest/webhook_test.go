@@ -338,6 +338,39 @@ func tryWebhookFault(t *testing.T, f Fault, want string, dropped bool) {
 	}
 }
 
+// A retry whose order's next event is out already waits for none.
+func TestReorderOfRetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rc := &receiver{answer: func(n int, _ *http.Request) int { return []int{500, 200, 200, 200}[n] }}
+		s := start(t, WithCallbackHandler(rc), WithConfirmAfter(0))
+		s.Inject(Fault{Operation: OpWebhook, Kind: FaultReorder, Skip: 3})
+		login(t, s).bookWithCallback("ref", hook)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got := rc.events(); got != "created paid modified created" {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+// A retry that is held until the next event lets further events follow.
+func TestReorderOfLastRetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rc := &receiver{answer: func(n int, _ *http.Request) int { return []int{500, 200, 200, 200}[n] }}
+		s := start(t, WithCallbackHandler(rc), WithConfirmAfter(-1))
+		s.Inject(Fault{Operation: OpWebhook, Kind: FaultReorder, Skip: 1})
+		login(t, s).bookWithCallback("ref", hook)
+		time.Sleep(2 * time.Second)
+		s.SendWebhook("ref", EventOrderPaid)
+		synctest.Wait()
+		s.SendWebhook("ref", EventOrderModified)
+		synctest.Wait()
+		if got := rc.events(); got != "created paid created modified" {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
 func TestBadSignatureOfUnsignedWebhook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{}
