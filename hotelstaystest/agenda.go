@@ -158,8 +158,14 @@ func (s *Server) Now() time.Time { return s.clock.now() }
 //
 // Advance panics when d is negative.
 func (s *Server) Advance(d time.Duration) []Due {
+	done, err := s.advance(d)
+	panicOn("Advance", err)
+	return done
+}
+
+func (s *Server) advance(d time.Duration) ([]Due, error) {
 	if d < 0 {
-		panic(fmt.Sprintf("hotelstaystest: Advance: the clock does not go back, so not by %s", d))
+		return nil, fmt.Errorf("d cannot be negative, because the clock does not go back, not %s", d)
 	}
 	g := s.agenda
 	s.lock()
@@ -183,5 +189,5 @@ func (s *Server) Advance(d time.Duration) []Due {
 	g.advancing = false
 	g.changed.Broadcast()
 	g.rouse()
-	return done
+	return done, nil
 }

@@ -73,8 +73,8 @@ func runTicket(s *Server, c *call, req *ticketRequest) (any, error) {
 	if ttl <= 0 || ttl > maxTTL {
 		return nil, badRequest("ttl must be positive and at most %d seconds, not %d", maxTTL, ttl)
 	}
-	known := slices.ContainsFunc(s.cfg.accounts, func(a account) bool {
-		return a.key == req.AppKey && subtle.ConstantTimeCompare([]byte(a.secret), []byte(req.AppSecret)) == 1
+	known := slices.ContainsFunc(s.cfg.Accounts, func(a Account) bool {
+		return a.AppKey == req.AppKey && subtle.ConstantTimeCompare([]byte(a.AppSecret), []byte(req.AppSecret)) == 1
 	})
 	if !known {
 		return nil, unauthorized("unknown appKey or wrong appSecret")
@@ -82,7 +82,7 @@ func runTicket(s *Server, c *call, req *ticketRequest) (any, error) {
 	now := s.clock.now()
 	expires := now.Add(time.Duration(ttl) * time.Second)
 	ticket := s.signTicket(req.AppKey, now, expires)
-	s.tokens.add(ticket, token{account: req.AppKey, scopes: s.cfg.ticketScopes, full: len(s.cfg.ticketScopes) == 0, expires: expires}, now)
+	s.tokens.add(ticket, token{account: req.AppKey, scopes: s.cfg.TicketScopes, full: len(s.cfg.TicketScopes) == 0, expires: expires}, now)
 	s.ledger.tickets.Add(1)
 	return ticketResponse{Ticket: ticket}, nil
 }
@@ -94,7 +94,7 @@ func (s *Server) signTicket(appKey string, now, expires time.Time) string {
 		return base64.RawURLEncoding.EncodeToString(b)
 	}
 	payload := part(map[string]string{"alg": "HS256", "typ": "JWT"}) + "." + part(map[string]any{
-		"sub": appKey, "iat": now.Unix(), "exp": expires.Unix(), "jti": s.sessions.next(), "scope": append([]string{}, s.cfg.ticketScopes...),
+		"sub": appKey, "iat": now.Unix(), "exp": expires.Unix(), "jti": s.sessions.next(), "scope": append([]string{}, s.cfg.TicketScopes...),
 	})
 	return payload + "." + base64.RawURLEncoding.EncodeToString(s.mac("ticket", payload))
 }
@@ -112,15 +112,15 @@ func runOAuthToken(s *Server, c *call, req *oauthRequest) (any, error) {
 		f.oauth = "unsupported_grant_type"
 		return nil, f
 	}
-	i := slices.IndexFunc(s.cfg.clients, func(o oauthClient) bool {
-		return o.id == req.ClientID && subtle.ConstantTimeCompare([]byte(o.secret), []byte(req.ClientSecret)) == 1
+	i := slices.IndexFunc(s.cfg.OAuthClients, func(o OAuthClient) bool {
+		return o.ClientID == req.ClientID && subtle.ConstantTimeCompare([]byte(o.ClientSecret), []byte(req.ClientSecret)) == 1
 	})
 	if i < 0 {
 		f := unauthorized("invalid_client: unknown client_id or wrong client_secret")
 		f.oauth = "invalid_client"
 		return nil, f
 	}
-	scopes := s.cfg.clients[i].scopes
+	scopes := s.cfg.OAuthClients[i].Scopes
 	if req.Scope != nil {
 		asked := strings.Fields(*req.Scope)
 		for _, scope := range asked {
@@ -133,13 +133,13 @@ func runOAuthToken(s *Server, c *call, req *oauthRequest) (any, error) {
 		scopes = asked
 	}
 	value := base64.RawURLEncoding.EncodeToString(s.mac("access", base36(s.sessions.next())))
-	now := s.clock.now()
-	s.tokens.add(value, token{account: s.AppKey, oauth: true, scopes: scopes, expires: now.Add(s.cfg.tokenLife)}, now)
+	now, life := s.clock.now(), time.Duration(s.cfg.TokenLifetime)
+	s.tokens.add(value, token{account: s.AppKey, oauth: true, scopes: scopes, expires: now.Add(life)}, now)
 	s.ledger.tokens.Add(1)
 	resp := oauthResponse{
-		AccessToken: value, TokenType: "Bearer", ExpiresIn: int64(s.cfg.tokenLife / time.Second), Scope: strings.Join(scopes, " "),
+		AccessToken: value, TokenType: "Bearer", ExpiresIn: int64(life / time.Second), Scope: strings.Join(scopes, " "),
 	}
-	if s.cfg.oauthTopLevel {
+	if s.cfg.Variants.OAuthTopLevel {
 		return topLevel{resp}, nil
 	}
 	return resp, nil
@@ -170,28 +170,28 @@ func (s *Server) authorize(c *call) error {
 }
 
 func (s *Server) checkMarket(c *call) error {
-	if len(s.cfg.markets) == 0 {
+	if len(s.cfg.Markets) == 0 {
 		return nil
 	}
 	market := c.header.Get("Market")
 	if market == "" {
 		return forbidden("the account is restricted to markets; the Market header is required")
 	}
-	if !slices.Contains(s.cfg.markets, market) {
+	if !slices.Contains(s.cfg.Markets, market) {
 		return forbidden("the account does not sell in market %s", market)
 	}
 	return nil
 }
 
 func (s *Server) checkUser(c *call) error {
-	if len(s.cfg.users) == 0 {
+	if len(s.cfg.UserRefs) == 0 {
 		return nil
 	}
 	user := c.header.Get("User-Ref")
 	if user == "" {
 		return forbidden("the account has named users; the User-Ref header is required")
 	}
-	scopes, ok := s.cfg.users[user]
+	scopes, ok := s.cfg.UserRefs[user]
 	if !ok {
 		return forbidden("unknown user %q", user)
 	}

@@ -50,7 +50,7 @@ func runBook(s *Server, c *call, req *bookRequest) (any, error) {
 
 // businessFailure is a refusal with the status of [WithBusinessFailureStatus].
 func (s *Server) businessFailure(code int, format string, args ...any) *failure {
-	return &failure{status: s.cfg.businessStatus, code: code, msg: fmt.Sprintf(format, args...)}
+	return &failure{status: s.cfg.Variants.BusinessFailureStatus, code: code, msg: fmt.Sprintf(format, args...)}
 }
 
 // checkBook applies the rules that do not depend on the offer.
@@ -88,7 +88,7 @@ func (s *Server) refusedCallback(raw string) string {
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	ip, ipErr := netip.ParseAddr(host)
 	loopback := host == "localhost" || (ipErr == nil && ip.Unmap().IsLoopback())
-	if loopback && !s.cfg.strictCallbacks && (u.Scheme == "http" || u.Scheme == "https") {
+	if loopback && !s.cfg.Webhooks.StrictCallbacks && (u.Scheme == "http" || u.Scheme == "https") {
 		return ""
 	}
 	switch {
@@ -154,7 +154,7 @@ func (s *Server) checkGuest(at string, g guestRequest, rooms int) error {
 		}
 	}
 	for field, value := range map[string]string{"gender": g.Gender, "dateOfBirth": g.DateOfBirth, "passportNumber": g.PassportNumber} {
-		if value == "" && slices.Contains(s.cfg.guestFields, field) {
+		if value == "" && slices.Contains(s.cfg.RequiredGuestFields, field) {
 			return badRequest("%s%s is required by the supplier contract", at, field)
 		}
 	}

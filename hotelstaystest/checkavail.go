@@ -15,10 +15,10 @@ func runCheckAvail(s *Server, c *call, req *checkAvailRequest) (any, error) {
 		return nil, err
 	}
 	var remark string
-	resp := &checkAvailResponse{Status: s.cfg.available}
+	resp := &checkAvailResponse{Status: s.cfg.Variants.Available}
 	switch {
 	case s.market.isClosed(o) || c.priced(o).code == "":
-		resp.Status = s.cfg.unavailable
+		resp.Status = s.cfg.Variants.Unavailable
 		remark = "The offer is no longer available."
 	default:
 		if s.market.show(req.RatePkgID, o) {
@@ -28,7 +28,7 @@ func runCheckAvail(s *Server, c *call, req *checkAvailRequest) (any, error) {
 		resp.RoomRatePkg = &pkg
 		resp.ExchangeRateSnapshot = s.snapshot(c.priced(o))
 	}
-	if remark != "" && s.cfg.remarkInBasic {
+	if remark != "" && s.cfg.Variants.RemarkInBasic {
 		resp.Basic = &remarkBasic{remark}
 	} else {
 		resp.StatusRemark = remark

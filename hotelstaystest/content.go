@@ -191,7 +191,7 @@ func pageBounds(num, size, total int) (from, to int) {
 
 // total applies [WithoutTotals].
 func (s *Server) total(n int) int {
-	if !s.cfg.totals {
+	if s.cfg.Variants.WithoutTotals {
 		return 0
 	}
 	return n

@@ -82,6 +82,7 @@ func (e Entry) clone() Entry {
 // record is a request, an order or a webhook. The log has its last entry only.
 type record struct {
 	first int64 // Seq of its first entry
+	era   int   // eventLog.era of its first entry
 	last  Entry
 	size  int
 	place *list.Element // nil: dropped
@@ -98,6 +99,7 @@ type eventLog struct {
 	seq             int64
 	bytes           int
 	dropped         int
+	era             int                   // resets so far
 	lists           [entryKinds]list.List // of *record, by Seq of the last entry
 }
 
@@ -105,9 +107,15 @@ func newEventLog(limit int) eventLog {
 	return eventLog{limit: limit, maxBytes: max(minLogBytes, min(limit, math.MaxInt/bytesPerEntry)*bytesPerEntry)}
 }
 
-// put adds an entry, which replaces the record's last one, and drops the oldest ones above
+// put adds an entry, unless the record is older than the last reset. It replaces the record's last one, and drops the oldest ones above
 // the limits.
 func (l *eventLog) put(r *record, e Entry) {
+	if r.first == 0 {
+		r.first, r.era = l.seq+1, l.era
+	}
+	if r.era != l.era {
+		return
+	}
 	l.seq++
 	e.Seq = l.seq
 	in := &l.lists[e.kind()]
@@ -117,7 +125,7 @@ func (l *eventLog) put(r *record, e Entry) {
 		l.bytes -= r.size
 		in.MoveToBack(r.place)
 	}
-	r.first, r.last, r.size = cmp.Or(r.first, e.Seq), e, e.size()
+	r.last, r.size = e, e.size()
 	l.bytes += r.size
 	if in.Len() > l.limit {
 		l.drop(in)
@@ -125,6 +133,11 @@ func (l *eventLog) put(r *record, e Entry) {
 	for l.bytes > l.maxBytes {
 		l.drop(l.oldest())
 	}
+}
+
+// reset drops everything. Sequence numbers go on, so that readers can.
+func (l *eventLog) reset() {
+	*l = eventLog{limit: l.limit, maxBytes: l.maxBytes, seq: l.seq, era: l.era + 1}
 }
 
 // oldest returns the list with the oldest entry. The log is not empty.

@@ -50,7 +50,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if op == nil {
 		op = s.documentOperation(r.URL.Path)
 	}
-	c := &call{op: op, header: r.Header, client: client, started: time.Now(), gzip: s.cfg.gzip && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")}
+	c := &call{op: op, header: r.Header, client: client, started: time.Now()}
+	c.gzip = s.cfg.Compression && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")
 	c.rec = s.ledger.arrive(op.name, r, client)
 	arrived := c.rec.last.Request
 	c.requestID, c.traceID = arrived.RequestID, arrived.TraceID
@@ -153,10 +154,10 @@ func (s *Server) recordCut(c *call) {
 func (s *Server) checkRateLimit(c *call) (http.Header, *answer) {
 	h := http.Header{}
 	limit := c.op.rateLimit
-	if n, ok := s.cfg.rateLimits[c.op.name]; ok {
+	if n, ok := s.cfg.RateLimits[c.op.name]; ok {
 		limit = n
 	}
-	if limit == 0 || s.cfg.unlimited {
+	if limit == 0 || s.cfg.Unlimited {
 		return h, nil
 	}
 	v := s.limiter.arrive(c.op.name, c.client, limit)
@@ -200,7 +201,7 @@ func (s *Server) execute(r *http.Request, c *call, body []byte, bodyErr error) *
 // refusal is the answer to an error, with [WithOAuthTopLevel] in OAuth's own form.
 func (s *Server) refusal(c *call, err error) *answer {
 	var f *failure
-	if c.op.name == OpOAuthToken && s.cfg.oauthTopLevel && errors.As(err, &f) {
+	if c.op.name == OpOAuthToken && s.cfg.Variants.OAuthTopLevel && errors.As(err, &f) {
 		word := f.oauth
 		if word == "" {
 			word = "invalid_request"
@@ -348,6 +349,12 @@ type seenIDs struct {
 }
 
 func newSeenIDs() *seenIDs { return &seenIDs{set: map[string]struct{}{}} }
+
+func (s *seenIDs) reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.set, s.ring, s.next = map[string]struct{}{}, nil, 0
+}
 
 // repeated remembers the id and reports whether it was used before.
 func (s *seenIDs) repeated(id string) bool {

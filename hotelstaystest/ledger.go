@@ -105,9 +105,9 @@ type WebhookAttempt struct {
 	Copy      bool      // made by FaultDuplicate
 }
 
-// Ledger is the record of a [Server]. Its methods return copies. Its times are of the
-// sandbox's clock ([Server.Now]). Counts cover the server's
-// whole life; of requests and webhooks it keeps the last ones ([WithLedgerLimit]).
+// Ledger is the record of a [Server] since its start or the last [Server.Reset]. Its methods
+// return copies. Counts cover all of that time; of requests and webhooks it keeps the last
+// ones ([WithLedgerLimit]). Times are of the sandbox's clock ([Server.Now]).
 type Ledger struct {
 	mu            sync.Mutex
 	log           eventLog
@@ -123,7 +123,19 @@ type Ledger struct {
 }
 
 func newLedger(limit int, clock *clock, orders *orderStore) *Ledger {
-	return &Ledger{log: newEventLog(limit), counts: map[Operation]int{}, limited: map[Operation]int{}, clock: clock, orders: orders}
+	l := &Ledger{log: newEventLog(limit), clock: clock, orders: orders}
+	l.reset()
+	return l
+}
+
+func (l *Ledger) reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.log.reset()
+	l.requests, l.counts, l.limited, l.cancellations = 0, map[Operation]int{}, map[Operation]int{}, nil
+	for _, count := range []*atomic.Int64{&l.tickets, &l.tokens, &l.reused, &l.duplicates} {
+		count.Store(0)
+	}
 }
 
 func (l *Ledger) arrive(op Operation, r *http.Request, clientIP string) *record {

@@ -62,10 +62,14 @@ type orderStore struct {
 }
 
 func newOrderStore(s *Server) *orderStore {
-	return &orderStore{
-		s: s, byPlatform: map[string]*order{}, byCustomer: map[string][]*order{}, bySupplier: map[string][]*order{},
-		byContent: map[string][]*order{},
-	}
+	st := &orderStore{s: s}
+	st.reset()
+	return st
+}
+
+func (st *orderStore) reset() {
+	st.list, st.byPlatform = nil, map[string]*order{}
+	st.byCustomer, st.bySupplier, st.byContent = map[string][]*order{}, map[string][]*order{}, map[string][]*order{}
 }
 
 func (st *orderStore) byReference(account, customerRef string) *order {
@@ -125,8 +129,8 @@ func (st *orderStore) create(c *call, req *bookRequest, off offer, guests []orde
 		platformRef: fmt.Sprintf("PO%09d", n), supplierRef: fmt.Sprintf("SUP%d-%06d", off.supplier, n),
 		content: content, ratePkgID: req.RatePkgID, callbackURL: req.CallbackURL,
 		offer: off, price: st.s.world.price(off, c.priced(off), cents), cents: cents, holder: *req.Holder, guests: guests,
-		created: now, visible: now.Add(st.s.cfg.lateVisibility),
-		history: []StatusChange{{statusConfirming, now}}, rule: st.s.cfg.cancelRule,
+		created: now, visible: now.Add(time.Duration(st.s.cfg.LateVisibility)),
+		history: []StatusChange{{statusConfirming, now}}, rule: st.s.cfg.CancelRule,
 	}
 	st.list = append(st.list, o)
 	st.byPlatform[o.platformRef] = o
@@ -136,7 +140,7 @@ func (st *orderStore) create(c *call, req *bookRequest, off offer, guests []orde
 	add(st.byContent, o.account+"\x00"+content)
 	st.log(o, now)
 	st.s.webhooks.happened(o, OnBook, now)
-	if after := st.s.cfg.confirmAfter; after >= 0 {
+	if after := time.Duration(st.s.cfg.ConfirmAfter); after >= 0 {
 		st.s.agenda.add(appointment{Due: Due{At: now.Add(after), Kind: DueConfirmation, Reference: o.platformRef}, order: o})
 	}
 	return o
@@ -144,18 +148,18 @@ func (st *orderStore) create(c *call, req *bookRequest, off offer, guests []orde
 
 // confirmDue confirms an order whose time has come, as of that time.
 func (st *orderStore) confirmDue(o *order, at time.Time) {
-	if s := o.status(); s == statusConfirming || s == st.s.cfg.statusNumbers.Pending || s == statusUnknown {
+	if s := o.status(); s == statusConfirming || s == st.s.cfg.Variants.OrderStatusNumbers.Pending || s == statusUnknown {
 		st.confirm(o, at)
 	}
 }
 
 func (st *orderStore) confirm(o *order, at time.Time) {
-	st.setStatus(o, st.s.cfg.statusNumbers.Confirmed, at)
+	st.setStatus(o, st.s.cfg.Variants.OrderStatusNumbers.Confirmed, at)
 	o.confirmed = at
 	o.cancelled, o.cancelReason, o.fee = time.Time{}, "", 0 // SetOrderStatus may undo a cancellation
 	if o.voucher.version == 0 {                             // the first confirmation
 		o.confirmNo = "HC-" + o.platformRef[2:]
-		o.voucher = voucherState{version: 1, issued: at.Add(st.s.cfg.voucherDelay)}
+		o.voucher = voucherState{version: 1, issued: at.Add(time.Duration(st.s.cfg.VoucherDelay))}
 	}
 	st.s.webhooks.happened(o, OnConfirm, at)
 }
@@ -239,9 +243,16 @@ func (s *Server) orderRooms(o *order, hotelID string) []orderRoom {
 	return rooms
 }
 
-// withOrder calls fn under the store's lock. reference is a platformReferenceNo or a
-// customerReferenceNo. It panics when there is no such order.
-func (s *Server) withOrder(method, reference string, fn func(o *order, now time.Time)) {
+// panicOn panics when a method of a Server was called with something invalid.
+func panicOn(method string, err error) {
+	if err != nil {
+		panic("hotelstaystest: " + method + ": " + err.Error())
+	}
+}
+
+// withOrder calls fn under the lock. reference is a platformReferenceNo or a
+// customerReferenceNo.
+func (s *Server) withOrder(reference string, fn func(o *order, now time.Time) error) error {
 	now := s.lock()
 	defer s.unlock()
 	o := s.orders.byPlatform[reference]
@@ -249,52 +260,60 @@ func (s *Server) withOrder(method, reference string, fn func(o *order, now time.
 		o = own[0]
 	}
 	if o == nil {
-		panic(fmt.Sprintf("hotelstaystest: %s: no order with reference %q", method, reference))
+		return fmt.Errorf("no order with reference %q", reference)
 	}
-	fn(o, now)
+	return fn(o, now)
 }
 
 // ConfirmOrder confirms an order. In all methods of a Server a reference is a
 // platformReferenceNo or a customerReferenceNo, and an unknown one panics.
 func (s *Server) ConfirmOrder(reference string) {
-	s.SetOrderStatus(reference, s.cfg.statusNumbers.Confirmed)
+	s.SetOrderStatus(reference, s.cfg.Variants.OrderStatusNumbers.Confirmed)
 }
 
 // SetOrderStatus sets an order's status, 0 to 5. A confirmed order gets its confirmation
 // number and its voucher, a cancelled one is cancelled without a fee. An order in status
 // 0, 1 or pending is still confirmed after [WithConfirmAfter].
 func (s *Server) SetOrderStatus(reference string, status int) {
+	panicOn("SetOrderStatus", s.setOrderStatus(reference, status))
+}
+
+func (s *Server) setOrderStatus(reference string, status int) error {
 	if status < 0 || status > 5 {
-		panic(fmt.Sprintf("hotelstaystest: SetOrderStatus: status must be between 0 and 5, not %d", status))
+		return fmt.Errorf("status must be between 0 and 5, not %d", status)
 	}
-	s.withOrder("SetOrderStatus", reference, func(o *order, now time.Time) {
+	return s.withOrder(reference, func(o *order, now time.Time) error {
 		switch status {
 		case o.status():
-		case s.cfg.statusNumbers.Confirmed:
+		case s.cfg.Variants.OrderStatusNumbers.Confirmed:
 			s.orders.confirm(o, now)
 		default:
 			s.orders.setStatus(o, status, now)
 			on := OnStatus
-			if status == s.cfg.statusNumbers.Cancelled {
+			if status == s.cfg.Variants.OrderStatusNumbers.Cancelled {
 				o.cancelled, o.cancelReason = now, "cancelled by the platform"
 				on = OnCancel
 			}
 			s.webhooks.happened(o, on, now)
 		}
+		return nil
 	})
 }
 
 // AmendOrder gives a confirmed order a new hotel confirmation number and a new version of
 // its voucher, and triggers [OnAmend]. It panics when the order is not confirmed.
-func (s *Server) AmendOrder(reference string) {
-	s.withOrder("AmendOrder", reference, func(o *order, now time.Time) {
-		if o.status() != s.cfg.statusNumbers.Confirmed {
-			panic("hotelstaystest: AmendOrder: the order is not confirmed")
+func (s *Server) AmendOrder(reference string) { panicOn("AmendOrder", s.amendOrder(reference)) }
+
+func (s *Server) amendOrder(reference string) error {
+	return s.withOrder(reference, func(o *order, now time.Time) error {
+		if o.status() != s.cfg.Variants.OrderStatusNumbers.Confirmed {
+			return fmt.Errorf("reference %q: the order is not confirmed", reference)
 		}
 		o.amended++
 		o.confirmNo = fmt.Sprintf("HC-%s-%d", o.platformRef[2:], o.amended+1)
-		o.voucher = voucherState{version: o.voucher.version + 1, issued: now.Add(s.cfg.voucherDelay)}
+		o.voucher = voucherState{version: o.voucher.version + 1, issued: now.Add(time.Duration(s.cfg.VoucherDelay))}
 		s.webhooks.happened(o, OnAmend, now)
+		return nil
 	})
 }
 
@@ -303,10 +322,11 @@ func (s *Server) AmendOrder(reference string) {
 func (s *Server) ShareSupplierReference(references ...string) {
 	var shared string
 	for _, ref := range references {
-		s.withOrder("ShareSupplierReference", ref, func(o *order, now time.Time) {
+		panicOn("ShareSupplierReference", s.withOrder(ref, func(o *order, now time.Time) error {
 			shared = cmp.Or(shared, o.supplierRef)
 			s.orders.setSupplierRef(o, shared)
 			s.orders.log(o, now)
-		})
+			return nil
+		}))
 	}
 }

@@ -79,12 +79,13 @@ func runOrderVoucher(s *Server, c *call, req *orderVoucherRequest) (any, error) 
 }
 
 func (s *Server) voucherBody(o *order, doc []byte, now time.Time, inline bool) *voucherBody {
+	life := time.Duration(s.cfg.VoucherLinkLifetime)
 	v := &voucherBody{
 		VoucherNumber: o.voucherNumber(), Version: o.voucher.version, IssuedAt: stamp(o.voucher.issued),
 		ContentType: "application/pdf", ByteSize: len(doc), VerifyURL: s.URL + verifyPath + o.voucherNumber(),
-		DownloadURL: s.downloadURL(o, now.Add(s.cfg.voucherLink)), ExpiresIn: int(s.cfg.voucherLink / time.Second),
+		DownloadURL: s.downloadURL(o, now.Add(life)), ExpiresIn: int(life / time.Second),
 	}
-	if !s.cfg.unsigned {
+	if !s.cfg.UnsignedVouchers {
 		digest := sha256Hex(doc)
 		v.Signature = &voucherSignature{
 			Alg: "HMAC-SHA256", KeyID: "sandbox-key-1", Digest: digest,
@@ -114,7 +115,7 @@ func (s *Server) document(o *order) []byte {
 	for _, g := range o.guests {
 		lines = append(lines, fmt.Sprintf("Guest, room %d: %s %s", g.RoomIndex, g.FirstName, g.LastName))
 	}
-	return renderPDF(lines, s.cfg.voucherSize)
+	return renderPDF(lines, s.cfg.VoucherSize)
 }
 
 func (s *Server) downloadURL(o *order, until time.Time) string {
@@ -192,17 +193,24 @@ func (s *Server) verifyPage(number string) (any, error) {
 }
 
 // FailVoucher sets the status of an order's voucher to FAILED.
-func (s *Server) FailVoucher(reference string) {
-	s.withOrder("FailVoucher", reference, func(o *order, _ time.Time) { o.voucher.failed = true })
+func (s *Server) FailVoucher(reference string) { panicOn("FailVoucher", s.failVoucher(reference)) }
+
+func (s *Server) failVoucher(reference string) error {
+	return s.withOrder(reference, func(o *order, _ time.Time) error { o.voucher.failed = true; return nil })
 }
 
 // RegenerateVoucher issues a new version of an order's voucher after [WithVoucherDelay],
 // and supersedes the old version at once. It panics when there is no voucher yet.
 func (s *Server) RegenerateVoucher(reference string) {
-	s.withOrder("RegenerateVoucher", reference, func(o *order, now time.Time) {
+	panicOn("RegenerateVoucher", s.regenerateVoucher(reference))
+}
+
+func (s *Server) regenerateVoucher(reference string) error {
+	return s.withOrder(reference, func(o *order, now time.Time) error {
 		if o.voucher.version == 0 {
-			panic("hotelstaystest: RegenerateVoucher: the order has no voucher yet")
+			return fmt.Errorf("reference %q: the order has no voucher yet", reference)
 		}
-		o.voucher = voucherState{version: o.voucher.version + 1, issued: now.Add(s.cfg.voucherDelay)}
+		o.voucher = voucherState{version: o.voucher.version + 1, issued: now.Add(time.Duration(s.cfg.VoucherDelay))}
+		return nil
 	})
 }

@@ -18,9 +18,29 @@ import (
 // maxReorderWait is the default of FaultReorder.
 const maxReorderWait = time.Minute
 
+// The documented kinds of event.
+const (
+	EventOrderCreated   = "order_created"
+	EventOrderPaid      = "order_paid"
+	EventOrderCancelled = "order_cancelled"
+	EventOrderModified  = "order_modified"
+)
+
+// WebhookTrigger is something that happens to an order and sends events.
+type WebhookTrigger string
+
+// The triggers.
+const (
+	OnBook    WebhookTrigger = "book"    // Book
+	OnConfirm WebhookTrigger = "confirm" // the confirmation
+	OnAmend   WebhookTrigger = "amend"   // Server.AmendOrder
+	OnCancel  WebhookTrigger = "cancel"  // Cancel, or Server.SetOrderStatus to cancelled
+	OnStatus  WebhookTrigger = "status"  // Server.SetOrderStatus to any other status
+)
+
 type webhooks struct {
 	s         *Server
-	cfg       *webhookConfig
+	cfg       *WebhookConfig
 	ctx       context.Context // ends with the server
 	stop      context.CancelFunc
 	transport http.RoundTripper
@@ -29,14 +49,14 @@ type webhooks struct {
 }
 
 func newWebhooks(s *Server) *webhooks {
-	w := &webhooks{s: s, cfg: &s.cfg.webhooks}
+	w := &webhooks{s: s, cfg: &s.cfg.Webhooks}
 	w.ctx, w.stop = context.WithCancel(context.Background())
 	return w
 }
 
 func (w *webhooks) start() {
-	if w.cfg.handler != nil {
-		w.transport = w.serveCallbacks(w.cfg.handler)
+	if w.cfg.CallbackHandler != nil {
+		w.transport = w.serveCallbacks(w.cfg.CallbackHandler)
 	} else {
 		w.transport = w.cfg.socketTransport(dialSocket)
 	}
@@ -85,7 +105,7 @@ func (q *eventQueue) release(e *event) bool {
 
 // happened makes the events of a trigger. The caller holds the lock.
 func (w *webhooks) happened(o *order, on WebhookTrigger, at time.Time) {
-	for _, kind := range w.cfg.events[on] {
+	for _, kind := range w.cfg.Events[on] {
 		w.post(o, kind, at)
 	}
 }
@@ -152,7 +172,7 @@ func (w *webhooks) attempt(e *event) {
 		w.tried(e)
 		return
 	case f != nil && f.Kind == FaultDuplicate:
-		w.later(f.Delay, func() { w.send(e, f, true) })
+		w.later(e, f.Delay, func() { w.send(e, f, true) })
 	}
 	w.send(e, f, false)
 }
@@ -171,7 +191,7 @@ func (w *webhooks) hold(e *event, f *Fault) bool {
 		return false
 	}
 	e.fault = f
-	w.later(wait, func() {
+	w.later(e, wait, func() {
 		if f.Kind != FaultReorder || q.release(e) {
 			w.attempt(e)
 		}
@@ -181,7 +201,7 @@ func (w *webhooks) hold(e *event, f *Fault) bool {
 }
 
 // later calls fn with the lock after d, in real time like all delays of faults.
-func (w *webhooks) later(d time.Duration, fn func()) {
+func (w *webhooks) later(e *event, d time.Duration, fn func()) {
 	if !w.s.enter() {
 		return
 	}
@@ -190,9 +210,16 @@ func (w *webhooks) later(d time.Duration, fn func()) {
 		if w.s.wait(w.ctx, d) {
 			w.s.lock()
 			defer w.s.unlock()
-			fn()
+			if !w.gone(e) {
+				fn()
+			}
 		}
 	}()
+}
+
+// gone reports whether Reset dropped the event's order.
+func (w *webhooks) gone(e *event) bool {
+	return w.s.orders.byPlatform[e.PlatformReferenceNo] != e.order
 }
 
 // tried ends an attempt. After an event's first one follows the event that FaultReorder
@@ -212,7 +239,10 @@ func (w *webhooks) tried(e *event) {
 
 // answered ends a sent attempt, and plans the next one when it failed.
 func (w *webhooks) answered(e *event, i, status int, err error, again bool) {
-	pauses := w.cfg.retry
+	if w.gone(e) {
+		return
+	}
+	pauses := w.cfg.RetryDelays
 	retry := e.tries <= len(pauses)
 	state := WebhookPending
 	switch {
@@ -238,7 +268,7 @@ func (w *webhooks) answered(e *event, i, status int, err error, again bool) {
 	}
 	w.tried(e)
 	if state == WebhookPending && retry {
-		w.schedule(e, pauses[e.tries-1])
+		w.schedule(e, time.Duration(pauses[e.tries-1]))
 	}
 }
 
@@ -252,18 +282,27 @@ func (w *Webhook) settle(state WebhookState) {
 // SendWebhook sends an event of any kind, also an unknown one. The order does not change.
 // An order without a callbackUrl sends nothing.
 func (s *Server) SendWebhook(reference, event string) {
-	s.withOrder("SendWebhook", reference, func(o *order, now time.Time) { s.webhooks.post(o, event, now) })
+	panicOn("SendWebhook", s.sendWebhook(reference, event))
+}
+
+func (s *Server) sendWebhook(reference, event string) error {
+	return s.withOrder(reference, func(o *order, now time.Time) error { s.webhooks.post(o, event, now); return nil })
 }
 
 // RedeliverWebhook delivers an event again, with the same event id, the same body and all
 // retries. It panics when the ledger does not have the event.
 func (s *Server) RedeliverWebhook(eventID string) {
+	panicOn("RedeliverWebhook", s.redeliverWebhook(eventID))
+}
+
+func (s *Server) redeliverWebhook(eventID string) error {
 	s.lock()
 	defer s.unlock()
 	rec, made := s.ledger.findWebhook(eventID)
 	if rec == nil {
-		panic(fmt.Sprintf("hotelstaystest: RedeliverWebhook: no event %q in the ledger", eventID))
+		return fmt.Errorf("eventID: no event %q in the ledger", eventID)
 	}
 	o := s.orders.byPlatform[made.PlatformReferenceNo]
 	s.webhooks.schedule(&event{Webhook: made, rec: rec, order: o, n: s.webhooks.numbers.next()}, 0)
+	return nil
 }

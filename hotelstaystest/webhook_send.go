@@ -27,11 +27,11 @@ type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
 
 // socketTransport reaches receivers on loopback, without proxies, with a new connection
 // for each delivery.
-func (c *webhookConfig) socketTransport(dial dialFunc) *http.Transport {
+func (c *WebhookConfig) socketTransport(dial dialFunc) *http.Transport {
 	return &http.Transport{
 		DisableKeepAlives: true,
 		MaxConnsPerHost:   64,
-		TLSClientConfig:   &tls.Config{RootCAs: c.roots, MinVersion: tls.VersionTLS12},
+		TLSClientConfig:   &tls.Config{RootCAs: c.CallbackRoots, MinVersion: tls.VersionTLS12},
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			return dialLoopback(ctx, dial, network, addr)
 		},
@@ -91,7 +91,7 @@ func (w *webhooks) serveCallbacks(h http.Handler) *http.Transport {
 // send sends and records one attempt, or with again a copy of it. The caller holds the lock.
 func (w *webhooks) send(e *event, f *Fault, again bool) {
 	now, body := time.Now(), e.Body // a signature out of real time is refused
-	req := NewWebhookRequest(e.URL, w.cfg.secret, now, e.EventID, body)
+	req := NewWebhookRequest(e.URL, w.cfg.Secret, now, e.EventID, body)
 	attempt := WebhookAttempt{Started: w.s.clock.now(), Copy: again}
 	if f != nil {
 		attempt.Fault = f.Kind
@@ -127,7 +127,7 @@ func (w *webhooks) send(e *event, f *Fault, again bool) {
 }
 
 func (w *webhooks) exchange(req *http.Request) (int, error) {
-	ctx, cancel := context.WithTimeout(w.ctx, w.cfg.timeout)
+	ctx, cancel := context.WithTimeout(w.ctx, time.Duration(w.cfg.Timeout))
 	defer cancel()
 	resp, err := w.transport.RoundTrip(req.WithContext(ctx))
 	if err != nil {

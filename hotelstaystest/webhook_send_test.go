@@ -59,12 +59,13 @@ func TestOnlyLoopbackIsDialed(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := &dials{}
 				s := start(t, WithConfirmAfter(-1), WithWebhookRetryDelays(time.Second))
-				s.webhooks.transport = s.cfg.webhooks.socketTransport(d.dial)
+				s.webhooks.transport = s.cfg.Webhooks.socketTransport(d.dial)
 				o := &order{callbackURL: url, platformRef: "PO1"} // without Book's checks
 				if _, err := http.NewRequest("POST", url, nil); err != nil {
 					return // Book refuses this URL
 				}
 				s.lock()
+				s.orders.byPlatform[o.platformRef] = o
 				s.webhooks.post(o, EventOrderCreated, time.Now())
 				s.unlock()
 				time.Sleep(time.Minute)
