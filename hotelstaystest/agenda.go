@@ -151,7 +151,7 @@ func (s *Server) Now() time.Time { return s.clock.now() }
 // its time, and returns that in order. After a delivery attempt it waits for the answer,
 // because the next attempt depends on it; a callback handler must not call it.
 //
-// On this clock are the lives of tokens and of links, confirmations, late visibility, the
+// On this clock are the lives of tokens, of sessions and of links, confirmations, late visibility, the
 // pauses between delivery attempts, and the ledger's times. Rate limits, delays of faults,
 // time-outs and signatures stay in real time. A client waits by its own clock: Advance
 // shortens none of its pauses.

@@ -199,7 +199,7 @@ func TestAgendaAfterAdvance(t *testing.T) {
 		if got := rc.events(); got != "created" {
 			t.Errorf("too early: %s", got)
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		if got := rc.events(); got != "created paid modified" {
 			t.Errorf("got %s", got)

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -201,20 +202,25 @@ func (s *Server) checkUser(c *call) error {
 	return nil
 }
 
-// newSession makes a session id. It contains its own proof, so that sessions cost no
-// memory.
+// newSession makes a session id. It contains its start and its own proof, so that sessions
+// cost no memory.
 func (s *Server) newSession(account string) string {
-	number := base36(s.sessions.next())
-	return "ses-" + number + "-" + s.sessionProof(number, account)
+	text := base36(s.sessions.next()) + "-" + base36(s.clock.now().UnixNano())
+	return "ses-" + text + "-" + s.sessionProof(text, account)
 }
 
-// knownSession reports whether this server made the session for the account.
-func (s *Server) knownSession(id, account string) bool {
-	rest, ok := strings.CutPrefix(id, "ses-")
-	number, proof, ok2 := strings.Cut(rest, "-")
-	return ok && ok2 && hmac.Equal([]byte(proof), []byte(s.sessionProof(number, account)))
+// sessionStart returns when a session of the account started. It returns false for an id
+// that this server did not make.
+func (s *Server) sessionStart(id, account string) (time.Time, bool) {
+	fields := strings.Split(id, "-")
+	if len(fields) != 4 || fields[0] != "ses" {
+		return time.Time{}, false
+	}
+	proof := s.sessionProof(fields[1]+"-"+fields[2], account)
+	nanos, err := strconv.ParseInt(fields[2], 36, 64)
+	return time.Unix(0, nanos), err == nil && hmac.Equal([]byte(fields[3]), []byte(proof))
 }
 
-func (s *Server) sessionProof(number, account string) string {
-	return sha256Hex(s.mac("session", number+"\x00"+account))[:20]
+func (s *Server) sessionProof(text, account string) string {
+	return sha256Hex(s.mac("session", text+"\x00"+account))[:20]
 }

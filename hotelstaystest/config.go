@@ -30,12 +30,13 @@ type Config struct {
 	Seed        uint64  `json:"seed"`        // WithSeed
 	Catalog     Catalog `json:"catalog"`     // WithCatalog
 
-	Accounts      []Account           `json:"accounts"`      // WithAccount; empty: one is made
-	OAuthClients  []OAuthClient       `json:"oauthClients"`  // WithOAuthClient; empty: one is made
-	TicketScopes  []string            `json:"ticketScopes"`  // WithTicketScopes
-	Markets       []string            `json:"markets"`       // WithMarkets
-	UserRefs      map[string][]string `json:"userRefs"`      // WithUserRefs
-	TokenLifetime Duration            `json:"tokenLifetime"` // WithTokenLifetime
+	Accounts        []Account           `json:"accounts"`        // WithAccount; empty: one is made
+	OAuthClients    []OAuthClient       `json:"oauthClients"`    // WithOAuthClient; empty: one is made
+	TicketScopes    []string            `json:"ticketScopes"`    // WithTicketScopes
+	Markets         []string            `json:"markets"`         // WithMarkets
+	UserRefs        map[string][]string `json:"userRefs"`        // WithUserRefs
+	TokenLifetime   Duration            `json:"tokenLifetime"`   // WithTokenLifetime
+	SessionLifetime Duration            `json:"sessionLifetime"` // WithSessionLifetime; 0: without end
 
 	Unlimited      bool              `json:"unlimited"`      // WithoutRateLimits
 	RateLimits     map[Operation]int `json:"rateLimits"`     // WithRateLimit
@@ -303,7 +304,7 @@ func (c *Config) checkDurations() error {
 		least time.Duration
 	}{
 		{"tokenLifetime", c.TokenLifetime, 1}, {"voucherLinkLifetime", c.VoucherLinkLifetime, 1},
-		{"cancelCutoff", c.CancelCutoff, 0}, {"voucherDelay", c.VoucherDelay, 0}, {"webhooks.timeout", c.Webhooks.Timeout, 1},
+		{"sessionLifetime", c.SessionLifetime, 0}, {"cancelCutoff", c.CancelCutoff, 0}, {"voucherDelay", c.VoucherDelay, 0}, {"webhooks.timeout", c.Webhooks.Timeout, 1},
 	} {
 		if time.Duration(f.value) < f.least {
 			return fmt.Errorf("%s must be at least %s, not %s", f.field, f.least, time.Duration(f.value))

@@ -86,7 +86,8 @@
 //     rooms, 1 to 20 adults a room, children up to 17 years. pageSize is at least 1.
 //     Guests' nationalityCode and HotelsMetadata's countryCode are ISO 3166-1 alpha-2.
 //   - HotelList without Session-Id starts a session, with one it continues it. Sessions
-//     do not expire. Cancel takes any session of the account.
+//     do not expire, unless [WithSessionLifetime] ends them; their offers end with them.
+//     Cancel takes any session of the account, also an expired one.
 //   - HotelList with hotelIds and a destination returns hotels that match both.
 //     destinationId takes precedence over destinationName. A destination expands to
 //     2,000 hotels at most, with a notice. Cursors are ignored, and an unknown sortBy

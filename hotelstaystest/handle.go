@@ -308,13 +308,17 @@ func (s *Server) checkSession(c *call) error {
 	}
 	c.currency, _ = findCurrency(code) // unknown: zero, which nothing is sold in
 	id := c.header.Get("Session-Id")
+	start, known := s.sessionStart(id, c.account)
+	life := time.Duration(s.cfg.SessionLifetime)
 	switch {
 	case id == "" && c.op.session == sessionRequired:
 		return badRequest("%s requires the Session-Id header of the search", c.op.name)
 	case id == "":
 		return nil // HotelList starts a session
-	case !s.knownSession(id, c.account):
+	case !known:
 		return badRequest("Session-Id %q is not a session of this account", id)
+	case life > 0 && c.op.name != OpCancel && !s.clock.now().Before(start.Add(life)):
+		return badRequest("Session-Id %q has expired; search again", id)
 	}
 	c.session = id
 	return nil

@@ -85,6 +85,12 @@ func WithTokenLifetime(d time.Duration) Option {
 	return func(c *Config) { c.TokenLifetime = Duration(d) }
 }
 
+// WithSessionLifetime ends sessions d after the search that started them. From then on only
+// Cancel takes them; other calls fail with [CodeParam]. By default they do not expire.
+func WithSessionLifetime(d time.Duration) Option {
+	return func(c *Config) { c.SessionLifetime = Duration(d) }
+}
+
 // WithVisibilityBand gives the accounts a visibility band: HotelList takes 200 hotel ids
 // instead of 1,000.
 func WithVisibilityBand() Option { return func(c *Config) { c.VisibilityBand = true } }
