@@ -59,7 +59,7 @@ func (h *appointments) Pop() any {
 	return last
 }
 
-// agenda is guarded by orderStore.mu.
+// agenda is guarded by Server.lock.
 type agenda struct {
 	ahead    appointments
 	seq      int
@@ -101,7 +101,7 @@ func (g *agenda) rouse() {
 func (g *agenda) due(at time.Time) bool { return len(g.ahead) > 0 && !g.ahead[0].At.After(at) }
 
 // lock locks the orders, the webhooks and the agenda. It does what is due, unless Advance
-// is at it, and returns the sandbox's time.
+// is doing that, and returns the sandbox's time.
 func (s *Server) lock() time.Time {
 	s.orders.mu.Lock()
 	now := s.clock.now()
@@ -151,10 +151,10 @@ func (s *Server) Now() time.Time { return s.clock.now() }
 // its time, and returns that in order. After a delivery attempt it waits for the answer,
 // because the next attempt depends on it; a callback handler must not call it.
 //
-// On this clock are the lives of tokens, of sessions and of links, confirmations, late visibility, the
-// pauses between delivery attempts, and the ledger's times. Rate limits, delays of faults,
-// time-outs and signatures stay in real time. A client waits by its own clock: Advance
-// shortens none of its pauses.
+// On this clock are the lives of tokens, sessions and links, confirmations, late visibility,
+// the pauses between delivery attempts, and the ledger's times. Rate limits, delays of
+// faults, time-outs and signatures stay in real time. A client waits by its own clock:
+// Advance shortens none of its pauses.
 //
 // Advance panics when d is negative.
 func (s *Server) Advance(d time.Duration) []Due {

@@ -26,6 +26,9 @@
 // DNS lookup and recorded as [WebhookRefused]. [WithCallbackHandler] receives all
 // deliveries in memory instead, whatever their address.
 //
+// Options set the fields of a [Config]. [ParseConfig] reads one from JSON, and [WithConfig]
+// starts a server with it. [Server.Reset] takes a server back to its start.
+//
 // # The clock
 //
 // [Server.Advance] moves the sandbox's clock: orders are confirmed, webhooks retried, tokens

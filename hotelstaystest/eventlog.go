@@ -90,7 +90,7 @@ type record struct {
 
 const (
 	minLogBytes   = 1 << 20
-	bytesPerEntry = 2 << 10 // above that of a typical request
+	bytesPerLimit = 4 << 10 // a typical request, order and webhook together need less
 )
 
 // eventLog is guarded by Ledger.mu. What its entries point to never changes.
@@ -104,7 +104,7 @@ type eventLog struct {
 }
 
 func newEventLog(limit int) eventLog {
-	return eventLog{limit: limit, maxBytes: max(minLogBytes, min(limit, math.MaxInt/bytesPerEntry)*bytesPerEntry)}
+	return eventLog{limit: limit, maxBytes: max(minLogBytes, min(limit, math.MaxInt/bytesPerLimit)*bytesPerLimit)}
 }
 
 // put adds an entry, unless the record is older than the last reset. It replaces the record's last one, and drops the oldest ones above

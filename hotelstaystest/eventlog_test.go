@@ -145,7 +145,7 @@ func TestLogIsBoundedInBytes(t *testing.T) {
 			}
 			used := liveHeap() - before
 			kept := len(l.Requests(""))
-			if used > limit*bytesPerEntry*3/2 || used > l.log.bytes*3/2 {
+			if used > limit*bytesPerLimit*3/2 || used > l.log.bytes*3/2 {
 				t.Errorf("%d bytes in use, %d counted", used, l.log.bytes)
 			}
 			if want := limit; name != "huge" && kept != want || kept == 0 || l.Dropped()+kept != sent || l.Count("") != sent {
@@ -170,7 +170,7 @@ func TestDroppedRequestEnds(t *testing.T) {
 	if got := l.Requests(""); len(got) != 2 || got[0].Seq != 1 || got[0].Status != 200 || got[1].Seq != 6 {
 		t.Errorf("%+v", got)
 	}
-	if l.log.bytes > 2*bytesPerEntry || l.Dropped() != 5 {
+	if l.log.bytes > 2*bytesPerLimit || l.Dropped() != 5 {
 		t.Errorf("%d bytes, %d dropped", l.log.bytes, l.Dropped())
 	}
 }

@@ -240,6 +240,7 @@ func WithCallbackRoots(roots *x509.CertPool) Option {
 	return func(c *Config) { c.Webhooks.CallbackRoots = roots }
 }
 
-// WithLedgerLimit sets how many requests and how many webhooks the ledger keeps, in at most
-// 2 KiB each on average. The oldest go first. The default is 50,000.
+// WithLedgerLimit sets how many requests and how many webhooks the ledger keeps. The oldest
+// go first, also when the memory of all exceeds 1 MiB and 4 KiB times the limit. The default
+// is 50,000.
 func WithLedgerLimit(requests int) Option { return func(c *Config) { c.LedgerLimit = requests } }

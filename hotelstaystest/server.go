@@ -303,7 +303,8 @@ func (s *Server) ClearFaults() { s.faults.clear() }
 // Reset takes the server back to its start. It drops orders, deliveries, faults, tokens,
 // moved and closed rates, the counts of rate limits and the ledger's contents, and returns
 // the clock to real time. Configuration, sessions and offers stay. A request that is under
-// way may still act afterwards; the ledger does not have it.
+// way may still act afterwards; the ledger does not have it. Reset waits for a running
+// [Server.Advance].
 func (s *Server) Reset() {
 	s.lock()
 	defer s.unlock()
