@@ -107,8 +107,8 @@ func newEventLog(limit int) eventLog {
 	return eventLog{limit: limit, maxBytes: max(minLogBytes, min(limit, math.MaxInt/bytesPerLimit)*bytesPerLimit)}
 }
 
-// put adds an entry, unless the record is older than the last reset. It replaces the record's last one, and drops the oldest ones above
-// the limits.
+// put adds an entry, which replaces the record's last one, and drops the oldest ones above
+// the limits. It ignores a record from before the last reset.
 func (l *eventLog) put(r *record, e Entry) {
 	if r.first == 0 {
 		r.first, r.era = l.seq+1, l.era
