@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -40,11 +41,11 @@ type tokens struct {
 
 func newTokens() *tokens { return &tokens{issued: map[string]token{}} }
 
-func (t *tokens) add(value string, tok token) {
+func (t *tokens) add(value string, tok token, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.issued) >= maxTokens {
-		maps.DeleteFunc(t.issued, func(_ string, old token) bool { return !time.Now().Before(old.expires) })
+		maps.DeleteFunc(t.issued, func(_ string, old token) bool { return !now.Before(old.expires) })
 	}
 	t.issued[value] = tok
 }
@@ -73,17 +74,17 @@ func runTicket(s *Server, c *call, req *ticketRequest) (any, error) {
 	if ttl <= 0 || ttl > maxTTL {
 		return nil, badRequest("ttl must be positive and at most %d seconds, not %d", maxTTL, ttl)
 	}
-	known := slices.ContainsFunc(s.cfg.accounts, func(a account) bool {
-		return a.key == req.AppKey && subtle.ConstantTimeCompare([]byte(a.secret), []byte(req.AppSecret)) == 1
+	known := slices.ContainsFunc(s.cfg.Accounts, func(a Account) bool {
+		return a.AppKey == req.AppKey && subtle.ConstantTimeCompare([]byte(a.AppSecret), []byte(req.AppSecret)) == 1
 	})
 	if !known {
 		return nil, unauthorized("unknown appKey or wrong appSecret")
 	}
-	now := time.Now()
+	now := s.clock.now()
 	expires := now.Add(time.Duration(ttl) * time.Second)
 	ticket := s.signTicket(req.AppKey, now, expires)
-	s.tokens.add(ticket, token{account: req.AppKey, scopes: s.cfg.ticketScopes, full: len(s.cfg.ticketScopes) == 0, expires: expires})
-	s.ledger.add(&s.ledger.tickets)
+	s.tokens.add(ticket, token{account: req.AppKey, scopes: s.cfg.TicketScopes, full: len(s.cfg.TicketScopes) == 0, expires: expires}, now)
+	s.ledger.tickets.Add(1)
 	return ticketResponse{Ticket: ticket}, nil
 }
 
@@ -94,7 +95,7 @@ func (s *Server) signTicket(appKey string, now, expires time.Time) string {
 		return base64.RawURLEncoding.EncodeToString(b)
 	}
 	payload := part(map[string]string{"alg": "HS256", "typ": "JWT"}) + "." + part(map[string]any{
-		"sub": appKey, "iat": now.Unix(), "exp": expires.Unix(), "jti": s.sessions.next(), "scope": append([]string{}, s.cfg.ticketScopes...),
+		"sub": appKey, "iat": now.Unix(), "exp": expires.Unix(), "jti": s.sessions.next(), "scope": append([]string{}, s.cfg.TicketScopes...),
 	})
 	return payload + "." + base64.RawURLEncoding.EncodeToString(s.mac("ticket", payload))
 }
@@ -112,15 +113,15 @@ func runOAuthToken(s *Server, c *call, req *oauthRequest) (any, error) {
 		f.oauth = "unsupported_grant_type"
 		return nil, f
 	}
-	i := slices.IndexFunc(s.cfg.clients, func(o oauthClient) bool {
-		return o.id == req.ClientID && subtle.ConstantTimeCompare([]byte(o.secret), []byte(req.ClientSecret)) == 1
+	i := slices.IndexFunc(s.cfg.OAuthClients, func(o OAuthClient) bool {
+		return o.ClientID == req.ClientID && subtle.ConstantTimeCompare([]byte(o.ClientSecret), []byte(req.ClientSecret)) == 1
 	})
 	if i < 0 {
 		f := unauthorized("invalid_client: unknown client_id or wrong client_secret")
 		f.oauth = "invalid_client"
 		return nil, f
 	}
-	scopes := s.cfg.clients[i].scopes
+	scopes := s.cfg.OAuthClients[i].Scopes
 	if req.Scope != nil {
 		asked := strings.Fields(*req.Scope)
 		for _, scope := range asked {
@@ -133,12 +134,13 @@ func runOAuthToken(s *Server, c *call, req *oauthRequest) (any, error) {
 		scopes = asked
 	}
 	value := base64.RawURLEncoding.EncodeToString(s.mac("access", base36(s.sessions.next())))
-	s.tokens.add(value, token{account: s.AppKey, oauth: true, scopes: scopes, expires: time.Now().Add(s.cfg.tokenLife)})
-	s.ledger.add(&s.ledger.tokens)
+	now, life := s.clock.now(), time.Duration(s.cfg.TokenLifetime)
+	s.tokens.add(value, token{account: s.AppKey, oauth: true, scopes: scopes, expires: now.Add(life)}, now)
+	s.ledger.tokens.Add(1)
 	resp := oauthResponse{
-		AccessToken: value, TokenType: "Bearer", ExpiresIn: int64(s.cfg.tokenLife / time.Second), Scope: strings.Join(scopes, " "),
+		AccessToken: value, TokenType: "Bearer", ExpiresIn: int64(life / time.Second), Scope: strings.Join(scopes, " "),
 	}
-	if s.cfg.oauthTopLevel {
+	if s.cfg.Variants.OAuthTopLevel {
 		return topLevel{resp}, nil
 	}
 	return resp, nil
@@ -155,7 +157,7 @@ func (s *Server) authorize(c *call) error {
 	if !ok {
 		return unauthorized("the token is unknown or revoked")
 	}
-	if !time.Now().Before(tok.expires) {
+	if !s.clock.now().Before(tok.expires) {
 		return unauthorized("the token has expired")
 	}
 	c.account, c.oauth = tok.account, tok.oauth
@@ -169,28 +171,28 @@ func (s *Server) authorize(c *call) error {
 }
 
 func (s *Server) checkMarket(c *call) error {
-	if len(s.cfg.markets) == 0 {
+	if len(s.cfg.Markets) == 0 {
 		return nil
 	}
 	market := c.header.Get("Market")
 	if market == "" {
 		return forbidden("the account is restricted to markets; the Market header is required")
 	}
-	if !slices.Contains(s.cfg.markets, market) {
+	if !slices.Contains(s.cfg.Markets, market) {
 		return forbidden("the account does not sell in market %s", market)
 	}
 	return nil
 }
 
 func (s *Server) checkUser(c *call) error {
-	if len(s.cfg.users) == 0 {
+	if len(s.cfg.UserRefs) == 0 {
 		return nil
 	}
 	user := c.header.Get("User-Ref")
 	if user == "" {
 		return forbidden("the account has named users; the User-Ref header is required")
 	}
-	scopes, ok := s.cfg.users[user]
+	scopes, ok := s.cfg.UserRefs[user]
 	if !ok {
 		return forbidden("unknown user %q", user)
 	}
@@ -200,20 +202,25 @@ func (s *Server) checkUser(c *call) error {
 	return nil
 }
 
-// newSession makes a session id. It contains its own proof, so that sessions cost no
-// memory.
+// newSession makes a session id. It contains its start and its own proof, so that sessions
+// cost no memory.
 func (s *Server) newSession(account string) string {
-	number := base36(s.sessions.next())
-	return "ses-" + number + "-" + s.sessionProof(number, account)
+	text := base36(s.sessions.next()) + "-" + base36(s.clock.now().UnixNano())
+	return "ses-" + text + "-" + s.sessionProof(text, account)
 }
 
-// knownSession reports whether this server made the session for the account.
-func (s *Server) knownSession(id, account string) bool {
-	rest, ok := strings.CutPrefix(id, "ses-")
-	number, proof, ok2 := strings.Cut(rest, "-")
-	return ok && ok2 && hmac.Equal([]byte(proof), []byte(s.sessionProof(number, account)))
+// sessionStart returns when a session of the account started. It returns false for an id
+// that this server did not make.
+func (s *Server) sessionStart(id, account string) (time.Time, bool) {
+	fields := strings.Split(id, "-")
+	if len(fields) != 4 || fields[0] != "ses" {
+		return time.Time{}, false
+	}
+	proof := s.sessionProof(fields[1]+"-"+fields[2], account)
+	nanos, err := strconv.ParseInt(fields[2], 36, 64)
+	return time.Unix(0, nanos), err == nil && hmac.Equal([]byte(fields[3]), []byte(proof))
 }
 
-func (s *Server) sessionProof(number, account string) string {
-	return sha256Hex(s.mac("session", number+"\x00"+account))[:20]
+func (s *Server) sessionProof(text, account string) string {
+	return sha256Hex(s.mac("session", text+"\x00"+account))[:20]
 }

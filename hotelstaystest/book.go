@@ -18,12 +18,10 @@ func runBook(s *Server, c *call, req *bookRequest) (any, error) {
 	if err := s.checkBook(c, req); err != nil {
 		return nil, err
 	}
-	s.orders.mu.Lock()
-	defer s.orders.mu.Unlock()
-	now := time.Now()
+	now := s.lock()
+	defer s.unlock()
 	if o := s.orders.byReference(c.account, req.CustomerReferenceNo); o != nil {
-		s.ledger.add(&s.ledger.reused)
-		s.orders.settle(o, now)
+		s.ledger.reused.Add(1)
 		return bookResponse{s.orderBody(o)}, nil
 	}
 	off, err := s.findOffer(req.RatePkgID, c.session)
@@ -38,8 +36,8 @@ func runBook(s *Server, c *call, req *bookRequest) (any, error) {
 		return nil, badRequest("no prices in currency %s", c.header.Get("Currency"))
 	}
 	content := contentKey(off, guests)
-	if twin := s.orders.activeContent(c.account, content, now); twin != nil {
-		s.ledger.add(&s.ledger.duplicates)
+	if twin := s.orders.activeContent(c.account, content); twin != nil {
+		s.ledger.duplicates.Add(1)
 		return nil, s.businessFailure(CodeDuplicateBooking, "active booking with the same content: platformReferenceNo %s, "+
 			"customerReferenceNo %s", twin.platformRef, twin.customerRef)
 	}
@@ -52,7 +50,7 @@ func runBook(s *Server, c *call, req *bookRequest) (any, error) {
 
 // businessFailure is a refusal with the status of [WithBusinessFailureStatus].
 func (s *Server) businessFailure(code int, format string, args ...any) *failure {
-	return &failure{status: s.cfg.businessStatus, code: code, msg: fmt.Sprintf(format, args...)}
+	return &failure{status: s.cfg.Variants.BusinessFailureStatus, code: code, msg: fmt.Sprintf(format, args...)}
 }
 
 // checkBook applies the rules that do not depend on the offer.
@@ -90,7 +88,7 @@ func (s *Server) refusedCallback(raw string) string {
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	ip, ipErr := netip.ParseAddr(host)
 	loopback := host == "localhost" || (ipErr == nil && ip.Unmap().IsLoopback())
-	if loopback && !s.cfg.strictCallbacks && (u.Scheme == "http" || u.Scheme == "https") {
+	if loopback && !s.cfg.Webhooks.StrictCallbacks && (u.Scheme == "http" || u.Scheme == "https") {
 		return ""
 	}
 	switch {
@@ -156,7 +154,7 @@ func (s *Server) checkGuest(at string, g guestRequest, rooms int) error {
 		}
 	}
 	for field, value := range map[string]string{"gender": g.Gender, "dateOfBirth": g.DateOfBirth, "passportNumber": g.PassportNumber} {
-		if value == "" && slices.Contains(s.cfg.guestFields, field) {
+		if value == "" && slices.Contains(s.cfg.RequiredGuestFields, field) {
 			return badRequest("%s%s is required by the supplier contract", at, field)
 		}
 	}

@@ -193,7 +193,7 @@ func TestCallbackURLs(t *testing.T) {
 		{"/relative", false, false},
 	} {
 		for strict, want := range map[bool]bool{false: tc.usual, true: tc.strict} {
-			s := &Server{cfg: config{strictCallbacks: strict}}
+			s := &Server{cfg: Config{Webhooks: WebhookConfig{StrictCallbacks: strict}}}
 			if why := s.refusedCallback(tc.url); (why == "") != want {
 				t.Errorf("%s, strict %v: %q", tc.url, strict, why)
 			}

@@ -20,10 +20,31 @@ const (
 	CancelForbiddenByContract                   // refused, whatever the date
 )
 
+var cancelRules = []string{"allowed", "needs-reason", "cutoff-passed", "forbidden-by-contract"}
+
 func (r CancelRule) validate() error {
-	if r < CancelAllowed || r > CancelForbiddenByContract {
+	if r < 0 || int(r) >= len(cancelRules) {
 		return fmt.Errorf("unknown CancelRule %d", r)
 	}
+	return nil
+}
+
+// MarshalText returns the rule's name: "allowed", "needs-reason", "cutoff-passed" or
+// "forbidden-by-contract".
+func (r CancelRule) MarshalText() ([]byte, error) {
+	if err := r.validate(); err != nil {
+		return nil, err
+	}
+	return []byte(cancelRules[r]), nil
+}
+
+// UnmarshalText reads a name of MarshalText.
+func (r *CancelRule) UnmarshalText(name []byte) error {
+	i := slices.Index(cancelRules, string(name))
+	if i < 0 {
+		return fmt.Errorf("%q is not a rule; use one of %q", name, cancelRules)
+	}
+	*r = CancelRule(i)
 	return nil
 }
 
@@ -31,20 +52,18 @@ func runCancel(s *Server, c *call, req *cancelRequest) (any, error) {
 	if req.CustomerReferenceNo == "" || req.SupplierReferenceNo == "" {
 		return nil, badRequest("customerReferenceNo and supplierReferenceNo are required")
 	}
-	s.orders.mu.Lock()
-	defer s.orders.mu.Unlock()
+	now := s.lock()
+	defer s.unlock()
 	o := s.orders.byReference(c.account, req.CustomerReferenceNo)
 	if o == nil || o.supplierRef != req.SupplierReferenceNo {
 		return nil, notFound()
 	}
-	now := time.Now()
-	s.orders.settle(o, now)
 	if why := s.refusedCancel(o, req, now); why != "" {
 		return nil, &failure{status: http.StatusBadRequest, code: CodeCancelRefused, msg: why}
 	}
 	o.fee = o.offer.feeAt(o.price, now)
 	o.cancelled, o.cancelReason = now, req.Reason
-	o.history = append(o.history, StatusChange{s.cfg.statusNumbers.Cancelled, now})
+	s.orders.setStatus(o, s.cfg.Variants.OrderStatusNumbers.Cancelled, now)
 	s.webhooks.happened(o, OnCancel, now)
 	fee := o.price.currency.money(o.fee)
 	if c.hasCurrency && c.currency.code != "" {
@@ -59,7 +78,8 @@ func runCancel(s *Server, c *call, req *cancelRequest) (any, error) {
 
 // refusedCancel returns why an order cannot be cancelled, or "".
 func (s *Server) refusedCancel(o *order, req *cancelRequest, now time.Time) string {
-	cancellable := []int{statusUnknown, statusConfirming, s.cfg.statusNumbers.Confirmed, s.cfg.statusNumbers.Pending}
+	numbers := s.cfg.Variants.OrderStatusNumbers
+	cancellable := []int{statusUnknown, statusConfirming, numbers.Confirmed, numbers.Pending}
 	switch status := o.status(); {
 	case o.isCancelled():
 		return "the order is already cancelled"
@@ -69,7 +89,7 @@ func (s *Server) refusedCancel(o *order, req *cancelRequest, now time.Time) stri
 		return "the contract takes no cancellations through the API"
 	case !now.Before(o.offer.checkIn):
 		return "check-in has passed"
-	case o.rule == CancelCutoffPassed || !now.Before(o.offer.checkIn.Add(-s.cfg.cancelCutoff)):
+	case o.rule == CancelCutoffPassed || !now.Before(o.offer.checkIn.Add(-time.Duration(s.cfg.CancelCutoff))):
 		return "the cancellation cut-off has passed"
 	case o.rule == CancelNeedsReason && req.Reason == "":
 		return "a reason is required to cancel this order"
@@ -79,8 +99,12 @@ func (s *Server) refusedCancel(o *order, req *cancelRequest, now time.Time) stri
 
 // SetCancelRule changes the cancellation rule of one order.
 func (s *Server) SetCancelRule(reference string, rule CancelRule) {
+	panicOn("SetCancelRule", s.setCancelRule(reference, rule))
+}
+
+func (s *Server) setCancelRule(reference string, rule CancelRule) error {
 	if err := rule.validate(); err != nil {
-		panic("hotelstaystest: SetCancelRule: " + err.Error())
+		return fmt.Errorf("rule: %w", err)
 	}
-	s.withOrder("SetCancelRule", reference, func(o *order, _ time.Time) { o.rule = rule })
+	return s.withOrder(reference, func(o *order, _ time.Time) error { o.rule = rule; return nil })
 }

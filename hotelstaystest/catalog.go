@@ -13,19 +13,19 @@ import (
 
 // Catalog is the size of the generated world. Zero fields take their defaults.
 type Catalog struct {
-	Countries           int // default 3, at most 24
-	ProvincesPerCountry int // default 2, at most 100,000
-	CitiesPerProvince   int // default 5, at most 100,000
-	HotelsPerCity       int // default 12, at most 100,000
-	RoomsPerHotel       int // default 3 room types, at most 50
-	RatesPerRoom        int // default 4 rate packages, at most 12
+	Countries           int `json:"countries"`           // default 3, at most 24
+	ProvincesPerCountry int `json:"provincesPerCountry"` // default 2, at most 100,000
+	CitiesPerProvince   int `json:"citiesPerProvince"`   // default 5, at most 100,000
+	HotelsPerCity       int `json:"hotelsPerCity"`       // default 12, at most 100,000
+	RoomsPerHotel       int `json:"roomsPerHotel"`       // default 3 room types, at most 50
+	RatesPerRoom        int `json:"ratesPerRoom"`        // default 4 rate packages, at most 12
 
 	// EmptyEvery leaves every n-th city without hotels, and the city before it with a
 	// quarter of them. The default is 5; negative: all cities are full.
-	EmptyEvery int
+	EmptyEvery int `json:"emptyEvery"`
 	// UnmatchedEvery leaves every n-th hotel without a platformHotelId. The default is
 	// 10; negative: all hotels have one.
-	UnmatchedEvery int
+	UnmatchedEvery int `json:"unmatchedEvery"`
 }
 
 // finish sets the defaults and checks the limits.
@@ -35,18 +35,18 @@ func (c *Catalog) finish() error {
 		value        *int
 		normal, most int
 	}{
-		{"Countries", &c.Countries, 3, len(countries)},
-		{"ProvincesPerCountry", &c.ProvincesPerCountry, 2, 100_000},
-		{"CitiesPerProvince", &c.CitiesPerProvince, 5, 100_000},
-		{"HotelsPerCity", &c.HotelsPerCity, 12, 100_000},
-		{"RoomsPerHotel", &c.RoomsPerHotel, 3, 50},
-		{"RatesPerRoom", &c.RatesPerRoom, 4, 12},
+		{"countries", &c.Countries, 3, len(countries)},
+		{"provincesPerCountry", &c.ProvincesPerCountry, 2, 100_000},
+		{"citiesPerProvince", &c.CitiesPerProvince, 5, 100_000},
+		{"hotelsPerCity", &c.HotelsPerCity, 12, 100_000},
+		{"roomsPerHotel", &c.RoomsPerHotel, 3, 50},
+		{"ratesPerRoom", &c.RatesPerRoom, 4, 12},
 	} {
 		if *f.value == 0 {
 			*f.value = f.normal
 		}
 		if *f.value < 1 || *f.value > f.most {
-			return fmt.Errorf("catalog: %s must be between 1 and %d, not %d", f.name, f.most, *f.value)
+			return fmt.Errorf("catalog.%s must be between 1 and %d, not %d", f.name, f.most, *f.value)
 		}
 	}
 	if c.EmptyEvery == 0 {

@@ -2,10 +2,7 @@
 
 package hotelstaystest
 
-import (
-	"strings"
-	"time"
-)
+import "strings"
 
 // runCheckAvail answers an offer's present price. An offer that is gone is unavailable,
 // not an error.
@@ -18,10 +15,10 @@ func runCheckAvail(s *Server, c *call, req *checkAvailRequest) (any, error) {
 		return nil, err
 	}
 	var remark string
-	resp := &checkAvailResponse{Status: s.cfg.available}
+	resp := &checkAvailResponse{Status: s.cfg.Variants.Available}
 	switch {
 	case s.market.isClosed(o) || c.priced(o).code == "":
-		resp.Status = s.cfg.unavailable
+		resp.Status = s.cfg.Variants.Unavailable
 		remark = "The offer is no longer available."
 	default:
 		if s.market.show(req.RatePkgID, o) {
@@ -29,9 +26,9 @@ func runCheckAvail(s *Server, c *call, req *checkAvailRequest) (any, error) {
 		}
 		pkg := s.world.ratePackage(o, req.RatePkgID, s.price(o, c.priced(o)))
 		resp.RoomRatePkg = &pkg
-		resp.ExchangeRateSnapshot = snapshot(c.priced(o))
+		resp.ExchangeRateSnapshot = s.snapshot(c.priced(o))
 	}
-	if remark != "" && s.cfg.remarkInBasic {
+	if remark != "" && s.cfg.Variants.RemarkInBasic {
 		resp.Basic = &remarkBasic{remark}
 	} else {
 		resp.StatusRemark = remark
@@ -48,9 +45,9 @@ func (c *call) priced(o offer) currency {
 	return shown
 }
 
-func snapshot(c currency) *exchangeRateSnapshot {
+func (s *Server) snapshot(c currency) *exchangeRateSnapshot {
 	return &exchangeRateSnapshot{
-		Date: time.Now().UTC().Format(dateForm),
+		Date: s.clock.now().UTC().Format(dateForm),
 		USD:  map[string]micro{strings.ToLower(c.code): c.perUSD},
 	}
 }

@@ -191,7 +191,7 @@ func pageBounds(num, size, total int) (from, to int) {
 
 // total applies [WithoutTotals].
 func (s *Server) total(n int) int {
-	if !s.cfg.totals {
+	if s.cfg.Variants.WithoutTotals {
 		return 0
 	}
 	return n
@@ -206,7 +206,7 @@ func runHotelStaticDetail(s *Server, c *call, req *hotelStaticDetailRequest) (an
 	if !ok {
 		return hotelStaticDetailResponse{}, nil
 	}
-	today := time.Now().UTC().Truncate(24 * time.Hour)
+	today := s.clock.now().UTC().Truncate(24 * time.Hour)
 	st := stay{checkIn: today.AddDate(0, 0, 1), nights: 1, rooms: []occupancy{{adults: 2}}}
 	supplier := s.world.supplierOf(h, 0)
 	d := s.world.describe(h)

@@ -26,6 +26,15 @@
 // DNS lookup and recorded as [WebhookRefused]. [WithCallbackHandler] receives all
 // deliveries in memory instead, whatever their address.
 //
+// Options set the fields of a [Config]. [ParseConfig] reads one from JSON, and [WithConfig]
+// starts a server with it. [Server.Reset] takes a server back to its start.
+//
+// # The clock
+//
+// [Server.Advance] moves the sandbox's clock: orders are confirmed, webhooks retried, tokens
+// expire, all in order and at once. It is for scripts and tests that choose when to poll. A
+// client that waits by its own clock still waits.
+//
 // # Under testing/synctest
 //
 // The sandbox uses package time directly, so in a testing/synctest bubble it runs on
@@ -80,7 +89,8 @@
 //     rooms, 1 to 20 adults a room, children up to 17 years. pageSize is at least 1.
 //     Guests' nationalityCode and HotelsMetadata's countryCode are ISO 3166-1 alpha-2.
 //   - HotelList without Session-Id starts a session, with one it continues it. Sessions
-//     do not expire. Cancel takes any session of the account.
+//     do not expire, unless [WithSessionLifetime] ends them; their offers end with them.
+//     Cancel takes any session of the account, also an expired one.
 //   - HotelList with hotelIds and a destination returns hotels that match both.
 //     destinationId takes precedence over destinationName. A destination expands to
 //     2,000 hotels at most, with a notice. Cursors are ignored, and an unknown sortBy

@@ -155,9 +155,23 @@ type faults struct {
 	rng  *rand.Rand
 }
 
-func newFaults(seed uint64) *faults { return &faults{rng: rand.New(rand.NewPCG(seed, 0x666175))} }
+func newFaults(seed uint64) *faults {
+	fs := new(faults)
+	fs.reset(seed)
+	return fs
+}
 
-func (fs *faults) add(f Fault) {
+func (fs *faults) reset(seed uint64) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	fs.list, fs.rng = nil, rand.New(rand.NewPCG(seed, 0x666175))
+}
+
+// add adds a fault unless it is invalid.
+func (fs *faults) add(f Fault) error {
+	if err := f.validate(); err != nil {
+		return err
+	}
 	f.Header = f.Header.Clone()
 	f.Body = bytes.Clone(f.Body)
 	if f.Times == 0 {
@@ -166,6 +180,7 @@ func (fs *faults) add(f Fault) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	fs.list = append(fs.list, &f)
+	return nil
 }
 
 func (fs *faults) clear() {

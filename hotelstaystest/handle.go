@@ -25,10 +25,10 @@ const maxBody = 4 << 20 // bytes of a request
 // call is a request and what is known about it.
 type call struct {
 	op          *operation
-	rec         *Request
+	rec         *record
 	header      http.Header
 	client      string    // IP address
-	started     time.Time // when the rate limit counted it; without one its arrival
+	started     time.Time // in real time: when the rate limit counted it, or else its arrival
 	repeated    bool      // its Request-Id was used before
 	account     string    // appKey
 	oauth       bool      // the token is an OAuth access token
@@ -50,17 +50,18 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if op == nil {
 		op = s.documentOperation(r.URL.Path)
 	}
-	c := &call{op: op, header: r.Header, client: client, gzip: s.cfg.gzip && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")}
+	c := &call{op: op, header: r.Header, client: client, started: time.Now()}
+	c.gzip = s.cfg.Compression && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")
 	c.rec = s.ledger.arrive(op.name, r, client)
-	c.started = c.rec.Arrived
-	c.requestID, c.traceID = r.Header.Get("Request-Id"), r.Header.Get("Trace-Id")
+	arrived := c.rec.last.Request
+	c.requestID, c.traceID = arrived.RequestID, arrived.TraceID
 	if c.requestID != "" {
 		c.repeated = s.ids.repeated(c.requestID)
 	} else {
-		c.requestID = fmt.Sprintf("sandbox-request-%d", c.rec.Seq)
+		c.requestID = fmt.Sprintf("sandbox-request-%d", arrived.Seq)
 	}
 	if c.traceID == "" {
-		c.traceID = fmt.Sprintf("sandbox-trace-%d", c.rec.Seq)
+		c.traceID = fmt.Sprintf("sandbox-trace-%d", arrived.Seq)
 	}
 	s.handle(w, r, c)
 }
@@ -75,7 +76,7 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request, c *call) {
 	}
 	f := s.faults.pick(c.op.name)
 	if f != nil {
-		s.ledger.update(c.rec, func(rec *Request) { rec.Fault = f.Kind })
+		s.ledger.updateRequest(c.rec, func(rec *Request) { rec.Fault = f.Kind })
 		if f.Kind == FaultCutBeforeRead {
 			s.wait(r.Context(), f.Delay)
 			s.recordCut(c)
@@ -114,26 +115,25 @@ func (s *Server) finish(w http.ResponseWriter, r *http.Request, c *call, limits 
 		s.deliver(w, r, c, nil, f)
 		return
 	}
-	now := time.Now()
 	if !a.bare {
-		c.setHeaders(a.header, limits, now)
+		c.setHeaders(a.header, limits)
 	}
 	if c.gzip {
 		a.compress()
 	}
-	s.ledger.update(c.rec, func(rec *Request) {
-		rec.Status, rec.Code, rec.Msg, rec.Done = a.status, a.code, a.msg, now
+	s.ledger.updateRequest(c.rec, func(rec *Request) {
+		rec.Status, rec.Code, rec.Msg, rec.Done = a.status, a.code, a.msg, s.clock.now()
 		rec.Cut = f != nil && f.Kind == FaultCutMidResponse
 	})
 	s.deliver(w, r, c, a, f)
 }
 
 // setHeaders adds the service's headers. Headers that h has already win.
-func (c *call) setHeaders(h, limits http.Header, now time.Time) {
+func (c *call) setHeaders(h, limits http.Header) {
 	own := limits.Clone()
 	own.Set("Request-Id", c.requestID)
 	own.Set("Trace-Id", c.traceID)
-	own.Set("Server-Cost-Milliseconds", strconv.FormatInt(now.Sub(c.started).Milliseconds(), 10))
+	own.Set("Server-Cost-Milliseconds", strconv.FormatInt(time.Since(c.started).Milliseconds(), 10))
 	if c.session != "" {
 		own.Set("Session-Id", c.session)
 	}
@@ -146,7 +146,7 @@ func (c *call) setHeaders(h, limits http.Header, now time.Time) {
 
 // recordCut completes the record of a request without a whole answer.
 func (s *Server) recordCut(c *call) {
-	s.ledger.update(c.rec, func(rec *Request) { rec.Cut, rec.Done = true, time.Now() })
+	s.ledger.updateRequest(c.rec, func(rec *Request) { rec.Cut, rec.Done = true, s.clock.now() })
 }
 
 // checkRateLimit counts the call. It returns the rate-limit headers, and the answer to a
@@ -154,10 +154,10 @@ func (s *Server) recordCut(c *call) {
 func (s *Server) checkRateLimit(c *call) (http.Header, *answer) {
 	h := http.Header{}
 	limit := c.op.rateLimit
-	if n, ok := s.cfg.rateLimits[c.op.name]; ok {
+	if n, ok := s.cfg.RateLimits[c.op.name]; ok {
 		limit = n
 	}
-	if limit == 0 || s.cfg.unlimited {
+	if limit == 0 || s.cfg.Unlimited {
 		return h, nil
 	}
 	v := s.limiter.arrive(c.op.name, c.client, limit)
@@ -176,7 +176,7 @@ func (s *Server) checkRateLimit(c *call) (http.Header, *answer) {
 
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, c *call) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	s.ledger.update(c.rec, func(rec *Request) { rec.BodySHA256, rec.BodySize = sha256Hex(body), len(body) })
+	s.ledger.updateRequest(c.rec, func(rec *Request) { rec.BodySHA256, rec.BodySize = sha256Hex(body), len(body) })
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
 		return nil, badRequest("the body exceeds %d bytes", maxBody)
 	}
@@ -194,14 +194,14 @@ func (s *Server) execute(r *http.Request, c *call, body []byte, bodyErr error) *
 	if err != nil {
 		return s.refusal(c, err)
 	}
-	s.ledger.update(c.rec, func(rec *Request) { rec.Executed = true })
+	s.ledger.updateRequest(c.rec, func(rec *Request) { rec.Executed = true })
 	return successAnswer(data)
 }
 
 // refusal is the answer to an error, with [WithOAuthTopLevel] in OAuth's own form.
 func (s *Server) refusal(c *call, err error) *answer {
 	var f *failure
-	if c.op.name == OpOAuthToken && s.cfg.oauthTopLevel && errors.As(err, &f) {
+	if c.op.name == OpOAuthToken && s.cfg.Variants.OAuthTopLevel && errors.As(err, &f) {
 		word := f.oauth
 		if word == "" {
 			word = "invalid_request"
@@ -308,13 +308,17 @@ func (s *Server) checkSession(c *call) error {
 	}
 	c.currency, _ = findCurrency(code) // unknown: zero, which nothing is sold in
 	id := c.header.Get("Session-Id")
+	start, known := s.sessionStart(id, c.account)
+	life := time.Duration(s.cfg.SessionLifetime)
 	switch {
 	case id == "" && c.op.session == sessionRequired:
 		return badRequest("%s requires the Session-Id header of the search", c.op.name)
 	case id == "":
 		return nil // HotelList starts a session
-	case !s.knownSession(id, c.account):
+	case !known:
 		return badRequest("Session-Id %q is not a session of this account", id)
+	case life > 0 && c.op.name != OpCancel && !s.clock.now().Before(start.Add(life)):
+		return badRequest("Session-Id %q has expired; search again", id)
 	}
 	c.session = id
 	return nil
@@ -349,6 +353,12 @@ type seenIDs struct {
 }
 
 func newSeenIDs() *seenIDs { return &seenIDs{set: map[string]struct{}{}} }
+
+func (s *seenIDs) reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.set, s.ring, s.next = map[string]struct{}{}, nil, 0
+}
 
 // repeated remembers the id and reports whether it was used before.
 func (s *seenIDs) repeated(id string) bool {

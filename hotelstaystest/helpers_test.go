@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 )
@@ -277,4 +278,12 @@ func (u *user) book(ref string, n int) (*user, *reply) {
 	u.t.Helper()
 	in, ids := u.find(nil)
 	return in, in.must(bookPath, booking(ref, ids[n], nil))
+}
+
+func mustURL(raw string) *url.URL {
+	u, err := url.Parse(raw)
+	if err != nil {
+		panic(err)
+	}
+	return u
 }

@@ -7,7 +7,9 @@ import (
 	"encoding/hex"
 	"maps"
 	"net/http"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -67,63 +69,141 @@ type Cancellation struct {
 	ServiceFee          string // such as "0.00 USD"
 }
 
-// Ledger is the record of a [Server]. Its methods return copies. Counts cover the server's
-// whole life; of requests and webhooks it keeps the last ones ([WithLedgerLimit]).
+// WebhookState is the state of an event's delivery.
+type WebhookState string
+
+// The states of an event's delivery.
+const (
+	WebhookPending   WebhookState = "pending"   // not finished, or cut short by Close
+	WebhookDelivered WebhookState = "delivered" // answered with a 2xx status
+	WebhookGivenUp   WebhookState = "given-up"  // the last retry failed
+	WebhookDropped   WebhookState = "dropped"   // by FaultDrop
+	WebhookRefused   WebhookState = "refused"   // the address is not loopback
+)
+
+// Webhook is the record of an event of an order with a callbackUrl.
+type Webhook struct {
+	EventID             string
+	Event               string // such as EventOrderPaid
+	CustomerReferenceNo string
+	PlatformReferenceNo string
+	URL                 string
+	EventTime           time.Time
+	Body                []byte // before FaultAlteredBody
+	State               WebhookState
+	Attempts            []WebhookAttempt // oldest first
+}
+
+// WebhookAttempt is the record of an attempt to deliver an event.
+type WebhookAttempt struct {
+	Started   time.Time
+	Done      time.Time // zero: not yet
+	Signature string    // X-Platform-Signature as sent
+	Status    int       // HTTP status of the answer; 0: none
+	Error     string    // why there is no answer
+	Fault     FaultKind // that acted on it, or empty
+	Copy      bool      // made by FaultDuplicate
+}
+
+// Ledger is the record of a [Server] since its start or the last [Server.Reset]. Its methods
+// return copies. Counts cover all of that time; of requests and webhooks it keeps the last
+// ones ([WithLedgerLimit]). Times are of the sandbox's clock ([Server.Now]).
 type Ledger struct {
-	mu       sync.Mutex
-	limit    int
-	seq      int
-	requests []*Request
-	counts   map[Operation]int
-	limited  map[Operation]int
+	mu            sync.Mutex
+	log           eventLog
+	requests      int
+	counts        map[Operation]int
+	limited       map[Operation]int
+	cancellations []Cancellation
 
-	tickets, tokens    int
-	reused, duplicates int
-	cancellations      []Cancellation
-	webhooks           []*Webhook
-	orders             func() []Order
+	tickets, tokens, reused, duplicates atomic.Int64
+
+	clock  *clock
+	orders *orderStore
 }
 
-func newLedger(limit int, orders func() []Order) *Ledger {
-	return &Ledger{limit: limit, counts: map[Operation]int{}, limited: map[Operation]int{}, orders: orders}
+func newLedger(limit int, clock *clock, orders *orderStore) *Ledger {
+	l := &Ledger{log: newEventLog(limit), clock: clock, orders: orders}
+	l.reset()
+	return l
 }
 
-func (l *Ledger) arrive(op Operation, r *http.Request, clientIP string) *Request {
-	rec := &Request{
+func (l *Ledger) reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.log.reset()
+	l.requests, l.counts, l.limited, l.cancellations = 0, map[Operation]int{}, map[Operation]int{}, nil
+	for _, count := range []*atomic.Int64{&l.tickets, &l.tokens, &l.reused, &l.duplicates} {
+		count.Store(0)
+	}
+}
+
+func (l *Ledger) arrive(op Operation, r *http.Request, clientIP string) *record {
+	req := &Request{
 		Operation: op, Method: r.Method, Path: r.URL.Path, Proto: r.Proto, ClientIP: clientIP,
 		Header:    scrubbed(r.Header),
 		RequestID: r.Header.Get("Request-Id"), TraceID: r.Header.Get("Trace-Id"), SessionID: r.Header.Get("Session-Id"),
 	}
+	rec := new(record)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	rec.Arrived = time.Now()
-	l.seq++
-	rec.Seq = l.seq
+	l.requests++
 	l.counts[op]++
-	if len(l.requests)-l.limit >= l.limit { // drop the older half at once
-		l.requests = append([]*Request(nil), l.requests[len(l.requests)-l.limit:]...)
-	}
-	l.requests = append(l.requests, rec)
+	req.Seq, req.Arrived = l.requests, l.clock.now()
+	l.log.put(rec, Entry{At: req.Arrived, Request: req})
 	return rec
 }
 
-func (l *Ledger) update(rec *Request, change func(*Request)) {
+// updateRequest logs a changed copy of a request.
+func (l *Ledger) updateRequest(rec *record, change func(*Request)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	change(rec)
+	req := *rec.last.Request
+	change(&req)
+	l.log.put(rec, Entry{At: l.clock.now(), Request: &req})
 }
 
-func (l *Ledger) add(counter *int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	*counter++
+func (l *Ledger) rateLimited(rec *record) {
+	l.updateRequest(rec, func(req *Request) {
+		req.RateLimited = true
+		l.limited[req.Operation]++
+	})
 }
 
-func (l *Ledger) rateLimited(rec *Request) {
+func (l *Ledger) logOrder(rec *record, o Order, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	rec.RateLimited = true
-	l.limited[rec.Operation]++
+	l.log.put(rec, Entry{At: at, Order: &o})
+}
+
+func (l *Ledger) addWebhook(w Webhook) *record {
+	rec := new(record)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.log.put(rec, Entry{At: w.EventTime, Webhook: &w})
+	return rec
+}
+
+// updateWebhook logs a changed copy of an event.
+func (l *Ledger) updateWebhook(rec *record, change func(*Webhook)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	w := *rec.last.Webhook
+	w.Attempts = slices.Clone(w.Attempts)
+	change(&w)
+	l.log.put(rec, Entry{At: l.clock.now(), Webhook: &w})
+}
+
+// findWebhook returns the record of an event and its last entry, or nil.
+func (l *Ledger) findWebhook(eventID string) (*record, Webhook) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, rec := range l.log.records(webhookEntry) {
+		if rec.last.Webhook.EventID == eventID {
+			return rec, *rec.last.Webhook
+		}
+	}
+	return nil, Webhook{}
 }
 
 func (l *Ledger) cancelled(c Cancellation) {
@@ -132,18 +212,35 @@ func (l *Ledger) cancelled(c Cancellation) {
 	l.cancellations = append(l.cancellations, c)
 }
 
+// Entries returns the entries after a sequence number, oldest first. It is for programs
+// that follow what happens: each reads on from the last Seq it has.
+func (l *Ledger) Entries(after int64) []Entry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := l.log.after(after)
+	for i := range out {
+		out[i] = out[i].clone()
+	}
+	return out
+}
+
+// Dropped returns how many entries the ledger dropped, the oldest first, to stay within its
+// limits.
+func (l *Ledger) Dropped() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.log.dropped
+}
+
 // Requests returns the requests of an operation in order of arrival. An empty op means
 // all.
 func (l *Ledger) Requests(op Operation) []Request {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	kept := l.requests[max(0, len(l.requests)-l.limit):]
 	var out []Request
-	for _, rec := range kept {
-		if op == "" || rec.Operation == op {
-			c := *rec
-			c.Header = rec.Header.Clone()
-			out = append(out, c)
+	for _, rec := range l.log.records(requestEntry) {
+		if op == "" || rec.last.Request.Operation == op {
+			out = append(out, *rec.last.clone().Request)
 		}
 	}
 	return out
@@ -154,7 +251,7 @@ func (l *Ledger) Count(op Operation) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if op == "" {
-		return l.seq
+		return l.requests
 	}
 	return l.counts[op]
 }
@@ -182,40 +279,50 @@ func (l *Ledger) RateLimited(op Operation) int {
 }
 
 // TicketsIssued returns the number of tickets issued.
-func (l *Ledger) TicketsIssued() int { return l.read(&l.tickets) }
+func (l *Ledger) TicketsIssued() int { return int(l.tickets.Load()) }
 
 // TokensIssued returns the number of OAuth access tokens issued.
-func (l *Ledger) TokensIssued() int { return l.read(&l.tokens) }
+func (l *Ledger) TokensIssued() int { return int(l.tokens.Load()) }
 
 // BookingsReused returns how many Book calls returned an order that existed before.
-func (l *Ledger) BookingsReused() int { return l.read(&l.reused) }
+func (l *Ledger) BookingsReused() int { return int(l.reused.Load()) }
 
 // DuplicatesRefused returns how many Book calls failed with [CodeDuplicateBooking].
-func (l *Ledger) DuplicatesRefused() int { return l.read(&l.duplicates) }
-
-func (l *Ledger) read(counter *int) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return *counter
-}
+func (l *Ledger) DuplicatesRefused() int { return int(l.duplicates.Load()) }
 
 // Cancellations returns the successful Cancel calls, oldest first.
 func (l *Ledger) Cancellations() []Cancellation {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return append([]Cancellation(nil), l.cancellations...)
+	return slices.Clone(l.cancellations)
 }
 
 // Orders returns every order in its present state, oldest first.
-func (l *Ledger) Orders() []Order { return l.orders() }
+func (l *Ledger) Orders() []Order {
+	return l.orders.records(func(st *orderStore) []*order { return st.list })
+}
 
 // OrdersFor returns the orders with this customerReferenceNo, at most one for each
 // account.
 func (l *Ledger) OrdersFor(customerReferenceNo string) []Order {
-	var out []Order
-	for _, o := range l.orders() {
-		if o.CustomerReferenceNo == customerReferenceNo {
-			out = append(out, o)
+	return l.orders.records(func(st *orderStore) []*order { return st.byCustomer[customerReferenceNo] })
+}
+
+// Webhooks returns the events, oldest first.
+func (l *Ledger) Webhooks() []Webhook { return l.webhooksOf(func(*Webhook) bool { return true }) }
+
+// WebhooksFor returns the events of the orders with this customerReferenceNo.
+func (l *Ledger) WebhooksFor(customerReferenceNo string) []Webhook {
+	return l.webhooksOf(func(w *Webhook) bool { return w.CustomerReferenceNo == customerReferenceNo })
+}
+
+func (l *Ledger) webhooksOf(wanted func(*Webhook) bool) []Webhook {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []Webhook
+	for _, rec := range l.log.records(webhookEntry) {
+		if wanted(rec.last.Webhook) {
+			out = append(out, *rec.last.clone().Webhook)
 		}
 	}
 	return out

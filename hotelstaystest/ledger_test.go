@@ -38,7 +38,7 @@ func TestLedgerLimit(t *testing.T) {
 	}
 	reqs := s.Ledger().Requests("")
 	if len(reqs) != 3 || reqs[2].Seq != 21 || s.Ledger().Count("") != 21 || s.Ledger().Count(OpDestinations) != 20 ||
-		len(s.ledger.requests) > 6 {
+		s.Ledger().Dropped() != 18 {
 		t.Errorf("%d requests kept, %d counted", len(reqs), s.Ledger().Count(""))
 	}
 }
@@ -50,6 +50,29 @@ func TestHugeLedgerLimit(t *testing.T) {
 		synctest.Wait()
 		if kept, counted := len(s.Ledger().Requests("")), s.Ledger().Count(""); kept != counted || len(s.Ledger().Webhooks()) != 1 {
 			t.Errorf("%d of %d requests kept, %d events", kept, counted, len(s.Ledger().Webhooks()))
+		}
+	})
+}
+
+func TestWebhookLedger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const secret = "not-to-be-seen"
+		s := start(t, WithCallbackHandler(&receiver{}), WithWebhookSecret(secret), WithLedgerLimit(3), WithConfirmAfter(-1))
+		login(t, s).bookWithCallback("ref", hook)
+		for range 20 {
+			s.SendWebhook("ref", "order_modified")
+		}
+		synctest.Wait()
+		all := s.Ledger().Webhooks()
+		if text := fmt.Sprintf("%+v %+v %+v", all, s.Ledger().Requests(""), s.Ledger().Orders()); strings.Contains(text, secret) {
+			t.Error("the ledger shows the secret")
+		}
+		if len(all) != 3 {
+			t.Fatalf("%d events kept", len(all))
+		}
+		all[0].Body[0], all[0].Attempts[0].Status = 'x', 1
+		if again := s.Ledger().Webhooks()[0]; again.Body[0] != '{' || again.Attempts[0].Status != 200 {
+			t.Error("Webhooks does not return copies")
 		}
 	})
 }

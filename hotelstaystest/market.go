@@ -15,7 +15,15 @@ type market struct {
 }
 
 func newMarket() *market {
-	return &market{moves: map[string][]int{}, closed: map[string]bool{}, shown: map[string]int{}}
+	m := new(market)
+	m.reset()
+	return m
+}
+
+func (m *market) reset() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.moves, m.closed, m.shown = map[string][]int{}, map[string]bool{}, map[string]int{}
 }
 
 // moved applies the moves of an offer to its price.
@@ -75,16 +83,17 @@ func (m *market) stale(id string, o offer) bool {
 }
 
 // change calls fn with an offer's key, never during a Book.
-func (s *Server) change(method, ratePkgID string, fn func(m *market, key string)) {
+func (s *Server) change(ratePkgID string, fn func(m *market, key string)) error {
 	o, _, ok := s.parseOffer(ratePkgID)
 	if !ok {
-		panic(fmt.Sprintf("hotelstaystest: %s: %q is not a ratePkgId of this server", method, ratePkgID))
+		return fmt.Errorf("%q is not a ratePkgId of this server", ratePkgID)
 	}
-	s.orders.mu.Lock()
-	defer s.orders.mu.Unlock()
+	s.lock()
+	defer s.unlock()
 	s.market.mu.Lock()
 	defer s.market.mu.Unlock()
 	fn(s.market, o.key())
+	return nil
 }
 
 // MoveRate changes the present price of an offer by a percentage, in every session. Zero
@@ -92,20 +101,24 @@ func (s *Server) change(method, ratePkgID string, fn func(m *market, key string)
 // Until it has, Book fails with [CodeRateChanged]. MoveRate panics at -100 percent or
 // less, and when the id is not an offer of this server.
 func (s *Server) MoveRate(ratePkgID string, percent int) {
+	panicOn("MoveRate", s.moveRate(ratePkgID, percent))
+}
+
+func (s *Server) moveRate(ratePkgID string, percent int) error {
 	if percent <= -100 {
-		panic(fmt.Sprintf("hotelstaystest: MoveRate: percent must be above -100, not %d", percent))
+		return fmt.Errorf("percent must be above -100, not %d", percent)
 	}
-	s.change("MoveRate", ratePkgID, func(m *market, key string) { m.moves[key] = append(m.moves[key], percent) })
+	return s.change(ratePkgID, func(m *market, key string) { m.moves[key] = append(m.moves[key], percent) })
 }
 
 // CloseRate makes an offer unavailable in every session. Searches omit it, CheckAvail
 // answers that it is unavailable, Book fails with [CodeRateChanged]. It panics when the
 // id is not an offer of this server.
 func (s *Server) CloseRate(ratePkgID string) {
-	s.change("CloseRate", ratePkgID, func(m *market, key string) { m.closed[key] = true })
+	panicOn("CloseRate", s.change(ratePkgID, func(m *market, key string) { m.closed[key] = true }))
 }
 
 // ReopenRate undoes [Server.CloseRate]. It panics when the id is not an offer of this server.
 func (s *Server) ReopenRate(ratePkgID string) {
-	s.change("ReopenRate", ratePkgID, func(m *market, key string) { delete(m.closed, key) })
+	panicOn("ReopenRate", s.change(ratePkgID, func(m *market, key string) { delete(m.closed, key) }))
 }

@@ -5,6 +5,7 @@ package hotelstaystest
 import (
 	"math"
 	"testing"
+	"time"
 )
 
 func TestInvalidOptions(t *testing.T) {
@@ -29,6 +30,12 @@ func TestInvalidOptions(t *testing.T) {
 		"guest field":      WithRequiredGuestFields("shoeSize"),
 		"business failure": WithBusinessFailureStatus(500),
 		"cancel rule":      WithCancelRule(99),
+		"no secret":        WithWebhookSecret(""),
+		"no delay":         WithWebhookRetryDelays(time.Second, 0),
+		"no timeout":       WithWebhookTimeout(0),
+		"no handler":       WithCallbackHandler(nil),
+		"unknown trigger":  WithWebhookEvents("odd", EventOrderPaid),
+		"nameless event":   WithWebhookEvents(OnBook, ""),
 	} {
 		if s, err := StartServer(opt); err == nil {
 			s.Close()

@@ -3,6 +3,7 @@
 package hotelstaystest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -15,7 +16,7 @@ const (
 	statusConfirming = 1
 )
 
-// order is guarded by orderStore.mu.
+// order is guarded by Server.lock.
 type order struct {
 	account     string
 	customerRef string
@@ -37,8 +38,8 @@ type order struct {
 	confirmed time.Time // zero: never
 	amended   int       // how many times
 	voucher   voucherState
-	timer     *time.Timer // confirms an order that has a callbackUrl
-	lastEvent *event
+	events    eventQueue
+	logged    record
 
 	rule         CancelRule
 	cancelled    time.Time
@@ -51,30 +52,73 @@ func (o *order) status() int { return o.history[len(o.history)-1].Status }
 func (o *order) isCancelled() bool { return !o.cancelled.IsZero() }
 
 type orderStore struct {
-	mu     sync.Mutex
-	s      *Server
-	list   []*order            // oldest first
-	byRef  map[string]*order   // by account and customerReferenceNo
-	byTwin map[string][]*order // by account and content
+	mu         sync.Mutex
+	s          *Server
+	list       []*order            // oldest first
+	byPlatform map[string]*order   // by platformReferenceNo
+	byCustomer map[string][]*order // by customerReferenceNo, one of each account
+	bySupplier map[string][]*order // by supplierReferenceNo
+	byContent  map[string][]*order // by account and content
 }
 
 func newOrderStore(s *Server) *orderStore {
-	return &orderStore{s: s, byRef: map[string]*order{}, byTwin: map[string][]*order{}}
+	st := &orderStore{s: s}
+	st.reset()
+	return st
+}
+
+func (st *orderStore) reset() {
+	st.list, st.byPlatform = nil, map[string]*order{}
+	st.byCustomer, st.bySupplier, st.byContent = map[string][]*order{}, map[string][]*order{}, map[string][]*order{}
 }
 
 func (st *orderStore) byReference(account, customerRef string) *order {
-	return st.byRef[account+"\x00"+customerRef]
+	for _, o := range st.byCustomer[customerRef] {
+		if o.account == account {
+			return o
+		}
+	}
+	return nil
 }
 
 // activeContent finds an order with this content that is not cancelled.
-func (st *orderStore) activeContent(account, content string, now time.Time) *order {
-	for _, o := range st.byTwin[account+"\x00"+content] {
-		st.settle(o, now)
+func (st *orderStore) activeContent(account, content string) *order {
+	for _, o := range st.byContent[account+"\x00"+content] {
 		if !o.isCancelled() {
 			return o
 		}
 	}
 	return nil
+}
+
+// find returns the account's orders with all of these references. An empty one is
+// left out; one is not.
+func (st *orderStore) find(account, customerRef, platformRef, supplierRef string) []*order {
+	var found []*order
+	switch {
+	case platformRef != "":
+		if o := st.byPlatform[platformRef]; o != nil {
+			found = []*order{o}
+		}
+	case customerRef != "":
+		found = st.byCustomer[customerRef]
+	default:
+		found = st.bySupplier[supplierRef]
+	}
+	matches := func(ref, own string) bool { return ref == "" || ref == own }
+	var out []*order
+	for _, o := range found {
+		if o.account == account && matches(customerRef, o.customerRef) && matches(supplierRef, o.supplierRef) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+func (st *orderStore) setSupplierRef(o *order, ref string) {
+	st.bySupplier[o.supplierRef] = slices.DeleteFunc(st.bySupplier[o.supplierRef], func(x *order) bool { return x == o })
+	st.bySupplier[ref] = append(st.bySupplier[ref], o)
+	o.supplierRef = ref
 }
 
 func (st *orderStore) create(c *call, req *bookRequest, off offer, guests []orderGuest, content string, now time.Time) *order {
@@ -85,80 +129,67 @@ func (st *orderStore) create(c *call, req *bookRequest, off offer, guests []orde
 		platformRef: fmt.Sprintf("PO%09d", n), supplierRef: fmt.Sprintf("SUP%d-%06d", off.supplier, n),
 		content: content, ratePkgID: req.RatePkgID, callbackURL: req.CallbackURL,
 		offer: off, price: st.s.world.price(off, c.priced(off), cents), cents: cents, holder: *req.Holder, guests: guests,
-		created: now, visible: now.Add(st.s.cfg.lateVisibility),
-		history: []StatusChange{{statusConfirming, now}}, rule: st.s.cfg.cancelRule,
+		created: now, visible: now.Add(time.Duration(st.s.cfg.LateVisibility)),
+		history: []StatusChange{{statusConfirming, now}}, rule: st.s.cfg.CancelRule,
 	}
 	st.list = append(st.list, o)
-	st.byRef[o.account+"\x00"+o.customerRef] = o
-	twin := o.account + "\x00" + content
-	st.byTwin[twin] = append(st.byTwin[twin], o)
+	st.byPlatform[o.platformRef] = o
+	add := func(index map[string][]*order, key string) { index[key] = append(index[key], o) }
+	add(st.byCustomer, o.customerRef)
+	add(st.bySupplier, o.supplierRef)
+	add(st.byContent, o.account+"\x00"+content)
+	st.log(o, now)
 	st.s.webhooks.happened(o, OnBook, now)
-	if after := st.s.cfg.confirmAfter; o.callbackURL != "" && after >= 0 && !st.s.isClosing() {
-		o.timer = time.AfterFunc(after, func() { st.settleNow(o) })
+	if after := time.Duration(st.s.cfg.ConfirmAfter); after >= 0 {
+		st.s.agenda.add(appointment{Due: Due{At: now.Add(after), Kind: DueConfirmation, Reference: o.platformRef}, order: o})
 	}
 	return o
 }
 
-// settleNow runs when an order's timer fires.
-func (st *orderStore) settleNow(o *order) {
-	if !st.s.enter() {
-		return
-	}
-	defer st.s.work.Done()
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	st.settle(o, time.Now())
-}
-
-// stopTimers stops the orders' timers. A closing server starts no new ones.
-func (st *orderStore) stopTimers() {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	for _, o := range st.list {
-		if o.timer != nil {
-			o.timer.Stop()
-		}
-	}
-}
-
-// settle confirms an order whose time has come, as of that time.
-func (st *orderStore) settle(o *order, now time.Time) {
-	if s := o.status(); s != statusConfirming && s != st.s.cfg.statusNumbers.Pending && s != statusUnknown {
-		return
-	}
-	after := st.s.cfg.confirmAfter
-	if at := o.created.Add(after); after >= 0 && !now.Before(at) && !at.Before(o.history[len(o.history)-1].At) {
+// confirmDue confirms an order whose time has come, as of that time.
+func (st *orderStore) confirmDue(o *order, at time.Time) {
+	if s := o.status(); s == statusConfirming || s == st.s.cfg.Variants.OrderStatusNumbers.Pending || s == statusUnknown {
 		st.confirm(o, at)
 	}
 }
 
 func (st *orderStore) confirm(o *order, at time.Time) {
-	o.history = append(o.history, StatusChange{st.s.cfg.statusNumbers.Confirmed, at})
+	st.setStatus(o, st.s.cfg.Variants.OrderStatusNumbers.Confirmed, at)
 	o.confirmed = at
 	o.cancelled, o.cancelReason, o.fee = time.Time{}, "", 0 // SetOrderStatus may undo a cancellation
 	if o.voucher.version == 0 {                             // the first confirmation
 		o.confirmNo = "HC-" + o.platformRef[2:]
-		o.voucher = voucherState{version: 1, issued: at.Add(st.s.cfg.voucherDelay)}
+		o.voucher = voucherState{version: 1, issued: at.Add(time.Duration(st.s.cfg.VoucherDelay))}
 	}
 	st.s.webhooks.happened(o, OnConfirm, at)
 }
 
-// records makes the ledger's orders.
-func (st *orderStore) records() []Order {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	now := time.Now()
-	out := make([]Order, 0, len(st.list))
-	for _, o := range st.list {
-		st.settle(o, now)
-		out = append(out, Order{
-			Account: o.account, CustomerReferenceNo: o.customerRef, PlatformReferenceNo: o.platformRef,
-			SupplierReferenceNo: o.supplierRef, ContentKey: o.content, RatePkgID: o.ratePkgID, CallbackURL: o.callbackURL,
-			CreatedAt: o.created, Status: o.status(), History: slices.Clone(o.history),
-			Total: moneyString(o.price.currency.money(o.price.total())),
-		})
+func (st *orderStore) setStatus(o *order, status int, at time.Time) {
+	o.history = append(o.history, StatusChange{status, at})
+	st.log(o, at)
+}
+
+// log logs an order's present state.
+func (st *orderStore) log(o *order, at time.Time) { st.s.ledger.logOrder(&o.logged, o.record(), at) }
+
+// records makes the ledger's orders of those that pick returns.
+func (st *orderStore) records(pick func(*orderStore) []*order) []Order {
+	st.s.lock()
+	defer st.s.unlock()
+	var out []Order
+	for _, o := range pick(st) {
+		out = append(out, o.record())
 	}
 	return out
+}
+
+func (o *order) record() Order {
+	return Order{
+		Account: o.account, CustomerReferenceNo: o.customerRef, PlatformReferenceNo: o.platformRef,
+		SupplierReferenceNo: o.supplierRef, ContentKey: o.content, RatePkgID: o.ratePkgID, CallbackURL: o.callbackURL,
+		CreatedAt: o.created, Status: o.status(), History: slices.Clone(o.history),
+		Total: moneyString(o.price.currency.money(o.price.total())),
+	}
 }
 
 func moneyString(m money) string { return m.Amount.String() + " " + m.Currency }
@@ -212,63 +243,77 @@ func (s *Server) orderRooms(o *order, hotelID string) []orderRoom {
 	return rooms
 }
 
-// withOrder calls fn under the store's lock. reference is a platformReferenceNo or a
-// customerReferenceNo. It panics when there is no such order.
-func (s *Server) withOrder(method, reference string, fn func(o *order, now time.Time)) {
-	s.orders.mu.Lock()
-	defer s.orders.mu.Unlock()
-	now := time.Now()
-	for _, o := range s.orders.list {
-		if o.platformRef == reference || o.customerRef == reference {
-			s.orders.settle(o, now)
-			fn(o, now)
-			return
-		}
+// panicOn panics when a method of a Server was called with something invalid.
+func panicOn(method string, err error) {
+	if err != nil {
+		panic("hotelstaystest: " + method + ": " + err.Error())
 	}
-	panic(fmt.Sprintf("hotelstaystest: %s: no order with reference %q", method, reference))
+}
+
+// withOrder calls fn under the lock. reference is a platformReferenceNo or a
+// customerReferenceNo.
+func (s *Server) withOrder(reference string, fn func(o *order, now time.Time) error) error {
+	now := s.lock()
+	defer s.unlock()
+	o := s.orders.byPlatform[reference]
+	if own := s.orders.byCustomer[reference]; o == nil && len(own) > 0 {
+		o = own[0]
+	}
+	if o == nil {
+		return fmt.Errorf("no order with reference %q", reference)
+	}
+	return fn(o, now)
 }
 
 // ConfirmOrder confirms an order. In all methods of a Server a reference is a
 // platformReferenceNo or a customerReferenceNo, and an unknown one panics.
 func (s *Server) ConfirmOrder(reference string) {
-	s.SetOrderStatus(reference, s.cfg.statusNumbers.Confirmed)
+	s.SetOrderStatus(reference, s.cfg.Variants.OrderStatusNumbers.Confirmed)
 }
 
 // SetOrderStatus sets an order's status, 0 to 5. A confirmed order gets its confirmation
 // number and its voucher, a cancelled one is cancelled without a fee. An order in status
 // 0, 1 or pending is still confirmed after [WithConfirmAfter].
 func (s *Server) SetOrderStatus(reference string, status int) {
+	panicOn("SetOrderStatus", s.setOrderStatus(reference, status))
+}
+
+func (s *Server) setOrderStatus(reference string, status int) error {
 	if status < 0 || status > 5 {
-		panic(fmt.Sprintf("hotelstaystest: SetOrderStatus: status must be between 0 and 5, not %d", status))
+		return fmt.Errorf("status must be between 0 and 5, not %d", status)
 	}
-	s.withOrder("SetOrderStatus", reference, func(o *order, now time.Time) {
+	return s.withOrder(reference, func(o *order, now time.Time) error {
 		switch status {
 		case o.status():
-		case s.cfg.statusNumbers.Confirmed:
+		case s.cfg.Variants.OrderStatusNumbers.Confirmed:
 			s.orders.confirm(o, now)
 		default:
-			o.history = append(o.history, StatusChange{status, now})
+			s.orders.setStatus(o, status, now)
 			on := OnStatus
-			if status == s.cfg.statusNumbers.Cancelled {
+			if status == s.cfg.Variants.OrderStatusNumbers.Cancelled {
 				o.cancelled, o.cancelReason = now, "cancelled by the platform"
 				on = OnCancel
 			}
 			s.webhooks.happened(o, on, now)
 		}
+		return nil
 	})
 }
 
 // AmendOrder gives a confirmed order a new hotel confirmation number and a new version of
 // its voucher, and triggers [OnAmend]. It panics when the order is not confirmed.
-func (s *Server) AmendOrder(reference string) {
-	s.withOrder("AmendOrder", reference, func(o *order, now time.Time) {
-		if o.status() != s.cfg.statusNumbers.Confirmed {
-			panic("hotelstaystest: AmendOrder: the order is not confirmed")
+func (s *Server) AmendOrder(reference string) { panicOn("AmendOrder", s.amendOrder(reference)) }
+
+func (s *Server) amendOrder(reference string) error {
+	return s.withOrder(reference, func(o *order, now time.Time) error {
+		if o.status() != s.cfg.Variants.OrderStatusNumbers.Confirmed {
+			return fmt.Errorf("reference %q: the order is not confirmed", reference)
 		}
 		o.amended++
 		o.confirmNo = fmt.Sprintf("HC-%s-%d", o.platformRef[2:], o.amended+1)
-		o.voucher = voucherState{version: o.voucher.version + 1, issued: now.Add(s.cfg.voucherDelay)}
+		o.voucher = voucherState{version: o.voucher.version + 1, issued: now.Add(time.Duration(s.cfg.VoucherDelay))}
 		s.webhooks.happened(o, OnAmend, now)
+		return nil
 	})
 }
 
@@ -277,11 +322,11 @@ func (s *Server) AmendOrder(reference string) {
 func (s *Server) ShareSupplierReference(references ...string) {
 	var shared string
 	for _, ref := range references {
-		s.withOrder("ShareSupplierReference", ref, func(o *order, _ time.Time) {
-			if shared == "" {
-				shared = o.supplierRef
-			}
-			o.supplierRef = shared
-		})
+		panicOn("ShareSupplierReference", s.withOrder(ref, func(o *order, now time.Time) error {
+			shared = cmp.Or(shared, o.supplierRef)
+			s.orders.setSupplierRef(o, shared)
+			s.orders.log(o, now)
+			return nil
+		}))
 	}
 }

@@ -13,12 +13,10 @@ func runQueryOrders(s *Server, c *call, req *queryOrdersRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.orders.mu.Lock()
-	defer s.orders.mu.Unlock()
-	now := time.Now()
+	now := s.lock()
+	defer s.unlock()
 	resp := queryOrdersResponse{Orders: []*orderBody{}}
 	for _, o := range s.orders.candidates(c.account, req.CustomerReferenceNos) {
-		s.orders.settle(o, now)
 		if o.account != c.account || now.Before(o.visible) || !keep(o) {
 			continue
 		}

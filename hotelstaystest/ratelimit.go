@@ -39,6 +39,12 @@ type verdict struct {
 
 func newRateLimiter() *rateLimiter { return &rateLimiter{logs: map[rateLimitKey]*callLog{}} }
 
+func (c *rateLimiter) reset() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.logs)
+}
+
 // arrive counts a call, or refuses it when limit calls were counted in the last second.
 // A call exactly one second after the first of them is allowed. Refused calls do not
 // count.

@@ -39,7 +39,7 @@ func runHotelList(s *Server, c *call, req *hotelListRequest) (any, error) {
 	}
 	found, notices := s.candidates(req, &resp.Basic)
 	if len(found) > 0 {
-		notices = append(notices, s.cfg.notices...)
+		notices = append(notices, s.cfg.Notices...)
 	}
 	resp.Basic.Notices = notices
 	if len(notices) > 0 {
@@ -62,11 +62,15 @@ func (s *Server) checkHotelList(req *hotelListRequest) (pageNum, pageSize int, e
 	if req.PageSize != nil {
 		pageSize = *req.PageSize
 	}
+	idLimit := 1000
+	if s.cfg.VisibilityBand {
+		idLimit = 200
+	}
 	switch {
 	case len(req.HotelIDs) == 0 && req.DestinationID == "" && req.DestinationName == "":
 		err = badRequest("one of hotelIds, destinationId and destinationName is required")
-	case len(req.HotelIDs) > s.cfg.idLimit:
-		err = badRequest("hotelIds takes at most %d ids, not %d", s.cfg.idLimit, len(req.HotelIDs))
+	case len(req.HotelIDs) > idLimit:
+		err = badRequest("hotelIds takes at most %d ids, not %d", idLimit, len(req.HotelIDs))
 	case slices.Contains(req.HotelIDs, ""):
 		err = badRequest("hotelIds holds an empty id")
 	case pageNum < 1:
@@ -92,12 +96,12 @@ func checkCountries(countryCode, residency, nationality string) error {
 }
 
 // emptyReason is the reason for an empty search, or nil.
-func (s *Server) emptyReason(c *call) *emptyReason {
-	if s.cfg.empty != nil {
-		return s.cfg.empty
+func (s *Server) emptyReason(c *call) *EmptyReason {
+	if s.cfg.EmptyReason != nil {
+		return s.cfg.EmptyReason
 	}
 	if c.currency.code == "" {
-		return &emptyReason{Code: "ALL_SUPPLIERS_EXCLUDED"}
+		return &EmptyReason{Code: "ALL_SUPPLIERS_EXCLUDED"}
 	}
 	return nil
 }

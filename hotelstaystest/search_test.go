@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func TestHotelListRules(t *testing.T) {
@@ -187,5 +190,38 @@ func TestHotelIDsAreNotStable(t *testing.T) {
 	}
 	if len(ids) < 2 || len(platform) != 1 {
 		t.Errorf("ids %v, platform ids %v", ids, platform)
+	}
+}
+
+func TestSessionLifetime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, WithoutRateLimits(), WithSessionLifetime(30*time.Minute))
+		u := login(t, s)
+		in, ids := u.find(nil)
+		_, order := u.book("ref", 1)
+		rate := object{"ratePkgId": ids[0]}
+		s.Advance(30*time.Minute - 1)
+		in.must(availPath, rate)
+		in.must(listPath, search(s, nil)) // does not prolong the session
+		s.Advance(1)
+		const text = "has expired; search again"
+		in.refused(availPath, rate, 400, CodeParam, text)
+		in.refused(listPath, search(s, nil), 400, CodeParam, text)
+		in.refused(bookPath, booking("late", ids[0], nil), 400, CodeParam, text)
+		in.must(cancelPath, cancellation("ref", order))
+		again, ids := u.find(nil)
+		again.must(bookPath, booking("late", ids[0], nil))
+	})
+}
+
+// The start in a session's id cannot be changed.
+func TestSessionStartIsProven(t *testing.T) {
+	s := start(t, WithSessionLifetime(time.Hour))
+	in, ids := login(t, s).find(nil)
+	fields := strings.Split(in.headers["Session-Id"], "-")
+	for i, value := range map[int]string{1: "zz", 2: base36(time.Now().Add(time.Hour).UnixNano()), 3: "00000000000000000000"} {
+		changed := slices.Clone(fields)
+		changed[i] = value
+		in.session(strings.Join(changed, "-")).refused(availPath, object{"ratePkgId": ids[0]}, 400, CodeParam, "not a session")
 	}
 }

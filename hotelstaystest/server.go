@@ -30,10 +30,11 @@ type Server struct {
 	// WebhookSecret signs webhook deliveries. It is empty with WithUnsignedWebhooks.
 	WebhookSecret string
 
-	cfg      config
+	cfg      Config
 	key      []byte // random; signs tickets, sessions, offers and links
 	paths    map[string]*operation
 	world    *world
+	clock    clock
 	limiter  *rateLimiter
 	faults   *faults
 	ledger   *Ledger
@@ -42,6 +43,7 @@ type Server struct {
 	sessions counter
 	market   *market
 	orders   *orderStore
+	agenda   *agenda
 	webhooks *webhooks
 
 	httpServer *http.Server
@@ -70,16 +72,15 @@ func NewServer(opts ...Option) *Server {
 // StartServer is [NewServer] with an error instead of a panic. An error about an option
 // matches [ErrInvalidOption].
 func StartServer(opts ...Option) (*Server, error) {
-	cfg := defaultConfig()
+	cfg := DefaultConfig()
 	for _, opt := range opts {
 		if opt == nil {
 			return nil, fmt.Errorf("%w: a nil option", ErrInvalidOption)
 		}
-		if err := opt(&cfg); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrInvalidOption, err)
-		}
+		opt(&cfg)
 	}
-	if err := cfg.finish(); err != nil {
+	cfg, err := cfg.complete()
+	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalidOption, err)
 	}
 	s := newServer(cfg)
@@ -89,20 +90,21 @@ func StartServer(opts ...Option) (*Server, error) {
 	return s, nil
 }
 
-func newServer(cfg config) *Server {
+func newServer(cfg Config) *Server {
 	s := &Server{
-		AppKey: cfg.accounts[0].key, AppSecret: cfg.accounts[0].secret,
-		ClientID: cfg.clients[0].id, ClientSecret: cfg.clients[0].secret,
-		WebhookSecret: cfg.webhooks.secret,
+		AppKey: cfg.Accounts[0].AppKey, AppSecret: cfg.Accounts[0].AppSecret,
+		ClientID: cfg.OAuthClients[0].ClientID, ClientSecret: cfg.OAuthClients[0].ClientSecret,
+		WebhookSecret: cfg.Webhooks.Secret,
 		cfg:           cfg, key: make([]byte, 32), paths: map[string]*operation{},
-		world: newWorld(cfg.seed, cfg.catalog), limiter: newRateLimiter(), faults: newFaults(cfg.seed),
+		world: newWorld(cfg.Seed, cfg.Catalog), limiter: newRateLimiter(), faults: newFaults(cfg.Seed),
 		ids: newSeenIDs(), tokens: newTokens(), market: newMarket(),
 		closing: make(chan struct{}), transports: map[string]*http.Transport{},
 	}
 	rand.Read(s.key)
 	s.orders = newOrderStore(s)
+	s.agenda = newAgenda(&s.orders.mu)
 	s.webhooks = newWebhooks(s)
-	s.ledger = newLedger(cfg.ledgerLimit, s.orders.records)
+	s.ledger = newLedger(cfg.LedgerLimit, &s.clock, s.orders)
 	for _, op := range operations() {
 		s.paths[op.path] = op
 	}
@@ -121,7 +123,7 @@ func (s *Server) listen() error {
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
 	}
 	scheme := "http"
-	if s.cfg.tls {
+	if s.cfg.TLS {
 		scheme = "https"
 		cert, leaf, err := selfSigned()
 		if err != nil {
@@ -137,8 +139,9 @@ func (s *Server) listen() error {
 		s.URL = scheme + "://" + listener.Addr().String()
 	}
 	s.webhooks.start()
+	s.work.Go(s.keepAgenda)
 	s.work.Go(func() {
-		if s.cfg.tls {
+		if s.cfg.TLS {
 			s.httpServer.ServeTLS(listener, "", "")
 		} else {
 			s.httpServer.Serve(listener)
@@ -148,11 +151,11 @@ func (s *Server) listen() error {
 }
 
 func (s *Server) newListener() (net.Listener, error) {
-	if s.cfg.inMemory {
+	if s.cfg.InMemory {
 		s.mem = newMemListener()
 		return s.mem, nil
 	}
-	l, err := net.Listen("tcp", s.cfg.addr)
+	l, err := net.Listen("tcp", s.cfg.Addr)
 	if err != nil {
 		return nil, fmt.Errorf("hotelstaystest: %w", err)
 	}
@@ -163,7 +166,7 @@ func (s *Server) newListener() (net.Listener, error) {
 func (s *Server) protocols() *http.Protocols {
 	p := new(http.Protocols)
 	p.SetHTTP1(true)
-	p.SetHTTP2(s.cfg.tls && !s.cfg.http1Only)
+	p.SetHTTP2(s.cfg.TLS && !s.cfg.HTTP1Only)
 	return p
 }
 
@@ -175,7 +178,6 @@ func (s *Server) Close() {
 		s.closeMu.Lock()
 		close(s.closing)
 		s.closeMu.Unlock()
-		s.orders.stopTimers()
 		s.webhooks.close()
 		s.transportMu.Lock()
 		for _, t := range s.transports {
@@ -271,7 +273,7 @@ func (s *Server) newTransport(from netip.Addr) *http.Transport {
 		MaxIdleConnsPerHost: 100,
 		IdleConnTimeout:     90 * time.Second,
 	}
-	if s.cfg.tls {
+	if s.cfg.TLS {
 		pool := x509.NewCertPool()
 		pool.AddCert(s.cert)
 		t.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
@@ -293,15 +295,32 @@ func (s *Server) dialFrom(ctx context.Context, from netip.Addr, network, addr st
 
 // Inject adds a fault. Each request meets the first fault that matches it, in order of
 // injection. Inject panics when the fault is invalid or could never act.
-func (s *Server) Inject(f Fault) {
-	if err := f.validate(); err != nil {
-		panic("hotelstaystest: Inject: " + err.Error())
-	}
-	s.faults.add(f)
-}
+func (s *Server) Inject(f Fault) { panicOn("Inject", s.faults.add(f)) }
 
 // ClearFaults removes all faults.
 func (s *Server) ClearFaults() { s.faults.clear() }
+
+// Reset takes the server back to its start. It drops orders, deliveries, faults, tokens,
+// moved and closed rates, the counts of rate limits and the ledger's contents, and returns
+// the clock to real time. Configuration, sessions and offers stay. A request that is under
+// way may still act afterwards; the ledger does not have it. Reset waits for a running
+// [Server.Advance].
+func (s *Server) Reset() {
+	s.lock()
+	defer s.unlock()
+	for s.agenda.advancing {
+		s.agenda.changed.Wait()
+	}
+	s.agenda.ahead = nil
+	s.clock.offset.Store(0)
+	s.orders.reset()
+	s.ledger.reset()
+	s.market.reset()
+	s.tokens.revokeAll()
+	s.faults.reset(s.cfg.Seed)
+	s.limiter.reset()
+	s.ids.reset()
+}
 
 // Ledger returns the record of what the server did. It can be read after Close.
 func (s *Server) Ledger() *Ledger { return s.ledger }

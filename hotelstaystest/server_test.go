@@ -150,3 +150,77 @@ func TestClientFrom(t *testing.T) {
 		t.Errorf("seen as %s", got)
 	}
 }
+
+func TestReset(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rc := &receiver{answer: func(n int, _ *http.Request) int { return []int{500, 500, 200, 500}[n] }}
+		s := start(t, WithCallbackHandler(rc), WithConfirmAfter(-1), WithRateLimit(OpDestinations, 1))
+		fresh := func() string {
+			l := s.Ledger()
+			return fmt.Sprint(l.Requests(""), l.Orders(), l.Webhooks(), l.Cancellations(), l.Entries(0), l.Count(""), l.Counts(), l.Dropped(),
+				l.RateLimited(""), l.TicketsIssued(), l.TokensIssued(), l.BookingsReused(), l.DuplicatesRefused(), s.Now().Equal(time.Now()))
+		}
+		want := fresh()
+		u := login(t, s)
+		first := u.header("Request-Id", "once")
+		first.must(destinationsPath, "{}")
+		u.refused(destinationsPath, "{}", 429, CodeRateLimited, "")
+		in, order := u.bookWithCallback("ref", hook)
+		_, ids := u.find(nil)
+		s.MoveRate(ids[0], 10)
+		s.CloseRate(ids[1])
+		synctest.Wait()
+		in.must(cancelPath, cancellation("ref", order))
+		s.Inject(Fault{Operation: OpWebhook, Kind: FaultDelay, Delay: time.Minute})
+		s.SendWebhook("ref", EventOrderPaid)
+		s.Inject(Fault{Kind: FaultStatus, Times: -1})
+		synctest.Wait()
+		s.Advance(100 * time.Millisecond)
+		last := s.Ledger().Entries(0)
+		s.Reset()
+		if got := fresh(); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+		u.refused(queryPath, "{}", 401, CodeUnauthorized, "unknown")
+		u = login(t, s)
+		u.header("Request-Id", "once").must(destinationsPath, "{}")
+		time.Sleep(time.Hour)
+		if n := len(rc.all()); n != 2 {
+			t.Errorf("%d deliveries", n)
+		}
+		in, all := u.find(nil)
+		if len(all) != len(ids) {
+			t.Errorf("%d offers became %d", len(ids), len(all))
+		}
+		booked := in.must(bookPath, booking("ref", all[1], object{"callbackUrl": hook}))
+		if got := booked.str("hotelOrder", "platformReferenceNo"); got != "PO000000001" {
+			t.Errorf("booked as %s", got)
+		}
+		synctest.Wait()
+		if e := s.Ledger().Entries(0); e[0].Seq <= last[len(last)-1].Seq || len(rc.all()) != 3 {
+			t.Errorf("the first entry has number %d", e[0].Seq)
+		}
+	})
+}
+
+// An attempt and a request that Reset finds under way leave nothing behind.
+func TestResetDuringCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		rc := &receiver{answer: func(int, *http.Request) int { <-release; return 500 }}
+		s := start(t, WithCallbackHandler(rc))
+		u := login(t, s)
+		u.bookWithCallback("ref", hook)
+		s.Inject(Fault{Kind: FaultDelay, Delay: time.Minute})
+		var wg sync.WaitGroup
+		wg.Go(func() { u.post(queryPath, "{}") })
+		synctest.Wait()
+		s.Reset()
+		close(release)
+		wg.Wait()
+		time.Sleep(time.Hour)
+		if got := s.Ledger().Entries(0); len(got) != 0 || len(rc.all()) != 1 || len(s.Advance(time.Hour)) != 0 {
+			t.Errorf("%d entries, %d deliveries", len(got), len(rc.all()))
+		}
+	})
+}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,20 +42,20 @@ func (o *order) voucherStatus(now time.Time) string {
 
 func (o *order) voucherNumber() string { return "V" + o.platformRef[2:] }
 
+func (st *orderStore) byVoucher(number string) *order {
+	if digits, ok := strings.CutPrefix(number, "V"); ok {
+		return st.byPlatform["PO"+digits]
+	}
+	return nil
+}
+
 func runOrderVoucher(s *Server, c *call, req *orderVoucherRequest) (any, error) {
 	if req.CustomerReferenceNo == "" && req.PlatformReferenceNo == "" && req.SupplierReferenceNo == "" {
 		return nil, badRequest("customerReferenceNo, platformReferenceNo or supplierReferenceNo is required")
 	}
-	s.orders.mu.Lock()
-	defer s.orders.mu.Unlock()
-	matches := func(ref, own string) bool { return ref == "" || ref == own }
-	var found []*order
-	for _, o := range s.orders.list {
-		if o.account == c.account && matches(req.CustomerReferenceNo, o.customerRef) &&
-			matches(req.PlatformReferenceNo, o.platformRef) && matches(req.SupplierReferenceNo, o.supplierRef) {
-			found = append(found, o)
-		}
-	}
+	now := s.lock()
+	defer s.unlock()
+	found := s.orders.find(c.account, req.CustomerReferenceNo, req.PlatformReferenceNo, req.SupplierReferenceNo)
 	if len(found) == 0 {
 		return nil, notFound()
 	}
@@ -64,8 +63,7 @@ func runOrderVoucher(s *Server, c *call, req *orderVoucherRequest) (any, error) 
 		return nil, &failure{status: http.StatusBadRequest, code: CodeAmbiguousReference,
 			msg: fmt.Sprintf("the reference matches %d orders; send platformReferenceNo", len(found))}
 	}
-	o, now := found[0], time.Now()
-	s.orders.settle(o, now)
+	o := found[0]
 	resp := orderVoucherResponse{CustomerReferenceNo: o.customerRef, PlatformReferenceNo: o.platformRef,
 		SupplierReferenceNo: o.supplierRef, Status: o.voucherStatus(now)}
 	if resp.Status != "GENERATED" {
@@ -81,12 +79,13 @@ func runOrderVoucher(s *Server, c *call, req *orderVoucherRequest) (any, error) 
 }
 
 func (s *Server) voucherBody(o *order, doc []byte, now time.Time, inline bool) *voucherBody {
+	life := time.Duration(s.cfg.VoucherLinkLifetime)
 	v := &voucherBody{
 		VoucherNumber: o.voucherNumber(), Version: o.voucher.version, IssuedAt: stamp(o.voucher.issued),
 		ContentType: "application/pdf", ByteSize: len(doc), VerifyURL: s.URL + verifyPath + o.voucherNumber(),
-		DownloadURL: s.downloadURL(o, now.Add(s.cfg.voucherLink)), ExpiresIn: int(s.cfg.voucherLink / time.Second),
+		DownloadURL: s.downloadURL(o, now.Add(life)), ExpiresIn: int(life / time.Second),
 	}
-	if !s.cfg.unsigned {
+	if !s.cfg.UnsignedVouchers {
 		digest := sha256Hex(doc)
 		v.Signature = &voucherSignature{
 			Alg: "HMAC-SHA256", KeyID: "sandbox-key-1", Digest: digest,
@@ -116,7 +115,7 @@ func (s *Server) document(o *order) []byte {
 	for _, g := range o.guests {
 		lines = append(lines, fmt.Sprintf("Guest, room %d: %s %s", g.RoomIndex, g.FirstName, g.LastName))
 	}
-	return renderPDF(lines, s.cfg.voucherSize)
+	return renderPDF(lines, s.cfg.VoucherSize)
 }
 
 func (s *Server) downloadURL(o *order, until time.Time) string {
@@ -165,17 +164,17 @@ func (s *Server) download(r *http.Request, c *call) (any, error) {
 	if err != nil || !hmac.Equal([]byte(q.Get("proof")), []byte(s.linkProof(c.op.path, q.Get("expires")))) {
 		return nil, forbidden("the link is not valid")
 	}
-	if !time.Now().Before(time.Unix(0, expires)) {
+	now := s.lock()
+	defer s.unlock()
+	if !now.Before(time.Unix(0, expires)) {
 		return nil, expiredLink()
 	}
 	number, _, _ := strings.Cut(strings.TrimPrefix(c.op.path, downloadPath), "/")
-	s.orders.mu.Lock()
-	defer s.orders.mu.Unlock()
-	i := slices.IndexFunc(s.orders.list, func(o *order) bool { return o.voucherNumber() == number })
-	if i < 0 || !strings.HasSuffix(c.op.path, fmt.Sprintf("/%d.pdf", s.orders.list[i].voucher.version)) {
+	o := s.orders.byVoucher(number)
+	if o == nil || !strings.HasSuffix(c.op.path, fmt.Sprintf("/%d.pdf", o.voucher.version)) {
 		return nil, &failure{status: http.StatusGone, code: CodeNotFound, msg: "this version of the voucher is superseded"}
 	}
-	doc := s.document(s.orders.list[i])
+	doc := s.document(o)
 	return &answer{status: http.StatusOK, body: doc, header: http.Header{"Content-Type": {"application/pdf"}}}, nil
 }
 
@@ -184,31 +183,34 @@ func expiredLink() *failure {
 }
 
 func (s *Server) verifyPage(number string) (any, error) {
-	s.orders.mu.Lock()
-	defer s.orders.mu.Unlock()
+	now := s.lock()
+	defer s.unlock()
 	text := "No such voucher.\n"
-	now := time.Now()
-	for _, o := range s.orders.list {
-		if o.voucherNumber() == number {
-			s.orders.settle(o, now)
-			text = fmt.Sprintf("Voucher %s, version %d: %s\n", number, o.voucher.version, o.voucherStatus(now))
-		}
+	if o := s.orders.byVoucher(number); o != nil {
+		text = fmt.Sprintf("Voucher %s, version %d: %s\n", number, o.voucher.version, o.voucherStatus(now))
 	}
 	return &answer{status: http.StatusOK, body: []byte(text), header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}}}, nil
 }
 
 // FailVoucher sets the status of an order's voucher to FAILED.
-func (s *Server) FailVoucher(reference string) {
-	s.withOrder("FailVoucher", reference, func(o *order, _ time.Time) { o.voucher.failed = true })
+func (s *Server) FailVoucher(reference string) { panicOn("FailVoucher", s.failVoucher(reference)) }
+
+func (s *Server) failVoucher(reference string) error {
+	return s.withOrder(reference, func(o *order, _ time.Time) error { o.voucher.failed = true; return nil })
 }
 
 // RegenerateVoucher issues a new version of an order's voucher after [WithVoucherDelay],
 // and supersedes the old version at once. It panics when there is no voucher yet.
 func (s *Server) RegenerateVoucher(reference string) {
-	s.withOrder("RegenerateVoucher", reference, func(o *order, now time.Time) {
+	panicOn("RegenerateVoucher", s.regenerateVoucher(reference))
+}
+
+func (s *Server) regenerateVoucher(reference string) error {
+	return s.withOrder(reference, func(o *order, now time.Time) error {
 		if o.voucher.version == 0 {
-			panic("hotelstaystest: RegenerateVoucher: the order has no voucher yet")
+			return fmt.Errorf("reference %q: the order has no voucher yet", reference)
 		}
-		o.voucher = voucherState{version: o.voucher.version + 1, issued: now.Add(s.cfg.voucherDelay)}
+		o.voucher = voucherState{version: o.voucher.version + 1, issued: now.Add(time.Duration(s.cfg.VoucherDelay))}
+		return nil
 	})
 }

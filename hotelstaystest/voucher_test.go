@@ -118,6 +118,12 @@ func TestVoucherReferences(t *testing.T) {
 	if r.str("customerReferenceNo") != "a" {
 		t.Errorf("%s", r.body)
 	}
+	for _, other := range []object{
+		{"supplierReferenceNo": supplier, "customerReferenceNo": "none"}, {"supplierReferenceNo": "none", "customerReferenceNo": "a"},
+		{"platformReferenceNo": a.str("hotelOrder", "platformReferenceNo"), "customerReferenceNo": "b"},
+	} {
+		u.refused(voucherPath, other, 404, CodeNotFound, "")
+	}
 	none := u.refused(voucherPath, object{"customerReferenceNo": "none"}, 404, CodeNotFound, "")
 	theirs := u.with(u.ticket("two", "2")).refused(voucherPath, object{"customerReferenceNo": "a"}, 404, CodeNotFound, "")
 	if none.msg != theirs.msg {

@@ -10,17 +10,37 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
-	"sync"
 	"time"
 )
 
 // maxReorderWait is the default of FaultReorder.
 const maxReorderWait = time.Minute
 
+// The documented kinds of event.
+const (
+	EventOrderCreated   = "order_created"
+	EventOrderPaid      = "order_paid"
+	EventOrderCancelled = "order_cancelled"
+	EventOrderModified  = "order_modified"
+)
+
+// WebhookTrigger is something that happens to an order and sends events.
+type WebhookTrigger string
+
+// The triggers.
+const (
+	OnBook    WebhookTrigger = "book"    // Book
+	OnConfirm WebhookTrigger = "confirm" // the confirmation
+	OnAmend   WebhookTrigger = "amend"   // Server.AmendOrder
+	OnCancel  WebhookTrigger = "cancel"  // Cancel, or Server.SetOrderStatus to cancelled
+	OnStatus  WebhookTrigger = "status"  // Server.SetOrderStatus to any other status
+)
+
 type webhooks struct {
 	s         *Server
-	cfg       *webhookConfig
+	cfg       *WebhookConfig
 	ctx       context.Context // ends with the server
 	stop      context.CancelFunc
 	transport http.RoundTripper
@@ -29,14 +49,14 @@ type webhooks struct {
 }
 
 func newWebhooks(s *Server) *webhooks {
-	w := &webhooks{s: s, cfg: &s.cfg.webhooks}
+	w := &webhooks{s: s, cfg: &s.cfg.Webhooks}
 	w.ctx, w.stop = context.WithCancel(context.Background())
 	return w
 }
 
 func (w *webhooks) start() {
-	if w.cfg.handler != nil {
-		w.transport = w.serveCallbacks(w.cfg.handler)
+	if w.cfg.CallbackHandler != nil {
+		w.transport = w.serveCallbacks(w.cfg.CallbackHandler)
 	} else {
 		w.transport = w.cfg.socketTransport(dialSocket)
 	}
@@ -57,178 +77,232 @@ type webhookBody struct {
 	EventTime           int64  `json:"eventTime"`
 }
 
-// event is a delivery with its retries. First attempts of an order's events go out one
-// after another.
+// event is a delivery with its retries. Server.lock guards it.
 type event struct {
-	rec       *Webhook
-	before    *event        // the order's previous event
-	turn      chan struct{} // closed when the next event may start
-	held      bool          // the next event may overtake it; set before turn is closed
-	overtook  *event        // the previous event, if it is held
-	overtaken chan struct{} // closed after the first attempt of the next event
-	done      chan struct{} // closed after its first attempt
-	released  sync.Once
-	tried     sync.Once
+	Webhook         // as it was made
+	rec     *record // in the ledger
+	order   *order
+	n       int64  // order of the events
+	inTurn  bool   // its first attempt waits for the previous event's; a redelivery waits for none
+	tries   int    // attempts begun
+	fault   *Fault // that the next attempt met already, when it delayed it
 }
 
-func newEvent(rec *Webhook) *event {
-	return &event{rec: rec, turn: make(chan struct{}), overtaken: make(chan struct{}), done: make(chan struct{})}
+// eventQueue sends the first attempts of an order's events one after another.
+type eventQueue struct {
+	waiting []*event
+	first   *event   // whose first attempt is under way
+	held    []*event // by FaultReorder
+	tried   int64    // n of the last event whose first attempt is over
 }
 
-// release lets the next event start. held means that it overtakes this one.
-func (e *event) release(held bool) { e.released.Do(func() { e.held = held; close(e.turn) }) }
-
-// passed ends the first attempt.
-func (e *event) passed() {
-	e.release(false)
-	e.tried.Do(func() {
-		close(e.done)
-		if e.before != nil {
-			close(e.before.overtaken)
-			e.before = nil
-		}
-	})
+// release reports whether e was held, and holds it no longer.
+func (q *eventQueue) release(e *event) bool {
+	before := len(q.held)
+	q.held = slices.DeleteFunc(q.held, func(held *event) bool { return held == e })
+	return len(q.held) < before
 }
 
-// happened makes the events of a trigger. The caller holds the order store's lock.
+// happened makes the events of a trigger. The caller holds the lock.
 func (w *webhooks) happened(o *order, on WebhookTrigger, at time.Time) {
-	for _, kind := range w.cfg.events[on] {
+	for _, kind := range w.cfg.Events[on] {
 		w.post(o, kind, at)
 	}
 }
 
-// post makes one event and delivers it in the background.
+// post makes one event and delivers it. The caller holds the lock.
 func (w *webhooks) post(o *order, kind string, at time.Time) {
-	if o.callbackURL == "" || !w.s.enter() {
+	if o.callbackURL == "" || w.s.isClosing() {
 		return
 	}
 	body, _ := json.Marshal(webhookBody{o.customerRef, o.confirmNo, kind, at.UnixMilli()}) // cannot fail
-	id := hex.EncodeToString(w.s.mac("event", strconv.FormatInt(w.numbers.next(), 10)))[:24]
-	e := newEvent(&Webhook{
+	n := w.numbers.next()
+	id := hex.EncodeToString(w.s.mac("event", strconv.FormatInt(n, 10)))[:24]
+	made := Webhook{
 		EventID: "evt_" + id, Event: kind, CustomerReferenceNo: o.customerRef, PlatformReferenceNo: o.platformRef,
 		URL: o.callbackURL, EventTime: at, Body: body, State: WebhookPending,
-	})
-	e.before, o.lastEvent = o.lastEvent, e
-	w.s.ledger.addWebhook(e.rec)
-	go w.deliver(e)
+	}
+	e := &event{Webhook: made, rec: w.s.ledger.addWebhook(made), order: o, n: n, inTurn: true}
+	o.events.waiting = append(o.events.waiting, e)
+	w.next(o)
 }
 
-// deliver makes the attempts. The caller has called enter.
-func (w *webhooks) deliver(e *event) {
-	defer w.s.work.Done()
-	defer e.passed()
-	if !w.await(e) {
+// next begins the first attempt of the order's next event, unless one is under way.
+func (w *webhooks) next(o *order) {
+	q := &o.events
+	if q.first == nil && len(q.waiting) > 0 {
+		q.first, q.waiting = q.waiting[0], q.waiting[1:]
+		w.schedule(q.first, 0)
+	}
+}
+
+// pass lets the next event begin.
+func (w *webhooks) pass(e *event) {
+	if q := &e.order.events; q.first == e {
+		q.first = nil
+	}
+	w.next(e.order)
+}
+
+func (w *webhooks) schedule(e *event, pause time.Duration) {
+	due := Due{At: w.s.clock.now().Add(pause), Kind: DueDelivery, Reference: e.EventID, Attempt: e.tries + 1}
+	w.s.agenda.add(appointment{Due: due, event: e})
+}
+
+// attempt makes an attempt that is due, with the next fault. The caller holds the lock.
+func (w *webhooks) attempt(e *event) {
+	if w.s.isClosing() {
 		return
 	}
-	for n := 0; ; n++ {
-		state := w.attempt(e)
-		e.passed()
-		if state == WebhookPending && n == len(w.cfg.retry) && !w.s.isClosing() {
-			state = WebhookGivenUp
-		}
-		w.s.ledger.settleWebhook(e.rec, state)
-		if state != WebhookPending || w.s.isClosing() || !w.s.wait(w.ctx, w.cfg.retry[n]) {
+	f := e.fault
+	if f == nil {
+		if f = w.s.faults.pick(OpWebhook); f != nil && w.hold(e, f) {
 			return
 		}
 	}
-}
-
-// await waits for the first attempts of the events before e, except held ones. It returns
-// false when the server closes.
-func (w *webhooks) await(e *event) bool {
-	if e.before == nil {
-		return true
-	}
-	if !w.reached(e.before.turn) {
-		return false
-	}
-	if e.before.held {
-		e.overtook = e.before
-		return true
-	}
-	for x := e.before.overtook; x != nil; x = x.overtook {
-		if !w.reached(x.done) {
-			return false
-		}
-	}
-	return true
-}
-
-// reached waits for a channel to be closed. It returns false when the server closes.
-func (w *webhooks) reached(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	case <-w.s.closing:
-		return false
-	}
-}
-
-// attempt makes one attempt, with the next fault. WebhookPending means that it failed.
-func (w *webhooks) attempt(e *event) WebhookState {
-	f := w.s.faults.pick(OpWebhook)
-	if !w.hold(e, f) {
-		return WebhookPending
-	}
-	if f != nil && f.Kind == FaultDrop {
-		now := time.Now()
-		w.s.ledger.attempted(e.rec, WebhookAttempt{Started: now, Done: now, Fault: f.Kind})
-		return WebhookDropped
-	}
-	if f != nil && f.Kind == FaultDuplicate {
-		w.s.work.Go(func() {
-			if w.s.wait(w.ctx, f.Delay) {
-				w.sendOnce(e, f, true)
-			}
-		})
-	}
-	switch err := w.sendOnce(e, f, false); {
-	case err == nil:
-		return WebhookDelivered
-	case errors.Is(err, errNotLoopback):
-		return WebhookRefused
-	}
-	return WebhookPending
-}
-
-// hold delays an attempt as f prescribes. Later events do not wait for it. It returns
-// false when the server closes.
-func (w *webhooks) hold(e *event, f *Fault) bool {
+	e.fault = nil
+	e.tries++
 	switch {
-	case f == nil || f.Kind == FaultDuplicate:
-		return true
-	case f.Kind != FaultReorder:
-		if f.Delay > 0 {
-			e.release(false)
-		}
-		return w.s.wait(w.ctx, f.Delay)
+	case f != nil && f.Kind == FaultDrop:
+		now := w.s.clock.now()
+		w.s.ledger.updateWebhook(e.rec, func(rec *Webhook) {
+			rec.Attempts = append(rec.Attempts, WebhookAttempt{Started: now, Done: now, Fault: f.Kind})
+			rec.settle(WebhookDropped)
+		})
+		w.tried(e)
+		return
+	case f != nil && f.Kind == FaultDuplicate:
+		w.later(e, f.Delay, func() { w.send(e, f, true) })
 	}
-	e.release(true)
-	t := time.NewTimer(cmp.Or(f.Delay, maxReorderWait))
-	defer t.Stop()
-	select {
-	case <-e.overtaken:
-	case <-t.C:
-	case <-w.s.closing:
+	w.send(e, f, false)
+}
+
+// hold delays an attempt as f prescribes, and lets later events overtake it. It returns
+// false when there is nothing to wait for.
+func (w *webhooks) hold(e *event, f *Fault) bool {
+	q, wait := &e.order.events, f.Delay
+	switch {
+	case f.Kind == FaultReorder && q.tried > e.n:
+		return false // it is overtaken
+	case f.Kind == FaultReorder:
+		wait = cmp.Or(wait, maxReorderWait)
+		q.held = append(q.held, e)
+	case f.Kind == FaultDuplicate || wait == 0:
 		return false
 	}
+	e.fault = f
+	w.later(e, wait, func() {
+		if f.Kind != FaultReorder || q.release(e) {
+			w.attempt(e)
+		}
+	})
+	w.pass(e)
 	return true
+}
+
+// later calls fn with the lock after d, in real time like all delays of faults.
+func (w *webhooks) later(e *event, d time.Duration, fn func()) {
+	if !w.s.enter() {
+		return
+	}
+	go func() {
+		defer w.s.work.Done()
+		if w.s.wait(w.ctx, d) {
+			w.s.lock()
+			defer w.s.unlock()
+			if !w.gone(e) {
+				fn()
+			}
+		}
+	}()
+}
+
+// gone reports whether Reset dropped the event's order.
+func (w *webhooks) gone(e *event) bool {
+	return w.s.orders.byPlatform[e.PlatformReferenceNo] != e.order
+}
+
+// tried ends an attempt. After an event's first one follows the event that FaultReorder
+// held back for it, or else the next.
+func (w *webhooks) tried(e *event) {
+	if q := &e.order.events; e.tries == 1 && e.inTurn {
+		q.tried = max(q.tried, e.n)
+		for _, held := range slices.Backward(q.held) {
+			if held.n < e.n && q.release(held) {
+				q.waiting = slices.Insert(q.waiting, 0, held)
+				break
+			}
+		}
+	}
+	w.pass(e)
+}
+
+// answered ends a sent attempt, and plans the next one when it failed.
+func (w *webhooks) answered(e *event, i, status int, err error, again bool) {
+	if w.gone(e) {
+		return
+	}
+	pauses := w.cfg.RetryDelays
+	retry := e.tries <= len(pauses)
+	state := WebhookPending
+	switch {
+	case err == nil && status >= 200 && status <= 299:
+		state = WebhookDelivered
+	case errors.Is(err, errNotLoopback):
+		state = WebhookRefused
+	case !retry && !w.s.isClosing():
+		state = WebhookGivenUp
+	}
+	w.s.ledger.updateWebhook(e.rec, func(rec *Webhook) {
+		a := &rec.Attempts[i]
+		a.Done, a.Status = w.s.clock.now(), status
+		if err != nil {
+			a.Error = err.Error()
+		}
+		if !again {
+			rec.settle(state)
+		}
+	})
+	if again {
+		return
+	}
+	w.tried(e)
+	if state == WebhookPending && retry {
+		w.schedule(e, time.Duration(pauses[e.tries-1]))
+	}
+}
+
+// settle sets the state of a delivery. Delivered stays delivered.
+func (w *Webhook) settle(state WebhookState) {
+	if w.State != WebhookDelivered {
+		w.State = state
+	}
 }
 
 // SendWebhook sends an event of any kind, also an unknown one. The order does not change.
 // An order without a callbackUrl sends nothing.
 func (s *Server) SendWebhook(reference, event string) {
-	s.withOrder("SendWebhook", reference, func(o *order, now time.Time) { s.webhooks.post(o, event, now) })
+	panicOn("SendWebhook", s.sendWebhook(reference, event))
+}
+
+func (s *Server) sendWebhook(reference, event string) error {
+	return s.withOrder(reference, func(o *order, now time.Time) error { s.webhooks.post(o, event, now); return nil })
 }
 
 // RedeliverWebhook delivers an event again, with the same event id, the same body and all
 // retries. It panics when the ledger does not have the event.
 func (s *Server) RedeliverWebhook(eventID string) {
-	rec := s.ledger.findWebhook(eventID)
+	panicOn("RedeliverWebhook", s.redeliverWebhook(eventID))
+}
+
+func (s *Server) redeliverWebhook(eventID string) error {
+	s.lock()
+	defer s.unlock()
+	rec, made := s.ledger.findWebhook(eventID)
 	if rec == nil {
-		panic(fmt.Sprintf("hotelstaystest: RedeliverWebhook: no event %q in the ledger", eventID))
+		return fmt.Errorf("eventID: no event %q in the ledger", eventID)
 	}
-	if s.enter() {
-		go s.webhooks.deliver(newEvent(rec))
-	}
+	o := s.orders.byPlatform[made.PlatformReferenceNo]
+	s.webhooks.schedule(&event{Webhook: made, rec: rec, order: o, n: s.webhooks.numbers.next()}, 0)
+	return nil
 }

@@ -27,11 +27,11 @@ type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
 
 // socketTransport reaches receivers on loopback, without proxies, with a new connection
 // for each delivery.
-func (c *webhookConfig) socketTransport(dial dialFunc) *http.Transport {
+func (c *WebhookConfig) socketTransport(dial dialFunc) *http.Transport {
 	return &http.Transport{
 		DisableKeepAlives: true,
 		MaxConnsPerHost:   64,
-		TLSClientConfig:   &tls.Config{RootCAs: c.roots, MinVersion: tls.VersionTLS12},
+		TLSClientConfig:   &tls.Config{RootCAs: c.CallbackRoots, MinVersion: tls.VersionTLS12},
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			return dialLoopback(ctx, dial, network, addr)
 		},
@@ -88,13 +88,13 @@ func (w *webhooks) serveCallbacks(h http.Handler) *http.Transport {
 	return &http.Transport{DisableKeepAlives: true, DialContext: dial, DialTLSContext: dial}
 }
 
-// sendOnce makes and records one attempt. The error is nil if the receiver took the event.
-func (w *webhooks) sendOnce(e *event, f *Fault, again bool) error {
-	now, body := time.Now(), e.rec.Body
-	req := NewWebhookRequest(e.rec.URL, w.cfg.secret, now, e.rec.EventID, body)
-	record := WebhookAttempt{Started: now, Copy: again}
+// send sends and records one attempt, or with again a copy of it. The caller holds the lock.
+func (w *webhooks) send(e *event, f *Fault, again bool) {
+	now, body := time.Now(), e.Body // a signature out of real time is refused
+	req := NewWebhookRequest(e.URL, w.cfg.Secret, now, e.EventID, body)
+	attempt := WebhookAttempt{Started: w.s.clock.now(), Copy: again}
 	if f != nil {
-		record.Fault = f.Kind
+		attempt.Fault = f.Kind
 		switch f.Kind {
 		case FaultBadSignature:
 			req.Header.Set(signatureHeader, SignWebhook(rand.Text(), now, body))
@@ -102,22 +102,32 @@ func (w *webhooks) sendOnce(e *event, f *Fault, again bool) error {
 			altered := append([]byte(nil), body...)
 			altered[len(altered)/2] ^= 1
 			sig := req.Header[signatureHeader]
-			req = NewWebhookRequest(e.rec.URL, "", now, e.rec.EventID, altered)
+			req = NewWebhookRequest(e.URL, "", now, e.EventID, altered)
 			req.Header[signatureHeader] = sig
 		}
 	}
-	record.Signature = req.Header.Get(signatureHeader)
-	i := w.s.ledger.attempted(e.rec, record)
-	status, err := w.exchange(req)
-	w.s.ledger.answered(e.rec, i, status, err)
-	if err == nil && (status < 200 || status > 299) {
-		err = fmt.Errorf("HTTP %d", status)
+	attempt.Signature = req.Header.Get(signatureHeader)
+	if !w.s.enter() {
+		return
 	}
-	return err
+	i := 0
+	w.s.ledger.updateWebhook(e.rec, func(rec *Webhook) {
+		i = len(rec.Attempts)
+		rec.Attempts = append(rec.Attempts, attempt)
+	})
+	w.s.agenda.inFlight++
+	go func() {
+		defer w.s.work.Done()
+		status, err := w.exchange(req)
+		w.s.lock()
+		defer w.s.unlock()
+		w.s.agenda.land()
+		w.answered(e, i, status, err, again)
+	}()
 }
 
 func (w *webhooks) exchange(req *http.Request) (int, error) {
-	ctx, cancel := context.WithTimeout(w.ctx, w.cfg.timeout)
+	ctx, cancel := context.WithTimeout(w.ctx, time.Duration(w.cfg.Timeout))
 	defer cancel()
 	resp, err := w.transport.RoundTrip(req.WithContext(ctx))
 	if err != nil {

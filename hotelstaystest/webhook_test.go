@@ -338,6 +338,39 @@ func tryWebhookFault(t *testing.T, f Fault, want string, dropped bool) {
 	}
 }
 
+// A retry whose order's next event is out already waits for none.
+func TestReorderOfRetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rc := &receiver{answer: func(n int, _ *http.Request) int { return []int{500, 200, 200, 200}[n] }}
+		s := start(t, WithCallbackHandler(rc), WithConfirmAfter(0))
+		s.Inject(Fault{Operation: OpWebhook, Kind: FaultReorder, Skip: 3})
+		login(t, s).bookWithCallback("ref", hook)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got := rc.events(); got != "created paid modified created" {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+// A retry that is held until the next event lets further events follow.
+func TestReorderOfLastRetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rc := &receiver{answer: func(n int, _ *http.Request) int { return []int{500, 200, 200, 200}[n] }}
+		s := start(t, WithCallbackHandler(rc), WithConfirmAfter(-1))
+		s.Inject(Fault{Operation: OpWebhook, Kind: FaultReorder, Skip: 1})
+		login(t, s).bookWithCallback("ref", hook)
+		time.Sleep(2 * time.Second)
+		s.SendWebhook("ref", EventOrderPaid)
+		synctest.Wait()
+		s.SendWebhook("ref", EventOrderModified)
+		synctest.Wait()
+		if got := rc.events(); got != "created paid created modified" {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
 func TestBadSignatureOfUnsignedWebhook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{}
@@ -420,6 +453,38 @@ func TestManyFaultyDeliveries(t *testing.T) {
 		}
 		if len(records) != 3*orders || len(rc.all()) <= 3*orders {
 			t.Errorf("%d events, %d deliveries", len(records), len(rc.all()))
+		}
+	})
+}
+
+func TestWebhookEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rc := &receiver{}
+		s := start(t, WithoutRateLimits(), WithCallbackHandler(rc), WithConfirmAfter(0),
+			WithWebhookEvents(OnConfirm, "order_paid", "order_strange"), WithWebhookEvents(OnBook))
+		u := login(t, s)
+		in, _ := u.bookWithCallback("ref", hook)
+		synctest.Wait()
+		in.must(bookPath, booking("ref", "any", object{"callbackUrl": hook})) // the same order again: no event
+		s.SetOrderStatus("ref", 5)
+		s.SetOrderStatus("ref", 5)
+		s.SetOrderStatus("ref", 3)
+		synctest.Wait()
+		if got := rc.events(); got != "paid strange modified cancelled" {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+func TestUnsignedWebhooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rc := &receiver{}
+		s := start(t, WithCallbackHandler(rc), WithUnsignedWebhooks())
+		login(t, s).bookWithCallback("ref", hook)
+		synctest.Wait()
+		d := rc.all()[0]
+		if len(d.header.Values("X-Platform-Signature")) != 0 || d.header.Get("X-Platform-Event-Id") == "" || s.WebhookSecret != "" {
+			t.Errorf("%v", d.header)
 		}
 	})
 }

@@ -325,17 +325,12 @@ type hotelIDListResponse struct {
 	HotelIDList []hotelIDItem `json:"hotelIdList"`
 }
 
-type emptyReason struct {
-	Code      string           `json:"code"`
-	Suppliers []SupplierReason `json:"suppliers,omitempty"`
-}
-
 type searchBasic struct {
 	Destination  *destination `json:"destination,omitempty"`
 	SessionID    string       `json:"sessionId"`
 	StatusRemark string       `json:"statusRemark,omitempty"`
 	Notices      []string     `json:"notices,omitempty"`
-	EmptyReason  *emptyReason `json:"emptyReason,omitempty"`
+	EmptyReason  *EmptyReason `json:"emptyReason,omitempty"`
 }
 
 type hotelListResponse struct {

@@ -1,0 +1,193 @@
+// The clock, and the agenda of what the sandbox does by itself.
+
+package hotelstaystest
+
+import (
+	"cmp"
+	"container/heap"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// clock is real time plus an offset.
+type clock struct{ offset atomic.Int64 }
+
+func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.offset.Load())) }
+
+// reach moves the clock on to t. It never moves it back.
+func (c *clock) reach(t time.Time) { c.offset.Add(int64(max(0, t.Sub(c.now())))) }
+
+// DueKind is the kind of a [Due].
+type DueKind string
+
+// The kinds of Due.
+const (
+	DueConfirmation DueKind = "confirmation" // of an order, after WithConfirmAfter
+	DueDelivery     DueKind = "delivery"     // an attempt to deliver an event
+)
+
+// Due is something that the sandbox does by itself at a time of its clock.
+type Due struct {
+	At        time.Time
+	Kind      DueKind
+	Reference string // platformReferenceNo of the order, or id of the event
+	Attempt   int    // of a delivery, counted from 1
+}
+
+// appointment is a Due with its order or its event.
+type appointment struct {
+	Due
+	seq   int // of appointments at the same time, the first made is the first kept
+	order *order
+	event *event
+}
+
+type appointments []*appointment
+
+func (h appointments) Len() int      { return len(h) }
+func (h appointments) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h appointments) Less(i, j int) bool {
+	return cmp.Or(h[i].At.Compare(h[j].At), h[i].seq-h[j].seq) < 0
+}
+func (h *appointments) Push(a any) { *h = append(*h, a.(*appointment)) }
+func (h *appointments) Pop() any {
+	last := (*h)[len(*h)-1]
+	(*h)[len(*h)-1] = nil
+	*h = (*h)[:len(*h)-1]
+	return last
+}
+
+// agenda is guarded by Server.lock.
+type agenda struct {
+	ahead    appointments
+	seq      int
+	wake     chan struct{} // has a value when the first appointment or the clock changed
+	inFlight int           // delivery attempts that wait for their answers
+	changed  *sync.Cond    // inFlight became smaller, or Advance ended
+
+	advancing bool
+}
+
+func newAgenda(mu *sync.Mutex) *agenda {
+	return &agenda{wake: make(chan struct{}, 1), changed: sync.NewCond(mu)}
+}
+
+func (g *agenda) add(a appointment) {
+	g.seq++
+	a.seq = g.seq
+	heap.Push(&g.ahead, &a)
+	if g.ahead[0] == &a {
+		g.rouse()
+	}
+}
+
+// land ends a delivery attempt.
+func (g *agenda) land() {
+	g.inFlight--
+	g.changed.Broadcast()
+}
+
+// rouse makes keepAgenda look again.
+func (g *agenda) rouse() {
+	select {
+	case g.wake <- struct{}{}:
+	default:
+	}
+}
+
+// due reports whether something is due at a time.
+func (g *agenda) due(at time.Time) bool { return len(g.ahead) > 0 && !g.ahead[0].At.After(at) }
+
+// lock locks the orders, the webhooks and the agenda. It does what is due, unless Advance
+// is doing that, and returns the sandbox's time.
+func (s *Server) lock() time.Time {
+	s.orders.mu.Lock()
+	now := s.clock.now()
+	for !s.agenda.advancing && s.agenda.due(now) {
+		s.doNext()
+	}
+	return now
+}
+
+func (s *Server) unlock() { s.orders.mu.Unlock() }
+
+// doNext does what is next on the agenda. The caller holds the lock.
+func (s *Server) doNext() Due {
+	a := heap.Pop(&s.agenda.ahead).(*appointment)
+	if a.Kind == DueConfirmation {
+		s.orders.confirmDue(a.order, a.At)
+	} else {
+		s.webhooks.attempt(a.event)
+	}
+	return a.Due
+}
+
+// keepAgenda does what is due until the server closes.
+func (s *Server) keepAgenda() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		now := s.lock()
+		timer.Stop()
+		if ahead := s.agenda.ahead; len(ahead) > 0 && !s.agenda.advancing {
+			timer.Reset(ahead[0].At.Sub(now))
+		}
+		s.unlock()
+		select {
+		case <-timer.C:
+		case <-s.agenda.wake:
+		case <-s.closing:
+			return
+		}
+	}
+}
+
+// Now returns the time of the sandbox's clock: real time, plus what [Server.Advance] added.
+func (s *Server) Now() time.Time { return s.clock.now() }
+
+// Advance moves the sandbox's clock on by d. It does what becomes due on the way, each at
+// its time, and returns that in order. After a delivery attempt it waits for the answer,
+// because the next attempt depends on it; a callback handler must not call it.
+//
+// On this clock are the lives of tokens, sessions and links, confirmations, late visibility,
+// the pauses between delivery attempts, and the ledger's times. Rate limits, delays of
+// faults, time-outs and signatures stay in real time. A client waits by its own clock:
+// Advance shortens none of its pauses.
+//
+// Advance panics when d is negative.
+func (s *Server) Advance(d time.Duration) []Due {
+	done, err := s.advance(d)
+	panicOn("Advance", err)
+	return done
+}
+
+func (s *Server) advance(d time.Duration) ([]Due, error) {
+	if d < 0 {
+		return nil, fmt.Errorf("d cannot be negative, because the clock does not go back, not %s", d)
+	}
+	g := s.agenda
+	s.lock()
+	defer s.unlock()
+	for g.advancing {
+		g.changed.Wait()
+	}
+	g.advancing = true
+	var done []Due
+	for target := s.clock.now().Add(d); ; {
+		for g.inFlight > 0 {
+			g.changed.Wait()
+		}
+		if !g.due(target) {
+			s.clock.reach(target)
+			break
+		}
+		s.clock.reach(g.ahead[0].At)
+		done = append(done, s.doNext())
+	}
+	g.advancing = false
+	g.changed.Broadcast()
+	g.rouse()
+	return done, nil
+}

@@ -1,0 +1,279 @@
+// The movable clock, and what it does and does not move.
+
+package hotelstaystest
+
+import (
+	"fmt"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestAdvance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rc := &receiver{answer: func(n int, _ *http.Request) int { return []int{200, 500, 500, 200, 200}[n] }}
+		s := start(t, WithCallbackHandler(rc), WithRateLimit(OpBook, 1), WithoutRateLimits())
+		u := login(t, s)
+		began := time.Now()
+		u.bookWithCallback("ref", hook)
+		synctest.Wait()
+		if got := s.Advance(2 * time.Minute); len(got) != 0 || rc.events() != "created" {
+			t.Errorf("%v, %s", got, rc.events())
+		}
+		u.book("later", 1)
+		got := s.Advance(10 * time.Minute)
+		w := s.Ledger().Webhooks()
+		at := func(d time.Duration) time.Time { return began.Add(d) }
+		want := []Due{
+			{at(3 * time.Minute), DueConfirmation, "PO000000001", 0},
+			{at(3 * time.Minute), DueDelivery, w[1].EventID, 1},
+			{at(3 * time.Minute), DueDelivery, w[2].EventID, 1},
+			{at(3*time.Minute + time.Second), DueDelivery, w[1].EventID, 2},
+			{at(3*time.Minute + time.Second), DueDelivery, w[2].EventID, 2},
+			{at(5 * time.Minute), DueConfirmation, "PO000000002", 0},
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("got  %v\nwant %v", got, want)
+		}
+		if rc.events() != "created paid modified paid modified" || s.Now() != at(12*time.Minute) || time.Now() != began {
+			t.Errorf("%s; the clock is at %v", rc.events(), s.Now())
+		}
+		orders := s.Ledger().Orders()
+		if h := orders[0].History; len(h) != 2 || h[1].At != at(3*time.Minute) || orders[1].CreatedAt != at(2*time.Minute) {
+			t.Errorf("%+v", orders)
+		}
+		if a := w[1].Attempts; len(a) != 2 || a[1].Started != at(3*time.Minute+time.Second) || w[1].EventTime != at(3*time.Minute) {
+			t.Errorf("%+v", w[1])
+		}
+		panics(t, "does not go back", func() { s.Advance(-1) })
+	})
+}
+
+func TestAdvanceMoves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, WithConfirmAfter(0), WithLateVisibility(10*time.Minute), WithVoucherDelay(10*time.Minute))
+		u := login(t, s)
+		oauth := u.with(u.must(oauthPath, object{
+			"grant_type": "client_credentials", "client_id": s.ClientID, "client_secret": s.ClientSecret,
+		}).str("access_token"))
+		_, order := u.book("ref", 0)
+		voucher := func() *reply { return u.must(voucherPath, object{"customerReferenceNo": "ref"}) }
+		seen := func() int { return len(u.must(queryPath, "{}").list("orders")) }
+		u.must(destinationsPath, "{}")
+
+		s.Advance(10*time.Minute - 1)
+		if seen() != 0 || voucher().str("status") != "PENDING" {
+			t.Error("visible too early")
+		}
+		s.Advance(1)
+		if seen() != 1 || voucher().str("status") != "GENERATED" {
+			t.Error("not visible in time")
+		}
+		link := voucher().str("voucher", "downloadUrl")
+		download := func() int {
+			resp, err := u.http.Get(link)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			return resp.StatusCode
+		}
+		s.Advance(15*time.Minute - 1)
+		if got := download(); got != 200 {
+			t.Errorf("HTTP %d before the link's end", got)
+		}
+		s.Advance(1)
+		if got := download(); got != 403 {
+			t.Errorf("HTTP %d after the link's end", got)
+		}
+		s.Advance(35*time.Minute - 1)
+		oauth.must(destinationsPath, "{}")
+		s.Advance(1)
+		oauth.refused(destinationsPath, "{}", 401, CodeUnauthorized, "expired")
+		s.Advance(23 * time.Hour)
+		u.refused(destinationsPath, "{}", 401, CodeUnauthorized, "expired")
+		if made := order.str("hotelOrder", "bookingTime"); made != stamp(time.Now()) {
+			t.Errorf("booked at %s", made)
+		}
+	})
+}
+
+func TestAdvanceDoesNotMove(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rc := verifying("sandbox-webhook-secret")
+		s := start(t, WithCallbackHandler(rc), WithConfirmAfter(-1), WithRateLimit(OpDestinations, 1))
+		u := login(t, s)
+		began := time.Now()
+
+		u.must(destinationsPath, "{}")
+		s.Advance(time.Hour)
+		u.refused(destinationsPath, "{}", 429, CodeRateLimited, "")
+
+		u.bookWithCallback("ref", hook)
+		synctest.Wait()
+		if signed := signedAt(rc.all()[0], s.WebhookSecret); signed != began.Unix() {
+			t.Errorf("signed at %d, not in real time", signed)
+		}
+		s.Inject(Fault{Operation: OpWebhook, Kind: FaultDelay, Delay: time.Minute})
+		s.SendWebhook("ref", EventOrderModified)
+		synctest.Wait()
+		s.Advance(time.Hour)
+		if got := rc.events(); got != "created" {
+			t.Errorf("got %s", got)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got := rc.events(); got != "created modified" {
+			t.Errorf("got %s", got)
+		}
+
+		s.Inject(Fault{Operation: OpQueryOrders, Kind: FaultDelay, Delay: time.Minute})
+		before := time.Now()
+		var wg sync.WaitGroup
+		wg.Go(func() { u.must(queryPath, "{}") })
+		synctest.Wait()
+		s.Advance(time.Hour)
+		wg.Wait()
+		if took := time.Since(before); took != time.Minute {
+			t.Errorf("the fault delayed by %v", took)
+		}
+	})
+}
+
+// A receiver that does not answer costs real time, so that the retry is seen.
+func TestAdvanceWaitsForAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rc := &receiver{answer: func(n int, r *http.Request) int {
+			if n == 0 {
+				<-r.Context().Done()
+			}
+			return 200
+		}}
+		s := start(t, WithCallbackHandler(rc), WithConfirmAfter(-1))
+		login(t, s).bookWithCallback("ref", hook)
+		synctest.Wait()
+		began := time.Now()
+		got := s.Advance(time.Second)
+		if len(got) != 0 || time.Since(began) != 10*time.Second || s.Now() != time.Now() {
+			t.Errorf("%v after %v; the clock is at %v", got, time.Since(began), s.Now())
+		}
+		got = s.Advance(time.Second)
+		if len(got) != 1 || got[0].Attempt != 2 || s.Ledger().Webhooks()[0].State != WebhookDelivered || s.Now() != began.Add(11*time.Second) {
+			t.Errorf("%v; the clock is at %v", got, s.Now())
+		}
+	})
+}
+
+func TestCloseEndsAdvance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, WithCallbackHandler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })))
+		login(t, s).bookWithCallback("ref", hook)
+		synctest.Wait()
+		began := time.Now()
+		var wg sync.WaitGroup
+		wg.Go(func() { s.Advance(time.Hour) })
+		synctest.Wait()
+		s.Close()
+		wg.Wait()
+		if time.Since(began) != 0 || len(s.Ledger().Webhooks()) != 1 || s.Ledger().Webhooks()[0].State != WebhookPending {
+			t.Errorf("after %v: %+v", time.Since(began), s.Ledger().Webhooks())
+		}
+	})
+}
+
+// The agenda's goroutine follows a clock that was moved.
+func TestAgendaAfterAdvance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rc := &receiver{}
+		s := start(t, WithCallbackHandler(rc), WithConfirmAfter(time.Hour))
+		login(t, s).bookWithCallback("ref", hook)
+		synctest.Wait()
+		s.Advance(time.Hour - time.Second)
+		time.Sleep(time.Second - 1)
+		synctest.Wait()
+		if got := rc.events(); got != "created" {
+			t.Errorf("too early: %s", got)
+		}
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		if got := rc.events(); got != "created paid modified" {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+// Orders and events that wait cost no goroutine each.
+func TestOneGoroutineWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rc := &receiver{answer: func(int, *http.Request) int { return 500 }}
+		s := start(t, WithoutRateLimits(), WithCallbackHandler(rc), WithWebhookRetryDelays(time.Hour))
+		u := login(t, s)
+		u.bookWithCallback("first", hook)
+		synctest.Wait()
+		before := runtime.NumGoroutine()
+		for i := range 100 {
+			u.bookWithCallback(fmt.Sprint("ref", i), hook)
+		}
+		synctest.Wait()
+		if after := runtime.NumGoroutine(); after > before {
+			t.Errorf("%d goroutines became %d", before, after)
+		}
+		got := s.Advance(2 * time.Hour)
+		if len(got) != 101+101+4*101 {
+			t.Errorf("%d things were due", len(got))
+		}
+		for i, due := range got[:101] { // all at the same time
+			if want := fmt.Sprintf("PO%09d", i+1); due.Reference != want {
+				t.Errorf("%v is where %s should be", due, want)
+			}
+		}
+	})
+}
+
+func TestConcurrentAdvance(t *testing.T) {
+	rc := &receiver{answer: func(n int, _ *http.Request) int { return 200 + n%2*300 }}
+	s := start(t, WithoutRateLimits(), WithCallbackHandler(rc), WithConfirmAfter(time.Minute))
+	u := login(t, s)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	confirmed := map[string]int{}
+	for i := range 4 {
+		wg.Go(func() {
+			for j := range 5 {
+				u.bookWithCallback(fmt.Sprint("ref", i, "-", j), hook)
+				last := time.Time{}
+				for _, due := range s.Advance(time.Minute) {
+					if due.At.Before(last) {
+						t.Errorf("%v comes after %v", due, last)
+					}
+					last = due.At
+					if due.Kind == DueConfirmation {
+						mu.Lock()
+						confirmed[due.Reference]++
+						mu.Unlock()
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	s.Advance(time.Hour)
+	for _, o := range s.Ledger().Orders() {
+		if o.Status != 2 || len(o.History) != 2 || confirmed[o.PlatformReferenceNo] > 1 { // 0: between two calls of Advance
+			t.Errorf("%s has status %d and was confirmed %d times", o.PlatformReferenceNo, o.Status, confirmed[o.PlatformReferenceNo])
+		}
+	}
+	for _, w := range s.Ledger().Webhooks() {
+		if w.State != WebhookDelivered && w.State != WebhookGivenUp {
+			t.Errorf("%s is %s", w.EventID, w.State)
+		}
+	}
+	if n := strings.Count(rc.events(), "created"); n < 20 {
+		t.Errorf("%d events", n)
+	}
+}

@@ -1,0 +1,189 @@
+// The event log: order, limits, and entries that never change.
+
+package hotelstaystest
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestEntriesOfABooking(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, WithCallbackHandler(&receiver{}), WithConfirmAfter(time.Minute))
+		u := login(t, s)
+		before := s.Ledger().Entries(0)
+		u.bookWithCallback("ref", hook)
+		synctest.Wait()
+		booked := s.Ledger().Entries(before[len(before)-1].Seq)
+		changing := booked[slices.IndexFunc(booked, func(e Entry) bool { return e.Order != nil })].Order
+		earlier := fmt.Sprintf("%+v", *changing)
+		s.ConfirmOrder("ref")
+		s.AmendOrder("ref")
+		synctest.Wait()
+		if now := fmt.Sprintf("%+v", *changing); now != earlier {
+			t.Errorf("an entry changed from %s to %s", earlier, now)
+		}
+		var got []string
+		last := int64(0)
+		for _, e := range s.Ledger().Entries(0) {
+			if e.Seq <= last {
+				t.Errorf("entry %d follows %d", e.Seq, last)
+			}
+			last = e.Seq
+			switch {
+			case e.Request != nil:
+				got = append(got, fmt.Sprint(e.Request.Operation, " ", e.Request.Status))
+			case e.Order != nil:
+				got = append(got, fmt.Sprint(e.Order.CustomerReferenceNo, " ", e.Order.Status))
+			case e.Webhook != nil:
+				got = append(got, fmt.Sprint(e.Webhook.Event, " ", e.Webhook.State))
+			}
+		}
+		slices.Sort(got) // the answer to Book and its event come in any order
+		want := []string{"Book 200", "HotelList 200", "Ticket 200", "order_created delivered", "order_modified delivered",
+			"order_modified delivered", "order_paid delivered", "ref 2"}
+		if !slices.Equal(got, want) {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
+	})
+}
+
+// Readers that follow the ledger get each entry once, also when records change in between.
+func TestEntriesAfter(t *testing.T) {
+	l := newLedger(10, new(clock), nil)
+	var recs []*record
+	for i := range 5 {
+		recs = append(recs, l.addWebhook(Webhook{EventID: fmt.Sprint(i)}))
+		l.logOrder(new(record), Order{CustomerReferenceNo: fmt.Sprint(i)}, time.Time{})
+	}
+	l.updateWebhook(recs[1], func(w *Webhook) { w.State = WebhookDelivered })
+	l.updateWebhook(recs[3], func(w *Webhook) { w.State = WebhookDelivered })
+	all := l.Entries(0)
+	for i, e := range all {
+		if got := l.Entries(e.Seq); len(got) != len(all)-i-1 || len(got) > 0 && got[0].Seq != all[i+1].Seq {
+			t.Errorf("after %d: %d entries", e.Seq, len(got))
+		}
+	}
+	if all[len(all)-1].Seq != 12 || len(all) != 10 {
+		t.Errorf("%d entries", len(all))
+	}
+}
+
+func TestEntriesNeverChange(t *testing.T) {
+	l := newLedger(10, new(clock), nil)
+	rec := l.addWebhook(Webhook{Attempts: []WebhookAttempt{{Status: 1}}})
+	before := rec.last.Webhook
+	l.updateWebhook(rec, func(w *Webhook) { w.State, w.Attempts[0].Status = WebhookDelivered, 2 })
+	if before.State != "" || before.Attempts[0].Status != 1 || rec.last.Webhook.Attempts[0].Status != 2 {
+		t.Errorf("%+v became %+v", before, rec.last.Webhook)
+	}
+}
+
+func TestEntriesAreCopies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, WithCallbackHandler(&receiver{}))
+		login(t, s).bookWithCallback("ref", hook)
+		synctest.Wait()
+		want := fmt.Sprintf("%+v %+v", s.Ledger().Requests(""), s.Ledger().Webhooks())
+		for _, e := range s.Ledger().Entries(0) {
+			switch {
+			case e.Request != nil:
+				e.Request.Status = 0
+				e.Request.Header.Set("Content-Type", "changed")
+			case e.Order != nil:
+				e.Order.History[0].Status = 9
+			case e.Webhook != nil:
+				e.Webhook.Body[0], e.Webhook.Attempts[0].Status = 'x', 1
+			}
+		}
+		if got := fmt.Sprintf("%+v %+v", s.Ledger().Requests(""), s.Ledger().Webhooks()); got != want {
+			t.Errorf("%s\nbecame %s", want, got)
+		}
+		for _, e := range s.Ledger().Entries(0) {
+			if e.Order != nil && e.Order.History[0].Status == 9 {
+				t.Error("an order's history is shared")
+			}
+		}
+	})
+}
+
+// liveHeap returns the heap in use, in bytes.
+func liveHeap() int {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}
+
+func TestLogIsBoundedInBytes(t *testing.T) {
+	for name, header := range map[string]http.Header{
+		"small": {},
+		"typical": {"Accept": {"*/*"}, "Accept-Encoding": {"gzip"}, "Authorization": {strings.Repeat("t", 200)}, "Content-Length": {"2"},
+			"Content-Type": {"application/json"}, "Request-Id": {"0123456789abcdef"}, "Trace-Id": {"0123456789abcdef"}, "User-Agent": {"Go"}},
+		"huge": {"X-Huge": {strings.Repeat("x", 100_000)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const limit, sent = 5000, 20_000
+			l := newLedger(limit, new(clock), nil)
+			before := liveHeap()
+			for range sent {
+				h := http.Header{}
+				for k, v := range header {
+					h.Set(strings.Clone(k), strings.Clone(v[0]))
+				}
+				rec := l.arrive(OpBook, &http.Request{Method: "POST", URL: mustURL("/api/trade/book"), Header: h}, "127.0.0.1")
+				for range 3 {
+					l.updateRequest(rec, func(r *Request) { r.BodySHA256 = sha256Hex(nil) })
+				}
+			}
+			used := liveHeap() - before
+			kept := len(l.Requests(""))
+			if used > limit*bytesPerLimit*3/2 || used > l.log.bytes*3/2 {
+				t.Errorf("%d bytes in use, %d counted", used, l.log.bytes)
+			}
+			if want := limit; name != "huge" && kept != want || kept == 0 || l.Dropped()+kept != sent || l.Count("") != sent {
+				t.Errorf("%d kept, %d dropped", kept, l.Dropped())
+			}
+			runtime.KeepAlive(l)
+		})
+	}
+}
+
+// A request that the log dropped while it was under way comes back with its answer.
+func TestDroppedRequestEnds(t *testing.T) {
+	l := newLedger(2, new(clock), nil)
+	arrive := func() *record {
+		return l.arrive(OpBook, &http.Request{URL: mustURL("/"), Header: http.Header{}}, "")
+	}
+	first := arrive()
+	for range 5 {
+		arrive()
+	}
+	l.updateRequest(first, func(r *Request) { r.Status = 200 })
+	if got := l.Requests(""); len(got) != 2 || got[0].Seq != 1 || got[0].Status != 200 || got[1].Seq != 6 {
+		t.Errorf("%+v", got)
+	}
+	if l.log.bytes > 2*bytesPerLimit || l.Dropped() != 5 {
+		t.Errorf("%d bytes, %d dropped", l.log.bytes, l.Dropped())
+	}
+}
+
+func TestOldestEntryOfAnyKindGoesFirst(t *testing.T) {
+	l := newLedger(math.MaxInt, new(clock), nil)
+	l.log.maxBytes = 2500
+	for i := range 3 {
+		l.logOrder(new(record), Order{CustomerReferenceNo: fmt.Sprint(i)}, time.Time{})
+		l.addWebhook(Webhook{EventID: fmt.Sprint(i)})
+	}
+	entries := l.Entries(0)
+	if len(entries) != 4 || entries[0].Seq != 3 || entries[0].Order.CustomerReferenceNo != "1" || l.Dropped() != 2 {
+		t.Errorf("%d entries, the first %+v", len(entries), entries[0])
+	}
+}
