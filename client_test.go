@@ -263,7 +263,7 @@ func TestUnusableClientOrContext(t *testing.T) {
 				}
 				results := m.Func.Call(args)
 				last := results[len(results)-1]
-				if stream, ok := last.Interface().(*hotelstays.HotelListStream); ok {
+				if stream, ok := reflect.TypeAssert[*hotelstays.HotelListStream](last); ok {
 					last = reflect.ValueOf(stream.Hotels())
 				}
 				if last.Kind() == reflect.Func { // an iterator

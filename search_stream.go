@@ -135,12 +135,11 @@ func (x *exchange) takeHotel(handOut func(*types.Hotel) bool) func([]byte) (bool
 		text = append(append(append(text[:0], `{"code":0,"data":{"list":[`...), element...), "]}}"...)
 		var page HotelListResponse
 		_, err := wire.Decode(x.ctx, text, decodeTarget(&page, x.row.internStrings), false)
-		if taken++; err != nil || len(page.List) != 1 || taken > MaxListPageSize {
-			return false, nil // the rest of the answer says why
-		}
-		if !handOut(&page.List[0]) {
+		taken++
+		fits := err == nil && len(page.List) == 1 && taken <= MaxListPageSize
+		if fits && !handOut(&page.List[0]) {
 			return true, errBreak
 		}
-		return true, nil
+		return fits, nil // if it does not, the rest of the answer says why
 	}
 }
