@@ -1,0 +1,58 @@
+// The kinds of errors, for metrics and for HTTP statuses. KindOf is in errors.go.
+
+package hotelstays
+
+// ErrorKind is the kind of an error, for labels of metrics and for mapping errors to HTTP
+// statuses. The list may grow.
+type ErrorKind string
+
+// The kinds that KindOf returns.
+const (
+	// KindOutcomeUnknown: a Book or a Cancel may have been carried out.
+	KindOutcomeUnknown ErrorKind = "outcome_unknown"
+	// KindCanceled and KindTimeout: a ctx was cancelled; a deadline or a time limit passed.
+	KindCanceled ErrorKind = "canceled"
+	KindTimeout  ErrorKind = "timeout"
+	// KindNoToken: no token could be fetched; the cause is the error of that fetch.
+	KindNoToken ErrorKind = "no_token"
+	// KindTransport: any other *TransportError.
+	KindTransport ErrorKind = "transport"
+
+	// KindValidation to KindWebhook are the kinds of the other error types.
+	KindValidation      ErrorKind = "validation"
+	KindDecode          ErrorKind = "unreadable_answer"
+	KindReferenceReused ErrorKind = "reference_reused"
+	KindPage            ErrorKind = "incomplete_listing"
+	KindBatch           ErrorKind = "batch"
+	KindVoucher         ErrorKind = "voucher"
+	KindWebhook         ErrorKind = "webhook"
+
+	// KindParam to KindUpstreamTimeout are the kinds of the sentinels: ErrParam and so on.
+	KindParam              ErrorKind = "parameter_refused"
+	KindUnauthorized       ErrorKind = "unauthorized"
+	KindForbidden          ErrorKind = "forbidden"
+	KindNotFound           ErrorKind = "not_found"
+	KindRateLimited        ErrorKind = "rate_limited"
+	KindDuplicateBooking   ErrorKind = "duplicate_booking"
+	KindVoucherTooLarge    ErrorKind = "voucher_too_large"
+	KindAmbiguousReference ErrorKind = "ambiguous_reference"
+	KindRateChanged        ErrorKind = "rate_changed"
+	KindCancelRefused      ErrorKind = "cancel_refused"
+	KindInvalidScope       ErrorKind = "invalid_scope"
+	KindUpstreamTimeout    ErrorKind = "upstream_timeout"
+
+	// KindServerError, KindRedirect and KindRefused: an *APIError without a sentinel, with HTTP
+	// 5xx, with HTTP 3xx, or any other.
+	KindServerError ErrorKind = "server_error"
+	KindRedirect    ErrorKind = "redirect"
+	KindRefused     ErrorKind = "refused"
+
+	// KindOther: none of these, such as an error of your own function.
+	KindOther ErrorKind = "other"
+)
+
+// kindError is every error type of the package that has a kind of its own.
+type kindError interface {
+	error
+	kind() ErrorKind
+}
