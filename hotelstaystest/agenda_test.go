@@ -171,7 +171,10 @@ func TestAdvanceWaitsForAnswers(t *testing.T) {
 
 func TestCloseEndsAdvance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, WithCallbackHandler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })))
+		s := start(t, WithCallbackHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			<-r.Context().Done()
+			w.WriteHeader(http.StatusServiceUnavailable) // it may still arrive
+		})))
 		login(t, s).bookWithCallback("ref", hook)
 		synctest.Wait()
 		began := time.Now()
