@@ -42,8 +42,7 @@
 // A value holds what the service sent. [types.Money] keeps an amount's digits, computes
 // exactly and does not mix currencies. Dates are text; call Time to parse one. An
 // enumeration has constants for the documented values and keeps all others. An optional
-// object is a pointer. Hotels are identified by PlatformHotelID; Hotel.ID differs between
-// searches.
+// object is a pointer. PlatformHotelID identifies a hotel; Hotel.ID differs between searches.
 //
 // "Undocumented" means that the API's document leaves something open. The client then
 // passes the value on as text, a number or JSON, and [WithRawData] keeps the JSON of data.
