@@ -1015,7 +1015,7 @@ const mib = 1 << 20
 const recordedWebhooks = "webhooks"
 
 func TestMemoryOfAnswers(t *testing.T) {
-	chosen := portionOf(t, 3, 7)
+	chosen := portionOf(t, 3, 29)
 	longAnswers(64<<10, func(name string, body []byte, resp any) {
 		if !chosen.next() {
 			return
@@ -1033,7 +1033,7 @@ func TestMemoryOfAnswers(t *testing.T) {
 // A list that no page can hold, or that is all but empty, is refused before there is
 // memory for it.
 func TestMemoryOfLongLists(t *testing.T) {
-	length := howMany(t, "MiB", 64, 8, 4) * mib
+	length := howMany(t, "MiB", 64, 8, 2) * mib
 	for _, tc := range []struct {
 		list, element string
 		resp          any
@@ -1068,7 +1068,7 @@ func TestPagesAreBounded(t *testing.T) {
 
 // Any number of orders is read, however little each of them says.
 func TestManySmallOrdersAreRead(t *testing.T) {
-	orders := howMany(t, "orders", 50_000, 20_000, 20_000)
+	orders := howMany(t, "orders", 50_000, 20_000, 10_000)
 	order := `{"status":1,"checkIn":"2026-12-24","checkOut":"2026-12-27","bookingTime":"2026-11-20T10:00:00Z","holder":{"firstName":"A","lastName":"B"},` +
 		`"platformReferenceNo":"1","netRate":{"currency":"EUR","amount":1},"supplierReferenceNo":"2"}`
 	body := `{"code":0,"data":{"orders":[` + strings.Repeat(order+",", orders) + order + `]}}`
@@ -1096,7 +1096,7 @@ func (c *endingCtx) Err() error {
 // and ends with it.
 func TestDecodingEndsWithItsCtx(t *testing.T) {
 	const length = 3 << 16
-	chosen := portionOf(t, 3, 5)
+	chosen := portionOf(t, 3, 19)
 	lists, texts := longLists(length), longTexts(length)
 	for name, data := range map[string]string{
 		"objects": `{"orders":` + lists["objects"] + `}`, "numbers": `{"orders":` + lists["numbers"] + `}`, "unknown lists": `{"new":` +
@@ -1131,7 +1131,7 @@ func TestDecodingEndsWithItsCtx(t *testing.T) {
 // Orders with a type mismatch in each of them cost no more than three times what they
 // cost without, wherever the first one is.
 func TestMismatchesCostLittle(t *testing.T) {
-	const orders = 40
+	const orders = 33
 	sample, err := json.Marshal(filled(reflect.TypeFor[types.Order]()).Interface())
 	require.NoError(t, err)
 	order := func(status string) string {

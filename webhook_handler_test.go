@@ -556,6 +556,7 @@ func TestWebhookLease(t *testing.T) {
 
 // On a real server a slow body ends with 408. A slow function is not cut off.
 func TestWebhookSlowBody(t *testing.T) {
+	t.Parallel()
 	const patience = 150 * time.Millisecond
 	opts := hookOptions()
 	opts.ReadTimeout = patience

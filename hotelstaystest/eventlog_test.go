@@ -130,7 +130,7 @@ func TestLogIsBoundedInBytes(t *testing.T) {
 		"huge": {"X-Huge": {strings.Repeat("x", 100_000)}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			const limit, sent = 5000, 20_000
+			const limit, sent = 1000, 4000
 			l := newLedger(limit, new(clock), nil)
 			before := liveHeap()
 			for range sent {

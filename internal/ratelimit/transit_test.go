@@ -106,12 +106,21 @@ func seeds(t *testing.T) uint64 {
 	return 1
 }
 
+// limits are the rate limits that a test tries: all, or with -short the first two.
+func limits(t *testing.T, all ...int) []int {
+	if testing.Short() {
+		t.Logf("rate limits of %v; without -short %v", all[:2], all)
+		return all[:2]
+	}
+	return all
+}
+
 // Requests take from nothing to 600 ms to arrive, and answers from 50 ms to 5 s. Each answer says how long the
 // service took, so nothing is ever refused: not in the first burst, not after a rest, and not where callers hang up
 // before the answer is there.
 func TestNoMoreThanTheLimitEverArrives(t *testing.T) {
 	for seed := range seeds(t) {
-		for _, n := range []int{5, 20, 100} {
+		for _, n := range limits(t, 5, 20, 100) {
 			for _, callers := range []int{2 * n, 6 * n} {
 				for _, rest := range []time.Duration{0, 5 * time.Second, 5 * time.Minute} {
 					for _, deaf := range []float64{0, 0.1} {
@@ -139,7 +148,7 @@ func TestNoMoreThanTheLimitEverArrives(t *testing.T) {
 // before it was known do not count.
 func TestOneRefusalAMinuteWithoutProof(t *testing.T) {
 	refused, roads := 0, 3*seeds(t)
-	for _, n := range []int{5, 10, 50, 100} {
+	for _, n := range limits(t, 5, 10, 50, 100) {
 		for _, callers := range []int{2 * n, 6 * n} {
 			for seed := range roads {
 				t.Run(fmt.Sprintf("N=%d, %d callers, seed %d", n, callers, seed), func(t *testing.T) {
@@ -182,7 +191,7 @@ func TestThroughput(t *testing.T) {
 		{"after 3 s, later", 3 * time.Second, true, 2 * time.Minute, false, 0.95},
 		{"after 3 s, no header", 3 * time.Second, false, 0, false, 0.95},
 	} {
-		for _, n := range []int{5, 10, 50, 100} {
+		for _, n := range limits(t, 10, 50, 5, 100) {
 			t.Run(fmt.Sprintf("%s, N=%d", test.name, n), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					r := &road{limit: n, header: test.header, way: between(10*ms, 10*ms+short), thinking: between(test.thinking, test.thinking)}
