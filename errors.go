@@ -192,10 +192,22 @@ func fact(err error) string {
 	return strings.TrimPrefix(err.Error(), "hotelstays: ")
 }
 
+// afterRefusal is the error of a call that ended before the attempt that was to follow a
+// refusal. The error around it has the operation and the request id of both.
+type afterRefusal struct {
+	end     error
+	refusal *APIError
+}
+
+func (e *afterRefusal) Error() string {
+	return e.end.Error() + " before another attempt, after: " + e.refusal.fact()
+}
+
+func (e *afterRefusal) Unwrap() []error { return []error{e.end, e.refusal} }
+
 // bothErrors is one error after another, with the prefix and the advice of neither.
 type bothErrors struct {
 	first error
-	link  string
 	then  error // or nil
 }
 
@@ -203,13 +215,13 @@ func (e *bothErrors) Error() string {
 	if e.then == nil {
 		return fact(e.first)
 	}
-	return fact(e.first) + e.link + fact(e.then)
+	return fact(e.first) + "; " + fact(e.then)
 }
 
 // fact leaves out the operation and the request id: the error around it has them.
 func (e *bothErrors) fact() string {
 	if f, ok := e.first.(failure); ok && e.then != nil {
-		return f.fact() + e.link + fact(e.then)
+		return f.fact() + "; " + fact(e.then)
 	}
 	return e.Error()
 }
@@ -234,6 +246,8 @@ type APIError struct {
 	TraceID   string
 	// RetryAfter is how long the service asks to wait; 0: it did not ask.
 	RetryAfter time.Duration
+	// RateLimit is nil unless the service sent all of its figures.
+	RateLimit *RateLimit
 
 	outcome
 }

@@ -119,6 +119,7 @@ type recoverSettings struct {
 
 type voucherSettings struct {
 	settings
+	method        Operation // that was called, for errors
 	allowUnsigned bool
 	maxBytes      int64
 }

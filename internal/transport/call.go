@@ -153,6 +153,13 @@ func Send(ctx context.Context, call *Call) Result {
 	if err != nil {
 		return Result{Err: err}
 	}
+	if call.HTTP.Timeout > 0 { // http.Client sets a timer, and does not stop it where a RoundTripper panics
+		ended, cancel := context.WithCancel(ctx)
+		defer cancel()
+		req = req.WithContext(ended)
+		//lint:ignore SA1019 nothing else stops that timer
+		req.Cancel = ended.Done()
+	}
 	r := &run{Call: call, ctx: ctx}
 	// The run is the client's RoundTripper. It hides the transport's CloseIdleConnections:
 	// go-retryablehttp would close the connections of all other calls after each failure.
