@@ -374,7 +374,7 @@ func (e *APIError) next() string {
 	case errors.Is(c.err, ErrParam) && takesSession(e.Operation):
 		return c.next + "; search again if the session is refused"
 	case errors.Is(c.err, ErrNotFound) && e.Code == 0:
-		return "check the base URL, which ends before /api, and the reference"
+		return "check the base URL, which ends before /api, the path of a Do, and the reference"
 	case ok:
 		return c.next
 	case e.HTTPStatus >= 500:
@@ -392,8 +392,8 @@ func takesSession(op Operation) bool { return operations[op] != nil && operation
 // that fetch.
 type TransportError struct {
 	Operation Operation
-	// Sent reports that the request may have reached the service. For Book and Cancel it
-	// is true only inside an *OutcomeUnknownError.
+	// Sent reports that the request may have reached the service. For Book, Cancel and a Do
+	// without Idempotent it is true only inside an *OutcomeUnknownError.
 	Sent      bool
 	Attempts  int
 	RequestID string
@@ -504,12 +504,13 @@ func (e *DecodeError) Unwrap() error { return e.Err }
 // OutcomeUnknownError reports a Book or a Cancel that may have been carried out: the
 // request may have arrived, and no definite answer came. It is not a refusal: the order may
 // exist. Sending again could book twice; QueryOrders by the reference shows what happened.
+// A Do without Idempotent can have the same end.
 //
 // Check for it with errors.As before any other error, because it wraps one of the others.
 // errors.Is matches ErrUpstreamTimeout alone.
 type OutcomeUnknownError struct {
 	Operation Operation
-	// CustomerReferenceNo is the reference to ask for.
+	// CustomerReferenceNo is the reference to ask for; empty for Do.
 	CustomerReferenceNo string
 	// RequestID and TraceID are those of the Book or the Cancel; empty in errors of
 	// RecoverBooking and StepRecovery.
@@ -526,8 +527,11 @@ func (e *OutcomeUnknownError) Error() string {
 	if f, ok := e.Err.(interface{ fact() string }); ok {
 		cause = f.fact()
 	}
-	return "hotelstays: " + description(e.Operation, fmt.Sprintf("outcome unknown for reference %q: do not send it again, ask QueryOrders for the reference; cause: %s",
-		e.CustomerReferenceNo, cause), e.RequestID)
+	outcome := fmt.Sprintf("outcome unknown for reference %q: do not send it again, ask QueryOrders for the reference", e.CustomerReferenceNo)
+	if e.CustomerReferenceNo == "" { // of Do
+		outcome = "outcome unknown: do not send it again before you know whether it was carried out"
+	}
+	return "hotelstays: " + description(e.Operation, outcome+"; cause: "+cause, e.RequestID)
 }
 
 // Unwrap returns the cause.

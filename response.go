@@ -120,7 +120,7 @@ func (a *answer) decode(into any, meta *ResponseMeta, check func() error) (defin
 		return false, a.decodeError(fault)
 	case !env.HasCode:
 		return false, a.decodeError(errors.New("it has no code, so it is not known to be a success"))
-	case !env.HasData:
+	case !env.HasData && !a.row.noData:
 		return false, a.decodeError(errors.New("it reports success and has no data"))
 	}
 	*meta = a.meta(env)

@@ -201,6 +201,17 @@ func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
 }
 
+// headerProblem returns what is wrong with the value of a header, or "".
+func headerProblem(value string) string {
+	switch {
+	case strings.TrimSpace(value) == "":
+		return "is empty; leave the option out instead"
+	case !isHeaderValue(value):
+		return "contains characters that a header cannot carry"
+	}
+	return ""
+}
+
 // isHeaderValue reports whether net/http sends s unchanged: no control characters, and no
 // spaces at its ends.
 func isHeaderValue(s string) bool {
