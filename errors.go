@@ -192,10 +192,22 @@ func fact(err error) string {
 	return strings.TrimPrefix(err.Error(), "hotelstays: ")
 }
 
+// afterRefusal is the error of a call that ended before the attempt that was to follow a
+// refusal. The error around it has the operation and the request id of both.
+type afterRefusal struct {
+	end     error
+	refusal *APIError
+}
+
+func (e *afterRefusal) Error() string {
+	return e.end.Error() + " before another attempt, after: " + e.refusal.fact()
+}
+
+func (e *afterRefusal) Unwrap() []error { return []error{e.end, e.refusal} }
+
 // bothErrors is one error after another, with the prefix and the advice of neither.
 type bothErrors struct {
 	first error
-	link  string
 	then  error // or nil
 }
 
@@ -203,13 +215,13 @@ func (e *bothErrors) Error() string {
 	if e.then == nil {
 		return fact(e.first)
 	}
-	return fact(e.first) + e.link + fact(e.then)
+	return fact(e.first) + "; " + fact(e.then)
 }
 
 // fact leaves out the operation and the request id: the error around it has them.
 func (e *bothErrors) fact() string {
 	if f, ok := e.first.(failure); ok && e.then != nil {
-		return f.fact() + e.link + fact(e.then)
+		return f.fact() + "; " + fact(e.then)
 	}
 	return e.Error()
 }
@@ -234,6 +246,8 @@ type APIError struct {
 	TraceID   string
 	// RetryAfter is how long the service asks to wait; 0: it did not ask.
 	RetryAfter time.Duration
+	// RateLimit is nil unless the service sent all of its figures.
+	RateLimit *RateLimit
 
 	outcome
 }
@@ -360,7 +374,7 @@ func (e *APIError) next() string {
 	case errors.Is(c.err, ErrParam) && takesSession(e.Operation):
 		return c.next + "; search again if the session is refused"
 	case errors.Is(c.err, ErrNotFound) && e.Code == 0:
-		return "check the base URL, which ends before /api, and the reference"
+		return "check the base URL, which ends before /api, the path of a Do, and the reference"
 	case ok:
 		return c.next
 	case e.HTTPStatus >= 500:
@@ -378,8 +392,8 @@ func takesSession(op Operation) bool { return operations[op] != nil && operation
 // that fetch.
 type TransportError struct {
 	Operation Operation
-	// Sent reports that the request may have reached the service. For Book and Cancel it
-	// is true only inside an *OutcomeUnknownError.
+	// Sent reports that the request may have reached the service. For Book, Cancel and a Do
+	// without Idempotent it is true only inside an *OutcomeUnknownError.
 	Sent      bool
 	Attempts  int
 	RequestID string
@@ -490,12 +504,13 @@ func (e *DecodeError) Unwrap() error { return e.Err }
 // OutcomeUnknownError reports a Book or a Cancel that may have been carried out: the
 // request may have arrived, and no definite answer came. It is not a refusal: the order may
 // exist. Sending again could book twice; QueryOrders by the reference shows what happened.
+// A Do without Idempotent can have the same end.
 //
 // Check for it with errors.As before any other error, because it wraps one of the others.
 // errors.Is matches ErrUpstreamTimeout alone.
 type OutcomeUnknownError struct {
 	Operation Operation
-	// CustomerReferenceNo is the reference to ask for.
+	// CustomerReferenceNo is the reference to ask for; empty for Do.
 	CustomerReferenceNo string
 	// RequestID and TraceID are those of the Book or the Cancel; empty in errors of
 	// RecoverBooking and StepRecovery.
@@ -512,8 +527,11 @@ func (e *OutcomeUnknownError) Error() string {
 	if f, ok := e.Err.(interface{ fact() string }); ok {
 		cause = f.fact()
 	}
-	return "hotelstays: " + description(e.Operation, fmt.Sprintf("outcome unknown for reference %q: do not send it again, ask QueryOrders for the reference; cause: %s",
-		e.CustomerReferenceNo, cause), e.RequestID)
+	outcome := fmt.Sprintf("outcome unknown for reference %q: do not send it again, ask QueryOrders for the reference", e.CustomerReferenceNo)
+	if e.CustomerReferenceNo == "" { // of Do
+		outcome = "outcome unknown: do not send it again before you know whether it was carried out"
+	}
+	return "hotelstays: " + description(e.Operation, outcome+"; cause: "+cause, e.RequestID)
 }
 
 // Unwrap returns the cause.

@@ -222,7 +222,7 @@ func TestWireFullRequestWithCallOptions(t *testing.T) {
 					hotelstays.WithClientIP("198.51.100.4"),
 					hotelstays.WithTimeout(30 * time.Second),
 					hotelstays.WithTraceID("trace-1"),
-					hotelstays.WithClientRequestTimestamp("1766570400123"),
+					hotelstays.WithClientRequestTimestamp(func(time.Time) string { return "1766570400123" }),
 				}
 				want := map[string]string{
 					"Accept":                   "application/json",
