@@ -43,7 +43,7 @@ type DoRequest struct {
 
 // DoResponse describes the answer.
 type DoResponse struct {
-	Meta ResponseMeta
+	Meta ResponseMeta `json:"-"`
 }
 
 // Do calls an operation that the client has no method for. The call has a token, retries and
