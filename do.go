@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"path"
 	"reflect"
 	"strings"
@@ -72,7 +73,7 @@ func (c *Client) Do(ctx context.Context, req *DoRequest, opts ...CallOption) (*D
 			return nil
 		}
 		if err := json.Unmarshal(data, req.Into); err != nil {
-			return x.scrubError(err)
+			return x.scrubError(fmt.Errorf("data does not fit DoRequest.Into: %w", err))
 		}
 		return nil
 	}
