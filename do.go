@@ -47,9 +47,10 @@ type DoResponse struct {
 	Meta ResponseMeta `json:"-"`
 }
 
-// Do calls an operation that the client has no method for. The call has a token, retries and
-// errors like any other, and the time limit of 60 seconds. Without DoRequest.Idempotent its
-// outcome may be unknown: the error is then an *OutcomeUnknownError without a reference.
+// Do calls an operation that the client has no method for. Token, retries, limits and errors
+// are those of every call. Without ctx's deadline or WithTimeout it ends after 60 seconds, or
+// after the time of the operation with that path. Without DoRequest.Idempotent its outcome may
+// be unknown: the error is then an *OutcomeUnknownError without a reference.
 //
 // WithMaxResponseBytes limits the answer, but not the memory of Into. Headers that only some
 // operations take, such as Currency, are sent to an operation that the client does not know.
