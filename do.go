@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"path"
 	"reflect"
 	"strings"
@@ -43,12 +44,13 @@ type DoRequest struct {
 
 // DoResponse describes the answer.
 type DoResponse struct {
-	Meta ResponseMeta
+	Meta ResponseMeta `json:"-"`
 }
 
-// Do calls an operation that the client has no method for. The call has a token, retries and
-// errors like any other, and the time limit of 60 seconds. Without DoRequest.Idempotent its
-// outcome may be unknown: the error is then an *OutcomeUnknownError without a reference.
+// Do calls an operation that the client has no method for. Token, retries, limits and errors
+// are those of every call. Without ctx's deadline or WithTimeout it ends after 60 seconds, or
+// after the time of the operation with that path. Without DoRequest.Idempotent its outcome may
+// be unknown: the error is then an *OutcomeUnknownError without a reference.
 //
 // WithMaxResponseBytes limits the answer, but not the memory of Into. Headers that only some
 // operations take, such as Currency, are sent to an operation that the client does not know.
@@ -72,7 +74,7 @@ func (c *Client) Do(ctx context.Context, req *DoRequest, opts ...CallOption) (*D
 			return nil
 		}
 		if err := json.Unmarshal(data, req.Into); err != nil {
-			return x.scrubError(err)
+			return x.scrubError(fmt.Errorf("data does not fit DoRequest.Into: %w", err))
 		}
 		return nil
 	}

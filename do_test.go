@@ -80,7 +80,8 @@ func TestDo(t *testing.T) {
 		}), hotelstays.WithCurrency("EUR"), hotelstays.WithMarket("AE"), hotelstays.WithObserver(observer))
 
 		var got struct{ Rooms []int }
-		resp, err := client.Do(t.Context(), &hotelstays.DoRequest{Path: newPath, Body: map[string]any{"a": []int{1}}, Into: &got, SessionID: "s"},
+		resp, err := client.Do(t.Context(),
+			&hotelstays.DoRequest{Path: newPath, Body: map[string]any{"a": []int{1}}, Into: &got, SessionID: "s"},
 			hotelstays.WithLanguage("ar"), hotelstays.WithRawData())
 		require.NoError(t, err)
 		assert.Equal(t, []int{1, 2}, got.Rooms)
@@ -89,7 +90,8 @@ func TestDo(t *testing.T) {
 		assert.Equal(t, http.MethodPost, sent.Method)
 		assert.Equal(t, newPath, sent.URL.RequestURI())
 		assert.JSONEq(t, `{"a":[1]}`, body)
-		for name, want := range map[string]string{"Authorization": "Bearer token-0001", "Session-Id": "s", "Currency": "EUR", "Market": "AE",
+		for name, want := range map[string]string{"Authorization": "Bearer token-0001", "Session-Id": "s", "Currency": "EUR",
+			"Market":   "AE",
 			"Language": "ar", "Timeout-Milliseconds": "59000", "Request-Id": resp.Meta.RequestID} {
 			assert.Equal(t, want, sent.Header.Get(name), name)
 		}
@@ -155,15 +157,15 @@ func TestDoIsResentOnlyIfIdempotent(t *testing.T) {
 	}
 }
 
-// A lost answer of the sandbox: a read is asked for again, a cancellation by path is not.
+// A cancellation whose answer was lost is not sent again, nor is one by its path.
 func TestDoWithALostAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
 		o := findOffer(t, srv, client, 0)
 		order := o.book(t, client, "ref-1")
 		srv.Inject(hotelstaystest.Fault{Kind: hotelstaystest.FaultCut, Commit: true, Operation: hotelstaystest.OpCancel})
-		_, err := client.Do(t.Context(), &hotelstays.DoRequest{Path: "/api/trade/cancel", SessionID: o.session, Body: &hotelstays.CancelRequest{
-			CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo}})
+		_, err := client.Do(t.Context(), &hotelstays.DoRequest{Path: "/api/trade/cancel", SessionID: o.session,
+			Body: &hotelstays.CancelRequest{CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo}})
 		require.ErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
 		assert.Equal(t, 1, srv.Ledger().Count(hotelstaystest.OpCancel))
 	})

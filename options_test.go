@@ -169,7 +169,8 @@ func TestRequestIDAndTimestampOfEachAttempt(t *testing.T) {
 		}
 		assert.GreaterOrEqual(t, requests[3].Arrived.Sub(requests[0].Arrived), 6*time.Second)
 
-		resp, err = client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithRequestID(func() string { return "own" }))
+		resp, err = client.Destinations(t.Context(), &hotelstays.DestinationsRequest{},
+			hotelstays.WithRequestID(func() string { return "own" }))
 		require.NoError(t, err)
 		assert.Equal(t, "own", resp.Meta.RequestID, "an option of the call wins")
 	})

@@ -164,7 +164,6 @@ func Send(ctx context.Context, call *Call) Result {
 		ended, cancel := context.WithCancel(ctx)
 		defer cancel()
 		req = req.WithContext(ended)
-		//lint:ignore SA1019 nothing else stops that timer
 		req.Cancel = ended.Done()
 	}
 	r := &run{Call: call, ctx: ctx, client: call.HTTP}
