@@ -243,12 +243,16 @@ func refusedByProxy(_ context.Context, proxy *url.URL, _ *http.Request, resp *ht
 	return fmt.Errorf("the proxy %s answered CONNECT with HTTP %d", proxy.Host, resp.StatusCode)
 }
 
-// requestFor is what every *XRequest implements. P points to its response.
-type requestFor[Q, P any] interface {
-	*Q
+// request is what every *XRequest implements.
+type request interface {
 	// validate adds a fault for each rule of the document that the request breaks.
 	validate(*validation)
 	parts() parts
+}
+
+// requestFor is a request whose response P points to.
+type requestFor[P any] interface {
+	request
 	// check looks at the decoded answer. Its error says why a success cannot be used.
 	check(P, *answer) error
 }
@@ -268,8 +272,8 @@ type responseTo[R any] interface {
 }
 
 // invoke makes one call: it validates the request, sends it and reads the answer.
-func invoke[Q, R any, P responseTo[R], I requestFor[Q, P]](ctx context.Context, c *Client, op Operation, req I, opts []CallOption) (P, error) {
-	x, err := begin(ctx, c, op, req, collect(opts))
+func invoke[R any, P responseTo[R]](ctx context.Context, c *Client, op Operation, req requestFor[P], opts []CallOption) (P, error) {
+	x, err := begin(ctx, c, op, operations[op], req, collect(opts))
 	if err != nil {
 		return nil, err
 	}
@@ -282,12 +286,12 @@ func invoke[Q, R any, P responseTo[R], I requestFor[Q, P]](ctx context.Context, 
 }
 
 // begin validates a request and prepares its call.
-func begin[Q, P any, I requestFor[Q, P]](ctx context.Context, c *Client, op Operation, req I, set settings) (*exchange, error) {
+func begin(ctx context.Context, c *Client, op Operation, row *operation, req request, set settings) (*exchange, error) {
 	if err := c.usable(ctx, op); err != nil {
 		return nil, err
 	}
-	x := c.newExchange(ctx, op, set)
-	if req == nil {
+	x := c.newExchange(ctx, op, row, set)
+	if isNil(req) {
 		x.set.add("request", "is nil")
 	} else {
 		req.validate(&x.set.validation)
@@ -322,8 +326,7 @@ type exchange struct {
 	answer
 }
 
-func (c *Client) newExchange(ctx context.Context, op Operation, set settings) *exchange {
-	row := operations[op]
+func (c *Client) newExchange(ctx context.Context, op Operation, row *operation, set settings) *exchange {
 	set.loopback, set.callbacks = c.loopback, c.cred.callbacks()
 	set.misplaced(op, row)
 	return &exchange{client: c, set: set, answer: answer{
@@ -334,7 +337,8 @@ func (c *Client) newExchange(ctx context.Context, op Operation, set settings) *e
 // prepare builds what is sent from a valid request, the call's options and the client's.
 func (x *exchange) prepare(p parts) (err error) {
 	if x.body, err = wire.Encode(p.body); err != nil {
-		return &ValidationError{Operation: x.op, Fields: faults{{Path: "body", Problem: err.Error()}}}
+		x.set.add("body", "%v", err)
+		return x.set.err(x.op)
 	}
 	x.set = x.set.over(&x.client.defaults)
 	if x.set.headers[headerTraceID] == "" {
@@ -397,14 +401,20 @@ func (x *exchange) limitTime() context.CancelFunc {
 
 func (x *exchange) call() *transport.Call {
 	c := x.client
+	bodySize := c.bodySizes[x.op]
+	if bodySize == nil { // of Do
+		bodySize = new(atomic.Int64)
+	}
 	call := &transport.Call{
 		Operation:    string(x.op),
 		URL:          c.baseURL + x.row.path,
 		Header:       x.header(),
 		Body:         x.body,
+		RequestID:    x.set.requestID,
+		Timestamp:    x.set.timestamp,
 		Mutates:      x.row.mutates,
 		SendTimeout:  x.row.bookingFlow,
-		BodySizeHint: c.bodySizes[x.op],
+		BodySizeHint: bodySize,
 		HTTP:         c.http,
 		RateLimiter:  &callLimiter{limiter: c.limiter, op: x.op},
 		Timeout:      x.ownTimeout,

@@ -185,7 +185,7 @@ func TestNewCredentials(t *testing.T) {
 
 func TestNewBaseURL(t *testing.T) {
 	good := []string{
-		"https://api.example.test", "https://api.example.test/", "https://api.example.test:8443/env/v2/", "HTTPS://API.example.test",
+		"https://api.example.test", "https://api.example.test/", "https://api.example.test:8443/env/v2/", "https://api.example.test/myapi", "HTTPS://API.example.test",
 		"http://localhost:8080", "http://LOCALHOST", "http://127.0.0.1:1/x", "http://127.9.9.9", "http://[::1]:8080", "https://10.0.0.1",
 	}
 	bad := []string{
@@ -193,6 +193,7 @@ func TestNewBaseURL(t *testing.T) {
 		"http://api.example.test", "http://10.0.0.1", "http://0.0.0.0", "http://[::]", "http://localhost.example.test", "http://127.0.0.1.example.test",
 		"ftp://api.example.test", "ws://localhost", "https://user@api.example.test", "https://user:pass@api.example.test", "http://localhost@api.example.test",
 		"https://api.example.test?x=1", "https://api.example.test/?", "https://api.example.test/#top", "https://api.example.test:port", "https://%zz", "https://a b",
+		"https://api.example.test/api", "https://api.example.test/env/api/", "http://localhost/api//",
 	}
 	for _, base := range good {
 		_, err := hotelstays.New(base, bearerToken("t"))
@@ -279,8 +280,10 @@ func TestUnusableClientOrContext(t *testing.T) {
 	}
 	require.Greater(t, tested, 3*len(operationCalls))
 
-	recovery := new(hotelstays.Client).NewBookingRecovery(&hotelstays.BookRequest{CustomerReferenceNo: "ref-1"})
-	assert.Equal(t, &hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1"}, recovery)
+	for _, unusable := range []*hotelstays.Client{{}, nil} {
+		recovery := unusable.NewBookingRecovery(&hotelstays.BookRequest{CustomerReferenceNo: "ref-1"})
+		assert.Equal(t, &hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1"}, recovery)
+	}
 	assert.NotPanics(t, new(hotelstays.Client).CloseIdleConnections)
 }
 

@@ -28,7 +28,7 @@
 //	CancelAndRead    cancels the order and reads it back
 //
 // HotelListStream hands out hotels before the page has arrived. WalkDestinations and
-// HotelsMetadataAll read the whole catalogue.
+// HotelsMetadataAll read the whole catalogue. Do calls an operation that has no method.
 //
 // # Sessions
 //
@@ -75,8 +75,8 @@
 //
 // # Retries and unknown outcomes
 //
-// Reads are resent if that can help. Book and Cancel are resent only if the service
-// provably did not execute them:
+// Reads are resent if that can help. Book and Cancel, and a Do that is not Idempotent, are
+// resent only if the service provably did not execute them:
 //
 //	what happened                             reads              Book, Cancel
 //	the request never left                    again              again
@@ -102,7 +102,7 @@
 // a random time of up to 250 ms, then 500 ms, 1 s and so on up to 8 s. It returns the failure
 // at once if that wait would pass the deadline, or if Retry-After is above 60 s. A 429 pauses
 // its operation for all callers until Retry-After is over. Each attempt has a new Request-Id;
-// all of them share the Trace-Id.
+// all of them share the Trace-Id. [WithRequestID] makes your own ids.
 //
 // An unknown outcome is an [*OutcomeUnknownError]: the order, or its cancellation, may
 // exist. Do not send it again. QueryOrders shows what happened.

@@ -1,4 +1,4 @@
-// Errors: what the service refused, what failed on the way, and what is unknown.
+// Error types: what the service refused, what failed on the way, and what is unknown.
 
 package hotelstays
 
@@ -17,50 +17,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 	"github.com/hotelstays/hotelstays-go/internal/wire"
-)
-
-// The documented codes. The service may send others: APIError.Code has them.
-const (
-	CodeParam              = 100000400
-	CodeUnauthorized       = 100000401
-	CodeNotFound           = 100000404
-	CodeRateLimited        = 100000429
-	CodeDuplicateBooking   = 100001003
-	CodeVoucherTooLarge    = 100001005
-	CodeAmbiguousReference = 100001008
-	CodeRateChanged        = 100001111
-)
-
-// What an *APIError matches with errors.Is: at most one of these. A documented code decides;
-// without one the HTTP status does. Every 400 of Cancel is ErrCancelRefused.
-var (
-	// ErrParam: a parameter was refused (code 100000400, HTTP 400).
-	ErrParam = errors.New("parameter refused")
-	// ErrUnauthorized: the credential or the token was refused (code 100000401, HTTP 401).
-	ErrUnauthorized = errors.New("credential refused")
-	// ErrForbidden: the account may not do this (HTTP 403).
-	ErrForbidden = errors.New("not permitted for this account")
-	// ErrNotFound: no such order for this account (code 100000404, HTTP 404, or an
-	// *OrderNotFoundError).
-	ErrNotFound = errors.New("not found")
-	// ErrRateLimited: the rate limit is exceeded (code 100000429, HTTP 429).
-	ErrRateLimited = errors.New("rate limit exceeded")
-	// ErrDuplicateBooking: an active booking under another reference has the same
-	// content (code 100001003).
-	ErrDuplicateBooking = errors.New("an active booking has the same content")
-	// ErrVoucherTooLarge: the document is above 8 MB and is not inlined (code 100001005).
-	ErrVoucherTooLarge = errors.New("voucher document too large to be inlined")
-	// ErrAmbiguousReference: the reference matches several orders (code 100001008).
-	ErrAmbiguousReference = errors.New("the reference matches more than one order")
-	// ErrRateChanged: the rate changed between CheckAvail and Book (code 100001111).
-	ErrRateChanged = errors.New("the rate changed before the booking was made")
-	// ErrCancelRefused: the order cannot be cancelled online (HTTP 400 of Cancel, with
-	// any code).
-	ErrCancelRefused = errors.New("cancellation refused")
-	// ErrInvalidScope: the OAuth client is not registered for a scope it asked for.
-	ErrInvalidScope = errors.New("invalid scope")
-	// ErrUpstreamTimeout: the supplier did not answer in time (HTTP 504).
-	ErrUpstreamTimeout = errors.New("the supplier did not answer in time")
 )
 
 // KindOf returns the kind of err, or an empty string for nil.
@@ -95,50 +51,6 @@ func KindOf(err error) ErrorKind {
 		}
 	}
 	return KindOther
-}
-
-// condition ties a sentinel to its kind, its code, its HTTP status and the next step.
-type condition struct {
-	err    error
-	kind   ErrorKind
-	code   int // 0: no documented code
-	status int // 0: never matched by status
-	// ops are the operations that the document lists the code for; nil: all.
-	ops  []Operation
-	next string
-	// only: the condition matches this operation alone, by its status or by a word in Msg,
-	// then part of the message.
-	only Operation
-	word string
-}
-
-// conditions say what codes and statuses mean. A code keeps its meaning for operations
-// that it is not listed for, but there it does not prove that nothing was done.
-var conditions = []condition{
-	{err: ErrCancelRefused, kind: KindCancelRefused, status: http.StatusBadRequest, only: OpCancel,
-		next: "the message names the cause; the order is as it was"},
-	{err: ErrInvalidScope, kind: KindInvalidScope, word: "invalid_scope", only: OpOAuthToken,
-		next: "ask only for scopes that the client is registered for"},
-	{err: ErrParam, kind: KindParam, code: CodeParam, status: http.StatusBadRequest, ops: []Operation{OpHotelsMetadata, OpHotelList, OpBook},
-		next: "correct the request: the same one will be refused again"},
-	{err: ErrUnauthorized, kind: KindUnauthorized, code: CodeUnauthorized, status: http.StatusUnauthorized, ops: []Operation{OpTicket},
-		next: "check that the credential is active and belongs to this environment"},
-	{err: ErrForbidden, kind: KindForbidden, status: http.StatusForbidden,
-		next: "check the account's scopes, and whether it needs a market or a user reference"},
-	{err: ErrNotFound, kind: KindNotFound, code: CodeNotFound, status: http.StatusNotFound, ops: []Operation{OpOrderVoucher},
-		next: "check the reference, and that this account booked it"},
-	{err: ErrRateLimited, kind: KindRateLimited, code: CodeRateLimited, status: http.StatusTooManyRequests,
-		next: "wait, or send less: all processes behind this address share the limit"},
-	{err: ErrDuplicateBooking, kind: KindDuplicateBooking, code: CodeDuplicateBooking, ops: []Operation{OpBook},
-		next: "nothing was booked; find the booking that the message names with QueryOrders, and cancel it if it is not wanted"},
-	{err: ErrVoucherTooLarge, kind: KindVoucherTooLarge, code: CodeVoucherTooLarge, ops: []Operation{OpOrderVoucher},
-		next: "ask without IncludeDocument and use DownloadURL"},
-	{err: ErrAmbiguousReference, kind: KindAmbiguousReference, code: CodeAmbiguousReference, ops: []Operation{OpOrderVoucher},
-		next: "ask by PlatformReferenceNo"},
-	{err: ErrRateChanged, kind: KindRateChanged, code: CodeRateChanged, ops: []Operation{OpBook},
-		next: "nothing was booked; call CheckAvail again and book the new price if it is accepted"},
-	{err: ErrUpstreamTimeout, kind: KindUpstreamTimeout, status: http.StatusGatewayTimeout,
-		next: "try again later"},
 }
 
 // failure is the error of one call: what happened, and apart from it the next step.
@@ -192,10 +104,22 @@ func fact(err error) string {
 	return strings.TrimPrefix(err.Error(), "hotelstays: ")
 }
 
+// afterRefusal is the error of a call that ended before the attempt that was to follow a
+// refusal. The error around it has the operation and the request id of both.
+type afterRefusal struct {
+	end     error
+	refusal *APIError
+}
+
+func (e *afterRefusal) Error() string {
+	return e.end.Error() + " before another attempt, after: " + e.refusal.fact()
+}
+
+func (e *afterRefusal) Unwrap() []error { return []error{e.end, e.refusal} }
+
 // bothErrors is one error after another, with the prefix and the advice of neither.
 type bothErrors struct {
 	first error
-	link  string
 	then  error // or nil
 }
 
@@ -203,13 +127,13 @@ func (e *bothErrors) Error() string {
 	if e.then == nil {
 		return fact(e.first)
 	}
-	return fact(e.first) + e.link + fact(e.then)
+	return fact(e.first) + "; " + fact(e.then)
 }
 
 // fact leaves out the operation and the request id: the error around it has them.
 func (e *bothErrors) fact() string {
 	if f, ok := e.first.(failure); ok && e.then != nil {
-		return f.fact() + e.link + fact(e.then)
+		return f.fact() + "; " + fact(e.then)
 	}
 	return e.Error()
 }
@@ -234,6 +158,8 @@ type APIError struct {
 	TraceID   string
 	// RetryAfter is how long the service asks to wait; 0: it did not ask.
 	RetryAfter time.Duration
+	// RateLimit is nil unless the service sent all of its figures.
+	RateLimit *RateLimit
 
 	outcome
 }
@@ -285,15 +211,6 @@ func (e *APIError) match() (condition, bool) {
 	}
 	for _, c := range conditions {
 		if c.only == "" && c.status != 0 && c.status == e.HTTPStatus {
-			return c, true
-		}
-	}
-	return condition{}, false
-}
-
-func byCode(code int) (condition, bool) {
-	for _, c := range conditions {
-		if code != 0 && c.code == code {
 			return c, true
 		}
 	}
@@ -360,7 +277,7 @@ func (e *APIError) next() string {
 	case errors.Is(c.err, ErrParam) && takesSession(e.Operation):
 		return c.next + "; search again if the session is refused"
 	case errors.Is(c.err, ErrNotFound) && e.Code == 0:
-		return "check the base URL, which ends before /api, and the reference"
+		return "check the base URL, which ends before /api, the path of a Do, and the reference"
 	case ok:
 		return c.next
 	case e.HTTPStatus >= 500:
@@ -378,8 +295,8 @@ func takesSession(op Operation) bool { return operations[op] != nil && operation
 // that fetch.
 type TransportError struct {
 	Operation Operation
-	// Sent reports that the request may have reached the service. For Book and Cancel it
-	// is true only inside an *OutcomeUnknownError.
+	// Sent reports that the request may have reached the service. For Book, Cancel and a Do
+	// without Idempotent it is true only inside an *OutcomeUnknownError.
 	Sent      bool
 	Attempts  int
 	RequestID string
@@ -490,12 +407,13 @@ func (e *DecodeError) Unwrap() error { return e.Err }
 // OutcomeUnknownError reports a Book or a Cancel that may have been carried out: the
 // request may have arrived, and no definite answer came. It is not a refusal: the order may
 // exist. Sending again could book twice; QueryOrders by the reference shows what happened.
+// A Do without Idempotent can have the same end.
 //
 // Check for it with errors.As before any other error, because it wraps one of the others.
 // errors.Is matches ErrUpstreamTimeout alone.
 type OutcomeUnknownError struct {
 	Operation Operation
-	// CustomerReferenceNo is the reference to ask for.
+	// CustomerReferenceNo is the reference to ask for; empty for Do.
 	CustomerReferenceNo string
 	// RequestID and TraceID are those of the Book or the Cancel; empty in errors of
 	// RecoverBooking and StepRecovery.
@@ -512,8 +430,11 @@ func (e *OutcomeUnknownError) Error() string {
 	if f, ok := e.Err.(interface{ fact() string }); ok {
 		cause = f.fact()
 	}
-	return "hotelstays: " + description(e.Operation, fmt.Sprintf("outcome unknown for reference %q: do not send it again, ask QueryOrders for the reference; cause: %s",
-		e.CustomerReferenceNo, cause), e.RequestID)
+	outcome := fmt.Sprintf("outcome unknown for reference %q: do not send it again, ask QueryOrders for the reference", e.CustomerReferenceNo)
+	if e.CustomerReferenceNo == "" { // of Do
+		outcome = "outcome unknown: do not send it again before you know whether it was carried out"
+	}
+	return "hotelstays: " + description(e.Operation, outcome+"; cause: "+cause, e.RequestID)
 }
 
 // Unwrap returns the cause.

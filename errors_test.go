@@ -293,6 +293,35 @@ func TestErrorSaysWhereACallBrokeOff(t *testing.T) {
 	}
 }
 
+// An error has the rate limit figures that its answer has. A remaining 0 is a figure, and a
+// missing one is not 0.
+func TestErrorHasTheRateLimit(t *testing.T) {
+	names := []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"}
+	for _, row := range []struct {
+		values []string
+		want   *hotelstays.RateLimit
+	}{
+		{[]string{"10", "0", "1"}, &hotelstays.RateLimit{Limit: 10, Reset: time.Second}},
+		{[]string{"10", "7", "1"}, &hotelstays.RateLimit{Limit: 10, Remaining: 7, Reset: time.Second}},
+		{[]string{"10", "", "1"}, nil},
+		{[]string{"10", "none", "1"}, nil},
+		{[]string{"", "", ""}, nil},
+	} {
+		for _, httpStatus := range []int{400, 429, 503} {
+			_, err := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
+				resp := reply(httpStatus, `{"code":7}`)
+				for i, name := range names {
+					resp.Header.Set(name, row.values[i])
+				}
+				return resp, nil
+			})).QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
+			var refused *hotelstays.APIError
+			require.ErrorAs(t, err, &refused)
+			assert.Equal(t, row.want, refused.RateLimit, "%v", row.values)
+		}
+	}
+}
+
 // The Timeout of the caller's own http.Client is a deadline of each attempt, and its
 // error is one: nobody has cancelled anything.
 func TestTimeoutOfTheHTTPClient(t *testing.T) {

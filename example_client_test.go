@@ -10,8 +10,10 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
@@ -269,6 +271,80 @@ func ExampleWithTraceID() {
 	// request ids differ: true
 }
 
+// The request ids of a program, where UUIDs do not fit. Here the first attempt fails: each
+// attempt has an id of its own.
+func ExampleWithRequestID() {
+	srv, client := startSandbox()
+	defer srv.Close()
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 503})
+
+	var sequence atomic.Int64
+	resp, err := client.Destinations(context.Background(), &hotelstays.DestinationsRequest{},
+		hotelstays.WithRequestID(func() string { return fmt.Sprintf("host-7-%06d", sequence.Add(1)) }))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, request := range srv.Ledger().Requests(hotelstaystest.OpDestinations) {
+		fmt.Println(request.Status, request.RequestID)
+	}
+	fmt.Println("answered:", resp.Meta.RequestID)
+	// Output:
+	// 503 host-7-000001
+	// 200 host-7-000002
+	// answered: host-7-000002
+}
+
+// The unit of the timestamp is undocumented. Here it is a second.
+func ExampleWithClientRequestTimestamp() {
+	srv := hotelstaystest.NewServer()
+	defer srv.Close()
+	client, err := hotelstays.New(srv.URL, sandboxCredential(srv), hotelstays.WithHTTPClient(srv.Client()),
+		hotelstays.WithClientRequestTimestamp(func(sent time.Time) string { return strconv.FormatInt(sent.Unix(), 10) }))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if _, err := client.Destinations(context.Background(), &hotelstays.DestinationsRequest{}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, request := range srv.Ledger().Requests("") {
+		fmt.Println(request.Operation, len(request.Header.Get("Client-Request-Timestamp")), "digits")
+	}
+	// Output:
+	// Ticket 10 digits
+	// Destinations 10 digits
+}
+
+// Do calls an operation, or sends and reads fields, that this version has no Go type for. A read
+// may be repeated, so it is Idempotent.
+func ExampleClient_Do() {
+	srv, client := startSandbox()
+	defer srv.Close()
+
+	var data struct {
+		Destinations []types.Destination `json:"destinations"`
+	}
+	resp, err := client.Do(context.Background(), &hotelstays.DoRequest{
+		Path:       "/api/search/destinations",
+		Body:       map[string]any{"countryCode": "AE"},
+		Into:       &data,
+		Idempotent: true,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(resp.Meta.HTTPStatus, data.Destinations[0].Name)
+
+	_, err = client.Do(context.Background(), &hotelstays.DoRequest{Path: "/api/search/nearby", Idempotent: true})
+	fmt.Println("unknown to the service:", errors.Is(err, hotelstays.ErrNotFound))
+	// Output:
+	// 200 White Hills Province
+	// unknown to the service: true
+}
+
 // Meta describes the answer. A read that fails is retried.
 func ExampleResponseMeta() {
 	srv, client := startSandbox()
@@ -349,10 +425,14 @@ func ExampleAPIError() {
 	var refused *hotelstays.APIError
 	if errors.As(err, &refused) {
 		fmt.Println(refused.Operation, refused.HTTPStatus, refused.Code, "request id:", refused.RequestID != "")
+		if refused.RateLimit != nil { // optional in an answer
+			fmt.Println("rate limit:", refused.RateLimit.Limit, "a second")
+		}
 	}
 	// Output:
 	// not found: true
 	// OrderVoucher 404 100000404 request id: true
+	// rate limit: 50 a second
 }
 
 // A kind is the label of a metric, and decides what a web server answers its own users.

@@ -47,6 +47,8 @@ type operation struct {
 	bare bool
 	// bookingFlow: takes Session-Id, Currency, Test and Timeout-Milliseconds.
 	bookingFlow bool
+	// noData: a success needs no data.
+	noData bool
 	// mutates: resent only when the service cannot have acted; the outcome may be unknown.
 	mutates bool
 	// lenient: a field of the wrong type is left out, so that no order is lost.

@@ -18,12 +18,12 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
-// operationMethods are the methods of a Client that take a request of their name:
+// operationMethods are the methods of a Client that take a request of their name, except Do:
 // the operations, as the code has them.
 func operationMethods() (ops []hotelstays.Operation) {
 	client := reflect.TypeFor[*hotelstays.Client]()
 	for m := range client.Methods() {
-		if m.Type.NumIn() == 4 && m.Type.In(1) == reflect.TypeFor[context.Context]() &&
+		if m.Name != "Do" && m.Type.NumIn() == 4 && m.Type.In(1) == reflect.TypeFor[context.Context]() &&
 			m.Type.In(2).Kind() == reflect.Pointer && m.Type.In(2).Elem().Name() == m.Name+"Request" {
 			ops = append(ops, hotelstays.Operation(m.Name))
 		}

@@ -78,6 +78,44 @@ func WithTestFlags(flags map[string]string) SharedOption {
 	}}
 }
 
+// WithRequestID makes the Request-Id of each attempt with id, instead of a UUID. The service
+// accepts an id once, so id must return a new one each time. On a client it also serves the
+// calls that fetch tokens. id must be safe for concurrent use.
+//
+// An id that is empty, does not fit into a header or is that of the attempt before is not
+// sent: the call ends with a *TransportError.
+func WithRequestID(id func() string) SharedOption {
+	return sharedOption{func(s *settings) {
+		if id == nil {
+			s.faults.add("WithRequestID", "is nil")
+			return
+		}
+		s.requestID = func() (string, error) { return made("WithRequestID", id()) }
+	}}
+}
+
+// WithClientRequestTimestamp sends with each attempt the time at which it is sent, as a Unix
+// timestamp that format returns, because its unit is undocumented. format must be safe for
+// concurrent use. A text that is empty or does not fit into a header is not sent: the call
+// ends with a *TransportError.
+func WithClientRequestTimestamp(format func(sent time.Time) string) SharedOption {
+	return sharedOption{func(s *settings) {
+		if format == nil {
+			s.faults.add("WithClientRequestTimestamp", "is nil")
+			return
+		}
+		s.timestamp = func(sent time.Time) (string, error) { return made("WithClientRequestTimestamp", format(sent)) }
+	}}
+}
+
+// made checks the value that the function of an option made for a header.
+func made(option, value string) (string, error) {
+	if problem := headerProblem(value); problem != "" {
+		return "", fmt.Errorf("the value from %s %s", option, problem)
+	}
+	return value, nil
+}
+
 // WithTimeout bounds each call, with all its attempts and waits. An earlier deadline of ctx
 // wins. Without WithTimeout, and without a deadline of ctx, the default of the operation
 // applies, as the package documentation lists it.

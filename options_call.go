@@ -3,12 +3,12 @@
 package hotelstays
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/types"
@@ -61,7 +61,6 @@ const (
 	headerCurrency
 	headerTest
 	headerTraceID
-	headerTimestamp
 	headerCount
 )
 
@@ -78,22 +77,23 @@ func inBookingFlow(op *operation) bool { return op.bookingFlow }
 func unchecked(string) (none string)   { return "" }
 
 var headerRules = [headerCount]headerRule{
-	headerLanguage:  {"Language", "WithLanguage", everywhere, checkLanguage},
-	headerMarket:    {"Market", "WithMarket", withToken, checkMarket},
-	headerUserRef:   {"User-Ref", "WithUserRef", withToken, unchecked},
-	headerClientIP:  {"Ip", "WithClientIP", everywhere, checkIP},
-	headerCurrency:  {"Currency", "WithCurrency", inBookingFlow, checkCurrency},
-	headerTest:      {"Test", "WithTestFlags", inBookingFlow, unchecked},
-	headerTraceID:   {"Trace-Id", "WithTraceID", everywhere, unchecked},
-	headerTimestamp: {"Client-Request-Timestamp", "WithClientRequestTimestamp", everywhere, unchecked},
+	headerLanguage: {"Language", "WithLanguage", everywhere, checkLanguage},
+	headerMarket:   {"Market", "WithMarket", withToken, checkMarket},
+	headerUserRef:  {"User-Ref", "WithUserRef", withToken, unchecked},
+	headerClientIP: {"Ip", "WithClientIP", everywhere, checkIP},
+	headerCurrency: {"Currency", "WithCurrency", inBookingFlow, checkCurrency},
+	headerTest:     {"Test", "WithTestFlags", inBookingFlow, unchecked},
+	headerTraceID:  {"Trace-Id", "WithTraceID", everywhere, unchecked},
 }
 
 // settings are the options of a call, or of a client for all its calls.
 type settings struct {
-	headers [headerCount]string
-	timeout time.Duration
-	rawData bool
-	states  *OrderStates // for AwaitOrder and CancelAndRead
+	headers   [headerCount]string
+	requestID func() (string, error)
+	timestamp func(time.Time) (string, error)
+	timeout   time.Duration
+	rawData   bool
+	states    *OrderStates // for AwaitOrder and CancelAndRead
 	validation
 }
 
@@ -119,6 +119,7 @@ type recoverSettings struct {
 
 type voucherSettings struct {
 	settings
+	method        Operation // that was called, for errors
 	allowUnsigned bool
 	maxBytes      int64
 }
@@ -161,6 +162,12 @@ func (s settings) over(base *settings) settings {
 		if value == "" {
 			s.headers[h] = base.headers[h]
 		}
+	}
+	if s.requestID == nil {
+		s.requestID = base.requestID
+	}
+	if s.timestamp == nil {
+		s.timestamp = base.timestamp
 	}
 	if s.timeout == 0 {
 		s.timeout = base.timeout
@@ -215,26 +222,17 @@ func (o voucherOption) applyVoucher(s *voucherSettings) { o(s) }
 func withHeader(h optionHeader, value string) callOption {
 	return func(s *settings) {
 		rule := headerRules[h]
-		switch problem := rule.check(value); {
-		case strings.TrimSpace(value) == "":
-			s.faults.add(rule.option, "is empty; leave the option out instead")
-		case !isHeaderValue(value):
-			s.faults.add(rule.option, "contains characters that a header cannot carry")
-		case problem != "":
+		if problem := cmp.Or(headerProblem(value), rule.check(value)); problem != "" {
 			s.faults.add(rule.option, "%s", problem)
-		default:
-			s.headers[h] = value
+			return
 		}
+		s.headers[h] = value
 	}
 }
 
 // WithTraceID sets the id that correlates a group of requests. By default every call has a
 // new one, which its attempts share.
 func WithTraceID(id string) CallOption { return withHeader(headerTraceID, id) }
-
-// WithClientRequestTimestamp sends your own start time of the call. It is a Unix timestamp that
-// you format, because its unit is undocumented.
-func WithClientRequestTimestamp(unix string) CallOption { return withHeader(headerTimestamp, unix) }
 
 // WithRawData keeps the JSON of the answer's data in ResponseMeta.RawData, for fields that
 // the types lack. Tokens in it are redacted.

@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,7 +28,8 @@ import (
 // A call with an option compiles where the option's type is assignable to the call's: the
 // table has every option and every call of the package.
 func TestMisplacedOptionsDoNotCompile(t *testing.T) {
-	call := []any{hotelstays.WithTraceID, hotelstays.WithClientRequestTimestamp, hotelstays.WithRawData, hotelstays.JoinCallOptions,
+	call := []any{hotelstays.WithTraceID, hotelstays.WithRequestID, hotelstays.WithClientRequestTimestamp, hotelstays.WithRawData,
+		hotelstays.JoinCallOptions,
 		hotelstays.WithLanguage, hotelstays.WithMarket, hotelstays.WithUserRef, hotelstays.WithCurrency, hotelstays.WithClientIP,
 		hotelstays.WithTestFlags, hotelstays.WithTimeout, hotelstays.WithOrderStates}
 	own := map[string]any{"parallelism": hotelstays.WithParallelism, "batch size": hotelstays.WithBatchSize, "wake-up": hotelstays.WithWakeup,
@@ -141,6 +143,92 @@ func TestJoinedOptionsAreACopy(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "first", sent.Get("Trace-Id"))
 	assert.Equal(t, "FR", sent.Get("Market"), "the later option wins")
+}
+
+// Each attempt has the id and the time that the caller's functions make for it, and so have
+// the calls that fetch tokens.
+func TestRequestIDAndTimestampOfEachAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, _ := newSandbox(t)
+		n := 0
+		client := newClient(t, srv, ticketOf(srv),
+			hotelstays.WithRequestID(func() string { n++; return fmt.Sprintf("id-%d", n) }),
+			hotelstays.WithClientRequestTimestamp(func(sent time.Time) string { return strconv.FormatInt(sent.UnixMilli(), 10) }))
+		fault := status(429, "")
+		fault.Operation, fault.Times = hotelstaystest.OpDestinations, 2
+		fault.Header.Set("Retry-After", "3")
+		srv.Inject(fault)
+		resp, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
+		require.NoError(t, err)
+		assert.Equal(t, "id-4", resp.Meta.RequestID)
+		requests := srv.Ledger().Requests("")
+		require.Len(t, requests, 4)
+		for i, r := range requests {
+			assert.Equal(t, fmt.Sprintf("id-%d", i+1), r.RequestID)
+			assert.Equal(t, strconv.FormatInt(r.Arrived.UnixMilli(), 10), r.Header.Get("Client-Request-Timestamp"))
+		}
+		assert.GreaterOrEqual(t, requests[3].Arrived.Sub(requests[0].Arrived), 6*time.Second)
+
+		resp, err = client.Destinations(t.Context(), &hotelstays.DestinationsRequest{},
+			hotelstays.WithRequestID(func() string { return "own" }))
+		require.NoError(t, err)
+		assert.Equal(t, "own", resp.Meta.RequestID, "an option of the call wins")
+	})
+}
+
+// What a header cannot carry is not sent, nor is an id a second time, and a slot of the rate
+// limit is free again. A Book before which nothing was carried out has no unknown outcome.
+func TestUnusableRequestIDsAndTimestamps(t *testing.T) {
+	id := func(text string) hotelstays.Option { return hotelstays.WithRequestID(func() string { return text }) }
+	stamp := func(text string) hotelstays.Option {
+		return hotelstays.WithClientRequestTimestamp(func(time.Time) string { return text })
+	}
+	for name, row := range map[string]struct {
+		opt     hotelstays.Option
+		sent    int
+		problem string
+	}{
+		"empty id":       {id(""), 0, "the value from WithRequestID is empty"},
+		"id of lines":    {id("a\r\nEvil: 1"), 0, "the value from WithRequestID contains"},
+		"constant id":    {id("one"), 1, "the Request-Id is that of the attempt before"},
+		"empty time":     {stamp(" "), 0, "the value from WithClientRequestTimestamp is empty"},
+		"time of lines":  {stamp("1\n2"), 0, "the value from WithClientRequestTimestamp contains"},
+		"panicking id":   {hotelstays.WithRequestID(func() string { panic("boom") }), 0, ""},
+		"panicking time": {hotelstays.WithClientRequestTimestamp(func(time.Time) string { panic("boom") }), 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				sent := 0
+				client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
+					sent++
+					resp := reply(429, `{"code":100000429}`)
+					resp.Header.Set("Retry-After", "0")
+					return resp, nil
+				}), row.opt, hotelstays.WithMaxAttempts(4))
+				start, calls := time.Now(), 2*hotelstays.OpBook.RateLimit()
+				if row.sent > 0 {
+					calls = 1
+				}
+				for range calls {
+					if row.problem == "" {
+						assert.PanicsWithValue(t, "boom", func() { _ = operationCalls[hotelstays.OpBook](t.Context(), client) })
+						continue
+					}
+					err := operationCalls[hotelstays.OpBook](t.Context(), client)
+					var failed *hotelstays.TransportError
+					require.ErrorAs(t, err, &failed)
+					assert.ErrorContains(t, err, row.problem)
+					assert.False(t, failed.Sent)
+					assert.Equal(t, row.sent, failed.Attempts)
+					assert.NotErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
+				}
+				assert.Equal(t, row.sent, sent)
+				if row.sent == 0 {
+					assert.Zero(t, time.Since(start), "nothing held a slot")
+				}
+			})
+		})
+	}
 }
 
 // An amount is held with the very digits of the answer, whatever decimals its

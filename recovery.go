@@ -131,6 +131,9 @@ func (c *Client) NewBookingRecovery(req *BookRequest, opts ...CallOption) *Booki
 	if req == nil {
 		req = &BookRequest{} // RecoverBooking refuses a recovery without a reference
 	}
+	if c == nil {
+		c = &Client{} // RecoverBooking refuses a recovery without a fingerprint
+	}
 	set := collect(opts).over(&c.defaults)
 	return &BookingRecovery{
 		CustomerReferenceNo: req.CustomerReferenceNo,
@@ -241,7 +244,7 @@ func (c *Client) BookAndRecover(ctx context.Context, req *BookRequest, opts ...R
 func stillUnknown(err, book error, requestID, traceID string) error {
 	if unknown, ok := err.(*OutcomeUnknownError); ok {
 		unknown.RequestID, unknown.TraceID = requestID, traceID
-		unknown.Err = &bothErrors{book, "; ", unknown.Err}
+		unknown.Err = &bothErrors{book, unknown.Err}
 	}
 	return err
 }
@@ -355,7 +358,7 @@ func (run *recoveryRun) checkRefusal(ctx context.Context, refusal error) (*Booki
 	case outcome.State == BookingAbsent && err == nil:
 		return nil, refusal
 	case outcome.State != BookingFound: // report the refusal, too: it may be true
-		outcome.Err = &bothErrors{refusal, "; ", outcome.Err}
+		outcome.Err = &bothErrors{refusal, outcome.Err}
 	}
 	return outcome, err
 }

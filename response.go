@@ -120,7 +120,7 @@ func (a *answer) decode(into any, meta *ResponseMeta, check func() error) (defin
 		return false, a.decodeError(fault)
 	case !env.HasCode:
 		return false, a.decodeError(errors.New("it has no code, so it is not known to be a success"))
-	case !env.HasData:
+	case !env.HasData && !a.row.noData:
 		return false, a.decodeError(errors.New("it reports success and has no data"))
 	}
 	*meta = a.meta(env)
@@ -172,7 +172,7 @@ func (a *answer) noAnswer() (definite bool, err failure) {
 	switch {
 	case a.Answer != nil: // the ctx ended before the next attempt
 		env, _ := wire.Peek(a.ctx, a.Answer.Body)
-		cause = &bothErrors{cause, " before another attempt, after: ", a.apiError(env)}
+		cause = &afterRefusal{cause, a.apiError(env)}
 	case a.EarlierStatus != 0 && !isFailure(cause):
 		cause = fmt.Errorf("%w (an earlier attempt was answered with HTTP %d)", cause, a.EarlierStatus)
 	}
@@ -197,6 +197,7 @@ func (a *answer) apiError(env wire.Envelope) *APIError {
 		Msg:        a.message(env.Msg),
 		RequestID:  a.requestID(),
 		TraceID:    a.trace(),
+		RateLimit:  rateLimit(a.Answer.Header),
 	}
 	e.RetryAfter, _ = transport.RetryAfter(a.Answer.Header)
 	switch {

@@ -818,6 +818,8 @@ func TestCtxThatEndedBeforeAnotherAttempt(t *testing.T) {
 			require.ErrorContains(t, err, "before another attempt")
 			assert.Equal(t, 1, strings.Count(err.Error(), "hotelstays: "), err)
 			assert.Equal(t, code, refused.Code)
+			assert.Equal(t, 1, strings.Count(err.Error(), "QueryOrders: "), err)
+			assert.Equal(t, 1, strings.Count(err.Error(), "request id "), err)
 		}
 	})
 }

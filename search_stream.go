@@ -72,7 +72,7 @@ var errBreak = errors.New("the loop has ended")
 // receive makes the call. It returns nil if yield returned false.
 func (s *HotelListStream) receive(yield func(*types.Hotel) bool) error {
 	s.resp, s.complete = nil, false
-	x, err := begin(s.ctx, s.client, OpHotelList, s.req, s.set)
+	x, err := begin(s.ctx, s.client, OpHotelList, operations[OpHotelList], s.req, s.set)
 	if err != nil {
 		return err
 	}

@@ -185,6 +185,9 @@ func (f *faults) baseURL(raw string) (base string, loopback bool) {
 	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		f.add("baseURL", "must not contain a user, a query or a fragment")
 		return "", false
+	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/api"):
+		f.add("baseURL", "must end before /api, which the operations add")
+		return "", false
 	}
 	loopback = isLoopback(u.Hostname())
 	if u.Scheme != "https" && !(u.Scheme == "http" && loopback) {
@@ -196,6 +199,17 @@ func (f *faults) baseURL(raw string) (base string, loopback bool) {
 func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
+}
+
+// headerProblem returns what is wrong with the value of a header, or "".
+func headerProblem(value string) string {
+	switch {
+	case strings.TrimSpace(value) == "":
+		return "is empty; leave the option out instead"
+	case !isHeaderValue(value):
+		return "contains characters that a header cannot carry"
+	}
+	return ""
 }
 
 // isHeaderValue reports whether net/http sends s unchanged: no control characters, and no

@@ -576,7 +576,8 @@ func TestValidationOptionValues(t *testing.T) {
 		{"negative timeout", "WithTimeout", hotelstays.WithTimeout(-time.Second)},
 		{"empty trace", "WithTraceID", hotelstays.WithTraceID("")},
 		{"trace with a line break", "WithTraceID", hotelstays.WithTraceID("a\nb")},
-		{"empty timestamp", "WithClientRequestTimestamp", hotelstays.WithClientRequestTimestamp("")},
+		{"no function for ids", "WithRequestID", hotelstays.WithRequestID(nil)},
+		{"no function for times", "WithClientRequestTimestamp", hotelstays.WithClientRequestTimestamp(nil)},
 		{"no states", "WithOrderStates", hotelstays.WithOrderStates(hotelstays.OrderStates{})},
 		{"a state of two meanings", "WithOrderStates", hotelstays.WithOrderStates(hotelstays.OrderStates{
 			Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{4}, Cancelled: []types.OrderStatus{2}})},

@@ -47,14 +47,14 @@ func WithMaxVoucherBytes(n int64) VoucherOption {
 	})
 }
 
-func (c *Client) collectVoucher(ctx context.Context, name Operation, opts []VoucherOption) (voucherSettings, error) {
-	set := voucherSettings{maxBytes: defaultMaxVoucher}
-	if err := c.usable(ctx, name); err != nil {
+func (c *Client) collectVoucher(ctx context.Context, method Operation, opts []VoucherOption) (voucherSettings, error) {
+	set := voucherSettings{method: method, maxBytes: defaultMaxVoucher}
+	if err := c.usable(ctx, method); err != nil {
 		return set, err
 	}
 	applyAll(opts, &set, VoucherOption.applyVoucher)
 	set.misplaced(OpOrderVoucher, operations[OpOrderVoucher])
-	return set, set.faults.err(OpOrderVoucher)
+	return set, set.faults.err(method)
 }
 
 // VerifyVoucher checks the size and the SHA-256 of a document against its voucher, in
@@ -121,7 +121,7 @@ func (c *Client) DownloadVoucher(ctx context.Context, v *types.Voucher, w io.Wri
 	}
 	if w == nil {
 		set.faults.add("w", "is nil")
-		return set.faults.err("DownloadVoucher")
+		return set.faults.err(set.method)
 	}
 	temp, err := spool(func(w io.Writer) error { return c.fetchDocument(ctx, v, w, set) })
 	if err != nil {
@@ -291,13 +291,13 @@ const maxVoucherAttempts = 3
 // If the process is killed, it may leave a file named .voucher-* beside path. You can delete
 // it.
 func (c *Client) SaveVoucher(ctx context.Context, req *OrderVoucherRequest, path string, opts ...VoucherOption) (*types.Voucher, error) {
-	set, err := c.collectVoucher(ctx, OpOrderVoucher, opts)
+	set, err := c.collectVoucher(ctx, "SaveVoucher", opts)
 	if err != nil {
 		return nil, err
 	}
 	if path == "" {
 		set.faults.add("path", "is empty")
-		return nil, set.faults.err(OpOrderVoucher)
+		return nil, set.faults.err(set.method)
 	}
 	return c.storeVoucher(ctx, req, set, func(write documentWriter) error { return writeWhole(path, write) })
 }
@@ -306,7 +306,7 @@ func (c *Client) SaveVoucher(ctx context.Context, req *OrderVoucherRequest, path
 // the caller. Until then the document is in a temporary file. The attempts, options and errors
 // are those of SaveVoucher.
 func (c *Client) OpenVoucher(ctx context.Context, req *OrderVoucherRequest, opts ...VoucherOption) (*VoucherDocument, error) {
-	set, err := c.collectVoucher(ctx, OpOrderVoucher, opts)
+	set, err := c.collectVoucher(ctx, "OpenVoucher", opts)
 	if err != nil {
 		return nil, err
 	}
@@ -351,7 +351,7 @@ type documentWriter func(io.Writer) error
 // attempt.
 func (c *Client) storeVoucher(ctx context.Context, req *OrderVoucherRequest, set voucherSettings, store func(documentWriter) error) (*types.Voucher, error) {
 	if req == nil {
-		return nil, nilRequest(OpOrderVoucher)
+		return nil, nilRequest(set.method)
 	}
 	ask, reference := *req, req.anyReference()
 	for attempt := 1; ; attempt++ {

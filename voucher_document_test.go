@@ -753,6 +753,24 @@ func TestVoucherSettingsAreChecked(t *testing.T) {
 	}
 	_, err := client.SaveVoucher(t.Context(), voucherRef, "")
 	assert.ErrorAs(t, err, &invalid)
+	for method, call := range map[string]func(*hotelstays.OrderVoucherRequest, ...hotelstays.VoucherOption) error{
+		"SaveVoucher": func(req *hotelstays.OrderVoucherRequest, opts ...hotelstays.VoucherOption) error {
+			_, err := client.SaveVoucher(t.Context(), req, path, opts...)
+			return err
+		},
+		"OpenVoucher": func(req *hotelstays.OrderVoucherRequest, opts ...hotelstays.VoucherOption) error {
+			_, err := client.OpenVoucher(t.Context(), req, opts...)
+			return err
+		},
+		"DownloadVoucher": func(_ *hotelstays.OrderVoucherRequest, opts ...hotelstays.VoucherOption) error {
+			return client.DownloadVoucher(t.Context(), service.voucher(1), nil, opts...)
+		},
+	} {
+		require.ErrorAs(t, call(voucherRef, hotelstays.WithMaxVoucherBytes(0)), &invalid)
+		assert.Equal(t, method, invalid.Func)
+		require.ErrorAs(t, call(nil), &invalid)
+		assert.Equal(t, method, invalid.Func)
+	}
 	assert.ErrorIs(t, client.DownloadVoucher(t.Context(), nil, io.Discard), hotelstays.ErrVoucherNotReady)
 	assert.Zero(t, service.asks+service.fetches)
 	assert.NoFileExists(t, path)

@@ -22,6 +22,7 @@ var ErrBodyTooLarge = errors.New("the answer is larger than the limit")
 // attempt is the outcome of one attempt.
 type attempt struct {
 	requestID     string    // empty: it ended before it was sent
+	timestamp     string    // sent as Client-Request-Timestamp, if not empty
 	start         time.Time // of sending
 	authorization Authorization
 	answer        *Answer
@@ -84,24 +85,26 @@ func (r *run) attempt(ctx context.Context, in *http.Request) error {
 		r.last.permanent = errors.Is(err, context.DeadlineExceeded)
 		return err
 	}
+	trace := &trace{permit: permit}
+	defer func() { trace.finish(r.last.requestID != "", nil) }() // also where a function of the caller panics
 	if r.TokenSource != nil {
 		r.last.authorization, err = r.TokenSource.Authorization(ctx)
 		r.last.permanent = err != nil // fetching a token is a call with retries of its own
+	}
+	var id string
+	if err == nil {
+		id, err = r.identify()
+		r.last.permanent = err != nil
 	}
 	if err == nil && ctx.Err() != nil { // else net/http fires no trace event, and the request counts as sent
 		err = r.explainEnd(ctx, ctx.Err())
 	}
 	if err != nil {
-		permit.Done(PermitResult{})
 		return err
 	}
 
 	r.requestsSent++
-	r.last.requestID = uuid.NewString()
-	r.lastSentID = r.last.requestID
-	r.last.start = time.Now()
-	trace := &trace{permit: permit}
-	defer trace.finish(true, nil) // where the transport panics
+	r.last.requestID, r.lastSentID = id, id
 	resp, err := r.HTTP.Transport.RoundTrip(r.request(trace.context(ctx), in))
 	if resp == nil && err == nil {
 		err = errors.New("the transport returned neither an answer nor an error")
@@ -111,6 +114,25 @@ func (r *run) attempt(ctx context.Context, in *http.Request) error {
 		return trace.explain(r.explainEnd(ctx, err))
 	}
 	return r.read(ctx, resp)
+}
+
+var errReusedID = errors.New("the Request-Id is that of the attempt before; each attempt needs a new one")
+
+// identify returns the Request-Id of the attempt that begins now, and sets its times.
+func (r *run) identify() (id string, err error) {
+	r.last.start = time.Now()
+	if r.Timestamp != nil {
+		if r.last.timestamp, err = r.Timestamp(r.last.start); err != nil {
+			return "", err
+		}
+	}
+	if r.RequestID == nil {
+		return uuid.NewString(), nil
+	}
+	if id, err = r.RequestID(); err == nil && id == r.lastSentID {
+		err = errReusedID
+	}
+	return id, err
 }
 
 func (r *run) acquire(ctx context.Context) (Permit, error) {
@@ -134,6 +156,9 @@ func (r *run) request(ctx context.Context, in *http.Request) *http.Request {
 	req.Header = r.Header.Clone()
 	maps.Copy(req.Header, in.Header) // cookies, from http.Client
 	req.Header.Set("Request-Id", r.last.requestID)
+	if r.last.timestamp != "" {
+		req.Header.Set("Client-Request-Timestamp", r.last.timestamp)
+	}
 	if r.last.authorization.Header != "" {
 		req.Header.Set("Authorization", r.last.authorization.Header)
 	}

@@ -24,6 +24,10 @@ type Call struct {
 	URL       string
 	Header    http.Header // of every attempt
 	Body      []byte      // of every attempt
+	// RequestID returns the Request-Id of an attempt; nil: it is a UUID. Timestamp, if set,
+	// returns its Client-Request-Timestamp. An error of either ends the call.
+	RequestID func() (string, error)
+	Timestamp func(sent time.Time) (string, error)
 	// Mutates marks an operation that changes something (Book, Cancel): it is resent
 	// only when the service provably did not execute it.
 	Mutates bool
@@ -152,6 +156,12 @@ func Send(ctx context.Context, call *Call) Result {
 	req, err := retryablehttp.NewRequestWithContext(ctx, http.MethodPost, call.URL, call.Body)
 	if err != nil {
 		return Result{Err: err}
+	}
+	if call.HTTP.Timeout > 0 { // http.Client sets a timer, and does not stop it where a RoundTripper panics
+		ended, cancel := context.WithCancel(ctx)
+		defer cancel()
+		req = req.WithContext(ended)
+		req.Cancel = ended.Done()
 	}
 	r := &run{Call: call, ctx: ctx}
 	// The run is the client's RoundTripper. It hides the transport's CloseIdleConnections:

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/cookiejar"
+	"runtime"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 )
 
 // A request that changes something reaches a peer that breaks off exactly once,
@@ -170,4 +172,28 @@ func TestCallIsNotChanged(t *testing.T) {
 	assert.Equal(t, before, *c)
 	assert.Equal(t, slices.Repeat([]string{`{"book":"me"}`}, 6), bodies)
 	assert.Equal(t, []string{"", "node=1", "node=1", "node=1", "node=1", "node=1"}, cookies)
+}
+
+// A panic or an exit passes through http.Client, which would leave the timer of its Timeout
+// behind.
+func TestAPanicLeavesNoTimer(t *testing.T) {
+	for name, end := range map[string]func(){"panic": func() { panic("boom") }, "exit": runtime.Goexit} {
+		before := goleak.IgnoreCurrent()
+		var attempt context.Context
+		call := newCall(roundTripper(func(r *http.Request) (*http.Response, error) {
+			attempt = r.Context()
+			end()
+			return nil, nil
+		}), "http://127.0.0.1:1")
+		call.HTTP.Timeout = time.Hour
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			defer func() { _ = recover() }()
+			Send(t.Context(), call)
+		}()
+		<-ended
+		assert.ErrorIs(t, attempt.Err(), context.Canceled, name)
+		assert.NoError(t, goleak.Find(before), name)
+	}
 }

@@ -1,0 +1,136 @@
+// Do: a call of an operation that the client has no method for.
+
+package hotelstays
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go/internal/redact"
+)
+
+// DoRequest is a call of an operation that the client has no method for, or of one with
+// fields that its types lack.
+type DoRequest struct {
+	// Path is the path of the operation below the base URL, such as /api/search/hotelList.
+	// Required. It has no query and no escapes.
+	Path string
+	// Body is sent as the JSON that encoding/json makes of it, which must be an object or an
+	// array; nil is an empty object. A types.Secret in it would be sent redacted, so that it
+	// is refused: send its Reveal. The client does not know the secrets of a Body. If the
+	// service repeats one, it may appear in an error or a log.
+	Body any
+	// Into points at the value that encoding/json decodes the answer's data into. After an
+	// error its content is undefined. Without Into the data is dropped, and may be missing.
+	Into any
+	// SessionID is sent as Session-Id, if it is not empty.
+	SessionID string
+	// Operation names the call in errors, logs and for observers, and selects its rate limit.
+	// Without it the call is one of the operation with that path. An operation that the client
+	// does not know is named by its path and has no rate limit.
+	Operation Operation
+	// Idempotent says that the call may be carried out twice, as a read may: it is resent
+	// like one. Other calls are resent like Book, only if the service provably did not carry
+	// them out.
+	Idempotent bool
+}
+
+// DoResponse describes the answer.
+type DoResponse struct {
+	Meta ResponseMeta `json:"-"`
+}
+
+// Do calls an operation that the client has no method for. Token, retries, limits and errors
+// are those of every call. Without ctx's deadline or WithTimeout it ends after 60 seconds, or
+// after the time of the operation with that path. Without DoRequest.Idempotent its outcome may
+// be unknown: the error is then an *OutcomeUnknownError without a reference.
+//
+// WithMaxResponseBytes limits the answer, but not the memory of Into. Headers that only some
+// operations take, such as Currency, are sent to an operation that the client does not know.
+func (c *Client) Do(ctx context.Context, req *DoRequest, opts ...CallOption) (*DoResponse, error) {
+	if req == nil {
+		return nil, nilRequest("Do")
+	}
+	known, row := req.operation()
+	x, err := begin(ctx, c, "Do", row, req, collect(opts))
+	if err != nil {
+		return nil, err
+	}
+	if problem := bodyProblem(x.body); problem != "" {
+		x.set.add("body", "%s", problem)
+		return nil, x.set.err("Do")
+	}
+	x.op = cmp.Or(req.Operation, known, Operation(req.Path))
+	resp, data := new(DoResponse), json.RawMessage(nil)
+	check := func() error {
+		if req.Into == nil || data == nil {
+			return nil
+		}
+		if err := json.Unmarshal(data, req.Into); err != nil {
+			return x.scrubError(fmt.Errorf("data does not fit DoRequest.Into: %w", err))
+		}
+		return nil
+	}
+	if err := x.execute(func() error { return x.read(&data, &resp.Meta, check) }); err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// operation returns the operation with the path of r, if there is one, and the row of the
+// call.
+func (r *DoRequest) operation() (Operation, *operation) {
+	row := operation{path: r.Path, timeout: 60 * time.Second, bookingFlow: true}
+	var known Operation
+	for op, documented := range operations {
+		if documented.path == r.Path {
+			known, row = op, *documented
+		}
+	}
+	row.mutates = !r.Idempotent
+	row.noData = r.Into == nil
+	return known, &row
+}
+
+func (r *DoRequest) parts() parts {
+	p := parts{body: r.Body, session: r.SessionID}
+	if p.body == nil {
+		p.body = struct{}{}
+	}
+	return p
+}
+
+func (r *DoRequest) validate(v *validation) {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-._~"
+	if len(r.Path) < 2 || r.Path[0] != '/' || path.Clean(r.Path) != r.Path || strings.Trim(r.Path, plain) != "" {
+		v.add("path", "must be the path below the base URL, such as /api/search/hotelList: from its slash on, without query and escapes")
+	}
+	if known, _ := r.operation(); r.Idempotent && known != "" && operations[known].mutates {
+		v.add("idempotent", "is set for %s, which is no read", known)
+	}
+	if into := reflect.ValueOf(r.Into); r.Into != nil && (into.Kind() != reflect.Pointer || into.IsNil()) {
+		v.add("into", "is a %T; it must be a pointer that is not nil", r.Into)
+	}
+	if !isHeaderValue(string(r.Operation)) {
+		v.add("operation", "contains control characters, or spaces at its ends")
+	}
+	v.session(r.SessionID, false)
+}
+
+// bodyProblem returns what is wrong with an encoded body, or "".
+func bodyProblem(body []byte) string {
+	switch {
+	case body[0] != '{' && body[0] != '[':
+		return "is neither a JSON object nor an array; pass JSON text as json.RawMessage"
+	case bytes.Contains(body, []byte(`"`+redact.Marker+`"`)):
+		return "contains the text " + redact.Marker + "; send the Reveal of a types.Secret"
+	}
+	return ""
+}

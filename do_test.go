@@ -1,0 +1,253 @@
+// Calls of operations without a method.
+
+package hotelstays_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+const newPath = "/api/trade/amend"
+
+// Do of an operation that has a method is that method's call: same request, same answer,
+// same rate limit.
+func TestDoOfAKnownOperation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t)
+		want, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{CountryCode: "AE"})
+		require.NoError(t, err)
+
+		var got struct{ Destinations []types.Destination }
+		resp, err := client.Do(t.Context(), &hotelstays.DoRequest{Path: "/api/search/destinations",
+			Body: map[string]string{"countryCode": "AE"}, Into: &got, Idempotent: true})
+		require.NoError(t, err)
+		assert.Equal(t, want.Destinations, got.Destinations)
+		assert.Equal(t, want.Meta.RateLimit.Limit, resp.Meta.RateLimit.Limit)
+
+		sent := srv.Ledger().Requests(hotelstaystest.OpDestinations)
+		require.Len(t, sent, 2)
+		assert.Equal(t, sent[0].BodySHA256, sent[1].BodySHA256)
+		assert.NotEqual(t, sent[0].RequestID, sent[1].RequestID)
+	})
+}
+
+// Calls by path and by method share one budget, and so does an operation with its name.
+func TestDoKeepsTheRateLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := clientThrough(t, saying(`{"code":0,"data":{}}`))
+		slots := func(req *hotelstays.DoRequest) time.Duration {
+			start := time.Now()
+			for range 2 * hotelstays.OpCheckAvail.RateLimit() {
+				_, err := client.Do(t.Context(), req)
+				require.NoError(t, err)
+			}
+			return time.Since(start)
+		}
+		assert.Zero(t, slots(&hotelstays.DoRequest{Path: newPath}))
+		assert.GreaterOrEqual(t, slots(&hotelstays.DoRequest{Path: "/api/search/checkAvail"}), time.Second)
+		time.Sleep(time.Minute)
+		assert.GreaterOrEqual(t, slots(&hotelstays.DoRequest{Path: newPath, Operation: hotelstays.OpCheckAvail}), time.Second)
+	})
+}
+
+// What is sent, and what becomes of the data.
+func TestDo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var sent *http.Request
+		var body string
+		answer := `{"code":0,"msg":"done","data":{"rooms":[1,2]}}`
+		var seen []hotelstays.Operation
+		observer := hotelstays.Observer{CallEnd: func(_ context.Context, info hotelstays.CallInfo) { seen = append(seen, info.Operation) }}
+		client := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
+			text, err := io.ReadAll(r.Body)
+			sent, body = r, string(text)
+			return reply(200, answer), err
+		}), hotelstays.WithCurrency("EUR"), hotelstays.WithMarket("AE"), hotelstays.WithObserver(observer))
+
+		var got struct{ Rooms []int }
+		resp, err := client.Do(t.Context(),
+			&hotelstays.DoRequest{Path: newPath, Body: map[string]any{"a": []int{1}}, Into: &got, SessionID: "s"},
+			hotelstays.WithLanguage("ar"), hotelstays.WithRawData())
+		require.NoError(t, err)
+		assert.Equal(t, []int{1, 2}, got.Rooms)
+		assert.Equal(t, "done", resp.Meta.Msg)
+		assert.JSONEq(t, `{"rooms":[1,2]}`, string(resp.Meta.RawData))
+		assert.Equal(t, http.MethodPost, sent.Method)
+		assert.Equal(t, newPath, sent.URL.RequestURI())
+		assert.JSONEq(t, `{"a":[1]}`, body)
+		for name, want := range map[string]string{"Authorization": "Bearer token-0001", "Session-Id": "s", "Currency": "EUR",
+			"Market":   "AE",
+			"Language": "ar", "Timeout-Milliseconds": "59000", "Request-Id": resp.Meta.RequestID} {
+			assert.Equal(t, want, sent.Header.Get(name), name)
+		}
+
+		_, err = client.Do(t.Context(), &hotelstays.DoRequest{Path: newPath, Operation: "Amend"})
+		require.NoError(t, err, "the data is dropped")
+		assert.Equal(t, "{}", body)
+		assert.Equal(t, []hotelstays.Operation{newPath, "Amend"}, seen)
+
+		for data, want := range map[string]any{`,"data":[1.50]`: []any{1.5}, `,"data":"x"`: "x", "": nil, `,"data":null`: nil} {
+			answer = `{"code":0` + data + `}`
+			_, err = client.Do(t.Context(), &hotelstays.DoRequest{Path: newPath})
+			require.NoError(t, err, data)
+			var value any
+			_, err = client.Do(t.Context(), &hotelstays.DoRequest{Path: newPath, Into: &value, Idempotent: true})
+			assert.Equal(t, want, value)
+			assert.Equal(t, want == nil, errors.As(err, new(*hotelstays.DecodeError)), data)
+		}
+	})
+}
+
+// Whether a call without a method is sent again, and whether its outcome is known, follows
+// the table of doc.go: reads are those that the caller says may be repeated.
+func TestDoIsResentOnlyIfIdempotent(t *testing.T) {
+	const refusal = `{"code":100000400,"msg":"no"}`
+	for _, row := range []struct {
+		status        int
+		body          string
+		reads, writes int // attempts
+		unknown       bool
+	}{
+		{503, `{"code":7}`, 4, 1, true},
+		{500, "page", 4, 1, true},
+		{429, `{"code":100000429}`, 4, 4, false},
+		{401, `{"code":100000401}`, 1, 1, false}, // the token cannot be renewed
+		{400, refusal, 1, 1, false},
+		{404, "page", 1, 1, true},
+		{200, `{"code":7,"msg":"?"}`, 1, 1, true},
+		{200, `{"code":0,"data":{"rooms":"none"}}`, 1, 1, true},
+		{200, "page", 1, 1, true},
+	} {
+		for _, idempotent := range []bool{true, false} {
+			synctest.Test(t, func(t *testing.T) {
+				attempts := 0
+				client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
+					attempts++
+					return reply(row.status, row.body), nil
+				}), hotelstays.WithMaxAttempts(4))
+				var into struct{ Rooms []int }
+				_, err := client.Do(t.Context(), &hotelstays.DoRequest{Path: newPath, Into: &into, Idempotent: idempotent})
+				require.Error(t, err)
+				var unknown *hotelstays.OutcomeUnknownError
+				assert.Equal(t, row.unknown && !idempotent, errors.As(err, &unknown), "%d %s", row.status, row.body)
+				want := row.writes
+				if idempotent {
+					want = row.reads
+				}
+				assert.Equal(t, want, attempts, "%d %s", row.status, row.body)
+				assert.Contains(t, err.Error(), newPath+": ")
+				assert.NotContains(t, err.Error(), "for reference")
+			})
+		}
+	}
+}
+
+// A cancellation whose answer was lost is not sent again, nor is one by its path.
+func TestDoWithALostAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t)
+		o := findOffer(t, srv, client, 0)
+		order := o.book(t, client, "ref-1")
+		srv.Inject(hotelstaystest.Fault{Kind: hotelstaystest.FaultCut, Commit: true, Operation: hotelstaystest.OpCancel})
+		_, err := client.Do(t.Context(), &hotelstays.DoRequest{Path: "/api/trade/cancel", SessionID: o.session,
+			Body: &hotelstays.CancelRequest{CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo}})
+		require.ErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
+		assert.Equal(t, 1, srv.Ledger().Count(hotelstaystest.OpCancel))
+	})
+}
+
+func TestDoRefusesBadInput(t *testing.T) {
+	var null *struct{}
+	for _, row := range []struct {
+		path string
+		req  *hotelstays.DoRequest
+		opts []hotelstays.CallOption
+	}{
+		{"request", nil, nil},
+		{"path", &hotelstays.DoRequest{}, nil},
+		{"path", &hotelstays.DoRequest{Path: "/"}, nil},
+		{"path", &hotelstays.DoRequest{Path: "api/trade/amend"}, nil},
+		{"path", &hotelstays.DoRequest{Path: "https://other.example/api"}, nil},
+		{"path", &hotelstays.DoRequest{Path: "//other.example/api"}, nil},
+		{"path", &hotelstays.DoRequest{Path: "@other.example/api"}, nil},
+		{"path", &hotelstays.DoRequest{Path: ":8080/api"}, nil},
+		{"path", &hotelstays.DoRequest{Path: "/api/../admin"}, nil},
+		{"path", &hotelstays.DoRequest{Path: "/api/./x"}, nil},
+		{"path", &hotelstays.DoRequest{Path: "/api/%2e%2e/x"}, nil},
+		{"path", &hotelstays.DoRequest{Path: "/api/x/"}, nil},
+		{"path", &hotelstays.DoRequest{Path: "/api/x?debug=1"}, nil},
+		{"path", &hotelstays.DoRequest{Path: "/api/x#top"}, nil},
+		{"path", &hotelstays.DoRequest{Path: "/api/x y"}, nil},
+		{"path", &hotelstays.DoRequest{Path: "/api/x\r\nEvil: 1"}, nil},
+		{"path", &hotelstays.DoRequest{Path: `/api\x`}, nil},
+		{"path", &hotelstays.DoRequest{Path: "/api/x;y"}, nil},
+		{"idempotent", &hotelstays.DoRequest{Path: "/api/trade/book", Idempotent: true}, nil},
+		{"idempotent", &hotelstays.DoRequest{Path: "/api/trade/cancel", Idempotent: true}, nil},
+		{"into", &hotelstays.DoRequest{Path: newPath, Into: struct{}{}}, nil},
+		{"into", &hotelstays.DoRequest{Path: newPath, Into: null}, nil},
+		{"operation", &hotelstays.DoRequest{Path: newPath, Operation: "a\nb"}, nil},
+		{"Session-Id", &hotelstays.DoRequest{Path: newPath, SessionID: "a\nb"}, nil},
+		{"body", &hotelstays.DoRequest{Path: newPath, Body: func() {}}, nil},
+		{"body", &hotelstays.DoRequest{Path: newPath, Body: math.NaN()}, nil},
+		{"body", &hotelstays.DoRequest{Path: newPath, Body: []byte(`{}`)}, nil},
+		{"body", &hotelstays.DoRequest{Path: newPath, Body: json.RawMessage(`{`)}, nil},
+		{"body", &hotelstays.DoRequest{Path: newPath, Body: "{}"}, nil},
+		{"body", &hotelstays.DoRequest{Path: newPath, Body: null}, nil},
+		{"body", &hotelstays.DoRequest{Path: newPath, Body: types.Guest{PassportNumber: types.NewSecret("P1")}}, nil},
+		{"opts", &hotelstays.DoRequest{Path: newPath}, []hotelstays.CallOption{nil}},
+		{"WithCurrency", &hotelstays.DoRequest{Path: "/api/trade/queryOrders"}, []hotelstays.CallOption{hotelstays.WithCurrency("EUR")}},
+	} {
+		_, err := clientWith(t, noSend{t}, bearerToken("token")).Do(t.Context(), row.req, row.opts...)
+		assert.Equal(t, []string{row.path}, faultPaths(t, err), "%+v", row.req)
+		var invalid *hotelstays.ValidationError
+		require.ErrorAs(t, err, &invalid)
+		assert.Equal(t, "Do", invalid.Func)
+	}
+}
+
+// Data that does not fit is an error without the token, even if the caller's type quotes it.
+func TestDoOfDataThatDoesNotFit(t *testing.T) {
+	_, err := clientWith(t, saying(`{"code":0,"data":"the token is token-1234567890"}`), bearerToken("token-1234567890")).
+		Do(t.Context(), &hotelstays.DoRequest{Path: newPath, Into: new(quoting), Idempotent: true})
+	var unreadable *hotelstays.DecodeError
+	require.ErrorAs(t, err, &unreadable)
+	assert.NotContains(t, err.Error()+unreadable.Err.Error(), "token-1234567890")
+}
+
+// quoting decodes nothing, and says what.
+type quoting struct{}
+
+func (*quoting) UnmarshalJSON(text []byte) error { return errors.New(string(text)) }
+
+// The size limit and the time limit hold for Do as well.
+func TestDoIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := clientThrough(t, saying(`{"code":0,"data":{}}`+strings.Repeat(" ", 100)), hotelstays.WithMaxResponseBytes(100))
+		_, err := client.Do(t.Context(), &hotelstays.DoRequest{Path: newPath, Idempotent: true})
+		assert.ErrorAs(t, err, new(*hotelstays.DecodeError))
+
+		client = clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		}))
+		start := time.Now()
+		_, err = client.Do(t.Context(), &hotelstays.DoRequest{Path: newPath, Idempotent: true})
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, time.Minute, time.Since(start))
+	})
+}
