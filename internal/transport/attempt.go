@@ -166,7 +166,8 @@ func (r *run) request(ctx context.Context, in *http.Request) *http.Request {
 	if deadline, ok := ctx.Deadline(); ok && r.SendTimeout {
 		req.Header.Set("Timeout-Milliseconds", strconv.FormatInt(serviceTimeout(time.Until(deadline)), 10))
 	}
-	req.Body, req.ContentLength = newBody(r.Body), int64(len(r.Body))
+	// Only of the standard library's readers net/http sends head and body in one write.
+	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(r.Body)), int64(len(r.Body))
 	// With GetBody net/http resends a POST by itself, past rate limit and policy.
 	req.GetBody = nil
 	// http.Client closes this channel when its Timeout passes, and ends ctx as well. The
@@ -175,17 +176,6 @@ func (r *run) request(ctx context.Context, in *http.Request) *http.Request {
 	req.Cancel = nil
 	return req
 }
-
-// body is what an attempt sends, in one allocation.
-type body struct{ bytes.Reader }
-
-func newBody(b []byte) *body {
-	sent := new(body)
-	sent.Reset(b)
-	return sent
-}
-
-func (*body) Close() error { return nil }
 
 // serviceTimeout is the time that is left, in milliseconds, less a tenth or a second: the
 // answer still has to travel.
