@@ -323,6 +323,8 @@ type exchange struct {
 	ownTimeout time.Duration // ends ctx; 0: the caller's deadline does
 	watch      *observation
 	stream     transport.Stream // nil: the answer is read whole
+	sending    transport.Call
+	limiter    callLimiter
 	answer
 }
 
@@ -405,7 +407,8 @@ func (x *exchange) call() *transport.Call {
 	if bodySize == nil { // of Do
 		bodySize = new(atomic.Int64)
 	}
-	call := &transport.Call{
+	x.limiter = callLimiter{limiter: c.limiter, op: x.op}
+	x.sending = transport.Call{
 		Operation:    string(x.op),
 		URL:          c.baseURL + x.row.path,
 		Header:       x.header(),
@@ -416,7 +419,7 @@ func (x *exchange) call() *transport.Call {
 		SendTimeout:  x.row.bookingFlow,
 		BodySizeHint: bodySize,
 		HTTP:         c.http,
-		RateLimiter:  &callLimiter{limiter: c.limiter, op: x.op},
+		RateLimiter:  &x.limiter,
 		Timeout:      x.ownTimeout,
 		Policy:       c.policy,
 		Log:          c.log,
@@ -425,9 +428,9 @@ func (x *exchange) call() *transport.Call {
 		Stream:       x.stream,
 	}
 	if !x.row.noAuth {
-		call.TokenSource = c.tokens
+		x.sending.TokenSource = c.tokens
 	}
-	return call
+	return &x.sending
 }
 
 // header returns what all attempts send.

@@ -3,6 +3,7 @@
 package transport
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +41,6 @@ func (a *attempt) status() int {
 
 // RoundTrip makes one attempt: rate limit, token, request, answer.
 func (r *run) RoundTrip(in *http.Request) (*http.Response, error) {
-	defer in.Body.Close()
 	r.attemptsBegun++
 	r.waiting = false
 	if r.last.answer != nil {
@@ -60,18 +60,19 @@ func (r *run) RoundTrip(in *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return shown(r.last.answer, in), nil
+	return r.show(in), nil
 }
 
-// shown is the answer as http.Client receives it: with no Location, so that
-// http.Client follows no redirect, and with no body, because that has been read.
-func shown(a *Answer, in *http.Request) *http.Response {
-	header := a.Header
+// show returns the answer for http.Client: without a Location, so that it follows no redirect,
+// and without a body, because that has been read.
+func (r *run) show(in *http.Request) *http.Response {
+	header := r.last.answer.Header
 	if header.Get("Location") != "" {
 		header = header.Clone()
 		header.Del("Location")
 	}
-	return &http.Response{StatusCode: a.Status, Header: header, Body: http.NoBody, Request: in}
+	r.shown = http.Response{StatusCode: r.last.answer.Status, Header: header, Body: http.NoBody, Request: in}
+	return &r.shown
 }
 
 // attempt fills in r.last. Its error is why there is no answer.
@@ -165,6 +166,8 @@ func (r *run) request(ctx context.Context, in *http.Request) *http.Request {
 	if deadline, ok := ctx.Deadline(); ok && r.SendTimeout {
 		req.Header.Set("Timeout-Milliseconds", strconv.FormatInt(serviceTimeout(time.Until(deadline)), 10))
 	}
+	// Only of the standard library's readers net/http sends head and body in one write.
+	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(r.Body)), int64(len(r.Body))
 	// With GetBody net/http resends a POST by itself, past rate limit and policy.
 	req.GetBody = nil
 	// http.Client closes this channel when its Timeout passes, and ends ctx as well. The

@@ -139,7 +139,10 @@ func (a *Answer) Release() {
 // run is the state of one Send.
 type run struct {
 	*Call
-	ctx context.Context // the call's own; an attempt's may end earlier
+	ctx      context.Context // the call's own; an attempt's may end earlier
+	client   http.Client
+	attempts retryablehttp.Client
+	shown    http.Response // to the client
 
 	attemptsBegun int // counts attempts that end while they wait for a slot or a token
 	requestsSent  int
@@ -153,7 +156,7 @@ type run struct {
 
 // Send makes the attempts of a call. The caller releases the Result's Answer.
 func Send(ctx context.Context, call *Call) Result {
-	req, err := retryablehttp.NewRequestWithContext(ctx, http.MethodPost, call.URL, call.Body)
+	req, err := retryablehttp.NewRequestWithContext(ctx, http.MethodPost, call.URL, nil) // each attempt has its own body
 	if err != nil {
 		return Result{Err: err}
 	}
@@ -163,13 +166,12 @@ func Send(ctx context.Context, call *Call) Result {
 		req = req.WithContext(ended)
 		req.Cancel = ended.Done()
 	}
-	r := &run{Call: call, ctx: ctx}
+	r := &run{Call: call, ctx: ctx, client: call.HTTP}
 	// The run is the client's RoundTripper. It hides the transport's CloseIdleConnections:
 	// go-retryablehttp would close the connections of all other calls after each failure.
-	httpClient := call.HTTP
-	httpClient.Transport = r
-	client := retryablehttp.Client{
-		HTTPClient: &httpClient,
+	r.client.Transport = r
+	r.attempts = retryablehttp.Client{
+		HTTPClient: &r.client,
 		RetryMax:   call.Policy.MaxAttempts + 1, // verdict counts; a renewed token allows one more
 		CheckRetry: r.checkRetry,
 		Backoff:    func(time.Duration, time.Duration, int, *http.Response) time.Duration { return r.wait },
@@ -179,7 +181,7 @@ func Send(ctx context.Context, call *Call) Result {
 		},
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}
-	resp, err := client.Do(req)
+	resp, err := r.attempts.Do(req)
 	if err == nil {
 		resp.Body.Close()
 	}
