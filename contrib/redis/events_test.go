@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/storetest"
 )
 
 // withEvents runs a test with the event stores of two processes.
@@ -33,6 +34,12 @@ func claim(t *testing.T, s *EventStore, keys ...string) hotelstays.ClaimState {
 	state, err := s.Claim(t.Context(), keys, time.Minute)
 	require.NoError(t, err)
 	return state
+}
+
+func TestEventStore(t *testing.T) {
+	storetest.TestEventStore(t, func(t *testing.T) storetest.Fleet[hotelstays.EventStore] {
+		return suiteFleet(t, func(l *link) hotelstays.EventStore { return newEvents(t, l) })
+	}, storetest.InBubble())
 }
 
 func TestClaimTakesAllKeysOrNone(t *testing.T) {

@@ -14,9 +14,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/storetest"
 )
 
 const ms = time.Millisecond
+
+func TestRateLimiter(t *testing.T) {
+	storetest.TestRateLimiter(t, func(t *testing.T) storetest.Fleet[hotelstays.RateLimiter] {
+		return suiteFleet(t, func(l *link) hotelstays.RateLimiter {
+			r, err := NewRateLimiter(l, RateLimiterOptions{})
+			require.NoError(t, err)
+			t.Cleanup(func() { time.Sleep(time.Minute) }) // reports
+			return r
+		})
+	}, storetest.InBubble())
+}
 
 // process is a process of a fleet.
 type process struct {

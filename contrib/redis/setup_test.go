@@ -14,6 +14,8 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/storetest"
 )
 
 // portion returns full, or fewer cases under -short.
@@ -48,9 +50,10 @@ func withMini(t *testing.T, test func(t *testing.T, m *mini)) {
 type link struct {
 	*redis.Client
 	mini     *mini
-	latency  atomic.Int64 // a time.Duration: one way, at most
-	losing   atomic.Int64 // percentage of lost replies
-	down     atomic.Bool  // nothing arrives
+	latency  atomic.Int64                  // a time.Duration: one way, at most
+	losing   atomic.Int64                  // percentage of lost replies
+	down     atomic.Bool                   // nothing arrives
+	frozen   atomic.Pointer[chan struct{}] // closed by thaw
 	before   atomic.Pointer[func(cmd redis.Cmder)]
 	commands atomic.Int64
 }
@@ -66,6 +69,16 @@ func (m *mini) connect() *link {
 func (m *mini) dial(context.Context, string, string) (net.Conn, error) { return m.Dial() }
 
 var errLost = errors.New("the connection is lost")
+
+// freeze holds all commands of the process, which are then lost.
+func (l *link) freeze() (thaw func()) {
+	gate := make(chan struct{})
+	l.frozen.Store(&gate)
+	return func() {
+		l.frozen.Store(nil)
+		close(gate)
+	}
+}
 
 // tick sets the server's clock by the bubble's.
 func (m *mini) tick() {
@@ -89,6 +102,11 @@ func (l *link) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		l.commands.Add(1)
 		time.Sleep(time.Duration(rand.N(l.latency.Load() + 1)))
+		if gate := l.frozen.Load(); gate != nil {
+			<-*gate
+			cmd.SetErr(errLost)
+			return errLost
+		}
 		if l.down.Load() {
 			cmd.SetErr(errLost)
 			return errLost
@@ -104,5 +122,22 @@ func (l *link) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 			return errLost
 		}
 		return err
+	}
+}
+
+// suiteFleet returns a fleet for a suite of storetest, whose processes have a link each.
+func suiteFleet[S any](t *testing.T, open func(l *link) S) storetest.Fleet[S] {
+	m := &mini{Miniredis: miniredis.NewMiniRedis()}
+	t.Cleanup(m.Close)
+	links := map[any]*link{}
+	return storetest.Fleet[S]{
+		Open: func() S {
+			l := m.connect()
+			t.Cleanup(func() { l.Close() })
+			s := open(l)
+			links[s] = l
+			return s
+		},
+		Freeze: func(s S) func() { return links[s].freeze() },
 	}
 }

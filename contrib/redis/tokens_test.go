@@ -19,6 +19,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/storetest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -66,6 +67,12 @@ func mustLease(t *testing.T, s *TokenStore) (release func()) {
 	require.NoError(t, err)
 	require.True(t, ok)
 	return release
+}
+
+func TestTokenStore(t *testing.T) {
+	storetest.TestTokenLeaser(t, func(t *testing.T) storetest.Fleet[hotelstays.TokenLeaser] {
+		return suiteFleet(t, func(l *link) hotelstays.TokenLeaser { return newTokens(t, l, TokenStoreOptions{}) })
+	}, storetest.InBubble())
 }
 
 func TestTokenIsShared(t *testing.T) {

@@ -160,6 +160,7 @@ func oneOfManyLeases(c *leaseCase) {
 			}
 			leases.Add(1)
 			alone := holders.Add(1) == 1
+			time.Sleep(time.Millisecond)
 			holders.Add(-1)
 			release()
 			if !alone {

@@ -256,6 +256,7 @@ func (s *tokenTable) lease(key string, span time.Duration) (release func(), ok b
 type limiter struct {
 	acquire func(ctx context.Context, op hotelstays.Operation) (hotelstays.Permit, error)
 	pause   func(op hotelstays.Operation, until time.Time)
+	slow    time.Duration // of Done
 
 	mu  sync.Mutex
 	out map[*permit]bool
@@ -302,6 +303,7 @@ func (p *permit) Sent() {
 }
 
 func (p *permit) Done(r hotelstays.PermitResult) {
+	time.Sleep(p.limiter.slow)
 	p.limiter.mu.Lock()
 	defer p.limiter.mu.Unlock()
 	if p.limiter.out[p] {

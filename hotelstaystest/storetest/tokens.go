@@ -5,6 +5,8 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -257,27 +259,26 @@ func successorStays(c *tokenCase) {
 func wholeTokens(c *tokenCase) {
 	stores := []hotelstays.TokenStore{c.Open(), c.Open()}
 	k, begin := key(), time.Now().Truncate(time.Second)
-	token := func(i int) hotelstays.Token {
-		return hotelstays.Token{Value: types.NewSecret(fmt.Sprint(i)), Expiry: begin.Add(time.Duration(i+1) * time.Hour)}
+	all := make([]hotelstays.Token, 8)
+	for i := range all {
+		all[i] = hotelstays.Token{Value: types.NewSecret(fmt.Sprint(i)), Expiry: begin.Add(time.Duration(i+1) * time.Hour)}
 	}
-	store(c, stores[0], k, token(0))
+	store(c, stores[0], k, all[0])
 	err := atOnce(8, func(caller int) error {
+		s := stores[caller%2]
 		for range 30 {
+			time.Sleep(rand.N(time.Millisecond))
 			if caller < 4 {
-				if err := stores[caller%2].Store(c.Context(), k, token(caller)); err != nil {
+				if err := s.Store(c.Context(), k, all[rand.IntN(len(all))]); err != nil {
 					return err
 				}
 				continue
 			}
-			got, err := stores[caller%2].Load(c.Context(), k)
+			got, err := s.Load(c.Context(), k)
 			if err != nil {
 				return err
 			}
-			whole := false
-			for i := range 4 {
-				whole = whole || got.Value.Equal(token(i).Value) && got.Expiry.Equal(token(i).Expiry)
-			}
-			if !whole {
+			if !slices.ContainsFunc(all, func(t hotelstays.Token) bool { return t.Value.Equal(got.Value) && t.Expiry.Equal(got.Expiry) }) {
 				return fmt.Errorf("Load returned the token %q with the expiry %v, which nobody stored", got.Value.Reveal(), got.Expiry)
 			}
 		}
