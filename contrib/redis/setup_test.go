@@ -50,10 +50,9 @@ func withMini(t *testing.T, test func(t *testing.T, m *mini)) {
 type link struct {
 	*redis.Client
 	mini     *mini
-	latency  atomic.Int64                  // a time.Duration: one way, at most
-	losing   atomic.Int64                  // percentage of lost replies
-	down     atomic.Bool                   // nothing arrives
-	frozen   atomic.Pointer[chan struct{}] // closed by thaw
+	latency  atomic.Int64 // a time.Duration: one way, at most
+	losing   atomic.Int64 // percentage of lost replies
+	down     atomic.Bool  // nothing arrives
 	before   atomic.Pointer[func(cmd redis.Cmder)]
 	commands atomic.Int64
 }
@@ -69,16 +68,6 @@ func (m *mini) connect() *link {
 func (m *mini) dial(context.Context, string, string) (net.Conn, error) { return m.Dial() }
 
 var errLost = errors.New("the connection is lost")
-
-// freeze holds all commands of the process, which are then lost.
-func (l *link) freeze() (thaw func()) {
-	gate := make(chan struct{})
-	l.frozen.Store(&gate)
-	return func() {
-		l.frozen.Store(nil)
-		close(gate)
-	}
-}
 
 // tick sets the server's clock by the bubble's.
 func (m *mini) tick() {
@@ -102,11 +91,6 @@ func (l *link) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		l.commands.Add(1)
 		time.Sleep(time.Duration(rand.N(l.latency.Load() + 1)))
-		if gate := l.frozen.Load(); gate != nil {
-			<-*gate
-			cmd.SetErr(errLost)
-			return errLost
-		}
 		if l.down.Load() {
 			cmd.SetErr(errLost)
 			return errLost
@@ -125,19 +109,57 @@ func (l *link) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// suiteFleet returns a fleet for a suite of storetest, whose processes have a link each.
-func suiteFleet[S any](t *testing.T, open func(l *link) S) storetest.Fleet[S] {
-	m := &mini{Miniredis: miniredis.NewMiniRedis()}
-	t.Cleanup(m.Close)
-	links := map[any]*link{}
+// gate is a hook of a client. It holds the commands of a frozen process, which are then lost.
+type gate struct{ frozen atomic.Pointer[chan struct{}] }
+
+func (g *gate) freeze() (thaw func()) {
+	held := make(chan struct{})
+	g.frozen.Store(&held)
+	return func() {
+		g.frozen.Store(nil)
+		close(held)
+	}
+}
+
+func (g *gate) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (g *gate) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (g *gate) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if held := g.frozen.Load(); held != nil {
+			<-*held
+			cmd.SetErr(errLost)
+			return errLost
+		}
+		return next(ctx, cmd)
+	}
+}
+
+// fleetOf returns a fleet for a suite of storetest. Each of its processes has a client.
+func fleetOf[S any](connect func() *redis.Client, open func(*redis.Client) S) storetest.Fleet[S] {
+	gates := map[any]*gate{}
 	return storetest.Fleet[S]{
 		Open: func() S {
-			l := m.connect()
-			t.Cleanup(func() { l.Close() })
-			s := open(l)
-			links[s] = l
+			client, g := connect(), new(gate)
+			client.AddHook(g)
+			s := open(client)
+			gates[s] = g
 			return s
 		},
-		Freeze: func(s S) func() { return links[s].freeze() },
+		Freeze: func(s S) func() { return gates[s].freeze() },
+	}
+}
+
+// connectMini returns a function that connects to a miniredis of this test.
+func connectMini(t *testing.T) func() *redis.Client {
+	m := &mini{Miniredis: miniredis.NewMiniRedis()}
+	t.Cleanup(m.Close)
+	return func() *redis.Client {
+		l := m.connect()
+		t.Cleanup(func() { l.Close() })
+		return l.Client
 	}
 }

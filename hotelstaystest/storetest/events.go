@@ -31,7 +31,7 @@ const (
 
 const (
 	saysAllOrNone = "Claim claims all keys, or none of them"
-	saysSafe      = "implementations must be safe for concurrent use"
+	saysSafe      = "methods must be safe for concurrent use"
 )
 
 var eventPromises = []promise[hotelstays.EventStore]{
@@ -55,7 +55,7 @@ var eventPromises = []promise[hotelstays.EventStore]{
 	{"done keys are not released", "keys that are done stay done", "Release: does it look at the state of a key?", doneIsNotReleased},
 	{"Done at the moment of Release wins", "keys that are done stay done",
 		"Release: it must compare and delete in one step, not read and then delete", doneBeatsRelease},
-	{"keys differ in any byte", "keys are compared byte by byte, and have up to 255 bytes",
+	{"keys differ in any byte", "keys are compared byte by byte, and have at most 255 bytes of UTF-8",
 		"the collation of the column (case, accents, trailing blanks), its length, and how keys are escaped", eventKeysDiffer},
 	{"one of many claims at once is granted", saysSafe, "Claim: it must look and claim in one step", oneOfManyClaims},
 	{"no key is claimed twice at once", saysSafe,

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -530,7 +531,38 @@ var tokenFaults = []struct {
 			}, ok
 		}
 	}},
+	{"renews whatever lease there is", "a late renewal keeps no other lease", func(table *tokenTable, s *tokens) {
+		s.lease = func(ctx context.Context, key string) (func(), bool) {
+			release, ok := table.lease(key, 5*time.Second)
+			if !ok {
+				return nil, false
+			}
+			ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+			var renewing sync.WaitGroup
+			renewing.Go(func() { s.renewAny(ctx, table, key) })
+			return func() {
+				stop()
+				renewing.Wait()
+				release()
+			}, true
+		}
+	}},
 	{"leases whatever its ctx says", "TryLease returns when ctx ends, and leaves no lease for good", func(_ *tokenTable, s *tokens) { s.blind = true }},
+}
+
+// renewAny prolongs the lease of a key each second, whoever has it, unless s is frozen.
+func (s *tokens) renewAny(ctx context.Context, table *tokenTable, key string) {
+	for s.pass(ctx) == nil {
+		table.mu.Lock()
+		if end := table.leases[key]; end != nil && table.leased(key) {
+			*end = time.Now().Add(5 * time.Second)
+		}
+		table.mu.Unlock()
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+		}
+	}
 }
 
 // changedPermit ends another way than its permit.

@@ -32,7 +32,7 @@ func TestTokenLeaser(t *testing.T, start func(t *testing.T) Fleet[hotelstays.Tok
 type leaseCase = run[hotelstays.TokenLeaser]
 
 const (
-	saysOneLease = "ok is false if another process has the lease"
+	saysOneLease = "ok is false if another caller has the lease"
 	saysUntil    = "the caller has the lease until it calls release or dies"
 )
 
@@ -46,8 +46,10 @@ var leasePromises = []promise[hotelstays.TokenLeaser]{
 	{"a lease outlives the ctx of TryLease", "ctx bounds the call, not the lease", "TryLease: does a renewal or a connection end with ctx?", leaseOutlivesCtx},
 	{"a live holder keeps the lease", saysUntil + "; a fetch takes less than 25 seconds",
 		"the length of the lease, or its renewal while the holder works", liveHolderKeeps},
-	{"the lease of a dead process ends", saysUntil + "; within a minute after its death", "the expiry of the lease: does the store end it, without the process?", deadHolderLoses},
-	{"a late release ends no other lease", "release ends the lease of its own call alone", "release: it must compare and delete in one step", lateRelease},
+	{"the lease of a dead process ends", "the lease of a dead process must end within a minute", "the expiry of the lease: does the store end it, without the process?", deadHolderLoses},
+	{"a late release ends no other lease", "release ends no later lease", "release: it must compare and delete in one step", lateRelease},
+	{"a late renewal keeps no other lease", "the lease of a dead process must end within a minute",
+		"the renewal: it must compare and prolong in one step", lateRenewal},
 	{"TryLease returns when ctx ends, and leaves no lease for good", "methods must return when ctx ends",
 		"what TryLease waits for, and the expiry of a lease whose caller has gone", leasesReturn},
 }
@@ -264,6 +266,22 @@ func lateRelease(c *leaseCase) {
 	mustLease(c, a, k) // by the same process
 	c.returnsWithin(deathTime, "a late release", late)
 	mustNotLease(c, third, k)
+}
+
+func lateRenewal(c *leaseCase) {
+	a, b, third, k := c.Open(), c.Open(), c.Open(), key()
+	mustLease(c, a, k)
+	thaw := die(c, a)
+	takeOverAndDie(c, b, k)
+	thaw()
+	takeOver(c, third, k)
+}
+
+// takeOverAndDie leases after a dead process, and dies until the case ends.
+func takeOverAndDie(c *leaseCase, s hotelstays.TokenLeaser, key string) {
+	c.Helper()
+	takeOver(c, s, key)
+	c.Cleanup(die(c, s)) // before its release, which is an earlier Cleanup
 }
 
 func leasesReturn(c *leaseCase) {

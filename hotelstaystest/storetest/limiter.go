@@ -32,8 +32,8 @@ const (
 const (
 	saysLimit   = "the service counts requests by endpoint and client address over a rolling second"
 	saysUnsent  = "without a call of Sent no request was sent, and the slot is free at once"
-	saysAcquire = "Acquire waits for a slot, or returns ctx's error when ctx ends"
-	saysPause   = "Pause grants nothing to op until the given time"
+	saysAcquire = "Acquire waits for a slot, or returns an error that wraps ctx's when ctx ends"
+	saysPause   = "Pause grants nothing to op until the given time, also to callers that wait; the longest pause counts"
 	saysBudgets = "each operation needs its own budget, including OpTicket and OpOAuthToken"
 )
 
@@ -60,7 +60,7 @@ var limiterPromises = []promise[hotelstays.RateLimiter]{
 	{"an ended ctx takes no slot", saysAcquire, "Acquire: does it look at ctx first, and give back what it has?", endedTakesNone},
 	{"a caller that gives up takes no slot", saysAcquire, "Acquire: a slot that is granted as ctx ends goes to the next caller", givenUpTakesNone},
 	{"Sent and Done do not block", "Permit's methods must not block", "Sent and Done: they must not wait for a server", sentDoesNotBlock},
-	{"slots of a dead process come back", "a limiter that processes share must free the slots of a process that died",
+	{"slots of a dead process come back", "a limiter that processes share must free the slots of a process that dies",
 		"the lease of a granted slot", deadSlotsComeBack},
 }
 
@@ -347,11 +347,14 @@ func pauseHoldsAll(c *limiterCase) {
 }
 
 func longestPause(c *limiterCase) {
-	a, _ := openTwo(c)
-	until := time.Now().Add(3 * window)
+	a, b := openTwo(c)
+	until := time.Now().Add(4 * window)
 	a.Pause(limited, until)
 	a.Pause(limited, time.Now().Add(window))
 	a.Pause(limited, time.Now().Add(-time.Hour))
+	time.Sleep(window) // until all processes know
+	b.Pause(limited, time.Now().Add(window/2))
+	time.Sleep(window)
 	mustWait(c, a, until)
 }
 
