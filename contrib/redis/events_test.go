@@ -29,6 +29,13 @@ func newEvents(t *testing.T, client redis.UniversalClient) *EventStore {
 	return s
 }
 
+func claim(t *testing.T, s *EventStore, keys ...string) hotelstays.ClaimState {
+	t.Helper()
+	state, err := s.Claim(t.Context(), keys, time.Minute)
+	require.NoError(t, err)
+	return state
+}
+
 func TestEventStore(t *testing.T) {
 	storetest.TestEventStore(t, func(t *testing.T) storetest.Fleet[hotelstays.EventStore] {
 		return fleetOf(connectMini(t), func(client *redis.Client) hotelstays.EventStore { return newEvents(t, client) })
