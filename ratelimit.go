@@ -17,8 +17,9 @@ import (
 //
 // Each operation needs its own budget, including OpTicket and OpOAuthToken, because a call
 // may hold its slot while the token is fetched. A limiter that processes share must free the
-// slots of a process that dies. Implementations must be safe for concurrent use. Package
-// hotelstaystest/storetest tests them.
+// slots of a process that dies, and keep the limit if a server's clock is set back.
+// Implementations must be safe for concurrent use. Package hotelstaystest/storetest tests
+// them.
 type RateLimiter interface {
 	// Acquire waits for a slot, or returns an error that wraps ctx's when ctx ends. It grants
 	// operations without a rate limit at once; their permit may be nil.

@@ -49,7 +49,8 @@ func (s *ClaimState) UnmarshalText(text []byte) error {
 
 // EventStore remembers handled events, for all processes that receive them. An event has
 // several keys; two events with a common key are duplicates. Keys are compared byte by byte,
-// and have at most 255 bytes of UTF-8. A call has at least one, and none twice.
+// and have at most 255 bytes of UTF-8. A call has at least one, and none twice. Claims and
+// done keys stay if a server's clock is set back.
 //
 // Methods must return when ctx ends, and be safe for concurrent use. Package
 // hotelstaystest/storetest tests implementations.

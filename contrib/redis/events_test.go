@@ -38,7 +38,7 @@ func claim(t *testing.T, s *EventStore, keys ...string) hotelstays.ClaimState {
 
 func TestEventStore(t *testing.T) {
 	storetest.TestEventStore(t, func(t *testing.T) storetest.Fleet[hotelstays.EventStore] {
-		return fleetOf(connectMini(t), func(client *redis.Client) hotelstays.EventStore { return newEvents(t, client) })
+		return miniFleet(t, func(client *redis.Client) hotelstays.EventStore { return newEvents(t, client) })
 	}, storetest.InBubble())
 }
 

@@ -22,7 +22,7 @@ const ms = time.Millisecond
 
 func TestRateLimiter(t *testing.T) {
 	storetest.TestRateLimiter(t, func(t *testing.T) storetest.Fleet[hotelstays.RateLimiter] {
-		return fleetOf(connectMini(t), func(client *redis.Client) hotelstays.RateLimiter {
+		return miniFleet(t, func(client *redis.Client) hotelstays.RateLimiter {
 			t.Cleanup(func() { time.Sleep(time.Minute) }) // reports
 			r, err := NewRateLimiter(client, RateLimiterOptions{})
 			require.NoError(t, err)

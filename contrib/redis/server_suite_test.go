@@ -39,7 +39,7 @@ func TestServerTokenStore(t *testing.T) {
 }
 
 func TestServerRateLimiter(t *testing.T) {
-	t.Parallel() // mostly waiting
+	t.Parallel()                    // mostly waiting
 	prefix := sharedRedis(t).Prefix // of all cases: a new memory rests
 	storetest.TestRateLimiter(t, func(t *testing.T) storetest.Fleet[hotelstays.RateLimiter] {
 		return fleetOf(connectServer(t), func(client *redis.Client) hotelstays.RateLimiter {

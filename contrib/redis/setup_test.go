@@ -153,13 +153,16 @@ func fleetOf[S any](connect func() *redis.Client, open func(*redis.Client) S) st
 	}
 }
 
-// connectMini returns a function that connects to a miniredis of this test.
-func connectMini(t *testing.T) func() *redis.Client {
+// miniFleet returns a fleet on a miniredis.
+func miniFleet[S any](t *testing.T, open func(*redis.Client) S) storetest.Fleet[S] {
 	m := &mini{Miniredis: miniredis.NewMiniRedis()}
 	t.Cleanup(m.Close)
-	return func() *redis.Client {
+	connect := func() *redis.Client {
 		l := m.connect()
 		t.Cleanup(func() { l.Close() })
 		return l.Client
 	}
+	fleet := fleetOf(connect, open)
+	fleet.SetBack = func(d time.Duration) { m.ahead.Add(-int64(d)) }
+	return fleet
 }

@@ -71,7 +71,7 @@ func mustLease(t *testing.T, s *TokenStore) (release func()) {
 
 func TestTokenStore(t *testing.T) {
 	storetest.TestTokenLeaser(t, func(t *testing.T) storetest.Fleet[hotelstays.TokenLeaser] {
-		return fleetOf(connectMini(t), func(client *redis.Client) hotelstays.TokenLeaser {
+		return miniFleet(t, func(client *redis.Client) hotelstays.TokenLeaser {
 			return newTokens(t, client, TokenStoreOptions{})
 		})
 	}, storetest.InBubble())

@@ -60,6 +60,8 @@ var eventPromises = []promise[hotelstays.EventStore]{
 	{"one of many claims at once is granted", saysSafe, "Claim: it must look and claim in one step", oneOfManyClaims},
 	{"no key is claimed twice at once", saysSafe,
 		"Claim and Release: they must look and change in one step; keys in different orders must not deadlock", noKeyTwice},
+	{"a clock that is set back loses nothing", "claims and done keys stay if a server's clock is set back",
+		"how expired keys are found, and what the store takes for a key from the future", eventsAfterSetBack},
 	{"methods return when ctx ends", "methods must return when ctx ends", "what the methods wait for: a lock, a connection, a retry", eventsReturn},
 }
 
@@ -355,6 +357,23 @@ func claimOnce(ctx context.Context, s hotelstays.EventStore, all []string, mine 
 		finished[k].Store(true)
 	}
 	return err
+}
+
+func eventsAfterSetBack(c *eventCase) {
+	if c.SetBack == nil {
+		c.Log("Fleet.SetBack is nil: not tested")
+		return
+	}
+	a, b := c.Open(), c.Open()
+	k := keys("claimed", "done", "new")
+	wants(c, a, granted, k[0])
+	markDone(c, a, time.Hour, k[1])
+	c.SetBack(24 * time.Hour)
+	wants(c, b, busy, k[0])
+	wants(c, b, done, k[1])
+	wants(c, b, granted, k[2])
+	markDone(c, b, time.Hour, k[2])
+	wants(c, a, done, k[2])
 }
 
 func eventsReturn(c *eventCase) {

@@ -14,7 +14,9 @@ import (
 func TestEventStore(t *testing.T) {
 	storetest.TestEventStore(t, func(*testing.T) storetest.Fleet[hotelstays.EventStore] {
 		table := newEventTable()
-		return fleetOf[hotelstays.EventStore, *events](func() hotelstays.EventStore { return table.open() })
+		fleet := fleetOf[hotelstays.EventStore, *events](func() hotelstays.EventStore { return table.open() })
+		fleet.SetBack = table.setBack
+		return fleet
 	}, storetest.InBubble())
 }
 
@@ -176,6 +178,18 @@ var eventFaults = []struct {
 	{"compares keys regardless of case", "keys differ in any byte", func(_ *eventTable, s *events) { mapKeys(s, strings.ToLower) }},
 	{"ignores trailing blanks", "keys differ in any byte", func(_ *eventTable, s *events) { mapKeys(s, trimmed) }},
 	{"cuts long keys", "keys differ in any byte", func(_ *eventTable, s *events) { mapKeys(s, cutAt(254)) }},
+	{"forgets keys from the future", "a clock that is set back loses nothing", func(table *eventTable, s *events) {
+		s.claim = func(keys []string, lease time.Duration) hotelstays.ClaimState {
+			table.mu.Lock()
+			for key, row := range table.rows {
+				if row.until.After(table.now().Add(20 * time.Hour)) {
+					delete(table.rows, key)
+				}
+			}
+			table.mu.Unlock()
+			return table.claim(keys, lease)
+		}
+	}},
 	{"looks and then claims", "one of many claims at once is granted", looksAndThenClaims},
 	{"looks, and then claims", "no key is claimed twice at once", looksAndThenClaims},
 	{"waits whatever its ctx says", "methods return when ctx ends", func(_ *eventTable, s *events) { s.blind = true }},

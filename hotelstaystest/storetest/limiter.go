@@ -41,6 +41,8 @@ var limiterPromises = []promise[hotelstays.RateLimiter]{
 		"when a slot is free again (a second after its request, not at Done), and whether a bucket refills", limitByDeparture},
 	{"no more requests arrive in a second than the limit", saysLimit + "; PermitResult.ArrivedBy is when the request arrived",
 		"Done: a slot is free a second after ArrivedBy or FirstByte, not after Sent", limitByArrival},
+	{"the limit holds if a clock is set back", "a limiter that processes share must keep the limit if a server's clock is set back",
+		"the times that the limiter stores: a time in the future is wrong", limitAfterSetBack},
 	{"waiting callers use most of the limit", saysAcquire, "whether slots are lost, or callers are woken too late", limitIsUsed},
 	{"every waiting caller gets a slot", saysAcquire, "how waiting callers are woken", everyCallerServed},
 	{"a permit that was not sent is free at once", saysUnsent, "Done without Sent", unsentIsFree},

@@ -113,6 +113,15 @@ var limiterFaults = []struct {
 			p.Permit.Done(hotelstays.PermitResult{ArrivedBy: p.at})
 		})
 	}},
+	{name: "forgets slots from the future", caughtBy: "the limit holds if a clock is set back", plant: func(w windows, l *limiter) {
+		empty := newWindows(hotelstays.Operation.RateLimit, time.Second)
+		l.acquire = func(ctx context.Context, op hotelstays.Operation) (hotelstays.Permit, error) {
+			if l.setBack.Load() {
+				return empty.acquire(ctx, op)
+			}
+			return w.acquire(ctx, op)
+		}
+	}},
 	{name: "counts over three seconds", caughtBy: "waiting callers use most of the limit", plant: func(w windows, _ *limiter) {
 		once(w, func() { changeLimit(w, hotelstays.Operation.RateLimit, 3*time.Second) })
 	}},

@@ -110,6 +110,21 @@ func limitByArrival(c *limiterCase) {
 	c.Log("the machine stood still again and again: not tested")
 }
 
+func limitAfterSetBack(c *limiterCase) {
+	if c.SetBack == nil {
+		c.Log("Fleet.SetBack is nil: not tested")
+		return
+	}
+	var traffic traffic
+	setBack := time.AfterFunc(3*window, func() { c.SetBack(24 * time.Hour) })
+	defer setBack.Stop()
+	drive(c, &traffic)
+	if most := busiest(traffic.left); most > limited.RateLimit() {
+		c.broken("%d requests left in one second, and the limit is %d", most, limited.RateLimit())
+	}
+	giveBack(acquire(c, c.Open(), limited))
+}
+
 func limitIsUsed(c *limiterCase) {
 	var traffic traffic
 	drive(c, &traffic)

@@ -5,6 +5,7 @@ package storetest_test
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
@@ -105,6 +106,8 @@ func (e *eventTable) advance(d time.Duration) {
 	defer e.mu.Unlock()
 	e.ahead += d
 }
+
+func (e *eventTable) setBack(d time.Duration) { e.advance(-d) }
 
 func (e *eventTable) now() time.Time { return time.Now().Add(e.ahead) }
 
@@ -268,6 +271,7 @@ type limiter struct {
 	acquire func(ctx context.Context, op hotelstays.Operation) (hotelstays.Permit, error)
 	pause   func(op hotelstays.Operation, until time.Time)
 	slow    time.Duration // of Done
+	setBack atomic.Bool   // the clock of its server
 
 	mu  sync.Mutex
 	out map[*permit]bool

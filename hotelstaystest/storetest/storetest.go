@@ -27,6 +27,9 @@ type Fleet[S any] struct {
 	// Advance makes d pass for the store, for instance by shifting its rows. If it is nil,
 	// the suite sleeps. TestRateLimiter always sleeps.
 	Advance func(d time.Duration)
+	// SetBack sets the clock of the server back by d. It is also called while the methods of S
+	// are. Nil leaves the cases out that need it.
+	SetBack func(d time.Duration)
 }
 
 // Option is an option of a suite.

@@ -95,11 +95,13 @@ func TestPlanted(t *testing.T) {
 			t.Run(f.name, func(t *testing.T) {
 				storetest.TestEventStore(t, func(*testing.T) storetest.Fleet[hotelstays.EventStore] {
 					table := newEventTable()
-					return fleetOf[hotelstays.EventStore, *events](func() hotelstays.EventStore {
+					fleet := fleetOf[hotelstays.EventStore, *events](func() hotelstays.EventStore {
 						s := table.open()
 						f.plant(table, s)
 						return s
 					})
+					fleet.SetBack = table.setBack
+					return fleet
 				}, storetest.InBubble())
 			})
 		}
@@ -123,11 +125,18 @@ func TestPlanted(t *testing.T) {
 			t.Run(f.name, func(t *testing.T) {
 				storetest.TestRateLimiter(t, func(*testing.T) storetest.Fleet[hotelstays.RateLimiter] {
 					shared := newWindows(hotelstays.Operation.RateLimit, time.Second)
+					var opened []*limiter
 					fleet := fleetOf[hotelstays.RateLimiter, *limiter](func() hotelstays.RateLimiter {
 						l := shared.open()
 						f.plant(shared, l)
+						opened = append(opened, l)
 						return l
 					})
+					fleet.SetBack = func(time.Duration) {
+						for _, l := range opened {
+							l.setBack.Store(true)
+						}
+					}
 					if f.immortal {
 						fleet.Freeze = func(hotelstays.RateLimiter) func() { return func() {} }
 					}
