@@ -232,26 +232,17 @@ func takeOver(c *leaseCase, s hotelstays.TokenLeaser, key string) (release func(
 	return nil
 }
 
-// die freezes a process, if it does anything.
-func die(c *leaseCase, s hotelstays.TokenLeaser) (thaw func()) {
-	if c.Freeze == nil {
-		return func() {}
-	}
-	return c.Freeze(s)
-}
-
 func deadHolderLoses(c *leaseCase) {
 	a, b, k := c.Open(), c.Open(), key()
 	mustLease(c, a, k)
-	thaw := die(c, a)
-	defer thaw()
+	c.freeze(a)
 	takeOver(c, b, k)
 }
 
 func lateRelease(c *leaseCase) {
 	a, b, third, k := c.Open(), c.Open(), c.Open(), key()
 	late := mustLease(c, a, k)
-	thaw := die(c, a)
+	thaw := c.freeze(a)
 	release := takeOver(c, b, k)
 	thaw()
 	c.returnsWithin(deathTime, "a late release", late)
@@ -260,7 +251,7 @@ func lateRelease(c *leaseCase) {
 	release()
 
 	late = mustLease(c, a, k)
-	thaw = die(c, a)
+	thaw = c.freeze(a)
 	takeOver(c, b, k)()
 	thaw()
 	mustLease(c, a, k) // by the same process
@@ -271,17 +262,11 @@ func lateRelease(c *leaseCase) {
 func lateRenewal(c *leaseCase) {
 	a, b, third, k := c.Open(), c.Open(), c.Open(), key()
 	mustLease(c, a, k)
-	thaw := die(c, a)
-	takeOverAndDie(c, b, k)
+	thaw := c.freeze(a)
+	takeOver(c, b, k)
+	c.freeze(b)
 	thaw()
 	takeOver(c, third, k)
-}
-
-// takeOverAndDie leases after a dead process, and dies until the case ends.
-func takeOverAndDie(c *leaseCase, s hotelstays.TokenLeaser, key string) {
-	c.Helper()
-	takeOver(c, s, key)
-	c.Cleanup(die(c, s)) // before its release, which is an earlier Cleanup
 }
 
 func leasesReturn(c *leaseCase) {

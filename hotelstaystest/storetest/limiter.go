@@ -371,10 +371,8 @@ func sentDoesNotBlock(c *limiterCase) {
 	permits := acquireAll(c, a, limited)
 	if c.Freeze == nil {
 		c.Log("Fleet.Freeze is nil: not tested with a store that hangs")
-	} else {
-		thaw := c.Freeze(a)
-		defer thaw()
 	}
+	c.freeze(a)
 	for i, permit := range permits {
 		if i > 0 {
 			c.returnsWithin(c.patience(), "Sent", permit.Sent)
@@ -390,10 +388,8 @@ func deadSlotsComeBack(c *limiterCase) {
 	}
 	a, b := openTwo(c)
 	permits := acquireAll(c, a, limited)
-	thaw := c.Freeze(a)
-	defer func() {
-		thaw()
-		giveBack(permits...)
-	}()
+	thaw := c.freeze(a)
 	giveBack(acquireAll(c, b, limited)...)
+	thaw()
+	giveBack(permits...)
 }

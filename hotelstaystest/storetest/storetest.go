@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -97,6 +98,17 @@ const (
 	// fetchTime is the longest time for which the client holds the lease of a fetch.
 	fetchTime = 25 * time.Second
 )
+
+// freeze freezes a process until thaw is called, or to the end of the case. Without a hook
+// the process has nothing that could be frozen.
+func (c *run[S]) freeze(process S) (thaw func()) {
+	if c.Freeze == nil {
+		return func() {}
+	}
+	thaw = sync.OnceFunc(c.Freeze(process))
+	c.Cleanup(thaw)
+	return thaw
+}
 
 // isWaiting reports whether a span costs real time.
 func (c *run[S]) isWaiting() bool { return !c.bubble && c.Advance == nil }
@@ -188,8 +200,7 @@ func (c *run[S]) returnsWithCtx(process S, calls []call) {
 		c.Log("Fleet.Freeze is nil: not tested with a store that hangs")
 		return
 	}
-	thaw := c.Freeze(process)
-	defer thaw()
+	defer c.freeze(process)()
 	for _, call := range calls {
 		ctx, cancel := context.WithTimeout(c.Context(), time.Second/2)
 		var err error

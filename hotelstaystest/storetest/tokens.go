@@ -279,7 +279,7 @@ func wholeTokens(c *tokenCase) {
 				return err
 			}
 			if !slices.ContainsFunc(all, func(t hotelstays.Token) bool { return t.Value.Equal(got.Value) && t.Expiry.Equal(got.Expiry) }) {
-				return fmt.Errorf("Load returned the token %q with the expiry %v, which nobody stored", got.Value.Reveal(), got.Expiry)
+				return fmt.Errorf("a call of Load returned the token %q with the expiry %v, which nobody stored", got.Value.Reveal(), got.Expiry)
 			}
 		}
 		return nil
