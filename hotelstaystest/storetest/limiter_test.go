@@ -5,6 +5,7 @@ package storetest_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -63,6 +64,12 @@ func once(w windows, plant func()) {
 		plant()
 	}
 }
+
+// pauseEnd is when a pause ends.
+type pauseEnd struct{ nano atomic.Int64 }
+
+func (e *pauseEnd) set(until time.Time) { e.nano.Store(until.UnixNano()) }
+func (e *pauseEnd) wait()               { time.Sleep(time.Until(time.Unix(0, e.nano.Load()))) }
 
 // poll tries again and again to get a slot that is free.
 func poll(ctx context.Context, w windows, op hotelstays.Operation, pause time.Duration) (hotelstays.Permit, error) {
@@ -160,10 +167,10 @@ var limiterFaults = []struct {
 		l.pause = func(hotelstays.Operation, time.Time) {}
 	}},
 	{name: "looks at the pause before it waits", caughtBy: "Pause holds callers that wait", plant: func(w windows, l *limiter) {
-		var paused time.Time
-		l.pause = func(op hotelstays.Operation, until time.Time) { paused = until }
+		var paused pauseEnd
+		l.pause = func(_ hotelstays.Operation, until time.Time) { paused.set(until) }
 		l.acquire = func(ctx context.Context, op hotelstays.Operation) (hotelstays.Permit, error) {
-			time.Sleep(time.Until(paused))
+			paused.wait()
 			return w.acquire(ctx, op)
 		}
 	}},
@@ -182,14 +189,14 @@ var limiterFaults = []struct {
 		}
 	}},
 	{name: "keeps the last pause", caughtBy: "the longest pause counts", plant: func(w windows, l *limiter) {
-		var paused time.Time
+		var paused pauseEnd
 		l.pause = func(op hotelstays.Operation, until time.Time) {
 			if isLimited(op) {
-				paused = until
+				paused.set(until)
 			}
 		}
 		l.acquire = func(ctx context.Context, op hotelstays.Operation) (hotelstays.Permit, error) {
-			time.Sleep(time.Until(paused))
+			paused.wait()
 			return w.acquire(ctx, op)
 		}
 	}},
