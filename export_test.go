@@ -40,3 +40,20 @@ func (h *WakeHub) References() int {
 	defer h.mu.Unlock()
 	return len(h.watchers)
 }
+
+// MemoryEvents is the default EventStore.
+type MemoryEvents = *memoryEvents
+
+var (
+	NewMemoryEvents   = newMemoryEvents
+	NewProcessLimiter = newProcessLimiter
+	ErrEventsFull     = errEventsFull
+)
+
+const DefaultEvents = defaultEvents
+
+// Keys returns the number of claimed and done keys.
+func (m *memoryEvents) Keys() int { return len(m.held) }
+
+// DoneKeys returns the number of done keys.
+func (m *memoryEvents) DoneKeys() int { return m.done.Len() }

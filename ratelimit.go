@@ -16,13 +16,16 @@ import (
 // address.
 //
 // Each operation needs its own budget, including OpTicket and OpOAuthToken, because a call
-// may hold its slot while the token is fetched. Implementations must be safe for concurrent
-// use.
+// may hold its slot while the token is fetched. A limiter that processes share must free the
+// slots of a process that dies, and keep the limit if a server's clock is set back.
+// Implementations must be safe for concurrent use. Package hotelstaystest/storetest tests
+// them.
 type RateLimiter interface {
-	// Acquire waits for a slot, or returns an error when ctx ends. It grants operations
-	// without a rate limit at once; their permit may be nil.
+	// Acquire waits for a slot, or returns an error that wraps ctx's when ctx ends. It grants
+	// operations without a rate limit at once; their permit may be nil.
 	Acquire(ctx context.Context, op Operation) (Permit, error)
-	// Pause grants nothing to op until the given time. It is called after a 429.
+	// Pause grants nothing to op until the given time, also to callers that wait. The longest
+	// pause counts. It is called after a 429.
 	Pause(op Operation, until time.Time)
 }
 

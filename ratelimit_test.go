@@ -20,8 +20,16 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/storetest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
+
+func TestProcessLimiter(t *testing.T) {
+	storetest.TestRateLimiter(t, func(*testing.T) storetest.Fleet[hotelstays.RateLimiter] {
+		l := hotelstays.NewProcessLimiter(10 * ms)
+		return storetest.Fleet[hotelstays.RateLimiter]{Open: func() hotelstays.RateLimiter { return l }}
+	}, storetest.InBubble())
+}
 
 // The margin is the time beyond a second after which the next request may leave.
 func TestRateLimitMargin(t *testing.T) {

@@ -23,17 +23,18 @@ type Token struct {
 // TokenStore shares tokens between processes. Without one, every client fetches its own
 // token. If a method fails, or takes longer than two seconds, the client logs that and
 // continues without the store. Methods must return when ctx ends, and be safe for concurrent
-// use.
+// use. Package hotelstaystest/storetest tests implementations.
 //
 // Tokens are secrets: a store should encrypt them. It must store Token.Value.Reveal(),
-// because the JSON of a Token lacks the value.
+// because the JSON of a Token lacks the value. It may round Expiry down, to a second.
 type TokenStore interface {
 	// Load returns the token under key, or a zero Token. The key names the environment and
-	// the credential, and contains no secret.
+	// the credential, and contains no secret. Keys are compared byte by byte.
 	Load(ctx context.Context, key string) (Token, error)
 	// Store stores t under key, until t.Expiry if that is set.
 	Store(ctx context.Context, key string, t Token) error
-	// CompareAndDelete deletes the token under key if it is still the refused one.
+	// CompareAndDelete deletes the token under key if it is still the refused one. Only the
+	// values are compared. A successor that is stored meanwhile stays.
 	CompareAndDelete(ctx context.Context, key string, refused Token) error
 }
 
@@ -43,8 +44,10 @@ type TokenStore interface {
 type TokenLeaser interface {
 	TokenStore
 	// TryLease gives the caller the lease to fetch the token under key, until it calls
-	// release or dies. It calls release once; release must return quickly. ok is false if
-	// another process has the lease.
+	// release or dies. ok is false if another caller has the lease. ctx bounds the call, not
+	// the lease. A fetch takes less than 25 seconds, and the lease of a dead process must end
+	// within a minute. The caller calls release once; release must return quickly, and ends
+	// no later lease.
 	TryLease(ctx context.Context, key string) (release func(), ok bool, err error)
 }
 

@@ -48,14 +48,18 @@ func (s *ClaimState) UnmarshalText(text []byte) error {
 }
 
 // EventStore remembers handled events, for all processes that receive them. An event has
-// several keys; two events with a common key are duplicates.
+// several keys; two events with a common key are duplicates. Keys are compared byte by byte,
+// and have at most 255 bytes of UTF-8. A call has at least one, and none twice. Claims and
+// done keys stay if a server's clock is set back.
 //
-// Implementations must be safe for concurrent use.
+// Methods must return when ctx ends, and be safe for concurrent use. Package
+// hotelstaystest/storetest tests implementations.
 type EventStore interface {
 	// Claim claims all keys, or none of them: it returns ClaimDone if any key is done,
 	// else ClaimBusy if any is claimed. A claim expires after lease.
 	Claim(ctx context.Context, keys []string, lease time.Duration) (ClaimState, error)
-	// Done marks all keys as done, for at least retention.
+	// Done marks all keys as done, for at least retention, also if their claim has expired
+	// or another caller has claimed them.
 	Done(ctx context.Context, keys []string, retention time.Duration) error
 	// Release ends the claims of all keys. Keys that are done stay done.
 	Release(ctx context.Context, keys []string) error

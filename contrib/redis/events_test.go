@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/storetest"
 )
 
 // withEvents runs a test with the event stores of two processes.
@@ -35,35 +36,10 @@ func claim(t *testing.T, s *EventStore, keys ...string) hotelstays.ClaimState {
 	return state
 }
 
-func TestClaimTakesAllKeysOrNone(t *testing.T) {
-	withEvents(t, func(t *testing.T, _ *link, a, b *EventStore) {
-		assert.Equal(t, hotelstays.ClaimGranted, claim(t, a, "id", "body"))
-		assert.Equal(t, hotelstays.ClaimBusy, claim(t, a, "id", "body"), "in the same process, too")
-		assert.Equal(t, hotelstays.ClaimBusy, claim(t, b, "other-id", "body"))
-		assert.Equal(t, hotelstays.ClaimGranted, claim(t, b, "other-id"), "nothing of it was taken")
-		require.NoError(t, a.Done(t.Context(), []string{"id", "body"}, time.Hour))
-		assert.Equal(t, hotelstays.ClaimDone, claim(t, b, "body"))
-		assert.Equal(t, hotelstays.ClaimDone, claim(t, b, "other-id", "body"), "done counts for more than busy")
-		time.Sleep(time.Hour)
-		assert.Equal(t, hotelstays.ClaimGranted, claim(t, b, "id", "body"), "after the retention")
-	})
-}
-
-func TestClaimEndsByItself(t *testing.T) {
-	withEvents(t, func(t *testing.T, _ *link, a, b *EventStore) {
-		require.Equal(t, hotelstays.ClaimGranted, claim(t, a, "id"))
-		time.Sleep(time.Minute - ms)
-		require.Equal(t, hotelstays.ClaimBusy, claim(t, b, "id"))
-		time.Sleep(ms)
-		require.Equal(t, hotelstays.ClaimGranted, claim(t, b, "id"))
-
-		require.NoError(t, a.Release(t.Context(), []string{"id"}))
-		assert.Equal(t, hotelstays.ClaimBusy, claim(t, a, "id"), "it is another's by now")
-		require.NoError(t, a.Done(t.Context(), []string{"id"}, time.Hour))
-		assert.Equal(t, hotelstays.ClaimDone, claim(t, a, "id"), "it was handled, if late")
-		require.NoError(t, b.Release(t.Context(), []string{"id"}))
-		assert.Equal(t, hotelstays.ClaimDone, claim(t, b, "id"), "and stays so")
-	})
+func TestEventStore(t *testing.T) {
+	storetest.TestEventStore(t, func(t *testing.T) storetest.Fleet[hotelstays.EventStore] {
+		return miniFleet(t, func(client *redis.Client) hotelstays.EventStore { return newEvents(t, client) })
+	}, storetest.InBubble())
 }
 
 // go-redis sends a command again if its reply was lost.

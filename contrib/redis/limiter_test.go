@@ -10,13 +10,26 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/storetest"
 )
 
 const ms = time.Millisecond
+
+func TestRateLimiter(t *testing.T) {
+	storetest.TestRateLimiter(t, func(t *testing.T) storetest.Fleet[hotelstays.RateLimiter] {
+		return miniFleet(t, func(client *redis.Client) hotelstays.RateLimiter {
+			t.Cleanup(func() { time.Sleep(time.Minute) }) // reports
+			r, err := NewRateLimiter(client, RateLimiterOptions{})
+			require.NoError(t, err)
+			return r
+		})
+	}, storetest.InBubble())
+}
 
 // process is a process of a fleet.
 type process struct {
@@ -158,20 +171,6 @@ func (p *process) drive(ctx context.Context, op hotelstays.Operation, l load, d 
 	wg.Wait()
 }
 
-// An operation without a rate limit is granted at once, unless ctx has ended.
-func TestOperationWithoutARateLimit(t *testing.T) {
-	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
-		const free = hotelstays.Operation("free")
-		permit, err := a.Acquire(t.Context(), free)
-		assert.NoError(t, err)
-		assert.Nil(t, permit)
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		_, err = a.Acquire(ctx, free)
-		assert.ErrorIs(t, err, context.Canceled)
-	})
-}
-
 // Processes at full demand use all of the rate limit, never exceed it, and none starves.
 func TestFleetAtTheRateLimit(t *testing.T) {
 	const duration = 13 * time.Second
@@ -251,16 +250,5 @@ func TestOperationsWithoutARateLimitNeedNoRedis(t *testing.T) {
 			require.Nil(t, permit)
 		}
 		a.Pause(hotelstays.OpOAuthToken, time.Now().Add(time.Hour))
-	})
-}
-
-func TestEachOperationHasItsOwnRateLimit(t *testing.T) {
-	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
-		b.take(t, hotelstays.OpBook, 1)
-		time.Sleep(time.Minute)
-		a.Pause(op, time.Now().Add(time.Hour))
-		start := time.Now()
-		b.take(t, hotelstays.OpBook, 10)
-		assert.Zero(t, time.Since(start))
 	})
 }

@@ -71,29 +71,6 @@ func TestFirstComeFirstServedInAProcess(t *testing.T) {
 	})
 }
 
-func TestPauseHoldsTheFleet(t *testing.T) {
-	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
-		start := time.Now()
-		held := b.hold(t, op, 1)
-		a.Pause(op, start.Add(7*time.Second))
-		a.Pause(op, start.Add(2*time.Second)) // the longest counts
-		synctest.Wait()
-		b.Pause(op, start.Add(3*time.Second))
-		a.Pause(op, start.Add(-time.Hour))
-		a.Pause(hotelstays.OpHotelIDList, start.Add(time.Hour))
-		synctest.Wait()
-		leave(held[0])
-		b.take(t, op, limit)
-		assert.Equal(t, 7*time.Second, time.Since(start))
-		assert.Equal(t, soon, took(t, a, 1))
-		start = time.Now()
-		b.Pause(op, start.Add(20*time.Second))
-		synctest.Wait()
-		a.take(t, op, 1)
-		assert.Equal(t, 20*time.Second, time.Since(start))
-	})
-}
-
 // A slot that is granted during the call of Pause is not used.
 func TestPauseHoldsTheProcessAtOnce(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
@@ -137,27 +114,6 @@ func TestPauseWhileRedisIsAway(t *testing.T) {
 		synctest.Wait()
 		b.take(t, op, 1)
 		assert.Equal(t, 7*time.Second, time.Since(start))
-	})
-}
-
-func TestEndedContext(t *testing.T) {
-	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
-		ended, cancel := context.WithCancel(t.Context())
-		cancel()
-		for range 20 {
-			_, err := a.Acquire(ended, op)
-			require.Equal(t, context.Canceled, err)
-		}
-		b.take(t, op, limit)
-		start := time.Now()
-		const last = 10 * ms
-		late, cancel := context.WithTimeout(t.Context(), full-last)
-		defer cancel()
-		_, err := a.Acquire(late, op)
-		assert.Equal(t, context.DeadlineExceeded, err)
-		assert.Equal(t, full-last, time.Since(start))
-		b.take(t, op, limit)
-		assert.Equal(t, full, time.Since(start), "whoever has left the line takes no slot")
 	})
 }
 

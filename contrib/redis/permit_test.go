@@ -85,26 +85,6 @@ func TestMarginIsAddedToTheWindow(t *testing.T) {
 	})
 }
 
-func TestUnusedSlotIsBackAtOnce(t *testing.T) {
-	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
-		held := a.hold(t, op, limit)
-		for _, permit := range held[1:] {
-			permit.Done(hotelstays.PermitResult{})
-		}
-		synctest.Wait()
-		assert.Zero(t, took(t, b, limit-1))
-		start := time.Now()
-		waiting := make(chan time.Duration)
-		go func() {
-			b.take(t, op, 1)
-			waiting <- time.Since(start)
-		}()
-		time.Sleep(time.Second / 10)
-		held[0].Done(hotelstays.PermitResult{})
-		assert.LessOrEqual(t, <-waiting, 250*ms, "for a caller of another process who waits already")
-	})
-}
-
 // A live process keeps the slot of a request that takes long to leave.
 func TestSlotOfALivingProcessIsKept(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {

@@ -14,6 +14,8 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/storetest"
 )
 
 // portion returns full, or fewer cases under -short.
@@ -105,4 +107,62 @@ func (l *link) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		}
 		return err
 	}
+}
+
+// gate is a hook of a client. It holds the commands of a frozen process, which are then lost.
+type gate struct{ frozen atomic.Pointer[chan struct{}] }
+
+func (g *gate) freeze() (thaw func()) {
+	held := make(chan struct{})
+	g.frozen.Store(&held)
+	return func() {
+		g.frozen.Store(nil)
+		close(held)
+	}
+}
+
+func (g *gate) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (g *gate) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (g *gate) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if held := g.frozen.Load(); held != nil {
+			<-*held
+			cmd.SetErr(errLost)
+			return errLost
+		}
+		return next(ctx, cmd)
+	}
+}
+
+// fleetOf returns a fleet for a suite of storetest. Each of its processes has a client.
+func fleetOf[S any](connect func() *redis.Client, open func(*redis.Client) S) storetest.Fleet[S] {
+	gates := map[any]*gate{}
+	return storetest.Fleet[S]{
+		Open: func() S {
+			client, g := connect(), new(gate)
+			client.AddHook(g)
+			s := open(client)
+			gates[s] = g
+			return s
+		},
+		Freeze: func(s S) func() { return gates[s].freeze() },
+	}
+}
+
+// miniFleet returns a fleet on a miniredis.
+func miniFleet[S any](t *testing.T, open func(*redis.Client) S) storetest.Fleet[S] {
+	m := &mini{Miniredis: miniredis.NewMiniRedis()}
+	t.Cleanup(m.Close)
+	connect := func() *redis.Client {
+		l := m.connect()
+		t.Cleanup(func() { l.Close() })
+		return l.Client
+	}
+	fleet := fleetOf(connect, open)
+	fleet.SetBack = func(d time.Duration) { m.ahead.Add(-int64(d)) }
+	return fleet
 }

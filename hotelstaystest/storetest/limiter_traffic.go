@@ -1,0 +1,134 @@
+// Limiters at full demand.
+
+package storetest
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+)
+
+// traffic is what was sent in a case.
+type traffic struct {
+	mu             sync.Mutex
+	left, arrived  []time.Time
+	begin          time.Time
+	slots          int
+	unansweredPart float64       // of the requests, whose answer proves nothing
+	travel         time.Duration // of a request, at most
+	late           bool          // a request travelled for longer, because the machine stood still
+}
+
+// busiest returns the largest number of times in one half-open window.
+func busiest(times []time.Time) int {
+	slices.SortFunc(times, time.Time.Compare)
+	most, from := 0, 0
+	for to := range times {
+		for times[to].Sub(times[from]) >= window {
+			from++
+		}
+		most = max(most, to-from+1)
+	}
+	return most
+}
+
+// drive sends as many requests as two processes get slots for.
+func drive(c *limiterCase, traffic *traffic) {
+	c.Helper()
+	a, b := openTwo(c)
+	span := 10 * time.Second
+	if !c.bubble {
+		span = 4 * time.Second
+	}
+	ctx, cancel := context.WithTimeout(c.Context(), span)
+	defer cancel()
+	traffic.begin = time.Now()
+	err := atOnce(16, func(caller int) error {
+		for ctx.Err() == nil {
+			permit, err := []hotelstays.RateLimiter{a, b}[caller%2].Acquire(ctx, limited)
+			switch {
+			case err == nil:
+				traffic.send(permit)
+			case ctx.Err() == nil:
+				return err
+			}
+		}
+		return nil
+	})
+	c.mustNot(err, "Acquire(%s)", limited)
+	traffic.slots = int(span.Seconds() * float64(limited.RateLimit()))
+}
+
+// send sends one request, or one of ten not.
+func (t *traffic) send(permit hotelstays.Permit) {
+	if rand.IntN(10) == 0 {
+		giveBack(permit)
+		return
+	}
+	time.Sleep(rand.N(window / 20)) // a dial
+	left := time.Now()
+	permit.Sent()
+	time.Sleep(rand.N(t.travel + 1))
+	arrived := time.Now()
+	t.mu.Lock()
+	t.left, t.arrived = append(t.left, left), append(t.arrived, arrived)
+	t.late = t.late || arrived.Sub(left) > window*9/10
+	t.mu.Unlock()
+	if rand.Float64() < t.unansweredPart {
+		permit.Done(hotelstays.PermitResult{})
+	} else {
+		permit.Done(hotelstays.PermitResult{ArrivedBy: arrived, FirstByte: arrived})
+	}
+}
+
+func limitByDeparture(c *limiterCase) {
+	traffic := traffic{unansweredPart: 0.5}
+	drive(c, &traffic)
+	if most := busiest(traffic.left); most > limited.RateLimit() {
+		c.broken("%d requests left in one second, and the limit is %d", most, limited.RateLimit())
+	}
+}
+
+// limitByArrival repeats traffic that was late, because a limiter may take a request without
+// an answer for arrived after a second.
+func limitByArrival(c *limiterCase) {
+	for range 5 {
+		traffic := traffic{travel: window * 6 / 10}
+		drive(c, &traffic)
+		most := busiest(traffic.arrived)
+		if most <= limited.RateLimit() {
+			return
+		}
+		if !traffic.late {
+			c.broken("%d requests arrived in one second, and the limit is %d", most, limited.RateLimit())
+		}
+	}
+	c.Log("the machine stood still again and again: not tested")
+}
+
+func limitAfterSetBack(c *limiterCase) {
+	if c.SetBack == nil {
+		c.Log("Fleet.SetBack is nil: not tested")
+		return
+	}
+	var traffic traffic
+	setBack := time.AfterFunc(3*window, func() { c.SetBack(24 * time.Hour) })
+	defer setBack.Stop()
+	drive(c, &traffic)
+	if most := busiest(traffic.left); most > limited.RateLimit() {
+		c.broken("%d requests left in one second, and the limit is %d", most, limited.RateLimit())
+	}
+	giveBack(acquire(c, c.Open(), limited))
+}
+
+func limitIsUsed(c *limiterCase) {
+	var traffic traffic
+	drive(c, &traffic)
+	if len(traffic.left) < traffic.slots/2 && c.bubble || len(traffic.left) < limited.RateLimit() {
+		c.broken("%d requests left in %s, and the limit allows %d", len(traffic.left), time.Since(traffic.begin), traffic.slots)
+	}
+}
