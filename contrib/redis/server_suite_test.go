@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/storetest"
@@ -34,19 +33,6 @@ func TestServerTokenStore(t *testing.T) {
 	storetest.TestTokenLeaser(t, func(t *testing.T) storetest.Fleet[hotelstays.TokenLeaser] {
 		return fleetOf(connectServer(t), func(client *redis.Client) hotelstays.TokenLeaser {
 			return newTokens(t, client, TokenStoreOptions{FetchLease: minFetchLease})
-		})
-	})
-}
-
-func TestServerRateLimiter(t *testing.T) {
-	t.Parallel()                    // mostly waiting
-	prefix := sharedRedis(t).Prefix // of all cases: a new memory rests
-	storetest.TestRateLimiter(t, func(t *testing.T) storetest.Fleet[hotelstays.RateLimiter] {
-		return fleetOf(connectServer(t), func(client *redis.Client) hotelstays.RateLimiter {
-			r, err := NewRateLimiter(client, RateLimiterOptions{Prefix: prefix})
-			require.NoError(t, err)
-			t.Cleanup(func() { settle(t, r) })
-			return r
 		})
 	})
 }
