@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"regexp"
 	"slices"
 	"time"
 )
@@ -22,13 +23,15 @@ var ErrInvalidOption = errors.New("hotelstaystest: invalid option")
 // Config is the configuration of a [Server], set by options or read by [ParseConfig]. The
 // option of a field documents it.
 type Config struct {
-	Addr        string  `json:"addr"`        // WithAddr
-	TLS         bool    `json:"tls"`         // WithTLS
-	HTTP1Only   bool    `json:"http1Only"`   // WithHTTP1Only
-	InMemory    bool    `json:"inMemory"`    // WithInMemory
-	Compression bool    `json:"compression"` // WithCompression
-	Seed        uint64  `json:"seed"`        // WithSeed
-	Catalog     Catalog `json:"catalog"`     // WithCatalog
+	Addr        string   `json:"addr"`        // WithAddr
+	AllowRemote bool     `json:"allowRemote"` // WithAllowRemote
+	TLS         bool     `json:"tls"`         // WithTLS
+	TLSNames    []string `json:"tlsNames"`    // WithTLSNames
+	HTTP1Only   bool     `json:"http1Only"`   // WithHTTP1Only
+	InMemory    bool     `json:"inMemory"`    // WithInMemory
+	Compression bool     `json:"compression"` // WithCompression
+	Seed        uint64   `json:"seed"`        // WithSeed
+	Catalog     Catalog  `json:"catalog"`     // WithCatalog
 
 	Accounts        []Account           `json:"accounts"`        // WithAccount; empty: one is made
 	OAuthClients    []OAuthClient       `json:"oauthClients"`    // WithOAuthClient; empty: one is made
@@ -91,6 +94,7 @@ type WebhookConfig struct {
 	Secret          string                      `json:"secret"`          // WithWebhookSecret
 	Unsigned        bool                        `json:"unsigned"`        // WithUnsignedWebhooks
 	StrictCallbacks bool                        `json:"strictCallbacks"` // WithStrictCallbacks
+	CallbackHosts   []string                    `json:"callbackHosts"`   // WithCallbackHosts
 	RetryDelays     []Duration                  `json:"retryDelays"`     // WithWebhookRetryDelays
 	Timeout         Duration                    `json:"timeout"`         // WithWebhookTimeout
 	Events          map[WebhookTrigger][]string `json:"events"`          // WithWebhookEvents
@@ -246,8 +250,12 @@ func (c *Config) checkListener() error {
 	}
 	ip, err := netip.ParseAddr(host)
 	switch {
-	case host != "localhost" && (err != nil || !ip.Unmap().IsLoopback()):
-		return fmt.Errorf("addr %q is not a loopback address; use 127.0.0.1, ::1 or localhost", c.Addr)
+	case !c.AllowRemote && host != "localhost" && (err != nil || !ip.Unmap().IsLoopback()):
+		return fmt.Errorf("addr %q is not a loopback address; use 127.0.0.1, ::1 or localhost, or set allowRemote (WithAllowRemote)", c.Addr)
+	case len(c.TLSNames) > 0 && !c.TLS:
+		return errors.New("tlsNames (WithTLSNames) needs tls (WithTLS)")
+	case slices.ContainsFunc(c.TLSNames, func(name string) bool { return !isHost(name) }):
+		return fmt.Errorf("tlsNames %q: each must be a host name or an IP address, without a port", c.TLSNames)
 	case c.HTTP1Only && !c.TLS:
 		return errors.New("http1Only (WithHTTP1Only) needs tls (WithTLS); without TLS there is no HTTP/2")
 	case c.InMemory && c.Addr != "127.0.0.1:0":
@@ -255,6 +263,16 @@ func (c *Config) checkListener() error {
 	}
 	return nil
 }
+
+// isHost reports whether name is an IP address, or may be a host name.
+func isHost(name string) bool {
+	if _, err := netip.ParseAddr(name); err == nil {
+		return true
+	}
+	return hostForm.MatchString(name)
+}
+
+var hostForm = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$`)
 
 func (c *Config) checkCredentials() error {
 	for i, a := range c.Accounts {
@@ -317,6 +335,11 @@ func (w *WebhookConfig) check() error {
 	for i, d := range w.RetryDelays {
 		if d <= 0 {
 			return fmt.Errorf("webhooks.retryDelays[%d] must be positive, not %s", i, time.Duration(d))
+		}
+	}
+	for i, host := range w.CallbackHosts {
+		if !isHost(host) {
+			return fmt.Errorf("webhooks.callbackHosts[%d] must be a host name or an IP address, without a port, not %q", i, host)
 		}
 	}
 	for on, events := range w.Events {

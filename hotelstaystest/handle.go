@@ -27,6 +27,7 @@ type call struct {
 	op          *operation
 	rec         *record
 	header      http.Header
+	host        string    // of the request's URL
 	client      string    // IP address
 	started     time.Time // in real time: when the rate limit counted it, or else its arrival
 	repeated    bool      // its Request-Id was used before
@@ -50,7 +51,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if op == nil {
 		op = s.documentOperation(r.URL.Path)
 	}
-	c := &call{op: op, header: r.Header, client: client, started: time.Now()}
+	c := &call{op: op, header: r.Header, host: r.Host, client: client, started: time.Now()}
 	c.gzip = s.cfg.Compression && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")
 	c.rec = s.ledger.arrive(op.name, r, client)
 	arrived := c.rec.last.Request

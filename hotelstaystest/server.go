@@ -122,10 +122,13 @@ func (s *Server) listen() error {
 		ErrorLog:    log.New(panicsOnly{os.Stderr}, "hotelstaystest: ", 0),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
 	}
+	if s.mem == nil {
+		s.httpServer.ReadHeaderTimeout, s.httpServer.IdleTimeout = time.Minute, 5*time.Minute
+	}
 	scheme := "http"
 	if s.cfg.TLS {
 		scheme = "https"
-		cert, leaf, err := selfSigned()
+		cert, leaf, err := selfSigned(s.cfg.TLSNames)
 		if err != nil {
 			listener.Close()
 			return err
@@ -136,7 +139,7 @@ func (s *Server) listen() error {
 	}
 	s.URL = scheme + "://127.0.0.1"
 	if s.mem == nil {
-		s.URL = scheme + "://" + listener.Addr().String()
+		s.URL = scheme + "://" + reachable(listener.Addr().(*net.TCPAddr).AddrPort())
 	}
 	s.webhooks.start()
 	s.work.Go(s.keepAgenda)
@@ -160,6 +163,15 @@ func (s *Server) newListener() (net.Listener, error) {
 		return nil, fmt.Errorf("hotelstaystest: %w", err)
 	}
 	return l, nil
+}
+
+// reachable replaces an address that stands for all addresses with loopback.
+func reachable(addr netip.AddrPort) string {
+	switch addr.Addr() {
+	case netip.IPv4Unspecified(), netip.IPv6Unspecified():
+		return netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), addr.Port()).String()
+	}
+	return addr.String()
 }
 
 // protocols are the HTTP versions over TLS, of the server and of its clients.

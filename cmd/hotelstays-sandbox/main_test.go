@@ -13,9 +13,9 @@ import (
 
 func TestWrongUsageIsRefused(t *testing.T) {
 	for name, args := range map[string][]string{
-		"every address":   {"-addr", ":8080"},
-		"public address":  {"-addr", "0.0.0.0:8080"},
-		"other machine":   {"-addr", "192.0.2.1:80"},
+		"every address":   {"-listen", ":8080"},
+		"public address":  {"-listen", "0.0.0.0:8080"},
+		"other machine":   {"-listen", "192.0.2.1:80"},
 		"unknown flag":    {"-port", "80"},
 		"stray arguments": {"serve"},
 	} {
@@ -38,7 +38,7 @@ func TestServesUntilInterrupted(t *testing.T) {
 	out, in := io.Pipe()
 	done := make(chan int, 1)
 	go func() {
-		done <- run(ctx, []string{"-addr", "127.0.0.1:0", "-seed", "5", "-confirm-after", "1s"}, in, io.Discard)
+		done <- run(ctx, []string{"-listen", "127.0.0.1:0", "-seed", "5", "-confirm-after", "1s"}, in, io.Discard)
 		in.Close()
 	}()
 	text := make([]byte, 4096)
