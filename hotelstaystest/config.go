@@ -226,6 +226,11 @@ func (c Config) complete() (Config, error) {
 			o.Scopes = AllScopes()
 		}
 	}
+	for _, op := range operations() {
+		if _, ok := c.RateLimits[op.name]; !ok && op.rateLimit > 0 {
+			c.RateLimits[op.name] = op.rateLimit
+		}
+	}
 	if c.Webhooks.Unsigned {
 		c.Webhooks.Secret = ""
 	}

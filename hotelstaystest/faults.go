@@ -183,6 +183,17 @@ func (fs *faults) add(f Fault) error {
 	return nil
 }
 
+func (fs *faults) waiting() []Fault {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	out := make([]Fault, len(fs.list))
+	for i, f := range fs.list {
+		out[i] = *f
+		out[i].Header, out[i].Body = f.Header.Clone(), bytes.Clone(f.Body)
+	}
+	return out
+}
+
 func (fs *faults) clear() {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()

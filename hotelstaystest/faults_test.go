@@ -238,3 +238,18 @@ func TestWebhookFaultsAreSeparate(t *testing.T) {
 		t.Error("a fault of every operation acts on deliveries, or not on operations")
 	}
 }
+
+func TestFaultsWaiting(t *testing.T) {
+	s := start(t)
+	s.Inject(Fault{Kind: FaultStatus, Times: 2})
+	s.Inject(Fault{Operation: OpBook, Kind: FaultCut})
+	u := &user{t: t, s: s, http: s.Client()}
+	u.post(ticketPath, object{})
+	if got := s.Faults(); len(got) != 2 || got[0].Times != 1 || got[1].Operation != OpBook {
+		t.Errorf("%+v", got)
+	}
+	s.ClearFaults()
+	if got := s.Faults(); len(got) != 0 {
+		t.Errorf("%+v", got)
+	}
+}

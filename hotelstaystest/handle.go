@@ -154,10 +154,7 @@ func (s *Server) recordCut(c *call) {
 // refused call.
 func (s *Server) checkRateLimit(c *call) (http.Header, *answer) {
 	h := http.Header{}
-	limit := c.op.rateLimit
-	if n, ok := s.cfg.RateLimits[c.op.name]; ok {
-		limit = n
-	}
+	limit := s.cfg.RateLimits[c.op.name]
 	if limit == 0 || s.cfg.Unlimited {
 		return h, nil
 	}

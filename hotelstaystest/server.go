@@ -309,6 +309,10 @@ func (s *Server) dialFrom(ctx context.Context, from netip.Addr, network, addr st
 // injection. Inject panics when the fault is invalid or could never act.
 func (s *Server) Inject(f Fault) { panicOn("Inject", s.faults.add(f)) }
 
+// Faults returns the faults that can still act, in order of injection. Skip and Times are
+// what is left of them.
+func (s *Server) Faults() []Fault { return s.faults.waiting() }
+
 // ClearFaults removes all faults.
 func (s *Server) ClearFaults() { s.faults.clear() }
 
@@ -333,6 +337,10 @@ func (s *Server) Reset() {
 	s.limiter.reset()
 	s.ids.reset()
 }
+
+// Config returns the configuration with all defaults. RateLimits has every operation that has
+// a limit.
+func (s *Server) Config() Config { return s.cfg.clone() }
 
 // Ledger returns the record of what the server did. It can be read after Close.
 func (s *Server) Ledger() *Ledger { return s.ledger }

@@ -5,6 +5,7 @@ package hotelstaystest
 import (
 	"fmt"
 	"net/http"
+	"net/netip"
 	"runtime"
 	"strings"
 	"sync"
@@ -223,4 +224,37 @@ func TestResetDuringCalls(t *testing.T) {
 			t.Errorf("%d entries, %d deliveries", len(got), len(rc.all()))
 		}
 	})
+}
+
+func TestCertificateNames(t *testing.T) {
+	s := start(t, WithTLS(), WithTLSNames("sandbox", "192.0.2.7"))
+	for host, want := range map[string]bool{
+		"sandbox": true, "192.0.2.7": true, "localhost": true, "127.0.0.1": true, "::1": true, "other": false, "192.0.2.8": false,
+	} {
+		if err := s.Certificate().VerifyHostname(host); (err == nil) != want {
+			t.Errorf("%s: %v", host, err)
+		}
+	}
+}
+
+func TestReachableAddress(t *testing.T) {
+	for listens, want := range map[string]string{
+		"0.0.0.0:80": "127.0.0.1:80", "[::]:80": "127.0.0.1:80", "192.0.2.1:80": "192.0.2.1:80", "[::1]:80": "[::1]:80",
+	} {
+		if got := reachable(netip.MustParseAddrPort(listens)); got != want {
+			t.Errorf("%s: %s, want %s", listens, got, want)
+		}
+	}
+}
+
+func TestConfigOfServer(t *testing.T) {
+	s := start(t, WithSeed(9), WithRateLimit(OpBook, 3))
+	c := s.Config()
+	if c.Seed != 9 || c.RateLimits[OpBook] != 3 || c.RateLimits[OpTicket] != 5 || c.RateLimits[OpHotelIDList] != 0 {
+		t.Errorf("%+v", c)
+	}
+	c.RateLimits[OpTicket] = 1
+	if got := s.Config().RateLimits[OpTicket]; got != 5 {
+		t.Errorf("a caller changed a limit to %d", got)
+	}
 }
