@@ -14,6 +14,7 @@ import (
 	"net/netip"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -60,6 +61,7 @@ type Config struct {
 
 	Webhooks WebhookConfig `json:"webhooks"`
 	Variants Variants      `json:"variants"`
+	Control  ControlConfig `json:"control"`
 
 	LedgerLimit int `json:"ledgerLimit"` // WithLedgerLimit
 }
@@ -101,6 +103,19 @@ type WebhookConfig struct {
 
 	CallbackHandler http.Handler   `json:"-"` // WithCallbackHandler
 	CallbackRoots   *x509.CertPool `json:"-"` // WithCallbackRoots
+}
+
+// ControlConfig is the part of [Config] about the control API.
+type ControlConfig struct {
+	Enabled bool `json:"enabled"` // WithControl
+	// Token, if set, is required of every control request, as "Authorization: Bearer <token>".
+	Token string `json:"token"`
+	// Hosts are the names that a control request may be sent to, without ports, beside
+	// localhost and loopback addresses.
+	Hosts []string `json:"hosts"`
+
+	// Page, if set, makes the handler of GET /_sandbox/ and of the paths below /_sandbox/page/.
+	Page func(*Server) http.Handler `json:"-"`
 }
 
 // Variants is the part of [Config] about points that the API's reference leaves open.
@@ -236,7 +251,7 @@ func (c Config) complete() (Config, error) {
 	}
 	for _, check := range []func() error{
 		c.checkListener, c.Catalog.finish, c.checkCredentials, c.checkRateLimits, c.checkBooking, c.checkDurations,
-		c.Webhooks.check, c.Variants.check,
+		c.Webhooks.check, c.Variants.check, c.checkControl,
 	} {
 		if err := check(); err != nil {
 			return Config{}, err
@@ -278,6 +293,21 @@ func isHost(name string) bool {
 }
 
 var hostForm = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$`)
+
+// checkControl refuses to offer the control API to other machines without a token.
+func (c *Config) checkControl() error {
+	host, _, _ := net.SplitHostPort(c.Addr)
+	if c.Control.Enabled && c.Control.Token == "" && !loopbackHost(host) {
+		return fmt.Errorf("control.token must be set, because addr %q is not a loopback address", c.Addr)
+	}
+	return nil
+}
+
+// loopbackHost reports whether a host is localhost or a loopback address.
+func loopbackHost(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
+}
 
 func (c *Config) checkCredentials() error {
 	for i, a := range c.Accounts {

@@ -54,7 +54,7 @@ func TestConfigIsItsFile(t *testing.T) {
 		"WithUnsignedVouchers": {WithUnsignedVouchers()}, "WithWebhookSecret": {WithWebhookSecret("s")},
 		"WithUnsignedWebhooks": {WithUnsignedWebhooks()}, "WithWebhookRetryDelays": {WithWebhookRetryDelays(time.Second)},
 		"WithWebhookTimeout": {WithWebhookTimeout(time.Second)}, "WithWebhookEvents": {WithWebhookEvents(OnBook, "strange")},
-		"WithLedgerLimit": {WithLedgerLimit(1)},
+		"WithLedgerLimit": {WithLedgerLimit(1)}, "WithControl": {WithControl()},
 	} {
 		c := DefaultConfig()
 		for _, opt := range opts {

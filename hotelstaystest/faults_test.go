@@ -100,8 +100,8 @@ func tryFault(t *testing.T, f Fault, want outcome, proto string, opts []Option) 
 func TestInjectRefusesInvalidFaults(t *testing.T) {
 	s := start(t)
 	panics(t, `"Bok" is not an operation`, func() { s.Inject(Fault{Operation: "Bok", Kind: FaultCut}) })
-	panics(t, "needs Operation OpOrderVoucher", func() { s.Inject(Fault{Operation: OpVoucherDownload, Kind: FaultWrongDigest}) })
-	panics(t, "needs Operation OpOrderVoucher", func() { s.Inject(Fault{Kind: FaultWrongSize}) })
+	panics(t, "needs operation OrderVoucher", func() { s.Inject(Fault{Operation: OpVoucherDownload, Kind: FaultWrongDigest}) })
+	panics(t, "needs operation OrderVoucher", func() { s.Inject(Fault{Kind: FaultWrongSize}) })
 	for _, op := range []Operation{"", OpTicket, OpBook, OpVoucherDownload, OpVoucherVerify} {
 		s.Inject(Fault{Operation: op, Kind: FaultCut})
 	}
@@ -179,7 +179,7 @@ func TestFaultSelection(t *testing.T) {
 	if n := strings.Count(draw(OpBook, 1000), "g"); n < 230 || n > 370 {
 		t.Errorf("a probability of 0.3 met %d of 1000", n)
 	}
-	fs.clear()
+	fs.remove(func(planted) bool { return true })
 	if got := draw(OpBook, 3); got != "..." {
 		t.Errorf("after clearing, met %s", got)
 	}

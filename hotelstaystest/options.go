@@ -260,3 +260,6 @@ func WithCallbackRoots(roots *x509.CertPool) Option {
 // go first, also when the memory of all exceeds 1 MiB and 4 KiB times the limit. The default
 // is 50,000.
 func WithLedgerLimit(requests int) Option { return func(c *Config) { c.LedgerLimit = requests } }
+
+// WithControl serves the control API under /_sandbox/, and /healthz. [ControlConfig] guards it.
+func WithControl() Option { return func(c *Config) { c.Control.Enabled = true } }

@@ -169,6 +169,12 @@ func (st *orderStore) setStatus(o *order, status int, at time.Time) {
 	st.log(o, at)
 }
 
+func (st *orderStore) count() int {
+	st.s.lock()
+	defer st.s.unlock()
+	return len(st.list)
+}
+
 // log logs an order's present state.
 func (st *orderStore) log(o *order, at time.Time) { st.s.ledger.logOrder(&o.logged, o.record(), at) }
 
@@ -260,7 +266,7 @@ func (s *Server) withOrder(reference string, fn func(o *order, now time.Time) er
 		o = own[0]
 	}
 	if o == nil {
-		return fmt.Errorf("no order with reference %q", reference)
+		return noSuch("reference", "no order with reference %q", reference)
 	}
 	return fn(o, now)
 }
@@ -280,7 +286,7 @@ func (s *Server) SetOrderStatus(reference string, status int) {
 
 func (s *Server) setOrderStatus(reference string, status int) error {
 	if status < 0 || status > 5 {
-		return fmt.Errorf("status must be between 0 and 5, not %d", status)
+		return badField("status", "status must be between 0 and 5, not %d", status)
 	}
 	return s.withOrder(reference, func(o *order, now time.Time) error {
 		switch status {
@@ -307,7 +313,7 @@ func (s *Server) AmendOrder(reference string) { panicOn("AmendOrder", s.amendOrd
 func (s *Server) amendOrder(reference string) error {
 	return s.withOrder(reference, func(o *order, now time.Time) error {
 		if o.status() != s.cfg.Variants.OrderStatusNumbers.Confirmed {
-			return fmt.Errorf("reference %q: the order is not confirmed", reference)
+			return conflict("reference", "reference %q: the order is not confirmed", reference)
 		}
 		o.amended++
 		o.confirmNo = fmt.Sprintf("HC-%s-%d", o.platformRef[2:], o.amended+1)
@@ -320,13 +326,30 @@ func (s *Server) amendOrder(reference string) error {
 // ShareSupplierReference gives the orders the supplierReferenceNo of the first, which
 // makes it ambiguous to OrderVoucher.
 func (s *Server) ShareSupplierReference(references ...string) {
+	panicOn("ShareSupplierReference", s.shareSupplierReference(references))
+}
+
+func (s *Server) shareSupplierReference(references []string) error {
 	var shared string
 	for _, ref := range references {
-		panicOn("ShareSupplierReference", s.withOrder(ref, func(o *order, now time.Time) error {
+		err := s.withOrder(ref, func(o *order, now time.Time) error {
 			shared = cmp.Or(shared, o.supplierRef)
 			s.orders.setSupplierRef(o, shared)
 			s.orders.log(o, now)
 			return nil
-		}))
+		})
+		if err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// HideOrder hides an order from QueryOrders for d from now on.
+func (s *Server) HideOrder(reference string, d time.Duration) {
+	panicOn("HideOrder", s.hideOrder(reference, d))
+}
+
+func (s *Server) hideOrder(reference string, d time.Duration) error {
+	return s.withOrder(reference, func(o *order, now time.Time) error { o.visible = now.Add(d); return nil })
 }

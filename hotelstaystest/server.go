@@ -16,6 +16,7 @@ import (
 	"net/netip"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -45,6 +46,9 @@ type Server struct {
 	orders   *orderStore
 	agenda   *agenda
 	webhooks *webhooks
+	masker   *masker
+	pages    http.Handler // of [ControlConfig.Page]; nil: none
+	expired  atomic.Int64 // the number of the last session that ExpireSessions ended
 
 	httpServer *http.Server
 	mem        *memListener // with WithInMemory
@@ -104,6 +108,7 @@ func newServer(cfg Config) *Server {
 	s.orders = newOrderStore(s)
 	s.agenda = newAgenda(&s.orders.mu)
 	s.webhooks = newWebhooks(s)
+	s.masker = newMasker(&s.cfg)
 	s.ledger = newLedger(cfg.LedgerLimit, &s.clock, s.orders)
 	for _, op := range operations() {
 		s.paths[op.path] = op
@@ -140,6 +145,9 @@ func (s *Server) listen() error {
 	s.URL = scheme + "://127.0.0.1"
 	if s.mem == nil {
 		s.URL = scheme + "://" + reachable(listener.Addr().(*net.TCPAddr).AddrPort())
+	}
+	if s.cfg.Control.Page != nil {
+		s.pages = s.cfg.Control.Page(s)
 	}
 	s.webhooks.start()
 	s.work.Go(s.keepAgenda)
@@ -307,14 +315,24 @@ func (s *Server) dialFrom(ctx context.Context, from netip.Addr, network, addr st
 
 // Inject adds a fault. Each request meets the first fault that matches it, in order of
 // injection. Inject panics when the fault is invalid or could never act.
-func (s *Server) Inject(f Fault) { panicOn("Inject", s.faults.add(f)) }
+func (s *Server) Inject(f Fault) {
+	_, err := s.inject(f)
+	panicOn("Inject", err)
+}
 
 // Faults returns the faults that can still act, in order of injection. Skip and Times are
 // what is left of them.
-func (s *Server) Faults() []Fault { return s.faults.waiting() }
+func (s *Server) Faults() []Fault {
+	var out []Fault
+	for _, f := range s.faults.all() {
+		f.Header, f.Body = f.Header.Clone(), bytes.Clone(f.Body)
+		out = append(out, f.Fault)
+	}
+	return out
+}
 
 // ClearFaults removes all faults.
-func (s *Server) ClearFaults() { s.faults.clear() }
+func (s *Server) ClearFaults() { s.removeFaults(func(planted) bool { return true }) }
 
 // Reset takes the server back to its start. It drops orders, deliveries, faults, tokens,
 // moved and closed rates, the counts of rate limits and the ledger's contents, and returns
@@ -344,6 +362,10 @@ func (s *Server) Config() Config { return s.cfg.clone() }
 
 // Ledger returns the record of what the server did. It can be read after Close.
 func (s *Server) Ledger() *Ledger { return s.ledger }
+
+// ExpireSessions ends every session so far: from then on only Cancel takes them. Their offers
+// end with them.
+func (s *Server) ExpireSessions() { s.expired.Store(s.sessions.n.Load()) }
 
 // RevokeTokens revokes every ticket and access token issued so far.
 func (s *Server) RevokeTokens() { s.tokens.revokeAll() }

@@ -158,7 +158,7 @@ func TestReset(t *testing.T) {
 		s := start(t, WithCallbackHandler(rc), WithConfirmAfter(-1), WithRateLimit(OpDestinations, 1))
 		fresh := func() string {
 			l := s.Ledger()
-			return fmt.Sprint(l.Requests(""), l.Orders(), l.Webhooks(), l.Cancellations(), l.Entries(0), l.Count(""), l.Counts(), l.Dropped(),
+			return fmt.Sprint(l.Requests(""), l.Orders(), l.Webhooks(), l.Cancellations(), l.Count(""), l.Counts(), l.Dropped(),
 				l.RateLimited(""), l.TicketsIssued(), l.TokensIssued(), l.BookingsReused(), l.DuplicatesRefused(), s.Now().Equal(time.Now()))
 		}
 		want := fresh()
@@ -181,6 +181,9 @@ func TestReset(t *testing.T) {
 		s.Reset()
 		if got := fresh(); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
+		}
+		if e := s.Ledger().Entries(0); len(e) != 1 || e[0].Change != ChangeReset {
+			t.Errorf("%+v", e)
 		}
 		u.refused(queryPath, "{}", 401, CodeUnauthorized, "unknown")
 		u = login(t, s)
@@ -220,7 +223,7 @@ func TestResetDuringCalls(t *testing.T) {
 		close(release)
 		wg.Wait()
 		time.Sleep(time.Hour)
-		if got := s.Ledger().Entries(0); len(got) != 0 || len(rc.all()) != 1 || len(s.Advance(time.Hour)) != 0 {
+		if got := s.Ledger().Entries(0); len(got) != 1 || len(rc.all()) != 1 || len(s.Advance(time.Hour)) != 0 {
 			t.Errorf("%d entries, %d deliveries", len(got), len(rc.all()))
 		}
 	})

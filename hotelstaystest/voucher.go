@@ -217,7 +217,7 @@ func (s *Server) RegenerateVoucher(reference string) {
 func (s *Server) regenerateVoucher(reference string) error {
 	return s.withOrder(reference, func(o *order, now time.Time) error {
 		if o.voucher.version == 0 {
-			return fmt.Errorf("reference %q: the order has no voucher yet", reference)
+			return conflict("reference", "reference %q: the order has no voucher yet", reference)
 		}
 		o.voucher = voucherState{version: o.voucher.version + 1, issued: now.Add(time.Duration(s.cfg.VoucherDelay))}
 		return nil
