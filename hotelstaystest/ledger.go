@@ -254,6 +254,13 @@ func (l *Ledger) Entries(after int64) []Entry {
 	return out
 }
 
+// LastSeq returns the sequence number of the last entry, from which [Ledger.Entries] reads on.
+func (l *Ledger) LastSeq() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.log.seq
+}
+
 // Dropped returns how many entries the ledger dropped, the oldest first, to stay within its
 // limits.
 func (l *Ledger) Dropped() int {

@@ -32,6 +32,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/pem"
 	"errors"
 	"flag"
@@ -45,6 +46,7 @@ import (
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/internal/sandboxpage"
 )
 
 func main() {
@@ -105,6 +107,8 @@ func usageError(format string, args ...any) error {
 type settings struct {
 	config     hotelstaystest.Config
 	configFile string
+	tokenFile  string
+	noControl  bool
 	ca         string
 	logForm    string
 }
@@ -137,7 +141,27 @@ func parse(args []string, stderr io.Writer) (*settings, error) {
 	if set.ca != "" && !set.config.TLS {
 		return nil, usageError("-tls-ca needs -tls")
 	}
-	return set, nil
+	return set, set.guardControl()
+}
+
+// guardControl sets how the page and the control API are served.
+func (set *settings) guardControl() error {
+	c := &set.config.Control
+	c.Enabled, c.Page = !set.noControl, sandboxpage.Handler
+	c.Hosts = append(c.Hosts, set.config.TLSNames...)
+	switch {
+	case set.tokenFile != "":
+		token, err := os.ReadFile(set.tokenFile)
+		if err != nil {
+			return usageError("-control-token-file: %w", err)
+		}
+		if c.Token = strings.TrimSpace(string(token)); c.Token == "" {
+			return usageError("-control-token-file: %s is empty", set.tokenFile)
+		}
+	case set.config.AllowRemote && c.Token == "":
+		c.Token = rand.Text()
+	}
+	return nil
 }
 
 // flags defines the flags. Their defaults are the present settings.
@@ -150,6 +174,9 @@ func (set *settings) flags() *flag.FlagSet {
 	}
 	flags.StringVar(&c.Addr, "listen", c.Addr, "`address` to listen on")
 	flags.BoolVar(&c.AllowRemote, "allow-remote", c.AllowRemote, "let -listen take an address that is not loopback")
+	flags.StringVar(&set.tokenFile, "control-token-file", "", "`file` with the control token, instead of one that is made")
+	flags.Var((*hosts)(&c.Control.Hosts), "control-host", "host `name` at which /_sandbox/ answers, beside loopback and -tls-name; may be repeated")
+	flags.BoolVar(&set.noControl, "no-control", false, "serve neither the page nor the control API")
 	flags.BoolVar(&c.TLS, "tls", c.TLS, "serve https with a certificate made at the start")
 	flags.Var((*hosts)(&c.TLSNames), "tls-name", "host `name` or IP address of the certificate, beside loopback; may be repeated")
 	flags.StringVar(&set.ca, "tls-ca", "", "`file` to write the certificate to, in PEM")
@@ -215,7 +242,7 @@ OAuth secret    %[5]s
 webhook secret  %[6]s
 a destinationId %[7]s
 its name        %[8]s
-
+%[10]s
 Environment of the programs in the README:
 
   export HOTELSTAYS_BASE_URL=%[1]s HOTELSTAYS_APP_KEY=%[2]s HOTELSTAYS_APP_SECRET=%[3]s
@@ -225,5 +252,19 @@ Get a ticket:
   %[9]s -s %[1]s/api/auth/ticket -H 'Content-Type: application/json' -d '{"appKey":"%[2]s","appSecret":"%[3]s"}'
 
 Interrupt to stop.
-`, srv.URL, srv.AppKey, srv.AppSecret, srv.ClientID, srv.ClientSecret, srv.WebhookSecret, srv.CityID(0), srv.CityName(0), curl)
+`, srv.URL, srv.AppKey, srv.AppSecret, srv.ClientID, srv.ClientSecret, srv.WebhookSecret, srv.CityID(0), srv.CityName(0), curl, set.page(srv.URL))
+}
+
+// page returns the lines of the greeting about the page.
+func (set *settings) page(base string) string {
+	token := set.config.Control.Token
+	switch {
+	case set.noControl:
+		return ""
+	case token == "":
+		return fmt.Sprintf("page            %s/_sandbox/\n", base)
+	case set.tokenFile != "":
+		return fmt.Sprintf("page            %s/_sandbox/?token=<the content of %s>\n", base, set.tokenFile)
+	}
+	return fmt.Sprintf("control token   %s\npage            %s/_sandbox/?token=%[1]s\n", token, base)
 }
