@@ -72,7 +72,11 @@ func attributes(r *hotelstaystest.Request) []slog.Attr {
 		name = slog.String("path", r.Path)
 	}
 	list := []slog.Attr{slog.Int("n", r.Seq), name}
-	for _, a := range []struct{ key, value string }{{"traceId", r.TraceID}, {"fault", string(r.Fault)}} {
+	reference := ""
+	if refs := r.References(); len(refs) > 0 {
+		reference = refs[0]
+	}
+	for _, a := range []struct{ key, value string }{{"reference", reference}, {"traceId", r.TraceID}, {"fault", string(r.Fault)}} {
 		if a.value != "" {
 			list = append(list, slog.String(a.key, a.value))
 		}
@@ -83,5 +87,5 @@ func attributes(r *hotelstaystest.Request) []slog.Attr {
 	if r.Status != 0 {
 		list = append(list, slog.Int("status", r.Status), slog.Int("code", r.Code))
 	}
-	return append(list, slog.Duration("took", r.Done.Sub(r.Arrived)))
+	return append(list, slog.Float64("ms", float64(r.Done.Sub(r.Arrived).Microseconds())/1000))
 }

@@ -28,8 +28,7 @@ type booking struct {
 	Steps     []step
 	Earlier   int // steps that are left out
 	Webhooks  []webhook
-	Open      bool // the webhooks are shown
-	Failing   int  // webhooks that are not delivered
+	Failing   int // webhooks that are not delivered
 
 	requests []*hotelstaystest.Request
 	orders   []hotelstaystest.Order
@@ -143,7 +142,6 @@ func (b *booking) tell(words states, hooks []hotelstaystest.Webhook, secret stri
 			b.Failing++
 		}
 	}
-	b.Open = b.Failing > 0
 	slices.SortStableFunc(b.Steps, func(x, y step) int { return x.At.Compare(y.At) })
 	b.Earlier = max(0, len(b.Steps)-maxSteps)
 	b.Steps = b.Steps[b.Earlier:]
@@ -236,7 +234,7 @@ func (n states) name(status int) string {
 func (n states) order(o hotelstaystest.Order, id int) *order {
 	out := &order{
 		Order: o, ID: id, State: n.name(o.Status), Offers: control + "offers/",
-		Path:       control + "orders/" + url.PathEscape(o.PlatformReferenceNo),
+		Path:       control + "orders/" + url.PathEscape(o.PlatformReferenceNo) + "/",
 		CanConfirm: o.Status != n.Confirmed, CanCancel: o.Status != n.Cancelled,
 	}
 	switch o.Status {
