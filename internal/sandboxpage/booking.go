@@ -160,16 +160,23 @@ func (b *booking) tellRequests() {
 				s.Title += fmt.Sprintf(" (attempt %d)", tries[key])
 			}
 		}
-		class, text := outcome(r)
-		s.Class, s.Note = class, text
-		if r.Status >= 400 || r.Code != hotelstaystest.CodeOK {
-			s.Note = fmt.Sprintf("%s: %d %s", text, r.Code, r.Msg)
+		s.Class, s.Note = outcome(r)
+		if r.Msg != "" && r.Code != hotelstaystest.CodeOK {
+			s.Note += ": " + r.Msg
 		}
 		s.Text = b.did(r, booked)
+		if s.Class == "good" || r.Cut || r.Done.IsZero() {
+			s.Note = "" // Text says it
+		}
+		if s.Text == foundNothing {
+			s.Class = ""
+		}
 		booked = booked || r.Operation == hotelstaystest.OpBook && r.Executed
 		b.Steps = append(b.Steps, s)
 	}
 }
+
+const foundNothing = "found nothing."
 
 // did says what a request did, and what its client knows of it.
 func (b *booking) did(r *hotelstaystest.Request, booked bool) string {
@@ -194,7 +201,7 @@ func (b *booking) did(r *hotelstaystest.Request, booked bool) string {
 		if _, answer := r.Bodies(); b.Order != nil && strings.Contains(answer, b.Order.PlatformReferenceNo) {
 			return "found the order."
 		}
-		return "found nothing."
+		return foundNothing
 	}
 	return "was answered." + lost
 }
@@ -299,13 +306,18 @@ func (a attempt) signed(signature string, body []byte, secret string) attempt {
 	return a
 }
 
+// summary says what became of a webhook.
 func (w *webhook) summary() string {
-	switch n := len(w.Attempts); {
-	case n == 0:
-		return "is " + string(w.State) + "."
-	case n == 1:
-		return "is " + string(w.State) + ", after one attempt."
-	default:
-		return fmt.Sprintf("is %s, after %d attempts.", w.State, n)
+	n := len(w.Attempts)
+	switch w.State {
+	case hotelstaystest.WebhookDelivered:
+		return fmt.Sprintf("was delivered. Attempts: %d.", n)
+	case hotelstaystest.WebhookGivenUp:
+		return fmt.Sprintf("was given up after %d attempts.", n)
+	case hotelstaystest.WebhookDropped:
+		return "was lost by a fault."
+	case hotelstaystest.WebhookRefused:
+		return "was not sent: its host is neither loopback nor allowed."
 	}
+	return fmt.Sprintf("is on its way. Attempts so far: %d.", n)
 }

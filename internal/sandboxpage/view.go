@@ -3,6 +3,7 @@
 package sandboxpage
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"time"
@@ -82,10 +83,9 @@ func newView(srv *hotelstaystest.Server, query url.Values) *view {
 // describe says which requests a fault waits for.
 func describe(f hotelstaystest.Fault) string {
 	text := string(f.Kind)
-	if f.Operation != "" {
-		text += " on " + string(f.Operation)
-	} else {
-		text += " on any operation"
+	text += " on " + cmp.Or(string(f.Operation), "any operation")
+	if f.Reference != "" {
+		text += " of " + f.Reference
 	}
 	if f.Status != 0 {
 		text += fmt.Sprintf(", HTTP %d", f.Status)
@@ -99,8 +99,11 @@ func describe(f hotelstaystest.Fault) string {
 	if f.Skip > 0 {
 		text += fmt.Sprintf(", after %d more requests", f.Skip)
 	}
-	if f.Times < 0 {
+	switch f.Times {
+	case -1:
 		return text + ", always"
+	case 1:
+		return text + ", once"
 	}
 	return text + fmt.Sprintf(", %d times", f.Times)
 }
