@@ -86,7 +86,9 @@ func (c *controller) must(method, path string, body, out any) {
 func (c *controller) refused(method, path string, body any, status int, field, text string) *answered {
 	c.t.Helper()
 	a := c.call(method, path, body)
-	var got struct{ Error struct{ Field, Message string } }
+	var got struct {
+		Error struct{ Field, Message string }
+	}
 	err := json.Unmarshal(a.body, &got)
 	if a.status != status || err != nil || got.Error.Field != field || !strings.Contains(got.Error.Message, text) {
 		c.t.Errorf("%s %s: got HTTP %d %s, want %d for field %q with %q", method, path, a.status, a.body, status, field, text)
