@@ -22,8 +22,8 @@ type rateChange struct {
 }
 
 const (
-	maxMove  = 1000           // percent
-	maxCents = int64(1) << 40 // of a moved price, so that no sum overflows
+	maxMove  = 1000                  // percent
+	maxCents = int64(10_000_000_000) // of a moved price, so that no sum overflows
 )
 
 func newMarket() *market {
@@ -108,6 +108,13 @@ func (m *market) all() []rateChange {
 	}
 	slices.SortFunc(out, func(a, b rateChange) int { return strings.Compare(a.ratePkgID, b.ratePkgID) })
 	return out
+}
+
+// set sets the changes of an offer.
+func (m *market) set(o offer, change rateChange) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.changes[o.key()] = &change
 }
 
 // change changes an offer, never during a Book.

@@ -126,24 +126,37 @@ func (st *orderStore) create(c *call, req *bookRequest, off offer, guests []orde
 	cents := st.s.cents(off)
 	o := &order{
 		account: c.account, customerRef: req.CustomerReferenceNo,
-		platformRef: fmt.Sprintf("PO%09d", n), supplierRef: fmt.Sprintf("SUP%d-%06d", off.supplier, n),
+		platformRef: platformReference(n), supplierRef: fmt.Sprintf("SUP%d-%06d", off.supplier, n),
 		content: content, ratePkgID: req.RatePkgID, callbackURL: req.CallbackURL,
 		offer: off, price: st.s.world.price(off, c.priced(off), cents), cents: cents, holder: *req.Holder, guests: guests,
 		created: now, visible: now.Add(time.Duration(st.s.cfg.LateVisibility)),
 		history: []StatusChange{{statusConfirming, now}}, rule: st.s.cfg.CancelRule,
 	}
+	st.insert(o)
+	st.log(o, now)
+	st.s.webhooks.happened(o, OnBook, now)
+	if after := time.Duration(st.s.cfg.ConfirmAfter); after >= 0 {
+		st.confirmAt(o, now.Add(after))
+	}
+	return o
+}
+
+// platformReference is the platformReferenceNo of the n-th order.
+func platformReference(n int) string { return fmt.Sprintf("PO%09d", n) }
+
+// insert adds an order to the list and to the indexes.
+func (st *orderStore) insert(o *order) {
 	st.list = append(st.list, o)
 	st.byPlatform[o.platformRef] = o
 	add := func(index map[string][]*order, key string) { index[key] = append(index[key], o) }
 	add(st.byCustomer, o.customerRef)
 	add(st.bySupplier, o.supplierRef)
-	add(st.byContent, o.account+"\x00"+content)
-	st.log(o, now)
-	st.s.webhooks.happened(o, OnBook, now)
-	if after := time.Duration(st.s.cfg.ConfirmAfter); after >= 0 {
-		st.s.agenda.add(appointment{Due: Due{At: now.Add(after), Kind: DueConfirmation, Reference: o.platformRef}, order: o})
-	}
-	return o
+	add(st.byContent, o.account+"\x00"+o.content)
+}
+
+// confirmAt plans the confirmation of an order.
+func (st *orderStore) confirmAt(o *order, at time.Time) {
+	st.s.agenda.add(appointment{Due: Due{At: at, Kind: DueConfirmation, Reference: o.platformRef}, order: o})
 }
 
 // confirmDue confirms an order whose time has come, as of that time.

@@ -342,6 +342,11 @@ func (s *Server) ClearFaults() { s.removeFaults(func(planted) bool { return true
 func (s *Server) Reset() {
 	s.lock()
 	defer s.unlock()
+	s.reset()
+}
+
+// reset is Reset. The caller holds the lock.
+func (s *Server) reset() {
 	for s.agenda.advancing {
 		s.agenda.changed.Wait()
 	}

@@ -5,7 +5,6 @@ package hotelstaystest
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,7 +34,7 @@ func parseTrigger(value string, op Operation) trigger {
 		name, text, _ := strings.Cut(strings.TrimSpace(part), "=")
 		switch {
 		case name == "sandbox.fault" && t.fault == nil:
-			f, err := parseFault(op, text)
+			f, err := parseFault(op, "", text)
 			if err == nil && (f.Skip != 0 || f.Times != 0) {
 				err = fmt.Errorf("%s acts on its own request, so it takes no skip and no times", name)
 			}
@@ -45,10 +44,7 @@ func parseTrigger(value string, op Operation) trigger {
 			t.fault = &f
 		case name == "sandbox.later" && op == OpBook:
 			later, text, _ := strings.Cut(text, ":")
-			f, err := parseFault(Operation(later), text)
-			if err == nil && !slices.Contains(referenceOps, f.Operation) {
-				err = fmt.Errorf("%s needs one of the operations %q, not %q", name, referenceOps, later)
-			}
+			f, err := parseFault(Operation(later), "of this Book", text)
 			if err != nil {
 				return trigger{err: err}
 			}
@@ -61,9 +57,9 @@ func parseTrigger(value string, op Operation) trigger {
 }
 
 // parseFault reads a kind and fields, such as "status,status=504,commit".
-func parseFault(op Operation, text string) (Fault, error) {
+func parseFault(op Operation, reference, text string) (Fault, error) {
 	kind, rest, more := strings.Cut(text, ",")
-	f := Fault{Operation: op, Kind: FaultKind(kind)}
+	f := Fault{Operation: op, Kind: FaultKind(kind), Reference: reference}
 	for more {
 		var field string
 		field, rest, more = strings.Cut(rest, ",")
