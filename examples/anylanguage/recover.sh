@@ -64,7 +64,7 @@ echo "  $order is $state"
 [ "$state" = confirmed ]
 
 echo "4. The first webhook again. Nobody listens, so each attempt fails."
-attempts() { control GET "/webhooks?reference=$reference" | sed 's/"eventId"/\n&/g' | grep "$event" | grep -o '"started"' | wc -l; }
+attempts() { control GET "/webhooks?reference=$reference" | grep -o '"started"' | wc -l; }
 event=$(control GET "/webhooks?reference=$reference" | field eventId)
 before=$(attempts)
 control POST "/webhooks/$event/redeliver" '{}'

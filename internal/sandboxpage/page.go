@@ -42,7 +42,7 @@ func Handler(srv *hotelstaystest.Server) http.Handler {
 			return
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		body.WriteTo(w) // the browser may be gone
+		_, _ = body.WriteTo(w) // the browser may be gone
 	})
 	return guarded(mux)
 }

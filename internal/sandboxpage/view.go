@@ -67,7 +67,7 @@ func newView(srv *hotelstaystest.Server, query url.Values) *view {
 	}
 	ledger := srv.Ledger()
 	v.Events = fmt.Sprintf("%sevents?after=%d", control, ledger.LastSeq())
-	if ahead := v.Now.Sub(time.Now()).Round(time.Second); ahead > 0 {
+	if ahead := time.Until(v.Now).Round(time.Second); ahead > 0 {
 		v.Ahead = ahead.String()
 	}
 	requests := ledger.Requests("")

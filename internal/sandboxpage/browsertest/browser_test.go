@@ -80,7 +80,7 @@ type tab struct {
 }
 
 // openPage opens the page, and watches the console for violations of the security policy.
-func openPage(t *testing.T, srv *hotelstaystest.Server, width, height int64, scheme string) *tab {
+func openPage(t *testing.T, srv *hotelstaystest.Server, width, height int64, scheme, query string) *tab {
 	t.Helper()
 	p := &tab{t, startBrowser(t)}
 	p.do(chromedp.EmulateViewport(width, height))
@@ -107,7 +107,7 @@ func openPage(t *testing.T, srv *hotelstaystest.Server, width, height int64, sch
 		reader.Wait()
 		assert.Empty(t, said, "the browser's console")
 	})
-	p.do(chromedp.Navigate(srv.URL + "/_sandbox/"))
+	p.do(chromedp.Navigate(srv.URL + "/_sandbox/" + query))
 	return p
 }
 
@@ -245,7 +245,7 @@ func TestLostAnswer(t *testing.T) {
 			failing := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
 			srv := startSandbox(t, hotelstaystest.WithLateVisibility(time.Minute), hotelstaystest.WithCallbackHandler(failing))
 			e := newEngine(t, srv)
-			p := openPage(t, srv, screen.width, screen.height, screen.scheme)
+			p := openPage(t, srv, screen.width, screen.height, screen.scheme, "")
 			p.waitFor("#state", "live")
 			p.waitFor("#bookings", "No booking yet")
 			p.check(screen.name + "-empty")
@@ -276,7 +276,7 @@ func TestLostAnswer(t *testing.T) {
 func TestFaultByClick(t *testing.T) {
 	srv := startSandbox(t)
 	e := newEngine(t, srv)
-	p := openPage(t, srv, 1280, 800, "light")
+	p := openPage(t, srv, 1280, 800, "light", "")
 	p.waitFor("#state", "live")
 	p.click("#faults form button") // loses a Book's answer
 	p.waitFor("#faults-list", "cut on Book")
@@ -286,8 +286,57 @@ func TestFaultByClick(t *testing.T) {
 
 	p.click("#bookings article form[data-path$=confirm] button")
 	p.waitFor("#bookings h3", "confirmed")
+	p.click(".journal li:has(.ref) summary")
+	p.waitFor(".journal details[open]", "Trace-Id")
+	p.check("clicks")
 	p.click("#clock-title ~ .actions form button")
 	p.waitFor("#clock", "ahead of real time")
+}
+
+// A browser that opened the page with the control token may use its buttons and its events.
+func TestPageWithToken(t *testing.T) {
+	srv := startSandbox(t, func(c *hotelstaystest.Config) { c.Control.Token = "secret-token" })
+	p := openPage(t, srv, 1280, 800, "light", "?token=secret-token")
+	p.waitFor("#state", "live")
+	p.click("#faults form button")
+	p.waitFor("#faults-list", "cut on Book")
+	address, err := chromedp.Run(p.ctx, chromedp.Location())
+	require.NoError(t, err)
+	assert.Equal(t, srv.URL+"/_sandbox/", address)
+}
+
+// Every target can be reached with the keyboard and shows its focus. A button keeps the focus
+// while the page changes.
+func TestKeyboard(t *testing.T) {
+	srv := startSandbox(t)
+	p := openPage(t, srv, 360, 740, "light", "")
+	p.waitFor("#state", "live")
+	require.NoError(t, newEngine(t, srv).book("trip-1", types.Guest{FirstName: "Guest", LastName: "One"}))
+	p.waitFor("#bookings article", "confirming", "was not sent")
+	targets, err := chromedp.Run(p.ctx, chromedp.Evaluate[int](
+		`[...document.querySelectorAll("a, button, input:not([type=hidden]), select, summary")].filter(e => e.checkVisibility()).length`))
+	require.NoError(t, err)
+	reached := 0
+	for range targets {
+		p.do(chromedp.KeyEvent("\t"))
+		visible, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool](`(() => {
+			const e = document.activeElement, style = getComputedStyle(e), again = "reached" in e.dataset;
+			e.dataset.reached = "";
+			return !again && e !== document.body && style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2;
+		})()`))
+		require.NoError(t, err)
+		if visible {
+			reached++
+		}
+	}
+	assert.Equal(t, targets, reached)
+
+	p.do(chromedp.Evaluate[chromedp.Void](`document.querySelector("#bookings form[data-path$=close] button").focus()`))
+	srv.ConfirmOrder("trip-1")
+	p.waitFor("#bookings h3", "confirmed")
+	focused, err := chromedp.Run(p.ctx, chromedp.Evaluate[string](`document.activeElement.textContent`))
+	require.NoError(t, err)
+	assert.Equal(t, "Sell out", focused)
 }
 
 // The newest of many requests are shown, and the others can be reached.
@@ -309,7 +358,7 @@ func TestManyRequests(t *testing.T) {
 		})
 	}
 	senders.Wait()
-	p := openPage(t, srv, 1280, 800, "light")
+	p := openPage(t, srv, 1280, 800, "light", "")
 	p.waitFor("#journal .note", "10500 requests since the start; the oldest 500 were dropped")
 	rows, err := chromedp.Run(p.ctx, chromedp.Evaluate[int](`document.querySelectorAll(".journal li").length`))
 	require.NoError(t, err)
@@ -328,7 +377,7 @@ func TestNoScriptRuns(t *testing.T) {
 	const script = `"><script>window.ran = true</script><img src=x onerror="window.ran = true">`
 	srv := startSandbox(t)
 	e := newEngine(t, srv)
-	p := openPage(t, srv, 1280, 800, "light")
+	p := openPage(t, srv, 1280, 800, "light", "")
 	p.waitFor("#state", "live")
 	require.NoError(t, e.book("trip"+script, types.Guest{FirstName: script, LastName: "</pre>" + script}))
 	p.waitFor("#bookings .ref", "trip"+script)
