@@ -3,14 +3,20 @@
 package hotelstaystest
 
 import (
+	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // controlled starts a server with the control API for one test.
@@ -364,5 +370,113 @@ func TestRoutesAreDocumented(t *testing.T) {
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// Many clients drive the server at once, while others book, are cut off, and listen. Nothing
+// fails, no stream goes back, and nothing is left behind.
+func TestManyControlClients(t *testing.T) {
+	const clients, users, listeners, calls = 200, 10, 5, 4
+	s := NewServer(WithInMemory(), WithControl(), WithoutRateLimits(), WithCallbackHandler(&receiver{}), WithLedgerLimit(500), WithConfirmAfter(time.Minute))
+	defer s.Close()
+	c := &controller{t: t, s: s}
+	in, ids := login(t, s).find(nil)
+	in.must(bookPath, booking("first", ids[0], object{"callbackUrl": hook}))
+	saved := string(c.call("GET", "/_sandbox/snapshot", nil).body)
+
+	steps := []struct {
+		method, path, body string
+		allowed            []int
+	}{
+		{"POST", "/_sandbox/faults", `{"kind":"cut","commit":true,"operation":"Book"}`, []int{200}},
+		{"POST", "/_sandbox/faults", `{"kind":"delay","delay":"1ms"}`, []int{200}},
+		{"POST", "/_sandbox/faults", `{"kind":"duplicate","operation":"Webhook","reference":"first"}`, []int{200}},
+		{"GET", "/_sandbox/faults", "", []int{200}},
+		{"DELETE", "/_sandbox/faults/1", "", []int{204, 404}},
+		{"DELETE", "/_sandbox/faults", "", []int{204}},
+		{"GET", "/_sandbox/ledger", "", []int{200}},
+		{"GET", "/_sandbox/entries?limit=50", "", []int{200}},
+		{"GET", "/_sandbox/requests?q=holder&limit=20", "", []int{200}},
+		{"GET", "/_sandbox/orders?limit=10", "", []int{200}},
+		{"GET", "/_sandbox/webhooks?limit=10", "", []int{200}},
+		{"POST", "/_sandbox/orders/first/status", `{"status":2}`, []int{200, 404}},
+		{"POST", "/_sandbox/orders/first/amend", "", []int{200, 404, 409}},
+		{"POST", "/_sandbox/orders/first/webhooks", `{"event":"order_modified"}`, []int{204, 404}},
+		{"POST", "/_sandbox/orders/first/visibility", `{"after":"1s"}`, []int{200, 404}},
+		{"POST", "/_sandbox/offers/price", fmt.Sprintf(`{"ratePkgId":%q,"percent":1}`, ids[1]), []int{204}},
+		{"GET", "/_sandbox/offers", "", []int{200}},
+		{"GET", "/_sandbox/limits", "", []int{200}},
+		{"POST", "/_sandbox/clock", `{"advance":"1s"}`, []int{200}},
+		{"POST", "/_sandbox/tokens/revoke", "", []int{204}},
+		{"GET", "/_sandbox/snapshot", "", []int{200}},
+		{"PUT", "/_sandbox/snapshot", saved, []int{204}},
+		{"POST", "/_sandbox/reset", "", []int{204}},
+		{"POST", "/_sandbox/nothing", "", []int{404}},
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	var watching, working sync.WaitGroup
+	for range listeners {
+		watching.Go(func() { s.follow(ctx, t) })
+	}
+	for i := range users {
+		working.Go(func() {
+			for n := range calls {
+				u := &user{t: t, s: s, http: s.ClientFrom(fmt.Sprintf("10.0.0.%d", i))}
+				r, err := u.send(ticketPath, object{"appKey": s.AppKey, "appSecret": s.AppSecret})
+				if err != nil || r.code != 0 {
+					continue // a fault
+				}
+				ref := fmt.Sprintf("%d-%d", i, n)
+				body := booking(ref, ids[2], guests("Guest", ref))
+				body["callbackUrl"] = hook
+				with := in.with(r.str("ticket")).header("Test", "sandbox.later=Webhook:bad-signature")
+				with.send(bookPath, body)
+				with.send(queryPath, object{"customerReferenceNos": []string{ref}})
+			}
+		})
+	}
+	for i := range clients {
+		working.Go(func() {
+			pick := rand.New(rand.NewPCG(1, uint64(i)))
+			for range calls {
+				step := steps[pick.IntN(len(steps))]
+				if step.path == "/_sandbox/reset" && pick.IntN(5) > 0 {
+					continue
+				}
+				if a := c.call(step.method, step.path, step.body); !slices.Contains(step.allowed, a.status) {
+					t.Errorf("%s %s: HTTP %d %s", step.method, step.path, a.status, a.body)
+				}
+			}
+		})
+	}
+	working.Wait()
+	leave()
+	watching.Wait()
+	c.must("POST", "/_sandbox/reset", nil, nil)
+	login(t, s).book("last", 0)
+}
+
+// follow reads the stream until ctx ends. Its entries go up.
+func (s *Server) follow(ctx context.Context, t *testing.T) {
+	req, _ := http.NewRequestWithContext(ctx, "GET", s.URL+"/_sandbox/events", nil)
+	resp, err := s.Client().Do(req)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer resp.Body.Close()
+	l := &listening{resp.Body, bufio.NewScanner(resp.Body)}
+	l.lines.Buffer(nil, 1<<20)
+	for last := 0; ; {
+		e := l.next()
+		if e == (streamed{}) {
+			return
+		}
+		if seq, _ := strconv.Atoi(e.id); e.id != "" && seq <= last {
+			t.Errorf("%d follows %d", seq, last)
+		} else if e.id != "" {
+			last = seq
+		}
 	}
 }
