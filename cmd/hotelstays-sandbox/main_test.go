@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -209,12 +210,16 @@ func TestCertificateFile(t *testing.T) {
 	}
 	for name, want := range map[string]bool{"": true, "sandbox": true, "localhost": true, "other": false} {
 		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: name, MinVersion: tls.VersionTLS12}}
-		resp, err := (&http.Client{Transport: transport}).Get(base + "/healthz")
+		client := &http.Client{Transport: transport}
+		resp, err := client.Get(base + "/healthz")
 		if (err == nil) != want {
 			t.Errorf("%q: %v", name, err)
 		}
 		if err == nil {
 			resp.Body.Close()
+			if got := get(t, client, base+"/_sandbox/ledger", "Host", cmp.Or(name, "localhost")); got != http.StatusOK {
+				t.Errorf("the control API at %q: HTTP %d", name, got)
+			}
 		}
 		transport.CloseIdleConnections()
 	}
