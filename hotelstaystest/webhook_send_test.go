@@ -256,7 +256,7 @@ func TestDeliveriesToNamedHosts(t *testing.T) {
 	web := httptest.NewServer(rc)
 	defer web.Close()
 	_, port, _ := net.SplitHostPort(web.Listener.Addr().String())
-	s := NewServer(WithConfirmAfter(-1), WithCallbackHosts("engine", "0.0.0.0"), WithStrictCallbacks())
+	s := NewServer(WithConfirmAfter(-1), WithCallbackHosts("Engine", "0.0.0.0"), WithStrictCallbacks())
 	defer s.Close()
 	u := login(t, s)
 	u.bookWithCallback("ref", "http://0.0.0.0:"+port+"/hook")

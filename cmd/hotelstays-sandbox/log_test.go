@@ -4,9 +4,12 @@ package main
 
 import (
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
@@ -64,4 +67,32 @@ func TestLogOfRequests(t *testing.T) {
 			t.Errorf("the log has %q", secret)
 		}
 	}
+}
+
+func TestLogWaitsForAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := hotelstaystest.NewServer(hotelstaystest.WithInMemory())
+		defer srv.Close()
+		srv.Inject(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Minute})
+		var text strings.Builder
+		log := requestLog{ledger: srv.Ledger(), to: slog.New(slog.NewTextHandler(&text, nil))}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			if resp, err := srv.Client().Post(srv.URL, "application/json", strings.NewReader("{}")); err == nil {
+				resp.Body.Close()
+			}
+		}()
+		synctest.Wait()
+		log.catchUp()
+		if text.Len() > 0 {
+			t.Errorf("logged too early: %s", text.String())
+		}
+		<-done
+		log.catchUp()
+		log.catchUp()
+		if lines := strings.Count(text.String(), "\n"); lines != 1 || !strings.Contains(text.String(), "ms=60000") {
+			t.Errorf("%d lines: %s", lines, text.String())
+		}
+	})
 }

@@ -67,9 +67,10 @@ func TestStory(t *testing.T) {
 			})))
 		e := newEngine(t, srv)
 		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCutBeforeRead})
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut})
 		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultStatus})
 		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
-		for range 3 { // the first is without a body, and so without a reference
+		for range 4 { // the first is without a body, and so without a reference
 			if _, err := e.client.Book(t.Context(), e.book); err == nil {
 				t.Fatal("Book was answered")
 			}
@@ -89,13 +90,14 @@ func TestStory(t *testing.T) {
 		}
 		b := v.Bookings[0]
 		want := []string{
-			"+0.0 s|bad|Book|was refused.|status|HTTP 503: Service Unavailable",
-			"+1.0 s|bad|Book|made the order. The answer was lost: the client does not know.|cut",
-			"+1.0 s|good|Webhook order_created|was delivered. Attempts: 2.",
-			"+2.0 s|QueryOrders|found nothing.",
-			"+1 m 2 s|good|QueryOrders|found the order.",
-			"+1 m 2 s|good|Book|returned the same order.",
-			"+3 m 1 s|mark|The order|is confirmed.",
+			"+0.0 s|bad|Book|was cut off. Nothing was done.|cut",
+			"+1.0 s|bad|Book|was refused.|status|HTTP 503: Service Unavailable",
+			"+2.0 s|bad|Book|made the order. The answer was lost: the client does not know.|cut",
+			"+2.0 s|good|Webhook order_created|was delivered. Attempts: 2.",
+			"+3.0 s|QueryOrders|found nothing.",
+			"+1 m 3 s|good|QueryOrders|found the order.",
+			"+1 m 3 s|good|Book|returned the same order.",
+			"+3 m 2 s|mark|The order|is confirmed.",
 		}
 		if got := story(b); !slices.Equal(got, want) {
 			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
