@@ -10,6 +10,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -477,6 +478,20 @@ func (s *Server) follow(ctx context.Context, t *testing.T) {
 			t.Errorf("%d follows %d", seq, last)
 		} else if e.id != "" {
 			last = seq
+		}
+	}
+}
+
+// Who imports the sandbox in a test links no templates, and nothing of the program.
+func TestSandboxLinksNoTemplates(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := range strings.FieldsSeq(string(out)) {
+		if strings.HasSuffix(path, "/template") || strings.Contains(path, "hotelstays-sandbox") || strings.HasPrefix(path, "github.com/") &&
+			path != "github.com/hotelstays/hotelstays-go/hotelstaystest" {
+			t.Errorf("the sandbox links %s", path)
 		}
 	}
 }
