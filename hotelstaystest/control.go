@@ -230,7 +230,8 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) (any, error) {
 
 func wrongMethod(w http.ResponseWriter, r *http.Request, allowed []string) error {
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
-	return &inputError{http.StatusMethodNotAllowed, "", fmt.Sprintf("%s takes %s, not %s", r.URL.Path, strings.Join(allowed, " or "), r.Method)}
+	return &inputError{http.StatusMethodNotAllowed, "", fmt.Sprintf("%s takes %s, not %s", r.URL.Path, strings.Join(allowed, " or "),
+		r.Method)}
 }
 
 // findRoute finds the route of a request, and sets the values of its path. GET takes HEAD too.

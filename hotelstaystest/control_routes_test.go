@@ -33,7 +33,8 @@ func TestControlOrders(t *testing.T) {
 			{"/voucher/regenerate", "", "confirmed", "GENERATED", func(o orderDetails) bool { return o.VoucherVersion == 3 }},
 			{"/voucher/fail", "", "confirmed", "FAILED", nil},
 			{"/visibility", `{"after":"1h"}`, "confirmed", "FAILED", func(o orderDetails) bool { return o.VisibleAt.Equal(time.Now().Add(time.Hour)) }},
-			{"/cancel-rule", `{"rule":"forbidden-by-contract"}`, "confirmed", "FAILED", func(o orderDetails) bool { return o.CancelRule == CancelForbiddenByContract }},
+			{"/cancel-rule", `{"rule":"forbidden-by-contract"}`, "confirmed", "FAILED",
+				func(o orderDetails) bool { return o.CancelRule == CancelForbiddenByContract }},
 			{"/status", `{"status":4}`, "pending", "FAILED", nil},
 			{"/status", `{"status":5}`, "status 5", "FAILED", nil},
 			{"/cancel", "", "cancelled", "CANCELLED", func(o orderDetails) bool { return len(o.History) == 5 }},
@@ -93,7 +94,8 @@ func TestControlListsOrders(t *testing.T) {
 			in.must(bookPath, booking(fmt.Sprint(i), ids[0], guests("Guest", fmt.Sprint(i))))
 		}
 		for query, want := range map[string]string{
-			"": "[0 1 2 3 4] 5 0", "?limit=2": "[3 4] 5 3", "?offset=1&limit=2": "[1 2] 5 1", "?offset=0&limit=1000": "[0 1 2 3 4] 5 0", "?offset=9": "[] 5 9",
+			"": "[0 1 2 3 4] 5 0", "?limit=2": "[3 4] 5 3", "?offset=1&limit=2": "[1 2] 5 1", "?offset=0&limit=1000": "[0 1 2 3 4] 5 0",
+			"?offset=9": "[] 5 9",
 		} {
 			var got struct {
 				Orders        []orderDetails
@@ -166,7 +168,8 @@ func TestControlFaults(t *testing.T) {
 			t.Errorf("HTTP %d %s, %v", r.status, r.body, r.header)
 		}
 		left = list()[0]
-		if added.ID != 1 || added.Skip != 1 || added.Times != 2 || left.ID != 1 || left.Skip != 0 || left.Times != 1 || time.Duration(left.Delay) != 2*time.Second {
+		if added.ID != 1 || added.Skip != 1 || added.Times != 2 || left.ID != 1 || left.Skip != 0 || left.Times != 1 ||
+			time.Duration(left.Delay) != 2*time.Second {
 			t.Errorf("%+v became %+v", added, left)
 		}
 		c.must("POST", "/_sandbox/faults", `{"kind":"empty-body","status":204}`, nil)
@@ -186,7 +189,8 @@ func TestControlFaults(t *testing.T) {
 			`{"kind":"drop","operation":"Webhook","commit":true}`: "commit", `{"kind":"cut-before-read","commit":true}`: "commit",
 			`{"kind":"cut","skip":-1}`: "skip", `{"kind":"cut","times":-2}`: "times", `{"kind":"cut","delay":"-1s"}`: "delay",
 			`{"kind":"cut","bytesPerSecond":1}`: "bytesPerSecond", `{"kind":"slow-body","bytesPerSecond":1,"delay":"1s"}`: "bytesPerSecond",
-			`{"kind":"cut","probability":1.1}`: "probability", `{"kind":"cut","status":100}`: "status", `{"kind":"cut","reference":"r"}`: "reference",
+			`{"kind":"cut","probability":1.1}`: "probability", `{"kind":"cut","status":100}`: "status",
+			`{"kind":"cut","reference":"r"}`:                                "reference",
 			`{"kind":"cut-before-read","operation":"Book","reference":"r"}`: "reference", `{"kind":"cut","field":1}`: "field",
 		} {
 			c.refused("POST", "/_sandbox/faults", body, 400, field, "")
@@ -233,7 +237,8 @@ func TestFaultsOfOneOrder(t *testing.T) {
 		var left struct{ Faults []waitingFault }
 		c.must("GET", "/_sandbox/faults", nil, &left)
 		w := s.Ledger().WebhooksFor("ref")
-		if len(left.Faults) != 1 || left.Faults[0].Operation != OpCancel || w[1].State != WebhookDropped || rc.events() != "created created cancelled" {
+		if len(left.Faults) != 1 || left.Faults[0].Operation != OpCancel || w[1].State != WebhookDropped ||
+			rc.events() != "created created cancelled" {
 			t.Errorf("%+v, %+v, %s", left, w, rc.events())
 		}
 	})
@@ -269,7 +274,8 @@ func TestControlWebhooks(t *testing.T) {
 			return got.Webhooks
 		}
 		path := "/_sandbox/webhooks/" + list("")[0].EventID + "/redeliver"
-		for _, body := range []string{"", `{"fault":"bad-signature"}`, `{"fault":"altered-body"}`, `{"fault":"duplicate","delay":"1s"}`, `{"fault":"drop"}`} {
+		for _, body := range []string{"", `{"fault":"bad-signature"}`, `{"fault":"altered-body"}`, `{"fault":"duplicate","delay":"1s"}`,
+			`{"fault":"drop"}`} {
 			c.must("POST", path, body, nil)
 			synctest.Wait()
 			time.Sleep(time.Second)
@@ -281,7 +287,8 @@ func TestControlWebhooks(t *testing.T) {
 			got = append(got, fmt.Sprintf("%s %d", a.Signature, a.Status))
 		}
 		want := "valid 200, valid 200, invalid 200, invalid 200, valid 200, valid 200, none 0"
-		if strings.Join(got, ", ") != want || w.State != WebhookDelivered || w.CustomerReferenceNo != "ref" || !strings.Contains(w.Body, "order_created") {
+		if strings.Join(got, ", ") != want || w.State != WebhookDelivered || w.CustomerReferenceNo != "ref" || !strings.Contains(w.Body,
+			"order_created") {
 			t.Errorf("got  %s\nwant %s\n%+v", got, want, w)
 		}
 		s.SendWebhook("ref", "last")
@@ -368,7 +375,8 @@ func TestControlLedger(t *testing.T) {
 // The configuration shows no secret, and is a configuration.
 func TestControlConfig(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, c := controlled(t, WithAccount("key", "my-app-secret"), WithOAuthClient("id", "my-client-secret"), WithWebhookSecret("my-webhook-secret"))
+		_, c := controlled(t, WithAccount("key", "my-app-secret"), WithOAuthClient("id", "my-client-secret"),
+			WithWebhookSecret("my-webhook-secret"))
 		a := c.call("GET", "/_sandbox/config", nil)
 		if strings.Contains(string(a.body), "my-") {
 			t.Errorf("%s", a.body)
@@ -388,7 +396,8 @@ func TestControlCatalog(t *testing.T) {
 			HotelIDs              []string
 		}
 		c.must("GET", "/_sandbox/catalog?limit=5", nil, &got)
-		if got.CityCount != 30 || got.HotelCount != s.HotelCount() || len(got.Cities) != 5 || got.Cities[0].ID != s.CityID(0) || len(got.HotelIDs) != 5 {
+		if got.CityCount != 30 || got.HotelCount != s.HotelCount() || len(got.Cities) != 5 || got.Cities[0].ID != s.CityID(0) ||
+			len(got.HotelIDs) != 5 {
 			t.Errorf("%+v", got)
 		}
 	})

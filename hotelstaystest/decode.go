@@ -12,6 +12,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"strconv"
 	"strings"
 )
 
@@ -62,11 +63,7 @@ func decodeStrict(body []byte, v any) error {
 	if _, err := dec.Token(); err != io.EOF {
 		return badField("", "the body has data after its JSON object")
 	}
-	err := json.Unmarshal(body, v)
-	if te, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return badField(te.Field, "%s must be %s, not %s", te.Field, jsonName(te.Type), te.Value)
-	}
-	if err != nil {
+	if err := json.Unmarshal(body, v); err != nil {
 		return badField("", "the body is not valid JSON: %v", err)
 	}
 	return nil
@@ -89,7 +86,7 @@ func checkValue(dec *json.Decoder, path string, t reflect.Type) error {
 	if where == "" {
 		where = "the body"
 	}
-	text, isText := reflect.New(t).Interface().(encoding.TextUnmarshaler)
+	text, isText := reflect.TypeAssert[encoding.TextUnmarshaler](reflect.New(t))
 	switch {
 	case tok == nil:
 		return badField(path, "%s is null; omit the field instead", where)
@@ -108,7 +105,29 @@ func checkValue(dec *json.Decoder, path string, t reflect.Type) error {
 	case object || t.Kind() == reflect.Slice:
 		return badField(path, "%s must be %s", where, jsonName(t))
 	}
-	return nil // json.Unmarshal checks scalars
+	return checkScalar(tok, path, t)
+}
+
+// checkScalar checks a string, number or boolean against the type t.
+func checkScalar(tok json.Token, path string, t reflect.Type) error {
+	number, _ := tok.(json.Number)
+	ok, err := true, error(nil)
+	switch t.Kind() {
+	case reflect.String:
+		_, ok = tok.(string)
+	case reflect.Bool:
+		_, ok = tok.(bool)
+	case reflect.Uint64:
+		_, err = strconv.ParseUint(number.String(), 10, 64)
+	case reflect.Float64:
+		_, err = number.Float64()
+	default:
+		_, err = number.Int64()
+	}
+	if !ok || err != nil {
+		return badField(path, "%s must be %s, not %s", path, jsonName(t), tokenName(tok))
+	}
+	return nil
 }
 
 // checkText checks a value whose type reads itself from text.
@@ -186,8 +205,20 @@ func jsonName(t reflect.Type) string {
 		return "string"
 	case reflect.Bool:
 		return "boolean"
-	case reflect.Int, reflect.Int64:
+	case reflect.Int, reflect.Int64, reflect.Uint64:
 		return "integer"
 	}
 	return "number"
+}
+
+// tokenName is the JSON word for a scalar.
+func tokenName(tok json.Token) string {
+	switch tok := tok.(type) {
+	case string:
+		return "string"
+	case bool:
+		return "boolean"
+	default:
+		return fmt.Sprint("number ", tok)
+	}
 }

@@ -121,7 +121,8 @@ type eventLog struct {
 }
 
 func newEventLog(limit int) eventLog {
-	return eventLog{limit: limit, changes: map[Change]*record{}, maxBytes: max(minLogBytes, min(limit, math.MaxInt/bytesPerLimit)*bytesPerLimit)}
+	return eventLog{limit: limit, changes: map[Change]*record{}, maxBytes: max(minLogBytes, min(limit,
+		math.MaxInt/bytesPerLimit)*bytesPerLimit)}
 }
 
 // put adds an entry, which replaces the record's last one, and drops the oldest ones above

@@ -105,7 +105,8 @@ func TestEvents(t *testing.T) {
 		kinds := map[string]bool{}
 		for _, e := range events {
 			var entry controlEntry
-			if err := json.Unmarshal([]byte(e.data), &entry); err != nil || fmt.Sprint(entry.Seq) != e.id || entry.Kind != e.event || entry.Seq <= last {
+			if err := json.Unmarshal([]byte(e.data), &entry); err != nil || fmt.Sprint(entry.Seq) != e.id || entry.Kind != e.event ||
+				entry.Seq <= last {
 				t.Errorf("%v in %+v after %d", err, e, last)
 			}
 			last = entry.Seq

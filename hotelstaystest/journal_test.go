@@ -82,7 +82,8 @@ func TestJournalMasks(t *testing.T) {
 		token := u.must(oauthPath, oauth).str("access_token")
 		in, ids := u.find(nil)
 		more := object{
-			"guests": []object{{"roomIndex": 1, "firstName": "Seen", "lastName": "Guest", "passportNumber": "SECRET-4711", "dateOfBirth": "1999-12-31"}},
+			"guests": []object{{"roomIndex": 1, "firstName": "Seen", "lastName": "Guest", "passportNumber": "SECRET-4711",
+				"dateOfBirth": "1999-12-31"}},
 			"holder": object{"firstName": "Seen", "lastName": "Holder", "email": "SECRET@example.com", "phone": object{"number": "SECRET-555"}},
 		}
 		in.must(bookPath, booking("ref", ids[0], more))
@@ -95,8 +96,10 @@ func TestJournalMasks(t *testing.T) {
 		}
 		read(t, resp)
 		for _, body := range []string{
-			`{"appKey":"key","appSecret":"SECRET-typo",}`, `{"appSecret":"SECRET \"quoted\" typo`, `{"Appsecret" : "SECRET"}`, `{"clientSecret":"SECRET"}`,
-			"{\n  \"appSecret\"\n:\n\"SECRET\"}", `{"appSecret":12SECRET}`, "client_secret=SECRET&x=1", `{"x":"Bearer SECRET.token"}`, `{"note":"SECRET-app"}`,
+			`{"appKey":"key","appSecret":"SECRET-typo",}`, `{"appSecret":"SECRET \"quoted\" typo`, `{"Appsecret" : "SECRET"}`,
+			`{"clientSecret":"SECRET"}`,
+			"{\n  \"appSecret\"\n:\n\"SECRET\"}", `{"appSecret":12SECRET}`, "client_secret=SECRET&x=1", `{"x":"Bearer SECRET.token"}`,
+			`{"note":"SECRET-app"}`,
 			`{"pad":"` + strings.Repeat("x", maxJournalBody-20) + `","appSecret":"SECRET` + strings.Repeat("SECRET", 10_000) + `"}`,
 			`{"guests":[{"passportNumber":"SECRET` + "\xff" + `"}]}`,
 		} {

@@ -259,7 +259,8 @@ func (s *Server) checkSaved(from *snapshot, orders []*order) error {
 		case saved.EventID == "":
 			return badField(field+"eventId", "%seventId is required", field)
 		case urls[saved.PlatformReferenceNo] == "":
-			return badField(field+"platformReferenceNo", "%splatformReferenceNo %q is not of an order with a callbackUrl", field, saved.PlatformReferenceNo)
+			return badField(field+"platformReferenceNo", "%splatformReferenceNo %q is not of an order with a callbackUrl", field,
+				saved.PlatformReferenceNo)
 		case !slices.Contains([]WebhookState{WebhookPending, WebhookDelivered, WebhookGivenUp, WebhookDropped, WebhookRefused}, saved.State):
 			return badField(field+"state", "%sstate %q is unknown", field, saved.State)
 		}

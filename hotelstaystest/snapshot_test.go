@@ -36,7 +36,8 @@ func busy(t *testing.T) (*Server, *controller) {
 	s.FailVoucher("cancelled")
 	s.SetCancelRule("waiting", CancelForbiddenByContract)
 	s.HideOrder("waiting", 2*time.Minute)
-	s.Inject(Fault{Operation: OpCancel, Kind: FaultStatus, Skip: 2, Times: 3, Delay: time.Second, Body: []byte{}, Header: http.Header{"X": {"y"}}})
+	s.Inject(Fault{Operation: OpCancel, Kind: FaultStatus, Skip: 2, Times: 3, Delay: time.Second, Body: []byte{},
+		Header: http.Header{"X": {"y"}}})
 	synctest.Wait()
 	return s, c
 }

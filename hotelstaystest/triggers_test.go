@@ -30,10 +30,12 @@ func TestTriggers(t *testing.T) {
 		}
 		began := time.Now()
 		r, err := book("sandbox.fault=status,status=429,retryAfter=7,msg=slow down,code=5,delay=2s")
-		if err != nil || r.status != 429 || r.header.Get("Retry-After") != "7" || r.msg != "slow down" || r.code != 5 || time.Since(began) != 2*time.Second {
+		if err != nil || r.status != 429 || r.header.Get("Retry-After") != "7" || r.msg != "slow down" || r.code != 5 ||
+			time.Since(began) != 2*time.Second {
 			t.Errorf("%v, %+v", err, r)
 		}
-		if r, err := book("sandbox.fault=wrong-type,field=data.hotelOrder.status"); err != nil || orders() != 2 || !strings.Contains(string(r.body), `"status":"of the wrong type"`) {
+		if r, err := book("sandbox.fault=wrong-type,field=data.hotelOrder.status"); err != nil || orders() != 2 ||
+			!strings.Contains(string(r.body), `"status":"of the wrong type"`) {
 			t.Errorf("%v, %s", err, r.body)
 		}
 		if r := in.header("Test", "sandbox.fault=empty-body").post(listPath, search(s, nil)); r.status != 200 || len(r.body) != 0 {

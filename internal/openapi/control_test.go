@@ -98,7 +98,8 @@ func (b *sandbox) call(method, path, body string, want int) []byte {
 	if err := openapi3filter.ValidateRequest(b.t.Context(), input); (err != nil) != (resp.StatusCode == http.StatusBadRequest) {
 		b.t.Errorf("%s %s %.200s: HTTP %d, but the file says %v", method, path, body, resp.StatusCode, err)
 	}
-	output := &openapi3filter.ResponseValidationInput{RequestValidationInput: input, Status: resp.StatusCode, Header: resp.Header, Options: input.Options}
+	output := &openapi3filter.ResponseValidationInput{RequestValidationInput: input, Status: resp.StatusCode, Header: resp.Header,
+		Options: input.Options}
 	output.Body = io.NopCloser(bytes.NewReader(answer))
 	if err := openapi3filter.ValidateResponse(b.t.Context(), output); err != nil {
 		b.t.Errorf("%s %s: HTTP %d %.300s: %v", method, path, resp.StatusCode, answer, err)

@@ -3,6 +3,7 @@
 
 const pause = 500; // milliseconds between two refreshes, at least
 const state = document.getElementById("state");
+const message = document.getElementById("message");
 let waiting = false; // for a refresh
 let again = false; // something happened since it began
 
@@ -18,13 +19,15 @@ function replace(old, fresh) {
     if (same) same.open = details.open;
   }
   if (old.innerHTML === fresh.innerHTML) return;
-  const forms = Array.from(old.querySelectorAll("form"));
-  const focused = old.contains(active) ? forms.indexOf(active.form) : -1;
-  const path = focused < 0 ? "" : active.form.dataset.path;
-  const summary = active.matches("summary") && old.contains(active) ? active.parentElement.id : "";
+  const focused = old.contains(active) ? focusable(active) : "";
   old.replaceChildren(...fresh.childNodes);
-  if (path) old.querySelector(`form[data-path="${CSS.escape(path)}"] button`)?.focus();
-  if (summary) old.querySelector(`#${CSS.escape(summary)} > summary`)?.focus();
+  if (focused) old.querySelector(focused)?.focus();
+}
+
+// focusable returns a selector of a button or summary, which finds its successor.
+function focusable(element) {
+  const home = `#${CSS.escape(element.closest("[id]").id)}`;
+  return element.form ? `${home} form[data-path=${CSS.escape(element.form.dataset.path)}] button` : `${home} > summary`;
 }
 
 async function refresh() {
@@ -43,6 +46,7 @@ async function refresh() {
         const fresh = page.getElementById(part.id);
         if (fresh) replace(part, document.adoptNode(fresh));
       }
+      if (events.readyState === EventSource.OPEN) say(true, "live");
     } catch (error) {
       say(false, `not live: ${error.message}`);
     }
@@ -57,7 +61,7 @@ function say(live, text) {
 }
 
 const events = new EventSource(document.body.dataset.events);
-events.onopen = () => { say(true, "live"); refresh(); };
+events.onopen = refresh;
 events.onerror = () => say(false, "not live: connecting again");
 for (const kind of document.body.dataset.kinds.split(" ")) events.addEventListener(kind, refresh);
 setInterval(refresh, 5000); // the chart and the clock move on without events
@@ -77,30 +81,32 @@ function body(form) {
   return JSON.stringify(fields);
 }
 
+// tell shows what became of a button. An error stays until the next one.
+let hide = 0;
+function tell(text, bad) {
+  clearTimeout(hide);
+  message.textContent = text;
+  message.classList.toggle("bad", bad);
+  if (!bad) hide = setTimeout(() => { message.textContent = ""; }, 3000);
+}
+
 document.addEventListener("submit", async (event) => {
   const form = event.target;
   if (!form.dataset.path) return; // the search
   event.preventDefault();
   if (form.dataset.ask && !confirm(form.dataset.ask)) return;
-  const output = form.querySelector("output");
-  let text = "done", bad = false;
-  try {
-    const request = { method: form.dataset.method };
-    if (request.method !== "DELETE") {
-      request.headers = { "Content-Type": "application/json" };
-      request.body = body(form);
-    }
-    const answer = await fetch(form.dataset.path, request);
-    if (!answer.ok) {
-      bad = true;
-      text = (await answer.json().catch(() => null))?.error?.message ?? `HTTP ${answer.status}`;
-    }
-  } catch (error) {
-    bad = true;
-    text = error.message;
+  const name = form.querySelector("button").textContent;
+  const request = { method: form.dataset.method };
+  if (request.method !== "DELETE") {
+    request.headers = { "Content-Type": "application/json" };
+    request.body = body(form);
   }
-  output.textContent = text;
-  output.classList.toggle("bad", bad);
-  if (!bad) setTimeout(() => { output.textContent = ""; }, 2000);
+  try {
+    const answer = await fetch(form.dataset.path, request);
+    const problem = answer.ok ? "" : (await answer.json().catch(() => null))?.error?.message ?? `HTTP ${answer.status}`;
+    tell(`${name}: ${problem || "done"}`, problem !== "");
+  } catch (error) {
+    tell(`${name}: ${error.message}`, true);
+  }
   refresh();
 });
