@@ -372,6 +372,7 @@ func TestManyRequests(t *testing.T) {
 	rows, err := chromedp.Run(p.ctx, chromedp.Evaluate[int](`document.querySelectorAll(".journal li").length`))
 	require.NoError(t, err)
 	assert.Equal(t, 50, rows)
+	p.do(chromedp.Poll[chromedp.Void](`performance.getEntriesByName("first-contentful-paint").length > 0`))
 	paint, err := chromedp.Run(p.ctx, chromedp.Evaluate[float64](`performance.getEntriesByName("first-contentful-paint")[0].startTime`))
 	require.NoError(t, err)
 	t.Logf("first paint after %.0f ms", paint)
