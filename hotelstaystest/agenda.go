@@ -5,11 +5,13 @@ package hotelstaystest
 import (
 	"cmp"
 	"container/heap"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 )
+
+// maxAhead is how far the clock may be from real time.
+const maxAhead = 10 * 365 * 24 * time.Hour
 
 // clock is real time plus an offset.
 type clock struct{ offset atomic.Int64 }
@@ -156,7 +158,7 @@ func (s *Server) Now() time.Time { return s.clock.now() }
 // faults, time-outs and signatures stay in real time. A client waits by its own clock:
 // Advance shortens none of its pauses.
 //
-// Advance panics when d is negative.
+// Advance panics when d is negative, or takes the clock more than ten years from real time.
 func (s *Server) Advance(d time.Duration) []Due {
 	done, err := s.advance(d)
 	panicOn("Advance", err)
@@ -165,13 +167,16 @@ func (s *Server) Advance(d time.Duration) []Due {
 
 func (s *Server) advance(d time.Duration) ([]Due, error) {
 	if d < 0 {
-		return nil, fmt.Errorf("d cannot be negative, because the clock does not go back, not %s", d)
+		return nil, badField("advance", "%s is negative, but the clock does not go back", d)
 	}
 	g := s.agenda
 	s.lock()
 	defer s.unlock()
 	for g.advancing {
 		g.changed.Wait()
+	}
+	if ahead := time.Duration(s.clock.offset.Load()); d > maxAhead-ahead {
+		return nil, badField("advance", "%s is too far: the clock is %s ahead of real time, of at most %s", d, ahead, maxAhead)
 	}
 	g.advancing = true
 	var done []Due
@@ -189,5 +194,6 @@ func (s *Server) advance(d time.Duration) ([]Due, error) {
 	g.advancing = false
 	g.changed.Broadcast()
 	g.rouse()
+	s.ledger.note(ChangeClock)
 	return done, nil
 }

@@ -209,16 +209,17 @@ func (s *Server) newSession(account string) string {
 	return "ses-" + text + "-" + s.sessionProof(text, account)
 }
 
-// sessionStart returns when a session of the account started. It returns false for an id
-// that this server did not make.
-func (s *Server) sessionStart(id, account string) (time.Time, bool) {
+// findSession returns whether a session of the account is known, which means that this server
+// made its id, and whether it has expired.
+func (s *Server) findSession(id, account string) (known, expired bool) {
 	fields := strings.Split(id, "-")
-	if len(fields) != 4 || fields[0] != "ses" {
-		return time.Time{}, false
+	if len(fields) != 4 || fields[0] != "ses" || !sameText(fields[3], s.sessionProof(fields[1]+"-"+fields[2], account)) {
+		return false, false
 	}
-	proof := s.sessionProof(fields[1]+"-"+fields[2], account)
-	nanos, err := strconv.ParseInt(fields[2], 36, 64)
-	return time.Unix(0, nanos), err == nil && hmac.Equal([]byte(fields[3]), []byte(proof))
+	number, _ := strconv.ParseInt(fields[1], 36, 64) // the proof is of both
+	nanos, _ := strconv.ParseInt(fields[2], 36, 64)
+	life := time.Duration(s.cfg.SessionLifetime)
+	return true, number <= s.expired.Load() || life > 0 && !s.clock.now().Before(time.Unix(0, nanos).Add(life))
 }
 
 func (s *Server) sessionProof(text, account string) string {

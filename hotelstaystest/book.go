@@ -88,7 +88,8 @@ func (s *Server) refusedCallback(raw string) string {
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	ip, ipErr := netip.ParseAddr(host)
 	loopback := host == "localhost" || (ipErr == nil && ip.Unmap().IsLoopback())
-	if loopback && !s.cfg.Webhooks.StrictCallbacks && (u.Scheme == "http" || u.Scheme == "https") {
+	taken := s.cfg.Webhooks.takes(host) || loopback && !s.cfg.Webhooks.StrictCallbacks
+	if taken && (u.Scheme == "http" || u.Scheme == "https") {
 		return ""
 	}
 	switch {

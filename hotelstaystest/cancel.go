@@ -104,7 +104,7 @@ func (s *Server) SetCancelRule(reference string, rule CancelRule) {
 
 func (s *Server) setCancelRule(reference string, rule CancelRule) error {
 	if err := rule.validate(); err != nil {
-		return fmt.Errorf("rule: %w", err)
+		return badField("rule", "rule: %v", err)
 	}
 	return s.withOrder(reference, func(o *order, _ time.Time) error { o.rule = rule; return nil })
 }

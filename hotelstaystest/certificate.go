@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// selfSigned makes a certificate for loopback, and its parsed form.
-func selfSigned() (tls.Certificate, *x509.Certificate, error) {
+// selfSigned makes a certificate for loopback and more names, and its parsed form.
+func selfSigned(names []string) (tls.Certificate, *x509.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return tls.Certificate{}, nil, fmt.Errorf("hotelstaystest: making a key: %w", err)
@@ -33,6 +33,13 @@ func selfSigned() (tls.Certificate, *x509.Certificate, error) {
 		IsCA:                  true,
 		DNSNames:              []string{"localhost"},
 		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+	}
+	for _, name := range names {
+		if ip := net.ParseIP(name); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, name)
+		}
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {

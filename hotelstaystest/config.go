@@ -12,7 +12,9 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -22,13 +24,15 @@ var ErrInvalidOption = errors.New("hotelstaystest: invalid option")
 // Config is the configuration of a [Server], set by options or read by [ParseConfig]. The
 // option of a field documents it.
 type Config struct {
-	Addr        string  `json:"addr"`        // WithAddr
-	TLS         bool    `json:"tls"`         // WithTLS
-	HTTP1Only   bool    `json:"http1Only"`   // WithHTTP1Only
-	InMemory    bool    `json:"inMemory"`    // WithInMemory
-	Compression bool    `json:"compression"` // WithCompression
-	Seed        uint64  `json:"seed"`        // WithSeed
-	Catalog     Catalog `json:"catalog"`     // WithCatalog
+	Addr        string   `json:"addr"`        // WithAddr
+	AllowRemote bool     `json:"allowRemote"` // WithAllowRemote
+	TLS         bool     `json:"tls"`         // WithTLS
+	TLSNames    []string `json:"tlsNames"`    // WithTLSNames
+	HTTP1Only   bool     `json:"http1Only"`   // WithHTTP1Only
+	InMemory    bool     `json:"inMemory"`    // WithInMemory
+	Compression bool     `json:"compression"` // WithCompression
+	Seed        uint64   `json:"seed"`        // WithSeed
+	Catalog     Catalog  `json:"catalog"`     // WithCatalog
 
 	Accounts        []Account           `json:"accounts"`        // WithAccount; empty: one is made
 	OAuthClients    []OAuthClient       `json:"oauthClients"`    // WithOAuthClient; empty: one is made
@@ -57,6 +61,7 @@ type Config struct {
 
 	Webhooks WebhookConfig `json:"webhooks"`
 	Variants Variants      `json:"variants"`
+	Control  ControlConfig `json:"control"`
 
 	LedgerLimit int `json:"ledgerLimit"` // WithLedgerLimit
 }
@@ -91,12 +96,26 @@ type WebhookConfig struct {
 	Secret          string                      `json:"secret"`          // WithWebhookSecret
 	Unsigned        bool                        `json:"unsigned"`        // WithUnsignedWebhooks
 	StrictCallbacks bool                        `json:"strictCallbacks"` // WithStrictCallbacks
+	CallbackHosts   []string                    `json:"callbackHosts"`   // WithCallbackHosts
 	RetryDelays     []Duration                  `json:"retryDelays"`     // WithWebhookRetryDelays
 	Timeout         Duration                    `json:"timeout"`         // WithWebhookTimeout
 	Events          map[WebhookTrigger][]string `json:"events"`          // WithWebhookEvents
 
 	CallbackHandler http.Handler   `json:"-"` // WithCallbackHandler
 	CallbackRoots   *x509.CertPool `json:"-"` // WithCallbackRoots
+}
+
+// ControlConfig is the part of [Config] about the control API.
+type ControlConfig struct {
+	Enabled bool `json:"enabled"` // WithControl
+	// Token, if set, is required of every control request, as "Authorization: Bearer <token>".
+	Token string `json:"token"`
+	// Hosts are the names that a control request may be sent to, without ports, beside
+	// localhost and loopback addresses.
+	Hosts []string `json:"hosts"`
+
+	// Page, if set, makes the handler of GET /_sandbox/ and of the paths below /_sandbox/page/.
+	Page func(*Server) http.Handler `json:"-"`
 }
 
 // Variants is the part of [Config] about points that the API's reference leaves open.
@@ -222,12 +241,17 @@ func (c Config) complete() (Config, error) {
 			o.Scopes = AllScopes()
 		}
 	}
+	for _, op := range operations() {
+		if _, ok := c.RateLimits[op.name]; !ok && op.rateLimit > 0 {
+			c.RateLimits[op.name] = op.rateLimit
+		}
+	}
 	if c.Webhooks.Unsigned {
 		c.Webhooks.Secret = ""
 	}
 	for _, check := range []func() error{
 		c.checkListener, c.Catalog.finish, c.checkCredentials, c.checkRateLimits, c.checkBooking, c.checkDurations,
-		c.Webhooks.check, c.Variants.check,
+		c.Webhooks.check, c.Variants.check, c.checkControl,
 	} {
 		if err := check(); err != nil {
 			return Config{}, err
@@ -246,14 +270,43 @@ func (c *Config) checkListener() error {
 	}
 	ip, err := netip.ParseAddr(host)
 	switch {
-	case host != "localhost" && (err != nil || !ip.Unmap().IsLoopback()):
-		return fmt.Errorf("addr %q is not a loopback address; use 127.0.0.1, ::1 or localhost", c.Addr)
+	case !c.AllowRemote && host != "localhost" && (err != nil || !ip.Unmap().IsLoopback()):
+		return fmt.Errorf("addr %q is not a loopback address; use 127.0.0.1, ::1 or localhost, or set allowRemote (WithAllowRemote)", c.Addr)
+	case len(c.TLSNames) > 0 && !c.TLS:
+		return errors.New("tlsNames (WithTLSNames) needs tls (WithTLS)")
+	case slices.ContainsFunc(c.TLSNames, func(name string) bool { return !isHost(name) }):
+		return fmt.Errorf("tlsNames %q: each must be a host name or an IP address, without a port", c.TLSNames)
 	case c.HTTP1Only && !c.TLS:
 		return errors.New("http1Only (WithHTTP1Only) needs tls (WithTLS); without TLS there is no HTTP/2")
 	case c.InMemory && c.Addr != "127.0.0.1:0":
 		return errors.New("inMemory (WithInMemory) and addr (WithAddr) cannot be combined")
 	}
 	return nil
+}
+
+// isHost reports whether name is an IP address, or may be a host name.
+func isHost(name string) bool {
+	if _, err := netip.ParseAddr(name); err == nil {
+		return true
+	}
+	return hostForm.MatchString(name)
+}
+
+var hostForm = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$`)
+
+// checkControl refuses to offer the control API to other machines without a token.
+func (c *Config) checkControl() error {
+	host, _, _ := net.SplitHostPort(c.Addr)
+	if c.Control.Enabled && c.Control.Token == "" && !loopbackHost(host) {
+		return fmt.Errorf("control.token must be set, because addr %q is not a loopback address", c.Addr)
+	}
+	return nil
+}
+
+// loopbackHost reports whether a host is localhost or a loopback address.
+func loopbackHost(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
 }
 
 func (c *Config) checkCredentials() error {
@@ -317,6 +370,11 @@ func (w *WebhookConfig) check() error {
 	for i, d := range w.RetryDelays {
 		if d <= 0 {
 			return fmt.Errorf("webhooks.retryDelays[%d] must be positive, not %s", i, time.Duration(d))
+		}
+	}
+	for i, host := range w.CallbackHosts {
+		if !isHost(host) {
+			return fmt.Errorf("webhooks.callbackHosts[%d] must be a host name or an IP address, without a port, not %q", i, host)
 		}
 	}
 	for on, events := range w.Events {

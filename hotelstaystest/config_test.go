@@ -34,7 +34,9 @@ func TestConfigIsItsFile(t *testing.T) {
 	}
 	for name, opts := range map[string][]Option{
 		"WithAddr": {WithAddr("localhost:8080")}, "WithTLS": {WithTLS()}, "WithHTTP1Only": {WithTLS(), WithHTTP1Only()},
-		"WithInMemory": {WithInMemory()}, "WithCompression": {WithCompression()}, "WithSeed": {WithSeed(7)},
+		"WithAllowRemote": {WithAddr("0.0.0.0:80"), WithAllowRemote()}, "WithTLSNames": {WithTLS(), WithTLSNames("sandbox", "192.0.2.1")},
+		"WithCallbackHosts": {WithCallbackHosts("engine")},
+		"WithInMemory":      {WithInMemory()}, "WithCompression": {WithCompression()}, "WithSeed": {WithSeed(7)},
 		"WithCatalog": {WithCatalog(Catalog{Countries: 1, EmptyEvery: -1})}, "WithAccount": {WithAccount("key", "secret")},
 		"WithOAuthClient": {WithOAuthClient("id", "secret", ScopeContentRead)}, "WithTicketScopes": {WithTicketScopes(ScopeContentRead)},
 		"WithMarkets": {WithMarkets("AE")}, "WithUserRefs": {WithUserRefs(map[string][]string{"u": {ScopeContentRead}})},
@@ -52,7 +54,7 @@ func TestConfigIsItsFile(t *testing.T) {
 		"WithUnsignedVouchers": {WithUnsignedVouchers()}, "WithWebhookSecret": {WithWebhookSecret("s")},
 		"WithUnsignedWebhooks": {WithUnsignedWebhooks()}, "WithWebhookRetryDelays": {WithWebhookRetryDelays(time.Second)},
 		"WithWebhookTimeout": {WithWebhookTimeout(time.Second)}, "WithWebhookEvents": {WithWebhookEvents(OnBook, "strange")},
-		"WithLedgerLimit": {WithLedgerLimit(1)},
+		"WithLedgerLimit": {WithLedgerLimit(1)}, "WithControl": {WithControl()},
 	} {
 		c := DefaultConfig()
 		for _, opt := range opts {
@@ -74,7 +76,10 @@ func TestParseConfigRefuses(t *testing.T) {
 		`{"addr":"::80"}`:                  "addr",
 		`{"addr":"0.0.0.0:80"}`:            "addr",
 		`{"http1Only":true}`:               "http1Only",
-		`{"catalog":{"roomsPerHotel":51}}`: "catalog.roomsPerHotel",
+		`{"tlsNames":["a"]}`:               "tlsNames",
+		`{"tls":true,"tlsNames":["a:80"]}`: "tlsNames",
+		`{"webhooks":{"callbackHosts":["http://engine"]}}`:             "webhooks.callbackHosts[0]",
+		`{"catalog":{"roomsPerHotel":51}}`:                             "catalog.roomsPerHotel",
 		`{"accounts":[{"appKey":"k","appSecret":"s"},{"appKey":"k"}]}`: "accounts[1]",
 		`{"oauthClients":[{"clientId":"c"}]}`:                          "oauthClients[0]",
 		`{"tokenLifetime":"0s"}`:                                       "tokenLifetime",

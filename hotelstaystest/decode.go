@@ -5,11 +5,14 @@ package hotelstaystest
 
 import (
 	"bytes"
+	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"reflect"
+	"strconv"
 	"strings"
 )
 
@@ -18,30 +21,50 @@ func decoded[Req any](fn func(*Server, *call, *Req) (any, error)) runner {
 	return func(s *Server, c *call, body []byte) (any, error) {
 		req := new(Req)
 		if err := decodeStrict(body, req); err != nil {
-			return nil, err
+			return nil, badRequest("%v", err)
 		}
 		return fn(s, c, req)
 	}
+}
+
+// inputError is a refusal that names the field at fault. The field is empty for the whole body.
+type inputError struct {
+	status int // HTTP status
+	field  string
+	msg    string
+}
+
+func (e *inputError) Error() string { return e.msg }
+
+// badField is a refusal of a field's value.
+func badField(field, format string, args ...any) error {
+	return &inputError{http.StatusBadRequest, field, fmt.Sprintf(format, args...)}
+}
+
+// noSuch is a refusal of a name that stands for nothing.
+func noSuch(field, format string, args ...any) error {
+	return &inputError{http.StatusNotFound, field, fmt.Sprintf(format, args...)}
+}
+
+// conflict is a refusal because of the present state.
+func conflict(field, format string, args ...any) error {
+	return &inputError{http.StatusConflict, field, fmt.Sprintf(format, args...)}
 }
 
 func decodeStrict(body []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
 	if err := checkValue(dec, "", reflect.TypeOf(v).Elem()); err != nil {
-		if f, ok := errors.AsType[*failure](err); ok {
+		if f, ok := errors.AsType[*inputError](err); ok {
 			return f
 		}
-		return badRequest("the body is not valid JSON: %v", err)
+		return badField("", "the body is not valid JSON: %v", err)
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return badRequest("the body has data after its JSON object")
+		return badField("", "the body has data after its JSON object")
 	}
-	err := json.Unmarshal(body, v)
-	if te, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return badRequest("%s must be %s, not %s", te.Field, jsonName(te.Type), te.Value)
-	}
-	if err != nil {
-		return badRequest("the body is not valid JSON: %v", err)
+	if err := json.Unmarshal(body, v); err != nil {
+		return badField("", "the body is not valid JSON: %v", err)
 	}
 	return nil
 }
@@ -51,10 +74,11 @@ func checkValue(dec *json.Decoder, path string, t reflect.Type) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
+	object := t.Kind() == reflect.Struct || t.Kind() == reflect.Map
 	tok, err := dec.Token()
 	if err != nil {
 		if err == io.EOF && path == "" {
-			return badRequest("the body is empty; it must be a JSON object")
+			return badField("", "the body is empty; it must be a JSON object")
 		}
 		return err
 	}
@@ -62,23 +86,60 @@ func checkValue(dec *json.Decoder, path string, t reflect.Type) error {
 	if where == "" {
 		where = "the body"
 	}
+	text, isText := reflect.TypeAssert[encoding.TextUnmarshaler](reflect.New(t))
 	switch {
+	case tok == nil:
+		return badField(path, "%s is null; omit the field instead", where)
+	case isText:
+		return checkText(tok, path, text)
 	case tok == json.Delim('{'):
-		if t.Kind() != reflect.Struct {
-			return badRequest("%s must be %s, not object", where, jsonName(t))
+		if !object {
+			return badField(path, "%s must be %s, not object", where, jsonName(t))
 		}
 		return checkObject(dec, path, t)
 	case tok == json.Delim('['):
 		if t.Kind() != reflect.Slice {
-			return badRequest("%s must be %s, not array", where, jsonName(t))
+			return badField(path, "%s must be %s, not array", where, jsonName(t))
 		}
 		return checkArray(dec, path, t)
-	case tok == nil:
-		return badRequest("%s is null; omit the field instead", where)
-	case t.Kind() == reflect.Struct || t.Kind() == reflect.Slice:
-		return badRequest("%s must be %s", where, jsonName(t))
+	case object || t.Kind() == reflect.Slice:
+		return badField(path, "%s must be %s", where, jsonName(t))
 	}
-	return nil // json.Unmarshal checks scalars
+	return checkScalar(tok, path, t)
+}
+
+// checkScalar checks a string, number or boolean against the type t.
+func checkScalar(tok json.Token, path string, t reflect.Type) error {
+	number, _ := tok.(json.Number)
+	ok, err := true, error(nil)
+	switch t.Kind() {
+	case reflect.String:
+		_, ok = tok.(string)
+	case reflect.Bool:
+		_, ok = tok.(bool)
+	case reflect.Uint64:
+		_, err = strconv.ParseUint(number.String(), 10, 64)
+	case reflect.Float64:
+		_, err = number.Float64()
+	default:
+		_, err = number.Int64()
+	}
+	if !ok || err != nil {
+		return badField(path, "%s must be %s, not %s", path, jsonName(t), tokenName(tok))
+	}
+	return nil
+}
+
+// checkText checks a value whose type reads itself from text.
+func checkText(tok json.Token, path string, into encoding.TextUnmarshaler) error {
+	text, ok := tok.(string)
+	if !ok {
+		return badField(path, "%s must be string", path)
+	}
+	if err := into.UnmarshalText([]byte(text)); err != nil {
+		return badField(path, "%s: %v", path, err)
+	}
+	return nil
 }
 
 func checkObject(dec *json.Decoder, path string, t reflect.Type) error {
@@ -92,10 +153,10 @@ func checkObject(dec *json.Decoder, path string, t reflect.Type) error {
 		full := strings.TrimPrefix(path+"."+name, ".")
 		ft, ok := fieldType(t, name)
 		if !ok {
-			return badRequest("unknown field %s", full)
+			return badField(full, "unknown field %s", full)
 		}
 		if seen[name] {
-			return badRequest("field %s appears twice", full)
+			return badField(full, "field %s appears twice", full)
 		}
 		seen[name] = true
 		if err := checkValue(dec, full, ft); err != nil {
@@ -116,8 +177,11 @@ func checkArray(dec *json.Decoder, path string, t reflect.Type) error {
 	return err
 }
 
-// fieldType finds the field of t with exactly this JSON name.
+// fieldType finds the field of t with exactly this JSON name. A map has all.
 func fieldType(t reflect.Type, name string) (reflect.Type, bool) {
+	if t.Kind() == reflect.Map {
+		return t.Elem(), true
+	}
 	for i := range t.NumField() {
 		tag, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
 		if tag == name {
@@ -133,7 +197,7 @@ func jsonName(t reflect.Type) string {
 		t = t.Elem()
 	}
 	switch t.Kind() {
-	case reflect.Struct:
+	case reflect.Struct, reflect.Map:
 		return "object"
 	case reflect.Slice:
 		return "array"
@@ -141,8 +205,20 @@ func jsonName(t reflect.Type) string {
 		return "string"
 	case reflect.Bool:
 		return "boolean"
-	case reflect.Int, reflect.Int64:
+	case reflect.Int, reflect.Int64, reflect.Uint64:
 		return "integer"
 	}
 	return "number"
+}
+
+// tokenName is the JSON word for a scalar.
+func tokenName(tok json.Token) string {
+	switch tok := tok.(type) {
+	case string:
+		return "string"
+	case bool:
+		return "boolean"
+	default:
+		return fmt.Sprint("number ", tok)
+	}
 }

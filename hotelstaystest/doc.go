@@ -22,8 +22,8 @@
 // [Ledger.Webhooks] lists every event and attempt. Faults on [OpWebhook] spoil
 // deliveries, and [SignWebhook] signs your own.
 //
-// Deliveries go to loopback addresses only. Any other address is refused without a
-// DNS lookup and recorded as [WebhookRefused]. [WithCallbackHandler] receives all
+// Deliveries go to loopback addresses and to [WithCallbackHosts] only. Any other address is
+// refused without a DNS lookup and recorded as [WebhookRefused]. [WithCallbackHandler] receives all
 // deliveries in memory instead, whatever their address.
 //
 // Options set the fields of a [Config]. [ParseConfig] reads one from JSON, and [WithConfig]
@@ -34,6 +34,43 @@
 // [Server.Advance] moves the sandbox's clock: orders are confirmed, webhooks retried, tokens
 // expire, all in order and at once. It is for scripts and tests that choose when to poll. A
 // client that waits by its own clock still waits.
+//
+// # The control API
+//
+// [WithControl] serves all of this as JSON under /_sandbox/, for programs in any language
+// and for people: faults, orders, offers, sessions and tokens, webhooks, the clock, reset,
+// snapshots. /_sandbox/openapi.json documents every route. /healthz answers without a token.
+//
+//   - Errors are {"error":{"field","message"}}, with the path of the field.
+//   - /_sandbox/entries is the ledger's log. /_sandbox/events sends it as Server-Sent Events.
+//     A slow reader misses entries that were replaced or dropped meanwhile.
+//   - /_sandbox/requests is the journal: each request with its bodies, whose secrets and
+//     personal data are masked, to 16 KiB each. Only a server with control keeps bodies.
+//   - A snapshot has orders, moved and closed offers, webhooks with their attempts, the clock
+//     and faults, for a server with the same seed, catalogue and accounts. It has no tokens,
+//     sessions, counts and requests, and no redelivery that is pending. Offers of the saved
+//     server cannot be booked on another one: search again.
+//
+// Control requests are not in the ledger, and meet no rate limits and no faults. They must be
+// sent to localhost, a loopback address or one of [ControlConfig].Hosts, and a page of another
+// site cannot make changes. With a Token each needs "Authorization: Bearer <token>". A browser
+// opens /_sandbox/?token=<token>, which sets a cookie for /_sandbox/ and leaves the URL.
+//
+// Orders stay until [Server.Reset], and take about 3 KB each.
+//
+// # Faults from a header
+//
+// For those who can only change a request, a server with control reads faults from the Test
+// header of HotelList, HotelRates, CheckAvail, Book and Cancel. This is the sandbox's own.
+//
+//	Test: sandbox.fault=cut,commit
+//	Test: sandbox.later=QueryOrders:status,times=2; sandbox.later=Webhook:drop
+//
+// sandbox.fault acts on each request that carries it. sandbox.later, for Book, injects a fault
+// for that order once the booking succeeded: on QueryOrders, OrderVoucher, Cancel, Book or
+// Webhook. After the kind come commit, delay, status, code, msg, retryAfter, field and
+// bytesPerSecond, and with sandbox.later skip and times. Values that do not begin with
+// "sandbox." mean nothing, malformed ones get [CodeParam].
 //
 // # Under testing/synctest
 //

@@ -10,20 +10,32 @@ import (
 	"time"
 )
 
-// Entry is the state of a request, an order or a webhook after a change: one of the three
-// is set. A later entry about the same one replaces it in the ledger.
+// Entry is the state of a request, an order or a webhook after a change, or another change:
+// one of the four is set. A later entry about the same one replaces it in the ledger.
 type Entry struct {
 	Seq     int64 // counted from 1
 	At      time.Time
 	Request *Request
 	Order   *Order
 	Webhook *Webhook
+	Change  Change
 }
+
+// Change is a change that is not of one request, order or webhook.
+type Change string
+
+// The changes.
+const (
+	ChangeReset  Change = "reset"  // [Server.Reset]
+	ChangeClock  Change = "clock"  // [Server.Advance]
+	ChangeFaults Change = "faults" // a fault was injected, acted or was removed
+)
 
 const (
 	requestEntry = iota
 	orderEntry
 	webhookEntry
+	changeEntry
 	entryKinds
 )
 
@@ -33,8 +45,10 @@ func (e *Entry) kind() int {
 		return requestEntry
 	case e.Order != nil:
 		return orderEntry
+	case e.Webhook != nil:
+		return webhookEntry
 	}
-	return webhookEntry
+	return changeEntry
 }
 
 // size estimates the entry's memory in bytes.
@@ -43,6 +57,7 @@ func (e *Entry) size() int {
 	switch e.kind() {
 	case requestEntry:
 		n += len(e.Request.Method) + len(e.Request.Path) + len(e.Request.Msg)
+		n += e.Request.bodies.size()
 		for name, values := range e.Request.Header {
 			n += 48 + len(name)
 			for _, v := range values {
@@ -101,10 +116,13 @@ type eventLog struct {
 	dropped         int
 	era             int                   // resets so far
 	lists           [entryKinds]list.List // of *record, by Seq of the last entry
+	changes         map[Change]*record
+	news            chan struct{} // closed at the next entry; nil: nobody waits
 }
 
 func newEventLog(limit int) eventLog {
-	return eventLog{limit: limit, maxBytes: max(minLogBytes, min(limit, math.MaxInt/bytesPerLimit)*bytesPerLimit)}
+	return eventLog{limit: limit, changes: map[Change]*record{}, maxBytes: max(minLogBytes, min(limit,
+		math.MaxInt/bytesPerLimit)*bytesPerLimit)}
 }
 
 // put adds an entry, which replaces the record's last one, and drops the oldest ones above
@@ -118,6 +136,10 @@ func (l *eventLog) put(r *record, e Entry) {
 	}
 	l.seq++
 	e.Seq = l.seq
+	if l.news != nil {
+		close(l.news)
+		l.news = nil
+	}
 	in := &l.lists[e.kind()]
 	if r.place == nil {
 		r.place = in.PushBack(r)
@@ -137,7 +159,15 @@ func (l *eventLog) put(r *record, e Entry) {
 
 // reset drops everything. Sequence numbers go on, so that readers can.
 func (l *eventLog) reset() {
-	*l = eventLog{limit: l.limit, maxBytes: l.maxBytes, seq: l.seq, era: l.era + 1}
+	*l = eventLog{limit: l.limit, maxBytes: l.maxBytes, seq: l.seq, era: l.era + 1, changes: map[Change]*record{}, news: l.news}
+}
+
+// note adds an entry about a change.
+func (l *eventLog) note(c Change, at time.Time) {
+	if l.changes[c] == nil {
+		l.changes[c] = new(record)
+	}
+	l.put(l.changes[c], Entry{At: at, Change: c})
 }
 
 // oldest returns the list with the oldest entry. The log is not empty.
@@ -172,14 +202,28 @@ func (l *eventLog) records(kind int) []*record {
 	return out
 }
 
-// after returns the entries after a sequence number, oldest first.
-func (l *eventLog) after(seq int64) []Entry {
-	var out []Entry
+// after returns the first entries after a sequence number, oldest first.
+func (l *eventLog) after(seq int64, limit int) []Entry {
+	last := func(e *list.Element) Entry { return e.Value.(*record).last }
+	var next [entryKinds]*list.Element
 	for i := range l.lists {
-		for e := l.lists[i].Back(); e != nil && e.Value.(*record).last.Seq > seq; e = e.Prev() {
-			out = append(out, e.Value.(*record).last)
+		for e := l.lists[i].Back(); e != nil && last(e).Seq > seq; e = e.Prev() {
+			next[i] = e
 		}
 	}
-	slices.SortFunc(out, func(a, b Entry) int { return cmp.Compare(a.Seq, b.Seq) })
+	var out []Entry
+	for len(out) < limit {
+		first := -1
+		for i, e := range next {
+			if e != nil && (first < 0 || last(e).Seq < last(next[first]).Seq) {
+				first = i
+			}
+		}
+		if first < 0 {
+			break
+		}
+		out = append(out, last(next[first]))
+		next[first] = next[first].Next()
+	}
 	return out
 }

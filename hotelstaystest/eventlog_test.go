@@ -3,9 +3,11 @@
 package hotelstaystest
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"net/http"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -186,4 +188,56 @@ func TestOldestEntryOfAnyKindGoesFirst(t *testing.T) {
 	if len(entries) != 4 || entries[0].Seq != 3 || entries[0].Order.CustomerReferenceNo != "1" || l.Dropped() != 2 {
 		t.Errorf("%d entries, the first %+v", len(entries), entries[0])
 	}
+}
+
+// A day of bookings, with webhooks, a journal and a reader: only the orders stay, all else is
+// within the ledger's limit. HOTELSTAYS_LONG=1 takes the day.
+func TestMemoryOfADay(t *testing.T) {
+	const limit, perOrder = 300, 4 << 10 // bytes
+	books := 24 * 3600
+	if os.Getenv("HOTELSTAYS_LONG") == "" {
+		books = 400
+		t.Logf("%d bookings; HOTELSTAYS_LONG=1 takes %d", books, 24*3600)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		received := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+		s, c := controlled(t, WithCallbackHandler(received), WithLedgerLimit(limit))
+		ctx, leave := context.WithCancel(t.Context())
+		defer leave()
+		go s.follow(ctx, t)
+		u := login(t, s)
+		in, ids := u.find(nil)
+		used := func() int {
+			synctest.Wait()
+			return liveHeap()
+		}
+		book := func(n int) {
+			ref := fmt.Sprint("ref-", n)
+			body := booking(ref, ids[0], guests("Guest", ref))
+			body["callbackUrl"] = hook
+			in.must(bookPath, body)
+			time.Sleep(time.Second)
+		}
+		const first = 300 // fill the log
+		for n := range first {
+			book(n)
+		}
+		before := used()
+		for n := range books {
+			if n%36_000 == 0 {
+				in = in.with(u.ticket(s.AppKey, s.AppSecret))
+			}
+			book(first + n)
+		}
+		if grown := used() - before; grown > books*perOrder {
+			t.Errorf("%d orders took %d bytes", books, grown)
+		} else {
+			t.Logf("%d bytes an order", grown/books)
+		}
+		var ledger struct{ Orders, Dropped int }
+		c.must("GET", "/_sandbox/ledger", nil, &ledger)
+		if ledger.Orders != first+books || ledger.Dropped == 0 || s.ledger.log.bytes > limit*bytesPerLimit {
+			t.Errorf("%+v, %d bytes of log", ledger, s.ledger.log.bytes)
+		}
+	})
 }

@@ -139,3 +139,27 @@ func ExampleNewWebhookRequest() {
 	receiver.ServeHTTP(nil, req)
 	// Output: true
 }
+
+// Drive the sandbox as a program in any language does: over HTTP.
+func ExampleWithControl() {
+	srv := hotelstaystest.NewServer(hotelstaystest.WithControl())
+	defer srv.Close()
+
+	post := func(path, body string) {
+		resp, err := srv.Client().Post(srv.URL+path, "application/json", strings.NewReader(body))
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		fmt.Printf("%d %s %v\n", resp.StatusCode, text, err)
+	}
+	post("/_sandbox/faults", `{"operation":"Book","kind":"cut","commit":true}`)
+	post("/_sandbox/faults", `{"operation":"Book","kind":"cut","delay":"soon"}`)
+	post("/_sandbox/reset", "")
+	// Output:
+	// 200 {"id":1,"operation":"Book","kind":"cut","times":1,"commit":true} <nil>
+	// 400 {"error":{"field":"delay","message":"delay: time: invalid duration \"soon\""}} <nil>
+	// 204  <nil>
+}

@@ -4,7 +4,6 @@ package hotelstaystest
 
 import (
 	"bytes"
-	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -78,8 +77,12 @@ var webhookKinds = []FaultKind{FaultDelay, FaultAlteredBody, FaultDuplicate, Fau
 // Fault is a failure on demand. With zero values in Operation, Skip, Times and
 // Probability it acts once, on the next request.
 type Fault struct {
-	Operation   Operation // empty: every operation except OpWebhook
-	Kind        FaultKind
+	Operation Operation // empty: every operation except OpWebhook
+	Kind      FaultKind
+	// Reference, if set, limits the fault to requests that name this customerReferenceNo or
+	// platformReferenceNo, or to webhooks of that order. Operation is then Book, QueryOrders,
+	// OrderVoucher, Cancel or Webhook. A fault without Reference acts before one with it.
+	Reference   string
 	Skip        int           // matching requests that pass first
 	Times       int           // how often it acts; 0: once, -1: always
 	Probability float64       // that it acts on a matching request; 0: always
@@ -103,33 +106,46 @@ func (f *Fault) validate() error {
 		FaultExpiredLink:
 	case FaultWrongDigest, FaultWrongSize:
 		if f.Operation != OpOrderVoucher {
-			return fmt.Errorf("fault %s needs Operation OpOrderVoucher", f.Kind)
+			return badField("operation", "fault %s needs operation %s", f.Kind, OpOrderVoucher)
 		}
 	case FaultDuplicate, FaultReorder, FaultBadSignature, FaultDrop:
 		if f.Operation != OpWebhook {
-			return fmt.Errorf("fault %s needs Operation OpWebhook", f.Kind)
+			return badField("operation", "fault %s needs operation %s", f.Kind, OpWebhook)
 		}
 	default:
-		return fmt.Errorf("unknown fault kind %q", f.Kind)
+		return badField("kind", "unknown fault kind %q", f.Kind)
 	}
 	switch {
 	case !f.Operation.faulty():
-		return fmt.Errorf("fault %s: %q is not an operation", f.Kind, f.Operation)
-	case f.Operation == OpWebhook && (f.Commit || !slices.Contains(webhookKinds, f.Kind)):
-		return fmt.Errorf("fault %s does not act on webhooks, or Commit is set", f.Kind)
-	case f.Skip < 0, f.Times < -1, f.Delay < 0:
-		return fmt.Errorf("fault %s: Skip and Delay cannot be negative, Times cannot be below -1", f.Kind)
+		return badField("operation", "fault %s: %q is not an operation", f.Kind, f.Operation)
+	case f.Operation == OpWebhook && !slices.Contains(webhookKinds, f.Kind):
+		return badField("kind", "fault %s does not act on webhooks", f.Kind)
+	case f.Operation == OpWebhook && f.Commit:
+		return badField("commit", "fault %s: a webhook has nothing to commit", f.Kind)
+	case f.Reference != "" && !slices.Contains(referenceOps, f.Operation):
+		return badField("reference", "fault %s with a reference needs one of the operations %q", f.Kind, referenceOps)
+	case f.Reference != "" && f.Kind == FaultCutBeforeRead:
+		return badField("reference", "fault %s reads no request, and so no reference; use %s", f.Kind, FaultCut)
+	case f.Skip < 0:
+		return badField("skip", "fault %s: skip cannot be negative", f.Kind)
+	case f.Times < -1:
+		return badField("times", "fault %s: times cannot be below -1", f.Kind)
+	case f.Delay < 0:
+		return badField("delay", "fault %s: delay cannot be negative", f.Kind)
 	case f.BytesPerSecond < 0 || f.BytesPerSecond > 0 && (f.Kind != FaultSlowBody || f.Delay > 0):
-		return fmt.Errorf("fault %s: BytesPerSecond is the rate of %s, without Delay", f.Kind, FaultSlowBody)
-	case f.Probability < 0 || f.Probability > 1:
-		return fmt.Errorf("fault %s: Probability must be between 0 and 1", f.Kind)
+		return badField("bytesPerSecond", "fault %s: bytesPerSecond is the rate of %s, without delay", f.Kind, FaultSlowBody)
+	case !(f.Probability >= 0 && f.Probability <= 1):
+		return badField("probability", "fault %s: probability must be between 0 and 1", f.Kind)
 	case f.Commit && f.Kind == FaultCutBeforeRead:
-		return fmt.Errorf("fault %s reads no request, so Commit cannot act; use %s", f.Kind, FaultCut)
+		return badField("commit", "fault %s reads no request, so commit cannot act; use %s", f.Kind, FaultCut)
 	case f.Status != 0 && (f.Status < 200 || f.Status > 599):
-		return fmt.Errorf("fault %s: status %d is not a final HTTP status", f.Kind, f.Status)
+		return badField("status", "fault %s: status %d is not a final HTTP status", f.Kind, f.Status)
 	}
 	return nil
 }
+
+// referenceOps are the operations of a fault with a Reference.
+var referenceOps = []Operation{OpBook, OpQueryOrders, OpOrderVoucher, OpCancel, OpWebhook}
 
 // faulty reports whether a fault can name op.
 func (op Operation) faulty() bool {
@@ -149,10 +165,19 @@ func (f *Fault) keepsAnswer() bool {
 	return true
 }
 
+const maxFaults = 10_000 // that wait at the same time
+
+// planted is a fault that waits for its requests.
+type planted struct {
+	Fault
+	id int
+}
+
 type faults struct {
-	mu   sync.Mutex
-	list []*Fault
-	rng  *rand.Rand
+	mu     sync.Mutex
+	list   []planted
+	lastID int
+	rng    *rand.Rand
 }
 
 func newFaults(seed uint64) *faults {
@@ -167,10 +192,10 @@ func (fs *faults) reset(seed uint64) {
 	fs.list, fs.rng = nil, rand.New(rand.NewPCG(seed, 0x666175))
 }
 
-// add adds a fault unless it is invalid.
-func (fs *faults) add(f Fault) error {
+// add adds a fault unless it is invalid, and returns its number.
+func (fs *faults) add(f Fault) (planted, error) {
 	if err := f.validate(); err != nil {
-		return err
+		return planted{}, err
 	}
 	f.Header = f.Header.Clone()
 	f.Body = bytes.Clone(f.Body)
@@ -179,39 +204,94 @@ func (fs *faults) add(f Fault) error {
 	}
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	fs.list = append(fs.list, &f)
-	return nil
+	if len(fs.list) >= maxFaults {
+		return planted{}, conflict("", "there are %d faults already; remove some", maxFaults)
+	}
+	fs.lastID++
+	added := planted{f, fs.lastID}
+	fs.list = append(fs.list, added)
+	return added, nil
 }
 
-func (fs *faults) clear() {
+// remove removes the faults that match, and returns how many.
+func (fs *faults) remove(matches func(planted) bool) int {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	fs.list = nil
+	before := len(fs.list)
+	fs.list = slices.DeleteFunc(fs.list, matches)
+	return before - len(fs.list)
+}
+
+// bound reports whether a fault of the operation has a Reference.
+func (fs *faults) bound(op Operation) bool {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	return slices.ContainsFunc(fs.list, func(f planted) bool { return f.Operation == op && f.Reference != "" })
+}
+
+// all returns the faults with what is left of their Skip and Times.
+func (fs *faults) all() []planted {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	return slices.Clone(fs.list)
 }
 
 // pick returns the fault that a request meets, or nil: the first that matches, has no
-// Skip left and wins its draw.
-func (fs *faults) pick(op Operation) *Fault {
+// Skip left and wins its draw. With references it looks at the faults with a Reference only,
+// without at the others.
+func (fs *faults) pick(op Operation, references ...string) *Fault {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	for i, f := range fs.list {
-		if f.Operation != op && (f.Operation != "" || op == OpWebhook) {
+	for i := range fs.list {
+		f := &fs.list[i]
+		switch {
+		case f.Operation != op && (f.Operation != "" || op == OpWebhook):
 			continue
-		}
-		if f.Skip > 0 {
+		case f.Reference == "" && len(references) > 0, f.Reference != "" && !slices.Contains(references, f.Reference):
+			continue
+		case f.Skip > 0:
 			f.Skip--
 			continue
-		}
-		if f.Probability > 0 && fs.rng.Float64() >= f.Probability {
+		case f.Probability > 0 && fs.rng.Float64() >= f.Probability:
 			continue
 		}
-		taken := *f
+		taken := f.Fault
 		if f.Times > 0 {
 			if f.Times--; f.Times == 0 {
-				fs.list = append(fs.list[:i:i], fs.list[i+1:]...)
+				fs.list = slices.Delete(fs.list, i, i+1)
 			}
 		}
 		return &taken
 	}
 	return nil
+}
+
+// inject adds a fault and logs that.
+func (s *Server) inject(f Fault) (planted, error) {
+	added, err := s.faults.add(f)
+	if err == nil {
+		s.ledger.note(ChangeFaults)
+	}
+	return added, err
+}
+
+// removeFaults removes the faults that match, logs that, and returns how many.
+func (s *Server) removeFaults(matches func(planted) bool) int {
+	n := s.faults.remove(matches)
+	if n > 0 {
+		s.ledger.note(ChangeFaults)
+	}
+	return n
+}
+
+// pickFault picks the fault that a request or delivery meets, and logs that it acts.
+func (s *Server) pickFault(op Operation, references ...string) *Fault {
+	f := s.faults.pick(op)
+	if f == nil && len(references) > 0 {
+		f = s.faults.pick(op, references...)
+	}
+	if f != nil {
+		s.ledger.note(ChangeFaults)
+	}
+	return f
 }

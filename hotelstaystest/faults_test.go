@@ -100,8 +100,8 @@ func tryFault(t *testing.T, f Fault, want outcome, proto string, opts []Option) 
 func TestInjectRefusesInvalidFaults(t *testing.T) {
 	s := start(t)
 	panics(t, `"Bok" is not an operation`, func() { s.Inject(Fault{Operation: "Bok", Kind: FaultCut}) })
-	panics(t, "needs Operation OpOrderVoucher", func() { s.Inject(Fault{Operation: OpVoucherDownload, Kind: FaultWrongDigest}) })
-	panics(t, "needs Operation OpOrderVoucher", func() { s.Inject(Fault{Kind: FaultWrongSize}) })
+	panics(t, "needs operation OrderVoucher", func() { s.Inject(Fault{Operation: OpVoucherDownload, Kind: FaultWrongDigest}) })
+	panics(t, "needs operation OrderVoucher", func() { s.Inject(Fault{Kind: FaultWrongSize}) })
 	for _, op := range []Operation{"", OpTicket, OpBook, OpVoucherDownload, OpVoucherVerify} {
 		s.Inject(Fault{Operation: op, Kind: FaultCut})
 	}
@@ -179,7 +179,7 @@ func TestFaultSelection(t *testing.T) {
 	if n := strings.Count(draw(OpBook, 1000), "g"); n < 230 || n > 370 {
 		t.Errorf("a probability of 0.3 met %d of 1000", n)
 	}
-	fs.clear()
+	fs.remove(func(planted) bool { return true })
 	if got := draw(OpBook, 3); got != "..." {
 		t.Errorf("after clearing, met %s", got)
 	}
@@ -236,5 +236,20 @@ func TestWebhookFaultsAreSeparate(t *testing.T) {
 	fs.add(Fault{Kind: FaultDelay})
 	if fs.pick(OpWebhook) != nil || fs.pick(OpBook) == nil {
 		t.Error("a fault of every operation acts on deliveries, or not on operations")
+	}
+}
+
+func TestFaultsWaiting(t *testing.T) {
+	s := start(t)
+	s.Inject(Fault{Kind: FaultStatus, Times: 2})
+	s.Inject(Fault{Operation: OpBook, Kind: FaultCut})
+	u := &user{t: t, s: s, http: s.Client()}
+	u.post(ticketPath, object{})
+	if got := s.Faults(); len(got) != 2 || got[0].Times != 1 || got[1].Operation != OpBook {
+		t.Errorf("%+v", got)
+	}
+	s.ClearFaults()
+	if got := s.Faults(); len(got) != 0 {
+		t.Errorf("%+v", got)
 	}
 }

@@ -27,6 +27,7 @@ type call struct {
 	op          *operation
 	rec         *record
 	header      http.Header
+	host        string    // of the request's URL
 	client      string    // IP address
 	started     time.Time // in real time: when the rate limit counted it, or else its arrival
 	repeated    bool      // its Request-Id was used before
@@ -38,6 +39,9 @@ type call struct {
 	requestID   string
 	traceID     string
 	gzip        bool
+	limits      http.Header // about the rate limit
+	fault       *Fault      // that the request meets, or nil
+	trigger     trigger     // of its Test header
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
@@ -45,12 +49,16 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	defer s.work.Done()
+	if s.cfg.Control.Enabled && isControl(r.URL.Path) {
+		s.serveControl(w, r)
+		return
+	}
 	client, _, _ := net.SplitHostPort(r.RemoteAddr)
 	op := s.paths[r.URL.Path]
 	if op == nil {
 		op = s.documentOperation(r.URL.Path)
 	}
-	c := &call{op: op, header: r.Header, client: client, started: time.Now()}
+	c := &call{op: op, header: r.Header, host: r.Host, client: client, started: time.Now()}
 	c.gzip = s.cfg.Compression && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")
 	c.rec = s.ledger.arrive(op.name, r, client)
 	arrived := c.rec.last.Request
@@ -69,68 +77,81 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 // handle runs the steps: rate limit, fault, body, operation, answer. The rate limit comes
 // first, so that malformed and unauthenticated calls count.
 func (s *Server) handle(w http.ResponseWriter, r *http.Request, c *call) {
-	limits, refused := s.checkRateLimit(c)
-	if refused != nil {
-		s.finish(w, r, c, limits, refused, nil)
+	if refused := s.checkRateLimit(c); refused != nil {
+		s.finish(w, r, c, refused)
 		return
 	}
-	f := s.faults.pick(c.op.name)
-	if f != nil {
-		s.ledger.updateRequest(c.rec, func(rec *Request) { rec.Fault = f.Kind })
-		if f.Kind == FaultCutBeforeRead {
-			s.wait(r.Context(), f.Delay)
-			s.recordCut(c)
-			cut(r)
-		}
+	s.readTrigger(c)
+	if s.meet(c, c.trigger.fault); c.fault == nil {
+		s.meet(c, s.pickFault(c.op.name))
 	}
+	s.cutBeforeRead(r, c)
 	body, bodyErr := s.readBody(w, r, c)
-	if f != nil && !f.Commit {
-		s.delay(r, c, f)
+	if c.fault == nil && s.faults.bound(c.op.name) {
+		s.meet(c, s.pickFault(c.op.name, referencesIn(nil, body)...))
 	}
-	var a *answer
-	if f == nil || f.Commit || f.keepsAnswer() {
-		a = s.execute(r, c, body, bodyErr)
-	}
-	if f != nil && f.Commit {
-		s.delay(r, c, f)
-	}
-	s.finish(w, r, c, limits, a, f)
+	s.delay(r, c, false)
+	a := s.execute(r, c, body, bodyErr)
+	s.delay(r, c, true)
+	s.finish(w, r, c, a)
 }
 
-// delay waits for the fault's Delay. It ends the exchange when the client leaves first.
-func (s *Server) delay(r *http.Request, c *call, f *Fault) {
-	if f.Kind != FaultSlowBody && !s.wait(r.Context(), f.Delay) {
+// meet records the fault that a request meets, if any.
+func (s *Server) meet(c *call, f *Fault) {
+	if f != nil {
+		c.fault = f
+		s.ledger.updateRequest(c.rec, func(rec *Request) { rec.Fault = f.Kind })
+	}
+}
+
+// cutBeforeRead ends the exchange if the fault does.
+func (s *Server) cutBeforeRead(r *http.Request, c *call) {
+	if f := c.fault; f != nil && f.Kind == FaultCutBeforeRead {
+		s.wait(r.Context(), f.Delay)
+		s.recordCut(c)
+		cut(r)
+	}
+}
+
+// delay waits for the Delay of a fault, which comes after the operation with Commit, and else
+// before. It ends the exchange when the client leaves first.
+func (s *Server) delay(r *http.Request, c *call, executed bool) {
+	f := c.fault
+	if f != nil && f.Commit == executed && f.Kind != FaultSlowBody && !s.wait(r.Context(), f.Delay) {
 		s.recordCut(c)
 		panic(http.ErrAbortHandler)
 	}
 }
 
 // finish sets the headers, completes the ledger's record and sends the answer.
-func (s *Server) finish(w http.ResponseWriter, r *http.Request, c *call, limits http.Header, a *answer, f *Fault) {
+func (s *Server) finish(w http.ResponseWriter, r *http.Request, c *call, a *answer) {
+	f := c.fault
 	if f != nil {
 		a = f.spoil(a)
 	}
 	if a == nil || (f != nil && (f.Kind == FaultCut || f.Kind == FaultResetStream)) {
 		s.recordCut(c)
-		s.deliver(w, r, c, nil, f)
+		s.deliver(w, r, c, nil)
 		return
 	}
 	if !a.bare {
-		c.setHeaders(a.header, limits)
+		c.setHeaders(a.header)
 	}
+	kept := s.keepAnswer(c, a)
 	if c.gzip {
 		a.compress()
 	}
 	s.ledger.updateRequest(c.rec, func(rec *Request) {
 		rec.Status, rec.Code, rec.Msg, rec.Done = a.status, a.code, a.msg, s.clock.now()
 		rec.Cut = f != nil && f.Kind == FaultCutMidResponse
+		rec.bodies = kept
 	})
-	s.deliver(w, r, c, a, f)
+	s.deliver(w, r, c, a)
 }
 
 // setHeaders adds the service's headers. Headers that h has already win.
-func (c *call) setHeaders(h, limits http.Header) {
-	own := limits.Clone()
+func (c *call) setHeaders(h http.Header) {
+	own := c.limits.Clone()
 	own.Set("Request-Id", c.requestID)
 	own.Set("Trace-Id", c.traceID)
 	own.Set("Server-Cost-Milliseconds", strconv.FormatInt(time.Since(c.started).Milliseconds(), 10))
@@ -149,16 +170,14 @@ func (s *Server) recordCut(c *call) {
 	s.ledger.updateRequest(c.rec, func(rec *Request) { rec.Cut, rec.Done = true, s.clock.now() })
 }
 
-// checkRateLimit counts the call. It returns the rate-limit headers, and the answer to a
+// checkRateLimit counts the call, and sets the rate-limit headers. It returns the answer to a
 // refused call.
-func (s *Server) checkRateLimit(c *call) (http.Header, *answer) {
+func (s *Server) checkRateLimit(c *call) *answer {
 	h := http.Header{}
-	limit := c.op.rateLimit
-	if n, ok := s.cfg.RateLimits[c.op.name]; ok {
-		limit = n
-	}
+	c.limits = h
+	limit := s.cfg.RateLimits[c.op.name]
 	if limit == 0 || s.cfg.Unlimited {
-		return h, nil
+		return nil
 	}
 	v := s.limiter.arrive(c.op.name, c.client, limit)
 	c.started = v.at
@@ -166,17 +185,20 @@ func (s *Server) checkRateLimit(c *call) (http.Header, *answer) {
 	h.Set("X-RateLimit-Remaining", strconv.Itoa(v.remaining))
 	h.Set("X-RateLimit-Reset", "1")
 	if v.allowed {
-		return h, nil
+		return nil
 	}
 	s.ledger.rateLimited(c.rec)
 	h.Set("Retry-After", strconv.Itoa(int((v.wait+time.Second-1)/time.Second)))
-	return h, failureAnswer(&failure{status: http.StatusTooManyRequests, code: CodeRateLimited,
+	return failureAnswer(&failure{status: http.StatusTooManyRequests, code: CodeRateLimited,
 		msg: fmt.Sprintf("rate limit exceeded: %s takes %d calls per second from one address", c.op.name, v.limit)})
 }
 
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, c *call) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	s.ledger.updateRequest(c.rec, func(rec *Request) { rec.BodySHA256, rec.BodySize = sha256Hex(body), len(body) })
+	kept := s.keepRequest(body)
+	s.ledger.updateRequest(c.rec, func(rec *Request) {
+		rec.BodySHA256, rec.BodySize, rec.bodies = sha256Hex(body), len(body), kept
+	})
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
 		return nil, badRequest("the body exceeds %d bytes", maxBody)
 	}
@@ -186,7 +208,11 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, c *call) ([]by
 	return body, nil
 }
 
+// execute executes the operation, unless the fault replaces it.
 func (s *Server) execute(r *http.Request, c *call, body []byte, bodyErr error) *answer {
+	if f := c.fault; f != nil && !f.Commit && !f.keepsAnswer() {
+		return nil
+	}
 	data, err := s.check(r, c, bodyErr)
 	if err == nil && data == nil {
 		data, err = c.op.run(s, c, body)
@@ -195,6 +221,7 @@ func (s *Server) execute(r *http.Request, c *call, body []byte, bodyErr error) *
 		return s.refusal(c, err)
 	}
 	s.ledger.updateRequest(c.rec, func(rec *Request) { rec.Executed = true })
+	s.plant(c, body)
 	return successAnswer(data)
 }
 
@@ -293,6 +320,9 @@ func (s *Server) checkHeaders(c *call) error {
 			return badRequest("header %s has a malformed value %q", h.name, values[0])
 		}
 	}
+	if c.trigger.err != nil {
+		return badRequest("header Test: %v", c.trigger.err)
+	}
 	return nil
 }
 
@@ -308,8 +338,7 @@ func (s *Server) checkSession(c *call) error {
 	}
 	c.currency, _ = findCurrency(code) // unknown: zero, which nothing is sold in
 	id := c.header.Get("Session-Id")
-	start, known := s.sessionStart(id, c.account)
-	life := time.Duration(s.cfg.SessionLifetime)
+	known, expired := s.findSession(id, c.account)
 	switch {
 	case id == "" && c.op.session == sessionRequired:
 		return badRequest("%s requires the Session-Id header of the search", c.op.name)
@@ -317,7 +346,7 @@ func (s *Server) checkSession(c *call) error {
 		return nil // HotelList starts a session
 	case !known:
 		return badRequest("Session-Id %q is not a session of this account", id)
-	case life > 0 && c.op.name != OpCancel && !s.clock.now().Before(start.Add(life)):
+	case expired && c.op.name != OpCancel:
 		return badRequest("Session-Id %q has expired; search again", id)
 	}
 	c.session = id

@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"go.uber.org/goleak"
 )
 
 const (
@@ -28,6 +30,8 @@ const (
 	voucherPath      = "/api/trade/orderVoucher"
 	cancelPath       = "/api/trade/cancel"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // panics checks that f panics with this text.
 func panics(t *testing.T, text string, f func()) {

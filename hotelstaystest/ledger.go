@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"maps"
+	"math"
 	"net/http"
 	"slices"
 	"sync"
@@ -22,7 +23,7 @@ type Request struct {
 	Proto      string // "HTTP/1.1" or "HTTP/2.0"
 	ClientIP   string
 	Arrived    time.Time
-	Header     http.Header // Authorization holds a hash of its value
+	Header     http.Header // Authorization and Cookie hold a hash of their values
 	BodySHA256 string      // lower-case hex; empty when the body was not read
 	BodySize   int
 
@@ -37,6 +38,8 @@ type Request struct {
 	TraceID     string
 	SessionID   string
 	RateLimited bool // refused by a rate limit, not by an injected 429
+
+	bodies *bodies // for the journal; nil: not kept
 }
 
 // StatusChange is an entry of an order's history.
@@ -78,7 +81,7 @@ const (
 	WebhookDelivered WebhookState = "delivered" // answered with a 2xx status
 	WebhookGivenUp   WebhookState = "given-up"  // the last retry failed
 	WebhookDropped   WebhookState = "dropped"   // by FaultDrop
-	WebhookRefused   WebhookState = "refused"   // the address is not loopback
+	WebhookRefused   WebhookState = "refused"   // the address is neither loopback nor one of WithCallbackHosts
 )
 
 // Webhook is the record of an event of an order with a callbackUrl.
@@ -123,15 +126,14 @@ type Ledger struct {
 }
 
 func newLedger(limit int, clock *clock, orders *orderStore) *Ledger {
-	l := &Ledger{log: newEventLog(limit), clock: clock, orders: orders}
-	l.reset()
-	return l
+	return &Ledger{log: newEventLog(limit), counts: map[Operation]int{}, limited: map[Operation]int{}, clock: clock, orders: orders}
 }
 
 func (l *Ledger) reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.log.reset()
+	l.log.note(ChangeReset, l.clock.now())
 	l.requests, l.counts, l.limited, l.cancellations = 0, map[Operation]int{}, map[Operation]int{}, nil
 	for _, count := range []*atomic.Int64{&l.tickets, &l.tokens, &l.reused, &l.duplicates} {
 		count.Store(0)
@@ -161,6 +163,13 @@ func (l *Ledger) updateRequest(rec *record, change func(*Request)) {
 	req := *rec.last.Request
 	change(&req)
 	l.log.put(rec, Entry{At: l.clock.now(), Request: &req})
+}
+
+// bodiesOf returns what the journal keeps of a request so far.
+func (l *Ledger) bodiesOf(rec *record) *bodies {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return rec.last.Request.bodies
 }
 
 func (l *Ledger) rateLimited(rec *record) {
@@ -212,16 +221,44 @@ func (l *Ledger) cancelled(c Cancellation) {
 	l.cancellations = append(l.cancellations, c)
 }
 
+func (l *Ledger) note(c Change) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.log.note(c, l.clock.now())
+}
+
+// read returns the first entries after a sequence number, how many entries were dropped, and
+// a channel that is closed at the next entry. A number of the future stands for none, because
+// it is of an earlier server. What the entries point to never changes.
+func (l *Ledger) read(after int64, limit int) (entries []Entry, dropped int, news <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if after > l.log.seq {
+		after = 0
+	}
+	if l.log.news == nil {
+		l.log.news = make(chan struct{})
+	}
+	return l.log.after(after, limit), l.log.dropped, l.log.news
+}
+
 // Entries returns the entries after a sequence number, oldest first. It is for programs
 // that follow what happens: each reads on from the last Seq it has.
 func (l *Ledger) Entries(after int64) []Entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	out := l.log.after(after)
+	out := l.log.after(after, math.MaxInt)
 	for i := range out {
 		out[i] = out[i].clone()
 	}
 	return out
+}
+
+// LastSeq returns the sequence number of the last entry, from which [Ledger.Entries] reads on.
+func (l *Ledger) LastSeq() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.log.seq
 }
 
 // Dropped returns how many entries the ledger dropped, the oldest first, to stay within its
@@ -278,6 +315,24 @@ func (l *Ledger) RateLimited(op Operation) int {
 	return n
 }
 
+// limitedCounts returns how many requests of each operation a rate limit refused.
+func (l *Ledger) limitedCounts() map[Operation]int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return maps.Clone(l.limited)
+}
+
+// kept returns the requests that the ledger has, in order of arrival. They never change.
+func (l *Ledger) kept() []*Request {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []*Request
+	for _, rec := range l.log.records(requestEntry) {
+		out = append(out, rec.last.Request)
+	}
+	return out
+}
+
 // TicketsIssued returns the number of tickets issued.
 func (l *Ledger) TicketsIssued() int { return int(l.tickets.Load()) }
 
@@ -328,11 +383,13 @@ func (l *Ledger) webhooksOf(wanted func(*Webhook) bool) []Webhook {
 	return out
 }
 
-// scrubbed copies a header and hashes its secret.
+// scrubbed copies a header and hashes its secrets.
 func scrubbed(h http.Header) http.Header {
 	c := h.Clone()
-	for i, v := range c["Authorization"] {
-		c["Authorization"][i] = "sha256:" + sha256Hex([]byte(v))
+	for _, name := range []string{"Authorization", "Cookie", "Proxy-Authorization"} {
+		for i, v := range c[name] {
+			c[name][i] = "sha256:" + sha256Hex([]byte(v))
+		}
 	}
 	return c
 }

@@ -3,16 +3,28 @@
 package hotelstaystest
 
 import (
-	"fmt"
+	"slices"
+	"strings"
 	"sync"
 )
 
 type market struct {
-	mu     sync.RWMutex
-	moves  map[string][]int // percentages, by offer key
-	closed map[string]bool  // by offer key
-	shown  map[string]int   // moves that CheckAvail has shown, by ratePkgId
+	mu      sync.RWMutex
+	changes map[string]*rateChange // by offer key
+	shown   map[string]int         // moves that CheckAvail has shown, by ratePkgId
 }
+
+// rateChange is what was done to an offer.
+type rateChange struct {
+	ratePkgID string // that the last change named
+	moves     []int  // percentages
+	closed    bool
+}
+
+const (
+	maxMove  = 1000                  // percent
+	maxCents = int64(10_000_000_000) // of a moved price, so that no sum overflows
+)
 
 func newMarket() *market {
 	m := new(market)
@@ -23,18 +35,25 @@ func newMarket() *market {
 func (m *market) reset() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.moves, m.closed, m.shown = map[string][]int{}, map[string]bool{}, map[string]int{}
+	m.changes, m.shown = map[string]*rateChange{}, map[string]int{}
+}
+
+// of returns the changes of an offer. The caller holds the lock.
+func (m *market) of(o offer) rateChange {
+	if len(m.changes) > 0 {
+		if change := m.changes[o.key()]; change != nil {
+			return *change
+		}
+	}
+	return rateChange{}
 }
 
 // moved applies the moves of an offer to its price.
 func (m *market) moved(o offer, cents int64) int64 {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	if len(m.moves) == 0 {
-		return cents
-	}
-	for _, percent := range m.moves[o.key()] {
-		cents += cents * int64(percent) / 100
+	for _, percent := range m.of(o).moves {
+		cents = min(cents+cents*int64(percent)/100, maxCents)
 	}
 	return cents
 }
@@ -43,16 +62,13 @@ func (m *market) moved(o offer, cents int64) int64 {
 func (m *market) version(o offer) int {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	if len(m.moves) == 0 {
-		return 0
-	}
-	return len(m.moves[o.key()])
+	return len(m.of(o).moves)
 }
 
 func (m *market) isClosed(o offer) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return len(m.closed) > 0 && m.closed[o.key()]
+	return m.of(o).closed
 }
 
 // show records that CheckAvail shows an offer's present price, and reports whether it
@@ -60,7 +76,7 @@ func (m *market) isClosed(o offer) bool {
 func (m *market) show(id string, o offer) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now := len(m.moves[o.key()])
+	now := len(m.of(o).moves)
 	before, ok := m.shown[id]
 	if !ok {
 		before = o.version
@@ -79,46 +95,71 @@ func (m *market) stale(id string, o offer) bool {
 	if !ok {
 		shown = o.version
 	}
-	return shown != len(m.moves[o.key()])
+	return shown != len(m.of(o).moves)
 }
 
-// change calls fn with an offer's key, never during a Book.
-func (s *Server) change(ratePkgID string, fn func(m *market, key string)) error {
+// all returns the changes, in order of their ids.
+func (m *market) all() []rateChange {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	var out []rateChange
+	for _, change := range m.changes {
+		out = append(out, *change)
+	}
+	slices.SortFunc(out, func(a, b rateChange) int { return strings.Compare(a.ratePkgID, b.ratePkgID) })
+	return out
+}
+
+// set sets the changes of an offer.
+func (m *market) set(o offer, change rateChange) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.changes[o.key()] = &change
+}
+
+// change changes an offer, never during a Book.
+func (s *Server) change(ratePkgID string, fn func(change *rateChange)) error {
 	o, _, ok := s.parseOffer(ratePkgID)
 	if !ok {
-		return fmt.Errorf("%q is not a ratePkgId of this server", ratePkgID)
+		return badField("ratePkgId", "%q is not a ratePkgId of this server", ratePkgID)
 	}
 	s.lock()
 	defer s.unlock()
 	s.market.mu.Lock()
 	defer s.market.mu.Unlock()
-	fn(s.market, o.key())
+	change := s.market.changes[o.key()]
+	if change == nil {
+		change = new(rateChange)
+		s.market.changes[o.key()] = change
+	}
+	change.ratePkgID = ratePkgID
+	fn(change)
 	return nil
 }
 
 // MoveRate changes the present price of an offer by a percentage, in every session. Zero
 // percent moves only the inventory. CheckAvail reports the move with a statusRemark.
 // Until it has, Book fails with [CodeRateChanged]. MoveRate panics at -100 percent or
-// less, and when the id is not an offer of this server.
+// less, above 1,000 percent, and when the id is not an offer of this server.
 func (s *Server) MoveRate(ratePkgID string, percent int) {
 	panicOn("MoveRate", s.moveRate(ratePkgID, percent))
 }
 
 func (s *Server) moveRate(ratePkgID string, percent int) error {
-	if percent <= -100 {
-		return fmt.Errorf("percent must be above -100, not %d", percent)
+	if percent <= -100 || percent > maxMove {
+		return badField("percent", "percent must be above -100 and at most %d, not %d", maxMove, percent)
 	}
-	return s.change(ratePkgID, func(m *market, key string) { m.moves[key] = append(m.moves[key], percent) })
+	return s.change(ratePkgID, func(change *rateChange) { change.moves = append(slices.Clip(change.moves), percent) })
 }
 
 // CloseRate makes an offer unavailable in every session. Searches omit it, CheckAvail
 // answers that it is unavailable, Book fails with [CodeRateChanged]. It panics when the
 // id is not an offer of this server.
-func (s *Server) CloseRate(ratePkgID string) {
-	panicOn("CloseRate", s.change(ratePkgID, func(m *market, key string) { m.closed[key] = true }))
-}
+func (s *Server) CloseRate(ratePkgID string) { panicOn("CloseRate", s.setClosed(ratePkgID, true)) }
 
 // ReopenRate undoes [Server.CloseRate]. It panics when the id is not an offer of this server.
-func (s *Server) ReopenRate(ratePkgID string) {
-	panicOn("ReopenRate", s.change(ratePkgID, func(m *market, key string) { delete(m.closed, key) }))
+func (s *Server) ReopenRate(ratePkgID string) { panicOn("ReopenRate", s.setClosed(ratePkgID, false)) }
+
+func (s *Server) setClosed(ratePkgID string, closed bool) error {
+	return s.change(ratePkgID, func(change *rateChange) { change.closed = closed })
 }

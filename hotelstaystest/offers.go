@@ -5,6 +5,7 @@ package hotelstaystest
 import (
 	"crypto/hmac"
 	"encoding/base64"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -118,6 +119,7 @@ func (s *Server) parseOffer(id string) (o offer, text string, ok bool) {
 	rooms, roomsOK := parseRooms(fields[5])
 	o.rooms = rooms
 	size := s.world.size
-	ok = ok && roomsOK && s.world.hotelExists(o.hotel) && o.room < size.RoomsPerHotel && o.plan < size.RatesPerRoom
+	ok = ok && roomsOK && s.world.hotelExists(o.hotel) && o.nights >= 1 && o.nights <= maxNights && len(rooms) <= maxRooms &&
+		o.room >= 0 && o.room < size.RoomsPerHotel && o.plan >= 0 && o.plan < size.RatesPerRoom && slices.Contains(suppliers, o.supplier)
 	return o, string(raw), ok
 }

@@ -18,13 +18,23 @@ type Option func(*Config)
 func WithConfig(config Config) Option { return func(c *Config) { *c = config.clone() } }
 
 // WithAddr sets the address to listen on, such as "127.0.0.1:8080". It must be a
-// loopback address, because the sandbox has no defences. The default is a free port of
-// 127.0.0.1.
+// loopback address, because the sandbox has no defences, unless [WithAllowRemote] is set.
+// The default is a free port of 127.0.0.1.
 func WithAddr(addr string) Option { return func(c *Config) { c.Addr = addr } }
+
+// WithAllowRemote lets [WithAddr] take an address that other machines reach, such as
+// "0.0.0.0:8080" in a container. They reach all of the API then, whose credentials are well
+// known.
+func WithAllowRemote() Option { return func(c *Config) { c.AllowRemote = true } }
 
 // WithTLS serves https and HTTP/2, with a self-signed certificate for 127.0.0.1, ::1 and
 // localhost. [Server.Client] trusts it.
 func WithTLS() Option { return func(c *Config) { c.TLS = true } }
+
+// WithTLSNames adds host names and IP addresses to the certificate of [WithTLS].
+func WithTLSNames(names ...string) Option {
+	return func(c *Config) { c.TLSNames = slices.Clone(names) }
+}
 
 // WithHTTP1Only turns HTTP/2 off. It needs [WithTLS].
 func WithHTTP1Only() Option { return func(c *Config) { c.HTTP1Only = true } }
@@ -136,8 +146,14 @@ func WithRequiredGuestFields(fields ...string) Option {
 
 // WithStrictCallbacks makes Book refuse loopback callback URLs, as documented. By default
 // they are accepted, http too, because tests listen there. Deliveries to other URLs need
-// [WithCallbackHandler].
+// [WithCallbackHosts] or [WithCallbackHandler].
 func WithStrictCallbacks() Option { return func(c *Config) { c.Webhooks.StrictCallbacks = true } }
+
+// WithCallbackHosts makes these hosts as good as loopback for callback URLs: Book accepts
+// them, http too, and deliveries go there. A name is looked up for each attempt.
+func WithCallbackHosts(hosts ...string) Option {
+	return func(c *Config) { c.Webhooks.CallbackHosts = slices.Clone(hosts) }
+}
 
 // WithBusinessFailureStatus sets the HTTP status, 200 to 499, of Book's answer to a moved
 // rate or a duplicate booking. The default is 200.
@@ -244,3 +260,6 @@ func WithCallbackRoots(roots *x509.CertPool) Option {
 // go first, also when the memory of all exceeds 1 MiB and 4 KiB times the limit. The default
 // is 50,000.
 func WithLedgerLimit(requests int) Option { return func(c *Config) { c.LedgerLimit = requests } }
+
+// WithControl serves the control API under /_sandbox/, and /healthz. [ControlConfig] guards it.
+func WithControl() Option { return func(c *Config) { c.Control.Enabled = true } }

@@ -126,24 +126,37 @@ func (st *orderStore) create(c *call, req *bookRequest, off offer, guests []orde
 	cents := st.s.cents(off)
 	o := &order{
 		account: c.account, customerRef: req.CustomerReferenceNo,
-		platformRef: fmt.Sprintf("PO%09d", n), supplierRef: fmt.Sprintf("SUP%d-%06d", off.supplier, n),
+		platformRef: platformReference(n), supplierRef: fmt.Sprintf("SUP%d-%06d", off.supplier, n),
 		content: content, ratePkgID: req.RatePkgID, callbackURL: req.CallbackURL,
 		offer: off, price: st.s.world.price(off, c.priced(off), cents), cents: cents, holder: *req.Holder, guests: guests,
 		created: now, visible: now.Add(time.Duration(st.s.cfg.LateVisibility)),
 		history: []StatusChange{{statusConfirming, now}}, rule: st.s.cfg.CancelRule,
 	}
+	st.insert(o)
+	st.log(o, now)
+	st.s.webhooks.happened(o, OnBook, now)
+	if after := time.Duration(st.s.cfg.ConfirmAfter); after >= 0 {
+		st.confirmAt(o, now.Add(after))
+	}
+	return o
+}
+
+// platformReference is the platformReferenceNo of the n-th order.
+func platformReference(n int) string { return fmt.Sprintf("PO%09d", n) }
+
+// insert adds an order to the list and to the indexes.
+func (st *orderStore) insert(o *order) {
 	st.list = append(st.list, o)
 	st.byPlatform[o.platformRef] = o
 	add := func(index map[string][]*order, key string) { index[key] = append(index[key], o) }
 	add(st.byCustomer, o.customerRef)
 	add(st.bySupplier, o.supplierRef)
-	add(st.byContent, o.account+"\x00"+content)
-	st.log(o, now)
-	st.s.webhooks.happened(o, OnBook, now)
-	if after := time.Duration(st.s.cfg.ConfirmAfter); after >= 0 {
-		st.s.agenda.add(appointment{Due: Due{At: now.Add(after), Kind: DueConfirmation, Reference: o.platformRef}, order: o})
-	}
-	return o
+	add(st.byContent, o.account+"\x00"+o.content)
+}
+
+// confirmAt plans the confirmation of an order.
+func (st *orderStore) confirmAt(o *order, at time.Time) {
+	st.s.agenda.add(appointment{Due: Due{At: at, Kind: DueConfirmation, Reference: o.platformRef}, order: o})
 }
 
 // confirmDue confirms an order whose time has come, as of that time.
@@ -167,6 +180,12 @@ func (st *orderStore) confirm(o *order, at time.Time) {
 func (st *orderStore) setStatus(o *order, status int, at time.Time) {
 	o.history = append(o.history, StatusChange{status, at})
 	st.log(o, at)
+}
+
+func (st *orderStore) count() int {
+	st.s.lock()
+	defer st.s.unlock()
+	return len(st.list)
 }
 
 // log logs an order's present state.
@@ -260,7 +279,7 @@ func (s *Server) withOrder(reference string, fn func(o *order, now time.Time) er
 		o = own[0]
 	}
 	if o == nil {
-		return fmt.Errorf("no order with reference %q", reference)
+		return noSuch("reference", "no order with reference %q", reference)
 	}
 	return fn(o, now)
 }
@@ -280,7 +299,7 @@ func (s *Server) SetOrderStatus(reference string, status int) {
 
 func (s *Server) setOrderStatus(reference string, status int) error {
 	if status < 0 || status > 5 {
-		return fmt.Errorf("status must be between 0 and 5, not %d", status)
+		return badField("status", "status must be between 0 and 5, not %d", status)
 	}
 	return s.withOrder(reference, func(o *order, now time.Time) error {
 		switch status {
@@ -307,7 +326,7 @@ func (s *Server) AmendOrder(reference string) { panicOn("AmendOrder", s.amendOrd
 func (s *Server) amendOrder(reference string) error {
 	return s.withOrder(reference, func(o *order, now time.Time) error {
 		if o.status() != s.cfg.Variants.OrderStatusNumbers.Confirmed {
-			return fmt.Errorf("reference %q: the order is not confirmed", reference)
+			return conflict("reference", "reference %q: the order is not confirmed", reference)
 		}
 		o.amended++
 		o.confirmNo = fmt.Sprintf("HC-%s-%d", o.platformRef[2:], o.amended+1)
@@ -320,13 +339,30 @@ func (s *Server) amendOrder(reference string) error {
 // ShareSupplierReference gives the orders the supplierReferenceNo of the first, which
 // makes it ambiguous to OrderVoucher.
 func (s *Server) ShareSupplierReference(references ...string) {
+	panicOn("ShareSupplierReference", s.shareSupplierReference(references))
+}
+
+func (s *Server) shareSupplierReference(references []string) error {
 	var shared string
 	for _, ref := range references {
-		panicOn("ShareSupplierReference", s.withOrder(ref, func(o *order, now time.Time) error {
+		err := s.withOrder(ref, func(o *order, now time.Time) error {
 			shared = cmp.Or(shared, o.supplierRef)
 			s.orders.setSupplierRef(o, shared)
 			s.orders.log(o, now)
 			return nil
-		}))
+		})
+		if err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// HideOrder hides an order from QueryOrders for d from now on.
+func (s *Server) HideOrder(reference string, d time.Duration) {
+	panicOn("HideOrder", s.hideOrder(reference, d))
+}
+
+func (s *Server) hideOrder(reference string, d time.Duration) error {
+	return s.withOrder(reference, func(o *order, now time.Time) error { o.visible = now.Add(d); return nil })
 }

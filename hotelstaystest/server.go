@@ -16,6 +16,7 @@ import (
 	"net/netip"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -45,6 +46,9 @@ type Server struct {
 	orders   *orderStore
 	agenda   *agenda
 	webhooks *webhooks
+	masker   *masker
+	pages    http.Handler // of [ControlConfig.Page]; nil: none
+	expired  atomic.Int64 // the number of the last session that ExpireSessions ended
 
 	httpServer *http.Server
 	mem        *memListener // with WithInMemory
@@ -104,6 +108,7 @@ func newServer(cfg Config) *Server {
 	s.orders = newOrderStore(s)
 	s.agenda = newAgenda(&s.orders.mu)
 	s.webhooks = newWebhooks(s)
+	s.masker = newMasker(&s.cfg)
 	s.ledger = newLedger(cfg.LedgerLimit, &s.clock, s.orders)
 	for _, op := range operations() {
 		s.paths[op.path] = op
@@ -122,10 +127,13 @@ func (s *Server) listen() error {
 		ErrorLog:    log.New(panicsOnly{os.Stderr}, "hotelstaystest: ", 0),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
 	}
+	if s.mem == nil {
+		s.httpServer.ReadHeaderTimeout, s.httpServer.IdleTimeout = time.Minute, 5*time.Minute
+	}
 	scheme := "http"
 	if s.cfg.TLS {
 		scheme = "https"
-		cert, leaf, err := selfSigned()
+		cert, leaf, err := selfSigned(s.cfg.TLSNames)
 		if err != nil {
 			listener.Close()
 			return err
@@ -136,7 +144,10 @@ func (s *Server) listen() error {
 	}
 	s.URL = scheme + "://127.0.0.1"
 	if s.mem == nil {
-		s.URL = scheme + "://" + listener.Addr().String()
+		s.URL = scheme + "://" + reachable(listener.Addr().(*net.TCPAddr).AddrPort())
+	}
+	if s.cfg.Control.Page != nil {
+		s.pages = s.cfg.Control.Page(s)
 	}
 	s.webhooks.start()
 	s.work.Go(s.keepAgenda)
@@ -160,6 +171,15 @@ func (s *Server) newListener() (net.Listener, error) {
 		return nil, fmt.Errorf("hotelstaystest: %w", err)
 	}
 	return l, nil
+}
+
+// reachable replaces an address that stands for all addresses with loopback.
+func reachable(addr netip.AddrPort) string {
+	switch addr.Addr() {
+	case netip.IPv4Unspecified(), netip.IPv6Unspecified():
+		return netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), addr.Port()).String()
+	}
+	return addr.String()
 }
 
 // protocols are the HTTP versions over TLS, of the server and of its clients.
@@ -295,10 +315,24 @@ func (s *Server) dialFrom(ctx context.Context, from netip.Addr, network, addr st
 
 // Inject adds a fault. Each request meets the first fault that matches it, in order of
 // injection. Inject panics when the fault is invalid or could never act.
-func (s *Server) Inject(f Fault) { panicOn("Inject", s.faults.add(f)) }
+func (s *Server) Inject(f Fault) {
+	_, err := s.inject(f)
+	panicOn("Inject", err)
+}
+
+// Faults returns the faults that can still act, in order of injection. Skip and Times are
+// what is left of them.
+func (s *Server) Faults() []Fault {
+	var out []Fault
+	for _, f := range s.faults.all() {
+		f.Header, f.Body = f.Header.Clone(), bytes.Clone(f.Body)
+		out = append(out, f.Fault)
+	}
+	return out
+}
 
 // ClearFaults removes all faults.
-func (s *Server) ClearFaults() { s.faults.clear() }
+func (s *Server) ClearFaults() { s.removeFaults(func(planted) bool { return true }) }
 
 // Reset takes the server back to its start. It drops orders, deliveries, faults, tokens,
 // moved and closed rates, the counts of rate limits and the ledger's contents, and returns
@@ -308,6 +342,11 @@ func (s *Server) ClearFaults() { s.faults.clear() }
 func (s *Server) Reset() {
 	s.lock()
 	defer s.unlock()
+	s.reset()
+}
+
+// reset is Reset. The caller holds the lock.
+func (s *Server) reset() {
 	for s.agenda.advancing {
 		s.agenda.changed.Wait()
 	}
@@ -322,8 +361,16 @@ func (s *Server) Reset() {
 	s.ids.reset()
 }
 
+// Config returns the configuration with all defaults. RateLimits has every operation that has
+// a limit.
+func (s *Server) Config() Config { return s.cfg.clone() }
+
 // Ledger returns the record of what the server did. It can be read after Close.
 func (s *Server) Ledger() *Ledger { return s.ledger }
+
+// ExpireSessions ends every session so far: from then on only Cancel takes them. Their offers
+// end with them.
+func (s *Server) ExpireSessions() { s.expired.Store(s.sessions.n.Load()) }
 
 // RevokeTokens revokes every ticket and access token issued so far.
 func (s *Server) RevokeTokens() { s.tokens.revokeAll() }

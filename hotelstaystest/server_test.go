@@ -5,6 +5,7 @@ package hotelstaystest
 import (
 	"fmt"
 	"net/http"
+	"net/netip"
 	"runtime"
 	"strings"
 	"sync"
@@ -157,7 +158,7 @@ func TestReset(t *testing.T) {
 		s := start(t, WithCallbackHandler(rc), WithConfirmAfter(-1), WithRateLimit(OpDestinations, 1))
 		fresh := func() string {
 			l := s.Ledger()
-			return fmt.Sprint(l.Requests(""), l.Orders(), l.Webhooks(), l.Cancellations(), l.Entries(0), l.Count(""), l.Counts(), l.Dropped(),
+			return fmt.Sprint(l.Requests(""), l.Orders(), l.Webhooks(), l.Cancellations(), l.Count(""), l.Counts(), l.Dropped(),
 				l.RateLimited(""), l.TicketsIssued(), l.TokensIssued(), l.BookingsReused(), l.DuplicatesRefused(), s.Now().Equal(time.Now()))
 		}
 		want := fresh()
@@ -180,6 +181,9 @@ func TestReset(t *testing.T) {
 		s.Reset()
 		if got := fresh(); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
+		}
+		if e := s.Ledger().Entries(0); len(e) != 1 || e[0].Change != ChangeReset {
+			t.Errorf("%+v", e)
 		}
 		u.refused(queryPath, "{}", 401, CodeUnauthorized, "unknown")
 		u = login(t, s)
@@ -219,8 +223,41 @@ func TestResetDuringCalls(t *testing.T) {
 		close(release)
 		wg.Wait()
 		time.Sleep(time.Hour)
-		if got := s.Ledger().Entries(0); len(got) != 0 || len(rc.all()) != 1 || len(s.Advance(time.Hour)) != 0 {
+		if got := s.Ledger().Entries(0); len(got) != 1 || len(rc.all()) != 1 || len(s.Advance(time.Hour)) != 0 {
 			t.Errorf("%d entries, %d deliveries", len(got), len(rc.all()))
 		}
 	})
+}
+
+func TestCertificateNames(t *testing.T) {
+	s := start(t, WithTLS(), WithTLSNames("sandbox", "192.0.2.7"))
+	for host, want := range map[string]bool{
+		"sandbox": true, "192.0.2.7": true, "localhost": true, "127.0.0.1": true, "::1": true, "other": false, "192.0.2.8": false,
+	} {
+		if err := s.Certificate().VerifyHostname(host); (err == nil) != want {
+			t.Errorf("%s: %v", host, err)
+		}
+	}
+}
+
+func TestReachableAddress(t *testing.T) {
+	for listens, want := range map[string]string{
+		"0.0.0.0:80": "127.0.0.1:80", "[::]:80": "127.0.0.1:80", "192.0.2.1:80": "192.0.2.1:80", "[::1]:80": "[::1]:80",
+	} {
+		if got := reachable(netip.MustParseAddrPort(listens)); got != want {
+			t.Errorf("%s: %s, want %s", listens, got, want)
+		}
+	}
+}
+
+func TestConfigOfServer(t *testing.T) {
+	s := start(t, WithSeed(9), WithRateLimit(OpBook, 3))
+	c := s.Config()
+	if c.Seed != 9 || c.RateLimits[OpBook] != 3 || c.RateLimits[OpTicket] != 5 || c.RateLimits[OpHotelIDList] != 0 {
+		t.Errorf("%+v", c)
+	}
+	c.RateLimits[OpTicket] = 1
+	if got := s.Config().RateLimits[OpTicket]; got != 5 {
+		t.Errorf("a caller changed a limit to %d", got)
+	}
 }

@@ -29,9 +29,10 @@ func (s *Server) wait(ctx context.Context, d time.Duration) bool {
 	return false
 }
 
-// deliver writes the answer as f prescribes. It panics with http.ErrAbortHandler to end
-// an exchange.
-func (s *Server) deliver(w http.ResponseWriter, r *http.Request, c *call, a *answer, f *Fault) {
+// deliver writes the answer as the fault prescribes. It panics with http.ErrAbortHandler to
+// end an exchange.
+func (s *Server) deliver(w http.ResponseWriter, r *http.Request, c *call, a *answer) {
+	f := c.fault
 	if f == nil {
 		a.write(w)
 		return

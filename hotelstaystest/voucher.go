@@ -74,16 +74,16 @@ func runOrderVoucher(s *Server, c *call, req *orderVoucherRequest) (any, error) 
 		return nil, &failure{status: http.StatusBadRequest, code: CodeVoucherTooLarge,
 			msg: fmt.Sprintf("the document has %d bytes, too many for inline (%d); use downloadUrl", len(doc), maxInline)}
 	}
-	resp.Voucher = s.voucherBody(o, doc, now, req.IncludeDocument)
+	resp.Voucher = s.voucherBody(s.baseURL(c), o, doc, now, req.IncludeDocument)
 	return resp, nil
 }
 
-func (s *Server) voucherBody(o *order, doc []byte, now time.Time, inline bool) *voucherBody {
+func (s *Server) voucherBody(base string, o *order, doc []byte, now time.Time, inline bool) *voucherBody {
 	life := time.Duration(s.cfg.VoucherLinkLifetime)
 	v := &voucherBody{
 		VoucherNumber: o.voucherNumber(), Version: o.voucher.version, IssuedAt: stamp(o.voucher.issued),
-		ContentType: "application/pdf", ByteSize: len(doc), VerifyURL: s.URL + verifyPath + o.voucherNumber(),
-		DownloadURL: s.downloadURL(o, now.Add(life)), ExpiresIn: int(life / time.Second),
+		ContentType: "application/pdf", ByteSize: len(doc), VerifyURL: base + verifyPath + o.voucherNumber(),
+		DownloadURL: base + s.signedPath(o, now.Add(life)), ExpiresIn: int(life / time.Second),
 	}
 	if !s.cfg.UnsignedVouchers {
 		digest := sha256Hex(doc)
@@ -118,11 +118,20 @@ func (s *Server) document(o *order) []byte {
 	return renderPDF(lines, s.cfg.VoucherSize)
 }
 
-func (s *Server) downloadURL(o *order, until time.Time) string {
+// baseURL is [Server.URL]. A client of another machine gets the address that it used.
+func (s *Server) baseURL(c *call) string {
+	if s.cfg.AllowRemote && c.host != "" {
+		scheme, _, _ := strings.Cut(s.URL, ":")
+		return scheme + "://" + c.host
+	}
+	return s.URL
+}
+
+func (s *Server) signedPath(o *order, until time.Time) string {
 	path := fmt.Sprintf("%s%s/%d.pdf", downloadPath, o.voucherNumber(), o.voucher.version)
 	expires := strconv.FormatInt(until.UnixNano(), 10)
 	q := url.Values{"expires": {expires}, "proof": {s.linkProof(path, expires)}}
-	return s.URL + path + "?" + q.Encode()
+	return path + "?" + q.Encode()
 }
 
 func (s *Server) linkProof(path, expires string) string {
@@ -208,7 +217,7 @@ func (s *Server) RegenerateVoucher(reference string) {
 func (s *Server) regenerateVoucher(reference string) error {
 	return s.withOrder(reference, func(o *order, now time.Time) error {
 		if o.voucher.version == 0 {
-			return fmt.Errorf("reference %q: the order has no voucher yet", reference)
+			return conflict("reference", "reference %q: the order has no voucher yet", reference)
 		}
 		o.voucher = voucherState{version: o.voucher.version + 1, issued: now.Add(time.Duration(s.cfg.VoucherDelay))}
 		return nil

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -149,5 +150,36 @@ func TestVoucherSizes(t *testing.T) {
 	c := &call{account: at.s.AppKey}
 	if _, err := runOrderVoucher(at.s, c, &orderVoucherRequest{CustomerReferenceNo: "ref", IncludeDocument: true}); err != nil {
 		t.Errorf("exactly at the limit: %v", err)
+	}
+}
+
+// A client elsewhere does not reach the sandbox under its loopback address.
+func TestVoucherLinksOfRemoteClients(t *testing.T) {
+	for remote, want := range map[bool]string{true: "http://sandbox:8080/vouchers/", false: "http://127.0.0.1/vouchers/"} {
+		opts := []Option{WithConfirmAfter(0), WithVoucherDelay(0)}
+		if remote {
+			opts = append(opts, WithAllowRemote())
+		}
+		s := start(t, opts...)
+		u := login(t, s)
+		u.book("ref", 0)
+		req, err := http.NewRequestWithContext(t.Context(), "POST", s.URL+voucherPath, strings.NewReader(`{"customerReferenceNo":"ref"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = "sandbox:8080"
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Authorization", "Bearer "+u.token)
+		resp, err := u.http.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := read(t, resp)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if link := r.str("voucher", "downloadUrl"); !strings.HasPrefix(link, want) {
+			t.Errorf("remote %v: %s", remote, link)
+		}
 	}
 }

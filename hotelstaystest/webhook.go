@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -156,7 +155,7 @@ func (w *webhooks) attempt(e *event) {
 	}
 	f := e.fault
 	if f == nil {
-		if f = w.s.faults.pick(OpWebhook); f != nil && w.hold(e, f) {
+		if f = w.s.pickFault(OpWebhook, e.CustomerReferenceNo, e.PlatformReferenceNo); f != nil && w.hold(e, f) {
 			return
 		}
 	}
@@ -286,23 +285,27 @@ func (s *Server) SendWebhook(reference, event string) {
 }
 
 func (s *Server) sendWebhook(reference, event string) error {
+	if event == "" {
+		return badField("event", "event is required")
+	}
 	return s.withOrder(reference, func(o *order, now time.Time) error { s.webhooks.post(o, event, now); return nil })
 }
 
 // RedeliverWebhook delivers an event again, with the same event id, the same body and all
 // retries. It panics when the ledger does not have the event.
 func (s *Server) RedeliverWebhook(eventID string) {
-	panicOn("RedeliverWebhook", s.redeliverWebhook(eventID))
+	panicOn("RedeliverWebhook", s.redeliverWebhook(eventID, nil))
 }
 
-func (s *Server) redeliverWebhook(eventID string) error {
+// redeliverWebhook delivers an event again. Its first attempt meets the fault, unless that is nil.
+func (s *Server) redeliverWebhook(eventID string, f *Fault) error {
 	s.lock()
 	defer s.unlock()
 	rec, made := s.ledger.findWebhook(eventID)
 	if rec == nil {
-		return fmt.Errorf("eventID: no event %q in the ledger", eventID)
+		return noSuch("eventId", "no event %q in the ledger", eventID)
 	}
 	o := s.orders.byPlatform[made.PlatformReferenceNo]
-	s.webhooks.schedule(&event{Webhook: made, rec: rec, order: o, n: s.webhooks.numbers.next()}, 0)
+	s.webhooks.schedule(&event{Webhook: made, rec: rec, order: o, n: s.webhooks.numbers.next(), fault: f}, 0)
 	return nil
 }

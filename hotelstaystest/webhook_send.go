@@ -1,4 +1,4 @@
-// Webhook requests, to loopback addresses over sockets or to a handler in memory.
+// Webhook requests, over sockets to loopback addresses and named hosts, or to a handler in memory.
 
 package hotelstaystest
 
@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -21,11 +22,11 @@ import (
 
 const maxCallbackAnswer = 64 << 10 // bytes of a receiver's answer that are read
 
-var errNotLoopback = errors.New("not a loopback address; use 127.0.0.1, ::1, localhost or WithCallbackHandler")
+var errNotLoopback = errors.New("not a loopback address; use 127.0.0.1, ::1, localhost, WithCallbackHosts or WithCallbackHandler")
 
 type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// socketTransport reaches receivers on loopback, without proxies, with a new connection
+// socketTransport reaches receivers on loopback and on CallbackHosts, without proxies, with a new connection
 // for each delivery.
 func (c *WebhookConfig) socketTransport(dial dialFunc) *http.Transport {
 	return &http.Transport{
@@ -33,9 +34,18 @@ func (c *WebhookConfig) socketTransport(dial dialFunc) *http.Transport {
 		MaxConnsPerHost:   64,
 		TLSClientConfig:   &tls.Config{RootCAs: c.CallbackRoots, MinVersion: tls.VersionTLS12},
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if host, _, err := net.SplitHostPort(addr); err == nil && c.takes(host) {
+				return new(net.Dialer).DialContext(ctx, network, addr)
+			}
 			return dialLoopback(ctx, dial, network, addr)
 		},
 	}
+}
+
+// takes reports whether host is one of [WithCallbackHosts].
+func (c *WebhookConfig) takes(host string) bool {
+	host = strings.TrimSuffix(host, ".")
+	return slices.ContainsFunc(c.CallbackHosts, func(taken string) bool { return strings.EqualFold(taken, host) })
 }
 
 // dialSocket connects. It checks the final address again.

@@ -249,3 +249,24 @@ func TestCallbackHandlerUsesServer(t *testing.T) {
 		}
 	})
 }
+
+// 0.0.0.0 is not loopback, yet reaches it.
+func TestDeliveriesToNamedHosts(t *testing.T) {
+	rc := &receiver{}
+	web := httptest.NewServer(rc)
+	defer web.Close()
+	_, port, _ := net.SplitHostPort(web.Listener.Addr().String())
+	s := NewServer(WithConfirmAfter(-1), WithCallbackHosts("Engine", "0.0.0.0"), WithStrictCallbacks())
+	defer s.Close()
+	u := login(t, s)
+	u.bookWithCallback("ref", "http://0.0.0.0:"+port+"/hook")
+	eventually(t, "delivery", func() bool { return len(rc.all()) == 1 })
+	for url, want := range map[string]string{
+		"http://engine:8080/hook": "", "http://Engine./hook": "", "ftp://engine/": "must be https",
+		"http://engine.example.com/": "must be https", "http://127.0.0.1/": "must be https",
+	} {
+		if got := s.refusedCallback(url); got != want {
+			t.Errorf("%s: %q, want %q", url, got, want)
+		}
+	}
+}

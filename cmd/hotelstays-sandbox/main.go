@@ -1,78 +1,238 @@
 // Command hotelstays-sandbox serves the sandbox of the Hotel Stays Distribution API
-// on a loopback address until it is interrupted.
+// until it is interrupted, with a page that shows what happens and an API that drives it.
 //
-//	go run ./cmd/hotelstays-sandbox -addr 127.0.0.1:8080
+//	go run ./cmd/hotelstays-sandbox -listen 127.0.0.1:8080
 //
-// It prints the base URL and the credentials. It exits with status 2 for wrong usage, such
-// as an address that is not loopback, and with 1 when it cannot listen.
+// It prints the base URL, the credentials and the address of the page. The page and the
+// control API are under /_sandbox/; /_sandbox/openapi.json describes the API.
+//
+// The flags, of which those that are given override the file of -config:
+//
+//   - -listen ADDRESS: where to listen. Without it, the file's addr, or 127.0.0.1:8080.
+//   - -allow-remote: let -listen take an address that is not loopback. Every request to
+//     /_sandbox/ then needs the control token, which is made and printed.
+//   - -control-token-file FILE: the control token is the content of FILE.
+//   - -control-host NAME: /_sandbox/ answers under this host name too. May be repeated.
+//   - -no-control: serve neither the page nor the control API.
+//   - -tls: serve https and HTTP/2 with a certificate made at the start, for loopback.
+//   - -tls-name NAME: the certificate is for this host name or IP address too, and
+//     /_sandbox/ answers there. May be repeated.
+//   - -tls-ca FILE: write the certificate to FILE, in PEM. Clients trust it with
+//     curl --cacert FILE, or in the root pool of an HTTP client.
+//   - -allow-callback HOST: webhooks go to this host too, beside loopback. May be repeated.
+//   - -log text|json|off: the log on stderr, one line for each request to the API.
+//   - -config FILE: a configuration in JSON, as hotelstaystest.ParseConfig reads it.
+//   - -seed N: the seed of the generated catalogue.
+//   - -confirm-after DURATION: the time from Book to the confirmation; negative: never.
+//   - -no-rate-limits: turn the rate limits off.
+//
+// It exits with status 2 for wrong usage, such as an address that is not loopback, and with
+// 1 when it cannot listen or cannot write the certificate.
 package main
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/pem"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/internal/sandboxpage"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // run serves until ctx ends and returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	flags := flag.NewFlagSet("hotelstays-sandbox", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	addr := flags.String("addr", "127.0.0.1:8080", "loopback `address` to listen on")
-	seed := flags.Uint64("seed", 1, "seed of the generated catalogue")
-	confirm := flags.Duration("confirm-after", 3*time.Minute, "time from Book to the confirmation; negative: never")
-	useTLS := flags.Bool("tls", false, "serve https with a self-signed certificate")
-	unlimited := flags.Bool("no-rate-limits", false, "turn the rate limits off")
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return 0
-		}
-		return 2
-	}
-	if flags.NArg() > 0 {
-		fmt.Fprintf(stderr, "hotelstays-sandbox: unexpected argument %q\n", flags.Arg(0))
-		return 2
-	}
-	opts := []hotelstaystest.Option{
-		hotelstaystest.WithAddr(*addr), hotelstaystest.WithSeed(*seed), hotelstaystest.WithConfirmAfter(*confirm),
-	}
-	if *useTLS {
-		opts = append(opts, hotelstaystest.WithTLS())
-	}
-	if *unlimited {
-		opts = append(opts, hotelstaystest.WithoutRateLimits())
-	}
-	srv, err := hotelstaystest.StartServer(opts...)
-	if err != nil {
+	err := serve(ctx, args, stdout, stderr)
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return 0
+	case errors.Is(err, errUsage), errors.Is(err, hotelstaystest.ErrInvalidOption):
 		fmt.Fprintln(stderr, "hotelstays-sandbox:", err)
-		if errors.Is(err, hotelstaystest.ErrInvalidOption) {
-			return 2
-		}
-		return 1
+		return 2
 	}
-	defer srv.Close()
-	greet(stdout, srv, *useTLS)
-	<-ctx.Done()
-	return 0
+	fmt.Fprintln(stderr, "hotelstays-sandbox:", err)
+	return 1
 }
 
-func greet(w io.Writer, srv *hotelstaystest.Server, useTLS bool) {
-	insecure := ""
-	if useTLS {
-		insecure = " --insecure"
+func serve(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	set, err := parse(args, stderr)
+	if err != nil {
+		return err
+	}
+	handler, err := logHandler(set.logForm, stderr)
+	if err != nil {
+		return err
+	}
+	srv, err := hotelstaystest.StartServer(hotelstaystest.WithConfig(set.config))
+	if err != nil {
+		return err
+	}
+	defer srv.Close()
+	if set.ca != "" {
+		if err := writeCertificate(set.ca, srv.Certificate().Raw); err != nil {
+			return fmt.Errorf("-tls-ca: %w", err)
+		}
+	}
+	stopLog := logRequests(srv.Ledger(), handler)
+	defer stopLog()
+	greet(stdout, srv, set)
+	<-ctx.Done()
+	srv.Close() // before the end of the log
+	return nil
+}
+
+// errUsage is matched by errors about flags.
+var errUsage = errors.New("wrong usage")
+
+func usageError(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", errUsage, fmt.Errorf(format, args...))
+}
+
+// settings are what the flags say.
+type settings struct {
+	config     hotelstaystest.Config
+	configFile string
+	tokenFile  string
+	noControl  bool
+	ca         string
+	logForm    string
+}
+
+// parse reads the flags twice: first for -config, then over the file.
+func parse(args []string, stderr io.Writer) (*settings, error) {
+	set := &settings{config: hotelstaystest.DefaultConfig()}
+	set.config.Addr = "127.0.0.1:8080"
+	flags := set.flags()
+	flags.SetOutput(io.Discard)
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		flags.SetOutput(stderr)
+		flags.Usage()
+		return nil, err
+	case err != nil:
+		return nil, usageError("%w; see -help", err)
+	}
+	if flags.NArg() > 0 {
+		return nil, usageError("unexpected argument %q", flags.Arg(0))
+	}
+	if set.configFile != "" {
+		if err := set.readFile(); err != nil {
+			return nil, err
+		}
+		if err := set.flags().Parse(args); err != nil {
+			return nil, err
+		}
+	}
+	if set.ca != "" && !set.config.TLS {
+		return nil, usageError("-tls-ca needs -tls")
+	}
+	return set, set.guardControl()
+}
+
+// guardControl sets how the page and the control API are served.
+func (set *settings) guardControl() error {
+	c := &set.config.Control
+	c.Enabled, c.Page = !set.noControl, sandboxpage.Handler
+	c.Hosts = append(c.Hosts, set.config.TLSNames...)
+	switch {
+	case set.tokenFile != "":
+		token, err := os.ReadFile(set.tokenFile)
+		if err != nil {
+			return usageError("-control-token-file: %w", err)
+		}
+		if c.Token = strings.TrimSpace(string(token)); c.Token == "" {
+			return usageError("-control-token-file: %s is empty", set.tokenFile)
+		}
+	case set.config.AllowRemote && c.Token == "":
+		c.Token = rand.Text()
+	}
+	return nil
+}
+
+// flags defines the flags. Their defaults are the present settings.
+func (set *settings) flags() *flag.FlagSet {
+	c := &set.config
+	flags := flag.NewFlagSet("hotelstays-sandbox", flag.ContinueOnError)
+	flags.Usage = func() {
+		fmt.Fprintln(flags.Output(), "Usage of hotelstays-sandbox:")
+		flags.PrintDefaults()
+	}
+	flags.StringVar(&c.Addr, "listen", c.Addr, "`address` to listen on")
+	flags.BoolVar(&c.AllowRemote, "allow-remote", c.AllowRemote, "let -listen take an address that is not loopback")
+	flags.StringVar(&set.tokenFile, "control-token-file", "", "`file` with the control token, instead of one that is made")
+	flags.Var((*hosts)(&c.Control.Hosts), "control-host", "host `name` at which /_sandbox/ answers, beside loopback and -tls-name; may be repeated")
+	flags.BoolVar(&set.noControl, "no-control", false, "serve neither the page nor the control API")
+	flags.BoolVar(&c.TLS, "tls", c.TLS, "serve https with a certificate made at the start")
+	flags.Var((*hosts)(&c.TLSNames), "tls-name", "host `name` or IP address of the certificate, beside loopback; may be repeated")
+	flags.StringVar(&set.ca, "tls-ca", "", "`file` to write the certificate to, in PEM")
+	flags.Var((*hosts)(&c.Webhooks.CallbackHosts), "allow-callback", "`host` that webhooks go to, beside loopback; may be repeated")
+	flags.StringVar(&set.logForm, "log", "text", "log of requests on stderr: text, json or off")
+	flags.StringVar(&set.configFile, "config", "", "configuration `file` in JSON; flags override it")
+	flags.Uint64Var(&c.Seed, "seed", c.Seed, "seed of the generated catalogue")
+	flags.DurationVar((*time.Duration)(&c.ConfirmAfter), "confirm-after", time.Duration(c.ConfirmAfter),
+		"time from Book to the confirmation; negative: never")
+	flags.BoolVar(&c.Unlimited, "no-rate-limits", c.Unlimited, "turn the rate limits off")
+	return flags
+}
+
+// hosts is a flag that may be repeated.
+type hosts []string
+
+func (h *hosts) String() string { return strings.Join(*h, ",") }
+
+func (h *hosts) Set(name string) error {
+	*h = append(*h, name)
+	return nil
+}
+
+func (set *settings) readFile() error {
+	data, err := os.ReadFile(set.configFile)
+	if err != nil {
+		return usageError("-config: %w", err)
+	}
+	if set.config, err = hotelstaystest.ParseConfig(data); err != nil {
+		return usageError("-config %s: %w", set.configFile, err)
+	}
+	return nil
+}
+
+// writeCertificate writes a certificate for everyone to read. A reader sees the old file or
+// the new one, never half of one.
+func writeCertificate(path string, der []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".hotelstays-sandbox-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	err = errors.Join(pem.Encode(f, &pem.Block{Type: "CERTIFICATE", Bytes: der}), f.Chmod(0o644), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+func greet(w io.Writer, srv *hotelstaystest.Server, set *settings) {
+	curl := "curl"
+	switch {
+	case set.ca != "":
+		curl += " --cacert " + set.ca
+	case set.config.TLS:
+		curl += " --insecure"
 	}
 	fmt.Fprintf(w, `base URL        %[1]s
 appKey          %[2]s
@@ -82,15 +242,29 @@ OAuth secret    %[5]s
 webhook secret  %[6]s
 a destinationId %[7]s
 its name        %[8]s
-
+%[10]s
 Environment of the programs in the README:
 
   export HOTELSTAYS_BASE_URL=%[1]s HOTELSTAYS_APP_KEY=%[2]s HOTELSTAYS_APP_SECRET=%[3]s
 
 Get a ticket:
 
-  curl%[9]s -s %[1]s/api/auth/ticket -H 'Content-Type: application/json' -d '{"appKey":"%[2]s","appSecret":"%[3]s"}'
+  %[9]s -s %[1]s/api/auth/ticket -H 'Content-Type: application/json' -d '{"appKey":"%[2]s","appSecret":"%[3]s"}'
 
 Interrupt to stop.
-`, srv.URL, srv.AppKey, srv.AppSecret, srv.ClientID, srv.ClientSecret, srv.WebhookSecret, srv.CityID(0), srv.CityName(0), insecure)
+`, srv.URL, srv.AppKey, srv.AppSecret, srv.ClientID, srv.ClientSecret, srv.WebhookSecret, srv.CityID(0), srv.CityName(0), curl, set.page(srv.URL))
+}
+
+// page returns the lines of the greeting about the page.
+func (set *settings) page(base string) string {
+	token := set.config.Control.Token
+	switch {
+	case set.noControl:
+		return ""
+	case token == "":
+		return fmt.Sprintf("page            %s/_sandbox/\n", base)
+	case set.tokenFile != "":
+		return fmt.Sprintf("page            %s/_sandbox/?token=<the content of %s>\n", base, set.tokenFile)
+	}
+	return fmt.Sprintf("control token   %s\npage            %s/_sandbox/?token=%[1]s\n", token, base)
 }

@@ -1,56 +1,126 @@
-// Wrong usage, and the curl line of the greeting.
+// Flags, the greeting, the certificate, and who may use the control API.
 
 package main
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 )
 
 func TestWrongUsageIsRefused(t *testing.T) {
-	for name, args := range map[string][]string{
-		"every address":   {"-addr", ":8080"},
-		"public address":  {"-addr", "0.0.0.0:8080"},
-		"other machine":   {"-addr", "192.0.2.1:80"},
-		"unknown flag":    {"-port", "80"},
-		"stray arguments": {"serve"},
+	bad := filepath.Join(t.TempDir(), "config.json")
+	write(t, bad, `{"seed":"x"}`)
+	for name, tc := range map[string]struct {
+		args []string
+		want string // in the error
+	}{
+		"every address":   {[]string{"-listen", ":8080"}, "loopback"},
+		"public address":  {[]string{"-listen", "0.0.0.0:8080"}, "loopback"},
+		"other machine":   {[]string{"-listen", "192.0.2.1:80"}, "loopback"},
+		"unknown flag":    {[]string{"-port", "80"}, "-port"},
+		"stray arguments": {[]string{"serve"}, `"serve"`},
+		"log form":        {[]string{"-log", "xml"}, `"xml"`},
+		"certificate":     {[]string{"-tls-ca", "ca.pem"}, "needs -tls"},
+		"name":            {[]string{"-tls-name", "sandbox"}, "tlsNames"},
+		"no file":         {[]string{"-config", "/nowhere/config.json"}, "/nowhere"},
+		"bad file":        {[]string{"-config", bad}, "seed"},
+		"no token":        {[]string{"-control-token-file", "/nowhere/token"}, "/nowhere"},
+		"callback":        {[]string{"-allow-callback", "http://engine"}, "callbackHosts"},
 	} {
 		var stderr strings.Builder
-		if got := run(t.Context(), args, io.Discard, &stderr); got != 2 || stderr.Len() == 0 {
+		if got := run(t.Context(), tc.args, io.Discard, &stderr); got != 2 || !strings.Contains(stderr.String(), tc.want) {
 			t.Errorf("%s: exit %d, %q", name, got, stderr.String())
 		}
-		if strings.Contains(name, "address") && !strings.Contains(stderr.String(), "loopback") {
-			t.Errorf("%s: %q does not name the reason", name, stderr.String())
-		}
 	}
-	if got := run(t.Context(), []string{"-h"}, io.Discard, io.Discard); got != 0 {
-		t.Errorf("-h: exit %d", got)
+	var help strings.Builder
+	if got := run(t.Context(), []string{"-h"}, io.Discard, &help); got != 0 || !strings.Contains(help.String(), "-listen") {
+		t.Errorf("-h: exit %d, %q", got, help.String())
+	}
+	args := []string{"-listen", "127.0.0.1:0", "-tls", "-tls-ca", "/nowhere/ca.pem"}
+	if got := run(t.Context(), args, io.Discard, io.Discard); got != 1 {
+		t.Errorf("a certificate that cannot be written: exit %d", got)
 	}
 }
 
-func TestServesUntilInterrupted(t *testing.T) {
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// start runs the program on a free port until the test ends. It returns the greeting.
+func start(t *testing.T, args ...string) (greeting string) {
+	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
 	out, in := io.Pipe()
 	done := make(chan int, 1)
 	go func() {
-		done <- run(ctx, []string{"-addr", "127.0.0.1:0", "-seed", "5", "-confirm-after", "1s"}, in, io.Discard)
+		done <- run(ctx, append([]string{"-listen", "127.0.0.1:0", "-log", "off"}, args...), in, io.Discard)
 		in.Close()
 	}()
+	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections()
+		stop()
+		if got := <-done; got != 0 {
+			t.Errorf("exit %d", got)
+		}
+	})
 	text := make([]byte, 4096)
 	n, err := out.Read(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := regexp.MustCompile(`curl -s (\S+) -H '[^']+' -d '([^']+)'`).FindSubmatch(text[:n])
+	return string(text[:n])
+}
+
+// said returns the value of a line of the greeting.
+func said(t *testing.T, greeting, name string) string {
+	t.Helper()
+	m := regexp.MustCompile(`(?m)^` + name + ` +(\S+)$`).FindStringSubmatch(greeting)
 	if m == nil {
-		t.Fatalf("no curl line in %s", text[:n])
+		t.Fatalf("no %s in\n%s", name, greeting)
 	}
-	resp, err := http.Post(string(m[1]), "application/json", strings.NewReader(string(m[2])))
+	return m[1]
+}
+
+// get returns the status of an answer.
+func get(t *testing.T, client *http.Client, url string, header ...string) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	if host := req.Header.Get("Host"); host != "" {
+		req.Host = host
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	return resp.StatusCode
+}
+
+func TestServesUntilInterrupted(t *testing.T) {
+	greeting := start(t, "-seed", "5", "-confirm-after", "1s")
+	m := regexp.MustCompile(`curl -s (\S+) -H '[^']+' -d '([^']+)'`).FindStringSubmatch(greeting)
+	if m == nil {
+		t.Fatalf("no curl line in %s", greeting)
+	}
+	resp, err := http.Post(m[1], "application/json", strings.NewReader(m[2]))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,9 +128,102 @@ func TestServesUntilInterrupted(t *testing.T) {
 	if resp.StatusCode != http.StatusOK {
 		t.Errorf("the printed line answers HTTP %d", resp.StatusCode)
 	}
-	http.DefaultClient.CloseIdleConnections()
-	stop()
-	if got := <-done; got != 0 {
-		t.Errorf("exit %d", got)
+	if got := get(t, http.DefaultClient, said(t, greeting, "page")); got != http.StatusOK {
+		t.Errorf("the page answers HTTP %d", got)
+	}
+}
+
+func TestFlagsOverrideTheFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.json")
+	write(t, file, `{"addr":"127.0.0.1:7","seed":3,"confirmAfter":"1m","tls":true,"tlsNames":["a"],"webhooks":{"callbackHosts":["b"]}}`)
+	set, err := parse([]string{"-config", file, "-listen", "127.0.0.1:8", "-confirm-after", "-1s", "-tls-name", "c", "-no-control"}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := set.config
+	if c.Addr != "127.0.0.1:8" || c.Seed != 3 || c.ConfirmAfter >= 0 || !c.TLS || strings.Join(c.TLSNames, " ") != "a c" ||
+		strings.Join(c.Webhooks.CallbackHosts, " ") != "b" || c.Control.Enabled {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestWithoutControl(t *testing.T) {
+	greeting := start(t, "-no-control")
+	base := said(t, greeting, "base URL")
+	if got := get(t, http.DefaultClient, base+"/_sandbox/"); got != http.StatusNotFound || strings.Contains(greeting, "page") {
+		t.Errorf("HTTP %d, %s", got, greeting)
+	}
+}
+
+// Another machine needs the token, which is in the greeting or in a file.
+func TestControlToken(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "token")
+	write(t, file, "from-the-file\n")
+	for name, args := range map[string][]string{
+		"made": {"-allow-remote"}, "file": {"-allow-remote", "-control-token-file", file}, "file on loopback": {"-control-token-file", file},
+	} {
+		t.Run(name, func(t *testing.T) {
+			greeting := start(t, args...)
+			base, token := said(t, greeting, "base URL"), "from-the-file"
+			if name == "made" {
+				token = said(t, greeting, "control token")
+			} else if strings.Contains(greeting, token) {
+				t.Errorf("the token of the file is printed:\n%s", greeting)
+			}
+			for path, want := range map[string]int{"/_sandbox/": 401, "/_sandbox/ledger": 401, "/_sandbox/?token=" + token: 303, "/healthz": 200} {
+				noFollow := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+				if got := get(t, noFollow, base+path); got != want {
+					t.Errorf("%s: HTTP %d, want %d", path, got, want)
+				}
+			}
+			if got := get(t, http.DefaultClient, base+"/_sandbox/ledger", "Authorization", "Bearer "+token); got != http.StatusOK {
+				t.Errorf("with the token: HTTP %d", got)
+			}
+		})
+	}
+}
+
+func TestControlHosts(t *testing.T) {
+	base := said(t, start(t, "-control-host", "sandbox"), "base URL")
+	for host, want := range map[string]int{"sandbox:8080": 200, "localhost": 200, "evil.example": 403} {
+		if got := get(t, http.DefaultClient, base+"/_sandbox/ledger", "Host", host); got != want {
+			t.Errorf("%s: HTTP %d, want %d", host, got, want)
+		}
+	}
+}
+
+// A client that trusts the written file reaches the sandbox under each name of the certificate.
+func TestCertificateFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	write(t, file, "an older certificate")
+	base := said(t, start(t, "-tls", "-tls-name", "sandbox", "-tls-ca", file), "base URL")
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o644 {
+		t.Errorf("%v %v", info.Mode(), err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		t.Fatalf("no certificate in %s", pem)
+	}
+	for name, want := range map[string]bool{"": true, "sandbox": true, "localhost": true, "other": false} {
+		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: name, MinVersion: tls.VersionTLS12}}
+		client := &http.Client{Transport: transport}
+		resp, err := client.Get(base + "/healthz")
+		if (err == nil) != want {
+			t.Errorf("%q: %v", name, err)
+		}
+		if err == nil {
+			resp.Body.Close()
+			if got := get(t, client, base+"/_sandbox/ledger", "Host", cmp.Or(name, "localhost")); got != http.StatusOK {
+				t.Errorf("the control API at %q: HTTP %d", name, got)
+			}
+		}
+		transport.CloseIdleConnections()
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(file), ".hotelstays*")); len(left) > 0 {
+		t.Errorf("left %s", left)
 	}
 }

@@ -93,7 +93,7 @@ func sandboxProgram(t *testing.T) func(*testing.T) sandboxAddress {
 	require.NoError(t, err, "%s", out)
 	settings := regexp.MustCompile(`(?s)its name +([^\n]+)\n.*HOTELSTAYS_BASE_URL=(\S+) HOTELSTAYS_APP_KEY=(\S+) HOTELSTAYS_APP_SECRET=(\S+)`)
 	return func(t *testing.T) sandboxAddress {
-		cmd := exec.CommandContext(t.Context(), binary, "-addr", "127.0.0.1:0")
+		cmd := exec.CommandContext(t.Context(), binary, "-listen", "127.0.0.1:0")
 		stdout, err := cmd.StdoutPipe()
 		require.NoError(t, err)
 		require.NoError(t, cmd.Start())

@@ -1,0 +1,91 @@
+// The log of requests.
+
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+)
+
+// logHandler returns the handler of -log.
+func logHandler(form string, w io.Writer) (slog.Handler, error) {
+	switch form {
+	case "text":
+		return slog.NewTextHandler(w, nil), nil
+	case "json":
+		return slog.NewJSONHandler(w, nil), nil
+	case "off":
+		return slog.DiscardHandler, nil
+	}
+	return nil, usageError("-log must be text, json or off, not %q", form)
+}
+
+// logPause is the time between two looks at the ledger.
+const logPause = 100 * time.Millisecond
+
+// logRequests logs every request of the ledger once it is answered. The returned function
+// logs what is left and stops.
+func logRequests(ledger *hotelstaystest.Ledger, to slog.Handler) func() {
+	ctx, cancel := context.WithCancel(context.Background())
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		tick := time.NewTicker(logPause)
+		defer tick.Stop()
+		log := requestLog{ledger: ledger, to: slog.New(to)}
+		for {
+			log.catchUp()
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				log.catchUp()
+				return
+			}
+		}
+	}()
+	return func() { cancel(); <-stopped }
+}
+
+type requestLog struct {
+	ledger *hotelstaystest.Ledger
+	to     *slog.Logger
+	seq    int64 // of the last entry that was read
+}
+
+func (l *requestLog) catchUp() {
+	for _, e := range l.ledger.Entries(l.seq) {
+		l.seq = e.Seq
+		if r := e.Request; r != nil && !r.Done.IsZero() { // nothing changes after that
+			l.to.LogAttrs(context.Background(), slog.LevelInfo, "request", attributes(r)...)
+		}
+	}
+}
+
+// attributes leaves out what is empty.
+func attributes(r *hotelstaystest.Request) []slog.Attr {
+	name := slog.String("operation", string(r.Operation))
+	if r.Operation == "" {
+		name = slog.String("path", r.Path)
+	}
+	list := []slog.Attr{slog.Int("n", r.Seq), name}
+	reference := ""
+	if refs := r.References(); len(refs) > 0 {
+		reference = refs[0]
+	}
+	for _, a := range []struct{ key, value string }{{"reference", reference}, {"traceId", r.TraceID}, {"fault", string(r.Fault)}} {
+		if a.value != "" {
+			list = append(list, slog.String(a.key, a.value))
+		}
+	}
+	if r.Cut {
+		list = append(list, slog.Bool("cut", true))
+	}
+	if r.Status != 0 {
+		list = append(list, slog.Int("status", r.Status), slog.Int("code", r.Code))
+	}
+	return append(list, slog.Float64("ms", float64(r.Done.Sub(r.Arrived).Microseconds())/1000))
+}

@@ -1,0 +1,309 @@
+// The control API under /_sandbox/: its guards, and how it reads and writes JSON.
+
+package hotelstaystest
+
+import (
+	"crypto/hmac"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	controlPath     = "/_sandbox/"
+	healthPath      = "/healthz"
+	controlCookie   = "sandbox_control"
+	maxControlBody  = 64 << 10 // bytes
+	maxSnapshotBody = 64 << 20 // bytes
+)
+
+var crossOrigin = http.NewCrossOriginProtection()
+
+// controlCall is a request of the control API.
+type controlCall struct {
+	*http.Request
+	s     *Server
+	query map[string]string
+}
+
+// controlRoute is a method and path of the control API. A {name} in the path stands for one
+// segment.
+type controlRoute struct {
+	method, path string
+	query        []string // the parameters that it takes
+	run          func(c *controlCall) (any, error)
+}
+
+// input makes a route's function of one that takes a JSON body. No body is an empty object.
+func input[Req any](fn func(c *controlCall, req *Req) (any, error)) func(*controlCall) (any, error) {
+	return limitedInput(maxControlBody, fn)
+}
+
+func limitedInput[Req any](limit int64, fn func(c *controlCall, req *Req) (any, error)) func(*controlCall) (any, error) {
+	return func(c *controlCall) (any, error) {
+		body, err := io.ReadAll(http.MaxBytesReader(nil, c.Body, limit))
+		if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
+			return nil, &inputError{http.StatusRequestEntityTooLarge, "", fmt.Sprintf("the body exceeds %d bytes", limit)}
+		}
+		if err != nil {
+			return nil, badField("", "reading the body: %v", err)
+		}
+		if len(body) == 0 {
+			body = []byte("{}")
+		} else if media, _, err := mime.ParseMediaType(c.Header.Get("Content-Type")); err != nil || media != "application/json" {
+			return nil, &inputError{http.StatusUnsupportedMediaType, "Content-Type",
+				fmt.Sprintf("Content-Type must be application/json, not %q", c.Header.Get("Content-Type"))}
+		}
+		req := new(Req)
+		if err := decodeStrict(body, req); err != nil {
+			return nil, err
+		}
+		return fn(c, req)
+	}
+}
+
+// action is [input] without fields.
+func action(fn func(c *controlCall) (any, error)) func(*controlCall) (any, error) {
+	return input(func(c *controlCall, _ *struct{}) (any, error) { return fn(c) })
+}
+
+// isControl reports whether a path is of the control API.
+func isControl(path string) bool {
+	return path == healthPath || path+"/" == controlPath || strings.HasPrefix(path, controlPath)
+}
+
+// serveControl answers a control request. Nothing of it is in the ledger.
+func (s *Server) serveControl(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	result, err := s.control(w, r)
+	if refused, ok := errors.AsType[*inputError](err); ok {
+		writeControl(w, refused.status, controlError{controlErrorBody{refused.field, refused.msg}})
+		return
+	}
+	switch result := result.(type) {
+	case nil:
+		w.WriteHeader(http.StatusNoContent)
+	case http.Handler:
+		result.ServeHTTP(w, r)
+	default:
+		writeControl(w, http.StatusOK, result)
+	}
+}
+
+type controlError struct {
+	Error controlErrorBody `json:"error"`
+}
+
+type controlErrorBody struct {
+	Field   string `json:"field"` // empty: the whole request
+	Message string `json:"message"`
+}
+
+func writeControl(w http.ResponseWriter, status int, v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		panic("hotelstaystest: cannot encode a control answer: " + err.Error())
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	w.Write(body)
+}
+
+// control runs the guards and the route. A result that is an http.Handler answers itself, nil
+// is an answer without content. Every error is an inputError.
+func (s *Server) control(w http.ResponseWriter, r *http.Request) (any, error) {
+	if r.URL.Path != healthPath {
+		if err := s.guard(r); err != nil {
+			return nil, err
+		}
+		if s.loggedIn(r) {
+			return http.HandlerFunc(s.logIn), nil
+		}
+		if err := s.checkControlToken(w, r); err != nil {
+			return nil, err
+		}
+		if r.URL.Path == controlPath || strings.HasPrefix(r.URL.Path, controlPath+"page/") {
+			return s.page(w, r)
+		}
+	}
+	route, err := findRoute(w, r)
+	if err != nil {
+		return nil, err
+	}
+	c := &controlCall{Request: r, s: s}
+	if c.query, err = readQuery(r, route.query); err != nil {
+		return nil, err
+	}
+	return route.run(c)
+}
+
+// guard refuses paths that are not in their plain form, hosts that are not the sandbox's, and
+// changes that another site's page asks for.
+func (s *Server) guard(r *http.Request) error {
+	raw := strings.ToLower(r.URL.EscapedPath())
+	isDots := func(part string) bool { return part == "." || part == ".." }
+	if strings.Contains(raw, "//") || strings.Contains(raw, "%2f") || strings.Contains(raw, "%5c") ||
+		slices.ContainsFunc(strings.Split(r.URL.Path, "/"), isDots) {
+		return noRoute(r)
+	}
+	host := r.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.TrimSuffix(strings.Trim(host, "[]"), ".")
+	if !loopbackHost(host) && !slices.ContainsFunc(s.cfg.Control.Hosts, func(own string) bool { return strings.EqualFold(own, host) }) {
+		return &inputError{http.StatusForbidden, "Host", fmt.Sprintf("the control API does not answer to host %q; see control.hosts", host)}
+	}
+	if err := crossOrigin.Check(r); err != nil {
+		return &inputError{http.StatusForbidden, "Origin", "a page of another site cannot use the control API"}
+	}
+	return nil
+}
+
+func noRoute(r *http.Request) error {
+	return &inputError{http.StatusNotFound, "", fmt.Sprintf("no control route at path %q; see %sopenapi.json", r.URL.Path, controlPath)}
+}
+
+// checkControlToken requires the token of [ControlConfig], as a bearer token or as the cookie
+// of logIn.
+func (s *Server) checkControlToken(w http.ResponseWriter, r *http.Request) error {
+	token := s.cfg.Control.Token
+	if token == "" {
+		return nil
+	}
+	sent, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if bearer && sameText(sent, token) {
+		return nil
+	}
+	if cookie, err := r.Cookie(controlCookie); err == nil && sameText(cookie.Value, s.cookieValue()) {
+		return nil
+	}
+	w.Header().Set("WWW-Authenticate", "Bearer")
+	return &inputError{http.StatusUnauthorized, "Authorization",
+		"the control API needs the header Authorization: Bearer <control token>; a browser opens " + controlPath + "?token=<control token> first"}
+}
+
+// cookieValue is not the token, because browsers send cookies to all ports of a host.
+func (s *Server) cookieValue() string {
+	return hex.EncodeToString(s.mac("control", s.cfg.Control.Token))
+}
+
+// loggedIn reports whether a request of the page has the token in its URL.
+func (s *Server) loggedIn(r *http.Request) bool {
+	token := s.cfg.Control.Token
+	return token != "" && r.Method == http.MethodGet && r.URL.Path == controlPath && sameText(r.URL.Query().Get("token"), token)
+}
+
+// logIn moves the token from the URL, which browsers and proxies record, into a cookie.
+func (s *Server) logIn(w http.ResponseWriter, r *http.Request) {
+	http.SetCookie(w, &http.Cookie{Name: controlCookie, Value: s.cookieValue(), Path: controlPath,
+		HttpOnly: true, Secure: s.cfg.TLS, SameSite: http.SameSiteLaxMode})
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	http.Redirect(w, r, controlPath, http.StatusSeeOther)
+}
+
+// sameText compares in constant time.
+func sameText(a, b string) bool { return hmac.Equal([]byte(a), []byte(b)) }
+
+// page serves the handler of [ControlConfig].
+func (s *Server) page(w http.ResponseWriter, r *http.Request) (any, error) {
+	switch {
+	case s.pages == nil:
+		return nil, noRoute(r)
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		return nil, wrongMethod(w, r, []string{http.MethodGet})
+	}
+	return s.pages, nil
+}
+
+func wrongMethod(w http.ResponseWriter, r *http.Request, allowed []string) error {
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	return &inputError{http.StatusMethodNotAllowed, "", fmt.Sprintf("%s takes %s, not %s", r.URL.Path, strings.Join(allowed, " or "),
+		r.Method)}
+}
+
+// findRoute finds the route of a request, and sets the values of its path. GET takes HEAD too.
+func findRoute(w http.ResponseWriter, r *http.Request) (*controlRoute, error) {
+	method := r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	var allowed []string
+	for i, route := range controlRoutes {
+		values, ok := matchPath(route.path, r.URL.Path)
+		if !ok {
+			continue
+		}
+		if route.method == method {
+			for name, value := range values {
+				r.SetPathValue(name, value)
+			}
+			return &controlRoutes[i], nil
+		}
+		allowed = append(allowed, route.method)
+	}
+	if allowed == nil {
+		return nil, noRoute(r)
+	}
+	return nil, wrongMethod(w, r, allowed)
+}
+
+func matchPath(pattern, path string) (values map[string]string, ok bool) {
+	want, got := strings.Split(pattern, "/"), strings.Split(path, "/")
+	if len(want) != len(got) {
+		return nil, false
+	}
+	values = map[string]string{}
+	for i, part := range want {
+		if name, isName := strings.CutPrefix(part, "{"); isName && got[i] != "" {
+			values[strings.TrimSuffix(name, "}")] = got[i]
+		} else if part != got[i] {
+			return nil, false
+		}
+	}
+	return values, true
+}
+
+// readQuery reads the parameters of a request. It refuses unknown and repeated ones.
+func readQuery(r *http.Request, names []string) (map[string]string, error) {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, badField("", "the query is malformed: %v", err)
+	}
+	out := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		switch {
+		case !slices.Contains(names, name):
+			return nil, badField(name, "unknown parameter %s", name)
+		case len(values[name]) > 1:
+			return nil, badField(name, "parameter %s appears twice", name)
+		}
+		out[name] = values[name][0]
+	}
+	return out, nil
+}
+
+// number reads an integer parameter, or returns absent.
+func (c *controlCall) number(name string, absent, least, most int64) (int64, error) {
+	text, ok := c.query[name]
+	if !ok {
+		return absent, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < least || n > most {
+		return 0, badField(name, "%s must be an integer from %d to %d, not %q", name, least, most, text)
+	}
+	return n, nil
+}

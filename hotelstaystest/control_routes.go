@@ -1,0 +1,490 @@
+// The routes of the control API.
+
+package hotelstaystest
+
+import (
+	_ "embed"
+	"encoding/json"
+	"math"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+)
+
+//go:embed openapi.json
+var openAPI []byte
+
+const (
+	typicalPage = 100
+	maxPage     = 1000 // entries of an answer
+)
+
+var controlRoutes = []controlRoute{
+	{"GET", healthPath, nil, getHealth},
+	{"GET", "/_sandbox/openapi.json", nil, getOpenAPI},
+	{"GET", "/_sandbox/config", nil, getConfig},
+	{"GET", "/_sandbox/catalog", []string{"limit"}, getCatalog},
+	{"GET", "/_sandbox/ledger", nil, getLedger},
+	{"GET", "/_sandbox/limits", nil, getLimits},
+
+	{"GET", "/_sandbox/entries", []string{"after", "limit"}, getEntries},
+	{"GET", "/_sandbox/events", []string{"after"}, getEvents},
+	{"GET", "/_sandbox/requests", []string{"operation", "traceId", "reference", "q", "after", "before", "limit"}, getRequests},
+
+	{"GET", "/_sandbox/faults", nil, getFaults},
+	{"POST", "/_sandbox/faults", nil, input(postFault)},
+	{"DELETE", "/_sandbox/faults", nil, action(deleteFaults)},
+	{"DELETE", "/_sandbox/faults/{id}", nil, action(deleteFault)},
+
+	{"GET", "/_sandbox/orders", []string{"offset", "limit"}, getOrders},
+	{"GET", "/_sandbox/orders/{reference}", nil, getOrder},
+	{"POST", "/_sandbox/orders/{reference}/status", nil, input(postStatus)},
+	{"POST", "/_sandbox/orders/{reference}/confirm", nil, action(postConfirm)},
+	{"POST", "/_sandbox/orders/{reference}/cancel", nil, action(postCancel)},
+	{"POST", "/_sandbox/orders/{reference}/amend", nil, onOrder((*Server).amendOrder)},
+	{"POST", "/_sandbox/orders/{reference}/visibility", nil, input(postVisibility)},
+	{"POST", "/_sandbox/orders/{reference}/cancel-rule", nil, input(postCancelRule)},
+	{"POST", "/_sandbox/orders/{reference}/voucher/fail", nil, onOrder((*Server).failVoucher)},
+	{"POST", "/_sandbox/orders/{reference}/voucher/regenerate", nil, onOrder((*Server).regenerateVoucher)},
+	{"POST", "/_sandbox/orders/{reference}/webhooks", nil, input(postWebhook)},
+	{"POST", "/_sandbox/share-supplier-reference", nil, input(postShared)},
+
+	{"GET", "/_sandbox/offers", nil, getOffers},
+	{"POST", "/_sandbox/offers/price", nil, input(postPrice)},
+	{"POST", "/_sandbox/offers/close", nil, input(postClose)},
+	{"POST", "/_sandbox/offers/reopen", nil, input(postReopen)},
+	{"POST", "/_sandbox/sessions/expire", nil, action(postExpire)},
+	{"POST", "/_sandbox/tokens/revoke", nil, action(postRevoke)},
+
+	{"GET", "/_sandbox/webhooks", []string{"reference", "limit"}, getWebhooks},
+	{"POST", "/_sandbox/webhooks/{eventId}/redeliver", nil, input(postRedeliver)},
+
+	{"GET", "/_sandbox/clock", nil, getClock},
+	{"POST", "/_sandbox/clock", nil, input(postClock)},
+	{"POST", "/_sandbox/reset", nil, action(postReset)},
+	{"GET", "/_sandbox/snapshot", nil, getSnapshot},
+	{"PUT", "/_sandbox/snapshot", nil, limitedInput(maxSnapshotBody, putSnapshot)},
+}
+
+func getHealth(*controlCall) (any, error) { return map[string]string{"status": "ok"}, nil }
+
+func getOpenAPI(*controlCall) (any, error) { return json.RawMessage(openAPI), nil }
+
+// getConfig returns the configuration with its secrets masked.
+func getConfig(c *controlCall) (any, error) {
+	cfg := c.s.cfg.clone()
+	for i := range cfg.Accounts {
+		cfg.Accounts[i].AppSecret = masked
+	}
+	for i := range cfg.OAuthClients {
+		cfg.OAuthClients[i].ClientSecret = masked
+	}
+	for _, secret := range []*string{&cfg.Webhooks.Secret, &cfg.Control.Token} {
+		if *secret != "" {
+			*secret = masked
+		}
+	}
+	return cfg, nil
+}
+
+type controlCity struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+func getCatalog(c *controlCall) (any, error) {
+	limit, err := c.number("limit", typicalPage, 1, maxPage)
+	if err != nil {
+		return nil, err
+	}
+	out := struct {
+		CityCount  int           `json:"cityCount"`
+		HotelCount int           `json:"hotelCount"`
+		Cities     []controlCity `json:"cities"`
+		HotelIDs   []string      `json:"hotelIds"`
+	}{CityCount: c.s.CityCount(), HotelCount: c.s.HotelCount(), Cities: []controlCity{}, HotelIDs: c.s.HotelIDs(int(limit))}
+	for i := range min(out.CityCount, int(limit)) {
+		out.Cities = append(out.Cities, controlCity{c.s.CityID(i), c.s.CityName(i)})
+	}
+	return out, nil
+}
+
+type controlCancellation struct {
+	CustomerReferenceNo string    `json:"customerReferenceNo"`
+	PlatformReferenceNo string    `json:"platformReferenceNo"`
+	Reason              string    `json:"reason"`
+	At                  time.Time `json:"at"`
+	ServiceFee          string    `json:"serviceFee"`
+}
+
+func getLedger(c *controlCall) (any, error) {
+	l := c.s.ledger
+	return struct {
+		Requests          int                   `json:"requests"`
+		Counts            map[Operation]int     `json:"counts"` // "" counts unknown paths
+		RateLimited       map[Operation]int     `json:"rateLimited"`
+		TicketsIssued     int                   `json:"ticketsIssued"`
+		TokensIssued      int                   `json:"tokensIssued"`
+		Orders            int                   `json:"orders"`
+		BookingsReused    int                   `json:"bookingsReused"`
+		DuplicatesRefused int                   `json:"duplicatesRefused"`
+		Cancellations     []controlCancellation `json:"cancellations"`
+		Dropped           int                   `json:"dropped"`
+	}{
+		l.Count(""), l.Counts(), l.limitedCounts(), l.TicketsIssued(), l.TokensIssued(), c.s.orders.count(), l.BookingsReused(),
+		l.DuplicatesRefused(), controlCancellations(l.Cancellations()), l.Dropped(),
+	}, nil
+}
+
+func controlCancellations(list []Cancellation) []controlCancellation {
+	out := []controlCancellation{}
+	for _, cancellation := range list {
+		out = append(out, controlCancellation(cancellation))
+	}
+	return out
+}
+
+func getLimits(c *controlCall) (any, error) {
+	return map[string]any{"limits": c.s.limiter.uses()}, nil
+}
+
+func getEntries(c *controlCall) (any, error) {
+	after, err := c.number("after", 0, 0, math.MaxInt64)
+	if err != nil {
+		return nil, err
+	}
+	limit, err := c.number("limit", typicalPage, 1, maxPage)
+	if err != nil {
+		return nil, err
+	}
+	entries, dropped, _ := c.s.ledger.read(after, int(limit))
+	out := struct {
+		Entries []controlEntry `json:"entries"`
+		Dropped int            `json:"dropped"`
+		Last    int64          `json:"last"`
+	}{[]controlEntry{}, dropped, after}
+	for _, e := range entries {
+		out.Entries = append(out.Entries, c.s.controlEntry(e))
+		out.Last = e.Seq
+	}
+	return out, nil
+}
+
+// getRequests returns the first requests after a number, the last ones before one, or the last.
+func getRequests(c *controlCall) (any, error) {
+	limit, err := c.number("limit", typicalPage, 1, maxPage)
+	if err != nil {
+		return nil, err
+	}
+	after, err := c.number("after", -1, 0, math.MaxInt)
+	if err != nil {
+		return nil, err
+	}
+	before, err := c.number("before", math.MaxInt, 1, math.MaxInt)
+	if err != nil {
+		return nil, err
+	}
+	matches := c.requestFilter()
+	attempts := map[string]int{}
+	found := []journalRequest{}
+	for _, r := range c.s.ledger.kept() {
+		if r.TraceID != "" {
+			attempts[r.TraceID]++
+		}
+		if int64(r.Seq) <= after || int64(r.Seq) >= before || !matches(r) {
+			continue
+		}
+		if len(found) == int(limit) {
+			if after >= 0 {
+				break
+			}
+			found = slices.Delete(found, 0, 1)
+		}
+		found = append(found, newJournalRequest(r, attempts[r.TraceID]))
+	}
+	return map[string]any{"requests": found, "dropped": c.s.ledger.Dropped()}, nil
+}
+
+func newJournalRequest(r *Request, attempt int) journalRequest {
+	out := journalRequest{controlRequest: newControlRequest(r), Attempt: attempt, Header: r.Header}
+	if r.bodies != nil {
+		out.Body, out.Answer = r.bodies.request, r.bodies.answer
+	}
+	return out
+}
+
+// requestFilter makes the filter of a query of the journal.
+func (c *controlCall) requestFilter() func(*Request) bool {
+	operation, traceID, reference := Operation(c.query["operation"]), c.query["traceId"], c.query["reference"]
+	text := regexp.MustCompile("(?i)" + regexp.QuoteMeta(c.query["q"]))
+	has := func(r *Request) bool {
+		if text.MatchString(string(r.Operation)) || text.MatchString(r.Path) || text.MatchString(r.Msg) ||
+			text.MatchString(r.RequestID) || text.MatchString(r.TraceID) {
+			return true
+		}
+		return r.bodies != nil && (text.MatchString(r.bodies.request) || text.MatchString(r.bodies.answer))
+	}
+	return func(r *Request) bool {
+		return (operation == "" || r.Operation == operation) && (traceID == "" || r.TraceID == traceID) &&
+			(reference == "" || r.bodies != nil && slices.Contains(r.bodies.references, reference)) && (c.query["q"] == "" || has(r))
+	}
+}
+
+func getFaults(c *controlCall) (any, error) {
+	out := []waitingFault{}
+	for _, f := range c.s.faults.all() {
+		out = append(out, waitingFault{f.id, newControlFault(f.Fault)})
+	}
+	return map[string]any{"faults": out}, nil
+}
+
+func postFault(c *controlCall, req *controlFault) (any, error) {
+	added, err := c.s.inject(req.fault())
+	if err != nil {
+		return nil, err
+	}
+	return waitingFault{added.id, newControlFault(added.Fault)}, nil
+}
+
+func deleteFaults(c *controlCall) (any, error) {
+	c.s.ClearFaults()
+	return nil, nil
+}
+
+func deleteFault(c *controlCall) (any, error) {
+	id, err := strconv.Atoi(c.PathValue("id"))
+	if err != nil || c.s.removeFaults(func(f planted) bool { return f.id == id }) == 0 {
+		return nil, noSuch("id", "no fault %q; it may have acted already", c.PathValue("id"))
+	}
+	return nil, nil
+}
+
+// getOrders returns the orders from an offset on, by default the last ones.
+func getOrders(c *controlCall) (any, error) {
+	limit, err := c.number("limit", typicalPage, 1, maxPage)
+	if err != nil {
+		return nil, err
+	}
+	offset, err := c.number("offset", -1, 0, math.MaxInt)
+	if err != nil {
+		return nil, err
+	}
+	now := c.s.lock()
+	defer c.s.unlock()
+	list := c.s.orders.list
+	total := int64(len(list))
+	if offset < 0 {
+		offset = max(0, total-limit)
+	}
+	out := struct {
+		Orders []orderDetails `json:"orders"`
+		Total  int64          `json:"total"`
+		Offset int64          `json:"offset"`
+	}{[]orderDetails{}, total, offset}
+	for _, o := range list[min(offset, total) : min(offset, total)+min(limit, total-min(offset, total))] {
+		out.Orders = append(out.Orders, c.s.orderDetails(o, now))
+	}
+	return out, nil
+}
+
+func getOrder(c *controlCall) (any, error) {
+	var out orderDetails
+	err := c.s.withOrder(c.PathValue("reference"), func(o *order, now time.Time) error {
+		out = c.s.orderDetails(o, now)
+		return nil
+	})
+	return out, err
+}
+
+// changed answers with an order after a change.
+func (c *controlCall) changed(err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	return getOrder(c)
+}
+
+// onOrder makes a route of a method that changes an order.
+func onOrder(change func(s *Server, reference string) error) func(*controlCall) (any, error) {
+	return action(func(c *controlCall) (any, error) { return c.changed(change(c.s, c.PathValue("reference"))) })
+}
+
+func postStatus(c *controlCall, req *struct {
+	Status *int `json:"status"`
+}) (any, error) {
+	if req.Status == nil {
+		return nil, badField("status", "status is required")
+	}
+	return c.changed(c.s.setOrderStatus(c.PathValue("reference"), *req.Status))
+}
+
+func postConfirm(c *controlCall) (any, error) {
+	return c.changed(c.s.setOrderStatus(c.PathValue("reference"), c.s.cfg.Variants.OrderStatusNumbers.Confirmed))
+}
+
+func postCancel(c *controlCall) (any, error) {
+	return c.changed(c.s.setOrderStatus(c.PathValue("reference"), c.s.cfg.Variants.OrderStatusNumbers.Cancelled))
+}
+
+func postVisibility(c *controlCall, req *struct {
+	After *Duration `json:"after"`
+}) (any, error) {
+	if req.After == nil || *req.After < 0 {
+		return nil, badField("after", "after is required, a duration such as 30s")
+	}
+	return c.changed(c.s.hideOrder(c.PathValue("reference"), time.Duration(*req.After)))
+}
+
+func postCancelRule(c *controlCall, req *struct {
+	Rule *CancelRule `json:"rule"`
+}) (any, error) {
+	if req.Rule == nil {
+		return nil, badField("rule", "rule is required, one of %q", cancelRules)
+	}
+	return c.changed(c.s.setCancelRule(c.PathValue("reference"), *req.Rule))
+}
+
+func postWebhook(c *controlCall, req *struct {
+	Event string `json:"event"`
+}) (any, error) {
+	return nil, c.s.sendWebhook(c.PathValue("reference"), req.Event)
+}
+
+func postShared(c *controlCall, req *struct {
+	References []string `json:"references"`
+}) (any, error) {
+	if len(req.References) < 2 {
+		return nil, badField("references", "references must have two references at least")
+	}
+	return nil, c.s.shareSupplierReference(req.References)
+}
+
+type controlOffer struct {
+	RatePkgID string `json:"ratePkgId"`
+	HotelID   string `json:"hotelId"`
+	CheckIn   string `json:"checkIn"`
+	Nights    int    `json:"nights"`
+	Percents  []int  `json:"percents"`
+	Closed    bool   `json:"closed"`
+}
+
+// getOffers returns the offers that were moved or closed.
+func getOffers(c *controlCall) (any, error) {
+	out := []controlOffer{}
+	for _, change := range c.s.market.all() {
+		o, _, _ := c.s.parseOffer(change.ratePkgID)
+		out = append(out, controlOffer{change.ratePkgID, sourceID(o.supplier, o.hotel), o.checkIn.Format(dateForm), o.nights,
+			append([]int{}, change.moves...), change.closed})
+	}
+	return map[string]any{"offers": out}, nil
+}
+
+type offerChoice struct {
+	RatePkgID string `json:"ratePkgId"`
+}
+
+func postPrice(c *controlCall, req *struct {
+	RatePkgID string `json:"ratePkgId"`
+	Percent   *int   `json:"percent"`
+}) (any, error) {
+	if req.Percent == nil {
+		return nil, badField("percent", "percent is required")
+	}
+	return nil, c.s.moveRate(req.RatePkgID, *req.Percent)
+}
+
+func postClose(c *controlCall, req *offerChoice) (any, error) {
+	return nil, c.s.setClosed(req.RatePkgID, true)
+}
+
+func postReopen(c *controlCall, req *offerChoice) (any, error) {
+	return nil, c.s.setClosed(req.RatePkgID, false)
+}
+
+func postExpire(c *controlCall) (any, error) {
+	c.s.ExpireSessions()
+	return nil, nil
+}
+
+func postRevoke(c *controlCall) (any, error) {
+	c.s.RevokeTokens()
+	return nil, nil
+}
+
+// getWebhooks returns the last deliveries, oldest first.
+func getWebhooks(c *controlCall) (any, error) {
+	limit, err := c.number("limit", typicalPage, 1, maxPage)
+	if err != nil {
+		return nil, err
+	}
+	reference := c.query["reference"]
+	found := c.s.ledger.webhooksOf(func(w *Webhook) bool {
+		return reference == "" || w.CustomerReferenceNo == reference || w.PlatformReferenceNo == reference
+	})
+	out := []controlWebhook{}
+	for _, w := range found[max(0, len(found)-int(limit)):] {
+		out = append(out, c.s.controlWebhook(w))
+	}
+	return map[string]any{"webhooks": out, "total": len(found)}, nil
+}
+
+func postRedeliver(c *controlCall, req *struct {
+	Fault FaultKind `json:"fault"`
+	Delay Duration  `json:"delay"`
+}) (any, error) {
+	var f *Fault
+	if req.Fault != "" || req.Delay != 0 {
+		f = &Fault{Operation: OpWebhook, Kind: req.Fault, Delay: time.Duration(req.Delay)}
+		if !slices.Contains([]FaultKind{FaultDuplicate, FaultBadSignature, FaultAlteredBody, FaultDrop}, req.Fault) {
+			return nil, badField("fault", "fault must be duplicate, bad-signature, altered-body or drop, not %q", req.Fault)
+		}
+		if req.Delay < 0 || req.Delay > 0 && req.Fault != FaultDuplicate {
+			return nil, badField("delay", "delay is the time from a duplicate to its original, and cannot be negative")
+		}
+	}
+	return nil, c.s.redeliverWebhook(c.PathValue("eventId"), f)
+}
+
+func getClock(c *controlCall) (any, error) { return c.clock(nil), nil }
+
+func (c *controlCall) clock(done []Due) controlClock {
+	out := controlClock{Now: c.s.Now(), Offset: Duration(c.s.clock.offset.Load())}
+	for _, due := range done {
+		out.Done = append(out.Done, controlDue(due))
+	}
+	return out
+}
+
+func postClock(c *controlCall, req *struct {
+	Advance *Duration `json:"advance"`
+}) (any, error) {
+	if req.Advance == nil {
+		return nil, badField("advance", "advance is required, a duration such as 10m")
+	}
+	done, err := c.s.advance(time.Duration(*req.Advance))
+	if err != nil {
+		return nil, err
+	}
+	return c.clock(done), nil
+}
+
+func postReset(c *controlCall) (any, error) {
+	c.s.Reset()
+	return nil, nil
+}
+
+// getEvents answers with a stream of entries.
+func getEvents(c *controlCall) (any, error) {
+	after, err := c.number("after", 0, 0, math.MaxInt64)
+	if err != nil {
+		return nil, err
+	}
+	if id := c.Header.Get("Last-Event-ID"); id != "" {
+		if after, err = strconv.ParseInt(id, 10, 64); err != nil || after < 0 {
+			return nil, badField("Last-Event-ID", "Last-Event-ID must be the id of an event, not %q", id)
+		}
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { c.s.stream(w, r, after) }), nil
+}

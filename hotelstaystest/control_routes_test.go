@@ -1,0 +1,449 @@
+// What each route of the control API does.
+
+package hotelstaystest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestControlOrders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rc := &receiver{}
+		s, c := controlled(t, WithCallbackHandler(rc), WithConfirmAfter(-1), WithVoucherDelay(0))
+		u := login(t, s)
+		u.bookWithCallback("ref", hook)
+		u.book("other", 1)
+		synctest.Wait()
+		const path = "/_sandbox/orders/ref"
+		var o orderDetails
+		for _, step := range []struct {
+			action, body string
+			state        string
+			voucher      string
+			changes      func(o orderDetails) bool
+		}{
+			{"/confirm", "", "confirmed", "GENERATED", func(o orderDetails) bool { return o.HotelConfirmNo == "HC-000000001" }},
+			{"/amend", "", "confirmed", "GENERATED", func(o orderDetails) bool { return o.VoucherVersion == 2 }},
+			{"/voucher/regenerate", "", "confirmed", "GENERATED", func(o orderDetails) bool { return o.VoucherVersion == 3 }},
+			{"/voucher/fail", "", "confirmed", "FAILED", nil},
+			{"/visibility", `{"after":"1h"}`, "confirmed", "FAILED", func(o orderDetails) bool { return o.VisibleAt.Equal(time.Now().Add(time.Hour)) }},
+			{"/cancel-rule", `{"rule":"forbidden-by-contract"}`, "confirmed", "FAILED",
+				func(o orderDetails) bool { return o.CancelRule == CancelForbiddenByContract }},
+			{"/status", `{"status":4}`, "pending", "FAILED", nil},
+			{"/status", `{"status":5}`, "status 5", "FAILED", nil},
+			{"/cancel", "", "cancelled", "CANCELLED", func(o orderDetails) bool { return len(o.History) == 5 }},
+		} {
+			c.must("POST", path+step.action, step.body, &o)
+			if o.State != step.state || o.VoucherStatus != step.voucher || step.changes != nil && !step.changes(o) {
+				t.Errorf("%s: %+v", step.action, o)
+			}
+			var again orderDetails
+			c.must("GET", "/_sandbox/orders/PO000000001", nil, &again)
+			if fmt.Sprint(again) != fmt.Sprint(o) {
+				t.Errorf("%s: %+v, then %+v", step.action, o, again)
+			}
+		}
+		if o.Holder != "Test Holder" || !slices.Equal(o.Guests, []string{"Test ref"}) || o.CheckIn != "2030-12-24" || o.HotelName == "" {
+			t.Errorf("%+v", o)
+		}
+		if got := len(u.must(queryPath, "{}").list("orders")); got != 1 {
+			t.Errorf("%d visible orders", got)
+		}
+		c.must("POST", path+"/webhooks", `{"event":"order_imagined"}`, nil)
+		c.must("POST", "/_sandbox/share-supplier-reference", `{"references":["ref","other"]}`, nil)
+		synctest.Wait()
+		orders := s.Ledger().Orders()
+		if orders[0].SupplierReferenceNo != orders[1].SupplierReferenceNo || !strings.HasSuffix(rc.events(), "cancelled imagined") {
+			t.Errorf("%+v, %s", orders, rc.events())
+		}
+
+		for _, tc := range []struct {
+			path, body  string
+			status      int
+			field, text string
+		}{
+			{"/nobody/confirm", "", 404, "reference", "no order"},
+			{"/ref/amend", "", 409, "reference", "not confirmed"},
+			{"/other/voucher/regenerate", "", 409, "reference", "no voucher"},
+			{"/ref/status", "", 400, "status", "required"},
+			{"/ref/status", `{"status":-1}`, 400, "status", "between 0 and 5"},
+			{"/ref/visibility", `{"after":"-1s"}`, 400, "after", "30s"},
+			{"/ref/visibility", `{"after":"soon"}`, 400, "after", "soon"},
+			{"/ref/cancel-rule", `{}`, 400, "rule", "needs-reason"},
+			{"/ref/cancel-rule", `{"rule":"never"}`, 400, "rule", "never"},
+			{"/ref/webhooks", `{}`, 400, "event", "required"},
+			{"/nobody/webhooks", `{"event":"x"}`, 404, "reference", "no order"},
+		} {
+			c.refused("POST", "/_sandbox/orders"+tc.path, tc.body, tc.status, tc.field, tc.text)
+		}
+		c.refused("POST", "/_sandbox/share-supplier-reference", `{"references":["ref","nobody"]}`, 404, "reference", "nobody")
+	})
+}
+
+func TestControlListsOrders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, c := controlled(t)
+		in, ids := login(t, s).find(nil)
+		for i := range 5 {
+			in.must(bookPath, booking(fmt.Sprint(i), ids[0], guests("Guest", fmt.Sprint(i))))
+		}
+		for query, want := range map[string]string{
+			"": "[0 1 2 3 4] 5 0", "?limit=2": "[3 4] 5 3", "?offset=1&limit=2": "[1 2] 5 1", "?offset=0&limit=1000": "[0 1 2 3 4] 5 0",
+			"?offset=9": "[] 5 9",
+		} {
+			var got struct {
+				Orders        []orderDetails
+				Total, Offset int
+			}
+			c.must("GET", "/_sandbox/orders"+query, nil, &got)
+			refs := []string{}
+			for _, o := range got.Orders {
+				refs = append(refs, o.CustomerReferenceNo)
+			}
+			if text := fmt.Sprint(refs, got.Total, got.Offset); text != want {
+				t.Errorf("%s: got %s, want %s", query, text, want)
+			}
+		}
+		c.refused("GET", "/_sandbox/orders?limit=1001", nil, 400, "limit", "1000")
+		c.refused("GET", "/_sandbox/orders?offset=9223372036854775808", nil, 400, "offset", "integer")
+	})
+}
+
+func TestControlOffers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, c := controlled(t)
+		in, ids := login(t, s).find(nil)
+		c.must("POST", "/_sandbox/offers/price", object{"ratePkgId": ids[0], "percent": 10}, nil)
+		c.must("POST", "/_sandbox/offers/price", object{"ratePkgId": ids[0], "percent": 0}, nil)
+		c.must("POST", "/_sandbox/offers/close", object{"ratePkgId": ids[1]}, nil)
+		in.refused(bookPath, booking("ref", ids[0], nil), 200, CodeRateChanged, "")
+		in.refused(bookPath, booking("ref", ids[1], nil), 200, CodeRateChanged, "")
+		var got struct{ Offers []controlOffer }
+		c.must("GET", "/_sandbox/offers", nil, &got)
+		i := slices.IndexFunc(got.Offers, func(o controlOffer) bool { return o.RatePkgID == ids[0] })
+		if len(got.Offers) != 2 || !slices.Equal(got.Offers[i].Percents, []int{10, 0}) || got.Offers[i].Closed || !got.Offers[1-i].Closed ||
+			got.Offers[i].Nights != 2 || got.Offers[i].CheckIn != "2030-12-24" {
+			t.Errorf("%+v", got)
+		}
+		c.must("POST", "/_sandbox/offers/reopen", object{"ratePkgId": ids[1]}, nil)
+		in.must(bookPath, booking("ref", ids[1], nil))
+		for _, id := range []string{"", "x", "LTE.x", ids[0][1:]} {
+			c.refused("POST", "/_sandbox/offers/close", object{"ratePkgId": id}, 400, "ratePkgId", "is not a ratePkgId")
+		}
+		for _, percent := range []int{-100, 1001} {
+			c.refused("POST", "/_sandbox/offers/price", object{"ratePkgId": ids[0], "percent": percent}, 400, "percent", "above -100")
+		}
+		c.refused("POST", "/_sandbox/offers/price", object{"ratePkgId": ids[0]}, 400, "percent", "required")
+		for range 60 { // a price never overflows
+			c.must("POST", "/_sandbox/offers/price", object{"ratePkgId": ids[2], "percent": 1000}, nil)
+		}
+		in.must(availPath, object{"ratePkgId": ids[2]})
+	})
+}
+
+func TestControlFaults(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, c := controlled(t)
+		u := login(t, s)
+		sent := `{"operation":"QueryOrders","kind":"status","status":502,"code":7,"msg":"away","skip":1,"times":2,"delay":"2s",` +
+			`"retryAfter":"3","header":{"X-One":["1","2"]},"body":"<html>"}`
+		var added, left waitingFault
+		c.must("POST", "/_sandbox/faults", sent, &added)
+		list := func() []waitingFault {
+			var got struct{ Faults []waitingFault }
+			c.must("GET", "/_sandbox/faults", nil, &got)
+			return got.Faults
+		}
+		u.must(queryPath, "{}")
+		before := time.Now()
+		r := u.post(queryPath, "{}")
+		if r.status != 502 || string(r.body) != "<html>" || time.Since(before) != 2*time.Second || r.header.Get("Retry-After") != "3" ||
+			!slices.Equal(r.header["X-One"], []string{"1", "2"}) {
+			t.Errorf("HTTP %d %s, %v", r.status, r.body, r.header)
+		}
+		left = list()[0]
+		if added.ID != 1 || added.Skip != 1 || added.Times != 2 || left.ID != 1 || left.Skip != 0 || left.Times != 1 ||
+			time.Duration(left.Delay) != 2*time.Second {
+			t.Errorf("%+v became %+v", added, left)
+		}
+		c.must("POST", "/_sandbox/faults", `{"kind":"empty-body","status":204}`, nil)
+		c.must("DELETE", "/_sandbox/faults/1", nil, nil)
+		c.refused("DELETE", "/_sandbox/faults/1", nil, 404, "id", "no fault")
+		c.refused("DELETE", "/_sandbox/faults/one", nil, 404, "id", "no fault")
+		if got := list(); len(got) != 1 || got[0].ID != 2 {
+			t.Errorf("%+v", got)
+		}
+		c.must("DELETE", "/_sandbox/faults", nil, nil)
+		if got := c.call("GET", "/_sandbox/faults", nil); string(got.body) != `{"faults":[]}` {
+			t.Errorf("%s", got.body)
+		}
+		for body, field := range map[string]string{
+			`{}`: "kind", `{"kind":"cuts"}`: "kind", `{"kind":"cut","operation":"Bok"}`: "operation", `{"kind":"drop"}`: "operation",
+			`{"kind":"wrong-digest"}`: "operation", `{"kind":"cut","operation":"Webhook"}`: "kind",
+			`{"kind":"drop","operation":"Webhook","commit":true}`: "commit", `{"kind":"cut-before-read","commit":true}`: "commit",
+			`{"kind":"cut","skip":-1}`: "skip", `{"kind":"cut","times":-2}`: "times", `{"kind":"cut","delay":"-1s"}`: "delay",
+			`{"kind":"cut","bytesPerSecond":1}`: "bytesPerSecond", `{"kind":"slow-body","bytesPerSecond":1,"delay":"1s"}`: "bytesPerSecond",
+			`{"kind":"cut","probability":1.1}`: "probability", `{"kind":"cut","status":100}`: "status",
+			`{"kind":"cut","reference":"r"}`:                                "reference",
+			`{"kind":"cut-before-read","operation":"Book","reference":"r"}`: "reference", `{"kind":"cut","field":1}`: "field",
+		} {
+			c.refused("POST", "/_sandbox/faults", body, 400, field, "")
+		}
+	})
+}
+
+func TestControlBoundsFaults(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, c := controlled(t)
+		for range maxFaults {
+			s.Inject(Fault{Kind: FaultCut})
+		}
+		c.refused("POST", "/_sandbox/faults", `{"kind":"cut"}`, 409, "", "remove some")
+	})
+}
+
+// A fault with a Reference meets the calls and the webhooks of that order alone.
+func TestFaultsOfOneOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rc := &receiver{}
+		s, c := controlled(t, WithCallbackHandler(rc), WithConfirmAfter(-1))
+		u := login(t, s)
+		u.bookWithCallback("ref", hook)
+		synctest.Wait()
+		for _, op := range []Operation{OpQueryOrders, OpOrderVoucher, OpCancel} {
+			c.must("POST", "/_sandbox/faults", object{"operation": op, "kind": "status", "reference": "ref"}, nil)
+		}
+		c.must("POST", "/_sandbox/faults", `{"operation":"Webhook","kind":"drop","reference":"PO000000001"}`, nil)
+		in, ids := u.find(nil)
+		other := in.must(bookPath, booking("other", ids[1], object{"callbackUrl": hook}))
+		u.must(queryPath, "{}")
+		u.must(queryPath, object{"customerReferenceNos": []string{"other"}})
+		u.must(voucherPath, object{"customerReferenceNo": "other"})
+		in.must(cancelPath, cancellation("other", other))
+		if got := u.post(queryPath, object{"customerReferenceNos": []string{"other", "ref"}}); got.status != 503 {
+			t.Errorf("HTTP %d", got.status)
+		}
+		if got := u.post(voucherPath, object{"customerReferenceNo": "ref"}); got.status != 503 {
+			t.Errorf("HTTP %d", got.status)
+		}
+		s.SendWebhook("ref", "order_paid")
+		synctest.Wait()
+		var left struct{ Faults []waitingFault }
+		c.must("GET", "/_sandbox/faults", nil, &left)
+		w := s.Ledger().WebhooksFor("ref")
+		if len(left.Faults) != 1 || left.Faults[0].Operation != OpCancel || w[1].State != WebhookDropped ||
+			rc.events() != "created created cancelled" {
+			t.Errorf("%+v, %+v, %s", left, w, rc.events())
+		}
+	})
+}
+
+func TestControlSessionsAndTokens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, c := controlled(t)
+		u := login(t, s)
+		in, order := u.book("ref", 0)
+		_, ids := u.find(nil)
+		c.must("POST", "/_sandbox/sessions/expire", nil, nil)
+		in.refused(bookPath, booking("other", ids[1], nil), 400, CodeParam, "expired")
+		in.refused(listPath, search(s, nil), 400, CodeParam, "expired")
+		in.must(cancelPath, cancellation("ref", order))
+		u.book("new", 1) // at the same virtual time
+		c.must("POST", "/_sandbox/tokens/revoke", nil, nil)
+		u.refused(queryPath, "{}", 401, CodeUnauthorized, "revoked")
+		login(t, s).must(queryPath, "{}")
+	})
+}
+
+func TestControlWebhooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rc := &receiver{}
+		s, c := controlled(t, WithCallbackHandler(rc), WithConfirmAfter(-1))
+		u := login(t, s)
+		u.bookWithCallback("ref", hook)
+		synctest.Wait()
+		list := func(query string) []controlWebhook {
+			var got struct{ Webhooks []controlWebhook }
+			c.must("GET", "/_sandbox/webhooks"+query, nil, &got)
+			return got.Webhooks
+		}
+		path := "/_sandbox/webhooks/" + list("")[0].EventID + "/redeliver"
+		for _, body := range []string{"", `{"fault":"bad-signature"}`, `{"fault":"altered-body"}`, `{"fault":"duplicate","delay":"1s"}`,
+			`{"fault":"drop"}`} {
+			c.must("POST", path, body, nil)
+			synctest.Wait()
+			time.Sleep(time.Second)
+			synctest.Wait()
+		}
+		w := list("?reference=PO000000001")[0]
+		var got []string
+		for _, a := range w.Attempts {
+			got = append(got, fmt.Sprintf("%s %d", a.Signature, a.Status))
+		}
+		want := "valid 200, valid 200, invalid 200, invalid 200, valid 200, valid 200, none 0"
+		if strings.Join(got, ", ") != want || w.State != WebhookDelivered || w.CustomerReferenceNo != "ref" || !strings.Contains(w.Body,
+			"order_created") {
+			t.Errorf("got  %s\nwant %s\n%+v", got, want, w)
+		}
+		s.SendWebhook("ref", "last")
+		synctest.Wait()
+		if got := list("?limit=1"); len(got) != 1 || got[0].Event != "last" {
+			t.Errorf("%+v", got)
+		}
+		if got := list("?reference=other"); len(got) != 0 {
+			t.Errorf("%+v", got)
+		}
+		c.refused("POST", path, `{"fault":"reorder"}`, 400, "fault", "duplicate")
+		c.refused("POST", path, `{"delay":"1s"}`, 400, "fault", "duplicate")
+		c.refused("POST", path, `{"fault":"drop","delay":"1s"}`, 400, "delay", "duplicate")
+		c.refused("POST", "/_sandbox/webhooks/evt_none/redeliver", nil, 404, "eventId", "no event")
+	})
+}
+
+func TestControlClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, c := controlled(t)
+		login(t, s).book("ref", 0)
+		var clock controlClock
+		c.must("POST", "/_sandbox/clock", `{"advance":"10m"}`, &clock)
+		if !clock.Now.Equal(time.Now().Add(10*time.Minute)) || time.Duration(clock.Offset) != 10*time.Minute || len(clock.Done) != 1 ||
+			clock.Done[0].Kind != DueConfirmation || clock.Done[0].Reference != "PO000000001" {
+			t.Errorf("%+v", clock)
+		}
+		c.must("POST", "/_sandbox/clock", `{"advance":"0s"}`, nil)
+		c.refused("POST", "/_sandbox/clock", `{"advance":"-1s"}`, 400, "advance", "does not go back")
+		c.refused("POST", "/_sandbox/clock", `{"advance":"87600h"}`, 400, "advance", "too far")
+		c.refused("POST", "/_sandbox/clock", `{"advance":"2540400h"}`, 400, "advance", "too far")
+		c.refused("POST", "/_sandbox/clock", nil, 400, "advance", "required")
+		c.must("POST", "/_sandbox/clock", `{"advance":"87599h50m"}`, nil)
+		c.refused("POST", "/_sandbox/clock", `{"advance":"1ns"}`, 400, "advance", "too far")
+		c.must("GET", "/_sandbox/clock", nil, &clock)
+		if time.Duration(clock.Offset) != maxAhead {
+			t.Errorf("%+v", clock)
+		}
+		c.must("POST", "/_sandbox/reset", nil, nil)
+		c.must("GET", "/_sandbox/clock", nil, &clock)
+		if clock.Offset != 0 || len(s.Ledger().Orders()) != 0 {
+			t.Errorf("%+v", clock)
+		}
+	})
+}
+
+func TestControlLedger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, c := controlled(t, WithRateLimit(OpDestinations, 2))
+		u := login(t, s)
+		in, order := u.book("ref", 0)
+		in.must(cancelPath, cancellation("ref", order))
+		for range 5 {
+			u.post(destinationsPath, "{}")
+		}
+		u.post("/unknown", "{}")
+		var got struct {
+			Requests      int
+			Counts        map[Operation]int
+			RateLimited   map[Operation]int
+			TicketsIssued int
+			Orders        int
+			Cancellations []controlCancellation
+		}
+		c.must("GET", "/_sandbox/ledger", nil, &got)
+		if got.Requests != 10 || got.Counts[OpDestinations] != 5 || got.Counts[""] != 1 || got.RateLimited[OpDestinations] != 3 ||
+			got.TicketsIssued != 1 || got.Orders != 1 || got.Cancellations[0].CustomerReferenceNo != "ref" {
+			t.Errorf("%+v", got)
+		}
+		var limits struct{ Limits []limitUse }
+		c.must("GET", "/_sandbox/limits", nil, &limits)
+		i := slices.IndexFunc(limits.Limits, func(l limitUse) bool { return l.Operation == OpDestinations })
+		if got, want := limits.Limits[i], (limitUse{OpDestinations, "127.0.0.1", 2, 2, 3}); got != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+		time.Sleep(time.Second)
+		c.must("GET", "/_sandbox/limits", nil, &limits)
+		if got := limits.Limits[i]; got.Used != 0 || got.Refused != 3 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// The configuration shows no secret, and is a configuration.
+func TestControlConfig(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, c := controlled(t, WithAccount("key", "my-app-secret"), WithOAuthClient("id", "my-client-secret"),
+			WithWebhookSecret("my-webhook-secret"))
+		a := c.call("GET", "/_sandbox/config", nil)
+		if strings.Contains(string(a.body), "my-") {
+			t.Errorf("%s", a.body)
+		}
+		if cfg, err := ParseConfig(a.body); err != nil || cfg.Accounts[0] != (Account{"key", masked}) {
+			t.Errorf("%v: %s", err, a.body)
+		}
+	})
+}
+
+func TestControlCatalog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, c := controlled(t)
+		var got struct {
+			CityCount, HotelCount int
+			Cities                []controlCity
+			HotelIDs              []string
+		}
+		c.must("GET", "/_sandbox/catalog?limit=5", nil, &got)
+		if got.CityCount != 30 || got.HotelCount != s.HotelCount() || len(got.Cities) != 5 || got.Cities[0].ID != s.CityID(0) ||
+			len(got.HotelIDs) != 5 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func TestControlEntries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, c := controlled(t)
+		login(t, s).book("ref", 0)
+		s.Advance(time.Hour)
+		s.Inject(Fault{Kind: FaultCut})
+		var all []controlEntry
+		last := int64(0)
+		for {
+			var got struct {
+				Entries []controlEntry
+				Dropped int
+				Last    int64
+			}
+			c.must("GET", fmt.Sprintf("/_sandbox/entries?after=%d&limit=2", last), nil, &got)
+			if len(got.Entries) == 0 {
+				if got.Last != last || got.Dropped != 0 {
+					t.Errorf("%+v", got)
+				}
+				break
+			}
+			all = append(all, got.Entries...)
+			last = got.Last
+		}
+		var kinds []string
+		for _, e := range all {
+			kinds = append(kinds, e.Kind)
+		}
+		slices.Sort(kinds)
+		if got := strings.Join(kinds, " "); got != "clock faults order request request request" {
+			t.Errorf("%s", got)
+		}
+		s.Reset()
+		var got struct{ Entries []json.RawMessage }
+		c.must("GET", fmt.Sprintf("/_sandbox/entries?after=%d", last), nil, &got)
+		if len(got.Entries) != 1 || !strings.Contains(string(got.Entries[0]), `"kind":"reset"`) {
+			t.Errorf("%s", got.Entries)
+		}
+		c.must("GET", "/_sandbox/entries?after=99999", nil, &got) // of an earlier server
+		if len(got.Entries) != 1 {
+			t.Errorf("%s", got.Entries)
+		}
+	})
+}

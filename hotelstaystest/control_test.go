@@ -1,0 +1,506 @@
+// The guards of the control API, and how it reads and writes.
+
+package hotelstaystest
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// controlled starts a server with the control API for one test.
+func controlled(t testing.TB, opts ...Option) (*Server, *controller) {
+	t.Helper()
+	s := start(t, append([]Option{WithControl()}, opts...)...)
+	return s, &controller{t: t, s: s}
+}
+
+// controller is a client of the control API.
+type controller struct {
+	t      testing.TB
+	s      *Server
+	change func(*http.Request) // before it is sent
+}
+
+// answered is an answer of the control API.
+type answered struct {
+	t      testing.TB
+	status int
+	header http.Header
+	body   []byte
+}
+
+// call sends a request. A body is JSON text, or a value to encode.
+func (c *controller) call(method, path string, body any) *answered {
+	c.t.Helper()
+	text, ok := body.(string)
+	if !ok && body != nil {
+		encoded, err := json.Marshal(body)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		text = string(encoded)
+	}
+	req, err := http.NewRequestWithContext(c.t.Context(), method, c.s.URL+path, strings.NewReader(text))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if text != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.change != nil {
+		c.change(req)
+	}
+	client := c.s.Client()
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	resp, err := client.Do(req)
+	if err != nil {
+		c.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer resp.Body.Close()
+	a := &answered{t: c.t, status: resp.StatusCode, header: resp.Header}
+	if a.body, err = io.ReadAll(resp.Body); err != nil {
+		c.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return a
+}
+
+// must sends and requires success. It decodes the answer into out, unless that is nil.
+func (c *controller) must(method, path string, body, out any) {
+	c.t.Helper()
+	a := c.call(method, path, body)
+	if a.status != 200 && a.status != 204 {
+		c.t.Fatalf("%s %s: HTTP %d, %s", method, path, a.status, a.body)
+	}
+	if out != nil {
+		if err := json.Unmarshal(a.body, out); err != nil {
+			c.t.Fatalf("%s %s: %v in %s", method, path, err, a.body)
+		}
+	}
+}
+
+// refused sends, and checks that the answer is this error.
+func (c *controller) refused(method, path string, body any, status int, field, text string) *answered {
+	c.t.Helper()
+	a := c.call(method, path, body)
+	var got struct {
+		Error struct{ Field, Message string }
+	}
+	err := json.Unmarshal(a.body, &got)
+	if a.status != status || err != nil || got.Error.Field != field || !strings.Contains(got.Error.Message, text) {
+		c.t.Errorf("%s %s: got HTTP %d %s, want %d for field %q with %q", method, path, a.status, a.body, status, field, text)
+	}
+	return a
+}
+
+func TestControlIsOffByDefault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t)
+		c := &controller{t: t, s: s}
+		for _, path := range []string{healthPath, "/_sandbox/", "/_sandbox/clock"} {
+			if got := c.call("GET", path, nil); got.status != 404 || !strings.Contains(string(got.body), `"code"`) {
+				t.Errorf("%s: HTTP %d, %s", path, got.status, got.body)
+			}
+		}
+		if got := len(s.Ledger().Requests("")); got != 3 {
+			t.Errorf("%d requests in the ledger", got)
+		}
+	})
+}
+
+func TestControlIsNotInTheLedger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, c := controlled(t, WithRateLimit(OpTicket, 1))
+		s.Inject(Fault{Kind: FaultCutBeforeRead, Times: -1})
+		before := len(s.Ledger().Entries(0))
+		for range 50 {
+			c.must("GET", healthPath, nil, nil)
+			c.must("GET", "/_sandbox/ledger", nil, nil)
+			c.refused("GET", "/_sandbox/nothing", nil, 404, "", "openapi.json")
+		}
+		if got := s.Ledger(); got.Count("") != 0 || len(got.Entries(0)) != before {
+			t.Errorf("%+v", got.Entries(0))
+		}
+	})
+}
+
+// header sets a request header; Host sets the host.
+func header(name, value string) func(*http.Request) {
+	return func(r *http.Request) {
+		if name == "Host" {
+			r.Host = value
+		}
+		r.Header.Set(name, value)
+	}
+}
+
+// with returns the client with a change to its requests.
+func (c *controller) with(change func(*http.Request)) *controller {
+	return &controller{t: c.t, s: c.s, change: change}
+}
+
+func TestControlRefusesOtherHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, c := controlled(t, func(cfg *Config) { cfg.Control.Hosts = []string{"sandbox", "Sandbox.Example"} })
+		for host, want := range map[string]int{
+			"localhost": 200, "LOCALHOST:8080": 200, "127.0.0.1": 200, "127.9.9.9:1": 200, "[::1]:80": 200, "[::ffff:127.0.0.1]": 200,
+			"sandbox": 200, "SANDBOX:443": 200, "sandbox.example.": 200,
+			"attacker.example": 403, "attacker.example:80": 403, "127.0.0.1.attacker.example": 403, "localhost.attacker.example": 403,
+			"0.0.0.0": 403, "192.0.2.1": 403, "[::]:80": 403, "sandbox.attacker.example": 403, "127.1": 403, "2130706433": 403,
+		} {
+			a := c.with(header("Host", host)).call("GET", "/_sandbox/clock", nil)
+			if a.status != want {
+				t.Errorf("%s: HTTP %d %s, want %d", host, a.status, a.body, want)
+			}
+		}
+		c.with(header("Host", "attacker.example")).refused("POST", "/_sandbox/reset", nil, 403, "Host", "attacker.example")
+		c.with(header("Host", "attacker.example")).must("GET", healthPath, nil, nil) // which answers nothing else
+	})
+}
+
+// What a page of another site can send to a sandbox on its reader's machine.
+func TestControlRefusesOtherSites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, c := controlled(t)
+		s.Inject(Fault{Kind: FaultStatus})
+		for name, change := range map[string]func(*http.Request){
+			"origin":     header("Origin", "https://attacker.example"),
+			"null":       header("Origin", "null"),
+			"other port": header("Origin", "http://127.0.0.1:9"),
+			"cross-site": header("Sec-Fetch-Site", "cross-site"),
+			"same-site":  header("Sec-Fetch-Site", "same-site"),
+		} {
+			for _, call := range [][2]string{{"DELETE", "/_sandbox/faults"}, {"POST", "/_sandbox/reset"}, {"PUT", "/_sandbox/snapshot"}} {
+				a := c.with(change).refused(call[0], call[1], nil, 403, "Origin", "another site")
+				if a.header.Get("Access-Control-Allow-Origin") != "" {
+					t.Errorf("%s: %v", name, a.header)
+				}
+			}
+			if a := c.with(change).call("OPTIONS", "/_sandbox/faults", nil); a.status != 405 || a.header.Get("Access-Control-Allow-Methods") != "" {
+				t.Errorf("%s: a preflight got HTTP %d, %v", name, a.status, a.header)
+			}
+		}
+		if len(s.faults.all()) != 1 {
+			t.Error("another site removed a fault")
+		}
+		for _, form := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""} {
+			c.with(header("Content-Type", form)).refused("POST", "/_sandbox/faults", `{"kind":"cut"}`, 415, "Content-Type", "application/json")
+		}
+		c.with(header("Origin", s.URL)).must("DELETE", "/_sandbox/faults", nil, nil)
+		c.with(header("Content-Type", "application/json; charset=utf-8")).must("POST", "/_sandbox/faults", `{"kind":"cut"}`, nil)
+	})
+}
+
+func TestControlToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const token = "a-control-token"
+		page := func(*Server) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "the page") })
+		}
+		s, c := controlled(t, func(cfg *Config) { cfg.Control.Token, cfg.Control.Page = token, page })
+		c.must("GET", healthPath, nil, nil)
+		for name, change := range map[string]func(*http.Request){
+			"none": nil, "wrong": header("Authorization", "Bearer a-control-tokem"), "longer": header("Authorization", "Bearer a-control-token-"),
+			"empty": header("Authorization", "Bearer "), "other scheme": header("Authorization", "Basic "+token),
+			"bare":   header("Authorization", token),
+			"cookie": header("Cookie", controlCookie+"="+token), "api's": header("Authorization", "Bearer "+login(t, s).token),
+		} {
+			for _, path := range []string{"/_sandbox/ledger", "/_sandbox/", "/_sandbox/page/x", "/_sandbox/nothing",
+				"/_sandbox/ledger?token=" + token} {
+				a := c.with(change).refused("GET", path, nil, 401, "Authorization", "control token")
+				if a.header.Get("WWW-Authenticate") != "Bearer" {
+					t.Errorf("%s: %v", name, a.header)
+				}
+			}
+			c.with(change).refused("POST", "/_sandbox/reset", nil, 401, "Authorization", "control token")
+		}
+		c.refused("GET", "/_sandbox/?token=wrong", nil, 401, "Authorization", "control token")
+		c.refused("GET", "/_sandbox/page/x?token="+token, nil, 401, "Authorization", "control token")
+		bearer := c.with(header("Authorization", "Bearer "+token))
+		bearer.must("GET", "/_sandbox/ledger", nil, nil)
+
+		in := c.call("GET", "/_sandbox/?token="+token, nil)
+		cookies := (&http.Response{Header: in.header}).Cookies()
+		if in.status != 303 || in.header.Get("Location") != controlPath || len(cookies) != 1 ||
+			in.header.Get("Referrer-Policy") != "no-referrer" {
+			t.Fatalf("HTTP %d, %v", in.status, in.header)
+		}
+		cookie := cookies[0]
+		if !cookie.HttpOnly || cookie.SameSite != http.SameSiteLaxMode || cookie.Path != controlPath || strings.Contains(cookie.Value, token) {
+			t.Errorf("%+v", cookie)
+		}
+		browser := c.with(func(r *http.Request) { r.AddCookie(cookie) })
+		if a := browser.call("GET", "/_sandbox/", nil); string(a.body) != "the page" || a.header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("HTTP %d %s", a.status, a.body)
+		}
+		browser.must("POST", "/_sandbox/reset", nil, nil)
+		var config struct{ Control ControlConfig }
+		bearer.must("GET", "/_sandbox/config", nil, &config)
+		if config.Control.Token != masked {
+			t.Errorf("%+v", config)
+		}
+	})
+}
+
+func TestControlTokenIsSecureOverTLS(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, c := controlled(t, WithTLS(), func(cfg *Config) { cfg.Control.Token = "a-control-token" })
+		in := c.call("GET", "/_sandbox/?token=a-control-token", nil)
+		if got := in.header.Get("Set-Cookie"); !strings.Contains(got, "Secure") {
+			t.Errorf("HTTP %d, cookie %q", in.status, got)
+		}
+	})
+}
+
+func TestRemoteControlNeedsAToken(t *testing.T) {
+	for addr, refused := range map[string]bool{"127.0.0.1:0": false, "[::1]:0": false, "localhost:0": false, "0.0.0.0:80": true, ":80": true,
+		"192.0.2.1:80": true} {
+		c := Config{Addr: addr, Control: ControlConfig{Enabled: true}}
+		if err := c.checkControl(); (err != nil) != refused {
+			t.Errorf("%s: %v", addr, err)
+		}
+		c.Control.Token = "a-control-token"
+		if err := c.checkControl(); err != nil {
+			t.Errorf("%s: %v", addr, err)
+		}
+	}
+}
+
+// Paths are taken as they are: none leads to a route or to a redirect by another spelling.
+func TestControlPaths(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, c := controlled(t)
+		for _, path := range []string{
+			"/_sandbox", "/_sandbox/", "/_sandbox/page/", "/_sandbox/page/x", "/_sandbox//ledger", "//_sandbox/ledger", "/_sandbox/ledger/",
+			"/_sandbox/./ledger",
+			"/_sandbox/x/../ledger", "/_sandbox/..", "/_sandbox/%2e%2e/_sandbox/ledger", "/_sandbox%2fledger", "/_sandbox/orders%2Fref",
+			"/_sandbox/orders/a%2fb", "/_sandbox/orders/..%5cledger", "/_SANDBOX/ledger", "/api/../_sandbox/ledger", "/healthz/",
+			"/_sandbox/faults//1",
+			"/_sandbox/orders//confirm", "/_sandbox/LEDGER", "/_sandbox/ledger;x", "/_sandbox/%00",
+		} {
+			for _, method := range []string{"GET", "POST", "DELETE"} {
+				a := c.with(func(r *http.Request) {
+					r.URL.Opaque = path // as it is
+				}).call(method, "/", nil)
+				if a.status != 404 {
+					t.Errorf("%s %s: HTTP %d %s", method, path, a.status, a.body)
+				}
+			}
+		}
+		for path, allow := range map[string]string{"/_sandbox/ledger": "GET", "/_sandbox/faults": "GET, POST, DELETE",
+			"/_sandbox/orders/x/confirm": "POST", healthPath: "GET"} {
+			a := c.call("PATCH", path, nil)
+			if a.status != 405 || a.header.Get("Allow") != allow {
+				t.Errorf("%s: HTTP %d, Allow %q", path, a.status, a.header.Get("Allow"))
+			}
+		}
+		for _, path := range []string{healthPath, "/_sandbox/ledger", "/_sandbox/events"} {
+			if a := c.call("HEAD", path, nil); a.status != 200 || len(a.body) != 0 {
+				t.Errorf("%s: HTTP %d %s", path, a.status, a.body)
+			}
+		}
+	})
+}
+
+func TestControlBodies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, c := controlled(t)
+		for body, want := range map[string]struct{ field, text string }{
+			`{`:                                 {"", "not valid JSON"},
+			`nonsense`:                          {"", "not valid JSON"},
+			`[]`:                                {"", "must be object"},
+			`null`:                              {"", "null"},
+			`{"kind":"cut"} {}`:                 {"", "data after"},
+			`{"kind":"cut","Kind":"cut"}`:       {"Kind", "unknown field"},
+			`{"kind":"cut","kind":"cut"}`:       {"kind", "twice"},
+			`{"kind":["cut"]}`:                  {"kind", "must be string"},
+			`{"kind":"cut","delay":{"s":1}}`:    {"delay", "must be string"},
+			`{"kind":"cut","delay":null}`:       {"delay", "null"},
+			`{"kind":"cut","header":{"A":"b"}}`: {"header.A", "must be array"},
+			`{"kind":"cut","header":{"A":[1]}}`: {"header.A[0]", "must be string"},
+			`{"kind":"cut","times":1e99}`:       {"times", "must be integer"},
+			strings.Repeat("[", 50_000):         {"", "must be object"},
+			`{"header":` + strings.Repeat(`{"a":`, 10_000) + `1` + strings.Repeat("}", 10_001): {"header.a", "must be array"},
+		} {
+			c.refused("POST", "/_sandbox/faults", body, 400, want.field, want.text)
+		}
+		c.refused("POST", "/_sandbox/faults", `{"msg":"`+strings.Repeat("x", maxControlBody)+`"}`, 413, "", "65536")
+		c.refused("POST", "/_sandbox/reset", `{"really":true}`, 400, "really", "unknown field")
+		c.refused("PUT", "/_sandbox/snapshot", `{"version":1,"orders":[{"guests":[{"rate":{"amount":1}}]}]}`, 400, "orders[0].guests[0].rate",
+			"unknown")
+		c.refused("GET", "/_sandbox/ledger?after=1", nil, 400, "after", "unknown parameter")
+		c.refused("GET", "/_sandbox/entries?after=1&after=2", nil, 400, "after", "twice")
+		c.refused("GET", "/_sandbox/entries?%zz", nil, 400, "", "malformed")
+		if len(s.faults.all()) != 0 {
+			t.Error("a malformed body injected a fault")
+		}
+	})
+}
+
+// The table of routes and the OpenAPI file have the same methods, paths and parameters.
+func TestRoutesAreDocumented(t *testing.T) {
+	type parameter struct{ Name, In string }
+	var doc struct {
+		Paths map[string]map[string]struct{ Parameters []parameter }
+	}
+	if err := json.Unmarshal(openAPI, &doc); err != nil {
+		t.Fatal(err)
+	}
+	var got, want []string
+	for path, methods := range doc.Paths {
+		for method, op := range methods {
+			var query []string
+			for _, p := range op.Parameters {
+				if p.In == "query" {
+					query = append(query, p.Name)
+				}
+			}
+			slices.Sort(query)
+			got = append(got, fmt.Sprint(strings.ToUpper(method), " ", path, query))
+		}
+	}
+	for _, r := range controlRoutes {
+		query := slices.Sorted(slices.Values(r.query))
+		want = append(want, fmt.Sprint(r.method, " ", r.path, query))
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// Many clients drive the server at once, while others book, are cut off, and listen. Nothing
+// fails, no stream goes back, and nothing is left behind.
+func TestManyControlClients(t *testing.T) {
+	const clients, users, listeners, calls = 200, 10, 5, 4
+	s := NewServer(WithInMemory(), WithControl(), WithoutRateLimits(), WithCallbackHandler(&receiver{}), WithLedgerLimit(500),
+		WithConfirmAfter(time.Minute))
+	defer s.Close()
+	c := &controller{t: t, s: s}
+	in, ids := login(t, s).find(nil)
+	in.must(bookPath, booking("first", ids[0], object{"callbackUrl": hook}))
+	saved := string(c.call("GET", "/_sandbox/snapshot", nil).body)
+
+	steps := []struct {
+		method, path, body string
+		allowed            []int
+	}{
+		{"POST", "/_sandbox/faults", `{"kind":"cut","commit":true,"operation":"Book"}`, []int{200}},
+		{"POST", "/_sandbox/faults", `{"kind":"delay","delay":"1ms"}`, []int{200}},
+		{"POST", "/_sandbox/faults", `{"kind":"duplicate","operation":"Webhook","reference":"first"}`, []int{200}},
+		{"GET", "/_sandbox/faults", "", []int{200}},
+		{"DELETE", "/_sandbox/faults/1", "", []int{204, 404}},
+		{"DELETE", "/_sandbox/faults", "", []int{204}},
+		{"GET", "/_sandbox/ledger", "", []int{200}},
+		{"GET", "/_sandbox/entries?limit=50", "", []int{200}},
+		{"GET", "/_sandbox/requests?q=holder&limit=20", "", []int{200}},
+		{"GET", "/_sandbox/orders?limit=10", "", []int{200}},
+		{"GET", "/_sandbox/webhooks?limit=10", "", []int{200}},
+		{"POST", "/_sandbox/orders/first/status", `{"status":2}`, []int{200, 404}},
+		{"POST", "/_sandbox/orders/first/amend", "", []int{200, 404, 409}},
+		{"POST", "/_sandbox/orders/first/webhooks", `{"event":"order_modified"}`, []int{204, 404}},
+		{"POST", "/_sandbox/orders/first/visibility", `{"after":"1s"}`, []int{200, 404}},
+		{"POST", "/_sandbox/offers/price", fmt.Sprintf(`{"ratePkgId":%q,"percent":1}`, ids[1]), []int{204}},
+		{"GET", "/_sandbox/offers", "", []int{200}},
+		{"GET", "/_sandbox/limits", "", []int{200}},
+		{"POST", "/_sandbox/clock", `{"advance":"1s"}`, []int{200}},
+		{"POST", "/_sandbox/tokens/revoke", "", []int{204}},
+		{"GET", "/_sandbox/snapshot", "", []int{200}},
+		{"PUT", "/_sandbox/snapshot", saved, []int{204}},
+		{"POST", "/_sandbox/reset", "", []int{204}},
+		{"POST", "/_sandbox/nothing", "", []int{404}},
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	var watching, working sync.WaitGroup
+	for range listeners {
+		watching.Go(func() { s.follow(ctx, t) })
+	}
+	for i := range users {
+		working.Go(func() {
+			for n := range calls {
+				u := &user{t: t, s: s, http: s.ClientFrom(fmt.Sprintf("10.0.0.%d", i))}
+				r, err := u.send(ticketPath, object{"appKey": s.AppKey, "appSecret": s.AppSecret})
+				if err != nil || r.code != 0 {
+					continue // a fault
+				}
+				ref := fmt.Sprintf("%d-%d", i, n)
+				body := booking(ref, ids[2], guests("Guest", ref))
+				body["callbackUrl"] = hook
+				with := in.with(r.str("ticket")).header("Test", "sandbox.later=Webhook:bad-signature")
+				with.send(bookPath, body)
+				with.send(queryPath, object{"customerReferenceNos": []string{ref}})
+			}
+		})
+	}
+	for i := range clients {
+		working.Go(func() {
+			pick := rand.New(rand.NewPCG(1, uint64(i)))
+			for range calls {
+				step := steps[pick.IntN(len(steps))]
+				if step.path == "/_sandbox/reset" && pick.IntN(5) > 0 {
+					continue
+				}
+				if a := c.call(step.method, step.path, step.body); !slices.Contains(step.allowed, a.status) {
+					t.Errorf("%s %s: HTTP %d %s", step.method, step.path, a.status, a.body)
+				}
+			}
+		})
+	}
+	working.Wait()
+	leave()
+	watching.Wait()
+	c.must("POST", "/_sandbox/reset", nil, nil)
+	login(t, s).book("last", 0)
+}
+
+// follow reads the stream until ctx ends. Its entries go up.
+func (s *Server) follow(ctx context.Context, t *testing.T) {
+	req, _ := http.NewRequestWithContext(ctx, "GET", s.URL+"/_sandbox/events", nil)
+	resp, err := s.Client().Do(req)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer resp.Body.Close()
+	l := &listening{resp.Body, bufio.NewScanner(resp.Body)}
+	l.lines.Buffer(nil, 1<<20)
+	for last := 0; ; {
+		e := l.next()
+		if e == (streamed{}) {
+			return
+		}
+		if seq, _ := strconv.Atoi(e.id); e.id != "" && seq <= last {
+			t.Errorf("%d follows %d", seq, last)
+		} else if e.id != "" {
+			last = seq
+		}
+	}
+}
+
+// Who imports the sandbox in a test links no templates, and nothing of the program.
+func TestSandboxLinksNoTemplates(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := range strings.FieldsSeq(string(out)) {
+		if strings.HasSuffix(path, "/template") || strings.Contains(path, "hotelstays-sandbox") || strings.HasPrefix(path, "github.com/") &&
+			path != "github.com/hotelstays/hotelstays-go/hotelstaystest" {
+			t.Errorf("the sandbox links %s", path)
+		}
+	}
+}

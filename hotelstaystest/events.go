@@ -1,0 +1,73 @@
+// Server-Sent Events: the ledger's entries as they happen.
+
+package hotelstaystest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+const (
+	heartbeat     = 15 * time.Second
+	eventsAtOnce  = 200
+	slowestReader = 30 * time.Second // that a reader may take for eventsAtOnce
+)
+
+// stream sends the entries after a sequence number, until the reader leaves or the server
+// closes. It reads them from the ledger, so that a slow reader costs no memory: it misses
+// entries that were replaced or dropped meanwhile.
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, after int64) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	if r.Method == http.MethodHead {
+		return
+	}
+	out := http.NewResponseController(w)
+	send := func(text []byte) bool {
+		out.SetWriteDeadline(time.Now().Add(slowestReader))
+		_, err := w.Write(text)
+		return err == nil && out.Flush() == nil
+	}
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	dropped := 0
+	for text := []byte(": connected\n\n"); send(text); {
+		entries, lost, news := s.ledger.read(after, eventsAtOnce)
+		text = s.eventText(entries)
+		if lost != dropped {
+			dropped = lost
+			text = fmt.Appendf(text, "event: dropped\ndata: {\"dropped\":%d}\n\n", dropped)
+		}
+		if len(entries) > 0 {
+			after = entries[len(entries)-1].Seq
+		}
+		if len(text) > 0 {
+			continue
+		}
+		select {
+		case <-news:
+		case <-beat.C:
+			text = []byte(": still here\n\n")
+		case <-r.Context().Done():
+			return
+		case <-s.closing:
+			return
+		}
+	}
+}
+
+// eventText writes entries as events.
+func (s *Server) eventText(entries []Entry) []byte {
+	var text bytes.Buffer
+	for _, e := range entries {
+		entry := s.controlEntry(e)
+		data, err := json.Marshal(entry)
+		if err != nil {
+			panic("hotelstaystest: cannot encode an entry: " + err.Error())
+		}
+		fmt.Fprintf(&text, "id: %d\nevent: %s\ndata: %s\n\n", entry.Seq, entry.Kind, data)
+	}
+	return text.Bytes()
+}

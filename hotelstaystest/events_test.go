@@ -1,0 +1,258 @@
+// The stream of entries: order, resumption, slow readers, its end.
+
+package hotelstaystest
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// listening is an open stream.
+type listening struct {
+	body  io.ReadCloser
+	lines *bufio.Scanner
+}
+
+// streamed is an event of a stream. A comment has nothing else.
+type streamed struct{ id, event, data, comment string }
+
+// listen opens the stream.
+func (c *controller) listen(query, lastEventID string) *listening {
+	c.t.Helper()
+	req, err := http.NewRequestWithContext(c.t.Context(), "GET", c.s.URL+"/_sandbox/events"+query, nil)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if lastEventID != "" {
+		req.Header.Set("Last-Event-ID", lastEventID)
+	}
+	resp, err := c.s.Client().Do(req)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "text/event-stream" {
+		c.t.Fatalf("HTTP %d, %v", resp.StatusCode, resp.Header)
+	}
+	l := &listening{resp.Body, bufio.NewScanner(resp.Body)}
+	l.lines.Buffer(nil, 1<<20)
+	return l
+}
+
+// next returns the next event, or none at the end of the stream.
+func (l *listening) next() (e streamed) {
+	for l.lines.Scan() {
+		line := l.lines.Text()
+		if line == "" {
+			return e
+		}
+		name, value, _ := strings.Cut(line, ": ")
+		switch name {
+		case "id":
+			e.id = value
+		case "event":
+			e.event = value
+		case "data":
+			e.data = value
+		case "":
+			e.comment = value
+		}
+	}
+	return streamed{}
+}
+
+// until returns the events to the first of this kind.
+func (l *listening) until(kind string) (events []streamed) {
+	for {
+		e := l.next()
+		if e == (streamed{}) {
+			return nil
+		}
+		if e.comment == "" {
+			events = append(events, e)
+		}
+		if e.event == kind {
+			return events
+		}
+	}
+}
+
+func TestEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rc := &receiver{}
+		s, c := controlled(t, WithCallbackHandler(rc))
+		l := c.listen("", "")
+		defer l.body.Close()
+		if got := l.next(); got.comment == "" {
+			t.Errorf("%+v", got)
+		}
+		u := login(t, s)
+		u.bookWithCallback("ref", hook)
+		s.Inject(Fault{Kind: FaultStatus})
+		u.post(queryPath, "{}")
+		s.Advance(time.Hour)
+		synctest.Wait() // Reset drops what the stream has not read
+		s.Reset()
+		events := l.until("reset")
+		last := int64(0)
+		kinds := map[string]bool{}
+		for _, e := range events {
+			var entry controlEntry
+			if err := json.Unmarshal([]byte(e.data), &entry); err != nil || fmt.Sprint(entry.Seq) != e.id || entry.Kind != e.event ||
+				entry.Seq <= last {
+				t.Errorf("%v in %+v after %d", err, e, last)
+			}
+			last = entry.Seq
+			kinds[e.event] = true
+		}
+		if len(kinds) != 6 {
+			t.Errorf("%v", kinds)
+		}
+		began := time.Now()
+		if got := l.next(); got.comment == "" || time.Since(began) > heartbeat {
+			t.Errorf("%+v after %v", got, time.Since(began))
+		}
+	})
+}
+
+func TestEventsGoOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, c := controlled(t)
+		for range 3 {
+			s.Inject(Fault{Kind: FaultCut})
+			s.Advance(time.Second)
+		}
+		s.Reset() // entry 7
+		first := func(query, lastEventID string) string {
+			l := c.listen(query, lastEventID)
+			defer l.body.Close()
+			l.next()
+			synctest.Wait()
+			s.Inject(Fault{Kind: FaultCut}) // entry 8, 9, ...: each replaces the one before
+			return l.next().id
+		}
+		for _, tc := range []struct{ query, last, want string }{
+			{"", "", "7"}, {"?after=6", "", "7"}, {"?after=7", "", "9"}, {"?after=1", "10", "11"}, {"?after=99999", "", "7"}, {"", "99999", "7"},
+		} {
+			if got := first(tc.query, tc.last); got != tc.want {
+				t.Errorf("%+v: got %s", tc, got)
+			}
+		}
+		c.refused("GET", "/_sandbox/events?after=-1", nil, 400, "after", "integer")
+		c.with(header("Last-Event-ID", "x")).refused("GET", "/_sandbox/events", nil, 400, "Last-Event-ID", "id of an event")
+	})
+}
+
+func TestEventsSayWhatWasDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, c := controlled(t, WithLedgerLimit(5), WithoutRateLimits())
+		u := login(t, s)
+		l := c.listen("", "")
+		defer l.body.Close()
+		for range 10 {
+			u.must(queryPath, "{}")
+		}
+		synctest.Wait()
+		lost := l.until("dropped")
+		if got := lost[len(lost)-1]; got.id != "" || !strings.Contains(got.data, `"dropped":`) {
+			t.Errorf("%+v", got)
+		}
+		late := c.listen("", "")
+		defer late.body.Close()
+		if got := late.until("dropped"); got[len(got)-1].data != `{"dropped":6}` || len(got) != 6 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// Readers in different states end with the server.
+func TestEventsEndWithTheServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, c := controlled(t)
+		var open []*listening
+		for range 20 {
+			open = append(open, c.listen("", ""))
+		}
+		open[0].body.Close()
+		synctest.Wait()
+		began := time.Now()
+		s.Close()
+		for _, l := range open[1:] {
+			if got := l.until("none"); got != nil {
+				t.Errorf("%+v", got)
+			}
+		}
+		if time.Since(began) > 0 {
+			t.Errorf("closing took %v", time.Since(began))
+		}
+	})
+}
+
+// A reader that never reads is disconnected, and costs what one page of entries does.
+func TestSlowReaderLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewServer(WithInMemory(), WithControl())
+		defer s.Close()
+		w := &stuckWriter{header: http.Header{}, deadline: make(chan time.Time, 1)}
+		began := time.Now()
+		req, _ := http.NewRequestWithContext(t.Context(), "GET", "/_sandbox/events", nil)
+		s.stream(w, req, 0)
+		if took := time.Since(began); took != slowestReader {
+			t.Errorf("left after %v", took)
+		}
+	})
+}
+
+// stuckWriter is a connection whose peer does not read.
+type stuckWriter struct {
+	header   http.Header
+	deadline chan time.Time
+}
+
+func (w *stuckWriter) Header() http.Header { return w.header }
+func (w *stuckWriter) WriteHeader(int)     {}
+func (w *stuckWriter) FlushError() error   { return nil }
+func (w *stuckWriter) SetWriteDeadline(t time.Time) error {
+	w.deadline <- t
+	return nil
+}
+
+func (w *stuckWriter) Write([]byte) (int, error) {
+	time.Sleep(time.Until(<-w.deadline))
+	return 0, io.ErrClosedPipe
+}
+
+func TestEntriesAreReadInPages(t *testing.T) {
+	l := newLedger(100, new(clock), nil)
+	for i := range 50 {
+		l.addWebhook(Webhook{EventID: fmt.Sprint(i)})
+		l.note(ChangeClock)
+		l.logOrder(new(record), Order{}, time.Time{})
+	}
+	all := l.Entries(0)
+	var got []int64
+	for after := int64(0); ; {
+		page, _, _ := l.read(after, 7)
+		if len(page) == 0 {
+			break
+		}
+		for _, e := range page {
+			got = append(got, e.Seq)
+		}
+		after = got[len(got)-1]
+	}
+	var want []int64
+	for _, e := range all {
+		want = append(want, e.Seq)
+	}
+	if !slices.Equal(got, want) || len(want) != 101 || !slices.IsSorted(want) {
+		t.Errorf("got  %d\nwant %d", got, want)
+	}
+}

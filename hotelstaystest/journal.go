@@ -1,0 +1,245 @@
+// The journal: the bodies of requests and answers, with secrets and personal data masked.
+
+package hotelstaystest
+
+import (
+	"encoding/json"
+	"iter"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	maxJournalBody = 16 << 10 // bytes of each body
+	maxReferences  = 20       // of a request
+)
+
+// bodies are the texts of a request, and the references in them. They never change.
+type bodies struct {
+	request, answer string
+	references      []string
+}
+
+func (b *bodies) size() int {
+	if b == nil {
+		return 0
+	}
+	n := 64 + len(b.request) + len(b.answer)
+	for _, ref := range b.references {
+		n += 16 + len(ref)
+	}
+	return n
+}
+
+// keepRequest returns what the journal keeps of a request's body, or nil without control.
+func (s *Server) keepRequest(body []byte) *bodies {
+	if !s.cfg.Control.Enabled {
+		return nil
+	}
+	return &bodies{request: s.masker.text(body), references: referencesIn(nil, body)}
+}
+
+// keepAnswer returns what the journal keeps of a call with its answer, or nil without control.
+func (s *Server) keepAnswer(c *call, a *answer) *bodies {
+	if !s.cfg.Control.Enabled {
+		return nil
+	}
+	var kept bodies
+	if before := s.ledger.bodiesOf(c.rec); before != nil {
+		kept = *before
+	}
+	kept.answer, kept.references = s.masker.text(a.body), referencesIn(kept.references, a.body)
+	return &kept
+}
+
+// secretNames are of fields and parameters whose values the journal masks, in lower case.
+var secretNames = []string{
+	"appsecret", "clientsecret", "client_secret", "ticket", "token", "accesstoken", "access_token", "refresh_token", "authorization", "proof",
+	"passportnumber", "dateofbirth", "email", "number",
+}
+
+const masked = "***"
+
+// masker makes the texts of the journal.
+type masker struct{ secrets []string }
+
+func newMasker(c *Config) *masker {
+	secrets := []string{c.Webhooks.Secret, c.Control.Token}
+	for _, a := range c.Accounts {
+		secrets = append(secrets, a.AppSecret)
+	}
+	for _, o := range c.OAuthClients {
+		secrets = append(secrets, o.ClientSecret)
+	}
+	isShort := func(secret string) bool { return len(secret) < 6 } // it would mask what only looks like it
+	return &masker{slices.DeleteFunc(secrets, isShort)}
+}
+
+// text masks a body and cuts it. It returns nothing for a body that is no text.
+func (m *masker) text(body []byte) string {
+	body = body[:min(len(body), 2*maxJournalBody)] // more than is kept, so that no secret is cut before it is masked
+	text := strings.ToValidUTF8(string(body), "")
+	if len(text) < len(body)-utf8.UTFMax || strings.Contains(text, "\x00") {
+		return ""
+	}
+	for _, secret := range m.secrets {
+		text = strings.ReplaceAll(text, secret, masked)
+	}
+	text = maskFields(text)
+	return strings.ToValidUTF8(text[:min(len(text), maxJournalBody)], "")
+}
+
+// span is a part of a text.
+type span struct{ from, to int }
+
+// maskFields masks the values of secretNames, in JSON that may be malformed or cut off and in
+// forms, and bearer tokens. It looks for names only, because it masks every body.
+func maskFields(text string) string {
+	lower := asciiLower(text)
+	var secrets []span
+	for _, name := range secretNames {
+		for at := range indexes(lower, name) {
+			if value, ok := secretValue(text, at, at+len(name)); ok {
+				secrets = append(secrets, value)
+			}
+		}
+	}
+	for at := range indexes(lower, "bearer ") {
+		from := at + len("bearer ")
+		secrets = append(secrets, span{from, from + endOf(text[from:], " \t\r\n\"\\,;")})
+	}
+	slices.SortFunc(secrets, func(a, b span) int { return a.from - b.from })
+	var out strings.Builder
+	done := 0
+	for _, secret := range secrets {
+		if secret.from < done {
+			continue // in a value that is masked
+		}
+		out.WriteString(text[done:secret.from])
+		out.WriteString(masked)
+		done = secret.to
+	}
+	out.WriteString(text[done:])
+	return out.String()
+}
+
+// secretValue finds the value of a name, of a JSON field or a form's parameter. Quotes stay.
+func secretValue(text string, from, to int) (span, bool) {
+	switch {
+	case to < len(text) && text[to] == '=':
+		return span{to + 1, to + 1 + endOf(text[to+1:], "& \t\r\n\"\\")}, true
+	case from == 0 || text[from-1] != '"' || to == len(text) || text[to] != '"':
+		return span{}, false
+	}
+	at, ok := afterColon(text, to+1)
+	if !ok {
+		return span{}, false
+	}
+	if at < len(text) && text[at] == '"' {
+		return span{at + 1, at + 1 + endOfString(text[at+1:])}, true
+	}
+	return span{at, at + endOf(text[at:], " \t\r\n,}]")}, true
+}
+
+// indexes iterates over where a word is in a text.
+func indexes(text, word string) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for at := 0; ; at++ {
+			i := strings.Index(text[at:], word)
+			if at += i; i < 0 || !yield(at) {
+				return
+			}
+		}
+	}
+}
+
+// asciiLower returns a text of the same length, in lower case.
+func asciiLower(text string) string {
+	b := []byte(text)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
+}
+
+// endOf returns the length of a text up to the first of these characters.
+func endOf(text, chars string) int {
+	if i := strings.IndexAny(text, chars); i >= 0 {
+		return i
+	}
+	return len(text)
+}
+
+// endOfString returns the length of a JSON string up to its closing quote, or to the end.
+func endOfString(text string) int {
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i
+		}
+	}
+	return len(text)
+}
+
+// afterColon returns where the value of a JSON field begins, after the quote of its name.
+func afterColon(text string, at int) (int, bool) {
+	at = skipSpace(text, at)
+	if at == len(text) || text[at] != ':' {
+		return 0, false
+	}
+	return skipSpace(text, at+1), true
+}
+
+func skipSpace(text string, at int) int {
+	return len(text) - len(strings.TrimLeft(text[at:], " \t\r\n"))
+}
+
+// referencesIn adds the references to orders that a body has.
+func referencesIn(found []string, body []byte) []string {
+	text := string(body[:min(len(body), 2*maxJournalBody)])
+	found = slices.Clip(found)
+	for _, name := range []string{`"customerReferenceNo"`, `"platformReferenceNo"`, `"customerReferenceNos"`} {
+		for at := range indexes(text, name) {
+			at, ok := afterColon(text, at+len(name))
+			if !ok {
+				continue
+			}
+			var refs []string
+			if dec := json.NewDecoder(strings.NewReader(text[at:])); at < len(text) && text[at] == '[' {
+				dec.Decode(&refs) // of no list: none
+			} else {
+				refs = make([]string, 1)
+				dec.Decode(&refs[0])
+			}
+			for _, ref := range refs {
+				if ref != "" && len(ref) <= 200 && len(found) < maxReferences && !slices.Contains(found, ref) {
+					found = append(found, ref)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// Bodies returns the bodies of a request and of its answer, with secrets and personal data
+// masked, and cut off after 16 KiB. They are kept with [WithControl] only.
+func (r *Request) Bodies() (request, answer string) {
+	if r.bodies == nil {
+		return "", ""
+	}
+	return r.bodies.request, r.bodies.answer
+}
+
+// References returns the references to orders in the bodies of a request and of its answer.
+// They are kept with [WithControl] only.
+func (r *Request) References() []string {
+	if r.bodies == nil {
+		return nil
+	}
+	return slices.Clone(r.bodies.references)
+}

@@ -1,0 +1,139 @@
+// Faults that a Test header asks for.
+
+package hotelstaystest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestTriggers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := controlled(t, WithoutRateLimits())
+		u := login(t, s)
+		in, ids := u.find(nil)
+		s.Inject(Fault{Kind: FaultGarbage, Times: 1}) // stays for a request without trigger
+		n := 0
+		book := func(test string) (*reply, error) {
+			n++
+			return in.header("Test", test).send(bookPath, booking(fmt.Sprint(n), ids[0], guests("Guest", fmt.Sprint(n))))
+		}
+		orders := func() int { return len(s.Ledger().Orders()) }
+		if _, err := book("sandbox.fault=cut"); err == nil || orders() != 0 {
+			t.Errorf("cut: %v, %d orders", err, orders())
+		}
+		if _, err := book("sandbox.fault=cut,commit"); err == nil || orders() != 1 {
+			t.Errorf("cut,commit: %v, %d orders", err, orders())
+		}
+		began := time.Now()
+		r, err := book("sandbox.fault=status,status=429,retryAfter=7,msg=slow down,code=5,delay=2s")
+		if err != nil || r.status != 429 || r.header.Get("Retry-After") != "7" || r.msg != "slow down" || r.code != 5 ||
+			time.Since(began) != 2*time.Second {
+			t.Errorf("%v, %+v", err, r)
+		}
+		if r, err := book("sandbox.fault=wrong-type,field=data.hotelOrder.status"); err != nil || orders() != 2 ||
+			!strings.Contains(string(r.body), `"status":"of the wrong type"`) {
+			t.Errorf("%v, %s", err, r.body)
+		}
+		if r := in.header("Test", "sandbox.fault=empty-body").post(listPath, search(s, nil)); r.status != 200 || len(r.body) != 0 {
+			t.Errorf("%s", r.body)
+		}
+		in.header("Test", "true").post(bookPath, "{}") // meets the injected fault
+		for _, harmless := range []string{"true", "", "sandboxed", "Sandbox.fault=cut"} {
+			if r, err := book(harmless); err != nil || r.code != 0 {
+				t.Errorf("%q: %v, %+v", harmless, err, r)
+			}
+		}
+		recs := s.Ledger().Requests(OpBook)
+		if got := recs[1]; got.Fault != FaultCut || !got.Cut || !got.Executed {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func TestTriggersForLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rc := &receiver{}
+		s, _ := controlled(t, WithCallbackHandler(rc), WithConfirmAfter(time.Minute), WithoutRateLimits())
+		u := login(t, s)
+		in, ids := u.find(nil)
+		tested := in.header("Test", "sandbox.later=QueryOrders:status,times=2; sandbox.later=Webhook:drop,skip=1; sandbox.later=Cancel:cut,commit")
+		order := tested.must(bookPath, booking("ref", ids[0], object{"callbackUrl": hook}))
+		other := in.must(bookPath, booking("other", ids[len(ids)-1], object{"callbackUrl": hook}))
+		query := func(ref string) int {
+			return u.post(queryPath, object{"customerReferenceNos": []string{ref}}).status
+		}
+		if got := fmt.Sprint(query("other"), query("ref"), query("ref"), query("ref")); got != "200 503 503 200" {
+			t.Errorf("%s", got)
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		var states []string
+		for _, w := range s.Ledger().WebhooksFor("ref") {
+			states = append(states, string(w.State))
+		}
+		if got := strings.Join(states, " "); got != "delivered dropped delivered" || len(rc.all()) != 5 {
+			t.Errorf("%s, %d deliveries", got, len(rc.all()))
+		}
+		in.must(cancelPath, cancellation("other", other))
+		if _, err := in.send(cancelPath, cancellation("ref", order)); err == nil || len(s.Ledger().Cancellations()) != 2 {
+			t.Errorf("%v, %+v", err, s.Ledger().Cancellations())
+		}
+		tested.refused(bookPath, booking("refused", "nothing", nil), 400, CodeParam, "not an offer")
+		if left := s.faults.all(); len(left) != 0 {
+			t.Errorf("%+v", left)
+		}
+	})
+}
+
+func TestMalformedTriggers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := controlled(t, WithoutRateLimits())
+		in, ids := login(t, s).find(nil)
+		for value, want := range map[string]string{
+			"sandbox.":                                   "not a trigger",
+			"sandbox.fault":                              "unknown fault kind",
+			"sandbox.fault=":                             "unknown fault kind",
+			"sandbox.fault=cuts":                         `unknown fault kind "cuts"`,
+			"sandbox.fault=drop":                         "operation Webhook",
+			"sandbox.fault=cut,times=2":                  "no times",
+			"sandbox.fault=cut,skip=1":                   "no skip",
+			"sandbox.fault=cut,delay=soon":               `delay has the malformed value "soon"`,
+			"sandbox.fault=cut,commit=maybe":             "commit",
+			"sandbox.fault=cut,body=x":                   `unknown field "body"`,
+			"sandbox.fault=status,status=99":             "final HTTP status",
+			"sandbox.fault=cut;sandbox.fault=cut":        "once",
+			"sandbox.fault=cut;":                         "not a trigger",
+			"sandbox.later=cut":                          "unknown fault kind",
+			"sandbox.later=:cut":                         "needs one of the operations",
+			"sandbox.later=HotelList:cut":                "needs one of the operations",
+			"sandbox.later=QueryOrders:cuts":             "unknown fault kind",
+			"sandbox.later=Webhook:cut":                  "does not act on webhooks",
+			"sandbox.later=QueryOrders:cut-before-read":  "reads no request",
+			"sandbox.later=QueryOrders:status,times=-2":  "times",
+			"sandbox.fault=cut;sandbox.later=Book:wrong": "unknown fault kind",
+		} {
+			in.header("Test", value).refused(bookPath, booking("ref", ids[0], nil), 400, CodeParam, "header Test: ")
+			if r := in.header("Test", value).post(bookPath, booking("ref", ids[0], nil)); !strings.Contains(r.msg, want) {
+				t.Errorf("%s: %s, want %q", value, r.msg, want)
+			}
+		}
+		in.header("Test", "sandbox.later=QueryOrders:cut").refused(listPath, search(s, nil), 400, CodeParam, "not a trigger of HotelList")
+		in.header("Test", "sandbox.fault=cut").refused(queryPath, "{}", 400, CodeParam, "takes no header")
+		if len(s.Ledger().Orders()) != 0 || len(s.faults.all()) != 0 {
+			t.Error("a malformed trigger acted")
+		}
+	})
+}
+
+func TestTriggersNeedControl(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t)
+		in, ids := login(t, s).find(nil)
+		in.header("Test", "sandbox.fault=cut").must(bookPath, booking("ref", ids[0], nil))
+		in.header("Test", "sandbox.nonsense").must(bookPath, booking("ref", ids[0], nil))
+	})
+}

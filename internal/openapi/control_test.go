@@ -1,0 +1,295 @@
+// Every route of the control API, called with good and bad input, compared with the file that it serves.
+
+package openapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/legacy"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// sandbox is a server, and the file that its answers are compared with.
+type sandbox struct {
+	t      *testing.T
+	s      *hotelstaystest.Server
+	router routers.Router
+	called map[string]bool // method and path of the file
+}
+
+func start(t *testing.T) *sandbox {
+	t.Helper()
+	received := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	s := hotelstaystest.NewServer(hotelstaystest.WithInMemory(), hotelstaystest.WithControl(), hotelstaystest.WithConfirmAfter(-1),
+		hotelstaystest.WithCallbackHandler(received), hotelstaystest.WithoutRateLimits())
+	t.Cleanup(s.Close)
+	resp, err := s.Client().Get(s.URL + "/_sandbox/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := openapi3.NewLoader().LoadFromData(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := doc.Validate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	router, err := legacy.NewRouter(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &sandbox{t, s, router, map[string]bool{}}
+}
+
+// call sends a request, and compares request and answer with the file. The file refuses the
+// request exactly if the server answers 400.
+func (b *sandbox) call(method, path, body string, want int) []byte {
+	b.t.Helper()
+	request := func() *http.Request {
+		req, err := http.NewRequestWithContext(b.t.Context(), method, b.s.URL+path, strings.NewReader(body))
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		if body != "" {
+			req.Header.Set("Content-Type", "application/json")
+		}
+		return req
+	}
+	resp, err := b.s.Client().Do(request())
+	if err != nil {
+		b.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		b.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	if resp.StatusCode != want {
+		b.t.Errorf("%s %s %.200s: HTTP %d %s, want %d", method, path, body, resp.StatusCode, answer, want)
+	}
+	bare := request()
+	bare.URL.Host, bare.URL.Scheme = "", ""
+	route, params, err := b.router.FindRoute(bare)
+	if err != nil {
+		b.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	b.called[method+" "+route.Path] = true
+	input := &openapi3filter.RequestValidationInput{Request: request(), PathParams: params, Route: route}
+	input.Options = &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, IncludeResponseStatus: true}
+	if err := openapi3filter.ValidateRequest(b.t.Context(), input); (err != nil) != (resp.StatusCode == http.StatusBadRequest) {
+		b.t.Errorf("%s %s %.200s: HTTP %d, but the file says %v", method, path, body, resp.StatusCode, err)
+	}
+	output := &openapi3filter.ResponseValidationInput{RequestValidationInput: input, Status: resp.StatusCode, Header: resp.Header,
+		Options: input.Options}
+	output.Body = io.NopCloser(bytes.NewReader(answer))
+	if err := openapi3filter.ValidateResponse(b.t.Context(), output); err != nil {
+		b.t.Errorf("%s %s: HTTP %d %.300s: %v", method, path, resp.StatusCode, answer, err)
+	}
+	return answer
+}
+
+// api posts to the API of hotels.
+func (b *sandbox) api(path, token, session string, body any) (data map[string]any) {
+	b.t.Helper()
+	text, err := json.Marshal(body)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, b.s.URL+path, bytes.NewReader(text))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	req.Header = http.Header{"Content-Type": {"application/json"}, "Trace-Id": {"call"}}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	if session != "" {
+		req.Header.Set("Session-Id", session)
+	}
+	resp, err := b.s.Client().Do(req)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var answer struct{ Data map[string]any }
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
+		b.t.Fatal(err)
+	}
+	return answer.Data
+}
+
+type object = map[string]any
+
+// book makes an order, and returns its offer.
+func (b *sandbox) book(reference string, offer int) string {
+	b.t.Helper()
+	token := b.api("/api/auth/ticket", "", "", object{"appKey": b.s.AppKey, "appSecret": b.s.AppSecret})["ticket"].(string)
+	found := b.api("/api/search/hotelList", token, "", object{
+		"destinationId": b.s.CityID(0), "checkIn": "2090-12-24", "checkOut": "2090-12-26", "roomOccupancies": []object{{"adultCount": 2}},
+	})
+	room := found["list"].([]any)[offer].(object)["rooms"].([]any)[0].(object)
+	id := room["rates"].([]any)[0].(object)["ratePkgId"].(string)
+	b.api("/api/trade/book", token, found["basic"].(object)["sessionId"].(string), object{
+		"customerReferenceNo": reference, "ratePkgId": id, "callbackUrl": "http://127.0.0.1/hook",
+		"holder": object{"firstName": "A", "lastName": "B"}, "guests": []object{{"roomIndex": 1, "firstName": "A", "lastName": "B"}},
+	})
+	return id
+}
+
+func TestRoutes(t *testing.T) {
+	b := start(t)
+	id := b.book("ref", 0)
+	b.book("other", 1)
+	quoted := fmt.Sprintf(`{"ratePkgId":%q}`, id)
+	event := ""
+	for deadline := time.Now().Add(time.Minute); event == "" && time.Now().Before(deadline); {
+		if events := b.s.Ledger().WebhooksFor("ref"); len(events) > 0 && events[0].State == hotelstaystest.WebhookDelivered {
+			event = events[0].EventID
+		}
+	}
+	for _, tc := range []struct {
+		method, path, body string
+		want               int
+	}{
+		{"GET", "/healthz", "", 200},
+		{"GET", "/_sandbox/openapi.json", "", 200},
+		{"GET", "/_sandbox/config", "", 200},
+		{"GET", "/_sandbox/catalog?limit=3", "", 200},
+		{"GET", "/_sandbox/catalog?limit=0", "", 400},
+		{"GET", "/_sandbox/limits", "", 200},
+		{"GET", "/_sandbox/entries?after=2&limit=5", "", 200},
+		{"GET", "/_sandbox/entries?after=-1", "", 400},
+		{"GET", "/_sandbox/entries?limit=many", "", 400},
+		{"GET", "/_sandbox/entries", "", 200},
+		{"GET", "/_sandbox/events?after=x", "", 400},
+		{"GET", "/_sandbox/requests?operation=Book&traceId=call&reference=ref&q=holder&after=0&limit=10", "", 200},
+		{"GET", "/_sandbox/requests?before=0", "", 400},
+
+		{"POST", "/_sandbox/faults", `{"kind":"status","operation":"Cancel","status":504,"times":2,"delay":"1.5s","header":{"A":["b"]},"body":""}`, 200},
+		{"POST", "/_sandbox/faults", `{"kind":"bad-signature","operation":"Webhook","reference":"nobody","probability":0.5,"skip":3}`, 200},
+		{"POST", "/_sandbox/faults", `{"kind":"cut","operation":"Bok"}`, 400},
+		{"POST", "/_sandbox/faults", `{"kind":"cuts"}`, 400},
+		{"POST", "/_sandbox/faults", `{"kind":"cut","delay":"soon"}`, 400},
+		{"POST", "/_sandbox/faults", `{"kind":"cut","delay":2}`, 400},
+		{"POST", "/_sandbox/faults", `{"kind":"cut","skip":-1}`, 400},
+		{"POST", "/_sandbox/faults", `{"kind":"cut","probability":2}`, 400},
+		{"POST", "/_sandbox/faults", `{"kind":"cut","unknown":2}`, 400},
+		{"POST", "/_sandbox/faults", `{"kind":"cut","header":{"A":"b"}}`, 400},
+		{"POST", "/_sandbox/faults", `{}`, 400},
+		{"POST", "/_sandbox/faults", `[]`, 400},
+		{"GET", "/_sandbox/faults", "", 200},
+		{"DELETE", "/_sandbox/faults/1", "", 204},
+		{"DELETE", "/_sandbox/faults/1", "", 404},
+		{"DELETE", "/_sandbox/faults", "", 204},
+
+		{"GET", "/_sandbox/orders?offset=1&limit=1", "", 200},
+		{"GET", "/_sandbox/orders?offset=-1", "", 400},
+		{"GET", "/_sandbox/orders/ref", "", 200},
+		{"GET", "/_sandbox/orders/nobody", "", 404},
+		{"POST", "/_sandbox/orders/ref/amend", "", 409},
+		{"POST", "/_sandbox/orders/ref/voucher/regenerate", "", 409},
+		{"POST", "/_sandbox/orders/ref/confirm", "", 200},
+		{"POST", "/_sandbox/orders/PO000000001/amend", "{}", 200},
+		{"POST", "/_sandbox/orders/ref/status", `{"status":5}`, 200},
+		{"POST", "/_sandbox/orders/ref/status", `{"status":6}`, 400},
+		{"POST", "/_sandbox/orders/ref/status", `{"status":"5"}`, 400},
+		{"POST", "/_sandbox/orders/ref/status", `{}`, 400},
+		{"POST", "/_sandbox/orders/ref/visibility", `{"after":"30s"}`, 200},
+		{"POST", "/_sandbox/orders/ref/visibility", `{}`, 400},
+		{"POST", "/_sandbox/orders/ref/cancel-rule", `{"rule":"needs-reason"}`, 200},
+		{"POST", "/_sandbox/orders/ref/cancel-rule", `{"rule":"odd"}`, 400},
+		{"POST", "/_sandbox/orders/ref/voucher/regenerate", "", 200},
+		{"POST", "/_sandbox/orders/ref/voucher/fail", "", 200},
+		{"POST", "/_sandbox/orders/ref/webhooks", `{"event":"order_paid"}`, 204},
+		{"POST", "/_sandbox/orders/ref/webhooks", `{}`, 400},
+		{"POST", "/_sandbox/orders/other/cancel", "", 200},
+		{"POST", "/_sandbox/share-supplier-reference", `{"references":["ref","other"]}`, 204},
+		{"POST", "/_sandbox/share-supplier-reference", `{"references":["ref"]}`, 400},
+		{"POST", "/_sandbox/share-supplier-reference", `{"references":["ref","nobody"]}`, 404},
+
+		{"POST", "/_sandbox/offers/price", fmt.Sprintf(`{"ratePkgId":%q,"percent":10}`, id), 204},
+		{"POST", "/_sandbox/offers/price", fmt.Sprintf(`{"ratePkgId":%q,"percent":-100}`, id), 400},
+		{"POST", "/_sandbox/offers/price", quoted, 400},
+		{"POST", "/_sandbox/offers/close", quoted, 204},
+		{"POST", "/_sandbox/offers/reopen", quoted, 204},
+		{"POST", "/_sandbox/offers/close", `{"ratePkgId":5}`, 400},
+		{"POST", "/_sandbox/offers/reopen", `{}`, 400},
+		{"GET", "/_sandbox/offers", "", 200},
+
+		{"GET", "/_sandbox/webhooks?reference=ref&limit=2", "", 200},
+		{"GET", "/_sandbox/webhooks?limit=1001", "", 400},
+		{"POST", "/_sandbox/webhooks/" + event + "/redeliver", "", 204},
+		{"POST", "/_sandbox/webhooks/" + event + "/redeliver", `{"fault":"duplicate","delay":"1ms"}`, 204},
+		{"POST", "/_sandbox/webhooks/" + event + "/redeliver", `{"fault":"status"}`, 400},
+		{"POST", "/_sandbox/webhooks/evt_none/redeliver", "", 404},
+
+		{"GET", "/_sandbox/ledger", "", 200},
+		{"GET", "/_sandbox/clock", "", 200},
+		{"POST", "/_sandbox/clock", `{"advance":"10m"}`, 200},
+		{"POST", "/_sandbox/clock", `{"advance":"10"}`, 400},
+		{"POST", "/_sandbox/clock", `{"advance":10}`, 400},
+		{"POST", "/_sandbox/sessions/expire", "", 204},
+		{"POST", "/_sandbox/tokens/revoke", "", 204},
+	} {
+		b.call(tc.method, tc.path, tc.body, tc.want)
+	}
+	saved := b.call("GET", "/_sandbox/snapshot", "", 200)
+	b.call("POST", "/_sandbox/reset", "", 204)
+	b.call("PUT", "/_sandbox/snapshot", string(saved), 204)
+	b.call("PUT", "/_sandbox/snapshot", `{"version":2}`, 400)
+	b.call("PUT", "/_sandbox/snapshot", `{"version":1,"seed":7,"catalog":{},"now":"2030-01-01T00:00:00Z"}`, 409)
+	b.call("GET", "/_sandbox/entries", "", 200)
+
+	for path, item := range b.spec().Paths.Map() {
+		for method := range item.Operations() {
+			if !b.called[method+" "+path] {
+				t.Errorf("%s %s was not called", method, path)
+			}
+		}
+	}
+}
+
+// spec returns the file.
+func (b *sandbox) spec() *openapi3.T {
+	req, _ := http.NewRequest(http.MethodGet, "/healthz", nil)
+	route, _, err := b.router.FindRoute(req)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return route.Spec
+}
+
+// Each kind of fault and each operation that the file lists is one.
+func TestFaults(t *testing.T) {
+	b := start(t)
+	fault := b.spec().Components.Schemas["Fault"].Value.Properties
+	for _, kind := range fault["kind"].Value.Enum {
+		operation := "OrderVoucher"
+		if slices.Contains([]any{"duplicate", "reorder", "bad-signature", "drop"}, kind) {
+			operation = "Webhook"
+		}
+		b.call("POST", "/_sandbox/faults", fmt.Sprintf(`{"kind":%q,"operation":%q}`, kind, operation), 200)
+	}
+	for _, operation := range fault["operation"].Value.Enum {
+		b.call("POST", "/_sandbox/faults", fmt.Sprintf(`{"kind":"delay","operation":%q}`, operation), 200)
+	}
+}

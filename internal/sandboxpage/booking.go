@@ -1,0 +1,324 @@
+// Bookings: the story of each, from its requests, its order and its webhooks.
+
+package sandboxpage
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+)
+
+const (
+	maxBookings   = 20
+	maxSteps      = 40 // of a booking
+	maxReferences = 3  // a request about more bookings is of none
+)
+
+// booking is what happened under a customerReferenceNo.
+type booking struct {
+	ID        int // in the page's ids
+	Reference string
+	Order     *order
+	Steps     []step
+	Earlier   int // steps that are left out
+	Webhooks  []webhook
+	Failing   int // webhooks that are not delivered
+
+	requests []*hotelstaystest.Request
+	orders   []hotelstaystest.Order
+	first    time.Time
+}
+
+type step struct {
+	At          time.Time
+	Since       string // the booking's first step
+	Class       string
+	Title, Text string
+	Fault       hotelstaystest.FaultKind
+	Note        string
+}
+
+type order struct {
+	hotelstaystest.Order
+	ID                    int
+	State, Class          string
+	Path, Offers          string
+	States                []state
+	CanConfirm, CanCancel bool
+}
+
+type state struct {
+	Number int
+	Name   string
+	Now    bool
+}
+
+type webhook struct {
+	hotelstaystest.Webhook
+	Class    string
+	Path     string
+	Attempts []attempt
+}
+
+type attempt struct {
+	Class, Text string
+	Fault       hotelstaystest.FaultKind
+}
+
+// bookings returns the newest bookings, the newest first, and how many more there are.
+func bookings(srv *hotelstaystest.Server, requests []hotelstaystest.Request) (newest []*booking, more int) {
+	all, byReference := []*booking{}, map[string]*booking{}
+	at := func(reference string, t time.Time) *booking {
+		b := byReference[reference]
+		if b == nil {
+			b = &booking{Reference: reference, first: t}
+			byReference[reference] = b
+			all = append(all, b)
+		}
+		if t.Before(b.first) {
+			b.first = t
+		}
+		return b
+	}
+	customer := map[string]string{} // by platformReferenceNo
+	for _, o := range srv.Ledger().Orders() {
+		customer[o.PlatformReferenceNo] = o.CustomerReferenceNo
+		b := at(o.CustomerReferenceNo, o.CreatedAt)
+		b.orders = append(b.orders, o)
+	}
+	for i := range requests {
+		r := &requests[i]
+		var of []string
+		for _, reference := range r.References() {
+			if own := cmp.Or(customer[reference], reference); !slices.Contains(of, own) {
+				of = append(of, own)
+			}
+		}
+		if len(of) > maxReferences {
+			continue
+		}
+		for _, reference := range of {
+			b := at(reference, r.Arrived)
+			b.requests = append(b.requests, r)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *booking) int { return b.first.Compare(a.first) })
+	more = max(0, len(all)-maxBookings)
+	newest = all[:len(all)-more]
+	hooks := map[string][]hotelstaystest.Webhook{}
+	for _, w := range srv.Ledger().Webhooks() {
+		hooks[w.CustomerReferenceNo] = append(hooks[w.CustomerReferenceNo], w)
+	}
+	words := newStates(srv.Config().Variants.OrderStatusNumbers)
+	for i, b := range newest {
+		b.ID = len(all) - i // stays when newer ones come
+		b.tell(words, hooks[b.Reference], srv.WebhookSecret)
+	}
+	return newest, more
+}
+
+// tell makes the story of a booking.
+func (b *booking) tell(words states, hooks []hotelstaystest.Webhook, secret string) {
+	if len(b.orders) > 0 {
+		b.Order = words.order(b.orders[0], b.ID)
+	}
+	b.tellRequests()
+	for _, o := range b.orders {
+		for _, change := range o.History[min(1, len(o.History)):] { // Book's step has the first
+			b.Steps = append(b.Steps, step{At: change.At, Class: "mark", Title: "The order", Text: "is " + words.name(change.Status) + "."})
+		}
+	}
+	for _, w := range hooks {
+		told := newWebhook(w, secret)
+		b.Webhooks = append(b.Webhooks, told)
+		b.Steps = append(b.Steps, step{At: w.EventTime, Class: told.Class, Title: "Webhook " + w.Event, Text: told.summary()})
+		if told.Class == "bad" {
+			b.Failing++
+		}
+	}
+	slices.SortStableFunc(b.Steps, func(x, y step) int { return x.At.Compare(y.At) })
+	b.Earlier = max(0, len(b.Steps)-maxSteps)
+	b.Steps = b.Steps[b.Earlier:]
+	for i := range b.Steps {
+		b.Steps[i].Since = since(b.Steps[i].At.Sub(b.first))
+	}
+}
+
+func (b *booking) tellRequests() {
+	tries := map[string]int{} // by operation and trace
+	booked := false
+	for _, r := range b.requests {
+		s := step{At: r.Arrived, Title: string(r.Operation), Fault: r.Fault}
+		if key := string(r.Operation) + " " + r.TraceID; r.TraceID != "" {
+			if tries[key]++; tries[key] > 1 {
+				s.Title += fmt.Sprintf(" (attempt %d)", tries[key])
+			}
+		}
+		s.Class, s.Note = outcome(r)
+		if r.Msg != "" && r.Code != hotelstaystest.CodeOK {
+			s.Note += ": " + r.Msg
+		}
+		s.Text = b.did(r, booked)
+		if s.Class == "good" || r.Cut || r.Done.IsZero() {
+			s.Note = "" // Text says it
+		}
+		if s.Text == foundNothing {
+			s.Class = ""
+		}
+		booked = booked || r.Operation == hotelstaystest.OpBook && r.Executed
+		b.Steps = append(b.Steps, s)
+	}
+}
+
+const foundNothing = "found nothing."
+
+// did says what a request did, and what its client knows of it.
+func (b *booking) did(r *hotelstaystest.Request, booked bool) string {
+	lost := ""
+	if r.Cut {
+		lost = " The answer was lost: the client does not know."
+	}
+	switch {
+	case r.Done.IsZero():
+		return "is under way."
+	case !r.Executed && r.Cut:
+		return "was cut off. Nothing was done."
+	case !r.Executed:
+		return "was refused."
+	case r.Operation == hotelstaystest.OpBook && booked:
+		return "returned the same order." + lost
+	case r.Operation == hotelstaystest.OpBook:
+		return "made the order." + lost
+	case r.Operation == hotelstaystest.OpCancel:
+		return "cancelled the order." + lost
+	case r.Operation == hotelstaystest.OpQueryOrders && lost == "":
+		if _, answer := r.Bodies(); b.Order != nil && strings.Contains(answer, b.Order.PlatformReferenceNo) {
+			return "found the order."
+		}
+		return foundNothing
+	}
+	return "was answered." + lost
+}
+
+// since writes the time since a booking's first step.
+func since(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("+%.1f s", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("+%d m %d s", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("+%d h %d m", int(d.Hours()), int(d.Minutes())%60)
+}
+
+// states are the numbers of the order statuses.
+type states hotelstaystest.OrderStatusNumbers
+
+func newStates(n hotelstaystest.OrderStatusNumbers) states { return states(n) }
+
+func (n states) name(status int) string {
+	switch status {
+	case 0:
+		return "unknown"
+	case 1:
+		return "confirming"
+	case n.Confirmed:
+		return "confirmed"
+	case n.Cancelled:
+		return "cancelled"
+	case n.Pending:
+		return "pending"
+	}
+	return strconv.Itoa(status)
+}
+
+func (n states) order(o hotelstaystest.Order, id int) *order {
+	out := &order{
+		Order: o, ID: id, State: n.name(o.Status), Offers: control + "offers/",
+		Path:       control + "orders/" + url.PathEscape(o.PlatformReferenceNo) + "/",
+		CanConfirm: o.Status != n.Confirmed, CanCancel: o.Status != n.Cancelled,
+	}
+	switch o.Status {
+	case n.Confirmed:
+		out.Class = "good"
+	case n.Cancelled:
+		out.Class = "bad"
+	}
+	for status := range 6 {
+		out.States = append(out.States, state{status, n.name(status), status == o.Status})
+	}
+	return out
+}
+
+func newWebhook(w hotelstaystest.Webhook, secret string) webhook {
+	out := webhook{Webhook: w, Path: control + "webhooks/" + url.PathEscape(w.EventID) + "/"}
+	switch w.State {
+	case hotelstaystest.WebhookDelivered:
+		out.Class = "good"
+	case hotelstaystest.WebhookPending:
+		out.Class = "warn"
+	default:
+		out.Class = "bad"
+	}
+	for _, a := range w.Attempts {
+		out.Attempts = append(out.Attempts, newAttempt(a, w.Body, secret))
+	}
+	return out
+}
+
+func newAttempt(a hotelstaystest.WebhookAttempt, body []byte, secret string) attempt {
+	out := attempt{Class: "bad", Fault: a.Fault, Text: a.Started.UTC().Format("15:04:05.000") + ": "}
+	switch {
+	case a.Done.IsZero():
+		out.Class, out.Text = "", out.Text+"under way"
+	case a.Status == 0:
+		out.Text += cmp.Or(a.Error, "not sent")
+	default:
+		out.Text += fmt.Sprintf("HTTP %d", a.Status)
+		if a.Status/100 == 2 {
+			out.Class = "good"
+		}
+	}
+	if a.Copy {
+		out.Text += ", a copy"
+	}
+	return out.signed(a.Signature, body, secret)
+}
+
+// signed adds whether the signature is that of the body that was sent.
+func (a attempt) signed(signature string, body []byte, secret string) attempt {
+	seconds, _, _ := strings.Cut(strings.TrimPrefix(signature, "t="), ",")
+	t, _ := strconv.ParseInt(seconds, 10, 64)
+	switch {
+	case a.Fault == hotelstaystest.FaultDrop:
+	case signature == "":
+		a.Text += ", unsigned"
+	case a.Fault != hotelstaystest.FaultAlteredBody && signature == hotelstaystest.SignWebhook(secret, time.Unix(t, 0), body):
+		a.Text += ", signature correct"
+	default:
+		a.Text += ", signature wrong"
+	}
+	return a
+}
+
+// summary says what became of a webhook.
+func (w *webhook) summary() string {
+	n := len(w.Attempts)
+	switch w.State {
+	case hotelstaystest.WebhookDelivered:
+		return fmt.Sprintf("was delivered. Attempts: %d.", n)
+	case hotelstaystest.WebhookGivenUp:
+		return fmt.Sprintf("was given up after %d attempts.", n)
+	case hotelstaystest.WebhookDropped:
+		return "was lost by a fault."
+	case hotelstaystest.WebhookRefused:
+		return "was not sent: its host is neither loopback nor allowed."
+	}
+	return fmt.Sprintf("is on its way. Attempts so far: %d.", n)
+}

@@ -1,0 +1,166 @@
+// The stories of bookings.
+
+package sandboxpage
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// engine is a client of the sandbox. It keeps the offer that it found.
+type engine struct {
+	t      *testing.T
+	client *hotelstays.Client
+	book   *hotelstays.BookRequest
+}
+
+func newEngine(t *testing.T, srv *hotelstaystest.Server) *engine {
+	t.Helper()
+	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
+		hotelstays.WithHTTPClient(srv.Client()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := client.HotelList(t.Context(), &hotelstays.HotelListRequest{
+		DestinationName: srv.CityName(0), CheckIn: "2040-03-12", CheckOut: "2040-03-15", RoomOccupancies: []types.GuestPerRoom{{AdultCount: 1}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &engine{t, client, &hotelstays.BookRequest{
+		SessionID: found.Basic.SessionID, RatePkgID: found.List[0].Rooms[0].Rates[0].RatePkgID, CustomerReferenceNo: "trip-1",
+		CallbackURL: "https://engine.example.com/events", Holder: types.Holder{FirstName: "Guest", LastName: "One"},
+		Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One"}},
+	}}
+}
+
+// poll asks for orders, whatever the answer.
+func (e *engine) poll(references ...string) {
+	_, _ = e.client.QueryOrders(e.t.Context(), &hotelstays.QueryOrdersRequest{CustomerReferenceNos: references})
+}
+
+// story returns the steps of a booking as texts.
+func story(b *booking) []string {
+	var out []string
+	for _, s := range b.Steps {
+		out = append(out, strings.Join(slices.DeleteFunc([]string{s.Since, s.Class, s.Title, s.Text, string(s.Fault), s.Note},
+			func(part string) bool { return part == "" }), "|"))
+	}
+	return out
+}
+
+func TestStory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answers := []int{503, 204}
+		srv := start(t, hotelstaystest.WithLateVisibility(30*time.Second), hotelstaystest.WithWebhookEvents(hotelstaystest.OnConfirm),
+			hotelstaystest.WithCallbackHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(answers[0])
+				answers = answers[1:]
+			})))
+		e := newEngine(t, srv)
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCutBeforeRead})
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut})
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultStatus})
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
+		for range 4 { // the first is without a body, and so without a reference
+			if _, err := e.client.Book(t.Context(), e.book); err == nil {
+				t.Fatal("Book was answered")
+			}
+			time.Sleep(time.Second)
+		}
+		e.poll("trip-1")
+		time.Sleep(time.Minute)
+		e.poll("trip-1")
+		e.poll("trip-1", "a", "b", "c") // about too many
+		if _, err := e.client.Book(t.Context(), e.book); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Minute)
+		v := newView(srv, nil)
+		if len(v.Bookings) != 1 || v.MoreBookings != 0 {
+			t.Fatalf("%d bookings, %d more", len(v.Bookings), v.MoreBookings)
+		}
+		b := v.Bookings[0]
+		want := []string{
+			"+0.0 s|bad|Book|was cut off. Nothing was done.|cut",
+			"+1.0 s|bad|Book|was refused.|status|HTTP 503: Service Unavailable",
+			"+2.0 s|bad|Book|made the order. The answer was lost: the client does not know.|cut",
+			"+2.0 s|good|Webhook order_created|was delivered. Attempts: 2.",
+			"+3.0 s|QueryOrders|found nothing.",
+			"+1 m 3 s|good|QueryOrders|found the order.",
+			"+1 m 3 s|good|Book|returned the same order.",
+			"+3 m 2 s|mark|The order|is confirmed.",
+		}
+		if got := story(b); !slices.Equal(got, want) {
+			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+		if b.Order.State != "confirmed" || b.Failing != 0 || len(b.Webhooks) != 1 {
+			t.Errorf("%+v", b)
+		}
+		for i, text := range []string{"HTTP 503, signature correct", "HTTP 204, signature correct"} {
+			if got := b.Webhooks[0].Attempts[i].Text; !strings.HasSuffix(got, text) {
+				t.Errorf("%q, want %q", got, text)
+			}
+		}
+		e.client.CloseIdleConnections()
+	})
+}
+
+func TestWrongSignatures(t *testing.T) {
+	for _, kind := range []hotelstaystest.FaultKind{hotelstaystest.FaultBadSignature, hotelstaystest.FaultAlteredBody, hotelstaystest.FaultDrop} {
+		synctest.Test(t, func(t *testing.T) {
+			srv := start(t, hotelstaystest.WithConfirmAfter(-1), hotelstaystest.WithWebhookRetryDelays(),
+				hotelstaystest.WithCallbackHandler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})))
+			srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpWebhook, Kind: kind})
+			e := newEngine(t, srv)
+			if _, err := e.client.Book(t.Context(), e.book); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			want := ", signature wrong"
+			if kind == hotelstaystest.FaultDrop {
+				want = "not sent"
+			}
+			if got := newView(srv, nil).Bookings[0].Webhooks[0].Attempts[0].Text; !strings.HasSuffix(got, want) {
+				t.Errorf("%s: %q, want %q", kind, got, want)
+			}
+			e.client.CloseIdleConnections()
+		})
+	}
+}
+
+func TestOnlyTheNewestBookings(t *testing.T) {
+	srv := start(t, hotelstaystest.WithoutRateLimits())
+	e := newEngine(t, srv)
+	for i := range maxBookings + 2 {
+		e.poll("trip-" + string(rune('a'+i)))
+	}
+	for range maxSteps {
+		e.poll("trip-c")
+	}
+	v := newView(srv, nil)
+	if len(v.Bookings) != maxBookings || v.MoreBookings != 2 || v.Bookings[0].Reference != "trip-v" || v.Bookings[0].Order != nil {
+		t.Errorf("%d bookings, %d more, %+v", len(v.Bookings), v.MoreBookings, v.Bookings[0])
+	}
+	if last := v.Bookings[maxBookings-1]; last.Reference != "trip-c" || len(last.Steps) != maxSteps || last.Earlier != 1 || last.ID != 3 {
+		t.Errorf("%+v", last)
+	}
+}
+
+func TestSince(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "+0.0 s", 1250 * time.Millisecond: "+1.2 s", 61 * time.Second: "+1 m 1 s", 25*time.Hour + 2*time.Minute: "+25 h 2 m",
+	} {
+		if got := since(d); got != want {
+			t.Errorf("%s: %q, want %q", d, got, want)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+// Package sandboxpage is the page of the sandbox: what happened, live, with buttons that
+// call the control API.
+//
+// The page is rendered by the server. Its script fetches it again when an event arrives,
+// and replaces the parts that changed.
+package sandboxpage
+
+import (
+	"bytes"
+	"embed"
+	"html/template"
+	"net/http"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+)
+
+// control is where the sandbox serves the page and the control API.
+const control = "/_sandbox/"
+
+//go:embed page.html
+var pageFile string
+
+//go:embed static
+var static embed.FS
+
+var page = template.Must(template.New("").Funcs(template.FuncMap{
+	"rfc":    func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
+	"button": func(method, base, path, label string) button { return button{method, base + path, label} },
+}).Parse(pageFile))
+
+type button struct{ Method, Path, Label string }
+
+// Handler returns the page of a sandbox, for Page of [hotelstaystest.ControlConfig].
+func Handler(srv *hotelstaystest.Server) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET "+control+"page/static/", http.StripPrefix(control+"page/", http.FileServerFS(static)))
+	mux.HandleFunc("GET "+control+"{$}", func(w http.ResponseWriter, r *http.Request) {
+		var body bytes.Buffer
+		if err := page.ExecuteTemplate(&body, "page", newView(srv, r.URL.Query())); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = body.WriteTo(w) // the browser may be gone
+	})
+	return guarded(mux)
+}
+
+// guarded sets security headers. Guests' names and all other texts of clients are on the page.
+func guarded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "+
+			"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,67 @@
+// The page without a browser: its parts, its paths and its headers.
+
+package sandboxpage
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+)
+
+func start(t *testing.T, opts ...hotelstaystest.Option) *hotelstaystest.Server {
+	t.Helper()
+	srv := hotelstaystest.NewServer(append(opts, hotelstaystest.WithInMemory(), hotelstaystest.WithControl(), func(c *hotelstaystest.Config) {
+		c.Control.Page = Handler
+	})...)
+	t.Cleanup(srv.Close)
+	return srv
+}
+
+// get returns an answer and its body.
+func get(t *testing.T, srv *hotelstaystest.Server, path string) (*http.Response, string) {
+	t.Helper()
+	resp, err := srv.Client().Get(srv.URL + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(body)
+}
+
+// post sends what the sandbox refuses, which is enough for the journal.
+func post(t *testing.T, srv *hotelstaystest.Server, path, body string) {
+	t.Helper()
+	resp, err := srv.Client().Post(srv.URL+path, "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+}
+
+func TestPaths(t *testing.T) {
+	srv := start(t)
+	for path, want := range map[string]string{
+		"/_sandbox/":                         "text/html; charset=utf-8",
+		"/_sandbox/page/static/page.js":      "text/javascript; charset=utf-8",
+		"/_sandbox/page/static/page.css":     "text/css; charset=utf-8",
+		"/_sandbox/page/static/icon.svg":     "image/svg+xml",
+		"/_sandbox/page/page.html":           "",
+		"/_sandbox/page/static/../page.html": "",
+	} {
+		resp, _ := get(t, srv, path)
+		if want == "" && resp.StatusCode != http.StatusNotFound || want != "" && resp.Header.Get("Content-Type") != want {
+			t.Errorf("%s: HTTP %d, %q", path, resp.StatusCode, resp.Header.Get("Content-Type"))
+		}
+	}
+	resp, _ := get(t, srv, "/_sandbox/")
+	if policy := resp.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'; script-src 'self';") {
+		t.Errorf("policy %q", policy)
+	}
+}

@@ -1,0 +1,112 @@
+// Keeps the page up to date, and sends its buttons to the control API.
+"use strict";
+
+const pause = 500; // milliseconds between two refreshes, at least
+const state = document.getElementById("state");
+const message = document.getElementById("message");
+let waiting = false; // for a refresh
+let again = false; // something happened since it began
+
+// replace puts a fresh part in the place of an old one. It keeps what is open, and the focus.
+function replace(old, fresh) {
+  const active = document.activeElement;
+  if (old.contains(active) && active.matches("input, select")) {
+    active.addEventListener("blur", refresh, { once: true }); // nobody types into a moving form
+    return;
+  }
+  for (const details of old.querySelectorAll("details")) {
+    const same = fresh.querySelector(`#${CSS.escape(details.id)}`);
+    if (same) same.open = details.open;
+  }
+  if (old.innerHTML === fresh.innerHTML) return;
+  const focused = old.contains(active) ? focusable(active) : "";
+  old.replaceChildren(...fresh.childNodes);
+  if (focused) old.querySelector(focused)?.focus();
+}
+
+// focusable returns a selector of a button or summary, which finds its successor.
+function focusable(element) {
+  const home = `#${CSS.escape(element.closest("[id]").id)}`;
+  return element.form ? `${home} form[data-path=${CSS.escape(element.form.dataset.path)}] button` : `${home} > summary`;
+}
+
+async function refresh() {
+  if (waiting) {
+    again = true;
+    return;
+  }
+  waiting = true;
+  do {
+    again = false;
+    try {
+      const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+      if (!answer.ok) throw new Error(`HTTP ${answer.status}`);
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      for (const part of document.querySelectorAll("[data-live]")) {
+        const fresh = page.getElementById(part.id);
+        if (fresh) replace(part, document.adoptNode(fresh));
+      }
+      if (events.readyState === EventSource.OPEN) say(true, "live");
+    } catch (error) {
+      say(false, `not live: ${error.message}`);
+    }
+    await new Promise((done) => setTimeout(done, pause));
+  } while (again);
+  waiting = false;
+}
+
+function say(live, text) {
+  state.classList.toggle("live", live);
+  if (state.textContent !== text) state.textContent = text;
+}
+
+const events = new EventSource(document.body.dataset.events);
+events.onopen = refresh;
+events.onerror = () => say(false, "not live: connecting again");
+for (const kind of document.body.dataset.kinds.split(" ")) events.addEventListener(kind, refresh);
+setInterval(refresh, 5000); // the chart and the clock move on without events
+
+// The body of a request: the fields of its form that have a value.
+function body(form) {
+  if (form.dataset.json) return form.dataset.json;
+  const fields = {};
+  for (const field of form.elements) {
+    if (!field.name) continue;
+    if (field.type === "checkbox") {
+      if (field.checked) fields[field.name] = true;
+    } else if (field.value !== "") {
+      fields[field.name] = field.dataset.type === "number" ? Number(field.value) : field.value;
+    }
+  }
+  return JSON.stringify(fields);
+}
+
+// tell shows what became of a button. An error stays until the next one.
+let hide = 0;
+function tell(text, bad) {
+  clearTimeout(hide);
+  message.textContent = text;
+  message.classList.toggle("bad", bad);
+  if (!bad) hide = setTimeout(() => { message.textContent = ""; }, 3000);
+}
+
+document.addEventListener("submit", async (event) => {
+  const form = event.target;
+  if (!form.dataset.path) return; // the search
+  event.preventDefault();
+  if (form.dataset.ask && !confirm(form.dataset.ask)) return;
+  const name = form.querySelector("button").textContent;
+  const request = { method: form.dataset.method };
+  if (request.method !== "DELETE") {
+    request.headers = { "Content-Type": "application/json" };
+    request.body = body(form);
+  }
+  try {
+    const answer = await fetch(form.dataset.path, request);
+    const problem = answer.ok ? "" : (await answer.json().catch(() => null))?.error?.message ?? `HTTP ${answer.status}`;
+    tell(`${name}: ${problem || "done"}`, problem !== "");
+  } catch (error) {
+    tell(`${name}: ${error.message}`, true);
+  }
+  refresh();
+});

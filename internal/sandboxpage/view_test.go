@@ -1,0 +1,25 @@
+// The faults as texts.
+
+package sandboxpage
+
+import (
+	"testing"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+)
+
+func TestFaultsAreDescribed(t *testing.T) {
+	for want, f := range map[string]hotelstaystest.Fault{
+		"cut on Book, after it is executed, once":   {Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true},
+		"status on any operation, HTTP 502, always": {Kind: hotelstaystest.FaultStatus, Status: 502, Times: -1},
+		"delay on any operation, 5s, after 2 more requests, 3 times": {
+			Kind: hotelstaystest.FaultDelay, Delay: 5 * time.Second, Skip: 2, Times: 3},
+	} {
+		srv := start(t)
+		srv.Inject(f)
+		if got := newView(srv, nil).Faults; len(got) != 1 || got[0] != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
