@@ -48,7 +48,10 @@ func onEach(t *testing.T, test func(t *testing.T, db *database)) {
 func onEachEmpty(t *testing.T, test func(t *testing.T, db *database)) {
 	t.Helper()
 	for _, dialect := range dialects {
-		t.Run(string(dialect), func(t *testing.T) { test(t, create(t, dialect)) })
+		t.Run(string(dialect), func(t *testing.T) {
+			t.Parallel()
+			test(t, create(t, dialect))
+		})
 	}
 }
 
@@ -118,11 +121,19 @@ func (d *database) openWith(t *testing.T, settings map[string]string) *sql.DB {
 			dsn = cfg.FormatDSN()
 		}
 	}
-	pool, err := sql.Open(d.driver, dsn)
+	pool, err := openPool(d.driver, dsn)
 	require.NoError(t, err)
-	pool.SetMaxOpenConns(20)
 	t.Cleanup(func() { require.NoError(t, pool.Close()) })
 	return pool
+}
+
+func openPool(driver, dsn string) (*sql.DB, error) {
+	pool, err := sql.Open(driver, dsn)
+	if err == nil {
+		pool.SetMaxOpenConns(20)
+		pool.SetMaxIdleConns(20)
+	}
+	return pool, err
 }
 
 // exec executes a statement with ? for parameters.
@@ -153,3 +164,6 @@ func (d *database) pass(t *testing.T, table, column string, span time.Duration) 
 	t.Helper()
 	d.exec(t, "UPDATE "+table+" SET "+column+" = "+column+" - ? WHERE "+column+" > 0", span.Microseconds())
 }
+
+// patience bounds what a test waits for.
+const patience = 30 * time.Second
