@@ -38,14 +38,14 @@ type database struct {
 // onEach runs a test on each database, with the tables.
 func onEach(t *testing.T, test func(t *testing.T, db *database)) {
 	t.Helper()
-	onEachEmpty(t, func(t *testing.T, db *database) {
-		require.NoError(t, hotelstayssql.Migrate(t.Context(), db.DB, db.dialect))
+	on(t, dialects, func(t *testing.T, db *database) {
+		db.createTables(t)
 		test(t, db)
 	})
 }
 
-// onEachEmpty runs a test on each database, without the tables.
-func onEachEmpty(t *testing.T, test func(t *testing.T, db *database)) {
+// on runs a test on some databases, without tables.
+func on(t *testing.T, dialects []hotelstayssql.Dialect, test func(t *testing.T, db *database)) {
 	t.Helper()
 	for _, dialect := range dialects {
 		t.Run(string(dialect), func(t *testing.T) {
@@ -53,6 +53,13 @@ func onEachEmpty(t *testing.T, test func(t *testing.T, db *database)) {
 			test(t, create(t, dialect))
 		})
 	}
+}
+
+// createTables creates the tables, and one of the caller.
+func (d *database) createTables(t *testing.T) {
+	t.Helper()
+	require.NoError(t, hotelstayssql.Migrate(t.Context(), d.DB, d.dialect))
+	d.exec(t, "CREATE TABLE handled (event integer NOT NULL)")
 }
 
 var created atomic.Int64

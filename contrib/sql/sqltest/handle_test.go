@@ -23,13 +23,10 @@ func event(id, body string) *hotelstays.WebhookEvent {
 	return &hotelstays.WebhookEvent{ID: id, CustomerReferenceNo: "ref", Kind: hotelstays.EventOrderPaid, Signed: true, Raw: []byte(body)}
 }
 
-// withTable runs a test with an EventStore and a table of the caller.
-func withTable(t *testing.T, test func(t *testing.T, db *database, s *hotelstayssql.EventStore)) {
+// withEvents runs a test with an EventStore on each database.
+func withEvents(t *testing.T, test func(t *testing.T, db *database, s *hotelstayssql.EventStore)) {
 	t.Helper()
-	onEach(t, func(t *testing.T, db *database) {
-		db.exec(t, "CREATE TABLE handled (event integer NOT NULL)")
-		test(t, db, newEvents(t, db.DB, db.dialect))
-	})
+	onEach(t, func(t *testing.T, db *database) { test(t, db, newEvents(t, db.DB, db.dialect)) })
 }
 
 func newEvents(t *testing.T, pool *sql.DB, dialect hotelstayssql.Dialect) *hotelstayssql.EventStore {
@@ -50,7 +47,7 @@ func insert(number int) func(context.Context, *sql.Tx) error {
 func (d *database) handled(t *testing.T) int64 { return d.number(t, "SELECT COUNT(*) FROM handled") }
 
 func TestHandleTxOnce(t *testing.T) {
-	withTable(t, func(t *testing.T, db *database, s *hotelstayssql.EventStore) {
+	withEvents(t, func(t *testing.T, db *database, s *hotelstayssql.EventStore) {
 		require.NoError(t, s.HandleTx(t.Context(), event("id", "body"), insert(1)))
 		for _, duplicate := range []*hotelstays.WebhookEvent{event("id", "body"), event("id", "other"), event("other", "body")} {
 			require.NoError(t, newEvents(t, db.DB, db.dialect).HandleTx(t.Context(), duplicate, insert(2)))
@@ -66,7 +63,7 @@ func TestHandleTxOnce(t *testing.T) {
 }
 
 func TestHandleTxCommitsNothingIfTheFunctionFails(t *testing.T) {
-	withTable(t, func(t *testing.T, db *database, s *hotelstayssql.EventStore) {
+	withEvents(t, func(t *testing.T, db *database, s *hotelstayssql.EventStore) {
 		failure := errors.New("order 40001 is unknown") // contains the code of a failed serialization
 		calls := 0
 		err := s.HandleTx(t.Context(), event("id", "body"), func(ctx context.Context, tx *sql.Tx) error {
@@ -96,7 +93,7 @@ func TestHandleTxCommitsNothingIfTheFunctionFails(t *testing.T) {
 
 // A fleet may change from claims to HandleTx, one process after the other.
 func TestHandleTxBesideClaims(t *testing.T) {
-	withTable(t, func(t *testing.T, db *database, s *hotelstayssql.EventStore) {
+	withEvents(t, func(t *testing.T, db *database, s *hotelstayssql.EventStore) {
 		e := event("id", "body")
 		state, err := s.Claim(t.Context(), e.Keys(), time.Minute)
 		require.NoError(t, err)
@@ -150,7 +147,7 @@ func handleAll(ctx context.Context, pool *sql.DB, dialect hotelstayssql.Dialect)
 }
 
 func TestHandleTxInTwoProcessesAtOnce(t *testing.T) {
-	withTable(t, func(t *testing.T, db *database, _ *hotelstayssql.EventStore) {
+	withEvents(t, func(t *testing.T, db *database, _ *hotelstayssql.EventStore) {
 		other := db.start(t, "handle")
 		require.NoError(t, handleAll(t.Context(), db.DB, db.dialect))
 		require.NoError(t, other.Wait())
@@ -160,7 +157,7 @@ func TestHandleTxInTwoProcessesAtOnce(t *testing.T) {
 }
 
 func TestHandleTxWhileAProcessDies(t *testing.T) {
-	withTable(t, func(t *testing.T, db *database, _ *hotelstayssql.EventStore) {
+	withEvents(t, func(t *testing.T, db *database, _ *hotelstayssql.EventStore) {
 		other := db.start(t, "handle")
 		require.Eventually(t, func() bool { return db.handled(t) > 0 }, patience, time.Millisecond)
 		require.NoError(t, other.Process.Kill())

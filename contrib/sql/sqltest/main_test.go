@@ -11,6 +11,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -47,6 +48,7 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	}
+	_ = mysql.SetLogger(&mysql.NopLogger{}) // errors are returned as well
 	goleak.VerifyTestMain(m)
 }
 

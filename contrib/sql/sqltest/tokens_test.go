@@ -203,7 +203,7 @@ func fails(ctx context.Context, s *hotelstayssql.TokenStore, events *hotelstayss
 }
 
 func TestErrorsNameTheCallAndNoSecret(t *testing.T) {
-	onEachEmpty(t, func(t *testing.T, db *database) {
+	on(t, dialects, func(t *testing.T, db *database) {
 		for what, err := range fails(t.Context(), newTokens(t, db), newEvents(t, db.DB, db.dialect)) {
 			assert.ErrorContains(t, err, "hotelstayssql: "+what+": ")
 			assert.NotContains(t, fmt.Sprint(err), "the-secret-token")
