@@ -115,7 +115,7 @@ func TestHandleTxBesideClaims(t *testing.T) {
 }
 
 const (
-	eventsAtOnce  = 60
+	eventsAtOnce  = 16
 	callersAtOnce = 25
 )
 
