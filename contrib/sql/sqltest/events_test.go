@@ -52,6 +52,43 @@ func TestDoneNeverShortensARetention(t *testing.T) {
 	})
 }
 
+func TestReleaseEndsTheClaimsOfItsStoreAlone(t *testing.T) {
+	withEvents(t, func(t *testing.T, db *database, s *hotelstayssql.EventStore) {
+		keys := []string{"a", "b"}
+		_, err := s.Claim(t.Context(), keys, time.Minute)
+		require.NoError(t, err)
+		other := newEvents(t, db.DB, db.dialect)
+		require.NoError(t, other.Release(t.Context(), keys))
+		state, err := other.Claim(t.Context(), keys, time.Minute)
+		require.NoError(t, err)
+		assert.Equal(t, hotelstays.ClaimBusy, state)
+	})
+}
+
+// Between the search for expired keys and their removal another process can claim one.
+func TestARemovalLeavesANewClaim(t *testing.T) {
+	withEvents(t, func(t *testing.T, db *database, s *hotelstayssql.EventStore) {
+		db.exec(t, "INSERT INTO hotelstays_events (event_key, store, claim, done, expires_at) VALUES (?, 1, 1, 1, 1)", []byte("old"))
+		pool, link := db.process(t)
+		claimed := false
+		link.before = func(statement string) {
+			if claimed || !strings.HasPrefix(statement, "DELETE") {
+				return
+			}
+			claimed = true
+			state, err := s.Claim(t.Context(), []string{"old"}, time.Hour)
+			assert.NoError(t, err)
+			assert.Equal(t, hotelstays.ClaimGranted, state)
+		}
+		pruner := newEvents(t, pool, db.dialect)
+		for n := 0; !claimed; n++ {
+			require.Less(t, n, 5000, "one event in fifty removes expired keys")
+			require.NoError(t, pruner.Done(t.Context(), []string{"key"}, time.Hour))
+		}
+		assert.EqualValues(t, 2, db.number(t, "SELECT COUNT(*) FROM hotelstays_events"))
+	})
+}
+
 // Transactions that lock common keys in different orders would deadlock.
 func TestKeysAreLockedInOneOrder(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
