@@ -97,7 +97,7 @@ type database struct {
 }
 
 // attempts bounds how often a transaction begins.
-const attempts = 6
+const attempts = 12
 
 // inTx commits what fn writes, or nothing. It calls fn again if the database undid the
 // transaction because of others. fn writes before it reads: a transaction that begins with a
@@ -111,7 +111,7 @@ func (d database) inTx(ctx context.Context, fn func(*sql.Tx) error) error {
 		select {
 		case <-ctx.Done():
 			return err
-		case <-time.After(rand.N(10 * time.Millisecond << attempt)):
+		case <-time.After(rand.N(10 * time.Millisecond << min(attempt, 5))):
 		}
 	}
 }

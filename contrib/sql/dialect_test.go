@@ -45,7 +45,7 @@ func TestATransactionIsRepeatedIfItWasUndone(t *testing.T) {
 		errors.New("ERROR: deadlock detected (SQLSTATE 40P01)"),
 		errors.New("ERROR: could not serialize access due to concurrent update (SQLSTATE 40001)"),
 	}
-	always := make([]error, 10)
+	always := make([]error, 2*attempts)
 	for i := range always {
 		always[i] = undone[0]
 	}
@@ -79,7 +79,7 @@ func TestATransactionIsRepeatedIfItWasUndone(t *testing.T) {
 func TestAnEndedContextEndsTheRepetition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		undone := errors.New("deadlock")
-		db := database{sql.OpenDB(&fake{commits: []error{undone, undone}}), SQLite}
+		db := database{sql.OpenDB(&fake{commits: nil}), SQLite}
 		defer db.Close()
 		ctx, cancel := context.WithCancel(t.Context())
 		calls := 0
