@@ -213,7 +213,8 @@ func TestControlToken(t *testing.T) {
 		c.must("GET", healthPath, nil, nil)
 		for name, change := range map[string]func(*http.Request){
 			"none": nil, "wrong": header("Authorization", "Bearer a-control-tokem"), "longer": header("Authorization", "Bearer a-control-token-"),
-			"empty": header("Authorization", "Bearer "), "other scheme": header("Authorization", "Basic "+token),
+			"shorter": header("Authorization", "Bearer a-control-toke"),
+			"empty":   header("Authorization", "Bearer "), "other scheme": header("Authorization", "Basic "+token),
 			"bare":   header("Authorization", token),
 			"cookie": header("Cookie", controlCookie+"="+token), "api's": header("Authorization", "Bearer "+login(t, s).token),
 		} {

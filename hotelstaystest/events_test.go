@@ -99,8 +99,12 @@ func TestEvents(t *testing.T) {
 		u.post(queryPath, "{}")
 		s.Advance(time.Hour)
 		synctest.Wait() // Reset drops what the stream has not read
+		reset := time.Now()
 		s.Reset()
 		events := l.until("reset")
+		if took := time.Since(reset); took > 0 {
+			t.Errorf("the reset came after %v", took)
+		}
 		last := int64(0)
 		kinds := map[string]bool{}
 		for _, e := range events {
