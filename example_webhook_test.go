@@ -130,6 +130,27 @@ func ExampleWebhookEvent_Time() {
 	// Output: 2023-11-14T22:13:20Z
 }
 
+// Handle an event once without a WebhookHandler: another delivery of it has a key in common.
+func ExampleWebhookEvent_Keys() {
+	handled := map[string]bool{}
+	for range 2 {
+		event, err := hotelstays.VerifyWebhook(eventBody, http.Header{}, hotelstays.WebhookOptions{AllowUnsigned: true})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		duplicate := false
+		for _, key := range event.Keys() {
+			duplicate = duplicate || handled[key]
+			handled[key] = true
+		}
+		fmt.Println(event.Kind, duplicate)
+	}
+	// Output:
+	// order_modified false
+	// order_modified true
+}
+
 // Check a callback URL when it is configured, before the first booking.
 func ExampleValidateCallbackURL() {
 	for _, address := range []string{
