@@ -17,6 +17,8 @@ const (
 	// absenceAfter is how long after the end of Book one poll without an order proves its
 	// absence.
 	absenceAfter = 10 * time.Minute
+	// firstPause is the pause after the first poll. The next ones double.
+	firstPause = 30 * time.Second
 	// unverifiedPause is the first pause after an unverified poll.
 	unverifiedPause    = 150 * time.Second
 	maxUnverifiedPause = time.Hour
@@ -161,6 +163,23 @@ func pauseAfter(unverified int) time.Duration {
 	return min(pause, maxUnverifiedPause)
 }
 
+// PollTogether reports whether a poll for many references at once may replace the poll that is
+// due. From ten minutes after the end of Book on it may not, because only a poll for a single
+// reference proves absence.
+func (b Booking) PollTogether(at time.Time) bool {
+	ended := b.Recovery.EndedAt
+	return b.Phase(at) == PhasePolling && !ended.IsZero() && !at.Before(ended) && at.Before(ended.Add(absenceAfter))
+}
+
+// Missed returns the booking after a poll for many references that began at a time and did not
+// find its order, or failed. It is due when the recovery's schedule polls next. The recovery
+// does not change, because such a poll proves nothing.
+func (b Booking) Missed(at time.Time) Booking {
+	ended := b.Recovery.EndedAt
+	b.Due = wallClock(ended.Add(min(2*at.Sub(ended)+firstPause, absenceAfter)))
+	return b
+}
+
 // HandOver returns the booking after a Book with an unknown outcome, with the recovery of
 // that Book. Workers continue with its next poll.
 //
@@ -172,6 +191,26 @@ func (b Booking) HandOver(recovery hotelstays.BookingRecovery) (next Booking, ok
 		return b, false
 	}
 	return handedOver(recovery), true
+}
+
+// Abandon ends a booking without an outcome, because a person gives it up. ok is false, and
+// nothing changes, while Book may be under way and after it has ended.
+func (b Booking) Abandon(now time.Time) (next Booking, ok bool) {
+	if phase := b.Phase(now); phase == PhaseBooking || phase == PhaseEnded {
+		return b, false
+	}
+	b.Ending = EndingAbandoned
+	return b, true
+}
+
+// Retry makes a booking due now, because a person asks for it. An abandoned booking opens
+// again. ok is false, and nothing changes, before it has started and after it has an outcome.
+func (b Booking) Retry(now time.Time) (next Booking, ok bool) {
+	if b.Ending == EndingAbandoned {
+		b.Ending = ""
+		b = b.TakeOver(now)
+	}
+	return b.Wake(now)
 }
 
 // End ends a booking with an outcome. ok is false if it has ended in the same way before. The

@@ -116,6 +116,22 @@ func TestTransitions(t *testing.T) {
 				return b
 			},
 		},
+		"abandon": {
+			func(b durable.Booking) (durable.Booking, bool) { return b.Abandon(after(time.Second)) },
+			"waiting, polling, taken over",
+			func(b durable.Booking) durable.Booking {
+				b.Ending = durable.EndingAbandoned
+				return b
+			},
+		},
+		"retry": {
+			func(b durable.Booking) (durable.Booking, bool) { return b.Retry(after(time.Second)) },
+			"booking, polling, taken over, abandoned",
+			func(b durable.Booking) durable.Booking {
+				b.Due, b.Recovery.NextPoll, b.Ending = after(time.Second), after(time.Second), ""
+				return b
+			},
+		},
 		"hand over": {
 			func(b durable.Booking) (durable.Booking, bool) { return b.HandOver(recovery) },
 			"waiting, booking, polling, taken over, absent, failed, abandoned",
@@ -206,6 +222,37 @@ func TestPolled(t *testing.T) {
 			assert.Equal(t, tc.want, next)
 		})
 	}
+}
+
+// Polls for many references follow the schedule of a recovery, up to the one that proves
+// absence.
+func TestMissed(t *testing.T) {
+	b, at := polling, after(0)
+	var times []string
+	for b.PollTogether(at) {
+		recovery := b.Recovery
+		b = b.Missed(at)
+		assert.Equal(t, recovery, b.Recovery)
+		at = b.Due
+		times = append(times, at.Sub(after(0)).String())
+	}
+	assert.Equal(t, "30s 1m30s 3m30s 7m30s 10m0s", strings.Join(times, " "))
+	for name, b := range bookings {
+		assert.Equal(t, name == "polling", b.PollTogether(after(2*time.Minute)), name)
+	}
+	assert.False(t, polling.PollTogether(after(-time.Second)), "the clock of another machine")
+	assert.False(t, started().PollTogether(after(time.Hour)), "the schedule has not begun")
+}
+
+// An abandoned booking that was never sent is never sent later.
+func TestRetryOfABookingThatWaited(t *testing.T) {
+	b, ok := waiting.Abandon(after(time.Second))
+	require.True(t, ok)
+	b, ok = b.Retry(after(time.Minute))
+	require.True(t, ok)
+	assert.Equal(t, durable.PhasePolling, b.Phase(after(time.Minute)))
+	_, err := b.Start(after(time.Hour))
+	assert.ErrorIs(t, err, durable.ErrAlreadyStarted)
 }
 
 // A poll while Book may still run is off the record: the recovery starts when Book has ended.
