@@ -1,0 +1,117 @@
+// What durability rests on.
+
+package hotelstayssql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// Warning is a setting of the database that can lose what was committed, or that lets calls
+// fail needlessly.
+type Warning struct {
+	Setting string // such as synchronous_commit
+	Value   string
+	Effect  string // what can happen, and what to set instead
+}
+
+// String returns all of it in one line.
+func (w Warning) String() string { return fmt.Sprintf("%s is %s: %s", w.Setting, w.Value, w.Effect) }
+
+// Check looks at the database before it is used. The error reports that it cannot be used: a
+// *SchemaError, or that it refuses to be written. Each warning is worth a line in the log. The
+// settings are those of one connection; the pool's others should have the same.
+func Check(ctx context.Context, db *sql.DB, dialect Dialect) ([]Warning, error) {
+	warnings, err := check(ctx, db, dialect)
+	var schema *SchemaError
+	if err != nil && !errors.As(err, &schema) {
+		err = fmt.Errorf("hotelstayssql: checking the database: %w", err)
+	}
+	return warnings, err
+}
+
+func check(ctx context.Context, db *sql.DB, dialect Dialect) ([]Warning, error) {
+	var p problems
+	p.checkDatabase(db, dialect)
+	if err := errors.Join(p...); err != nil {
+		return nil, err
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	if err := checkSchema(ctx, conn, dialect); err != nil {
+		return nil, err
+	}
+	// It matches no row. A database that cannot be written refuses it nevertheless.
+	if _, err := conn.ExecContext(ctx, `UPDATE hotelstays_schema SET version = 0 WHERE version = 0`); err != nil {
+		return nil, fmt.Errorf("it refuses to be written: %w", err)
+	}
+	var warnings []Warning
+	for _, s := range settings[dialect] {
+		var value string
+		var harmful bool
+		if err := conn.QueryRowContext(ctx, s.query).Scan(&value, &harmful); err != nil {
+			return nil, fmt.Errorf("reading %s: %w", s.name, err)
+		}
+		if harmful {
+			warnings = append(warnings, Warning{s.name, value, s.effect})
+		}
+	}
+	return warnings, nil
+}
+
+// schemaTables count the tables of versions that this connection finds, which are one or none.
+var schemaTables = map[Dialect]string{
+	PostgreSQL: `SELECT COUNT(to_regclass('hotelstays_schema'))`,
+	MySQL:      `SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'hotelstays_schema'`,
+	SQLite:     `SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'hotelstays_schema'`,
+}
+
+func checkSchema(ctx context.Context, conn *sql.Conn, dialect Dialect) error {
+	var tables, found int
+	if err := conn.QueryRowContext(ctx, schemaTables[dialect]).Scan(&tables); err != nil {
+		return err
+	}
+	if tables > 0 {
+		var err error
+		if found, err = version(ctx, conn); err != nil {
+			return err
+		}
+	}
+	if found != len(migrations) {
+		return &SchemaError{found, len(migrations)}
+	}
+	return nil
+}
+
+// settings are what Check reads. A query returns the value, and whether it does harm.
+var settings = map[Dialect][]struct{ name, query, effect string }{
+	PostgreSQL: {
+		{"synchronous_commit", `SELECT current_setting('synchronous_commit'), current_setting('synchronous_commit') = 'off'`,
+			"a crash of the server loses the last commits; set it to on"},
+		{"fsync", `SELECT current_setting('fsync'), current_setting('fsync') = 'off'`,
+			"a crash of the machine can destroy the database; set it to on"},
+		{"full_page_writes", `SELECT current_setting('full_page_writes'), current_setting('full_page_writes') = 'off'`,
+			"a crash of the machine can destroy the database; set it to on"},
+	},
+	MySQL: {
+		{"innodb_flush_log_at_trx_commit", `SELECT @@innodb_flush_log_at_trx_commit, @@innodb_flush_log_at_trx_commit NOT IN (1, 3)`,
+			"a crash of the machine loses the commits of the last second; set it to 1"},
+		{"sync_binlog", `SELECT @@sync_binlog, @@log_bin <> 0 AND @@sync_binlog <> 1`,
+			"after a crash of the machine, commits that the binary log lacks are undone; set it to 1"},
+		{"innodb_doublewrite", `SELECT @@innodb_doublewrite, @@innodb_doublewrite IN ('0', 'OFF', 'DETECT_ONLY')`,
+			"a crash of the machine can destroy the database; set it to ON"},
+	},
+	SQLite: {
+		{"synchronous", `SELECT synchronous, synchronous < 2 FROM pragma_synchronous`,
+			"a crash of the machine loses the last commits; set it to FULL on every connection"},
+		{"journal_mode", `SELECT journal_mode, journal_mode IN ('off', 'memory') FROM pragma_journal_mode`,
+			"a crash can destroy the database; use a file, and WAL or DELETE"},
+		{"busy_timeout", `SELECT timeout, timeout = 0 FROM pragma_busy_timeout`,
+			"a call fails at once while another process writes; set it to 5000 milliseconds or more on every connection"},
+	},
+}

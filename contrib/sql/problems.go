@@ -1,0 +1,39 @@
+// What the constructors share.
+
+package hotelstayssql
+
+import (
+	"crypto/rand"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// problems collects what is wrong with the arguments of a constructor.
+type problems []error
+
+func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Errorf(format, args...)) }
+
+func (p *problems) err(constructor string) error {
+	if len(*p) == 0 {
+		return nil
+	}
+	return fmt.Errorf("hotelstayssql: %s: %w", constructor, errors.Join(*p...))
+}
+
+func (p *problems) checkDatabase(db *sql.DB, dialect Dialect) {
+	if db == nil {
+		p.add("the database is nil; pass one of sql.Open")
+	}
+	if err := dialect.check(); err != nil {
+		*p = append(*p, err)
+	}
+}
+
+// newID returns a number that no other process has. It is never 0.
+func newID() int64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return int64(binary.NativeEndian.Uint64(b[:])>>1) | 1
+}

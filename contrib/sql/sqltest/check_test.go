@@ -1,0 +1,78 @@
+package sqltest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
+)
+
+// settings returns the names of what Check warns of.
+func settings(t *testing.T, warnings []hotelstayssql.Warning) (names []string) {
+	t.Helper()
+	for _, w := range warnings {
+		assert.NotEmpty(t, w.Value)
+		assert.Contains(t, w.String(), w.Setting+" is "+w.Value+": ")
+		names = append(names, w.Setting)
+	}
+	return names
+}
+
+func TestCheckWarnsOfWhatLosesCommits(t *testing.T) {
+	expected := map[hotelstayssql.Dialect]struct {
+		settings    map[string]string
+		safe, warns []string // the servers of the tests are not safe
+	}{
+		hotelstayssql.SQLite: {map[string]string{"synchronous": "normal", "busy_timeout": "0"}, nil, []string{"synchronous", "busy_timeout"}},
+		hotelstayssql.PostgreSQL: {map[string]string{"synchronous_commit": "off"}, []string{"fsync"},
+			[]string{"synchronous_commit", "fsync"}},
+		hotelstayssql.MySQL: {nil, []string{"innodb_flush_log_at_trx_commit"}, []string{"innodb_flush_log_at_trx_commit"}},
+	}
+	onEach(t, func(t *testing.T, db *database) {
+		want := expected[db.dialect]
+		warnings, err := hotelstayssql.Check(t.Context(), db.DB, db.dialect)
+		require.NoError(t, err)
+		assert.Equal(t, want.safe, settings(t, warnings))
+		warnings, err = hotelstayssql.Check(t.Context(), db.openWith(t, want.settings), db.dialect)
+		require.NoError(t, err)
+		assert.Equal(t, want.warns, settings(t, warnings))
+	})
+}
+
+func TestCheckRefusesASchemaThatDoesNotFit(t *testing.T) {
+	onEachEmpty(t, func(t *testing.T, db *database) {
+		check := func() *hotelstayssql.SchemaError {
+			_, err := hotelstayssql.Check(t.Context(), db.DB, db.dialect)
+			var schema *hotelstayssql.SchemaError
+			require.ErrorAs(t, err, &schema)
+			return schema
+		}
+		missing := check()
+		assert.Zero(t, missing.Found)
+		assert.ErrorContains(t, missing, "call Migrate")
+
+		require.NoError(t, hotelstayssql.Migrate(t.Context(), db.DB, db.dialect))
+		db.exec(t, "DELETE FROM hotelstays_schema")
+		assert.Zero(t, check().Found, "a migration was killed")
+
+		db.exec(t, "INSERT INTO hotelstays_schema (version) VALUES (?)", missing.Known+1)
+		newer := check()
+		assert.Equal(t, missing.Known+1, newer.Found)
+		assert.ErrorContains(t, newer, "use a newer version")
+		assert.Equal(t, newer, hotelstayssql.Migrate(t.Context(), db.DB, db.dialect))
+	})
+}
+
+func TestCheckRefusesADatabaseThatCannotBeWritten(t *testing.T) {
+	readOnly := map[hotelstayssql.Dialect]map[string]string{
+		hotelstayssql.SQLite:     {"query_only": "1"},
+		hotelstayssql.PostgreSQL: {"default_transaction_read_only": "on"},
+		hotelstayssql.MySQL:      {"tx_read_only": "1"},
+	}
+	onEach(t, func(t *testing.T, db *database) {
+		_, err := hotelstayssql.Check(t.Context(), db.openWith(t, readOnly[db.dialect]), db.dialect)
+		assert.ErrorContains(t, err, "hotelstayssql: checking the database: it refuses to be written")
+	})
+}

@@ -1,0 +1,367 @@
+// The promises of an EventStore.
+
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+)
+
+// TestEventStore tests an EventStore. start starts a fleet for one case.
+func TestEventStore(t *testing.T, start func(t *testing.T) Fleet[hotelstays.EventStore], opts ...Option) {
+	t.Helper()
+	runAll(t, start, opts, eventPromises)
+}
+
+type eventCase = run[hotelstays.EventStore]
+
+const (
+	granted = hotelstays.ClaimGranted
+	busy    = hotelstays.ClaimBusy
+	done    = hotelstays.ClaimDone
+)
+
+const (
+	saysAllOrNone = "Claim claims all keys, or none of them"
+	saysSafe      = "implementations must be safe for concurrent use"
+)
+
+var eventPromises = []promise[hotelstays.EventStore]{
+	{"Claim claims all keys", saysAllOrNone, "the loop over keys in Claim: does it stop early?", claimsAllKeys},
+	{"a claim of one common key is busy", "Claim returns ClaimBusy if any key is claimed",
+		"Claim: does it look at every key, and at the claims of its own process?", commonKeyIsBusy},
+	{"a busy claim claims nothing", saysAllOrNone, "Claim: are earlier keys given back when a later one is busy?", busyClaimsNothing},
+	{"a done claim claims nothing", saysAllOrNone, "Claim: are earlier keys given back when a later one is done?", doneClaimsNothing},
+	{"done counts for more than busy", "Claim returns ClaimDone if any key is done, else ClaimBusy if any is claimed",
+		"Claim: does it return at the first key that is busy?", doneBeforeBusy},
+	{"a claim ends with its lease", "a claim expires after lease", "the expiry that Claim stores, its unit, and the clock it is compared with", claimEnds},
+	{"an expired claim is claimed anew with a lease of its own", "a claim expires after lease",
+		"Claim: does it replace the expiry of an expired claim?", expiredClaimIsRenewed},
+	{"done keys stay done for the retention", "Done marks all keys as done, for at least retention",
+		"Done: does the lease of the claim still end the key?", doneForRetention},
+	{"Done marks all keys for every process", "Done marks all keys as done", "the loop over keys in Done, and where the state is stored", doneMarksAll},
+	{"Done counts without a claim", "Done marks all keys as done, also if their claim has expired or another caller has claimed them",
+		"Done: does it update only keys that are claimed, or only its own claims?", doneWithoutClaim},
+	{"Release ends the claims of all keys", "Release ends the claims of all keys", "the loop over keys in Release", releaseEndsAll},
+	{"Release ends no other claim", "Release ends the claims of all keys", "Release: which rows does it delete?", releaseEndsNoOther},
+	{"done keys are not released", "keys that are done stay done", "Release: does it look at the state of a key?", doneIsNotReleased},
+	{"Done at the moment of Release wins", "keys that are done stay done",
+		"Release: it must compare and delete in one step, not read and then delete", doneBeatsRelease},
+	{"keys differ in any byte", "keys are compared byte by byte, and have up to 255 bytes",
+		"the collation of the column (case, accents, trailing blanks), its length, and how keys are escaped", eventKeysDiffer},
+	{"one of many claims at once is granted", saysSafe, "Claim: it must look and claim in one step", oneOfManyClaims},
+	{"no key is claimed twice at once", saysSafe,
+		"Claim and Release: they must look and change in one step; keys in different orders must not deadlock", noKeyTwice},
+	{"methods return when ctx ends", "methods must return when ctx ends", "what the methods wait for: a lock, a connection, a retry", eventsReturn},
+}
+
+// claim claims keys and wants a state.
+func claim(c *eventCase, s hotelstays.EventStore, want hotelstays.ClaimState, lease time.Duration, keys ...string) {
+	c.Helper()
+	state, err := s.Claim(c.Context(), keys, lease)
+	c.mustNot(err, "Claim(%q)", keys)
+	if state != want {
+		c.broken("Claim(%q) is %s instead of %s", keys, state, want)
+	}
+}
+
+func wants(c *eventCase, s hotelstays.EventStore, want hotelstays.ClaimState, keys ...string) {
+	c.Helper()
+	claim(c, s, want, time.Hour, keys...)
+}
+
+func markDone(c *eventCase, s hotelstays.EventStore, retention time.Duration, keys ...string) {
+	c.Helper()
+	c.mustNot(s.Done(c.Context(), keys, retention), "Done(%q)", keys)
+}
+
+func release(c *eventCase, s hotelstays.EventStore, keys ...string) {
+	c.Helper()
+	c.mustNot(s.Release(c.Context(), keys), "Release(%q)", keys)
+}
+
+func claimsAllKeys(c *eventCase) {
+	a, b := c.Open(), c.Open()
+	k := keys("a", "b", "c")
+	wants(c, a, granted, k...)
+	for _, key := range k {
+		wants(c, a, busy, key)
+		wants(c, b, busy, key)
+	}
+}
+
+func commonKeyIsBusy(c *eventCase) {
+	a, b := c.Open(), c.Open()
+	k := keys("a", "b", "other")
+	wants(c, a, granted, k[0], k[1])
+	for _, s := range []hotelstays.EventStore{a, b} {
+		wants(c, s, busy, k[0], k[2])
+		wants(c, s, busy, k[2], k[1])
+		wants(c, s, busy, k[1], k[0])
+	}
+}
+
+func busyClaimsNothing(c *eventCase) {
+	a, b := c.Open(), c.Open()
+	for place := range 3 {
+		k := keys("a", "b", "c")
+		wants(c, a, granted, k[place])
+		wants(c, b, busy, k...)
+		wants(c, a, granted, slices.Delete(k, place, place+1)...)
+	}
+}
+
+func doneClaimsNothing(c *eventCase) {
+	a, b := c.Open(), c.Open()
+	for place := range 3 {
+		k := keys("a", "b", "c")
+		markDone(c, a, time.Hour, k[place])
+		wants(c, b, done, k...)
+		wants(c, a, granted, slices.Delete(k, place, place+1)...)
+	}
+}
+
+func doneBeforeBusy(c *eventCase) {
+	a, b := c.Open(), c.Open()
+	k := keys("busy", "done")
+	wants(c, a, granted, k[0])
+	markDone(c, a, time.Hour, k[1])
+	wants(c, b, done, k[0], k[1])
+	wants(c, b, done, k[1], k[0])
+}
+
+func claimEnds(c *eventCase) {
+	a, b := c.Open(), c.Open()
+	var k []string
+	c.halfway(func(lease time.Duration) {
+		k = keys("a", "b")
+		claim(c, a, granted, lease, k...)
+	}, func() string {
+		state, err := b.Claim(c.Context(), k[1:], time.Hour)
+		c.mustNot(err, "Claim(%q)", k[1:])
+		if state == busy {
+			return ""
+		}
+		return fmt.Sprintf("a claimed key is %s instead of busy", state)
+	})
+	wants(c, b, granted, k...)
+}
+
+func expiredClaimIsRenewed(c *eventCase) {
+	a, b := c.Open(), c.Open()
+	var k []string
+	c.halfway(func(lease time.Duration) {
+		k = keys("a", "b")
+		claim(c, a, granted, lease, k...)
+	}, func() string { return "" })
+	wants(c, b, granted, k...)
+	wants(c, a, busy, k[0])
+	wants(c, b, busy, k[1])
+}
+
+func doneForRetention(c *eventCase) {
+	a, b := c.Open(), c.Open()
+	k := keys("a", "b")
+	retention := 14 * 24 * time.Hour
+	claim(c, a, granted, time.Second/2, k...)
+	markDone(c, a, retention, k...)
+	wants(c, b, done, k[0])
+	if c.isWaiting() {
+		c.pass(time.Second) // the lease is over
+	} else {
+		c.pass(retention - time.Minute)
+	}
+	wants(c, b, done, k[0])
+	wants(c, a, done, k[1])
+}
+
+func doneMarksAll(c *eventCase) {
+	a, b := c.Open(), c.Open()
+	k := keys("a", "b", "c")
+	wants(c, a, granted, k...)
+	markDone(c, a, time.Hour, k...)
+	for _, key := range k {
+		wants(c, a, done, key)
+		wants(c, b, done, key)
+	}
+}
+
+func doneWithoutClaim(c *eventCase) {
+	a, b := c.Open(), c.Open()
+	k := keys("never claimed", "expired", "claimed by another")
+	markDone(c, a, time.Hour, k[0])
+	wants(c, b, done, k[0])
+	claim(c, a, granted, time.Second/2, k[1:]...)
+	c.pass(time.Second/2 + slack)
+	wants(c, b, granted, k[2])
+	markDone(c, a, time.Hour, k[1:]...)
+	wants(c, b, done, k[1])
+	wants(c, b, done, k[2])
+	release(c, b, k[2])
+	wants(c, b, done, k[2])
+}
+
+func releaseEndsAll(c *eventCase) {
+	a, b := c.Open(), c.Open()
+	k := keys("a", "b", "c")
+	wants(c, a, granted, k...)
+	release(c, a, k...)
+	for _, key := range k {
+		wants(c, b, granted, key)
+	}
+}
+
+func releaseEndsNoOther(c *eventCase) {
+	a, b := c.Open(), c.Open()
+	k := keys("released", "kept", "never claimed")
+	wants(c, a, granted, k[0])
+	wants(c, a, granted, k[1])
+	release(c, a, k[0], k[2])
+	wants(c, b, busy, k[1])
+	wants(c, b, granted, k[0])
+}
+
+func doneIsNotReleased(c *eventCase) {
+	a, b := c.Open(), c.Open()
+	k := keys("done", "claimed")
+	wants(c, a, granted, k...)
+	markDone(c, a, time.Hour, k[0])
+	release(c, a, k...)
+	wants(c, b, done, k[0])
+	wants(c, b, granted, k[1])
+}
+
+func doneBeatsRelease(c *eventCase) {
+	a, b := c.Open(), c.Open()
+	for range 30 {
+		k := keys("a", "b")
+		wants(c, a, granted, k...)
+		err := atOnce(2, func(i int) error {
+			if i == 0 {
+				return a.Done(c.Context(), k, time.Hour)
+			}
+			return a.Release(c.Context(), k)
+		})
+		c.mustNot(err, "Done or Release of the same keys at once")
+		wants(c, b, done, k[0])
+		wants(c, b, done, k[1])
+	}
+}
+
+func eventKeysDiffer(c *eventCase) {
+	a, b := c.Open(), c.Open()
+	all := similarKeys()
+	for _, key := range all {
+		wants(c, a, granted, key)
+	}
+	for _, key := range all {
+		wants(c, b, busy, key)
+	}
+	for i, key := range all {
+		if i%2 == 0 {
+			markDone(c, a, time.Hour, key)
+		} else {
+			release(c, a, key)
+		}
+	}
+	for i, key := range all {
+		if i%2 == 0 {
+			wants(c, b, done, key)
+		} else {
+			wants(c, b, granted, key)
+		}
+	}
+}
+
+func oneOfManyClaims(c *eventCase) {
+	stores := []hotelstays.EventStore{c.Open(), c.Open()}
+	const callers = 12
+	for range 10 {
+		common := keys("a", "b", "c")
+		var states [callers]hotelstays.ClaimState
+		err := atOnce(callers, func(i int) (err error) {
+			mine := append(keys("own"), common...)
+			rand.Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
+			states[i], err = stores[i%2].Claim(c.Context(), mine, time.Hour)
+			return err
+		})
+		c.mustNot(err, "Claim, by %d callers at once,", callers)
+		count := map[hotelstays.ClaimState]int{}
+		for _, state := range states {
+			count[state]++
+		}
+		if count[granted] != 1 || count[busy] != callers-1 {
+			c.broken("of %d claims of the same keys at once %d were granted and %d busy", callers, count[granted], count[busy])
+		}
+	}
+}
+
+func noKeyTwice(c *eventCase) {
+	stores := []hotelstays.EventStore{c.Open(), c.Open()}
+	all := keys("a", "b", "c", "d", "e", "f")
+	var holders [6]atomic.Int32
+	var finished [6]atomic.Bool
+	err := atOnce(8, func(caller int) error {
+		for range 40 {
+			mine := rand.Perm(len(all))[:1+rand.IntN(3)]
+			if err := claimOnce(c.Context(), stores[caller%2], all, mine, &holders, &finished); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		c.broken("callers at once: %v", err)
+	}
+}
+
+// claimOnce claims some of the keys, and ends its claim.
+func claimOnce(ctx context.Context, s hotelstays.EventStore, all []string, mine []int, holders *[6]atomic.Int32, finished *[6]atomic.Bool) error {
+	names := make([]string, len(mine))
+	wasDone := false
+	for i, k := range mine {
+		names[i] = all[k]
+		wasDone = wasDone || finished[k].Load()
+	}
+	state, err := s.Claim(ctx, names, time.Hour)
+	if err != nil || state != granted {
+		return err
+	}
+	if wasDone {
+		return errors.New("a claim was granted although one of its keys was done")
+	}
+	for _, k := range mine {
+		if holders[k].Add(1) != 1 {
+			return errors.New("a key was claimed by two callers")
+		}
+	}
+	time.Sleep(time.Millisecond)
+	for _, k := range mine {
+		holders[k].Add(-1)
+	}
+	if rand.IntN(100) > 0 {
+		return s.Release(ctx, names)
+	}
+	err = s.Done(ctx, names, time.Hour)
+	for _, k := range mine {
+		finished[k].Store(true)
+	}
+	return err
+}
+
+func eventsReturn(c *eventCase) {
+	s, k := c.Open(), keys("a", "b")
+	c.returnsWithCtx(s, []call{
+		{"Claim", func(ctx context.Context) error { _, err := s.Claim(ctx, k, time.Hour); return err }},
+		{"Done", func(ctx context.Context) error { return s.Done(ctx, k, time.Hour) }},
+		{"Release", func(ctx context.Context) error { return s.Release(ctx, k) }},
+	})
+}

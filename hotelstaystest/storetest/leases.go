@@ -1,0 +1,282 @@
+// The promises of a TokenLeaser.
+
+package storetest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+)
+
+// TestTokenLeaser tests a TokenLeaser, also as a TokenStore. start starts a fleet for one
+// case. A store without [InBubble] should have a lease of at most two seconds: a case holds
+// one for three.
+func TestTokenLeaser(t *testing.T, start func(t *testing.T) Fleet[hotelstays.TokenLeaser], opts ...Option) {
+	t.Helper()
+	TestTokenStore(t, func(t *testing.T) Fleet[hotelstays.TokenStore] {
+		f := start(t)
+		stores := Fleet[hotelstays.TokenStore]{Open: func() hotelstays.TokenStore { return f.Open() }, Advance: f.Advance}
+		if f.Freeze != nil {
+			stores.Freeze = func(s hotelstays.TokenStore) func() { return f.Freeze(s.(hotelstays.TokenLeaser)) }
+		}
+		return stores
+	}, opts...)
+	runAll(t, start, opts, leasePromises)
+}
+
+type leaseCase = run[hotelstays.TokenLeaser]
+
+const (
+	saysOneLease = "ok is false if another process has the lease"
+	saysUntil    = "the caller has the lease until it calls release or dies"
+)
+
+var leasePromises = []promise[hotelstays.TokenLeaser]{
+	{"one caller has the lease", saysOneLease, "TryLease: does it look for a lease, in its own process as well?", oneLease},
+	{"release gives the lease to the next caller", saysUntil, "release: does it delete the lease, of its own key, in the store?", releaseGivesOn},
+	{"each key has its own lease", "TryLease leases the fetch of the token under key", "how the key of the lease is made from that of the token", leasesPerKey},
+	{"a lease leaves the token alone", "one process renews the token, and the others continue with the old one",
+		"whether lease and token share a row", leaseLeavesToken},
+	{"of many callers at once one has the lease", saysOneLease, "TryLease: it must look and lease in one step", oneOfManyLeases},
+	{"a lease outlives the ctx of TryLease", "ctx bounds the call, not the lease", "TryLease: does a renewal or a connection end with ctx?", leaseOutlivesCtx},
+	{"a live holder keeps the lease", saysUntil + "; a fetch takes less than 25 seconds",
+		"the length of the lease, or its renewal while the holder works", liveHolderKeeps},
+	{"the lease of a dead process ends", saysUntil + "; within a minute after its death", "the expiry of the lease: does the store end it, without the process?", deadHolderLoses},
+	{"a late release ends no other lease", "release ends the lease of its own call alone", "release: it must compare and delete in one step", lateRelease},
+	{"TryLease returns when ctx ends, and leaves no lease for good", "methods must return when ctx ends",
+		"what TryLease waits for, and the expiry of a lease whose caller has gone", leasesReturn},
+}
+
+// tryLease calls TryLease. The release is nil if another caller has the lease. Otherwise it
+// is called at the end of the case at the latest, so that no renewal goes on.
+func tryLease(c *leaseCase, s hotelstays.TokenLeaser, key string) (release func()) {
+	c.Helper()
+	end, ok, err := s.TryLease(c.Context(), key)
+	c.mustNot(err, "TryLease(%q)", key)
+	if !ok {
+		return nil
+	}
+	if end == nil {
+		c.broken("TryLease(%q) returned ok without a release", key)
+	}
+	release = sync.OnceFunc(end)
+	c.Cleanup(release)
+	return release
+}
+
+func mustLease(c *leaseCase, s hotelstays.TokenLeaser, key string) (release func()) {
+	c.Helper()
+	release = tryLease(c, s, key)
+	if release == nil {
+		c.broken("TryLease(%q) returned no lease, and no caller has it", key)
+	}
+	return release
+}
+
+func mustNotLease(c *leaseCase, s hotelstays.TokenLeaser, key string) {
+	c.Helper()
+	if tryLease(c, s, key) != nil {
+		c.broken("TryLease(%q) returned the lease of another caller", key)
+	}
+}
+
+func oneLease(c *leaseCase) {
+	a, b, k := c.Open(), c.Open(), key()
+	mustLease(c, a, k)
+	mustNotLease(c, a, k)
+	mustNotLease(c, b, k)
+}
+
+func releaseGivesOn(c *leaseCase) {
+	a, b, k := c.Open(), c.Open(), key()
+	for range 3 {
+		mustLease(c, a, k)()
+		mustLease(c, b, k)()
+	}
+	release := mustLease(c, a, k)
+	mustNotLease(c, b, k)
+	release()
+	mustLease(c, a, k)
+	mustNotLease(c, b, k)
+}
+
+func leasesPerKey(c *leaseCase) {
+	a, b := c.Open(), c.Open()
+	all := similarKeys()
+	releases := make([]func(), len(all))
+	for i, key := range all {
+		releases[i] = mustLease(c, a, key)
+	}
+	for i, key := range all {
+		mustNotLease(c, b, key)
+		releases[i]()
+		mustLease(c, b, key)
+	}
+}
+
+func leaseLeavesToken(c *leaseCase) {
+	a, b, k := c.Open(), c.Open(), key()
+	wants := func(want string) {
+		c.Helper()
+		got, err := b.Load(c.Context(), k)
+		c.mustNot(err, "Load(%q)", k)
+		if got.Value.Reveal() != want {
+			c.broken("Load(%q) returned %q instead of %q", k, got.Value.Reveal(), want)
+		}
+	}
+	release := mustLease(c, a, k)
+	wants("")
+	c.mustNot(a.Store(c.Context(), k, newToken("first")), "Store(%q)", k)
+	wants("first")
+	release()
+	wants("first")
+	release = mustLease(c, b, k)
+	wants("first")
+	c.mustNot(b.Store(c.Context(), k, newToken("second")), "Store(%q)", k)
+	mustNotLease(c, a, k)
+	c.mustNot(a.CompareAndDelete(c.Context(), k, newToken("second")), "CompareAndDelete(%q)", k)
+	wants("")
+	mustNotLease(c, a, k)
+	release()
+}
+
+func oneOfManyLeases(c *leaseCase) {
+	stores := []hotelstays.TokenLeaser{c.Open(), c.Open()}
+	k := key()
+	var holders, leases atomic.Int32
+	err := atOnce(12, func(caller int) error {
+		for range 20 {
+			release, ok, err := stores[caller%2].TryLease(c.Context(), k)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				continue
+			}
+			leases.Add(1)
+			alone := holders.Add(1) == 1
+			holders.Add(-1)
+			release()
+			if !alone {
+				return errors.New("two callers had the lease")
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		c.broken("callers at once: %v", err)
+	}
+	if leases.Load() == 0 {
+		c.broken("no caller got the lease")
+	}
+	mustLease(c, stores[0], k)
+}
+
+func leaseOutlivesCtx(c *leaseCase) {
+	a, b, k := c.Open(), c.Open(), key()
+	ctx, cancel := context.WithCancel(c.Context())
+	release, ok, err := a.TryLease(ctx, k)
+	c.mustNot(err, "TryLease(%q)", k)
+	cancel()
+	if !ok {
+		c.broken("TryLease(%q) returned no lease, and no caller has it", k)
+	}
+	mustHold(c, b, k)
+	c.returnsWithin(c.patience(), "release", release)
+	mustLease(c, b, k)
+}
+
+// mustHold lets a fetch take its time, and wants its lease to last. Time must pass for the
+// holder as well, so that it can renew the lease: Advance does not serve.
+func mustHold(c *leaseCase, other hotelstays.TokenLeaser, key string) {
+	c.Helper()
+	span := 3 * time.Second
+	if c.bubble {
+		span = fetchTime
+	}
+	for range 10 {
+		time.Sleep(span / 10)
+		mustNotLease(c, other, key)
+	}
+}
+
+func liveHolderKeeps(c *leaseCase) {
+	a, b, k := c.Open(), c.Open(), key()
+	mustLease(c, a, k)
+	mustHold(c, b, k)
+}
+
+// takeOver waits until the lease of a dead process has ended, and leases.
+func takeOver(c *leaseCase, s hotelstays.TokenLeaser, key string) (release func()) {
+	c.Helper()
+	step := time.Second / 2
+	for waited := time.Duration(0); waited <= deathTime; waited += step {
+		if release = tryLease(c, s, key); release != nil {
+			return release
+		}
+		c.pass(step)
+	}
+	hint := ""
+	if c.Freeze == nil {
+		hint = "; if a goroutine of the process renews it, set Fleet.Freeze"
+	}
+	c.broken("%s after the death of its holder the lease has not ended%s", deathTime, hint)
+	return nil
+}
+
+// die freezes a process, if it does anything.
+func die(c *leaseCase, s hotelstays.TokenLeaser) (thaw func()) {
+	if c.Freeze == nil {
+		return func() {}
+	}
+	return c.Freeze(s)
+}
+
+func deadHolderLoses(c *leaseCase) {
+	a, b, k := c.Open(), c.Open(), key()
+	mustLease(c, a, k)
+	thaw := die(c, a)
+	defer thaw()
+	takeOver(c, b, k)
+}
+
+func lateRelease(c *leaseCase) {
+	a, b, third, k := c.Open(), c.Open(), c.Open(), key()
+	late := mustLease(c, a, k)
+	thaw := die(c, a)
+	release := takeOver(c, b, k)
+	thaw()
+	c.returnsWithin(deathTime, "a late release", late)
+	mustNotLease(c, third, k)
+	mustNotLease(c, a, k)
+	release()
+
+	late = mustLease(c, a, k)
+	thaw = die(c, a)
+	takeOver(c, b, k)()
+	thaw()
+	mustLease(c, a, k) // by the same process
+	c.returnsWithin(deathTime, "a late release", late)
+	mustNotLease(c, third, k)
+}
+
+func leasesReturn(c *leaseCase) {
+	a, b, k := c.Open(), c.Open(), key()
+	var releases []func()
+	c.returnsWithCtx(a, []call{{"TryLease", func(ctx context.Context) error {
+		release, ok, err := a.TryLease(ctx, k)
+		if ok && err == nil {
+			releases = append(releases, release)
+		}
+		return err
+	}}})
+	for _, release := range releases {
+		release()
+	}
+	takeOver(c, b, k)
+}

@@ -1,0 +1,492 @@
+// The promises of a RateLimiter.
+
+package storetest
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+)
+
+// TestRateLimiter tests a RateLimiter. start starts a fleet for one case, whose limiters
+// have granted nothing yet. In which order callers are served is not promised, and so is not
+// tested.
+func TestRateLimiter(t *testing.T, start func(t *testing.T) Fleet[hotelstays.RateLimiter], opts ...Option) {
+	t.Helper()
+	runAll(t, start, opts, limiterPromises)
+}
+
+type limiterCase = run[hotelstays.RateLimiter]
+
+const (
+	limited = hotelstays.OpTicket // the lowest rate limit
+	window  = time.Second         // of the service
+)
+
+const (
+	saysLimit   = "the service counts requests by endpoint and client address over a rolling second"
+	saysUnsent  = "without a call of Sent no request was sent, and the slot is free at once"
+	saysAcquire = "Acquire waits for a slot, or returns ctx's error when ctx ends"
+	saysPause   = "Pause grants nothing to op until the given time"
+	saysBudgets = "each operation needs its own budget, including OpTicket and OpOAuthToken"
+)
+
+var limiterPromises = []promise[hotelstays.RateLimiter]{
+	{"all slots are granted", saysAcquire, "the number of slots, and op.RateLimit()", allSlotsGranted},
+	{"no more slots are granted than the limit", saysLimit, "Acquire: does it count permits that are not done?", noMoreSlots},
+	{"no more requests leave in a second than the limit", saysLimit,
+		"when a slot is free again (a second after its request, not at Done), and whether a bucket refills", limitByDeparture},
+	{"no more requests arrive in a second than the limit", saysLimit + "; PermitResult.ArrivedBy is when the request arrived",
+		"Done: a slot is free a second after ArrivedBy or FirstByte, not after Sent", limitByArrival},
+	{"waiting callers use most of the limit", saysAcquire, "whether slots are lost, or callers are woken too late", limitIsUsed},
+	{"every waiting caller gets a slot", saysAcquire, "how waiting callers are woken", everyCallerServed},
+	{"a permit that was not sent is free at once", saysUnsent, "Done without Sent", unsentIsFree},
+	{"a caller that waits gets a permit that was not sent", saysUnsent, "Done without Sent: does it wake a caller, in every process?", unsentWakes},
+	{"Pause grants nothing until its end", saysPause, "Pause: the times it compares, and slots that are free", pauseHolds},
+	{"Pause holds callers that wait", saysPause, "Acquire: does a caller that waits look at the pause again before it is granted a slot?", pauseHoldsWaiting},
+	{"Pause holds every process", saysPause, "where Pause stores its time", pauseHoldsAll},
+	{"the longest pause counts", saysPause, "Pause: does a shorter one replace a longer one?", longestPause},
+	{"Pause holds its operation alone", saysPause, "the key of the pause", pauseOfOne},
+	{"operations have separate budgets", saysBudgets, "the key of the slots", separateBudgets},
+	{"operations without a rate limit are granted at once", "it grants operations without a rate limit at once; their permit may be nil",
+		"Acquire with op.RateLimit() == 0", unlimitedAtOnce},
+	{"Acquire returns ctx's error when ctx ends", saysAcquire, "Acquire: does its wait end with ctx?", acquireReturns},
+	{"an ended ctx takes no slot", saysAcquire, "Acquire: does it look at ctx first, and give back what it has?", endedTakesNone},
+	{"a caller that gives up takes no slot", saysAcquire, "Acquire: a slot that is granted as ctx ends goes to the next caller", givenUpTakesNone},
+	{"Sent and Done do not block", "Permit's methods must not block", "Sent and Done: they must not wait for a server", sentDoesNotBlock},
+	{"slots of a dead process come back", "a limiter that processes share must free the slots of a process that died",
+		"the lease of a granted slot", deadSlotsComeBack},
+}
+
+// acquire gets a permit of a limited operation within a minute.
+func acquire(c *limiterCase, l hotelstays.RateLimiter, op hotelstays.Operation) hotelstays.Permit {
+	c.Helper()
+	permit, err := acquireWithin(c.Context(), l, op, time.Minute)
+	c.mustNot(err, "Acquire(%s), with a minute to wait,", op)
+	if permit == nil {
+		c.broken("Acquire(%s) returned a nil permit for an operation with a rate limit", op)
+	}
+	return permit
+}
+
+func acquireWithin(ctx context.Context, l hotelstays.RateLimiter, op hotelstays.Operation, limit time.Duration) (hotelstays.Permit, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return l.Acquire(ctx, op)
+}
+
+// acquireAll takes all slots of an operation.
+func acquireAll(c *limiterCase, l hotelstays.RateLimiter, op hotelstays.Operation) (permits []hotelstays.Permit) {
+	c.Helper()
+	for range op.RateLimit() {
+		permits = append(permits, acquire(c, l, op))
+	}
+	return permits
+}
+
+// giveBack ends permits whose requests were not sent.
+func giveBack(permits ...hotelstays.Permit) {
+	for _, permit := range permits {
+		permit.Done(hotelstays.PermitResult{})
+	}
+}
+
+// send sends a request that arrives at once, as its answer proves.
+func send(permit hotelstays.Permit) {
+	permit.Sent()
+	now := time.Now()
+	permit.Done(hotelstays.PermitResult{ArrivedBy: now, FirstByte: now})
+}
+
+// openTwo opens the limiters of two processes. A fresh server may rest before its first
+// grant; that is over.
+func openTwo(c *limiterCase) (a, b hotelstays.RateLimiter) {
+	c.Helper()
+	a, b = c.Open(), c.Open()
+	giveBack(acquire(c, a, limited), acquire(c, b, limited))
+	time.Sleep(window / 2) // a limiter may report later what was given back
+	return a, b
+}
+
+// grantedWithin wants f to be over so soon that no slot became free by the passing of time.
+func grantedWithin(c *limiterCase, what string, f func()) {
+	c.Helper()
+	start := time.Now()
+	f()
+	if took := time.Since(start); took >= window/2 && (c.bubble || took >= c.patience()) {
+		c.broken("%s took %s", what, took)
+	}
+}
+
+func allSlotsGranted(c *limiterCase) {
+	a, b := openTwo(c)
+	for _, l := range []hotelstays.RateLimiter{a, b} {
+		grantedWithin(c, "all slots that are free", func() { giveBack(acquireAll(c, l, limited)...) })
+		time.Sleep(window / 2)
+	}
+}
+
+func noMoreSlots(c *limiterCase) {
+	a, b := openTwo(c)
+	permits := acquireAll(c, a, limited)
+	for _, l := range []hotelstays.RateLimiter{a, b} {
+		if permit, err := acquireWithin(c.Context(), l, limited, 2*window); err == nil {
+			giveBack(permit)
+			c.broken("with all %d permits out Acquire granted one more", len(permits))
+		}
+	}
+	giveBack(permits...)
+}
+
+// traffic is what was sent in a case.
+type traffic struct {
+	mu             sync.Mutex
+	left, arrived  []time.Time
+	begin          time.Time
+	slots          int
+	unansweredPart float64       // of the requests, whose answer proves nothing
+	travel         time.Duration // of a request, at most
+}
+
+// busiest returns the largest number of times in one half-open window.
+func busiest(times []time.Time) int {
+	slices.SortFunc(times, time.Time.Compare)
+	most, from := 0, 0
+	for to := range times {
+		for times[to].Sub(times[from]) >= window {
+			from++
+		}
+		most = max(most, to-from+1)
+	}
+	return most
+}
+
+// drive sends as many requests as two processes get slots for.
+func drive(c *limiterCase, traffic *traffic) {
+	c.Helper()
+	a, b := openTwo(c)
+	span := 10 * time.Second
+	if !c.bubble {
+		span = 4 * time.Second
+	}
+	ctx, cancel := context.WithTimeout(c.Context(), span)
+	defer cancel()
+	traffic.begin = time.Now()
+	err := atOnce(16, func(caller int) error {
+		for ctx.Err() == nil {
+			permit, err := []hotelstays.RateLimiter{a, b}[caller%2].Acquire(ctx, limited)
+			switch {
+			case err == nil:
+				traffic.send(permit)
+			case ctx.Err() == nil:
+				return err
+			}
+		}
+		return nil
+	})
+	c.mustNot(err, "Acquire(%s)", limited)
+	traffic.slots = int(span.Seconds() * float64(limited.RateLimit()))
+}
+
+// send sends one request, or one of ten not.
+func (t *traffic) send(permit hotelstays.Permit) {
+	if rand.IntN(10) == 0 {
+		giveBack(permit)
+		return
+	}
+	time.Sleep(rand.N(window / 20)) // a dial
+	left := time.Now()
+	permit.Sent()
+	time.Sleep(rand.N(t.travel + 1))
+	arrived := time.Now()
+	t.mu.Lock()
+	t.left, t.arrived = append(t.left, left), append(t.arrived, arrived)
+	t.mu.Unlock()
+	if rand.Float64() < t.unansweredPart {
+		permit.Done(hotelstays.PermitResult{})
+	} else {
+		permit.Done(hotelstays.PermitResult{ArrivedBy: arrived, FirstByte: arrived})
+	}
+}
+
+func limitByDeparture(c *limiterCase) {
+	traffic := traffic{unansweredPart: 0.5}
+	drive(c, &traffic)
+	if most := busiest(traffic.left); most > limited.RateLimit() {
+		c.broken("%d requests left in one second, and the limit is %d", most, limited.RateLimit())
+	}
+}
+
+func limitByArrival(c *limiterCase) {
+	traffic := traffic{travel: window * 6 / 10}
+	drive(c, &traffic)
+	if most := busiest(traffic.arrived); most > limited.RateLimit() {
+		c.broken("%d requests arrived in one second, and the limit is %d", most, limited.RateLimit())
+	}
+}
+
+func limitIsUsed(c *limiterCase) {
+	var traffic traffic
+	drive(c, &traffic)
+	if len(traffic.left) < traffic.slots/2 && c.bubble || len(traffic.left) < limited.RateLimit() {
+		c.broken("%d requests left in %s, and the limit allows %d", len(traffic.left), time.Since(traffic.begin), traffic.slots)
+	}
+}
+
+func everyCallerServed(c *limiterCase) {
+	a, b := openTwo(c)
+	callers := 3 * limited.RateLimit()
+	err := atOnce(callers, func(i int) error {
+		permit, err := acquireWithin(c.Context(), []hotelstays.RateLimiter{a, b}[i%2], limited, time.Minute)
+		if err == nil {
+			send(permit)
+		}
+		return err
+	})
+	c.mustNot(err, "Acquire(%s), by %d callers at once, with a minute to wait,", limited, callers)
+}
+
+func unsentIsFree(c *limiterCase) {
+	a, b := openTwo(c)
+	for range 3 {
+		giveBack(acquireAll(c, a, limited)...)
+		time.Sleep(window / 4) // until all processes know
+		grantedWithin(c, "all slots, after they were given back by another process,", func() {
+			giveBack(acquireAll(c, b, limited)...)
+		})
+		time.Sleep(window / 2)
+	}
+	grantedWithin(c, "ten permits in a row that were not sent", func() {
+		for range 10 {
+			giveBack(acquire(c, a, limited))
+		}
+	})
+}
+
+func unsentWakes(c *limiterCase) {
+	a, b := openTwo(c)
+	for _, l := range []hotelstays.RateLimiter{a, b} {
+		permits := acquireAll(c, a, limited)
+		got := make(chan error, 1)
+		go func() {
+			permit, err := acquireWithin(c.Context(), l, limited, time.Minute)
+			if err == nil {
+				giveBack(permit)
+			}
+			got <- err
+		}()
+		time.Sleep(window / 4)
+		grantedWithin(c, "a slot for a caller that waits, after one was given back,", func() {
+			giveBack(permits[0])
+			c.mustNot(<-got, "Acquire(%s)", limited)
+		})
+		giveBack(permits[1:]...)
+		time.Sleep(window / 2)
+	}
+}
+
+// mustWait acquires, and wants that to take until a time.
+func mustWait(c *limiterCase, l hotelstays.RateLimiter, until time.Time) {
+	c.Helper()
+	permit := acquire(c, l, limited)
+	early := time.Until(until)
+	giveBack(permit)
+	if early > 0 {
+		c.broken("a slot was granted %s before the end of the pause", early)
+	}
+}
+
+func pauseHolds(c *limiterCase) {
+	a, _ := openTwo(c)
+	for _, span := range []time.Duration{2 * window, window / 2, -time.Hour} {
+		until := time.Now().Add(span)
+		a.Pause(limited, until)
+		mustWait(c, a, until)
+		if late := time.Since(until); span > 0 && late > window+c.patience() {
+			c.broken("the first slot was granted %s after the end of the pause", late)
+		}
+	}
+}
+
+func pauseHoldsWaiting(c *limiterCase) {
+	a, _ := openTwo(c)
+	permits := acquireAll(c, a, limited)
+	grants := make(chan time.Time, len(permits))
+	for range permits {
+		go func() {
+			permit, err := acquireWithin(c.Context(), a, limited, time.Minute)
+			grants <- time.Now()
+			if err == nil {
+				giveBack(permit)
+			}
+		}()
+	}
+	time.Sleep(window / 4)
+	until := time.Now().Add(2 * window)
+	a.Pause(limited, until)
+	giveBack(permits...)
+	for range permits {
+		if early := until.Sub(<-grants); early > 0 {
+			c.broken("a caller that waited was granted a slot %s before the end of the pause", early)
+		}
+	}
+}
+
+func pauseHoldsAll(c *limiterCase) {
+	a, b := openTwo(c)
+	until := time.Now().Add(4 * window)
+	a.Pause(limited, until)
+	time.Sleep(window)                          // until all processes know
+	mustWait(c, b, until.Add(-c.patience()/10)) // whose clocks may differ
+}
+
+func longestPause(c *limiterCase) {
+	a, _ := openTwo(c)
+	until := time.Now().Add(3 * window)
+	a.Pause(limited, until)
+	a.Pause(limited, time.Now().Add(window))
+	a.Pause(limited, time.Now().Add(-time.Hour))
+	mustWait(c, a, until)
+}
+
+func pauseOfOne(c *limiterCase) {
+	a, _ := openTwo(c)
+	giveBack(acquire(c, a, hotelstays.OpBook)) // a first grant may take longer
+	a.Pause(limited, time.Now().Add(20*window))
+	a.Pause(hotelstays.OpOAuthToken, time.Now().Add(20*window))
+	time.Sleep(window / 2)
+	grantedWithin(c, "a slot of another operation during the pause", func() { giveBack(acquire(c, a, hotelstays.OpBook)) })
+}
+
+func separateBudgets(c *limiterCase) {
+	a, b := openTwo(c)
+	others := []hotelstays.Operation{hotelstays.OpBook, hotelstays.OpCheckAvail, hotelstays.OpCancel, hotelstays.OpQueryOrders}
+	for _, op := range others { // a first grant may take longer
+		giveBack(acquire(c, a, op), acquire(c, b, op))
+	}
+	time.Sleep(window / 2)
+	permits := acquireAll(c, a, limited)
+	for _, op := range others {
+		grantedWithin(c, "all slots of one operation while those of others are taken", func() {
+			permits = append(permits, acquireAll(c, b, op)...)
+		})
+	}
+	permit, err := acquireWithin(c.Context(), a, hotelstays.OpOAuthToken, c.patience())
+	c.mustNot(err, "Acquire(%s), with the slots of other operations taken,", hotelstays.OpOAuthToken)
+	if permit != nil {
+		send(permit)
+	}
+	giveBack(permits...)
+}
+
+func unlimitedAtOnce(c *limiterCase) {
+	l := c.Open()
+	grantedWithin(c, "permits of operations without a rate limit", func() {
+		for range 200 {
+			for _, op := range []hotelstays.Operation{hotelstays.OpOAuthToken, hotelstays.OpHotelIDList} {
+				permit, err := acquireWithin(c.Context(), l, op, c.patience())
+				c.mustNot(err, "Acquire(%s)", op)
+				if permit != nil {
+					send(permit)
+				}
+			}
+		}
+	})
+}
+
+func acquireReturns(c *limiterCase) {
+	a, b := openTwo(c)
+	permits := acquireAll(c, a, limited)
+	for _, l := range []hotelstays.RateLimiter{a, b} {
+		ctx, cancel := context.WithCancel(c.Context())
+		time.AfterFunc(window/2, cancel)
+		var err error
+		c.returnsWithin(window/2+c.patience(), "Acquire with a ctx that ends after half a second", func() {
+			_, err = l.Acquire(ctx, limited)
+		})
+		if !errors.Is(err, context.Canceled) {
+			c.broken("a cancelled Acquire returned the error %v, which is not context.Canceled", err)
+		}
+		ctx, cancel = context.WithTimeout(c.Context(), window/2)
+		c.returnsWithin(window/2+c.patience(), "Acquire with a ctx of half a second", func() {
+			_, err = l.Acquire(ctx, limited)
+		})
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) {
+			c.broken("Acquire returned the error %v after its ctx's deadline, which is not context.DeadlineExceeded", err)
+		}
+	}
+	giveBack(permits...)
+}
+
+func endedTakesNone(c *limiterCase) {
+	a, b := openTwo(c)
+	ctx, cancel := context.WithCancel(c.Context())
+	cancel()
+	for range 2 * limited.RateLimit() {
+		if _, err := a.Acquire(ctx, limited); !errors.Is(err, context.Canceled) {
+			c.broken("Acquire with a cancelled ctx returned the error %v", err)
+		}
+	}
+	time.Sleep(window / 2)
+	grantedWithin(c, "all slots, after calls with an ended ctx,", func() { giveBack(acquireAll(c, b, limited)...) })
+}
+
+func givenUpTakesNone(c *limiterCase) {
+	a, b := openTwo(c)
+	permits := acquireAll(c, a, limited)
+	given := make(chan struct{})
+	go func() { // at the very moment at which the callers give up
+		defer close(given)
+		time.Sleep(window / 2)
+		giveBack(permits...)
+	}()
+	_ = atOnce(4*limited.RateLimit(), func(i int) error {
+		permit, err := acquireWithin(c.Context(), []hotelstays.RateLimiter{a, b}[i%2], limited, window/2)
+		if err == nil {
+			giveBack(permit)
+		}
+		return nil
+	})
+	<-given
+	time.Sleep(window)
+	grantedWithin(c, "all slots, after callers that gave up,", func() { giveBack(acquireAll(c, b, limited)...) })
+}
+
+func sentDoesNotBlock(c *limiterCase) {
+	a, _ := openTwo(c)
+	permits := acquireAll(c, a, limited)
+	if c.Freeze == nil {
+		c.Log("Fleet.Freeze is nil: not tested with a store that hangs")
+	} else {
+		thaw := c.Freeze(a)
+		defer thaw()
+	}
+	for i, permit := range permits {
+		if i > 0 {
+			c.returnsWithin(c.patience(), "Sent", permit.Sent)
+		}
+		c.returnsWithin(c.patience(), "Done", func() { permit.Done(hotelstays.PermitResult{FirstByte: time.Now()}) })
+	}
+}
+
+func deadSlotsComeBack(c *limiterCase) {
+	if c.Freeze == nil {
+		c.Log("Fleet.Freeze is nil: not tested")
+		return
+	}
+	a, b := openTwo(c)
+	permits := acquireAll(c, a, limited)
+	thaw := c.Freeze(a)
+	defer func() {
+		thaw()
+		giveBack(permits...)
+	}()
+	giveBack(acquireAll(c, b, limited)...)
+}

@@ -1,0 +1,240 @@
+// What the suites share: the fleet under test, the passing of time, keys.
+
+package storetest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Fleet is several processes that share a store or a limiter of type S.
+type Fleet[S any] struct {
+	// Open opens S as one more process does. What is in memory for one process is the same
+	// S each time. The cases of a suite use different keys, so that S need not be empty. A
+	// RateLimiter is a new one for each case.
+	Open func() S
+	// Freeze stops a process, as SIGSTOP or a lost network does: its calls hang or fail, and
+	// its work in the background has no effect, until thaw is called once. A process that is
+	// never thawed is dead. Nil is right for an S without background work; the cases that
+	// need a hanging store are then left out.
+	Freeze func(process S) (thaw func())
+	// Advance makes d pass for the store, for instance by shifting its rows. If it is nil,
+	// the suite sleeps. TestRateLimiter always sleeps.
+	Advance func(d time.Duration)
+}
+
+// Option is an option of a suite.
+type Option func(*settings)
+
+type settings struct{ bubble bool }
+
+// InBubble runs each case in a bubble of testing/synctest, Fleet and all. Cleanups of the
+// case run inside it. They must end all goroutines that S started.
+func InBubble() Option { return func(s *settings) { s.bubble = true } }
+
+// promise is one sentence of an interface's documentation, and the case that proves it.
+type promise[S any] struct {
+	name string // of the subtest
+	says string // what the documentation says
+	look string // where an implementation that breaks it is probably wrong
+	test func(*run[S])
+}
+
+// run is one run of a case.
+type run[S any] struct {
+	*testing.T
+	Fleet[S]
+	settings
+	says, look string
+}
+
+func runAll[S any](t *testing.T, start func(*testing.T) Fleet[S], opts []Option, promises []promise[S]) {
+	t.Helper()
+	var set settings
+	for _, opt := range opts {
+		opt(&set)
+	}
+	for _, p := range promises {
+		test := func(t *testing.T) { p.test(&run[S]{t, start(t), set, p.says, p.look}) }
+		t.Run(p.name, func(t *testing.T) {
+			if set.bubble {
+				synctest.Test(t, test)
+			} else {
+				test(t)
+			}
+		})
+	}
+}
+
+// broken ends the case: the promise does not hold.
+func (c *run[S]) broken(format string, args ...any) {
+	c.Helper()
+	c.Fatalf("%s\npromised: %s\nlook at:  %s", fmt.Sprintf(format, args...), c.says, c.look)
+}
+
+// mustNot ends the case with an error that the store returned.
+func (c *run[S]) mustNot(err error, call string, args ...any) {
+	c.Helper()
+	if err != nil {
+		c.broken("%s returned the error %v", fmt.Sprintf(call, args...), err)
+	}
+}
+
+const (
+	// slack is added to a span that must be over. Stores may round to a second.
+	slack = time.Second
+	// deathTime is how long a process may be dead before its lease ends.
+	deathTime = time.Minute
+	// fetchTime is the longest time for which the client holds the lease of a fetch.
+	fetchTime = 25 * time.Second
+)
+
+// isWaiting reports whether a span costs real time.
+func (c *run[S]) isWaiting() bool { return !c.bubble && c.Advance == nil }
+
+// pass lets time pass for the store.
+func (c *run[S]) pass(d time.Duration) {
+	if c.Advance != nil {
+		c.Advance(d)
+		return
+	}
+	time.Sleep(d)
+}
+
+// halfway calls begin with a span, lets half of it pass, and calls complain. The complaint
+// breaks the promise if it came within the span; otherwise the machine was too slow, and it
+// begins again with a longer span. In the end the span is over.
+func (c *run[S]) halfway(begin func(span time.Duration), complain func() string) {
+	c.Helper()
+	span := time.Minute
+	if c.isWaiting() {
+		span = time.Second / 2
+	}
+	for ; ; span *= 2 {
+		start := time.Now()
+		begin(span)
+		c.pass(span / 2)
+		complaint := complain()
+		used := time.Since(start)
+		if c.Advance != nil {
+			used += span / 2
+		}
+		switch {
+		case complaint == "":
+			c.pass(span/2 + slack)
+			return
+		case used < span:
+			c.broken("%s, %s into a span of %s", complaint, used, span)
+		}
+	}
+}
+
+// patience is how much later than due something may happen.
+func (c *run[S]) patience() time.Duration {
+	if c.bubble {
+		return time.Second / 10
+	}
+	return 10 * time.Second
+}
+
+// returnsWithin ends the case if a call takes longer than limit.
+func (c *run[S]) returnsWithin(limit time.Duration, call string, f func()) {
+	c.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+		c.broken("%s has not returned after %s", call, limit)
+	}
+}
+
+// call is a call of a method, for the cases that give it a ctx.
+type call struct {
+	name string
+	do   func(context.Context) error
+}
+
+// returnsWithCtx proves that calls return when their ctx ends: before the call, and while
+// the process is frozen.
+func (c *run[S]) returnsWithCtx(process S, calls []call) {
+	c.Helper()
+	ended, cancel := context.WithCancel(c.Context())
+	cancel()
+	for _, call := range calls {
+		c.returnsWithin(c.patience(), call.name+" with an ended ctx", func() { _ = call.do(ended) })
+	}
+	if c.Freeze == nil {
+		c.Log("Fleet.Freeze is nil: not tested with a store that hangs")
+		return
+	}
+	thaw := c.Freeze(process)
+	defer thaw()
+	for _, call := range calls {
+		ctx, cancel := context.WithTimeout(c.Context(), time.Second/2)
+		var err error
+		c.returnsWithin(time.Second/2+c.patience(), call.name+" of a store that hangs, with a ctx of half a second,",
+			func() { err = call.do(ctx) })
+		cancel()
+		if err == nil {
+			c.Errorf("%s of a frozen process returned no error: Fleet.Freeze does not cut it off from the store", call.name)
+		}
+	}
+}
+
+// atOnce runs n functions at the same time, and returns their errors.
+func atOnce(n int, f func(i int) error) error {
+	errs := make(chan error, n)
+	begin := make(chan struct{})
+	for i := range n {
+		go func() {
+			<-begin
+			errs <- f(i)
+		}()
+	}
+	close(begin)
+	var all error
+	for range n {
+		all = errors.Join(all, <-errs)
+	}
+	return all
+}
+
+// keys returns keys that no other case has used.
+func keys(names ...string) []string {
+	var id [8]byte
+	_, _ = rand.Read(id[:]) // never fails
+	made := make([]string, len(names))
+	for i, name := range names {
+		made[i] = fmt.Sprintf("%s %x", name, id)
+	}
+	return made
+}
+
+func key() string { return keys("key")[0] }
+
+// similarKeys returns keys that a store may confuse with each other.
+func similarKeys() []string {
+	k := key()
+	long := k + strings.Repeat("x", 255-len(k)-1)
+	return []string{
+		k, k + " ", k + "  ", " " + k, k + "\t", k + "\n", // padding
+		"a" + k, "A" + k, "\u00e9" + k, "e\u0301" + k, "e" + k, "\u00c9" + k, "\u0131" + k, "i" + k, "I" + k, // case and accents
+		"\u00df" + k, "ss" + k, "\u6771\u4eac" + k, "\U0001F3E8" + k, "\U0001F3E9" + k, // other scripts
+		k + "'", k + "''", k + `"`, k + "%", k + "_", k + `\`, k + `\\`, k + "';--", k + "`", k + "?", k + "$1", // SQL
+		k + "*", k + "[a]", k + "{a}", "{" + k + "}", k + ":", k + ":a", k + "\r\n", // Redis
+		k + ",", k + "|", k + "/", k + "\x01", k + "\x7f",
+		long, long + "a", long + "b", // equal but for the last byte
+	}
+}

@@ -1,0 +1,303 @@
+// The promises of a TokenStore.
+
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// TestTokenStore tests a TokenStore. start starts a fleet for one case.
+func TestTokenStore(t *testing.T, start func(t *testing.T) Fleet[hotelstays.TokenStore], opts ...Option) {
+	t.Helper()
+	runAll(t, start, opts, tokenPromises)
+}
+
+type tokenCase = run[hotelstays.TokenStore]
+
+const (
+	saysStored  = "Store stores t under key, until t.Expiry if that is set"
+	saysRefused = "CompareAndDelete deletes the token under key if it is still the refused one"
+)
+
+var tokenPromises = []promise[hotelstays.TokenStore]{
+	{"Load without a token returns a zero Token", "Load returns the token under key, or a zero Token",
+		"Load: is a missing row an error?", loadWithoutToken},
+	{"Load returns what was stored", "it must store Token.Value.Reveal(); it may round Expiry down, to a second",
+		"how Store writes value and expiry (JSON redacts the value), and the time zone of the expiry", loadReturnsStored},
+	{"every process loads the token", "TokenStore shares tokens between processes", "where Store stores", everyProcessLoads},
+	{"a later token replaces an earlier one", saysStored, "Store: does it insert, and leave what is there?", laterReplaces},
+	{"a token without an expiry stays", "Expiry: zero means unknown", "Store and Load with a zero Expiry", tokenWithoutExpiryStays},
+	{"a token is there until its expiry", saysStored, "the expiry that Store stores, its unit, and the clock it is compared with", tokenUntilExpiry},
+	{"an expired token is never loaded", saysStored, "Store with an Expiry in the past: an error is fine", pastExpiry},
+	{"keys differ in any byte", "keys are compared byte by byte, and have up to 1,000 bytes",
+		"the collation of the column (case, accents, trailing blanks), its length, and how keys are escaped", tokenKeysDiffer},
+	{"CompareAndDelete deletes the refused token for all", saysRefused, "CompareAndDelete: does it delete at all?", deletesRefused},
+	{"CompareAndDelete compares the value alone", saysRefused + "; the value alone decides",
+		"CompareAndDelete: it must not compare Expiry, which Load may have rounded", comparesValue},
+	{"CompareAndDelete keeps every other token", saysRefused, "CompareAndDelete: does it compare, and does it look at the key?", keepsOthers},
+	{"CompareAndDelete without a token does nothing", saysRefused, "CompareAndDelete: is a missing row an error?", deletesNothing},
+	{"CompareAndDelete never deletes a successor", saysRefused + "; a successor stored meanwhile stays",
+		"CompareAndDelete: it must compare and delete in one step", successorStays},
+	{"callers at once load whole tokens", "methods must be safe for concurrent use", "whether Store writes value and expiry in one step", wholeTokens},
+	{"methods return when ctx ends", "methods must return when ctx ends", "what the methods wait for: a lock, a connection, a retry", tokensReturn},
+}
+
+// newToken returns a token that is valid for an hour.
+func newToken(value string) hotelstays.Token {
+	return hotelstays.Token{Value: types.NewSecret(value), Expiry: time.Now().Add(time.Hour)}
+}
+
+func store(c *tokenCase, s hotelstays.TokenStore, key string, t hotelstays.Token) {
+	c.Helper()
+	c.mustNot(s.Store(c.Context(), key, t), "Store(%q)", key)
+}
+
+func load(c *tokenCase, s hotelstays.TokenStore, key string) hotelstays.Token {
+	c.Helper()
+	t, err := s.Load(c.Context(), key)
+	c.mustNot(err, "Load(%q)", key)
+	return t
+}
+
+func compareAndDelete(c *tokenCase, s hotelstays.TokenStore, key string, refused hotelstays.Token) {
+	c.Helper()
+	c.mustNot(s.CompareAndDelete(c.Context(), key, refused), "CompareAndDelete(%q)", key)
+}
+
+// wantToken loads a token. Tokens of the suites are no secrets, so that failures show them.
+func wantToken(c *tokenCase, s hotelstays.TokenStore, key string, want hotelstays.Token) {
+	c.Helper()
+	got := load(c, s, key)
+	if !got.Value.Equal(want.Value) {
+		c.broken("Load(%q) returned %q instead of %q", key, got.Value.Reveal(), want.Value.Reveal())
+	}
+}
+
+// wantNone wants a zero Token.
+func wantNone(c *tokenCase, s hotelstays.TokenStore, key string) {
+	c.Helper()
+	if got := load(c, s, key); !got.Value.IsZero() || !got.Expiry.IsZero() {
+		c.broken("Load(%q) returned the token %q with the expiry %v instead of a zero Token", key, got.Value.Reveal(), got.Expiry)
+	}
+}
+
+func loadWithoutToken(c *tokenCase) {
+	s := c.Open()
+	wantNone(c, s, key())
+	k := key()
+	store(c, s, k, newToken("token"))
+	wantNone(c, s, k+"-of-another")
+}
+
+func loadReturnsStored(c *tokenCase) {
+	s := c.Open()
+	for _, value := range []string{"short", strings.Repeat("long", 2000), `"quoted" 'and' \escaped; --`, "trailing==", "CASE", "case", "%5B$1?{}[]*"} {
+		k, want := key(), newToken(value)
+		store(c, s, k, want)
+		wantToken(c, s, k, want)
+		got := load(c, s, k).Expiry
+		if early := want.Expiry.Sub(got); early < 0 || early >= time.Second {
+			c.broken("a token with the expiry %v was loaded with %v", want.Expiry, got)
+		}
+	}
+}
+
+func everyProcessLoads(c *tokenCase) {
+	a, b, k, want := c.Open(), c.Open(), key(), newToken("token")
+	wantNone(c, b, k)
+	store(c, a, k, want)
+	wantToken(c, b, k, want)
+	wantToken(c, c.Open(), k, want)
+}
+
+func laterReplaces(c *tokenCase) {
+	a, b, k := c.Open(), c.Open(), key()
+	short, lasting := newToken("first"), hotelstays.Token{Value: types.NewSecret("second")}
+	store(c, a, k, short)
+	store(c, b, k, lasting)
+	wantToken(c, a, k, lasting)
+	if expiry := load(c, a, k).Expiry; !expiry.IsZero() {
+		c.broken("a token without an expiry was loaded with that of its predecessor, %v", expiry)
+	}
+	store(c, a, k, short)
+	wantToken(c, b, k, short)
+}
+
+func tokenWithoutExpiryStays(c *tokenCase) {
+	s, k, want := c.Open(), key(), hotelstays.Token{Value: types.NewSecret("lasting")}
+	store(c, s, k, want)
+	if !c.isWaiting() {
+		c.pass(1000 * time.Hour)
+	}
+	wantToken(c, s, k, want)
+	if expiry := load(c, s, k).Expiry; !expiry.IsZero() {
+		c.broken("a token without an expiry was loaded with the expiry %v", expiry)
+	}
+}
+
+func tokenUntilExpiry(c *tokenCase) {
+	a, b := c.Open(), c.Open()
+	var k string
+	c.halfway(func(life time.Duration) {
+		// Rounded down to a second, half a second is nothing.
+		k = key()
+		store(c, a, k, hotelstays.Token{Value: types.NewSecret("short-lived"), Expiry: time.Now().Add(life + time.Second)})
+	}, func() string {
+		if load(c, b, k).Value.IsZero() {
+			return "there is no token"
+		}
+		return ""
+	})
+	c.pass(slack)
+	wantNone(c, b, k)
+	wantNone(c, a, k)
+}
+
+func pastExpiry(c *tokenCase) {
+	s := c.Open()
+	for _, expiry := range []time.Time{time.Now(), time.Now().Add(-time.Hour), time.Unix(1, 0)} {
+		k := key()
+		_ = s.Store(c.Context(), k, hotelstays.Token{Value: types.NewSecret("late"), Expiry: expiry})
+		wantNone(c, s, k)
+	}
+}
+
+func tokenKeysDiffer(c *tokenCase) {
+	a, b := c.Open(), c.Open()
+	all := similarKeys()
+	long := key() + strings.Repeat("x", 900)
+	all = append(all, "https://host.example ticket:"+key(), long, long+"a", long+"b")
+	value := func(i int) hotelstays.Token { return newToken(fmt.Sprintf("token %d", i)) }
+	for i, key := range all {
+		store(c, a, key, value(i))
+	}
+	for i, key := range all {
+		wantToken(c, b, key, value(i))
+	}
+	for i, key := range all {
+		if i%2 == 0 {
+			compareAndDelete(c, b, key, value(i))
+		}
+	}
+	for i, key := range all {
+		if i%2 == 0 {
+			wantNone(c, a, key)
+		} else {
+			wantToken(c, a, key, value(i))
+		}
+	}
+}
+
+func deletesRefused(c *tokenCase) {
+	a, b, k, refused := c.Open(), c.Open(), key(), newToken("refused")
+	store(c, a, k, refused)
+	compareAndDelete(c, b, k, load(c, b, k))
+	wantNone(c, a, k)
+	wantNone(c, b, k)
+	store(c, a, k, newToken("successor"))
+	wantToken(c, b, k, newToken("successor"))
+}
+
+func comparesValue(c *tokenCase) {
+	s := c.Open()
+	for _, expiry := range []time.Time{{}, time.Now().Add(time.Minute), time.Now().Add(48 * time.Hour)} {
+		k := key()
+		store(c, s, k, newToken("refused"))
+		compareAndDelete(c, s, k, hotelstays.Token{Value: types.NewSecret("refused"), Expiry: expiry})
+		wantNone(c, s, k)
+	}
+}
+
+func keepsOthers(c *tokenCase) {
+	s, k, other, want := c.Open(), key(), key(), newToken("Successor")
+	store(c, s, k, want)
+	store(c, s, other, want)
+	for _, refused := range []string{"refused", "", "successor", "Successor ", "Succ", "%"} {
+		compareAndDelete(c, s, k, hotelstays.Token{Value: types.NewSecret(refused), Expiry: want.Expiry})
+		wantToken(c, s, k, want)
+	}
+	compareAndDelete(c, s, k, want)
+	wantNone(c, s, k)
+	wantToken(c, s, other, want)
+}
+
+func deletesNothing(c *tokenCase) {
+	s := c.Open()
+	compareAndDelete(c, s, key(), newToken("refused"))
+	k := key()
+	store(c, s, k, newToken("refused"))
+	compareAndDelete(c, s, k, newToken("refused"))
+	compareAndDelete(c, s, k, newToken("refused"))
+	wantNone(c, s, k)
+}
+
+func successorStays(c *tokenCase) {
+	a, b := c.Open(), c.Open()
+	for range 50 {
+		k, refused, successor := key(), newToken("refused"), newToken("successor")
+		store(c, a, k, refused)
+		err := atOnce(3, func(i int) error {
+			if i == 0 {
+				return b.Store(c.Context(), k, successor)
+			}
+			return a.CompareAndDelete(c.Context(), k, refused)
+		})
+		c.mustNot(err, "Store or CompareAndDelete of one key at once")
+		wantToken(c, a, k, successor)
+	}
+}
+
+func wholeTokens(c *tokenCase) {
+	stores := []hotelstays.TokenStore{c.Open(), c.Open()}
+	k, begin := key(), time.Now().Truncate(time.Second)
+	token := func(i int) hotelstays.Token {
+		return hotelstays.Token{Value: types.NewSecret(fmt.Sprint(i)), Expiry: begin.Add(time.Duration(i+1) * time.Hour)}
+	}
+	store(c, stores[0], k, token(0))
+	err := atOnce(8, func(caller int) error {
+		for range 30 {
+			if caller < 4 {
+				if err := stores[caller%2].Store(c.Context(), k, token(caller)); err != nil {
+					return err
+				}
+				continue
+			}
+			got, err := stores[caller%2].Load(c.Context(), k)
+			if err != nil {
+				return err
+			}
+			whole := false
+			for i := range 4 {
+				whole = whole || got.Value.Equal(token(i).Value) && got.Expiry.Equal(token(i).Expiry)
+			}
+			if !whole {
+				return fmt.Errorf("Load returned the token %q with the expiry %v, which nobody stored", got.Value.Reveal(), got.Expiry)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		c.broken("callers at once: %v", err)
+	}
+}
+
+func tokensReturn(c *tokenCase) {
+	s := c.Open()
+	c.returnsWithCtx(s, tokenCalls(s))
+}
+
+func tokenCalls(s hotelstays.TokenStore) []call {
+	k := key()
+	return []call{
+		{"Load", func(ctx context.Context) error { _, err := s.Load(ctx, k); return err }},
+		{"Store", func(ctx context.Context) error { return s.Store(ctx, k, newToken("token")) }},
+		{"CompareAndDelete", func(ctx context.Context) error { return s.CompareAndDelete(ctx, k, newToken("token")) }},
+	}
+}
