@@ -1,0 +1,201 @@
+// The rows of the journal.
+
+package hotelstayssql
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go/durable"
+)
+
+// entry is a row of the journal.
+type entry struct {
+	reference string
+	fence     int64 // changes with every write of the row
+	durable.Booking
+	sealed []byte // the request, until Book is marked
+}
+
+// errMoved: the row has changed since it was read.
+var errMoved = errors.New("the row has changed")
+
+// insert stores a new entry, or replaces one that has ended.
+func (j *Journal) insert(ctx context.Context, tx *sql.Tx, e *entry) error {
+	text, err := json.Marshal(e.Booking)
+	if err != nil {
+		return err
+	}
+	// The assignments keep an open booking as it is. MySQL executes them in order, so what the
+	// others look at comes last.
+	_, err = tx.ExecContext(ctx, j.db.dialect.sql(`INSERT INTO hotelstays_journal
+			(account, reference, fence, live, due, booking, request) VALUES (?, ?, ?, 1, ?, ?, ?)
+		{on conflict account, reference}
+			fence = CASE hotelstays_journal.live WHEN 0 THEN ? ELSE hotelstays_journal.fence END,
+			due = CASE hotelstays_journal.live WHEN 0 THEN ? ELSE hotelstays_journal.due END,
+			booking = CASE hotelstays_journal.live WHEN 0 THEN ? ELSE hotelstays_journal.booking END,
+			request = CASE hotelstays_journal.live WHEN 0 THEN ? ELSE hotelstays_journal.request END,
+			live = 1`),
+		j.account, []byte(e.reference), e.fence, micros(e.Due), text, e.sealed,
+		e.fence, micros(e.Due), text, e.sealed)
+	if err != nil {
+		return err
+	}
+	// How many rows an upsert reports depends on the driver's settings.
+	var fence int64
+	err = tx.QueryRowContext(ctx, j.db.dialect.sql(`SELECT fence FROM hotelstays_journal WHERE account = ? AND reference = ?`),
+		j.account, []byte(e.reference)).Scan(&fence)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && fence != e.fence {
+		return ErrAlreadyBegun
+	}
+	return err
+}
+
+// read returns the entry of a reference, or ErrNotBegun.
+func (j *Journal) read(ctx context.Context, reference string) (*entry, error) {
+	row := j.db.QueryRowContext(ctx, j.db.dialect.sql(
+		`SELECT reference, fence, live, due, booking, request FROM hotelstays_journal WHERE account = ? AND reference = ?`),
+		j.account, []byte(reference))
+	e, err := j.scan(row.Scan)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, ErrNotBegun
+	}
+	return e, err
+}
+
+// unreadableError reports a row that somebody has changed by hand.
+type unreadableError struct {
+	entry
+	why error
+}
+
+func (e *unreadableError) Error() string {
+	return fmt.Sprintf("the row of reference %q in hotelstays_journal was changed by hand: %v; correct its booking, or ask the service for the order and delete the row",
+		e.reference, e.why)
+}
+
+// scan reads a row. A row that makes no sense is an *unreadableError.
+func (j *Journal) scan(scan func(...any) error) (*entry, error) {
+	var e entry
+	var reference, booking []byte
+	var live, due int64
+	if err := scan(&reference, &e.fence, &live, &due, &booking, &e.sealed); err != nil {
+		return nil, err
+	}
+	e.reference = string(reference)
+	err := json.Unmarshal(booking, &e.Booking)
+	switch {
+	case err != nil:
+	case e.Recovery.CustomerReferenceNo != e.reference:
+		err = fmt.Errorf("its booking has the reference %q", e.Recovery.CustomerReferenceNo)
+	case e.Recovery.Fingerprint != string(j.account):
+		err = errors.New("its booking is of another account")
+	case (e.Ending == "") != (live == 1):
+		err = fmt.Errorf("live is %d and the ending is %q", live, e.Ending)
+	}
+	if err != nil {
+		return nil, &unreadableError{e, err}
+	}
+	e.Due = time.UnixMicro(due).UTC()
+	return &e, nil
+}
+
+// change replaces the booking of an entry, erases its request, and calls then in the same
+// transaction. It returns errMoved, and changes nothing, if the row has changed since the
+// entry was read.
+func (j *Journal) change(ctx context.Context, e *entry, next durable.Booking, then func(context.Context, *sql.Tx) error) error {
+	text, err := json.Marshal(next)
+	if err != nil {
+		return err
+	}
+	live := 0
+	if next.Ending == "" {
+		live = 1
+	}
+	err = j.db.inTx(ctx, func(tx *sql.Tx) error {
+		if err := j.write(ctx, tx, e, `live = ?, due = ?, booking = ?, request = NULL`, live, micros(next.Due), text); err != nil {
+			return err
+		}
+		if then == nil {
+			return nil
+		}
+		return then(ctx, tx)
+	})
+	if err == nil {
+		e.fence, e.Booking, e.sealed = e.fence+1, next, nil
+	}
+	return err
+}
+
+// write updates the row of an entry, if it has not changed since it was read.
+func (j *Journal) write(ctx context.Context, tx *sql.Tx, e *entry, assignments string, values ...any) error {
+	done, err := tx.ExecContext(ctx, j.db.dialect.sql(`UPDATE hotelstays_journal SET fence = fence + 1, `+assignments+
+		` WHERE account = ? AND reference = ? AND fence = ?`), append(values, j.account, []byte(e.reference), e.fence)...)
+	if err != nil {
+		return err
+	}
+	if rows, err := done.RowsAffected(); err != nil || rows == 0 {
+		return cmp.Or(err, errMoved)
+	}
+	return nil
+}
+
+// apply changes an entry by a transition, and calls then in the same transaction. If another
+// process is faster, it reads the row again. A transition returns false to change nothing.
+func (j *Journal) apply(ctx context.Context, e *entry, transition func(durable.Booking) (durable.Booking, bool, error),
+	then func(context.Context, *sql.Tx) error) error {
+	for {
+		next, ok, err := transition(e.Booking)
+		if err != nil || !ok {
+			return err
+		}
+		if err = j.change(ctx, e, next, then); !errors.Is(err, errMoved) {
+			return err
+		}
+		now, err := j.read(ctx, e.reference)
+		if err != nil {
+			return err
+		}
+		*e = *now
+	}
+}
+
+// pageSize bounds how many rows are in memory at once.
+const pageSize = 100
+
+// page returns open bookings that meet a condition, and the rows that are unreadable.
+func (j *Journal) page(ctx context.Context, condition string, value any) (page []*entry, unreadable []*unreadableError, err error) {
+	rows, err := j.db.QueryContext(ctx, j.db.dialect.sql(`SELECT reference, fence, live, due, booking, NULL FROM hotelstays_journal
+		WHERE account = ? AND live = 1 AND `+condition+` LIMIT `+fmt.Sprint(pageSize)), j.account, value)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		e, err := j.scan(rows.Scan)
+		bad, isBad := errors.AsType[*unreadableError](err)
+		switch {
+		case isBad:
+			unreadable = append(unreadable, bad)
+		case err != nil:
+			return nil, nil, err
+		default:
+			page = append(page, e)
+		}
+	}
+	return page, unreadable, rows.Err()
+}
+
+// micros returns a time as it is stored.
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return math.MinInt64
+	}
+	return t.UnixMicro()
+}
