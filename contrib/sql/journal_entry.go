@@ -118,24 +118,31 @@ func (j *Journal) change(ctx context.Context, e *entry, next durable.Booking, th
 	if next.Ending == "" {
 		live = 1
 	}
-	err = j.db.inTx(ctx, func(tx *sql.Tx) error {
-		if err := j.write(ctx, tx, e, `live = ?, due = ?, booking = ?, request = NULL`, live, micros(next.Due), text); err != nil {
-			return err
-		}
-		if then == nil {
-			return nil
-		}
-		return then(ctx, tx)
-	})
+	const assignments = `live = ?, due = ?, booking = ?, request = NULL`
+	if then == nil {
+		err = j.write(ctx, j.db, e, assignments, live, micros(next.Due), text)
+	} else {
+		err = j.db.inTx(ctx, func(tx *sql.Tx) error {
+			if err := j.write(ctx, tx, e, assignments, live, micros(next.Due), text); err != nil {
+				return err
+			}
+			return then(ctx, tx)
+		})
+	}
 	if err == nil {
 		e.fence, e.Booking, e.sealed = e.fence+1, next, nil
 	}
 	return err
 }
 
+// executor is a database or a transaction.
+type executor interface {
+	ExecContext(ctx context.Context, statement string, args ...any) (sql.Result, error)
+}
+
 // write updates the row of an entry, if it has not changed since it was read.
-func (j *Journal) write(ctx context.Context, tx *sql.Tx, e *entry, assignments string, values ...any) error {
-	done, err := tx.ExecContext(ctx, j.db.dialect.sql(`UPDATE hotelstays_journal SET fence = fence + 1, `+assignments+
+func (j *Journal) write(ctx context.Context, db executor, e *entry, assignments string, values ...any) error {
+	done, err := db.ExecContext(ctx, j.db.dialect.sql(`UPDATE hotelstays_journal SET fence = fence + 1, `+assignments+
 		` WHERE account = ? AND reference = ? AND fence = ?`), append(values, j.account, []byte(e.reference), e.fence)...)
 	if err != nil {
 		return err

@@ -4,7 +4,6 @@ package hotelstayssql
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -36,7 +35,7 @@ const (
 // It returns an error at once if the database cannot be used, as Check does. Later failures of
 // the database are logged, and Run continues.
 func (j *Journal) Run(ctx context.Context) error {
-	if _, err := Check(ctx, j.db.DB, j.db.dialect); err != nil {
+	if _, err := Check(ctx, j.db.DB, j.db.dialect); err != nil && ctx.Err() == nil {
 		return err
 	}
 	workers := make(chan struct{}, j.opts.MaxWorkers)
@@ -140,7 +139,7 @@ func (j *Journal) claim(ctx context.Context, n int) (jobs []*claimed, err error)
 
 // postpone makes a row due later, and leaves the rest of it as it is.
 func (j *Journal) postpone(ctx context.Context, e *entry, pause time.Duration) error {
-	err := j.db.inTx(ctx, func(tx *sql.Tx) error { return j.write(ctx, tx, e, `due = ?`, micros(time.Now().Add(pause))) })
+	err := j.write(ctx, j.db, e, `due = ?`, micros(time.Now().Add(pause)))
 	if errors.Is(err, errMoved) {
 		return nil
 	}

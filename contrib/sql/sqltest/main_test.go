@@ -18,5 +18,12 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	}
+	if text := os.Getenv(processVariable); text != "" {
+		if err := play(text); err != nil {
+			fmt.Fprintln(os.Stderr, "a process of the test ended:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	goleak.VerifyTestMain(m)
 }
