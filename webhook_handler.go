@@ -137,7 +137,7 @@ func (h *WebhookHandler) read(w http.ResponseWriter, r *http.Request) (body []by
 }
 
 func (h *WebhookHandler) once(ctx context.Context, event *WebhookEvent) (status int, err error) {
-	keys, leaseEnd := event.keys(), time.Now().Add(h.opts.Lease)
+	keys, leaseEnd := event.Keys(), time.Now().Add(h.opts.Lease)
 	claim, err := h.opts.Store.Claim(ctx, keys, h.opts.Lease)
 	switch {
 	case err != nil:
@@ -174,9 +174,9 @@ func (h *WebhookHandler) settle(ctx context.Context, call func(context.Context) 
 	return call(ctx)
 }
 
-// keys returns the keys of the event: duplicates share at least one. They are hashes, so that
-// the sender does not control their size.
-func (e *WebhookEvent) keys() []string {
+// Keys returns the keys of the event for an EventStore: duplicates share at least one. They
+// are hashes of 64 characters, so that the sender does not control their size.
+func (e *WebhookEvent) Keys() []string {
 	body := hashed("body", string(e.Raw))
 	var keys []string
 	switch {

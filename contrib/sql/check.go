@@ -103,6 +103,8 @@ var settings = map[Dialect][]struct{ name, query, effect string }{
 			"a crash of the machine loses the commits of the last second; set it to 1"},
 		{"sync_binlog", `SELECT @@sync_binlog, @@log_bin <> 0 AND @@sync_binlog <> 1`,
 			"after a crash of the machine, commits that the binary log lacks are undone; set it to 1"},
+		{"binlog_format", `SELECT @@binlog_format, @@log_bin <> 0 AND @@binlog_format = 'STATEMENT'`,
+			"transactions with READ COMMITTED fail; set it to MIXED or ROW"},
 		{"innodb_doublewrite", `SELECT @@innodb_doublewrite, @@innodb_doublewrite IN ('0', 'OFF', 'DETECT_ONLY')`,
 			"a crash of the machine can destroy the database; set it to ON"},
 	},

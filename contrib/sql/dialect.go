@@ -6,8 +6,11 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math/rand/v2"
+	"regexp"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Dialect names a database. The driver is the caller's.
@@ -24,31 +27,39 @@ const (
 type grammar struct {
 	// now is the database's clock in microseconds since 1970, constant within a statement.
 	now string
-	// onConflict begins the assignments of an upsert. Columns on their right need the name of
-	// their table. MySQL executes assignments in order, so what they depend on comes last.
-	onConflict func(key string) string
-	isolation  sql.IsolationLevel
+	// conflict begins the assignments of an upsert, and proposed is a value that it would
+	// insert. Columns on the right need the name of their table. MySQL executes assignments
+	// in order, so a column that others depend on comes last.
+	conflict, proposed string
+	isolation          sql.IsolationLevel
 }
 
 var grammars = map[Dialect]grammar{
 	PostgreSQL: {
-		now:        "(extract(epoch FROM statement_timestamp()) * 1000000)::bigint",
-		onConflict: onConflict,
-		isolation:  sql.LevelReadCommitted,
+		now:       "(extract(epoch FROM statement_timestamp()) * 1000000)::bigint",
+		conflict:  "ON CONFLICT ($1) DO UPDATE SET",
+		proposed:  "excluded.$1",
+		isolation: sql.LevelReadCommitted,
 	},
 	MySQL: {
-		now:        "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
-		onConflict: func(string) string { return "ON DUPLICATE KEY UPDATE" },
-		isolation:  sql.LevelReadCommitted, // no locks on gaps between keys
+		now:       "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
+		conflict:  "ON DUPLICATE KEY UPDATE",
+		proposed:  "VALUES($1)",
+		isolation: sql.LevelReadCommitted, // no locks on gaps between keys
 	},
 	SQLite: {
-		now:        "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)",
-		onConflict: onConflict,
-		isolation:  sql.LevelDefault, // it is serializable
+		now:       "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)",
+		conflict:  "ON CONFLICT ($1) DO UPDATE SET",
+		proposed:  "excluded.$1",
+		isolation: sql.LevelDefault, // it is serializable
 	},
 }
 
-func onConflict(key string) string { return "ON CONFLICT (" + key + ") DO UPDATE SET" }
+var (
+	nowMark      = regexp.MustCompile(`\{now\}`)
+	conflictMark = regexp.MustCompile(`\{conflict ([\w, ]+)\}`)
+	proposedMark = regexp.MustCompile(`\{new (\w+)\}`)
+)
 
 func (d Dialect) check() error {
 	if _, ok := grammars[d]; !ok {
@@ -57,15 +68,14 @@ func (d Dialect) check() error {
 	return nil
 }
 
-// sql translates a statement: {now} is the database's clock, {on conflict key} begins the
-// second half of an upsert, and ? is a parameter.
+// sql translates a statement: {now} is the database's clock, {conflict key} begins the second
+// half of an upsert, {new column} is there what the first half would insert, and ? is a
+// parameter.
 func (d Dialect) sql(statement string) string {
 	g := grammars[d]
-	statement = strings.ReplaceAll(statement, "{now}", g.now)
-	if before, rest, ok := strings.Cut(statement, "{on conflict "); ok {
-		key, after, _ := strings.Cut(rest, "}")
-		statement = before + g.onConflict(key) + after
-	}
+	statement = nowMark.ReplaceAllLiteralString(statement, g.now)
+	statement = conflictMark.ReplaceAllString(statement, g.conflict)
+	statement = proposedMark.ReplaceAllString(statement, g.proposed)
 	if d != PostgreSQL {
 		return statement
 	}
@@ -85,9 +95,27 @@ type database struct {
 	dialect Dialect
 }
 
-// inTx commits what fn writes, or nothing. fn writes before it reads: a transaction that
-// begins with a read cannot always write later.
+// attempts bounds how often a transaction begins.
+const attempts = 6
+
+// inTx commits what fn writes, or nothing. It calls fn again if the database undid the
+// transaction because of others. fn writes before it reads: a transaction that begins with a
+// read cannot always write later.
 func (d database) inTx(ctx context.Context, fn func(*sql.Tx) error) error {
+	for attempt := 1; ; attempt++ {
+		err := d.inTxOnce(ctx, fn)
+		if err == nil || attempt == attempts || !isUndone(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(rand.N(10 * time.Millisecond << attempt)):
+		}
+	}
+}
+
+func (d database) inTxOnce(ctx context.Context, fn func(*sql.Tx) error) error {
 	tx, err := d.BeginTx(ctx, &sql.TxOptions{Isolation: grammars[d.dialect].isolation})
 	if err != nil {
 		return err
@@ -99,5 +127,22 @@ func (d database) inTx(ctx context.Context, fn func(*sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// places returns n parameters for a list of values.
-func places(n int) string { return strings.Repeat(", ?", n)[2:] }
+// undone is what the errors of a deadlock or a failed serialization contain: drivers have no
+// common type for them. MariaDB can deadlock although all lock in one order: if an insert is
+// undone, those that waited for its row lock the gap that it leaves.
+var undone = regexp.MustCompile(`(?i)deadlock|\b40001\b|\b40P01\b`)
+
+func isUndone(err error) bool { return undone.MatchString(err.Error()) }
+
+// execer is a *sql.DB, *sql.Tx or *sql.Conn.
+type execer interface {
+	ExecContext(ctx context.Context, statement string, args ...any) (sql.Result, error)
+}
+
+// exec translates and executes a statement.
+func (d Dialect) exec(ctx context.Context, e execer, statement string, args ...any) (sql.Result, error) {
+	return e.ExecContext(ctx, d.sql(statement), args...)
+}
+
+// list returns n copies of an element with commas.
+func list(element string, n int) string { return strings.Repeat(", "+element, n)[2:] }

@@ -32,18 +32,16 @@ func (j *Journal) insert(ctx context.Context, tx *sql.Tx, e *entry) error {
 	if err != nil {
 		return err
 	}
-	// The assignments keep an open booking as it is. MySQL executes them in order, so what the
-	// others look at comes last.
-	_, err = tx.ExecContext(ctx, j.db.dialect.sql(`INSERT INTO hotelstays_journal
+	// The assignments keep an open booking as it is.
+	_, err = j.db.dialect.exec(ctx, tx, `INSERT INTO hotelstays_journal
 			(account, reference, fence, live, due, booking, request) VALUES (?, ?, ?, 1, ?, ?, ?)
-		{on conflict account, reference}
-			fence = CASE hotelstays_journal.live WHEN 0 THEN ? ELSE hotelstays_journal.fence END,
-			due = CASE hotelstays_journal.live WHEN 0 THEN ? ELSE hotelstays_journal.due END,
-			booking = CASE hotelstays_journal.live WHEN 0 THEN ? ELSE hotelstays_journal.booking END,
-			request = CASE hotelstays_journal.live WHEN 0 THEN ? ELSE hotelstays_journal.request END,
-			live = 1`),
-		j.account, []byte(e.reference), e.fence, micros(e.Due), text, e.sealed,
-		e.fence, micros(e.Due), text, e.sealed)
+		{conflict account, reference}
+			fence = CASE hotelstays_journal.live WHEN 0 THEN {new fence} ELSE hotelstays_journal.fence END,
+			due = CASE hotelstays_journal.live WHEN 0 THEN {new due} ELSE hotelstays_journal.due END,
+			booking = CASE hotelstays_journal.live WHEN 0 THEN {new booking} ELSE hotelstays_journal.booking END,
+			request = CASE hotelstays_journal.live WHEN 0 THEN {new request} ELSE hotelstays_journal.request END,
+			live = 1`,
+		j.account, []byte(e.reference), e.fence, micros(e.Due), text, e.sealed)
 	if err != nil {
 		return err
 	}
@@ -135,15 +133,10 @@ func (j *Journal) change(ctx context.Context, e *entry, next durable.Booking, th
 	return err
 }
 
-// executor is a database or a transaction.
-type executor interface {
-	ExecContext(ctx context.Context, statement string, args ...any) (sql.Result, error)
-}
-
 // write updates the row of an entry, if it has not changed since it was read.
-func (j *Journal) write(ctx context.Context, db executor, e *entry, assignments string, values ...any) error {
-	done, err := db.ExecContext(ctx, j.db.dialect.sql(`UPDATE hotelstays_journal SET fence = fence + 1, `+assignments+
-		` WHERE account = ? AND reference = ? AND fence = ?`), append(values, j.account, []byte(e.reference), e.fence)...)
+func (j *Journal) write(ctx context.Context, db execer, e *entry, assignments string, values ...any) error {
+	done, err := j.db.dialect.exec(ctx, db, `UPDATE hotelstays_journal SET fence = fence + 1, `+assignments+
+		` WHERE account = ? AND reference = ? AND fence = ?`, append(values, j.account, []byte(e.reference), e.fence)...)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func TestCheckWarnsOfWhatLosesCommits(t *testing.T) {
 }
 
 func TestCheckRefusesASchemaThatDoesNotFit(t *testing.T) {
-	onEachEmpty(t, func(t *testing.T, db *database) {
+	on(t, dialects, func(t *testing.T, db *database) {
 		check := func() *hotelstayssql.SchemaError {
 			_, err := hotelstayssql.Check(t.Context(), db.DB, db.dialect)
 			var schema *hotelstayssql.SchemaError

@@ -38,18 +38,28 @@ type database struct {
 // onEach runs a test on each database, with the tables.
 func onEach(t *testing.T, test func(t *testing.T, db *database)) {
 	t.Helper()
-	onEachEmpty(t, func(t *testing.T, db *database) {
-		require.NoError(t, hotelstayssql.Migrate(t.Context(), db.DB, db.dialect))
+	on(t, dialects, func(t *testing.T, db *database) {
+		db.createTables(t)
 		test(t, db)
 	})
 }
 
-// onEachEmpty runs a test on each database, without the tables.
-func onEachEmpty(t *testing.T, test func(t *testing.T, db *database)) {
+// on runs a test on some databases, without tables.
+func on(t *testing.T, dialects []hotelstayssql.Dialect, test func(t *testing.T, db *database)) {
 	t.Helper()
 	for _, dialect := range dialects {
-		t.Run(string(dialect), func(t *testing.T) { test(t, create(t, dialect)) })
+		t.Run(string(dialect), func(t *testing.T) {
+			t.Parallel()
+			test(t, create(t, dialect))
+		})
 	}
+}
+
+// createTables creates the tables, and one of the caller.
+func (d *database) createTables(t *testing.T) {
+	t.Helper()
+	require.NoError(t, hotelstayssql.Migrate(t.Context(), d.DB, d.dialect))
+	d.exec(t, "CREATE TABLE handled (event integer NOT NULL)")
 }
 
 var created atomic.Int64
@@ -118,11 +128,19 @@ func (d *database) openWith(t *testing.T, settings map[string]string) *sql.DB {
 			dsn = cfg.FormatDSN()
 		}
 	}
-	pool, err := sql.Open(d.driver, dsn)
+	pool, err := openPool(d.driver, dsn)
 	require.NoError(t, err)
-	pool.SetMaxOpenConns(20)
 	t.Cleanup(func() { require.NoError(t, pool.Close()) })
 	return pool
+}
+
+func openPool(driver, dsn string) (*sql.DB, error) {
+	pool, err := sql.Open(driver, dsn)
+	if err == nil {
+		pool.SetMaxOpenConns(20)
+		pool.SetMaxIdleConns(20)
+	}
+	return pool, err
 }
 
 // exec executes a statement with ? for parameters.
@@ -153,3 +171,6 @@ func (d *database) pass(t *testing.T, table, column string, span time.Duration) 
 	t.Helper()
 	d.exec(t, "UPDATE "+table+" SET "+column+" = "+column+" - ? WHERE "+column+" > 0", span.Microseconds())
 }
+
+// patience bounds what a test waits for.
+const patience = 30 * time.Second

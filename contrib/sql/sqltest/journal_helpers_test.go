@@ -24,9 +24,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// patience bounds what a test waits for.
-const patience = time.Minute
-
 // journalKey encrypts requests in the tests.
 var journalKey = types.NewSecret("0123456789abcdef0123456789abcdef")
 

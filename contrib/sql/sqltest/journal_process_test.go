@@ -26,7 +26,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-const processVariable = "HOTELSTAYS_JOURNAL_PROCESS"
+const partVariable = "HOTELSTAYS_JOURNAL_PROCESS"
 
 // part is what a process does.
 type part struct {
@@ -55,7 +55,7 @@ func child(t *testing.T, p part) (*exec.Cmd, io.Closer) {
 	text, err := json.Marshal(p)
 	require.NoError(t, err)
 	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), processVariable+"="+string(text))
+	cmd.Env = append(os.Environ(), partVariable+"="+string(text))
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
@@ -71,8 +71,8 @@ type process struct {
 	db     *database
 }
 
-// play plays the part of a process.
-func play(text string) error {
+// perform plays the part of a process.
+func perform(text string) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	var p process

@@ -11,7 +11,7 @@ import (
 )
 
 func TestMigrateTwice(t *testing.T) {
-	onEachEmpty(t, func(t *testing.T, db *database) {
+	on(t, dialects, func(t *testing.T, db *database) {
 		require.NoError(t, hotelstayssql.Migrate(t.Context(), db.DB, db.dialect))
 		db.exec(t, "INSERT INTO hotelstays_events (event_key, store, claim, done, expires_at) VALUES (?, 1, 1, 1, 1)", []byte("key"))
 		require.NoError(t, hotelstayssql.Migrate(t.Context(), db.DB, db.dialect))
@@ -20,7 +20,7 @@ func TestMigrateTwice(t *testing.T) {
 }
 
 func TestMigrateInManyProcessesAtOnce(t *testing.T) {
-	onEachEmpty(t, func(t *testing.T, db *database) {
+	on(t, dialects, func(t *testing.T, db *database) {
 		var wg sync.WaitGroup
 		for range 8 {
 			pool := db.open(t)

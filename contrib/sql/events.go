@@ -1,0 +1,248 @@
+// The event store: which webhooks were handled, in any process.
+
+package hotelstayssql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+)
+
+// EventStoreOptions are the settings of NewEventStore.
+type EventStoreOptions struct {
+	// Retention is how long HandleTx remembers an event; 7 days if 0. Claims and Done have
+	// their times from the caller.
+	Retention time.Duration
+}
+
+// EventStore is a hotelstays.EventStore. A claim belongs to the EventStore that made it: no
+// other can release it, and it ends by itself with its lease. Any EventStore may call Done.
+// Expired keys are removed along with other work. It is safe for concurrent use.
+type EventStore struct {
+	db        database
+	retention time.Duration
+	id        int64 // of this store
+}
+
+var _ hotelstays.EventStore = (*EventStore)(nil)
+
+const (
+	defaultRetention = 7 * 24 * time.Hour
+	maxKey           = 1024 // bytes
+	// One in pruneEvery events removes pruneBatch expired keys, more than it adds.
+	pruneEvery = 50
+	pruneBatch = 200
+)
+
+// NewEventStore returns a store in the tables that Migrate creates. It opens no connection.
+func NewEventStore(db *sql.DB, dialect Dialect, opts EventStoreOptions) (*EventStore, error) {
+	var p problems
+	p.checkDatabase(db, dialect)
+	s := &EventStore{db: database{db, dialect}, retention: opts.Retention, id: newID()}
+	switch {
+	case s.retention == 0:
+		s.retention = defaultRetention
+	case s.retention < time.Second:
+		p.add("Retention is %s; it must be at least a second", s.retention)
+	}
+	if err := p.err("NewEventStore"); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Claim claims all keys, or none. A key has at most 1024 bytes. If ctx ends during the call,
+// the keys may be claimed until the lease ends.
+func (s *EventStore) Claim(ctx context.Context, keys []string, lease time.Duration) (hotelstays.ClaimState, error) {
+	var state hotelstays.ClaimState
+	err := s.withKeys(ctx, keys, lease, func(tx *sql.Tx, keys [][]byte) (err error) {
+		state, err = s.take(ctx, tx, keys, false, lease)
+		if err == nil && state != hotelstays.ClaimGranted {
+			err = errRollback
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, errRollback) {
+		return 0, fmt.Errorf("hotelstayssql: claiming an event: %w", err)
+	}
+	return state, nil
+}
+
+// errRollback rolls back a transaction without a failure of the database.
+var errRollback = errors.New("nothing to commit")
+
+// take writes all keys that are free or expired, and returns ClaimGranted if these are all.
+// It writes first, and so waits for other transactions with the keys.
+func (s *EventStore) take(ctx context.Context, tx *sql.Tx, keys [][]byte, done bool, span time.Duration) (hotelstays.ClaimState, error) {
+	claim := newID()
+	if err := s.upsert(ctx, tx, keys, claim, done, span, `
+		store = CASE WHEN hotelstays_events.expires_at <= {now} THEN {new store} ELSE hotelstays_events.store END,
+		claim = CASE WHEN hotelstays_events.expires_at <= {now} THEN {new claim} ELSE hotelstays_events.claim END,
+		done = CASE WHEN hotelstays_events.expires_at <= {now} THEN {new done} ELSE hotelstays_events.done END,
+		expires_at = CASE WHEN hotelstays_events.expires_at <= {now} THEN {new expires_at} ELSE hotelstays_events.expires_at END`); err != nil {
+		return 0, err
+	}
+	args := []any{claim}
+	for _, key := range keys {
+		args = append(args, key)
+	}
+	var others, doneOthers int
+	err := tx.QueryRowContext(ctx, s.db.dialect.sql(`SELECT COUNT(*), COALESCE(SUM(done), 0)
+		FROM hotelstays_events WHERE claim <> ? AND event_key IN (`+list("?", len(keys))+`)`), args...).Scan(&others, &doneOthers)
+	switch {
+	case err != nil:
+		return 0, err
+	case doneOthers > 0:
+		return hotelstays.ClaimDone, nil
+	case others > 0:
+		return hotelstays.ClaimBusy, nil
+	}
+	return hotelstays.ClaimGranted, nil
+}
+
+// upsert inserts keys, or assigns to those that exist.
+func (s *EventStore) upsert(ctx context.Context, tx *sql.Tx, keys [][]byte, claim int64, done bool, span time.Duration, assign string) error {
+	var args []any
+	doneNumber := 0
+	if done {
+		doneNumber = 1
+	}
+	for _, key := range keys {
+		args = append(args, key, s.id, claim, doneNumber, span.Microseconds())
+	}
+	_, err := s.db.dialect.exec(ctx, tx, `INSERT INTO hotelstays_events (event_key, store, claim, done, expires_at)
+		VALUES `+list("(?, ?, ?, ?, {now} + ?)", len(keys))+` {conflict event_key}`+assign, args...)
+	return err
+}
+
+// Done marks all keys as handled, for the time of retention.
+func (s *EventStore) Done(ctx context.Context, keys []string, retention time.Duration) error {
+	err := s.withKeys(ctx, keys, retention, func(tx *sql.Tx, keys [][]byte) error {
+		return s.upsert(ctx, tx, keys, 0, true, retention, `
+			expires_at = CASE WHEN hotelstays_events.done = 1 AND hotelstays_events.expires_at > {new expires_at}
+				THEN hotelstays_events.expires_at ELSE {new expires_at} END,
+			done = 1`)
+	})
+	if err != nil {
+		return fmt.Errorf("hotelstayssql: finishing an event: %w", err)
+	}
+	s.pruneSometimes(ctx)
+	return nil
+}
+
+// Release frees those keys that this store has claimed.
+func (s *EventStore) Release(ctx context.Context, keys []string) error {
+	err := s.withKeys(ctx, keys, time.Second, func(tx *sql.Tx, keys [][]byte) error {
+		for _, key := range keys {
+			_, err := s.db.dialect.exec(ctx, tx, `DELETE FROM hotelstays_events WHERE event_key = ? AND store = ? AND done = 0`, key, s.id)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("hotelstayssql: releasing an event: %w", err)
+	}
+	return nil
+}
+
+// HandleTx calls fn in a transaction that also marks the event as handled. If the event was
+// handled before, it returns nil without calling fn. If fn fails or panics, nothing is
+// committed, HandleTx returns fn's error, and the next delivery calls fn again. If the answer
+// to the commit is lost, the next delivery finds out whether it happened. A duplicate at the
+// same time waits for the commit. fn may be called again if the database undoes the
+// transaction at its commit.
+//
+// It needs no lease: leave WebhookOptions.Store out. On SQLite no other process can write
+// while fn runs.
+func (s *EventStore) HandleTx(ctx context.Context, event *hotelstays.WebhookEvent, fn func(context.Context, *sql.Tx) error) error {
+	state, failed := hotelstays.ClaimState(0), error(nil)
+	err := s.withKeys(ctx, event.Keys(), s.retention, func(tx *sql.Tx, keys [][]byte) (err error) {
+		state, err = s.take(ctx, tx, keys, true, s.retention)
+		switch {
+		case err != nil:
+			return err
+		case state == hotelstays.ClaimBusy:
+			return errors.New("it is claimed until its lease ends; where HandleTx is used, leave WebhookOptions.Store out")
+		case state == hotelstays.ClaimDone:
+			return errRollback
+		}
+		if failed = fn(ctx, tx); failed != nil {
+			return errRollback // the caller's error, whatever its text, begins no second attempt
+		}
+		return nil
+	})
+	switch {
+	case failed != nil:
+		return failed
+	case state == hotelstays.ClaimDone:
+		return nil
+	case err != nil:
+		return fmt.Errorf("hotelstayssql: handling an event: %w", err)
+	}
+	s.pruneSometimes(ctx)
+	return nil
+}
+
+// withKeys calls fn in a transaction with the keys sorted: transactions that lock common keys
+// in one order do not deadlock.
+func (s *EventStore) withKeys(ctx context.Context, keys []string, span time.Duration, fn func(*sql.Tx, [][]byte) error) error {
+	if span < time.Microsecond {
+		return fmt.Errorf("%s is shorter than a microsecond", span)
+	}
+	if len(keys) == 0 {
+		return errors.New("no keys")
+	}
+	keys = slices.Sorted(slices.Values(keys))
+	var sorted [][]byte
+	for _, key := range slices.Compact(keys) {
+		if len(key) > maxKey {
+			return fmt.Errorf("a key has %d bytes; at most %d are possible", len(key), maxKey)
+		}
+		sorted = append(sorted, []byte(key))
+	}
+	return s.db.inTx(ctx, func(tx *sql.Tx) error { return fn(tx, sorted) })
+}
+
+// pruneSometimes bounds the table. Its failure harms nothing: another event tries again.
+func (s *EventStore) pruneSometimes(ctx context.Context) {
+	if rand.N(pruneEvery) == 0 {
+		_ = s.prune(ctx)
+	}
+}
+
+// prune removes some expired keys.
+func (s *EventStore) prune(ctx context.Context) error {
+	rows, err := s.db.QueryContext(ctx, s.db.dialect.sql(`SELECT event_key FROM hotelstays_events
+		WHERE expires_at <= {now} ORDER BY expires_at LIMIT ?`), pruneBatch)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var keys []string
+	for rows.Next() {
+		var key string
+		if err := rows.Scan(&key); err != nil {
+			return err
+		}
+		keys = append(keys, key)
+	}
+	if err := rows.Err(); err != nil || len(keys) == 0 {
+		return err
+	}
+	return s.withKeys(ctx, keys, time.Second, func(tx *sql.Tx, keys [][]byte) error {
+		for _, key := range keys {
+			if _, err := s.db.dialect.exec(ctx, tx, `DELETE FROM hotelstays_events WHERE event_key = ? AND expires_at <= {now}`, key); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,169 @@
+package sqltest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
+)
+
+// event returns an event with two keys.
+func event(id, body string) *hotelstays.WebhookEvent {
+	return &hotelstays.WebhookEvent{ID: id, CustomerReferenceNo: "ref", Kind: hotelstays.EventOrderPaid, Signed: true, Raw: []byte(body)}
+}
+
+// withEvents runs a test with an EventStore on each database.
+func withEvents(t *testing.T, test func(t *testing.T, db *database, s *hotelstayssql.EventStore)) {
+	t.Helper()
+	onEach(t, func(t *testing.T, db *database) { test(t, db, newEvents(t, db.DB, db.dialect)) })
+}
+
+func newEvents(t *testing.T, pool *sql.DB, dialect hotelstayssql.Dialect) *hotelstayssql.EventStore {
+	t.Helper()
+	s, err := hotelstayssql.NewEventStore(pool, dialect, hotelstayssql.EventStoreOptions{})
+	require.NoError(t, err)
+	return s
+}
+
+// insert is the caller's function.
+func insert(number int) func(context.Context, *sql.Tx) error {
+	return func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, fmt.Sprintf("INSERT INTO handled (event) VALUES (%d)", number))
+		return err
+	}
+}
+
+func (d *database) handled(t *testing.T) int64 { return d.number(t, "SELECT COUNT(*) FROM handled") }
+
+func TestHandleTxOnce(t *testing.T) {
+	withEvents(t, func(t *testing.T, db *database, s *hotelstayssql.EventStore) {
+		require.NoError(t, s.HandleTx(t.Context(), event("id", "body"), insert(1)))
+		for _, duplicate := range []*hotelstays.WebhookEvent{event("id", "body"), event("id", "other"), event("other", "body")} {
+			require.NoError(t, newEvents(t, db.DB, db.dialect).HandleTx(t.Context(), duplicate, insert(2)))
+		}
+		assert.EqualValues(t, 1, db.handled(t))
+		require.NoError(t, s.HandleTx(t.Context(), event("other", "other"), insert(3)), "a duplicate leaves no key")
+		assert.EqualValues(t, 2, db.handled(t))
+
+		db.pass(t, "hotelstays_events", "expires_at", 7*24*time.Hour+time.Second)
+		require.NoError(t, s.HandleTx(t.Context(), event("id", "body"), insert(4)))
+		assert.EqualValues(t, 3, db.handled(t), "after the retention")
+	})
+}
+
+func TestHandleTxCommitsNothingIfTheFunctionFails(t *testing.T) {
+	withEvents(t, func(t *testing.T, db *database, s *hotelstayssql.EventStore) {
+		failure := errors.New("order 40001 is unknown") // contains the code of a failed serialization
+		calls := 0
+		err := s.HandleTx(t.Context(), event("id", "body"), func(ctx context.Context, tx *sql.Tx) error {
+			calls++
+			return errors.Join(insert(1)(ctx, tx), failure)
+		})
+		require.ErrorIs(t, err, failure)
+		assert.Equal(t, 1, calls)
+		assert.Panics(t, func() {
+			_ = s.HandleTx(t.Context(), event("id", "body"), func(ctx context.Context, tx *sql.Tx) error {
+				require.NoError(t, insert(2)(ctx, tx))
+				panic("a mistake")
+			})
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		err = s.HandleTx(ctx, event("id", "body"), func(ctx context.Context, tx *sql.Tx) error {
+			defer cancel()
+			return insert(3)(ctx, tx)
+		})
+		require.ErrorIs(t, err, context.Canceled)
+		assert.Zero(t, db.handled(t))
+		assert.Zero(t, db.number(t, "SELECT COUNT(*) FROM hotelstays_events"))
+		require.NoError(t, s.HandleTx(t.Context(), event("id", "body"), insert(4)))
+		assert.EqualValues(t, 1, db.handled(t))
+	})
+}
+
+// A fleet may change from claims to HandleTx, one process after the other.
+func TestHandleTxBesideClaims(t *testing.T) {
+	withEvents(t, func(t *testing.T, db *database, s *hotelstayssql.EventStore) {
+		e := event("id", "body")
+		state, err := s.Claim(t.Context(), e.Keys(), time.Minute)
+		require.NoError(t, err)
+		require.Equal(t, hotelstays.ClaimGranted, state)
+		assert.ErrorContains(t, s.HandleTx(t.Context(), e, insert(1)), "leave WebhookOptions.Store out")
+		db.pass(t, "hotelstays_events", "expires_at", time.Minute)
+		require.NoError(t, s.HandleTx(t.Context(), e, insert(2)))
+		assert.EqualValues(t, 1, db.handled(t))
+		state, err = s.Claim(t.Context(), e.Keys()[1:], time.Minute)
+		require.NoError(t, err)
+		assert.Equal(t, hotelstays.ClaimDone, state)
+		require.NoError(t, s.Release(t.Context(), e.Keys()))
+
+		done := event("done", "done")
+		require.NoError(t, s.Done(t.Context(), done.Keys(), time.Hour))
+		require.NoError(t, s.HandleTx(t.Context(), done, insert(3)))
+		assert.EqualValues(t, 1, db.handled(t))
+	})
+}
+
+const (
+	eventsAtOnce  = 60
+	callersAtOnce = 25
+)
+
+// handleAll handles the same events as others do, each several times.
+func handleAll(ctx context.Context, pool *sql.DB, dialect hotelstayssql.Dialect) error {
+	s, err := hotelstayssql.NewEventStore(pool, dialect, hotelstayssql.EventStoreOptions{})
+	if err != nil {
+		return err
+	}
+	ready()
+	var wg sync.WaitGroup
+	var failures atomic.Pointer[error]
+	for range callersAtOnce {
+		wg.Go(func() {
+			for _, n := range rand.Perm(eventsAtOnce) {
+				// Neighbours have a body in common, so that transactions wait for each other in chains.
+				e := event(fmt.Sprint("id ", n), fmt.Sprint("body ", n/2))
+				if err := s.HandleTx(ctx, e, insert(n/2)); err != nil {
+					failures.Store(&err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if failure := failures.Load(); failure != nil {
+		return *failure
+	}
+	return nil
+}
+
+func TestHandleTxInTwoProcessesAtOnce(t *testing.T) {
+	withEvents(t, func(t *testing.T, db *database, _ *hotelstayssql.EventStore) {
+		other := db.start(t, "handle")
+		require.NoError(t, handleAll(t.Context(), db.DB, db.dialect))
+		require.NoError(t, other.Wait())
+		assert.EqualValues(t, eventsAtOnce/2, db.handled(t))
+		assert.EqualValues(t, eventsAtOnce/2, db.number(t, "SELECT COUNT(DISTINCT event) FROM handled"))
+	})
+}
+
+func TestHandleTxWhileAProcessDies(t *testing.T) {
+	withEvents(t, func(t *testing.T, db *database, _ *hotelstayssql.EventStore) {
+		other := db.start(t, "handle")
+		require.Eventually(t, func() bool { return db.handled(t) > 0 }, patience, time.Millisecond)
+		require.NoError(t, other.Process.Kill())
+		assert.Error(t, other.Wait())
+		require.NoError(t, handleAll(t.Context(), db.DB, db.dialect))
+		assert.EqualValues(t, eventsAtOnce/2, db.handled(t))
+		assert.EqualValues(t, eventsAtOnce/2, db.number(t, "SELECT COUNT(DISTINCT event) FROM handled"))
+	})
+}

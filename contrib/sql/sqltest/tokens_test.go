@@ -1,0 +1,213 @@
+package sqltest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/storetest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+var key = types.NewSecret("a key of thirty-two bytes.......")
+
+func TestTokenStore(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		storetest.TestTokenLeaser(t, func(t *testing.T) storetest.Fleet[hotelstays.TokenLeaser] {
+			links := map[hotelstays.TokenLeaser]*link{}
+			return storetest.Fleet[hotelstays.TokenLeaser]{
+				Open: func() hotelstays.TokenLeaser {
+					pool, link := db.process(t)
+					s, err := hotelstayssql.NewTokenStore(pool, db.dialect, hotelstayssql.TokenStoreOptions{
+						Keys: []types.Secret{key}, FetchLease: 2 * time.Second,
+					})
+					require.NoError(t, err)
+					links[s] = link
+					return s
+				},
+				Freeze: func(s hotelstays.TokenLeaser) func() { return links[s].freeze() },
+				Advance: func(d time.Duration) {
+					db.pass(t, "hotelstays_tokens", "expires_at", d)
+					db.pass(t, "hotelstays_tokens", "lease_until", d)
+				},
+			}
+		})
+	})
+}
+
+const tokenKey = "https://host.example ticket:the-app-key"
+
+func newTokens(t *testing.T, db *database, change ...func(*hotelstayssql.TokenStoreOptions)) *hotelstayssql.TokenStore {
+	t.Helper()
+	opts := hotelstayssql.TokenStoreOptions{Keys: []types.Secret{key}}
+	for _, c := range change {
+		c(&opts)
+	}
+	s, err := hotelstayssql.NewTokenStore(db.DB, db.dialect, opts)
+	require.NoError(t, err)
+	return s
+}
+
+func mustLoad(t *testing.T, s *hotelstayssql.TokenStore) hotelstays.Token {
+	t.Helper()
+	token, err := s.Load(t.Context(), tokenKey)
+	require.NoError(t, err)
+	return token
+}
+
+func mustStore(t *testing.T, s *hotelstayssql.TokenStore, value string) {
+	t.Helper()
+	require.NoError(t, s.Store(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret(value), Expiry: time.Now().Add(time.Hour)}))
+}
+
+// A process is stopped while it fetches. Its late token never overwrites a newer one.
+func TestStoreAfterTheLeaseEnded(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		pool, link := db.process(t)
+		s, err := hotelstayssql.NewTokenStore(pool, db.dialect, hotelstayssql.TokenStoreOptions{Keys: []types.Secret{key}})
+		require.NoError(t, err)
+		freeze := func(meanwhile func()) (release func()) {
+			release, ok, err := s.TryLease(t.Context(), tokenKey)
+			require.NoError(t, err)
+			require.True(t, ok)
+			thaw := link.freeze()
+			db.pass(t, "hotelstays_tokens", "lease_until", 5*time.Second)
+			meanwhile()
+			thaw()
+			return release
+		}
+		release := freeze(func() {})
+		mustStore(t, s, "nobody came")
+		assert.Equal(t, "nobody came", mustLoad(t, s).Value.Reveal())
+		release()
+		release()
+
+		other := newTokens(t, db)
+		release = freeze(func() {
+			release, ok, err := other.TryLease(t.Context(), tokenKey)
+			require.NoError(t, err)
+			require.True(t, ok)
+			mustStore(t, other, "newer")
+			release()
+		})
+		late := hotelstays.Token{Value: types.NewSecret("older")}
+		assert.ErrorContains(t, s.Store(t.Context(), tokenKey, late), "another process has taken the lease")
+		assert.Equal(t, "newer", mustLoad(t, s).Value.Reveal())
+		release()
+		mustStore(t, s, "without a lease")
+		assert.Equal(t, "without a lease", mustLoad(t, other).Value.Reveal())
+	})
+}
+
+// Encryption keys can be changed without losing a token. A token of another key counts as
+// absent, and the log names that key's id.
+func TestKeysCanBeChanged(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		var log bytes.Buffer
+		with := func(keys ...types.Secret) *hotelstayssql.TokenStore {
+			return newTokens(t, db, func(o *hotelstayssql.TokenStoreOptions) {
+				o.Keys, o.Logger = keys, slog.New(slog.NewTextHandler(&log, nil))
+			})
+		}
+		newKey := types.NewSecret("a new key of thirty-two bytes...")
+		first, both, turned, last := with(key), with(key, newKey), with(newKey, key), with(newKey)
+		mustStore(t, first, "sealed with the old key")
+		for _, reader := range []*hotelstayssql.TokenStore{first, both, turned} {
+			assert.Equal(t, "sealed with the old key", mustLoad(t, reader).Value.Reveal())
+		}
+		mustStore(t, turned, "sealed with the new key")
+		for _, reader := range []*hotelstayssql.TokenStore{both, turned, last} {
+			assert.Equal(t, "sealed with the new key", mustLoad(t, reader).Value.Reveal())
+		}
+		assert.Empty(t, log.String())
+		assert.Zero(t, mustLoad(t, first))
+		assert.Regexp(t, `it was encrypted with key [0-9a-f]{8}, which is not in Keys`, log.String())
+		for _, secret := range []string{key.Reveal(), newKey.Reveal(), "sealed with", "the-app-key"} {
+			assert.NotContains(t, log.String(), secret)
+		}
+	})
+}
+
+// A row that was edited by hand counts as absent, is logged, and is overwritten.
+func TestTokenThatWasEdited(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		var log bytes.Buffer
+		s := newTokens(t, db, func(o *hotelstayssql.TokenStoreOptions) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+		sealed := func() (b []byte) {
+			require.NoError(t, db.QueryRowContext(t.Context(), "SELECT sealed FROM hotelstays_tokens WHERE sealed IS NOT NULL").Scan(&b))
+			return b
+		}
+		spoil := map[string]func([]byte) []byte{
+			"garbage":     func([]byte) []byte { return []byte("garbage") },
+			"empty":       func([]byte) []byte { return []byte{} },
+			"head only":   func(b []byte) []byte { return b[:5] },
+			"cut":         func(b []byte) []byte { return b[:len(b)-1] },
+			"one bit":     func(b []byte) []byte { b[len(b)/2] ^= 1; return b },
+			"another key": func(b []byte) []byte { b[1] ^= 1; return b },
+			"version":     func(b []byte) []byte { b[0]++; return b },
+		}
+		for name, change := range spoil {
+			log.Reset()
+			mustStore(t, s, "the-token")
+			require.NotZero(t, mustLoad(t, s))
+			db.exec(t, "UPDATE hotelstays_tokens SET sealed = ?", change(sealed()))
+			assert.Zero(t, mustLoad(t, s), name)
+			assert.Contains(t, log.String(), "cannot decrypt", name)
+			assert.NoError(t, s.CompareAndDelete(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret("the-token")}))
+		}
+		mustStore(t, s, "the-token")
+		copied := sealed()
+		require.NoError(t, s.Store(t.Context(), "another key", hotelstays.Token{Value: types.NewSecret("the-other")}))
+		db.exec(t, "UPDATE hotelstays_tokens SET sealed = ?", copied)
+		token, err := s.Load(t.Context(), "another key")
+		require.NoError(t, err)
+		assert.Zero(t, token, "moved from another row")
+	})
+}
+
+func TestTheTablesShowNoSecret(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		s := newTokens(t, db)
+		mustStore(t, s, "the-secret-token")
+		var row, sealed []byte
+		require.NoError(t, db.QueryRowContext(t.Context(), "SELECT token_key, sealed FROM hotelstays_tokens").Scan(&row, &sealed))
+		for _, secret := range []string{"secret-token", "the-app-key", "host.example", key.Reveal()} {
+			assert.NotContains(t, string(row)+string(sealed), secret)
+			assert.NotContains(t, fmt.Sprintf("%v %+v", s, s), secret)
+		}
+	})
+}
+
+// fails returns the errors of all methods.
+func fails(ctx context.Context, s *hotelstayssql.TokenStore, events *hotelstayssql.EventStore) map[string]error {
+	token := hotelstays.Token{Value: types.NewSecret("the-secret-token")}
+	_, load := s.Load(ctx, tokenKey)
+	_, _, lease := s.TryLease(ctx, tokenKey)
+	_, claim := events.Claim(ctx, []string{"key"}, time.Minute)
+	return map[string]error{
+		"loading the token": load, "leasing the fetch of a token": lease, "claiming an event": claim,
+		"storing the token":  s.Store(ctx, tokenKey, token),
+		"deleting the token": s.CompareAndDelete(ctx, tokenKey, token),
+		"finishing an event": events.Done(ctx, []string{"key"}, time.Hour),
+		"releasing an event": events.Release(ctx, []string{"key"}),
+		"handling an event":  events.HandleTx(ctx, event("id", "body"), nil),
+	}
+}
+
+func TestErrorsNameTheCallAndNoSecret(t *testing.T) {
+	on(t, dialects, func(t *testing.T, db *database) {
+		for what, err := range fails(t.Context(), newTokens(t, db), newEvents(t, db.DB, db.dialect)) {
+			assert.ErrorContains(t, err, "hotelstayssql: "+what+": ")
+			assert.NotContains(t, fmt.Sprint(err), "the-secret-token")
+			assert.NotContains(t, fmt.Sprint(err), "the-app-key")
+		}
+	})
+}

@@ -1,0 +1,262 @@
+// The token store: one token for a fleet, fetched by one process at a time.
+
+package hotelstayssql
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// TokenStoreOptions are the settings of NewTokenStore.
+type TokenStoreOptions struct {
+	// Keys encrypt the tokens: AES-256, 32 random bytes each. The first encrypts, all
+	// decrypt. To change a key, append the new one in all processes, then move it to the
+	// front, then remove the old one.
+	Keys []types.Secret
+	// FetchLease is how long the fleet waits for a process that died while it fetched;
+	// 5 s if 0, and at least 1 s. A live process renews it.
+	FetchLease time.Duration
+	// Logger, if set, receives a warning for each stored token that cannot be decrypted.
+	Logger *slog.Logger
+}
+
+const (
+	defaultFetchLease = 5 * time.Second
+	minFetchLease     = time.Second
+)
+
+// TokenStore is a hotelstays.TokenLeaser. Tokens are encrypted with AES-256-GCM and bound to
+// their row, whose key is a hash and does not show the credential. It is safe for concurrent
+// use.
+type TokenStore struct {
+	db      database
+	lease   time.Duration
+	keyring keyring
+	log     *slog.Logger
+
+	mu     sync.Mutex
+	leases map[string]int64 // token key -> the lease that this store holds
+}
+
+var _ hotelstays.TokenLeaser = (*TokenStore)(nil)
+
+// NewTokenStore returns a store in the tables that Migrate creates. It opens no connection.
+// Its error names every invalid option.
+func NewTokenStore(db *sql.DB, dialect Dialect, opts TokenStoreOptions) (*TokenStore, error) {
+	var p problems
+	p.checkDatabase(db, dialect)
+	s := &TokenStore{
+		db:      database{db, dialect},
+		lease:   opts.FetchLease,
+		keyring: newKeyring(opts.Keys, &p),
+		log:     opts.Logger,
+		leases:  make(map[string]int64),
+	}
+	switch {
+	case s.lease == 0:
+		s.lease = defaultFetchLease
+	case s.lease < minFetchLease:
+		p.add("FetchLease is %s; it must be at least %s", s.lease, minFetchLease)
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if err := p.err("NewTokenStore"); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// tokenRow returns the key of a token's row.
+func tokenRow(key string) []byte {
+	hash := sha256.Sum256([]byte(key))
+	return hash[:]
+}
+
+// tokenPlace is where a token decrypts.
+func tokenPlace(row []byte) string { return "hotelstays_tokens " + hex.EncodeToString(row) }
+
+// storedToken is the plain text of a sealed token.
+type storedToken struct {
+	Token  string    `json:"token"`
+	Expiry time.Time `json:"expiry,omitzero"`
+}
+
+// Load returns the token under key, or a zero Token if there is none. A token that cannot be
+// decrypted is logged and counts as none; the next token overwrites it.
+func (s *TokenStore) Load(ctx context.Context, key string) (hotelstays.Token, error) {
+	_, token, err := s.read(ctx, tokenRow(key))
+	if err != nil {
+		return hotelstays.Token{}, fmt.Errorf("hotelstayssql: loading the token: %w", err)
+	}
+	return token, nil
+}
+
+// read returns a token as stored and decrypted.
+func (s *TokenStore) read(ctx context.Context, row []byte) (sealed []byte, token hotelstays.Token, err error) {
+	err = s.db.QueryRowContext(ctx, s.db.dialect.sql(`SELECT sealed FROM hotelstays_tokens
+		WHERE token_key = ? AND sealed IS NOT NULL AND (expires_at = 0 OR expires_at > {now})`), row).Scan(&sealed)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, hotelstays.Token{}, nil
+	}
+	if err != nil {
+		return nil, hotelstays.Token{}, err
+	}
+	var stored storedToken
+	plain, err := s.keyring.open(tokenPlace(row), sealed)
+	if err == nil && json.Unmarshal(plain, &stored) != nil {
+		err = errors.New("it decrypts, but holds no token")
+	}
+	if err != nil {
+		s.log.LogAttrs(ctx, slog.LevelWarn, "cannot decrypt a stored token, it counts as absent; do all processes have the same Keys?",
+			slog.String("token_key", hex.EncodeToString(row)), slog.String("error", err.Error()))
+		return sealed, hotelstays.Token{}, nil
+	}
+	return sealed, hotelstays.Token{Value: types.NewSecret(stored.Token), Expiry: stored.Expiry}, nil
+}
+
+// Store stores t encrypted under key, until its Expiry if it has one. A process whose lease
+// another has taken never overwrites the other's token.
+func (s *TokenStore) Store(ctx context.Context, key string, t hotelstays.Token) error {
+	if err := s.store(ctx, key, t); err != nil {
+		return fmt.Errorf("hotelstayssql: storing the token: %w", err)
+	}
+	return nil
+}
+
+func (s *TokenStore) store(ctx context.Context, key string, t hotelstays.Token) error {
+	if t.Value.IsZero() {
+		return errors.New("it is empty")
+	}
+	plain, err := json.Marshal(storedToken{t.Value.Reveal(), t.Expiry.Round(0)})
+	if err != nil {
+		return err
+	}
+	expires, life := "0", []any(nil)
+	if !t.Expiry.IsZero() {
+		left := time.Until(t.Expiry)
+		if left < time.Microsecond {
+			return errors.New("it has expired; compare the clocks of the processes")
+		}
+		expires, life = "{now} + ?", []any{left.Microseconds()} // on the database's clock
+	}
+	row := tokenRow(key)
+	sealed := s.keyring.seal(tokenPlace(row), plain)
+	s.mu.Lock()
+	lease := s.leases[key]
+	s.mu.Unlock()
+	if lease == 0 {
+		_, err := s.db.dialect.exec(ctx, s.db, `INSERT INTO hotelstays_tokens (token_key, lease, lease_until, sealed, expires_at)
+			VALUES (?, 0, 0, ?, `+expires+`)
+			{conflict token_key} sealed = {new sealed}, expires_at = {new expires_at}`, append([]any{row, sealed}, life...)...)
+		return err
+	}
+	ok, err := s.change(ctx, `UPDATE hotelstays_tokens SET sealed = ?, expires_at = `+expires+` WHERE token_key = ? AND lease = ?`,
+		append(append([]any{sealed}, life...), row, lease)...)
+	if err == nil && !ok {
+		err = errors.New("another process has taken the lease during the fetch, and its token stays; is FetchLease too short?")
+	}
+	return err
+}
+
+// change executes an update of a row, and reports whether it matched. It must change a column.
+func (s *TokenStore) change(ctx context.Context, statement string, args ...any) (bool, error) {
+	result, err := s.db.dialect.exec(ctx, s.db, statement, args...)
+	if err != nil {
+		return false, err
+	}
+	n, err := result.RowsAffected()
+	return n > 0, err
+}
+
+// CompareAndDelete deletes the token under key if it is the refused one, for the whole
+// fleet. A successor that another process stores meanwhile stays.
+func (s *TokenStore) CompareAndDelete(ctx context.Context, key string, refused hotelstays.Token) error {
+	row := tokenRow(key)
+	sealed, token, err := s.read(ctx, row)
+	if err == nil && sealed != nil && token.Value.Equal(refused.Value) {
+		_, err = s.change(ctx, `UPDATE hotelstays_tokens SET sealed = NULL, expires_at = 0 WHERE token_key = ? AND sealed = ?`, row, sealed)
+	}
+	if err != nil {
+		return fmt.Errorf("hotelstayssql: deleting the token: %w", err)
+	}
+	return nil
+}
+
+// TryLease makes the caller the one process that fetches the token under key. ok is false
+// if another caller has the lease. The lease is renewed until release is called. It ends
+// by itself after FetchLease if the process dies or loses the database.
+func (s *TokenStore) TryLease(ctx context.Context, key string) (release func(), ok bool, err error) {
+	row, lease := tokenRow(key), newID()
+	ok, err = s.take(ctx, row, lease)
+	if err != nil {
+		return nil, false, fmt.Errorf("hotelstayssql: leasing the fetch of a token: %w", err)
+	}
+	if !ok {
+		return nil, false, nil
+	}
+	s.mu.Lock()
+	s.leases[key] = lease
+	s.mu.Unlock()
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	renewing := make(chan struct{})
+	go func() {
+		defer close(renewing)
+		s.renew(ctx, row, lease)
+	}()
+	return sync.OnceFunc(func() {
+		s.mu.Lock()
+		if s.leases[key] == lease { // else the lease ended, and another caller has one
+			delete(s.leases, key)
+		}
+		s.mu.Unlock()
+		stop()
+		<-renewing
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_, _ = s.change(ctx, `UPDATE hotelstays_tokens SET lease_until = 0 WHERE token_key = ? AND lease = ?`, row, lease) // else it ends by itself
+	}), true, nil
+}
+
+// take writes the lease if no other is running, and reports whether it is the caller's.
+func (s *TokenStore) take(ctx context.Context, row []byte, lease int64) (bool, error) {
+	_, err := s.db.dialect.exec(ctx, s.db, `INSERT INTO hotelstays_tokens (token_key, expires_at, lease, lease_until) VALUES (?, 0, ?, {now} + ?)
+		{conflict token_key}
+		lease = CASE WHEN hotelstays_tokens.lease_until <= {now} THEN {new lease} ELSE hotelstays_tokens.lease END,
+		lease_until = CASE WHEN hotelstays_tokens.lease_until <= {now} THEN {new lease_until} ELSE hotelstays_tokens.lease_until END`,
+		row, lease, s.lease.Microseconds())
+	if err != nil {
+		return false, err
+	}
+	var holder int64
+	err = s.db.QueryRowContext(ctx, s.db.dialect.sql(`SELECT lease FROM hotelstays_tokens WHERE token_key = ?`), row).Scan(&holder)
+	return holder == lease, err
+}
+
+// renew keeps a lease alive until ctx ends.
+func (s *TokenStore) renew(ctx context.Context, row []byte, lease int64) {
+	ticker := time.NewTicker(s.lease / 3)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			once, cancel := context.WithTimeout(ctx, s.lease/3)
+			_, _ = s.change(once, `UPDATE hotelstays_tokens SET lease_until = {now} + ? WHERE token_key = ? AND lease = ?`,
+				s.lease.Microseconds(), row, lease)
+			cancel()
+		}
+	}
+}
