@@ -10,6 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/durable"
@@ -108,6 +110,54 @@ func (j *Journal) scan(scan func(...any) error) (*entry, error) {
 // transaction. It returns errMoved, and changes nothing, if the row has changed since the
 // entry was read.
 func (j *Journal) change(ctx context.Context, e *entry, next durable.Booking, then func(context.Context, *sql.Tx) error) error {
+	var err error
+	if then == nil {
+		err = j.replace(ctx, j.db, e, next)
+	} else {
+		err = j.db.inTx(ctx, func(tx *sql.Tx) error {
+			if err := j.replace(ctx, tx, e, next); err != nil {
+				return err
+			}
+			return then(ctx, tx)
+		})
+	}
+	if err == nil {
+		e.replaced(next)
+	}
+	return err
+}
+
+// changeAll changes many entries in one transaction. It returns those that it has changed; the
+// rows of the others have changed since they were read.
+func (j *Journal) changeAll(ctx context.Context, entries []*entry, next func(*entry) durable.Booking) (changed []*entry, err error) {
+	if len(entries) == 0 {
+		return nil, nil
+	}
+	entries = slices.SortedFunc(slices.Values(entries), func(a, b *entry) int { return strings.Compare(a.reference, b.reference) })
+	err = j.db.inTx(ctx, func(tx *sql.Tx) error { // all processes lock in one order
+		changed = nil
+		for _, e := range entries {
+			err := j.replace(ctx, tx, e, next(e))
+			switch {
+			case err == nil:
+				changed = append(changed, e)
+			case !errors.Is(err, errMoved):
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range changed {
+		e.replaced(next(e))
+	}
+	return changed, nil
+}
+
+// replace writes the booking of an entry, and erases its request.
+func (j *Journal) replace(ctx context.Context, db execer, e *entry, next durable.Booking) error {
 	text, err := json.Marshal(next)
 	if err != nil {
 		return err
@@ -116,21 +166,12 @@ func (j *Journal) change(ctx context.Context, e *entry, next durable.Booking, th
 	if next.Ending == "" {
 		live = 1
 	}
-	const assignments = `live = ?, due = ?, booking = ?, request = NULL`
-	if then == nil {
-		err = j.write(ctx, j.db, e, assignments, live, micros(next.Due), text)
-	} else {
-		err = j.db.inTx(ctx, func(tx *sql.Tx) error {
-			if err := j.write(ctx, tx, e, assignments, live, micros(next.Due), text); err != nil {
-				return err
-			}
-			return then(ctx, tx)
-		})
-	}
-	if err == nil {
-		e.fence, e.Booking, e.sealed = e.fence+1, next, nil
-	}
-	return err
+	return j.write(ctx, db, e, `live = ?, due = ?, booking = ?, request = NULL`, live, micros(next.Due), text)
+}
+
+// replaced keeps what was written.
+func (e *entry) replaced(next durable.Booking) {
+	e.fence, e.Booking, e.sealed = e.fence+1, next, nil
 }
 
 // write updates the row of an entry, if it has not changed since it was read.

@@ -85,20 +85,26 @@ func (j *Journal) wakeRun() {
 	}
 }
 
-// claimed is what one worker does: a booking, or several that one poll asks for.
-type claimed struct {
-	entries []*entry
-	until   time.Time // the end of the lease of the first entry
+// together names the polls that can be made together. It is zero for a poll of its own.
+type together struct {
+	possible        bool
+	market, userRef string
 }
 
-// together names the polls that can be made together.
-type together struct{ market, userRef string }
+func togetherOf(e *entry, now time.Time) together {
+	if !e.PollTogether(now) {
+		return together{}
+	}
+	return together{true, e.Recovery.Market, e.Recovery.UserRef}
+}
 
-// claim takes leases for at most n workers.
-func (j *Journal) claim(ctx context.Context, n int) (jobs []*claimed, err error) {
+// claim takes leases for at most n workers. Each gets a booking, or several that one poll asks
+// for.
+func (j *Journal) claim(ctx context.Context, n int) (jobs [][]*entry, err error) {
 	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
 	defer cancel()
-	due, unreadable, err := j.page(ctx, `due <= ? ORDER BY due`, micros(time.Now()))
+	now := time.Now()
+	due, unreadable, err := j.page(ctx, `due <= ? ORDER BY due`, micros(now))
 	if err != nil {
 		return nil, err
 	}
@@ -108,33 +114,42 @@ func (j *Journal) claim(ctx context.Context, n int) (jobs []*claimed, err error)
 			return nil, err
 		}
 	}
-	groups := map[together]*claimed{}
-	for _, e := range due {
-		now := time.Now()
-		key := together{e.Recovery.Market, e.Recovery.UserRef}
-		group, pollTogether := groups[key], e.PollTogether(now)
-		if len(jobs) == n && (group == nil || !pollTogether) {
-			continue
-		}
+	changed, err := j.changeAll(ctx, choose(due, now, n), func(e *entry) durable.Booking {
 		next := e.TakeOver(now)
 		next.Due = now.Add(lease)
-		err := j.change(ctx, e, next, nil)
-		switch {
-		case errors.Is(err, errMoved): // another process was faster
-			continue
-		case err != nil:
-			return jobs, err
-		case pollTogether && group != nil:
-			group.entries = append(group.entries, e)
+		return next
+	})
+	groups := map[together]int{} // the index of a job
+	for _, e := range changed {
+		key := togetherOf(e, now)
+		if i, ok := groups[key]; ok {
+			jobs[i] = append(jobs[i], e)
 			continue
 		}
-		job := &claimed{[]*entry{e}, next.Due}
-		jobs = append(jobs, job)
-		if pollTogether {
-			groups[key] = job
+		if key != (together{}) {
+			groups[key] = len(jobs)
 		}
+		jobs = append(jobs, []*entry{e})
 	}
-	return jobs, nil
+	return jobs, err
+}
+
+// choose returns the first bookings that n workers can poll for.
+func choose(due []*entry, now time.Time, n int) (chosen []*entry) {
+	groups := map[together]bool{}
+	for _, e := range due {
+		key := togetherOf(e, now)
+		switch {
+		case groups[key]:
+		case n == 0:
+			continue
+		default:
+			n--
+			groups[key] = key != together{}
+		}
+		chosen = append(chosen, e)
+	}
+	return chosen
 }
 
 // postpone makes a row due later, and leaves the rest of it as it is.
@@ -147,13 +162,12 @@ func (j *Journal) postpone(ctx context.Context, e *entry, pause time.Duration) e
 }
 
 // work does what was claimed. After a failure the lease ends, and any worker continues.
-func (j *Journal) work(ctx context.Context, job *claimed) {
+func (j *Journal) work(ctx context.Context, entries []*entry) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
 			j.opts.Logger.ErrorContext(ctx, "a booking is recovered later", slog.String("error", fmt.Sprint("panic: ", panicked)))
 		}
 	}()
-	entries := job.entries
 	if len(entries) > 1 {
 		entries = j.pollTogether(ctx, entries)
 	}
@@ -199,12 +213,16 @@ func (j *Journal) pollTogether(ctx context.Context, entries []*entry) (found []*
 			orders[resp.Orders[i].CustomerReferenceNo] = true
 		}
 	}
+	var missed []*entry
 	for _, e := range entries {
 		if orders[e.reference] {
 			found = append(found, e)
-		} else if err := j.change(ctx, e, e.Missed(at), nil); err != nil && !errors.Is(err, errMoved) {
-			j.opts.Logger.WarnContext(ctx, "a booking is polled for again", slog.String("reference", e.reference), slog.String("error", err.Error()))
+		} else {
+			missed = append(missed, e)
 		}
+	}
+	if _, err := j.changeAll(ctx, missed, func(e *entry) durable.Booking { return e.Missed(at) }); err != nil {
+		j.opts.Logger.WarnContext(ctx, "bookings are polled for again", slog.Int("bookings", len(missed)), slog.String("error", err.Error()))
 	}
 	return found
 }

@@ -109,6 +109,10 @@ func perform(text string) error {
 	case "book":
 		return p.book(ctx, pool)
 	case "run":
+		go func() { // the test ends, or dies
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			cancel()
+		}()
 		return p.Run(ctx)
 	}
 	for range engineBookers {
@@ -176,6 +180,8 @@ func dies(t *testing.T, p part) {
 	t.Helper()
 	cmd, in := child(t, p)
 	defer in.Close()
+	late := time.AfterFunc(patience, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })
+	defer late.Stop()
 	err := cmd.Wait()
 	require.Error(t, err)
 	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)

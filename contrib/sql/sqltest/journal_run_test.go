@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -378,5 +380,37 @@ func TestPollsForManyKeepTheirUsers(t *testing.T) {
 			assert.Positive(t, users[fmt.Sprint("user-", i)])
 		}
 		assert.Len(t, users, 4)
+	})
+}
+
+// Many open bookings are polled for within the rate limit and in little memory.
+func TestManyOpenBookings(t *testing.T) {
+	many := 2000
+	if os.Getenv("HOTELSTAYS_LONG") != "" {
+		many = 100_000
+	}
+	t.Logf("%d open bookings", many)
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, nil, func(c *hotelstaystest.Config) { c.Unlimited = false },
+			hotelstaystest.WithLedgerLimit(2000))
+		b.fill(many, nil)
+		runtime.GC()
+		var before, now runtime.MemStats
+		runtime.ReadMemStats(&before)
+		var peak uint64
+		start := time.Now()
+		b.run()
+		require.Eventually(t, func() bool {
+			runtime.ReadMemStats(&now)
+			peak = max(peak, now.HeapAlloc)
+			return db.number(t, `SELECT COUNT(*) FROM hotelstays_journal WHERE live = 1 AND due <= ?`, start.Add(time.Minute).UnixMicro()) == 0
+		}, 5*time.Minute, 100*time.Millisecond, "none is due, and no lease is left")
+		polls := b.Ledger().Requests(hotelstaystest.OpQueryOrders)
+		t.Logf("%d polls in %s, %d MB", b.Ledger().Count(hotelstaystest.OpQueryOrders), time.Since(start).Round(time.Millisecond), (peak-min(peak, before.HeapAlloc))>>20)
+		assert.LessOrEqual(t, b.Ledger().Count(hotelstaystest.OpQueryOrders), many/50)
+		for _, poll := range polls {
+			assert.False(t, poll.RateLimited)
+		}
+		assert.Less(t, peak, before.HeapAlloc+(100<<20))
 	})
 }
