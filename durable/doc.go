@@ -1,6 +1,6 @@
 // Package durable has the life of a booking that outlives its process, as transitions without
 // I/O: the time is an argument, and the result is a new Booking to store. contrib/river and
-// other stores drive it; use it for a store of your own.
+// the journal of contrib/sql drive it; use it for a store of your own.
 //
 // # The phases
 //

@@ -42,7 +42,7 @@ func check(ctx context.Context, db *sql.DB, dialect Dialect) ([]Warning, error) 
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	if err := checkSchema(ctx, conn, dialect); err != nil {
 		return nil, err
 	}

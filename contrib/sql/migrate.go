@@ -5,8 +5,10 @@ package hotelstayssql
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // migration creates one version of the schema. MariaDB and MySQL commit each statement by
@@ -83,7 +85,7 @@ func (e *SchemaError) Error() string {
 	case e.Found < e.Known:
 		return fmt.Sprintf("hotelstayssql: the tables have version %d, and this program needs %d; call Migrate", e.Found, e.Known)
 	}
-	return fmt.Sprintf("hotelstayssql: the tables have version %d, and this program knows %d; use a newer version of contrib/sql", e.Found, e.Known)
+	return fmt.Sprintf("hotelstayssql: the tables have version %d, and this program knows up to %d; build it with a newer contrib/sql", e.Found, e.Known)
 }
 
 // Migrate creates or updates the tables, whose names begin with hotelstays_. Call it when a
@@ -111,7 +113,7 @@ func migrate(ctx context.Context, db *sql.DB, dialect Dialect) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	return alone(ctx, conn, dialect, func() error {
 		if _, err := conn.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS hotelstays_schema (version integer PRIMARY KEY)`); err != nil {
 			return err
@@ -172,7 +174,11 @@ func alone(ctx context.Context, conn *sql.Conn, dialect Dialect, fn func() error
 		_, err = conn.ExecContext(ctx, commit)
 	}
 	if err != nil {
-		_, _ = conn.ExecContext(context.WithoutCancel(ctx), undo)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		if _, undone := conn.ExecContext(ctx, undo); undone != nil {
+			_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // closes it, which ends the lock
+		}
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"maps"
 	"sync"
 	"testing"
@@ -20,6 +21,17 @@ type link struct {
 	mu         sync.Mutex
 	frozen     chan struct{} // closed by thaw; nil if the process works
 	statements map[string][]driver.NamedValue
+	fails      bool
+	left       int // statements until one fails, if fails is set
+}
+
+var errLost = errors.New("the connection is lost")
+
+// failAfter lets the statement after n others fail.
+func (l *link) failAfter(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fails, l.left = true, n
 }
 
 // process opens the pool of one more process.
@@ -67,7 +79,12 @@ func (l *link) pass(ctx context.Context, statement string, args []driver.NamedVa
 	if args != nil {
 		l.statements[statement] = args
 	}
+	l.left--
+	fail := l.fails && l.left < 0
 	l.mu.Unlock()
+	if fail {
+		return errLost
+	}
 	if frozen == nil {
 		return nil
 	}

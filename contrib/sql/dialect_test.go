@@ -1,0 +1,96 @@
+package hotelstayssql
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestStatementsAreTranslated(t *testing.T) {
+	const statement = `INSERT INTO t (a, b) VALUES (?, ?) {conflict a} b = {new b} + ?`
+	for dialect, want := range map[Dialect]string{
+		PostgreSQL: `INSERT INTO t (a, b) VALUES ($1, $2) ON CONFLICT (a) DO UPDATE SET b = excluded.b + $3`,
+		MySQL:      `INSERT INTO t (a, b) VALUES (?, ?) ON DUPLICATE KEY UPDATE b = VALUES(b) + ?`,
+		SQLite:     `INSERT INTO t (a, b) VALUES (?, ?) ON CONFLICT (a) DO UPDATE SET b = excluded.b + ?`,
+	} {
+		assert.Equal(t, want, dialect.sql(statement))
+		assert.Equal(t, grammars[dialect].now+" > 0", dialect.sql("{now} > 0"))
+	}
+}
+
+// fake is a driver whose transactions end as the test wants.
+type fake struct{ commits []error }
+
+func (f *fake) Connect(context.Context) (driver.Conn, error) { return f, nil }
+func (f *fake) Driver() driver.Driver                        { return nil }
+func (f *fake) Prepare(string) (driver.Stmt, error)          { return nil, errors.New("not used") }
+func (f *fake) Close() error                                 { return nil }
+func (f *fake) Begin() (driver.Tx, error)                    { return f, nil }
+func (f *fake) Rollback() error                              { return nil }
+
+func (f *fake) Commit() (err error) {
+	err, f.commits = f.commits[0], f.commits[1:]
+	return err
+}
+
+func TestATransactionIsRepeatedIfItWasUndone(t *testing.T) {
+	undone := []error{
+		errors.New("Error 1213 (40001): Deadlock found when trying to get lock"),
+		errors.New("ERROR: deadlock detected (SQLSTATE 40P01)"),
+		errors.New("ERROR: could not serialize access due to concurrent update (SQLSTATE 40001)"),
+	}
+	always := make([]error, 10)
+	for i := range always {
+		always[i] = undone[0]
+	}
+	other := errors.New("duplicate key of reference 140001")
+	for name, c := range map[string]struct {
+		commits []error
+		calls   int
+		want    error
+	}{
+		"committed": {[]error{nil}, 1, nil},
+		"undone":    {append(undone, nil), 4, nil},
+		"always":    {always, attempts, undone[0]},
+		"other":     {[]error{other, nil}, 1, other},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				db := database{sql.OpenDB(&fake{commits: c.commits}), SQLite}
+				defer db.Close()
+				calls := 0
+				err := db.inTx(t.Context(), func(*sql.Tx) error {
+					calls++
+					return nil
+				})
+				require.ErrorIs(t, err, c.want)
+				assert.Equal(t, c.calls, calls)
+			})
+		})
+	}
+}
+
+func TestAnEndedContextEndsTheRepetition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		undone := errors.New("deadlock")
+		db := database{sql.OpenDB(&fake{commits: []error{undone, undone}}), SQLite}
+		defer db.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		calls := 0
+		err := db.inTx(ctx, func(*sql.Tx) error {
+			calls++
+			return undone
+		})
+		assert.ErrorIs(t, err, undone)
+		assert.Equal(t, attempts, calls)
+		cancel()
+		err = db.inTx(ctx, func(*sql.Tx) error { return nil })
+		assert.ErrorIs(t, err, context.Canceled)
+	})
+}
