@@ -188,7 +188,7 @@ func (j *Journal) checkTables(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	if err := checkSchema(ctx, conn, j.db.dialect); err != nil {
 		return err
 	}

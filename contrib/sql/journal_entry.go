@@ -217,7 +217,7 @@ func (j *Journal) page(ctx context.Context, condition string, value any) (page [
 	if err != nil {
 		return nil, nil, err
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		e, err := j.scan(rows.Scan)
 		bad, isBad := errors.AsType[*unreadableError](err)

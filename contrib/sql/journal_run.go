@@ -173,7 +173,7 @@ func (j *Journal) work(ctx context.Context, entries []*entry) {
 	}
 	for _, e := range entries {
 		err := j.poll(ctx, e)
-		if ctx.Err() != nil {
+		if err != nil && ctx.Err() != nil {
 			err = j.release(ctx, e)
 		}
 		if err != nil && !errors.Is(err, errMoved) {
@@ -185,9 +185,6 @@ func (j *Journal) work(ctx context.Context, entries []*entry) {
 
 // release ends the lease of a booking, because this process stops.
 func (j *Journal) release(ctx context.Context, e *entry) error {
-	if e.Ending != "" || time.Until(e.Due) <= 0 {
-		return nil
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	return j.postpone(ctx, e, 0)

@@ -115,10 +115,11 @@ func (d *database) storeRow(ctx context.Context, tx *sql.Tx, o *hotelstays.Booki
 	if err != nil {
 		return err
 	}
-	if n, err := done.RowsAffected(); err != nil || n != 1 {
-		return fmt.Errorf("%d rows of reference %s: %v", n, o.Recovery.CustomerReferenceNo, err)
+	n, err := done.RowsAffected()
+	if err == nil && n != 1 {
+		err = fmt.Errorf("%d rows of reference %s", n, o.Recovery.CustomerReferenceNo)
 	}
-	return nil
+	return err
 }
 
 func (b *books) request(reference string) *hotelstays.BookRequest {
