@@ -85,12 +85,13 @@ func TestWakeWhileBookIsUnderWay(t *testing.T) {
 		b := newBooks(t, db, func(o *hotelstayssql.JournalOptions) { o.BookTimeout = patience })
 		b.begin("ref-1")
 		answer := b.holdAnswer()
+		defer answer.release()
 		done := make(chan error)
 		go func() { _, err := b.Send(t.Context(), "ref-1"); done <- err }()
 		<-answer.held
 		b.run()
 		b.hasStateAfter("ref-1", durable.EndingFound, func() { assert.NoError(t, b.Wake(t.Context(), "ref-1")) })
-		close(answer.release)
+		answer.release()
 		require.NoError(t, <-done)
 		assert.Equal(t, 1, b.row("ref-1").Ended)
 	})
@@ -102,6 +103,7 @@ func TestWakeBeforeTheOrderIsThere(t *testing.T) {
 		b := newBooks(t, db, func(o *hotelstayssql.JournalOptions) { o.BookTimeout = patience }, hotelstaystest.WithLateVisibility(time.Hour))
 		b.begin("ref-1")
 		answer := b.holdAnswer()
+		defer answer.release()
 		done := make(chan error)
 		go func() { _, err := b.Send(t.Context(), "ref-1"); done <- err }()
 		<-answer.held
@@ -112,26 +114,33 @@ func TestWakeBeforeTheOrderIsThere(t *testing.T) {
 			return b.Ledger().Count(hotelstaystest.OpQueryOrders) == 1 && stored.Due.Sub(stored.BookBy).Abs() < time.Millisecond
 		})
 		assert.Zero(t, b.stored("ref-1").Recovery.EndedAt)
-		close(answer.release)
+		answer.release()
 		require.NoError(t, <-done)
 		assert.Equal(t, "found", b.row("ref-1").State)
 	})
 }
 
-// heldAnswer holds the first answer to Book back.
+// heldAnswer holds the first answer of an operation back.
 type heldAnswer struct {
 	http.RoundTripper
-	once          sync.Once
-	held, release chan struct{}
-	lose          bool // drops the answer after all
+	path      string
+	once      sync.Once
+	held, end chan struct{}
+	release   func()
+	lose      bool // drops the answer after all
+}
+
+func holdFirst(path string, inner http.RoundTripper) *heldAnswer {
+	end := make(chan struct{})
+	return &heldAnswer{RoundTripper: inner, path: path, held: make(chan struct{}), end: end, release: sync.OnceFunc(func() { close(end) })}
 }
 
 func (h *heldAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := h.RoundTripper.RoundTrip(r)
-	if err == nil && strings.HasSuffix(r.URL.Path, "/book") {
+	if err == nil && strings.HasSuffix(r.URL.Path, h.path) {
 		h.once.Do(func() {
 			close(h.held)
-			<-h.release
+			<-h.end
 			if h.lose {
 				resp.Body.Close()
 				resp, err = nil, errors.New("the answer is lost")
@@ -144,7 +153,7 @@ func (h *heldAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
 // holdAnswer makes the process hold the next answer to Book back.
 func (b *books) holdAnswer() *heldAnswer {
 	b.t.Helper()
-	h := &heldAnswer{RoundTripper: b.Client().Transport, held: make(chan struct{}), release: make(chan struct{})}
+	h := holdFirst("/book", b.Client().Transport)
 	sender := *b
 	var err error
 	sender.client, err = hotelstays.New(b.URL, hotelstays.TicketCredential{AppKey: b.AppKey, AppSecret: types.NewSecret(b.AppSecret)},
@@ -170,6 +179,7 @@ func TestFrozenInSend(t *testing.T) {
 		b := newBooks(t, db, nil, hotelstaystest.WithLateVisibility(2*time.Hour))
 		b.begin("ref-1")
 		answer := b.holdAnswer()
+		defer answer.release()
 		var outcome *hotelstays.BookingOutcome
 		var err error
 		done := make(chan struct{})
@@ -177,7 +187,7 @@ func TestFrozenInSend(t *testing.T) {
 		<-answer.held
 		b.run()
 		b.hasState("ref-1", durable.EndingAbsent, 5*time.Minute)
-		close(answer.release)
+		answer.release()
 		<-done
 		require.ErrorIs(t, err, durable.ErrConflictingOutcome)
 		require.NotNil(t, outcome)
@@ -192,6 +202,7 @@ func TestFrozenInSendWithoutAnAnswer(t *testing.T) {
 		b := newBooks(t, db, nil, hotelstaystest.WithLateVisibility(2*time.Hour))
 		b.begin("ref-1")
 		answer := b.holdAnswer()
+		defer answer.release()
 		answer.lose = true
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
@@ -201,7 +212,7 @@ func TestFrozenInSendWithoutAnAnswer(t *testing.T) {
 		b.hasState("ref-1", durable.EndingAbsent, 5*time.Minute)
 		stop()
 		cancel()
-		close(answer.release)
+		answer.release()
 		var unknown *hotelstays.OutcomeUnknownError
 		require.ErrorAs(t, <-done, &unknown)
 		assert.Equal(t, durable.PhasePolling, b.stored("ref-1").Phase(time.Now()))
@@ -220,6 +231,7 @@ func TestFrozenInSendWhileAnotherRoundIsUnderWay(t *testing.T) {
 				b := newBooks(t, db, nil, hotelstaystest.WithLateVisibility(2*time.Hour))
 				b.begin("ref-1")
 				answer := b.holdAnswer()
+				defer answer.release()
 				answer.lose = lose
 				ctx, cancel := context.WithCancel(t.Context())
 				done := make(chan error)
@@ -233,7 +245,7 @@ func TestFrozenInSendWhileAnotherRoundIsUnderWay(t *testing.T) {
 				if lose {
 					cancel()
 				}
-				close(answer.release)
+				answer.release()
 				err := <-done
 				cancel()
 				if lose {
@@ -255,12 +267,13 @@ func TestAFrozenWorker(t *testing.T) {
 		b := newBooks(t, db, nil)
 		b.sendUnknown("ref-1", bookMade)
 		frozen := b.another(nil)
-		hold := &heldPoll{RoundTripper: b.Client().Transport, held: make(chan struct{}), release: make(chan struct{})}
+		hold := holdFirst("/queryOrders", b.Client().Transport)
+		defer hold.release()
 		var err error
 		frozen.client, err = hotelstays.New(b.URL, hotelstays.TicketCredential{AppKey: b.AppKey, AppSecret: types.NewSecret(b.AppSecret)},
 			hotelstays.WithHTTPClient(&http.Client{Transport: hold}))
 		require.NoError(t, err)
-		frozen = frozen.another(nil)
+		frozen = frozen.another(func(o *hotelstayssql.JournalOptions) { o.MaxWorkers = 1 }) // and so it looks for no other work
 		b.pass(time.Minute)
 		stop := frozen.run()
 		<-hold.held
@@ -270,26 +283,11 @@ func TestAFrozenWorker(t *testing.T) {
 		b.hasState("ref-1", durable.EndingFound, 0)
 		assert.Equal(t, polls+1, b.Ledger().Count(hotelstaystest.OpQueryOrders))
 		ended := b.stored("ref-1")
-		close(hold.release)
+		hold.release()
 		stop()
 		assert.Equal(t, 1, b.row("ref-1").Ended)
 		assert.Equal(t, ended, b.stored("ref-1"))
 	})
-}
-
-// heldPoll holds the first answer of QueryOrders back.
-type heldPoll struct {
-	http.RoundTripper
-	once          sync.Once
-	held, release chan struct{}
-}
-
-func (h *heldPoll) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := h.RoundTripper.RoundTrip(r)
-	if strings.HasSuffix(r.URL.Path, "/queryOrders") {
-		h.once.Do(func() { close(h.held); <-h.release })
-	}
-	return resp, err
 }
 
 // A worker that is stopped in a poll returns its booking at once.
