@@ -5,6 +5,7 @@ package hotelstayssql
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
@@ -121,10 +122,13 @@ func (d database) inTxOnce(ctx context.Context, fn func(*sql.Tx) error) error {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // does nothing after Commit; fn may panic
-	if err := fn(tx); err != nil {
-		return err
+	if err = fn(tx); err == nil {
+		err = tx.Commit()
 	}
-	return tx.Commit()
+	if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil {
+		return ctx.Err() // database/sql has rolled back
+	}
+	return err
 }
 
 // undone is what the errors of a deadlock or a failed serialization contain: drivers have no

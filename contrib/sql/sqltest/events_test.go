@@ -1,9 +1,11 @@
 package sqltest
 
 import (
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
@@ -27,5 +29,84 @@ func TestEventStore(t *testing.T) {
 				Advance: func(d time.Duration) { db.pass(t, "hotelstays_events", "expires_at", d) },
 			}
 		})
+	})
+}
+
+func TestDoneNeverShortensARetention(t *testing.T) {
+	withEvents(t, func(t *testing.T, db *database, s *hotelstayssql.EventStore) {
+		keys := []string{"a", "b"}
+		require.NoError(t, s.Done(t.Context(), keys, 24*time.Hour))
+		require.NoError(t, s.Done(t.Context(), keys, time.Hour))
+		db.pass(t, "hotelstays_events", "expires_at", 23*time.Hour)
+		state, err := s.Claim(t.Context(), keys, time.Minute)
+		require.NoError(t, err)
+		assert.Equal(t, hotelstays.ClaimDone, state)
+
+		_, err = s.Claim(t.Context(), []string{"c"}, 24*time.Hour)
+		require.NoError(t, err)
+		require.NoError(t, s.Done(t.Context(), []string{"c"}, time.Hour))
+		db.pass(t, "hotelstays_events", "expires_at", time.Hour)
+		state, err = s.Claim(t.Context(), []string{"c"}, time.Minute)
+		require.NoError(t, err)
+		assert.Equal(t, hotelstays.ClaimGranted, state, "the lease of a claim does not count")
+	})
+}
+
+func TestReleaseEndsTheClaimsOfItsStoreAlone(t *testing.T) {
+	withEvents(t, func(t *testing.T, db *database, s *hotelstayssql.EventStore) {
+		keys := []string{"a", "b"}
+		_, err := s.Claim(t.Context(), keys, time.Minute)
+		require.NoError(t, err)
+		other := newEvents(t, db.DB, db.dialect)
+		require.NoError(t, other.Release(t.Context(), keys))
+		state, err := other.Claim(t.Context(), keys, time.Minute)
+		require.NoError(t, err)
+		assert.Equal(t, hotelstays.ClaimBusy, state)
+	})
+}
+
+// Between the search for expired keys and their removal another process can claim one.
+func TestARemovalLeavesANewClaim(t *testing.T) {
+	withEvents(t, func(t *testing.T, db *database, s *hotelstayssql.EventStore) {
+		db.exec(t, "INSERT INTO hotelstays_events (event_key, store, claim, done, expires_at) VALUES (?, 1, 1, 1, 1)", []byte("old"))
+		pool, link := db.process(t)
+		claimed := false
+		link.before = func(statement string) {
+			if claimed || !strings.HasPrefix(statement, "DELETE") {
+				return
+			}
+			claimed = true
+			state, err := s.Claim(t.Context(), []string{"old"}, time.Hour)
+			assert.NoError(t, err)
+			assert.Equal(t, hotelstays.ClaimGranted, state)
+		}
+		pruner := newEvents(t, pool, db.dialect)
+		for n := 0; !claimed; n++ {
+			require.Less(t, n, 5000, "one event in fifty removes expired keys")
+			require.NoError(t, pruner.Done(t.Context(), []string{"key"}, time.Hour))
+		}
+		assert.EqualValues(t, 2, db.number(t, "SELECT COUNT(*) FROM hotelstays_events"))
+	})
+}
+
+// Transactions that lock common keys in different orders would deadlock.
+func TestKeysAreLockedInOneOrder(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		pool, link := db.process(t)
+		s := newEvents(t, pool, db.dialect)
+		_, err := s.Claim(t.Context(), []string{"c", "a", "B", "c", "b"}, time.Minute)
+		require.NoError(t, err)
+		locked := ""
+		for statement, args := range link.executed() {
+			if !strings.HasPrefix(statement, "INSERT") {
+				continue
+			}
+			for _, arg := range args {
+				if key, ok := arg.Value.([]byte); ok {
+					locked += string(key)
+				}
+			}
+		}
+		assert.Equal(t, "Babc", locked)
 	})
 }

@@ -115,7 +115,7 @@ func TestHandleTxBesideClaims(t *testing.T) {
 }
 
 const (
-	eventsAtOnce  = 60
+	eventsAtOnce  = 16
 	callersAtOnce = 25
 )
 
@@ -125,7 +125,6 @@ func handleAll(ctx context.Context, pool *sql.DB, dialect hotelstayssql.Dialect)
 	if err != nil {
 		return err
 	}
-	ready()
 	var wg sync.WaitGroup
 	var failures atomic.Pointer[error]
 	for range callersAtOnce {

@@ -22,7 +22,8 @@ type link struct {
 	frozen     chan struct{} // closed by thaw; nil if the process works
 	statements map[string][]driver.NamedValue
 	fails      bool
-	left       int // statements until one fails, if fails is set
+	left       int                    // statements until one fails, if fails is set
+	before     func(statement string) // if set, it is called before each statement
 }
 
 var errLost = errors.New("the connection is lost")
@@ -80,8 +81,11 @@ func (l *link) pass(ctx context.Context, statement string, args []driver.NamedVa
 		l.statements[statement] = args
 	}
 	l.left--
-	fail := l.fails && l.left < 0
+	fail, before := l.fails && l.left < 0, l.before
 	l.mu.Unlock()
+	if before != nil {
+		before(statement)
+	}
 	if fail {
 		return errLost
 	}

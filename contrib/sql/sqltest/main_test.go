@@ -29,8 +29,11 @@ type role struct {
 
 // roles are what a process of a test does. ctx ends with the test.
 var roles = map[string]func(ctx context.Context, db *database) error{
-	"hold":   hold,
-	"handle": func(ctx context.Context, db *database) error { return handleAll(ctx, db.DB, db.dialect) },
+	"hold": hold,
+	"handle": func(ctx context.Context, db *database) error {
+		ready()
+		return handleAll(ctx, db.DB, db.dialect)
+	},
 }
 
 func TestMain(m *testing.M) {

@@ -52,7 +52,7 @@ func TestStatementsUseAnIndex(t *testing.T) {
 		hotelstayssql.MySQL:      " ALL ",
 	}
 	onEach(t, func(t *testing.T, db *database) {
-		db.fill(t, 20_000, never9999)
+		db.fill(t, 5_000, never9999)
 		db.fill(t, 500, 1)
 		analyze := map[hotelstayssql.Dialect]string{hotelstayssql.MySQL: "ANALYZE TABLE hotelstays_events"}[db.dialect]
 		if analyze == "" {
