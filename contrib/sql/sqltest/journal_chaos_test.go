@@ -14,7 +14,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -147,7 +146,7 @@ func (c *chaos) start() func() {
 	return func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
-		_ = in.(io.Closer).Close()
+		_ = in.Close()
 	}
 }
 
