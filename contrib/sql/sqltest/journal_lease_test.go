@@ -80,7 +80,7 @@ func TestSlowPollsStayWithinTheLease(t *testing.T) {
 		b.client, err = hotelstays.New(b.URL, hotelstays.TicketCredential{AppKey: b.AppKey, AppSecret: types.NewSecret(b.AppSecret)},
 			hotelstays.WithHTTPClient(&http.Client{Transport: tap}))
 		require.NoError(t, err)
-		stop := b.another(nil).run()
+		stop := b.another(func(o *hotelstayssql.JournalOptions) { o.PollInterval = time.Second }).run()
 		for inside.number(t, `SELECT COUNT(*) FROM bookings WHERE state = 'found'`) < many {
 			time.Sleep(time.Second)
 		}
