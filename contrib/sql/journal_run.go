@@ -225,7 +225,7 @@ func (j *Journal) pollTogether(ctx context.Context, entries []*entry) (found []*
 }
 
 // poll polls for the order of a booking and acts on the answer. A worker that has lost its
-// booking meanwhile changes nothing: the error is errMoved.
+// booking meanwhile stores nothing but an order: the error is errMoved.
 func (j *Journal) poll(ctx context.Context, e *entry) error {
 	at, recovery, leased := time.Now(), e.Recovery, e.Due
 	if at.After(leased.Add(pollWithin - lease)) {
@@ -235,13 +235,23 @@ func (j *Journal) poll(ctx context.Context, e *entry) error {
 	next, final := e.Polled(at, outcome, err)
 	switch {
 	case final != nil:
-		ended, _, err := e.End(final)
-		if err != nil {
-			return err
-		}
 		ctx, cancel := context.WithDeadline(ctx, leased.Add(deliverBy-lease))
 		defer cancel()
-		return j.change(ctx, e, ended, j.deliver(final))
+		if final.State != hotelstays.BookingFound {
+			ended, _, err := e.End(final)
+			if err != nil {
+				return err
+			}
+			return j.change(ctx, e, ended, j.deliver(final))
+		}
+		// An order that exists counts, also if a wake-up has come meanwhile.
+		polled := e.Booking
+		return j.apply(ctx, e, func(b durable.Booking) (durable.Booking, bool, error) {
+			if !sameRound(b, polled) {
+				return b, false, errMoved
+			}
+			return b.End(final)
+		}, j.deliver(final))
 	case err != nil:
 		return err
 	case next.Unverified > e.Unverified:
