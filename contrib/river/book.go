@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
 )
 
 var (
@@ -19,7 +20,7 @@ var (
 	ErrNotEnqueued = errors.New("no booking under this reference is waiting")
 	// ErrAlreadyStarted: Book was called before for this booking, or a worker already polls
 	// for its order.
-	ErrAlreadyStarted = errors.New("the booking has started already")
+	ErrAlreadyStarted = durable.ErrAlreadyStarted
 )
 
 // Book sends a booking whose job EnqueueTx has inserted and whose transaction is committed.
@@ -48,7 +49,7 @@ func (b *Bookings) Book(ctx context.Context, req *hotelstays.BookRequest,
 	limit := time.Now().Add(b.cfg.BookTimeout) // counts from before the job is marked
 	booking, cancel := context.WithDeadline(ctx, limit)
 	defer cancel()
-	job, err := b.start(booking, req.CustomerReferenceNo, limit.Add(clockMargin))
+	job, err := b.start(booking, req.CustomerReferenceNo, limit)
 	if err != nil {
 		return nil, fmt.Errorf("hotelstaysriver: Book: reference %q: nothing was sent: %w", req.CustomerReferenceNo, err)
 	}
@@ -56,7 +57,7 @@ func (b *Bookings) Book(ctx context.Context, req *hotelstays.BookRequest,
 
 	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	final := finalOutcome(&job.Args.Recovery, outcome, err)
+	final := job.Args.Booked(outcome, err)
 	if final == nil {
 		return nil, b.handOver(storing, job, outcome, err)
 	}
@@ -72,17 +73,15 @@ func (b *Bookings) start(ctx context.Context, reference string, bookBy time.Time
 			return fmt.Errorf("%w: call EnqueueTx and commit first", ErrNotEnqueued)
 		case err != nil:
 			return err
-		case job.started():
-			return fmt.Errorf("%w: wait for its outcome", ErrAlreadyStarted)
+		}
+		next, err := job.Args.Start(bookBy)
+		if err != nil {
+			return fmt.Errorf("%w: wait for its outcome", err)
 		}
 		if err := commitToDisk(ctx, tx); err != nil {
 			return err
 		}
-		job.Args.BookBy = wallClock(bookBy)
-		if err := b.jobs.setArgs(ctx, tx, job); err != nil {
-			return err
-		}
-		return b.jobs.schedule(ctx, tx, job.ID, bookBy)
+		return b.jobs.store(ctx, tx, job, next)
 	})
 	return job, err
 }
@@ -90,24 +89,13 @@ func (b *Bookings) start(ctx context.Context, reference string, bookBy time.Time
 // handOver leaves a booking to the workers, with the state of its recovery, and returns an
 // OutcomeUnknownError. If the recovery cannot be stored, the workers start at BookBy.
 func (b *Bookings) handOver(ctx context.Context, job *lockedJob, outcome *hotelstays.BookingOutcome, cause error) error {
-	reference := job.Args.Reference
 	if outcome != nil && outcome.Recovery != nil {
 		if err := b.storeRecovery(ctx, job.ID, outcome.Recovery); err != nil {
 			b.cfg.Logger.WarnContext(ctx, "cannot hand a booking over; a worker starts later",
-				slog.String("reference", reference), slog.String("error", err.Error()))
-		}
-		if cause == nil {
-			cause = outcome.Err
+				slog.String("reference", job.Args.Reference), slog.String("error", err.Error()))
 		}
 	}
-	if cause == nil {
-		cause = errors.New("no poll has shown whether there is an order")
-	}
-	var unknown *hotelstays.OutcomeUnknownError
-	if !errors.As(cause, &unknown) {
-		cause = &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, CustomerReferenceNo: reference, Err: cause}
-	}
-	return cause
+	return job.Args.Unknown(outcome, cause)
 }
 
 // storeRecovery makes a job continue with a recovery. If the job has ended without an order,
@@ -116,25 +104,19 @@ func (b *Bookings) handOver(ctx context.Context, job *lockedJob, outcome *hotels
 func (b *Bookings) storeRecovery(ctx context.Context, id int64, recovery *hotelstays.BookingRecovery) error {
 	return b.transact(ctx, func(tx pgx.Tx) error {
 		job, err := b.jobs.lock(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		next, open := job.Args.HandOver(*recovery)
 		switch {
-		case err != nil:
-			return err
-		case job.Ending == endingFound || job.Ending == endingReused:
+		case !open:
 			return nil
-		case !job.live():
-			if err := b.EnqueueTx(ctx, tx, recovery); !errors.Is(err, ErrAlreadyEnqueued) {
-				return err
-			}
-			return nil
+		case job.Args.Ending == "":
+			return b.jobs.store(ctx, tx, job, next)
 		}
-		job.Args.Recovery = *recovery
-		job.Args.BookBy = recovery.EndedAt
-		if err := b.jobs.setArgs(ctx, tx, job); err != nil {
+		if err := b.EnqueueTx(ctx, tx, recovery); !errors.Is(err, ErrAlreadyEnqueued) {
 			return err
 		}
-		return b.jobs.schedule(ctx, tx, job.ID, recovery.NextPoll)
+		return nil
 	})
 }
-
-// wallClock drops the monotonic reading, which cannot be stored.
-func wallClock(t time.Time) time.Time { return t.UTC().Round(0) }

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
@@ -25,7 +26,7 @@ func TestAnOutcomeThatIsKnownAtOnce(t *testing.T) {
 	w.enqueue(w.request("ref-1"))
 	outcome, err := w.Book(t.Context(), w.request("ref-1"))
 	require.NoError(t, err)
-	require.Equal(t, endingFound, endingOf(outcome))
+	require.Equal(t, durable.EndingFound, durable.EndingOf(outcome))
 	assert.Equal(t, w.offers[0].SessionID, outcome.Recovery.SessionID, "Cancel needs it")
 	assert.Equal(t, row{"found", w.Ledger().Orders()[0].PlatformReferenceNo, 1}, w.row("ref-1"))
 	assert.Equal(t, "completed", w.job("ref-1").State)
@@ -34,7 +35,7 @@ func TestAnOutcomeThatIsKnownAtOnce(t *testing.T) {
 	w.Inject(bookRefused)
 	outcome, err = w.Book(t.Context(), w.request("ref-2"))
 	require.NoError(t, err)
-	assert.Equal(t, endingFailed, endingOf(outcome))
+	assert.Equal(t, durable.EndingFailed, durable.EndingOf(outcome))
 	assert.ErrorIs(t, outcome.Err, hotelstays.ErrRateChanged)
 	assert.Equal(t, "ref-2", outcome.Recovery.CustomerReferenceNo)
 	assert.Equal(t, row{"failed", "", 1}, w.row("ref-2"))
@@ -45,7 +46,7 @@ func TestAnOutcomeThatIsKnownAtOnce(t *testing.T) {
 	invalid.Guests = nil
 	outcome, err = w.Book(t.Context(), invalid)
 	require.NoError(t, err)
-	assert.Equal(t, endingFailed, endingOf(outcome), "nothing was sent")
+	assert.Equal(t, durable.EndingFailed, durable.EndingOf(outcome), "nothing was sent")
 	assert.Equal(t, row{"failed", "", 1}, w.row("ref-3"))
 	assert.Zero(t, w.Ledger().Count(hotelstaystest.OpQueryOrders), "nobody had to poll")
 }
@@ -54,7 +55,7 @@ func TestAbsentAndBookedAgain(t *testing.T) {
 	w := newWorld(t, nil)
 	w.bookUnknown("ref-1", bookLost)
 	w.workers()
-	w.hasState("ref-1", endingAbsent, 10*time.Second)
+	w.hasState("ref-1", durable.EndingAbsent, 10*time.Second)
 	assert.Empty(t, w.Ledger().Orders())
 	ended := w.job("ref-1")
 	assert.Equal(t, "completed", ended.State)
@@ -68,7 +69,7 @@ func TestAbsentAndBookedAgain(t *testing.T) {
 	w.enqueue(w.request("ref-1"))
 	outcome, err := w.Book(t.Context(), w.request("ref-1"))
 	require.NoError(t, err)
-	assert.Equal(t, endingFound, endingOf(outcome))
+	assert.Equal(t, durable.EndingFound, durable.EndingOf(outcome))
 	assert.Equal(t, row{"found", outcome.Order.PlatformReferenceNo, 2}, w.row("ref-1"))
 	assert.Len(t, w.Ledger().Orders(), 1)
 }
@@ -87,7 +88,7 @@ func TestAnotherOrderUnderTheReference(t *testing.T) {
 	require.NoError(t, err)
 	var reused *hotelstays.ReferenceReusedError
 	require.ErrorAs(t, outcome.Err, &reused)
-	assert.Equal(t, endingReused, endingOf(outcome))
+	assert.Equal(t, durable.EndingReused, durable.EndingOf(outcome))
 	assert.Equal(t, "reused", w.row("ref-1").State)
 }
 
@@ -121,7 +122,7 @@ func TestDiesInBook(t *testing.T) {
 	w.pass(50 * time.Second)
 	assert.True(t, w.asleep(), "Book may still be under way")
 	w.pass(10 * time.Second)
-	w.hasState("ref-1", endingFound, 0)
+	w.hasState("ref-1", durable.EndingFound, 0)
 	assert.Equal(t, 1, w.Ledger().Count(hotelstaystest.OpBook))
 }
 
@@ -159,11 +160,11 @@ func TestFrozenInBook(t *testing.T) {
 		outcome, err = w.Book(t.Context(), w.request("ref-1"))
 	}()
 	w.eventually("Book is under way", func() bool { return w.Ledger().Count(hotelstaystest.OpBook) == 1 })
-	w.hasState("ref-1", endingAbsent, 5*time.Minute)
+	w.hasState("ref-1", durable.EndingAbsent, 5*time.Minute)
 	<-done
 	require.ErrorIs(t, err, ErrConflictingOutcome)
 	require.NotNil(t, outcome)
-	assert.Equal(t, endingFound, endingOf(outcome))
+	assert.Equal(t, durable.EndingFound, durable.EndingOf(outcome))
 	assert.NotNil(t, outcome.Order)
 }
 
@@ -183,7 +184,7 @@ func TestFrozenInBookWithoutAnAnswer(t *testing.T) {
 		outcome, err = w.Book(ctx, w.request("ref-1"))
 	}()
 	w.eventually("Book is under way", func() bool { return w.Ledger().Count(hotelstaystest.OpBook) == 1 })
-	w.hasState("ref-1", endingAbsent, 5*time.Minute)
+	w.hasState("ref-1", durable.EndingAbsent, 5*time.Minute)
 	cancel()
 	<-done
 	var unknown *hotelstays.OutcomeUnknownError
@@ -192,7 +193,7 @@ func TestFrozenInBookWithoutAnAnswer(t *testing.T) {
 
 	_, err = w.client.Book(t.Context(), w.request("ref-1")) // the service carries it out late
 	require.NoError(t, err)
-	w.hasState("ref-1", endingFound, time.Minute)
+	w.hasState("ref-1", durable.EndingFound, time.Minute)
 	assert.Equal(t, 2, w.row("ref-1").Ended)
 }
 
@@ -250,7 +251,7 @@ func TestConcurrentBookings(t *testing.T) {
 			if assert.NoError(t, err) {
 				outcome, err := w.Book(t.Context(), w.request(reference))
 				assert.NoError(t, err)
-				assert.Equal(t, endingFound, endingOf(outcome))
+				assert.Equal(t, durable.EndingFound, durable.EndingOf(outcome))
 			}
 		})
 	}

@@ -27,8 +27,6 @@ const (
 
 	// workTimeout bounds one run of a job: a poll of at most 20 seconds, and OnOutcome.
 	workTimeout = time.Minute
-	// clockMargin is the tolerated difference between the clocks of two machines.
-	clockMargin = 5 * time.Second
 	// storeTimeout bounds the transaction after Book, when the caller's ctx may have ended.
 	storeTimeout = 10 * time.Second
 )

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -106,7 +107,7 @@ func TestTheJobHoldsNoSecretAndNoGuest(t *testing.T) {
 	req := &hotelstays.BookRequest{SessionID: "session", RatePkgID: "offer", CustomerReferenceNo: "ref-1",
 		Holder: types.Holder{FirstName: "Holder", LastName: "Family"},
 		Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "Family", PassportNumber: types.NewSecret("P1234567")}}}
-	args := jobArgs{Reference: "ref-1", Account: b.account, Recovery: *b.cfg.Client.NewBookingRecovery(req)}
+	args := jobArgs{"ref-1", b.account, durable.New(*b.cfg.Client.NewBookingRecovery(req), time.Now())}
 	text, err := json.Marshal(args)
 	require.NoError(t, err)
 	assert.JSONEq(t, fmt.Sprintf(`{"reference":"ref-1","account":%[1]q,

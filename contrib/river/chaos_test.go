@@ -30,6 +30,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
@@ -223,7 +224,7 @@ func newChaos(t *testing.T, seed uint64, bookings int) *chaos {
 type ended struct {
 	Reference string
 	Round     int
-	State     ending
+	State     durable.Ending
 	At        time.Time
 }
 
@@ -282,7 +283,7 @@ func (c *chaos) checkEndings() {
 		number    int
 	}
 	ends := map[round]int{}
-	tally := map[ending]int{}
+	tally := map[durable.Ending]int{}
 	for _, e := range all {
 		of[e.Reference] = append(of[e.Reference], e)
 		ends[round{e.Reference, e.Round}]++
@@ -294,7 +295,7 @@ func (c *chaos) checkEndings() {
 	t.Log("endings:", tally)
 	for _, o := range c.Ledger().Orders() {
 		for _, e := range of[o.CustomerReferenceNo] {
-			assert.False(t, (e.State == endingAbsent || e.State == endingFailed) && o.CreatedAt.Before(e.At),
+			assert.False(t, (e.State == durable.EndingAbsent || e.State == durable.EndingFailed) && o.CreatedAt.Before(e.At),
 				"%s was said to be %s in round %d, and existed", o.CustomerReferenceNo, e.State, e.Round)
 		}
 	}
@@ -311,7 +312,7 @@ func (c *chaos) checkEndings() {
 		resent++
 		definite := (last.Status == 401 || last.Status == 429) && last.Code != 0 && !last.Cut
 		ended := slices.ContainsFunc(of[book.TraceID], func(e ended) bool {
-			return (e.State == endingAbsent || e.State == endingFailed) && !e.At.Before(last.Arrived) && !e.At.After(book.Arrived)
+			return (e.State == durable.EndingAbsent || e.State == durable.EndingFailed) && !e.At.Before(last.Arrived) && !e.At.After(book.Arrived)
 		})
 		assert.True(t, definite || ended,
 			"sent twice: Book of %s, answered with HTTP %d (fault %q, executed %t), arrived again after %s without proof of absence",

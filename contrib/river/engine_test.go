@@ -21,6 +21,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -89,7 +90,7 @@ func (e *bookingEngine) onOutcome(ctx context.Context, tx pgx.Tx, outcome *hotel
 		return err
 	}
 	_, err := tx.Exec(ctx, `INSERT INTO endings (reference, round, state)
-		SELECT reference, rounds, $2 FROM bookings WHERE reference = $1`, outcome.Recovery.CustomerReferenceNo, string(endingOf(outcome)))
+		SELECT reference, rounds, $2 FROM bookings WHERE reference = $1`, outcome.Recovery.CustomerReferenceNo, string(durable.EndingOf(outcome)))
 	if err == nil && rand.IntN(20) == 0 {
 		err = errors.New("OnOutcome failed by chance")
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
 )
 
 // ErrAlreadyEnqueued: a booking under this reference has not ended yet.
@@ -25,13 +26,9 @@ var ErrAlreadyEnqueued = errors.New("a booking under this reference has not ende
 // caller's WithUserRef.
 type jobArgs struct {
 	// Reference and Account make a live job unique.
-	Reference string                     `json:"reference" river:"unique"`
-	Account   string                     `json:"account" river:"unique"`
-	Recovery  hotelstays.BookingRecovery `json:"recovery"`
-	// BookBy is when Book has certainly ended. It is zero until Book or a worker starts.
-	BookBy time.Time `json:"bookBy,omitzero"`
-	// Unverified counts the polls that ended as unverified.
-	Unverified int `json:"doubts,omitempty"`
+	Reference string `json:"reference" river:"unique"`
+	Account   string `json:"account" river:"unique"`
+	durable.Booking
 }
 
 // jobKind is River's name for these jobs.
@@ -70,16 +67,12 @@ func (b *Bookings) EnqueueTx(ctx context.Context, tx pgx.Tx, recovery *hotelstay
 		return fmt.Errorf("hotelstaysriver: EnqueueTx: the recovery of reference %q is of another environment or account than Config.Client",
 			recovery.CustomerReferenceNo)
 	}
-	args := jobArgs{Reference: recovery.CustomerReferenceNo, Account: b.account, Recovery: *recovery}
-	due := time.Now().Add(b.cfg.BookTimeout + clockMargin) // if Book has not started by then, it never will
-	if !recovery.EndedAt.IsZero() {
-		args.BookBy, due = recovery.EndedAt, recovery.NextPoll
-	}
+	args := jobArgs{recovery.CustomerReferenceNo, b.account, durable.New(*recovery, time.Now().Add(b.cfg.BookTimeout))}
 	inserted, err := b.river.InsertTx(ctx, tx, args, &river.InsertOpts{
 		// River discards a job after its last attempt; worker.snoozeFailure saves attempts.
 		MaxAttempts: math.MaxInt16,
 		Queue:       b.cfg.Queue,
-		ScheduledAt: due,
+		ScheduledAt: args.Due,
 		UniqueOpts:  river.UniqueOpts{ByArgs: true, ByState: liveStates},
 	})
 	switch {

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
@@ -46,7 +47,7 @@ func TestNULInAnOffer(t *testing.T) {
 	w.ClearFaults()
 	assert.Equal(t, 1, w.job("ref-1").Args.Recovery.Polls, "handed over")
 	w.workers()
-	w.hasState("ref-1", endingFound, 10*time.Second)
+	w.hasState("ref-1", durable.EndingFound, 10*time.Second)
 
 	require.ErrorContains(t, pgx.BeginFunc(t.Context(), w.pool, func(tx pgx.Tx) error {
 		return w.EnqueueTx(t.Context(), tx, w.client.NewBookingRecovery(w.request("ref-1\x00")))
@@ -85,7 +86,7 @@ func TestARecoveryIsTakenOver(t *testing.T) {
 	_, err = w.Book(t.Context(), w.request("ref-1"))
 	require.ErrorIs(t, err, ErrAlreadyStarted)
 	w.workers()
-	w.hasState("ref-1", endingFound, 10*time.Second)
+	w.hasState("ref-1", durable.EndingFound, 10*time.Second)
 }
 
 // insertions counts the calls of River's extensions.
@@ -120,7 +121,7 @@ func TestRiversExtensions(t *testing.T) {
 		plugin.middleware})
 	outcome, err := w.Book(t.Context(), w.request("ref-1"))
 	require.NoError(t, err)
-	assert.Equal(t, endingFound, endingOf(outcome))
+	assert.Equal(t, durable.EndingFound, durable.EndingOf(outcome))
 	var tenant string
 	require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT metadata ->> 'tenant' FROM river_job WHERE state = 'completed'`).Scan(&tenant))
 	assert.Equal(t, "one", tenant)

@@ -12,11 +12,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river/rivertype"
+
+	"github.com/hotelstays/hotelstays-go/durable"
 )
 
 var errNoJob = errors.New("no such job")
@@ -34,14 +35,12 @@ func newJobTable(schema string) jobTable {
 
 // lockedJob is a job that the transaction has locked.
 type lockedJob struct {
-	ID     int64
-	State  rivertype.JobState
-	Taken  *time.Time // when a worker last took it
-	Args   jobArgs
-	Ending ending // empty: it has not ended, or not by this package
+	ID    int64
+	State rivertype.JobState
+	Taken *time.Time // when a worker last took it
+	Args  jobArgs
 }
 
-func (j *lockedJob) live() bool    { return slices.Contains(liveStates, j.State) }
 func (j *lockedJob) running() bool { return j.State == rivertype.JobStateRunning }
 
 // takenBy reports whether run is the latest run of the job, and has not ended.
@@ -49,23 +48,15 @@ func (j *lockedJob) takenBy(run *rivertype.JobRow) bool {
 	return j.running() && j.Taken != nil && run.AttemptedAt != nil && j.Taken.Equal(*run.AttemptedAt)
 }
 
-// describe names how a job ended.
-func (j *lockedJob) describe() string {
-	if j.Ending == "" {
-		return string(j.State)
-	}
-	return string(j.Ending)
-}
-
-// started reports whether Book or a worker has started.
-func (j *lockedJob) started() bool { return !j.Args.BookBy.IsZero() }
-
-const jobColumns = `id, state::text, attempted_at, args, coalesce(metadata ->> 'hotelstays_ending', '')`
+// A job that has ended without an ending was cancelled or discarded.
+const jobColumns = `id, state::text, attempted_at, args,
+	CASE WHEN finalized_at IS NULL THEN '' ELSE coalesce(metadata ->> 'hotelstays_ending', 'abandoned') END`
 
 func scanJob(row pgx.Row) (*lockedJob, error) {
 	var j lockedJob
 	var args []byte
-	err := row.Scan(&j.ID, &j.State, &j.Taken, &args, &j.Ending)
+	var ending durable.Ending
+	err := row.Scan(&j.ID, &j.State, &j.Taken, &args, &ending)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return nil, errNoJob
@@ -75,6 +66,7 @@ func scanJob(row pgx.Row) (*lockedJob, error) {
 	if err := json.Unmarshal(args, &j.Args); err != nil {
 		return nil, fmt.Errorf("hotelstaysriver: cannot read the arguments of job %d: %w", j.ID, err)
 	}
+	j.Args.Ending = ending
 	return &j, nil
 }
 
@@ -105,13 +97,18 @@ func (t jobTable) setArgs(ctx context.Context, tx pgx.Tx, j *lockedJob) error {
 	return write(ctx, tx, `UPDATE `+t.name+` SET args = $2::jsonb WHERE id = $1`, j.ID, string(args))
 }
 
-// schedule makes a locked job that is not running available at a time.
-func (t jobTable) schedule(ctx context.Context, tx pgx.Tx, id int64, at time.Time) error {
+// store stores a booking in its locked job, and makes the job available when it is due,
+// unless a worker runs it.
+func (t jobTable) store(ctx context.Context, tx pgx.Tx, j *lockedJob, next durable.Booking) error {
+	j.Args.Booking = next
+	if err := t.setArgs(ctx, tx, j); err != nil {
+		return err
+	}
 	return write(ctx, tx, `UPDATE `+t.name+` SET state = 'available', scheduled_at = $2
-		WHERE id = $1 AND state <> 'running'`, id, at)
+		WHERE id = $1 AND state <> 'running'`, j.ID, next.Due)
 }
 
-func (t jobTable) complete(ctx context.Context, tx pgx.Tx, id int64, end ending) error {
+func (t jobTable) complete(ctx context.Context, tx pgx.Tx, id int64, end durable.Ending) error {
 	return write(ctx, tx, `UPDATE `+t.name+` SET state = 'completed', finalized_at = now(),
 		metadata = metadata || jsonb_build_object('hotelstays_ending', $2::text) WHERE id = $1`, id, string(end))
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hotelstays/hotelstays-go/durable"
 )
 
 // Pools behind a PgBouncer use other query modes.
@@ -23,7 +25,7 @@ func TestQueryExecModes(t *testing.T) {
 			w.bookUnknown("ref-1", bookLost)
 			w.workers()
 			require.NoError(t, w.Wake(t.Context(), "ref-1"))
-			w.hasState("ref-1", endingAbsent, time.Minute)
+			w.hasState("ref-1", durable.EndingAbsent, time.Minute)
 		})
 	}
 }
@@ -52,7 +54,7 @@ func TestAlerts(t *testing.T) {
 	_, err := w.pool.Exec(t.Context(), `UPDATE river_job SET attempt = 6, scheduled_at = now(), errors = ARRAY['{"error":"broken"}'::jsonb]`)
 	require.NoError(t, err)
 	assert.Equal(t, []int{0, 1, 0, 0, 0}, found())
-	_, err = w.pool.Exec(t.Context(), `UPDATE river_job SET attempt = 1, args = args || '{"doubts":2}'`)
+	_, err = w.pool.Exec(t.Context(), `UPDATE river_job SET attempt = 1, args = args || '{"unverified":2}'`)
 	require.NoError(t, err)
 	assert.Equal(t, []int{0, 0, 0, 1, 0}, found())
 	_, err = w.pool.Exec(t.Context(), `UPDATE river_job SET attempt = 1, state = 'discarded', finalized_at = now()`)

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
@@ -54,7 +55,7 @@ func TestOnOutcomeFails(t *testing.T) {
 				}
 				return calls.Load() >= 3
 			})
-			w.hasState("ref-1", endingFound, time.Minute)
+			w.hasState("ref-1", durable.EndingFound, time.Minute)
 			assert.Equal(t, 1, w.row("ref-1").Ended)
 			j := w.job("ref-1")
 			assert.Equal(t, "completed", j.State)
@@ -86,7 +87,7 @@ func TestOnOutcomeFailsWithAnErrorOfThePackage(t *testing.T) {
 			})
 			w.bookUnknown("ref-1", bookMade)
 			w.workers()
-			w.hasState("ref-1", endingFound, time.Minute)
+			w.hasState("ref-1", durable.EndingFound, time.Minute)
 			assert.Equal(t, 1, w.job("ref-1").Errors)
 		})
 	}
@@ -126,10 +127,10 @@ func TestAnOutcomeThatCannotBeStored(t *testing.T) {
 	w.enqueue(w.request("ref-1"))
 	outcome, err := w.Book(t.Context(), w.request("ref-1"))
 	require.ErrorIs(t, err, boom)
-	require.Equal(t, endingFound, endingOf(outcome))
+	require.Equal(t, durable.EndingFound, durable.EndingOf(outcome))
 	assert.Equal(t, row{State: "pending"}, w.row("ref-1"))
 	w.workers()
-	w.hasState("ref-1", endingFound, time.Second)
+	w.hasState("ref-1", durable.EndingFound, time.Second)
 }
 
 // A hanging OnOutcome keeps its job locked, which blocks River's rescuer. PostgreSQL ends the
@@ -165,8 +166,8 @@ func TestAnOnOutcomeThatHangs(t *testing.T) {
 	<-hung
 	stuck("ref-2")
 	w.workers()
-	w.hasState("ref-1", endingFound, time.Minute)
-	w.hasState("ref-2", endingFound, time.Minute)
+	w.hasState("ref-1", durable.EndingFound, time.Minute)
+	w.hasState("ref-2", durable.EndingFound, time.Minute)
 	assert.Equal(t, 1, w.row("ref-1").Ended)
 }
 
@@ -175,7 +176,7 @@ func TestOnOutcomeEnqueuesAgain(t *testing.T) {
 	var w *world
 	w = newWorld(t, func(cfg *Config) {
 		cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
-			if endingOf(o) != endingFailed {
+			if durable.EndingOf(o) != durable.EndingFailed {
 				return storeRow(ctx, tx, o)
 			}
 			return w.EnqueueTx(ctx, tx, w.client.NewBookingRecovery(w.request(o.Recovery.CustomerReferenceNo)))
@@ -183,10 +184,10 @@ func TestOnOutcomeEnqueuesAgain(t *testing.T) {
 	})
 	w.enqueue(w.request("ref-1"))
 	w.Inject(bookRefused)
-	for _, want := range []ending{endingFailed, endingFound} {
+	for _, want := range []durable.Ending{durable.EndingFailed, durable.EndingFound} {
 		outcome, err := w.Book(t.Context(), w.request("ref-1"))
 		require.NoError(t, err)
-		assert.Equal(t, want, endingOf(outcome))
+		assert.Equal(t, want, durable.EndingOf(outcome))
 	}
 	assert.Equal(t, 1, w.row("ref-1").Ended)
 }

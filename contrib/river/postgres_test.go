@@ -25,6 +25,7 @@ import (
 	"go.uber.org/goleak"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -134,7 +135,7 @@ func storeRow(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) erro
 	}
 	reference := o.Recovery.CustomerReferenceNo
 	tag, err := tx.Exec(ctx, `UPDATE bookings SET state = $2, order_no = $3, ended = ended + 1 WHERE reference = $1`,
-		reference, string(endingOf(o)), order)
+		reference, string(durable.EndingOf(o)), order)
 	if err == nil && tag.RowsAffected() != 1 {
 		return fmt.Errorf("%d rows of reference %s", tag.RowsAffected(), reference)
 	}
@@ -278,7 +279,7 @@ func (w *world) eventually(what string, condition func() bool) {
 }
 
 // hasState waits until the caller's row has a state, and lets time pass in steps.
-func (w *world) hasState(reference string, end ending, step time.Duration) {
+func (w *world) hasState(reference string, end durable.Ending, step time.Duration) {
 	w.t.Helper()
 	w.eventually(fmt.Sprintf("%s is %s", reference, end), func() bool {
 		if w.row(reference).State == string(end) {

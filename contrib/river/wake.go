@@ -55,17 +55,13 @@ func (b *Bookings) tryWake(ctx context.Context, reference string) (busy bool, er
 			return nil
 		case err != nil:
 			return err
-		case !job.started():
-			return nil
-		case job.running():
-			busy = true
+		}
+		next, started := job.Args.Wake(time.Now())
+		busy = started && job.running()
+		if !started || busy {
 			return nil
 		}
-		job.Args.Recovery.NextPoll = wallClock(time.Now())
-		if err := b.jobs.setArgs(ctx, tx, job); err != nil {
-			return err
-		}
-		return b.jobs.schedule(ctx, tx, job.ID, job.Args.Recovery.NextPoll)
+		return b.jobs.store(ctx, tx, job, next)
 	})
 	return busy, err
 }

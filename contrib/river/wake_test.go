@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
@@ -29,7 +30,7 @@ func TestWake(t *testing.T) {
 	require.Equal(t, "pending", w.row("ref-1").State)
 	nextPoll := w.job("ref-1").Args.Recovery.NextPoll
 	require.NoError(t, w.Wake(t.Context(), "ref-1"))
-	w.hasState("ref-1", endingFound, 0)
+	w.hasState("ref-1", durable.EndingFound, 0)
 	assert.True(t, time.Now().Before(nextPoll), "off the schedule")
 	require.NoError(t, w.Wake(t.Context(), "ref-1"), "it has ended")
 	assert.Equal(t, "completed", w.job("ref-1").State, "and stays so")
@@ -52,7 +53,7 @@ func TestWakeWhileBookIsUnderWay(t *testing.T) {
 	_, err = w.client.Book(t.Context(), w.request("ref-1"))
 	require.NoError(t, err)
 	require.NoError(t, w.Wake(t.Context(), "ref-1"))
-	w.hasState("ref-1", endingFound, 0)
+	w.hasState("ref-1", durable.EndingFound, 0)
 }
 
 // A wake-up during a poll is not lost, because the poll may have been too early.
@@ -65,7 +66,7 @@ func TestWakeDuringAPoll(t *testing.T) {
 	w.pass(time.Minute)
 	w.eventually("a worker polls", func() bool { return w.Ledger().Count(hotelstaystest.OpQueryOrders) > polls })
 	require.NoError(t, w.Wake(t.Context(), "ref-1"))
-	w.hasState("ref-1", endingFound, 0)
+	w.hasState("ref-1", durable.EndingFound, 0)
 }
 
 func TestWakeGivesUpWaiting(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"github.com/riverqueue/river"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
 )
 
 const (
@@ -21,14 +22,8 @@ const (
 	countedFailures = 1000
 	// maxFailurePause is the longest pause after a failure.
 	maxFailurePause = 5 * time.Minute
-	// unverifiedPause is the first pause after an unverified poll.
-	unverifiedPause    = 150 * time.Second
-	maxUnverifiedPause = time.Hour
 	// interruptedPause follows a run that was interrupted.
 	interruptedPause = time.Second
-	// decisiveAfter is how long after the end of Book one poll without an order proves its
-	// absence.
-	decisiveAfter = 10 * time.Minute
 )
 
 type worker struct {
@@ -40,15 +35,11 @@ func (w *worker) Timeout(*river.Job[jobArgs]) time.Duration { return workTimeout
 
 // NextRetry returns when a failed job is tried again.
 func (w *worker) NextRetry(job *river.Job[jobArgs]) time.Time {
-	return time.Now().Add(doubled(time.Second, job.Attempt-1, maxFailurePause))
-}
-
-// doubled doubles a pause some times, up to a longest one.
-func doubled(pause time.Duration, times int, longest time.Duration) time.Duration {
-	for ; times > 0 && pause < longest; times-- {
+	pause := time.Second
+	for range min(job.Attempt-1, 9) {
 		pause *= 2
 	}
-	return min(pause, longest)
+	return time.Now().Add(min(pause, maxFailurePause))
 }
 
 // Work does one step of a recovery. It returns nil only if the job is completed in the
@@ -89,91 +80,56 @@ func (w *worker) snoozeFailure(ctx context.Context, job *river.Job[jobArgs], pan
 
 // step polls for the order, if a poll is due, and acts on the answer.
 func (w *worker) step(ctx context.Context, job *river.Job[jobArgs]) error {
-	args := job.Args
-	if args.BookBy.IsZero() {
+	now, booking := time.Now(), job.Args.Booking
+	if booking.Phase(now) == durable.PhaseWaiting {
 		var err error
-		if args, err = w.takeOver(ctx, job.ID); err != nil {
+		if booking, err = w.takeOver(ctx, job.ID); err != nil {
 			return err
 		}
 	}
-	if args.Recovery.EndedAt.IsZero() && time.Now().Before(args.BookBy) {
-		return w.peek(ctx, job, args)
-	}
-	outcome, err := w.b.cfg.Client.StepRecovery(ctx, &args.Recovery)
-	if final := finalOutcome(&args.Recovery, outcome, asUnknown(err)); final != nil {
+	recovery := booking.Recovery
+	outcome, err := w.b.cfg.Client.StepRecovery(ctx, &recovery)
+	next, final := booking.Polled(now, outcome, err)
+	switch {
+	case final != nil:
 		return w.b.finish(ctx, job.ID, final)
-	}
-	if err != nil {
+	case err != nil:
 		return err
-	}
-	pause := time.Until(args.Recovery.NextPoll)
-	if outcome.State == hotelstays.BookingUnverified {
-		pause = max(pause, doubled(unverifiedPause, args.Unverified, maxUnverifiedPause))
-		args.Unverified++
+	case booking.Phase(now) == durable.PhaseBooking: // Book may have stored its own recovery meanwhile
+		return river.JobSnooze(max(time.Until(next.Due), 0))
+	case next.Unverified > booking.Unverified:
 		w.b.cfg.Logger.WarnContext(ctx, "a booking is still unverified; its job continues",
-			slog.String("reference", args.Reference), slog.Int("polls", args.Unverified), slog.Any("error", outcome.Err))
+			slog.String("reference", job.Args.Reference), slog.Int("polls", next.Unverified), slog.Any("error", outcome.Err))
 	}
-	if err := w.storeProgress(ctx, job, &args); err != nil {
+	if err := w.storeProgress(ctx, job, next); err != nil {
 		return err
 	}
-	return river.JobSnooze(max(pause, 0))
+	return river.JobSnooze(max(time.Until(next.Due), 0))
 }
 
-// asUnknown keeps an invalid recovery, such as one of another account, from looking like a
-// booking that failed validation.
-func asUnknown(err error) error {
-	var invalid *hotelstays.ValidationError
-	if errors.As(err, &invalid) {
-		return &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, Err: err}
-	}
-	return err
-}
-
-// takeOver marks a job whose Book has not started, so that it never will. Book commits its
-// own mark before it sends, so nothing was sent, and one poll decides as after a Book that
-// ended long ago. If Book has started just now, its mark stays.
-func (w *worker) takeOver(ctx context.Context, id int64) (args jobArgs, err error) {
+// takeOver marks a job whose Book has not started. If Book has started just now, its mark
+// stays.
+func (w *worker) takeOver(ctx context.Context, id int64) (next durable.Booking, err error) {
 	err = w.b.transact(ctx, func(tx pgx.Tx) error {
 		job, err := w.b.jobs.lock(ctx, tx, id)
 		if err != nil {
 			return err
 		}
-		if !job.started() {
-			now := time.Now()
-			job.Args.BookBy = wallClock(now)
-			job.Args.Recovery.EndedAt = wallClock(now.Add(-decisiveAfter))
-			if err := w.b.jobs.setArgs(ctx, tx, job); err != nil {
-				return err
-			}
-		}
-		args = job.Args
-		return nil
+		next = job.Args.TakeOver(time.Now())
+		job.Args.Booking = next
+		return w.b.jobs.setArgs(ctx, tx, job)
 	})
-	return args, err
+	return next, err
 }
 
-// peek polls once while Book may still be under way, after a Wake. It does not change the
-// recovery, whose times count from the end of Book.
-func (w *worker) peek(ctx context.Context, job *river.Job[jobArgs], args jobArgs) error {
-	recovery := args.Recovery
-	outcome, err := w.b.cfg.Client.StepRecovery(ctx, &recovery)
-	if final := finalOutcome(&recovery, outcome, asUnknown(err)); final != nil {
-		return w.b.finish(ctx, job.ID, final)
-	}
-	if err != nil {
-		return err
-	}
-	return river.JobSnooze(max(time.Until(args.BookBy), 0))
-}
-
-// storeProgress stores the recovery, unless this run has lost its job to another.
-func (w *worker) storeProgress(ctx context.Context, job *river.Job[jobArgs], args *jobArgs) error {
+// storeProgress stores the booking, unless this run has lost its job to another.
+func (w *worker) storeProgress(ctx context.Context, job *river.Job[jobArgs], next durable.Booking) error {
 	return w.b.transact(ctx, func(tx pgx.Tx) error {
 		now, err := w.b.jobs.lock(ctx, tx, job.ID)
 		if err != nil || !now.takenBy(job.JobRow) {
 			return err
 		}
-		now.Args = *args
+		now.Args.Booking = next
 		return w.b.jobs.setArgs(ctx, tx, now)
 	})
 }

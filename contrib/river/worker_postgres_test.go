@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -26,7 +27,7 @@ func TestAWorkerFindsTheOrder(t *testing.T) {
 	assert.Equal(t, 1, before.Polls, "the poll of the booking's own process is not made again")
 
 	w.workers()
-	w.hasState("ref-1", endingFound, 10*time.Second)
+	w.hasState("ref-1", durable.EndingFound, 10*time.Second)
 	made := w.Ledger().Orders()
 	require.Len(t, made, 1)
 	assert.Equal(t, row{"found", made[0].PlatformReferenceNo, 1}, w.row("ref-1"))
@@ -42,7 +43,7 @@ func TestABookThatNeverBegan(t *testing.T) {
 		w.enqueue(w.request("ref-1"))
 		assert.True(t, w.asleep(), "Book has its time")
 		w.workers()
-		w.hasState("ref-1", endingAbsent, time.Second)
+		w.hasState("ref-1", durable.EndingAbsent, time.Second)
 		assert.Equal(t, 1, w.Ledger().Count(hotelstaystest.OpQueryOrders))
 		_, err := w.Book(t.Context(), w.request("ref-1"))
 		require.ErrorIs(t, err, ErrNotEnqueued)
@@ -59,7 +60,7 @@ func TestABookThatNeverBegan(t *testing.T) {
 		assert.ErrorContains(t, err, "nothing was sent")
 		assert.Equal(t, row{State: "pending"}, w.row("ref-1"), "a poll that fails proves nothing")
 		w.ClearFaults()
-		w.hasState("ref-1", endingAbsent, time.Minute)
+		w.hasState("ref-1", durable.EndingAbsent, time.Minute)
 		assert.Zero(t, w.Ledger().Count(hotelstaystest.OpBook))
 	})
 	t.Run("there is an order of an earlier attempt", func(t *testing.T) {
@@ -68,7 +69,7 @@ func TestABookThatNeverBegan(t *testing.T) {
 		require.NoError(t, err)
 		w.enqueue(w.request("ref-1"))
 		w.workers()
-		w.hasState("ref-1", endingFound, time.Second)
+		w.hasState("ref-1", durable.EndingFound, time.Second)
 	})
 }
 
@@ -83,7 +84,7 @@ func TestUnverifiedIsNoEnd(t *testing.T) {
 	assert.Zero(t, w.job("ref-1").Errors, "a poll that fails is no failure of the job")
 
 	w.ClearFaults()
-	w.hasState("ref-1", endingFound, time.Hour)
+	w.hasState("ref-1", durable.EndingFound, time.Hour)
 	assert.Equal(t, 1, w.row("ref-1").Ended)
 	assert.Equal(t, "completed", w.job("ref-1").State)
 }
@@ -105,7 +106,7 @@ func TestAnotherAccountsWorker(t *testing.T) {
 	assert.Equal(t, row{State: "pending"}, w.row("ref-1"))
 	require.NoError(t, stranger.Stop(t.Context()))
 	w.workers()
-	w.hasState("ref-1", endingFound, time.Minute)
+	w.hasState("ref-1", durable.EndingFound, time.Minute)
 }
 
 // The job of a process that died goes to another one.
@@ -117,7 +118,7 @@ func TestRescue(t *testing.T) {
 		defaultRescueAfter+time.Second)
 	require.NoError(t, err)
 	w.workers()
-	w.hasState("ref-1", endingFound, 10*time.Second)
+	w.hasState("ref-1", durable.EndingFound, 10*time.Second)
 	assert.Equal(t, 1, w.row("ref-1").Ended)
 }
 
@@ -136,7 +137,7 @@ func TestStoppedInAPoll(t *testing.T) {
 	assert.Zero(t, j.Attempt)
 	assert.Zero(t, j.Errors)
 	w.workers()
-	w.hasState("ref-1", endingFound, 0)
+	w.hasState("ref-1", durable.EndingFound, 0)
 }
 
 // A run that lost its job while it was frozen stores nothing.

@@ -2,7 +2,6 @@ package hotelstaysriver
 
 import (
 	"errors"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,23 +11,13 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
 )
-
-func TestPausesDoubleUpToABound(t *testing.T) {
-	var pauses []string
-	for n := range 11 {
-		pauses = append(pauses, doubled(time.Second, n, maxFailurePause).String())
-	}
-	assert.Equal(t, "1s 2s 4s 8s 16s 32s 1m4s 2m8s 4m16s 5m0s 5m0s", strings.Join(pauses, " "))
-	assert.Equal(t, maxFailurePause, doubled(time.Second, 1<<15, maxFailurePause), "no overflow")
-	assert.Equal(t, time.Second, doubled(time.Second, -1, maxFailurePause))
-	assert.Equal(t, maxUnverifiedPause, doubled(unverifiedPause, 9, maxUnverifiedPause))
-}
 
 func TestNextRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for attempt, pause := range map[int]time.Duration{
-			1: time.Second, 2: 2 * time.Second, 3: 4 * time.Second, 9: 256 * time.Second, 10: 5 * time.Minute, countedFailures: 5 * time.Minute,
+			0: time.Second, 1: time.Second, 2: 2 * time.Second, 3: 4 * time.Second, 9: 256 * time.Second, 10: 5 * time.Minute, countedFailures: 5 * time.Minute, 1 << 15: 5 * time.Minute,
 		} {
 			job := &river.Job[jobArgs]{JobRow: &rivertype.JobRow{Attempt: attempt}}
 			assert.Equal(t, time.Now().Add(pause), (&worker{}).NextRetry(job), "attempt %d", attempt)
@@ -45,7 +34,8 @@ func TestFailuresLeaveAttempts(t *testing.T) {
 		row := &rivertype.JobRow{Attempt: attempt}
 		// A recovery of another account fails without a database.
 		err := w.Work(t.Context(), &river.Job[jobArgs]{JobRow: row, Args: jobArgs{
-			BookBy: time.Now().Add(-time.Hour), Recovery: hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", Fingerprint: "another"}}})
+			Booking: durable.Booking{BookBy: time.Now().Add(-time.Hour),
+				Recovery: hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", Fingerprint: "another"}}}})
 		var snooze *river.JobSnoozeError
 		assert.Equal(t, !counted, errors.As(err, &snooze), "attempt %d: %v", attempt, err)
 	}

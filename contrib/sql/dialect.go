@@ -58,7 +58,7 @@ var grammars = map[Dialect]grammar{
 
 var (
 	nowMark      = regexp.MustCompile(`\{now\}`)
-	conflictMark = regexp.MustCompile(`\{conflict (\w+)\}`)
+	conflictMark = regexp.MustCompile(`\{conflict ([\w, ]+)\}`)
 	proposedMark = regexp.MustCompile(`\{new (\w+)\}`)
 )
 

@@ -1,7 +1,8 @@
 // Package hotelstayssql keeps in a SQL database what the processes of a fleet share:
 //
 //   - EventStore: which webhooks were handled, also in one transaction with the caller's rows;
-//   - TokenStore: the token, so that one process fetches it for all.
+//   - TokenStore: the token, so that one process fetches it for all;
+//   - Journal: bookings that survive their process.
 //
 // Each takes a *sql.DB and the Dialect of its database. The caller brings the driver, and
 // configures and closes the pool. Call Migrate when a version is deployed, and Check when a
@@ -15,6 +16,50 @@
 //		slog.Warn("the database is not durable", "setting", w)
 //	}
 //
+// # The life of a booking in the Journal
+//
+//	waiting   Begin: the caller's row and the entry are committed in one transaction. Nothing
+//	          has been sent.
+//	booking   Send marks the entry, commits that, and then books. It ends within BookTimeout.
+//	polling   The outcome is unknown, or the process died, or it never called Send. Run polls
+//	          for the order, in any process. If Send was never called, the first answered poll
+//	          decides.
+//	ended     The outcome is known. OnOutcome stores it in the transaction that ends the entry.
+//
+// A process may die at any point:
+//
+//	it dies                         then
+//	before the first commit         there is neither row nor entry, and nothing was sent
+//	before Send                     after BookTimeout Run takes over; the entry is not marked, so
+//	                                nothing was sent, and one poll decides
+//	in Send, or before its outcome  after BookTimeout Run polls, for ten minutes
+//	is stored
+//	in a poll or in OnOutcome       the transaction is rolled back; after the lease of a minute
+//	                                another process continues
+//
+// Only Send and Book send, and an entry is marked once: a booking is sent by one call, and by
+// none after Run has taken over. A mark cannot stop a process that is frozen at the moment of
+// sending and continues after the polls have ended. If it then gets an answer, Send returns it
+// with durable.ErrConflictingOutcome. If it gets none, the polls begin again, and OnOutcome may
+// receive BookingFound after BookingAbsent.
+//
+// While no poll is answered, nothing is known and nothing ends: the polls continue, with pauses
+// of up to an hour, and each is logged as a warning. An OnOutcome that fails or panics is
+// called again a minute later, without end.
+//
+// After BookingAbsent the caller decides whether to book again, as long as the offer still
+// holds (CheckAvail): Begin and Send with the same reference. OnOutcome must not call the
+// service, because it runs in a transaction; let it mark the row for another loop.
+//
+// One poll asks for up to 100 bookings of the same market and user. Only a poll for a single
+// reference proves that there is no order, so the polls from the tenth minute on are made one
+// by one. No more than 100 entries are in memory for a search and for each worker.
+//
+// Entries that have ended stay in hotelstays_journal with live = 0. Delete old ones when you
+// like, but not those of the last day, which Send may still need:
+//
+//	DELETE FROM hotelstays_journal WHERE live = 0 AND due < ... -- microseconds since 1970
+//
 // # Durability
 //
 // A commit is as durable as the database makes it. Check returns a warning for each setting
@@ -26,12 +71,13 @@
 //	SQLite      synchronous is FULL; journal_mode is WAL or DELETE
 //
 // A standby that takes over may lack the last commits, unless replication is synchronous.
-// Then an event may be handled again, and a token fetched twice.
+// Then an event may be handled again, a token fetched twice, and a booking lost.
 //
 // # Clocks
 //
 // Times are integers: microseconds since 1970, by the database's clock. The clocks of the
-// processes need not agree, except that a token's Expiry is the process's. A step of the
+// processes need not agree, except that a token's Expiry and the times of the Journal are the
+// processes': the proof of absence rests on clocks that differ by at most five seconds. A step of the
 // database's clock ends leases that much too early or too late. On SQLite the database's clock
 // is the machine's.
 //

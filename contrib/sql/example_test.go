@@ -70,6 +70,74 @@ func ExampleNewEventStore() {
 	_ = receive
 }
 
+// A booking is committed together with the caller's row, and then sent.
+func ExampleJournal() {
+	book := func(ctx context.Context, db *sql.DB, client *hotelstays.Client, key types.Secret, req *hotelstays.BookRequest) error {
+		journal, err := hotelstayssql.NewJournal(db, hotelstayssql.PostgreSQL, client, hotelstayssql.JournalOptions{
+			OnOutcome: func(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error {
+				_, err := tx.ExecContext(ctx, `UPDATE bookings SET state = $1 WHERE reference = $2`,
+					outcome.State.String(), outcome.Recovery.CustomerReferenceNo)
+				return err
+			},
+			Keys: []types.Secret{key}, // 32 random bytes; a second key may follow
+		})
+		if err != nil {
+			return err
+		}
+		go journal.Run(ctx) // in every process: it ends what others could not
+
+		tx, err := db.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback()
+		if _, err := tx.ExecContext(ctx, `INSERT INTO bookings (reference, state) VALUES ($1, 'pending')`, req.CustomerReferenceNo); err != nil {
+			return err
+		}
+		if err := journal.Begin(ctx, tx, req); err != nil {
+			return err
+		}
+		if err := tx.Commit(); err != nil {
+			return err
+		}
+		outcome, err := journal.Send(ctx, req.CustomerReferenceNo) // in this process or another
+		if err != nil {
+			return err // what it means is in the documentation of Send
+		}
+		slog.InfoContext(ctx, "booked", "state", outcome.State, "refusal", outcome.Err)
+		return nil
+	}
+	_ = book
+}
+
+// A webhook ends the wait for the next poll.
+func ExampleJournal_Wake() {
+	receive := func(journal *hotelstayssql.Journal, secret types.Secret) (http.Handler, error) {
+		return hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{
+			Secrets: []types.Secret{secret},
+		}, func(ctx context.Context, event *hotelstays.WebhookEvent) error {
+			return journal.Wake(ctx, event.CustomerReferenceNo)
+		})
+	}
+	_ = receive
+}
+
+// The people on call look for bookings that no poll can settle.
+func ExampleJournal_List() {
+	report := func(ctx context.Context, journal *hotelstayssql.Journal) {
+		for booking, err := range journal.List(ctx) {
+			if err != nil {
+				slog.ErrorContext(ctx, "a booking needs a person", "error", err)
+				continue
+			}
+			if booking.Unverified > 3 {
+				slog.WarnContext(ctx, "nothing is known", "reference", booking.Recovery.CustomerReferenceNo, "polls", booking.Unverified)
+			}
+		}
+	}
+	_ = report
+}
+
 // One process fetches the token, and all use it.
 func ExampleNewTokenStore() {
 	connect := func(db *sql.DB, baseURL string, cred hotelstays.TicketCredential, key types.Secret) (*hotelstays.Client, error) {

@@ -49,6 +49,26 @@ var migrations = []migration{
 				lease integer NOT NULL, lease_until integer NOT NULL) WITHOUT ROWID`,
 		},
 	},
+	{ // 2: the journal
+		PostgreSQL: {
+			`CREATE TABLE IF NOT EXISTS hotelstays_journal (
+				account bytea NOT NULL, reference bytea NOT NULL, fence bigint NOT NULL, live smallint NOT NULL,
+				due bigint NOT NULL, booking bytea NOT NULL, request bytea, PRIMARY KEY (account, reference))`,
+			`CREATE INDEX IF NOT EXISTS hotelstays_journal_due ON hotelstays_journal (account, live, due)`,
+		},
+		MySQL: {
+			`CREATE TABLE IF NOT EXISTS hotelstays_journal (
+				account varbinary(64) NOT NULL, reference varbinary(512) NOT NULL, fence bigint NOT NULL, live smallint NOT NULL,
+				due bigint NOT NULL, booking mediumblob NOT NULL, request mediumblob, PRIMARY KEY (account, reference),
+				KEY hotelstays_journal_due (account, live, due)) ENGINE = InnoDB ROW_FORMAT = DYNAMIC`,
+		},
+		SQLite: {
+			`CREATE TABLE IF NOT EXISTS hotelstays_journal (
+				account blob NOT NULL, reference blob NOT NULL, fence integer NOT NULL, live integer NOT NULL,
+				due integer NOT NULL, booking blob NOT NULL, request blob, PRIMARY KEY (account, reference))`,
+			`CREATE INDEX IF NOT EXISTS hotelstays_journal_due ON hotelstays_journal (account, live, due)`,
+		},
+	},
 }
 
 // SchemaError reports that the tables do not fit this program.

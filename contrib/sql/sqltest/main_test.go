@@ -44,6 +44,13 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if text := os.Getenv(partVariable); text != "" {
+		if err := perform(text); err != nil {
+			fmt.Fprintln(os.Stderr, "a process of the test ended:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	variables := map[hotelstayssql.Dialect]string{hotelstayssql.PostgreSQL: postgresVariable, hotelstayssql.MySQL: mariadbVariable}
 	for dialect, variable := range variables {
 		if slices.Contains(dialects, dialect) && os.Getenv(variable) == "" {

@@ -1,0 +1,297 @@
+// The journal of bookings.
+
+package hotelstayssql
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+const (
+	defaultBookTimeout  = 2 * time.Minute
+	defaultMaxWorkers   = 10
+	defaultPollInterval = time.Second
+
+	// storeTimeout bounds the transaction after Book, when the caller's ctx may have ended.
+	storeTimeout = 10 * time.Second
+	// maxReference is the largest number of bytes in a reference.
+	maxReference = 512
+)
+
+var (
+	// ErrNotBegun: no open booking has this reference.
+	ErrNotBegun = errors.New("no booking under this reference is open")
+	// ErrAlreadyBegun: a booking under this reference has not ended yet.
+	ErrAlreadyBegun = errors.New("a booking under this reference has not ended yet")
+)
+
+// JournalOptions configure a Journal.
+type JournalOptions struct {
+	// OnOutcome stores the outcome of a booking. Required. It runs in the transaction that ends
+	// the booking: what it does with tx is committed together with that, or not at all. If the
+	// transaction fails, OnOutcome is called again later, so everything it does outside tx must
+	// be repeatable. It must be safe for concurrent use, and must not commit tx.
+	//
+	// State is BookingFound or BookingAbsent. Err is nil, or the refusal or the reason why
+	// nothing was sent (BookingAbsent), or a *hotelstays.ReferenceReusedError: the order is
+	// not the expected one (BookingFound). Recovery has the reference, and the session that
+	// Cancel needs. ctx lasts at most ten seconds in Send and Book, and at least fifteen in Run.
+	OnOutcome func(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error
+	// Keys encrypt the requests that wait for Send. Required: at least one key of 32 bytes. The
+	// first one encrypts, and all of them decrypt.
+	Keys []types.Secret
+	// BookTimeout bounds Book and Send, and is how long a booking waits for Send. Default: 2
+	// minutes.
+	BookTimeout time.Duration
+	// MaxWorkers is how many polls Run makes at once. Default: 10.
+	MaxWorkers int
+	// PollInterval is how often Run looks for due bookings. Default: 1 second.
+	PollInterval time.Duration
+	// Logger receives warnings. Default: none.
+	Logger *slog.Logger
+}
+
+// Journal makes bookings that survive their process. Create it with NewJournal. It is safe for
+// concurrent use. Several processes may use the same tables, also for several accounts.
+type Journal struct {
+	db      database
+	client  *hotelstays.Client
+	opts    JournalOptions
+	keys    keyring
+	account []byte        // the fingerprint of the client's recoveries
+	woken   chan struct{} // ends a pause of Run
+	fits    atomic.Bool   // the tables were seen to fit this program
+}
+
+// NewJournal returns a Journal. It opens no connection: create the tables with Migrate, and
+// look at the database with Check. The error names every invalid argument.
+func NewJournal(db *sql.DB, dialect Dialect, client *hotelstays.Client, opts JournalOptions) (*Journal, error) {
+	var p problems
+	p.checkDatabase(db, dialect)
+	keys := newKeyring(opts.Keys, &p)
+	if client == nil {
+		p.add("the client is nil; create it with hotelstays.New")
+	}
+	if opts.OnOutcome == nil {
+		p.add("OnOutcome is required")
+	}
+	if opts.BookTimeout < 0 || opts.MaxWorkers < 0 || opts.PollInterval < 0 {
+		p.add("BookTimeout, MaxWorkers and PollInterval must not be negative; 0 is the default")
+	}
+	if err := p.err("NewJournal"); err != nil {
+		return nil, err
+	}
+	opts.BookTimeout = cmp.Or(opts.BookTimeout, defaultBookTimeout)
+	opts.MaxWorkers = cmp.Or(opts.MaxWorkers, defaultMaxWorkers)
+	opts.PollInterval = cmp.Or(opts.PollInterval, defaultPollInterval)
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Journal{
+		db: database{db, dialect}, client: client, opts: opts, keys: keys,
+		account: []byte(client.NewBookingRecovery(nil).Fingerprint),
+		woken:   make(chan struct{}, 1),
+	}, nil
+}
+
+// Begin stores a booking in the caller's transaction: together with the caller's own row, or
+// not at all. Nothing is sent. Commit, then call Send, in this process or another.
+//
+// The request is stored encrypted, and erased when it is sent. Of opts only WithMarket and
+// WithUserRef are stored; pass others to Send.
+//
+// If a booking under the same reference and account has not ended, the error matches
+// ErrAlreadyBegun: roll tx back. One that has ended begins again.
+func (j *Journal) Begin(ctx context.Context, tx *sql.Tx, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) error {
+	if err := checkReference(req); err != nil {
+		return fmt.Errorf("hotelstayssql: Begin: %w", err)
+	}
+	sealed, err := j.sealRequest(req)
+	if err != nil {
+		return fmt.Errorf("hotelstayssql: Begin: reference %q: %w", req.CustomerReferenceNo, err)
+	}
+	booking := durable.New(*j.client.NewBookingRecovery(req, opts...), time.Now().Add(j.opts.BookTimeout))
+	e := &entry{reference: req.CustomerReferenceNo, fence: newID(), Booking: booking, sealed: sealed}
+	if err := j.insert(ctx, tx, e); err != nil {
+		return fmt.Errorf("hotelstayssql: Begin: reference %q: %w; roll back", req.CustomerReferenceNo, err)
+	}
+	return nil
+}
+
+// Send books a booking that Begin has stored and whose transaction is committed.
+//
+// It does what Client.BookAndRecover does, within ctx and BookTimeout, and calls OnOutcome in
+// the transaction that ends the booking. It returns that outcome with a nil error: check State
+// and Err, which holds a refusal.
+//
+// An error means that something is left to do:
+//
+//	*hotelstays.OutcomeUnknownError            Run continues, and will store the outcome
+//	ErrNotBegun                                nothing was sent: call Begin and commit first
+//	durable.ErrAlreadyStarted                  nothing was sent by this call
+//	durable.ErrConflictingOutcome, an outcome  the outcome is true, but another one was stored
+//	                                           before
+//	any other, with an outcome                 the outcome is true, but was perhaps not stored:
+//	                                           Run finds it again and stores it
+//	any other, without an outcome              the database failed, or the request does not
+//	                                           decrypt. Nothing was sent: Run will find no order
+func (j *Journal) Send(ctx context.Context, customerReferenceNo string, opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
+	limit := time.Now().Add(j.opts.BookTimeout) // counts from before the booking is marked
+	booking, cancel := context.WithDeadline(ctx, limit)
+	defer cancel()
+	e, req, err := j.start(booking, customerReferenceNo, limit)
+	if err != nil {
+		return nil, fmt.Errorf("hotelstayssql: Send: reference %q: nothing was sent: %w", customerReferenceNo, err)
+	}
+	return j.book(ctx, booking, e, req, append(optionsOf(&e.Recovery), opts...))
+}
+
+// Book stores a booking and sends it: Begin and Send in one call, for callers who have no row
+// of their own to commit before. Its results are those of Send, and ErrAlreadyBegun.
+func (j *Journal) Book(ctx context.Context, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
+	if err := checkReference(req); err != nil {
+		return nil, fmt.Errorf("hotelstayssql: Book: %w", err)
+	}
+	limit := time.Now().Add(j.opts.BookTimeout)
+	booking, cancel := context.WithDeadline(ctx, limit)
+	defer cancel()
+	started, err := durable.New(*j.client.NewBookingRecovery(req, opts...), limit).Start(limit)
+	if err != nil {
+		return nil, err
+	}
+	e := &entry{reference: req.CustomerReferenceNo, fence: newID(), Booking: started}
+	if err = j.checkTables(booking); err == nil {
+		err = j.db.inTx(booking, func(tx *sql.Tx) error { return j.insert(booking, tx, e) })
+	}
+	if err != nil {
+		return nil, fmt.Errorf("hotelstayssql: Book: reference %q: nothing was sent: %w", req.CustomerReferenceNo, err)
+	}
+	return j.book(ctx, booking, e, req, opts)
+}
+
+// checkTables refuses tables of another version, until it has seen ones that fit.
+func (j *Journal) checkTables(ctx context.Context) error {
+	if j.fits.Load() {
+		return nil
+	}
+	conn, err := j.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	if err := checkSchema(ctx, conn, j.db.dialect); err != nil {
+		return err
+	}
+	j.fits.Store(true)
+	return nil
+}
+
+func checkReference(req *hotelstays.BookRequest) error {
+	switch {
+	case req == nil || req.CustomerReferenceNo == "":
+		return errors.New("the request has no customerReferenceNo")
+	case len(req.CustomerReferenceNo) > maxReference:
+		return fmt.Errorf("customerReferenceNo has %d bytes; the limit is %d", len(req.CustomerReferenceNo), maxReference)
+	}
+	return nil
+}
+
+// optionsOf returns the options of Begin that a recovery keeps.
+func optionsOf(r *hotelstays.BookingRecovery) (opts []hotelstays.CallOption) {
+	if r.Market != "" {
+		opts = append(opts, hotelstays.WithMarket(r.Market))
+	}
+	if r.UserRef != "" {
+		opts = append(opts, hotelstays.WithUserRef(r.UserRef))
+	}
+	return opts
+}
+
+// start marks a booking and erases its request: from now on its Book may have been sent.
+func (j *Journal) start(ctx context.Context, reference string, bookBy time.Time) (e *entry, req *hotelstays.BookRequest, err error) {
+	if err := j.checkTables(ctx); err != nil {
+		return nil, nil, err
+	}
+	if e, err = j.read(ctx, reference); err != nil {
+		return nil, nil, err
+	}
+	err = j.apply(ctx, e, func(b durable.Booking) (durable.Booking, bool, error) {
+		if b.Ending != "" {
+			return b, false, ErrNotBegun
+		}
+		next, err := b.Start(bookBy)
+		if err == nil {
+			req, err = j.openRequest(e)
+		}
+		return next, true, err
+	}, nil)
+	return e, req, err
+}
+
+// book sends a booking that is marked, and stores what happens. booking ends when Book must.
+func (j *Journal) book(ctx, booking context.Context, e *entry, req *hotelstays.BookRequest,
+	opts []hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
+	outcome, err := j.client.BookAndRecover(booking, req, hotelstays.JoinCallOptions(opts...))
+
+	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	round := e.Booking
+	final := round.Booked(outcome, err)
+	if final == nil {
+		return nil, j.handOver(storing, e, outcome, err)
+	}
+	err = j.apply(storing, e, func(b durable.Booking) (durable.Booking, bool, error) {
+		if !sameRound(b, round) {
+			return b, false, fmt.Errorf("%w, and the booking has begun again; check it by hand", durable.ErrConflictingOutcome)
+		}
+		return b.End(final)
+	}, j.deliver(final))
+	if err != nil {
+		err = fmt.Errorf("hotelstayssql: reference %q is %s, but that was not stored: %w", e.reference, durable.EndingOf(final), err)
+	}
+	return final, err
+}
+
+// sameRound reports whether a booking has not begun again since Book was marked.
+func sameRound(b, marked durable.Booking) bool { return b.BookBy.Equal(marked.BookBy) }
+
+// handOver leaves a booking to Run, with the state of its recovery, and returns an
+// OutcomeUnknownError. If the recovery cannot be stored, Run starts at BookBy.
+func (j *Journal) handOver(ctx context.Context, e *entry, outcome *hotelstays.BookingOutcome, cause error) error {
+	round := e.Booking
+	if outcome != nil && outcome.Recovery != nil {
+		err := j.apply(ctx, e, func(b durable.Booking) (durable.Booking, bool, error) {
+			if b.Ending == "" && !sameRound(b, round) {
+				return b, false, nil // the new round polls for the same reference
+			}
+			next, ok := b.HandOver(*outcome.Recovery)
+			return next, ok, nil
+		}, nil)
+		if err != nil {
+			j.opts.Logger.WarnContext(ctx, "cannot hand a booking over; its polls start later",
+				slog.String("reference", e.reference), slog.String("error", err.Error()))
+		}
+		j.wakeRun()
+	}
+	return round.Unknown(outcome, cause)
+}
+
+// deliver returns the part of a transaction that passes an outcome to the caller.
+func (j *Journal) deliver(outcome *hotelstays.BookingOutcome) func(context.Context, *sql.Tx) error {
+	return func(ctx context.Context, tx *sql.Tx) error {
+		if err := j.opts.OnOutcome(ctx, tx, outcome); err != nil {
+			return fmt.Errorf("OnOutcome: %w", err)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,86 @@
+// What the people on call need.
+
+package hotelstayssql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go/durable"
+)
+
+// List returns the open bookings of the client's account, in the order of their references. It
+// reads them in pages, without a transaction. Due is when Run acts next, or the end of a
+// worker's lease. Unverified counts the polls that showed nothing: such a booking needs a
+// person if it stays so.
+//
+// A row that somebody has changed by hand is an error that names its reference, and the list
+// continues. An error of the database ends it.
+func (j *Journal) List(ctx context.Context) iter.Seq2[durable.Booking, error] {
+	return func(yield func(durable.Booking, error) bool) {
+		for after := ""; ; {
+			page, unreadable, err := j.page(ctx, `reference > ? ORDER BY reference`, []byte(after))
+			if err != nil {
+				yield(durable.Booking{}, fmt.Errorf("hotelstayssql: List: %w", err))
+				return
+			}
+			for _, bad := range unreadable {
+				after = max(after, bad.reference)
+				if !yield(durable.Booking{}, fmt.Errorf("hotelstayssql: List: %w", bad)) {
+					return
+				}
+			}
+			for _, e := range page {
+				after = max(after, e.reference)
+				if !yield(e.Booking, nil) {
+					return
+				}
+			}
+			if len(page)+len(unreadable) < pageSize {
+				return
+			}
+		}
+	}
+}
+
+// Retry makes Run poll for a booking now. A booking that was abandoned opens again. The error
+// is ErrNotBegun if the booking waits for Send, has an outcome or is unknown.
+func (j *Journal) Retry(ctx context.Context, customerReferenceNo string) error {
+	err := j.command(ctx, "Retry", customerReferenceNo, durable.Booking.Retry)
+	if err == nil {
+		j.wakeRun()
+	}
+	return err
+}
+
+// Abandon ends a booking without an outcome: it is neither sent nor polled for any more, and
+// OnOutcome is not called. Ask the service first whether there is an order. It is refused
+// while Book may be under way. The error is ErrNotBegun if the booking has ended or is
+// unknown.
+func (j *Journal) Abandon(ctx context.Context, customerReferenceNo string) error {
+	return j.command(ctx, "Abandon", customerReferenceNo, durable.Booking.Abandon)
+}
+
+func (j *Journal) command(ctx context.Context, name, reference string, transition func(durable.Booking, time.Time) (durable.Booking, bool)) error {
+	e, err := j.read(ctx, reference)
+	if err == nil {
+		err = j.apply(ctx, e, func(b durable.Booking) (durable.Booking, bool, error) {
+			now := time.Now()
+			next, ok := transition(b, now)
+			switch {
+			case ok:
+				return next, true, nil
+			case b.Phase(now) == durable.PhaseBooking:
+				return b, false, errors.New("its Book may still be under way, until " + b.BookBy.Format(time.RFC3339))
+			}
+			return b, false, ErrNotBegun
+		}, nil)
+	}
+	if err != nil {
+		return fmt.Errorf("hotelstayssql: %s: reference %q: %w", name, reference, err)
+	}
+	return nil
+}

@@ -1,0 +1,289 @@
+// Processes that die. The test's binary is executed again, with its part in the environment.
+
+package sqltest
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
+	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+const partVariable = "HOTELSTAYS_JOURNAL_PROCESS"
+
+// part is what a process does.
+type part struct {
+	Dialect                hotelstayssql.Dialect
+	Driver, DSN            string
+	URL, AppKey, AppSecret string
+	Session                string
+	Offer                  types.RoomRatePkg
+	// Role is book, run or engine.
+	Role      string
+	Reference string // of book
+	DieAt     string // a stage of book or run
+}
+
+// partOf returns the part of a process that shares the database and the service.
+func (b *books) partOf(role string) part {
+	return part{Dialect: b.db.dialect, Driver: b.db.driver, DSN: b.db.dsn, URL: b.URL, AppKey: b.AppKey, AppSecret: b.AppSecret,
+		Session: b.offer.SessionID, Offer: *b.offer.Expect, Role: role}
+}
+
+// child starts a process. It ends with its standard input.
+func child(t *testing.T, p part) (*exec.Cmd, io.Closer) {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	text, err := json.Marshal(p)
+	require.NoError(t, err)
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), partVariable+"="+string(text))
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	return cmd, in
+}
+
+// process is the state of such a process.
+type process struct {
+	part
+	*hotelstayssql.Journal
+	client *hotelstays.Client
+	db     *database
+}
+
+// perform plays the part of a process.
+func perform(text string) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var p process
+	if err := json.Unmarshal([]byte(text), &p.part); err != nil {
+		return err
+	}
+	plain, err := sql.Open(p.Driver, p.DSN)
+	if err != nil {
+		return err
+	}
+	p.db = &database{DB: plain, dialect: p.Dialect, driver: p.Driver, dsn: p.DSN}
+	w := &watched{loseCommit: func(latest string) bool {
+		if strings.HasPrefix(latest, "UPDATE bookings") {
+			p.stage("committed")
+		}
+		return false
+	}}
+	pool := sql.OpenDB(watchedConnector{plain.Driver(), p.DSN, w})
+	pool.SetMaxOpenConns(20)
+	p.client, err = hotelstays.New(p.URL, hotelstays.TicketCredential{AppKey: p.AppKey, AppSecret: types.NewSecret(p.AppSecret)},
+		hotelstays.WithHTTPClient(&http.Client{Transport: &p}))
+	if err != nil {
+		return err
+	}
+	opts := hotelstayssql.JournalOptions{OnOutcome: p.onOutcome, Keys: []types.Secret{journalKey},
+		BookTimeout: 10 * time.Second, PollInterval: 50 * time.Millisecond}
+	if p.Role == "engine" {
+		opts.OnOutcome, opts.BookTimeout = p.onEngineOutcome, 2*time.Second
+	}
+	if p.Journal, err = hotelstayssql.NewJournal(pool, p.Dialect, p.client, opts); err != nil {
+		return err
+	}
+	switch p.Role {
+	case "book":
+		return p.book(ctx, pool)
+	case "run":
+		go func() { // the test ends, or dies
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			cancel()
+		}()
+		return p.Run(ctx)
+	}
+	for range engineBookers {
+		go p.keepBooking(ctx)
+	}
+	go func() {
+		for p.Run(ctx) != nil { // the database may be restarting
+			time.Sleep(100 * time.Millisecond)
+		}
+	}()
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return err
+}
+
+// stage kills the process at its stage.
+func (p *process) stage(name string) {
+	if name == p.DieAt {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	}
+}
+
+func (p *process) RoundTrip(r *http.Request) (*http.Response, error) {
+	watch := strings.HasSuffix(r.URL.Path, map[string]string{"book": "/book", "run": "/queryOrders"}[p.Role])
+	if watch {
+		p.stage("leaving")
+	}
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if watch {
+		p.stage("answered")
+	}
+	return resp, err
+}
+
+func (p *process) onOutcome(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error {
+	err := p.db.storeRow(ctx, tx, outcome)
+	p.stage("outcome")
+	return err
+}
+
+func (p *process) request(reference string) *hotelstays.BookRequest {
+	return requestOf(hotelstays.BookRequest{SessionID: p.Session, RatePkgID: p.Offer.RatePkgID, Expect: &p.Offer}, reference)
+}
+
+func (p *process) book(ctx context.Context, pool *sql.DB) error {
+	tx, err := pool.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := p.Begin(ctx, tx, p.request(p.Reference)); err != nil {
+		return err
+	}
+	p.stage("beginning")
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	p.stage("begun")
+	_, err = p.Send(ctx, p.Reference)
+	p.stage("sent")
+	return err
+}
+
+// dies plays a part until the process has killed itself.
+func dies(t *testing.T, p part) {
+	t.Helper()
+	cmd, in := child(t, p)
+	defer in.Close()
+	late := time.AfterFunc(patience, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })
+	defer late.Stop()
+	err := cmd.Wait()
+	require.Error(t, err)
+	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	require.True(t, ok && status.Signaled() && status.Signal() == syscall.SIGKILL, "%s: %v", p.DieAt, err)
+}
+
+// A process that books may die at any stage.
+func TestDiesWhileBooking(t *testing.T) {
+	for stage, want := range map[string]struct {
+		ending durable.Ending // empty: it never was
+		books  int
+	}{
+		"beginning": {"", 0},
+		"begun":     {durable.EndingAbsent, 0},
+		"leaving":   {durable.EndingAbsent, 0},
+		"answered":  {durable.EndingFound, 1},
+		"outcome":   {durable.EndingFound, 1},
+		"committed": {durable.EndingFound, 1},
+		"sent":      {durable.EndingFound, 1},
+	} {
+		t.Run(stage, func(t *testing.T) {
+			onEach(t, func(t *testing.T, db *database) {
+				b := newBooks(t, db, nil)
+				b.addRow("ref-1")
+				p := b.partOf("book")
+				p.Reference, p.DieAt = "ref-1", stage
+				dies(t, p)
+				b.run()
+				if want.ending == "" {
+					assert.Zero(t, db.number(t, `SELECT COUNT(*) FROM hotelstays_journal`))
+					return
+				}
+				b.hasState("ref-1", want.ending, 5*time.Second)
+				assert.Equal(t, 1, b.row("ref-1").Ended)
+				assert.Len(t, b.Ledger().Orders(), want.books)
+				assert.Equal(t, want.books, b.Ledger().Count(hotelstaystest.OpBook))
+			})
+		})
+	}
+}
+
+// So may a process that polls.
+func TestDiesWhilePolling(t *testing.T) {
+	for _, stage := range []string{"leaving", "answered", "outcome", "committed"} {
+		t.Run(stage, func(t *testing.T) {
+			onEach(t, func(t *testing.T, db *database) {
+				b := newBooks(t, db, nil)
+				b.sendUnknown("ref-1", bookMade)
+				b.pass(time.Minute)
+				p := b.partOf("run")
+				p.DieAt = stage
+				dies(t, p)
+				b.run()
+				b.hasState("ref-1", durable.EndingFound, 10*time.Second)
+				assert.Equal(t, 1, b.row("ref-1").Ended)
+				assert.Equal(t, map[string]int{"ref-1": 1}, b.bookingsMade())
+			})
+		})
+	}
+}
+
+// A process that is stopped loses its lease, and changes nothing when it continues.
+func TestAFrozenProcess(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, nil)
+		b.sendUnknown("ref-1", bookMade)
+		slow := hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: time.Second}
+		b.Inject(slow)
+		polls := b.Ledger().Count(hotelstaystest.OpQueryOrders)
+		b.pass(time.Minute)
+		cmd, in := child(t, b.partOf("run"))
+		defer func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			in.Close()
+		}()
+		b.eventually("it polls", func() bool { return b.Ledger().Count(hotelstaystest.OpQueryOrders) > polls })
+		require.NoError(t, cmd.Process.Signal(syscall.SIGSTOP))
+		stop := b.run()
+		b.hasState("ref-1", durable.EndingFound, 30*time.Second)
+		stop()
+		ended := b.stored("ref-1")
+		polls = b.Ledger().Count(hotelstaystest.OpQueryOrders)
+
+		b.begin("ref-2") // its end shows that the process has continued
+		b.pass(time.Minute)
+		b.Inject(slow)
+		require.NoError(t, cmd.Process.Signal(syscall.SIGCONT))
+		b.hasState("ref-2", durable.EndingAbsent, 0)
+		assert.Equal(t, 1, b.row("ref-1").Ended)
+		assert.Equal(t, ended, b.stored("ref-1"))
+		assert.Equal(t, polls+1, b.Ledger().Count(hotelstaystest.OpQueryOrders), "only the one of ref-2")
+	})
+}
+
+// readyTables creates what the processes of a chaos test need.
+func readyTables(t *testing.T, db *database, bookings int) {
+	t.Helper()
+	db.exec(t, `ALTER TABLE bookings ADD COLUMN rounds integer NOT NULL DEFAULT 0`)
+	db.exec(t, `CREATE TABLE endings (reference varchar(64) NOT NULL, round integer NOT NULL, state varchar(16) NOT NULL, at bigint NOT NULL)`)
+	db.exec(t, `CREATE TABLE surprises (what varchar(1000) NOT NULL)`)
+	for i := range bookings {
+		db.exec(t, `INSERT INTO bookings (reference, state, order_no, ended, rounds) VALUES (?, 'new', '', 0, 0)`, fmt.Sprint("ref-", i))
+	}
+}

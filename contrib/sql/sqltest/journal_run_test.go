@@ -1,0 +1,414 @@
+package sqltest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
+	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// A process dies between its commit and its Send. When a worker has taken over, nothing is sent
+// any more, and the first answered poll decides.
+func TestABookingThatIsNeverSent(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, nil)
+		b.begin("ref-1")
+		b.run()
+		b.hasState("ref-1", durable.EndingAbsent, time.Second)
+		assert.Equal(t, 1, b.Ledger().Count(hotelstaystest.OpQueryOrders))
+		_, err := b.Send(t.Context(), "ref-1")
+		require.ErrorIs(t, err, hotelstayssql.ErrNotBegun)
+
+		b.Inject(noPoll)
+		b.begin("ref-2")
+		b.eventually("a poll has failed", func() bool { b.pass(time.Second); return b.stored("ref-2").Unverified > 0 })
+		_, err = b.Send(t.Context(), "ref-2")
+		require.ErrorIs(t, err, durable.ErrAlreadyStarted)
+		assert.Equal(t, callerRow{State: "pending"}, b.row("ref-2"), "a poll that fails proves nothing")
+		b.ClearFaults()
+		b.hasState("ref-2", durable.EndingAbsent, time.Minute)
+		assert.Zero(t, b.Ledger().Count(hotelstaystest.OpBook))
+	})
+}
+
+// While polls fail, OnOutcome is not called and the polls continue.
+func TestUnverifiedIsNoEnd(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, nil)
+		b.sendUnknown("ref-1", bookMade)
+		b.Inject(noPoll)
+		b.run()
+		b.eventually("unverified three times", func() bool { b.pass(10 * time.Minute); return b.stored("ref-1").Unverified >= 3 })
+		assert.Equal(t, callerRow{State: "pending"}, b.row("ref-1"))
+		b.ClearFaults()
+		b.hasState("ref-1", durable.EndingFound, time.Hour)
+		assert.Equal(t, 1, b.row("ref-1").Ended)
+	})
+}
+
+func TestWake(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, func(o *hotelstayssql.JournalOptions) { o.PollInterval = time.Hour })
+		b.sendUnknown("ref-1", bookMade)
+		require.NoError(t, b.Wake(t.Context(), "ref-9"), "a booking of others")
+		b.begin("ref-2")
+		require.NoError(t, b.Wake(t.Context(), "ref-2"), "a booking that waits")
+		b.run()
+		b.eventually("it is woken", func() bool {
+			assert.NoError(t, b.Wake(t.Context(), "ref-1"))
+			return b.row("ref-1").State == "found"
+		})
+		require.NoError(t, b.Wake(t.Context(), "ref-1"), "a booking that has ended")
+		_, err := b.Send(t.Context(), "ref-2")
+		require.NoError(t, err)
+	})
+}
+
+// A webhook may come before the answer of Book. The poll finds the order, and Send agrees.
+func TestWakeWhileBookIsUnderWay(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, func(o *hotelstayssql.JournalOptions) { o.BookTimeout = patience })
+		b.begin("ref-1")
+		answer := b.holdAnswer()
+		defer answer.release()
+		done := make(chan error)
+		go func() { _, err := b.Send(t.Context(), "ref-1"); done <- err }()
+		<-answer.held
+		b.run()
+		b.hasStateAfter("ref-1", durable.EndingFound, func() { assert.NoError(t, b.Wake(t.Context(), "ref-1")) })
+		answer.release()
+		require.NoError(t, <-done)
+		assert.Equal(t, 1, b.row("ref-1").Ended)
+	})
+}
+
+// A poll while Book is under way that finds nothing changes nothing.
+func TestWakeBeforeTheOrderIsThere(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, func(o *hotelstayssql.JournalOptions) { o.BookTimeout = patience }, hotelstaystest.WithLateVisibility(time.Hour))
+		b.begin("ref-1")
+		answer := b.holdAnswer()
+		defer answer.release()
+		done := make(chan error)
+		go func() { _, err := b.Send(t.Context(), "ref-1"); done <- err }()
+		<-answer.held
+		b.run()
+		require.NoError(t, b.Wake(t.Context(), "ref-1"))
+		b.eventually("it was polled for", func() bool {
+			stored := b.stored("ref-1")
+			return b.Ledger().Count(hotelstaystest.OpQueryOrders) == 1 && stored.Due.Sub(stored.BookBy).Abs() < time.Millisecond
+		})
+		assert.Zero(t, b.stored("ref-1").Recovery.EndedAt)
+		answer.release()
+		require.NoError(t, <-done)
+		assert.Equal(t, "found", b.row("ref-1").State)
+	})
+}
+
+// heldAnswer holds the first answer of an operation back.
+type heldAnswer struct {
+	http.RoundTripper
+	path      string
+	once      sync.Once
+	held, end chan struct{}
+	release   func()
+	lose      bool // drops the answer after all
+}
+
+func holdFirst(path string, inner http.RoundTripper) *heldAnswer {
+	end := make(chan struct{})
+	return &heldAnswer{RoundTripper: inner, path: path, held: make(chan struct{}), end: end, release: sync.OnceFunc(func() { close(end) })}
+}
+
+func (h *heldAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := h.RoundTripper.RoundTrip(r)
+	if err == nil && strings.HasSuffix(r.URL.Path, h.path) {
+		h.once.Do(func() {
+			close(h.held)
+			<-h.end
+			if h.lose {
+				resp.Body.Close()
+				resp, err = nil, errors.New("the answer is lost")
+			}
+		})
+	}
+	return resp, err
+}
+
+// holdAnswer makes the process hold the next answer to Book back.
+func (b *books) holdAnswer() *heldAnswer {
+	b.t.Helper()
+	h := holdFirst("/book", b.Client().Transport)
+	sender := *b
+	var err error
+	sender.client, err = hotelstays.New(b.URL, hotelstays.TicketCredential{AppKey: b.AppKey, AppSecret: types.NewSecret(b.AppSecret)},
+		hotelstays.WithHTTPClient(&http.Client{Transport: h}))
+	require.NoError(b.t, err)
+	*b = *sender.another(func(o *hotelstayssql.JournalOptions) { o.BookTimeout = patience })
+	return h
+}
+
+// hasStateAfter waits until the caller's row has a state, and repeats something.
+func (b *books) hasStateAfter(reference string, want durable.Ending, again func()) {
+	b.t.Helper()
+	b.eventually(fmt.Sprintf("%s is %s", reference, want), func() bool {
+		again()
+		return b.row(reference).State == string(want)
+	})
+}
+
+// A process is frozen in Book until its booking is stored as absent. Then Send returns its order
+// together with ErrConflictingOutcome.
+func TestFrozenInSend(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, nil, hotelstaystest.WithLateVisibility(2*time.Hour))
+		b.begin("ref-1")
+		answer := b.holdAnswer()
+		defer answer.release()
+		var outcome *hotelstays.BookingOutcome
+		var err error
+		done := make(chan struct{})
+		go func() { defer close(done); outcome, err = b.Send(t.Context(), "ref-1") }()
+		<-answer.held
+		b.run()
+		b.hasState("ref-1", durable.EndingAbsent, 5*time.Minute)
+		answer.release()
+		<-done
+		require.ErrorIs(t, err, durable.ErrConflictingOutcome)
+		require.NotNil(t, outcome)
+		assert.NotNil(t, outcome.Order)
+		assert.Equal(t, callerRow{"absent", "", 1}, b.row("ref-1"))
+	})
+}
+
+// The same without an answer: the order may exist now, so the polls start again.
+func TestFrozenInSendWithoutAnAnswer(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, nil, hotelstaystest.WithLateVisibility(2*time.Hour))
+		b.begin("ref-1")
+		answer := b.holdAnswer()
+		defer answer.release()
+		answer.lose = true
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { _, err := b.Send(ctx, "ref-1"); done <- err }()
+		<-answer.held
+		stop := b.run()
+		b.hasState("ref-1", durable.EndingAbsent, 5*time.Minute)
+		stop()
+		cancel()
+		answer.release()
+		var unknown *hotelstays.OutcomeUnknownError
+		require.ErrorAs(t, <-done, &unknown)
+		assert.Equal(t, durable.PhasePolling, b.stored("ref-1").Phase(time.Now()))
+		b.Advance(3 * time.Hour)
+		b.run()
+		b.hasState("ref-1", durable.EndingFound, time.Minute)
+		assert.Equal(t, 2, b.row("ref-1").Ended)
+	})
+}
+
+// If its booking has begun again meanwhile, the outcome of the old round does not end the new one.
+func TestFrozenInSendWhileAnotherRoundIsUnderWay(t *testing.T) {
+	for name, lose := range map[string]bool{"with an answer": false, "without an answer": true} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, func(t *testing.T, db *database) {
+				b := newBooks(t, db, nil, hotelstaystest.WithLateVisibility(2*time.Hour))
+				b.begin("ref-1")
+				answer := b.holdAnswer()
+				defer answer.release()
+				answer.lose = lose
+				ctx, cancel := context.WithCancel(t.Context())
+				done := make(chan error)
+				go func() { _, err := b.Send(ctx, "ref-1"); done <- err }()
+				<-answer.held
+				stop := b.run()
+				b.hasState("ref-1", durable.EndingAbsent, 5*time.Minute)
+				stop()
+				require.NoError(t, b.beginAgain(b.request("ref-1")))
+				before := b.stored("ref-1")
+				if lose {
+					cancel()
+				}
+				answer.release()
+				err := <-done
+				cancel()
+				if lose {
+					var unknown *hotelstays.OutcomeUnknownError
+					require.ErrorAs(t, err, &unknown)
+				} else {
+					require.ErrorIs(t, err, durable.ErrConflictingOutcome)
+				}
+				assert.Equal(t, before, b.stored("ref-1"), "the new round is as it was")
+				assert.Equal(t, 1, b.row("ref-1").Ended)
+			})
+		})
+	}
+}
+
+// A worker that is frozen in a poll loses its lease, and then changes nothing.
+func TestAFrozenWorker(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, nil)
+		b.sendUnknown("ref-1", bookMade)
+		frozen := b.another(nil)
+		hold := holdFirst("/queryOrders", b.Client().Transport)
+		defer hold.release()
+		var err error
+		frozen.client, err = hotelstays.New(b.URL, hotelstays.TicketCredential{AppKey: b.AppKey, AppSecret: types.NewSecret(b.AppSecret)},
+			hotelstays.WithHTTPClient(&http.Client{Transport: hold}))
+		require.NoError(t, err)
+		frozen = frozen.another(func(o *hotelstayssql.JournalOptions) { o.MaxWorkers = 1 }) // and so it looks for no other work
+		b.pass(time.Minute)
+		stop := frozen.run()
+		<-hold.held
+		b.run()
+		polls := b.Ledger().Count(hotelstaystest.OpQueryOrders)
+		b.pass(time.Minute) // the lease is over
+		b.hasState("ref-1", durable.EndingFound, 0)
+		assert.Equal(t, polls+1, b.Ledger().Count(hotelstaystest.OpQueryOrders))
+		ended := b.stored("ref-1")
+		hold.release()
+		stop()
+		assert.Equal(t, 1, b.row("ref-1").Ended)
+		assert.Equal(t, ended, b.stored("ref-1"))
+	})
+}
+
+// A worker that is stopped in a poll returns its booking at once.
+func TestStoppedInAPoll(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, nil)
+		b.sendUnknown("ref-1", bookMade)
+		b.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: patience})
+		polls := b.Ledger().Count(hotelstaystest.OpQueryOrders)
+		b.pass(time.Minute)
+		stop := b.run()
+		b.eventually("a worker polls", func() bool { return b.Ledger().Count(hotelstaystest.OpQueryOrders) > polls })
+		stop()
+		b.ClearFaults()
+		b.run()
+		b.hasState("ref-1", durable.EndingFound, 0)
+	})
+}
+
+// Many bookings in several processes end once each.
+func TestConcurrentBookings(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, nil)
+		var wg sync.WaitGroup
+		for i := range 3 {
+			process := b.another(nil)
+			process.run()
+			for n := range 10 {
+				reference := fmt.Sprintf("ref-%d-%d", i, n)
+				wg.Go(func() {
+					tx, err := db.BeginTx(t.Context(), nil)
+					if !assert.NoError(t, err) {
+						return
+					}
+					_, err = tx.ExecContext(t.Context(), db.translate(`INSERT INTO bookings (reference, state, order_no, ended) VALUES (?, 'pending', '', 0)`), reference)
+					assert.NoError(t, err)
+					assert.NoError(t, process.Begin(t.Context(), tx, process.request(reference)))
+					assert.NoError(t, tx.Commit())
+					outcome, err := process.Send(t.Context(), reference)
+					assert.NoError(t, err)
+					assert.Equal(t, durable.EndingFound, durable.EndingOf(outcome))
+				})
+			}
+		}
+		wg.Wait()
+		assert.Len(t, b.Ledger().Orders(), 30)
+		assert.EqualValues(t, 30, db.number(t, `SELECT COUNT(*) FROM bookings WHERE ended = 1 AND state = 'found'`))
+	})
+}
+
+// A poll asks for many bookings at once. An order that it finds is polled for alone, because its
+// dates count; nothing is taken for absent.
+func TestPollsForMany(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, nil)
+		_, err := b.client.Book(t.Context(), b.request("many-000007"))
+		require.NoError(t, err)
+		const many = 250
+		b.fill(many, nil)
+		b.addRow("many-000007")
+		b.run()
+		b.hasState("many-000007", durable.EndingFound, 0)
+		b.eventually("none is due", func() bool {
+			return db.number(t, `SELECT COUNT(*) FROM hotelstays_journal WHERE live = 1 AND due <= ?`, time.Now().UnixMicro()) == 0
+		})
+		b.eventually("no lease is left", func() bool { // they are due 150 s after the end of Book: in 90 s
+			return db.number(t, `SELECT COUNT(*) FROM hotelstays_journal WHERE live = 1 AND due <= ?`, time.Now().Add(time.Minute).UnixMicro()) == 0
+		})
+		assert.LessOrEqual(t, b.Ledger().Count(hotelstaystest.OpQueryOrders), 6, "three polls for many, and one for the order")
+		assert.EqualValues(t, many-1, db.number(t, `SELECT COUNT(*) FROM hotelstays_journal WHERE live = 1`))
+	})
+}
+
+// Bookings of other users are polled for by these users.
+func TestPollsForManyKeepTheirUsers(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, nil)
+		b.fill(40, func(i int, booking *durable.Booking) { booking.Recovery.UserRef = fmt.Sprint("user-", i%4) })
+		b.run()
+		b.eventually("none is due", func() bool {
+			return db.number(t, `SELECT COUNT(*) FROM hotelstays_journal WHERE due <= ?`, time.Now().Add(time.Minute).UnixMicro()) == 0
+		})
+		users := map[string]int{}
+		for _, r := range b.Ledger().Requests(hotelstaystest.OpQueryOrders) {
+			users[r.Header.Get("User-Ref")]++
+		}
+		for i := range 4 {
+			assert.Positive(t, users[fmt.Sprint("user-", i)])
+		}
+		assert.Len(t, users, 4)
+	})
+}
+
+// Many open bookings are polled for within the rate limit and in little memory.
+func TestManyOpenBookings(t *testing.T) {
+	many := 2000
+	if os.Getenv("HOTELSTAYS_LONG") != "" {
+		many = 100_000
+	}
+	t.Logf("%d open bookings", many)
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, nil, func(c *hotelstaystest.Config) { c.Unlimited = false },
+			hotelstaystest.WithLedgerLimit(2000))
+		b.fill(many, nil)
+		runtime.GC()
+		var before, now runtime.MemStats
+		runtime.ReadMemStats(&before)
+		var peak uint64
+		start := time.Now()
+		b.run()
+		require.Eventually(t, func() bool {
+			runtime.ReadMemStats(&now)
+			peak = max(peak, now.HeapAlloc)
+			return db.number(t, `SELECT COUNT(*) FROM hotelstays_journal WHERE live = 1 AND due <= ?`, start.Add(time.Minute).UnixMicro()) == 0
+		}, 5*time.Minute, 100*time.Millisecond, "none is due, and no lease is left")
+		polls := b.Ledger().Requests(hotelstaystest.OpQueryOrders)
+		t.Logf("%d polls in %s, %d MB", b.Ledger().Count(hotelstaystest.OpQueryOrders), time.Since(start).Round(time.Millisecond), (peak-min(peak, before.HeapAlloc))>>20)
+		assert.LessOrEqual(t, b.Ledger().Count(hotelstaystest.OpQueryOrders), many/50)
+		for _, poll := range polls {
+			assert.False(t, poll.RateLimited)
+		}
+		assert.Less(t, peak, before.HeapAlloc+(100<<20))
+	})
+}

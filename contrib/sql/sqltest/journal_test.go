@@ -1,0 +1,457 @@
+package sqltest
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
+	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+func TestNewJournalNamesEveryInvalidArgument(t *testing.T) {
+	_, err := hotelstayssql.NewJournal(nil, "oracle", nil, hotelstayssql.JournalOptions{BookTimeout: -1})
+	for _, what := range []string{"NewJournal: ", "database is nil", `"oracle"`, "Keys is empty", "client is nil", "OnOutcome", "negative"} {
+		assert.ErrorContains(t, err, what)
+	}
+}
+
+func TestAnOutcomeThatIsKnownAtOnce(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, nil)
+		b.begin("ref-1")
+		outcome, err := b.Send(t.Context(), "ref-1")
+		require.NoError(t, err)
+		require.Equal(t, durable.EndingFound, durable.EndingOf(outcome))
+		assert.Equal(t, b.offer.SessionID, outcome.Recovery.SessionID, "Cancel needs it")
+		assert.Equal(t, callerRow{"found", b.Ledger().Orders()[0].PlatformReferenceNo, 1}, b.row("ref-1"))
+
+		b.begin("ref-2")
+		b.Inject(bookRefused)
+		outcome, err = b.Send(t.Context(), "ref-2")
+		require.NoError(t, err)
+		assert.ErrorIs(t, outcome.Err, hotelstays.ErrRateChanged)
+		assert.Equal(t, callerRow{"failed", "", 1}, b.row("ref-2"))
+
+		b.addRow("ref-3")
+		outcome, err = b.Book(t.Context(), b.request("ref-3"))
+		require.NoError(t, err)
+		assert.Equal(t, callerRow{"found", outcome.Order.PlatformReferenceNo, 1}, b.row("ref-3"))
+
+		b.addRow("ref-4")
+		invalid := b.request("ref-4")
+		invalid.Guests = nil
+		outcome, err = b.Book(t.Context(), invalid)
+		require.NoError(t, err)
+		assert.Equal(t, durable.EndingFailed, durable.EndingOf(outcome), "nothing was sent")
+		assert.Zero(t, b.Ledger().Count(hotelstaystest.OpQueryOrders), "nobody had to poll")
+	})
+}
+
+func TestLostAnswers(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, nil)
+		b.sendUnknown("ref-1", bookMade)
+		b.sendUnknown("ref-2", bookLost)
+		b.run()
+		b.hasState("ref-1", durable.EndingFound, 10*time.Second)
+		b.hasState("ref-2", durable.EndingAbsent, 10*time.Second)
+		assert.Equal(t, map[string]int{"ref-1": 1}, b.bookingsMade())
+		assert.GreaterOrEqual(t, b.Ledger().Count(hotelstaystest.OpQueryOrders), 4)
+
+		require.NoError(t, b.beginAgain(b.request("ref-2")))
+		outcome, err := b.Send(t.Context(), "ref-2")
+		require.NoError(t, err)
+		assert.Equal(t, callerRow{"found", outcome.Order.PlatformReferenceNo, 2}, b.row("ref-2"))
+		assert.Equal(t, map[string]int{"ref-1": 1, "ref-2": 1}, b.bookingsMade())
+	})
+}
+
+func TestAnotherOrderUnderTheReference(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, nil)
+		b.begin("ref-1")
+		_, err := b.Send(t.Context(), "ref-1")
+		require.NoError(t, err)
+		other, stay := b.request("ref-1"), *b.offer.Expect
+		stay.CheckIn, stay.CheckOut = "2099-01-01", "2099-01-03"
+		other.Expect = &stay
+		require.NoError(t, b.beginAgain(other))
+		outcome, err := b.Send(t.Context(), "ref-1")
+		require.NoError(t, err)
+		assert.Equal(t, durable.EndingReused, durable.EndingOf(outcome))
+		assert.Equal(t, "reused", b.row("ref-1").State)
+	})
+}
+
+func TestSentOnce(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, nil)
+		_, err := b.Send(t.Context(), "ref-1")
+		require.ErrorIs(t, err, hotelstayssql.ErrNotBegun)
+		assert.ErrorContains(t, err, `"ref-1": nothing was sent`)
+
+		tx, err := db.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		require.NoError(t, b.Begin(t.Context(), tx, b.request("ref-1")))
+		require.NoError(t, tx.Rollback())
+		_, err = b.Send(t.Context(), "ref-1")
+		require.ErrorIs(t, err, hotelstayssql.ErrNotBegun, "the transaction was rolled back")
+
+		b.begin("ref-1")
+		require.ErrorIs(t, b.beginAgain(b.request("ref-1")), hotelstayssql.ErrAlreadyBegun)
+		_, err = b.Book(t.Context(), b.request("ref-1"))
+		require.ErrorIs(t, err, hotelstayssql.ErrAlreadyBegun)
+		assert.Zero(t, b.Ledger().Count(hotelstaystest.OpBook))
+
+		var wg sync.WaitGroup
+		var sent, started atomic.Int32
+		for range 8 {
+			process := b.another(nil)
+			wg.Go(func() {
+				_, err := process.Send(t.Context(), "ref-1")
+				switch {
+				case err == nil:
+					sent.Add(1)
+				case errors.Is(err, durable.ErrAlreadyStarted), errors.Is(err, hotelstayssql.ErrNotBegun): // it has ended
+					started.Add(1)
+				default:
+					assert.NoError(t, err)
+				}
+			})
+		}
+		wg.Wait()
+		assert.EqualValues(t, 1, sent.Load())
+		assert.EqualValues(t, 7, started.Load())
+		assert.Equal(t, 1, b.Ledger().Count(hotelstaystest.OpBook))
+		assert.Equal(t, 1, b.row("ref-1").Ended)
+	})
+}
+
+// References differ in case and in trailing spaces, and may hold any character.
+func TestReferences(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, func(o *hotelstayssql.JournalOptions) {
+			o.OnOutcome = func(context.Context, *sql.Tx, *hotelstays.BookingOutcome) error { return nil }
+		})
+		for i, reference := range []string{"abc", "ABC", "abc ", "\u00e4\u4e16", "a'b\"c\\d%_?"} {
+			req := b.request(fmt.Sprint("guest-", i))
+			req.CustomerReferenceNo = reference
+			outcome, err := b.Book(t.Context(), req)
+			require.NoError(t, err, reference)
+			assert.Equal(t, durable.EndingFound, durable.EndingOf(outcome), reference)
+		}
+		for _, req := range []*hotelstays.BookRequest{nil, {}, b.request(strings.Repeat("x", 513))} {
+			_, err := b.Book(t.Context(), req)
+			assert.ErrorContains(t, err, "customerReferenceNo")
+			assert.ErrorContains(t, b.beginAgain(req), "customerReferenceNo")
+		}
+	})
+}
+
+// wireTap keeps the bodies of Book.
+type wireTap struct {
+	http.RoundTripper
+	bodies, sessions []string
+}
+
+func (w *wireTap) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.URL.Path, "/book") {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		w.bodies = append(w.bodies, string(body))
+		w.sessions = append(w.sessions, fmt.Sprint(r.Header["Session-Id"], r.Header["Market"], r.Header["User-Ref"]))
+	}
+	return w.RoundTripper.RoundTrip(r)
+}
+
+// What Send sends after a restart is what Begin received. The table shows none of it.
+func TestTheRequestIsStoredInFull(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, nil)
+		tap := &wireTap{RoundTripper: b.Client().Transport}
+		var err error
+		b.client, err = hotelstays.New(b.URL, hotelstays.TicketCredential{AppKey: b.AppKey, AppSecret: types.NewSecret(b.AppSecret)},
+			hotelstays.WithHTTPClient(&http.Client{Transport: tap}))
+		require.NoError(t, err)
+		b = b.another(nil)
+		age, child := 7, true
+		req := b.request("ref-1")
+		req.Holder = types.Holder{FirstName: "Ada", LastName: "Smith", Email: "ada@example.com"}
+		req.CallbackURL = b.URL + "/events"
+		req.Guests = append(req.Guests, types.Guest{RoomIndex: 1, FirstName: "Bo", LastName: "Smith", NationalityCode: "FR", Age: &age, IsChild: &child,
+			Gender: types.GenderOther, DateOfBirth: "2019-02-03", PassportNumber: types.NewSecret("X7654321")})
+		opts := []hotelstays.CallOption{hotelstays.WithMarket("FR"), hotelstays.WithUserRef("user-7")}
+
+		b.addRow("ref-1")
+		tx, err := db.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		require.NoError(t, b.Begin(t.Context(), tx, req, opts...))
+		require.NoError(t, tx.Commit())
+		var booking, request []byte
+		look := func() {
+			require.NoError(t, db.QueryRowContext(t.Context(), `SELECT booking, request FROM hotelstays_journal`).Scan(&booking, &request))
+			for _, private := range []string{"P1234567", "X7654321", "Smith", "ada@", "2019-02-03"} {
+				assert.NotContains(t, string(booking)+string(request), private)
+			}
+		}
+		look()
+		assert.NotEmpty(t, request)
+		_, err = b.another(nil).Send(t.Context(), "ref-1")
+		require.NoError(t, err)
+		look()
+		assert.Empty(t, request, "it is erased")
+		_, err = b.client.Book(t.Context(), req, opts...)
+		require.NoError(t, err)
+		require.Len(t, tap.bodies, 2)
+		assert.Equal(t, tap.bodies[1], tap.bodies[0])
+		assert.Equal(t, tap.sessions[1], tap.sessions[0])
+		assert.Contains(t, tap.bodies[0], "X7654321")
+	})
+}
+
+func TestAWrongKey(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, nil)
+		b.begin("ref-1")
+		stranger := b.another(func(o *hotelstayssql.JournalOptions) {
+			o.Keys = []types.Secret{types.NewSecret(strings.Repeat("x", 32))}
+		})
+		_, err := stranger.Send(t.Context(), "ref-1")
+		require.ErrorContains(t, err, "which is not in Keys")
+		assert.ErrorContains(t, err, "nothing was sent")
+		rotated := b.another(func(o *hotelstayssql.JournalOptions) {
+			o.Keys = []types.Secret{types.NewSecret(strings.Repeat("x", 32)), journalKey}
+		})
+		outcome, err := rotated.Send(t.Context(), "ref-1")
+		require.NoError(t, err, "nothing is lost")
+		assert.NotNil(t, outcome.Order)
+	})
+}
+
+func TestRowsEditedByHand(t *testing.T) {
+	for name, edit := range map[string]string{
+		"no JSON":             `UPDATE hotelstays_journal SET booking = ? WHERE reference = ?|{`,
+		"another reference":   `UPDATE hotelstays_journal SET booking = ? WHERE reference = ?|{"recovery":{"customerReferenceNo":"ref-2"}}`,
+		"another account":     `UPDATE hotelstays_journal SET booking = ? WHERE reference = ?|{"recovery":{"customerReferenceNo":"ref-1","fingerprint":"x"}}`,
+		"a request of others": `UPDATE hotelstays_journal SET request = ? WHERE reference = ?|garbage`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, func(t *testing.T, db *database) {
+				b := newBooks(t, db, nil)
+				b.begin("ref-1")
+				statement, value, _ := strings.Cut(edit, "|")
+				before := b.stored("ref-1")
+				db.exec(t, statement, []byte(value), []byte("ref-1"))
+				_, err := b.Send(t.Context(), "ref-1")
+				require.ErrorContains(t, err, "nothing was sent")
+				if strings.Contains(statement, "request") {
+					assert.ErrorContains(t, err, "does not decrypt")
+					return
+				}
+				assert.ErrorContains(t, err, "changed by hand")
+				assert.NotContains(t, err.Error(), "Expect")
+
+				// It is kept as it is, and does not hold up others.
+				b.begin("ref-0")
+				b.run()
+				db.exec(t, `UPDATE hotelstays_journal SET due = 1`)
+				b.hasState("ref-0", durable.EndingAbsent, 0)
+				b.eventually("it is postponed", func() bool {
+					return db.number(t, `SELECT COUNT(*) FROM hotelstays_journal WHERE reference = ? AND due > 1 AND request IS NOT NULL`, []byte("ref-1")) == 1
+				})
+				assert.Equal(t, callerRow{State: "pending"}, b.row("ref-1"))
+				assert.Zero(t, b.Ledger().Count(hotelstaystest.OpBook))
+				require.Equal(t, "ref-1", before.Recovery.CustomerReferenceNo)
+			})
+		})
+	}
+}
+
+// A row that was copied to another reference does not book there.
+func TestARequestOfAnotherRow(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, nil)
+		b.begin("ref-1")
+		b.begin("ref-2")
+		var sealed []byte
+		require.NoError(t, db.QueryRowContext(t.Context(), db.translate(`SELECT request FROM hotelstays_journal WHERE reference = ?`),
+			[]byte("ref-2")).Scan(&sealed))
+		db.exec(t, `UPDATE hotelstays_journal SET request = ? WHERE reference = ?`, sealed, []byte("ref-1"))
+		_, err := b.Send(t.Context(), "ref-1")
+		require.ErrorContains(t, err, "moved from another row")
+		assert.Zero(t, b.Ledger().Count(hotelstaystest.OpBook))
+	})
+}
+
+func TestADatabaseThatDoesNotFit(t *testing.T) {
+	readOnly := map[hotelstayssql.Dialect]map[string]string{
+		hotelstayssql.SQLite:     {"query_only": "1"},
+		hotelstayssql.PostgreSQL: {"default_transaction_read_only": "on"},
+		hotelstayssql.MySQL:      {"tx_read_only": "1"},
+	}
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, nil)
+		b.begin("ref-1")
+		journal, err := hotelstayssql.NewJournal(db.openWith(t, readOnly[db.dialect]), db.dialect, b.client,
+			hotelstayssql.JournalOptions{OnOutcome: db.storeRow, Keys: []types.Secret{journalKey}})
+		require.NoError(t, err)
+		_, err = journal.Send(t.Context(), "ref-1")
+		assert.ErrorContains(t, err, "nothing was sent")
+		_, err = journal.Book(t.Context(), b.request("ref-2"))
+		assert.ErrorContains(t, err, "nothing was sent")
+		assert.ErrorContains(t, journal.Run(t.Context()), "refuses to be written")
+
+		db.exec(t, `INSERT INTO hotelstays_schema (version) VALUES (99)`)
+		var newer *hotelstayssql.SchemaError
+		_, err = b.Send(t.Context(), "ref-1")
+		require.ErrorAs(t, err, &newer)
+		_, err = b.Book(t.Context(), b.request("ref-2"))
+		require.ErrorAs(t, err, &newer)
+		require.ErrorAs(t, b.Run(t.Context()), &newer)
+		assert.Zero(t, b.Ledger().Count(hotelstaystest.OpBook))
+
+		db.exec(t, `DELETE FROM hotelstays_schema WHERE version = 99`)
+		_, err = b.Send(t.Context(), "ref-1")
+		require.NoError(t, err, "nothing is lost")
+	})
+}
+
+// An outcome that cannot be stored is returned, and Run stores it.
+func TestOnOutcomeFails(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		boom := errors.New("the disk is full")
+		var calls atomic.Int32
+		b := newBooks(t, db, func(o *hotelstayssql.JournalOptions) {
+			o.OnOutcome = func(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error {
+				if err := db.storeRow(ctx, tx, outcome); err != nil {
+					return err
+				}
+				switch calls.Add(1) {
+				case 1, 2:
+					return boom
+				case 3:
+					panic("OnOutcome panicked")
+				}
+				return nil
+			}
+		})
+		b.begin("ref-1")
+		outcome, err := b.Send(t.Context(), "ref-1")
+		require.ErrorIs(t, err, boom)
+		require.Equal(t, durable.EndingFound, durable.EndingOf(outcome))
+		assert.Equal(t, callerRow{State: "pending"}, b.row("ref-1"))
+		b.run()
+		b.hasState("ref-1", durable.EndingFound, 10*time.Second)
+		assert.Equal(t, 1, b.row("ref-1").Ended)
+		assert.EqualValues(t, 4, calls.Load())
+	})
+}
+
+func TestListOfOpenBookings(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, nil)
+		b.begin("waiting")
+		b.sendUnknown("polling", bookLost)
+		b.begin("ended")
+		_, err := b.Send(t.Context(), "ended")
+		require.NoError(t, err)
+		b.begin("edited")
+		db.exec(t, `UPDATE hotelstays_journal SET booking = ? WHERE reference = ?`, []byte("{"), []byte("edited"))
+
+		phases := map[string]durable.Phase{}
+		var broken []error
+		for booking, err := range b.List(t.Context()) {
+			if err != nil {
+				broken = append(broken, err)
+				continue
+			}
+			phases[booking.Recovery.CustomerReferenceNo] = booking.Phase(time.Now())
+			assert.False(t, booking.Due.IsZero())
+		}
+		assert.Equal(t, map[string]durable.Phase{"waiting": durable.PhaseWaiting, "polling": durable.PhasePolling}, phases)
+		require.Len(t, broken, 1)
+		assert.ErrorContains(t, broken[0], `"edited"`)
+
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		for _, err := range b.List(ctx) {
+			assert.ErrorIs(t, err, context.Canceled)
+		}
+		for range b.List(t.Context()) {
+			break
+		}
+	})
+}
+
+// List reads more rows than one statement returns.
+func TestListOfManyBookings(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, nil)
+		b.fill(250, nil)
+		seen := map[string]bool{}
+		for booking, err := range b.List(t.Context()) {
+			require.NoError(t, err)
+			seen[booking.Recovery.CustomerReferenceNo] = true
+		}
+		assert.Len(t, seen, 250)
+	})
+}
+
+func TestAbandonAndRetry(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, nil)
+		b.sendUnknown("ref-1", bookMade)
+		require.NoError(t, b.Abandon(t.Context(), "ref-1"))
+		assert.Equal(t, durable.EndingAbandoned, b.stored("ref-1").Ending)
+		assert.ErrorIs(t, b.Abandon(t.Context(), "ref-1"), hotelstayssql.ErrNotBegun)
+		b.run()
+		require.NoError(t, b.Wake(t.Context(), "ref-1"))
+		assert.Equal(t, callerRow{State: "pending"}, b.row("ref-1"), "OnOutcome is not called")
+
+		require.NoError(t, b.Retry(t.Context(), "ref-1"))
+		b.hasState("ref-1", durable.EndingFound, 0)
+		assert.ErrorIs(t, b.Retry(t.Context(), "ref-1"), hotelstayssql.ErrNotBegun)
+		assert.ErrorIs(t, b.Retry(t.Context(), "ref-9"), hotelstayssql.ErrNotBegun)
+
+		b.begin("ref-2") // never sent
+		assert.ErrorIs(t, b.Retry(t.Context(), "ref-2"), hotelstayssql.ErrNotBegun)
+		require.NoError(t, b.Abandon(t.Context(), "ref-2"))
+		_, err := b.Send(t.Context(), "ref-2")
+		assert.ErrorIs(t, err, hotelstayssql.ErrNotBegun)
+	})
+}
+
+// A booking whose Book may be under way is not given up: its order could be lost.
+func TestAbandonWhileBookIsUnderWay(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, func(o *hotelstayssql.JournalOptions) { o.BookTimeout = patience })
+		b.begin("ref-1")
+		b.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: patience})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); _, _ = b.Send(ctx, "ref-1") }()
+		b.eventually("Book is under way", func() bool { return b.Ledger().Count(hotelstaystest.OpBook) == 1 })
+		assert.ErrorContains(t, b.Abandon(t.Context(), "ref-1"), "may still be under way")
+		cancel()
+		<-done
+	})
+}

@@ -1,0 +1,232 @@
+// The transitions of a booking.
+
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+)
+
+const (
+	// ClockMargin is the tolerated difference between the clocks of two machines.
+	ClockMargin = 5 * time.Second
+
+	// absenceAfter is how long after the end of Book one poll without an order proves its
+	// absence.
+	absenceAfter = 10 * time.Minute
+	// firstPause is the pause after the first poll. The next ones double.
+	firstPause = 30 * time.Second
+	// unverifiedPause is the first pause after an unverified poll.
+	unverifiedPause    = 150 * time.Second
+	maxUnverifiedPause = time.Hour
+)
+
+var (
+	// ErrAlreadyStarted: Book was called before for this booking, or a worker already polls
+	// for its order.
+	ErrAlreadyStarted = errors.New("the booking has started already")
+	// ErrConflictingOutcome: another outcome of the booking was stored before.
+	ErrConflictingOutcome = errors.New("another outcome of the booking was stored before")
+)
+
+// Phase is where a booking is in its life.
+type Phase string
+
+// The phases; see the package documentation.
+const (
+	PhaseWaiting Phase = "waiting"
+	PhaseBooking Phase = "booking"
+	PhasePolling Phase = "polling"
+	PhaseEnded   Phase = "ended"
+)
+
+// Booking is the stored state of a booking. It holds no secret, and of the guests only the
+// caller's WithUserRef.
+type Booking struct {
+	Recovery hotelstays.BookingRecovery `json:"recovery"`
+	// BookBy is when Book has certainly ended. It is zero until Book or a worker starts.
+	BookBy time.Time `json:"bookBy,omitzero"`
+	// Unverified counts the polls that ended as unverified.
+	Unverified int `json:"unverified,omitempty"`
+	// Ending is empty until the booking has ended.
+	Ending Ending `json:"ending,omitempty"`
+	// Due is when a worker must poll or take over. Its JSON is left to the store, which
+	// searches by it.
+	Due time.Time `json:"-"`
+}
+
+// New returns a booking to store before Book is called. If Book has not started by startBy,
+// a worker takes over. A recovery with an EndedAt is that of a Book that has ended with an
+// unknown outcome: workers continue with its next poll.
+func New(recovery hotelstays.BookingRecovery, startBy time.Time) Booking {
+	if !recovery.EndedAt.IsZero() {
+		return handedOver(recovery)
+	}
+	return Booking{Recovery: recovery, Due: wallClock(startBy.Add(ClockMargin))}
+}
+
+// handedOver returns the booking of a Book that has ended with an unknown outcome.
+func handedOver(recovery hotelstays.BookingRecovery) Booking {
+	return Booking{Recovery: recovery, BookBy: recovery.EndedAt, Due: recovery.NextPoll}
+}
+
+// Phase returns the phase at a time.
+func (b Booking) Phase(now time.Time) Phase {
+	switch {
+	case b.Ending != "":
+		return PhaseEnded
+	case b.BookBy.IsZero():
+		return PhaseWaiting
+	case b.Recovery.EndedAt.IsZero() && now.Before(b.BookBy):
+		return PhaseBooking
+	}
+	return PhasePolling
+}
+
+// Start marks a booking as being sent by a Book that ends by a time. Commit the result before
+// Book is sent. The error is ErrAlreadyStarted.
+func (b Booking) Start(bookBy time.Time) (Booking, error) {
+	if b.Phase(bookBy) != PhaseWaiting {
+		return b, ErrAlreadyStarted
+	}
+	b.BookBy = wallClock(bookBy.Add(ClockMargin))
+	b.Due = b.BookBy
+	return b, nil
+}
+
+// TakeOver marks a booking whose Book has not started, so that it never will. Nothing was
+// sent, and the next poll decides as after a Book that ended long ago. A booking that has
+// started is returned unchanged.
+func (b Booking) TakeOver(now time.Time) Booking {
+	if b.Phase(now) == PhaseWaiting {
+		b.BookBy = wallClock(now)
+		b.Due = b.BookBy
+		b.Recovery.EndedAt = wallClock(now.Add(-absenceAfter))
+	}
+	return b
+}
+
+// Wake makes a booking due now, because a webhook says that something has happened. ok is
+// false, and nothing changes, before it has started and after it has ended.
+func (b Booking) Wake(now time.Time) (next Booking, ok bool) {
+	if phase := b.Phase(now); phase == PhaseWaiting || phase == PhaseEnded {
+		return b, false
+	}
+	b.Due = wallClock(now)
+	b.Recovery.NextPoll = b.Due
+	return b, true
+}
+
+// Booked returns the outcome that ends the booking, from the results of BookAndRecover, or nil
+// if the outcome is unknown.
+func (b Booking) Booked(outcome *hotelstays.BookingOutcome, err error) *hotelstays.BookingOutcome {
+	final := b.known(outcome, err)
+	if final == nil && outcome == nil && err != nil && !isUnknown(err) { // Book was refused, or not sent
+		final = &hotelstays.BookingOutcome{State: hotelstays.BookingAbsent, Err: err, Recovery: &b.Recovery}
+	}
+	return final
+}
+
+// Polled returns the booking after a poll that began at a time, and the outcome that ends it,
+// if that is known. Pass a copy of Recovery to StepRecovery, and its results to Polled.
+//
+// A poll in PhaseBooking changes nothing but Due, because the times of a recovery count from
+// the end of Book.
+func (b Booking) Polled(at time.Time, outcome *hotelstays.BookingOutcome, err error) (next Booking, final *hotelstays.BookingOutcome) {
+	final = b.known(outcome, err)
+	switch {
+	case final != nil || err != nil || outcome == nil:
+		return b, final
+	case b.Phase(at) == PhaseBooking:
+		b.Due = b.BookBy
+		return b, nil
+	}
+	b.Recovery, b.Due = *outcome.Recovery, outcome.Recovery.NextPoll
+	if outcome.State == hotelstays.BookingUnverified {
+		if pause := wallClock(at.Add(pauseAfter(b.Unverified))); pause.After(b.Due) {
+			b.Due = pause
+		}
+		b.Unverified++
+	}
+	return b, nil
+}
+
+// pauseAfter returns the pause after an unverified poll, which doubles with each earlier one.
+func pauseAfter(unverified int) time.Duration {
+	pause := unverifiedPause
+	for ; unverified > 0 && pause < maxUnverifiedPause; unverified-- {
+		pause *= 2
+	}
+	return min(pause, maxUnverifiedPause)
+}
+
+// PollTogether reports whether a poll for many references at once may replace the poll that is
+// due. From ten minutes after the end of Book on it may not, because only a poll for a single
+// reference proves absence.
+func (b Booking) PollTogether(at time.Time) bool {
+	ended := b.Recovery.EndedAt
+	return b.Phase(at) == PhasePolling && !ended.IsZero() && !at.Before(ended) && at.Before(ended.Add(absenceAfter))
+}
+
+// Missed returns the booking after a poll for many references that began at a time and did not
+// find its order, or failed. It is due when the recovery's schedule polls next. The recovery
+// does not change, because such a poll proves nothing.
+func (b Booking) Missed(at time.Time) Booking {
+	ended := b.Recovery.EndedAt
+	b.Due = wallClock(ended.Add(min(2*at.Sub(ended)+firstPause, absenceAfter)))
+	return b
+}
+
+// HandOver returns the booking after a Book with an unknown outcome, with the recovery of
+// that Book. Workers continue with its next poll.
+//
+// A booking that has ended without an order opens again: the calling process was frozen for
+// long, and its Book may have made an order since. ok is false, and nothing changes, if the
+// order was found.
+func (b Booking) HandOver(recovery hotelstays.BookingRecovery) (next Booking, ok bool) {
+	if b.Ending == EndingFound || b.Ending == EndingReused {
+		return b, false
+	}
+	return handedOver(recovery), true
+}
+
+// Abandon ends a booking without an outcome, because a person gives it up. ok is false, and
+// nothing changes, while Book may be under way and after it has ended.
+func (b Booking) Abandon(now time.Time) (next Booking, ok bool) {
+	if phase := b.Phase(now); phase == PhaseBooking || phase == PhaseEnded {
+		return b, false
+	}
+	b.Ending = EndingAbandoned
+	return b, true
+}
+
+// Retry makes a booking due now, because a person asks for it. An abandoned booking opens
+// again. ok is false, and nothing changes, before it has started and after it has an outcome.
+func (b Booking) Retry(now time.Time) (next Booking, ok bool) {
+	if b.Ending == EndingAbandoned {
+		b.Ending = ""
+		b = b.TakeOver(now)
+	}
+	return b.Wake(now)
+}
+
+// End ends a booking with an outcome. ok is false if it has ended in the same way before. The
+// error is ErrConflictingOutcome, and nothing changes, if it has ended in another way.
+func (b Booking) End(outcome *hotelstays.BookingOutcome) (next Booking, ok bool, err error) {
+	switch end := EndingOf(outcome); b.Ending {
+	case "":
+		b.Ending = end
+		return b, true, nil
+	case end:
+		return b, false, nil
+	default:
+		return b, false, fmt.Errorf("reference %q is %s: %w (%s); check the booking by hand",
+			b.Recovery.CustomerReferenceNo, end, ErrConflictingOutcome, b.Ending)
+	}
+}
+
+// wallClock drops the monotonic reading, which cannot be stored.
+func wallClock(t time.Time) time.Time { return t.UTC().Round(0) }

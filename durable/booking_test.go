@@ -1,0 +1,314 @@
+package durable_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
+)
+
+// start is when Book must have started, in every test.
+var start = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+
+func after(d time.Duration) time.Time { return start.Add(d) }
+
+// The bookings of the tables, one of each phase.
+var (
+	waiting  = durable.New(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1"}, start)
+	handed   = hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", EndedAt: after(0), Polls: 1, NextPoll: after(30 * time.Second)}
+	polling  = durable.New(handed, start)
+	bookings = map[string]durable.Booking{"waiting": waiting, "booking": started(), "polling": polling,
+		"taken over": waiting.TakeOver(after(time.Minute)), "found": ended(durable.EndingFound), "reused": ended(durable.EndingReused),
+		"absent": ended(durable.EndingAbsent), "failed": ended(durable.EndingFailed), "abandoned": ended(durable.EndingAbandoned)}
+)
+
+func started() durable.Booking {
+	b, err := waiting.Start(after(time.Minute))
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+func ended(as durable.Ending) durable.Booking {
+	b := polling
+	b.Ending = as
+	return b
+}
+
+// bookedBy is when the Book of started has certainly ended.
+const bookedBy = time.Minute + durable.ClockMargin
+
+func TestPhase(t *testing.T) {
+	for name, tc := range map[string]struct {
+		after time.Duration
+		want  durable.Phase
+	}{
+		"waiting":    {time.Hour, durable.PhaseWaiting},
+		"booking":    {bookedBy - 1, durable.PhaseBooking},
+		"polling":    {0, durable.PhasePolling},
+		"taken over": {0, durable.PhasePolling},
+		"found":      {0, durable.PhaseEnded},
+		"absent":     {0, durable.PhaseEnded},
+		"abandoned":  {0, durable.PhaseEnded},
+	} {
+		assert.Equal(t, tc.want, bookings[name].Phase(after(tc.after)), name)
+	}
+	assert.Equal(t, durable.PhasePolling, started().Phase(after(bookedBy)), "Book has ended")
+}
+
+func TestDue(t *testing.T) {
+	for name, want := range map[string]time.Duration{
+		"waiting":    durable.ClockMargin, // Book may start until then
+		"booking":    bookedBy,
+		"polling":    30 * time.Second,
+		"taken over": time.Minute,
+	} {
+		assert.Equal(t, after(want), bookings[name].Due, name)
+	}
+}
+
+// Each transition accepts some phases only, and otherwise changes nothing.
+func TestTransitions(t *testing.T) {
+	recovery := hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", EndedAt: after(time.Second), Polls: 2, NextPoll: after(time.Minute)}
+	transitions := map[string]struct {
+		of   func(b durable.Booking) (durable.Booking, bool)
+		from string
+		want func(b durable.Booking) durable.Booking
+	}{
+		"start": {
+			func(b durable.Booking) (durable.Booking, bool) {
+				next, err := b.Start(after(time.Minute))
+				if err != nil {
+					assert.ErrorIs(t, err, durable.ErrAlreadyStarted)
+				}
+				return next, err == nil
+			},
+			"waiting",
+			func(b durable.Booking) durable.Booking {
+				b.BookBy, b.Due = after(bookedBy), after(bookedBy)
+				return b
+			},
+		},
+		"take over": {
+			func(b durable.Booking) (durable.Booking, bool) {
+				next := b.TakeOver(after(time.Hour))
+				return next, next != b
+			},
+			"waiting",
+			func(b durable.Booking) durable.Booking {
+				b.BookBy, b.Due, b.Recovery.EndedAt = after(time.Hour), after(time.Hour), after(50*time.Minute)
+				return b
+			},
+		},
+		"wake": {
+			func(b durable.Booking) (durable.Booking, bool) { return b.Wake(after(time.Second)) },
+			"booking, polling, taken over",
+			func(b durable.Booking) durable.Booking {
+				b.Due, b.Recovery.NextPoll = after(time.Second), after(time.Second)
+				return b
+			},
+		},
+		"abandon": {
+			func(b durable.Booking) (durable.Booking, bool) { return b.Abandon(after(time.Second)) },
+			"waiting, polling, taken over",
+			func(b durable.Booking) durable.Booking {
+				b.Ending = durable.EndingAbandoned
+				return b
+			},
+		},
+		"retry": {
+			func(b durable.Booking) (durable.Booking, bool) { return b.Retry(after(time.Second)) },
+			"booking, polling, taken over, abandoned",
+			func(b durable.Booking) durable.Booking {
+				b.Due, b.Recovery.NextPoll, b.Ending = after(time.Second), after(time.Second), ""
+				return b
+			},
+		},
+		"hand over": {
+			func(b durable.Booking) (durable.Booking, bool) { return b.HandOver(recovery) },
+			"waiting, booking, polling, taken over, absent, failed, abandoned",
+			func(durable.Booking) durable.Booking {
+				return durable.Booking{Recovery: recovery, BookBy: after(time.Second), Due: after(time.Minute)}
+			},
+		},
+	}
+	for name, tc := range transitions {
+		for phase, b := range bookings {
+			t.Run(name+" from "+phase, func(t *testing.T) {
+				next, ok := tc.of(b)
+				require.Equal(t, contains(tc.from, phase), ok)
+				if !ok {
+					assert.Equal(t, b, next)
+					return
+				}
+				assert.Equal(t, tc.want(b), next)
+			})
+		}
+	}
+}
+
+func contains(list, word string) bool {
+	for item := range strings.SplitSeq(list, ", ") {
+		if item == word {
+			return true
+		}
+	}
+	return false
+}
+
+// The first ending counts.
+func TestEnd(t *testing.T) {
+	outcomes := map[durable.Ending]*hotelstays.BookingOutcome{
+		durable.EndingFound:  {State: hotelstays.BookingFound, Order: order},
+		durable.EndingReused: {State: hotelstays.BookingFound, Order: order, Err: reused},
+		durable.EndingAbsent: {State: hotelstays.BookingAbsent},
+		durable.EndingFailed: {State: hotelstays.BookingAbsent, Err: refused},
+	}
+	for end, outcome := range outcomes {
+		for name, b := range bookings {
+			next, first, err := b.End(outcome)
+			switch b.Ending {
+			case "":
+				require.NoError(t, err)
+				assert.True(t, first, "%s, %s", name, end)
+				assert.Equal(t, ended(end).Ending, next.Ending)
+			case end:
+				require.NoError(t, err)
+				assert.False(t, first)
+				assert.Equal(t, b, next)
+			default:
+				require.ErrorIs(t, err, durable.ErrConflictingOutcome, "%s, %s", name, end)
+				assert.ErrorContains(t, err, `"ref-1"`)
+				assert.False(t, first)
+				assert.Equal(t, b, next)
+			}
+		}
+	}
+}
+
+func TestPolled(t *testing.T) {
+	open := hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", EndedAt: after(0), Polls: 2, NextPoll: after(90 * time.Second)}
+	outcome := func(state hotelstays.BookingState) *hotelstays.BookingOutcome {
+		return &hotelstays.BookingOutcome{State: state, Recovery: &open}
+	}
+	unverifiedTwice := polling
+	unverifiedTwice.Unverified = 2
+	for name, tc := range map[string]struct {
+		booking durable.Booking
+		outcome *hotelstays.BookingOutcome
+		err     error
+		want    durable.Booking
+	}{
+		"open": {polling, outcome(hotelstays.BookingOpen), nil,
+			durable.Booking{Recovery: open, BookBy: after(0), Due: after(90 * time.Second)}},
+		"unverified, with the first pause": {polling, outcome(hotelstays.BookingUnverified), nil,
+			durable.Booking{Recovery: open, BookBy: after(0), Unverified: 1, Due: after(180 * time.Second)}},
+		"unverified, with the third pause": {unverifiedTwice, outcome(hotelstays.BookingUnverified), nil,
+			durable.Booking{Recovery: open, BookBy: after(0), Unverified: 3, Due: after(630 * time.Second)}},
+		"interrupted":          {polling, outcome(hotelstays.BookingOpen), unknown, polling},
+		"a recovery of others": {polling, nil, &hotelstays.ValidationError{}, polling},
+	} {
+		t.Run(name, func(t *testing.T) {
+			next, final := tc.booking.Polled(after(30*time.Second), tc.outcome, tc.err)
+			assert.Nil(t, final)
+			assert.Equal(t, tc.want, next)
+		})
+	}
+}
+
+// Polls for many references follow the schedule of a recovery, up to the one that proves
+// absence.
+func TestMissed(t *testing.T) {
+	b, at := polling, after(0)
+	var times []string
+	for b.PollTogether(at) {
+		recovery := b.Recovery
+		b = b.Missed(at)
+		assert.Equal(t, recovery, b.Recovery)
+		at = b.Due
+		times = append(times, at.Sub(after(0)).String())
+	}
+	assert.Equal(t, "30s 1m30s 3m30s 7m30s 10m0s", strings.Join(times, " "))
+	for name, b := range bookings {
+		assert.Equal(t, name == "polling", b.PollTogether(after(2*time.Minute)), name)
+	}
+	assert.False(t, polling.PollTogether(after(-time.Second)), "the clock of another machine")
+	assert.False(t, started().PollTogether(after(time.Hour)), "the schedule has not begun")
+}
+
+// An abandoned booking that was never sent is never sent later.
+func TestRetryOfABookingThatWaited(t *testing.T) {
+	b, ok := waiting.Abandon(after(time.Second))
+	require.True(t, ok)
+	b, ok = b.Retry(after(time.Minute))
+	require.True(t, ok)
+	assert.Equal(t, durable.PhasePolling, b.Phase(after(time.Minute)))
+	_, err := b.Start(after(time.Hour))
+	assert.ErrorIs(t, err, durable.ErrAlreadyStarted)
+}
+
+// A poll while Book may still run is off the record: the recovery starts when Book has ended.
+func TestPolledWhileBookMayRun(t *testing.T) {
+	woken, ok := started().Wake(after(10 * time.Second))
+	require.True(t, ok)
+	next, final := woken.Polled(after(10*time.Second), &hotelstays.BookingOutcome{State: hotelstays.BookingOpen, Recovery: &handed}, nil)
+	assert.Nil(t, final)
+	assert.Zero(t, next.Recovery.EndedAt)
+	assert.Zero(t, next.Recovery.Polls)
+	assert.Equal(t, after(bookedBy), next.Due)
+	_, final = woken.Polled(after(10*time.Second), &hotelstays.BookingOutcome{State: hotelstays.BookingFound, Order: order, Recovery: &handed}, nil)
+	assert.Equal(t, order, final.Order, "an order that is there counts at once")
+}
+
+// The pauses after unverified polls double up to an hour.
+func TestPausesAfterUnverifiedPolls(t *testing.T) {
+	b, at := polling, after(10*time.Minute)
+	var pauses []string
+	for range 7 {
+		recovery := b.Recovery
+		recovery.NextPoll = at.Add(150 * time.Second)
+		b, _ = b.Polled(at, &hotelstays.BookingOutcome{State: hotelstays.BookingUnverified, Err: errors.New("failed"), Recovery: &recovery}, nil)
+		pauses = append(pauses, b.Due.Sub(at).String())
+		at = b.Due
+	}
+	assert.Equal(t, "2m30s 5m0s 10m0s 20m0s 40m0s 1h0m0s 1h0m0s", strings.Join(pauses, " "))
+	b.Unverified = 1 << 40
+	b, _ = b.Polled(at, &hotelstays.BookingOutcome{State: hotelstays.BookingUnverified, Recovery: &b.Recovery}, nil)
+	assert.Equal(t, time.Hour, b.Due.Sub(at), "no overflow")
+}
+
+// A Booking is stored as JSON, and its store keeps Due.
+func TestJSON(t *testing.T) {
+	for name, b := range bookings {
+		text, err := json.Marshal(b)
+		require.NoError(t, err)
+		back := durable.Booking{Due: b.Due}
+		require.NoError(t, json.Unmarshal(text, &back))
+		assert.Equal(t, b, back, name)
+	}
+	text, err := json.Marshal(started())
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"recovery":{"customerReferenceNo":"ref-1","fingerprint":"","polls":0},"bookBy":"2026-06-01T12:01:05Z"}`, string(text))
+}
+
+// Times with a monotonic reading do not compare equal to those that were stored.
+func TestTimesAreWallClockTimes(t *testing.T) {
+	now := time.Now()
+	b := durable.New(hotelstays.BookingRecovery{}, now)
+	started, err := b.Start(now)
+	require.NoError(t, err)
+	woken, _ := started.Wake(now)
+	for _, at := range []time.Time{b.Due, started.BookBy, started.Due, b.TakeOver(now).BookBy, b.TakeOver(now).Recovery.EndedAt,
+		woken.Due, woken.Recovery.NextPoll} {
+		assert.Equal(t, at.Round(0).UTC(), at)
+		assert.NotContains(t, at.String(), "m=")
+	}
+}

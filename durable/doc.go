@@ -1,0 +1,36 @@
+// Package durable has the life of a booking that outlives its process, as transitions without
+// I/O: the time is an argument, and the result is a new Booking to store. contrib/river and
+// the journal of contrib/sql drive it; use it for a store of your own.
+//
+// # The phases
+//
+//	waiting   New is stored, in one transaction with the caller's own row. Nothing has been
+//	          sent.
+//	booking   Start is committed. Book may be under way until BookBy.
+//	polling   The outcome is unknown, or the process died, or it never called Book (TakeOver).
+//	          Workers poll when the booking is due.
+//	ended     End is committed, in one transaction with what the caller makes of the outcome.
+//
+// # What a store does
+//
+// To book, it commits Start, calls Client.BookAndRecover, and asks Booked for the outcome. If
+// that is nil, it commits HandOver and returns Unknown.
+//
+// A worker that finds a due booking commits TakeOver if the booking is waiting, polls with a
+// copy of the recovery, and asks Polled for the outcome. If that is nil and StepRecovery
+// returned no error, it stores the next booking, unless the phase was booking or another
+// worker has the booking now.
+//
+//	at, recovery := time.Now(), booking.Recovery
+//	outcome, err := client.StepRecovery(ctx, &recovery)
+//	next, final := booking.Polled(at, outcome, err)
+//
+// An outcome is stored by End on the stored booking, read under a lock or written under a
+// condition, so that of two outcomes the first one counts.
+//
+// # Limits
+//
+// The commit of Start must survive a crash of the database. The proof of absence rests on
+// clocks that differ by at most ClockMargin. A process that is frozen between its commit and
+// its Book until after the recovery has ended can still send.
+package durable
