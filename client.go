@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"reflect"
 	"sync/atomic"
 	"time"
 
@@ -291,7 +292,7 @@ func begin(ctx context.Context, c *Client, op Operation, row *operation, req req
 		return nil, err
 	}
 	x := c.newExchange(ctx, op, row, set)
-	if isNil(req) {
+	if reflect.ValueOf(req).IsNil() { // a nil *XRequest
 		x.set.add("request", "is nil")
 	} else {
 		req.validate(&x.set.validation)

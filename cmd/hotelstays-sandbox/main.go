@@ -46,7 +46,7 @@ import (
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
-	"github.com/hotelstays/hotelstays-go/internal/sandboxpage"
+	"github.com/hotelstays/hotelstays-go/cmd/hotelstays-sandbox/internal/sandboxpage"
 )
 
 func main() {

@@ -27,7 +27,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
-	"github.com/hotelstays/hotelstays-go/internal/sandboxpage"
+	"github.com/hotelstays/hotelstays-go/cmd/hotelstays-sandbox/internal/sandboxpage"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
