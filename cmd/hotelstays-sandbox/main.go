@@ -45,8 +45,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/cmd/hotelstays-sandbox/internal/sandboxpage"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
 func main() {

@@ -106,9 +106,9 @@ func TestSamplersSeeTheServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for base, server := range map[string]map[string]any{
 			"https://Host.example/base/": {"server.address": "Host.example", "server.port": int64(443)},
-			"https://host.example:8443": {"server.address": "host.example", "server.port": int64(8443)},
-			"http://localhost":          {"server.address": "localhost", "server.port": int64(80)},
-			"http://[::1]:8080":         {"server.address": "::1", "server.port": int64(8080)},
+			"https://host.example:8443":  {"server.address": "host.example", "server.port": int64(8443)},
+			"http://localhost":           {"server.address": "localhost", "server.port": int64(80)},
+			"http://[::1]:8080":          {"server.address": "::1", "server.port": int64(8080)},
 		} {
 			sampler := &seen{Sampler: sdktrace.AlwaysSample()}
 			observer, err := hotelstaysotel.New(hotelstaysotel.WithTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSampler(sampler))))
