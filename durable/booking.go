@@ -214,13 +214,15 @@ func (b Booking) Retry(now time.Time) (next Booking, ok bool) {
 }
 
 // End ends a booking with an outcome. ok is false if it has ended in the same way before. The
-// error is ErrConflictingOutcome, and nothing changes, if it has ended in another way.
+// error is ErrConflictingOutcome, and nothing changes, if it has ended in another way. Absent
+// and failed are one way: there is no order.
 func (b Booking) End(outcome *hotelstays.BookingOutcome) (next Booking, ok bool, err error) {
-	switch end := EndingOf(outcome); b.Ending {
-	case "":
+	noOrder := func(e Ending) bool { return e == EndingAbsent || e == EndingFailed }
+	switch end := EndingOf(outcome); {
+	case b.Ending == "":
 		b.Ending = end
 		return b, true, nil
-	case end:
+	case b.Ending == end, noOrder(b.Ending) && noOrder(end):
 		return b, false, nil
 	default:
 		return b, false, fmt.Errorf("reference %q is %s: %w (%s); check the booking by hand",

@@ -24,6 +24,9 @@ const (
 	EndingAbandoned Ending = "abandoned"
 )
 
+// HasOrder reports whether there is an order under the reference.
+func (e Ending) HasOrder() bool { return e == EndingFound || e == EndingReused }
+
 // EndingOf returns the ending of a final outcome.
 func EndingOf(outcome *hotelstays.BookingOutcome) Ending {
 	switch found := outcome.State == hotelstays.BookingFound; {

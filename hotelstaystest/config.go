@@ -111,7 +111,7 @@ type ControlConfig struct {
 	// Token, if set, is required of every control request, as "Authorization: Bearer <token>".
 	Token string `json:"token"`
 	// Hosts are the names that a control request may be sent to, without ports, beside
-	// localhost and loopback addresses.
+	// localhost and loopback addresses, and with WithAllowRemote any address.
 	Hosts []string `json:"hosts"`
 
 	// Page, if set, makes the handler of GET /_sandbox/ and of the paths below /_sandbox/page/.

@@ -13,6 +13,7 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -163,8 +164,10 @@ func (s *Server) guard(r *http.Request) error {
 		host = name
 	}
 	host = strings.TrimSuffix(strings.Trim(host, "[]"), ".")
-	if !loopbackHost(host) && !slices.ContainsFunc(s.cfg.Control.Hosts, func(own string) bool { return strings.EqualFold(own, host) }) {
-		return &inputError{http.StatusForbidden, "Host", fmt.Sprintf("the control API does not answer to host %q; see control.hosts", host)}
+	_, notIP := netip.ParseAddr(host) // no name can be rebound to look like an address
+	own := func(name string) bool { return strings.EqualFold(name, host) }
+	if !loopbackHost(host) && !(s.cfg.AllowRemote && notIP == nil) && !slices.ContainsFunc(s.cfg.Control.Hosts, own) {
+		return &inputError{http.StatusForbidden, "Host", fmt.Sprintf("the control API does not answer to host %q; see control.hosts (-control-host)", host)}
 	}
 	if err := crossOrigin.Check(r); err != nil {
 		return &inputError{http.StatusForbidden, "Origin", "a page of another site cannot use the control API"}
@@ -195,7 +198,8 @@ func (s *Server) checkControlToken(w http.ResponseWriter, r *http.Request) error
 		"the control API needs the header Authorization: Bearer <control token>; a browser opens " + controlPath + "?token=<control token> first"}
 }
 
-// cookieValue is not the token, because browsers send cookies to all ports of a host.
+// cookieValue is not the token, because browsers send cookies to all ports of a host: a server
+// there does not learn the token, though it could use the cookie until this server ends.
 func (s *Server) cookieValue() string {
 	return hex.EncodeToString(s.mac("control", s.cfg.Control.Token))
 }

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -218,7 +219,7 @@ func newJournalRequest(r *Request, attempt int) journalRequest {
 // requestFilter makes the filter of a query of the journal.
 func (c *controlCall) requestFilter() func(*Request) bool {
 	operation, traceID, reference := Operation(c.query["operation"]), c.query["traceId"], c.query["reference"]
-	text := regexp.MustCompile("(?i)" + regexp.QuoteMeta(c.query["q"]))
+	text := regexp.MustCompile("(?i)" + regexp.QuoteMeta(strings.ToValidUTF8(c.query["q"], "\ufffd")))
 	has := func(r *Request) bool {
 		if text.MatchString(string(r.Operation)) || text.MatchString(r.Path) || text.MatchString(r.Msg) ||
 			text.MatchString(r.RequestID) || text.MatchString(r.TraceID) {

@@ -167,6 +167,13 @@ func TestControlRefusesOtherHosts(t *testing.T) {
 		}
 		c.with(header("Host", "attacker.example")).refused("POST", "/_sandbox/reset", nil, 403, "Host", "attacker.example")
 		c.with(header("Host", "attacker.example")).must("GET", healthPath, nil, nil) // which answers nothing else
+
+		_, remote := controlled(t, func(cfg *Config) { cfg.AllowRemote = true })
+		for host, want := range map[string]int{"192.0.2.1:8080": 200, "[2001:db8::1]:80": 200, "attacker.example": 403, "2130706433": 403} {
+			if a := remote.with(header("Host", host)).call("GET", "/_sandbox/clock", nil); a.status != want {
+				t.Errorf("remote, %s: HTTP %d %s, want %d", host, a.status, a.body, want)
+			}
+		}
 	})
 }
 

@@ -44,8 +44,8 @@
 //   - Errors are {"error":{"field","message"}}, with the path of the field.
 //   - /_sandbox/entries is the ledger's log. /_sandbox/events sends it as Server-Sent Events.
 //     A slow reader misses entries that were replaced or dropped meanwhile.
-//   - /_sandbox/requests is the journal: each request with its bodies, whose secrets and
-//     personal data are masked, to 16 KiB each. Only a server with control keeps bodies.
+//   - /_sandbox/requests is the journal: each request with its bodies, to 16 KiB each. Only a
+//     server with control keeps bodies. What is masked in them: [Request.Bodies].
 //   - A snapshot has orders, moved and closed offers, webhooks with their attempts, the clock
 //     and faults, for a server with the same seed, catalogue and accounts. It has no tokens,
 //     sessions, counts and requests, and no redelivery that is pending. Offers of the saved

@@ -1,4 +1,4 @@
-// The journal: the bodies of requests and answers, with secrets and personal data masked.
+// The journal: the bodies of requests and answers, with secrets masked.
 
 package hotelstaystest
 
@@ -226,8 +226,9 @@ func referencesIn(found []string, body []byte) []string {
 	return found
 }
 
-// Bodies returns the bodies of a request and of its answer, with secrets and personal data
-// masked, and cut off after 16 KiB. They are kept with [WithControl] only.
+// Bodies returns the bodies of a request and of its answer, cut off after 16 KiB. Secrets,
+// passport numbers, birth dates, e-mail addresses and phone numbers are masked, names are not.
+// Bodies are kept with [WithControl] only.
 func (r *Request) Bodies() (request, answer string) {
 	if r.bodies == nil {
 		return "", ""

@@ -55,7 +55,7 @@ func TestJournal(t *testing.T) {
 
 		for query, want := range map[string]string{
 			"?operation=Book": "[3 4]", "?traceId=poll": "[5]", "?reference=PO000000001": "[4 5 7]", "?reference=PO00000000": "[]",
-			"?q=HOLDER": "[3 4 5 7]", "?q=" + url.QueryEscape(`"ticket"`): "[1]", "?q=(": "[]", "?q=no+operation": "[6]",
+			"?q=HOLDER": "[3 4 5 7]", "?q=" + url.QueryEscape(`"ticket"`): "[1]", "?q=(": "[]", "?q=%ff": "[]", "?q=no+operation": "[6]",
 			"?limit=2": "[6 7]", "?after=0&limit=2": "[1 2]", "?after=2&limit=2": "[3 4]", "?before=3&limit=1": "[2]", "?before=3": "[1 2]",
 			"?after=1&before=4": "[2 3]", "?operation=Book&q=cut": "[]", "?operation=Cancel": "[]", "?after=7": "[]",
 		} {

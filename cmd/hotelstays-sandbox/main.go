@@ -6,7 +6,8 @@
 // It prints the base URL, the credentials and the address of the page. The page and the
 // control API are under /_sandbox/; /_sandbox/openapi.json describes the API.
 //
-// The flags, of which those that are given override the file of -config:
+// The flags, of which those that are given override the file of -config. Those that may be
+// repeated add to it, and only -no-control turns the control API off:
 //
 //   - -listen ADDRESS: where to listen. Without it, the file's addr, or 127.0.0.1:8080.
 //   - -allow-remote: let -listen take an address that is not loopback. Every request to
@@ -38,6 +39,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -266,5 +268,5 @@ func (set *settings) page(base string) string {
 	case set.tokenFile != "":
 		return fmt.Sprintf("page            %s/_sandbox/?token=<the content of %s>\n", base, set.tokenFile)
 	}
-	return fmt.Sprintf("control token   %s\npage            %s/_sandbox/?token=%[1]s\n", token, base)
+	return fmt.Sprintf("control token   %s\npage            %s/_sandbox/?token=%s\n", token, base, url.QueryEscape(token))
 }

@@ -38,10 +38,10 @@
 //	                                another process continues
 //
 // Only Send and Book send, and an entry is marked once: a booking is sent by one call, and by
-// none after Run has taken over. A mark cannot stop a process that is frozen at the moment of
-// sending and continues after the polls have ended. If it then gets an answer, Send returns it
-// with durable.ErrConflictingOutcome. If it gets none, the polls begin again, and OnOutcome may
-// receive BookingFound after BookingAbsent.
+// none after Run has taken over. A mark cannot stop a process, or a machine, that is frozen
+// between the mark and the sending and continues after the polls have ended. If it then gets an
+// answer, Send returns it with durable.ErrConflictingOutcome. If it gets none, the polls begin
+// again, and OnOutcome may receive BookingFound after BookingAbsent.
 //
 // While no poll is answered, nothing is known and nothing ends: the polls continue, with pauses
 // of up to an hour, and each is logged as a warning. An OnOutcome that fails or panics is
@@ -55,10 +55,11 @@
 // reference proves that there is no order, so the polls from the tenth minute on are made one
 // by one. No more than 100 entries are in memory for a search and for each worker.
 //
-// Entries that have ended stay in hotelstays_journal with live = 0. Delete old ones when you
-// like, but not those of the last day, which Send may still need:
+// Entries that have ended stay in hotelstays_journal: with live = 2 if there is an order, and
+// with live = 0 otherwise. Delete old ones when you like, but not those of the last day, which
+// Send may still need:
 //
-//	DELETE FROM hotelstays_journal WHERE live = 0 AND due < ... -- microseconds since 1970
+//	DELETE FROM hotelstays_journal WHERE live <> 1 AND due < ... -- microseconds since 1970
 //
 // # Durability
 //

@@ -3,6 +3,7 @@ package hotelstayssql_test
 import (
 	"context"
 	"database/sql"
+	"log"
 	"log/slog"
 	"net/http"
 
@@ -84,7 +85,11 @@ func ExampleJournal() {
 		if err != nil {
 			return err
 		}
-		go journal.Run(ctx) // in every process: it ends what others could not
+		go func() { // in every process: it ends what others could not
+			if err := journal.Run(ctx); err != nil {
+				log.Fatal(err) // the tables are of another version
+			}
+		}()
 
 		tx, err := db.BeginTx(ctx, nil)
 		if err != nil {

@@ -33,6 +33,9 @@ var (
 	ErrNotBegun = errors.New("no booking under this reference is open")
 	// ErrAlreadyBegun: a booking under this reference has not ended yet.
 	ErrAlreadyBegun = errors.New("a booking under this reference has not ended yet")
+	// ErrAlreadyBooked: a booking under this reference has ended with an order, and OnOutcome
+	// has received it. Book another stay under another reference.
+	ErrAlreadyBooked = errors.New("there is an order under this reference already")
 )
 
 // JournalOptions configure a Journal.
@@ -111,7 +114,8 @@ func NewJournal(db *sql.DB, dialect Dialect, client *hotelstays.Client, opts Jou
 // WithUserRef are stored; pass others to Send.
 //
 // If a booking under the same reference and account has not ended, the error matches
-// ErrAlreadyBegun: roll tx back. One that has ended begins again.
+// ErrAlreadyBegun, and ErrAlreadyBooked if it has ended with an order: roll tx back. One that
+// has ended without an order begins again.
 func (j *Journal) Begin(ctx context.Context, tx *sql.Tx, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) error {
 	if err := checkReference(req); err != nil {
 		return fmt.Errorf("hotelstayssql: Begin: %w", err)
@@ -138,6 +142,8 @@ func (j *Journal) Begin(ctx context.Context, tx *sql.Tx, req *hotelstays.BookReq
 //
 //	*hotelstays.OutcomeUnknownError            Run continues, and will store the outcome
 //	ErrNotBegun                                nothing was sent: call Begin and commit first
+//	ErrAlreadyBooked                           nothing was sent by this call: an earlier one
+//	                                           has made the order
 //	durable.ErrAlreadyStarted                  nothing was sent by this call
 //	durable.ErrConflictingOutcome, an outcome  the outcome is true, but another one was stored
 //	                                           before
@@ -151,13 +157,13 @@ func (j *Journal) Send(ctx context.Context, customerReferenceNo string, opts ...
 	defer cancel()
 	e, req, err := j.start(booking, customerReferenceNo, limit)
 	if err != nil {
-		return nil, fmt.Errorf("hotelstayssql: Send: reference %q: nothing was sent: %w", customerReferenceNo, err)
+		return nil, fmt.Errorf("hotelstayssql: Send: reference %q: nothing was sent by this call: %w", customerReferenceNo, err)
 	}
 	return j.book(ctx, booking, e, req, append(optionsOf(&e.Recovery), opts...))
 }
 
 // Book stores a booking and sends it: Begin and Send in one call, for callers who have no row
-// of their own to commit before. Its results are those of Send, and ErrAlreadyBegun.
+// of their own to commit before. Its results are those of Send, and the errors of Begin.
 func (j *Journal) Book(ctx context.Context, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
 	if err := checkReference(req); err != nil {
 		return nil, fmt.Errorf("hotelstayssql: Book: %w", err)
@@ -226,7 +232,10 @@ func (j *Journal) start(ctx context.Context, reference string, bookBy time.Time)
 		return nil, nil, err
 	}
 	err = j.apply(ctx, e, func(b durable.Booking) (durable.Booking, bool, error) {
-		if b.Ending != "" {
+		switch {
+		case b.Ending.HasOrder():
+			return b, false, ErrAlreadyBooked
+		case b.Ending != "":
 			return b, false, ErrNotBegun
 		}
 		next, err := b.Start(bookBy)

@@ -28,13 +28,21 @@ type entry struct {
 // errMoved: the row has changed since it was read.
 var errMoved = errors.New("the row has changed")
 
-// insert stores a new entry, or replaces one that has ended.
+// States of an entry in the column live. An entry that has ended without an order may be
+// replaced.
+const (
+	liveEnded = iota
+	liveOpen
+	liveBooked // it has ended with an order
+)
+
+// insert stores a new entry, or replaces one that has ended without an order.
 func (j *Journal) insert(ctx context.Context, tx *sql.Tx, e *entry) error {
 	text, err := json.Marshal(e.Booking)
 	if err != nil {
 		return err
 	}
-	// The assignments keep an open booking as it is.
+	// The assignments keep an open booking as it is, and one with an order.
 	_, err = j.db.dialect.exec(ctx, tx, `INSERT INTO hotelstays_journal
 			(account, reference, fence, live, due, booking, request) VALUES (?, ?, ?, 1, ?, ?, ?)
 		{conflict account, reference}
@@ -42,16 +50,19 @@ func (j *Journal) insert(ctx context.Context, tx *sql.Tx, e *entry) error {
 			due = CASE hotelstays_journal.live WHEN 0 THEN {new due} ELSE hotelstays_journal.due END,
 			booking = CASE hotelstays_journal.live WHEN 0 THEN {new booking} ELSE hotelstays_journal.booking END,
 			request = CASE hotelstays_journal.live WHEN 0 THEN {new request} ELSE hotelstays_journal.request END,
-			live = 1`,
+			live = CASE hotelstays_journal.live WHEN 0 THEN 1 ELSE hotelstays_journal.live END`,
 		j.account, []byte(e.reference), e.fence, micros(e.Due), text, e.sealed)
 	if err != nil {
 		return err
 	}
 	// How many rows an upsert reports depends on the driver's settings.
-	var fence int64
-	err = tx.QueryRowContext(ctx, j.db.dialect.sql(`SELECT fence FROM hotelstays_journal WHERE account = ? AND reference = ?`),
-		j.account, []byte(e.reference)).Scan(&fence)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && fence != e.fence {
+	var fence, live int64
+	err = tx.QueryRowContext(ctx, j.db.dialect.sql(`SELECT fence, live FROM hotelstays_journal WHERE account = ? AND reference = ?`),
+		j.account, []byte(e.reference)).Scan(&fence, &live)
+	switch {
+	case err == nil && live == liveBooked:
+		return ErrAlreadyBooked
+	case errors.Is(err, sql.ErrNoRows) || err == nil && fence != e.fence:
 		return ErrAlreadyBegun
 	}
 	return err
@@ -96,7 +107,7 @@ func (j *Journal) scan(scan func(...any) error) (*entry, error) {
 		err = fmt.Errorf("its booking has the reference %q", e.Recovery.CustomerReferenceNo)
 	case e.Recovery.Fingerprint != string(j.account):
 		err = errors.New("its booking is of another account")
-	case (e.Ending == "") != (live == 1):
+	case live != liveOf(e.Booking):
 		err = fmt.Errorf("live is %d and the ending is %q", live, e.Ending)
 	}
 	if err != nil {
@@ -162,11 +173,17 @@ func (j *Journal) replace(ctx context.Context, db execer, e *entry, next durable
 	if err != nil {
 		return err
 	}
-	live := 0
-	if next.Ending == "" {
-		live = 1
+	return j.write(ctx, db, e, `live = ?, due = ?, booking = ?, request = NULL`, liveOf(next), micros(next.Due), text)
+}
+
+func liveOf(b durable.Booking) int64 {
+	switch {
+	case b.Ending == "":
+		return liveOpen
+	case b.Ending.HasOrder():
+		return liveBooked
 	}
-	return j.write(ctx, db, e, `live = ?, due = ?, booking = ?, request = NULL`, live, micros(next.Due), text)
+	return liveEnded
 }
 
 // replaced keeps what was written.

@@ -32,11 +32,19 @@ const (
 // is known, until ctx ends. Then it returns nil, after the polls that are under way. Call it in
 // every process; one is enough, two survive the end of one.
 //
-// It returns an error at once if the database cannot be used, as Check does. Later failures of
-// the database are logged, and Run continues.
+// It returns a *SchemaError at once if the tables do not fit. Other failures of the database
+// are logged, and Run continues.
 func (j *Journal) Run(ctx context.Context) error {
-	if _, err := Check(ctx, j.db.DB, j.db.dialect); err != nil && ctx.Err() == nil {
-		return err
+	for {
+		_, err := Check(ctx, j.db.DB, j.db.dialect)
+		if err == nil || ctx.Err() != nil {
+			break
+		}
+		if schema := new(SchemaError); errors.As(err, &schema) {
+			return err
+		}
+		j.opts.Logger.ErrorContext(ctx, "the journal waits for its database", slog.String("error", err.Error()))
+		j.pause(ctx)
 	}
 	workers := make(chan struct{}, j.opts.MaxWorkers)
 	var running sync.WaitGroup
@@ -154,6 +162,8 @@ func choose(due []*entry, now time.Time, n int) (chosen []*entry) {
 
 // postpone makes a row due later, and leaves the rest of it as it is.
 func (j *Journal) postpone(ctx context.Context, e *entry, pause time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
 	err := j.write(ctx, j.db, e, `due = ?`, micros(time.Now().Add(pause)))
 	if errors.Is(err, errMoved) {
 		return nil
@@ -185,9 +195,7 @@ func (j *Journal) work(ctx context.Context, entries []*entry) {
 
 // release ends the lease of a booking, because this process stops.
 func (j *Journal) release(ctx context.Context, e *entry) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
-	defer cancel()
-	return j.postpone(ctx, e, 0)
+	return j.postpone(context.WithoutCancel(ctx), e, 0)
 }
 
 // pollTogether polls for many bookings at once. It stores when those that were not found are
@@ -218,6 +226,8 @@ func (j *Journal) pollTogether(ctx context.Context, entries []*entry) (found []*
 			missed = append(missed, e)
 		}
 	}
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
 	if _, err := j.changeAll(ctx, missed, func(e *entry) durable.Booking { return e.Missed(at) }); err != nil {
 		j.opts.Logger.WarnContext(ctx, "bookings are polled for again", slog.Int("bookings", len(missed)), slog.String("error", err.Error()))
 	}
@@ -233,20 +243,20 @@ func (j *Journal) poll(ctx context.Context, e *entry) error {
 	}
 	outcome, err := j.client.StepRecovery(ctx, &recovery)
 	next, final := e.Polled(at, outcome, err)
+	storing, cancel := context.WithDeadline(ctx, leased.Add(deliverBy-lease))
+	defer cancel()
 	switch {
 	case final != nil:
-		ctx, cancel := context.WithDeadline(ctx, leased.Add(deliverBy-lease))
-		defer cancel()
 		if final.State != hotelstays.BookingFound {
 			ended, _, err := e.End(final)
 			if err != nil {
 				return err
 			}
-			return j.change(ctx, e, ended, j.deliver(final))
+			return j.change(storing, e, ended, j.deliver(final))
 		}
 		// An order that exists counts, also if a wake-up has come meanwhile.
 		polled := e.Booking
-		return j.apply(ctx, e, func(b durable.Booking) (durable.Booking, bool, error) {
+		return j.apply(storing, e, func(b durable.Booking) (durable.Booking, bool, error) {
 			if !sameRound(b, polled) {
 				return b, false, errMoved
 			}
@@ -258,7 +268,7 @@ func (j *Journal) poll(ctx context.Context, e *entry) error {
 		j.opts.Logger.WarnContext(ctx, "a booking is still unverified; its polls continue",
 			slog.String("reference", e.reference), slog.Int("polls", next.Unverified), slog.Any("error", outcome.Err))
 	}
-	return j.change(ctx, e, next, nil)
+	return j.change(storing, e, next, nil)
 }
 
 // Wake makes Run poll for an order now, off the schedule: in this process at once, in others

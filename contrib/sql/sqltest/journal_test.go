@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -85,9 +86,9 @@ func TestLostAnswers(t *testing.T) {
 func TestAnotherOrderUnderTheReference(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		b := newBooks(t, db, nil)
-		b.begin("ref-1")
-		_, err := b.Send(t.Context(), "ref-1")
+		_, err := b.client.Book(t.Context(), b.request("ref-1")) // past the journal
 		require.NoError(t, err)
+		b.addRow("ref-1")
 		other, stay := b.request("ref-1"), *b.offer.Expect
 		stay.CheckIn, stay.CheckOut = "2099-01-01", "2099-01-03"
 		other.Expect = &stay
@@ -128,7 +129,7 @@ func TestSentOnce(t *testing.T) {
 				switch {
 				case err == nil:
 					sent.Add(1)
-				case errors.Is(err, durable.ErrAlreadyStarted), errors.Is(err, hotelstayssql.ErrNotBegun): // it has ended
+				case errors.Is(err, durable.ErrAlreadyStarted), errors.Is(err, hotelstayssql.ErrAlreadyBooked):
 					started.Add(1)
 				default:
 					assert.NoError(t, err)
@@ -138,6 +139,14 @@ func TestSentOnce(t *testing.T) {
 		wg.Wait()
 		assert.EqualValues(t, 1, sent.Load())
 		assert.EqualValues(t, 7, started.Load())
+
+		// There is an order: another round would send Book again.
+		_, err = b.Send(t.Context(), "ref-1")
+		require.ErrorIs(t, err, hotelstayssql.ErrAlreadyBooked)
+		require.ErrorIs(t, b.beginAgain(b.request("ref-1")), hotelstayssql.ErrAlreadyBooked)
+		_, err = b.Book(t.Context(), b.request("ref-1"))
+		require.ErrorIs(t, err, hotelstayssql.ErrAlreadyBooked)
+		assert.Equal(t, 1, b.Ledger().Count(hotelstaystest.OpBook))
 		assert.Equal(t, 1, b.Ledger().Count(hotelstaystest.OpBook))
 		assert.Equal(t, 1, b.row("ref-1").Ended)
 	})
@@ -302,6 +311,17 @@ func TestARequestOfAnotherRow(t *testing.T) {
 	})
 }
 
+// logLines receives what is logged, as long as it has room.
+type logLines chan string
+
+func (l logLines) Write(line []byte) (int, error) {
+	select {
+	case l <- string(line):
+	default:
+	}
+	return len(line), nil
+}
+
 func TestADatabaseThatDoesNotFit(t *testing.T) {
 	readOnly := map[hotelstayssql.Dialect]map[string]string{
 		hotelstayssql.SQLite:     {"query_only": "1"},
@@ -311,14 +331,20 @@ func TestADatabaseThatDoesNotFit(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		b := newBooks(t, db, nil)
 		b.begin("ref-1")
+		log := make(logLines, 10)
 		journal, err := hotelstayssql.NewJournal(db.openWith(t, readOnly[db.dialect]), db.dialect, b.client,
-			hotelstayssql.JournalOptions{OnOutcome: db.storeRow, Keys: []types.Secret{journalKey}})
+			hotelstayssql.JournalOptions{OnOutcome: db.storeRow, Keys: []types.Secret{journalKey}, Logger: slog.New(slog.NewTextHandler(log, nil))})
 		require.NoError(t, err)
 		_, err = journal.Send(t.Context(), "ref-1")
 		assert.ErrorContains(t, err, "nothing was sent")
 		_, err = journal.Book(t.Context(), b.request("ref-2"))
 		assert.ErrorContains(t, err, "nothing was sent")
-		assert.ErrorContains(t, journal.Run(t.Context()), "refuses to be written")
+		running, stop := context.WithCancel(t.Context())
+		var run sync.WaitGroup
+		run.Go(func() { assert.NoError(t, journal.Run(running)) })
+		assert.Contains(t, <-log, "refuses to be written")
+		stop()
+		run.Wait()
 
 		db.exec(t, `INSERT INTO hotelstays_schema (version) VALUES (99)`)
 		var newer *hotelstayssql.SchemaError

@@ -118,27 +118,27 @@ func bookings(srv *hotelstaystest.Server, requests []hotelstaystest.Request) (ne
 	words := newStates(srv.Config().Variants.OrderStatusNumbers)
 	for i, b := range newest {
 		b.ID = len(all) - i // stays when newer ones come
-		b.tell(words, hooks[b.Reference], srv.WebhookSecret)
+		b.addSteps(words, hooks[b.Reference], srv.WebhookSecret)
 	}
 	return newest, more
 }
 
-// tell makes the story of a booking.
-func (b *booking) tell(words states, hooks []hotelstaystest.Webhook, secret string) {
+// addSteps makes the story of a booking.
+func (b *booking) addSteps(words states, hooks []hotelstaystest.Webhook, secret string) {
 	if len(b.orders) > 0 {
 		b.Order = words.order(b.orders[0], b.ID)
 	}
-	b.tellRequests()
+	b.addRequests()
 	for _, o := range b.orders {
 		for _, change := range o.History[min(1, len(o.History)):] { // Book's step has the first
 			b.Steps = append(b.Steps, step{At: change.At, Class: "mark", Title: "The order", Text: "is " + words.name(change.Status) + "."})
 		}
 	}
 	for _, w := range hooks {
-		told := newWebhook(w, secret)
-		b.Webhooks = append(b.Webhooks, told)
-		b.Steps = append(b.Steps, step{At: w.EventTime, Class: told.Class, Title: "Webhook " + w.Event, Text: told.summary()})
-		if told.Class == "bad" {
+		shown := newWebhook(w, secret)
+		b.Webhooks = append(b.Webhooks, shown)
+		b.Steps = append(b.Steps, step{At: w.EventTime, Class: shown.Class, Title: "Webhook " + w.Event, Text: shown.summary()})
+		if shown.Class == "bad" {
 			b.Failing++
 		}
 	}
@@ -150,7 +150,7 @@ func (b *booking) tell(words states, hooks []hotelstaystest.Webhook, secret stri
 	}
 }
 
-func (b *booking) tellRequests() {
+func (b *booking) addRequests() {
 	tries := map[string]int{} // by operation and trace
 	booked := false
 	for _, r := range b.requests {
