@@ -215,13 +215,15 @@ func (s *Server) execute(r *http.Request, c *call, body []byte, bodyErr error) *
 	}
 	data, err := s.check(r, c, bodyErr)
 	if err == nil && data == nil {
-		data, err = c.op.run(s, c, body)
+		remove := s.plant(c, body) // before its first webhook leaves
+		if data, err = c.op.run(s, c, body); err != nil {
+			remove()
+		}
 	}
 	if err != nil {
 		return s.refusal(c, err)
 	}
 	s.ledger.updateRequest(c.rec, func(rec *Request) { rec.Executed = true })
-	s.plant(c, body)
 	return successAnswer(data)
 }
 

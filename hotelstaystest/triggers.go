@@ -105,15 +105,21 @@ func (f *Fault) setField(name, value string) (err error) {
 	return nil
 }
 
-// plant injects the faults for later calls, once Book succeeded.
-func (s *Server) plant(c *call, body []byte) {
-	if len(c.trigger.later) == 0 {
-		return
-	}
+// plant injects the faults for calls after this Book, and returns what removes them.
+func (s *Server) plant(c *call, body []byte) (remove func()) {
 	var req struct{ CustomerReferenceNo string }
-	json.Unmarshal(body, &req) // Book read it before
+	if len(c.trigger.later) > 0 {
+		json.Unmarshal(body, &req) // Book refuses what is not readable
+	}
+	if req.CustomerReferenceNo == "" {
+		return func() {}
+	}
+	ids := map[int]bool{}
 	for _, f := range c.trigger.later {
 		f.Reference = req.CustomerReferenceNo
-		s.inject(f)
+		if added, err := s.inject(f); err == nil {
+			ids[added.id] = true
+		}
 	}
+	return func() { s.removeFaults(func(f planted) bool { return ids[f.id] }) }
 }
