@@ -258,7 +258,7 @@ func (s *Server) checkSaved(from *snapshot, orders []*order) error {
 		switch field := fmt.Sprintf("webhooks[%d].", i); {
 		case saved.EventID == "":
 			return badField(field+"eventId", "%seventId is required", field)
-		case len(saved.Body) == 0:
+		case saved.Body == "":
 			return badField(field+"body", "%sbody is required", field)
 		case urls[saved.PlatformReferenceNo] == "":
 			return badField(field+"platformReferenceNo", "%splatformReferenceNo %q is not of an order with a callbackUrl", field,

@@ -153,6 +153,7 @@ func TestSnapshotsAreChecked(t *testing.T) {
 			{`"event":"order_created"`, `"event":"order_created","eventID":"x"`, "webhooks[0].eventID", "unknown field"},
 			{ofOneServer.FindString(saved), "", "webhooks[0].eventId", "required"},
 			{`"state":"pending"`, `"state":"lost"`, "webhooks[", "unknown"},
+			{regexp.MustCompile(`"body":"(\\.|[^"\\])+"`).FindString(saved), `"body":""`, "webhooks[0].body", "required"},
 			{`"times":3`, `"times":-3`, "faults[0].times", "below -1"},
 			{`"faults":`, `"more":`, "more", "unknown field"},
 		} {
