@@ -52,8 +52,7 @@ func TestAProcessDiesWhileItHolds(t *testing.T) {
 		}
 		other := db.start(t, "hold")
 		assert.False(t, lease())
-		require.NoError(t, other.Process.Kill())
-		assert.Error(t, other.Wait())
+		other.Kill()
 		assert.Equal(t, hotelstays.ClaimBusy, claim("a"))
 		db.pass(t, "hotelstays_events", "expires_at", time.Hour)
 		db.pass(t, "hotelstays_tokens", "lease_until", 5*time.Second)

@@ -159,8 +159,7 @@ func TestHandleTxWhileAProcessDies(t *testing.T) {
 	withEvents(t, func(t *testing.T, db *database, _ *hotelstayssql.EventStore) {
 		other := db.start(t, "handle")
 		require.Eventually(t, func() bool { return db.handled(t) > 0 }, patience, time.Millisecond)
-		require.NoError(t, other.Process.Kill())
-		assert.Error(t, other.Wait())
+		other.Kill()
 		require.NoError(t, handleAll(t.Context(), db.DB, db.dialect))
 		assert.EqualValues(t, eventsAtOnce/2, db.handled(t))
 		assert.EqualValues(t, eventsAtOnce/2, db.number(t, "SELECT COUNT(DISTINCT event) FROM handled"))

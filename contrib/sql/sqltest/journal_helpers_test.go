@@ -19,6 +19,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
+	"github.com/hotelstays/hotelstays-go/contrib/sql/journaltest"
 	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/types"
@@ -198,54 +199,7 @@ func (b *books) stored(reference string) (booking durable.Booking) {
 // pass lets time pass for the bookings of the journal.
 func (b *books) pass(span time.Duration) {
 	b.t.Helper()
-	require.NoError(b.t, passTime(b.t.Context(), b.db, span, func(durable.Booking) bool { return true }))
-}
-
-// passTime lets time pass for open bookings that meet a condition.
-func passTime(ctx context.Context, db *database, span time.Duration, of func(durable.Booking) bool) error {
-	type open struct {
-		account, reference, booking []byte
-		fence, due                  int64
-	}
-	var all []open
-	rows, err := db.QueryContext(ctx, `SELECT account, reference, booking, fence, due FROM hotelstays_journal WHERE live = 1`)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var o open
-		if err := rows.Scan(&o.account, &o.reference, &o.booking, &o.fence, &o.due); err != nil {
-			return err
-		}
-		all = append(all, o)
-	}
-	if err := rows.Err(); err != nil {
-		return err
-	}
-	back := func(at *time.Time) {
-		if !at.IsZero() {
-			*at = at.Add(-span)
-		}
-	}
-	for _, o := range all {
-		var b durable.Booking
-		if err := json.Unmarshal(o.booking, &b); err != nil || !of(b) {
-			continue
-		}
-		back(&b.BookBy)
-		back(&b.Recovery.EndedAt)
-		back(&b.Recovery.NextPoll)
-		text, err := json.Marshal(b)
-		if err != nil {
-			return err
-		}
-		if _, err := db.ExecContext(ctx, db.translate(`UPDATE hotelstays_journal SET due = ?, booking = ? WHERE account = ? AND reference = ? AND fence = ?`),
-			o.due-span.Microseconds(), text, o.account, o.reference, o.fence); err != nil {
-			return err
-		}
-	}
-	return nil
+	require.NoError(b.t, journaltest.PassTime(b.t.Context(), b.db.DB, b.db.dialect, span, nil))
 }
 
 // fill stores many bookings whose Book has ended long ago with an unknown outcome.

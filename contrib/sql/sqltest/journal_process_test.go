@@ -1,16 +1,12 @@
-// Processes that die. The test's binary is executed again, with its part in the environment.
+// Processes that die.
 
 package sqltest
 
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
-	"fmt"
-	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -26,41 +22,10 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-const partVariable = "HOTELSTAYS_JOURNAL_PROCESS"
-
-// part is what a process does.
-type part struct {
-	Dialect                hotelstayssql.Dialect
-	Driver, DSN            string
-	URL, AppKey, AppSecret string
-	Session                string
-	Offer                  types.RoomRatePkg
-	// Role is book, run or engine.
-	Role      string
-	Reference string // of book
-	DieAt     string // a stage of book or run
-}
-
 // partOf returns the part of a process that shares the database and the service.
 func (b *books) partOf(role string) part {
 	return part{Dialect: b.db.dialect, Driver: b.db.driver, DSN: b.db.dsn, URL: b.URL, AppKey: b.AppKey, AppSecret: b.AppSecret,
 		Session: b.offer.SessionID, Offer: *b.offer.Expect, Role: role}
-}
-
-// child starts a process. It ends with its standard input.
-func child(t *testing.T, p part) (*exec.Cmd, io.Closer) {
-	t.Helper()
-	self, err := os.Executable()
-	require.NoError(t, err)
-	text, err := json.Marshal(p)
-	require.NoError(t, err)
-	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), partVariable+"="+string(text))
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	return cmd, in
 }
 
 // process is the state of such a process.
@@ -71,29 +36,18 @@ type process struct {
 	db     *database
 }
 
-// perform plays the part of a process.
-func perform(text string) error {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	var p process
-	if err := json.Unmarshal([]byte(text), &p.part); err != nil {
-		return err
-	}
-	plain, err := sql.Open(p.Driver, p.DSN)
-	if err != nil {
-		return err
-	}
-	p.db = &database{DB: plain, dialect: p.Dialect, driver: p.Driver, dsn: p.DSN}
+// perform plays the part of a process until ctx ends, or it dies.
+func perform(ctx context.Context, p *process) (err error) {
 	w := &watched{loseCommit: func(latest string) bool {
 		if strings.HasPrefix(latest, "UPDATE bookings") {
 			p.stage("committed")
 		}
 		return false
 	}}
-	pool := sql.OpenDB(watchedConnector{plain.Driver(), p.DSN, w})
+	pool := sql.OpenDB(watchedConnector{p.db.Driver(), p.DSN, w})
 	pool.SetMaxOpenConns(20)
 	p.client, err = hotelstays.New(p.URL, hotelstays.TicketCredential{AppKey: p.AppKey, AppSecret: types.NewSecret(p.AppSecret)},
-		hotelstays.WithHTTPClient(&http.Client{Transport: &p}))
+		hotelstays.WithHTTPClient(&http.Client{Transport: p}))
 	if err != nil {
 		return err
 	}
@@ -109,10 +63,6 @@ func perform(text string) error {
 	case "book":
 		return p.book(ctx, pool)
 	case "run":
-		go func() { // the test ends, or dies
-			_, _ = io.Copy(io.Discard, os.Stdin)
-			cancel()
-		}()
 		return p.Run(ctx)
 	}
 	for range engineBookers {
@@ -123,8 +73,8 @@ func perform(text string) error {
 			time.Sleep(100 * time.Millisecond)
 		}
 	}()
-	_, err = io.Copy(io.Discard, os.Stdin)
-	return err
+	<-ctx.Done()
+	return nil
 }
 
 // stage kills the process at its stage.
@@ -178,13 +128,12 @@ func (p *process) book(ctx context.Context, pool *sql.DB) error {
 // dies plays a part until the process has killed itself.
 func dies(t *testing.T, p part) {
 	t.Helper()
-	cmd, in := child(t, p)
-	defer in.Close()
-	late := time.AfterFunc(patience, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })
+	process := begin(t, p)
+	late := time.AfterFunc(patience, func() { _ = process.Cmd.Process.Signal(syscall.SIGTERM) })
 	defer late.Stop()
-	err := cmd.Wait()
+	err := process.Wait()
 	require.Error(t, err)
-	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	status, ok := process.Cmd.ProcessState.Sys().(syscall.WaitStatus)
 	require.True(t, ok && status.Signaled() && status.Signal() == syscall.SIGKILL, "%s: %v", p.DieAt, err)
 }
 
@@ -252,14 +201,9 @@ func TestAFrozenProcess(t *testing.T) {
 		b.Inject(slow)
 		polls := b.Ledger().Count(hotelstaystest.OpQueryOrders)
 		b.pass(time.Minute)
-		cmd, in := child(t, b.partOf("run"))
-		defer func() {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-			in.Close()
-		}()
+		process := begin(t, b.partOf("run")).Cmd.Process
 		b.eventually("it polls", func() bool { return b.Ledger().Count(hotelstaystest.OpQueryOrders) > polls })
-		require.NoError(t, cmd.Process.Signal(syscall.SIGSTOP))
+		require.NoError(t, process.Signal(syscall.SIGSTOP))
 		stop := b.run()
 		b.hasState("ref-1", durable.EndingFound, 30*time.Second)
 		stop()
@@ -269,21 +213,10 @@ func TestAFrozenProcess(t *testing.T) {
 		b.begin("ref-2") // its end shows that the process has continued
 		b.pass(time.Minute)
 		b.Inject(slow)
-		require.NoError(t, cmd.Process.Signal(syscall.SIGCONT))
+		require.NoError(t, process.Signal(syscall.SIGCONT))
 		b.hasState("ref-2", durable.EndingAbsent, 0)
 		assert.Equal(t, 1, b.row("ref-1").Ended)
 		assert.Equal(t, ended, b.stored("ref-1"))
 		assert.Equal(t, polls+1, b.Ledger().Count(hotelstaystest.OpQueryOrders), "only the one of ref-2")
 	})
-}
-
-// readyTables creates what the processes of a chaos test need.
-func readyTables(t *testing.T, db *database, bookings int) {
-	t.Helper()
-	db.exec(t, `ALTER TABLE bookings ADD COLUMN rounds integer NOT NULL DEFAULT 0`)
-	db.exec(t, `CREATE TABLE endings (reference varchar(64) NOT NULL, round integer NOT NULL, state varchar(16) NOT NULL, at bigint NOT NULL)`)
-	db.exec(t, `CREATE TABLE surprises (what varchar(1000) NOT NULL)`)
-	for i := range bookings {
-		db.exec(t, `INSERT INTO bookings (reference, state, order_no, ended, rounds) VALUES (?, 'new', '', 0, 0)`, fmt.Sprint("ref-", i))
-	}
 }

@@ -1,13 +1,8 @@
 package sqltest
 
 import (
-	"bufio"
-	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"slices"
 	"testing"
 
@@ -16,41 +11,42 @@ import (
 	"go.uber.org/goleak"
 
 	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// roleVariable holds the role of a process that a test starts, and its database.
-const roleVariable = "HOTELSTAYS_SQL_PROCESS"
-
-type role struct {
-	Name        string
+// part is what a process of a test does, and with what.
+type part struct {
+	Role        string // hold, handle, book, run or engine
 	Dialect     hotelstayssql.Dialect
 	Driver, DSN string
+	// For book, run and engine.
+	URL, AppKey, AppSecret string
+	Session                string
+	Offer                  types.RoomRatePkg
+	Reference              string // of book
+	DieAt                  string // a stage of book or run
 }
 
-// roles are what a process of a test does. ctx ends with the test.
-var roles = map[string]func(ctx context.Context, db *database) error{
-	"hold": hold,
-	"handle": func(ctx context.Context, db *database) error {
+func (p part) play() error {
+	db := &database{dialect: p.Dialect, driver: p.Driver, dsn: p.DSN}
+	var err error
+	if db.DB, err = openPool(p.Driver, p.DSN); err != nil {
+		return err
+	}
+	ctx := chaostest.UntilClosed()
+	switch p.Role {
+	case "hold":
+		return hold(ctx, db)
+	case "handle":
 		ready()
 		return handleAll(ctx, db.DB, db.dialect)
-	},
+	}
+	return perform(ctx, &process{part: p, db: db})
 }
 
 func TestMain(m *testing.M) {
-	if settings := os.Getenv(roleVariable); settings != "" {
-		if err := play(settings); err != nil {
-			fmt.Fprintln(os.Stderr, "a process of the test ended:", err)
-			os.Exit(1)
-		}
-		return
-	}
-	if text := os.Getenv(partVariable); text != "" {
-		if err := perform(text); err != nil {
-			fmt.Fprintln(os.Stderr, "a process of the test ended:", err)
-			os.Exit(1)
-		}
-		return
-	}
+	chaostest.Main(part.play)
 	variables := map[hotelstayssql.Dialect]string{hotelstayssql.PostgreSQL: postgresVariable, hotelstayssql.MySQL: mariadbVariable}
 	for dialect, variable := range variables {
 		if slices.Contains(dialects, dialect) && os.Getenv(variable) == "" {
@@ -62,41 +58,23 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func play(settings string) error {
-	var r role
-	if err := json.Unmarshal([]byte(settings), &r); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() { // the test ends, or dies
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		cancel()
-	}()
-	db := &database{dialect: r.Dialect, driver: r.Driver, dsn: r.DSN}
-	var err error
-	if db.DB, err = openPool(r.Driver, r.DSN); err != nil {
-		return err
-	}
-	return roles[r.Name](ctx, db)
+// start starts a process in a role, and waits for the line that it prints.
+func (d *database) start(t *testing.T, role string) *chaostest.Process {
+	t.Helper()
+	p := begin(t, part{Role: role, Dialect: d.dialect, Driver: d.driver, DSN: d.dsn})
+	line, err := p.Line()
+	require.NoError(t, err)
+	require.Equal(t, "ready", line)
+	return p
 }
 
-// start starts a process in a role, and waits for the line that it prints.
-func (d *database) start(t *testing.T, name string) *exec.Cmd {
+// begin starts a process that ends with the test.
+func begin(t *testing.T, part part) *chaostest.Process {
 	t.Helper()
-	settings, err := json.Marshal(role{name, d.dialect, d.driver, d.dsn})
+	p, err := chaostest.Start(part)
 	require.NoError(t, err)
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), roleVariable+"="+string(settings))
-	cmd.Stderr = os.Stderr
-	_, err = cmd.StdinPipe() // closes with this process
-	require.NoError(t, err)
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	line, err := bufio.NewReader(out).ReadString('\n')
-	require.NoError(t, err)
-	require.Equal(t, "ready\n", line)
-	return cmd
+	t.Cleanup(p.Kill)
+	return p
 }
 
 // ready tells the test that a process is at work.

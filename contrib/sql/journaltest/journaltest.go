@@ -1,0 +1,89 @@
+// Package journaltest lets time pass for bookings in a journal.
+//
+// A recovery takes up to ten minutes. A test that waits for its end moves the stored times back
+// instead:
+//
+//	err := journaltest.PassTime(ctx, db, hotelstayssql.SQLite, time.Minute, nil)
+package journaltest
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
+	"github.com/hotelstays/hotelstays-go/durable"
+)
+
+// PassTime moves the times of open bookings back by d, of all accounts in the database: of
+// those that which selects, or of all if it is nil. A booking that changes meanwhile keeps
+// its times.
+//
+// Bookings whose Book may be under way need real time, because Run takes a booking over when its
+// time to book has passed. Leave them out by [PollsOnly].
+func PassTime(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, d time.Duration, which func(durable.Booking) bool) error {
+	rows, err := open(ctx, db)
+	if err != nil {
+		return err
+	}
+	back := func(at *time.Time) {
+		if !at.IsZero() {
+			*at = at.Add(-d)
+		}
+	}
+	for _, r := range rows {
+		var b durable.Booking
+		if json.Unmarshal(r.booking, &b) != nil || which != nil && !which(b) {
+			continue
+		}
+		back(&b.BookBy)
+		back(&b.Recovery.EndedAt)
+		back(&b.Recovery.NextPoll)
+		text, err := json.Marshal(b)
+		if err != nil {
+			return err
+		}
+		if _, err := db.ExecContext(ctx, translate(dialect,
+			`UPDATE hotelstays_journal SET due = ?, booking = ? WHERE account = ? AND reference = ? AND fence = ?`),
+			r.due-d.Microseconds(), text, r.account, r.reference, r.fence); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PollsOnly selects the bookings whose Book has ended, for PassTime.
+func PollsOnly(b durable.Booking) bool { return !b.Recovery.EndedAt.IsZero() }
+
+// row is an open booking. Its fence changes with every write.
+type row struct {
+	account, reference, booking []byte
+	fence, due                  int64
+}
+
+func open(ctx context.Context, db *sql.DB) (all []row, err error) {
+	rows, err := db.QueryContext(ctx, `SELECT account, reference, booking, fence, due FROM hotelstays_journal WHERE live = 1`)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var r row
+		if err := rows.Scan(&r.account, &r.reference, &r.booking, &r.fence, &r.due); err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, rows.Err()
+}
+
+// translate writes parameters as the dialect does.
+func translate(dialect hotelstayssql.Dialect, statement string) string {
+	for i := 1; dialect == hotelstayssql.PostgreSQL && strings.Contains(statement, "?"); i++ {
+		statement = strings.Replace(statement, "?", "$"+strconv.Itoa(i), 1)
+	}
+	return statement
+}

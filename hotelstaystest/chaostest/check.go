@@ -1,0 +1,123 @@
+// The comparison of what a service has stored with what happened.
+
+package chaostest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+)
+
+// Outcome is an outcome that the service has stored for a booking.
+type Outcome struct {
+	// Reference is the customerReferenceNo.
+	Reference string
+	// Round counts the attempts at this booking from 1. Each has one outcome.
+	Round int
+	// OrderNo is the order's platformReferenceNo, and empty if there is no order.
+	OrderNo string
+	// At is when it was stored.
+	At time.Time
+}
+
+// Check compares the outcomes, oldest first for each reference, with the ledger. It returns nil,
+// or an error with a line for each problem:
+//
+//   - an order that no outcome names, or an outcome with an order that does not exist;
+//   - an order that existed when its booking was stored as being without one;
+//   - two outcomes of one round;
+//   - a Book that was sent although its order existed, also under another reference;
+//   - a Book that was sent again before the last one was known to have failed. This is seen
+//     only if Book is sent with the reference as its WithTraceID.
+//
+// The processes, the sandbox and the database must share a clock.
+func Check(ledger *hotelstaystest.Ledger, outcomes []Outcome) error {
+	c := checker{ledger: ledger, outcomes: map[string][]Outcome{}}
+	for _, o := range outcomes {
+		c.outcomes[o.Reference] = append(c.outcomes[o.Reference], o)
+	}
+	c.checkOutcomes()
+	c.checkOrders()
+	c.checkBooks()
+	return errors.Join(c.problems...)
+}
+
+type checker struct {
+	ledger   *hotelstaystest.Ledger
+	outcomes map[string][]Outcome // by reference
+	problems []error
+}
+
+func (c *checker) add(format string, args ...any) {
+	c.problems = append(c.problems, fmt.Errorf("chaostest: "+format, args...))
+}
+
+func (c *checker) checkOutcomes() {
+	exist := map[string]string{} // order number to reference
+	for _, o := range c.ledger.Orders() {
+		exist[o.PlatformReferenceNo] = o.CustomerReferenceNo
+	}
+	for reference, all := range c.outcomes {
+		rounds := map[int]bool{}
+		for _, o := range all {
+			if rounds[o.Round] {
+				c.add("%s: round %d has two outcomes", reference, o.Round)
+			}
+			rounds[o.Round] = true
+			if o.OrderNo != "" && exist[o.OrderNo] != reference {
+				c.add("%s is stored as order %s, which does not exist", reference, o.OrderNo)
+			}
+		}
+	}
+}
+
+func (c *checker) checkOrders() {
+	for _, o := range c.ledger.Orders() {
+		reference := o.CustomerReferenceNo
+		stored := c.outcomes[reference]
+		if len(stored) == 0 || stored[len(stored)-1].OrderNo != o.PlatformReferenceNo {
+			c.add("lost: order %s of %s, whose stored outcomes are %v", o.PlatformReferenceNo, reference, stored)
+		}
+		for _, s := range stored {
+			if s.OrderNo == "" && o.CreatedAt.Before(s.At) {
+				c.add("%s was stored as being without an order in round %d, and had order %s", reference, s.Round, o.PlatformReferenceNo)
+			}
+		}
+	}
+}
+
+// checkBooks checks that each repeated Book was allowed.
+func (c *checker) checkBooks() {
+	if n := c.ledger.BookingsReused(); n > 0 {
+		c.add("sent twice: %d Books whose orders existed", n)
+	}
+	if n := c.ledger.DuplicatesRefused(); n > 0 {
+		c.add("sent twice: %d Books of stays with an order under another reference", n)
+	}
+	before := map[string]hotelstaystest.Request{}
+	for _, b := range c.ledger.Requests(hotelstaystest.OpBook) {
+		reference := b.TraceID
+		last, again := before[reference]
+		before[reference] = b
+		if !again || refused(last) {
+			continue
+		}
+		proven := slices.ContainsFunc(c.outcomes[reference], func(o Outcome) bool {
+			// A database may drop nanoseconds.
+			return o.OrderNo == "" && !o.At.Before(last.Arrived.Truncate(time.Microsecond)) && !o.At.After(b.Arrived)
+		})
+		if !proven {
+			c.add("sent twice: Book of %s, answered with HTTP %d (fault %q, executed %t), arrived again after %s",
+				reference, last.Status, last.Fault, last.Executed, b.Arrived.Sub(last.Arrived))
+		}
+	}
+}
+
+// refused reports whether an answer says that the call was not carried out, so that the client
+// may repeat it at once.
+func refused(r hotelstaystest.Request) bool {
+	return (r.Status == 401 || r.Status == 429) && r.Code != 0 && !r.Cut
+}

@@ -1,0 +1,131 @@
+package chaostest_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// service is a sandbox and a client that never repeats a call.
+type service struct {
+	*hotelstaystest.Server
+	client *hotelstays.Client
+	offer  hotelstays.BookRequest
+}
+
+func newService(t *testing.T) *service {
+	t.Helper()
+	s := &service{Server: hotelstaystest.NewServer(hotelstaystest.WithoutRateLimits())}
+	t.Cleanup(s.Close)
+	var err error
+	s.client, err = hotelstays.New(s.URL, hotelstays.TicketCredential{AppKey: s.AppKey, AppSecret: types.NewSecret(s.AppSecret)},
+		hotelstays.WithHTTPClient(s.Client()), hotelstays.WithMaxAttempts(1))
+	require.NoError(t, err)
+	list, err := s.client.HotelList(t.Context(), &hotelstays.HotelListRequest{
+		DestinationName: s.CityName(0), MaxRatesPerHotel: 1, CheckIn: "2040-03-12", CheckOut: "2040-03-15",
+		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 1}},
+	})
+	require.NoError(t, err)
+	s.offer = hotelstays.BookRequest{SessionID: list.Basic.SessionID, RatePkgID: list.List[0].Rooms[0].Rates[0].RatePkgID}
+	return s
+}
+
+// book books for a guest, and returns the order's number, or nothing after an error.
+func (s *service) book(ctx context.Context, reference, guest string) string {
+	req := s.offer
+	req.CustomerReferenceNo = reference
+	req.Holder = types.Holder{FirstName: "Guest", LastName: guest}
+	req.Guests = []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: guest}}
+	resp, err := s.client.Book(ctx, &req, hotelstays.WithTraceID(reference))
+	if err != nil {
+		return ""
+	}
+	return resp.HotelOrder.PlatformReferenceNo
+}
+
+func (s *service) fail(f hotelstaystest.Fault) {
+	f.Operation = hotelstaystest.OpBook
+	s.Inject(f)
+}
+
+func TestCheck(t *testing.T) {
+	lost := hotelstaystest.Fault{Kind: hotelstaystest.FaultCut}
+	answerLost := hotelstaystest.Fault{Kind: hotelstaystest.FaultCut, Commit: true}
+	limited := hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 429}
+	for _, c := range []struct {
+		name string
+		// what happens, and what is stored of it
+		run     func(ctx context.Context, s *service) []chaostest.Outcome
+		problem string // empty: none
+	}{
+		{"a good booking", func(ctx context.Context, s *service) []chaostest.Outcome {
+			return []chaostest.Outcome{{"a", 1, s.book(ctx, "a", "One"), time.Now()}}
+		}, ""},
+		{"an answer that was lost", func(ctx context.Context, s *service) []chaostest.Outcome {
+			s.fail(answerLost)
+			s.book(ctx, "a", "One")
+			return []chaostest.Outcome{{"a", 1, s.Ledger().Orders()[0].PlatformReferenceNo, time.Now()}}
+		}, ""},
+		{"booked in the second round", func(ctx context.Context, s *service) []chaostest.Outcome {
+			s.fail(lost)
+			absent := chaostest.Outcome{Reference: "a", Round: 1, OrderNo: s.book(ctx, "a", "One"), At: time.Now()}
+			return []chaostest.Outcome{absent, {"a", 2, s.book(ctx, "a", "One"), time.Now()}}
+		}, ""},
+		{"sent again after a refusal", func(ctx context.Context, s *service) []chaostest.Outcome {
+			s.fail(limited)
+			s.book(ctx, "a", "One")
+			return []chaostest.Outcome{{"a", 1, s.book(ctx, "a", "One"), time.Now()}}
+		}, ""},
+		{"an order that nobody stored", func(ctx context.Context, s *service) []chaostest.Outcome {
+			s.book(ctx, "a", "One")
+			return nil
+		}, "lost: order"},
+		{"an order that was stored under another number", func(ctx context.Context, s *service) []chaostest.Outcome {
+			s.book(ctx, "a", "One")
+			return []chaostest.Outcome{{"a", 1, "P0", time.Now()}}
+		}, "a is stored as order P0, which does not exist"},
+		{"an order of another booking", func(ctx context.Context, s *service) []chaostest.Outcome {
+			order := s.book(ctx, "a", "One")
+			return []chaostest.Outcome{{"a", 1, order, time.Now()}, {"b", 1, order, time.Now()}}
+		}, "b is stored as order"},
+		{"said to be absent, and existed", func(ctx context.Context, s *service) []chaostest.Outcome {
+			order := s.book(ctx, "a", "One")
+			return []chaostest.Outcome{{"a", 1, "", time.Now()}, {"a", 2, order, time.Now()}}
+		}, "a was stored as being without an order in round 1"},
+		{"a round with two outcomes", func(ctx context.Context, s *service) []chaostest.Outcome {
+			order := s.book(ctx, "a", "One")
+			return []chaostest.Outcome{{"a", 1, order, time.Now()}, {"a", 1, order, time.Now()}}
+		}, "a: round 1 has two outcomes"},
+		{"the same stay under two references", func(ctx context.Context, s *service) []chaostest.Outcome {
+			first, second := s.book(ctx, "a", "One"), s.book(ctx, "b", "One")
+			return []chaostest.Outcome{{"a", 1, first, time.Now()}, {"b", 1, second, time.Now()}}
+		}, "1 Books of stays with an order under another reference"},
+		{"sent although its order existed", func(ctx context.Context, s *service) []chaostest.Outcome {
+			s.book(ctx, "a", "One")
+			return []chaostest.Outcome{{"a", 1, s.book(ctx, "a", "One"), time.Now()}}
+		}, "1 Books whose orders existed"},
+		{"sent again without proof", func(ctx context.Context, s *service) []chaostest.Outcome {
+			s.fail(lost)
+			s.book(ctx, "a", "One")
+			return []chaostest.Outcome{{"a", 1, s.book(ctx, "a", "One"), time.Now()}}
+		}, "sent twice: Book of a"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newService(t)
+			err := chaostest.Check(s.Ledger(), c.run(t.Context(), s))
+			if c.problem == "" {
+				assert.NoError(t, err)
+			} else {
+				assert.ErrorContains(t, err, c.problem)
+			}
+		})
+	}
+}

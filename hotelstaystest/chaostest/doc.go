@@ -1,0 +1,31 @@
+// Package chaostest shows whether a service that books with hotelstays-go loses a booking, or
+// makes one twice, when its processes are killed, its servers crash and answers get lost.
+//
+// The test starts a sandbox with [Options] and [Inject], processes of the service with [Start],
+// and a [Fleet], which kills them until all bookings have ended. Then [Check] compares what
+// the service has stored with the sandbox's ledger:
+//
+//	func TestMain(m *testing.M) {
+//		chaostest.Main(serve) // does not return in a process of Start
+//		os.Exit(m.Run())
+//	}
+//
+//	func TestNothingIsLost(t *testing.T) {
+//		srv := hotelstaystest.NewServer(chaostest.Options(1)...)
+//		defer srv.Close()
+//		chaostest.Inject(srv)
+//		db := newDatabase(t, 100) // with 100 bookings to make
+//		fleet := chaostest.Fleet{
+//			Bookings: 100,
+//			Kills:    10,
+//			Start:    func(int) (*chaostest.Process, error) { return chaostest.Start(settings{URL: srv.URL, DSN: db.dsn}) },
+//			Ended:    db.ended,
+//			Hurry:    db.passTime,
+//		}
+//		require.NoError(t, fleet.Survive(t.Context()))
+//		require.NoError(t, chaostest.Check(srv.Ledger(), db.outcomes()))
+//	}
+//
+// A recovery takes ten minutes, so Hurry lets time pass faster, by moving the times that the
+// service has stored.
+package chaostest
