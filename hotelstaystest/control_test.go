@@ -275,13 +275,11 @@ func TestControlTokenIsSecureOverTLS(t *testing.T) {
 func TestRemoteControlNeedsAToken(t *testing.T) {
 	for addr, refused := range map[string]bool{"127.0.0.1:0": false, "[::1]:0": false, "localhost:0": false, "0.0.0.0:80": true, ":80": true,
 		"192.0.2.1:80": true} {
-		c := Config{Addr: addr, Control: ControlConfig{Enabled: true}}
-		if err := c.checkControl(); (err != nil) != refused {
-			t.Errorf("%s: %v", addr, err)
-		}
-		c.Control.Token = "a-control-token"
-		if err := c.checkControl(); err != nil {
-			t.Errorf("%s: %v", addr, err)
+		for token, refused := range map[string]bool{"": refused, "fifteen-letters": refused, "sixteen-letters-": false} {
+			c := Config{Addr: addr, Control: ControlConfig{Enabled: true, Token: token}}
+			if err := c.checkControl(); (err != nil) != refused {
+				t.Errorf("%s with the token %q: %v", addr, token, err)
+			}
 		}
 	}
 }

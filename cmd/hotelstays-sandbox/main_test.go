@@ -158,13 +158,13 @@ func TestWithoutControl(t *testing.T) {
 // Another machine needs the token, which is in the greeting or in a file.
 func TestControlToken(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
-	write(t, file, "from-the-file\n")
+	write(t, file, "token-from-the-file\n")
 	for name, args := range map[string][]string{
 		"made": {"-allow-remote"}, "file": {"-allow-remote", "-control-token-file", file}, "file on loopback": {"-control-token-file", file},
 	} {
 		t.Run(name, func(t *testing.T) {
 			greeting := start(t, args...)
-			base, token := said(t, greeting, "base URL"), "from-the-file"
+			base, token := said(t, greeting, "base URL"), "token-from-the-file"
 			if name == "made" {
 				token = said(t, greeting, "control token")
 			} else if strings.Contains(greeting, token) {
