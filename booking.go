@@ -178,6 +178,13 @@ func (r *BookRequest) check(resp *BookResponse, _ *answer) error {
 
 func (r *BookResponse) meta() *ResponseMeta { return &r.Meta }
 
+// ValidateBook returns the *ValidationError that Book would return, or nil. It sends nothing. Call
+// it before you store a booking that is sent later.
+func (c *Client) ValidateBook(req *BookRequest, opts ...CallOption) error {
+	_, err := begin(context.Background(), c, OpBook, operations[OpBook], req, collect(opts))
+	return err
+}
+
 // Book books an offer and deducts its price from the account. It returns one of these:
 //
 //   - An order: the booking exists. The supplier works on it for 3 to 10 minutes, so its

@@ -106,6 +106,24 @@ func ExampleOfferDiff_Within() {
 	// true
 }
 
+// A form is checked before it is stored, and long before it is sent.
+func ExampleClient_ValidateBook() {
+	ctx := context.Background()
+	srv, client := startSandbox()
+	defer srv.Close()
+	booking := prepareBooking(ctx, srv, client, "ref-1")
+	booking.Guests[0].LastName = ""
+
+	err := client.ValidateBook(booking)
+	var invalid *hotelstays.ValidationError
+	if errors.As(err, &invalid) {
+		for _, f := range invalid.Fields {
+			fmt.Println(f.Path, f.Problem)
+		}
+	}
+	// Output: guests[0].lastName is required
+}
+
 // Book ends with an order, a refusal, or an unknown outcome, which is to be checked first.
 func ExampleClient_Book() {
 	ctx := context.Background()

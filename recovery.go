@@ -446,11 +446,14 @@ func (run *recoveryRun) saveAfter(ctx context.Context, outcome *BookingOutcome) 
 }
 
 func (run *recoveryRun) logEnd(ctx context.Context, outcome *BookingOutcome) {
-	level := slog.LevelInfo
-	if outcome.State != BookingFound && outcome.State != BookingAbsent {
+	level, what := slog.LevelInfo, "recovery ended"
+	switch outcome.State {
+	case BookingUnverified:
 		level = slog.LevelWarn
+	case BookingOpen: // the caller's ctx has ended
+		level, what = slog.LevelWarn, "recovery interrupted"
 	}
-	run.client.log.LogAttrs(ctx, level, "recovery ended", slog.String("state", outcome.State.String()),
+	run.client.log.LogAttrs(ctx, level, what, slog.String("state", outcome.State.String()),
 		slog.String("reference", run.recovery.CustomerReferenceNo), slog.Int("polls", run.recovery.Polls))
 }
 

@@ -362,6 +362,19 @@ func TestValidationOfBooking(t *testing.T) {
 	})
 }
 
+// ValidateBook finds what Book finds, and sends nothing.
+func TestValidateBook(t *testing.T) {
+	c := clientWith(t, noSend{t}, bearerToken("token"))
+	bad := edited(goodBook(), func(r *hotelstays.BookRequest) { r.Guests, r.CallbackURL = nil, "http://127.0.0.1/x" })
+	assert.Equal(t, faultsIn("callbackUrl", "guests"), faultPaths(t, c.ValidateBook(bad)))
+	_, err := c.Book(t.Context(), bad)
+	assert.Equal(t, err, c.ValidateBook(bad))
+	assert.Equal(t, faultsIn("request"), faultPaths(t, c.ValidateBook(nil)))
+	assert.Equal(t, faultsIn("WithMarket"), faultPaths(t, c.ValidateBook(new(goodBook()), hotelstays.WithMarket("Germany"))))
+	assert.NoError(t, c.ValidateBook(new(goodBook())))
+	assert.ErrorContains(t, (*hotelstays.Client)(nil).ValidateBook(new(goodBook())), "hotelstays.New")
+}
+
 // What is not UTF-8 would be sent as another text: it would find nothing, or book for
 // somebody else.
 func TestValidationOfText(t *testing.T) {

@@ -137,6 +137,9 @@ type VoucherError struct {
 	// VoucherNumber and Version name the voucher, if there is one.
 	VoucherNumber string
 	Version       int
+	// Status is what the service says of the document, with ErrVoucherNotReady. AwaitVoucher
+	// waits for one that is not generated yet or pending.
+	Status types.VoucherStatus
 	// Err is one of the conditions, or another cause.
 	Err    error
 	Detail string

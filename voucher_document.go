@@ -387,9 +387,9 @@ func (c *Client) storeOnce(ctx context.Context, req *OrderVoucherRequest, set vo
 	v := resp.Voucher
 	switch {
 	case resp.Status != types.VoucherGenerated:
-		return nil, &VoucherError{Err: ErrVoucherNotReady, Detail: withoutDocument(resp.Status)}
+		return nil, &VoucherError{Status: resp.Status, Err: ErrVoucherNotReady, Detail: withoutDocument(resp.Status)}
 	case v == nil:
-		return nil, &VoucherError{Err: ErrVoucherNotReady, Detail: "its status is GENERATED, but the answer has no voucher"}
+		return nil, &VoucherError{Status: resp.Status, Err: ErrVoucherNotReady, Detail: "its status is GENERATED, but the answer has no voucher"}
 	}
 	return v, store(func(file io.Writer) error {
 		if v.Content != nil {

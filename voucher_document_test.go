@@ -866,7 +866,10 @@ func TestSaveVoucherOfANewerVersion(t *testing.T) {
 			client := beforeDownload(t, srv, func() { srv.RegenerateVoucher("ref-1") })
 			dir := t.TempDir()
 			_, err := client.SaveVoucher(t.Context(), voucherRef, filepath.Join(dir, "voucher.pdf"))
+			var voucher *hotelstays.VoucherError
+			require.ErrorAs(t, err, &voucher)
 			assert.ErrorIs(t, err, hotelstays.ErrVoucherNotReady)
+			assert.Equal(t, types.VoucherPending, voucher.Status)
 			assert.ErrorContains(t, err, "PENDING")
 			assertFiles(t, dir)
 		})

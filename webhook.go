@@ -38,6 +38,10 @@ var (
 	// ErrWebhookTime: the signature is too old, or from the future.
 	ErrWebhookTime = errors.New("the signature's time is outside the tolerance")
 	ErrWebhookBody = errors.New("the body is not an event")
+	// ErrWebhookBusy: a duplicate of the event is being handled, here or in another process. The
+	// answer is 503, so that the sender delivers it again. Only WebhookOptions.OnError
+	// receives it.
+	ErrWebhookBusy = errors.New("a duplicate of the event is being handled")
 )
 
 // WebhookError reports a rejected delivery. Do not trust its content.
@@ -234,7 +238,8 @@ type WebhookOptions struct {
 	// ResponseWriter with a read deadline; if a middleware hides that, use
 	// http.Server.ReadTimeout.
 	ReadTimeout time.Duration
-	// OnError, if set, is called for each rejected or failed delivery, after the response.
+	// OnError, if set, is called for each rejected or failed delivery, after the response. Of
+	// duplicates it is ErrWebhookBusy, which needs no alarm.
 	OnError func(*http.Request, error)
 }
 

@@ -145,7 +145,7 @@ func (h *WebhookHandler) once(ctx context.Context, event *WebhookEvent) (status 
 	case claim == ClaimDone:
 		return http.StatusOK, nil
 	case claim != ClaimGranted:
-		return http.StatusServiceUnavailable, errors.New("hotelstays: webhook: a duplicate of the event is being handled")
+		return http.StatusServiceUnavailable, fmt.Errorf("hotelstays: webhook: %w", ErrWebhookBusy)
 	}
 	done := false
 	defer func() { // fn may panic; an expired lease may already belong to another process

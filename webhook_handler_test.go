@@ -397,6 +397,8 @@ func TestWebhookStoreAnswers(t *testing.T) {
 			require.Len(t, r.errs, 1, row.name)
 			if row.fn != nil || row.store.claim != nil || row.store.done != nil {
 				assert.ErrorIs(t, r.errs[0], boom, row.name)
+			} else {
+				assert.ErrorIs(t, r.errs[0], hotelstays.ErrWebhookBusy, row.name)
 			}
 		}
 	}
