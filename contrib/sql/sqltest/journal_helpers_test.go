@@ -92,6 +92,12 @@ func createBookings(t *testing.T, db *database) {
 // another returns another process with the same database and service.
 func (b *books) another(change func(*hotelstayssql.JournalOptions)) *books {
 	b.t.Helper()
+	return b.through(b.db.open(b.t), change)
+}
+
+// through returns another process with a pool.
+func (b *books) through(pool *sql.DB, change func(*hotelstayssql.JournalOptions)) *books {
+	b.t.Helper()
 	other := *b
 	opts := hotelstayssql.JournalOptions{OnOutcome: b.db.storeRow, Keys: []types.Secret{journalKey},
 		BookTimeout: 10 * time.Second, PollInterval: 20 * time.Millisecond}
@@ -99,7 +105,7 @@ func (b *books) another(change func(*hotelstayssql.JournalOptions)) *books {
 		change(&opts)
 	}
 	var err error
-	other.Journal, err = hotelstayssql.NewJournal(b.db.open(b.t), b.db.dialect, b.client, opts)
+	other.Journal, err = hotelstayssql.NewJournal(pool, b.db.dialect, b.client, opts)
 	require.NoError(b.t, err)
 	return &other
 }
