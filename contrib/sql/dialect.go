@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -73,6 +74,19 @@ func (d Dialect) check() error {
 // half of an upsert, {new column} is there what the first half would insert, and ? is a
 // parameter.
 func (d Dialect) sql(statement string) string {
+	key := [2]string{string(d), statement}
+	if translated, ok := translations.Load(key); ok {
+		return translated.(string)
+	}
+	translated := d.translate(statement)
+	translations.Store(key, translated)
+	return translated
+}
+
+// translations has a dialect and a statement as its key. Statements are few: they hold no values.
+var translations sync.Map
+
+func (d Dialect) translate(statement string) string {
 	g := grammars[d]
 	statement = nowMark.ReplaceAllLiteralString(statement, g.now)
 	statement = conflictMark.ReplaceAllString(statement, g.conflict)

@@ -49,7 +49,7 @@ func (w *watched) take() []string {
 }
 
 // watch opens a pool that w watches.
-func (d *database) watch(t *testing.T, w *watched) *sql.DB {
+func (d *database) watch(t testing.TB, w *watched) *sql.DB {
 	t.Helper()
 	pool := sql.OpenDB(watchedConnector{d.DB.Driver(), d.dsn, w})
 	t.Cleanup(func() { require.NoError(t, pool.Close()) })

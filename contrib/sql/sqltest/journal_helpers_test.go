@@ -34,7 +34,7 @@ type service struct {
 	offer  hotelstays.BookRequest // without reference and guests
 }
 
-func newService(t *testing.T, opts ...hotelstaystest.Option) *service {
+func newService(t testing.TB, opts ...hotelstaystest.Option) *service {
 	t.Helper()
 	s := &service{Server: hotelstaystest.NewServer(append([]hotelstaystest.Option{hotelstaystest.WithoutRateLimits()}, opts...)...)}
 	t.Cleanup(s.Close)
@@ -141,12 +141,13 @@ func (b *books) addRow(reference string) {
 // begin commits a booking's row together with its entry in the journal.
 func (b *books) begin(reference string) {
 	b.t.Helper()
-	tx, err := b.db.BeginTx(b.t.Context(), nil)
+	ctx, cancel := context.WithTimeout(b.t.Context(), patience)
+	defer cancel()
+	tx, err := b.db.BeginTx(ctx, nil)
 	require.NoError(b.t, err)
-	_, err = tx.ExecContext(b.t.Context(), b.db.translate(`INSERT INTO bookings (reference, state, order_no, ended) VALUES (?, 'pending', '', 0)`),
-		reference)
+	_, err = tx.ExecContext(ctx, b.db.translate(`INSERT INTO bookings (reference, state, order_no, ended) VALUES (?, 'pending', '', 0)`), reference)
 	require.NoError(b.t, err)
-	require.NoError(b.t, b.Begin(b.t.Context(), tx, b.request(reference)))
+	require.NoError(b.t, b.Begin(ctx, tx, b.request(reference)))
 	require.NoError(b.t, tx.Commit())
 }
 
