@@ -159,7 +159,7 @@ func TestAStatementThatHangs(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, b *books) {
 				b.fill(3, func(i int, booking *durable.Booking) {
 					if i == 2 {
-						booking.Recovery.NextPoll = time.Now().Add(8 * time.Minute)
+						booking.Recovery.NextPoll = time.Now().Add(3 * time.Minute)
 						booking.Due = booking.Recovery.NextPoll
 					}
 				})
@@ -180,7 +180,7 @@ func TestAStatementThatHangs(t *testing.T) {
 				ended := func(n int64, limit time.Duration) {
 					start := time.Now()
 					for b.db.number(t, `SELECT SUM(ended) FROM bookings`) < n && time.Since(start) < limit {
-						time.Sleep(time.Second)
+						time.Sleep(5 * time.Second)
 					}
 					assert.Equal(t, n, b.db.number(t, `SELECT SUM(ended) FROM bookings`))
 				}
@@ -188,19 +188,19 @@ func TestAStatementThatHangs(t *testing.T) {
 				pool, link := b.db.process(t)
 				h := &hangs{begins: row.begins, nth: row.nth, begun: make(chan struct{})}
 				link.before = h.hang
-				everySecond := func(o *hotelstayssql.JournalOptions) { o.MaxWorkers, o.PollInterval = 1, time.Second }
-				stopHanging := b.through(pool, everySecond).run()
+				oneWorker := func(o *hotelstayssql.JournalOptions) { o.MaxWorkers, o.PollInterval = 1, 5*time.Second }
+				stopHanging := b.through(pool, oneWorker).run()
 				<-h.begun
 				if row.late {
 					order()
 				}
 				// The hanging process may have the only lock for writes, and others wait for it in real time.
-				stop := b.through(b.db.openWith(t, map[string]string{"busy_timeout": "1"}), everySecond).run()
-				ended(2, time.Minute+5*time.Second) // in the other process
+				stop := b.through(b.db.openWith(t, map[string]string{"busy_timeout": "1"}), oneWorker).run()
+				ended(2, time.Minute+15*time.Second) // in the other process
 				stop()
 				time.Sleep(time.Minute)
 				assert.LessOrEqual(t, h.end(), row.limit)
-				ended(3, 10*time.Minute) // in this one
+				ended(3, 5*time.Minute) // in this one
 				stopHanging()
 				assert.Equal(t, map[string]int{references[0]: 1, references[1]: 1, references[2]: 1}, b.bookingsMade())
 			})
