@@ -245,7 +245,7 @@ func TestAWrongKey(t *testing.T) {
 			o.Keys = []types.Secret{types.NewSecret(strings.Repeat("x", 32))}
 		})
 		_, err := stranger.Send(t.Context(), "ref-1")
-		require.ErrorContains(t, err, "which is not in Keys")
+		require.ErrorContains(t, err, "which is not in Keys; give all processes the same Keys")
 		assert.ErrorContains(t, err, "nothing was sent")
 		rotated := b.another(func(o *hotelstayssql.JournalOptions) {
 			o.Keys = []types.Secret{types.NewSecret(strings.Repeat("x", 32)), journalKey}
