@@ -24,20 +24,20 @@ func (w Warning) String() string { return fmt.Sprintf("%s is %s: %s", w.Setting,
 // *SchemaError, or that it refuses to be written. Each warning is worth a line in the log. The
 // settings are those of one connection; the pool's others should have the same.
 func Check(ctx context.Context, db *sql.DB, dialect Dialect) ([]Warning, error) {
+	var p problems
+	p.checkDatabase(db, dialect)
+	if err := p.err("Check"); err != nil {
+		return nil, err
+	}
 	warnings, err := check(ctx, db, dialect)
 	var schema *SchemaError
 	if err != nil && !errors.As(err, &schema) {
-		err = fmt.Errorf("hotelstayssql: checking the database: %w", err)
+		err = database{db, dialect}.failed(err, "checking the database")
 	}
 	return warnings, err
 }
 
 func check(ctx context.Context, db *sql.DB, dialect Dialect) ([]Warning, error) {
-	var p problems
-	p.checkDatabase(db, dialect)
-	if err := errors.Join(p...); err != nil {
-		return nil, err
-	}
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func check(ctx context.Context, db *sql.DB, dialect Dialect) ([]Warning, error) 
 	}
 	// It matches no row. A database that cannot be written refuses it nevertheless.
 	if _, err := conn.ExecContext(ctx, `UPDATE hotelstays_schema SET version = 0 WHERE version = 0`); err != nil {
-		return nil, fmt.Errorf("it refuses to be written: %w", err)
+		return nil, fmt.Errorf("it refuses to be written: %w; connect to the primary, as a user who may write", err)
 	}
 	var warnings []Warning
 	for _, s := range settings[dialect] {
@@ -74,7 +74,7 @@ var schemaTables = map[Dialect]string{
 func checkSchema(ctx context.Context, conn *sql.Conn, dialect Dialect) error {
 	var tables, found int
 	if err := conn.QueryRowContext(ctx, schemaTables[dialect]).Scan(&tables); err != nil {
-		return err
+		return fmt.Errorf("looking for its tables as in %s: %w", dialect, err)
 	}
 	if tables > 0 {
 		var err error

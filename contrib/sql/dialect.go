@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -73,6 +74,19 @@ func (d Dialect) check() error {
 // half of an upsert, {new column} is there what the first half would insert, and ? is a
 // parameter.
 func (d Dialect) sql(statement string) string {
+	key := [2]string{string(d), statement}
+	if translated, ok := translations.Load(key); ok {
+		return translated.(string)
+	}
+	translated := d.translate(statement)
+	translations.Store(key, translated)
+	return translated
+}
+
+// translations has a dialect and a statement as its key. Statements are few: they hold no values.
+var translations sync.Map
+
+func (d Dialect) translate(statement string) string {
 	g := grammars[d]
 	statement = nowMark.ReplaceAllLiteralString(statement, g.now)
 	statement = conflictMark.ReplaceAllString(statement, g.conflict)
@@ -137,6 +151,29 @@ func (d database) inTxOnce(ctx context.Context, fn func(*sql.Tx) error) error {
 var undone = regexp.MustCompile(`(?i)deadlock|\b40001\b|\b40P01\b`)
 
 func isUndone(err error) bool { return undone.MatchString(err.Error()) }
+
+// failed returns the error of a call, and what to do about it if that is known.
+func (d database) failed(err error, call string, args ...any) error {
+	return fmt.Errorf("hotelstayssql: %s: %w%s", fmt.Sprintf(call, args...), err, d.advice(err))
+}
+
+var (
+	noTable = regexp.MustCompile(`no such table: hotelstays_|hotelstays_\w+["'] does(n't| not) exist`)
+	busy    = regexp.MustCompile(`database is locked`) // SQLite
+)
+
+func (d database) advice(err error) string {
+	pool := d.Stats()
+	switch {
+	case noTable.MatchString(err.Error()):
+		return "; call Migrate, or check the database's name and search path"
+	case busy.MatchString(err.Error()):
+		return "; another transaction is writing: set busy_timeout, and call this outside of other transactions"
+	case errors.Is(err, context.DeadlineExceeded) && pool.InUse > 0 && pool.InUse == pool.MaxOpenConnections:
+		return fmt.Sprintf("; all connections of the pool (%d) are in use: commit before this call, or raise SetMaxOpenConns", pool.InUse)
+	}
+	return ""
+}
 
 // execer is a *sql.DB, *sql.Tx or *sql.Conn.
 type execer interface {

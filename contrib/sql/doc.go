@@ -92,5 +92,13 @@
 // wait: in the DSN of modernc.org/sqlite, _pragma=busy_timeout(5000). All processes must run on
 // one machine, because locks of network file systems are unreliable.
 //
+// No function needs a second connection while it uses one, so a pool of one works. Between your
+// BeginTx and your Commit call only what takes your tx. On such a pool, and on SQLite, any other
+// function would wait for that transaction, until its ctx or busy_timeout ends.
+//
+// A statement ends with its ctx, and in Run before the lease ends. Only the COMMIT of
+// go-sql-driver/mysql ignores its ctx: set readTimeout in the DSN, such as readTimeout=30s. Until
+// then a worker of Run can hang, while the others continue.
+//
 // A pool must not hand out connections to replicas, because replicas lag.
 package hotelstayssql

@@ -69,7 +69,7 @@ func (s *EventStore) Claim(ctx context.Context, keys []string, lease time.Durati
 		return err
 	})
 	if err != nil && !errors.Is(err, errRollback) {
-		return 0, fmt.Errorf("hotelstayssql: claiming an event: %w", err)
+		return 0, s.db.failed(err, "claiming an event")
 	}
 	return state, nil
 }
@@ -130,7 +130,7 @@ func (s *EventStore) Done(ctx context.Context, keys []string, retention time.Dur
 			done = 1`)
 	})
 	if err != nil {
-		return fmt.Errorf("hotelstayssql: finishing an event: %w", err)
+		return s.db.failed(err, "finishing an event")
 	}
 	s.pruneSometimes(ctx)
 	return nil
@@ -148,7 +148,7 @@ func (s *EventStore) Release(ctx context.Context, keys []string) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("hotelstayssql: releasing an event: %w", err)
+		return s.db.failed(err, "releasing an event")
 	}
 	return nil
 }
@@ -185,7 +185,7 @@ func (s *EventStore) HandleTx(ctx context.Context, event *hotelstays.WebhookEven
 	case state == hotelstays.ClaimDone:
 		return nil
 	case err != nil:
-		return fmt.Errorf("hotelstayssql: handling an event: %w", err)
+		return s.db.failed(err, "handling an event")
 	}
 	s.pruneSometimes(ctx)
 	return nil

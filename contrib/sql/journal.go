@@ -29,8 +29,8 @@ const (
 )
 
 var (
-	// ErrNotBegun: no open booking has this reference.
-	ErrNotBegun = errors.New("no booking under this reference is open")
+	// ErrNotBegun: no open booking of the client's account has this reference.
+	ErrNotBegun = errors.New("this account has no open booking under this reference")
 	// ErrAlreadyBegun: a booking under this reference has not ended yet.
 	ErrAlreadyBegun = errors.New("a booking under this reference has not ended yet")
 	// ErrAlreadyBooked: a booking under this reference has ended with an order, and OnOutcome
@@ -43,7 +43,8 @@ type JournalOptions struct {
 	// OnOutcome stores the outcome of a booking. Required. It runs in the transaction that ends
 	// the booking: what it does with tx is committed together with that, or not at all. If the
 	// transaction fails, OnOutcome is called again later, so everything it does outside tx must
-	// be repeatable. It must be safe for concurrent use, and must not commit tx.
+	// be repeatable. It must be safe for concurrent use, and must not commit tx. In this
+	// database it must use tx alone: a second connection would wait for tx.
 	//
 	// State is BookingFound or BookingAbsent. Err is nil, or the refusal or the reason why
 	// nothing was sent (BookingAbsent), or a *hotelstays.ReferenceReusedError: the order is
@@ -127,7 +128,7 @@ func (j *Journal) Begin(ctx context.Context, tx *sql.Tx, req *hotelstays.BookReq
 	booking := durable.New(*j.client.NewBookingRecovery(req, opts...), time.Now().Add(j.opts.BookTimeout))
 	e := &entry{reference: req.CustomerReferenceNo, fence: newID(), Booking: booking, sealed: sealed}
 	if err := j.insert(ctx, tx, e); err != nil {
-		return fmt.Errorf("hotelstayssql: Begin: reference %q: %w; roll back", req.CustomerReferenceNo, err)
+		return j.db.failed(fmt.Errorf("%w; roll back", err), "Begin: reference %q", req.CustomerReferenceNo)
 	}
 	return nil
 }
@@ -157,7 +158,7 @@ func (j *Journal) Send(ctx context.Context, customerReferenceNo string, opts ...
 	defer cancel()
 	e, req, err := j.start(booking, customerReferenceNo, limit)
 	if err != nil {
-		return nil, fmt.Errorf("hotelstayssql: Send: reference %q: nothing was sent by this call: %w", customerReferenceNo, err)
+		return nil, j.db.failed(err, "Send: reference %q: nothing was sent by this call", customerReferenceNo)
 	}
 	return j.book(ctx, booking, e, req, append(optionsOf(&e.Recovery), opts...))
 }
@@ -180,7 +181,7 @@ func (j *Journal) Book(ctx context.Context, req *hotelstays.BookRequest, opts ..
 		err = j.db.inTx(booking, func(tx *sql.Tx) error { return j.insert(booking, tx, e) })
 	}
 	if err != nil {
-		return nil, fmt.Errorf("hotelstayssql: Book: reference %q: nothing was sent: %w", req.CustomerReferenceNo, err)
+		return nil, j.db.failed(err, "Book: reference %q: nothing was sent", req.CustomerReferenceNo)
 	}
 	return j.book(ctx, booking, e, req, opts)
 }
@@ -236,7 +237,7 @@ func (j *Journal) start(ctx context.Context, reference string, bookBy time.Time)
 		case b.Ending.HasOrder():
 			return b, false, ErrAlreadyBooked
 		case b.Ending != "":
-			return b, false, ErrNotBegun
+			return b, false, fmt.Errorf("%w: it has ended as %s", ErrNotBegun, b.Ending)
 		}
 		next, err := b.Start(bookBy)
 		if err == nil {

@@ -24,7 +24,7 @@ func (j *Journal) List(ctx context.Context) iter.Seq2[durable.Booking, error] {
 		for after := ""; ; {
 			page, unreadable, err := j.page(ctx, `reference > ? ORDER BY reference`, []byte(after))
 			if err != nil {
-				yield(durable.Booking{}, fmt.Errorf("hotelstayssql: List: %w", err))
+				yield(durable.Booking{}, j.db.failed(err, "List"))
 				return
 			}
 			for _, bad := range unreadable {
@@ -46,8 +46,9 @@ func (j *Journal) List(ctx context.Context) iter.Seq2[durable.Booking, error] {
 	}
 }
 
-// Retry makes Run poll for a booking now. A booking that was abandoned opens again. The error
-// is ErrNotBegun if the booking waits for Send, has an outcome or is unknown.
+// Retry makes Run poll for a booking now. A booking that was abandoned opens again. It is
+// refused while the booking waits for Send. The error is ErrNotBegun if the booking has an
+// outcome or is unknown.
 func (j *Journal) Retry(ctx context.Context, customerReferenceNo string) error {
 	err := j.command(ctx, "Retry", customerReferenceNo, durable.Booking.Retry)
 	if err == nil {
@@ -70,17 +71,19 @@ func (j *Journal) command(ctx context.Context, name, reference string, transitio
 		err = j.apply(ctx, e, func(b durable.Booking) (durable.Booking, bool, error) {
 			now := time.Now()
 			next, ok := transition(b, now)
-			switch {
+			switch phase := b.Phase(now); {
 			case ok:
 				return next, true, nil
-			case b.Phase(now) == durable.PhaseBooking:
+			case phase == durable.PhaseBooking:
 				return b, false, errors.New("its Book may still be under way, until " + b.BookBy.Format(time.RFC3339))
+			case phase == durable.PhaseWaiting:
+				return b, false, errors.New("nothing was sent yet; call Send, or wait until Run takes over at " + b.Due.Format(time.RFC3339))
 			}
-			return b, false, ErrNotBegun
+			return b, false, fmt.Errorf("%w: it has ended as %s", ErrNotBegun, b.Ending)
 		}, nil)
 	}
 	if err != nil {
-		return fmt.Errorf("hotelstayssql: %s: reference %q: %w", name, reference, err)
+		return j.db.failed(err, "%s: reference %q", name, reference)
 	}
 	return nil
 }

@@ -272,8 +272,9 @@ func (j *Journal) poll(ctx context.Context, e *entry) error {
 }
 
 // Wake makes Run poll for an order now, off the schedule: in this process at once, in others
-// within PollInterval. Call it from a webhook handler with the event's reference. Unknown and
-// ended bookings, and those that nobody has started to send, are left alone without an error.
+// within PollInterval. Call it from a webhook handler with the event's reference, but after
+// HandleTx: it writes in a transaction of its own. Unknown and ended bookings, and those that
+// nobody has started to send, are left alone without an error.
 func (j *Journal) Wake(ctx context.Context, customerReferenceNo string) error {
 	e, err := j.read(ctx, customerReferenceNo)
 	switch {
@@ -286,7 +287,7 @@ func (j *Journal) Wake(ctx context.Context, customerReferenceNo string) error {
 		}, nil)
 	}
 	if err != nil {
-		return fmt.Errorf("hotelstayssql: Wake: reference %q: %w", customerReferenceNo, err)
+		return j.db.failed(err, "Wake: reference %q", customerReferenceNo)
 	}
 	j.wakeRun()
 	return nil

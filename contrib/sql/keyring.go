@@ -82,5 +82,5 @@ func (k keyring) open(place string, sealed []byte) ([]byte, error) {
 		}
 		return plain, nil
 	}
-	return nil, fmt.Errorf("it was encrypted with key %x, which is not in Keys", head[1:])
+	return nil, fmt.Errorf("it was encrypted with key %x, which is not in Keys; give all processes the same Keys", head[1:])
 }

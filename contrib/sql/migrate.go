@@ -93,22 +93,22 @@ func (e *SchemaError) Error() string {
 // the same time. If it fails or is killed, call it again. It changes nothing if the tables
 // are up to date, and returns a *SchemaError if they are newer than this program.
 func Migrate(ctx context.Context, db *sql.DB, dialect Dialect) error {
+	var p problems
+	p.checkDatabase(db, dialect)
+	if err := p.err("Migrate"); err != nil {
+		return err
+	}
 	if err := migrate(ctx, db, dialect); err != nil {
 		var schema *SchemaError
 		if errors.As(err, &schema) {
 			return schema
 		}
-		return fmt.Errorf("hotelstayssql: migrating: %w", err)
+		return database{db, dialect}.failed(err, "migrating, as in %s", dialect)
 	}
 	return nil
 }
 
 func migrate(ctx context.Context, db *sql.DB, dialect Dialect) error {
-	var p problems
-	p.checkDatabase(db, dialect)
-	if err := errors.Join(p...); err != nil {
-		return err
-	}
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -98,7 +97,7 @@ type storedToken struct {
 func (s *TokenStore) Load(ctx context.Context, key string) (hotelstays.Token, error) {
 	_, token, err := s.read(ctx, tokenRow(key))
 	if err != nil {
-		return hotelstays.Token{}, fmt.Errorf("hotelstayssql: loading the token: %w", err)
+		return hotelstays.Token{}, s.db.failed(err, "loading the token")
 	}
 	return token, nil
 }
@@ -130,7 +129,7 @@ func (s *TokenStore) read(ctx context.Context, row []byte) (sealed []byte, token
 // another has taken never overwrites the other's token.
 func (s *TokenStore) Store(ctx context.Context, key string, t hotelstays.Token) error {
 	if err := s.store(ctx, key, t); err != nil {
-		return fmt.Errorf("hotelstayssql: storing the token: %w", err)
+		return s.db.failed(err, "storing the token")
 	}
 	return nil
 }
@@ -189,7 +188,7 @@ func (s *TokenStore) CompareAndDelete(ctx context.Context, key string, refused h
 		_, err = s.change(ctx, `UPDATE hotelstays_tokens SET sealed = NULL, expires_at = 0 WHERE token_key = ? AND sealed = ?`, row, sealed)
 	}
 	if err != nil {
-		return fmt.Errorf("hotelstayssql: deleting the token: %w", err)
+		return s.db.failed(err, "deleting the token")
 	}
 	return nil
 }
@@ -201,7 +200,7 @@ func (s *TokenStore) TryLease(ctx context.Context, key string) (release func(), 
 	row, lease := tokenRow(key), newID()
 	ok, err = s.take(ctx, row, lease)
 	if err != nil {
-		return nil, false, fmt.Errorf("hotelstayssql: leasing the fetch of a token: %w", err)
+		return nil, false, s.db.failed(err, "leasing the fetch of a token")
 	}
 	if !ok {
 		return nil, false, nil

@@ -19,21 +19,25 @@ import (
 type watched struct {
 	mu         sync.Mutex
 	statements []string
-	// loseCommit decides by the latest statement whether the answer of a commit is lost.
+	// loseCommit decides by the latest statement of a connection whether the answer of its commit
+	// is lost.
 	loseCommit func(last string) bool
 }
 
-func (w *watched) saw(statement string) {
+// saw notes a statement, and returns it in one line.
+func (w *watched) saw(statement string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.statements = append(w.statements, strings.Join(strings.Fields(statement), " "))
+	statement = strings.Join(strings.Fields(statement), " ")
+	w.statements = append(w.statements, statement)
+	return statement
 }
 
-// committed returns an error if the answer of the commit of the latest statement is lost.
-func (w *watched) committed() error {
+// committed returns an error if the answer of a commit is lost.
+func (w *watched) committed(latest string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.loseCommit != nil && w.loseCommit(w.statements[len(w.statements)-1]) {
+	if w.loseCommit != nil && w.loseCommit(latest) {
 		return errors.New("the answer of the commit is lost")
 	}
 	return nil
@@ -49,7 +53,7 @@ func (w *watched) take() []string {
 }
 
 // watch opens a pool that w watches.
-func (d *database) watch(t *testing.T, w *watched) *sql.DB {
+func (d *database) watch(t testing.TB, w *watched) *sql.DB {
 	t.Helper()
 	pool := sql.OpenDB(watchedConnector{d.DB.Driver(), d.dsn, w})
 	t.Cleanup(func() { require.NoError(t, pool.Close()) })
@@ -85,7 +89,8 @@ func (c watchedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 type watchedConn struct {
 	driver.Conn
 	*watched
-	inTx bool
+	inTx   bool
+	latest string
 }
 
 func (c *watchedConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
@@ -95,7 +100,7 @@ func (c *watchedConn) BeginTx(ctx context.Context, opts driver.TxOptions) (drive
 }
 
 func (c *watchedConn) ExecContext(ctx context.Context, statement string, args []driver.NamedValue) (driver.Result, error) {
-	c.saw(statement)
+	c.latest = c.saw(statement)
 	done, err := c.Conn.(driver.ExecerContext).ExecContext(ctx, statement, args)
 	if errors.Is(err, driver.ErrSkip) { // the driver prepares statements with parameters
 		var prepared driver.Stmt
@@ -106,7 +111,7 @@ func (c *watchedConn) ExecContext(ctx context.Context, statement string, args []
 		done, err = prepared.(driver.StmtExecContext).ExecContext(ctx, args)
 	}
 	if err == nil && !c.inTx {
-		err = c.committed()
+		err = c.committed(c.latest)
 	}
 	return done, err
 }
@@ -114,13 +119,13 @@ func (c *watchedConn) ExecContext(ctx context.Context, statement string, args []
 func (c *watchedConn) QueryContext(ctx context.Context, statement string, args []driver.NamedValue) (driver.Rows, error) {
 	rows, err := c.Conn.(driver.QueryerContext).QueryContext(ctx, statement, args)
 	if !errors.Is(err, driver.ErrSkip) { // Prepare sees it
-		c.saw(statement)
+		c.latest = c.saw(statement)
 	}
 	return rows, err
 }
 
 func (c *watchedConn) Prepare(statement string) (driver.Stmt, error) {
-	c.saw(statement)
+	c.latest = c.saw(statement)
 	return c.Conn.Prepare(statement)
 }
 
@@ -146,7 +151,7 @@ func (tx *watchedTx) Commit() error {
 	if err := tx.Tx.Commit(); err != nil {
 		return err
 	}
-	err := tx.committed()
+	err := tx.committed(tx.latest)
 	tx.saw("COMMIT")
 	return err
 }

@@ -56,7 +56,7 @@ func on(t *testing.T, dialects []hotelstayssql.Dialect, test func(t *testing.T, 
 }
 
 // createTables creates the tables, and one of the caller.
-func (d *database) createTables(t *testing.T) {
+func (d *database) createTables(t testing.TB) {
 	t.Helper()
 	require.NoError(t, hotelstayssql.Migrate(t.Context(), d.DB, d.dialect))
 	d.exec(t, "CREATE TABLE handled (event integer NOT NULL)")
@@ -64,7 +64,7 @@ func (d *database) createTables(t *testing.T) {
 
 var created atomic.Int64
 
-func create(t *testing.T, dialect hotelstayssql.Dialect) *database {
+func create(t testing.TB, dialect hotelstayssql.Dialect) *database {
 	t.Helper()
 	name := fmt.Sprintf("t%d_%d", os.Getpid(), created.Add(1))
 	db := &database{dialect: dialect}
@@ -88,7 +88,7 @@ func create(t *testing.T, dialect hotelstayssql.Dialect) *database {
 }
 
 // onServer executes a statement now, and another after the test.
-func onServer(t *testing.T, driver, dsn, now, later string) {
+func onServer(t testing.TB, driver, dsn, now, later string) {
 	t.Helper()
 	server, err := sql.Open(driver, dsn)
 	require.NoError(t, err)
@@ -103,13 +103,13 @@ func onServer(t *testing.T, driver, dsn, now, later string) {
 }
 
 // open opens the pool of one more process.
-func (d *database) open(t *testing.T) *sql.DB {
+func (d *database) open(t testing.TB) *sql.DB {
 	t.Helper()
 	return d.openWith(t, nil)
 }
 
 // openWith opens a pool with further settings of its connections.
-func (d *database) openWith(t *testing.T, settings map[string]string) *sql.DB {
+func (d *database) openWith(t testing.TB, settings map[string]string) *sql.DB {
 	t.Helper()
 	dsn := d.dsn
 	for name, value := range settings {
@@ -144,7 +144,7 @@ func openPool(driver, dsn string) (*sql.DB, error) {
 }
 
 // exec executes a statement with ? for parameters.
-func (d *database) exec(t *testing.T, statement string, args ...any) {
+func (d *database) exec(t testing.TB, statement string, args ...any) {
 	t.Helper()
 	_, err := d.ExecContext(t.Context(), d.translate(statement), args...)
 	require.NoError(t, err)

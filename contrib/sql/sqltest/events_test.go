@@ -1,6 +1,7 @@
 package sqltest
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -71,14 +72,15 @@ func TestARemovalLeavesANewClaim(t *testing.T) {
 		db.exec(t, "INSERT INTO hotelstays_events (event_key, store, claim, done, expires_at) VALUES (?, 1, 1, 1, 1)", []byte("old"))
 		pool, link := db.process(t)
 		claimed := false
-		link.before = func(statement string) {
+		link.before = func(_ context.Context, statement string) error {
 			if claimed || !strings.HasPrefix(statement, "DELETE") {
-				return
+				return nil
 			}
 			claimed = true
 			state, err := s.Claim(t.Context(), []string{"old"}, time.Hour)
 			assert.NoError(t, err)
 			assert.Equal(t, hotelstays.ClaimGranted, state)
+			return nil
 		}
 		pruner := newEvents(t, pool, db.dialect)
 		for n := 0; !claimed; n++ {

@@ -35,7 +35,7 @@ type service struct {
 	offer  hotelstays.BookRequest // without reference and guests
 }
 
-func newService(t *testing.T, opts ...hotelstaystest.Option) *service {
+func newService(t testing.TB, opts ...hotelstaystest.Option) *service {
 	t.Helper()
 	s := &service{Server: hotelstaystest.NewServer(append([]hotelstaystest.Option{hotelstaystest.WithoutRateLimits()}, opts...)...)}
 	t.Cleanup(s.Close)
@@ -93,6 +93,12 @@ func createBookings(t *testing.T, db *database) {
 // another returns another process with the same database and service.
 func (b *books) another(change func(*hotelstayssql.JournalOptions)) *books {
 	b.t.Helper()
+	return b.through(b.db.open(b.t), change)
+}
+
+// through returns another process with a pool.
+func (b *books) through(pool *sql.DB, change func(*hotelstayssql.JournalOptions)) *books {
+	b.t.Helper()
 	other := *b
 	opts := hotelstayssql.JournalOptions{OnOutcome: b.db.storeRow, Keys: []types.Secret{journalKey},
 		BookTimeout: 10 * time.Second, PollInterval: 20 * time.Millisecond}
@@ -100,7 +106,7 @@ func (b *books) another(change func(*hotelstayssql.JournalOptions)) *books {
 		change(&opts)
 	}
 	var err error
-	other.Journal, err = hotelstayssql.NewJournal(b.db.open(b.t), b.db.dialect, b.client, opts)
+	other.Journal, err = hotelstayssql.NewJournal(pool, b.db.dialect, b.client, opts)
 	require.NoError(b.t, err)
 	return &other
 }
@@ -136,12 +142,13 @@ func (b *books) addRow(reference string) {
 // begin commits a booking's row together with its entry in the journal.
 func (b *books) begin(reference string) {
 	b.t.Helper()
-	tx, err := b.db.BeginTx(b.t.Context(), nil)
+	ctx, cancel := context.WithTimeout(b.t.Context(), patience)
+	defer cancel()
+	tx, err := b.db.BeginTx(ctx, nil)
 	require.NoError(b.t, err)
-	_, err = tx.ExecContext(b.t.Context(), b.db.translate(`INSERT INTO bookings (reference, state, order_no, ended) VALUES (?, 'pending', '', 0)`),
-		reference)
+	_, err = tx.ExecContext(ctx, b.db.translate(`INSERT INTO bookings (reference, state, order_no, ended) VALUES (?, 'pending', '', 0)`), reference)
 	require.NoError(b.t, err)
-	require.NoError(b.t, b.Begin(b.t.Context(), tx, b.request(reference)))
+	require.NoError(b.t, b.Begin(ctx, tx, b.request(reference)))
 	require.NoError(b.t, tx.Commit())
 }
 

@@ -2,6 +2,7 @@ package sqltest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
+	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -58,8 +60,9 @@ func (p *pollTap) add(references []string, n int) {
 	}
 }
 
-// A worker whose polls are slow does not poll after its lease, when others do.
-func TestSlowPollsStayWithinTheLease(t *testing.T) {
+// inVirtualTime runs a test with SQLite and the journal in a bubble.
+func inVirtualTime(t *testing.T, test func(t *testing.T, b *books)) {
+	t.Helper()
 	db := create(t, hotelstayssql.SQLite)
 	require.NoError(t, db.Close()) // its connections belong outside the bubble
 	synctest.Test(t, func(t *testing.T) {
@@ -67,6 +70,14 @@ func TestSlowPollsStayWithinTheLease(t *testing.T) {
 		inside.DB = inside.open(t)
 		require.NoError(t, hotelstayssql.Migrate(t.Context(), inside.DB, inside.dialect))
 		b := newBooks(t, inside, nil, hotelstaystest.WithInMemory())
+		test(t, b)
+		b.Client().CloseIdleConnections()
+	})
+}
+
+// A worker whose polls are slow does not poll after its lease, when others do.
+func TestSlowPollsStayWithinTheLease(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, b *books) {
 		const many = 5
 		b.fill(many, nil)
 		for i := range many {
@@ -81,12 +92,118 @@ func TestSlowPollsStayWithinTheLease(t *testing.T) {
 			hotelstays.WithHTTPClient(&http.Client{Transport: tap}))
 		require.NoError(t, err)
 		stop := b.another(func(o *hotelstayssql.JournalOptions) { o.PollInterval = time.Second }).run()
-		for inside.number(t, `SELECT COUNT(*) FROM bookings WHERE state = 'found'`) < many {
+		for b.db.number(t, `SELECT COUNT(*) FROM bookings WHERE state = 'found'`) < many {
 			time.Sleep(time.Second)
 		}
 		stop()
-		assert.EqualValues(t, many, inside.number(t, `SELECT SUM(ended) FROM bookings`))
+		assert.EqualValues(t, many, b.db.number(t, `SELECT SUM(ended) FROM bookings`))
 		assert.Empty(t, tap.twice)
-		b.Client().CloseIdleConnections()
 	})
+}
+
+// hangs lets the statements of a process hang, from the nth that begins with a text on. Each
+// ends with its ctx.
+type hangs struct {
+	mu      sync.Mutex
+	begins  string
+	nth     int
+	begun   chan struct{}
+	longest time.Duration
+}
+
+func (h *hangs) hang(ctx context.Context, statement string) error {
+	h.mu.Lock()
+	if h.nth > 0 && strings.HasPrefix(statement, h.begins) {
+		if h.nth--; h.nth == 0 {
+			close(h.begun)
+		}
+	}
+	hanging := h.nth == 0
+	h.mu.Unlock()
+	if !hanging {
+		return nil
+	}
+	start := time.Now()
+	<-ctx.Done()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.longest = max(h.longest, time.Since(start))
+	return ctx.Err()
+}
+
+// end returns the longest time that a statement took.
+func (h *hangs) end() time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.nth = -1
+	return h.longest
+}
+
+// A statement that hangs ends with the lease. Another process takes over, and Run goes on.
+func TestAStatementThatHangs(t *testing.T) {
+	const look, write = "SELECT reference", "UPDATE hotelstays_journal"
+	for name, row := range map[string]struct {
+		begins string
+		nth    int
+		limit  time.Duration
+		late   bool // the first poll finds no orders
+	}{
+		"Run looks for work":              {begins: look, nth: 1, limit: 10 * time.Second},
+		"Run takes two leases":            {begins: write, nth: 2, limit: 10 * time.Second},
+		"Run stores a poll for many":      {begins: write, nth: 3, limit: 10 * time.Second, late: true},
+		"Run stores an outcome":           {begins: write, nth: 3, limit: time.Minute},
+		"OnOutcome of the first booking":  {begins: "UPDATE bookings", nth: 1, limit: time.Minute},
+		"OnOutcome of the second booking": {begins: "UPDATE bookings", nth: 2, limit: time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, b *books) {
+				b.fill(3, func(i int, booking *durable.Booking) {
+					if i == 2 {
+						booking.Recovery.NextPoll = time.Now().Add(3 * time.Minute)
+						booking.Due = booking.Recovery.NextPoll
+					}
+				})
+				var references []string
+				for i := range 3 {
+					references = append(references, fmt.Sprintf("many-%06d", i))
+					b.addRow(references[i])
+				}
+				order := func() {
+					for _, reference := range references {
+						_, err := b.client.Book(t.Context(), b.request(reference))
+						require.NoError(t, err)
+					}
+				}
+				if !row.late {
+					order()
+				}
+				ended := func(n int64, limit time.Duration) {
+					start := time.Now()
+					for b.db.number(t, `SELECT SUM(ended) FROM bookings`) < n && time.Since(start) < limit {
+						time.Sleep(5 * time.Second)
+					}
+					assert.Equal(t, n, b.db.number(t, `SELECT SUM(ended) FROM bookings`))
+				}
+
+				pool, link := b.db.process(t)
+				h := &hangs{begins: row.begins, nth: row.nth, begun: make(chan struct{})}
+				link.before = h.hang
+				oneWorker := func(o *hotelstayssql.JournalOptions) { o.MaxWorkers, o.PollInterval = 1, 5*time.Second }
+				stopHanging := b.through(pool, oneWorker).run()
+				<-h.begun
+				if row.late {
+					order()
+				}
+				// The hanging process may have the only lock for writes, and others wait for it in real time.
+				stop := b.through(b.db.openWith(t, map[string]string{"busy_timeout": "1"}), oneWorker).run()
+				ended(2, time.Minute+15*time.Second) // in the other process
+				stop()
+				time.Sleep(time.Minute)
+				assert.LessOrEqual(t, h.end(), row.limit)
+				ended(3, 5*time.Minute) // in this one
+				stopHanging()
+				assert.Equal(t, map[string]int{references[0]: 1, references[1]: 1, references[2]: 1}, b.bookingsMade())
+			})
+		})
+	}
 }

@@ -20,17 +20,9 @@ import (
 // watchedBooks returns a process whose statements are watched.
 func (b *books) watched(t *testing.T, change func(*hotelstayssql.JournalOptions)) (*books, *watched, *sql.DB) {
 	t.Helper()
-	w, other := &watched{}, *b
+	w := &watched{}
 	pool := b.db.watch(t, w)
-	opts := hotelstayssql.JournalOptions{OnOutcome: b.db.storeRow, Keys: []types.Secret{journalKey}, BookTimeout: 10 * time.Second,
-		PollInterval: 20 * time.Millisecond}
-	if change != nil {
-		change(&opts)
-	}
-	var err error
-	other.Journal, err = hotelstayssql.NewJournal(pool, b.db.dialect, b.client, opts)
-	require.NoError(t, err)
-	return &other, w, pool
+	return b.through(pool, change), w, pool
 }
 
 // verbs returns the first words of statements, as one text.

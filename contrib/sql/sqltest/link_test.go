@@ -22,8 +22,9 @@ type link struct {
 	frozen     chan struct{} // closed by thaw; nil if the process works
 	statements map[string][]driver.NamedValue
 	fails      bool
-	left       int                    // statements until one fails, if fails is set
-	before     func(statement string) // if set, it is called before each statement
+	left       int // statements until one fails, if fails is set
+	// before, if set, is called before each statement, which fails with its error.
+	before func(ctx context.Context, statement string) error
 }
 
 var errLost = errors.New("the connection is lost")
@@ -84,7 +85,9 @@ func (l *link) pass(ctx context.Context, statement string, args []driver.NamedVa
 	fail, before := l.fails && l.left < 0, l.before
 	l.mu.Unlock()
 	if before != nil {
-		before(statement)
+		if err := before(ctx, statement); err != nil {
+			return err
+		}
 	}
 	if fail {
 		return errLost

@@ -1,0 +1,162 @@
+package sqltest
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/http"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+const (
+	bookers = 8
+	each    = 8 // bookings of a booker in a round
+)
+
+// unlimited grants everything at once.
+type unlimited struct{}
+
+func (unlimited) Acquire(context.Context, hotelstays.Operation) (hotelstays.Permit, error) {
+	return nil, nil
+}
+
+func (unlimited) Pause(hotelstays.Operation, time.Time) {}
+
+type bookFunc func(context.Context, *hotelstays.BookRequest) (*hotelstays.BookingOutcome, error)
+
+// way is a way to book, and what its rounds have cost.
+type way struct {
+	name   string
+	book   bookFunc
+	booked atomic.Int64
+	times  []time.Duration
+	allocs uint64
+}
+
+// round lets all bookers book at once.
+func (w *way) round(b *testing.B, offer hotelstays.BookRequest) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	start := time.Now()
+	var wg sync.WaitGroup
+	for range bookers {
+		wg.Go(func() {
+			for range each {
+				req := requestOf(offer, fmt.Sprintf("%s-%d", w.name, w.booked.Add(1)))
+				if outcome, err := w.book(b.Context(), req); err != nil || outcome.State != hotelstays.BookingFound {
+					b.Error(outcome, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	took := time.Since(start)
+	runtime.ReadMemStats(&after)
+	w.times = append(w.times, took)
+	w.allocs += after.Mallocs - before.Mallocs
+}
+
+// ratio returns the median of the ratios of rounds that followed each other.
+func (w *way) ratio(to *way) float64 {
+	var ratios []float64
+	for i, took := range w.times {
+		ratios = append(ratios, float64(took)/float64(to.times[i]))
+	}
+	slices.Sort(ratios)
+	return ratios[len(ratios)/2]
+}
+
+// BenchmarkJournal compares bookings in the journal with those of Client.BookAndRecover, in
+// rounds that alternate, with a sandbox that answers at once and with one that takes its time.
+// The allocations are those of the journal alone.
+func BenchmarkJournal(b *testing.B) {
+	for _, dialect := range dialects {
+		for _, answer := range []time.Duration{0, 100 * time.Millisecond} {
+			b.Run(fmt.Sprintf("%s/answer=%s", dialect, answer), func(b *testing.B) { benchmarkJournal(b, dialect, answer) })
+		}
+	}
+}
+
+func benchmarkJournal(b *testing.B, dialect hotelstayssql.Dialect, answer time.Duration) {
+	db := create(b, dialect)
+	db.createTables(b)
+	s := newService(b, hotelstaystest.WithLedgerLimit(1))
+	s.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: answer, Times: -1})
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = bookers
+	client, err := hotelstays.New(s.URL, hotelstays.TicketCredential{AppKey: s.AppKey, AppSecret: types.NewSecret(s.AppSecret)},
+		hotelstays.WithHTTPClient(&http.Client{Transport: transport}), hotelstays.WithRateLimiter(unlimited{}))
+	require.NoError(b, err)
+	b.Cleanup(client.CloseIdleConnections)
+
+	plain := &way{name: "plain", book: func(ctx context.Context, req *hotelstays.BookRequest) (*hotelstays.BookingOutcome, error) {
+		return client.BookAndRecover(ctx, req)
+	}}
+	ways := append([]*way{plain}, inJournal(b, client, db, db.DB)...)
+	for _, w := range ways {
+		w.round(b, s.offer) // the token, the connections, the first look at the tables
+		w.times, w.allocs = nil, 0
+	}
+	for n := 0; b.Loop(); n++ { // each is first, second and third as often
+		for i := range ways {
+			ways[(n+i)%len(ways)].round(b, s.offer)
+		}
+	}
+	bookings := float64(len(plain.times) * bookers * each)
+	for _, w := range ways[1:] {
+		b.ReportMetric(w.ratio(plain), w.name+"/plain")
+		b.ReportMetric((float64(w.allocs)-float64(plain.allocs))/bookings, w.name+"-allocs")
+	}
+	b.ReportMetric(0, "ns/op") // of a round of each: of no interest
+
+	watching := &watched{}
+	for _, w := range inJournal(b, client, db, db.watch(b, watching)) {
+		for i := range 2 { // the first one looks at the tables, too
+			watching.take()
+			_, err := w.book(b.Context(), requestOf(s.offer, fmt.Sprint("watched-", w.name, i)))
+			require.NoError(b, err)
+		}
+		statements := slices.DeleteFunc(watching.take(), func(s string) bool { return s == "COMMIT" })
+		b.ReportMetric(float64(len(statements)), w.name+"-statements")
+	}
+}
+
+// inJournal returns the ways to book in a journal.
+func inJournal(b *testing.B, client *hotelstays.Client, db *database, pool *sql.DB) []*way {
+	b.Helper()
+	journal, err := hotelstayssql.NewJournal(pool, db.dialect, client, hotelstayssql.JournalOptions{
+		Keys:      []types.Secret{journalKey},
+		OnOutcome: func(context.Context, *sql.Tx, *hotelstays.BookingOutcome) error { return nil },
+	})
+	require.NoError(b, err)
+	book := func(ctx context.Context, req *hotelstays.BookRequest) (*hotelstays.BookingOutcome, error) {
+		return journal.Book(ctx, req)
+	}
+	beginAndSend := func(ctx context.Context, req *hotelstays.BookRequest) (*hotelstays.BookingOutcome, error) {
+		tx, err := pool.BeginTx(ctx, nil)
+		if err != nil {
+			return nil, err
+		}
+		defer tx.Rollback()
+		if err := journal.Begin(ctx, tx, req); err != nil {
+			return nil, err
+		}
+		if err := tx.Commit(); err != nil {
+			return nil, err
+		}
+		return journal.Send(ctx, req.CustomerReferenceNo)
+	}
+	return []*way{{name: "Book", book: book}, {name: "Begin+Send", book: beginAndSend}}
+}
