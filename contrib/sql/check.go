@@ -7,10 +7,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 )
 
-// Warning is a setting of the database that can lose what was committed, or that lets calls
-// fail needlessly.
+// Warning is a setting that can lose what was committed, or a booking, or that lets calls fail
+// needlessly.
 type Warning struct {
 	Setting string // such as synchronous_commit
 	Value   string
@@ -60,6 +61,29 @@ func check(ctx context.Context, db *sql.DB, dialect Dialect) ([]Warning, error) 
 		if harmful {
 			warnings = append(warnings, Warning{s.name, value, s.effect})
 		}
+	}
+	if n := db.Stats().MaxOpenConnections; dialect == SQLite && n != 1 {
+		warnings = append(warnings, Warning{"SetMaxOpenConns", fmt.Sprint(n),
+			"under load, goroutines of this process wait in vain for each other's writes; set it to 1"})
+	}
+	return appendSkew(ctx, conn, dialect, warnings)
+}
+
+// maxSkew is how far the database's clock may be from the process's. Those of two processes then
+// differ by less than the five seconds that a proof of absence allows.
+const maxSkew = 2 * time.Second
+
+// appendSkew adds a warning if the clocks differ.
+func appendSkew(ctx context.Context, conn *sql.Conn, dialect Dialect, warnings []Warning) ([]Warning, error) {
+	var database int64
+	before := time.Now()
+	if err := conn.QueryRowContext(ctx, dialect.sql(`SELECT {now}`)).Scan(&database); err != nil {
+		return nil, fmt.Errorf("reading the clock: %w", err)
+	}
+	at := time.UnixMicro(database)
+	if at.Before(before.Add(-maxSkew)) || at.After(time.Now().Add(maxSkew)) {
+		warnings = append(warnings, Warning{"the clock", at.UTC().Format(time.RFC3339Nano),
+			"it differs by more than 2s from this process's; a booking that exists can be taken for absent; synchronize the clocks"})
 	}
 	return warnings, nil
 }

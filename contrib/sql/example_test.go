@@ -33,7 +33,7 @@ func ExampleCheck() {
 
 // An event is handled once, in one transaction with the caller's row.
 func ExampleEventStore_HandleTx() {
-	receive := func(db *sql.DB, secret types.Secret) error {
+	receive := func(db *sql.DB, journal *hotelstayssql.Journal, secret types.Secret) error {
 		events, err := hotelstayssql.NewEventStore(db, hotelstayssql.PostgreSQL, hotelstayssql.EventStoreOptions{})
 		if err != nil {
 			return err
@@ -41,11 +41,15 @@ func ExampleEventStore_HandleTx() {
 		handler, err := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{
 			Secrets: []types.Secret{secret},
 		}, func(ctx context.Context, event *hotelstays.WebhookEvent) error {
-			return events.HandleTx(ctx, event, func(ctx context.Context, tx *sql.Tx) error {
+			err := events.HandleTx(ctx, event, func(ctx context.Context, tx *sql.Tx) error {
 				_, err := tx.ExecContext(ctx, `UPDATE bookings SET last_event = $1 WHERE reference = $2`,
 					string(event.Kind), event.CustomerReferenceNo)
 				return err
 			})
+			if err != nil {
+				return err
+			}
+			return journal.Wake(ctx, event.CustomerReferenceNo) // after the transaction, whose lock it would wait for
 		})
 		if err != nil {
 			return err
@@ -80,7 +84,7 @@ func ExampleJournal() {
 					outcome.State.String(), outcome.Recovery.CustomerReferenceNo)
 				return err
 			},
-			Keys: []types.Secret{key}, // 32 random bytes; a second key may follow
+			Keys: []types.Secret{key}, // 32 random bytes, not hex or base64; a second key may follow
 		})
 		if err != nil {
 			return err

@@ -51,11 +51,11 @@ type JournalOptions struct {
 	// not the expected one (BookingFound). Recovery has the reference, and the session that
 	// Cancel needs. ctx lasts at most ten seconds in Send and Book, and at least fifteen in Run.
 	OnOutcome func(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error
-	// Keys encrypt the requests that wait for Send. Required: at least one key of 32 bytes. The
-	// first one encrypts, and all of them decrypt.
+	// Keys encrypt the requests that wait for Send. Required: at least one key of 32 bytes, as they
+	// are: decode hex or base64 first. The first one encrypts, and all of them decrypt.
 	Keys []types.Secret
-	// BookTimeout bounds Book and Send, and is how long a booking waits for Send. Default: 2
-	// minutes.
+	// BookTimeout bounds Book and Send, with their wait for the rate limit, and is how long a
+	// booking waits for Send. Bookings of a process that died wait for it, too. Default: 2 minutes.
 	BookTimeout time.Duration
 	// MaxWorkers is how many polls Run makes at once. Default: 10.
 	MaxWorkers int
@@ -114,12 +114,17 @@ func NewJournal(db *sql.DB, dialect Dialect, client *hotelstays.Client, opts Jou
 // The request is stored encrypted, and erased when it is sent. Of opts only WithMarket and
 // WithUserRef are stored; pass others to Send.
 //
+// An invalid request is a *hotelstays.ValidationError, as in Client.Book.
+//
 // If a booking under the same reference and account has not ended, the error matches
 // ErrAlreadyBegun, and ErrAlreadyBooked if it has ended with an order: roll tx back. One that
 // has ended without an order begins again.
 func (j *Journal) Begin(ctx context.Context, tx *sql.Tx, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) error {
-	if err := checkReference(req); err != nil {
+	if err := j.check(req, opts); err != nil {
 		return fmt.Errorf("hotelstayssql: Begin: %w", err)
+	}
+	if tx == nil {
+		return errors.New("hotelstayssql: Begin: tx is nil; pass the transaction of your own row, or call Book")
 	}
 	sealed, err := j.sealRequest(req)
 	if err != nil {
@@ -166,7 +171,7 @@ func (j *Journal) Send(ctx context.Context, customerReferenceNo string, opts ...
 // Book stores a booking and sends it: Begin and Send in one call, for callers who have no row
 // of their own to commit before. Its results are those of Send, and the errors of Begin.
 func (j *Journal) Book(ctx context.Context, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
-	if err := checkReference(req); err != nil {
+	if err := j.check(req, opts); err != nil {
 		return nil, fmt.Errorf("hotelstayssql: Book: %w", err)
 	}
 	limit := time.Now().Add(j.opts.BookTimeout)
@@ -203,12 +208,13 @@ func (j *Journal) checkTables(ctx context.Context) error {
 	return nil
 }
 
-func checkReference(req *hotelstays.BookRequest) error {
-	switch {
-	case req == nil || req.CustomerReferenceNo == "":
-		return errors.New("the request has no customerReferenceNo")
-	case len(req.CustomerReferenceNo) > maxReference:
-		return fmt.Errorf("customerReferenceNo has %d bytes; the limit is %d", len(req.CustomerReferenceNo), maxReference)
+// check refuses what Book of the client would refuse, before it is stored.
+func (j *Journal) check(req *hotelstays.BookRequest, opts []hotelstays.CallOption) error {
+	if err := j.client.ValidateBook(req, opts...); err != nil {
+		return err
+	}
+	if n := len(req.CustomerReferenceNo); n > maxReference {
+		return fmt.Errorf("customerReferenceNo has %d bytes; the limit is %d", n, maxReference)
 	}
 	return nil
 }

@@ -32,6 +32,9 @@ const (
 // is known, until ctx ends. Then it returns nil, after the polls that are under way. Call it in
 // every process; one is enough, two survive the end of one.
 //
+// It leaves alone the bookings of other accounts, which are those of another base URL or
+// credential, and logs at its start how many of them are open.
+//
 // It returns a *SchemaError at once if the tables do not fit. Other failures of the database
 // are logged, and Run continues.
 func (j *Journal) Run(ctx context.Context) error {
@@ -46,6 +49,7 @@ func (j *Journal) Run(ctx context.Context) error {
 		j.opts.Logger.ErrorContext(ctx, "the journal waits for its database", slog.String("error", err.Error()))
 		j.pause(ctx)
 	}
+	j.lookForOthers(ctx)
 	workers := make(chan struct{}, j.opts.MaxWorkers)
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -72,6 +76,22 @@ func (j *Journal) Run(ctx context.Context) error {
 			<-workers
 			j.pause(ctx)
 		}
+	}
+}
+
+// lookForOthers logs that there are open bookings of other accounts, as after a change of the base
+// URL or the credential. Nobody may be polling for them.
+func (j *Journal) lookForOthers(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
+	defer cancel()
+	var n int
+	err := j.db.QueryRowContext(ctx, j.db.dialect.sql(`SELECT COUNT(*) FROM hotelstays_journal WHERE live = 1 AND account <> ?`), j.account).Scan(&n)
+	switch {
+	case err != nil:
+		j.opts.Logger.WarnContext(ctx, "cannot look for bookings of other accounts", slog.String("error", err.Error()))
+	case n > 0:
+		j.opts.Logger.WarnContext(ctx, "bookings of another base URL or credential are open; this process leaves them to a journal with a client of those",
+			slog.Int("bookings", n))
 	}
 }
 

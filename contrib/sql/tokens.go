@@ -19,8 +19,8 @@ import (
 
 // TokenStoreOptions are the settings of NewTokenStore.
 type TokenStoreOptions struct {
-	// Keys encrypt the tokens: AES-256, 32 random bytes each. The first encrypts, all
-	// decrypt. To change a key, append the new one in all processes, then move it to the
+	// Keys encrypt the tokens: AES-256, 32 random bytes each, as they are: decode hex or base64
+	// first. The first encrypts, all decrypt. To change a key, append the new one in all processes, then move it to the
 	// front, then remove the old one.
 	Keys []types.Secret
 	// FetchLease is how long the fleet waits for a process that died while it fetched;

@@ -1,7 +1,9 @@
 package sqltest
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -25,13 +27,18 @@ func TestCheckWarnsOfWhatLosesCommits(t *testing.T) {
 		settings    map[string]string
 		safe, warns []string // the servers of the tests are not safe
 	}{
-		hotelstayssql.SQLite: {map[string]string{"synchronous": "normal", "busy_timeout": "0"}, nil, []string{"synchronous", "busy_timeout"}},
+		hotelstayssql.SQLite: {map[string]string{"synchronous": "normal", "busy_timeout": "0"}, nil,
+			[]string{"synchronous", "busy_timeout", "SetMaxOpenConns"}},
 		hotelstayssql.PostgreSQL: {map[string]string{"synchronous_commit": "off"}, []string{"fsync"},
 			[]string{"synchronous_commit", "fsync"}},
-		hotelstayssql.MySQL: {nil, []string{"innodb_flush_log_at_trx_commit"}, []string{"innodb_flush_log_at_trx_commit"}},
+		hotelstayssql.MySQL: {map[string]string{"timestamp": fmt.Sprint(time.Now().Add(-3 * time.Second).Unix())},
+			[]string{"innodb_flush_log_at_trx_commit"}, []string{"innodb_flush_log_at_trx_commit", "the clock"}},
 	}
 	onEach(t, func(t *testing.T, db *database) {
 		want := expected[db.dialect]
+		if db.dialect == hotelstayssql.SQLite {
+			db.SetMaxOpenConns(1)
+		}
 		warnings, err := hotelstayssql.Check(t.Context(), db.DB, db.dialect)
 		require.NoError(t, err)
 		assert.Equal(t, want.safe, settings(t, warnings))

@@ -165,11 +165,39 @@ func TestReferences(t *testing.T) {
 			require.NoError(t, err, reference)
 			assert.Equal(t, durable.EndingFound, durable.EndingOf(outcome), reference)
 		}
-		for _, req := range []*hotelstays.BookRequest{nil, {}, b.request(strings.Repeat("x", 513))} {
+		alone := b.request("alone")
+		alone.Guests = nil
+		for says, req := range map[string]*hotelstays.BookRequest{
+			"request: is nil": nil, "customerReferenceNo: is required": {}, "guests: ": alone,
+			"customerReferenceNo has 513 bytes": b.request(strings.Repeat("x", 513)),
+		} {
 			_, err := b.Book(t.Context(), req)
-			assert.ErrorContains(t, err, "customerReferenceNo")
-			assert.ErrorContains(t, b.beginAgain(req), "customerReferenceNo")
+			assert.ErrorContains(t, err, says)
+			err = b.beginAgain(req)
+			assert.ErrorContains(t, err, says)
+			assert.Equal(t, !strings.Contains(says, "513"), hotelstays.KindOf(err) == hotelstays.KindValidation, says)
 		}
+		assert.ErrorContains(t, b.Begin(t.Context(), nil, b.request("no-tx")), "tx is nil")
+	})
+}
+
+// After a change of the credential or the base URL nobody may be polling for the open bookings.
+func TestBookingsOfAnotherAccount(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, nil)
+		b.begin("ref-1")
+		log := make(logLines, 10)
+		changed, err := hotelstays.New(b.URL, hotelstays.TicketCredential{AppKey: "another", AppSecret: types.NewSecret("secret")})
+		require.NoError(t, err)
+		journal, err := hotelstayssql.NewJournal(db.DB, db.dialect, changed,
+			hotelstayssql.JournalOptions{OnOutcome: db.storeRow, Keys: []types.Secret{journalKey}, Logger: slog.New(slog.NewTextHandler(log, nil))})
+		require.NoError(t, err)
+		running, stop := context.WithCancel(t.Context())
+		var run sync.WaitGroup
+		run.Go(func() { assert.NoError(t, journal.Run(running)) })
+		assert.Regexp(t, "another base URL or credential.* bookings=1", <-log)
+		stop()
+		run.Wait()
 	})
 }
 
