@@ -91,6 +91,9 @@ func BenchmarkJournal(b *testing.B) {
 
 func benchmarkJournal(b *testing.B, dialect hotelstayssql.Dialect, answer time.Duration) {
 	db := create(b, dialect)
+	if dialect == hotelstayssql.SQLite {
+		db.SetMaxOpenConns(1) // as Check asks for
+	}
 	db.createTables(b)
 	s := newService(b, hotelstaystest.WithLedgerLimit(1))
 	s.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: answer, Times: -1})
