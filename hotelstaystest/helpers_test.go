@@ -237,10 +237,12 @@ func search(s *Server, more object) object {
 	return b
 }
 
-// find searches. It returns the user with the session, and the first hotel's offers.
+// find searches for one hotel. It returns the user with the session, and the hotel's offers.
 func (u *user) find(more object) (*user, []string) {
 	u.t.Helper()
-	r := u.must(listPath, search(u.s, more))
+	body := search(u.s, more)
+	body["pageSize"] = 1
+	r := u.must(listPath, body)
 	var ids []string
 	for i := range r.list("list", 0, "rooms") {
 		for j := range r.list("list", 0, "rooms", i, "rates") {
