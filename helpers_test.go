@@ -66,7 +66,7 @@ type offer struct {
 func findOffer(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client, hotel int, modes ...types.RefundableMode) offer {
 	t.Helper()
 	search := searchCity(srv)
-	search.MaxRatesPerHotel = 1
+	search.PageSize, search.MaxRatesPerHotel = hotel+1, 1
 	list, err := client.HotelList(t.Context(), search)
 	require.NoError(t, err)
 	require.Greater(t, len(list.List), hotel)
