@@ -660,7 +660,7 @@ func forParallelLists(t *testing.T, test func(*testing.T, *parallelList)) {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv, _ := newSandbox(t, hotelstaystest.WithCatalog(hotelstaystest.Catalog{
-					Countries: 20, ProvincesPerCountry: 50, CitiesPerProvince: 1, HotelsPerCity: 1000}))
+					Countries: 12, ProvincesPerCountry: 50, CitiesPerProvince: 1, HotelsPerCity: 500}))
 				l := &parallelList{srv: srv, op: tc.op}
 				client := newClient(t, srv, ticketOf(srv), hotelstays.WithObserver(hotelstays.Observer{CallStart: l.CallStart, CallEnd: l.CallEnd}))
 				l.list = func(ctx context.Context) iter.Seq2[any, error] { return tc.list(ctx, srv, client) }
@@ -709,7 +709,7 @@ func TestParallelIteratorsWaitForTheLoop(t *testing.T) {
 				sent = l.srv.Ledger().Count(l.op)
 			}
 		}
-		assert.Greater(t, n, 900)
+		assert.GreaterOrEqual(t, n, 500)
 		assert.GreaterOrEqual(t, sent, 1+4, "while the loop is busy the calls go on")
 		assert.LessOrEqual(t, sent, 1+2*4, "and not for ever: four answers wait, and four more were under way")
 	})

@@ -6,8 +6,10 @@ package hotelstays_test
 
 import (
 	"context"
+	"flag"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -66,7 +68,7 @@ type offer struct {
 func findOffer(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client, hotel int, modes ...types.RefundableMode) offer {
 	t.Helper()
 	search := searchCity(srv)
-	search.MaxRatesPerHotel = 1
+	search.PageSize, search.MaxRatesPerHotel = hotel+1, 1
 	list, err := client.HotelList(t.Context(), search)
 	require.NoError(t, err)
 	require.Greater(t, len(list.List), hotel)
@@ -187,7 +189,15 @@ func (p *portion) next() bool {
 	return p.seen%p.every == 0
 }
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// Tests allocate much and keep little, so with -short the heap may grow for fewer collections:
+// a quarter of the CPU time.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if testing.Short() {
+		debug.SetGCPercent(400)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // status is an answer with body, or with an envelope if body is empty.
 func status(status int, body string) hotelstaystest.Fault {

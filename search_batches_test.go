@@ -67,8 +67,8 @@ func TestHotelListBatches(t *testing.T) {
 		pageSize int
 	}{
 		{"2,500 hotels", 2500, nil, false, 13, 13, 0},
-		{"with a visibility band", 2500, nil, true, 13, 13, 0},
-		{"in batches of 1,000, which take five pages", 2500, []hotelstays.BatchOption{hotelstays.WithBatchSize(1000)}, false, 3, 13, 0},
+		{"with a visibility band", 500, nil, true, 3, 3, 0},
+		{"in batches of 1,000, which take five pages", 1100, []hotelstays.BatchOption{hotelstays.WithBatchSize(1000)}, false, 2, 6, 0},
 		{"in the caller's page size", 500, []hotelstays.BatchOption{hotelstays.WithBatchSize(100)}, false, 5, 25, 20},
 		{"one after the other", 500, []hotelstays.BatchOption{hotelstays.WithParallelism(1)}, false, 3, 3, 0},
 		{"one hotel", 1, nil, false, 1, 1, 0},
@@ -178,16 +178,18 @@ func TestHotelListBatchesFailure(t *testing.T) {
 	}{
 		{"refused", hotelstaystest.Fault{Status: 400, Skip: 2}, nil, nil, 0, 13},
 		{"down for as long as it is tried", hotelstaystest.Fault{Status: 503, Skip: 2, Times: 4},
-			[]hotelstays.BatchOption{hotelstays.WithParallelism(1)}, []int{400, 600}, 0, 16},
+			[]hotelstays.BatchOption{hotelstays.WithParallelism(1)}, []int{20, 30}, 0, 16},
 		{"refused at its third page", hotelstaystest.Fault{Status: 400, Skip: 7},
-			[]hotelstays.BatchOption{hotelstays.WithParallelism(1), hotelstays.WithBatchSize(1000)}, []int{1000, 2000}, 2, 11},
+			[]hotelstays.BatchOption{hotelstays.WithParallelism(1), hotelstays.WithBatchSize(50)}, []int{50, 100}, 2, 11},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				srv, client, search := batchWorld(t, 2500)
+				srv, client, search := batchWorld(t, 125)
+				search.PageSize = 10
+				opts := append([]hotelstays.BatchOption{hotelstays.WithBatchSize(10)}, tc.opts...)
 				tc.fault.Operation, tc.fault.Kind = hotelstaystest.OpHotelList, hotelstaystest.FaultStatus
 				srv.Inject(tc.fault)
-				pages, errs := collect(client.HotelListBatches(t.Context(), search, tc.opts...))
+				pages, errs := collect(client.HotelListBatches(t.Context(), search, opts...))
 				require.Len(t, errs, 1)
 				var api *hotelstays.APIError
 				require.ErrorAs(t, errs[0], &api)
@@ -205,7 +207,7 @@ func TestHotelListBatchesFailure(t *testing.T) {
 					_, found := slices.BinarySearch(priced, id)
 					return found
 				})
-				assert.Equal(t, failed[tc.kept*hotelstays.MaxListPageSize:], missing, "all other hotels are priced")
+				assert.Equal(t, failed[tc.kept*search.PageSize:], missing, "all other hotels are priced")
 				assert.Len(t, priced, len(search.HotelIDs)-len(missing))
 			})
 		})
@@ -216,11 +218,11 @@ func TestHotelListBatchesFailure(t *testing.T) {
 // stayed behind would hang the bubble.
 func TestHotelListBatchesBrokenOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		srv, client, search := batchWorld(t, 2500)
+		srv, client, search := batchWorld(t, 125)
 		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultDelay, Skip: 1, Delay: time.Minute,
 			Times: -1})
 		start := time.Now()
-		for _, err := range client.HotelListBatches(t.Context(), search) {
+		for _, err := range client.HotelListBatches(t.Context(), search, hotelstays.WithBatchSize(10)) {
 			require.NoError(t, err)
 			break
 		}
@@ -238,13 +240,13 @@ func TestHotelListBatchesCancelled(t *testing.T) {
 	for _, after := range []time.Duration{0, 1500 * time.Millisecond, 2500 * time.Millisecond, time.Minute} {
 		t.Run(after.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				srv, client, search := batchWorld(t, 2500)
+				srv, client, search := batchWorld(t, 125)
 				_, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}) // a token that is under way would outlive the test
 				require.NoError(t, err)
 				srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultDelay, Delay: time.Second, Times: -1})
 				ctx, cancel := context.WithCancel(t.Context())
 				defer time.AfterFunc(after, cancel).Stop()
-				pages, errs := collect(client.HotelListBatches(ctx, search, hotelstays.WithParallelism(2)))
+				pages, errs := collect(client.HotelListBatches(ctx, search, hotelstays.WithParallelism(2), hotelstays.WithBatchSize(10)))
 				priced, failed := pricedIDs(t, pages), failedIDs(t, errs)
 				all := slices.Concat(priced, failed)
 				slices.Sort(all)

@@ -268,6 +268,7 @@ func TestDecodeAgreesOnValuesAndKeys(t *testing.T) {
 // Unknown fields of any kind are passed over, in every object but the rates of
 // exchange, which have no other.
 func TestDecodeTakesUnknownFields(t *testing.T) {
+	chosen := portionOf(t, 1, 7)
 	for _, d := range documents() {
 		for _, m := range members(t, d.body) {
 			if key := string(d.body[m.key:m.value]); key == `"eur":` || key == `"kwd":` {
@@ -275,6 +276,9 @@ func TestDecodeTakesUnknownFields(t *testing.T) {
 			}
 			for _, v := range []string{`null`, `true`, `-1.5E+3`, `"\ud83d\ude00 é\n"`, `{"a":[{"b":null},"c"],"\u0061":0.0}`, `[]`, `{}`,
 				strings.Repeat("[", 400) + strings.Repeat("]", 400)} {
+				if !chosen.next() {
+					continue
+				}
 				more := d.with(string(d.body[:m.key]) + `"brandNew":` + v + `,` + string(d.body[m.key:]))
 				_, _, taken := more.fast()
 				require.True(t, taken, "%s: %s", d.name, more.body)
@@ -356,7 +360,11 @@ func TestMemoryIsCountedAlike(t *testing.T) {
 		var ends []int // of so many elements
 		for i := 0; text.Len() < tc.longest; i++ {
 			ends = append(ends, text.Len())
-			text.WriteString(strings.ReplaceAll(tc.element, "%06d", fmt.Sprintf("%06d", i)))
+			if strings.Contains(tc.element, "%") {
+				fmt.Fprintf(text, tc.element, i)
+			} else {
+				text.WriteString(tc.element)
+			}
 		}
 		body := []byte(text.String())
 		whole := func(n int) []byte { return append(body[:ends[n]:ends[n]], tc.behind+"}"...) }

@@ -73,7 +73,7 @@ func TestSeed(t *testing.T) {
 		avail := in.must(availPath, object{"ratePkgId": ids[0]})
 		var suppliers []any // of one hotel, in eight sessions
 		for range 8 {
-			suppliers = append(suppliers, u.must(listPath, search(s, nil)).at("list", 0, "id"))
+			suppliers = append(suppliers, u.must(listPath, search(s, object{"pageSize": 1})).at("list", 0, "id"))
 		}
 		b, _ := json.Marshal([]any{r.data, avail.at("roomRatePkg", "totalRate"), avail.at("roomRatePkg", "board"), suppliers})
 		return string(b)

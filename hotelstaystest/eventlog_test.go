@@ -197,6 +197,9 @@ func TestMemoryOfADay(t *testing.T) {
 	books := 24 * 3600
 	if os.Getenv("HOTELSTAYS_LONG") == "" {
 		books = 400
+		if testing.Short() {
+			books = 150
+		}
 		t.Logf("%d bookings; HOTELSTAYS_LONG=1 takes %d", books, 24*3600)
 	}
 	synctest.Test(t, func(t *testing.T) {

@@ -3,22 +3,12 @@
 package hotelstaystest
 
 import (
+	"encoding/json"
 	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
 )
-
-// amount is an amount in minor units of its currency.
-type amount struct {
-	minor    int64
-	decimals int
-}
-
-// String writes all decimals: 120.50, 1500, 3.075.
-func (a amount) String() string { return decimalString(a.minor, a.decimals) }
-
-func (a amount) MarshalJSON() ([]byte, error) { return []byte(a.String()), nil }
 
 // micro is a number in millionths.
 type micro int64
@@ -30,7 +20,7 @@ type tenth int
 
 func (t tenth) MarshalJSON() ([]byte, error) { return []byte(decimalString(int64(t), 1)), nil }
 
-// decimalString writes minor / 10^decimals.
+// decimalString writes minor / 10^decimals with all decimals: 120.50, 1500, 3.075.
 func decimalString(minor int64, decimals int) string {
 	sign := ""
 	if minor < 0 {
@@ -83,5 +73,5 @@ func (c currency) fromCents(cents int64) int64 {
 }
 
 func (c currency) money(minor int64) money {
-	return money{Currency: c.code, Amount: amount{minor, c.decimals}}
+	return money{Currency: c.code, Amount: json.Number(decimalString(minor, c.decimals))}
 }

@@ -3,8 +3,8 @@
 package hotelstaystest
 
 import (
-	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -24,43 +24,42 @@ func renderPDF(lines []string, size int) []byte {
 		fmt.Sprintf("<< /Length %d >>\nstream\n%s\nendstream", text.Len(), text.String()),
 		"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
 	}
-	doc := assemble(objects, 0)
-	if missing := size - len(doc); missing > 0 {
-		doc = assemble(objects, missing)
-		doc = assemble(objects, missing-(len(doc)-size)) // the xref's offset may have more digits now
-	}
-	return doc
-}
-
-var dashes = strings.Repeat("-", 100)
-
-func assemble(objects []string, padding int) []byte {
-	var b bytes.Buffer
-	b.WriteString("%PDF-1.4\n%\xe2\xe3\xcf\xd3\n")
+	b := []byte("%PDF-1.4\n%\xe2\xe3\xcf\xd3\n")
 	offsets := make([]int, len(objects))
 	for i, o := range objects {
-		offsets[i] = b.Len()
-		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", i+1, o)
+		offsets[i] = len(b)
+		b = fmt.Appendf(b, "%d 0 obj\n%s\nendobj\n", i+1, o)
 	}
-	for padding > 0 { // comment lines of at most 100 bytes, newline included
-		n := min(padding, 100)
-		if padding-n == 1 {
+	padding := max(0, size-len(b)-len(trailer(offsets, len(b))))
+	padding = max(0, size-len(b)-len(trailer(offsets, len(b)+padding))) // the xref's offset may have more digits now
+	end := trailer(offsets, len(b)+padding)
+	b = slices.Grow(b, padding+len(end))
+	return append(appendComments(b, padding), end...)
+}
+
+// trailer is the table of the objects, which starts at xref, and what follows it.
+func trailer(offsets []int, xref int) []byte {
+	b := fmt.Appendf(nil, "xref\n0 %d\n0000000000 65535 f \n", len(offsets)+1)
+	for _, at := range offsets {
+		b = fmt.Appendf(b, "%010d 00000 n \n", at)
+	}
+	return fmt.Appendf(b, "trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n", len(offsets)+1, xref)
+}
+
+var comment = "%" + strings.Repeat("-", 100)
+
+// appendComments appends lines of comments, each of about 100 bytes with its newline.
+func appendComments(b []byte, size int) []byte {
+	for size > 0 {
+		n := min(size, 100)
+		if size-n == 1 {
 			n++
 		}
-		if n == 1 {
-			b.WriteString("\n")
-		} else {
-			b.WriteString("%" + dashes[:n-2] + "\n")
-		}
-		padding -= n
+		b = append(b, comment[:n-1]...)
+		b = append(b, '\n')
+		size -= n
 	}
-	xref := b.Len()
-	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(objects)+1)
-	for _, at := range offsets {
-		fmt.Fprintf(&b, "%010d 00000 n \n", at)
-	}
-	fmt.Fprintf(&b, "trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n", len(objects)+1, xref)
-	return b.Bytes()
+	return b
 }
 
 // pdfString escapes text. Characters other than printable ASCII become question marks.

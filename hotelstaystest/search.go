@@ -219,7 +219,7 @@ func (s *Server) cheapest(h int, st stay) int64 {
 
 // offers are a hotel's offers that are not closed.
 func (s *Server) offers(h, supplier int, st stay) []offer {
-	var out []offer
+	out := make([]offer, 0, s.world.size.RoomsPerHotel*s.world.size.RatesPerRoom)
 	for r := range s.world.size.RoomsPerHotel {
 		for p := range s.world.size.RatesPerRoom {
 			o := offer{hotel: h, supplier: supplier, room: r, plan: p, stay: st}
@@ -287,8 +287,9 @@ func (s *Server) rooms(h, supplier int, hotelID string, st stay, c *call, limit 
 		offer
 		price price
 	}
-	var all []priced
-	for _, o := range s.offers(h, supplier, st) {
+	offers := s.offers(h, supplier, st)
+	all := make([]priced, 0, len(offers))
+	for _, o := range offers {
 		o.currency = c.currency.code
 		all = append(all, priced{o, s.price(o, c.currency)})
 	}
@@ -303,7 +304,9 @@ func (s *Server) rooms(h, supplier int, hotelID string, st stay, c *call, limit 
 		if !ok {
 			i = len(rooms)
 			at[o.room] = i
-			rooms = append(rooms, s.world.roomType(h, o.room, hotelID))
+			kind := s.world.roomType(h, o.room, hotelID)
+			kind.Rates = make([]roomRatePkg, 0, min(len(all), s.world.size.RatesPerRoom))
+			rooms = append(rooms, kind)
 		}
 		rooms[i].Rates = append(rooms[i].Rates, s.world.ratePackage(o.offer, s.offerID(o.offer, c.session), o.price))
 	}

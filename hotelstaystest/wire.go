@@ -3,6 +3,8 @@
 
 package hotelstaystest
 
+import "encoding/json"
+
 // Requests. Pointers distinguish absent from zero.
 
 type ticketRequest struct {
@@ -142,8 +144,8 @@ type i18n struct {
 }
 
 type money struct {
-	Currency string `json:"currency"`
-	Amount   amount `json:"amount"`
+	Currency string      `json:"currency"`
+	Amount   json.Number `json:"amount"`
 }
 
 type latlng struct {

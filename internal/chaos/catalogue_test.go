@@ -42,7 +42,7 @@ const (
 
 // Two shapes: in one the places take more calls than the hotels, in the other fewer.
 func TestCatalogueAtTheRateLimits(t *testing.T) {
-	cities := howMany(t, "cities", 2000, 400, 400)
+	cities := howMany(t, "cities", 2000, 400, 200)
 	if text := os.Getenv("HOTELSTAYS_CATALOGUE_CITIES"); text != "" {
 		var err error
 		cities, err = strconv.Atoi(text)

@@ -83,6 +83,7 @@ type offer struct {
 func findOffer(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client, hotel int) offer {
 	list, err := client.HotelList(t.Context(), &hotelstays.HotelListRequest{
 		DestinationID: srv.CityID(0), CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults(), MaxRatesPerHotel: 1,
+		PageSize: hotel + 1,
 	})
 	require.NoError(t, err)
 	return offer{list.List[hotel].Rooms[0].Rates[0], list.Basic.SessionID}

@@ -220,7 +220,8 @@ func TestWriterKilledAtRandom(t *testing.T) {
 	if asChild(t) {
 		return
 	}
-	const size, kills, workers, limit = 60_000, 30, 3, 4 * time.Second
+	const size, workers, limit = 60_000, 3, 4 * time.Second
+	kills := howMany(t, "kills", 30, 30, 9)
 	start := time.Now()
 	var all sync.WaitGroup
 	var killed, saved atomic.Int32

@@ -1,13 +1,14 @@
-// What surrounds the recipes of the README, and what they must achieve. A test of the
-// module turns the recipes into functions beside this file.
+// What surrounds the program and the recipes of the README, and what they must achieve. A test
+// of the module puts the program beside this file, and the recipes as functions.
 
-package readme
+package main
 
 import (
 	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"testing"
 	"time"
 
@@ -71,6 +72,17 @@ func (m countingLimiter) Acquire(_ context.Context, op hotelstays.Operation) (ho
 }
 
 func (countingLimiter) Pause(hotelstays.Operation, time.Time) {}
+
+// TestProgram prints what the program finds; the test of the module looks for it.
+func TestProgram(t *testing.T) {
+	srv := hotelstaystest.NewServer()
+	defer srv.Close()
+	t.Setenv("HOTELSTAYS_BASE_URL", srv.URL)
+	t.Setenv("HOTELSTAYS_APP_KEY", srv.AppKey)
+	t.Setenv("HOTELSTAYS_APP_SECRET", srv.AppSecret)
+	os.Args = []string{"program", srv.CityName(0)}
+	main()
+}
 
 func TestRecipes(t *testing.T) {
 	srv := hotelstaystest.NewServer()
