@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -36,6 +37,7 @@ type testSite struct {
 	base string
 	srv  *hotelstaystest.Server
 	log  *logBuffer
+	file string // of the database
 	// atEnd is closed when the site has ended.
 	atEnd []io.Closer
 }
@@ -81,10 +83,41 @@ func memorySite(t *testing.T, opts ...hotelstaystest.Option) (s *testSite, close
 func newTestSite(t *testing.T, srv *hotelstaystest.Server, svc *service) *testSite {
 	t.Helper()
 	log := &logBuffer{}
-	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	engine, err := newEngine(svc, logger)
-	require.NoError(t, err)
-	return &testSite{site: newSite(engine, logger), t: t, srv: srv, log: log}
+	s := &testSite{t: t, srv: srv, log: log, file: filepath.Join(t.TempDir(), "bookings.db")}
+	s.start(svc)
+	return s
+}
+
+// start starts an engine on the database, which may be that of an earlier one.
+func (s *testSite) start(svc *service) {
+	s.t.Helper()
+	logger := slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	db, err := openDatabase(s.t.Context(), s.file, "", logger)
+	require.NoError(s.t, err)
+	s.t.Cleanup(func() { db.Close() })
+	engine, err := newEngine(svc, db, logger)
+	require.NoError(s.t, err)
+	s.site = newSite(engine)
+}
+
+// restart ends the engine, and starts another one on its database after a time. If it is
+// killed, it stores nothing any more.
+func (s *testSite) restart(killed bool, after time.Duration) {
+	s.t.Helper()
+	if killed {
+		require.NoError(s.t, s.engine.db.Close())
+	}
+	s.engine.close()
+	time.Sleep(after)
+	s.start(s.engine.service)
+}
+
+// order returns the stored order of an address or reference.
+func (s *testSite) stored(reference string) order {
+	s.t.Helper()
+	o, err := s.engine.db.order(s.t.Context(), strings.TrimPrefix(reference, "/orders/"))
+	require.NoError(s.t, err)
+	return o
 }
 
 // send makes a request like a browser on this site.

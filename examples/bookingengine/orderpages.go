@@ -13,8 +13,9 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// heartbeat is the interval of keep-alive comments in a stream.
-const heartbeat = 15 * time.Second
+// streamPause is the pause after which a stream looks for a change of the order, which any
+// process may have made. PostgreSQL's NOTIFY would be faster.
+const streamPause = time.Second
 
 // orderPage is an order for its guest. Anyone who knows the address can see it: a real engine
 // requires a login.
@@ -35,10 +36,10 @@ func (p orderPage) Notice() *message {
 // CanBookAgain reports whether the checkout can start again.
 func (p orderPage) CanBookAgain() bool { return p.State == notBooked }
 
-func (p orderPage) CanCancel() bool { return p.State == booked && p.Cancel == notCancelled }
+func (p orderPage) CanCancel() bool { return p.mayCancel() }
 
 func (p orderPage) HasVoucher() bool {
-	return p.Voucher == types.VoucherGenerated && p.Cancel == notCancelled
+	return p.Voucher == types.VoucherGenerated && p.mayCancel()
 }
 
 // Paid returns the price of the order.
@@ -49,17 +50,17 @@ func (p orderPage) Paid() types.Money {
 	return selling(types.Rate{NetRate: p.Booked.NetRate, GrossRate: p.Booked.GrossRate, RespectGrossRate: p.Booked.RespectGrossRate})
 }
 
-// orderOf returns the order of an address, and a channel that closes when it changes.
-func (s *site) orderOf(r *http.Request) (page orderPage, changed <-chan struct{}, err error) {
-	o, changed, ok := s.engine.orders.get(r.PathValue("reference"))
-	if !ok {
-		return orderPage{}, nil, errNoOrder
+// orderOf returns the order of an address.
+func (s *site) orderOf(r *http.Request) (orderPage, error) {
+	o, err := s.engine.db.order(r.Context(), r.PathValue("reference"))
+	if err != nil {
+		return orderPage{}, err
 	}
-	return orderPage{o, statusOf(o, s.engine.service.states), o.Checkout.Reference}, changed, nil
+	return orderPage{o, statusOf(o, s.engine.service.states), o.Checkout.Reference}, nil
 }
 
 func (s *site) order(w http.ResponseWriter, r *http.Request) error {
-	page, _, err := s.orderOf(r)
+	page, err := s.orderOf(r)
 	if err != nil {
 		return err
 	}
@@ -69,44 +70,40 @@ func (s *site) order(w http.ResponseWriter, r *http.Request) error {
 // orderEvents is a stream of Server-Sent Events: the order's panel as HTML, now and after each
 // change. A browser that reconnects gets the current panel first.
 func (s *site) orderEvents(w http.ResponseWriter, r *http.Request) error {
-	page, changed, err := s.orderOf(r)
+	page, err := s.orderOf(r)
 	if err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	connection := http.NewResponseController(w)
-	for {
+	for sent := ""; err == nil; page, err = s.orderOf(r) {
 		var panel bytes.Buffer
 		if err := s.pages["order"].ExecuteTemplate(&panel, "panel", page); err != nil {
-			s.log.Error("a panel could not be made", "reference", page.Reference, "error", err)
-			return nil // the response has started
+			s.log.ErrorContext(r.Context(), "a panel could not be made", "reference", page.Reference, "error", err)
+			break
 		}
-		if !send(w, connection, "event: order\ndata: "+strings.ReplaceAll(strings.TrimSpace(panel.String()), "\n", "\ndata: ")+"\n\n") {
+		text := ": nothing new\n\n" // keeps the connection open
+		if panel.String() != sent {
+			sent = panel.String()
+			text = "event: order\ndata: " + strings.ReplaceAll(strings.TrimSpace(sent), "\n", "\ndata: ") + "\n\n"
+		}
+		if !send(w, connection, text) {
+			break
+		}
+		select {
+		case <-time.After(streamPause):
+		case <-r.Context().Done():
 			return nil
-		}
-		for fresh := false; !fresh; {
-			select {
-			case <-changed:
-				fresh = true
-			case <-time.After(heartbeat):
-				if !send(w, connection, ": nothing new\n\n") {
-					return nil
-				}
-			case <-r.Context().Done():
-				return nil
-			case <-s.streams.Done():
-				return nil
-			}
-		}
-		if page, changed, err = s.orderOf(r); err != nil {
+		case <-s.streams.Done():
 			return nil
 		}
 	}
+	return nil // the response has started
 }
 
 // send writes a part of a stream at once. It returns false if the browser is gone.
 func send(w http.ResponseWriter, connection *http.ResponseController, text string) bool {
-	connection.SetWriteDeadline(time.Now().Add(2 * heartbeat)) // the next part extends it
+	connection.SetWriteDeadline(time.Now().Add(30 * time.Second)) // the next part extends it
 	_, err := fmt.Fprint(w, text)
 	return err == nil && connection.Flush() == nil
 }
@@ -114,7 +111,7 @@ func send(w http.ResponseWriter, connection *http.ResponseController, text strin
 // voucher serves the document. It is downloaded each time, because a newer version replaces
 // older ones, and is always verified.
 func (s *site) voucher(w http.ResponseWriter, r *http.Request) error {
-	page, _, err := s.orderOf(r)
+	page, err := s.orderOf(r)
 	switch {
 	case err != nil:
 		return err
@@ -149,7 +146,7 @@ func (p cancelPage) Price() string {
 }
 
 func (s *site) cancelOf(r *http.Request) (cancelPage, error) {
-	page, _, err := s.orderOf(r)
+	page, err := s.orderOf(r)
 	if err != nil {
 		return cancelPage{}, err
 	}
@@ -183,6 +180,6 @@ func (s *site) cancel(w http.ResponseWriter, r *http.Request) error {
 	if reason == "" {
 		reason = "cancelled by the guest" // some orders require one
 	}
-	s.engine.cancel(page.Reference, reason)
+	s.engine.cancel(r.Context(), page.Reference, reason)
 	return redirect(w, r, "/orders/"+page.Reference)
 }
