@@ -7,10 +7,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/url"
-	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite"
@@ -21,8 +19,8 @@ import (
 const schema = `
 	CREATE TABLE IF NOT EXISTS orders (
 		reference TEXT PRIMARY KEY,
-		next_read BIGINT,        -- milliseconds since 1970; NULL: nothing to read
-		data      TEXT NOT NULL  -- the order as JSON
+		next_read BIGINT NOT NULL, -- milliseconds since 1970; 0: nothing to read
+		data      TEXT NOT NULL    -- the order as JSON
 	);
 	CREATE INDEX IF NOT EXISTS orders_next_read ON orders (next_read)`
 
@@ -43,26 +41,21 @@ func openDatabase(ctx context.Context, file, postgres string, log *slog.Logger) 
 	if err != nil {
 		return nil, err
 	}
-	db := &database{pool, dialect}
-	if err := db.prepare(ctx, log); err != nil {
-		db.Close()
+	if err = hotelstayssql.Migrate(ctx, pool, dialect); err == nil {
+		_, err = pool.ExecContext(ctx, schema)
+	}
+	var warnings []hotelstayssql.Warning
+	if err == nil {
+		warnings, err = hotelstayssql.Check(ctx, pool, dialect)
+	}
+	if err != nil {
+		pool.Close()
 		return nil, err
 	}
-	return db, nil
-}
-
-func (db *database) prepare(ctx context.Context, log *slog.Logger) error {
-	if err := hotelstayssql.Migrate(ctx, db.DB, db.dialect); err != nil {
-		return err
-	}
-	if _, err := db.ExecContext(ctx, schema); err != nil {
-		return err
-	}
-	warnings, err := hotelstayssql.Check(ctx, db.DB, db.dialect)
 	for _, w := range warnings {
-		log.WarnContext(ctx, "a setting of the database does harm", "setting", w.String())
+		log.Warn("a setting of the database does harm", "setting", w.String())
 	}
-	return err
+	return &database{pool, dialect}, nil
 }
 
 // inTx commits what fn writes, or nothing.
@@ -84,21 +77,15 @@ func (db *database) order(ctx context.Context, reference string) (order, error) 
 }
 
 func scan(row *sql.Row) (o order, err error) {
-	var next sql.NullInt64
 	var data []byte
-	if err := row.Scan(&next, &data); err != nil {
-		if errors.Is(err, sql.ErrNoRows) {
-			err = errNoOrder
-		}
+	err = row.Scan(&o.nextRead, &data)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return o, errNoOrder
+	case err != nil:
 		return o, err
 	}
-	if next.Valid {
-		o.NextRead = time.UnixMilli(next.Int64)
-	}
-	if err := json.Unmarshal(data, &o); err != nil {
-		return o, fmt.Errorf("a row of orders is unreadable: %w", err)
-	}
-	return o, nil
+	return o, json.Unmarshal(data, &o)
 }
 
 // put stores an order.
@@ -107,9 +94,8 @@ func put(ctx context.Context, tx *sql.Tx, o order) error {
 	if err != nil {
 		return err
 	}
-	next := sql.NullInt64{Int64: o.NextRead.UnixMilli(), Valid: !o.NextRead.IsZero()}
 	_, err = tx.ExecContext(ctx, `INSERT INTO orders (reference, next_read, data) VALUES ($1, $2, $3)
-		ON CONFLICT (reference) DO UPDATE SET next_read = $2, data = $3`, o.Checkout.Reference, next, string(data))
+		ON CONFLICT (reference) DO UPDATE SET next_read = $2, data = $3`, o.Checkout.Reference, o.nextRead, string(data))
 	return err
 }
 
@@ -124,12 +110,16 @@ func change(ctx context.Context, tx *sql.Tx, reference string, how func(*order))
 	return put(ctx, tx, o)
 }
 
+// change is change in a transaction of its own.
+func (db *database) change(ctx context.Context, reference string, how func(*order)) error {
+	return db.inTx(ctx, func(tx *sql.Tx) error { return change(ctx, tx, reference, how) })
+}
+
 // claim returns the references of up to limit orders to read now. They are due again at the
 // end of the lease, because this process may die.
-func (db *database) claim(ctx context.Context, now, lease time.Time, limit int) (due []string, err error) {
-	rows, err := db.QueryContext(ctx, `UPDATE orders SET next_read = $1 WHERE next_read <= $2 AND reference IN
-		(SELECT reference FROM orders WHERE next_read <= $2 ORDER BY next_read LIMIT $3) RETURNING reference`,
-		lease.UnixMilli(), now.UnixMilli(), limit)
+func (db *database) claim(ctx context.Context, now, lease int64, limit int) (due []string, err error) {
+	rows, err := db.QueryContext(ctx, `UPDATE orders SET next_read = $1 WHERE next_read BETWEEN 1 AND $2 AND reference IN
+		(SELECT reference FROM orders WHERE next_read BETWEEN 1 AND $2 ORDER BY next_read LIMIT $3) RETURNING reference`, lease, now, limit)
 	if err != nil {
 		return nil, err
 	}

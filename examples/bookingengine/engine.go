@@ -58,10 +58,12 @@ func newEngine(svc *service, db *database, log *slog.Logger) (*engine, error) {
 		client: client, service: svc, db: db, log: log,
 		searches: newShelf[search](1_000), shown: newShelf[shownOffer](20_000), checkouts: newShelf[checkout](5_000),
 	}
-	// The key encrypts a request between Begin and Send. Both are in this process, so the key
-	// ends with it.
+	// The key encrypts a request from Begin to Send. Both are in this process, so no other needs
+	// the key.
+	key := make([]byte, 32)
+	rand.Read(key)
 	e.journal, err = hotelstayssql.NewJournal(db.DB, db.dialect, client, hotelstayssql.JournalOptions{
-		OnOutcome: e.settle, Keys: []types.Secret{types.NewSecret(rand.Text() + rand.Text()[:6])}, PollInterval: svc.pause, Logger: log,
+		OnOutcome: e.settle, Keys: []types.Secret{types.NewSecret(string(key))}, PollInterval: svc.pause, Logger: log,
 	})
 	if err != nil {
 		return nil, err
@@ -283,18 +285,19 @@ func (e *engine) book(ctx context.Context, co checkout, holder types.Holder, gue
 	return nil
 }
 
-// settle stores the outcome of a booking in the journal's transaction.
+// settle stores the outcome of a booking, together with the end of its entry in the journal.
 func (e *engine) settle(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error {
 	reference := outcome.Recovery.CustomerReferenceNo
 	e.log.InfoContext(ctx, "booking", "reference", reference, "outcome", outcome.State, "error", outcome.Err)
 	return change(ctx, tx, reference, func(o *order) { o.settle(outcome) })
 }
 
-// update changes an order. What is known is stored, even if the engine is closing.
+// update changes an order. It does so even if the engine is closing, because the service has
+// answered.
 func (e *engine) update(ctx context.Context, reference string, how func(*order)) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	if err := e.db.inTx(ctx, func(tx *sql.Tx) error { return change(ctx, tx, reference, how) }); err != nil {
+	if err := e.db.change(ctx, reference, how); err != nil {
 		e.log.ErrorContext(ctx, "an order was not changed", "reference", reference, "error", err)
 	}
 }
@@ -318,8 +321,7 @@ func (e *engine) keepUp() {
 
 // readDue reads orders that are due, stores them, and returns how many these are.
 func (e *engine) readDue() (int, error) {
-	now := time.Now()
-	lease := now.Add(readLease)
+	now, lease := time.Now().UnixMilli(), time.Now().Add(readLease).UnixMilli()
 	due, err := e.db.claim(e.ctx, now, lease, readBatch)
 	if err != nil || len(due) == 0 {
 		return 0, err
@@ -332,28 +334,19 @@ func (e *engine) readDue() (int, error) {
 	for i := range resp.Orders {
 		seen[resp.Orders[i].CustomerReferenceNo] = &resp.Orders[i]
 	}
-	var ask []string
-	err = e.db.inTx(e.ctx, func(tx *sql.Tx) error {
-		for _, reference := range slices.Sorted(slices.Values(due)) { // all lock in one order
-			err := change(e.ctx, tx, reference, func(o *order) {
-				if o.NextRead.UnixMilli() != lease.UnixMilli() {
-					return // something has happened since: it is read again
-				}
+	for _, reference := range due {
+		ask := false
+		e.update(e.ctx, reference, func(o *order) {
+			if o.nextRead == lease { // else something has happened meanwhile, and it is read again
 				o.saw(seen[reference])
-				if seen[reference] != nil && o.lacksVoucher(e.service.states) {
-					ask = append(ask, reference)
-				}
-			})
-			if err != nil {
-				return err
+				ask = seen[reference] != nil && o.lacksVoucher(e.service.states)
 			}
+		})
+		if ask {
+			e.work.Go(func() { e.askVoucher(reference) })
 		}
-		return nil
-	})
-	for _, reference := range ask {
-		e.work.Go(func() { e.askVoucher(reference) })
 	}
-	return len(due), err
+	return len(due), nil
 }
 
 // askVoucher stores the status of the voucher.
@@ -374,10 +367,10 @@ func (e *engine) openVoucher(ctx context.Context, o order) (*hotelstays.VoucherD
 }
 
 // cancel starts a cancellation, once, and returns at once.
-func (e *engine) cancel(ctx context.Context, reference, reason string) {
+func (e *engine) cancel(ctx context.Context, reference, reason string) error {
 	var req *hotelstays.CancelRequest
-	e.update(ctx, reference, func(o *order) {
-		if !o.mayCancel() {
+	err := e.db.change(ctx, reference, func(o *order) {
+		if !o.CanCancel() {
 			return
 		}
 		o.Cancelling, o.Problem = time.Now(), nil
@@ -386,9 +379,10 @@ func (e *engine) cancel(ctx context.Context, reference, reason string) {
 			SupplierReferenceNo: o.Booked.SupplierReferenceNo, Reason: reason,
 		}
 	})
-	if req != nil {
+	if err == nil && req != nil {
 		e.inBackground(ctx, func(ctx context.Context) { e.carryOut(ctx, req) })
 	}
+	return err
 }
 
 // carryOut cancels an order and stores the result. Until it is known, keepUp finds it out,
@@ -424,19 +418,18 @@ func (e *engine) newWebhooks() (*hotelstays.WebhookHandler, error) {
 	}, func(ctx context.Context, event *hotelstays.WebhookEvent) error {
 		e.log.InfoContext(ctx, "event", "kind", event.Kind, "reference", event.CustomerReferenceNo)
 		err := events.HandleTx(ctx, event, func(ctx context.Context, tx *sql.Tx) error {
-			err := change(ctx, tx, event.CustomerReferenceNo, func(o *order) {
+			return change(ctx, tx, event.CustomerReferenceNo, func(o *order) {
 				if o.State == booked {
 					o.readNow()
 				}
 			})
-			if errors.Is(err, errNoOrder) {
-				return nil // it was booked elsewhere
-			}
-			return err
 		})
-		if err != nil {
-			return err
+		if err == nil {
+			err = e.journal.Wake(ctx, event.CustomerReferenceNo) // the booking may be open
 		}
-		return e.journal.Wake(ctx, event.CustomerReferenceNo) // the booking may still be open
+		if errors.Is(err, errNoOrder) {
+			return nil // it was booked elsewhere
+		}
+		return err
 	})
 }

@@ -240,10 +240,10 @@ func TestTheNextStartFindsTheCancellation(t *testing.T) {
 		inBubble(t, func(s *testSite) {
 			address, _ := s.toOrder()
 			time.Sleep(time.Minute)
+			s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 503, Times: -1})
 			s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpCancel, Kind: hotelstaystest.FaultDelay, Delay: time.Hour, Commit: done})
 			s.post(address+"/cancel", url.Values{"fee": {"free"}})
 			time.Sleep(time.Second) // Cancel is under way
-			s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 503, Times: -1})
 			s.restart(true, time.Minute)
 			page := s.get(address)
 			assert.Contains(s.t, page, "We are finding out whether your booking is cancelled")

@@ -37,7 +37,8 @@ type testSite struct {
 	base string
 	srv  *hotelstaystest.Server
 	log  *logBuffer
-	file string // of the database
+	// file and postgres are those of openDatabase.
+	file, postgres string
 	// atEnd is closed when the site has ended.
 	atEnd []io.Closer
 }
@@ -92,7 +93,7 @@ func newTestSite(t *testing.T, srv *hotelstaystest.Server, svc *service) *testSi
 func (s *testSite) start(svc *service) {
 	s.t.Helper()
 	logger := slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	db, err := openDatabase(s.t.Context(), s.file, "", logger)
+	db, err := openDatabase(s.t.Context(), s.file, s.postgres, logger)
 	require.NoError(s.t, err)
 	s.t.Cleanup(func() { db.Close() })
 	engine, err := newEngine(svc, db, logger)

@@ -3,13 +3,10 @@
 //
 //	go run .
 //
-// It runs against a sandbox in this process. Bookings live in a database: the sandbox forgets
-// its orders, so with it the database is a temporary file.
-//
-// With HOTELSTAYS_BASE_URL, HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET it runs against that
-// service, and books nothing there unless HOTELSTAYS_ALLOW_BOOKING=1 is set, because a booking
-// costs money. The database is then bookings.db, the SQLite file of -db, or the PostgreSQL of
-// -postgres. After a kill, the next start ends the bookings that were open.
+// It runs against a sandbox in this process, with a temporary database, because the sandbox
+// forgets its orders. With HOTELSTAYS_BASE_URL, HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET it
+// runs against that service, with the database of -db or -postgres, and books nothing there
+// unless HOTELSTAYS_ALLOW_BOOKING=1 is set, because a booking costs money.
 // HOTELSTAYS_CALLBACK_URL is the public address of /hotel-events, and HOTELSTAYS_WEBHOOK_SECRET
 // signs its deliveries. Without them orders are polled.
 //

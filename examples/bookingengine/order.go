@@ -34,7 +34,7 @@ type order struct {
 	Fee        *types.Money // of the cancellation
 
 	Since    time.Time // of the last change or event
-	NextRead time.Time `json:"-"` // a column; zero: nothing to read
+	nextRead int64     // a column
 }
 
 const (
@@ -54,12 +54,10 @@ const (
 
 // settle stores the outcome of a booking.
 func (o *order) settle(outcome *hotelstays.BookingOutcome) {
-	switch {
-	case outcome.State == hotelstays.BookingFound:
-		o.State, o.Booked, o.Problem, o.Since = booked, outcome.Order, nil, time.Now()
-		o.NextRead = o.Since.Add(readSoon)
-	default:
-		o.State, o.Problem = notBooked, &nothingBooked
+	o.State, o.Problem = notBooked, &nothingBooked
+	if outcome.State == hotelstays.BookingFound {
+		o.State, o.Problem, o.Booked, o.Since = booked, nil, outcome.Order, time.Now()
+		o.nextRead = o.Since.Add(readSoon).UnixMilli()
 	}
 	if outcome.Err != nil {
 		o.Problem = new(messageFor(outcome.Err))
@@ -69,7 +67,7 @@ func (o *order) settle(outcome *hotelstays.BookingOutcome) {
 // readNow makes an order new again, and due.
 func (o *order) readNow() {
 	o.Since = time.Now()
-	o.NextRead = o.Since
+	o.nextRead = o.Since.UnixMilli()
 }
 
 // saw stores the order as it was read, if it was found.
@@ -84,9 +82,9 @@ func (o *order) saw(seen *types.Order) {
 	case seen != nil && !o.Cancelling.IsZero() && now.Sub(o.Cancelling) > cancelEnd:
 		o.Cancelling, o.Problem = time.Time{}, &notCancelled
 	}
-	o.NextRead = time.Time{}
+	o.nextRead = 0
 	if !o.over(now) {
-		o.NextRead = now.Add(pauseAt(now.Sub(o.Since)))
+		o.nextRead = now.Add(pauseAt(now.Sub(o.Since))).UnixMilli()
 	}
 }
 
@@ -96,7 +94,7 @@ func pauseAt(age time.Duration) time.Duration { return min(max(age/10, readSoon)
 
 // over reports whether an order cannot change any more: it is cancelled, or the stay is past
 // in all time zones.
-func (o *order) over(now time.Time) bool {
+func (o order) over(now time.Time) bool {
 	if cancelled(o.Booked) {
 		return true
 	}
@@ -105,7 +103,7 @@ func (o *order) over(now time.Time) bool {
 }
 
 // lacksVoucher reports whether the hotel has answered, and a voucher may still come.
-func (o *order) lacksVoucher(states hotelstays.OrderStates) bool {
+func (o order) lacksVoucher(states hotelstays.OrderStates) bool {
 	switch o.Voucher {
 	case "", types.VoucherNotGenerated, types.VoucherPending:
 		return states.StateOf(o.Booked.Status) != hotelstays.OrderStateOpen && !cancelled(o.Booked)
@@ -113,8 +111,8 @@ func (o *order) lacksVoucher(states hotelstays.OrderStates) bool {
 	return false
 }
 
-// mayCancel reports whether a guest can cancel.
-func (o *order) mayCancel() bool { return o.State == booked && o.Cancelling.IsZero() && !o.Cancelled }
+// CanCancel reports whether a guest can cancel.
+func (o order) CanCancel() bool { return o.State == booked && o.Cancelling.IsZero() && !o.Cancelled }
 
 // cancelled reports whether an order is certainly cancelled, whatever the number of that
 // state.

@@ -36,10 +36,8 @@ func (p orderPage) Notice() *message {
 // CanBookAgain reports whether the checkout can start again.
 func (p orderPage) CanBookAgain() bool { return p.State == notBooked }
 
-func (p orderPage) CanCancel() bool { return p.mayCancel() }
-
 func (p orderPage) HasVoucher() bool {
-	return p.Voucher == types.VoucherGenerated && p.mayCancel()
+	return p.Voucher == types.VoucherGenerated && p.CanCancel()
 }
 
 // Paid returns the price of the order.
@@ -180,6 +178,8 @@ func (s *site) cancel(w http.ResponseWriter, r *http.Request) error {
 	if reason == "" {
 		reason = "cancelled by the guest" // some orders require one
 	}
-	s.engine.cancel(r.Context(), page.Reference, reason)
+	if err := s.engine.cancel(r.Context(), page.Reference, reason); err != nil {
+		return err
+	}
 	return redirect(w, r, "/orders/"+page.Reference)
 }

@@ -35,7 +35,7 @@ func (s *testSite) adopt(orders int, bookedAgo, checkIn int, change func(*order)
 			o := order{
 				Checkout: checkout{Reference: reference, Offer: offer}, State: booked,
 				Booked: &types.Order{CustomerReferenceNo: reference, CheckIn: offer.CheckIn, CheckOut: offer.CheckOut, Status: 2},
-				Since:  now.AddDate(0, 0, -bookedAgo), NextRead: now,
+				Since:  now.AddDate(0, 0, -bookedAgo), nextRead: now.UnixMilli(),
 			}
 			if change != nil {
 				change(&o)
@@ -53,9 +53,9 @@ func (s *testSite) reads() int { return s.srv.Ledger().Count(hotelstaystest.OpQu
 // Thousands of old orders need a few requests a day.
 func TestOldOrdersAreReadSeldomAndTogether(t *testing.T) {
 	inLongBubble(t, time.Minute, func(s *testSite) {
-		s.adopt(3000, 30, 60, nil)
+		s.adopt(1000, 30, 60, nil)
 		time.Sleep(25 * time.Hour)
-		assert.InDelta(t, 3*30, s.reads(), 3, "at once and every twelve hours, a hundred in a request; a token ends meanwhile")
+		assert.InDelta(t, 3*10, s.reads(), 3, "at once and every twelve hours, a hundred in a request; a token ends meanwhile")
 	})
 }
 
@@ -63,7 +63,7 @@ func TestOldOrdersAreReadSeldomAndTogether(t *testing.T) {
 func TestOrdersThatAreOverAreNotRead(t *testing.T) {
 	inLongBubble(t, time.Minute, func(s *testSite) {
 		s.adopt(100, 30, -10, nil)
-		time.Sleep(time.Minute)
+		time.Sleep(time.Hour)
 		require.Equal(t, 1, s.reads())
 		s.adopt(100, 30, 60, func(o *order) { o.Booked.CancelTime = "2000-01-01T00:00:00Z" })
 		time.Sleep(2 * readLate)
