@@ -122,7 +122,7 @@ func TestNothingCanBeFoundOut(t *testing.T) {
 		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
 		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 403, Times: -1})
 		address, _ := s.toOrder()
-		time.Sleep(time.Hour)
+		time.Sleep(30 * time.Minute)
 		assert.Contains(s.t, s.get(address), "We are finding out")
 		s.srv.ClearFaults()
 		time.Sleep(time.Hour) // the pauses have grown

@@ -73,6 +73,7 @@ func memorySite(t *testing.T, opts ...hotelstaystest.Option) (s *testSite, close
 	receiver := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.ServeHTTP(w, r) })
 	srv := hotelstaystest.NewServer(append(opts, hotelstaystest.WithInMemory(), hotelstaystest.WithCallbackHandler(receiver))...)
 	svc := sandboxService(srv, "http://127.0.0.1")
+	svc.pause = 5 * time.Second // hours of a virtual clock are searches for work
 	svc.options = []hotelstays.Option{hotelstays.WithHTTPClient(srv.Client())}
 	s = newTestSite(t, srv, svc)
 	return s, func() {
@@ -212,8 +213,10 @@ func (s *testSite) events(orderAddress string) (next func() string) {
 	lines := bufio.NewScanner(resp.Body)
 	return func() string {
 		var event strings.Builder
-		for lines.Scan() && lines.Text() != "" {
-			event.WriteString(lines.Text() + "\n")
+		for lines.Scan() && (lines.Text() != "" || event.Len() == 0) {
+			if line := lines.Text(); line != "" && line[0] != ':' {
+				event.WriteString(line + "\n")
+			}
 		}
 		return event.String()
 	}

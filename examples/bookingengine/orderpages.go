@@ -14,8 +14,11 @@ import (
 )
 
 // streamPause is the pause after which a stream looks for a change of the order, which any
-// process may have made. PostgreSQL's NOTIFY would be faster.
-const streamPause = time.Second
+// process may have made, and heartbeat counts the looks from one keep-alive comment to the next.
+const (
+	streamPause = time.Second
+	heartbeat   = 15
+)
 
 // orderPage is an order for its guest. Anyone who knows the address can see it: a real engine
 // requires a login.
@@ -74,18 +77,22 @@ func (s *site) orderEvents(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	connection := http.NewResponseController(w)
-	for sent := ""; err == nil; page, err = s.orderOf(r) {
+	sent := ""
+	for looks := 0; err == nil; looks++ {
 		var panel bytes.Buffer
 		if err := s.pages["order"].ExecuteTemplate(&panel, "panel", page); err != nil {
 			s.log.ErrorContext(r.Context(), "a panel could not be made", "reference", page.Reference, "error", err)
 			break
 		}
-		text := ": nothing new\n\n" // keeps the connection open
-		if panel.String() != sent {
+		news := ""
+		switch {
+		case panel.String() != sent:
 			sent = panel.String()
-			text = "event: order\ndata: " + strings.ReplaceAll(strings.TrimSpace(sent), "\n", "\ndata: ") + "\n\n"
+			news = "event: order\ndata: " + strings.ReplaceAll(strings.TrimSpace(sent), "\n", "\ndata: ") + "\n\n"
+		case looks%heartbeat == 0:
+			news = ": nothing new\n\n"
 		}
-		if !send(w, connection, text) {
+		if news != "" && !send(w, connection, news) {
 			break
 		}
 		select {
@@ -95,13 +102,14 @@ func (s *site) orderEvents(w http.ResponseWriter, r *http.Request) error {
 		case <-s.streams.Done():
 			return nil
 		}
+		page, err = s.orderOf(r)
 	}
 	return nil // the response has started
 }
 
 // send writes a part of a stream at once. It returns false if the browser is gone.
 func send(w http.ResponseWriter, connection *http.ResponseController, text string) bool {
-	connection.SetWriteDeadline(time.Now().Add(30 * time.Second)) // the next part extends it
+	connection.SetWriteDeadline(time.Now().Add(2 * heartbeat * streamPause)) // the next part extends it
 	_, err := fmt.Fprint(w, text)
 	return err == nil && connection.Flush() == nil
 }

@@ -49,6 +49,6 @@ func TestCallsHaveTheIDOfTheirPage(t *testing.T) {
 		for _, foreign := range []string{"a b", "-", "xxx", "x\r", "<b>"} {
 			assert.Zero(s.t, ids("", foreign), foreign)
 		}
-		assert.Regexp(s.t, `msg=booking .*outcome=found.* page=book-1\n`, s.log)
+		assert.Regexp(s.t, `operation=Book .* page=book-1\n`, s.log)
 	})
 }

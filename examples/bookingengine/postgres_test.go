@@ -26,7 +26,6 @@ func TestPostgreSQL(t *testing.T) {
 	address := os.Getenv("HOTELSTAYS_POSTGRES_URL")
 	server, err := sql.Open("pgx", address)
 	require.NoError(t, err)
-	defer server.Close()
 	name := fmt.Sprintf("bookingengine%d", os.Getpid())
 	_, err = server.ExecContext(t.Context(), "CREATE SCHEMA "+name)
 	require.NoError(t, err)
