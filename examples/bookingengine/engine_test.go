@@ -119,6 +119,7 @@ func TestALostRequestCanBeBookedAgain(t *testing.T) {
 // While nothing is known, the engine keeps polling and never books.
 func TestNothingCanBeFoundOut(t *testing.T) {
 	inBubble(t, func(s *testSite) {
+		s.lookEvery(time.Minute)
 		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
 		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 403, Times: -1})
 		address, _ := s.toOrder()
@@ -146,7 +147,7 @@ func TestARefusedBooking(t *testing.T) {
 			test.fault.Operation, test.fault.Kind = hotelstaystest.OpBook, hotelstaystest.FaultStatus
 			s.srv.Inject(test.fault)
 			address, _ := s.toOrder()
-			time.Sleep(15 * time.Minute)
+			time.Sleep(3 * time.Minute)
 			page := s.get(address)
 			assert.Contains(s.t, page, test.told)
 			assert.Contains(s.t, page, "Nothing was booked.")

@@ -73,7 +73,7 @@ func memorySite(t *testing.T, opts ...hotelstaystest.Option) (s *testSite, close
 	receiver := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.ServeHTTP(w, r) })
 	srv := hotelstaystest.NewServer(append(opts, hotelstaystest.WithInMemory(), hotelstaystest.WithCallbackHandler(receiver))...)
 	svc := sandboxService(srv, "http://127.0.0.1")
-	svc.pause = 5 * time.Second // hours of a virtual clock are searches for work
+	svc.pause = 5 * time.Second
 	svc.options = []hotelstays.Option{hotelstays.WithHTTPClient(srv.Client())}
 	s = newTestSite(t, srv, svc)
 	return s, func() {
@@ -100,6 +100,15 @@ func (s *testSite) start(svc *service) {
 	engine, err := newEngine(svc, db, logger)
 	require.NoError(s.t, err)
 	s.site = newSite(engine)
+}
+
+// lookEvery makes the engine look for work seldom, because a virtual day has many seconds.
+func (s *testSite) lookEvery(pause time.Duration) {
+	s.t.Helper()
+	s.engine.close()
+	svc := *s.engine.service
+	svc.pause = pause
+	s.start(&svc)
 }
 
 // restart ends the engine, and starts another one on its database after a time. If it is
