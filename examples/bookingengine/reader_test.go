@@ -76,7 +76,8 @@ func TestReadsBackOffWithAge(t *testing.T) {
 		}
 		first := during(10 * time.Minute)
 		hour := during(time.Hour)
-		s.engine.update(s.t.Context(), reference, (*order).readNow)
+		s.srv.ClearFaults()
+		s.srv.SendWebhook(reference, hotelstaystest.EventOrderModified)
 		again := during(10 * time.Minute)
 		for what, reads := range map[string]int{"the first ten minutes": first, "the next hour": hour, "ten minutes after an event": again} {
 			assert.Greater(t, reads, 15, what)
