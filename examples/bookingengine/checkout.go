@@ -4,6 +4,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/mail"
@@ -104,6 +105,21 @@ func (s *site) choose(w http.ResponseWriter, r *http.Request) error {
 	return redirect(w, r, "/checkouts/"+co.Reference)
 }
 
+// unbooked is a handler of a checkout that is not booked: it may have been the last room. Once
+// it is or may be booked, all its addresses lead to the order.
+func (s *site) unbooked(h handler) http.Handler {
+	return s.page(func(w http.ResponseWriter, r *http.Request) error {
+		o, err := s.engine.db.order(r.Context(), r.PathValue("reference"))
+		switch {
+		case errors.Is(err, errNoOrder), err == nil && o.State == notBooked:
+			return h(w, r)
+		case err != nil:
+			return err
+		}
+		return redirect(w, r, "/orders/"+o.Checkout.Reference)
+	})
+}
+
 // checkoutOf returns the checkout of an address.
 func (s *site) checkoutOf(r *http.Request) (checkout, error) {
 	co, ok := s.engine.checkouts.get(r.PathValue("reference"))
@@ -123,9 +139,6 @@ func (s *site) checkout(w http.ResponseWriter, r *http.Request) error {
 	co, err := s.checkoutOf(r)
 	if err != nil {
 		return err
-	}
-	if s.engine.orders.begun(co.Reference) { // this guest may have booked the last room
-		return redirect(w, r, "/orders/"+co.Reference)
 	}
 	return s.showCheckout(w, http.StatusOK, co)
 }
@@ -176,9 +189,6 @@ func (s *site) book(w http.ResponseWriter, r *http.Request) error {
 	case !s.engine.service.mayBook:
 		return errNoBooking
 	}
-	if s.engine.orders.begun(co.Reference) {
-		return redirect(w, r, "/orders/"+co.Reference)
-	}
 	if err := r.ParseForm(); err != nil {
 		return errForm
 	}
@@ -197,7 +207,7 @@ func (s *site) book(w http.ResponseWriter, r *http.Request) error {
 	if !co.ready() || r.PostForm.Get("version") != strconv.Itoa(co.Version) {
 		return redirect(w, r, "/checkouts/"+co.Reference)
 	}
-	if err := s.engine.book(co, holder, guests); err != nil {
+	if err := s.engine.book(r.Context(), co, holder, guests); err != nil {
 		return err
 	}
 	return redirect(w, r, "/orders/"+co.Reference)

@@ -6,13 +6,13 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
+	"crypto/rand"
+	"database/sql"
 	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
 	"net/http"
-	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -20,6 +20,7 @@ import (
 	"github.com/google/uuid"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -27,26 +28,25 @@ import (
 type engine struct {
 	client  *hotelstays.Client
 	service *service
+	db      *database
+	journal *hotelstayssql.Journal
 	log     *slog.Logger
 
 	searches  *shelf[search]
-	shown     *shelf[shownOffer] // by offerID
-	checkouts *shelf[checkout]   // by reference
-	orders    *orders
+	shown     *shelf[shownOffer]         // by offerID
+	checkouts *shelf[checkout]           // by reference
 	webhooks  *hotelstays.WebhookHandler // nil without a callback URL
-	events    hotelstays.WakeHub
 
 	ctx  context.Context // of the goroutines
 	stop context.CancelFunc
 	work sync.WaitGroup
 }
 
-// newEngine returns an engine. Close it.
-func newEngine(svc *service, log *slog.Logger) (*engine, error) {
-	orders := newOrders()
-	opts := []hotelstays.Option{
-		hotelstays.WithCurrency("EUR"), hotelstays.WithLogger(log), hotelstays.WithObserver(hotelstays.Observer{CallEnd: bookWatch{orders}.callEnd}),
-	}
+// newEngine returns an engine, which ends the bookings that an earlier one left open. Close
+// it, then the database.
+func newEngine(svc *service, db *database, log *slog.Logger) (*engine, error) {
+	log = slog.New(pageLog{log.Handler()})
+	opts := []hotelstays.Option{hotelstays.WithCurrency("EUR"), hotelstays.WithLogger(log)}
 	if len(svc.states.Confirmed) > 0 {
 		opts = append(opts, hotelstays.WithOrderStates(svc.states))
 	}
@@ -55,8 +55,18 @@ func newEngine(svc *service, log *slog.Logger) (*engine, error) {
 		return nil, err
 	}
 	e := &engine{
-		client: client, service: svc, log: log, orders: orders,
+		client: client, service: svc, db: db, log: log,
 		searches: newShelf[search](1_000), shown: newShelf[shownOffer](20_000), checkouts: newShelf[checkout](5_000),
+	}
+	// The key encrypts a request from Begin to Send. Both are in this process, so no other needs
+	// the key.
+	key := make([]byte, 32)
+	rand.Read(key)
+	e.journal, err = hotelstayssql.NewJournal(db.DB, db.dialect, client, hotelstayssql.JournalOptions{
+		OnOutcome: e.settle, Keys: []types.Secret{types.NewSecret(string(key))}, PollInterval: svc.pause, Logger: log,
+	})
+	if err != nil {
+		return nil, err
 	}
 	if svc.callbackURL != "" {
 		if e.webhooks, err = e.newWebhooks(); err != nil {
@@ -65,23 +75,33 @@ func newEngine(svc *service, log *slog.Logger) (*engine, error) {
 	}
 	e.ctx, e.stop = context.WithCancel(context.Background())
 	e.work.Go(e.keepUp)
+	e.work.Go(func() {
+		if err := e.journal.Run(e.ctx); err != nil {
+			e.log.Error("open bookings stay open", "error", err)
+		}
+	})
 	return e, nil
 }
 
-// close ends the work and waits for it. A Book or Cancel that it interrupts has an unknown
-// outcome; with its recovery in a database, the next start would find it.
+// close ends the work and waits for it. The next start continues it.
 func (e *engine) close() {
 	e.stop()
 	e.work.Wait()
 	e.client.CloseIdleConnections()
 }
 
+// inBackground does work that must not end with the request of its page.
+func (e *engine) inBackground(page context.Context, work func(context.Context)) {
+	ctx := context.WithValue(e.ctx, pageID{}, pageIDOf(page))
+	e.work.Go(func() { work(ctx) })
+}
+
 // search starts a search, and returns with its first hotel or with none. The others arrive
 // while the page is shown. Close it.
 func (e *engine) search(ctx context.Context, req hotelstays.HotelListRequest) (*arriving, error) {
 	req.MaxRatesPerHotel, req.SortBy = 1, hotelstays.SortPriceAsc
-	stream := e.client.HotelListStream(ctx, &req) // the first page; HotelListPages has them all
-	a := &arriving{engine: e, stream: stream, search: search{ID: uuid.NewString(), Request: req}}
+	stream := e.client.HotelListStream(ctx, &req, forPage(ctx)) // the first page; HotelListPages has them all
+	a := &arriving{ctx: ctx, engine: e, stream: stream, search: search{ID: uuid.NewString(), Request: req}}
 	a.next, a.close = iter.Pull2(stream.Hotels())
 	if a.take(); a.Err != nil {
 		a.close()
@@ -99,6 +119,7 @@ type arriving struct {
 	// shown is called when the page has received a hotel.
 	shown func()
 
+	ctx    context.Context
 	engine *engine
 	stream *hotelstays.HotelListStream
 	first  *types.Hotel // that the page has not received; nil: there is none
@@ -136,8 +157,8 @@ func (a *arriving) take() {
 	}
 	a.Partial, a.Retry = len(resp.Basic.Notices) > 0, resp.Basic.EmptyReason.Retryable()
 	if a.Partial || resp.Total == 0 {
-		a.engine.log.Info("the search is not complete", "remark", resp.Basic.StatusRemark, "notices", resp.Basic.Notices, "reason",
-			resp.Basic.EmptyReason)
+		a.engine.log.InfoContext(a.ctx, "the search is not complete",
+			"remark", resp.Basic.StatusRemark, "notices", resp.Basic.Notices, "reason", resp.Basic.EmptyReason)
 	}
 }
 
@@ -147,7 +168,7 @@ func (e *engine) rates(ctx context.Context, s search, hotel types.Hotel) ([]type
 	resp, err := e.client.HotelRates(ctx, &hotelstays.HotelRatesRequest{
 		SessionID: s.Request.SessionID, HotelID: cmp.Or(hotel.PlatformHotelID, hotel.ID),
 		CheckIn: s.Request.CheckIn, CheckOut: s.Request.CheckOut, RoomOccupancies: s.Request.RoomOccupancies,
-	})
+	}, forPage(ctx))
 	if err != nil {
 		return nil, forgotten(err)
 	}
@@ -182,7 +203,7 @@ func (e *engine) choose(ctx context.Context, searchID, ratePkgID string) (checko
 
 // check refreshes the offer of a checkout.
 func (e *engine) check(ctx context.Context, co checkout) (checkout, error) {
-	resp, err := e.client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: co.SessionID, RatePkgID: co.Offer.RatePkgID})
+	resp, err := e.client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: co.SessionID, RatePkgID: co.Offer.RatePkgID}, forPage(ctx))
 	if err != nil {
 		return co, forgotten(err)
 	}
@@ -236,161 +257,96 @@ func (co *checkout) agree(version int) {
 // ready reports whether the offer can be booked as the guest saw it.
 func (co *checkout) ready() bool { return !co.Gone && co.Changed == nil }
 
-// book starts a booking, once for each checkout, and returns at once. Its recovery is stored
-// before Book is sent.
-func (e *engine) book(co checkout, holder types.Holder, guests []types.Guest) error {
+// book starts a booking, once for each checkout, and returns at once. Its row and its entry in
+// the journal are committed before Book is sent.
+func (e *engine) book(ctx context.Context, co checkout, holder types.Holder, guests []types.Guest) error {
 	req := &hotelstays.BookRequest{
 		SessionID: co.SessionID, CustomerReferenceNo: co.Reference, RatePkgID: co.Offer.RatePkgID,
 		Holder: holder, Guests: guests, CallbackURL: e.service.callbackURL,
 		Expect: &co.Offer, // an order of other dates is an error
 	}
-	recovery, err := json.Marshal(e.client.NewBookingRecovery(req))
-	if err != nil {
+	err := e.db.inTx(ctx, func(tx *sql.Tx) error {
+		if err := e.journal.Begin(ctx, tx, req); err != nil {
+			return err
+		}
+		return put(ctx, tx, order{Checkout: co, State: placing, Since: time.Now()})
+	})
+	switch {
+	case errors.Is(err, hotelstayssql.ErrAlreadyBegun), errors.Is(err, hotelstayssql.ErrAlreadyBooked):
+		return nil // the same form, once more
+	case err != nil:
 		return err
 	}
-	if e.orders.begin(order{Checkout: co, Recovery: recovery}) {
-		e.work.Go(func() { e.place(req) })
-	}
+	e.inBackground(ctx, func(ctx context.Context) {
+		if _, err := e.journal.Send(ctx, co.Reference, forPage(ctx)); err != nil {
+			e.log.ErrorContext(ctx, "booking", "reference", co.Reference, "error", err)
+		}
+	})
 	return nil
 }
 
-// place books and recovers. The request with its passport numbers lives no longer.
-func (e *engine) place(req *hotelstays.BookRequest) {
-	reference := req.CustomerReferenceNo
-	wakeup, stop := e.events.Watch(reference)
-	defer stop()
-	ctx := context.WithValue(e.ctx, placedOrder{}, reference)
-	outcome, err := e.client.BookAndRecover(ctx, req, hotelstays.WithWakeup(wakeup))
-	if outcome == nil {
-		e.refused(reference, err)
-		return
-	}
-	e.settle(reference, outcome, err)
-	for err == nil && outcome.State == hotelstays.BookingUnverified {
-		if !e.wait(time.Until(outcome.Recovery.NextPoll), wakeup) {
-			return
-		}
-		next, nextErr := e.client.RecoverBooking(e.ctx, outcome.Recovery, hotelstays.WithWakeup(wakeup))
-		if next == nil { // the recovery was refused; the booking is still unknown
-			e.log.Error("a recovery is refused", "reference", reference, "error", nextErr)
-			return
-		}
-		outcome, err = next, nextErr
-		e.settle(reference, outcome, err)
+// settle stores the outcome of a booking, together with the end of its entry in the journal.
+func (e *engine) settle(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error {
+	reference := outcome.Recovery.CustomerReferenceNo
+	e.log.InfoContext(ctx, "booking", "reference", reference, "outcome", outcome.State, "error", outcome.Err)
+	return change(ctx, tx, reference, func(o *order) { o.settle(outcome) })
+}
+
+// update changes an order. It does so even if the engine is closing, because the service has
+// answered.
+func (e *engine) update(ctx context.Context, reference string, how func(*order)) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	if err := e.db.change(ctx, reference, how); err != nil {
+		e.log.ErrorContext(ctx, "an order was not changed", "reference", reference, "error", err)
 	}
 }
 
-// refused stores that nothing was booked, and why.
-func (e *engine) refused(reference string, err error) {
-	e.log.Error("booking was refused", "reference", reference, "error", err)
-	e.orders.update(reference, func(o *order) bool {
-		o.State, o.Problem = notBooked, new(messageFor(err))
-		return true
-	})
-}
-
-// settle stores the outcome of a booking or its recovery.
-func (e *engine) settle(reference string, outcome *hotelstays.BookingOutcome, err error) {
-	if err != nil {
-		e.log.Error("booking", "reference", reference, "error", err)
-	}
-	e.orders.update(reference, func(o *order) bool {
-		if recovery, err := json.Marshal(outcome.Recovery); err == nil {
-			o.Recovery = recovery
-		}
-		switch outcome.State {
-		case hotelstays.BookingFound:
-			o.State, o.Booked = booked, outcome.Order
-			o.readFrom(time.Now())
-			if err != nil {
-				o.Problem = new(messageFor(err))
-			}
-		case hotelstays.BookingAbsent:
-			o.State, o.Problem = notBooked, &nothingBooked
-		default:
-			o.State = findingOut
-		}
-		return true
-	})
-}
-
-// placedOrder is the context key of the reference for bookWatch.
-type placedOrder struct{}
-
-// bookWatch notices when the outcome of a Book becomes unknown, because BookAndRecover
-// continues for up to ten minutes and the guest must know at once.
-type bookWatch struct{ orders *orders }
-
-func (w bookWatch) callEnd(ctx context.Context, info hotelstays.CallInfo) {
-	reference, placed := ctx.Value(placedOrder{}).(string)
-	var unknown *hotelstays.OutcomeUnknownError
-	if placed && info.Operation == hotelstays.OpBook && errors.As(info.Err, &unknown) {
-		w.orders.update(reference, func(o *order) bool { o.State = findingOut; return true })
-	}
-}
-
-const (
-	// readBatch is how many orders one request reads. The limit is undocumented.
-	readBatch = 100
-	// readSoon is the pause after which a new order is read again, and readLate the longest one.
-	// In between it is a tenth of the age of the order.
-	readSoon = 5 * time.Second
-	readLate = 12 * time.Hour
-	// readAgain is the longest pause after a failed read.
-	readAgain = time.Minute
-)
-
-// pauseAt is the pause between two reads of an order of this age, if no event comes. Webhooks
-// can be lost.
-func pauseAt(age time.Duration) time.Duration { return min(max(age/10, readSoon), readLate) }
-
-// keepUp reads the orders that are due, many in one request, until the engine closes. Only
-// keepUp reads them, so no older answer replaces a newer one. A webhook makes an order due. A
-// real engine uses a job queue.
+// keepUp reads the orders that are due, many in one request, until the engine closes. A
+// webhook makes an order due. A real engine uses a job queue.
 func (e *engine) keepUp() {
 	for e.ctx.Err() == nil {
-		due, next := e.orders.due(time.Now(), readBatch)
-		if len(due) == 0 {
-			e.wait(time.Until(next), e.orders.woken)
-			continue
+		read, err := e.readDue()
+		if err != nil && e.ctx.Err() == nil {
+			e.log.Error("reading orders", "error", err)
 		}
-		resp, err := e.client.QueryOrders(e.ctx, &hotelstays.QueryOrdersRequest{CustomerReferenceNos: due})
-		if err != nil {
-			if e.ctx.Err() == nil {
-				e.log.Error("reading orders", "count", len(due), "error", err)
+		if read == 0 {
+			select {
+			case <-time.After(e.service.pause):
+			case <-e.ctx.Done():
 			}
-			e.orders.postpone(due, readAgain)
-			continue
 		}
-		for i := range resp.Orders {
-			e.saw(&resp.Orders[i])
-		}
-		e.orders.postpone(due, readLate)
 	}
 }
 
-// saw stores an order, and requests its voucher once the hotel has answered.
-func (e *engine) saw(seen *types.Order) {
-	reference, ask := seen.CustomerReferenceNo, false
-	e.orders.update(reference, func(o *order) bool {
-		ask = e.service.states.StateOf(seen.Status) != hotelstays.OrderStateOpen && !cancelled(seen) && voucherToCome(o.Voucher)
-		if reflect.DeepEqual(o.Booked, seen) {
-			return false
-		}
-		o.Booked, o.since = seen, time.Now()
-		if cancelled(seen) {
-			o.Cancel, o.Problem = cancelDone, nil
-		}
-		return true
-	})
-	if ask {
-		e.work.Go(func() { e.askVoucher(reference) })
+// readDue reads orders that are due, stores them, and returns how many these are.
+func (e *engine) readDue() (int, error) {
+	now, lease := time.Now().UnixMilli(), time.Now().Add(readLease).UnixMilli()
+	due, err := e.db.claim(e.ctx, now, lease, readBatch)
+	if err != nil || len(due) == 0 {
+		return 0, err
 	}
-}
-
-// voucherToCome reports whether a voucher may still come.
-func voucherToCome(s types.VoucherStatus) bool {
-	return s == "" || s == types.VoucherNotGenerated || s == types.VoucherPending
+	resp, err := e.client.QueryOrders(e.ctx, &hotelstays.QueryOrdersRequest{CustomerReferenceNos: due})
+	if err != nil {
+		return len(due), err
+	}
+	seen := make(map[string]*types.Order)
+	for i := range resp.Orders {
+		seen[resp.Orders[i].CustomerReferenceNo] = &resp.Orders[i]
+	}
+	for _, reference := range due {
+		ask := false
+		e.update(e.ctx, reference, func(o *order) {
+			if o.nextRead == lease { // else something has happened meanwhile, and it is read again
+				o.saw(seen[reference])
+				ask = seen[reference] != nil && o.lacksVoucher(e.service.states)
+			}
+		})
+		if ask {
+			e.work.Go(func() { e.askVoucher(reference) })
+		}
+	}
+	return len(due), nil
 }
 
 // askVoucher stores the status of the voucher.
@@ -402,87 +358,78 @@ func (e *engine) askVoucher(reference string) {
 		}
 		return
 	}
-	e.orders.update(reference, func(o *order) bool {
-		moved := o.Voucher != resp.Status
-		o.Voucher = resp.Status
-		return moved
-	})
+	e.update(e.ctx, reference, func(o *order) { o.Voucher = resp.Status })
 }
 
 // openVoucher returns the order's current voucher, verified.
 func (e *engine) openVoucher(ctx context.Context, o order) (*hotelstays.VoucherDocument, error) {
-	return e.client.OpenVoucher(ctx, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: o.Booked.PlatformReferenceNo})
+	return e.client.OpenVoucher(ctx, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: o.Booked.PlatformReferenceNo}, forPage(ctx))
 }
 
 // cancel starts a cancellation, once, and returns at once.
-func (e *engine) cancel(reference, reason string) {
+func (e *engine) cancel(ctx context.Context, reference, reason string) error {
 	var req *hotelstays.CancelRequest
-	first := e.orders.update(reference, func(o *order) bool {
-		if o.State != booked || o.Cancel != notCancelled {
-			return false
+	err := e.db.change(ctx, reference, func(o *order) {
+		if !o.CanCancel() {
+			return
 		}
-		o.Cancel, o.Problem = cancelling, nil
+		o.Cancelling, o.Problem = time.Now(), nil
 		req = &hotelstays.CancelRequest{
 			SessionID: o.Checkout.SessionID, CustomerReferenceNo: reference,
 			SupplierReferenceNo: o.Booked.SupplierReferenceNo, Reason: reason,
 		}
-		return true
 	})
-	if first {
-		e.work.Go(func() { e.carryOut(req) })
+	if err == nil && req != nil {
+		e.inBackground(ctx, func(ctx context.Context) { e.carryOut(ctx, req) })
 	}
+	return err
 }
 
-// carryOut cancels an order and stores the result.
-func (e *engine) carryOut(req *hotelstays.CancelRequest) {
-	outcome, err := e.client.CancelAndRead(e.ctx, req)
+// carryOut cancels an order and stores the result. Until it is known, keepUp finds it out,
+// also after a restart.
+func (e *engine) carryOut(ctx context.Context, req *hotelstays.CancelRequest) {
+	outcome, err := e.client.CancelAndRead(ctx, req, forPage(ctx))
 	if err != nil {
-		e.log.Error("cancelling", "reference", req.CustomerReferenceNo, "error", err)
+		e.log.ErrorContext(ctx, "cancelling", "reference", req.CustomerReferenceNo, "error", err)
 	}
-	e.orders.update(req.CustomerReferenceNo, func(o *order) bool {
+	e.update(ctx, req.CustomerReferenceNo, func(o *order) {
 		switch {
 		case outcome != nil && outcome.Response != nil:
-			o.Cancel, o.Fee = cancelDone, outcome.Response.ServiceFee
-		case o.Cancel == cancelDone: // an event came first
-			return false
-		case outcome == nil: // refused: the order is unchanged
-			o.Cancel, o.Problem = notCancelled, new(messageFor(err))
-		case outcome.Cancelled:
-			o.Cancel = cancelDone
-		default:
-			o.Cancel = cancelDoubt
+			o.Cancelling, o.Cancelled, o.Fee = time.Time{}, true, outcome.Response.ServiceFee
+		case outcome != nil && outcome.Cancelled:
+			o.Cancelling, o.Cancelled = time.Time{}, true
+		case outcome == nil && !o.Cancelled: // refused: the order is unchanged
+			o.Cancelling, o.Problem = time.Time{}, new(messageFor(err))
 		}
-		return true
+		o.readNow()
 	})
-	e.orders.wake(req.CustomerReferenceNo) // reads the order again
 }
 
-// newWebhooks returns the handler of order events. A real engine stores the event or a job
-// before it returns nil, because the service does not deliver it again.
+// newWebhooks returns the handler of order events. An event and what it changes are committed
+// together, once.
 func (e *engine) newWebhooks() (*hotelstays.WebhookHandler, error) {
+	events, err := hotelstayssql.NewEventStore(e.db.DB, e.db.dialect, hotelstayssql.EventStoreOptions{})
+	if err != nil {
+		return nil, err
+	}
 	return hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{
 		Secrets: []types.Secret{e.service.webhookSecret},
 		OnError: func(_ *http.Request, err error) { e.log.Warn("webhook rejected or failed", "error", err) },
-	}, func(_ context.Context, event *hotelstays.WebhookEvent) error {
-		e.log.Info("event", "kind", event.Kind, "reference", event.CustomerReferenceNo)
-		e.events.Wake(event.CustomerReferenceNo) // a booking that is being placed
-		e.orders.wake(event.CustomerReferenceNo) // one that exists
-		return nil
+	}, func(ctx context.Context, event *hotelstays.WebhookEvent) error {
+		e.log.InfoContext(ctx, "event", "kind", event.Kind, "reference", event.CustomerReferenceNo)
+		err := events.HandleTx(ctx, event, func(ctx context.Context, tx *sql.Tx) error {
+			return change(ctx, tx, event.CustomerReferenceNo, func(o *order) {
+				if o.State == booked {
+					o.readNow()
+				}
+			})
+		})
+		if err == nil {
+			err = e.journal.Wake(ctx, event.CustomerReferenceNo) // the booking may be open
+		}
+		if errors.Is(err, errNoOrder) {
+			return nil // it was booked elsewhere
+		}
+		return err
 	})
 }
-
-// wait waits for a time or a wake-up. It returns false if the engine closes.
-func (e *engine) wait(d time.Duration, wakeup <-chan struct{}) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-wakeup:
-	case <-e.ctx.Done():
-	}
-	return e.ctx.Err() == nil
-}
-
-// cancelled reports whether an order is certainly cancelled, whatever the number of that
-// state.
-func cancelled(o *types.Order) bool { return o != nil && o.CancelTime != "" }

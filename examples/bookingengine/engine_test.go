@@ -3,7 +3,6 @@
 package main
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
@@ -14,8 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // inBubble runs a test on a site in a synctest bubble.
@@ -34,7 +33,7 @@ func TestALostAnswerIsFoundOut(t *testing.T) {
 		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
 		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 503, Times: -1})
 		address, reference := s.toOrder()
-		time.Sleep(5 * time.Second)
+		time.Sleep(patient)
 		page := s.get(address)
 		assert.Contains(s.t, page, "We are finding out whether your room is booked")
 		assert.Contains(s.t, page, "Please do not book again: this page keeps itself up to date.")
@@ -50,20 +49,46 @@ func TestALostAnswerIsFoundOut(t *testing.T) {
 	})
 }
 
-// The recovery is stored when Book arrives, not after it.
-func TestTheRecoveryIsStoredBeforeBookIsSent(t *testing.T) {
+// The engine ends during a Book, and the next one on its database finds the order.
+func TestTheNextStartFindsTheOrder(t *testing.T) {
+	for _, killed := range []bool{false, true} {
+		inBubble(t, func(s *testSite) {
+			s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Hour, Commit: true})
+			s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpWebhook, Kind: hotelstaystest.FaultDrop, Times: -1})
+			address, reference := s.toOrder()
+			checkout := strings.Replace(address, "/orders/", "/checkouts/", 1)
+			time.Sleep(time.Second) // Book is under way
+			s.restart(killed, time.Minute)
+			if killed { // it may still be under way
+				assert.Contains(s.t, s.get(address), "We are finding out whether your room is booked")
+			}
+			assert.Equal(s.t, address, s.post(checkout+"/book", guests()), "booking again leads back to the order")
+
+			time.Sleep(10 * time.Minute)
+			assert.Contains(s.t, s.get(address), "Your booking is confirmed")
+			assert.Len(s.t, s.srv.Ledger().OrdersFor(reference), 1)
+			assert.Equal(s.t, 1, s.srv.Ledger().Count(hotelstaystest.OpBook))
+			assert.Equal(s.t, http.StatusOK, s.send(http.MethodGet, address+"/voucher", nil).Code)
+			s.post(address+"/cancel", url.Values{"fee": {"free"}})
+			time.Sleep(time.Second)
+			assert.Contains(s.t, s.get(address), "Your booking is cancelled")
+		})
+	}
+}
+
+// The engine is killed before Book is sent: nothing was booked, and the guest reads that.
+func TestABookingThatWasNeverSent(t *testing.T) {
 	inBubble(t, func(s *testSite) {
-		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Minute, Commit: true})
-		_, reference := s.toOrder()
-		time.Sleep(time.Second) // Book is under way
-		o, _, _ := s.engine.orders.get(reference)
-		require.Equal(s.t, placing, o.State)
-		var recovery hotelstays.BookingRecovery
-		require.NoError(s.t, json.Unmarshal(o.Recovery, &recovery))
-		outcome, err := s.engine.client.RecoverBooking(s.t.Context(), &recovery) // like the next start
-		require.NoError(s.t, err)
-		assert.Equal(s.t, hotelstays.BookingFound, outcome.State)
-		assert.Equal(s.t, reference, outcome.Order.CustomerReferenceNo)
+		address := s.toCheckout()
+		co, _ := s.engine.checkouts.get(strings.TrimPrefix(address, "/checkouts/"))
+		s.engine.stop() // Send will find that the engine has ended
+		require.NoError(s.t, s.engine.book(s.t.Context(), co, types.Holder{}, nil))
+		s.restart(true, time.Minute)
+		address = "/orders/" + co.Reference
+		assert.Contains(s.t, s.get(address), "We are finding out whether your room is booked")
+		time.Sleep(5 * time.Minute)
+		assert.Contains(s.t, s.get(address), "Your booking did not reach the hotel")
+		assert.Zero(s.t, s.srv.Ledger().Count(hotelstaystest.OpBook))
 	})
 }
 
@@ -94,13 +119,14 @@ func TestALostRequestCanBeBookedAgain(t *testing.T) {
 // While nothing is known, the engine keeps polling and never books.
 func TestNothingCanBeFoundOut(t *testing.T) {
 	inBubble(t, func(s *testSite) {
+		s.lookEvery(time.Minute)
 		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
 		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 403, Times: -1})
 		address, _ := s.toOrder()
-		time.Sleep(time.Hour)
+		time.Sleep(30 * time.Minute)
 		assert.Contains(s.t, s.get(address), "We are finding out")
 		s.srv.ClearFaults()
-		time.Sleep(5 * time.Minute)
+		time.Sleep(time.Hour) // the pauses have grown
 		assert.Contains(s.t, s.get(address), "Your booking is confirmed")
 		assert.Equal(s.t, 1, s.srv.Ledger().Count(hotelstaystest.OpBook))
 	})
@@ -121,7 +147,7 @@ func TestARefusedBooking(t *testing.T) {
 			test.fault.Operation, test.fault.Kind = hotelstaystest.OpBook, hotelstaystest.FaultStatus
 			s.srv.Inject(test.fault)
 			address, _ := s.toOrder()
-			time.Sleep(time.Hour)
+			time.Sleep(3 * time.Minute)
 			page := s.get(address)
 			assert.Contains(s.t, page, test.told)
 			assert.Contains(s.t, page, "Nothing was booked.")
@@ -141,15 +167,14 @@ func TestCancellingShowsWhatItCosts(t *testing.T) {
 		assert.Contains(s.t, page, "Cancelling is free")
 		assert.Equal(s.t, http.StatusConflict, s.send(http.MethodPost, address+"/cancel", nil).Code, "a fee that was not shown")
 
-		time.Sleep(3 * 24 * time.Hour) // the free days end while the page is open
+		s.restart(false, 3*24*time.Hour) // the free days end while the page is open
 		w := s.send(http.MethodPost, address+"/cancel", url.Values{"fee": {"free"}})
 		assert.Equal(s.t, http.StatusConflict, w.Code)
 		assert.Contains(s.t, w.Body.String(), "has changed while you were reading")
 		assert.Contains(s.t, w.Body.String(), "Cancelling costs EUR\u00a0")
 		assert.Empty(s.t, s.srv.Ledger().Cancellations())
 
-		o, _, _ := s.engine.orders.get(strings.TrimPrefix(address, "/orders/"))
-		step, known := feeStep(o.Checkout.Offer.CancelFees, time.Now())
+		step, known := feeStep(s.stored(address).Checkout.Offer.CancelFees, time.Now())
 		require.True(s.t, known)
 		for range 3 { // a double click cancels once
 			assert.Equal(s.t, address, s.post(address+"/cancel", url.Values{"fee": {price(step.Fee)}}))
@@ -210,18 +235,29 @@ func TestAnOrderIsFollowedWithoutWebhooks(t *testing.T) {
 	})
 }
 
-// The engine closes during a Book: it does not wait for the answer, and the recovery is
-// stored.
-func TestClosingKeepsTheRecovery(t *testing.T) {
-	inBubble(t, func(s *testSite) {
-		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Hour, Commit: true})
-		_, reference := s.toOrder()
-		time.Sleep(time.Second)
-		s.engine.close()
-		o, _, _ := s.engine.orders.get(reference)
-		assert.Equal(s.t, findingOut, o.State)
-		var recovery hotelstays.BookingRecovery
-		require.NoError(s.t, json.Unmarshal(o.Recovery, &recovery))
-		assert.False(s.t, recovery.EndedAt.IsZero())
-	})
+// The engine is killed during a Cancel. The next one finds out whether the order is cancelled.
+func TestTheNextStartFindsTheCancellation(t *testing.T) {
+	for _, done := range []bool{false, true} {
+		inBubble(t, func(s *testSite) {
+			address, _ := s.toOrder()
+			time.Sleep(time.Minute)
+			s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 503, Times: -1})
+			s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpCancel, Kind: hotelstaystest.FaultDelay, Delay: time.Hour, Commit: done})
+			s.post(address+"/cancel", url.Values{"fee": {"free"}})
+			time.Sleep(time.Second) // Cancel is under way
+			s.restart(true, time.Minute)
+			page := s.get(address)
+			assert.Contains(s.t, page, "We are finding out whether your booking is cancelled")
+			assert.NotContains(s.t, page, "Cancel the booking")
+			s.srv.ClearFaults()
+			time.Sleep(15 * time.Minute)
+			page = s.get(address)
+			if done {
+				assert.Contains(s.t, page, "<h2 id=\"status\">Your booking is cancelled")
+			} else {
+				assert.Contains(s.t, page, "Your booking is not cancelled")
+				assert.Contains(s.t, page, "Cancel the booking")
+			}
+		})
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -36,6 +37,8 @@ type testSite struct {
 	base string
 	srv  *hotelstaystest.Server
 	log  *logBuffer
+	// file and postgres are those of openDatabase.
+	file, postgres string
 	// atEnd is closed when the site has ended.
 	atEnd []io.Closer
 }
@@ -70,6 +73,7 @@ func memorySite(t *testing.T, opts ...hotelstaystest.Option) (s *testSite, close
 	receiver := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.ServeHTTP(w, r) })
 	srv := hotelstaystest.NewServer(append(opts, hotelstaystest.WithInMemory(), hotelstaystest.WithCallbackHandler(receiver))...)
 	svc := sandboxService(srv, "http://127.0.0.1")
+	svc.pause = 5 * time.Second
 	svc.options = []hotelstays.Option{hotelstays.WithHTTPClient(srv.Client())}
 	s = newTestSite(t, srv, svc)
 	return s, func() {
@@ -81,10 +85,50 @@ func memorySite(t *testing.T, opts ...hotelstaystest.Option) (s *testSite, close
 func newTestSite(t *testing.T, srv *hotelstaystest.Server, svc *service) *testSite {
 	t.Helper()
 	log := &logBuffer{}
-	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	engine, err := newEngine(svc, logger)
-	require.NoError(t, err)
-	return &testSite{site: newSite(engine, logger), t: t, srv: srv, log: log}
+	s := &testSite{t: t, srv: srv, log: log, file: filepath.Join(t.TempDir(), "bookings.db")}
+	s.start(svc)
+	return s
+}
+
+// start starts an engine on the database, which may be that of an earlier one.
+func (s *testSite) start(svc *service) {
+	s.t.Helper()
+	logger := slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	db, err := openDatabase(s.t.Context(), s.file, s.postgres, logger)
+	require.NoError(s.t, err)
+	s.t.Cleanup(func() { db.Close() })
+	engine, err := newEngine(svc, db, logger)
+	require.NoError(s.t, err)
+	s.site = newSite(engine)
+}
+
+// lookEvery makes the engine look for work seldom, because a virtual day has many seconds.
+func (s *testSite) lookEvery(pause time.Duration) {
+	s.t.Helper()
+	s.engine.close()
+	svc := *s.engine.service
+	svc.pause = pause
+	s.start(&svc)
+}
+
+// restart ends the engine, and starts another one on its database after a time. If it is
+// killed, it stores nothing any more.
+func (s *testSite) restart(killed bool, after time.Duration) {
+	s.t.Helper()
+	if killed {
+		require.NoError(s.t, s.engine.db.Close())
+	}
+	s.engine.close()
+	time.Sleep(after)
+	s.start(s.engine.service)
+}
+
+// order returns the stored order of an address or reference.
+func (s *testSite) stored(reference string) order {
+	s.t.Helper()
+	o, err := s.engine.db.order(s.t.Context(), strings.TrimPrefix(reference, "/orders/"))
+	require.NoError(s.t, err)
+	return o
 }
 
 // send makes a request like a browser on this site.
@@ -178,8 +222,10 @@ func (s *testSite) events(orderAddress string) (next func() string) {
 	lines := bufio.NewScanner(resp.Body)
 	return func() string {
 		var event strings.Builder
-		for lines.Scan() && lines.Text() != "" {
-			event.WriteString(lines.Text() + "\n")
+		for lines.Scan() && (lines.Text() != "" || event.Len() == 0) {
+			if line := lines.Text(); line != "" && line[0] != ':' {
+				event.WriteString(line + "\n")
+			}
 		}
 		return event.String()
 	}

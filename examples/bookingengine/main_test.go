@@ -30,7 +30,9 @@ func TestRun(t *testing.T) {
 	log := &logBuffer{}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- run(ctx, "127.0.0.1:0", true, slog.New(slog.NewTextHandler(log, nil))) }()
+	go func() {
+		ended <- run(ctx, settings{addr: "127.0.0.1:0", loseAnswer: true}, slog.New(slog.NewTextHandler(log, nil)))
+	}()
 	address := regexp.MustCompile(`address=(http://127\.0\.0\.1:\d+)`)
 	require.Eventually(t, func() bool { return address.MatchString(log.String()) }, time.Minute, 10*time.Millisecond)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}

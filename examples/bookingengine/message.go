@@ -36,6 +36,9 @@ var (
 // nothingBooked is for a booking that was certainly not made.
 var nothingBooked = message{http.StatusOK, "Your booking did not reach the hotel", "Please check the offer once more, then book again."}
 
+// notCancelled is for a cancellation whose outcome was unknown.
+var notCancelled = message{http.StatusOK, "Your booking is not cancelled", "The cancellation did not reach the hotel. You can send it again."}
+
 // ownMessages are the messages for errors of this site, and of vouchers.
 var ownMessages = []struct {
 	err error

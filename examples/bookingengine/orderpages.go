@@ -13,8 +13,12 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// heartbeat is the interval of keep-alive comments in a stream.
-const heartbeat = 15 * time.Second
+// streamPause is the pause after which a stream looks for a change of the order, which any
+// process may have made, and heartbeat counts the looks from one keep-alive comment to the next.
+const (
+	streamPause = time.Second
+	heartbeat   = 15
+)
 
 // orderPage is an order for its guest. Anyone who knows the address can see it: a real engine
 // requires a login.
@@ -35,10 +39,8 @@ func (p orderPage) Notice() *message {
 // CanBookAgain reports whether the checkout can start again.
 func (p orderPage) CanBookAgain() bool { return p.State == notBooked }
 
-func (p orderPage) CanCancel() bool { return p.State == booked && p.Cancel == notCancelled }
-
 func (p orderPage) HasVoucher() bool {
-	return p.Voucher == types.VoucherGenerated && p.Cancel == notCancelled
+	return p.Voucher == types.VoucherGenerated && p.CanCancel()
 }
 
 // Paid returns the price of the order.
@@ -49,17 +51,17 @@ func (p orderPage) Paid() types.Money {
 	return selling(types.Rate{NetRate: p.Booked.NetRate, GrossRate: p.Booked.GrossRate, RespectGrossRate: p.Booked.RespectGrossRate})
 }
 
-// orderOf returns the order of an address, and a channel that closes when it changes.
-func (s *site) orderOf(r *http.Request) (page orderPage, changed <-chan struct{}, err error) {
-	o, changed, ok := s.engine.orders.get(r.PathValue("reference"))
-	if !ok {
-		return orderPage{}, nil, errNoOrder
+// orderOf returns the order of an address.
+func (s *site) orderOf(r *http.Request) (orderPage, error) {
+	o, err := s.engine.db.order(r.Context(), r.PathValue("reference"))
+	if err != nil {
+		return orderPage{}, err
 	}
-	return orderPage{o, statusOf(o, s.engine.service.states), o.Checkout.Reference}, changed, nil
+	return orderPage{o, statusOf(o, s.engine.service.states), o.Checkout.Reference}, nil
 }
 
 func (s *site) order(w http.ResponseWriter, r *http.Request) error {
-	page, _, err := s.orderOf(r)
+	page, err := s.orderOf(r)
 	if err != nil {
 		return err
 	}
@@ -69,44 +71,45 @@ func (s *site) order(w http.ResponseWriter, r *http.Request) error {
 // orderEvents is a stream of Server-Sent Events: the order's panel as HTML, now and after each
 // change. A browser that reconnects gets the current panel first.
 func (s *site) orderEvents(w http.ResponseWriter, r *http.Request) error {
-	page, changed, err := s.orderOf(r)
+	page, err := s.orderOf(r)
 	if err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	connection := http.NewResponseController(w)
-	for {
+	sent := ""
+	for looks := 0; err == nil; looks++ {
 		var panel bytes.Buffer
 		if err := s.pages["order"].ExecuteTemplate(&panel, "panel", page); err != nil {
-			s.log.Error("a panel could not be made", "reference", page.Reference, "error", err)
-			return nil // the response has started
+			s.log.ErrorContext(r.Context(), "a panel could not be made", "reference", page.Reference, "error", err)
+			break
 		}
-		if !send(w, connection, "event: order\ndata: "+strings.ReplaceAll(strings.TrimSpace(panel.String()), "\n", "\ndata: ")+"\n\n") {
+		news := ""
+		switch {
+		case panel.String() != sent:
+			sent = panel.String()
+			news = "event: order\ndata: " + strings.ReplaceAll(strings.TrimSpace(sent), "\n", "\ndata: ") + "\n\n"
+		case looks%heartbeat == 0:
+			news = ": nothing new\n\n"
+		}
+		if news != "" && !send(w, connection, news) {
+			break
+		}
+		select {
+		case <-time.After(streamPause):
+		case <-r.Context().Done():
+			return nil
+		case <-s.streams.Done():
 			return nil
 		}
-		for fresh := false; !fresh; {
-			select {
-			case <-changed:
-				fresh = true
-			case <-time.After(heartbeat):
-				if !send(w, connection, ": nothing new\n\n") {
-					return nil
-				}
-			case <-r.Context().Done():
-				return nil
-			case <-s.streams.Done():
-				return nil
-			}
-		}
-		if page, changed, err = s.orderOf(r); err != nil {
-			return nil
-		}
+		page, err = s.orderOf(r)
 	}
+	return nil // the response has started
 }
 
 // send writes a part of a stream at once. It returns false if the browser is gone.
 func send(w http.ResponseWriter, connection *http.ResponseController, text string) bool {
-	connection.SetWriteDeadline(time.Now().Add(2 * heartbeat)) // the next part extends it
+	connection.SetWriteDeadline(time.Now().Add(2 * heartbeat * streamPause)) // the next part extends it
 	_, err := fmt.Fprint(w, text)
 	return err == nil && connection.Flush() == nil
 }
@@ -114,7 +117,7 @@ func send(w http.ResponseWriter, connection *http.ResponseController, text strin
 // voucher serves the document. It is downloaded each time, because a newer version replaces
 // older ones, and is always verified.
 func (s *site) voucher(w http.ResponseWriter, r *http.Request) error {
-	page, _, err := s.orderOf(r)
+	page, err := s.orderOf(r)
 	switch {
 	case err != nil:
 		return err
@@ -149,7 +152,7 @@ func (p cancelPage) Price() string {
 }
 
 func (s *site) cancelOf(r *http.Request) (cancelPage, error) {
-	page, _, err := s.orderOf(r)
+	page, err := s.orderOf(r)
 	if err != nil {
 		return cancelPage{}, err
 	}
@@ -183,6 +186,8 @@ func (s *site) cancel(w http.ResponseWriter, r *http.Request) error {
 	if reason == "" {
 		reason = "cancelled by the guest" // some orders require one
 	}
-	s.engine.cancel(page.Reference, reason)
+	if err := s.engine.cancel(r.Context(), page.Reference, reason); err != nil {
+		return err
+	}
 	return redirect(w, r, "/orders/"+page.Reference)
 }

@@ -133,7 +133,7 @@ func (s *site) hotels(w http.ResponseWriter, r *http.Request) error {
 	found.shown = func() { _ = http.NewResponseController(w).Flush() } // the browser may be gone
 	s.renderArriving(w, "hotels", found)
 	if found.Err != nil {
-		s.log.Error("a search broke off", "hotels", len(found.Hotels), "error", found.Err)
+		s.log.ErrorContext(r.Context(), "a search broke off", "hotels", len(found.Hotels), "error", found.Err)
 	}
 	return nil
 }

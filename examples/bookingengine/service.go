@@ -30,6 +30,7 @@ type service struct {
 	callbackURL   string
 	webhookSecret types.Secret
 	options       []hotelstays.Option
+	pause         time.Duration // after which the engine looks for work in its database again
 }
 
 // findService returns the service of the environment, or starts a sandbox that calls back this
@@ -51,6 +52,7 @@ func findService(site string, loseAnswer bool) (svc *service, closeService func(
 		mayBook:       os.Getenv("HOTELSTAYS_ALLOW_BOOKING") == "1",
 		callbackURL:   callback,
 		webhookSecret: types.NewSecret(signed),
+		pause:         time.Second,
 	}, func() {}, nil
 }
 
@@ -79,6 +81,7 @@ func sandboxService(srv *hotelstaystest.Server, site string) *service {
 		mayBook:       true,
 		callbackURL:   site + eventsPath,
 		webhookSecret: types.NewSecret(srv.WebhookSecret),
+		pause:         time.Second,
 		states: hotelstays.OrderStates{ // the numbers of the sandbox
 			Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}, Pending: []types.OrderStatus{4},
 		},

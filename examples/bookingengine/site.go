@@ -13,8 +13,6 @@ import (
 	"net/url"
 	"strings"
 	"time"
-
-	"github.com/google/uuid"
 )
 
 //go:embed templates
@@ -39,8 +37,8 @@ type site struct {
 	endStreams context.CancelFunc
 }
 
-func newSite(e *engine, log *slog.Logger) *site {
-	s := &site{engine: e, log: log, pages: parsePages()}
+func newSite(e *engine) *site {
+	s := &site{engine: e, log: e.log, pages: parsePages()}
 	s.streams, s.endStreams = context.WithCancel(context.Background())
 
 	pages := http.NewServeMux()
@@ -48,11 +46,11 @@ func newSite(e *engine, log *slog.Logger) *site {
 	pages.Handle("GET /hotels", s.page(s.hotels))
 	pages.Handle("GET /searches/{search}/hotels/{hotel}", s.page(s.hotel))
 	pages.Handle("POST /searches/{search}/checkout", s.page(s.choose))
-	pages.Handle("GET /checkouts/{reference}", s.page(s.checkout))
-	pages.Handle("GET /checkouts/{reference}/{form}", s.page(s.returned))
-	pages.Handle("POST /checkouts/{reference}/check", s.page(s.checkAgain))
-	pages.Handle("POST /checkouts/{reference}/agree", s.page(s.agree))
-	pages.Handle("POST /checkouts/{reference}/book", s.page(s.book))
+	pages.Handle("GET /checkouts/{reference}", s.unbooked(s.checkout))
+	pages.Handle("GET /checkouts/{reference}/{form}", s.unbooked(s.returned))
+	pages.Handle("POST /checkouts/{reference}/check", s.unbooked(s.checkAgain))
+	pages.Handle("POST /checkouts/{reference}/agree", s.unbooked(s.agree))
+	pages.Handle("POST /checkouts/{reference}/book", s.unbooked(s.book))
 	pages.Handle("GET /orders/{reference}", s.page(s.order))
 	pages.Handle("GET /orders/{reference}/events", s.stream(s.orderEvents))
 	pages.Handle("GET /orders/{reference}/voucher", s.page(s.voucher))
@@ -122,20 +120,21 @@ func (s *site) page(h handler) http.Handler {
 }
 
 // stream is a handler without a time limit. Its error goes to the log, and the guest gets a
-// message with the number of the log entry.
+// message with the number of the page in the log.
 func (s *site) stream(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r = withPageID(r)
 		err := h(w, r)
 		if err == nil {
 			return
 		}
-		number, told := uuid.NewString(), messageFor(err)
+		told := messageFor(err)
 		level := slog.LevelInfo
 		if told.Status >= http.StatusInternalServerError {
 			level = slog.LevelError
 		}
-		s.log.Log(r.Context(), level, "a page was not shown", "number", number, "method", r.Method, "path", r.URL.Path, "error", err)
-		s.render(w, told.Status, "problem", problemPage{told, number, r.Method == http.MethodGet && told == busy})
+		s.log.Log(r.Context(), level, "a page was not shown", "method", r.Method, "path", r.URL.Path, "error", err)
+		s.render(w, told.Status, "problem", problemPage{told, pageIDOf(r.Context()), r.Method == http.MethodGet && told == busy})
 	})
 }
 

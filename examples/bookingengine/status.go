@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/types"
@@ -15,25 +16,29 @@ type status struct {
 	Headline, Detail string
 }
 
+// patient is how long an answer typically takes. A guest reads when one is overdue, also after
+// a restart.
+const patient = 10 * time.Second
+
 const keepsItself = " Please do not book again: this page keeps itself up to date."
 
 // statusOf returns the status of an order.
 func statusOf(o order, states hotelstays.OrderStates) status {
 	switch {
-	case o.State == placing:
+	case o.State == placing && time.Since(o.Since) < patient:
 		return status{"wait", "We are booking your room", "This takes a moment." + keepsItself}
-	case o.State == findingOut:
+	case o.State == placing:
 		return status{"wait", "We are finding out whether your room is booked",
-			"The hotel's answer got lost. Finding out takes up to ten minutes." + keepsItself}
+			"There is no answer yet. Finding out takes up to ten minutes." + keepsItself}
 	case o.State == notBooked:
 		return status{"bad", o.Problem.Title, "Nothing was booked. " + o.Problem.Text}
-	case o.Cancel == cancelling:
-		return status{"wait", "We are cancelling your booking", "This takes a moment."}
-	case o.Cancel == cancelDoubt:
-		return status{"wait", "We are finding out whether your booking is cancelled",
-			"The hotel's answer got lost. Please do not send it again: this page keeps itself up to date."}
-	case o.Cancel == cancelDone:
+	case o.Cancelled:
 		return status{"over", "Your booking is cancelled", kept(o.Fee)}
+	case !o.Cancelling.IsZero() && time.Since(o.Cancelling) < patient:
+		return status{"wait", "We are cancelling your booking", "This takes a moment."}
+	case !o.Cancelling.IsZero():
+		return status{"wait", "We are finding out whether your booking is cancelled",
+			"There is no answer yet. Please do not send it again: this page keeps itself up to date."}
 	case o.Booked.HotelConfirmNo != "" || states.StateOf(o.Booked.Status) == hotelstays.OrderStateConfirmed:
 		return status{"good", "Your booking is confirmed", "The hotel expects you."}
 	case states.StateOf(o.Booked.Status) == hotelstays.OrderStateOpen:

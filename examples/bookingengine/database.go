@@ -1,0 +1,135 @@
+// The orders in the database. A statement serves SQLite and PostgreSQL.
+
+package main
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/url"
+
+	_ "github.com/jackc/pgx/v5/stdlib"
+	_ "modernc.org/sqlite"
+
+	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
+)
+
+const schema = `
+	CREATE TABLE IF NOT EXISTS orders (
+		reference TEXT PRIMARY KEY,
+		next_read BIGINT NOT NULL, -- milliseconds since 1970; 0: nothing to read
+		data      TEXT NOT NULL    -- the order as JSON
+	);
+	CREATE INDEX IF NOT EXISTS orders_next_read ON orders (next_read)`
+
+type database struct {
+	*sql.DB
+	dialect hotelstayssql.Dialect
+}
+
+// openDatabase opens PostgreSQL at a URL, or without one a SQLite file, and creates missing
+// tables. A real engine creates them when it is deployed. Close it.
+func openDatabase(ctx context.Context, file, postgres string, log *slog.Logger) (*database, error) {
+	driver, dsn, dialect := "pgx", postgres, hotelstayssql.PostgreSQL
+	if postgres == "" {
+		driver, dialect = "sqlite", hotelstayssql.SQLite
+		dsn = "file:" + url.PathEscape(file) + "?_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)"
+	}
+	pool, err := sql.Open(driver, dsn)
+	if err != nil {
+		return nil, err
+	}
+	if err = hotelstayssql.Migrate(ctx, pool, dialect); err == nil {
+		_, err = pool.ExecContext(ctx, schema)
+	}
+	var warnings []hotelstayssql.Warning
+	if err == nil {
+		warnings, err = hotelstayssql.Check(ctx, pool, dialect)
+	}
+	if err != nil {
+		pool.Close()
+		return nil, err
+	}
+	for _, w := range warnings {
+		log.Warn("a setting of the database does harm", "setting", w.String())
+	}
+	return &database{pool, dialect}, nil
+}
+
+// inTx commits what fn writes, or nothing.
+func (db *database) inTx(ctx context.Context, fn func(*sql.Tx) error) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if err := fn(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// order returns an order, or errNoOrder.
+func (db *database) order(ctx context.Context, reference string) (order, error) {
+	return scan(db.QueryRowContext(ctx, `SELECT next_read, data FROM orders WHERE reference = $1`, reference))
+}
+
+func scan(row *sql.Row) (o order, err error) {
+	var data []byte
+	err = row.Scan(&o.nextRead, &data)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return o, errNoOrder
+	case err != nil:
+		return o, err
+	}
+	return o, json.Unmarshal(data, &o)
+}
+
+// put stores an order.
+func put(ctx context.Context, tx *sql.Tx, o order) error {
+	data, err := json.Marshal(o)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO orders (reference, next_read, data) VALUES ($1, $2, $3)
+		ON CONFLICT (reference) DO UPDATE SET next_read = $2, data = $3`, o.Checkout.Reference, o.nextRead, string(data))
+	return err
+}
+
+// change changes an order, or returns errNoOrder. It writes before it reads: this locks the
+// row.
+func change(ctx context.Context, tx *sql.Tx, reference string, how func(*order)) error {
+	o, err := scan(tx.QueryRowContext(ctx, `UPDATE orders SET data = data WHERE reference = $1 RETURNING next_read, data`, reference))
+	if err != nil {
+		return err
+	}
+	how(&o)
+	return put(ctx, tx, o)
+}
+
+// change is change in a transaction of its own.
+func (db *database) change(ctx context.Context, reference string, how func(*order)) error {
+	return db.inTx(ctx, func(tx *sql.Tx) error { return change(ctx, tx, reference, how) })
+}
+
+// claim returns the references of up to limit orders to read now. They are due again at the
+// end of the lease, because this process may die.
+func (db *database) claim(ctx context.Context, now, lease int64, limit int) (due []string, err error) {
+	rows, err := db.QueryContext(ctx, `UPDATE orders SET next_read = $1 WHERE next_read BETWEEN 1 AND $2 AND reference IN
+		(SELECT reference FROM orders WHERE next_read BETWEEN 1 AND $2 ORDER BY next_read LIMIT $3) RETURNING reference`, lease, now, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var reference string
+		if err := rows.Scan(&reference); err != nil {
+			return nil, err
+		}
+		due = append(due, reference)
+	}
+	return due, rows.Err()
+}

@@ -1,0 +1,50 @@
+// The id of a page's request: in each line of the log, and sent with the calls that the page
+// causes.
+
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"net/http"
+	"regexp"
+
+	"github.com/google/uuid"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+)
+
+type pageID struct{} // a context key
+
+// withPageID gives a request its id: that of a proxy, or a new one.
+func withPageID(r *http.Request) *http.Request {
+	id := r.Header.Get("X-Request-Id")
+	if !plainID.MatchString(id) {
+		id = uuid.NewString()
+	}
+	return r.WithContext(context.WithValue(r.Context(), pageID{}, id))
+}
+
+var plainID = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
+
+// pageIDOf returns the id, or "" if no page causes this.
+func pageIDOf(ctx context.Context) string {
+	id, _ := ctx.Value(pageID{}).(string)
+	return id
+}
+
+// forPage is the option of calls that a page causes. The service accepts an id only once.
+func forPage(ctx context.Context) hotelstays.SharedOption {
+	return hotelstays.WithRequestID(func() string { return pageIDOf(ctx) + "-" + rand.Text() })
+}
+
+// pageLog adds the id to each line of the log.
+type pageLog struct{ slog.Handler }
+
+func (h pageLog) Handle(ctx context.Context, line slog.Record) error {
+	if id := pageIDOf(ctx); id != "" {
+		line.AddAttrs(slog.String("page", id))
+	}
+	return h.Handler.Handle(ctx, line)
+}

@@ -1,0 +1,59 @@
+//go:build servers
+
+// The site on PostgreSQL: go test -tags servers . It needs the server of
+// HOTELSTAYS_POSTGRES_URL.
+
+package main
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+)
+
+func TestPostgreSQL(t *testing.T) {
+	address := os.Getenv("HOTELSTAYS_POSTGRES_URL")
+	server, err := sql.Open("pgx", address)
+	require.NoError(t, err)
+	name := fmt.Sprintf("bookingengine%d", os.Getpid())
+	_, err = server.ExecContext(t.Context(), "CREATE SCHEMA "+name)
+	require.NoError(t, err)
+	t.Cleanup(func() { // after the pools of the site
+		_, err := server.ExecContext(context.Background(), "DROP SCHEMA "+name+" CASCADE")
+		require.NoError(t, err)
+		server.Close()
+	})
+
+	s, closeSite := memorySite(t, hotelstaystest.WithConfirmAfter(time.Second), hotelstaystest.WithVoucherDelay(0))
+	defer func() { closeSite() }()
+	s.postgres = address + "&search_path=" + name
+	s.restart(false, 0)
+	shows := func(address, want string) {
+		t.Helper()
+		require.Eventually(t, func() bool { return strings.Contains(s.get(address), want) }, time.Minute, 50*time.Millisecond, want)
+	}
+	s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Hour, Commit: true})
+	order, reference := s.toOrder()
+	require.Eventually(t, func() bool { return len(s.srv.Ledger().OrdersFor(reference)) == 1 }, time.Minute, 50*time.Millisecond)
+	s.restart(false, 0)
+	shows(order, "Your booking is confirmed")
+	shows(order, "Download the voucher")
+	assert.Equal(t, http.StatusOK, s.send(http.MethodGet, order+"/voucher", nil).Code)
+	for range 3 {
+		s.post(order+"/cancel", url.Values{"fee": {"free"}})
+	}
+	shows(order, "Your booking is cancelled")
+	assert.Equal(t, 1, s.srv.Ledger().Count(hotelstaystest.OpBook))
+	assert.Equal(t, 1, s.srv.Ledger().Count(hotelstaystest.OpCancel))
+}
