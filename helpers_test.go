@@ -189,8 +189,7 @@ func (p *portion) next() bool {
 	return p.seen%p.every == 0
 }
 
-// Tests allocate much and keep little, so with -short the heap may grow for fewer collections:
-// a quarter of the CPU time.
+// Tests allocate much and keep little, so with -short the heap may grow, for fewer collections.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if testing.Short() {

@@ -33,8 +33,7 @@ const (
 	cancelPath       = "/api/trade/cancel"
 )
 
-// Tests allocate much and keep little, so with -short the heap may grow for fewer collections:
-// a quarter of the CPU time.
+// Tests allocate much and keep little, so with -short the heap may grow, for fewer collections.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if testing.Short() {
