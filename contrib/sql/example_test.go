@@ -100,10 +100,10 @@ func ExampleJournal() {
 			return err
 		}
 		defer tx.Rollback()
-		if _, err := tx.ExecContext(ctx, `INSERT INTO bookings (reference, state) VALUES ($1, 'pending')`, req.CustomerReferenceNo); err != nil {
+		if err := journal.Begin(ctx, tx, req); err != nil { // first: OnOutcome locks in this order, too
 			return err
 		}
-		if err := journal.Begin(ctx, tx, req); err != nil {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO bookings (reference, state) VALUES ($1, 'pending')`, req.CustomerReferenceNo); err != nil {
 			return err
 		}
 		if err := tx.Commit(); err != nil {
