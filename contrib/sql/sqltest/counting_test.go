@@ -19,21 +19,16 @@ import (
 type watched struct {
 	mu         sync.Mutex
 	statements []string
-	// loseCommit decides by the latest statement whether the answer of a commit is lost.
+	// loseCommit decides by its connection's latest statement whether the answer of a commit is
+	// lost.
 	loseCommit func(last string) bool
 }
 
-func (w *watched) saw(statement string) {
+// committed returns an error if the answer of the commit of a statement is lost.
+func (w *watched) committed(latest string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.statements = append(w.statements, strings.Join(strings.Fields(statement), " "))
-}
-
-// committed returns an error if the answer of the commit of the latest statement is lost.
-func (w *watched) committed() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.loseCommit != nil && w.loseCommit(w.statements[len(w.statements)-1]) {
+	if w.loseCommit != nil && w.loseCommit(latest) {
 		return errors.New("the answer of the commit is lost")
 	}
 	return nil
@@ -85,7 +80,15 @@ func (c watchedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 type watchedConn struct {
 	driver.Conn
 	*watched
-	inTx bool
+	inTx   bool
+	latest string // statement
+}
+
+func (c *watchedConn) saw(statement string) {
+	c.latest = strings.Join(strings.Fields(statement), " ")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.statements = append(c.statements, c.latest)
 }
 
 func (c *watchedConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
@@ -106,7 +109,7 @@ func (c *watchedConn) ExecContext(ctx context.Context, statement string, args []
 		done, err = prepared.(driver.StmtExecContext).ExecContext(ctx, args)
 	}
 	if err == nil && !c.inTx {
-		err = c.committed()
+		err = c.committed(c.latest)
 	}
 	return done, err
 }
@@ -146,7 +149,7 @@ func (tx *watchedTx) Commit() error {
 	if err := tx.Tx.Commit(); err != nil {
 		return err
 	}
-	err := tx.committed()
+	err := tx.committed(tx.latest)
 	tx.saw("COMMIT")
 	return err
 }
