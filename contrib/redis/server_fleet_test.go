@@ -22,6 +22,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -32,8 +33,7 @@ func (s settings) at(srv *hotelstaystest.Server) settings {
 
 // runCaller calls two operations as fast as the fleet's rate limits let it.
 func runCaller(s settings) error {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
+	ctx := chaostest.UntilClosed()
 	rdb := redis.NewClient(&redis.Options{Addr: s.Redis})
 	defer rdb.Close()
 	client, err := s.limited(rdb)
@@ -53,16 +53,13 @@ func runCaller(s settings) error {
 			}
 		})
 	}
-	untilInputEnds()
-	cancel()
 	wg.Wait()
 	return nil
 }
 
 // runBooker books as fast as the fleet's rate limit lets it, also when Redis was unavailable.
 func runBooker(s settings) error {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
+	ctx := chaostest.UntilClosed()
 	rdb := redis.NewClient(&redis.Options{Addr: s.Redis})
 	defer rdb.Close()
 	client, err := s.limited(rdb)
@@ -81,8 +78,6 @@ func runBooker(s settings) error {
 			}
 		})
 	}
-	untilInputEnds()
-	cancel()
 	wg.Wait()
 	return nil
 }
@@ -154,7 +149,7 @@ func TestServerProcessesShareTheRateLimits(t *testing.T) {
 	defer srv.Close()
 	s := sharedRedis(t).at(srv)
 	s.Role, s.Callers = "caller", 30
-	start := func(name string) *worker {
+	start := func(name string) *chaostest.Process {
 		s.Name = name
 		return startWorker(t, s)
 	}
@@ -165,20 +160,20 @@ func TestServerProcessesShareTheRateLimits(t *testing.T) {
 		}, 30*time.Second, 50*time.Millisecond)
 		return time.Now()
 	}
-	fleet := []*worker{start("one"), start("two"), start("three"), start("doomed")}
+	fleet := []*chaostest.Process{start("one"), start("two"), start("three"), start("doomed")}
 	for _, name := range []string{"one", "two", "three", "doomed"} {
 		arrived(name)
 	}
 	begin := time.Now().Add(time.Second)
 	time.Sleep(time.Until(begin.Add(*fleetTime / 2)))
-	fleet[3].kill()
+	fleet[3].Kill()
 	killed := time.Now()
 	fleet[3] = start("reborn")
 	reborn := arrived("reborn").Add(time.Second / 2)
 	end := begin.Add(*fleetTime)
 	time.Sleep(time.Until(end))
 	for _, w := range fleet {
-		assert.NoError(t, w.end())
+		assert.NoError(t, w.Close())
 	}
 
 	for _, op := range []hotelstaystest.Operation{hotelstaystest.OpQueryOrders, hotelstaystest.OpCheckAvail} {
@@ -223,19 +218,19 @@ func TestServerFiftyProcessesFetchOneToken(t *testing.T) {
 	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: 5 * time.Second})
 	s := sharedRedis(t).at(srv)
 	s.Role, s.Name = "starter", "starter"
-	fleet := make([]*worker, 50)
+	fleet := make([]*chaostest.Process, 50)
 	for i := range fleet {
 		fleet[i] = startWorker(t, s)
 	}
 	for _, w := range fleet {
-		require.Equal(t, "ready", w.line(t))
+		require.Equal(t, "ready", lineOf(t, w))
 	}
 	for _, w := range fleet {
-		_, err := fmt.Fprintln(w.input, "go")
+		_, err := fmt.Fprintln(w, "go")
 		require.NoError(t, err)
 	}
 	for _, w := range fleet {
-		assert.NoError(t, w.end())
+		assert.NoError(t, w.Close())
 	}
 	if ran() { // a process that is kept from Redis fetches a token of its own
 		assert.Equal(t, 1, srv.Ledger().Count(hotelstaystest.OpTicket))
@@ -266,7 +261,7 @@ func runReceiver(s settings) error {
 	}
 	go func() { _ = http.Serve(listener, handler) }()
 	fmt.Println("http://" + listener.Addr().String())
-	untilInputEnds()
+	<-chaostest.UntilClosed().Done()
 	return nil
 }
 
@@ -277,8 +272,8 @@ func TestServerWebhookIsHandledOnceByFourProcesses(t *testing.T) {
 	var urls []string
 	for range 4 {
 		w := startWorker(t, s)
-		urls = append(urls, w.line(t))
-		defer func() { assert.NoError(t, w.end()) }()
+		urls = append(urls, lineOf(t, w))
+		defer func() { assert.NoError(t, w.Close()) }()
 	}
 	rdb := redis.NewClient(&redis.Options{Addr: s.Redis})
 	defer rdb.Close()

@@ -7,12 +7,9 @@
 package hotelstaysredis
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -27,14 +24,13 @@ import (
 	"go.uber.org/goleak"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
 var fleetTime = flag.Duration("fleet-time", 8*time.Second, "how long the fleet of processes is driven")
 
-// settingsVariable holds the settings of a process of the fleet.
-const settingsVariable = "HOTELSTAYS_TEST_PROCESS"
-
+// settings are those of a process of the fleet.
 type settings struct {
 	Role                   string
 	Name                   string
@@ -51,18 +47,7 @@ var roles = map[string]func(settings) error{
 
 func TestMain(m *testing.M) {
 	redis.SetLogger(silence{}) // it logs every refused dial
-	if text := os.Getenv(settingsVariable); text != "" {
-		var s settings
-		err := json.Unmarshal([]byte(text), &s)
-		if err == nil {
-			err = roles[s.Role](s)
-		}
-		if err != nil {
-			fmt.Println(err)
-			os.Exit(1)
-		}
-		return
-	}
+	chaostest.Main(func(s settings) error { return roles[s.Role](s) })
 	flag.Parse()
 	if os.Getenv("HOTELSTAYS_REDIS_ADDR") == "" {
 		fmt.Println("HOTELSTAYS_REDIS_ADDR is not set: tests with the tag redis_server need the address of a Redis on loopback")
@@ -94,55 +79,22 @@ func (s settings) limited(rdb *redis.Client) (*hotelstays.Client, error) {
 	return s.client(rdb, hotelstays.WithRateLimiter(limiter))
 }
 
-// worker is a process of the fleet. It ends when its input does.
-type worker struct {
-	cmd   *exec.Cmd
-	input io.WriteCloser
-	lines *bufio.Scanner
-}
-
-func startWorker(t *testing.T, s settings) *worker {
+// startWorker starts a process of the fleet, which ends with the test.
+func startWorker(t *testing.T, s settings) *chaostest.Process {
 	t.Helper()
-	text, err := json.Marshal(s)
+	p, err := chaostest.Start(s)
 	require.NoError(t, err)
-	w := &worker{cmd: exec.Command(os.Args[0])}
-	w.cmd.Env = append(os.Environ(), settingsVariable+"="+string(text))
-	w.cmd.Stderr = os.Stderr
-	w.input, err = w.cmd.StdinPipe()
-	require.NoError(t, err)
-	output, err := w.cmd.StdoutPipe()
-	require.NoError(t, err)
-	w.lines = bufio.NewScanner(output)
-	require.NoError(t, w.cmd.Start())
-	t.Cleanup(func() {
-		if w.cmd.ProcessState == nil {
-			w.kill()
-		}
-	})
-	return w
+	t.Cleanup(p.Kill)
+	return p
 }
 
-// line returns the next line of output.
-func (w *worker) line(t *testing.T) string {
+// lineOf returns the next line of a process's output.
+func lineOf(t *testing.T, p *chaostest.Process) string {
 	t.Helper()
-	require.True(t, w.lines.Scan(), "a process of the fleet has ended")
-	return w.lines.Text()
+	line, err := p.Line()
+	require.NoError(t, err)
+	return line
 }
-
-func (w *worker) kill() {
-	_ = w.cmd.Process.Kill()
-	_ = w.cmd.Wait()
-}
-
-// end closes the input and waits for the process.
-func (w *worker) end() error {
-	w.input.Close()
-	for w.lines.Scan() {
-	}
-	return w.cmd.Wait()
-}
-
-func untilInputEnds() { _, _ = io.Copy(io.Discard, os.Stdin) }
 
 // sharedRedis returns settings for the common Redis, with a prefix for this test.
 func sharedRedis(t *testing.T) settings {

@@ -17,6 +17,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
 )
 
 // Four processes book at full demand. Redis forgets its scripts every five seconds and is
@@ -30,11 +31,11 @@ func TestServerBooksThroughTrouble(t *testing.T) {
 		hotelstaystest.WithLedgerLimit(1_000_000))
 	defer srv.Close()
 	s := settings{Role: "booker", Redis: own.addr, Callers: 10}.at(srv)
-	start := func(name string) *worker {
+	start := func(name string) *chaostest.Process {
 		s.Name = name
 		return startWorker(t, s)
 	}
-	fleet := []*worker{start("one"), start("two"), start("three"), start("four")}
+	fleet := []*chaostest.Process{start("one"), start("two"), start("three"), start("four")}
 	require.Eventually(t, func() bool { return srv.Ledger().Count(hotelstaystest.OpBook) > 0 }, 30*time.Second, 10*time.Millisecond)
 	time.Sleep(2 * time.Second)
 
@@ -57,11 +58,11 @@ func TestServerBooksThroughTrouble(t *testing.T) {
 		}
 	}()
 	at(8)
-	require.NoError(t, fleet[0].cmd.Process.Signal(syscall.SIGSTOP))
+	require.NoError(t, fleet[0].Cmd.Process.Signal(syscall.SIGSTOP))
 	at(18)
-	require.NoError(t, fleet[0].cmd.Process.Signal(syscall.SIGCONT))
+	require.NoError(t, fleet[0].Cmd.Process.Signal(syscall.SIGCONT))
 	at(22)
-	fleet[1].kill()
+	fleet[1].Kill()
 	fleet[1] = start("reborn")
 	at(30)
 	own.stop()
@@ -73,7 +74,7 @@ func TestServerBooksThroughTrouble(t *testing.T) {
 	at(60)
 	end := time.Now()
 	for _, w := range fleet {
-		assert.NoError(t, w.end())
+		assert.NoError(t, w.Close())
 	}
 
 	limit := hotelstays.OpBook.RateLimit()
@@ -104,26 +105,27 @@ func TestServerColdBursts(t *testing.T) {
 		defer srv.Close()
 		s := sharedRedis(t).at(srv)
 		s.Role, s.Callers, s.City = "burster", callers/4, srv.CityName(0)
-		var fleet []*worker
+		var fleet []*chaostest.Process
 		for i := range 4 {
 			s.Name = fmt.Sprint("burster ", i)
 			w := startWorker(t, s)
-			require.Equal(t, "ready", w.line(t))
+			require.Equal(t, "ready", lineOf(t, w))
 			fleet = append(fleet, w)
 		}
 		for range bursts {
 			start := time.Now()
 			for _, w := range fleet {
-				fmt.Fprintln(w.input, "now")
+				_, err := fmt.Fprintln(w, "now")
+				require.NoError(t, err)
 			}
 			for _, w := range fleet {
-				assert.Equal(t, "0 failed", w.line(t))
+				assert.Equal(t, "0 failed", lineOf(t, w))
 			}
 			t.Logf("%d searches took %s, %d refused so far", callers, time.Since(start).Round(time.Millisecond),
 				srv.Ledger().RateLimited(hotelstaystest.OpHotelList))
 		}
 		for _, w := range fleet {
-			assert.NoError(t, w.end())
+			assert.NoError(t, w.Close())
 		}
 		all, _ := arrivals(srv, hotelstaystest.OpHotelList, time.Time{}, time.Now())
 		assert.Len(t, all, bursts*(callers/4)*4)

@@ -99,7 +99,7 @@ func TestPostgreSQLCrashesInBook(t *testing.T) {
 	w.enqueue(w.request("ref-1"))
 	_, err := w.start(t.Context(), "ref-1", time.Now().Add(time.Minute))
 	require.NoError(t, err)
-	w.crash()
+	require.NoError(t, crash(t.Context()))
 	w.eventually("the database is back", func() bool { return w.pool.Ping(t.Context()) == nil })
 	assert.Equal(t, "pending", w.row("ref-1").State)
 	assert.NotZero(t, w.job("ref-1").Args.BookBy)

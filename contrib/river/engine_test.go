@@ -7,12 +7,9 @@ package hotelstaysriver
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"os"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -21,7 +18,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
-	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -47,14 +44,9 @@ type bookingEngine struct {
 }
 
 // engine runs until it is killed, or its standard input ends.
-func engine(plan string) error {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	var e bookingEngine
-	if err := json.Unmarshal([]byte(plan), &e.enginePlan); err != nil {
-		return err
-	}
-	var err error
+func engine(plan enginePlan) (err error) {
+	ctx := chaostest.UntilClosed()
+	e := bookingEngine{enginePlan: plan}
 	if e.pool, err = openPool(ctx, e.Schema); err != nil {
 		return err
 	}
@@ -74,14 +66,14 @@ func engine(plan string) error {
 	if err != nil {
 		return err
 	}
-	for workers.Start(ctx) != nil { // the database may be restarting
+	for ctx.Err() == nil && workers.Start(ctx) != nil { // the database may be restarting
 		time.Sleep(100 * time.Millisecond)
 	}
 	for range engineBookers {
 		go e.book(ctx)
 	}
-	_, err = io.Copy(io.Discard, os.Stdin)
-	return err
+	<-ctx.Done()
+	return nil
 }
 
 // onOutcome stores an outcome in the booking's row and in a list of all. Sometimes it fails.
@@ -89,8 +81,8 @@ func (e *bookingEngine) onOutcome(ctx context.Context, tx pgx.Tx, outcome *hotel
 	if err := storeRow(ctx, tx, outcome); err != nil {
 		return err
 	}
-	_, err := tx.Exec(ctx, `INSERT INTO endings (reference, round, state)
-		SELECT reference, rounds, $2 FROM bookings WHERE reference = $1`, outcome.Recovery.CustomerReferenceNo, string(durable.EndingOf(outcome)))
+	_, err := tx.Exec(ctx, `INSERT INTO endings (reference, round, state, order_no)
+		SELECT reference, rounds, state, order_no FROM bookings WHERE reference = $1`, outcome.Recovery.CustomerReferenceNo)
 	if err == nil && rand.IntN(20) == 0 {
 		err = errors.New("OnOutcome failed by chance")
 	}

@@ -11,7 +11,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -27,23 +26,21 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
 var databaseURL = os.Getenv("HOTELSTAYS_POSTGRES_URL")
 
+// crash restarts PostgreSQL as after a crash.
+var crash = chaostest.ShellCrash("HOTELSTAYS_POSTGRES_RESTART")
+
 func TestMain(m *testing.M) {
+	chaostest.Main(engine)
 	if databaseURL == "" {
 		fmt.Fprintln(os.Stderr,
 			`HOTELSTAYS_POSTGRES_URL is not set; see the README`)
 		os.Exit(1)
-	}
-	if play := os.Getenv("HOTELSTAYS_RIVER_PROCESS"); play != "" {
-		if err := engine(play); err != nil {
-			fmt.Fprintln(os.Stderr, "a process of the test ended:", err)
-			os.Exit(1)
-		}
-		return
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -227,15 +224,6 @@ func passTime(ctx context.Context, pool *pgxpool.Pool, d time.Duration, conditio
 					'nextPoll', (args #>> '{recovery,nextPoll}')::timestamptz - $1::interval)))
 		WHERE state IN ('available', 'scheduled', 'retryable') AND `+condition, d)
 	return err
-}
-
-// crash restarts PostgreSQL as after a crash.
-func (w *world) crash() {
-	command := os.Getenv("HOTELSTAYS_POSTGRES_RESTART")
-	w.t.Helper()
-	require.NotEmpty(w.t, command, "HOTELSTAYS_POSTGRES_RESTART is not set; .ci/services sets it")
-	out, err := exec.Command("sh", "-c", command).CombinedOutput()
-	require.NoError(w.t, err, "%s", out)
 }
 
 // row is a row of the caller's table.

@@ -5,6 +5,7 @@ package chaostest
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -31,7 +32,8 @@ type Outcome struct {
 //   - two outcomes of one round;
 //   - a Book that was sent although its order existed, also under another reference;
 //   - a Book that was sent again before the last one was known to have failed. This is seen
-//     only if Book is sent with the reference as its WithTraceID.
+//     only if Book is sent with the reference as its WithTraceID;
+//   - a ledger that has dropped requests of Book.
 //
 // The processes, the sandbox and the database must share a clock.
 func Check(ledger *hotelstaystest.Ledger, outcomes []Outcome) error {
@@ -60,15 +62,15 @@ func (c *checker) checkOutcomes() {
 	for _, o := range c.ledger.Orders() {
 		exist[o.PlatformReferenceNo] = o.CustomerReferenceNo
 	}
-	for reference, all := range c.outcomes {
+	for _, reference := range slices.Sorted(maps.Keys(c.outcomes)) {
 		rounds := map[int]bool{}
-		for _, o := range all {
+		for _, o := range c.outcomes[reference] {
 			if rounds[o.Round] {
 				c.add("%s: round %d has two outcomes", reference, o.Round)
 			}
 			rounds[o.Round] = true
 			if o.OrderNo != "" && exist[o.OrderNo] != reference {
-				c.add("%s is stored as order %s, which does not exist", reference, o.OrderNo)
+				c.add("%s is stored as order %s, which does not exist under this reference", reference, o.OrderNo)
 			}
 		}
 	}
@@ -97,8 +99,12 @@ func (c *checker) checkBooks() {
 	if n := c.ledger.DuplicatesRefused(); n > 0 {
 		c.add("sent twice: %d Books of stays with an order under another reference", n)
 	}
+	books := c.ledger.Requests(hotelstaystest.OpBook)
+	if sent := c.ledger.Count(hotelstaystest.OpBook); sent > len(books) {
+		c.add("the ledger has %d of %d Books: start the sandbox with a higher WithLedgerLimit", len(books), sent)
+	}
 	before := map[string]hotelstaystest.Request{}
-	for _, b := range c.ledger.Requests(hotelstaystest.OpBook) {
+	for _, b := range books {
 		reference := b.TraceID
 		last, again := before[reference]
 		before[reference] = b

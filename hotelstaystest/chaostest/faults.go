@@ -22,8 +22,8 @@ func Options(seed uint64, opts ...hotelstaystest.Option) []hotelstaystest.Option
 	}, opts...)
 }
 
-// Inject gives a sandbox the faults of a test, for good: about three in four Books meet one, and
-// half of QueryOrders. A delay of three seconds is meant to be longer than the service waits.
+// Inject gives a sandbox the faults of a test, for good: about half of the Books meet one, and
+// two in five of QueryOrders. A delay of three seconds is meant to be longer than the service waits.
 func Inject(srv *hotelstaystest.Server) {
 	for _, f := range faults {
 		f.Times = -1

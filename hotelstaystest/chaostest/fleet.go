@@ -21,7 +21,7 @@ type Fleet struct {
 	// Processes is how many run at the same time. Default: 4.
 	Processes int
 	// Start starts the process with an index, also in place of one that was killed. It returns
-	// when it has started, not when it is ready.
+	// when it has started, not when it is ready. Later standard output is discarded.
 	Start func(i int) (*Process, error)
 	// Ended counts the bookings that have ended and are not tried again. After an error it is
 	// called again, because the database may be starting.
@@ -32,7 +32,8 @@ type Fleet struct {
 	// Crashes are called once each. One crashes a server and starts it again.
 	Crashes []func(context.Context) error
 	// Hurry moves times that the service has stored back by d. Times of a Book that may be under
-	// way stay: the sandbox answers in real time. It is called five times a second. Optional.
+	// way stay: the sandbox answers in real time. It is called five times a second, while the
+	// other functions run. Optional.
 	Hurry func(ctx context.Context, d time.Duration)
 	// Seed decides what is killed and when.
 	Seed uint64
@@ -48,7 +49,7 @@ type Fleet struct {
 // second for each booking and five minutes were not enough.
 //
 // Kills and crashes are spread at random over the run, by the number of bookings that have ended.
-func (f *Fleet) Survive(ctx context.Context) (err error) {
+func (f *Fleet) Survive(ctx context.Context) error {
 	f.Processes = cmp.Or(f.Processes, 4)
 	f.rng = newRand(f.Seed)
 	if f.Logf == nil {
@@ -59,20 +60,29 @@ func (f *Fleet) Survive(ctx context.Context) (err error) {
 	hurried := make(chan struct{})
 	go func() { defer close(hurried); f.hurry(ctx) }()
 	defer func() { cancel(); <-hurried }()
+	f.processes = nil
 	defer func() {
 		for _, p := range f.processes {
 			p.Kill()
 		}
 	}()
-	f.processes = nil
 	for i := range f.Processes {
-		p, err := f.Start(i)
+		p, err := f.start(i)
 		if err != nil {
-			return err
+			return fmt.Errorf("chaostest: %w", err)
 		}
 		f.processes = append(f.processes, p)
 	}
 	return f.disturb(ctx)
+}
+
+func (f *Fleet) start(i int) (*Process, error) {
+	p, err := f.Start(i)
+	if err != nil {
+		return nil, fmt.Errorf("starting process %d: %w", i, err)
+	}
+	p.discard()
+	return p, nil
 }
 
 // disturbance happens after some bookings have ended.
@@ -99,15 +109,25 @@ func (f *Fleet) disturbances() (all []disturbance) {
 // disturb makes the disturbances, and waits until all bookings have ended.
 func (f *Fleet) disturb(ctx context.Context) error {
 	coming := f.disturbances()
+	var ended int
+	var failure error // of the last call of Ended
 	for {
-		if err := f.alive(); err != nil {
+		n, err := f.Ended(ctx)
+		if err := f.alive(); err != nil { // after Ended, which may take long
 			return err
 		}
-		ended, err := f.Ended(ctx)
+		if ctx.Err() != nil {
+			err := fmt.Errorf("chaostest: %d of %d bookings have ended: %w", ended, f.Bookings, context.Cause(ctx))
+			if failure != nil {
+				err = fmt.Errorf("%w; Ended fails: %w", err, failure)
+			}
+			return err
+		}
+		if failure = err; err == nil {
+			ended = n
+		}
 		switch {
-		case ctx.Err() != nil:
-			return fmt.Errorf("chaostest: %d of %d bookings have ended: %w", ended, f.Bookings, context.Cause(ctx))
-		case err != nil:
+		case failure != nil:
 		case len(coming) > 0 && ended >= coming[0].after:
 			if err := coming[0].do(ctx); err != nil {
 				return fmt.Errorf("chaostest: %w", err)
@@ -142,7 +162,7 @@ func (f *Fleet) kill(context.Context) error {
 	i := f.rng.IntN(len(f.processes))
 	f.processes[i].Kill()
 	f.Logf("process %d was killed", i)
-	p, err := f.Start(i)
+	p, err := f.start(i)
 	if err != nil {
 		return err
 	}
@@ -174,9 +194,17 @@ func ShellCrash(variable string) func(context.Context) error {
 		if command == "" {
 			return fmt.Errorf("%s is not set: set it to a shell command that restarts the server as after a crash", variable)
 		}
-		out, err := exec.CommandContext(ctx, "sh", "-c", command).CombinedOutput()
+		// Not a pipe: the server may inherit it, and then it never ends.
+		out, err := os.CreateTemp("", "")
 		if err != nil {
-			return fmt.Errorf("the command in %s: %w\n%s", variable, err, out)
+			return err
+		}
+		defer func() { _, _ = out.Close(), os.Remove(out.Name()) }()
+		cmd := exec.CommandContext(ctx, "sh", "-c", command)
+		cmd.Stdout, cmd.Stderr = out, out
+		if err := cmd.Run(); err != nil {
+			said, _ := os.ReadFile(out.Name())
+			return fmt.Errorf("the command in %s: %w\n%s", variable, cmp.Or(context.Cause(ctx), err), said)
 		}
 		return nil
 	}

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +17,12 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
+)
+
+const (
+	shouted = 1 << 20
+	// later begins a command whose end no test may wait for.
+	later = "sleep 30; "
 )
 
 // part is what a process of a test does.
@@ -29,9 +37,22 @@ func TestMain(m *testing.M) {
 			_, err := fmt.Scan(&word)
 			fmt.Println(word)
 			return err
+		case "shout": // more than a pipe holds
+			fmt.Println(strings.Repeat("x", shouted))
+			return nil
+		case "leave": // a child that has the standard output
+			child := exec.Command("sh", "-c", later+"touch outlived")
+			child.Stdout, child.Dir = os.Stdout, p.Folder
+			if err := child.Start(); err != nil {
+				return err
+			}
+			fmt.Println("ready")
+			<-chaostest.UntilClosed().Done()
+			return nil
 		case "fail":
 			return errors.New("failed on purpose")
 		case "work": // writes files until it is closed or killed
+			fmt.Println(strings.Repeat("x", shouted))
 			for ctx := chaostest.UntilClosed(); ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
 				f, err := os.CreateTemp(p.Folder, "")
 				if err != nil {
@@ -85,6 +106,31 @@ func TestProcessIsKilled(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(dir, "closed"))
 }
 
+func TestProcessWritesALongLine(t *testing.T) {
+	p, err := chaostest.Start(part{Role: "shout"})
+	require.NoError(t, err)
+	line, err := p.Line()
+	require.NoError(t, err)
+	assert.Len(t, line, shouted)
+	assert.NoError(t, p.Wait())
+
+	unread, err := chaostest.Start(part{Role: "shout"})
+	require.NoError(t, err)
+	assert.NoError(t, unread.Wait())
+}
+
+func TestProcessLeavesAChild(t *testing.T) {
+	for _, end := range []func(*chaostest.Process){(*chaostest.Process).Kill, func(p *chaostest.Process) { assert.NoError(t, p.Close()) }} {
+		dir := t.TempDir()
+		p, err := chaostest.Start(part{"leave", dir})
+		require.NoError(t, err)
+		_, err = p.Line()
+		require.NoError(t, err)
+		end(p)
+		assert.NoFileExists(t, filepath.Join(dir, "outlived"), "the child was not waited for")
+	}
+}
+
 // workers is a fleet that has to write files.
 func workers(dir string, wanted int) *chaostest.Fleet {
 	return &chaostest.Fleet{
@@ -120,7 +166,20 @@ func TestFleetFails(t *testing.T) {
 			f.Start = func(int) (*chaostest.Process, error) { return chaostest.Start(part{}) }
 			return t.Context()
 		},
-		"cannot start": func(f *chaostest.Fleet) context.Context {
+		"process 0 has ended by itself": func(f *chaostest.Fleet) context.Context { // while Ended runs
+			var all []*chaostest.Process
+			f.Start = func(int) (*chaostest.Process, error) {
+				p, err := chaostest.Start(part{Role: "echo"})
+				all = append(all, p)
+				return p, err
+			}
+			f.Ended = func(context.Context) (int, error) {
+				_ = all[0].Close()
+				return f.Bookings, nil
+			}
+			return t.Context()
+		},
+		"starting process 0: cannot start": func(f *chaostest.Fleet) context.Context {
 			f.Start = func(int) (*chaostest.Process, error) { return nil, errors.New("cannot start") }
 			return t.Context()
 		},
@@ -129,6 +188,17 @@ func TestFleetFails(t *testing.T) {
 			return t.Context()
 		},
 		"bookings have ended: no longer needed": func(*chaostest.Fleet) context.Context { return ended },
+		"0 of 1000000 bookings have ended: no patience; Ended fails: no such table": func(f *chaostest.Fleet) context.Context {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			calls := 0
+			f.Ended = func(context.Context) (int, error) {
+				if calls++; calls == 2 {
+					cancel(errors.New("no patience"))
+				}
+				return 0, errors.New("no such table")
+			}
+			return ctx
+		},
 	} {
 		f := workers(t.TempDir(), 1_000_000)
 		ctx := change(f)
@@ -143,4 +213,23 @@ func TestShellCrash(t *testing.T) {
 	assert.FileExists(t, file)
 	t.Setenv("HOTELSTAYS_CHAOSTEST_RESTART", "echo no room; false")
 	assert.ErrorContains(t, chaostest.ShellCrash("HOTELSTAYS_CHAOSTEST_RESTART")(t.Context()), "no room")
+}
+
+func TestShellCrashEndsWithItsShell(t *testing.T) {
+	const variable = "HOTELSTAYS_CHAOSTEST_RESTART"
+	crash := chaostest.ShellCrash(variable)
+	dir := t.TempDir()
+	t.Setenv(variable, "cd "+dir+"; ("+later+"touch outlived) &")
+	require.NoError(t, crash(t.Context()), "a server that has the command's output")
+
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		for _, err := os.Stat(filepath.Join(dir, "began")); err != nil; _, err = os.Stat(filepath.Join(dir, "began")) {
+			time.Sleep(10 * time.Millisecond)
+		}
+		cancel(errors.New("no patience"))
+	}()
+	t.Setenv(variable, "cd "+dir+"; touch began; "+later+"touch outlived")
+	assert.ErrorContains(t, crash(ctx), "no patience")
+	assert.NoFileExists(t, filepath.Join(dir, "outlived"))
 }

@@ -8,8 +8,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
+	"sync"
 )
 
 // partVariable holds the part of a process of Start.
@@ -17,12 +19,13 @@ const partVariable = "HOTELSTAYS_CHAOSTEST_PART"
 
 // Process is this program, started again with a part to play. It is not safe for concurrent use.
 type Process struct {
-	Cmd   *exec.Cmd // started; call Wait of the Process, not of Cmd
-	input io.WriteCloser
-	out   *os.File
-	lines *bufio.Scanner
-	ended chan struct{}
-	err   error // after ended
+	Cmd      *exec.Cmd // started; call Wait of the Process, not of Cmd
+	input    io.WriteCloser
+	out      *os.File
+	lines    *bufio.Scanner
+	discards sync.Once
+	ended    chan struct{}
+	err      error // after ended
 }
 
 // Start starts this program again. Its [Main] receives part, by way of JSON and the
@@ -37,19 +40,18 @@ func Start(part any) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Process{Cmd: exec.Command(self), ended: make(chan struct{})}
-	p.Cmd.Env = append(os.Environ(), partVariable+"="+string(text))
-	p.Cmd.Stderr = os.Stderr
-	if p.input, err = p.Cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
 	out, in, err := os.Pipe() // not StdoutPipe: Wait would close it before its lines are read
 	if err != nil {
 		return nil, err
 	}
-	p.Cmd.Stdout, p.out, p.lines = in, out, bufio.NewScanner(out)
-	err = p.Cmd.Start()
-	_ = in.Close() // the process has it
+	defer func() { _ = in.Close() }() // the process has it
+	p := &Process{Cmd: exec.Command(self), out: out, lines: bufio.NewScanner(out), ended: make(chan struct{})}
+	p.lines.Buffer(nil, math.MaxInt)
+	p.Cmd.Env = append(os.Environ(), partVariable+"="+string(text))
+	p.Cmd.Stdout, p.Cmd.Stderr = in, os.Stderr
+	if p.input, err = p.Cmd.StdinPipe(); err == nil {
+		err = p.Cmd.Start()
+	}
 	if err != nil {
 		_ = out.Close()
 		return nil, fmt.Errorf("chaostest: starting %s again: %w", self, err)
@@ -79,11 +81,17 @@ func (p *Process) Write(b []byte) (int, error) { return p.input.Write(b) }
 // Wait waits until the process ends. The error says how, unless its exit status is 0. What it
 // has written and nobody has read is lost.
 func (p *Process) Wait() error {
-	for p.lines.Scan() { // it may be writing
-	}
+	p.discard()
 	<-p.ended
-	_ = p.out.Close()
+	_ = p.out.Close() // also if a child of the process still has the other end
 	return p.err
+}
+
+// discard reads the output that is left, so that the process never waits for a reader.
+func (p *Process) discard() {
+	p.discards.Do(func() {
+		go func() { _, _ = io.Copy(io.Discard, p.out) }()
+	})
 }
 
 // Close ends the process's standard input, and waits as Wait does.
@@ -100,7 +108,7 @@ func (p *Process) Kill() {
 
 // Main runs a process of [Start]: it decodes the part, calls run, and exits. The status is 1 if
 // run fails, which is printed. In any other process it returns at once. Call it first in main
-// or TestMain.
+// or TestMain. A process whose run ignores [UntilClosed] outlives a test that panics.
 func Main[Part any](run func(Part) error) {
 	text, started := os.LookupEnv(partVariable)
 	if !started {
@@ -119,8 +127,8 @@ func Main[Part any](run func(Part) error) {
 	os.Exit(0)
 }
 
-// UntilClosed returns a context that ends when the process's standard input does: its parent
-// calls [Process.Close], or dies.
+// UntilClosed reads the process's standard input, and returns a context that ends when the input
+// does: the parent calls [Process.Close], or dies.
 func UntilClosed() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
