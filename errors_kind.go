@@ -2,8 +2,10 @@
 
 package hotelstays
 
-// ErrorKind is the kind of an error, for labels of metrics and for mapping errors to HTTP
-// statuses. The list may grow.
+import "net/http"
+
+// ErrorKind is the kind of an error, for labels of metrics and for HTTP statuses. The list may
+// grow.
 type ErrorKind string
 
 // The kinds that KindOf returns.
@@ -50,6 +52,39 @@ const (
 	// KindOther: none of these, such as an error of your own function.
 	KindOther ErrorKind = "other"
 )
+
+// HTTPStatus returns the status with which a service of yours answers if its call of the API
+// failed in this way:
+//
+//	202  the outcome is unknown: the caller asks for the booking later
+//	400  the request is at fault
+//	404  there is no such order
+//	409  the offer or the order does not allow it
+//	503  the caller may try again in a moment
+//	504  there was no answer in time
+//	502  the API, or your access to it, is at fault
+//	500  the error is not of this package
+func (k ErrorKind) HTTPStatus() int {
+	switch k {
+	case "": // of a nil error
+		return http.StatusOK
+	case KindOutcomeUnknown:
+		return http.StatusAccepted
+	case KindValidation, KindParam, KindWebhook:
+		return http.StatusBadRequest
+	case KindNotFound:
+		return http.StatusNotFound
+	case KindRateChanged, KindDuplicateBooking, KindReferenceReused, KindAmbiguousReference, KindCancelRefused:
+		return http.StatusConflict
+	case KindRateLimited, KindCanceled:
+		return http.StatusServiceUnavailable
+	case KindTimeout, KindUpstreamTimeout:
+		return http.StatusGatewayTimeout
+	case KindOther:
+		return http.StatusInternalServerError
+	}
+	return http.StatusBadGateway
+}
 
 // kindError is every error type of the package that has a kind of its own.
 type kindError interface {

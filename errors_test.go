@@ -357,6 +357,27 @@ func TestUndocumentedCodes(t *testing.T) {
 		"a documented code decides")
 }
 
+func TestHTTPStatusOfAKind(t *testing.T) {
+	for status, kinds := range map[int][]hotelstays.ErrorKind{
+		200: {hotelstays.KindOf(nil)},
+		202: {hotelstays.KindOutcomeUnknown},
+		400: {hotelstays.KindValidation, hotelstays.KindParam, hotelstays.KindWebhook},
+		404: {hotelstays.KindNotFound},
+		409: {hotelstays.KindRateChanged, hotelstays.KindDuplicateBooking, hotelstays.KindReferenceReused, hotelstays.KindAmbiguousReference,
+			hotelstays.KindCancelRefused},
+		500: {hotelstays.KindOther},
+		502: {hotelstays.KindNoToken, hotelstays.KindTransport, hotelstays.KindDecode, hotelstays.KindPage, hotelstays.KindBatch,
+			hotelstays.KindVoucher, hotelstays.KindVoucherTooLarge, hotelstays.KindUnauthorized, hotelstays.KindForbidden,
+			hotelstays.KindInvalidScope, hotelstays.KindServerError, hotelstays.KindRedirect, hotelstays.KindRefused, "a_new_kind"},
+		503: {hotelstays.KindRateLimited, hotelstays.KindCanceled},
+		504: {hotelstays.KindTimeout, hotelstays.KindUpstreamTimeout},
+	} {
+		for _, kind := range kinds {
+			assert.Equal(t, status, kind.HTTPStatus(), kind)
+		}
+	}
+}
+
 // A caller's fake may leave every field empty.
 func TestZeroErrorsHaveATextEach(t *testing.T) {
 	for _, err := range []error{&hotelstays.APIError{}, &hotelstays.TransportError{}, &hotelstays.DecodeError{}, &hotelstays.PageError{},

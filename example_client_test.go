@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strconv"
 	"strings"
@@ -441,28 +442,26 @@ func ExampleKindOf() {
 	srv, client := startSandbox()
 	defer srv.Close()
 
-	answer := func(err error) int {
-		switch hotelstays.KindOf(err) {
-		case "":
-			return http.StatusOK
-		case hotelstays.KindOutcomeUnknown:
-			return http.StatusAccepted // the order may exist: recover it
-		case hotelstays.KindNotFound:
-			return http.StatusNotFound
-		case hotelstays.KindRateChanged, hotelstays.KindDuplicateBooking, hotelstays.KindCancelRefused:
-			return http.StatusConflict
-		case hotelstays.KindTransport, hotelstays.KindTimeout, hotelstays.KindRateLimited, hotelstays.KindServerError:
-			return http.StatusServiceUnavailable
-		}
-		return http.StatusInternalServerError
-	}
 	_, err := client.FindOrder(ctx, "no-such-order")
-	fmt.Println(hotelstays.KindOf(err), answer(err))
+	fmt.Println(hotelstays.KindOf(err), hotelstays.KindOf(err).HTTPStatus())
 	_, err = client.FindOrder(ctx, "")
-	fmt.Println(hotelstays.KindOf(err), answer(err))
+	fmt.Println(hotelstays.KindOf(err), hotelstays.KindOf(err).HTTPStatus())
 	// Output:
 	// not_found 404
-	// validation 500
+	// validation 400
+}
+
+// A web service answers its own users with the kind of an error, which repeats nothing of the
+// API's answer.
+func ExampleErrorKind_HTTPStatus() {
+	answer := func(w http.ResponseWriter, err error) {
+		kind := hotelstays.KindOf(err)
+		http.Error(w, string(kind), kind.HTTPStatus())
+	}
+	w := httptest.NewRecorder()
+	answer(w, fmt.Errorf("booking: %w", hotelstays.ErrRateChanged))
+	fmt.Print(w.Code, " ", w.Body)
+	// Output: 409 rate_changed
 }
 
 // Invalid input is reported before anything is sent, all of it at once.

@@ -82,7 +82,8 @@ func TestABookingThatWasNeverSent(t *testing.T) {
 		address := s.toCheckout()
 		co, _ := s.engine.checkouts.get(strings.TrimPrefix(address, "/checkouts/"))
 		s.engine.stop() // Send will find that the engine has ended
-		require.NoError(s.t, s.engine.book(s.t.Context(), co, types.Holder{}, nil))
+		require.NoError(s.t, s.engine.book(s.t.Context(), co, types.Holder{FirstName: "Guest", LastName: "One"},
+			[]types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One"}}))
 		s.restart(true, time.Minute)
 		address = "/orders/" + co.Reference
 		assert.Contains(s.t, s.get(address), "We are finding out whether your room is booked")

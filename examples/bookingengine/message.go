@@ -58,28 +58,29 @@ var ownMessages = []struct {
 	{errNoBooking, message{http.StatusForbidden, "Booking is switched off", "You can look at hotels and prices, but not book here."}},
 }
 
-// sdkMessages are the messages for kinds of errors of the SDK; internal is that of the others.
+// sdkMessages are the messages for kinds of errors of the SDK; internal is that of the others. Their
+// statuses are those of the kinds.
 var sdkMessages = map[hotelstays.ErrorKind]message{
 	hotelstays.KindOutcomeUnknown:  doubtful,
 	hotelstays.KindReferenceReused: mismatch,
-	hotelstays.KindRateChanged: {http.StatusConflict, "The offer has changed",
-		"The hotel changed its price or its terms a moment ago. Please look at the offer as it is now."},
-	hotelstays.KindDuplicateBooking: {http.StatusConflict, "You have this booking already",
-		"There is a booking of the same guests for the same hotel and dates. To book again, cancel that one first."},
-	hotelstays.KindCancelRefused: {http.StatusConflict, "This booking cannot be cancelled online",
-		"Nothing has changed: your room is still booked. Please contact us."},
-	hotelstays.KindParam: {http.StatusBadRequest, "These details were not accepted",
-		"Please check what you entered, names and dates above all."},
+	hotelstays.KindRateChanged: {Title: "The offer has changed",
+		Text: "The hotel changed its price or its terms a moment ago. Please look at the offer as it is now."},
+	hotelstays.KindDuplicateBooking: {Title: "You have this booking already",
+		Text: "There is a booking of the same guests for the same hotel and dates. To book again, cancel that one first."},
+	hotelstays.KindCancelRefused: {Title: "This booking cannot be cancelled online",
+		Text: "Nothing has changed: your room is still booked. Please contact us."},
+	hotelstays.KindParam: {Title: "These details were not accepted",
+		Text: "Please check what you entered, names and dates above all."},
 	hotelstays.KindTransport: busy, hotelstays.KindTimeout: busy, hotelstays.KindCanceled: busy, hotelstays.KindVoucher: busy,
 	hotelstays.KindRateLimited: busy, hotelstays.KindUpstreamTimeout: busy, hotelstays.KindServerError: busy,
 }
 
 var (
 	internal = message{http.StatusInternalServerError, "Something went wrong on our side", "We are looking into it. Please try again later."}
-	busy     = message{http.StatusServiceUnavailable, "We could not reach the hotels", "Please try again in a moment."}
-	doubtful = message{http.StatusAccepted, "We are finding out", "Please do not send it again. This page keeps itself up to date."}
-	mismatch = message{http.StatusOK, "We are checking this booking",
-		"The hotel's answer differs from what you agreed to. Please do not book again; we will contact you."}
+	busy     = message{Title: "We could not reach the hotels", Text: "Please try again in a moment."}
+	doubtful = message{Title: "We are finding out", Text: "Please do not send it again. This page keeps itself up to date."}
+	mismatch = message{Title: "We are checking this booking",
+		Text: "The hotel's answer differs from what you agreed to. Please do not book again; we will contact you."}
 )
 
 // messageFor returns the message for an error.
@@ -89,7 +90,9 @@ func messageFor(err error) message {
 			return own.message
 		}
 	}
-	if known, ok := sdkMessages[hotelstays.KindOf(err)]; ok {
+	kind := hotelstays.KindOf(err)
+	if known, ok := sdkMessages[kind]; ok {
+		known.Status = kind.HTTPStatus()
 		return known
 	}
 	return internal

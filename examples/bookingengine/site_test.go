@@ -181,13 +181,13 @@ func TestFailuresAreToldInAGuestsWords(t *testing.T) {
 		status int
 		told   string
 	}{
-		{hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 503}, http.StatusServiceUnavailable, "We could not reach the hotels"},
+		{hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 503}, http.StatusBadGateway, "We could not reach the hotels"},
 		{hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 429}, http.StatusServiceUnavailable, "We could not reach the hotels"},
-		{hotelstaystest.Fault{Kind: hotelstaystest.FaultCut}, http.StatusServiceUnavailable, "We could not reach the hotels"},
+		{hotelstaystest.Fault{Kind: hotelstaystest.FaultCut}, http.StatusBadGateway, "We could not reach the hotels"},
 		{hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage}, http.StatusInternalServerError, "Something went wrong on our side"},
 		{hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 403}, http.StatusInternalServerError, "Something went wrong on our side"},
 		{hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 400}, http.StatusBadRequest, "These details were not accepted"},
-		{hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Hour}, http.StatusServiceUnavailable, "We could not reach the hotels"},
+		{hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Hour}, http.StatusGatewayTimeout, "We could not reach the hotels"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s, closeSite := memorySite(t)
