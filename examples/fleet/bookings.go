@@ -45,7 +45,7 @@ func (w *worker) book(ctx context.Context) {
 			_, err = w.journal.Send(context.WithoutCancel(ctx), reference, hotelstays.WithTraceID(reference))
 		}
 		if errors.Is(err, durable.ErrConflictingOutcome) {
-			slog.ErrorContext(ctx, "a person must look at a booking", "reference", reference, "error", err)
+			slog.ErrorContext(ctx, "a person must look at a booking", slog.Any("error", err))
 		}
 		if err != nil { // nothing to do, the database is restarting, or Run has to find out
 			pause(ctx)

@@ -18,7 +18,6 @@ import (
 // CheckAvail it calls what before points to.
 func testWorker(t *testing.T) (w *worker, before *func()) {
 	t.Helper()
-	t.Setenv("TMPDIR", t.TempDir())
 	srv := hotelstaystest.NewServer()
 	t.Cleanup(srv.Close)
 	target, err := url.Parse(srv.URL)

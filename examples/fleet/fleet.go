@@ -61,7 +61,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		},
 		Ended: func(ctx context.Context) (ended int, err error) {
 			var events int
-			err = db.QueryRowContext(ctx, `SELECT COUNT(*), (SELECT COUNT(*) FROM events) FROM bookings
+			err = db.QueryRowContext(ctx, `SELECT COUNT(*), (SELECT COUNT(DISTINCT id) FROM events) FROM bookings
 				WHERE state = 'found' OR state = 'absent' AND rounds = $1`, maxRounds).Scan(&ended, &events)
 			if events < 3*len(srv.Ledger().Orders()) { // created, paid, modified
 				ended-- // the last one, until its webhooks have come

