@@ -69,8 +69,9 @@ func work(ctx context.Context, cfg config) error {
 	return w.run(ctx, listener)
 }
 
-// newWorker creates the client, and what it shares with the other workers. In production pass
-// each part a Logger: here its warnings would be about failures that are made on purpose.
+// newWorker creates the client, and what it shares with the other workers. In production log
+// the warnings of hotelstayssql.Check, and pass each part a Logger: here the warnings would be
+// about failures that are made on purpose.
 func newWorker(cfg config) (w *worker, err error) {
 	w = &worker{config: cfg}
 	if w.db, err = openDatabase(cfg); err != nil {
@@ -110,7 +111,11 @@ func openDatabase(cfg config) (*sql.DB, error) {
 	if cfg.Dialect == hotelstayssql.SQLite {
 		driver, dsn = "sqlite", "file:"+dsn+"?_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)"
 	}
-	return sql.Open(driver, dsn)
+	db, err := sql.Open(driver, dsn)
+	if err == nil {
+		db.SetMaxOpenConns(10) // the server's limit is for all processes together
+	}
+	return db, err
 }
 
 // run works until ctx ends, and then stops in order.
