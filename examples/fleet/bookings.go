@@ -1,165 +1,172 @@
-// How a worker books: it claims a booking, checks its offer again, commits a row and a job,
-// then sends Book. And how it searches, which only uses up the rate limit.
+// How a worker books: it claims a booking, checks the offer, commits its row together with the
+// journal's entry, and sends. And how it stores the outcome.
 
 package main
 
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
+	"math/rand/v2"
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// offer is what a worker books, each time for other guests.
-type offer struct {
-	search *hotelstays.HotelRatesRequest // that finds it
-	rate   types.RoomRatePkg
-}
+// tables are the service's own. Times are microseconds since 1970. A booking is new, pending,
+// found or absent. events has no primary key, so that the verdict sees an event that was
+// handled twice.
+const tables = `
+	CREATE TABLE bookings (reference text PRIMARY KEY, state text NOT NULL DEFAULT 'new', order_no text NOT NULL DEFAULT '',
+		rounds integer NOT NULL DEFAULT 0, claimed_until bigint NOT NULL DEFAULT 0);
+	CREATE TABLE outcomes (reference text NOT NULL, round integer NOT NULL, order_no text NOT NULL, at bigint NOT NULL);
+	CREATE TABLE events (id text NOT NULL)`
 
-// storeOutcome is the OnOutcome of every worker. A booking is stored as found, absent, or
-// refused.
-func storeOutcome(ctx context.Context, tx pgx.Tx, outcome *hotelstays.BookingOutcome) error {
-	reference, state, orderNo := outcome.Recovery.CustomerReferenceNo, outcome.State.String(), ""
-	if outcome.Order != nil {
-		orderNo = outcome.Order.PlatformReferenceNo
-	}
-	if outcome.Err != nil {
-		state = "refused"
-	}
-	if _, err := tx.Exec(ctx, `UPDATE bookings SET state = $2, order_no = $3 WHERE reference = $1`, reference, state, orderNo); err != nil {
-		return err
-	}
-	_, err := tx.Exec(ctx, `INSERT INTO rounds (reference, state) VALUES ($1, $2)`, reference, state)
-	return err
-}
+const (
+	// maxRounds is how often a booking without an order is tried.
+	maxRounds = 5
+	// claimFor is how long a claim lasts, and bounds the CheckAvail in it. The claim of a dead
+	// worker expires.
+	claimFor = 5 * time.Second
+)
 
 // book makes one booking after another until ctx ends, and finishes the last one.
 func (w *worker) book(ctx context.Context) {
 	for ctx.Err() == nil {
-		req, err := w.enqueue(ctx)
+		reference, err := w.begin(ctx)
 		if err == nil {
-			_, err = w.bookings.Book(context.WithoutCancel(ctx), req)
+			// The trace id names the booking in the service's logs.
+			_, err = w.journal.Send(context.WithoutCancel(ctx), reference, hotelstays.WithTraceID(reference))
 		}
-		if err != nil { // nothing to do, the database is restarting, or a job has to find out
-			pause(ctx, 200*time.Millisecond)
+		if errors.Is(err, durable.ErrConflictingOutcome) {
+			slog.ErrorContext(ctx, "a person must look at a booking", slog.Any("error", err))
+		}
+		if err != nil { // nothing to do, the database is restarting, or Run has to find out
+			pause(ctx)
 		}
 	}
 }
 
-// claimFor is how long a claim lasts, and bounds the CheckAvail in it. The claim of a dead
-// worker expires.
-const claimFor = 5 * time.Second
+// pause waits, not for the same time in processes that failed together.
+func pause(ctx context.Context) {
+	select {
+	case <-time.After(100*time.Millisecond + rand.N(200*time.Millisecond)):
+	case <-ctx.Done():
+	}
+}
 
-// enqueue claims a booking, checks its offer again if this is not the first round, and commits
-// the next round together with its job. No transaction is open during CheckAvail, because it
-// would keep a connection and a lock while it waits for the service.
-func (w *worker) enqueue(ctx context.Context) (*hotelstays.BookRequest, error) {
+// begin claims a booking, checks its offer, and commits its next round together with the
+// journal's entry. No transaction is open during CheckAvail: it would keep a connection and
+// locks while it waits for the service.
+func (w *worker) begin(ctx context.Context) (reference string, err error) {
 	reference, rounds, err := w.claim(ctx)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	rate := &w.offer.rate
-	if rounds > 0 {
-		if rate, err = w.recheck(ctx, rate); err != nil {
-			return nil, err
-		}
+	req, err := w.request(ctx, reference)
+	if err != nil {
+		return "", err
 	}
-	req := w.request(reference, rate)
-	return req, pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `UPDATE bookings SET state = 'pending', rounds = rounds + 1
-			WHERE reference = $1 AND rounds = $2`, reference, rounds)
-		switch {
-		case err != nil:
-			return err
-		case tag.RowsAffected() == 0: // the claim has expired
-			return fmt.Errorf("another worker has taken %s meanwhile", reference)
-		}
-		return w.bookings.EnqueueTx(ctx, tx, w.client.NewBookingRecovery(req))
-	})
+	tx, err := w.db.BeginTx(ctx, nil)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = tx.Rollback() }()
+	// The number of rounds shows whether the claim was still valid.
+	done, err := tx.ExecContext(ctx, `UPDATE bookings SET state = 'pending', rounds = rounds + 1 WHERE reference = $1 AND rounds = $2`,
+		reference, rounds)
+	if err != nil {
+		return "", err
+	}
+	if n, err := done.RowsAffected(); err != nil || n == 0 {
+		return "", cmp.Or(err, fmt.Errorf("another process has taken %s meanwhile", reference))
+	}
+	if err := w.journal.Begin(ctx, tx, req); err != nil {
+		return "", err
+	}
+	return reference, tx.Commit()
 }
 
-// claim claims a booking that is new or has no order. Its number of rounds shows later whether
-// the claim was still valid.
+// claim claims a booking that is new or has no order. The error is sql.ErrNoRows if there is
+// none, or if another process is faster: PostgreSQL checks the last condition again when it has
+// locked the row.
 func (w *worker) claim(ctx context.Context) (reference string, rounds int, err error) {
-	err = w.db.QueryRow(ctx, `UPDATE bookings SET claimed_until = now() + $2::interval WHERE reference = (
-			SELECT reference FROM bookings WHERE state IN ('new', 'absent', 'refused') AND rounds < $1 AND claimed_until <= now()
-			ORDER BY rounds DESC LIMIT 1 FOR UPDATE SKIP LOCKED)
-		RETURNING reference, rounds`, maxRounds, claimFor).Scan(&reference, &rounds)
+	now := time.Now()
+	err = w.db.QueryRowContext(ctx, `UPDATE bookings SET claimed_until = $1 WHERE reference = (
+			SELECT reference FROM bookings WHERE state IN ('new', 'absent') AND rounds < $2 AND claimed_until <= $3
+			ORDER BY rounds DESC LIMIT 1) AND claimed_until <= $3
+		RETURNING reference, rounds`, now.Add(claimFor).UnixMicro(), maxRounds, now.UnixMicro()).Scan(&reference, &rounds)
 	return reference, rounds, err
 }
 
-// recheck returns the offer as it is now, or an error if it is worse.
-func (w *worker) recheck(ctx context.Context, rate *types.RoomRatePkg) (*types.RoomRatePkg, error) {
+// request checks the offer, and returns the request that books it for a guest with the name
+// of the reference. It is an error if the offer is worse than before.
+func (w *worker) request(ctx context.Context, reference string) (*hotelstays.BookRequest, error) {
 	ctx, cancel := context.WithTimeout(ctx, claimFor)
 	defer cancel()
-	now, err := w.client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: w.offer.search.SessionID, RatePkgID: rate.RatePkgID})
+	req := w.offer
+	now, err := w.client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: req.SessionID, RatePkgID: req.RatePkgID})
 	switch {
 	case err != nil:
 		return nil, err
-	case !now.Available() || !hotelstays.CompareOffer(rate, now.RoomRatePkg).Within(hotelstays.Tolerance{}):
+	case !now.Available() || !hotelstays.CompareOffer(req.Expect, now.RoomRatePkg).Within(hotelstays.Tolerance{}):
 		return nil, errors.New("the offer is gone or has changed")
 	}
-	return now.RoomRatePkg, nil
-}
-
-// request books the offer for a guest with the name of the reference.
-func (w *worker) request(reference string, rate *types.RoomRatePkg) *hotelstays.BookRequest {
 	name := strings.ToUpper(reference)
-	return &hotelstays.BookRequest{
-		SessionID: w.offer.search.SessionID, RatePkgID: rate.RatePkgID, Expect: rate,
-		CustomerReferenceNo: reference, CallbackURL: w.Callback,
-		Holder: types.Holder{FirstName: "Guest", LastName: name},
-		Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: name}},
-	}
+	req.CustomerReferenceNo, req.RatePkgID, req.Expect = reference, now.RoomRatePkg.RatePkgID, now.RoomRatePkg
+	req.Holder = types.Holder{FirstName: "Guest", LastName: name}
+	req.Guests = []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: name}}
+	return &req, nil
 }
 
-// search requests the offers of one hotel, as fast as the rate limit allows.
-func (w *worker) search(ctx context.Context, until time.Time) {
-	ctx, cancel := context.WithDeadline(ctx, until)
-	defer cancel()
-	for ctx.Err() == nil {
-		if _, err := w.client.HotelRates(ctx, w.offer.search); err != nil {
-			pause(ctx, 100*time.Millisecond)
-		}
+// storeOutcome is the OnOutcome of every worker: its rows are committed together with the end
+// of the journal's entry, once for each round. outcome.Err says why there is no order; a real
+// service repeats only what is worth it.
+func storeOutcome(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error {
+	reference, orderNo := outcome.Recovery.CustomerReferenceNo, ""
+	if outcome.Order != nil {
+		orderNo = outcome.Order.PlatformReferenceNo
 	}
-}
-
-// findOffer returns the first offer of a city.
-func findOffer(ctx context.Context, client *hotelstays.Client, city string) (o offer, err error) {
-	list, err := client.HotelList(ctx, &hotelstays.HotelListRequest{
-		DestinationName: city, PageSize: 5, MaxRatesPerHotel: 1,
-		CheckIn:         types.DateOf(time.Now().AddDate(0, 2, 0)),
-		CheckOut:        types.DateOf(time.Now().AddDate(0, 2, 2)),
-		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 1}},
-	})
+	_, err := tx.ExecContext(ctx, `UPDATE bookings SET state = $1, order_no = $2 WHERE reference = $3`,
+		outcome.State.String(), orderNo, reference)
 	if err != nil {
-		return offer{}, err
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO outcomes (reference, round, order_no, at)
+		SELECT reference, rounds, order_no, $1 FROM bookings WHERE reference = $2`, time.Now().UnixMicro(), reference)
+	return err
+}
+
+// search returns the city's first offer.
+func (w *worker) search(ctx context.Context) (offer hotelstays.BookRequest, err error) {
+	list, err := w.client.HotelList(ctx, &hotelstays.HotelListRequest{
+		DestinationName: w.City, PageSize: 5, MaxRatesPerHotel: 1, RoomOccupancies: []types.GuestPerRoom{{AdultCount: 1}},
+		CheckIn: types.DateOf(time.Now().AddDate(0, 2, 0)), CheckOut: types.DateOf(time.Now().AddDate(0, 2, 2))})
+	if err != nil {
+		return offer, err
 	}
 	for _, hotel := range list.List {
 		for _, room := range hotel.Rooms {
 			for _, rate := range room.Rates {
-				return offer{rate: rate, search: &hotelstays.HotelRatesRequest{
-					SessionID: list.Basic.SessionID, HotelID: cmp.Or(hotel.PlatformHotelID, hotel.ID),
-					CheckIn:         types.DateOf(time.Now().AddDate(0, 2, 0)),
-					CheckOut:        types.DateOf(time.Now().AddDate(0, 2, 2)),
-					RoomOccupancies: []types.GuestPerRoom{{AdultCount: 1}},
-				}}, nil
+				return hotelstays.BookRequest{SessionID: list.Basic.SessionID, RatePkgID: rate.RatePkgID, Expect: &rate,
+					CallbackURL: "https://fleet.example/hotel-events"}, nil
 			}
 		}
 	}
-	return offer{}, errors.New("no hotel has an offer")
+	return offer, errors.New("no hotel has an offer")
 }
 
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
+// searchOn searches as fast as the rate limit allows.
+func (w *worker) searchOn(ctx context.Context) {
+	for ctx.Err() == nil {
+		if _, err := w.search(ctx); err != nil {
+			pause(ctx)
+		}
 	}
 }

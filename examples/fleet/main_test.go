@@ -1,53 +1,34 @@
 package main
 
 import (
-	"os"
+	"bytes"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
 )
 
-// TestMain runs the program itself in the workers of a test.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == "worker" {
-		main()
-		return
-	}
+	chaostest.Main(workUntilClosed) // does not return in a worker
 	goleak.VerifyTestMain(m)
 }
 
-// Without the servers the error names the packages, and no file is left behind.
-func TestServersAreMissing(t *testing.T) {
-	t.Setenv("PATH", t.TempDir())
-	t.Setenv("TMPDIR", t.TempDir())
-	t.Setenv("HOTELSTAYS_REDIS_ADDR", "")
-	t.Setenv("HOTELSTAYS_POSTGRES_URL", "")
-	_, err := startEngines(t.Context())
-	require.ErrorContains(t, err, "apt-get install redis-server postgresql")
-	assert.NotContains(t, err.Error(), "\n")
-	left, err := os.ReadDir(os.TempDir())
+// hasGoodVerdict runs a fleet, which must print what patterns describe.
+func hasGoodVerdict(t *testing.T, o options, patterns ...string) {
+	t.Helper()
+	t.Parallel() // it waits most of the time
+	var out bytes.Buffer
+	err := run(t.Context(), o, &out)
+	t.Log(out.String())
 	require.NoError(t, err)
-	assert.Empty(t, left)
-}
-
-func TestNamedRedisIsNotThere(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	t.Setenv("HOTELSTAYS_REDIS_ADDR", "127.0.0.1:1")
-	t.Setenv("HOTELSTAYS_POSTGRES_URL", "postgres://127.0.0.1:1/")
-	_, err := startEngines(t.Context())
-	require.ErrorContains(t, err, "HOTELSTAYS_REDIS_ADDR")
-	left, err := os.ReadDir(os.TempDir())
-	require.NoError(t, err)
-	assert.Empty(t, left)
-}
-
-func TestFlagsThatCannotWork(t *testing.T) {
-	require.NoError(t, options{bookings: 1, workers: 1, margin: time.Millisecond}.check())
-	err := options{workers: 65, kills: -1, restarts: -1, load: -1}.check()
-	for _, flag := range []string{"-bookings is 0", "-workers is 65", "-kills is -1", "-restarts is -1", "-for is -1ns", "-margin is 0s"} {
-		assert.ErrorContains(t, err, flag)
+	for _, pattern := range append(patterns, `process \d was killed`, `stopped in order`, `verdict   good`) {
+		assert.Regexp(t, pattern, out.String())
 	}
+}
+
+func TestRun(t *testing.T) {
+	hasGoodVerdict(t, options{bookings: 12, workers: 3, kills: 2}, `tokens    1, for 5 processes`)
 }

@@ -1,194 +1,171 @@
-// A worker: one process of the fleet. It shares everything with the others in Redis and
-// PostgreSQL, so it may die at any point.
+// A worker: one process of the fleet. It may die at any point, because whatever another
+// process needs to continue is in the database.
 
 package main
 
 import (
 	"context"
-	"encoding/json"
+	"database/sql"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
+	_ "github.com/jackc/pgx/v5/stdlib"
 	"github.com/redis/go-redis/v9"
-	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	_ "modernc.org/sqlite"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	hotelstaysredis "github.com/hotelstays/hotelstays-go/contrib/redis"
-	hotelstaysriver "github.com/hotelstays/hotelstays-go/contrib/river"
+	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
+// config is the same for all workers.
+type config struct {
+	URL, City, AppKey, AppSecret, WebhookSecret string
+	Dialect                                     hotelstayssql.Dialect
+	DSN                                         string
+	Key                                         []byte // encrypts the token and the requests in the database
+	Redis                                       string // host:port; if empty, each process keeps the rate limits for itself
+}
+
 const (
-	// bookTimeout bounds a Book, including the wait for the rate limit. It is short here,
-	// because the bookings of a dead worker wait for it.
-	bookTimeout = 4 * time.Second
-	// eventLease is how long an event waits for a worker that died. It is longer than Wake
-	// may take.
-	eventLease = 7 * time.Second
+	// bookers is how many bookings a process makes at once, and searchers how many searches.
+	bookers, searchers = 3, 3
+	// bookTimeout is short, because the sandbox answers late on purpose, and the bookings of a
+	// dead worker wait for it. The default, two minutes, is for production.
+	bookTimeout = 2 * time.Second
+	// grace is how long an orderly stop may take: a Send, and a poll.
+	grace = bookTimeout + 30*time.Second
 )
 
-// silent drops log lines about crashes, which are made on purpose here.
-var silent = slog.New(slog.DiscardHandler)
-
-// plan configures a worker. It contains secrets, so it goes through standard input: others can
-// see arguments and environments.
-type plan struct {
-	Name                        string
-	URL, City                   string
-	AppKey, AppSecret           string
-	TokenKey, WebhookSecret     string
-	Callback                    string
-	RedisAddr, Prefix           string
-	PostgresURL, Schema         string
-	Workers, Bookers, Searchers int
-	Margin                      time.Duration // of the rate limits
-}
-
-// begin starts a worker when all are ready.
-type begin struct{ SearchUntil time.Time }
-
-// worker is the process.
 type worker struct {
-	plan
-	redis    *redis.Client
-	db       *database
-	client   *hotelstays.Client
-	bookings *hotelstaysriver.Bookings
-	events   *hotelstaysredis.EventStore
-	offer    offer
+	config
+	db      *sql.DB
+	client  *hotelstays.Client
+	journal *hotelstayssql.Journal
+	events  *hotelstayssql.EventStore
+	offer   hotelstays.BookRequest // without reference and guests
 }
 
-// work runs a worker. It reads its plan, prints the address for webhooks, reads begin, and
-// works until in ends.
-func work(in io.Reader, out io.Writer) error {
-	w, input := &worker{}, json.NewDecoder(in)
-	if err := input.Decode(&w.plan); err != nil {
+// work is a worker until ctx ends. It prints its address when it is ready for webhooks.
+func work(ctx context.Context, cfg config) error {
+	w, err := newWorker(cfg)
+	if err != nil {
 		return err
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
-	if err := w.connect(ctx); err != nil {
-		return fmt.Errorf("%s: %w", w.Name, err)
-	}
-	defer w.redis.Close()
 	defer w.db.Close()
-	defer w.client.CloseIdleConnections()
-	listener, err := w.prepare(ctx)
+	if w.offer, err = w.search(ctx); err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return fmt.Errorf("%s: %w", w.Name, err)
+		return err
 	}
-	fmt.Fprintln(out, "http://"+listener.Addr().String())
-	var b begin
-	switch err := input.Decode(&b); {
-	case errors.Is(err, io.EOF): // no longer needed
-		return nil
-	case err != nil:
-		return fmt.Errorf("%s: %w", w.Name, err)
-	}
-	go func() {
-		_, _ = io.Copy(io.Discard, in)
-		stop()
-	}()
-	return w.run(ctx, listener, b.SearchUntil)
+	fmt.Println(listener.Addr())
+	return w.run(ctx, listener)
 }
 
-// connect creates the client and the stores that it shares with the other workers.
-func (w *worker) connect(ctx context.Context) (err error) {
-	w.redis = redis.NewClient(&redis.Options{Addr: w.RedisAddr})
-	tokens, err := hotelstaysredis.NewTokenStore(w.redis, hotelstaysredis.TokenStoreOptions{
-		Keys: []types.Secret{types.NewSecret(w.TokenKey)}, Prefix: w.Prefix})
-	if err != nil {
-		return err
-	}
-	limiter, err := hotelstaysredis.NewRateLimiter(w.redis, hotelstaysredis.RateLimiterOptions{
-		Prefix: w.Prefix, Margin: w.Margin, FallbackProcesses: w.Workers})
-	if err != nil {
-		return err
-	}
-	if w.events, err = hotelstaysredis.NewEventStore(w.redis, hotelstaysredis.EventStoreOptions{Prefix: w.Prefix}); err != nil {
-		return err
-	}
-	w.client, err = hotelstays.New(w.URL, hotelstays.TicketCredential{AppKey: w.AppKey, AppSecret: types.NewSecret(w.AppSecret)},
-		hotelstays.WithTokenStore(tokens), hotelstays.WithRateLimiter(limiter),
-		hotelstays.WithUserAgent(w.Name)) // the ledger identifies workers by it
-	if err != nil {
-		return err
-	}
-	if w.db, err = openDatabase(ctx, w.PostgresURL, w.Schema); err != nil {
-		return err
-	}
-	w.bookings, err = hotelstaysriver.New(hotelstaysriver.Config{
-		Client: w.client, Pool: w.db.Pool, Schema: w.Schema, OnOutcome: storeOutcome, BookTimeout: bookTimeout, Logger: silent})
-	return err
-}
-
-// prepare finds an offer, and listens for webhooks.
-func (w *worker) prepare(ctx context.Context) (listener net.Listener, err error) {
-	if w.offer, err = findOffer(ctx, w.client, w.City); err != nil {
+// newWorker creates the client, and what it shares with the other workers. In production log
+// the warnings of hotelstayssql.Check, and pass each part a Logger: here the warnings would be
+// about failures that are made on purpose.
+func newWorker(cfg config) (w *worker, err error) {
+	w = &worker{config: cfg}
+	if w.db, err = openDatabase(cfg); err != nil {
 		return nil, err
 	}
-	return net.Listen("tcp", "127.0.0.1:0")
+	keys := []types.Secret{types.NewSecret(string(cfg.Key))}
+	tokens, err := hotelstayssql.NewTokenStore(w.db, cfg.Dialect, hotelstayssql.TokenStoreOptions{Keys: keys})
+	if err != nil {
+		return nil, err
+	}
+	opts := []hotelstays.Option{hotelstays.WithTokenStore(tokens)}
+	if cfg.Redis != "" {
+		limiter, err := hotelstaysredis.NewRateLimiter(redis.NewClient(&redis.Options{Addr: cfg.Redis}),
+			hotelstaysredis.RateLimiterOptions{Prefix: "hotelstays:fleet", Margin: 100 * time.Millisecond})
+		if err != nil {
+			return nil, err
+		}
+		opts = append(opts, hotelstays.WithRateLimiter(limiter))
+	}
+	credential := hotelstays.TicketCredential{AppKey: cfg.AppKey, AppSecret: types.NewSecret(cfg.AppSecret)}
+	if w.client, err = hotelstays.New(cfg.URL, credential, opts...); err != nil {
+		return nil, err
+	}
+	if w.events, err = hotelstayssql.NewEventStore(w.db, cfg.Dialect, hotelstayssql.EventStoreOptions{}); err != nil {
+		return nil, err
+	}
+	w.journal, err = hotelstayssql.NewJournal(w.db, cfg.Dialect, w.client, hotelstayssql.JournalOptions{
+		OnOutcome: storeOutcome, Keys: keys, BookTimeout: bookTimeout,
+		PollInterval: 100 * time.Millisecond, // a minute takes a second here
+	})
+	return w, err
 }
 
-// run works until ctx ends, then stops in order: webhooks, bookings, jobs.
-func (w *worker) run(ctx context.Context, listener net.Listener, searchUntil time.Time) error {
+// openDatabase opens a pool. SQLite needs these settings on every connection.
+func openDatabase(cfg config) (*sql.DB, error) {
+	driver, dsn := "pgx", cfg.DSN
+	if cfg.Dialect == hotelstayssql.SQLite {
+		driver, dsn = "sqlite", "file:"+dsn+"?_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)"
+	}
+	db, err := sql.Open(driver, dsn)
+	if err == nil {
+		db.SetMaxOpenConns(10) // the server's limit is for all processes together
+	}
+	return db, err
+}
+
+// run works until ctx ends, and then stops in order.
+func (w *worker) run(ctx context.Context, listener net.Listener) error {
 	handler, err := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{
-		Secrets: []types.Secret{types.NewSecret(w.WebhookSecret)}, Store: w.events, Lease: eventLease,
-	}, w.handle)
+		Secrets: []types.Secret{types.NewSecret(w.WebhookSecret)}}, w.handle)
 	if err != nil {
 		return err
 	}
-	jobs, err := w.startJobs(ctx)
-	if err != nil {
-		return err
-	}
+	ctx, stop := context.WithCancelCause(ctx)
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
-	go server.Serve(listener)
-	var working sync.WaitGroup
-	for range w.Bookers {
-		working.Go(func() { w.book(ctx) })
+	go func() { stop(server.Serve(listener)) }()
+	polling, endPolls := context.WithCancel(context.WithoutCancel(ctx))
+	var polls, callers sync.WaitGroup
+	polls.Go(func() { stop(w.journal.Run(polling)) }) // it ends early if the tables are of another version
+	for range bookers {
+		callers.Go(func() { w.book(ctx) })
 	}
-	for range w.Searchers {
-		working.Go(func() { w.search(ctx, searchUntil) })
+	if w.Redis != "" {
+		for range searchers {
+			callers.Go(func() { w.searchOn(ctx) })
+		}
 	}
 	<-ctx.Done()
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), bookTimeout+5*time.Second)
+
+	// First the webhooks: others receive the next ones. Then the bookings, because an answer that
+	// comes saves ten minutes of polls. The polls come last, and lose nothing: others continue.
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
-	err = server.Shutdown(grace)
-	working.Wait()
-	return errors.Join(err, jobs.Stop(grace))
+	err = server.Shutdown(ending)
+	callers.Wait()
+	endPolls()
+	polls.Wait()
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		err = errors.Join(cause, err)
+	}
+	return err
 }
 
-// startJobs starts the River client that works on recoveries.
-func (w *worker) startJobs(ctx context.Context) (*river.Client[pgx.Tx], error) {
-	cfg := &river.Config{Schema: w.Schema, Logger: silent, FetchPollInterval: 200 * time.Millisecond} // for hurry
-	if err := w.bookings.Configure(cfg); err != nil {
-		return nil, err
-	}
-	jobs, err := river.NewClient(riverpgxv5.New(w.db.Pool), cfg)
-	if err != nil {
-		return nil, err
-	}
-	return jobs, until(ctx, "the database answers", 30*time.Second, func(ctx context.Context) bool {
-		return jobs.Start(context.WithoutCancel(ctx)) == nil // Stop ends them
-	})
-}
-
-// handle is called once for each event in the whole fleet, and again if its worker dies before
-// the event is marked as done. A real one must be idempotent; this one adds a row, so that a
-// second call is visible.
+// handle stores an event. HandleTx commits the row once, whichever processes receive the
+// event and its duplicates.
 func (w *worker) handle(ctx context.Context, event *hotelstays.WebhookEvent) error {
-	if err := w.bookings.Wake(ctx, event.CustomerReferenceNo); err != nil {
+	err := w.events.HandleTx(ctx, event, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO events (id) VALUES ($1)`, event.ID)
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	_, err := w.db.Exec(ctx, `INSERT INTO handled (event, worker) VALUES ($1, $2)`, event.ID, w.Name)
-	return err
+	// After the transaction, because Wake writes on a connection of its own. If the process dies
+	// in between, the sender has no answer and delivers again.
+	return w.journal.Wake(ctx, event.CustomerReferenceNo)
 }

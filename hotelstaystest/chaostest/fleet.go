@@ -35,6 +35,9 @@ type Fleet struct {
 	// way stay: the sandbox answers in real time. It is called five times a second, while the
 	// other functions run. Optional.
 	Hurry func(ctx context.Context, d time.Duration)
+	// Grace is how long the processes have to stop when all bookings have ended. Survive then
+	// closes their input, as [Process.Close] does. If it is 0, they are killed instead.
+	Grace time.Duration
 	// Seed decides what is killed and when.
 	Seed uint64
 	// Logf receives what happens. Optional.
@@ -45,8 +48,8 @@ type Fleet struct {
 }
 
 // Survive returns when all bookings have ended and the processes are gone. The error says
-// that a process ended by itself, that a crash failed, or that ctx ended, or that half a
-// second for each booking and five minutes were not enough.
+// that a process ended by itself, that a crash failed, that ctx ended, that a process failed to
+// stop within Grace, or that half a second for each booking and five minutes were not enough.
 //
 // Kills and crashes are spread at random over the run, by the number of bookings that have ended.
 func (f *Fleet) Survive(ctx context.Context) error {
@@ -73,7 +76,30 @@ func (f *Fleet) Survive(ctx context.Context) error {
 		}
 		f.processes = append(f.processes, p)
 	}
-	return f.disturb(ctx)
+	if err := f.disturb(ctx); err != nil || f.Grace == 0 {
+		return err
+	}
+	return f.stop()
+}
+
+// stop lets all processes stop at the same time.
+func (f *Fleet) stop() error {
+	late := time.AfterFunc(f.Grace, func() {
+		for _, p := range f.processes {
+			_ = p.Cmd.Process.Kill()
+		}
+	})
+	defer late.Stop()
+	for _, p := range f.processes {
+		_ = p.input.Close()
+	}
+	var problems []error
+	for i, p := range f.processes {
+		if err := p.Wait(); err != nil {
+			problems = append(problems, fmt.Errorf("chaostest: process %d failed to stop within %s: %w", i, f.Grace, err))
+		}
+	}
+	return errors.Join(problems...)
 }
 
 func (f *Fleet) start(i int) (*Process, error) {
@@ -100,7 +126,10 @@ func (f *Fleet) disturbances() (all []disturbance) {
 		spread(i, f.Kills, f.kill)
 	}
 	for i, crash := range f.Crashes {
-		spread(i, len(f.Crashes), crash)
+		spread(i, len(f.Crashes), func(ctx context.Context) error {
+			f.Logf("server %d crashes", i)
+			return crash(ctx)
+		})
 	}
 	slices.SortStableFunc(all, func(a, b disturbance) int { return cmp.Compare(a.after, b.after) })
 	return all

@@ -51,6 +51,8 @@ func TestMain(m *testing.M) {
 			return nil
 		case "fail":
 			return errors.New("failed on purpose")
+		case "hang":
+			time.Sleep(time.Hour)
 		case "work": // writes files until it is closed or killed
 			fmt.Println(strings.Repeat("x", shouted))
 			for ctx := chaostest.UntilClosed(); ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
@@ -149,13 +151,25 @@ func TestFleetSurvives(t *testing.T) {
 	start := f.Start
 	f.Start = func(i int) (*chaostest.Process, error) { started++; return start(i) }
 	f.Kills, f.Crashes = 3, []func(context.Context) error{func(context.Context) error { crashed++; return nil }}
+	var log []string
+	f.Logf = func(format string, args ...any) { log = append(log, fmt.Sprintf(format, args...)) }
 	require.NoError(t, f.Survive(t.Context()))
+	assert.Len(t, log, 3+1)
+	assert.Contains(t, log, "server 0 crashes")
 	assert.Equal(t, 4+3, started)
 	assert.Equal(t, 1, crashed)
 	before, err := f.Ended(t.Context())
 	require.NoError(t, err)
 	assert.GreaterOrEqual(t, before, 50)
 	assert.NoFileExists(t, filepath.Join(dir, "closed"))
+}
+
+func TestFleetStops(t *testing.T) {
+	dir := t.TempDir()
+	f := workers(dir, 1)
+	f.Grace = time.Minute
+	require.NoError(t, f.Survive(t.Context()))
+	assert.FileExists(t, filepath.Join(dir, "closed"))
 }
 
 func TestFleetFails(t *testing.T) {
@@ -185,6 +199,11 @@ func TestFleetFails(t *testing.T) {
 		},
 		"HOTELSTAYS_CHAOSTEST_NOTHING is not set": func(f *chaostest.Fleet) context.Context {
 			f.Bookings, f.Crashes = 5, []func(context.Context) error{chaostest.ShellCrash("HOTELSTAYS_CHAOSTEST_NOTHING")}
+			return t.Context()
+		},
+		"process 3 failed to stop within 1ms: signal: killed": func(f *chaostest.Fleet) context.Context {
+			f.Start = func(int) (*chaostest.Process, error) { return chaostest.Start(part{Role: "hang"}) }
+			f.Bookings, f.Grace = 0, time.Millisecond
 			return t.Context()
 		},
 		"bookings have ended: no longer needed": func(*chaostest.Fleet) context.Context { return ended },

@@ -1,0 +1,221 @@
+// The test of the fleet: the sandbox, the workers that are killed, and the verdict.
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	mathrand "math/rand/v2"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
+	"github.com/hotelstays/hotelstays-go/contrib/sql/journaltest"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
+)
+
+// restartVariable holds a shell command that crashes PostgreSQL and starts it again, as
+// .ci/services does. If it is empty, PostgreSQL does not crash.
+const restartVariable = "HOTELSTAYS_POSTGRES_RESTART"
+
+// run starts everything and prints the verdict. A bad one is an error.
+func run(ctx context.Context, o options, out io.Writer) error {
+	began, seed := time.Now(), mathrand.Uint64()
+	balancer := &balancer{workers: make([]*url.URL, o.workers)}
+	srv := hotelstaystest.NewServer(chaostest.Options(seed,
+		hotelstaystest.WithConfirmAfter(2*time.Second), hotelstaystest.WithCallbackHandler(balancer.handler()),
+		func(c *hotelstaystest.Config) { c.Unlimited = o.redis == "" })...)
+	defer srv.Close()
+	chaostest.Inject(srv)
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpWebhook, Kind: hotelstaystest.FaultDuplicate, Probability: 0.3, Times: -1})
+
+	cfg := config{URL: srv.URL, City: srv.CityName(0), AppKey: srv.AppKey, AppSecret: srv.AppSecret, WebhookSecret: srv.WebhookSecret,
+		Key: make([]byte, 32), Redis: o.redis}
+	_, _ = rand.Read(cfg.Key) // never fails
+	db, drop, err := createDatabase(ctx, o, &cfg)
+	if err != nil {
+		return err
+	}
+	defer drop()
+
+	started := 0
+	fleet := chaostest.Fleet{
+		Bookings: o.bookings, Processes: o.workers, Kills: o.kills, Seed: seed, Grace: 2 * grace,
+		Start: func(i int) (*chaostest.Process, error) {
+			started++
+			return balancer.startWorker(i, cfg)
+		},
+		Ended: func(ctx context.Context) (ended int, err error) {
+			var events int
+			err = db.QueryRowContext(ctx, `SELECT COUNT(*), (SELECT COUNT(DISTINCT id) FROM events) FROM bookings
+				WHERE state = 'found' OR state = 'absent' AND rounds = $1`, maxRounds).Scan(&ended, &events)
+			if events < 3*len(srv.Ledger().Orders()) { // created, paid, modified
+				ended-- // the last one, until its webhooks have come
+			}
+			return ended, err
+		},
+		Hurry: func(ctx context.Context, d time.Duration) { // errors do not matter: the database may be restarting
+			_ = journaltest.PassTime(ctx, db, cfg.Dialect, d, journaltest.PollsOnly)
+		},
+		Logf: func(format string, args ...any) {
+			fmt.Fprintf(out, "%5.1f s  %s\n", time.Since(began).Seconds(), fmt.Sprintf(format, args...))
+		},
+	}
+	if o.postgres != "" && os.Getenv(restartVariable) != "" {
+		fleet.Crashes = append(fleet.Crashes, chaostest.ShellCrash(restartVariable))
+	}
+	if err := fleet.Survive(ctx); err != nil {
+		return err
+	}
+	fleet.Logf("all bookings have ended, and the workers have stopped in order")
+	return judge(ctx, out, o, srv.Ledger(), db, started)
+}
+
+// balancer sends each webhook to a random worker.
+type balancer struct {
+	mu      sync.Mutex
+	workers []*url.URL // those that have not started yet are nil
+}
+
+func (b *balancer) handler() http.Handler {
+	return &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			r.SetURL(cmp.Or(b.workers[mathrand.IntN(len(b.workers))], b.workers[0]))
+		},
+		Transport: &http.Transport{DisableKeepAlives: true},
+		ErrorLog:  log.New(io.Discard, "", 0), // a worker is dead, and the sandbox delivers again
+	}
+}
+
+// startWorker starts a worker, and returns when it is ready for webhooks.
+func (b *balancer) startWorker(i int, cfg config) (*chaostest.Process, error) {
+	p, err := chaostest.Start(cfg)
+	if err != nil {
+		return nil, err
+	}
+	address, err := p.Line()
+	if err != nil {
+		return nil, fmt.Errorf("worker %d did not start: %w", i, cmp.Or(p.Wait(), err))
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.workers[i] = &url.URL{Scheme: "http", Host: address}
+	return p, nil
+}
+
+// createDatabase creates a SQLite file, or a schema in PostgreSQL, with the wanted bookings.
+func createDatabase(ctx context.Context, o options, cfg *config) (db *sql.DB, drop func(), err error) {
+	remove, statements := func() {}, tables
+	if o.postgres == "" {
+		dir, err := os.MkdirTemp("", "fleet")
+		if err != nil {
+			return nil, nil, err
+		}
+		cfg.Dialect, cfg.DSN = hotelstayssql.SQLite, filepath.Join(dir, "fleet.db")
+		remove = func() { _ = os.RemoveAll(dir) }
+	} else {
+		server, err := url.Parse(o.postgres)
+		if err != nil {
+			return nil, nil, errors.New("-postgres is not a URL") // err has the password
+		}
+		schema, query := "fleet_"+strings.ToLower(rand.Text()), server.Query()
+		query.Set("search_path", schema)
+		server.RawQuery = query.Encode()
+		cfg.Dialect, cfg.DSN = hotelstayssql.PostgreSQL, server.String()
+		statements = "CREATE SCHEMA " + schema + ";" + tables
+		remove = func() { _, _ = db.Exec("DROP SCHEMA " + schema + " CASCADE") }
+	}
+	if db, err = openDatabase(*cfg); err != nil {
+		return nil, nil, err
+	}
+	drop = func() {
+		db.SetMaxIdleConns(0) // the server may have crashed since
+		remove()
+		_ = db.Close()
+	}
+	_, err = db.ExecContext(ctx, statements)
+	if err == nil {
+		_, err = db.ExecContext(ctx, `WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < $1)
+			INSERT INTO bookings (reference) SELECT 'fleet-' || n FROM numbers`, o.bookings)
+	}
+	if err == nil {
+		err = hotelstayssql.Migrate(ctx, db, cfg.Dialect)
+	}
+	if err != nil {
+		drop()
+	}
+	return db, drop, err
+}
+
+// judge compares the workers' tables with the ledger, and prints the verdict. A bad one is an error.
+func judge(ctx context.Context, out io.Writer, o options, ledger *hotelstaystest.Ledger, db *sql.DB, processes int) error {
+	outcomes, err := readOutcomes(ctx, db)
+	if err != nil {
+		return err
+	}
+	var handled, distinct, deliveries int
+	if err := db.QueryRowContext(ctx, `SELECT COUNT(id), COUNT(DISTINCT id) FROM events`).Scan(&handled, &distinct); err != nil {
+		return err
+	}
+	events := ledger.Webhooks()
+	for _, e := range events {
+		deliveries += len(e.Attempts)
+	}
+	orders := len(ledger.Orders())
+	fmt.Fprintf(out, "\nbookings  %d of %d made; %d rounds without an order\n", orders, o.bookings, len(outcomes)-orders)
+	fmt.Fprintf(out, "tokens    %d, for %d processes\n", ledger.TicketsIssued(), processes)
+	fmt.Fprintf(out, "webhooks  %d events in %d deliveries; %d handled, %d twice\n", len(events), deliveries, distinct, handled-distinct)
+	if searches := ledger.Requests(hotelstaystest.OpHotelList); o.redis != "" {
+		lasted := searches[len(searches)-1].Arrived.Sub(searches[0].Arrived)
+		fmt.Fprintf(out, "limits    %d calls refused (429); %.0f searches a second, the limit is %d\n",
+			ledger.RateLimited(""), float64(len(searches))/lasted.Seconds(), hotelstays.OpHotelList.RateLimit())
+	}
+
+	problems := chaostest.Check(ledger, outcomes)
+	if distinct != len(events) || handled != len(events) {
+		problems = errors.Join(problems, errors.New("events were lost, or handled twice"))
+	}
+	if ledger.TicketsIssued() != 1 || ledger.RateLimited("") != 0 {
+		problems = errors.Join(problems, errors.New("the token or the rate limits were not shared"))
+	}
+	if problems != nil {
+		return fmt.Errorf("the verdict is bad:\n%w", problems)
+	}
+	fmt.Fprintln(out, "verdict   good: nothing lost, nothing twice")
+	return nil
+}
+
+// readOutcomes returns the stored outcomes, oldest first.
+func readOutcomes(ctx context.Context, db *sql.DB) (all []chaostest.Outcome, err error) {
+	rows, err := db.QueryContext(ctx, `SELECT reference, round, order_no, at FROM outcomes ORDER BY at`)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var o chaostest.Outcome
+		var at int64
+		if err := rows.Scan(&o.Reference, &o.Round, &o.OrderNo, &at); err != nil {
+			return nil, err
+		}
+		o.At = time.UnixMicro(at)
+		all = append(all, o)
+	}
+	return all, rows.Err()
+}
