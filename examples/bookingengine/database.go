@@ -41,6 +41,9 @@ func openDatabase(ctx context.Context, file, postgres string, log *slog.Logger) 
 	if err != nil {
 		return nil, err
 	}
+	if dialect == hotelstayssql.SQLite {
+		pool.SetMaxOpenConns(1) // its goroutines take turns
+	}
 	if err = hotelstayssql.Migrate(ctx, pool, dialect); err == nil {
 		_, err = pool.ExecContext(ctx, schema)
 	}

@@ -107,13 +107,14 @@ func newWorker(cfg config) (w *worker, err error) {
 
 // openDatabase opens a pool. SQLite needs these settings on every connection.
 func openDatabase(cfg config) (*sql.DB, error) {
-	driver, dsn := "pgx", cfg.DSN
+	driver, dsn, connections := "pgx", cfg.DSN, 10 // the server's limit is for all processes together
 	if cfg.Dialect == hotelstayssql.SQLite {
+		connections = 1 // its goroutines take turns
 		driver, dsn = "sqlite", "file:"+dsn+"?_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)"
 	}
 	db, err := sql.Open(driver, dsn)
 	if err == nil {
-		db.SetMaxOpenConns(10) // the server's limit is for all processes together
+		db.SetMaxOpenConns(connections)
 	}
 	return db, err
 }
