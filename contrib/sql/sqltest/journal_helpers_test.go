@@ -146,7 +146,8 @@ func (b *books) begin(reference string) {
 	defer cancel()
 	tx, err := b.db.BeginTx(ctx, nil)
 	require.NoError(b.t, err)
-	_, err = tx.ExecContext(ctx, b.db.translate(`INSERT INTO bookings (reference, state, order_no, ended) VALUES (?, 'pending', '', 0)`), reference)
+	_, err = tx.ExecContext(ctx, b.db.translate(`INSERT INTO bookings (reference, state, order_no, ended) VALUES (?, 'pending', '', 0)`),
+		reference)
 	require.NoError(b.t, err)
 	require.NoError(b.t, b.Begin(ctx, tx, b.request(reference)))
 	require.NoError(b.t, tx.Commit())
