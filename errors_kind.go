@@ -29,6 +29,9 @@ const (
 	KindVoucher         ErrorKind = "voucher"
 	KindWebhook         ErrorKind = "webhook"
 
+	// KindVoucherNotReady: a *VoucherError with ErrVoucherNotReady.
+	KindVoucherNotReady ErrorKind = "voucher_not_ready"
+
 	// KindParam to KindUpstreamTimeout are the kinds of the sentinels: ErrParam and so on.
 	KindParam              ErrorKind = "parameter_refused"
 	KindUnauthorized       ErrorKind = "unauthorized"
@@ -58,7 +61,7 @@ const (
 //
 //	202  the outcome is unknown: the caller asks for the booking later
 //	400  the request is at fault
-//	404  there is no such order
+//	404  there is no such order, or no voucher
 //	409  the offer or the order does not allow it
 //	503  the caller may try again in a moment
 //	504  there was no answer in time
@@ -72,7 +75,7 @@ func (k ErrorKind) HTTPStatus() int {
 		return http.StatusAccepted
 	case KindValidation, KindParam, KindWebhook:
 		return http.StatusBadRequest
-	case KindNotFound:
+	case KindNotFound, KindVoucherNotReady:
 		return http.StatusNotFound
 	case KindRateChanged, KindDuplicateBooking, KindReferenceReused, KindAmbiguousReference, KindCancelRefused:
 		return http.StatusConflict

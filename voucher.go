@@ -170,7 +170,12 @@ func (e *VoucherError) Error() string {
 // Unwrap returns Err.
 func (e *VoucherError) Unwrap() error { return e.Err }
 
-func (*VoucherError) kind() ErrorKind { return KindVoucher }
+func (e *VoucherError) kind() ErrorKind {
+	if errors.Is(e.Err, ErrVoucherNotReady) {
+		return KindVoucherNotReady
+	}
+	return KindVoucher
+}
 
 func voucherError(v *types.Voucher, err error, format string, args ...any) error {
 	return &VoucherError{VoucherNumber: v.VoucherNumber, Version: v.Version, Err: err, Detail: fmt.Sprintf(format, args...)}

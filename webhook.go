@@ -238,8 +238,8 @@ type WebhookOptions struct {
 	// ResponseWriter with a read deadline; if a middleware hides that, use
 	// http.Server.ReadTimeout.
 	ReadTimeout time.Duration
-	// OnError, if set, is called for each rejected or failed delivery, after the response. Of
-	// duplicates it is ErrWebhookBusy, which needs no alarm.
+	// OnError, if set, is called for each rejected or failed delivery, after the response. An
+	// error that matches ErrWebhookBusy needs no alarm: the event came twice at the same time.
 	OnError func(*http.Request, error)
 }
 

@@ -20,9 +20,9 @@ import (
 
 // TokenStoreOptions are the settings of NewTokenStore.
 type TokenStoreOptions struct {
-	// Keys encrypt the tokens: AES-256, 32 random bytes each, as they are: decode hex or base64
-	// first. The first encrypts, all decrypt. To change a key, append the new one in all processes, then move it to the
-	// front, then remove the old one.
+	// Keys encrypt the tokens: AES-256, 32 random bytes each, not hex or base64 text. The first
+	// key encrypts, and all keys decrypt. To change a key, append the new one in all processes,
+	// then move it to the front, then remove the old one.
 	Keys []types.Secret
 	// Prefix begins every key in Redis; "hotelstays" if empty.
 	Prefix string

@@ -51,8 +51,8 @@ type JournalOptions struct {
 	// not the expected one (BookingFound). Recovery has the reference, and the session that
 	// Cancel needs. ctx lasts at most ten seconds in Send and Book, and at least fifteen in Run.
 	OnOutcome func(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error
-	// Keys encrypt the requests that wait for Send. Required: at least one key of 32 bytes, as they
-	// are: decode hex or base64 first. The first one encrypts, and all of them decrypt.
+	// Keys encrypt the requests that wait for Send. Required: at least one of 32 random bytes, not
+	// hex or base64 text. The first key encrypts, and all keys decrypt.
 	Keys []types.Secret
 	// BookTimeout bounds Book and Send, with their wait for the rate limit, and is how long a
 	// booking waits for Send. Bookings of a process that died wait for it, too. Default: 2 minutes.

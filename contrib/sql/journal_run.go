@@ -49,10 +49,10 @@ func (j *Journal) Run(ctx context.Context) error {
 		j.opts.Logger.ErrorContext(ctx, "the journal waits for its database", slog.String("error", err.Error()))
 		j.pause(ctx)
 	}
-	j.lookForOthers(ctx)
 	workers := make(chan struct{}, j.opts.MaxWorkers)
 	var running sync.WaitGroup
 	defer running.Wait()
+	running.Go(func() { j.lookForOthers(ctx) })
 	for {
 		select {
 		case workers <- struct{}{}:
@@ -82,15 +82,16 @@ func (j *Journal) Run(ctx context.Context) error {
 // lookForOthers logs that there are open bookings of other accounts, as after a change of the base
 // URL or the credential. Nobody may be polling for them.
 func (j *Journal) lookForOthers(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
+	limited, cancel := context.WithTimeout(ctx, claimTimeout)
 	defer cancel()
 	var n int
-	err := j.db.QueryRowContext(ctx, j.db.dialect.sql(`SELECT COUNT(*) FROM hotelstays_journal WHERE live = 1 AND account <> ?`), j.account).Scan(&n)
+	err := j.db.QueryRowContext(limited, j.db.dialect.sql(`SELECT COUNT(*) FROM hotelstays_journal WHERE live = 1 AND account <> ?`), j.account).Scan(&n)
 	switch {
+	case ctx.Err() != nil:
 	case err != nil:
 		j.opts.Logger.WarnContext(ctx, "cannot look for bookings of other accounts", slog.String("error", err.Error()))
 	case n > 0:
-		j.opts.Logger.WarnContext(ctx, "bookings of another base URL or credential are open; this process leaves them to a journal with a client of those",
+		j.opts.Logger.InfoContext(ctx, "bookings of another base URL or credential are open; this process leaves them to a journal with a client of those",
 			slog.Int("bookings", n))
 	}
 }

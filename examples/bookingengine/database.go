@@ -41,6 +41,7 @@ func openDatabase(ctx context.Context, file, postgres string, log *slog.Logger) 
 	if err != nil {
 		return nil, err
 	}
+	pool.SetMaxOpenConns(10)
 	if dialect == hotelstayssql.SQLite {
 		pool.SetMaxOpenConns(1) // its goroutines take turns
 	}

@@ -37,10 +37,15 @@ type engine struct {
 	checkouts *shelf[checkout]           // by reference
 	webhooks  *hotelstays.WebhookHandler // nil without a callback URL
 
-	ctx  context.Context // of the goroutines
-	stop context.CancelFunc
-	work sync.WaitGroup
+	sending sync.WaitGroup  // Books and Cancels
+	ctx     context.Context // of the other goroutines
+	stop    context.CancelFunc
+	work    sync.WaitGroup
 }
+
+// sendTimeout bounds a Book and a Cancel, and with them the end of the engine. Who cannot wait so
+// long kills it: the next start finds out.
+const sendTimeout = 2 * time.Minute
 
 // newEngine returns an engine, which ends the bookings that an earlier one left open. Close
 // it, then the database.
@@ -63,7 +68,7 @@ func newEngine(svc *service, db *database, log *slog.Logger) (*engine, error) {
 	key := make([]byte, 32)
 	rand.Read(key)
 	e.journal, err = hotelstayssql.NewJournal(db.DB, db.dialect, client, hotelstayssql.JournalOptions{
-		OnOutcome: e.settle, Keys: []types.Secret{types.NewSecret(string(key))}, PollInterval: svc.pause, Logger: log,
+		OnOutcome: e.settle, Keys: []types.Secret{types.NewSecret(string(key))}, BookTimeout: sendTimeout, PollInterval: svc.pause, Logger: log,
 	})
 	if err != nil {
 		return nil, err
@@ -85,6 +90,7 @@ func newEngine(svc *service, db *database, log *slog.Logger) (*engine, error) {
 
 // close ends the work and waits for it. The next start continues it.
 func (e *engine) close() {
+	e.sending.Wait() // an answer that comes saves ten minutes of polls
 	e.stop()
 	e.work.Wait()
 	e.client.CloseIdleConnections()
@@ -92,8 +98,11 @@ func (e *engine) close() {
 
 // inBackground does work that must not end with the request of its page.
 func (e *engine) inBackground(page context.Context, work func(context.Context)) {
-	ctx := context.WithValue(e.ctx, pageID{}, pageIDOf(page))
-	e.work.Go(func() { work(ctx) })
+	e.sending.Go(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(page), sendTimeout)
+		defer cancel()
+		work(ctx)
+	})
 }
 
 // search starts a search, and returns with its first hotel or with none. The others arrive
@@ -260,17 +269,7 @@ func (co *checkout) ready() bool { return !co.Gone && co.Changed == nil }
 // book starts a booking, once for each checkout, and returns at once. Its row and its entry in
 // the journal are committed before Book is sent.
 func (e *engine) book(ctx context.Context, co checkout, holder types.Holder, guests []types.Guest) error {
-	req := &hotelstays.BookRequest{
-		SessionID: co.SessionID, CustomerReferenceNo: co.Reference, RatePkgID: co.Offer.RatePkgID,
-		Holder: holder, Guests: guests, CallbackURL: e.service.callbackURL,
-		Expect: &co.Offer, // an order of other dates is an error
-	}
-	err := e.db.inTx(ctx, func(tx *sql.Tx) error {
-		if err := e.journal.Begin(ctx, tx, req); err != nil {
-			return err
-		}
-		return put(ctx, tx, order{Checkout: co, State: placing, Since: time.Now()})
-	})
+	err := e.begin(ctx, co, holder, guests)
 	switch {
 	case errors.Is(err, hotelstayssql.ErrAlreadyBegun), errors.Is(err, hotelstayssql.ErrAlreadyBooked):
 		return nil // the same form, once more
@@ -283,6 +282,21 @@ func (e *engine) book(ctx context.Context, co checkout, holder types.Holder, gue
 		}
 	})
 	return nil
+}
+
+// begin commits an order together with its entry in the journal.
+func (e *engine) begin(ctx context.Context, co checkout, holder types.Holder, guests []types.Guest) error {
+	req := &hotelstays.BookRequest{
+		SessionID: co.SessionID, CustomerReferenceNo: co.Reference, RatePkgID: co.Offer.RatePkgID,
+		Holder: holder, Guests: guests, CallbackURL: e.service.callbackURL,
+		Expect: &co.Offer, // an order of other dates is an error
+	}
+	return e.db.inTx(ctx, func(tx *sql.Tx) error {
+		if err := e.journal.Begin(ctx, tx, req); err != nil {
+			return err
+		}
+		return put(ctx, tx, order{Checkout: co, State: placing, Since: time.Now()})
+	})
 }
 
 // settle stores the outcome of a booking, together with the end of its entry in the journal.
@@ -374,6 +388,7 @@ func (e *engine) cancel(ctx context.Context, reference, reason string) error {
 			return
 		}
 		o.Cancelling, o.Problem = time.Now(), nil
+		o.readNow() // this process may die before it knows
 		req = &hotelstays.CancelRequest{
 			SessionID: o.Checkout.SessionID, CustomerReferenceNo: reference,
 			SupplierReferenceNo: o.Booked.SupplierReferenceNo, Reason: reason,

@@ -132,6 +132,7 @@ func serve(ctx context.Context, listener net.Listener, site *site) error {
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	err := server.Shutdown(grace)
+	server.Close() // those that are late
 	if served := <-failed; !errors.Is(served, http.ErrServerClosed) {
 		err = errors.Join(err, served)
 	}

@@ -42,6 +42,12 @@ func forPage(ctx context.Context) hotelstays.SharedOption {
 // pageLog adds the id to each line of the log.
 type pageLog struct{ slog.Handler }
 
+func (h pageLog) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return pageLog{h.Handler.WithAttrs(attrs)}
+}
+
+func (h pageLog) WithGroup(name string) slog.Handler { return pageLog{h.Handler.WithGroup(name)} }
+
 func (h pageLog) Handle(ctx context.Context, line slog.Record) error {
 	if id := pageIDOf(ctx); id != "" {
 		line.AddAttrs(slog.String("page", id))

@@ -44,12 +44,18 @@ func (w *worker) book(ctx context.Context) {
 			// The trace id names the booking in the service's logs.
 			_, err = w.journal.Send(context.WithoutCancel(ctx), reference, hotelstays.WithTraceID(reference))
 		}
-		if errors.Is(err, durable.ErrConflictingOutcome) {
+		var unknown *hotelstays.OutcomeUnknownError
+		switch {
+		case err == nil:
+			continue
+		case errors.Is(err, sql.ErrNoRows): // nothing to do
+		case errors.As(err, &unknown): // Run has to find out
+		case errors.Is(err, durable.ErrConflictingOutcome):
 			slog.ErrorContext(ctx, "a person must look at a booking", slog.Any("error", err))
+		default: // the database is restarting, or the offer cannot be booked
+			slog.WarnContext(ctx, "a booking is tried again", slog.Any("error", err))
 		}
-		if err != nil { // nothing to do, the database is restarting, or Run has to find out
-			pause(ctx)
-		}
+		pause(ctx)
 	}
 }
 
@@ -78,6 +84,9 @@ func (w *worker) begin(ctx context.Context) (reference string, err error) {
 		return "", err
 	}
 	defer func() { _ = tx.Rollback() }()
+	if err := w.journal.Begin(ctx, tx, req); err != nil { // first: OnOutcome locks in this order, too
+		return "", err
+	}
 	// The number of rounds shows whether the claim was still valid.
 	done, err := tx.ExecContext(ctx, `UPDATE bookings SET state = 'pending', rounds = rounds + 1 WHERE reference = $1 AND rounds = $2`,
 		reference, rounds)
@@ -86,9 +95,6 @@ func (w *worker) begin(ctx context.Context) (reference string, err error) {
 	}
 	if n, err := done.RowsAffected(); err != nil || n == 0 {
 		return "", cmp.Or(err, fmt.Errorf("another process has taken %s meanwhile", reference))
-	}
-	if err := w.journal.Begin(ctx, tx, req); err != nil {
-		return "", err
 	}
 	return reference, tx.Commit()
 }

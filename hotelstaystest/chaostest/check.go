@@ -20,7 +20,7 @@ type Outcome struct {
 	Round int
 	// OrderNo is the order's platformReferenceNo, and empty if there is no order.
 	OrderNo string
-	// At is when it was stored.
+	// At is when it was stored, to the microsecond: coarser times come too early for Check.
 	At time.Time
 }
 

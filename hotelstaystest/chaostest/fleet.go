@@ -20,8 +20,8 @@ type Fleet struct {
 	Bookings int
 	// Processes is how many run at the same time. Default: 4.
 	Processes int
-	// Start starts the process with an index, also in place of one that was killed. It returns
-	// when it has started, not when it is ready. Later standard output is discarded.
+	// Start starts the process with an index, also in place of one that was killed. Survive waits
+	// for it without a limit. What the process writes later is discarded.
 	Start func(i int) (*Process, error)
 	// Ended counts the bookings that have ended and are not tried again. After an error it is
 	// called again, because the database may be starting.
@@ -33,7 +33,8 @@ type Fleet struct {
 	Crashes []func(context.Context) error
 	// Hurry moves times that the service has stored back by d. Times of a Book that may be under
 	// way stay: the sandbox answers in real time. It is called five times a second, while the
-	// other functions run. Optional.
+	// other functions run. Without it a recovery takes ten minutes, which is longer than Survive
+	// waits for a few bookings.
 	Hurry func(ctx context.Context, d time.Duration)
 	// Grace is how long the processes have to stop when all bookings have ended. Survive then
 	// closes their input, as [Process.Close] does. If it is 0, they are killed instead.
