@@ -239,8 +239,12 @@ func TestAnOrderIsFollowedWithoutWebhooks(t *testing.T) {
 func TestTheNextStartFindsTheCancellation(t *testing.T) {
 	for _, done := range []bool{false, true} {
 		inBubble(t, func(s *testSite) {
-			address, _ := s.toOrder()
-			time.Sleep(6 * time.Hour) // it is read seldom by now
+			address, reference := s.toOrder()
+			time.Sleep(time.Minute)
+			require.NoError(s.t, s.engine.db.change(s.t.Context(), reference, func(o *order) { // it is read seldom
+				o.Since = o.Since.Add(-48 * time.Hour)
+				o.saw(o.Booked)
+			}))
 			s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 503, Times: -1})
 			s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpCancel, Kind: hotelstaystest.FaultDelay, Delay: time.Hour, Commit: done})
 			s.post(address+"/cancel", url.Values{"fee": {"free"}})
