@@ -19,6 +19,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
+	"github.com/hotelstays/hotelstays-go/contrib/sql/journaltest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
@@ -43,10 +45,11 @@ func TestPostgreSQL(t *testing.T) {
 		t.Helper()
 		require.Eventually(t, func() bool { return strings.Contains(s.get(address), want) }, time.Minute, 50*time.Millisecond, want)
 	}
-	s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Hour, Commit: true})
+	s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: 3 * time.Second, Commit: true})
 	order, reference := s.toOrder()
 	require.Eventually(t, func() bool { return len(s.srv.Ledger().OrdersFor(reference)) == 1 }, time.Minute, 50*time.Millisecond)
-	s.restart(false, 0)
+	s.restart(true, 0)
+	require.NoError(t, journaltest.PassTime(t.Context(), s.engine.db.DB, hotelstayssql.PostgreSQL, sendTimeout, nil))
 	shows(order, "Your booking is confirmed")
 	shows(order, "Download the voucher")
 	assert.Equal(t, http.StatusOK, s.send(http.MethodGet, order+"/voucher", nil).Code)

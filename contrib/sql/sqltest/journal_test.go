@@ -54,10 +54,8 @@ func TestAnOutcomeThatIsKnownAtOnce(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, callerRow{"found", outcome.Order.PlatformReferenceNo, 1}, b.row("ref-3"))
 
-		b.addRow("ref-4")
-		invalid := b.request("ref-4")
-		invalid.Guests = nil
-		outcome, err = b.Book(t.Context(), invalid)
+		b.begin("ref-4")
+		outcome, err = b.Send(t.Context(), "ref-4", hotelstays.WithMarket("no country"))
 		require.NoError(t, err)
 		assert.Equal(t, durable.EndingFailed, durable.EndingOf(outcome), "nothing was sent")
 		assert.Zero(t, b.Ledger().Count(hotelstaystest.OpQueryOrders), "nobody had to poll")
