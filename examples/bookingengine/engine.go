@@ -37,15 +37,21 @@ type engine struct {
 	checkouts *shelf[checkout]           // by reference
 	webhooks  *hotelstays.WebhookHandler // nil without a callback URL
 
-	sending sync.WaitGroup  // Books and Cancels
-	ctx     context.Context // of the other goroutines
-	stop    context.CancelFunc
-	work    sync.WaitGroup
+	sending  sync.WaitGroup  // Books and Cancels
+	sends    context.Context // of these
+	endSends context.CancelFunc
+	ctx      context.Context // of the other goroutines
+	stop     context.CancelFunc
+	work     sync.WaitGroup
 }
 
-// sendTimeout bounds a Book and a Cancel, and with them the end of the engine. Who cannot wait so
-// long kills it: the next start finds out.
-const sendTimeout = 2 * time.Minute
+const (
+	// sendTimeout bounds a Book and a Cancel.
+	sendTimeout = 2 * time.Minute
+	// stopGrace is how long the end of the engine waits for them. The next start finds out what
+	// became of the others.
+	stopGrace = 10 * time.Second
+)
 
 // newEngine returns an engine, which ends the bookings that an earlier one left open. Close
 // it, then the database.
@@ -78,6 +84,7 @@ func newEngine(svc *service, db *database, log *slog.Logger) (*engine, error) {
 			return nil, err
 		}
 	}
+	e.sends, e.endSends = context.WithCancel(context.Background())
 	e.ctx, e.stop = context.WithCancel(context.Background())
 	e.work.Go(e.keepUp)
 	e.work.Go(func() {
@@ -90,7 +97,10 @@ func newEngine(svc *service, db *database, log *slog.Logger) (*engine, error) {
 
 // close ends the work and waits for it. The next start continues it.
 func (e *engine) close() {
+	late := time.AfterFunc(stopGrace, e.endSends)
 	e.sending.Wait() // an answer that comes saves ten minutes of polls
+	late.Stop()
+	e.endSends()
 	e.stop()
 	e.work.Wait()
 	e.client.CloseIdleConnections()
@@ -99,7 +109,7 @@ func (e *engine) close() {
 // inBackground does work that must not end with the request of its page.
 func (e *engine) inBackground(page context.Context, work func(context.Context)) {
 	e.sending.Go(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(page), sendTimeout)
+		ctx, cancel := context.WithTimeout(context.WithValue(e.sends, pageID{}, pageIDOf(page)), sendTimeout)
 		defer cancel()
 		work(ctx)
 	})
