@@ -133,7 +133,7 @@ func (s *site) stream(h handler) http.Handler {
 		if told.Status >= http.StatusInternalServerError {
 			level = slog.LevelError
 		}
-		s.log.Log(r.Context(), level, "a page was not shown", "method", r.Method, "path", r.URL.Path, "error", err)
+		s.log.Log(r.Context(), level, "a page failed", "method", r.Method, "path", r.URL.Path, "error", err)
 		s.render(w, told.Status, "problem", problemPage{told, pageIDOf(r.Context()), r.Method == http.MethodGet && told.Text == busy.Text})
 	})
 }

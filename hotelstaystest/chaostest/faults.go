@@ -3,7 +3,6 @@
 package chaostest
 
 import (
-	"math/rand/v2"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
@@ -61,6 +60,3 @@ var faults = []hotelstaystest.Fault{
 	{Operation: query, Kind: hotelstaystest.FaultStatus, Status: 403, Probability: 0.03},
 	{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultStatus, Status: 503, Probability: 0.1},
 }
-
-// newRand returns the random numbers of a fleet.
-func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }

@@ -55,7 +55,7 @@ type Fleet struct {
 // Kills and crashes are spread at random over the run, by the number of bookings that have ended.
 func (f *Fleet) Survive(ctx context.Context) error {
 	f.Processes = cmp.Or(f.Processes, 4)
-	f.rng = newRand(f.Seed)
+	f.rng = rand.New(rand.NewPCG(f.Seed, 1))
 	if f.Logf == nil {
 		f.Logf = func(string, ...any) {}
 	}
