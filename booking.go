@@ -71,7 +71,8 @@ type BookRequest struct {
 	// if the client's base URL is loopback, as in tests.
 	CallbackURL string `json:"callbackUrl,omitempty"`
 	// Expect is the offer to book; it is not sent. An order with other dates is a
-	// *ReferenceReusedError. CompareOrder lists all other differences.
+	// *ReferenceReusedError. BookResponse.Changes lists all other differences, such as a price
+	// that moved: they are no errors.
 	Expect *types.RoomRatePkg `json:"-"`
 }
 
@@ -161,7 +162,9 @@ func (v *validation) callback(url string) {
 // BookResponse holds the order.
 type BookResponse struct {
 	HotelOrder *types.Order `json:"hotelOrder"`
-	Meta       ResponseMeta `json:"-"`
+	// Changes is CompareOrder with BookRequest.Expect; empty without Expect.
+	Changes OfferDiff    `json:"-"`
+	Meta    ResponseMeta `json:"-"`
 }
 
 func (r *BookRequest) check(resp *BookResponse, _ *answer) error {
@@ -188,7 +191,8 @@ func (c *Client) ValidateBook(req *BookRequest, opts ...CallOption) error {
 // Book books an offer and deducts its price from the account. It returns one of these:
 //
 //   - An order: the booking exists. The supplier works on it for 3 to 10 minutes, so its
-//     status is usually still open. QueryOrders returns the current status.
+//     status is usually still open. QueryOrders returns the current status. With Expect, check
+//     Changes: the order may cost more than the offer did.
 //   - An *OutcomeUnknownError: the booking may exist. Do not book again: call QueryOrders
 //     with the reference, or use BookAndRecover. A ctx that ends during Book has this result,
 //     too. Check for this error first: it can wrap an error that otherwise means that nothing
@@ -199,14 +203,14 @@ func (c *Client) ValidateBook(req *BookRequest, opts ...CallOption) error {
 //   - A *ReferenceReusedError: the reference has an order, with other dates than Expect.
 //   - Any other error: nothing was booked.
 //
-// A reference that already has an order returns that order, even a cancelled one. Book is
-// never sent twice unless the first attempt provably did nothing.
+// A reference that already has an order returns that order. Book is never sent twice unless the
+// first attempt provably did nothing.
 func (c *Client) Book(ctx context.Context, req *BookRequest, opts ...CallOption) (*BookResponse, error) {
 	resp, err := invoke(ctx, c, OpBook, req, opts)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkDates(resp.HotelOrder, req.Expect); err != nil {
+	if resp.Changes, err = checkOrder(resp.HotelOrder, req.Expect); err != nil {
 		return nil, err
 	}
 	return resp, nil
@@ -233,21 +237,24 @@ func (e *ReferenceReusedError) Error() string {
 
 func (*ReferenceReusedError) kind() ErrorKind { return KindReferenceReused }
 
-// checkDates compares the dates of an order with the expected ones. A missing date is not
-// a difference.
-func checkDates(order *types.Order, expect *types.RoomRatePkg) error {
+// checkOrder compares an order with the expected offer. Only other dates are an error; a missing
+// date is not another one.
+func checkOrder(order *types.Order, expect *types.RoomRatePkg) (OfferDiff, error) {
+	if expect == nil {
+		return OfferDiff{}, nil
+	}
 	what := ""
 	switch {
-	case expect == nil:
-		return nil
 	case otherDay(order.CheckIn, expect.CheckIn):
 		what = fmt.Sprintf("check-in is %s, expected %s", order.CheckIn, expect.CheckIn)
 	case otherDay(order.CheckOut, expect.CheckOut):
 		what = fmt.Sprintf("check-out is %s, expected %s", order.CheckOut, expect.CheckOut)
-	default:
-		return nil
 	}
-	return &ReferenceReusedError{Order: order, What: what}
+	changes := CompareOrder(expect, order)
+	if what != "" {
+		return changes, &ReferenceReusedError{Order: order, What: what}
+	}
+	return changes, nil
 }
 
 func otherDay(a, b types.Date) bool {

@@ -121,7 +121,8 @@
 // still prevents a second one. Store the [BookingRecovery] before Book is sent
 // ([WithSaveRecovery]). [Client.RecoverBooking] continues it in any process of the account;
 // [Client.StepRecovery] makes one poll, for job queues. With BookRequest.Expect, an order with
-// other dates is an error.
+// other dates is an error, and BookingOutcome.Changes lists all other differences: Book may
+// succeed at another price.
 //
 // # Time limits
 //

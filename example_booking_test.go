@@ -101,7 +101,7 @@ func ExampleOfferDiff_Within() {
 		Accept:  []hotelstays.OfferField{hotelstays.OfferBoard},
 	}))
 	// Output:
-	// netTotal: 243.5 EUR, was 240 EUR; board: BB, was RO
+	// netTotal: 243.50 EUR, was 240.00 EUR; board: BB, was RO
 	// false
 	// true
 }
@@ -232,7 +232,7 @@ func ExampleCompareOrder() {
 	fmt.Println(hotelstays.CompareOrder(&promised, booked.HotelOrder))
 	// Output:
 	// no change
-	// netTotal: 247.51 USD, was 240 USD
+	// netTotal: 247.51 USD, was 240.00 USD
 }
 
 // The service refuses the same guests in the same room for the same stay under another reference.

@@ -51,6 +51,12 @@ type OfferDiff struct {
 	Changes []OfferChange `json:"changes"`
 }
 
+// MarshalJSON encodes no change as an empty array.
+func (d OfferDiff) MarshalJSON() ([]byte, error) {
+	type plain OfferDiff
+	return json.Marshal(plain{append([]OfferChange{}, d.Changes...)})
+}
+
 // Tolerance is which changes to accept without asking the traveller again. The zero value
 // accepts an unchanged or a cheaper offer.
 type Tolerance struct {
@@ -180,13 +186,22 @@ type sum struct {
 	amount types.Money
 }
 
-func (s sum) String() string { return strings.TrimSpace(s.label + " " + plainMoney(s.amount)) }
+func (s sum) String() string { return strings.TrimSpace(s.label + " " + s.amount.String()) }
+
+// equal compares amounts by value, or as texts if one is no number.
+func (s sum) equal(other sum) bool {
+	same := s.amount.Amount == other.amount.Amount
+	if order, err := s.amount.Cmp(other.amount); err == nil {
+		same = order == 0
+	}
+	return same && s.label == other.label && s.amount.Currency == other.amount.Currency
+}
 
 // amounts compares the sums of one part in order.
 func (d *OfferDiff) amounts(field OfferField, seen, now []sum) {
 	change := OfferChange{Field: field, Seen: sumsText(seen), Now: sumsText(now), onlyAmounts: len(seen) == len(now)}
 	noPrice := field == OfferNetTotal && !(hasPrice(seen) && hasPrice(now)) // always a change
-	if change.Seen == change.Now && !noPrice {
+	if slices.EqualFunc(seen, now, sum.equal) && !noPrice {
 		return
 	}
 	change.onlyAmounts = change.onlyAmounts && !noPrice
@@ -249,15 +264,6 @@ func fees(steps []types.CancelFee) []sum {
 		sums[i] = sum{"until " + instant(f.Until), f.Fee}
 	}
 	return sums
-}
-
-// plainMoney formats equal amounts alike.
-func plainMoney(m types.Money) string {
-	amount, err := m.Decimal()
-	if err != nil {
-		return m.String()
-	}
-	return amount.String() + " " + m.Currency
 }
 
 // instant formats equal instants alike, whatever their UTC offsets.

@@ -66,6 +66,12 @@ func TestCompareOffer(t *testing.T) {
 		{"another currency, and less", func(o *types.RoomRatePkg) { o.TotalRate.NetRate = types.Money{Currency: "KWD", Amount: "100"} },
 			fields(hotelstays.OfferNetTotal, hotelstays.OfferCurrency),
 			map[bool][]hotelstays.Tolerance{false: {none, ten, accept(hotelstays.OfferCurrency)}}},
+		{"no currency", func(o *types.RoomRatePkg) { o.TotalRate.NetRate = types.Money{Amount: "120.50"} },
+			fields(hotelstays.OfferNetTotal, hotelstays.OfferCurrency),
+			map[bool][]hotelstays.Tolerance{false: {none, ten, accept(hotelstays.OfferCurrency), accept(hotelstays.OfferNetTotal)}}},
+		{"no currency, and less", func(o *types.RoomRatePkg) { *o.TotalRate.GrossRate = types.Money{Amount: "100"} },
+			fields(hotelstays.OfferGrossTotal),
+			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferGrossTotal)}, false: {none, ten}}},
 		{"tax total", func(o *types.RoomRatePkg) { o.Tax.Total.Amount = "11.00" }, fields(hotelstays.OfferTax),
 			map[bool][]hotelstays.Tolerance{true: {ten, accept(hotelstays.OfferTax)}, false: {none}}},
 		{"tax rises beyond", func(o *types.RoomRatePkg) { o.Tax.Total.Amount, o.Tax.Items[0].Amount.Amount = "9.00", "20.01" },
@@ -179,12 +185,13 @@ func TestCompareOrder(t *testing.T) {
 		"what a room costs, which may be of one room or of all": {func(o *types.Order) {
 			o.Rooms[0].Rate, o.Rooms[0].TotalRate, o.Rooms[1].CancelFees, o.Rooms[1].Tax = types.Rate{}, types.Rate{}, nil, nil
 		}, "no change"},
-		"net total":        {func(o *types.Order) { o.NetRate.Amount = "121" }, "netTotal: 121 USD, was 120.5 USD"},
-		"no net total":     {func(o *types.Order) { o.NetRate.Amount = "" }, "netTotal: no amount USD, was 120.5 USD"},
-		"gross total":      {func(o *types.Order) { o.GrossRate = usd("151") }, "grossTotal: 151 USD, was 150 USD"},
+		"net total":        {func(o *types.Order) { o.NetRate.Amount = "121" }, "netTotal: 121 USD, was 120.50 USD"},
+		"no net total":     {func(o *types.Order) { o.NetRate.Amount = "" }, "netTotal: no amount USD, was 120.50 USD"},
+		"gross total":      {func(o *types.Order) { o.GrossRate = usd("151") }, "grossTotal: 151 USD, was 150.00 USD"},
 		"respectGrossRate": {func(o *types.Order) { o.RespectGrossRate = true }, "respectGrossRate: true, was false"},
 		"currency": {func(o *types.Order) { o.NetRate.Currency = "EUR" },
-			"netTotal: 120.5 EUR, was 120.5 USD; currency: EUR, was USD"},
+			"netTotal: 120.5 EUR, was 120.50 USD; currency: EUR, was USD"},
+		"no currency":    {func(o *types.Order) { o.NetRate.Currency = "" }, "netTotal: 120.5, was 120.50 USD"},
 		"refundableMode": {func(o *types.Order) { o.Rooms[1].RefundableMode = types.RefundableNo }, "refundableMode: no, was full"},
 		"refundableUntil": {func(o *types.Order) { o.Rooms[0].RefundableUntil = "2000-02-01T12:00:00Z" },
 			"refundableUntil: 2000-02-01T12:00:00Z, was 2000-03-01T12:00:00Z"},
@@ -231,6 +238,7 @@ func TestCompareOfferThroughTheFlow(t *testing.T) {
 		require.NoError(t, err)
 		booked := hotelstays.CompareOffer(moved, &resp.HotelOrder.Rooms[0].RoomRatePkg)
 		assert.True(t, booked.Within(hotelstays.Tolerance{}), booked)
+		assert.Empty(t, resp.Changes)
 	})
 }
 
@@ -314,4 +322,9 @@ func TestOfferDiffAsJSON(t *testing.T) {
 	text, err := json.Marshal(hotelstays.CompareOffer(seenOffer(), now))
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"changes":[{"field":"refundableMode","seen":"full","now":"no"}]}`, string(text))
+	for _, none := range []any{hotelstays.OfferDiff{}, &hotelstays.OfferDiff{}, hotelstays.CompareOffer(seenOffer(), seenOffer())} {
+		text, err = json.Marshal(none)
+		require.NoError(t, err)
+		assert.Equal(t, `{"changes":[]}`, string(text))
+	}
 }

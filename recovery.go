@@ -78,6 +78,8 @@ type BookingOutcome struct {
 	State BookingState
 	// Order is set if State is BookingFound.
 	Order *types.Order
+	// Changes is CompareOrder of BookRequest.Expect and Order; empty without one of them.
+	Changes OfferDiff
 	// Err is the reason why the order was not found: the error of the last poll, or of Book.
 	// It may be nil.
 	Err error
@@ -184,8 +186,9 @@ func (r *BookingRecovery) polled(at time.Time) {
 }
 
 // BookAndRecover books, and finds the order if the outcome of Book is unknown. The search takes
-// up to ten minutes after Book has ended. If the error is nil, check the State: BookingFound has the order, and only
-// after BookingAbsent may you book again.
+// up to ten minutes after Book has ended. If the error is nil, check the State: BookingFound has
+// the order, and in Changes what it has otherwise than Expect; only after BookingAbsent may you
+// book again.
 //
 // Other results:
 //
@@ -224,9 +227,9 @@ func (c *Client) BookAndRecover(ctx context.Context, req *BookRequest, opts ...R
 	var answer *APIError
 	switch {
 	case err == nil:
-		return &BookingOutcome{State: BookingFound, Order: resp.HotelOrder, Recovery: run.recovery}, nil
+		return run.recovery.found(resp.HotelOrder)
 	case errors.As(err, &reused):
-		return &BookingOutcome{State: BookingFound, Order: reused.Order, Recovery: run.recovery}, err
+		return run.recovery.found(reused.Order)
 	case errors.As(err, &answer) && answer.undocumentedRefusal():
 		outcome, err := run.checkRefusal(ctx, answer.asRefusal())
 		answer.markUnknown()
@@ -411,8 +414,14 @@ func (run *recoveryRun) poll(ctx context.Context) (outcome *BookingOutcome, abse
 	case order == nil:
 		return outcome, true, nil
 	}
-	outcome.State, outcome.Order = BookingFound, order
-	return outcome, false, checkDates(order, r.Expect)
+	outcome, err = r.found(order)
+	return outcome, false, err
+}
+
+// found returns the outcome of an order, and an error if it has other dates than expected.
+func (r *BookingRecovery) found(order *types.Order) (*BookingOutcome, error) {
+	changes, err := checkOrder(order, r.Expect)
+	return &BookingOutcome{State: BookingFound, Order: order, Changes: changes, Recovery: r}, err
 }
 
 // pollOption returns the market and user of the booking, and a timeout that ends a poll

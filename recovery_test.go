@@ -1106,31 +1106,31 @@ func TestRefusalCodes(t *testing.T) {
 // client reports one that is not the expected order.
 func TestReferenceReused(t *testing.T) {
 	chosen := portionOf(t, 1, 3)
+	one := types.Money{Currency: "USD", Amount: "1.00"} // too little
 	for _, tc := range []struct {
 		name  string
 		now   func(offer) *types.RoomRatePkg // what is expected now; the order is of the offer
 		prior func(t *testing.T, w *recoveryWorld)
 		what  string // or the order is the expected one
+		// changes are the parts that the order has otherwise
+		changes string
 	}{
-		{"the same offer", func(o offer) *types.RoomRatePkg { return &o.RoomRatePkg }, nil, ""},
-		{"nothing expected", func(offer) *types.RoomRatePkg { return nil }, nil, ""},
-		{"other digits", func(o offer) *types.RoomRatePkg { o.TotalRate.NetRate.Amount += "0"; return &o.RoomRatePkg }, nil, ""},
-		{"another offer at the same price", func(o offer) *types.RoomRatePkg { o.RatePkgID = "other"; return &o.RoomRatePkg }, nil, ""},
-		{"check-in", func(o offer) *types.RoomRatePkg { o.CheckIn = "2000-03-09"; return &o.RoomRatePkg }, nil, "check-in"},
-		{"check-out", func(o offer) *types.RoomRatePkg { o.CheckOut = "2000-03-14"; return &o.RoomRatePkg }, nil, "check-out"},
+		{"the same offer", func(o offer) *types.RoomRatePkg { return &o.RoomRatePkg }, nil, "", ""},
+		{"nothing expected", func(offer) *types.RoomRatePkg { return nil }, nil, "", ""},
+		{"other digits", func(o offer) *types.RoomRatePkg { o.TotalRate.NetRate.Amount += "0"; return &o.RoomRatePkg }, nil, "", ""},
+		{"another offer at the same price", func(o offer) *types.RoomRatePkg { o.RatePkgID = "other"; return &o.RoomRatePkg }, nil, "", "ratePkgId"},
+		{"check-in", func(o offer) *types.RoomRatePkg { o.CheckIn = "2000-03-09"; return &o.RoomRatePkg }, nil, "check-in", "checkIn"},
+		{"check-out", func(o offer) *types.RoomRatePkg { o.CheckOut = "2000-03-14"; return &o.RoomRatePkg }, nil, "check-out", "checkOut"},
 		{"cancelled, and of other dates", func(o offer) *types.RoomRatePkg { o.CheckIn = "2000-03-09"; return &o.RoomRatePkg }, cancelled,
-			"check-in"},
+			"check-in", "checkIn cancelTime"},
 		// What these say of an order is undocumented: CompareOrder lists it.
-		{"net total", func(o offer) *types.RoomRatePkg { o.TotalRate.NetRate.Amount = "1.00"; return &o.RoomRatePkg }, nil, ""},
-		{"gross total", func(o offer) *types.RoomRatePkg {
-			o.TotalRate.GrossRate = &types.Money{Currency: "USD", Amount: "1.00"}
-			return &o.RoomRatePkg
-		}, nil, ""},
-		{"cancelled", func(o offer) *types.RoomRatePkg { return &o.RoomRatePkg }, cancelled, ""},
+		{"net total", func(o offer) *types.RoomRatePkg { o.TotalRate.NetRate = one; return &o.RoomRatePkg }, nil, "", "netTotal"},
+		{"gross total", func(o offer) *types.RoomRatePkg { o.TotalRate.GrossRate = &one; return &o.RoomRatePkg }, nil, "", "grossTotal"},
+		{"cancelled", func(o offer) *types.RoomRatePkg { return &o.RoomRatePkg }, cancelled, "", "cancelTime"},
 		// What cannot be compared is no difference.
-		{"no dates", func(o offer) *types.RoomRatePkg { o.CheckIn, o.CheckOut = "", ""; return &o.RoomRatePkg }, nil, ""},
+		{"no dates", func(o offer) *types.RoomRatePkg { o.CheckIn, o.CheckOut = "", ""; return &o.RoomRatePkg }, nil, "", "checkIn checkOut"},
 		{"dates that are none", func(o offer) *types.RoomRatePkg { o.CheckIn, o.CheckOut = "10/03/2000", "soon"; return &o.RoomRatePkg }, nil,
-			""},
+			"", "checkIn checkOut"},
 	} {
 		for _, how := range []string{"Book", "BookAndRecover", "found by recovery", "found by a later process"} {
 			if !chosen.next() {
@@ -1148,12 +1148,13 @@ func TestReferenceReused(t *testing.T) {
 
 					var err error
 					var order *types.Order
+					var changes hotelstays.OfferDiff
 					var outcome *hotelstays.BookingOutcome
 					switch how {
 					case "Book":
 						var resp *hotelstays.BookResponse
 						if resp, err = w.client.Book(t.Context(), req); err == nil {
-							order = resp.HotelOrder
+							order, changes = resp.HotelOrder, resp.Changes
 						} else {
 							assert.Nil(t, resp)
 						}
@@ -1167,7 +1168,14 @@ func TestReferenceReused(t *testing.T) {
 					}
 					if outcome != nil {
 						assert.Equal(t, hotelstays.BookingFound, outcome.State)
-						order = outcome.Order
+						order, changes = outcome.Order, outcome.Changes
+					}
+					if order != nil {
+						var fields []string
+						for _, change := range changes.Changes {
+							fields = append(fields, string(change.Field))
+						}
+						assert.Equal(t, tc.changes, strings.Join(fields, " "))
 					}
 					if tc.what == "" {
 						require.NoError(t, err)

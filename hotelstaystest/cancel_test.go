@@ -4,6 +4,7 @@ package hotelstaystest
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -57,11 +58,11 @@ func TestCancelFees(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, WithoutRateLimits(), WithCancelCutoff(0), WithCatalog(Catalog{RatesPerRoom: 3}))
 		u := login(t, s)
-		// Every refund mode, cancelled before and after its deadline: three days before checkIn, at 18:00.
+		// Every refund mode, cancelled before, at and after its deadline: three days before checkIn, at 18:00.
 		modes := []string{"full", "partial", "no"}
 		type made struct{ ref, mode, supplier, total, night string }
 		var orders []made
-		for i, mode := range append(modes, modes...) {
+		for i, mode := range slices.Concat(modes, modes, modes[:1]) {
 			r := u.must(listPath, search(s, object{"checkIn": "2000-01-10", "checkOut": "2000-01-12"}))
 			for _, p := range r.list("list", i, "rooms", 0, "rates") {
 				if p := p.(object); p["refundableMode"] == mode {
@@ -83,8 +84,12 @@ func TestCancelFees(t *testing.T) {
 			t.Errorf("a non-refundable order of %s costs %s", orders[2].total, fee)
 		}
 		early := cancel(orders[1])
-		time.Sleep(6*24*time.Hour + 18*time.Hour + 1) // the deadline has just passed
+		time.Sleep(6*24*time.Hour + 18*time.Hour)
 		in.token = u.ticket(s.AppKey, s.AppSecret)
+		if fee := cancel(orders[6]); fee != "0.00" {
+			t.Errorf("a cancellation at the deadline costs %s", fee)
+		}
+		time.Sleep(1) // the deadline has passed
 		for _, i := range []int{3, 4} {
 			if fee := cancel(orders[i]); fee == "0.00" || fee == orders[i].total || fee == early {
 				t.Errorf("late cancellation of a %s order costs %s of %s", orders[i].mode, fee, orders[i].total)
@@ -98,7 +103,7 @@ func TestCancelFees(t *testing.T) {
 		}
 		again := object{"customerReferenceNo": "ref0", "supplierReferenceNo": orders[0].supplier}
 		in.refused(cancelPath, again, 400, CodeCancelRefused, "already cancelled")
-		if n := len(s.Ledger().Cancellations()); n != 5 {
+		if n := len(s.Ledger().Cancellations()); n != 6 {
 			t.Errorf("the ledger has %d cancellations", n)
 		}
 	})

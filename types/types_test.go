@@ -56,8 +56,10 @@ func TestMoneyArithmetic(t *testing.T) {
 func TestMoneyErrors(t *testing.T) {
 	_, err := Money{"EUR", "1"}.Add(Money{"USD", "1"})
 	assert.ErrorIs(t, err, ErrCurrencyMismatch)
-	_, err = Money{"EUR", "1"}.Cmp(Money{"", "1"})
-	assert.ErrorIs(t, err, ErrCurrencyMismatch)
+	for _, pair := range [][2]Money{{{"EUR", "1"}, {"", "1"}}, {{"", "1"}, {"EUR", "1"}}} {
+		_, err = pair[0].Cmp(pair[1])
+		assert.ErrorIs(t, err, ErrCurrencyMismatch)
+	}
 	for _, bad := range []json.Number{"", " ", "abc", "1,5", "NaN", "1e999999999", "1e-999999999", "1e65", "1e-65", "+5", ".5", "5.", "007", "-01", "1.e3"} {
 		_, err := Money{"EUR", bad}.Decimal()
 		assert.ErrorIs(t, err, ErrAmount, "%q is no amount, and not zero", bad)

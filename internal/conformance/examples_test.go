@@ -20,7 +20,7 @@ var optionTypes = []string{"Option", "CallOption", "SharedOption", "IterOption",
 	"VoucherOption"}
 
 // plumbing are the methods that the standard library calls.
-var plumbing = []string{"Error", "Unwrap", "Is", "String", "GoString", "Format", "LogValue", "MarshalText", "UnmarshalText",
+var plumbing = []string{"Error", "Unwrap", "Is", "String", "GoString", "Format", "LogValue", "MarshalJSON", "MarshalText", "UnmarshalText",
 	"ServeHTTP", "Read", "Seek", "Close"}
 
 func TestEveryCallHasAnExample(t *testing.T) {

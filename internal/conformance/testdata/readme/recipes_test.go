@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,6 +25,7 @@ var (
 	seen, offer      *types.RoomRatePkg
 	order            *types.Order
 	saved            []byte
+	told             string
 	mux              = http.NewServeMux()
 	events           []hotelstays.WebhookKind
 	tokens           = oneToken{}
@@ -42,6 +44,8 @@ func save(_ context.Context, recovery *hotelstays.BookingRecovery) (err error) {
 	}
 	return err
 }
+
+func tell(_ string, changes hotelstays.OfferDiff) { told += changes.String() }
 
 func handle(_ context.Context, event *hotelstays.WebhookEvent) error {
 	events = append(events, event.Kind)
@@ -101,7 +105,10 @@ func TestRecipes(t *testing.T) {
 
 	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
 	check(t, recipe2(ctx, client))
-	want(t, len(srv.Ledger().OrdersFor(reference)) == 1 && order != nil, "one order")
+	want(t, len(srv.Ledger().OrdersFor(reference)) == 1 && order != nil && told == "", "one order, as agreed")
+	offer.TotalRate.NetRate.Amount = "1.00"
+	check(t, recipe2(ctx, client))
+	want(t, strings.Contains(told, "was 1.00"), "what the order has otherwise")
 	check(t, recipe3(ctx, client))
 
 	check(t, recipe4(ctx, client))
