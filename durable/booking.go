@@ -15,8 +15,9 @@ const (
 	ClockMargin = 5 * time.Second
 
 	// absenceAfter is how long after the end of Book one poll without an order proves its
-	// absence.
+	// absence, by the clock of the machine that booked, and provenAfter by any machine's.
 	absenceAfter = 10 * time.Minute
+	provenAfter  = absenceAfter + ClockMargin
 	// firstPause is the pause after the first poll. The next ones double.
 	firstPause = 30 * time.Second
 	// unverifiedPause is the first pause after an unverified poll.
@@ -49,6 +50,10 @@ type Booking struct {
 	Recovery hotelstays.BookingRecovery `json:"recovery"`
 	// BookBy is when Book has certainly ended. It is zero until Book or a worker starts.
 	BookBy time.Time `json:"bookBy,omitzero"`
+	// Earlier is when the last Book of an earlier round under the same reference has ended that
+	// may have made an order. No round is without an order before ten minutes after it. Set it
+	// to LastBook of the round before; it is zero if there is none.
+	Earlier time.Time `json:"earlier,omitzero"`
 	// Unverified counts the polls that ended as unverified.
 	Unverified int `json:"unverified,omitempty"`
 	// Ending is empty until the booking has ended.
@@ -98,15 +103,41 @@ func (b Booking) Start(bookBy time.Time) (Booking, error) {
 }
 
 // TakeOver marks a booking whose Book has not started, so that it never will. Nothing was
-// sent, and the next poll decides as after a Book that ended long ago. A booking that has
-// started is returned unchanged.
+// sent, and the next poll decides as after a Book that ended long ago, or after Earlier. A
+// booking that has started is returned unchanged.
 func (b Booking) TakeOver(now time.Time) Booking {
 	if b.Phase(now) == PhaseWaiting {
 		b.BookBy = wallClock(now)
 		b.Due = b.BookBy
-		b.Recovery.EndedAt = wallClock(now.Add(-absenceAfter))
+		b.Recovery.EndedAt = wallClock(later(now.Add(-provenAfter), b.Earlier))
 	}
 	return b
+}
+
+// LastBook returns the time for Earlier of the next round under the reference of a booking that
+// has ended without an order. Where Book was refused, or its absence proven, no order can appear.
+func (b Booking) LastBook() time.Time {
+	switch {
+	case b.Ending != EndingAbandoned || b.BookBy.IsZero():
+		return b.Earlier
+	case b.Recovery.EndedAt.IsZero():
+		return b.BookBy
+	}
+	return b.Recovery.EndedAt
+}
+
+// EarlierEnded returns an open booking after the Book of an earlier round, whose process was
+// frozen for long, has ended at a time with an unknown outcome. ok is false, and nothing
+// changes, if the booking has ended: see HandOver.
+func (b Booking) EarlierEnded(at time.Time) (next Booking, ok bool) {
+	if b.Ending != "" {
+		return b, false
+	}
+	b.Earlier = wallClock(later(at, b.Earlier))
+	if r := &b.Recovery; !r.EndedAt.IsZero() && r.EndedAt.Before(b.Earlier) { // the polls begin again
+		r.EndedAt, r.Polls, r.NextPoll, b.Due = b.Earlier, 0, b.Earlier, b.Earlier
+	}
+	return b, true
 }
 
 // Wake makes a booking due now, because a webhook says that something has happened. ok is
@@ -120,12 +151,16 @@ func (b Booking) Wake(now time.Time) (next Booking, ok bool) {
 	return b, true
 }
 
-// Booked returns the outcome that ends the booking, from the results of BookAndRecover, or nil
-// if the outcome is unknown.
-func (b Booking) Booked(outcome *hotelstays.BookingOutcome, err error) *hotelstays.BookingOutcome {
+// Booked returns the outcome that ends the booking, from the results of BookAndRecover at a
+// time, or nil if the outcome is unknown. A refusal is no outcome while the order of an earlier
+// round may appear.
+func (b Booking) Booked(at time.Time, outcome *hotelstays.BookingOutcome, err error) *hotelstays.BookingOutcome {
 	final := b.known(outcome, err)
 	if final == nil && outcome == nil && err != nil && !isUnknown(err) { // Book was refused, or not sent
 		final = &hotelstays.BookingOutcome{State: hotelstays.BookingAbsent, Err: err, Recovery: &b.Recovery}
+	}
+	if final != nil && final.State == hotelstays.BookingAbsent && at.Before(b.Earlier.Add(provenAfter)) {
+		return nil
 	}
 	return final
 }
@@ -134,17 +169,22 @@ func (b Booking) Booked(outcome *hotelstays.BookingOutcome, err error) *hotelsta
 // if that is known. Pass a copy of Recovery to StepRecovery, and its results to Polled.
 //
 // A poll in PhaseBooking changes nothing but Due, because the times of a recovery count from
-// the end of Book.
+// the end of Book. Absence is proven ClockMargin later than for StepRecovery, because Book may
+// have ended by another machine's clock.
 func (b Booking) Polled(at time.Time, outcome *hotelstays.BookingOutcome, err error) (next Booking, final *hotelstays.BookingOutcome) {
 	final = b.known(outcome, err)
+	early := final != nil && final.State == hotelstays.BookingAbsent && at.Before(final.Recovery.EndedAt.Add(provenAfter))
 	switch {
-	case final != nil || err != nil || outcome == nil:
+	case !early && (final != nil || err != nil || outcome == nil):
 		return b, final
 	case b.Phase(at) == PhaseBooking:
 		b.Due = b.BookBy
 		return b, nil
 	}
 	b.Recovery, b.Due = *outcome.Recovery, outcome.Recovery.NextPoll
+	if ended := b.Recovery.EndedAt; !b.Due.Before(ended.Add(absenceAfter)) {
+		b.Due = later(b.Due, ended.Add(provenAfter))
+	}
 	if outcome.State == hotelstays.BookingUnverified {
 		if pause := wallClock(at.Add(pauseAfter(b.Unverified))); pause.After(b.Due) {
 			b.Due = pause
@@ -164,11 +204,11 @@ func pauseAfter(unverified int) time.Duration {
 }
 
 // PollTogether reports whether a poll for many references at once may replace the poll that is
-// due. From ten minutes after the end of Book on it may not, because only a poll for a single
-// reference proves absence.
+// due. Where absence can be proven it may not, because only a poll for a single reference
+// proves it.
 func (b Booking) PollTogether(at time.Time) bool {
 	ended := b.Recovery.EndedAt
-	return b.Phase(at) == PhasePolling && !ended.IsZero() && !at.Before(ended) && at.Before(ended.Add(absenceAfter))
+	return b.Phase(at) == PhasePolling && !ended.IsZero() && !at.Before(ended) && at.Before(ended.Add(provenAfter))
 }
 
 // Missed returns the booking after a poll for many references that began at a time and did not
@@ -176,7 +216,7 @@ func (b Booking) PollTogether(at time.Time) bool {
 // does not change, because such a poll proves nothing.
 func (b Booking) Missed(at time.Time) Booking {
 	ended := b.Recovery.EndedAt
-	b.Due = wallClock(ended.Add(min(2*at.Sub(ended)+firstPause, absenceAfter)))
+	b.Due = wallClock(ended.Add(min(2*at.Sub(ended)+firstPause, provenAfter)))
 	return b
 }
 
@@ -185,12 +225,12 @@ func (b Booking) Missed(at time.Time) Booking {
 //
 // A booking that has ended without an order opens again: the calling process was frozen for
 // long, and its Book may have made an order since. ok is false, and nothing changes, if the
-// order was found.
+// order was found. Where another round is open, store EarlierEnded instead.
 func (b Booking) HandOver(recovery hotelstays.BookingRecovery) (next Booking, ok bool) {
-	if b.Ending == EndingFound || b.Ending == EndingReused {
+	if b.Ending.HasOrder() {
 		return b, false
 	}
-	return handedOver(recovery), true
+	return handedOver(recovery).EarlierEnded(b.Earlier)
 }
 
 // Abandon ends a booking without an outcome, because a person gives it up. ok is false, and
@@ -228,6 +268,13 @@ func (b Booking) End(outcome *hotelstays.BookingOutcome) (next Booking, ok bool,
 		return b, false, fmt.Errorf("reference %q is %s: %w (%s); check the booking by hand",
 			b.Recovery.CustomerReferenceNo, end, ErrConflictingOutcome, b.Ending)
 	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }
 
 // wallClock drops the monotonic reading, which cannot be stored.

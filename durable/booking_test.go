@@ -43,6 +43,9 @@ func ended(as durable.Ending) durable.Booking {
 	return b
 }
 
+// proven is how long after the end of Book a poll proves absence.
+const proven = 10*time.Minute + durable.ClockMargin
+
 // bookedBy is when the Book of started has certainly ended.
 const bookedBy = time.Minute + durable.ClockMargin
 
@@ -104,7 +107,7 @@ func TestTransitions(t *testing.T) {
 			},
 			"waiting",
 			func(b durable.Booking) durable.Booking {
-				b.BookBy, b.Due, b.Recovery.EndedAt = after(time.Hour), after(time.Hour), after(50*time.Minute)
+				b.BookBy, b.Due, b.Recovery.EndedAt = after(time.Hour), after(time.Hour), after(time.Hour-proven)
 				return b
 			},
 		},
@@ -137,6 +140,17 @@ func TestTransitions(t *testing.T) {
 			"waiting, booking, polling, taken over, absent, failed, abandoned",
 			func(durable.Booking) durable.Booking {
 				return durable.Booking{Recovery: recovery, BookBy: after(time.Second), Due: after(time.Minute)}
+			},
+		},
+		"earlier round's Book ends": {
+			func(b durable.Booking) (durable.Booking, bool) { return b.EarlierEnded(after(time.Hour)) },
+			"waiting, booking, polling, taken over",
+			func(b durable.Booking) durable.Booking {
+				b.Earlier = after(time.Hour)
+				if !b.Recovery.EndedAt.IsZero() {
+					b.Recovery.EndedAt, b.Recovery.Polls, b.Recovery.NextPoll, b.Due = after(time.Hour), 0, after(time.Hour), after(time.Hour)
+				}
+				return b
 			},
 		},
 	}
@@ -214,6 +228,8 @@ func TestPolled(t *testing.T) {
 			durable.Booking{Recovery: open, BookBy: after(0), Unverified: 1, Due: after(180 * time.Second)}},
 		"unverified, with the third pause": {unverifiedTwice, outcome(hotelstays.BookingUnverified), nil,
 			durable.Booking{Recovery: open, BookBy: after(0), Unverified: 3, Due: after(630 * time.Second)}},
+		"absent by another machine's clock": {polling, outcome(hotelstays.BookingAbsent), nil,
+			durable.Booking{Recovery: open, BookBy: after(0), Due: after(90 * time.Second)}},
 		"interrupted":          {polling, outcome(hotelstays.BookingOpen), unknown, polling},
 		"a recovery of others": {polling, nil, &hotelstays.ValidationError{}, polling},
 	} {
@@ -237,12 +253,64 @@ func TestMissed(t *testing.T) {
 		at = b.Due
 		times = append(times, at.Sub(after(0)).String())
 	}
-	assert.Equal(t, "30s 1m30s 3m30s 7m30s 10m0s", strings.Join(times, " "))
+	assert.Equal(t, "30s 1m30s 3m30s 7m30s 10m5s", strings.Join(times, " "))
 	for name, b := range bookings {
 		assert.Equal(t, name == "polling", b.PollTogether(after(2*time.Minute)), name)
 	}
 	assert.False(t, polling.PollTogether(after(-time.Second)), "the clock of another machine")
 	assert.False(t, started().PollTogether(after(time.Hour)), "the schedule has not begun")
+}
+
+// The last scheduled poll comes when it proves absence by any machine's clock.
+func TestThePollThatProvesAbsence(t *testing.T) {
+	last := hotelstays.BookingRecovery{EndedAt: after(0), Polls: 5, NextPoll: after(10 * time.Minute)}
+	b, final := polling.Polled(after(450*time.Second), &hotelstays.BookingOutcome{Recovery: &last}, nil)
+	assert.Nil(t, final)
+	assert.Equal(t, after(proven), b.Due)
+	absent := &hotelstays.BookingOutcome{State: hotelstays.BookingAbsent, Recovery: &last}
+	_, final = b.Polled(after(proven-1), absent, nil)
+	assert.Nil(t, final)
+	_, final = b.Polled(after(proven), absent, nil)
+	assert.Equal(t, durable.EndingAbsent, durable.EndingOf(final))
+}
+
+// A round that was given up, or whose Book ends late, may still have an order: the next round is
+// without one only ten minutes later.
+func TestNextRound(t *testing.T) {
+	given, _ := started().Abandon(after(bookedBy))
+	givenAgain := waiting
+	givenAgain.Ending, givenAgain.Earlier = durable.EndingAbandoned, after(time.Second)
+	for name, tc := range map[string]struct {
+		round durable.Booking
+		want  time.Time
+	}{
+		"absent":                     {ended(durable.EndingAbsent), time.Time{}},
+		"refused":                    {ended(durable.EndingFailed), time.Time{}},
+		"abandoned":                  {ended(durable.EndingAbandoned), after(0)},
+		"abandoned before any poll":  {given, after(bookedBy)},
+		"abandoned, and never sent":  {givenAgain, after(time.Second)},
+		"abandoned, the first round": {durable.Booking{Ending: durable.EndingAbandoned}, time.Time{}},
+	} {
+		assert.Equal(t, tc.want, tc.round.LastBook(), name)
+	}
+
+	next := waiting
+	next.Earlier = after(0)
+	taken := next.TakeOver(after(time.Minute))
+	assert.Equal(t, after(0), taken.Recovery.EndedAt)
+	sent, err := next.Start(after(time.Minute))
+	require.NoError(t, err)
+	assert.Nil(t, sent.Booked(after(proven-1), nil, refused))
+	assert.Equal(t, durable.EndingFailed, durable.EndingOf(sent.Booked(after(proven), nil, refused)))
+	assert.Nil(t, sent.Booked(after(proven-1), &hotelstays.BookingOutcome{State: hotelstays.BookingAbsent}, nil))
+	assert.NotNil(t, sent.Booked(after(0), &hotelstays.BookingOutcome{State: hotelstays.BookingFound, Order: order}, nil))
+
+	late, _ := sent.EarlierEnded(after(time.Hour))
+	handedOver, ok := late.HandOver(handed)
+	require.True(t, ok)
+	assert.Equal(t, after(time.Hour), handedOver.Recovery.EndedAt, "the later Book counts")
+	again, _ := late.EarlierEnded(after(time.Minute))
+	assert.Equal(t, late, again)
 }
 
 // An abandoned booking that was never sent is never sent later.

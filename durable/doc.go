@@ -25,6 +25,11 @@
 //	outcome, err := client.StepRecovery(ctx, &recovery)
 //	next, final := booking.Polled(at, outcome, err)
 //
+// A reference that is booked again after a round without an order is a new Booking, with the
+// LastBook of that round as its Earlier. A Book of an earlier round that ends late, with an
+// unknown outcome, is stored by EarlierEnded where another round is open, and by HandOver where
+// none is.
+//
 // An outcome is stored by End on the stored booking, read under a lock or written under a
 // condition, so that of two outcomes the first one counts.
 //

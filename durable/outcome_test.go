@@ -54,7 +54,7 @@ func TestOutcomes(t *testing.T) {
 		"neither outcome nor err": {nil, nil, nil, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			booked := stored.Booked(tc.outcome, tc.err)
+			booked := stored.Booked(start, tc.outcome, tc.err)
 			assert.Equal(t, tc.booked, booked)
 			if booked != nil {
 				assert.Equal(t, tc.ending, durable.EndingOf(booked))

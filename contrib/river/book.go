@@ -57,7 +57,7 @@ func (b *Bookings) Book(ctx context.Context, req *hotelstays.BookRequest,
 
 	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	final := job.Args.Booked(outcome, err)
+	final := job.Args.Booked(time.Now(), outcome, err)
 	if final == nil {
 		return nil, b.handOver(storing, job, outcome, err)
 	}

@@ -262,7 +262,7 @@ func (j *Journal) book(ctx, booking context.Context, e *entry, req *hotelstays.B
 	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	round := e.Booking
-	final := round.Booked(outcome, err)
+	final := round.Booked(time.Now(), outcome, err)
 	if final == nil {
 		return nil, j.handOver(storing, e, outcome, err)
 	}
