@@ -77,7 +77,6 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 	cfg := config{
 		httpClient:  &http.Client{Transport: NewTransport()},
 		log:         slog.New(slog.DiscardHandler),
-		limitMargin: defaultLimitMargin,
 		maxAttempts: defaultAttempts,
 		maxBody:     defaultMaxBody,
 		userAgent:   defaultUserAgent,
@@ -101,7 +100,7 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 	}
 
 	if cfg.limiter == nil {
-		cfg.limiter = newProcessLimiter(cfg.limitMargin)
+		cfg.limiter = NewRateLimiter(nil)
 	}
 	c := &Client{
 		baseURL:   base,
@@ -408,7 +407,7 @@ func (x *exchange) call() *transport.Call {
 	if bodySize == nil { // of Do
 		bodySize = new(atomic.Int64)
 	}
-	x.limiter = callLimiter{limiter: c.limiter, op: x.op}
+	x.limiter = callLimiter{limiter: c.limiter, key: RateLimitKey{c.baseURL, x.op}}
 	x.sending = transport.Call{
 		Operation:    string(x.op),
 		URL:          c.baseURL + x.row.path,

@@ -432,14 +432,14 @@ type nilLimiter struct {
 	err error
 }
 
-func (l nilLimiter) Acquire(ctx context.Context, op hotelstays.Operation) (hotelstays.Permit, error) {
+func (l nilLimiter) Acquire(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
 	return nil, l.err
 }
 
 // nilPermits is a limiter whose permits are nil pointers.
 type nilPermits struct{ noRateLimits }
 
-func (nilPermits) Acquire(context.Context, hotelstays.Operation) (hotelstays.Permit, error) {
+func (nilPermits) Acquire(context.Context, hotelstays.RateLimitKey) (hotelstays.Permit, error) {
 	return (*countedPermit)(nil), nil
 }
 

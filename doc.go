@@ -150,9 +150,9 @@
 //	Ticket                                              5 a second
 //
 // A slot is free again 1.01 seconds after its request arrived, by the answer's header
-// Server-Cost-Milliseconds ([WithRateLimitMargin]). [WithParallelism] lets an iterator use the
-// whole limit. Processes behind one address share the limits: give them a common
-// [RateLimiter] (contrib/redis).
+// Server-Cost-Milliseconds ([RateLimiterOptions]). [WithParallelism] lets an iterator use the
+// whole limit. Clients behind one address share the limits: give them a common
+// [RateLimiter], of [NewRateLimiter], or for several processes of contrib/redis.
 //
 // # Tokens
 //

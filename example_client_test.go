@@ -563,11 +563,11 @@ type countingLimiter struct {
 	left map[hotelstays.Operation]int
 }
 
-func (l *countingLimiter) Acquire(ctx context.Context, op hotelstays.Operation) (hotelstays.Permit, error) {
-	return &countedPermit{l, op}, ctx.Err()
+func (l *countingLimiter) Acquire(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
+	return &countedPermit{l, key.Operation}, ctx.Err()
 }
 
-func (l *countingLimiter) Pause(hotelstays.Operation, time.Time) {}
+func (l *countingLimiter) Pause(hotelstays.RateLimitKey, time.Time) {}
 
 type countedPermit struct {
 	limiter *countingLimiter

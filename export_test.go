@@ -45,9 +45,8 @@ func (h *WakeHub) References() int {
 type MemoryEvents = *memoryEvents
 
 var (
-	NewMemoryEvents   = newMemoryEvents
-	NewProcessLimiter = newProcessLimiter
-	ErrEventsFull     = errEventsFull
+	NewMemoryEvents = newMemoryEvents
+	ErrEventsFull   = errEventsFull
 )
 
 const DefaultEvents = defaultEvents

@@ -209,11 +209,11 @@ func status(status int, body string) hotelstaystest.Fault {
 
 type noRateLimits struct{}
 
-func (noRateLimits) Acquire(context.Context, hotelstays.Operation) (hotelstays.Permit, error) {
+func (noRateLimits) Acquire(context.Context, hotelstays.RateLimitKey) (hotelstays.Permit, error) {
 	return noPermit{}, nil
 }
 
-func (noRateLimits) Pause(hotelstays.Operation, time.Time) {}
+func (noRateLimits) Pause(hotelstays.RateLimitKey, time.Time) {}
 
 type noPermit struct{}
 

@@ -154,7 +154,6 @@ type config struct {
 	httpClient  *http.Client
 	log         *slog.Logger
 	limiter     RateLimiter
-	limitMargin time.Duration
 	store       TokenStore
 	observers   []Observer
 	maxAttempts int
@@ -189,25 +188,10 @@ func WithLogger(l *slog.Logger) Option {
 	return notNil("WithLogger", l, func(c *config) { c.log = l })
 }
 
-// WithRateLimiter replaces the rate limiter, for several processes that share one address.
+// WithRateLimiter replaces the rate limiter: one of NewRateLimiter for the clients of a
+// process that share one address, another one for several processes that do.
 func WithRateLimiter(l RateLimiter) Option {
 	return notNil("WithRateLimiter", l, func(c *config) { c.limiter = l })
-}
-
-// WithRateLimitMargin sets the margin that is added to the second of the rate limit: between
-// 0 and 1 minute, 10 ms by default. A request keeps its slot for a second and the margin
-// after it arrived, or after it left if its arrival is unknown. The client adapts to longer
-// network delays itself. Raise the margin if 429s still come, for instance because answers
-// lack the Server-Cost-Milliseconds header and network delays vary. A margin of 100 ms costs
-// a tenth of the limit. A limiter of WithRateLimiter has its own margin.
-func WithRateLimitMargin(d time.Duration) Option {
-	return clientOption(func(c *config) {
-		if d < 0 || d > time.Minute {
-			c.faults.add("WithRateLimitMargin", "is %s; it must lie between 0 and 1 minute", d)
-			return
-		}
-		c.limitMargin = d
-	})
 }
 
 // WithTokenStore shares tokens between processes. With a TokenLeaser, only one process at a

@@ -4,6 +4,7 @@ package hotelstays
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
@@ -12,10 +13,11 @@ import (
 
 // RateLimiter keeps each operation within its rate limit. The service counts requests by
 // endpoint and client address over a rolling second. The default limiter knows only the
-// requests of its client: replace it with WithRateLimiter if several processes share an
-// address.
+// requests of its client and of those made by WithCredential. Give WithRateLimiter one of
+// NewRateLimiter if other clients of the process share the address, or a limiter of your own
+// if other processes do.
 //
-// Each operation needs its own budget, including OpTicket and OpOAuthToken, because a call
+// Each key needs its own budget, also those of OpTicket and OpOAuthToken, because a call
 // may hold its slot while the token is fetched. A limiter that processes share must free the
 // slots of a process that dies, and keep the limit if a server's clock is set back.
 // Implementations must be safe for concurrent use. Package hotelstaystest/storetest tests
@@ -23,10 +25,17 @@ import (
 type RateLimiter interface {
 	// Acquire waits for a slot, or returns an error that wraps ctx's when ctx ends. It grants
 	// operations without a rate limit at once; their permit may be nil.
-	Acquire(ctx context.Context, op Operation) (Permit, error)
-	// Pause grants nothing to op until the given time, also to callers that wait. The longest
+	Acquire(ctx context.Context, key RateLimitKey) (Permit, error)
+	// Pause grants nothing to key until the given time, also to callers that wait. The longest
 	// pause counts. It is called after a 429.
-	Pause(op Operation, until time.Time)
+	Pause(key RateLimitKey, until time.Time)
+}
+
+// RateLimitKey names a budget: an operation in an environment. Further fields may follow, so
+// compare keys as a whole.
+type RateLimitKey struct {
+	BaseURL   string // of the client, without a slash at its end
+	Operation Operation
 }
 
 // Permit is a granted slot. Its methods must not block, because Sent is called while the
@@ -52,26 +61,53 @@ type PermitResult struct {
 	RateLimited bool
 }
 
-// defaultLimitMargin covers the time between a request's arrival and its count.
-const defaultLimitMargin = 10 * time.Millisecond
-
-// processLimiter is the RateLimiter of one process: a rolling window for each operation
-// with a rate limit.
-type processLimiter map[Operation]*ratelimit.Window
-
-func newProcessLimiter(margin time.Duration) processLimiter {
-	l := make(processLimiter)
-	for op := range operations {
-		if n := op.RateLimit(); n > 0 {
-			l[op] = ratelimit.NewWindow(n, time.Second, margin)
-		}
-	}
-	return l
+// RateLimiterOptions are the settings of NewRateLimiter.
+type RateLimiterOptions struct {
+	// Margin is added to the second of the rate limit: 10 ms if it is 0, nothing if it is
+	// negative. A request keeps its slot for a second and the margin after it arrived, or
+	// after it left if its arrival is unknown. The limiter adapts to longer network delays
+	// itself. Raise the margin if 429s still come, for instance because answers lack the
+	// Server-Cost-Milliseconds header and network delays vary. A margin of 100 ms costs a
+	// tenth of the limit.
+	Margin time.Duration
 }
 
-func (l processLimiter) Acquire(ctx context.Context, op Operation) (Permit, error) {
-	w, limited := l[op]
-	if !limited {
+// NewRateLimiter returns a limiter for the clients of one process that share an address, also
+// for those of several environments. nil options are the defaults.
+func NewRateLimiter(opts *RateLimiterOptions) RateLimiter {
+	margin := 10 * time.Millisecond // between a request's arrival and its count
+	if opts != nil && opts.Margin != 0 {
+		margin = max(0, opts.Margin)
+	}
+	return &processLimiter{margin: margin, windows: make(map[RateLimitKey]*ratelimit.Window)}
+}
+
+// processLimiter has a rolling window for each key that was used.
+type processLimiter struct {
+	margin  time.Duration
+	mu      sync.Mutex
+	windows map[RateLimitKey]*ratelimit.Window
+}
+
+// window returns the window of a key, or nil if its operation has no rate limit.
+func (l *processLimiter) window(key RateLimitKey) *ratelimit.Window {
+	limit := key.Operation.RateLimit()
+	if limit == 0 {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	w := l.windows[key]
+	if w == nil {
+		w = ratelimit.NewWindow(limit, time.Second, l.margin)
+		l.windows[key] = w
+	}
+	return w
+}
+
+func (l *processLimiter) Acquire(ctx context.Context, key RateLimitKey) (Permit, error) {
+	w := l.window(key)
+	if w == nil {
 		return unlimited{}, nil
 	}
 	permit, err := w.Acquire(ctx)
@@ -81,8 +117,8 @@ func (l processLimiter) Acquire(ctx context.Context, op Operation) (Permit, erro
 	return (*windowPermit)(permit), nil
 }
 
-func (l processLimiter) Pause(op Operation, until time.Time) {
-	if w, limited := l[op]; limited {
+func (l *processLimiter) Pause(key RateLimitKey, until time.Time) {
+	if w := l.window(key); w != nil {
 		w.Pause(until)
 	}
 }
@@ -100,12 +136,12 @@ func (unlimited) Done(PermitResult) {}
 // callLimiter adapts a RateLimiter to one call, which holds one permit at a time.
 type callLimiter struct {
 	limiter RateLimiter
-	op      Operation
+	key     RateLimitKey
 	permit  Permit
 }
 
 func (l *callLimiter) Acquire(ctx context.Context) (transport.Permit, error) {
-	permit, err := l.limiter.Acquire(ctx, l.op)
+	permit, err := l.limiter.Acquire(ctx, l.key)
 	if err != nil {
 		return nil, err
 	}
@@ -118,4 +154,4 @@ func (l *callLimiter) Acquire(ctx context.Context) (transport.Permit, error) {
 
 func (l *callLimiter) Sent()                         { l.permit.Sent() }
 func (l *callLimiter) Done(r transport.PermitResult) { l.permit.Done(PermitResult(r)) }
-func (l *callLimiter) Pause(until time.Time)         { l.limiter.Pause(l.op, until) }
+func (l *callLimiter) Pause(until time.Time)         { l.limiter.Pause(l.key, until) }

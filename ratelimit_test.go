@@ -26,26 +26,36 @@ import (
 
 func TestProcessLimiter(t *testing.T) {
 	storetest.TestRateLimiter(t, func(*testing.T) storetest.Fleet[hotelstays.RateLimiter] {
-		l := hotelstays.NewProcessLimiter(10 * ms)
+		l := hotelstays.NewRateLimiter(nil)
 		return storetest.Fleet[hotelstays.RateLimiter]{Open: func() hotelstays.RateLimiter { return l }}
 	}, storetest.InBubble())
+}
+
+func TestARateLimiterWithRoomAllocatesNothing(t *testing.T) {
+	l, key := hotelstays.NewRateLimiter(nil), hotelstays.RateLimitKey{BaseURL: "https://host.example", Operation: hotelstays.OpBook}
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		permit, err := l.Acquire(t.Context(), key)
+		if assert.NoError(t, err) {
+			permit.Done(hotelstays.PermitResult{})
+		}
+	}))
 }
 
 // The margin is the time beyond a second after which the next request may leave.
 func TestRateLimitMargin(t *testing.T) {
 	for _, c := range []struct {
-		opts []hotelstays.Option
+		opts *hotelstays.RateLimiterOptions
 		want time.Duration
 	}{
-		{nil, 1010 * time.Millisecond},
-		{[]hotelstays.Option{hotelstays.WithRateLimitMargin(0)}, time.Second},
-		{[]hotelstays.Option{hotelstays.WithRateLimitMargin(250 * time.Millisecond)}, 1250 * time.Millisecond},
-		{[]hotelstays.Option{hotelstays.WithRateLimitMargin(time.Minute)}, 61 * time.Second},
+		{nil, 1010 * ms},
+		{&hotelstays.RateLimiterOptions{}, 1010 * ms},
+		{&hotelstays.RateLimiterOptions{Margin: -1}, time.Second},
+		{&hotelstays.RateLimiterOptions{Margin: 250 * ms}, 1250 * ms},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			srv := hotelstaystest.NewServer(hotelstaystest.WithInMemory())
 			defer srv.Close()
-			client := newClient(t, srv, ticketOf(srv), append(c.opts, hotelstays.WithTimeout(time.Hour))...)
+			client := newClient(t, srv, ticketOf(srv), hotelstays.WithRateLimiter(hotelstays.NewRateLimiter(c.opts)))
 			start := time.Now()
 			for range 6 { // five a second
 				_, err := client.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)})
@@ -54,13 +64,6 @@ func TestRateLimitMargin(t *testing.T) {
 			assert.Equal(t, c.want, time.Since(start))
 			client.CloseIdleConnections()
 		})
-	}
-	for _, d := range []time.Duration{-1, time.Minute + 1} {
-		_, err := hotelstays.New("https://host.example", hotelstays.TokenCredential{Token: types.NewSecret("token")},
-			hotelstays.WithRateLimitMargin(d))
-		var invalid *hotelstays.ValidationError
-		require.ErrorAs(t, err, &invalid)
-		assert.Equal(t, "WithRateLimitMargin", invalid.Fields[0].Path)
 	}
 }
 

@@ -151,7 +151,7 @@ func TestHotelListBatchesUnderALowRateLimit(t *testing.T) {
 // fivePerSecond has one budget for all operations.
 type fivePerSecond struct{ window *ratelimit.Window }
 
-func (l fivePerSecond) Acquire(ctx context.Context, _ hotelstays.Operation) (hotelstays.Permit, error) {
+func (l fivePerSecond) Acquire(ctx context.Context, _ hotelstays.RateLimitKey) (hotelstays.Permit, error) {
 	permit, err := l.window.Acquire(ctx)
 	return (*windowPermit)(permit), err
 }
@@ -164,7 +164,7 @@ func (p *windowPermit) Done(r hotelstays.PermitResult) {
 	(*ratelimit.Permit)(p).Done(ratelimit.Result(r))
 }
 
-func (l fivePerSecond) Pause(_ hotelstays.Operation, until time.Time) { l.window.Pause(until) }
+func (l fivePerSecond) Pause(_ hotelstays.RateLimitKey, until time.Time) { l.window.Pause(until) }
 
 // A batch that fails is an error with its own hotels, and the others go on.
 func TestHotelListBatchesFailure(t *testing.T) {

@@ -504,12 +504,12 @@ func TestValidationLeavesTheRequestAlone(t *testing.T) {
 // untouchedHooks fails the test when a call gets as far as the limiter or the observer.
 type untouchedHooks struct{ t *testing.T }
 
-func (w untouchedHooks) Acquire(context.Context, hotelstays.Operation) (hotelstays.Permit, error) {
+func (w untouchedHooks) Acquire(context.Context, hotelstays.RateLimitKey) (hotelstays.Permit, error) {
 	w.t.Error("a slot was asked for")
 	return nil, errors.New("none")
 }
 
-func (w untouchedHooks) Pause(hotelstays.Operation, time.Time) { w.t.Error("paused") }
+func (w untouchedHooks) Pause(hotelstays.RateLimitKey, time.Time) { w.t.Error("paused") }
 
 func (w untouchedHooks) CallStart(ctx context.Context, _ hotelstays.CallStart) context.Context {
 	w.t.Error("a call was reported")

@@ -123,10 +123,10 @@ func (a answering) RoundTrip(req *http.Request) (*http.Response, error) {
 // roomy is a rate limit that is never reached.
 type roomy struct{}
 
-func (roomy) Acquire(context.Context, hotelstays.Operation) (hotelstays.Permit, error) {
+func (roomy) Acquire(context.Context, hotelstays.RateLimitKey) (hotelstays.Permit, error) {
 	return nil, nil
 }
-func (roomy) Pause(hotelstays.Operation, time.Time) {}
+func (roomy) Pause(hotelstays.RateLimitKey, time.Time) {}
 
 // counting counts calls.
 type counting struct{ started, ended int }

@@ -84,9 +84,9 @@ func benchClient(b *testing.B, baseURL string, opts ...hotelstays.Option) *hotel
 // unlimited grants everything at once.
 type unlimited struct{}
 
-func (unlimited) Acquire(context.Context, hotelstays.Operation) (hotelstays.Permit, error) {
+func (unlimited) Acquire(context.Context, hotelstays.RateLimitKey) (hotelstays.Permit, error) {
 	return unlimited{}, nil
 }
-func (unlimited) Pause(hotelstays.Operation, time.Time) {}
-func (unlimited) Sent()                                 {}
-func (unlimited) Done(hotelstays.PermitResult)          {}
+func (unlimited) Pause(hotelstays.RateLimitKey, time.Time) {}
+func (unlimited) Sent()                                    {}
+func (unlimited) Done(hotelstays.PermitResult)             {}

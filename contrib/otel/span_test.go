@@ -259,14 +259,14 @@ func TestSpanOfACallThatEnds(t *testing.T) {
 // noLimiter is a RateLimiter whose server fails after some slots.
 type noLimiter struct{ slots atomic.Int32 }
 
-func (l *noLimiter) Acquire(context.Context, hotelstays.Operation) (hotelstays.Permit, error) {
+func (l *noLimiter) Acquire(context.Context, hotelstays.RateLimitKey) (hotelstays.Permit, error) {
 	if l.slots.Add(-1) >= 0 {
 		return nil, nil
 	}
 	return nil, &net.OpError{Op: "dial", Err: errors.New("connection refused")}
 }
 
-func (l *noLimiter) Pause(hotelstays.Operation, time.Time) {}
+func (l *noLimiter) Pause(hotelstays.RateLimitKey, time.Time) {}
 
 // A limiter that fails is not an error of the connection to the service.
 func TestSpanWithoutASlot(t *testing.T) {

@@ -18,8 +18,8 @@ func TestFallbackWhileRedisIsAway(t *testing.T) {
 	if !testing.Short() {
 		parts[hotelstays.OpQueryOrders] = 16
 	}
-	for name, atLeast := range parts {
-		t.Run(string(name), func(t *testing.T) {
+	for op, atLeast := range parts {
+		t.Run(string(op), func(t *testing.T) {
 			withMini(t, func(t *testing.T, m *mini) {
 				fleet, end := startFleet(t, m, 3, RateLimiterOptions{FallbackProcesses: 3})
 				defer end()
@@ -27,7 +27,7 @@ func TestFallbackWhileRedisIsAway(t *testing.T) {
 				defer cancel()
 				var sent departures
 				for _, p := range fleet {
-					go p.drive(ctx, name, load{callers: 20}, &sent)
+					go p.drive(ctx, budget(op), load{callers: 20}, &sent)
 				}
 				during := func(d time.Duration) int {
 					sent.mu.Lock()
@@ -53,8 +53,8 @@ func TestFallbackWhileRedisIsAway(t *testing.T) {
 				shared := during(5 * time.Second)
 				<-ctx.Done()
 				synctest.Wait()
-				assert.GreaterOrEqual(t, shared, 4*name.RateLimit(), "requests in the last five seconds")
-				assert.LessOrEqual(t, sent.busiest(full), name.RateLimit())
+				assert.GreaterOrEqual(t, shared, 4*op.RateLimit(), "requests in the last five seconds")
+				assert.LessOrEqual(t, sent.busiest(full), op.RateLimit())
 			})
 		})
 	}
@@ -68,13 +68,13 @@ func TestIdleProcessFindsRedisFirst(t *testing.T) {
 		var sent departures
 		a.link.down.Store(true)
 		b.link.down.Store(true)
-		a.take(t, op, 1)
+		a.take(t, key, 1)
 		sent.add()
-		go b.drive(ctx, op, load{callers: 20}, &sent)
+		go b.drive(ctx, key, load{callers: 20}, &sent)
 		time.Sleep(20 * time.Second)
 		a.link.down.Store(false)
 		time.AfterFunc(defaultTimeout, func() { b.link.down.Store(false) }) // its last turn took so long to fail
-		a.drive(ctx, op, load{callers: 20}, &sent)
+		a.drive(ctx, key, load{callers: 20}, &sent)
 		synctest.Wait()
 		assert.LessOrEqual(t, sent.busiest(full), limit)
 	})
@@ -86,9 +86,9 @@ func TestFallbackOfLessThanOneSlot(t *testing.T) {
 		fleet, end := startFleet(t, m, 1, RateLimiterOptions{FallbackProcesses: 2*limit + 1})
 		defer end()
 		fleet[0].link.down.Store(true)
-		fleet[0].take(t, op, 1)
+		fleet[0].take(t, key, 1)
 		start := time.Now()
-		fleet[0].take(t, op, 1)
+		fleet[0].take(t, key, 1)
 		assert.Equal(t, 3*full, time.Since(start))
 	})
 }
@@ -96,15 +96,15 @@ func TestFallbackOfLessThanOneSlot(t *testing.T) {
 func TestPauseHoldsTheFallback(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{FallbackProcesses: 2}, func(t *testing.T, _ *mini, a, _ *process) {
 		a.link.down.Store(true)
-		a.take(t, op, 1)
+		a.take(t, key, 1)
 		start := time.Now()
-		a.Pause(op, start.Add(9*time.Second))
-		a.take(t, op, 1)
+		a.Pause(key, start.Add(9*time.Second))
+		a.take(t, key, 1)
 		assert.Equal(t, 9*time.Second, time.Since(start))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
 		defer cancel()
-		a.Pause(op, start.Add(20*time.Second))
-		_, err := a.Acquire(ctx, op)
+		a.Pause(key, start.Add(20*time.Second))
+		_, err := a.Acquire(ctx, key)
 		assert.Equal(t, context.DeadlineExceeded, err)
 	})
 }

@@ -23,8 +23,8 @@ var ErrUnavailable = errors.New("redis is unavailable")
 // that share a Prefix.
 type RateLimiterOptions struct {
 	// Prefix begins every key in Redis; "hotelstays" if empty. The service counts by
-	// client address: processes with the same prefix must share one address, and one
-	// environment of the service.
+	// client address: processes with the same prefix must share one address. Each
+	// environment has its own slots.
 	Prefix string
 	// Margin is added to the service's second, because the service may count a request
 	// later than its answer says; 10 ms if 0, as in the client's own limiter. If answers
@@ -53,7 +53,7 @@ const (
 	defaultTimeout = time.Second
 )
 
-// RateLimiter is a hotelstays.RateLimiter. The slots of an operation are in Redis, and only
+// RateLimiter is a hotelstays.RateLimiter. The slots of each key are in Redis, and only
 // Redis's clock counts: a slot is free one window after its request arrived, as far as the
 // answer proves the arrival, and at once if the request never left. Processes wait in one
 // line, in which each has its share of the places. Inside a process the first caller is
@@ -70,7 +70,7 @@ type RateLimiter struct {
 	checkOnce sync.Once
 
 	mu    sync.Mutex
-	lines map[hotelstays.Operation]*line
+	lines map[hotelstays.RateLimitKey]*line
 }
 
 var _ hotelstays.RateLimiter = (*RateLimiter)(nil)
@@ -106,39 +106,39 @@ func NewRateLimiter(client redis.UniversalClient, opts RateLimiterOptions) (*Rat
 	if err := p.err("NewRateLimiter"); err != nil {
 		return nil, err
 	}
-	return &RateLimiter{client: client, opts: opts, id: newID(), lines: make(map[hotelstays.Operation]*line)}, nil
+	return &RateLimiter{client: client, opts: opts, id: newID(), lines: make(map[hotelstays.RateLimitKey]*line)}, nil
 }
 
-// Acquire waits for a slot of op that no process of the fleet uses. While Redis is
+// Acquire waits for a slot of key that no process of the fleet uses. While Redis is
 // unavailable, FallbackProcesses decides.
-func (r *RateLimiter) Acquire(ctx context.Context, op hotelstays.Operation) (hotelstays.Permit, error) {
-	l := r.line(op)
+func (r *RateLimiter) Acquire(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
+	l := r.line(key)
 	if l == nil {
 		return nil, ctx.Err()
 	}
 	return l.acquire(ctx)
 }
 
-// Pause grants nothing to op before until: in this process at once, in the others as soon
+// Pause grants nothing to key before until: in this process at once, in the others as soon
 // as Redis knows.
-func (r *RateLimiter) Pause(op hotelstays.Operation, until time.Time) {
-	if l := r.line(op); l != nil {
+func (r *RateLimiter) Pause(key hotelstays.RateLimitKey, until time.Time) {
+	if l := r.line(key); l != nil {
 		l.pause(until)
 	}
 }
 
-// line returns the line of an operation, or nil if it has no rate limit.
-func (r *RateLimiter) line(op hotelstays.Operation) *line {
-	limit := op.RateLimit()
+// line returns the line of a key, or nil if its operation has no rate limit.
+func (r *RateLimiter) line(key hotelstays.RateLimitKey) *line {
+	limit := key.Operation.RateLimit()
 	if limit == 0 {
 		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	l := r.lines[op]
+	l := r.lines[key]
 	if l == nil {
-		l = newLine(r, op, limit)
-		r.lines[op] = l
+		l = newLine(r, key, limit)
+		r.lines[key] = l
 	}
 	return l
 }

@@ -58,18 +58,18 @@ func startProcess(t *testing.T, m *mini, opts RateLimiterOptions) *process {
 }
 
 // take takes n slots and sends.
-func (p *process) take(t *testing.T, op hotelstays.Operation, n int) {
+func (p *process) take(t *testing.T, key hotelstays.RateLimitKey, n int) {
 	t.Helper()
-	for _, permit := range p.hold(t, op, n) {
+	for _, permit := range p.hold(t, key, n) {
 		leave(permit)
 	}
 }
 
 // hold takes n slots.
-func (p *process) hold(t *testing.T, op hotelstays.Operation, n int) (permits []hotelstays.Permit) {
+func (p *process) hold(t *testing.T, key hotelstays.RateLimitKey, n int) (permits []hotelstays.Permit) {
 	t.Helper()
 	for range n {
-		permit, err := p.Acquire(t.Context(), op)
+		permit, err := p.Acquire(t.Context(), key)
 		if !assert.NoError(t, err) { // not require: also called in goroutines
 			return permits
 		}
@@ -137,7 +137,7 @@ type load struct {
 }
 
 // drive runs the callers of a process until ctx ends.
-func (p *process) drive(ctx context.Context, op hotelstays.Operation, l load, d *departures) {
+func (p *process) drive(ctx context.Context, key hotelstays.RateLimitKey, l load, d *departures) {
 	var wg sync.WaitGroup
 	for range l.callers {
 		wg.Go(func() {
@@ -147,7 +147,7 @@ func (p *process) drive(ctx context.Context, op hotelstays.Operation, l load, d 
 					patience = rand.N(900 * ms)
 				}
 				waiting, cancel := context.WithTimeout(ctx, patience)
-				permit, err := p.Acquire(waiting, op)
+				permit, err := p.Acquire(waiting, key)
 				cancel()
 				if err != nil {
 					if errors.Is(err, ErrUnavailable) {
@@ -197,7 +197,7 @@ func TestFleetAtTheRateLimit(t *testing.T) {
 				withMini(t, func(t *testing.T, m *mini) {
 					fleet, end := startFleet(t, m, c.processes, RateLimiterOptions{})
 					defer end()
-					fleet[0].take(t, op, 1) // a new memory rests for a window
+					fleet[0].take(t, budget(op), 1) // a new memory rests for a window
 					for _, p := range fleet {
 						p.link.latency.Store(int64(c.latency))
 						p.link.losing.Store(c.losing)
@@ -208,7 +208,7 @@ func TestFleetAtTheRateLimit(t *testing.T) {
 					defer cancel()
 					var wg sync.WaitGroup
 					for _, p := range fleet {
-						wg.Go(func() { p.drive(ctx, op, c.load, &sent) })
+						wg.Go(func() { p.drive(ctx, budget(op), c.load, &sent) })
 					}
 					wg.Wait()
 					require.WithinDuration(t, start.Add(duration), time.Now(), 400*ms)
@@ -245,10 +245,10 @@ func TestOperationsWithoutARateLimitNeedNoRedis(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
 		a.link.down.Store(true)
 		for range 1000 {
-			permit, err := a.Acquire(t.Context(), hotelstays.OpOAuthToken)
+			permit, err := a.Acquire(t.Context(), budget(hotelstays.OpOAuthToken))
 			require.NoError(t, err)
 			require.Nil(t, permit)
 		}
-		a.Pause(hotelstays.OpOAuthToken, time.Now().Add(time.Hour))
+		a.Pause(budget(hotelstays.OpOAuthToken), time.Now().Add(time.Hour))
 	})
 }

@@ -1,4 +1,4 @@
-// The line of one operation: the callers of this process that wait for a slot, and
+// The line of one rate limit: the callers of this process that wait for a slot, and
 // the goroutine that talks to Redis for them.
 
 package hotelstaysredis
@@ -6,6 +6,8 @@ package hotelstaysredis
 import (
 	"container/list"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"sync"
@@ -33,6 +35,7 @@ const (
 type line struct {
 	limiter  *RateLimiter
 	op       hotelstays.Operation
+	name     string // in Redis
 	limit    int
 	keys     []string
 	fallback *fallback     // while Redis is unavailable; nil: refuse
@@ -75,11 +78,10 @@ type waiter struct {
 	err    error
 }
 
-func newLine(r *RateLimiter, op hotelstays.Operation, limit int) *line {
-	l := &line{limiter: r, op: op, limit: limit, bell: make(chan struct{}, 1), out: make(map[int64]*permit),
+func newLine(r *RateLimiter, key hotelstays.RateLimitKey, limit int) *line {
+	l := &line{limiter: r, op: key.Operation, name: redisName(key), limit: limit, bell: make(chan struct{}, 1), out: make(map[int64]*permit),
 		maxTickets: limit, pauseReported: true}
-	name := string(op)
-	for _, part := range []string{"memory", "slots:" + name, "line:" + name, "alive:" + name, "turn:" + name + ":" + r.id} {
+	for _, part := range []string{"memory", "slots:" + l.name, "line:" + l.name, "alive:" + l.name, "turn:" + l.name + ":" + r.id} {
 		l.keys = append(l.keys, r.opts.Prefix+":{ratelimit}:"+part)
 	}
 	switch n := r.opts.FallbackProcesses; {
@@ -90,6 +92,12 @@ func newLine(r *RateLimiter, op hotelstays.Operation, limit int) *line {
 		l.fallback = newFallback(1, l.window()*time.Duration((n+limit-1)/limit))
 	}
 	return l
+}
+
+// redisName hashes the base URL, because Redis and its dumps show no addresses.
+func redisName(key hotelstays.RateLimitKey) string {
+	hash := sha256.Sum256([]byte(key.BaseURL))
+	return string(key.Operation) + ":" + hex.EncodeToString(hash[:8])
 }
 
 func (l *line) window() time.Duration { return window + l.limiter.opts.Margin }

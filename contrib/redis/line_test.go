@@ -12,8 +12,13 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
+func budget(op hotelstays.Operation) hotelstays.RateLimitKey {
+	return hotelstays.RateLimitKey{BaseURL: "https://host.example", Operation: op}
+}
+
+var key = budget(hotelstays.OpTicket) // the lowest limit
+
 const (
-	op    = hotelstays.OpTicket // the lowest limit
 	limit = 5
 	full  = window + defaultMargin
 	soon  = full - reportPause // after the report of the arrival
@@ -24,7 +29,7 @@ func twoProcesses(t *testing.T, opts RateLimiterOptions, test func(t *testing.T,
 	withMini(t, func(t *testing.T, m *mini) {
 		fleet, end := startFleet(t, m, 2, opts)
 		defer end()
-		fleet[0].take(t, op, 1)
+		fleet[0].take(t, key, 1)
 		time.Sleep(time.Minute)
 		test(t, m, fleet[0], fleet[1])
 	})
@@ -36,7 +41,7 @@ func took(t *testing.T, p *process, n int) time.Duration {
 	time.Sleep(reportPause)
 	synctest.Wait() // everything is reported
 	start := time.Now()
-	p.take(t, op, n)
+	p.take(t, key, n)
 	return time.Since(start)
 }
 
@@ -44,7 +49,7 @@ func took(t *testing.T, p *process, n int) time.Duration {
 func TestNoProcessStarves(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 		ctx, cancel := context.WithCancel(t.Context())
-		go a.drive(ctx, op, load{callers: 500}, new(departures))
+		go a.drive(ctx, key, load{callers: 500}, new(departures))
 		time.Sleep(10 * time.Second)
 		for range 20 {
 			assert.LessOrEqual(t, took(t, b, 1), 2*full)
@@ -55,11 +60,11 @@ func TestNoProcessStarves(t *testing.T) {
 
 func TestFirstComeFirstServedInAProcess(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
-		a.take(t, op, limit)
+		a.take(t, key, limit)
 		turn := make(chan int, 40)
 		for i := range 40 {
 			go func() {
-				a.take(t, op, 1)
+				a.take(t, key, 1)
 				turn <- i
 			}()
 			synctest.Wait()
@@ -78,11 +83,11 @@ func TestPauseHoldsTheProcessAtOnce(t *testing.T) {
 		start := time.Now()
 		granted := make(chan time.Duration)
 		go func() {
-			a.take(t, op, 1)
+			a.take(t, key, 1)
 			granted <- time.Since(start)
 		}()
 		synctest.Wait()
-		a.Pause(op, start.Add(3*time.Second))
+		a.Pause(key, start.Add(3*time.Second))
 		assert.GreaterOrEqual(t, <-granted, 3*time.Second)
 	})
 }
@@ -90,12 +95,12 @@ func TestPauseHoldsTheProcessAtOnce(t *testing.T) {
 // A pause that Redis has lost still holds its process, which does not poll.
 func TestPauseThatRedisForgets(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, m *mini, a, _ *process) {
-		held := a.hold(t, op, 1)
+		held := a.hold(t, key, 1)
 		start, before := time.Now(), a.link.commands.Load()
-		a.Pause(op, start.Add(9*time.Second))
+		a.Pause(key, start.Add(9*time.Second))
 		synctest.Wait()
 		m.FlushAll()
-		a.take(t, op, 1)
+		a.take(t, key, 1)
 		assert.Equal(t, 9*time.Second, time.Since(start))
 		assert.LessOrEqual(t, a.link.commands.Load()-before, int64(2*9+10), "renewals of what is out included")
 		leave(held[0])
@@ -107,12 +112,12 @@ func TestPauseWhileRedisIsAway(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 		start := time.Now()
 		a.link.down.Store(true)
-		a.Pause(op, start.Add(7*time.Second))
+		a.Pause(key, start.Add(7*time.Second))
 		synctest.Wait()
 		a.link.down.Store(false)
 		time.Sleep(retryPause)
 		synctest.Wait()
-		b.take(t, op, 1)
+		b.take(t, key, 1)
 		assert.Equal(t, 7*time.Second, time.Since(start))
 	})
 }
@@ -121,12 +126,12 @@ func TestPauseWhileRedisIsAway(t *testing.T) {
 func TestGrantAtTheEndOfAContext(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 		a.link.latency.Store(int64(10 * ms))
-		l := a.line(op)
+		l := a.line(key)
 		for range 50 {
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan hotelstays.Permit)
 			go func() {
-				permit, _ := a.Acquire(ctx, op)
+				permit, _ := a.Acquire(ctx, key)
 				ended <- permit
 			}()
 			synctest.Wait()
@@ -147,13 +152,13 @@ func TestGrantAtTheEndOfAContext(t *testing.T) {
 // The number of commands does not grow with the number of waiting callers.
 func TestWaitingDoesNotHammer(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
-		held := a.hold(t, op, limit)
+		held := a.hold(t, key, limit)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		before := a.link.commands.Load() + b.link.commands.Load()
 		for range 1000 {
-			go func() { _, _ = a.Acquire(ctx, op) }()
-			go func() { _, _ = b.Acquire(ctx, op) }()
+			go func() { _, _ = a.Acquire(ctx, key) }()
+			go func() { _, _ = b.Acquire(ctx, key) }()
 		}
 		<-ctx.Done()
 		synctest.Wait()
@@ -168,7 +173,7 @@ func TestWaitingDoesNotHammer(t *testing.T) {
 // A busy fleet needs at most one command for each request.
 func TestCommandsPerRequest(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
-		const busy = hotelstays.OpHotelList
+		busy := budget(hotelstays.OpHotelList)
 		a.take(t, busy, 1)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
@@ -185,11 +190,11 @@ func TestCommandsPerRequest(t *testing.T) {
 
 func TestRedisAwayIsRefused(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
-		held := a.hold(t, op, 2)
+		held := a.hold(t, key, 2)
 		a.link.down.Store(true)
 		leave(held[0])
 		for range 3 {
-			_, err := a.Acquire(t.Context(), op)
+			_, err := a.Acquire(t.Context(), key)
 			require.ErrorIs(t, err, ErrUnavailable)
 			require.ErrorIs(t, err, errLost)
 			assert.EqualError(t, err, "hotelstaysredis: Ticket: cannot share the rate limit, nothing was sent: "+
@@ -207,7 +212,7 @@ func TestRedisAwayIsRefused(t *testing.T) {
 // Unreported arrivals are dropped when their leases have ended.
 func TestRedisAwayForLongerThanALease(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
-		held := a.hold(t, op, limit)
+		held := a.hold(t, key, limit)
 		a.link.down.Store(true)
 		for _, permit := range held {
 			leave(permit)
@@ -215,7 +220,7 @@ func TestRedisAwayForLongerThanALease(t *testing.T) {
 		time.Sleep(defaultLease + full)
 		assert.Zero(t, took(t, b, limit))
 		synctest.Wait()
-		l := a.line(op)
+		l := a.line(key)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		assert.False(t, l.running, "nothing is left to say")
@@ -224,15 +229,15 @@ func TestRedisAwayForLongerThanALease(t *testing.T) {
 
 func TestClosedClient(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
-		held := a.hold(t, op, 2)
+		held := a.hold(t, key, 2)
 		a.link.Close()
 		leave(held[0])
 		held[1].Done(hotelstays.PermitResult{})
-		a.Pause(op, time.Now().Add(time.Hour))
+		a.Pause(key, time.Now().Add(time.Hour))
 		time.Sleep(reportPause)
 		synctest.Wait()
-		assert.False(t, a.line(op).running)
-		_, err := a.Acquire(t.Context(), op)
+		assert.False(t, a.line(key).running)
+		_, err := a.Acquire(t.Context(), key)
 		assert.ErrorIs(t, err, ErrUnavailable)
 	})
 }
@@ -242,7 +247,7 @@ func TestSilentRedisIsAway(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{Timeout: 300 * ms}, func(t *testing.T, _ *mini, a, _ *process) {
 		a.link.latency.Store(int64(time.Hour))
 		start := time.Now()
-		_, err := a.Acquire(t.Context(), op)
+		_, err := a.Acquire(t.Context(), key)
 		assert.ErrorIs(t, err, ErrUnavailable)
 		assert.ErrorContains(t, err, "no answer within 300ms")
 		assert.Equal(t, 300*ms, time.Since(start))

@@ -13,7 +13,7 @@ import (
 
 func TestSlotComesBackAWindowAfterItsRequestLeft(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
-		held := a.hold(t, op, limit)
+		held := a.hold(t, key, limit)
 		time.Sleep(3 * time.Second) // they dial
 		for _, permit := range held {
 			leave(permit)
@@ -40,18 +40,18 @@ func TestSlotComesBackAWindowAfterItsRequestArrived(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 				start := time.Now()
-				for _, permit := range a.hold(t, op, limit) {
+				for _, permit := range a.hold(t, key, limit) {
 					permit.Sent()
 					time.AfterFunc(c.answered, func() { permit.Done(hotelstays.PermitResult{ArrivedBy: start.Add(c.arrived)}) })
 				}
 				time.Sleep(c.back - ms)
 				early, cancel := context.WithTimeout(t.Context(), ms/2)
 				defer cancel()
-				_, err := b.Acquire(early, op)
+				_, err := b.Acquire(early, key)
 				assert.ErrorIs(t, err, context.DeadlineExceeded)
 				time.Sleep(ms / 2)
 				synctest.Wait()
-				b.take(t, op, limit)
+				b.take(t, key, limit)
 				assert.Equal(t, c.back, time.Since(start))
 			})
 		})
@@ -62,7 +62,7 @@ func TestSlotComesBackAWindowAfterItsRequestArrived(t *testing.T) {
 func TestSlotOfARequestWithoutAnAnswer(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 		start := time.Now()
-		held := a.hold(t, op, limit)
+		held := a.hold(t, key, limit)
 		for _, permit := range held {
 			permit.Sent()
 		}
@@ -70,7 +70,7 @@ func TestSlotOfARequestWithoutAnAnswer(t *testing.T) {
 		for _, permit := range held[:2] { // their callers have hung up
 			permit.Done(hotelstays.PermitResult{})
 		}
-		b.take(t, op, limit)
+		b.take(t, key, limit)
 		assert.Equal(t, 2*window, time.Since(start))
 		for _, permit := range held[2:] {
 			permit.Done(hotelstays.PermitResult{})
@@ -80,7 +80,7 @@ func TestSlotOfARequestWithoutAnAnswer(t *testing.T) {
 
 func TestMarginIsAddedToTheWindow(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{Margin: 200 * ms}, func(t *testing.T, _ *mini, a, b *process) {
-		a.take(t, op, limit)
+		a.take(t, key, limit)
 		assert.Equal(t, window+200*ms-reportPause, took(t, b, 1))
 	})
 }
@@ -88,8 +88,8 @@ func TestMarginIsAddedToTheWindow(t *testing.T) {
 // A live process keeps the slot of a request that takes long to leave.
 func TestSlotOfALivingProcessIsKept(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
-		slow := a.hold(t, op, 1)
-		held := a.hold(t, op, limit-1)
+		slow := a.hold(t, key, 1)
+		held := a.hold(t, key, limit-1)
 		time.Sleep(time.Minute)
 		for _, permit := range held {
 			leave(permit)
@@ -104,11 +104,11 @@ func TestSlotOfALivingProcessIsKept(t *testing.T) {
 // A process dies with slots and with tickets in line.
 func TestSlotsOfADeadProcessComeBack(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
-		held := a.hold(t, op, limit)
+		held := a.hold(t, key, limit)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		for range 10 {
-			go func() { _, _ = a.Acquire(ctx, op) }()
+			go func() { _, _ = a.Acquire(ctx, key) }()
 		}
 		synctest.Wait()
 		a.link.down.Store(true)
@@ -124,7 +124,7 @@ func TestSlotsOfADeadProcessComeBack(t *testing.T) {
 // A dead process keeps its slots until its lease ends.
 func TestSlotsOfADeadProcessAreKeptForItsLease(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
-		held := a.hold(t, op, limit)
+		held := a.hold(t, key, limit)
 		a.link.down.Store(true)
 		time.Sleep(defaultLease)
 		assert.Equal(t, soon, took(t, b, limit))
@@ -140,7 +140,7 @@ func TestRefusalFades(t *testing.T) {
 		a.link.latency.Store(int64(100 * ms))
 		b.link.latency.Store(int64(100 * ms))
 		time.Sleep(2 * time.Minute) // older proofs no longer count
-		permit := a.hold(t, op, 1)[0]
+		permit := a.hold(t, key, 1)[0]
 		permit.Sent()
 		permit.Done(hotelstays.PermitResult{FirstByte: time.Now(), RateLimited: true})
 		start := time.Now()
@@ -150,7 +150,7 @@ func TestRefusalFades(t *testing.T) {
 			for range limit {
 				go func() {
 					for ctx.Err() == nil {
-						if permit, err := p.Acquire(ctx, op); err == nil {
+						if permit, err := p.Acquire(ctx, key); err == nil {
 							permit.Sent()
 							permit.Done(hotelstays.PermitResult{FirstByte: time.Now()})
 						}
@@ -161,7 +161,7 @@ func TestRefusalFades(t *testing.T) {
 		for minutes := range 3 {
 			time.Sleep(time.Until(start.Add(time.Duration(minutes)*time.Minute + 50*time.Second)))
 			for _, p := range []*process{a, b} {
-				l := p.line(op)
+				l := p.line(key)
 				l.mu.Lock()
 				assert.Equal(t, window>>minutes, l.travelTime(time.Now()), "after %s", time.Since(start))
 				l.mu.Unlock()

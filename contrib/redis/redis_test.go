@@ -73,9 +73,9 @@ func TestKeysOfAScriptShareASlot(t *testing.T) {
 		limiter, err := NewRateLimiter(l, RateLimiterOptions{})
 		require.NoError(t, err)
 		p := &process{limiter, l}
-		p.take(t, hotelstays.OpBook, 10)
-		p.take(t, hotelstays.OpBook, 1)
-		p.take(t, hotelstays.OpCancel, 1)
+		p.take(t, budget(hotelstays.OpBook), 10)
+		p.take(t, budget(hotelstays.OpBook), 1)
+		p.take(t, budget(hotelstays.OpCancel), 1)
 		synctest.Wait()
 
 		events := newEvents(t, l)

@@ -22,11 +22,11 @@ const ample = 1_000_000
 // unlimited grants everything at once.
 type unlimited struct{}
 
-func (unlimited) Acquire(context.Context, hotelstays.Operation) (hotelstays.Permit, error) {
+func (unlimited) Acquire(context.Context, hotelstays.RateLimitKey) (hotelstays.Permit, error) {
 	return nil, nil
 }
 
-func (unlimited) Pause(hotelstays.Operation, time.Time) {}
+func (unlimited) Pause(hotelstays.RateLimitKey, time.Time) {}
 
 // BenchmarkServerCall alternates calls without a limiter and with the shared one, over
 // loopback, and reports their times and the ratio.
@@ -37,7 +37,8 @@ func BenchmarkServerCall(b *testing.B) {
 	defer rdb.Close()
 	shared, err := NewRateLimiter(rdb, RateLimiterOptions{Prefix: "bench:" + newID()})
 	require.NoError(b, err)
-	shared.lines[hotelstays.OpQueryOrders] = newLine(shared, hotelstays.OpQueryOrders, ample)
+	orders := hotelstays.RateLimitKey{BaseURL: srv.URL, Operation: hotelstays.OpQueryOrders}
+	shared.lines[orders] = newLine(shared, orders, ample)
 
 	connect := func(limiter hotelstays.RateLimiter) func() time.Duration {
 		cred := hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)}

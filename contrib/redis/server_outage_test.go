@@ -32,7 +32,7 @@ func driveThroughAnOutage(t *testing.T, opts RateLimiterOptions) (*departures, p
 		limiter, err := NewRateLimiter(rdb, opts)
 		require.NoError(t, err)
 		p := &process{RateLimiter: limiter}
-		wg.Go(func() { p.drive(ctx, hotelstays.OpQueryOrders, load{callers: 20}, &sent) })
+		wg.Go(func() { p.drive(ctx, budget(hotelstays.OpQueryOrders), load{callers: 20}, &sent) })
 	}
 	time.Sleep(3 * time.Second)
 	var when phases
@@ -88,12 +88,12 @@ func TestServerStartsFromOldData(t *testing.T) {
 		require.NoError(t, err)
 		fleet[i] = &process{RateLimiter: limiter}
 	}
-	fleet[0].take(t, op, 1)
+	fleet[0].take(t, key, 1)
 	time.Sleep(full)
 	disk := redis.NewClient(&redis.Options{Addr: own.addr})
 	defer disk.Close()
 	require.NoError(t, disk.Save(t.Context()).Err())
-	held := fleet[0].hold(t, op, limit)
+	held := fleet[0].hold(t, key, limit)
 	sent := time.Now()
 	for _, permit := range held {
 		leave(permit)
@@ -101,8 +101,8 @@ func TestServerStartsFromOldData(t *testing.T) {
 	settle(t, fleet[0].RateLimiter)
 	own.stop()
 	own.start(t)
-	require.Equal(t, int64(1), disk.Exists(t.Context(), fleet[0].line(op).keys[0]).Val(), "there is a memory")
-	fleet[1].take(t, op, 1)
+	require.Equal(t, int64(1), disk.Exists(t.Context(), fleet[0].line(key).keys[0]).Val(), "there is a memory")
+	fleet[1].take(t, key, 1)
 	assert.GreaterOrEqual(t, time.Since(sent), window)
 	settle(t, fleet[1].RateLimiter)
 }
@@ -150,8 +150,8 @@ func TestServerCluster(t *testing.T) {
 	limiter, err := NewRateLimiter(cluster, RateLimiterOptions{})
 	require.NoError(t, err)
 	p := &process{RateLimiter: limiter}
-	p.take(t, hotelstays.OpTicket, limit)
-	p.take(t, hotelstays.OpTicket, 1)
+	p.take(t, budget(hotelstays.OpTicket), limit)
+	p.take(t, budget(hotelstays.OpTicket), 1)
 
 	events := newEvents(t, cluster)
 	keys := []string{"one", "another"}

@@ -142,10 +142,10 @@ func TestServerEvictsKeys(t *testing.T) {
 	limiter, err := NewRateLimiter(rdb, RateLimiterOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	require.NoError(t, err)
 	p := &process{RateLimiter: limiter}
-	p.take(t, hotelstays.OpBook, 1)
+	p.take(t, budget(hotelstays.OpBook), 1)
 	time.Sleep(full)
 	start := time.Now()
-	p.take(t, hotelstays.OpBook, 10)
+	p.take(t, budget(hotelstays.OpBook), 10)
 	settle(t, limiter)
 	require.NoError(t, rdb.Set(t.Context(), "evictable", 1, time.Hour).Err())
 	filler := make([]byte, 1<<20)
@@ -156,7 +156,7 @@ func TestServerEvictsKeys(t *testing.T) {
 	for i := range 10 {
 		require.NoError(t, rdb.Del(t.Context(), fmt.Sprint("filler:", i)).Err())
 	}
-	p.take(t, hotelstays.OpBook, 1)
+	p.take(t, budget(hotelstays.OpBook), 1)
 	assert.GreaterOrEqual(t, time.Since(start), window)
 	assert.Contains(t, log.String(), "maxmemory-policy=volatile-lru")
 	settle(t, limiter)
@@ -179,8 +179,8 @@ func TestServerPolicyIsChecked(t *testing.T) {
 		limiter, err := NewRateLimiter(rdb, RateLimiterOptions{Prefix: "test:" + newID(), Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		require.NoError(t, err)
 		p := &process{RateLimiter: limiter}
-		p.take(t, hotelstays.OpBook, 3)
-		p.take(t, hotelstays.OpCancel, 3)
+		p.take(t, budget(hotelstays.OpBook), 3)
+		p.take(t, budget(hotelstays.OpCancel), 3)
 		settle(t, limiter)
 		rdb.Close()
 		if c.logged == "" {

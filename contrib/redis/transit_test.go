@@ -65,7 +65,7 @@ func (r *road) send(p *process, permit hotelstays.Permit) {
 			r.known = time.Now()
 		}
 		r.mu.Unlock()
-		p.Pause(r.op, time.Now().Add(time.Second))
+		p.Pause(budget(r.op), time.Now().Add(time.Second))
 	}
 }
 
@@ -78,7 +78,7 @@ func (r *road) drive(t *testing.T, fleet []*process, callers int, duration time.
 		for range callers {
 			wg.Go(func() {
 				for {
-					permit, err := p.Acquire(end, r.op)
+					permit, err := p.Acquire(end, budget(r.op))
 					if err != nil {
 						return
 					}
@@ -95,7 +95,7 @@ func fourProcesses(t *testing.T, op hotelstays.Operation, test func(t *testing.T
 	withMini(t, func(t *testing.T, m *mini) {
 		fleet, end := startFleet(t, m, 4, RateLimiterOptions{})
 		defer end()
-		fleet[0].take(t, op, 1)
+		fleet[0].take(t, budget(op), 1)
 		time.Sleep(3 * time.Minute) // older proofs no longer count
 		for _, p := range fleet {
 			p.link.latency.Store(int64(2 * ms))
@@ -183,10 +183,10 @@ func TestThroughput(t *testing.T) {
 					r := &road{op: op, header: c.header, near: 10 * ms, far: 14500 * time.Microsecond, quick: c.thinking, slow: c.thinking}
 					r.drive(t, fleet, 2*limit, c.before)
 					if c.after429 {
-						permit := fleet[0].hold(t, op, 1)[0]
+						permit := fleet[0].hold(t, budget(op), 1)[0]
 						permit.Sent()
 						permit.Done(hotelstays.PermitResult{FirstByte: time.Now(), RateLimited: true})
-						fleet[0].Pause(op, time.Now().Add(time.Second))
+						fleet[0].Pause(budget(op), time.Now().Add(time.Second))
 					}
 					before := len(r.arrivals.times)
 					r.drive(t, fleet, 2*limit, time.Minute)

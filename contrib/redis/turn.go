@@ -46,7 +46,7 @@ func (l *line) take(t turn) (reply, error) {
 	ctx, cancel := context.WithDeadline(context.Background(), end)
 	defer cancel()
 	answer, err := runScript(ctx, l.limiter.client, turnScript, l.keys,
-		l.limiter.id, string(l.op), t.number, l.limit,
+		l.limiter.id, l.name, t.number, l.limit,
 		window.Microseconds(), (opts.Lease + l.window()).Microseconds(),
 		t.want, t.first, t.pause.Microseconds(), l.restAfterOutage().Microseconds(),
 		t.refused.Microseconds(), ages(t.arrived, t.began), numbers(t.unused), numbers(t.held))

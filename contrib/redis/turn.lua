@@ -1,9 +1,9 @@
--- One turn of one process at the rate limit of one operation: it reports what happened to
+-- One turn of one process at the rate limit of one operation in one environment: it reports what happened to
 -- the process's permits, asks for new ones, and returns when to come again. All times are
 -- this server's, in microseconds.
 --
 -- memory  hash: run, the run of the server that wrote it; since, when it was created; last,
---         the time of the last turn; and a field for each operation that has slots.
+--         the time of the last turn; and a field for each rate limit that has slots.
 -- slots   sorted set: permit -> when its slot is free again: a window after its request
 --         arrived, as far as the process knows, or at the end of its lease. Also
 --         rest -> minus the time before which nothing is granted, which is always there,
@@ -18,7 +18,7 @@
 local memory, slots, line, alive, turn = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 
 local me = ARGV[1]
-local op = ARGV[2]
+local name = ARGV[2]           -- of the rate limit
 local number = tonumber(ARGV[3])       -- of this turn
 local limit = tonumber(ARGV[4])
 local window = tonumber(ARGV[5])       -- the service's second
@@ -52,19 +52,19 @@ redis.call('SET', turn, text(number), 'PX', 60000)
 -- The memory.
 local info = redis.pcall('INFO', 'server') -- ACLs may deny it
 local this = type(info) == 'string' and string.match(info, 'run_id:(%x+)') or 'unknown'
-local run, since, last, used = unpack(redis.call('HMGET', memory, 'run', 'since', 'last', op))
+local run, since, last, used = unpack(redis.call('HMGET', memory, 'run', 'since', 'last', name))
 if run ~= this or tonumber(last) > now + window then -- clocks jitter by less
 	redis.call('DEL', memory)
 	redis.call('HSET', memory, 'run', this, 'since', text(now))
 	since, used = now, false
 end
-redis.call('HSET', memory, 'last', text(now), op, 1)
+redis.call('HSET', memory, 'last', text(now), name, 1)
 if not used then
 	redis.call('DEL', slots, line, alive)
 end
 
 -- The rest. The first one begins when the memory is created. If slots are gone and the
--- memory is not, they were evicted: the operation rests again.
+-- memory is not, they were evicted: there is another rest.
 local rest_until = redis.call('ZSCORE', slots, 'rest')
 if rest_until then
 	rest_until = -tonumber(rest_until)

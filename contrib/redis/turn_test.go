@@ -42,7 +42,7 @@ func TestFreshRedisCostsOneRest(t *testing.T) {
 		start := time.Now()
 		for i, op := range []hotelstays.Operation{hotelstays.OpTicket, hotelstays.OpHotelList, hotelstays.OpCheckAvail,
 			hotelstays.OpBook, hotelstays.OpQueryOrders, hotelstays.OpCancel} {
-			fleet[i%2].take(t, op, 1)
+			fleet[i%2].take(t, budget(op), 1)
 		}
 		assert.Equal(t, freshRest, time.Since(start))
 	})
@@ -70,7 +70,7 @@ func TestEvictedKeysAreMissed(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 				defer cancel()
 				for _, p := range []*process{a, b} {
-					go p.drive(ctx, op, load{callers: 10}, &sent)
+					go p.drive(ctx, key, load{callers: 10}, &sent)
 				}
 				for ctx.Err() == nil {
 					time.Sleep(1700 * ms)
@@ -106,7 +106,7 @@ func TestTurnThatArrivesLate(t *testing.T) {
 				a.link.before.Store(&hold)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
 				defer cancel()
-				_, err := a.Acquire(ctx, op)
+				_, err := a.Acquire(ctx, key)
 				require.ErrorIs(t, err, context.DeadlineExceeded)
 				time.Sleep(late + retryPause)
 				assert.Zero(t, took(t, b, limit))
@@ -120,7 +120,7 @@ func TestLostGrantsThatNobodyWaitsFor(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 		a.link.losing.Store(100)
 		for range limit {
-			go func() { _, _ = a.Acquire(t.Context(), op) }()
+			go func() { _, _ = a.Acquire(t.Context(), key) }()
 		}
 		synctest.Wait()
 		a.link.losing.Store(0)
@@ -132,7 +132,7 @@ func TestLostGrantsThatNobodyWaitsFor(t *testing.T) {
 // The next turn finds grants whose reply was lost.
 func TestGrantsWhoseReplyIsLost(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
-		l := a.line(op)
+		l := a.line(key)
 		lost, err := l.take(nextTurn(l))
 		require.NoError(t, err)
 		require.Equal(t, limit, lost.granted)
@@ -143,12 +143,12 @@ func TestGrantsWhoseReplyIsLost(t *testing.T) {
 // Grants that are found late get a full lease.
 func TestGrantsFoundAtTheEndOfTheirLease(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
-		l := a.line(op)
+		l := a.line(key)
 		lost, err := l.take(nextTurn(l))
 		require.NoError(t, err)
 		require.Equal(t, limit, lost.granted)
 		time.Sleep(defaultLease + full - 100*ms)
-		held := a.hold(t, op, limit)
+		held := a.hold(t, key, limit)
 		time.AfterFunc(3*time.Second, func() {
 			for _, permit := range held {
 				leave(permit)
@@ -161,11 +161,11 @@ func TestGrantsFoundAtTheEndOfTheirLease(t *testing.T) {
 // A Redis that has lost its memory rests, because it does not know what was sent.
 func TestLostMemoryIsFollowedByARest(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, m *mini, a, b *process) {
-		held := a.hold(t, op, 1)
-		a.take(t, op, limit-1)
+		held := a.hold(t, key, 1)
+		a.take(t, key, limit-1)
 		time.Sleep(100 * ms)
 		m.FlushAll()
-		assert.Equal(t, b.line(op).restAfterOutage(), took(t, b, 1))
+		assert.Equal(t, b.line(key).restAfterOutage(), took(t, b, 1))
 		assert.Zero(t, took(t, b, limit-2))
 		assert.Equal(t, soon-reportPause, took(t, b, 1), "a slot that is out is remembered")
 		leave(held[0])
@@ -179,15 +179,15 @@ func TestClockThatIsSetBack(t *testing.T) {
 		fleet, end := startFleet(t, m, 3, RateLimiterOptions{})
 		defer end()
 		a, b, dead := fleet[0], fleet[1], fleet[2]
-		a.take(t, op, 1)
+		a.take(t, key, 1)
 		time.Sleep(time.Minute)
-		held := a.hold(t, op, 1)
-		a.take(t, op, limit-1)
-		go func() { _, _ = dead.Acquire(t.Context(), op) }() // it is in line when it dies
+		held := a.hold(t, key, 1)
+		a.take(t, key, limit-1)
+		go func() { _, _ = dead.Acquire(t.Context(), key) }() // it is in line when it dies
 		time.Sleep(100 * ms)
 		dead.link.down.Store(true)
 		m.ahead.Store(0)
-		assert.Equal(t, b.line(op).restAfterOutage(), took(t, b, 1))
+		assert.Equal(t, b.line(key).restAfterOutage(), took(t, b, 1))
 		assert.Zero(t, took(t, b, limit-2))
 		assert.Equal(t, soon-reportPause, took(t, b, 1), "a slot that is out is remembered")
 		leave(held[0])
@@ -199,7 +199,7 @@ func TestClockThatIsSetBack(t *testing.T) {
 func TestLostMemoryHeardOfLate(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, m *mini, a, b *process) {
 		var sent departures
-		held := a.hold(t, op, limit)
+		held := a.hold(t, key, limit)
 		a.link.down.Store(true)
 		m.FlushAll()
 		time.AfterFunc(renewPause+defaultTimeout, func() { a.link.down.Store(false) })
@@ -211,7 +211,7 @@ func TestLostMemoryHeardOfLate(t *testing.T) {
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		b.drive(ctx, op, load{callers: 20}, &sent)
+		b.drive(ctx, key, load{callers: 20}, &sent)
 		assert.LessOrEqual(t, sent.busiest(full), limit)
 	})
 }
@@ -222,7 +222,7 @@ func TestRestLastsUntilAHangingProcessIsHeard(t *testing.T) {
 	opts := RateLimiterOptions{Lease: 9 * time.Second, Timeout: 3 * time.Second}
 	twoProcesses(t, opts, func(t *testing.T, m *mini, a, b *process) {
 		var sent departures
-		held := a.hold(t, op, limit)
+		held := a.hold(t, key, limit)
 		time.Sleep(renewPause - ms)
 		a.link.latency.Store(int64(time.Hour)) // the turn hangs
 		a.link.down.Store(true)
@@ -238,7 +238,7 @@ func TestRestLastsUntilAHangingProcessIsHeard(t *testing.T) {
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		b.drive(ctx, op, load{callers: 20}, &sent)
+		b.drive(ctx, key, load{callers: 20}, &sent)
 		assert.LessOrEqual(t, sent.busiest(full), limit)
 		time.Sleep(3 * time.Hour) // the hanging turn ends
 	})
@@ -252,7 +252,7 @@ func TestCutOffForShorterThanTheLease(t *testing.T) {
 	for wait := time.Duration(0); wait < renewPause; wait += 50 * ms {
 		twoProcesses(t, opts, func(t *testing.T, _ *mini, a, b *process) {
 			var sent departures
-			held := a.hold(t, op, limit)
+			held := a.hold(t, key, limit)
 			time.Sleep(renewPause + wait)
 			a.link.latency.Store(int64(time.Hour)) // every turn hangs until Timeout
 			a.link.down.Store(true)
@@ -266,7 +266,7 @@ func TestCutOffForShorterThanTheLease(t *testing.T) {
 			})
 			ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 			defer cancel()
-			b.drive(ctx, op, load{callers: 10}, &sent)
+			b.drive(ctx, key, load{callers: 10}, &sent)
 			assert.LessOrEqual(t, sent.busiest(full), limit, "cut off after %s", wait)
 			time.Sleep(3 * time.Hour) // the hanging turns end
 		})

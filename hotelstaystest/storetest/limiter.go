@@ -5,6 +5,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -21,17 +22,23 @@ func TestRateLimiter(t *testing.T, start func(t *testing.T) Fleet[hotelstays.Rat
 
 type limiterCase = run[hotelstays.RateLimiter]
 
-const (
-	limited = hotelstays.OpTicket // the lowest rate limit
-	window  = time.Second         // of the service
+func budget(op hotelstays.Operation) hotelstays.RateLimitKey {
+	return hotelstays.RateLimitKey{BaseURL: "https://host.example", Operation: op}
+}
+
+var (
+	limited   = budget(hotelstays.OpTicket) // the lowest rate limit
+	elsewhere = hotelstays.RateLimitKey{BaseURL: "https://other.example", Operation: hotelstays.OpTicket}
 )
+
+const window = time.Second // of the service
 
 const (
 	saysLimit   = "the service counts requests by endpoint and client address over a rolling second"
 	saysUnsent  = "without a call of Sent no request was sent, and the slot is free at once"
 	saysAcquire = "Acquire waits for a slot, or returns an error that wraps ctx's when ctx ends"
-	saysPause   = "Pause grants nothing to op until the given time, also to callers that wait; the longest pause counts"
-	saysBudgets = "each operation needs its own budget, including OpTicket and OpOAuthToken"
+	saysPause   = "Pause grants nothing to key until the given time, also to callers that wait; the longest pause counts"
+	saysBudgets = "each key needs its own budget, also those of OpTicket and OpOAuthToken"
 )
 
 var limiterPromises = []promise[hotelstays.RateLimiter]{
@@ -51,8 +58,8 @@ var limiterPromises = []promise[hotelstays.RateLimiter]{
 	{"Pause holds callers that wait", saysPause, "Acquire: does a caller that waits look at the pause again before it is granted a slot?", pauseHoldsWaiting},
 	{"Pause holds every process", saysPause, "where Pause stores its time", pauseHoldsAll},
 	{"the longest pause counts", saysPause, "Pause: does a shorter one replace a longer one?", longestPause},
-	{"Pause holds its operation alone", saysPause, "the key of the pause", pauseOfOne},
-	{"operations have separate budgets", saysBudgets, "the key of the slots", separateBudgets},
+	{"Pause holds its key alone", saysPause, "the key of the pause", pauseOfOne},
+	{"operations and environments have separate budgets", saysBudgets, "the key of the slots", separateBudgets},
 	{"operations without a rate limit are granted at once", "it grants operations without a rate limit at once; their permit may be nil",
 		"Acquire with op.RateLimit() == 0", unlimitedAtOnce},
 	{"Acquire returns ctx's error when ctx ends", saysAcquire, "Acquire: does its wait end with ctx?", acquireReturns},
@@ -64,27 +71,27 @@ var limiterPromises = []promise[hotelstays.RateLimiter]{
 }
 
 // acquire gets a permit of a limited operation within a minute.
-func acquire(c *limiterCase, l hotelstays.RateLimiter, op hotelstays.Operation) hotelstays.Permit {
+func acquire(c *limiterCase, l hotelstays.RateLimiter, key hotelstays.RateLimitKey) hotelstays.Permit {
 	c.Helper()
-	permit, err := acquireWithin(c.Context(), l, op, time.Minute)
-	c.mustNot(err, "Acquire(%s), with a minute to wait,", op)
+	permit, err := acquireWithin(c.Context(), l, key, time.Minute)
+	c.mustNot(err, "Acquire(%s), with a minute to wait,", key)
 	if permit == nil {
-		c.broken("Acquire(%s) returned a nil permit for an operation with a rate limit", op)
+		c.broken("Acquire(%s) returned a nil permit for an operation with a rate limit", key)
 	}
 	return permit
 }
 
-func acquireWithin(ctx context.Context, l hotelstays.RateLimiter, op hotelstays.Operation, limit time.Duration) (hotelstays.Permit, error) {
+func acquireWithin(ctx context.Context, l hotelstays.RateLimiter, key hotelstays.RateLimitKey, limit time.Duration) (hotelstays.Permit, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	return l.Acquire(ctx, op)
+	return l.Acquire(ctx, key)
 }
 
-// acquireAll takes all slots of an operation.
-func acquireAll(c *limiterCase, l hotelstays.RateLimiter, op hotelstays.Operation) (permits []hotelstays.Permit) {
+// acquireAll takes all slots of a budget.
+func acquireAll(c *limiterCase, l hotelstays.RateLimiter, key hotelstays.RateLimitKey) (permits []hotelstays.Permit) {
 	c.Helper()
-	for range op.RateLimit() {
-		permits = append(permits, acquire(c, l, op))
+	for range key.Operation.RateLimit() {
+		permits = append(permits, acquire(c, l, key))
 	}
 	return permits
 }
@@ -145,7 +152,7 @@ func noMoreSlots(c *limiterCase) {
 
 func everyCallerServed(c *limiterCase) {
 	a, b := openTwo(c)
-	callers := 3 * limited.RateLimit()
+	callers := 3 * limited.Operation.RateLimit()
 	err := atOnce(callers, func(i int) error {
 		permit, err := acquireWithin(c.Context(), []hotelstays.RateLimiter{a, b}[i%2], limited, time.Minute)
 		if err == nil {
@@ -264,28 +271,35 @@ func longestPause(c *limiterCase) {
 
 func pauseOfOne(c *limiterCase) {
 	a, _ := openTwo(c)
-	giveBack(acquire(c, a, hotelstays.OpBook)) // a first grant may take longer
+	others := []hotelstays.RateLimitKey{budget(hotelstays.OpBook), elsewhere}
+	for _, key := range others { // a first grant may take longer
+		giveBack(acquire(c, a, key))
+	}
 	a.Pause(limited, time.Now().Add(20*window))
-	a.Pause(hotelstays.OpOAuthToken, time.Now().Add(20*window))
+	a.Pause(budget(hotelstays.OpOAuthToken), time.Now().Add(20*window))
 	time.Sleep(window / 2)
-	grantedWithin(c, "a slot of another operation during the pause", func() { giveBack(acquire(c, a, hotelstays.OpBook)) })
+	for _, key := range others {
+		grantedWithin(c, fmt.Sprintf("a slot of %s during a pause of %s", key, limited), func() { giveBack(acquire(c, a, key)) })
+	}
 }
 
 func separateBudgets(c *limiterCase) {
 	a, b := openTwo(c)
-	others := []hotelstays.Operation{hotelstays.OpBook, hotelstays.OpCheckAvail, hotelstays.OpCancel, hotelstays.OpQueryOrders}
-	for _, op := range others { // a first grant may take longer
-		giveBack(acquire(c, a, op), acquire(c, b, op))
+	others := []hotelstays.RateLimitKey{elsewhere, budget(hotelstays.OpBook), budget(hotelstays.OpCheckAvail),
+		budget(hotelstays.OpCancel), budget(hotelstays.OpQueryOrders)}
+	for _, key := range others { // a first grant may take longer
+		giveBack(acquire(c, a, key), acquire(c, b, key))
 	}
 	time.Sleep(window / 2)
 	permits := acquireAll(c, a, limited)
-	for _, op := range others {
-		grantedWithin(c, "all slots of one operation while those of others are taken", func() {
-			permits = append(permits, acquireAll(c, b, op)...)
+	for _, key := range others {
+		grantedWithin(c, fmt.Sprintf("all slots of %s while those of others are taken", key), func() {
+			permits = append(permits, acquireAll(c, b, key)...)
 		})
 	}
-	permit, err := acquireWithin(c.Context(), a, hotelstays.OpOAuthToken, c.patience())
-	c.mustNot(err, "Acquire(%s), with the slots of other operations taken,", hotelstays.OpOAuthToken)
+	oauth := budget(hotelstays.OpOAuthToken)
+	permit, err := acquireWithin(c.Context(), a, oauth, c.patience())
+	c.mustNot(err, "Acquire(%s), with the slots of other operations taken,", oauth)
 	if permit != nil {
 		send(permit)
 	}
@@ -297,7 +311,7 @@ func unlimitedAtOnce(c *limiterCase) {
 	grantedWithin(c, "permits of operations without a rate limit", func() {
 		for range 200 {
 			for _, op := range []hotelstays.Operation{hotelstays.OpOAuthToken, hotelstays.OpHotelIDList} {
-				permit, err := acquireWithin(c.Context(), l, op, c.patience())
+				permit, err := acquireWithin(c.Context(), l, budget(op), c.patience())
 				c.mustNot(err, "Acquire(%s)", op)
 				if permit != nil {
 					send(permit)
@@ -336,7 +350,7 @@ func endedTakesNone(c *limiterCase) {
 	a, b := openTwo(c)
 	ctx, cancel := context.WithCancel(c.Context())
 	cancel()
-	for range 2 * limited.RateLimit() {
+	for range 2 * limited.Operation.RateLimit() {
 		if _, err := a.Acquire(ctx, limited); !errors.Is(err, context.Canceled) {
 			c.broken("Acquire with a cancelled ctx returned the error %v", err)
 		}
@@ -354,7 +368,7 @@ func givenUpTakesNone(c *limiterCase) {
 		time.Sleep(window / 2)
 		giveBack(permits...)
 	}()
-	_ = atOnce(4*limited.RateLimit(), func(i int) error {
+	_ = atOnce(4*limited.Operation.RateLimit(), func(i int) error {
 		permit, err := acquireWithin(c.Context(), []hotelstays.RateLimiter{a, b}[i%2], limited, window/2)
 		if err == nil {
 			giveBack(permit)

@@ -5,6 +5,7 @@ package storetest_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,6 +20,11 @@ func TestRateLimiter(t *testing.T) {
 		shared := newWindows(hotelstays.Operation.RateLimit, time.Second)
 		return fleetOf[hotelstays.RateLimiter, *limiter](func() hotelstays.RateLimiter { return shared.open() })
 	}, storetest.InBubble())
+}
+
+// keyOf is the key of an operation in the suite's first environment.
+func keyOf(op hotelstays.Operation) hotelstays.RateLimitKey {
+	return hotelstays.RateLimitKey{BaseURL: "https://host.example", Operation: op}
 }
 
 // changedPermit ends another way than its permit.
@@ -38,8 +44,8 @@ func (p *changedPermit) Done(r hotelstays.PermitResult) { p.done(p, r) }
 
 // changeDone makes a limiter's permits end another way.
 func changeDone(w windows, l *limiter, done func(p *changedPermit, r hotelstays.PermitResult)) {
-	l.acquire = func(ctx context.Context, op hotelstays.Operation) (hotelstays.Permit, error) {
-		p, err := w.acquire(ctx, op)
+	l.acquire = func(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
+		p, err := w.acquire(ctx, key)
 		if err != nil || p == nil {
 			return nil, err
 		}
@@ -50,17 +56,13 @@ func changeDone(w windows, l *limiter, done func(p *changedPermit, r hotelstays.
 // changeLimit makes a limiter use other windows.
 func changeLimit(w windows, n func(hotelstays.Operation) int, window time.Duration) {
 	other := newWindows(n, window)
-	for op := range other {
-		if w[op] == nil || w[op] != other[op] {
-			w[op] = other[op]
-		}
-	}
+	maps.Copy(w, other)
 }
 
 // once plants in the first process to open, for what processes share.
 func once(w windows, plant func()) {
-	if w["planted"] == nil {
-		w["planted"] = ratelimit.NewWindow(1, time.Second, 0)
+	if planted := (hotelstays.RateLimitKey{}); w[planted] == nil {
+		w[planted] = ratelimit.NewWindow(1, time.Second, 0)
 		plant()
 	}
 }
@@ -72,10 +74,10 @@ func (e *pauseEnd) set(until time.Time) { e.nano.Store(until.UnixNano()) }
 func (e *pauseEnd) wait()               { time.Sleep(time.Until(time.Unix(0, e.nano.Load()))) }
 
 // poll tries again and again to get a slot that is free.
-func poll(ctx context.Context, w windows, op hotelstays.Operation, pause time.Duration) (hotelstays.Permit, error) {
+func poll(ctx context.Context, w windows, key hotelstays.RateLimitKey, pause time.Duration) (hotelstays.Permit, error) {
 	for {
 		try, cancel := context.WithTimeout(ctx, time.Nanosecond)
-		p, err := w.acquire(try, op)
+		p, err := w.acquire(try, key)
 		cancel()
 		if err == nil {
 			return p, nil
@@ -88,7 +90,7 @@ func poll(ctx context.Context, w windows, op hotelstays.Operation, pause time.Du
 	}
 }
 
-func isLimited(op hotelstays.Operation) bool { return op.RateLimit() > 0 }
+func isLimited(key hotelstays.RateLimitKey) bool { return key.Operation.RateLimit() > 0 }
 
 var limiterFaults = []struct {
 	name, caughtBy string
@@ -122,22 +124,22 @@ var limiterFaults = []struct {
 	}},
 	{name: "forgets slots from the future", caughtBy: "the limit holds if a clock is set back", plant: func(w windows, l *limiter) {
 		empty := newWindows(hotelstays.Operation.RateLimit, time.Second)
-		l.acquire = func(ctx context.Context, op hotelstays.Operation) (hotelstays.Permit, error) {
+		l.acquire = func(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
 			if l.setBack.Load() {
-				return empty.acquire(ctx, op)
+				return empty.acquire(ctx, key)
 			}
-			return w.acquire(ctx, op)
+			return w.acquire(ctx, key)
 		}
 	}},
 	{name: "counts over three seconds", caughtBy: "waiting callers use most of the limit", plant: func(w windows, _ *limiter) {
 		once(w, func() { changeLimit(w, hotelstays.Operation.RateLimit, 3*time.Second) })
 	}},
 	{name: "forgets who waits", caughtBy: "every waiting caller gets a slot", plant: func(w windows, l *limiter) {
-		l.acquire = func(ctx context.Context, op hotelstays.Operation) (hotelstays.Permit, error) {
-			if !isLimited(op) {
-				return w.acquire(ctx, op)
+		l.acquire = func(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
+			if !isLimited(key) {
+				return w.acquire(ctx, key)
 			}
-			return poll(ctx, w, op, 1000*time.Hour)
+			return poll(ctx, w, key, 1000*time.Hour)
 		}
 	}},
 	{name: "takes a permit that was not sent for sent", caughtBy: "a permit that was not sent is free at once", plant: func(w windows, l *limiter) {
@@ -156,80 +158,92 @@ var limiterFaults = []struct {
 		})
 	}},
 	{name: "looks for a slot each second", caughtBy: "a caller that waits gets a permit that was not sent", plant: func(w windows, l *limiter) {
-		l.acquire = func(ctx context.Context, op hotelstays.Operation) (hotelstays.Permit, error) {
-			if !isLimited(op) {
-				return w.acquire(ctx, op)
+		l.acquire = func(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
+			if !isLimited(key) {
+				return w.acquire(ctx, key)
 			}
-			return poll(ctx, w, op, time.Second)
+			return poll(ctx, w, key, time.Second)
 		}
 	}},
 	{name: "ignores Pause", caughtBy: "Pause grants nothing until its end", plant: func(_ windows, l *limiter) {
-		l.pause = func(hotelstays.Operation, time.Time) {}
+		l.pause = func(hotelstays.RateLimitKey, time.Time) {}
 	}},
 	{name: "looks at the pause before it waits", caughtBy: "Pause holds callers that wait", plant: func(w windows, l *limiter) {
 		var paused pauseEnd
-		l.pause = func(_ hotelstays.Operation, until time.Time) { paused.set(until) }
-		l.acquire = func(ctx context.Context, op hotelstays.Operation) (hotelstays.Permit, error) {
+		l.pause = func(_ hotelstays.RateLimitKey, until time.Time) { paused.set(until) }
+		l.acquire = func(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
 			paused.wait()
-			return w.acquire(ctx, op)
+			return w.acquire(ctx, key)
 		}
 	}},
 	{name: "pauses its own process", caughtBy: "Pause holds every process", plant: func(w windows, l *limiter) {
 		alone := newWindows(hotelstays.Operation.RateLimit, time.Second)
 		l.pause = alone.pause
-		l.acquire = func(ctx context.Context, op hotelstays.Operation) (hotelstays.Permit, error) {
-			if isLimited(op) {
-				p, err := alone.acquire(ctx, op)
+		l.acquire = func(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
+			if isLimited(key) {
+				p, err := alone.acquire(ctx, key)
 				if err != nil {
 					return nil, err
 				}
 				p.Done(hotelstays.PermitResult{})
 			}
-			return w.acquire(ctx, op)
+			return w.acquire(ctx, key)
 		}
 	}},
 	{name: "keeps the last pause", caughtBy: "the longest pause counts", plant: func(w windows, l *limiter) {
 		var paused pauseEnd
-		l.pause = func(op hotelstays.Operation, until time.Time) {
-			if isLimited(op) {
+		l.pause = func(key hotelstays.RateLimitKey, until time.Time) {
+			if isLimited(key) {
 				paused.set(until)
 			}
 		}
-		l.acquire = func(ctx context.Context, op hotelstays.Operation) (hotelstays.Permit, error) {
+		l.acquire = func(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
 			paused.wait()
-			return w.acquire(ctx, op)
+			return w.acquire(ctx, key)
 		}
 	}},
-	{name: "pauses all operations", caughtBy: "Pause holds its operation alone", plant: func(w windows, l *limiter) {
-		l.pause = func(_ hotelstays.Operation, until time.Time) {
-			for op := range w {
-				w.pause(op, until)
+	{name: "pauses all operations", caughtBy: "Pause holds its key alone", plant: func(w windows, l *limiter) {
+		l.pause = func(_ hotelstays.RateLimitKey, until time.Time) {
+			for key := range w {
+				w.pause(key, until)
 			}
 		}
 	}},
-	{name: "has one budget", caughtBy: "operations have separate budgets", plant: func(w windows, _ *limiter) {
+	{name: "has one budget", caughtBy: "operations and environments have separate budgets", plant: func(w windows, _ *limiter) {
 		once(w, func() {
-			for op := range w {
-				w[op] = w[hotelstays.OpTicket]
+			for key := range w {
+				w[key] = w[keyOf(hotelstays.OpTicket)]
 			}
 		})
 	}},
-	{name: "counts the token's request with the ticket's", caughtBy: "operations have separate budgets", plant: func(w windows, _ *limiter) {
-		w[hotelstays.OpOAuthToken] = w[hotelstays.OpTicket]
+	{name: "takes all environments for one", caughtBy: "operations and environments have separate budgets", plant: func(w windows, l *limiter) {
+		l.acquire = func(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
+			return w.acquire(ctx, keyOf(key.Operation))
+		}
+	}},
+	{name: "pauses all environments", caughtBy: "Pause holds its key alone", plant: func(w windows, l *limiter) {
+		l.pause = func(key hotelstays.RateLimitKey, until time.Time) {
+			key.BaseURL = "https://other.example"
+			w.pause(key, until)
+			w.pause(keyOf(key.Operation), until)
+		}
+	}},
+	{name: "counts the token's request with the ticket's", caughtBy: "operations and environments have separate budgets", plant: func(w windows, _ *limiter) {
+		w[keyOf(hotelstays.OpOAuthToken)] = w[keyOf(hotelstays.OpTicket)]
 	}},
 	{name: "limits all operations", caughtBy: "operations without a rate limit are granted at once", plant: func(w windows, _ *limiter) {
-		w[hotelstays.OpOAuthToken] = ratelimit.NewWindow(10, time.Second, 0)
+		w[keyOf(hotelstays.OpOAuthToken)] = ratelimit.NewWindow(10, time.Second, 0)
 	}},
 	{name: "ignores ctx", caughtBy: "Acquire returns ctx's error when ctx ends", plant: func(w windows, l *limiter) {
-		l.acquire = func(_ context.Context, op hotelstays.Operation) (hotelstays.Permit, error) {
+		l.acquire = func(_ context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
 			forLong, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
-			return w.acquire(forLong, op)
+			return w.acquire(forLong, key)
 		}
 	}},
 	{name: "hides ctx's error", caughtBy: "Acquire returns ctx's error when ctx ends", plant: func(w windows, l *limiter) {
-		l.acquire = func(ctx context.Context, op hotelstays.Operation) (hotelstays.Permit, error) {
-			p, err := w.acquire(ctx, op)
+		l.acquire = func(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
+			p, err := w.acquire(ctx, key)
 			if err != nil {
 				err = errors.New("no slot")
 			}
@@ -237,24 +251,24 @@ var limiterFaults = []struct {
 		}
 	}},
 	{name: "takes a slot for an ended ctx", caughtBy: "an ended ctx takes no slot", plant: func(w windows, l *limiter) {
-		l.acquire = func(ctx context.Context, op hotelstays.Operation) (hotelstays.Permit, error) {
+		l.acquire = func(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
 			if ctx.Err() != nil {
 				lost, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Nanosecond)
 				defer cancel()
-				_, _ = w.acquire(lost, op)
+				_, _ = w.acquire(lost, key)
 				return nil, ctx.Err()
 			}
-			return w.acquire(ctx, op)
+			return w.acquire(ctx, key)
 		}
 	}},
 	{name: "grants a slot to a caller that gave up", caughtBy: "a caller that gives up takes no slot", plant: func(w windows, l *limiter) {
-		l.acquire = func(ctx context.Context, op hotelstays.Operation) (hotelstays.Permit, error) {
-			if ctx.Err() != nil || !isLimited(op) {
-				return w.acquire(ctx, op)
+		l.acquire = func(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
+			if ctx.Err() != nil || !isLimited(key) {
+				return w.acquire(ctx, key)
 			}
 			forLong, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 			defer cancel()
-			p, err := w.acquire(forLong, op)
+			p, err := w.acquire(forLong, key)
 			if ctx.Err() != nil { // and loses it
 				return nil, ctx.Err()
 			}

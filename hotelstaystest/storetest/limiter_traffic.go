@@ -60,7 +60,7 @@ func drive(c *limiterCase, traffic *traffic) {
 		return nil
 	})
 	c.mustNot(err, "Acquire(%s)", limited)
-	traffic.slots = int(span.Seconds() * float64(limited.RateLimit()))
+	traffic.slots = int(span.Seconds() * float64(limited.Operation.RateLimit()))
 }
 
 // send sends one request, or one of ten not.
@@ -88,8 +88,8 @@ func (t *traffic) send(permit hotelstays.Permit) {
 func limitByDeparture(c *limiterCase) {
 	traffic := traffic{unansweredPart: 0.5}
 	drive(c, &traffic)
-	if most := busiest(traffic.left); most > limited.RateLimit() {
-		c.broken("%d requests left in one second, and the limit is %d", most, limited.RateLimit())
+	if most := busiest(traffic.left); most > limited.Operation.RateLimit() {
+		c.broken("%d requests left in one second, and the limit is %d", most, limited.Operation.RateLimit())
 	}
 }
 
@@ -100,11 +100,11 @@ func limitByArrival(c *limiterCase) {
 		traffic := traffic{travel: window * 6 / 10}
 		drive(c, &traffic)
 		most := busiest(traffic.arrived)
-		if most <= limited.RateLimit() {
+		if most <= limited.Operation.RateLimit() {
 			return
 		}
 		if !traffic.late {
-			c.broken("%d requests arrived in one second, and the limit is %d", most, limited.RateLimit())
+			c.broken("%d requests arrived in one second, and the limit is %d", most, limited.Operation.RateLimit())
 		}
 	}
 	c.Log("the machine stood still again and again: not tested")
@@ -119,8 +119,8 @@ func limitAfterSetBack(c *limiterCase) {
 	setBack := time.AfterFunc(3*window, func() { c.SetBack(24 * time.Hour) })
 	defer setBack.Stop()
 	drive(c, &traffic)
-	if most := busiest(traffic.left); most > limited.RateLimit() {
-		c.broken("%d requests left in one second, and the limit is %d", most, limited.RateLimit())
+	if most := busiest(traffic.left); most > limited.Operation.RateLimit() {
+		c.broken("%d requests left in one second, and the limit is %d", most, limited.Operation.RateLimit())
 	}
 	giveBack(acquire(c, c.Open(), limited))
 }
@@ -128,7 +128,7 @@ func limitAfterSetBack(c *limiterCase) {
 func limitIsUsed(c *limiterCase) {
 	var traffic traffic
 	drive(c, &traffic)
-	if len(traffic.left) < traffic.slots/2 && c.bubble || len(traffic.left) < limited.RateLimit() {
+	if len(traffic.left) < traffic.slots/2 && c.bubble || len(traffic.left) < limited.Operation.RateLimit() {
 		c.broken("%d requests left in %s, and the limit allows %d", len(traffic.left), time.Since(traffic.begin), traffic.slots)
 	}
 }

@@ -268,8 +268,8 @@ func (s *tokenTable) lease(key string, span time.Duration) (release func(), ok b
 
 // limiter is the RateLimiter of one process, made of functions that can be replaced.
 type limiter struct {
-	acquire func(ctx context.Context, op hotelstays.Operation) (hotelstays.Permit, error)
-	pause   func(op hotelstays.Operation, until time.Time)
+	acquire func(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error)
+	pause   func(key hotelstays.RateLimitKey, until time.Time)
 	slow    time.Duration // of Done
 	setBack atomic.Bool   // the clock of its server
 
@@ -277,8 +277,8 @@ type limiter struct {
 	out map[*permit]bool
 }
 
-func (l *limiter) Acquire(ctx context.Context, op hotelstays.Operation) (hotelstays.Permit, error) {
-	inner, err := l.acquire(ctx, op)
+func (l *limiter) Acquire(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
+	inner, err := l.acquire(ctx, key)
 	if err != nil || inner == nil {
 		return nil, err
 	}
@@ -289,7 +289,7 @@ func (l *limiter) Acquire(ctx context.Context, op hotelstays.Operation) (hotelst
 	return p, nil
 }
 
-func (l *limiter) Pause(op hotelstays.Operation, until time.Time) { l.pause(op, until) }
+func (l *limiter) Pause(key hotelstays.RateLimitKey, until time.Time) { l.pause(key, until) }
 
 // freeze ends the permits of a process that does not return before its lease ends.
 func (l *limiter) freeze() (thaw func()) {
@@ -328,14 +328,16 @@ func (p *permit) Done(r hotelstays.PermitResult) {
 }
 
 // windows is what limiters share.
-type windows map[hotelstays.Operation]*ratelimit.Window
+type windows map[hotelstays.RateLimitKey]*ratelimit.Window
 
 func newWindows(n func(hotelstays.Operation) int, window time.Duration) windows {
 	w := windows{}
 	for _, op := range []hotelstays.Operation{hotelstays.OpTicket, hotelstays.OpBook, hotelstays.OpCheckAvail, hotelstays.OpCancel,
 		hotelstays.OpQueryOrders, hotelstays.OpOAuthToken} {
-		if limit := n(op); limit > 0 {
-			w[op] = ratelimit.NewWindow(limit, window, 10*time.Millisecond)
+		for _, baseURL := range []string{"https://host.example", "https://other.example"} {
+			if limit := n(op); limit > 0 {
+				w[hotelstays.RateLimitKey{BaseURL: baseURL, Operation: op}] = ratelimit.NewWindow(limit, window, 10*time.Millisecond)
+			}
 		}
 	}
 	return w
@@ -345,20 +347,20 @@ func (w windows) open() *limiter {
 	return &limiter{acquire: w.acquire, pause: w.pause, out: map[*permit]bool{}}
 }
 
-func (w windows) acquire(ctx context.Context, op hotelstays.Operation) (hotelstays.Permit, error) {
-	if w[op] == nil {
+func (w windows) acquire(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
+	if w[key] == nil {
 		return nil, nil
 	}
-	p, err := w[op].Acquire(ctx)
+	p, err := w[key].Acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return windowPermit{p}, nil
 }
 
-func (w windows) pause(op hotelstays.Operation, until time.Time) {
-	if w[op] != nil {
-		w[op].Pause(until)
+func (w windows) pause(key hotelstays.RateLimitKey, until time.Time) {
+	if w[key] != nil {
+		w[key].Pause(until)
 	}
 }
 

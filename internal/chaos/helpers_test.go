@@ -117,11 +117,11 @@ func status(status int, body string) fault {
 // unlimited is a RateLimiter that limits nothing.
 type unlimited struct{}
 
-func (unlimited) Acquire(context.Context, hotelstays.Operation) (hotelstays.Permit, error) {
+func (unlimited) Acquire(context.Context, hotelstays.RateLimitKey) (hotelstays.Permit, error) {
 	return permit{}, nil
 }
 
-func (unlimited) Pause(hotelstays.Operation, time.Time) {}
+func (unlimited) Pause(hotelstays.RateLimitKey, time.Time) {}
 
 type permit struct{}
 

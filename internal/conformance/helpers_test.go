@@ -78,10 +78,10 @@ func (a *fixedAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
 // noLimits is a rate limiter that grants everything at once.
 type noLimits struct{}
 
-func (noLimits) Acquire(context.Context, hotelstays.Operation) (hotelstays.Permit, error) {
+func (noLimits) Acquire(context.Context, hotelstays.RateLimitKey) (hotelstays.Permit, error) {
 	return nil, nil
 }
-func (noLimits) Pause(hotelstays.Operation, time.Time) {}
+func (noLimits) Pause(hotelstays.RateLimitKey, time.Time) {}
 
 const (
 	checkIn  types.Date = "2000-03-10"

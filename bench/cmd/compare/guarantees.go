@@ -69,10 +69,10 @@ func (o *oneToken) CompareAndDelete(context.Context, string, hotelstays.Token) e
 
 type unlimited struct{}
 
-func (unlimited) Acquire(context.Context, hotelstays.Operation) (hotelstays.Permit, error) {
+func (unlimited) Acquire(context.Context, hotelstays.RateLimitKey) (hotelstays.Permit, error) {
 	return nil, nil
 }
-func (unlimited) Pause(hotelstays.Operation, time.Time) {}
+func (unlimited) Pause(hotelstays.RateLimitKey, time.Time) {}
 
 // callTogether makes n calls at the same time.
 func callTogether(ctx context.Context, client *hotelstays.Client, n int) error {

@@ -35,12 +35,12 @@ func newOurs(baseURL string) (Peer, error) {
 // roomyLimit is one rate limit for all operations that is never reached.
 type roomyLimit struct{ window *ratelimit.Window }
 
-func (r roomyLimit) Acquire(ctx context.Context, _ hotelstays.Operation) (hotelstays.Permit, error) {
+func (r roomyLimit) Acquire(ctx context.Context, _ hotelstays.RateLimitKey) (hotelstays.Permit, error) {
 	permit, err := r.window.Acquire(ctx)
 	return (*slot)(permit), err
 }
 
-func (r roomyLimit) Pause(hotelstays.Operation, time.Time) {}
+func (r roomyLimit) Pause(hotelstays.RateLimitKey, time.Time) {}
 
 type slot ratelimit.Permit
 

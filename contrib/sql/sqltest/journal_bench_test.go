@@ -28,11 +28,11 @@ const (
 // unlimited grants everything at once.
 type unlimited struct{}
 
-func (unlimited) Acquire(context.Context, hotelstays.Operation) (hotelstays.Permit, error) {
+func (unlimited) Acquire(context.Context, hotelstays.RateLimitKey) (hotelstays.Permit, error) {
 	return nil, nil
 }
 
-func (unlimited) Pause(hotelstays.Operation, time.Time) {}
+func (unlimited) Pause(hotelstays.RateLimitKey, time.Time) {}
 
 type bookFunc func(context.Context, *hotelstays.BookRequest) (*hotelstays.BookingOutcome, error)
 

@@ -70,12 +70,12 @@ func (m oneToken) CompareAndDelete(context.Context, string, hotelstays.Token) er
 
 type countingLimiter map[hotelstays.Operation]int
 
-func (m countingLimiter) Acquire(_ context.Context, op hotelstays.Operation) (hotelstays.Permit, error) {
-	m[op]++
+func (m countingLimiter) Acquire(_ context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
+	m[key.Operation]++
 	return nil, nil
 }
 
-func (countingLimiter) Pause(hotelstays.Operation, time.Time) {}
+func (countingLimiter) Pause(hotelstays.RateLimitKey, time.Time) {}
 
 // TestProgram prints what the program finds; the test of the module looks for it.
 func TestProgram(t *testing.T) {
