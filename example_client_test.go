@@ -603,6 +603,23 @@ func ExampleWithRateLimiter() {
 	// Output: map[Destinations:3 Ticket:1]
 }
 
+// Clients that were made apart share the rate limits of their address.
+func ExampleNewRateLimiter() {
+	srv := hotelstaystest.NewServer()
+	defer srv.Close()
+	limiter := hotelstays.NewRateLimiter(&hotelstays.RateLimiterOptions{Margin: 20 * time.Millisecond})
+	for _, cred := range []hotelstays.Credential{
+		hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
+		hotelstays.OAuthCredential{ClientID: srv.ClientID, ClientSecret: types.NewSecret(srv.ClientSecret)},
+	} {
+		client, err := hotelstays.New(srv.URL, cred, hotelstays.WithHTTPClient(srv.Client()), hotelstays.WithRateLimiter(limiter))
+		fmt.Println(client != nil, err)
+	}
+	// Output:
+	// true <nil>
+	// true <nil>
+}
+
 // sharedTokens stands for a store that processes share, such as that of contrib/redis. A real
 // store encrypts the values: they are secrets.
 type sharedTokens struct {
