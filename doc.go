@@ -69,9 +69,10 @@
 //
 // An *APIError matches at most one sentinel, for errors.Is, such as [ErrRateChanged] or
 // [ErrCancelRefused]. [KindOf] returns one word for each kind of error. If ctx ends, the
-// error wraps ctx.Err(). The message names the next step and the request id. No error, log
-// line or %+v holds a secret, a token or a passport number. [WithLogger] logs attempts;
-// [WithObserver] receives each call, for metrics and traces (contrib/otel).
+// error wraps ctx.Err(), and no more of context.Cause(ctx) than its text. The message names
+// the next step and the request id. No error, log line or %+v holds a secret, a token or a
+// passport number. [WithLogger] logs attempts; [WithObserver] receives each call, for metrics
+// and traces (contrib/otel).
 //
 // # Retries and unknown outcomes
 //

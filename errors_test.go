@@ -297,6 +297,35 @@ func TestErrorSaysWhereACallBrokeOff(t *testing.T) {
 	}
 }
 
+// The error names the limit that has passed: the call's own, or that of ctx.
+func TestErrorNamesTheLimitThatPassed(t *testing.T) {
+	for _, row := range []struct {
+		ctx, call time.Duration // 0: none
+		want      string
+	}{
+		{0, 0, "the call's own limit of 1m0s passed: "},
+		{0, 2 * time.Second, "the call's own limit of 2s passed: "},
+		{time.Hour, 2 * time.Second, "the call's own limit of 2s passed: "},
+		{time.Second, 2 * time.Second, "the deadline of ctx passed: "},
+		{time.Second, 0, "the deadline of ctx passed: "},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			client := clientThrough(t, pipes(func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }))
+			defer client.CloseIdleConnections()
+			ctx, opts := t.Context(), []hotelstays.CallOption(nil)
+			if row.ctx > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, row.ctx)
+				defer cancel()
+			}
+			if row.call > 0 {
+				opts = append(opts, hotelstays.WithTimeout(row.call))
+			}
+			assert.ErrorContains(t, operationCalls[hotelstays.OpCheckAvail](ctx, client, opts...), row.want)
+		})
+	}
+}
+
 // An error has the rate limit figures that its answer has. A remaining 0 is a figure, and a
 // missing one is not 0.
 func TestErrorHasTheRateLimit(t *testing.T) {

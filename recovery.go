@@ -14,6 +14,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hotelstays/hotelstays-go/internal/transport"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -438,7 +439,7 @@ func (run *recoveryRun) save(ctx context.Context) error {
 	if run.set.save == nil {
 		return nil
 	}
-	return run.set.save(ctx, run.recovery)
+	return transport.WithoutCause(ctx, run.set.save(ctx, run.recovery))
 }
 
 // saveAfter saves the recovery after a poll. If that fails, an unknown outcome stays unknown

@@ -347,7 +347,7 @@ func tokenOf(authorization string) string { return strings.TrimPrefix(authorizat
 // answer.
 func (a *answer) scrubError(err error) error {
 	if text := err.Error(); a.scrub(text) != text {
-		return errors.New(redact.Shorten(a.scrub(text), maxMsg))
+		return transport.WithoutCause(a.ctx, errors.New(redact.Shorten(a.scrub(text), maxMsg)))
 	}
 	return err
 }

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/internal/redact"
+	"github.com/hotelstays/hotelstays-go/internal/transport"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -129,7 +130,7 @@ func (c *Client) DownloadVoucher(ctx context.Context, v *types.Voucher, w io.Wri
 	}
 	defer func() { _ = discard(temp) }()
 	if _, err := io.Copy(w, temp); err != nil {
-		return voucherError(v, err, "writing the verified document")
+		return voucherError(v, transport.WithoutCause(ctx, err), "writing the verified document")
 	}
 	return nil
 }
@@ -179,10 +180,10 @@ var errVoucherSize = errors.New("size not accepted")
 
 // copyDocument writes the document to w. It returns nil only if all of it is verified. It
 // reads at most one byte more than v states.
-func copyDocument(w io.Writer, document io.Reader, v *types.Voucher, set voucherSettings) error {
+func copyDocument(ctx context.Context, w io.Writer, document io.Reader, v *types.Voucher, set voucherSettings) error {
 	check := newDocumentCheck(v)
 	if _, err := io.Copy(io.MultiWriter(w, check), io.LimitReader(document, v.ByteSize+1)); err != nil {
-		return voucherError(v, withoutLink(err, v), "after %d of %d bytes", check.size, v.ByteSize)
+		return voucherError(v, withoutLink(transport.WithoutCause(ctx, err), v), "after %d of %d bytes", check.size, v.ByteSize)
 	}
 	return check.verdict(set)
 }
@@ -205,7 +206,7 @@ func (c *Client) fetchDocument(ctx context.Context, v *types.Voucher, w io.Write
 		return err
 	}
 	defer resp.Body.Close()
-	return copyDocument(w, resp.Body, v, set)
+	return copyDocument(ctx, w, resp.Body, v, set)
 }
 
 // withoutLink returns err, or the first of its causes without the link, or its text with the
@@ -256,7 +257,7 @@ func (c *Client) getDocument(ctx context.Context, v *types.Voucher) (*http.Respo
 		err = errors.New("the transport returned neither an answer nor an error")
 	}
 	if err != nil {
-		return nil, voucherError(v, withoutLink(err, v), "downloading the document")
+		return nil, voucherError(v, withoutLink(transport.WithoutCause(ctx, err), v), "downloading the document")
 	}
 	switch resp.StatusCode {
 	case http.StatusOK:
@@ -393,7 +394,7 @@ func (c *Client) storeOnce(ctx context.Context, req *OrderVoucherRequest, set vo
 	}
 	return v, store(func(file io.Writer) error {
 		if v.Content != nil {
-			return inlineDocument(v, file, set)
+			return inlineDocument(ctx, v, file, set)
 		}
 		return c.fetchDocument(ctx, v, file, set)
 	})
@@ -410,11 +411,11 @@ func withoutDocument(status types.VoucherStatus) string {
 	return text
 }
 
-func inlineDocument(v *types.Voucher, w io.Writer, set voucherSettings) error {
+func inlineDocument(ctx context.Context, v *types.Voucher, w io.Writer, set voucherSettings) error {
 	if err := set.acceptable(v); err != nil {
 		return err
 	}
-	return copyDocument(w, base64.NewDecoder(base64.StdEncoding, strings.NewReader(v.Content.Base64)), v, set)
+	return copyDocument(ctx, w, base64.NewDecoder(base64.StdEncoding, strings.NewReader(v.Content.Base64)), v, set)
 }
 
 // writeWhole writes a file beside path, and renames it once write succeeds.

@@ -12,6 +12,7 @@ import (
 	"maps"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -84,7 +85,7 @@ func (r *run) attempt(ctx context.Context, in *http.Request) error {
 	if err != nil {
 		// The limiter may report a deadline that it would miss, before it passes.
 		r.last.permanent = errors.Is(err, context.DeadlineExceeded)
-		return err
+		return fmt.Errorf("waiting for the rate limit: %w", r.explainEnd(ctx, err))
 	}
 	trace := &trace{permit: permit}
 	defer func() { trace.finish(r.last.requestID != "", nil) }() // also where a function of the caller panics
@@ -110,9 +111,10 @@ func (r *run) attempt(ctx context.Context, in *http.Request) error {
 	if resp == nil && err == nil {
 		err = errors.New("the transport returned neither an answer nor an error")
 	}
+	err = r.explainEnd(ctx, err) // first: a cause that is a dial error proves nothing
 	r.last.sent = trace.ended(resp, err)
 	if err != nil {
-		return trace.explain(r.explainEnd(ctx, err))
+		return trace.explain(err)
 	}
 	return r.read(ctx, resp)
 }
@@ -142,10 +144,7 @@ func (r *run) acquire(ctx context.Context) (Permit, error) {
 	if r.Timeline != nil {
 		r.Timeline.RateLimitWait += time.Since(start)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("waiting for the rate limit: %w", err)
-	}
-	return permit, nil
+	return permit, err
 }
 
 // request is the attempt's own copy: a RoundTripper may still read an earlier one, or
@@ -232,20 +231,45 @@ func (r *run) brokeOff(ctx context.Context, status, size int, err error) error {
 	return fmt.Errorf("the answer (HTTP %d) broke off after %d bytes: %w", status, size, r.explainEnd(ctx, err))
 }
 
-// explainEnd adds to the error of a ctx why it ended.
+// explainEnd says of the error of an attempt whose ctx has ended why that was.
 func (r *run) explainEnd(ctx context.Context, err error) error {
-	switch {
-	case ctx.Err() == nil || !errors.Is(err, ctx.Err()):
+	if err == nil || ctx.Err() == nil {
 		return err
+	}
+	err = WithoutCause(ctx, err)
+	switch {
 	case r.ctx.Err() == nil:
 		return fmt.Errorf("the http.Client's Timeout passed: %w", err)
-	case errors.Is(err, context.DeadlineExceeded) && r.Timeout > 0:
+	case ctx.Err() == context.Canceled:
+		return fmt.Errorf("the call was cancelled: %w", err)
+	case r.Timeout > 0:
 		return fmt.Errorf("the call's own limit of %s passed: %w", r.Timeout, err)
-	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("the deadline of ctx passed: %w", err)
 	}
-	return fmt.Errorf("the call was cancelled: %w", err)
+	return fmt.Errorf("the deadline of ctx passed: %w", err)
 }
+
+// WithoutCause returns err, or once ctx has ended an error with its text that wraps ctx.Err()
+// alone. Whoever ends ctx may give any error as the cause, and net/http returns that cause: it
+// is the failure of something else, and its type says nothing about this call.
+func WithoutCause(ctx context.Context, err error) error {
+	ended := ctx.Err()
+	if err == nil || ended == nil || err == ended {
+		return err
+	}
+	text := err.Error()
+	if !strings.Contains(text, ended.Error()) {
+		text = ended.Error() + ": " + text
+	}
+	return &endedError{text, ended}
+}
+
+type endedError struct {
+	text string
+	err  error // of ctx
+}
+
+func (e *endedError) Error() string { return e.text }
+func (e *endedError) Unwrap() error { return e.err }
 
 func (r *run) log(ctx context.Context, took time.Duration) {
 	if !r.Log.Enabled(ctx, slog.LevelDebug) {

@@ -1,0 +1,308 @@
+// Whoever ends a ctx may say why with any error. That error is never taken for an answer.
+
+package conformance_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// causes are what callers end a ctx with: what else has failed in their program.
+var causes = map[string]error{
+	"sentinel":         fmt.Errorf("the booking beside it: %w", hotelstays.ErrRateChanged),
+	"validation error": &hotelstays.ValidationError{Operation: hotelstays.OpBook},
+	"401":              &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 401, Code: hotelstays.CodeUnauthorized},
+	"429":              &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 429, Code: hotelstays.CodeRateLimited},
+	"dial error":       &net.OpError{Op: "dial", Err: errors.New("the caller's database is down")},
+	"plain":            errors.New("enough"),
+	"canceled":         fmt.Errorf("the server stops: %w", context.Canceled),
+}
+
+// untilEnd returns when ctx ends, with its cause as net/http does, or with the cause wrapped.
+func untilEnd(ctx context.Context, wrapped bool) error {
+	<-ctx.Done()
+	if wrapped {
+		return fmt.Errorf("gateway: %w", context.Cause(ctx))
+	}
+	return context.Cause(ctx)
+}
+
+type causeLimiter struct{ noLimits }
+
+func (causeLimiter) Acquire(ctx context.Context, _ hotelstays.RateLimitKey) (hotelstays.Permit, error) {
+	return nil, untilEnd(ctx, false)
+}
+
+// stage is where a call is when its ctx ends.
+type stage struct {
+	sent   bool // the request may have arrived
+	client func(t *testing.T) *hotelstays.Client
+}
+
+// stages: without httptrace events nothing but the lack of a type in the error says that the
+// request may have left.
+var stages = map[string]stage{
+	"rate limit": {false, func(t *testing.T) *hotelstays.Client {
+		return clientThrough(t, saying(`{}`), hotelstays.WithRateLimiter(causeLimiter{}))
+	}},
+	"token": {false, func(t *testing.T) *hotelstays.Client {
+		return newClient(t, ticketPair("secret"), transportFunc(func(r *http.Request) (*http.Response, error) { return nil, untilEnd(r.Context(), false) }))
+	}},
+	"request": {true, func(t *testing.T) *hotelstays.Client {
+		return clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
+			trace := httptrace.ContextClientTrace(r.Context())
+			if trace != nil { // nil for the download of a document
+				trace.GetConn("")
+				trace.GotConn(httptrace.GotConnInfo{})
+				trace.WroteHeaders()
+			}
+			return nil, untilEnd(r.Context(), false)
+		}))
+	}},
+	"request, http.Client with a Timeout": {true, func(t *testing.T) *hotelstays.Client {
+		rt := transportFunc(func(r *http.Request) (*http.Response, error) { return nil, untilEnd(r.Context(), false) })
+		return clientThrough(t, nil, hotelstays.WithHTTPClient(&http.Client{Transport: rt, Timeout: time.Hour}))
+	}},
+	"request, no events": {true, func(t *testing.T) *hotelstays.Client {
+		return clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) { return nil, untilEnd(r.Context(), false) }))
+	}},
+	"request, no events, wrapped": {true, func(t *testing.T) *hotelstays.Client {
+		return clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) { return nil, untilEnd(r.Context(), true) }))
+	}},
+	"answer": {true, func(t *testing.T) *hotelstays.Client {
+		return clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
+			resp := reply(200, "")
+			resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"code"`), readerFunc(func([]byte) (int, error) {
+				return 0, untilEnd(r.Context(), true)
+			})))
+			return resp, nil
+		}))
+	}},
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+var book = &hotelstays.BookRequest{SessionID: "s", CustomerReferenceNo: "ref-1", RatePkgID: "p",
+	Holder: types.Holder{FirstName: "Guest", LastName: "One"}, Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One"}}}
+
+// helperCalls are the calls that make others.
+func helperCalls(dir string) map[string]func(context.Context, *hotelstays.Client) error {
+	voucher := &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1"}
+	many := hotelList()
+	many.DestinationID, many.HotelIDs = "", []string{"1", "2"}
+	return map[string]func(context.Context, *hotelstays.Client) error{
+		"HotelListStream": func(ctx context.Context, c *hotelstays.Client) error {
+			return firstError(c.HotelListStream(ctx, hotelList()).Hotels())
+		},
+		"HotelListPages": func(ctx context.Context, c *hotelstays.Client) error {
+			return firstError(c.HotelListPages(ctx, hotelList()))
+		},
+		"HotelListBatches": func(ctx context.Context, c *hotelstays.Client) error {
+			return firstError(c.HotelListBatches(ctx, many))
+		},
+		"HotelsMetadataAll": func(ctx context.Context, c *hotelstays.Client) error {
+			return firstError(c.HotelsMetadataAll(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: "d"}, hotelstays.WithParallelism(2)))
+		},
+		"WalkDestinations": func(ctx context.Context, c *hotelstays.Client) error {
+			return firstError(c.WalkDestinations(ctx, &hotelstays.DestinationsRequest{}, hotelstays.WithParallelism(2)))
+		},
+		"Do": func(ctx context.Context, c *hotelstays.Client) error {
+			_, err := c.Do(ctx, &hotelstays.DoRequest{Path: "/api/other", Idempotent: true})
+			return err
+		},
+		"FindOrder": func(ctx context.Context, c *hotelstays.Client) error { _, err := c.FindOrder(ctx, "ref-1"); return err },
+		"AwaitOrder": func(ctx context.Context, c *hotelstays.Client) error {
+			_, err := c.AwaitOrder(ctx, "ref-1")
+			return err
+		},
+		"AwaitVoucher": func(ctx context.Context, c *hotelstays.Client) error {
+			_, err := c.AwaitVoucher(ctx, voucher)
+			return err
+		},
+		"SaveVoucher": func(ctx context.Context, c *hotelstays.Client) error {
+			_, err := c.SaveVoucher(ctx, voucher, filepath.Join(dir, "voucher.pdf"))
+			return err
+		},
+		"OpenVoucher": func(ctx context.Context, c *hotelstays.Client) error {
+			_, err := c.OpenVoucher(ctx, voucher)
+			return err
+		},
+		"DownloadVoucher": func(ctx context.Context, c *hotelstays.Client) error {
+			v := &types.Voucher{ByteSize: 100, DownloadURL: "https://store.example.test/v", Signature: &types.VoucherSignature{}}
+			return c.DownloadVoucher(ctx, v, io.Discard)
+		},
+		"BookAndRecover": func(ctx context.Context, c *hotelstays.Client) error {
+			_, err := c.BookAndRecover(ctx, book)
+			return err
+		},
+		"RecoverBooking": func(ctx context.Context, c *hotelstays.Client) error {
+			_, err := c.RecoverBooking(ctx, c.NewBookingRecovery(book))
+			return err
+		},
+		"StepRecovery": func(ctx context.Context, c *hotelstays.Client) error {
+			_, err := c.StepRecovery(ctx, c.NewBookingRecovery(book))
+			return err
+		},
+		"CancelAndRead": func(ctx context.Context, c *hotelstays.Client) error {
+			_, err := c.CancelAndRead(ctx, &hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "ref-1", SupplierReferenceNo: "x"})
+			return err
+		},
+	}
+}
+
+func firstError[V any](seq func(func(V, error) bool)) (err error) {
+	for _, err = range seq {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ends are the ways to end a ctx with a cause, after eight seconds.
+var ends = map[string]func(context.Context, error) (context.Context, context.CancelFunc){
+	"cancelled": func(ctx context.Context, cause error) (context.Context, context.CancelFunc) {
+		ctx, cancel := context.WithCancelCause(ctx)
+		timer := time.AfterFunc(8*time.Second, func() { cancel(cause) })
+		return ctx, func() { timer.Stop(); cancel(nil) }
+	},
+	"timed out": func(ctx context.Context, cause error) (context.Context, context.CancelFunc) {
+		return context.WithTimeoutCause(ctx, 8*time.Second, cause)
+	},
+	"past its deadline": func(ctx context.Context, cause error) (context.Context, context.CancelFunc) {
+		return context.WithDeadlineCause(ctx, time.Now().Add(8*time.Second), cause)
+	},
+}
+
+// The error of a call whose ctx ended wraps ctx.Err(), and nothing of the cause but its text.
+// Whether the request may have left does not depend on the cause.
+func TestCauseOfACtx(t *testing.T) {
+	calls := helperCalls(t.TempDir())
+	for op, call := range operationCalls {
+		calls[string(op)] = func(ctx context.Context, c *hotelstays.Client) error { return call(ctx, c) }
+	}
+	books := map[string]bool{"Book": true, "Cancel": true, "BookAndRecover": true, "CancelAndRead": true}
+	withoutToken := map[string]bool{"Ticket": true, "OAuthToken": true, "DownloadVoucher": true}
+	for causeName, cause := range causes {
+		for endName, end := range ends {
+			for stageName, stage := range stages {
+				for name, call := range calls {
+					if withoutToken[name] && stageName == "token" || name == "DownloadVoucher" && stageName == "rate limit" {
+						continue
+					}
+					t.Run(fmt.Sprintf("%s, %s by a %s, during the %s", name, endName, causeName, stageName), func(t *testing.T) {
+						synctest.Test(t, func(t *testing.T) {
+							ctx, cancel := end(t.Context(), cause)
+							defer cancel()
+							err := call(ctx, stage.client(t))
+							kind := hotelstays.KindCanceled
+							if ctx.Err() == context.DeadlineExceeded {
+								kind = hotelstays.KindTimeout
+							}
+							if books[name] && stage.sent || name == "RecoverBooking" || name == "StepRecovery" {
+								kind = hotelstays.KindOutcomeUnknown
+							}
+							assert.Equal(t, kind, hotelstays.KindOf(err))
+							var failed *hotelstays.TransportError
+							if errors.As(err, &failed) {
+								assert.Equal(t, stage.sent, failed.Sent)
+							}
+							assertNothingOf(t, cause, ctx.Err(), err)
+							time.Sleep(time.Minute) // the fetch of a token outlives the call
+						})
+					})
+				}
+			}
+		}
+	}
+}
+
+// assertNothingOf checks that err wraps the error of the ctx, and nothing of its cause.
+func assertNothingOf(t *testing.T, cause, ended, err error) {
+	t.Helper()
+	require.ErrorIs(t, err, ended)
+	for _, target := range []error{cause, context.Canceled, context.DeadlineExceeded,
+		hotelstays.ErrRateChanged, hotelstays.ErrUnauthorized, hotelstays.ErrRateLimited} {
+		if target != ended {
+			assert.NotErrorIs(t, err, target)
+		}
+	}
+	var invalid *hotelstays.ValidationError
+	var refusal *hotelstays.APIError
+	var dial *net.OpError
+	assert.False(t, errors.As(err, &invalid) || errors.As(err, &refusal) || errors.As(err, &dial))
+}
+
+// The error of a function that saves the recovery says nothing about the booking either, once
+// ctx has ended.
+func TestCauseWhileARecoveryIsSaved(t *testing.T) {
+	for _, cause := range causes {
+		for saves := range 2 { // before Book, after the first poll
+			synctest.Test(t, func(t *testing.T) {
+				client := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
+					if strings.HasSuffix(r.URL.Path, "/trade/book") {
+						return nil, io.EOF
+					}
+					return reply(200, `{"code":0,"data":{"orders":[]}}`), nil
+				}))
+				ctx, cancel := ends["cancelled"](t.Context(), cause)
+				defer cancel()
+				saved := 0
+				save := hotelstays.WithSaveRecovery(func(ctx context.Context, _ *hotelstays.BookingRecovery) error {
+					if saved++; saved <= saves {
+						return nil
+					}
+					return untilEnd(ctx, true)
+				})
+				_, err := client.BookAndRecover(ctx, book, save)
+				assertNothingOf(t, cause, context.Canceled, err)
+			})
+		}
+	}
+}
+
+// In a group of calls one failure cancels the others. Theirs are cancellations, not that failure.
+func TestSiblingThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t)
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultDelay, Delay: time.Minute})
+		group, ctx := errgroup.WithContext(t.Context())
+		group.Go(func() error {
+			time.Sleep(time.Second) // the search has been sent
+			return &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 200, Code: hotelstays.CodeRateChanged}
+		})
+		var searched error
+		group.Go(func() error {
+			search := hotelList()
+			search.DestinationID = srv.CityID(0)
+			_, searched = client.HotelList(ctx, search)
+			return searched
+		})
+		assert.ErrorIs(t, group.Wait(), hotelstays.ErrRateChanged)
+		assert.Equal(t, hotelstays.KindCanceled, hotelstays.KindOf(searched))
+		assert.NotErrorIs(t, searched, hotelstays.ErrRateChanged)
+		var sent *hotelstays.TransportError
+		require.ErrorAs(t, searched, &sent)
+		assert.True(t, sent.Sent)
+	})
+}
