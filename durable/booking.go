@@ -58,6 +58,8 @@ type Booking struct {
 	Unverified int `json:"unverified,omitempty"`
 	// Ending is empty until the booking has ended.
 	Ending Ending `json:"ending,omitempty"`
+	// Changes is what the order that ended the booking has otherwise than Recovery.Expect.
+	Changes hotelstays.OfferDiff `json:"changes,omitzero"`
 	// Due is when a worker must poll or take over. Its JSON is left to the store, which
 	// searches by it.
 	Due time.Time `json:"-"`
@@ -260,7 +262,7 @@ func (b Booking) End(outcome *hotelstays.BookingOutcome) (next Booking, ok bool,
 	noOrder := func(e Ending) bool { return e == EndingAbsent || e == EndingFailed }
 	switch end := EndingOf(outcome); {
 	case b.Ending == "":
-		b.Ending = end
+		b.Ending, b.Changes = end, outcome.Changes
 		return b, true, nil
 	case b.Ending == end, noOrder(b.Ending) && noOrder(end):
 		return b, false, nil

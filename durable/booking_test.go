@@ -103,7 +103,7 @@ func TestTransitions(t *testing.T) {
 		"take over": {
 			func(b durable.Booking) (durable.Booking, bool) {
 				next := b.TakeOver(after(time.Hour))
-				return next, next != b
+				return next, next.BookBy != b.BookBy
 			},
 			"waiting",
 			func(b durable.Booking) durable.Booking {
@@ -181,7 +181,7 @@ func contains(list, word string) bool {
 // The first ending counts.
 func TestEnd(t *testing.T) {
 	outcomes := map[durable.Ending]*hotelstays.BookingOutcome{
-		durable.EndingFound:  {State: hotelstays.BookingFound, Order: order},
+		durable.EndingFound:  {State: hotelstays.BookingFound, Order: order, Changes: dearer},
 		durable.EndingReused: {State: hotelstays.BookingFound, Order: order, Err: reused},
 		durable.EndingAbsent: {State: hotelstays.BookingAbsent},
 		durable.EndingFailed: {State: hotelstays.BookingAbsent, Err: refused},
@@ -194,7 +194,8 @@ func TestEnd(t *testing.T) {
 			case b.Ending == "":
 				require.NoError(t, err)
 				assert.True(t, first, "%s, %s", name, end)
-				assert.Equal(t, ended(end).Ending, next.Ending)
+				assert.Equal(t, end, next.Ending)
+				assert.Equal(t, outcome.Changes, next.Changes)
 			case b.Ending == end, none[b.Ending] && none[end]:
 				require.NoError(t, err)
 				assert.False(t, first)

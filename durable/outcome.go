@@ -47,7 +47,7 @@ func (b Booking) known(outcome *hotelstays.BookingOutcome, err error) *hotelstay
 	}
 	final := &hotelstays.BookingOutcome{Recovery: &b.Recovery}
 	if outcome != nil {
-		final.State, final.Order, final.Recovery = outcome.State, outcome.Order, outcome.Recovery
+		final.State, final.Order, final.Changes, final.Recovery = outcome.State, outcome.Order, outcome.Changes, outcome.Recovery
 	}
 	if reused, ok := errors.AsType[*hotelstays.ReferenceReusedError](err); ok {
 		final.State, final.Order, final.Err = hotelstays.BookingFound, reused.Order, err

@@ -13,6 +13,7 @@ import (
 )
 
 var (
+	dearer  = hotelstays.OfferDiff{Changes: []hotelstays.OfferChange{{Field: hotelstays.OfferNetTotal, Seen: "1", Now: "2"}}}
 	order   = &types.Order{PlatformReferenceNo: "order"}
 	refused = &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 200, Code: hotelstays.CodeRateChanged}
 	reused  = &hotelstays.ReferenceReusedError{Order: order}
@@ -25,9 +26,9 @@ func TestOutcomes(t *testing.T) {
 	in := func(s hotelstays.BookingState) *hotelstays.BookingOutcome {
 		return &hotelstays.BookingOutcome{State: s, Err: errors.New("an earlier poll failed"), Recovery: polled}
 	}
-	found := &hotelstays.BookingOutcome{State: hotelstays.BookingFound, Order: order, Recovery: polled}
+	found := &hotelstays.BookingOutcome{State: hotelstays.BookingFound, Order: order, Changes: dearer, Recovery: polled}
 	absent := &hotelstays.BookingOutcome{State: hotelstays.BookingAbsent, Recovery: polled}
-	another := &hotelstays.BookingOutcome{State: hotelstays.BookingFound, Order: order, Err: reused, Recovery: polled}
+	another := &hotelstays.BookingOutcome{State: hotelstays.BookingFound, Order: order, Changes: dearer, Err: reused, Recovery: polled}
 	failed := func(err error) *hotelstays.BookingOutcome {
 		return &hotelstays.BookingOutcome{State: hotelstays.BookingAbsent, Err: err, Recovery: &stored.Recovery}
 	}
