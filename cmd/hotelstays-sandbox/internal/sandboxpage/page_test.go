@@ -5,6 +5,7 @@ package sandboxpage
 import (
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,7 +62,9 @@ func TestPaths(t *testing.T) {
 		}
 	}
 	resp, _ := get(t, srv, "/_sandbox/")
-	if policy := resp.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'; script-src 'self';") {
-		t.Errorf("policy %q", policy)
+	for _, directive := range []string{"default-src 'none'", "script-src 'self'", "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'"} {
+		if policy := resp.Header.Get("Content-Security-Policy"); !slices.Contains(strings.Split(policy, "; "), directive) {
+			t.Errorf("%s is missing: policy %q", directive, policy)
+		}
 	}
 }
