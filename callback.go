@@ -3,9 +3,11 @@
 package hotelstays
 
 import (
+	"cmp"
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -33,6 +35,8 @@ func callbackProblem(raw string) string {
 		return "is not a URL such as https://host.example/path"
 	case u.Scheme != "https":
 		return "must be https"
+	case !isPort(cmp.Or(u.Port(), "443")):
+		return "has a port above 65535"
 	}
 	host := strings.TrimSuffix(u.Hostname(), ".")
 	if ip, err := netip.ParseAddr(host); err == nil {
@@ -54,6 +58,11 @@ func callbackProblem(raw string) string {
 	return ""
 }
 
+func isPort(port string) bool {
+	_, err := strconv.ParseUint(port, 10, 16)
+	return err == nil
+}
+
 // notInHost accepts underscores, because some hosts use them against the rules.
 func notInHost(r rune) bool {
 	return !strings.ContainsRune("-._0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", r)
@@ -65,6 +74,8 @@ var (
 		netip.MustParsePrefix("0.0.0.0/8"),
 		netip.MustParsePrefix("100.64.0.0/10"), // shared
 		netip.MustParsePrefix("240.0.0.0/4"),   // reserved
+		netip.MustParsePrefix("192.0.0.0/24"),  // IETF protocols; a cloud has its metadata here
+		netip.MustParsePrefix("2001::/32"),     // Teredo
 		netip.MustParsePrefix("2002::/16"),     // 6to4
 	}
 )

@@ -31,18 +31,20 @@ func TestValidateCallbackURL(t *testing.T) {
 		"https://localhost.example.com/x",
 		"https://10.example.com/x",
 		"https://8.8.8.8/x",
+		"https://hooks.example.com:65535/x",
 		"https://100.63.255.255/x",
 		"https://100.128.0.1/x",
 		"https://172.15.0.1/x",
 		"https://172.32.0.1/x",
 		"https://[2a00:1450:4001:81b::200e]/x",
+		"https://[2001:1::1]/x",
 		"https://[::ffff:8.8.8.8]/x",
 	}
 	bad := map[string][]string{
 		"not an https URL": {
 			"", " ", "hooks.example.com", "//hooks.example.com/x", "/orders", "https:", "https://", "https:///x", "https:hooks.example.com", "https://:443/x",
 			"http://hooks.example.com/x", "HTTP://hooks.example.com/x", "ftp://hooks.example.com/x", "file:///etc/passwd", "javascript:alert(1)", "data:,x",
-			"https://hooks.example.com:port/x", "https://hooks example.com/x", "https://hooks.example.com/%zz", "https://[::1/x", "https://%31%32%37.0.0.1/x",
+			"https://hooks.example.com:port/x", "https://hooks.example.com:65536/x", "https://8.8.8.8:99999999999999999999/x", "https://hooks example.com/x", "https://hooks.example.com/%zz", "https://[::1/x", "https://%31%32%37.0.0.1/x",
 			" https://hooks.example.com/x", "https://hooks.example.com\n/x", "https://[not-an-address]/x",
 		},
 		"loopback": {
@@ -55,7 +57,7 @@ func TestValidateCallbackURL(t *testing.T) {
 		"shared":     {"https://100.64.0.0/x", "https://100.64.0.1/x", "https://100.100.100.200/x", "https://100.127.255.255/x"},
 		"link-local": {"https://169.254.169.254/latest", "https://169.254.0.1/x", "https://[fe80::1]/x", "https://[febf::1]/x"},
 		"of no single host": {
-			"https://0.0.0.0/x", "https://0.1.2.3/x", "https://[::]/x", "https://255.255.255.255/x", "https://224.0.0.1/x", "https://[ff02::1]/x", "https://240.0.0.1/x",
+			"https://0.0.0.0/x", "https://0.1.2.3/x", "https://192.0.0.192/x", "https://[::]/x", "https://255.255.255.255/x", "https://224.0.0.1/x", "https://[ff02::1]/x", "https://240.0.0.1/x",
 		},
 		"IPv4 in another notation": {
 			"https://2130706433/x", "https://0x7f000001/x", "https://0X7F000001/x", "https://017700000001/x", "https://0x7f.0.0.1/x", "https://0177.0.0.1/x",
@@ -66,6 +68,7 @@ func TestValidateCallbackURL(t *testing.T) {
 			"https://[::ffff:127.0.0.1]/x", "https://[::ffff:7f00:1]/x", "https://[::ffff:10.0.0.1]/x", "https://[::ffff:100.64.0.1]/x", "https://[::127.0.0.1]/x", "https://[::7f00:1]/x",
 			"https://[64:ff9b::127.0.0.1]/x", "https://[64:ff9b::a00:1]/x", "https://[64:ff9b::6440:1]/x", "https://[64:ff9b::a9fe:a9fe]/x",
 			"https://[2002:7f00:1::1]/x", "https://[2002:a00:1::1]/x", "https://[2002:c0a8:101::1]/x",
+			"https://[2001::1]/x", "https://[2001:0:7f00:1::]/x", // Teredo
 			"https://[64:ff9b::808:808]/x", "https://[64:ff9b:1::7f00:1]/x", "https://[2002:808:808::1]/x", "https://[::ffff:0:127.0.0.1]/x",
 		},
 		"IPv6 with a zone": {"https://[fe80::1%25eth0]/x", "https://[2a00:1450:4001:81b::200e%25eth0]/x", "https://[::1%25lo]/x"},
