@@ -217,7 +217,8 @@ type WebhookOptions struct {
 	// rotation. The application's secret does not sign webhooks.
 	Secrets []types.Secret
 	// AllowUnsigned accepts deliveries without a signature, which anyone who knows the URL
-	// can send. A signature that is present must match, unless Secrets is empty.
+	// can send. A signature that is present must match, unless Secrets is empty. An event that
+	// comes unsigned and then signed is handled twice; WebhookEvent.Signed tells them apart.
 	AllowUnsigned bool
 	// Tolerance is the largest difference between a delivery's time and now, in both
 	// directions. The default is 300 seconds.
