@@ -165,7 +165,7 @@ func createDatabase(ctx context.Context, o options, cfg *config) (db *sql.DB, dr
 
 // judge compares the workers' tables with the ledger, and prints the verdict. A bad one is an error.
 func judge(ctx context.Context, out io.Writer, o options, ledger *hotelstaystest.Ledger, db *sql.DB, processes int) error {
-	outcomes, err := readOutcomes(ctx, db)
+	begun, outcomes, err := readOutcomes(ctx, db)
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func judge(ctx context.Context, out io.Writer, o options, ledger *hotelstaystest
 			ledger.RateLimited(""), float64(len(searches))/lasted.Seconds(), hotelstays.OpHotelList.RateLimit())
 	}
 
-	problems := chaostest.Check(ledger, outcomes)
+	problems := chaostest.Check(ledger, begun, outcomes)
 	if distinct != len(events) || handled != len(events) {
 		problems = errors.Join(problems, errors.New("events were lost, or handled twice"))
 	}
@@ -201,21 +201,26 @@ func judge(ctx context.Context, out io.Writer, o options, ledger *hotelstaystest
 	return nil
 }
 
-// readOutcomes returns the stored outcomes, oldest first.
-func readOutcomes(ctx context.Context, db *sql.DB) (all []chaostest.Outcome, err error) {
-	rows, err := db.QueryContext(ctx, `SELECT reference, round, order_no, at FROM outcomes ORDER BY at`)
+// readOutcomes returns how many rounds of each booking were begun, and the stored outcomes, oldest first.
+func readOutcomes(ctx context.Context, db *sql.DB) (begun map[string]int, all []chaostest.Outcome, err error) {
+	begun = map[string]int{}
+	rows, err := db.QueryContext(ctx, `SELECT reference, rounds, COALESCE(round, 0), COALESCE(outcomes.order_no, ''), COALESCE(at, 0)
+		FROM bookings LEFT JOIN outcomes USING (reference) ORDER BY at`)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var o chaostest.Outcome
+		var rounds int
 		var at int64
-		if err := rows.Scan(&o.Reference, &o.Round, &o.OrderNo, &at); err != nil {
-			return nil, err
+		if err := rows.Scan(&o.Reference, &rounds, &o.Round, &o.OrderNo, &at); err != nil {
+			return nil, nil, err
 		}
-		o.At = time.UnixMicro(at)
-		all = append(all, o)
+		begun[o.Reference] = rounds
+		if o.At = time.UnixMicro(at); o.Round > 0 {
+			all = append(all, o)
+		}
 	}
-	return all, rows.Err()
+	return begun, all, rows.Err()
 }

@@ -3,6 +3,7 @@
 package chaostest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -24,23 +25,25 @@ type Outcome struct {
 	At time.Time
 }
 
-// Check compares the outcomes, oldest first for each reference, with the ledger. It returns nil,
-// or an error with a line for each problem:
+// Check compares the outcomes, oldest first for each reference, with the ledger, and with how many
+// rounds the service has begun, by reference. It returns nil, or an error with a line for each
+// problem:
 //
 //   - an order that no outcome names, or an outcome with an order that does not exist;
 //   - an order that existed when its booking was stored as being without one;
-//   - two outcomes of one round;
+//   - a round that was begun and has no outcome, or two, or one that was not begun and has one;
 //   - a Book that was sent although its order existed, also under another reference;
 //   - a Book that was sent again before the last one was known to have failed. This is seen
 //     only if Book is sent with the reference as its WithTraceID;
 //   - a ledger that has dropped requests of Book.
 //
 // The processes, the sandbox and the database must share a clock.
-func Check(ledger *hotelstaystest.Ledger, outcomes []Outcome) error {
-	c := checker{ledger: ledger, outcomes: map[string][]Outcome{}}
+func Check(ledger *hotelstaystest.Ledger, begun map[string]int, outcomes []Outcome) error {
+	c := checker{ledger: ledger, begun: begun, outcomes: map[string][]Outcome{}}
 	for _, o := range outcomes {
 		c.outcomes[o.Reference] = append(c.outcomes[o.Reference], o)
 	}
+	c.checkRounds()
 	c.checkOutcomes()
 	c.checkOrders()
 	c.checkBooks()
@@ -49,6 +52,7 @@ func Check(ledger *hotelstaystest.Ledger, outcomes []Outcome) error {
 
 type checker struct {
 	ledger   *hotelstaystest.Ledger
+	begun    map[string]int
 	outcomes map[string][]Outcome // by reference
 	problems []error
 }
@@ -57,18 +61,41 @@ func (c *checker) add(format string, args ...any) {
 	c.problems = append(c.problems, fmt.Errorf("chaostest: "+format, args...))
 }
 
+// checkRounds checks that each round has one outcome.
+func (c *checker) checkRounds() {
+	type round struct {
+		reference string
+		n         int
+	}
+	missing := map[round]int{} // outcomes
+	for reference, rounds := range c.begun {
+		for n := range rounds {
+			missing[round{reference, n + 1}]++
+		}
+	}
+	for reference, stored := range c.outcomes {
+		for _, o := range stored {
+			missing[round{reference, o.Round}]--
+		}
+	}
+	inOrder := func(a, b round) int { return cmp.Or(cmp.Compare(a.reference, b.reference), cmp.Compare(a.n, b.n)) }
+	for _, r := range slices.SortedFunc(maps.Keys(missing), inOrder) {
+		switch n := missing[r]; {
+		case n > 0:
+			c.add("%s: round %d was begun and has no outcome", r.reference, r.n)
+		case n < 0:
+			c.add("%s: round %d has too many outcomes: %d more than were begun", r.reference, r.n, -n)
+		}
+	}
+}
+
 func (c *checker) checkOutcomes() {
 	exist := map[string]string{} // order number to reference
 	for _, o := range c.ledger.Orders() {
 		exist[o.PlatformReferenceNo] = o.CustomerReferenceNo
 	}
 	for _, reference := range slices.Sorted(maps.Keys(c.outcomes)) {
-		rounds := map[int]bool{}
 		for _, o := range c.outcomes[reference] {
-			if rounds[o.Round] {
-				c.add("%s: round %d has two outcomes", reference, o.Round)
-			}
-			rounds[o.Round] = true
 			if o.OrderNo != "" && exist[o.OrderNo] != reference {
 				c.add("%s is stored as order %s, which does not exist under this reference", reference, o.OrderNo)
 			}

@@ -59,60 +59,68 @@ func (s *service) fail(f hotelstaystest.Fault) {
 func TestCheck(t *testing.T) {
 	lost := hotelstaystest.Fault{Kind: hotelstaystest.FaultCut}
 	answerLost := hotelstaystest.Fault{Kind: hotelstaystest.FaultCut, Commit: true}
+	once := map[string]int{"a": 1}
 	limited := hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 429}
 	for _, c := range []struct {
-		name string
+		name  string
+		begun map[string]int
 		// what happens, and what is stored of it
 		run     func(ctx context.Context, s *service) []chaostest.Outcome
 		problem string // empty: none
 	}{
-		{"a good booking", func(ctx context.Context, s *service) []chaostest.Outcome {
+		{"a good booking", once, func(ctx context.Context, s *service) []chaostest.Outcome {
 			return []chaostest.Outcome{{"a", 1, s.book(ctx, "a", "One"), time.Now()}}
 		}, ""},
-		{"an answer that was lost", func(ctx context.Context, s *service) []chaostest.Outcome {
+		{"an answer that was lost", once, func(ctx context.Context, s *service) []chaostest.Outcome {
 			s.fail(answerLost)
 			s.book(ctx, "a", "One")
 			return []chaostest.Outcome{{"a", 1, s.Ledger().Orders()[0].PlatformReferenceNo, time.Now()}}
 		}, ""},
-		{"booked in the second round", func(ctx context.Context, s *service) []chaostest.Outcome {
+		{"booked in the second round", map[string]int{"a": 2}, func(ctx context.Context, s *service) []chaostest.Outcome {
 			s.fail(lost)
 			absent := chaostest.Outcome{Reference: "a", Round: 1, OrderNo: s.book(ctx, "a", "One"), At: time.Now()}
 			return []chaostest.Outcome{absent, {"a", 2, s.book(ctx, "a", "One"), time.Now()}}
 		}, ""},
-		{"sent again after a refusal", func(ctx context.Context, s *service) []chaostest.Outcome {
+		{"sent again after a refusal", once, func(ctx context.Context, s *service) []chaostest.Outcome {
 			s.fail(limited)
 			s.book(ctx, "a", "One")
 			return []chaostest.Outcome{{"a", 1, s.book(ctx, "a", "One"), time.Now()}}
 		}, ""},
-		{"an order that nobody stored", func(ctx context.Context, s *service) []chaostest.Outcome {
+		{"an order that nobody stored", once, func(ctx context.Context, s *service) []chaostest.Outcome {
 			s.book(ctx, "a", "One")
 			return nil
 		}, "lost: order"},
-		{"an order that was stored under another number", func(ctx context.Context, s *service) []chaostest.Outcome {
+		{"an order that was stored under another number", once, func(ctx context.Context, s *service) []chaostest.Outcome {
 			s.book(ctx, "a", "One")
 			return []chaostest.Outcome{{"a", 1, "P0", time.Now()}}
 		}, "a is stored as order P0, which does not exist"},
-		{"an order of another booking", func(ctx context.Context, s *service) []chaostest.Outcome {
+		{"an order of another booking", map[string]int{"a": 1, "b": 1}, func(ctx context.Context, s *service) []chaostest.Outcome {
 			order := s.book(ctx, "a", "One")
 			return []chaostest.Outcome{{"a", 1, order, time.Now()}, {"b", 1, order, time.Now()}}
 		}, "b is stored as order"},
-		{"said to be absent, and existed", func(ctx context.Context, s *service) []chaostest.Outcome {
+		{"said to be absent, and existed", map[string]int{"a": 2}, func(ctx context.Context, s *service) []chaostest.Outcome {
 			order := s.book(ctx, "a", "One")
 			return []chaostest.Outcome{{"a", 1, "", time.Now()}, {"a", 2, order, time.Now()}}
 		}, "a was stored as being without an order in round 1"},
-		{"a round with two outcomes", func(ctx context.Context, s *service) []chaostest.Outcome {
+		{"a round with two outcomes", once, func(ctx context.Context, s *service) []chaostest.Outcome {
 			order := s.book(ctx, "a", "One")
 			return []chaostest.Outcome{{"a", 1, order, time.Now()}, {"a", 1, order, time.Now()}}
-		}, "a: round 1 has two outcomes"},
-		{"the same stay under two references", func(ctx context.Context, s *service) []chaostest.Outcome {
+		}, "a: round 1 has too many outcomes: 1 more"},
+		{"begun, and nothing is known", map[string]int{"a": 2}, func(ctx context.Context, s *service) []chaostest.Outcome {
+			return []chaostest.Outcome{{"a", 1, s.book(ctx, "a", "One"), time.Now()}}
+		}, "a: round 2 was begun and has no outcome"},
+		{"an outcome of nothing", nil, func(ctx context.Context, s *service) []chaostest.Outcome {
+			return []chaostest.Outcome{{"a", 1, s.book(ctx, "a", "One"), time.Now()}}
+		}, "a: round 1 has too many outcomes: 1 more"},
+		{"the same stay under two references", map[string]int{"a": 1, "b": 1}, func(ctx context.Context, s *service) []chaostest.Outcome {
 			first, second := s.book(ctx, "a", "One"), s.book(ctx, "b", "One")
 			return []chaostest.Outcome{{"a", 1, first, time.Now()}, {"b", 1, second, time.Now()}}
 		}, "1 Books of stays with an order under another reference"},
-		{"sent although its order existed", func(ctx context.Context, s *service) []chaostest.Outcome {
+		{"sent although its order existed", once, func(ctx context.Context, s *service) []chaostest.Outcome {
 			s.book(ctx, "a", "One")
 			return []chaostest.Outcome{{"a", 1, s.book(ctx, "a", "One"), time.Now()}}
 		}, "1 Books whose orders existed"},
-		{"sent again without proof", func(ctx context.Context, s *service) []chaostest.Outcome {
+		{"sent again without proof", once, func(ctx context.Context, s *service) []chaostest.Outcome {
 			s.fail(lost)
 			s.book(ctx, "a", "One")
 			return []chaostest.Outcome{{"a", 1, s.book(ctx, "a", "One"), time.Now()}}
@@ -120,7 +128,7 @@ func TestCheck(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newService(t)
-			err := chaostest.Check(s.Ledger(), c.run(t.Context(), s))
+			err := chaostest.Check(s.Ledger(), c.begun, c.run(t.Context(), s))
 			if c.problem == "" {
 				assert.NoError(t, err)
 			} else {
@@ -133,6 +141,6 @@ func TestCheck(t *testing.T) {
 func TestCheckNeedsAllRequests(t *testing.T) {
 	s := newService(t, hotelstaystest.WithLedgerLimit(1))
 	first, second := s.book(t.Context(), "a", "One"), s.book(t.Context(), "b", "Two")
-	err := chaostest.Check(s.Ledger(), []chaostest.Outcome{{"a", 1, first, time.Now()}, {"b", 1, second, time.Now()}})
+	err := chaostest.Check(s.Ledger(), map[string]int{"a": 1, "b": 1}, []chaostest.Outcome{{"a", 1, first, time.Now()}, {"b", 1, second, time.Now()}})
 	assert.EqualError(t, err, "chaostest: the ledger has 1 of 2 Books: start the sandbox with a higher WithLedgerLimit")
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -23,14 +24,24 @@ type Fleet struct {
 	// Start starts the process with an index, also in place of one that was killed. Survive waits
 	// for it without a limit. What the process writes later is discarded.
 	Start func(i int) (*Process, error)
-	// Ended counts the bookings that have ended and are not tried again. After an error it is
-	// called again, because the database may be starting.
+	// Ended counts the bookings that have ended and are not tried again. One that a process has
+	// opened again after it was frozen has not ended. After an error Ended is called again,
+	// because the database may be starting.
 	Ended func(context.Context) (int, error)
 
 	// Kills is how often a process is killed with SIGKILL and started again.
 	Kills int
 	// Crashes are called once each. One crashes a server and starts it again.
 	Crashes []func(context.Context) error
+	// Lease is how long the work of a process that stands still may stand still, too. If it is
+	// set, Survive fails if no booking ends for longer, while more than a tenth of them are left.
+	Lease time.Duration
+	// Freezes is how often a process is frozen: the first for one and a half leases, the second
+	// until all bookings have ended, the third for half a lease, and so on. It needs Unix.
+	Freezes int
+	// Blocks is how often a handler blocks for good, see [MayBlock]. Its process is not killed.
+	// There must be more processes than Freezes and Blocks together.
+	Blocks int
 	// Hurry moves times that the service has stored back by d. Times of a Book that may be under
 	// way stay: the sandbox answers in real time. It is called five times a second, while the
 	// other functions run. Without it a recovery takes ten minutes, which is longer than Survive
@@ -45,16 +56,29 @@ type Fleet struct {
 	Logf func(format string, args ...any)
 
 	processes []*Process
+	held      map[int]held // by the index of the process
 	rng       *rand.Rand
+}
+
+// held is a process that is frozen, or has a handler that blocks. It is not disturbed further.
+type held struct {
+	frozen bool
+	until  time.Time // zero: until all bookings have ended
 }
 
 // Survive returns when all bookings have ended and the processes are gone. The error says
 // that a process ended by itself, that a crash failed, that ctx ended, that a process failed to
-// stop within Grace, or that half a second for each booking and five minutes were not enough.
+// stop within Grace, that no booking ended for a Lease, or that half a second for each booking
+// and five minutes were not enough.
 //
-// Kills and crashes are spread at random over the run, by the number of bookings that have ended.
+// Kills and the other disturbances are spread at random over the run, by the number of bookings
+// that have ended.
 func (f *Fleet) Survive(ctx context.Context) error {
 	f.Processes = cmp.Or(f.Processes, 4)
+	if f.Freezes+f.Blocks >= f.Processes {
+		return fmt.Errorf("chaostest: %d processes are not more than %d Freezes and %d Blocks; start more", f.Processes, f.Freezes, f.Blocks)
+	}
+	f.held = map[int]held{}
 	f.rng = rand.New(rand.NewPCG(f.Seed, 1))
 	if f.Logf == nil {
 		f.Logf = func(string, ...any) {}
@@ -126,6 +150,12 @@ func (f *Fleet) disturbances() (all []disturbance) {
 	for i := range f.Kills {
 		spread(i, f.Kills, f.kill)
 	}
+	for i := range f.Freezes {
+		spread(i, f.Freezes, func(context.Context) error { return f.freeze(i) })
+	}
+	for i := range f.Blocks {
+		spread(i, f.Blocks, f.block)
+	}
 	for i, crash := range f.Crashes {
 		spread(i, len(f.Crashes), func(ctx context.Context) error {
 			f.Logf("server %d crashes", i)
@@ -141,7 +171,8 @@ func (f *Fleet) disturb(ctx context.Context) error {
 	coming := f.disturbances()
 	var ended int
 	var failure error // of the last call of Ended
-	for {
+	var stall time.Duration
+	for progress := time.Now(); ; {
 		n, err := f.Ended(ctx)
 		if err := f.alive(); err != nil { // after Ended, which may take long
 			return err
@@ -153,20 +184,33 @@ func (f *Fleet) disturb(ctx context.Context) error {
 			}
 			return err
 		}
-		if failure = err; err == nil {
-			ended = n
+		if f.Bookings-ended > f.Bookings/10 {
+			stall = max(stall, time.Since(progress))
 		}
+		if f.Lease > 0 && stall > f.Lease {
+			return fmt.Errorf("chaostest: no booking has ended for %s, with %d of %d left", stall, f.Bookings-ended, f.Bookings)
+		}
+		if failure = err; err == nil && n != ended {
+			ended, progress = n, time.Now()
+		}
+		thawed, err := f.thaw(len(coming) == 0 && ended >= f.Bookings)
 		switch {
-		case failure != nil:
+		case err != nil:
+			return err
+		case failure != nil || thawed:
 		case len(coming) > 0 && ended >= coming[0].after:
 			if err := coming[0].do(ctx); err != nil {
 				return fmt.Errorf("chaostest: %w", err)
 			}
 			coming = coming[1:]
-		case len(coming) == 0 && ended >= f.Bookings:
+		case len(coming) == 0 && ended >= f.Bookings && len(f.held) == f.Blocks:
+			f.Logf("no booking ended for at most %s", stall.Round(time.Millisecond))
 			return nil
 		}
 		pause := time.NewTimer(time.Duration(f.rng.IntN(200)) * time.Millisecond)
+		if thawed {
+			pause.Reset(time.Second) // for what the process had begun
+		}
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
@@ -187,9 +231,19 @@ func (f *Fleet) alive() error {
 	return nil
 }
 
+// choose returns the index of a process that is not held.
+func (f *Fleet) choose() int {
+	for {
+		i := f.rng.IntN(len(f.processes))
+		if _, taken := f.held[i]; !taken {
+			return i
+		}
+	}
+}
+
 // kill kills a process and starts it again.
 func (f *Fleet) kill(context.Context) error {
-	i := f.rng.IntN(len(f.processes))
+	i := f.choose()
 	f.processes[i].Kill()
 	f.Logf("process %d was killed", i)
 	p, err := f.start(i)
@@ -198,6 +252,47 @@ func (f *Fleet) kill(context.Context) error {
 	}
 	f.processes[i] = p
 	return nil
+}
+
+// freeze freezes a process, for the time of the nth freeze.
+func (f *Fleet) freeze(n int) error {
+	i := f.choose()
+	if err := f.processes[i].Freeze(); err != nil {
+		return fmt.Errorf("freezing process %d: %w", i, err)
+	}
+	h, until := held{frozen: true}, "all bookings have ended"
+	if leases := []float64{1.5, 0, 0.5}[n%3]; leases > 0 {
+		d := time.Duration(leases * float64(f.Lease))
+		h.until, until = time.Now().Add(d), d.String()+" have passed"
+	}
+	f.held[i] = h
+	f.Logf("process %d is frozen until %s", i, until)
+	return nil
+}
+
+// thaw continues frozen processes whose time has come.
+func (f *Fleet) thaw(ended bool) (thawed bool, err error) {
+	for i, h := range f.held {
+		if !h.frozen || h.until.IsZero() && !ended || time.Now().Before(h.until) {
+			continue
+		}
+		if err := f.processes[i].Thaw(); err != nil {
+			return thawed, fmt.Errorf("chaostest: thawing process %d: %w", i, err)
+		}
+		delete(f.held, i)
+		f.Logf("process %d continues", i)
+		thawed = true
+	}
+	return thawed, nil
+}
+
+// block makes a handler of a process block.
+func (f *Fleet) block(context.Context) error {
+	i := f.choose()
+	f.held[i] = held{}
+	f.Logf("a handler of process %d blocks", i)
+	_, err := io.WriteString(f.processes[i], blockLine)
+	return err
 }
 
 func (f *Fleet) hurry(ctx context.Context) {

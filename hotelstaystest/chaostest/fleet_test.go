@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +54,17 @@ func TestMain(m *testing.M) {
 			return errors.New("failed on purpose")
 		case "hang":
 			time.Sleep(time.Hour)
+		case "handle": // two handlers that print their names
+			for _, name := range []string{"a", "b"} {
+				go func() {
+					for ; ; time.Sleep(time.Millisecond) {
+						chaostest.MayBlock()
+						fmt.Println(name)
+					}
+				}()
+			}
+			<-chaostest.UntilClosed().Done()
+			return nil
 		case "work": // writes files until it is closed or killed
 			fmt.Println(strings.Repeat("x", shouted))
 			for ctx := chaostest.UntilClosed(); ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
@@ -83,6 +95,47 @@ func TestProcess(t *testing.T) {
 	_, err = p.Line()
 	assert.ErrorIs(t, err, io.EOF)
 	assert.NoError(t, p.Wait())
+}
+
+func TestProcessIsFrozen(t *testing.T) {
+	p, err := chaostest.Start(part{Role: "echo"})
+	require.NoError(t, err)
+	_, err = p.Line()
+	require.NoError(t, err)
+	require.NoError(t, p.Freeze())
+	_, err = fmt.Fprintln(p, "word")
+	require.NoError(t, err)
+	said := make(chan string)
+	go func() {
+		line, _ := p.Line()
+		said <- line
+	}()
+	select {
+	case <-said:
+		assert.Fail(t, "it is not frozen")
+	case <-time.After(100 * time.Millisecond):
+	}
+	require.NoError(t, p.Thaw())
+	assert.Equal(t, "word", <-said)
+	assert.NoError(t, p.Wait())
+}
+
+// One handler blocks, and others continue.
+func TestMayBlock(t *testing.T) {
+	p, err := chaostest.Start(part{Role: "handle"})
+	require.NoError(t, err)
+	seen := map[string]int{} // since the last change
+	for lines := 0; max(seen["a"], seen["b"]) < 500; lines++ {
+		if lines == 100 {
+			_, err := fmt.Fprintln(p, "block")
+			require.NoError(t, err)
+		}
+		line, err := p.Line()
+		require.NoError(t, err)
+		seen = map[string]int{line: seen[line] + 1}
+		require.Less(t, lines, 10_000, "both continue")
+	}
+	assert.NoError(t, p.Close())
 }
 
 func TestProcessFails(t *testing.T) {
@@ -154,7 +207,7 @@ func TestFleetSurvives(t *testing.T) {
 	var log []string
 	f.Logf = func(format string, args ...any) { log = append(log, fmt.Sprintf(format, args...)) }
 	require.NoError(t, f.Survive(t.Context()))
-	assert.Len(t, log, 3+1)
+	assert.Len(t, log, 3+1+1)
 	assert.Contains(t, log, "server 0 crashes")
 	assert.Equal(t, 4+3, started)
 	assert.Equal(t, 1, crashed)
@@ -162,6 +215,23 @@ func TestFleetSurvives(t *testing.T) {
 	require.NoError(t, err)
 	assert.GreaterOrEqual(t, before, 50)
 	assert.NoFileExists(t, filepath.Join(dir, "closed"))
+}
+
+// A process that is frozen or has a handler that blocks is not disturbed until it continues.
+func TestFleetHoldsProcesses(t *testing.T) {
+	f := workers(t.TempDir(), 100)
+	f.Processes, f.Kills, f.Freezes, f.Blocks, f.Lease = 5, 5, 3, 1, time.Second
+	log := ""
+	f.Logf = func(format string, args ...any) { log += fmt.Sprintf(format, args...) + "\n" }
+	require.NoError(t, f.Survive(t.Context()))
+	for _, held := range []string{`process (\d) is frozen until 1.5s`, `process (\d) is frozen until all bookings`, `a handler of process (\d) blocks`} {
+		found := regexp.MustCompile(held).FindStringSubmatchIndex(log)
+		require.NotNil(t, found, log)
+		process := "process " + log[found[2]:found[3]]
+		meanwhile, _, continues := strings.Cut(log[found[1]:], process+" continues")
+		assert.NotContains(t, meanwhile, process+" ", log)
+		assert.Equal(t, strings.Contains(held, "frozen"), continues, log)
+	}
 }
 
 func TestFleetStops(t *testing.T) {
@@ -204,6 +274,15 @@ func TestFleetFails(t *testing.T) {
 		"process 3 failed to stop within 1ms: signal: killed": func(f *chaostest.Fleet) context.Context {
 			f.Start = func(int) (*chaostest.Process, error) { return chaostest.Start(part{Role: "hang"}) }
 			f.Bookings, f.Grace = 0, time.Millisecond
+			return t.Context()
+		},
+		"4 processes are not more than 3 Freezes and 1 Blocks": func(f *chaostest.Fleet) context.Context {
+			f.Freezes, f.Blocks = 3, 1
+			return t.Context()
+		},
+		"no booking has ended for": func(f *chaostest.Fleet) context.Context {
+			f.Start = func(int) (*chaostest.Process, error) { return chaostest.Start(part{Role: "hang"}) }
+			f.Lease = 10 * time.Millisecond
 			return t.Context()
 		},
 		"bookings have ended: no longer needed": func(*chaostest.Fleet) context.Context { return ended },

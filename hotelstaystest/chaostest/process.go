@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 )
 
 // partVariable holds the part of a process of Start.
@@ -132,8 +133,29 @@ func Main[Part any](run func(Part) error) {
 func UntilClosed() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		cancel()
+		defer cancel()
+		for input := bufio.NewReader(os.Stdin); ; {
+			line, err := input.ReadString('\n')
+			if err != nil {
+				return
+			}
+			if line == blockLine {
+				blocks.Store(true)
+			}
+		}
 	}()
 	return ctx
+}
+
+// blockLine makes the next MayBlock of a process block.
+const blockLine = "block\n"
+
+var blocks atomic.Bool
+
+// MayBlock returns at once. But when Fleet.Blocks has chosen a process that uses [UntilClosed],
+// one call never returns. Call it in what a service runs for each booking.
+func MayBlock() {
+	if blocks.CompareAndSwap(true, false) {
+		select {}
+	}
 }
