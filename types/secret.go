@@ -3,11 +3,14 @@
 package types
 
 import (
+	"crypto/hmac"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
 	"io"
 	"log/slog"
+	chacha "math/rand/v2"
 	"strings"
 )
 
@@ -41,7 +44,7 @@ func (s Secret) Reveal() string {
 	if s.masked == nil {
 		return ""
 	}
-	return mask(*s.masked)
+	return unmask(*s.masked)
 }
 
 // IsZero reports whether s is empty.
@@ -78,19 +81,39 @@ func (s *Secret) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// pad masks values from readers by reflection, such as the diff of a test. It is longer than
-// a token, because a repeated pad can be found out.
-var pad = func() (p [4 << 10]byte) {
-	_, _ = rand.Read(p[:]) // never fails
-	return p
+// maskKey masks values from readers by reflection, such as the diff of a test. It ends with
+// the process.
+var maskKey = func() (key [32]byte) {
+	_, _ = rand.Read(key[:]) // never fails
+	return key
 }()
 
-// mask masks a text, or unmasks it.
-func mask(text string) string {
+// mask returns a nonce and the masked value. Each value has a keystream of its own: if two
+// shared one, whoever knows the first would read the second. The nonce is made of the value,
+// so that equal secrets are equal to reflect.DeepEqual.
+func mask(value string) string {
+	mac := hmac.New(sha256.New, maskKey[:])
+	_, _ = io.WriteString(mac, value)
+	nonce := string(mac.Sum(nil))
+	return nonce + xor(nonce, value)
+}
+
+func unmask(masked string) string { return xor(masked[:sha256.Size], masked[sha256.Size:]) }
+
+// xor masks a text with the keystream of a nonce, or unmasks it.
+func xor(nonce, text string) string {
+	var seed [len(maskKey) + sha256.Size]byte
+	copy(seed[copy(seed[:], maskKey[:]):], nonce)
+	stream := chacha.NewChaCha8(sha256.Sum256(seed[:]))
 	var b strings.Builder
 	b.Grow(len(text))
+	pad := uint64(0)
 	for i := range len(text) {
-		b.WriteByte(text[i] ^ pad[i%len(pad)])
+		if i%8 == 0 {
+			pad = stream.Uint64()
+		}
+		b.WriteByte(text[i] ^ byte(pad))
+		pad >>= 8
 	}
 	return b.String()
 }

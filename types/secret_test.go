@@ -85,6 +85,20 @@ type lines struct{ text string }
 
 func (l *lines) Errorf(format string, args ...any) { l.text += fmt.Sprintf(format, args...) }
 
+// Whoever knows one secret of a dump, such as the beginning that all tickets have, does not
+// read another one with it.
+func TestSecretsShareNoKeystream(t *testing.T) {
+	const known, secret = "known to all", canary + "!"
+	a, b := []byte(*NewSecret(known).masked), *NewSecret(secret).masked
+	for from := range len(a) - len(known) + 1 {
+		part := make([]byte, len(known))
+		for i := range part {
+			part[i] = a[from+i] ^ b[from+i] ^ known[i]
+		}
+		assert.NotEqual(t, secret, string(part))
+	}
+}
+
 func TestSecretTexts(t *testing.T) {
 	s := NewSecret(canary)
 	for verb := range strings.FieldsSeq("%v %+v %#v %s %q %x %X %d %t %10.3s") {

@@ -3,6 +3,7 @@
 package redact
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"html"
 	"net/url"
@@ -24,37 +25,41 @@ const (
 	// minPiece is the shortest beginning of a secret that is redacted, because messages quote
 	// such beginnings.
 	minPiece = 16
+	// minCompact is how many letters and digits a secret has that is redacted without its
+	// punctuation.
+	minCompact = 6
+	// maxEntity is the longest entity of HTML that is decoded, in bytes.
+	maxEntity = 12
 )
 
 // Set holds secrets in plain text. It must not outlive a call.
 type Set []string
 
-// Text returns the first MaxText bytes of text without the secrets, in any letter case, plain
-// or escaped once, whole or cut off.
+// Text returns the first MaxText bytes of text without the secrets: whole or cut off, in any
+// letter case, plain or escaped, as URL base64, without punctuation, or as hexadecimal bytes.
 func (s Set) Text(text string) string {
 	text = text[:min(len(text), MaxText)]
-	escaped := strings.ContainsAny(text, `\&%+`)
-	var room [1 + len(escapes)]string
-	for _, secret := range s {
-		if len(secret) < minSecret {
+	var b strings.Builder
+	done := 0
+	for at := 0; at < len(text); {
+		size := 0
+		for _, secret := range s {
+			size = max(size, hidden(text[at:], secret))
+		}
+		if size == 0 {
+			at++
 			continue
 		}
-		forms := room[:0]
-		if escaped {
-			for _, escape := range escapes {
-				forms = append(forms, escape(secret))
-			}
-		}
-		forms = append(forms, secret)
-		slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) }) // longest first: one may begin like another
-		for _, form := range forms {
-			text = hide(text, form, len(form))
-		}
-		for _, form := range forms {
-			text = hide(text, form, min(len(form), minPiece))
-		}
+		b.WriteString(text[done:at])
+		b.WriteString(Marker)
+		at += size
+		done = at
 	}
-	return text
+	if done == 0 {
+		return text
+	}
+	b.WriteString(text[done:])
+	return b.String()
 }
 
 // In reports whether text contains a whole, unescaped secret.
@@ -67,64 +72,121 @@ func (s Set) In(text string) bool {
 	return false
 }
 
-// escapes are the escapes of JSON, HTML and URLs.
-var escapes = [...]func(string) string{
-	strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace,
-	strings.NewReplacer(`\`, `\\`, `"`, `\"`, `/`, `\/`).Replace,
-	func(s string) string {
-		text, _ := json.Marshal(s) // a string never fails
-		return string(text[1 : len(text)-1])
-	},
-	html.EscapeString,
-	url.QueryEscape,
+// hidden returns how many bytes at the beginning of text show a secret.
+func hidden(text, secret string) int {
+	size, n := match(text, secret)
+	switch {
+	case min(size, n) < minSecret:
+	case n < len(secret) && cutOff.MatchString(text[size:]):
+		return len(text)
+	case n == len(secret), n >= minPiece:
+		return size
+	}
+	return 0
 }
 
-// hide redacts beginnings of the secret of at minBytes minBytes, and shorter ones at the end of
-// text.
-func hide(text, secret string, minBytes int) string {
-	var b strings.Builder
-	done := 0
-	for at := 0; at < len(text); {
-		n := common(text[at:], secret)
-		rest := text[at+n:]
-		switch {
-		case n >= minBytes && n < len(secret) && rest != "" && strings.ContainsRune(`\&%+`, rune(rest[0])):
-			// The rest may follow, escaped in another way.
-			rest = strings.TrimLeftFunc(rest, func(r rune) bool { return !unicode.IsSpace(r) && !strings.ContainsRune(`"'<>`, r) })
-		case n >= minBytes:
-		case n >= minSecret && strings.Trim(rest, "\uFFFD") == "": // text ends within the secret, maybe within a character
-			rest = ""
-		default:
-			at++
-			continue
+// cutOff matches the end of a text that was cut between two characters, or within one.
+var cutOff = regexp.MustCompile(`^(?:\\(?:u[[:xdigit:]]{0,3})?|(?:%[[:xdigit:]]{0,2})*|&[#[:alnum:]]*|\x{FFFD}*)$`)
+
+// match returns how many bytes of text write the beginning of a secret, and how many bytes of
+// the secret they write. An escape can be meant literally, so a character may have several
+// ends.
+func match(text, secret string) (size, n int) {
+	var rooms [2][8]int // of the stack
+	ends, next := append(rooms[0][:0], 0), rooms[1][:0]
+	for i, want := range secret {
+		for _, end := range ends {
+			for _, c := range read(text[end:]) {
+				if c.size > 0 && fold(c.char) == fold(want) && !slices.Contains(next, end+c.size) {
+					next = append(next, end+c.size)
+				}
+			}
 		}
-		b.WriteString(text[done:at])
-		b.WriteString(Marker)
-		at = len(text) - len(rest)
-		done = at
+		if isPunctuation(want) && canLosePunctuation(secret) {
+			next = append(next, ends...)
+		}
+		if len(next) == 0 {
+			return slices.Max(ends), i
+		}
+		ends, next = next, ends[:0]
 	}
-	if done == 0 {
-		return text
-	}
-	b.WriteString(text[done:])
-	return b.String()
+	return slices.Max(ends), len(secret)
 }
 
-// common returns the length of the common beginning of text and secret, in any letter case.
-func common(text, secret string) int {
+func isPunctuation(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+
+// canLosePunctuation reports whether enough of a secret is left without its punctuation.
+func canLosePunctuation(secret string) bool {
 	n := 0
-	for n < len(secret) {
-		if n < len(text) && text[n] == secret[n] && text[n] < utf8.RuneSelf {
-			n++ // fast path
-			continue
+	for _, r := range secret {
+		if !isPunctuation(r) {
+			n++
 		}
-		_, size := utf8.DecodeRuneInString(secret[n:])
-		if n+size > len(text) || !strings.EqualFold(text[n:n+size], secret[n:n+size]) {
+	}
+	return n >= minCompact
+}
+
+// fold returns the same for characters that stand for each other: letters of either case,
+// spaces, and the two alphabets of base64.
+func fold(r rune) rune {
+	switch {
+	case unicode.IsSpace(r):
+		return ' '
+	case r == '-':
+		return '+'
+	case r == '_':
+		return '/'
+	}
+	return unicode.ToLower(unicode.ToUpper(r))
+}
+
+type reading struct {
+	char rune
+	size int // in bytes; 0: none
+}
+
+// read returns the first character of a text: as it is, as an escape of JSON, HTML or URLs, and
+// as a hexadecimal byte.
+func read(text string) (readings [3]reading) {
+	if text == "" {
+		return readings
+	}
+	r, size := utf8.DecodeRuneInString(text)
+	readings[0] = reading{r, size}
+	decoded := ""
+	switch r {
+	case '+':
+		decoded = " "
+	case '\\':
+		decoded, size = readJSON(text)
+	case '&':
+		size = strings.IndexByte(text[:min(len(text), maxEntity)], ';') + 1
+		decoded = html.UnescapeString(text[:size])
+	case '%':
+		for n := 3; n <= min(len(text), 3*utf8.UTFMax) && !utf8.FullRuneInString(decoded); n += 3 {
+			decoded, _ = url.PathUnescape(text[:n])
+			size = n
+		}
+	}
+	r, n := utf8.DecodeRuneInString(decoded)
+	if n == len(decoded) && n > 0 {
+		readings[1] = reading{r, size}
+	}
+	var b [1]byte
+	if _, err := hex.Decode(b[:], []byte(text[:min(len(text), 2)])); err == nil {
+		readings[2] = reading{rune(b[0]), 2}
+	}
+	return readings
+}
+
+// readJSON decodes an escape of JSON. Two of them may be one character.
+func readJSON(text string) (decoded string, size int) {
+	for _, size = range []int{12, 6, 2} {
+		if size <= len(text) && json.Unmarshal([]byte(`"`+text[:size]+`"`), &decoded) == nil && utf8.RuneCountInString(decoded) == 1 {
 			break
 		}
-		n += size
 	}
-	return n
+	return decoded, size
 }
 
 // secretKeys matches JSON keys of secrets with their values, even if the text ends within

@@ -4,10 +4,12 @@ package redact
 
 import (
 	"encoding/json"
+	"fmt"
 	"html"
 	"net/url"
 	"strings"
 	"testing"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
@@ -26,10 +28,18 @@ var writings = map[string]func(string) string{
 	"JSON, HTML left":       strings.NewReplacer(`"`, `\"`, `\`, `\\`).Replace,
 	"JSON, slashes escaped": strings.NewReplacer(`"`, `\"`, `\`, `\\`, "/", `\/`).Replace,
 	"HTML":                  html.EscapeString,
-	"URL":                   url.QueryEscape,
+	"JSON, all escaped": func(s string) (text string) {
+		for _, unit := range utf16.Encode([]rune(s)) {
+			text += fmt.Sprintf(`\u%04x`, unit)
+		}
+		return text
+	},
+	"URL":        url.QueryEscape,
+	"URL path":   url.PathEscape,
+	"URL base64": strings.NewReplacer("+", "-", "/", "_").Replace,
 }
 
-var secrets = []string{"AB1234567", "app-secret_0001.~", `x/y+z==`, `a"b&c<d>'e'`, `back\slash\`, `\\\`, "100%25", "a&amp;b", "%%%", "n&e 7"}
+var secrets = []string{"AB1234567", "app-secret_0001.~", `x/y+z==`, `a"b&c<d>'e'`, `back\slash\`, `\\\`, "100%25", "a&amp;b", "%%%", "n&e 7", "Pä77"}
 
 func TestSecretsAreFoundHoweverTheyAreWritten(t *testing.T) {
 	for how, write := range writings {
@@ -47,7 +57,7 @@ func TestSecretsAreFoundWhereTheyAreCutOff(t *testing.T) {
 	const secret = `0123+"/é=89-abcdefghijklmnop`
 	for how, write := range writings {
 		text := write(secret)
-		for end := minSecret; end < len(text); end++ {
+		for end := len(write(secret[:minSecret])); end < len(text); end++ {
 			assert.Equal(t, "for [redacted]", Set{secret}.Text("for "+text[:end]), "%s, cut at %q", how, text[:end])
 		}
 		piece := write(`0123+"/é=89-abcd`)
@@ -129,11 +139,14 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// Some writers escape characters that others leave: after its beginning the rest of a secret
-// goes, however it is written.
-func TestRestOfASecretInAnotherForm(t *testing.T) {
-	const secret = "AAAABBBBCCCCDDDD+EEEEFFFF1234/GGGG=="
-	for _, text := range []string{`AAAABBBBCCCCDDDD\u002BEEEEFFFF1234/GGGG==`, `AAAABBBBCCCCDDDD&#43;EEEEFFFF1234/GGGG&#x3D;=`} {
-		assert.Equal(t, `before "[redacted]" and after`, Set{secret}.Text(`before "`+text+`" and after`), text)
+func TestSecretsAreFoundInAFormOfTheService(t *testing.T) {
+	const passport, secret = "AB 123-456 789", "AAAABBBBCCCCDDDD+EEEEFFFF1234/GGGG=="
+	for _, text := range []string{
+		"AB123-456789", "ab123456789", "AB\u00a0123-456\u00a0789", "AB&nbsp;123-456&nbsp;789", "4142203132332d34353620373839",
+		`AAAABBBBCCCCDDDD\u002BEEEEFFFF1234/GGGG==`, `AAAABBBBCCCCDDDD&#43;EEEEFFFF1234/GGGG&#x3D;=`, "AAAABBBBCCCCDDDD-EEEEFFFF1234_GGGG",
+	} {
+		assert.Equal(t, `before "[redacted]" and after`, Set{passport, secret}.Text(`before "`+text+`" and after`), text)
 	}
+	assert.Equal(t, "[redacted], not [redacted]", Set{"AB123", "AB123456"}.Text("AB123456, not AB123"), "one begins like the other")
+	assert.Equal(t, "a 1 b", Set{"a-1", "-----"}.Text("a 1 b"), "too little is left without punctuation")
 }
