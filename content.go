@@ -137,7 +137,8 @@ func (c *Client) HotelsMetadata(ctx context.Context, req *HotelsMetadataRequest,
 
 // HotelsMetadataAll yields every hotel of a destination in the service's order, from req.Page
 // on. The default page size is MaxMetadataPageSize. An error is yielded once and ends the
-// iteration. A page that is empty or repeated although HasMore is set is a *PageError.
+// iteration. A page that repeats an earlier one although HasMore is set is a *PageError, and so
+// is the eleventh empty one in a row.
 //
 // By default it fetches each page when the loop needs it. WithParallelism(n) keeps up to n
 // pages under way or unread, in the same order, as far as Total shows that they exist;

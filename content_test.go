@@ -576,7 +576,7 @@ func TestTotalsThatTurnOutDifferent(t *testing.T) {
 		{"growing", oddListing{totals: []int{4, 6, 8, 9, 9}, pages: all}, 9, 0, false},
 		{"shrinking", oddListing{totals: []int{99, 40, 9, 4, 1}, pages: all, after: 400}, 9, 0, false},
 		{"of one page alone", oddListing{totals: []int{99}, pages: all[:1], after: 400}, 2, 0, false},
-		{"true, with an empty page in the middle", oddListing{totals: []int{9, 9, 9, 9, 9}, pages: [][]string{a, b, {}, d, e}}, 4, 3, false},
+		{"true, with an empty page in the middle", oddListing{totals: []int{9, 9, 9, 9, 9, 9}, pages: [][]string{a, b, {}, c, d, e}}, 9, 0, false},
 		{"true, with a page that repeats", oddListing{totals: []int{9, 9, 9, 9, 9}, pages: [][]string{a, b, c, b, e}}, 6, 4, false},
 		{"true, with a page that is refused", oddListing{totals: []int{9, 9, 9, 9, 9}, pages: all, broken: 3}, 4, 0, true},
 	} {

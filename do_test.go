@@ -129,6 +129,7 @@ func TestDoIsResentOnlyIfIdempotent(t *testing.T) {
 		{401, `{"code":100000401}`, 1, 1, false}, // the token cannot be renewed
 		{400, refusal, 1, 1, false},
 		{404, "page", 1, 1, true},
+		{404, `{"code":7}`, 1, 1, true},
 		{200, `{"code":7,"msg":"?"}`, 1, 1, true},
 		{200, `{"code":0,"data":{"rooms":"none"}}`, 1, 1, true},
 		{200, "page", 1, 1, true},

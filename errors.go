@@ -199,19 +199,21 @@ func (e *APIError) Is(target error) bool {
 	return ok && c.err == target
 }
 
-// match finds the condition: of the operation alone, by code, or by HTTP status.
+// match finds the condition: one that decides before the code, or by code, or by HTTP status.
 func (e *APIError) match() (condition, bool) {
-	for _, c := range conditions {
-		if c.only != "" && c.only == e.Operation && !e.unknown && (c.status != 0 && c.status == e.HTTPStatus || c.word != "" && strings.Contains(e.Msg, c.word)) {
-			return c, true
-		}
+	status := func(c condition) bool {
+		return c.status != 0 && c.status == e.HTTPStatus && (c.of == nil || e.Code != 0)
 	}
-	if c, ok := byCode(e.Code); ok {
-		return c, true
+	first := func(c condition) bool {
+		return c.first && !e.unknown && (status(c) || c.word != "" && strings.Contains(e.Msg, c.word))
 	}
-	for _, c := range conditions {
-		if c.only == "" && c.status != 0 && c.status == e.HTTPStatus {
-			return c, true
+	code := func(c condition) bool { return e.Code != 0 && c.code == e.Code }
+	last := func(c condition) bool { return !c.first && status(c) }
+	for _, matches := range []func(condition) bool{first, code, last} {
+		for _, c := range conditions {
+			if matches(c) && (c.of == nil || slices.Contains(c.of, e.Operation)) {
+				return c, true
+			}
 		}
 	}
 	return condition{}, false
@@ -222,10 +224,10 @@ func (e *APIError) match() (condition, bool) {
 // lists for the operation.
 func (e *APIError) refuses() bool {
 	switch e.HTTPStatus {
-	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests:
+	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
 		return e.Code != 0
 	}
-	return e.seemsRefused() && e.listed()
+	return e.seemsRefused() && (e.listed() || e.HTTPStatus == http.StatusNotFound && e.Operation == OpCancel)
 }
 
 // seemsRefused reports whether the answer has the form of a refusal, whatever its code
@@ -276,8 +278,8 @@ func (e *APIError) next() string {
 		return c.next + "; something in front of the service may have refused this"
 	case errors.Is(c.err, ErrParam) && takesSession(e.Operation):
 		return c.next + "; search again if the session is refused"
-	case errors.Is(c.err, ErrNotFound) && e.Code == 0:
-		return "check the base URL, which ends before /api, the path of a Do, and the reference"
+	case e.HTTPStatus == http.StatusNotFound && e.Code == 0:
+		return "check the base URL, which ends before /api, and the path of a Do"
 	case ok:
 		return c.next
 	case e.HTTPStatus >= 500:
@@ -440,20 +442,20 @@ func (e *OutcomeUnknownError) Error() string {
 // Unwrap returns the cause.
 func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
 
-// PageError reports a listing that cannot be followed to its end: a page that is empty, or
-// repeats an earlier one, while the service promises more. The items so far are
-// correct, but the list is incomplete.
+// PageError reports a listing that cannot be followed to its end: a page that repeats an earlier
+// one, or the eleventh empty one in a row, while the service promises more. The items so far
+// are correct, but the list is incomplete.
 type PageError struct {
 	Operation Operation
 	PageNum   int
-	// Repeats: the page repeats an earlier one; else it is empty.
+	// Repeats: the page repeats an earlier one; else it is empty, like the ten before it.
 	Repeats   bool
 	RequestID string
 }
 
 // Error names the page, and says that the listing is incomplete.
 func (e *PageError) Error() string {
-	what := "is empty"
+	what := "is empty, like the ten before it,"
 	if e.Repeats {
 		what = "repeats an earlier one"
 	}

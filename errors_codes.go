@@ -28,8 +28,8 @@ var (
 	ErrUnauthorized = errors.New("credential refused")
 	// ErrForbidden: the account may not do this (HTTP 403).
 	ErrForbidden = errors.New("not permitted for this account")
-	// ErrNotFound: no such order for this account (code 100000404, HTTP 404, or an
-	// *OrderNotFoundError).
+	// ErrNotFound: no such order for this account (code 100000404 or an enveloped HTTP 404 of
+	// OrderVoucher or Cancel, or an *OrderNotFoundError). Any other 404 is none of these.
 	ErrNotFound = errors.New("not found")
 	// ErrRateLimited: the rate limit is exceeded (code 100000429, HTTP 429).
 	ErrRateLimited = errors.New("rate limit exceeded")
@@ -60,18 +60,19 @@ type condition struct {
 	// ops are the operations that the document lists the code for; nil: all.
 	ops  []Operation
 	next string
-	// only: the condition matches this operation alone, by its status or by a word in Msg,
-	// then part of the message.
-	only Operation
-	word string
+	// of: the condition is one of these operations alone, and its status counts only with a code.
+	of []Operation
+	// first: status, or a word in Msg, decides before the code.
+	first bool
+	word  string
 }
 
 // conditions say what codes and statuses mean. A code keeps its meaning for operations
 // that it is not listed for, but there it does not prove that nothing was done.
 var conditions = []condition{
-	{err: ErrCancelRefused, kind: KindCancelRefused, status: http.StatusBadRequest, only: OpCancel,
+	{err: ErrCancelRefused, kind: KindCancelRefused, status: http.StatusBadRequest, of: []Operation{OpCancel}, first: true,
 		next: "the message names the cause; the order is as it was"},
-	{err: ErrInvalidScope, kind: KindInvalidScope, word: "invalid_scope", only: OpOAuthToken,
+	{err: ErrInvalidScope, kind: KindInvalidScope, word: "invalid_scope", of: []Operation{OpOAuthToken}, first: true,
 		next: "ask only for scopes that the client is registered for"},
 	{err: ErrParam, kind: KindParam, code: CodeParam, status: http.StatusBadRequest, ops: []Operation{OpHotelsMetadata, OpHotelList, OpBook},
 		next: "correct the request: the same one will be refused again"},
@@ -79,7 +80,7 @@ var conditions = []condition{
 		next: "check that the credential is active and belongs to this environment"},
 	{err: ErrForbidden, kind: KindForbidden, status: http.StatusForbidden,
 		next: "check the account's scopes, and whether it needs a market or a user reference"},
-	{err: ErrNotFound, kind: KindNotFound, code: CodeNotFound, status: http.StatusNotFound, ops: []Operation{OpOrderVoucher},
+	{err: ErrNotFound, kind: KindNotFound, code: CodeNotFound, status: http.StatusNotFound, ops: []Operation{OpOrderVoucher}, of: []Operation{OpOrderVoucher, OpCancel},
 		next: "check the reference, and that this account booked it"},
 	{err: ErrRateLimited, kind: KindRateLimited, code: CodeRateLimited, status: http.StatusTooManyRequests,
 		next: "wait, or send less: all processes behind this address share the limit"},

@@ -340,10 +340,13 @@ func ExampleClient_Do() {
 	fmt.Println(resp.Meta.HTTPStatus, data.Destinations[0].Name)
 
 	_, err = client.Do(context.Background(), &hotelstays.DoRequest{Path: "/api/search/nearby", Idempotent: true})
-	fmt.Println("unknown to the service:", errors.Is(err, hotelstays.ErrNotFound))
+	var refusal *hotelstays.APIError
+	if errors.As(err, &refusal) {
+		fmt.Println("unknown to the service: HTTP", refusal.HTTPStatus)
+	}
 	// Output:
 	// 200 White Hills Province
-	// unknown to the service: true
+	// unknown to the service: HTTP 404
 }
 
 // Meta describes the answer. A read that fails is retried.

@@ -71,5 +71,5 @@ var operations = map[Operation]*operation{
 	OpBook:              {path: "/api/trade/book", perSecond: 10, timeout: 120 * time.Second, bookingFlow: true, mutates: true, lenient: true},
 	OpQueryOrders:       {path: "/api/trade/queryOrders", perSecond: 50, timeout: 30 * time.Second, lenient: true},
 	OpOrderVoucher:      {path: "/api/trade/orderVoucher", perSecond: 50, timeout: 60 * time.Second},
-	OpCancel:            {path: "/api/trade/cancel", perSecond: 10, timeout: 120 * time.Second, bookingFlow: true, mutates: true, lenient: true},
+	OpCancel:            {path: "/api/trade/cancel", perSecond: 10, timeout: 120 * time.Second, bookingFlow: true, noData: true, mutates: true, lenient: true},
 }

@@ -160,8 +160,8 @@ func TestFindOrder(t *testing.T) {
 		assert.Equal(t, []string{"WithCurrency", "customerReferenceNo"}, faultPaths(t, err))
 		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 404, Body: []byte("<html>")})
 		_, err = client.FindOrder(t.Context(), "ref-1")
-		require.ErrorIs(t, err, hotelstays.ErrNotFound)
-		assert.NotErrorAs(t, err, new(*hotelstays.OrderNotFoundError), "a wrong base URL proves nothing")
+		require.ErrorAs(t, err, new(*hotelstays.APIError))
+		assert.NotErrorIs(t, err, hotelstays.ErrNotFound, "a gateway's page proves nothing")
 	})
 }
 

@@ -99,7 +99,10 @@ const (
 const (
 	definite  = "Book, Cancel"
 	ofBook    = "Book"
+	ofCancel  = "Cancel"
 	uncertain = ""
+	// cancelDone is a success of Cancel, and uncertain of Book.
+	cancelDone = "nothing"
 )
 
 func TestDecodeUnexpectedAnswers(t *testing.T) {
@@ -147,8 +150,8 @@ func TestDecodeUnexpectedAnswers(t *testing.T) {
 		{"code true", 200, `{"code":true,"data":{"hotelOrder":{}}}`, isDecode, 0, uncertain},
 		{"code of 30 digits", 200, `{"code":100000000000000000000000000000,"data":{"hotelOrder":{}}}`, isDecode, 0, uncertain},
 
-		{"no data", 200, `{"code":0,"msg":"success"}`, isDecode, 0, uncertain},
-		{"data null", 200, `{"code":0,"data":null}`, isDecode, 0, uncertain},
+		{"no data", 200, `{"code":0,"msg":"success"}`, isDecode, 0, cancelDone},
+		{"data null", 200, `{"code":0,"data":null}`, isDecode, 0, cancelDone},
 		{"data an array", 200, `{"code":0,"data":[]}`, isDecode, 0, uncertain},
 		{"data a text", 200, `{"code":0,"data":"{}"}`, isDecode, 0, uncertain},
 		{"data false", 200, `{"code":0,"data":false}`, isDecode, 0, uncertain},
@@ -158,8 +161,9 @@ func TestDecodeUnexpectedAnswers(t *testing.T) {
 		{"400 and an undocumented code", 400, `{"code":7,"msg":"m"}`, isAPI, 7, definite},
 		{"401", 401, `{"code":100000401,"msg":"m"}`, isAPI, 100000401, definite},
 		{"403", 403, `{"code":100000403,"msg":"m"}`, isAPI, 100000403, definite},
-		{"404", 404, `{"code":100000404,"msg":"m"}`, isAPI, 100000404, definite},
-		{"404 and a negative code", 404, `{"code":-1,"msg":"m"}`, isAPI, -1, definite},
+		{"404", 404, `{"code":100000404,"msg":"m"}`, isAPI, 100000404, ofCancel},
+		{"404 and a negative code", 404, `{"code":-1,"msg":"m"}`, isAPI, -1, ofCancel},
+		{"404 and rate changed", 404, `{"code":100001111,"msg":"m"}`, isAPI, 100001111, definite},
 		{"429", 429, `{"code":100000429,"msg":"m"}`, isAPI, 100000429, definite},
 		// a code that the document lists for the operation, with any 2xx or 4xx
 		{"rate changed with 200", 200, `{"code":100001111,"msg":"m"}`, isAPI, 100001111, ofBook},
@@ -240,6 +244,11 @@ func TestDecodeUnexpectedAnswers(t *testing.T) {
 			t.Run("Cancel", func(t *testing.T) {
 				answer := &fixedAnswer{status: row.status, body: row.body}
 				resp, err := sendCancel(t, clientThrough(t, answer))
+				if row.definite == cancelDone {
+					require.NoError(t, err)
+					assert.Nil(t, resp.Status)
+					return
+				}
 				assert.Nil(t, resp)
 				acts(t, err, hotelstays.OpCancel, answer.requestID(t))
 			})

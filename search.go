@@ -150,8 +150,9 @@ func (c *Client) HotelList(ctx context.Context, req *HotelListRequest, opts ...C
 }
 
 // HotelListPages yields the pages of a search from req.PageNum on, and fetches each when the
-// loop needs it. All pages use the session of the first. An error is yielded once and ends
-// the iteration. A page that is empty or repeated although HasMore is set is a *PageError.
+// loop needs it. Each page is asked for in the session of the page before it. An error is
+// yielded once and ends the iteration. A page that repeats an earlier one although HasMore is
+// set is a *PageError, and so is the eleventh empty one in a row.
 func (c *Client) HotelListPages(ctx context.Context, req *HotelListRequest, opts ...CallOption) iter.Seq2[*HotelListResponse, error] {
 	if req == nil {
 		return failed[*HotelListResponse](nilRequest(OpHotelList))
@@ -167,7 +168,7 @@ func (c *Client) HotelListPages(ctx context.Context, req *HotelListRequest, opts
 			if resp, err = c.HotelList(ctx, &next, set.option()); err != nil {
 				return nil, info, err
 			}
-			next.SessionID = cmp.Or(next.SessionID, resp.Basic.SessionID)
+			next.SessionID = cmp.Or(resp.Basic.SessionID, next.SessionID)
 			return resp, resp.pageInfo(), nil
 		}
 		if err := noCursor(OpHotelList, req.Cursor); err != nil {

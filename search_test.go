@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -387,7 +388,7 @@ func TestHotelListPages(t *testing.T) {
 				require.Len(t, requests, tc.calls)
 				assert.Equal(t, given.SessionID, requests[0].Header.Get("Session-Id"))
 				for _, r := range requests[1:] {
-					assert.Equal(t, pages[0].Basic.SessionID, r.Header.Get("Session-Id"), "all pages share the first one's session")
+					assert.Equal(t, pages[0].Basic.SessionID, r.Header.Get("Session-Id"), "the sandbox keeps the first one's session")
 				}
 			})
 		})
@@ -397,14 +398,16 @@ func TestHotelListPages(t *testing.T) {
 // pageScript answers listings with fixed pages: each item is a hotel's id, and
 // every page but the last promises more.
 type pageScript struct {
-	pages [][]string
-	calls int
+	pages    [][]string
+	calls    int
+	sessions []string // that were sent; each answer has another one
 }
 
 func (s *pageScript) RoundTrip(r *http.Request) (*http.Response, error) {
 	r.Body.Close()
 	ids := s.pages[min(s.calls, len(s.pages)-1)]
 	s.calls++
+	s.sessions = append(s.sessions, r.Header.Get("Session-Id"))
 	hotels := []map[string]string{}
 	for _, id := range ids {
 		id, platform, _ := strings.Cut(id, "/")
@@ -412,7 +415,7 @@ func (s *pageScript) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	more := s.calls < len(s.pages)
 	resp, err := scripted(r, map[string]any{
-		"list": hotels, "basic": map[string]any{"sessionId": "session"}, "hasMore": more,
+		"list": hotels, "basic": map[string]any{"sessionId": fmt.Sprint("session-", s.calls)}, "hasMore": more,
 		"hotelsMetadata": hotels, "page": map[string]any{"hasMore": more},
 	})
 	resp.Header.Set("Request-Id", fmt.Sprint("request-", s.calls))
@@ -428,8 +431,8 @@ func TestPagesThatLeadNowhere(t *testing.T) {
 			return untyped(client.HotelsMetadataAll(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: "place"}))
 		},
 		"HotelListPages": func(ctx context.Context, client *hotelstays.Client) iter.Seq2[any, error] {
-			return untyped(client.HotelListPages(ctx, &hotelstays.HotelListRequest{DestinationID: "place", CheckIn: checkIn, CheckOut: checkOut,
-				RoomOccupancies: twoAdults()}))
+			return untyped(client.HotelListPages(ctx, &hotelstays.HotelListRequest{SessionID: "session-0", DestinationID: "place", CheckIn: checkIn,
+				CheckOut: checkOut, RoomOccupancies: twoAdults()}))
 		},
 	}
 	for listing, start := range listings {
@@ -441,7 +444,8 @@ func TestPagesThatLeadNowhere(t *testing.T) {
 			fails   bool
 		}{
 			{"an honest listing", [][]string{a, b, c}, 3, false, false},
-			{"an empty page in the middle", [][]string{a, {}, c}, 2, false, true},
+			{"an empty page in the middle", [][]string{a, {}, c}, 3, false, false},
+			{"eleven empty pages", slices.Concat([][]string{a}, make([][]string, 11), [][]string{c}), 12, false, true},
 			{"a page that repeats", [][]string{a, a, c}, 2, true, true},
 			{"items that read alike in a row", [][]string{{"1/2", "3"}, {"1", "23"}, c}, 3, false, false},
 		} {
@@ -452,6 +456,9 @@ func TestPagesThatLeadNowhere(t *testing.T) {
 				require.NoError(t, err)
 				_, errs := collect(start(t.Context(), client))
 				assert.Equal(t, tc.calls, script.calls)
+				for i, session := range script.sessions {
+					assert.Equal(t, listing == "HotelListPages", session == fmt.Sprint("session-", i), "that of the answer before it")
+				}
 				if !tc.fails {
 					assert.Empty(t, errs)
 					return

@@ -17,8 +17,11 @@ type Info struct {
 	RequestID string
 }
 
-// Error reports a page that is empty or repeats an earlier one, although another page should
-// follow.
+// maxEmpty is how many empty pages in a row are passed.
+const maxEmpty = 10
+
+// Error reports a page that repeats an earlier one, or that is one empty page too many, although
+// another page should follow.
 type Error struct {
 	Num       int
 	Repeats   bool // if false, the page is empty
@@ -39,17 +42,22 @@ func Pages[P any](first int, fetch Fetch[P]) iter.Seq2[P, error] {
 		var none P
 		seed := maphash.MakeSeed()
 		seen := make(map[uint64]bool)
+		empty := 0 // in a row
 		for num := max(1, first); ; num++ {
 			page, info, err := fetch(num)
-			print := fingerprint(seed, info.IDs)
-			if err == nil && info.More && (len(info.IDs) == 0 || seen[print]) {
-				err = &Error{Num: num, Repeats: len(info.IDs) > 0, RequestID: info.RequestID}
+			print, repeats := fingerprint(seed, info.IDs), false
+			if len(info.IDs) == 0 {
+				empty++
+			} else {
+				empty, repeats, seen[print] = 0, seen[print], true
+			}
+			if err == nil && info.More && (repeats || empty > maxEmpty) {
+				err = &Error{Num: num, Repeats: repeats, RequestID: info.RequestID}
 			}
 			if err != nil {
 				yield(none, err)
 				return
 			}
-			seen[print] = true
 			if !yield(page, nil) || !info.More {
 				return
 			}

@@ -87,6 +87,7 @@ func (l *listing) fetch(ctx context.Context, num int) ([]string, paging.Info, er
 // that stops early would look complete.
 func TestPages(t *testing.T) {
 	a, b, c := []string{"1", "2"}, []string{"3", "4"}, []string{"5"}
+	none := make([][]string, 10)
 	for _, tc := range []struct {
 		name  string
 		first int
@@ -98,8 +99,10 @@ func TestPages(t *testing.T) {
 		{"from the second on", 2, [][]string{a, b, c}, 2, nil},
 		{"an empty last page", 0, [][]string{a, b, {}}, 3, nil},
 		{"a last page that repeats", 0, [][]string{a, b, a}, 3, nil},
-		{"an empty page", 0, [][]string{a, {}, c}, 1, &paging.Error{Num: 2, RequestID: "request-2"}},
-		{"an empty first page", 0, [][]string{{}, a}, 0, &paging.Error{Num: 1, RequestID: "request-1"}},
+		{"empty pages", 0, [][]string{{}, a, {}, {}, c}, 5, nil},
+		{"ten empty pages, twice", 0, slices.Concat(none, [][]string{a}, none, [][]string{c}), 22, nil},
+		{"eleven empty pages", 0, slices.Concat([][]string{a}, none, [][]string{{}, c}), 11, &paging.Error{Num: 12, RequestID: "request-12"}},
+		{"eleven empty pages at the end", 0, slices.Concat([][]string{a}, none, [][]string{{}}), 12, nil},
 		{"a page that repeats", 0, [][]string{a, a, c}, 1, &paging.Error{Num: 2, Repeats: true, RequestID: "request-2"}},
 		{"a circle", 0, [][]string{a, b, a, b, c}, 2, &paging.Error{Num: 3, Repeats: true, RequestID: "request-3"}},
 		{"another order", 0, [][]string{a, {"2", "1"}, c}, 3, nil},
