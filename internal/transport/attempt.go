@@ -101,6 +101,9 @@ func (r *run) attempt(ctx context.Context, in *http.Request) error {
 	if err == nil && ctx.Err() != nil { // else net/http fires no trace event, and the request counts as sent
 		err = r.explainEnd(ctx, ctx.Err())
 	}
+	if err == nil && r.Mutates && overslept(ctx) {
+		r.last.permanent, err = true, errOverslept
+	}
 	if err != nil {
 		return err
 	}
@@ -117,6 +120,15 @@ func (r *run) attempt(ctx context.Context, in *http.Request) error {
 		return trace.explain(err)
 	}
 	return r.read(ctx, resp)
+}
+
+var errOverslept = fmt.Errorf("the deadline of ctx passed while the machine was suspended, or its clock was set forward: %w", context.DeadlineExceeded)
+
+// overslept reports whether the deadline of ctx has passed by the wall clock. ctx does not count
+// while a machine is suspended, and by then another may have taken a booking for absent.
+func overslept(ctx context.Context) bool {
+	deadline, ok := ctx.Deadline()
+	return ok && !time.Now().Round(0).Before(deadline.Round(0))
 }
 
 var errReusedID = errors.New("the Request-Id is that of the attempt before; each attempt needs a new one")

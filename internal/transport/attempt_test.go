@@ -126,6 +126,29 @@ func TestCtxThatEndsBeforeTheRequest(t *testing.T) {
 	assert.Zero(t, requests.Load())
 }
 
+// A ctx does not count while a machine is suspended: a call that changes something is not sent
+// after its deadline by the wall clock.
+func TestDeadlineThatPassedWhileSuspended(t *testing.T) {
+	for _, mutates := range []bool{true, false} {
+		c := newCall(roundTripper(func(*http.Request) (*http.Response, error) { return reply(200, "{}"), nil }), "http://127.0.0.1:1")
+		c.Mutates = mutates
+		r := Send(suspended{t.Context()}, c)
+		if !mutates {
+			assert.NoError(t, r.Err)
+			r.Answer.Release()
+			continue
+		}
+		assert.ErrorIs(t, r.Err, context.DeadlineExceeded)
+		assert.False(t, r.Sent)
+		assert.Zero(t, r.Attempts)
+	}
+}
+
+// suspended has a deadline that has passed, and has not ended.
+type suspended struct{ context.Context }
+
+func (suspended) Deadline() (time.Time, bool) { return time.Now().Add(-time.Second), true }
+
 type cancelling struct {
 	recording
 	cancel context.CancelFunc
