@@ -9,6 +9,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/url"
+	"os"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite"
@@ -34,6 +35,9 @@ type database struct {
 func openDatabase(ctx context.Context, file, postgres string, log *slog.Logger) (*database, error) {
 	driver, dsn, dialect := "pgx", postgres, hotelstayssql.PostgreSQL
 	if postgres == "" {
+		if err := private(file); err != nil {
+			return nil, err
+		}
 		driver, dialect = "sqlite", hotelstayssql.SQLite
 		dsn = "file:" + url.PathEscape(file) + "?_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)"
 	}
@@ -60,6 +64,17 @@ func openDatabase(ctx context.Context, file, postgres string, log *slog.Logger) 
 		log.Warn("a setting of the database does harm", "setting", w.String())
 	}
 	return &database{pool, dialect}, nil
+}
+
+// private creates a file, if it is missing, that only its owner may read: guests' names are in it.
+// SQLite gives its -wal and -shm files the same mode.
+func private(file string) error {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Chmod(0o600)
 }
 
 // inTx commits what fn writes, or nothing.

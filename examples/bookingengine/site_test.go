@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -392,6 +394,17 @@ func TestNothingPrivateIsShown(t *testing.T) {
 	}, time.Minute, 10*time.Millisecond, "the passport numbers should reach the service")
 	for _, private := range []string{"X9876543", s.srv.AppSecret, s.srv.WebhookSecret, "guest@example.com"} {
 		assert.NotContains(t, page+s.log.String(), private)
+	}
+	files, err := filepath.Glob(s.file + "*")
+	require.NoError(t, err)
+	assert.Len(t, files, 3, "with -wal and -shm")
+	for _, file := range files {
+		info, err := os.Stat(file)
+		require.NoError(t, err)
+		assert.Equal(t, os.FileMode(0o600), info.Mode(), "%s: guests' names are for nobody else", file)
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		assert.NotContains(t, string(text), "X9876543")
 	}
 }
 
