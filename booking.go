@@ -231,7 +231,7 @@ func (e *ReferenceReusedError) Error() string {
 	if e.Order == nil {
 		return fmt.Sprintf("hotelstays: %s: the order has other dates: %s", OpBook, e.What)
 	}
-	return fmt.Sprintf("hotelstays: %s: the order %s under reference %q has other dates: %s; check that order before you book again",
+	return fmt.Sprintf("hotelstays: %s: the order %q under reference %q has other dates: %s; check that order before you book again",
 		OpBook, e.Order.PlatformReferenceNo, e.Order.CustomerReferenceNo, e.What)
 }
 

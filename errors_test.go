@@ -5,6 +5,7 @@ package hotelstays_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -414,6 +416,38 @@ func TestHTTPStatusOfAKind(t *testing.T) {
 }
 
 // A caller's fake may leave every field empty.
+// Texts of the service are quoted: line breaks, escape codes and marks that turn the direction
+// would forge lines of a log.
+func TestTextsOfTheServiceAreQuoted(t *testing.T) {
+	const evil = "1\nlevel=ERROR\x1b[2J\u009b\u202e"
+	text, err := json.Marshal(evil)
+	require.NoError(t, err)
+	save := func(c *hotelstays.Client) error {
+		_, err := c.SaveVoucher(t.Context(), voucherRef, filepath.Join(t.TempDir(), "v"))
+		return err
+	}
+	for body, call := range map[string]func(*hotelstays.Client) error{
+		`{"code":0,"data":{"hotelOrder":{"platformReferenceNo":` + string(text) + `,"customerReferenceNo":"ref-1","status":1,"checkIn":"2030-01-01"}}}`: func(c *hotelstays.Client) error {
+			req := offer{types.RoomRatePkg{RatePkgID: "p"}, "s"}.request("ref-1")
+			req.Expect = &types.RoomRatePkg{CheckIn: "2030-05-01"}
+			_, err := c.Book(t.Context(), req)
+			return err
+		},
+		`{"code":0,"data":{"orders":[],` + string(text[:len(text)-1]) + `more":1}}`: func(c *hotelstays.Client) error {
+			_, err := c.FindOrder(t.Context(), "ref-1")
+			return err
+		},
+		voucherAnswer(evil, nil): save,
+		voucherAnswer(types.VoucherGenerated, &types.Voucher{VoucherNumber: evil, ByteSize: 5}): save,
+		`{"code":8,"msg":` + string(text) + `}`:                                                 save,
+		`{"code":0,"data":` + string(text) + `}`:                                                save,
+	} {
+		err := call(clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { return reply(200, body), nil })))
+		require.Error(t, err, body)
+		assert.Equal(t, -1, strings.IndexFunc(err.Error(), func(r rune) bool { return !strconv.IsPrint(r) }), "%s: %q", body, err)
+	}
+}
+
 func TestZeroErrorsHaveATextEach(t *testing.T) {
 	for _, err := range []error{&hotelstays.APIError{}, &hotelstays.TransportError{}, &hotelstays.DecodeError{}, &hotelstays.PageError{},
 		&hotelstays.OutcomeUnknownError{}, &hotelstays.ValidationError{}, &hotelstays.VoucherError{}, &hotelstays.WebhookError{},

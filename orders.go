@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -102,13 +103,13 @@ func signOfMore(object []byte, below ...string) string {
 		switch {
 		case slices.Contains([]string{"false", "0", "null", `""`, "[]", "{}"}, string(value)):
 		case slices.ContainsFunc([]string{"more", "total", "cursor", "next"}, has):
-			return name
+			return strconv.Quote(name)
 		case len(below) > 0 && has(below[0]) && value[0] == '{':
 			if sign := signOfMore(value, below[1:]...); sign != "" {
-				return name + "." + sign
+				return strconv.Quote(name) + "." + sign
 			}
 		case len(below) > 0 && has(below[0]) && value[0] == '[':
-			return name
+			return strconv.Quote(name)
 		}
 	}
 	return ""

@@ -266,12 +266,15 @@ func (a *answer) trace() string     { return a.echoed("Trace-Id", a.traceID) }
 
 func (a *answer) echoed(header, sent string) string {
 	if a.Answer != nil {
-		if id := a.Answer.Header.Get(header); id != sent && id != "" && len(id) <= 128 {
+		if id := a.Answer.Header.Get(header); id != sent && id != "" && len(id) <= 128 && !strings.ContainsFunc(id, isUnprintable) {
 			return a.scrub(id)
 		}
 	}
 	return sent
 }
+
+// isUnprintable reports characters that no id has: they would forge lines of a log.
+func isUnprintable(r rune) bool { return r < ' ' || r > '~' }
 
 // rateLimit returns nil unless all three figures are there: a missing one is not 0.
 func rateLimit(h http.Header) *RateLimit {

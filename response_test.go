@@ -756,10 +756,9 @@ func TestEndlessTextIsNotLookedThrough(t *testing.T) {
 	}
 }
 
-// An id that is too long to be one is not quoted: the client's own is.
-func TestEndlessIDsAreNotQuoted(t *testing.T) {
-	for length, quoted := range map[int]bool{128: true, 129: false} {
-		id := strings.Repeat("i", length)
+// An id that is too long to be one, or has other characters, is not quoted: the client's own is.
+func TestIDsThatAreNoneAreNotQuoted(t *testing.T) {
+	for id, quoted := range map[string]bool{strings.Repeat("i", 128): true, strings.Repeat("i", 129): false, "a\u009b2J": false, "a\u202e": false, "é": false, " ~": true} {
 		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
 			resp := reply(200, `{"code":0,"data":{"list":[],"basic":{"sessionId":"s"}}}`)
 			resp.Header = http.Header{"Request-Id": {id}, "Trace-Id": {id}}
@@ -767,7 +766,7 @@ func TestEndlessIDsAreNotQuoted(t *testing.T) {
 		}))
 		resp, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
 		require.NoError(t, err)
-		assert.Equal(t, []bool{quoted, quoted}, []bool{resp.Meta.RequestID == id, resp.Meta.TraceID == id}, length)
+		assert.Equal(t, []bool{quoted, quoted}, []bool{resp.Meta.RequestID == id, resp.Meta.TraceID == id}, id)
 	}
 }
 

@@ -149,7 +149,7 @@ type VoucherError struct {
 func (e *VoucherError) Error() string {
 	text := "hotelstays: voucher"
 	if e.VoucherNumber != "" {
-		text += fmt.Sprintf(" %s version %d", e.VoucherNumber, e.Version)
+		text += fmt.Sprintf(" %q version %d", e.VoucherNumber, e.Version)
 	}
 	if e.Reference != "" {
 		text += fmt.Sprintf(" of order %q", e.Reference)

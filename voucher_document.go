@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"hash"
 	"io"
 	"log/slog"
@@ -401,7 +402,7 @@ func (c *Client) storeOnce(ctx context.Context, req *OrderVoucherRequest, set vo
 }
 
 func withoutDocument(status types.VoucherStatus) string {
-	text := "its status is " + string(status)
+	text := fmt.Sprintf("its status is %q", status)
 	switch status {
 	case types.VoucherNotGenerated, types.VoucherPending:
 		return text + "; AwaitVoucher waits for it"

@@ -184,7 +184,7 @@ func TestVerifyVoucher(t *testing.T) {
 	require.ErrorAs(t, hotelstays.VerifyVoucher(nil, v), &failed)
 	assert.Equal(t, "V1", failed.VoucherNumber)
 	assert.Equal(t, 1, failed.Version)
-	assert.ErrorContains(t, failed, "V1 version 1")
+	assert.ErrorContains(t, failed, `"V1" version 1`)
 }
 
 // Without a document the error says whether waiting helps.
@@ -201,7 +201,7 @@ func TestSaveVoucherSaysWhetherToWait(t *testing.T) {
 		}))
 		_, err := client.SaveVoucher(t.Context(), voucherRef, filepath.Join(t.TempDir(), "voucher.pdf"))
 		assert.ErrorIs(t, err, hotelstays.ErrVoucherNotReady)
-		assert.EqualError(t, err, `hotelstays: voucher of order "ref-1": there is no document: its status is `+string(status)+next)
+		assert.EqualError(t, err, `hotelstays: voucher of order "ref-1": there is no document: its status is "`+string(status)+`"`+next)
 	}
 }
 
@@ -945,7 +945,7 @@ func TestSaveVoucherThatIsNotReady(t *testing.T) {
 			before := srv.Ledger().Count(hotelstaystest.OpOrderVoucher)
 			v, err := client.SaveVoucher(t.Context(), voucherRef, filepath.Join(dir, "voucher.pdf"))
 			assert.ErrorIs(t, err, hotelstays.ErrVoucherNotReady)
-			assert.ErrorContains(t, err, "is "+string(tc.status))
+			assert.ErrorContains(t, err, fmt.Sprintf("is %q", tc.status))
 			assert.Nil(t, v)
 			assert.Equal(t, 1, srv.Ledger().Count(hotelstaystest.OpOrderVoucher)-before)
 			assertFiles(t, dir)

@@ -88,21 +88,23 @@ var maskKey = func() (key [32]byte) {
 	return key
 }()
 
+const nonceSize = 16 // bytes
+
 // mask returns a nonce and the masked value. Each value has a keystream of its own: if two
 // shared one, whoever knows the first would read the second. The nonce is made of the value,
 // so that equal secrets are equal to reflect.DeepEqual.
 func mask(value string) string {
 	mac := hmac.New(sha256.New, maskKey[:])
 	_, _ = io.WriteString(mac, value)
-	nonce := string(mac.Sum(nil))
+	nonce := string(mac.Sum(nil)[:nonceSize])
 	return nonce + xor(nonce, value)
 }
 
-func unmask(masked string) string { return xor(masked[:sha256.Size], masked[sha256.Size:]) }
+func unmask(masked string) string { return xor(masked[:nonceSize], masked[nonceSize:]) }
 
 // xor masks a text with the keystream of a nonce, or unmasks it.
 func xor(nonce, text string) string {
-	var seed [len(maskKey) + sha256.Size]byte
+	var seed [len(maskKey) + nonceSize]byte
 	copy(seed[copy(seed[:], maskKey[:]):], nonce)
 	stream := chacha.NewChaCha8(sha256.Sum256(seed[:]))
 	var b strings.Builder

@@ -112,8 +112,8 @@ func TestOrdersOfOthersProveNothing(t *testing.T) {
 		`{"orders":[{"status":2,"customerReferenceNo":""}]}`:      notApplied,
 		`{}`:                               "data.orders is missing",
 		`{"orders":null}`:                  "data.orders is missing",
-		`{"orders":[],"hasMore":true}`:     "hasMore indicates further orders",
-		`{"orders":[],"page":{"total":1}}`: "page.total indicates further orders",
+		`{"orders":[],"hasMore":true}`:     `"hasMore" indicates further orders`,
+		`{"orders":[],"page":{"total":1}}`: `"page"."total" indicates further orders`,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			client := clientThrough(t, saying(`{"code":0,"data":`+data+`}`))
