@@ -150,6 +150,7 @@ func (c *Client) newTokenCache(store TokenStore) *token.Cache {
 		Fetch:     func(ctx context.Context) (types.Secret, time.Duration, error) { return c.cred.fetch(ctx, c) },
 		Renewable: c.cred.id() != "",
 		IsRefusal: refusesCredential,
+		Advise:    adviseOnToken,
 		Log:       c.log,
 		Redact: func(text string, secret types.Secret) string {
 			return redact.Set{secret.Reveal(), c.cred.secret().Reveal()}.Text(text)
@@ -168,6 +169,17 @@ func refusesCredential(err error) bool {
 	}
 	row := operations[api.Operation]
 	return api.Code != 0 || row != nil && row.bare && api.Msg != "" // OAuth's own error object
+}
+
+// adviseOnToken returns a refusal of the credential with advice about the next attempt.
+func adviseOnToken(err error, advice string) error {
+	api, ok := errors.AsType[*APIError](err)
+	if !ok {
+		return err
+	}
+	advised := *api // callers that wait share the original
+	advised.tokenAdvice = api.next() + "; " + advice
+	return &advised
 }
 
 // CloseIdleConnections closes the connections that no call is using. The client stays

@@ -161,6 +161,7 @@ type APIError struct {
 	// RateLimit is nil unless the service sent all of its figures.
 	RateLimit *RateLimit
 
+	tokenAdvice string // replaces the advice, after the refusal of a credential or of a token
 	outcome
 }
 
@@ -274,6 +275,8 @@ func (e *APIError) kind() ErrorKind {
 func (e *APIError) next() string {
 	c, ok := e.match()
 	switch {
+	case e.tokenAdvice != "":
+		return e.tokenAdvice
 	case e.HTTPStatus == http.StatusForbidden && e.Code == 0:
 		return c.next + "; something in front of the service may have refused this"
 	case errors.Is(c.err, ErrParam) && takesSession(e.Operation):

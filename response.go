@@ -198,6 +198,8 @@ func (a *answer) apiError(env wire.Envelope) *APIError {
 		RequestID:  a.requestID(),
 		TraceID:    a.trace(),
 		RateLimit:  rateLimit(a.Answer.Header),
+
+		tokenAdvice: a.TokenAdvice,
 	}
 	e.RetryAfter, _ = transport.RetryAfter(a.Answer.Header)
 	switch {

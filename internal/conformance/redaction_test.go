@@ -705,7 +705,7 @@ func (o loggingObserver) CallEnd(_ context.Context, info hotelstays.CallInfo) {
 	fmt.Fprintf(o.log, "observed %v %+v %#v %q\n", info, info, info, info.Err)
 }
 
-// A store that fails may quote the command with the token in it.
+// A store that fails may quote the command, with the token and what belongs to it.
 func TestRedactionOfATokenStoresErrors(t *testing.T) {
 	log := &debugLog{}
 	answers := transportFunc(func(r *http.Request) (*http.Response, error) {
@@ -717,12 +717,12 @@ func TestRedactionOfATokenStoresErrors(t *testing.T) {
 	c := newClient(t, ticketPair(canarySecret), answers, hotelstays.WithTokenStore(quotingStore{}), log.option())
 	require.Error(t, operationCalls[hotelstays.OpDestinations](t.Context(), c))
 	for _, call := range []string{"Store", "CompareAndDelete"} {
-		assert.Contains(t, log.String(), "continuing without it\" call="+call+` error="unknown command, beginning with: '[redacted]'"`)
+		assert.Contains(t, log.String(), "continuing without it\" call="+call+` error="unknown command, beginning with: '[redacted] of [redacted]'"`)
 	}
 	checkNoLeak(t, "log", log.String())
 }
 
-// quotingStore refuses every token, and says which.
+// quotingStore refuses every token, and says which and whose.
 type quotingStore struct{}
 
 func (quotingStore) Load(context.Context, string) (hotelstays.Token, error) {
@@ -730,7 +730,7 @@ func (quotingStore) Load(context.Context, string) (hotelstays.Token, error) {
 }
 
 func (s quotingStore) Store(_ context.Context, _ string, token hotelstays.Token) error {
-	return fmt.Errorf("unknown command, beginning with: '%s'", token.Value.Reveal())
+	return fmt.Errorf("unknown command, beginning with: '%s of %s'", token.Value.Reveal(), canarySecret)
 }
 
 func (s quotingStore) CompareAndDelete(ctx context.Context, key string, token hotelstays.Token) error {

@@ -19,9 +19,6 @@ const (
 	// expiryWindow is the time before the expiry in which a token is renewed. For a
 	// short-lived token it is the last tenth of its life.
 	expiryWindow = 5 * time.Minute
-	// refusalMemory is how long callers get the error of a refused credential without a new
-	// fetch, and how long a new token is kept although the service refuses it.
-	refusalMemory = 10 * time.Second
 	// The pauses between failed renewals.
 	minPause = time.Second
 	maxPause = 30 * time.Second
@@ -41,8 +38,10 @@ type Cache struct {
 	Fetch func(ctx context.Context) (value types.Secret, lifetime time.Duration, err error)
 	// Renewable is false if Fetch returns the same token each time.
 	Renewable bool
-	// IsRefusal reports whether err of Fetch is final for this credential.
+	// IsRefusal reports whether err of Fetch is final for this credential. Advise adds to such
+	// an error when the next fetch is.
 	IsRefusal func(err error) bool
+	Advise    func(err error, advice string) error
 	Store     Store
 	TryLease  TryLease
 	Log       *slog.Logger
@@ -58,18 +57,43 @@ type Cache struct {
 	failures   int       // failed fetches in a row
 	nextTry    time.Time // the earliest time of the next renewal
 	refusal    error     // error of the last fetch, if it refused the credential
-	refusedAt  time.Time
+	refusals   refusals
+}
+
+// refusals bounds how often a token is asked for because the last one was refused: at once
+// the first two times, then 2, 4, 8 and so on up to 60 seconds after the time before. The
+// series begins anew after a minute in which nothing was refused although it could have been
+// answered. Whether a token was accepted does not count: the service may accept it for one
+// operation and refuse it for another.
+type refusals struct {
+	inARow int
+	next   time.Time // a refusal before it is not answered
+}
+
+func (r *refusals) answer(now time.Time) {
+	if now.Sub(r.next) > time.Minute {
+		r.inARow = 0
+	}
+	r.next = now
+	if r.inARow > 0 {
+		r.next = now.Add(min(time.Second<<min(r.inARow, 6), time.Minute))
+	}
+	r.inARow++
+}
+
+// wait is the time until the next refusal is answered, in whole seconds.
+func (r *refusals) wait(now time.Time) time.Duration {
+	return max(0, r.next.Sub(now)+time.Second-1).Truncate(time.Second)
 }
 
 // entry is a token in use. Its times run on the monotonic clock.
 type entry struct {
 	authorization transport.Authorization
 	// A timer sets inWindow, because comparing times takes twenty times longer.
-	inWindow  atomic.Bool
-	timer     *time.Timer // nil if expires is zero
-	token     Token
-	expires   time.Time // zero: unknown
-	keepUntil time.Time // a 401 does not drop it before
+	inWindow atomic.Bool
+	timer    *time.Timer // nil if expires is zero
+	token    Token
+	expires  time.Time // zero: unknown
 }
 
 func (e *entry) expired(now time.Time) bool { return !e.expires.IsZero() && !now.Before(e.expires) }
@@ -107,8 +131,8 @@ func (c *Cache) renewOrFetch(ctx context.Context) (transport.Authorization, *fet
 			c.start(ctx, e)
 		}
 		return e.authorization, nil, nil
-	case c.refusal != nil && now.Sub(c.refusedAt) < refusalMemory:
-		return transport.Authorization{}, nil, c.refusal
+	case c.refusal != nil && now.Before(c.refusals.next):
+		return transport.Authorization{}, nil, c.refusedCredential(now)
 	case c.pending == nil:
 		c.start(ctx, nil)
 	}
@@ -152,8 +176,17 @@ func (c *Cache) finish(f *fetch) {
 	c.nextTry = now.Add(min(minPause<<min(c.failures, 8), maxPause))
 	c.failures++
 	if c.IsRefusal(f.err) {
-		c.refusal, c.refusedAt = f.err, now
+		c.refusals.answer(now)
+		c.refusal = f.err
+		f.err = c.refusedCredential(now)
 	}
+}
+
+func (c *Cache) refusedCredential(now time.Time) error {
+	if wait := c.refusals.wait(now); wait > 0 {
+		return c.Advise(c.refusal, fmt.Sprintf("the client tries again in %s", wait))
+	}
+	return c.Advise(c.refusal, "the next call tries again")
 }
 
 // obtain takes a token from the store, or fetches one.
@@ -194,37 +227,46 @@ func (c *Cache) use(t Token) transport.Authorization {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.current.Load() == nil && c.refused.Load() != nil {
-		e.keepUntil = now.Add(refusalMemory)
-	}
 	c.generation++
 	e.authorization = transport.Authorization{Header: "Bearer " + t.Value.Reveal(), Generation: c.generation}
 	c.current.Store(e)
 	return e.authorization
 }
 
-// Refused drops the token that a 401 refused, and reports whether to send the request again.
-// A late 401 does not drop a newer token. A token that is refused soon after another one
-// stays, because the token is not the cause, and other callers need it.
-func (c *Cache) Refused(ctx context.Context, refused transport.Authorization) bool {
+// Refused drops the token that a 401 refused, and reports whether another one can be had now.
+// If the call ends all the same, the advice belongs into its error. A late 401 does not drop
+// a newer token. A token that is refused soon after others stays: other operations may need
+// it, and a new one would be refused as well.
+func (c *Cache) Refused(ctx context.Context, refused transport.Authorization) (again bool, advice string) {
 	if !c.Renewable {
-		return false
+		return false, ""
 	}
+	if wait := c.drop(ctx, refused); wait > 0 {
+		return false, fmt.Sprintf("a new token was refused, too; another one is asked for in %s", wait)
+	}
+	return true, "a new token was refused, too; the next call uses another one"
+}
+
+// drop drops the refused token if it is the current one, or returns how long it stays.
+func (c *Cache) drop(ctx context.Context, refused transport.Authorization) (stays time.Duration) {
 	c.mu.Lock()
+	now := time.Now()
 	e := c.current.Load()
-	isCurrent := e != nil && e.authorization.Generation == refused.Generation
-	keep := isCurrent && time.Now().Before(e.keepUntil)
-	drop := isCurrent && !keep
-	if drop {
-		c.refused.Store(e)
-		c.current.Store(nil)
+	if e == nil || e.authorization.Generation != refused.Generation {
+		c.mu.Unlock()
+		return 0
 	}
+	if wait := c.refusals.wait(now); wait > 0 {
+		c.mu.Unlock()
+		return wait
+	}
+	c.refusals.answer(now)
+	c.refused.Store(e)
+	c.current.Store(nil)
 	c.mu.Unlock()
-	if drop && e.timer != nil {
+	if e.timer != nil {
 		e.timer.Stop()
 	}
-	if drop {
-		_ = c.call(ctx, "CompareAndDelete", &e.token, func(ctx context.Context) error { return c.Store.CompareAndDelete(ctx, e.token) })
-	}
-	return !keep
+	_ = c.call(ctx, "CompareAndDelete", &e.token, func(ctx context.Context) error { return c.Store.CompareAndDelete(ctx, e.token) })
+	return 0
 }

@@ -69,6 +69,7 @@ func (s *service) cache(change ...func(*token.Cache)) *token.Cache {
 		Fetch:     s.fetch,
 		Renewable: true,
 		IsRefusal: func(err error) bool { return errors.Is(err, errRefused) },
+		Advise:    func(err error, advice string) error { return fmt.Errorf("%w; %s", err, advice) },
 		Log:       slog.New(slog.DiscardHandler),
 		Redact: func(text string, secret types.Secret) string {
 			return strings.ReplaceAll(text, secret.Reveal(), "[redacted]")
@@ -92,8 +93,9 @@ func (s *service) call(ctx context.Context, c *token.Cache) error {
 		switch {
 		case accepted:
 			return nil
-		case !c.Refused(ctx, authorization) || retried:
-			return errUnauthorized
+		}
+		if again, advice := c.Refused(ctx, authorization); !again || retried {
+			return fmt.Errorf("%w; %s", errUnauthorized, advice)
 		}
 	}
 }
@@ -191,11 +193,11 @@ func TestARevokedTokenCostsOneFetch(t *testing.T) {
 		s := &service{lifetime: time.Hour, latency: time.Second}
 		c := s.cache()
 		s.mustCall(t, 1, c)
-		for fetches := range 3 {
-			time.Sleep(11 * time.Second)
+		for fetches := range 3 { // three revocations in six seconds, and again after a minute
 			s.revoke()
 			s.mustCall(t, 1000, c)
 			assert.EqualValues(t, fetches+2, s.fetches.Load(), "for all 401s together")
+			time.Sleep(3*time.Second - s.latency)
 		}
 	})
 }
@@ -210,30 +212,45 @@ func TestALate401KeepsTheSuccessor(t *testing.T) {
 		s.revoke()
 		s.mustCall(t, 1, c)
 		time.Sleep(time.Minute)
-		assert.True(t, c.Refused(t.Context(), late), "the caller tries again")
+		again, _ := c.Refused(t.Context(), late)
+		assert.True(t, again, "the caller tries again")
 		s.mustCall(t, 1, c)
 		assert.EqualValues(t, 2, s.fetches.Load())
 	})
 }
 
-// If a new token does not end the 401s, the cause is not the token. It stays, so that
-// not each call fetches one.
-func TestAUselessSuccessorStays(t *testing.T) {
+// If new tokens do not end the 401s, the cause is not the token. It stays in use, and is
+// renewed ever more rarely. The error says when. After a minute without a refusal the series
+// begins anew.
+func TestUselessTokensAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &service{sameText: true}
+		s := &service{}
 		c := s.cache()
 		s.mustCall(t, 1, c)
-		for range 99 { // ten seconds
-			authorization, err := c.Authorization(t.Context())
-			require.NoError(t, err)
-			c.Refused(t.Context(), authorization)
-			time.Sleep(100 * time.Millisecond)
+		for range 2 {
+			s.fetches.Store(0)
+			var asked []float64
+			start := time.Now()
+			for time.Since(start) < 4*time.Minute {
+				before := s.fetches.Load()
+				authorization, err := c.Authorization(t.Context())
+				require.NoError(t, err, "the token is in use")
+				again, advice := c.Refused(t.Context(), authorization)
+				_, err = c.Authorization(t.Context())
+				require.NoError(t, err)
+				fetched := s.fetches.Load() > before
+				require.Equal(t, again, fetched)
+				if fetched {
+					asked = append(asked, time.Since(start).Seconds())
+					assert.Equal(t, "a new token was refused, too; the next call uses another one", advice)
+				} else {
+					assert.Regexp(t, `^a new token was refused, too; another one is asked for in [1-9]\S*s$`, advice)
+					time.Sleep(500 * time.Millisecond)
+				}
+			}
+			assert.Equal(t, []float64{0, 0, 2, 6, 14, 30, 62, 122, 182}, asked)
+			time.Sleep(2 * time.Minute)
 		}
-		assert.EqualValues(t, 2, s.fetches.Load())
-		time.Sleep(time.Second)
-		s.revoke()
-		s.mustCall(t, 1, c)
-		assert.EqualValues(t, 3, s.fetches.Load(), "after ten seconds it is renewed again")
 	})
 }
 
@@ -283,26 +300,35 @@ func TestAFailingRenewalPauses(t *testing.T) {
 	}
 }
 
-func TestARefusalIsRemembered(t *testing.T) {
+// A refused credential is tried at most as often as refused tokens are renewed, by all
+// callers together.
+func TestARefusedCredentialIsTriedEverMoreRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &service{err: errRefused, delay: time.Second}
+		s := &service{err: errRefused}
 		c := s.cache()
-		for range 10 { // the refusal comes after a second
+		var tried []float64
+		start := time.Now()
+		for time.Since(start) < 90*time.Second {
+			before := s.fetches.Load()
 			failed, _ := s.callAll(t.Context(), 100, c)
 			require.Len(t, failed, 100)
-			require.ErrorIs(t, failed[0], errRefused)
-			assert.EqualValues(t, 1, s.fetches.Load())
-			time.Sleep(time.Second)
+			for _, err := range failed {
+				require.ErrorIs(t, err, errRefused)
+				assert.Regexp(t, `^credential refused; (the next call tries again|the client tries again in [1-9]\S*s)$`, err.Error())
+			}
+			for range s.fetches.Load() - before {
+				tried = append(tried, time.Since(start).Seconds())
+			}
+			time.Sleep(500 * time.Millisecond)
 		}
+		assert.Equal(t, []float64{0, 0, 2, 6, 14, 30, 62}, tried)
 		s.err = nil
-		time.Sleep(time.Second)
+		time.Sleep(time.Until(start.Add(122 * time.Second)))
 		s.mustCall(t, 100, c)
-		assert.EqualValues(t, 2, s.fetches.Load())
 	})
 }
 
-// A refused renewal answers those whose token then expires, too, for ten seconds from the
-// refusal.
+// A refused renewal answers those whose token then expires, too, until the next try.
 func TestARefusedRenewalIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{lifetime: time.Hour}
@@ -311,20 +337,22 @@ func TestARefusedRenewalIsRemembered(t *testing.T) {
 		time.Sleep(time.Hour - 2*time.Second)
 		s.err = errRefused
 		start := time.Now()
-		s.mustCall(t, 1, c)
-		synctest.Wait()
-		require.EqualValues(t, 2, s.fetches.Load(), "the renewal is refused")
+		for range 2 {
+			s.mustCall(t, 1, c)
+			time.Sleep(time.Second)
+		}
+		require.EqualValues(t, 3, s.fetches.Load(), "two renewals are refused")
 
-		for _, after := range []time.Duration{2 * time.Second, 5 * time.Second, 10*time.Second - time.Nanosecond} {
+		for _, after := range []time.Duration{2 * time.Second, 3*time.Second - time.Nanosecond} {
 			time.Sleep(time.Until(start.Add(after)))
 			failed, _ := s.callAll(t.Context(), 10, c)
 			require.Len(t, failed, 10)
 			assert.ErrorIs(t, failed[0], errRefused)
-			assert.EqualValues(t, 2, s.fetches.Load(), "after %s", after)
+			assert.EqualValues(t, 3, s.fetches.Load(), "after %s", after)
 		}
 		time.Sleep(time.Nanosecond)
 		s.callAll(t.Context(), 10, c)
-		assert.EqualValues(t, 3, s.fetches.Load())
+		assert.EqualValues(t, 4, s.fetches.Load())
 	})
 }
 

@@ -31,6 +31,7 @@ type attempt struct {
 	err           error // nil with an answer
 	sent          bool  // the request may have reached the service
 	permanent     bool  // err ends the call, whatever the policy says
+	tokenAdvice   string
 }
 
 func (a *attempt) status() int {

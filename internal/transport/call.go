@@ -81,8 +81,9 @@ type PermitResult struct {
 type TokenSource interface {
 	Authorization(ctx context.Context) (Authorization, error)
 	// Refused receives a token that the service refused with a 401. It reports whether
-	// another one can be had.
-	Refused(ctx context.Context, refused Authorization) bool
+	// another one can be had now. The advice is for the error of a call that ends with this
+	// 401; it may be empty.
+	Refused(ctx context.Context, refused Authorization) (again bool, advice string)
 }
 
 // Authorization is a token as it is sent. The generation identifies it: the service may
@@ -114,6 +115,8 @@ type Result struct {
 	RequestID string
 	// Authorization is the last attempt's header, to keep it out of texts.
 	Authorization string
+	// TokenAdvice is what to do about the token that the service refused last, or empty.
+	TokenAdvice   string
 	Attempts      int // requests sent
 	EarlierStatus int // HTTP status of an attempt before the last, or 0
 }
@@ -195,6 +198,7 @@ func (r *run) result(err error) Result {
 		Sent:          r.last.sent,
 		RequestID:     r.lastSentID,
 		Authorization: r.last.authorization.Header,
+		TokenAdvice:   r.last.tokenAdvice,
 		Attempts:      r.requestsSent,
 		EarlierStatus: r.earlierStatus,
 	}

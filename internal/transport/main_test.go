@@ -97,7 +97,10 @@ func (b *tokenSeries) Authorization(context.Context) (Authorization, error) {
 	return Authorization{Header: fmt.Sprintf("Bearer %d", b.n)}, b.err
 }
 
-func (b *tokenSeries) Refused(context.Context, Authorization) bool { b.n++; return true }
+func (b *tokenSeries) Refused(context.Context, Authorization) (bool, string) {
+	b.n++
+	return true, ""
+}
 
 // recording is a rate limiter that grants all and records its calls.
 type recording struct {

@@ -76,11 +76,14 @@ func (r *run) provablyNotExecuted() bool {
 
 // renewToken reports whether a call, once, can be resent with another token.
 func (r *run) renewToken() bool {
-	if r.tokenRenewed || r.TokenSource == nil {
+	if r.TokenSource == nil {
 		return false
 	}
+	again, advice := r.TokenSource.Refused(r.ctx, r.last.authorization)
+	r.last.tokenAdvice = advice
+	again = again && !r.tokenRenewed
 	r.tokenRenewed = true
-	return r.TokenSource.Refused(r.ctx, r.last.authorization)
+	return again
 }
 
 // transient reports whether the same request may succeed later.

@@ -97,6 +97,7 @@ func TestWhatCountsAsSent(t *testing.T) {
 		name         string
 		getConn, got bool
 		wroteHeaders bool
+		writeFailed  bool
 		err          error
 		sent, noConn bool
 	}{
@@ -104,6 +105,7 @@ func TestWhatCountsAsSent(t *testing.T) {
 		{name: "no events, dial error", err: dial, noConn: true},
 		{name: "asked for a connection", getConn: true, err: io.EOF, noConn: true},
 		{name: "waited for a stream", getConn: true, got: true, err: io.EOF},
+		{name: "a write that failed before its headers", getConn: true, got: true, writeFailed: true, err: io.EOF},
 		{name: "wrote headers", getConn: true, got: true, wroteHeaders: true, err: io.EOF, sent: true},
 		{name: "wrote headers, dial error of a later connection", getConn: true, wroteHeaders: true, err: dial, sent: true, noConn: true},
 	} {
@@ -120,15 +122,18 @@ func TestWhatCountsAsSent(t *testing.T) {
 				if c.wroteHeaders {
 					trace.WroteHeaders()
 				}
+				if c.writeFailed {
+					trace.WroteRequest(httptrace.WroteRequestInfo{Err: c.err})
+				}
 				return nil, c.err
 			}), "http://127.0.0.1:1", func(call *Call) { call.Mutates, call.RateLimiter = true, limiter })
-			attempts := 3
+			attempts, left := 3, 0
 			if c.sent {
-				attempts = 1
+				attempts, left = 1, 1
 			}
 			assert.Equal(t, c.sent, r.Sent)
 			assert.Equal(t, attempts, r.Attempts)
-			assert.Equal(t, c.sent, limiter.sent.Load() == 1)
+			assert.EqualValues(t, left, limiter.sent.Load())
 			assert.Equal(t, c.noConn, errors.Is(r.Err, ErrNoConnection))
 			assert.ErrorIs(t, r.Err, c.err)
 		})
