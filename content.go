@@ -49,7 +49,7 @@ func (*DestinationsRequest) check(*DestinationsResponse, *answer) error { return
 
 // DestinationsResponse holds places. There are no pages.
 type DestinationsResponse struct {
-	Destinations []types.Destination `json:"destinations"`
+	Destinations []types.Destination `json:"destinations" essential:"true"`
 	Meta         ResponseMeta        `json:"-"`
 }
 
@@ -68,7 +68,8 @@ func (c *Client) Destinations(ctx context.Context, req *DestinationsRequest, opt
 // By default it makes one call at a time, when the loop needs it, and the order is always the
 // same. WithParallelism(n) keeps up to n calls under way while fewer than n answers wait for
 // the loop; the order then depends on the answers. Leaving the loop stops all calls. Whether
-// the walk reaches every place of the service is undocumented.
+// the walk reaches every place of the service is undocumented. A place whose id is not text
+// is left out, with all below it, and logged.
 func (c *Client) WalkDestinations(ctx context.Context, req *DestinationsRequest, opts ...IterOption) iter.Seq2[*types.Destination, error] {
 	if req == nil {
 		return failed[*types.Destination](nilRequest(OpDestinations))
@@ -122,8 +123,8 @@ func (*HotelsMetadataRequest) check(*HotelsMetadataResponse, *answer) error { re
 
 // HotelsMetadataResponse holds a page of hotels.
 type HotelsMetadataResponse struct {
-	HotelsMetadata []types.HotelMetadata `json:"hotelsMetadata" max:"100"`
-	Page           types.PageResp        `json:"page"`
+	HotelsMetadata []types.HotelMetadata `json:"hotelsMetadata" essential:"true"`
+	Page           types.PageResp        `json:"page" essential:"true"`
 	Meta           ResponseMeta          `json:"-"`
 }
 
@@ -207,7 +208,7 @@ func (*HotelStaticDetailRequest) check(*HotelStaticDetailResponse, *answer) erro
 // HotelStaticDetailResponse holds a hotel. The fields of its facilities, images and contacts
 // are undocumented.
 type HotelStaticDetailResponse struct {
-	Hotel *types.Hotel `json:"hotel"`
+	Hotel *types.Hotel `json:"hotel" essential:"true"`
 	Meta  ResponseMeta `json:"-"`
 }
 
@@ -237,7 +238,7 @@ func (*HotelIDListRequest) check(*HotelIDListResponse, *answer) error { return n
 //
 // Deprecated: an older variant of the service. Use HotelsMetadataResponse.
 type HotelIDListResponse struct {
-	HotelIDList []HotelIDListItem `json:"hotelIdList"`
+	HotelIDList []HotelIDListItem `json:"hotelIdList" essential:"true"`
 	Meta        ResponseMeta      `json:"-"`
 }
 
@@ -247,7 +248,7 @@ func (r *HotelIDListResponse) meta() *ResponseMeta { return &r.Meta }
 //
 // Deprecated: an older variant of the service. Use types.HotelMetadata.
 type HotelIDListItem struct {
-	HotelID string `json:"hotelId"`
+	HotelID string `json:"hotelId" essential:"true"`
 }
 
 // HotelIDList returns the hotel ids of a region, or converts ids between the platform and the

@@ -46,9 +46,14 @@
 //
 // "Undocumented" means that the API's document leaves something open. The client then
 // passes the value on as text, a number or JSON, and [WithRawData] keeps the JSON of data.
-// A field of another type than documented is a [*DecodeError], except after Book,
-// QueryOrders and Cancel: they leave it out, and ResponseMeta.Mismatches lists it. Generated
-// code decodes the answers; the build tag hotelstays_stdjson selects encoding/json.
+// Generated code decodes the answers; the build tag hotelstays_stdjson selects encoding/json.
+//
+// A field of another type than documented stays empty, and a number in the place of text is
+// read as its digits; ResponseMeta.Mismatches lists both. An offer whose price, dates,
+// cancellation terms or id do not fit is left out, never shown without them, and so is a
+// hotel or a place whose id does not fit. CheckAvail, OrderVoucher, Ticket and OAuthToken are
+// strict: there it is a [*DecodeError]. Unknown fields are ignored, but a name that differs
+// from code, data or orders in letter case alone makes an answer unusable.
 //
 // # Errors
 //

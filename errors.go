@@ -359,7 +359,8 @@ func (e *TransportError) Unwrap() error { return e.Err }
 // DecodeError reports an answer that cannot be used: it is no envelope, lacks a required
 // field, has a field of another type than documented, has a documented name twice, is of
 // another order, or is larger than WithMaxResponseBytes. Names match exactly, and unknown
-// ones are ignored.
+// ones are ignored, but not another spelling of code, data or orders, such as Orders. Where
+// ResponseMeta.Mismatches lists fields of another type, they are no DecodeError.
 type DecodeError struct {
 	Operation  Operation
 	HTTPStatus int

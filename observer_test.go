@@ -466,8 +466,8 @@ func TestLogOfATokensLifetime(t *testing.T) {
 	}
 }
 
-// An order with a field of another type than documented is not lost; the field
-// is named in the answer and in a warning.
+// An order or a hotel with a field of another type than documented is not lost; the field
+// is named in the answer and in one warning.
 func TestLogOfAMismatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t)
@@ -509,6 +509,17 @@ func TestLogOfAMismatch(t *testing.T) {
 				assert.Nil(t, resp.ServiceFee)
 				assert.Equal(t, new(types.OrderStatus(3)), resp.Status)
 				return resp.Meta, err
+			}},
+			{hotelstaystest.OpHotelList, "data.list.1.rating", "data.list[1].rating: want number, got string", func() (hotelstays.ResponseMeta, error) {
+				resp, err := client.HotelList(t.Context(), searchCity(srv))
+				require.NoError(t, err)
+				assert.Nil(t, resp.List[1].Rating)
+				return resp.Meta, err
+			}},
+			{hotelstaystest.OpHotelList, "data.list.1.rating", "data.list[1].rating: want number, got string", func() (hotelstays.ResponseMeta, error) {
+				got := stream(t.Context(), client, searchCity(srv))
+				assert.Nil(t, got.hotels[1].Rating)
+				return got.resp.Meta, got.err
 			}},
 		} {
 			before := len(read())

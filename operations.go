@@ -51,7 +51,7 @@ type operation struct {
 	noData bool
 	// mutates: resent only when the service cannot have acted; the outcome may be unknown.
 	mutates bool
-	// lenient: a field of the wrong type is left out, so that no order is lost.
+	// lenient: a field of the wrong type is left out, so that no order and no page is lost.
 	lenient bool
 	// internStrings: answers name no person and hold no secret, so that repeated short
 	// texts may be kept from one answer to the next.
@@ -61,12 +61,12 @@ type operation struct {
 var operations = map[Operation]*operation{
 	OpTicket:            {path: "/api/auth/ticket", perSecond: 5, timeout: 20 * time.Second, noAuth: true},
 	OpOAuthToken:        {path: "/api/v1/oauth/token", timeout: 20 * time.Second, noAuth: true, bare: true},
-	OpDestinations:      {path: "/api/search/destinations", perSecond: 100, timeout: 60 * time.Second, internStrings: true},
-	OpHotelsMetadata:    {path: "/api/search/hotelsMetadata", perSecond: 100, timeout: 60 * time.Second, internStrings: true},
-	OpHotelStaticDetail: {path: "/api/search/hotelStaticDetail", perSecond: 100, timeout: 60 * time.Second, internStrings: true},
-	OpHotelIDList:       {path: "/api/search/hotelIdList", timeout: 60 * time.Second, internStrings: true},
-	OpHotelList:         {path: "/api/search/hotelList", perSecond: 100, timeout: 60 * time.Second, bookingFlow: true, internStrings: true},
-	OpHotelRates:        {path: "/api/search/hotelRates", perSecond: 100, timeout: 60 * time.Second, bookingFlow: true, internStrings: true},
+	OpDestinations:      {path: "/api/search/destinations", perSecond: 100, timeout: 60 * time.Second, lenient: true, internStrings: true},
+	OpHotelsMetadata:    {path: "/api/search/hotelsMetadata", perSecond: 100, timeout: 60 * time.Second, lenient: true, internStrings: true},
+	OpHotelStaticDetail: {path: "/api/search/hotelStaticDetail", perSecond: 100, timeout: 60 * time.Second, lenient: true, internStrings: true},
+	OpHotelIDList:       {path: "/api/search/hotelIdList", timeout: 60 * time.Second, lenient: true, internStrings: true},
+	OpHotelList:         {path: "/api/search/hotelList", perSecond: 100, timeout: 60 * time.Second, bookingFlow: true, lenient: true, internStrings: true},
+	OpHotelRates:        {path: "/api/search/hotelRates", perSecond: 100, timeout: 60 * time.Second, bookingFlow: true, lenient: true, internStrings: true},
 	OpCheckAvail:        {path: "/api/search/checkAvail", perSecond: 10, timeout: 60 * time.Second, bookingFlow: true, internStrings: true},
 	OpBook:              {path: "/api/trade/book", perSecond: 10, timeout: 120 * time.Second, bookingFlow: true, mutates: true, lenient: true},
 	OpQueryOrders:       {path: "/api/trade/queryOrders", perSecond: 50, timeout: 30 * time.Second, lenient: true},

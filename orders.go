@@ -118,7 +118,7 @@ func signOfMore(object []byte, below ...string) string {
 // QueryOrders returns the orders that req selects. Only QueryOrders shows the true state of a
 // booking.
 //
-// A field of another type than documented is left out, and Meta.Mismatches names it. An order
+// A field of another type than documented stays empty, and Meta.Mismatches names it. An order
 // that cannot be decoded is a *DecodeError, and so is an answer without a list of orders,
 // because a lost order must not look like no order. Paging is undocumented: WithRawData keeps
 // all of the data.

@@ -36,8 +36,10 @@ type ResponseMeta struct {
 	RateLimit *RateLimit
 	// Attempts counts how often the request was sent.
 	Attempts int
-	// Mismatches lists the first 64 fields of an order whose JSON type is not the
-	// documented one. These fields were left out, all others were read.
+	// Mismatches lists up to 64 fields whose JSON type is not the documented one. A number in
+	// the place of text was read as its digits. Any other field is empty, and what is useless
+	// without it was left out of its list: an offer without its price, dates, cancellation
+	// terms or id, a room without its list of offers, a hotel or a place without its id.
 	Mismatches []Mismatch
 	// MismatchCount counts all such fields.
 	MismatchCount int
@@ -73,6 +75,7 @@ type answer struct {
 	keepRaw   bool
 	maxBytes  int64
 	log       *slog.Logger
+	split     *wire.Splitter // of an answer whose hotels were handed out while it arrived
 	transport.Result
 }
 
@@ -101,6 +104,9 @@ func (a *answer) decode(into any, meta *ResponseMeta, check func() error) (defin
 		return a.noAnswer()
 	}
 	env, fault := wire.Decode(a.ctx, a.Answer.Body, decodeTarget(into, a.row.internStrings), a.row.lenient)
+	if a.split != nil {
+		a.split.Complete(&env, fault)
+	}
 	success := a.Answer.Status >= 200 && a.Answer.Status < 300
 	unusable := check()
 	if a.row.bare && unusable != nil && env.Code == 0 {

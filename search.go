@@ -111,13 +111,13 @@ func (r *HotelListRequest) validate(v *validation) {
 
 // HotelListResponse holds a page of hotels with prices.
 type HotelListResponse struct {
-	List []types.Hotel `json:"list" max:"200"`
+	List []types.Hotel `json:"list" essential:"true"`
 	// Basic names the session, and the reason for an empty or incomplete list. A SessionID
 	// that is missing there comes from the Session-Id header.
 	Basic types.SearchBasic `json:"basic"`
 	// Total is 0 if there are no hotels, or if the search has no totals.
 	Total   int          `json:"total"`
-	HasMore bool         `json:"hasMore"`
+	HasMore bool         `json:"hasMore" essential:"true"`
 	Meta    ResponseMeta `json:"-"`
 }
 
@@ -144,7 +144,8 @@ func (r *HotelListResponse) pageInfo() paging.Info {
 }
 
 // HotelList searches for hotels with prices. An empty list is a success; Basic.EmptyReason is
-// set if the account's configuration is the reason.
+// set if the account's configuration is the reason. Meta.Mismatches lists why an offer or a
+// hotel was left out.
 func (c *Client) HotelList(ctx context.Context, req *HotelListRequest, opts ...CallOption) (*HotelListResponse, error) {
 	return invoke(ctx, c, OpHotelList, req, opts)
 }
@@ -211,7 +212,7 @@ func (r *HotelRatesRequest) validate(v *validation) {
 
 // HotelRatesResponse holds the rooms of a hotel with their offers.
 type HotelRatesResponse struct {
-	Rooms []types.Room `json:"rooms"`
+	Rooms []types.Room `json:"rooms" essential:"true"`
 	Meta  ResponseMeta `json:"-"`
 }
 

@@ -84,13 +84,13 @@ func (s *HotelListStream) receive(yield func(*types.Hotel) bool) error {
 		stopped = !yield(h)
 		return !stopped
 	}
-	var split wire.Splitter
+	handedOut := 0 // of those that stay in the answer
 	x.stream = func(begun transport.Result, body io.Reader) ([]byte, bool, error) {
 		x.received(begun)
 		s.resp = &HotelListResponse{Meta: x.meta(wire.Envelope{})}
 		s.resp.Basic.SessionID = s.resp.Meta.SessionID
-		split = wire.Splitter{Take: x.takeHotel(handOut)}
-		rest, err := split.Read(body)
+		x.split = &wire.Splitter{Take: x.takeHotel(&handedOut, handOut)}
+		rest, err := x.split.Read(body)
 		switch {
 		case stopped:
 			err = nil
@@ -107,13 +107,9 @@ func (s *HotelListStream) receive(yield func(*types.Hotel) bool) error {
 		}
 		resp := new(HotelListResponse)
 		if err := x.read(resp, &resp.Meta, func() error { return s.req.check(resp, &x.answer) }); err != nil {
-			var syntax *wire.SyntaxError
-			if errors.As(err, &syntax) {
-				syntax.Offset = split.Offset(syntax.Offset)
-			}
 			return err
 		}
-		for i := hotels; i < len(resp.List); i++ { // those that were not taken
+		for i := handedOut; i < len(resp.List); i++ { // those that were not taken
 			if !handOut(&resp.List[i]) {
 				return nil
 			}
@@ -125,21 +121,26 @@ func (s *HotelListStream) receive(yield func(*types.Hotel) bool) error {
 }
 
 // takeHotel returns a Splitter's Take. It reads each hotel as an answer with that hotel alone.
-func (x *exchange) takeHotel(handOut func(*types.Hotel) bool) func([]byte) (bool, error) {
+// The first one stays in the answer, so it counts whether that one was handed out.
+func (x *exchange) takeHotel(handedOut *int, handOut func(*types.Hotel) bool) func([]byte) (bool, wire.Mismatches, error) {
 	var text []byte
-	taken := 0
-	return func(element []byte) (bool, error) {
+	first := true
+	return func(element []byte) (bool, wire.Mismatches, error) {
 		if err := x.ctx.Err(); err != nil {
-			return false, fmt.Errorf("%w between two hotels", err)
+			return false, wire.Mismatches{}, fmt.Errorf("%w between two hotels", err)
 		}
 		text = append(append(append(text[:0], `{"code":0,"data":{"list":[`...), element...), "]}}"...)
 		var page HotelListResponse
-		_, err := wire.Decode(x.ctx, text, decodeTarget(&page, x.row.internStrings), false)
-		taken++
-		fits := err == nil && len(page.List) == 1 && taken <= MaxListPageSize
-		if fits && !handOut(&page.List[0]) {
-			return true, errBreak
+		env, err := wire.Decode(x.ctx, text, decodeTarget(&page, x.row.internStrings), x.row.lenient)
+		if err != nil { // the rest of the answer says why
+			return false, wire.Mismatches{}, nil
 		}
-		return fits, nil // if it does not, the rest of the answer says why
+		if first {
+			first, *handedOut = false, len(page.List)
+		}
+		if len(page.List) > 0 && !handOut(&page.List[0]) {
+			err = errBreak
+		}
+		return true, env.Mismatches, err
 	}
 }

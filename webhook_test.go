@@ -324,7 +324,7 @@ func TestVerifyWebhookUndocumented(t *testing.T) {
 		{`{"customerReferenceNo":"r","event":"order_paid"}`, hotelstays.WebhookEvent{CustomerReferenceNo: "r", Kind: hotelstays.EventOrderPaid}},
 		{"{ \"new\" : {\"n\":1.0,\"e\":1e2,\"u\":\"\\u00e9<>\"},\r\n\t\"customerReferenceNo\":\"r\",\"event\":\"order_paid\",\"new\":[null]} \n",
 			hotelstays.WebhookEvent{CustomerReferenceNo: "r", Kind: hotelstays.EventOrderPaid}},
-		{`{"customerReferenceNo":"r","event":"order_modified","eventTime":"soon","hotelConfirmNo":12}`, hotelstays.WebhookEvent{CustomerReferenceNo: "r", Kind: hotelstays.EventOrderModified}},
+		{`{"customerReferenceNo":"r","event":"order_modified","eventTime":"soon","hotelConfirmNo":12}`, hotelstays.WebhookEvent{CustomerReferenceNo: "r", HotelConfirmNo: "12", Kind: hotelstays.EventOrderModified}},
 		{`{"eventTime":1.5,"hotelConfirmNo":["a"],"customerReferenceNo":"r","event":"order_created"}`, hotelstays.WebhookEvent{CustomerReferenceNo: "r", Kind: hotelstays.EventOrderCreated}},
 		{`{"eventTime":{},"hotelConfirmNo":null,"customerReferenceNo":"r","event":"order_created"}`, hotelstays.WebhookEvent{CustomerReferenceNo: "r", Kind: hotelstays.EventOrderCreated}},
 		{`{"eventTime":99999999999999999999,"customerReferenceNo":"r","event":"order_created","hotelConfirmNo":"c"}`,
@@ -342,7 +342,7 @@ var hookNoEvents = []string{
 	"", " ", "null", "true", "12", `"ref-1"`, "[]", `[{"customerReferenceNo":"ref-1","event":"order_paid"}]`, "{}", "{", "\x00", "\xff",
 	`{"event":"order_paid","eventTime":1}`, `{"customerReferenceNo":"ref-1"}`, `{"customerReferenceNo":"","event":"order_paid"}`,
 	`{"customerReferenceNo":"ref-1","event":""}`, `{"customerReferenceNo":null,"event":"order_paid"}`, `{"customerReferenceNo":"ref-1","event":null}`,
-	`{"customerReferenceNo":7,"event":"order_paid"}`, `{"customerReferenceNo":"ref-1","event":{"kind":"order_paid"}}`,
+	`{"customerReferenceNo":[7],"event":"order_paid"}`, `{"customerReferenceNo":"ref-1","event":{"kind":"order_paid"}}`,
 	hookPaid + "x", hookPaid + hookPaid, hookPaid[:len(hookPaid)-1], "callback=" + hookPaid, "<html>ref-1</html>", "\xef\xbb\xbf" + hookPaid,
 	strings.Repeat("[", 20000), strings.Repeat(`{"customerReferenceNo":`, 20000),
 }

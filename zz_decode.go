@@ -72,7 +72,7 @@ func (v *DestinationsResponse) decode(l *wire.Lexer) {
 		switch string(l.Name()) {
 		case "destinations":
 			l.Once(&seen, 0)
-			v.Destinations = destinationList.Read(l, 0, wire.ReadDestination)
+			v.Destinations = destinationList.Read(l, wire.ReadDestination)
 		default:
 			l.Unknown()
 		}
@@ -98,7 +98,7 @@ func (v *HotelIDListResponse) decode(l *wire.Lexer) {
 		switch string(l.Name()) {
 		case "hotelIdList":
 			l.Once(&seen, 0)
-			v.HotelIDList = hotelIDListItemList.Read(l, 0, readHotelIDListItem)
+			v.HotelIDList = hotelIDListItemList.Read(l, readHotelIDListItem)
 		default:
 			l.Unknown()
 		}
@@ -111,7 +111,7 @@ func (v *HotelListResponse) decode(l *wire.Lexer) {
 		switch string(l.Name()) {
 		case "list":
 			l.Once(&seen, 0)
-			v.List = hotelList.Read(l, 200, wire.ReadHotel)
+			v.List = hotelList.Read(l, wire.ReadHotel)
 		case "basic":
 			l.Once(&seen, 1)
 			wire.ReadSearchBasic(l, &v.Basic)
@@ -133,7 +133,7 @@ func (v *HotelRatesResponse) decode(l *wire.Lexer) {
 		switch string(l.Name()) {
 		case "rooms":
 			l.Once(&seen, 0)
-			v.Rooms = roomList.Read(l, 0, wire.ReadRoom)
+			v.Rooms = roomList.Read(l, wire.ReadRoom)
 		default:
 			l.Unknown()
 		}
@@ -159,7 +159,7 @@ func (v *HotelsMetadataResponse) decode(l *wire.Lexer) {
 		switch string(l.Name()) {
 		case "hotelsMetadata":
 			l.Once(&seen, 0)
-			v.HotelsMetadata = hotelMetadataList.Read(l, 100, wire.ReadHotelMetadata)
+			v.HotelsMetadata = hotelMetadataList.Read(l, wire.ReadHotelMetadata)
 		case "page":
 			l.Once(&seen, 1)
 			wire.ReadPageResp(l, &v.Page)
@@ -213,7 +213,7 @@ func (v *QueryOrdersResponse) decode(l *wire.Lexer) {
 		switch string(l.Name()) {
 		case "orders":
 			l.Once(&seen, 0)
-			v.Orders = orderList.Read(l, 0, wire.ReadOrder)
+			v.Orders = orderList.Read(l, wire.ReadOrder)
 		default:
 			l.Unknown("orders")
 		}

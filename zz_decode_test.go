@@ -14,7 +14,6 @@ import (
 	"io"
 	"net/http"
 	"reflect"
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -392,22 +391,6 @@ func FuzzDecodeAgrees(f *testing.F) {
 			d.with(string(body)).agreeWhole(t)
 		}
 	})
-}
-
-// member is where a member of an object lies in a text.
-type member struct{ key, value, end int }
-
-var memberName = regexp.MustCompile(`"\w+":`)
-
-// members finds the members of all objects of a text without white space.
-func members(t *testing.T, body []byte) (found []member) {
-	t.Helper()
-	for _, at := range memberName.FindAllIndex(body, -1) {
-		value := json.NewDecoder(bytes.NewReader(body[at[1]:]))
-		require.NoError(t, value.Decode(new(json.RawMessage)))
-		found = append(found, member{at[0], at[1], at[1] + int(value.InputOffset())})
-	}
-	return found
 }
 
 // bodyRecorder keeps the answers of each path, and the webhooks that come.

@@ -59,7 +59,7 @@ type PageResp struct {
 	// the query has no totals.
 	Total int `json:"total,omitempty"`
 	// HasMore reports whether another page follows.
-	HasMore bool `json:"hasMore,omitempty"`
+	HasMore bool `json:"hasMore,omitempty" essential:"true"`
 }
 
 // TimeWindow is a range of time; either end may be left open. The form of its bounds is

@@ -84,23 +84,23 @@ type TaxItem struct {
 type RoomRatePkg struct {
 	// RatePkgID identifies the offer for CheckAvail and Book. It is valid only within the
 	// session of its search.
-	RatePkgID string `json:"ratePkgId"`
+	RatePkgID string `json:"ratePkgId" essential:"true"`
 	// RefundableMode is always set by searches and CheckAvail.
-	RefundableMode RefundableMode `json:"refundableMode,omitempty"`
+	RefundableMode RefundableMode `json:"refundableMode,omitempty" essential:"true"`
 	// RefundableUntil is when RefundableMode ends. It may be in the past.
-	RefundableUntil    Timestamp           `json:"refundableUntil,omitempty"`
-	CancelFees         []CancelFee         `json:"cancelFees,omitempty"`
+	RefundableUntil    Timestamp           `json:"refundableUntil,omitempty" essential:"true"`
+	CancelFees         []CancelFee         `json:"cancelFees,omitempty" essential:"true"`
 	OriginalRoomNaming *OriginalRoomNaming `json:"originalRoomNaming,omitempty"`
 	// Rate is the price of one room for all nights.
-	Rate Rate `json:"rate"`
+	Rate Rate `json:"rate" essential:"true"`
 	// TotalRate is the price of all rooms for all nights.
-	TotalRate   Rate   `json:"totalRate"`
+	TotalRate   Rate   `json:"totalRate" essential:"true"`
 	RateComment string `json:"rateComment,omitempty"`
 	// IncludesPackaging reports whether the offer is part of a package, such as flight and
 	// hotel.
 	IncludesPackaging bool   `json:"includesPackaging,omitempty"`
-	CheckIn           Date   `json:"checkIn"`
-	CheckOut          Date   `json:"checkOut"`
+	CheckIn           Date   `json:"checkIn" essential:"true"`
+	CheckOut          Date   `json:"checkOut" essential:"true"`
 	Board             *Board `json:"board,omitempty"`
 	Tax               *Tax   `json:"tax,omitempty"`
 }

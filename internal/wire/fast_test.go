@@ -25,7 +25,7 @@ func (p *page) decode(l *Lexer) {
 		switch string(l.Name()) {
 		case "list":
 			l.Once(&seen, 0)
-			p.List = pageHotels.Read(l, 0, ReadHotel)
+			p.List = pageHotels.Read(l, ReadHotel)
 		case "basic":
 			l.Once(&seen, 1)
 			ReadSearchBasic(l, &p.Basic)

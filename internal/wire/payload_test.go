@@ -12,10 +12,10 @@ import (
 
 // page is the data of a search, as the root package has it.
 type page struct {
-	List    []types.Hotel     `json:"list"`
+	List    []types.Hotel     `json:"list" essential:"true"`
 	Basic   types.SearchBasic `json:"basic"`
 	Total   int               `json:"total"`
-	HasMore bool              `json:"hasMore"`
+	HasMore bool              `json:"hasMore" essential:"true"`
 }
 
 // target is the seam of the root package; standard leaves the generated code out.

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 )
@@ -20,21 +19,27 @@ type shape struct {
 	size, pointee int
 	fields        map[string]*field // of a struct, by their names on the wire
 	elem          *shape            // of a list or a map
-	maxItems      int               // of a list; 0 is no limit
+	essentials    bool              // a struct with essential fields
 	required      bool              // a mismatch here, or in an element, must not be left out
 }
 
 // field is a field of a struct.
 //
-// Its tag max limits the elements of a list. With the tag whole nothing of the list may
-// be left out, and its name must not come in another letter case.
+// With the tag essential a struct is useless without it: if something in it does not fit,
+// the struct does not fit either, and is left out of its list. What does not fit in a struct
+// below that has essential fields itself is a matter of that struct alone.
+//
+// With the tag whole nothing of the list may be left out, and its name must not come in
+// another letter case.
 type field struct {
 	*shape
 	name  string // on the wire
 	index []int  // of the field in its struct
 	bit   uint   // where the walk notes that it was seen
 	exact bool   // the name must not come in another letter case
-	at    *span  // where the walk stores the value's place in its output, if set
+
+	essential bool
+	at        *span // where the walk stores the value's place in its output, if set
 }
 
 var (
@@ -105,13 +110,14 @@ func (s *shape) addFields(t reflect.Type, index []int) {
 			name = f.Name
 		}
 		of := *shapeOf(f.Type)
-		of.maxItems, _ = strconv.Atoi(f.Tag.Get("max"))
+		essential := f.Tag.Get("essential") != "" && len(index) == 0 // an order's room is not left out as an offer is
+		s.essentials = s.essentials || essential
 		exact := f.Tag.Get("whole") != ""
 		if exact {
 			elem := *of.elem
 			of.required, elem.required, of.elem = true, true, &elem
 		}
-		s.fields[name] = &field{shape: &of, name: name, index: at, bit: uint(len(s.fields)), exact: exact}
+		s.fields[name] = &field{shape: &of, name: name, index: at, bit: uint(len(s.fields)), exact: exact, essential: essential}
 	}
 }
 

@@ -5,23 +5,28 @@ package wire
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"math/bits"
+	"strconv"
+	"strings"
 	"sync"
 )
 
 // Splitter takes the elements of data.list out of an answer while it arrives. What is left
-// is the same document with null in place of each of them, so that Decode judges it as it
-// judges the whole answer: its code, the names that come twice, the elements that were not
-// taken.
+// is the same document with the first of them alone, so that Decode judges it as it judges
+// the whole answer: its code, the names that come twice, the elements that were not taken.
 type Splitter struct {
-	// Take receives the text of an element, which is valid during the call. The first
-	// element that it does not take stays in the document, and so do all behind it. Its
-	// error ends Read.
-	Take func(element []byte) (taken bool, err error)
+	// Take receives the text of an element, which is valid during the call, and returns its
+	// mismatches as those of the only element of data.list. The first element that it does
+	// not take stays in the document, and so do all behind it. Its error ends Read.
+	Take func(element []byte) (taken bool, mismatches Mismatches, err error)
 
-	rest []byte
-	cuts []cut
+	rest       []byte
+	taken      int
+	cutAt      int        // in rest: behind the first element
+	removed    int        // behind it, in bytes
+	mismatches Mismatches // of what was removed
 
 	buf   []byte // what has arrived and is not in rest
 	pos   int    // up to where buf was scanned
@@ -47,14 +52,6 @@ const (
 	inList
 	behindList // or nothing more is taken
 )
-
-// cut is an element that was taken.
-type cut struct {
-	at      int // in rest, where its null begins
-	removed int // how much shorter rest became
-}
-
-const placeholder = "null"
 
 var splitBuffers = sync.Pool{New: func() any { return new(make([]byte, 0, 64<<10)) }}
 
@@ -88,15 +85,43 @@ func (s *Splitter) Read(r io.Reader) ([]byte, error) {
 	}
 }
 
-// Offset is where a byte of the rest is in the answer.
-func (s *Splitter) Offset(rest int64) int64 {
-	at := rest
-	for _, c := range s.cuts {
-		if int64(c.at) < rest {
-			at += int64(c.removed)
-		}
+// Complete turns what Decode found in the rest into what it would have found in the answer.
+func (s *Splitter) Complete(env *Envelope, err error) {
+	if s.taken < 2 { // the rest is the answer
+		return
 	}
-	return at
+	s.complete(&env.Mismatches)
+	switch err := err.(type) {
+	case *SyntaxError:
+		if err.Offset >= int64(s.cutAt) {
+			err.Offset += int64(s.removed)
+		}
+	case *MismatchError:
+		s.complete(&err.Mismatches)
+	case *UnusableError:
+		err.Path = moveIndex(err.Path, 1, s.taken-1)
+	}
+}
+
+func (s *Splitter) complete(found *Mismatches) {
+	found.moveIndices(1, s.taken-1)
+	found.add(s.mismatches)
+}
+
+// moveIndices moves the indices in data.list that are at least from.
+func (m *Mismatches) moveIndices(from, by int) {
+	for i := range m.List {
+		m.List[i].Path = moveIndex(m.List[i].Path, from, by)
+	}
+}
+
+func moveIndex(path string, from, by int) string {
+	tail, inList := strings.CutPrefix(path, "data.list[")
+	digits, tail, _ := strings.Cut(tail, "]")
+	if index, err := strconv.Atoi(digits); inList && err == nil && index >= from {
+		return fmt.Sprintf("data.list[%d]%s", index+by, tail)
+	}
+	return path
 }
 
 // scan moves what has arrived to rest, except an element whose end has not.
@@ -125,15 +150,23 @@ func (s *Splitter) scan() error {
 }
 
 func (s *Splitter) take(element []byte) error {
-	taken, err := s.Take(element)
-	if taken {
-		s.cuts = append(s.cuts, cut{len(s.rest), len(element) - len(placeholder)})
-		element = []byte(placeholder)
-	} else {
-		s.state = behindList
-	}
-	s.rest = append(s.rest, element...)
+	taken, mismatches, err := s.Take(element)
 	s.begin = -1
+	switch {
+	case !taken:
+		s.rest = append(s.rest, element...)
+		s.state = behindList
+		return err
+	case s.taken == 0:
+		s.rest = append(s.rest, element...)
+		s.cutAt = len(s.rest)
+	default:
+		s.removed += len(s.rest) - s.cutAt + len(element)
+		s.rest = s.rest[:s.cutAt]
+		mismatches.moveIndices(0, s.taken)
+		s.mismatches.add(mismatches)
+	}
+	s.taken++
 	return err
 }
 
@@ -151,12 +184,11 @@ func (s *Splitter) frame(c byte) {
 		s.keep(c)
 		return
 	}
+	if s.state == inList && s.depth == listDepth && s.betweenElements(c) {
+		return
+	}
 	switch c {
-	case ' ', '\n', '\r', '\t':
 	case '"', '{', '[':
-		if s.atElement() {
-			return
-		}
 		s.open(c)
 	case '}', ']':
 		s.depth--
@@ -166,13 +198,8 @@ func (s *Splitter) frame(c byte) {
 		s.nameNext = false
 	case ',':
 		s.nameNext, s.nameAt, s.valueAt = true, -1, 0
-		s.elementNext = true
 	case ':':
 		s.colon()
-	default:
-		if s.atElement() {
-			return
-		}
 	}
 	s.keep(c)
 }
@@ -185,9 +212,21 @@ func (s *Splitter) keep(c byte) {
 // Brackets that are open in data, and in data.list.
 const dataDepth, listDepth = 2, 3
 
-// atElement reports whether an element begins here.
-func (s *Splitter) atElement() bool {
-	if s.state != inList || s.depth != listDepth || !s.elementNext {
+// betweenElements looks at a byte of the list, and reports whether an element begins there.
+// Nothing is taken behind a fault.
+func (s *Splitter) betweenElements(c byte) (begins bool) {
+	switch c {
+	case ' ', '\n', '\r', '\t', ']':
+		return false
+	case ',', ':', '}':
+		if c != ',' || s.elementNext {
+			s.state = behindList
+		}
+		s.elementNext = true
+		return false
+	}
+	if !s.elementNext {
+		s.state = behindList
 		return false
 	}
 	s.elementNext = false
@@ -212,10 +251,10 @@ func (s *Splitter) open(c byte) {
 		if s.refused() {
 			s.state = behindList
 		}
+		s.elementNext = true
 	}
 	s.depth++
 	s.nameNext, s.nameAt, s.valueAt = c == '{', -1, 0
-	s.elementNext = c == '['
 }
 
 func (s *Splitter) colon() {

@@ -17,55 +17,91 @@ func TestSplitter(t *testing.T) {
 		rest       string
 	}{
 		{"elements", `{"data":{"list":[{"a":"]}"},[[1],{}],"x\"y",7,null]}}`,
-			[]string{`{"a":"]}"}`, `[[1],{}]`, `"x\"y"`, `7`, `null`}, `{"data":{"list":[null,null,null,null,null]}}`},
-		{"white space", "{ \"data\" : {\n\"list\" : [ 1 , {} ] } } ", []string{`1`, `{}`}, "{ \"data\" : {\n\"list\" : [ null , null ] } } "},
+			[]string{`{"a":"]}"}`, `[[1],{}]`, `"x\"y"`, `7`, `null`}, `{"data":{"list":[{"a":"]}"}]}}`},
+		{"white space", "{ \"data\" : {\n\"list\" : [ 1 , {} ] } } ", []string{`1`, `{}`}, "{ \"data\" : {\n\"list\" : [ 1 ] } } "},
 		{"an empty list", `{"data":{"list":[]}}`, nil, `{"data":{"list":[]}}`},
 		{"a list elsewhere", `{"list":[1],"x":{"list":[2]},"data":{"x":{"list":[3]}}}`, nil, `{"list":[1],"x":{"list":[2]},"data":{"x":{"list":[3]}}}`},
 		{"a list behind data", `{"data":{},"x":{"list":[1]}}`, nil, `{"data":{},"x":{"list":[1]}}`},
-		{"data elsewhere", `{"x":{"data":{}},"data":{"list":[1]}}`, []string{`1`}, `{"x":{"data":{}},"data":{"list":[null]}}`},
-		{"a list elsewhere first", `{"data":{"x":{"list":[]},"list":[1]}}`, []string{`1`}, `{"data":{"x":{"list":[]},"list":[null]}}`},
-		{"a second list", `{"data":{"list":[1],"list":[2]}}`, []string{`1`}, `{"data":{"list":[null],"list":[2]}}`},
-		{"code 0 first", `{"code":0,"data":{"list":[1]}}`, []string{`1`}, `{"code":0,"data":{"list":[null]}}`},
+		{"data elsewhere", `{"x":{"data":{}},"data":{"list":[1,2]}}`, []string{`1`, `2`}, `{"x":{"data":{}},"data":{"list":[1]}}`},
+		{"a list elsewhere first", `{"data":{"x":{"list":[]},"list":[1,2]}}`, []string{`1`, `2`}, `{"data":{"x":{"list":[]},"list":[1]}}`},
+		{"a second list", `{"data":{"list":[1,2],"list":[3,4]}}`, []string{`1`, `2`}, `{"data":{"list":[1],"list":[3,4]}}`},
+		{"code 0 first", `{"code":0,"data":{"list":[1]}}`, []string{`1`}, `{"code":0,"data":{"list":[1]}}`},
 		{"another code first", `{"code":1,"data":{"list":[1]}}`, nil, `{"code":1,"data":{"list":[1]}}`},
-		{"another code behind", `{"data":{"list":[1]},"code":1}`, []string{`1`}, `{"data":{"list":[null]},"code":1}`},
-		{"refused by Take", `{"data":{"list":[1,"no",2,3]}}`, []string{`1`}, `{"data":{"list":[null,"no",2,3]}}`},
-		{"no comma", `{"data":{"list":[1 2]}}`, []string{`1`}, `{"data":{"list":[null 2]}}`},
-		{"no end", `{"data":{"list":[1,{"a":`, []string{`1`}, `{"data":{"list":[null,{"a":`},
-		{"escapes before the list", `{"m\\":"\"]","msg":"\\\"{","data":{"list":[1]}}`, []string{`1`}, `{"m\\":"\"]","msg":"\\\"{","data":{"list":[null]}}`},
+		{"another code behind", `{"data":{"list":[1,2]},"code":1}`, []string{`1`, `2`}, `{"data":{"list":[1]},"code":1}`},
+		{"refused by Take", `{"data":{"list":[1,2,"no",3,4]}}`, []string{`1`, `2`}, `{"data":{"list":[1,"no",3,4]}}`},
+		{"no comma", `{"data":{"list":[1,2 3,4]}}`, []string{`1`, `2`}, `{"data":{"list":[1 3,4]}}`},
+		{"two commas", `{"data":{"list":[1,2,,3]}}`, []string{`1`, `2`}, `{"data":{"list":[1,,3]}}`},
+		{"a comma first", `{"data":{"list":[,1]}}`, nil, `{"data":{"list":[,1]}}`},
+		{"a comma last", `{"data":{"list":[1,2,]}}`, []string{`1`, `2`}, `{"data":{"list":[1,]}}`},
+		{"a colon", `{"data":{"list":[1,:2,3]}}`, []string{`1`}, `{"data":{"list":[1,:2,3]}}`},
+		{"another bracket", `{"data":{"list":[1,2},3]}}`, []string{`1`, `2`}, `{"data":{"list":[1},3]}}`},
+		{"no end", `{"data":{"list":[1,2,{"a":`, []string{`1`, `2`}, `{"data":{"list":[1,{"a":`},
+		{"escapes before the list", `{"m\\":"\"]","msg":"\\\"{","data":{"list":[1]}}`, []string{`1`}, `{"m\\":"\"]","msg":"\\\"{","data":{"list":[1]}}`},
 		{"escaped names", `{"d\u0061ta":{"list":[1]}}`, nil, `{"d\u0061ta":{"list":[1]}}`},
 	} {
 		var taken []string
-		s := Splitter{Take: func(element []byte) (bool, error) {
+		s := Splitter{Take: func(element []byte) (bool, Mismatches, error) {
 			if string(element) == `"no"` {
-				return false, nil
+				return false, Mismatches{}, nil
 			}
 			taken = append(taken, string(element))
-			return true, nil
+			return true, Mismatches{}, nil
 		}}
 		rest, err := s.Read(iotest.OneByteReader(strings.NewReader(row.body)))
 		require.NoError(t, err, row.name)
 		assert.Equal(t, row.taken, taken, row.name)
 		assert.Equal(t, row.rest, string(rest), row.name)
-		for i := range rest { // what was not taken is where it was
-			if rest[i] != row.body[i] {
-				break
+		for _, at := range []int{strings.Index(row.body, "["), len(row.body)} { // before what was removed, and at the end
+			inRest := int64(at)
+			if at == len(row.body) {
+				inRest = int64(len(rest))
 			}
-			assert.Equal(t, int64(i), s.Offset(int64(i)), row.name)
+			fault := &SyntaxError{Offset: inRest}
+			s.Complete(new(Envelope), fault)
+			assert.Equal(t, int64(at), fault.Offset, row.name)
 		}
-		assert.Equal(t, int64(len(row.body)), s.Offset(int64(len(rest))), row.name)
 	}
+}
+
+// What is found in the rest is where it is in the answer, and what is found in the elements
+// that were removed is added.
+func TestSplitterCompletesWhatWasFound(t *testing.T) {
+	at := func(paths ...string) (list []Mismatch) {
+		for _, path := range paths {
+			list = append(list, Mismatch{Path: path})
+		}
+		return list
+	}
+	n := 0
+	s := Splitter{Take: func([]byte) (bool, Mismatches, error) {
+		n++
+		return n < 4, Mismatches{at("data.list[0].id"), 70}, nil
+	}}
+	_, err := s.Read(strings.NewReader(`{"data":{"list":[1,2,3,"no",5]}}`))
+	require.NoError(t, err)
+	env := Envelope{Mismatches: Mismatches{at("data.list[0].id", "data.list[1].id", "data.list[2].id", "data.basic"), 4}}
+	s.Complete(&env, nil)
+	assert.Equal(t, Mismatches{at("data.list[0].id", "data.list[3].id", "data.list[4].id", "data.basic", "data.list[1].id", "data.list[2].id"), 144},
+		env.Mismatches)
+	mismatches := &MismatchError{Mismatches{at(make([]string, maxListed)...), maxListed}}
+	s.Complete(new(Envelope), mismatches)
+	assert.Len(t, mismatches.List, maxListed)
+	assert.Equal(t, maxListed+140, mismatches.Count)
+	unusable := &UnusableError{Path: "data.list[1].id"}
+	s.Complete(new(Envelope), unusable)
+	assert.Equal(t, "data.list[3].id", unusable.Path)
 }
 
 func TestSplitterEndsWithTheErrorOfTakeOrOfReading(t *testing.T) {
 	const body = `{"data":{"list":[1,2]}}`
 	stop := errors.New("stop")
 	n := 0
-	s := Splitter{Take: func([]byte) (bool, error) { n++; return true, stop }}
+	s := Splitter{Take: func([]byte) (bool, Mismatches, error) { n++; return true, Mismatches{}, stop }}
 	_, err := s.Read(strings.NewReader(body))
 	assert.Equal(t, stop, err)
 	assert.Equal(t, 1, n)
 
-	s = Splitter{Take: func([]byte) (bool, error) { return true, nil }}
+	s = Splitter{Take: func([]byte) (bool, Mismatches, error) { return true, Mismatches{}, nil }}
 	_, err = s.Read(iotest.TimeoutReader(iotest.OneByteReader(strings.NewReader(body))))
 	assert.Equal(t, iotest.ErrTimeout, err)
 }

@@ -165,9 +165,9 @@ type List[T any] struct{ buffers sync.Pool }
 // maxBuffered is how many elements a pooled buffer holds.
 const maxBuffered = 4096
 
-// Read reads an array; null is nil. It fails at one with more elements than the limit;
-// 0 is no limit.
-func (list *List[T]) Read(l *Lexer, limit int, read func(*Lexer, *T)) []T {
+// Read reads an array; null is nil. It fails at an element that is null, which is not the
+// same in each list.
+func (list *List[T]) Read(l *Lexer, read func(*Lexer, *T)) []T {
 	if l.null() {
 		return nil
 	}
@@ -180,11 +180,10 @@ func (list *List[T]) Read(l *Lexer, limit int, read func(*Lexer, *T)) []T {
 		pooled = new([]T)
 	}
 	buffer := (*pooled)[:0]
-	room := maxBuffered
-	if limit > 0 {
-		room = min(room, limit)
-	}
-	for ; more && len(buffer) < room; more = l.element() {
+	for ; more && len(buffer) < maxBuffered; more = l.element() {
+		if l.peek() == 'n' {
+			l.fail()
+		}
 		var empty T
 		buffer = append(buffer, empty)
 		read(l, &buffer[len(buffer)-1])
@@ -193,13 +192,13 @@ func (list *List[T]) Read(l *Lexer, limit int, read func(*Lexer, *T)) []T {
 	if more {
 		length += l.countElements()
 	}
-	if limit > 0 && length > limit {
-		l.fail()
-	}
 	var exact []T
 	if l.charge(length * sizeOf[T]()) {
 		exact = make([]T, length)
 		for i := copy(exact, buffer); more; more = l.element() {
+			if l.peek() == 'n' {
+				l.fail()
+			}
 			read(l, &exact[i])
 			i++
 		}

@@ -95,13 +95,13 @@ var valueTypes = []valueType{
 			l.Unknown()
 		}
 	}),
-	newType("strings", func(l *Lexer, v *[]string) { *v = strs.Read(l, 0, readString) }),
+	newType("strings", func(l *Lexer, v *[]string) { *v = strs.Read(l, readString) }),
 	newType("raws", func(l *Lexer, v *[]json.RawMessage) {
-		*v = raws.Read(l, 0, func(l *Lexer, v *json.RawMessage) { *v = l.Raw() })
+		*v = raws.Read(l, func(l *Lexer, v *json.RawMessage) { *v = l.Raw() })
 	}),
-	newType("structs", func(l *Lexer, v *[]pair) { *v = pairs.Read(l, 0, readPair) }),
+	newType("structs", func(l *Lexer, v *[]pair) { *v = pairs.Read(l, readPair) }),
 	newType("lists of lists", func(l *Lexer, v *[][]string) {
-		*v = nesting.Read(l, 0, func(l *Lexer, v *[]string) { *v = strs.Read(l, 0, readString) })
+		*v = nesting.Read(l, func(l *Lexer, v *[]string) { *v = strs.Read(l, readString) })
 	}),
 }
 
@@ -154,10 +154,10 @@ func TestValidTextsAreRead(t *testing.T) {
 		"map":            {`null`, `{}`, `{"eur":0.91,"kwd":0.307,"x":null}`, `{"é":1}`},
 		"struct":         {`null`, `{}`, `{"a":"x","b":1.5}`, `{"b":null,"z":{"a":1,"a":2},"a":null}`, `{"aa":1,"":2}`},
 		"empty struct":   {`{"x":` + nested + `}`, `{"x":"` + "\xff" + `"}`, `{"x":{"a` + "\xff" + `":"\u0041\n"}}`},
-		"strings":        {`null`, `[]`, `["a",null,"b"]`, `[ "a" , "b" ]`},
-		"raws":           {`[1,"a",null,{"a": 1}]`},
-		"structs":        {`[{"a":"x"},null,{}]`},
-		"lists of lists": {`[["a","b"],[],null,["c"]]`},
+		"strings":        {`null`, `[]`, `["a","b"]`, `[ "a" , "b" ]`},
+		"raws":           {`[1,"a",{"a": 1}]`},
+		"structs":        {`[{"a":"x"},{}]`},
+		"lists of lists": {`[["a","b"],[],["c"]]`},
 	} {
 		k := typeNamed(t, name)
 		for _, text := range texts {
@@ -184,7 +184,7 @@ func TestInvalidTextsAreNotRead(t *testing.T) {
 		"map": {`{"a":1,"a":2}`, `{"\u0061":1}`, "{\"\xff\":1}", `{"a":"1"}`, `[]`, `{"a":1`, `{"a":1,`, `{"a`},
 		"struct": {`{"a":"x","a":"y"}`, `{"A":"x"}`, `{"B":1}`, `{"\u0061":"x"}`, `{"z":1,}`, `{"a":1}`, `{"a":"x"`, `[]`, `{"z":01}`,
 			`{"a":"x"}{}`, `{"z":{"a":1},"z" }`},
-		"strings": {`{}`, `["a"`, `["a",`, `["a",]`, `["a" "b"]`, `[1]`, `"a"`, `[`},
+		"strings": {`{}`, `["a",null]`, `["a"`, `["a",`, `["a",]`, `["a" "b"]`, `[1]`, `"a"`, `[`},
 	} {
 		k := typeNamed(t, name)
 		for _, text := range texts {
@@ -287,7 +287,7 @@ func TestPooledMemoryIsBounded(t *testing.T) {
 	body.WriteString("]")
 	l := &Lexer{ctx: t.Context(), body: body.Bytes(), nextPoll: math.MaxInt, budget: math.MaxInt}
 	l.internStrings(true)
-	got := strs.Read(l, 0, readString)
+	got := strs.Read(l, readString)
 	require.True(t, l.end())
 	require.Len(t, got, 30_001)
 	l.release()
@@ -316,7 +316,7 @@ func TestListsAreExact(t *testing.T) {
 	read := func(l *Lexer, v **pair) { *v = Pointer(l, readPair) }
 	for _, length := range []int{0, 1, 3, 100, 3500, maxBuffered + 1} {
 		l := testLexer([]byte("[" + strings.TrimSuffix(strings.Repeat(`{"a":"x"},`, length), ",") + "]"))
-		got := list.Read(l, 0, read)
+		got := list.Read(l, read)
 		require.True(t, l.end())
 		l.release()
 		require.Len(t, got, length)
@@ -345,7 +345,7 @@ func TestLongListsTakeNoMoreMemory(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		return after.TotalAlloc - before.TotalAlloc
 	}
-	fast := allocated(func() []wide { return list.Read(testLexer(body), 0, empty) })
+	fast := allocated(func() []wide { return list.Read(testLexer(body), empty) })
 	standard := allocated(func() (v []wide) {
 		require.NoError(t, json.Unmarshal(body, &v))
 		return v
@@ -366,7 +366,7 @@ func TestConcurrentReading(t *testing.T) {
 				assert.NoError(t, err)
 				l := testLexer(text)
 				l.internStrings(round%2 == 0)
-				got := pairs.Read(l, 0, readPair)
+				got := pairs.Read(l, readPair)
 				assert.True(t, l.end())
 				l.release()
 				clear(text)

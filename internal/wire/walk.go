@@ -25,6 +25,7 @@ type walk struct {
 	path []pathStep
 
 	mismatches Mismatches
+	lost       int  // values that did not fit, outside of structs with essential fields that are complete
 	required   bool // a mismatch is in a value that must not be left out
 	// topErr makes the whole document unusable, dataErr only what is below its members.
 	topErr, dataErr error
@@ -48,7 +49,7 @@ func newWalk(ctx context.Context, doc []byte) *walk {
 // document walks through all of the document and returns the output. The error is that of
 // invalid JSON, of ctx, or of an unusable document.
 func (w *walk) document(s *shape) ([]byte, error) {
-	w.value(s)
+	w.required = !w.value(s) || w.required
 	switch {
 	case w.end():
 	case w.err != nil:
@@ -124,7 +125,8 @@ type span struct{ from, to int }
 
 func (s span) of(text []byte) []byte { return text[s.from:s.to] }
 
-// value walks through a value, and reports whether it has the documented type.
+// value walks through a value, and reports whether it fits. A number in the place of text
+// does, as its digits, although its type is a mismatch.
 func (w *walk) value(s *shape) (fits bool) {
 	c, begin := w.peek(), w.pos
 	if s == nil || w.dataErr != nil || c == 'n' {
@@ -134,26 +136,35 @@ func (w *walk) value(s *shape) (fits bool) {
 	w.spend(s.pointee)
 	switch {
 	case c == '{' && s.jsonType == "object":
-		w.members(s)
-		return true
+		return w.members(s)
 	case c == '[' && s.jsonType == "array":
 		w.elements(s)
 		return true
 	}
 	w.skip(len(w.path))
 	text := w.doc[begin:w.pos]
-	if fits = s.fits(text); !fits {
-		w.mismatch(s, jsonTypeOf(text))
+	if s.fits(text) {
+		return true
 	}
-	return fits
+	got := jsonTypeOf(text)
+	w.mismatch(s, got)
+	if s.jsonType == "string" && got == "number" {
+		w.replace(begin, begin, `"`)
+		w.replace(w.pos, w.pos, `"`)
+		return true
+	}
+	return false
 }
 
-func (w *walk) members(s *shape) {
+// members walks through an object, and reports whether its essential fields fit.
+func (w *walk) members(s *shape) (fits bool) {
 	var seen uint64          // a bit for each field
 	var keys map[string]bool // of a map
 	if s.elem != nil {
 		keys = map[string]bool{}
 	}
+	outside := w.lost
+	fits = true
 	at := len(w.path)
 	w.path = append(w.path, pathStep{})
 	for more := w.Object(); more; more = w.Member() {
@@ -168,7 +179,9 @@ func (w *walk) members(s *shape) {
 			w.path[at].name = f.name
 			w.rejectIf(seen&(1<<f.bit) != 0, "comes twice")
 			seen |= 1 << f.bit
+			before := w.lost
 			w.field(f)
+			fits = fits && !(f.essential && w.lost > before)
 		default:
 			if f := s.inOtherCase(string(name)); f != nil {
 				w.path[at].name = f.name
@@ -179,14 +192,18 @@ func (w *walk) members(s *shape) {
 		}
 	}
 	w.path = w.path[:at]
+	if s.essentials {
+		w.lost = outside
+	}
+	return fits
 }
 
-// field walks through the value of a field. A mismatch has its name blanked.
+// field walks through the value of a field. One that does not fit has its name blanked.
 func (w *walk) field(f *field) {
 	name, nameAt := w.name, w.nameOffset()
 	w.peek()
 	begin := w.outOffset()
-	if !w.value(f.shape) && !f.required {
+	if !w.valueOrLost(f.shape) {
 		w.blankName(name, nameAt)
 	}
 	if f.at != nil {
@@ -194,25 +211,67 @@ func (w *walk) field(f *field) {
 	}
 }
 
-// valueOrNull walks through an element or the value of a map. A mismatch becomes null.
+// valueOrNull walks through an element or the value of a map. One that does not fit becomes
+// null.
 func (w *walk) valueOrNull(s *shape) {
 	w.peek()
 	begin := w.pos
-	if !w.value(s) {
+	if !w.valueOrLost(s) {
 		w.replace(begin, w.pos, "null")
 	}
 }
 
+// valueOrLost walks through a value. One that does not fit is as it was in the output.
+func (w *walk) valueOrLost(s *shape) (fits bool) {
+	begin := w.mark()
+	if fits = w.value(s); !fits {
+		w.lost++
+		w.required = w.required || s.required
+		w.undo(begin)
+	}
+	return fits
+}
+
+// elements walks through an array. Elements with essential fields are left out if they do
+// not fit.
 func (w *walk) elements(s *shape) {
 	at := len(w.path)
 	w.path = append(w.path, pathStep{})
+	kept, behind := false, w.pos+1 // the element before
 	for more := w.array(); more; more = w.element() {
-		w.rejectIf(s.maxItems > 0 && w.path[at].index == s.maxItems, "is beyond the longest page that is documented")
 		w.spend(s.elem.size)
-		w.valueOrNull(s.elem)
+		switch {
+		case !s.elem.essentials:
+			w.valueOrNull(s.elem)
+		case w.valueOrNothing(s.elem, kept, behind):
+			kept = true
+		}
+		behind = w.pos
 		w.path[at].index++
 	}
 	w.path = w.path[:at]
+}
+
+// valueOrNothing walks through an element, and reports whether it stays. A comma goes with
+// it, or with the element before it if none was kept: that one ended at behind.
+func (w *walk) valueOrNothing(s *shape, kept bool, behind int) bool {
+	if !kept {
+		w.replace(behind, w.pos, "")
+	}
+	null := w.peek() == 'n'
+	begin, from := w.mark(), w.pos
+	if w.value(s) && !null {
+		return true
+	}
+	if null {
+		w.mismatch(s, "null")
+	}
+	if kept {
+		from = behind
+	}
+	w.undo(begin)
+	w.replace(from, w.pos, "")
+	return false
 }
 
 // rejectIf records that the document is unusable. Only the first problem counts.
@@ -230,11 +289,7 @@ func (w *walk) spend(size int) {
 	w.rejectIf(w.budget < 0, "would make the answer take more memory than twice its length and 4 MiB")
 }
 
-// maxListed is how many mismatches are listed: a hostile answer may have a million.
-const maxListed = 64
-
 func (w *walk) mismatch(s *shape, got string) {
-	w.required = w.required || s.required || len(w.path) == 0
 	if w.mismatches.Count++; len(w.mismatches.List) < maxListed {
 		w.mismatches.List = append(w.mismatches.List, Mismatch{w.location(), s.jsonType, got})
 	}
@@ -282,6 +337,24 @@ func (w *walk) replace(from, to int, with string) {
 	w.out.Write(w.doc[w.copied:from])
 	w.out.WriteString(with)
 	w.copied = to
+}
+
+// mark is how far the output goes.
+type mark struct{ written, copied int }
+
+func (w *walk) mark() mark {
+	if w.out == nil {
+		return mark{}
+	}
+	return mark{w.out.Len(), w.copied}
+}
+
+// undo takes back the replacements since the mark.
+func (w *walk) undo(to mark) {
+	if w.out != nil {
+		w.out.Truncate(to.written)
+		w.copied = to.copied
+	}
 }
 
 // outOffset is the current offset in the output.

@@ -11,9 +11,10 @@
 //     ignored; if it is that of code, data or the list of orders, the answer is unusable.
 //   - A name or a map's key that appears twice makes the answer unusable.
 //   - A value of an undocumented type is a mismatch: an error, or left out and listed, as
-//     the caller asks. Where a list must be whole, it is an error.
-//   - Lists, pointers and maps may take about twice the memory of the text, and a list has
-//     at most as many elements as the documented page.
+//     the caller asks. Then a number in the place of text is read as its digits, and what
+//     is useless without the value is left out with it. Where a list must be whole, it is
+//     an error.
+//   - Lists, pointers and maps may take about twice the memory of the text.
 //   - Decoding ends when ctx ends.
 //
 // Errors name the JSON path of a problem and quote no value, so that they can be logged.
@@ -53,6 +54,14 @@ func (m Mismatch) String() string { return fmt.Sprintf("%s: want %s, got %s", m.
 type Mismatches struct {
 	List  []Mismatch
 	Count int
+}
+
+// maxListed is how many mismatches are listed: a hostile answer may have a million.
+const maxListed = 64
+
+func (m *Mismatches) add(more Mismatches) {
+	m.List = append(m.List, more.List[:min(len(more.List), maxListed-len(m.List))]...)
+	m.Count += more.Count
 }
 
 // SyntaxError reports invalid JSON.

@@ -268,7 +268,7 @@ func ReadTax(l *Lexer, v *types.Tax) {
 			v.Total = Pointer(l, ReadMoney)
 		case "items":
 			l.Once(&seen, 1)
-			v.Items = taxItemList.Read(l, 0, ReadTaxItem)
+			v.Items = taxItemList.Read(l, ReadTaxItem)
 		default:
 			l.Unknown()
 		}
@@ -290,7 +290,7 @@ func ReadRoomRatePkg(l *Lexer, v *types.RoomRatePkg) {
 			v.RefundableUntil = types.Timestamp(l.String())
 		case "cancelFees":
 			l.Once(&seen, 3)
-			v.CancelFees = cancelFeeList.Read(l, 0, ReadCancelFee)
+			v.CancelFees = cancelFeeList.Read(l, ReadCancelFee)
 		case "originalRoomNaming":
 			l.Once(&seen, 4)
 			v.OriginalRoomNaming = Pointer(l, ReadOriginalRoomNaming)
@@ -339,7 +339,7 @@ func ReadOrderRoom(l *Lexer, v *types.OrderRoom) {
 			v.HotelID = l.String()
 		case "rates":
 			l.Once(&seen, 3)
-			v.Rates = roomRatePkgList.Read(l, 0, ReadRoomRatePkg)
+			v.Rates = roomRatePkgList.Read(l, ReadRoomRatePkg)
 		case "ratePkgId":
 			l.Once(&seen, 4)
 			v.RatePkgID = l.String()
@@ -351,7 +351,7 @@ func ReadOrderRoom(l *Lexer, v *types.OrderRoom) {
 			v.RefundableUntil = types.Timestamp(l.String())
 		case "cancelFees":
 			l.Once(&seen, 7)
-			v.CancelFees = cancelFeeList.Read(l, 0, ReadCancelFee)
+			v.CancelFees = cancelFeeList.Read(l, ReadCancelFee)
 		case "originalRoomNaming":
 			l.Once(&seen, 8)
 			v.OriginalRoomNaming = Pointer(l, ReadOriginalRoomNaming)
@@ -384,10 +384,10 @@ func ReadOrderRoom(l *Lexer, v *types.OrderRoom) {
 			v.RoomIndex = l.Int()
 		case "guests":
 			l.Once(&seen, 18)
-			v.Guests = rawMessageList.Read(l, 0, func(l *Lexer, v *json.RawMessage) { *v = l.Raw() })
+			v.Guests = rawMessageList.Read(l, func(l *Lexer, v *json.RawMessage) { *v = l.Raw() })
 		case "refundInfo":
 			l.Once(&seen, 19)
-			v.RefundInfo = rawMessageList.Read(l, 0, func(l *Lexer, v *json.RawMessage) { *v = l.Raw() })
+			v.RefundInfo = rawMessageList.Read(l, func(l *Lexer, v *json.RawMessage) { *v = l.Raw() })
 		default:
 			l.Unknown()
 		}
@@ -463,7 +463,7 @@ func ReadOrder(l *Lexer, v *types.Order) {
 			v.Hotel = Pointer(l, ReadOrderHotelInfo)
 		case "rooms":
 			l.Once(&seen, 21)
-			v.Rooms = orderRoomList.Read(l, 0, ReadOrderRoom)
+			v.Rooms = orderRoomList.Read(l, ReadOrderRoom)
 		default:
 			l.Unknown()
 		}
@@ -601,7 +601,7 @@ func ReadRoom(l *Lexer, v *types.Room) {
 			v.HotelID = l.String()
 		case "rates":
 			l.Once(&seen, 3)
-			v.Rates = roomRatePkgList.Read(l, 0, ReadRoomRatePkg)
+			v.Rates = roomRatePkgList.Read(l, ReadRoomRatePkg)
 		default:
 			l.Unknown()
 		}
@@ -641,13 +641,13 @@ func ReadHotel(l *Lexer, v *types.Hotel) {
 			v.MinPrice = Pointer(l, ReadMoney)
 		case "minPricesByCurrency":
 			l.Once(&seen, 9)
-			v.MinPricesByCurrency = moneyList.Read(l, 0, ReadMoney)
+			v.MinPricesByCurrency = moneyList.Read(l, ReadMoney)
 		case "isAvailable":
 			l.Once(&seen, 10)
 			v.IsAvailable = Pointer(l, func(l *Lexer, v *bool) { *v = l.Bool() })
 		case "rooms":
 			l.Once(&seen, 11)
-			v.Rooms = roomList.Read(l, 0, ReadRoom)
+			v.Rooms = roomList.Read(l, ReadRoom)
 		default:
 			l.Unknown()
 		}
@@ -679,7 +679,7 @@ func ReadEmptyReason(l *Lexer, v *types.EmptyReason) {
 			v.Code = types.EmptyReasonCode(l.String())
 		case "suppliers":
 			l.Once(&seen, 1)
-			v.Suppliers = emptyReasonSupplierList.Read(l, 0, ReadEmptyReasonSupplier)
+			v.Suppliers = emptyReasonSupplierList.Read(l, ReadEmptyReasonSupplier)
 		default:
 			l.Unknown()
 		}
@@ -701,7 +701,7 @@ func ReadSearchBasic(l *Lexer, v *types.SearchBasic) {
 			v.StatusRemark = l.String()
 		case "notices":
 			l.Once(&seen, 3)
-			v.Notices = stringList.Read(l, 0, func(l *Lexer, v *string) { *v = l.String() })
+			v.Notices = stringList.Read(l, func(l *Lexer, v *string) { *v = l.String() })
 		case "emptyReason":
 			l.Once(&seen, 4)
 			v.EmptyReason = Pointer(l, ReadEmptyReason)

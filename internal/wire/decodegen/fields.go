@@ -4,7 +4,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"go/types"
 	"reflect"
@@ -23,9 +22,6 @@ type field struct {
 	typ  types.Type
 	tag  reflect.StructTag
 }
-
-// maxItems is the limit of the field's list; 0 is none.
-func (f field) maxItems() string { return cmp.Or(f.tag.Get("max"), "0") }
 
 // fieldsOf lists the fields of a struct, with those of embedded structs.
 func (g *generator) fieldsOf(named *types.Named) ([]field, error) {

@@ -123,7 +123,7 @@ func (g *generator) structFunc(named *types.Named) error {
 		if field.tag.Get("whole") != "" {
 			exact = append(exact, strconv.Quote(field.key))
 		}
-		statement, err := g.read(out, "v."+field.name, field.typ, field.maxItems())
+		statement, err := g.read(out, "v."+field.name, field.typ)
 		if err != nil {
 			return g.errorf(field, "%s.%s: %w", name, field.name, err)
 		}
@@ -140,7 +140,7 @@ func (g *generator) structFunc(named *types.Named) error {
 }
 
 // read returns the statement that reads a value of type t.
-func (g *generator) read(out *file, to string, t types.Type, maxItems string) (string, error) {
+func (g *generator) read(out *file, to string, t types.Type) (string, error) {
 	method, err := scalar(t)
 	if err != nil {
 		return "", err
@@ -177,7 +177,7 @@ func (g *generator) read(out *file, to string, t types.Type, maxItems string) (s
 			return "", err
 		}
 		list, err := out.list(u.Elem())
-		return fmt.Sprintf("%s = %s.Read(l, %s, %s)", to, list, maxItems, function), err
+		return fmt.Sprintf("%s = %s.Read(l, %s)", to, list, function), err
 	}
 	return "", fmt.Errorf("%s is not handled: teach decodegen, or change the field", t)
 }
@@ -189,7 +189,7 @@ func (g *generator) function(out *file, t types.Type) (string, error) {
 		return "", err
 	}
 	if _, isStruct := t.Underlying().(*types.Struct); !isStruct || method != "" {
-		statement, err := g.read(out, "*v", t, "0")
+		statement, err := g.read(out, "*v", t)
 		return fmt.Sprintf("func(l *%sLexer, v *%s) { %s }", out.wire, out.typeName(t), statement), err
 	}
 	named, isNamed := t.(*types.Named)
