@@ -40,6 +40,7 @@ type Client struct {
 	limiter   RateLimiter
 	observers []Observer
 	policy    transport.Policy
+	quota     *transport.RetryQuota
 	bodySizes map[Operation]*atomic.Int64 // of the last answers
 	log       *slog.Logger
 	agent     string
@@ -114,6 +115,7 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 		agent:     cfg.userAgent,
 		bodySizes: make(map[Operation]*atomic.Int64, len(operations)),
 		policy:    cfg.policy(),
+		quota:     new(transport.RetryQuota),
 	}
 	for op := range operations {
 		c.bodySizes[op] = new(atomic.Int64)
@@ -441,6 +443,9 @@ func (x *exchange) call() *transport.Call {
 	}
 	if !x.row.noAuth {
 		x.sending.TokenSource = c.tokens
+	}
+	if !x.set.recovers {
+		x.sending.Quota = c.quota
 	}
 	return &x.sending
 }

@@ -606,7 +606,7 @@ func TestNoWaitPastTheDeadline(t *testing.T) {
 // is paused for every caller for that time.
 func TestRetryAfterIsHonouredInFull(t *testing.T) {
 	for header, after := range map[string]time.Duration{
-		"40": 40 * time.Second, "60": time.Minute, "61": 61 * time.Second, "3600": time.Hour, "soon": time.Second,
+		"40": 40 * time.Second, "60": time.Minute, "61": 61 * time.Second, "3600": time.Hour, "soon": time.Second, "1e6": 24 * time.Hour,
 		"Sat, 01 Jan 2000 00:00:20 GMT": 20 * time.Second, "Sat, 01 Jan 2000 00:02:00 GMT": 2 * time.Minute,
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -624,7 +624,7 @@ func TestRetryAfterIsHonouredInFull(t *testing.T) {
 			require.ErrorAs(t, err, &api)
 			assert.Equal(t, after, api.RetryAfter)
 			assert.Zero(t, time.Since(start))
-			_, err = client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithTimeout(2*time.Hour))
+			_, err = client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithTimeout(48*time.Hour))
 			require.NoError(t, err)
 			assert.WithinRange(t, time.Now(), start.Add(after), start.Add(after+time.Second))
 		})
@@ -910,6 +910,8 @@ func checkRetries(t *testing.T, row retryRow, fault hotelstaystest.Fault, ops []
 			switch {
 			case policy == "again":
 				attempts = 4
+			case policy == "wait, again":
+				attempts = max(6, srv.Ledger().Count(op)-before) // until the deadline
 			case policy == "once, new token" && !noAuth:
 				attempts, fetched = 2, 1
 			}
@@ -1011,4 +1013,30 @@ func TestRefusingProxyIsNamed(t *testing.T) {
 	_, err = client.CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: "session", RatePkgID: "offer"})
 	require.ErrorContains(t, err, "no connection: the proxy proxy.example:3128 answered CONNECT with HTTP 407 (nothing was carried out")
 	assert.NotContains(t, err.Error(), "password")
+}
+
+// In an outage the calls of a client are sent once each, when its retries are spent, and their
+// errors say so. The polls of a recovery are retried all the same.
+func TestRetriesInAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		requests := 0
+		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
+			requests++
+			return reply(503, `{"code":9,"msg":"down"}`), nil
+		}), hotelstays.WithMaxAttempts(4), hotelstays.WithRateLimiter(noRateLimits{}))
+		var err error
+		for range 300 {
+			err = operationCalls[hotelstays.OpQueryOrders](t.Context(), client)
+		}
+		t.Logf("300 calls, %d requests", requests)
+		assert.Equal(t, 300+100, requests)
+		assert.ErrorContains(t, err, "; not retried, because many calls fail; try again later")
+
+		requests = 0
+		recovery := client.NewBookingRecovery(&hotelstays.BookRequest{CustomerReferenceNo: "ref-1"})
+		outcome, err := client.StepRecovery(t.Context(), recovery)
+		require.NoError(t, err)
+		assert.Equal(t, hotelstays.KindServerError, hotelstays.KindOf(outcome.Err))
+		assert.Equal(t, 4, requests)
+	})
 }

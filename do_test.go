@@ -123,9 +123,9 @@ func TestDoIsResentOnlyIfIdempotent(t *testing.T) {
 		reads, writes int // attempts
 		unknown       bool
 	}{
-		{503, `{"code":7}`, 4, 1, true},
-		{500, "page", 4, 1, true},
-		{429, `{"code":100000429}`, 4, 4, false},
+		{503, `{"code":7}`, 2, 1, true},
+		{500, "page", 2, 1, true},
+		{429, `{"code":100000429}`, 3, 3, false}, // it ends with Retry-After
 		{401, `{"code":100000401}`, 1, 1, false}, // the token cannot be renewed
 		{400, refusal, 1, 1, false},
 		{404, "page", 1, 1, true},
@@ -139,8 +139,12 @@ func TestDoIsResentOnlyIfIdempotent(t *testing.T) {
 				attempts := 0
 				client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
 					attempts++
-					return reply(row.status, row.body), nil
-				}), hotelstays.WithMaxAttempts(4))
+					resp := reply(row.status, row.body)
+					if row.status == 429 && attempts == row.reads {
+						resp.Header.Set("Retry-After", "61")
+					}
+					return resp, nil
+				}), hotelstays.WithMaxAttempts(2))
 				var into struct{ Rooms []int }
 				_, err := client.Do(t.Context(), &hotelstays.DoRequest{Path: newPath, Into: &into, Idempotent: idempotent})
 				require.Error(t, err)

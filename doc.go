@@ -89,8 +89,8 @@
 //	the connection broke, or no answer came   again              unknown outcome
 //	HTTP 401, enveloped                       once, new token    once, new token
 //	HTTP 401, not enveloped                   once, new token    unknown outcome
-//	HTTP 429, enveloped                       again              again
-//	HTTP 429, not enveloped                   again              unknown outcome
+//	HTTP 429, enveloped                       wait, again        wait, again
+//	HTTP 429, not enveloped                   wait, again        unknown outcome
 //	HTTP 500, 502, 503, 504                   again              unknown outcome
 //	HTTP 3xx, other 5xx                       error              unknown outcome
 //	HTTP 400, 403, enveloped                  error              refused
@@ -105,11 +105,16 @@
 // 100000429 for Cancel. An untrusted certificate or TLS version is an error at once.
 //
 // A call makes up to four attempts ([WithMaxAttempts]), or five if the fourth ended in a 401.
-// Before the next attempt it waits for the answer's Retry-After (a 429 without one: 1 s), plus
-// a random time of up to 250 ms, then 500 ms, 1 s and so on up to 8 s. It returns the failure
-// at once if that wait would pass the deadline, or if Retry-After is above 60 s. A 429 pauses
-// its operation for all callers until Retry-After is over. Each attempt has a new Request-Id;
-// all of them share the Trace-Id. [WithRequestID] makes your own ids.
+// Those that end in a 429 do not count. Before the next attempt it waits for the answer's
+// Retry-After (a 429 without one: 1 s), plus a random time of up to 250 ms, then 500 ms, 1 s
+// and so on up to 8 s. It returns the failure at once if that wait would pass the deadline, or
+// if Retry-After is above 60 s. A 429 pauses its operation for all callers until Retry-After is
+// over, but for a day at most, and for a minute if it is not enveloped. Each attempt has a new
+// Request-Id; all of them share the Trace-Id. [WithRequestID] makes your own ids.
+//
+// In an outage a client makes few retries: it has 500 points, a retry takes 5, or 10 after a
+// time-out, and a call that is answered gives 1 back. First attempts, waits after a 429 and the
+// polls of a recovery are always made.
 //
 // An unknown outcome is an [*OutcomeUnknownError]: the order, or its cancellation, may
 // exist. Do not send it again. QueryOrders shows what happened.

@@ -70,7 +70,10 @@ func isFailure(err error) bool {
 }
 
 // outcome is the part that failures share.
-type outcome struct{ unknown bool }
+type outcome struct {
+	unknown bool
+	noQuota bool // another attempt would have followed
+}
 
 func (o *outcome) markUnknown() { o.unknown = true }
 
@@ -78,6 +81,8 @@ func (o *outcome) advice(next string) string {
 	switch {
 	case o.unknown:
 		return "; the outcome is unknown: do not send it again, ask QueryOrders first"
+	case o.noQuota:
+		next = "not retried, because many calls fail; " + next
 	case next == "":
 		return ""
 	}
@@ -156,7 +161,7 @@ type APIError struct {
 	Excerpt   string
 	RequestID string
 	TraceID   string
-	// RetryAfter is how long the service asks to wait; 0: it did not ask.
+	// RetryAfter is how long the service asks to wait, at most a day; 0: it did not ask.
 	RetryAfter time.Duration
 	// RateLimit is nil unless the service sent all of its figures.
 	RateLimit *RateLimit

@@ -212,7 +212,8 @@ func WithObserver(o Observer) Option {
 }
 
 // WithMaxAttempts bounds how often one call is sent: between 1 and 100, 4 by default;
-// 1 turns retries off. The attempt with a fresh token after a 401 comes on top.
+// 1 turns retries off. The attempt with a fresh token after a 401 comes on top, and with 2 or
+// more so do those that follow a 429.
 func WithMaxAttempts(n int) Option {
 	return clientOption(func(c *config) {
 		if n < 1 || n > 100 {

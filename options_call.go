@@ -93,6 +93,7 @@ type settings struct {
 	timestamp func(time.Time) (string, error)
 	timeout   time.Duration
 	rawData   bool
+	recovers  bool         // a poll of a recovery, which no quota refuses
 	states    *OrderStates // for AwaitOrder and CancelAndRead
 	validation
 }

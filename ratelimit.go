@@ -27,7 +27,7 @@ type RateLimiter interface {
 	// operations without a rate limit at once; their permit may be nil.
 	Acquire(ctx context.Context, key RateLimitKey) (Permit, error)
 	// Pause grants nothing to key until the given time, also to callers that wait. The longest
-	// pause counts. It is called after a 429.
+	// pause counts. It is called after a 429, with a time of at most a day ahead.
 	Pause(key RateLimitKey, until time.Time)
 }
 

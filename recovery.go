@@ -432,6 +432,7 @@ func (run *recoveryRun) pollOption() CallOption {
 	set.headers[headerMarket], set.headers[headerUserRef] = run.recovery.Market, run.recovery.UserRef
 	set.timeout = cmp.Or(set.timeout, run.client.defaults.timeout, recoveryPollTimeout)
 	set.timeout = min(set.timeout, recoveryPollTimeout)
+	set.recovers = true
 	return set.option()
 }
 

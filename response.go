@@ -192,7 +192,8 @@ func (a *answer) unread(err error) *TransportError {
 }
 
 func (a *answer) transportError(sent bool, cause error) *TransportError {
-	return &TransportError{Operation: a.op, Sent: sent, Attempts: a.Attempts, RequestID: a.requestID(), TraceID: a.trace(), Err: cause}
+	return &TransportError{Operation: a.op, Sent: sent, Attempts: a.Attempts, RequestID: a.requestID(), TraceID: a.trace(), Err: cause,
+		outcome: outcome{noQuota: a.QuotaSpent}}
 }
 
 func (a *answer) apiError(env wire.Envelope) *APIError {
@@ -205,6 +206,7 @@ func (a *answer) apiError(env wire.Envelope) *APIError {
 		TraceID:    a.trace(),
 		RateLimit:  rateLimit(a.Answer.Header),
 
+		outcome:     outcome{noQuota: a.QuotaSpent},
 		tokenAdvice: a.TokenAdvice,
 	}
 	e.RetryAfter, _ = transport.RetryAfter(a.Answer.Header)

@@ -107,6 +107,25 @@ func TestPauseThatRedisForgets(t *testing.T) {
 	})
 }
 
+// No pause outlives a day, whoever asked for it: a later process finds none.
+func TestLongestPause(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+		a.Pause(key, time.Now().Add(365*24*time.Hour))
+		synctest.Wait()
+		time.Sleep(24*time.Hour - 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		_, err := b.Acquire(ctx, key)
+		cancel()
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		time.Sleep(5 * time.Second)
+		ctx, cancel = context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		permit, err := b.Acquire(ctx, key)
+		require.NoError(t, err)
+		permit.Done(hotelstays.PermitResult{})
+	})
+}
+
 // A pause that could not be reported is reported again.
 func TestPauseWhileRedisIsAway(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {

@@ -33,6 +33,7 @@ local unused, held = ARGV[13], ARGV[14] -- numbers of permits
 
 local patience = 250000      -- come again after this long: slots are freed early, processes die
 local rest_patience = 5000000 -- the same during a rest, which nothing shortens
+local longest_rest = 86400000000 -- no 429 asks for more, whoever stored it
 local grace = 250000         -- how late a process may come
 local soonest = 500
 
@@ -71,7 +72,7 @@ if rest_until then
 else
 	rest_until = (used and now or tonumber(since)) + initial_rest
 end
-rest_until = math.max(rest_until, now + pause)
+rest_until = math.min(math.max(rest_until, now + pause), now + longest_rest)
 redis.call('ZADD', slots, text(-rest_until), 'rest')
 
 -- All processes learn of the last 429.

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -42,6 +43,7 @@ type Call struct {
 	RateLimiter RateLimiter
 	TokenSource TokenSource // nil: no token is sent
 	Policy      Policy
+	Quota       *RetryQuota // nil: retries are not counted
 	Log         *slog.Logger
 	// Scrub removes secrets from a text; nil: there are none. Its second argument is the
 	// attempt's Authorization header.
@@ -95,7 +97,7 @@ type Authorization struct {
 
 // Policy limits attempts, waits and the size of an answer.
 type Policy struct {
-	MaxAttempts   int           // at least 1
+	MaxAttempts   int           // at least 1; a 429 that is waited out does not count
 	Backoff       time.Duration // the first wait is drawn from 0 to this
 	MaxBackoff    time.Duration // the longest wait that is drawn
 	MaxRetryAfter time.Duration // a longer Retry-After ends the call
@@ -111,6 +113,8 @@ type Result struct {
 	// Sent reports, where Answer is nil, whether the last request may have reached the
 	// service.
 	Sent bool
+	// QuotaSpent reports that another attempt was due, and that the quota refused it.
+	QuotaSpent bool
 	// RequestID is of the last request that was sent.
 	RequestID string
 	// Authorization is the last attempt's header, to keep it out of texts.
@@ -148,13 +152,15 @@ type run struct {
 	shown    http.Response // to the client
 
 	attemptsBegun int // counts attempts that end while they wait for a slot or a token
+	waitedOut     int // of those, the ones that ended in a 429 and do not count
 	requestsSent  int
 	last          attempt
 	lastSentID    string // Request-Id of the newest request
 	earlierStatus int
-	tokenRenewed  bool
 	wait          time.Duration // before the next attempt
 	waiting       bool          // another attempt is due
+	quotaSpent    bool          // or refused
+	tokenRenewed  bool
 }
 
 // Send makes the attempts of a call. The caller releases the Result's Answer.
@@ -175,7 +181,7 @@ func Send(ctx context.Context, call *Call) Result {
 	r.client.Transport = r
 	r.attempts = retryablehttp.Client{
 		HTTPClient: &r.client,
-		RetryMax:   call.Policy.MaxAttempts + 1, // verdict counts; a renewed token allows one more
+		RetryMax:   math.MaxInt, // verdict counts
 		CheckRetry: r.checkRetry,
 		Backoff:    func(time.Duration, time.Duration, int, *http.Response) time.Duration { return r.wait },
 		PrepareRetry: func(req *http.Request) error {
@@ -187,6 +193,9 @@ func Send(ctx context.Context, call *Call) Result {
 	resp, err := r.attempts.Do(req)
 	if err == nil {
 		resp.Body.Close()
+	}
+	if r.last.answer != nil && r.last.err == nil && !r.last.transient() {
+		r.Quota.succeeded()
 	}
 	return r.result(err)
 }
@@ -201,6 +210,7 @@ func (r *run) result(err error) Result {
 		TokenAdvice:   r.last.tokenAdvice,
 		Attempts:      r.requestsSent,
 		EarlierStatus: r.earlierStatus,
+		QuotaSpent:    r.quotaSpent,
 	}
 	switch {
 	case r.last.err == nil:

@@ -27,9 +27,8 @@ func (r *run) checkRetry(context.Context, *http.Response, error) (bool, error) {
 	r.wait, r.waiting = wait, again
 	attrs := append(r.identity(), slog.Int("status", r.last.status()), slog.Duration("wait", wait))
 	if limited { // a warning, because it pauses all callers
-		env, _ := wire.Peek(r.ctx, r.last.answer.Body)
 		r.Log.LogAttrs(r.ctx, slog.LevelWarn, "rate limited", append(attrs,
-			slog.Duration("pause", r.retryAfter()), slog.Int("code", env.Code), slog.Bool("again", again))...)
+			slog.Duration("pause", r.retryAfter()), slog.Int("code", r.refusalCode()), slog.Bool("again", again))...)
 		return again, nil
 	}
 	if r.last.err != nil {
@@ -44,8 +43,12 @@ func (r *run) checkRetry(context.Context, *http.Response, error) (bool, error) {
 // resent if transient, Book and Cancel only if provablyNotExecuted as well.
 func (r *run) verdict() (wait time.Duration, again bool) {
 	status, after := r.last.status(), r.retryAfter()
-	if status == http.StatusTooManyRequests {
+	limited := status == http.StatusTooManyRequests
+	if limited {
 		r.RateLimiter.Pause(time.Now().Add(after))
+		if r.Policy.MaxAttempts > 1 { // one attempt is one, whatever it ends in
+			r.waitedOut++
+		}
 	}
 	if r.ctx.Err() != nil || r.last.permanent || r.Mutates && !r.provablyNotExecuted() {
 		return 0, false
@@ -53,12 +56,15 @@ func (r *run) verdict() (wait time.Duration, again bool) {
 	if status == http.StatusUnauthorized {
 		return 0, r.renewToken()
 	}
-	if r.attemptsBegun >= r.Policy.MaxAttempts || !r.last.transient() || after > r.Policy.MaxRetryAfter {
+	if r.attemptsBegun-r.waitedOut >= r.Policy.MaxAttempts || !r.last.transient() || after > r.Policy.MaxRetryAfter {
 		return 0, false
 	}
 	wait = after + r.backoff()
-	deadline, ok := r.ctx.Deadline()
-	return wait, !ok || time.Until(deadline) > wait
+	if deadline, ok := r.ctx.Deadline(); ok && time.Until(deadline) <= wait {
+		return wait, false
+	}
+	r.quotaSpent = !limited && !r.Quota.take(&r.last) // the pause after a 429 bounds the traffic
+	return wait, !r.quotaSpent
 }
 
 // provablyNotExecuted reports whether the last request never left, or was refused in an
@@ -68,10 +74,19 @@ func (r *run) provablyNotExecuted() bool {
 	case 0:
 		return !r.last.sent
 	case http.StatusUnauthorized, http.StatusTooManyRequests:
-		env, ok := wire.Peek(r.ctx, r.last.answer.Body)
-		return ok && env.Code != 0
+		return r.refusalCode() != 0
 	}
 	return false
+}
+
+// refusalCode is the code of an answer in an envelope. It is 0 for the answer of something in
+// front of the service, and if ctx has ended.
+func (r *run) refusalCode() int {
+	env, ok := wire.Peek(r.ctx, r.last.answer.Body)
+	if !ok {
+		return 0
+	}
+	return env.Code
 }
 
 // renewToken reports whether a call, once, can be resent with another token.
@@ -106,35 +121,47 @@ func (r *run) backoff() time.Duration {
 	return rand.N(min(longest, r.Policy.MaxBackoff) + 1)
 }
 
+const (
+	maxRetryAfter = 24 * time.Hour
+	// maxForeignPause bounds what a 429 that is not the service's own may ask for: it pauses
+	// all callers.
+	maxForeignPause = time.Minute
+)
+
 // retryAfter is the wait that the answer asks for: a second for a 429 that names none.
 func (r *run) retryAfter() time.Duration {
 	if r.last.answer == nil {
 		return 0
 	}
 	after, ok := RetryAfter(r.last.answer.Header)
-	if !ok && r.last.status() == http.StatusTooManyRequests {
-		after = time.Second
+	switch {
+	case r.last.status() != http.StatusTooManyRequests:
+	case !ok:
+		return time.Second
+	case after > maxForeignPause && r.refusalCode() == 0:
+		return maxForeignPause
 	}
 	return after
 }
 
 // RetryAfter reads the Retry-After header: seconds or a date. A date is compared with the
-// answer's own Date, because the clock of this machine may differ.
+// answer's own Date, because the clock of this machine may differ. Longer than a day is a day,
+// and what is no number or negative is no figure.
 func RetryAfter(h http.Header) (time.Duration, bool) {
 	value := h.Get("Retry-After")
 	if value == "" { // saves the allocations of two parse errors
 		return 0, false
 	}
-	// The document does not say whether seconds are whole. Longer than a century is a century.
-	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds >= 0 || errors.Is(err, strconv.ErrRange) {
-		return time.Duration(min(seconds, 100*365*24*3600) * float64(time.Second)), true
+	// The document does not say whether seconds are whole.
+	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds >= 0 {
+		return time.Duration(min(seconds, maxRetryAfter.Seconds()) * float64(time.Second)), true
 	}
 	if at, err := http.ParseTime(value); err == nil {
 		now, err := http.ParseTime(h.Get("Date"))
 		if err != nil {
 			now = time.Now()
 		}
-		return max(0, at.Sub(now)), true
+		return min(max(0, at.Sub(now)), maxRetryAfter), true
 	}
 	return 0, false
 }

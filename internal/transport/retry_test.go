@@ -62,20 +62,27 @@ func TestUnauthorizedTwice(t *testing.T) {
 }
 
 // A 429 pauses the rate limiter for the whole of Retry-After, and the call as well: a second
-// without one. Where that is longer than the policy allows, the call ends at once.
+// without one. Where that is longer than the policy allows, the call ends at once. The
+// service's own 429 pauses for a day at most, any other for a minute.
 func TestTooManyRequestsPauses(t *testing.T) {
-	const century = 100 * 365 * 24 * time.Hour
+	const day, envelope, page = 24 * time.Hour, `{"code":100000429}`, "<html>"
 	cases := []struct {
-		header string
-		want   time.Duration
+		header, body string
+		want         time.Duration
 	}{
-		{"", time.Second}, {"2", 2 * time.Second}, {"0", 0}, {"5", 5 * time.Second}, {"6", 6 * time.Second},
-		{"86400", 24 * time.Hour}, {"1.5", 1500 * time.Millisecond}, {"1e999", century}, {"99999999999999999999", century},
-		{"-5", time.Second}, {"NaN", time.Second}, {"soon", time.Second},
-		{"Sat, 01 Jan 2000 00:00:02 GMT", 2 * time.Second},
+		{"", envelope, time.Second}, {"2", envelope, 2 * time.Second}, {"0", envelope, 0},
+		{"5", envelope, 5 * time.Second}, {"6", envelope, 6 * time.Second}, {"1.5", envelope, 1500 * time.Millisecond},
+		{"86399", envelope, day - time.Second}, {"86401", envelope, day}, {"99999999999999999999", envelope, day},
+		{"1e999", envelope, time.Second}, {"-1e999", envelope, time.Second}, {"0x1p4000", envelope, time.Second},
+		{"-5", envelope, time.Second}, {"NaN", envelope, time.Second}, {"soon", envelope, time.Second},
+		{"Sat, 01 Jan 2000 00:00:02 GMT", envelope, 2 * time.Second},
+		{"Fri, 31 Dec 9999 23:59:59 GMT", envelope, day}, {"Mon, 01 Jan 0001 00:00:00 GMT", envelope, 0},
+		{"", page, time.Second}, {"2", page, 2 * time.Second}, {"61", page, time.Minute}, {"86400", page, time.Minute},
+		{"-1e999", page, time.Second}, {"Fri, 31 Dec 9999 23:59:59 GMT", page, time.Minute},
+		{"86400", `{"code":0}`, time.Minute},
 	}
 	for _, c := range cases {
-		t.Run(c.header, func(t *testing.T) {
+		t.Run(c.header+" "+c.body, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
 				limiter := &recording{}
@@ -83,7 +90,7 @@ func TestTooManyRequestsPauses(t *testing.T) {
 					if time.Since(start) >= c.want && len(limiter.pauses) > 0 {
 						return reply(200, `{"code":0}`), nil
 					}
-					resp := reply(429, `{"code":100000429}`)
+					resp := reply(429, c.body)
 					if c.header != "" {
 						resp.Header.Set("Retry-After", c.header)
 					}
@@ -95,7 +102,7 @@ func TestTooManyRequestsPauses(t *testing.T) {
 				})
 				require.NoError(t, r.Err)
 				require.Len(t, limiter.pauses, 1)
-				assert.Equal(t, c.want, limiter.pauses[0].Sub(start))
+				assert.Equal(t, c.want, limiter.pauses[0].Sub(start).Round(time.Microsecond))
 				if c.want > 5*time.Second {
 					assert.Equal(t, 429, r.Answer.Status)
 					assert.Equal(t, 1, r.Attempts)
@@ -105,6 +112,37 @@ func TestTooManyRequestsPauses(t *testing.T) {
 				assert.Equal(t, 200, r.Answer.Status)
 				assert.LessOrEqual(t, time.Since(start), c.want+time.Millisecond, "the wait and its jitter")
 			})
+		})
+	}
+}
+
+// A 429 that is waited out costs no attempt and no quota, as long as ctx has time. A policy of
+// one attempt makes one.
+func TestTooManyRequestsCostNoAttempt(t *testing.T) {
+	for _, c := range []struct {
+		maxAttempts, attempts, status, quota int
+		answers                              []int // then 429 for ever
+	}{
+		{3, 8, 200, 0, []int{429, 429, 429, 429, 429, 429, 429, 200}},
+		{3, 6, 503, 2 * retryCost, []int{429, 503, 429, 503, 429, 503, 200}},
+		{3, 10, 429, 0, nil}, // until the deadline of ten seconds
+		{1, 1, 429, 0, nil},
+		{1, 1, 503, 0, []int{503, 200}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var sent int
+			rt := roundTripper(func(*http.Request) (*http.Response, error) {
+				if sent++; sent > len(c.answers) {
+					return reply(429, `{"code":100000429}`), nil
+				}
+				return reply(c.answers[sent-1], `{"code":1}`), nil
+			})
+			quota := new(RetryQuota)
+			r := do(t, rt, "http://127.0.0.1:1", func(call *Call) { call.Policy.MaxAttempts, call.Quota = c.maxAttempts, quota })
+			require.NoError(t, r.Err)
+			assert.Equal(t, c.status, r.Answer.Status)
+			assert.Equal(t, c.attempts, r.Attempts)
+			assert.EqualValues(t, c.quota, quota.spent.Load())
 		})
 	}
 }
@@ -280,16 +318,19 @@ func TestJitterOnTopOfRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		waits := map[time.Duration]bool{}
 		for range 20 {
+			start := time.Now()
 			rt := roundTripper(func(*http.Request) (*http.Response, error) {
+				if time.Since(start) > 0 {
+					return reply(200, `{"code":0}`), nil
+				}
 				resp := reply(429, `{"code":100000429}`)
 				resp.Header.Set("Retry-After", "2")
 				return resp, nil
 			})
-			start := time.Now()
 			r := do(t, rt, "http://127.0.0.1:1", func(c *Call) {
 				c.Policy = Policy{MaxAttempts: 2, Backoff: time.Second, MaxBackoff: time.Second, MaxRetryAfter: time.Minute, MaxBody: 1 << 20}
 			})
-			require.Equal(t, 2, r.Attempts)
+			require.Equal(t, 200, r.Answer.Status)
 			wait := time.Since(start)
 			assert.GreaterOrEqual(t, wait, 2*time.Second, "all of Retry-After")
 			assert.LessOrEqual(t, wait, 3*time.Second, "and the backoff")
