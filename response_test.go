@@ -1349,3 +1349,24 @@ func TestMismatchesCostLittle(t *testing.T) {
 		}
 	}
 }
+
+// A refusal before ctx ended is the last word: what was to follow it was not sent.
+func TestCtxThatEndsInABackoff(t *testing.T) {
+	for _, op := range []hotelstays.Operation{hotelstays.OpCheckAvail, hotelstays.OpBook, hotelstays.OpCancel} {
+		synctest.Test(t, func(t *testing.T) {
+			client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
+				resp := reply(429, `{"code":100000429}`)
+				resp.Header.Set("Retry-After", "30")
+				return resp, nil
+			}), hotelstays.WithMaxAttempts(4))
+			ctx, cancel := context.WithCancel(t.Context())
+			defer time.AfterFunc(10*time.Second, cancel).Stop()
+			err := operationCalls[op](ctx, client)
+			var failed *hotelstays.TransportError
+			require.ErrorAs(t, err, &failed)
+			assert.False(t, failed.Sent)
+			assert.Equal(t, hotelstays.KindCanceled, hotelstays.KindOf(err), "nothing is in doubt")
+			assert.ErrorIs(t, err, hotelstays.ErrRateLimited)
+		})
+	}
+}

@@ -571,6 +571,7 @@ func TestValidationOptionValues(t *testing.T) {
 		{"empty user", "WithUserRef", hotelstays.WithUserRef("")},
 		{"blank user", "WithUserRef", hotelstays.WithUserRef("  ")},
 		{"user with a line break", "WithUserRef", hotelstays.WithUserRef("a\r\nX-Evil: 1")},
+		{"user with a DEL", "WithUserRef", hotelstays.WithUserRef("a\x7f")},
 		{"user with outer spaces", "WithUserRef", hotelstays.WithUserRef(" a")},
 		{"empty currency", "WithCurrency", hotelstays.WithCurrency("")},
 		{"currency of two letters", "WithCurrency", hotelstays.WithCurrency("EU")},

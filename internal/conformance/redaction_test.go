@@ -767,7 +767,7 @@ func (s echoingService) RoundTrip(r *http.Request) (*http.Response, error) {
 			answer = `{"code":0,"data":{"hotelOrder":{"note":"` + echo
 		}
 	case "/api/trade/cancel":
-		return nil, errors.New("connection reset")
+		return nil, errors.New("connection reset after " + echo)
 	}
 	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(answer)), ContentLength: -1,
 		Request: r}, nil

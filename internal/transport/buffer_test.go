@@ -44,6 +44,16 @@ func TestAnnouncedLengthIsNotBelieved(t *testing.T) {
 	assert.LessOrEqual(t, b.Cap(), 2*maxPrepared)
 }
 
+// The memory of a huge answer is not kept: the pool would hold it for every later one.
+func TestHugeBuffersAreNotPooled(t *testing.T) {
+	for range 10 { // under the race detector a pool drops some of what it gets
+		b := newBuffer()
+		b.Grow(2*maxPrepared + 1)
+		b.release()
+		assert.LessOrEqual(t, newBuffer().Cap(), 2*maxPrepared)
+	}
+}
+
 // A second Release must not put the same memory into the pool again.
 func TestReleaseTwice(t *testing.T) {
 	a := &Answer{Body: []byte("{}"), buffer: newBuffer()}
