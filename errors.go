@@ -157,7 +157,8 @@ type APIError struct {
 	// a token may begin.
 	Msg string
 	// Excerpt is the beginning of an answer that was no envelope, such as a proxy's HTML
-	// page. Secrets are masked; for Ticket and OAuthToken all of it is.
+	// page. Secrets are masked; for Ticket and OAuthToken all of it is. JSON is shown without
+	// its values, as in DecodeError.
 	Excerpt   string
 	RequestID string
 	TraceID   string
@@ -371,8 +372,9 @@ type DecodeError struct {
 	HTTPStatus int
 	RequestID  string
 	TraceID    string
-	// Excerpt is the beginning of the answer, with secrets masked. It is empty for Ticket
-	// and OAuthToken.
+	// Excerpt is the beginning of the answer, with secrets masked. Of JSON it has names and
+	// types, such as {code:number,data:{orders:[{status:string}]}}, and no value, because
+	// values are about guests. It is empty for Ticket and OAuthToken.
 	Excerpt string
 	// Err is the fault, with its JSON path or its offset in bytes.
 	Err error

@@ -312,14 +312,14 @@ const (
 	maxMsg     = 1024 // bytes of a message
 )
 
-// excerpt is the beginning of an answer that is no envelope. The operations that fetch
-// tokens have none.
+// excerpt is the beginning of an answer: of JSON the names and types alone, because its
+// values are about guests. The operations that fetch tokens have none.
 func (a *answer) excerpt() string {
 	if a.row.noAuth {
 		return ""
 	}
 	body := a.Answer.Body
-	text := strings.TrimSpace(string(body[:min(len(body), redact.MaxText)]))
+	text := strings.TrimSpace(wire.Outline(body[:min(len(body), redact.MaxText)]))
 	return redact.Shorten(strings.ToValidUTF8(redact.Keys(a.scrub(text)), "?"), maxExcerpt)
 }
 

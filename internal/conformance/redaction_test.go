@@ -593,6 +593,52 @@ func TestRedactionOfAnOAuthErrorThatIsNoText(t *testing.T) {
 	assert.NotContains(t, fmt.Sprintf("%v %+v", err, api), "LEAK")
 }
 
+// An answer's values are about guests: no error and no log line holds one, whatever is wrong
+// with the answer. Of what is no JSON the beginning is shown.
+func TestRedactionOfUnusableAnswers(t *testing.T) {
+	const holder = `"holder":{"firstName":"CANARY","email":"CANARY@private.example","phone":{"number":"5550199","countryNumber":5550199}}`
+	const link = `"voucher":{"downloadUrl":"https://files.example/1.pdf?sig=CANARY","expiresIn":"CANARY"}`
+	const order = `{` + holder + `,"status":1,"guests":[{"dateOfBirth":"CANARY"}]}`
+	bodies := []string{
+		`{"code":0,"data":{"hotelOrder":` + order + `,"orders":[` + order + `],"status":"GENERATED",` + link + `}}`,
+		`{"code":0,"data":{"orders":[` + order + `],"list":[{"name":"CANARY"},{"name":"CANARY"}],"x":`,
+		`{"code":0,"data":{"orders":["CANARY"],"list":"CANARY","hotelsMetadata":"CANARY","rooms":"CANARY","destinations":"CANARY","hotel":"CANARY","hotelIdList":"CANARY","ticket":["CANARY"]}}`,
+		`{"code":0,"data":{"orders":[` + order + `,` + order[:len(order)-1] + `,` + holder + `}],"hotelOrder":"CANARY","hotelOrder":"CANARY"}}`,
+		`{"data":` + order + `}`, `{"message":"CANARY","5550199":"CANARY"}`, `[` + order + `]`, `"CANARY"`, "\ufeff{" + holder + "}", `)]}'` + order,
+		`{"code":"CANARY","data":` + order + `}`, `{"code":0,"data":"CANARY"}`, `{"code":0,"data":{"orders":[` + order + `],"Orders":["CANARY"]}}`,
+	}
+	calls := maps.Clone(operationCalls)
+	calls["stream"] = func(ctx context.Context, c *hotelstays.Client, opts ...hotelstays.CallOption) (err error) {
+		for _, err = range c.HotelListStream(ctx, hotelList(), opts...).Hotels() {
+		}
+		return err
+	}
+	for op, call := range calls {
+		failed := 0
+		for _, body := range bodies {
+			for _, status := range []int{200, 302, 400, 404, 500} {
+				log := &debugLog{}
+				client := clientThrough(t, &fixedAnswer{status: status, body: body}, log.option(), hotelstays.WithObserver(loggingObserver{log}.observer()))
+				err := call(t.Context(), client)
+				if err == nil {
+					continue
+				}
+				failed++
+				checkNoLeak(t, string(op), err)
+				for _, text := range []string{"CANARY", "5550199", "private.example", "files.example"} {
+					assert.NotContains(t, err.Error()+log.String(), text, "%s: HTTP %d with %s", op, status, body)
+				}
+				assert.Less(t, len(err.Error()), 1000)
+			}
+		}
+		assert.Greater(t, failed, 4*len(bodies), op)
+	}
+	_, err := bookAnswered(t, "K4R9Q2W7", 200, bodies[0])
+	assert.ErrorContains(t, err, "{code:number,data:{hotelOrder:{holder:{firstName:string,email:string,phone:{number:string,countryNumber:number}},status:number")
+	_, err = bookAnswered(t, "K4R9Q2W7", 502, "<html>Bad gateway</html>")
+	assert.ErrorContains(t, err, "<html>Bad gateway</html>")
+}
+
 // A token that was just read is as secret as one that was sent.
 func TestRedactionOfATokenInItsOwnAnswer(t *testing.T) {
 	c := clientThrough(t, &fixedAnswer{status: 200, body: `{"code":0,"msg":"ticket opaque-LEAK","data":{"ticket":"opaque-LEAK","access_token":"opaque-LEAK"}}`,

@@ -1,0 +1,76 @@
+// What an error shows of an answer.
+
+package wire
+
+import (
+	"bytes"
+	"context"
+	"regexp"
+	"strings"
+)
+
+// jsonBegins matches where JSON begins in a text, also JSON that is escaped.
+var jsonBegins = regexp.MustCompile(`^\s*"|\{\s*["&\\]|\[\s*[-"{\[&\\0-9]`)
+
+// Outline returns a text, such as a proxy's page, up to the first JSON in it, and of that the
+// names and types, but no value: {code:number,data:{orders:[{holder:{email:string}}]}}. Of an
+// array it shows the first element, and it ends with the JSON, or with … at a fault.
+func Outline(text []byte) string {
+	begins := jsonBegins.FindIndex(text)
+	if begins == nil {
+		return string(text)
+	}
+	l := newLexer(context.Background(), text[begins[0]:], 0)
+	defer l.release()
+	l.lax = true
+	out := l.outline(bytes.Clone(text[:begins[0]]))
+	if l.failed {
+		out = append(out, "…"...)
+	}
+	return string(out)
+}
+
+func (l *Lexer) outline(out []byte) []byte {
+	switch l.peek() {
+	case '{':
+		out = append(out, '{')
+		for more, first := l.Object(), true; more; more, first = l.Member(), false {
+			if !first {
+				out = append(out, ',')
+			}
+			out = l.outline(append(append(out, outlineName(l.name)...), ':'))
+		}
+		return l.closed(out, '}')
+	case '[':
+		out = append(out, '[')
+		for more, first := l.array(), true; more; more, first = l.element(), false {
+			if first {
+				out = l.outline(out)
+			} else {
+				l.skip(0)
+			}
+		}
+		return l.closed(out, ']')
+	}
+	begin := l.pos
+	if l.skip(0); !l.failed {
+		out = append(out, jsonTypeOf(l.body[begin:])...)
+	}
+	return out
+}
+
+func (l *Lexer) closed(out []byte, bracket byte) []byte {
+	if l.failed {
+		return out
+	}
+	return append(out, bracket)
+}
+
+// outlineName returns a name that may be a field's. Any other one may be a value.
+func outlineName(name []byte) string {
+	const longest = 32
+	if len(name) > longest || strings.Trim(string(name), "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_") != "" {
+		return "*"
+	}
+	return string(name)
+}
