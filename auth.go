@@ -18,6 +18,10 @@ const (
 	maxTicketTTL     = 365 * 24 * time.Hour
 )
 
+// queued is the option of a call that fetches a token in the background. Many accounts wait
+// for the few slots of Ticket, as long as their callers do.
+var queued = callOption(func(s *settings) { s.queued = true })
+
 // TicketCredential exchanges an application's key and secret for tickets.
 type TicketCredential struct {
 	AppKey    string
@@ -39,7 +43,7 @@ func (t TicketCredential) secret() types.Secret   { return t.AppSecret }
 func (t TicketCredential) callbacks() bool        { return true }
 
 func (t TicketCredential) fetch(ctx context.Context, c *Client) (types.Secret, time.Duration, error) {
-	resp, err := c.Ticket(ctx, t.request())
+	resp, err := c.Ticket(ctx, t.request(), queued)
 	if err != nil {
 		return types.Secret{}, 0, err
 	}
@@ -98,7 +102,7 @@ func (o OAuthCredential) secret() types.Secret { return o.ClientSecret }
 func (o OAuthCredential) callbacks() bool      { return false }
 
 func (o OAuthCredential) fetch(ctx context.Context, c *Client) (types.Secret, time.Duration, error) {
-	resp, err := c.OAuthToken(ctx, o.request())
+	resp, err := c.OAuthToken(ctx, o.request(), queued)
 	if err != nil {
 		return types.Secret{}, 0, err
 	}

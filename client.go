@@ -29,11 +29,13 @@ import (
 
 // Client calls the API. Create it with New. It is safe for concurrent use, and one client
 // should serve a whole process: its callers share connections, the token and the rate
-// limits. Calls of a zero Client, and calls with a nil ctx, are a *ValidationError.
+// limits. For further accounts, derive clients from it by WithCredential. Calls of a zero
+// Client, and calls with a nil ctx, are a *ValidationError.
 type Client struct {
 	baseURL   string
 	loopback  bool // the base URL is this machine, as in tests
 	cred      Credential
+	store     TokenStore
 	tokens    *token.Cache
 	defaults  settings
 	http      http.Client
@@ -90,12 +92,7 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 		opt.applyClient(&cfg)
 	}
 	base, loopback := cfg.faults.baseURL(baseURL)
-	if isNil(cred) {
-		cfg.faults.add("cred", "is nil: give a TicketCredential, an OAuthCredential or a TokenCredential")
-	} else {
-		cred = cred.snapshot()
-		cred.validate(&cfg.validation)
-	}
+	cred = cfg.credential(cred)
 	if err := cfg.faults.err("New"); err != nil {
 		return nil, err
 	}
@@ -107,6 +104,7 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 		baseURL:   base,
 		loopback:  loopback,
 		cred:      cred,
+		store:     cfg.store,
 		defaults:  cfg.settings,
 		http:      *cfg.httpClient,
 		limiter:   cfg.limiter,
@@ -123,8 +121,40 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 	if c.http.Transport == nil {
 		c.http.Transport = defaultTransport{}
 	}
-	c.tokens = c.newTokenCache(cfg.store)
+	c.tokens = c.newTokenCache()
 	return c, nil
+}
+
+// WithCredential returns a client for another account in the environment of c. The two share
+// connections, and with them CloseIdleConnections, the rate limiter, the quota of retries,
+// observers, the log and the token store. The new one has its own token; keep it, because
+// each fetches one. Its options are those of c, unless opts replace them. Its error is like
+// that of New.
+func (c *Client) WithCredential(cred Credential, opts ...SharedOption) (*Client, error) {
+	var set settings
+	if err := c.usable(context.Background(), "WithCredential"); err != nil {
+		return nil, err
+	}
+	applyAll(opts, &set, SharedOption.applyCall)
+	cred = set.credential(cred)
+	if err := set.err("WithCredential"); err != nil {
+		return nil, err
+	}
+	other := *c
+	other.cred, other.defaults = cred, set.over(&c.defaults)
+	other.tokens = other.newTokenCache()
+	return &other, nil
+}
+
+// credential validates cred, and returns a copy that the caller cannot change.
+func (v *validation) credential(cred Credential) Credential {
+	if isNil(cred) {
+		v.add("cred", "is nil: give a TicketCredential, an OAuthCredential or a TokenCredential")
+		return nil
+	}
+	cred = cred.snapshot()
+	cred.validate(v)
+	return cred
 }
 
 // NewFromEnv returns a client with a TicketCredential from the environment variables
@@ -147,7 +177,7 @@ func NewFromEnv(opts ...Option) (*Client, error) {
 	return New(baseURL, cred, opts...)
 }
 
-func (c *Client) newTokenCache(store TokenStore) *token.Cache {
+func (c *Client) newTokenCache() *token.Cache {
 	cache := &token.Cache{
 		Fetch:     func(ctx context.Context) (types.Secret, time.Duration, error) { return c.cred.fetch(ctx, c) },
 		Renewable: c.cred.id() != "",
@@ -158,7 +188,7 @@ func (c *Client) newTokenCache(store TokenStore) *token.Cache {
 			return redact.Set{secret.Reveal(), c.cred.secret().Reveal()}.Text(text)
 		},
 	}
-	shareToken(cache, store, c.baseURL, c.cred.id())
+	shareToken(cache, c.store, c.baseURL, c.cred.id())
 	return cache
 }
 
@@ -330,15 +360,16 @@ func (c *Client) usable(ctx context.Context, name Operation) error {
 
 // exchange is one call from its validated request to its answer.
 type exchange struct {
-	client     *Client
-	set        settings
-	session    string
-	body       []byte
-	ownTimeout time.Duration // ends ctx; 0: the caller's deadline does
-	watch      *observation
-	stream     transport.Stream // nil: the answer is read whole
-	sending    transport.Call
-	limiter    callLimiter
+	client         *Client
+	set            settings
+	session        string
+	body           []byte
+	ownTimeout     time.Duration // ends ctx; 0: the caller's deadline does
+	attemptTimeout time.Duration // of a queued call
+	watch          *observation
+	stream         transport.Stream // nil: the answer is read whole
+	sending        transport.Call
+	limiter        callLimiter
 	answer
 }
 
@@ -399,6 +430,10 @@ func recovered(err *error, what string) {
 	}
 }
 
+// maxTokenWait bounds the fetch of a token with its wait for the rate limit: 1,500 accounts
+// get their first ticket within it.
+const maxTokenWait = 5 * time.Minute
+
 // limitTime bounds x.ctx by WithTimeout, or by the operation's default if ctx has no
 // deadline.
 func (x *exchange) limitTime() context.CancelFunc {
@@ -407,6 +442,9 @@ func (x *exchange) limitTime() context.CancelFunc {
 		return func() {}
 	}
 	timeout := cmp.Or(x.set.timeout, x.row.timeout)
+	if x.set.queued {
+		x.attemptTimeout, timeout = timeout, maxTokenWait
+	}
 	if !bounded || time.Until(deadline) > timeout {
 		x.ownTimeout = timeout
 	}
@@ -421,25 +459,30 @@ func (x *exchange) call() *transport.Call {
 	if bodySize == nil { // of Do
 		bodySize = new(atomic.Int64)
 	}
+	policy := c.policy
+	if x.attemptTimeout > 0 { // others wait for this token
+		policy.MaxRetryAfter = min(policy.MaxRetryAfter, x.attemptTimeout)
+	}
 	x.limiter = callLimiter{limiter: c.limiter, key: RateLimitKey{c.baseURL, x.op}}
 	x.sending = transport.Call{
-		Operation:    string(x.op),
-		URL:          c.baseURL + x.row.path,
-		Header:       x.header(),
-		Body:         x.body,
-		RequestID:    x.set.requestID,
-		Timestamp:    x.set.timestamp,
-		Mutates:      x.row.mutates,
-		SendTimeout:  x.row.bookingFlow,
-		BodySizeHint: bodySize,
-		HTTP:         c.http,
-		RateLimiter:  &x.limiter,
-		Timeout:      x.ownTimeout,
-		Policy:       c.policy,
-		Log:          c.log,
-		Scrub:        x.answer.scrubAttempt,
-		Timeline:     x.watch.timeline(),
-		Stream:       x.stream,
+		Operation:      string(x.op),
+		URL:            c.baseURL + x.row.path,
+		Header:         x.header(),
+		Body:           x.body,
+		RequestID:      x.set.requestID,
+		Timestamp:      x.set.timestamp,
+		Mutates:        x.row.mutates,
+		SendTimeout:    x.row.bookingFlow,
+		BodySizeHint:   bodySize,
+		HTTP:           c.http,
+		RateLimiter:    &x.limiter,
+		Timeout:        x.ownTimeout,
+		AttemptTimeout: x.attemptTimeout,
+		Policy:         policy,
+		Log:            c.log,
+		Scrub:          x.answer.scrubAttempt,
+		Timeline:       x.watch.timeline(),
+		Stream:         x.stream,
 	}
 	if !x.row.noAuth {
 		x.sending.TokenSource = c.tokens

@@ -19,6 +19,7 @@ import (
 	"os"
 	"reflect"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -173,14 +174,92 @@ func TestNewCredentials(t *testing.T) {
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			_, err := hotelstays.New("https://api.example.test", row.cred)
+			base, err := hotelstays.New("https://api.example.test", bearerToken("t"))
+			require.NoError(t, err)
+			_, err = hotelstays.New("https://api.example.test", row.cred)
+			_, derivedErr := base.WithCredential(row.cred)
 			if row.faults == nil {
 				assert.NoError(t, err)
+				assert.NoError(t, derivedErr)
 				return
 			}
 			assert.Equal(t, row.faults, faultPaths(t, err))
+			assert.Equal(t, row.faults, faultPaths(t, derivedErr))
+			assert.ErrorContains(t, derivedErr, "WithCredential")
 		})
 	}
+}
+
+// A client of another account, derived twice over, has a token and options of its own, and
+// all else from the first.
+func TestWithCredential(t *testing.T) {
+	var sent []*http.Request
+	observed, store := 0, newMemoryStore()
+	log, _, _ := logOf(t, slog.LevelInfo)
+	base, err := hotelstays.New("https://api.example.test", bearerToken("first"),
+		hotelstays.WithHTTPClient(&http.Client{Transport: transportFunc(func(r *http.Request) (*http.Response, error) {
+			sent = append(sent, r)
+			if strings.HasSuffix(r.URL.Path, "ticket") {
+				return reply(200, `{"code":0,"data":{"ticket":"ticket-1"}}`), nil
+			}
+			return reply(200, `{"code":0,"data":{"orders":[]}}`), nil
+		})}), hotelstays.WithObserver(hotelstays.Observer{CallEnd: func(context.Context, hotelstays.CallInfo) { observed++ }}),
+		hotelstays.WithTokenStore(store), hotelstays.WithLogger(log), hotelstays.WithUserAgent("agent"),
+		hotelstays.WithMarket("AE"), hotelstays.WithLanguage("ar"), hotelstays.WithTimeout(7*time.Second))
+	require.NoError(t, err)
+	second, err := base.WithCredential(bearerToken("second"), hotelstays.WithMarket("DE"))
+	require.NoError(t, err)
+	third, err := second.WithCredential(hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret("secret")}, hotelstays.WithLanguage("de"))
+	require.NoError(t, err)
+	for _, c := range []struct {
+		client                  *hotelstays.Client
+		token, market, language string
+	}{{third, "ticket-1", "DE", "de"}, {second, "second", "DE", "ar"}, {base, "first", "AE", "ar"}} {
+		require.NoError(t, operationCalls[hotelstays.OpQueryOrders](t.Context(), c.client))
+		r := sent[len(sent)-1]
+		assert.Equal(t, []string{"Bearer " + c.token, c.market, c.language, "agent"},
+			[]string{r.Header.Get("Authorization"), r.Header.Get("Market"), r.Header.Get("Language"), r.Header.Get("User-Agent")})
+		deadline, _ := r.Context().Deadline()
+		assert.InDelta(t, 7, time.Until(deadline).Seconds(), 2)
+	}
+	assert.Equal(t, 4, observed, "with the ticket")
+	assert.Contains(t, store.tokens, "https://api.example.test ticket:key")
+
+	_, err = base.WithCredential(nil, nil, hotelstays.WithMarket("x"))
+	assert.Equal(t, []string{"WithMarket", "cred", "opts"}, faultPaths(t, err))
+}
+
+// A client of an account costs little memory, and no goroutine while it is idle.
+func TestWhatAClientCosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const accounts = 1000
+		base := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
+			if strings.HasSuffix(r.URL.Path, "ticket") {
+				return reply(200, `{"code":0,"data":{"ticket":"ticket-1"}}`), nil
+			}
+			return reply(200, `{"code":0,"data":{"orders":[]}}`), nil
+		}), hotelstays.WithRateLimiter(noRateLimits{}))
+		heap := func() int {
+			var m runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			return int(m.HeapAlloc)
+		}
+		clients := make([]*hotelstays.Client, accounts)
+		goroutines, before := runtime.NumGoroutine(), heap()
+		for i := range clients {
+			var err error
+			clients[i], err = base.WithCredential(hotelstays.TicketCredential{AppKey: fmt.Sprint("key-", i), AppSecret: types.NewSecret("secret")})
+			require.NoError(t, err)
+			require.NoError(t, operationCalls[hotelstays.OpQueryOrders](t.Context(), clients[i]))
+		}
+		synctest.Wait()
+		bytes := (heap() - before) / accounts
+		t.Logf("%d bytes a client with its token", bytes)
+		assert.Less(t, bytes, 4096)
+		assert.LessOrEqual(t, runtime.NumGoroutine(), goroutines, "goroutines")
+		runtime.KeepAlive(clients)
+	})
 }
 
 func TestNewBaseURL(t *testing.T) {
@@ -283,6 +362,8 @@ func TestUnusableClientOrContext(t *testing.T) {
 	for _, unusable := range []*hotelstays.Client{{}, nil} {
 		recovery := unusable.NewBookingRecovery(&hotelstays.BookRequest{CustomerReferenceNo: "ref-1"})
 		assert.Equal(t, &hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1"}, recovery)
+		_, err := unusable.WithCredential(bearerToken("token"))
+		assert.Equal(t, []string{"client"}, faultPaths(t, err))
 	}
 	assert.NotPanics(t, new(hotelstays.Client).CloseIdleConnections)
 }

@@ -14,8 +14,9 @@
 // A [Client] has one method per operation. It takes a ctx, a request and options, and returns
 // a response, whose Meta field describes the answer. An invalid request is a
 // [*ValidationError], and nothing is sent. Use one Client per process: it is safe for
-// concurrent use, and its callers share connections, the token and the rate limits. It neither
-// changes nor keeps a request, and a response belongs to the caller.
+// concurrent use, and its callers share connections, the token and the rate limits. For
+// further accounts, derive clients from it by [Client.WithCredential]. A client neither changes
+// nor keeps a request, and a response belongs to the caller.
 //
 // From search to cancellation:
 //
@@ -146,6 +147,9 @@
 //	QueryOrders                                                    30 s
 //	Ticket, OAuthToken                                             20 s
 //
+// The client's own call for a token has this limit from its slot of the rate limit on: with
+// many accounts it waits for the slot up to five minutes.
+//
 // A helper or an iterator makes several calls; only ctx limits all of them. HotelList,
 // HotelRates, CheckAvail, Book and Cancel send the remaining time to the service.
 //
@@ -163,8 +167,9 @@
 //
 // A slot is free again 1.01 seconds after its request arrived, by the answer's header
 // Server-Cost-Milliseconds ([RateLimiterOptions]). [WithParallelism] lets an iterator use the
-// whole limit. Clients behind one address share the limits: give them a common
-// [RateLimiter], of [NewRateLimiter], or for several processes of contrib/redis.
+// whole limit. Clients behind one address share the limits: derive them by
+// [Client.WithCredential], or give them a common [RateLimiter], of [NewRateLimiter], or for
+// several processes of contrib/redis.
 //
 // # Tokens
 //

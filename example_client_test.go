@@ -606,6 +606,31 @@ func ExampleWithRateLimiter() {
 	// Output: map[Destinations:3 Ticket:1]
 }
 
+// Each account has a client of its own. They share connections and rate limits.
+func ExampleClient_WithCredential() {
+	srv := hotelstaystest.NewServer()
+	defer srv.Close()
+	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
+		hotelstays.WithHTTPClient(srv.Client()), hotelstays.WithMarket("AE"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	reader, err := client.WithCredential(hotelstays.OAuthCredential{ClientID: srv.ClientID, ClientSecret: types.NewSecret(srv.ClientSecret)},
+		hotelstays.WithMarket("DE"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, account := range []*hotelstays.Client{client, reader} {
+		if _, err := account.Destinations(context.Background(), &hotelstays.DestinationsRequest{}); err != nil {
+			fmt.Println(err)
+		}
+	}
+	fmt.Println(srv.Ledger().TicketsIssued(), "ticket,", srv.Ledger().TokensIssued(), "access token")
+	// Output: 1 ticket, 1 access token
+}
+
 // Clients that were made apart share the rate limits of their address.
 func ExampleNewRateLimiter() {
 	srv := hotelstaystest.NewServer()

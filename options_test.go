@@ -44,7 +44,7 @@ func TestMisplacedOptionsDoNotCompile(t *testing.T) {
 	}
 	client, calls := reflect.TypeFor[*hotelstays.Client](), 0
 	for method := range client.Methods() {
-		if !method.Type.IsVariadic() {
+		if !method.Type.IsVariadic() || method.Name == "WithCredential" { // no call
 			continue
 		}
 		calls++

@@ -31,6 +31,101 @@ func TestProcessLimiter(t *testing.T) {
 	}, storetest.InBubble())
 }
 
+// accountsOf returns clients of n accounts, the first of which is made by New.
+func accountsOf(t *testing.T, srv *hotelstaystest.Server, n int, opts ...hotelstays.Option) []*hotelstays.Client {
+	clients := []*hotelstays.Client{newClient(t, srv, ticketOf(srv), opts...)}
+	for range n - 1 {
+		client, err := clients[0].WithCredential(ticketOf(srv))
+		require.NoError(t, err)
+		clients = append(clients, client)
+	}
+	return clients
+}
+
+// The first searches of many accounts get their tickets as fast as the service issues them.
+// The queue for the tickets counts neither as the ticket's time nor against other accounts.
+func TestManyAccountsShareTheRateLimits(t *testing.T) {
+	for _, accounts := range []int{50, howMany(t, "accounts", 500, 500, 150)} {
+		t.Run(fmt.Sprint(accounts, " accounts"), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv := hotelstaystest.NewServer(hotelstaystest.WithInMemory())
+				defer srv.Close()
+				clients := accountsOf(t, srv, accounts)
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+				defer cancel()
+				start := time.Now()
+				var wg sync.WaitGroup
+				for _, client := range clients {
+					wg.Go(func() {
+						_, err := client.HotelList(ctx, searchCity(srv))
+						assert.NoError(t, err)
+					})
+				}
+				time.Sleep(8 * time.Second)
+				held := time.Now()
+				_, err := clients[0].HotelList(ctx, searchCity(srv))
+				assert.NoError(t, err)
+				assert.Less(t, time.Since(held), 2*time.Second, "who has a ticket does not wait for those who have none")
+				wg.Wait()
+				took := time.Since(start)
+				t.Logf("%d tickets in %s", srv.Ledger().TicketsIssued(), took)
+				assert.Equal(t, accounts, srv.Ledger().TicketsIssued())
+				assert.LessOrEqual(t, took, time.Duration(accounts/5)*1010*ms+time.Second)
+				for _, op := range []hotelstaystest.Operation{hotelstaystest.OpTicket, hotelstaystest.OpHotelList} {
+					assert.Zero(t, srv.Ledger().RateLimited(op), op)
+				}
+				clients[0].CloseIdleConnections()
+			})
+		})
+	}
+}
+
+// A ticket that does not come within its own time is given up, however long it was waited for.
+func TestATicketInTheQueueHasItsOwnTimeLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := hotelstaystest.NewServer(hotelstaystest.WithInMemory())
+		defer srv.Close()
+		limiter := hotelstays.NewRateLimiter(nil)
+		client := newClient(t, srv, ticketOf(srv), hotelstays.WithRateLimiter(limiter))
+		limiter.Pause(hotelstays.RateLimitKey{BaseURL: srv.URL, Operation: hotelstays.OpTicket}, time.Now().Add(time.Minute))
+		stall(srv, hotelstays.OpTicket)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		start := time.Now()
+		_, err := client.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{})
+		assert.ErrorContains(t, err, "the call's own limit of 20s passed")
+		assert.Equal(t, hotelstays.KindNoToken, hotelstays.KindOf(err))
+		assert.Equal(t, 80*time.Second, time.Since(start))
+		client.CloseIdleConnections()
+	})
+}
+
+// Two clients that were made apart keep the limits of the address with one limiter, and those
+// of one family with the limiter that they have anyway.
+func TestTwoClientsShareTheRateLimits(t *testing.T) {
+	for _, apart := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			srv := hotelstaystest.NewServer(hotelstaystest.WithInMemory())
+			defer srv.Close()
+			shared := hotelstays.WithRateLimiter(hotelstays.NewRateLimiter(nil))
+			clients := accountsOf(t, srv, 2, shared)
+			if apart {
+				clients[1] = newClient(t, srv, ticketOf(srv), shared)
+			}
+			var wg sync.WaitGroup
+			for i := range 40 {
+				wg.Go(func() { _ = operationCalls[hotelstays.OpCheckAvail](t.Context(), clients[i%2]) })
+			}
+			wg.Wait()
+			assert.Equal(t, 40, srv.Ledger().Count(hotelstaystest.OpCheckAvail))
+			assert.Zero(t, srv.Ledger().RateLimited(hotelstaystest.OpCheckAvail))
+			for _, client := range clients {
+				client.CloseIdleConnections()
+			}
+		})
+	}
+}
+
 func TestARateLimiterWithRoomAllocatesNothing(t *testing.T) {
 	l, key := hotelstays.NewRateLimiter(nil), hotelstays.RateLimitKey{BaseURL: "https://host.example", Operation: hotelstays.OpBook}
 	assert.Zero(t, testing.AllocsPerRun(100, func() {

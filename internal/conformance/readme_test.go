@@ -27,7 +27,7 @@ func TestREADME(t *testing.T) {
 	section, rest, ok := strings.Cut(section, "\n## ")
 	require.True(t, ok)
 	recipes := fences(t, section, "")
-	require.Len(t, recipes, 5)
+	require.Len(t, recipes, 6)
 	tests := fences(t, rest, "func Test")
 	require.Len(t, tests, 1)
 

@@ -1,4 +1,4 @@
-// One attempt: rate limit, token, request, answer.
+// One attempt: token, rate limit, request, answer.
 
 package transport
 
@@ -41,7 +41,7 @@ func (a *attempt) status() int {
 	return a.answer.Status
 }
 
-// RoundTrip makes one attempt: rate limit, token, request, answer.
+// RoundTrip makes one attempt: token, rate limit, request, answer.
 func (r *run) RoundTrip(in *http.Request) (*http.Response, error) {
 	r.attemptsBegun++
 	r.waiting = false
@@ -82,6 +82,9 @@ func (r *run) attempt(ctx context.Context, in *http.Request) error {
 	if ctx.Err() != nil {
 		return r.explainEnd(ctx, ctx.Err())
 	}
+	if err := r.authorize(ctx); err != nil { // before the slot, because others may have their token
+		return err
+	}
 	permit, err := r.acquire(ctx)
 	if err != nil {
 		// The limiter may report a deadline that it would miss, before it passes.
@@ -90,10 +93,13 @@ func (r *run) attempt(ctx context.Context, in *http.Request) error {
 	}
 	trace := &trace{permit: permit}
 	defer func() { trace.finish(r.last.requestID != "", nil) }() // also where a function of the caller panics
-	if r.TokenSource != nil {
-		r.last.authorization, err = r.TokenSource.Authorization(ctx)
-		r.last.permanent = err != nil // fetching a token is a call with retries of its own
+	if r.AttemptTimeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, r.AttemptTimeout)
+		defer cancel()
+		defer func() { r.last.permanent = r.last.permanent || ctx.Err() != nil }()
 	}
+	err = r.authorize(ctx) // again, because it may have expired while the call waited
 	var id string
 	if err == nil {
 		id, err = r.identify()
@@ -130,6 +136,16 @@ var errOverslept = fmt.Errorf("the deadline of ctx passed while the machine was 
 func overslept(ctx context.Context) bool {
 	deadline, ok := ctx.Deadline()
 	return ok && !time.Now().Round(0).Before(deadline.Round(0))
+}
+
+// authorize reads the token, or waits for it. A token is fetched by a call with retries of
+// its own.
+func (r *run) authorize(ctx context.Context) (err error) {
+	if r.TokenSource != nil {
+		r.last.authorization, err = r.TokenSource.Authorization(ctx)
+		r.last.permanent = err != nil
+	}
+	return err
 }
 
 var errReusedID = errors.New("the Request-Id is that of the attempt before; each attempt needs a new one")
@@ -251,6 +267,8 @@ func (r *run) explainEnd(ctx context.Context, err error) error {
 	}
 	err = WithoutCause(ctx, err)
 	switch {
+	case r.ctx.Err() == nil && r.AttemptTimeout > 0 && (r.HTTP.Timeout == 0 || r.AttemptTimeout < r.HTTP.Timeout):
+		return fmt.Errorf("the call's own limit of %s passed: %w", r.AttemptTimeout, err)
 	case r.ctx.Err() == nil:
 		return fmt.Errorf("the http.Client's Timeout passed: %w", err)
 	case ctx.Err() == context.Canceled:

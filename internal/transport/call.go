@@ -36,6 +36,8 @@ type Call struct {
 	SendTimeout bool
 	// Timeout is the limit that the client set on ctx itself, for errors; 0: it set none.
 	Timeout time.Duration
+	// AttemptTimeout limits an attempt from its slot on, and ends the call; 0: no limit.
+	AttemptTimeout time.Duration
 	// BodySizeHint is the size of the operation's last answer, to prepare for the next.
 	BodySizeHint *atomic.Int64
 

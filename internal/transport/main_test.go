@@ -89,11 +89,15 @@ func reply(status int, body string) *http.Response {
 
 // tokenSeries hands out a new token after each refusal.
 type tokenSeries struct {
-	n   int
-	err error
+	n     int
+	err   error
+	reads int // that succeed before err
 }
 
 func (b *tokenSeries) Authorization(context.Context) (Authorization, error) {
+	if b.reads--; b.reads >= 0 {
+		return Authorization{}, nil
+	}
 	return Authorization{Header: fmt.Sprintf("Bearer %d", b.n)}, b.err
 }
 

@@ -167,6 +167,10 @@ func TestPermitIsSettledOnce(t *testing.T) {
 	do(t, newTransport(t, nil), "http://"+gone.Addr().String(), func(c *Call) { c.RateLimiter = limiter })
 	assert.Equal(t, [2]int64{1, 4}, limiter.settled())
 	do(t, newTransport(t, nil), ok.URL, func(c *Call) { c.RateLimiter, c.TokenSource = limiter, &tokenSeries{err: errors.New("no token")} })
+	assert.Equal(t, [2]int64{1, 4}, limiter.settled(), "without a token no slot is taken")
+	do(t, newTransport(t, nil), ok.URL, func(c *Call) {
+		c.RateLimiter, c.TokenSource = limiter, &tokenSeries{err: errors.New("no token"), reads: 1}
+	})
 	assert.Equal(t, [2]int64{1, 5}, limiter.settled())
 }
 

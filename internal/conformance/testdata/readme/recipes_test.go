@@ -21,6 +21,8 @@ import (
 // The names that the recipes leave to the reader.
 var (
 	session, baseURL string
+	key              string
+	secret           types.Secret
 	credential       hotelstays.Credential
 	seen, offer      *types.RoomRatePkg
 	order            *types.Order
@@ -30,7 +32,7 @@ var (
 	events           []hotelstays.WebhookKind
 	tokens           = oneToken{}
 	limiter          = countingLimiter{}
-	fleet            *hotelstays.Client
+	searching        *hotelstays.Client
 )
 
 const reference = "ref-1"
@@ -53,7 +55,7 @@ func handle(_ context.Context, event *hotelstays.WebhookEvent) error {
 }
 
 func searchPage(client *hotelstays.Client) http.Handler {
-	fleet = client
+	searching = client
 	return http.NotFoundHandler()
 }
 
@@ -92,7 +94,8 @@ func TestRecipes(t *testing.T) {
 	srv := hotelstaystest.NewServer()
 	defer srv.Close()
 	baseURL = srv.URL
-	credential = hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)}
+	key, secret = srv.AppKey, types.NewSecret(srv.AppSecret)
+	credential = hotelstays.TicketCredential{AppKey: key, AppSecret: secret}
 	client, err := hotelstays.New(baseURL, credential, hotelstays.WithHTTPClient(srv.Client()))
 	check(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -118,7 +121,12 @@ func TestRecipes(t *testing.T) {
 	want(t, answer.Code == http.StatusOK && len(events) == 1, "one event")
 
 	check(t, recipe5(ctx, client))
-	_, err = fleet.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{reference}})
+	_, err = searching.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{reference}})
+	check(t, err)
+	want(t, srv.Ledger().TicketsIssued() == 2, "a token for each account")
+
+	check(t, recipe6(ctx, client))
+	_, err = searching.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{reference}})
 	check(t, err)
 	want(t, len(tokens) == 1 && limiter[hotelstays.OpQueryOrders] == 1, "one token in the store, one slot of the limiter")
 }
