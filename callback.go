@@ -38,7 +38,12 @@ func callbackProblem(raw string) string {
 	case !isPort(cmp.Or(u.Port(), "443")):
 		return "has a port above 65535"
 	}
-	host := strings.TrimSuffix(u.Hostname(), ".")
+	return hostProblem(u.Hostname())
+}
+
+// hostProblem returns the reason why host is not public, or an empty string.
+func hostProblem(host string) string {
+	host = strings.TrimSuffix(host, ".")
 	if ip, err := netip.ParseAddr(host); err == nil {
 		if !isPublic(ip) {
 			return "its host is not a public address"

@@ -16,6 +16,7 @@ import (
 	"os"
 	"reflect"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -33,7 +34,8 @@ import (
 // Client, and calls with a nil ctx, are a *ValidationError.
 type Client struct {
 	baseURL   string
-	loopback  bool // the base URL is this machine, as in tests
+	loopback  bool     // the base URL is this machine, as in tests
+	stores    []string // hosts of vouchers that may be private
 	cred      Credential
 	store     TokenStore
 	tokens    *token.Cache
@@ -103,6 +105,7 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 	c := &Client{
 		baseURL:   base,
 		loopback:  loopback,
+		stores:    cfg.voucherHosts,
 		cred:      cred,
 		store:     cfg.store,
 		defaults:  cfg.settings,
@@ -242,7 +245,7 @@ func (defaultTransport) CloseIdleConnections() { http.DefaultClient.CloseIdleCon
 func NewTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		DialContext:         dial,
 		TLSClientConfig:     &tls.Config{MinVersion: minTLS},
 		TLSHandshakeTimeout: 10 * time.Second,
 		ForceAttemptHTTP2:   true,
@@ -255,6 +258,15 @@ func NewTransport() *http.Transport {
 		ExpectContinueTimeout:  time.Second,
 		OnProxyConnectResponse: refusedByProxy,
 	}
+}
+
+// dialControl is the key in a ctx of what checks each address before dial connects to it.
+type dialControl struct{}
+
+func dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	d := net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+	d.Control, _ = ctx.Value(dialControl{}).(func(string, string, syscall.RawConn) error)
+	return d.DialContext(ctx, network, addr)
 }
 
 // WithHTTPClient sends the calls through a copy of hc. Its Transport, Jar and Timeout (of

@@ -182,7 +182,8 @@
 // # Vouchers and webhooks
 //
 // [Client.AwaitVoucher] waits for a voucher. [Client.SaveVoucher], [Client.OpenVoucher] and
-// [Client.DownloadVoucher] return only a document whose size and SHA-256 are as issued.
+// [Client.DownloadVoucher] return only a document whose SHA-256 is as issued. They connect to
+// public hosts only; [WithVoucherHosts] names private ones.
 //
 // The handler of [NewWebhookHandler] checks a delivery's signature and time. Your function
 // succeeds once per event, within the retention of the [EventStore]. Events overtake each

@@ -29,8 +29,10 @@ const (
 	KindVoucher         ErrorKind = "voucher"
 	KindWebhook         ErrorKind = "webhook"
 
-	// KindVoucherNotReady: a *VoucherError with ErrVoucherNotReady.
+	// KindVoucherNotReady and KindNoVoucher: a *VoucherError with ErrVoucherNotReady. The first
+	// is one that AwaitVoucher waits for, the second any other, as of a cancelled order.
 	KindVoucherNotReady ErrorKind = "voucher_not_ready"
+	KindNoVoucher       ErrorKind = "no_voucher"
 
 	// KindParam to KindUpstreamTimeout are the kinds of the sentinels: ErrParam and so on.
 	KindParam              ErrorKind = "parameter_refused"
@@ -63,7 +65,7 @@ const (
 //	400  the request is at fault
 //	404  there is no such order, or no voucher
 //	409  the offer or the order does not allow it
-//	503  the caller may try again in a moment
+//	503  the caller may try again in a moment, or for a voucher in a few minutes
 //	504  there was no answer in time
 //	502  the API, or your access to it, is at fault
 //	500  the error is not of this package
@@ -73,13 +75,13 @@ func (k ErrorKind) HTTPStatus() int {
 		return http.StatusOK
 	case KindOutcomeUnknown:
 		return http.StatusAccepted
-	case KindValidation, KindParam, KindWebhook:
+	case KindValidation, KindParam, KindWebhook, KindVoucherTooLarge:
 		return http.StatusBadRequest
-	case KindNotFound, KindVoucherNotReady:
+	case KindNotFound, KindNoVoucher:
 		return http.StatusNotFound
 	case KindRateChanged, KindDuplicateBooking, KindReferenceReused, KindAmbiguousReference, KindCancelRefused:
 		return http.StatusConflict
-	case KindRateLimited, KindCanceled:
+	case KindRateLimited, KindCanceled, KindVoucherNotReady:
 		return http.StatusServiceUnavailable
 	case KindTimeout, KindUpstreamTimeout:
 		return http.StatusGatewayTimeout

@@ -47,6 +47,7 @@ type MemoryEvents = *memoryEvents
 var (
 	NewMemoryEvents = newMemoryEvents
 	ErrEventsFull   = errEventsFull
+	WriteWhole      = writeWhole
 )
 
 const DefaultEvents = defaultEvents

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -151,14 +152,15 @@ func WithOrderStates(states OrderStates) SharedOption {
 
 type config struct {
 	settings
-	httpClient  *http.Client
-	log         *slog.Logger
-	limiter     RateLimiter
-	store       TokenStore
-	observers   []Observer
-	maxAttempts int
-	maxBody     int64
-	userAgent   string
+	httpClient   *http.Client
+	log          *slog.Logger
+	limiter      RateLimiter
+	store        TokenStore
+	observers    []Observer
+	maxAttempts  int
+	maxBody      int64
+	userAgent    string
+	voucherHosts []string
 }
 
 func (c *config) policy() transport.Policy {
@@ -246,5 +248,19 @@ func WithUserAgent(ua string) Option {
 			return
 		}
 		c.userAgent = ua
+	})
+}
+
+// WithVoucherHosts names private hosts of voucher documents, such as "store.internal" or
+// "10.0.0.5", without a port. Links to other hosts must lead to public addresses: see
+// DownloadVoucher.
+func WithVoucherHosts(hosts ...string) Option {
+	return clientOption(func(c *config) {
+		for _, host := range hosts {
+			if _, err := netip.ParseAddr(host); err != nil && (host == "" || strings.ContainsFunc(host, notInHost)) {
+				c.faults.add("WithVoucherHosts", "%q is not a host name in ASCII or an IP address, without a port", host)
+			}
+		}
+		c.voucherHosts = append(c.voucherHosts, hosts...)
 	})
 }

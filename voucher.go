@@ -97,7 +97,7 @@ func (c *Client) AwaitVoucher(ctx context.Context, req *OrderVoucherRequest, opt
 		switch {
 		case err != nil && !transient(err):
 			return seen, err
-		case err == nil && resp.Status != types.VoucherNotGenerated && resp.Status != types.VoucherPending:
+		case err == nil && !inPreparation(resp.Status):
 			return resp, nil
 		case err == nil:
 			seen = resp
@@ -106,6 +106,10 @@ func (c *Client) AwaitVoucher(ctx context.Context, req *OrderVoucherRequest, opt
 			return seen, waitEnded(voucherProgress(req, seen), err, pollErr)
 		}
 	}
+}
+
+func inPreparation(status types.VoucherStatus) bool {
+	return status == types.VoucherNotGenerated || status == types.VoucherPending
 }
 
 func voucherProgress(req *OrderVoucherRequest, seen *OrderVoucherResponse) string {
@@ -123,7 +127,8 @@ var (
 	// ErrVoucherUnsigned: the voucher has no signature block, because it is older than
 	// signing. WithUnsignedVouchers accepts it by its size.
 	ErrVoucherUnsigned = errors.New("the voucher has no digest to verify it by")
-	// ErrVoucherAltered: size or digest differ. Do not give the document to a traveller.
+	// ErrVoucherAltered: the digest differs, or without one the size. Do not give the document
+	// to a traveller.
 	ErrVoucherAltered = errors.New("the document is not the one that was issued")
 	// ErrVoucherNotReady: there is no document, or not yet.
 	ErrVoucherNotReady = errors.New("there is no document")
@@ -171,10 +176,13 @@ func (e *VoucherError) Error() string {
 func (e *VoucherError) Unwrap() error { return e.Err }
 
 func (e *VoucherError) kind() ErrorKind {
-	if errors.Is(e.Err, ErrVoucherNotReady) {
+	switch {
+	case !errors.Is(e.Err, ErrVoucherNotReady):
+		return KindVoucher
+	case inPreparation(e.Status):
 		return KindVoucherNotReady
 	}
-	return KindVoucher
+	return KindNoVoucher
 }
 
 func voucherError(v *types.Voucher, err error, format string, args ...any) error {

@@ -13,14 +13,12 @@ import (
 	"hash"
 	"io"
 	"log/slog"
-	"net/http"
-	"net/url"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/hotelstays/hotelstays-go/internal/redact"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -32,13 +30,13 @@ const (
 )
 
 // WithUnsignedVouchers accepts a voucher without a signature block. Only its size is then
-// checked.
+// checked, and redirects of its link are not followed.
 func WithUnsignedVouchers() VoucherOption {
 	return voucherOption(func(s *voucherSettings) { s.allowUnsigned = true })
 }
 
-// WithMaxVoucherBytes limits the size of a document, 64 MiB by default. A voucher with a
-// larger size is a *VoucherError, and nothing is downloaded.
+// WithMaxVoucherBytes limits the size of a document, 64 MiB by default. A larger one is a
+// *VoucherError. If the voucher states a larger size, nothing is downloaded.
 func WithMaxVoucherBytes(n int64) VoucherOption {
 	return voucherOption(func(s *voucherSettings) {
 		if n < 1 {
@@ -59,9 +57,9 @@ func (c *Client) collectVoucher(ctx context.Context, method Operation, opts []Vo
 	return set, set.faults.err(method)
 }
 
-// VerifyVoucher checks the size and the SHA-256 of a document against its voucher, in
-// constant time. The error is ErrVoucherAltered if they differ, or ErrVoucherUnsigned if the
-// voucher has no signature block.
+// VerifyVoucher compares the SHA-256 of a document with that of its voucher, in constant time.
+// The error is ErrVoucherAltered if they differ or the document is empty. Without a signature
+// block it is ErrVoucherAltered if the size differs, else ErrVoucherUnsigned.
 //
 // It proves that the document is unchanged, not that it is current: the order may be
 // cancelled, or there may be a newer version. Voucher.VerifyURL shows that.
@@ -91,7 +89,7 @@ func (d *documentCheck) Write(p []byte) (int, error) {
 
 func (d *documentCheck) verdict(set voucherSettings) error {
 	v := d.voucher
-	if d.size != v.ByteSize || d.size == 0 {
+	if d.size == 0 || v.Signature == nil && d.size != v.ByteSize {
 		return voucherError(v, ErrVoucherAltered, "it has %d bytes instead of %d", d.size, v.ByteSize)
 	}
 	if v.Signature == nil {
@@ -102,7 +100,7 @@ func (d *documentCheck) verdict(set voucherSettings) error {
 	}
 	got := hex.EncodeToString(d.hash.Sum(nil))
 	if subtle.ConstantTimeCompare([]byte(got), []byte(v.Signature.Digest)) != 1 {
-		return voucherError(v, ErrVoucherAltered, "its SHA-256 is not the one that was signed")
+		return voucherError(v, ErrVoucherAltered, "the SHA-256 of its %d bytes is not the one that was signed", d.size)
 	}
 	return nil
 }
@@ -113,9 +111,16 @@ func (d *documentCheck) verdict(set voucherSettings) error {
 // w or a bad option is a *ValidationError.
 //
 // The download ends with ctx or WithTimeout; without a deadline, after five minutes. Other
-// call options have no effect, because the link is not an operation of the API. It must be
-// https; a loopback client also accepts http on loopback. The request has no credentials and
-// follows no redirect. A broken download is not resumed.
+// call options have no effect, because the link is not an operation of the API. A broken
+// download is not resumed.
+//
+// The request has no credentials. It follows up to three redirects if the voucher has a digest.
+// The link and each redirect must be https and lead to a public host, as ValidateCallbackURL
+// defines it, unless WithVoucherHosts names that host. So must each address that the host has:
+// others are not connected to. A DialContext of your own is checked by the address that it
+// connected to, before anything is sent. Where a proxy or a RoundTripper other than
+// *http.Transport connects, it has to check the addresses. A client of a loopback base URL
+// accepts any host, and http on loopback.
 func (c *Client) DownloadVoucher(ctx context.Context, v *types.Voucher, w io.Writer, opts ...VoucherOption) error {
 	set, err := c.collectVoucher(ctx, "DownloadVoucher", opts)
 	if err != nil {
@@ -125,7 +130,7 @@ func (c *Client) DownloadVoucher(ctx context.Context, v *types.Voucher, w io.Wri
 		set.faults.add("w", "is nil")
 		return set.faults.err(set.method)
 	}
-	temp, err := spool(func(w io.Writer) error { return c.fetchDocument(ctx, v, w, set) })
+	temp, _, err := spool(func(w io.Writer) error { return c.fetchDocument(ctx, v, w, set) })
 	if err != nil {
 		return err
 	}
@@ -136,11 +141,11 @@ func (c *Client) DownloadVoucher(ctx context.Context, v *types.Voucher, w io.Wri
 	return nil
 }
 
-// spool returns a temporary file, at its start, once write succeeds.
-func spool(write documentWriter) (*os.File, error) {
+// spool returns a temporary file, at its start, and its size, once write succeeds.
+func spool(write documentWriter) (*os.File, int64, error) {
 	temp, err := os.CreateTemp("", "voucher-*")
 	if err != nil {
-		return nil, &VoucherError{Err: err, Detail: "a temporary file could not be created"}
+		return nil, 0, &VoucherError{Err: err, Detail: "a temporary file could not be created"}
 	}
 	os.Remove(temp.Name()) // Unix: a killed process leaves no file
 	whole := false
@@ -150,13 +155,17 @@ func spool(write documentWriter) (*os.File, error) {
 		}
 	}()
 	if err := write(temp); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	if _, err := temp.Seek(0, io.SeekStart); err != nil {
-		return nil, &VoucherError{Err: err, Detail: "reading the temporary file"}
+	size, err := temp.Seek(0, io.SeekEnd)
+	if err == nil {
+		_, err = temp.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return nil, 0, &VoucherError{Err: err, Detail: "reading the temporary file"}
 	}
 	whole = true
-	return temp, nil
+	return temp, size, nil
 }
 
 func discard(temp *os.File) error {
@@ -169,7 +178,7 @@ func (s voucherSettings) acceptable(v *types.Voucher) error {
 	switch {
 	case v == nil:
 		return &VoucherError{Err: ErrVoucherNotReady, Detail: "the voucher is nil"}
-	case v.ByteSize < 1 || v.ByteSize > s.maxBytes:
+	case v.ByteSize > s.maxBytes || v.Signature == nil && v.ByteSize < 1:
 		return voucherError(v, errVoucherSize, "it states %d bytes; the limit is %d (WithMaxVoucherBytes)", v.ByteSize, s.maxBytes)
 	case v.Signature == nil && !s.allowUnsigned:
 		return voucherError(v, ErrVoucherUnsigned, "WithUnsignedVouchers accepts it by its size alone")
@@ -180,11 +189,19 @@ func (s voucherSettings) acceptable(v *types.Voucher) error {
 var errVoucherSize = errors.New("size not accepted")
 
 // copyDocument writes the document to w. It returns nil only if all of it is verified. It
-// reads at most one byte more than v states.
-func copyDocument(ctx context.Context, w io.Writer, document io.Reader, v *types.Voucher, set voucherSettings) error {
+// reads at most one byte more than is allowed.
+func copyDocument(ctx context.Context, w io.Writer, document io.Reader, v *types.Voucher, set voucherSettings, links []string) error {
 	check := newDocumentCheck(v)
-	if _, err := io.Copy(io.MultiWriter(w, check), io.LimitReader(document, v.ByteSize+1)); err != nil {
-		return voucherError(v, withoutLink(transport.WithoutCause(ctx, err), v), "after %d of %d bytes", check.size, v.ByteSize)
+	limit := set.maxBytes
+	if v.Signature == nil {
+		limit = v.ByteSize
+	}
+	document = io.LimitReader(document, min(limit, math.MaxInt64-1)+1)
+	if _, err := io.Copy(io.MultiWriter(w, check), document); err != nil {
+		return voucherError(v, withoutLinks(transport.WithoutCause(ctx, err), links), "after %d of %d bytes", check.size, v.ByteSize)
+	}
+	if check.size > set.maxBytes {
+		return voucherError(v, errVoucherSize, "it has more than %d bytes (WithMaxVoucherBytes)", set.maxBytes)
 	}
 	return check.verdict(set)
 }
@@ -202,77 +219,12 @@ func (c *Client) fetchDocument(ctx context.Context, v *types.Voucher, w io.Write
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	resp, err := c.getDocument(ctx, v)
+	resp, links, err := c.getDocument(ctx, v)
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
-	return copyDocument(ctx, w, resp.Body, v, set)
-}
-
-// withoutLink returns err, or the first of its causes without the link, or its text with the
-// link redacted. Whoever has the link has the document.
-func withoutLink(err error, v *types.Voucher) error {
-	for cause := err; cause != nil; cause = errors.Unwrap(cause) {
-		if text := cause.Error(); redactLink(text, v) == text {
-			return cause
-		}
-	}
-	return errors.New(redactLink(err.Error(), v))
-}
-
-func redactLink(text string, v *types.Voucher) string {
-	for _, secret := range []string{v.DownloadURL, requestURI(v.DownloadURL)} {
-		if len(secret) > 1 {
-			text = strings.ReplaceAll(text, secret, redact.Marker)
-		}
-	}
-	return text
-}
-
-func requestURI(link string) string {
-	u, err := url.Parse(link)
-	if err != nil {
-		return ""
-	}
-	return u.RequestURI()
-}
-
-func (c *Client) getDocument(ctx context.Context, v *types.Voucher) (*http.Response, error) {
-	u, err := url.Parse(v.DownloadURL)
-	if err != nil || u.Hostname() == "" || u.User != nil {
-		return nil, voucherError(v, errors.New("its link is not a URL"), "")
-	}
-	if u.Scheme != "https" && !(c.loopback && u.Scheme == "http" && isLoopback(u.Hostname())) {
-		return nil, voucherError(v, errors.New("its link is not https"), "")
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
-	if err != nil {
-		return nil, voucherError(v, errors.New("its link is not a URL"), "")
-	}
-	req.Header.Set("User-Agent", c.agent)
-	req.Header.Set("Accept-Encoding", "identity") // the digest is over the bytes as issued
-	// A RoundTripper follows no redirect and has no cookies.
-	resp, err := c.http.Transport.RoundTrip(req)
-	if err == nil && (resp == nil || resp.Body == nil) {
-		err = errors.New("the transport returned neither an answer nor an error")
-	}
-	if err != nil {
-		return nil, voucherError(v, withoutLink(transport.WithoutCause(ctx, err), v), "downloading the document")
-	}
-	switch resp.StatusCode {
-	case http.StatusOK:
-		return resp, nil
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusGone:
-		err = ErrVoucherLinkExpired
-	default:
-		err = errors.New("the document could not be downloaded")
-	}
-	resp.Body.Close()
-	if resp.StatusCode >= http.StatusInternalServerError {
-		return nil, voucherError(v, err, "HTTP %d; try again later", resp.StatusCode)
-	}
-	return nil, voucherError(v, err, "HTTP %d", resp.StatusCode)
+	return copyDocument(ctx, w, resp.Body, v, set, links)
 }
 
 // maxVoucherAttempts limits how often SaveVoucher and OpenVoucher get the voucher: during a
@@ -312,15 +264,15 @@ func (c *Client) OpenVoucher(ctx context.Context, req *OrderVoucherRequest, opts
 	if err != nil {
 		return nil, err
 	}
-	var temp *os.File
-	v, err := c.storeVoucher(ctx, req, set, func(write documentWriter) (err error) {
-		temp, err = spool(write)
+	document := new(VoucherDocument)
+	document.Voucher, err = c.storeVoucher(ctx, req, set, func(write documentWriter) (err error) {
+		document.temp, document.Size, err = spool(write)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &VoucherDocument{Voucher: v, Size: v.ByteSize, temp: temp}, nil
+	return document, nil
 }
 
 // VoucherDocument is a verified document, for http.ServeContent for instance. OpenVoucher
@@ -403,10 +355,10 @@ func (c *Client) storeOnce(ctx context.Context, req *OrderVoucherRequest, set vo
 
 func withoutDocument(status types.VoucherStatus) string {
 	text := fmt.Sprintf("its status is %q", status)
-	switch status {
-	case types.VoucherNotGenerated, types.VoucherPending:
+	switch {
+	case inPreparation(status):
 		return text + "; AwaitVoucher waits for it"
-	case types.VoucherFailed, types.VoucherCancelled:
+	case status == types.VoucherCancelled:
 		return text + "; waiting does not help"
 	}
 	return text
@@ -416,7 +368,7 @@ func inlineDocument(ctx context.Context, v *types.Voucher, w io.Writer, set vouc
 	if err := set.acceptable(v); err != nil {
 		return err
 	}
-	return copyDocument(ctx, w, base64.NewDecoder(base64.StdEncoding, strings.NewReader(v.Content.Base64)), v, set)
+	return copyDocument(ctx, w, base64.NewDecoder(base64.StdEncoding, strings.NewReader(v.Content.Base64)), v, set, nil)
 }
 
 // writeWhole writes a file beside path, and renames it once write succeeds.

@@ -1,0 +1,209 @@
+// Links of vouchers: the hosts that a document may come from, and the request for it.
+
+package hotelstays
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/hotelstays/hotelstays-go/internal/redact"
+	"github.com/hotelstays/hotelstays-go/internal/transport"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+const maxVoucherRedirects = 3
+
+// getDocument requests the document of v. It follows redirects only if a digest will check what
+// they lead to. It also returns all links on the way, which no error may quote.
+func (c *Client) getDocument(ctx context.Context, v *types.Voucher) (resp *http.Response, links []string, err error) {
+	next := v.DownloadURL
+	links = []string{next}
+	var u *url.URL
+	for {
+		if u, err = c.voucherLink(u, next); err != nil {
+			return nil, nil, voucherError(v, err, "")
+		}
+		links = append(links, u.String())
+		resp, err = c.requestDocument(ctx, u)
+		if err != nil {
+			return nil, nil, voucherError(v, withoutLinks(transport.WithoutCause(ctx, err), links), "downloading the document")
+		}
+		if resp.StatusCode == http.StatusOK {
+			return resp, links, nil
+		}
+		resp.Body.Close()
+		next = resp.Header.Get("Location")
+		if !isRedirect(resp.StatusCode) || next == "" || v.Signature == nil || len(links) > 1+maxVoucherRedirects {
+			return nil, nil, documentRefused(v, resp.StatusCode)
+		}
+	}
+}
+
+// voucherLink parses a link, or a redirect of the link from, and checks where it leads to.
+func (c *Client) voucherLink(from *url.URL, link string) (*url.URL, error) {
+	what, parse := "its link", url.Parse
+	if from != nil {
+		what, parse = "a redirect of its link", from.Parse
+	}
+	u, err := parse(link)
+	if err != nil || u.Hostname() == "" || u.User != nil {
+		return nil, fmt.Errorf("%s is not a URL", what)
+	}
+	host := u.Hostname()
+	switch {
+	case c.loopback && u.Scheme == "http" && isLoopback(host) && (from == nil || from.Host == u.Host):
+		return u, nil
+	case u.Scheme != "https":
+		return nil, fmt.Errorf("%s is not https", what)
+	case !c.trustsHost(host) && hostProblem(host) != "":
+		return nil, fmt.Errorf("%s leads to %.100q, which is no public host; name a private store with WithVoucherHosts", what, host)
+	}
+	return u, nil
+}
+
+// trustsHost reports whether documents may come from host even if it is private.
+func (c *Client) trustsHost(host string) bool {
+	return c.loopback || slices.ContainsFunc(c.stores, func(h string) bool { return strings.EqualFold(h, host) })
+}
+
+func (c *Client) requestDocument(ctx context.Context, u *url.URL) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("User-Agent", c.agent)
+	req.Header.Set("Accept-Encoding", "identity") // the digest is over the bytes as issued
+	// A RoundTripper follows no redirect and has no cookies.
+	resp, err := c.documentTransport(req).RoundTrip(req)
+	if err == nil && (resp == nil || resp.Body == nil) {
+		err = errors.New("the transport returned neither an answer nor an error")
+	}
+	return resp, err
+}
+
+func isRedirect(status int) bool {
+	return slices.Contains([]int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect}, status)
+}
+
+func documentRefused(v *types.Voucher, status int) error {
+	err := errors.New("the document could not be downloaded")
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusGone:
+		err = ErrVoucherLinkExpired
+	}
+	if status >= http.StatusInternalServerError {
+		return voucherError(v, err, "HTTP %d; try again later", status)
+	}
+	return voucherError(v, err, "HTTP %d", status)
+}
+
+// documentTransport returns the client's transport, or one that connects to public addresses
+// alone. What connects instead of an *http.Transport is out of reach: a proxy, and another
+// RoundTripper.
+func (c *Client) documentTransport(req *http.Request) http.RoundTripper {
+	rt := c.http.Transport
+	if _, ok := rt.(defaultTransport); ok {
+		rt = http.DefaultTransport
+	}
+	t, ok := rt.(*http.Transport)
+	if !ok || c.trustsHost(req.URL.Hostname()) {
+		return rt
+	}
+	if t.Proxy != nil {
+		if proxy, err := t.Proxy(req); proxy != nil || err != nil {
+			return rt
+		}
+	}
+	return publicTransport(t)
+}
+
+// publicTransport returns a copy of t for one request. Connections of t may have come from a
+// proxy, or to a private address.
+func publicTransport(t *http.Transport) *http.Transport {
+	t = t.Clone()
+	t.Proxy, t.DisableKeepAlives = nil, true
+	if t.DialContext == nil {
+		t.DialContext = dial
+	}
+	t.DialContext = publicDial(t.DialContext)
+	if t.DialTLSContext != nil {
+		t.DialTLSContext = publicDial(t.DialTLSContext)
+	}
+	t.DialTLS = nil //nolint:staticcheck // deprecated, but it would be used
+	return t
+}
+
+type dialFunc = func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// publicDial refuses private addresses: the dialer of NewTransport before it connects, any other
+// one before anything is sent. The address that counts is the one connected to, because the next
+// look-up of a name may have another.
+func publicDial(dial dialFunc) dialFunc {
+	control := func(_, addr string, _ syscall.RawConn) error { return publicAddress(addr) }
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dial(context.WithValue(ctx, dialControl{}, control), network, addr)
+		if err != nil {
+			return nil, err
+		}
+		if err := publicAddress(fmt.Sprint(conn.RemoteAddr())); err != nil {
+			conn.Close()
+			return nil, err
+		}
+		return conn, nil
+	}
+}
+
+var nat64 = netip.MustParsePrefix("64:ff9b::/96") // followed by an IPv4 address
+
+// publicAddress refuses the private address of a connection. One that is no IP address is of the
+// caller's own dialer.
+func publicAddress(addr string) error {
+	peer, err := netip.ParseAddrPort(addr)
+	if err != nil {
+		return nil
+	}
+	ip := peer.Addr()
+	if nat64.Contains(ip) {
+		ipv6 := ip.As16()
+		ip = netip.AddrFrom4([4]byte(ipv6[12:]))
+	}
+	if !isPublic(ip) {
+		return fmt.Errorf("the host has the private address %s; name a private store with WithVoucherHosts", peer.Addr())
+	}
+	return nil
+}
+
+// withoutLinks returns err, or the first of its causes without the links, or its text with the
+// links redacted. Whoever has a link has the document.
+func withoutLinks(err error, links []string) error {
+	for cause := err; cause != nil; cause = errors.Unwrap(cause) {
+		if text := cause.Error(); redactLinks(text, links) == text {
+			return cause
+		}
+	}
+	return errors.New(redactLinks(err.Error(), links))
+}
+
+func redactLinks(text string, links []string) string {
+	for _, link := range links {
+		secrets := []string{link}
+		if u, err := url.Parse(link); err == nil {
+			secrets = append(secrets, u.RequestURI(), u.RawQuery)
+		}
+		for _, secret := range secrets {
+			if len(secret) > 1 {
+				text = strings.ReplaceAll(text, secret, redact.Marker)
+			}
+		}
+	}
+	return text
+}
