@@ -302,8 +302,8 @@ func TestVoucherOnAFullDisk(t *testing.T) {
 		require.NoError(t, err, string(out))
 		lines := strings.Split(string(out), "\n")
 		require.Greater(t, len(lines), 2, string(out))
-		assert.Regexp(t, `^download: 0 bytes: hotelstays: voucher V1 version \d: write `, lines[0])
-		assert.Regexp(t, `^save: hotelstays: voucher V1 version \d of order "ref-1": write .* file too large`, lines[1])
+		assert.Regexp(t, `^download: 0 bytes: hotelstays: voucher "V1" version \d: write `, lines[0])
+		assert.Regexp(t, `^save: hotelstays: voucher "V1" version \d of order "ref-1": write .* file too large`, lines[1])
 		assertFiles(t, dir, names...)
 		if there {
 			assertFile(t, path, old)
