@@ -361,3 +361,23 @@ func TestOAuthAnswersWithoutAnEnvelope(t *testing.T) {
 		assert.Equal(t, "tok-1", resp.AccessToken.Reveal(), body)
 	}
 }
+
+// An answer that holds a token is small. Masking a large one, for WithRawData, would not end
+// with ctx.
+func TestTokenAnswersAreSmall(t *testing.T) {
+	for _, size := range []int{1 << 20, 1<<20 + 1} {
+		const head, tail = `{"code":0,"data":{"ticket":"tok-1","access_token":"tok-1","x":"`, `"}}`
+		body := head + strings.Repeat("x", size-len(head)-len(tail)) + tail
+		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { return reply(200, body), nil }),
+			hotelstays.WithMaxResponseBytes(1<<30))
+		for _, op := range []hotelstays.Operation{hotelstays.OpTicket, hotelstays.OpOAuthToken} {
+			err := operationCalls[op](t.Context(), client, hotelstays.WithRawData())
+			if size == 1<<20 {
+				require.NoError(t, err)
+				continue
+			}
+			assert.ErrorContains(t, err, "the answer is larger than the limit of 1048576 bytes")
+			assert.NotContains(t, err.Error(), "raise the client's limit")
+		}
+	}
+}

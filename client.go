@@ -72,6 +72,7 @@ const (
 	minTLS           = tls.VersionTLS12
 	defaultAttempts  = 4
 	defaultMaxBody   = 64 << 20
+	maxTokenBody     = 1 << 20 // redacting more would not end with ctx
 	defaultUserAgent = "hotelstays-go"
 )
 
@@ -278,7 +279,8 @@ func dial(ctx context.Context, network, addr string) (net.Conn, error) {
 // A RoundTripper must send a request at most once: one that retries by itself can book
 // twice. One that fires no net/http/httptrace events cannot prove that a request never
 // left. More outcomes of Book and Cancel are then unknown, and each request holds its slot
-// of the rate limit until it has an answer.
+// of the rate limit until it has an answer. The error of a RoundTripper is part of the call's
+// error: one that keeps the request keeps the token in its header.
 func WithHTTPClient(hc *http.Client) Option {
 	return notNil("WithHTTPClient", hc, func(c *config) {
 		if t, ok := hc.Transport.(*http.Transport); ok && t.TLSClientConfig != nil {
@@ -388,9 +390,13 @@ type exchange struct {
 func (c *Client) newExchange(ctx context.Context, op Operation, row *operation, set settings) *exchange {
 	set.loopback, set.callbacks = c.loopback, c.cred.callbacks()
 	set.misplaced(op, row)
-	return &exchange{client: c, set: set, answer: answer{
+	x := &exchange{client: c, set: set, answer: answer{
 		ctx: ctx, op: op, row: row, keepRaw: set.rawData, maxBytes: c.policy.MaxBody, log: c.log,
 	}}
+	if row.noAuth {
+		x.maxBytes = min(x.maxBytes, maxTokenBody)
+	}
+	return x
 }
 
 // prepare builds what is sent from a valid request, the call's options and the client's.
@@ -433,14 +439,6 @@ func (x *exchange) received(r transport.Result) {
 // errPanicked is what an observer receives when a RoundTripper panics, or the loop over a
 // stream.
 var errPanicked = errors.New("hotelstays: the call panicked")
-
-// recovered is deferred in the client's own goroutines. There a panic of a RoundTripper
-// or an Observer would end the process, so it becomes an error.
-func recovered(err *error, what string) {
-	if p := recover(); p != nil {
-		*err = fmt.Errorf("hotelstays: %s panicked: %v", what, p)
-	}
-}
 
 // maxTokenWait bounds the fetch of a token with its wait for the rate limit: 1,500 accounts
 // get their first ticket within it.
@@ -499,6 +497,7 @@ func (x *exchange) call() *transport.Call {
 	if !x.row.noAuth {
 		x.sending.TokenSource = c.tokens
 	}
+	x.sending.Policy.MaxBody = x.maxBytes
 	if !x.set.recovers {
 		x.sending.Quota = c.quota
 	}

@@ -9,6 +9,7 @@ import (
 	"iter"
 
 	"github.com/hotelstays/hotelstays-go/internal/paging"
+	"github.com/hotelstays/hotelstays-go/internal/transport"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -80,7 +81,7 @@ func (c *Client) WalkDestinations(ctx context.Context, req *DestinationsRequest,
 		return failed[*types.Destination](err)
 	}
 	ask := func(ctx context.Context, req DestinationsRequest) (places []*types.Destination, err error) {
-		defer recovered(&err, string(OpDestinations))
+		defer transport.Recovered(&err, c.log, string(OpDestinations))
 		resp, err := c.Destinations(ctx, &req, set.option())
 		if err != nil {
 			return nil, err
@@ -159,7 +160,7 @@ func (c *Client) HotelsMetadataAll(ctx context.Context, req *HotelsMetadataReque
 	var set iterSettings
 	applyAll(opts, &set, IterOption.applyIter)
 	fetch := func(ctx context.Context, num int) (resp *HotelsMetadataResponse, info paging.Info, err error) {
-		defer recovered(&err, string(OpHotelsMetadata))
+		defer transport.Recovered(&err, c.log, string(OpHotelsMetadata))
 		page, next := first, request
 		page.PageNum, next.Page = num, &page
 		resp, err = c.HotelsMetadata(ctx, &next, set.option())

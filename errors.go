@@ -406,7 +406,7 @@ func (e *DecodeError) kind() ErrorKind {
 func (e *DecodeError) next() string {
 	var syntax *wire.SyntaxError
 	switch {
-	case errors.Is(e.Err, transport.ErrBodyTooLarge):
+	case errors.Is(e.Err, transport.ErrBodyTooLarge) && e.Operation != OpTicket && e.Operation != OpOAuthToken:
 		return "ask for less, or raise the client's limit of response bytes"
 	case errors.As(e.Err, &syntax):
 		return "check the base URL; if it is right, report this with the request id"

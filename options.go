@@ -227,9 +227,9 @@ func WithMaxAttempts(n int) Option {
 }
 
 // WithMaxResponseBytes limits the size of an answer after decompression: 64 MiB by default, 1
-// TiB at most. A larger answer is a *DecodeError, and so is one whose lists would take more
-// memory than twice its size plus 4 MiB. In all, an answer takes less memory than eight times
-// its size plus 16 MiB.
+// TiB at most, and 1 MiB at most for Ticket and OAuthToken. A larger answer is a *DecodeError,
+// and so is one whose lists would take more memory than twice its size plus 4 MiB. In all, an
+// answer takes less memory than eight times its size plus 16 MiB.
 func WithMaxResponseBytes(n int64) Option {
 	return clientOption(func(c *config) {
 		if n < 1 || n > 1<<40 {

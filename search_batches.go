@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/hotelstays/hotelstays-go/internal/transport"
 )
 
 const (
@@ -137,7 +139,7 @@ func (b *batchSearch) run(ctx context.Context, pages chan<- batchPage) {
 
 // search searches one batch. Its error ends only that batch.
 func (b *batchSearch) search(ctx context.Context, ids []string, pages chan<- batchPage) (err error) {
-	defer recovered(&err, string(OpHotelList))
+	defer transport.Recovered(&err, b.client.log, string(OpHotelList))
 	req := b.request
 	req.HotelIDs = ids
 	for resp, err := range b.client.HotelListPages(ctx, &req, b.set.option()) {

@@ -191,11 +191,7 @@ func (c *Cache) refusedCredential(now time.Time) error {
 
 // obtain takes a token from the store, or fetches one.
 func (c *Cache) obtain(ctx context.Context, renewed *entry) (_ transport.Authorization, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("hotelstays: fetching a token panicked: %v", p)
-		}
-	}()
+	defer transport.Recovered(&err, c.Log, "fetching a token")
 	t, found, release := c.fromStore(ctx, renewed)
 	defer release()
 	if found {

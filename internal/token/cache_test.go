@@ -400,7 +400,8 @@ func TestAFetchOutlivesTheCallerWhoBeganIt(t *testing.T) {
 
 func TestAFetchThatDoesNotReturnIsAnError(t *testing.T) {
 	for want, end := range map[string]func(){
-		"panicked: boom":         func() { panic("boom") },
+		"panicked with a value of type string; the client's log has the stack": func() { panic("boom") },
+
 		"ended without a result": runtime.Goexit, // as t.FailNow in a RoundTripper
 	} {
 		synctest.Test(t, func(t *testing.T) {

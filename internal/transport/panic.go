@@ -1,0 +1,20 @@
+// Panics in the client's own goroutines.
+
+package transport
+
+import (
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+)
+
+// Recovered is deferred in the client's own goroutines, where a panic of a RoundTripper, an
+// Observer or a store would end the process. It becomes an error that names its type alone,
+// because its text may quote a request with its token. The stack in the log has only
+// addresses of values.
+func Recovered(err *error, log *slog.Logger, what string) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("hotelstays: %s panicked with a value of type %T; the client's log has the stack", what, p)
+		log.Error("panic", slog.String("in", what), slog.String("type", fmt.Sprintf("%T", p)), slog.String("stack", string(debug.Stack())))
+	}
+}
