@@ -21,11 +21,10 @@ import (
 )
 
 const (
-	controlPath     = "/_sandbox/"
-	healthPath      = "/healthz"
-	controlCookie   = "sandbox_control"
-	maxControlBody  = 64 << 10 // bytes
-	maxSnapshotBody = 64 << 20 // bytes
+	controlPath    = "/_sandbox/"
+	healthPath     = "/healthz"
+	controlCookie  = "sandbox_control"
+	maxControlBody = 64 << 10 // bytes
 )
 
 var crossOrigin = http.NewCrossOriginProtection()
@@ -47,14 +46,10 @@ type controlRoute struct {
 
 // input makes a route's function of one that takes a JSON body. No body is an empty object.
 func input[Req any](fn func(c *controlCall, req *Req) (any, error)) func(*controlCall) (any, error) {
-	return limitedInput(maxControlBody, fn)
-}
-
-func limitedInput[Req any](limit int64, fn func(c *controlCall, req *Req) (any, error)) func(*controlCall) (any, error) {
 	return func(c *controlCall) (any, error) {
-		body, err := io.ReadAll(http.MaxBytesReader(nil, c.Body, limit))
+		body, err := io.ReadAll(http.MaxBytesReader(nil, c.Body, maxControlBody))
 		if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
-			return nil, &inputError{http.StatusRequestEntityTooLarge, "", fmt.Sprintf("the body exceeds %d bytes", limit)}
+			return nil, &inputError{http.StatusRequestEntityTooLarge, "", fmt.Sprintf("the body exceeds %d bytes", maxControlBody)}
 		}
 		if err != nil {
 			return nil, badField("", "reading the body: %v", err)

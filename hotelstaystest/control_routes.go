@@ -65,8 +65,6 @@ var controlRoutes = []controlRoute{
 	{"GET", "/_sandbox/clock", nil, getClock},
 	{"POST", "/_sandbox/clock", nil, input(postClock)},
 	{"POST", "/_sandbox/reset", nil, action(postReset)},
-	{"GET", "/_sandbox/snapshot", nil, getSnapshot},
-	{"PUT", "/_sandbox/snapshot", nil, limitedInput(maxSnapshotBody, putSnapshot)},
 }
 
 func getHealth(*controlCall) (any, error) { return map[string]string{"status": "ok"}, nil }

@@ -189,7 +189,7 @@ func TestControlRefusesOtherSites(t *testing.T) {
 			"cross-site": header("Sec-Fetch-Site", "cross-site"),
 			"same-site":  header("Sec-Fetch-Site", "same-site"),
 		} {
-			for _, call := range [][2]string{{"DELETE", "/_sandbox/faults"}, {"POST", "/_sandbox/reset"}, {"PUT", "/_sandbox/snapshot"}} {
+			for _, call := range [][2]string{{"DELETE", "/_sandbox/faults"}, {"POST", "/_sandbox/reset"}} {
 				a := c.with(change).refused(call[0], call[1], nil, 403, "Origin", "another site")
 				if a.header.Get("Access-Control-Allow-Origin") != "" {
 					t.Errorf("%s: %v", name, a.header)
@@ -344,8 +344,6 @@ func TestControlBodies(t *testing.T) {
 		}
 		c.refused("POST", "/_sandbox/faults", `{"msg":"`+strings.Repeat("x", maxControlBody)+`"}`, 413, "", "65536")
 		c.refused("POST", "/_sandbox/reset", `{"really":true}`, 400, "really", "unknown field")
-		c.refused("PUT", "/_sandbox/snapshot", `{"version":1,"orders":[{"guests":[{"rate":{"amount":1}}]}]}`, 400, "orders[0].guests[0].rate",
-			"unknown")
 		c.refused("GET", "/_sandbox/ledger?after=1", nil, 400, "after", "unknown parameter")
 		c.refused("GET", "/_sandbox/entries?after=1&after=2", nil, 400, "after", "twice")
 		c.refused("GET", "/_sandbox/entries?%zz", nil, 400, "", "malformed")
@@ -398,7 +396,6 @@ func TestManyControlClients(t *testing.T) {
 	c := &controller{t: t, s: s}
 	in, ids := login(t, s).find(nil)
 	in.must(bookPath, booking("first", ids[0], object{"callbackUrl": hook}))
-	saved := string(c.call("GET", "/_sandbox/snapshot", nil).body)
 
 	steps := []struct {
 		method, path, body string
@@ -424,8 +421,6 @@ func TestManyControlClients(t *testing.T) {
 		{"GET", "/_sandbox/limits", "", []int{200}},
 		{"POST", "/_sandbox/clock", `{"advance":"1s"}`, []int{200}},
 		{"POST", "/_sandbox/tokens/revoke", "", []int{204}},
-		{"GET", "/_sandbox/snapshot", "", []int{200}},
-		{"PUT", "/_sandbox/snapshot", saved, []int{204}},
 		{"POST", "/_sandbox/reset", "", []int{204}},
 		{"POST", "/_sandbox/nothing", "", []int{404}},
 	}

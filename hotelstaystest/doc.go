@@ -38,18 +38,14 @@
 // # The control API
 //
 // [WithControl] serves all of this as JSON under /_sandbox/, for programs in any language
-// and for people: faults, orders, offers, sessions and tokens, webhooks, the clock, reset,
-// snapshots. /_sandbox/openapi.json documents every route. /healthz answers without a token.
+// and for people: faults, orders, offers, sessions and tokens, webhooks, the clock, reset.
+// /_sandbox/openapi.json documents every route. /healthz answers without a token.
 //
 //   - Errors are {"error":{"field","message"}}, with the path of the field.
 //   - /_sandbox/entries is the ledger's log. /_sandbox/events sends it as Server-Sent Events.
 //     A slow reader misses entries that were replaced or dropped meanwhile.
 //   - /_sandbox/requests is the journal: each request with its bodies, to 16 KiB each. Only a
 //     server with control keeps bodies. What is masked in them: [Request.Bodies].
-//   - A snapshot has orders, moved and closed offers, webhooks with their attempts, the clock
-//     and faults, for a server with the same seed, catalogue and accounts. It has no tokens,
-//     sessions, counts and requests, and no redelivery that is pending. Offers of the saved
-//     server cannot be booked on another one: search again.
 //
 // Control requests are not in the ledger, and meet no rate limits and no faults. They must be
 // sent to localhost, a loopback address or one of [ControlConfig].Hosts, and a page of another

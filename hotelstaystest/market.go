@@ -110,13 +110,6 @@ func (m *market) all() []rateChange {
 	return out
 }
 
-// set sets the changes of an offer.
-func (m *market) set(o offer, change rateChange) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.changes[o.key()] = &change
-}
-
 // change changes an offer, never during a Book.
 func (s *Server) change(ratePkgID string, fn func(change *rateChange)) error {
 	o, _, ok := s.parseOffer(ratePkgID)
