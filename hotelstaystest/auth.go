@@ -9,11 +9,9 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -22,45 +20,44 @@ const (
 	maxTTL     = 31_536_000 // seconds
 )
 
-// maxTokens is the number of tokens above which expired ones are dropped.
-const maxTokens = 10_000
-
+// token is a ticket or an access token. Its text contains all of it and its own proof, so that
+// tokens cost no memory.
 type token struct {
-	account string
-	oauth   bool
-	scopes  []string
-	full    bool // a ticket without scopes has full access
-	expires time.Time
+	Account string    `json:"sub"`
+	Issued  int64     `json:"iat"`
+	Expires int64     `json:"exp"`
+	Until   time.Time `json:"until"` // Expires, exactly
+	Number  int64     `json:"jti"`
+	Scopes  []string  `json:"scope"`
+	OAuth   bool      `json:"oauth,omitempty"`
 }
 
-// tokens are the issued tokens, by their text.
-type tokens struct {
-	mu     sync.Mutex
-	issued map[string]token
-}
-
-func newTokens() *tokens { return &tokens{issued: map[string]token{}} }
-
-func (t *tokens) add(value string, tok token, now time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.issued) >= maxTokens {
-		maps.DeleteFunc(t.issued, func(_ string, old token) bool { return !now.Before(old.expires) })
+// newToken makes the text of a token, a JWT.
+func (s *Server) newToken(tok token, life time.Duration) string {
+	now := s.clock.now()
+	tok.Issued, tok.Until, tok.Number = now.Unix(), now.Add(life), s.sessions.next()
+	tok.Expires, tok.Scopes = tok.Until.Unix(), append([]string{}, tok.Scopes...)
+	part := func(v any) string {
+		b, _ := json.Marshal(v)
+		return base64.RawURLEncoding.EncodeToString(b)
 	}
-	t.issued[value] = tok
+	payload := part(map[string]string{"alg": "HS256", "typ": "JWT"}) + "." + part(tok)
+	return payload + "." + s.tokenProof(payload)
 }
 
-func (t *tokens) find(value string) (token, bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	tok, ok := t.issued[value]
-	return tok, ok
+func (s *Server) tokenProof(payload string) string {
+	return base64.RawURLEncoding.EncodeToString(s.mac("token", payload))
 }
 
-func (t *tokens) revokeAll() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	clear(t.issued)
+// findToken returns a token that this server made, unless it is revoked.
+func (s *Server) findToken(text string) (tok token, ok bool) {
+	parts := strings.Split(text, ".")
+	if len(parts) != 3 || !sameText(parts[2], s.tokenProof(parts[0]+"."+parts[1])) {
+		return tok, false
+	}
+	claims, _ := base64.RawURLEncoding.DecodeString(parts[1]) // the proof is of them
+	_ = json.Unmarshal(claims, &tok)
+	return tok, tok.Number > s.revoked.Load()
 }
 
 func runTicket(s *Server, c *call, req *ticketRequest) (any, error) {
@@ -80,24 +77,9 @@ func runTicket(s *Server, c *call, req *ticketRequest) (any, error) {
 	if !known {
 		return nil, unauthorized("unknown appKey or wrong appSecret")
 	}
-	now := s.clock.now()
-	expires := now.Add(time.Duration(ttl) * time.Second)
-	ticket := s.signTicket(req.AppKey, now, expires)
-	s.tokens.add(ticket, token{account: req.AppKey, scopes: s.cfg.TicketScopes, full: len(s.cfg.TicketScopes) == 0, expires: expires}, now)
+	ticket := s.newToken(token{Account: req.AppKey, Scopes: s.cfg.TicketScopes}, time.Duration(ttl)*time.Second)
 	s.ledger.tickets.Add(1)
 	return ticketResponse{Ticket: ticket}, nil
-}
-
-// signTicket makes a JWT.
-func (s *Server) signTicket(appKey string, now, expires time.Time) string {
-	part := func(v any) string {
-		b, _ := json.Marshal(v)
-		return base64.RawURLEncoding.EncodeToString(b)
-	}
-	payload := part(map[string]string{"alg": "HS256", "typ": "JWT"}) + "." + part(map[string]any{
-		"sub": appKey, "iat": now.Unix(), "exp": expires.Unix(), "jti": s.sessions.next(), "scope": append([]string{}, s.cfg.TicketScopes...),
-	})
-	return payload + "." + base64.RawURLEncoding.EncodeToString(s.mac("ticket", payload))
 }
 
 // mac signs text with the server's key. A signature is valid for one purpose only.
@@ -133,9 +115,8 @@ func runOAuthToken(s *Server, c *call, req *oauthRequest) (any, error) {
 		}
 		scopes = asked
 	}
-	value := base64.RawURLEncoding.EncodeToString(s.mac("access", base36(s.sessions.next())))
-	now, life := s.clock.now(), time.Duration(s.cfg.TokenLifetime)
-	s.tokens.add(value, token{account: s.AppKey, oauth: true, scopes: scopes, expires: now.Add(life)}, now)
+	life := time.Duration(s.cfg.TokenLifetime)
+	value := s.newToken(token{Account: s.AppKey, Scopes: scopes, OAuth: true}, life)
 	s.ledger.tokens.Add(1)
 	resp := oauthResponse{
 		AccessToken: value, TokenType: "Bearer", ExpiresIn: int64(life / time.Second), Scope: strings.Join(scopes, " "),
@@ -153,15 +134,16 @@ func (s *Server) authorize(c *call) error {
 	if !ok || value == "" {
 		return unauthorized("%s requires the header Authorization: Bearer <token>", c.op.name)
 	}
-	tok, ok := s.tokens.find(value)
+	tok, ok := s.findToken(value)
 	if !ok {
 		return unauthorized("the token is unknown or revoked")
 	}
-	if !s.clock.now().Before(tok.expires) {
+	if !s.clock.now().Before(tok.Until) {
 		return unauthorized("the token has expired")
 	}
-	c.account, c.oauth = tok.account, tok.oauth
-	if !tok.full && !slices.Contains(tok.scopes, c.op.scope) {
+	c.account, c.oauth = tok.Account, tok.OAuth
+	fullAccess := !tok.OAuth && len(tok.Scopes) == 0
+	if !fullAccess && !slices.Contains(tok.Scopes, c.op.scope) {
 		return forbidden("%s requires scope %s, which the token does not have", c.op.name, c.op.scope)
 	}
 	if err := s.checkMarket(c); err != nil {

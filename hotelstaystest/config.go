@@ -111,8 +111,9 @@ type ControlConfig struct {
 	// Token, if set, is required of every control request, as "Authorization: Bearer <token>".
 	// With WithAllowRemote it has at least 16 characters.
 	Token string `json:"token"`
-	// Hosts are the names that a control request may be sent to, without ports, beside
-	// localhost and loopback addresses, and with WithAllowRemote any address.
+	// Hosts are the names that requests may be sent to, without ports, beside localhost,
+	// loopback addresses and WithTLSNames. With WithAllowRemote control requests may be sent
+	// to any address too, and others to any host.
 	Hosts []string `json:"hosts"`
 
 	// Page, if set, makes the handler of GET /_sandbox/ and of the paths below /_sandbox/page/.
@@ -301,6 +302,9 @@ const minControlToken = 16
 // checkControl refuses to offer the control API to other machines without a token.
 func (c *Config) checkControl() error {
 	host, _, _ := net.SplitHostPort(c.Addr)
+	if strings.ContainsFunc(c.Control.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return errors.New("control.token has blanks, or characters that a header does not carry")
+	}
 	if c.Control.Enabled && len(c.Control.Token) < minControlToken && !loopbackHost(host) {
 		return fmt.Errorf("control.token has %d characters; it needs %d, because addr %q is not a loopback address",
 			len(c.Control.Token), minControlToken, c.Addr)

@@ -105,6 +105,7 @@ func TestParseConfigRefuses(t *testing.T) {
 		`{"variants":{"orderStatusNumbers":{"confirmed":6}}}`:          "variants.orderStatusNumbers",
 		`{"variants":{"orderStatusNumbers":{"pending":2}}}`:            "variants.orderStatusNumbers",
 		`{"ledgerLimit":0}`:                                            "ledgerLimit",
+		`{"control":{"token":"                    "}}`:                 "control.token",
 	} {
 		if _, err := ParseConfig([]byte(text)); !errors.Is(err, ErrInvalidOption) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)

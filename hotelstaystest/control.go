@@ -154,20 +154,26 @@ func (s *Server) guard(r *http.Request) error {
 		slices.ContainsFunc(strings.Split(r.URL.Path, "/"), isDots) {
 		return noRoute(r)
 	}
-	host := r.Host
+	if !s.ownHost(r.Host) {
+		return &inputError{http.StatusForbidden, "Host", fmt.Sprintf("the control API does not answer to host %q; see control.hosts (-control-host)", r.Host)}
+	}
+	if err := crossOrigin.Check(r); err != nil {
+		return &inputError{http.StatusForbidden, "Origin", "a page of another site cannot use the control API"}
+	}
+	return nil
+}
+
+// ownHost reports whether the Host of a request is this server's. A page of another site could
+// reach it under a name of its own.
+func (s *Server) ownHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
 	host = strings.TrimSuffix(strings.Trim(host, "[]"), ".")
 	_, notIP := netip.ParseAddr(host) // no name can be rebound to look like an address
 	own := func(name string) bool { return strings.EqualFold(name, host) }
-	if !loopbackHost(host) && !(s.cfg.AllowRemote && notIP == nil) && !slices.ContainsFunc(s.cfg.Control.Hosts, own) {
-		return &inputError{http.StatusForbidden, "Host", fmt.Sprintf("the control API does not answer to host %q; see control.hosts (-control-host)", host)}
-	}
-	if err := crossOrigin.Check(r); err != nil {
-		return &inputError{http.StatusForbidden, "Origin", "a page of another site cannot use the control API"}
-	}
-	return nil
+	return loopbackHost(host) || s.cfg.AllowRemote && notIP == nil || slices.ContainsFunc(s.cfg.Control.Hosts, own) ||
+		slices.ContainsFunc(s.cfg.TLSNames, own)
 }
 
 func noRoute(r *http.Request) error {

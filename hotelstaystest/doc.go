@@ -22,9 +22,10 @@
 // [Ledger.Webhooks] lists every event and attempt. Faults on [OpWebhook] spoil
 // deliveries, and [SignWebhook] signs your own.
 //
-// Deliveries go to loopback addresses and to [WithCallbackHosts] only. Any other address is
-// refused without a DNS lookup and recorded as [WebhookRefused]. [WithCallbackHandler] receives all
-// deliveries in memory instead, whatever their address.
+// Deliveries go to loopback addresses and to [WithCallbackHosts] only, with [WithAllowRemote] to
+// the latter alone. Any other address is refused without a DNS lookup and recorded as
+// [WebhookRefused]. [WithCallbackHandler] receives all deliveries in memory instead, whatever
+// their address.
 //
 // Options set the fields of a [Config]. [ParseConfig] reads one from JSON, and [WithConfig]
 // starts a server with it. [Server.Reset] takes a server back to its start.

@@ -5,6 +5,7 @@ package hotelstaystest
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -20,7 +21,11 @@ import (
 	"time"
 )
 
-const maxBody = 4 << 20 // bytes of a request
+const (
+	maxHeader   = 64 << 10    // bytes
+	maxBody     = 4 << 20     // bytes of a request
+	bodyTimeout = time.Minute // for the body of a request
+)
 
 // call is a request and what is known about it.
 type call struct {
@@ -49,8 +54,15 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	defer s.work.Done()
+	if r.ContentLength != 0 {
+		r.Body = newTimedBody(w, r.Body)
+	}
 	if s.cfg.Control.Enabled && isControl(r.URL.Path) {
 		s.serveControl(w, r)
+		return
+	}
+	if !s.cfg.InMemory && !s.cfg.AllowRemote && !s.ownHost(r.Host) {
+		failureAnswer(forbidden("the sandbox does not answer to host %q; see control.hosts (-control-host)", r.Host)).write(w)
 		return
 	}
 	client, _, _ := net.SplitHostPort(r.RemoteAddr)
@@ -72,6 +84,26 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		c.traceID = fmt.Sprintf("sandbox-trace-%d", arrived.Seq)
 	}
 	s.handle(w, r, c)
+}
+
+// timedBody ends a connection whose sender takes too long.
+type timedBody struct {
+	io.ReadCloser
+	conn *http.ResponseController
+}
+
+func newTimedBody(w http.ResponseWriter, body io.ReadCloser) timedBody {
+	b := timedBody{body, http.NewResponseController(w)}
+	_ = b.conn.SetReadDeadline(time.Now().Add(bodyTimeout))
+	return b
+}
+
+func (b timedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err == io.EOF {
+		_ = b.conn.SetReadDeadline(time.Time{}) // it would end the call's context
+	}
+	return n, err
 }
 
 // handle runs the steps: rate limit, fault, body, operation, answer. The rate limit comes
@@ -378,21 +410,24 @@ const maxSeenIDs = 100_000
 // seenIDs remembers the last maxSeenIDs Request-Ids.
 type seenIDs struct {
 	mu   sync.Mutex
-	set  map[string]struct{}
-	ring []string
+	set  map[idHash]struct{}
+	ring []idHash
 	next int
 }
 
-func newSeenIDs() *seenIDs { return &seenIDs{set: map[string]struct{}{}} }
+type idHash [sha256.Size]byte // ids may be long
+
+func newSeenIDs() *seenIDs { return &seenIDs{set: map[idHash]struct{}{}} }
 
 func (s *seenIDs) reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.set, s.ring, s.next = map[string]struct{}{}, nil, 0
+	s.set, s.ring, s.next = map[idHash]struct{}{}, nil, 0
 }
 
 // repeated remembers the id and reports whether it was used before.
-func (s *seenIDs) repeated(id string) bool {
+func (s *seenIDs) repeated(text string) bool {
+	id := idHash(sha256.Sum256([]byte(text)))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := s.set[id]; ok {

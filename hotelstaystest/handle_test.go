@@ -6,9 +6,15 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
+	"runtime"
+	"strconv"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func TestRequestHeaders(t *testing.T) {
@@ -77,6 +83,54 @@ func TestSeenIDsAreBounded(t *testing.T) {
 	if ids.repeated("0") || !ids.repeated(base36(maxSeenIDs)) {
 		t.Error("the wrong ids were forgotten")
 	}
+}
+
+// Whoever reaches the port fills no memory with long ids, or with tickets of a year.
+func TestRequestsAreForgotten(t *testing.T) {
+	s := start(t, WithoutRateLimits(), WithLedgerLimit(1))
+	u := login(t, s)
+	if r, err := u.header("Request-Id", strings.Repeat("x", 2*maxHeader)).send(destinationsPath, "{}"); err != nil || r.status != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("long headers: %v %v", r, err)
+	}
+	before := heapInUse()
+	for i := range 200 {
+		u.header("Request-Id", strconv.Itoa(i)+strings.Repeat("x", maxHeader/2)).must(destinationsPath, "{}")
+		u.must(ticketPath, object{"appKey": s.AppKey, "appSecret": s.AppSecret, "ttl": maxTTL})
+	}
+	if grown := heapInUse() - before; grown > 3<<20 {
+		t.Errorf("%d bytes are kept", grown)
+	}
+}
+
+// heapInUse is the memory in use.
+func heapInUse() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// A body that does not arrive holds its connection for a minute; a call may take longer.
+func TestSlowBodies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, WithControl())
+		u := login(t, s)
+		for _, head := range []string{"POST " + queryPath, "PUT " + queryPath, "POST /nowhere", "POST /_sandbox/reset", "PUT /_sandbox/reset"} {
+			conn, err := s.DialContext(t.Context(), "tcp", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{", head)
+			io.Copy(io.Discard, conn)
+			if took := time.Since(began); took > bodyTimeout+time.Second {
+				t.Errorf("%s: the connection was closed after %s", head, took)
+			}
+			conn.Close()
+		}
+		s.Inject(Fault{Kind: FaultDelay, Delay: 5 * bodyTimeout})
+		u.must(queryPath, "{}")
+	})
 }
 
 func TestMethodsAndPaths(t *testing.T) {

@@ -81,7 +81,7 @@ const (
 	WebhookDelivered WebhookState = "delivered" // answered with a 2xx status
 	WebhookGivenUp   WebhookState = "given-up"  // the last retry failed
 	WebhookDropped   WebhookState = "dropped"   // by FaultDrop
-	WebhookRefused   WebhookState = "refused"   // the address is neither loopback nor one of WithCallbackHosts
+	WebhookRefused   WebhookState = "refused"   // the address is neither loopback, which counts without WithAllowRemote, nor one of WithCallbackHosts
 )
 
 // Webhook is the record of an event of an order with a callbackUrl.

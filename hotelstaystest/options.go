@@ -24,7 +24,7 @@ func WithAddr(addr string) Option { return func(c *Config) { c.Addr = addr } }
 
 // WithAllowRemote lets [WithAddr] take an address that other machines reach, such as
 // "0.0.0.0:8080" in a container. They reach all of the API then, whose credentials are well
-// known.
+// known. Webhooks no longer go to loopback addresses, unless [WithCallbackHosts] has them.
 func WithAllowRemote() Option { return func(c *Config) { c.AllowRemote = true } }
 
 // WithTLS serves https and HTTP/2, with a self-signed certificate for 127.0.0.1, ::1 and

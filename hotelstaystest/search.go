@@ -34,7 +34,7 @@ func runHotelList(s *Server, c *call, req *hotelListRequest) (any, error) {
 	resp := hotelListResponse{List: []hotel{}, Basic: searchBasic{SessionID: c.session}}
 	if reason := s.emptyReason(c); reason != nil {
 		resp.Basic.EmptyReason = reason
-		resp.Basic.StatusRemark = "No supplier was asked: " + reason.Code + "."
+		resp.Basic.StatusRemark = "The result is empty: " + reason.Code + "."
 		return resp, nil
 	}
 	found, notices := s.candidates(req, &resp.Basic)

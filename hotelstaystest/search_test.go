@@ -128,7 +128,8 @@ func TestEmptyAndIncompleteResults(t *testing.T) {
 	reason := login(t, start(t, WithEmptyReason("NO_SUPPLIER_ANSWERED", SupplierReason{"S1", "timeout"}), WithNotices("never shown")))
 	r := reason.must(listPath, search(reason.s, nil))
 	if r.str("basic", "emptyReason", "code") != "NO_SUPPLIER_ANSWERED" ||
-		r.str("basic", "emptyReason", "suppliers", 0, "reason") != "timeout" ||
+		r.str("basic", "emptyReason", "suppliers", 0, "reason") != "timeout" || // it was asked
+		r.str("basic", "statusRemark") != "The result is empty: NO_SUPPLIER_ANSWERED." ||
 		r.at("basic", "notices") != nil || r.str("total") != "0" || r.str("basic", "sessionId") == "" {
 		t.Errorf("%s", r.body)
 	}

@@ -40,7 +40,6 @@ type Server struct {
 	faults   *faults
 	ledger   *Ledger
 	ids      *seenIDs
-	tokens   *tokens
 	sessions counter
 	market   *market
 	orders   *orderStore
@@ -49,6 +48,7 @@ type Server struct {
 	masker   *masker
 	pages    http.Handler // of [ControlConfig.Page]; nil: none
 	expired  atomic.Int64 // the number of the last session that ExpireSessions ended
+	revoked  atomic.Int64 // that of the last token that RevokeTokens ended
 
 	httpServer *http.Server
 	mem        *memListener // with WithInMemory
@@ -101,7 +101,7 @@ func newServer(cfg Config) *Server {
 		WebhookSecret: cfg.Webhooks.Secret,
 		cfg:           cfg, key: make([]byte, 32), paths: map[string]*operation{},
 		world: newWorld(cfg.Seed, cfg.Catalog), limiter: newRateLimiter(), faults: newFaults(cfg.Seed),
-		ids: newSeenIDs(), tokens: newTokens(), market: newMarket(),
+		ids: newSeenIDs(), market: newMarket(),
 		closing: make(chan struct{}), transports: map[string]*http.Transport{},
 	}
 	rand.Read(s.key)
@@ -122,10 +122,11 @@ func (s *Server) listen() error {
 		return err
 	}
 	s.httpServer = &http.Server{
-		Handler:     http.HandlerFunc(s.serve),
-		ConnState:   s.trackConn,
-		ErrorLog:    log.New(panicsOnly{os.Stderr}, "hotelstaystest: ", 0),
-		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
+		Handler:        http.HandlerFunc(s.serve),
+		ConnState:      s.trackConn,
+		MaxHeaderBytes: maxHeader,
+		ErrorLog:       log.New(panicsOnly{os.Stderr}, "hotelstaystest: ", 0),
+		ConnContext:    func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
 	}
 	if s.mem == nil {
 		s.httpServer.ReadHeaderTimeout, s.httpServer.IdleTimeout = time.Minute, 5*time.Minute
@@ -355,7 +356,7 @@ func (s *Server) reset() {
 	s.orders.reset()
 	s.ledger.reset()
 	s.market.reset()
-	s.tokens.revokeAll()
+	s.RevokeTokens()
 	s.faults.reset(s.cfg.Seed)
 	s.limiter.reset()
 	s.ids.reset()
@@ -373,4 +374,4 @@ func (s *Server) Ledger() *Ledger { return s.ledger }
 func (s *Server) ExpireSessions() { s.expired.Store(s.sessions.n.Load()) }
 
 // RevokeTokens revokes every ticket and access token issued so far.
-func (s *Server) RevokeTokens() { s.tokens.revokeAll() }
+func (s *Server) RevokeTokens() { s.revoked.Store(s.sessions.n.Load()) }

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
 	"slices"
 	"strconv"
@@ -57,7 +58,11 @@ func (w *webhooks) start() {
 	if w.cfg.CallbackHandler != nil {
 		w.transport = w.serveCallbacks(w.cfg.CallbackHandler)
 	} else {
-		w.transport = w.cfg.socketTransport(dialSocket)
+		dial := dialFunc(dialSocket)
+		if w.s.cfg.AllowRemote { // else other machines could reach programs of this one
+			dial = func(context.Context, string, string) (net.Conn, error) { return nil, errNotTaken }
+		}
+		w.transport = w.cfg.socketTransport(dial)
 	}
 }
 
@@ -247,7 +252,7 @@ func (w *webhooks) answered(e *event, i, status int, err error, again bool) {
 	switch {
 	case err == nil && status >= 200 && status <= 299:
 		state = WebhookDelivered
-	case errors.Is(err, errNotLoopback):
+	case errors.Is(err, errNotTaken):
 		state = WebhookRefused
 	case !retry && !w.s.isClosing():
 		state = WebhookGivenUp

@@ -22,7 +22,7 @@ import (
 
 const maxCallbackAnswer = 64 << 10 // bytes of a receiver's answer that are read
 
-var errNotLoopback = errors.New("not a loopback address; use 127.0.0.1, ::1, localhost, WithCallbackHosts or WithCallbackHandler")
+var errNotTaken = errors.New("webhooks go to loopback addresses, unless WithAllowRemote is set, to WithCallbackHosts and to WithCallbackHandler")
 
 type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
 
@@ -70,7 +70,7 @@ func dialLoopback(ctx context.Context, dial dialFunc, network, addr string) (net
 	}
 	ip, err := netip.ParseAddr(host)
 	if err != nil || !ip.Unmap().IsLoopback() {
-		return nil, fmt.Errorf("%s: %w", host, errNotLoopback)
+		return nil, fmt.Errorf("%s: %w", host, errNotTaken)
 	}
 	return dial(ctx, network, addr)
 }
@@ -79,7 +79,7 @@ func dialLoopback(ctx context.Context, dial dialFunc, network, addr string) (net
 func checkLoopback(address string) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil || !ap.Addr().Unmap().IsLoopback() {
-		return fmt.Errorf("%s: %w", address, errNotLoopback)
+		return fmt.Errorf("%s: %w", address, errNotTaken)
 	}
 	return nil
 }

@@ -250,6 +250,26 @@ func TestCallbackHandlerUsesServer(t *testing.T) {
 	})
 }
 
+// Other machines cannot make a server post to programs of its own machine.
+func TestRemoteClientsReachNoLoopback(t *testing.T) {
+	rc := &receiver{}
+	web := httptest.NewServer(rc)
+	defer web.Close()
+	for _, hosts := range [][]string{nil, {"127.0.0.1"}} {
+		s := NewServer(WithConfirmAfter(-1), WithAllowRemote(), WithCallbackHosts(hosts...))
+		defer s.Close()
+		login(t, s).bookWithCallback("ref", web.URL)
+		want := WebhookRefused
+		if hosts != nil {
+			want = WebhookDelivered
+		}
+		eventually(t, string(want), func() bool { return s.Ledger().Webhooks()[0].State == want })
+	}
+	if n := len(rc.all()); n != 1 {
+		t.Errorf("%d deliveries", n)
+	}
+}
+
 // 0.0.0.0 is not loopback, yet reaches it.
 func TestDeliveriesToNamedHosts(t *testing.T) {
 	rc := &receiver{}

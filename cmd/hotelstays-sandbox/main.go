@@ -11,16 +11,18 @@
 //
 //   - -listen ADDRESS: where to listen. Without it, the file's addr, or 127.0.0.1:8080.
 //   - -allow-remote: let -listen take an address that is not loopback. Every request to
-//     /_sandbox/ then needs the control token, which is made and printed.
+//     /_sandbox/ then needs the control token. If none is set, one is made and printed.
+//     Webhooks then go to -allow-callback alone, and the API answers under any host name.
 //   - -control-token-file FILE: the control token is the content of FILE.
-//   - -control-host NAME: /_sandbox/ answers under this host name too. May be repeated.
+//   - -control-host NAME: the sandbox answers under this host name too. May be repeated.
 //   - -no-control: serve neither the page nor the control API.
 //   - -tls: serve https and HTTP/2 with a certificate made at the start, for loopback.
 //   - -tls-name NAME: the certificate is for this host name or IP address too, and
-//     /_sandbox/ answers there. May be repeated.
+//     the sandbox answers there. May be repeated.
 //   - -tls-ca FILE: write the certificate to FILE, in PEM. Clients trust it with
 //     curl --cacert FILE, or in the root pool of an HTTP client.
-//   - -allow-callback HOST: webhooks go to this host too, beside loopback. May be repeated.
+//   - -allow-callback HOST: webhooks go to this host too, beside loopback, and with
+//     -allow-remote to such hosts only. May be repeated.
 //   - -log text|json|off: the log on stderr, one line for each request to the API.
 //   - -config FILE: a configuration in JSON, as hotelstaystest.ParseConfig reads it.
 //   - -seed N: the seed of the generated catalogue.
@@ -110,6 +112,7 @@ type settings struct {
 	config     hotelstaystest.Config
 	configFile string
 	tokenFile  string
+	tokenMade  bool
 	noControl  bool
 	ca         string
 	logForm    string
@@ -150,7 +153,6 @@ func parse(args []string, stderr io.Writer) (*settings, error) {
 func (set *settings) guardControl() error {
 	c := &set.config.Control
 	c.Enabled, c.Page = !set.noControl, sandboxpage.Handler
-	c.Hosts = append(c.Hosts, set.config.TLSNames...)
 	switch {
 	case set.tokenFile != "":
 		token, err := os.ReadFile(set.tokenFile)
@@ -161,7 +163,7 @@ func (set *settings) guardControl() error {
 			return usageError("-control-token-file: %s is empty", set.tokenFile)
 		}
 	case set.config.AllowRemote && c.Token == "":
-		c.Token = rand.Text()
+		c.Token, set.tokenMade = rand.Text(), true
 	}
 	return nil
 }
@@ -177,12 +179,12 @@ func (set *settings) flags() *flag.FlagSet {
 	flags.StringVar(&c.Addr, "listen", c.Addr, "`address` to listen on")
 	flags.BoolVar(&c.AllowRemote, "allow-remote", c.AllowRemote, "let -listen take an address that is not loopback")
 	flags.StringVar(&set.tokenFile, "control-token-file", "", "`file` with the control token, instead of one that is made")
-	flags.Var((*hosts)(&c.Control.Hosts), "control-host", "host `name` at which /_sandbox/ answers, beside loopback and -tls-name; may be repeated")
+	flags.Var((*hosts)(&c.Control.Hosts), "control-host", "host `name` at which the sandbox answers, beside loopback and -tls-name; may be repeated")
 	flags.BoolVar(&set.noControl, "no-control", false, "serve neither the page nor the control API")
 	flags.BoolVar(&c.TLS, "tls", c.TLS, "serve https with a certificate made at the start")
 	flags.Var((*hosts)(&c.TLSNames), "tls-name", "host `name` or IP address of the certificate, beside loopback; may be repeated")
 	flags.StringVar(&set.ca, "tls-ca", "", "`file` to write the certificate to, in PEM")
-	flags.Var((*hosts)(&c.Webhooks.CallbackHosts), "allow-callback", "`host` that webhooks go to, beside loopback; may be repeated")
+	flags.Var((*hosts)(&c.Webhooks.CallbackHosts), "allow-callback", "`host` that webhooks go to, beside loopback and with -allow-remote instead of it; may be repeated")
 	flags.StringVar(&set.logForm, "log", "text", "log of requests on stderr: text, json or off")
 	flags.StringVar(&set.configFile, "config", "", "configuration `file` in JSON; flags override it")
 	flags.Uint64Var(&c.Seed, "seed", c.Seed, "seed of the generated catalogue")
@@ -265,8 +267,8 @@ func (set *settings) page(base string) string {
 		return ""
 	case token == "":
 		return fmt.Sprintf("page            %s/_sandbox/\n", base)
-	case set.tokenFile != "":
-		return fmt.Sprintf("page            %s/_sandbox/?token=<the content of %s>\n", base, set.tokenFile)
+	case !set.tokenMade:
+		return fmt.Sprintf("page            %s/_sandbox/?token=<the control token>\n", base)
 	}
 	return fmt.Sprintf("control token   %s\npage            %s/_sandbox/?token=%s\n", token, base, url.QueryEscape(token))
 }

@@ -19,6 +19,8 @@ import (
 func TestWrongUsageIsRefused(t *testing.T) {
 	bad := filepath.Join(t.TempDir(), "config.json")
 	write(t, bad, `{"seed":"x"}`)
+	blank := filepath.Join(t.TempDir(), "token")
+	write(t, blank, " \t\n")
 	for name, tc := range map[string]struct {
 		args []string
 		want string // in the error
@@ -34,6 +36,7 @@ func TestWrongUsageIsRefused(t *testing.T) {
 		"no file":         {[]string{"-config", "/nowhere/config.json"}, "/nowhere"},
 		"bad file":        {[]string{"-config", bad}, "seed"},
 		"no token":        {[]string{"-control-token-file", "/nowhere/token"}, "/nowhere"},
+		"blank token":     {[]string{"-control-token-file", blank}, "is empty"},
 		"callback":        {[]string{"-allow-callback", "http://engine"}, "callbackHosts"},
 	} {
 		var stderr strings.Builder
@@ -159,8 +162,11 @@ func TestWithoutControl(t *testing.T) {
 func TestControlToken(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	write(t, file, "token-from-the-file\n")
+	config := filepath.Join(t.TempDir(), "config.json")
+	write(t, config, `{"control":{"token":"token-from-the-file"}}`)
 	for name, args := range map[string][]string{
 		"made": {"-allow-remote"}, "file": {"-allow-remote", "-control-token-file", file}, "file on loopback": {"-control-token-file", file},
+		"configuration": {"-allow-remote", "-config", config},
 	} {
 		t.Run(name, func(t *testing.T) {
 			greeting := start(t, args...)
@@ -185,9 +191,15 @@ func TestControlToken(t *testing.T) {
 
 func TestControlHosts(t *testing.T) {
 	base := said(t, start(t, "-control-host", "sandbox"), "base URL")
-	for host, want := range map[string]int{"sandbox:8080": 200, "localhost": 200, "evil.example": 403} {
-		if got := get(t, http.DefaultClient, base+"/_sandbox/ledger", "Host", host); got != want {
-			t.Errorf("%s: HTTP %d, want %d", host, got, want)
+	for host, want := range map[string]map[string]int{
+		"sandbox:8080": {"/_sandbox/ledger": 200, "/api/auth/ticket": 405},
+		"localhost":    {"/_sandbox/ledger": 200, "/api/auth/ticket": 405},
+		"evil.example": {"/_sandbox/ledger": 403, "/api/auth/ticket": 403},
+	} {
+		for path, want := range want {
+			if got := get(t, http.DefaultClient, base+path, "Host", host); got != want {
+				t.Errorf("%s%s: HTTP %d, want %d", host, path, got, want)
+			}
 		}
 	}
 }
