@@ -1119,6 +1119,10 @@ func TestRetriesInAnOutage(t *testing.T) {
 		t.Logf("300 calls, %d requests", requests)
 		assert.Equal(t, 300+100, requests)
 		assert.ErrorContains(t, err, "; not retried, because many calls fail; try again later")
+		another, err := client.WithCredential(bearerToken("token-2"))
+		require.NoError(t, err)
+		_ = operationCalls[hotelstays.OpQueryOrders](t.Context(), another)
+		assert.Equal(t, 300+100+1, requests, "accounts share the retries")
 
 		requests = 0
 		recovery := client.NewBookingRecovery(&hotelstays.BookRequest{CustomerReferenceNo: "ref-1"})

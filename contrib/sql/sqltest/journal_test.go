@@ -492,18 +492,26 @@ func TestAbandonAndRetry(t *testing.T) {
 	})
 }
 
-// A booking whose Book may be under way is not given up: its order could be lost.
+// A booking whose Book may be under way is not given up: its order could be lost. Whoever ends
+// its ctx, whatever the cause, leaves it to Run.
 func TestAbandonWhileBookIsUnderWay(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		b := newBooks(t, db, func(o *hotelstayssql.JournalOptions) { o.BookTimeout = patience })
 		b.begin("ref-1")
 		b.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: patience})
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() { defer close(done); _, _ = b.Send(ctx, "ref-1") }()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		sent := make(chan error)
+		go func() {
+			_, err := b.Send(ctx, "ref-1")
+			sent <- err
+		}()
 		b.eventually("Book is under way", func() bool { return b.Ledger().Count(hotelstaystest.OpBook) == 1 })
 		assert.ErrorContains(t, b.Abandon(t.Context(), "ref-1"), "may still be under way")
-		cancel()
-		<-done
+		cancel(&hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 200, Code: hotelstays.CodeRateChanged})
+		err := <-sent
+		assert.ErrorIs(t, err, context.Canceled)
+		assert.NotErrorIs(t, err, hotelstays.ErrRateChanged)
+		assert.Equal(t, hotelstays.KindOutcomeUnknown, hotelstays.KindOf(err))
+		assert.Equal(t, callerRow{State: "pending"}, b.row("ref-1"))
 	})
 }
