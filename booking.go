@@ -37,10 +37,8 @@ type CheckAvailResponse struct {
 	Meta                 ResponseMeta                `json:"-"`
 }
 
-// Available reports whether the offer can be booked: it came back, and has an id.
-func (r *CheckAvailResponse) Available() bool {
-	return r.RoomRatePkg != nil && r.RoomRatePkg.RatePkgID != ""
-}
+// Available reports whether the offer can be booked.
+func (r *CheckAvailResponse) Available() bool { return r.RoomRatePkg != nil }
 
 func (r *CheckAvailResponse) meta() *ResponseMeta { return &r.Meta }
 

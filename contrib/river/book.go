@@ -32,7 +32,9 @@ var (
 //
 // An error means that something is left to do:
 //
-//	*hotelstays.OutcomeUnknownError    a worker continues, and will store the outcome
+//	*hotelstays.OutcomeUnknownError    a worker continues, and will store the outcome. It may
+//	                                   wrap a refusal, while an order of an earlier round may
+//	                                   appear
 //	ErrNotEnqueued                     nothing was sent: enqueue the booking and commit first
 //	ErrAlreadyStarted                  nothing was sent by this call
 //	ErrConflictingOutcome, an outcome  the outcome is true, but another one was stored
@@ -57,11 +59,16 @@ func (b *Bookings) Book(ctx context.Context, req *hotelstays.BookRequest,
 
 	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	final := job.Args.Booked(time.Now(), outcome, err)
-	if final == nil {
+	final, stored := job.Args.Booked(time.Now(), outcome, err), errMoved
+	if final != nil {
+		stored = b.finish(storing, job.ID, func(now *lockedJob) *hotelstays.BookingOutcome {
+			return now.Args.Booked(time.Now(), outcome, err) // the Book of an earlier round may have ended since
+		})
+	}
+	if errors.Is(stored, errMoved) {
 		return nil, b.handOver(storing, job, outcome, err)
 	}
-	return final, b.finish(storing, job.ID, final)
+	return final, stored
 }
 
 // start marks a job: from now on its Book may have been sent.
@@ -90,7 +97,7 @@ func (b *Bookings) start(ctx context.Context, reference string, bookBy time.Time
 // OutcomeUnknownError. If the recovery cannot be stored, the workers start at BookBy.
 func (b *Bookings) handOver(ctx context.Context, job *lockedJob, outcome *hotelstays.BookingOutcome, cause error) error {
 	if outcome != nil && outcome.Recovery != nil {
-		if err := b.storeRecovery(ctx, job.ID, outcome.Recovery); err != nil {
+		if err := b.storeRecovery(ctx, job, outcome.Recovery); err != nil {
 			b.cfg.Logger.WarnContext(ctx, "cannot hand a booking over; a worker starts later",
 				slog.String("reference", job.Args.Reference), slog.String("error", err.Error()))
 		}
@@ -98,25 +105,30 @@ func (b *Bookings) handOver(ctx context.Context, job *lockedJob, outcome *hotels
 	return job.Args.Unknown(outcome, cause)
 }
 
-// storeRecovery makes a job continue with a recovery. If the job has ended without an order,
-// this process was frozen for long, and its Book may have made an order since: the booking
-// is enqueued again, unless a later round's job exists.
-func (b *Bookings) storeRecovery(ctx context.Context, id int64, recovery *hotelstays.BookingRecovery) error {
-	return b.transact(ctx, func(tx pgx.Tx) error {
-		job, err := b.jobs.lock(ctx, tx, id)
-		if err != nil {
+// storeRecovery makes the polls for a booking continue with a recovery. If its job has ended
+// without an order, this process was frozen for long, and its Book may have made an order since:
+// the booking is enqueued again, or a later round polls for as long as its own Book would need.
+func (b *Bookings) storeRecovery(ctx context.Context, job *lockedJob, recovery *hotelstays.BookingRecovery) (err error) {
+	for {
+		err = b.transact(ctx, func(tx pgx.Tx) error {
+			now, err := b.jobs.lockLatest(ctx, tx, job.Args.Reference, job.Args.Account)
+			if err != nil {
+				return err
+			}
+			next, ok := now.Args.HandOver(*recovery)
+			if now.ID != job.ID && now.Args.Ending == "" {
+				next, ok = now.Args.EarlierEnded(recovery.EndedAt)
+			}
+			switch {
+			case !ok:
+				return nil
+			case now.Args.Ending != "":
+				return b.EnqueueTx(ctx, tx, recovery)
+			}
+			return b.jobs.store(ctx, tx, now, next)
+		})
+		if !errors.Is(err, ErrAlreadyEnqueued) { // another round has begun just now
 			return err
 		}
-		next, open := job.Args.HandOver(*recovery)
-		switch {
-		case !open:
-			return nil
-		case job.Args.Ending == "":
-			return b.jobs.store(ctx, tx, job, next)
-		}
-		if err := b.EnqueueTx(ctx, tx, recovery); !errors.Is(err, ErrAlreadyEnqueued) {
-			return err
-		}
-		return nil
-	})
+	}
 }

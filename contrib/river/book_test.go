@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func TestAnOutcomeThatIsKnownAtOnce(t *testing.T) {
@@ -197,36 +199,89 @@ func TestFrozenInBookWithoutAnAnswer(t *testing.T) {
 	assert.Equal(t, 2, w.row("ref-1").Ended)
 }
 
-// If its booking has been enqueued again, the new round's job polls for it.
+// A later round polls for the order of a frozen Book as well: no absence before ten minutes after
+// that Book.
 func TestFrozenInBookWhileAnotherRoundIsUnderWay(t *testing.T) {
-	w := newWorld(t, nil)
-	w.enqueue(w.request("ref-1"))
-	job, err := w.start(t.Context(), "ref-1", time.Now())
-	require.NoError(t, err)
-	require.NoError(t, w.finish(t.Context(), job.ID, finalFor("ref-1", hotelstays.BookingAbsent)))
-	w.enqueue(w.request("ref-1"))
-	before := w.job("ref-1")
-
-	recovery := w.client.NewBookingRecovery(w.request("ref-1"))
-	recovery.EndedAt = time.Now()
-	err = w.handOver(t.Context(), job, &hotelstays.BookingOutcome{Recovery: recovery}, nil)
-
-	var unknown *hotelstays.OutcomeUnknownError
-	require.ErrorAs(t, err, &unknown)
-	assert.Equal(t, before, w.job("ref-1"), "the new round's job is as it was")
+	for name, before := range map[string]func(w *world, id int64){
+		"it waits": func(*world, int64) {},
+		"a worker has it": func(w *world, id int64) {
+			_, err := (&worker{b: w.Bookings}).takeOver(t.Context(), id, time.Now())
+			require.NoError(t, err)
+		},
+		"it has ended now": func(w *world, id int64) { require.NoError(t, w.end(id, "ref-1", hotelstays.BookingAbsent)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, nil, hotelstaystest.WithLateVisibility(8*time.Minute))
+			w.enqueue(w.request("ref-1"))
+			frozen, err := w.start(t.Context(), "ref-1", time.Now())
+			require.NoError(t, err)
+			require.NoError(t, w.end(frozen.ID, "ref-1", hotelstays.BookingAbsent))
+			w.enqueue(w.request("ref-1")) // and its process dies
+			before(w, w.fetch("ref-1").ID)
+			_, err = w.client.Book(t.Context(), w.request("ref-1"))
+			require.NoError(t, err)
+			w.handedOver(frozen, w.ended("ref-1", 0))
+			w.staysOpen("ref-1")
+		})
+	}
 }
 
-// If a worker has found its order meanwhile, nothing is left to do.
-func TestFrozenInBookUntilItsOrderIsFound(t *testing.T) {
-	w := newWorld(t, nil)
+// A refusal is no outcome while the order of a frozen Book may appear.
+func TestRefusedAfterAFrozenBook(t *testing.T) {
+	w := newWorld(t, func(cfg *Config) { cfg.BookTimeout = patience })
 	w.enqueue(w.request("ref-1"))
-	job, err := w.start(t.Context(), "ref-1", time.Now())
+	frozen, err := w.start(t.Context(), "ref-1", time.Now())
 	require.NoError(t, err)
-	require.NoError(t, w.finish(t.Context(), job.ID, finalFor("ref-1", hotelstays.BookingFound)))
-	recovery := w.client.NewBookingRecovery(w.request("ref-1"))
-	recovery.EndedAt = time.Now()
-	require.Error(t, w.handOver(t.Context(), job, &hotelstays.BookingOutcome{Recovery: recovery}, nil))
-	assert.Equal(t, "completed", w.job("ref-1").State, "and no other job")
+	require.NoError(t, w.end(frozen.ID, "ref-1", hotelstays.BookingAbsent))
+	w.enqueue(w.request("ref-1"))
+	slow := bookRefused
+	slow.Delay = time.Second
+	w.Inject(slow)
+	done := make(chan error)
+	go func() { _, err := w.Book(t.Context(), w.request("ref-1")); done <- err }()
+	w.eventually("Book is under way", func() bool { return w.Ledger().Count(hotelstaystest.OpBook) == 1 })
+	w.handedOver(frozen, w.ended("ref-1", 0))
+	err = <-done
+	var unknown *hotelstays.OutcomeUnknownError
+	require.ErrorAs(t, err, &unknown)
+	assert.ErrorIs(t, err, hotelstays.ErrRateChanged)
+	assert.Equal(t, "pending", w.row("ref-1").State)
+}
+
+// Whoever ends ctx may give any error as the cause. It says nothing about the booking.
+func TestTheCauseOfCtxIsNoAnswer(t *testing.T) {
+	w := newWorld(t, nil)
+	order := &types.Order{PlatformReferenceNo: "of another booking"}
+	for name, cause := range map[string]error{
+		"refused":      &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 200, Code: hotelstays.CodeRateChanged},
+		"reused":       &hotelstays.ReferenceReusedError{Order: order},
+		"not enqueued": ErrNotEnqueued,
+		"conflicting":  ErrConflictingOutcome,
+		"not dialled":  &net.OpError{Op: "dial", Err: errors.New("refused")},
+	} {
+		for _, sent := range []bool{false, true} {
+			reference := fmt.Sprintf("%s, %t", name, sent)
+			ctx, cancel := context.WithCancelCause(t.Context())
+			w.enqueue(w.request(reference))
+			if sent {
+				w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: patience})
+				books := w.Ledger().Count(hotelstaystest.OpBook)
+				go func() {
+					assert.Eventually(t, func() bool { return w.Ledger().Count(hotelstaystest.OpBook) > books }, patience, time.Millisecond)
+					cancel(cause)
+				}()
+			} else {
+				cancel(cause)
+			}
+			_, err := w.Book(ctx, w.request(reference))
+			cancel(nil)
+			require.ErrorIs(t, err, context.Canceled, reference)
+			var unknown *hotelstays.OutcomeUnknownError
+			assert.Equal(t, sent, errors.As(err, &unknown), reference)
+			assert.NotErrorIs(t, err, cause, reference)
+			assert.Equal(t, row{State: "pending"}, w.row(reference))
+		}
+	}
 }
 
 // Many concurrent bookings end once each.

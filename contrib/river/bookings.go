@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -44,8 +45,8 @@ type Config struct {
 	//
 	// State is BookingFound or BookingAbsent. Err is nil, or the refusal or the reason why
 	// nothing was sent (BookingAbsent), or a *hotelstays.ReferenceReusedError: the order is
-	// not the expected one (BookingFound). Recovery has the reference, and the session that
-	// Cancel needs.
+	// not the expected one (BookingFound). Changes lists what the order has otherwise than
+	// expected, such as its price. Recovery has the reference, and the session that Cancel needs.
 	//
 	// ctx lasts ten seconds in Book and at least half a minute in a worker. PostgreSQL ends a
 	// transaction that is idle for a minute. In a worker, river.JobCancel and river.JobSnooze
@@ -78,6 +79,7 @@ type Bookings struct {
 	jobs    jobTable
 	river   *river.Client[pgx.Tx] // only inserts
 	idle    time.Duration         // how long a transaction may be idle
+	working sync.Map              // the ids of the jobs that this process works on
 }
 
 // New returns Bookings. It opens no connection. Its error names every invalid field of the

@@ -44,10 +44,11 @@
 // and by none after a worker has started to poll. Otherwise a process that is delayed for
 // minutes between its commit and its Book could book what was reported as absent.
 //
-// A mark cannot stop a process that is frozen at the moment of sending and continues after
-// the recovery has ended, twelve minutes later. If it then gets an answer, Book returns it
-// with ErrConflictingOutcome. If it gets none, it enqueues the booking again, and OnOutcome
-// may receive BookingFound after BookingAbsent.
+// A Book that would leave after its limit is not sent, also if the machine was suspended. A
+// process that is frozen at the very moment of sending can still send, and continue after the
+// recovery has ended, twelve minutes later. If it then gets an answer, Book returns it with
+// ErrConflictingOutcome. If it gets none, it enqueues the booking again, and OnOutcome may
+// receive BookingFound after BookingAbsent; or a later round polls for that order, too.
 //
 // # Outcomes
 //
@@ -58,6 +59,9 @@
 //	BookingAbsent  nil                                  the recovery found no order
 //	BookingAbsent  any other                            Book was refused, or nothing was sent
 //
+// Changes lists what the order has otherwise than BookRequest.Expect, such as a higher price.
+// The job keeps the list.
+//
 // While no poll is answered, nothing is known and nothing ends: the job continues, with pauses
 // of up to an hour, and logs a warning each time. To give such a booking up, cancel its job
 // (River's JobCancel). OnOutcome is not called for that.
@@ -67,7 +71,8 @@
 // After BookingAbsent the caller decides whether to book again, as long as the offer still
 // holds (CheckAvail). A new round is the same as the first one: a new recovery, EnqueueTx,
 // Book. Keep the reference: the service makes one order for a reference, even if the first
-// attempt arrives late. OnOutcome must not call the service, because it runs in the
+// attempt arrives late. No round ends without an order before ten minutes after the last Book of
+// an earlier one that may have made an order, such as one whose job was cancelled. OnOutcome must not call the service, because it runs in the
 // transaction that completes the job; let it mark the row for another loop.
 //
 // # Failures
@@ -76,6 +81,9 @@
 // database fails, the job fails: River records the error, calls its ErrorHandler, and tries
 // again after 1 s, 2 s, 4 s and so on up to 5 min. The job is never discarded, because it does
 // not use up its attempts. After a thousand failures further ones go only to Config.Logger.
+//
+// River stores the text of an error: keep guests' data out of those of OnOutcome. A panic is
+// stored as its type, because its text may quote a request; its stack goes to Config.Logger.
 //
 // One thing discards jobs: a River client that leads the maintenance of the schema and does
 // not know this kind of job. Call Bookings.Configure for every River client of the schema, or

@@ -47,7 +47,8 @@ type bookingEngine struct {
 func engine(plan enginePlan) (err error) {
 	ctx := chaostest.UntilClosed()
 	e := bookingEngine{enginePlan: plan}
-	if e.pool, err = openPool(ctx, e.Schema); err != nil {
+	// The transactions of a frozen process end: River's, and those of next.
+	if e.pool, err = openPool(ctx, e.Schema, map[string]string{"idle_in_transaction_session_timeout": "5000"}); err != nil {
 		return err
 	}
 	e.client, err = hotelstays.New(e.URL, hotelstays.TicketCredential{AppKey: e.AppKey, AppSecret: types.NewSecret(e.AppSecret)})
@@ -58,6 +59,7 @@ func engine(plan enginePlan) (err error) {
 	if err != nil {
 		return err
 	}
+	e.idle = 5 * time.Second
 	cfg := &river.Config{Schema: e.Schema, TestOnly: true, FetchPollInterval: 100 * time.Millisecond, FetchCooldown: 50 * time.Millisecond}
 	if err := e.Configure(cfg); err != nil {
 		return err
@@ -76,12 +78,18 @@ func engine(plan enginePlan) (err error) {
 	return nil
 }
 
-// onOutcome stores an outcome in the booking's row and in a list of all. Sometimes it fails.
+// onOutcome stores an outcome in the booking's row and in a list of all. Sometimes it fails. A
+// booking that was opened again after its process was frozen has a round more.
 func (e *bookingEngine) onOutcome(ctx context.Context, tx pgx.Tx, outcome *hotelstays.BookingOutcome) error {
-	if err := storeRow(ctx, tx, outcome); err != nil {
+	_, err := tx.Exec(ctx, `UPDATE bookings SET rounds = rounds + 1 WHERE reference = $1 AND state <> 'pending'`, outcome.Recovery.CustomerReferenceNo)
+	if err == nil {
+		err = storeRow(ctx, tx, outcome)
+	}
+	if err != nil {
 		return err
 	}
-	_, err := tx.Exec(ctx, `INSERT INTO endings (reference, round, state, order_no)
+	chaostest.MayBlock()
+	_, err = tx.Exec(ctx, `INSERT INTO endings (reference, round, state, order_no)
 		SELECT reference, rounds, state, order_no FROM bookings WHERE reference = $1`, outcome.Recovery.CustomerReferenceNo)
 	if err == nil && rand.IntN(20) == 0 {
 		err = errors.New("OnOutcome failed by chance")
@@ -112,7 +120,7 @@ func (e *bookingEngine) next(ctx context.Context) (req *hotelstays.BookRequest, 
 		var rounds int
 		err := tx.QueryRow(ctx, `UPDATE bookings SET state = 'pending', rounds = rounds + 1 WHERE reference = (
 				SELECT reference FROM bookings WHERE state IN ('new', 'absent', 'failed') AND rounds < $1
-				ORDER BY rounds DESC LIMIT 1 FOR UPDATE SKIP LOCKED)
+				ORDER BY random() LIMIT 1 FOR UPDATE SKIP LOCKED)
 			RETURNING reference, rounds`, engineRounds).Scan(&reference, &rounds)
 		if err != nil {
 			return err

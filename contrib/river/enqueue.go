@@ -81,7 +81,31 @@ func (b *Bookings) EnqueueTx(ctx context.Context, tx pgx.Tx, recovery *hotelstay
 	case inserted.UniqueSkippedAsDuplicate:
 		return fmt.Errorf("hotelstaysriver: EnqueueTx: reference %q: %w; roll back, and wait for its outcome", args.Reference, ErrAlreadyEnqueued)
 	}
+	if err := b.keepEarlier(ctx, tx, &lockedJob{ID: inserted.Job.ID, Args: args}); err != nil {
+		return fmt.Errorf("hotelstaysriver: EnqueueTx: reference %q: %w", args.Reference, err)
+	}
 	return nil
+}
+
+// keepEarlier makes a new job remember when the last Book under its reference has ended, if that
+// may have made an order. The job is there already, so that no other round can begin or end. The
+// one before is not locked: whoever has locked it may wait for the new one.
+func (b *Bookings) keepEarlier(ctx context.Context, tx pgx.Tx, job *lockedJob) error {
+	before, err := b.jobs.latest(ctx, tx, job.Args.Reference, job.Args.Account, job.ID, "")
+	switch {
+	case errors.Is(err, errNoJob):
+		return nil
+	case err != nil:
+		return err
+	case before.Args.Ending == "": // it has ended since the snapshot of tx
+		before.Args.Ending = durable.EndingAbandoned
+	}
+	last := before.Args.LastBook()
+	if last.IsZero() {
+		return nil
+	}
+	next, _ := job.Args.EarlierEnded(last)
+	return b.jobs.store(ctx, tx, job, next)
 }
 
 // withoutNUL removes the escape of NUL from JSON, but not an escaped backslash before the

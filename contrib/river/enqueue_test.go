@@ -89,6 +89,16 @@ func TestARecoveryIsTakenOver(t *testing.T) {
 	w.hasState("ref-1", durable.EndingFound, 10*time.Second)
 }
 
+// An order may still appear after its job was cancelled. The next round knows that.
+func TestARoundAfterOneThatWasGivenUp(t *testing.T) {
+	w := newWorld(t, nil, hotelstaystest.WithLateVisibility(8*time.Minute))
+	w.bookUnknown("ref-1", bookMade)
+	_, err := w.pool.Exec(t.Context(), `UPDATE river_job SET state = 'cancelled', finalized_at = now()`)
+	require.NoError(t, err)
+	w.enqueue(w.request("ref-1")) // and its process dies
+	w.staysOpen("ref-1")
+}
+
 // insertions counts the calls of River's extensions.
 type insertions struct {
 	river.HookDefaults

@@ -22,8 +22,11 @@ func store(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
 	if o.Order != nil {
 		orderNo = o.Order.PlatformReferenceNo
 	}
-	if o.Err != nil { // refused, or not the expected order
+	switch {
+	case o.Err != nil: // refused, or not the expected order
 		problem = o.Err.Error()
+	case !o.Changes.Within(hotelstays.Tolerance{}): // it is booked, but not as agreed: dearer, for example
+		problem = o.Changes.String()
 	}
 	_, err := tx.Exec(ctx, `UPDATE bookings SET state = $2, order_no = $3, problem = $4, session_id = $5 WHERE reference = $1`,
 		o.Recovery.CustomerReferenceNo, o.State.String(), orderNo, problem, o.Recovery.SessionID)

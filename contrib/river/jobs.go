@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -20,7 +21,11 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-var errNoJob = errors.New("no such job")
+var (
+	errNoJob = errors.New("no such job")
+	// errMoved: the job has changed since it was read.
+	errMoved = errors.New("the job has changed meanwhile")
+)
 
 // jobTable is River's table of jobs.
 type jobTable struct{ name string }
@@ -46,6 +51,13 @@ func (j *lockedJob) running() bool { return j.State == rivertype.JobStateRunning
 // takenBy reports whether run is the latest run of the job, and has not ended.
 func (j *lockedJob) takenBy(run *rivertype.JobRow) bool {
 	return j.running() && j.Taken != nil && run.AttemptedAt != nil && j.Taken.Equal(*run.AttemptedAt)
+}
+
+// unchanged reports whether a job is still as a run has polled for it. It is not, if another run
+// has it, or if a Book under its reference has ended since.
+func (j *lockedJob) unchanged(run *rivertype.JobRow, polled durable.Booking) bool {
+	polled.Due = time.Time{} // not part of the arguments
+	return j.takenBy(run) && reflect.DeepEqual(j.Args.Booking, polled)
 }
 
 // A job that has ended without an ending was cancelled or discarded.
@@ -78,14 +90,30 @@ func (t jobTable) lock(ctx context.Context, tx pgx.Tx, id int64) (*lockedJob, er
 	return j, err
 }
 
-// lockLive locks the live job of a booking, or returns errNoJob.
-func (t jobTable) lockLive(ctx context.Context, tx pgx.Tx, reference, account string) (*lockedJob, error) {
+// latest returns the live job of a booking, or else the last one, or errNoJob. A job that
+// is to be left out has the id except. lock ends the statement.
+func (t jobTable) latest(ctx context.Context, tx pgx.Tx, reference, account string, except int64, lock string) (*lockedJob, error) {
 	key, err := json.Marshal(map[string]string{"reference": reference, "account": account})
 	if err != nil {
 		return nil, err
 	}
 	return scanJob(tx.QueryRow(ctx, `SELECT `+jobColumns+` FROM `+t.name+`
-		WHERE args @> $1::jsonb AND kind = $2 AND finalized_at IS NULL FOR UPDATE`, string(key), jobKind))
+		WHERE args @> $1::jsonb AND kind = $2 AND id <> $3 ORDER BY finalized_at IS NULL DESC, id DESC LIMIT 1 `+lock,
+		string(key), jobKind, except))
+}
+
+// lockLatest locks the live job of a booking, or else the last one.
+func (t jobTable) lockLatest(ctx context.Context, tx pgx.Tx, reference, account string) (*lockedJob, error) {
+	return t.latest(ctx, tx, reference, account, 0, "FOR UPDATE")
+}
+
+// lockLive locks the live job of a booking, or returns errNoJob.
+func (t jobTable) lockLive(ctx context.Context, tx pgx.Tx, reference, account string) (*lockedJob, error) {
+	j, err := t.lockLatest(ctx, tx, reference, account)
+	if err == nil && j.Args.Ending != "" {
+		return nil, errNoJob
+	}
+	return j, err
 }
 
 // setArgs stores the arguments of a locked job.
@@ -108,9 +136,15 @@ func (t jobTable) store(ctx context.Context, tx pgx.Tx, j *lockedJob, next durab
 		WHERE id = $1 AND state <> 'running'`, j.ID, next.Due)
 }
 
-func (t jobTable) complete(ctx context.Context, tx pgx.Tx, id int64, end durable.Ending) error {
+// complete completes a locked job. Its ending is not among the arguments, so that a person can
+// retry the job.
+func (t jobTable) complete(ctx context.Context, tx pgx.Tx, j *lockedJob, ended durable.Booking) error {
+	j.Args.Changes = ended.Changes
+	if err := t.setArgs(ctx, tx, j); err != nil {
+		return err
+	}
 	return write(ctx, tx, `UPDATE `+t.name+` SET state = 'completed', finalized_at = now(),
-		metadata = metadata || jsonb_build_object('hotelstays_ending', $2::text) WHERE id = $1`, id, string(end))
+		metadata = metadata || jsonb_build_object('hotelstays_ending', $2::text) WHERE id = $1`, j.ID, string(ended.Ending))
 }
 
 // commitToDisk makes the commit wait for the disk, also if synchronous_commit is off. The

@@ -15,13 +15,18 @@ import (
 // ErrConflictingOutcome: another outcome of the booking was stored before.
 var ErrConflictingOutcome = durable.ErrConflictingOutcome
 
-// finish completes a job and calls OnOutcome, in one transaction. A job that has ended
-// before stays as it is.
-func (b *Bookings) finish(ctx context.Context, id int64, outcome *hotelstays.BookingOutcome) error {
+// finish completes a job and calls OnOutcome, in one transaction, with the outcome that final
+// returns for the stored job. If that is nil, finish returns errMoved. A job that has ended before
+// stays as it is.
+func (b *Bookings) finish(ctx context.Context, id int64, final func(*lockedJob) *hotelstays.BookingOutcome) error {
 	return b.transact(ctx, func(tx pgx.Tx) error {
 		job, err := b.jobs.lock(ctx, tx, id)
 		if err != nil {
 			return err
+		}
+		outcome := final(job)
+		if outcome == nil {
+			return errMoved
 		}
 		next, first, err := job.Args.End(outcome)
 		switch {
@@ -31,7 +36,7 @@ func (b *Bookings) finish(ctx context.Context, id int64, outcome *hotelstays.Boo
 			return nil
 		}
 		// Complete before OnOutcome, so that it can enqueue the reference again.
-		if err := b.jobs.complete(ctx, tx, id, next.Ending); err != nil {
+		if err := b.jobs.complete(ctx, tx, job, next); err != nil {
 			return err
 		}
 		if err := b.cfg.OnOutcome(ctx, tx, outcome); err != nil {

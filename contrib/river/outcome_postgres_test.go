@@ -18,7 +18,6 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/durable"
-	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
 // An OnOutcome that fails or panics rolls back the completion of the job, and is tried again
@@ -93,6 +92,37 @@ func TestOnOutcomeFailsWithAnErrorOfThePackage(t *testing.T) {
 	}
 }
 
+// What the order has otherwise than the expected offer is part of the outcome, whoever finds the
+// order, and stays in the job.
+func TestTheOrderCostsMore(t *testing.T) {
+	var received hotelstays.OfferDiff
+	w := newWorld(t, func(cfg *Config) {
+		cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
+			received = o.Changes
+			return storeRow(ctx, tx, o)
+		}
+	})
+	expected := *w.offers[0].Expect
+	expected.TotalRate.NetRate.Amount = "0.01"
+	w.offers[0].Expect = &expected
+	for _, answered := range []bool{true, false} {
+		reference := fmt.Sprint("ref-", answered)
+		if answered {
+			w.enqueue(w.request(reference))
+			outcome, err := w.Book(t.Context(), w.request(reference))
+			require.NoError(t, err)
+			assert.NotEmpty(t, outcome.Changes.Changes)
+		} else {
+			w.bookUnknown(reference, bookMade)
+			w.workers()
+			w.hasState(reference, durable.EndingFound, time.Minute)
+		}
+		assert.NotEmpty(t, received.Changes)
+		assert.Equal(t, received.String(), w.job(reference).Args.Changes.String())
+		received = hotelstays.OfferDiff{}
+	}
+}
+
 // The first outcome counts; others change nothing.
 func TestEndedOnce(t *testing.T) {
 	w := newWorld(t, nil)
@@ -102,12 +132,12 @@ func TestEndedOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			assert.NoError(t, w.finish(t.Context(), id, finalFor("ref-1", hotelstays.BookingAbsent)))
+			assert.NoError(t, w.end(id, "ref-1", hotelstays.BookingAbsent))
 		})
 	}
 	wg.Wait()
 	assert.Equal(t, row{"absent", "", 1}, w.row("ref-1"))
-	err := w.finish(t.Context(), id, finalFor("ref-1", hotelstays.BookingFound))
+	err := w.end(id, "ref-1", hotelstays.BookingFound)
 	require.ErrorIs(t, err, ErrConflictingOutcome)
 	assert.Equal(t, row{"absent", "", 1}, w.row("ref-1"))
 }
@@ -133,41 +163,47 @@ func TestAnOutcomeThatCannotBeStored(t *testing.T) {
 	w.hasState("ref-1", durable.EndingFound, time.Second)
 }
 
-// A hanging OnOutcome keeps its job locked, which blocks River's rescuer. PostgreSQL ends the
-// transaction.
+// A hanging OnOutcome keeps one worker of its process, not those that River gives the job to
+// next. It keeps its job locked, which blocks River's rescuer, until PostgreSQL ends the
+// transaction. Then another process stores the outcome.
 func TestAnOnOutcomeThatHangs(t *testing.T) {
-	hung, release := make(chan struct{}), make(chan struct{})
-	var calls atomic.Int32
-	w := newWorld(t, func(cfg *Config) {
-		cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
-			if err := storeRow(ctx, tx, o); err != nil || calls.Add(1) > 1 {
-				return err
-			}
-			close(hung)
-			<-release // whatever ctx says
-			return nil
+	hung, release := make(chan struct{}, 1), make(chan struct{})
+	w := newWorld(t, nil)
+	cfg := w.cfg
+	cfg.MaxWorkers = 2
+	cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
+		if err := storeRow(ctx, tx, o); err != nil || o.Recovery.CustomerReferenceNo != "ref-1" {
+			return err
 		}
-	})
-	w.idle = time.Second
-	defer close(release)
-	stuck := func(reference string) { // for long enough to be rescued
-		_, err := w.pool.Exec(t.Context(), `UPDATE river_job SET state = 'running', attempted_at = now() - $1::interval
-			WHERE args ->> 'reference' = $2`, defaultRescueAfter+time.Second, reference)
-		require.NoError(t, err)
+		hung <- struct{}{}
+		<-release // whatever ctx says
+		return nil
 	}
+	hanging := *w
+	var err error
+	hanging.Bookings, err = New(cfg)
+	require.NoError(t, err)
+	hanging.idle = time.Second
+	defer close(release)
 	w.bookUnknown("ref-1", bookMade)
-	w.bookUnknown("ref-2", bookMade)
-	require.NoError(t, passTime(t.Context(), w.pool, time.Minute, `args ->> 'reference' = 'ref-1'`))
-	w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: time.Second})
-	polls := w.Ledger().Count(hotelstaystest.OpQueryOrders)
-	w.workers(func(cfg *river.Config) { cfg.LeaderElectionDisabled = true })
-	w.eventually("a worker polls", func() bool { return w.Ledger().Count(hotelstaystest.OpQueryOrders) > polls })
-	stuck("ref-1")
+	hanging.workers(func(cfg *river.Config) { cfg.LeaderElectionDisabled = true })
+	w.pass(time.Minute)
 	<-hung
-	stuck("ref-2")
+	for range 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		_, err = w.pool.Exec(ctx, `UPDATE river_job SET state = 'available', scheduled_at = now()`)
+		cancel()
+		require.NoError(t, err)
+		w.eventually("a worker has had it", func() bool { return w.job("ref-1").State == "scheduled" })
+	}
+	w.bookUnknown("ref-2", bookMade)
+	w.hasState("ref-2", durable.EndingFound, time.Minute)
+
+	_, err = w.pool.Exec(t.Context(), `UPDATE river_job SET state = 'running', attempted_at = now() - $1::interval
+		WHERE args ->> 'reference' = 'ref-1'`, defaultRescueAfter+time.Second)
+	require.NoError(t, err)
 	w.workers()
 	w.hasState("ref-1", durable.EndingFound, time.Minute)
-	w.hasState("ref-2", durable.EndingFound, time.Minute)
 	assert.Equal(t, 1, w.row("ref-1").Ended)
 }
 

@@ -10,6 +10,7 @@ package hotelstaysriver
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -20,6 +21,8 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivermigrate"
+	"github.com/riverqueue/river/rivertype"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -52,7 +55,7 @@ const patience = 30 * time.Second
 func newSchema(t *testing.T) (schema string, pool *pgxpool.Pool) {
 	t.Helper()
 	schema = "t" + fmt.Sprint(time.Now().UnixNano())
-	pool, err := openPool(t.Context(), schema)
+	pool, err := openPool(t.Context(), schema, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		pool.Reset() // the server may have crashed meanwhile
@@ -72,12 +75,13 @@ func newSchema(t *testing.T) (schema string, pool *pgxpool.Pool) {
 	return schema, pool
 }
 
-func openPool(ctx context.Context, schema string) (*pgxpool.Pool, error) {
+func openPool(ctx context.Context, schema string, settings map[string]string) (*pgxpool.Pool, error) {
 	cfg, err := pgxpool.ParseConfig(databaseURL)
 	if err != nil {
 		return nil, err
 	}
 	cfg.ConnConfig.RuntimeParams["search_path"] = schema
+	maps.Copy(cfg.ConnConfig.RuntimeParams, settings)
 	return pgxpool.NewWithConfig(ctx, cfg)
 }
 
@@ -139,9 +143,26 @@ func storeRow(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) erro
 	return err
 }
 
-// finalFor returns an outcome of a reference.
-func finalFor(reference string, state hotelstays.BookingState) *hotelstays.BookingOutcome {
-	return &hotelstays.BookingOutcome{State: state, Recovery: &hotelstays.BookingRecovery{CustomerReferenceNo: reference}}
+// end ends the job of a reference.
+func (w *world) end(id int64, reference string, state hotelstays.BookingState) error {
+	return w.finish(w.t.Context(), id, func(*lockedJob) *hotelstays.BookingOutcome {
+		return &hotelstays.BookingOutcome{State: state, Recovery: &hotelstays.BookingRecovery{CustomerReferenceNo: reference}}
+	})
+}
+
+// ended returns the recovery of a Book of the reference that has ended some time ago.
+func (w *world) ended(reference string, ago time.Duration) *hotelstays.BookingRecovery {
+	recovery := w.client.NewBookingRecovery(w.request(reference))
+	recovery.EndedAt = time.Now().Add(-ago).UTC().Round(0)
+	recovery.NextPoll = recovery.EndedAt
+	return recovery
+}
+
+// handedOver hands over what the process of a job knows, with an unknown outcome.
+func (w *world) handedOver(job *lockedJob, recovery *hotelstays.BookingRecovery) {
+	w.t.Helper()
+	var unknown *hotelstays.OutcomeUnknownError
+	require.ErrorAs(w.t, w.handOver(w.t.Context(), job, &hotelstays.BookingOutcome{Recovery: recovery}, nil), &unknown)
 }
 
 func findOffers(t *testing.T, client *hotelstays.Client, city string) (offers []hotelstays.BookRequest) {
@@ -218,12 +239,45 @@ func passTime(ctx context.Context, pool *pgxpool.Pool, d time.Duration, conditio
 	_, err := pool.Exec(ctx, `UPDATE river_job SET
 			scheduled_at = scheduled_at - $1::interval,
 			state = CASE WHEN scheduled_at - $1::interval <= now() THEN 'available' ELSE state END,
-			args = args || jsonb_strip_nulls(jsonb_build_object('bookBy', (args ->> 'bookBy')::timestamptz - $1::interval))
+			args = args || jsonb_strip_nulls(jsonb_build_object('bookBy', (args ->> 'bookBy')::timestamptz - $1::interval,
+					'earlier', (args ->> 'earlier')::timestamptz - $1::interval))
 				|| jsonb_build_object('recovery', args -> 'recovery' || jsonb_strip_nulls(jsonb_build_object(
 					'endedAt', (args #>> '{recovery,endedAt}')::timestamptz - $1::interval,
 					'nextPoll', (args #>> '{recovery,nextPoll}')::timestamptz - $1::interval)))
 		WHERE state IN ('available', 'scheduled', 'retryable') AND `+condition, d)
 	return err
+}
+
+// fetch takes the live job of a reference for a worker, as River does.
+func (w *world) fetch(reference string) *river.Job[jobArgs] {
+	w.t.Helper()
+	job := &river.Job[jobArgs]{JobRow: &rivertype.JobRow{Attempt: 1}}
+	require.NoError(w.t, w.pool.QueryRow(w.t.Context(), `UPDATE river_job SET state = 'running', attempted_at = now()
+		WHERE args ->> 'reference' = $1 AND finalized_at IS NULL RETURNING id, attempted_at, args`, reference).
+		Scan(&job.ID, &job.AttemptedAt, &job.Args))
+	return job
+}
+
+// staysOpen lets workers poll for a booking whose order appears eight minutes after a Book that
+// has ended just now.
+func (w *world) staysOpen(reference string) {
+	w.t.Helper()
+	before := w.row(reference).Ended
+	_, err := w.pool.Exec(w.t.Context(), `UPDATE river_job SET state = 'available', scheduled_at = now() WHERE finalized_at IS NULL`)
+	require.NoError(w.t, err)
+	w.workers()
+	polls := w.Ledger().Count(hotelstaystest.OpQueryOrders)
+	for range 5 {
+		w.pass(time.Minute)
+		w.eventually("polled", func() bool {
+			j := w.job(reference)
+			return w.Ledger().Count(hotelstaystest.OpQueryOrders) > polls && j.State != "running" && j.State != "available"
+		})
+	}
+	assert.Equal(w.t, before, w.row(reference).Ended, "five minutes after Book nothing is proven")
+	w.Advance(8 * time.Minute)
+	w.hasState(reference, durable.EndingFound, time.Minute)
+	assert.Equal(w.t, before+1, w.row(reference).Ended)
 }
 
 // row is a row of the caller's table.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -22,8 +23,10 @@ const (
 	countedFailures = 1000
 	// maxFailurePause is the longest pause after a failure.
 	maxFailurePause = 5 * time.Minute
-	// interruptedPause follows a run that was interrupted.
+	// interruptedPause follows a run that was interrupted, and heldPause one whose job another
+	// run of this process still has.
 	interruptedPause = time.Second
+	heldPause        = 15 * time.Second
 )
 
 type worker struct {
@@ -45,16 +48,28 @@ func (w *worker) NextRetry(job *river.Job[jobArgs]) time.Time {
 // Work does one step of a recovery. It returns nil only if the job is completed in the
 // database, and never lets River use up the job's attempts.
 func (w *worker) Work(ctx context.Context, job *river.Job[jobArgs]) (err error) {
-	if job.Attempt >= countedFailures {
-		defer func() { err = w.snoozeFailure(ctx, job, recover(), err) }()
+	if _, held := w.b.working.LoadOrStore(job.ID, nil); held { // an OnOutcome that hangs keeps one worker, not all
+		return river.JobSnooze(heldPause)
 	}
+	defer w.b.working.Delete(job.ID)
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			// River would store the text of the panic, and that may quote a request.
+			err = fmt.Errorf("hotelstaysriver: a panic of type %T; Config.Logger has its stack", panicked)
+			w.b.cfg.Logger.ErrorContext(ctx, "the job of a booking panicked", slog.String("reference", job.Args.Reference),
+				slog.String("type", fmt.Sprintf("%T", panicked)), slog.String("stack", string(debug.Stack())))
+		}
+		if job.Attempt >= countedFailures {
+			err = w.snoozeFailure(ctx, job, err)
+		}
+	}()
 	err = w.step(ctx, job)
 	var failed *onOutcomeError
 	var unknown *hotelstays.OutcomeUnknownError
 	switch {
 	case errors.As(err, &failed):
 		return err
-	case errors.As(err, &unknown): // ctx ended during a poll
+	case errors.As(err, &unknown), errors.Is(err, errMoved): // ctx ended during a poll, or it was too early
 		return river.JobSnooze(interruptedPause)
 	case errors.Is(err, ErrConflictingOutcome): // the job is completed; a person must check
 		w.b.cfg.Logger.ErrorContext(ctx, "a booking has two outcomes", slog.String("error", err.Error()))
@@ -63,11 +78,8 @@ func (w *worker) Work(ctx context.Context, job *river.Job[jobArgs]) (err error) 
 	return err
 }
 
-// snoozeFailure turns a failure or a panic into a pause, which costs no attempt.
-func (w *worker) snoozeFailure(ctx context.Context, job *river.Job[jobArgs], panicked any, err error) error {
-	if panicked != nil {
-		err = fmt.Errorf("panic: %v", panicked)
-	}
+// snoozeFailure turns a failure into a pause, which costs no attempt.
+func (w *worker) snoozeFailure(ctx context.Context, job *river.Job[jobArgs], err error) error {
 	var snooze *river.JobSnoozeError
 	var cancel *river.JobCancelError
 	if err == nil || errors.As(err, &snooze) || errors.As(err, &cancel) {
@@ -78,12 +90,13 @@ func (w *worker) snoozeFailure(ctx context.Context, job *river.Job[jobArgs], pan
 	return river.JobSnooze(maxFailurePause)
 }
 
-// step polls for the order, if a poll is due, and acts on the answer.
+// step polls for the order, if a poll is due, and acts on the answer. It stores nothing but an
+// order in a job that has changed since the poll began.
 func (w *worker) step(ctx context.Context, job *river.Job[jobArgs]) error {
 	now, booking := time.Now(), job.Args.Booking
 	if booking.Phase(now) == durable.PhaseWaiting {
 		var err error
-		if booking, err = w.takeOver(ctx, job.ID); err != nil {
+		if booking, err = w.takeOver(ctx, job.ID, now); err != nil {
 			return err
 		}
 	}
@@ -92,16 +105,30 @@ func (w *worker) step(ctx context.Context, job *river.Job[jobArgs]) error {
 	next, final := booking.Polled(now, outcome, err)
 	switch {
 	case final != nil:
-		return w.b.finish(ctx, job.ID, final)
+		return w.b.finish(ctx, job.ID, func(now *lockedJob) *hotelstays.BookingOutcome {
+			if final.State != hotelstays.BookingFound && !now.unchanged(job.JobRow, booking) {
+				return nil
+			}
+			return final
+		})
 	case err != nil:
 		return err
-	case booking.Phase(now) == durable.PhaseBooking: // Book may have stored its own recovery meanwhile
-		return river.JobSnooze(max(time.Until(next.Due), 0))
 	case next.Unverified > booking.Unverified:
 		w.b.cfg.Logger.WarnContext(ctx, "a booking is still unverified; its job continues",
 			slog.String("reference", job.Args.Reference), slog.Int("polls", next.Unverified), slog.Any("error", outcome.Err))
 	}
-	if err := w.storeProgress(ctx, job, next); err != nil {
+	err = w.b.transact(ctx, func(tx pgx.Tx) error {
+		now, err := w.b.jobs.lock(ctx, tx, job.ID)
+		switch {
+		case err != nil:
+			return err
+		case !now.unchanged(job.JobRow, booking):
+			return errMoved
+		}
+		now.Args.Booking = next
+		return w.b.jobs.setArgs(ctx, tx, now)
+	})
+	if err != nil {
 		return err
 	}
 	return river.JobSnooze(max(time.Until(next.Due), 0))
@@ -109,27 +136,15 @@ func (w *worker) step(ctx context.Context, job *river.Job[jobArgs]) error {
 
 // takeOver marks a job whose Book has not started. If Book has started just now, its mark
 // stays.
-func (w *worker) takeOver(ctx context.Context, id int64) (next durable.Booking, err error) {
+func (w *worker) takeOver(ctx context.Context, id int64, now time.Time) (next durable.Booking, err error) {
 	err = w.b.transact(ctx, func(tx pgx.Tx) error {
 		job, err := w.b.jobs.lock(ctx, tx, id)
 		if err != nil {
 			return err
 		}
-		next = job.Args.TakeOver(time.Now())
+		next = job.Args.TakeOver(now)
 		job.Args.Booking = next
 		return w.b.jobs.setArgs(ctx, tx, job)
 	})
 	return next, err
-}
-
-// storeProgress stores the booking, unless this run has lost its job to another.
-func (w *worker) storeProgress(ctx context.Context, job *river.Job[jobArgs], next durable.Booking) error {
-	return w.b.transact(ctx, func(tx pgx.Tx) error {
-		now, err := w.b.jobs.lock(ctx, tx, job.ID)
-		if err != nil || !now.takenBy(job.JobRow) {
-			return err
-		}
-		now.Args.Booking = next
-		return w.b.jobs.setArgs(ctx, tx, now)
-	})
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/rivertype"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -144,15 +143,39 @@ func TestStoppedInAPoll(t *testing.T) {
 func TestAFrozenRunStoresNothing(t *testing.T) {
 	w := newWorld(t, nil)
 	w.bookUnknown("ref-1", bookLost)
-	w.pass(time.Minute)
-	var id int64
-	require.NoError(t, w.pool.QueryRow(t.Context(), `UPDATE river_job SET state = 'running', attempted_at = now() RETURNING id`).Scan(&id))
+	w.pass(11 * time.Minute)
+	frozen := w.fetch("ref-1")
+	w.fetch("ref-1")
 	before := w.job("ref-1")
-	frozen := time.Now().Add(-time.Hour)
-	run := &river.Job[jobArgs]{JobRow: &rivertype.JobRow{ID: id, Attempt: 1, AttemptedAt: &frozen}, Args: before.Args}
 	var snooze *river.JobSnoozeError
-	require.ErrorAs(t, (&worker{b: w.Bookings}).Work(t.Context(), run), &snooze)
+	require.ErrorAs(t, (&worker{b: w.Bookings}).Work(t.Context(), frozen), &snooze)
 	assert.Equal(t, before, w.job("ref-1"))
+}
+
+// A Book that ends while a worker polls for it begins a schedule. A poll from before proves
+// nothing about it.
+func TestBookEndsDuringAPoll(t *testing.T) {
+	for name, ended := range map[string]time.Duration{"the last poll": 11 * time.Minute, "a poll": 2 * time.Minute, "a poll during Book": 0} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, nil, hotelstaystest.WithLateVisibility(time.Hour))
+			w.enqueue(w.request("ref-1"))
+			book, err := w.start(t.Context(), "ref-1", time.Now().Add(time.Minute))
+			require.NoError(t, err)
+			if ended > 0 { // workers have polled since BookBy
+				_, err = w.pool.Exec(t.Context(), `UPDATE river_job SET args = args || jsonb_build_object('recovery', $1::jsonb)`, w.ended("ref-1", ended))
+				require.NoError(t, err)
+			}
+			polled := w.fetch("ref-1")
+			w.handedOver(book, w.ended("ref-1", 0))
+			stored := w.job("ref-1")
+			assert.Equal(t, "running", stored.State, "a second worker would disturb the first one")
+			var snooze *river.JobSnoozeError
+			require.ErrorAs(t, (&worker{b: w.Bookings}).Work(t.Context(), polled), &snooze)
+			assert.Equal(t, 1, w.Ledger().Count(hotelstaystest.OpQueryOrders))
+			assert.Equal(t, stored, w.job("ref-1"))
+			assert.Equal(t, row{State: "pending"}, w.row("ref-1"))
+		})
+	}
 }
 
 // River uses NextRetry, and not its own policy, whose ninth pause is two hours.
