@@ -37,8 +37,10 @@ type CheckAvailResponse struct {
 	Meta                 ResponseMeta                `json:"-"`
 }
 
-// Available reports whether the offer can be booked.
-func (r *CheckAvailResponse) Available() bool { return r.RoomRatePkg != nil }
+// Available reports whether the offer can be booked: it came back, and has an id.
+func (r *CheckAvailResponse) Available() bool {
+	return r.RoomRatePkg != nil && r.RoomRatePkg.RatePkgID != ""
+}
 
 func (r *CheckAvailResponse) meta() *ResponseMeta { return &r.Meta }
 

@@ -96,6 +96,16 @@ func TestCheckAvail(t *testing.T) {
 	}
 }
 
+// An offer without its id cannot be booked.
+func TestAvailableNeedsAnID(t *testing.T) {
+	for offer, available := range map[string]bool{`null`: false, `{}`: false, `{"ratePkgId":""}`: false, `{"ratePkgId":"p"}`: true} {
+		resp, err := clientThrough(t, &fixedAnswer{status: 200, body: `{"code":0,"data":{"status":1,"roomRatePkg":` + offer + `}}`}).
+			CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: "s", RatePkgID: "p"})
+		require.NoError(t, err, offer)
+		assert.Equal(t, available, resp.Available(), offer)
+	}
+}
+
 func TestBook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)

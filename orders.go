@@ -83,10 +83,17 @@ func (a *answer) signOfMore() string {
 // maxNoOrders limits the size of a credible answer without orders.
 const maxNoOrders = 64 << 10
 
+// namesOfMore are the names by which pages announce others, in lower case without separators.
+var (
+	namesOfMore = []string{"more", "hasmore", "hasnext", "hasnextpage", "next", "nextpage", "nextpagenum", "nextpagetoken", "nexttoken",
+		"cursor", "nextcursor", "count", "total", "totalcount", "totalitems", "totalelements", "totalpages"}
+	wordSeparators = strings.NewReplacer("_", "", "-", "")
+)
+
 // signOfMore returns the name of a member that may announce further results, or an empty
-// string. No such member is documented for QueryOrders, so it checks every likely name; a
-// false alarm costs no booking. It searches the members whose names contain below[0], then
-// those in them whose names contain below[1].
+// string. No such member is documented for QueryOrders, so it checks the names that pages
+// have. It searches the members whose names contain below[0], then those in them whose names
+// contain below[1].
 func signOfMore(object []byte, below ...string) string {
 	members := json.NewDecoder(bytes.NewReader(object))
 	if start, _ := members.Token(); start != json.Delim('{') {
@@ -102,7 +109,7 @@ func signOfMore(object []byte, below ...string) string {
 		has := func(word string) bool { return strings.Contains(strings.ToLower(name), word) }
 		switch {
 		case slices.Contains([]string{"false", "0", "null", `""`, "[]", "{}"}, string(value)):
-		case slices.ContainsFunc([]string{"more", "total", "cursor", "next"}, has):
+		case slices.Contains(namesOfMore, wordSeparators.Replace(strings.ToLower(name))):
 			return strconv.Quote(name)
 		case len(below) > 0 && has(below[0]) && value[0] == '{':
 			if sign := signOfMore(value, below[1:]...); sign != "" {

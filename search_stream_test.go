@@ -534,7 +534,7 @@ func TestStreamHidesTheToken(t *testing.T) {
 	}
 }
 
-// A range is a call, and the request is the one that HotelListStream received.
+// A range is a call of its own, and the request is the one that HotelListStream received.
 func TestStreamTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
@@ -553,6 +553,18 @@ func TestStreamTwice(t *testing.T) {
 		requests := srv.Ledger().Requests(hotelstaystest.OpHotelList)
 		require.Len(t, requests, 2)
 		assert.Equal(t, requests[0].BodySHA256, requests[1].BodySHA256)
+
+		// The response is that of the latest call, also of one that nobody answered.
+		resp, complete := search.Response()
+		assert.NotNil(t, resp)
+		assert.True(t, complete)
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultStatus, Status: 403, Code: 100000403})
+		for _, err := range search.Hotels() {
+			require.ErrorIs(t, err, hotelstays.ErrForbidden)
+		}
+		resp, complete = search.Response()
+		assert.Nil(t, resp)
+		assert.False(t, complete)
 	})
 }
 

@@ -447,6 +447,7 @@ func TestPagesThatLeadNowhere(t *testing.T) {
 			{"an empty page in the middle", [][]string{a, {}, c}, 3, false, false},
 			{"eleven empty pages", slices.Concat([][]string{a}, make([][]string, 11), [][]string{c}), 12, false, true},
 			{"a page that repeats", [][]string{a, a, c}, 2, true, true},
+			{"pages without platform ids, and with them alone", [][]string{a, b, {"/3", "/4"}, {"/5", "/6"}, c}, 5, false, false},
 			{"items that read alike in a row", [][]string{{"1/2", "3"}, {"1", "23"}, c}, 3, false, false},
 		} {
 			t.Run(listing+": "+tc.name, func(t *testing.T) {
