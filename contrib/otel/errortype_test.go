@@ -47,7 +47,7 @@ func TestErrorTypes(t *testing.T) {
 		{"parameter_refused", api(hotelstays.OpDestinations, 400, hotelstays.CodeParam)},
 		{"unauthorized", api(hotelstays.OpDestinations, 401, hotelstays.CodeUnauthorized)},
 		{"forbidden", api(hotelstays.OpDestinations, 403, 0)},
-		{"not_found", api(hotelstays.OpQueryOrders, 404, hotelstays.CodeNotFound)},
+		{"not_found", api(hotelstays.OpCancel, 404, hotelstays.CodeNotFound)},
 		{"rate_limited", api(hotelstays.OpDestinations, 429, hotelstays.CodeRateLimited)},
 		{"duplicate_booking", api(hotelstays.OpBook, 400, hotelstays.CodeDuplicateBooking)},
 		{"voucher_too_large", api(hotelstays.OpOrderVoucher, 400, hotelstays.CodeVoucherTooLarge)},
