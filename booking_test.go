@@ -70,7 +70,7 @@ func TestCheckAvail(t *testing.T) {
 				assert.True(t, still.Available())
 				assert.EqualValues(t, available, still.Status)
 				assert.Equal(t, o.RoomRatePkg, *still.RoomRatePkg)
-				assert.Equal(t, "2000-01-01", still.ExchangeRateSnapshot.Date)
+				assert.Equal(t, types.Date("2000-01-01"), still.ExchangeRateSnapshot.Date)
 				assert.Equal(t, json.Number("1.000000"), still.ExchangeRateSnapshot.USD["usd"])
 				assert.NotContains(t, string(still.Meta.RawData), "statusRemark")
 

@@ -54,7 +54,7 @@ func hostProblem(host string) string {
 	last := labels[len(labels)-1]
 	switch {
 	case strings.ContainsFunc(host, notInHost) || slices.Contains(labels, ""):
-		return "its host is not a host name in ASCII"
+		return "its host is not a host name in ASCII; write an international one in its xn-- form"
 	case len(labels) == 1 || slices.Contains([]string{"localhost", "internal", "local"}, last):
 		return "its host is not a public name"
 	case last[0] >= '0' && last[0] <= '9': // 127.1, 0x7f.0.0.1

@@ -6,6 +6,7 @@ package hotelstays
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"iter"
 
 	"github.com/hotelstays/hotelstays-go/internal/paging"
@@ -75,6 +76,7 @@ func (c *Client) WalkDestinations(ctx context.Context, req *DestinationsRequest,
 	if req == nil {
 		return failed[*types.Destination](nilRequest(OpDestinations))
 	}
+	req = clone(req)
 	var set iterSettings
 	applyAll(opts, &set, IterOption.applyIter)
 	if err := c.usable(ctx, OpDestinations); err != nil {
@@ -107,8 +109,8 @@ type HotelsMetadataRequest struct {
 	// DestinationID is the UUID of a place from Destinations. Required.
 	DestinationID string `json:"destinationId"`
 	CountryCode   string `json:"countryCode,omitempty"`
-	// Page selects a page of at most MaxMetadataPageSize hotels. nil means the first page,
-	// with 20 hotels.
+	// Page selects a page of at most MaxMetadataPageSize hotels; the service's default size is 20.
+	// Which page comes without one is undocumented.
 	Page *types.PageReq `json:"page,omitempty"`
 }
 
@@ -196,6 +198,44 @@ func (r *HotelsMetadataResponse) pageInfo() paging.Info {
 	return paging.Info{IDs: ids, More: r.Page.HasMore, Total: r.Page.Total, RequestID: r.Meta.RequestID}
 }
 
+// PageError reports a listing that cannot be followed to its end: a page that repeats an earlier
+// one, or the eleventh empty one in a row, while the service promises more. The items so far
+// are correct, but the list is incomplete.
+type PageError struct {
+	Operation Operation
+	PageNum   int
+	// Repeats: the page repeats an earlier one; else it is empty, like the ten before it.
+	Repeats   bool
+	RequestID string
+}
+
+// Error names the page, and says that the listing is incomplete.
+func (e *PageError) Error() string {
+	what := "is empty, like the ten before it,"
+	if e.Repeats {
+		what = "repeats an earlier one"
+	}
+	return fmt.Sprintf("hotelstays: %s: the listing is incomplete: page %d %s although more was promised (request id %s); start again from page 1",
+		e.Operation, e.PageNum, what, e.RequestID)
+}
+
+func (*PageError) kind() ErrorKind { return KindPage }
+
+func pageError(op Operation, err error) error {
+	if end, ok := err.(*paging.Error); ok {
+		return &PageError{Operation: op, PageNum: end.Num, Repeats: end.Repeats, RequestID: end.RequestID}
+	}
+	return err
+}
+
+// failed yields err alone.
+func failed[V any](err error) iter.Seq2[V, error] {
+	return func(yield func(V, error) bool) {
+		var none V
+		yield(none, err)
+	}
+}
+
 // HotelStaticDetailRequest selects a hotel.
 type HotelStaticDetailRequest struct {
 	HotelID string `json:"hotelId"` // required; a PlatformHotelID
@@ -253,8 +293,7 @@ type HotelIDListItem struct {
 }
 
 // HotelIDList returns the hotel ids of a region, or converts ids between the platform and the
-// client. Its rate limit is undocumented, and the client applies none. Whether its answer is in
-// an envelope is undocumented; the client expects one.
+// client. Its rate limit is undocumented, and the client applies none.
 //
 // Deprecated: an older variant of the service. Use HotelsMetadata.
 func (c *Client) HotelIDList(ctx context.Context, req *HotelIDListRequest, opts ...CallOption) (*HotelIDListResponse, error) {

@@ -29,6 +29,24 @@ func TestManualTimeLimitsAndRateLimits(t *testing.T) {
 	assert.Len(t, timeLimits, len(operations))
 }
 
+// The listed codes decide which refusals of Book and Cancel are definite.
+func TestManualListedCodes(t *testing.T) {
+	text, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
+	manual := strings.ReplaceAll(string(text), "\n// ", " ")
+	for _, op := range []Operation{OpBook, OpCancel} {
+		listed := regexp.MustCompile(`((?:\d{9}(?:, | and )?)+) for ` + string(op) + `\b`).FindStringSubmatch(manual)
+		require.NotNil(t, listed, op)
+		var codes []string
+		for _, c := range conditions {
+			if e := (&APIError{Operation: op, Code: c.code}); e.listed() {
+				codes = append(codes, fmt.Sprint(c.code))
+			}
+		}
+		assert.ElementsMatch(t, codes, regexp.MustCompile(`\d+`).FindAllString(listed[1], -1), op)
+	}
+}
+
 // table reads the figures of a section's table, by operation.
 func table(t *testing.T, manual, section, figure string) map[string]string {
 	t.Helper()

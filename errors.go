@@ -7,13 +7,11 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"iter"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/hotelstays/hotelstays-go/internal/paging"
 	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 	"github.com/hotelstays/hotelstays-go/internal/wire"
@@ -339,6 +337,8 @@ func (e *TransportError) kind() ErrorKind {
 		return KindOutcomeUnknown
 	case isFailure(e.Err):
 		return KindNoToken
+	case errors.Is(e.Err, errProxyAuth):
+		return KindProxyAuth
 	}
 	return KindTransport
 }
@@ -353,6 +353,8 @@ func (e *TransportError) next() string {
 		return "call again when that time is over"
 	case errors.As(e.Err, &certificate):
 		return "check the base URL, and that this machine trusts the service's certificate"
+	case errors.Is(e.Err, errProxyAuth):
+		return "check the credentials of the proxy; it is safe to call again"
 	case errors.Is(e.Err, transport.ErrNoConnection) && !errors.Is(e.Err, context.Canceled):
 		return "check the base URL and the way to it; it is safe to call again"
 	}
@@ -452,41 +454,3 @@ func (e *OutcomeUnknownError) Error() string {
 
 // Unwrap returns the cause.
 func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
-
-// PageError reports a listing that cannot be followed to its end: a page that repeats an earlier
-// one, or the eleventh empty one in a row, while the service promises more. The items so far
-// are correct, but the list is incomplete.
-type PageError struct {
-	Operation Operation
-	PageNum   int
-	// Repeats: the page repeats an earlier one; else it is empty, like the ten before it.
-	Repeats   bool
-	RequestID string
-}
-
-// Error names the page, and says that the listing is incomplete.
-func (e *PageError) Error() string {
-	what := "is empty, like the ten before it,"
-	if e.Repeats {
-		what = "repeats an earlier one"
-	}
-	return fmt.Sprintf("hotelstays: %s: the listing is incomplete: page %d %s although more was promised (request id %s); start again from page 1",
-		e.Operation, e.PageNum, what, e.RequestID)
-}
-
-func (*PageError) kind() ErrorKind { return KindPage }
-
-func pageError(op Operation, err error) error {
-	if end, ok := err.(*paging.Error); ok {
-		return &PageError{Operation: op, PageNum: end.Num, Repeats: end.Repeats, RequestID: end.RequestID}
-	}
-	return err
-}
-
-// failed yields err alone.
-func failed[V any](err error) iter.Seq2[V, error] {
-	return func(yield func(V, error) bool) {
-		var none V
-		yield(none, err)
-	}
-}

@@ -49,6 +49,8 @@ var (
 	ErrInvalidScope = errors.New("invalid scope")
 	// ErrUpstreamTimeout: the supplier did not answer in time (HTTP 504).
 	ErrUpstreamTimeout = errors.New("the supplier did not answer in time")
+
+	errProxyAuth = errors.New("the proxy asks for authentication")
 )
 
 // condition ties a sentinel to its kind, its code, its HTTP status and the next step.
@@ -92,6 +94,8 @@ var conditions = []condition{
 		next: "ask by PlatformReferenceNo"},
 	{err: ErrRateChanged, kind: KindRateChanged, code: CodeRateChanged, ops: []Operation{OpBook},
 		next: "nothing was booked; call CheckAvail again and book the new price if it is accepted"},
+	{err: errProxyAuth, kind: KindProxyAuth, status: http.StatusProxyAuthRequired,
+		next: "check the credentials of the proxy"},
 	{err: ErrUpstreamTimeout, kind: KindUpstreamTimeout, status: http.StatusGatewayTimeout,
 		next: "try again later"},
 }

@@ -48,6 +48,9 @@ const (
 	KindInvalidScope       ErrorKind = "invalid_scope"
 	KindUpstreamTimeout    ErrorKind = "upstream_timeout"
 
+	// KindProxyAuth: a proxy on the way asks for authentication (HTTP 407).
+	KindProxyAuth ErrorKind = "proxy_authentication"
+
 	// KindServerError, KindRedirect and KindRefused: an *APIError without a sentinel, with HTTP
 	// 5xx, with HTTP 3xx, or any other.
 	KindServerError ErrorKind = "server_error"

@@ -405,7 +405,8 @@ func TestHTTPStatusOfAKind(t *testing.T) {
 		500: {hotelstays.KindOther},
 		502: {hotelstays.KindNoToken, hotelstays.KindTransport, hotelstays.KindDecode, hotelstays.KindPage, hotelstays.KindBatch,
 			hotelstays.KindVoucher, hotelstays.KindUnauthorized, hotelstays.KindForbidden,
-			hotelstays.KindInvalidScope, hotelstays.KindServerError, hotelstays.KindRedirect, hotelstays.KindRefused, "a_new_kind"},
+			hotelstays.KindInvalidScope, hotelstays.KindServerError, hotelstays.KindRedirect, hotelstays.KindRefused, hotelstays.KindProxyAuth,
+			"a_new_kind"},
 		503: {hotelstays.KindRateLimited, hotelstays.KindCanceled, hotelstays.KindVoucherNotReady},
 		504: {hotelstays.KindTimeout, hotelstays.KindUpstreamTimeout},
 	} {
@@ -515,6 +516,7 @@ func TestKindOf(t *testing.T) {
 		{hotelstays.KindRefused, api(hotelstays.OpQueryOrders, 404, 0)},
 		{hotelstays.KindInvalidScope, api(hotelstays.OpOAuthToken, 400, 0)},
 		{hotelstays.KindUpstreamTimeout, api(hotelstays.OpQueryOrders, 504, 0)},
+		{hotelstays.KindProxyAuth, api(hotelstays.OpQueryOrders, 407, 0)},
 		{hotelstays.KindServerError, api(hotelstays.OpQueryOrders, 503, 0)},
 		{hotelstays.KindRedirect, api(hotelstays.OpQueryOrders, 307, 0)},
 		{hotelstays.KindRefused, api(hotelstays.OpQueryOrders, 418, 0)},

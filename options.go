@@ -55,7 +55,8 @@ func WithUserRef(ref string) SharedOption { return sharedHeader(headerUserRef, r
 // CompareOffer reports another currency as a change.
 func WithCurrency(code string) SharedOption { return sharedHeader(headerCurrency, code) }
 
-// WithClientIP sets the IPv4 or IPv6 address of the end user.
+// WithClientIP sets the client's IPv4 or IPv6 address. Which client is meant, your server or
+// the traveller, is undocumented.
 func WithClientIP(addr string) SharedOption { return sharedHeader(headerClientIP, addr) }
 
 // WithTestFlags sends test flags with HotelList, HotelRates, CheckAvail, Book and Cancel. The
@@ -136,6 +137,7 @@ func WithTimeout(d time.Duration) SharedOption {
 // WithOrderStates defines the meaning of order states for AwaitOrder and CancelAndRead.
 // Without it, a status other than 0 and 1 only shows that the status changed.
 func WithOrderStates(states OrderStates) SharedOption {
+	states = *clone(&states)
 	return sharedOption{func(s *settings) {
 		all := slices.Concat(states.Confirmed, states.Pending, states.Cancelled)
 		slices.Sort(all)

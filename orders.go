@@ -222,7 +222,7 @@ func (s *OrderStates) cancelled(order *types.Order, resp *CancelResponse) bool {
 	return resp != nil && resp.Status != nil && s.StateOf(*resp.Status) == OrderStateCancelled
 }
 
-// awaitSchedule is when AwaitOrder polls, from its start; after it, AwaitOrder polls every
+// awaitSchedule is when AwaitOrder polls again, from its start; after it, AwaitOrder polls every
 // awaitPause. Suppliers usually take 3 to 10 minutes.
 var awaitSchedule = []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second}
 
@@ -234,8 +234,8 @@ const (
 
 // AwaitOrder polls an order until its status is neither 0 nor 1, because the final states are
 // undocumented. With WithOrderStates it polls until the order is confirmed or cancelled. It
-// polls 5, 10 and 20 seconds after the call, then every 30 seconds, and on each wake-up of
-// WithWakeup. Set a deadline on ctx: WithTimeout bounds only each poll.
+// polls at once, 5, 10 and 20 seconds after the call, then every 30 seconds, and on each wake-up
+// of WithWakeup. Set a deadline on ctx: WithTimeout bounds only each poll.
 //
 // Failed polls are repeated, but a refusal that cannot change is returned. The error is an
 // *OrderNotFoundError if no order appears within ten minutes. When ctx ends, AwaitOrder returns the
@@ -258,9 +258,6 @@ func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opt
 	var pollErr error // of the last poll
 	start := time.Now()
 	for {
-		if err := waitUntil(ctx, awaitNext(start), set.wakeup); err != nil {
-			return seen, waitEnded(orderProgress(customerReferenceNo, seen), err, pollErr)
-		}
 		order, err := c.readOrder(ctx, customerReferenceNo, set.option())
 		pollErr = err
 		switch {
@@ -273,6 +270,9 @@ func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opt
 		}
 		if seen != nil && states.decided(seen.Status) {
 			return seen, nil
+		}
+		if err := waitUntil(ctx, awaitNext(start), set.wakeup); err != nil {
+			return seen, waitEnded(orderProgress(customerReferenceNo, seen), err, pollErr)
 		}
 	}
 }

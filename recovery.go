@@ -144,7 +144,7 @@ func (c *Client) NewBookingRecovery(req *BookRequest, opts ...CallOption) *Booki
 		SessionID:           req.SessionID,
 		Market:              set.headers[headerMarket],
 		UserRef:             set.headers[headerUserRef],
-		Expect:              req.Expect,
+		Expect:              clone(req.Expect),
 	}
 }
 

@@ -276,11 +276,15 @@ func TestSaveRecoveryThatFails(t *testing.T) {
 		{"after the poll for a doubtful refusal", hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultStatus,
 			Status: 200, Code: 100009999},
 			1, 1, []float64{0}, hotelstays.BookingAbsent, false},
+		{"after a poll that is forbidden", bookLost, 1, 1, []float64{0}, hotelstays.BookingUnverified, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newRecoveryWorld(t)
 				w.Inject(tc.book)
+				if tc.state == hotelstays.BookingUnverified {
+					w.Inject(pollAnswer(403, ""))
+				}
 				saves := 0
 				outcome, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-1"),
 					hotelstays.WithSaveRecovery(func(context.Context, *hotelstays.BookingRecovery) error {
@@ -301,7 +305,8 @@ func TestSaveRecoveryThatFails(t *testing.T) {
 				require.NotNil(t, outcome)
 				assert.Equal(t, tc.state, outcome.State)
 				var unknown *hotelstays.OutcomeUnknownError
-				assert.Equal(t, tc.state == hotelstays.BookingOpen, errors.As(err, &unknown), "%v", err)
+				known := tc.state == hotelstays.BookingFound || tc.state == hotelstays.BookingAbsent
+				assert.Equal(t, !known, errors.As(err, &unknown), "%v", err)
 			})
 		})
 	}
@@ -985,6 +990,21 @@ func TestRecoveryOfAnEndedContext(t *testing.T) {
 			})
 		}
 	}
+	t.Run("with the answer to a poll", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			w := newRecoveryWorld(t)
+			w.Inject(bookMade)
+			ctx, cancel := context.WithCancel(t.Context())
+			client := newClient(t, w.Server, w.cred, hotelstays.WithObserver(hotelstays.Observer{CallEnd: func(_ context.Context, call hotelstays.CallInfo) {
+				if call.Operation == hotelstays.OpQueryOrders {
+					cancel()
+				}
+			}}))
+			outcome, err := client.BookAndRecover(ctx, w.offer.request("ref-1"))
+			require.NoError(t, err, "the order was found")
+			assert.Equal(t, hotelstays.BookingFound, outcome.State)
+		})
+	})
 	t.Run("before Book", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newRecoveryWorld(t)
@@ -1009,9 +1029,12 @@ func TestRefusalInDoubtWhenCtxEnds(t *testing.T) {
 			w.Inject(pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage}))
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			_, err := w.client.BookAndRecover(ctx, w.offer.request("ref-1"))
+			outcome, err := w.client.BookAndRecover(ctx, w.offer.request("ref-1"))
 			var unknown *hotelstays.OutcomeUnknownError
 			var refusal *hotelstays.APIError
+			assert.Equal(t, hotelstays.BookingOpen, outcome.State)
+			require.ErrorAs(t, outcome.Err, &refusal)
+			assert.Equal(t, 100009999, refusal.Code)
 			require.ErrorAs(t, err, &unknown)
 			require.ErrorAs(t, err, &refusal)
 			assert.Equal(t, 100009999, refusal.Code)
@@ -1327,6 +1350,16 @@ func TestClockSetBack(t *testing.T) {
 			assert.Equal(t, []float64{0, 30, 90, 210, 450, 600}, w.polls(start))
 		})
 	}
+	synctest.Test(t, func(t *testing.T) { // after a poll in the future
+		w := newRecoveryWorld(t)
+		recovery := w.client.NewBookingRecovery(w.offer.request("ref-1"))
+		start := time.Now()
+		recovery.EndedAt, recovery.Polls, recovery.NextPoll = start.Add(-100*time.Second), 3, start.Add(5*time.Hour)
+		outcome, err := w.client.RecoverBooking(t.Context(), recovery)
+		require.NoError(t, err)
+		assert.Equal(t, hotelstays.BookingAbsent, outcome.State)
+		assert.Equal(t, []float64{0, 110, 350, 500}, w.polls(start), "at once, and then on the schedule")
+	})
 }
 
 // What the polls ask for is the reference, and nothing else.

@@ -7,7 +7,6 @@ import (
 	"context"
 	"iter"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/hotelstays/hotelstays-go/internal/paging"
@@ -67,20 +66,6 @@ type HotelListRequest struct {
 	// advance by PageNum and refuse a Cursor.
 	Cursor *int64 `json:"cursor,omitempty"`
 	SortBy SortBy `json:"sortBy,omitempty"`
-}
-
-// clone copies all that the caller could change during a search.
-func (r *HotelListRequest) clone() *HotelListRequest {
-	c := *r
-	c.HotelIDs = slices.Clone(r.HotelIDs)
-	if r.Cursor != nil {
-		c.Cursor = new(*r.Cursor)
-	}
-	c.RoomOccupancies = slices.Clone(r.RoomOccupancies)
-	for i := range c.RoomOccupancies {
-		c.RoomOccupancies[i].ChildrenAges = slices.Clone(c.RoomOccupancies[i].ChildrenAges)
-	}
-	return &c
 }
 
 func (r *HotelListRequest) parts() parts { return parts{body: r, session: r.SessionID} }
@@ -158,7 +143,7 @@ func (c *Client) HotelListPages(ctx context.Context, req *HotelListRequest, opts
 	if req == nil {
 		return failed[*HotelListResponse](nilRequest(OpHotelList))
 	}
-	req, set := req.clone(), collect(opts)
+	req, set := clone(req), collect(opts)
 	return func(yield func(*HotelListResponse, error) bool) {
 		next := *req
 		fetch := func(num int) (resp *HotelListResponse, info paging.Info, err error) {

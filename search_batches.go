@@ -101,7 +101,7 @@ func (c *Client) batches(ctx context.Context, req *HotelListRequest, opts []Batc
 	if req == nil {
 		return nil, nilRequest(OpHotelList)
 	}
-	request := req.clone()
+	request := clone(req)
 	b := &batchSearch{client: c, request: *request, ids: request.HotelIDs}
 	set := &b.set
 	applyAll(opts, set, BatchOption.applyBatch)

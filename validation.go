@@ -185,9 +185,6 @@ func (f *faults) baseURL(raw string) (base string, loopback bool) {
 	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		f.add("baseURL", "must not contain a user, a query or a fragment")
 		return "", false
-	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/api"):
-		f.add("baseURL", "must end before /api, which the operations add")
-		return "", false
 	}
 	loopback = isLoopback(u.Hostname())
 	if u.Scheme != "https" && !(u.Scheme == "http" && loopback) {

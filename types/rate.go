@@ -87,7 +87,7 @@ type RoomRatePkg struct {
 	RatePkgID string `json:"ratePkgId" essential:"true"`
 	// RefundableMode is always set by searches and CheckAvail.
 	RefundableMode RefundableMode `json:"refundableMode,omitempty" essential:"true"`
-	// RefundableUntil is when RefundableMode ends. It may be in the past.
+	// RefundableUntil is when RefundableMode ends.
 	RefundableUntil    Timestamp           `json:"refundableUntil,omitempty" essential:"true"`
 	CancelFees         []CancelFee         `json:"cancelFees,omitempty" essential:"true"`
 	OriginalRoomNaming *OriginalRoomNaming `json:"originalRoomNaming,omitempty"`

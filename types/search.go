@@ -55,7 +55,7 @@ type AvailabilityStatus int
 // ExchangeRateSnapshot holds the exchange rates at CheckAvail. The booking and its refunds
 // use the same rates.
 type ExchangeRateSnapshot struct {
-	Date string `json:"date,omitempty"`
+	Date Date `json:"date,omitempty"`
 	// USD maps a lower-case currency code to its rate; only those needed are sent.
 	// Which way a rate converts is undocumented.
 	USD map[string]json.Number `json:"usd,omitempty"`

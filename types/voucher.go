@@ -10,7 +10,7 @@ const (
 	VoucherGenerated    VoucherStatus = "GENERATED"     // the only state with a document
 	VoucherNotGenerated VoucherStatus = "NOT_GENERATED" // none yet; the booking is valid
 	VoucherPending      VoucherStatus = "PENDING"       // the document is being made
-	VoucherFailed       VoucherStatus = "FAILED"        // the document could not be made
+	VoucherFailed       VoucherStatus = "FAILED"        // generation was tried and not completed
 	VoucherCancelled    VoucherStatus = "CANCELLED"     // the booking is cancelled: no document
 )
 

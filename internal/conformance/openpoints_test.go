@@ -87,7 +87,6 @@ func TestOpenFieldsStayJSON(t *testing.T) {
 	assert.Equal(t, raw, reflect.TypeOf(types.BoundingPolygon{}.Coordinates))
 	assert.Equal(t, reflect.String, reflect.TypeOf(types.TimeWindow{}.Start).Kind())
 	assert.Equal(t, reflect.String, reflect.TypeOf(types.TimeWindow{}.End).Kind())
-	assert.Equal(t, reflect.String, reflect.TypeOf(types.ExchangeRateSnapshot{}.Date).Kind())
 	assert.Equal(t, reflect.TypeFor[map[string]json.Number](), reflect.TypeOf(types.ExchangeRateSnapshot{}.USD))
 }
 

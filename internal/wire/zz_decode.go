@@ -476,7 +476,7 @@ func ReadExchangeRateSnapshot(l *Lexer, v *types.ExchangeRateSnapshot) {
 		switch string(l.Name()) {
 		case "date":
 			l.Once(&seen, 0)
-			v.Date = l.String()
+			v.Date = types.Date(l.String())
 		case "usd":
 			l.Once(&seen, 1)
 			v.USD = Map(l, func(l *Lexer, v *json.Number) { *v = json.Number(l.Number()) })

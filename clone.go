@@ -1,0 +1,44 @@
+// Copies of what the caller may change later.
+
+package hotelstays
+
+import "reflect"
+
+// clone returns a copy of a request or a value of the wire that shares nothing with it.
+func clone[T any](v *T) *T {
+	if v == nil {
+		return nil
+	}
+	c := *v
+	unshare(reflect.ValueOf(&c).Elem())
+	return &c
+}
+
+// unshare copies all that v refers to.
+func unshare(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for _, field := range v.Fields() {
+			if field.CanSet() { // unexported ones are not the caller's to change
+				unshare(field)
+			}
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			c := reflect.New(v.Type().Elem())
+			c.Elem().Set(v.Elem())
+			unshare(c.Elem())
+			v.Set(c)
+		}
+	case reflect.Slice:
+		if v.IsNil() {
+			return
+		}
+		c := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+		reflect.Copy(c, v)
+		for i := range c.Len() {
+			unshare(c.Index(i))
+		}
+		v.Set(c)
+	}
+}
