@@ -100,6 +100,15 @@ func checkSchema(ctx context.Context, conn *sql.Conn, dialect Dialect) error {
 	if err := conn.QueryRowContext(ctx, schemaTables[dialect]).Scan(&tables); err != nil {
 		return fmt.Errorf("looking for its tables as in %s: %w", dialect, err)
 	}
+	autocommit := true
+	if dialect == MySQL {
+		if err := conn.QueryRowContext(ctx, `SELECT @@autocommit <> 0`).Scan(&autocommit); err != nil {
+			return err
+		}
+	}
+	if !autocommit { // what is read outside of transactions would stay as it is at the first look
+		return errors.New("autocommit is off, set autocommit=1 in the DSN")
+	}
 	if tables > 0 {
 		var err error
 		if found, err = version(ctx, conn); err != nil {

@@ -5,10 +5,13 @@ package hotelstayssql
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,7 +24,7 @@ type Dialect string
 // The supported databases.
 const (
 	PostgreSQL Dialect = "postgresql" // 12 or later
-	MySQL      Dialect = "mysql"      // MariaDB 10.5, MySQL 8.0, or later
+	MySQL      Dialect = "mysql"      // MariaDB 10.6, MySQL 8.0, or later
 	SQLite     Dialect = "sqlite"     // 3.24 or later, in a file
 )
 
@@ -34,6 +37,16 @@ type grammar struct {
 	// in order, so a column that others depend on comes last.
 	conflict, proposed string
 	isolation          sql.IsolationLevel
+	// skipLocked ends a SELECT that locks its rows, without those that others have locked. It
+	// is empty where locks are not those of rows.
+	skipLocked string
+	// guard is the first statement of a transaction that calls a function of the caller. The
+	// server then ends it if it is idle for half a minute, because a machine that has vanished
+	// or is frozen would keep its locks for hours. On MySQL guard and unguard are the
+	// connection's, outside of the transaction, and autocommit is off in between: a deadlock
+	// undoes the whole transaction there, and what a function that goes on writes would be
+	// committed at once.
+	guard, unguard string
 }
 
 var grammars = map[Dialect]grammar{
@@ -42,12 +55,20 @@ var grammars = map[Dialect]grammar{
 		conflict:  "ON CONFLICT ($1) DO UPDATE SET",
 		proposed:  "excluded.$1",
 		isolation: sql.LevelReadCommitted,
+
+		skipLocked: "FOR UPDATE SKIP LOCKED",
+		guard:      "SELECT set_config('idle_in_transaction_session_timeout', '30s', true)",
 	},
 	MySQL: {
 		now:       "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
 		conflict:  "ON DUPLICATE KEY UPDATE",
 		proposed:  "VALUES($1)",
 		isolation: sql.LevelReadCommitted, // no locks on gaps between keys
+
+		skipLocked: "FOR UPDATE SKIP LOCKED",
+		guard: "SET @hotelstays_autocommit = @@SESSION.autocommit, @hotelstays_wait_timeout = @@SESSION.wait_timeout, " +
+			"autocommit = 0, wait_timeout = 30",
+		unguard: "SET autocommit = @hotelstays_autocommit, wait_timeout = @hotelstays_wait_timeout",
 	},
 	SQLite: {
 		now:       "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)",
@@ -116,9 +137,74 @@ const attempts = 12
 // inTx commits what fn writes, or nothing. It calls fn again if the database undid the
 // transaction because of others. fn writes before it reads: a transaction that begins with a
 // read cannot always write later.
+//
+// Every write is in one, because the connection's own isolation and autocommit are the caller's.
 func (d database) inTx(ctx context.Context, fn func(*sql.Tx) error) error {
+	return d.repeat(ctx, func() error {
+		tx, err := d.BeginTx(ctx, d.options())
+		if err != nil {
+			return err
+		}
+		_, err = d.inTxOnce(ctx, tx, fn)
+		return err
+	})
+}
+
+// inGuardedTx is inTx for an fn that calls a function of the caller.
+func (d database) inGuardedTx(ctx context.Context, fn func(*sql.Tx) error) error {
+	g := grammars[d.dialect]
+	if g.unguard != "" {
+		return d.repeat(ctx, func() error { return d.onGuardedConn(ctx, g, fn) })
+	}
+	return d.inTx(ctx, func(tx *sql.Tx) error {
+		if g.guard != "" {
+			if _, err := tx.ExecContext(ctx, g.guard); err != nil {
+				return err
+			}
+		}
+		return fn(tx)
+	})
+}
+
+// onGuardedConn closes the connection if its settings cannot be restored, and if the transaction
+// may be open still: autocommit = 1 would commit it.
+func (d database) onGuardedConn(ctx context.Context, g grammar, fn func(*sql.Tx) error) error {
+	conn, err := d.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	restored := false
+	defer func() {
+		if !restored {
+			_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+		}
+		_ = conn.Close()
+	}()
+	if _, err := conn.ExecContext(ctx, g.guard); err != nil {
+		return err
+	}
+	tx, err := conn.BeginTx(ctx, d.options())
+	if err != nil {
+		return err
+	}
+	ended, err := d.inTxOnce(ctx, tx, fn)
+	if ended {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		_, failed := conn.ExecContext(ctx, g.unguard)
+		restored = failed == nil
+	}
+	return err
+}
+
+func (d database) options() *sql.TxOptions {
+	return &sql.TxOptions{Isolation: grammars[d.dialect].isolation}
+}
+
+// repeat calls once again if the database undid its transaction because of others.
+func (d database) repeat(ctx context.Context, once func() error) error {
 	for attempt := 1; ; attempt++ {
-		err := d.inTxOnce(ctx, fn)
+		err := once()
 		if err == nil || attempt == attempts || !isUndone(err) {
 			return err
 		}
@@ -130,27 +216,59 @@ func (d database) inTx(ctx context.Context, fn func(*sql.Tx) error) error {
 	}
 }
 
-func (d database) inTxOnce(ctx context.Context, fn func(*sql.Tx) error) error {
-	tx, err := d.BeginTx(ctx, &sql.TxOptions{Isolation: grammars[d.dialect].isolation})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }() // does nothing after Commit; fn may panic
+// inTxOnce commits what fn writes, or nothing. ended is false if it may not have ended yet.
+func (d database) inTxOnce(ctx context.Context, tx *sql.Tx, fn func(*sql.Tx) error) (ended bool, err error) {
+	defer func() { ended = tx.Rollback() == nil || ended }() // fails after Commit; fn may panic
 	if err = fn(tx); err == nil {
 		err = tx.Commit()
+		ended = err == nil
 	}
 	if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil {
-		return ctx.Err() // database/sql has rolled back
+		return false, ctx.Err() // database/sql is rolling back
 	}
-	return err
+	return ended, err
 }
 
-// undone is what the errors of a deadlock or a failed serialization contain: drivers have no
-// common type for them. MariaDB can deadlock although all lock in one order: if an insert is
-// undone, those that waited for its row lock the gap that it leaves.
-var undone = regexp.MustCompile(`(?i)deadlock|\b40001\b|\b40P01\b`)
+// errUndone: MySQL undid a transaction at a deadlock, and the caller's function went on without.
+var errUndone = errors.New("the database has undone the transaction, as after a deadlock, and the function returned no error; " +
+	"let it return the error of each statement")
 
-func isUndone(err error) bool { return undone.MatchString(err.Error()) }
+// exec executes one statement in a transaction, and reports whether it matched a row.
+func (d database) exec(ctx context.Context, statement string, args ...any) (matched bool, err error) {
+	err = d.inTx(ctx, func(tx *sql.Tx) error {
+		done, err := d.dialect.exec(ctx, tx, statement, args...)
+		if err != nil {
+			return err
+		}
+		n, err := done.RowsAffected()
+		matched = n > 0
+		return err
+	})
+	return matched, err
+}
+
+// isUndone reports whether the database has undone a transaction because of others: a deadlock
+// or a failed serialization. The text of an error does not count, because it may be the caller's.
+// MariaDB can deadlock although all lock in one order: if an insert is undone, those that waited
+// for its row lock the gap that it leaves.
+func isUndone(err error) bool {
+	if coded, ok := err.(interface{ SQLState() string }); ok { // of jackc/pgx and lib/pq
+		return coded.SQLState() == "40001" || coded.SQLState() == "40P01"
+	}
+	if e := reflect.Indirect(reflect.ValueOf(err)); e.Kind() == reflect.Struct { // a *mysql.MySQLError has no methods
+		const deadlock = 1213
+		if number := e.FieldByName("Number"); number.IsValid() && number.CanUint() && number.Uint() == deadlock {
+			return true
+		}
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		return isUndone(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		return slices.ContainsFunc(e.Unwrap(), isUndone)
+	}
+	return false
+}
 
 // failed returns the error of a call, and what to do about it if that is known.
 func (d database) failed(err error, call string, args ...any) error {
@@ -175,14 +293,9 @@ func (d database) advice(err error) string {
 	return ""
 }
 
-// execer is a *sql.DB, *sql.Tx or *sql.Conn.
-type execer interface {
-	ExecContext(ctx context.Context, statement string, args ...any) (sql.Result, error)
-}
-
 // exec translates and executes a statement.
-func (d Dialect) exec(ctx context.Context, e execer, statement string, args ...any) (sql.Result, error) {
-	return e.ExecContext(ctx, d.sql(statement), args...)
+func (d Dialect) exec(ctx context.Context, tx *sql.Tx, statement string, args ...any) (sql.Result, error) {
+	return tx.ExecContext(ctx, d.sql(statement), args...)
 }
 
 // list returns n copies of an element with commas.

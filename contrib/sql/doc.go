@@ -20,40 +20,42 @@
 //
 //	waiting   Begin: the caller's row and the entry are committed in one transaction. Nothing
 //	          has been sent.
-//	booking   Send marks the entry, commits that, and then books. It ends within BookTimeout.
-//	polling   The outcome is unknown, or the process died, or it never called Send. Run polls
-//	          for the order, in any process. If Send was never called, the first answered poll
-//	          decides.
+//	booking   Send marks the entry, commits that, and then books. It ends within BookTimeout. If
+//	          nobody calls Send within BookTimeout, Run does, in any process.
+//	polling   The outcome is unknown, or the process died. Run polls for the order, in any
+//	          process.
 //	ended     The outcome is known. OnOutcome stores it in the transaction that ends the entry.
 //
 // A process may die at any point:
 //
 //	it dies                         then
 //	before the first commit         there is neither row nor entry, and nothing was sent
-//	before Send                     after BookTimeout Run takes over; the entry is not marked, so
-//	                                nothing was sent, and one poll decides
+//	before Send                     the entry is not marked, so nothing was sent; after
+//	                                BookTimeout Run sends it
 //	in Send, or before its outcome  after BookTimeout Run polls, for ten minutes
 //	is stored
 //	in a poll or in OnOutcome       the transaction is rolled back; after the lease of a minute
 //	                                another process continues
 //
-// Only Send and Book send, and an entry is marked once: a booking is sent by one call, and by
-// none after Run has taken over. A mark cannot stop a process, or a machine, that is frozen
-// between the mark and the sending and continues after the polls have ended. If it then gets an
-// answer, Send returns it with durable.ErrConflictingOutcome. If it gets none, the polls begin
-// again, and OnOutcome may receive BookingFound after BookingAbsent.
+// An entry is marked once, whoever sends it, so a booking is sent by one call. A mark cannot stop
+// a process, or a machine, that is frozen in the sending and continues after the polls have
+// ended. If it then gets an answer, Send returns it with durable.ErrConflictingOutcome. If it gets
+// none, the polls begin again, and OnOutcome may receive BookingFound after BookingAbsent. Where
+// the booking has begun again meanwhile, or was given up by Abandon, its new round is without an
+// order only ten minutes after the last Book under the reference: a refusal proves nothing before.
 //
 // While no poll is answered, nothing is known and nothing ends: the polls continue, with pauses
 // of up to an hour, and each is logged as a warning. An OnOutcome that fails or panics is
-// called again a minute later, without end.
+// called again a minute later, without end. One that hangs has one worker of each process: let it
+// end with its ctx.
 //
 // After BookingAbsent the caller decides whether to book again, as long as the offer still
 // holds (CheckAvail): Begin and Send with the same reference. OnOutcome must not call the
 // service, because it runs in a transaction; let it mark the row for another loop.
 //
-// One poll asks for up to 100 bookings of the same market and user. Only a poll for a single
-// reference proves that there is no order, so the polls from the tenth minute on are made one
-// by one. No more than 100 entries are in memory for a search and for each worker.
+// One poll asks for up to 100 bookings of the same market and user, and is split if the service
+// refuses it. Only a poll for a single reference proves that there is no order, so the polls from
+// the tenth minute on are made one by one. No more than 100 entries are in memory for a search and for each worker.
 //
 // Entries that have ended stay in hotelstays_journal: with live = 2 if there is an order, and
 // with live = 0 otherwise. Delete old ones when you like, but not those of the last day, which
@@ -84,9 +86,17 @@
 //
 // # Transactions
 //
-// The package's own transactions are READ COMMITTED; on SQLite they are serializable. They
-// write before they read, and lock keys in one order. MariaDB and MySQL can deadlock
-// nevertheless; such a transaction is repeated. Keys are bytes in all tables.
+// The package's own transactions are READ COMMITTED, whatever the default of the connections; on
+// SQLite they are serializable. They write before they read, and lock keys in one order. MariaDB
+// and MySQL can deadlock nevertheless; such a transaction is repeated. Keys are bytes in all
+// tables.
+//
+// OnOutcome and the function of HandleTx must return the error of each statement. MariaDB and
+// MySQL undo the whole transaction at a deadlock, and a function that goes on would write outside
+// of it. What it has written is then undone, too, and the call fails. Within half a minute the
+// servers end the transaction of a process that is frozen, or whose machine has vanished. Until
+// then it keeps its locks: Run leaves that row out, and works on the others. On SQLite nobody else
+// can write.
 //
 // SQLite has one writer at a time. Set busy_timeout on every connection, so that the others
 // wait: in the DSN of modernc.org/sqlite, _pragma=busy_timeout(5000). All processes must run on
@@ -100,5 +110,6 @@
 // go-sql-driver/mysql ignores its ctx: set readTimeout in the DSN, such as readTimeout=30s. Until
 // then a worker of Run can hang, while the others continue.
 //
-// A pool must not hand out connections to replicas, because replicas lag.
+// A pool must not hand out connections to replicas, because replicas lag. On MariaDB and MySQL
+// autocommit must be on.
 package hotelstayssql

@@ -61,8 +61,8 @@ func NewEventStore(db *sql.DB, dialect Dialect, opts EventStoreOptions) (*EventS
 // the keys may be claimed until the lease ends.
 func (s *EventStore) Claim(ctx context.Context, keys []string, lease time.Duration) (hotelstays.ClaimState, error) {
 	var state hotelstays.ClaimState
-	err := s.withKeys(ctx, keys, lease, func(tx *sql.Tx, keys [][]byte) (err error) {
-		state, err = s.take(ctx, tx, keys, false, lease)
+	err := s.withKeys(ctx, s.db.inTx, keys, lease, func(tx *sql.Tx, keys [][]byte) (err error) {
+		state, err = s.take(ctx, tx, keys, newID(), false, lease)
 		if err == nil && state != hotelstays.ClaimGranted {
 			err = errRollback
 		}
@@ -79,8 +79,7 @@ var errRollback = errors.New("nothing to commit")
 
 // take writes all keys that are free or expired, and returns ClaimGranted if these are all.
 // It writes first, and so waits for other transactions with the keys.
-func (s *EventStore) take(ctx context.Context, tx *sql.Tx, keys [][]byte, done bool, span time.Duration) (hotelstays.ClaimState, error) {
-	claim := newID()
+func (s *EventStore) take(ctx context.Context, tx *sql.Tx, keys [][]byte, claim int64, done bool, span time.Duration) (hotelstays.ClaimState, error) {
 	if err := s.upsert(ctx, tx, keys, claim, done, span, `
 		store = CASE WHEN hotelstays_events.expires_at <= {now} THEN {new store} ELSE hotelstays_events.store END,
 		claim = CASE WHEN hotelstays_events.expires_at <= {now} THEN {new claim} ELSE hotelstays_events.claim END,
@@ -88,19 +87,24 @@ func (s *EventStore) take(ctx context.Context, tx *sql.Tx, keys [][]byte, done b
 		expires_at = CASE WHEN hotelstays_events.expires_at <= {now} THEN {new expires_at} ELSE hotelstays_events.expires_at END`); err != nil {
 		return 0, err
 	}
-	args := []any{claim}
+	return s.taken(ctx, tx, keys, claim)
+}
+
+// taken returns ClaimGranted if all keys have a claim.
+func (s *EventStore) taken(ctx context.Context, tx *sql.Tx, keys [][]byte, claim int64) (hotelstays.ClaimState, error) {
+	args := []any{claim, claim}
 	for _, key := range keys {
 		args = append(args, key)
 	}
-	var others, doneOthers int
-	err := tx.QueryRowContext(ctx, s.db.dialect.sql(`SELECT COUNT(*), COALESCE(SUM(done), 0)
-		FROM hotelstays_events WHERE claim <> ? AND event_key IN (`+list("?", len(keys))+`)`), args...).Scan(&others, &doneOthers)
+	var own, doneOthers int
+	err := tx.QueryRowContext(ctx, s.db.dialect.sql(`SELECT COUNT(CASE WHEN claim = ? THEN 1 END), COUNT(CASE WHEN claim <> ? AND done = 1 THEN 1 END)
+		FROM hotelstays_events WHERE event_key IN (`+list("?", len(keys))+`)`), args...).Scan(&own, &doneOthers)
 	switch {
 	case err != nil:
 		return 0, err
 	case doneOthers > 0:
 		return hotelstays.ClaimDone, nil
-	case others > 0:
+	case own < len(keys):
 		return hotelstays.ClaimBusy, nil
 	}
 	return hotelstays.ClaimGranted, nil
@@ -123,7 +127,7 @@ func (s *EventStore) upsert(ctx context.Context, tx *sql.Tx, keys [][]byte, clai
 
 // Done marks all keys as handled, for the time of retention.
 func (s *EventStore) Done(ctx context.Context, keys []string, retention time.Duration) error {
-	err := s.withKeys(ctx, keys, retention, func(tx *sql.Tx, keys [][]byte) error {
+	err := s.withKeys(ctx, s.db.inTx, keys, retention, func(tx *sql.Tx, keys [][]byte) error {
 		return s.upsert(ctx, tx, keys, 0, true, retention, `
 			expires_at = CASE WHEN hotelstays_events.done = 1 AND hotelstays_events.expires_at > {new expires_at}
 				THEN hotelstays_events.expires_at ELSE {new expires_at} END,
@@ -138,7 +142,7 @@ func (s *EventStore) Done(ctx context.Context, keys []string, retention time.Dur
 
 // Release frees those keys that this store has claimed.
 func (s *EventStore) Release(ctx context.Context, keys []string) error {
-	err := s.withKeys(ctx, keys, time.Second, func(tx *sql.Tx, keys [][]byte) error {
+	err := s.withKeys(ctx, s.db.inTx, keys, time.Second, func(tx *sql.Tx, keys [][]byte) error {
 		for _, key := range keys {
 			_, err := s.db.dialect.exec(ctx, tx, `DELETE FROM hotelstays_events WHERE event_key = ? AND store = ? AND done = 0`, key, s.id)
 			if err != nil {
@@ -157,15 +161,20 @@ func (s *EventStore) Release(ctx context.Context, keys []string) error {
 // handled before, it returns nil without calling fn. If fn fails or panics, nothing is
 // committed, HandleTx returns fn's error, and the next delivery calls fn again. If the answer
 // to the commit is lost, the next delivery finds out whether it happened. A duplicate at the
-// same time waits for the commit. fn may be called again if the database undoes the
-// transaction at its commit.
+// same time waits for the commit.
+//
+// fn must return the error of each statement. After a deadlock it is called again, because the
+// database may have undone the whole transaction. The server ends a transaction that is idle for
+// half a minute, except SQLite.
 //
 // It needs no lease: leave WebhookOptions.Store out. On SQLite no other process can write
 // while fn runs.
 func (s *EventStore) HandleTx(ctx context.Context, event *hotelstays.WebhookEvent, fn func(context.Context, *sql.Tx) error) error {
 	state, failed := hotelstays.ClaimState(0), error(nil)
-	err := s.withKeys(ctx, event.Keys(), s.retention, func(tx *sql.Tx, keys [][]byte) (err error) {
-		state, err = s.take(ctx, tx, keys, true, s.retention)
+	err := s.withKeys(ctx, s.db.inGuardedTx, event.Keys(), s.retention, func(tx *sql.Tx, keys [][]byte) (err error) {
+		failed = nil
+		claim := newID()
+		state, err = s.take(ctx, tx, keys, claim, true, s.retention)
 		switch {
 		case err != nil:
 			return err
@@ -175,9 +184,13 @@ func (s *EventStore) HandleTx(ctx context.Context, event *hotelstays.WebhookEven
 			return errRollback
 		}
 		if failed = fn(ctx, tx); failed != nil {
-			return errRollback // the caller's error, whatever its text, begins no second attempt
+			return failed
 		}
-		return nil
+		still, err := s.taken(ctx, tx, keys, claim)
+		if err == nil && still != hotelstays.ClaimGranted {
+			err = errUndone
+		}
+		return err
 	})
 	switch {
 	case failed != nil:
@@ -193,7 +206,7 @@ func (s *EventStore) HandleTx(ctx context.Context, event *hotelstays.WebhookEven
 
 // withKeys calls fn in a transaction with the keys sorted: transactions that lock common keys
 // in one order do not deadlock.
-func (s *EventStore) withKeys(ctx context.Context, keys []string, span time.Duration, fn func(*sql.Tx, [][]byte) error) error {
+func (s *EventStore) withKeys(ctx context.Context, inTx func(context.Context, func(*sql.Tx) error) error, keys []string, span time.Duration, fn func(*sql.Tx, [][]byte) error) error {
 	if span < time.Microsecond {
 		return fmt.Errorf("%s is shorter than a microsecond", span)
 	}
@@ -208,7 +221,7 @@ func (s *EventStore) withKeys(ctx context.Context, keys []string, span time.Dura
 		}
 		sorted = append(sorted, []byte(key))
 	}
-	return s.db.inTx(ctx, func(tx *sql.Tx) error { return fn(tx, sorted) })
+	return inTx(ctx, func(tx *sql.Tx) error { return fn(tx, sorted) })
 }
 
 // pruneSometimes bounds the table. Its failure harms nothing: another event tries again.
@@ -237,7 +250,7 @@ func (s *EventStore) prune(ctx context.Context) error {
 	if err := rows.Err(); err != nil || len(keys) == 0 {
 		return err
 	}
-	return s.withKeys(ctx, keys, time.Second, func(tx *sql.Tx, keys [][]byte) error {
+	return s.withKeys(ctx, s.db.inTx, keys, time.Second, func(tx *sql.Tx, keys [][]byte) error {
 		for _, key := range keys {
 			if _, err := s.db.dialect.exec(ctx, tx, `DELETE FROM hotelstays_events WHERE event_key = ? AND expires_at <= {now}`, key); err != nil {
 				return err

@@ -9,6 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -49,15 +52,21 @@ type JournalOptions struct {
 	// State is BookingFound or BookingAbsent. Err is nil, or the refusal or the reason why
 	// nothing was sent (BookingAbsent), or a *hotelstays.ReferenceReusedError: the order is
 	// not the expected one (BookingFound). Recovery has the reference, and the session that
-	// Cancel needs. ctx lasts at most ten seconds in Send and Book, and at least fifteen in Run.
+	// Cancel needs. ctx lasts at most ten seconds after a Book, and at least fifteen after a
+	// poll of Run.
+	//
+	// It must return the error of each statement. After a deadlock it is called again, because
+	// the database may have undone the whole transaction. The server ends a transaction that is
+	// idle for half a minute, except SQLite.
 	OnOutcome func(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error
 	// Keys encrypt the requests that wait for Send. Required: at least one of 32 random bytes, not
 	// hex or base64 text. The first key encrypts, and all keys decrypt.
 	Keys []types.Secret
 	// BookTimeout bounds Book and Send, with their wait for the rate limit, and is how long a
-	// booking waits for Send. Bookings of a process that died wait for it, too. Default: 2 minutes.
+	// booking waits for Send before Run sends it. Bookings of a process that died wait for it,
+	// too. Default: 2 minutes.
 	BookTimeout time.Duration
-	// MaxWorkers is how many polls Run makes at once. Default: 10.
+	// MaxWorkers is how many polls, and Books, Run makes at once. Default: 10.
 	MaxWorkers int
 	// PollInterval is how often Run looks for due bookings. Default: 1 second.
 	PollInterval time.Duration
@@ -72,6 +81,7 @@ type Journal struct {
 	client  *hotelstays.Client
 	opts    JournalOptions
 	keys    keyring
+	storing references    // whose OnOutcome this process has called, and that are not committed
 	account []byte        // the fingerprint of the client's recoveries
 	woken   chan struct{} // ends a pause of Run
 	fits    atomic.Bool   // the tables were seen to fit this program
@@ -109,16 +119,19 @@ func NewJournal(db *sql.DB, dialect Dialect, client *hotelstays.Client, opts Jou
 }
 
 // Begin stores a booking in the caller's transaction: together with the caller's own row, or
-// not at all. Nothing is sent. Commit, then call Send, in this process or another.
+// not at all. Nothing is sent. Commit, then call Send, in this process or another. A booking
+// that is committed is sent: if nobody calls Send within BookTimeout, Run does, unless it is
+// given up by Abandon.
 //
 // The request is stored encrypted, and erased when it is sent. Of opts only WithMarket and
-// WithUserRef are stored; pass others to Send.
+// WithUserRef are stored; pass others to Send. Run sends without them.
 //
 // An invalid request is a *hotelstays.ValidationError, as in Client.Book.
 //
 // If a booking under the same reference and account has not ended, the error matches
 // ErrAlreadyBegun, and ErrAlreadyBooked if it has ended with an order: roll tx back. One that
-// has ended without an order begins again.
+// has ended without an order begins again. If it was given up after its Book, it is without an
+// order only ten minutes after that.
 func (j *Journal) Begin(ctx context.Context, tx *sql.Tx, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) error {
 	if err := j.check(req, opts); err != nil {
 		return fmt.Errorf("hotelstayssql: Begin: %w", err)
@@ -138,7 +151,8 @@ func (j *Journal) Begin(ctx context.Context, tx *sql.Tx, req *hotelstays.BookReq
 	return nil
 }
 
-// Send books a booking that Begin has stored and whose transaction is committed.
+// Send books a booking that Begin has stored and whose transaction is committed. If it is not
+// called within BookTimeout, as after the end of a process, Run does it.
 //
 // It does what Client.BookAndRecover does, within ctx and BookTimeout, and calls OnOutcome in
 // the transaction that ends the booking. It returns that outcome with a nil error: check State
@@ -150,22 +164,25 @@ func (j *Journal) Begin(ctx context.Context, tx *sql.Tx, req *hotelstays.BookReq
 //	ErrNotBegun                                nothing was sent: call Begin and commit first
 //	ErrAlreadyBooked                           nothing was sent by this call: an earlier one
 //	                                           has made the order
-//	durable.ErrAlreadyStarted                  nothing was sent by this call
+//	durable.ErrAlreadyStarted                  nothing was sent by this call: another one, or
+//	                                           Run, has sent it
 //	durable.ErrConflictingOutcome, an outcome  the outcome is true, but another one was stored
 //	                                           before
 //	any other, with an outcome                 the outcome is true, but was perhaps not stored:
 //	                                           Run finds it again and stores it
 //	any other, without an outcome              the database failed, or the request does not
-//	                                           decrypt. Nothing was sent: Run will find no order
+//	                                           decrypt. Nothing was sent by this call: Run will
+//	                                           send it, or find no order if it is marked
 func (j *Journal) Send(ctx context.Context, customerReferenceNo string, opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
 	limit := time.Now().Add(j.opts.BookTimeout) // counts from before the booking is marked
-	booking, cancel := context.WithDeadline(ctx, limit)
+	storing := context.WithoutCancel(ctx)
+	ctx, cancel := context.WithDeadline(ctx, limit)
 	defer cancel()
-	e, req, err := j.start(booking, customerReferenceNo, limit)
+	e, req, err := j.start(ctx, customerReferenceNo, limit)
 	if err != nil {
 		return nil, j.db.failed(err, "Send: reference %q: nothing was sent by this call", customerReferenceNo)
 	}
-	return j.book(ctx, booking, e, req, append(optionsOf(&e.Recovery), opts...))
+	return j.book(ctx, storing, e, req, append(optionsOf(&e.Recovery), opts...))
 }
 
 // Book stores a booking and sends it: Begin and Send in one call, for callers who have no row
@@ -175,20 +192,21 @@ func (j *Journal) Book(ctx context.Context, req *hotelstays.BookRequest, opts ..
 		return nil, fmt.Errorf("hotelstayssql: Book: %w", err)
 	}
 	limit := time.Now().Add(j.opts.BookTimeout)
-	booking, cancel := context.WithDeadline(ctx, limit)
+	storing := context.WithoutCancel(ctx)
+	ctx, cancel := context.WithDeadline(ctx, limit)
 	defer cancel()
 	started, err := durable.New(*j.client.NewBookingRecovery(req, opts...), limit).Start(limit)
-	if err != nil {
-		return nil, err
-	}
 	e := &entry{reference: req.CustomerReferenceNo, fence: newID(), Booking: started}
-	if err = j.checkTables(booking); err == nil {
-		err = j.db.inTx(booking, func(tx *sql.Tx) error { return j.insert(booking, tx, e) })
+	if err == nil {
+		err = j.checkTables(ctx)
+	}
+	if err == nil {
+		err = j.db.inTx(ctx, func(tx *sql.Tx) error { return j.insert(ctx, tx, e) })
 	}
 	if err != nil {
 		return nil, j.db.failed(err, "Book: reference %q: nothing was sent", req.CustomerReferenceNo)
 	}
-	return j.book(ctx, booking, e, req, opts)
+	return j.book(ctx, storing, e, req, opts)
 }
 
 // checkTables refuses tables of another version, until it has seen ones that fit.
@@ -254,25 +272,32 @@ func (j *Journal) start(ctx context.Context, reference string, bookBy time.Time)
 	return e, req, err
 }
 
-// book sends a booking that is marked, and stores what happens. booking ends when Book must.
-func (j *Journal) book(ctx, booking context.Context, e *entry, req *hotelstays.BookRequest,
+// book sends a booking that is marked, and stores what happens. ctx ends when Book must, and
+// storing does not end.
+func (j *Journal) book(ctx, storing context.Context, e *entry, req *hotelstays.BookRequest,
 	opts []hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
-	outcome, err := j.client.BookAndRecover(booking, req, hotelstays.JoinCallOptions(opts...))
+	outcome, bookErr := j.client.BookAndRecover(ctx, req, hotelstays.JoinCallOptions(opts...))
 
-	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	storing, cancel := context.WithTimeout(storing, storeTimeout)
 	defer cancel()
-	round := e.Booking
-	final := round.Booked(time.Now(), outcome, err)
+	round, at := e.Booking, time.Now()
+	final := round.Booked(at, outcome, bookErr)
 	if final == nil {
-		return nil, j.handOver(storing, e, outcome, err)
+		return nil, j.handOver(storing, e, outcome, bookErr)
 	}
-	err = j.apply(storing, e, func(b durable.Booking) (durable.Booking, bool, error) {
+	err := j.apply(storing, e, func(b durable.Booking) (durable.Booking, bool, error) {
 		if !sameRound(b, round) {
 			return b, false, fmt.Errorf("%w, and the booking has begun again; check it by hand", durable.ErrConflictingOutcome)
 		}
+		if final = b.Booked(at, outcome, bookErr); final == nil { // an earlier round may have an order
+			return b, false, nil
+		}
 		return b.End(final)
-	}, j.deliver(final))
-	if err != nil {
+	}, func(ctx context.Context, tx *sql.Tx) error { return j.deliver(ctx, tx, final) })
+	switch {
+	case final == nil:
+		return nil, j.handOver(storing, e, outcome, bookErr)
+	case err != nil:
 		err = fmt.Errorf("hotelstayssql: reference %q is %s, but that was not stored: %w", e.reference, durable.EndingOf(final), err)
 	}
 	return final, err
@@ -286,11 +311,12 @@ func sameRound(b, marked durable.Booking) bool { return b.BookBy.Equal(marked.Bo
 func (j *Journal) handOver(ctx context.Context, e *entry, outcome *hotelstays.BookingOutcome, cause error) error {
 	round := e.Booking
 	if outcome != nil && outcome.Recovery != nil {
-		err := j.apply(ctx, e, func(b durable.Booking) (durable.Booking, bool, error) {
+		err := j.apply(ctx, e, func(b durable.Booking) (next durable.Booking, ok bool, err error) {
 			if b.Ending == "" && !sameRound(b, round) {
-				return b, false, nil // the new round polls for the same reference
+				next, ok = b.EarlierEnded(outcome.Recovery.EndedAt)
+			} else {
+				next, ok = b.HandOver(*outcome.Recovery)
 			}
-			next, ok := b.HandOver(*outcome.Recovery)
 			return next, ok, nil
 		}, nil)
 		if err != nil {
@@ -302,12 +328,39 @@ func (j *Journal) handOver(ctx context.Context, e *entry, outcome *hotelstays.Bo
 	return round.Unknown(outcome, cause)
 }
 
-// deliver returns the part of a transaction that passes an outcome to the caller.
-func (j *Journal) deliver(outcome *hotelstays.BookingOutcome) func(context.Context, *sql.Tx) error {
-	return func(ctx context.Context, tx *sql.Tx) error {
-		if err := j.opts.OnOutcome(ctx, tx, outcome); err != nil {
-			return fmt.Errorf("OnOutcome: %w", err)
-		}
-		return nil
+// deliver passes an outcome to the caller.
+func (j *Journal) deliver(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error {
+	if err := j.opts.OnOutcome(ctx, tx, outcome); err != nil {
+		return fmt.Errorf("OnOutcome: %w", err)
 	}
+	return nil
+}
+
+// references is a set in which a reference can be several times.
+type references struct {
+	mu     sync.Mutex
+	counts map[string]int
+}
+
+// add adds a reference until the returned function is called.
+func (r *references) add(reference string) (remove func()) {
+	r.change(reference, 1)
+	return func() { r.change(reference, -1) }
+}
+
+func (r *references) change(reference string, n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.counts == nil {
+		r.counts = map[string]int{}
+	}
+	if r.counts[reference] += n; r.counts[reference] == 0 {
+		delete(r.counts, reference)
+	}
+}
+
+func (r *references) list() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Sorted(maps.Keys(r.counts))
 }

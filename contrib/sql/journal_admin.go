@@ -77,7 +77,7 @@ func (j *Journal) command(ctx context.Context, name, reference string, transitio
 			case phase == durable.PhaseBooking:
 				return b, false, errors.New("its Book may still be under way, until " + b.BookBy.Format(time.RFC3339))
 			case phase == durable.PhaseWaiting:
-				return b, false, errors.New("nothing was sent yet; call Send, or wait until Run takes over at " + b.Due.Format(time.RFC3339))
+				return b, false, errors.New("nothing was sent yet; call Send, or wait until Run does at " + b.Due.Format(time.RFC3339))
 			}
 			return b, false, fmt.Errorf("%w: it has ended as %s", ErrNotBegun, b.Ending)
 		}, nil)

@@ -3,6 +3,7 @@
 package hotelstayssql
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"database/sql"
@@ -11,7 +12,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/durable"
@@ -22,6 +22,7 @@ type entry struct {
 	reference string
 	fence     int64 // changes with every write of the row
 	durable.Booking
+	stored []byte // the JSON of Booking in the row
 	sealed []byte // the request, until Book is marked
 }
 
@@ -42,13 +43,13 @@ func (j *Journal) insert(ctx context.Context, tx *sql.Tx, e *entry) error {
 	if err != nil {
 		return err
 	}
-	// The assignments keep an open booking as it is, and one with an order.
+	// The assignments keep an open booking as it is, and one with an order. The booking of the
+	// round before is read below.
 	_, err = j.db.dialect.exec(ctx, tx, `INSERT INTO hotelstays_journal
 			(account, reference, fence, live, due, booking, request) VALUES (?, ?, ?, 1, ?, ?, ?)
 		{conflict account, reference}
 			fence = CASE hotelstays_journal.live WHEN 0 THEN {new fence} ELSE hotelstays_journal.fence END,
 			due = CASE hotelstays_journal.live WHEN 0 THEN {new due} ELSE hotelstays_journal.due END,
-			booking = CASE hotelstays_journal.live WHEN 0 THEN {new booking} ELSE hotelstays_journal.booking END,
 			request = CASE hotelstays_journal.live WHEN 0 THEN {new request} ELSE hotelstays_journal.request END,
 			live = CASE hotelstays_journal.live WHEN 0 THEN 1 ELSE hotelstays_journal.live END`,
 		j.account, []byte(e.reference), e.fence, micros(e.Due), text, e.sealed)
@@ -57,14 +58,30 @@ func (j *Journal) insert(ctx context.Context, tx *sql.Tx, e *entry) error {
 	}
 	// How many rows an upsert reports depends on the driver's settings.
 	var fence, live int64
-	err = tx.QueryRowContext(ctx, j.db.dialect.sql(`SELECT fence, live FROM hotelstays_journal WHERE account = ? AND reference = ?`),
-		j.account, []byte(e.reference)).Scan(&fence, &live)
+	var stored []byte
+	err = tx.QueryRowContext(ctx, j.db.dialect.sql(`SELECT fence, live, booking FROM hotelstays_journal WHERE account = ? AND reference = ?`),
+		j.account, []byte(e.reference)).Scan(&fence, &live, &stored)
 	switch {
 	case err == nil && live == liveBooked:
 		return ErrAlreadyBooked
 	case errors.Is(err, sql.ErrNoRows) || err == nil && fence != e.fence:
 		return ErrAlreadyBegun
+	case err != nil:
+		return err
 	}
+	if e.stored = text; bytes.Equal(stored, text) {
+		return nil
+	}
+	var before durable.Booking
+	if err := json.Unmarshal(stored, &before); err != nil {
+		return &unreadableError{*e, err}
+	}
+	e.Earlier = before.LastBook()
+	if e.stored, err = json.Marshal(e.Booking); err != nil {
+		return err
+	}
+	_, err = j.db.dialect.exec(ctx, tx, `UPDATE hotelstays_journal SET booking = ? WHERE account = ? AND reference = ?`,
+		e.stored, j.account, []byte(e.reference))
 	return err
 }
 
@@ -94,13 +111,13 @@ func (e *unreadableError) Error() string {
 // scan reads a row. A row that makes no sense is an *unreadableError.
 func (j *Journal) scan(scan func(...any) error) (*entry, error) {
 	var e entry
-	var reference, booking []byte
+	var reference []byte
 	var live, due int64
-	if err := scan(&reference, &e.fence, &live, &due, &booking, &e.sealed); err != nil {
+	if err := scan(&reference, &e.fence, &live, &due, &e.stored, &e.sealed); err != nil {
 		return nil, err
 	}
 	e.reference = string(reference)
-	err := json.Unmarshal(booking, &e.Booking)
+	err := json.Unmarshal(e.stored, &e.Booking)
 	switch {
 	case err != nil:
 	case e.Recovery.CustomerReferenceNo != e.reference:
@@ -117,63 +134,106 @@ func (j *Journal) scan(scan func(...any) error) (*entry, error) {
 	return &e, nil
 }
 
-// change replaces the booking of an entry, erases its request, and calls then in the same
-// transaction. It returns errMoved, and changes nothing, if the row has changed since the
-// entry was read.
+// change replaces the booking of an entry, erases its request unless it still waits for Send, and
+// calls then in the same transaction. It returns errMoved, and changes nothing, if the row has
+// changed since the entry was read.
 func (j *Journal) change(ctx context.Context, e *entry, next durable.Booking, then func(context.Context, *sql.Tx) error) error {
-	var err error
+	text, err := withUnknown(e.stored, e.Booking, next)
+	if err != nil {
+		return err
+	}
+	assignments := `live = ?, due = ?, booking = ?`
+	if !next.BookBy.IsZero() || next.Ending != "" {
+		assignments += `, request = NULL`
+	}
+	replace := func(tx *sql.Tx) error {
+		return j.write(ctx, tx, e, assignments, liveOf(next), micros(next.Due), text)
+	}
 	if then == nil {
-		err = j.replace(ctx, j.db, e, next)
+		err = j.db.inTx(ctx, replace)
 	} else {
-		err = j.db.inTx(ctx, func(tx *sql.Tx) error {
-			if err := j.replace(ctx, tx, e, next); err != nil {
+		defer j.storing.add(e.reference)()
+		err = j.db.inGuardedTx(ctx, func(tx *sql.Tx) error {
+			if err := replace(tx); err != nil {
 				return err
 			}
-			return then(ctx, tx)
+			if err := then(ctx, tx); err != nil {
+				return err
+			}
+			return j.stillWritten(ctx, tx, e)
 		})
 	}
 	if err == nil {
-		e.replaced(next)
+		e.fence, e.Booking, e.stored = e.fence+1, next, text
 	}
 	return err
 }
 
-// changeAll changes many entries in one transaction. It returns those that it has changed; the
-// rows of the others have changed since they were read.
-func (j *Journal) changeAll(ctx context.Context, entries []*entry, next func(*entry) durable.Booking) (changed []*entry, err error) {
+// stillWritten returns errUndone if the transaction has lost its write of a row.
+func (j *Journal) stillWritten(ctx context.Context, tx *sql.Tx, e *entry) error {
+	var fence int64
+	err := tx.QueryRowContext(ctx, j.db.dialect.sql(`SELECT fence FROM hotelstays_journal WHERE account = ? AND reference = ?`),
+		j.account, []byte(e.reference)).Scan(&fence)
+	if err == nil && fence != e.fence+1 {
+		err = errUndone
+	}
+	return err
+}
+
+// postpone sets when entries are due. It returns those that it has changed: it leaves out rows
+// that have changed since they were read, or that another transaction has locked, whose process
+// may be frozen.
+func (j *Journal) postpone(ctx context.Context, entries []*entry, due func(*entry) time.Time) (postponed []*entry, err error) {
 	if len(entries) == 0 {
 		return nil, nil
 	}
-	entries = slices.SortedFunc(slices.Values(entries), func(a, b *entry) int { return strings.Compare(a.reference, b.reference) })
-	err = j.db.inTx(ctx, func(tx *sql.Tx) error { // all processes lock in one order
-		changed = nil
-		for _, e := range entries {
-			err := j.replace(ctx, tx, e, next(e))
+	err = j.db.inTx(ctx, func(tx *sql.Tx) error {
+		postponed = nil
+		free, err := j.lock(ctx, tx, entries)
+		for _, e := range free {
+			err := j.write(ctx, tx, e, `due = ?`, micros(due(e)))
 			switch {
 			case err == nil:
-				changed = append(changed, e)
+				postponed = append(postponed, e)
 			case !errors.Is(err, errMoved):
 				return err
 			}
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range changed {
-		e.replaced(next(e))
+	for _, e := range postponed {
+		e.fence, e.Due = e.fence+1, due(e)
 	}
-	return changed, nil
+	return postponed, nil
 }
 
-// replace writes the booking of an entry, and erases its request.
-func (j *Journal) replace(ctx context.Context, db execer, e *entry, next durable.Booking) error {
-	text, err := json.Marshal(next)
-	if err != nil {
-		return err
+// lock locks the rows of entries, and returns those that no other transaction has locked.
+func (j *Journal) lock(ctx context.Context, tx *sql.Tx, entries []*entry) (free []*entry, err error) {
+	skipLocked := grammars[j.db.dialect].skipLocked
+	if skipLocked == "" {
+		return entries, nil
 	}
-	return j.write(ctx, db, e, `live = ?, due = ?, booking = ?, request = NULL`, liveOf(next), micros(next.Due), text)
+	args := []any{j.account}
+	for _, e := range entries {
+		args = append(args, []byte(e.reference))
+	}
+	rows, err := tx.QueryContext(ctx, j.db.dialect.sql(
+		`SELECT reference FROM hotelstays_journal WHERE account = ? AND reference IN (`+list("?", len(entries))+`) `+skipLocked), args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var reference string
+		if err := rows.Scan(&reference); err != nil {
+			return nil, err
+		}
+		free = append(free, entries[slices.IndexFunc(entries, func(e *entry) bool { return e.reference == reference })])
+	}
+	return free, rows.Err()
 }
 
 func liveOf(b durable.Booking) int64 {
@@ -186,14 +246,9 @@ func liveOf(b durable.Booking) int64 {
 	return liveEnded
 }
 
-// replaced keeps what was written.
-func (e *entry) replaced(next durable.Booking) {
-	e.fence, e.Booking, e.sealed = e.fence+1, next, nil
-}
-
 // write updates the row of an entry, if it has not changed since it was read.
-func (j *Journal) write(ctx context.Context, db execer, e *entry, assignments string, values ...any) error {
-	done, err := j.db.dialect.exec(ctx, db, `UPDATE hotelstays_journal SET fence = fence + 1, `+assignments+
+func (j *Journal) write(ctx context.Context, tx *sql.Tx, e *entry, assignments string, values ...any) error {
+	done, err := j.db.dialect.exec(ctx, tx, `UPDATE hotelstays_journal SET fence = fence + 1, `+assignments+
 		` WHERE account = ? AND reference = ? AND fence = ?`, append(values, j.account, []byte(e.reference), e.fence)...)
 	if err != nil {
 		return err
@@ -248,6 +303,46 @@ func (j *Journal) page(ctx context.Context, condition string, value any) (page [
 		}
 	}
 	return page, unreadable, rows.Err()
+}
+
+// withUnknown returns the JSON of the next booking, with the fields of the stored one that this
+// version does not know: a newer process of the fleet has written them.
+func withUnknown(stored []byte, known, next durable.Booking) ([]byte, error) {
+	text, err := json.Marshal(next)
+	if err != nil {
+		return nil, err
+	}
+	knownText, err := json.Marshal(known)
+	if err != nil || bytes.Equal(stored, knownText) {
+		return text, err
+	}
+	var fields [3]map[string]any
+	for i, text := range [][]byte{text, stored, knownText} {
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.UseNumber()
+		if err := d.Decode(&fields[i]); err != nil {
+			return nil, err
+		}
+	}
+	addUnknown(fields[0], fields[1], fields[2])
+	return json.Marshal(fields[0])
+}
+
+// addUnknown adds what stored has and known has not, in objects within objects as well.
+func addUnknown(next, stored, known map[string]any) {
+	for name, value := range stored {
+		_, isKnown := known[name]
+		_, isNext := next[name]
+		inner, _ := value.(map[string]any)
+		innerKnown, _ := known[name].(map[string]any)
+		innerNext, _ := next[name].(map[string]any)
+		switch {
+		case !isKnown && !isNext:
+			next[name] = value
+		case innerNext != nil:
+			addUnknown(innerNext, inner, innerKnown)
+		}
+	}
 }
 
 // micros returns a time as it is stored.

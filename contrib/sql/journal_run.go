@@ -9,6 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,11 +31,18 @@ const (
 	unreadablePause = 5 * time.Minute
 	// claimTimeout bounds the statements that look for work.
 	claimTimeout = 10 * time.Second
+	// stopWithin is how long Run waits at its end: longer than it takes to store or give back.
+	stopWithin = storeTimeout + 5*time.Second
 )
 
-// Run polls for the orders of bookings whose outcome is unknown, and calls OnOutcome when it
-// is known, until ctx ends. Then it returns nil, after the polls that are under way. Call it in
-// every process; one is enough, two survive the end of one.
+// Run sends the bookings that were begun and whose Send did not come, polls for the orders of
+// those whose outcome is unknown, and calls OnOutcome when it is known, until ctx ends. Call it
+// in every process; one is enough, two survive the end of one.
+//
+// When ctx ends it returns nil, after what is under way: a Book is cancelled, so that its
+// outcome is unknown, and a poll is given back. An OnOutcome that has not returned 15 seconds
+// later is an error, which names its booking. While it has not returned, this process leaves
+// the booking to others.
 //
 // It leaves alone the bookings of other accounts, which are those of another base URL or
 // credential, and logs at its start how many of them are open.
@@ -53,13 +63,12 @@ func (j *Journal) Run(ctx context.Context) error {
 	}
 	workers := make(chan struct{}, j.opts.MaxWorkers)
 	var running sync.WaitGroup
-	defer running.Wait()
 	running.Go(func() { j.lookForOthers(ctx) })
 	for {
 		select {
 		case workers <- struct{}{}:
 		case <-ctx.Done():
-			return nil
+			return j.stopped(&running)
 		}
 		jobs, err := j.claim(ctx, cap(workers)-len(workers)+1)
 		if err != nil && ctx.Err() == nil {
@@ -78,6 +87,18 @@ func (j *Journal) Run(ctx context.Context) error {
 			<-workers
 			j.pause(ctx)
 		}
+	}
+}
+
+// stopped waits for the workers, but not for a function of the caller that ignores its ctx.
+func (j *Journal) stopped(running *sync.WaitGroup) error {
+	ended := make(chan struct{})
+	go func() { running.Wait(); close(ended) }()
+	select {
+	case <-ended:
+		return nil
+	case <-time.After(stopWithin):
+		return fmt.Errorf("hotelstayssql: Run has stopped, but OnOutcome has not returned for %q; let it end with its ctx", j.storing.list())
 	}
 }
 
@@ -160,19 +181,19 @@ func (j *Journal) claim(ctx context.Context, n int) (jobs [][]*entry, err error)
 	if err != nil {
 		return nil, err
 	}
-	for _, bad := range unreadable {
-		j.opts.Logger.ErrorContext(ctx, "a booking cannot be recovered", slog.String("error", bad.Error()))
-		if err := j.postpone(ctx, &bad.entry, unreadablePause); err != nil {
-			return nil, err
-		}
+	var bad []*entry
+	for _, u := range unreadable {
+		j.opts.Logger.ErrorContext(ctx, "a booking cannot be recovered", slog.String("error", u.Error()))
+		bad = append(bad, &u.entry)
 	}
-	changed, err := j.changeAll(ctx, choose(due, now, n), func(e *entry) durable.Booking {
-		next := e.TakeOver(now)
-		next.Due = now.Add(lease)
-		return next
-	})
+	if _, err := j.postpone(ctx, bad, func(*entry) time.Time { return now.Add(unreadablePause) }); err != nil {
+		return nil, err
+	}
+	storing := j.storing.list() // an OnOutcome that hangs has one worker, and not another one a minute later
+	due = slices.DeleteFunc(due, func(e *entry) bool { return slices.Contains(storing, e.reference) })
+	claimed, err := j.postpone(ctx, choose(due, now, n), func(*entry) time.Time { return now.Add(lease) })
 	groups := map[together]int{} // the index of a job
-	for _, e := range changed {
+	for _, e := range claimed {
 		key := togetherOf(e, now)
 		if i, ok := groups[key]; ok {
 			jobs[i] = append(jobs[i], e)
@@ -204,31 +225,18 @@ func choose(due []*entry, now time.Time, n int) (chosen []*entry) {
 	return chosen
 }
 
-// postpone makes a row due later, and leaves the rest of it as it is.
-func (j *Journal) postpone(ctx context.Context, e *entry, pause time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	err := j.write(ctx, j.db, e, `due = ?`, micros(time.Now().Add(pause)))
-	if errors.Is(err, errMoved) {
-		return nil
-	}
-	return err
-}
-
 // work does what was claimed. After a failure the lease ends, and any worker continues.
 func (j *Journal) work(ctx context.Context, entries []*entry) {
 	defer func() {
-		if panicked := recover(); panicked != nil {
-			j.opts.Logger.ErrorContext(ctx, "a booking is recovered later", slog.String("error", fmt.Sprint("panic: ", panicked)))
+		if panicked := recover(); panicked != nil { // its text may hold a secret of the request
+			j.opts.Logger.ErrorContext(ctx, "a booking is recovered later", slog.String("panic", fmt.Sprintf("%T", panicked)),
+				slog.String("stack", string(debug.Stack())))
 		}
 	}()
-	if len(entries) > 1 {
-		entries = j.pollTogether(ctx, entries)
-	}
-	for _, e := range entries {
-		err := j.poll(ctx, e)
+	for _, e := range j.pollTogether(ctx, entries) {
+		err := j.step(ctx, e)
 		if err != nil && ctx.Err() != nil {
-			err = j.release(ctx, e)
+			err = j.giveBack(ctx, e)
 		}
 		if err != nil && !errors.Is(err, errMoved) {
 			j.opts.Logger.ErrorContext(ctx, "a booking is recovered later",
@@ -237,14 +245,33 @@ func (j *Journal) work(ctx context.Context, entries []*entry) {
 	}
 }
 
-// release ends the lease of a booking, because this process stops.
-func (j *Journal) release(ctx context.Context, e *entry) error {
-	return j.postpone(context.WithoutCancel(ctx), e, 0)
+// step sends a booking that waits for Send, or polls for its order.
+func (j *Journal) step(ctx context.Context, e *entry) error {
+	if e.Phase(time.Now()) != durable.PhaseWaiting {
+		return j.poll(ctx, e)
+	}
+	_, err := j.Send(ctx, e.reference)
+	_, unknown := errors.AsType[*hotelstays.OutcomeUnknownError](err)
+	if unknown || errors.Is(err, durable.ErrAlreadyStarted) || errors.Is(err, ErrAlreadyBooked) || errors.Is(err, ErrNotBegun) {
+		return nil // it is handed over, or the caller was faster
+	}
+	return err
 }
 
-// pollTogether polls for many bookings at once. It stores when those that were not found are
+// giveBack ends the lease of a booking.
+func (j *Journal) giveBack(ctx context.Context, e *entry) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	_, err := j.postpone(ctx, []*entry{e}, func(*entry) time.Time { return time.Now() })
+	return err
+}
+
+// pollTogether polls for several bookings at once. It stores when those that were not found are
 // due, and returns the others: a poll of its own shows whether an order is the expected one.
 func (j *Journal) pollTogether(ctx context.Context, entries []*entry) (found []*entry) {
+	if len(entries) == 1 || late(entries[0], time.Now()) {
+		return entries
+	}
 	req := &hotelstays.QueryOrdersRequest{}
 	for _, e := range entries {
 		req.CustomerReferenceNos = append(req.CustomerReferenceNos, e.reference)
@@ -254,7 +281,10 @@ func (j *Journal) pollTogether(ctx context.Context, entries []*entry) (found []*
 	orders := map[string]bool{}
 	switch {
 	case ctx.Err() != nil:
-		return entries // to be released
+		return entries // to be given back
+	case refusesContent(err): // perhaps one reference alone
+		half := len(entries) / 2
+		return append(j.pollTogether(ctx, entries[:half:half]), j.pollTogether(ctx, entries[half:])...)
 	case err != nil:
 		j.opts.Logger.WarnContext(ctx, "a poll for many bookings failed", slog.Int("bookings", len(entries)), slog.String("error", err.Error()))
 	default:
@@ -272,23 +302,42 @@ func (j *Journal) pollTogether(ctx context.Context, entries []*entry) (found []*
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	if _, err := j.changeAll(ctx, missed, func(e *entry) durable.Booking { return e.Missed(at) }); err != nil {
+	if _, err := j.postpone(ctx, missed, func(e *entry) time.Time { return e.Missed(at).Due }); err != nil {
 		j.opts.Logger.WarnContext(ctx, "bookings are polled for again", slog.Int("bookings", len(missed)), slog.String("error", err.Error()))
 	}
 	return found
 }
 
+// refusesContent reports whether the service has refused what a request asks for, and would
+// perhaps answer another one.
+func refusesContent(err error) bool {
+	answer, ok := errors.AsType[*hotelstays.APIError](err)
+	if !ok || answer.HTTPStatus/100 != 4 {
+		return errors.Is(err, hotelstays.ErrParam)
+	}
+	switch answer.HTTPStatus {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooManyRequests:
+		return false
+	}
+	return true
+}
+
+// late reports whether it is too late in a lease for another poll: this process was frozen, or
+// the polls before took long.
+func late(e *entry, now time.Time) bool { return now.After(e.Due.Add(pollWithin - lease)) }
+
 // poll polls for the order of a booking and acts on the answer. A worker that has lost its
 // booking meanwhile stores nothing but an order: the error is errMoved.
 func (j *Journal) poll(ctx context.Context, e *entry) error {
 	at, recovery, leased := time.Now(), e.Recovery, e.Due
-	if at.After(leased.Add(pollWithin - lease)) {
-		return j.postpone(ctx, e, 0) // this process was frozen, or the polls before took long
+	if late(e, at) {
+		return j.giveBack(ctx, e)
 	}
 	outcome, err := j.client.StepRecovery(ctx, &recovery)
 	next, final := e.Polled(at, outcome, err)
 	storing, cancel := context.WithDeadline(ctx, leased.Add(deliverBy-lease))
 	defer cancel()
+	deliver := func(ctx context.Context, tx *sql.Tx) error { return j.deliver(ctx, tx, final) }
 	switch {
 	case final != nil:
 		if final.State != hotelstays.BookingFound {
@@ -296,7 +345,7 @@ func (j *Journal) poll(ctx context.Context, e *entry) error {
 			if err != nil {
 				return err
 			}
-			return j.change(storing, e, ended, j.deliver(final))
+			return j.change(storing, e, ended, deliver)
 		}
 		// An order that exists counts, also if a wake-up has come meanwhile.
 		polled := e.Booking
@@ -305,7 +354,7 @@ func (j *Journal) poll(ctx context.Context, e *entry) error {
 				return b, false, errMoved
 			}
 			return b.End(final)
-		}, j.deliver(final))
+		}, deliver)
 	case err != nil:
 		return err
 	case next.Unverified > e.Unverified:
@@ -318,7 +367,7 @@ func (j *Journal) poll(ctx context.Context, e *entry) error {
 // Wake makes Run poll for an order now, off the schedule: in this process at once, in others
 // within PollInterval. Call it from a webhook handler with the event's reference, but after
 // HandleTx: it writes in a transaction of its own. Unknown and ended bookings, and those that
-// nobody has started to send, are left alone without an error.
+// wait for Send, stay as they are, without an error.
 func (j *Journal) Wake(ctx context.Context, customerReferenceNo string) error {
 	e, err := j.read(ctx, customerReferenceNo)
 	switch {

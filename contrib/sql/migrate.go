@@ -55,18 +55,21 @@ var migrations = []migration{
 				account bytea NOT NULL, reference bytea NOT NULL, fence bigint NOT NULL, live smallint NOT NULL,
 				due bigint NOT NULL, booking bytea NOT NULL, request bytea, PRIMARY KEY (account, reference))`,
 			`CREATE INDEX IF NOT EXISTS hotelstays_journal_due ON hotelstays_journal (account, live, due)`,
+			`CREATE INDEX IF NOT EXISTS hotelstays_journal_list ON hotelstays_journal (account, live, reference)`,
 		},
 		MySQL: {
 			`CREATE TABLE IF NOT EXISTS hotelstays_journal (
 				account varbinary(64) NOT NULL, reference varbinary(512) NOT NULL, fence bigint NOT NULL, live smallint NOT NULL,
 				due bigint NOT NULL, booking mediumblob NOT NULL, request mediumblob, PRIMARY KEY (account, reference),
-				KEY hotelstays_journal_due (account, live, due)) ENGINE = InnoDB ROW_FORMAT = DYNAMIC`,
+				KEY hotelstays_journal_due (account, live, due),
+				KEY hotelstays_journal_list (account, live, reference)) ENGINE = InnoDB ROW_FORMAT = DYNAMIC`,
 		},
 		SQLite: {
 			`CREATE TABLE IF NOT EXISTS hotelstays_journal (
 				account blob NOT NULL, reference blob NOT NULL, fence integer NOT NULL, live integer NOT NULL,
 				due integer NOT NULL, booking blob NOT NULL, request blob, PRIMARY KEY (account, reference))`,
 			`CREATE INDEX IF NOT EXISTS hotelstays_journal_due ON hotelstays_journal (account, live, due)`,
+			`CREATE INDEX IF NOT EXISTS hotelstays_journal_list ON hotelstays_journal (account, live, reference)`,
 		},
 	},
 }
@@ -148,6 +151,9 @@ func (m migration) apply(ctx context.Context, conn *sql.Conn, dialect Dialect, v
 		}
 	}
 	_, err := conn.ExecContext(ctx, dialect.sql(`INSERT INTO hotelstays_schema (version) VALUES (?)`), version)
+	if err == nil && dialect == MySQL {
+		_, err = conn.ExecContext(ctx, "COMMIT") // autocommit may be off
+	}
 	return err
 }
 
@@ -158,7 +164,7 @@ func alone(ctx context.Context, conn *sql.Conn, dialect Dialect, fn func() error
 	var err error
 	switch dialect {
 	case PostgreSQL:
-		if _, err = conn.ExecContext(ctx, "BEGIN"); err == nil {
+		if _, err = conn.ExecContext(ctx, "BEGIN ISOLATION LEVEL READ COMMITTED"); err == nil { // to see what others did while it waits
 			_, err = conn.ExecContext(ctx, "SELECT pg_advisory_xact_lock(7018112231)")
 		}
 	case MySQL:

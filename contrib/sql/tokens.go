@@ -156,27 +156,17 @@ func (s *TokenStore) store(ctx context.Context, key string, t hotelstays.Token) 
 	lease := s.leases[key]
 	s.mu.Unlock()
 	if lease == 0 {
-		_, err := s.db.dialect.exec(ctx, s.db, `INSERT INTO hotelstays_tokens (token_key, lease, lease_until, sealed, expires_at)
+		_, err := s.db.exec(ctx, `INSERT INTO hotelstays_tokens (token_key, lease, lease_until, sealed, expires_at)
 			VALUES (?, 0, 0, ?, `+expires+`)
 			{conflict token_key} sealed = {new sealed}, expires_at = {new expires_at}`, append([]any{row, sealed}, life...)...)
 		return err
 	}
-	ok, err := s.change(ctx, `UPDATE hotelstays_tokens SET sealed = ?, expires_at = `+expires+` WHERE token_key = ? AND lease = ?`,
+	ok, err := s.db.exec(ctx, `UPDATE hotelstays_tokens SET sealed = ?, expires_at = `+expires+` WHERE token_key = ? AND lease = ?`,
 		append(append([]any{sealed}, life...), row, lease)...)
 	if err == nil && !ok {
 		err = errors.New("another process has taken the lease during the fetch, and its token stays; is FetchLease too short?")
 	}
 	return err
-}
-
-// change executes an update of a row, and reports whether it matched. It must change a column.
-func (s *TokenStore) change(ctx context.Context, statement string, args ...any) (bool, error) {
-	result, err := s.db.dialect.exec(ctx, s.db, statement, args...)
-	if err != nil {
-		return false, err
-	}
-	n, err := result.RowsAffected()
-	return n > 0, err
 }
 
 // CompareAndDelete deletes the token under key if it is the refused one, for the whole
@@ -185,7 +175,7 @@ func (s *TokenStore) CompareAndDelete(ctx context.Context, key string, refused h
 	row := tokenRow(key)
 	sealed, token, err := s.read(ctx, row)
 	if err == nil && sealed != nil && token.Value.Equal(refused.Value) {
-		_, err = s.change(ctx, `UPDATE hotelstays_tokens SET sealed = NULL, expires_at = 0 WHERE token_key = ? AND sealed = ?`, row, sealed)
+		_, err = s.db.exec(ctx, `UPDATE hotelstays_tokens SET sealed = NULL, expires_at = 0 WHERE token_key = ? AND sealed = ?`, row, sealed)
 	}
 	if err != nil {
 		return s.db.failed(err, "deleting the token")
@@ -224,22 +214,23 @@ func (s *TokenStore) TryLease(ctx context.Context, key string) (release func(), 
 		<-renewing
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_, _ = s.change(ctx, `UPDATE hotelstays_tokens SET lease_until = 0 WHERE token_key = ? AND lease = ?`, row, lease) // else it ends by itself
+		_, _ = s.db.exec(ctx, `UPDATE hotelstays_tokens SET lease_until = 0 WHERE token_key = ? AND lease = ?`, row, lease) // else it ends by itself
 	}), true, nil
 }
 
 // take writes the lease if no other is running, and reports whether it is the caller's.
 func (s *TokenStore) take(ctx context.Context, row []byte, lease int64) (bool, error) {
-	_, err := s.db.dialect.exec(ctx, s.db, `INSERT INTO hotelstays_tokens (token_key, expires_at, lease, lease_until) VALUES (?, 0, ?, {now} + ?)
-		{conflict token_key}
-		lease = CASE WHEN hotelstays_tokens.lease_until <= {now} THEN {new lease} ELSE hotelstays_tokens.lease END,
-		lease_until = CASE WHEN hotelstays_tokens.lease_until <= {now} THEN {new lease_until} ELSE hotelstays_tokens.lease_until END`,
-		row, lease, s.lease.Microseconds())
-	if err != nil {
-		return false, err
-	}
 	var holder int64
-	err = s.db.QueryRowContext(ctx, s.db.dialect.sql(`SELECT lease FROM hotelstays_tokens WHERE token_key = ?`), row).Scan(&holder)
+	err := s.db.inTx(ctx, func(tx *sql.Tx) error {
+		if _, err := s.db.dialect.exec(ctx, tx, `INSERT INTO hotelstays_tokens (token_key, expires_at, lease, lease_until) VALUES (?, 0, ?, {now} + ?)
+			{conflict token_key}
+			lease = CASE WHEN hotelstays_tokens.lease_until <= {now} THEN {new lease} ELSE hotelstays_tokens.lease END,
+			lease_until = CASE WHEN hotelstays_tokens.lease_until <= {now} THEN {new lease_until} ELSE hotelstays_tokens.lease_until END`,
+			row, lease, s.lease.Microseconds()); err != nil {
+			return err
+		}
+		return tx.QueryRowContext(ctx, s.db.dialect.sql(`SELECT lease FROM hotelstays_tokens WHERE token_key = ?`), row).Scan(&holder)
+	})
 	return holder == lease, err
 }
 
@@ -253,7 +244,7 @@ func (s *TokenStore) renew(ctx context.Context, row []byte, lease int64) {
 			return
 		case <-ticker.C:
 			once, cancel := context.WithTimeout(ctx, s.lease/3)
-			_, _ = s.change(once, `UPDATE hotelstays_tokens SET lease_until = {now} + ? WHERE token_key = ? AND lease = ?`,
+			_, _ = s.db.exec(once, `UPDATE hotelstays_tokens SET lease_until = {now} + ? WHERE token_key = ? AND lease = ?`,
 				s.lease.Microseconds(), row, lease)
 			cancel()
 		}

@@ -40,6 +40,7 @@ func PassTime(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, d 
 			continue
 		}
 		back(&b.BookBy)
+		back(&b.Earlier)
 		back(&b.Recovery.EndedAt)
 		back(&b.Recovery.NextPoll)
 		text, err := json.Marshal(b)

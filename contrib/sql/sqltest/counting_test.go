@@ -89,13 +89,11 @@ func (c watchedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 type watchedConn struct {
 	driver.Conn
 	*watched
-	inTx   bool
 	latest string
 }
 
 func (c *watchedConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	tx, err := c.Conn.(driver.ConnBeginTx).BeginTx(ctx, opts)
-	c.inTx = err == nil
 	return &watchedTx{tx, c}, err
 }
 
@@ -109,9 +107,6 @@ func (c *watchedConn) ExecContext(ctx context.Context, statement string, args []
 		}
 		defer prepared.Close()
 		done, err = prepared.(driver.StmtExecContext).ExecContext(ctx, args)
-	}
-	if err == nil && !c.inTx {
-		err = c.committed(c.latest)
 	}
 	return done, err
 }
@@ -141,13 +136,7 @@ type watchedTx struct {
 	*watchedConn
 }
 
-func (tx *watchedTx) Rollback() error {
-	tx.inTx = false
-	return tx.Tx.Rollback()
-}
-
 func (tx *watchedTx) Commit() error {
-	tx.inTx = false
 	if err := tx.Tx.Commit(); err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ const (
 	beforeAnswer
 )
 
-var commit = regexp.MustCompile(`(?i)commit([^t]|$)`) // and not READ COMMITTED
+var commit = regexp.MustCompile(`(?i)(^|[^o])commit([^t]|$)`) // and not READ COMMITTED or autocommit
 
 func newCutter(t *testing.T, server string) *cutter {
 	t.Helper()
@@ -127,9 +127,7 @@ func (d *database) through(t *testing.T) (*database, *cutter) {
 }
 
 func TestTheConnectionIsCutAtTheCommit(t *testing.T) {
-	servers := []hotelstayssql.Dialect{hotelstayssql.PostgreSQL, hotelstayssql.MySQL}
-	on(t, servers, func(t *testing.T, db *database) {
-		db.createTables(t)
+	onServers(t, func(t *testing.T, db *database) {
 		s := newEvents(t, db.DB, db.dialect)
 		via, c := db.through(t)
 		cut := newEvents(t, via.DB, via.dialect)

@@ -204,6 +204,14 @@ func (b *books) stored(reference string) (booking durable.Booking) {
 	return booking
 }
 
+// sealed returns the stored request of a booking.
+func (b *books) sealed(reference string) (request []byte) {
+	b.t.Helper()
+	require.NoError(b.t, b.db.QueryRowContext(b.t.Context(), b.db.translate(`SELECT request FROM hotelstays_journal WHERE reference = ?`),
+		[]byte(reference)).Scan(&request))
+	return request
+}
+
 // pass lets time pass for the bookings of the journal.
 func (b *books) pass(span time.Duration) {
 	b.t.Helper()

@@ -3,6 +3,7 @@ package sqltest
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -203,6 +204,79 @@ func TestAStatementThatHangs(t *testing.T) {
 				ended(3, 5*time.Minute) // in this one
 				stopHanging()
 				assert.Equal(t, map[string]int{references[0]: 1, references[1]: 1, references[2]: 1}, b.bookingsMade())
+			})
+		})
+	}
+}
+
+// An OnOutcome that hangs has one worker, and others end their bookings, also after its lease. Run
+// ends without it.
+func TestAnOutcomeThatHangs(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, b *books) {
+		const hangs, many = "many-000000", 6
+		b.fill(many, func(i int, booking *durable.Booking) {
+			if i > 2 { // due after several leases
+				booking.Due = time.Now().Add(5 * time.Minute)
+			}
+		})
+		for i := range many {
+			reference := fmt.Sprintf("many-%06d", i)
+			b.addRow(reference)
+			_, err := b.client.Book(t.Context(), b.request(reference))
+			require.NoError(t, err)
+		}
+		end, calls := make(chan struct{}), 0
+		b.db.SetMaxOpenConns(1) // goroutines wait for it in virtual time, and for the lock of the file in real time
+		b = b.through(b.db.DB, func(o *hotelstayssql.JournalOptions) {
+			o.MaxWorkers, o.PollInterval = 2, time.Second
+			o.OnOutcome = func(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error {
+				if outcome.Recovery.CustomerReferenceNo == hangs {
+					calls++
+					<-end
+				}
+				return b.db.storeRow(ctx, tx, outcome)
+			}
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		ran := make(chan error)
+		go func() { ran <- b.Run(ctx) }()
+		found := func() int64 { return b.db.number(t, `SELECT COUNT(*) FROM bookings WHERE state = 'found'`) }
+		time.Sleep(2 * time.Minute)
+		assert.EqualValues(t, 2, found())
+		time.Sleep(5 * time.Minute)
+		assert.EqualValues(t, many-1, found())
+		assert.Equal(t, 1, calls)
+		cancel()
+		stopped := time.Now()
+		assert.ErrorContains(t, <-ran, hangs)
+		assert.Equal(t, 15*time.Second, time.Since(stopped))
+		close(end)
+		synctest.Wait()
+	})
+}
+
+// Book and Send end with BookTimeout: from then on Run takes their booking for one whose Book has
+// ended.
+func TestBookEndsWithItsTimeout(t *testing.T) {
+	for name, book := range map[string]func(ctx context.Context, b *books) error{
+		"Book": func(ctx context.Context, b *books) error {
+			b.addRow("ref-1")
+			_, err := b.Book(ctx, b.request("ref-1"))
+			return err
+		},
+		"Send": func(ctx context.Context, b *books) error {
+			b.begin("ref-1")
+			_, err := b.Send(ctx, "ref-1")
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, b *books) {
+				b.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Hour})
+				start := time.Now()
+				var unknown *hotelstays.OutcomeUnknownError
+				require.ErrorAs(t, book(t.Context(), b), &unknown)
+				assert.Equal(t, 10*time.Second, time.Since(start))
 			})
 		})
 	}

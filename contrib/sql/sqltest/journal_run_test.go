@@ -2,6 +2,7 @@ package sqltest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -22,27 +23,27 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// A process dies between its commit and its Send. When a worker has taken over, nothing is sent
-// any more, and the first answered poll decides.
+// A process dies between its commit and its Send. Run sends the booking, once in all processes.
 func TestABookingThatIsNeverSent(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		b := newBooks(t, db, nil)
 		b.begin("ref-1")
-		b.run()
-		b.hasState("ref-1", durable.EndingAbsent, time.Second)
-		assert.Equal(t, 1, b.Ledger().Count(hotelstaystest.OpQueryOrders))
-		_, err := b.Send(t.Context(), "ref-1")
-		require.ErrorIs(t, err, hotelstayssql.ErrNotBegun)
-
-		b.Inject(noPoll)
 		b.begin("ref-2")
-		b.eventually("a poll has failed", func() bool { b.pass(time.Second); return b.stored("ref-2").Unverified > 0 })
-		_, err = b.Send(t.Context(), "ref-2")
-		require.ErrorIs(t, err, durable.ErrAlreadyStarted)
-		assert.Equal(t, callerRow{State: "pending"}, b.row("ref-2"), "a poll that fails proves nothing")
-		b.ClearFaults()
-		b.hasState("ref-2", durable.EndingAbsent, time.Minute)
-		assert.Zero(t, b.Ledger().Count(hotelstaystest.OpBook))
+		refusal := bookRefused
+		refusal.Reference = "ref-2"
+		b.Inject(refusal)
+		b.run()
+		b.another(nil).run()
+		time.Sleep(100 * time.Millisecond)
+		require.NoError(t, b.Wake(t.Context(), "ref-1"))
+		assert.Zero(t, b.Ledger().Count(hotelstaystest.OpBook), "Send may still come")
+		b.pass(15 * time.Second) // 10 s of BookTimeout, and the margin
+		b.hasState("ref-1", durable.EndingFound, 0)
+		b.hasState("ref-2", durable.EndingFailed, 0)
+		assert.Equal(t, 2, b.Ledger().Count(hotelstaystest.OpBook))
+		_, err := b.Send(t.Context(), "ref-1")
+		require.ErrorIs(t, err, hotelstayssql.ErrAlreadyBooked)
+		assert.Equal(t, 1, b.row("ref-1").Ended)
 	})
 }
 
@@ -223,6 +224,38 @@ func TestFrozenInSendWithoutAnAnswer(t *testing.T) {
 	})
 }
 
+// nextRoundFinds expects that a booking has begun again while its last Book may have made an
+// order. Then a refusal proves nothing, and the order is found when it appears.
+func (b *books) nextRoundFinds(reference string) {
+	b.t.Helper()
+	ended := b.row(reference).Ended
+	b.Inject(bookRefused)
+	_, err := b.another(nil).Send(b.t.Context(), reference)
+	var unknown *hotelstays.OutcomeUnknownError
+	require.ErrorAs(b.t, err, &unknown)
+	require.ErrorIs(b.t, err, hotelstays.ErrRateChanged)
+	polls := b.Ledger().Count(hotelstaystest.OpQueryOrders)
+	b.pass(20 * time.Second) // its BookTimeout, and the margin
+	b.run()
+	b.eventually("it is polled for", func() bool { return b.Ledger().Count(hotelstaystest.OpQueryOrders) > polls })
+	require.Equal(b.t, ended, b.row(reference).Ended)
+	b.Advance(3 * time.Hour)
+	b.hasState(reference, durable.EndingFound, time.Minute)
+	assert.Equal(b.t, ended+1, b.row(reference).Ended)
+}
+
+// A booking is given up two minutes after a Book that has made an order, and begins again.
+func TestABookingThatIsGivenUpAndBeginsAgain(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, nil, hotelstaystest.WithLateVisibility(2*time.Hour))
+		b.sendUnknown("ref-1", bookMade)
+		b.pass(2 * time.Minute)
+		require.NoError(t, b.Abandon(t.Context(), "ref-1"))
+		require.NoError(t, b.beginAgain(b.request("ref-1")))
+		b.nextRoundFinds("ref-1")
+	})
+}
+
 // If its booking has begun again meanwhile, the outcome of the old round does not end the new one.
 func TestFrozenInSendWhileAnotherRoundIsUnderWay(t *testing.T) {
 	for name, lose := range map[string]bool{"with an answer": false, "without an answer": true} {
@@ -248,14 +281,19 @@ func TestFrozenInSendWhileAnotherRoundIsUnderWay(t *testing.T) {
 				answer.release()
 				err := <-done
 				cancel()
-				if lose {
-					var unknown *hotelstays.OutcomeUnknownError
-					require.ErrorAs(t, err, &unknown)
-				} else {
-					require.ErrorIs(t, err, durable.ErrConflictingOutcome)
-				}
-				assert.Equal(t, before, b.stored("ref-1"), "the new round is as it was")
+				now := b.stored("ref-1")
 				assert.Equal(t, 1, b.row("ref-1").Ended)
+				if !lose {
+					require.ErrorIs(t, err, durable.ErrConflictingOutcome)
+					assert.Equal(t, before, now, "the new round is as it was")
+					return
+				}
+				var unknown *hotelstays.OutcomeUnknownError
+				require.ErrorAs(t, err, &unknown)
+				assert.WithinDuration(t, time.Now(), now.Earlier, 10*time.Second)
+				now.Earlier = time.Time{}
+				assert.Equal(t, before, now)
+				b.nextRoundFinds("ref-1")
 			})
 		})
 	}
@@ -358,6 +396,94 @@ func TestPollsForMany(t *testing.T) {
 		})
 		assert.LessOrEqual(t, b.Ledger().Count(hotelstaystest.OpQueryOrders), 6, "three polls for many, and one for the order")
 		assert.EqualValues(t, many-1, db.number(t, `SELECT COUNT(*) FROM hotelstays_journal WHERE live = 1`))
+	})
+}
+
+// A reference that the service refuses does not spoil the polls of others.
+func TestAReferenceThatIsRefused(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, nil)
+		const many = 20
+		b.fill(many, nil)
+		for i := range many {
+			reference := fmt.Sprintf("many-%06d", i)
+			b.addRow(reference)
+			_, err := b.client.Book(t.Context(), b.request(reference))
+			require.NoError(t, err)
+		}
+		b.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 400,
+			Code: hotelstays.CodeParam, Times: -1, Reference: "many-000007"})
+		b.run()
+		b.eventually("all but one are found", func() bool {
+			return db.number(t, `SELECT COUNT(*) FROM bookings WHERE state = 'found'`) == many-1
+		})
+		assert.Equal(t, "pending", b.row("many-000007").State)
+		assert.LessOrEqual(t, b.Ledger().Count(hotelstaystest.OpQueryOrders), many+10, "it is found by halves")
+	})
+}
+
+// A worker takes one booking, and leaves the others to workers that are free.
+func TestAWorkerTakesOneBooking(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, nil)
+		b.fill(3, func(_ int, booking *durable.Booking) { booking.Recovery.EndedAt = time.Now().Add(-time.Hour).UTC() })
+		hold := holdFirst("/queryOrders", b.Client().Transport)
+		defer hold.release()
+		one := *b
+		var err error
+		one.client, err = hotelstays.New(b.URL, hotelstays.TicketCredential{AppKey: b.AppKey, AppSecret: types.NewSecret(b.AppSecret)},
+			hotelstays.WithHTTPClient(&http.Client{Transport: hold}))
+		require.NoError(t, err)
+		stop := one.another(func(o *hotelstayssql.JournalOptions) { o.MaxWorkers = 1 }).run()
+		<-hold.held
+		assert.EqualValues(t, 1, db.number(t, `SELECT COUNT(*) FROM hotelstays_journal WHERE due > ?`, time.Now().UnixMicro()))
+		hold.release()
+		stop()
+	})
+}
+
+// A poll of an earlier round does not end the round that has begun meanwhile.
+func TestAPollOfAnEarlierRound(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, nil)
+		b.sendUnknown("ref-1", bookLost)
+		_, err := b.client.Book(t.Context(), b.request("ref-1")) // past the journal
+		require.NoError(t, err)
+		hold := holdFirst("/queryOrders", b.Client().Transport)
+		defer hold.release()
+		slow := *b
+		slow.client, err = hotelstays.New(b.URL, hotelstays.TicketCredential{AppKey: b.AppKey, AppSecret: types.NewSecret(b.AppSecret)},
+			hotelstays.WithHTTPClient(&http.Client{Transport: hold}))
+		require.NoError(t, err)
+		b.pass(time.Minute)
+		stop := slow.another(nil).run()
+		<-hold.held
+		require.NoError(t, b.Abandon(t.Context(), "ref-1"))
+		require.NoError(t, b.beginAgain(b.request("ref-1")))
+		before := b.stored("ref-1")
+		hold.release()
+		time.Sleep(200 * time.Millisecond)
+		stop()
+		assert.Equal(t, before, b.stored("ref-1"))
+		assert.Zero(t, b.row("ref-1").Ended)
+	})
+}
+
+// What a newer version has stored in a booking survives the writes of this one.
+func TestFieldsOfANewerVersion(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, nil)
+		b.sendUnknown("ref-1", bookMade)
+		text, err := json.Marshal(b.stored("ref-1"))
+		require.NoError(t, err)
+		newer := strings.Replace(string(text), `{"recovery":{`, `{"sentBy":{"id":12345678901234567890},"recovery":{"mode":"x",`, 1)
+		db.exec(t, `UPDATE hotelstays_journal SET booking = ? WHERE reference = ?`, []byte(newer), []byte("ref-1"))
+		b.run()
+		b.hasStateAfter("ref-1", durable.EndingFound, func() { assert.NoError(t, b.Wake(t.Context(), "ref-1")) })
+		assert.Equal(t, durable.EndingFound, b.stored("ref-1").Ending)
+		require.NoError(t, db.QueryRowContext(t.Context(), `SELECT booking FROM hotelstays_journal`).Scan(&text))
+		assert.Contains(t, string(text), `"sentBy":{"id":12345678901234567890}`)
+		assert.Contains(t, string(text), `"mode":"x"`)
 	})
 }
 

@@ -107,6 +107,35 @@ func TestStoreAfterTheLeaseEnded(t *testing.T) {
 	})
 }
 
+// A process whose lease has ended does not renew the one of another, which died.
+func TestRenewalAfterTheLeaseEnded(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		second := func(o *hotelstayssql.TokenStoreOptions) { o.FetchLease = time.Second }
+		slow, third := newTokens(t, db, second), newTokens(t, db, second)
+		pool, link := db.process(t)
+		dies, err := hotelstayssql.NewTokenStore(pool, db.dialect, hotelstayssql.TokenStoreOptions{Keys: []types.Secret{key}, FetchLease: time.Second})
+		require.NoError(t, err)
+		release, ok, err := slow.TryLease(t.Context(), tokenKey)
+		require.NoError(t, err)
+		require.True(t, ok)
+		defer release()
+		require.Eventually(t, func() bool { // slow may have renewed its lease just now
+			db.pass(t, "hotelstays_tokens", "lease_until", time.Second)
+			_, ok, err := dies.TryLease(t.Context(), tokenKey)
+			return assert.NoError(t, err) && ok
+		}, patience, time.Millisecond)
+		thaw := link.freeze()
+		require.Eventually(t, func() bool {
+			release, ok, err := third.TryLease(t.Context(), tokenKey)
+			if ok {
+				release()
+			}
+			return assert.NoError(t, err) && ok
+		}, 10*time.Second, 50*time.Millisecond)
+		thaw()
+	})
+}
+
 // Encryption keys can be changed without losing a token. A token of another key counts as
 // absent, and the log names that key's id.
 func TestKeysCanBeChanged(t *testing.T) {

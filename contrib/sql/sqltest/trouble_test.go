@@ -208,7 +208,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		_, err := b.Send(t.Context(), "ended")
 		require.NoError(t, err)
 
-		assert.ErrorContains(t, b.Retry(t.Context(), "waiting"), "call Send, or wait until Run takes over at 2")
+		assert.ErrorContains(t, b.Retry(t.Context(), "waiting"), "call Send, or wait until Run does at 2")
 		for name, command := range map[string]func(context.Context, string) error{"Retry": b.Retry, "Abandon": b.Abandon} {
 			err := command(t.Context(), "ended")
 			require.ErrorIs(t, err, hotelstayssql.ErrNotBegun)
