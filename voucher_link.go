@@ -138,7 +138,8 @@ func publicTransport(t *http.Transport) *http.Transport {
 	if t.DialTLSContext != nil {
 		t.DialTLSContext = publicDial(t.DialTLSContext)
 	}
-	t.DialTLS = nil //nolint:staticcheck // deprecated, but it would be used
+	//lint:ignore SA1019 deprecated, and used where it is set
+	t.DialTLS = nil
 	return t
 }
 
@@ -168,15 +169,12 @@ var nat64 = netip.MustParsePrefix("64:ff9b::/96") // followed by an IPv4 address
 // caller's own dialer.
 func publicAddress(addr string) error {
 	peer, err := netip.ParseAddrPort(addr)
-	if err != nil {
-		return nil
-	}
 	ip := peer.Addr()
 	if nat64.Contains(ip) {
 		ipv6 := ip.As16()
 		ip = netip.AddrFrom4([4]byte(ipv6[12:]))
 	}
-	if !isPublic(ip) {
+	if err == nil && !isPublic(ip) {
 		return fmt.Errorf("the host has the private address %s; name a private store with WithVoucherHosts", peer.Addr())
 	}
 	return nil

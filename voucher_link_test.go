@@ -219,6 +219,9 @@ func TestDownloadVoucherAddresses(t *testing.T) {
 				var opts []hotelstays.Option
 				if named {
 					opts = append(opts, hotelstays.WithVoucherHosts("files.example"))
+				} else {
+					//lint:ignore SA1019 deprecated, and used where it is set
+					transport.DialTLS = func(string, string) (net.Conn, error) { panic("it dials unchecked") }
 				}
 				client := clientWith(t, transport, bearerToken("token"), opts...)
 				err := client.DownloadVoucher(t.Context(), voucherFor(voucherDoc, "https://files.example/secret-path?proof="+voucherSecret), io.Discard)
@@ -289,9 +292,12 @@ func TestDownloadVoucherConnectsNowhereElse(t *testing.T) {
 			transport := hotelstays.NewTransport()
 			transport.Proxy, transport.TLSClientConfig = nil, srv.Client().Transport.(*http.Transport).TLSClientConfig
 			own := transport.DialContext
+			var refused error
 			transport.DialContext = func(ctx context.Context, _, asked string) (net.Conn, error) {
 				assert.Equal(t, "example.com:443", asked)
-				return tc.dial(ctx, own)
+				conn, err := tc.dial(ctx, own)
+				refused = err
+				return conn, err
 			}
 			client, err := hotelstays.New("https://example.com", bearerToken("token"),
 				append(tc.opts, hotelstays.WithHTTPClient(&http.Client{Transport: transport}))...)
@@ -301,6 +307,7 @@ func TestDownloadVoucherConnectsNowhereElse(t *testing.T) {
 			require.EqualValues(t, 1, accepted.Load())
 			err = client.DownloadVoucher(t.Context(), v, io.Discard)
 			assert.Equal(t, tc.ok, err == nil, err)
+			assert.Equal(t, tc.ok, refused == nil, "it did not even connect")
 			assert.Equal(t, tc.connections, accepted.Load())
 			for range tc.connections - 1 {
 				<-closed // no idle connection is left
