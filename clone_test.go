@@ -75,9 +75,10 @@ func TestWhatTheCallerChangesLater(t *testing.T) {
 	}
 
 	states := hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{4}, Cancelled: []types.OrderStatus{3}}
-	option := hotelstays.WithOrderStates(states)
-	states.Confirmed[0], states.Pending[0], states.Cancelled[0] = 7, 7, 7
-	newClient(bearerToken("token"), option) // shared, it would name a status twice
+	hosts := []string{"store.internal"}
+	known, private := hotelstays.WithOrderStates(states), hotelstays.WithVoucherHosts(hosts...)
+	states.Confirmed[0], states.Pending[0], states.Cancelled[0], hosts[0] = 7, 7, 7, ""
+	newClient(bearerToken("token"), known, private) // shared, they would be refused
 
 	req := offer{*seenOffer(), "session"}.request("ref-1")
 	req.Expect = seenOffer()

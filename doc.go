@@ -95,7 +95,7 @@
 //	HTTP 500, 502, 503, 504                   again              unknown outcome
 //	HTTP 3xx, other 5xx                       error              unknown outcome
 //	HTTP 400, 403, enveloped                  error              refused
-//	HTTP 404, enveloped                       error              unknown outcome; Cancel: refused
+//	HTTP 404, enveloped, code not listed      error              unknown outcome; Cancel: refused
 //	HTTP 4xx, not enveloped                   error              unknown outcome
 //	HTTP 2xx, other 4xx, listed code          error              refused
 //	HTTP 2xx, other 4xx, another code         error              unknown outcome

@@ -257,6 +257,7 @@ func WithUserAgent(ua string) Option {
 // "10.0.0.5", without a port. Links to other hosts must lead to public addresses: see
 // DownloadVoucher.
 func WithVoucherHosts(hosts ...string) Option {
+	hosts = slices.Clone(hosts)
 	return clientOption(func(c *config) {
 		for _, host := range hosts {
 			if _, err := netip.ParseAddr(host); err != nil && (host == "" || strings.ContainsFunc(host, notInHost)) {
