@@ -89,14 +89,23 @@ func TestARecoveryIsTakenOver(t *testing.T) {
 	w.hasState("ref-1", durable.EndingFound, 10*time.Second)
 }
 
-// An order may still appear after its job was cancelled. The next round knows that.
+// An order may still appear after its job was cancelled. The next round knows that, also in a
+// transaction that does not see the cancellation.
 func TestARoundAfterOneThatWasGivenUp(t *testing.T) {
-	w := newWorld(t, nil, hotelstaystest.WithLateVisibility(8*time.Minute))
-	w.bookUnknown("ref-1", bookMade)
-	_, err := w.pool.Exec(t.Context(), `UPDATE river_job SET state = 'cancelled', finalized_at = now()`)
-	require.NoError(t, err)
-	w.enqueue(w.request("ref-1")) // and its process dies
-	w.staysOpen("ref-1")
+	for _, isolation := range []pgx.TxIsoLevel{pgx.ReadCommitted, pgx.RepeatableRead} {
+		t.Run(string(isolation), func(t *testing.T) {
+			w := newWorld(t, nil, hotelstaystest.WithLateVisibility(8*time.Minute))
+			w.bookUnknown("ref-1", bookMade)
+			require.NoError(t, pgx.BeginTxFunc(t.Context(), w.pool, pgx.TxOptions{IsoLevel: isolation}, func(tx pgx.Tx) error {
+				_, err := tx.Exec(t.Context(), `SELECT FROM river_job`)
+				require.NoError(t, err)
+				_, err = w.pool.Exec(t.Context(), `UPDATE river_job SET state = 'cancelled', finalized_at = now()`)
+				require.NoError(t, err)
+				return w.EnqueueTx(t.Context(), tx, w.client.NewBookingRecovery(w.request("ref-1"))) // and its process dies
+			}))
+			w.staysOpen("ref-1")
+		})
+	}
 }
 
 // insertions counts the calls of River's extensions.

@@ -108,19 +108,6 @@ func TestAnotherAccountsWorker(t *testing.T) {
 	w.hasState("ref-1", durable.EndingFound, time.Minute)
 }
 
-// The job of a process that died goes to another one.
-func TestRescue(t *testing.T) {
-	w := newWorld(t, nil)
-	w.bookUnknown("ref-1", bookMade)
-	_, err := w.pool.Exec(t.Context(),
-		`UPDATE river_job SET state = 'running', attempt = 1, attempted_by = '{dead}', attempted_at = now() - $1::interval`,
-		defaultRescueAfter+time.Second)
-	require.NoError(t, err)
-	w.workers()
-	w.hasState("ref-1", durable.EndingFound, 10*time.Second)
-	assert.Equal(t, 1, w.row("ref-1").Ended)
-}
-
 // A worker that is stopped during a poll returns its job at once and without a failure.
 func TestStoppedInAPoll(t *testing.T) {
 	w := newWorld(t, nil)
