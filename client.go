@@ -29,21 +29,21 @@ import (
 // limits. For further accounts, derive clients from it by WithCredential. Calls of a zero
 // Client, and calls with a nil ctx, are a *ValidationError.
 type Client struct {
-	baseURL   string
-	loopback  bool     // the base URL is this machine, as in tests
-	stores    []string // hosts of vouchers that may be private
-	cred      Credential
-	store     TokenStore
-	tokens    *token.Cache
-	defaults  settings
-	http      http.Client
-	limiter   RateLimiter
-	observers []Observer
-	policy    transport.Policy
-	quota     *transport.RetryQuota
-	bodySizes map[Operation]*atomic.Int64 // of the last answers
-	log       *slog.Logger
-	agent     string
+	baseURL      string
+	loopback     bool     // the base URL is this machine, as in tests
+	voucherHosts []string // that may be private
+	cred         Credential
+	store        TokenStore
+	tokens       *token.Cache
+	defaults     settings
+	http         http.Client
+	limiter      RateLimiter
+	observers    []Observer
+	policy       transport.Policy
+	quota        *transport.RetryQuota
+	bodySizes    map[Operation]*atomic.Int64 // of the last answers
+	log          *slog.Logger
+	agent        string
 }
 
 // Credential is what a client authenticates with: a TicketCredential, an
@@ -99,20 +99,20 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 		cfg.limiter = NewRateLimiter(nil)
 	}
 	c := &Client{
-		baseURL:   base,
-		loopback:  loopback,
-		stores:    cfg.voucherHosts,
-		cred:      cred,
-		store:     cfg.store,
-		defaults:  cfg.settings,
-		http:      *cfg.httpClient,
-		limiter:   cfg.limiter,
-		observers: cfg.observers,
-		log:       cfg.log,
-		agent:     cfg.userAgent,
-		bodySizes: make(map[Operation]*atomic.Int64, len(operations)),
-		policy:    cfg.policy(),
-		quota:     new(transport.RetryQuota),
+		baseURL:      base,
+		loopback:     loopback,
+		voucherHosts: cfg.voucherHosts,
+		cred:         cred,
+		store:        cfg.store,
+		defaults:     cfg.settings,
+		http:         *cfg.httpClient,
+		limiter:      cfg.limiter,
+		observers:    cfg.observers,
+		log:          cfg.log,
+		agent:        cfg.userAgent,
+		bodySizes:    make(map[Operation]*atomic.Int64, len(operations)),
+		policy:       cfg.policy(),
+		quota:        new(transport.RetryQuota),
 	}
 	for op := range operations {
 		c.bodySizes[op] = new(atomic.Int64)

@@ -71,7 +71,7 @@ func (c *Client) voucherLink(from *url.URL, link string) (*url.URL, error) {
 
 // trustsHost reports whether documents may come from host even if it is private.
 func (c *Client) trustsHost(host string) bool {
-	return c.loopback || slices.ContainsFunc(c.stores, func(h string) bool { return strings.EqualFold(h, host) })
+	return c.loopback || slices.ContainsFunc(c.voucherHosts, func(h string) bool { return strings.EqualFold(h, host) })
 }
 
 func (c *Client) requestDocument(ctx context.Context, u *url.URL) (*http.Response, error) {
