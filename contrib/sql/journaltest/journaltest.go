@@ -10,6 +10,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -19,8 +20,8 @@ import (
 )
 
 // PassTime moves the times of open bookings back by d, of all accounts in the database: of
-// those that which selects, or of all if it is nil. A booking that changes meanwhile keeps
-// its times.
+// those that which selects, or of all if it is nil. A booking that changes meanwhile, or whose row
+// a process has locked, keeps its times.
 //
 // Bookings whose Book may be under way need real time, because Run takes a booking over when its
 // time to book has passed. Leave them out by [PollsOnly].
@@ -43,17 +44,40 @@ func PassTime(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, d 
 		back(&b.Earlier)
 		back(&b.Recovery.EndedAt)
 		back(&b.Recovery.NextPoll)
-		text, err := json.Marshal(b)
-		if err != nil {
+		if r.booking, err = json.Marshal(b); err != nil {
 			return err
 		}
-		if _, err := db.ExecContext(ctx, translate(dialect,
-			`UPDATE hotelstays_journal SET due = ?, booking = ? WHERE account = ? AND reference = ? AND fence = ?`),
-			r.due-d.Microseconds(), text, r.account, r.reference, r.fence); err != nil {
+		r.due -= d.Microseconds()
+		if err := r.store(ctx, db, dialect); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// store does not wait for a lock, which a process may have that is frozen. SQLite has none of rows.
+func (r *row) store(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	if dialect != hotelstayssql.SQLite {
+		err := tx.QueryRowContext(ctx, translate(dialect, `SELECT fence FROM hotelstays_journal WHERE account = ? AND reference = ?
+			FOR UPDATE SKIP LOCKED`), r.account, r.reference).Scan(new(int64))
+		if err != nil {
+			if errors.Is(err, sql.ErrNoRows) {
+				return nil
+			}
+			return err
+		}
+	}
+	if _, err := tx.ExecContext(ctx, translate(dialect,
+		`UPDATE hotelstays_journal SET due = ?, booking = ? WHERE account = ? AND reference = ? AND fence = ?`),
+		r.due, r.booking, r.account, r.reference, r.fence); err != nil {
+		return err
+	}
+	return tx.Commit()
 }
 
 // PollsOnly selects the bookings whose Book has ended, for PassTime.

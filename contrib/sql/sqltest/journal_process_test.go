@@ -3,8 +3,11 @@
 package sqltest
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
+	"encoding/json"
+	"io"
 	"net/http"
 	"os"
 	"strings"
@@ -86,6 +89,18 @@ func (p *process) stage(name string) {
 }
 
 func (p *process) RoundTrip(r *http.Request) (*http.Response, error) {
+	if p.Role == "engine" && strings.HasSuffix(r.URL.Path, "/book") { // also those that Run sends
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		var req hotelstays.BookRequest
+		if err := json.Unmarshal(body, &req); err != nil {
+			return nil, err
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		r.Header.Set("Trace-Id", req.CustomerReferenceNo)
+	}
 	watch := strings.HasSuffix(r.URL.Path, map[string]string{"book": "/book", "run": "/queryOrders"}[p.Role])
 	if watch {
 		p.stage("leaving")
