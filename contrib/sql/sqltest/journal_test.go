@@ -59,9 +59,21 @@ func TestAnOutcomeThatIsKnownAtOnce(t *testing.T) {
 		outcome, err = b.Send(t.Context(), "ref-4", hotelstays.WithMarket("no country"))
 		require.NoError(t, err)
 		assert.Equal(t, durable.EndingFailed, durable.EndingOf(outcome), "nothing was sent")
+
+		b.begin("ref-5")
+		books := b.Ledger().Count(hotelstaystest.OpBook)
+		outcome, err = b.Send(overslept{t.Context()}, "ref-5")
+		require.NoError(t, err)
+		assert.ErrorIs(t, outcome.Err, context.DeadlineExceeded)
+		assert.Equal(t, books, b.Ledger().Count(hotelstaystest.OpBook))
 		assert.Zero(t, b.Ledger().Count(hotelstaystest.OpQueryOrders), "nobody had to poll")
 	})
 }
+
+// overslept is a ctx whose deadline has passed while the machine was suspended.
+type overslept struct{ context.Context }
+
+func (overslept) Deadline() (time.Time, bool) { return time.Now().Add(-time.Second), true }
 
 func TestLostAnswers(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
@@ -544,5 +556,8 @@ func TestAbandonWhileBookIsUnderWay(t *testing.T) {
 		assert.NotErrorIs(t, err, hotelstays.ErrRateChanged)
 		assert.Equal(t, hotelstays.KindOutcomeUnknown, hotelstays.KindOf(err))
 		assert.Equal(t, callerRow{State: "pending"}, b.row("ref-1"))
+		_, err = b.Send(ctx, "ref-1")
+		assert.ErrorIs(t, err, context.Canceled)
+		assert.NotErrorIs(t, err, hotelstays.ErrRateChanged)
 	})
 }
