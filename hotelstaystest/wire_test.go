@@ -62,13 +62,13 @@ func TestFullRequestsAreTaken(t *testing.T) {
 			req := reflect.New(call.Type().In(1).Elem())
 			fill(req.Elem(), values)
 			got := call.Call([]reflect.Value{reflect.ValueOf(t.Context()), req})
-			if err, _ := got[1].Interface().(error); err != nil {
+			if err, _ := reflect.TypeAssert[error](got[1]); err != nil {
 				t.Errorf("%s: %v", op.name, err)
 			}
 			if want := fieldsOf(reflect.TypeOf(wireTypes[op.name].request)); !slices.Equal(sent.fields, want) {
 				t.Errorf("%s: the client sent\n%q, the sandbox takes\n%q", op.name, sent.fields, want)
 			}
-			if booked, ok := got[0].Interface().(*hotelstays.BookResponse); ok && booked != nil {
+			if booked, ok := reflect.TypeAssert[*hotelstays.BookResponse](got[0]); ok && booked != nil {
 				values["SupplierReferenceNo"], values["PlatformReferenceNo"] = booked.HotelOrder.SupplierReferenceNo, booked.HotelOrder.PlatformReferenceNo
 			}
 		}
