@@ -7,10 +7,10 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"log/slog"
-	chacha "math/rand/v2"
 	"strings"
 )
 
@@ -102,20 +102,20 @@ func mask(value string) string {
 
 func unmask(masked string) string { return xor(masked[:nonceSize], masked[nonceSize:]) }
 
-// xor masks a text with the keystream of a nonce, or unmasks it.
+// xor masks a text with the keystream of a nonce, or unmasks it. Each hash is a block of it.
 func xor(nonce, text string) string {
-	var seed [len(maskKey) + nonceSize]byte
-	copy(seed[copy(seed[:], maskKey[:]):], nonce)
-	stream := chacha.NewChaCha8(sha256.Sum256(seed[:]))
+	var block [len(maskKey) + nonceSize + 4]byte
+	n := copy(block[:], maskKey[:])
+	n += copy(block[n:], nonce)
+	var pad [sha256.Size]byte
 	var b strings.Builder
 	b.Grow(len(text))
-	pad := uint64(0)
 	for i := range len(text) {
-		if i%8 == 0 {
-			pad = stream.Uint64()
+		if i%len(pad) == 0 {
+			binary.BigEndian.PutUint32(block[n:], uint32(i/len(pad)))
+			pad = sha256.Sum256(block[:])
 		}
-		b.WriteByte(text[i] ^ byte(pad))
-		pad >>= 8
+		b.WriteByte(text[i] ^ pad[i%len(pad)])
 	}
 	return b.String()
 }
