@@ -101,7 +101,7 @@ func requireSame(t *testing.T, body string, size int) {
 	require.Equal(t, list, got.resp, body)
 }
 
-// comparable is an error without what may differ: the excerpt, and the order of mismatches.
+// comparable is an error without what may differ, such as the order of mismatches.
 func comparable(err error) any {
 	var api *hotelstays.APIError
 	var decode *hotelstays.DecodeError
@@ -112,11 +112,10 @@ func comparable(err error) any {
 		return e
 	case errors.As(err, &decode):
 		if mismatches, ok := decode.Err.(*wire.MismatchError); ok {
-			found := wire.MismatchError{Mismatches: mismatches.Mismatches}
-			slices.SortFunc(found.List, func(a, b wire.Mismatch) int { return strings.Compare(a.Path, b.Path) })
-			return found
+			slices.SortFunc(mismatches.List, func(a, b wire.Mismatch) int { return strings.Compare(a.Path, b.Path) })
+			return *mismatches
 		}
-		return decode.Err.Error()
+		return decode.Err.Error() + decode.Excerpt
 	}
 	return err
 }
