@@ -286,7 +286,11 @@ func (j *Journal) book(ctx, storing context.Context, e *entry, req *hotelstays.B
 		return nil, j.handOver(storing, e, outcome, bookErr)
 	}
 	err := j.apply(storing, e, func(b durable.Booking) (durable.Booking, bool, error) {
-		if !sameRound(b, round) {
+		switch {
+		case sameRound(b, round):
+		case !durable.EndingOf(final).HasOrder(): // as the round has ended before
+			return b, false, nil
+		default:
 			return b, false, fmt.Errorf("%w, and the booking has begun again; check it by hand", durable.ErrConflictingOutcome)
 		}
 		if final = b.Booked(at, outcome, bookErr); final == nil { // an earlier round may have an order

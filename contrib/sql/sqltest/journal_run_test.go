@@ -258,14 +258,17 @@ func TestABookingThatIsGivenUpAndBeginsAgain(t *testing.T) {
 
 // If its booking has begun again meanwhile, the outcome of the old round does not end the new one.
 func TestFrozenInSendWhileAnotherRoundIsUnderWay(t *testing.T) {
-	for name, lose := range map[string]bool{"with an answer": false, "without an answer": true} {
-		t.Run(name, func(t *testing.T) {
+	for _, answered := range []string{"with an order", "with a refusal", "not at all"} {
+		t.Run(answered, func(t *testing.T) {
 			onEach(t, func(t *testing.T, db *database) {
 				b := newBooks(t, db, nil, hotelstaystest.WithLateVisibility(2*time.Hour))
 				b.begin("ref-1")
 				answer := b.holdAnswer()
 				defer answer.release()
-				answer.lose = lose
+				answer.lose = answered == "not at all"
+				if answered == "with a refusal" {
+					b.Inject(bookRefused)
+				}
 				ctx, cancel := context.WithCancel(t.Context())
 				done := make(chan error)
 				go func() { _, err := b.Send(ctx, "ref-1"); done <- err }()
@@ -275,7 +278,7 @@ func TestFrozenInSendWhileAnotherRoundIsUnderWay(t *testing.T) {
 				stop()
 				require.NoError(t, b.beginAgain(b.request("ref-1")))
 				before := b.stored("ref-1")
-				if lose {
+				if answer.lose {
 					cancel()
 				}
 				answer.release()
@@ -283,9 +286,14 @@ func TestFrozenInSendWhileAnotherRoundIsUnderWay(t *testing.T) {
 				cancel()
 				now := b.stored("ref-1")
 				assert.Equal(t, 1, b.row("ref-1").Ended)
-				if !lose {
+				switch answered {
+				case "with an order":
 					require.ErrorIs(t, err, durable.ErrConflictingOutcome)
 					assert.Equal(t, before, now, "the new round is as it was")
+					return
+				case "with a refusal":
+					require.NoError(t, err)
+					assert.Equal(t, before, now)
 					return
 				}
 				var unknown *hotelstays.OutcomeUnknownError
