@@ -281,27 +281,31 @@ func (j *Journal) book(ctx, storing context.Context, e *entry, req *hotelstays.B
 	storing, cancel := context.WithTimeout(storing, storeTimeout)
 	defer cancel()
 	round, at := e.Booking, time.Now()
-	final := round.Booked(at, outcome, bookErr)
+	var final *hotelstays.BookingOutcome
+	var conflict error
+	err := j.apply(storing, e, func(b durable.Booking) (next durable.Booking, ok bool, err error) {
+		final, conflict = b.Booked(at, outcome, bookErr), nil
+		switch again := !sameRound(b, round); {
+		case final == nil: // an earlier round may have an order
+			return b, false, nil
+		case !again:
+			return b.End(final)
+		case b.Ending.HasOrder() || !durable.EndingOf(final).HasOrder(): // as another round has ended
+			return b, false, nil
+		}
+		conflict = fmt.Errorf("%w, and the booking has begun again; check it by hand", durable.ErrConflictingOutcome)
+		next, ok = b.EarlierEnded(at)
+		return next, ok, nil
+	}, func(ctx context.Context, tx *sql.Tx) error {
+		if conflict != nil {
+			return nil
+		}
+		return j.deliver(ctx, tx, final)
+	})
 	if final == nil {
 		return nil, j.handOver(storing, e, outcome, bookErr)
 	}
-	err := j.apply(storing, e, func(b durable.Booking) (durable.Booking, bool, error) {
-		switch {
-		case sameRound(b, round):
-		case !durable.EndingOf(final).HasOrder(): // as the round has ended before
-			return b, false, nil
-		default:
-			return b, false, fmt.Errorf("%w, and the booking has begun again; check it by hand", durable.ErrConflictingOutcome)
-		}
-		if final = b.Booked(at, outcome, bookErr); final == nil { // an earlier round may have an order
-			return b, false, nil
-		}
-		return b.End(final)
-	}, func(ctx context.Context, tx *sql.Tx) error { return j.deliver(ctx, tx, final) })
-	switch {
-	case final == nil:
-		return nil, j.handOver(storing, e, outcome, bookErr)
-	case err != nil:
+	if err = cmp.Or(err, conflict); err != nil {
 		err = fmt.Errorf("hotelstayssql: reference %q is %s, but that was not stored: %w", e.reference, durable.EndingOf(final), err)
 	}
 	return final, err

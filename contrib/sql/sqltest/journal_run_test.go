@@ -289,15 +289,13 @@ func TestFrozenInSendWhileAnotherRoundIsUnderWay(t *testing.T) {
 				switch answered {
 				case "with an order":
 					require.ErrorIs(t, err, durable.ErrConflictingOutcome)
-					assert.Equal(t, before, now, "the new round is as it was")
-					return
 				case "with a refusal":
 					require.NoError(t, err)
 					assert.Equal(t, before, now)
 					return
+				default:
+					assert.Equal(t, hotelstays.KindOutcomeUnknown, hotelstays.KindOf(err))
 				}
-				var unknown *hotelstays.OutcomeUnknownError
-				require.ErrorAs(t, err, &unknown)
 				assert.WithinDuration(t, time.Now(), now.Earlier, 10*time.Second)
 				now.Earlier = time.Time{}
 				assert.Equal(t, before, now)
