@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"reflect"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -162,26 +163,26 @@ func (v *validation) credential(cred Credential) Credential {
 // an option.
 func NewFromEnv(opts ...Option) (*Client, error) {
 	var f faults
-	names := map[string]string{"baseURL": "HOTELSTAYS_BASE_URL", "appKey": "HOTELSTAYS_APP_KEY", "appSecret": "HOTELSTAYS_APP_SECRET"}
-	variable := func(path string) string {
-		value := os.Getenv(names[path])
+	variable := func(name string) string {
+		value := os.Getenv(name)
 		switch {
 		case value == "":
-			f.add(names[path], "is not set; set this environment variable")
+			f.add(name, "is not set; set this environment variable")
 		case !isHeaderValue(value): // often the line end of a file
-			f.add(names[path], "has a space or a line end at its ends, or a control character")
+			f.add(name, "has a space or a line end at its ends, or a control character")
 		}
 		return value
 	}
-	baseURL := variable("baseURL")
-	cred := TicketCredential{AppKey: variable("appKey"), AppSecret: types.NewSecret(variable("appSecret"))}
+	baseURL := variable("HOTELSTAYS_BASE_URL")
+	cred := TicketCredential{AppKey: variable("HOTELSTAYS_APP_KEY"), AppSecret: types.NewSecret(variable("HOTELSTAYS_APP_SECRET"))}
 	if err := f.err("NewFromEnv"); err != nil {
 		return nil, err
 	}
 	c, err := New(baseURL, cred, opts...)
 	if invalid, ok := errors.AsType[*ValidationError](err); ok {
+		names := strings.NewReplacer("baseURL", "HOTELSTAYS_BASE_URL", "appKey", "HOTELSTAYS_APP_KEY", "appSecret", "HOTELSTAYS_APP_SECRET")
 		for i, field := range invalid.Fields {
-			invalid.Fields[i].Path = cmp.Or(names[field.Path], field.Path)
+			invalid.Fields[i].Path = names.Replace(field.Path)
 		}
 	}
 	return c, err

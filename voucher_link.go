@@ -156,7 +156,7 @@ func publicDial(dial dialFunc) dialFunc {
 			return nil, err
 		}
 		if err := publicAddress(fmt.Sprint(conn.RemoteAddr())); err != nil {
-			conn.Close()
+			_ = conn.Close()
 			return nil, err
 		}
 		return conn, nil
