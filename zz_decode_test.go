@@ -345,9 +345,9 @@ func TestMemoryIsCountedAlike(t *testing.T) {
 		before, element, behind string
 		longest                 int // more than fits
 	}{
-		{&hotelstays.QueryOrdersResponse{}, `{"orders":[{}`, `,{"hotel":{"name":{}},"netRate":{},"rooms":[{},null],"refundedPrice":null}`, `]}`,
+		{&hotelstays.QueryOrdersResponse{}, `{"orders":[{}`, `,{"hotel":{"name":{}},"netRate":{},"rooms":[{},{}],"refundedPrice":null}`, `]}`,
 			2 * mib},
-		{&hotelstays.CheckAvailResponse{}, `{"roomRatePkg":{"tax":{"items":[null`, `,{"amount":{}}`, `]}}}`, 2 * mib},
+		{&hotelstays.CheckAvailResponse{}, `{"roomRatePkg":{"tax":{"items":[{}`, `,{"amount":{}}`, `]}}}`, 2 * mib},
 		{&hotelstays.CheckAvailResponse{}, `{"exchangeRateSnapshot":{"usd":{"eur":1`, `,"%06d":1`, `}}}`, 2 * mib},
 		{&hotelstays.HotelListResponse{}, `{"list":[{"isAvailable":true,"minPricesByCurrency":[{}`, `,{}`, `]}]}`, 2 * mib},
 	} {
