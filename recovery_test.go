@@ -1000,7 +1000,8 @@ func TestRecoveryOfAnEndedContext(t *testing.T) {
 					cancel()
 				}
 			}}))
-			outcome, err := client.BookAndRecover(ctx, w.offer.request("ref-1"))
+			saved := hotelstays.WithSaveRecovery(func(context.Context, *hotelstays.BookingRecovery) error { return nil })
+			outcome, err := client.BookAndRecover(ctx, w.offer.request("ref-1"), saved)
 			require.NoError(t, err, "the order was found")
 			assert.Equal(t, hotelstays.BookingFound, outcome.State)
 		})

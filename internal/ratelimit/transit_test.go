@@ -219,6 +219,20 @@ func TestThroughput(t *testing.T) {
 	}
 }
 
+func TestTheNextSlotIsTheFirstThatIsFree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := NewWindow(2, time.Second, 10*ms)
+		start := time.Now()
+		acquire(t, w).Sent() // without an answer: taken for two seconds
+		time.Sleep(1500 * ms)
+		answered := acquire(t, w)
+		answered.Sent()
+		answered.Done(Result{FirstByte: time.Now(), ArrivedBy: time.Now()})
+		acquire(t, w)
+		wantAfter(t, start, 2*time.Second)
+	})
+}
+
 // How long a slot stays taken, after what is known and as its own answer says.
 func TestHowLongASlotIsTaken(t *testing.T) {
 	// request sends one request and waits for its answer. It says by when the request arrived, counted from when
@@ -281,6 +295,10 @@ func TestHowLongASlotIsTaken(t *testing.T) {
 		}, never, never, 1250 * ms},
 		{"an answer without proof: others will prove nothing either", nil, 400 * ms, never, 1010 * ms},
 		{"no answer, where answers prove nothing", proofless, never, never, 1010 * ms},
+		{"no answer, where one of two answers proved its arrival", func(t *testing.T, w *Window) {
+			request(t, w, 40*ms, 40*ms, false)
+			proofless(t, w)
+		}, never, never, 2 * time.Second},
 		{"an answer without proof, as others before", proofless, 5 * ms, never, 1010 * ms},
 		{"no answer, after a 429", refused(20 * time.Second), never, never, 2 * time.Second},
 		{"an answer without proof, after a 429", refused(20 * time.Second), 400 * ms, never, 1410 * ms},

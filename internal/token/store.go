@@ -63,7 +63,7 @@ func (c *Cache) tryLease(ctx context.Context, waited time.Duration) (release fun
 	if release == nil {
 		release = func() {}
 	}
-	return release, ok && err == nil, err
+	return release, ok, err
 }
 
 // load returns the shared token if it can replace renewed.

@@ -105,7 +105,7 @@ func (r *run) attempt(ctx context.Context, in *http.Request) error {
 		id, err = r.identify()
 		r.last.permanent = err != nil
 	}
-	if err == nil && ctx.Err() != nil { // else net/http fires no trace event, and the request counts as sent
+	if err == nil { // else net/http fires no trace event, and the request counts as sent
 		err = r.explainEnd(ctx, ctx.Err())
 	}
 	if err == nil && r.Mutates && overslept(ctx) {

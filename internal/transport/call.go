@@ -196,7 +196,7 @@ func Send(ctx context.Context, call *Call) Result {
 	if err == nil {
 		resp.Body.Close()
 	}
-	if r.last.answer != nil && r.last.err == nil && !r.last.transient() {
+	if r.last.answer != nil && !r.last.transient() {
 		r.Quota.succeeded()
 	}
 	return r.result(err)

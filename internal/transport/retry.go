@@ -118,7 +118,7 @@ func (a *attempt) transient() bool {
 // backoff draws a wait with full jitter: callers that failed together return apart.
 func (r *run) backoff() time.Duration {
 	longest := r.Policy.Backoff << min(r.attemptsBegun-1, 16)
-	return rand.N(min(longest, r.Policy.MaxBackoff) + 1)
+	return rand.N(min(longest, r.Policy.MaxBackoff))
 }
 
 const (
