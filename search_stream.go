@@ -129,15 +129,13 @@ func (x *exchange) takeHotel(handedOut *int, handOut func(*types.Hotel) bool) fu
 		text = append(append(append(text[:0], `{"code":0,"data":{"list":[`...), element...), "]}}"...)
 		var page HotelListResponse
 		env, err := wire.Decode(x.ctx, text, decodeTarget(&page, x.row.internStrings), x.row.lenient)
-		if err != nil { // the rest of the answer says why
-			return false, wire.Mismatches{}, nil
-		}
-		if first {
+		fits := err == nil
+		if fits && first {
 			first, *handedOut = false, len(page.List)
 		}
-		if len(page.List) > 0 && !handOut(&page.List[0]) {
-			err = errBreak
+		if fits && len(page.List) > 0 && !handOut(&page.List[0]) {
+			return true, env.Mismatches, errBreak
 		}
-		return true, env.Mismatches, err
+		return fits, env.Mismatches, nil // if it does not fit, the rest of the answer says why
 	}
 }
