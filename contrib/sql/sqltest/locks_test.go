@@ -74,7 +74,8 @@ func TestALimitOfIdleTransactions(t *testing.T) {
 			require.NoError(t, of.QueryRowContext(t.Context(), read[db.dialect]).Scan(&value))
 			return value
 		}
-		before := setting(db)
+		connection := map[hotelstayssql.Dialect]string{hotelstayssql.PostgreSQL: `SELECT pg_backend_pid()`, hotelstayssql.MySQL: `SELECT CONNECTION_ID()`}
+		before, id := setting(db), db.number(t, connection[db.dialect])
 		failure := errors.New("failed")
 		for _, want := range []error{failure, nil} {
 			err := newEvents(t, db.DB, db.dialect).HandleTx(t.Context(), event("id", "body"), func(_ context.Context, tx *sql.Tx) error {
@@ -83,6 +84,7 @@ func TestALimitOfIdleTransactions(t *testing.T) {
 			})
 			require.Equal(t, want, err)
 			assert.Equal(t, before, setting(db))
+			assert.Equal(t, id, db.number(t, connection[db.dialect]), "it is kept")
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		require.Error(t, newEvents(t, db.DB, db.dialect).HandleTx(ctx, event("other", "other"), func(context.Context, *sql.Tx) error {
@@ -250,6 +252,15 @@ func TestOtherDefaultsOfConnections(t *testing.T) {
 					})
 				}
 				wg.Wait()
+			}
+			if db.dialect == hotelstayssql.PostgreSQL {
+				err := newEvents(t, db.openWith(t, c.settings), db.dialect).HandleTx(t.Context(), event("id", "body"), func(ctx context.Context, tx *sql.Tx) error {
+					var isolation string
+					require.NoError(t, tx.QueryRowContext(ctx, `SHOW transaction_isolation`).Scan(&isolation))
+					assert.Equal(t, "read committed", isolation)
+					return nil
+				})
+				require.NoError(t, err)
 			}
 			assert.Equal(t, many, b.Ledger().Count(hotelstaystest.OpBook))
 			assert.EqualValues(t, many, db.number(t, `SELECT SUM(ended) FROM bookings`))
