@@ -669,6 +669,8 @@ func TestRecoveryIsOfOneAccount(t *testing.T) {
 		}
 		for name, broken := range map[string]*hotelstays.BookingRecovery{
 			"nil":            nil,
+			"of no request":  w.client.NewBookingRecovery(nil),
+			"of no client":   (*hotelstays.Client)(nil).NewBookingRecovery(req),
 			"no reference":   {Fingerprint: recovery.Fingerprint},
 			"negative polls": {CustomerReferenceNo: "ref-1", Fingerprint: recovery.Fingerprint, Polls: -1},
 			"too many polls": {CustomerReferenceNo: "ref-1", Fingerprint: recovery.Fingerprint, Polls: 7},
