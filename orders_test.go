@@ -437,6 +437,7 @@ func TestCancelAndRead(t *testing.T) {
 	madeAndTimeout := fault(hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 504, Commit: true})
 	garbage := fault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage, Commit: true})
 	late := fault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Hour, Commit: true})
+	another := fault(status(200, `{"code":0,"data":{"status":2}}`))
 	unread := pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})
 	for _, tc := range []struct {
 		name         string
@@ -452,6 +453,9 @@ func TestCancelAndRead(t *testing.T) {
 		{name: "answered, with states", states: true, made: true, response: true, order: true, verified: true},
 		{name: "answered, not read back", read: unread, made: true, response: true},
 		{name: "answered, not read back, with states", read: unread, states: true, made: true, response: true, verified: true},
+		{name: "answered with another status, not read back, with states", cancel: another, read: unread, states: true, response: true},
+		{name: "answered without data, not read back, with states", cancel: fault(status(200, `{"code":0}`)), read: unread, states: true,
+			response: true},
 		{name: "cut", cancel: cut, order: true, unknown: true},
 		{name: "cut, with states", cancel: cut, states: true, order: true, unknown: true},
 		{name: "cut, not read back", cancel: cut, read: unread, states: true, unknown: true},

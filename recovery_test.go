@@ -812,7 +812,7 @@ func TestWhatProvesAbsence(t *testing.T) {
 		{"no orders, and the next page", envelope(`{"orders":[],"next":"/2"}`), hotelstays.BookingUnverified},
 		{"no orders, and the next page's token", envelope(`{"orders":[],"page":{"next-page-token":"x"}}`), hotelstays.BookingUnverified},
 		{"no orders, and when to ask again", envelope(`{"orders":[],"nextPollAfter":30,"page":{"totalMillis":5,"moreInfo":"x"}}`), hotelstays.BookingAbsent},
-		{"no orders, and a remark", envelope(`{"orders":[],"statusRemark":"none found"}`), hotelstays.BookingAbsent},
+		{"no orders, and remarks", envelope(`{"orders":[],"statusRemark":"none found","remarks":["none"],"pageNum":1}`), hotelstays.BookingAbsent},
 		{"HTTP 206", pollAnswer(206, `{"code":0,"data":{"orders":[]}}`), hotelstays.BookingUnverified},
 		{"no orders in 64 KiB", envelope(`{"orders":[],"x":"` + strings.Repeat("x", 64<<10) + `"}`), hotelstays.BookingUnverified},
 		{"no orders in many pages in pages", envelope(`{"orders":[],` + strings.Repeat(`"page":{`, 5000) + strings.Repeat("}", 5001)),
