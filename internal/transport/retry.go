@@ -28,7 +28,7 @@ func (r *run) checkRetry(context.Context, *http.Response, error) (bool, error) {
 	attrs := append(r.identity(), slog.Int("status", r.last.status()), slog.Duration("wait", wait))
 	if limited { // a warning, because it pauses all callers
 		r.Log.LogAttrs(r.ctx, slog.LevelWarn, "rate limited", append(attrs,
-			slog.Duration("pause", r.retryAfter()), slog.Int("code", r.refusalCode()), slog.Bool("again", again))...)
+			slog.Duration("pause", r.pause()), slog.Int("code", r.refusalCode()), slog.Bool("again", again))...)
 		return again, nil
 	}
 	if r.last.err != nil {
@@ -45,7 +45,7 @@ func (r *run) verdict() (wait time.Duration, again bool) {
 	status, after := r.last.status(), r.retryAfter()
 	limited := status == http.StatusTooManyRequests
 	if limited {
-		r.RateLimiter.Pause(time.Now().Add(after))
+		r.RateLimiter.Pause(time.Now().Add(r.pause()))
 		if r.Policy.MaxAttempts > 1 { // one attempt is one, whatever it ends in
 			r.waitedOut++
 		}
@@ -134,11 +134,17 @@ func (r *run) retryAfter() time.Duration {
 		return 0
 	}
 	after, ok := RetryAfter(r.last.answer.Header)
-	switch {
-	case r.last.status() != http.StatusTooManyRequests:
-	case !ok:
+	if !ok && r.last.status() == http.StatusTooManyRequests {
 		return time.Second
-	case after > maxForeignPause && r.refusalCode() == 0:
+	}
+	return after
+}
+
+// pause is how long a 429 pauses all callers. It may be shorter than the wait that the answer
+// asks for.
+func (r *run) pause() time.Duration {
+	after := r.retryAfter()
+	if after > maxForeignPause && r.refusalCode() == 0 {
 		return maxForeignPause
 	}
 	return after
