@@ -19,8 +19,8 @@ const (
 	maxTicketTTL     = 365 * 24 * time.Hour
 )
 
-// queued is the option of a call that fetches a token in the background. Many accounts wait
-// for the few slots of Ticket, as long as their callers do.
+// queued is the option of a call that fetches a token in the background. Of many accounts each
+// waits for one of Ticket's few slots, so the time limit of the call begins with its slot.
 var queued = callOption(func(s *settings) { s.queued = true })
 
 // TicketCredential exchanges an application's key and secret for tickets.

@@ -416,7 +416,7 @@ func TestTransportThatPanicsUnderAnIterator(t *testing.T) {
 	}
 	require.Len(t, failures, 5, "one of each walk, and one of each batch")
 	for _, err := range failures {
-		assert.ErrorContains(t, err, " panicked with a value of type string; the client's log has the stack")
+		assert.ErrorContains(t, err, " panicked with a value of type string; the log of WithLogger has the stack")
 		assert.NotContains(t, err.Error(), "boom")
 	}
 	assert.Contains(t, log.String(), "client_test.go")

@@ -175,9 +175,9 @@
 //
 // The client fetches a token for its [TicketCredential] or [OAuthCredential], shares it
 // among all callers and renews it in the background before it expires. A 401 drops it, and a
-// new one is fetched. If new tokens are refused as well, the next ones are fetched at once and
-// then after 2, 4, 8 and so on up to 60 seconds; the errors say when. [WithTokenStore] shares tokens between processes; with a [TokenLeaser] one process
-// fetches for all.
+// new one is fetched. If that one is refused as well, the next one is fetched at once, and
+// further ones after 2, 4, 8 and so on up to 60 seconds; the errors say when. [WithTokenStore]
+// shares tokens between processes; with a [TokenLeaser] one process fetches for all.
 //
 // # Vouchers and webhooks
 //

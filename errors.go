@@ -207,7 +207,7 @@ func (e *APIError) Is(target error) bool {
 // match finds the condition: one that decides before the code, or by code, or by HTTP status.
 func (e *APIError) match() (condition, bool) {
 	status := func(c condition) bool {
-		return c.status != 0 && c.status == e.HTTPStatus && (c.of == nil || e.Code != 0)
+		return c.status != 0 && c.status == e.HTTPStatus && (c.only == nil || e.Code != 0)
 	}
 	first := func(c condition) bool {
 		return c.first && !e.unknown && (status(c) || c.word != "" && strings.Contains(e.Msg, c.word))
@@ -216,7 +216,7 @@ func (e *APIError) match() (condition, bool) {
 	last := func(c condition) bool { return !c.first && status(c) }
 	for _, matches := range []func(condition) bool{first, code, last} {
 		for _, c := range conditions {
-			if matches(c) && (c.of == nil || slices.Contains(c.of, e.Operation)) {
+			if matches(c) && (c.only == nil || slices.Contains(c.only, e.Operation)) {
 				return c, true
 			}
 		}
@@ -245,7 +245,7 @@ func (e *APIError) seemsRefused() bool {
 // listed reports whether the document lists the code for the operation.
 func (e *APIError) listed() bool {
 	c, ok := byCode(e.Code)
-	return ok && (c.ops == nil || slices.Contains(c.ops, e.Operation))
+	return ok && (c.listedFor == nil || slices.Contains(c.listedFor, e.Operation))
 }
 
 func (e *APIError) what() string {

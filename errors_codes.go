@@ -59,12 +59,13 @@ type condition struct {
 	kind   ErrorKind
 	code   int // 0: no documented code
 	status int // 0: never matched by status
-	// ops are the operations that the document lists the code for; nil: all.
-	ops  []Operation
-	next string
-	// of: the condition is one of these operations alone, and its status counts only with a code.
-	of []Operation
-	// first: status, or a word in Msg, decides before the code.
+	// listedFor are the operations that the document lists the code for; nil: all.
+	listedFor []Operation
+	next      string
+	// only are the operations that can have the condition; nil: all. Their HTTP status counts
+	// only in an envelope.
+	only []Operation
+	// first: the status, or a word in Msg, decides before any code does.
 	first bool
 	word  string
 }
@@ -72,27 +73,27 @@ type condition struct {
 // conditions say what codes and statuses mean. A code keeps its meaning for operations
 // that it is not listed for, but there it does not prove that nothing was done.
 var conditions = []condition{
-	{err: ErrCancelRefused, kind: KindCancelRefused, status: http.StatusBadRequest, of: []Operation{OpCancel}, first: true,
+	{err: ErrCancelRefused, kind: KindCancelRefused, status: http.StatusBadRequest, only: []Operation{OpCancel}, first: true,
 		next: "the message names the cause; the order is as it was"},
-	{err: ErrInvalidScope, kind: KindInvalidScope, word: "invalid_scope", of: []Operation{OpOAuthToken}, first: true,
+	{err: ErrInvalidScope, kind: KindInvalidScope, word: "invalid_scope", only: []Operation{OpOAuthToken}, first: true,
 		next: "ask only for scopes that the client is registered for"},
-	{err: ErrParam, kind: KindParam, code: CodeParam, status: http.StatusBadRequest, ops: []Operation{OpHotelsMetadata, OpHotelList, OpBook},
+	{err: ErrParam, kind: KindParam, code: CodeParam, status: http.StatusBadRequest, listedFor: []Operation{OpHotelsMetadata, OpHotelList, OpBook},
 		next: "correct the request: the same one will be refused again"},
-	{err: ErrUnauthorized, kind: KindUnauthorized, code: CodeUnauthorized, status: http.StatusUnauthorized, ops: []Operation{OpTicket},
+	{err: ErrUnauthorized, kind: KindUnauthorized, code: CodeUnauthorized, status: http.StatusUnauthorized, listedFor: []Operation{OpTicket},
 		next: "check that the credential is active and belongs to this environment"},
 	{err: ErrForbidden, kind: KindForbidden, status: http.StatusForbidden,
 		next: "check the account's scopes, and whether it needs a market or a user reference"},
-	{err: ErrNotFound, kind: KindNotFound, code: CodeNotFound, status: http.StatusNotFound, ops: []Operation{OpOrderVoucher}, of: []Operation{OpOrderVoucher, OpCancel},
+	{err: ErrNotFound, kind: KindNotFound, code: CodeNotFound, status: http.StatusNotFound, listedFor: []Operation{OpOrderVoucher}, only: []Operation{OpOrderVoucher, OpCancel},
 		next: "check the reference, and that this account booked it"},
 	{err: ErrRateLimited, kind: KindRateLimited, code: CodeRateLimited, status: http.StatusTooManyRequests,
 		next: "wait, or send less: all processes behind this address share the limit"},
-	{err: ErrDuplicateBooking, kind: KindDuplicateBooking, code: CodeDuplicateBooking, ops: []Operation{OpBook},
+	{err: ErrDuplicateBooking, kind: KindDuplicateBooking, code: CodeDuplicateBooking, listedFor: []Operation{OpBook},
 		next: "nothing was booked; find the booking that the message names with QueryOrders, and cancel it if it is not wanted"},
-	{err: ErrVoucherTooLarge, kind: KindVoucherTooLarge, code: CodeVoucherTooLarge, ops: []Operation{OpOrderVoucher},
+	{err: ErrVoucherTooLarge, kind: KindVoucherTooLarge, code: CodeVoucherTooLarge, listedFor: []Operation{OpOrderVoucher},
 		next: "ask without IncludeDocument and use DownloadURL"},
-	{err: ErrAmbiguousReference, kind: KindAmbiguousReference, code: CodeAmbiguousReference, ops: []Operation{OpOrderVoucher},
+	{err: ErrAmbiguousReference, kind: KindAmbiguousReference, code: CodeAmbiguousReference, listedFor: []Operation{OpOrderVoucher},
 		next: "ask by PlatformReferenceNo"},
-	{err: ErrRateChanged, kind: KindRateChanged, code: CodeRateChanged, ops: []Operation{OpBook},
+	{err: ErrRateChanged, kind: KindRateChanged, code: CodeRateChanged, listedFor: []Operation{OpBook},
 		next: "nothing was booked; call CheckAvail again and book the new price if it is accepted"},
 	{err: errProxyAuth, kind: KindProxyAuth, status: http.StatusProxyAuthRequired,
 		next: "check the credentials of the proxy"},

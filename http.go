@@ -57,10 +57,11 @@ func dial(ctx context.Context, network, addr string) (net.Conn, error) {
 }
 
 // WithHTTPClient sends the calls through a copy of hc. Its Transport, Jar and Timeout (of
-// one attempt, with its wait for the rate limit) are used. Its CheckRedirect is not, because redirects are never followed. An
-// *http.Transport that allows TLS below 1.2 is a *ValidationError. A nil Transport is
-// http.DefaultTransport, as in net/http: mocks such as gock replace it, and it keeps only 2
-// idle connections to a host. For production start from NewTransport.
+// one attempt, with its wait for the rate limit) are used. Its CheckRedirect is not, because
+// redirects are never followed. An *http.Transport that allows TLS below 1.2 is a
+// *ValidationError. A nil Transport is http.DefaultTransport, as in net/http: mocks such as gock
+// replace it, and it keeps only 2 idle connections to a host. For production start from
+// NewTransport.
 //
 // A RoundTripper must send a request at most once: one that retries by itself can book
 // twice. One that fires no net/http/httptrace events cannot prove that a request never

@@ -94,7 +94,7 @@ type settings struct {
 	timeout   time.Duration
 	rawData   bool
 	recovers  bool         // a poll of a recovery, which no quota refuses
-	queued    bool         // the time limit is of each attempt, from its slot on
+	queued    bool         // the time limit is that of each attempt, and begins with its slot
 	states    *OrderStates // for AwaitOrder and CancelAndRead
 	validation
 }

@@ -166,9 +166,9 @@ func (c *Client) readOrder(ctx context.Context, reference string, opt CallOption
 // FindOrder calls QueryOrders once and returns the order under a reference.
 //
 // An *OrderNotFoundError, which is ErrNotFound, reports that the answer was complete and had
-// no such order. An answer that may be incomplete, or whose orders all have other references, is a
-// *DecodeError: the order may exist. After a Book with an unknown outcome use RecoverBooking,
-// because the order may appear later.
+// no such order. An answer that may be incomplete, or whose orders all have other references,
+// is a *DecodeError: the order may exist. After a Book with an unknown outcome use
+// RecoverBooking, because the order may appear later.
 func (c *Client) FindOrder(ctx context.Context, customerReferenceNo string, opts ...CallOption) (*types.Order, error) {
 	set := collect(opts)
 	if customerReferenceNo == "" {

@@ -271,7 +271,8 @@ func (e *APIError) asRefusal() *APIError {
 // recovery of another environment or account is a *ValidationError.
 //
 // If the schedule is over, for instance after BookingUnverified, it polls one more time. A value
-// on the channel of WithWakeup starts a poll at once. Each poll takes at most 20 seconds, or less with WithTimeout.
+// on the channel of WithWakeup starts a poll at once. Each poll takes at most 20 seconds, or less
+// with WithTimeout.
 func (c *Client) RecoverBooking(ctx context.Context, recovery *BookingRecovery, opts ...RecoverOption) (*BookingOutcome, error) {
 	var set recoverSettings
 	applyAll(opts, &set, RecoverOption.applyRecover)

@@ -46,8 +46,8 @@ type TokenLeaser interface {
 	// TryLease gives the caller the lease to fetch the token under key, until it calls
 	// release or dies. ok is false if another caller has the lease. ctx bounds the call, not
 	// the lease. A fetch takes less than 25 seconds, but longer while it waits for the rate
-	// limit of Ticket, and the lease of a dead process must end within a minute. The caller calls release once; release must return quickly, and ends
-	// no later lease.
+	// limit of Ticket, and the lease of a dead process must end within a minute. The caller
+	// calls release once; release must return quickly, and ends no later lease.
 	TryLease(ctx context.Context, key string) (release func(), ok bool, err error)
 }
 

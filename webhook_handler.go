@@ -162,7 +162,8 @@ func (h *WebhookHandler) settle(ctx context.Context, call func(context.Context) 
 }
 
 // Keys returns the keys of the event for an EventStore: duplicates share at least one, and a
-// signed event shares none with an unsigned one. They are hashes of 64 characters, so that the sender does not control their size.
+// signed event shares none with an unsigned one. They are hashes of 64 characters, so that the
+// sender does not control their size.
 func (e *WebhookEvent) Keys() []string {
 	trust := "signed"
 	if !e.Signed {

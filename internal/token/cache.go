@@ -60,17 +60,18 @@ type Cache struct {
 	refusals   refusals
 }
 
-// refusals bounds how often a token is asked for because the last one was refused: at once
-// the first two times, then 2, 4, 8 and so on up to 60 seconds after the time before. The
-// series begins anew after a minute in which nothing was refused although it could have been
-// answered. Whether a token was accepted does not count: the service may accept it for one
-// operation and refuse it for another.
+// refusals spaces the fetches that follow the refusal of a token or of the credential: the first
+// two come at once, each further one 2, 4, 8 and so on up to 60 seconds after the one before.
+// The series begins anew if for a minute a fetch was allowed and none was needed. Whether a
+// token was accepted does not count: the service may accept it for one operation and refuse it
+// for another.
 type refusals struct {
 	inARow int
-	next   time.Time // a refusal before it is not answered
+	next   time.Time // no fetch before it
 }
 
-func (r *refusals) answer(now time.Time) {
+// add counts a refusal that a fetch may follow.
+func (r *refusals) add(now time.Time) {
 	if now.Sub(r.next) > time.Minute {
 		r.inARow = 0
 	}
@@ -81,7 +82,7 @@ func (r *refusals) answer(now time.Time) {
 	r.inARow++
 }
 
-// wait is the time until the next refusal is answered, in whole seconds.
+// wait is the time until the next fetch, in whole seconds.
 func (r *refusals) wait(now time.Time) time.Duration {
 	return max(0, r.next.Sub(now)+time.Second-1).Truncate(time.Second)
 }
@@ -176,7 +177,7 @@ func (c *Cache) finish(f *fetch) {
 	c.nextTry = now.Add(min(minPause<<min(c.failures, 8), maxPause))
 	c.failures++
 	if c.IsRefusal(f.err) {
-		c.refusals.answer(now)
+		c.refusals.add(now)
 		c.refusal = f.err
 		f.err = c.refusedCredential(now)
 	}
@@ -230,7 +231,7 @@ func (c *Cache) use(t Token) transport.Authorization {
 }
 
 // Refused drops the token that a 401 refused, and reports whether another one can be had now.
-// If the call ends all the same, the advice belongs into its error. A late 401 does not drop
+// The advice is for the error of a call that ends with this 401. A late 401 does not drop
 // a newer token. A token that is refused soon after others stays: other operations may need
 // it, and a new one would be refused as well.
 func (c *Cache) Refused(ctx context.Context, refused transport.Authorization) (again bool, advice string) {
@@ -256,7 +257,7 @@ func (c *Cache) drop(ctx context.Context, refused transport.Authorization) (stay
 		c.mu.Unlock()
 		return wait
 	}
-	c.refusals.answer(now)
+	c.refusals.add(now)
 	c.refused.Store(e)
 	c.current.Store(nil)
 	c.mu.Unlock()

@@ -400,7 +400,7 @@ func TestAFetchOutlivesTheCallerWhoBeganIt(t *testing.T) {
 
 func TestAFetchThatDoesNotReturnIsAnError(t *testing.T) {
 	for want, end := range map[string]func(){
-		"panicked with a value of type string; the client's log has the stack": func() { panic("boom") },
+		"panicked with a value of type string; the log of WithLogger has the stack": func() { panic("boom") },
 
 		"ended without a result": runtime.Goexit, // as t.FailNow in a RoundTripper
 	} {

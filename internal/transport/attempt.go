@@ -260,7 +260,7 @@ func (r *run) brokeOff(ctx context.Context, status, size int, err error) error {
 	return fmt.Errorf("the answer (HTTP %d) broke off after %d bytes: %w", status, size, r.explainEnd(ctx, err))
 }
 
-// explainEnd says of the error of an attempt whose ctx has ended why that was.
+// explainEnd adds why ctx has ended. Before that it returns err unchanged.
 func (r *run) explainEnd(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil {
 		return err

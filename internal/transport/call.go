@@ -161,7 +161,7 @@ type run struct {
 	earlierStatus int
 	wait          time.Duration // before the next attempt
 	waiting       bool          // another attempt is due
-	quotaSpent    bool          // or refused
+	quotaSpent    bool          // another attempt would be due, but the quota refused it
 	tokenRenewed  bool
 }
 
