@@ -50,7 +50,7 @@
 // Generated code decodes the answers; the build tag hotelstays_stdjson selects encoding/json.
 //
 // A field of another type than documented stays empty, and a number in the place of text is
-// read as its digits; ResponseMeta.Mismatches lists both. An offer whose price, dates,
+// read as its digits; ResponseMeta.Mismatches lists both. An offer whose price, tax, dates,
 // cancellation terms or id do not fit is left out, never shown without them, and so is a
 // hotel or a place whose id does not fit. CheckAvail, OrderVoucher, Ticket and OAuthToken are
 // strict: there it is a [*DecodeError]. Unknown fields are ignored, but a name that differs

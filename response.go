@@ -38,7 +38,7 @@ type ResponseMeta struct {
 	Attempts int
 	// Mismatches lists up to 64 fields whose JSON type is not the documented one. A number in
 	// the place of text was read as its digits. Any other field is empty, and what is useless
-	// without it was left out of its list: an offer without its price, dates, cancellation
+	// without it was left out of its list: an offer without its price, tax, dates, cancellation
 	// terms or id, a room without its list of offers, a hotel or a place without its id.
 	Mismatches []Mismatch
 	// MismatchCount counts all such fields.

@@ -102,5 +102,5 @@ type RoomRatePkg struct {
 	CheckIn           Date   `json:"checkIn" essential:"true"`
 	CheckOut          Date   `json:"checkOut" essential:"true"`
 	Board             *Board `json:"board,omitempty"`
-	Tax               *Tax   `json:"tax,omitempty"`
+	Tax               *Tax   `json:"tax,omitempty" essential:"true"`
 }
