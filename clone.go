@@ -4,7 +4,8 @@ package hotelstays
 
 import "reflect"
 
-// clone returns a copy of a request or a value of the wire that shares nothing with it.
+// clone returns a deep copy of a request or a value of the wire. Maps are shared: no request has
+// one.
 func clone[T any](v *T) *T {
 	if v == nil {
 		return nil
