@@ -51,10 +51,14 @@
 //
 // A field of another type than documented stays empty, and a number in the place of text is
 // read as its digits; ResponseMeta.Mismatches lists both. An offer whose price, tax, dates,
-// cancellation terms or id do not fit is left out, never shown without them, and so is a
-// hotel or a place whose id does not fit. CheckAvail, OrderVoucher, Ticket and OAuthToken are
-// strict: there it is a [*DecodeError]. Unknown fields are ignored, but a name that differs
-// from code, data or orders in letter case alone makes an answer unusable.
+// cancellation terms or id do not fit is left out, and so is a hotel or a place whose id does
+// not fit. CheckAvail, OrderVoucher, Ticket and OAuthToken are strict: there it is a
+// [*DecodeError]. Unknown fields are ignored, but a name that differs from code, data or orders
+// in letter case alone makes an answer unusable.
+//
+// A field that is absent or null stays empty and is not listed. An offer can come without a
+// price in this way: its Decimal is then an error, never 0, and CompareOffer reports it. An
+// amount in quotes, such as "120.50", is that number.
 //
 // # Errors
 //
@@ -176,8 +180,10 @@
 // The client fetches a token for its [TicketCredential] or [OAuthCredential], shares it
 // among all callers and renews it in the background before it expires. A 401 drops it, and a
 // new one is fetched. If that one is refused as well, the next one is fetched at once, and
-// further ones after 2, 4, 8 and so on up to 60 seconds; the errors say when. [WithTokenStore]
-// shares tokens between processes; with a [TokenLeaser] one process fetches for all.
+// further ones after 2, 4, 8 and so on up to 60 seconds, even if each was accepted at first.
+// Until then calls fail with the 401, and the errors say how long; a minute without a 401 ends
+// the series. [WithTokenStore] shares tokens between processes; with a [TokenLeaser] one
+// process fetches for all.
 //
 // # Vouchers and webhooks
 //

@@ -36,10 +36,11 @@ type ResponseMeta struct {
 	RateLimit *RateLimit
 	// Attempts counts how often the request was sent.
 	Attempts int
-	// Mismatches lists up to 64 fields whose JSON type is not the documented one. A number in
-	// the place of text was read as its digits. Any other field is empty, and what is useless
-	// without it was left out of its list: an offer without its price, tax, dates, cancellation
-	// terms or id, a room without its list of offers, a hotel or a place without its id.
+	// Mismatches lists up to 64 fields whose JSON type is not the documented one; null counts
+	// as absent. A number in the place of text was read as its digits. Any other field is
+	// empty, and what it makes useless was left out of its list: an offer by its price, tax,
+	// dates, cancellation terms or id, a room by its list of offers, a hotel or a place by its
+	// id.
 	Mismatches []Mismatch
 	// MismatchCount counts all such fields.
 	MismatchCount int

@@ -51,6 +51,18 @@ func TestARevokedTicketCostsOneCall(t *testing.T) {
 			assert.Empty(t, callAll(t.Context(), w.client, 1000))
 			assert.Equal(t, tickets+3, w.Ledger().Count(hotelstaystest.OpTicket), "for all 401s together")
 		}
+
+		w.RevokeTokens() // the ticket was accepted, but it is the fourth one within seconds
+		failed := callAll(t.Context(), w.client, 1)
+		require.Len(t, failed, 1)
+		assert.ErrorContains(t, failed[0], "another one is asked for in 4s")
+		time.Sleep(4 * time.Second)
+		assert.Empty(t, callAll(t.Context(), w.client, 1))
+		time.Sleep(70 * time.Second)
+		for range 2 { // a new series
+			w.RevokeTokens()
+			assert.Empty(t, callAll(t.Context(), w.client, 1))
+		}
 	})
 }
 

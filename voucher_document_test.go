@@ -299,7 +299,7 @@ func documentFaults() map[string]documentFault {
 		"unsigned, of no size": {change: func(v *types.Voucher) { v.Signature, v.ByteSize = nil, 0 },
 			opts: []hotelstays.VoucherOption{hotelstays.WithUnsignedVouchers()}, text: "0 bytes", asks: 1, unfetched: true},
 		"unsigned, of a redirect": {change: func(v *types.Voucher) { v.Signature = nil }, serve: redirecting(302, voucherLink+"&again"),
-			opts: []hotelstays.VoucherOption{hotelstays.WithUnsignedVouchers()}, text: "HTTP 302", asks: 1},
+			opts: []hotelstays.VoucherOption{hotelstays.WithUnsignedVouchers()}, text: "none without a digest", asks: 1},
 		"signed, altered, unsigned allowed": {serve: serving(flipped), opts: []hotelstays.VoucherOption{hotelstays.WithUnsignedVouchers()},
 			is: hotelstays.ErrVoucherAltered, asks: 3},
 	}

@@ -100,10 +100,14 @@ func documentRefused(v *types.Voucher, status int) error {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusGone:
 		err = ErrVoucherLinkExpired
 	}
-	if status >= http.StatusInternalServerError {
-		return voucherError(v, err, "HTTP %d; try again later", status)
+	next := ""
+	switch {
+	case status >= http.StatusInternalServerError:
+		next = "; try again later"
+	case isRedirect(status):
+		next = "; at most three redirects are followed, and none without a digest"
 	}
-	return voucherError(v, err, "HTTP %d", status)
+	return voucherError(v, err, "HTTP %d%s", status, next)
 }
 
 // documentTransport returns the client's transport, or one that connects to public addresses
