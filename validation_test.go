@@ -341,6 +341,7 @@ func TestValidationOfBooking(t *testing.T) {
 		{"Book: a child without an age", guestCall(func(g *types.Guest) { g.IsChild = new(true) }), faultsIn("guests[0].dateOfBirth")},
 		{"Book: a child with an age", guestCall(func(g *types.Guest) { g.IsChild, g.Age = new(true), new(0) }), accepted},
 		{"Book: a child with a date of birth", guestCall(func(g *types.Guest) { g.IsChild, g.DateOfBirth = new(true), "2020-02-29" }), accepted},
+		{"Book: an adult of no stated age", guestCall(func(g *types.Guest) { g.IsChild = new(false) }), accepted},
 		{"Book: passport of 50", guestCall(func(g *types.Guest) { g.PassportNumber = types.NewSecret(strings.Repeat("A", 50)) }), accepted},
 		{"Book: passport of 51", guestCall(func(g *types.Guest) { g.PassportNumber = types.NewSecret(strings.Repeat("A", 51)) }),
 			faultsIn("guests[0].passportNumber")},

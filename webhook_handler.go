@@ -79,9 +79,7 @@ func (h *WebhookHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", "1")
 	}
-	if status == http.StatusOK {
-		w.WriteHeader(status)
-	} else {
+	if status != http.StatusOK {
 		http.Error(w, http.StatusText(status), status) // no details for an attacker
 	}
 	if err != nil && h.opts.OnError != nil {
