@@ -296,11 +296,11 @@ func (j *Journal) book(ctx, storing context.Context, e *entry, req *hotelstays.B
 		conflict = fmt.Errorf("%w, and the booking has begun again; check it by hand", durable.ErrConflictingOutcome)
 		next, ok = b.EarlierEnded(at)
 		return next, ok, nil
-	}, func(ctx context.Context, tx *sql.Tx) error {
-		if conflict != nil {
-			return nil
+	}, func(ctx context.Context, tx *sql.Tx) (err error) {
+		if conflict == nil {
+			err = j.deliver(ctx, tx, final)
 		}
-		return j.deliver(ctx, tx, final)
+		return err
 	})
 	if final == nil {
 		return nil, j.handOver(storing, e, outcome, bookErr)

@@ -305,35 +305,6 @@ func TestFrozenInSendWhileAnotherRoundIsUnderWay(t *testing.T) {
 	}
 }
 
-// A worker that is frozen in a poll loses its lease, and then changes nothing.
-func TestAFrozenWorker(t *testing.T) {
-	onEach(t, func(t *testing.T, db *database) {
-		b := newBooks(t, db, nil)
-		b.sendUnknown("ref-1", bookMade)
-		frozen := b.another(nil)
-		hold := holdFirst("/queryOrders", b.Client().Transport)
-		defer hold.release()
-		var err error
-		frozen.client, err = hotelstays.New(b.URL, hotelstays.TicketCredential{AppKey: b.AppKey, AppSecret: types.NewSecret(b.AppSecret)},
-			hotelstays.WithHTTPClient(&http.Client{Transport: hold}))
-		require.NoError(t, err)
-		frozen = frozen.another(func(o *hotelstayssql.JournalOptions) { o.MaxWorkers = 1 }) // and so it looks for no other work
-		b.pass(time.Minute)
-		stop := frozen.run()
-		<-hold.held
-		b.run()
-		polls := b.Ledger().Count(hotelstaystest.OpQueryOrders)
-		b.pass(time.Minute) // the lease is over
-		b.hasState("ref-1", durable.EndingFound, 0)
-		assert.Equal(t, polls+1, b.Ledger().Count(hotelstaystest.OpQueryOrders))
-		ended := b.stored("ref-1")
-		hold.release()
-		stop()
-		assert.Equal(t, 1, b.row("ref-1").Ended)
-		assert.Equal(t, ended, b.stored("ref-1"))
-	})
-}
-
 // A worker that is stopped in a poll returns its booking at once.
 func TestStoppedInAPoll(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
@@ -348,37 +319,6 @@ func TestStoppedInAPoll(t *testing.T) {
 		b.ClearFaults()
 		b.run()
 		b.hasState("ref-1", durable.EndingFound, 0)
-	})
-}
-
-// Many bookings in several processes end once each.
-func TestConcurrentBookings(t *testing.T) {
-	onEach(t, func(t *testing.T, db *database) {
-		b := newBooks(t, db, nil)
-		var wg sync.WaitGroup
-		for i := range 3 {
-			process := b.another(nil)
-			process.run()
-			for n := range 10 {
-				reference := fmt.Sprintf("ref-%d-%d", i, n)
-				wg.Go(func() {
-					tx, err := db.BeginTx(t.Context(), nil)
-					if !assert.NoError(t, err) {
-						return
-					}
-					_, err = tx.ExecContext(t.Context(), db.translate(`INSERT INTO bookings (reference, state, order_no, ended) VALUES (?, 'pending', '', 0)`), reference)
-					assert.NoError(t, err)
-					assert.NoError(t, process.Begin(t.Context(), tx, process.request(reference)))
-					assert.NoError(t, tx.Commit())
-					outcome, err := process.Send(t.Context(), reference)
-					assert.NoError(t, err)
-					assert.Equal(t, durable.EndingFound, durable.EndingOf(outcome))
-				})
-			}
-		}
-		wg.Wait()
-		assert.Len(t, b.Ledger().Orders(), 30)
-		assert.EqualValues(t, 30, db.number(t, `SELECT COUNT(*) FROM bookings WHERE ended = 1 AND state = 'found'`))
 	})
 }
 
