@@ -254,21 +254,25 @@ func TestFailureOfTheServiceIsNotRemembered(t *testing.T) {
 		429: `{"code":100000429,"msg":"too many requests"}`,
 		403: "<html>a proxy's page</html>",
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			asked := 0
-			cred := hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("secret")}
-			client, err := hotelstays.New("http://127.0.0.1", cred, hotelstays.WithMaxAttempts(1),
-				hotelstays.WithHTTPClient(&http.Client{Transport: transportFunc(func(*http.Request) (*http.Response, error) {
-					asked++
-					return reply(status, body), nil
-				})}))
-			require.NoError(t, err)
-			for range 2 {
-				_, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
-				require.Error(t, err)
-			}
-			assert.Equal(t, 2, asked, "HTTP %d", status)
-		})
+		for _, cred := range []hotelstays.Credential{
+			hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("secret")},
+			hotelstays.OAuthCredential{ClientID: "c", ClientSecret: types.NewSecret("secret"), Scopes: []hotelstays.Scope{hotelstays.ScopeBookingRead}},
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				asked := 0
+				client, err := hotelstays.New("http://127.0.0.1", cred, hotelstays.WithMaxAttempts(1),
+					hotelstays.WithHTTPClient(&http.Client{Transport: transportFunc(func(*http.Request) (*http.Response, error) {
+						asked++
+						return reply(status, body), nil
+					})}))
+				require.NoError(t, err)
+				for range 4 {
+					_, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
+					require.Error(t, err)
+				}
+				assert.Equal(t, 4, asked, "HTTP %d to %T", status, cred)
+			})
+		}
 	}
 }
 

@@ -179,7 +179,7 @@ func (f *faults) baseURL(raw string) (base string, loopback bool) {
 	case raw == "":
 		f.add("baseURL", "is empty; use a URL such as https://host.example")
 		return "", false
-	case err != nil || u.Host == "" || u.Hostname() == "":
+	case err != nil || u.Hostname() == "":
 		f.add("baseURL", "is not a URL with a scheme and a host, such as https://host.example")
 		return "", false
 	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":

@@ -88,6 +88,9 @@ func TestVoucherOfNoOrder(t *testing.T) {
 		var unread *hotelstays.DecodeError
 		assert.ErrorAs(t, err, &unread, order)
 	}
+	client := clientThrough(t, saying(`{"code":0,"data":{"platformReferenceNo":"p"}}`))
+	_, err := client.OrderVoucher(t.Context(), &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "c"})
+	assert.ErrorContains(t, err, "data.status is missing")
 }
 
 // An order under another reference is not the one that was booked.
