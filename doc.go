@@ -179,10 +179,9 @@
 //
 // The client fetches a token for its [TicketCredential] or [OAuthCredential], shares it
 // among all callers and renews it in the background before it expires. A 401 drops it, and a
-// new one is fetched. If that one is refused as well, the next one is fetched at once, and
-// further ones after 2, 4, 8 and so on up to 60 seconds, even if each was accepted at first.
-// Until then calls fail with the 401, and the errors say how long; a minute without a 401 ends
-// the series. [WithTokenStore] shares tokens between processes; with a [TokenLeaser] one
+// new one is fetched. If new ones are refused as well, within seconds, further ones are fetched
+// after 2, 4, 8 and so on up to 60 seconds. Until then calls fail with the 401, and the errors
+// say how long. [WithTokenStore] shares tokens between processes; with a [TokenLeaser] one
 // process fetches for all.
 //
 // # Vouchers and webhooks

@@ -34,7 +34,7 @@ func KindOf(err error) ErrorKind {
 		kind = own.kind()
 	}
 	switch {
-	case kind == KindOutcomeUnknown || kind == KindNoToken:
+	case kind == KindOutcomeUnknown || kind == KindNoToken || kind == KindRateLimited:
 		return kind
 	case errors.Is(err, context.Canceled):
 		return KindCanceled

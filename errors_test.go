@@ -487,6 +487,7 @@ func TestKindOf(t *testing.T) {
 		{hotelstays.KindTimeout, noAnswer(fmt.Errorf("waiting: %w", context.DeadlineExceeded))},
 		{hotelstays.KindTimeout, noAnswer(fmt.Errorf("%w before another attempt, after: %w", context.DeadlineExceeded,
 			api(hotelstays.OpQueryOrders, 503, 0)))},
+		{hotelstays.KindRateLimited, noAnswer(fmt.Errorf("%w, another hour: %w", ratelimit.ErrPaused, context.DeadlineExceeded))},
 		{hotelstays.KindTimeout, &hotelstays.VoucherError{Err: context.DeadlineExceeded}},
 		{hotelstays.KindValidation, &hotelstays.ValidationError{}},
 		{hotelstays.KindDecode, &hotelstays.DecodeError{Err: cause}},

@@ -62,23 +62,28 @@ type Cache struct {
 
 // refusals spaces the fetches that follow the refusal of a token or of the credential: the first
 // two come at once, each further one 2, 4, 8 and so on up to 60 seconds after the one before.
-// The series begins anew if for a minute a fetch was allowed and none was needed. Whether a
-// token was accepted does not count: the service may accept it for one operation and refuse it
-// for another.
+// A token that was good for longer than the last pause, and than two seconds, takes the series back by
+// one step, and one that was good for a minute begins it anew. Whether a token was accepted does not
+// count: the service may accept it for one operation and refuse it for another.
 type refusals struct {
 	inARow int
 	next   time.Time // no fetch before it
+	pause  time.Duration
 }
 
 // add counts a refusal that a fetch may follow.
 func (r *refusals) add(now time.Time) {
-	if now.Sub(r.next) > time.Minute {
+	switch good := now.Sub(r.next); {
+	case good > time.Minute:
 		r.inARow = 0
+	case good > max(r.pause, 2*time.Second):
+		r.inARow--
 	}
-	r.next = now
+	r.pause = 0
 	if r.inARow > 0 {
-		r.next = now.Add(min(time.Second<<min(r.inARow, 6), time.Minute))
+		r.pause = min(time.Second<<min(r.inARow, 6), time.Minute)
 	}
+	r.next = now.Add(r.pause)
 	r.inARow++
 }
 
