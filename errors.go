@@ -339,8 +339,16 @@ func (e *TransportError) kind() ErrorKind {
 		return KindNoToken
 	case errors.Is(e.Err, errProxyAuth):
 		return KindProxyAuth
+	case errors.Is(e.Err, ratelimit.ErrPaused): // no deadline has passed, although the error wraps that of one
+		return KindRateLimited
 	}
 	return KindTransport
+}
+
+// Is reports whether target is ErrRateLimited, and a 429 before this call paused its operation for
+// longer than the call may take.
+func (e *TransportError) Is(target error) bool {
+	return target == ErrRateLimited && e.kind() == KindRateLimited
 }
 
 func (e *TransportError) next() string {
