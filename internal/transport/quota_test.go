@@ -5,6 +5,7 @@ package transport
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"testing"
 
@@ -14,7 +15,7 @@ import (
 // In an outage first attempts are always made, and retries only until the quota is spent. Calls
 // that succeed fill it again.
 func TestRetryQuota(t *testing.T) {
-	down := errors.New("connection refused")
+	down := &net.OpError{Op: "dial", Err: errors.New("connection refused")}
 	for _, c := range []struct {
 		name     string
 		answer   func() (*http.Response, error)
