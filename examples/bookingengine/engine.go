@@ -6,7 +6,7 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
+	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -69,12 +69,11 @@ func newEngine(svc *service, db *database, log *slog.Logger) (*engine, error) {
 		client: client, service: svc, db: db, log: log,
 		searches: newShelf[search](1_000), shown: newShelf[shownOffer](20_000), checkouts: newShelf[checkout](5_000),
 	}
-	// The key encrypts a request from Begin to Send. Both are in this process, so no other needs
-	// the key.
-	key := make([]byte, 32)
-	rand.Read(key)
+	// The key encrypts a request from Begin to Send. If this process is killed in between, the next
+	// one sends it, so the key is made of what both have.
+	key := sha256.Sum256([]byte("journal:" + svc.credential.AppSecret.Reveal()))
 	e.journal, err = hotelstayssql.NewJournal(db.DB, db.dialect, client, hotelstayssql.JournalOptions{
-		OnOutcome: e.settle, Keys: []types.Secret{types.NewSecret(string(key))}, BookTimeout: sendTimeout, PollInterval: svc.pause, Logger: log,
+		OnOutcome: e.settle, Keys: []types.Secret{types.NewSecret(string(key[:]))}, BookTimeout: sendTimeout, PollInterval: svc.pause, Logger: log,
 	})
 	if err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ const eventsPath = "/hotel-events"
 
 type service struct {
 	baseURL    string
-	credential hotelstays.Credential
+	credential hotelstays.TicketCredential
 	sandbox    bool
 	mayBook    bool
 	// states are the numbers of order states, empty if unknown: then the pages show less.
