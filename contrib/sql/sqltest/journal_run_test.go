@@ -85,7 +85,7 @@ func TestWakeWhileBookIsUnderWay(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		b := newBooks(t, db, func(o *hotelstayssql.JournalOptions) { o.BookTimeout = patience })
 		b.begin("ref-1")
-		answer := b.holdAnswer()
+		answer := b.holdAnswer("/book")
 		defer answer.release()
 		done := make(chan error)
 		go func() { _, err := b.Send(t.Context(), "ref-1"); done <- err }()
@@ -103,7 +103,7 @@ func TestWakeBeforeTheOrderIsThere(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		b := newBooks(t, db, func(o *hotelstayssql.JournalOptions) { o.BookTimeout = patience }, hotelstaystest.WithLateVisibility(time.Hour))
 		b.begin("ref-1")
-		answer := b.holdAnswer()
+		answer := b.holdAnswer("/book")
 		defer answer.release()
 		done := make(chan error)
 		go func() { _, err := b.Send(t.Context(), "ref-1"); done <- err }()
@@ -151,10 +151,10 @@ func (h *heldAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// holdAnswer makes the process hold the next answer to Book back.
-func (b *books) holdAnswer() *heldAnswer {
+// holdAnswer makes the process hold the next answer of an operation back.
+func (b *books) holdAnswer(path string) *heldAnswer {
 	b.t.Helper()
-	h := holdFirst("/book", b.Client().Transport)
+	h := holdFirst(path, b.Client().Transport)
 	sender := *b
 	var err error
 	sender.client, err = hotelstays.New(b.URL, hotelstays.TicketCredential{AppKey: b.AppKey, AppSecret: types.NewSecret(b.AppSecret)},
@@ -179,7 +179,7 @@ func TestFrozenInSend(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		b := newBooks(t, db, nil, hotelstaystest.WithLateVisibility(2*time.Hour))
 		b.begin("ref-1")
-		answer := b.holdAnswer()
+		answer := b.holdAnswer("/book")
 		defer answer.release()
 		var outcome *hotelstays.BookingOutcome
 		var err error
@@ -202,7 +202,7 @@ func TestFrozenInSendWithoutAnAnswer(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		b := newBooks(t, db, nil, hotelstaystest.WithLateVisibility(2*time.Hour))
 		b.begin("ref-1")
-		answer := b.holdAnswer()
+		answer := b.holdAnswer("/book")
 		defer answer.release()
 		answer.lose = true
 		ctx, cancel := context.WithCancel(t.Context())
@@ -263,7 +263,7 @@ func TestFrozenInSendWhileAnotherRoundIsUnderWay(t *testing.T) {
 			onEach(t, func(t *testing.T, db *database) {
 				b := newBooks(t, db, nil, hotelstaystest.WithLateVisibility(2*time.Hour))
 				b.begin("ref-1")
-				answer := b.holdAnswer()
+				answer := b.holdAnswer("/book")
 				defer answer.release()
 				answer.lose = answered == "not at all"
 				if answered == "with a refusal" {
@@ -395,14 +395,11 @@ func TestAPollOfAnEarlierRound(t *testing.T) {
 		b.sendUnknown("ref-1", bookLost)
 		_, err := b.client.Book(t.Context(), b.request("ref-1")) // past the journal
 		require.NoError(t, err)
-		hold := holdFirst("/queryOrders", b.Client().Transport)
-		defer hold.release()
 		slow := *b
-		slow.client, err = hotelstays.New(b.URL, hotelstays.TicketCredential{AppKey: b.AppKey, AppSecret: types.NewSecret(b.AppSecret)},
-			hotelstays.WithHTTPClient(&http.Client{Transport: hold}))
-		require.NoError(t, err)
+		hold := slow.holdAnswer("/queryOrders")
+		defer hold.release()
 		b.pass(time.Minute)
-		stop := slow.another(nil).run()
+		stop := slow.run()
 		<-hold.held
 		require.NoError(t, b.Abandon(t.Context(), "ref-1"))
 		require.NoError(t, b.beginAgain(b.request("ref-1")))
@@ -412,6 +409,25 @@ func TestAPollOfAnEarlierRound(t *testing.T) {
 		stop()
 		assert.Equal(t, before, b.stored("ref-1"))
 		assert.Zero(t, b.row("ref-1").Ended)
+	})
+}
+
+// A poll that proves absence does not end a booking that was woken meanwhile: its order may be there.
+func TestAWakeUpDuringTheLastPoll(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		b := newBooks(t, db, nil)
+		b.sendUnknown("ref-1", bookLost)
+		slow := *b
+		hold := slow.holdAnswer("/queryOrders")
+		defer hold.release()
+		b.pass(time.Hour)
+		slow.run()
+		<-hold.held // an answer without orders
+		_, err := b.client.Book(t.Context(), b.request("ref-1"))
+		require.NoError(t, err)
+		require.NoError(t, b.Wake(t.Context(), "ref-1"))
+		hold.release()
+		b.hasState("ref-1", durable.EndingFound, 0)
 	})
 }
 
