@@ -72,7 +72,8 @@
 // holds (CheckAvail). A new round is the same as the first one: a new recovery, EnqueueTx,
 // Book. Keep the reference: the service makes one order for a reference, even if the first
 // attempt arrives late. No round ends without an order before ten minutes after the last Book of
-// an earlier one that may have made an order, such as one whose job was cancelled. OnOutcome must not call the service, because it runs in the
+// an earlier one that may have made an order, such as one whose job was cancelled. OnOutcome
+// must not call the service, because it runs in the
 // transaction that completes the job; let it mark the row for another loop.
 //
 // # Failures
