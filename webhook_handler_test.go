@@ -417,6 +417,7 @@ func TestWebhookStoreAnswers(t *testing.T) {
 		{"done", hookStore{state: hotelstays.ClaimDone}, nil, 200, 0, "claim"},
 		{"busy", hookStore{state: hotelstays.ClaimBusy}, nil, 503, 0, "claim"},
 		{"no state", hookStore{}, nil, 503, 0, "claim"},
+		{"unknown state", hookStore{state: "Granted"}, nil, 503, 0, "claim"},
 		{"claim fails", hookStore{claim: boom}, nil, 503, 0, "claim"},
 		{"claim fails with a state", hookStore{state: hotelstays.ClaimGranted, claim: boom}, nil, 503, 0, "claim"},
 		{"done fails", hookStore{state: hotelstays.ClaimGranted, done: boom}, nil, 503, 1, "claim done"},

@@ -6,46 +6,21 @@ import (
 	"container/list"
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 )
 
-// ClaimState is the result of a claim. It marshals as a word.
-type ClaimState int
+// ClaimState is the result of a claim. Any value but these is treated as ClaimBusy.
+type ClaimState string
 
 const (
 	// ClaimGranted: the caller handles the event.
-	ClaimGranted ClaimState = iota + 1
+	ClaimGranted ClaimState = "granted"
 	// ClaimBusy: another caller is handling it.
-	ClaimBusy
+	ClaimBusy ClaimState = "busy"
 	// ClaimDone: it has been handled.
-	ClaimDone
+	ClaimDone ClaimState = "done"
 )
-
-var claimWords = [...]string{ClaimGranted: "granted", ClaimBusy: "busy", ClaimDone: "done"}
-
-// String returns granted, busy or done.
-func (s ClaimState) String() string {
-	if s < ClaimGranted || s > ClaimDone {
-		return fmt.Sprintf("ClaimState(%d)", int(s))
-	}
-	return claimWords[s]
-}
-
-// MarshalText encodes the word of String.
-func (s ClaimState) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// UnmarshalText decodes the word of String.
-func (s *ClaimState) UnmarshalText(text []byte) error {
-	for state := ClaimGranted; state <= ClaimDone; state++ {
-		if claimWords[state] == string(text) {
-			*s = state
-			return nil
-		}
-	}
-	return fmt.Errorf("hotelstays: %.20q is not a ClaimState: granted, busy or done", text)
-}
 
 // EventStore remembers handled events, for all processes that receive them. An event has
 // several keys; two events with a common key are duplicates. Keys are compared byte by byte,
@@ -111,7 +86,7 @@ func (m *memoryEvents) Claim(_ context.Context, keys []string, lease time.Durati
 		m.forget(key)
 	}
 	if !m.makeRoom(len(keys)) {
-		return 0, errEventsFull
+		return "", errEventsFull
 	}
 	for _, key := range keys {
 		m.held[key] = &eventKey{key: key, until: now.Add(lease)}

@@ -3,7 +3,6 @@
 package hotelstays_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -15,23 +14,6 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/storetest"
 )
-
-func TestClaimStateWords(t *testing.T) {
-	states := []hotelstays.ClaimState{hotelstays.ClaimGranted, hotelstays.ClaimBusy, hotelstays.ClaimDone}
-	text, err := json.Marshal(states)
-	require.NoError(t, err)
-	assert.JSONEq(t, `["granted","busy","done"]`, string(text))
-	assert.Equal(t, "[granted busy done]", fmt.Sprint(states))
-	var decoded []hotelstays.ClaimState
-	require.NoError(t, json.Unmarshal(text, &decoded))
-	assert.Equal(t, states, decoded)
-	for _, state := range []hotelstays.ClaimState{-1, 0, 4} {
-		assert.Equal(t, fmt.Sprintf("ClaimState(%d)", int(state)), state.String())
-	}
-	for _, word := range []string{"", "Done", "gone", "ClaimState(0)"} {
-		assert.Error(t, new(hotelstays.ClaimState).UnmarshalText([]byte(word)), word)
-	}
-}
 
 func TestMemoryEventStore(t *testing.T) {
 	storetest.TestEventStore(t, func(*testing.T) storetest.Fleet[hotelstays.EventStore] {

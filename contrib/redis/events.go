@@ -69,17 +69,14 @@ return #KEYS`)
 func (s *EventStore) Claim(ctx context.Context, keys []string, lease time.Duration) (hotelstays.ClaimState, error) {
 	reply, err := s.run(ctx, claimScript, "claiming", keys, lease, s.id+":"+newID(), lease.Milliseconds())
 	if err != nil {
-		return 0, err
+		return "", err
 	}
-	switch reply {
-	case "granted":
-		return hotelstays.ClaimGranted, nil
-	case "busy":
-		return hotelstays.ClaimBusy, nil
-	case "done":
-		return hotelstays.ClaimDone, nil
+	word, _ := reply.(string)
+	switch state := hotelstays.ClaimState(word); state {
+	case hotelstays.ClaimGranted, hotelstays.ClaimBusy, hotelstays.ClaimDone:
+		return state, nil
 	}
-	return 0, fmt.Errorf("hotelstaysredis: claiming an event: unexpected answer %v", reply)
+	return "", fmt.Errorf("hotelstaysredis: claiming an event: unexpected answer %v", reply)
 }
 
 // Done marks all keys as handled, for the time of retention.

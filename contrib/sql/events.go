@@ -69,7 +69,7 @@ func (s *EventStore) Claim(ctx context.Context, keys []string, lease time.Durati
 		return err
 	})
 	if err != nil && !errors.Is(err, errRollback) {
-		return 0, s.db.failed(err, "claiming an event")
+		return "", s.db.failed(err, "claiming an event")
 	}
 	return state, nil
 }
@@ -85,7 +85,7 @@ func (s *EventStore) take(ctx context.Context, tx *sql.Tx, keys [][]byte, claim 
 		claim = CASE WHEN hotelstays_events.expires_at <= {now} THEN {new claim} ELSE hotelstays_events.claim END,
 		done = CASE WHEN hotelstays_events.expires_at <= {now} THEN {new done} ELSE hotelstays_events.done END,
 		expires_at = CASE WHEN hotelstays_events.expires_at <= {now} THEN {new expires_at} ELSE hotelstays_events.expires_at END`); err != nil {
-		return 0, err
+		return "", err
 	}
 	return s.taken(ctx, tx, keys, claim)
 }
@@ -101,7 +101,7 @@ func (s *EventStore) taken(ctx context.Context, tx *sql.Tx, keys [][]byte, claim
 		FROM hotelstays_events WHERE event_key IN (`+list("?", len(keys))+`)`), args...).Scan(&own, &doneOthers)
 	switch {
 	case err != nil:
-		return 0, err
+		return "", err
 	case doneOthers > 0:
 		return hotelstays.ClaimDone, nil
 	case own < len(keys):
@@ -170,7 +170,7 @@ func (s *EventStore) Release(ctx context.Context, keys []string) error {
 // It needs no lease: leave WebhookOptions.Store out. On SQLite no other process can write
 // while fn runs.
 func (s *EventStore) HandleTx(ctx context.Context, event *hotelstays.WebhookEvent, fn func(context.Context, *sql.Tx) error) error {
-	state, failed := hotelstays.ClaimState(0), error(nil)
+	state, failed := hotelstays.ClaimState(""), error(nil)
 	err := s.withKeys(ctx, s.db.inGuardedTx, event.Keys(), s.retention, func(tx *sql.Tx, keys [][]byte) (err error) {
 		failed = nil
 		claim := newID()

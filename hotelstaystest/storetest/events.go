@@ -71,7 +71,7 @@ func claim(c *eventCase, s hotelstays.EventStore, want hotelstays.ClaimState, le
 	state, err := s.Claim(c.Context(), keys, lease)
 	c.mustNot(err, "Claim(%q)", keys)
 	if state != want {
-		c.broken("Claim(%q) is %s instead of %s", keys, state, want)
+		c.broken("Claim(%q) is %q instead of %q", keys, state, want)
 	}
 }
 
@@ -152,7 +152,7 @@ func claimEnds(c *eventCase) {
 		if state == busy {
 			return ""
 		}
-		return fmt.Sprintf("a claimed key is %s instead of busy", state)
+		return fmt.Sprintf("a claimed key is %q instead of busy", state)
 	})
 	wants(c, b, granted, k...)
 }

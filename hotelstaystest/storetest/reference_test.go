@@ -62,7 +62,7 @@ type events struct {
 
 func (e *events) Claim(ctx context.Context, keys []string, lease time.Duration) (hotelstays.ClaimState, error) {
 	if err := e.pass(ctx); err != nil {
-		return 0, err
+		return "", err
 	}
 	return e.claim(keys, lease), nil
 }
