@@ -270,10 +270,11 @@ func invoke[R any, P responseTo[R]](ctx context.Context, c *Client, op Operation
 	if err != nil {
 		return nil, err
 	}
-	resp := P(new(R))
-	check := func() error { return req.check(resp, &x.answer) }
-	if err := x.execute(func() error { return x.read(resp, resp.meta(), check) }); err != nil {
-		return nil, err
+	defer x.end()
+	resp, a := P(new(R)), x.execute()
+	x.err = a.read(resp, resp.meta(), func() error { return req.check(resp, a) })
+	if x.err != nil {
+		return nil, x.err
 	}
 	return resp, nil
 }
@@ -283,7 +284,9 @@ func begin(ctx context.Context, c *Client, op Operation, row *operation, req req
 	if err := c.usable(ctx, op); err != nil {
 		return nil, err
 	}
-	x := c.newExchange(ctx, op, row, set)
+	set.loopback, set.callbacks = c.loopback, c.cred.callbacks()
+	set.misplaced(op, row)
+	x := &exchange{client: c, ctx: ctx, op: op, row: row, set: set, err: errPanicked}
 	if reflect.ValueOf(req).IsNil() { // a nil *XRequest
 		x.set.add("request", "is nil")
 	} else {
@@ -310,6 +313,10 @@ func (c *Client) usable(ctx context.Context, name Operation) error {
 // exchange is one call from its validated request to its answer.
 type exchange struct {
 	client         *Client
+	ctx            context.Context // until the end, which cancels it
+	cancel         context.CancelFunc
+	op             Operation
+	row            *operation
 	set            settings
 	session        string
 	body           []byte
@@ -319,19 +326,8 @@ type exchange struct {
 	stream         transport.Stream // nil: the answer is read whole
 	sending        transport.Call
 	limiter        callLimiter
-	answer
-}
-
-func (c *Client) newExchange(ctx context.Context, op Operation, row *operation, set settings) *exchange {
-	set.loopback, set.callbacks = c.loopback, c.cred.callbacks()
-	set.misplaced(op, row)
-	x := &exchange{client: c, set: set, answer: answer{
-		ctx: ctx, op: op, row: row, keepRaw: set.rawData, maxBytes: c.policy.MaxBody, log: c.log,
-	}}
-	if row.noAuth {
-		x.maxBytes = min(x.maxBytes, maxTokenBody)
-	}
-	return x
+	answer         answer
+	err            error // how the call ended; errPanicked until it has
 }
 
 // prepare builds what is sent from a valid request, the call's options and the client's.
@@ -344,31 +340,35 @@ func (x *exchange) prepare(p parts) (err error) {
 	if x.set.headers[headerTraceID] == "" {
 		x.set.headers[headerTraceID] = uuid.NewString()
 	}
-	x.session, x.reference, x.traceID = p.session, p.reference, x.set.headers[headerTraceID]
-	x.secrets = append(make(redact.Set, 0, len(p.secrets)+2), x.client.cred.secret().Reveal()) // execute adds the token
+	x.session = p.session
+	x.answer = answer{traceID: x.set.headers[headerTraceID], reference: p.reference,
+		keepRaw: x.set.rawData, maxBytes: x.client.policy.MaxBody, log: x.client.log}
+	if x.row.noAuth {
+		x.answer.maxBytes = min(x.answer.maxBytes, maxTokenBody)
+	}
+	x.answer.secrets = append(make(redact.Set, 0, len(p.secrets)+2), x.client.cred.secret().Reveal()) // received adds the token
 	for _, secret := range p.secrets {
-		x.secrets = append(x.secrets, secret.Reveal())
+		x.answer.secrets = append(x.answer.secrets, secret.Reveal())
 	}
 	return nil
 }
 
-// execute sends the request and reads the answer.
-func (x *exchange) execute(read func() error) (err error) {
-	cancel := x.limitTime()
-	defer cancel()
-	x.ctx, x.watch = observe(x.ctx, x.client.observers, CallStart{Operation: x.op, BaseURL: x.client.baseURL}, x.traceID)
-	err = errPanicked
-	defer func() { x.watch.end(err) }()
-	x.received(transport.Send(x.ctx, x.call()))
-	defer x.Answer.Release()
-	x.watch.received(x.Answer, x.requestID(), x.trace())
-	return read()
+// execute sends the request and returns the answer, which is valid until end.
+func (x *exchange) execute() *answer {
+	x.limitTime()
+	a := &x.answer
+	x.ctx, x.watch = observe(x.ctx, x.client.observers, CallStart{Operation: x.op, BaseURL: x.client.baseURL}, a.traceID)
+	a.ctx, a.op, a.row = x.ctx, x.op, x.row
+	a.received(transport.Send(x.ctx, x.call()))
+	x.watch.received(a.result.Answer, a.requestID(), a.trace())
+	return a
 }
 
-// received stores a result, whose token is a secret of the call from then on.
-func (x *exchange) received(r transport.Result) {
-	x.Result = r
-	x.secrets = append(x.secrets, tokenOf(r.Authorization))
+// end reports x.err to the observers, and releases what the call holds.
+func (x *exchange) end() {
+	defer x.cancel()
+	x.answer.result.Answer.Release()
+	x.watch.end(x.err)
 }
 
 // errPanicked is what an observer receives when a RoundTripper panics, or the loop over a
@@ -381,10 +381,11 @@ const maxTokenWait = 5 * time.Minute
 
 // limitTime bounds x.ctx by WithTimeout, or by the operation's default if ctx has no
 // deadline.
-func (x *exchange) limitTime() context.CancelFunc {
+func (x *exchange) limitTime() {
 	deadline, bounded := x.ctx.Deadline()
 	if x.set.timeout == 0 && bounded {
-		return func() {}
+		x.cancel = func() {}
+		return
 	}
 	timeout := cmp.Or(x.set.timeout, x.row.timeout)
 	if x.set.queued {
@@ -393,9 +394,7 @@ func (x *exchange) limitTime() context.CancelFunc {
 	if !bounded || time.Until(deadline) > timeout {
 		x.ownTimeout = timeout
 	}
-	var cancel context.CancelFunc
-	x.ctx, cancel = context.WithTimeout(x.ctx, timeout)
-	return cancel
+	x.ctx, x.cancel = context.WithTimeout(x.ctx, timeout)
 }
 
 func (x *exchange) call() *transport.Call {
@@ -432,7 +431,7 @@ func (x *exchange) call() *transport.Call {
 	if !x.row.noAuth {
 		x.sending.TokenSource = c.tokens
 	}
-	x.sending.Policy.MaxBody = x.maxBytes
+	x.sending.Policy.MaxBody = x.answer.maxBytes
 	if !x.set.recovers {
 		x.sending.Quota = c.quota
 	}

@@ -68,18 +68,19 @@ func (c *Client) Do(ctx context.Context, req *DoRequest, opts ...CallOption) (*D
 		return nil, x.set.err("Do")
 	}
 	x.op = cmp.Or(req.Operation, known, Operation(req.Path))
-	resp, data := new(DoResponse), json.RawMessage(nil)
-	check := func() error {
+	defer x.end()
+	resp, data, a := new(DoResponse), json.RawMessage(nil), x.execute()
+	x.err = a.read(&data, &resp.Meta, func() error {
 		if req.Into == nil || data == nil {
 			return nil
 		}
 		if err := json.Unmarshal(data, req.Into); err != nil {
-			return x.scrubError(fmt.Errorf("data does not fit DoRequest.Into: %w", err))
+			return a.scrubError(fmt.Errorf("data does not fit DoRequest.Into: %w", err))
 		}
 		return nil
-	}
-	if err := x.execute(func() error { return x.read(&data, &resp.Meta, check) }); err != nil {
-		return nil, err
+	})
+	if x.err != nil {
+		return nil, x.err
 	}
 	return resp, nil
 }

@@ -72,12 +72,12 @@ func (r *QueryOrdersResponse) meta() *ResponseMeta { return &r.Meta }
 // signOfMore returns why an answer without orders may be incomplete, or an empty string.
 func (a *answer) signOfMore() string {
 	switch {
-	case a.Answer.Status != http.StatusOK: // such as 206 Partial Content
-		return fmt.Sprintf("HTTP %d", a.Answer.Status)
-	case len(a.Answer.Body) > maxNoOrders:
-		return fmt.Sprintf("an answer of %d bytes", len(a.Answer.Body))
+	case a.result.Answer.Status != http.StatusOK: // such as 206 Partial Content
+		return fmt.Sprintf("HTTP %d", a.result.Answer.Status)
+	case len(a.result.Answer.Body) > maxNoOrders:
+		return fmt.Sprintf("an answer of %d bytes", len(a.result.Answer.Body))
 	}
-	return signOfMore(a.Answer.Body, "data", "page")
+	return signOfMore(a.result.Answer.Body, "data", "page")
 }
 
 // maxNoOrders limits the size of a credible answer without orders.

@@ -77,7 +77,13 @@ type answer struct {
 	maxBytes  int64
 	log       *slog.Logger
 	split     *wire.Splitter // of an answer whose hotels were handed out while it arrived
-	transport.Result
+	result    transport.Result
+}
+
+// received stores the result, whose token is a secret of the call from then on.
+func (a *answer) received(r transport.Result) {
+	a.result = r
+	a.secrets = append(a.secrets, tokenOf(r.Authorization))
 }
 
 // read decodes the answer or returns the typed error. The outcome of an operation that
@@ -101,14 +107,14 @@ func (a *answer) read(into any, meta *ResponseMeta, check func() error) error {
 // decode returns the error of the call, and whether there is no doubt about what the service
 // did.
 func (a *answer) decode(into any, meta *ResponseMeta, check func() error) (definite bool, err failure) {
-	if a.Answer == nil || a.Err != nil {
+	if a.result.Answer == nil || a.result.Err != nil {
 		return a.noAnswer()
 	}
-	env, fault := wire.Decode(a.ctx, a.Answer.Body, decodeTarget(into, a.row.internStrings), a.row.lenient)
+	env, fault := wire.Decode(a.ctx, a.result.Answer.Body, decodeTarget(into, a.row.internStrings), a.row.lenient)
 	if a.split != nil {
 		a.split.Complete(&env, fault)
 	}
-	success := a.Answer.Status >= 200 && a.Answer.Status < 300
+	success := a.result.Answer.Status >= 200 && a.result.Answer.Status < 300
 	unusable := check()
 	if a.row.bare && unusable != nil && env.Code == 0 {
 		if a.decodeBare(into, &env) && check() == nil {
@@ -158,7 +164,7 @@ func (a *answer) decodeBare(into any, env *wire.Envelope) bool {
 		Error            json.RawMessage `json:"error"`
 		ErrorDescription string          `json:"error_description"`
 	}
-	if _, err := wire.DecodeBare(a.ctx, a.Answer.Body, wire.Target{Into: &refusal}, false); err != nil {
+	if _, err := wire.DecodeBare(a.ctx, a.result.Answer.Body, wire.Target{Into: &refusal}, false); err != nil {
 		return false
 	}
 	var text string
@@ -166,56 +172,56 @@ func (a *answer) decodeBare(into any, env *wire.Envelope) bool {
 		env.Msg = cmp.Or(env.Msg, strings.TrimSuffix(text+": "+refusal.ErrorDescription, ": "))
 		return false
 	}
-	_, err := wire.DecodeBare(a.ctx, a.Answer.Body, decodeTarget(into, false), false)
+	_, err := wire.DecodeBare(a.ctx, a.result.Answer.Body, decodeTarget(into, false), false)
 	return err == nil
 }
 
 // noAnswer is the error of a call without an answer. Its request may have arrived.
 func (a *answer) noAnswer() (definite bool, err failure) {
-	if errors.Is(a.Err, transport.ErrBodyTooLarge) {
-		return false, a.decodeError(fmt.Errorf("%w of %d bytes", a.Err, a.maxBytes))
+	if errors.Is(a.result.Err, transport.ErrBodyTooLarge) {
+		return false, a.decodeError(fmt.Errorf("%w of %d bytes", a.result.Err, a.maxBytes))
 	}
-	cause := a.scrubError(a.Err)
+	cause := a.scrubError(a.result.Err)
 	switch {
-	case a.Answer != nil: // the ctx ended before the next attempt
-		env, _ := wire.Peek(a.ctx, a.Answer.Body)
+	case a.result.Answer != nil: // the ctx ended before the next attempt
+		env, _ := wire.Peek(a.ctx, a.result.Answer.Body)
 		cause = &afterRefusal{cause, a.apiError(env)}
-	case a.EarlierStatus != 0 && !isFailure(cause):
-		cause = fmt.Errorf("%w (an earlier attempt was answered with HTTP %d)", cause, a.EarlierStatus)
+	case a.result.EarlierStatus != 0 && !isFailure(cause):
+		cause = fmt.Errorf("%w (an earlier attempt was answered with HTTP %d)", cause, a.result.EarlierStatus)
 	}
-	sent := a.Sent && a.Answer == nil
+	sent := a.result.Sent && a.result.Answer == nil
 	return !sent, a.transportError(sent, cause)
 }
 
 // unread is the error of an answer whose reading ended with ctx.
 func (a *answer) unread(err error) *TransportError {
-	return a.transportError(true, fmt.Errorf("the answer (HTTP %d) was not read to its end: %w", a.Answer.Status, err))
+	return a.transportError(true, fmt.Errorf("the answer (HTTP %d) was not read to its end: %w", a.result.Answer.Status, err))
 }
 
 func (a *answer) transportError(sent bool, cause error) *TransportError {
-	return &TransportError{Operation: a.op, Sent: sent, Attempts: a.Attempts, RequestID: a.requestID(), TraceID: a.trace(), Err: cause,
-		outcome: outcome{noQuota: a.QuotaSpent}}
+	return &TransportError{Operation: a.op, Sent: sent, Attempts: a.result.Attempts, RequestID: a.requestID(), TraceID: a.trace(), Err: cause,
+		outcome: outcome{noQuota: a.result.QuotaSpent}}
 }
 
 func (a *answer) apiError(env wire.Envelope) *APIError {
 	e := &APIError{
 		Operation:  a.op,
-		HTTPStatus: a.Answer.Status,
+		HTTPStatus: a.result.Answer.Status,
 		Code:       env.Code,
 		Msg:        a.message(env.Msg),
 		RequestID:  a.requestID(),
 		TraceID:    a.trace(),
-		RateLimit:  rateLimit(a.Answer.Header),
+		RateLimit:  rateLimit(a.result.Answer.Header),
 
-		outcome:     outcome{noQuota: a.QuotaSpent},
-		tokenAdvice: a.TokenAdvice,
+		outcome:     outcome{noQuota: a.result.QuotaSpent},
+		tokenAdvice: a.result.TokenAdvice,
 	}
-	e.RetryAfter, _ = transport.RetryAfter(a.Answer.Header)
+	e.RetryAfter, _ = transport.RetryAfter(a.result.Answer.Header)
 	switch {
 	case env.HasCode:
 	case !a.row.noAuth:
 		e.Excerpt = a.excerpt()
-	case e.Msg == "" && len(a.Answer.Body) > 0:
+	case e.Msg == "" && len(a.result.Answer.Body) > 0:
 		e.Excerpt = redact.Marker // shows that there was a body
 	}
 	return e
@@ -223,8 +229,8 @@ func (a *answer) apiError(env wire.Envelope) *APIError {
 
 func (a *answer) decodeError(err error) *DecodeError {
 	e := &DecodeError{Operation: a.op, RequestID: a.requestID(), TraceID: a.trace(), Err: err}
-	if a.Answer != nil {
-		e.HTTPStatus = a.Answer.Status
+	if a.result.Answer != nil {
+		e.HTTPStatus = a.result.Answer.Status
 		e.Excerpt = a.excerpt()
 	}
 	return e
@@ -232,16 +238,16 @@ func (a *answer) decodeError(err error) *DecodeError {
 
 func (a *answer) meta(env wire.Envelope) ResponseMeta {
 	m := ResponseMeta{
-		HTTPStatus:    a.Answer.Status,
+		HTTPStatus:    a.result.Answer.Status,
 		Msg:           a.message(env.Msg),
 		RequestID:     a.requestID(),
 		TraceID:       a.trace(),
 		SessionID:     a.sessionID(),
-		RateLimit:     rateLimit(a.Answer.Header),
-		Attempts:      a.Attempts,
+		RateLimit:     rateLimit(a.result.Answer.Header),
+		Attempts:      a.result.Attempts,
 		MismatchCount: env.Count,
 	}
-	if ms, ok := figure(a.Answer.Header, "Server-Cost-Milliseconds"); ok {
+	if ms, ok := figure(a.result.Answer.Header, "Server-Cost-Milliseconds"); ok {
 		m.ServerCost = time.Duration(ms) * time.Millisecond
 	}
 	var texts []string
@@ -261,23 +267,23 @@ func (a *answer) meta(env wire.Envelope) ResponseMeta {
 
 // rawData copies the answer's data. Tokens are masked. It is nil where ctx ended first.
 func (a *answer) rawData() json.RawMessage {
-	data := wire.Data(a.ctx, a.Answer.Body)
+	data := wire.Data(a.ctx, a.result.Answer.Body)
 	switch {
 	case !a.row.noAuth, data == nil && a.ctx.Err() != nil:
 		return data
 	case data == nil:
-		data = a.Answer.Body
+		data = a.result.Answer.Body
 	}
 	return json.RawMessage(redact.Keys(string(data)))
 }
 
 // requestID and trace prefer the ids that the service answered with: its logs hold them.
-func (a *answer) requestID() string { return a.echoed("Request-Id", a.RequestID) }
+func (a *answer) requestID() string { return a.echoed("Request-Id", a.result.RequestID) }
 func (a *answer) trace() string     { return a.echoed("Trace-Id", a.traceID) }
 
 func (a *answer) echoed(header, sent string) string {
-	if a.Answer != nil {
-		if id := a.Answer.Header.Get(header); id != sent && id != "" && len(id) <= 128 && !strings.ContainsFunc(id, isUnprintable) {
+	if a.result.Answer != nil {
+		if id := a.result.Answer.Header.Get(header); id != sent && id != "" && len(id) <= 128 && !strings.ContainsFunc(id, isUnprintable) {
 			return a.scrub(id)
 		}
 	}
@@ -319,7 +325,7 @@ func (a *answer) excerpt() string {
 	if a.row.noAuth {
 		return ""
 	}
-	body := a.Answer.Body
+	body := a.result.Answer.Body
 	text := strings.TrimSpace(wire.Outline(body[:min(len(body), redact.MaxText)]))
 	return redact.Shorten(strings.ToValidUTF8(redact.Keys(a.scrub(text)), "?"), maxExcerpt)
 }
@@ -340,7 +346,7 @@ func (a *answer) message(msg string) string {
 // sessionID is the answer's Session-Id header, unchanged because later calls send it. Only a
 // whole secret in it is redacted.
 func (a *answer) sessionID() string {
-	id := a.Answer.Header.Get("Session-Id")
+	id := a.result.Answer.Header.Get("Session-Id")
 	if a.secrets.In(id) {
 		return a.scrub(id)
 	}

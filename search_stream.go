@@ -83,11 +83,11 @@ func (s *HotelListStream) receive(yield func(*types.Hotel) bool) error {
 	}
 	handedOut := 0 // of those that stay in the answer
 	x.stream = func(begun transport.Result, body io.Reader) ([]byte, bool, error) {
-		x.received(begun)
-		s.resp = &HotelListResponse{Meta: x.meta(wire.Envelope{})}
+		x.answer.received(begun)
+		s.resp = &HotelListResponse{Meta: x.answer.meta(wire.Envelope{})}
 		s.resp.Basic.SessionID = s.resp.Meta.SessionID
-		x.split = &wire.Splitter{Take: x.takeHotel(&handedOut, handOut)}
-		rest, err := x.split.Read(body)
+		x.answer.split = &wire.Splitter{Take: x.takeHotel(&handedOut, handOut)}
+		rest, err := x.answer.split.Read(body)
 		switch {
 		case stopped:
 			err = nil
@@ -98,23 +98,30 @@ func (s *HotelListStream) receive(yield func(*types.Hotel) bool) error {
 		}
 		return rest, hotels == 0, err
 	}
-	return x.execute(func() error {
-		if stopped {
+	defer x.end()
+	a := x.execute()
+	if stopped {
+		x.err = nil
+		return nil
+	}
+	x.err = s.finish(a, handedOut, handOut)
+	return x.err
+}
+
+// finish reads what is left of the answer, and hands out its hotels but for those that were.
+func (s *HotelListStream) finish(a *answer, handedOut int, handOut func(*types.Hotel) bool) error {
+	resp := new(HotelListResponse)
+	if err := a.read(resp, &resp.Meta, func() error { return s.req.check(resp, a) }); err != nil {
+		return err
+	}
+	for i := handedOut; i < len(resp.List); i++ {
+		if !handOut(&resp.List[i]) {
 			return nil
 		}
-		resp := new(HotelListResponse)
-		if err := x.read(resp, &resp.Meta, func() error { return s.req.check(resp, &x.answer) }); err != nil {
-			return err
-		}
-		for i := handedOut; i < len(resp.List); i++ { // those that were not taken
-			if !handOut(&resp.List[i]) {
-				return nil
-			}
-		}
-		resp.List = nil
-		s.resp, s.complete = resp, true
-		return nil
-	})
+	}
+	resp.List = nil
+	s.resp, s.complete = resp, true
+	return nil
 }
 
 // takeHotel returns a Splitter's Take. It reads each hotel as an answer with that hotel alone.
