@@ -1,4 +1,4 @@
-// Error types: what the service refused, what failed on the way, and what is unknown.
+// Error types: what failed on the way, and what is unknown. APIError is in errors_codes.go.
 
 package hotelstays
 
@@ -7,49 +7,12 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net/http"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 	"github.com/hotelstays/hotelstays-go/internal/wire"
 )
-
-// KindOf returns the kind of err, or an empty string for nil.
-//
-// An *OutcomeUnknownError decides wherever it is in the chain of err. A token that could not
-// be fetched and the end of a ctx come next. Otherwise the outermost error of this package
-// decides: pass BatchError.Err for the kind of its cause.
-func KindOf(err error) ErrorKind {
-	if err == nil {
-		return ""
-	}
-	if _, ok := errors.AsType[*OutcomeUnknownError](err); ok {
-		return KindOutcomeUnknown
-	}
-	kind := KindOther
-	if own, ok := errors.AsType[kindError](err); ok {
-		kind = own.kind()
-	}
-	switch {
-	case kind == KindOutcomeUnknown || kind == KindNoToken || kind == KindRateLimited:
-		return kind
-	case errors.Is(err, context.Canceled):
-		return KindCanceled
-	case errors.Is(err, context.DeadlineExceeded):
-		return KindTimeout
-	case kind != KindOther:
-		return kind
-	}
-	for _, c := range conditions {
-		if errors.Is(err, c.err) {
-			return c.kind
-		}
-	}
-	return KindOther
-}
 
 // failure is the error of one call: what happened, and apart from it the next step.
 type failure interface {
@@ -142,162 +105,6 @@ func (e *bothErrors) fact() string {
 }
 
 func (e *bothErrors) Unwrap() []error { return []error{e.first, e.then} }
-
-// APIError is a refusal or a failure that the service reported, or an HTTP status of
-// something in front of it. It matches at most one of the sentinels
-// with errors.Is.
-type APIError struct {
-	Operation  Operation
-	HTTPStatus int
-	// Code is the envelope's code, or 0 where the answer was no envelope.
-	Code int
-	// Msg is the service's message, up to 1 KiB. That of Ticket and OAuthToken ends where
-	// a token may begin.
-	Msg string
-	// Excerpt is the beginning of an answer that was no envelope, such as a proxy's HTML
-	// page. Secrets are masked; for Ticket and OAuthToken all of it is. JSON is shown without
-	// its values, as in DecodeError.
-	Excerpt   string
-	RequestID string
-	TraceID   string
-	// RetryAfter is how long the service asks to wait, at most a day; 0: it did not ask.
-	RetryAfter time.Duration
-	// RateLimit is nil unless the service sent all of its figures.
-	RateLimit *RateLimit
-
-	tokenAdvice string // replaces the advice, after the refusal of a credential or of a token
-	outcome
-}
-
-// Error says what was refused, by which code, and what to do next.
-func (e *APIError) Error() string {
-	return "hotelstays: " + e.description() + e.advice(e.next())
-}
-
-func (e *APIError) description() string { return description(e.Operation, e.fact(), e.RequestID) }
-
-func (e *APIError) fact() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s (HTTP %d", e.what(), e.HTTPStatus)
-	if e.Code != 0 {
-		fmt.Fprintf(&b, ", code %d", e.Code)
-	}
-	if e.Msg != "" {
-		fmt.Fprintf(&b, ", %q", e.Msg)
-	}
-	if e.Excerpt != "" {
-		fmt.Fprintf(&b, ", no envelope but %q", e.Excerpt)
-	}
-	if e.RetryAfter > 0 && !e.unknown { // it is advice to send it again
-		fmt.Fprintf(&b, ", retry after %s", e.RetryAfter)
-	}
-	b.WriteString(")")
-	return b.String()
-}
-
-// Is reports whether target is the sentinel of this failure.
-func (e *APIError) Is(target error) bool {
-	if e.unknown && target != ErrUpstreamTimeout {
-		return false
-	}
-	c, ok := e.match()
-	return ok && c.err == target
-}
-
-// match finds the condition: one that decides before the code, or by code, or by HTTP status.
-func (e *APIError) match() (condition, bool) {
-	status := func(c condition) bool {
-		return c.status != 0 && c.status == e.HTTPStatus && (c.only == nil || e.Code != 0)
-	}
-	first := func(c condition) bool {
-		return c.first && !e.unknown && (status(c) || c.word != "" && strings.Contains(e.Msg, c.word))
-	}
-	code := func(c condition) bool { return e.Code != 0 && c.code == e.Code }
-	last := func(c condition) bool { return !c.first && status(c) }
-	for _, matches := range []func(condition) bool{first, code, last} {
-		for _, c := range conditions {
-			if matches(c) && (c.only == nil || slices.Contains(c.only, e.Operation)) {
-				return c, true
-			}
-		}
-	}
-	return condition{}, false
-}
-
-// refuses reports whether the answer proves that a Book or a Cancel was not carried
-// out: a code under a status that the document names for refusals, or one that it
-// lists for the operation.
-func (e *APIError) refuses() bool {
-	switch e.HTTPStatus {
-	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
-		return e.Code != 0
-	}
-	return e.seemsRefused() && (e.listed() || e.HTTPStatus == http.StatusNotFound && e.Operation == OpCancel)
-}
-
-// seemsRefused reports whether the answer has the form of a refusal, whatever its code
-// means.
-func (e *APIError) seemsRefused() bool {
-	class := e.HTTPStatus / 100
-	return e.Code != 0 && (class == 2 || class == 4)
-}
-
-// listed reports whether the document lists the code for the operation.
-func (e *APIError) listed() bool {
-	c, ok := byCode(e.Code)
-	return ok && (c.listedFor == nil || slices.Contains(c.listedFor, e.Operation))
-}
-
-func (e *APIError) what() string {
-	switch c, ok := e.match(); {
-	case e.unknown && e.seemsRefused():
-		return "refused with a code that is undocumented for it"
-	case ok:
-		return c.err.Error()
-	case e.HTTPStatus >= 500:
-		return "the service failed"
-	case e.HTTPStatus >= 300 && e.HTTPStatus < 400:
-		return "redirected, and redirects are not followed"
-	}
-	return "refused"
-}
-
-func (e *APIError) kind() ErrorKind {
-	switch c, ok := e.match(); {
-	case e.unknown:
-		return KindOutcomeUnknown
-	case ok:
-		return c.kind
-	case e.HTTPStatus >= 500:
-		return KindServerError
-	case e.HTTPStatus >= 300 && e.HTTPStatus < 400:
-		return KindRedirect
-	}
-	return KindRefused
-}
-
-func (e *APIError) next() string {
-	c, ok := e.match()
-	switch {
-	case e.tokenAdvice != "":
-		return e.tokenAdvice
-	case e.HTTPStatus == http.StatusForbidden && e.Code == 0:
-		return c.next + "; something in front of the service may have refused this"
-	case errors.Is(c.err, ErrParam) && takesSession(e.Operation):
-		return c.next + "; search again if the session is refused"
-	case e.HTTPStatus == http.StatusNotFound && e.Code == 0:
-		return "check the base URL, which ends before /api, and the path of a Do"
-	case ok:
-		return c.next
-	case e.HTTPStatus >= 500:
-		return "try again later; quote the request id if it goes on"
-	case e.HTTPStatus >= 300 && e.HTTPStatus < 400:
-		return "use the base URL that the service answers at"
-	}
-	return "report the code with the request id if the message does not help"
-}
-
-func takesSession(op Operation) bool { return operations[op] != nil && operations[op].bookingFlow }
 
 // TransportError reports a call without an answer: the connection failed, ctx ended, the
 // rate limit left no time, or no token could be fetched: Err is then the error of

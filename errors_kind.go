@@ -1,8 +1,46 @@
-// The kinds of errors, for metrics and for HTTP statuses. KindOf is in errors.go.
+// The kinds of errors, for metrics and for HTTP statuses.
 
 package hotelstays
 
-import "net/http"
+import (
+	"context"
+	"errors"
+	"net/http"
+)
+
+// KindOf returns the kind of err, or an empty string for nil.
+//
+// An *OutcomeUnknownError decides wherever it is in the chain of err. A token that could not
+// be fetched and the end of a ctx come next. Otherwise the outermost error of this package
+// decides: pass BatchError.Err for the kind of its cause.
+func KindOf(err error) ErrorKind {
+	if err == nil {
+		return ""
+	}
+	if _, ok := errors.AsType[*OutcomeUnknownError](err); ok {
+		return KindOutcomeUnknown
+	}
+	kind := KindOther
+	if own, ok := errors.AsType[kindError](err); ok {
+		kind = own.kind()
+	}
+	switch {
+	case kind == KindOutcomeUnknown || kind == KindNoToken || kind == KindRateLimited:
+		return kind
+	case errors.Is(err, context.Canceled):
+		return KindCanceled
+	case errors.Is(err, context.DeadlineExceeded):
+		return KindTimeout
+	case kind != KindOther:
+		return kind
+	}
+	for _, c := range conditions {
+		if errors.Is(err, c.err) {
+			return c.kind
+		}
+	}
+	return KindOther
+}
 
 // ErrorKind is the kind of an error, for labels of metrics and for HTTP statuses. The list may
 // grow.
