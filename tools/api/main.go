@@ -1,0 +1,194 @@
+// Api keeps the public API as text, one line for each thing that is exported, so that a
+// diff shows every change of it. It compares api/next.txt with the code, or writes it with
+// -w. It fails if a line of the last release (api/v*.txt) is gone and CHANGELOG.md does not
+// announce it, and if a package has more names than its limit.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"go/importer"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+const (
+	rootModule = "github.com/hotelstays/hotelstays-go"
+	next       = "api/next.txt"
+)
+
+// limits are the most exported names that a package may have, each constant counted, and the
+// most types of options.
+var limits = []struct {
+	pkg                string
+	names, optionTypes int
+}{
+	{"hotelstays", 210, 3},
+	{"hotelstaystest", 110, 0},
+}
+
+func main() {
+	write := flag.Bool("w", false, "write "+next)
+	flag.Parse()
+	err := os.Chdir("..") // it runs in the module that it belongs to
+	if err == nil {
+		err = run(*write)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(write bool) error {
+	contrib, err := filepath.Glob("contrib/*/go.mod")
+	if err != nil {
+		return err
+	}
+	packages := map[string]*types.Package{}
+	for _, gomod := range append([]string{"go.mod"}, contrib...) {
+		if err := load(filepath.Dir(gomod), packages); err != nil {
+			return err
+		}
+	}
+	var lines []string
+	for name, pkg := range packages {
+		lines = append(lines, surface(name, pkg)...)
+	}
+	slices.Sort(lines)
+	if err := count(packages); err != nil {
+		return err
+	}
+	if write {
+		return os.WriteFile(next, []byte(strings.Join(lines, "\n")+"\n"), 0o644)
+	}
+	return compare(lines)
+}
+
+// load adds the public packages of a module under their short names.
+func load(dir string, packages map[string]*types.Package) error {
+	list := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Name,Export,DepOnly", "./...")
+	list.Dir, list.Stderr = dir, os.Stderr
+	out, err := list.Output()
+	if err != nil {
+		return fmt.Errorf("go list in %s: %w", dir, err)
+	}
+	exports := map[string]string{}
+	var public []string
+	for decoder := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p struct {
+			ImportPath, Name, Export string
+			DepOnly                  bool
+		}
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return err
+		}
+		exports[p.ImportPath] = p.Export
+		if !p.DepOnly && p.Name != "main" && !strings.Contains(p.ImportPath+"/", "/internal/") {
+			public = append(public, p.ImportPath)
+		}
+	}
+	imported := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) {
+		return os.Open(exports[path])
+	})
+	for _, path := range public {
+		pkg, err := imported.Import(path)
+		if err != nil {
+			return err
+		}
+		name := strings.TrimPrefix(strings.TrimPrefix(path, rootModule), "/")
+		if name == "" {
+			name = pkg.Name()
+		}
+		packages[name] = pkg
+	}
+	return nil
+}
+
+// count prints how many exported names the packages of limits have.
+func count(packages map[string]*types.Package) error {
+	for _, limit := range limits {
+		names, optionTypes := 0, map[string]bool{}
+		scope := packages[limit.pkg].Scope()
+		for _, name := range scope.Names() {
+			if !token.IsExported(name) {
+				continue
+			}
+			names++
+			if f, ok := scope.Lookup(name).(*types.Func); ok && strings.HasPrefix(name, "With") {
+				optionTypes[f.Signature().Results().At(0).Type().String()] = true
+			}
+		}
+		fmt.Printf("%s: %d exported names (limit %d), %d option types (limit %d)\n",
+			limit.pkg, names, limit.names, len(optionTypes), limit.optionTypes)
+	}
+	return nil
+}
+
+func compare(lines []string) error {
+	kept, err := read(next)
+	if err != nil {
+		return fmt.Errorf("%w: .ci/api -w writes it", err)
+	}
+	added, removed := without(lines, kept), without(kept, lines)
+	if len(added)+len(removed) > 0 {
+		return fmt.Errorf("-%s\n+%s\n%s is not the API of the code: .ci/api -w writes it, and its diff is part of the change",
+			strings.Join(removed, "\n-"), strings.Join(added, "\n+"), next)
+	}
+	releases, err := filepath.Glob("api/v*.txt") // one: a release removes the one before
+	if err != nil || len(releases) == 0 {
+		fmt.Println("no release yet")
+		return err
+	}
+	released, err := read(releases[0])
+	if err != nil {
+		return err
+	}
+	gone := without(released, lines)
+	if len(gone) == 0 {
+		fmt.Println("compatible with", releases[0])
+		return nil
+	}
+	fmt.Printf("gone or changed since %s:\n%s\n", releases[0], strings.Join(gone, "\n"))
+	changelog, err := os.ReadFile("CHANGELOG.md")
+	if err != nil {
+		return err
+	}
+	if !announces(string(changelog)) {
+		return errors.New("keep what callers use, or announce it in CHANGELOG.md, in a section '### Renamed or removed' of Unreleased")
+	}
+	fmt.Println("CHANGELOG.md announces it")
+	return nil
+}
+
+// announces reports whether the changes since the last release have a section of what breaks.
+func announces(changelog string) bool {
+	_, unreleased, _ := strings.Cut(changelog, "\n## [Unreleased]\n")
+	unreleased, _, _ = strings.Cut(unreleased, "\n## ")
+	return regexp.MustCompile(`(?m)^### Renamed or removed$`).MatchString(unreleased)
+}
+
+func read(path string) ([]string, error) {
+	text, err := os.ReadFile(path)
+	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n"), err
+}
+
+// without returns the lines of a, which is sorted, that b lacks.
+func without(a, b []string) []string {
+	has := map[string]bool{}
+	for _, line := range b {
+		has[line] = true
+	}
+	return slices.DeleteFunc(slices.Clone(a), func(line string) bool { return has[line] })
+}

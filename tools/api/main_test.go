@@ -1,0 +1,104 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestSurface(t *testing.T) {
+	const source = `package p
+		const Answer, hidden = 6 * 7, 1
+		var Default func(name string) (n int, err error)
+		func Map[K comparable, V any](m map[K]V, more ...func(k K) V) V { panic(m) }
+		type Alias = T
+		type T struct {
+			F, f int ` + "`json:\"f\"`" + `
+			base
+			Store
+			*E
+		}
+		type base struct{ Promoted func() }
+		func (base) M() {}
+		func (*T) P(context string) {}
+		func (T) unexported() {}
+		type E struct{}
+		type Store interface { Load(key string) []byte; Drop() }
+		type Option interface { Name() string; set() }
+		type Number interface{ ~int | ~int64 }`
+	want := []string{
+		"p const Answer untyped int = 42",
+		"p var Default func(string) (int, error)",
+		"p func Map[K comparable, V any](map[K]V, ...func(K) V) V",
+		"p type Alias = T",
+		"p type T struct",
+		"p field T.F int `json:\"f\"`",
+		"p field T.Promoted func()",
+		"p field T embeds Store",
+		"p field T embeds *E",
+		"p method (*T) P(string)",
+		"p method (T) M()",
+		"p method (T) Load(string) []byte",
+		"p method (T) Drop()",
+		"p type E struct (comparable)",
+		"p type Store interface { Drop(); Load(string) []byte }",
+		"p type Option interface, closed",
+		"p method (Option) Name() string",
+		"p type Number interface{~int | ~int64}",
+	}
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, "p.go", source, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkg, err := new(types.Config).Check("p", files, []*ast.File{file}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := surface("p", pkg)
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestCompare(t *testing.T) {
+	for name, test := range map[string]struct {
+		next, released, changelog string
+		want                      string // of the error
+	}{
+		"as written":                 {next: "a\nb\n"},
+		"a new name":                 {next: "a\n", want: "+b\n"},
+		"a name that is gone":        {next: "a\nb\nc\n", want: "-c\n"},
+		"compatible":                 {next: "a\nb\n", released: "a\n"},
+		"breaking":                   {next: "a\nb\n", released: "a\nc\n", want: "CHANGELOG.md"},
+		"breaking, as announced":     {next: "a\nb\n", released: "a\nc\n", changelog: "\n## [Unreleased]\n\n### Renamed or removed\n"},
+		"announced by another entry": {next: "a\nb\n", released: "a\nc\n", changelog: "\n## [Unreleased]\n\n## [1.0.0]\n\n### Renamed or removed\n", want: "CHANGELOG.md"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			files := map[string]string{next: test.next, "CHANGELOG.md": test.changelog}
+			if test.released != "" {
+				files["api/v1.0.0.txt"] = test.released
+			}
+			if err := os.Mkdir("api", 0o755); err != nil {
+				t.Fatal(err)
+			}
+			for path, text := range files {
+				if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := compare([]string{"a", "b"})
+			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
+	}
+}

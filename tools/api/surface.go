@@ -1,0 +1,180 @@
+package main
+
+import (
+	"fmt"
+	"go/types"
+	"slices"
+	"strings"
+)
+
+// surface returns a line for each exported name, field and method of a package. Whatever
+// breaks a caller changes or removes a line: names of parameters are left out, the tag of a
+// field and the value of a constant are not. An interface that others can implement
+// is one line, because a new method breaks them.
+func surface(name string, pkg *types.Package) []string {
+	w := &writer{pkg: pkg, prefix: name}
+	scope := pkg.Scope()
+	for _, name := range scope.Names() {
+		if obj := scope.Lookup(name); obj.Exported() {
+			w.object(obj)
+		}
+	}
+	return w.lines
+}
+
+type writer struct {
+	pkg    *types.Package
+	prefix string
+	lines  []string
+}
+
+func (w *writer) line(format string, args ...any) {
+	w.lines = append(w.lines, w.prefix+" "+fmt.Sprintf(format, args...))
+}
+
+func (w *writer) object(obj types.Object) {
+	switch obj := obj.(type) {
+	case *types.Const:
+		w.line("const %s %s = %s", obj.Name(), w.text(obj.Type()), obj.Val().ExactString())
+	case *types.Var:
+		w.line("var %s %s", obj.Name(), w.text(obj.Type()))
+	case *types.Func:
+		w.line("func %s%s", obj.Name(), w.signature(obj.Signature()))
+	case *types.TypeName:
+		if alias, ok := obj.Type().(*types.Alias); ok {
+			w.line("type %s = %s", obj.Name(), w.text(alias.Rhs()))
+			return
+		}
+		w.named(obj.Type().(*types.Named))
+	}
+}
+
+func (w *writer) named(named *types.Named) {
+	name := named.Obj().Name()
+	declared := name + w.typeParams(named.TypeParams())
+	switch under := named.Underlying().(type) {
+	case *types.Struct:
+		comparable := ""
+		if types.Comparable(under) {
+			comparable = " (comparable)"
+		}
+		w.line("type %s struct%s", declared, comparable)
+		w.fields(name, under)
+	case *types.Interface:
+		w.interfaceType(name, declared, under)
+		return // its methods are written
+	default:
+		w.line("type %s %s", declared, w.text(under))
+	}
+	values := types.NewMethodSet(named)
+	for method := range types.NewMethodSet(types.NewPointer(named)).Methods() {
+		f := method.Obj().(*types.Func)
+		if !f.Exported() || len(method.Index()) > 1 && f.Pkg() != w.pkg { // of an embedded field, which has its line
+			continue
+		}
+		receiver := "*" + name
+		if values.Lookup(f.Pkg(), f.Name()) != nil {
+			receiver = name
+		}
+		w.line("method (%s) %s%s", receiver, f.Name(), w.signature(f.Signature()))
+	}
+}
+
+func (w *writer) interfaceType(name, declared string, i *types.Interface) {
+	var methods []string
+	open := true // others can implement it
+	for f := range i.Methods() {
+		if f.Exported() {
+			methods = append(methods, f.Name()+w.signature(f.Signature()))
+		} else {
+			open = false
+		}
+	}
+	slices.Sort(methods)
+	switch {
+	case !i.IsMethodSet(): // a constraint
+		w.line("type %s %s", declared, w.text(i))
+	case open:
+		w.line("type %s interface { %s }", declared, strings.Join(methods, "; "))
+	default:
+		w.line("type %s interface, closed", declared)
+		for _, method := range methods {
+			w.line("method (%s) %s", name, method)
+		}
+	}
+}
+
+func (w *writer) fields(name string, s *types.Struct) {
+	for i := range s.NumFields() {
+		f := s.Field(i)
+		tag := ""
+		if s.Tag(i) != "" {
+			tag = " `" + s.Tag(i) + "`"
+		}
+		under, isStruct := f.Type().Underlying().(*types.Struct)
+		switch {
+		case f.Embedded() && !f.Exported() && isStruct:
+			w.fields(name, under)
+		case f.Embedded() && f.Exported():
+			w.line("field %s embeds %s%s", name, w.text(f.Type()), tag)
+		case f.Exported():
+			w.line("field %s.%s %s%s", name, f.Name(), w.text(f.Type()), tag)
+		}
+	}
+}
+
+func (w *writer) typeParams(params *types.TypeParamList) string {
+	var list []string
+	for p := range params.TypeParams() {
+		list = append(list, p.Obj().Name()+" "+w.text(p.Constraint()))
+	}
+	if list == nil {
+		return ""
+	}
+	return "[" + strings.Join(list, ", ") + "]"
+}
+
+func (w *writer) signature(s *types.Signature) string {
+	results := w.tuple(s.Results(), false)
+	switch s.Results().Len() {
+	case 0:
+	case 1:
+		results = " " + results
+	default:
+		results = " (" + results + ")"
+	}
+	return w.typeParams(s.TypeParams()) + "(" + w.tuple(s.Params(), s.Variadic()) + ")" + results
+}
+
+func (w *writer) tuple(vars *types.Tuple, variadic bool) string {
+	var list []string
+	for i := range vars.Len() {
+		t := vars.At(i).Type()
+		if slice, ok := t.(*types.Slice); ok && variadic && i == vars.Len()-1 {
+			list = append(list, "..."+w.text(slice.Elem()))
+		} else {
+			list = append(list, w.text(t))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// text is like types.TypeString, with no names of parameters.
+func (w *writer) text(t types.Type) string {
+	switch t := t.(type) {
+	case *types.Signature:
+		return "func" + w.signature(t)
+	case *types.Slice:
+		return "[]" + w.text(t.Elem())
+	case *types.Pointer:
+		return "*" + w.text(t.Elem())
+	case *types.Map:
+		return "map[" + w.text(t.Key()) + "]" + w.text(t.Elem())
+	}
+	return types.TypeString(t, func(other *types.Package) string {
+		if other == w.pkg {
+			return ""
+		}
+		return other.Name()
+	})
+}
