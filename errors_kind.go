@@ -1,46 +1,12 @@
-// The kinds of errors, for metrics and for HTTP statuses.
+// What errors have in common: a kind, for metrics and HTTP statuses, and the parts of a text.
 
 package hotelstays
 
 import (
-	"context"
-	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 )
-
-// KindOf returns the kind of err, or an empty string for nil.
-//
-// An *OutcomeUnknownError decides wherever it is in the chain of err. A token that could not
-// be fetched and the end of a ctx come next. Otherwise the outermost error of this package
-// decides: pass BatchError.Err for the kind of its cause.
-func KindOf(err error) ErrorKind {
-	if err == nil {
-		return ""
-	}
-	if _, ok := errors.AsType[*OutcomeUnknownError](err); ok {
-		return KindOutcomeUnknown
-	}
-	kind := KindOther
-	if own, ok := errors.AsType[kindError](err); ok {
-		kind = own.kind()
-	}
-	switch {
-	case kind == KindOutcomeUnknown || kind == KindNoToken || kind == KindRateLimited:
-		return kind
-	case errors.Is(err, context.Canceled):
-		return KindCanceled
-	case errors.Is(err, context.DeadlineExceeded):
-		return KindTimeout
-	case kind != KindOther:
-		return kind
-	}
-	for _, c := range conditions {
-		if errors.Is(err, c.err) {
-			return c.kind
-		}
-	}
-	return KindOther
-}
 
 // ErrorKind is the kind of an error, for labels of metrics and for HTTP statuses. The list may
 // grow.
@@ -136,4 +102,60 @@ func (k ErrorKind) HTTPStatus() int {
 type kindError interface {
 	error
 	kind() ErrorKind
+}
+
+// failure is the error of one call: what happened, and apart from it the next step.
+type failure interface {
+	kindError
+	fact() string        // without operation, ids and advice
+	description() string // without advice
+	next() string
+	// markUnknown makes the failure the cause of an unknown outcome: no refusal, without
+	// a sentinel that says so, and without advice of its own.
+	markUnknown()
+}
+
+func isFailure(err error) bool {
+	_, ok := err.(failure)
+	return ok
+}
+
+// outcome is the part that failures share.
+type outcome struct {
+	unknown bool
+	noQuota bool // another attempt would have followed
+}
+
+func (o *outcome) markUnknown() { o.unknown = true }
+
+func (o *outcome) advice(next string) string {
+	switch {
+	case o.unknown:
+		return "; the outcome is unknown: do not send it again, ask QueryOrders first"
+	case o.noQuota:
+		next = "not retried, because many calls fail; " + next
+	case next == "":
+		return ""
+	}
+	return "; " + next
+}
+
+// description is what a failure of an operation was, with the id that the service's
+// logs have.
+func description(op Operation, fact, requestID string) string {
+	if requestID == "" {
+		return fmt.Sprintf("%s: %s", op, fact)
+	}
+	return fmt.Sprintf("%s: %s, request id %s", op, fact, requestID)
+}
+
+// fact is the text of an error without its prefix and its advice, to be part of another.
+func fact(err error) string {
+	if err == nil {
+		return "no cause given"
+	}
+	if f, ok := err.(failure); ok {
+		return f.description()
+	}
+	return strings.TrimPrefix(err.Error(), "hotelstays: ")
 }
