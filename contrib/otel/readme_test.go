@@ -2,7 +2,6 @@ package hotelstaysotel_test
 
 import (
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,24 +11,6 @@ import (
 
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
-
-// unindented removes the white space around each line.
-func unindented(text []byte) string {
-	return regexp.MustCompile(`(?m)^[ \t]+|[ \t]+$`).ReplaceAllString(string(text), "")
-}
-
-// The programs are parts of the examples, which are compiled and run.
-func TestREADMEPrograms(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
-	require.NoError(t, err)
-	examples, err := os.ReadFile("example_test.go")
-	require.NoError(t, err)
-	programs := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllSubmatch(readme, -1)
-	require.Len(t, programs, 2)
-	for _, program := range programs {
-		assert.Contains(t, unindented(examples), unindented(program[1]))
-	}
-}
 
 // The tables name every exported attribute and instrument.
 func TestREADMETables(t *testing.T) {

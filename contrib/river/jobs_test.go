@@ -3,6 +3,7 @@
 package hotelstaysriver
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -33,8 +34,12 @@ func TestQueryExecModes(t *testing.T) {
 // The README's queries find what they promise.
 func TestAlerts(t *testing.T) {
 	w := newWorld(t, nil)
+	page, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	_, block, _ := strings.Cut(string(page), "```sql\n")
+	block, _, _ = strings.Cut(block, "```")
 	var queries []string
-	for _, query := range strings.Split(readme(t, "sql")[0], ";") {
+	for _, query := range strings.Split(block, ";") {
 		if strings.TrimSpace(query) != "" {
 			queries = append(queries, query)
 		}
@@ -51,7 +56,7 @@ func TestAlerts(t *testing.T) {
 	assert.Equal(t, []int{0, 0, 0, 0, 0}, found())
 	w.pass(time.Hour)
 	assert.Equal(t, []int{0, 0, 1, 0, 0}, found())
-	_, err := w.pool.Exec(t.Context(), `UPDATE river_job SET attempt = 6, scheduled_at = now(), errors = ARRAY['{"error":"broken"}'::jsonb]`)
+	_, err = w.pool.Exec(t.Context(), `UPDATE river_job SET attempt = 6, scheduled_at = now(), errors = ARRAY['{"error":"broken"}'::jsonb]`)
 	require.NoError(t, err)
 	assert.Equal(t, []int{0, 1, 0, 0, 0}, found())
 	_, err = w.pool.Exec(t.Context(), `UPDATE river_job SET attempt = 1, args = args || '{"unverified":2}'`)

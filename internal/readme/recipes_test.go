@@ -1,14 +1,16 @@
-// What surrounds the program and the recipes of the README, and what they must achieve. A test
-// of the module puts the program beside this file, and the recipes as functions.
+// The recipes of the README as functions, and what they must achieve.
 
 package main
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -79,7 +81,88 @@ func (m countingLimiter) Acquire(_ context.Context, key hotelstays.RateLimitKey)
 
 func (countingLimiter) Pause(hotelstays.RateLimitKey, time.Time) {}
 
-// TestProgram prints what the program finds; the test of the module looks for it.
+func checkOffer(ctx context.Context, client *hotelstays.Client) error {
+	check, err := client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: session, RatePkgID: seen.RatePkgID})
+	if err != nil {
+		return err
+	}
+	if !check.Available() {
+		return errors.New("sold out")
+	}
+	if diff := hotelstays.CompareOffer(seen, check.RoomRatePkg); !diff.Within(hotelstays.Tolerance{}) {
+		return fmt.Errorf("ask the traveller first: %s", diff)
+	}
+	offer = check.RoomRatePkg // book this one
+	return nil
+}
+
+func bookAndRecover(ctx context.Context, client *hotelstays.Client) error {
+	outcome, err := client.BookAndRecover(ctx, &hotelstays.BookRequest{
+		SessionID: session, RatePkgID: offer.RatePkgID, CustomerReferenceNo: reference, Expect: offer,
+		Holder: types.Holder{FirstName: "Guest", LastName: "One"},
+		Guests: []types.Guest{
+			{RoomIndex: 1, FirstName: "Guest", LastName: "One"}, {RoomIndex: 1, FirstName: "Guest", LastName: "Two"},
+		},
+	}, hotelstays.WithSaveRecovery(save))
+	if err != nil {
+		return err // with an outcome that is not nil the order may exist: look at outcome.State
+	}
+	if outcome.State != hotelstays.BookingFound { // absent: check and book again; unverified: keep asking
+		return fmt.Errorf("the booking is %s", outcome.State)
+	}
+	order = outcome.Order
+	if !outcome.Changes.Within(hotelstays.Tolerance{}) { // it is booked, but not as agreed: dearer, for example
+		tell(reference, outcome.Changes)
+	}
+	return nil
+}
+
+func continueBooking(ctx context.Context, client *hotelstays.Client) error {
+	var recovery hotelstays.BookingRecovery
+	if err := json.Unmarshal(saved, &recovery); err != nil {
+		return err
+	}
+	outcome, err := client.RecoverBooking(ctx, &recovery)
+	if err != nil {
+		return err
+	}
+	fmt.Println("the booking is", outcome.State, outcome.Changes)
+	return nil
+}
+
+func receiveWebhooks() error {
+	webhooks, err := hotelstays.NewWebhookHandler(
+		hotelstays.WebhookOptions{Secrets: []types.Secret{signingSecret}},
+		func(ctx context.Context, event *hotelstays.WebhookEvent) error {
+			return handle(ctx, event) // after an error the service delivers the event again
+		})
+	if err != nil {
+		return err
+	}
+	mux.Handle("POST /hotel-events", webhooks)
+	return nil
+}
+
+func serveAccounts(client *hotelstays.Client) error {
+	branch, err := client.WithCredential(hotelstays.TicketCredential{AppKey: key, AppSecret: secret},
+		hotelstays.WithMarket("DE"))
+	if err != nil {
+		return err
+	}
+	mux.Handle("/branch/search", searchPage(branch))
+	return nil
+}
+
+func runFleet() error {
+	client, err := hotelstays.New(baseURL, credential,
+		hotelstays.WithTokenStore(tokens), hotelstays.WithRateLimiter(limiter))
+	if err != nil {
+		return err
+	}
+	mux.Handle("/search", searchPage(client))
+	return nil
+}
+
 func TestProgram(t *testing.T) {
 	srv := hotelstaystest.NewServer()
 	defer srv.Close()
@@ -87,7 +170,15 @@ func TestProgram(t *testing.T) {
 	t.Setenv("HOTELSTAYS_APP_KEY", srv.AppKey)
 	t.Setenv("HOTELSTAYS_APP_SECRET", srv.AppSecret)
 	os.Args = []string{"program", srv.CityName(0)}
+	printed, err := os.Create(filepath.Join(t.TempDir(), "printed"))
+	check(t, err)
+	defer func(stdout *os.File) { os.Stdout = stdout }(os.Stdout)
+	os.Stdout = printed
 	main()
+	found, err := os.ReadFile(printed.Name())
+	check(t, err)
+	want(t, strings.Contains(string(found), "Upper White Gate Suites 10 from 208.82 EUR\n"), "a hotel and its price")
+	check(t, printed.Close())
 }
 
 func TestRecipes(t *testing.T) {
@@ -103,44 +194,44 @@ func TestRecipes(t *testing.T) {
 
 	check(t, pickOffer(ctx, client, srv.CityName(0)))
 	srv.MoveRate(seen.RatePkgID, -2) // cheaper: within the tolerance, and the new price is booked
-	check(t, recipe1(ctx, client))
+	check(t, checkOffer(ctx, client))
 	want(t, offer.TotalRate.NetRate != seen.TotalRate.NetRate, "another price")
 
 	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
-	check(t, recipe2(ctx, client))
+	check(t, bookAndRecover(ctx, client))
 	want(t, len(srv.Ledger().OrdersFor(reference)) == 1 && order != nil && told == "", "one order, as agreed")
 	offer.TotalRate.NetRate.Amount = "1.00"
-	check(t, recipe2(ctx, client))
+	check(t, bookAndRecover(ctx, client))
 	want(t, strings.Contains(told, "was 1.00"), "what the order has otherwise")
-	check(t, recipe3(ctx, client))
+	check(t, continueBooking(ctx, client))
 
-	check(t, recipe4(ctx, client))
+	check(t, receiveWebhooks())
 	body := []byte(`{"customerReferenceNo":"ref-1","hotelConfirmNo":"","event":"order_created","eventTime":1700000000000}`)
 	answer := httptest.NewRecorder()
 	mux.ServeHTTP(answer, hotelstaystest.NewWebhookRequest("https://hooks.example.com/hotel-events", signingSecret.Reveal(), time.Now(), "evt-1", body))
 	want(t, answer.Code == http.StatusOK && len(events) == 1, "one event")
 
-	check(t, recipe5(ctx, client))
+	check(t, serveAccounts(client))
 	_, err = searching.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{reference}})
 	check(t, err)
 	want(t, srv.Ledger().TicketsIssued() == 2, "a token for each account")
 
-	check(t, recipe6(ctx, client))
+	check(t, runFleet())
 	_, err = searching.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{reference}})
 	check(t, err)
 	want(t, len(tokens) == 1 && limiter[hotelstays.OpQueryOrders] == 1, "one token in the store, one slot of the limiter")
 }
 
-// yourBooking is the code that the test of the README tests.
+// yourBooking is the code that TestNoBookingIsLost tests.
 func yourBooking(client *hotelstays.Client, city string) error {
 	ctx := context.Background()
 	if err := pickOffer(ctx, client, city); err != nil {
 		return err
 	}
-	if err := recipe1(ctx, client); err != nil {
+	if err := checkOffer(ctx, client); err != nil {
 		return err
 	}
-	return recipe2(ctx, client)
+	return bookAndRecover(ctx, client)
 }
 
 // pickOffer searches, and picks the first offer.
@@ -166,5 +257,26 @@ func want(t *testing.T, ok bool, what string) {
 	t.Helper()
 	if !ok {
 		t.Fatalf("there should be %s", what)
+	}
+}
+
+func TestNoBookingIsLost(t *testing.T) {
+	srv := hotelstaystest.NewServer()
+	defer srv.Close()
+	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{
+		AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret),
+	}, hotelstays.WithHTTPClient(srv.Client()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv.Inject(hotelstaystest.Fault{ // makes the order, and loses the answer
+		Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true,
+	})
+
+	if err := yourBooking(client, srv.CityName(0)); err != nil {
+		t.Fatal(err)
+	}
+	if orders := srv.Ledger().Orders(); len(orders) != 1 {
+		t.Fatalf("%d orders instead of one", len(orders))
 	}
 }
