@@ -77,6 +77,7 @@ const (
 // call fetches the first token. Its error is a *ValidationError with all faults at once.
 func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 	cfg := config{
+		settings:    settings{facts: &ServiceFacts{}},
 		httpClient:  &http.Client{Transport: NewTransport()},
 		log:         slog.New(slog.DiscardHandler),
 		maxAttempts: defaultAttempts,
@@ -341,7 +342,7 @@ func (x *exchange) prepare(p parts) (err error) {
 		x.set.headers[headerTraceID] = uuid.NewString()
 	}
 	x.session = p.session
-	x.answer = answer{traceID: x.set.headers[headerTraceID], reference: p.reference,
+	x.answer = answer{facts: x.set.facts, traceID: x.set.headers[headerTraceID], reference: p.reference,
 		keepRaw: x.set.rawData, maxBytes: x.client.policy.MaxBody, log: x.client.log}
 	if x.row.noAuth {
 		x.answer.maxBytes = min(x.answer.maxBytes, maxTokenBody)

@@ -74,10 +74,14 @@ func TestWhatTheCallerChangesLater(t *testing.T) {
 		assert.Equal(t, want, sent, name)
 	}
 
-	states := hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{4}, Cancelled: []types.OrderStatus{3}}
-	hosts := []string{"store.internal"}
-	known, private := hotelstays.WithOrderStates(states), hotelstays.WithVoucherHosts(hosts...)
-	states.Confirmed[0], states.Pending[0], states.Cancelled[0], hosts[0] = 7, 7, 7, ""
+	facts := hotelstays.ServiceFacts{
+		OrderStates:  hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{4}, Cancelled: []types.OrderStatus{3}},
+		RefusalCodes: map[hotelstays.Operation][]int{hotelstays.OpBook: {7}},
+	}
+	states, codes, hosts := facts.OrderStates, facts.RefusalCodes, []string{"store.internal"}
+	known, private := hotelstays.WithServiceFacts(facts), hotelstays.WithVoucherHosts(hosts...)
+	states.Confirmed[0], states.Pending[0], states.Cancelled[0], codes[hotelstays.OpBook][0], hosts[0] = 7, 7, 7, 0, ""
+	codes["nothing"] = []int{7}
 	newClient(bearerToken("token"), known, private) // shared, they would be refused
 
 	req := offer{*seenOffer(), "session"}.request("ref-1")

@@ -46,7 +46,8 @@
 // object is a pointer. PlatformHotelID identifies a hotel; Hotel.ID differs between searches.
 //
 // "Undocumented" means that the API's document leaves something open. The client then
-// passes the value on as text, a number or JSON, and [WithRawData] keeps the JSON of data.
+// passes the value on as text, a number or JSON, and [WithRawData] keeps the JSON of data. What
+// you know about your service, such as the meaning of order states, pass to [WithServiceFacts].
 // Generated code decodes the answers; the build tag hotelstays_stdjson selects encoding/json.
 //
 // A field of another type than documented stays empty, and a number in the place of text is
@@ -107,7 +108,7 @@
 //
 // An enveloped answer has the service's own form and a code other than 0. A listed code is
 // documented for the operation: 100000400, 100000429, 100001003 and 100001111 for Book,
-// 100000429 for Cancel. An untrusted certificate or TLS version is an error at once.
+// 100000429 for Cancel; [ServiceFacts] adds those that you know. An untrusted certificate or TLS version is an error at once.
 //
 // A call makes up to four attempts ([WithMaxAttempts]), or five if the fourth ended in a 401.
 // Those that end in a 429 do not count. Before the next attempt it waits for the answer's

@@ -136,6 +136,7 @@ type APIError struct {
 	// RateLimit is nil unless the service sent all of its figures.
 	RateLimit *RateLimit
 
+	ownRefusal  bool   // ServiceFacts.RefusalCodes has Code for Operation
 	tokenAdvice string // replaces the advice, after the refusal of a credential or of a token
 	outcome
 }
@@ -196,8 +197,8 @@ func (e *APIError) match() (condition, bool) {
 }
 
 // refuses reports whether the answer proves that a Book or a Cancel was not carried
-// out: a code under a status that the document names for refusals, or one that it
-// lists for the operation.
+// out: a code under a status that the document names for refusals, or one that is
+// listed for the operation.
 func (e *APIError) refuses() bool {
 	switch e.HTTPStatus {
 	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
@@ -213,10 +214,10 @@ func (e *APIError) seemsRefused() bool {
 	return e.Code != 0 && (class == 2 || class == 4)
 }
 
-// listed reports whether the document lists the code for the operation.
+// listed reports whether the document, or ServiceFacts, lists the code for the operation.
 func (e *APIError) listed() bool {
 	c, ok := byCode(e.Code)
-	return ok && (c.listedFor == nil || slices.Contains(c.listedFor, e.Operation))
+	return e.ownRefusal || ok && (c.listedFor == nil || slices.Contains(c.listedFor, e.Operation))
 }
 
 func (e *APIError) what() string {

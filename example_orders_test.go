@@ -4,6 +4,7 @@ package hotelstays_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -77,18 +78,20 @@ func ExampleClient_AwaitOrder() {
 	// Output: decided, the hotel's number is HC-000000001
 }
 
-// The numbers of confirmed and cancelled orders are undocumented. If you know them, set them.
-func ExampleWithOrderStates() {
+// What the document leaves open, such as the numbers of confirmed and cancelled orders, you may
+// know, and keep in a file.
+func ExampleWithServiceFacts() {
 	ctx := context.Background()
 	srv := hotelstaystest.NewServer(hotelstaystest.WithOrderStatusNumbers(hotelstaystest.OrderStatusNumbers{Confirmed: 2, Pending: 4,
 		Cancelled: 3}))
 	defer srv.Close()
-	states := hotelstays.OrderStates{
-		Confirmed: []types.OrderStatus{2},
-		Pending:   []types.OrderStatus{4},
-		Cancelled: []types.OrderStatus{3},
+	file := `{"orderStates": {"confirmed": [2], "pending": [4], "cancelled": [3]}, "refusalCodes": {"Book": [100001112]}}`
+	var facts hotelstays.ServiceFacts
+	if err := json.Unmarshal([]byte(file), &facts); err != nil {
+		fmt.Println(err)
+		return
 	}
-	client, err := hotelstays.New(srv.URL, sandboxCredential(srv), hotelstays.WithHTTPClient(srv.Client()), hotelstays.WithOrderStates(states))
+	client, err := hotelstays.New(srv.URL, sandboxCredential(srv), hotelstays.WithHTTPClient(srv.Client()), hotelstays.WithServiceFacts(facts))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -102,8 +105,8 @@ func ExampleWithOrderStates() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println("cancelled:", outcome.Cancelled)
-	// Output: cancelled: true
+	fmt.Println("the order is", outcome.State)
+	// Output: the order is cancelled
 }
 
 // StateOf returns the meaning of a status, for your own pages and reports.
@@ -146,8 +149,8 @@ func ExampleClient_Cancel() {
 	// Output: cancelled, the supplier keeps 0.00 USD
 }
 
-// The answer to Cancel is lost, and the order is read back. Only with WithOrderStates is it known
-// whether its status means cancelled.
+// The answer to Cancel is lost, and the order is read back. Only with WithServiceFacts is it
+// known whether its status means cancelled.
 func ExampleClient_CancelAndRead() {
 	ctx := context.Background()
 	srv, client := startSandbox()

@@ -134,21 +134,13 @@ func WithTimeout(d time.Duration) SharedOption {
 	}}
 }
 
-// WithOrderStates defines the meaning of order states for AwaitOrder and CancelAndRead.
-// Without it, a status other than 0 and 1 only shows that the status changed.
-func WithOrderStates(states OrderStates) SharedOption {
-	states = *clone(&states)
+// WithServiceFacts says what you know about the service beyond its document. On a call it
+// replaces all facts of the client.
+func WithServiceFacts(facts ServiceFacts) SharedOption {
+	known := facts.copied()
 	return sharedOption{func(s *settings) {
-		all := slices.Concat(states.Confirmed, states.Pending, states.Cancelled)
-		slices.Sort(all)
-		switch {
-		case len(all) == 0:
-			s.faults.add("WithOrderStates", "names no status")
-		case len(slices.Compact(slices.Clone(all))) != len(all):
-			s.faults.add("WithOrderStates", "names a status twice")
-		default:
-			s.states = &states
-		}
+		known.validate(&s.faults)
+		s.facts = known
 	}}
 }
 

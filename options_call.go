@@ -10,8 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"time"
-
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // CallOption is an option of one call. It wins over the option of the client. Every method
@@ -93,9 +91,9 @@ type settings struct {
 	timestamp func(time.Time) (string, error)
 	timeout   time.Duration
 	rawData   bool
-	recovers  bool         // a poll of a recovery, which no quota refuses
-	queued    bool         // the time limit is that of each attempt, and begins with its slot
-	states    *OrderStates // for AwaitOrder and CancelAndRead
+	recovers  bool // a poll of a recovery, which no quota refuses
+	queued    bool // the time limit is that of each attempt, and begins with its slot
+	facts     *ServiceFacts
 	validation
 }
 
@@ -174,8 +172,8 @@ func (s settings) over(base *settings) settings {
 	if s.timeout == 0 {
 		s.timeout = base.timeout
 	}
-	if s.states == nil {
-		s.states = base.states
+	if s.facts == nil {
+		s.facts = base.facts
 	}
 	return s
 }
@@ -268,38 +266,6 @@ func WithWakeup(wakeup <-chan struct{}) WaitOption {
 		}
 		s.wakeup = wakeup
 	})
-}
-
-// OrderStates defines the meaning of order states. Only 0 and 1 are documented.
-type OrderStates struct {
-	Confirmed, Pending, Cancelled []types.OrderStatus
-}
-
-// OrderState is the meaning of an order's status.
-type OrderState string
-
-// The results of OrderStates.StateOf.
-const (
-	// OrderStateOpen: the order is neither confirmed nor cancelled yet.
-	OrderStateOpen      OrderState = "open"
-	OrderStateConfirmed OrderState = "confirmed"
-	OrderStateCancelled OrderState = "cancelled"
-	// OrderStateUnknown: the status is undocumented, and s does not have it.
-	OrderStateUnknown OrderState = "unknown"
-)
-
-// StateOf returns the meaning of a status: that of the list which has it. A status in none is
-// open if it is 0 or 1, else unknown.
-func (s OrderStates) StateOf(status types.OrderStatus) OrderState {
-	switch {
-	case slices.Contains(s.Confirmed, status):
-		return OrderStateConfirmed
-	case slices.Contains(s.Cancelled, status):
-		return OrderStateCancelled
-	case slices.Contains(s.Pending, status), status == types.OrderUnknown, status == types.OrderConfirming:
-		return OrderStateOpen
-	}
-	return OrderStateUnknown
 }
 
 var bcp47 = regexp.MustCompile(`^[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*$`)

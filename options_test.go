@@ -31,7 +31,7 @@ func TestMisplacedOptionsDoNotCompile(t *testing.T) {
 	call := []any{hotelstays.WithTraceID, hotelstays.WithRequestID, hotelstays.WithClientRequestTimestamp, hotelstays.WithRawData,
 		hotelstays.JoinCallOptions,
 		hotelstays.WithLanguage, hotelstays.WithMarket, hotelstays.WithUserRef, hotelstays.WithCurrency, hotelstays.WithClientIP,
-		hotelstays.WithTestFlags, hotelstays.WithTimeout, hotelstays.WithOrderStates}
+		hotelstays.WithTestFlags, hotelstays.WithTimeout, hotelstays.WithServiceFacts}
 	own := map[string]any{"parallelism": hotelstays.WithParallelism, "batch size": hotelstays.WithBatchSize, "wake-up": hotelstays.WithWakeup,
 		"save": hotelstays.WithSaveRecovery, "unsigned": hotelstays.WithUnsignedVouchers, "bytes": hotelstays.WithMaxVoucherBytes,
 		"logger": hotelstays.WithLogger}
@@ -376,33 +376,5 @@ func checkAccountRule(t *testing.T, srv *hotelstaystest.Server, header string, c
 	assert.NotZero(t, srv.Ledger().TicketsIssued())
 	for _, r := range srv.Ledger().Requests(hotelstaystest.OpTicket) {
 		assert.NotContains(t, r.Header, header, "a token is fetched without it")
-	}
-}
-
-// What the caller names wins over the documented meaning of 0 and 1.
-func TestStateOf(t *testing.T) {
-	none := hotelstays.OrderStates{}
-	own := hotelstays.OrderStates{Confirmed: []types.OrderStatus{2, 0}, Pending: []types.OrderStatus{4}, Cancelled: []types.OrderStatus{3}}
-	for _, tc := range []struct {
-		states hotelstays.OrderStates
-		status types.OrderStatus
-		want   hotelstays.OrderState
-		json   string
-	}{
-		{none, types.OrderUnknown, hotelstays.OrderStateOpen, `"open"`},
-		{none, types.OrderConfirming, hotelstays.OrderStateOpen, `"open"`},
-		{none, 2, hotelstays.OrderStateUnknown, `"unknown"`},
-		{own, 0, hotelstays.OrderStateConfirmed, `"confirmed"`},
-		{own, 1, hotelstays.OrderStateOpen, `"open"`},
-		{own, 2, hotelstays.OrderStateConfirmed, `"confirmed"`},
-		{own, 3, hotelstays.OrderStateCancelled, `"cancelled"`},
-		{own, 4, hotelstays.OrderStateOpen, `"open"`},
-		{own, 5, hotelstays.OrderStateUnknown, `"unknown"`},
-	} {
-		got := tc.states.StateOf(tc.status)
-		assert.Equal(t, tc.want, got, tc.status)
-		encoded, err := json.Marshal(got)
-		require.NoError(t, err)
-		assert.Equal(t, tc.json, string(encoded))
 	}
 }

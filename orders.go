@@ -58,6 +58,9 @@ func (r *QueryOrdersRequest) parts() parts { return parts{body: r} }
 // check requires a list of orders, because an answer without one does not prove that there
 // are no orders.
 func (*QueryOrdersRequest) check(resp *QueryOrdersResponse, a *answer) error {
+	if resp.Orders == nil && a.facts.NullOrders && a.hasNullOrders() {
+		resp.Orders = []types.Order{}
+	}
 	if resp.Orders == nil {
 		return missing("data.orders")
 	}
@@ -68,6 +71,15 @@ func (*QueryOrdersRequest) check(resp *QueryOrdersResponse, a *answer) error {
 }
 
 func (r *QueryOrdersResponse) meta() *ResponseMeta { return &r.Meta }
+
+// hasNullOrders reports whether the answer's list of orders is null. Duplicate names and other
+// spellings were refused before.
+func (a *answer) hasNullOrders() bool {
+	var env struct {
+		Data struct{ Orders json.RawMessage }
+	}
+	return json.Unmarshal(a.result.Answer.Body, &env) == nil && string(env.Data.Orders) == "null"
+}
 
 // signOfMore returns why an answer without orders may be incomplete, or an empty string.
 func (a *answer) signOfMore() string {
@@ -201,25 +213,12 @@ func (e *OrderNotFoundError) Error() string {
 // Unwrap returns ErrNotFound.
 func (e *OrderNotFoundError) Unwrap() error { return ErrNotFound }
 
-// decided reports whether AwaitOrder ends. Without states, any status that is not open ends it.
-func (s *OrderStates) decided(status types.OrderStatus) bool {
-	if s == nil {
-		return OrderStates{}.StateOf(status) != OrderStateOpen
-	}
+// decided reports whether AwaitOrder ends. Unless a final state is known, any status that is not
+// open ends it.
+func (s OrderStates) decided(status types.OrderStatus) bool {
 	state := s.StateOf(status)
-	return state == OrderStateConfirmed || state == OrderStateCancelled
-}
-
-// cancelled reports whether the order has a cancelled status. Without an order it checks the
-// answer to Cancel.
-func (s *OrderStates) cancelled(order *types.Order, resp *CancelResponse) bool {
-	switch {
-	case s == nil:
-		return false
-	case order != nil:
-		return s.StateOf(order.Status) == OrderStateCancelled
-	}
-	return resp != nil && resp.Status != nil && s.StateOf(*resp.Status) == OrderStateCancelled
+	none := len(s.Confirmed)+len(s.Cancelled) == 0
+	return state == OrderStateConfirmed || state == OrderStateCancelled || state == OrderStateUnknown && none
 }
 
 // awaitSchedule is when AwaitOrder polls again, from its start; after it, AwaitOrder polls every
@@ -233,9 +232,9 @@ const (
 )
 
 // AwaitOrder polls an order until its status is neither 0 nor 1, because the final states are
-// undocumented. With WithOrderStates it polls until the order is confirmed or cancelled. It
-// polls at once, 5, 10 and 20 seconds after the call, then every 30 seconds, and on each wake-up
-// of WithWakeup. Set a deadline on ctx: WithTimeout bounds only each poll.
+// undocumented. With ServiceFacts.OrderStates it polls until the order is confirmed or
+// cancelled. It polls at once, 5, 10 and 20 seconds after the call, then every 30 seconds, and on
+// each wake-up of WithWakeup. Set a deadline on ctx: WithTimeout bounds only each poll.
 //
 // Failed polls are repeated, but a refusal that cannot change is returned. The error is an
 // *OrderNotFoundError if no order appears within ten minutes. When ctx ends, AwaitOrder returns the
@@ -253,7 +252,7 @@ func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opt
 	if err := set.faults.err("AwaitOrder"); err != nil {
 		return nil, err
 	}
-	states := set.over(&c.defaults).states
+	states := set.over(&c.defaults).facts.OrderStates
 	var seen *types.Order
 	var pollErr error // of the last poll
 	start := time.Now()
@@ -381,16 +380,27 @@ type CancelOutcome struct {
 	Response *CancelResponse
 	// Order is the order read afterwards, or nil if that failed.
 	Order *types.Order
-	// Cancelled reports whether the order is known to be cancelled. It needs WithOrderStates,
-	// because the number of that state is undocumented.
-	Cancelled bool
+	// State is what the status of Order means, or without an Order that of Response:
+	// OrderStateUnknown unless it is 0 or 1, or ServiceFacts.OrderStates has it.
+	State OrderState
+}
+
+// after returns the state of an order after Cancel: that of the order as it was read, or without
+// one that of the answer.
+func (s OrderStates) after(resp *CancelResponse, order *types.Order) OrderState {
+	switch {
+	case order != nil:
+		return s.StateOf(order.Status)
+	case resp != nil && resp.Status != nil:
+		return s.StateOf(*resp.Status)
+	}
+	return OrderStateUnknown
 }
 
 // CancelAndRead calls Cancel once, then reads the order once.
 //
-// If the outcome of Cancel is unknown, and the order does not show that it is cancelled,
-// CancelAndRead returns the *OutcomeUnknownError together with the outcome: read the order
-// again later. A refusal returns only its error. A failed read after an answer to Cancel is
+// If the outcome of Cancel is unknown, and State is not OrderStateCancelled, CancelAndRead
+// returns the *OutcomeUnknownError together with the outcome: read the order again later. A refusal returns only its error. A failed read after an answer to Cancel is
 // not an error: use Response.
 func (c *Client) CancelAndRead(ctx context.Context, req *CancelRequest, opts ...CallOption) (*CancelOutcome, error) {
 	set := collect(opts)
@@ -399,18 +409,18 @@ func (c *Client) CancelAndRead(ctx context.Context, req *CancelRequest, opts ...
 	if err != nil && !errors.As(err, &unknown) {
 		return nil, err
 	}
-	states := set.over(&c.defaults).states
+	states := set.over(&c.defaults).facts.OrderStates
 	order, readErr := c.readOrder(ctx, req.CustomerReferenceNo, set.forOperation(OpQueryOrders).option())
-	outcome := &CancelOutcome{Response: resp, Order: order, Cancelled: states.cancelled(order, resp)}
+	outcome := &CancelOutcome{Response: resp, Order: order, State: states.after(resp, order)}
 	switch {
-	case err == nil || outcome.Cancelled:
+	case err == nil || outcome.State == OrderStateCancelled:
 		return outcome, nil
 	case readErr != nil:
 		err = fmt.Errorf("%w; reading the order failed, too: %s", err, fact(readErr))
-	case order != nil && states == nil:
-		err = fmt.Errorf("%w; the order has status %d, and without WithOrderStates its meaning is unknown", err, order.Status)
+	case order != nil && outcome.State == OrderStateUnknown:
+		err = fmt.Errorf("%w; the order has status %d, whose meaning ServiceFacts.OrderStates does not say", err, order.Status)
 	case order != nil:
-		err = fmt.Errorf("%w; the order has status %d, which is not cancelled", err, order.Status)
+		err = fmt.Errorf("%w; the order is %s (status %d)", err, outcome.State, order.Status)
 	}
 	return outcome, err
 }

@@ -3,6 +3,7 @@
 package hotelstays_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -289,8 +290,12 @@ func TestCancelOfAnUnknownOrder(t *testing.T) {
 func cancelled(_ *testing.T, w *recoveryWorld) { w.SetOrderStatus("ref-1", 3) }
 
 // The sandbox's numbers of undocumented states.
-var sandboxStates = hotelstays.WithOrderStates(hotelstays.OrderStates{
+var sandboxStates = withStates(hotelstays.OrderStates{
 	Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}, Pending: []types.OrderStatus{4}})
+
+func withStates(states hotelstays.OrderStates) hotelstays.SharedOption {
+	return hotelstays.WithServiceFacts(hotelstays.ServiceFacts{OrderStates: states})
+}
 
 func TestAwaitOrder(t *testing.T) {
 	const s = time.Second
@@ -328,6 +333,9 @@ func TestAwaitOrder(t *testing.T) {
 			polls: []float64{0, 5, 10}, ends: 10, status: 3},
 		{name: "with states, one that is not named is not", confirm: -1, steps: []step{{1, 5}, {30, 2}},
 			await: []hotelstays.WaitOption{sandboxStates}, polls: []float64{0, 5, 10, 20, 50}, ends: 50, status: 2},
+		{name: "with no final state, one that is not named is decided", confirm: -1, steps: []step{{1, 4}, {6, 5}},
+			await: []hotelstays.WaitOption{withStates(hotelstays.OrderStates{Pending: []types.OrderStatus{4}})}, polls: []float64{0, 5, 10}, ends: 10,
+			status: 5},
 		{name: "stuck", confirm: -1, within: 100 * s, polls: []float64{0, 5, 10, 20, 50, 80}, ends: 100, status: 1, err: context.DeadlineExceeded},
 		{name: "stuck, and past ten minutes", confirm: -1, within: 700 * s, ends: 700, status: 1, err: context.DeadlineExceeded,
 			polls: []float64{0, 5, 10, 20, 50, 80, 110, 140, 170, 200, 230, 260, 290, 320, 350, 380, 410, 440, 470, 500, 530, 560, 590, 620, 650, 680}},
@@ -446,27 +454,28 @@ func TestCancelAndRead(t *testing.T) {
 		made         bool // the order is cancelled
 		response     bool
 		order        bool // it was read back
-		verified     bool
+		state        hotelstays.OrderState
 		unknown      bool // the error
 	}{
 		{name: "answered", made: true, response: true, order: true},
-		{name: "answered, with states", states: true, made: true, response: true, order: true, verified: true},
+		{name: "answered, with states", states: true, made: true, response: true, order: true, state: hotelstays.OrderStateCancelled},
 		{name: "answered, not read back", read: unread, made: true, response: true},
-		{name: "answered, not read back, with states", read: unread, states: true, made: true, response: true, verified: true},
-		{name: "answered with another status, not read back, with states", cancel: another, read: unread, states: true, response: true},
+		{name: "answered, not read back, with states", read: unread, states: true, made: true, response: true, state: hotelstays.OrderStateCancelled},
+		{name: "answered with another status, not read back, with states", cancel: another, read: unread, states: true, response: true,
+			state: hotelstays.OrderStateConfirmed},
 		{name: "answered without data, not read back, with states", cancel: fault(status(200, `{"code":0}`)), read: unread, states: true,
 			response: true},
-		{name: "cut", cancel: cut, order: true, unknown: true},
-		{name: "cut, with states", cancel: cut, states: true, order: true, unknown: true},
+		{name: "cut", cancel: cut, state: hotelstays.OrderStateOpen, order: true, unknown: true},
+		{name: "cut, with states", cancel: cut, states: true, state: hotelstays.OrderStateOpen, order: true, unknown: true},
 		{name: "cut, not read back", cancel: cut, read: unread, states: true, unknown: true},
 		{name: "made and cut", cancel: madeAndCut, made: true, order: true, unknown: true},
-		{name: "made and cut, with states", cancel: madeAndCut, states: true, made: true, order: true, verified: true},
+		{name: "made and cut, with states", cancel: madeAndCut, states: true, made: true, order: true, state: hotelstays.OrderStateCancelled},
 		{name: "made and cut, not read back", cancel: madeAndCut, read: unread, states: true, made: true, unknown: true},
-		{name: "504", cancel: timeout, states: true, order: true, unknown: true},
+		{name: "504", cancel: timeout, states: true, state: hotelstays.OrderStateOpen, order: true, unknown: true},
 		{name: "made and 504", cancel: madeAndTimeout, made: true, order: true, unknown: true},
-		{name: "made and 504, with states", cancel: madeAndTimeout, states: true, made: true, order: true, verified: true},
-		{name: "made and garbage, with states", cancel: garbage, states: true, made: true, order: true, verified: true},
-		{name: "made and no answer in time, with states", cancel: late, states: true, made: true, order: true, verified: true},
+		{name: "made and 504, with states", cancel: madeAndTimeout, states: true, made: true, order: true, state: hotelstays.OrderStateCancelled},
+		{name: "made and garbage, with states", cancel: garbage, states: true, made: true, order: true, state: hotelstays.OrderStateCancelled},
+		{name: "made and no answer in time, with states", cancel: late, states: true, made: true, order: true, state: hotelstays.OrderStateCancelled},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -496,7 +505,7 @@ func TestCancelAndRead(t *testing.T) {
 				require.NotNil(t, outcome)
 				assert.Equal(t, tc.response, outcome.Response != nil)
 				assert.Equal(t, tc.order, outcome.Order != nil)
-				assert.Equal(t, tc.verified, outcome.Cancelled)
+				assert.Equal(t, cmp.Or(tc.state, hotelstays.OrderStateUnknown), outcome.State)
 				if tc.order {
 					assert.Equal(t, tc.made, outcome.Order.CancelTime != "")
 				}
@@ -599,13 +608,13 @@ func TestTheOrderReadBackDecides(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name, cancel, orders string
-		verified             bool
+		state                hotelstays.OrderState
 	}{
-		{"both say cancelled", cancelled, order("3"), true},
-		{"the answer says cancelled, the order does not", cancelled, order("2"), false},
-		{"the answer does not, the order says cancelled", confirmed, order("3"), true},
-		{"the answer says cancelled, no order is there", cancelled, `{"orders":[]}`, true},
-		{"the answer does not, no order is there", confirmed, `{"orders":[]}`, false},
+		{"both say cancelled", cancelled, order("3"), hotelstays.OrderStateCancelled},
+		{"the answer says cancelled, the order does not", cancelled, order("2"), hotelstays.OrderStateConfirmed},
+		{"the answer does not, the order says cancelled", confirmed, order("3"), hotelstays.OrderStateCancelled},
+		{"the answer says cancelled, no order is there", cancelled, `{"orders":[]}`, hotelstays.OrderStateCancelled},
+		{"the answer does not, no order is there", confirmed, `{"orders":[]}`, hotelstays.OrderStateConfirmed},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			client := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
@@ -617,9 +626,9 @@ func TestTheOrderReadBackDecides(t *testing.T) {
 			}))
 			outcome, err := client.CancelAndRead(t.Context(), &hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "ref-1",
 				SupplierReferenceNo: "sup-1"},
-				hotelstays.WithOrderStates(hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}}))
+				withStates(hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}}))
 			require.NoError(t, err)
-			assert.Equal(t, tc.verified, outcome.Cancelled)
+			assert.Equal(t, tc.state, outcome.State)
 			assert.NotNil(t, outcome.Response)
 		})
 	}

@@ -1049,8 +1049,8 @@ func TestRefusalInDoubtWhenCtxEnds(t *testing.T) {
 	}
 }
 
-// A code that is documented for Book is believed. Another one is believed only
-// when no order is there.
+// A code that is documented for Book, or is one of ServiceFacts, is believed. Another one is
+// believed only when no order is there.
 func TestRefusalCodes(t *testing.T) {
 	refused := func(httpStatus, code int, commit bool) hotelstaystest.Fault {
 		return hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultStatus, Status: httpStatus, Code: code,
@@ -1070,6 +1070,11 @@ func TestRefusalCodes(t *testing.T) {
 		{"rate limit", refused(429, hotelstays.CodeRateLimited, false), failing, 0, nil, hotelstays.BookingOpen},
 		{"duplicate", refused(200, hotelstays.CodeDuplicateBooking, false), failing, 0, nil, hotelstays.BookingOpen},
 		{"rate moved", refused(200, hotelstays.CodeRateChanged, false), failing, 0, nil, hotelstays.BookingOpen},
+
+		{"of the service's facts", refused(200, 100001112, false), failing, 0, nil, hotelstays.BookingOpen},
+		{"of the service's facts, HTTP 400", refused(400, 100001112, false), failing, 0, nil, hotelstays.BookingOpen},
+		{"of the service's facts, HTTP 500, and the order", refused(500, 100001112, true), hotelstaystest.Fault{}, 0, []float64{0},
+			hotelstays.BookingFound},
 
 		{"undocumented, no order", refused(200, 100009999, false), hotelstaystest.Fault{}, 0, []float64{0}, hotelstays.BookingOpen},
 		{"undocumented, HTTP 401, no order", refused(401, 100009999, false), failing, 0, nil, hotelstays.BookingOpen},
@@ -1101,7 +1106,7 @@ func TestRefusalCodes(t *testing.T) {
 				if tc.heals > 0 {
 					at(t, tc.heals, w.ClearFaults)
 				}
-				outcome, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-1"))
+				outcome, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-1"), refusing(hotelstays.OpBook, 100001112))
 				books := w.Ledger().Requests(hotelstaystest.OpBook)
 				assert.Equal(t, tc.polls, w.polls(books[len(books)-1].Done))
 				if tc.state != hotelstays.BookingOpen {

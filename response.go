@@ -72,6 +72,7 @@ type answer struct {
 	row       *operation
 	traceID   string // as it was sent
 	reference string
+	facts     *ServiceFacts
 	secrets   redact.Set // of the credential and the request, then the token
 	keepRaw   bool
 	maxBytes  int64
@@ -214,6 +215,7 @@ func (a *answer) apiError(env wire.Envelope) *APIError {
 		RateLimit:  rateLimit(a.result.Answer.Header),
 
 		outcome:     outcome{noQuota: a.result.QuotaSpent},
+		ownRefusal:  a.facts.refuses(a.op, env.Code),
 		tokenAdvice: a.result.TokenAdvice,
 	}
 	e.RetryAfter, _ = transport.RetryAfter(a.result.Answer.Header)

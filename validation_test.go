@@ -593,9 +593,13 @@ func TestValidationOptionValues(t *testing.T) {
 		{"trace with a line break", "WithTraceID", hotelstays.WithTraceID("a\nb")},
 		{"no function for ids", "WithRequestID", hotelstays.WithRequestID(nil)},
 		{"no function for times", "WithClientRequestTimestamp", hotelstays.WithClientRequestTimestamp(nil)},
-		{"no states", "WithOrderStates", hotelstays.WithOrderStates(hotelstays.OrderStates{})},
-		{"a state of two meanings", "WithOrderStates", hotelstays.WithOrderStates(hotelstays.OrderStates{
-			Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{4}, Cancelled: []types.OrderStatus{2}})},
+		{"a state of two meanings", "WithServiceFacts", hotelstays.WithServiceFacts(hotelstays.ServiceFacts{OrderStates: hotelstays.OrderStates{
+			Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{4}, Cancelled: []types.OrderStatus{2}}})},
+		{"a state named twice", "WithServiceFacts", hotelstays.WithServiceFacts(hotelstays.ServiceFacts{OrderStates: hotelstays.OrderStates{
+			Confirmed: []types.OrderStatus{2, 2}}})},
+		{"the code of a success", "WithServiceFacts", refusing(hotelstays.OpBook, 7, 0)},
+		{"a negative code", "WithServiceFacts", refusing(hotelstays.OpCancel, -1)},
+		{"codes of no operation", "WithServiceFacts", refusing("book", 7)},
 		{"nil", "opts", nil},
 	}
 	req := new(goodHotelList())

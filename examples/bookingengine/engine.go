@@ -57,10 +57,7 @@ const (
 // it, then the database.
 func newEngine(svc *service, db *database, log *slog.Logger) (*engine, error) {
 	log = slog.New(pageLog{log.Handler()})
-	opts := []hotelstays.Option{hotelstays.WithCurrency("EUR"), hotelstays.WithLogger(log)}
-	if len(svc.states.Confirmed) > 0 {
-		opts = append(opts, hotelstays.WithOrderStates(svc.states))
-	}
+	opts := []hotelstays.Option{hotelstays.WithCurrency("EUR"), hotelstays.WithLogger(log), hotelstays.WithServiceFacts(svc.facts)}
 	client, err := hotelstays.New(svc.baseURL, svc.credential, append(opts, svc.options...)...)
 	if err != nil {
 		return nil, err
@@ -362,7 +359,7 @@ func (e *engine) readDue() (int, error) {
 		e.update(e.ctx, reference, func(o *order) {
 			if o.nextRead == lease { // else something has happened meanwhile, and it is read again
 				o.saw(seen[reference])
-				ask = seen[reference] != nil && o.lacksVoucher(e.service.states)
+				ask = seen[reference] != nil && o.lacksVoucher(e.service.facts.OrderStates)
 			}
 		})
 		if ask {
@@ -420,7 +417,7 @@ func (e *engine) carryOut(ctx context.Context, req *hotelstays.CancelRequest) {
 		switch {
 		case outcome != nil && outcome.Response != nil:
 			o.Cancelling, o.Cancelled, o.Fee = time.Time{}, true, outcome.Response.ServiceFee
-		case outcome != nil && outcome.Cancelled:
+		case outcome != nil && outcome.State == hotelstays.OrderStateCancelled:
 			o.Cancelling, o.Cancelled = time.Time{}, true
 		case outcome == nil && !o.Cancelled: // refused: the order is unchanged
 			o.Cancelling, o.Problem = time.Time{}, new(messageFor(err))

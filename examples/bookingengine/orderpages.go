@@ -57,7 +57,7 @@ func (s *site) orderOf(r *http.Request) (orderPage, error) {
 	if err != nil {
 		return orderPage{}, err
 	}
-	return orderPage{o, statusOf(o, s.engine.service.states), o.Checkout.Reference}, nil
+	return orderPage{o, statusOf(o, s.engine.service.facts.OrderStates), o.Checkout.Reference}, nil
 }
 
 func (s *site) order(w http.ResponseWriter, r *http.Request) error {

@@ -20,8 +20,8 @@ type service struct {
 	credential hotelstays.TicketCredential
 	sandbox    bool
 	mayBook    bool
-	// states are the numbers of order states, empty if unknown: then the pages show less.
-	states hotelstays.OrderStates
+	// facts are empty if the numbers of order states are unknown: then the pages show less.
+	facts hotelstays.ServiceFacts
 	// cities are suggestions of the search form. A real engine fills its catalogue with
 	// WalkDestinations.
 	cities []string
@@ -82,9 +82,9 @@ func sandboxService(srv *hotelstaystest.Server, site string) *service {
 		callbackURL:   site + eventsPath,
 		webhookSecret: types.NewSecret(srv.WebhookSecret),
 		pause:         time.Second,
-		states: hotelstays.OrderStates{ // the numbers of the sandbox
+		facts: hotelstays.ServiceFacts{OrderStates: hotelstays.OrderStates{ // the numbers of the sandbox
 			Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}, Pending: []types.OrderStatus{4},
-		},
+		}},
 	}
 	for i := range srv.CityCount() {
 		svc.cities = append(svc.cities, srv.CityName(i))

@@ -1,0 +1,95 @@
+// Facts about a service that the document leaves open, and a caller may know.
+
+package hotelstays
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// ServiceFacts is what you know about a service beyond its document: from the provider, or from
+// trying it. Its JSON is for a file of facts. The zero value knows nothing.
+type ServiceFacts struct {
+	// OrderStates are the meanings of order states, for AwaitOrder and CancelAndRead.
+	OrderStates OrderStates `json:"orderStates,omitzero"`
+	// RefusalCodes are the service's own codes that prove for an operation that nothing was
+	// done. With HTTP 2xx or 4xx such a code is a refusal, an *APIError, like one that is
+	// documented for the operation. Without this fact, Book and Cancel have an unknown outcome
+	// with most of them. With any other HTTP status, such as 5xx, a code proves nothing.
+	RefusalCodes map[Operation][]int `json:"refusalCodes,omitempty"`
+	// NullOrders says that QueryOrders writes an empty list as "orders": null. Without this fact
+	// such an answer is a *DecodeError, and does not prove that there is no order.
+	NullOrders bool `json:"nullOrders,omitempty"`
+}
+
+// copied returns a copy that shares nothing with f.
+func (f *ServiceFacts) copied() *ServiceFacts {
+	c := clone(f)
+	c.RefusalCodes = maps.Clone(f.RefusalCodes)
+	for op, codes := range c.RefusalCodes {
+		c.RefusalCodes[op] = slices.Clone(codes)
+	}
+	return c
+}
+
+func (f *ServiceFacts) validate(v *faults) {
+	const option = "WithServiceFacts"
+	states := slices.Concat(f.OrderStates.Confirmed, f.OrderStates.Pending, f.OrderStates.Cancelled)
+	for i, status := range states {
+		if slices.Contains(states[:i], status) {
+			v.add(option, "orderStates names the status %d twice", status)
+		}
+	}
+	for _, op := range slices.Sorted(maps.Keys(f.RefusalCodes)) {
+		if operations[op] == nil {
+			v.add(option, "refusalCodes names %q, which is no operation; use one such as %s", op, OpBook)
+		}
+		for _, code := range f.RefusalCodes[op] {
+			if code <= 0 {
+				v.add(option, "refusalCodes of %s has the code %d; the code of a refusal is positive", op, code)
+			}
+		}
+	}
+}
+
+// refuses reports whether the code proves that op was not carried out.
+func (f *ServiceFacts) refuses(op Operation, code int) bool {
+	return slices.Contains(f.RefusalCodes[op], code)
+}
+
+// OrderStates defines the meaning of order states. Only 0 and 1 are documented. A status must
+// not have two meanings.
+type OrderStates struct {
+	Confirmed []types.OrderStatus `json:"confirmed,omitempty"`
+	Pending   []types.OrderStatus `json:"pending,omitempty"`
+	Cancelled []types.OrderStatus `json:"cancelled,omitempty"`
+}
+
+// OrderState is the meaning of an order's status.
+type OrderState string
+
+// The results of OrderStates.StateOf.
+const (
+	// OrderStateOpen: the order is neither confirmed nor cancelled yet.
+	OrderStateOpen      OrderState = "open"
+	OrderStateConfirmed OrderState = "confirmed"
+	OrderStateCancelled OrderState = "cancelled"
+	// OrderStateUnknown: the status is undocumented, and s does not have it.
+	OrderStateUnknown OrderState = "unknown"
+)
+
+// StateOf returns the meaning of a status: that of the list which has it. A status in none is
+// open if it is 0 or 1, else unknown.
+func (s OrderStates) StateOf(status types.OrderStatus) OrderState {
+	switch {
+	case slices.Contains(s.Confirmed, status):
+		return OrderStateConfirmed
+	case slices.Contains(s.Cancelled, status):
+		return OrderStateCancelled
+	case slices.Contains(s.Pending, status), status == types.OrderUnknown, status == types.OrderConfirming:
+		return OrderStateOpen
+	}
+	return OrderStateUnknown
+}

@@ -1,0 +1,154 @@
+package hotelstays_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// Facts are stored in a file: it has no more than what is known.
+func TestServiceFactsAsJSON(t *testing.T) {
+	for text, facts := range map[string]hotelstays.ServiceFacts{
+		`{}`:                  {},
+		`{"nullOrders":true}`: {NullOrders: true},
+		`{"orderStates":{"confirmed":[2],"pending":[4,5],"cancelled":[3]},"refusalCodes":{"Book":[100001112,7],"Cancel":[8]},"nullOrders":true}`: {
+			OrderStates:  hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{4, 5}, Cancelled: []types.OrderStatus{3}},
+			RefusalCodes: map[hotelstays.Operation][]int{hotelstays.OpBook: {100001112, 7}, hotelstays.OpCancel: {8}},
+			NullOrders:   true,
+		},
+	} {
+		encoded, err := json.Marshal(facts)
+		require.NoError(t, err)
+		assert.JSONEq(t, text, string(encoded))
+		var decoded hotelstays.ServiceFacts
+		require.NoError(t, json.Unmarshal([]byte(text), &decoded))
+		assert.Equal(t, facts, decoded)
+	}
+}
+
+// refusing says that these codes of an operation prove that nothing was done.
+func refusing(op hotelstays.Operation, codes ...int) hotelstays.SharedOption {
+	return hotelstays.WithServiceFacts(hotelstays.ServiceFacts{RefusalCodes: map[hotelstays.Operation][]int{op: codes}})
+}
+
+// A code that ServiceFacts lists for an operation is a refusal where a documented one would be.
+func TestRefusalCodesOfTheService(t *testing.T) {
+	const own = 100001112
+	do := func(ctx context.Context, client *hotelstays.Client, opts ...hotelstays.CallOption) error {
+		_, err := client.Do(ctx, &hotelstays.DoRequest{Path: "/api/trade/book"}, opts...)
+		return err
+	}
+	cancelAndRead := func(ctx context.Context, client *hotelstays.Client, opts ...hotelstays.CallOption) error {
+		_, err := client.CancelAndRead(ctx, &hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "r", SupplierReferenceNo: "s"}, opts...)
+		return err
+	}
+	book, cancel := operationCalls[hotelstays.OpBook], operationCalls[hotelstays.OpCancel]
+	for _, tc := range []struct {
+		name    string
+		call    operationCall
+		facts   hotelstays.SharedOption
+		status  int
+		refused bool
+	}{
+		{"Book", book, refusing(hotelstays.OpBook, 7, own), 200, true},
+		{"Book, HTTP 404", book, refusing(hotelstays.OpBook, own), 404, true},
+		{"Book, HTTP 409", book, refusing(hotelstays.OpBook, own), 409, true},
+		{"Book, HTTP 302", book, refusing(hotelstays.OpBook, own), 302, false},
+		{"Book, HTTP 500", book, refusing(hotelstays.OpBook, own), 500, false},
+		{"Book, HTTP 504", book, refusing(hotelstays.OpBook, own), 504, false},
+		{"Book, another code", book, refusing(hotelstays.OpBook, 7), 200, false},
+		{"Book, the code of another operation", book, refusing(hotelstays.OpCancel, own), 200, false},
+		{"Do", do, refusing(hotelstays.OpBook, own), 200, true},
+		{"Cancel", cancel, refusing(hotelstays.OpCancel, own), 200, true},
+		{"Cancel, another code", cancel, refusing(hotelstays.OpCancel, 7), 200, false},
+		{"CancelAndRead", cancelAndRead, refusing(hotelstays.OpCancel, own), 200, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			answer := &fixedAnswer{status: tc.status, body: `{"code":100001112,"msg":"over the limit"}`}
+			for _, err := range []error{
+				tc.call(t.Context(), clientThrough(t, answer, tc.facts)),
+				tc.call(t.Context(), clientThrough(t, answer), tc.facts),
+				tc.call(t.Context(), clientThrough(t, answer, refusing(hotelstays.OpBook, 8)), tc.facts),
+			} {
+				var refusal *hotelstays.APIError
+				require.ErrorAs(t, err, &refusal)
+				assert.Equal(t, own, refusal.Code)
+				assert.Equal(t, tc.refused, hotelstays.KindOf(err) == hotelstays.KindRefused, "%v", err)
+				assert.Equal(t, tc.refused, hotelstays.KindOf(err) != hotelstays.KindOutcomeUnknown, "%v", err)
+			}
+		})
+	}
+}
+
+// Null is an empty list of orders, if that is how the service writes one; no other answer is.
+func TestNullOrders(t *testing.T) {
+	for data, none := range map[string]bool{
+		`{"orders":null}`:                true,
+		`{"orders":[]}`:                  true,
+		`{}`:                             false,
+		`{"orders":null,"hasMore":true}`: false,
+		`{"orders":null,"orders":null}`:  false,
+		`{"Orders":null}`:                false,
+		`{"orders":{}}`:                  false,
+		`null`:                           false,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			client := clientThrough(t, &fixedAnswer{status: 200, body: `{"code":0,"data":` + data + `}`},
+				hotelstays.WithServiceFacts(hotelstays.ServiceFacts{NullOrders: true}))
+			_, err := client.FindOrder(t.Context(), "ref-1")
+			assert.Equal(t, none, errors.Is(err, hotelstays.ErrNotFound), "%s: %v", data, err)
+
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			_, err = client.AwaitOrder(ctx, "ref-1")
+			assert.Equal(t, none, errors.Is(err, hotelstays.ErrNotFound), "%s: %v", data, err)
+
+			outcome, err := client.RecoverBooking(t.Context(), client.NewBookingRecovery(&hotelstays.BookRequest{CustomerReferenceNo: "ref-1"}))
+			require.NoError(t, err)
+			assert.Equal(t, none, outcome.State == hotelstays.BookingAbsent, "%s: %s", data, outcome.State)
+
+			resp, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
+			if none {
+				require.NoError(t, err)
+				assert.Equal(t, []types.Order{}, resp.Orders)
+			}
+		})
+	}
+}
+
+// What the caller names wins over the documented meaning of 0 and 1.
+func TestStateOf(t *testing.T) {
+	none := hotelstays.OrderStates{}
+	own := hotelstays.OrderStates{Confirmed: []types.OrderStatus{2, 0}, Pending: []types.OrderStatus{4}, Cancelled: []types.OrderStatus{3}}
+	for _, tc := range []struct {
+		states hotelstays.OrderStates
+		status types.OrderStatus
+		want   hotelstays.OrderState
+		json   string
+	}{
+		{none, types.OrderUnknown, hotelstays.OrderStateOpen, `"open"`},
+		{none, types.OrderConfirming, hotelstays.OrderStateOpen, `"open"`},
+		{none, 2, hotelstays.OrderStateUnknown, `"unknown"`},
+		{own, 0, hotelstays.OrderStateConfirmed, `"confirmed"`},
+		{own, 1, hotelstays.OrderStateOpen, `"open"`},
+		{own, 2, hotelstays.OrderStateConfirmed, `"confirmed"`},
+		{own, 3, hotelstays.OrderStateCancelled, `"cancelled"`},
+		{own, 4, hotelstays.OrderStateOpen, `"open"`},
+		{own, 5, hotelstays.OrderStateUnknown, `"unknown"`},
+	} {
+		got := tc.states.StateOf(tc.status)
+		assert.Equal(t, tc.want, got, tc.status)
+		encoded, err := json.Marshal(got)
+		require.NoError(t, err)
+		assert.Equal(t, tc.json, string(encoded))
+	}
+}
