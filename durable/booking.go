@@ -26,6 +26,13 @@ const (
 )
 
 var (
+	// ErrNotBegun: no open booking of the client's account has this reference.
+	ErrNotBegun = errors.New("this account has no open booking under this reference")
+	// ErrAlreadyBegun: a booking under this reference has not ended yet.
+	ErrAlreadyBegun = errors.New("a booking under this reference has not ended yet")
+	// ErrAlreadyBooked: a booking under this reference has ended with an order, and OnOutcome
+	// has received it. Book another stay under another reference.
+	ErrAlreadyBooked = errors.New("there is an order under this reference already")
 	// ErrAlreadyStarted: Book was called before for this booking, or a worker already polls
 	// for its order.
 	ErrAlreadyStarted = errors.New("the booking has started already")
@@ -94,9 +101,15 @@ func (b Booking) Phase(now time.Time) Phase {
 }
 
 // Start marks a booking as being sent by a Book that ends by a time. Commit the result before
-// Book is sent. The error is ErrAlreadyStarted.
+// Book is sent. The error is ErrAlreadyStarted, or ErrAlreadyBooked or ErrNotBegun if the booking
+// has ended.
 func (b Booking) Start(bookBy time.Time) (Booking, error) {
-	if b.Phase(bookBy) != PhaseWaiting {
+	switch {
+	case b.Ending.HasOrder():
+		return b, ErrAlreadyBooked
+	case b.Ending != "":
+		return b, b.refused(bookBy)
+	case !b.BookBy.IsZero():
 		return b, ErrAlreadyStarted
 	}
 	b.BookBy = wallClock(bookBy.Add(ClockMargin))
@@ -114,6 +127,17 @@ func (b Booking) TakeOver(now time.Time) Booking {
 		b.Recovery.EndedAt = wallClock(later(now.Add(-provenAfter), b.Earlier))
 	}
 	return b
+}
+
+// Options returns the stored options of the booking's calls, which are WithMarket and WithUserRef.
+func (b Booking) Options() (opts []hotelstays.CallOption) {
+	if b.Recovery.Market != "" {
+		opts = append(opts, hotelstays.WithMarket(b.Recovery.Market))
+	}
+	if b.Recovery.UserRef != "" {
+		opts = append(opts, hotelstays.WithUserRef(b.Recovery.UserRef))
+	}
+	return opts
 }
 
 // LastBook returns the time for Earlier of the next round under the reference of a booking that
@@ -235,24 +259,40 @@ func (b Booking) HandOver(recovery hotelstays.BookingRecovery) (next Booking, ok
 	return handedOver(recovery).EarlierEnded(b.Earlier)
 }
 
-// Abandon ends a booking without an outcome, because a person gives it up. ok is false, and
-// nothing changes, while Book may be under way and after it has ended.
-func (b Booking) Abandon(now time.Time) (next Booking, ok bool) {
+// Abandon ends a booking without an outcome, because a person gives it up. It is refused while
+// Book may be under way. The error is ErrNotBegun after the booking has ended.
+func (b Booking) Abandon(now time.Time) (Booking, error) {
 	if phase := b.Phase(now); phase == PhaseBooking || phase == PhaseEnded {
-		return b, false
+		return b, b.refused(now)
 	}
 	b.Ending = EndingAbandoned
-	return b, true
+	return b, nil
 }
 
 // Retry makes a booking due now, because a person asks for it. An abandoned booking opens
-// again. ok is false, and nothing changes, before it has started and after it has an outcome.
-func (b Booking) Retry(now time.Time) (next Booking, ok bool) {
+// again. It is refused before the booking has started. The error is ErrNotBegun after it has an
+// outcome.
+func (b Booking) Retry(now time.Time) (Booking, error) {
 	if b.Ending == EndingAbandoned {
 		b.Ending = ""
 		b = b.TakeOver(now)
 	}
-	return b.Wake(now)
+	next, ok := b.Wake(now)
+	if !ok {
+		return b, b.refused(now)
+	}
+	return next, nil
+}
+
+// refused says why a booking does not change.
+func (b Booking) refused(now time.Time) error {
+	switch b.Phase(now) {
+	case PhaseBooking:
+		return errors.New("its Book may still be under way, until " + b.BookBy.Format(time.RFC3339))
+	case PhaseWaiting:
+		return errors.New("nothing was sent yet; call Send, or wait until a worker does at " + b.Due.Format(time.RFC3339))
+	}
+	return fmt.Errorf("%w: it has ended as %s", ErrNotBegun, b.Ending)
 }
 
 // End ends a booking with an outcome. ok is false if it has ended in the same way before. The

@@ -90,7 +90,14 @@ func TestTransitions(t *testing.T) {
 			func(b durable.Booking) (durable.Booking, bool) {
 				next, err := b.Start(after(time.Minute))
 				if err != nil {
-					assert.ErrorIs(t, err, durable.ErrAlreadyStarted)
+					want := durable.ErrAlreadyStarted
+					switch {
+					case b.Ending.HasOrder():
+						want = durable.ErrAlreadyBooked
+					case b.Ending != "":
+						want = durable.ErrNotBegun
+					}
+					assert.ErrorIs(t, err, want)
 				}
 				return next, err == nil
 			},
@@ -120,7 +127,11 @@ func TestTransitions(t *testing.T) {
 			},
 		},
 		"abandon": {
-			func(b durable.Booking) (durable.Booking, bool) { return b.Abandon(after(time.Second)) },
+			func(b durable.Booking) (durable.Booking, bool) {
+				next, err := b.Abandon(after(time.Second))
+				assert.Equal(t, b.Ending != "", errors.Is(err, durable.ErrNotBegun))
+				return next, err == nil
+			},
 			"waiting, polling, taken over",
 			func(b durable.Booking) durable.Booking {
 				b.Ending = durable.EndingAbandoned
@@ -128,7 +139,11 @@ func TestTransitions(t *testing.T) {
 			},
 		},
 		"retry": {
-			func(b durable.Booking) (durable.Booking, bool) { return b.Retry(after(time.Second)) },
+			func(b durable.Booking) (durable.Booking, bool) {
+				next, err := b.Retry(after(time.Second))
+				assert.Equal(t, err != nil && b.Ending != "", errors.Is(err, durable.ErrNotBegun))
+				return next, err == nil
+			},
 			"booking, polling, taken over, abandoned",
 			func(b durable.Booking) durable.Booking {
 				b.Due, b.Recovery.NextPoll, b.Ending = after(time.Second), after(time.Second), ""
@@ -316,12 +331,12 @@ func TestNextRound(t *testing.T) {
 
 // An abandoned booking that was never sent is never sent later.
 func TestRetryOfABookingThatWaited(t *testing.T) {
-	b, ok := waiting.Abandon(after(time.Second))
-	require.True(t, ok)
-	b, ok = b.Retry(after(time.Minute))
-	require.True(t, ok)
+	b, err := waiting.Abandon(after(time.Second))
+	require.NoError(t, err)
+	b, err = b.Retry(after(time.Minute))
+	require.NoError(t, err)
 	assert.Equal(t, durable.PhasePolling, b.Phase(after(time.Minute)))
-	_, err := b.Start(after(time.Hour))
+	_, err = b.Start(after(time.Hour))
 	assert.ErrorIs(t, err, durable.ErrAlreadyStarted)
 }
 

@@ -1,6 +1,6 @@
 // Package durable has the life of a booking that outlives its process, as transitions without
 // I/O: the time is an argument, and the result is a new Booking to store. contrib/river and
-// the journal of contrib/sql drive it; use it for a store of your own.
+// the journal of contrib/sql drive it, and implement Bookings; use it for a store of your own.
 //
 // # The phases
 //
@@ -16,10 +16,13 @@
 // To book, it commits Start, calls Client.BookAndRecover, and asks Booked for the outcome. If
 // that is nil, it commits HandOver and returns Unknown.
 //
-// A worker that finds a due booking commits TakeOver if the booking is waiting, polls with a
-// copy of the recovery, and asks Polled for the outcome. If that is nil and StepRecovery
-// returned no error, it stores the next booking, unless the phase was booking or another
-// worker has the booking now.
+// A worker that finds a due booking which is waiting books it in the same way, with the request
+// that SealRequest has encrypted. A store that keeps no requests commits TakeOver instead: the
+// booking is never sent.
+//
+// Otherwise the worker polls with a copy of the recovery, and asks Polled for the outcome. If
+// that is nil and StepRecovery returned no error, it stores the next booking, unless the phase was
+// booking or another worker has the booking now.
 //
 //	at, recovery := time.Now(), booking.Recovery
 //	outcome, err := client.StepRecovery(ctx, &recovery)

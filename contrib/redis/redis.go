@@ -12,6 +12,9 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/hotelstays/hotelstays-go/keyring"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 const defaultPrefix = "hotelstays"
@@ -64,6 +67,14 @@ func (p *problems) checkClient(client redis.UniversalClient) {
 	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		p.add("the client is nil; pass one of github.com/redis/go-redis/v9")
 	}
+}
+
+func (p *problems) keyring(keys []types.Secret) *keyring.Ring {
+	ring, err := keyring.New(keys)
+	if err != nil {
+		*p = append(*p, err)
+	}
+	return ring
 }
 
 // prefix returns the prefix to use.

@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/keyring"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -45,7 +46,7 @@ type TokenStore struct {
 	client  redis.UniversalClient
 	prefix  string
 	lease   time.Duration
-	keyring keyring
+	keyring *keyring.Ring
 	log     *slog.Logger
 
 	mu     sync.Mutex
@@ -63,7 +64,7 @@ func NewTokenStore(client redis.UniversalClient, opts TokenStoreOptions) (*Token
 		client:  client,
 		prefix:  p.prefix(opts.Prefix),
 		lease:   opts.FetchLease,
-		keyring: newKeyring(opts.Keys, &p),
+		keyring: p.keyring(opts.Keys),
 		log:     opts.Logger,
 		leases:  make(map[string]string),
 	}
@@ -109,7 +110,7 @@ func (s *TokenStore) read(ctx context.Context, redisKey string) (sealed []byte, 
 	if err != nil {
 		return nil, hotelstays.Token{}, err
 	}
-	token, err = s.keyring.open(redisKey, sealed)
+	token, err = s.keyring.OpenToken(redisKey, sealed)
 	if err != nil {
 		s.log.LogAttrs(ctx, slog.LevelWarn, "cannot decrypt a stored token, it counts as absent; do all processes have the same Keys?",
 			slog.String("key", redisKey), slog.String("error", err.Error()))
@@ -149,7 +150,7 @@ func (s *TokenStore) Store(ctx context.Context, key string, t hotelstays.Token) 
 	s.mu.Lock()
 	leaseID := s.leases[key]
 	s.mu.Unlock()
-	sealed, err := s.keyring.seal(redisKey, t)
+	sealed, err := s.keyring.SealToken(redisKey, t)
 	var stored any
 	if err == nil {
 		stored, err = runScript(ctx, s.client, storeToken, []string{redisKey, lease}, sealed, life.Milliseconds(), leaseID)

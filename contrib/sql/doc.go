@@ -18,7 +18,7 @@
 //
 // # The life of a booking in the Journal
 //
-//	waiting   Begin: the caller's row and the entry are committed in one transaction. Nothing
+//	waiting   BeginTx: the caller's row and the entry are committed in one transaction. Nothing
 //	          has been sent.
 //	booking   Send marks the entry, commits that, and then books. It ends within BookTimeout. If
 //	          nobody calls Send within BookTimeout, Run does, in any process.
@@ -50,7 +50,7 @@
 // end with its ctx.
 //
 // After BookingAbsent the caller decides whether to book again, as long as the offer still
-// holds (CheckAvail): Begin and Send with the same reference. OnOutcome must not call the
+// holds (CheckAvail): BeginTx and Send with the same reference. OnOutcome must not call the
 // service, because it runs in a transaction; let it mark the row for another loop.
 //
 // One poll asks for up to 100 bookings of the same market and user, and is split if the service

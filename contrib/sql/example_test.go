@@ -100,7 +100,7 @@ func ExampleJournal() {
 			return err
 		}
 		defer tx.Rollback()
-		if err := journal.Begin(ctx, tx, req); err != nil { // first: OnOutcome locks in this order, too
+		if err := journal.BeginTx(ctx, tx, req); err != nil { // first: OnOutcome locks in this order, too
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, `INSERT INTO bookings (reference, state) VALUES ($1, 'pending')`, req.CustomerReferenceNo); err != nil {

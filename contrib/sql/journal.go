@@ -17,6 +17,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/keyring"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -29,16 +30,6 @@ const (
 	storeTimeout = 10 * time.Second
 	// maxReference is the largest number of bytes in a reference.
 	maxReference = 512
-)
-
-var (
-	// ErrNotBegun: no open booking of the client's account has this reference.
-	ErrNotBegun = errors.New("this account has no open booking under this reference")
-	// ErrAlreadyBegun: a booking under this reference has not ended yet.
-	ErrAlreadyBegun = errors.New("a booking under this reference has not ended yet")
-	// ErrAlreadyBooked: a booking under this reference has ended with an order, and OnOutcome
-	// has received it. Book another stay under another reference.
-	ErrAlreadyBooked = errors.New("there is an order under this reference already")
 )
 
 // JournalOptions configure a Journal.
@@ -80,19 +71,21 @@ type Journal struct {
 	db      database
 	client  *hotelstays.Client
 	opts    JournalOptions
-	keys    keyring
+	keys    *keyring.Ring
 	storing references    // whose OnOutcome this process has called, and that are not committed
 	account []byte        // the fingerprint of the client's recoveries
 	woken   chan struct{} // ends a pause of Run
 	fits    atomic.Bool   // the tables were seen to fit this program
 }
 
+var _ durable.Bookings[*sql.Tx] = (*Journal)(nil)
+
 // NewJournal returns a Journal. It opens no connection: create the tables with Migrate, and
 // look at the database with Check. The error names every invalid argument.
 func NewJournal(db *sql.DB, dialect Dialect, client *hotelstays.Client, opts JournalOptions) (*Journal, error) {
 	var p problems
 	p.checkDatabase(db, dialect)
-	keys := newKeyring(opts.Keys, &p)
+	keys := p.keyring(opts.Keys)
 	if client == nil {
 		p.add("the client is nil; create it with hotelstays.New")
 	}
@@ -118,40 +111,41 @@ func NewJournal(db *sql.DB, dialect Dialect, client *hotelstays.Client, opts Jou
 	}, nil
 }
 
-// Begin stores a booking in the caller's transaction: together with the caller's own row, or
+// BeginTx stores a booking in the caller's transaction: together with the caller's own row, or
 // not at all. Nothing is sent. Commit, then call Send, in this process or another. A booking
 // that is committed is sent: if nobody calls Send within BookTimeout, Run does, unless it is
 // given up by Abandon.
 //
 // The request is stored encrypted, and erased when it is sent. Of opts only WithMarket and
-// WithUserRef are stored; pass others to Send. Run sends without them.
+// WithUserRef are stored: Run sends without the others, and without those of Send. What each
+// Book needs, such as WithCurrency or WithTestFlags, belongs to the client.
 //
 // An invalid request is a *hotelstays.ValidationError, as in Client.Book.
 //
 // If a booking under the same reference and account has not ended, the error matches
-// ErrAlreadyBegun, and ErrAlreadyBooked if it has ended with an order: roll tx back. One that
-// has ended without an order begins again. If it was given up after its Book, it is without an
-// order only ten minutes after that.
-func (j *Journal) Begin(ctx context.Context, tx *sql.Tx, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) error {
+// durable.ErrAlreadyBegun, and durable.ErrAlreadyBooked if it has ended with an order: roll tx
+// back. One that has ended without an order begins again. If it was given up after its Book, it
+// is without an order only ten minutes after that.
+func (j *Journal) BeginTx(ctx context.Context, tx *sql.Tx, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) error {
 	if err := j.check(req, opts); err != nil {
-		return fmt.Errorf("hotelstayssql: Begin: %w", err)
+		return fmt.Errorf("hotelstayssql: BeginTx: %w", err)
 	}
 	if tx == nil {
-		return errors.New("hotelstayssql: Begin: tx is nil; pass the transaction of your own row, or call Book")
-	}
-	sealed, err := j.sealRequest(req)
-	if err != nil {
-		return fmt.Errorf("hotelstayssql: Begin: reference %q: %w", req.CustomerReferenceNo, err)
+		return errors.New("hotelstayssql: BeginTx: tx is nil; pass the transaction of your own row, or call Book")
 	}
 	booking := durable.New(*j.client.NewBookingRecovery(req, opts...), time.Now().Add(j.opts.BookTimeout))
+	sealed, err := booking.SealRequest(j.keys, req)
+	if err != nil {
+		return fmt.Errorf("hotelstayssql: BeginTx: reference %q: %w", req.CustomerReferenceNo, err)
+	}
 	e := &entry{reference: req.CustomerReferenceNo, fence: newID(), Booking: booking, sealed: sealed}
 	if err := j.insert(ctx, tx, e); err != nil {
-		return j.db.failed(fmt.Errorf("%w; roll back", err), "Begin: reference %q", req.CustomerReferenceNo)
+		return j.db.failed(fmt.Errorf("%w; roll back", err), "BeginTx: reference %q", req.CustomerReferenceNo)
 	}
 	return nil
 }
 
-// Send books a booking that Begin has stored and whose transaction is committed. If it is not
+// Send books a booking that BeginTx has stored and whose transaction is committed. If it is not
 // called within BookTimeout, as after the end of a process, Run does it.
 //
 // It does what Client.BookAndRecover does, within ctx and BookTimeout, and calls OnOutcome in
@@ -161,8 +155,8 @@ func (j *Journal) Begin(ctx context.Context, tx *sql.Tx, req *hotelstays.BookReq
 // An error means that something is left to do:
 //
 //	*hotelstays.OutcomeUnknownError            Run continues, and will store the outcome
-//	ErrNotBegun                                nothing was sent: call Begin and commit first
-//	ErrAlreadyBooked                           nothing was sent by this call: an earlier one
+//	durable.ErrNotBegun                        nothing was sent: call BeginTx and commit first
+//	durable.ErrAlreadyBooked                   nothing was sent by this call: an earlier one
 //	                                           has made the order
 //	durable.ErrAlreadyStarted                  nothing was sent by this call: another one, or
 //	                                           Run, has sent it
@@ -182,11 +176,11 @@ func (j *Journal) Send(ctx context.Context, customerReferenceNo string, opts ...
 	if err != nil {
 		return nil, j.db.failed(err, "Send: reference %q: nothing was sent by this call", customerReferenceNo)
 	}
-	return j.book(ctx, storing, e, req, append(optionsOf(&e.Recovery), opts...))
+	return j.book(ctx, storing, e, req, append(e.Options(), opts...))
 }
 
-// Book stores a booking and sends it: Begin and Send in one call, for callers who have no row
-// of their own to commit before. Its results are those of Send, and the errors of Begin.
+// Book stores a booking and sends it: BeginTx and Send in one call, for callers who have no row
+// of their own to commit before. Its results are those of Send, and the errors of BeginTx.
 func (j *Journal) Book(ctx context.Context, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
 	if err := j.check(req, opts); err != nil {
 		return nil, fmt.Errorf("hotelstayssql: Book: %w", err)
@@ -237,17 +231,6 @@ func (j *Journal) check(req *hotelstays.BookRequest, opts []hotelstays.CallOptio
 	return nil
 }
 
-// optionsOf returns the options of Begin that a recovery keeps.
-func optionsOf(r *hotelstays.BookingRecovery) (opts []hotelstays.CallOption) {
-	if r.Market != "" {
-		opts = append(opts, hotelstays.WithMarket(r.Market))
-	}
-	if r.UserRef != "" {
-		opts = append(opts, hotelstays.WithUserRef(r.UserRef))
-	}
-	return opts
-}
-
 // start marks a booking and erases its request: from now on its Book may have been sent.
 func (j *Journal) start(ctx context.Context, reference string, bookBy time.Time) (e *entry, req *hotelstays.BookRequest, err error) {
 	if err := j.checkTables(ctx); err != nil {
@@ -257,15 +240,9 @@ func (j *Journal) start(ctx context.Context, reference string, bookBy time.Time)
 		return nil, nil, err
 	}
 	err = j.apply(ctx, e, func(b durable.Booking) (durable.Booking, bool, error) {
-		switch {
-		case b.Ending.HasOrder():
-			return b, false, ErrAlreadyBooked
-		case b.Ending != "":
-			return b, false, fmt.Errorf("%w: it has ended as %s", ErrNotBegun, b.Ending)
-		}
 		next, err := b.Start(bookBy)
 		if err == nil {
-			req, err = j.openRequest(e)
+			req, err = b.OpenRequest(j.keys, e.sealed)
 		}
 		return next, true, err
 	}, nil)

@@ -4,7 +4,6 @@ package hotelstayssql
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -47,7 +46,7 @@ func (j *Journal) List(ctx context.Context) iter.Seq2[durable.Booking, error] {
 }
 
 // Retry makes Run poll for a booking now. A booking that was abandoned opens again. It is
-// refused while the booking waits for Send. The error is ErrNotBegun if the booking has an
+// refused while the booking waits for Send. The error is durable.ErrNotBegun if the booking has an
 // outcome or is unknown.
 func (j *Journal) Retry(ctx context.Context, customerReferenceNo string) error {
 	err := j.command(ctx, "Retry", customerReferenceNo, durable.Booking.Retry)
@@ -59,27 +58,18 @@ func (j *Journal) Retry(ctx context.Context, customerReferenceNo string) error {
 
 // Abandon ends a booking without an outcome: it is neither sent nor polled for any more, and
 // OnOutcome is not called. Ask the service first whether there is an order. It is refused
-// while Book may be under way. The error is ErrNotBegun if the booking has ended or is
+// while Book may be under way. The error is durable.ErrNotBegun if the booking has ended or is
 // unknown.
 func (j *Journal) Abandon(ctx context.Context, customerReferenceNo string) error {
 	return j.command(ctx, "Abandon", customerReferenceNo, durable.Booking.Abandon)
 }
 
-func (j *Journal) command(ctx context.Context, name, reference string, transition func(durable.Booking, time.Time) (durable.Booking, bool)) error {
+func (j *Journal) command(ctx context.Context, name, reference string, transition func(durable.Booking, time.Time) (durable.Booking, error)) error {
 	e, err := j.read(ctx, reference)
 	if err == nil {
 		err = j.apply(ctx, e, func(b durable.Booking) (durable.Booking, bool, error) {
-			now := time.Now()
-			next, ok := transition(b, now)
-			switch phase := b.Phase(now); {
-			case ok:
-				return next, true, nil
-			case phase == durable.PhaseBooking:
-				return b, false, errors.New("its Book may still be under way, until " + b.BookBy.Format(time.RFC3339))
-			case phase == durable.PhaseWaiting:
-				return b, false, errors.New("nothing was sent yet; call Send, or wait until Run does at " + b.Due.Format(time.RFC3339))
-			}
-			return b, false, fmt.Errorf("%w: it has ended as %s", ErrNotBegun, b.Ending)
+			next, err := transition(b, time.Now())
+			return next, true, err
 		}, nil)
 	}
 	if err != nil {

@@ -63,9 +63,9 @@ func (j *Journal) insert(ctx context.Context, tx *sql.Tx, e *entry) error {
 		j.account, []byte(e.reference)).Scan(&fence, &live, &stored)
 	switch {
 	case err == nil && live == liveBooked:
-		return ErrAlreadyBooked
+		return durable.ErrAlreadyBooked
 	case errors.Is(err, sql.ErrNoRows) || err == nil && fence != e.fence:
-		return ErrAlreadyBegun
+		return durable.ErrAlreadyBegun
 	case err != nil:
 		return err
 	}
@@ -85,14 +85,14 @@ func (j *Journal) insert(ctx context.Context, tx *sql.Tx, e *entry) error {
 	return err
 }
 
-// read returns the entry of a reference, or ErrNotBegun.
+// read returns the entry of a reference, or durable.ErrNotBegun.
 func (j *Journal) read(ctx context.Context, reference string) (*entry, error) {
 	row := j.db.QueryRowContext(ctx, j.db.dialect.sql(
 		`SELECT reference, fence, live, due, booking, request FROM hotelstays_journal WHERE account = ? AND reference = ?`),
 		j.account, []byte(reference))
 	e, err := j.scan(row.Scan)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, ErrNotBegun
+		return nil, durable.ErrNotBegun
 	}
 	return e, err
 }

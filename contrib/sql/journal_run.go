@@ -252,7 +252,7 @@ func (j *Journal) step(ctx context.Context, e *entry) error {
 	}
 	_, err := j.Send(ctx, e.reference)
 	_, unknown := errors.AsType[*hotelstays.OutcomeUnknownError](err)
-	if unknown || errors.Is(err, durable.ErrAlreadyStarted) || errors.Is(err, ErrAlreadyBooked) || errors.Is(err, ErrNotBegun) {
+	if unknown || errors.Is(err, durable.ErrAlreadyStarted) || errors.Is(err, durable.ErrAlreadyBooked) || errors.Is(err, durable.ErrNotBegun) {
 		return nil // it is handed over, or the caller was faster
 	}
 	return err
@@ -277,7 +277,7 @@ func (j *Journal) pollTogether(ctx context.Context, entries []*entry) (found []*
 		req.CustomerReferenceNos = append(req.CustomerReferenceNos, e.reference)
 	}
 	at := time.Now()
-	resp, err := j.client.QueryOrders(ctx, req, append(optionsOf(&entries[0].Recovery), hotelstays.WithTimeout(pollWithin))...)
+	resp, err := j.client.QueryOrders(ctx, req, append(entries[0].Options(), hotelstays.WithTimeout(pollWithin))...)
 	orders := map[string]bool{}
 	switch {
 	case ctx.Err() != nil:
@@ -371,7 +371,7 @@ func (j *Journal) poll(ctx context.Context, e *entry) error {
 func (j *Journal) Wake(ctx context.Context, customerReferenceNo string) error {
 	e, err := j.read(ctx, customerReferenceNo)
 	switch {
-	case errors.Is(err, ErrNotBegun):
+	case errors.Is(err, durable.ErrNotBegun):
 		return nil
 	case err == nil:
 		err = j.apply(ctx, e, func(b durable.Booking) (durable.Booking, bool, error) {

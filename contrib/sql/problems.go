@@ -8,6 +8,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"github.com/hotelstays/hotelstays-go/keyring"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // problems collects what is wrong with the arguments of a constructor.
@@ -29,6 +32,14 @@ func (p *problems) checkDatabase(db *sql.DB, dialect Dialect) {
 	if err := dialect.check(); err != nil {
 		*p = append(*p, err)
 	}
+}
+
+func (p *problems) keyring(keys []types.Secret) *keyring.Ring {
+	ring, err := keyring.New(keys)
+	if err != nil {
+		*p = append(*p, err)
+	}
+	return ring
 }
 
 // newID returns a number that no other process has. It is never 0.

@@ -7,13 +7,13 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"sync"
 	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/keyring"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -41,7 +41,7 @@ const (
 type TokenStore struct {
 	db      database
 	lease   time.Duration
-	keyring keyring
+	keyring *keyring.Ring
 	log     *slog.Logger
 
 	mu     sync.Mutex
@@ -58,7 +58,7 @@ func NewTokenStore(db *sql.DB, dialect Dialect, opts TokenStoreOptions) (*TokenS
 	s := &TokenStore{
 		db:      database{db, dialect},
 		lease:   opts.FetchLease,
-		keyring: newKeyring(opts.Keys, &p),
+		keyring: p.keyring(opts.Keys),
 		log:     opts.Logger,
 		leases:  make(map[string]int64),
 	}
@@ -86,12 +86,6 @@ func tokenRow(key string) []byte {
 // tokenPlace is where a token decrypts.
 func tokenPlace(row []byte) string { return "hotelstays_tokens " + hex.EncodeToString(row) }
 
-// storedToken is the plain text of a sealed token.
-type storedToken struct {
-	Token  string    `json:"token"`
-	Expiry time.Time `json:"expiry,omitzero"`
-}
-
 // Load returns the token under key, or a zero Token if there is none. A token that cannot be
 // decrypted is logged and counts as none; the next token overwrites it.
 func (s *TokenStore) Load(ctx context.Context, key string) (hotelstays.Token, error) {
@@ -112,17 +106,12 @@ func (s *TokenStore) read(ctx context.Context, row []byte) (sealed []byte, token
 	if err != nil {
 		return nil, hotelstays.Token{}, err
 	}
-	var stored storedToken
-	plain, err := s.keyring.open(tokenPlace(row), sealed)
-	if err == nil && json.Unmarshal(plain, &stored) != nil {
-		err = errors.New("it decrypts, but holds no token")
-	}
+	token, err = s.keyring.OpenToken(tokenPlace(row), sealed)
 	if err != nil {
 		s.log.LogAttrs(ctx, slog.LevelWarn, "cannot decrypt a stored token, it counts as absent; do all processes have the same Keys?",
 			slog.String("token_key", hex.EncodeToString(row)), slog.String("error", err.Error()))
-		return sealed, hotelstays.Token{}, nil
 	}
-	return sealed, hotelstays.Token{Value: types.NewSecret(stored.Token), Expiry: stored.Expiry}, nil
+	return sealed, token, nil
 }
 
 // Store stores t encrypted under key, until its Expiry if it has one. A process whose lease
@@ -138,10 +127,6 @@ func (s *TokenStore) store(ctx context.Context, key string, t hotelstays.Token) 
 	if t.Value.IsZero() {
 		return errors.New("it is empty")
 	}
-	plain, err := json.Marshal(storedToken{t.Value.Reveal(), t.Expiry.Round(0)})
-	if err != nil {
-		return err
-	}
 	expires, life := "0", []any(nil)
 	if !t.Expiry.IsZero() {
 		left := time.Until(t.Expiry)
@@ -151,7 +136,10 @@ func (s *TokenStore) store(ctx context.Context, key string, t hotelstays.Token) 
 		expires, life = "{now} + ?", []any{left.Microseconds()} // on the database's clock
 	}
 	row := tokenRow(key)
-	sealed := s.keyring.seal(tokenPlace(row), plain)
+	sealed, err := s.keyring.SealToken(tokenPlace(row), t)
+	if err != nil {
+		return err
+	}
 	s.mu.Lock()
 	lease := s.leases[key]
 	s.mu.Unlock()

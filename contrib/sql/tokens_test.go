@@ -19,7 +19,7 @@ func TestTokenStoreRefusesWhatCannotWork(t *testing.T) {
 	}
 	db := sql.OpenDB(&fake{})
 	defer db.Close()
-	s, err := NewTokenStore(db, MySQL, TokenStoreOptions{Keys: []types.Secret{oldKey}})
+	s, err := NewTokenStore(db, MySQL, TokenStoreOptions{Keys: []types.Secret{types.NewSecret("a key of thirty-two random bytes")}})
 	require.NoError(t, err)
 	assert.ErrorContains(t, s.Store(t.Context(), "key", hotelstays.Token{}), "hotelstayssql: storing the token: it is empty")
 	late := hotelstays.Token{Value: types.NewSecret("late"), Expiry: time.Now()}

@@ -21,6 +21,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
+	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -277,7 +278,7 @@ func (co *checkout) ready() bool { return !co.Gone && co.Changed == nil }
 func (e *engine) book(ctx context.Context, co checkout, holder types.Holder, guests []types.Guest) error {
 	err := e.begin(ctx, co, holder, guests)
 	switch {
-	case errors.Is(err, hotelstayssql.ErrAlreadyBegun), errors.Is(err, hotelstayssql.ErrAlreadyBooked):
+	case errors.Is(err, durable.ErrAlreadyBegun), errors.Is(err, durable.ErrAlreadyBooked):
 		return nil // the same form, once more
 	case err != nil:
 		return err
@@ -298,7 +299,7 @@ func (e *engine) begin(ctx context.Context, co checkout, holder types.Holder, gu
 		Expect: &co.Offer, // an order of other dates is an error
 	}
 	return e.db.inTx(ctx, func(tx *sql.Tx) error {
-		if err := e.journal.Begin(ctx, tx, req); err != nil {
+		if err := e.journal.BeginTx(ctx, tx, req); err != nil {
 			return err
 		}
 		return put(ctx, tx, order{Checkout: co, State: placing, Since: time.Now()})

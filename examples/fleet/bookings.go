@@ -84,7 +84,7 @@ func (w *worker) begin(ctx context.Context) (reference string, err error) {
 		return "", err
 	}
 	defer func() { _ = tx.Rollback() }()
-	if err := w.journal.Begin(ctx, tx, req); err != nil { // first: OnOutcome locks in this order, too
+	if err := w.journal.BeginTx(ctx, tx, req); err != nil { // first: OnOutcome locks in this order, too
 		return "", err
 	}
 	// The number of rounds shows whether the claim was still valid.

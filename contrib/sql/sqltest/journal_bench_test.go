@@ -153,7 +153,7 @@ func inJournal(b *testing.B, client *hotelstays.Client, db *database, pool *sql.
 			return nil, err
 		}
 		defer tx.Rollback()
-		if err := journal.Begin(ctx, tx, req); err != nil {
+		if err := journal.BeginTx(ctx, tx, req); err != nil {
 			return nil, err
 		}
 		if err := tx.Commit(); err != nil {

@@ -101,7 +101,7 @@ func (p *process) next(ctx context.Context) (string, error) {
 	if n, err := done.RowsAffected(); err != nil || n == 0 {
 		return "", errors.Join(err, errors.New("another process has it"))
 	}
-	if err := p.Begin(ctx, tx, req); err != nil {
+	if err := p.BeginTx(ctx, tx, req); err != nil {
 		return "", err
 	}
 	return reference, tx.Commit()

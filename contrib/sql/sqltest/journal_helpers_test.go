@@ -149,7 +149,7 @@ func (b *books) begin(reference string) {
 	_, err = tx.ExecContext(ctx, b.db.translate(`INSERT INTO bookings (reference, state, order_no, ended) VALUES (?, 'pending', '', 0)`),
 		reference)
 	require.NoError(b.t, err)
-	require.NoError(b.t, b.Begin(ctx, tx, b.request(reference)))
+	require.NoError(b.t, b.BeginTx(ctx, tx, b.request(reference)))
 	require.NoError(b.t, tx.Commit())
 }
 
@@ -158,7 +158,7 @@ func (b *books) beginAgain(req *hotelstays.BookRequest) error {
 	b.t.Helper()
 	tx, err := b.db.BeginTx(b.t.Context(), nil)
 	require.NoError(b.t, err)
-	if err := b.Begin(b.t.Context(), tx, req); err != nil {
+	if err := b.BeginTx(b.t.Context(), tx, req); err != nil {
 		require.NoError(b.t, tx.Rollback())
 		return err
 	}

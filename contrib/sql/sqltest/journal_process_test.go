@@ -127,7 +127,7 @@ func (p *process) book(ctx context.Context, pool *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	if err := p.Begin(ctx, tx, p.request(p.Reference)); err != nil {
+	if err := p.BeginTx(ctx, tx, p.request(p.Reference)); err != nil {
 		return err
 	}
 	p.stage("beginning")

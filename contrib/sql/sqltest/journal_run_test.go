@@ -42,7 +42,7 @@ func TestABookingThatIsNeverSent(t *testing.T) {
 		b.hasState("ref-2", durable.EndingFailed, 0)
 		assert.Equal(t, 2, b.Ledger().Count(hotelstaystest.OpBook))
 		_, err := b.Send(t.Context(), "ref-1")
-		require.ErrorIs(t, err, hotelstayssql.ErrAlreadyBooked)
+		require.ErrorIs(t, err, durable.ErrAlreadyBooked)
 		assert.Equal(t, 1, b.row("ref-1").Ended)
 	})
 }

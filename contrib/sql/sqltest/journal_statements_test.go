@@ -50,7 +50,7 @@ func TestStatementsOfABooking(t *testing.T) {
 			w.take()
 			tx, err := pool.BeginTx(t.Context(), nil)
 			require.NoError(t, err)
-			require.NoError(t, b.Begin(t.Context(), tx, b.request(reference)))
+			require.NoError(t, b.BeginTx(t.Context(), tx, b.request(reference)))
 			require.NoError(t, tx.Commit())
 			begun := w.take()
 			_, err = b.Send(t.Context(), reference)

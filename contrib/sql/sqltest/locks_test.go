@@ -246,7 +246,7 @@ func TestOtherDefaultsOfConnections(t *testing.T) {
 				for _, sender := range []*books{one, other, one, other} {
 					wg.Go(func() {
 						_, err := sender.Send(t.Context(), reference)
-						if !errors.Is(err, durable.ErrAlreadyStarted) && !errors.Is(err, hotelstayssql.ErrAlreadyBooked) {
+						if !errors.Is(err, durable.ErrAlreadyStarted) && !errors.Is(err, durable.ErrAlreadyBooked) {
 							assert.NoError(t, err)
 						}
 					})

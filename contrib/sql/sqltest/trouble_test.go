@@ -167,7 +167,7 @@ func TestAPoolOfOneConnection(t *testing.T) {
 		require.NoError(t, err)
 		events := newEvents(t, db.DB, db.dialect)
 		require.NoError(t, events.HandleTx(ctx, event("id", "body"), func(ctx context.Context, tx *sql.Tx) error {
-			return b.Begin(ctx, tx, b.request("ref-3"))
+			return b.BeginTx(ctx, tx, b.request("ref-3"))
 		}))
 		require.NoError(t, b.Abandon(ctx, "ref-3"))
 		stop()
@@ -208,10 +208,10 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		_, err := b.Send(t.Context(), "ended")
 		require.NoError(t, err)
 
-		assert.ErrorContains(t, b.Retry(t.Context(), "waiting"), "call Send, or wait until Run does at 2")
+		assert.ErrorContains(t, b.Retry(t.Context(), "waiting"), "call Send, or wait until a worker does at 2")
 		for name, command := range map[string]func(context.Context, string) error{"Retry": b.Retry, "Abandon": b.Abandon} {
 			err := command(t.Context(), "ended")
-			require.ErrorIs(t, err, hotelstayssql.ErrNotBegun)
+			require.ErrorIs(t, err, durable.ErrNotBegun)
 			assert.ErrorContains(t, err, "hotelstayssql: "+name+`: reference "ended": this account has no open booking`)
 			assert.ErrorContains(t, err, "it has ended as found")
 		}

@@ -1,6 +1,6 @@
 // The request of a booking while it waits for Send.
 
-package hotelstayssql
+package durable
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/keyring"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -26,11 +27,14 @@ type storedGuest struct {
 	PassportNumber string `json:"passportNumber,omitempty"`
 }
 
-func (j *Journal) place(reference string) string {
-	return "hotelstays_journal.request " + string(j.account) + " " + reference
+// place is where the request of a booking decrypts.
+func (b Booking) place() string {
+	return "booking request " + b.Recovery.Fingerprint + " " + b.Recovery.CustomerReferenceNo
 }
 
-func (j *Journal) sealRequest(req *hotelstays.BookRequest) ([]byte, error) {
+// SealRequest encrypts the request of a waiting booking, to be stored beside it. It holds names
+// and passport numbers: erase it with the commit of Start, and when the booking ends.
+func (b Booking) SealRequest(ring *keyring.Ring, req *hotelstays.BookRequest) ([]byte, error) {
 	stored := storedRequest{SessionID: req.SessionID, RatePkgID: req.RatePkgID, Holder: req.Holder, CallbackURL: req.CallbackURL}
 	for _, g := range req.Guests {
 		stored.Guests = append(stored.Guests, storedGuest{g, g.PassportNumber.Reveal()})
@@ -39,15 +43,15 @@ func (j *Journal) sealRequest(req *hotelstays.BookRequest) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the request cannot be stored: %w", err)
 	}
-	return j.keys.seal(j.place(req.CustomerReferenceNo), plain), nil
+	return ring.Seal(b.place(), plain), nil
 }
 
-// openRequest decrypts the request of an entry that waits for Send.
-func (j *Journal) openRequest(e *entry) (*hotelstays.BookRequest, error) {
-	if e.sealed == nil {
-		return nil, errors.New("its request is gone; somebody has changed the row by hand")
+// OpenRequest decrypts the request of a waiting booking. It decrypts beside this booking alone.
+func (b Booking) OpenRequest(ring *keyring.Ring, sealed []byte) (*hotelstays.BookRequest, error) {
+	if sealed == nil {
+		return nil, errors.New("its request is gone; somebody has changed what was stored by hand")
 	}
-	plain, err := j.keys.open(j.place(e.reference), e.sealed)
+	plain, err := ring.Open(b.place(), sealed)
 	if err != nil {
 		return nil, fmt.Errorf("its stored request: %w", err)
 	}
@@ -55,8 +59,8 @@ func (j *Journal) openRequest(e *entry) (*hotelstays.BookRequest, error) {
 	if err := json.Unmarshal(plain, &stored); err != nil {
 		return nil, errors.New("its stored request decrypts, but is no request")
 	}
-	req := &hotelstays.BookRequest{CustomerReferenceNo: e.reference, SessionID: stored.SessionID, RatePkgID: stored.RatePkgID,
-		Holder: stored.Holder, CallbackURL: stored.CallbackURL, Expect: e.Recovery.Expect}
+	req := &hotelstays.BookRequest{CustomerReferenceNo: b.Recovery.CustomerReferenceNo, SessionID: stored.SessionID,
+		RatePkgID: stored.RatePkgID, Holder: stored.Holder, CallbackURL: stored.CallbackURL, Expect: b.Recovery.Expect}
 	for _, g := range stored.Guests {
 		if g.PassportNumber != "" {
 			g.Guest.PassportNumber = types.NewSecret(g.PassportNumber)

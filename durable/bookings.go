@@ -1,0 +1,33 @@
+// What the stores have in common.
+
+package durable
+
+import (
+	"context"
+	"iter"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+)
+
+// Bookings makes bookings that survive their process. Tx is a transaction of the caller's database.
+//
+// The Journal of contrib/sql is a Bookings[*sql.Tx], and the Bookings of contrib/river are a
+// Bookings[pgx.Tx]. Who moves from one to the other changes an import, the constructor, and the
+// transactions.
+type Bookings[Tx any] interface {
+	// BeginTx stores a booking in the caller's transaction. Once that is committed, the booking
+	// is sent, by Send or by a worker.
+	BeginTx(ctx context.Context, tx Tx, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) error
+	// Send books a booking that BeginTx has stored, and returns its outcome.
+	Send(ctx context.Context, customerReferenceNo string, opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error)
+	// Book stores and sends a booking of callers who have no row of their own.
+	Book(ctx context.Context, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error)
+	// Wake makes a worker poll now, because a webhook says that something has happened.
+	Wake(ctx context.Context, customerReferenceNo string) error
+	// List returns the open bookings of the client's account, in the order of their references.
+	List(ctx context.Context) iter.Seq2[Booking, error]
+	// Retry makes a worker poll now, because a person asks for it.
+	Retry(ctx context.Context, customerReferenceNo string) error
+	// Abandon ends a booking without an outcome.
+	Abandon(ctx context.Context, customerReferenceNo string) error
+}

@@ -1,0 +1,76 @@
+package keyring_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/keyring"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+var (
+	oldKey = types.NewSecret("an old key of thirty-two bytes..")
+	newKey = types.NewSecret("a new key of thirty-two bytes...")
+)
+
+func ring(t *testing.T, keys ...types.Secret) *keyring.Ring {
+	t.Helper()
+	r, err := keyring.New(keys)
+	require.NoError(t, err)
+	return r
+}
+
+func TestKeyringOpensWhatItSealed(t *testing.T) {
+	for _, plain := range []string{"", "text", "\x00\xff"} {
+		first := ring(t, oldKey).Seal("place", []byte(plain))
+		second := ring(t, oldKey).Seal("place", []byte(plain))
+		assert.NotEqual(t, first, second, "a new nonce each time")
+		for _, sealed := range [][]byte{first, second} {
+			got, err := ring(t, newKey, oldKey).Open("place", sealed)
+			require.NoError(t, err)
+			assert.Equal(t, plain, string(got))
+		}
+	}
+}
+
+func TestKeyringRefusesWhatWasChanged(t *testing.T) {
+	k := ring(t, oldKey, newKey)
+	sealed := k.Seal("place", []byte("plain"))
+	_, err := k.Open("elsewhere", sealed)
+	assert.ErrorContains(t, err, "moved from another place")
+	for i := range sealed {
+		_, err := k.Open("place", sealed[:i])
+		assert.Error(t, err, "%d bytes", i)
+		changed := append([]byte(nil), sealed...)
+		changed[i] ^= 1
+		_, err = k.Open("place", changed)
+		assert.Error(t, err, "byte %d", i)
+	}
+	_, err = ring(t, newKey).Open("place", sealed)
+	assert.ErrorContains(t, err, "which is not in Keys")
+	assert.NotContains(t, err.Error(), oldKey.Reveal())
+}
+
+func TestKeyringRefusesKeysOfAnotherSize(t *testing.T) {
+	_, err := keyring.New([]types.Secret{oldKey, types.NewSecret("short-key")})
+	require.EqualError(t, err, "Keys[1] has 9 bytes; it must have 32")
+	_, err = keyring.New(nil)
+	assert.ErrorContains(t, err, "Keys is empty")
+}
+
+func TestKeyringSealsTokens(t *testing.T) {
+	k := ring(t, oldKey)
+	want := hotelstays.Token{Value: types.NewSecret("token"), Expiry: time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)}
+	sealed, err := k.SealToken("place", want)
+	require.NoError(t, err)
+	got, err := k.OpenToken("place", sealed)
+	require.NoError(t, err)
+	assert.Equal(t, "token", got.Value.Reveal())
+	assert.Equal(t, want.Expiry, got.Expiry)
+	_, err = k.OpenToken("place", k.Seal("place", []byte("token")))
+	assert.ErrorContains(t, err, "holds no token")
+}
