@@ -9,8 +9,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
-
-	"golang.org/x/sync/errgroup"
+	"sync"
 
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 )
@@ -124,17 +123,18 @@ func (c *Client) batches(ctx context.Context, req *HotelListRequest, opts []Batc
 
 func (b *batchSearch) run(ctx context.Context, pages chan<- batchPage) {
 	defer close(pages)
-	var group errgroup.Group
-	group.SetLimit(b.set.parallelism)
+	var batches sync.WaitGroup
+	underWay := make(chan struct{}, b.set.parallelism)
 	for ids := range slices.Chunk(b.ids, b.set.size) {
-		group.Go(func() error {
+		underWay <- struct{}{}
+		batches.Go(func() {
 			if err := b.search(ctx, ids, pages); err != nil {
 				pages <- batchPage{nil, &BatchError{HotelIDs: ids, Err: err}}
 			}
-			return nil
+			<-underWay
 		})
 	}
-	_ = group.Wait() // batches report their errors as pages
+	batches.Wait()
 }
 
 // search searches one batch. Its error ends only that batch.
