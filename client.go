@@ -10,9 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"os"
 	"reflect"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -156,37 +154,6 @@ func (v *validation) credential(cred Credential) Credential {
 	cred = cred.snapshot()
 	cred.validate(v)
 	return cred
-}
-
-// NewFromEnv returns a client with a TicketCredential from the environment variables
-// HOTELSTAYS_BASE_URL, HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET. Its error is a
-// *ValidationError that names every variable that is missing or invalid, or the error of New for
-// an option.
-func NewFromEnv(opts ...Option) (*Client, error) {
-	var f faults
-	variable := func(name string) string {
-		value := os.Getenv(name)
-		switch {
-		case value == "":
-			f.add(name, "is not set; set this environment variable")
-		case !isHeaderValue(value): // often the line end of a file
-			f.add(name, "has a space or a line end at its ends, or a control character")
-		}
-		return value
-	}
-	baseURL := variable("HOTELSTAYS_BASE_URL")
-	cred := TicketCredential{AppKey: variable("HOTELSTAYS_APP_KEY"), AppSecret: types.NewSecret(variable("HOTELSTAYS_APP_SECRET"))}
-	if err := f.err("NewFromEnv"); err != nil {
-		return nil, err
-	}
-	c, err := New(baseURL, cred, opts...)
-	if invalid, ok := errors.AsType[*ValidationError](err); ok {
-		names := strings.NewReplacer("baseURL", "HOTELSTAYS_BASE_URL", "appKey", "HOTELSTAYS_APP_KEY", "appSecret", "HOTELSTAYS_APP_SECRET")
-		for i, field := range invalid.Fields {
-			invalid.Fields[i].Path = names.Replace(field.Path)
-		}
-	}
-	return c, err
 }
 
 func (c *Client) newTokenCache() *token.Cache {

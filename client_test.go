@@ -95,49 +95,6 @@ func TestNewReportsAllFaultsAtOnce(t *testing.T) {
 	assert.Equal(t, "New", invalid.Func)
 }
 
-func TestNewFromEnv(t *testing.T) {
-	const base, key, secret = "HOTELSTAYS_BASE_URL", "HOTELSTAYS_APP_KEY", "HOTELSTAYS_APP_SECRET"
-	set := func(t *testing.T, values ...string) {
-		for i, name := range []string{base, key, secret} {
-			t.Setenv(name, values[i])
-		}
-	}
-	for name, tc := range map[string]struct {
-		values []string
-		opts   []hotelstays.Option
-		faults []string
-	}{
-		"none":              {values: []string{"", "", ""}, faults: []string{key, secret, base}},
-		"no secret":         {values: []string{"https://api.example.test", "key-1", ""}, faults: []string{secret}},
-		"no base URL":       {values: []string{"", "key-1", "secret-1"}, faults: []string{base}},
-		"a wrong base URL":  {values: []string{"secret-1", "key-1", "secret-1"}, faults: []string{base}},
-		"a masked secret":   {values: []string{"https://api.example.test", "key-1", "[redacted]"}, faults: []string{secret}},
-		"blanks":            {values: []string{" ", "\t", "  "}, faults: []string{key, secret, base}},
-		"line ends":         {values: []string{"https://api.example.test\r\n", "key-1\n", "secret-1\n"}, faults: []string{key, secret, base}},
-		"two lines":         {values: []string{"https://api.example.test", "key-1", "secret-1\nsecret-2"}, faults: []string{secret}},
-		"an invalid option": {values: []string{"https://api.example.test", "key-1", "secret-1"}, opts: []hotelstays.Option{nil}, faults: []string{"opts"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			set(t, tc.values...)
-			client, err := hotelstays.NewFromEnv(tc.opts...)
-			assert.Nil(t, client)
-			assert.Equal(t, tc.faults, faultPaths(t, err))
-			assert.NotContains(t, err.Error(), "secret-1")
-		})
-	}
-	synctest.Test(t, func(t *testing.T) {
-		srv, _ := newSandbox(t)
-		t.Setenv(base, srv.URL)
-		t.Setenv(key, srv.AppKey)
-		t.Setenv(secret, srv.AppSecret)
-		client, err := hotelstays.NewFromEnv(hotelstays.WithHTTPClient(srv.Client()))
-		require.NoError(t, err)
-		defer client.CloseIdleConnections()
-		_, err = client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
-		assert.NoError(t, err)
-	})
-}
-
 func TestNewCredentials(t *testing.T) {
 	read := []hotelstays.Scope{hotelstays.ScopeSearchRead}
 	rows := []struct {

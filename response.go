@@ -58,13 +58,6 @@ type Mismatch struct {
 // String is "path: want type, got type".
 func (m Mismatch) String() string { return wire.Mismatch(m).String() }
 
-// RateLimit holds the rate limit figures of an answer.
-type RateLimit struct {
-	Limit     int           // requests per second
-	Remaining int           // left in the current window
-	Reset     time.Duration // until the window rolls over
-}
-
 // answer is the result of a call, and what is needed to read it.
 type answer struct {
 	ctx       context.Context

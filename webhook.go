@@ -100,6 +100,40 @@ func (e *WebhookEvent) Time() time.Time {
 	return time.UnixMilli(e.EventTime)
 }
 
+// Keys returns the keys of the event for an EventStore: duplicates share at least one, and a
+// signed event shares none with an unsigned one. They are hashes of 64 characters, so that the
+// sender does not control their size.
+func (e *WebhookEvent) Keys() []string {
+	trust := "signed"
+	if !e.Signed {
+		trust = "unsigned"
+	}
+	body := hashed(trust, "body", string(e.Raw))
+	var keys []string
+	switch {
+	case e.ID != "":
+		keys = append(keys, hashed(trust, "id", e.ID))
+	case e.Kind != EventOrderModified:
+		keys = append(keys, hashed(trust, "event", e.CustomerReferenceNo, string(e.Kind)))
+	case e.EventTime != 0: // each change has its own event
+		keys = append(keys, hashed(trust, "event", e.CustomerReferenceNo, string(e.Kind), fmt.Sprint(e.EventTime)))
+	default:
+		keys = append(keys, body)
+	}
+	if e.Signed && !slices.Contains(keys, body) {
+		keys = append(keys, body)
+	}
+	return keys
+}
+
+func hashed(parts ...string) string {
+	h := sha256.New()
+	for _, part := range parts {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
 // VerifyWebhook verifies and decodes a delivery. body must be the raw bytes, because they are
 // signed. It does not detect duplicates; NewWebhookHandler does. The error is a
 // *WebhookError, or a *ValidationError if opts are invalid.

@@ -5,14 +5,11 @@ package hotelstays
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"slices"
-	"sync"
 	"time"
 )
 
@@ -157,84 +154,4 @@ func (h *WebhookHandler) settle(ctx context.Context, call func(context.Context) 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
 	return call(ctx)
-}
-
-// Keys returns the keys of the event for an EventStore: duplicates share at least one, and a
-// signed event shares none with an unsigned one. They are hashes of 64 characters, so that the
-// sender does not control their size.
-func (e *WebhookEvent) Keys() []string {
-	trust := "signed"
-	if !e.Signed {
-		trust = "unsigned"
-	}
-	body := hashed(trust, "body", string(e.Raw))
-	var keys []string
-	switch {
-	case e.ID != "":
-		keys = append(keys, hashed(trust, "id", e.ID))
-	case e.Kind != EventOrderModified:
-		keys = append(keys, hashed(trust, "event", e.CustomerReferenceNo, string(e.Kind)))
-	case e.EventTime != 0: // each change has its own event
-		keys = append(keys, hashed(trust, "event", e.CustomerReferenceNo, string(e.Kind), fmt.Sprint(e.EventTime)))
-	default:
-		keys = append(keys, body)
-	}
-	if e.Signed && !slices.Contains(keys, body) {
-		keys = append(keys, body)
-	}
-	return keys
-}
-
-func hashed(parts ...string) string {
-	h := sha256.New()
-	for _, part := range parts {
-		fmt.Fprintf(h, "%d:%s", len(part), part)
-	}
-	return hex.EncodeToString(h.Sum(nil))
-}
-
-// WakeHub passes wake-ups from a webhook handler to the waits of this process. Its zero value
-// is ready to use. It is safe for concurrent use, and must not be copied. It remembers a
-// reference from Watch to stop.
-type WakeHub struct {
-	mu       sync.Mutex
-	watchers map[string][]chan struct{} // by reference
-}
-
-// Watch returns a channel for WithWakeup, which receives a value after a Wake of the reference.
-// Wake-ups that nobody has received are one. Call Watch before Book, so that no event comes
-// too early, and once for each wait. Call stop after the wait.
-func (h *WakeHub) Watch(customerReferenceNo string) (wakeup <-chan struct{}, stop func()) {
-	watcher := make(chan struct{}, 1) // keeps a wake-up until the wait begins
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.watchers == nil {
-		h.watchers = make(map[string][]chan struct{})
-	}
-	h.watchers[customerReferenceNo] = append(h.watchers[customerReferenceNo], watcher)
-	return watcher, func() { h.forget(customerReferenceNo, watcher) }
-}
-
-func (h *WakeHub) forget(reference string, watcher chan struct{}) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	others := slices.DeleteFunc(h.watchers[reference], func(c chan struct{}) bool { return c == watcher })
-	if len(others) == 0 {
-		delete(h.watchers, reference)
-		return
-	}
-	h.watchers[reference] = others
-}
-
-// Wake wakes all watchers of a reference. It does not block, and does nothing without a
-// watcher.
-func (h *WakeHub) Wake(customerReferenceNo string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, watcher := range h.watchers[customerReferenceNo] {
-		select {
-		case watcher <- struct{}{}:
-		default: // a wake-up is pending
-		}
-	}
 }

@@ -27,7 +27,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
-	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -292,26 +291,6 @@ func TestWebhookKeysDoNotRunTogether(t *testing.T) {
 		assert.Equal(t, 200, r.deliver(req).Code)
 	}
 	assert.Equal(t, 2, r.runs())
-}
-
-// The body is a key of what is signed alone, and no key comes twice.
-func TestWebhookKeys(t *testing.T) {
-	event := func(id string, kind hotelstays.WebhookKind, at int64) hotelstays.WebhookEvent {
-		return hotelstays.WebhookEvent{ID: id, CustomerReferenceNo: "ref-1", Kind: kind, EventTime: at, Raw: []byte("{}")}
-	}
-	for name, tc := range map[string]struct {
-		event            hotelstays.WebhookEvent
-		signed, unsigned int
-	}{
-		"an id":                {event("evt-1", hotelstays.EventOrderPaid, 1), 2, 1},
-		"a kind":               {event("", hotelstays.EventOrderPaid, 1), 2, 1},
-		"a time":               {event("", hotelstays.EventOrderModified, 1), 2, 1},
-		"nothing but its body": {event("", hotelstays.EventOrderModified, 0), 1, 1},
-	} {
-		assert.Len(t, tc.event.Keys(), tc.unsigned, name)
-		tc.event.Signed = true
-		assert.Len(t, tc.event.Keys(), tc.signed, name)
-	}
 }
 
 // Without an id, amendments differ by their time, and any other kind occurs once per order.
@@ -862,78 +841,4 @@ func TestUndocumentedEventsAreDelivered(t *testing.T) {
 		assert.Equal(t, int64(1790000000123), r.events[i].Time().UnixMilli())
 		assert.Equal(t, body, string(r.events[i].Raw))
 	}
-}
-
-// pending reports whether a wake-up waits on a channel, and takes it.
-func pending(wakeup <-chan struct{}) bool {
-	select {
-	case <-wakeup:
-		return true
-	default:
-		return false
-	}
-}
-
-func TestWakeHub(t *testing.T) {
-	var hub hotelstays.WakeHub
-	hub.Wake("ref-1") // nobody watches
-	one, stopOne := hub.Watch("ref-1")
-	two, stopTwo := hub.Watch("ref-1")
-	other, stopOther := hub.Watch("ref-2")
-	assert.False(t, pending(one), "a wake-up from before Watch")
-
-	hub.Wake("ref-1")
-	hub.Wake("ref-1")
-	assert.True(t, pending(one), "it is kept until the wait begins")
-	assert.False(t, pending(one), "two wake-ups are one")
-	assert.True(t, pending(two), "all watchers are woken")
-	assert.False(t, pending(other))
-
-	stopOne()
-	stopOne()
-	hub.Wake("ref-1")
-	assert.False(t, pending(one))
-	assert.True(t, pending(two), "another watcher stays")
-	stopTwo()
-	stopOther()
-	assert.Equal(t, 0, hub.References())
-	assert.Zero(t, testing.AllocsPerRun(100, func() { hub.Wake("ref-1") }))
-}
-
-// A wait polls when its order is woken, also if that happened before the wait.
-func TestWakeHubWakesAWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newRecoveryWorld(t, hotelstaystest.WithConfirmAfter(time.Second))
-		var hub hotelstays.WakeHub
-		wakeup, stop := hub.Watch("ref-1")
-		defer stop()
-		w.offer.book(t, w.client, "ref-1")
-		start := time.Now()
-		hub.Wake("ref-1")
-		at(t, 2, func() { hub.Wake("ref-1") })
-		order, err := w.client.AwaitOrder(t.Context(), "ref-1", hotelstays.WithWakeup(wakeup))
-		require.NoError(t, err)
-		assert.NotEmpty(t, order.HotelConfirmNo)
-		assert.Equal(t, []float64{0, 0, 2}, w.polls(start), "at once, and for each wake-up")
-	})
-}
-
-// Watchers come and go while events come: each watcher is woken by a Wake after its Watch, and
-// nothing is left.
-func TestWakeHubUnderLoad(t *testing.T) {
-	var hub hotelstays.WakeHub
-	var work sync.WaitGroup
-	for i := range 8 {
-		work.Go(func() {
-			for range 200 {
-				wakeup, stop := hub.Watch([]string{"ref-1", "ref-2"}[i%2])
-				hub.Wake("ref-1")
-				hub.Wake("ref-2")
-				<-wakeup
-				stop()
-			}
-		})
-	}
-	work.Wait()
-	assert.Equal(t, 0, hub.References())
 }

@@ -465,3 +465,23 @@ func BenchmarkVerifyWebhook(b *testing.B) {
 		}
 	})
 }
+
+// The body is a key of what is signed alone, and no key comes twice.
+func TestWebhookKeys(t *testing.T) {
+	event := func(id string, kind hotelstays.WebhookKind, at int64) hotelstays.WebhookEvent {
+		return hotelstays.WebhookEvent{ID: id, CustomerReferenceNo: "ref-1", Kind: kind, EventTime: at, Raw: []byte("{}")}
+	}
+	for name, tc := range map[string]struct {
+		event            hotelstays.WebhookEvent
+		signed, unsigned int
+	}{
+		"an id":                {event("evt-1", hotelstays.EventOrderPaid, 1), 2, 1},
+		"a kind":               {event("", hotelstays.EventOrderPaid, 1), 2, 1},
+		"a time":               {event("", hotelstays.EventOrderModified, 1), 2, 1},
+		"nothing but its body": {event("", hotelstays.EventOrderModified, 0), 1, 1},
+	} {
+		assert.Len(t, tc.event.Keys(), tc.unsigned, name)
+		tc.event.Signed = true
+		assert.Len(t, tc.event.Keys(), tc.signed, name)
+	}
+}

@@ -1,0 +1,54 @@
+// Waking the waits of a process, for instance from a webhook.
+
+package hotelstays
+
+import (
+	"slices"
+	"sync"
+)
+
+// WakeHub passes wake-ups from a webhook handler to the waits of this process. Its zero value
+// is ready to use. It is safe for concurrent use, and must not be copied. It remembers a
+// reference from Watch to stop.
+type WakeHub struct {
+	mu       sync.Mutex
+	watchers map[string][]chan struct{} // by reference
+}
+
+// Watch returns a channel for WithWakeup, which receives a value after a Wake of the reference.
+// Wake-ups that nobody has received are one. Call Watch before Book, so that no event comes
+// too early, and once for each wait. Call stop after the wait.
+func (h *WakeHub) Watch(customerReferenceNo string) (wakeup <-chan struct{}, stop func()) {
+	watcher := make(chan struct{}, 1) // keeps a wake-up until the wait begins
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.watchers == nil {
+		h.watchers = make(map[string][]chan struct{})
+	}
+	h.watchers[customerReferenceNo] = append(h.watchers[customerReferenceNo], watcher)
+	return watcher, func() { h.forget(customerReferenceNo, watcher) }
+}
+
+func (h *WakeHub) forget(reference string, watcher chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	others := slices.DeleteFunc(h.watchers[reference], func(c chan struct{}) bool { return c == watcher })
+	if len(others) == 0 {
+		delete(h.watchers, reference)
+		return
+	}
+	h.watchers[reference] = others
+}
+
+// Wake wakes all watchers of a reference. It does not block, and does nothing without a
+// watcher.
+func (h *WakeHub) Wake(customerReferenceNo string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, watcher := range h.watchers[customerReferenceNo] {
+		select {
+		case watcher <- struct{}{}:
+		default: // a wake-up is pending
+		}
+	}
+}

@@ -1,0 +1,90 @@
+// Wake-ups, and the waits that receive them.
+
+package hotelstays_test
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+)
+
+// pending reports whether a wake-up waits on a channel, and takes it.
+func pending(wakeup <-chan struct{}) bool {
+	select {
+	case <-wakeup:
+		return true
+	default:
+		return false
+	}
+}
+
+func TestWakeHub(t *testing.T) {
+	var hub hotelstays.WakeHub
+	hub.Wake("ref-1") // nobody watches
+	one, stopOne := hub.Watch("ref-1")
+	two, stopTwo := hub.Watch("ref-1")
+	other, stopOther := hub.Watch("ref-2")
+	assert.False(t, pending(one), "a wake-up from before Watch")
+
+	hub.Wake("ref-1")
+	hub.Wake("ref-1")
+	assert.True(t, pending(one), "it is kept until the wait begins")
+	assert.False(t, pending(one), "two wake-ups are one")
+	assert.True(t, pending(two), "all watchers are woken")
+	assert.False(t, pending(other))
+
+	stopOne()
+	stopOne()
+	hub.Wake("ref-1")
+	assert.False(t, pending(one))
+	assert.True(t, pending(two), "another watcher stays")
+	stopTwo()
+	stopOther()
+	assert.Equal(t, 0, hub.References())
+	assert.Zero(t, testing.AllocsPerRun(100, func() { hub.Wake("ref-1") }))
+}
+
+// A wait polls when its order is woken, also if that happened before the wait.
+func TestWakeHubWakesAWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newRecoveryWorld(t, hotelstaystest.WithConfirmAfter(time.Second))
+		var hub hotelstays.WakeHub
+		wakeup, stop := hub.Watch("ref-1")
+		defer stop()
+		w.offer.book(t, w.client, "ref-1")
+		start := time.Now()
+		hub.Wake("ref-1")
+		at(t, 2, func() { hub.Wake("ref-1") })
+		order, err := w.client.AwaitOrder(t.Context(), "ref-1", hotelstays.WithWakeup(wakeup))
+		require.NoError(t, err)
+		assert.NotEmpty(t, order.HotelConfirmNo)
+		assert.Equal(t, []float64{0, 0, 2}, w.polls(start), "at once, and for each wake-up")
+	})
+}
+
+// Watchers come and go while events come: each watcher is woken by a Wake after its Watch, and
+// nothing is left.
+func TestWakeHubUnderLoad(t *testing.T) {
+	var hub hotelstays.WakeHub
+	var work sync.WaitGroup
+	for i := range 8 {
+		work.Go(func() {
+			for range 200 {
+				wakeup, stop := hub.Watch([]string{"ref-1", "ref-2"}[i%2])
+				hub.Wake("ref-1")
+				hub.Wake("ref-2")
+				<-wakeup
+				stop()
+			}
+		})
+	}
+	work.Wait()
+	assert.Equal(t, 0, hub.References())
+}
