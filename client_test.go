@@ -183,7 +183,11 @@ func TestWithCredential(t *testing.T) {
 func TestWhatAClientCosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const accounts = 1000
+		broken := false
 		base := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
+			if broken {
+				return nil, errors.New("broken")
+			}
 			if strings.HasSuffix(r.URL.Path, "ticket") {
 				return reply(200, `{"code":0,"data":{"ticket":"ticket-1"}}`), nil
 			}
@@ -207,6 +211,12 @@ func TestWhatAClientCosts(t *testing.T) {
 		bytes := (heap() - before) / accounts
 		t.Logf("%d bytes a client with its token", bytes)
 		assert.Less(t, bytes, 4096)
+		before = heap()
+		for i := range accounts {
+			broken = i%2 == 1
+			_ = operationCalls[hotelstays.OpQueryOrders](t.Context(), clients[0])
+		}
+		assert.Less(t, heap()-before, 64<<10, "a call leaves nothing behind, answered or not")
 		assert.LessOrEqual(t, runtime.NumGoroutine(), goroutines, "goroutines")
 		runtime.KeepAlive(clients)
 	})

@@ -142,7 +142,7 @@ func recordAnswers(t *testing.T) recorded {
 	return answers
 }
 
-// bareClient is the least that a careful client does: the same headers, a buffer that
+// bareClient is the least that a hand-written client does: the same headers, a buffer that
 // is used again, and one pass over the answer.
 type bareClient struct {
 	http http.Client

@@ -1,6 +1,6 @@
 //go:build generated
 
-// The clients that generators make from openapi.yaml, used as documented, over the careful
+// The clients that generators make from openapi.yaml, used as documented, over the hand-written
 // client's transport, because net/http's default keeps only two idle connections.
 
 package peers
@@ -44,25 +44,24 @@ func convert(in, out any) error {
 	return json.Unmarshal(text, out)
 }
 
-// bounded adds the deadline of the other clients.
-func bounded(call Call) Call {
-	return func(ctx context.Context) (any, error) {
-		ctx, cancel := context.WithTimeout(ctx, timeout)
-		defer cancel()
-		return call(ctx)
-	}
-}
-
-func refusal(code int) error {
-	if code != 0 {
-		return fmt.Errorf("the answer's code is %d", code)
-	}
-	return nil
+// generatedCall makes a call of a generated client. Read returns the data of an answer and its code.
+func generatedCall[R any](call func(context.Context) (R, error), read func(R) (data any, code int)) Call {
+	return bounded(func(ctx context.Context) (any, error) {
+		r, err := call(ctx)
+		if err != nil {
+			return nil, err
+		}
+		data, code := read(r)
+		if code != 0 {
+			err = fmt.Errorf("the answer's code is %d", code)
+		}
+		return data, err
+	})
 }
 
 func newOgen(baseURL string) (Peer, error) {
-	httpClient := carefulClient()
-	c, err := ogenclient.NewClient(baseURL, ogenToken{}, ogenclient.WithClient(httpClient))
+	transport := httpClient()
+	c, err := ogenclient.NewClient(baseURL, ogenToken{}, ogenclient.WithClient(transport))
 	if err != nil {
 		return Peer{}, err
 	}
@@ -71,36 +70,20 @@ func newOgen(baseURL string) (Peer, error) {
 		return Peer{}, err
 	}
 	calls := map[hotelstays.Operation]Call{
-		hotelstays.OpHotelList: bounded(func(ctx context.Context) (any, error) {
-			r, err := c.HotelList(ctx, &in.list, ogenHeaders())
-			if err != nil {
-				return nil, err
-			}
-			return &r.Data.Value, refusal(r.Code)
-		}),
-		hotelstays.OpHotelRates: bounded(func(ctx context.Context) (any, error) {
-			r, err := c.HotelRates(ctx, &in.rates, ogenclient.HotelRatesParams(ogenHeaders()))
-			if err != nil {
-				return nil, err
-			}
-			return &r.Data.Value, refusal(r.Code)
-		}),
-		hotelstays.OpCheckAvail: bounded(func(ctx context.Context) (any, error) {
-			r, err := c.CheckAvail(ctx, &in.avail, ogenclient.CheckAvailParams(ogenHeaders()))
-			if err != nil {
-				return nil, err
-			}
-			return &r.Data.Value, refusal(r.Code)
-		}),
-		hotelstays.OpBook: bounded(func(ctx context.Context) (any, error) {
-			r, err := c.Book(ctx, &in.book, ogenclient.BookParams(ogenHeaders()))
-			if err != nil {
-				return nil, err
-			}
-			return &r.Data.Value, refusal(r.Code)
-		}),
+		hotelstays.OpHotelList: generatedCall(func(ctx context.Context) (*ogenclient.HotelListEnvelope, error) {
+			return c.HotelList(ctx, &in.list, ogenHeaders())
+		}, func(r *ogenclient.HotelListEnvelope) (any, int) { return &r.Data.Value, r.Code }),
+		hotelstays.OpHotelRates: generatedCall(func(ctx context.Context) (*ogenclient.HotelRatesEnvelope, error) {
+			return c.HotelRates(ctx, &in.rates, ogenclient.HotelRatesParams(ogenHeaders()))
+		}, func(r *ogenclient.HotelRatesEnvelope) (any, int) { return &r.Data.Value, r.Code }),
+		hotelstays.OpCheckAvail: generatedCall(func(ctx context.Context) (*ogenclient.CheckAvailEnvelope, error) {
+			return c.CheckAvail(ctx, &in.avail, ogenclient.CheckAvailParams(ogenHeaders()))
+		}, func(r *ogenclient.CheckAvailEnvelope) (any, int) { return &r.Data.Value, r.Code }),
+		hotelstays.OpBook: generatedCall(func(ctx context.Context) (*ogenclient.BookEnvelope, error) {
+			return c.Book(ctx, &in.book, ogenclient.BookParams(ogenHeaders()))
+		}, func(r *ogenclient.BookEnvelope) (any, int) { return &r.Data.Value, r.Code }),
 	}
-	return Peer{Calls: calls, Close: httpClient.CloseIdleConnections}, nil
+	return Peer{Calls: calls, Close: transport.CloseIdleConnections}, nil
 }
 
 // ogenToken is the source of ogen's bearer token.
@@ -120,12 +103,12 @@ func ogenHeaders() ogenclient.HotelListParams {
 }
 
 func newOapi(baseURL string) (Peer, error) {
-	httpClient := carefulClient()
+	transport := httpClient()
 	authorize := func(_ context.Context, req *http.Request) error {
 		req.Header.Set("Authorization", "Bearer "+Token)
 		return nil
 	}
-	c, err := oapiclient.NewClientWithResponses(baseURL, oapiclient.WithHTTPClient(httpClient), oapiclient.WithRequestEditorFn(authorize))
+	c, err := oapiclient.NewClientWithResponses(baseURL, oapiclient.WithHTTPClient(transport), oapiclient.WithRequestEditorFn(authorize))
 	if err != nil {
 		return Peer{}, err
 	}
@@ -134,43 +117,31 @@ func newOapi(baseURL string) (Peer, error) {
 		return Peer{}, err
 	}
 	calls := map[hotelstays.Operation]Call{
-		hotelstays.OpHotelList: bounded(func(ctx context.Context) (any, error) {
-			r, err := c.HotelListWithResponse(ctx, oapiHeaders(), in.list)
-			if err != nil || r.JSON200 == nil {
-				return nil, noAnswer(err)
-			}
-			return r.JSON200.Data, refusal(r.JSON200.Code)
-		}),
-		hotelstays.OpHotelRates: bounded(func(ctx context.Context) (any, error) {
-			r, err := c.HotelRatesWithResponse(ctx, (*oapiclient.HotelRatesParams)(oapiHeaders()), in.rates)
-			if err != nil || r.JSON200 == nil {
-				return nil, noAnswer(err)
-			}
-			return r.JSON200.Data, refusal(r.JSON200.Code)
-		}),
-		hotelstays.OpCheckAvail: bounded(func(ctx context.Context) (any, error) {
-			r, err := c.CheckAvailWithResponse(ctx, (*oapiclient.CheckAvailParams)(oapiHeaders()), in.avail)
-			if err != nil || r.JSON200 == nil {
-				return nil, noAnswer(err)
-			}
-			return r.JSON200.Data, refusal(r.JSON200.Code)
-		}),
-		hotelstays.OpBook: bounded(func(ctx context.Context) (any, error) {
-			r, err := c.BookWithResponse(ctx, (*oapiclient.BookParams)(oapiHeaders()), in.book)
-			if err != nil || r.JSON200 == nil {
-				return nil, noAnswer(err)
-			}
-			return r.JSON200.Data, refusal(r.JSON200.Code)
-		}),
+		hotelstays.OpHotelList: generatedCall(func(ctx context.Context) (*oapiclient.HotelListEnvelope, error) {
+			return described(c.HotelListWithResponse(ctx, oapiHeaders(), in.list))
+		}, func(r *oapiclient.HotelListEnvelope) (any, int) { return r.Data, r.Code }),
+		hotelstays.OpHotelRates: generatedCall(func(ctx context.Context) (*oapiclient.HotelRatesEnvelope, error) {
+			return described(c.HotelRatesWithResponse(ctx, (*oapiclient.HotelRatesParams)(oapiHeaders()), in.rates))
+		}, func(r *oapiclient.HotelRatesEnvelope) (any, int) { return r.Data, r.Code }),
+		hotelstays.OpCheckAvail: generatedCall(func(ctx context.Context) (*oapiclient.CheckAvailEnvelope, error) {
+			return described(c.CheckAvailWithResponse(ctx, (*oapiclient.CheckAvailParams)(oapiHeaders()), in.avail))
+		}, func(r *oapiclient.CheckAvailEnvelope) (any, int) { return r.Data, r.Code }),
+		hotelstays.OpBook: generatedCall(func(ctx context.Context) (*oapiclient.BookEnvelope, error) {
+			return described(c.BookWithResponse(ctx, (*oapiclient.BookParams)(oapiHeaders()), in.book))
+		}, func(r *oapiclient.BookEnvelope) (any, int) { return r.Data, r.Code }),
 	}
-	return Peer{Calls: calls, Close: httpClient.CloseIdleConnections}, nil
+	return Peer{Calls: calls, Close: transport.CloseIdleConnections}, nil
 }
 
-func noAnswer(err error) error {
-	if err == nil {
-		err = errors.New("the answer is not the described one")
+// described returns an answer that openapi.yaml describes.
+func described[E any](r interface{ GetJSON200() *E }, err error) (*E, error) {
+	if err != nil {
+		return nil, err
 	}
-	return err
+	if r.GetJSON200() == nil {
+		return nil, errors.New("the answer is not the described one")
+	}
+	return r.GetJSON200(), nil
 }
 
 func oapiHeaders() *oapiclient.HotelListParams {

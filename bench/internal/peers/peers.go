@@ -4,6 +4,9 @@ package peers
 
 import (
 	"context"
+	"fmt"
+	"net/http"
+	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/bench/internal/answers"
@@ -69,3 +72,46 @@ var (
 		},
 	}
 )
+
+// timeout bounds a call; the service gets a second less, in milliseconds.
+const (
+	timeout     = 60 * time.Second
+	timeoutHint = int64((timeout - time.Second) / time.Millisecond)
+)
+
+// bounded adds the deadline that every client has.
+func bounded[T any](call func(context.Context) (T, error)) Call {
+	return func(ctx context.Context) (any, error) {
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		return call(ctx)
+	}
+}
+
+// post sends a request and decodes the answer.
+type post func(ctx context.Context, path string, in, answer any) (status int, err error)
+
+// callsThrough returns the calls of a client that decodes into the SDK's types.
+func callsThrough(p post) map[hotelstays.Operation]Call {
+	return map[hotelstays.Operation]Call{
+		hotelstays.OpHotelList:  through[hotelstays.HotelListResponse](p, "/api/search/hotelList", hotelList),
+		hotelstays.OpHotelRates: through[hotelstays.HotelRatesResponse](p, "/api/search/hotelRates", hotelRates),
+		hotelstays.OpCheckAvail: through[hotelstays.CheckAvailResponse](p, "/api/search/checkAvail", checkAvail),
+		hotelstays.OpBook:       through[hotelstays.BookResponse](p, "/api/trade/book", book),
+	}
+}
+
+func through[T any](p post, path string, in any) Call {
+	return bounded(func(ctx context.Context) (*T, error) {
+		var answer struct {
+			Code *int   `json:"code"`
+			Msg  string `json:"msg"`
+			Data *T     `json:"data"`
+		}
+		status, err := p(ctx, path, in, &answer)
+		if err == nil && (status != http.StatusOK || answer.Code == nil || *answer.Code != 0 || answer.Data == nil) {
+			err = fmt.Errorf("%s answered HTTP %d: %s", path, status, answer.Msg)
+		}
+		return answer.Data, err
+	})
+}

@@ -85,12 +85,12 @@ type decoder interface {
 
 // newTokens is a client that enters data.list with Token and decodes each hotel.
 func newTokens(baseURL string, newDecoder func(io.Reader) decoder) (Stream, func(), error) {
-	c := &careful{base: baseURL, http: carefulClient(), codec: codec{marshal: json.Marshal}}
+	h := &handwritten{base: baseURL, http: httpClient(), codec: codec{marshal: json.Marshal}}
 	return func(ctx context.Context) (first time.Duration, hotels int, err error) {
 		begun := time.Now()
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
-		resp, err := c.send(ctx, "/api/search/hotelList", hotelList.SessionID, hotelList)
+		resp, err := h.send(ctx, "/api/search/hotelList", hotelList)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -130,7 +130,7 @@ func newTokens(baseURL string, newDecoder func(io.Reader) decoder) (Stream, func
 			err = fmt.Errorf("code %d", code)
 		}
 		return first, hotels, err
-	}, c.http.CloseIdleConnections, nil
+	}, h.http.CloseIdleConnections, nil
 }
 
 // members calls read for each member of an object.

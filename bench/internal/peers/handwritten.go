@@ -1,0 +1,106 @@
+// A client as one would write it by hand on net/http for these four calls: one transport that
+// keeps its connections, pooled buffers, and the envelope decoded together with its data. It
+// has no retries, rate limits, tokens and unknown outcomes.
+//
+// encoding/json and goccy/go-json share this code.
+
+package peers
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	goccy "github.com/goccy/go-json"
+	"github.com/google/uuid"
+
+	"github.com/hotelstays/hotelstays-go/bench/internal/answers"
+)
+
+// codec is a JSON package.
+type codec struct {
+	marshal   func(any) ([]byte, error)
+	unmarshal func([]byte, any) error
+}
+
+func newBare(baseURL string) (Peer, error) {
+	return newHandwritten(baseURL, codec{json.Marshal, json.Unmarshal}), nil
+}
+
+func newGoccy(baseURL string) (Peer, error) {
+	return newHandwritten(baseURL, codec{goccy.Marshal, goccy.Unmarshal}), nil
+}
+
+func newHandwritten(baseURL string, codec codec) Peer {
+	h := &handwritten{base: baseURL, http: httpClient(), codec: codec}
+	return Peer{Calls: callsThrough(h.post), Close: h.http.CloseIdleConnections}
+}
+
+// httpClient keeps as many idle connections as there are callers.
+func httpClient() *http.Client {
+	return &http.Client{Transport: &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+		TLSHandshakeTimeout: 10 * time.Second,
+		ForceAttemptHTTP2:   true,
+		MaxIdleConnsPerHost: 256,
+		IdleConnTimeout:     90 * time.Second,
+	}}
+}
+
+type handwritten struct {
+	base  string
+	http  *http.Client
+	codec codec
+}
+
+var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// send sends a request.
+func (h *handwritten) send(ctx context.Context, path string, in any) (*http.Response, error) {
+	sent, err := h.codec.marshal(in)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.base+path, bytes.NewReader(sent))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("Authorization", "Bearer "+Token)
+	req.Header.Set("Request-Id", uuid.NewString())
+	req.Header.Set("Trace-Id", uuid.NewString())
+	req.Header.Set("Session-Id", answers.Session)
+	req.Header.Set("Timeout-Milliseconds", strconv.FormatInt(timeoutHint, 10))
+	return h.http.Do(req)
+}
+
+func (h *handwritten) post(ctx context.Context, path string, in, answer any) (status int, err error) {
+	resp, err := h.send(ctx, path, in)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+
+	body := bodies.Get().(*bytes.Buffer)
+	defer bodies.Put(body)
+	body.Reset()
+	if resp.ContentLength > 0 {
+		body.Grow(int(resp.ContentLength) + bytes.MinRead)
+	}
+	if _, err := body.ReadFrom(io.LimitReader(resp.Body, 64<<20)); err != nil {
+		return 0, err
+	}
+	if err := h.codec.unmarshal(body.Bytes(), answer); err != nil {
+		return 0, fmt.Errorf("%s answered HTTP %d: %w", path, resp.StatusCode, err)
+	}
+	return resp.StatusCode, nil
+}
