@@ -186,7 +186,7 @@ func (r *BookResponse) meta() *ResponseMeta { return &r.Meta }
 // ValidateBook returns the *ValidationError that Book would return, or nil. It sends nothing. Call
 // it before you store a booking that is sent later.
 func (c *Client) ValidateBook(req *BookRequest, opts ...CallOption) error {
-	_, err := begin(context.Background(), c, OpBook, operations[OpBook], req, collect(opts))
+	_, err := begin(context.Background(), c, OpBook, operations[OpBook], req, collect(OpBook, operations[OpBook], opts))
 	return err
 }
 

@@ -82,13 +82,7 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 		maxBody:     defaultMaxBody,
 		userAgent:   defaultUserAgent,
 	}
-	for _, opt := range opts {
-		if opt == nil {
-			cfg.faults.add("opts", "holds a nil option")
-			continue
-		}
-		opt.applyClient(&cfg)
-	}
+	applyAll(&cfg.faults, opts, func(opt Option) { opt.applyClient(&cfg) })
 	base, loopback := cfg.faults.baseURL(baseURL)
 	cred = cfg.credential(cred)
 	if err := cfg.faults.err("New"); err != nil {
@@ -134,7 +128,7 @@ func (c *Client) WithCredential(cred Credential, opts ...SharedOption) (*Client,
 	if err := c.usable(context.Background(), "WithCredential"); err != nil {
 		return nil, err
 	}
-	applyAll(opts, &set, SharedOption.applyCall)
+	applyAll(&set.faults, opts, func(opt SharedOption) { opt.applyCall(&set) })
 	cred = set.credential(cred)
 	if err := set.err("WithCredential"); err != nil {
 		return nil, err
@@ -234,7 +228,7 @@ type responseTo[R any] interface {
 
 // invoke makes one call: it validates the request, sends it and reads the answer.
 func invoke[R any, P responseTo[R]](ctx context.Context, c *Client, op Operation, req requestFor[P], opts []CallOption) (P, error) {
-	x, err := begin(ctx, c, op, operations[op], req, collect(opts))
+	x, err := begin(ctx, c, op, operations[op], req, collect(op, operations[op], opts))
 	if err != nil {
 		return nil, err
 	}
@@ -253,7 +247,6 @@ func begin(ctx context.Context, c *Client, op Operation, row *operation, req req
 		return nil, err
 	}
 	set.loopback, set.callbacks = c.loopback, c.cred.callbacks()
-	set.misplaced(op, row)
 	x := &exchange{client: c, ctx: ctx, op: op, row: row, set: set, err: errPanicked}
 	if reflect.ValueOf(req).IsNil() { // a nil *XRequest
 		x.set.add("request", "is nil")
@@ -418,8 +411,8 @@ func (x *exchange) header() http.Header {
 	put("Accept", "application/json")
 	put("User-Agent", x.client.agent)
 	for i, value := range x.set.headers {
-		if rule := &headerRules[i]; value != "" && rule.sentOn(x.row) {
-			put(rule.name, value)
+		if rule := &optionRules[i]; value != "" && rule.takers.have(x.op, x.row) {
+			put(rule.header, value)
 		}
 	}
 	if x.session != "" {

@@ -72,19 +72,18 @@ func (c *Client) Destinations(ctx context.Context, req *DestinationsRequest, opt
 // the loop; the order then depends on the answers. Leaving the loop stops all calls. Whether
 // the walk reaches every place of the service is undocumented. A place whose id is not text
 // is left out, with all below it, and logged.
-func (c *Client) WalkDestinations(ctx context.Context, req *DestinationsRequest, opts ...IterOption) iter.Seq2[*types.Destination, error] {
+func (c *Client) WalkDestinations(ctx context.Context, req *DestinationsRequest, opts ...CallOption) iter.Seq2[*types.Destination, error] {
 	if req == nil {
 		return failed[*types.Destination](nilRequest(OpDestinations))
 	}
 	req = clone(req)
-	var set iterSettings
-	applyAll(opts, &set, IterOption.applyIter)
+	set := collect("WalkDestinations", operations[OpDestinations], opts)
 	if err := c.usable(ctx, OpDestinations); err != nil {
 		return failed[*types.Destination](err)
 	}
 	ask := func(ctx context.Context, req DestinationsRequest) (places []*types.Destination, err error) {
 		defer transport.Recovered(&err, c.log, string(OpDestinations))
-		resp, err := c.Destinations(ctx, &req, set.option())
+		resp, err := c.Destinations(ctx, &req, set.to(OpDestinations))
 		if err != nil {
 			return nil, err
 		}
@@ -148,7 +147,7 @@ func (c *Client) HotelsMetadata(ctx context.Context, req *HotelsMetadataRequest,
 // pages under way or unread, in the same order, as far as Total shows that they exist;
 // without totals it still fetches page by page. HasMore decides whether another page follows,
 // never Total. Leaving the loop stops all calls.
-func (c *Client) HotelsMetadataAll(ctx context.Context, req *HotelsMetadataRequest, opts ...IterOption) iter.Seq2[*types.HotelMetadata, error] {
+func (c *Client) HotelsMetadataAll(ctx context.Context, req *HotelsMetadataRequest, opts ...CallOption) iter.Seq2[*types.HotelMetadata, error] {
 	if req == nil {
 		return failed[*types.HotelMetadata](nilRequest(OpHotelsMetadata))
 	}
@@ -159,13 +158,12 @@ func (c *Client) HotelsMetadataAll(ctx context.Context, req *HotelsMetadataReque
 	if first.PageSize == 0 {
 		first.PageSize = MaxMetadataPageSize
 	}
-	var set iterSettings
-	applyAll(opts, &set, IterOption.applyIter)
+	set := collect("HotelsMetadataAll", operations[OpHotelsMetadata], opts)
 	fetch := func(ctx context.Context, num int) (resp *HotelsMetadataResponse, info paging.Info, err error) {
 		defer transport.Recovered(&err, c.log, string(OpHotelsMetadata))
 		page, next := first, request
 		page.PageNum, next.Page = num, &page
-		resp, err = c.HotelsMetadata(ctx, &next, set.option())
+		resp, err = c.HotelsMetadata(ctx, &next, set.to(OpHotelsMetadata))
 		if err == nil {
 			info = resp.pageInfo()
 		}

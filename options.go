@@ -18,7 +18,8 @@ import (
 // Option is an option of New.
 type Option interface{ applyClient(*config) }
 
-// SharedOption is an option of New and of single calls.
+// SharedOption is an option of New, and of the calls that it has an effect on. Given to New, it
+// is left out of the others.
 type SharedOption interface {
 	Option
 	CallOption
@@ -32,7 +33,7 @@ type sharedOption struct{ callOption }
 
 func (o sharedOption) applyClient(c *config) { o.callOption(&c.settings) }
 
-func sharedHeader(h optionHeader, value string) SharedOption {
+func sharedHeader(h option, value string) SharedOption {
 	return sharedOption{withHeader(h, value)}
 }
 
@@ -71,13 +72,13 @@ func WithTestFlags(flags map[string]string) SharedOption {
 		}
 		pairs = append(pairs, key+"="+flags[key])
 	}
-	return sharedOption{func(s *settings) {
+	return sharedOption{with(headerTest, func(s *settings) {
 		if problem != "" {
 			s.faults.add("WithTestFlags", "%s", problem)
 			return
 		}
 		withHeader(headerTest, strings.Join(pairs, "&"))(s)
-	}}
+	})}
 }
 
 // WithRequestID makes the Request-Id of each attempt with id, instead of a UUID. The service
@@ -87,13 +88,13 @@ func WithTestFlags(flags map[string]string) SharedOption {
 // An id that is empty, does not fit into a header or is that of the attempt before is not
 // sent: the call ends with a *TransportError.
 func WithRequestID(id func() string) SharedOption {
-	return sharedOption{func(s *settings) {
+	return sharedOption{with(optionRequestID, func(s *settings) {
 		if id == nil {
 			s.faults.add("WithRequestID", "is nil")
 			return
 		}
 		s.requestID = func() (string, error) { return made("WithRequestID", id()) }
-	}}
+	})}
 }
 
 // WithClientRequestTimestamp sends with each attempt the time at which it is sent, as a Unix
@@ -101,13 +102,13 @@ func WithRequestID(id func() string) SharedOption {
 // concurrent use. A text that is empty or does not fit into a header is not sent: the call
 // ends with a *TransportError.
 func WithClientRequestTimestamp(format func(sent time.Time) string) SharedOption {
-	return sharedOption{func(s *settings) {
+	return sharedOption{with(optionTimestamp, func(s *settings) {
 		if format == nil {
 			s.faults.add("WithClientRequestTimestamp", "is nil")
 			return
 		}
 		s.timestamp = func(sent time.Time) (string, error) { return made("WithClientRequestTimestamp", format(sent)) }
-	}}
+	})}
 }
 
 // made checks the value that the function of an option made for a header.
@@ -125,23 +126,23 @@ func made(option, value string) (string, error) {
 // Helpers and iterators, such as AwaitOrder and BookAndRecover, make several calls.
 // WithTimeout bounds each of them; only ctx bounds the whole.
 func WithTimeout(d time.Duration) SharedOption {
-	return sharedOption{func(s *settings) {
+	return sharedOption{with(optionTimeout, func(s *settings) {
 		if d <= 0 {
 			s.faults.add("WithTimeout", "is %s; it must be positive", d)
 			return
 		}
 		s.timeout = d
-	}}
+	})}
 }
 
 // WithServiceFacts says what you know about the service beyond its document. On a call it
 // replaces all facts of the client.
 func WithServiceFacts(facts ServiceFacts) SharedOption {
 	known := facts.copied()
-	return sharedOption{func(s *settings) {
+	return sharedOption{with(optionServiceFacts, func(s *settings) {
 		known.validate(&s.faults)
 		s.facts = known
-	}}
+	})}
 }
 
 type config struct {

@@ -1,4 +1,4 @@
-// Options of calls: their types, and the headers that they set.
+// Options of calls: which methods take them, and the headers that they set.
 
 package hotelstays
 
@@ -9,50 +9,20 @@ import (
 	"net/netip"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 )
 
 // CallOption is an option of one call. It wins over the option of the client. Every method
-// and helper that sends a request takes it.
-type CallOption interface {
-	IterOption
-	WaitOption
-	VoucherOption
-	applyCall(*settings)
-}
+// that makes a call takes a []CallOption. One that has no effect there is a *ValidationError,
+// before anything is sent.
+type CallOption interface{ applyCall(*settings) }
 
-// BatchOption is an option of HotelListBatches.
-type BatchOption interface{ applyBatch(*batchSettings) }
-
-// IterOption is an option of WalkDestinations, HotelsMetadataAll and HotelListBatches.
-type IterOption interface {
-	BatchOption
-	applyIter(*iterSettings)
-}
-
-// RecoverOption is an option of BookAndRecover and RecoverBooking.
-type RecoverOption interface{ applyRecover(*recoverSettings) }
-
-// WaitOption is an option of AwaitOrder, AwaitVoucher, BookAndRecover and RecoverBooking.
-type WaitOption interface {
-	RecoverOption
-	applyWait(*waitSettings)
-}
-
-// VoucherOption is an option of SaveVoucher, OpenVoucher and DownloadVoucher.
-type VoucherOption interface{ applyVoucher(*voucherSettings) }
-
-// JoinCallOptions joins options, so that []CallOption can be passed where another type of
-// option is expected.
-func JoinCallOptions(opts ...CallOption) CallOption {
-	opts = slices.Clone(opts)
-	return callOption(func(s *settings) { applyAll(opts, s, CallOption.applyCall) })
-}
-
-type optionHeader int
+// option is one that settings know to be given: what not every method takes.
+type option int
 
 const (
-	headerLanguage optionHeader = iota
+	headerLanguage option = iota
 	headerMarket
 	headerUserRef
 	headerClientIP
@@ -60,32 +30,95 @@ const (
 	headerTest
 	headerTraceID
 	headerCount
+
+	optionRequestID option = iota - 1
+	optionTimestamp
+	optionTimeout
+	optionServiceFacts
+	optionRawData
+	optionParallelism
+	optionBatchSize
+	optionWakeup
+	optionSaveRecovery
+	optionUnsignedVouchers
+	optionMaxVoucherBytes
+	optionCount
 )
 
-type headerRule struct {
-	name   string // in net/http's canonical form
-	option string
-	sentOn func(*operation) bool
-	check  func(value string) string // returns the fault, or ""
+// optionRule says which methods take an option, and which header it sets.
+type optionRule struct {
+	name   string
+	takers takers
+	header string                    // in net/http's canonical form, or empty
+	check  func(value string) string // of the header; returns the fault, or ""
 }
 
-func everywhere(*operation) bool       { return true }
-func withToken(op *operation) bool     { return !op.noAuth }
-func inBookingFlow(op *operation) bool { return op.bookingFlow }
-func unchecked(string) (none string)   { return "" }
+var optionRules = [optionCount]optionRule{
+	headerLanguage: {"WithLanguage", everyCall, "Language", checkLanguage},
+	headerMarket:   {"WithMarket", withToken, "Market", checkMarket},
+	headerUserRef:  {"WithUserRef", withToken, "User-Ref", unchecked},
+	headerClientIP: {"WithClientIP", everyCall, "Ip", checkIP},
+	headerCurrency: {"WithCurrency", inBookingFlow, "Currency", checkCurrency},
+	headerTest:     {"WithTestFlags", inBookingFlow, "Test", unchecked},
+	headerTraceID:  {"WithTraceID", everyCall, "Trace-Id", unchecked},
 
-var headerRules = [headerCount]headerRule{
-	headerLanguage: {"Language", "WithLanguage", everywhere, checkLanguage},
-	headerMarket:   {"Market", "WithMarket", withToken, checkMarket},
-	headerUserRef:  {"User-Ref", "WithUserRef", withToken, unchecked},
-	headerClientIP: {"Ip", "WithClientIP", everywhere, checkIP},
-	headerCurrency: {"Currency", "WithCurrency", inBookingFlow, checkCurrency},
-	headerTest:     {"Test", "WithTestFlags", inBookingFlow, unchecked},
-	headerTraceID:  {"Trace-Id", "WithTraceID", everywhere, unchecked},
+	optionRequestID:        {name: "WithRequestID", takers: everyCall},
+	optionTimestamp:        {name: "WithClientRequestTimestamp", takers: everyCall},
+	optionTimeout:          {name: "WithTimeout", takers: everyCallAndDownload},
+	optionServiceFacts:     {name: "WithServiceFacts", takers: everyCall},
+	optionRawData:          {name: "WithRawData", takers: withResponse},
+	optionParallelism:      {name: "WithParallelism", takers: only("WalkDestinations", "HotelsMetadataAll", "HotelListBatches")},
+	optionBatchSize:        {name: "WithBatchSize", takers: only("HotelListBatches")},
+	optionWakeup:           {name: "WithWakeup", takers: only("AwaitOrder", "AwaitVoucher", "BookAndRecover", "RecoverBooking")},
+	optionSaveRecovery:     {name: "WithSaveRecovery", takers: only("BookAndRecover", "RecoverBooking")},
+	optionUnsignedVouchers: {name: "WithUnsignedVouchers", takers: only("SaveVoucher", "OpenVoucher", "DownloadVoucher")},
+	optionMaxVoucherBytes:  {name: "WithMaxVoucherBytes", takers: only("SaveVoucher", "OpenVoucher", "DownloadVoucher")},
 }
+
+// takers are the methods that take an option.
+type takers struct {
+	are string // for errors
+	// have reports whether a method takes it. row is that of the operation whose options the
+	// method takes, or nil.
+	have func(method Operation, row *operation) bool
+}
+
+var (
+	everyCall = takers{"calls of the API", func(_ Operation, row *operation) bool { return row != nil }}
+	// everyCallAndDownload: a link of a document is no operation.
+	everyCallAndDownload = takers{everyCall.are, func(method Operation, row *operation) bool {
+		return row != nil || method == "DownloadVoucher"
+	}}
+	withToken = takers{"calls that send a token; a recovery has that of its Book", func(method Operation, row *operation) bool {
+		return row != nil && !row.noAuth && !oneOf(method, "RecoverBooking", "StepRecovery")
+	}}
+	inBookingFlow = takers{"HotelList, HotelRates, CheckAvail, Book and Cancel", func(_ Operation, row *operation) bool {
+		return row != nil && row.bookingFlow
+	}}
+	withResponse = takers{"methods that return a response", func(method Operation, row *operation) bool {
+		return row != nil && !oneOf(method, "WalkDestinations", "HotelsMetadataAll", "HotelListStream", "FindOrder", "AwaitOrder",
+			"BookAndRecover", "RecoverBooking", "StepRecovery", "SaveVoucher", "OpenVoucher")
+	}}
+)
+
+func only(methods ...Operation) takers {
+	names := make([]string, len(methods))
+	for i, method := range methods {
+		names[i] = string(method)
+	}
+	are, last := strings.Join(names[:len(names)-1], ", "), names[len(names)-1]
+	if are != "" {
+		are += " and "
+	}
+	return takers{are + last, func(method Operation, _ *operation) bool { return slices.Contains(methods, method) }}
+}
+
+func unchecked(string) (none string) { return "" }
 
 // settings are the options of a call, or of a client for all its calls.
 type settings struct {
+	method    Operation // the operation or helper that was called, for errors
+	given     uint32    // a bit for each option
 	headers   [headerCount]string
 	requestID func() (string, error)
 	timestamp func(time.Time) (string, error)
@@ -94,66 +127,48 @@ type settings struct {
 	recovers  bool // a poll of a recovery, which no quota refuses
 	queued    bool // the time limit is that of each attempt, and begins with its slot
 	facts     *ServiceFacts
+
+	parallelism      int
+	batchSize        int
+	wakeup           <-chan struct{}
+	save             func(context.Context, *BookingRecovery) error
+	unsignedVouchers bool
+	maxVoucherBytes  int64
 	validation
 }
 
-type iterSettings struct {
-	settings
-	parallelism int
-}
-
-type batchSettings struct {
-	iterSettings
-	size int
-}
-
-type waitSettings struct {
-	settings
-	wakeup <-chan struct{}
-}
-
-type recoverSettings struct {
-	waitSettings
-	save func(context.Context, *BookingRecovery) error
-}
-
-type voucherSettings struct {
-	settings
-	method        Operation // that was called, for errors
-	allowUnsigned bool
-	maxBytes      int64
-}
-
-func applyAll[O any, S interface{ problems() *faults }](opts []O, into S, apply func(O, S)) {
+func applyAll[O any](f *faults, opts []O, apply func(O)) {
 	for _, opt := range opts {
 		if any(opt) == nil {
-			into.problems().add("opts", "holds a nil option")
+			f.add("opts", "holds a nil option")
 			continue
 		}
-		apply(opt, into)
+		apply(opt)
 	}
 }
 
-func (s *settings) problems() *faults { return &s.faults }
-
-func collect(opts []CallOption) (set settings) {
-	applyAll(opts, &set, CallOption.applyCall)
+// collect returns the options of a method, with a fault for each that has no effect there.
+// row is that of the operation whose options the method takes, or nil.
+func collect(method Operation, row *operation, opts []CallOption) (set settings) {
+	applyAll(&set.faults, opts, func(opt CallOption) { opt.applyCall(&set) })
+	set.method = method
+	for o := range optionCount {
+		if rule := &optionRules[o]; set.given&(1<<o) != 0 && !rule.takers.have(method, row) {
+			set.faults.add(rule.name, "%s does not take it; it is an option of %s", method, rule.takers.are)
+		}
+	}
 	return set
 }
 
-// option returns s as an option of the calls that a helper makes.
-func (s settings) option() CallOption {
-	return callOption(func(into *settings) { *into = s })
-}
-
-// forOperation returns s without the headers that op does not take.
-func (s settings) forOperation(op Operation) settings {
-	for h := range s.headers {
-		if !headerRules[h].sentOn(operations[op]) {
-			s.headers[h] = ""
+// to returns those of a helper's options that op takes, as the option of a call that the
+// helper makes. Faults stay among them.
+func (s settings) to(op Operation) CallOption {
+	for o := range optionCount {
+		if !optionRules[o].takers.have(op, operations[op]) {
+			s.given &^= 1 << o
 		}
 	}
-	return s
+	return callOption(func(into *settings) { *into = s })
 }
 
 // over returns s on top of the client's settings.
@@ -178,56 +193,27 @@ func (s settings) over(base *settings) settings {
 	return s
 }
 
-// misplaced adds a fault for each header of the call that op does not take. Headers of the
-// client are silently left out.
-func (s *settings) misplaced(name Operation, op *operation) {
-	for h, value := range s.headers {
-		if rule := headerRules[h]; value != "" && !rule.sentOn(op) {
-			s.faults.add(rule.option, "%s does not take the header %s", name, rule.name)
-		}
+type callOption func(*settings)
+
+func (o callOption) applyCall(s *settings) { o(s) }
+
+// with is the option o, which set puts into the settings.
+func with(o option, set func(*settings)) callOption {
+	return func(s *settings) {
+		s.given |= 1 << o
+		set(s)
 	}
 }
 
-type callOption func(*settings)
-
-func (o callOption) applyCall(s *settings)           { o(s) }
-func (o callOption) applyIter(s *iterSettings)       { o(&s.settings) }
-func (o callOption) applyBatch(s *batchSettings)     { o(&s.settings) }
-func (o callOption) applyWait(s *waitSettings)       { o(&s.settings) }
-func (o callOption) applyRecover(s *recoverSettings) { o(&s.settings) }
-func (o callOption) applyVoucher(s *voucherSettings) { o(&s.settings) }
-
-type iterOption func(*iterSettings)
-
-func (o iterOption) applyIter(s *iterSettings)   { o(s) }
-func (o iterOption) applyBatch(s *batchSettings) { o(&s.iterSettings) }
-
-type batchOption func(*batchSettings)
-
-func (o batchOption) applyBatch(s *batchSettings) { o(s) }
-
-type waitOption func(*waitSettings)
-
-func (o waitOption) applyWait(s *waitSettings)       { o(s) }
-func (o waitOption) applyRecover(s *recoverSettings) { o(&s.waitSettings) }
-
-type recoverOption func(*recoverSettings)
-
-func (o recoverOption) applyRecover(s *recoverSettings) { o(s) }
-
-type voucherOption func(*voucherSettings)
-
-func (o voucherOption) applyVoucher(s *voucherSettings) { o(s) }
-
-func withHeader(h optionHeader, value string) callOption {
-	return func(s *settings) {
-		rule := headerRules[h]
+func withHeader(h option, value string) callOption {
+	return with(h, func(s *settings) {
+		rule := &optionRules[h]
 		if problem := cmp.Or(headerProblem(value), rule.check(value)); problem != "" {
-			s.faults.add(rule.option, "%s", problem)
+			s.faults.add(rule.name, "%s", problem)
 			return
 		}
 		s.headers[h] = value
-	}
+	})
 }
 
 // WithTraceID sets the id that correlates a group of requests. By default every call has a
@@ -236,7 +222,7 @@ func WithTraceID(id string) CallOption { return withHeader(headerTraceID, id) }
 
 // WithRawData keeps the JSON of the answer's data in ResponseMeta.RawData, for fields that
 // the types lack. Tokens in it are redacted.
-func WithRawData() CallOption { return callOption(func(s *settings) { s.rawData = true }) }
+func WithRawData() CallOption { return with(optionRawData, func(s *settings) { s.rawData = true }) }
 
 // WithParallelism sets how many calls an iterator keeps under way, between 1 and 1024. The
 // default is 8 for HotelListBatches, and 1 for WalkDestinations and HotelsMetadataAll.
@@ -244,8 +230,8 @@ func WithRawData() CallOption { return callOption(func(s *settings) { s.rawData 
 // The rate limit still applies. Using all of it takes as many calls as are sent during one
 // answer: 20 for a limit of 100 a second and answers of 200 ms. More calls only wait, within
 // their timeouts.
-func WithParallelism(n int) IterOption {
-	return iterOption(func(s *iterSettings) {
+func WithParallelism(n int) CallOption {
+	return with(optionParallelism, func(s *settings) {
 		if n < 1 || n > 1024 {
 			s.faults.add("WithParallelism", "is %d; it must lie between 1 and 1024", n)
 			return
@@ -254,17 +240,64 @@ func WithParallelism(n int) IterOption {
 	})
 }
 
+// WithBatchSize sets how many ids HotelListBatches puts into one request: 200 by default, at
+// most MaxHotelIDs. An account with a visibility band refuses more than 200.
+func WithBatchSize(n int) CallOption {
+	return with(optionBatchSize, func(s *settings) {
+		if n < 1 || n > MaxHotelIDs {
+			s.faults.add("WithBatchSize", "is %d; it must lie between 1 and %d", n, MaxHotelIDs)
+			return
+		}
+		s.batchSize = n
+	})
+}
+
 // WithWakeup makes a waiting helper poll at once when wakeup receives a value, for instance
 // from a webhook: use WakeHub.Watch. A channel of your own needs a buffer of one, and serves
 // one wait: a wake-up during a poll is then kept, and the sender does not block. A closed
 // channel is not a wake-up.
-func WithWakeup(wakeup <-chan struct{}) WaitOption {
-	return waitOption(func(s *waitSettings) {
+func WithWakeup(wakeup <-chan struct{}) CallOption {
+	return with(optionWakeup, func(s *settings) {
 		if wakeup == nil {
 			s.faults.add("WithWakeup", "is nil")
 			return
 		}
 		s.wakeup = wakeup
+	})
+}
+
+// WithSaveRecovery makes BookAndRecover call save before Book, and BookAndRecover and
+// RecoverBooking after each poll that ctx did not end. If save fails before Book, nothing is
+// sent. After a poll its error is returned together with the outcome, which may be a found
+// order. Delete what is saved when the outcome is BookingFound or BookingAbsent, or when Book
+// is refused.
+func WithSaveRecovery(save func(context.Context, *BookingRecovery) error) CallOption {
+	return with(optionSaveRecovery, func(s *settings) {
+		if save == nil {
+			s.faults.add("WithSaveRecovery", "is nil")
+			return
+		}
+		s.save = save
+	})
+}
+
+// WithUnsignedVouchers makes SaveVoucher, OpenVoucher and DownloadVoucher accept a voucher
+// without a signature block. Only its size is then checked, and redirects of its link are not
+// followed.
+func WithUnsignedVouchers() CallOption {
+	return with(optionUnsignedVouchers, func(s *settings) { s.unsignedVouchers = true })
+}
+
+// WithMaxVoucherBytes limits the size of a document of SaveVoucher, OpenVoucher and
+// DownloadVoucher, 64 MiB by default. A larger one is a *VoucherError. If the voucher states a
+// larger size, nothing is downloaded.
+func WithMaxVoucherBytes(n int64) CallOption {
+	return with(optionMaxVoucherBytes, func(s *settings) {
+		if n < 1 {
+			s.faults.add("WithMaxVoucherBytes", "is %d; it must be positive", n)
+			return
+		}
+		s.maxVoucherBytes = n
 	})
 }
 

@@ -4,9 +4,12 @@ package hotelstays_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
+	"maps"
 	"net/http"
 	"path/filepath"
 	"reflect"
@@ -25,47 +28,146 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// A call with an option compiles where the option's type is assignable to the call's: the
-// table has every option and every call of the package.
-func TestMisplacedOptionsDoNotCompile(t *testing.T) {
-	call := []any{hotelstays.WithTraceID, hotelstays.WithRequestID, hotelstays.WithClientRequestTimestamp, hotelstays.WithRawData,
-		hotelstays.JoinCallOptions,
-		hotelstays.WithLanguage, hotelstays.WithMarket, hotelstays.WithUserRef, hotelstays.WithCurrency, hotelstays.WithClientIP,
-		hotelstays.WithTestFlags, hotelstays.WithTimeout, hotelstays.WithServiceFacts}
-	own := map[string]any{"parallelism": hotelstays.WithParallelism, "batch size": hotelstays.WithBatchSize, "wake-up": hotelstays.WithWakeup,
-		"save": hotelstays.WithSaveRecovery, "unsigned": hotelstays.WithUnsignedVouchers, "bytes": hotelstays.WithMaxVoucherBytes,
-		"logger": hotelstays.WithLogger}
-	takes := map[string][]string{
-		"WalkDestinations": {"parallelism"}, "HotelsMetadataAll": {"parallelism"},
-		"HotelListBatches": {"parallelism", "batch size"},
-		"AwaitOrder":       {"wake-up"}, "AwaitVoucher": {"wake-up"},
-		"BookAndRecover": {"wake-up", "save"}, "RecoverBooking": {"wake-up", "save"},
-		"SaveVoucher": {"unsigned", "bytes"}, "OpenVoucher": {"unsigned", "bytes"}, "DownloadVoucher": {"unsigned", "bytes"},
+// optionCalls has a call of each method that takes options and returns an error.
+func optionCalls(t *testing.T) map[string]operationCall {
+	search := &hotelstays.HotelListRequest{DestinationID: "place", CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults()}
+	batches := edited(*search, func(r *hotelstays.HotelListRequest) { r.DestinationID, r.HotelIDs = "", hotelIDs(3) })
+	booking := offer{types.RoomRatePkg{RatePkgID: "offer"}, "session"}.request("ref-1")
+	cancel := &hotelstays.CancelRequest{SessionID: "session", CustomerReferenceNo: "ref-1", SupplierReferenceNo: "supplier-1"}
+	recovery := func(c *hotelstays.Client) *hotelstays.BookingRecovery { return c.NewBookingRecovery(booking) }
+	path := filepath.Join(t.TempDir(), "voucher.pdf")
+	type ctxt = context.Context
+	type client = *hotelstays.Client
+	type option = hotelstays.CallOption
+	calls := map[string]operationCall{
+		"WalkDestinations": func(ctx ctxt, c client, opts ...option) error {
+			return lastError(c.WalkDestinations(ctx, &hotelstays.DestinationsRequest{}, opts...))
+		},
+		"HotelsMetadataAll": func(ctx ctxt, c client, opts ...option) error {
+			return lastError(c.HotelsMetadataAll(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: "place"}, opts...))
+		},
+		"HotelListPages": func(ctx ctxt, c client, opts ...option) error {
+			return lastError(c.HotelListPages(ctx, search, opts...))
+		},
+		"HotelListBatches": func(ctx ctxt, c client, opts ...option) error {
+			return lastError(c.HotelListBatches(ctx, batches, opts...))
+		},
+		"HotelListStream": func(ctx ctxt, c client, opts ...option) error {
+			return lastError(c.HotelListStream(ctx, search, opts...).Hotels())
+		},
+		"Do":             calling(client.Do, &hotelstays.DoRequest{Path: "/api/search/later", Body: map[string]any{}}),
+		"ValidateBook":   func(_ ctxt, c client, opts ...option) error { return c.ValidateBook(booking, opts...) },
+		"BookAndRecover": calling(client.BookAndRecover, booking),
+		"RecoverBooking": func(ctx ctxt, c client, opts ...option) error {
+			_, err := c.RecoverBooking(ctx, recovery(c), opts...)
+			return err
+		},
+		"StepRecovery": func(ctx ctxt, c client, opts ...option) error {
+			_, err := c.StepRecovery(ctx, recovery(c), opts...)
+			return err
+		},
+		"FindOrder":     calling(client.FindOrder, "ref-1"),
+		"AwaitOrder":    calling(client.AwaitOrder, "ref-1"),
+		"CancelAndRead": calling(client.CancelAndRead, cancel),
+		"AwaitVoucher":  calling(client.AwaitVoucher, voucherRef),
+		"OpenVoucher":   calling(client.OpenVoucher, voucherRef),
+		"SaveVoucher": func(ctx ctxt, c client, opts ...option) error {
+			_, err := c.SaveVoucher(ctx, voucherRef, path, opts...)
+			return err
+		},
+		"DownloadVoucher": func(ctx ctxt, c client, opts ...option) error {
+			return c.DownloadVoucher(ctx, &types.Voucher{}, io.Discard, opts...)
+		},
 	}
-	client, calls := reflect.TypeFor[*hotelstays.Client](), 0
-	for method := range client.Methods() {
-		if !method.Type.IsVariadic() || method.Name == "WithCredential" { // no call
-			continue
-		}
-		calls++
-		taken := method.Type.In(method.Type.NumIn() - 1).Elem()
-		compiles := func(option any) bool { return reflect.TypeOf(option).Out(0).AssignableTo(taken) }
-		for _, option := range call {
-			assert.True(t, compiles(option), "%s takes a %s", method.Name, reflect.TypeOf(option).Out(0))
-		}
-		for name, option := range own {
-			assert.Equal(t, slices.Contains(takes[method.Name], name), compiles(option), "%s, %s", method.Name, name)
-		}
-		delete(takes, method.Name)
+	for op, call := range operationCalls {
+		calls[string(op)] = call
 	}
-	assert.Empty(t, takes)
-	assert.Greater(t, calls, 20)
+	return calls
 }
 
-// What a helper is given, all its calls are sent with; options after the first do not undo it.
+func lastError[V any](items iter.Seq2[V, error]) (last error) {
+	for _, last = range items {
+	}
+	return last
+}
+
+// Each option on each method: taken, or refused by a fault that names it and its place, with
+// nothing sent.
+func TestOptionsOfEachMethod(t *testing.T) {
+	calls := optionCalls(t)
+	for method := range reflect.TypeFor[*hotelstays.Client]().Methods() {
+		if method.Type.IsVariadic() && method.Name != "WithCredential" && method.Name != "NewBookingRecovery" { // they make no call
+			assert.Contains(t, calls, method.Name)
+		}
+	}
+	all := slices.Collect(maps.Keys(calls))
+	without := func(methods []string, out ...string) []string {
+		return slices.DeleteFunc(slices.Clone(methods), func(m string) bool { return slices.Contains(out, m) })
+	}
+	api := without(all, "DownloadVoucher")
+	flow := []string{"HotelList", "HotelRates", "CheckAvail", "Book", "Cancel", // and what calls them
+		"HotelListPages", "HotelListBatches", "HotelListStream", "Do", "ValidateBook", "BookAndRecover", "CancelAndRead"}
+	documents := []string{"SaveVoucher", "OpenVoucher", "DownloadVoucher"}
+	const inFlow = "HotelList, HotelRates, CheckAvail, Book and Cancel"
+	const tokens = "calls that send a token; a recovery has that of its Book"
+	rows := []struct {
+		name  string
+		opt   hotelstays.CallOption
+		takes []string
+		place string
+	}{
+		{"WithLanguage", hotelstays.WithLanguage("ar"), api, "calls of the API"},
+		{"WithClientIP", hotelstays.WithClientIP("192.0.2.1"), api, "calls of the API"},
+		{"WithTraceID", hotelstays.WithTraceID("trace"), api, "calls of the API"},
+		{"WithRequestID", hotelstays.WithRequestID(func() string { return "id" }), api, "calls of the API"},
+		{"WithClientRequestTimestamp", hotelstays.WithClientRequestTimestamp(func(time.Time) string { return "1" }), api, "calls of the API"},
+		{"WithServiceFacts", sandboxStates, api, "calls of the API"},
+		{"WithTimeout", hotelstays.WithTimeout(time.Second), all, ""},
+		{"WithMarket", hotelstays.WithMarket("AE"), without(api, "Ticket", "OAuthToken", "RecoverBooking", "StepRecovery"), tokens},
+		{"WithUserRef", hotelstays.WithUserRef("u"), without(api, "Ticket", "OAuthToken", "RecoverBooking", "StepRecovery"), tokens},
+		{"WithCurrency", hotelstays.WithCurrency("EUR"), flow, inFlow},
+		{"WithTestFlags", hotelstays.WithTestFlags(map[string]string{"a": "1"}), flow, inFlow},
+		{"WithRawData", hotelstays.WithRawData(), without(api, "WalkDestinations", "HotelsMetadataAll", "HotelListStream", "FindOrder",
+			"AwaitOrder", "BookAndRecover", "RecoverBooking", "StepRecovery", "SaveVoucher", "OpenVoucher"), "methods that return a response"},
+		{"WithParallelism", hotelstays.WithParallelism(2), []string{"WalkDestinations", "HotelsMetadataAll", "HotelListBatches"},
+			"WalkDestinations, HotelsMetadataAll and HotelListBatches"},
+		{"WithBatchSize", hotelstays.WithBatchSize(2), []string{"HotelListBatches"}, "HotelListBatches"},
+		{"WithWakeup", hotelstays.WithWakeup(make(chan struct{})), []string{"AwaitOrder", "AwaitVoucher", "BookAndRecover", "RecoverBooking"},
+			"AwaitOrder, AwaitVoucher, BookAndRecover and RecoverBooking"},
+		{"WithSaveRecovery", hotelstays.WithSaveRecovery(func(context.Context, *hotelstays.BookingRecovery) error { return nil }),
+			[]string{"BookAndRecover", "RecoverBooking"}, "BookAndRecover and RecoverBooking"},
+		{"WithUnsignedVouchers", hotelstays.WithUnsignedVouchers(), documents, "SaveVoucher, OpenVoucher and DownloadVoucher"},
+		{"WithMaxVoucherBytes", hotelstays.WithMaxVoucherBytes(1), documents, "SaveVoucher, OpenVoucher and DownloadVoucher"},
+	}
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t)
+		for _, row := range rows {
+			for method, call := range calls {
+				// nil is a fault everywhere, so that a call with a fitting option is not sent either.
+				faults, misplaced := []string{"opts"}, hotelstays.FieldError{}
+				if !slices.Contains(row.takes, method) {
+					said := method
+					if method == "ValidateBook" {
+						said = "Book"
+					}
+					faults = []string{row.name, "opts"}
+					misplaced = hotelstays.FieldError{Path: row.name, Problem: said + " does not take it; it is an option of " + row.place}
+				}
+				assert.Equal(t, faults, faultPaths(t, call(t.Context(), client, nil, row.opt)), "%s, %s", method, row.name)
+				if misplaced.Path != "" {
+					var invalid *hotelstays.ValidationError
+					require.ErrorAs(t, call(t.Context(), client, row.opt), &invalid, "%s, %s", method, row.name)
+					assert.Equal(t, []hotelstays.FieldError{misplaced}, invalid.Fields)
+				}
+			}
+		}
+		assert.Empty(t, srv.Ledger().Requests(""))
+	})
+}
+
+// What a helper is given, all its calls are sent with, but no download.
 func TestHelpersHandCallOptionsOn(t *testing.T) {
-	traced := hotelstays.JoinCallOptions(hotelstays.WithTraceID("trace-1"), hotelstays.WithMarket("AE"), hotelstays.WithRawData(),
-		hotelstays.WithTimeout(7*time.Second))
+	traced := []hotelstays.CallOption{hotelstays.WithTraceID("trace-1"), hotelstays.WithMarket("AE"), hotelstays.WithTimeout(7 * time.Second)}
 	service := serviceOf(nil, serving(voucherDoc))
 	var calls []*http.Request
 	client := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
@@ -73,13 +175,13 @@ func TestHelpersHandCallOptionsOn(t *testing.T) {
 		return service.RoundTrip(r)
 	}))
 
-	_, err := client.SaveVoucher(t.Context(), voucherRef, filepath.Join(t.TempDir(), "voucher.pdf"), hotelstays.WithMaxVoucherBytes(1<<20),
-		traced)
+	_, err := client.SaveVoucher(t.Context(), voucherRef, filepath.Join(t.TempDir(), "voucher.pdf"),
+		append(traced, hotelstays.WithMaxVoucherBytes(1<<20))...)
 	require.NoError(t, err)
-	resp, err := client.AwaitVoucher(t.Context(), voucherRef, hotelstays.WithWakeup(make(chan struct{})), traced)
+	resp, err := client.AwaitVoucher(t.Context(), voucherRef, append(traced, hotelstays.WithWakeup(make(chan struct{})), hotelstays.WithRawData())...)
 	require.NoError(t, err)
 	assert.NotEmpty(t, resp.Meta.RawData)
-	require.NoError(t, client.DownloadVoucher(t.Context(), resp.Voucher, io.Discard, traced))
+	require.NoError(t, client.DownloadVoucher(t.Context(), resp.Voucher, io.Discard, hotelstays.WithTimeout(7*time.Second)))
 
 	require.Len(t, calls, 4)
 	for i, download := range []bool{false, true, false, true} {
@@ -92,57 +194,6 @@ func TestHelpersHandCallOptionsOn(t *testing.T) {
 		assert.Equal(t, "trace-1", calls[i].Header.Get("Trace-Id"))
 		assert.Equal(t, "AE", calls[i].Header.Get("Market"))
 	}
-}
-
-// A header that no call of the helper takes is refused, and a nil option wherever it is.
-func TestFaultyOptionsOfHelpers(t *testing.T) {
-	client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { panic("sent") }))
-	ctx, currency := t.Context(), hotelstays.WithCurrency("USD")
-	recovery := client.NewBookingRecovery(&hotelstays.BookRequest{CustomerReferenceNo: "ref-1"})
-	path := filepath.Join(t.TempDir(), "voucher.pdf")
-	for name, call := range map[string]func() error{
-		"AwaitOrder":     func() error { _, err := client.AwaitOrder(ctx, "ref-1", currency); return err },
-		"FindOrder":      func() error { _, err := client.FindOrder(ctx, "ref-1", currency); return err },
-		"AwaitVoucher":   func() error { _, err := client.AwaitVoucher(ctx, voucherRef, currency); return err },
-		"RecoverBooking": func() error { _, err := client.RecoverBooking(ctx, recovery, currency); return err },
-		"SaveVoucher":    func() error { _, err := client.SaveVoucher(ctx, voucherRef, path, currency); return err },
-		"OpenVoucher":    func() error { _, err := client.OpenVoucher(ctx, voucherRef, currency); return err },
-		"nil in joined":  func() error { _, err := client.AwaitOrder(ctx, "ref-1", hotelstays.JoinCallOptions(nil)); return err },
-		"nil to wait":    func() error { _, err := client.AwaitOrder(ctx, "ref-1", nil); return err },
-		"nil to recover": func() error { _, err := client.RecoverBooking(ctx, recovery, nil); return err },
-		"nil channel":    func() error { _, err := client.AwaitOrder(ctx, "ref-1", hotelstays.WithWakeup(nil)); return err },
-		"nil save": func() error {
-			_, err := client.RecoverBooking(ctx, recovery, hotelstays.WithSaveRecovery(nil))
-			return err
-		},
-		"nil to a walk": func() error {
-			_, errs := collect(client.WalkDestinations(ctx, &hotelstays.DestinationsRequest{}, nil))
-			return errs[0]
-		},
-		"currency, a walk": func() error {
-			_, errs := collect(client.WalkDestinations(ctx, &hotelstays.DestinationsRequest{}, currency))
-			return errs[0]
-		},
-	} {
-		var invalid *hotelstays.ValidationError
-		assert.ErrorAs(t, call(), &invalid, name)
-	}
-}
-
-// JoinCallOptions keeps the caller's slice apart from what it made of it.
-func TestJoinedOptionsAreACopy(t *testing.T) {
-	var sent http.Header
-	client := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
-		sent = r.Header
-		return reply(200, `{"code":0,"data":{"orders":[]}}`), nil
-	}))
-	opts := []hotelstays.CallOption{hotelstays.WithTraceID("first"), hotelstays.WithMarket("AE")}
-	joined := hotelstays.JoinCallOptions(opts...)
-	opts[0] = hotelstays.WithTraceID("changed")
-	_, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{}, joined, hotelstays.WithMarket("FR"))
-	require.NoError(t, err)
-	assert.Equal(t, "first", sent.Get("Trace-Id"))
-	assert.Equal(t, "FR", sent.Get("Market"), "the later option wins")
 }
 
 // Each attempt has the id and the time that the caller's functions make for it, and so have

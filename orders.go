@@ -182,11 +182,11 @@ func (c *Client) readOrder(ctx context.Context, reference string, opt CallOption
 // is a *DecodeError: the order may exist. After a Book with an unknown outcome use
 // RecoverBooking, because the order may appear later.
 func (c *Client) FindOrder(ctx context.Context, customerReferenceNo string, opts ...CallOption) (*types.Order, error) {
-	set := collect(opts)
+	set := collect("FindOrder", operations[OpQueryOrders], opts)
 	if customerReferenceNo == "" {
 		set.faults.add("customerReferenceNo", "is required")
 	}
-	order, err := c.readOrder(ctx, customerReferenceNo, set.option())
+	order, err := c.readOrder(ctx, customerReferenceNo, set.to(OpQueryOrders))
 	if err == nil && order == nil {
 		err = &OrderNotFoundError{CustomerReferenceNo: customerReferenceNo}
 	}
@@ -239,16 +239,14 @@ const (
 // Failed polls are repeated, but a refusal that cannot change is returned. The error is an
 // *OrderNotFoundError if no order appears within ten minutes. When ctx ends, AwaitOrder returns the
 // last order that it saw, or nil, together with the error.
-func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opts ...WaitOption) (*types.Order, error) {
+func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opts ...CallOption) (*types.Order, error) {
 	if err := c.usable(ctx, "AwaitOrder"); err != nil {
 		return nil, err
 	}
-	var set waitSettings
-	applyAll(opts, &set, WaitOption.applyWait)
+	set := collect("AwaitOrder", operations[OpQueryOrders], opts)
 	if customerReferenceNo == "" {
 		set.faults.add("customerReferenceNo", "is required")
 	}
-	set.misplaced(OpQueryOrders, operations[OpQueryOrders])
 	if err := set.faults.err("AwaitOrder"); err != nil {
 		return nil, err
 	}
@@ -257,7 +255,7 @@ func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opt
 	var pollErr error // of the last poll
 	start := time.Now()
 	for {
-		order, err := c.readOrder(ctx, customerReferenceNo, set.option())
+		order, err := c.readOrder(ctx, customerReferenceNo, set.to(OpQueryOrders))
 		pollErr = err
 		switch {
 		case err != nil && !transient(err):
@@ -403,14 +401,14 @@ func (s OrderStates) after(resp *CancelResponse, order *types.Order) OrderState 
 // returns the *OutcomeUnknownError together with the outcome: read the order again later. A refusal returns only its error. A failed read after an answer to Cancel is
 // not an error: use Response.
 func (c *Client) CancelAndRead(ctx context.Context, req *CancelRequest, opts ...CallOption) (*CancelOutcome, error) {
-	set := collect(opts)
-	resp, err := c.Cancel(ctx, req, set.option())
+	set := collect("CancelAndRead", operations[OpCancel], opts)
+	resp, err := c.Cancel(ctx, req, set.to(OpCancel))
 	var unknown *OutcomeUnknownError
 	if err != nil && !errors.As(err, &unknown) {
 		return nil, err
 	}
 	states := set.over(&c.defaults).facts.OrderStates
-	order, readErr := c.readOrder(ctx, req.CustomerReferenceNo, set.forOperation(OpQueryOrders).option())
+	order, readErr := c.readOrder(ctx, req.CustomerReferenceNo, set.to(OpQueryOrders))
 	outcome := &CancelOutcome{Response: resp, Order: order, State: states.after(resp, order)}
 	switch {
 	case err == nil || outcome.State == OrderStateCancelled:

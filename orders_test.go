@@ -307,7 +307,7 @@ func TestAwaitOrder(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		opts    []hotelstaystest.Option
-		await   []hotelstays.WaitOption
+		await   []hotelstays.CallOption
 		visible time.Duration
 		confirm time.Duration // negative: never
 		steps   []step
@@ -327,14 +327,14 @@ func TestAwaitOrder(t *testing.T) {
 		{name: "unknown is not decided", confirm: -1, steps: []step{{1, 0}, {25, 1}, {60, 5}}, polls: []float64{0, 5, 10, 20, 50, 80}, ends: 80,
 			status: 5},
 		{name: "any other status is decided", confirm: -1, steps: []step{{1, 4}}, polls: []float64{0, 5}, ends: 5, status: 4},
-		{name: "with states, pending is not", confirm: -1, steps: []step{{1, 4}, {15, 2}}, await: []hotelstays.WaitOption{sandboxStates},
+		{name: "with states, pending is not", confirm: -1, steps: []step{{1, 4}, {15, 2}}, await: []hotelstays.CallOption{sandboxStates},
 			polls: []float64{0, 5, 10, 20}, ends: 20, status: 2},
-		{name: "with states, cancelled is", confirm: -1, steps: []step{{1, 4}, {6, 3}}, await: []hotelstays.WaitOption{sandboxStates},
+		{name: "with states, cancelled is", confirm: -1, steps: []step{{1, 4}, {6, 3}}, await: []hotelstays.CallOption{sandboxStates},
 			polls: []float64{0, 5, 10}, ends: 10, status: 3},
 		{name: "with states, one that is not named is not", confirm: -1, steps: []step{{1, 5}, {30, 2}},
-			await: []hotelstays.WaitOption{sandboxStates}, polls: []float64{0, 5, 10, 20, 50}, ends: 50, status: 2},
+			await: []hotelstays.CallOption{sandboxStates}, polls: []float64{0, 5, 10, 20, 50}, ends: 50, status: 2},
 		{name: "with no final state, one that is not named is decided", confirm: -1, steps: []step{{1, 4}, {6, 5}},
-			await: []hotelstays.WaitOption{withStates(hotelstays.OrderStates{Pending: []types.OrderStatus{4}})}, polls: []float64{0, 5, 10}, ends: 10,
+			await: []hotelstays.CallOption{withStates(hotelstays.OrderStates{Pending: []types.OrderStatus{4}})}, polls: []float64{0, 5, 10}, ends: 10,
 			status: 5},
 		{name: "stuck", confirm: -1, within: 100 * s, polls: []float64{0, 5, 10, 20, 50, 80}, ends: 100, status: 1, err: context.DeadlineExceeded},
 		{name: "stuck, and past ten minutes", confirm: -1, within: 700 * s, ends: 700, status: 1, err: context.DeadlineExceeded,

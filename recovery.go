@@ -114,20 +114,6 @@ type BookingRecovery struct {
 	Expect *types.RoomRatePkg `json:"expect,omitempty"`
 }
 
-// WithSaveRecovery calls save before Book, and after each poll that ctx did not end. If save
-// fails before Book, nothing is sent. After a poll its error is returned together with the
-// outcome, which may be a found order. Delete what is saved when the outcome is BookingFound
-// or BookingAbsent, or when Book is refused.
-func WithSaveRecovery(save func(context.Context, *BookingRecovery) error) RecoverOption {
-	return recoverOption(func(s *recoverSettings) {
-		if save == nil {
-			s.faults.add("WithSaveRecovery", "is nil")
-			return
-		}
-		s.save = save
-	})
-}
-
 // NewBookingRecovery returns the recovery of a Book with the same request and options. Store
 // it before you call Book: if the process dies, it finds the booking again.
 func (c *Client) NewBookingRecovery(req *BookRequest, opts ...CallOption) *BookingRecovery {
@@ -137,7 +123,7 @@ func (c *Client) NewBookingRecovery(req *BookRequest, opts ...CallOption) *Booki
 	if c == nil {
 		c = &Client{} // RecoverBooking refuses a recovery without a fingerprint
 	}
-	set := collect(opts).over(&c.defaults)
+	set := collect(OpBook, operations[OpBook], opts).over(&c.defaults)
 	return &BookingRecovery{
 		CustomerReferenceNo: req.CustomerReferenceNo,
 		Fingerprint:         c.fingerprint(),
@@ -206,22 +192,20 @@ func (r *BookingRecovery) polled(at time.Time) {
 //
 // To survive the end of the process, use WithSaveRecovery. Or store NewBookingRecovery, call
 // Book, and call RecoverBooking on an *OutcomeUnknownError.
-func (c *Client) BookAndRecover(ctx context.Context, req *BookRequest, opts ...RecoverOption) (*BookingOutcome, error) {
+func (c *Client) BookAndRecover(ctx context.Context, req *BookRequest, opts ...CallOption) (*BookingOutcome, error) {
 	if err := c.usable(ctx, OpBook); err != nil {
 		return nil, err
 	}
 	if req == nil {
 		return nil, nilRequest(OpBook)
 	}
-	var set recoverSettings
-	applyAll(opts, &set, RecoverOption.applyRecover)
-	run := &recoveryRun{c, c.NewBookingRecovery(req, set.option()), set}
+	set := collect("BookAndRecover", operations[OpBook], opts)
+	run := &recoveryRun{c, c.NewBookingRecovery(req, set.to(OpBook)), set}
 	if err := run.save(ctx); err != nil {
 		return nil, fmt.Errorf("hotelstays: BookAndRecover: nothing was sent, because the recovery was not saved: %w", err)
 	}
-	resp, err := c.Book(ctx, req, set.option())
+	resp, err := c.Book(ctx, req, set.to(OpBook))
 	run.recovery.ended(time.Now())
-	run.set.settings = set.forOperation(OpQueryOrders)
 
 	var reused *ReferenceReusedError
 	var unknown *OutcomeUnknownError
@@ -273,10 +257,8 @@ func (e *APIError) asRefusal() *APIError {
 // If the schedule is over, for instance after BookingUnverified, it polls one more time. A value
 // on the channel of WithWakeup starts a poll at once. Each poll takes at most 20 seconds, or less
 // with WithTimeout.
-func (c *Client) RecoverBooking(ctx context.Context, recovery *BookingRecovery, opts ...RecoverOption) (*BookingOutcome, error) {
-	var set recoverSettings
-	applyAll(opts, &set, RecoverOption.applyRecover)
-	run, err := c.recoveryRun(ctx, "RecoverBooking", recovery, set)
+func (c *Client) RecoverBooking(ctx context.Context, recovery *BookingRecovery, opts ...CallOption) (*BookingOutcome, error) {
+	run, err := c.recoveryRun(ctx, "RecoverBooking", recovery, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -287,7 +269,7 @@ func (c *Client) RecoverBooking(ctx context.Context, recovery *BookingRecovery, 
 // queues: while State is BookingOpen or BookingUnverified, store outcome.Recovery and call
 // StepRecovery again at its NextPoll. To poll earlier, set NextPoll to the current time.
 func (c *Client) StepRecovery(ctx context.Context, recovery *BookingRecovery, opts ...CallOption) (*BookingOutcome, error) {
-	run, err := c.recoveryRun(ctx, "StepRecovery", recovery, recoverSettings{waitSettings{settings: collect(opts)}, nil})
+	run, err := c.recoveryRun(ctx, "StepRecovery", recovery, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -301,13 +283,14 @@ func (c *Client) StepRecovery(ctx context.Context, recovery *BookingRecovery, op
 type recoveryRun struct {
 	client   *Client
 	recovery *BookingRecovery
-	set      recoverSettings
+	set      settings
 }
 
-func (c *Client) recoveryRun(ctx context.Context, name Operation, r *BookingRecovery, set recoverSettings) (*recoveryRun, error) {
+func (c *Client) recoveryRun(ctx context.Context, name Operation, r *BookingRecovery, opts []CallOption) (*recoveryRun, error) {
 	if err := c.usable(ctx, name); err != nil {
 		return nil, err
 	}
+	set := collect(name, operations[OpQueryOrders], opts)
 	f := set.faults
 	switch {
 	case r == nil:
@@ -429,12 +412,12 @@ func (r *BookingRecovery) found(order *types.Order) (*BookingOutcome, error) {
 // pollOption returns the market and user of the booking, and a timeout that ends a poll
 // before the next one.
 func (run *recoveryRun) pollOption() CallOption {
-	set := run.set.settings
+	set := run.set
 	set.headers[headerMarket], set.headers[headerUserRef] = run.recovery.Market, run.recovery.UserRef
 	set.timeout = cmp.Or(set.timeout, run.client.defaults.timeout, recoveryPollTimeout)
 	set.timeout = min(set.timeout, recoveryPollTimeout)
 	set.recovers = true
-	return set.option()
+	return set.to(OpQueryOrders)
 }
 
 func (run *recoveryRun) save(ctx context.Context) error {

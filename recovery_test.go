@@ -745,7 +745,7 @@ func TestRecoveryCarriesMarketAndUser(t *testing.T) {
 				booking := newClient(t, srv, ticketOf(srv), tc.client...)
 				life, die := context.WithTimeout(t.Context(), 40*time.Second)
 				defer die()
-				outcome, err := booking.BookAndRecover(life, o.request("ref-1"), hotelstays.JoinCallOptions(tc.book...))
+				outcome, err := booking.BookAndRecover(life, o.request("ref-1"), tc.book...)
 				require.ErrorIs(t, err, context.DeadlineExceeded)
 				assert.Equal(t, hotelstays.BookingOpen, outcome.State)
 
@@ -1276,27 +1276,6 @@ func TestPollAcrossTheEndOfTheSchedule(t *testing.T) {
 			assert.Equal(t, hotelstays.BookingAbsent, outcome.State)
 			assert.Equal(t, []float64{0, 15}, w.polls(start))
 		})
-	})
-}
-
-// The market and the user of the Book win over those of the one who asks: under others the
-// order may not be visible.
-func TestRecoverysOwnMarketAndUserWin(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newRecoveryWorld(t)
-		recovery := w.client.NewBookingRecovery(w.offer.request("ref-1"), hotelstays.WithMarket("AE"), hotelstays.WithUserRef("clerk"))
-		recovery.EndedAt = time.Now().Add(-10 * time.Minute)
-		others := hotelstays.JoinCallOptions(hotelstays.WithMarket("FR"), hotelstays.WithUserRef("nobody"))
-		_, err := w.client.StepRecovery(t.Context(), recovery, others)
-		require.NoError(t, err)
-		_, err = w.client.RecoverBooking(t.Context(), recovery, others)
-		require.NoError(t, err)
-		polls := w.Ledger().Requests(hotelstaystest.OpQueryOrders)
-		require.Len(t, polls, 2)
-		for _, poll := range polls {
-			assert.Equal(t, "AE", poll.Header.Get("Market"))
-			assert.Equal(t, "clerk", poll.Header.Get("User-Ref"))
-		}
 	})
 }
 

@@ -13,15 +13,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Limits of HotelList.
-const (
-	MaxListPageSize = 200
-	// MaxHotelIDs limits the ids of one request. For an account with a visibility band the
-	// limit is MaxHotelIDsBand.
-	MaxHotelIDs     = 1000
-	MaxHotelIDsBand = 200
-)
-
 // SortBy is the order of the hotels. Other values are sent unchanged; their effect is
 // undocumented.
 type SortBy string
@@ -143,7 +134,7 @@ func (c *Client) HotelListPages(ctx context.Context, req *HotelListRequest, opts
 	if req == nil {
 		return failed[*HotelListResponse](nilRequest(OpHotelList))
 	}
-	req, set := clone(req), collect(opts)
+	req, set := clone(req), collect("HotelListPages", operations[OpHotelList], opts)
 	return func(yield func(*HotelListResponse, error) bool) {
 		next := *req
 		fetch := func(num int) (resp *HotelListResponse, info paging.Info, err error) {
@@ -151,7 +142,7 @@ func (c *Client) HotelListPages(ctx context.Context, req *HotelListRequest, opts
 			if req.PageNum < 0 { // validation refuses it
 				next.PageNum = req.PageNum
 			}
-			if resp, err = c.HotelList(ctx, &next, set.option()); err != nil {
+			if resp, err = c.HotelList(ctx, &next, set.to(OpHotelList)); err != nil {
 				return nil, info, err
 			}
 			next.SessionID = cmp.Or(resp.Basic.SessionID, next.SessionID)

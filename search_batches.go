@@ -38,18 +38,6 @@ func (e *BatchError) Unwrap() error { return e.Err }
 
 func (*BatchError) kind() ErrorKind { return KindBatch }
 
-// WithBatchSize sets how many ids HotelListBatches puts into one request: 200 by default, at
-// most MaxHotelIDs. An account with a visibility band refuses more than 200.
-func WithBatchSize(n int) BatchOption {
-	return batchOption(func(s *batchSettings) {
-		if n < 1 || n > MaxHotelIDs {
-			s.faults.add("WithBatchSize", "is %d; it must lie between 1 and %d", n, MaxHotelIDs)
-			return
-		}
-		s.size = n
-	})
-}
-
 // HotelListBatches searches any number of req.HotelIDs in parallel batches, and yields the
 // pages in the order in which they arrive. The offers of a page belong to the session of that
 // page.
@@ -58,7 +46,7 @@ func WithBatchSize(n int) BatchOption {
 // request yields one *ValidationError; PageNum and Cursor must not be set. By default a page
 // holds a whole batch, at most MaxListPageSize hotels. All batches stop when ctx ends or the
 // loop is left.
-func (c *Client) HotelListBatches(ctx context.Context, req *HotelListRequest, opts ...BatchOption) iter.Seq2[*HotelListResponse, error] {
+func (c *Client) HotelListBatches(ctx context.Context, req *HotelListRequest, opts ...CallOption) iter.Seq2[*HotelListResponse, error] {
 	b, err := c.batches(ctx, req, opts)
 	if err != nil {
 		return failed[*HotelListResponse](err)
@@ -89,11 +77,11 @@ type batchSearch struct {
 	client  *Client
 	request HotelListRequest // without its ids
 	ids     []string
-	set     batchSettings
+	set     settings
 }
 
 // batches validates the request once, so that its faults are not reported by every batch.
-func (c *Client) batches(ctx context.Context, req *HotelListRequest, opts []BatchOption) (*batchSearch, error) {
+func (c *Client) batches(ctx context.Context, req *HotelListRequest, opts []CallOption) (*batchSearch, error) {
 	if err := c.usable(ctx, OpHotelList); err != nil {
 		return nil, err
 	}
@@ -101,12 +89,12 @@ func (c *Client) batches(ctx context.Context, req *HotelListRequest, opts []Batc
 		return nil, nilRequest(OpHotelList)
 	}
 	request := clone(req)
-	b := &batchSearch{client: c, request: *request, ids: request.HotelIDs}
+	b := &batchSearch{client: c, request: *request, ids: request.HotelIDs,
+		set: collect("HotelListBatches", operations[OpHotelList], opts)}
 	set := &b.set
-	applyAll(opts, set, BatchOption.applyBatch)
-	set.size = cmp.Or(set.size, defaultBatchSize)
+	set.batchSize = cmp.Or(set.batchSize, defaultBatchSize)
 	set.parallelism = cmp.Or(set.parallelism, defaultBatchParallelism)
-	b.request.PageSize = cmp.Or(b.request.PageSize, min(set.size, MaxListPageSize))
+	b.request.PageSize = cmp.Or(b.request.PageSize, min(set.batchSize, MaxListPageSize))
 	if len(b.ids) == 0 {
 		set.faults.add("hotelIds", "is empty; HotelListBatches needs hotel ids")
 	}
@@ -117,7 +105,6 @@ func (c *Client) batches(ctx context.Context, req *HotelListRequest, opts []Batc
 		set.faults.add("pageNum", "is set, or cursor is; every batch has its own pages")
 	}
 	probe.validate(&set.validation)
-	set.misplaced(OpHotelList, operations[OpHotelList])
 	return b, set.faults.err(OpHotelList)
 }
 
@@ -125,7 +112,7 @@ func (b *batchSearch) run(ctx context.Context, pages chan<- batchPage) {
 	defer close(pages)
 	var batches sync.WaitGroup
 	underWay := make(chan struct{}, b.set.parallelism)
-	for ids := range slices.Chunk(b.ids, b.set.size) {
+	for ids := range slices.Chunk(b.ids, b.set.batchSize) {
 		underWay <- struct{}{}
 		batches.Go(func() {
 			if err := b.search(ctx, ids, pages); err != nil {
@@ -142,7 +129,7 @@ func (b *batchSearch) search(ctx context.Context, ids []string, pages chan<- bat
 	defer transport.Recovered(&err, b.client.log, string(OpHotelList))
 	req := b.request
 	req.HotelIDs = ids
-	for resp, err := range b.client.HotelListPages(ctx, &req, b.set.option()) {
+	for resp, err := range b.client.HotelListPages(ctx, &req, b.set.to(OpHotelList)) {
 		if err != nil {
 			return err
 		}

@@ -60,7 +60,7 @@ func TestHotelListBatches(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		ids      int
-		opts     []hotelstays.BatchOption
+		opts     []hotelstays.CallOption
 		band     bool
 		batches  int
 		requests int
@@ -68,12 +68,12 @@ func TestHotelListBatches(t *testing.T) {
 	}{
 		{"2,500 hotels", 2500, nil, false, 13, 13, 0},
 		{"with a visibility band", 500, nil, true, 3, 3, 0},
-		{"in batches of 1,000, which take five pages", 1100, []hotelstays.BatchOption{hotelstays.WithBatchSize(1000)}, false, 2, 6, 0},
-		{"in the caller's page size", 500, []hotelstays.BatchOption{hotelstays.WithBatchSize(100)}, false, 5, 25, 20},
-		{"one after the other", 500, []hotelstays.BatchOption{hotelstays.WithParallelism(1)}, false, 3, 3, 0},
+		{"in batches of 1,000, which take five pages", 1100, []hotelstays.CallOption{hotelstays.WithBatchSize(1000)}, false, 2, 6, 0},
+		{"in the caller's page size", 500, []hotelstays.CallOption{hotelstays.WithBatchSize(100)}, false, 5, 25, 20},
+		{"one after the other", 500, []hotelstays.CallOption{hotelstays.WithParallelism(1)}, false, 3, 3, 0},
 		{"one hotel", 1, nil, false, 1, 1, 0},
 		{"a batch for each hotel, three times the rate limit", 300,
-			[]hotelstays.BatchOption{hotelstays.WithBatchSize(1), hotelstays.WithParallelism(300)}, false, 300, 300, 0},
+			[]hotelstays.CallOption{hotelstays.WithBatchSize(1), hotelstays.WithParallelism(300)}, false, 300, 300, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestHotelListBatches(t *testing.T) {
 }
 
 func TestHotelListBatchesParallelism(t *testing.T) {
-	for parallelism, opts := range map[int][]hotelstays.BatchOption{
+	for parallelism, opts := range map[int][]hotelstays.CallOption{
 		8: nil,
 		1: {hotelstays.WithParallelism(1)},
 		3: {hotelstays.WithParallelism(3)},
@@ -171,22 +171,22 @@ func TestHotelListBatchesFailure(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		fault    hotelstaystest.Fault
-		opts     []hotelstays.BatchOption
+		opts     []hotelstays.CallOption
 		lost     []int // the ids of the failed batch, from and to; nil: any whole batch
 		kept     int   // pages of it that came before
 		requests int
 	}{
 		{"refused", hotelstaystest.Fault{Status: 400, Skip: 2}, nil, nil, 0, 13},
 		{"down for as long as it is tried", hotelstaystest.Fault{Status: 503, Skip: 2, Times: 4},
-			[]hotelstays.BatchOption{hotelstays.WithParallelism(1)}, []int{20, 30}, 0, 16},
+			[]hotelstays.CallOption{hotelstays.WithParallelism(1)}, []int{20, 30}, 0, 16},
 		{"refused at its third page", hotelstaystest.Fault{Status: 400, Skip: 7},
-			[]hotelstays.BatchOption{hotelstays.WithParallelism(1), hotelstays.WithBatchSize(50)}, []int{50, 100}, 2, 11},
+			[]hotelstays.CallOption{hotelstays.WithParallelism(1), hotelstays.WithBatchSize(50)}, []int{50, 100}, 2, 11},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv, client, search := batchWorld(t, 125)
 				search.PageSize = 10
-				opts := append([]hotelstays.BatchOption{hotelstays.WithBatchSize(10)}, tc.opts...)
+				opts := append([]hotelstays.CallOption{hotelstays.WithBatchSize(10)}, tc.opts...)
 				tc.fault.Operation, tc.fault.Kind = hotelstaystest.OpHotelList, hotelstaystest.FaultStatus
 				srv.Inject(tc.fault)
 				pages, errs := collect(client.HotelListBatches(t.Context(), search, opts...))

@@ -29,11 +29,7 @@ type HotelListStream struct {
 // HotelListStream returns a search that hands out each hotel as soon as it has arrived, and
 // keeps none of them. Nothing is sent before Hotels is ranged over.
 func (c *Client) HotelListStream(ctx context.Context, req *HotelListRequest, opts ...CallOption) *HotelListStream {
-	s := &HotelListStream{client: c, ctx: ctx, req: clone(req), set: collect(opts)}
-	if s.set.rawData {
-		s.set.add("WithRawData", "keeps a whole answer, which a stream does not hold: call HotelList")
-	}
-	return s
+	return &HotelListStream{client: c, ctx: ctx, req: clone(req), set: collect("HotelListStream", operations[OpHotelList], opts)}
 }
 
 // Hotels makes the call and yields each hotel when it has arrived. The hotels are those that

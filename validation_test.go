@@ -529,31 +529,6 @@ func TestValidationComesFirst(t *testing.T) {
 	assert.Len(t, faultPaths(t, err), 3)
 }
 
-// A header on one call of an operation that does not take it is a fault. Set on
-// the client it is left out in silence: TestWireFullRequestWithClientOptions.
-func TestValidationMisplacedHeaders(t *testing.T) {
-	options := []struct {
-		path string
-		opt  hotelstays.SharedOption
-	}{
-		{"WithMarket", hotelstays.WithMarket("AE")},
-		{"WithUserRef", hotelstays.WithUserRef("user")},
-		{"WithCurrency", hotelstays.WithCurrency("EUR")},
-		{"WithTestFlags", hotelstays.WithTestFlags(map[string]string{"a": "1"})},
-	}
-	for op, call := range operationCalls {
-		t.Run(string(op), func(t *testing.T) {
-			c := clientWith(t, noSend{t}, bearerToken("token"))
-			for i, o := range options {
-				if noAuth := op == hotelstays.OpTicket || op == hotelstays.OpOAuthToken; inTheFlow(op) || !noAuth && i < 2 {
-					continue
-				}
-				assert.Equal(t, []string{o.path}, faultPaths(t, call(t.Context(), c, o.opt)))
-			}
-		})
-	}
-}
-
 // The values of options are checked the same way on a client and on a call.
 func TestValidationOptionValues(t *testing.T) {
 	many := strings.Repeat("x", 9)
@@ -620,7 +595,7 @@ func TestValidationBatchOptions(t *testing.T) {
 	req := edited(goodHotelList(), func(r *hotelstays.HotelListRequest) { r.HotelIDs = hotelIDs(3) })
 	for _, row := range []struct {
 		path string
-		opt  hotelstays.BatchOption
+		opt  hotelstays.CallOption
 	}{
 		{"opts", nil},
 		{"WithBatchSize", hotelstays.WithBatchSize(0)}, {"WithBatchSize", hotelstays.WithBatchSize(1001)},

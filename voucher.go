@@ -85,14 +85,13 @@ func (c *Client) OrderVoucher(ctx context.Context, req *OrderVoucherRequest, opt
 // Failed polls are repeated, but a refusal that cannot change is returned. When ctx ends,
 // AwaitVoucher returns the last answer, or nil, together with the error. Set a deadline on
 // ctx: WithTimeout bounds only each poll.
-func (c *Client) AwaitVoucher(ctx context.Context, req *OrderVoucherRequest, opts ...WaitOption) (*OrderVoucherResponse, error) {
-	var set waitSettings
-	applyAll(opts, &set, WaitOption.applyWait)
+func (c *Client) AwaitVoucher(ctx context.Context, req *OrderVoucherRequest, opts ...CallOption) (*OrderVoucherResponse, error) {
+	set := collect("AwaitVoucher", operations[OpOrderVoucher], opts)
 	var seen *OrderVoucherResponse
 	var pollErr error // of the last poll
 	start := time.Now()
 	for {
-		resp, err := c.OrderVoucher(ctx, req, set.option())
+		resp, err := c.OrderVoucher(ctx, req, set.to(OpOrderVoucher))
 		pollErr = err
 		switch {
 		case err != nil && !transient(err):

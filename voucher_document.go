@@ -3,6 +3,7 @@
 package hotelstays
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -29,31 +30,13 @@ const (
 	defaultMaxVoucher = 64 << 20
 )
 
-// WithUnsignedVouchers accepts a voucher without a signature block. Only its size is then
-// checked, and redirects of its link are not followed.
-func WithUnsignedVouchers() VoucherOption {
-	return voucherOption(func(s *voucherSettings) { s.allowUnsigned = true })
-}
-
-// WithMaxVoucherBytes limits the size of a document, 64 MiB by default. A larger one is a
-// *VoucherError. If the voucher states a larger size, nothing is downloaded.
-func WithMaxVoucherBytes(n int64) VoucherOption {
-	return voucherOption(func(s *voucherSettings) {
-		if n < 1 {
-			s.faults.add("WithMaxVoucherBytes", "is %d; it must be positive", n)
-			return
-		}
-		s.maxBytes = n
-	})
-}
-
-func (c *Client) collectVoucher(ctx context.Context, method Operation, opts []VoucherOption) (voucherSettings, error) {
-	set := voucherSettings{method: method, maxBytes: defaultMaxVoucher}
+// collectVoucher is collect, for methods that download.
+func (c *Client) collectVoucher(ctx context.Context, method Operation, row *operation, opts []CallOption) (settings, error) {
 	if err := c.usable(ctx, method); err != nil {
-		return set, err
+		return settings{}, err
 	}
-	applyAll(opts, &set, VoucherOption.applyVoucher)
-	set.misplaced(OpOrderVoucher, operations[OpOrderVoucher])
+	set := collect(method, row, opts)
+	set.maxVoucherBytes = cmp.Or(set.maxVoucherBytes, defaultMaxVoucher)
 	return set, set.faults.err(method)
 }
 
@@ -69,7 +52,7 @@ func VerifyVoucher(document []byte, v *types.Voucher) error {
 	}
 	check := newDocumentCheck(v)
 	_, _ = check.Write(document) // never fails
-	return check.verdict(voucherSettings{})
+	return check.verdict(settings{})
 }
 
 type documentCheck struct {
@@ -87,13 +70,13 @@ func (d *documentCheck) Write(p []byte) (int, error) {
 	return d.hash.Write(p)
 }
 
-func (d *documentCheck) verdict(set voucherSettings) error {
+func (d *documentCheck) verdict(set settings) error {
 	v := d.voucher
 	if d.size == 0 || v.Signature == nil && d.size != v.ByteSize {
 		return voucherError(v, ErrVoucherAltered, "it has %d bytes instead of %d", d.size, v.ByteSize)
 	}
 	if v.Signature == nil {
-		if set.allowUnsigned {
+		if set.unsignedVouchers {
 			return nil
 		}
 		return voucherError(v, ErrVoucherUnsigned, "WithUnsignedVouchers accepts it by its size alone")
@@ -110,9 +93,9 @@ func (d *documentCheck) verdict(set voucherSettings) error {
 // ErrVoucherLinkExpired, and those of the connection and of w, all in a *VoucherError. A nil
 // w or a bad option is a *ValidationError.
 //
-// The download ends with ctx or WithTimeout; without a deadline, after five minutes. Other
-// call options have no effect, because the link is not an operation of the API. A broken
-// download is not resumed.
+// The download ends with ctx or WithTimeout; without a deadline, after five minutes. It takes
+// no options of calls of the API, because the link is not one. A broken download is not
+// resumed.
 //
 // The request has no credentials. It follows up to three redirects if the voucher has a digest.
 // The link and each redirect must be https and lead to a public host, as ValidateCallbackURL
@@ -121,8 +104,8 @@ func (d *documentCheck) verdict(set voucherSettings) error {
 // connected to, before anything is sent. Where a proxy or a RoundTripper other than
 // *http.Transport connects, it has to check the addresses. A client of a loopback base URL
 // accepts any host, and http on loopback.
-func (c *Client) DownloadVoucher(ctx context.Context, v *types.Voucher, w io.Writer, opts ...VoucherOption) error {
-	set, err := c.collectVoucher(ctx, "DownloadVoucher", opts)
+func (c *Client) DownloadVoucher(ctx context.Context, v *types.Voucher, w io.Writer, opts ...CallOption) error {
+	set, err := c.collectVoucher(ctx, "DownloadVoucher", nil, opts)
 	if err != nil {
 		return err
 	}
@@ -174,13 +157,13 @@ func discard(temp *os.File) error {
 	return err
 }
 
-func (s voucherSettings) acceptable(v *types.Voucher) error {
+func (s *settings) acceptable(v *types.Voucher) error {
 	switch {
 	case v == nil:
 		return &VoucherError{Err: ErrVoucherNotReady, Detail: "the voucher is nil"}
-	case v.ByteSize > s.maxBytes || v.Signature == nil && v.ByteSize < 1:
-		return voucherError(v, errVoucherSize, "it states %d bytes; the limit is %d (WithMaxVoucherBytes)", v.ByteSize, s.maxBytes)
-	case v.Signature == nil && !s.allowUnsigned:
+	case v.ByteSize > s.maxVoucherBytes || v.Signature == nil && v.ByteSize < 1:
+		return voucherError(v, errVoucherSize, "it states %d bytes; the limit is %d (WithMaxVoucherBytes)", v.ByteSize, s.maxVoucherBytes)
+	case v.Signature == nil && !s.unsignedVouchers:
 		return voucherError(v, ErrVoucherUnsigned, "WithUnsignedVouchers accepts it by its size alone")
 	}
 	return nil
@@ -190,9 +173,9 @@ var errVoucherSize = errors.New("size not accepted")
 
 // copyDocument writes the document to w. It returns nil only if all of it is verified. It
 // reads at most one byte more than is allowed.
-func copyDocument(ctx context.Context, w io.Writer, document io.Reader, v *types.Voucher, set voucherSettings, links []string) error {
+func copyDocument(ctx context.Context, w io.Writer, document io.Reader, v *types.Voucher, set settings, links []string) error {
 	check := newDocumentCheck(v)
-	limit := set.maxBytes
+	limit := set.maxVoucherBytes
 	if v.Signature == nil {
 		limit = v.ByteSize
 	}
@@ -200,13 +183,13 @@ func copyDocument(ctx context.Context, w io.Writer, document io.Reader, v *types
 	if _, err := io.Copy(io.MultiWriter(w, check), document); err != nil {
 		return voucherError(v, withoutLinks(transport.WithoutCause(ctx, err), links), "after %d of %d bytes", check.size, v.ByteSize)
 	}
-	if check.size > set.maxBytes {
-		return voucherError(v, errVoucherSize, "it has more than %d bytes (WithMaxVoucherBytes)", set.maxBytes)
+	if check.size > set.maxVoucherBytes {
+		return voucherError(v, errVoucherSize, "it has more than %d bytes (WithMaxVoucherBytes)", set.maxVoucherBytes)
 	}
 	return check.verdict(set)
 }
 
-func (c *Client) fetchDocument(ctx context.Context, v *types.Voucher, w io.Writer, set voucherSettings) error {
+func (c *Client) fetchDocument(ctx context.Context, v *types.Voucher, w io.Writer, set settings) error {
 	if err := set.acceptable(v); err != nil {
 		return err
 	}
@@ -244,8 +227,8 @@ const maxVoucherAttempts = 3
 //
 // If the process is killed, it may leave a file named .voucher-* beside path. You can delete
 // it.
-func (c *Client) SaveVoucher(ctx context.Context, req *OrderVoucherRequest, path string, opts ...VoucherOption) (*types.Voucher, error) {
-	set, err := c.collectVoucher(ctx, "SaveVoucher", opts)
+func (c *Client) SaveVoucher(ctx context.Context, req *OrderVoucherRequest, path string, opts ...CallOption) (*types.Voucher, error) {
+	set, err := c.collectVoucher(ctx, "SaveVoucher", operations[OpOrderVoucher], opts)
 	if err != nil {
 		return nil, err
 	}
@@ -259,8 +242,8 @@ func (c *Client) SaveVoucher(ctx context.Context, req *OrderVoucherRequest, path
 // OpenVoucher gets the voucher of an order and returns its verified document, to be closed by
 // the caller. Until then the document is in a temporary file. The attempts, options and errors
 // are those of SaveVoucher.
-func (c *Client) OpenVoucher(ctx context.Context, req *OrderVoucherRequest, opts ...VoucherOption) (*VoucherDocument, error) {
-	set, err := c.collectVoucher(ctx, "OpenVoucher", opts)
+func (c *Client) OpenVoucher(ctx context.Context, req *OrderVoucherRequest, opts ...CallOption) (*VoucherDocument, error) {
+	set, err := c.collectVoucher(ctx, "OpenVoucher", operations[OpOrderVoucher], opts)
 	if err != nil {
 		return nil, err
 	}
@@ -303,7 +286,7 @@ type documentWriter func(io.Writer) error
 
 // storeVoucher gets the voucher of an order and calls store to keep its document, for each
 // attempt.
-func (c *Client) storeVoucher(ctx context.Context, req *OrderVoucherRequest, set voucherSettings, store func(documentWriter) error) (*types.Voucher, error) {
+func (c *Client) storeVoucher(ctx context.Context, req *OrderVoucherRequest, set settings, store func(documentWriter) error) (*types.Voucher, error) {
 	if req == nil {
 		return nil, nilRequest(set.method)
 	}
@@ -333,8 +316,8 @@ func oneOfErrors(err error, targets ...error) bool {
 	return false
 }
 
-func (c *Client) storeOnce(ctx context.Context, req *OrderVoucherRequest, set voucherSettings, store func(documentWriter) error) (*types.Voucher, error) {
-	resp, err := c.OrderVoucher(ctx, req, set.option())
+func (c *Client) storeOnce(ctx context.Context, req *OrderVoucherRequest, set settings, store func(documentWriter) error) (*types.Voucher, error) {
+	resp, err := c.OrderVoucher(ctx, req, set.to(OpOrderVoucher))
 	if err != nil {
 		return nil, err
 	}
@@ -364,7 +347,7 @@ func withoutDocument(status types.VoucherStatus) string {
 	return text
 }
 
-func inlineDocument(ctx context.Context, v *types.Voucher, w io.Writer, set voucherSettings) error {
+func inlineDocument(ctx context.Context, v *types.Voucher, w io.Writer, set settings) error {
 	if err := set.acceptable(v); err != nil {
 		return err
 	}

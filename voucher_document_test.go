@@ -233,7 +233,7 @@ func TestVoucherErrorSaysWhatToDo(t *testing.T) {
 type documentFault struct {
 	change func(*types.Voucher)
 	serve  func(*http.Request) (*http.Response, error)
-	opts   []hotelstays.VoucherOption
+	opts   []hotelstays.CallOption
 	is     error
 	text   string
 	// asks is how often SaveVoucher asks for the voucher; 0 where that is open.
@@ -288,19 +288,19 @@ func documentFaults() map[string]documentFault {
 		"another's": {change: digested(func(string) string { return voucherDigest(voucherOld) }), is: hotelstays.ErrVoucherAltered,
 			asks: 3},
 		"too large": {change: sized(64<<20 + 1), text: "67108865 bytes", unfetched: true},
-		"longer than stated and than the limit": {change: sized(1), opts: []hotelstays.VoucherOption{hotelstays.WithMaxVoucherBytes(int64(n - 1))},
+		"longer than stated and than the limit": {change: sized(1), opts: []hotelstays.CallOption{hotelstays.WithMaxVoucherBytes(int64(n - 1))},
 			text: fmt.Sprintf("more than %d bytes", n-1), asks: 1},
-		"above the limit": {opts: []hotelstays.VoucherOption{hotelstays.WithMaxVoucherBytes(int64(n - 1))}, text: "WithMaxVoucherBytes",
+		"above the limit": {opts: []hotelstays.CallOption{hotelstays.WithMaxVoucherBytes(int64(n - 1))}, text: "WithMaxVoucherBytes",
 			unfetched: true},
 		"unsigned": {change: func(v *types.Voucher) { v.Signature = nil }, is: hotelstays.ErrVoucherUnsigned, text: "WithUnsignedVouchers",
 			asks: 1, unfetched: true},
 		"unsigned, of another size": {change: func(v *types.Voucher) { v.Signature = nil }, serve: serving(voucherOld),
-			opts: []hotelstays.VoucherOption{hotelstays.WithUnsignedVouchers()}, is: hotelstays.ErrVoucherAltered, asks: 3},
+			opts: []hotelstays.CallOption{hotelstays.WithUnsignedVouchers()}, is: hotelstays.ErrVoucherAltered, asks: 3},
 		"unsigned, of no size": {change: func(v *types.Voucher) { v.Signature, v.ByteSize = nil, 0 },
-			opts: []hotelstays.VoucherOption{hotelstays.WithUnsignedVouchers()}, text: "0 bytes", asks: 1, unfetched: true},
+			opts: []hotelstays.CallOption{hotelstays.WithUnsignedVouchers()}, text: "0 bytes", asks: 1, unfetched: true},
 		"unsigned, of a redirect": {change: func(v *types.Voucher) { v.Signature = nil }, serve: redirecting(302, voucherLink+"&again"),
-			opts: []hotelstays.VoucherOption{hotelstays.WithUnsignedVouchers()}, text: "none without a digest", asks: 1},
-		"signed, altered, unsigned allowed": {serve: serving(flipped), opts: []hotelstays.VoucherOption{hotelstays.WithUnsignedVouchers()},
+			opts: []hotelstays.CallOption{hotelstays.WithUnsignedVouchers()}, text: "none without a digest", asks: 1},
+		"signed, altered, unsigned allowed": {serve: serving(flipped), opts: []hotelstays.CallOption{hotelstays.WithUnsignedVouchers()},
 			is: hotelstays.ErrVoucherAltered, asks: 3},
 	}
 	for _, status := range []int{401, 403, 404, 410} {
@@ -697,7 +697,7 @@ func TestVoucherSettingsAreChecked(t *testing.T) {
 	client := clientThrough(t, service)
 	path := filepath.Join(t.TempDir(), "voucher.pdf")
 	var invalid *hotelstays.ValidationError
-	for _, opt := range []hotelstays.VoucherOption{nil, hotelstays.WithMaxVoucherBytes(0), hotelstays.WithMaxVoucherBytes(-1)} {
+	for _, opt := range []hotelstays.CallOption{nil, hotelstays.WithMaxVoucherBytes(0), hotelstays.WithMaxVoucherBytes(-1)} {
 		_, err := client.SaveVoucher(t.Context(), voucherRef, path, opt)
 		assert.ErrorAs(t, err, &invalid)
 		assert.ErrorAs(t, client.DownloadVoucher(t.Context(), service.voucher(1), io.Discard, opt), &invalid)
@@ -708,16 +708,16 @@ func TestVoucherSettingsAreChecked(t *testing.T) {
 	}
 	_, err := client.SaveVoucher(t.Context(), voucherRef, "")
 	assert.ErrorAs(t, err, &invalid)
-	for method, call := range map[string]func(*hotelstays.OrderVoucherRequest, ...hotelstays.VoucherOption) error{
-		"SaveVoucher": func(req *hotelstays.OrderVoucherRequest, opts ...hotelstays.VoucherOption) error {
+	for method, call := range map[string]func(*hotelstays.OrderVoucherRequest, ...hotelstays.CallOption) error{
+		"SaveVoucher": func(req *hotelstays.OrderVoucherRequest, opts ...hotelstays.CallOption) error {
 			_, err := client.SaveVoucher(t.Context(), req, path, opts...)
 			return err
 		},
-		"OpenVoucher": func(req *hotelstays.OrderVoucherRequest, opts ...hotelstays.VoucherOption) error {
+		"OpenVoucher": func(req *hotelstays.OrderVoucherRequest, opts ...hotelstays.CallOption) error {
 			_, err := client.OpenVoucher(t.Context(), req, opts...)
 			return err
 		},
-		"DownloadVoucher": func(_ *hotelstays.OrderVoucherRequest, opts ...hotelstays.VoucherOption) error {
+		"DownloadVoucher": func(_ *hotelstays.OrderVoucherRequest, opts ...hotelstays.CallOption) error {
 			return client.DownloadVoucher(t.Context(), service.voucher(1), nil, opts...)
 		},
 	} {

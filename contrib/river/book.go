@@ -55,7 +55,7 @@ func (b *Bookings) Book(ctx context.Context, req *hotelstays.BookRequest,
 	if err != nil {
 		return nil, fmt.Errorf("hotelstaysriver: Book: reference %q: nothing was sent: %w", req.CustomerReferenceNo, err)
 	}
-	outcome, err := b.cfg.Client.BookAndRecover(booking, req, hotelstays.JoinCallOptions(opts...))
+	outcome, err := b.cfg.Client.BookAndRecover(booking, req, opts...)
 
 	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()

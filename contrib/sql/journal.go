@@ -253,7 +253,7 @@ func (j *Journal) start(ctx context.Context, reference string, bookBy time.Time)
 // storing does not end.
 func (j *Journal) book(ctx, storing context.Context, e *entry, req *hotelstays.BookRequest,
 	opts []hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
-	outcome, bookErr := j.client.BookAndRecover(ctx, req, hotelstays.JoinCallOptions(opts...))
+	outcome, bookErr := j.client.BookAndRecover(ctx, req, opts...)
 
 	storing, cancel := context.WithTimeout(storing, storeTimeout)
 	defer cancel()

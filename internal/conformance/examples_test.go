@@ -16,8 +16,7 @@ import (
 )
 
 // optionTypes are the types of options, which need no example each.
-var optionTypes = []string{"Option", "CallOption", "SharedOption", "IterOption", "BatchOption", "WaitOption", "RecoverOption",
-	"VoucherOption"}
+var optionTypes = []string{"Option", "CallOption", "SharedOption"}
 
 // plumbing are the methods that the standard library calls.
 var plumbing = []string{"Error", "Unwrap", "Is", "String", "GoString", "Format", "LogValue", "MarshalJSON", "MarshalText", "UnmarshalText",
