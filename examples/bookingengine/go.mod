@@ -4,6 +4,7 @@ go 1.26.0
 
 replace (
 	github.com/hotelstays/hotelstays-go => ../..
+	github.com/hotelstays/hotelstays-go/cmd/hotelstays-sandbox/browsertest => ../../cmd/hotelstays-sandbox/browsertest
 	github.com/hotelstays/hotelstays-go/contrib/sql => ../../contrib/sql
 )
 
@@ -12,6 +13,7 @@ require (
 	github.com/chromedp/chromedp v0.22.1
 	github.com/google/uuid v1.6.0
 	github.com/hotelstays/hotelstays-go v0.0.0-00010101000000-000000000000
+	github.com/hotelstays/hotelstays-go/cmd/hotelstays-sandbox/browsertest v0.0.0-00010101000000-000000000000
 	github.com/hotelstays/hotelstays-go/contrib/sql v0.0.0-00010101000000-000000000000
 	github.com/jackc/pgx/v5 v5.11.0
 	github.com/stretchr/testify v1.12.1

@@ -1,8 +1,8 @@
-module github.com/hotelstays/hotelstays-go/cmd/hotelstays-sandbox/internal/sandboxpage/browsertest
+module github.com/hotelstays/hotelstays-go/cmd/hotelstays-sandbox/browsertest
 
 go 1.26.0
 
-replace github.com/hotelstays/hotelstays-go => ../../../../..
+replace github.com/hotelstays/hotelstays-go => ../../..
 
 require (
 	github.com/chromedp/cdproto v0.159.0

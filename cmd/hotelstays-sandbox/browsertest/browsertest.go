@@ -1,0 +1,226 @@
+// Package browsertest tests web pages in a real browser: those of examples/bookingengine, and
+// in its own tests the sandbox's:
+//
+//	go test -tags browser .
+//
+// It needs a Chromium on PATH or in CHROME. It is a module of its own, because the browser's
+// driver is for nobody else.
+package browsertest
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+//go:embed checks.js
+var checks string
+
+// patience is how long a test waits for something on the page.
+const patience = 30 * time.Second
+
+// Screen is the size of a window and its colour scheme, light or dark.
+type Screen struct {
+	Name          string
+	Width, Height int64
+	Scheme        string
+}
+
+// Screens are what every page is tested on.
+var Screens = []Screen{
+	{"desktop", 1280, 800, "light"}, {"desktop-dark", 1280, 800, "dark"},
+	{"phone", 360, 740, "light"}, {"phone-dark", 360, 740, "dark"},
+}
+
+// Tab is a browser's tab.
+type Tab struct {
+	Ctx     context.Context
+	Explain func() string // if set: what a failed wait reports besides the page
+	t       *testing.T
+}
+
+// Open opens a page. The test fails if the browser's console has anything but refused
+// requests, such as violations of the security policy.
+func Open(t *testing.T, address string, screen Screen) *Tab {
+	t.Helper()
+	p := &Tab{Ctx: start(t), t: t}
+	p.Do(chromedp.EmulateViewport(screen.Width, screen.Height))
+	_, err := chromedp.Call(p.Ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: screen.Scheme}},
+	})
+	require.NoError(t, err)
+	var mu sync.Mutex
+	var said []string
+	console := chromedp.Console(p.Ctx)
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		for message, err := range console {
+			if err != nil {
+				return
+			}
+			if text := fmt.Sprint(message); !strings.Contains(text, "status of 4") {
+				mu.Lock()
+				said = append(said, text)
+				mu.Unlock()
+			}
+		}
+	})
+	t.Cleanup(func() {
+		require.NoError(t, chromedp.Cancel(p.Ctx))
+		reader.Wait()
+		assert.Empty(t, said, "the browser's console")
+	})
+	p.Do(chromedp.Navigate(address))
+	return p
+}
+
+// start returns the context of a browser's tab.
+func start(t *testing.T) context.Context {
+	t.Helper()
+	path := os.Getenv("CHROME")
+	for _, name := range []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"} {
+		if found, err := exec.LookPath(name); path == "" && err == nil {
+			path = found
+		}
+	}
+	if path == "" {
+		t.Fatal("no browser found: apt-get install chromium-headless-shell, or name one in CHROME")
+	}
+	opts := append(chromedp.DefaultExecAllocatorOptions[:], // no traffic beyond this machine:
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"),
+	)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
+	t.Cleanup(cancel)
+	ctx, cancelBrowser := chromedp.NewExecAllocator(ctx, opts...)
+	t.Cleanup(cancelBrowser)
+	ctx, closeTab := chromedp.NewContext(ctx)
+	t.Cleanup(closeTab)
+	return ctx
+}
+
+// Do runs actions of the driver.
+func (p *Tab) Do(steps ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	require.NoError(p.t, chromedp.Do(p.Ctx, steps...))
+}
+
+// Eval runs a script and returns its value.
+func Eval[T any](p *Tab, script string) T {
+	p.t.Helper()
+	value, err := chromedp.Run(p.Ctx, chromedp.Evaluate[T](script))
+	require.NoError(p.t, err)
+	return value
+}
+
+// Text returns the text of the first element of a selector.
+func (p *Tab) Text(selector string) string {
+	text, err := chromedp.Run(p.Ctx, chromedp.Evaluate[string](fmt.Sprintf(`document.querySelector(%q)?.innerText ?? ""`, selector)))
+	if err != nil {
+		return "" // the page is being replaced
+	}
+	return strings.TrimSpace(text)
+}
+
+// WaitFor waits until the first element of a selector has the texts, in this order.
+func (p *Tab) WaitFor(selector string, want ...string) {
+	p.t.Helper()
+	p.eventually(func() bool {
+		text := p.Text(selector)
+		for _, part := range want {
+			_, rest, found := strings.Cut(text, part)
+			if !found {
+				return false
+			}
+			text = rest
+		}
+		return true
+	}, "%s should have %q", selector, want)
+}
+
+func (p *Tab) eventually(holds func() bool, msg string, args ...any) {
+	p.t.Helper()
+	if !assert.Eventually(p.t, holds, patience, 20*time.Millisecond, append([]any{msg}, args...)...) {
+		explained := ""
+		if p.Explain != nil {
+			explained = p.Explain()
+		}
+		p.t.Fatalf("the page:\n%s\n%s", p.Text("body"), explained)
+	}
+}
+
+// seek scrolls to the first element of a selector and returns its middle, or nothing if it is
+// not visible.
+const seek = `(() => {
+	const e = document.querySelector(%q);
+	if (document.readyState !== "complete" || !e?.checkVisibility()) return null;
+	e.scrollIntoView({block: "center", behavior: "instant"});
+	const box = e.getBoundingClientRect();
+	return [box.x + box.width / 2, box.y + box.height / 2];
+})()`
+
+// find waits for an element and returns its middle. It asks the page, because the browser's
+// tree of nodes lags behind.
+func (p *Tab) find(selector string) (x, y float64) {
+	p.t.Helper()
+	var at []float64
+	p.eventually(func() bool {
+		at, _ = chromedp.Run(p.Ctx, chromedp.Evaluate[[]float64](fmt.Sprintf(seek, selector)))
+		return len(at) == 2
+	}, "%s should be there", selector)
+	return at[0], at[1]
+}
+
+// Click clicks the first element of a selector.
+func (p *Tab) Click(selector string) {
+	p.t.Helper()
+	x, y := p.find(selector)
+	p.Do(chromedp.MouseClickXY(x, y))
+}
+
+// Focus moves the focus to the first element of a selector.
+func (p *Tab) Focus(selector string) {
+	p.t.Helper()
+	p.find(selector)
+	p.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelector(%q).focus()`, selector)))
+}
+
+// Fill replaces the text of a field.
+func (p *Tab) Fill(selector, value string) {
+	p.t.Helper()
+	p.Focus(selector)
+	p.Do(chromedp.Evaluate[chromedp.Void](`document.activeElement.select()`), chromedp.KeyEvent(value))
+}
+
+// Check runs the checks that every page must pass.
+func (p *Tab) Check(page string) {
+	p.t.Helper()
+	p.Do(chromedp.Poll[chromedp.Void](`document.readyState === "complete"`)) // with styles
+	assert.Empty(p.t, Eval[[]string](p, checks), page)
+}
+
+// Picture saves the window as a picture if SCREENSHOTS names a directory.
+func (p *Tab) Picture(name string) {
+	p.t.Helper()
+	dir := os.Getenv("SCREENSHOTS")
+	if dir == "" {
+		return
+	}
+	p.Do(chromedp.Evaluate[chromedp.Void](`document.activeElement.blur(); scrollTo(0, 0)`))
+	picture, err := chromedp.Run(p.Ctx, chromedp.CaptureScreenshot())
+	require.NoError(p.t, err)
+	require.NoError(p.t, os.WriteFile(filepath.Join(dir, name+".png"), picture, 0o644))
+}
