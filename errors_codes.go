@@ -122,8 +122,8 @@ type APIError struct {
 	HTTPStatus int
 	// Code is the envelope's code, or 0 where the answer was no envelope.
 	Code int
-	// Msg is the service's message, up to 1 KiB. That of Ticket and OAuthToken ends where
-	// a token may begin.
+	// Msg is the service's message, up to 1 KiB; of one that is an object or an array, the names
+	// and types. That of Ticket and OAuthToken ends where a token may begin.
 	Msg string
 	// Excerpt is the beginning of an answer that was no envelope, such as a proxy's HTML
 	// page. Secrets are masked; for Ticket and OAuthToken all of it is. JSON is shown without

@@ -3,7 +3,6 @@
 package wire
 
 import (
-	"bytes"
 	"context"
 	"regexp"
 	"strings"
@@ -20,10 +19,14 @@ func Outline(text []byte) string {
 	if begins == nil {
 		return string(text)
 	}
-	l := newLexer(context.Background(), text[begins[0]:], 0)
+	return string(text[:begins[0]]) + outlineOf(text[begins[0]:])
+}
+
+func outlineOf(json []byte) string {
+	l := newLexer(context.Background(), json, 0)
 	defer l.release()
 	l.lax = true
-	out := l.outline(bytes.Clone(text[:begins[0]]))
+	out := l.outline(nil)
 	if l.failed {
 		out = append(out, "…"...)
 	}

@@ -110,6 +110,8 @@ func (w *walk) envelope(data *shape) (env Envelope, rest []byte, err error) {
 	case jsonTypeOf(raw) == "null":
 	case jsonTypeOf(raw) == "string" && len(raw) <= maxMsg:
 		err = json.Unmarshal(raw, &env.Msg)
+	case raw[0] == '{', raw[0] == '[': // its values may be about guests
+		env.Msg = outlineOf(raw[:min(len(raw), maxMsg)])
 	default:
 		env.Msg = strings.ToValidUTF8(string(raw[:min(len(raw), maxMsg)]), "�")
 	}

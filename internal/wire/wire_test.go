@@ -172,15 +172,18 @@ func TestEnvelopesEndWithTheirCtx(t *testing.T) {
 	}
 }
 
-// Both readers cut a long msg and keep it as it is written.
-func TestLongMessages(t *testing.T) {
+// Both readers cut a long msg and keep it as it is written. Of one that is no text they keep the shape.
+func TestMessages(t *testing.T) {
 	for _, code := range []string{"0", "7"} {
 		for name, c := range map[string]struct{ msg, want string }{
 			"the longest":     {`"` + strings.Repeat(`\n`, maxMsg/2-1) + `"`, strings.Repeat("\n", maxMsg/2-1)},
 			"a longer one":    {`"` + strings.Repeat(`\n`, maxMsg/2) + `"`, `"` + strings.Repeat(`\n`, maxMsg/2-1) + `\`},
 			"lone surrogates": {` "` + strings.Repeat(`\ud800`, 100_000) + `"`, `"` + strings.Repeat(`\ud800`, 100_000)[:maxMsg-1]},
 			"cut in two":      {`"` + strings.Repeat(`é`, maxMsg) + `"`, `"` + strings.Repeat(`é`, maxMsg/2-1) + "\ufffd"},
-			"a list":          {`[` + strings.Repeat(`1,`, maxMsg) + `1]`, `[` + strings.Repeat(`1,`, maxMsg)[:maxMsg-1]},
+			"a list":          {`[true,"Ada"]`, "[boolean]"},
+			"a long list":     {`[` + strings.Repeat(`1,`, maxMsg) + `1]`, "[number…"},
+			"an object":       {`{"field":{"email":"ada@host.example"},"n":1}`, "{field:{email:string},n:number}"},
+			"a number":        {`5`, "5"},
 		} {
 			for _, target := range []Target{new(page).target(), new(page).standard()} {
 				env, err := Decode(t.Context(), []byte(`{"code":`+code+`,"msg":`+c.msg+`,"data":{}}`), target, true)
