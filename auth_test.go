@@ -280,7 +280,7 @@ func TestRefusedCredentialIsNotHammered(t *testing.T) {
 				require.ErrorAs(t, err, &api)
 				require.ErrorIs(t, err, hotelstays.ErrUnauthorized)
 				require.Equal(t, hotelstays.OpTicket, api.Operation)
-				require.Equal(t, hotelstays.KindNoToken, hotelstays.KindOf(err))
+				require.Equal(t, hotelstays.KindUnauthorized, hotelstays.KindOf(err))
 			}
 			time.Sleep(time.Second)
 		}

@@ -5,6 +5,7 @@ package hotelstays
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"unicode/utf8"
 
@@ -238,6 +239,16 @@ func (e *ReferenceReusedError) Error() string {
 }
 
 func (*ReferenceReusedError) kind() ErrorKind { return KindReferenceReused }
+
+func (e *ReferenceReusedError) details() details {
+	if e.Order == nil {
+		return details{operation: OpBook}
+	}
+	return details{operation: OpBook, reference: e.Order.CustomerReferenceNo}
+}
+
+// LogValue is a group for slog: the kind, the operation, the reference and the text.
+func (e *ReferenceReusedError) LogValue() slog.Value { return logValue(e) }
 
 // checkOrder compares an order with the expected offer. Only other dates are an error; a missing
 // date is not another one.

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"log/slog"
 
 	"github.com/hotelstays/hotelstays-go/internal/paging"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
@@ -218,6 +219,11 @@ func (e *PageError) Error() string {
 }
 
 func (*PageError) kind() ErrorKind { return KindPage }
+
+func (e *PageError) details() details { return details{operation: e.Operation, requestID: e.RequestID} }
+
+// LogValue is a group for slog: the kind, the operation, the request id and the text.
+func (e *PageError) LogValue() slog.Value { return logValue(e) }
 
 func pageError(op Operation, err error) error {
 	if end, ok := err.(*paging.Error); ok {

@@ -7,45 +7,12 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 	"github.com/hotelstays/hotelstays-go/internal/wire"
 )
-
-// KindOf returns the kind of err, or an empty string for nil.
-//
-// An *OutcomeUnknownError decides wherever it is in the chain of err. A token that could not
-// be fetched and the end of a ctx come next. Otherwise the outermost error of this package
-// decides: pass BatchError.Err for the kind of its cause.
-func KindOf(err error) ErrorKind {
-	if err == nil {
-		return ""
-	}
-	if _, ok := errors.AsType[*OutcomeUnknownError](err); ok {
-		return KindOutcomeUnknown
-	}
-	kind := KindOther
-	if own, ok := errors.AsType[kindError](err); ok {
-		kind = own.kind()
-	}
-	switch {
-	case kind == KindOutcomeUnknown || kind == KindNoToken || kind == KindRateLimited:
-		return kind
-	case errors.Is(err, context.Canceled):
-		return KindCanceled
-	case errors.Is(err, context.DeadlineExceeded):
-		return KindTimeout
-	case kind != KindOther:
-		return kind
-	}
-	for _, c := range conditions {
-		if errors.Is(err, c.err) {
-			return c.kind
-		}
-	}
-	return KindOther
-}
 
 // afterRefusal is the error of a call that ended before the attempt that was to follow a
 // refusal. The error around it has the operation and the request id of both.
@@ -84,13 +51,15 @@ func (e *bothErrors) fact() string {
 func (e *bothErrors) Unwrap() []error { return []error{e.first, e.then} }
 
 // TransportError reports a call without an answer: the connection failed, ctx ended, the
-// rate limit left no time, or no token could be fetched: Err is then the error of
-// that fetch.
+// rate limit left no time, or no token could be fetched.
 type TransportError struct {
 	Operation Operation
 	// Sent reports that the request may have reached the service. For Book, Cancel and a Do
 	// without Idempotent it is true only inside an *OutcomeUnknownError.
-	Sent      bool
+	Sent bool
+	// NoToken reports that nothing was sent because no token could be had. Err says why, and
+	// KindOf returns the kind of that.
+	NoToken   bool
 	Attempts  int
 	RequestID string
 	TraceID   string
@@ -107,7 +76,7 @@ func (e *TransportError) description() string { return description(e.Operation, 
 
 func (e *TransportError) fact() string {
 	switch {
-	case isFailure(e.Err):
+	case e.NoToken:
 		return "not sent, no token: " + fact(e.Err)
 	case e.Sent:
 		return fmt.Sprintf("%s (sent, no whole answer; attempts %d)", fact(e.Err), e.Attempts)
@@ -119,9 +88,11 @@ func (e *TransportError) kind() ErrorKind {
 	switch {
 	case e.unknown:
 		return KindOutcomeUnknown
-	case isFailure(e.Err):
-		return KindNoToken
-	case errors.Is(e.Err, errProxyAuth):
+	case e.NoToken:
+		if kind := KindOf(e.Err); kind != KindOther && kind != "" {
+			return kind
+		}
+	case errors.Is(e.Err, ErrProxyAuth):
 		return KindProxyAuth
 	case errors.Is(e.Err, ratelimit.ErrPaused): // no deadline has passed, although the error wraps that of one
 		return KindRateLimited
@@ -136,7 +107,7 @@ func (e *TransportError) Is(target error) bool {
 }
 
 func (e *TransportError) next() string {
-	if token, ok := e.Err.(failure); ok {
+	if token, ok := e.Err.(failure); ok && e.NoToken {
 		return token.next()
 	}
 	var certificate *tls.CertificateVerificationError
@@ -145,7 +116,7 @@ func (e *TransportError) next() string {
 		return "call again when that time is over"
 	case errors.As(e.Err, &certificate):
 		return "check the base URL, and that this machine trusts the service's certificate"
-	case errors.Is(e.Err, errProxyAuth):
+	case errors.Is(e.Err, ErrProxyAuth):
 		return "check the credentials of the proxy; it is safe to call again"
 	case errors.Is(e.Err, transport.ErrNoConnection) && !errors.Is(e.Err, context.Canceled):
 		return "check the base URL and the way to it; it is safe to call again"
@@ -155,6 +126,14 @@ func (e *TransportError) next() string {
 
 // Unwrap returns the cause, such as context.DeadlineExceeded.
 func (e *TransportError) Unwrap() error { return e.Err }
+
+func (e *TransportError) details() details {
+	return details{operation: e.Operation, requestID: e.RequestID, traceID: e.TraceID, noToken: e.NoToken}
+}
+
+// LogValue is a group for slog, like that of APIError. With no_token the status and the code are
+// those of the call for the token.
+func (e *TransportError) LogValue() slog.Value { return logValue(e) }
 
 // DecodeError reports an answer that cannot be used: it is no envelope, lacks a required
 // field, has a field of another type than documented, has a documented name twice, is of
@@ -211,6 +190,13 @@ func (e *DecodeError) next() string {
 // Unwrap returns the cause.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
+func (e *DecodeError) details() details {
+	return details{operation: e.Operation, status: e.HTTPStatus, requestID: e.RequestID, traceID: e.TraceID}
+}
+
+// LogValue is a group for slog, like that of APIError.
+func (e *DecodeError) LogValue() slog.Value { return logValue(e) }
+
 // OutcomeUnknownError reports a Book or a Cancel that may have been carried out: the
 // request may have arrived, and no definite answer came. It is not a refusal: the order may
 // exist. Sending again could book twice; QueryOrders by the reference shows what happened.
@@ -246,3 +232,12 @@ func (e *OutcomeUnknownError) Error() string {
 
 // Unwrap returns the cause.
 func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
+
+func (e *OutcomeUnknownError) details() details {
+	return details{operation: e.Operation, reference: e.CustomerReferenceNo, requestID: e.RequestID, traceID: e.TraceID}
+}
+
+func (*OutcomeUnknownError) kind() ErrorKind { return KindOutcomeUnknown }
+
+// LogValue is a group for slog, like that of APIError, with the reference.
+func (e *OutcomeUnknownError) LogValue() slog.Value { return logValue(e) }

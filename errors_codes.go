@@ -5,6 +5,7 @@ package hotelstays
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -23,44 +24,68 @@ const (
 	CodeRateChanged        = 100001111
 )
 
-// What an *APIError matches with errors.Is: at most one of these. A documented code decides;
+// What errors.Is finds. An *APIError matches at most one of the first thirteen: a documented code decides;
 // without one the HTTP status does. Every 400 of Cancel is ErrCancelRefused.
 var (
 	// ErrParam: a parameter was refused (code 100000400, HTTP 400).
-	ErrParam = errors.New("parameter refused")
+	ErrParam = newSentinel(KindParam, "parameter refused")
 	// ErrUnauthorized: the credential or the token was refused (code 100000401, HTTP 401).
-	ErrUnauthorized = errors.New("credential refused")
+	ErrUnauthorized = newSentinel(KindUnauthorized, "credential refused")
 	// ErrForbidden: the account may not do this (HTTP 403).
-	ErrForbidden = errors.New("not permitted for this account")
+	ErrForbidden = newSentinel(KindForbidden, "not permitted for this account")
 	// ErrNotFound: no such order for this account (code 100000404 or an enveloped HTTP 404 of
 	// OrderVoucher or Cancel, or an *OrderNotFoundError). Any other 404 is none of these.
-	ErrNotFound = errors.New("not found")
+	ErrNotFound = newSentinel(KindNotFound, "not found")
 	// ErrRateLimited: the rate limit is exceeded (code 100000429, HTTP 429).
-	ErrRateLimited = errors.New("rate limit exceeded")
+	ErrRateLimited = newSentinel(KindRateLimited, "rate limit exceeded")
 	// ErrDuplicateBooking: an active booking under another reference has the same
 	// content (code 100001003).
-	ErrDuplicateBooking = errors.New("an active booking has the same content")
+	ErrDuplicateBooking = newSentinel(KindDuplicateBooking, "an active booking has the same content")
 	// ErrVoucherTooLarge: the document is above 8 MB and is not inlined (code 100001005).
-	ErrVoucherTooLarge = errors.New("voucher document too large to be inlined")
+	ErrVoucherTooLarge = newSentinel(KindVoucherTooLarge, "voucher document too large to be inlined")
 	// ErrAmbiguousReference: the reference matches several orders (code 100001008).
-	ErrAmbiguousReference = errors.New("the reference matches more than one order")
+	ErrAmbiguousReference = newSentinel(KindAmbiguousReference, "the reference matches more than one order")
 	// ErrRateChanged: the rate changed between CheckAvail and Book (code 100001111).
-	ErrRateChanged = errors.New("the rate changed before the booking was made")
+	ErrRateChanged = newSentinel(KindRateChanged, "the rate changed before the booking was made")
 	// ErrCancelRefused: the order cannot be cancelled online (HTTP 400 of Cancel, with
 	// any code).
-	ErrCancelRefused = errors.New("cancellation refused")
+	ErrCancelRefused = newSentinel(KindCancelRefused, "cancellation refused")
 	// ErrInvalidScope: the OAuth client is not registered for a scope it asked for.
-	ErrInvalidScope = errors.New("invalid scope")
+	ErrInvalidScope = newSentinel(KindInvalidScope, "invalid scope")
 	// ErrUpstreamTimeout: the supplier did not answer in time (HTTP 504).
-	ErrUpstreamTimeout = errors.New("the supplier did not answer in time")
+	ErrUpstreamTimeout = newSentinel(KindUpstreamTimeout, "the supplier did not answer in time")
+	// ErrProxyAuth: a proxy on the way wants other credentials (HTTP 407, also as a *TransportError).
+	ErrProxyAuth = newSentinel(KindProxyAuth, "the proxy asks for authentication")
 
-	errProxyAuth = errors.New("the proxy asks for authentication")
+	// ErrVoucherNotReady: there is no document yet; AwaitVoucher waits for it.
+	ErrVoucherNotReady = newSentinel(KindVoucherNotReady, "there is no document yet")
+	// ErrNoVoucher: there is no document, and AwaitVoucher does not wait for one, as for a cancelled order.
+	ErrNoVoucher = newSentinel(KindNoVoucher, "there is no document")
+	// ErrVoucherLinkExpired: the link no longer works. Call OrderVoucher for a new one;
+	// SaveVoucher and OpenVoucher do so themselves.
+	ErrVoucherLinkExpired = newSentinel(KindVoucher, "the link has expired")
+	// ErrVoucherUnsigned: the voucher has no signature block, because it is older than
+	// signing. WithUnsignedVouchers accepts it by its size.
+	ErrVoucherUnsigned = newSentinel(KindVoucher, "the voucher has no digest to verify it by")
+	// ErrVoucherAltered: the digest differs, or without one the size. Do not give the document
+	// to a traveller.
+	ErrVoucherAltered = newSentinel(KindVoucher, "the document is not the one that was issued")
+
+	// ErrWebhookSignature: the signature is malformed, matches no secret, or is missing and
+	// WebhookOptions.AllowUnsigned is not set.
+	ErrWebhookSignature = newSentinel(KindWebhook, "the signature does not match")
+	// ErrWebhookTime: the signature is too old, or from the future.
+	ErrWebhookTime = newSentinel(KindWebhook, "the signature's time is outside the tolerance")
+	ErrWebhookBody = newSentinel(KindWebhook, "the body is not an event")
+	// ErrWebhookBusy: a duplicate of the event is being handled, here or in another process. The
+	// answer is 503, so that the sender delivers it again. Only WebhookOptions.OnError
+	// receives it.
+	ErrWebhookBusy = newSentinel(KindWebhook, "a duplicate of the event is being handled")
 )
 
-// condition ties a sentinel to its kind, its code, its HTTP status and the next step.
+// condition ties a sentinel to its code, its HTTP status and the next step.
 type condition struct {
 	err    error
-	kind   ErrorKind
 	code   int // 0: no documented code
 	status int // 0: never matched by status
 	// listedFor are the operations that the document lists the code for; nil: all.
@@ -77,31 +102,31 @@ type condition struct {
 // conditions say what codes and statuses mean. A code keeps its meaning for operations
 // that it is not listed for, but there it does not prove that nothing was done.
 var conditions = []condition{
-	{err: ErrCancelRefused, kind: KindCancelRefused, status: http.StatusBadRequest, only: []Operation{OpCancel}, first: true,
+	{err: ErrCancelRefused, status: http.StatusBadRequest, only: []Operation{OpCancel}, first: true,
 		next: "the message names the cause; the order is as it was"},
-	{err: ErrInvalidScope, kind: KindInvalidScope, word: "invalid_scope", only: []Operation{OpOAuthToken}, first: true,
+	{err: ErrInvalidScope, word: "invalid_scope", only: []Operation{OpOAuthToken}, first: true,
 		next: "ask only for scopes that the client is registered for"},
-	{err: ErrParam, kind: KindParam, code: CodeParam, status: http.StatusBadRequest, listedFor: []Operation{OpHotelsMetadata, OpHotelList, OpBook},
+	{err: ErrParam, code: CodeParam, status: http.StatusBadRequest, listedFor: []Operation{OpHotelsMetadata, OpHotelList, OpBook},
 		next: "correct the request: the same one will be refused again"},
-	{err: ErrUnauthorized, kind: KindUnauthorized, code: CodeUnauthorized, status: http.StatusUnauthorized, listedFor: []Operation{OpTicket},
+	{err: ErrUnauthorized, code: CodeUnauthorized, status: http.StatusUnauthorized, listedFor: []Operation{OpTicket},
 		next: "check that the credential is active and belongs to this environment"},
-	{err: ErrForbidden, kind: KindForbidden, status: http.StatusForbidden,
+	{err: ErrForbidden, status: http.StatusForbidden,
 		next: "check the account's scopes, and whether it needs a market or a user reference"},
-	{err: ErrNotFound, kind: KindNotFound, code: CodeNotFound, status: http.StatusNotFound, listedFor: []Operation{OpOrderVoucher}, only: []Operation{OpOrderVoucher, OpCancel},
+	{err: ErrNotFound, code: CodeNotFound, status: http.StatusNotFound, listedFor: []Operation{OpOrderVoucher}, only: []Operation{OpOrderVoucher, OpCancel},
 		next: "check the reference, and that this account booked it"},
-	{err: ErrRateLimited, kind: KindRateLimited, code: CodeRateLimited, status: http.StatusTooManyRequests,
+	{err: ErrRateLimited, code: CodeRateLimited, status: http.StatusTooManyRequests,
 		next: "wait, or send less: all processes behind this address share the limit"},
-	{err: ErrDuplicateBooking, kind: KindDuplicateBooking, code: CodeDuplicateBooking, listedFor: []Operation{OpBook},
+	{err: ErrDuplicateBooking, code: CodeDuplicateBooking, listedFor: []Operation{OpBook},
 		next: "nothing was booked; find the booking that the message names with QueryOrders, and cancel it if it is not wanted"},
-	{err: ErrVoucherTooLarge, kind: KindVoucherTooLarge, code: CodeVoucherTooLarge, listedFor: []Operation{OpOrderVoucher},
+	{err: ErrVoucherTooLarge, code: CodeVoucherTooLarge, listedFor: []Operation{OpOrderVoucher},
 		next: "ask without IncludeDocument and use DownloadURL"},
-	{err: ErrAmbiguousReference, kind: KindAmbiguousReference, code: CodeAmbiguousReference, listedFor: []Operation{OpOrderVoucher},
+	{err: ErrAmbiguousReference, code: CodeAmbiguousReference, listedFor: []Operation{OpOrderVoucher},
 		next: "ask by PlatformReferenceNo"},
-	{err: ErrRateChanged, kind: KindRateChanged, code: CodeRateChanged, listedFor: []Operation{OpBook},
+	{err: ErrRateChanged, code: CodeRateChanged, listedFor: []Operation{OpBook},
 		next: "nothing was booked; call CheckAvail again and book the new price if it is accepted"},
-	{err: errProxyAuth, kind: KindProxyAuth, status: http.StatusProxyAuthRequired,
+	{err: ErrProxyAuth, status: http.StatusProxyAuthRequired,
 		next: "check the credentials of the proxy"},
-	{err: ErrUpstreamTimeout, kind: KindUpstreamTimeout, status: http.StatusGatewayTimeout,
+	{err: ErrUpstreamTimeout, status: http.StatusGatewayTimeout,
 		next: "try again later"},
 }
 
@@ -239,11 +264,9 @@ func (e *APIError) kind() ErrorKind {
 	case e.unknown:
 		return KindOutcomeUnknown
 	case ok:
-		return c.kind
+		return KindOf(c.err)
 	case e.HTTPStatus >= 500:
 		return KindServerError
-	case e.HTTPStatus >= 300 && e.HTTPStatus < 400:
-		return KindRedirect
 	}
 	return KindRefused
 }
@@ -268,5 +291,12 @@ func (e *APIError) next() string {
 	}
 	return "report the code with the request id if the message does not help"
 }
+
+func (e *APIError) details() details {
+	return details{operation: e.Operation, status: e.HTTPStatus, code: e.Code, requestID: e.RequestID, traceID: e.TraceID}
+}
+
+// LogValue is a group for slog: the kind, the operation, the status, the code and the ids, and the text.
+func (e *APIError) LogValue() slog.Value { return logValue(e) }
 
 func takesSession(op Operation) bool { return operations[op] != nil && operations[op].bookingFlow }

@@ -1,30 +1,40 @@
-// What errors have in common: a kind, for metrics and HTTP statuses, and the parts of a text.
+// What errors share: kinds, for metrics and for HTTP statuses, attributes of log lines, and parts of
+// texts.
 
 package hotelstays
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
+	"iter"
+	"log/slog"
 	"net/http"
+	"reflect"
 	"strings"
+
+	"github.com/hotelstays/hotelstays-go/internal/transport"
 )
 
 // ErrorKind is the kind of an error, for labels of metrics and for HTTP statuses. The list may
-// grow.
+// grow. There are four sorts:
+//
+//   - the kind of an error type, to find by errors.As
+//   - the kind of a sentinel, to find by errors.Is: KindParam is that of ErrParam
+//   - KindCanceled and KindTimeout, which are context.Canceled and context.DeadlineExceeded
+//   - KindServerError and KindRefused, which are every *APIError without a sentinel, and KindOther
+//
+// The sentinels of a *WebhookError share KindWebhook, and ErrVoucherAltered, ErrVoucherLinkExpired
+// and ErrVoucherUnsigned share KindVoucher.
 type ErrorKind string
 
 // The kinds that KindOf returns.
 const (
-	// KindOutcomeUnknown: a Book or a Cancel may have been carried out.
-	KindOutcomeUnknown ErrorKind = "outcome_unknown"
-	// KindCanceled and KindTimeout: a ctx was cancelled; a deadline or a time limit passed.
-	KindCanceled ErrorKind = "canceled"
-	KindTimeout  ErrorKind = "timeout"
-	// KindNoToken: no token could be fetched; the cause is the error of that fetch.
-	KindNoToken ErrorKind = "no_token"
-	// KindTransport: any other *TransportError.
-	KindTransport ErrorKind = "transport"
+	// KindOutcomeUnknown to KindWebhook are the kinds of the error types.
 
-	// KindValidation to KindWebhook are the kinds of the other error types.
+	KindOutcomeUnknown  ErrorKind = "outcome_unknown" // a Book or a Cancel may have been carried out
+	KindTransport       ErrorKind = "transport"
 	KindValidation      ErrorKind = "validation"
 	KindDecode          ErrorKind = "unreadable_answer"
 	KindReferenceReused ErrorKind = "reference_reused"
@@ -33,16 +43,12 @@ const (
 	KindVoucher         ErrorKind = "voucher"
 	KindWebhook         ErrorKind = "webhook"
 
-	// KindVoucherNotReady and KindNoVoucher: a *VoucherError with ErrVoucherNotReady. The first
-	// is one that AwaitVoucher waits for, the second any other, as of a cancelled order.
-	KindVoucherNotReady ErrorKind = "voucher_not_ready"
-	KindNoVoucher       ErrorKind = "no_voucher"
+	// KindParam to KindNoVoucher are the kinds of the sentinels.
 
-	// KindParam to KindUpstreamTimeout are the kinds of the sentinels: ErrParam and so on.
 	KindParam              ErrorKind = "parameter_refused"
 	KindUnauthorized       ErrorKind = "unauthorized"
 	KindForbidden          ErrorKind = "forbidden"
-	KindNotFound           ErrorKind = "not_found"
+	KindNotFound           ErrorKind = "not_found" // also of *OrderNotFoundError
 	KindRateLimited        ErrorKind = "rate_limited"
 	KindDuplicateBooking   ErrorKind = "duplicate_booking"
 	KindVoucherTooLarge    ErrorKind = "voucher_too_large"
@@ -51,18 +57,15 @@ const (
 	KindCancelRefused      ErrorKind = "cancel_refused"
 	KindInvalidScope       ErrorKind = "invalid_scope"
 	KindUpstreamTimeout    ErrorKind = "upstream_timeout"
+	KindProxyAuth          ErrorKind = "proxy_authentication"
+	KindVoucherNotReady    ErrorKind = "voucher_not_ready"
+	KindNoVoucher          ErrorKind = "no_voucher"
 
-	// KindProxyAuth: a proxy on the way asks for authentication (HTTP 407).
-	KindProxyAuth ErrorKind = "proxy_authentication"
-
-	// KindServerError, KindRedirect and KindRefused: an *APIError without a sentinel, with HTTP
-	// 5xx, with HTTP 3xx, or any other.
-	KindServerError ErrorKind = "server_error"
-	KindRedirect    ErrorKind = "redirect"
-	KindRefused     ErrorKind = "refused"
-
-	// KindOther: none of these, such as an error of your own function.
-	KindOther ErrorKind = "other"
+	KindCanceled    ErrorKind = "canceled"     // a ctx was cancelled
+	KindTimeout     ErrorKind = "timeout"      // a deadline or a time limit passed
+	KindServerError ErrorKind = "server_error" // HTTP 5xx
+	KindRefused     ErrorKind = "refused"      // any other refusal, and a redirect
+	KindOther       ErrorKind = "other"        // such as an error of your own function
 )
 
 // HTTPStatus returns the status with which a service of yours answers if its call of the API
@@ -98,15 +101,140 @@ func (k ErrorKind) HTTPStatus() int {
 	return http.StatusBadGateway
 }
 
-// kindError is every error type of the package that has a kind of its own.
-type kindError interface {
+// KindOf returns the kind of err, or an empty string for nil.
+//
+// An *OutcomeUnknownError decides wherever it is in the chain of err. The end of a ctx comes
+// next. Otherwise the outermost error of this package decides: pass BatchError.Err for the kind
+// of its cause. A call without a token is of the kind of why there is none.
+func KindOf(err error) ErrorKind {
+	if err == nil {
+		return ""
+	}
+	outermost := KindOther
+	for err := range chain(err) {
+		own, ok := err.(interface{ kind() ErrorKind })
+		switch {
+		case !ok:
+		case own.kind() == KindOutcomeUnknown:
+			return KindOutcomeUnknown
+		case outermost == KindOther:
+			outermost = own.kind()
+		}
+	}
+	switch {
+	case outermost == KindRateLimited: // of a paused call, although its error wraps that of a deadline
+	case errors.Is(err, context.Canceled):
+		return KindCanceled
+	case errors.Is(err, context.DeadlineExceeded):
+		return KindTimeout
+	}
+	return outermost
+}
+
+// chain yields err and all that it wraps, outermost first.
+func chain(err error) iter.Seq[error] {
+	return func(yield func(error) bool) { walk(err, yield) }
+}
+
+func walk(err error, yield func(error) bool) bool {
+	if err == nil {
+		return true
+	}
+	if !yield(err) {
+		return false
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		return walk(e.Unwrap(), yield)
+	case interface{ Unwrap() []error }:
+		for _, err := range e.Unwrap() {
+			if !walk(err, yield) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// sentinel is an error to compare with by errors.Is.
+type sentinel struct {
+	of   ErrorKind
+	text string
+}
+
+func (s *sentinel) Error() string   { return s.text }
+func (s *sentinel) kind() ErrorKind { return s.of }
+
+func newSentinel(kind ErrorKind, text string) error { return &sentinel{kind, text} }
+
+// ownError is every exported error type of the package.
+type ownError interface {
 	error
 	kind() ErrorKind
+	details() details
+}
+
+// details are what an error knows of its call. What it does not know is empty.
+type details struct {
+	operation          Operation
+	reference          string
+	status, code       int
+	requestID, traceID string
+	noToken            bool
+}
+
+// detailsOf returns what the errors in the chain of err know, the outermost first. A status is that of
+// the request with the id, so it comes with the id.
+func detailsOf(err error) (d details) {
+	for err := range chain(err) {
+		own, ok := err.(ownError)
+		if !ok {
+			continue
+		}
+		of := own.details()
+		d.operation, d.reference = cmp.Or(d.operation, of.operation), cmp.Or(d.reference, of.reference)
+		if d.requestID == "" || d.requestID == of.requestID {
+			d.status, d.code = cmp.Or(d.status, of.status), cmp.Or(d.code, of.code)
+			d.requestID, d.traceID = of.requestID, cmp.Or(d.traceID, of.traceID)
+		}
+		d.noToken = d.noToken || of.noToken
+	}
+	return d
+}
+
+// RequestIDOf returns the id that identifies a failed request in the service's logs: that of the
+// outermost error of this package that has one, also where your own error wraps it. It is empty
+// if nothing was sent, and for any other error.
+func RequestIDOf(err error) string {
+	return detailsOf(err).requestID
+}
+
+// logValue is the LogValue of all error types.
+func logValue(err ownError) slog.Value { return slog.GroupValue(logAttrs(err)...) }
+
+// logAttrs are what log lines say of an error.
+func logAttrs(err error) []slog.Attr {
+	d := detailsOf(err)
+	attrs := []slog.Attr{slog.String(transport.LogKind, string(KindOf(err)))}
+	for _, attr := range []slog.Attr{
+		slog.String(transport.LogOperation, string(d.operation)),
+		slog.String(transport.LogReference, d.reference),
+		slog.Int(transport.LogStatus, d.status),
+		slog.Int(transport.LogCode, d.code),
+		slog.String(transport.LogRequestID, d.requestID),
+		slog.String(transport.LogTraceID, d.traceID),
+		slog.Bool(transport.LogNoToken, d.noToken),
+	} {
+		if !reflect.ValueOf(attr.Value.Any()).IsZero() {
+			attrs = append(attrs, attr)
+		}
+	}
+	return append(attrs, slog.String(transport.LogError, err.Error()))
 }
 
 // failure is the error of one call: what happened, and apart from it the next step.
 type failure interface {
-	kindError
+	ownError
 	fact() string        // without operation, ids and advice
 	description() string // without advice
 	next() string

@@ -4,17 +4,21 @@ package hotelstays_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -30,12 +34,16 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// All conditions that errors.Is knows.
+// All sentinels, by their names without Err.
 var sentinels = map[string]error{
 	"Param": hotelstays.ErrParam, "Unauthorized": hotelstays.ErrUnauthorized, "Forbidden": hotelstays.ErrForbidden, "NotFound": hotelstays.ErrNotFound,
 	"RateLimited": hotelstays.ErrRateLimited, "DuplicateBooking": hotelstays.ErrDuplicateBooking, "VoucherTooLarge": hotelstays.ErrVoucherTooLarge,
 	"AmbiguousReference": hotelstays.ErrAmbiguousReference, "RateChanged": hotelstays.ErrRateChanged,
 	"CancelRefused": hotelstays.ErrCancelRefused, "InvalidScope": hotelstays.ErrInvalidScope, "UpstreamTimeout": hotelstays.ErrUpstreamTimeout,
+	"ProxyAuth": hotelstays.ErrProxyAuth, "VoucherNotReady": hotelstays.ErrVoucherNotReady, "NoVoucher": hotelstays.ErrNoVoucher,
+	"VoucherLinkExpired": hotelstays.ErrVoucherLinkExpired, "VoucherUnsigned": hotelstays.ErrVoucherUnsigned,
+	"VoucherAltered": hotelstays.ErrVoucherAltered, "WebhookSignature": hotelstays.ErrWebhookSignature, "WebhookTime": hotelstays.ErrWebhookTime,
+	"WebhookBody": hotelstays.ErrWebhookBody, "WebhookBusy": hotelstays.ErrWebhookBusy,
 }
 
 // matchedSentinels are the conditions that err matches.
@@ -404,9 +412,9 @@ func TestHTTPStatusOfAKind(t *testing.T) {
 		409: {hotelstays.KindRateChanged, hotelstays.KindDuplicateBooking, hotelstays.KindReferenceReused, hotelstays.KindAmbiguousReference,
 			hotelstays.KindCancelRefused},
 		500: {hotelstays.KindOther},
-		502: {hotelstays.KindNoToken, hotelstays.KindTransport, hotelstays.KindDecode, hotelstays.KindPage, hotelstays.KindBatch,
+		502: {hotelstays.KindTransport, hotelstays.KindDecode, hotelstays.KindPage, hotelstays.KindBatch,
 			hotelstays.KindVoucher, hotelstays.KindUnauthorized, hotelstays.KindForbidden,
-			hotelstays.KindInvalidScope, hotelstays.KindServerError, hotelstays.KindRedirect, hotelstays.KindRefused, hotelstays.KindProxyAuth,
+			hotelstays.KindInvalidScope, hotelstays.KindServerError, hotelstays.KindRefused, hotelstays.KindProxyAuth,
 			"a_new_kind"},
 		503: {hotelstays.KindRateLimited, hotelstays.KindCanceled, hotelstays.KindVoucherNotReady},
 		504: {hotelstays.KindTimeout, hotelstays.KindUpstreamTimeout},
@@ -417,7 +425,6 @@ func TestHTTPStatusOfAKind(t *testing.T) {
 	}
 }
 
-// A caller's fake may leave every field empty.
 // Texts of the service are quoted: line breaks, escape codes and marks that turn the direction
 // would forge lines of a log.
 func TestTextsOfTheServiceAreQuoted(t *testing.T) {
@@ -450,13 +457,77 @@ func TestTextsOfTheServiceAreQuoted(t *testing.T) {
 	}
 }
 
-func TestZeroErrorsHaveATextEach(t *testing.T) {
-	for _, err := range []error{&hotelstays.APIError{}, &hotelstays.TransportError{}, &hotelstays.DecodeError{}, &hotelstays.PageError{},
-		&hotelstays.OutcomeUnknownError{}, &hotelstays.ValidationError{}, &hotelstays.VoucherError{}, &hotelstays.WebhookError{},
-		&hotelstays.ReferenceReusedError{}, &hotelstays.BatchError{}, &hotelstays.OrderNotFoundError{}} {
+// zeroErrors has a zero value of each error type.
+var zeroErrors = []error{&hotelstays.APIError{}, &hotelstays.TransportError{}, &hotelstays.DecodeError{}, &hotelstays.PageError{},
+	&hotelstays.OutcomeUnknownError{}, &hotelstays.ValidationError{}, &hotelstays.VoucherError{}, &hotelstays.WebhookError{},
+	&hotelstays.ReferenceReusedError{}, &hotelstays.BatchError{}, &hotelstays.OrderNotFoundError{}}
+
+// A caller's fake may leave every field empty.
+func TestZeroErrors(t *testing.T) {
+	var names []string
+	for _, err := range append([]error{&hotelstays.TransportError{NoToken: true}}, zeroErrors...) {
+		name := strings.TrimPrefix(fmt.Sprintf("%T", err), "*hotelstays.")
+		names = append(names, name)
 		assert.NotEmpty(t, err.Error())
+		for sentinel := range sentinels {
+			assert.Equal(t, name == "OrderNotFoundError" && sentinel == "NotFound", errors.Is(err, sentinels[sentinel]), "%s %s", name, sentinel)
+		}
+		assert.NotContains(t, []hotelstays.ErrorKind{"", hotelstays.KindOther}, hotelstays.KindOf(err), name)
+		assert.Equal(t, slog.KindGroup, err.(slog.LogValuer).LogValue().Kind(), name)
+		assert.Empty(t, hotelstays.RequestIDOf(err))
 	}
+	assert.ElementsMatch(t, errorTypes(t), names[1:])
 	assert.NotErrorIs(t, &hotelstays.APIError{Operation: hotelstays.OpOAuthToken}, hotelstays.ErrInvalidScope)
+}
+
+// An error is a group of a log line, by the same names in all types and in the client's own lines. What
+// belongs to another request is not mixed in.
+func TestErrorsInALog(t *testing.T) {
+	refused := &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 400, Code: hotelstays.CodeRateChanged, RequestID: "id-1", TraceID: "trace-1"}
+	token := &hotelstays.APIError{Operation: hotelstays.OpTicket, HTTPStatus: 401, Code: hotelstays.CodeUnauthorized, RequestID: "id-2", TraceID: "trace-2"}
+	late := &hotelstays.TransportError{Operation: hotelstays.OpBook, RequestID: "id-1", TraceID: "trace-1", Err: context.DeadlineExceeded}
+	seen := map[string]bool{}
+	for _, row := range []struct {
+		err  error
+		want map[string]any
+	}{
+		{refused, map[string]any{"kind": "rate_changed", "operation": "Book", "status": 400., "code": 100001111., "request_id": "id-1", "trace_id": "trace-1"}},
+		{late, map[string]any{"kind": "timeout", "operation": "Book", "request_id": "id-1", "trace_id": "trace-1"}},
+		{&hotelstays.TransportError{Operation: hotelstays.OpBook, NoToken: true, TraceID: "trace-1", Err: token},
+			map[string]any{"kind": "unauthorized", "operation": "Book", "status": 401., "code": 100000401., "request_id": "id-2", "trace_id": "trace-1",
+				"no_token": true}},
+		{&hotelstays.DecodeError{Operation: hotelstays.OpBook, HTTPStatus: 200, RequestID: "id-1", TraceID: "trace-1"},
+			map[string]any{"kind": "unreadable_answer", "operation": "Book", "status": 200., "request_id": "id-1", "trace_id": "trace-1"}},
+		{&hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, CustomerReferenceNo: "ref-1", RequestID: "id-1", Err: errors.Join(late, token)},
+			map[string]any{"kind": "outcome_unknown", "operation": "Book", "reference": "ref-1", "request_id": "id-1", "trace_id": "trace-1"}},
+		{&hotelstays.ValidationError{Func: "New"}, map[string]any{"kind": "validation", "operation": "New"}},
+		{&hotelstays.ReferenceReusedError{Order: &types.Order{CustomerReferenceNo: "ref-1"}},
+			map[string]any{"kind": "reference_reused", "operation": "Book", "reference": "ref-1"}},
+		{&hotelstays.PageError{Operation: hotelstays.OpHotelList, RequestID: "id-1"},
+			map[string]any{"kind": "incomplete_listing", "operation": "HotelList", "request_id": "id-1"}},
+		{&hotelstays.BatchError{Err: fmt.Errorf("own: %w", refused)},
+			map[string]any{"kind": "batch", "operation": "Book", "status": 400., "code": 100001111., "request_id": "id-1", "trace_id": "trace-1"}},
+		{&hotelstays.OrderNotFoundError{CustomerReferenceNo: "ref-1"}, map[string]any{"kind": "not_found", "reference": "ref-1"}},
+		{&hotelstays.VoucherError{Reference: "ref-1", Err: hotelstays.ErrNoVoucher}, map[string]any{"kind": "no_voucher", "reference": "ref-1"}},
+		{&hotelstays.WebhookError{Err: hotelstays.ErrWebhookTime}, map[string]any{"kind": "webhook"}},
+	} {
+		row.want["error"] = row.err.Error()
+		var jsonLine, textLine bytes.Buffer
+		slog.New(slog.NewJSONHandler(&jsonLine, nil)).Info("m", slog.Any("err", row.err))
+		var line struct{ Err map[string]any }
+		require.NoError(t, json.Unmarshal(jsonLine.Bytes(), &line))
+		assert.Equal(t, row.want, line.Err)
+		slog.New(slog.NewTextHandler(&textLine, nil)).Info("m", slog.Any("err", row.err))
+		for name := range row.want {
+			assert.Contains(t, textLine.String(), " err."+name+"=")
+		}
+		id, _ := row.want["request_id"].(string)
+		assert.Equal(t, id, hotelstays.RequestIDOf(fmt.Errorf("own: %w", errors.Join(errors.New("other"), row.err))))
+		seen[strings.TrimPrefix(fmt.Sprintf("%T", row.err), "*hotelstays.")] = true
+	}
+	assert.ElementsMatch(t, errorTypes(t), slices.Collect(maps.Keys(seen)))
+	assert.Empty(t, hotelstays.RequestIDOf(errors.New("other")))
+	assert.Empty(t, hotelstays.RequestIDOf(nil))
 }
 
 // Every error type has a kind, and where errors wrap each other one of them decides.
@@ -466,6 +537,9 @@ func TestKindOf(t *testing.T) {
 		return &hotelstays.APIError{Operation: op, HTTPStatus: status, Code: code, Msg: "invalid_scope"}
 	}
 	noAnswer := func(err error) error { return &hotelstays.TransportError{Operation: hotelstays.OpBook, Err: err} }
+	noToken := func(err error) error {
+		return &hotelstays.TransportError{Operation: hotelstays.OpBook, NoToken: true, Err: err}
+	}
 	unknown := func(err error) error { return &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, Err: err} }
 	rows := []struct {
 		kind hotelstays.ErrorKind
@@ -475,12 +549,14 @@ func TestKindOf(t *testing.T) {
 		{hotelstays.KindOther, cause},
 		{hotelstays.KindOutcomeUnknown, unknown(noAnswer(context.Canceled))},
 		{hotelstays.KindOutcomeUnknown, unknown(api(hotelstays.OpBook, 504, 0))},
-		{hotelstays.KindOutcomeUnknown, unknown(noAnswer(api(hotelstays.OpTicket, 401, 0)))},
+		{hotelstays.KindOutcomeUnknown, unknown(noToken(api(hotelstays.OpTicket, 401, 0)))},
 		{hotelstays.KindOutcomeUnknown, fmt.Errorf("booking: %w", unknown(cause))},
 		{hotelstays.KindOutcomeUnknown, errors.Join(context.Canceled, api(hotelstays.OpBook, 403, 0), unknown(cause))},
-		{hotelstays.KindNoToken, noAnswer(api(hotelstays.OpTicket, 401, 0))},
-		{hotelstays.KindNoToken, noAnswer(noAnswer(context.DeadlineExceeded))},
-		{hotelstays.KindNoToken, noAnswer(&hotelstays.DecodeError{Operation: hotelstays.OpTicket, Err: cause})},
+		{hotelstays.KindUnauthorized, noToken(api(hotelstays.OpTicket, 401, 0))},
+		{hotelstays.KindRateLimited, noToken(api(hotelstays.OpTicket, 429, 0))},
+		{hotelstays.KindTimeout, noToken(noAnswer(context.DeadlineExceeded))},
+		{hotelstays.KindDecode, noToken(&hotelstays.DecodeError{Operation: hotelstays.OpTicket, Err: cause})},
+		{hotelstays.KindTransport, noToken(cause)},
 		{hotelstays.KindTransport, noAnswer(cause)},
 		{hotelstays.KindCanceled, noAnswer(context.Canceled)},
 		{hotelstays.KindCanceled, &hotelstays.BatchError{Err: noAnswer(context.Canceled)}},
@@ -497,11 +573,8 @@ func TestKindOf(t *testing.T) {
 		{hotelstays.KindBatch, &hotelstays.BatchError{Err: &hotelstays.PageError{}}},
 		{hotelstays.KindBatch, &hotelstays.BatchError{Err: api(hotelstays.OpHotelList, 429, 0)}},
 		{hotelstays.KindVoucher, &hotelstays.VoucherError{Err: hotelstays.ErrVoucherAltered}},
-		{hotelstays.KindNoVoucher, &hotelstays.VoucherError{Err: hotelstays.ErrVoucherNotReady}},
-		{hotelstays.KindNoVoucher, &hotelstays.VoucherError{Err: hotelstays.ErrVoucherNotReady, Status: types.VoucherCancelled}},
-		{hotelstays.KindNoVoucher, &hotelstays.VoucherError{Err: hotelstays.ErrVoucherNotReady, Status: types.VoucherFailed}},
-		{hotelstays.KindVoucherNotReady, &hotelstays.VoucherError{Err: hotelstays.ErrVoucherNotReady, Status: types.VoucherPending}},
-		{hotelstays.KindVoucherNotReady, &hotelstays.VoucherError{Err: hotelstays.ErrVoucherNotReady, Status: types.VoucherNotGenerated}},
+		{hotelstays.KindNoVoucher, &hotelstays.VoucherError{Err: hotelstays.ErrNoVoucher}},
+		{hotelstays.KindVoucherNotReady, &hotelstays.VoucherError{Err: hotelstays.ErrVoucherNotReady}},
 		{hotelstays.KindWebhook, &hotelstays.WebhookError{Err: hotelstays.ErrWebhookTime}},
 		{hotelstays.KindNotFound, &hotelstays.OrderNotFoundError{}},
 		{hotelstays.KindNotFound, fmt.Errorf("own: %w", hotelstays.ErrNotFound)},
@@ -520,28 +593,49 @@ func TestKindOf(t *testing.T) {
 		{hotelstays.KindUpstreamTimeout, api(hotelstays.OpQueryOrders, 504, 0)},
 		{hotelstays.KindProxyAuth, api(hotelstays.OpQueryOrders, 407, 0)},
 		{hotelstays.KindServerError, api(hotelstays.OpQueryOrders, 503, 0)},
-		{hotelstays.KindRedirect, api(hotelstays.OpQueryOrders, 307, 0)},
+		{hotelstays.KindRefused, api(hotelstays.OpQueryOrders, 307, 0)},
 		{hotelstays.KindRefused, api(hotelstays.OpQueryOrders, 418, 0)},
 	}
-	typesSeen, sentinelsSeen := map[string]bool{}, map[string]hotelstays.ErrorKind{}
+	typesSeen := map[string]bool{}
 	for _, row := range rows {
 		assert.Equal(t, row.kind, hotelstays.KindOf(row.err), "%v", row.err)
-		typesSeen[fmt.Sprintf("%T", row.err)] = true
+		typesSeen[strings.TrimPrefix(fmt.Sprintf("%T", row.err), "*hotelstays.")] = true
 		if refusal, ok := row.err.(*hotelstays.APIError); ok {
 			for _, name := range matchedSentinels(refusal) {
-				sentinelsSeen[name] = row.kind
+				assert.Equal(t, row.kind, hotelstays.KindOf(sentinels[name]), name)
 			}
 		}
 	}
-	kinds := map[hotelstays.ErrorKind]bool{}
-	for name, sentinel := range sentinels {
-		assert.Equal(t, sentinelsSeen[name], hotelstays.KindOf(sentinel), name)
-		kinds[sentinelsSeen[name]] = true
-	}
-	assert.Len(t, kinds, len(sentinels), "each sentinel has a kind of its own")
 	for _, name := range errorTypes(t) {
-		assert.True(t, typesSeen["*hotelstays."+name], "%s is not in the table", name)
+		assert.True(t, typesSeen[name], "%s is not in the table", name)
 	}
+}
+
+// Each sentinel has the kind of its name, or is a reason of a *VoucherError or a *WebhookError. Each kind
+// that has no sentinel is that of an error type, of the end of a ctx, or a rest.
+func TestSentinelsAndKinds(t *testing.T) {
+	kinds := map[string]hotelstays.ErrorKind{}
+	for _, match := range inSource(t, `\n\tKind(\w+) +ErrorKind = "(\w+)"`) {
+		kinds[match[1]] = hotelstays.ErrorKind(match[2])
+	}
+	var names []string
+	for _, match := range inSource(t, `\n\tErr([A-Z]\w*) += newSentinel`) {
+		names = append(names, match[1])
+	}
+	assert.ElementsMatch(t, slices.Collect(maps.Keys(sentinels)), names)
+	rest := maps.Clone(kinds)
+	for name, sentinel := range sentinels {
+		if kind, ok := kinds[name]; ok {
+			delete(rest, name)
+			assert.Equal(t, kind, hotelstays.KindOf(sentinel), name)
+			continue
+		}
+		assert.Contains(t, []hotelstays.ErrorKind{hotelstays.KindVoucher, hotelstays.KindWebhook}, hotelstays.KindOf(sentinel), name)
+	}
+	for _, err := range append([]error{context.Canceled, context.DeadlineExceeded, errors.New("other"), &hotelstays.APIError{HTTPStatus: 500}}, zeroErrors...) {
+		maps.DeleteFunc(rest, func(_ string, kind hotelstays.ErrorKind) bool { return kind == hotelstays.KindOf(err) })
+	}
+	assert.Empty(t, rest)
 }
 
 // The cause of an unknown outcome has no other kind when it is taken out of its error.
@@ -557,21 +651,28 @@ func TestKindOfACauseInDoubt(t *testing.T) {
 	}
 }
 
-var errorMethod = regexp.MustCompile(`func \(\w* ?\*([A-Z]\w*)\) Error\(\) string`)
-
 // errorTypes returns the names of the exported error types.
 func errorTypes(t *testing.T) (names []string) {
-	files, err := filepath.Glob("*.go")
-	require.NoError(t, err)
-	for _, file := range files {
-		source, err := os.ReadFile(file)
-		require.NoError(t, err)
-		for _, match := range errorMethod.FindAllSubmatch(source, -1) {
-			names = append(names, string(match[1]))
-		}
+	for _, match := range inSource(t, `func \(\w* ?\*([A-Z]\w*)\) Error\(\) string`) {
+		names = append(names, match[1])
 	}
 	require.GreaterOrEqual(t, len(names), 11)
 	return names
+}
+
+// inSource returns the matches of a pattern in the package's files.
+func inSource(t *testing.T, pattern string) (matches [][]string) {
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		source, err := os.ReadFile(file)
+		require.NoError(t, err)
+		matches = append(matches, regexp.MustCompile(pattern).FindAllStringSubmatch(string(source), -1)...)
+	}
+	return matches
 }
 
 // A 401 of the call is no part of the error of the token that could not be fetched.

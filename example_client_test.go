@@ -439,6 +439,27 @@ func ExampleAPIError() {
 	// rate limit: 50 a second
 }
 
+// An error is a group of attributes in a log line. The request id is what the service asks for.
+func ExampleRequestIDOf() {
+	srv, client := startSandbox()
+	defer srv.Close()
+	onlyThese := map[string]bool{slog.MessageKey: true, "kind": true, "operation": true, "status": true, "code": true}
+	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if !onlyThese[a.Key] {
+				return slog.Attr{}
+			}
+			return a
+		},
+	}))
+	_, err := client.OrderVoucher(context.Background(), &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "no-such-order"})
+	logger.Error("no voucher", "err", err)
+	fmt.Println("request id:", hotelstays.RequestIDOf(fmt.Errorf("voucher: %w", err)) != "")
+	// Output:
+	// msg="no voucher" err.kind=not_found err.operation=OrderVoucher err.status=404 err.code=100000404
+	// request id: true
+}
+
 // A kind is the label of a metric, and decides what a web server answers its own users.
 func ExampleKindOf() {
 	ctx := context.Background()

@@ -87,7 +87,7 @@ func refusedByProxy(_ context.Context, proxy *url.URL, _ *http.Request, resp *ht
 	}
 	err := fmt.Errorf("the proxy %s answered CONNECT with HTTP %d", proxy.Host, resp.StatusCode)
 	if resp.StatusCode == http.StatusProxyAuthRequired {
-		err = fmt.Errorf("%w: %w", err, errProxyAuth)
+		err = fmt.Errorf("%w: %w", err, ErrProxyAuth)
 	}
 	return err
 }

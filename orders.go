@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
@@ -212,6 +213,12 @@ func (e *OrderNotFoundError) Error() string {
 
 // Unwrap returns ErrNotFound.
 func (e *OrderNotFoundError) Unwrap() error { return ErrNotFound }
+
+func (*OrderNotFoundError) kind() ErrorKind    { return KindNotFound }
+func (e *OrderNotFoundError) details() details { return details{reference: e.CustomerReferenceNo} }
+
+// LogValue is a group for slog: the kind, the reference and the text.
+func (e *OrderNotFoundError) LogValue() slog.Value { return logValue(e) }
 
 // decided reports whether AwaitOrder ends. Unless a final state is known, any status that is not
 // open ends it.

@@ -98,7 +98,10 @@ func TestATicketInTheQueueHasItsOwnTimeLimit(t *testing.T) {
 		start := time.Now()
 		_, err := client.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{})
 		assert.ErrorContains(t, err, "the call's own limit of 20s passed")
-		assert.Equal(t, hotelstays.KindNoToken, hotelstays.KindOf(err))
+		assert.Equal(t, hotelstays.KindTimeout, hotelstays.KindOf(err))
+		var transport *hotelstays.TransportError
+		require.ErrorAs(t, err, &transport)
+		assert.True(t, transport.NoToken)
 		assert.Equal(t, 80*time.Second, time.Since(start))
 		client.CloseIdleConnections()
 	})

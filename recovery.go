@@ -388,7 +388,8 @@ func (run *recoveryRun) poll(ctx context.Context) (outcome *BookingOutcome, abse
 	switch {
 	case err != nil:
 		outcome.Err = err
-		c.log.LogAttrs(ctx, slog.LevelWarn, "recovery poll failed", slog.String("reference", r.CustomerReferenceNo), slog.String("error", err.Error()))
+		c.log.LogAttrs(ctx, slog.LevelWarn, "recovery poll failed",
+			append(logAttrs(err), slog.String(transport.LogReference, r.CustomerReferenceNo))...)
 		if _, ok := errors.AsType[*ValidationError](err); ok {
 			return outcome, false, err
 		}
@@ -449,7 +450,7 @@ func (run *recoveryRun) logEnd(ctx context.Context, outcome *BookingOutcome) {
 		level, what = slog.LevelWarn, "recovery interrupted"
 	}
 	run.client.log.LogAttrs(ctx, level, what, slog.String("state", outcome.State.String()),
-		slog.String("reference", run.recovery.CustomerReferenceNo), slog.Int("polls", run.recovery.Polls))
+		slog.String(transport.LogReference, run.recovery.CustomerReferenceNo), slog.Int("polls", run.recovery.Polls))
 }
 
 // notFound returns the error of a booking that was not found. It is an *OutcomeUnknownError,

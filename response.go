@@ -93,8 +93,7 @@ func (a *answer) read(into any, meta *ResponseMeta, check func() error) error {
 	err.markUnknown()
 	unknown := &OutcomeUnknownError{Operation: a.op, CustomerReferenceNo: a.reference,
 		RequestID: a.requestID(), TraceID: a.trace(), Err: err}
-	a.log.LogAttrs(a.ctx, slog.LevelWarn, "outcome unknown", slog.String("operation", string(a.op)),
-		slog.String("reference", a.reference), slog.String("request_id", unknown.RequestID), slog.String("error", err.fact()))
+	a.log.LogAttrs(a.ctx, slog.LevelWarn, "outcome unknown", logAttrs(unknown)...)
 	return unknown
 }
 
@@ -193,7 +192,7 @@ func (a *answer) unread(err error) *TransportError {
 }
 
 func (a *answer) transportError(sent bool, cause error) *TransportError {
-	return &TransportError{Operation: a.op, Sent: sent, Attempts: a.result.Attempts, RequestID: a.requestID(), TraceID: a.trace(), Err: cause,
+	return &TransportError{Operation: a.op, Sent: sent, NoToken: a.result.NoToken, Attempts: a.result.Attempts, RequestID: a.requestID(), TraceID: a.trace(), Err: cause,
 		outcome: outcome{noQuota: a.result.QuotaSpent}}
 }
 
@@ -251,8 +250,8 @@ func (a *answer) meta(env wire.Envelope) ResponseMeta {
 		texts = append(texts, mismatch.String())
 	}
 	if m.MismatchCount > 0 {
-		a.log.LogAttrs(a.ctx, slog.LevelWarn, "the answer does not match the documentation", slog.String("operation", string(a.op)),
-			slog.String("request_id", m.RequestID), slog.Any("mismatches", texts), slog.Int("mismatch_count", m.MismatchCount))
+		a.log.LogAttrs(a.ctx, slog.LevelWarn, "the answer does not match the documentation", slog.String(transport.LogOperation, string(a.op)),
+			slog.String(transport.LogRequestID, m.RequestID), slog.Any("mismatches", texts), slog.Int("mismatch_count", m.MismatchCount))
 	}
 	if a.keepRaw {
 		m.RawData = a.rawData()

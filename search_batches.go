@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -36,7 +37,11 @@ func (e *BatchError) Error() string {
 // Unwrap returns Err.
 func (e *BatchError) Unwrap() error { return e.Err }
 
-func (*BatchError) kind() ErrorKind { return KindBatch }
+func (*BatchError) kind() ErrorKind  { return KindBatch }
+func (*BatchError) details() details { return details{} } // those of its cause
+
+// LogValue is a group for slog: the kind, the text, and what Err knows of its call.
+func (e *BatchError) LogValue() slog.Value { return logValue(e) }
 
 // HotelListBatches searches any number of req.HotelIDs in parallel batches, and yields the
 // pages in the order in which they arrive. The offers of a page belong to the session of that

@@ -3,7 +3,9 @@
 package hotelstays
 
 import (
+	"cmp"
 	"fmt"
+	"log/slog"
 	"net/netip"
 	"net/url"
 	"reflect"
@@ -56,6 +58,13 @@ func (e *ValidationError) Error() string {
 }
 
 func (*ValidationError) kind() ErrorKind { return KindValidation }
+
+func (e *ValidationError) details() details {
+	return details{operation: cmp.Or(e.Operation, Operation(e.Func))}
+}
+
+// LogValue is a group for slog: the kind, the operation or the function, and the text.
+func (e *ValidationError) LogValue() slog.Value { return logValue(e) }
 
 // validation collects the faults of one call. Its fields are what the client allows.
 type validation struct {

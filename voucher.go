@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -118,21 +119,6 @@ func voucherProgress(req *OrderVoucherRequest, seen *OrderVoucherResponse) strin
 	return fmt.Sprintf("AwaitVoucher: the voucher of order %q is still %s", req.anyReference(), seen.Status)
 }
 
-// The conditions of a VoucherError, for errors.Is.
-var (
-	// ErrVoucherLinkExpired: the link no longer works. Call OrderVoucher for a new one;
-	// SaveVoucher and OpenVoucher do so themselves.
-	ErrVoucherLinkExpired = errors.New("the link has expired")
-	// ErrVoucherUnsigned: the voucher has no signature block, because it is older than
-	// signing. WithUnsignedVouchers accepts it by its size.
-	ErrVoucherUnsigned = errors.New("the voucher has no digest to verify it by")
-	// ErrVoucherAltered: the digest differs, or without one the size. Do not give the document
-	// to a traveller.
-	ErrVoucherAltered = errors.New("the document is not the one that was issued")
-	// ErrVoucherNotReady: there is no document, or not yet.
-	ErrVoucherNotReady = errors.New("there is no document")
-)
-
 // VoucherError reports a document that could not be downloaded, verified or written. No byte
 // of an unverified document was returned.
 type VoucherError struct {
@@ -141,10 +127,9 @@ type VoucherError struct {
 	// VoucherNumber and Version name the voucher, if there is one.
 	VoucherNumber string
 	Version       int
-	// Status is what the service says of the document, with ErrVoucherNotReady. AwaitVoucher
-	// waits for one that is not generated yet or pending.
+	// Status is what the service says of the document, with ErrVoucherNotReady and ErrNoVoucher.
 	Status types.VoucherStatus
-	// Err is one of the conditions, or another cause.
+	// Err is one of the sentinels of vouchers, or another cause.
 	Err    error
 	Detail string
 }
@@ -175,14 +160,16 @@ func (e *VoucherError) Error() string {
 func (e *VoucherError) Unwrap() error { return e.Err }
 
 func (e *VoucherError) kind() ErrorKind {
-	switch {
-	case !errors.Is(e.Err, ErrVoucherNotReady):
-		return KindVoucher
-	case inPreparation(e.Status):
-		return KindVoucherNotReady
+	if kind := KindOf(e.Err); kind == KindVoucherNotReady || kind == KindNoVoucher {
+		return kind
 	}
-	return KindNoVoucher
+	return KindVoucher
 }
+
+func (e *VoucherError) details() details { return details{reference: e.Reference} }
+
+// LogValue is a group for slog: the kind, the reference, the text, and what Err knows of its call.
+func (e *VoucherError) LogValue() slog.Value { return logValue(e) }
 
 func voucherError(v *types.Voucher, err error, format string, args ...any) error {
 	return &VoucherError{VoucherNumber: v.VoucherNumber, Version: v.Version, Err: err, Detail: fmt.Sprintf(format, args...)}

@@ -48,7 +48,7 @@ func (c *Client) collectVoucher(ctx context.Context, method Operation, row *oper
 // cancelled, or there may be a newer version. Voucher.VerifyURL shows that.
 func VerifyVoucher(document []byte, v *types.Voucher) error {
 	if v == nil {
-		return &VoucherError{Err: ErrVoucherNotReady, Detail: "the voucher is nil"}
+		return &VoucherError{Err: ErrNoVoucher, Detail: "the voucher is nil"}
 	}
 	check := newDocumentCheck(v)
 	_, _ = check.Write(document) // never fails
@@ -160,7 +160,7 @@ func discard(temp *os.File) error {
 func (s *settings) acceptable(v *types.Voucher) error {
 	switch {
 	case v == nil:
-		return &VoucherError{Err: ErrVoucherNotReady, Detail: "the voucher is nil"}
+		return &VoucherError{Err: ErrNoVoucher, Detail: "the voucher is nil"}
 	case v.ByteSize > s.maxVoucherBytes || v.Signature == nil && v.ByteSize < 1:
 		return voucherError(v, errVoucherSize, "it states %d bytes; the limit is %d (WithMaxVoucherBytes)", v.ByteSize, s.maxVoucherBytes)
 	case v.Signature == nil && !s.unsignedVouchers:
@@ -221,8 +221,8 @@ const maxVoucherAttempts = 3
 // If the link has expired, or the document is incomplete or altered, there may be a newer
 // version: SaveVoucher gets the voucher again, at most three times in all. With
 // req.IncludeDocument it uses the document in the answer, or the link if that is too large. A
-// voucher without a document is ErrVoucherNotReady; AwaitVoucher waits for it. The other
-// errors are those of OrderVoucher and DownloadVoucher, with the reference. Call options
+// voucher without a document is ErrVoucherNotReady, which AwaitVoucher waits for, or
+// ErrNoVoucher. The other errors are those of OrderVoucher and DownloadVoucher, with the reference. Call options
 // apply to each OrderVoucher, and WithTimeout also to each download.
 //
 // If the process is killed, it may leave a file named .voucher-* beside path. You can delete
@@ -300,7 +300,8 @@ func (c *Client) storeVoucher(ctx context.Context, req *OrderVoucherRequest, set
 			ask.IncludeDocument = false
 			attempt--
 		case attempt < maxVoucherAttempts && oneOfErrors(err, ErrVoucherLinkExpired, ErrVoucherAltered, io.ErrUnexpectedEOF):
-			c.log.LogAttrs(ctx, slog.LevelInfo, "getting the voucher again", slog.String("reference", reference), slog.String("error", fact(err)))
+			c.log.LogAttrs(ctx, slog.LevelInfo, "getting the voucher again",
+				append(logAttrs(err), slog.String(transport.LogReference, reference))...)
 		default:
 			return nil, ofOrder(reference, err)
 		}
@@ -323,10 +324,12 @@ func (c *Client) storeOnce(ctx context.Context, req *OrderVoucherRequest, set se
 	}
 	v := resp.Voucher
 	switch {
+	case inPreparation(resp.Status):
+		return nil, &VoucherError{Status: resp.Status, Err: ErrVoucherNotReady, Detail: fmt.Sprintf("its status is %q; AwaitVoucher waits for it", resp.Status)}
 	case resp.Status != types.VoucherGenerated:
-		return nil, &VoucherError{Status: resp.Status, Err: ErrVoucherNotReady, Detail: withoutDocument(resp.Status)}
+		return nil, &VoucherError{Status: resp.Status, Err: ErrNoVoucher, Detail: fmt.Sprintf("its status is %q", resp.Status)}
 	case v == nil:
-		return nil, &VoucherError{Status: resp.Status, Err: ErrVoucherNotReady, Detail: "its status is GENERATED, but the answer has no voucher"}
+		return nil, &VoucherError{Status: resp.Status, Err: ErrNoVoucher, Detail: "its status is GENERATED, but the answer has no voucher"}
 	}
 	return v, store(func(file io.Writer) error {
 		if v.Content != nil {
@@ -334,17 +337,6 @@ func (c *Client) storeOnce(ctx context.Context, req *OrderVoucherRequest, set se
 		}
 		return c.fetchDocument(ctx, v, file, set)
 	})
-}
-
-func withoutDocument(status types.VoucherStatus) string {
-	text := fmt.Sprintf("its status is %q", status)
-	switch {
-	case inPreparation(status):
-		return text + "; AwaitVoucher waits for it"
-	case status == types.VoucherCancelled:
-		return text + "; waiting does not help"
-	}
-	return text
 }
 
 func inlineDocument(ctx context.Context, v *types.Voucher, w io.Writer, set settings) error {

@@ -187,7 +187,7 @@ func TestVerifyVoucher(t *testing.T) {
 	unsigned.Signature = nil
 	assert.ErrorIs(t, hotelstays.VerifyVoucher(voucherDoc, unsigned), hotelstays.ErrVoucherUnsigned)
 	assert.ErrorIs(t, hotelstays.VerifyVoucher(voucherDoc[1:], unsigned), hotelstays.ErrVoucherAltered)
-	assert.ErrorIs(t, hotelstays.VerifyVoucher(voucherDoc, nil), hotelstays.ErrVoucherNotReady)
+	assert.ErrorIs(t, hotelstays.VerifyVoucher(voucherDoc, nil), hotelstays.ErrNoVoucher)
 	assert.Error(t, hotelstays.VerifyVoucher(nil, &types.Voucher{}))
 
 	var failed *hotelstays.VoucherError
@@ -199,19 +199,21 @@ func TestVerifyVoucher(t *testing.T) {
 
 // Without a document the error says whether waiting helps.
 func TestSaveVoucherSaysWhetherToWait(t *testing.T) {
-	for status, next := range map[types.VoucherStatus]string{
-		types.VoucherNotGenerated: "; AwaitVoucher waits for it",
-		types.VoucherPending:      "; AwaitVoucher waits for it",
-		types.VoucherFailed:       "",
-		types.VoucherCancelled:    "; waiting does not help",
-		"ARCHIVED":                "",
+	for status, want := range map[types.VoucherStatus]error{
+		types.VoucherNotGenerated: hotelstays.ErrVoucherNotReady,
+		types.VoucherPending:      hotelstays.ErrVoucherNotReady,
+		types.VoucherFailed:       hotelstays.ErrNoVoucher,
+		types.VoucherCancelled:    hotelstays.ErrNoVoucher,
+		"ARCHIVED":                hotelstays.ErrNoVoucher,
 	} {
 		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
 			return reply(200, voucherAnswer(status, nil)), nil
 		}))
 		_, err := client.SaveVoucher(t.Context(), voucherRef, filepath.Join(t.TempDir(), "voucher.pdf"))
-		assert.ErrorIs(t, err, hotelstays.ErrVoucherNotReady)
-		assert.EqualError(t, err, `hotelstays: voucher of order "ref-1": there is no document: its status is "`+string(status)+`"`+next)
+		assert.ErrorIs(t, err, want)
+		assert.ErrorContains(t, err, `hotelstays: voucher of order "ref-1": there is no document`)
+		assert.ErrorContains(t, err, `: its status is "`+string(status)+`"`)
+		assert.Equal(t, want == hotelstays.ErrVoucherNotReady, strings.Contains(err.Error(), "AwaitVoucher waits for it"))
 	}
 }
 
@@ -726,7 +728,7 @@ func TestVoucherSettingsAreChecked(t *testing.T) {
 		require.ErrorAs(t, call(nil), &invalid)
 		assert.Equal(t, method, invalid.Func)
 	}
-	assert.ErrorIs(t, client.DownloadVoucher(t.Context(), nil, io.Discard), hotelstays.ErrVoucherNotReady)
+	assert.ErrorIs(t, client.DownloadVoucher(t.Context(), nil, io.Discard), hotelstays.ErrNoVoucher)
 	assert.Zero(t, service.asks+service.fetches)
 	assert.NoFileExists(t, path)
 }
@@ -889,17 +891,18 @@ func TestSaveVoucherThatIsNotReady(t *testing.T) {
 		dir := t.TempDir()
 		for _, tc := range []struct {
 			status  types.VoucherStatus
+			want    error
 			happens func()
 		}{
-			{types.VoucherNotGenerated, func() {}},
-			{types.VoucherPending, func() { srv.ConfirmOrder("ref-1") }},
-			{types.VoucherFailed, func() { srv.FailVoucher("ref-1") }},
-			{types.VoucherCancelled, func() { srv.SetOrderStatus("ref-1", 3) }},
+			{types.VoucherNotGenerated, hotelstays.ErrVoucherNotReady, func() {}},
+			{types.VoucherPending, hotelstays.ErrVoucherNotReady, func() { srv.ConfirmOrder("ref-1") }},
+			{types.VoucherFailed, hotelstays.ErrNoVoucher, func() { srv.FailVoucher("ref-1") }},
+			{types.VoucherCancelled, hotelstays.ErrNoVoucher, func() { srv.SetOrderStatus("ref-1", 3) }},
 		} {
 			tc.happens()
 			before := srv.Ledger().Count(hotelstaystest.OpOrderVoucher)
 			v, err := client.SaveVoucher(t.Context(), voucherRef, filepath.Join(dir, "voucher.pdf"))
-			assert.ErrorIs(t, err, hotelstays.ErrVoucherNotReady)
+			assert.ErrorIs(t, err, tc.want)
 			assert.ErrorContains(t, err, fmt.Sprintf("is %q", tc.status))
 			assert.Nil(t, v)
 			assert.Equal(t, 1, srv.Ledger().Count(hotelstaystest.OpOrderVoucher)-before)

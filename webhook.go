@@ -9,8 +9,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
@@ -29,24 +29,9 @@ const (
 
 const defaultTolerance = 300 * time.Second
 
-// The reasons of a WebhookError, for errors.Is.
-var (
-	// ErrWebhookUnsigned: the signature is missing, and AllowUnsigned is not set.
-	ErrWebhookUnsigned = errors.New("the delivery is not signed")
-	// ErrWebhookSignature: the signature is malformed, or matches no secret.
-	ErrWebhookSignature = errors.New("the signature does not match")
-	// ErrWebhookTime: the signature is too old, or from the future.
-	ErrWebhookTime = errors.New("the signature's time is outside the tolerance")
-	ErrWebhookBody = errors.New("the body is not an event")
-	// ErrWebhookBusy: a duplicate of the event is being handled, here or in another process. The
-	// answer is 503, so that the sender delivers it again. Only WebhookOptions.OnError
-	// receives it.
-	ErrWebhookBusy = errors.New("a duplicate of the event is being handled")
-)
-
 // WebhookError reports a rejected delivery. Do not trust its content.
 type WebhookError struct {
-	// Err is ErrWebhookUnsigned, ErrWebhookSignature, ErrWebhookTime or ErrWebhookBody.
+	// Err is ErrWebhookSignature, ErrWebhookTime or ErrWebhookBody.
 	Err error
 	// Detail is the cause. It quotes nothing of the delivery.
 	Detail string
@@ -60,7 +45,11 @@ func (e *WebhookError) Error() string {
 // Unwrap returns Err.
 func (e *WebhookError) Unwrap() error { return e.Err }
 
-func (*WebhookError) kind() ErrorKind { return KindWebhook }
+func (*WebhookError) kind() ErrorKind  { return KindWebhook }
+func (*WebhookError) details() details { return details{} }
+
+// LogValue is a group for slog: the kind and the text.
+func (e *WebhookError) LogValue() slog.Value { return logValue(e) }
 
 // WebhookKind is what happened to an order.
 type WebhookKind string
@@ -158,7 +147,7 @@ func VerifyWebhook(body []byte, h http.Header, opts WebhookOptions) (*WebhookEve
 		}
 		signedAt = at
 	case !opts.AllowUnsigned:
-		return nil, &WebhookError{ErrWebhookUnsigned, "ask for a webhook signing secret, or set AllowUnsigned"}
+		return nil, &WebhookError{ErrWebhookSignature, "there is none: ask for a webhook signing secret, or set AllowUnsigned"}
 	}
 	event := &WebhookEvent{}
 	if _, err := wire.DecodeBare(context.Background(), body, decodeTarget(event, false), true); err != nil {

@@ -122,7 +122,7 @@ func TestWebhookHandlerRefuses(t *testing.T) {
 		request func() *http.Request
 	}
 	rows := []row{
-		{"unsigned", 401, hotelstays.ErrWebhookUnsigned, hookWith(func(r *http.Request) { r.Header.Del(hotelstays.WebhookSignatureHeader) })},
+		{"unsigned", 401, hotelstays.ErrWebhookSignature, hookWith(func(r *http.Request) { r.Header.Del(hotelstays.WebhookSignatureHeader) })},
 		{"of another secret", 401, hotelstays.ErrWebhookSignature,
 			hookSignedAs(func() string { return hookSign(hookNext, time.Now(), hookPaid) })},
 		{"of no secret", 401, hotelstays.ErrWebhookSignature, hookSignedAs(func() string { return hookSign("", time.Now(), hookPaid) })},

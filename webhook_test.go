@@ -170,7 +170,7 @@ func TestVerifyWebhookSignatureHeader(t *testing.T) {
 			{"upper-case hex", good, []string{"t=" + stamp + ",v1=" + strings.ToUpper(mac)}},
 			{"other schemes beside v1", good, []string{"v0=zz,t=" + stamp + ",v2=" + mac[:10] + ",v1=" + mac + ",v10=,x=y=z"}},
 
-			{"no line", hotelstays.ErrWebhookUnsigned, nil},
+			{"no line", hotelstays.ErrWebhookSignature, nil},
 			{"empty", bad, []string{""}},
 			{"a space", bad, []string{" "}},
 			{"a comma", bad, []string{","}},
@@ -270,7 +270,7 @@ func TestVerifyWebhookBodyChanged(t *testing.T) {
 
 func TestVerifyWebhookUnsigned(t *testing.T) {
 	_, err := hotelstays.VerifyWebhook([]byte(hookPaid), http.Header{}, hookOptions())
-	hookRefused(t, err, hotelstays.ErrWebhookUnsigned, "by default")
+	hookRefused(t, err, hotelstays.ErrWebhookSignature, "by default")
 	for name, secrets := range map[string][]types.Secret{"with a secret": {types.NewSecret(hookSecret)}, "without": nil} {
 		event, err := hotelstays.VerifyWebhook([]byte(hookPaid), http.Header{}, hotelstays.WebhookOptions{Secrets: secrets, AllowUnsigned: true})
 		require.NoError(t, err, name)

@@ -28,8 +28,8 @@ func TestSaveVoucherOfTheRightOrder(t *testing.T) {
 	}{
 		{`"status":"GENERATED","platformReferenceNo":"p","customerReferenceNo":"mine"`, nil},
 		{`"status":"GENERATED","platformReferenceNo":"p"`, nil},
-		{`"status":"CANCELLED","platformReferenceNo":"p"`, hotelstays.ErrVoucherNotReady},
-		{`"status":"FAILED","platformReferenceNo":"p"`, hotelstays.ErrVoucherNotReady},
+		{`"status":"CANCELLED","platformReferenceNo":"p"`, hotelstays.ErrNoVoucher},
+		{`"status":"FAILED","platformReferenceNo":"p"`, hotelstays.ErrNoVoucher},
 		{`"status":"PENDING","platformReferenceNo":"p"`, hotelstays.ErrVoucherNotReady},
 	}
 	for _, c := range cases {

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/internal/transport"
 )
 
 // Store shares one token between processes. Its methods must return when ctx ends.
@@ -97,7 +99,7 @@ func (c *Cache) call(ctx context.Context, name string, t *Token, f func(context.
 	err := f(ctx)
 	if err != nil {
 		c.Log.LogAttrs(ctx, slog.LevelWarn, "token store failed; continuing without it",
-			slog.String("call", name), slog.String("error", c.Redact(err.Error(), t.Value)))
+			slog.String("call", name), slog.String(transport.LogError, c.Redact(err.Error(), t.Value)))
 	}
 	return err
 }

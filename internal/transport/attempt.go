@@ -31,6 +31,7 @@ type attempt struct {
 	err           error // nil with an answer
 	sent          bool  // the request may have reached the service
 	permanent     bool  // err ends the call, whatever the policy says
+	noToken       bool  // err is why there is no token
 	tokenAdvice   string
 }
 
@@ -143,7 +144,7 @@ func overslept(ctx context.Context) bool {
 func (r *run) authorize(ctx context.Context) (err error) {
 	if r.TokenSource != nil {
 		r.last.authorization, err = r.TokenSource.Authorization(ctx)
-		r.last.permanent = err != nil
+		r.last.permanent, r.last.noToken = err != nil, err != nil
 	}
 	return err
 }
@@ -308,19 +309,32 @@ func (r *run) log(ctx context.Context, took time.Duration) {
 	}
 	attrs := append(r.identity(), slog.Duration("took", took))
 	if err := r.last.err; err != nil {
-		attrs = append(attrs, slog.String("error", r.scrubbed(err)), slog.Bool("sent", r.last.sent))
+		attrs = append(attrs, slog.String(LogError, r.scrubbed(err)), slog.Bool("sent", r.last.sent))
 	} else {
-		attrs = append(attrs, slog.Int("status", r.last.status()), slog.Int("bytes", r.last.answer.Size))
+		attrs = append(attrs, slog.Int(LogStatus, r.last.status()), slog.Int("bytes", r.last.answer.Size))
 	}
 	r.Log.LogAttrs(ctx, slog.LevelDebug, "attempt", attrs...)
 }
 
+// What log lines and the LogValue of errors call the same things.
+const (
+	LogKind      = "kind"
+	LogOperation = "operation"
+	LogReference = "reference"
+	LogStatus    = "status" // of HTTP
+	LogCode      = "code"
+	LogRequestID = "request_id"
+	LogTraceID   = "trace_id"
+	LogNoToken   = "no_token"
+	LogError     = "error" // its text
+)
+
 // identity is what every log line starts with.
 func (r *run) identity() []slog.Attr {
 	return []slog.Attr{
-		slog.String("operation", r.Operation),
+		slog.String(LogOperation, r.Operation),
 		slog.Int("attempt", r.requestsSent),
-		slog.String("request_id", r.last.requestID),
-		slog.String("trace_id", r.Header.Get("Trace-Id")),
+		slog.String(LogRequestID, r.last.requestID),
+		slog.String(LogTraceID, r.Header.Get("Trace-Id")),
 	}
 }

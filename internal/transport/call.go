@@ -115,6 +115,8 @@ type Result struct {
 	// Sent reports, where Answer is nil, whether the last request may have reached the
 	// service.
 	Sent bool
+	// NoToken reports that Err is why there was no token.
+	NoToken bool
 	// QuotaSpent reports that another attempt was due, and that the quota refused it.
 	QuotaSpent bool
 	// RequestID is of the last request that was sent.
@@ -207,6 +209,7 @@ func (r *run) result(err error) Result {
 		Answer:        r.last.answer,
 		Err:           r.last.err,
 		Sent:          r.last.sent,
+		NoToken:       r.last.noToken,
 		RequestID:     r.lastSentID,
 		Authorization: r.last.authorization.Header,
 		TokenAdvice:   r.last.tokenAdvice,

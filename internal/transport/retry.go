@@ -25,14 +25,14 @@ func (r *run) checkRetry(context.Context, *http.Response, error) (bool, error) {
 		return false, nil
 	}
 	r.wait, r.waiting = wait, again
-	attrs := append(r.identity(), slog.Int("status", r.last.status()), slog.Duration("wait", wait))
+	attrs := append(r.identity(), slog.Int(LogStatus, r.last.status()), slog.Duration("wait", wait))
 	if limited { // a warning, because it pauses all callers
 		r.Log.LogAttrs(r.ctx, slog.LevelWarn, "rate limited", append(attrs,
-			slog.Duration("pause", r.pause()), slog.Int("code", r.refusalCode()), slog.Bool("again", again))...)
+			slog.Duration("pause", r.pause()), slog.Int(LogCode, r.refusalCode()), slog.Bool("again", again))...)
 		return again, nil
 	}
 	if r.last.err != nil {
-		attrs = append(attrs, slog.String("error", r.scrubbed(r.last.err)))
+		attrs = append(attrs, slog.String(LogError, r.scrubbed(r.last.err)))
 	}
 	r.Log.LogAttrs(r.ctx, slog.LevelInfo, "trying again", attrs...)
 	return true, nil
