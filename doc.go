@@ -79,11 +79,13 @@
 //	*WebhookError           the delivery is not to be trusted
 //
 // An *APIError matches at most one sentinel, for errors.Is, such as [ErrRateChanged] or
-// [ErrCancelRefused]. [KindOf] returns one word for each kind of error. If ctx ends, the
-// error wraps ctx.Err(), and no more of context.Cause(ctx) than its text. The message names
-// the next step and the request id. No error, log line or %+v holds a secret, a token or a
-// passport number. [WithLogger] logs attempts; [WithObserver] receives each call, for metrics
-// and traces (contrib/otel).
+// [ErrCancelRefused]. [KindOf] returns one word for each error type and each sentinel; of a call
+// without a token, which TransportError.NoToken reports, it is the word of why there is none.
+// Each error type is a group of a log line for log/slog, with kind, operation, status, code and
+// ids; [RequestIDOf] returns the id to quote. If ctx ends, the error wraps ctx.Err(), and no more
+// of context.Cause(ctx) than its text. The message names the next step and the request id. No
+// error, log line or %+v holds a secret, a token or a passport number. [WithLogger] logs
+// attempts; [WithObserver] receives each call, for metrics and traces (contrib/otel).
 //
 // # Retries and unknown outcomes
 //

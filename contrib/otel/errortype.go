@@ -20,23 +20,22 @@ const (
 	kindNoAnswer    = "no_answer"   // the connection broke
 )
 
-// errorType returns the kind of a call's error, or "".
-func errorType(info *hotelstays.CallInfo) string {
-	kind := hotelstays.KindOf(info.Err)
+// errorType returns the kind of an error, or "". attempts are those of its call, if they are known.
+func errorType(err error, attempts []hotelstays.AttemptInfo) string {
+	kind := hotelstays.KindOf(err)
+	fault, _ := errors.AsType[*hotelstays.TransportError](err)
+	answered := len(attempts) > 0 && attempts[len(attempts)-1].Err == nil
 	switch {
-	case kind == hotelstays.KindTransport && !unanswered(info.Attempts):
-		return kindNoSlot // the service was not tried
-	case kind == hotelstays.KindTransport:
-		return connectionFault(info.Err)
 	case kind == hotelstays.KindOther: // such as a panic
 		return semconv.ErrorTypeOther.Value.AsString()
+	case kind != hotelstays.KindTransport:
+		return string(kind)
+	case fault.NoToken:
+		return errorType(fault.Err, nil)
+	case fault.Attempts == 0 || answered: // the service was not tried
+		return kindNoSlot
 	}
-	return string(kind)
-}
-
-// unanswered reports whether the last attempt got no answer.
-func unanswered(attempts []hotelstays.AttemptInfo) bool {
-	return len(attempts) > 0 && attempts[len(attempts)-1].Err != nil
+	return connectionFault(err)
 }
 
 // connectionFault returns the kind of an error without an answer.

@@ -24,7 +24,10 @@ func TestErrorTypes(t *testing.T) {
 		return &hotelstays.APIError{Operation: op, HTTPStatus: status, Code: code}
 	}
 	noAnswer := func(err error) error {
-		return &hotelstays.TransportError{Operation: hotelstays.OpDestinations, Err: err}
+		return &hotelstays.TransportError{Operation: hotelstays.OpDestinations, Attempts: 1, Err: err}
+	}
+	noToken := func(err error) error {
+		return &hotelstays.TransportError{Operation: hotelstays.OpDestinations, NoToken: true, Err: err}
 	}
 	for _, tc := range []struct {
 		kind string
@@ -36,9 +39,12 @@ func TestErrorTypes(t *testing.T) {
 		{"timeout", noAnswer(fmt.Errorf("%w before another attempt, after: %w", context.DeadlineExceeded,
 			api(hotelstays.OpDestinations, 503, 0)))},
 		{"canceled", noAnswer(context.Canceled)},
-		{"no_token", noAnswer(api(hotelstays.OpTicket, 401, hotelstays.CodeUnauthorized))},
-		{"no_token", noAnswer(&hotelstays.TransportError{Operation: hotelstays.OpTicket, Err: context.DeadlineExceeded})},
-		{"no_token", noAnswer(&hotelstays.DecodeError{Operation: hotelstays.OpTicket, Err: cause})},
+		{"unauthorized", noToken(api(hotelstays.OpTicket, 401, hotelstays.CodeUnauthorized))},
+		{"timeout", noToken(noAnswer(context.DeadlineExceeded))},
+		{"unreadable_answer", noToken(&hotelstays.DecodeError{Operation: hotelstays.OpTicket, Err: cause})},
+		{"dial", noToken(noAnswer(&net.OpError{Op: "dial", Err: cause}))},
+		{"no_slot", noToken(&hotelstays.TransportError{Operation: hotelstays.OpTicket, Err: cause})},
+		{"_OTHER", noToken(cause)},
 		{"certificate", noAnswer(&tls.CertificateVerificationError{Err: cause})},
 		{"dial", noAnswer(&net.OpError{Op: "dial", Err: cause})},
 		{"no_answer", noAnswer(&net.OpError{Op: "read", Err: cause})},
@@ -57,7 +63,8 @@ func TestErrorTypes(t *testing.T) {
 		{"invalid_scope", &hotelstays.APIError{Operation: hotelstays.OpOAuthToken, HTTPStatus: 400, Msg: "invalid_scope"}},
 		{"upstream_timeout", api(hotelstays.OpDestinations, 504, 0)},
 		{"server_error", api(hotelstays.OpDestinations, 503, 0)},
-		{"redirect", api(hotelstays.OpDestinations, 307, 0)},
+		{"proxy_authentication", api(hotelstays.OpDestinations, 407, 0)},
+		{"refused", api(hotelstays.OpDestinations, 307, 0)},
 		{"refused", api(hotelstays.OpBook, 200, 100009999)},
 		{"refused", api(hotelstays.OpBook, 418, 0)},
 		{"_OTHER", cause},
@@ -67,9 +74,6 @@ func TestErrorTypes(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t)
 				info := hotelstays.CallInfo{Operation: hotelstays.OpDestinations, BaseURL: r.srv.URL, Err: tc.err}
-				if transport, ok := tc.err.(*hotelstays.TransportError); ok {
-					info.Attempts = []hotelstays.AttemptInfo{{Err: transport.Err}}
-				}
 				ctx := r.observer.CallStart(t.Context(), hotelstays.CallStart{Operation: hotelstays.OpDestinations, BaseURL: r.srv.URL})
 				r.observer.CallEnd(ctx, info)
 				assert.Equal(t, tc.kind, r.last().attrs["error.type"])
@@ -90,7 +94,7 @@ func TestErrorTypesOfALimiter(t *testing.T) {
 				r := newRig(t)
 				ctx := r.observer.CallStart(t.Context(), hotelstays.CallStart{Operation: hotelstays.OpDestinations, BaseURL: r.srv.URL})
 				r.observer.CallEnd(ctx, hotelstays.CallInfo{Operation: hotelstays.OpDestinations, BaseURL: r.srv.URL, Attempts: attempts,
-					Err: &hotelstays.TransportError{Operation: hotelstays.OpDestinations, Err: err}})
+					Err: &hotelstays.TransportError{Operation: hotelstays.OpDestinations, Attempts: len(attempts), Err: err}})
 				assert.Equal(t, "no_slot", r.last().attrs["error.type"], "%T after %d attempts", err, len(attempts))
 			})
 		}

@@ -86,7 +86,7 @@ func (o *observer) callStart(ctx context.Context, start hotelstays.CallStart) co
 }
 
 func (o *observer) callEnd(ctx context.Context, info hotelstays.CallInfo) {
-	kind := errorType(&info)
+	kind := errorType(info.Err, info.Attempts)
 	if span, ok := ctx.Value(o).(trace.Span); ok {
 		if span.IsRecording() {
 			setSpan(span, &info, kind)

@@ -24,6 +24,7 @@ const (
 	keyTraceID         = attribute.Key("hotelstays.trace_id")
 	keyRateLimitWait   = attribute.Key("hotelstays.rate_limit.wait.duration")
 	keyDecodeDuration  = attribute.Key("hotelstays.decode.duration")
+	keyNoToken         = attribute.Key("hotelstays.no_token")
 	keyFirstHotel      = attribute.Key("hotelstays.first_hotel.duration")
 	keyResponseSize    = attribute.Key("hotelstays.response.size")
 	keyAttemptNumber   = attribute.Key("hotelstays.attempt.number")
@@ -52,8 +53,10 @@ func setSpan(span trace.Span, info *hotelstays.CallInfo, kind string) {
 	if info.FirstHotel > 0 {
 		attrs = append(attrs, keyFirstHotel.Float64(info.FirstHotel.Seconds()))
 	}
-	var refused *hotelstays.APIError
-	if errors.As(info.Err, &refused) && refused.Operation == info.Operation && refused.Code != 0 {
+	if fault, ok := errors.AsType[*hotelstays.TransportError](info.Err); ok && fault.NoToken {
+		attrs = append(attrs, keyNoToken.Bool(true))
+	}
+	if refused, ok := errors.AsType[*hotelstays.APIError](info.Err); ok && refused.Operation == info.Operation && refused.Code != 0 {
 		attrs = append(attrs, keyCode.Int(refused.Code))
 	}
 	if kind != "" {

@@ -201,7 +201,7 @@ func TestSpansOfTokens(t *testing.T) {
 	})
 }
 
-// If the credential is refused, the token's span has the reason, and the call's is no_token.
+// If the credential is refused, the call has the kind of that, and says that it had no token.
 func TestSpansOfARefusedCredential(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -217,7 +217,8 @@ func TestSpansOfARefusedCredential(t *testing.T) {
 			"hotelstays.attempts":                 int64(0),
 			"hotelstays.trace_id":                 "trace-1",
 			"hotelstays.rate_limit.wait.duration": 0.0,
-			"error.type":                          "no_token",
+			"hotelstays.no_token":                 true,
+			"error.type":                          "unauthorized",
 		}), spans[1].attrs)
 		assert.Empty(t, spans[1].events, "nothing was sent")
 	})

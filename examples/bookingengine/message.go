@@ -51,8 +51,7 @@ var ownMessages = []struct {
 		"It has no login, and is open only on the machine that it runs on."}},
 	{errForeign, message{http.StatusForbidden, "That did not come from here", "Another site sent this form. Nothing was done."}},
 	{errForm, message{http.StatusBadRequest, "That did not work", "Please go back and send the form again."}},
-	{hotelstays.ErrVoucherNotReady, message{http.StatusNotFound, "There is no voucher",
-		"It is made once the hotel has confirmed, and withdrawn when a booking is cancelled."}},
+	{hotelstays.ErrVoucherNotReady, noVoucher}, {hotelstays.ErrNoVoucher, noVoucher},
 	{hotelstays.ErrVoucherAltered, message{http.StatusBadGateway, "The voucher could not be verified",
 		"What we received is not the document that was issued, so we do not hand it out. Please try again."}},
 	{errNoBooking, message{http.StatusForbidden, "Booking is switched off", "You can look at hotels and prices, but not book here."}},
@@ -76,7 +75,9 @@ var sdkMessages = map[hotelstays.ErrorKind]message{
 }
 
 var (
-	internal = message{http.StatusInternalServerError, "Something went wrong on our side", "We are looking into it. Please try again later."}
+	internal  = message{http.StatusInternalServerError, "Something went wrong on our side", "We are looking into it. Please try again later."}
+	noVoucher = message{http.StatusNotFound, "There is no voucher",
+		"It is made once the hotel has confirmed, and withdrawn when a booking is cancelled."}
 	busy     = message{Title: "We could not reach the hotels", Text: "Please try again in a moment."}
 	doubtful = message{Title: "We are finding out", Text: "Please do not send it again. This page keeps itself up to date."}
 	mismatch = message{Title: "We are checking this booking",
