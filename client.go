@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"reflect"
 	"sync/atomic"
@@ -42,7 +43,6 @@ type Client struct {
 	quota        *transport.RetryQuota
 	bodySizes    map[Operation]*atomic.Int64 // of the last answers
 	log          *slog.Logger
-	agent        string
 }
 
 // Credential is what a client authenticates with: a TicketCredential, an
@@ -75,12 +75,10 @@ const (
 // call fetches the first token. Its error is a *ValidationError with all faults at once.
 func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 	cfg := config{
-		settings:    settings{facts: &ServiceFacts{}},
-		httpClient:  &http.Client{Transport: NewTransport()},
-		log:         slog.New(slog.DiscardHandler),
-		maxAttempts: defaultAttempts,
-		maxBody:     defaultMaxBody,
-		userAgent:   defaultUserAgent,
+		settings:   settings{facts: &ServiceFacts{}, attempts: defaultAttempts},
+		httpClient: &http.Client{Transport: NewTransport()},
+		log:        slog.New(slog.DiscardHandler),
+		maxBody:    defaultMaxBody,
 	}
 	applyAll(&cfg.faults, opts, func(opt Option) { opt.applyClient(&cfg) })
 	base, loopback := cfg.faults.baseURL(baseURL)
@@ -103,7 +101,6 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 		limiter:      cfg.limiter,
 		observers:    cfg.observers,
 		log:          cfg.log,
-		agent:        cfg.userAgent,
 		bodySizes:    make(map[Operation]*atomic.Int64, len(operations)),
 		policy:       cfg.policy(),
 		quota:        new(transport.RetryQuota),
@@ -298,8 +295,14 @@ func (x *exchange) prepare(p parts) (err error) {
 		return x.set.err(x.op)
 	}
 	x.set = x.set.over(&x.client.defaults)
-	if x.set.headers[headerTraceID] == "" {
-		x.set.headers[headerTraceID] = uuid.NewString()
+	if trace := &x.set.headers[headerTraceID]; *trace == "" {
+		if x.set.traceID != nil {
+			*trace = x.set.traceID(x.ctx)
+		}
+		if *trace = cmp.Or(*trace, uuid.NewString()); headerProblem(*trace) != "" {
+			x.set.add("WithTraceIDFrom", "the id %s", headerProblem(*trace))
+			return x.set.err(x.op)
+		}
 	}
 	x.session = p.session
 	x.answer = answer{facts: x.set.facts, traceID: x.set.headers[headerTraceID], reference: p.reference,
@@ -310,6 +313,11 @@ func (x *exchange) prepare(p parts) (err error) {
 	x.answer.secrets = append(make(redact.Set, 0, len(p.secrets)+2), x.client.cred.secret().Reveal()) // received adds the token
 	for _, secret := range p.secrets {
 		x.answer.secrets = append(x.answer.secrets, secret.Reveal())
+	}
+	for name, values := range x.set.header {
+		if name != userAgent && len(values[0]) >= 8 {
+			x.answer.secrets = append(x.answer.secrets, values[0])
+		}
 	}
 	return nil
 }
@@ -365,6 +373,7 @@ func (x *exchange) call() *transport.Call {
 		bodySize = new(atomic.Int64)
 	}
 	policy := c.policy
+	policy.MaxAttempts = x.set.attempts
 	if x.attemptTimeout > 0 { // others wait for this token
 		policy.MaxRetryAfter = min(policy.MaxRetryAfter, x.attemptTimeout)
 	}
@@ -409,7 +418,7 @@ func (x *exchange) header() http.Header {
 	}
 	put("Content-Type", "application/json")
 	put("Accept", "application/json")
-	put("User-Agent", x.client.agent)
+	put(userAgent, defaultUserAgent)
 	for i, value := range x.set.headers {
 		if rule := &optionRules[i]; value != "" && rule.takers.have(x.op, x.row) {
 			put(rule.header, value)
@@ -418,5 +427,6 @@ func (x *exchange) header() http.Header {
 	if x.session != "" {
 		put("Session-Id", x.session)
 	}
+	maps.Copy(h, x.set.header)
 	return h
 }

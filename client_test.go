@@ -76,18 +76,15 @@ func TestNewReportsAllFaultsAtOnce(t *testing.T) {
 		hotelstays.WithRateLimiter(nil),
 		hotelstays.WithTokenStore(nil),
 		hotelstays.WithObserver(hotelstays.Observer{}),
-		hotelstays.WithMaxAttempts(0),
-		hotelstays.WithMaxAttempts(101),
 		hotelstays.WithMaxResponseBytes(0),
-		hotelstays.WithUserAgent(""),
-		hotelstays.WithUserAgent("a\r\nb"),
+		hotelstays.WithTraceIDFrom(nil),
 		hotelstays.WithTimeout(-1),
 		hotelstays.WithMarket("x"),
 	)
 	assert.Nil(t, c)
 	assert.Equal(t, []string{
-		"WithHTTPClient", "WithHTTPClient", "WithLogger", "WithMarket", "WithMaxAttempts", "WithMaxAttempts", "WithMaxResponseBytes",
-		"WithObserver", "WithRateLimiter", "WithTimeout", "WithTokenStore", "WithUserAgent", "WithUserAgent",
+		"WithHTTPClient", "WithHTTPClient", "WithLogger", "WithMarket", "WithMaxResponseBytes",
+		"WithObserver", "WithRateLimiter", "WithTimeout", "WithTokenStore", "WithTraceIDFrom",
 		"appKey", "appSecret", "baseURL", "opts", "ttl",
 	}, faultPaths(t, err))
 	var invalid *hotelstays.ValidationError
@@ -154,7 +151,7 @@ func TestWithCredential(t *testing.T) {
 			}
 			return reply(200, `{"code":0,"data":{"orders":[]}}`), nil
 		})}), hotelstays.WithObserver(hotelstays.Observer{CallEnd: func(context.Context, hotelstays.CallInfo) { observed++ }}),
-		hotelstays.WithTokenStore(store), hotelstays.WithLogger(log), hotelstays.WithUserAgent("agent"),
+		hotelstays.WithTokenStore(store), hotelstays.WithLogger(log), hotelstays.WithHeader("User-Agent", "agent"),
 		hotelstays.WithMarket("AE"), hotelstays.WithLanguage("ar"), hotelstays.WithTimeout(7*time.Second))
 	require.NoError(t, err)
 	second, err := base.WithCredential(bearerToken("second"), hotelstays.WithMarket("DE"))

@@ -118,7 +118,8 @@
 // and so on up to 8 s. It returns the failure at once if that wait would pass the deadline, or
 // if Retry-After is above 60 s. A 429 pauses its operation for all callers until Retry-After is
 // over, but for a day at most, and for a minute if it is not enveloped. Each attempt has a new
-// Request-Id; all of them share the Trace-Id. [WithRequestID] makes your own ids.
+// Request-Id; all of them share the Trace-Id. [WithRequestID] and [WithTraceIDFrom]
+// make your own ids.
 //
 // In an outage a client makes few retries: it has 500 points, a retry takes 5, or 10 after a
 // time-out, and a call that is answered gives 1 back. First attempts, waits after a 429 and the

@@ -272,6 +272,30 @@ func ExampleWithTraceID() {
 	// request ids differ: true
 }
 
+// The trace id that a program has in ctx, for every call of the client.
+func ExampleWithTraceIDFrom() {
+	srv := hotelstaystest.NewServer()
+	defer srv.Close()
+	type traceKey struct{}
+	client, err := hotelstays.New(srv.URL, sandboxCredential(srv), hotelstays.WithHTTPClient(srv.Client()),
+		hotelstays.WithTraceIDFrom(func(ctx context.Context) string {
+			id, _ := ctx.Value(traceKey{}).(string)
+			return id
+		}))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx := context.WithValue(context.Background(), traceKey{}, "4bf92f3577b34da6")
+	resp, err := client.Destinations(ctx, &hotelstays.DestinationsRequest{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(resp.Meta.TraceID)
+	// Output: 4bf92f3577b34da6
+}
+
 // The request ids of a program, where UUIDs do not fit. Here the first attempt fails: each
 // attempt has an id of its own.
 func ExampleWithRequestID() {
@@ -281,7 +305,7 @@ func ExampleWithRequestID() {
 
 	var sequence atomic.Int64
 	resp, err := client.Destinations(context.Background(), &hotelstays.DestinationsRequest{},
-		hotelstays.WithRequestID(func() string { return fmt.Sprintf("host-7-%06d", sequence.Add(1)) }))
+		hotelstays.WithRequestID(func(context.Context) string { return fmt.Sprintf("host-7-%06d", sequence.Add(1)) }))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -3,6 +3,8 @@
 package hotelstays
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -82,19 +84,79 @@ func WithTestFlags(flags map[string]string) SharedOption {
 }
 
 // WithRequestID makes the Request-Id of each attempt with id, instead of a UUID. The service
-// accepts an id once, so id must return a new one each time. On a client it also serves the
-// calls that fetch tokens. id must be safe for concurrent use.
+// accepts an id once, so id must return a new one each time. ctx is that of the call, with what
+// an Observer added. On a client it also serves the calls that fetch tokens; their ctx has the
+// values of a call that needed the token. id must be safe for concurrent use.
 //
 // An id that is empty, does not fit into a header or is that of the attempt before is not
 // sent: the call ends with a *TransportError.
-func WithRequestID(id func() string) SharedOption {
+func WithRequestID(id func(ctx context.Context) string) SharedOption {
 	return sharedOption{with(optionRequestID, func(s *settings) {
 		if id == nil {
 			s.faults.add("WithRequestID", "is nil")
 			return
 		}
-		s.requestID = func() (string, error) { return made("WithRequestID", id()) }
+		s.requestID = func(ctx context.Context) (string, error) { return made("WithRequestID", id(ctx)) }
 	})}
+}
+
+// WithHeader sends a header with each request to the API, those that fetch tokens included: for
+// a gateway, or as the User-Agent, which is hotelstays-go by default. A header that the client
+// sets itself is a *ValidationError that names what to use instead. Downloads of documents go to
+// other hosts, so of these headers they have only the User-Agent of the client.
+//
+// Given several times with different names, all are sent. A value is never logged. Where the
+// service repeats one of eight bytes or more, other than a User-Agent, it is redacted.
+func WithHeader(name, value string) SharedOption {
+	name = http.CanonicalHeaderKey(name)
+	return sharedOption{with(optionHeader, func(s *settings) {
+		if problem := cmp.Or(headerNameProblem(name), headerProblem(value)); problem != "" {
+			s.faults.add("WithHeader", "%.100q %s", name, problem)
+			return
+		}
+		s.header = maps.Clone(s.header)
+		if s.header == nil {
+			s.header = http.Header{}
+		}
+		s.header[name] = []string{value}
+	})}
+}
+
+const userAgent = "User-Agent"
+
+// ownHeaders are the headers that the client or net/http sets and no option of one value does,
+// with what sets them.
+var ownHeaders = map[string]string{
+	"Accept": "", "Accept-Encoding": "", "Content-Type": "", "Content-Length": "", "Host": "",
+	"Connection": "", "Keep-Alive": "", "Te": "", "Trailer": "", "Transfer-Encoding": "", "Upgrade": "", "Expect": "",
+	// With these net/http may send a request twice.
+	"Idempotency-Key": "", "X-Idempotency-Key": "",
+	"Authorization":            "a Credential",
+	"Session-Id":               "the SessionID of the request",
+	"Request-Id":               "WithRequestID",
+	"Client-Request-Timestamp": "WithClientRequestTimestamp",
+	"Timeout-Milliseconds":     "WithTimeout or a deadline of ctx",
+}
+
+// headerNameProblem returns why WithHeader does not set a header, or "".
+func headerNameProblem(name string) string {
+	const token = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~"
+	if name == "" || strings.Trim(name, token) != "" {
+		return "is not the name of a header"
+	}
+	instead, own := ownHeaders[name]
+	for _, rule := range optionRules[:headerCount] {
+		if rule.header == name {
+			instead, own = rule.name, true
+		}
+	}
+	switch {
+	case instead != "":
+		return "has a value of its own; use " + instead
+	case own:
+		return "is set by the client alone"
+	}
+	return ""
 }
 
 // WithClientRequestTimestamp sends with each attempt the time at which it is sent, as a Unix
@@ -135,6 +197,19 @@ func WithTimeout(d time.Duration) SharedOption {
 	})}
 }
 
+// WithMaxAttempts bounds how often one call is sent: between 1 and 100, 4 by default;
+// 1 turns retries off. The attempt with a fresh token after a 401 comes on top, and with 2 or
+// more so do those that follow a 429.
+func WithMaxAttempts(n int) SharedOption {
+	return sharedOption{with(optionMaxAttempts, func(s *settings) {
+		if n < 1 || n > 100 {
+			s.faults.add("WithMaxAttempts", "is %d; it must lie between 1 and 100", n)
+			return
+		}
+		s.attempts = n
+	})}
+}
+
 // WithServiceFacts says what you know about the service beyond its document. On a call it
 // replaces all facts of the client.
 func WithServiceFacts(facts ServiceFacts) SharedOption {
@@ -152,15 +227,13 @@ type config struct {
 	limiter      RateLimiter
 	store        TokenStore
 	observers    []Observer
-	maxAttempts  int
 	maxBody      int64
-	userAgent    string
 	voucherHosts []string
 }
 
 func (c *config) policy() transport.Policy {
 	return transport.Policy{
-		MaxAttempts:   c.maxAttempts,
+		MaxAttempts:   c.attempts,
 		Backoff:       250 * time.Millisecond,
 		MaxBackoff:    8 * time.Second,
 		MaxRetryAfter: 60 * time.Second,
@@ -175,6 +248,20 @@ func notNil(option string, value any, set clientOption) Option {
 			return
 		}
 		set(c)
+	})
+}
+
+// WithTraceIDFrom makes the Trace-Id of each call with id, whose ctx is that of the call: for
+// the trace id that your program has in ctx. Where id returns an empty text, the call has a new
+// one, as without this option; WithTraceID of a call wins. An id that does not fit into a header
+// is a *ValidationError. id must be safe for concurrent use.
+func WithTraceIDFrom(id func(ctx context.Context) string) Option {
+	return clientOption(func(c *config) {
+		if id == nil {
+			c.faults.add("WithTraceIDFrom", "is nil")
+			return
+		}
+		c.traceID = id
 	})
 }
 
@@ -208,19 +295,6 @@ func WithObserver(o Observer) Option {
 	})
 }
 
-// WithMaxAttempts bounds how often one call is sent: between 1 and 100, 4 by default;
-// 1 turns retries off. The attempt with a fresh token after a 401 comes on top, and with 2 or
-// more so do those that follow a 429.
-func WithMaxAttempts(n int) Option {
-	return clientOption(func(c *config) {
-		if n < 1 || n > 100 {
-			c.faults.add("WithMaxAttempts", "is %d; it must lie between 1 and 100", n)
-			return
-		}
-		c.maxAttempts = n
-	})
-}
-
 // WithMaxResponseBytes limits the size of an answer after decompression: 64 MiB by default, 1
 // TiB at most, and 1 MiB at most for Ticket and OAuthToken. A larger answer is a *DecodeError,
 // and so is one whose lists would take more memory than twice its size plus 4 MiB. In all, an
@@ -232,17 +306,6 @@ func WithMaxResponseBytes(n int64) Option {
 			return
 		}
 		c.maxBody = n
-	})
-}
-
-// WithUserAgent replaces the User-Agent header, which is hotelstays-go by default.
-func WithUserAgent(ua string) Option {
-	return clientOption(func(c *config) {
-		if strings.TrimSpace(ua) == "" || !isHeaderValue(ua) {
-			c.faults.add("WithUserAgent", "is empty or contains characters that a header cannot carry")
-			return
-		}
-		c.userAgent = ua
 	})
 }
 

@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"net/http"
 	"net/netip"
 	"regexp"
 	"slices"
@@ -34,6 +36,8 @@ const (
 	optionRequestID option = iota - 1
 	optionTimestamp
 	optionTimeout
+	optionMaxAttempts
+	optionHeader
 	optionServiceFacts
 	optionRawData
 	optionParallelism
@@ -65,6 +69,8 @@ var optionRules = [optionCount]optionRule{
 	optionRequestID:        {name: "WithRequestID", takers: everyCall},
 	optionTimestamp:        {name: "WithClientRequestTimestamp", takers: everyCall},
 	optionTimeout:          {name: "WithTimeout", takers: everyCallAndDownload},
+	optionMaxAttempts:      {name: "WithMaxAttempts", takers: everyCall},
+	optionHeader:           {name: "WithHeader", takers: everyCall},
 	optionServiceFacts:     {name: "WithServiceFacts", takers: everyCall},
 	optionRawData:          {name: "WithRawData", takers: withResponse},
 	optionParallelism:      {name: "WithParallelism", takers: only("WalkDestinations", "HotelsMetadataAll", "HotelListBatches")},
@@ -120,9 +126,12 @@ type settings struct {
 	method    Operation // the operation or helper that was called, for errors
 	given     uint32    // a bit for each option
 	headers   [headerCount]string
-	requestID func() (string, error)
+	header    http.Header                  // of WithHeader
+	traceID   func(context.Context) string // of WithTraceIDFrom
+	requestID func(context.Context) (string, error)
 	timestamp func(time.Time) (string, error)
 	timeout   time.Duration
+	attempts  int
 	rawData   bool
 	recovers  bool // a poll of a recovery, which no quota refuses
 	queued    bool // the time limit is that of each attempt, and begins with its slot
@@ -178,6 +187,13 @@ func (s settings) over(base *settings) settings {
 			s.headers[h] = base.headers[h]
 		}
 	}
+	if len(base.header) > 0 {
+		header := maps.Clone(base.header)
+		maps.Copy(header, s.header)
+		s.header = header
+	}
+	s.traceID = base.traceID
+	s.attempts = cmp.Or(s.attempts, base.attempts)
 	if s.requestID == nil {
 		s.requestID = base.requestID
 	}
@@ -216,8 +232,8 @@ func withHeader(h option, value string) callOption {
 	})
 }
 
-// WithTraceID sets the id that correlates a group of requests. By default every call has a
-// new one, which its attempts share.
+// WithTraceID sets the id that correlates a group of requests. By default every call has that
+// of WithTraceIDFrom, or a new one. The attempts of a call share it.
 func WithTraceID(id string) CallOption { return withHeader(headerTraceID, id) }
 
 // WithRawData keeps the JSON of the answer's data in ResponseMeta.RawData, for fields that

@@ -20,6 +20,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -119,9 +120,11 @@ func TestOptionsOfEachMethod(t *testing.T) {
 		{"WithLanguage", hotelstays.WithLanguage("ar"), api, "calls of the API"},
 		{"WithClientIP", hotelstays.WithClientIP("192.0.2.1"), api, "calls of the API"},
 		{"WithTraceID", hotelstays.WithTraceID("trace"), api, "calls of the API"},
-		{"WithRequestID", hotelstays.WithRequestID(func() string { return "id" }), api, "calls of the API"},
+		{"WithRequestID", hotelstays.WithRequestID(func(context.Context) string { return "id" }), api, "calls of the API"},
 		{"WithClientRequestTimestamp", hotelstays.WithClientRequestTimestamp(func(time.Time) string { return "1" }), api, "calls of the API"},
 		{"WithServiceFacts", sandboxStates, api, "calls of the API"},
+		{"WithMaxAttempts", hotelstays.WithMaxAttempts(1), api, "calls of the API"},
+		{"WithHeader", hotelstays.WithHeader("X-Gateway", "key"), api, "calls of the API"},
 		{"WithTimeout", hotelstays.WithTimeout(time.Second), all, ""},
 		{"WithMarket", hotelstays.WithMarket("AE"), without(api, "Ticket", "OAuthToken", "RecoverBooking", "StepRecovery"), tokens},
 		{"WithUserRef", hotelstays.WithUserRef("u"), without(api, "Ticket", "OAuthToken", "RecoverBooking", "StepRecovery"), tokens},
@@ -167,13 +170,14 @@ func TestOptionsOfEachMethod(t *testing.T) {
 
 // What a helper is given, all its calls are sent with, but no download.
 func TestHelpersHandCallOptionsOn(t *testing.T) {
-	traced := []hotelstays.CallOption{hotelstays.WithTraceID("trace-1"), hotelstays.WithMarket("AE"), hotelstays.WithTimeout(7 * time.Second)}
+	traced := []hotelstays.CallOption{hotelstays.WithTraceID("trace-1"), hotelstays.WithMarket("AE"), hotelstays.WithTimeout(7 * time.Second),
+		hotelstays.WithHeader("X-Zone", "a")}
 	service := serviceOf(nil, serving(voucherDoc))
 	var calls []*http.Request
 	client := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
 		calls = append(calls, r)
 		return service.RoundTrip(r)
-	}))
+	}), hotelstays.WithHeader("User-Agent", "agency"), hotelstays.WithHeader("X-Gateway", "key"))
 
 	_, err := client.SaveVoucher(t.Context(), voucherRef, filepath.Join(t.TempDir(), "voucher.pdf"),
 		append(traced, hotelstays.WithMaxVoucherBytes(1<<20))...)
@@ -187,10 +191,12 @@ func TestHelpersHandCallOptionsOn(t *testing.T) {
 	for i, download := range []bool{false, true, false, true} {
 		deadline, _ := calls[i].Context().Deadline()
 		assert.InDelta(t, 7, time.Until(deadline).Seconds(), 2, "a timeout bounds call and download alike")
+		assert.Equal(t, "agency", calls[i].Header.Get("User-Agent"))
 		if download {
-			assert.Empty(t, calls[i].Header.Get("Trace-Id")+calls[i].Header.Get("Market"), "the link may be another host's")
+			assert.Len(t, calls[i].Header, 2, "with Accept-Encoding; the link may be another host's")
 			continue
 		}
+		assert.Equal(t, "key a", calls[i].Header.Get("X-Gateway")+" "+calls[i].Header.Get("X-Zone"))
 		assert.Equal(t, "trace-1", calls[i].Header.Get("Trace-Id"))
 		assert.Equal(t, "AE", calls[i].Header.Get("Market"))
 	}
@@ -202,8 +208,12 @@ func TestRequestIDAndTimestampOfEachAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t)
 		n := 0
+		type key struct{} // of what an observer adds to ctx
 		client := newClient(t, srv, ticketOf(srv),
-			hotelstays.WithRequestID(func() string { n++; return fmt.Sprintf("id-%d", n) }),
+			hotelstays.WithObserver(hotelstays.Observer{CallStart: func(ctx context.Context, _ hotelstays.CallStart) context.Context {
+				return context.WithValue(ctx, key{}, "id")
+			}}),
+			hotelstays.WithRequestID(func(ctx context.Context) string { n++; return fmt.Sprint(ctx.Value(key{}), "-", n) }),
 			hotelstays.WithClientRequestTimestamp(func(sent time.Time) string { return strconv.FormatInt(sent.UnixMilli(), 10) }))
 		fault := status(429, "")
 		fault.Operation, fault.Times = hotelstaystest.OpDestinations, 2
@@ -221,16 +231,85 @@ func TestRequestIDAndTimestampOfEachAttempt(t *testing.T) {
 		assert.GreaterOrEqual(t, requests[3].Arrived.Sub(requests[0].Arrived), 6*time.Second)
 
 		resp, err = client.Destinations(t.Context(), &hotelstays.DestinationsRequest{},
-			hotelstays.WithRequestID(func() string { return "own" }))
+			hotelstays.WithRequestID(func(context.Context) string { return "own" }))
 		require.NoError(t, err)
 		assert.Equal(t, "own", resp.Meta.RequestID, "an option of the call wins")
 	})
 }
 
+// The trace id of ctx is that of the call, and of the call for its token. Without one in ctx,
+// the call has a new one.
+func TestTraceIDFromContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, _ := newSandbox(t)
+		type key struct{}
+		client := newClient(t, srv, ticketOf(srv), hotelstays.WithTraceIDFrom(func(ctx context.Context) string {
+			id, _ := ctx.Value(key{}).(string)
+			return id
+		}))
+		derived, err := client.WithCredential(ticketOf(srv))
+		require.NoError(t, err)
+		ctx := context.WithValue(t.Context(), key{}, "flow-1")
+		for _, c := range []*hotelstays.Client{client, derived} {
+			require.NoError(t, operationCalls[hotelstays.OpDestinations](ctx, c))
+		}
+		require.NoError(t, operationCalls[hotelstays.OpDestinations](ctx, client, hotelstays.WithTraceID("own")))
+		require.NoError(t, operationCalls[hotelstays.OpDestinations](t.Context(), client))
+		invalid := context.WithValue(t.Context(), key{}, "a\nb")
+		assert.Equal(t, []string{"WithTraceIDFrom"}, faultPaths(t, operationCalls[hotelstays.OpDestinations](invalid, client)))
+		var traces []string
+		for _, r := range srv.Ledger().Requests("") {
+			traces = append(traces, r.Header.Get("Trace-Id"))
+		}
+		require.Len(t, traces, 6)
+		assert.Equal(t, []string{"flow-1", "flow-1", "flow-1", "flow-1", "own"}, traces[:5])
+		assert.NoError(t, uuid.Validate(traces[5]))
+	})
+}
+
+func TestMaxAttemptsOfACall(t *testing.T) {
+	for _, row := range []struct {
+		client []hotelstays.Option
+		call   []hotelstays.CallOption
+		sent   int
+	}{
+		{nil, []hotelstays.CallOption{hotelstays.WithMaxAttempts(1)}, 1},
+		{nil, nil, 4},
+		{[]hotelstays.Option{hotelstays.WithMaxAttempts(1)}, []hotelstays.CallOption{hotelstays.WithMaxAttempts(3)}, 3},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			srv, _ := newSandbox(t)
+			fault := status(503, "")
+			fault.Operation, fault.Times = hotelstaystest.OpDestinations, 10
+			srv.Inject(fault)
+			assert.Error(t, operationCalls[hotelstays.OpDestinations](t.Context(), newClient(t, srv, ticketOf(srv), row.client...), row.call...))
+			assert.Equal(t, row.sent, srv.Ledger().Count(hotelstaystest.OpDestinations))
+		})
+	}
+}
+
+// What the client sets itself, WithHeader does not: the error names what does, and no value.
+func TestHeadersThatTheClientSets(t *testing.T) {
+	for name, instead := range map[string]string{
+		"trace-id": "use WithTraceID", "Language": "use WithLanguage", "Market": "use WithMarket", "User-Ref": "use WithUserRef",
+		"IP": "use WithClientIP", "Currency": "use WithCurrency", "Test": "use WithTestFlags", "REQUEST-ID": "use WithRequestID",
+		"Client-Request-Timestamp": "use WithClientRequestTimestamp", "Timeout-Milliseconds": "use WithTimeout", "Session-Id": "use the SessionID",
+		"Authorization": "use a Credential", "Content-Type": "client alone", "Accept": "client alone", "Host": "client alone",
+		"X-Idempotency-Key": "client alone", "": "not the name", "X Zone": "not the name", "X-Zone:": "not the name", "X-Zöne": "not the name",
+	} {
+		err := operationCalls[hotelstays.OpBook](t.Context(), clientWith(t, noSend{t}, bearerToken("token")), hotelstays.WithHeader(name, "SECRET"))
+		assert.Equal(t, []string{"WithHeader"}, faultPaths(t, err), name)
+		assert.ErrorContains(t, err, instead)
+		assert.NotContains(t, err.Error(), "SECRET")
+	}
+}
+
 // What a header cannot carry is not sent, nor is an id a second time, and a slot of the rate
 // limit is free again. A Book before which nothing was carried out has no unknown outcome.
 func TestUnusableRequestIDsAndTimestamps(t *testing.T) {
-	id := func(text string) hotelstays.Option { return hotelstays.WithRequestID(func() string { return text }) }
+	id := func(text string) hotelstays.Option {
+		return hotelstays.WithRequestID(func(context.Context) string { return text })
+	}
 	stamp := func(text string) hotelstays.Option {
 		return hotelstays.WithClientRequestTimestamp(func(time.Time) string { return text })
 	}
@@ -244,7 +323,7 @@ func TestUnusableRequestIDsAndTimestamps(t *testing.T) {
 		"constant id":    {id("one"), 1, "the Request-Id is that of the attempt before"},
 		"empty time":     {stamp(" "), 0, "the value from WithClientRequestTimestamp is empty"},
 		"time of lines":  {stamp("1\n2"), 0, "the value from WithClientRequestTimestamp contains"},
-		"panicking id":   {hotelstays.WithRequestID(func() string { panic("boom") }), 0, ""},
+		"panicking id":   {hotelstays.WithRequestID(func(context.Context) string { panic("boom") }), 0, ""},
 		"panicking time": {hotelstays.WithClientRequestTimestamp(func(time.Time) string { panic("boom") }), 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -566,6 +566,10 @@ func TestValidationOptionValues(t *testing.T) {
 		{"negative timeout", "WithTimeout", hotelstays.WithTimeout(-time.Second)},
 		{"empty trace", "WithTraceID", hotelstays.WithTraceID("")},
 		{"trace with a line break", "WithTraceID", hotelstays.WithTraceID("a\nb")},
+		{"header without a value", "WithHeader", hotelstays.WithHeader("X-Zone", "")},
+		{"header with a line break", "WithHeader", hotelstays.WithHeader("X-Zone", "a\r\nX-Evil: 1")},
+		{"no attempts", "WithMaxAttempts", hotelstays.WithMaxAttempts(0)},
+		{"too many attempts", "WithMaxAttempts", hotelstays.WithMaxAttempts(101)},
 		{"no function for ids", "WithRequestID", hotelstays.WithRequestID(nil)},
 		{"no function for times", "WithClientRequestTimestamp", hotelstays.WithClientRequestTimestamp(nil)},
 		{"a state of two meanings", "WithServiceFacts", hotelstays.WithServiceFacts(hotelstays.ServiceFacts{OrderStates: hotelstays.OrderStates{

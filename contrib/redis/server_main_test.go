@@ -66,7 +66,7 @@ func (s settings) client(rdb *redis.Client, opts ...hotelstays.Option) (*hotelst
 	if err != nil {
 		return nil, err
 	}
-	opts = append(opts, hotelstays.WithTokenStore(tokens), hotelstays.WithUserAgent(s.Name), hotelstays.WithMaxAttempts(1))
+	opts = append(opts, hotelstays.WithTokenStore(tokens), hotelstays.WithHeader("User-Agent", s.Name), hotelstays.WithMaxAttempts(1))
 	return hotelstays.New(s.URL, hotelstays.TicketCredential{AppKey: s.AppKey, AppSecret: types.NewSecret(s.AppSecret)}, opts...)
 }
 

@@ -58,7 +58,8 @@ const (
 // it, then the database.
 func newEngine(svc *service, db *database, log *slog.Logger) (*engine, error) {
 	log = slog.New(pageLog{log.Handler()})
-	opts := []hotelstays.Option{hotelstays.WithCurrency("EUR"), hotelstays.WithLogger(log), hotelstays.WithServiceFacts(svc.facts)}
+	opts := []hotelstays.Option{hotelstays.WithCurrency("EUR"), hotelstays.WithLogger(log), hotelstays.WithServiceFacts(svc.facts),
+		hotelstays.WithRequestID(requestIDOfPage)}
 	client, err := hotelstays.New(svc.baseURL, svc.credential, append(opts, svc.options...)...)
 	if err != nil {
 		return nil, err
@@ -116,7 +117,7 @@ func (e *engine) inBackground(page context.Context, work func(context.Context)) 
 // while the page is shown. Close it.
 func (e *engine) search(ctx context.Context, req hotelstays.HotelListRequest) (*arriving, error) {
 	req.MaxRatesPerHotel, req.SortBy = 1, hotelstays.SortPriceAsc
-	stream := e.client.HotelListStream(ctx, &req, forPage(ctx)) // the first page; HotelListPages has them all
+	stream := e.client.HotelListStream(ctx, &req) // the first page; HotelListPages has them all
 	a := &arriving{ctx: ctx, engine: e, stream: stream, search: search{ID: uuid.NewString(), Request: req}}
 	a.next, a.close = iter.Pull2(stream.Hotels())
 	if a.take(); a.Err != nil {
@@ -184,7 +185,7 @@ func (e *engine) rates(ctx context.Context, s search, hotel types.Hotel) ([]type
 	resp, err := e.client.HotelRates(ctx, &hotelstays.HotelRatesRequest{
 		SessionID: s.Request.SessionID, HotelID: cmp.Or(hotel.PlatformHotelID, hotel.ID),
 		CheckIn: s.Request.CheckIn, CheckOut: s.Request.CheckOut, RoomOccupancies: s.Request.RoomOccupancies,
-	}, forPage(ctx))
+	})
 	if err != nil {
 		return nil, forgotten(err)
 	}
@@ -219,7 +220,7 @@ func (e *engine) choose(ctx context.Context, searchID, ratePkgID string) (checko
 
 // check refreshes the offer of a checkout.
 func (e *engine) check(ctx context.Context, co checkout) (checkout, error) {
-	resp, err := e.client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: co.SessionID, RatePkgID: co.Offer.RatePkgID}, forPage(ctx))
+	resp, err := e.client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: co.SessionID, RatePkgID: co.Offer.RatePkgID})
 	if err != nil {
 		return co, forgotten(err)
 	}
@@ -284,7 +285,7 @@ func (e *engine) book(ctx context.Context, co checkout, holder types.Holder, gue
 		return err
 	}
 	e.inBackground(ctx, func(ctx context.Context) {
-		if _, err := e.journal.Send(ctx, co.Reference, forPage(ctx)); err != nil {
+		if _, err := e.journal.Send(ctx, co.Reference); err != nil {
 			e.log.ErrorContext(ctx, "booking", "reference", co.Reference, "error", err)
 		}
 	})
@@ -384,7 +385,7 @@ func (e *engine) askVoucher(reference string) {
 
 // openVoucher returns the order's current voucher, verified.
 func (e *engine) openVoucher(ctx context.Context, o order) (*hotelstays.VoucherDocument, error) {
-	return e.client.OpenVoucher(ctx, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: o.Booked.PlatformReferenceNo}, forPage(ctx))
+	return e.client.OpenVoucher(ctx, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: o.Booked.PlatformReferenceNo})
 }
 
 // cancel starts a cancellation, once, and returns at once.
@@ -410,7 +411,7 @@ func (e *engine) cancel(ctx context.Context, reference, reason string) error {
 // carryOut cancels an order and stores the result. Until it is known, keepUp finds it out,
 // also after a restart.
 func (e *engine) carryOut(ctx context.Context, req *hotelstays.CancelRequest) {
-	outcome, err := e.client.CancelAndRead(ctx, req, forPage(ctx))
+	outcome, err := e.client.CancelAndRead(ctx, req)
 	if err != nil {
 		e.log.ErrorContext(ctx, "cancelling", "reference", req.CustomerReferenceNo, "error", err)
 	}

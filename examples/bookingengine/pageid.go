@@ -9,10 +9,9 @@ import (
 	"log/slog"
 	"net/http"
 	"regexp"
+	"strings"
 
 	"github.com/google/uuid"
-
-	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
 type pageID struct{} // a context key
@@ -34,9 +33,10 @@ func pageIDOf(ctx context.Context) string {
 	return id
 }
 
-// forPage is the option of calls that a page causes. The service accepts an id only once.
-func forPage(ctx context.Context) hotelstays.SharedOption {
-	return hotelstays.WithRequestID(func() string { return pageIDOf(ctx) + "-" + rand.Text() })
+// requestIDOfPage makes the id of a request to the service: that of the page that causes it,
+// with a new end, because the service accepts an id only once.
+func requestIDOfPage(ctx context.Context) string {
+	return strings.TrimPrefix(pageIDOf(ctx)+"-"+rand.Text(), "-")
 }
 
 // pageLog adds the id to each line of the log.

@@ -269,6 +269,17 @@ func TestRedactionTexts(t *testing.T) {
 		`check that the credential is active and belongs to this environment`)
 }
 
+// What WithHeader sends may be the key of a gateway, and a gateway may repeat it.
+func TestRedactionOfHeaders(t *testing.T) {
+	log := &debugLog{}
+	client := clientThrough(t, &fixedAnswer{status: 403, body: "no such key: " + canarySecret + " of agency/2.0"}, log.option(),
+		hotelstays.WithHeader("X-Api-Key", canarySecret), hotelstays.WithHeader("User-Agent", "agency/2.0"))
+	err := operationCalls[hotelstays.OpQueryOrders](t.Context(), client)
+	assert.ErrorContains(t, err, "no such key: [redacted] of agency/2.0")
+	checkNoLeak(t, "a gateway's key", err)
+	assert.NotContains(t, log.String(), canarySecret)
+}
+
 // Validation names what is wrong and shows no secret.
 func TestRedactionOfValidation(t *testing.T) {
 	c := clientThrough(t, nil)

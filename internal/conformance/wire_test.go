@@ -212,7 +212,7 @@ func TestWireFullRequestWithCallOptions(t *testing.T) {
 		hotelstays.WithLanguage("en-GB"), hotelstays.WithMarket("AE"), hotelstays.WithUserRef("user-7"),
 		hotelstays.WithClientIP("192.0.2.1"), hotelstays.WithCurrency("EUR"),
 		hotelstays.WithTestFlags(map[string]string{"a": "1"}), hotelstays.WithTimeout(5 * time.Second),
-		hotelstays.WithUserAgent("agency/2.0"),
+		hotelstays.WithHeader("user-agent", "agency/2.0"), hotelstays.WithHeader("X-Gateway", "client"), hotelstays.WithHeader("X-Zone", "a"),
 	}
 	for _, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
@@ -222,12 +222,15 @@ func TestWireFullRequestWithCallOptions(t *testing.T) {
 					hotelstays.WithClientIP("198.51.100.4"),
 					hotelstays.WithTimeout(30 * time.Second),
 					hotelstays.WithTraceID("trace-1"),
+					hotelstays.WithHeader("x-gateway", "call"),
 					hotelstays.WithClientRequestTimestamp(func(time.Time) string { return "1766570400123" }),
 				}
 				want := map[string]string{
 					"Accept":                   "application/json",
 					"Content-Type":             "application/json",
 					"User-Agent":               "agency/2.0",
+					"X-Gateway":                "call",
+					"X-Zone":                   "a",
 					"Trace-Id":                 "trace-1",
 					"Language":                 "ar",
 					"Ip":                       "198.51.100.4",

@@ -103,7 +103,7 @@ func (r *run) attempt(ctx context.Context, in *http.Request) error {
 	err = r.authorize(ctx) // again, because it may have expired while the call waited
 	var id string
 	if err == nil {
-		id, err = r.identify()
+		id, err = r.identify(ctx)
 		r.last.permanent = err != nil
 	}
 	if err == nil { // else net/http fires no trace event, and the request counts as sent
@@ -152,7 +152,7 @@ func (r *run) authorize(ctx context.Context) (err error) {
 var errReusedID = errors.New("the Request-Id is that of the attempt before; each attempt needs a new one")
 
 // identify returns the Request-Id of the attempt that begins now, and sets its times.
-func (r *run) identify() (id string, err error) {
+func (r *run) identify(ctx context.Context) (id string, err error) {
 	r.last.start = time.Now()
 	if r.Timestamp != nil {
 		if r.last.timestamp, err = r.Timestamp(r.last.start); err != nil {
@@ -162,7 +162,7 @@ func (r *run) identify() (id string, err error) {
 	if r.RequestID == nil {
 		return uuid.NewString(), nil
 	}
-	if id, err = r.RequestID(); err == nil && id == r.lastSentID {
+	if id, err = r.RequestID(ctx); err == nil && id == r.lastSentID {
 		err = errReusedID
 	}
 	return id, err

@@ -27,7 +27,7 @@ type Call struct {
 	Body      []byte      // of every attempt
 	// RequestID returns the Request-Id of an attempt; nil: it is a UUID. Timestamp, if set,
 	// returns its Client-Request-Timestamp. An error of either ends the call.
-	RequestID func() (string, error)
+	RequestID func(context.Context) (string, error)
 	Timestamp func(sent time.Time) (string, error)
 	// Mutates marks an operation that changes something (Book, Cancel): it is resent
 	// only when the service provably did not execute it.
