@@ -47,7 +47,6 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/hotelstays/hotelstays-go/cmd/hotelstays-sandbox/internal/sandboxpage"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
@@ -188,8 +187,7 @@ func (set *settings) flags() *flag.FlagSet {
 	flags.StringVar(&set.logForm, "log", "text", "log of requests on stderr: text, json or off")
 	flags.StringVar(&set.configFile, "config", "", "configuration `file` in JSON; flags override it")
 	flags.Uint64Var(&c.Seed, "seed", c.Seed, "seed of the generated catalogue")
-	flags.DurationVar((*time.Duration)(&c.ConfirmAfter), "confirm-after", time.Duration(c.ConfirmAfter),
-		"time from Book to the confirmation; negative: never")
+	flags.TextVar(&c.ConfirmAfter, "confirm-after", c.ConfirmAfter, "`time` from Book to the confirmation, such as 20s; negative: never")
 	flags.BoolVar(&c.Unlimited, "no-rate-limits", c.Unlimited, "turn the rate limits off")
 	return flags
 }

@@ -30,6 +30,7 @@ func TestWrongUsageIsRefused(t *testing.T) {
 		"other machine":   {[]string{"-listen", "192.0.2.1:80"}, "loopback"},
 		"unknown flag":    {[]string{"-port", "80"}, "-port"},
 		"stray arguments": {[]string{"serve"}, `"serve"`},
+		"time":            {[]string{"-confirm-after", "20"}, "missing unit"},
 		"log form":        {[]string{"-log", "xml"}, `"xml"`},
 		"certificate":     {[]string{"-tls-ca", "ca.pem"}, "needs -tls"},
 		"name":            {[]string{"-tls-name", "sandbox"}, "tlsNames"},

@@ -161,6 +161,9 @@ func openCatalogue(file, service string, p *progress) (*catalogue, error) {
 // open locks and opens the files, and keeps their complete cities.
 func (c *catalogue) open() error {
 	mine, err := c.lock.TryLock()
+	if err == nil && mine {
+		mine, err = c.lockIsThere()
+	}
 	if err == nil && !mine {
 		err = fmt.Errorf("another run is writing %s: wait for it, or set another file with -o", c.file)
 	}
@@ -292,9 +295,25 @@ func (c *catalogue) finish() error {
 	return nil
 }
 
+// lockIsThere reports whether the locked file still has its name: a run that ends removes it.
+func (c *catalogue) lockIsThere() (bool, error) {
+	locked, err := c.lock.Stat()
+	if err != nil {
+		return false, err
+	}
+	named, err := os.Stat(c.lock.Path())
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(locked, named), err
+}
+
 func (c *catalogue) close() {
 	c.part.Close()
 	c.journal.Close()
+	if c.lock.Locked() {
+		os.Remove(c.lock.Path()) // while it is locked
+	}
 	c.lock.Close()
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -89,8 +90,24 @@ func assertWhole(t *testing.T, srv *hotelstaystest.Server, file string) {
 	assert.Equal(t, srv.HotelIDs(srv.HotelCount()), matched)
 	assert.Len(t, ids, srv.HotelCount())
 	assert.Equal(t, srv.HotelCount(), strings.Count(string(content), "\n"))
-	assert.NoFileExists(t, file+".part")
-	assert.NoFileExists(t, file+".journal")
+	left, err := filepath.Glob(file + ".*")
+	require.NoError(t, err)
+	assert.Empty(t, left, "nothing is left behind")
+}
+
+// Two runs do not write one file, also if the first one has just removed its lock.
+func TestALockThatWasRemoved(t *testing.T) {
+	c := &catalogue{lock: flock.New(filepath.Join(t.TempDir(), "lock"))}
+	defer c.lock.Close()
+	mine, err := c.lock.TryLock()
+	require.NoError(t, err)
+	require.True(t, mine)
+	for _, there := range []bool{true, false} {
+		got, err := c.lockIsThere()
+		require.NoError(t, err)
+		assert.Equal(t, there, got)
+		os.Remove(c.lock.Path())
+	}
 }
 
 // cities: one hotel is in two cities, one without platformHotelId is in two as well, and one

@@ -32,8 +32,8 @@ func main() {
 	flag.StringVar(&o.postgres, "postgres", "", "`URL` of a PostgreSQL to use instead of SQLite")
 	flag.StringVar(&o.redis, "redis", "", "`host:port` of a Redis, to share the rate limits and search as fast as they allow")
 	flag.Parse()
-	if flag.NArg() > 0 || o.bookings < 1 || o.workers < 1 || o.kills < 0 {
-		flag.Usage()
+	if err := o.check(flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -42,6 +42,20 @@ func main() {
 		fmt.Fprintln(os.Stderr, "stopped:", err)
 		os.Exit(1)
 	}
+}
+
+func (o options) check(args []string) error {
+	switch {
+	case len(args) > 0:
+		return fmt.Errorf("unexpected argument %q: -help lists what it takes", args[0])
+	case o.bookings < 1:
+		return fmt.Errorf("-bookings %d: at least 1", o.bookings)
+	case o.workers < 1:
+		return fmt.Errorf("-workers %d: at least 1", o.workers)
+	case o.kills < 0:
+		return fmt.Errorf("-kills %d: at least 0", o.kills)
+	}
+	return nil
 }
 
 // workUntilClosed is a worker. The end of its standard input is what SIGTERM is in production.

@@ -29,6 +29,19 @@ func hasGoodVerdict(t *testing.T, o options, patterns ...string) {
 	}
 }
 
+func TestOptionsThatAreRefused(t *testing.T) {
+	for want, o := range map[string]options{
+		`"extra"`: {bookings: 1, workers: 1}, "-bookings 0": {workers: 1}, "-workers 0": {bookings: 1}, "-kills -1": {bookings: 1, workers: 1, kills: -1},
+	} {
+		var args []string
+		if want == `"extra"` {
+			args = []string{"extra"}
+		}
+		assert.ErrorContains(t, o.check(args), want)
+	}
+	assert.NoError(t, options{bookings: 1, workers: 1}.check(nil))
+}
+
 func TestRun(t *testing.T) {
 	hasGoodVerdict(t, options{bookings: 12, workers: 3, kills: 2}, `tokens    1, for 5 processes`)
 }

@@ -29,6 +29,10 @@ import (
 func main() {
 	destination := flag.String("destination", "", "the `name` of a city")
 	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "unexpected argument %q: name the city with -destination\n", flag.Arg(0))
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := run(ctx, *destination); err != nil {
@@ -176,12 +180,16 @@ func followAndCancel(ctx context.Context, client *hotelstays.Client, session, re
 	}
 	show("%s", voucher.Status)
 	if voucher.Status == types.VoucherGenerated {
-		file := filepath.Join(os.TempDir(), "hotelstays-quickstart.pdf")
-		saved, err := client.SaveVoucher(ctx, ask, file)
+		dir, err := os.MkdirTemp("", "quickstart")
 		if err != nil {
 			return err
 		}
-		show("voucher %s: %d bytes in %s", saved.VoucherNumber, saved.ByteSize, file)
+		defer os.RemoveAll(dir) // nothing is left behind
+		saved, err := client.SaveVoucher(ctx, ask, filepath.Join(dir, "voucher.pdf"))
+		if err != nil {
+			return err
+		}
+		show("voucher %s: %d bytes, verified", saved.VoucherNumber, saved.ByteSize)
 	}
 
 	step("Cancel")

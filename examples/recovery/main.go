@@ -30,7 +30,7 @@ func main() {
 		role = map[string]func() error{"sandbox": sandbox, "engine": engine}[os.Args[1]]
 	}
 	if role == nil {
-		role = func() error { return errors.New("usage: recovery") }
+		role = func() error { return fmt.Errorf("unexpected argument %q: it takes none", os.Args[1]) }
 	}
 	if err := role(); err != nil {
 		fmt.Fprintln(os.Stderr, "stopped:", err)
