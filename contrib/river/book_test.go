@@ -50,6 +50,16 @@ func TestAnOutcomeThatIsKnownAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, durable.EndingFailed, durable.EndingOf(outcome), "nothing was sent")
 	assert.Equal(t, row{"failed", "", 1}, w.row("ref-3"))
+
+	w.enqueue(w.request("ref-4"))
+	refusal := bookRefused
+	refusal.Code = 100001112
+	w.Inject(refusal)
+	outcome, err = w.Book(t.Context(), w.request("ref-4"), hotelstays.WithServiceFacts(hotelstays.ServiceFacts{
+		RefusalCodes: map[hotelstays.Operation][]int{hotelstays.OpBook: {100001112}}}))
+	require.NoError(t, err)
+	assert.Equal(t, hotelstays.KindRefused, hotelstays.KindOf(outcome.Err))
+	assert.Equal(t, row{"failed", "", 1}, w.row("ref-4"))
 	assert.Zero(t, w.Ledger().Count(hotelstaystest.OpQueryOrders), "nobody had to poll")
 }
 

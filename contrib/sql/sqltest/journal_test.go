@@ -66,6 +66,16 @@ func TestAnOutcomeThatIsKnownAtOnce(t *testing.T) {
 		require.NoError(t, err)
 		assert.ErrorIs(t, outcome.Err, context.DeadlineExceeded)
 		assert.Equal(t, books, b.Ledger().Count(hotelstaystest.OpBook))
+
+		b.begin("ref-6")
+		refusal := bookRefused
+		refusal.Code = 100001112
+		b.Inject(refusal)
+		outcome, err = b.Send(t.Context(), "ref-6", hotelstays.WithServiceFacts(hotelstays.ServiceFacts{
+			RefusalCodes: map[hotelstays.Operation][]int{hotelstays.OpBook: {100001112}}}))
+		require.NoError(t, err)
+		assert.Equal(t, hotelstays.KindRefused, hotelstays.KindOf(outcome.Err))
+		assert.Equal(t, callerRow{"failed", "", 1}, b.row("ref-6"))
 		assert.Zero(t, b.Ledger().Count(hotelstaystest.OpQueryOrders), "nobody had to poll")
 	})
 }
