@@ -473,6 +473,8 @@ func TestDecodeMismatchNamesThePath(t *testing.T) {
 		{"OrderVoucher", `{"status":"GENERATED","voucher":{"byteSize":"CANARY","signature":{"digest":77777}}}`,
 			"data.voucher.byteSize: want integer, got string; data.voucher.signature.digest: want string, got number",
 			callOf((*hotelstays.Client).OrderVoucher, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: "p"})},
+		{"QueryOrders", `{"orders":[{"customerReferenceNo":"r"},null]}`, "data.orders[1]: want object, got null",
+			callOf((*hotelstays.Client).QueryOrders, &hotelstays.QueryOrdersRequest{})},
 		{"code", ``, "code: want integer, got string",
 			callOf((*hotelstays.Client).CheckAvail, &hotelstays.CheckAvailRequest{SessionID: "s", RatePkgID: "p"})},
 	}

@@ -242,6 +242,10 @@ func (w *walk) elements(s *shape) {
 	kept, behind := false, w.pos+1 // the element before
 	for more := w.array(); more; more = w.element() {
 		w.spend(s.elem.size)
+		if s.elem.required && w.peek() == 'n' {
+			w.mismatch(s.elem, "null")
+			w.required = true
+		}
 		switch {
 		case !s.elem.essentials:
 			w.valueOrNull(s.elem)
