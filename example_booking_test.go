@@ -97,8 +97,9 @@ func ExampleOfferDiff_Within() {
 	fmt.Println(diff)
 	fmt.Println(diff.Within(hotelstays.Tolerance{}))
 	fmt.Println(diff.Within(hotelstays.Tolerance{
-		NetRise: types.Money{Currency: "EUR", Amount: "5.00"},
-		Accept:  []hotelstays.OfferField{hotelstays.OfferBoard},
+		NetRisePercent: "2",
+		NetRise:        types.Money{Currency: "EUR", Amount: "5.00"}, // at most
+		Accept:         []hotelstays.OfferField{hotelstays.OfferBoard},
 	}))
 	// Output:
 	// netTotal: 243.50 EUR, was 240.00 EUR; board: BB, was RO

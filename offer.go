@@ -41,6 +41,7 @@ type OfferChange struct {
 
 	onlyAmounts bool          // all differences are amounts in the same currencies
 	rises       []types.Money // the amounts that rose, by how much
+	seenNet     types.Money   // the net total of the offer that was seen
 }
 
 // OfferDiff lists the differences between two offers, or between an offer and an order. Its
@@ -59,12 +60,20 @@ func (d OfferDiff) MarshalJSON() ([]byte, error) {
 
 // Tolerance is which changes to accept without asking the traveller again. The zero value
 // accepts an unchanged or a cheaper offer.
+//
+// NetRise and NetRisePercent limit how much the net total may rise. With both, both must hold:
+// 2 % and 10 EUR accept a rise by 2 %, but not by more than 10 EUR. The same amounts limit the
+// gross total, each tax and each cancellation fee, because they change with the net total.
+// Amounts may always fall.
 type Tolerance struct {
-	// NetRise is how much the net total may rise, in the currency of the offer; zero, or
-	// another currency, accepts no rise. The same limit applies to the gross total, to each
-	// tax and to each cancellation fee, because they change with the net total. Amounts may
-	// always fall.
+	// NetRise is an amount in the currency of the offer. Zero or another currency accepts no
+	// rise. If it is not set, NetRisePercent alone is the limit.
 	NetRise types.Money
+	// NetRisePercent is a share of the net total that was seen, in percent, such as "2.5"; the
+	// share is exact, not rounded. Zero, a negative number or what is no number accepts no rise,
+	// and so does a net total of zero. Amounts in another currency than the net total's must not
+	// rise.
+	NetRisePercent json.Number
 	// Accept lists the parts that may change in any way.
 	Accept []OfferField
 }
@@ -94,7 +103,7 @@ func CompareOffer(seen, now *types.RoomRatePkg) OfferDiff {
 	d.text(OfferCheckOut, string(seen.CheckOut), string(now.CheckOut))
 	d.text(OfferPackaging, fmt.Sprint(seen.IncludesPackaging), fmt.Sprint(now.IncludesPackaging))
 	d.text(OfferRatePkgID, seen.RatePkgID, now.RatePkgID)
-	return d
+	return d.from(seen)
 }
 
 // CompareOrder lists where an order differs from the booked offer. A difference need not
@@ -141,18 +150,38 @@ func CompareOrder(offer *types.RoomRatePkg, order *types.Order) OfferDiff {
 	firstRoom(OfferPackaging, func(o *types.RoomRatePkg) string { return fmt.Sprint(o.IncludesPackaging) })
 	firstRoom(OfferRatePkgID, func(o *types.RoomRatePkg) string { return o.RatePkgID })
 	textIfSet(OfferCancelTime, "", string(order.CancelTime))
-	return d
+	return d.from(offer)
 }
 
 // Within reports whether t accepts all changes.
 func (d OfferDiff) Within(t Tolerance) bool {
-	tooHigh := func(rise types.Money) bool {
-		order, err := rise.Cmp(t.NetRise)
-		return err != nil || order > 0
-	}
 	return !slices.ContainsFunc(d.Changes, func(c OfferChange) bool {
+		limits := t.limits(c.seenNet)
+		tooHigh := func(rise types.Money) bool {
+			return slices.ContainsFunc(limits, func(limit types.Money) bool {
+				order, err := rise.Cmp(limit)
+				return err != nil || order > 0
+			})
+		}
 		return (!c.onlyAmounts || slices.ContainsFunc(c.rises, tooHigh)) && !slices.Contains(t.Accept, c.Field)
 	})
+}
+
+// limits returns the amounts that no rise may exceed. No rise is within an empty one.
+func (t Tolerance) limits(seenNet types.Money) []types.Money {
+	if t.NetRisePercent == "" {
+		return []types.Money{t.NetRise}
+	}
+	limits := make([]types.Money, 1, 2)
+	net, netErr := seenNet.Decimal()
+	percent, err := types.Money{Amount: t.NetRisePercent}.Decimal()
+	if netErr == nil && err == nil {
+		limits[0] = types.Money{Currency: seenNet.Currency, Amount: json.Number(net.Mul(percent).Shift(-2).String())}
+	}
+	if t.NetRise.Amount != "" || t.NetRise.Currency != "" {
+		limits = append(limits, t.NetRise)
+	}
+	return limits
 }
 
 // String lists the changes for people.
@@ -172,6 +201,14 @@ func orNothing(text string) string {
 		return "nothing"
 	}
 	return text
+}
+
+// from notes with each change the net total of the offer that was seen.
+func (d OfferDiff) from(seen *types.RoomRatePkg) OfferDiff {
+	for i := range d.Changes {
+		d.Changes[i].seenNet = seen.TotalRate.NetRate
+	}
+	return d
 }
 
 func (d *OfferDiff) text(field OfferField, seen, now string) {

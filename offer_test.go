@@ -277,6 +277,62 @@ func TestRiseBesideAFall(t *testing.T) {
 	}
 }
 
+// A limit in percent is a share of the net total that was seen, for every part; with an amount,
+// both must hold.
+func TestRiseInPercent(t *testing.T) {
+	usd := func(amount json.Number) types.Money { return types.Money{Currency: "USD", Amount: amount} }
+	net := func(seen, now types.Money) func(seen, now *types.RoomRatePkg) {
+		return func(was, is *types.RoomRatePkg) { was.TotalRate.NetRate, is.TotalRate.NetRate = seen, now }
+	}
+	rise := func(now json.Number) func(seen, now *types.RoomRatePkg) { return net(usd("120.50"), usd(now)) }
+	for _, tc := range []struct {
+		name    string
+		change  func(seen, now *types.RoomRatePkg)
+		percent json.Number
+		amount  types.Money
+		want    bool
+	}{
+		{"within", rise("123.5125"), "2.5", types.Money{}, true},
+		{"beyond", rise("123.5126"), "2.5", types.Money{}, false},
+		{"doubled", rise("241"), "1e2", types.Money{}, true},
+		{"fallen", rise("1"), "2.5", types.Money{}, true},
+		{"zero percent", rise("120.51"), "0", types.Money{}, false},
+		{"negative percent", rise("120.51"), "-5", types.Money{}, false},
+		{"negative percent, fallen", rise("120.49"), "-5", types.Money{}, true},
+		{"no number", rise("120.51"), "2,5", types.Money{}, false},
+		{"more digits than any percentage", rise("120.51"), "1e65", types.Money{}, false},
+		{"from a net total of zero", net(usd("0"), usd("0.01")), "50", types.Money{}, false},
+		{"from a negative net total", net(usd("-10"), usd("-9.99")), "50", types.Money{}, false},
+		{"from no net total", net(types.Money{Currency: "USD"}, usd("0.01")), "50", types.Money{}, false},
+		{"to another currency", net(usd("120.50"), types.Money{Currency: "KWD", Amount: "120.51"}), "50", types.Money{}, false},
+		{"three decimals", net(types.Money{Currency: "KWD", Amount: "10.005"}, types.Money{Currency: "KWD", Amount: "10.105"}), "1", types.Money{}, true},
+		{"gross total", func(_, now *types.RoomRatePkg) { now.TotalRate.GrossRate.Amount = "153.01" }, "2.5", types.Money{}, true},
+		{"gross total beyond", func(_, now *types.RoomRatePkg) { now.TotalRate.GrossRate.Amount = "153.02" }, "2.5", types.Money{}, false},
+		{"tax", func(_, now *types.RoomRatePkg) { now.Tax.Items[0].Amount.Amount = "13.01" }, "2.5", types.Money{}, true},
+		{"tax beyond", func(_, now *types.RoomRatePkg) { now.Tax.Items[0].Amount.Amount = "13.02" }, "2.5", types.Money{}, false},
+		{"cancellation fee", func(_, now *types.RoomRatePkg) { now.CancelFees[0].Fee.Amount = "3.01" }, "2.5", types.Money{}, true},
+		{"cancellation fee beyond", func(_, now *types.RoomRatePkg) { now.CancelFees[0].Fee.Amount = "3.02" }, "2.5", types.Money{}, false},
+		{"tax in another currency", func(seen, now *types.RoomRatePkg) {
+			seen.Tax.Total, now.Tax.Total = &types.Money{Currency: "JPY", Amount: "1"}, &types.Money{Currency: "JPY", Amount: "2"}
+		}, "50", types.Money{}, false},
+		{"within both", rise("121.50"), "2.5", usd("1"), true},
+		{"beyond the amount", rise("121.51"), "2.5", usd("1"), false},
+		{"beyond the percentage", rise("123.52"), "2.5", usd("10"), false},
+		{"with an amount of zero", rise("120.51"), "2.5", usd("0"), false},
+		{"with an amount that is empty", rise("120.51"), "2.5", usd(""), false},
+		{"with an amount in another currency", rise("120.51"), "2.5", types.Money{Currency: "EUR", Amount: "10"}, false},
+	} {
+		seen, now := seenOffer(), seenOffer()
+		tc.change(seen, now)
+		tolerance := hotelstays.Tolerance{NetRise: tc.amount, NetRisePercent: tc.percent,
+			Accept: []hotelstays.OfferField{hotelstays.OfferCurrency}}
+		assert.Equal(t, tc.want, hotelstays.CompareOffer(seen, now).Within(tolerance), tc.name)
+	}
+	order := &types.Order{CheckIn: checkIn, CheckOut: checkOut, NetRate: usd("123.51")}
+	assert.True(t, hotelstays.CompareOrder(seenOffer(), order).Within(hotelstays.Tolerance{NetRisePercent: "2.5"}))
+	assert.False(t, hotelstays.CompareOrder(seenOffer(), order).Within(hotelstays.Tolerance{NetRisePercent: "2.49"}))
+}
+
 // A limit in the net total's currency accepts no rise in another one, but any fall.
 func TestRiseInSeveralCurrencies(t *testing.T) {
 	offer := func(euros, yen json.Number) *types.RoomRatePkg {
