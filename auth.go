@@ -53,19 +53,6 @@ func (t TicketCredential) fetch(ctx context.Context, c *Client) (types.Secret, t
 	return resp.Ticket, cmp.Or(t.TTL, defaultTicketTTL), nil
 }
 
-// Scope is a permission of an OAuth token.
-type Scope string
-
-// The documented scopes. OrderVoucher needs ScopeBookingRead; what the others allow is
-// undocumented.
-const (
-	ScopeSearchRead    Scope = "search:read"
-	ScopeContentRead   Scope = "content:read"
-	ScopeBookingRead   Scope = "booking:read"
-	ScopeBookingWrite  Scope = "booking:write"
-	ScopeBookingCancel Scope = "booking:cancel"
-)
-
 // OAuthCredential gets access tokens by the client-credentials grant. Its orders cannot have
 // a CallbackURL.
 type OAuthCredential struct {
@@ -74,7 +61,7 @@ type OAuthCredential struct {
 	// Scopes are the scopes to request, of those that the client is registered for; any other
 	// one is ErrInvalidScope. The default scopes are undocumented, and every operation refuses a
 	// token without scopes.
-	Scopes []Scope
+	Scopes []types.Scope
 	// Lifetime is how long to use a token. 0 means until the service refuses it. The lifetime
 	// in the service's answer is undocumented.
 	Lifetime time.Duration
@@ -227,7 +214,7 @@ type OAuthTokenRequest struct {
 	ClientID     string       `json:"client_id"`     // required
 	ClientSecret types.Secret `json:"client_secret"` // required
 	// Scopes are as in OAuthCredential.
-	Scopes []Scope `json:"scope,omitempty"`
+	Scopes []types.Scope `json:"scope,omitempty"`
 }
 
 func (r *OAuthTokenRequest) validate(v *validation) {
@@ -262,7 +249,7 @@ func (*OAuthTokenRequest) check(resp *OAuthTokenResponse, a *answer) error {
 	return nil
 }
 
-func joinScopes(scopes []Scope) string {
+func joinScopes(scopes []types.Scope) string {
 	words := make([]string, len(scopes))
 	for i, s := range scopes {
 		words[i] = string(s)

@@ -82,12 +82,12 @@ func TestTicketPair(t *testing.T) {
 			assert.ErrorIs(t, err, hotelstays.ErrUnauthorized)
 			var api *hotelstays.APIError
 			require.ErrorAs(t, err, &api)
-			assert.Equal(t, hotelstays.CodeUnauthorized, api.Code)
+			assert.Equal(t, types.CodeUnauthorized, api.Code)
 			assert.Equal(t, 401, api.HTTPStatus)
 		}
-		assert.Equal(t, 3, srv.Ledger().Count(hotelstaystest.OpTicket), "a refused pair is not tried again")
+		assert.Equal(t, 3, srv.Ledger().Count(hotelstays.OpTicket), "a refused pair is not tried again")
 		assert.Equal(t, 1, srv.Ledger().TicketsIssued())
-		for _, r := range srv.Ledger().Requests(hotelstaystest.OpTicket) {
+		for _, r := range srv.Ledger().Requests(hotelstays.OpTicket) {
 			assert.NotContains(t, r.Header, "Authorization")
 		}
 	})
@@ -132,16 +132,16 @@ func TestOAuthToken(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				opts := append(opts, hotelstaystest.WithOAuthClient("searcher", "pw", "search:read", "content:read"))
 				srv, client := newSandbox(t, opts...)
-				all := []hotelstays.Scope{hotelstays.ScopeSearchRead, hotelstays.ScopeContentRead}
+				all := []types.Scope{types.ScopeSearchRead, types.ScopeContentRead}
 				for _, tc := range []struct {
 					name   string
 					secret types.Secret
-					scopes []hotelstays.Scope
+					scopes []types.Scope
 					want   error
 				}{
 					{"all that the client has", types.NewSecret("pw"), all, nil},
 					{"some of them", types.NewSecret("pw"), all[:1], nil},
-					{"one that it does not have", types.NewSecret("pw"), append(all, hotelstays.ScopeBookingWrite), hotelstays.ErrInvalidScope},
+					{"one that it does not have", types.NewSecret("pw"), append(all, types.ScopeBookingWrite), hotelstays.ErrInvalidScope},
 					{"wrong secret", types.NewSecret("wrong"), all, hotelstays.ErrUnauthorized},
 				} {
 					resp, err := client.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "searcher", ClientSecret: tc.secret,
@@ -170,13 +170,13 @@ func TestOAuthToken(t *testing.T) {
 // A client with an OAuthCredential may do what its scopes cover, and no more.
 // Apart from OrderVoucher's, which scope guards what is the sandbox's choice.
 func TestOAuthScopes(t *testing.T) {
-	guards := map[hotelstays.Scope][]hotelstays.Operation{
-		hotelstays.ScopeContentRead: {hotelstays.OpDestinations, hotelstays.OpHotelsMetadata, hotelstays.OpHotelStaticDetail,
+	guards := map[types.Scope][]hotelstays.Operation{
+		types.ScopeContentRead: {hotelstays.OpDestinations, hotelstays.OpHotelsMetadata, hotelstays.OpHotelStaticDetail,
 			hotelstays.OpHotelIDList},
-		hotelstays.ScopeSearchRead:    {hotelstays.OpHotelList, hotelstays.OpHotelRates, hotelstays.OpCheckAvail},
-		hotelstays.ScopeBookingWrite:  {hotelstays.OpBook},
-		hotelstays.ScopeBookingRead:   {hotelstays.OpQueryOrders, hotelstays.OpOrderVoucher},
-		hotelstays.ScopeBookingCancel: {hotelstays.OpCancel},
+		types.ScopeSearchRead:    {hotelstays.OpHotelList, hotelstays.OpHotelRates, hotelstays.OpCheckAvail},
+		types.ScopeBookingWrite:  {hotelstays.OpBook},
+		types.ScopeBookingRead:   {hotelstays.OpQueryOrders, hotelstays.OpOrderVoucher},
+		types.ScopeBookingCancel: {hotelstays.OpCancel},
 	}
 	for form, opts := range oauthForms {
 		t.Run(form, func(t *testing.T) {
@@ -184,7 +184,7 @@ func TestOAuthScopes(t *testing.T) {
 				srv, _ := newSandbox(t, opts...)
 				for held := range guards {
 					client := newClient(t, srv, hotelstays.OAuthCredential{ClientID: srv.ClientID, ClientSecret: types.NewSecret(srv.ClientSecret),
-						Scopes: []hotelstays.Scope{held}})
+						Scopes: []types.Scope{held}})
 					for needed, ops := range guards {
 						for _, op := range ops {
 							err := operationCalls[op](t.Context(), client)
@@ -196,7 +196,7 @@ func TestOAuthScopes(t *testing.T) {
 						}
 					}
 				}
-				assert.Equal(t, len(guards), srv.Ledger().Count(hotelstaystest.OpOAuthToken), "a 403 drops no token")
+				assert.Equal(t, len(guards), srv.Ledger().Count(hotelstays.OpOAuthToken), "a 403 drops no token")
 			})
 		})
 	}
@@ -284,8 +284,8 @@ func TestRefusedCredentialIsNotHammered(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 		}
-		assert.Equal(t, 6, w.Ledger().Count(hotelstaystest.OpTicket))
-		assert.Zero(t, w.Ledger().Count(hotelstaystest.OpQueryOrders))
+		assert.Equal(t, 6, w.Ledger().Count(hotelstays.OpTicket))
+		assert.Zero(t, w.Ledger().Count(hotelstays.OpQueryOrders))
 		assert.Regexp(t, "check that the credential is active .*; the client tries again in [2-4]s$", failed[0].Error())
 	})
 }
@@ -299,7 +299,7 @@ func TestFailureOfTheServiceIsNotRemembered(t *testing.T) {
 	} {
 		for _, cred := range []hotelstays.Credential{
 			hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("secret")},
-			hotelstays.OAuthCredential{ClientID: "c", ClientSecret: types.NewSecret("secret"), Scopes: []hotelstays.Scope{hotelstays.ScopeBookingRead}},
+			hotelstays.OAuthCredential{ClientID: "c", ClientSecret: types.NewSecret("secret"), Scopes: []types.Scope{types.ScopeBookingRead}},
 		} {
 			synctest.Test(t, func(t *testing.T) {
 				asked := 0
@@ -323,16 +323,16 @@ func TestRefusedScopeIsNotHammered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newAuthWorld(t, 0)
 		c := w.connect(t, hotelstays.OAuthCredential{ClientID: w.ClientID, ClientSecret: types.NewSecret(w.ClientSecret),
-			Scopes: []hotelstays.Scope{"booking:read"}})
+			Scopes: []types.Scope{"booking:read"}})
 		defer w.end(c)
-		w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpOAuthToken, Kind: hotelstaystest.FaultStatus, Status: 400,
+		w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpOAuthToken, Kind: hotelstaystest.FaultStatus, Status: 400,
 			Body: []byte(`{"error":"invalid_scope"}`), Times: -1})
 		failed := callAll(t.Context(), c, 100)
 		require.Len(t, failed, 100)
 		assert.ErrorIs(t, failed[0], hotelstays.ErrInvalidScope)
 		for range 2 {
 			callAll(t.Context(), c, 100)
-			assert.Equal(t, 2, w.Ledger().Count(hotelstaystest.OpOAuthToken))
+			assert.Equal(t, 2, w.Ledger().Count(hotelstays.OpOAuthToken))
 		}
 	})
 }
@@ -345,7 +345,7 @@ func TestOAuthLifetime(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newAuthWorld(t, 0)
 				c := w.connect(t, hotelstays.OAuthCredential{ClientID: w.ClientID, ClientSecret: types.NewSecret(w.ClientSecret),
-					Scopes: []hotelstays.Scope{hotelstays.ScopeBookingRead}, Lifetime: lifetime})
+					Scopes: []types.Scope{types.ScopeBookingRead}, Lifetime: lifetime})
 				defer w.end(c)
 				callAll(t.Context(), c, 10)
 				time.Sleep(40 * time.Minute)
@@ -355,11 +355,11 @@ func TestOAuthLifetime(t *testing.T) {
 				if lifetime > 0 {
 					want = 2
 				}
-				assert.Equal(t, want, w.Ledger().Count(hotelstaystest.OpOAuthToken))
+				assert.Equal(t, want, w.Ledger().Count(hotelstays.OpOAuthToken))
 				time.Sleep(time.Hour) // the sandbox's token life ends: it refuses
 				failed = callAll(t.Context(), c, 10)
 				assert.Empty(t, failed)
-				assert.Equal(t, want+1, w.Ledger().Count(hotelstaystest.OpOAuthToken))
+				assert.Equal(t, want+1, w.Ledger().Count(hotelstays.OpOAuthToken))
 			})
 		})
 	}
@@ -379,8 +379,8 @@ func TestTokenCredentialIsNeverRenewed(t *testing.T) {
 		failed = callAll(t.Context(), c, 1)
 		require.Len(t, failed, 1)
 		assert.ErrorIs(t, failed[0], hotelstays.ErrUnauthorized)
-		assert.Equal(t, 1, w.Ledger().Count(hotelstaystest.OpTicket))
-		assert.Equal(t, 11, w.Ledger().Count(hotelstaystest.OpQueryOrders))
+		assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpTicket))
+		assert.Equal(t, 11, w.Ledger().Count(hotelstays.OpQueryOrders))
 	})
 }
 

@@ -52,9 +52,6 @@ func (c *Client) CheckAvail(ctx context.Context, req *CheckAvailRequest, opts ..
 	return invoke(ctx, c, OpCheckAvail, req, opts)
 }
 
-// MaxPassportNumber is the largest number of characters in a passport number.
-const MaxPassportNumber = 50
-
 // BookRequest books an offer. Its JSON is not a full copy: it lacks SessionID and Expect, and
 // passport numbers are redacted.
 type BookRequest struct {
@@ -114,8 +111,8 @@ func (f *faults) guest(path string, g *types.Guest) {
 	if g.IsChild != nil && *g.IsChild && g.DateOfBirth == "" && g.Age == nil {
 		f.add(path+"dateOfBirth", "is required for a child without an age")
 	}
-	if n := utf8.RuneCountInString(g.PassportNumber.Reveal()); n > MaxPassportNumber {
-		f.add(path+"passportNumber", "has %d characters; the limit is %d", n, MaxPassportNumber)
+	if n := utf8.RuneCountInString(g.PassportNumber.Reveal()); n > types.MaxPassportNumber {
+		f.add(path+"passportNumber", "has %d characters; the limit is %d", n, types.MaxPassportNumber)
 	}
 	f.text(path+"passportNumber", g.PassportNumber.Reveal())
 	f.secret(path+"passportNumber", g.PassportNumber)

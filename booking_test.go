@@ -149,7 +149,7 @@ func TestBook(t *testing.T) {
 		assert.Equal(t, order.PlatformReferenceNo, booked[0].PlatformReferenceNo)
 		assert.Equal(t, order.NetRate.String(), booked[0].Total)
 		assert.Equal(t, req.CallbackURL, booked[0].CallbackURL)
-		request := srv.Ledger().Requests(hotelstaystest.OpBook)[0]
+		request := srv.Ledger().Requests(hotelstays.OpBook)[0]
 		assert.Equal(t, o.session, request.Header.Get("Session-Id"))
 		assert.Equal(t, request.RequestID, resp.Meta.RequestID)
 	})
@@ -220,7 +220,7 @@ func TestConcurrentBooksOfOneReference(t *testing.T) {
 			assert.Equal(t, orders[0], order)
 		}
 		assert.Len(t, srv.Ledger().Orders(), 1)
-		assert.Equal(t, len(orders), srv.Ledger().Count(hotelstaystest.OpBook))
+		assert.Equal(t, len(orders), srv.Ledger().Count(hotelstays.OpBook))
 		assert.Zero(t, srv.Ledger().RateLimited(""))
 	})
 }
@@ -239,7 +239,7 @@ func TestBookRefusals(t *testing.T) {
 				assert.ErrorIs(t, err, hotelstays.ErrDuplicateBooking)
 				var api *hotelstays.APIError
 				require.ErrorAs(t, err, &api)
-				assert.Equal(t, hotelstays.CodeDuplicateBooking, api.Code)
+				assert.Equal(t, types.CodeDuplicateBooking, api.Code)
 				assert.Equal(t, status, api.HTTPStatus)
 				assert.Contains(t, api.Msg, "ref-1", "the message names the booking")
 				assert.Empty(t, srv.Ledger().OrdersFor("ref-2"))
@@ -263,7 +263,7 @@ func TestBookRefusals(t *testing.T) {
 				order := moving.book(t, client, "ref-3")
 				assert.Equal(t, now.RoomRatePkg.TotalRate.NetRate, order.NetRate)
 				assert.NotEqual(t, moving.TotalRate.NetRate, order.NetRate)
-				assert.Equal(t, 5, srv.Ledger().Count(hotelstaystest.OpBook), "no refusal is sent again")
+				assert.Equal(t, 5, srv.Ledger().Count(hotelstays.OpBook), "no refusal is sent again")
 			})
 		})
 	}

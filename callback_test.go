@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
-	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -107,7 +106,7 @@ func TestValidateCallbackURL(t *testing.T) {
 
 // A callback needs a ticket. A static token may be one, an OAuth token is not.
 func TestCallbackNeedsATicket(t *testing.T) {
-	oauth := hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s"), Scopes: []hotelstays.Scope{hotelstays.ScopeBookingWrite}}
+	oauth := hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s"), Scopes: []types.Scope{types.ScopeBookingWrite}}
 	req := edited(goodBook(), func(r *hotelstays.BookRequest) { r.CallbackURL = "https://hooks.example.test/x" })
 
 	for name, cred := range map[string]hotelstays.Credential{"value": oauth, "pointer": &oauth} {
@@ -183,12 +182,12 @@ func TestAccessTokenRegistersNoCallback(t *testing.T) {
 		srv, client := newSandbox(t)
 		req := findOffer(t, srv, client, 0).request("ref-1")
 		req.CallbackURL = "http://127.0.0.1:9/events"
-		cred := hotelstays.OAuthCredential{ClientID: srv.ClientID, ClientSecret: types.NewSecret(srv.ClientSecret), Scopes: []hotelstays.Scope{hotelstays.ScopeBookingWrite}}
+		cred := hotelstays.OAuthCredential{ClientID: srv.ClientID, ClientSecret: types.NewSecret(srv.ClientSecret), Scopes: []types.Scope{types.ScopeBookingWrite}}
 		_, err := newClient(t, srv, cred).Book(t.Context(), req)
 		var invalid *hotelstays.ValidationError
 		require.ErrorAs(t, err, &invalid)
 		assert.Equal(t, "callbackUrl", invalid.Fields[0].Path)
-		assert.Zero(t, srv.Ledger().Count(hotelstaystest.OpBook))
+		assert.Zero(t, srv.Ledger().Count(hotelstays.OpBook))
 
 		token, err := client.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: cred.ClientID, ClientSecret: cred.ClientSecret, Scopes: cred.Scopes})
 		require.NoError(t, err)

@@ -93,7 +93,7 @@ func TestNewReportsAllFaultsAtOnce(t *testing.T) {
 }
 
 func TestNewCredentials(t *testing.T) {
-	read := []hotelstays.Scope{hotelstays.ScopeSearchRead}
+	read := []types.Scope{types.ScopeSearchRead}
 	rows := []struct {
 		name   string
 		cred   hotelstays.Credential
@@ -111,7 +111,7 @@ func TestNewCredentials(t *testing.T) {
 		{"oauth without anything", hotelstays.OAuthCredential{Lifetime: -1}, []string{"Lifetime", "client_id", "client_secret"}},
 		{"oauth without scopes", hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s")}, nil},
 		{"oauth with an empty scope", hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s"),
-			Scopes: []hotelstays.Scope{""}}, []string{"scope[0]"}},
+			Scopes: []types.Scope{""}}, []string{"scope[0]"}},
 		{"oauth from a log", hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("[redacted]"), Scopes: read},
 			[]string{"client_secret"}},
 		{"token", bearerToken("t"), nil},
@@ -468,7 +468,7 @@ func TestEchoedTokenInATransportError(t *testing.T) {
 func TestRefusalUnderHTTP200KeepsTheToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
-		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 200,
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 200,
 			Body: []byte(`{"code":100000401,"msg":"no"}`)})
 		err := operationCalls[hotelstays.OpDestinations](t.Context(), client)
 		assert.ErrorIs(t, err, hotelstays.ErrUnauthorized)
@@ -482,7 +482,7 @@ func TestRefusalUnderHTTP200KeepsTheToken(t *testing.T) {
 
 // stall makes the sandbox never answer an operation.
 func stall(srv *hotelstaystest.Server, op hotelstays.Operation) {
-	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.Operation(op), Kind: hotelstaystest.FaultDelay, Delay: 1000 * time.Hour,
+	srv.Inject(hotelstaystest.Fault{Operation: op, Kind: hotelstaystest.FaultDelay, Delay: 1000 * time.Hour,
 		Times: -1})
 }
 
@@ -528,7 +528,7 @@ func TestDefaultTimeouts(t *testing.T) {
 					err := operationCalls[op](t.Context(), client)
 					assert.Equal(t, timeout, time.Since(start))
 					assertTimedOut(t, op, err)
-					assert.Equal(t, 1, srv.Ledger().Count(hotelstaystest.Operation(op)))
+					assert.Equal(t, 1, srv.Ledger().Count(op))
 					assert.Empty(t, srv.Ledger().Orders())
 				})
 			})
@@ -585,13 +585,13 @@ func TestWhichTimeoutApplies(t *testing.T) {
 func TestTimeoutSpansAllAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
-		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 503,
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 503,
 			Delay: 4 * time.Second, Times: -1})
 		start := time.Now()
 		_, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithTimeout(10*time.Second))
 		assert.Error(t, err)
 		assert.LessOrEqual(t, time.Since(start), 10*time.Second)
-		assert.Equal(t, 3, srv.Ledger().Count(hotelstaystest.OpDestinations))
+		assert.Equal(t, 3, srv.Ledger().Count(hotelstays.OpDestinations))
 	})
 }
 
@@ -599,7 +599,7 @@ func TestTimeoutSpansAllAttempts(t *testing.T) {
 func TestNoWaitPastTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
-		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 429,
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 429,
 			RetryAfter: "20"})
 		start := time.Now()
 		_, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithTimeout(10*time.Second))
@@ -620,7 +620,7 @@ func TestRetryAfterIsHonouredInFull(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			srv, client := newSandbox(t)
-			srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 429,
+			srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 429,
 				RetryAfter: header})
 			start := time.Now()
 			_, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithTimeout(5*time.Minute))
@@ -649,14 +649,14 @@ func TestTimeoutHeader(t *testing.T) {
 		defer cancel()
 		for op, call := range operationCalls {
 			_ = call(ctx, client)
-			for _, r := range srv.Ledger().Requests(hotelstaystest.Operation(op)) {
+			for _, r := range srv.Ledger().Requests(op) {
 				if inTheFlow(op) {
 					assertHint(t, r, 30*time.Second)
 				} else {
 					assert.NotContains(t, r.Header, "Timeout-Milliseconds", op)
 				}
 			}
-			assert.NotZero(t, srv.Ledger().Count(hotelstaystest.Operation(op)), op)
+			assert.NotZero(t, srv.Ledger().Count(op), op)
 		}
 	})
 }
@@ -680,7 +680,7 @@ func TestTimeoutHeaderOfLaterAttempts(t *testing.T) {
 				srv, client := newSandbox(t)
 				_, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{}) // fetches the token
 				require.NoError(t, err)
-				srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultStatus, Status: 503,
+				srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultStatus, Status: 503,
 					Delay: time.Second, Times: 2})
 				var opts []hotelstays.CallOption
 				left := 60 * time.Second
@@ -690,7 +690,7 @@ func TestTimeoutHeaderOfLaterAttempts(t *testing.T) {
 				deadline := time.Now().Add(left)
 				_, err = client.HotelList(t.Context(), searchCity(srv), opts...)
 				require.NoError(t, err)
-				requests := srv.Ledger().Requests(hotelstaystest.OpHotelList)
+				requests := srv.Ledger().Requests(hotelstays.OpHotelList)
 				require.Len(t, requests, 3)
 				earlier := left
 				for _, r := range requests {
@@ -744,7 +744,7 @@ func TestGivingUpBeforeTheRateLimit(t *testing.T) {
 					})
 				}
 				wg.Wait()
-				assert.Equal(t, 2*limit, srv.Ledger().Count(hotelstaystest.Operation(op)))
+				assert.Equal(t, 2*limit, srv.Ledger().Count(op))
 				assert.Zero(t, srv.Ledger().RateLimited(""))
 			})
 		})
@@ -756,7 +756,7 @@ func TestGivingUpBeforeTheRateLimit(t *testing.T) {
 func TestGivingUpBeforeTheToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
-		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: 10 * time.Second})
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: 10 * time.Second})
 		start := time.Now()
 		var wg sync.WaitGroup
 		for i, patience := range []time.Duration{time.Second, 3 * time.Second, 0, 0, 0} {
@@ -786,8 +786,8 @@ func TestGivingUpBeforeTheToken(t *testing.T) {
 			}
 		}
 		wg.Wait()
-		assert.Equal(t, 1, srv.Ledger().Count(hotelstaystest.OpTicket))
-		assert.Equal(t, 3, srv.Ledger().Count(hotelstaystest.OpCheckAvail))
+		assert.Equal(t, 1, srv.Ledger().Count(hotelstays.OpTicket))
+		assert.Equal(t, 3, srv.Ledger().Count(hotelstays.OpCheckAvail))
 	})
 }
 
@@ -802,7 +802,7 @@ func TestBookGivesUpBeforeTheToken(t *testing.T) {
 		var failed *hotelstays.TransportError
 		require.ErrorAs(t, err, &failed)
 		assert.False(t, failed.Sent)
-		assert.Zero(t, srv.Ledger().Count(hotelstaystest.OpBook))
+		assert.Zero(t, srv.Ledger().Count(hotelstays.OpBook))
 		time.Sleep(time.Minute) // the token's own call ends by itself
 	})
 }
@@ -894,27 +894,26 @@ func checkRetries(t *testing.T, row retryRow, fault hotelstaystest.Fault, ops []
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t, append(opts, hotelstaystest.WithoutRateLimits())...)
 		fault.Times = -1
-		for _, name := range ops {
+		for _, op := range ops {
 			client := newClient(t, srv, ticketOf(srv))
 			_, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{}) // fetches the token
 			require.NoError(t, err)
-			op := hotelstaystest.Operation(name)
 			before, tickets := srv.Ledger().Count(op), srv.Ledger().TicketsIssued()
 			fault.Operation = op
 			srv.Inject(fault)
 
-			err = operationCalls[name](t.Context(), client)
+			err = operationCalls[op](t.Context(), client)
 			srv.ClearFaults()
 
-			require.Error(t, err, name)
+			require.Error(t, err, op)
 			policy := row.reads
 			switch book, cancel, differ := strings.Cut(row.writes, "; Cancel: "); {
-			case name == hotelstays.OpCancel && differ:
+			case op == hotelstays.OpCancel && differ:
 				policy = cancel
-			case name == hotelstays.OpBook, name == hotelstays.OpCancel:
+			case op == hotelstays.OpBook, op == hotelstays.OpCancel:
 				policy = book
 			}
-			noAuth := name == hotelstays.OpTicket || name == hotelstays.OpOAuthToken
+			noAuth := op == hotelstays.OpTicket || op == hotelstays.OpOAuthToken
 			attempts, fetched := 1, 0
 			switch {
 			case policy == "again":
@@ -924,11 +923,11 @@ func checkRetries(t *testing.T, row retryRow, fault hotelstaystest.Fault, ops []
 			case policy == "once, new token" && !noAuth:
 				attempts, fetched = 2, 1
 			}
-			assert.Equal(t, attempts, srv.Ledger().Count(op)-before, "%s: %s", name, policy)
-			if name != hotelstays.OpTicket {
-				assert.Equal(t, fetched, srv.Ledger().TicketsIssued()-tickets, name)
+			assert.Equal(t, attempts, srv.Ledger().Count(op)-before, "%s: %s", op, policy)
+			if op != hotelstays.OpTicket {
+				assert.Equal(t, fetched, srv.Ledger().TicketsIssued()-tickets, op)
 			}
-			assertOutcome(t, err, policy, name)
+			assertOutcome(t, err, policy, op)
 			requests := srv.Ledger().Requests(op)
 			assert.Equal(t, proto, requests[len(requests)-1].Proto)
 			client.CloseIdleConnections()
@@ -939,7 +938,7 @@ func checkRetries(t *testing.T, row retryRow, fault hotelstaystest.Fault, ops []
 // checkNeverLeft makes every connection fail.
 func checkNeverLeft(t *testing.T, row retryRow) {
 	synctest.Test(t, func(t *testing.T) {
-		for name, call := range operationCalls {
+		for op, call := range operationCalls {
 			dials := 0
 			tr := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
 				dials++
@@ -950,20 +949,20 @@ func checkNeverLeft(t *testing.T, row retryRow) {
 			require.NoError(t, err)
 			err = call(t.Context(), client)
 			var failed *hotelstays.TransportError
-			require.ErrorAs(t, err, &failed, name)
+			require.ErrorAs(t, err, &failed, op)
 			assert.False(t, failed.Sent)
 			assert.Equal(t, 4, failed.Attempts)
 			assert.Equal(t, 4, dials)
-			assertOutcome(t, err, row.writes, name)
+			assertOutcome(t, err, row.writes, op)
 		}
 	})
 }
 
 // assertOutcome compares the kind of error with the words of the table.
-func assertOutcome(t *testing.T, err error, policy string, name hotelstays.Operation) {
+func assertOutcome(t *testing.T, err error, policy string, op hotelstays.Operation) {
 	var unknown *hotelstays.OutcomeUnknownError
 	isUnknown := errors.As(err, &unknown)
-	assert.Equal(t, policy == "unknown outcome", isUnknown, "%s: %v", name, err)
+	assert.Equal(t, policy == "unknown outcome", isUnknown, "%s: %v", op, err)
 	if isUnknown {
 		assert.Equal(t, "ref-1", unknown.CustomerReferenceNo)
 		assert.Contains(t, err.Error(), "do not send it again")
@@ -971,7 +970,7 @@ func assertOutcome(t *testing.T, err error, policy string, name hotelstays.Opera
 	}
 	if policy == "refused" {
 		var api *hotelstays.APIError
-		assert.ErrorAs(t, err, &api, name)
+		assert.ErrorAs(t, err, &api, op)
 	}
 }
 
@@ -982,13 +981,13 @@ func TestPassingFault(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			srv, client := newSandbox(t)
-			fault.Operation, fault.Times = hotelstaystest.OpDestinations, 2
+			fault.Operation, fault.Times = hotelstays.OpDestinations, 2
 			srv.Inject(fault)
 			resp, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
 			require.NoError(t, err)
 			assert.NotEmpty(t, resp.Destinations)
 			assert.Equal(t, 3, resp.Meta.Attempts)
-			requests := srv.Ledger().Requests(hotelstaystest.OpDestinations)
+			requests := srv.Ledger().Requests(hotelstays.OpDestinations)
 			require.Len(t, requests, 3)
 			ids := map[string]bool{}
 			for _, r := range requests {

@@ -33,7 +33,7 @@ func TestWhatTheCallerChangesLater(t *testing.T) {
 	// Each makes what is used later, and returns how to change what it was made from, and its use.
 	for name, prepare := range map[string]func() (change, use func()){
 		"scopes of a credential": func() (change, use func()) {
-			cred := &hotelstays.OAuthCredential{ClientID: "good", ClientSecret: types.NewSecret("secret"), Scopes: []hotelstays.Scope{"good"}}
+			cred := &hotelstays.OAuthCredential{ClientID: "good", ClientSecret: types.NewSecret("secret"), Scopes: []types.Scope{"good"}}
 			client := newClient(cred)
 			return func() { cred.ClientID, cred.Scopes[0] = "changed", "changed" }, func() { _, _ = client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}) }
 		},

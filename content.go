@@ -15,16 +15,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// DestinationsInclude is the level of detail of Destinations. The fields of each level are
-// undocumented.
-type DestinationsInclude string
-
-// The documented values of DestinationsInclude.
-const (
-	DestinationsIncludeStandard DestinationsInclude = "standard" // metadata and the basic hierarchy; the default
-	DestinationsIncludeDetails  DestinationsInclude = "details"  // coordinates and the whole hierarchy, too
-)
-
 // DestinationsRequest selects places. The result of a request with neither CountryCode nor
 // ParentDestinationID is undocumented; the sandbox returns its countries.
 type DestinationsRequest struct {
@@ -32,8 +22,8 @@ type DestinationsRequest struct {
 	// then ignores ParentDestinationID.
 	CountryCode string `json:"countryCode,omitempty"`
 	// ParentDestinationID selects the places directly below a place.
-	ParentDestinationID string              `json:"parentDestinationId,omitempty"`
-	Include             DestinationsInclude `json:"include,omitempty"`
+	ParentDestinationID string                    `json:"parentDestinationId,omitempty"`
+	Include             types.DestinationsInclude `json:"include,omitempty"`
 	// FilterEmptyCities drops cities without hotels. nil means the service's default, true.
 	FilterEmptyCities *bool `json:"filterEmptyCities,omitempty"`
 	// MinHotelCount drops cities with fewer hotels. nil means the service's default, 1.
@@ -42,8 +32,8 @@ type DestinationsRequest struct {
 
 func (r *DestinationsRequest) validate(v *validation) {
 	v.country("countryCode", r.CountryCode)
-	if !oneOf(r.Include, "", DestinationsIncludeStandard, DestinationsIncludeDetails) {
-		v.add("include", "is %q; it must be %q or %q", r.Include, DestinationsIncludeStandard, DestinationsIncludeDetails)
+	if !oneOf(r.Include, "", types.DestinationsIncludeStandard, types.DestinationsIncludeDetails) {
+		v.add("include", "is %q; it must be %q or %q", r.Include, types.DestinationsIncludeStandard, types.DestinationsIncludeDetails)
 	}
 }
 
@@ -101,15 +91,12 @@ func (c *Client) WalkDestinations(ctx context.Context, req *DestinationsRequest,
 	return paging.Tree(ctx, *req, max(1, set.parallelism), ask, below)
 }
 
-// MaxMetadataPageSize is the largest page size of HotelsMetadata.
-const MaxMetadataPageSize = 100
-
 // HotelsMetadataRequest selects a page of a destination's hotels.
 type HotelsMetadataRequest struct {
 	// DestinationID is the UUID of a place from Destinations. Required.
 	DestinationID string `json:"destinationId"`
 	CountryCode   string `json:"countryCode,omitempty"`
-	// Page selects a page of at most MaxMetadataPageSize hotels; the service's default size is 20.
+	// Page selects a page of at most types.MaxMetadataPageSize hotels; the service's default size is 20.
 	// Which page comes without one is undocumented.
 	Page *types.PageReq `json:"page,omitempty"`
 }
@@ -117,7 +104,7 @@ type HotelsMetadataRequest struct {
 func (r *HotelsMetadataRequest) validate(v *validation) {
 	v.required("destinationId", r.DestinationID)
 	if r.Page != nil {
-		v.pageSize("page.pageSize", r.Page.PageSize, MaxMetadataPageSize)
+		v.pageSize("page.pageSize", r.Page.PageSize, types.MaxMetadataPageSize)
 	}
 }
 
@@ -140,7 +127,7 @@ func (c *Client) HotelsMetadata(ctx context.Context, req *HotelsMetadataRequest,
 }
 
 // HotelsMetadataAll yields every hotel of a destination in the service's order, from req.Page
-// on. The default page size is MaxMetadataPageSize. An error is yielded once and ends the
+// on. The default page size is types.MaxMetadataPageSize. An error is yielded once and ends the
 // iteration. A page that repeats an earlier one although HasMore is set is a *PageError, and so
 // is the eleventh empty one in a row.
 //
@@ -157,7 +144,7 @@ func (c *Client) HotelsMetadataAll(ctx context.Context, req *HotelsMetadataReque
 		first = *req.Page
 	}
 	if first.PageSize == 0 {
-		first.PageSize = MaxMetadataPageSize
+		first.PageSize = types.MaxMetadataPageSize
 	}
 	set := collect("HotelsMetadataAll", operations[OpHotelsMetadata], opts)
 	fetch := func(ctx context.Context, num int) (resp *HotelsMetadataResponse, info paging.Info, err error) {
@@ -283,18 +270,11 @@ func (*HotelIDListRequest) check(*HotelIDListResponse, *answer) error { return n
 //
 // Deprecated: an older variant of the service. Use HotelsMetadataResponse.
 type HotelIDListResponse struct {
-	HotelIDList []HotelIDListItem `json:"hotelIdList" essential:"true"`
-	Meta        ResponseMeta      `json:"-"`
+	HotelIDList []types.HotelIDListItem `json:"hotelIdList" essential:"true"`
+	Meta        ResponseMeta            `json:"-"`
 }
 
 func (r *HotelIDListResponse) meta() *ResponseMeta { return &r.Meta }
-
-// HotelIDListItem is one hotel id.
-//
-// Deprecated: an older variant of the service. Use types.HotelMetadata.
-type HotelIDListItem struct {
-	HotelID string `json:"hotelId" essential:"true"`
-}
 
 // HotelIDList returns the hotel ids of a region, or converts ids between the platform and the
 // client. Its rate limit is undocumented, and the client applies none.

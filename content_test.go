@@ -74,7 +74,7 @@ func TestDestinations(t *testing.T) {
 			assert.Len(t, cities, tc.cities)
 		}
 
-		standard := list(hotelstays.DestinationsRequest{ParentDestinationID: province, Include: hotelstays.DestinationsIncludeStandard})
+		standard := list(hotelstays.DestinationsRequest{ParentDestinationID: province, Include: types.DestinationsIncludeStandard})
 		require.NotEmpty(t, standard)
 		city := standard[0]
 		assert.Equal(t, types.DestinationCity, city.Type)
@@ -83,7 +83,7 @@ func TestDestinations(t *testing.T) {
 		assert.Nil(t, city.Coordinates)
 		assert.Nil(t, city.Extra)
 
-		details := list(hotelstays.DestinationsRequest{ParentDestinationID: province, Include: hotelstays.DestinationsIncludeDetails,
+		details := list(hotelstays.DestinationsRequest{ParentDestinationID: province, Include: types.DestinationsIncludeDetails,
 			FilterEmptyCities: new(false), MinHotelCount: new(0)})
 		require.Len(t, details, 5)
 		full, empty := details[0], details[4]
@@ -237,7 +237,7 @@ func TestWalkDestinations(t *testing.T) {
 				assert.Empty(t, errs)
 				assert.Len(t, places, tc.places)
 				assert.Equal(t, tc.req, given, "the caller's request stays as it is")
-				assert.Equal(t, tc.places+1, srv.Ledger().Count(hotelstaystest.OpDestinations), "one call for each place, and the first")
+				assert.Equal(t, tc.places+1, srv.Ledger().Count(hotelstays.OpDestinations), "one call for each place, and the first")
 
 				seen := map[string]bool{}
 				for _, place := range places {
@@ -270,16 +270,16 @@ func TestIteratorsEnd(t *testing.T) {
 		op   hotelstaystest.Operation
 		seq  func(*testing.T, *hotelstaystest.Server, *hotelstays.Client) iter.Seq2[any, error]
 	}{
-		{"WalkDestinations", hotelstaystest.OpDestinations, func(t *testing.T, _ *hotelstaystest.Server, c *hotelstays.Client) iter.Seq2[any,
+		{"WalkDestinations", hotelstays.OpDestinations, func(t *testing.T, _ *hotelstaystest.Server, c *hotelstays.Client) iter.Seq2[any,
 			error] {
 			return untyped(c.WalkDestinations(t.Context(), &hotelstays.DestinationsRequest{}))
 		}},
-		{"HotelsMetadataAll", hotelstaystest.OpHotelsMetadata, func(t *testing.T, srv *hotelstaystest.Server, c *hotelstays.Client) iter.Seq2[any,
+		{"HotelsMetadataAll", hotelstays.OpHotelsMetadata, func(t *testing.T, srv *hotelstaystest.Server, c *hotelstays.Client) iter.Seq2[any,
 			error] {
 			return untyped(c.HotelsMetadataAll(t.Context(), &hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0),
 				Page: &types.PageReq{PageSize: 4}}))
 		}},
-		{"HotelListPages", hotelstaystest.OpHotelList, func(t *testing.T, srv *hotelstaystest.Server, c *hotelstays.Client) iter.Seq2[any,
+		{"HotelListPages", hotelstays.OpHotelList, func(t *testing.T, srv *hotelstaystest.Server, c *hotelstays.Client) iter.Seq2[any,
 			error] {
 			search := searchCity(srv)
 			search.PageSize = 4
@@ -350,7 +350,7 @@ func TestHotelsMetadataAll(t *testing.T) {
 				if tc.page != nil {
 					assert.Equal(t, *tc.page, page, "and so does its page")
 				}
-				assert.Equal(t, tc.calls, srv.Ledger().Count(hotelstaystest.OpHotelsMetadata))
+				assert.Equal(t, tc.calls, srv.Ledger().Count(hotelstays.OpHotelsMetadata))
 
 				var got []string
 				for _, hotel := range hotels {
@@ -430,25 +430,25 @@ func TestWalkDestinationsInParallel(t *testing.T) {
 				want, errs := collect(client.WalkDestinations(t.Context(), &hotelstays.DestinationsRequest{}))
 				require.Empty(t, errs)
 				for _, delay := range []time.Duration{100, 700, 1900} {
-					srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultDelay,
+					srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpDestinations, Kind: hotelstaystest.FaultDelay,
 						Delay: delay * time.Millisecond, Probability: 0.3, Times: -1})
 				}
 				walk := client.WalkDestinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithParallelism(parallelism))
 				for range 2 { // ranging again walks again
-					before := srv.Ledger().Count(hotelstaystest.OpDestinations)
+					before := srv.Ledger().Count(hotelstays.OpDestinations)
 					got, errs := collect(walk)
 					assert.Empty(t, errs)
 					assert.ElementsMatch(t, want, got)
 					assert.Equal(t, parallelism == 1, slices.EqualFunc(want, got, func(a, b *types.Destination) bool { return a.ID == b.ID }),
 						"one after the other keeps the order")
-					assert.Equal(t, 1+len(want), srv.Ledger().Count(hotelstaystest.OpDestinations)-before)
+					assert.Equal(t, 1+len(want), srv.Ledger().Count(hotelstays.OpDestinations)-before)
 					seen := map[string]bool{"": true}
 					for _, place := range got {
 						assert.True(t, seen[place.ParentDestinationID], "parents come first")
 						seen[place.ID] = true
 					}
 				}
-				assert.Equal(t, parallelism, mostAtOnce(srv, hotelstaystest.OpDestinations))
+				assert.Equal(t, parallelism, mostAtOnce(srv, hotelstays.OpDestinations))
 			})
 		})
 	}
@@ -488,13 +488,13 @@ func TestHotelsMetadataAllInParallel(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv, client := newSandbox(t, append(tc.opts, hotelstaystest.WithCatalog(hotelstaystest.Catalog{HotelsPerCity: 245,
 					UnmatchedEvery: -1}))...)
-				srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelsMetadata, Kind: hotelstaystest.FaultDelay, Delay: time.Second,
+				srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelsMetadata, Kind: hotelstaystest.FaultDelay, Delay: time.Second,
 					Times: -1})
 				req := &hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0), Page: &types.PageReq{PageSize: 10}}
 				list := client.HotelsMetadataAll(t.Context(), req, hotelstays.WithParallelism(tc.parallelism))
 				*req = hotelstays.HotelsMetadataRequest{} // the caller's again
 				for range 2 {
-					before, start := srv.Ledger().Count(hotelstaystest.OpHotelsMetadata), time.Now()
+					before, start := srv.Ledger().Count(hotelstays.OpHotelsMetadata), time.Now()
 					hotels, errs := collect(list)
 					assert.Empty(t, errs)
 					var ids []string
@@ -502,7 +502,7 @@ func TestHotelsMetadataAllInParallel(t *testing.T) {
 						ids = append(ids, hotel.PlatformHotelID)
 					}
 					assert.Equal(t, srv.HotelIDs(245), ids)
-					assert.Equal(t, 25, srv.Ledger().Count(hotelstaystest.OpHotelsMetadata)-before)
+					assert.Equal(t, 25, srv.Ledger().Count(hotelstays.OpHotelsMetadata)-before)
 					assert.Equal(t, tc.elapsed, time.Since(start))
 				}
 			})
@@ -622,11 +622,11 @@ var parallelLists = []struct {
 	op   hotelstaystest.Operation
 	list func(context.Context, *hotelstaystest.Server, *hotelstays.Client) iter.Seq2[any, error]
 }{
-	{"WalkDestinations", hotelstaystest.OpDestinations, func(ctx context.Context, _ *hotelstaystest.Server,
+	{"WalkDestinations", hotelstays.OpDestinations, func(ctx context.Context, _ *hotelstaystest.Server,
 		c *hotelstays.Client) iter.Seq2[any, error] {
 		return untyped(c.WalkDestinations(ctx, &hotelstays.DestinationsRequest{}, hotelstays.WithParallelism(4)))
 	}},
-	{"HotelsMetadataAll", hotelstaystest.OpHotelsMetadata, func(ctx context.Context, srv *hotelstaystest.Server,
+	{"HotelsMetadataAll", hotelstays.OpHotelsMetadata, func(ctx context.Context, srv *hotelstaystest.Server,
 		c *hotelstays.Client) iter.Seq2[any, error] {
 		return untyped(c.HotelsMetadataAll(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0),
 			Page: &types.PageReq{PageSize: 50}}, hotelstays.WithParallelism(4)))
@@ -729,7 +729,7 @@ func TestParallelIteratorsFail(t *testing.T) {
 		assert.ErrorIs(t, errs[0], hotelstays.ErrParam)
 		assert.LessOrEqual(t, time.Since(start), 30*time.Second, "at most a page before the error was waited for")
 		most := int32(6 + 1 + 3) // three at most were under way beside it
-		if l.op == hotelstaystest.OpHotelsMetadata {
+		if l.op == hotelstays.OpHotelsMetadata {
 			most += 3 // the pages before it were waited for, and others were begun meanwhile
 		}
 		assert.LessOrEqual(t, l.started.Load(), most)

@@ -39,7 +39,7 @@ func TestDoOfAKnownOperation(t *testing.T) {
 		assert.Equal(t, want.Destinations, got.Destinations)
 		assert.Equal(t, want.Meta.RateLimit.Limit, resp.Meta.RateLimit.Limit)
 
-		sent := srv.Ledger().Requests(hotelstaystest.OpDestinations)
+		sent := srv.Ledger().Requests(hotelstays.OpDestinations)
 		require.Len(t, sent, 2)
 		assert.Equal(t, sent[0].BodySHA256, sent[1].BodySHA256)
 		assert.NotEqual(t, sent[0].RequestID, sent[1].RequestID)
@@ -168,11 +168,11 @@ func TestDoWithALostAnswer(t *testing.T) {
 		srv, client := newSandbox(t)
 		o := findOffer(t, srv, client, 0)
 		order := o.book(t, client, "ref-1")
-		srv.Inject(hotelstaystest.Fault{Kind: hotelstaystest.FaultCut, Commit: true, Operation: hotelstaystest.OpCancel})
+		srv.Inject(hotelstaystest.Fault{Kind: hotelstaystest.FaultCut, Commit: true, Operation: hotelstays.OpCancel})
 		_, err := client.Do(t.Context(), &hotelstays.DoRequest{Path: "/api/trade/cancel", SessionID: o.session,
 			Body: &hotelstays.CancelRequest{CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo}})
 		require.ErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
-		assert.Equal(t, 1, srv.Ledger().Count(hotelstaystest.OpCancel))
+		assert.Equal(t, 1, srv.Ledger().Count(hotelstays.OpCancel))
 	})
 }
 

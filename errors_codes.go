@@ -10,18 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
-)
 
-// The documented codes. The service may send others: APIError.Code has them.
-const (
-	CodeParam              = 100000400
-	CodeUnauthorized       = 100000401
-	CodeNotFound           = 100000404
-	CodeRateLimited        = 100000429
-	CodeDuplicateBooking   = 100001003
-	CodeVoucherTooLarge    = 100001005
-	CodeAmbiguousReference = 100001008
-	CodeRateChanged        = 100001111
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // What errors.Is finds. An *APIError matches at most one of the first thirteen: a documented code decides;
@@ -106,23 +96,23 @@ var conditions = []condition{
 		next: "the message names the cause; the order is as it was"},
 	{err: ErrInvalidScope, word: "invalid_scope", only: []Operation{OpOAuthToken}, first: true,
 		next: "ask only for scopes that the client is registered for"},
-	{err: ErrParam, code: CodeParam, status: http.StatusBadRequest, listedFor: []Operation{OpHotelsMetadata, OpHotelList, OpBook},
+	{err: ErrParam, code: types.CodeParam, status: http.StatusBadRequest, listedFor: []Operation{OpHotelsMetadata, OpHotelList, OpBook},
 		next: "correct the request: the same one will be refused again"},
-	{err: ErrUnauthorized, code: CodeUnauthorized, status: http.StatusUnauthorized, listedFor: []Operation{OpTicket},
+	{err: ErrUnauthorized, code: types.CodeUnauthorized, status: http.StatusUnauthorized, listedFor: []Operation{OpTicket},
 		next: "check that the credential is active and belongs to this environment"},
 	{err: ErrForbidden, status: http.StatusForbidden,
 		next: "check the account's scopes, and whether it needs a market or a user reference"},
-	{err: ErrNotFound, code: CodeNotFound, status: http.StatusNotFound, listedFor: []Operation{OpOrderVoucher}, only: []Operation{OpOrderVoucher, OpCancel},
+	{err: ErrNotFound, code: types.CodeNotFound, status: http.StatusNotFound, listedFor: []Operation{OpOrderVoucher}, only: []Operation{OpOrderVoucher, OpCancel},
 		next: "check the reference, and that this account booked it"},
-	{err: ErrRateLimited, code: CodeRateLimited, status: http.StatusTooManyRequests,
+	{err: ErrRateLimited, code: types.CodeRateLimited, status: http.StatusTooManyRequests,
 		next: "wait, or send less: all processes behind this address share the limit"},
-	{err: ErrDuplicateBooking, code: CodeDuplicateBooking, listedFor: []Operation{OpBook},
+	{err: ErrDuplicateBooking, code: types.CodeDuplicateBooking, listedFor: []Operation{OpBook},
 		next: "nothing was booked; find the booking that the message names with QueryOrders, and cancel it if it is not wanted"},
-	{err: ErrVoucherTooLarge, code: CodeVoucherTooLarge, listedFor: []Operation{OpOrderVoucher},
+	{err: ErrVoucherTooLarge, code: types.CodeVoucherTooLarge, listedFor: []Operation{OpOrderVoucher},
 		next: "ask without IncludeDocument and use DownloadURL"},
-	{err: ErrAmbiguousReference, code: CodeAmbiguousReference, listedFor: []Operation{OpOrderVoucher},
+	{err: ErrAmbiguousReference, code: types.CodeAmbiguousReference, listedFor: []Operation{OpOrderVoucher},
 		next: "ask by PlatformReferenceNo"},
-	{err: ErrRateChanged, code: CodeRateChanged, listedFor: []Operation{OpBook},
+	{err: ErrRateChanged, code: types.CodeRateChanged, listedFor: []Operation{OpBook},
 		next: "nothing was booked; call CheckAvail again and book the new price if it is accepted"},
 	{err: ErrProxyAuth, status: http.StatusProxyAuthRequired,
 		next: "check the credentials of the proxy"},

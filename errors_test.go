@@ -399,7 +399,7 @@ func TestUndocumentedCodes(t *testing.T) {
 		assert.ErrorIs(t, err, want)
 		assert.Contains(t, err.Error(), "code 123")
 	}
-	assert.NotErrorIs(t, &hotelstays.APIError{HTTPStatus: 400, Code: hotelstays.CodeRateChanged}, hotelstays.ErrParam,
+	assert.NotErrorIs(t, &hotelstays.APIError{HTTPStatus: 400, Code: types.CodeRateChanged}, hotelstays.ErrParam,
 		"a documented code decides")
 }
 
@@ -483,8 +483,8 @@ func TestZeroErrors(t *testing.T) {
 // An error is a group of a log line, by the same names in all types and in the client's own lines. What
 // belongs to another request is not mixed in.
 func TestErrorsInALog(t *testing.T) {
-	refused := &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 400, Code: hotelstays.CodeRateChanged, RequestID: "id-1", TraceID: "trace-1"}
-	token := &hotelstays.APIError{Operation: hotelstays.OpTicket, HTTPStatus: 401, Code: hotelstays.CodeUnauthorized, RequestID: "id-2", TraceID: "trace-2"}
+	refused := &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 400, Code: types.CodeRateChanged, RequestID: "id-1", TraceID: "trace-1"}
+	token := &hotelstays.APIError{Operation: hotelstays.OpTicket, HTTPStatus: 401, Code: types.CodeUnauthorized, RequestID: "id-2", TraceID: "trace-2"}
 	late := &hotelstays.TransportError{Operation: hotelstays.OpBook, RequestID: "id-1", TraceID: "trace-1", Err: context.DeadlineExceeded}
 	seen := map[string]bool{}
 	for _, row := range []struct {
@@ -582,12 +582,12 @@ func TestKindOf(t *testing.T) {
 		{hotelstays.KindUnauthorized, api(hotelstays.OpQueryOrders, 401, 0)},
 		{hotelstays.KindForbidden, api(hotelstays.OpQueryOrders, 403, 0)},
 		{hotelstays.KindNotFound, api(hotelstays.OpOrderVoucher, 404, 7)},
-		{hotelstays.KindRateLimited, api(hotelstays.OpBook, 200, hotelstays.CodeRateLimited)},
-		{hotelstays.KindDuplicateBooking, api(hotelstays.OpBook, 400, hotelstays.CodeDuplicateBooking)},
-		{hotelstays.KindVoucherTooLarge, api(hotelstays.OpOrderVoucher, 400, hotelstays.CodeVoucherTooLarge)},
-		{hotelstays.KindAmbiguousReference, api(hotelstays.OpOrderVoucher, 400, hotelstays.CodeAmbiguousReference)},
-		{hotelstays.KindRateChanged, api(hotelstays.OpBook, 400, hotelstays.CodeRateChanged)},
-		{hotelstays.KindCancelRefused, api(hotelstays.OpCancel, 400, hotelstays.CodeParam)},
+		{hotelstays.KindRateLimited, api(hotelstays.OpBook, 200, types.CodeRateLimited)},
+		{hotelstays.KindDuplicateBooking, api(hotelstays.OpBook, 400, types.CodeDuplicateBooking)},
+		{hotelstays.KindVoucherTooLarge, api(hotelstays.OpOrderVoucher, 400, types.CodeVoucherTooLarge)},
+		{hotelstays.KindAmbiguousReference, api(hotelstays.OpOrderVoucher, 400, types.CodeAmbiguousReference)},
+		{hotelstays.KindRateChanged, api(hotelstays.OpBook, 400, types.CodeRateChanged)},
+		{hotelstays.KindCancelRefused, api(hotelstays.OpCancel, 400, types.CodeParam)},
 		{hotelstays.KindRefused, api(hotelstays.OpQueryOrders, 404, 0)},
 		{hotelstays.KindInvalidScope, api(hotelstays.OpOAuthToken, 400, 0)},
 		{hotelstays.KindUpstreamTimeout, api(hotelstays.OpQueryOrders, 504, 0)},

@@ -99,7 +99,7 @@ func ExampleOfferDiff_Within() {
 	fmt.Println(diff.Within(hotelstays.Tolerance{
 		NetRisePercent: "2",
 		NetRise:        types.Money{Currency: "EUR", Amount: "5.00"}, // at most
-		Accept:         []hotelstays.OfferField{hotelstays.OfferBoard},
+		Accept:         []types.OfferField{types.OfferBoard},
 	}))
 	// Output:
 	// netTotal: 243.50 EUR, was 240.00 EUR; board: BB, was RO
@@ -258,7 +258,7 @@ func ExampleOutcomeUnknownError() {
 	srv, client := startSandbox()
 	defer srv.Close()
 	booking := prepareBooking(ctx, srv, client, "ref-1")
-	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
 
 	_, err := client.Book(ctx, booking)
 	var unknown *hotelstays.OutcomeUnknownError
@@ -271,7 +271,7 @@ func ExampleOutcomeUnknownError() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println("sent once:", srv.Ledger().Count(hotelstaystest.OpBook) == 1)
+	fmt.Println("sent once:", srv.Ledger().Count(hotelstays.OpBook) == 1)
 	for _, order := range found.Orders {
 		fmt.Println("and booked:", order.PlatformReferenceNo)
 	}
@@ -287,7 +287,7 @@ func ExampleClient_BookAndRecover() {
 	srv, client := startSandbox()
 	defer srv.Close()
 	booking := prepareBooking(ctx, srv, client, "ref-1")
-	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
 
 	outcome, err := client.BookAndRecover(ctx, booking)
 	if err != nil {
@@ -302,7 +302,7 @@ func ExampleClient_BookAndRecover() {
 	default:
 		fmt.Println("not known: keep asking, do not book again")
 	}
-	fmt.Println("Book was sent", srv.Ledger().Count(hotelstaystest.OpBook), "time")
+	fmt.Println("Book was sent", srv.Ledger().Count(hotelstays.OpBook), "time")
 	// Output:
 	// booked: PO000000001
 	// Book was sent 1 time
@@ -322,7 +322,7 @@ func ExampleClient_NewBookingRecovery() {
 		return
 	}
 	// Write stored to the database here. Then:
-	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
 	booked, err := client.Book(ctx, booking)
 	var unknown *hotelstays.OutcomeUnknownError
 	switch {
@@ -366,7 +366,7 @@ func ExampleClient_RecoverBooking() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(outcome.State, "after", srv.Ledger().Count(hotelstaystest.OpQueryOrders), "look")
+	fmt.Println(outcome.State, "after", srv.Ledger().Count(hotelstays.OpQueryOrders), "look")
 	// Output: absent after 1 look
 }
 
@@ -382,7 +382,7 @@ func ExampleClient_StepRecovery() {
 		fmt.Println(err)
 		return
 	}
-	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultStatus, Status: 502, Commit: true})
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultStatus, Status: 502, Commit: true})
 	if _, err := client.Book(ctx, booking); err == nil {
 		fmt.Println("the outcome should be unknown")
 		return
@@ -441,7 +441,7 @@ func sandboxCredential(srv *hotelstaystest.Server) hotelstays.TicketCredential {
 func prepareBooking(ctx context.Context, srv *hotelstaystest.Server, client *hotelstays.Client, reference string) *hotelstays.BookRequest {
 	found, err := client.HotelList(ctx, &hotelstays.HotelListRequest{
 		DestinationID: srv.CityID(0), CheckIn: arrival, CheckOut: departure,
-		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}}, SortBy: hotelstays.SortPriceAsc,
+		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}}, SortBy: types.SortPriceAsc,
 	})
 	if err != nil {
 		panic(err)

@@ -90,12 +90,12 @@ func ExampleClient_Ticket() {
 // scopes, for a program that needs no more.
 func ExampleClient_OAuthToken() {
 	ctx := context.Background()
-	srv, client := startSandbox(hotelstaystest.WithOAuthClient("client-id", "client-secret", hotelstaystest.ScopeSearchRead,
-		hotelstaystest.ScopeContentRead))
+	srv, client := startSandbox(hotelstaystest.WithOAuthClient("client-id", "client-secret", types.ScopeSearchRead,
+		types.ScopeContentRead))
 	defer srv.Close()
 
 	resp, err := client.OAuthToken(ctx, &hotelstays.OAuthTokenRequest{
-		ClientID: "client-id", ClientSecret: types.NewSecret("client-secret"), Scopes: []hotelstays.Scope{hotelstays.ScopeContentRead},
+		ClientID: "client-id", ClientSecret: types.NewSecret("client-secret"), Scopes: []types.Scope{types.ScopeContentRead},
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -114,7 +114,7 @@ func ExampleClient_OAuthToken() {
 	fmt.Println("countries:", len(countries.Destinations))
 
 	_, err = client.OAuthToken(ctx, &hotelstays.OAuthTokenRequest{
-		ClientID: "client-id", ClientSecret: types.NewSecret("client-secret"), Scopes: []hotelstays.Scope{hotelstays.ScopeBookingWrite},
+		ClientID: "client-id", ClientSecret: types.NewSecret("client-secret"), Scopes: []types.Scope{types.ScopeBookingWrite},
 	})
 	fmt.Println("a scope that is not registered:", errors.Is(err, hotelstays.ErrInvalidScope))
 	// Output:
@@ -129,7 +129,7 @@ func ExampleOAuthCredential() {
 	defer srv.Close()
 	client, err := hotelstays.New(srv.URL, hotelstays.OAuthCredential{
 		ClientID: "client-id", ClientSecret: types.NewSecret("client-secret"),
-		Scopes:   []hotelstays.Scope{hotelstays.ScopeSearchRead, hotelstays.ScopeContentRead},
+		Scopes:   []types.Scope{types.ScopeSearchRead, types.ScopeContentRead},
 		Lifetime: 30 * time.Minute,
 	}, hotelstays.WithHTTPClient(srv.Client()))
 	if err != nil {
@@ -186,7 +186,7 @@ func ExampleNewTransport() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(resp.Meta.HTTPStatus, srv.Ledger().Requests(hotelstaystest.OpDestinations)[0].Proto)
+	fmt.Println(resp.Meta.HTTPStatus, srv.Ledger().Requests(hotelstays.OpDestinations)[0].Proto)
 	// Output: 200 HTTP/2.0
 }
 
@@ -243,7 +243,7 @@ func ExampleWithMarket() {
 func ExampleWithTimeout() {
 	srv, client := startSandbox()
 	defer srv.Close()
-	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultDelay, Delay: time.Hour})
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpDestinations, Kind: hotelstaystest.FaultDelay, Delay: time.Hour})
 
 	_, err := client.Destinations(context.Background(), &hotelstays.DestinationsRequest{}, hotelstays.WithTimeout(100*time.Millisecond))
 	fmt.Println("too late:", errors.Is(err, context.DeadlineExceeded))
@@ -264,7 +264,7 @@ func ExampleWithTraceID() {
 		}
 		fmt.Println(resp.Meta.TraceID)
 	}
-	requests := srv.Ledger().Requests(hotelstaystest.OpDestinations)
+	requests := srv.Ledger().Requests(hotelstays.OpDestinations)
 	fmt.Println("request ids differ:", requests[0].RequestID != requests[1].RequestID)
 	// Output:
 	// checkout-4711
@@ -301,7 +301,7 @@ func ExampleWithTraceIDFrom() {
 func ExampleWithRequestID() {
 	srv, client := startSandbox()
 	defer srv.Close()
-	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 503})
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 503})
 
 	var sequence atomic.Int64
 	resp, err := client.Destinations(context.Background(), &hotelstays.DestinationsRequest{},
@@ -310,7 +310,7 @@ func ExampleWithRequestID() {
 		fmt.Println(err)
 		return
 	}
-	for _, request := range srv.Ledger().Requests(hotelstaystest.OpDestinations) {
+	for _, request := range srv.Ledger().Requests(hotelstays.OpDestinations) {
 		fmt.Println(request.Status, request.RequestID)
 	}
 	fmt.Println("answered:", resp.Meta.RequestID)
@@ -377,7 +377,7 @@ func ExampleClient_Do() {
 func ExampleResponseMeta() {
 	srv, client := startSandbox()
 	defer srv.Close()
-	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 503})
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 503})
 
 	resp, err := client.Destinations(context.Background(), &hotelstays.DestinationsRequest{}, hotelstays.WithRawData())
 	if err != nil {
@@ -416,29 +416,13 @@ func ExampleWithLogger() {
 		fmt.Println(err)
 		return
 	}
-	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 503})
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 503})
 	if _, err := client.Destinations(context.Background(), &hotelstays.DestinationsRequest{}); err != nil {
 		fmt.Println(err)
 	}
 	// Output:
 	// level=INFO msg="token fetched"
 	// level=INFO msg="trying again" operation=Destinations status=503
-}
-
-// Your own limiter needs the rate limit of each operation.
-func ExampleOperation_RateLimit() {
-	for _, op := range []hotelstays.Operation{hotelstays.OpHotelList, hotelstays.OpBook, hotelstays.OpHotelIDList} {
-		switch n := op.RateLimit(); n {
-		case 0:
-			fmt.Println(op, "has no documented limit")
-		default:
-			fmt.Println(op, n, "a second")
-		}
-	}
-	// Output:
-	// HotelList 100 a second
-	// Book 10 a second
-	// HotelIDList has no documented limit
 }
 
 // An error of the service. errors.Is matches a condition; the fields are for the log, the request
@@ -526,7 +510,7 @@ func ExampleValidationError() {
 			fmt.Println(fault.Path, fault.Problem)
 		}
 	}
-	fmt.Println("sent:", srv.Ledger().Count(hotelstaystest.OpHotelList))
+	fmt.Println("sent:", srv.Ledger().Count(hotelstays.OpHotelList))
 	// Output:
 	// hotelIds is required, unless destinationId or destinationName is set
 	// checkIn "12.03.2040" is not a date of the form YYYY-MM-DD
@@ -553,7 +537,7 @@ func ExampleTransportError() {
 func ExampleDecodeError() {
 	srv, client := startSandbox()
 	defer srv.Close()
-	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultGarbage,
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpDestinations, Kind: hotelstaystest.FaultGarbage,
 		Body: []byte("<html>Sign in to the network</html>")})
 
 	_, err := client.Destinations(context.Background(), &hotelstays.DestinationsRequest{})

@@ -30,7 +30,7 @@ func ExampleClient_Destinations() {
 		fmt.Println(country.CountryCode, country.Name)
 	}
 	below, err := client.Destinations(ctx, &hotelstays.DestinationsRequest{
-		ParentDestinationID: countries.Destinations[0].ID, Include: hotelstays.DestinationsIncludeDetails,
+		ParentDestinationID: countries.Destinations[0].ID, Include: types.DestinationsIncludeDetails,
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -156,7 +156,7 @@ func ExampleClient_CancelAndRead() {
 	srv, client := startSandbox()
 	defer srv.Close()
 	session, order := bookRoom(ctx, srv, client, "ref-1")
-	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpCancel, Kind: hotelstaystest.FaultCut, Commit: true})
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpCancel, Kind: hotelstaystest.FaultCut, Commit: true})
 
 	outcome, err := client.CancelAndRead(ctx, &hotelstays.CancelRequest{
 		SessionID: session, CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo,

@@ -23,7 +23,7 @@ func ExampleClient_HotelList() {
 		CheckIn:         "2040-03-12",
 		CheckOut:        "2040-03-15",
 		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2, ChildrenAges: []int{4}}},
-		SortBy:          hotelstays.SortPriceAsc, PageSize: 3, MaxRatesPerHotel: 1,
+		SortBy:          types.SortPriceAsc, PageSize: 3, MaxRatesPerHotel: 1,
 	}, hotelstays.WithCurrency("EUR"))
 	if err != nil {
 		fmt.Println(err)
@@ -43,7 +43,7 @@ func ExampleClient_HotelList() {
 // An empty list is no error. EmptyReason says whether the account is the cause, and whether a retry
 // can help.
 func ExampleClient_HotelList_empty() {
-	srv, client := startSandbox(hotelstaystest.WithEmptyReason(string(types.NoSupplierAnswered)))
+	srv, client := startSandbox(hotelstaystest.WithEmptyReason(types.NoSupplierAnswered))
 	defer srv.Close()
 
 	found, err := client.HotelList(context.Background(), &hotelstays.HotelListRequest{
@@ -155,7 +155,7 @@ func ExampleHotelListStream_Response() {
 func ExampleClient_HotelListBatches() {
 	srv, client := startSandbox()
 	defer srv.Close()
-	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultStatus,
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultStatus,
 		Status: 400}) // one batch is refused
 
 	offers := map[string]string{} // session by hotel: each page has its own

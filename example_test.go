@@ -37,7 +37,7 @@ func Example() {
 func bookAndCancel(ctx context.Context, client *hotelstays.Client, city string) error {
 	found, err := client.HotelList(ctx, &hotelstays.HotelListRequest{
 		DestinationName: city, CheckIn: "2040-03-12", CheckOut: "2040-03-15",
-		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}}, SortBy: hotelstays.SortPriceAsc,
+		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}}, SortBy: types.SortPriceAsc,
 	})
 	if err != nil {
 		return err

@@ -26,6 +26,10 @@ const (
 	checkOut types.Date = "2000-03-13"
 )
 
+var allScopes = []types.Scope{
+	types.ScopeSearchRead, types.ScopeContentRead, types.ScopeBookingRead, types.ScopeBookingWrite, types.ScopeBookingCancel,
+}
+
 // newSandbox starts a sandbox with a client of its first account, until the test ends.
 func newSandbox(t *testing.T, opts ...hotelstaystest.Option) (*hotelstaystest.Server, *hotelstays.Client) {
 	t.Helper()

@@ -140,7 +140,7 @@ func TestObserverInfo(t *testing.T) {
 				client := newClient(t, srv, ticketOf(srv), hotelstays.WithObserver(log.observer()), hotelstays.WithTimeout(tc.timeout))
 				_, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{}) // fetches the token
 				require.NoError(t, err)
-				tc.fault.Operation = hotelstaystest.OpDestinations
+				tc.fault.Operation = hotelstays.OpDestinations
 				srv.Inject(tc.fault)
 
 				resp, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithTraceID("trace-1"),
@@ -154,7 +154,7 @@ func TestObserverInfo(t *testing.T) {
 				assert.Equal(t, "trace-1", info.TraceID)
 				assert.GreaterOrEqual(t, info.Duration, tc.least)
 				assert.LessOrEqual(t, info.Duration, tc.most)
-				requests := srv.Ledger().Requests(hotelstaystest.OpDestinations)
+				requests := srv.Ledger().Requests(hotelstays.OpDestinations)
 				require.Len(t, requests, tc.attempts)
 				assert.Equal(t, requests[tc.attempts-1].RequestID, info.RequestID)
 				if err == nil {
@@ -363,10 +363,10 @@ func logOf(t *testing.T, level slog.Level) (*slog.Logger, *bytes.Buffer, func() 
 // attempts, its Book cut off after the commit.
 func flawedBooking(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
 	t.Helper()
-	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultStatus, Status: 503, Times: 2})
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultStatus, Status: 503, Times: 2})
 	req := findOffer(t, srv, client, 0).request("ref-1")
 	req.Guests[0].PassportNumber = types.NewSecret("XY123456789")
-	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
 	_, err := client.Book(t.Context(), req)
 	var unknown *hotelstays.OutcomeUnknownError
 	require.ErrorAs(t, err, &unknown)
@@ -440,7 +440,7 @@ func TestLogOfAnUnknownOutcome(t *testing.T) {
 		assert.Equal(t, "outcome unknown", warnings[0].Msg)
 		assert.Equal(t, "Book", warnings[0].Operation)
 		assert.Equal(t, "ref-1", warnings[0].Reference)
-		assert.Equal(t, srv.Ledger().Requests(hotelstaystest.OpBook)[0].RequestID, warnings[0].RequestID)
+		assert.Equal(t, srv.Ledger().Requests(hotelstays.OpBook)[0].RequestID, warnings[0].RequestID)
 	})
 }
 
@@ -450,7 +450,7 @@ func TestLogOfATokensLifetime(t *testing.T) {
 	for want, cred := range map[string]hotelstays.Credential{
 		"": bearerToken("token"),
 		" lifetime=20m0s": hotelstays.OAuthCredential{ClientID: "id", ClientSecret: types.NewSecret("secret"),
-			Scopes: []hotelstays.Scope{hotelstays.ScopeBookingRead}, Lifetime: 20 * time.Minute},
+			Scopes: []types.Scope{types.ScopeBookingRead}, Lifetime: 20 * time.Minute},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var buf bytes.Buffer
@@ -481,7 +481,7 @@ func TestLogOfAMismatch(t *testing.T) {
 			where string
 			call  func() (hotelstays.ResponseMeta, error)
 		}{
-			{hotelstaystest.OpBook, "data.hotelOrder.nightCount", "data.hotelOrder.nightCount: want integer, got string",
+			{hotelstays.OpBook, "data.hotelOrder.nightCount", "data.hotelOrder.nightCount: want integer, got string",
 				func() (hotelstays.ResponseMeta, error) {
 					resp, err := client.Book(t.Context(), o.request("ref-1"))
 					require.NoError(t, err)
@@ -494,7 +494,7 @@ func TestLogOfAMismatch(t *testing.T) {
 					assert.JSONEq(t, string(wantJSON), string(gotJSON), "all else is there")
 					return resp.Meta, err
 				}},
-			{hotelstaystest.OpQueryOrders, "data.orders.0.rooms.0.board", "data.orders[0].rooms[0].board: want object, got string",
+			{hotelstays.OpQueryOrders, "data.orders.0.rooms.0.board", "data.orders[0].rooms[0].board: want object, got string",
 				func() (hotelstays.ResponseMeta, error) {
 					resp, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
 					require.NoError(t, err)
@@ -502,7 +502,7 @@ func TestLogOfAMismatch(t *testing.T) {
 					assert.Equal(t, order.PlatformReferenceNo, resp.Orders[0].PlatformReferenceNo)
 					return resp.Meta, err
 				}},
-			{hotelstaystest.OpCancel, "data.serviceFee", "data.serviceFee: want object, got string", func() (hotelstays.ResponseMeta, error) {
+			{hotelstays.OpCancel, "data.serviceFee", "data.serviceFee: want object, got string", func() (hotelstays.ResponseMeta, error) {
 				resp, err := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: o.session, CustomerReferenceNo: "ref-1",
 					SupplierReferenceNo: order.SupplierReferenceNo})
 				require.NoError(t, err)
@@ -510,13 +510,13 @@ func TestLogOfAMismatch(t *testing.T) {
 				assert.Equal(t, new(types.OrderStatus(3)), resp.Status)
 				return resp.Meta, err
 			}},
-			{hotelstaystest.OpHotelList, "data.list.1.rating", "data.list[1].rating: want number, got string", func() (hotelstays.ResponseMeta, error) {
+			{hotelstays.OpHotelList, "data.list.1.rating", "data.list[1].rating: want number, got string", func() (hotelstays.ResponseMeta, error) {
 				resp, err := client.HotelList(t.Context(), searchCity(srv))
 				require.NoError(t, err)
 				assert.Nil(t, resp.List[1].Rating)
 				return resp.Meta, err
 			}},
-			{hotelstaystest.OpHotelList, "data.list.1.rating", "data.list[1].rating: want number, got string", func() (hotelstays.ResponseMeta, error) {
+			{hotelstays.OpHotelList, "data.list.1.rating", "data.list[1].rating: want number, got string", func() (hotelstays.ResponseMeta, error) {
 				got := stream(t.Context(), client, searchCity(srv))
 				assert.Nil(t, got.hotels[1].Rating)
 				return got.resp.Meta, got.err

@@ -12,32 +12,11 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// OfferField is a part of an offer that CompareOffer compares.
-type OfferField string
-
-// The parts of an offer. Totals are of all rooms and nights.
-const (
-	OfferNetTotal         OfferField = "netTotal"
-	OfferGrossTotal       OfferField = "grossTotal"
-	OfferRespectGrossRate OfferField = "respectGrossRate"
-	OfferCurrency         OfferField = "currency"
-	OfferTax              OfferField = "tax"
-	OfferCancelFees       OfferField = "cancelFees"
-	OfferRefundableMode   OfferField = "refundableMode"
-	OfferRefundableUntil  OfferField = "refundableUntil"
-	OfferBoard            OfferField = "board"
-	OfferCheckIn          OfferField = "checkIn"
-	OfferCheckOut         OfferField = "checkOut"
-	OfferPackaging        OfferField = "includesPackaging"
-	OfferRatePkgID        OfferField = "ratePkgId"
-	OfferCancelTime       OfferField = "cancelTime" // CompareOrder only
-)
-
 // OfferChange is a part that differs, with both values as text for people.
 type OfferChange struct {
-	Field OfferField `json:"field"`
-	Seen  string     `json:"seen"`
-	Now   string     `json:"now"`
+	Field types.OfferField `json:"field"`
+	Seen  string           `json:"seen"`
+	Now   string           `json:"now"`
 
 	onlyAmounts bool          // all differences are amounts in the same currencies
 	rises       []types.Money // the amounts that rose, by how much
@@ -48,7 +27,7 @@ type OfferChange struct {
 // JSON is for logs and people: after decoding, Within accepts no change of an amount, not
 // even a lower one.
 type OfferDiff struct {
-	// Changes are in the order of the OfferField constants; empty if nothing differs.
+	// Changes are in the order of the types.OfferField constants; empty if nothing differs.
 	Changes []OfferChange `json:"changes"`
 }
 
@@ -75,7 +54,7 @@ type Tolerance struct {
 	// rise.
 	NetRisePercent json.Number
 	// Accept lists the parts that may change in any way.
-	Accept []OfferField
+	Accept []types.OfferField
 }
 
 // CompareOffer compares the offer that the traveller saw with the current one, as
@@ -90,19 +69,19 @@ func CompareOffer(seen, now *types.RoomRatePkg) OfferDiff {
 		now = &types.RoomRatePkg{}
 	}
 	var d OfferDiff
-	d.amounts(OfferNetTotal, totals(&seen.TotalRate.NetRate), totals(&now.TotalRate.NetRate))
-	d.amounts(OfferGrossTotal, totals(seen.TotalRate.GrossRate), totals(now.TotalRate.GrossRate))
-	d.text(OfferRespectGrossRate, fmt.Sprint(seen.TotalRate.RespectGrossRate), fmt.Sprint(now.TotalRate.RespectGrossRate))
-	d.text(OfferCurrency, seen.TotalRate.NetRate.Currency, now.TotalRate.NetRate.Currency)
-	d.amounts(OfferTax, taxes(seen.Tax), taxes(now.Tax))
-	d.amounts(OfferCancelFees, fees(seen.CancelFees), fees(now.CancelFees))
-	d.text(OfferRefundableMode, string(seen.RefundableMode), string(now.RefundableMode))
-	d.text(OfferRefundableUntil, instant(seen.RefundableUntil), instant(now.RefundableUntil))
-	d.text(OfferBoard, boardText(seen.Board), boardText(now.Board))
-	d.text(OfferCheckIn, string(seen.CheckIn), string(now.CheckIn))
-	d.text(OfferCheckOut, string(seen.CheckOut), string(now.CheckOut))
-	d.text(OfferPackaging, fmt.Sprint(seen.IncludesPackaging), fmt.Sprint(now.IncludesPackaging))
-	d.text(OfferRatePkgID, seen.RatePkgID, now.RatePkgID)
+	d.amounts(types.OfferNetTotal, totals(&seen.TotalRate.NetRate), totals(&now.TotalRate.NetRate))
+	d.amounts(types.OfferGrossTotal, totals(seen.TotalRate.GrossRate), totals(now.TotalRate.GrossRate))
+	d.text(types.OfferRespectGrossRate, fmt.Sprint(seen.TotalRate.RespectGrossRate), fmt.Sprint(now.TotalRate.RespectGrossRate))
+	d.text(types.OfferCurrency, seen.TotalRate.NetRate.Currency, now.TotalRate.NetRate.Currency)
+	d.amounts(types.OfferTax, taxes(seen.Tax), taxes(now.Tax))
+	d.amounts(types.OfferCancelFees, fees(seen.CancelFees), fees(now.CancelFees))
+	d.text(types.OfferRefundableMode, string(seen.RefundableMode), string(now.RefundableMode))
+	d.text(types.OfferRefundableUntil, instant(seen.RefundableUntil), instant(now.RefundableUntil))
+	d.text(types.OfferBoard, boardText(seen.Board), boardText(now.Board))
+	d.text(types.OfferCheckIn, string(seen.CheckIn), string(now.CheckIn))
+	d.text(types.OfferCheckOut, string(seen.CheckOut), string(now.CheckOut))
+	d.text(types.OfferPackaging, fmt.Sprint(seen.IncludesPackaging), fmt.Sprint(now.IncludesPackaging))
+	d.text(types.OfferRatePkgID, seen.RatePkgID, now.RatePkgID)
 	return d.from(seen)
 }
 
@@ -122,12 +101,12 @@ func CompareOrder(offer *types.RoomRatePkg, order *types.Order) OfferDiff {
 		order = &types.Order{}
 	}
 	var d OfferDiff
-	textIfSet := func(field OfferField, seen, now string) {
+	textIfSet := func(field types.OfferField, seen, now string) {
 		if now != "" {
 			d.text(field, seen, now)
 		}
 	}
-	firstRoom := func(field OfferField, text func(*types.RoomRatePkg) string) {
+	firstRoom := func(field types.OfferField, text func(*types.RoomRatePkg) string) {
 		seen := text(offer)
 		for i := range order.Rooms {
 			if now := text(&order.Rooms[i].RoomRatePkg); now != seen && now != "" {
@@ -136,20 +115,20 @@ func CompareOrder(offer *types.RoomRatePkg, order *types.Order) OfferDiff {
 			}
 		}
 	}
-	d.amounts(OfferNetTotal, totals(&offer.TotalRate.NetRate), totals(&order.NetRate))
+	d.amounts(types.OfferNetTotal, totals(&offer.TotalRate.NetRate), totals(&order.NetRate))
 	if gross := totals(order.GrossRate); gross != nil {
-		d.amounts(OfferGrossTotal, totals(offer.TotalRate.GrossRate), gross)
+		d.amounts(types.OfferGrossTotal, totals(offer.TotalRate.GrossRate), gross)
 	}
-	d.text(OfferRespectGrossRate, fmt.Sprint(offer.TotalRate.RespectGrossRate), fmt.Sprint(order.RespectGrossRate))
-	textIfSet(OfferCurrency, offer.TotalRate.NetRate.Currency, order.NetRate.Currency)
-	firstRoom(OfferRefundableMode, func(o *types.RoomRatePkg) string { return string(o.RefundableMode) })
-	firstRoom(OfferRefundableUntil, func(o *types.RoomRatePkg) string { return instant(o.RefundableUntil) })
-	firstRoom(OfferBoard, func(o *types.RoomRatePkg) string { return boardText(o.Board) })
-	textIfSet(OfferCheckIn, string(offer.CheckIn), string(order.CheckIn))
-	textIfSet(OfferCheckOut, string(offer.CheckOut), string(order.CheckOut))
-	firstRoom(OfferPackaging, func(o *types.RoomRatePkg) string { return fmt.Sprint(o.IncludesPackaging) })
-	firstRoom(OfferRatePkgID, func(o *types.RoomRatePkg) string { return o.RatePkgID })
-	textIfSet(OfferCancelTime, "", string(order.CancelTime))
+	d.text(types.OfferRespectGrossRate, fmt.Sprint(offer.TotalRate.RespectGrossRate), fmt.Sprint(order.RespectGrossRate))
+	textIfSet(types.OfferCurrency, offer.TotalRate.NetRate.Currency, order.NetRate.Currency)
+	firstRoom(types.OfferRefundableMode, func(o *types.RoomRatePkg) string { return string(o.RefundableMode) })
+	firstRoom(types.OfferRefundableUntil, func(o *types.RoomRatePkg) string { return instant(o.RefundableUntil) })
+	firstRoom(types.OfferBoard, func(o *types.RoomRatePkg) string { return boardText(o.Board) })
+	textIfSet(types.OfferCheckIn, string(offer.CheckIn), string(order.CheckIn))
+	textIfSet(types.OfferCheckOut, string(offer.CheckOut), string(order.CheckOut))
+	firstRoom(types.OfferPackaging, func(o *types.RoomRatePkg) string { return fmt.Sprint(o.IncludesPackaging) })
+	firstRoom(types.OfferRatePkgID, func(o *types.RoomRatePkg) string { return o.RatePkgID })
+	textIfSet(types.OfferCancelTime, "", string(order.CancelTime))
 	return d.from(offer)
 }
 
@@ -211,7 +190,7 @@ func (d OfferDiff) from(seen *types.RoomRatePkg) OfferDiff {
 	return d
 }
 
-func (d *OfferDiff) text(field OfferField, seen, now string) {
+func (d *OfferDiff) text(field types.OfferField, seen, now string) {
 	if seen != now {
 		d.Changes = append(d.Changes, OfferChange{Field: field, Seen: seen, Now: now})
 	}
@@ -235,9 +214,9 @@ func (s sum) equal(other sum) bool {
 }
 
 // amounts compares the sums of one part in order.
-func (d *OfferDiff) amounts(field OfferField, seen, now []sum) {
+func (d *OfferDiff) amounts(field types.OfferField, seen, now []sum) {
 	change := OfferChange{Field: field, Seen: sumsText(seen), Now: sumsText(now), onlyAmounts: len(seen) == len(now)}
-	noPrice := field == OfferNetTotal && !(hasPrice(seen) && hasPrice(now)) // always a change
+	noPrice := field == types.OfferNetTotal && !(hasPrice(seen) && hasPrice(now)) // always a change
 	if slices.EqualFunc(seen, now, sum.equal) && !noPrice {
 		return
 	}

@@ -28,86 +28,86 @@ func seenOffer() *types.RoomRatePkg {
 
 func TestCompareOffer(t *testing.T) {
 	none, ten := hotelstays.Tolerance{}, hotelstays.Tolerance{NetRise: types.Money{Currency: "USD", Amount: "10"}}
-	accept := func(fields ...hotelstays.OfferField) hotelstays.Tolerance {
+	accept := func(fields ...types.OfferField) hotelstays.Tolerance {
 		return hotelstays.Tolerance{Accept: fields}
 	}
-	fields := func(f ...hotelstays.OfferField) []hotelstays.OfferField { return f }
+	fields := func(f ...types.OfferField) []types.OfferField { return f }
 	for _, tc := range []struct {
 		name    string
 		change  func(now *types.RoomRatePkg)
-		changes []hotelstays.OfferField
+		changes []types.OfferField
 		within  map[bool][]hotelstays.Tolerance
 	}{
 		{"nothing", func(*types.RoomRatePkg) {}, nil, map[bool][]hotelstays.Tolerance{true: {none}}},
 
 		// Each part alone.
-		{"net total rises within", func(o *types.RoomRatePkg) { o.TotalRate.NetRate.Amount = "130.50" }, fields(hotelstays.OfferNetTotal),
-			map[bool][]hotelstays.Tolerance{true: {ten, accept(hotelstays.OfferNetTotal)}, false: {none, accept(hotelstays.OfferGrossTotal)}}},
-		{"net total rises beyond", func(o *types.RoomRatePkg) { o.TotalRate.NetRate.Amount = "130.51" }, fields(hotelstays.OfferNetTotal),
-			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferNetTotal)}, false: {none, ten}}},
-		{"net total falls", func(o *types.RoomRatePkg) { o.TotalRate.NetRate.Amount = "1" }, fields(hotelstays.OfferNetTotal),
+		{"net total rises within", func(o *types.RoomRatePkg) { o.TotalRate.NetRate.Amount = "130.50" }, fields(types.OfferNetTotal),
+			map[bool][]hotelstays.Tolerance{true: {ten, accept(types.OfferNetTotal)}, false: {none, accept(types.OfferGrossTotal)}}},
+		{"net total rises beyond", func(o *types.RoomRatePkg) { o.TotalRate.NetRate.Amount = "130.51" }, fields(types.OfferNetTotal),
+			map[bool][]hotelstays.Tolerance{true: {accept(types.OfferNetTotal)}, false: {none, ten}}},
+		{"net total falls", func(o *types.RoomRatePkg) { o.TotalRate.NetRate.Amount = "1" }, fields(types.OfferNetTotal),
 			map[bool][]hotelstays.Tolerance{true: {none, ten}}},
-		{"net total is gone", func(o *types.RoomRatePkg) { o.TotalRate.NetRate.Amount = "" }, fields(hotelstays.OfferNetTotal),
-			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferNetTotal)}, false: {none, ten}}},
-		{"net total is no number", func(o *types.RoomRatePkg) { o.TotalRate.NetRate.Amount = "much" }, fields(hotelstays.OfferNetTotal),
+		{"net total is gone", func(o *types.RoomRatePkg) { o.TotalRate.NetRate.Amount = "" }, fields(types.OfferNetTotal),
+			map[bool][]hotelstays.Tolerance{true: {accept(types.OfferNetTotal)}, false: {none, ten}}},
+		{"net total is no number", func(o *types.RoomRatePkg) { o.TotalRate.NetRate.Amount = "much" }, fields(types.OfferNetTotal),
 			map[bool][]hotelstays.Tolerance{false: {none, ten}}},
-		{"gross total rises", func(o *types.RoomRatePkg) { o.TotalRate.GrossRate.Amount = "150.01" }, fields(hotelstays.OfferGrossTotal),
-			map[bool][]hotelstays.Tolerance{true: {ten, accept(hotelstays.OfferGrossTotal)}, false: {none, accept(hotelstays.OfferNetTotal)}}},
-		{"gross total falls", func(o *types.RoomRatePkg) { o.TotalRate.GrossRate.Amount = "149.99" }, fields(hotelstays.OfferGrossTotal),
+		{"gross total rises", func(o *types.RoomRatePkg) { o.TotalRate.GrossRate.Amount = "150.01" }, fields(types.OfferGrossTotal),
+			map[bool][]hotelstays.Tolerance{true: {ten, accept(types.OfferGrossTotal)}, false: {none, accept(types.OfferNetTotal)}}},
+		{"gross total falls", func(o *types.RoomRatePkg) { o.TotalRate.GrossRate.Amount = "149.99" }, fields(types.OfferGrossTotal),
 			map[bool][]hotelstays.Tolerance{true: {none, ten}}},
-		{"gross total is gone", func(o *types.RoomRatePkg) { o.TotalRate.GrossRate = nil }, fields(hotelstays.OfferGrossTotal),
+		{"gross total is gone", func(o *types.RoomRatePkg) { o.TotalRate.GrossRate = nil }, fields(types.OfferGrossTotal),
 			map[bool][]hotelstays.Tolerance{false: {none, ten}}},
-		{"respectGrossRate", func(o *types.RoomRatePkg) { o.TotalRate.RespectGrossRate = true }, fields(hotelstays.OfferRespectGrossRate),
-			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferRespectGrossRate)}, false: {none, ten}}},
+		{"respectGrossRate", func(o *types.RoomRatePkg) { o.TotalRate.RespectGrossRate = true }, fields(types.OfferRespectGrossRate),
+			map[bool][]hotelstays.Tolerance{true: {accept(types.OfferRespectGrossRate)}, false: {none, ten}}},
 		{"another currency", func(o *types.RoomRatePkg) { o.TotalRate.NetRate = types.Money{Currency: "JPY", Amount: "120.50"} },
-			fields(hotelstays.OfferNetTotal, hotelstays.OfferCurrency),
-			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferNetTotal, hotelstays.OfferCurrency)},
-				false: {none, ten, accept(hotelstays.OfferCurrency), accept(hotelstays.OfferNetTotal)}}},
+			fields(types.OfferNetTotal, types.OfferCurrency),
+			map[bool][]hotelstays.Tolerance{true: {accept(types.OfferNetTotal, types.OfferCurrency)},
+				false: {none, ten, accept(types.OfferCurrency), accept(types.OfferNetTotal)}}},
 		{"another currency, and less", func(o *types.RoomRatePkg) { o.TotalRate.NetRate = types.Money{Currency: "KWD", Amount: "100"} },
-			fields(hotelstays.OfferNetTotal, hotelstays.OfferCurrency),
-			map[bool][]hotelstays.Tolerance{false: {none, ten, accept(hotelstays.OfferCurrency)}}},
+			fields(types.OfferNetTotal, types.OfferCurrency),
+			map[bool][]hotelstays.Tolerance{false: {none, ten, accept(types.OfferCurrency)}}},
 		{"no currency", func(o *types.RoomRatePkg) { o.TotalRate.NetRate = types.Money{Amount: "120.50"} },
-			fields(hotelstays.OfferNetTotal, hotelstays.OfferCurrency),
-			map[bool][]hotelstays.Tolerance{false: {none, ten, accept(hotelstays.OfferCurrency), accept(hotelstays.OfferNetTotal)}}},
+			fields(types.OfferNetTotal, types.OfferCurrency),
+			map[bool][]hotelstays.Tolerance{false: {none, ten, accept(types.OfferCurrency), accept(types.OfferNetTotal)}}},
 		{"no currency, and less", func(o *types.RoomRatePkg) { *o.TotalRate.GrossRate = types.Money{Amount: "100"} },
-			fields(hotelstays.OfferGrossTotal),
-			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferGrossTotal)}, false: {none, ten}}},
-		{"tax total", func(o *types.RoomRatePkg) { o.Tax.Total.Amount = "11.00" }, fields(hotelstays.OfferTax),
-			map[bool][]hotelstays.Tolerance{true: {ten, accept(hotelstays.OfferTax)}, false: {none}}},
+			fields(types.OfferGrossTotal),
+			map[bool][]hotelstays.Tolerance{true: {accept(types.OfferGrossTotal)}, false: {none, ten}}},
+		{"tax total", func(o *types.RoomRatePkg) { o.Tax.Total.Amount = "11.00" }, fields(types.OfferTax),
+			map[bool][]hotelstays.Tolerance{true: {ten, accept(types.OfferTax)}, false: {none}}},
 		{"tax rises beyond", func(o *types.RoomRatePkg) { o.Tax.Total.Amount, o.Tax.Items[0].Amount.Amount = "9.00", "20.01" },
-			fields(hotelstays.OfferTax),
-			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferTax)}, false: {none, ten}}},
-		{"tax of another name", func(o *types.RoomRatePkg) { o.Tax.Items[0].TaxName = "Tourism fee" }, fields(hotelstays.OfferTax),
-			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferTax)}, false: {none, ten}}},
-		{"tax of another type", func(o *types.RoomRatePkg) { o.Tax.Items[0].TaxType += "?" }, fields(hotelstays.OfferTax),
-			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferTax)}, false: {none, ten}}},
-		{"tax item", func(o *types.RoomRatePkg) { o.Tax.Items[0].Amount.Amount = "11.00" }, fields(hotelstays.OfferTax),
+			fields(types.OfferTax),
+			map[bool][]hotelstays.Tolerance{true: {accept(types.OfferTax)}, false: {none, ten}}},
+		{"tax of another name", func(o *types.RoomRatePkg) { o.Tax.Items[0].TaxName = "Tourism fee" }, fields(types.OfferTax),
+			map[bool][]hotelstays.Tolerance{true: {accept(types.OfferTax)}, false: {none, ten}}},
+		{"tax of another type", func(o *types.RoomRatePkg) { o.Tax.Items[0].TaxType += "?" }, fields(types.OfferTax),
+			map[bool][]hotelstays.Tolerance{true: {accept(types.OfferTax)}, false: {none, ten}}},
+		{"tax item", func(o *types.RoomRatePkg) { o.Tax.Items[0].Amount.Amount = "11.00" }, fields(types.OfferTax),
 			map[bool][]hotelstays.Tolerance{false: {none}}},
-		{"tax is gone", func(o *types.RoomRatePkg) { o.Tax = nil }, fields(hotelstays.OfferTax), map[bool][]hotelstays.Tolerance{false: {none}}},
-		{"cancel fee", func(o *types.RoomRatePkg) { o.CancelFees[1].Fee.Amount = "60.26" }, fields(hotelstays.OfferCancelFees),
-			map[bool][]hotelstays.Tolerance{true: {ten, accept(hotelstays.OfferCancelFees)}, false: {none}}},
-		{"cancel fee beyond", func(o *types.RoomRatePkg) { o.CancelFees[0].Fee.Amount = "10.01" }, fields(hotelstays.OfferCancelFees),
-			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferCancelFees)}, false: {none, ten}}},
-		{"cancel deadline", func(o *types.RoomRatePkg) { o.CancelFees[0].Until = "2000-03-01T11:59:59Z" }, fields(hotelstays.OfferCancelFees),
+		{"tax is gone", func(o *types.RoomRatePkg) { o.Tax = nil }, fields(types.OfferTax), map[bool][]hotelstays.Tolerance{false: {none}}},
+		{"cancel fee", func(o *types.RoomRatePkg) { o.CancelFees[1].Fee.Amount = "60.26" }, fields(types.OfferCancelFees),
+			map[bool][]hotelstays.Tolerance{true: {ten, accept(types.OfferCancelFees)}, false: {none}}},
+		{"cancel fee beyond", func(o *types.RoomRatePkg) { o.CancelFees[0].Fee.Amount = "10.01" }, fields(types.OfferCancelFees),
+			map[bool][]hotelstays.Tolerance{true: {accept(types.OfferCancelFees)}, false: {none, ten}}},
+		{"cancel deadline", func(o *types.RoomRatePkg) { o.CancelFees[0].Until = "2000-03-01T11:59:59Z" }, fields(types.OfferCancelFees),
 			map[bool][]hotelstays.Tolerance{false: {none}}},
-		{"a cancel fee less", func(o *types.RoomRatePkg) { o.CancelFees = o.CancelFees[:1] }, fields(hotelstays.OfferCancelFees),
+		{"a cancel fee less", func(o *types.RoomRatePkg) { o.CancelFees = o.CancelFees[:1] }, fields(types.OfferCancelFees),
 			map[bool][]hotelstays.Tolerance{false: {none}}},
-		{"refundableMode", func(o *types.RoomRatePkg) { o.RefundableMode = types.RefundableNo }, fields(hotelstays.OfferRefundableMode),
-			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferRefundableMode)}, false: {none}}},
-		{"refundableUntil", func(o *types.RoomRatePkg) { o.RefundableUntil = "2000-03-01T11:00:00Z" }, fields(hotelstays.OfferRefundableUntil),
-			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferRefundableUntil)}, false: {none}}},
-		{"board", func(o *types.RoomRatePkg) { o.Board.BoardID = types.BoardRO }, fields(hotelstays.OfferBoard),
-			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferBoard)}, false: {none}}},
-		{"board is gone", func(o *types.RoomRatePkg) { o.Board = nil }, fields(hotelstays.OfferBoard),
+		{"refundableMode", func(o *types.RoomRatePkg) { o.RefundableMode = types.RefundableNo }, fields(types.OfferRefundableMode),
+			map[bool][]hotelstays.Tolerance{true: {accept(types.OfferRefundableMode)}, false: {none}}},
+		{"refundableUntil", func(o *types.RoomRatePkg) { o.RefundableUntil = "2000-03-01T11:00:00Z" }, fields(types.OfferRefundableUntil),
+			map[bool][]hotelstays.Tolerance{true: {accept(types.OfferRefundableUntil)}, false: {none}}},
+		{"board", func(o *types.RoomRatePkg) { o.Board.BoardID = types.BoardRO }, fields(types.OfferBoard),
+			map[bool][]hotelstays.Tolerance{true: {accept(types.OfferBoard)}, false: {none}}},
+		{"board is gone", func(o *types.RoomRatePkg) { o.Board = nil }, fields(types.OfferBoard),
 			map[bool][]hotelstays.Tolerance{false: {none}}},
-		{"check-in", func(o *types.RoomRatePkg) { o.CheckIn = "2000-03-11" }, fields(hotelstays.OfferCheckIn),
-			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferCheckIn)}, false: {none}}},
-		{"check-out", func(o *types.RoomRatePkg) { o.CheckOut = "2000-03-12" }, fields(hotelstays.OfferCheckOut),
-			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferCheckOut)}, false: {none}}},
-		{"packaging", func(o *types.RoomRatePkg) { o.IncludesPackaging = true }, fields(hotelstays.OfferPackaging),
-			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferPackaging)}, false: {none}}},
-		{"ratePkgId", func(o *types.RoomRatePkg) { o.RatePkgID = "other" }, fields(hotelstays.OfferRatePkgID),
-			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferRatePkgID)}, false: {none}}},
+		{"check-in", func(o *types.RoomRatePkg) { o.CheckIn = "2000-03-11" }, fields(types.OfferCheckIn),
+			map[bool][]hotelstays.Tolerance{true: {accept(types.OfferCheckIn)}, false: {none}}},
+		{"check-out", func(o *types.RoomRatePkg) { o.CheckOut = "2000-03-12" }, fields(types.OfferCheckOut),
+			map[bool][]hotelstays.Tolerance{true: {accept(types.OfferCheckOut)}, false: {none}}},
+		{"packaging", func(o *types.RoomRatePkg) { o.IncludesPackaging = true }, fields(types.OfferPackaging),
+			map[bool][]hotelstays.Tolerance{true: {accept(types.OfferPackaging)}, false: {none}}},
+		{"ratePkgId", func(o *types.RoomRatePkg) { o.RatePkgID = "other" }, fields(types.OfferRatePkgID),
+			map[bool][]hotelstays.Tolerance{true: {accept(types.OfferRatePkgID)}, false: {none}}},
 
 		// Equal by value.
 		{"other digits", func(o *types.RoomRatePkg) {
@@ -122,18 +122,18 @@ func TestCompareOffer(t *testing.T) {
 		{"all cheaper", func(o *types.RoomRatePkg) {
 			o.TotalRate.NetRate.Amount, o.TotalRate.GrossRate.Amount = "108.45", "135.00"
 			o.Tax.Total.Amount, o.Tax.Items[0].Amount.Amount, o.CancelFees[1].Fee.Amount = "9.00", "9.00", "54.22"
-		}, fields(hotelstays.OfferNetTotal, hotelstays.OfferGrossTotal, hotelstays.OfferTax, hotelstays.OfferCancelFees),
+		}, fields(types.OfferNetTotal, types.OfferGrossTotal, types.OfferTax, types.OfferCancelFees),
 			map[bool][]hotelstays.Tolerance{true: {none, ten}}},
 		{"cheaper, and not refundable", func(o *types.RoomRatePkg) {
 			o.TotalRate.NetRate.Amount, o.RefundableMode = "100", types.RefundableNo
-		}, fields(hotelstays.OfferNetTotal, hotelstays.OfferRefundableMode),
-			map[bool][]hotelstays.Tolerance{true: {accept(hotelstays.OfferRefundableMode)}, false: {none, ten, accept(hotelstays.OfferNetTotal)}}},
+		}, fields(types.OfferNetTotal, types.OfferRefundableMode),
+			map[bool][]hotelstays.Tolerance{true: {accept(types.OfferRefundableMode)}, false: {none, ten, accept(types.OfferNetTotal)}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			now := seenOffer()
 			tc.change(now)
 			diff := hotelstays.CompareOffer(seenOffer(), now)
-			var changed []hotelstays.OfferField
+			var changed []types.OfferField
 			for _, c := range diff.Changes {
 				changed = append(changed, c.Field)
 				assert.NotEqual(t, c.Seen, c.Now)
@@ -145,7 +145,7 @@ func TestCompareOffer(t *testing.T) {
 					assert.Equal(t, want, diff.Within(tolerance), "%+v", tolerance)
 				}
 			}
-			var back []hotelstays.OfferField // differences are symmetric
+			var back []types.OfferField // differences are symmetric
 			for _, c := range hotelstays.CompareOffer(now, seenOffer()).Changes {
 				back = append(back, c.Field)
 			}
@@ -228,9 +228,9 @@ func TestCompareOfferThroughTheFlow(t *testing.T) {
 		w.MoveRate(w.offer.RatePkgID, 10)
 		moved := check()
 		diff := hotelstays.CompareOffer(&w.offer.RoomRatePkg, moved)
-		assert.False(t, diff.Within(hotelstays.Tolerance{Accept: []hotelstays.OfferField{hotelstays.OfferGrossTotal, hotelstays.OfferTax,
-			hotelstays.OfferCancelFees}}), diff)
-		assert.Equal(t, hotelstays.OfferNetTotal, diff.Changes[0].Field)
+		assert.False(t, diff.Within(hotelstays.Tolerance{Accept: []types.OfferField{types.OfferGrossTotal, types.OfferTax,
+			types.OfferCancelFees}}), diff)
+		assert.Equal(t, types.OfferNetTotal, diff.Changes[0].Field)
 
 		req := w.offer.request("ref-1")
 		req.Expect = moved
@@ -325,7 +325,7 @@ func TestRiseInPercent(t *testing.T) {
 		seen, now := seenOffer(), seenOffer()
 		tc.change(seen, now)
 		tolerance := hotelstays.Tolerance{NetRise: tc.amount, NetRisePercent: tc.percent,
-			Accept: []hotelstays.OfferField{hotelstays.OfferCurrency}}
+			Accept: []types.OfferField{types.OfferCurrency}}
 		assert.Equal(t, tc.want, hotelstays.CompareOffer(seen, now).Within(tolerance), tc.name)
 	}
 	order := &types.Order{CheckIn: checkIn, CheckOut: checkOut, NetRate: usd("123.51")}
@@ -369,7 +369,7 @@ func TestOfferDiffReadBack(t *testing.T) {
 	var decoded hotelstays.OfferDiff
 	require.NoError(t, json.Unmarshal(text, &decoded))
 	assert.False(t, decoded.Within(hotelstays.Tolerance{}))
-	assert.True(t, decoded.Within(hotelstays.Tolerance{Accept: []hotelstays.OfferField{hotelstays.OfferNetTotal}}))
+	assert.True(t, decoded.Within(hotelstays.Tolerance{Accept: []types.OfferField{types.OfferNetTotal}}))
 }
 
 func TestOfferDiffAsJSON(t *testing.T) {

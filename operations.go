@@ -2,43 +2,35 @@
 
 package hotelstays
 
-import "time"
+import (
+	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
+)
 
 // Operation names an operation of the API in errors, logs, rate limits and observers.
-type Operation string
+type Operation = types.Operation
 
 // The operations of the API.
 const (
-	OpTicket            Operation = "Ticket"
-	OpOAuthToken        Operation = "OAuthToken"
-	OpDestinations      Operation = "Destinations"
-	OpHotelsMetadata    Operation = "HotelsMetadata"
-	OpHotelStaticDetail Operation = "HotelStaticDetail"
-	OpHotelIDList       Operation = "HotelIDList"
-	OpHotelList         Operation = "HotelList"
-	OpHotelRates        Operation = "HotelRates"
-	OpCheckAvail        Operation = "CheckAvail"
-	OpBook              Operation = "Book"
-	OpQueryOrders       Operation = "QueryOrders"
-	OpOrderVoucher      Operation = "OrderVoucher"
-	OpCancel            Operation = "Cancel"
+	OpTicket            = types.OpTicket
+	OpOAuthToken        = types.OpOAuthToken
+	OpDestinations      = types.OpDestinations
+	OpHotelsMetadata    = types.OpHotelsMetadata
+	OpHotelStaticDetail = types.OpHotelStaticDetail
+	OpHotelIDList       = types.OpHotelIDList
+	OpHotelList         = types.OpHotelList
+	OpHotelRates        = types.OpHotelRates
+	OpCheckAvail        = types.OpCheckAvail
+	OpBook              = types.OpBook
+	OpQueryOrders       = types.OpQueryOrders
+	OpOrderVoucher      = types.OpOrderVoucher
+	OpCancel            = types.OpCancel
 )
-
-// RateLimit returns how many requests of op the service accepts from one client address
-// in any second; 0 where the limit is undocumented.
-func (op Operation) RateLimit() int {
-	if row := operations[op]; row != nil {
-		return row.perSecond
-	}
-	return 0
-}
 
 // operation is what differs between operations.
 type operation struct {
 	path string
-	// perSecond is the documented rate limit: requests of one client address in a second; 0:
-	// undocumented.
-	perSecond int
 	// timeout bounds a call whose ctx has no deadline.
 	timeout time.Duration
 	// noAuth: the operation fetches a token and sends none. Its answers are secret.
@@ -59,17 +51,17 @@ type operation struct {
 }
 
 var operations = map[Operation]*operation{
-	OpTicket:            {path: "/api/auth/ticket", perSecond: 5, timeout: 20 * time.Second, noAuth: true},
+	OpTicket:            {path: "/api/auth/ticket", timeout: 20 * time.Second, noAuth: true},
 	OpOAuthToken:        {path: "/api/v1/oauth/token", timeout: 20 * time.Second, noAuth: true, bare: true},
-	OpDestinations:      {path: "/api/search/destinations", perSecond: 100, timeout: 60 * time.Second, lenient: true, internStrings: true},
-	OpHotelsMetadata:    {path: "/api/search/hotelsMetadata", perSecond: 100, timeout: 60 * time.Second, lenient: true, internStrings: true},
-	OpHotelStaticDetail: {path: "/api/search/hotelStaticDetail", perSecond: 100, timeout: 60 * time.Second, lenient: true, internStrings: true},
+	OpDestinations:      {path: "/api/search/destinations", timeout: 60 * time.Second, lenient: true, internStrings: true},
+	OpHotelsMetadata:    {path: "/api/search/hotelsMetadata", timeout: 60 * time.Second, lenient: true, internStrings: true},
+	OpHotelStaticDetail: {path: "/api/search/hotelStaticDetail", timeout: 60 * time.Second, lenient: true, internStrings: true},
 	OpHotelIDList:       {path: "/api/search/hotelIdList", timeout: 60 * time.Second, lenient: true, internStrings: true},
-	OpHotelList:         {path: "/api/search/hotelList", perSecond: 100, timeout: 60 * time.Second, bookingFlow: true, lenient: true, internStrings: true},
-	OpHotelRates:        {path: "/api/search/hotelRates", perSecond: 100, timeout: 60 * time.Second, bookingFlow: true, lenient: true, internStrings: true},
-	OpCheckAvail:        {path: "/api/search/checkAvail", perSecond: 10, timeout: 60 * time.Second, bookingFlow: true, internStrings: true},
-	OpBook:              {path: "/api/trade/book", perSecond: 10, timeout: 120 * time.Second, bookingFlow: true, mutates: true, lenient: true},
-	OpQueryOrders:       {path: "/api/trade/queryOrders", perSecond: 50, timeout: 30 * time.Second, lenient: true},
-	OpOrderVoucher:      {path: "/api/trade/orderVoucher", perSecond: 50, timeout: 60 * time.Second},
-	OpCancel:            {path: "/api/trade/cancel", perSecond: 10, timeout: 120 * time.Second, bookingFlow: true, noData: true, mutates: true, lenient: true},
+	OpHotelList:         {path: "/api/search/hotelList", timeout: 60 * time.Second, bookingFlow: true, lenient: true, internStrings: true},
+	OpHotelRates:        {path: "/api/search/hotelRates", timeout: 60 * time.Second, bookingFlow: true, lenient: true, internStrings: true},
+	OpCheckAvail:        {path: "/api/search/checkAvail", timeout: 60 * time.Second, bookingFlow: true, internStrings: true},
+	OpBook:              {path: "/api/trade/book", timeout: 120 * time.Second, bookingFlow: true, mutates: true, lenient: true},
+	OpQueryOrders:       {path: "/api/trade/queryOrders", timeout: 30 * time.Second, lenient: true},
+	OpOrderVoucher:      {path: "/api/trade/orderVoucher", timeout: 60 * time.Second},
+	OpCancel:            {path: "/api/trade/cancel", timeout: 120 * time.Second, bookingFlow: true, noData: true, mutates: true, lenient: true},
 }

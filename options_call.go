@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // CallOption is an option of one call. It wins over the option of the client. Every method
@@ -257,11 +259,11 @@ func WithParallelism(n int) CallOption {
 }
 
 // WithBatchSize sets how many ids HotelListBatches puts into one request: 200 by default, at
-// most MaxHotelIDs. An account with a visibility band refuses more than 200.
+// most types.MaxHotelIDs. An account with a visibility band refuses more than 200.
 func WithBatchSize(n int) CallOption {
 	return with(optionBatchSize, func(s *settings) {
-		if n < 1 || n > MaxHotelIDs {
-			s.faults.add("WithBatchSize", "is %d; it must lie between 1 and %d", n, MaxHotelIDs)
+		if n < 1 || n > types.MaxHotelIDs {
+			s.faults.add("WithBatchSize", "is %d; it must lie between 1 and %d", n, types.MaxHotelIDs)
 			return
 		}
 		s.batchSize = n

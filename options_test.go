@@ -216,7 +216,7 @@ func TestRequestIDAndTimestampOfEachAttempt(t *testing.T) {
 			hotelstays.WithRequestID(func(ctx context.Context) string { n++; return fmt.Sprint(ctx.Value(key{}), "-", n) }),
 			hotelstays.WithClientRequestTimestamp(func(sent time.Time) string { return strconv.FormatInt(sent.UnixMilli(), 10) }))
 		fault := status(429, "")
-		fault.Operation, fault.Times = hotelstaystest.OpDestinations, 2
+		fault.Operation, fault.Times = hotelstays.OpDestinations, 2
 		fault.Header.Set("Retry-After", "3")
 		srv.Inject(fault)
 		resp, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
@@ -280,10 +280,10 @@ func TestMaxAttemptsOfACall(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			srv, _ := newSandbox(t)
 			fault := status(503, "")
-			fault.Operation, fault.Times = hotelstaystest.OpDestinations, 10
+			fault.Operation, fault.Times = hotelstays.OpDestinations, 10
 			srv.Inject(fault)
 			assert.Error(t, operationCalls[hotelstays.OpDestinations](t.Context(), newClient(t, srv, ticketOf(srv), row.client...), row.call...))
-			assert.Equal(t, row.sent, srv.Ledger().Count(hotelstaystest.OpDestinations))
+			assert.Equal(t, row.sent, srv.Ledger().Count(hotelstays.OpDestinations))
 		})
 	}
 }
@@ -456,8 +456,8 @@ func TestMarketRule(t *testing.T) {
 // Once named users are authorised, every call must name one.
 func TestUserRefRule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		srv, plain := newSandbox(t, hotelstaystest.WithUserRefs(map[string][]string{
-			"agent-1": hotelstaystest.AllScopes(), "agent-2": {hotelstaystest.ScopeContentRead}, "agent-3": {}}))
+		srv, plain := newSandbox(t, hotelstaystest.WithUserRefs(map[string][]types.Scope{
+			"agent-1": allScopes, "agent-2": {types.ScopeContentRead}, "agent-3": {}}))
 		anyone := newClient(t, srv, ticketOf(srv), hotelstays.WithUserRef("nobody"))
 		agent := newClient(t, srv, ticketOf(srv), hotelstays.WithUserRef("agent-1"))
 		checkAccountRule(t, srv, "User-Ref", []ruleCase{
@@ -504,7 +504,7 @@ func checkAccountRule(t *testing.T, srv *hotelstaystest.Server, header string, c
 		}
 	}
 	assert.NotZero(t, srv.Ledger().TicketsIssued())
-	for _, r := range srv.Ledger().Requests(hotelstaystest.OpTicket) {
+	for _, r := range srv.Ledger().Requests(hotelstays.OpTicket) {
 		assert.NotContains(t, r.Header, header, "a token is fetched without it")
 	}
 }

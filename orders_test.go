@@ -125,7 +125,7 @@ func TestOrdersOfAnotherAccount(t *testing.T) {
 			assert.ErrorIs(t, err, hotelstays.ErrNotFound)
 			var api *hotelstays.APIError
 			require.ErrorAs(t, err, &api)
-			assert.Equal(t, hotelstays.CodeNotFound, api.Code)
+			assert.Equal(t, types.CodeNotFound, api.Code)
 			assert.Equal(t, 404, api.HTTPStatus)
 			assert.Equal(t, "order not found", api.Msg)
 		}
@@ -155,11 +155,11 @@ func TestFindOrder(t *testing.T) {
 		assert.ErrorIs(t, err, hotelstays.ErrNotFound)
 		assert.EqualError(t, err, `hotelstays: no order under reference "ref-3": check the reference, and that this account booked it; `+
 			`after a Book with an unknown outcome use RecoverBooking`)
-		assert.Equal(t, 2, srv.Ledger().Count(hotelstaystest.OpQueryOrders))
+		assert.Equal(t, 2, srv.Ledger().Count(hotelstays.OpQueryOrders))
 
 		_, err = client.FindOrder(t.Context(), "", hotelstays.WithCurrency("USD"))
 		assert.Equal(t, []string{"WithCurrency", "customerReferenceNo"}, faultPaths(t, err))
-		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 404, Body: []byte("<html>")})
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 404, Body: []byte("<html>")})
 		_, err = client.FindOrder(t.Context(), "ref-1")
 		require.ErrorAs(t, err, new(*hotelstays.APIError))
 		assert.NotErrorIs(t, err, hotelstays.ErrNotFound, "a gateway's page proves nothing")
@@ -260,7 +260,7 @@ func TestCancelRefusals(t *testing.T) {
 				assert.Equal(t, 400, api.HTTPStatus)
 				assert.Empty(t, srv.Ledger().Cancellations())
 				assert.Equal(t, before, srv.Ledger().Orders()[0].Status)
-				assert.Equal(t, 1, srv.Ledger().Count(hotelstaystest.OpCancel), "a refusal is not sent again")
+				assert.Equal(t, 1, srv.Ledger().Count(hotelstays.OpCancel), "a refusal is not sent again")
 
 				if tc.rule == hotelstaystest.CancelNeedsReason {
 					cancel.Reason = "plans changed"
@@ -436,7 +436,7 @@ func TestAwaitOrderSaysWhatItSaw(t *testing.T) {
 // CancelAndRead reads the order back, once, and sends Cancel once, whatever comes.
 func TestCancelAndRead(t *testing.T) {
 	fault := func(f hotelstaystest.Fault) hotelstaystest.Fault {
-		f.Operation = hotelstaystest.OpCancel
+		f.Operation = hotelstays.OpCancel
 		return f
 	}
 	cut, madeAndCut := fault(hotelstaystest.Fault{Kind: hotelstaystest.FaultCut}), fault(hotelstaystest.Fault{Kind: hotelstaystest.FaultCut,
@@ -509,7 +509,7 @@ func TestCancelAndRead(t *testing.T) {
 				if tc.order {
 					assert.Equal(t, tc.made, outcome.Order.CancelTime != "")
 				}
-				assert.Equal(t, 1, w.Ledger().Count(hotelstaystest.OpCancel), "Cancel is sent once")
+				assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpCancel), "Cancel is sent once")
 				assert.Len(t, w.polls(time.Now()), 1, "the order is read once")
 				assert.Len(t, w.Ledger().Cancellations(), map[bool]int{true: 1}[tc.made])
 			})
@@ -556,8 +556,8 @@ func TestCancelAndReadRefused(t *testing.T) {
 				assert.ErrorIs(t, err, hotelstays.ErrCancelRefused)
 				assert.ErrorContains(t, err, tc.says)
 				assert.Nil(t, outcome)
-				assert.Equal(t, 1, w.Ledger().Count(hotelstaystest.OpCancel))
-				assert.Zero(t, w.Ledger().Count(hotelstaystest.OpQueryOrders))
+				assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpCancel))
+				assert.Zero(t, w.Ledger().Count(hotelstays.OpQueryOrders))
 				assert.Empty(t, w.Ledger().Cancellations())
 			})
 		})
@@ -585,7 +585,7 @@ func TestStatusesThatAWaitOutlasts(t *testing.T) {
 				w.offer.book(t, w.client, "ref-1")
 				time.Sleep(time.Hour) // the voucher is there
 				fault := status(code, "")
-				fault.Operation, fault.Times = hotelstaystest.OpOrderVoucher, -1
+				fault.Operation, fault.Times = hotelstays.OpOrderVoucher, -1
 				w.Inject(fault)
 				at(t, 60, w.ClearFaults)
 				client := newClient(t, w.Server, w.cred, hotelstays.WithMaxAttempts(1))

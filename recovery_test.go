@@ -26,13 +26,13 @@ import (
 
 // The faults that make a Book's outcome unknown.
 var (
-	bookLost = hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut}               // nothing was booked
-	bookMade = hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true} // the order exists
+	bookLost = hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut}               // nothing was booked
+	bookMade = hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut, Commit: true} // the order exists
 )
 
 // pollFault makes every poll from now on fail.
 func pollFault(f hotelstaystest.Fault) hotelstaystest.Fault {
-	f.Operation, f.Times = hotelstaystest.OpQueryOrders, -1
+	f.Operation, f.Times = hotelstays.OpQueryOrders, -1
 	return f
 }
 
@@ -61,7 +61,7 @@ func (w *recoveryWorld) restarted(t *testing.T) *hotelstays.Client {
 
 // bookEnded is when the only Book ended.
 func (w *recoveryWorld) bookEnded(t *testing.T) time.Time {
-	books := w.Ledger().Requests(hotelstaystest.OpBook)
+	books := w.Ledger().Requests(hotelstays.OpBook)
 	require.Len(t, books, 1, "Book is sent once")
 	return books[0].Done
 }
@@ -71,7 +71,7 @@ func (w *recoveryWorld) bookEnded(t *testing.T) time.Time {
 func (w *recoveryWorld) polls(from time.Time) []float64 {
 	var at []float64
 	seen := map[string]bool{}
-	for _, r := range w.Ledger().Requests(hotelstaystest.OpQueryOrders) {
+	for _, r := range w.Ledger().Requests(hotelstays.OpQueryOrders) {
 		if !seen[r.TraceID] {
 			seen[r.TraceID] = true
 			at = append(at, r.Arrived.Sub(from).Seconds())
@@ -124,7 +124,7 @@ func TestRecoverySchedule(t *testing.T) {
 		{name: "visible between the last two polls", visible: 451 * s, polls: []float64{0, 30, 90, 210, 450, 600}, ends: 600,
 			state: hotelstays.BookingFound},
 		{name: "the Book itself was slow",
-			book:  hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: 150 * s},
+			book:  hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: 150 * s},
 			polls: []float64{0, 30, 90, 210, 450, 600}, ends: 600, state: hotelstays.BookingAbsent},
 
 		{name: "slow polls", poll: pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 15 * s}),
@@ -227,7 +227,7 @@ func TestBookAndRecoverOfAnAnsweredBook(t *testing.T) {
 		assert.Nil(t, invalid)
 		_, err = w.client.BookAndRecover(t.Context(), nil)
 		assert.ErrorAs(t, err, &faults)
-		assert.Zero(t, w.Ledger().Count(hotelstaystest.OpQueryOrders))
+		assert.Zero(t, w.Ledger().Count(hotelstays.OpQueryOrders))
 	})
 }
 
@@ -239,8 +239,8 @@ func TestWithSaveRecovery(t *testing.T) {
 		var saved []hotelstays.BookingRecovery
 		outcome, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-1"), hotelstays.WithMarket("AE"),
 			hotelstays.WithSaveRecovery(func(_ context.Context, r *hotelstays.BookingRecovery) error {
-				assert.Equal(t, min(1, len(saved)), w.Ledger().Count(hotelstaystest.OpBook))
-				assert.Equal(t, len(saved), w.Ledger().Count(hotelstaystest.OpQueryOrders))
+				assert.Equal(t, min(1, len(saved)), w.Ledger().Count(hotelstays.OpBook))
+				assert.Equal(t, len(saved), w.Ledger().Count(hotelstays.OpQueryOrders))
 				saved = append(saved, *stored(t, r))
 				return nil
 			}))
@@ -273,7 +273,7 @@ func TestSaveRecoveryThatFails(t *testing.T) {
 		{"after the first poll", bookLost, 1, 1, []float64{0}, hotelstays.BookingOpen, false},
 		{"after the poll that finds the order", bookMade, 1, 1, []float64{0}, hotelstays.BookingFound, false},
 		{"after the last poll", bookLost, 6, 1, []float64{0, 30, 90, 210, 450, 600}, hotelstays.BookingAbsent, false},
-		{"after the poll for a doubtful refusal", hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultStatus,
+		{"after the poll for a doubtful refusal", hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultStatus,
 			Status: 200, Code: 100009999},
 			1, 1, []float64{0}, hotelstays.BookingAbsent, false},
 		{"after a poll that is forbidden", bookLost, 1, 1, []float64{0}, hotelstays.BookingUnverified, false},
@@ -295,7 +295,7 @@ func TestSaveRecoveryThatFails(t *testing.T) {
 					}))
 				require.ErrorIs(t, err, errDisk)
 				assert.Equal(t, tc.saves+1, saves)
-				assert.Equal(t, tc.books, w.Ledger().Count(hotelstaystest.OpBook))
+				assert.Equal(t, tc.books, w.Ledger().Count(hotelstays.OpBook))
 				if tc.unsent {
 					assert.Nil(t, outcome)
 					assert.ErrorContains(t, err, "nothing was sent")
@@ -532,7 +532,7 @@ func TestRecoveryStoredBeforeBook(t *testing.T) {
 				assert.True(t, recovery.EndedAt.IsZero())
 				recovery = stored(t, recovery)
 				if tc.book.Kind != "" {
-					tc.book.Operation = hotelstaystest.OpBook
+					tc.book.Operation = hotelstays.OpBook
 					w.Inject(tc.book)
 				}
 				switch tc.died {
@@ -620,7 +620,7 @@ func TestRecoveryThatCannotPoll(t *testing.T) {
 		assert.ErrorAs(t, err, &unknown)
 		assert.ErrorIs(t, err, context.Canceled)
 		assert.Equal(t, hotelstays.BookingOpen, outcome.State)
-		assert.Empty(t, w.Ledger().Requests(hotelstaystest.OpQueryOrders))
+		assert.Empty(t, w.Ledger().Requests(hotelstays.OpQueryOrders))
 	})
 }
 
@@ -646,7 +646,7 @@ func TestRecoveryIsOfOneAccount(t *testing.T) {
 			"another path":    base(w.URL + "/test"),
 			"another account": newClient(t, w.Server, hotelstays.TicketCredential{AppKey: "two", AppSecret: types.NewSecret("secret two")}),
 			"an OAuth client": newClient(t, w.Server, hotelstays.OAuthCredential{ClientID: w.ClientID,
-				ClientSecret: types.NewSecret(w.ClientSecret), Scopes: []hotelstays.Scope{hotelstays.ScopeBookingRead}}),
+				ClientSecret: types.NewSecret(w.ClientSecret), Scopes: []types.Scope{types.ScopeBookingRead}}),
 			"another one's token": newClient(t, w.Server, hotelstays.TokenCredential{Token: token.Ticket}),
 			"a key in capitals":   newClient(t, w.Server, hotelstays.TicketCredential{AppKey: "ONE", AppSecret: types.NewSecret("secret one")}),
 		}
@@ -681,12 +681,12 @@ func TestRecoveryIsOfOneAccount(t *testing.T) {
 		}
 		assert.Equal(t, before, w.Ledger().Count(""), "nothing was asked")
 		assert.NotContains(t, recovery.Fingerprint, "one")
-		oauth := func(scopes ...hotelstays.Scope) *hotelstays.Client {
+		oauth := func(scopes ...types.Scope) *hotelstays.Client {
 			return newClient(t, w.Server, hotelstays.OAuthCredential{ClientID: w.ClientID, ClientSecret: types.NewSecret(w.ClientSecret),
 				Scopes: scopes})
 		}
-		assert.Equal(t, oauth(hotelstays.ScopeBookingRead, hotelstays.ScopeBookingWrite).NewBookingRecovery(req),
-			oauth(hotelstays.ScopeBookingRead).NewBookingRecovery(req),
+		assert.Equal(t, oauth(types.ScopeBookingRead, types.ScopeBookingWrite).NewBookingRecovery(req),
+			oauth(types.ScopeBookingRead).NewBookingRecovery(req),
 			"other scopes are the same account")
 
 		outcome, err := newClient(t, w.Server, hotelstays.TicketCredential{AppKey: "one",
@@ -737,8 +737,7 @@ func TestRecoveryCarriesMarketAndUser(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv, _ := newSandbox(t, hotelstaystest.WithMarkets("AE"),
-					hotelstaystest.WithUserRefs(map[string][]string{"clerk": hotelstaystest.AllScopes(),
-						"nobody": nil}), hotelstaystest.WithLateVisibility(time.Minute))
+					hotelstaystest.WithUserRefs(map[string][]types.Scope{"clerk": allScopes, "nobody": nil}), hotelstaystest.WithLateVisibility(time.Minute))
 				searching := newClient(t, srv, ticketOf(srv), hotelstays.WithMarket("AE"), hotelstays.WithUserRef("clerk"))
 				o := findOffer(t, srv, searching, 0)
 				srv.Inject(bookMade)
@@ -753,7 +752,7 @@ func TestRecoveryCarriesMarketAndUser(t *testing.T) {
 
 				require.NoError(t, err)
 				assert.Equal(t, hotelstays.BookingFound, outcome.State)
-				polls := srv.Ledger().Requests(hotelstaystest.OpQueryOrders)
+				polls := srv.Ledger().Requests(hotelstays.OpQueryOrders)
 				require.Len(t, polls, 3)
 				for _, poll := range polls {
 					assert.Equal(t, "AE", poll.Header.Get("Market"))
@@ -937,7 +936,7 @@ func TestUnverifiedCanBeAskedAgain(t *testing.T) {
 // When ctx ends there are both: the recovery to go on with, and the error.
 func TestRecoveryOfAnEndedContext(t *testing.T) {
 	slow := pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 15 * time.Second})
-	slowBook := hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Minute}
+	slowBook := hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Minute}
 	for _, tc := range []struct {
 		name  string
 		book  hotelstaystest.Fault
@@ -1017,8 +1016,8 @@ func TestRecoveryOfAnEndedContext(t *testing.T) {
 			outcome, err := w.client.BookAndRecover(ctx, w.offer.request("ref-1"))
 			assert.ErrorIs(t, err, context.Canceled)
 			assert.Nil(t, outcome, "nothing was sent")
-			assert.Zero(t, w.Ledger().Count(hotelstaystest.OpBook))
-			assert.Zero(t, w.Ledger().Count(hotelstaystest.OpQueryOrders))
+			assert.Zero(t, w.Ledger().Count(hotelstays.OpBook))
+			assert.Zero(t, w.Ledger().Count(hotelstays.OpQueryOrders))
 		})
 	})
 }
@@ -1028,7 +1027,7 @@ func TestRefusalInDoubtWhenCtxEnds(t *testing.T) {
 	for _, httpStatus := range []int{200, 400} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newRecoveryWorld(t)
-			w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultStatus, Status: httpStatus, Code: 100009999,
+			w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultStatus, Status: httpStatus, Code: 100009999,
 				Times: -1})
 			w.Inject(pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage}))
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -1053,7 +1052,7 @@ func TestRefusalInDoubtWhenCtxEnds(t *testing.T) {
 // believed only when no order is there.
 func TestRefusalCodes(t *testing.T) {
 	refused := func(httpStatus, code int, commit bool) hotelstaystest.Fault {
-		return hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultStatus, Status: httpStatus, Code: code,
+		return hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultStatus, Status: httpStatus, Code: code,
 			Commit: commit, Times: -1}
 	}
 	failing := pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})
@@ -1065,11 +1064,11 @@ func TestRefusalCodes(t *testing.T) {
 		polls []float64
 		state hotelstays.BookingState // or a nil outcome and the refusal, for BookingOpen
 	}{
-		{"parameter", refused(400, hotelstays.CodeParam, false), failing, 0, nil, hotelstays.BookingOpen},
-		{"credential", refused(401, hotelstays.CodeUnauthorized, false), failing, 0, nil, hotelstays.BookingOpen},
-		{"rate limit", refused(429, hotelstays.CodeRateLimited, false), failing, 0, nil, hotelstays.BookingOpen},
-		{"duplicate", refused(200, hotelstays.CodeDuplicateBooking, false), failing, 0, nil, hotelstays.BookingOpen},
-		{"rate moved", refused(200, hotelstays.CodeRateChanged, false), failing, 0, nil, hotelstays.BookingOpen},
+		{"parameter", refused(400, types.CodeParam, false), failing, 0, nil, hotelstays.BookingOpen},
+		{"credential", refused(401, types.CodeUnauthorized, false), failing, 0, nil, hotelstays.BookingOpen},
+		{"rate limit", refused(429, types.CodeRateLimited, false), failing, 0, nil, hotelstays.BookingOpen},
+		{"duplicate", refused(200, types.CodeDuplicateBooking, false), failing, 0, nil, hotelstays.BookingOpen},
+		{"rate moved", refused(200, types.CodeRateChanged, false), failing, 0, nil, hotelstays.BookingOpen},
 
 		{"of the service's facts", refused(200, 100001112, false), failing, 0, nil, hotelstays.BookingOpen},
 		{"of the service's facts, HTTP 400", refused(400, 100001112, false), failing, 0, nil, hotelstays.BookingOpen},
@@ -1083,7 +1082,7 @@ func TestRefusalCodes(t *testing.T) {
 		{"undocumented, HTTP 408, and the order", refused(408, 100009999, true), hotelstaystest.Fault{}, 0, []float64{0},
 			hotelstays.BookingFound},
 		{"undocumented, HTTP 409, no order", refused(409, 100009999, false), hotelstaystest.Fault{}, 0, []float64{0}, hotelstays.BookingOpen},
-		{"a code of other operations, no order", refused(404, hotelstays.CodeNotFound, false), hotelstaystest.Fault{}, 0, []float64{0},
+		{"a code of other operations, no order", refused(404, types.CodeNotFound, false), hotelstaystest.Fault{}, 0, []float64{0},
 			hotelstays.BookingOpen},
 		{"undocumented, and the order", refused(200, 100009999, true), hotelstaystest.Fault{}, 0, []float64{0}, hotelstays.BookingFound},
 		{"undocumented, HTTP 400, and the order", refused(400, 100009999, true), hotelstaystest.Fault{}, 0, []float64{0},
@@ -1107,7 +1106,7 @@ func TestRefusalCodes(t *testing.T) {
 					at(t, tc.heals, w.ClearFaults)
 				}
 				outcome, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-1"), refusing(hotelstays.OpBook, 100001112))
-				books := w.Ledger().Requests(hotelstaystest.OpBook)
+				books := w.Ledger().Requests(hotelstays.OpBook)
 				assert.Equal(t, tc.polls, w.polls(books[len(books)-1].Done))
 				if tc.state != hotelstays.BookingOpen {
 					require.NotNil(t, outcome)
@@ -1357,7 +1356,7 @@ func TestPollsAskForTheReference(t *testing.T) {
 		w.Inject(bookLost)
 		_, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-1"))
 		require.NoError(t, err)
-		polls := w.Ledger().Requests(hotelstaystest.OpQueryOrders)
+		polls := w.Ledger().Requests(hotelstays.OpQueryOrders)
 		require.Len(t, polls, 6)
 		for _, poll := range polls {
 			assert.Equal(t, fmt.Sprintf("%x", sha256.Sum256([]byte(`{"customerReferenceNos":["ref-1"]}`))), poll.BodySHA256)

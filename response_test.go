@@ -754,7 +754,7 @@ func TestDecodeContentLeniently(t *testing.T) {
 
 	ids, err := client(`{"hotelIdList":[{"hotelId":7777777},{"hotelId":true},{"hotelId":"8"}]}`).HotelIDList(t.Context(), &hotelstays.HotelIDListRequest{})
 	require.NoError(t, err)
-	assert.Equal(t, []hotelstays.HotelIDListItem{{HotelID: "7777777"}, {HotelID: "8"}}, ids.HotelIDList)
+	assert.Equal(t, []types.HotelIDListItem{{HotelID: "7777777"}, {HotelID: "8"}}, ids.HotelIDList)
 
 	search, err := client(`{"list":[],"total":"1","basic":{"sessionId":5,"destination":{"id":{}},"notices":[1,{}],"emptyReason":"x"}}`).HotelList(t.Context(), anySearch())
 	require.NoError(t, err)
@@ -792,7 +792,7 @@ func TestOAuthAnswerForms(t *testing.T) {
 	ask := func(status int, body string) (*hotelstays.OAuthTokenResponse, error) {
 		c := clientThrough(t, &fixedAnswer{status: status, body: body})
 		return c.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: types.NewSecret("client-secret"),
-			Scopes: []hotelstays.Scope{"search:read"}})
+			Scopes: []types.Scope{"search:read"}})
 	}
 	for _, body := range []string{
 		`{"access_token":"opaque","token_type":"Bearer","expires_in":3600}`,

@@ -13,18 +13,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// SortBy is the order of the hotels. Other values are sent unchanged; their effect is
-// undocumented.
-type SortBy string
-
-// The documented values of SortBy.
-const (
-	SortPriceAsc    SortBy = "price-asc"
-	SortPriceDesc   SortBy = "price-desc"
-	SortRatingDesc  SortBy = "rating-desc"
-	SortDistanceAsc SortBy = "distance-asc"
-)
-
 // HotelListRequest searches by hotel ids, by the id of a destination, or by its name: one of
 // them is required. The fields of a search near a point are undocumented.
 type HotelListRequest struct {
@@ -32,7 +20,7 @@ type HotelListRequest struct {
 	// undocumented. The response names the session of its offers.
 	SessionID string `json:"-"`
 	// HotelIDs are PlatformHotelIDs, or ids from HotelList and HotelsMetadata: at most
-	// MaxHotelIDs. HotelListBatches takes any number. Ids of another platform find nothing
+	// types.MaxHotelIDs. HotelListBatches takes any number. Ids of another platform find nothing
 	// and are no error.
 	HotelIDs      []string `json:"hotelIds,omitempty"`
 	DestinationID string   `json:"destinationId,omitempty"`
@@ -51,12 +39,12 @@ type HotelListRequest struct {
 	// PageNum counts from 1. 0 is not sent, and what the service then returns is
 	// undocumented. The iterators send 1.
 	PageNum int `json:"pageNum,omitempty"`
-	// PageSize is at most MaxListPageSize. 0 means the service's default, 50.
+	// PageSize is at most types.MaxListPageSize. 0 means the service's default, 50.
 	PageSize int `json:"pageSize,omitempty"`
 	// Cursor is sent as it is. No response is documented to carry one, so the iterators
 	// advance by PageNum and refuse a Cursor.
-	Cursor *int64 `json:"cursor,omitempty"`
-	SortBy SortBy `json:"sortBy,omitempty"`
+	Cursor *int64       `json:"cursor,omitempty"`
+	SortBy types.SortBy `json:"sortBy,omitempty"`
 }
 
 func (r *HotelListRequest) parts() parts { return parts{body: r, session: r.SessionID} }
@@ -66,8 +54,8 @@ func (r *HotelListRequest) validate(v *validation) {
 	if len(r.HotelIDs) == 0 && strings.TrimSpace(r.DestinationID+r.DestinationName) == "" {
 		v.add("hotelIds", "is required, unless destinationId or destinationName is set")
 	}
-	if len(r.HotelIDs) > MaxHotelIDs {
-		v.add("hotelIds", "has %d ids; the limit is %d; HotelListBatches splits them", len(r.HotelIDs), MaxHotelIDs)
+	if len(r.HotelIDs) > types.MaxHotelIDs {
+		v.add("hotelIds", "has %d ids; the limit is %d; HotelListBatches splits them", len(r.HotelIDs), types.MaxHotelIDs)
 	}
 	v.hotelIDs(r.HotelIDs)
 	v.text("destinationId", r.DestinationID)
@@ -82,7 +70,7 @@ func (r *HotelListRequest) validate(v *validation) {
 	if r.PageNum < 0 {
 		v.add("pageNum", "is %d; pages count from 1", r.PageNum)
 	}
-	v.pageSize("pageSize", r.PageSize, MaxListPageSize)
+	v.pageSize("pageSize", r.PageSize, types.MaxListPageSize)
 }
 
 // HotelListResponse holds a page of hotels with prices.

@@ -13,11 +13,12 @@ import (
 	"sync"
 
 	"github.com/hotelstays/hotelstays-go/internal/transport"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 const (
 	// defaultBatchSize fits one page, and an account with a visibility band.
-	defaultBatchSize        = MaxHotelIDsBand
+	defaultBatchSize        = types.MaxHotelIDsBand
 	defaultBatchParallelism = 8
 )
 
@@ -49,7 +50,7 @@ func (e *BatchError) LogValue() slog.Value { return logValue(e) }
 //
 // A batch that fails yields a *BatchError with its ids, and the others continue. An invalid
 // request yields one *ValidationError; PageNum and Cursor must not be set. By default a page
-// holds a whole batch, at most MaxListPageSize hotels. All batches stop when ctx ends or the
+// holds a whole batch, at most types.MaxListPageSize hotels. All batches stop when ctx ends or the
 // loop is left.
 func (c *Client) HotelListBatches(ctx context.Context, req *HotelListRequest, opts ...CallOption) iter.Seq2[*HotelListResponse, error] {
 	b, err := c.batches(ctx, req, opts)
@@ -99,7 +100,7 @@ func (c *Client) batches(ctx context.Context, req *HotelListRequest, opts []Call
 	set := &b.set
 	set.batchSize = cmp.Or(set.batchSize, defaultBatchSize)
 	set.parallelism = cmp.Or(set.parallelism, defaultBatchParallelism)
-	b.request.PageSize = cmp.Or(b.request.PageSize, min(set.batchSize, MaxListPageSize))
+	b.request.PageSize = cmp.Or(b.request.PageSize, min(set.batchSize, types.MaxListPageSize))
 	if len(b.ids) == 0 {
 		set.faults.add("hotelIds", "is empty; HotelListBatches needs hotel ids")
 	}

@@ -17,6 +17,7 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // batchWorld is a sandbox whose hotels have one rate each, and a search of many
@@ -91,7 +92,7 @@ func TestHotelListBatches(t *testing.T) {
 				assert.Empty(t, errs)
 				assert.Equal(t, given.HotelIDs, pricedIDs(t, pages), "each hotel is priced once")
 				assert.Equal(t, given, *search, "the caller's request stays as it is")
-				assert.Equal(t, tc.requests, srv.Ledger().Count(hotelstaystest.OpHotelList))
+				assert.Equal(t, tc.requests, srv.Ledger().Count(hotelstays.OpHotelList))
 				assert.Zero(t, srv.Ledger().RateLimited(""))
 
 				sessions := map[string]bool{}
@@ -113,10 +114,10 @@ func TestHotelListBatchesParallelism(t *testing.T) {
 		t.Run(fmt.Sprint(parallelism), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv, client, search := batchWorld(t, 200)
-				srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultDelay, Delay: time.Second, Times: -1})
+				srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultDelay, Delay: time.Second, Times: -1})
 				_, errs := collect(client.HotelListBatches(t.Context(), search, append(opts, hotelstays.WithBatchSize(10))...))
 				assert.Empty(t, errs)
-				assert.Equal(t, parallelism, mostAtOnce(srv, hotelstaystest.OpHotelList))
+				assert.Equal(t, parallelism, mostAtOnce(srv, hotelstays.OpHotelList))
 			})
 		})
 	}
@@ -128,7 +129,7 @@ func TestHotelListBatchesUnderALowRateLimit(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		t.Run(fmt.Sprint("the client knows it: ", known), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				srv, client, search := batchWorld(t, 20, hotelstaystest.WithRateLimit(hotelstaystest.OpHotelList, 5))
+				srv, client, search := batchWorld(t, 20, hotelstaystest.WithRateLimit(hotelstays.OpHotelList, 5))
 				if known {
 					client = newClient(t, srv, ticketOf(srv), hotelstays.WithRateLimiter(fivePerSecond{ratelimit.NewWindow(5, time.Second, 0)}))
 				}
@@ -187,14 +188,14 @@ func TestHotelListBatchesFailure(t *testing.T) {
 				srv, client, search := batchWorld(t, 125)
 				search.PageSize = 10
 				opts := append([]hotelstays.CallOption{hotelstays.WithBatchSize(10)}, tc.opts...)
-				tc.fault.Operation, tc.fault.Kind = hotelstaystest.OpHotelList, hotelstaystest.FaultStatus
+				tc.fault.Operation, tc.fault.Kind = hotelstays.OpHotelList, hotelstaystest.FaultStatus
 				srv.Inject(tc.fault)
 				pages, errs := collect(client.HotelListBatches(t.Context(), search, opts...))
 				require.Len(t, errs, 1)
 				var api *hotelstays.APIError
 				require.ErrorAs(t, errs[0], &api)
 				assert.Equal(t, tc.fault.Status, api.HTTPStatus)
-				assert.Equal(t, tc.requests, srv.Ledger().Count(hotelstaystest.OpHotelList))
+				assert.Equal(t, tc.requests, srv.Ledger().Count(hotelstays.OpHotelList))
 
 				failed := failedIDs(t, errs)
 				if tc.lost != nil {
@@ -219,7 +220,7 @@ func TestHotelListBatchesFailure(t *testing.T) {
 func TestHotelListBatchesBrokenOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client, search := batchWorld(t, 125)
-		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultDelay, Skip: 1, Delay: time.Minute,
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultDelay, Skip: 1, Delay: time.Minute,
 			Times: -1})
 		start := time.Now()
 		for _, err := range client.HotelListBatches(t.Context(), search, hotelstays.WithBatchSize(10)) {
@@ -228,10 +229,10 @@ func TestHotelListBatchesBrokenOff(t *testing.T) {
 		}
 		assert.Zero(t, time.Since(start), "what is under way is not waited for")
 		synctest.Wait() // what had left by then arrives
-		sent := srv.Ledger().Count(hotelstaystest.OpHotelList)
+		sent := srv.Ledger().Count(hotelstays.OpHotelList)
 		assert.LessOrEqual(t, sent, 9, "eight at first, and one in the place of the first")
 		time.Sleep(time.Hour)
-		assert.Equal(t, sent, srv.Ledger().Count(hotelstaystest.OpHotelList))
+		assert.Equal(t, sent, srv.Ledger().Count(hotelstays.OpHotelList))
 	})
 }
 
@@ -243,7 +244,7 @@ func TestHotelListBatchesCancelled(t *testing.T) {
 				srv, client, search := batchWorld(t, 125)
 				_, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}) // a token that is under way would outlive the test
 				require.NoError(t, err)
-				srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultDelay, Delay: time.Second, Times: -1})
+				srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultDelay, Delay: time.Second, Times: -1})
 				ctx, cancel := context.WithCancel(t.Context())
 				defer time.AfterFunc(after, cancel).Stop()
 				pages, errs := collect(client.HotelListBatches(ctx, search, hotelstays.WithParallelism(2), hotelstays.WithBatchSize(10)))
@@ -263,7 +264,7 @@ func TestHotelListBatchesCancelled(t *testing.T) {
 
 // The error of a batch has the cause, its ids and its advice once.
 func TestBatchErrorText(t *testing.T) {
-	cause := &hotelstays.APIError{Operation: hotelstays.OpHotelList, HTTPStatus: 429, Code: hotelstays.CodeRateLimited, Msg: "slow down",
+	cause := &hotelstays.APIError{Operation: hotelstays.OpHotelList, HTTPStatus: 429, Code: types.CodeRateLimited, Msg: "slow down",
 		RequestID: "r-1"}
 	err := &hotelstays.BatchError{HotelIDs: []string{"1", "2"}, Err: cause}
 	assert.EqualError(t, err, "hotelstays: a batch of 2 hotels failed: "+strings.TrimPrefix(cause.Error(), "hotelstays: "))

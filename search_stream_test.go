@@ -391,7 +391,7 @@ func TestStreamAfterAFailure(t *testing.T) {
 			srv, client := newSandbox(t)
 			want, err := client.HotelList(t.Context(), searchCity(srv))
 			require.NoError(t, err)
-			srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: kind})
+			srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: kind})
 			got := stream(t.Context(), client, searchCity(srv))
 			require.NoError(t, got.err)
 			assert.Len(t, got.hotels, len(want.List))
@@ -448,9 +448,9 @@ func TestStreamRefusals(t *testing.T) {
 		got = stream(t.Context(), client, searchCity(srv), hotelstays.WithRawData())
 		require.ErrorAs(t, got.err, &invalid)
 		assert.Equal(t, "WithRawData", invalid.Fields[0].Path)
-		assert.Zero(t, srv.Ledger().Count(hotelstaystest.OpHotelList))
+		assert.Zero(t, srv.Ledger().Count(hotelstays.OpHotelList))
 
-		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultStatus, Status: 403, Code: 100000403})
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultStatus, Status: 403, Code: 100000403})
 		got = stream(t.Context(), client, searchCity(srv))
 		assert.ErrorIs(t, got.err, hotelstays.ErrForbidden)
 		assert.Empty(t, got.hotels)
@@ -551,7 +551,7 @@ func TestStreamTwice(t *testing.T) {
 			}
 			assert.Equal(t, 12, n)
 		}
-		requests := srv.Ledger().Requests(hotelstaystest.OpHotelList)
+		requests := srv.Ledger().Requests(hotelstays.OpHotelList)
 		require.Len(t, requests, 2)
 		assert.Equal(t, requests[0].BodySHA256, requests[1].BodySHA256)
 
@@ -559,7 +559,7 @@ func TestStreamTwice(t *testing.T) {
 		resp, complete := search.Response()
 		assert.NotNil(t, resp)
 		assert.True(t, complete)
-		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultStatus, Status: 403, Code: 100000403})
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultStatus, Status: 403, Code: 100000403})
 		for _, err := range search.Hotels() {
 			require.ErrorIs(t, err, hotelstays.ErrForbidden)
 		}

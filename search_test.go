@@ -110,7 +110,7 @@ func TestHotelListEmptyReason(t *testing.T) {
 		t.Run(string(tc.code), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv, client := newSandbox(t, hotelstaystest.WithNotices("one"),
-					hotelstaystest.WithEmptyReason(string(tc.code), hotelstaystest.SupplierReason{SupplierCode: "A", Reason: "off"}))
+					hotelstaystest.WithEmptyReason(tc.code, types.EmptyReasonSupplier{SupplierCode: "A", Reason: "off"}))
 				resp, err := client.HotelList(t.Context(), searchCity(srv))
 				require.NoError(t, err)
 				assert.Empty(t, resp.List)
@@ -179,13 +179,13 @@ func TestHotelListSortBy(t *testing.T) {
 			return f
 		}
 		for _, tc := range []struct {
-			by    hotelstays.SortBy
+			by    types.SortBy
 			value func(*types.Hotel) float64
 		}{
-			{hotelstays.SortPriceAsc, price},
-			{hotelstays.SortPriceDesc, func(h *types.Hotel) float64 { return -price(h) }},
-			{hotelstays.SortRatingDesc, func(h *types.Hotel) float64 { return -*h.Rating }},
-			{hotelstays.SortDistanceAsc, distance},
+			{types.SortPriceAsc, price},
+			{types.SortPriceDesc, func(h *types.Hotel) float64 { return -price(h) }},
+			{types.SortRatingDesc, func(h *types.Hotel) float64 { return -*h.Rating }},
+			{types.SortDistanceAsc, distance},
 		} {
 			search := searchCity(srv)
 			search.SortBy = tc.by
@@ -303,13 +303,13 @@ func TestHotelRates(t *testing.T) {
 		require.NoError(t, err)
 		assert.Empty(t, resp.Rooms)
 
-		sent := srv.Ledger().Count(hotelstaystest.OpHotelRates)
+		sent := srv.Ledger().Count(hotelstays.OpHotelRates)
 		rates.SessionID = ""
 		_, err = client.HotelRates(t.Context(), &rates)
 		var invalid *hotelstays.ValidationError
 		require.ErrorAs(t, err, &invalid)
 		assert.Equal(t, "Session-Id", invalid.Fields[0].Path)
-		assert.Equal(t, sent, srv.Ledger().Count(hotelstaystest.OpHotelRates), "nothing was sent")
+		assert.Equal(t, sent, srv.Ledger().Count(hotelstays.OpHotelRates), "nothing was sent")
 
 		rates.SessionID = "made up"
 		_, err = client.HotelRates(t.Context(), &rates)
@@ -343,7 +343,7 @@ func TestHotelIDLimits(t *testing.T) {
 				} else {
 					assert.ErrorIs(t, err, tc.refuse)
 				}
-				assert.Equal(t, 1, srv.Ledger().Count(hotelstaystest.OpHotelList))
+				assert.Equal(t, 1, srv.Ledger().Count(hotelstays.OpHotelList))
 			})
 		})
 	}
@@ -371,7 +371,7 @@ func TestHotelListPages(t *testing.T) {
 				if tc.session {
 					given.SessionID = findOffer(t, srv, client, 0).session
 				}
-				want, before := *given, srv.Ledger().Count(hotelstaystest.OpHotelList)
+				want, before := *given, srv.Ledger().Count(hotelstays.OpHotelList)
 				pages, errs := collect(client.HotelListPages(t.Context(), given))
 				assert.Empty(t, errs)
 				require.Len(t, pages, tc.calls)
@@ -384,7 +384,7 @@ func TestHotelListPages(t *testing.T) {
 					}
 				}
 				assert.Equal(t, srv.HotelIDs(210)[210-tc.hotels:], got)
-				requests := srv.Ledger().Requests(hotelstaystest.OpHotelList)[before:]
+				requests := srv.Ledger().Requests(hotelstays.OpHotelList)[before:]
 				require.Len(t, requests, tc.calls)
 				assert.Equal(t, given.SessionID, requests[0].Header.Get("Session-Id"))
 				for _, r := range requests[1:] {

@@ -27,10 +27,10 @@ func TestAnExpiredTicketCostsOneCall(t *testing.T) {
 		defer w.end()
 		require.Empty(t, callAll(t.Context(), w.client, 1))
 		time.Sleep(2 * time.Hour)
-		w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: time.Second})
+		w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: time.Second})
 		assert.Empty(t, callAll(t.Context(), w.client, callers))
-		assert.Equal(t, 2, w.Ledger().Count(hotelstaystest.OpTicket))
-		assert.Equal(t, callers+1, w.Ledger().Count(hotelstaystest.OpQueryOrders))
+		assert.Equal(t, 2, w.Ledger().Count(hotelstays.OpTicket))
+		assert.Equal(t, callers+1, w.Ledger().Count(hotelstays.OpQueryOrders))
 	})
 }
 
@@ -42,14 +42,14 @@ func TestARevokedTicketCostsOneCall(t *testing.T) {
 
 		w.RevokeTokens()
 		assert.Empty(t, callAll(t.Context(), w.client, 1))
-		assert.Equal(t, 2, w.Ledger().Count(hotelstaystest.OpTicket))
-		assert.Equal(t, 3, w.Ledger().Count(hotelstaystest.OpQueryOrders), "the refused call is sent once more")
+		assert.Equal(t, 2, w.Ledger().Count(hotelstays.OpTicket))
+		assert.Equal(t, 3, w.Ledger().Count(hotelstays.OpQueryOrders), "the refused call is sent once more")
 
 		for tickets := range 10 { // a busy client, and again every three seconds
 			time.Sleep(3 * time.Second)
 			w.RevokeTokens()
 			assert.Empty(t, callAll(t.Context(), w.client, 1000))
-			assert.Equal(t, tickets+3, w.Ledger().Count(hotelstaystest.OpTicket), "for all 401s together")
+			assert.Equal(t, tickets+3, w.Ledger().Count(hotelstays.OpTicket), "for all 401s together")
 		}
 
 		w.RevokeTokens() // and twice more at once: the tickets were accepted, but do not last
@@ -75,7 +75,7 @@ func TestATicketIsNotRenewedWithEvery401(t *testing.T) {
 		w := newAuthWorld(t, 0)
 		defer w.end()
 		callAll(t.Context(), w.client, 1)
-		w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 401, Times: -1})
+		w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 401, Times: -1})
 		var failed []error
 		for range 600 {
 			failed = callAll(t.Context(), w.client, 5)
@@ -85,7 +85,7 @@ func TestATicketIsNotRenewedWithEvery401(t *testing.T) {
 			require.NoError(t, err)
 			time.Sleep(100 * time.Millisecond)
 		}
-		assert.Equal(t, 7, w.Ledger().Count(hotelstaystest.OpTicket), "in a minute")
+		assert.Equal(t, 7, w.Ledger().Count(hotelstays.OpTicket), "in a minute")
 		assert.Regexp(t, "; a new token was refused, too; another one is asked for in [1-3]s$", failed[0].Error())
 	})
 }
@@ -122,13 +122,13 @@ func TestKeysOfATokenStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newMemoryStore()
 		w := newAuthWorld(t, time.Hour, hotelstays.WithTokenStore(store))
-		oauth := func(scopes ...hotelstays.Scope) hotelstays.Credential {
+		oauth := func(scopes ...types.Scope) hotelstays.Credential {
 			return hotelstays.OAuthCredential{ClientID: w.ClientID, ClientSecret: types.NewSecret(w.ClientSecret), Scopes: scopes}
 		}
 		clients := []*hotelstays.Client{w.client}
 		for _, cred := range []hotelstays.Credential{
-			oauth(hotelstays.ScopeBookingRead),
-			oauth(hotelstays.ScopeSearchRead, hotelstays.ScopeBookingRead), oauth(hotelstays.ScopeBookingRead, hotelstays.ScopeSearchRead),
+			oauth(types.ScopeBookingRead),
+			oauth(types.ScopeSearchRead, types.ScopeBookingRead), oauth(types.ScopeBookingRead, types.ScopeSearchRead),
 			hotelstays.TokenCredential{Token: types.NewSecret("token")},
 		} {
 			clients = append(clients, w.connect(t, cred, hotelstays.WithTokenStore(store)))
@@ -171,7 +171,7 @@ func TestAStoreThatDamagesTokens(t *testing.T) {
 					require.Empty(t, callAll(t.Context(), c, 1))
 				}
 				assert.Equal(t, 2, w.Ledger().TicketsIssued())
-				assert.Equal(t, 2, w.Ledger().Count(hotelstaystest.OpQueryOrders), "no call is refused for its token")
+				assert.Equal(t, 2, w.Ledger().Count(hotelstays.OpQueryOrders), "no call is refused for its token")
 				assert.Contains(t, written.String(), "token store failed")
 			})
 		})
@@ -197,9 +197,9 @@ func TestALeasedTicketIsFetchedOnce(t *testing.T) {
 			clients[i] = w.connect(t, w.cred, hotelstays.WithTokenStore(store))
 		}
 		defer w.end(clients...)
-		w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: 5 * time.Second})
+		w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: 5 * time.Second})
 		assert.Zero(t, callFrom(t.Context(), clients))
-		assert.Equal(t, 1, w.Ledger().Count(hotelstaystest.OpTicket))
+		assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpTicket))
 	})
 }
 

@@ -20,8 +20,8 @@ import (
 // Limits of HotelList.
 const (
 	MaxListPageSize = 200
-	// MaxHotelIDs limits the ids of one request. For an account with a visibility band the
-	// limit is MaxHotelIDsBand.
+	// types.MaxHotelIDs limits the ids of one request. For an account with a visibility band the
+	// limit is types.MaxHotelIDsBand.
 	MaxHotelIDs     = 1000
 	MaxHotelIDsBand = 200
 )

@@ -198,12 +198,12 @@ func TestValidationOfTokens(t *testing.T) {
 			faultsIn("appSecret")},
 		{"OAuthToken: nothing set", oauthCall(hotelstays.OAuthTokenRequest{}), faultsIn("client_id", "client_secret")},
 		{"OAuthToken: all scopes", oauthCall(hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: types.NewSecret("s"),
-			Scopes: []hotelstays.Scope{
+			Scopes: []types.Scope{
 				"search:read", "content:read", "booking:read", "booking:write", "booking:cancel"}}), accepted},
 		{"OAuthToken: a scope that the document does not name", oauthCall(hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: types.NewSecret("s"),
-			Scopes: []hotelstays.Scope{"search:read", "search:write"}}), nil},
+			Scopes: []types.Scope{"search:read", "search:write"}}), nil},
 		{"OAuthToken: two scopes in one", oauthCall(hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: types.NewSecret("s"),
-			Scopes: []hotelstays.Scope{"search:read content:read", "\t", ""}}), faultsIn("scope[0]", "scope[1]", "scope[2]")},
+			Scopes: []types.Scope{"search:read content:read", "\t", ""}}), faultsIn("scope[0]", "scope[1]", "scope[2]")},
 		{"OAuthToken: a secret that was logged", oauthCall(hotelstays.OAuthTokenRequest{ClientID: "i",
 			ClientSecret: types.NewSecret("[redacted]")}), faultsIn("client_secret")},
 	})
@@ -468,7 +468,7 @@ func TestValidationDates(t *testing.T) {
 // A request and its options are judged together, and the caller sees every fault.
 func TestValidationAllFaultsAtOnce(t *testing.T) {
 	c := clientWith(t, noSend{t}, hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s"),
-		Scopes: []hotelstays.Scope{hotelstays.ScopeBookingWrite}})
+		Scopes: []types.Scope{types.ScopeBookingWrite}})
 	req := &hotelstays.BookRequest{
 		Holder: types.Holder{LastName: "One"},
 		Guests: []types.Guest{

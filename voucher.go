@@ -73,7 +73,7 @@ func (r *OrderVoucherResponse) meta() *ResponseMeta { return &r.Meta }
 // booking: right after Book there is none.
 //
 // The error is ErrAmbiguousReference if the reference matches several orders, ErrNotFound if
-// the account has no such order, and ErrForbidden without ScopeBookingRead. An answer about
+// the account has no such order, and ErrForbidden without types.ScopeBookingRead. An answer about
 // another order is a *DecodeError.
 func (c *Client) OrderVoucher(ctx context.Context, req *OrderVoucherRequest, opts ...CallOption) (*OrderVoucherResponse, error) {
 	return invoke(ctx, c, OpOrderVoucher, req, opts)

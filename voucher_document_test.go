@@ -553,7 +553,7 @@ func TestDownloadVoucherOnTheSandbox(t *testing.T) {
 
 func TestDownloadVoucherThroughSandboxFaults(t *testing.T) {
 	temp := ownTempDir(t)
-	order, download := hotelstaystest.OpOrderVoucher, hotelstaystest.OpVoucherDownload
+	order, download := hotelstays.OpOrderVoucher, hotelstaystest.OpVoucherDownload
 	for _, tc := range []struct {
 		fault hotelstaystest.Fault
 		want  error
@@ -581,7 +581,7 @@ func TestDownloadVoucherThroughSandboxFaults(t *testing.T) {
 					assert.ErrorIs(t, err, tc.want)
 				}
 				assert.Zero(t, w.writes)
-				assert.Equal(t, 1, srv.Ledger().Count(hotelstaystest.OpOrderVoucher))
+				assert.Equal(t, 1, srv.Ledger().Count(hotelstays.OpOrderVoucher))
 				_, query, _ := strings.Cut(v.DownloadURL, "?")
 				assert.NotContains(t, err.Error(), query)
 				assertFiles(t, temp)
@@ -750,7 +750,7 @@ func TestSaveVoucher(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, os.FileMode(0o600), info.Mode(), "a traveller's data is for nobody else")
 		assertFiles(t, dir, "voucher.pdf", "old.pdf")
-		assert.Equal(t, 1, srv.Ledger().Count(hotelstaystest.OpOrderVoucher))
+		assert.Equal(t, 1, srv.Ledger().Count(hotelstays.OpOrderVoucher))
 		assert.Equal(t, 1, srv.Ledger().Count(hotelstaystest.OpVoucherDownload))
 	})
 }
@@ -774,7 +774,7 @@ func TestSaveVoucherAsksForAnExpiredLinkAgain(t *testing.T) {
 				srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpVoucherDownload, Kind: kind, Times: times})
 				v, err := client.SaveVoucher(t.Context(), voucherRef, path)
 				asks := min(times+1, 3)
-				assert.Equal(t, asks, srv.Ledger().Count(hotelstaystest.OpOrderVoucher), kind)
+				assert.Equal(t, asks, srv.Ledger().Count(hotelstays.OpOrderVoucher), kind)
 				assert.Equal(t, asks, srv.Ledger().Count(hotelstaystest.OpVoucherDownload), kind)
 				if !works {
 					require.Error(t, err)
@@ -814,7 +814,7 @@ func TestSaveVoucherOfANewerVersion(t *testing.T) {
 		document, err := os.ReadFile(path)
 		require.NoError(t, err)
 		assert.NoError(t, hotelstays.VerifyVoucher(document, v))
-		assert.Equal(t, 2, srv.Ledger().Count(hotelstaystest.OpOrderVoucher))
+		assert.Equal(t, 2, srv.Ledger().Count(hotelstays.OpOrderVoucher))
 	})
 	// While it is being made there is none.
 	inVoucherSandbox(t, []hotelstaystest.Option{hotelstaystest.WithVoucherDelay(time.Minute)},
@@ -836,7 +836,7 @@ func TestSaveVoucherOfANewerVersion(t *testing.T) {
 			client := beforeDownload(t, srv, func() { time.Sleep(2 * time.Minute) })
 			_, err := client.SaveVoucher(t.Context(), voucherRef, filepath.Join(t.TempDir(), "voucher.pdf"))
 			require.NoError(t, err)
-			assert.Equal(t, 2, srv.Ledger().Count(hotelstaystest.OpOrderVoucher))
+			assert.Equal(t, 2, srv.Ledger().Count(hotelstays.OpOrderVoucher))
 		})
 	// A service that puts the new document under the old link.
 	service := serviceOf(nil, serving(voucherOld))
@@ -871,7 +871,7 @@ func TestSaveVoucherInline(t *testing.T) {
 				require.NoError(t, err)
 				assert.Len(t, document, size)
 				assert.NoError(t, hotelstays.VerifyVoucher(document, v))
-				assert.Equal(t, tc.asks, srv.Ledger().Count(hotelstaystest.OpOrderVoucher))
+				assert.Equal(t, tc.asks, srv.Ledger().Count(hotelstays.OpOrderVoucher))
 				assert.Equal(t, tc.fetches, srv.Ledger().Count(hotelstaystest.OpVoucherDownload))
 				assert.True(t, inline.IncludeDocument, "the caller's request is not changed")
 				assertFiles(t, dir, "voucher.pdf")
@@ -900,12 +900,12 @@ func TestSaveVoucherThatIsNotReady(t *testing.T) {
 			{types.VoucherCancelled, hotelstays.ErrNoVoucher, func() { srv.SetOrderStatus("ref-1", 3) }},
 		} {
 			tc.happens()
-			before := srv.Ledger().Count(hotelstaystest.OpOrderVoucher)
+			before := srv.Ledger().Count(hotelstays.OpOrderVoucher)
 			v, err := client.SaveVoucher(t.Context(), voucherRef, filepath.Join(dir, "voucher.pdf"))
 			assert.ErrorIs(t, err, tc.want)
 			assert.ErrorContains(t, err, fmt.Sprintf("is %q", tc.status))
 			assert.Nil(t, v)
-			assert.Equal(t, 1, srv.Ledger().Count(hotelstaystest.OpOrderVoucher)-before)
+			assert.Equal(t, 1, srv.Ledger().Count(hotelstays.OpOrderVoucher)-before)
 			assertFiles(t, dir)
 		}
 		_, err := client.SaveVoucher(t.Context(), &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "nobody's"},
@@ -1082,7 +1082,7 @@ func TestOpenVoucher(t *testing.T) {
 		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpVoucherDownload, Kind: hotelstaystest.FaultExpiredLink})
 		document, err := client.OpenVoucher(t.Context(), voucherRef)
 		require.NoError(t, err)
-		assert.Equal(t, 2, srv.Ledger().Count(hotelstaystest.OpOrderVoucher), "the link is renewed once")
+		assert.Equal(t, 2, srv.Ledger().Count(hotelstays.OpOrderVoucher), "the link is renewed once")
 
 		whole, err := io.ReadAll(document)
 		require.NoError(t, err)

@@ -126,17 +126,17 @@ func TestOrderVoucherRefusals(t *testing.T) {
 			code int
 		}{
 			{"one reference of two orders", hotelstays.OrderVoucherRequest{SupplierReferenceNo: one.SupplierReferenceNo},
-				hotelstays.ErrAmbiguousReference, hotelstays.CodeAmbiguousReference},
+				hotelstays.ErrAmbiguousReference, types.CodeAmbiguousReference},
 			{"with the platform's reference", hotelstays.OrderVoucherRequest{SupplierReferenceNo: one.SupplierReferenceNo,
 				PlatformReferenceNo: one.PlatformReferenceNo}, nil, 0},
-			{"an unknown order", hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-9"}, hotelstays.ErrNotFound, hotelstays.CodeNotFound},
+			{"an unknown order", hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-9"}, hotelstays.ErrNotFound, types.CodeNotFound},
 			{"a large document inline", hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1", IncludeDocument: true},
-				hotelstays.ErrVoucherTooLarge, hotelstays.CodeVoucherTooLarge},
+				hotelstays.ErrVoucherTooLarge, types.CodeVoucherTooLarge},
 			{"a large document by its link", hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1"}, nil, 0},
 		} {
-			before := srv.Ledger().Count(hotelstaystest.OpOrderVoucher)
+			before := srv.Ledger().Count(hotelstays.OpOrderVoucher)
 			resp, err := client.OrderVoucher(t.Context(), &tc.req)
-			assert.Equal(t, 1, srv.Ledger().Count(hotelstaystest.OpOrderVoucher)-before, tc.name)
+			assert.Equal(t, 1, srv.Ledger().Count(hotelstays.OpOrderVoucher)-before, tc.name)
 			if tc.want == nil {
 				require.NoError(t, err, tc.name)
 				assert.Equal(t, one.PlatformReferenceNo, resp.PlatformReferenceNo, tc.name)
@@ -196,7 +196,7 @@ func inVoucherSandbox(t *testing.T, opts []hotelstaystest.Option,
 
 // pollsSince are the seconds at which the voucher was asked for.
 func pollsSince(srv *hotelstaystest.Server, start time.Time) (seconds []float64) {
-	for _, r := range srv.Ledger().Requests(hotelstaystest.OpOrderVoucher) {
+	for _, r := range srv.Ledger().Requests(hotelstays.OpOrderVoucher) {
 		seconds = append(seconds, r.Arrived.Sub(start).Seconds())
 	}
 	return seconds
@@ -282,7 +282,7 @@ func TestAwaitVoucherUntilCtxEnds(t *testing.T) {
 			assert.Equal(t, types.VoucherPending, resp.Status)
 		})
 	inSandbox(t, never(), func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
-		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpOrderVoucher, Kind: hotelstaystest.FaultCut, Times: -1})
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpOrderVoucher, Kind: hotelstaystest.FaultCut, Times: -1})
 		resp, _ := wait(t, client, time.Minute)
 		assert.Nil(t, resp, "nothing was seen")
 	})
@@ -335,7 +335,7 @@ func TestAwaitVoucherThroughFailures(t *testing.T) {
 		opts := []hotelstaystest.Option{hotelstaystest.WithConfirmAfter(30 * time.Second), hotelstaystest.WithVoucherDelay(time.Second)}
 		inSandbox(t, opts, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
 			start := time.Now()
-			fault.Operation, fault.Times = hotelstaystest.OpOrderVoucher, 6 // more than one poll's attempts, or six polls
+			fault.Operation, fault.Times = hotelstays.OpOrderVoucher, 6 // more than one poll's attempts, or six polls
 			srv.Inject(fault)
 			resp, err := client.AwaitVoucher(t.Context(), voucherRef)
 			require.NoError(t, err, fault.Kind)
@@ -353,7 +353,7 @@ func TestAwaitVoucherThroughFailures(t *testing.T) {
 		assert.Zero(t, time.Since(start))
 		assert.Equal(t, []float64{0}, pollsSince(srv, start))
 
-		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpOrderVoucher, Kind: hotelstaystest.FaultStatus, Status: 403, Skip: 2})
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpOrderVoucher, Kind: hotelstaystest.FaultStatus, Status: 403, Skip: 2})
 		resp, err = client.AwaitVoucher(t.Context(), voucherRef)
 		assert.ErrorIs(t, err, hotelstays.ErrForbidden)
 		assert.Equal(t, types.VoucherNotGenerated, resp.Status, "as it was seen before")

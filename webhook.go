@@ -23,8 +23,8 @@ import (
 
 // The headers of a delivery.
 const (
-	WebhookSignatureHeader = "X-Platform-Signature"
-	WebhookEventIDHeader   = "X-Platform-Event-Id"
+	signatureHeader = "X-Platform-Signature"
+	eventIDHeader   = "X-Platform-Event-Id"
 )
 
 const defaultTolerance = 300 * time.Second
@@ -51,24 +51,11 @@ func (*WebhookError) details() details { return details{} }
 // LogValue is a group for slog: the kind and the text.
 func (e *WebhookError) LogValue() slog.Value { return logValue(e) }
 
-// WebhookKind is what happened to an order.
-type WebhookKind string
-
-// The documented kinds; others may come. Which changes cause which event is undocumented.
-const (
-	EventOrderCreated   WebhookKind = "order_created"
-	EventOrderPaid      WebhookKind = "order_paid"
-	EventOrderCancelled WebhookKind = "order_cancelled"
-	// EventOrderModified is a change of a confirmed order, such as the hotel's confirmation
-	// number. Each change has its own event.
-	EventOrderModified WebhookKind = "order_modified"
-)
-
 // WebhookEvent is a verified delivery. QueryOrders returns the order's current state.
 type WebhookEvent struct {
-	CustomerReferenceNo string      `json:"customerReferenceNo"`
-	HotelConfirmNo      string      `json:"hotelConfirmNo"`
-	Kind                WebhookKind `json:"event"`
+	CustomerReferenceNo string            `json:"customerReferenceNo"`
+	HotelConfirmNo      string            `json:"hotelConfirmNo"`
+	Kind                types.WebhookKind `json:"event"`
 	// EventTime is Unix time in milliseconds, or 0 if it was not sent.
 	EventTime int64 `json:"eventTime"`
 
@@ -102,7 +89,7 @@ func (e *WebhookEvent) Keys() []string {
 	switch {
 	case e.ID != "":
 		keys = append(keys, hashed(trust, "id", e.ID))
-	case e.Kind != EventOrderModified:
+	case e.Kind != types.EventOrderModified:
 		keys = append(keys, hashed(trust, "event", e.CustomerReferenceNo, string(e.Kind)))
 	case e.EventTime != 0: // each change has its own event
 		keys = append(keys, hashed(trust, "event", e.CustomerReferenceNo, string(e.Kind), fmt.Sprint(e.EventTime)))
@@ -136,7 +123,7 @@ func VerifyWebhook(body []byte, h http.Header, opts WebhookOptions) (*WebhookEve
 		return nil, err
 	}
 	var signedAt time.Time
-	signatures := h.Values(WebhookSignatureHeader)
+	signatures := h.Values(signatureHeader)
 	switch {
 	case len(signatures) > 1:
 		return nil, &WebhookError{ErrWebhookSignature, "there are several signature headers"}
@@ -156,7 +143,7 @@ func VerifyWebhook(body []byte, h http.Header, opts WebhookOptions) (*WebhookEve
 	if event.CustomerReferenceNo == "" || event.Kind == "" {
 		return nil, &WebhookError{ErrWebhookBody, "customerReferenceNo or event is missing"}
 	}
-	event.ID, event.Raw = h.Get(WebhookEventIDHeader), slices.Clone(body)
+	event.ID, event.Raw = h.Get(eventIDHeader), slices.Clone(body)
 	event.Signed, event.SignedAt = !signedAt.IsZero(), signedAt
 	return event, nil
 }

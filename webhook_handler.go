@@ -34,7 +34,7 @@ type WebhookHandler struct {
 //
 // Two deliveries are duplicates if they have the same event id or the same signed body.
 // Without an id, the same reference and kind also make a duplicate, together with the time
-// for EventOrderModified. A signed and an unsigned delivery never are, so that nobody without a
+// for types.EventOrderModified. A signed and an unsigned delivery never are, so that nobody without a
 // secret can make an event look handled. The signature does not cover the id: an attacker who
 // has a signed delivery that was never handled, and guesses the id of another event, can make
 // that event look handled.

@@ -91,9 +91,9 @@ func (r *hookReceiver) send(id, body string) int { return r.deliver(hookRequest(
 func hookRequest(id, body string) *http.Request {
 	req := httptest.NewRequest(http.MethodPost, "/hook", strings.NewReader(body))
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set(hotelstays.WebhookSignatureHeader, hookSign(hookSecret, time.Now(), body))
+	req.Header.Set(signatureHeader, hookSign(hookSecret, time.Now(), body))
 	if id != "" {
-		req.Header.Set(hotelstays.WebhookEventIDHeader, id)
+		req.Header.Set(eventIDHeader, id)
 	}
 	return req
 }
@@ -107,7 +107,7 @@ func hookWith(change func(*http.Request)) func() *http.Request {
 }
 
 func hookSignedAs(value func() string) func() *http.Request {
-	return hookWith(func(r *http.Request) { r.Header.Set(hotelstays.WebhookSignatureHeader, value()) })
+	return hookWith(func(r *http.Request) { r.Header.Set(signatureHeader, value()) })
 }
 
 // A hostile delivery gets its status, calls OnError but not the function, and leaves
@@ -122,7 +122,7 @@ func TestWebhookHandlerRefuses(t *testing.T) {
 		request func() *http.Request
 	}
 	rows := []row{
-		{"unsigned", 401, hotelstays.ErrWebhookSignature, hookWith(func(r *http.Request) { r.Header.Del(hotelstays.WebhookSignatureHeader) })},
+		{"unsigned", 401, hotelstays.ErrWebhookSignature, hookWith(func(r *http.Request) { r.Header.Del(signatureHeader) })},
 		{"of another secret", 401, hotelstays.ErrWebhookSignature,
 			hookSignedAs(func() string { return hookSign(hookNext, time.Now(), hookPaid) })},
 		{"of no secret", 401, hotelstays.ErrWebhookSignature, hookSignedAs(func() string { return hookSign("", time.Now(), hookPaid) })},
@@ -140,7 +140,7 @@ func TestWebhookHandlerRefuses(t *testing.T) {
 			hookSignedAs(func() string { return "t=" + stamp() + ",t=" + stamp() + ",v1=" + mac() })},
 		{"an empty signature", 401, hotelstays.ErrWebhookSignature, hookSignedAs(func() string { return "" })},
 		{"two signature lines", 401, hotelstays.ErrWebhookSignature, hookWith(func(r *http.Request) {
-			r.Header.Add(hotelstays.WebhookSignatureHeader, r.Header.Get(hotelstays.WebhookSignatureHeader))
+			r.Header.Add(signatureHeader, r.Header.Get(signatureHeader))
 		})},
 		{"another body than was signed", 401, hotelstays.ErrWebhookSignature, hookWith(func(r *http.Request) {
 			r.Body = io.NopCloser(strings.NewReader(strings.Replace(hookPaid, "ref-1", "ref-2", 1)))
@@ -211,7 +211,7 @@ func TestWebhookHandlerAccepts(t *testing.T) {
 		"as no media type":   func(r *http.Request) { r.Header.Set("Content-Type", "application/json, text/html") },
 		"no length":          func(r *http.Request) { r.ContentLength = -1 },
 		"byte by byte":       func(r *http.Request) { r.Body = io.NopCloser(iotest.OneByteReader(r.Body)) },
-		"no event id":        func(r *http.Request) { r.Header.Del(hotelstays.WebhookEventIDHeader) },
+		"no event id":        func(r *http.Request) { r.Header.Del(eventIDHeader) },
 		"an unusual address": func(r *http.Request) { r.URL.RawQuery = "a=b;c=%zz" },
 	} {
 		r := newHookReceiver(hookOptions())
@@ -240,7 +240,7 @@ func TestWebhookHandlerAccepts(t *testing.T) {
 // A duplicate gets 200 and does not call the function.
 func TestWebhookReplay(t *testing.T) {
 	other := strings.Replace(hookPaid, "HC-1", "HC-2", 1)
-	amended := hookBody("ref-1", hotelstays.EventOrderModified, 1)
+	amended := hookBody("ref-1", types.EventOrderModified, 1)
 	otherAmended := strings.Replace(amended, "HC-1", "HC-2", 1)
 	for _, row := range []struct {
 		name         string
@@ -287,7 +287,7 @@ func TestWebhookKeysDoNotRunTogether(t *testing.T) {
 	for _, body := range []string{`{"customerReferenceNo":"ref-1","event":"order_paid"}`,
 		`{"customerReferenceNo":"ref-1order_","event":"paid"}`} {
 		req := hookRequest("", body)
-		req.Header.Del(hotelstays.WebhookSignatureHeader)
+		req.Header.Del(signatureHeader)
 		assert.Equal(t, 200, r.deliver(req).Code)
 	}
 	assert.Equal(t, 2, r.runs())
@@ -300,16 +300,16 @@ func TestWebhookDistinctWithoutID(t *testing.T) {
 		deliver := func(body string) {
 			req := hookRequest("", body)
 			if !signed {
-				req.Header.Del(hotelstays.WebhookSignatureHeader)
+				req.Header.Del(signatureHeader)
 			}
 			assert.Equal(t, 200, r.deliver(req).Code)
 		}
 		for range 3 {
 			for _, reference := range []string{"ref-1", "ref-2", `ref-1" order_paid`, "ref-1 order_paid"} {
 				for _, at := range []int64{1, 2, 3} {
-					deliver(hookBody(reference, hotelstays.EventOrderModified, at))
+					deliver(hookBody(reference, types.EventOrderModified, at))
 				}
-				for _, kind := range []hotelstays.WebhookKind{hotelstays.EventOrderCreated, hotelstays.EventOrderPaid, hotelstays.EventOrderCancelled,
+				for _, kind := range []types.WebhookKind{types.EventOrderCreated, types.EventOrderPaid, types.EventOrderCancelled,
 					"order_other"} {
 					deliver(hookBody(reference, kind, 1))
 					deliver(hookBody(reference, kind, 2))
@@ -326,8 +326,8 @@ func TestWebhookDistinctWithoutID(t *testing.T) {
 func TestUnsignedEventHidesNoSignedOne(t *testing.T) {
 	noTime := `{"customerReferenceNo":"ref-1","event":"order_modified"}` // its only key is its body
 	for name, event := range map[string]struct{ id, signed, forged string }{
-		"no id":        {"", hookPaid, hookBody("ref-1", hotelstays.EventOrderPaid, 2)},
-		"a guessed id": {"evt-1", hookPaid, hookBody("ref-2", hotelstays.EventOrderPaid, 2)},
+		"no id":        {"", hookPaid, hookBody("ref-1", types.EventOrderPaid, 2)},
+		"a guessed id": {"evt-1", hookPaid, hookBody("ref-2", types.EventOrderPaid, 2)},
 		"its body":     {"", noTime, noTime},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -346,7 +346,7 @@ func TestUnsignedEventHidesNoSignedOne(t *testing.T) {
 				return nil
 			}
 			forged := hookRequest(event.id, event.forged)
-			forged.Header.Del(hotelstays.WebhookSignatureHeader)
+			forged.Header.Del(signatureHeader)
 			assert.Equal(t, 200, r.deliver(forged).Code)
 			assert.Equal(t, 200, r.send(event.id, event.signed))
 			assert.Equal(t, 1, signed)
@@ -601,7 +601,7 @@ func TestWebhookSlowBody(t *testing.T) {
 	t.Cleanup(srv.Close)
 	head := func(length int) string {
 		return fmt.Sprintf(" /hook HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%s: %s\r\n\r\n",
-			length, hotelstays.WebhookSignatureHeader, hookSign(hookSecret, time.Now(), hookPaid))
+			length, signatureHeader, hookSign(hookSecret, time.Now(), hookPaid))
 	}
 	byteByByte := func(c net.Conn) {
 		io.WriteString(c, head(len(hookPaid)))
@@ -685,9 +685,9 @@ func TestWebhookExactlyOneSuccess(t *testing.T) {
 		for order := range orders {
 			reference := fmt.Sprintf("ref-%d", order)
 			for i, body := range []string{
-				hookBody(reference, hotelstays.EventOrderCreated, 1), hookBody(reference, hotelstays.EventOrderPaid, 2),
-				hookBody(reference, hotelstays.EventOrderModified, 3), hookBody(reference, hotelstays.EventOrderModified, 4),
-				hookBody(reference, hotelstays.EventOrderCancelled, 5),
+				hookBody(reference, types.EventOrderCreated, 1), hookBody(reference, types.EventOrderPaid, 2),
+				hookBody(reference, types.EventOrderModified, 3), hookBody(reference, types.EventOrderModified, 4),
+				hookBody(reference, types.EventOrderCancelled, 5),
 			} {
 				events++
 				for copies := range 2 + seed.IntN(3) {
@@ -834,10 +834,10 @@ func TestUndocumentedEventsAreDelivered(t *testing.T) {
 	for i, contentType := range []string{"", "application/json; charset=utf-8"} {
 		req := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
 		req.Header.Set("Content-Type", contentType)
-		req.Header.Set(hotelstays.WebhookEventIDHeader, "id"+contentType)
+		req.Header.Set(eventIDHeader, "id"+contentType)
 		assert.Equal(t, http.StatusOK, r.deliver(req).Code)
 		require.Equal(t, i+1, r.runs())
-		assert.Equal(t, hotelstays.WebhookKind("order_upgraded"), r.events[i].Kind)
+		assert.Equal(t, types.WebhookKind("order_upgraded"), r.events[i].Kind)
 		assert.Equal(t, int64(1790000000123), r.events[i].Time().UnixMilli())
 		assert.Equal(t, body, string(r.events[i].Raw))
 	}

@@ -30,6 +30,9 @@ import (
 const (
 	hookSecret = "CANARY-signing-secret-0001"
 	hookNext   = "CANARY-signing-secret-0002"
+
+	signatureHeader = "X-Platform-Signature"
+	eventIDHeader   = "X-Platform-Event-Id"
 )
 
 // hookMAC signs independently of the SDK.
@@ -44,16 +47,16 @@ func hookSign(secret string, at time.Time, body string) string {
 	return "t=" + stamp + ",v1=" + hookMAC(secret, stamp, body)
 }
 
-func hookBody(reference string, kind hotelstays.WebhookKind, eventTime int64) string {
+func hookBody(reference string, kind types.WebhookKind, eventTime int64) string {
 	return fmt.Sprintf(`{"customerReferenceNo":%q,"hotelConfirmNo":"HC-1","event":%q,"eventTime":%d}`, reference, kind, eventTime)
 }
 
-var hookPaid = hookBody("ref-1", hotelstays.EventOrderPaid, 946684800123)
+var hookPaid = hookBody("ref-1", types.EventOrderPaid, 946684800123)
 
 func hookHeader(signatures ...string) http.Header {
 	h := http.Header{}
 	for _, s := range signatures {
-		h.Add(hotelstays.WebhookSignatureHeader, s)
+		h.Add(signatureHeader, s)
 	}
 	return h
 }
@@ -76,12 +79,12 @@ func hookRefused(t *testing.T, err, condition error, what string) {
 func TestVerifyWebhookGood(t *testing.T) {
 	now := time.Now()
 	h := hookHeader(hookSign(hookSecret, now, hookPaid))
-	h.Set(hotelstays.WebhookEventIDHeader, "evt-1")
+	h.Set(eventIDHeader, "evt-1")
 	body := []byte(hookPaid)
 	event, err := hotelstays.VerifyWebhook(body, h, hookOptions())
 	require.NoError(t, err)
 	clear(body) // the event keeps its own copy
-	assert.Equal(t, &hotelstays.WebhookEvent{CustomerReferenceNo: "ref-1", HotelConfirmNo: "HC-1", Kind: hotelstays.EventOrderPaid, EventTime: 946684800123,
+	assert.Equal(t, &hotelstays.WebhookEvent{CustomerReferenceNo: "ref-1", HotelConfirmNo: "HC-1", Kind: types.EventOrderPaid, EventTime: 946684800123,
 		ID: "evt-1", Signed: true, SignedAt: time.Unix(now.Unix(), 0), Raw: []byte(hookPaid)}, event)
 	assert.Equal(t, "2000-01-01T00:00:00.123Z", event.Time().UTC().Format(time.RFC3339Nano))
 	assert.True(t, (&hotelstays.WebhookEvent{}).Time().IsZero(), "not 1970")
@@ -321,14 +324,14 @@ func TestVerifyWebhookUndocumented(t *testing.T) {
 		want hotelstays.WebhookEvent
 	}{
 		{`{"customerReferenceNo":"r","event":"order_on_fire","eventTime":1}`, hotelstays.WebhookEvent{CustomerReferenceNo: "r", Kind: "order_on_fire", EventTime: 1}},
-		{`{"customerReferenceNo":"r","event":"order_paid"}`, hotelstays.WebhookEvent{CustomerReferenceNo: "r", Kind: hotelstays.EventOrderPaid}},
+		{`{"customerReferenceNo":"r","event":"order_paid"}`, hotelstays.WebhookEvent{CustomerReferenceNo: "r", Kind: types.EventOrderPaid}},
 		{"{ \"new\" : {\"n\":1.0,\"e\":1e2,\"u\":\"\\u00e9<>\"},\r\n\t\"customerReferenceNo\":\"r\",\"event\":\"order_paid\",\"new\":[null]} \n",
-			hotelstays.WebhookEvent{CustomerReferenceNo: "r", Kind: hotelstays.EventOrderPaid}},
-		{`{"customerReferenceNo":"r","event":"order_modified","eventTime":"soon","hotelConfirmNo":12}`, hotelstays.WebhookEvent{CustomerReferenceNo: "r", HotelConfirmNo: "12", Kind: hotelstays.EventOrderModified}},
-		{`{"eventTime":1.5,"hotelConfirmNo":["a"],"customerReferenceNo":"r","event":"order_created"}`, hotelstays.WebhookEvent{CustomerReferenceNo: "r", Kind: hotelstays.EventOrderCreated}},
-		{`{"eventTime":{},"hotelConfirmNo":null,"customerReferenceNo":"r","event":"order_created"}`, hotelstays.WebhookEvent{CustomerReferenceNo: "r", Kind: hotelstays.EventOrderCreated}},
+			hotelstays.WebhookEvent{CustomerReferenceNo: "r", Kind: types.EventOrderPaid}},
+		{`{"customerReferenceNo":"r","event":"order_modified","eventTime":"soon","hotelConfirmNo":12}`, hotelstays.WebhookEvent{CustomerReferenceNo: "r", HotelConfirmNo: "12", Kind: types.EventOrderModified}},
+		{`{"eventTime":1.5,"hotelConfirmNo":["a"],"customerReferenceNo":"r","event":"order_created"}`, hotelstays.WebhookEvent{CustomerReferenceNo: "r", Kind: types.EventOrderCreated}},
+		{`{"eventTime":{},"hotelConfirmNo":null,"customerReferenceNo":"r","event":"order_created"}`, hotelstays.WebhookEvent{CustomerReferenceNo: "r", Kind: types.EventOrderCreated}},
 		{`{"eventTime":99999999999999999999,"customerReferenceNo":"r","event":"order_created","hotelConfirmNo":"c"}`,
-			hotelstays.WebhookEvent{CustomerReferenceNo: "r", HotelConfirmNo: "c", Kind: hotelstays.EventOrderCreated}},
+			hotelstays.WebhookEvent{CustomerReferenceNo: "r", HotelConfirmNo: "c", Kind: types.EventOrderCreated}},
 	} {
 		event, err := hookVerify(row.body)
 		require.NoError(t, err, row.body)
@@ -448,7 +451,7 @@ func fuzzMembers(body []byte) map[string]string {
 // BenchmarkVerifyWebhook compares VerifyWebhook with the bare HMAC.
 func BenchmarkVerifyWebhook(b *testing.B) {
 	now := time.Now()
-	body := hookBody(strings.Repeat("r", 900), hotelstays.EventOrderPaid, 946684800123)
+	body := hookBody(strings.Repeat("r", 900), types.EventOrderPaid, 946684800123)
 	b.Run("bare", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
@@ -468,17 +471,17 @@ func BenchmarkVerifyWebhook(b *testing.B) {
 
 // The body is a key of what is signed alone, and no key comes twice.
 func TestWebhookKeys(t *testing.T) {
-	event := func(id string, kind hotelstays.WebhookKind, at int64) hotelstays.WebhookEvent {
+	event := func(id string, kind types.WebhookKind, at int64) hotelstays.WebhookEvent {
 		return hotelstays.WebhookEvent{ID: id, CustomerReferenceNo: "ref-1", Kind: kind, EventTime: at, Raw: []byte("{}")}
 	}
 	for name, tc := range map[string]struct {
 		event            hotelstays.WebhookEvent
 		signed, unsigned int
 	}{
-		"an id":                {event("evt-1", hotelstays.EventOrderPaid, 1), 2, 1},
-		"a kind":               {event("", hotelstays.EventOrderPaid, 1), 2, 1},
-		"a time":               {event("", hotelstays.EventOrderModified, 1), 2, 1},
-		"nothing but its body": {event("", hotelstays.EventOrderModified, 0), 1, 1},
+		"an id":                {event("evt-1", types.EventOrderPaid, 1), 2, 1},
+		"a kind":               {event("", types.EventOrderPaid, 1), 2, 1},
+		"a time":               {event("", types.EventOrderModified, 1), 2, 1},
+		"nothing but its body": {event("", types.EventOrderModified, 0), 1, 1},
 	} {
 		assert.Len(t, tc.event.Keys(), tc.unsigned, name)
 		tc.event.Signed = true

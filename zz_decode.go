@@ -11,7 +11,7 @@ import (
 
 var (
 	destinationList     wire.List[types.Destination]
-	hotelIDListItemList wire.List[HotelIDListItem]
+	hotelIDListItemList wire.List[types.HotelIDListItem]
 	hotelList           wire.List[types.Hotel]
 	hotelMetadataList   wire.List[types.HotelMetadata]
 	orderList           wire.List[types.Order]
@@ -79,26 +79,13 @@ func (v *DestinationsResponse) decode(l *wire.Lexer) {
 	}
 }
 
-func readHotelIDListItem(l *wire.Lexer, v *HotelIDListItem) {
-	var seen wire.Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "hotelId":
-			l.Once(&seen, 0)
-			v.HotelID = l.String()
-		default:
-			l.Unknown()
-		}
-	}
-}
-
 func (v *HotelIDListResponse) decode(l *wire.Lexer) {
 	var seen wire.Seen
 	for more := l.Object(); more; more = l.Member() {
 		switch string(l.Name()) {
 		case "hotelIdList":
 			l.Once(&seen, 0)
-			v.HotelIDList = hotelIDListItemList.Read(l, readHotelIDListItem)
+			v.HotelIDList = hotelIDListItemList.Read(l, wire.ReadHotelIDListItem)
 		default:
 			l.Unknown()
 		}
@@ -245,7 +232,7 @@ func (v *WebhookEvent) decode(l *wire.Lexer) {
 			v.HotelConfirmNo = l.String()
 		case "event":
 			l.Once(&seen, 2)
-			v.Kind = WebhookKind(l.String())
+			v.Kind = types.WebhookKind(l.String())
 		case "eventTime":
 			l.Once(&seen, 3)
 			v.EventTime = l.Int64()

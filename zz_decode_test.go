@@ -453,7 +453,7 @@ func recordBooking(t *testing.T) recordedBodies {
 
 	_, err := client.OAuthToken(ctx, &hotelstays.OAuthTokenRequest{ClientID: "client", ClientSecret: types.NewSecret("secret")})
 	require.NoError(t, err)
-	_, err = client.Destinations(ctx, &hotelstays.DestinationsRequest{Include: hotelstays.DestinationsIncludeDetails})
+	_, err = client.Destinations(ctx, &hotelstays.DestinationsRequest{Include: types.DestinationsIncludeDetails})
 	require.NoError(t, err)
 	_, err = client.HotelsMetadata(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0)})
 	require.NoError(t, err)

@@ -51,7 +51,7 @@ func randomBody(r *rand.Rand) []byte {
 }
 
 func ours(body []byte, header, secret string) error {
-	_, err := hotelstays.VerifyWebhook(body, http.Header{hotelstays.WebhookSignatureHeader: {header}},
+	_, err := hotelstays.VerifyWebhook(body, http.Header{"X-Platform-Signature": {header}},
 		hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret(secret)}})
 	return err
 }
@@ -102,7 +102,7 @@ func kilobyte() []byte {
 
 func BenchmarkVerifyWebhook(b *testing.B) {
 	body, secret := kilobyte(), "a webhook signing secret"
-	header := http.Header{hotelstays.WebhookSignatureHeader: {hotelstaystest.SignWebhook(secret, time.Now(), body)}}
+	header := http.Header{"X-Platform-Signature": {hotelstaystest.SignWebhook(secret, time.Now(), body)}}
 	opts := hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret(secret)}, Tolerance: time.Hour}
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()

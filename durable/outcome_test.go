@@ -13,9 +13,9 @@ import (
 )
 
 var (
-	dearer  = hotelstays.OfferDiff{Changes: []hotelstays.OfferChange{{Field: hotelstays.OfferNetTotal, Seen: "1", Now: "2"}}}
+	dearer  = hotelstays.OfferDiff{Changes: []hotelstays.OfferChange{{Field: types.OfferNetTotal, Seen: "1", Now: "2"}}}
 	order   = &types.Order{PlatformReferenceNo: "order"}
-	refused = &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 200, Code: hotelstays.CodeRateChanged}
+	refused = &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 200, Code: types.CodeRateChanged}
 	reused  = &hotelstays.ReferenceReusedError{Order: order}
 	unknown = &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, CustomerReferenceNo: "ref-1", Err: refused}
 )

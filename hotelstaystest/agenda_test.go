@@ -12,12 +12,14 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func TestAdvance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{answer: func(n int, _ *http.Request) int { return []int{200, 500, 500, 200, 200}[n] }}
-		s := start(t, WithCallbackHandler(rc), WithRateLimit(OpBook, 1), WithoutRateLimits())
+		s := start(t, WithCallbackHandler(rc), WithRateLimit(types.OpBook, 1), WithoutRateLimits())
 		u := login(t, s)
 		began := time.Now()
 		u.bookWithCallback("ref", hook)
@@ -94,9 +96,9 @@ func TestAdvanceMoves(t *testing.T) {
 		s.Advance(35*time.Minute - 1)
 		oauth.must(destinationsPath, "{}")
 		s.Advance(1)
-		oauth.refused(destinationsPath, "{}", 401, CodeUnauthorized, "expired")
+		oauth.refused(destinationsPath, "{}", 401, types.CodeUnauthorized, "expired")
 		s.Advance(23 * time.Hour)
-		u.refused(destinationsPath, "{}", 401, CodeUnauthorized, "expired")
+		u.refused(destinationsPath, "{}", 401, types.CodeUnauthorized, "expired")
 		if made := order.str("hotelOrder", "bookingTime"); made != stamp(time.Now()) {
 			t.Errorf("booked at %s", made)
 		}
@@ -106,13 +108,13 @@ func TestAdvanceMoves(t *testing.T) {
 func TestAdvanceDoesNotMove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := verifying("sandbox-webhook-secret")
-		s := start(t, WithCallbackHandler(rc), WithConfirmAfter(-1), WithRateLimit(OpDestinations, 1))
+		s := start(t, WithCallbackHandler(rc), WithConfirmAfter(-1), WithRateLimit(types.OpDestinations, 1))
 		u := login(t, s)
 		began := time.Now()
 
 		u.must(destinationsPath, "{}")
 		s.Advance(time.Hour)
-		u.refused(destinationsPath, "{}", 429, CodeRateLimited, "")
+		u.refused(destinationsPath, "{}", 429, types.CodeRateLimited, "")
 
 		u.bookWithCallback("ref", hook)
 		synctest.Wait()
@@ -120,7 +122,7 @@ func TestAdvanceDoesNotMove(t *testing.T) {
 			t.Errorf("signed at %d, not in real time", signed)
 		}
 		s.Inject(Fault{Operation: OpWebhook, Kind: FaultDelay, Delay: time.Minute})
-		s.SendWebhook("ref", EventOrderModified)
+		s.SendWebhook("ref", types.EventOrderModified)
 		synctest.Wait()
 		s.Advance(time.Hour)
 		if got := rc.events(); got != "created" {
@@ -132,7 +134,7 @@ func TestAdvanceDoesNotMove(t *testing.T) {
 			t.Errorf("got %s", got)
 		}
 
-		s.Inject(Fault{Operation: OpQueryOrders, Kind: FaultDelay, Delay: time.Minute})
+		s.Inject(Fault{Operation: types.OpQueryOrders, Kind: FaultDelay, Delay: time.Minute})
 		before := time.Now()
 		var wg sync.WaitGroup
 		wg.Go(func() { u.must(queryPath, "{}") })

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 const (
@@ -23,20 +25,20 @@ const (
 // token is a ticket or an access token. Its text contains all of it and its own proof, so that
 // tokens cost no memory.
 type token struct {
-	Account string    `json:"sub"`
-	Issued  int64     `json:"iat"`
-	Expires int64     `json:"exp"`
-	Until   time.Time `json:"until"` // Expires, exactly
-	Number  int64     `json:"jti"`
-	Scopes  []string  `json:"scope"`
-	OAuth   bool      `json:"oauth,omitempty"`
+	Account string        `json:"sub"`
+	Issued  int64         `json:"iat"`
+	Expires int64         `json:"exp"`
+	Until   time.Time     `json:"until"` // Expires, exactly
+	Number  int64         `json:"jti"`
+	Scopes  []types.Scope `json:"scope"`
+	OAuth   bool          `json:"oauth,omitempty"`
 }
 
 // newToken makes the text of a token, a JWT.
 func (s *Server) newToken(tok token, life time.Duration) string {
 	now := s.clock.now()
 	tok.Issued, tok.Until, tok.Number = now.Unix(), now.Add(life), s.sessions.next()
-	tok.Expires, tok.Scopes = tok.Until.Unix(), append([]string{}, tok.Scopes...)
+	tok.Expires, tok.Scopes = tok.Until.Unix(), append([]types.Scope{}, tok.Scopes...)
 	part := func(v any) string {
 		b, _ := json.Marshal(v)
 		return base64.RawURLEncoding.EncodeToString(b)
@@ -105,21 +107,27 @@ func runOAuthToken(s *Server, c *call, req *oauthRequest) (any, error) {
 	}
 	scopes := s.cfg.OAuthClients[i].Scopes
 	if req.Scope != nil {
-		asked := strings.Fields(*req.Scope)
-		for _, scope := range asked {
+		var asked []types.Scope
+		for word := range strings.FieldsSeq(*req.Scope) {
+			scope := types.Scope(word)
 			if !slices.Contains(scopes, scope) {
 				f := badRequest("invalid_scope: the client does not have scope %q", scope)
 				f.oauth = "invalid_scope"
 				return nil, f
 			}
+			asked = append(asked, scope)
 		}
 		scopes = asked
 	}
 	life := time.Duration(s.cfg.TokenLifetime)
 	value := s.newToken(token{Account: s.AppKey, Scopes: scopes, OAuth: true}, life)
 	s.ledger.tokens.Add(1)
+	words := make([]string, len(scopes))
+	for i, scope := range scopes {
+		words[i] = string(scope)
+	}
 	resp := oauthResponse{
-		AccessToken: value, TokenType: "Bearer", ExpiresIn: int64(life / time.Second), Scope: strings.Join(scopes, " "),
+		AccessToken: value, TokenType: "Bearer", ExpiresIn: int64(life / time.Second), Scope: strings.Join(words, " "),
 	}
 	if s.cfg.Variants.OAuthTopLevel {
 		return topLevel{resp}, nil

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func TestTicket(t *testing.T) {
@@ -26,12 +28,12 @@ func TestTicket(t *testing.T) {
 		code   int
 		msg    string
 	}{
-		{pair(object{"ttl": 0}), 400, CodeParam, "ttl"},
-		{pair(object{"ttl": -5}), 400, CodeParam, "ttl"},
-		{pair(object{"ttl": 31536001}), 400, CodeParam, "ttl"},
-		{object{"appKey": s.AppKey}, 400, CodeParam, "appSecret"},
-		{pair(object{"appSecret": "wrong"}), 401, CodeUnauthorized, ""},
-		{pair(object{"appKey": "unknown"}), 401, CodeUnauthorized, ""},
+		{pair(object{"ttl": 0}), 400, types.CodeParam, "ttl"},
+		{pair(object{"ttl": -5}), 400, types.CodeParam, "ttl"},
+		{pair(object{"ttl": 31536001}), 400, types.CodeParam, "ttl"},
+		{object{"appKey": s.AppKey}, 400, types.CodeParam, "appSecret"},
+		{pair(object{"appSecret": "wrong"}), 401, types.CodeUnauthorized, ""},
+		{pair(object{"appKey": "unknown"}), 401, types.CodeUnauthorized, ""},
 	} {
 		u.refused(ticketPath, tc.body, tc.status, tc.code, tc.msg)
 	}
@@ -49,10 +51,10 @@ func TestTicket(t *testing.T) {
 	if n := s.Ledger().TicketsIssued(); n != 2 {
 		t.Errorf("the ledger has %d tickets", n)
 	}
-	u.refused(destinationsPath, "{}", 401, CodeUnauthorized, "Authorization")
-	u.with("made-up").refused(destinationsPath, "{}", 401, CodeUnauthorized, "unknown")
+	u.refused(destinationsPath, "{}", 401, types.CodeUnauthorized, "Authorization")
+	u.with("made-up").refused(destinationsPath, "{}", 401, types.CodeUnauthorized, "unknown")
 	other := start(t)
-	u.with(login(t, other).token).refused(destinationsPath, "{}", 401, CodeUnauthorized, "unknown")
+	u.with(login(t, other).token).refused(destinationsPath, "{}", 401, types.CodeUnauthorized, "unknown")
 }
 
 func TestTicketExpiry(t *testing.T) {
@@ -63,7 +65,7 @@ func TestTicketExpiry(t *testing.T) {
 		time.Sleep(time.Minute - 1)
 		u.must(destinationsPath, "{}")
 		time.Sleep(time.Nanosecond)
-		u.refused(destinationsPath, "{}", 401, CodeUnauthorized, "expired")
+		u.refused(destinationsPath, "{}", 401, types.CodeUnauthorized, "expired")
 	})
 }
 
@@ -72,22 +74,22 @@ func TestRevokeTokens(t *testing.T) {
 	u := login(t, s)
 	u.must(destinationsPath, "{}")
 	s.RevokeTokens()
-	u.refused(destinationsPath, "{}", 401, CodeUnauthorized, "revoked")
+	u.refused(destinationsPath, "{}", 401, types.CodeUnauthorized, "revoked")
 	login(t, s).must(destinationsPath, "{}")
 }
 
 func TestOAuthToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, WithoutRateLimits(), WithOAuthClient("c", "cs", ScopeContentRead, ScopeSearchRead), WithTokenLifetime(time.Minute))
+		s := start(t, WithoutRateLimits(), WithOAuthClient("c", "cs", types.ScopeContentRead, types.ScopeSearchRead), WithTokenLifetime(time.Minute))
 		u := &user{t: t, s: s, http: s.Client()}
 		body := func(more object) object {
 			b := object{"grant_type": "client_credentials", "client_id": "c", "client_secret": "cs"}
 			maps.Copy(b, more)
 			return b
 		}
-		u.refused(oauthPath, body(object{"grant_type": "password"}), 400, CodeParam, "grant_type")
-		u.refused(oauthPath, body(object{"client_secret": "x"}), 401, CodeUnauthorized, "invalid_client")
-		u.refused(oauthPath, body(object{"scope": "content:read booking:write"}), 400, CodeParam, "invalid_scope")
+		u.refused(oauthPath, body(object{"grant_type": "password"}), 400, types.CodeParam, "grant_type")
+		u.refused(oauthPath, body(object{"client_secret": "x"}), 401, types.CodeUnauthorized, "invalid_client")
+		u.refused(oauthPath, body(object{"scope": "content:read booking:write"}), 400, types.CodeParam, "invalid_scope")
 
 		r := u.must(oauthPath, body(object{"scope": "content:read"}))
 		if r.str("expires_in") != "60" || r.header.Get("X-RateLimit-Limit") != "" {
@@ -95,17 +97,17 @@ func TestOAuthToken(t *testing.T) {
 		}
 		narrow := u.with(r.str("access_token"))
 		narrow.must(destinationsPath, "{}")
-		narrow.refused(listPath, search(s, nil), 403, CodeForbidden, ScopeSearchRead)
+		narrow.refused(listPath, search(s, nil), 403, codeForbidden, string(types.ScopeSearchRead))
 		full := u.with(u.must(oauthPath, body(nil)).str("access_token"))
 		full.must(listPath, search(s, nil))
-		full.refused(queryPath, "{}", 403, CodeForbidden, ScopeBookingRead)
+		full.refused(queryPath, "{}", 403, codeForbidden, string(types.ScopeBookingRead))
 		none := u.with(u.must(oauthPath, body(object{"scope": ""})).str("access_token"))
-		none.refused(destinationsPath, "{}", 403, CodeForbidden, ScopeContentRead)
+		none.refused(destinationsPath, "{}", 403, codeForbidden, string(types.ScopeContentRead))
 		if n := s.Ledger().TokensIssued(); n != 3 {
 			t.Errorf("the ledger has %d tokens", n)
 		}
 		time.Sleep(time.Minute)
-		full.refused(destinationsPath, "{}", 401, CodeUnauthorized, "expired")
+		full.refused(destinationsPath, "{}", 401, types.CodeUnauthorized, "expired")
 	})
 }
 
@@ -128,29 +130,29 @@ func TestOAuthTopLevel(t *testing.T) {
 }
 
 func TestTicketScopes(t *testing.T) {
-	s := start(t, WithoutRateLimits(), WithTicketScopes(ScopeBookingRead))
+	s := start(t, WithoutRateLimits(), WithTicketScopes(types.ScopeBookingRead))
 	u := login(t, s)
-	for path, scope := range map[string]string{
-		destinationsPath: ScopeContentRead, metadataPath: ScopeContentRead,
-		detailPath: ScopeContentRead, idListPath: ScopeContentRead,
-		listPath: ScopeSearchRead, ratesPath: ScopeSearchRead, availPath: ScopeSearchRead,
-		bookPath: ScopeBookingWrite, cancelPath: ScopeBookingCancel,
+	for path, scope := range map[string]types.Scope{
+		destinationsPath: types.ScopeContentRead, metadataPath: types.ScopeContentRead,
+		detailPath: types.ScopeContentRead, idListPath: types.ScopeContentRead,
+		listPath: types.ScopeSearchRead, ratesPath: types.ScopeSearchRead, availPath: types.ScopeSearchRead,
+		bookPath: types.ScopeBookingWrite, cancelPath: types.ScopeBookingCancel,
 	} {
-		u.refused(path, "{}", 403, CodeForbidden, scope)
+		u.refused(path, "{}", 403, codeForbidden, string(scope))
 	}
 	u.must(queryPath, "{}")
-	u.refused(voucherPath, object{"customerReferenceNo": "x"}, 404, CodeNotFound, "")
+	u.refused(voucherPath, object{"customerReferenceNo": "x"}, 404, types.CodeNotFound, "")
 }
 
 func TestMarketsAndUsers(t *testing.T) {
-	s := start(t, WithMarkets("AE", "SA"), WithUserRefs(map[string][]string{"reader": {ScopeContentRead}, "nobody": nil}))
+	s := start(t, WithMarkets("AE", "SA"), WithUserRefs(map[string][]types.Scope{"reader": {types.ScopeContentRead}, "nobody": nil}))
 	u := login(t, s) // neither applies to Ticket
-	u.refused(destinationsPath, "{}", 403, CodeForbidden, "Market header is required")
-	u.header("Market", "FR").refused(destinationsPath, "{}", 403, CodeForbidden, "market FR")
+	u.refused(destinationsPath, "{}", 403, codeForbidden, "Market header is required")
+	u.header("Market", "FR").refused(destinationsPath, "{}", 403, codeForbidden, "market FR")
 	u = u.header("Market", "SA")
-	u.refused(destinationsPath, "{}", 403, CodeForbidden, "User-Ref header is required")
-	u.header("User-Ref", "stranger").refused(destinationsPath, "{}", 403, CodeForbidden, "stranger")
-	u.header("User-Ref", "nobody").refused(destinationsPath, "{}", 403, CodeForbidden, ScopeContentRead)
+	u.refused(destinationsPath, "{}", 403, codeForbidden, "User-Ref header is required")
+	u.header("User-Ref", "stranger").refused(destinationsPath, "{}", 403, codeForbidden, "stranger")
+	u.header("User-Ref", "nobody").refused(destinationsPath, "{}", 403, codeForbidden, string(types.ScopeContentRead))
 	u.header("User-Ref", "reader").must(destinationsPath, "{}")
-	u.header("User-Ref", "reader").refused(queryPath, "{}", 403, CodeForbidden, ScopeBookingRead)
+	u.header("User-Ref", "reader").refused(queryPath, "{}", 403, codeForbidden, string(types.ScopeBookingRead))
 }

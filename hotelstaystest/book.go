@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 const maxPassport = 50 // characters
@@ -38,11 +40,11 @@ func runBook(s *Server, c *call, req *bookRequest) (any, error) {
 	content := contentKey(off, guests)
 	if twin := s.orders.activeContent(c.account, content); twin != nil {
 		s.ledger.duplicates.Add(1)
-		return nil, s.businessFailure(CodeDuplicateBooking, "active booking with the same content: platformReferenceNo %s, "+
+		return nil, s.businessFailure(types.CodeDuplicateBooking, "active booking with the same content: platformReferenceNo %s, "+
 			"customerReferenceNo %s", twin.platformRef, twin.customerRef)
 	}
 	if s.market.stale(req.RatePkgID, off) || s.market.isClosed(off) {
-		return nil, s.businessFailure(CodeRateChanged, "ARI changed since the rate was last checked; call CheckAvail again")
+		return nil, s.businessFailure(types.CodeRateChanged, "ARI changed since the rate was last checked; call CheckAvail again")
 	}
 	o := s.orders.create(c, req, off, guests, content, now)
 	return bookResponse{s.orderBody(o)}, nil

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func TestBookRules(t *testing.T) {
@@ -46,9 +48,9 @@ func TestBookRules(t *testing.T) {
 		{guest(object{"isChild": true}), "dateOfBirth (or age)"},
 		{guest(object{"age": -1}), "age"},
 	} {
-		in.refused(bookPath, booking("ref", ids[0], tc.more), 400, CodeParam, tc.msg)
+		in.refused(bookPath, booking("ref", ids[0], tc.more), 400, types.CodeParam, tc.msg)
 	}
-	u.refused(bookPath, booking("ref", ids[0], nil), 400, CodeParam, "Session-Id")
+	u.refused(bookPath, booking("ref", ids[0], nil), 400, types.CodeParam, "Session-Id")
 	if n := len(s.Ledger().Orders()); n != 0 {
 		t.Fatalf("refusals made %d orders", n)
 	}
@@ -61,7 +63,7 @@ func TestBookRules(t *testing.T) {
 	}
 	contract := login(t, start(t, WithRequiredGuestFields("passportNumber")))
 	in, ids = contract.find(nil)
-	in.refused(bookPath, booking("ref", ids[0], nil), 400, CodeParam, "passportNumber is required")
+	in.refused(bookPath, booking("ref", ids[0], nil), 400, types.CodeParam, "passportNumber is required")
 }
 
 func TestBookIsIdempotent(t *testing.T) {
@@ -96,7 +98,7 @@ func TestDuplicateBooking(t *testing.T) {
 	in, r := u.book("first", 0)
 	ref := r.str("hotelOrder", "platformReferenceNo")
 	again, ids := u.find(nil)
-	dup := again.refused(bookPath, booking("second", ids[0], guests("TEST", "guest")), 200, CodeDuplicateBooking, ref)
+	dup := again.refused(bookPath, booking("second", ids[0], guests("TEST", "guest")), 200, types.CodeDuplicateBooking, ref)
 	if !strings.Contains(dup.msg, "first") || s.Ledger().DuplicatesRefused() != 1 {
 		t.Errorf("msg %q, %d refused", dup.msg, s.Ledger().DuplicatesRefused())
 	}
@@ -107,7 +109,7 @@ func TestDuplicateBooking(t *testing.T) {
 	strict := login(t, start(t, WithBusinessFailureStatus(400)))
 	strict.book("first", 0)
 	in, ids = strict.find(nil)
-	in.refused(bookPath, booking("second", ids[0], nil), 400, CodeDuplicateBooking, "first")
+	in.refused(bookPath, booking("second", ids[0], nil), 400, types.CodeDuplicateBooking, "first")
 }
 
 func TestBookMovedRate(t *testing.T) {
@@ -116,7 +118,7 @@ func TestBookMovedRate(t *testing.T) {
 	in, ids := u.find(nil)
 	in.must(availPath, object{"ratePkgId": ids[0]})
 	s.MoveRate(ids[0], 7)
-	in.refused(bookPath, booking("a", ids[0], nil), 200, CodeRateChanged, "ARI")
+	in.refused(bookPath, booking("a", ids[0], nil), 200, types.CodeRateChanged, "ARI")
 	checked := in.must(availPath, object{"ratePkgId": ids[0]})
 	r := in.must(bookPath, booking("a", ids[0], nil))
 	if got, want := fmt.Sprint(r.at("hotelOrder", "netRate")), fmt.Sprint(checked.at("roomRatePkg", "totalRate", "netRate")); got != want {
@@ -127,7 +129,7 @@ func TestBookMovedRate(t *testing.T) {
 		t.Error("a later move changed the order")
 	}
 	s.CloseRate(ids[1])
-	in.refused(bookPath, booking("b", ids[1], guests("Second", "Guest")), 200, CodeRateChanged, "")
+	in.refused(bookPath, booking("b", ids[1], guests("Second", "Guest")), 200, types.CodeRateChanged, "")
 }
 
 func TestConcurrentBook(t *testing.T) {
@@ -153,7 +155,7 @@ func TestConcurrentBook(t *testing.T) {
 	for i := range 20 { // one content under many references
 		wg.Go(func() {
 			r, err := in.send(bookPath, booking(fmt.Sprint("other", i), ids[0], another))
-			if err != nil || (r.code != 0 && r.code != CodeDuplicateBooking) {
+			if err != nil || (r.code != 0 && r.code != types.CodeDuplicateBooking) {
 				t.Errorf("%v %v", err, r)
 			}
 		})
@@ -163,8 +165,8 @@ func TestConcurrentBook(t *testing.T) {
 	if len(l.Orders()) != 2 || len(l.OrdersFor("same")) != 1 || len(platform) != 1 {
 		t.Errorf("answered %v; orders %+v", platform, l.Orders())
 	}
-	if l.BookingsReused() != 39 || l.DuplicatesRefused() != 19 || l.Count(OpBook) != 60 {
-		t.Errorf("%d reused, %d refused of %d", l.BookingsReused(), l.DuplicatesRefused(), l.Count(OpBook))
+	if l.BookingsReused() != 39 || l.DuplicatesRefused() != 19 || l.Count(types.OpBook) != 60 {
+		t.Errorf("%d reused, %d refused of %d", l.BookingsReused(), l.DuplicatesRefused(), l.Count(types.OpBook))
 	}
 }
 
@@ -201,17 +203,17 @@ func TestCallbackURLs(t *testing.T) {
 	}
 	strict := login(t, start(t, WithStrictCallbacks()))
 	in, ids := strict.find(nil)
-	in.refused(bookPath, booking("a", ids[0], object{"callbackUrl": "http://127.0.0.1:1/hook"}), 400, CodeParam, "callbackUrl must be https")
+	in.refused(bookPath, booking("a", ids[0], object{"callbackUrl": "http://127.0.0.1:1/hook"}), 400, types.CodeParam, "callbackUrl must be https")
 
 	s := start(t, WithoutRateLimits())
 	u := login(t, s)
 	in, ids = u.find(nil)
-	in.refused(bookPath, booking("a", ids[0], object{"callbackUrl": "https://intranet/"}), 400, CodeParam, "callbackUrl")
+	in.refused(bookPath, booking("a", ids[0], object{"callbackUrl": "https://intranet/"}), 400, types.CodeParam, "callbackUrl")
 	in.must(bookPath, booking("a", ids[0], object{"callbackUrl": "http://127.0.0.1:1/hook"}))
 	if got := s.Ledger().Orders()[0].CallbackURL; got != "http://127.0.0.1:1/hook" {
 		t.Errorf("stored %q", got)
 	}
 	token := u.must(oauthPath, object{"grant_type": "client_credentials", "client_id": s.ClientID, "client_secret": s.ClientSecret})
 	in = in.with(token.str("access_token"))
-	in.refused(bookPath, booking("b", ids[1], object{"callbackUrl": "https://hooks.example.com/"}), 400, CodeParam, "OAuth")
+	in.refused(bookPath, booking("b", ids[1], object{"callbackUrl": "https://hooks.example.com/"}), 400, types.CodeParam, "OAuth")
 }

@@ -59,7 +59,7 @@ func runCancel(s *Server, c *call, req *cancelRequest) (any, error) {
 		return nil, notFound()
 	}
 	if why := s.refusedCancel(o, req, now); why != "" {
-		return nil, &failure{status: http.StatusBadRequest, code: CodeCancelRefused, msg: why}
+		return nil, &failure{status: http.StatusBadRequest, code: codeCancelRefused, msg: why}
 	}
 	o.fee = o.offer.feeAt(o.price, now)
 	o.cancelled, o.cancelReason = now, req.Reason

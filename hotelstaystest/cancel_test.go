@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func TestCancelRefusals(t *testing.T) {
@@ -19,35 +21,35 @@ func TestCancelRefusals(t *testing.T) {
 		order := in.must(bookPath, booking("ref", r.str("list", 0, "rooms", 0, "rates", 0, "ratePkgId"), nil))
 		body := cancellation("ref", order)
 
-		u.refused(cancelPath, body, 400, CodeParam, "Session-Id")
-		in.refused(cancelPath, object{"customerReferenceNo": "ref"}, 400, CodeParam, "supplierReferenceNo")
-		in.refused(cancelPath, object{"customerReferenceNo": "ref", "supplierReferenceNo": "wrong"}, 404, CodeNotFound, "not found")
-		in.refused(cancelPath, object{"customerReferenceNo": "none", "supplierReferenceNo": "none"}, 404, CodeNotFound, "not found")
+		u.refused(cancelPath, body, 400, types.CodeParam, "Session-Id")
+		in.refused(cancelPath, object{"customerReferenceNo": "ref"}, 400, types.CodeParam, "supplierReferenceNo")
+		in.refused(cancelPath, object{"customerReferenceNo": "ref", "supplierReferenceNo": "wrong"}, 404, types.CodeNotFound, "not found")
+		in.refused(cancelPath, object{"customerReferenceNo": "none", "supplierReferenceNo": "none"}, 404, types.CodeNotFound, "not found")
 		stranger := u.with(u.ticket("two", "2"))
 		theirs, _ := stranger.find(nil)
-		theirs.refused(cancelPath, body, 404, CodeNotFound, "not found")
+		theirs.refused(cancelPath, body, 404, types.CodeNotFound, "not found")
 
 		s.SetCancelRule("ref", CancelForbiddenByContract)
-		in.refused(cancelPath, body, 400, CodeCancelRefused, "contract")
+		in.refused(cancelPath, body, 400, codeCancelRefused, "contract")
 		s.SetCancelRule("ref", CancelCutoffPassed)
-		in.refused(cancelPath, body, 400, CodeCancelRefused, "cut-off")
+		in.refused(cancelPath, body, 400, codeCancelRefused, "cut-off")
 		s.SetCancelRule("ref", CancelNeedsReason)
-		in.refused(cancelPath, body, 400, CodeCancelRefused, "reason")
+		in.refused(cancelPath, body, 400, codeCancelRefused, "reason")
 		s.SetOrderStatus("ref", 5)
-		in.refused(cancelPath, body, 400, CodeCancelRefused, "status 5")
+		in.refused(cancelPath, body, 400, codeCancelRefused, "status 5")
 		s.ConfirmOrder("ref")
 		s.SetCancelRule("ref", CancelAllowed)
 		time.Sleep(8*24*time.Hour - time.Second)
 		time.Sleep(time.Second)
 		u.token = u.ticket("one", "1")
 		in.token = u.token
-		in.refused(cancelPath, body, 400, CodeCancelRefused, "cut-off")
+		in.refused(cancelPath, body, 400, codeCancelRefused, "cut-off")
 		time.Sleep(23 * time.Hour)
-		in.refused(cancelPath, body, 400, CodeCancelRefused, "cut-off")
+		in.refused(cancelPath, body, 400, codeCancelRefused, "cut-off")
 		time.Sleep(time.Hour - time.Nanosecond)
 		in.token = u.ticket("one", "1")
 		time.Sleep(time.Nanosecond)
-		in.refused(cancelPath, body, 400, CodeCancelRefused, "check-in has passed")
+		in.refused(cancelPath, body, 400, codeCancelRefused, "check-in has passed")
 		if o := s.Ledger().Orders()[0]; o.Status != 2 || len(s.Ledger().Cancellations()) != 0 {
 			t.Errorf("a refusal changed the order: %+v", o)
 		}
@@ -102,7 +104,7 @@ func TestCancelFees(t *testing.T) {
 			t.Errorf("%s", r.body)
 		}
 		again := object{"customerReferenceNo": "ref0", "supplierReferenceNo": orders[0].supplier}
-		in.refused(cancelPath, again, 400, CodeCancelRefused, "already cancelled")
+		in.refused(cancelPath, again, 400, codeCancelRefused, "already cancelled")
 		if n := len(s.Ledger().Cancellations()); n != 6 {
 			t.Errorf("the ledger has %d cancellations", n)
 		}

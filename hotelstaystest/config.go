@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // ErrInvalidOption is matched by every error about an option or a [Config].
@@ -34,19 +36,19 @@ type Config struct {
 	Seed        uint64   `json:"seed"`        // WithSeed
 	Catalog     Catalog  `json:"catalog"`     // WithCatalog
 
-	Accounts        []Account           `json:"accounts"`        // WithAccount; empty: one is made
-	OAuthClients    []OAuthClient       `json:"oauthClients"`    // WithOAuthClient; empty: one is made
-	TicketScopes    []string            `json:"ticketScopes"`    // WithTicketScopes
-	Markets         []string            `json:"markets"`         // WithMarkets
-	UserRefs        map[string][]string `json:"userRefs"`        // WithUserRefs
-	TokenLifetime   Duration            `json:"tokenLifetime"`   // WithTokenLifetime
-	SessionLifetime Duration            `json:"sessionLifetime"` // WithSessionLifetime; 0: without end
+	Accounts        []Account                `json:"accounts"`        // WithAccount; empty: one is made
+	OAuthClients    []OAuthClient            `json:"oauthClients"`    // WithOAuthClient; empty: one is made
+	TicketScopes    []types.Scope            `json:"ticketScopes"`    // WithTicketScopes
+	Markets         []string                 `json:"markets"`         // WithMarkets
+	UserRefs        map[string][]types.Scope `json:"userRefs"`        // WithUserRefs
+	TokenLifetime   Duration                 `json:"tokenLifetime"`   // WithTokenLifetime
+	SessionLifetime Duration                 `json:"sessionLifetime"` // WithSessionLifetime; 0: without end
 
-	Unlimited      bool              `json:"unlimited"`      // WithoutRateLimits
-	RateLimits     map[Operation]int `json:"rateLimits"`     // WithRateLimit
-	VisibilityBand bool              `json:"visibilityBand"` // WithVisibilityBand
-	EmptyReason    *EmptyReason      `json:"emptyReason"`    // WithEmptyReason; nil: none
-	Notices        []string          `json:"notices"`        // WithNotices
+	Unlimited      bool               `json:"unlimited"`      // WithoutRateLimits
+	RateLimits     map[Operation]int  `json:"rateLimits"`     // WithRateLimit
+	VisibilityBand bool               `json:"visibilityBand"` // WithVisibilityBand
+	EmptyReason    *types.EmptyReason `json:"emptyReason"`    // WithEmptyReason; nil: none
+	Notices        []string           `json:"notices"`        // WithNotices
 
 	RequiredGuestFields []string   `json:"requiredGuestFields"` // WithRequiredGuestFields
 	ConfirmAfter        Duration   `json:"confirmAfter"`        // WithConfirmAfter
@@ -74,32 +76,20 @@ type Account struct {
 
 // OAuthClient holds OAuth credentials. It acts for the first account.
 type OAuthClient struct {
-	ClientID     string   `json:"clientId"`
-	ClientSecret string   `json:"clientSecret"`
-	Scopes       []string `json:"scopes"` // empty: all
-}
-
-// EmptyReason is the emptyReason of an empty HotelList.
-type EmptyReason struct {
-	Code      string           `json:"code"`
-	Suppliers []SupplierReason `json:"suppliers,omitempty"`
-}
-
-// SupplierReason is a supplier of [EmptyReason].
-type SupplierReason struct {
-	SupplierCode string `json:"supplierCode"`
-	Reason       string `json:"reason"`
+	ClientID     string        `json:"clientId"`
+	ClientSecret string        `json:"clientSecret"`
+	Scopes       []types.Scope `json:"scopes"` // empty: all
 }
 
 // WebhookConfig is the part of [Config] about webhooks.
 type WebhookConfig struct {
-	Secret          string                      `json:"secret"`          // WithWebhookSecret
-	Unsigned        bool                        `json:"unsigned"`        // WithUnsignedWebhooks
-	StrictCallbacks bool                        `json:"strictCallbacks"` // WithStrictCallbacks
-	CallbackHosts   []string                    `json:"callbackHosts"`   // WithCallbackHosts
-	RetryDelays     []Duration                  `json:"retryDelays"`     // WithWebhookRetryDelays
-	Timeout         Duration                    `json:"timeout"`         // WithWebhookTimeout
-	Events          map[WebhookTrigger][]string `json:"events"`          // WithWebhookEvents
+	Secret          string                                 `json:"secret"`          // WithWebhookSecret
+	Unsigned        bool                                   `json:"unsigned"`        // WithUnsignedWebhooks
+	StrictCallbacks bool                                   `json:"strictCallbacks"` // WithStrictCallbacks
+	CallbackHosts   []string                               `json:"callbackHosts"`   // WithCallbackHosts
+	RetryDelays     []Duration                             `json:"retryDelays"`     // WithWebhookRetryDelays
+	Timeout         Duration                               `json:"timeout"`         // WithWebhookTimeout
+	Events          map[WebhookTrigger][]types.WebhookKind `json:"events"`          // WithWebhookEvents
 
 	CallbackHandler http.Handler   `json:"-"` // WithCallbackHandler
 	CallbackRoots   *x509.CertPool `json:"-"` // WithCallbackRoots
@@ -161,9 +151,9 @@ func DefaultConfig() Config {
 		Webhooks: WebhookConfig{
 			Secret: "sandbox-webhook-secret", RetryDelays: durations(1*time.Second, 2*time.Second, 4*time.Second, 8*time.Second, 16*time.Second),
 			Timeout: Duration(10 * time.Second),
-			Events: map[WebhookTrigger][]string{
-				OnBook: {EventOrderCreated}, OnConfirm: {EventOrderPaid, EventOrderModified}, OnAmend: {EventOrderModified},
-				OnCancel: {EventOrderCancelled}, OnStatus: {EventOrderModified},
+			Events: map[WebhookTrigger][]types.WebhookKind{
+				OnBook: {types.EventOrderCreated}, OnConfirm: {types.EventOrderPaid, types.EventOrderModified}, OnAmend: {types.EventOrderModified},
+				OnCancel: {types.EventOrderCancelled}, OnStatus: {types.EventOrderModified},
 			},
 		},
 		Variants: Variants{
@@ -223,7 +213,7 @@ func (c Config) clone() Config {
 		c.RateLimits = map[Operation]int{}
 	}
 	if c.Webhooks.Events == nil {
-		c.Webhooks.Events = map[WebhookTrigger][]string{}
+		c.Webhooks.Events = map[WebhookTrigger][]types.WebhookKind{}
 	}
 	return c
 }
@@ -240,12 +230,12 @@ func (c Config) complete() (Config, error) {
 	}
 	for i := range c.OAuthClients {
 		if o := &c.OAuthClients[i]; len(o.Scopes) == 0 {
-			o.Scopes = AllScopes()
+			o.Scopes = slices.Clone(allScopes)
 		}
 	}
 	for _, op := range operations() {
-		if _, ok := c.RateLimits[op.name]; !ok && op.rateLimit > 0 {
-			c.RateLimits[op.name] = op.rateLimit
+		if _, ok := c.RateLimits[op.name]; !ok && op.name.RateLimit() > 0 {
+			c.RateLimits[op.name] = op.name.RateLimit()
 		}
 	}
 	if c.Webhooks.Unsigned {
@@ -337,7 +327,7 @@ const maxRateLimit = 1_000_000
 
 func (c *Config) checkRateLimits() error {
 	for op, limit := range c.RateLimits {
-		if !op.documented() {
+		if !documented(op) {
 			return fmt.Errorf("rateLimits: %q is not an operation of the API", op)
 		}
 		if limit < 1 || limit > maxRateLimit {

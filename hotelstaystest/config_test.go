@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // parsed writes a configuration as JSON and reads it again.
@@ -38,12 +40,12 @@ func TestConfigIsItsFile(t *testing.T) {
 		"WithCallbackHosts": {WithCallbackHosts("engine")},
 		"WithInMemory":      {WithInMemory()}, "WithCompression": {WithCompression()}, "WithSeed": {WithSeed(7)},
 		"WithCatalog": {WithCatalog(Catalog{Countries: 1, EmptyEvery: -1})}, "WithAccount": {WithAccount("key", "secret")},
-		"WithOAuthClient": {WithOAuthClient("id", "secret", ScopeContentRead)}, "WithTicketScopes": {WithTicketScopes(ScopeContentRead)},
-		"WithMarkets": {WithMarkets("AE")}, "WithUserRefs": {WithUserRefs(map[string][]string{"u": {ScopeContentRead}})},
+		"WithOAuthClient": {WithOAuthClient("id", "secret", types.ScopeContentRead)}, "WithTicketScopes": {WithTicketScopes(types.ScopeContentRead)},
+		"WithMarkets": {WithMarkets("AE")}, "WithUserRefs": {WithUserRefs(map[string][]types.Scope{"u": {types.ScopeContentRead}})},
 		"WithOAuthTopLevel": {WithOAuthTopLevel()}, "WithTokenLifetime": {WithTokenLifetime(time.Minute)},
 		"WithSessionLifetime": {WithSessionLifetime(time.Minute)},
-		"WithVisibilityBand":  {WithVisibilityBand()}, "WithoutRateLimits": {WithoutRateLimits()}, "WithRateLimit": {WithRateLimit(OpBook, 3)},
-		"WithoutTotals": {WithoutTotals()}, "WithEmptyReason": {WithEmptyReason("NO", SupplierReason{"A", "off"})},
+		"WithVisibilityBand":  {WithVisibilityBand()}, "WithoutRateLimits": {WithoutRateLimits()}, "WithRateLimit": {WithRateLimit(types.OpBook, 3)},
+		"WithoutTotals": {WithoutTotals()}, "WithEmptyReason": {WithEmptyReason("NO", types.EmptyReasonSupplier{SupplierCode: "A", Reason: "off"})},
 		"WithNotices": {WithNotices("note")}, "WithAvailabilityNumbers": {WithAvailabilityNumbers(2, 1)},
 		"WithRemarkInBasic": {WithRemarkInBasic()}, "WithRequiredGuestFields": {WithRequiredGuestFields("gender")},
 		"WithStrictCallbacks": {WithStrictCallbacks()}, "WithBusinessFailureStatus": {WithBusinessFailureStatus(409)},
@@ -123,7 +125,7 @@ func TestServerWithConfig(t *testing.T) {
 		s := NewServer(WithConfig(c), WithWebhookEvents(OnBook))
 		defer s.Close()
 		defer s.Client().CloseIdleConnections()
-		if got := c.Webhooks.Events[OnBook]; !slices.Equal(got, []string{EventOrderCreated}) {
+		if got := c.Webhooks.Events[OnBook]; !slices.Equal(got, []types.WebhookKind{types.EventOrderCreated}) {
 			t.Errorf("an option changed the configuration to %q", got)
 		}
 		u := login(t, s)

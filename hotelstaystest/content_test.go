@@ -5,6 +5,8 @@ package hotelstaystest
 import (
 	"fmt"
 	"testing"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func TestDestinations(t *testing.T) {
@@ -59,9 +61,9 @@ func TestDestinations(t *testing.T) {
 			t.Errorf("%s: standard %v, details %v", field, standard[field], details[field])
 		}
 	}
-	u.refused(destinationsPath, object{"include": "all"}, 400, CodeParam, "include")
-	u.refused(destinationsPath, object{"countryCode": "ae"}, 400, CodeParam, "countryCode")
-	u.refused(destinationsPath, object{"minHotelCount": -1}, 400, CodeParam, "minHotelCount")
+	u.refused(destinationsPath, object{"include": "all"}, 400, types.CodeParam, "include")
+	u.refused(destinationsPath, object{"countryCode": "ae"}, 400, types.CodeParam, "countryCode")
+	u.refused(destinationsPath, object{"minHotelCount": -1}, 400, types.CodeParam, "minHotelCount")
 }
 
 func TestHotelsMetadataPages(t *testing.T) {
@@ -89,8 +91,8 @@ func TestHotelsMetadataPages(t *testing.T) {
 			t.Errorf("%v: %d hotels, page %v", tc.page, len(r.list("hotelsMetadata")), r.at("page"))
 		}
 	}
-	u.refused(metadataPath, object{"destinationId": s.CityID(0), "page": object{"pageSize": 101}}, 400, CodeParam, "pageSize")
-	u.refused(metadataPath, object{}, 400, CodeParam, "destinationId")
+	u.refused(metadataPath, object{"destinationId": s.CityID(0), "page": object{"pageSize": 101}}, 400, types.CodeParam, "pageSize")
+	u.refused(metadataPath, object{}, 400, types.CodeParam, "destinationId")
 	foreign := u.must(metadataPath, object{"destinationId": "another platform's"})
 	if len(foreign.list("hotelsMetadata")) != 0 || foreign.str("page", "total") != "0" {
 		t.Errorf("a foreign destination: %s", foreign.body)
@@ -124,7 +126,7 @@ func TestHotelStaticDetailAndIDList(t *testing.T) {
 	if r := u.must(detailPath, object{"hotelId": "42"}); r.at("hotel") != nil {
 		t.Errorf("a foreign hotel: %s", r.body)
 	}
-	u.refused(detailPath, object{}, 400, CodeParam, "hotelId")
+	u.refused(detailPath, object{}, 400, types.CodeParam, "hotelId")
 
 	converted := u.must(idListPath, object{"hotelIds": []int{hotelBase, 5}})
 	if len(converted.list("hotelIdList")) != 1 || converted.str("hotelIdList", 0, "hotelId") != id {
@@ -135,5 +137,5 @@ func TestHotelStaticDetailAndIDList(t *testing.T) {
 			t.Errorf("%v: %s", by, r.body)
 		}
 	}
-	u.refused(idListPath, object{}, 400, CodeParam, "regionCode")
+	u.refused(idListPath, object{}, 400, types.CodeParam, "regionCode")
 }

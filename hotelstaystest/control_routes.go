@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 //go:embed openapi.json
@@ -346,7 +348,7 @@ func postCancelRule(c *controlCall, req *struct {
 }
 
 func postWebhook(c *controlCall, req *struct {
-	Event string `json:"event"`
+	Event types.WebhookKind `json:"event"`
 }) (any, error) {
 	return nil, c.s.sendWebhook(c.PathValue("reference"), req.Event)
 }

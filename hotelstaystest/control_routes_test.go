@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func TestControlOrders(t *testing.T) {
@@ -122,8 +124,8 @@ func TestControlOffers(t *testing.T) {
 		c.must("POST", "/_sandbox/offers/price", object{"ratePkgId": ids[0], "percent": 10}, nil)
 		c.must("POST", "/_sandbox/offers/price", object{"ratePkgId": ids[0], "percent": 0}, nil)
 		c.must("POST", "/_sandbox/offers/close", object{"ratePkgId": ids[1]}, nil)
-		in.refused(bookPath, booking("ref", ids[0], nil), 200, CodeRateChanged, "")
-		in.refused(bookPath, booking("ref", ids[1], nil), 200, CodeRateChanged, "")
+		in.refused(bookPath, booking("ref", ids[0], nil), 200, types.CodeRateChanged, "")
+		in.refused(bookPath, booking("ref", ids[1], nil), 200, types.CodeRateChanged, "")
 		var got struct{ Offers []controlOffer }
 		c.must("GET", "/_sandbox/offers", nil, &got)
 		i := slices.IndexFunc(got.Offers, func(o controlOffer) bool { return o.RatePkgID == ids[0] })
@@ -216,7 +218,7 @@ func TestFaultsOfOneOrder(t *testing.T) {
 		u := login(t, s)
 		u.bookWithCallback("ref", hook)
 		synctest.Wait()
-		for _, op := range []Operation{OpQueryOrders, OpOrderVoucher, OpCancel} {
+		for _, op := range []Operation{types.OpQueryOrders, types.OpOrderVoucher, types.OpCancel} {
 			c.must("POST", "/_sandbox/faults", object{"operation": op, "kind": "status", "reference": "ref"}, nil)
 		}
 		c.must("POST", "/_sandbox/faults", `{"operation":"Webhook","kind":"drop","reference":"PO000000001"}`, nil)
@@ -237,7 +239,7 @@ func TestFaultsOfOneOrder(t *testing.T) {
 		var left struct{ Faults []waitingFault }
 		c.must("GET", "/_sandbox/faults", nil, &left)
 		w := s.Ledger().WebhooksFor("ref")
-		if len(left.Faults) != 1 || left.Faults[0].Operation != OpCancel || w[1].State != WebhookDropped ||
+		if len(left.Faults) != 1 || left.Faults[0].Operation != types.OpCancel || w[1].State != WebhookDropped ||
 			rc.events() != "created created cancelled" {
 			t.Errorf("%+v, %+v, %s", left, w, rc.events())
 		}
@@ -251,13 +253,13 @@ func TestControlSessionsAndTokens(t *testing.T) {
 		in, order := u.book("ref", 0)
 		late, ids := u.find(nil)
 		c.must("POST", "/_sandbox/sessions/expire", nil, nil)
-		late.refused(bookPath, booking("late", ids[1], nil), 400, CodeParam, "expired")
-		in.refused(bookPath, booking("other", ids[1], nil), 400, CodeParam, "expired")
-		in.refused(listPath, search(s, nil), 400, CodeParam, "expired")
+		late.refused(bookPath, booking("late", ids[1], nil), 400, types.CodeParam, "expired")
+		in.refused(bookPath, booking("other", ids[1], nil), 400, types.CodeParam, "expired")
+		in.refused(listPath, search(s, nil), 400, types.CodeParam, "expired")
 		in.must(cancelPath, cancellation("ref", order))
 		u.book("new", 1) // at the same virtual time
 		c.must("POST", "/_sandbox/tokens/revoke", nil, nil)
-		u.refused(queryPath, "{}", 401, CodeUnauthorized, "revoked")
+		u.refused(queryPath, "{}", 401, types.CodeUnauthorized, "revoked")
 		login(t, s).must(queryPath, "{}")
 	})
 }
@@ -338,7 +340,7 @@ func TestControlClock(t *testing.T) {
 
 func TestControlLedger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, c := controlled(t, WithRateLimit(OpDestinations, 2))
+		s, c := controlled(t, WithRateLimit(types.OpDestinations, 2))
 		u := login(t, s)
 		in, order := u.book("ref", 0)
 		in.must(cancelPath, cancellation("ref", order))
@@ -355,14 +357,14 @@ func TestControlLedger(t *testing.T) {
 			Cancellations []controlCancellation
 		}
 		c.must("GET", "/_sandbox/ledger", nil, &got)
-		if got.Requests != 10 || got.Counts[OpDestinations] != 5 || got.Counts[""] != 1 || got.RateLimited[OpDestinations] != 3 ||
+		if got.Requests != 10 || got.Counts[types.OpDestinations] != 5 || got.Counts[""] != 1 || got.RateLimited[types.OpDestinations] != 3 ||
 			got.TicketsIssued != 1 || got.Orders != 1 || got.Cancellations[0].CustomerReferenceNo != "ref" {
 			t.Errorf("%+v", got)
 		}
 		var limits struct{ Limits []limitUse }
 		c.must("GET", "/_sandbox/limits", nil, &limits)
-		i := slices.IndexFunc(limits.Limits, func(l limitUse) bool { return l.Operation == OpDestinations })
-		if got, want := limits.Limits[i], (limitUse{OpDestinations, "127.0.0.1", 2, 2, 3}); got != want {
+		i := slices.IndexFunc(limits.Limits, func(l limitUse) bool { return l.Operation == types.OpDestinations })
+		if got, want := limits.Limits[i], (limitUse{types.OpDestinations, "127.0.0.1", 2, 2, 3}); got != want {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 		time.Sleep(time.Second)

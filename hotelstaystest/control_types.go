@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 type controlEntry struct {
@@ -161,15 +163,15 @@ func (s *Server) orderDetails(o *order, now time.Time) orderDetails {
 }
 
 type controlWebhook struct {
-	EventID             string           `json:"eventId"`
-	Event               string           `json:"event"`
-	CustomerReferenceNo string           `json:"customerReferenceNo"`
-	PlatformReferenceNo string           `json:"platformReferenceNo"`
-	URL                 string           `json:"url"`
-	EventTime           time.Time        `json:"eventTime"`
-	Body                string           `json:"body"`
-	State               WebhookState     `json:"state"`
-	Attempts            []controlAttempt `json:"attempts"`
+	EventID             string            `json:"eventId"`
+	Event               types.WebhookKind `json:"event"`
+	CustomerReferenceNo string            `json:"customerReferenceNo"`
+	PlatformReferenceNo string            `json:"platformReferenceNo"`
+	URL                 string            `json:"url"`
+	EventTime           time.Time         `json:"eventTime"`
+	Body                string            `json:"body"`
+	State               WebhookState      `json:"state"`
+	Attempts            []controlAttempt  `json:"attempts"`
 }
 
 type controlAttempt struct {

@@ -4,6 +4,8 @@ package hotelstaystest
 
 import (
 	"testing"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func TestStrictDecoding(t *testing.T) {
@@ -26,7 +28,7 @@ func TestStrictDecoding(t *testing.T) {
 		"old order query":      {queryPath, `{"orderIds":["1"]}`, "unknown field orderIds"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			u.refused(tc.path, tc.body, 400, CodeParam, tc.msg)
+			u.refused(tc.path, tc.body, 400, types.CodeParam, tc.msg)
 		})
 	}
 }

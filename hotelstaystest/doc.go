@@ -67,7 +67,7 @@
 // for that order once the booking succeeded: on QueryOrders, OrderVoucher, Cancel, Book or
 // Webhook. After the kind come commit, delay, status, code, msg, retryAfter, field and
 // bytesPerSecond, and with sandbox.later skip and times. Values that do not begin with
-// "sandbox." mean nothing, malformed ones get [CodeParam].
+// "sandbox." mean nothing, malformed ones get [types.CodeParam].
 //
 // # Under testing/synctest
 //
@@ -83,12 +83,12 @@
 //
 // Answers:
 //
-//   - A token that is expired, revoked or unknown gets [CodeUnauthorized]. Every other
-//     bad request gets [CodeParam]: a missing selector, an unknown gender, a ttl out of
+//   - A token that is expired, revoked or unknown gets [types.CodeUnauthorized]. Every other
+//     bad request gets [types.CodeParam]: a missing selector, an unknown gender, a ttl out of
 //     range, an unknown session or offer, a callbackUrl with an OAuth token. Cancel of
-//     an unknown order gets [CodeNotFound].
-//   - [CodeForbidden], [CodeNoSuchOperation], [CodeCancelRefused] and [CodeUpstream] are
-//     the sandbox's own codes.
+//     an unknown order gets [types.CodeNotFound].
+//   - 100000403 (forbidden), 100000405 (no such operation), 100002001 (cancellation
+//     refused) and 100000500 (an injected failure) are the sandbox's own codes.
 //   - HTTP status 200 for a moved price and a duplicate booking
 //     ([WithBusinessFailureStatus]), 400 for an ambiguous reference and an oversized
 //     voucher, 403 for a missing Market or User-Ref and an expired downloadUrl, 410 for

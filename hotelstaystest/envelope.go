@@ -8,27 +8,16 @@ import (
 	"maps"
 	"net/http"
 	"strconv"
-)
 
-// Codes that the API documents.
-const (
-	CodeOK                 = 0
-	CodeParam              = 100000400 // bad request
-	CodeUnauthorized       = 100000401 // bad credentials or token
-	CodeNotFound           = 100000404 // no such order of the account
-	CodeRateLimited        = 100000429 // rate limit exceeded
-	CodeDuplicateBooking   = 100001003 // an active booking has the same content
-	CodeVoucherTooLarge    = 100001005 // too large for an inline document
-	CodeAmbiguousReference = 100001008 // a reference matches several orders
-	CodeRateChanged        = 100001111 // the price or inventory moved before Book
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // The sandbox's own codes, where the API documents none.
 const (
-	CodeForbidden       = 100000403 // scope, market or user not allowed
-	CodeNoSuchOperation = 100000405 // unknown path or wrong method
-	CodeCancelRefused   = 100002001 // the order cannot be cancelled
-	CodeUpstream        = 100000500 // default of injected 5xx failures
+	codeForbidden       = 100000403 // scope, market or user not allowed
+	codeNoSuchOperation = 100000405 // unknown path or wrong method
+	codeCancelRefused   = 100002001 // the order cannot be cancelled
+	codeUpstream        = 100000500 // default of injected 5xx failures
 )
 
 type envelope struct {
@@ -48,19 +37,19 @@ type failure struct {
 func (f *failure) Error() string { return fmt.Sprintf("%d (HTTP %d): %s", f.code, f.status, f.msg) }
 
 func badRequest(format string, args ...any) *failure {
-	return &failure{status: http.StatusBadRequest, code: CodeParam, msg: "ERR.PARAM: " + fmt.Sprintf(format, args...)}
+	return &failure{status: http.StatusBadRequest, code: types.CodeParam, msg: "ERR.PARAM: " + fmt.Sprintf(format, args...)}
 }
 
 func forbidden(format string, args ...any) *failure {
-	return &failure{status: http.StatusForbidden, code: CodeForbidden, msg: fmt.Sprintf(format, args...)}
+	return &failure{status: http.StatusForbidden, code: codeForbidden, msg: fmt.Sprintf(format, args...)}
 }
 
 func unauthorized(format string, args ...any) *failure {
-	return &failure{status: http.StatusUnauthorized, code: CodeUnauthorized, msg: fmt.Sprintf(format, args...)}
+	return &failure{status: http.StatusUnauthorized, code: types.CodeUnauthorized, msg: fmt.Sprintf(format, args...)}
 }
 
 func notFound() *failure {
-	return &failure{status: http.StatusNotFound, code: CodeNotFound, msg: "order not found"}
+	return &failure{status: http.StatusNotFound, code: types.CodeNotFound, msg: "order not found"}
 }
 
 // answer is a response before it is written. Faults change it.
@@ -85,7 +74,7 @@ func jsonAnswer(status, code int, v any) *answer {
 func failureAnswer(err error) *answer {
 	f, ok := err.(*failure)
 	if !ok {
-		f = &failure{status: http.StatusInternalServerError, code: CodeUpstream, msg: err.Error()}
+		f = &failure{status: http.StatusInternalServerError, code: codeUpstream, msg: err.Error()}
 	}
 	a := jsonAnswer(f.status, f.code, envelope{Code: f.code, Msg: f.msg})
 	a.msg = f.msg
@@ -101,9 +90,9 @@ func successAnswer(data any) *answer {
 	case *answer:
 		return d
 	case topLevel:
-		return jsonAnswer(http.StatusOK, CodeOK, d.value)
+		return jsonAnswer(http.StatusOK, 0, d.value)
 	}
-	return jsonAnswer(http.StatusOK, CodeOK, envelope{Code: CodeOK, Msg: "success", Data: data})
+	return jsonAnswer(http.StatusOK, 0, envelope{Code: 0, Msg: "success", Data: data})
 }
 
 func (a *answer) write(w http.ResponseWriter) {

@@ -38,7 +38,7 @@ func Example() {
 		return
 	}
 	fmt.Println(resp.StatusCode, answer.Code, strings.Count(answer.Data.Ticket, "."))
-	fmt.Println(srv.Ledger().Count(hotelstaystest.OpTicket), srv.Ledger().TicketsIssued())
+	fmt.Println(srv.Ledger().Count(hotelstays.OpTicket), srv.Ledger().TicketsIssued())
 	// Output:
 	// 200 0 2
 	// 1 1
@@ -49,7 +49,7 @@ func ExampleServer_Inject() {
 	srv := hotelstaystest.NewServer()
 	defer srv.Close()
 	srv.Inject(hotelstaystest.Fault{
-		Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultStatus, Status: http.StatusTooManyRequests, RetryAfter: "2",
+		Operation: hotelstays.OpTicket, Kind: hotelstaystest.FaultStatus, Status: http.StatusTooManyRequests, RetryAfter: "2",
 	})
 
 	resp, err := srv.Client().Post(srv.URL+"/api/auth/ticket", "application/json", strings.NewReader(`{}`))
@@ -59,7 +59,7 @@ func ExampleServer_Inject() {
 	}
 	resp.Body.Close()
 	fmt.Println(resp.StatusCode, resp.Header.Get("Retry-After"))
-	fmt.Println(srv.Ledger().Requests(hotelstaystest.OpTicket)[0].Fault)
+	fmt.Println(srv.Ledger().Requests(hotelstays.OpTicket)[0].Fault)
 	// Output:
 	// 429 2
 	// status
@@ -85,7 +85,7 @@ func ExampleWithInMemory() {
 // The handler receives the webhooks of an order without a socket. It needs the secret
 // before there is a server, so the test chooses one.
 func ExampleWithCallbackHandler() {
-	events := make(chan hotelstays.WebhookKind, 8)
+	events := make(chan types.WebhookKind, 8)
 	receiver, err := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret("signing-secret")}},
 		func(_ context.Context, event *hotelstays.WebhookEvent) error {
 			events <- event.Kind

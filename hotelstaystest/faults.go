@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // FaultKind is the effect of a [Fault].
@@ -45,12 +47,12 @@ const (
 	FaultWrongType FaultKind = "wrong-type"
 	// FaultSlowBody sends the true answer in ten pieces over Delay, or at BytesPerSecond.
 	FaultSlowBody FaultKind = "slow-body"
-	// FaultWrongDigest makes OrderVoucher answer a wrong digest. For OpOrderVoucher only.
+	// FaultWrongDigest makes OrderVoucher answer a wrong digest. For types.OpOrderVoucher only.
 	FaultWrongDigest FaultKind = "wrong-digest"
 	// FaultAlteredBody flips a bit in the middle of the true body.
 	FaultAlteredBody FaultKind = "altered-body"
 	// FaultWrongSize makes OrderVoucher answer a byteSize that is one too high. For
-	// OpOrderVoucher only.
+	// types.OpOrderVoucher only.
 	FaultWrongSize FaultKind = "wrong-size"
 	// FaultExpiredLink answers like a downloadUrl that has expired.
 	FaultExpiredLink FaultKind = "expired-link"
@@ -89,7 +91,7 @@ type Fault struct {
 	Commit      bool          // execute the operation before the fault acts
 	Delay       time.Duration // before it acts; ends early when the client leaves
 	Status      int           // HTTP status
-	Code        int           // in the envelope; default: the code of Status, or CodeUpstream
+	Code        int           // in the envelope; default: the code of Status, or 100000500
 	Msg         string        // in the envelope; default: the status text
 	RetryAfter  string        // header
 	Header      http.Header   // more response headers
@@ -105,8 +107,8 @@ func (f *Fault) validate() error {
 		FaultTruncatedBody, FaultEmptyBody, FaultWrongType, FaultSlowBody, FaultAlteredBody,
 		FaultExpiredLink:
 	case FaultWrongDigest, FaultWrongSize:
-		if f.Operation != OpOrderVoucher {
-			return badField("operation", "fault %s needs operation %s", f.Kind, OpOrderVoucher)
+		if f.Operation != types.OpOrderVoucher {
+			return badField("operation", "fault %s needs operation %s", f.Kind, types.OpOrderVoucher)
 		}
 	case FaultDuplicate, FaultReorder, FaultBadSignature, FaultDrop:
 		if f.Operation != OpWebhook {
@@ -116,7 +118,7 @@ func (f *Fault) validate() error {
 		return badField("kind", "unknown fault kind %q", f.Kind)
 	}
 	switch {
-	case !f.Operation.faulty():
+	case !faulty(f.Operation):
 		return badField("operation", "fault %s: %q is not an operation", f.Kind, f.Operation)
 	case f.Operation == OpWebhook && !slices.Contains(webhookKinds, f.Kind):
 		return badField("kind", "fault %s does not act on webhooks", f.Kind)
@@ -145,15 +147,15 @@ func (f *Fault) validate() error {
 }
 
 // referenceOps are the operations of a fault with a Reference.
-var referenceOps = []Operation{OpBook, OpQueryOrders, OpOrderVoucher, OpCancel, OpWebhook}
+var referenceOps = []Operation{types.OpBook, types.OpQueryOrders, types.OpOrderVoucher, types.OpCancel, OpWebhook}
 
 // faulty reports whether a fault can name op.
-func (op Operation) faulty() bool {
+func faulty(op Operation) bool {
 	switch op {
 	case "", OpVoucherDownload, OpVoucherVerify, OpWebhook:
 		return true
 	}
-	return op.documented()
+	return documented(op)
 }
 
 // keepsAnswer reports whether the fault needs the true answer.

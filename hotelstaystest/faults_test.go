@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // outcome is what client and ledger saw of one Book.
@@ -59,13 +61,13 @@ func tryFault(t *testing.T, f Fault, want outcome, proto string, opts []Option) 
 	s := start(t, opts...)
 	u := login(t, s)
 	in, ids := u.find(nil)
-	f.Operation = OpBook
+	f.Operation = types.OpBook
 	s.Inject(f)
 	before := time.Now()
 	r, err := in.send(bookPath, booking("ref", ids[0], nil))
 	took := time.Since(before)
 
-	recs := s.Ledger().Requests(OpBook)
+	recs := s.Ledger().Requests(types.OpBook)
 	if len(recs) != 1 {
 		t.Fatalf("%d requests: %+v", len(recs), recs)
 	}
@@ -102,7 +104,7 @@ func TestInjectRefusesInvalidFaults(t *testing.T) {
 	panics(t, `"Bok" is not an operation`, func() { s.Inject(Fault{Operation: "Bok", Kind: FaultCut}) })
 	panics(t, "needs operation OrderVoucher", func() { s.Inject(Fault{Operation: OpVoucherDownload, Kind: FaultWrongDigest}) })
 	panics(t, "needs operation OrderVoucher", func() { s.Inject(Fault{Kind: FaultWrongSize}) })
-	for _, op := range []Operation{"", OpTicket, OpBook, OpVoucherDownload, OpVoucherVerify} {
+	for _, op := range []Operation{"", types.OpTicket, types.OpBook, OpVoucherDownload, OpVoucherVerify} {
 		s.Inject(Fault{Operation: op, Kind: FaultCut})
 	}
 	s.Inject(Fault{Operation: OpWebhook, Kind: FaultDrop})
@@ -112,17 +114,17 @@ func TestFaultDetails(t *testing.T) {
 	s := start(t, WithoutRateLimits(), WithConfirmAfter(0), WithVoucherDelay(0))
 	u := &user{t: t, s: s, http: s.Client()}
 	s.Inject(Fault{
-		Operation: OpTicket, Kind: FaultStatus, Status: 429, RetryAfter: "7", Msg: "slow down", Header: http.Header{"x-extra": {"1"}},
+		Operation: types.OpTicket, Kind: FaultStatus, Status: 429, RetryAfter: "7", Msg: "slow down", Header: http.Header{"x-extra": {"1"}},
 	})
-	r := u.refused(ticketPath, "{}", 429, CodeRateLimited, "slow down")
+	r := u.refused(ticketPath, "{}", 429, types.CodeRateLimited, "slow down")
 	if r.header.Get("Retry-After") != "7" || r.header.Get("X-Extra") != "1" || r.header.Get("Request-Id") == "" {
 		t.Errorf("%v", r.header)
 	}
-	if s.Ledger().RateLimited("") != 0 || s.Ledger().Requests(OpTicket)[0].Code != CodeRateLimited {
+	if s.Ledger().RateLimited("") != 0 || s.Ledger().Requests(types.OpTicket)[0].Code != types.CodeRateLimited {
 		t.Error("an injected 429 counts as a real one")
 	}
 	u = login(t, s)
-	s.Inject(Fault{Operation: OpQueryOrders, Kind: FaultStatus, Status: 200, Code: 100000999, Msg: "strange"})
+	s.Inject(Fault{Operation: types.OpQueryOrders, Kind: FaultStatus, Status: 200, Code: 100000999, Msg: "strange"})
 	u.refused(queryPath, "{}", 200, 100000999, "strange")
 	s.Inject(Fault{Kind: FaultStatus, Status: 403, Body: []byte("<html>no</html>")})
 	html := u.post(queryPath, "{}")
@@ -131,7 +133,7 @@ func TestFaultDetails(t *testing.T) {
 	}
 
 	_, order := u.book("ref", 0)
-	s.Inject(Fault{Operation: OpOrderVoucher, Kind: FaultWrongDigest})
+	s.Inject(Fault{Operation: types.OpOrderVoucher, Kind: FaultWrongDigest})
 	s.Inject(Fault{Operation: OpVoucherDownload, Kind: FaultAlteredBody})
 	v := u.must(voucherPath, object{"platformReferenceNo": order.str("hotelOrder", "platformReferenceNo")})
 	_, altered := u.download(v.str("voucher", "downloadUrl"))
@@ -170,17 +172,17 @@ func TestFaultSelection(t *testing.T) {
 		}
 		return out
 	}
-	fs.add(Fault{Operation: OpBook, Kind: FaultCut, Skip: 2, Times: 2})
+	fs.add(Fault{Operation: types.OpBook, Kind: FaultCut, Skip: 2, Times: 2})
 	fs.add(Fault{Kind: FaultStatus, Times: 3})
-	if got := draw(OpCancel, 1) + draw(OpBook, 6); got != "ssscc.." {
+	if got := draw(types.OpCancel, 1) + draw(types.OpBook, 6); got != "ssscc.." {
 		t.Errorf("met %s", got)
 	}
 	fs.add(Fault{Kind: FaultGarbage, Times: -1, Probability: 0.3})
-	if n := strings.Count(draw(OpBook, 1000), "g"); n < 230 || n > 370 {
+	if n := strings.Count(draw(types.OpBook, 1000), "g"); n < 230 || n > 370 {
 		t.Errorf("a probability of 0.3 met %d of 1000", n)
 	}
 	fs.remove(func(planted) bool { return true })
-	if got := draw(OpBook, 3); got != "..." {
+	if got := draw(types.OpBook, 3); got != "..." {
 		t.Errorf("after clearing, met %s", got)
 	}
 	one, two := newFaults(5), newFaults(5)
@@ -188,7 +190,7 @@ func TestFaultSelection(t *testing.T) {
 		f.add(Fault{Kind: FaultCut, Times: -1, Probability: 0.5})
 	}
 	for range 100 {
-		if (one.pick(OpBook) == nil) != (two.pick(OpBook) == nil) {
+		if (one.pick(types.OpBook) == nil) != (two.pick(types.OpBook) == nil) {
 			t.Fatal("the draws of one seed differ")
 		}
 	}
@@ -200,7 +202,7 @@ func TestAbandonedDelay(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := start(t, opts...)
 				in, ids := login(t, s).find(nil)
-				s.Inject(Fault{Operation: OpBook, Kind: FaultDelay, Delay: time.Hour, Commit: commit})
+				s.Inject(Fault{Operation: types.OpBook, Kind: FaultDelay, Delay: time.Hour, Commit: commit})
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
 				b, _ := json.Marshal(booking("ref", ids[0], nil))
@@ -212,7 +214,7 @@ func TestAbandonedDelay(t *testing.T) {
 					t.Fatalf("got %v", err)
 				}
 				synctest.Wait()
-				rec := s.Ledger().Requests(OpBook)[0]
+				rec := s.Ledger().Requests(types.OpBook)[0]
 				if rec.Done.Sub(rec.Arrived) > 2*time.Second || !rec.Cut || rec.Executed != commit ||
 					len(s.Ledger().Orders()) != map[bool]int{true: 1}[commit] {
 					t.Errorf("commit %v: %+v", commit, rec)
@@ -224,7 +226,7 @@ func TestAbandonedDelay(t *testing.T) {
 
 func TestWebhookFaultsAreSeparate(t *testing.T) {
 	for _, bad := range []Fault{
-		{Kind: FaultDuplicate}, {Kind: FaultReorder, Operation: OpBook}, {Kind: FaultDrop}, {Kind: FaultBadSignature},
+		{Kind: FaultDuplicate}, {Kind: FaultReorder, Operation: types.OpBook}, {Kind: FaultDrop}, {Kind: FaultBadSignature},
 		{Operation: OpWebhook, Kind: FaultCut}, {Operation: OpWebhook, Kind: FaultDelay, Commit: true},
 		{Operation: OpWebhook, Kind: FaultDelay, Delay: -1},
 	} {
@@ -234,7 +236,7 @@ func TestWebhookFaultsAreSeparate(t *testing.T) {
 	}
 	fs := newFaults(1)
 	fs.add(Fault{Kind: FaultDelay})
-	if fs.pick(OpWebhook) != nil || fs.pick(OpBook) == nil {
+	if fs.pick(OpWebhook) != nil || fs.pick(types.OpBook) == nil {
 		t.Error("a fault of every operation acts on deliveries, or not on operations")
 	}
 }
@@ -242,10 +244,10 @@ func TestWebhookFaultsAreSeparate(t *testing.T) {
 func TestFaultsWaiting(t *testing.T) {
 	s := start(t)
 	s.Inject(Fault{Kind: FaultStatus, Times: 2})
-	s.Inject(Fault{Operation: OpBook, Kind: FaultCut})
+	s.Inject(Fault{Operation: types.OpBook, Kind: FaultCut})
 	u := &user{t: t, s: s, http: s.Client()}
 	u.post(ticketPath, object{})
-	if got := s.Faults(); len(got) != 2 || got[0].Times != 1 || got[1].Operation != OpBook {
+	if got := s.Faults(); len(got) != 2 || got[0].Times != 1 || got[1].Operation != types.OpBook {
 		t.Errorf("%+v", got)
 	}
 	s.ClearFaults()

@@ -19,6 +19,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 const (
@@ -221,7 +223,7 @@ func (s *Server) checkRateLimit(c *call) *answer {
 	}
 	s.ledger.rateLimited(c.rec)
 	h.Set("Retry-After", strconv.Itoa(int((v.wait+time.Second-1)/time.Second)))
-	return failureAnswer(&failure{status: http.StatusTooManyRequests, code: CodeRateLimited,
+	return failureAnswer(&failure{status: http.StatusTooManyRequests, code: types.CodeRateLimited,
 		msg: fmt.Sprintf("rate limit exceeded: %s takes %d calls per second from one address", c.op.name, v.limit)})
 }
 
@@ -262,7 +264,7 @@ func (s *Server) execute(r *http.Request, c *call, body []byte, bodyErr error) *
 // refusal is the answer to an error, with [WithOAuthTopLevel] in OAuth's own form.
 func (s *Server) refusal(c *call, err error) *answer {
 	var f *failure
-	if c.op.name == OpOAuthToken && s.cfg.Variants.OAuthTopLevel && errors.As(err, &f) {
+	if c.op.name == types.OpOAuthToken && s.cfg.Variants.OAuthTopLevel && errors.As(err, &f) {
 		word := f.oauth
 		if word == "" {
 			word = "invalid_request"
@@ -279,7 +281,7 @@ func (s *Server) check(r *http.Request, c *call, bodyErr error) (any, error) {
 		return s.serveDocument(r, c)
 	}
 	if r.Method != http.MethodPost {
-		return nil, &failure{status: http.StatusMethodNotAllowed, code: CodeNoSuchOperation,
+		return nil, &failure{status: http.StatusMethodNotAllowed, code: codeNoSuchOperation,
 			msg: fmt.Sprintf("%s takes POST, not %s", c.op.name, r.Method)}
 	}
 	if bodyErr != nil {
@@ -338,7 +340,7 @@ func (s *Server) checkHeaders(c *call) error {
 			}
 		}
 	}
-	if c.op.name == OpTicket {
+	if c.op.name == types.OpTicket {
 		for _, name := range []string{"Market", "User-Ref"} {
 			if len(c.header.Values(name)) > 0 {
 				return badRequest("Ticket takes no header %s", name)
@@ -380,7 +382,7 @@ func (s *Server) checkSession(c *call) error {
 		return nil // HotelList starts a session
 	case !known:
 		return badRequest("Session-Id %q is not a session of this account", id)
-	case expired && c.op.name != OpCancel:
+	case expired && c.op.name != types.OpCancel:
 		return badRequest("Session-Id %q has expired; search again", id)
 	}
 	c.session = id

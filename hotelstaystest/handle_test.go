@@ -15,6 +15,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func TestRequestHeaders(t *testing.T) {
@@ -37,7 +39,7 @@ func TestRequestHeaders(t *testing.T) {
 		{listPath, "Timeout-Milliseconds", "0", "Timeout-Milliseconds has a malformed"},
 		{listPath, "Session-Id", "made-up", "not a session of this account"},
 	} {
-		u.header(tc.name, tc.value).refused(tc.path, "{}", 400, CodeParam, tc.msg)
+		u.header(tc.name, tc.value).refused(tc.path, "{}", 400, types.CodeParam, tc.msg)
 	}
 	all := u.header("Client-Request-Timestamp", "1700000000").header("IP", "2001:db8::1").header("Language", "zh-Hans-CN").
 		header("Market", "AE").header("User-Ref", "someone").header("Content-Type", "application/json; charset=utf-8")
@@ -66,7 +68,7 @@ func TestResponseHeaders(t *testing.T) {
 	if made.header.Get("Request-Id") == "" || made.header.Get("Trace-Id") == "" {
 		t.Error("no ids were made")
 	}
-	again := u.header("Request-Id", "r-1").refused(destinationsPath, "{}", 400, CodeParam, "was used before")
+	again := u.header("Request-Id", "r-1").refused(destinationsPath, "{}", 400, types.CodeParam, "was used before")
 	if again.header.Get("Request-Id") != "r-1" {
 		t.Error("a refusal does not echo the Request-Id")
 	}
@@ -136,13 +138,13 @@ func TestSlowBodies(t *testing.T) {
 func TestMethodsAndPaths(t *testing.T) {
 	s := start(t)
 	u := login(t, s)
-	u.refused("/api/search/nothing", "{}", 404, CodeNoSuchOperation, "/api/search/nothing")
+	u.refused("/api/search/nothing", "{}", 404, codeNoSuchOperation, "/api/search/nothing")
 	resp, err := s.Client().Get(s.URL + destinationsPath)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r, _ := read(t, resp)
-	if r.status != http.StatusMethodNotAllowed || r.code != CodeNoSuchOperation {
+	if r.status != http.StatusMethodNotAllowed || r.code != codeNoSuchOperation {
 		t.Errorf("GET gives HTTP %d: %s", r.status, r.body)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // journal returns the requests of a query.
@@ -24,7 +26,7 @@ func TestJournal(t *testing.T) {
 		s, c := controlled(t)
 		u := login(t, s)
 		in, ids := u.find(nil)
-		s.Inject(Fault{Operation: OpBook, Kind: FaultCut, Commit: true})
+		s.Inject(Fault{Operation: types.OpBook, Kind: FaultCut, Commit: true})
 		if _, err := in.header("Trace-Id", "call").send(bookPath, booking("ref", ids[0], nil)); err == nil {
 			t.Error("no cut")
 		}

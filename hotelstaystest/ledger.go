@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // Request is the record of a request.
@@ -87,7 +89,7 @@ const (
 // Webhook is the record of an event of an order with a callbackUrl.
 type Webhook struct {
 	EventID             string
-	Event               string // such as EventOrderPaid
+	Event               types.WebhookKind
 	CustomerReferenceNo string
 	PlatformReferenceNo string
 	URL                 string
@@ -342,7 +344,7 @@ func (l *Ledger) TokensIssued() int { return int(l.tokens.Load()) }
 // BookingsReused returns how many Book calls returned an order that existed before.
 func (l *Ledger) BookingsReused() int { return int(l.reused.Load()) }
 
-// DuplicatesRefused returns how many Book calls failed with [CodeDuplicateBooking].
+// DuplicatesRefused returns how many Book calls failed with [types.CodeDuplicateBooking].
 func (l *Ledger) DuplicatesRefused() int { return int(l.duplicates.Load()) }
 
 // Cancellations returns the successful Cancel calls, oldest first.

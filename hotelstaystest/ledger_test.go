@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func TestLedgerKeepsNoSecrets(t *testing.T) {
@@ -18,14 +20,14 @@ func TestLedgerKeepsNoSecrets(t *testing.T) {
 	if strings.Contains(text, u.token) || strings.Contains(text, s.AppSecret) {
 		t.Error("the ledger shows a secret")
 	}
-	reqs := s.Ledger().Requests(OpDestinations)
+	reqs := s.Ledger().Requests(types.OpDestinations)
 	if len(reqs) != 1 || reqs[0].Header.Get("Trace-Id") != "t" || reqs[0].TraceID != "t" ||
 		!strings.HasPrefix(reqs[0].Header.Get("Authorization"), "sha256:") ||
 		reqs[0].BodySHA256 != sha256Hex([]byte("{}")) || reqs[0].Status != 200 || !reqs[0].Executed {
 		t.Errorf("%+v", reqs)
 	}
 	reqs[0].Header.Set("Trace-Id", "changed")
-	if s.Ledger().Requests(OpDestinations)[0].Header.Get("Trace-Id") != "t" {
+	if s.Ledger().Requests(types.OpDestinations)[0].Header.Get("Trace-Id") != "t" {
 		t.Error("Requests does not return copies")
 	}
 }
@@ -37,7 +39,7 @@ func TestLedgerLimit(t *testing.T) {
 		u.must(destinationsPath, "{}")
 	}
 	reqs := s.Ledger().Requests("")
-	if len(reqs) != 3 || reqs[2].Seq != 21 || s.Ledger().Count("") != 21 || s.Ledger().Count(OpDestinations) != 20 ||
+	if len(reqs) != 3 || reqs[2].Seq != 21 || s.Ledger().Count("") != 21 || s.Ledger().Count(types.OpDestinations) != 20 ||
 		s.Ledger().Dropped() != 18 {
 		t.Errorf("%d requests kept, %d counted", len(reqs), s.Ledger().Count(""))
 	}

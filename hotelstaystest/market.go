@@ -132,7 +132,7 @@ func (s *Server) change(ratePkgID string, fn func(change *rateChange)) error {
 
 // MoveRate changes the present price of an offer by a percentage, in every session. Zero
 // percent moves only the inventory. CheckAvail reports the move with a statusRemark.
-// Until it has, Book fails with [CodeRateChanged]. MoveRate panics at -100 percent or
+// Until it has, Book fails with [types.CodeRateChanged]. MoveRate panics at -100 percent or
 // less, above 1,000 percent, and when the id is not an offer of this server.
 func (s *Server) MoveRate(ratePkgID string, percent int) {
 	panicOn("MoveRate", s.moveRate(ratePkgID, percent))
@@ -146,7 +146,7 @@ func (s *Server) moveRate(ratePkgID string, percent int) error {
 }
 
 // CloseRate makes an offer unavailable in every session. Searches omit it, CheckAvail
-// answers that it is unavailable, Book fails with [CodeRateChanged]. It panics when the
+// answers that it is unavailable, Book fails with [types.CodeRateChanged]. It panics when the
 // id is not an offer of this server.
 func (s *Server) CloseRate(ratePkgID string) { panicOn("CloseRate", s.setClosed(ratePkgID, true)) }
 

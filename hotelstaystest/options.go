@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // Option sets fields of the [Config] of a [Server].
@@ -62,14 +64,14 @@ func WithAccount(appKey, appSecret string) Option {
 
 // WithOAuthClient adds an OAuth client with these scopes, by default all. It acts for the
 // first account. The first client is [Server.ClientID].
-func WithOAuthClient(clientID, clientSecret string, scopes ...string) Option {
+func WithOAuthClient(clientID, clientSecret string, scopes ...types.Scope) Option {
 	return func(c *Config) {
 		c.OAuthClients = append(c.OAuthClients, OAuthClient{clientID, clientSecret, slices.Clone(scopes)})
 	}
 }
 
 // WithTicketScopes limits tickets to these scopes. By default a ticket has full access.
-func WithTicketScopes(scopes ...string) Option {
+func WithTicketScopes(scopes ...types.Scope) Option {
 	return func(c *Config) { c.TicketScopes = slices.Clone(scopes) }
 }
 
@@ -82,7 +84,7 @@ func WithMarkets(markets ...string) Option {
 // WithUserRefs sets the accounts' users, with their scopes. Every call must then send one
 // of them in the User-Ref header, and both the credential and the user need the
 // operation's scope.
-func WithUserRefs(users map[string][]string) Option {
+func WithUserRefs(users map[string][]types.Scope) Option {
 	return func(c *Config) { c.UserRefs = maps.Clone(users) }
 }
 
@@ -96,7 +98,7 @@ func WithTokenLifetime(d time.Duration) Option {
 }
 
 // WithSessionLifetime ends sessions d after the search that started them. From then on only
-// Cancel takes them; other calls fail with [CodeParam]. By default they do not expire.
+// Cancel takes them; other calls fail with [types.CodeParam]. By default they do not expire.
 func WithSessionLifetime(d time.Duration) Option {
 	return func(c *Config) { c.SessionLifetime = Duration(d) }
 }
@@ -120,8 +122,8 @@ func WithoutTotals() Option { return func(c *Config) { c.Variants.WithoutTotals 
 
 // WithEmptyReason makes every HotelList empty, with this emptyReason. The suppliers are
 // optional.
-func WithEmptyReason(code string, suppliers ...SupplierReason) Option {
-	return func(c *Config) { c.EmptyReason = &EmptyReason{Code: code, Suppliers: slices.Clone(suppliers)} }
+func WithEmptyReason(code types.EmptyReasonCode, suppliers ...types.EmptyReasonSupplier) Option {
+	return func(c *Config) { c.EmptyReason = &types.EmptyReason{Code: code, Suppliers: slices.Clone(suppliers)} }
 }
 
 // WithNotices adds notices to every HotelList that finds hotels.
@@ -233,7 +235,7 @@ func WithWebhookTimeout(d time.Duration) Option {
 
 // WithWebhookEvents sets the events that a trigger sends, in order. They may be none, and
 // of undocumented kinds.
-func WithWebhookEvents(on WebhookTrigger, events ...string) Option {
+func WithWebhookEvents(on WebhookTrigger, events ...types.WebhookKind) Option {
 	return func(c *Config) { c.Webhooks.Events[on] = slices.Clone(events) }
 }
 

@@ -6,6 +6,8 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func TestInvalidOptions(t *testing.T) {
@@ -16,8 +18,8 @@ func TestInvalidOptions(t *testing.T) {
 		"host name":        WithAddr("example.com:80"),
 		"no port":          WithAddr("127.0.0.1"),
 		"nil":              nil,
-		"rate limit":       WithRateLimit(OpBook, 0),
-		"endless limit":    WithRateLimit(OpBook, math.MaxInt),
+		"rate limit":       WithRateLimit(types.OpBook, 0),
+		"endless limit":    WithRateLimit(types.OpBook, math.MaxInt),
 		"unknown":          WithRateLimit("Nothing", 5),
 		"same states":      WithOrderStatusNumbers(OrderStatusNumbers{Confirmed: 3}),
 		"known state":      WithOrderStatusNumbers(OrderStatusNumbers{Confirmed: 1}),
@@ -34,7 +36,7 @@ func TestInvalidOptions(t *testing.T) {
 		"no delay":         WithWebhookRetryDelays(time.Second, 0),
 		"no timeout":       WithWebhookTimeout(0),
 		"no handler":       WithCallbackHandler(nil),
-		"unknown trigger":  WithWebhookEvents("odd", EventOrderPaid),
+		"unknown trigger":  WithWebhookEvents("odd", types.EventOrderPaid),
 		"nameless event":   WithWebhookEvents(OnBook, ""),
 	} {
 		if s, err := StartServer(opt); err == nil {

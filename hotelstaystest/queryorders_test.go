@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func TestQueryOrdersFilters(t *testing.T) {
@@ -64,8 +66,8 @@ func TestQueryOrdersFilters(t *testing.T) {
 				t.Errorf("%v finds %q, want %q", tc.filter, got, tc.want)
 			}
 		}
-		u.refused(queryPath, object{"bookingTimeWindow": object{"start": "yesterday"}}, 400, CodeParam, "bookingTimeWindow.start")
-		u.refused(queryPath, object{"statusList": []int{6}}, 400, CodeParam, "statusList[0]")
+		u.refused(queryPath, object{"bookingTimeWindow": object{"start": "yesterday"}}, 400, types.CodeParam, "bookingTimeWindow.start")
+		u.refused(queryPath, object{"statusList": []int{6}}, 400, types.CodeParam, "statusList[0]")
 		stranger := u.with(u.ticket("two", "2"))
 		if r := stranger.must(queryPath, object{"customerReferenceNos": []string{"ref0"}}); len(r.list("orders")) != 0 {
 			t.Error("another account sees the order")

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func TestRateLimitWindowIsExact(t *testing.T) {
@@ -24,7 +26,7 @@ func TestRateLimitWindowIsExact(t *testing.T) {
 		}
 		time.Sleep(600*time.Millisecond - 1) // a nanosecond too early
 		r := cancel()
-		if r.status != 429 || r.code != CodeRateLimited || r.header.Get("Retry-After") != "1" || r.header.Get("X-RateLimit-Remaining") != "0" {
+		if r.status != 429 || r.code != types.CodeRateLimited || r.header.Get("Retry-After") != "1" || r.header.Get("X-RateLimit-Remaining") != "0" {
 			t.Fatalf("the 11th call within a second: HTTP %d %s %v", r.status, r.body, r.header)
 		}
 		time.Sleep(time.Nanosecond)
@@ -36,7 +38,7 @@ func TestRateLimitWindowIsExact(t *testing.T) {
 		if cancel().status != 429 { // a fixed window or a token bucket would allow more
 			t.Fatal("the other five calls no longer count")
 		}
-		if n := s.Ledger().RateLimited(OpCancel); n != 2 {
+		if n := s.Ledger().RateLimited(types.OpCancel); n != 2 {
 			t.Errorf("the ledger has %d refusals", n)
 		}
 	})
@@ -51,7 +53,7 @@ func TestRateLimitsComeBeforeEverything(t *testing.T) {
 				t.Fatal("refused too early")
 			}
 		}
-		u.refused(ticketPath, object{"appKey": s.AppKey, "appSecret": s.AppSecret}, 429, CodeRateLimited, "5 calls per second")
+		u.refused(ticketPath, object{"appKey": s.AppKey, "appSecret": s.AppSecret}, 429, types.CodeRateLimited, "5 calls per second")
 		if u.post(destinationsPath, "{}").status != 401 {
 			t.Error("two operations share a limit")
 		}
@@ -65,38 +67,29 @@ func TestRateLimitsComeBeforeEverything(t *testing.T) {
 				t.Fatal("OAuthToken has a rate limit")
 			}
 		}
-		reqs := s.Ledger().Requests(OpTicket)
+		reqs := s.Ledger().Requests(types.OpTicket)
 		if last := reqs[len(reqs)-1]; last.ClientIP != "192.0.2.7" || !reqs[5].RateLimited {
 			t.Errorf("the ledger has %+v", last)
 		}
 	})
 }
 
-func TestDocumentedRateLimits(t *testing.T) {
-	want := map[Operation]int{
-		OpTicket: 5, OpDestinations: 100, OpHotelsMetadata: 100, OpHotelStaticDetail: 100, OpHotelList: 100, OpHotelRates: 100,
-		OpCheckAvail: 10, OpBook: 10, OpCancel: 10, OpQueryOrders: 50, OpOrderVoucher: 50, OpOAuthToken: 0, OpHotelIDList: 0,
-	}
-	for _, op := range operations() {
-		if op.rateLimit != want[op.name] {
-			t.Errorf("%s has %d", op.name, op.rateLimit)
-		}
-	}
-	s := start(t, WithRateLimit(OpOAuthToken, 2))
+func TestRateLimitOfAnOperationWithoutADocumentedOne(t *testing.T) {
+	s := start(t, WithRateLimit(types.OpOAuthToken, 2))
 	u := &user{t: t, s: s, http: s.Client()}
 	u.post(oauthPath, "{}")
 	u.post(oauthPath, "{}")
-	u.refused(oauthPath, "{}", 429, CodeRateLimited, "2 calls")
+	u.refused(oauthPath, "{}", 429, types.CodeRateLimited, "2 calls")
 }
 
 func TestIdleLogsAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newRateLimiter()
 		for i := range maxClients {
-			c.arrive(OpBook, base36(int64(i)), 10)
+			c.arrive(types.OpBook, base36(int64(i)), 10)
 		}
 		time.Sleep(window)
-		c.arrive(OpBook, "one more", 10)
+		c.arrive(types.OpBook, "one more", 10)
 		if len(c.logs) != 1 {
 			t.Errorf("%d logs are kept", len(c.logs))
 		}

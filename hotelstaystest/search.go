@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // The sandbox's limits of a search.
@@ -34,7 +36,7 @@ func runHotelList(s *Server, c *call, req *hotelListRequest) (any, error) {
 	resp := hotelListResponse{List: []hotel{}, Basic: searchBasic{SessionID: c.session}}
 	if reason := s.emptyReason(c); reason != nil {
 		resp.Basic.EmptyReason = reason
-		resp.Basic.StatusRemark = "The result is empty: " + reason.Code + "."
+		resp.Basic.StatusRemark = "The result is empty: " + string(reason.Code) + "."
 		return resp, nil
 	}
 	found, notices := s.candidates(req, &resp.Basic)
@@ -96,12 +98,12 @@ func checkCountries(countryCode, residency, nationality string) error {
 }
 
 // emptyReason is the reason for an empty search, or nil.
-func (s *Server) emptyReason(c *call) *EmptyReason {
+func (s *Server) emptyReason(c *call) *types.EmptyReason {
 	if s.cfg.EmptyReason != nil {
 		return s.cfg.EmptyReason
 	}
 	if c.currency.code == "" {
-		return &EmptyReason{Code: "ALL_SUPPLIERS_EXCLUDED"}
+		return &types.EmptyReason{Code: types.AllSuppliersExcluded}
 	}
 	return nil
 }

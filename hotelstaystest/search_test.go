@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func TestHotelListRules(t *testing.T) {
@@ -46,11 +48,11 @@ func TestHotelListRules(t *testing.T) {
 		{object{"roomOccupancies": []object{{"adultCount": 0}}}, "roomOccupancies[0].adultCount"},
 		{object{"roomOccupancies": []object{{"adultCount": 2, "childrenAges": []int{40}}}}, "childrenAges"},
 	} {
-		u.refused(listPath, search(s, tc.more), 400, CodeParam, tc.msg)
+		u.refused(listPath, search(s, tc.more), 400, types.CodeParam, tc.msg)
 	}
 	u.must(listPath, search(s, object{"hotelIds": ids[:1000], "pageSize": 1, "residencyCode": "AE", "cursor": 4, "sortBy": "anything"}))
 	band := login(t, start(t, WithVisibilityBand()))
-	band.refused(listPath, search(band.s, object{"hotelIds": ids[:201]}), 400, CodeParam, "at most 200")
+	band.refused(listPath, search(band.s, object{"hotelIds": ids[:201]}), 400, types.CodeParam, "at most 200")
 	band.must(listPath, search(band.s, object{"hotelIds": ids[:200], "maxRatesPerHotel": 1}))
 }
 
@@ -125,7 +127,7 @@ func TestHotelListOrder(t *testing.T) {
 }
 
 func TestEmptyAndIncompleteResults(t *testing.T) {
-	reason := login(t, start(t, WithEmptyReason("NO_SUPPLIER_ANSWERED", SupplierReason{"S1", "timeout"}), WithNotices("never shown")))
+	reason := login(t, start(t, WithEmptyReason("NO_SUPPLIER_ANSWERED", types.EmptyReasonSupplier{SupplierCode: "S1", Reason: "timeout"}), WithNotices("never shown")))
 	r := reason.must(listPath, search(reason.s, nil))
 	if r.str("basic", "emptyReason", "code") != "NO_SUPPLIER_ANSWERED" ||
 		r.str("basic", "emptyReason", "suppliers", 0, "reason") != "timeout" || // it was asked
@@ -157,7 +159,7 @@ func TestSessions(t *testing.T) {
 	hotelID := s.HotelIDs(1)[0]
 	rates := object{"hotelId": hotelID, "checkIn": "2030-12-24", "checkOut": "2030-12-26", "roomOccupancies": oneRoom()}
 
-	u.refused(ratesPath, rates, 400, CodeParam, "Session-Id")
+	u.refused(ratesPath, rates, 400, types.CodeParam, "Session-Id")
 	r := in.must(ratesPath, rates)
 	if len(r.list("rooms")) != 3 || r.header.Get("Session-Id") != in.headers["Session-Id"] ||
 		!slices.Contains(ids, r.str("rooms", 0, "rates", 0, "ratePkgId")) {
@@ -169,11 +171,11 @@ func TestSessions(t *testing.T) {
 		t.Error("a search with a session starts another")
 	}
 	other, _ := u.find(nil)
-	other.refused(availPath, object{"ratePkgId": ids[0]}, 400, CodeParam, "is not of session")
-	in.refused(availPath, object{"ratePkgId": "nonsense"}, 400, CodeParam, "not an offer")
-	in.refused(availPath, object{}, 400, CodeParam, "ratePkgId")
+	other.refused(availPath, object{"ratePkgId": ids[0]}, 400, types.CodeParam, "is not of session")
+	in.refused(availPath, object{"ratePkgId": "nonsense"}, 400, types.CodeParam, "not an offer")
+	in.refused(availPath, object{}, 400, types.CodeParam, "ratePkgId")
 	stranger := in.with(u.ticket("two", "2"))
-	stranger.refused(availPath, object{"ratePkgId": ids[0]}, 400, CodeParam, "not a session of this account")
+	stranger.refused(availPath, object{"ratePkgId": ids[0]}, 400, types.CodeParam, "not a session of this account")
 	rates["hotelId"] = "x"
 	if r := in.must(ratesPath, rates); len(r.list("rooms")) != 0 {
 		t.Error("a foreign hotel has rates")
@@ -206,9 +208,9 @@ func TestSessionLifetime(t *testing.T) {
 		in.must(listPath, search(s, nil)) // does not prolong the session
 		s.Advance(1)
 		const text = "has expired; search again"
-		in.refused(availPath, rate, 400, CodeParam, text)
-		in.refused(listPath, search(s, nil), 400, CodeParam, text)
-		in.refused(bookPath, booking("late", ids[0], nil), 400, CodeParam, text)
+		in.refused(availPath, rate, 400, types.CodeParam, text)
+		in.refused(listPath, search(s, nil), 400, types.CodeParam, text)
+		in.refused(bookPath, booking("late", ids[0], nil), 400, types.CodeParam, text)
 		in.must(cancelPath, cancellation("ref", order))
 		again, ids := u.find(nil)
 		again.must(bookPath, booking("late", ids[0], nil))
@@ -223,6 +225,6 @@ func TestSessionStartIsProven(t *testing.T) {
 	for i, value := range map[int]string{1: "zz", 2: base36(time.Now().Add(time.Hour).UnixNano()), 3: "00000000000000000000"} {
 		changed := slices.Clone(fields)
 		changed[i] = value
-		in.session(strings.Join(changed, "-")).refused(availPath, object{"ratePkgId": ids[0]}, 400, CodeParam, "not a session")
+		in.session(strings.Join(changed, "-")).refused(availPath, object{"ratePkgId": ids[0]}, 400, types.CodeParam, "not a session")
 	}
 }

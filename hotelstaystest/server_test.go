@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func TestCloseLeavesNothing(t *testing.T) {
@@ -53,7 +55,7 @@ func useAndClose(t *testing.T, s *Server) {
 		_, err := u.send(destinationsPath, "{}")
 		hanging <- err
 	}()
-	for s.Ledger().Count(OpDestinations) == 0 {
+	for s.Ledger().Count(types.OpDestinations) == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	s.Close()
@@ -64,7 +66,7 @@ func useAndClose(t *testing.T, s *Server) {
 	if _, err := u.send(destinationsPath, "{}"); err == nil {
 		t.Error("a closed server answers")
 	}
-	if s.Ledger().Count(OpHotelList) != 5 {
+	if s.Ledger().Count(types.OpHotelList) != 5 {
 		t.Error("the ledger is gone")
 	}
 }
@@ -74,7 +76,7 @@ func TestConcurrentUse(t *testing.T) {
 	u := login(t, s)
 	in, ids := u.find(nil)
 	s.Inject(Fault{Kind: FaultStatus, Times: -1, Probability: 0.1})
-	s.Inject(Fault{Operation: OpBook, Kind: FaultCut, Commit: true, Times: -1, Probability: 0.2})
+	s.Inject(Fault{Operation: types.OpBook, Kind: FaultCut, Commit: true, Times: -1, Probability: 0.2})
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
@@ -97,12 +99,12 @@ func TestConcurrentUse(t *testing.T) {
 		}
 	}
 	executed := 0
-	for _, r := range s.Ledger().Requests(OpBook) {
+	for _, r := range s.Ledger().Requests(types.OpBook) {
 		if r.Executed {
 			executed++
 		}
 	}
-	if executed != len(s.Ledger().Orders()) || s.Ledger().Counts()[OpBook] != len(s.Ledger().Requests(OpBook)) {
+	if executed != len(s.Ledger().Orders()) || s.Ledger().Counts()[types.OpBook] != len(s.Ledger().Requests(types.OpBook)) {
 		t.Errorf("%d Books succeeded, %d orders exist", executed, len(s.Ledger().Orders()))
 	}
 }
@@ -155,7 +157,7 @@ func TestClientFrom(t *testing.T) {
 func TestReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{answer: func(n int, _ *http.Request) int { return []int{500, 500, 200, 500}[n] }}
-		s := start(t, WithCallbackHandler(rc), WithConfirmAfter(-1), WithRateLimit(OpDestinations, 1))
+		s := start(t, WithCallbackHandler(rc), WithConfirmAfter(-1), WithRateLimit(types.OpDestinations, 1))
 		fresh := func() string {
 			l := s.Ledger()
 			return fmt.Sprint(l.Requests(""), l.Orders(), l.Webhooks(), l.Cancellations(), l.Count(""), l.Counts(), l.Dropped(),
@@ -165,7 +167,7 @@ func TestReset(t *testing.T) {
 		u := login(t, s)
 		first := u.header("Request-Id", "once")
 		first.must(destinationsPath, "{}")
-		u.refused(destinationsPath, "{}", 429, CodeRateLimited, "")
+		u.refused(destinationsPath, "{}", 429, types.CodeRateLimited, "")
 		in, order := u.bookWithCallback("ref", hook)
 		_, ids := u.find(nil)
 		s.MoveRate(ids[0], 10)
@@ -173,7 +175,7 @@ func TestReset(t *testing.T) {
 		synctest.Wait()
 		in.must(cancelPath, cancellation("ref", order))
 		s.Inject(Fault{Operation: OpWebhook, Kind: FaultDelay, Delay: time.Minute})
-		s.SendWebhook("ref", EventOrderPaid)
+		s.SendWebhook("ref", types.EventOrderPaid)
 		s.Inject(Fault{Kind: FaultStatus, Times: -1})
 		synctest.Wait()
 		s.Advance(100 * time.Millisecond)
@@ -185,7 +187,7 @@ func TestReset(t *testing.T) {
 		if e := s.Ledger().Entries(0); len(e) != 1 || e[0].Change != ChangeReset {
 			t.Errorf("%+v", e)
 		}
-		u.refused(queryPath, "{}", 401, CodeUnauthorized, "unknown")
+		u.refused(queryPath, "{}", 401, types.CodeUnauthorized, "unknown")
 		u = login(t, s)
 		u.header("Request-Id", "once").must(destinationsPath, "{}")
 		time.Sleep(time.Hour)
@@ -251,13 +253,13 @@ func TestReachableAddress(t *testing.T) {
 }
 
 func TestConfigOfServer(t *testing.T) {
-	s := start(t, WithSeed(9), WithRateLimit(OpBook, 3))
+	s := start(t, WithSeed(9), WithRateLimit(types.OpBook, 3))
 	c := s.Config()
-	if c.Seed != 9 || c.RateLimits[OpBook] != 3 || c.RateLimits[OpTicket] != 5 || c.RateLimits[OpHotelIDList] != 0 {
+	if c.Seed != 9 || c.RateLimits[types.OpBook] != 3 || c.RateLimits[types.OpTicket] != 5 || c.RateLimits[types.OpHotelIDList] != 0 {
 		t.Errorf("%+v", c)
 	}
-	c.RateLimits[OpTicket] = 1
-	if got := s.Config().RateLimits[OpTicket]; got != 5 {
+	c.RateLimits[types.OpTicket] = 1
+	if got := s.Config().RateLimits[types.OpTicket]; got != 5 {
 		t.Errorf("a caller changed a limit to %d", got)
 	}
 }

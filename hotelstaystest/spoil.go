@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // wait sleeps for d. It returns false when ctx ends or the server closes first.
@@ -121,17 +123,17 @@ func (f *Fault) statusAnswer() *answer {
 func codeForStatus(status int) int {
 	switch status {
 	case http.StatusBadRequest:
-		return CodeParam
+		return types.CodeParam
 	case http.StatusUnauthorized:
-		return CodeUnauthorized
+		return types.CodeUnauthorized
 	case http.StatusForbidden:
-		return CodeForbidden
+		return codeForbidden
 	case http.StatusNotFound:
-		return CodeNotFound
+		return types.CodeNotFound
 	case http.StatusTooManyRequests:
-		return CodeRateLimited
+		return types.CodeRateLimited
 	}
-	return CodeUpstream
+	return codeUpstream
 }
 
 // bareAnswer is an answer as from a proxy, without envelope and headers of the service.

@@ -10,6 +10,8 @@ import (
 	"reflect"
 	"strconv"
 	"testing"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func TestWrongType(t *testing.T) {
@@ -44,13 +46,13 @@ func TestVoucherFaults(t *testing.T) {
 		t.Fatalf("%s bytes are stated, %d sent", size, len(doc))
 	}
 
-	s.Inject(Fault{Operation: OpOrderVoucher, Kind: FaultWrongSize})
+	s.Inject(Fault{Operation: types.OpOrderVoucher, Kind: FaultWrongSize})
 	wrong := ask()
 	if want := strconv.Itoa(len(doc) + 1); wrong.str("voucher", "byteSize") != want || wrong.str("voucher", "content", "byteSize") != want ||
 		wrong.str("voucher", "signature", "digest") != honest.str("voucher", "signature", "digest") {
 		t.Errorf("%.600s", wrong.body)
 	}
-	s.Inject(Fault{Operation: OpOrderVoucher, Kind: FaultWrongSize})
+	s.Inject(Fault{Operation: types.OpOrderVoucher, Kind: FaultWrongSize})
 	if r := u.must(voucherPath, object{"customerReferenceNo": "ref"}); r.str("voucher", "byteSize") != strconv.Itoa(len(doc)+1) {
 		t.Errorf("without the document: %s", r.body)
 	}

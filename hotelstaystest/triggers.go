@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // trigger is what a Test header asks for.
@@ -42,7 +44,7 @@ func parseTrigger(value string, op Operation) trigger {
 				return trigger{err: err}
 			}
 			t.fault = &f
-		case name == "sandbox.later" && op == OpBook:
+		case name == "sandbox.later" && op == types.OpBook:
 			later, text, _ := strings.Cut(text, ":")
 			f, err := parseFault(Operation(later), "of this Book", text)
 			if err != nil {

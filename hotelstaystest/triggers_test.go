@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func TestTriggers(t *testing.T) {
@@ -47,7 +49,7 @@ func TestTriggers(t *testing.T) {
 				t.Errorf("%q: %v, %+v", harmless, err, r)
 			}
 		}
-		recs := s.Ledger().Requests(OpBook)
+		recs := s.Ledger().Requests(types.OpBook)
 		if got := recs[1]; got.Fault != FaultCut || !got.Cut || !got.Executed {
 			t.Errorf("%+v", got)
 		}
@@ -82,7 +84,7 @@ func TestTriggersForLater(t *testing.T) {
 		if _, err := in.send(cancelPath, cancellation("ref", order)); err == nil || len(s.Ledger().Cancellations()) != 2 {
 			t.Errorf("%v, %+v", err, s.Ledger().Cancellations())
 		}
-		tested.refused(bookPath, booking("refused", "nothing", nil), 400, CodeParam, "not an offer")
+		tested.refused(bookPath, booking("refused", "nothing", nil), 400, types.CodeParam, "not an offer")
 		if left := s.faults.all(); len(left) != 0 {
 			t.Errorf("%+v", left)
 		}
@@ -116,13 +118,13 @@ func TestMalformedTriggers(t *testing.T) {
 			"sandbox.later=QueryOrders:status,times=-2":  "times",
 			"sandbox.fault=cut;sandbox.later=Book:wrong": "unknown fault kind",
 		} {
-			in.header("Test", value).refused(bookPath, booking("ref", ids[0], nil), 400, CodeParam, "header Test: ")
+			in.header("Test", value).refused(bookPath, booking("ref", ids[0], nil), 400, types.CodeParam, "header Test: ")
 			if r := in.header("Test", value).post(bookPath, booking("ref", ids[0], nil)); !strings.Contains(r.msg, want) {
 				t.Errorf("%s: %s, want %q", value, r.msg, want)
 			}
 		}
-		in.header("Test", "sandbox.later=QueryOrders:cut").refused(listPath, search(s, nil), 400, CodeParam, "not a trigger of HotelList")
-		in.header("Test", "sandbox.fault=cut").refused(queryPath, "{}", 400, CodeParam, "takes no header")
+		in.header("Test", "sandbox.later=QueryOrders:cut").refused(listPath, search(s, nil), 400, types.CodeParam, "not a trigger of HotelList")
+		in.header("Test", "sandbox.fault=cut").refused(queryPath, "{}", 400, types.CodeParam, "takes no header")
 		if len(s.Ledger().Orders()) != 0 || len(s.faults.all()) != 0 {
 			t.Error("a malformed trigger acted")
 		}

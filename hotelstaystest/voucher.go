@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 const (
@@ -60,7 +62,7 @@ func runOrderVoucher(s *Server, c *call, req *orderVoucherRequest) (any, error) 
 		return nil, notFound()
 	}
 	if len(found) > 1 {
-		return nil, &failure{status: http.StatusBadRequest, code: CodeAmbiguousReference,
+		return nil, &failure{status: http.StatusBadRequest, code: types.CodeAmbiguousReference,
 			msg: fmt.Sprintf("the reference matches %d orders; send platformReferenceNo", len(found))}
 	}
 	o := found[0]
@@ -71,7 +73,7 @@ func runOrderVoucher(s *Server, c *call, req *orderVoucherRequest) (any, error) 
 	}
 	doc := s.document(o)
 	if req.IncludeDocument && len(doc) > maxInline {
-		return nil, &failure{status: http.StatusBadRequest, code: CodeVoucherTooLarge,
+		return nil, &failure{status: http.StatusBadRequest, code: types.CodeVoucherTooLarge,
 			msg: fmt.Sprintf("the document has %d bytes, too many for inline (%d); use downloadUrl", len(doc), maxInline)}
 	}
 	resp.Voucher = s.voucherBody(s.baseURL(c), o, doc, now, req.IncludeDocument)
@@ -151,10 +153,10 @@ func (s *Server) documentOperation(path string) *operation {
 
 func (s *Server) serveDocument(r *http.Request, c *call) (any, error) {
 	if c.op.name == "" {
-		return nil, &failure{status: http.StatusNotFound, code: CodeNoSuchOperation, msg: "no operation at path " + c.op.path}
+		return nil, &failure{status: http.StatusNotFound, code: codeNoSuchOperation, msg: "no operation at path " + c.op.path}
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		return nil, &failure{status: http.StatusMethodNotAllowed, code: CodeNoSuchOperation, msg: "documents take GET"}
+		return nil, &failure{status: http.StatusMethodNotAllowed, code: codeNoSuchOperation, msg: "documents take GET"}
 	}
 	if c.op.name == OpVoucherVerify {
 		return s.verifyPage(strings.TrimPrefix(c.op.path, verifyPath))
@@ -181,7 +183,7 @@ func (s *Server) download(r *http.Request, c *call) (any, error) {
 	number, _, _ := strings.Cut(strings.TrimPrefix(c.op.path, downloadPath), "/")
 	o := s.orders.byVoucher(number)
 	if o == nil || !strings.HasSuffix(c.op.path, fmt.Sprintf("/%d.pdf", o.voucher.version)) {
-		return nil, &failure{status: http.StatusGone, code: CodeNotFound, msg: "this version of the voucher is superseded"}
+		return nil, &failure{status: http.StatusGone, code: types.CodeNotFound, msg: "this version of the voucher is superseded"}
 	}
 	doc := s.document(o)
 	return &answer{status: http.StatusOK, body: doc, header: http.Header{"Content-Type": {"application/pdf"}}}, nil

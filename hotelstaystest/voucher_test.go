@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func (u *user) download(link string, header ...string) (int, []byte) {
@@ -113,8 +115,8 @@ func TestVoucherReferences(t *testing.T) {
 	in.must(bookPath, booking("b", ids[0], guests("Second", "Guest")))
 	s.ShareSupplierReference("a", "b")
 	supplier := a.str("hotelOrder", "supplierReferenceNo")
-	u.refused(voucherPath, object{}, 400, CodeParam, "platformReferenceNo")
-	u.refused(voucherPath, object{"supplierReferenceNo": supplier}, 400, CodeAmbiguousReference, "2 orders")
+	u.refused(voucherPath, object{}, 400, types.CodeParam, "platformReferenceNo")
+	u.refused(voucherPath, object{"supplierReferenceNo": supplier}, 400, types.CodeAmbiguousReference, "2 orders")
 	r := u.must(voucherPath, object{"supplierReferenceNo": supplier, "platformReferenceNo": a.str("hotelOrder", "platformReferenceNo")})
 	if r.str("customerReferenceNo") != "a" {
 		t.Errorf("%s", r.body)
@@ -123,10 +125,10 @@ func TestVoucherReferences(t *testing.T) {
 		{"supplierReferenceNo": supplier, "customerReferenceNo": "none"}, {"supplierReferenceNo": "none", "customerReferenceNo": "a"},
 		{"platformReferenceNo": a.str("hotelOrder", "platformReferenceNo"), "customerReferenceNo": "b"},
 	} {
-		u.refused(voucherPath, other, 404, CodeNotFound, "")
+		u.refused(voucherPath, other, 404, types.CodeNotFound, "")
 	}
-	none := u.refused(voucherPath, object{"customerReferenceNo": "none"}, 404, CodeNotFound, "")
-	theirs := u.with(u.ticket("two", "2")).refused(voucherPath, object{"customerReferenceNo": "a"}, 404, CodeNotFound, "")
+	none := u.refused(voucherPath, object{"customerReferenceNo": "none"}, 404, types.CodeNotFound, "")
+	theirs := u.with(u.ticket("two", "2")).refused(voucherPath, object{"customerReferenceNo": "a"}, 404, types.CodeNotFound, "")
 	if none.msg != theirs.msg {
 		t.Error("another account sees that the order exists")
 	}
@@ -140,7 +142,7 @@ func TestVoucherSizes(t *testing.T) {
 		return u
 	}
 	u := with(maxInline + 1)
-	u.refused(voucherPath, object{"customerReferenceNo": "ref", "includeDocument": true}, 400, CodeVoucherTooLarge, "downloadUrl")
+	u.refused(voucherPath, object{"customerReferenceNo": "ref", "includeDocument": true}, 400, types.CodeVoucherTooLarge, "downloadUrl")
 	r := u.must(voucherPath, object{"customerReferenceNo": "ref"})
 	status, doc := u.download(r.str("voucher", "downloadUrl"))
 	if status != 200 || len(doc) != maxInline+1 || r.at("voucher", "signature") != nil || r.at("voucher", "content") != nil {

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // dials records addresses and connects to nothing.
@@ -66,7 +68,7 @@ func TestOnlyLoopbackIsDialed(t *testing.T) {
 				}
 				s.lock()
 				s.orders.byPlatform[o.platformRef] = o
-				s.webhooks.post(o, EventOrderCreated, time.Now())
+				s.webhooks.post(o, types.EventOrderCreated, time.Now())
 				s.unlock()
 				time.Sleep(time.Minute)
 				rec := s.Ledger().Webhooks()[0]

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 const hook = "http://localhost/hook"
@@ -59,7 +61,7 @@ func (rc *receiver) all() []delivery {
 func (rc *receiver) events() string {
 	var kinds []string
 	for _, d := range rc.all() {
-		kinds = append(kinds, strings.TrimPrefix(d.sent.Event, "order_"))
+		kinds = append(kinds, strings.TrimPrefix(string(d.sent.Event), "order_"))
 	}
 	return strings.Join(kinds, " ")
 }
@@ -102,15 +104,16 @@ func TestWebhooksOfAnOrder(t *testing.T) {
 
 		confirmed, amended := made.Add(3*time.Minute), made.Add(4*time.Minute-1)
 		want := []struct {
-			event, confirmNo string
-			at               time.Time
+			event     types.WebhookKind
+			confirmNo string
+			at        time.Time
 		}{
-			{EventOrderCreated, "", made},
-			{EventOrderPaid, "HC-000000001", confirmed},
-			{EventOrderModified, "HC-000000001", confirmed},
-			{EventOrderModified, "HC-000000001-2", amended},
+			{types.EventOrderCreated, "", made},
+			{types.EventOrderPaid, "HC-000000001", confirmed},
+			{types.EventOrderModified, "HC-000000001", confirmed},
+			{types.EventOrderModified, "HC-000000001-2", amended},
 			{"order_imagined", "HC-000000001-2", amended.Add(time.Minute)},
-			{EventOrderCancelled, "HC-000000001-2", amended.Add(2 * time.Minute)},
+			{types.EventOrderCancelled, "HC-000000001-2", amended.Add(2 * time.Minute)},
 		}
 		got, records := rc.all(), s.Ledger().Webhooks()
 		if len(got) != len(want) || len(records) != len(want) || len(s.Ledger().WebhooksFor("ref")) != len(want) ||
@@ -295,7 +298,7 @@ func tryWebhookFault(t *testing.T, f Fault, want string, dropped bool) {
 	var got []string
 	ids := map[string]string{}
 	for _, d := range rc.all() {
-		kind := strings.TrimPrefix(d.sent.Event, "order_")
+		kind := strings.TrimPrefix(string(d.sent.Event), "order_")
 		if signedAt(d, s.WebhookSecret) == 0 {
 			if f.Kind == FaultAlteredBody {
 				kind = ""
@@ -361,9 +364,9 @@ func TestReorderOfLastRetry(t *testing.T) {
 		s.Inject(Fault{Operation: OpWebhook, Kind: FaultReorder, Skip: 1})
 		login(t, s).bookWithCallback("ref", hook)
 		time.Sleep(2 * time.Second)
-		s.SendWebhook("ref", EventOrderPaid)
+		s.SendWebhook("ref", types.EventOrderPaid)
 		synctest.Wait()
-		s.SendWebhook("ref", EventOrderModified)
+		s.SendWebhook("ref", types.EventOrderModified)
 		synctest.Wait()
 		if got := rc.events(); got != "created paid created modified" {
 			t.Errorf("got %s", got)

@@ -3,7 +3,11 @@
 
 package hotelstaystest
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/hotelstays/hotelstays-go/types"
+)
 
 // Requests. Pointers distinguish absent from zero.
 
@@ -328,11 +332,11 @@ type hotelIDListResponse struct {
 }
 
 type searchBasic struct {
-	Destination  *destination `json:"destination,omitempty"`
-	SessionID    string       `json:"sessionId"`
-	StatusRemark string       `json:"statusRemark,omitempty"`
-	Notices      []string     `json:"notices,omitempty"`
-	EmptyReason  *EmptyReason `json:"emptyReason,omitempty"`
+	Destination  *destination       `json:"destination,omitempty"`
+	SessionID    string             `json:"sessionId"`
+	StatusRemark string             `json:"statusRemark,omitempty"`
+	Notices      []string           `json:"notices,omitempty"`
+	EmptyReason  *types.EmptyReason `json:"emptyReason,omitempty"`
 }
 
 type hotelListResponse struct {

@@ -23,19 +23,19 @@ import (
 
 // wireTypes are the sandbox's types of a request and of its answer.
 var wireTypes = map[Operation]struct{ request, answer any }{
-	OpTicket:            {ticketRequest{}, ticketResponse{}},
-	OpOAuthToken:        {oauthRequest{}, oauthResponse{}},
-	OpDestinations:      {destinationsRequest{}, destinationsResponse{}},
-	OpHotelsMetadata:    {hotelsMetadataRequest{}, hotelsMetadataResponse{}},
-	OpHotelStaticDetail: {hotelStaticDetailRequest{}, hotelStaticDetailResponse{}},
-	OpHotelIDList:       {hotelIDListRequest{}, hotelIDListResponse{}},
-	OpHotelList:         {hotelListRequest{}, hotelListResponse{}},
-	OpHotelRates:        {hotelRatesRequest{}, hotelRatesResponse{}},
-	OpCheckAvail:        {checkAvailRequest{}, checkAvailResponse{}},
-	OpBook:              {bookRequest{}, bookResponse{}},
-	OpQueryOrders:       {queryOrdersRequest{}, queryOrdersResponse{}},
-	OpOrderVoucher:      {orderVoucherRequest{}, orderVoucherResponse{}},
-	OpCancel:            {cancelRequest{}, cancelResponse{}},
+	types.OpTicket:            {ticketRequest{}, ticketResponse{}},
+	types.OpOAuthToken:        {oauthRequest{}, oauthResponse{}},
+	types.OpDestinations:      {destinationsRequest{}, destinationsResponse{}},
+	types.OpHotelsMetadata:    {hotelsMetadataRequest{}, hotelsMetadataResponse{}},
+	types.OpHotelStaticDetail: {hotelStaticDetailRequest{}, hotelStaticDetailResponse{}},
+	types.OpHotelIDList:       {hotelIDListRequest{}, hotelIDListResponse{}},
+	types.OpHotelList:         {hotelListRequest{}, hotelListResponse{}},
+	types.OpHotelRates:        {hotelRatesRequest{}, hotelRatesResponse{}},
+	types.OpCheckAvail:        {checkAvailRequest{}, checkAvailResponse{}},
+	types.OpBook:              {bookRequest{}, bookResponse{}},
+	types.OpQueryOrders:       {queryOrdersRequest{}, queryOrdersResponse{}},
+	types.OpOrderVoucher:      {orderVoucherRequest{}, orderVoucherResponse{}},
+	types.OpCancel:            {cancelRequest{}, cancelResponse{}},
 }
 
 // Every operation takes a request of the client with all fields set, and takes no other fields.
@@ -51,11 +51,11 @@ func TestFullRequestsAreTaken(t *testing.T) {
 		in, offers := login(t, s).find(nil)
 		values := map[string]any{ // of fields, by their names; the others have one for their type
 			"AppKey": s.AppKey, "AppSecret": types.NewSecret(s.AppSecret), "TTL": time.Hour,
-			"ClientID": s.ClientID, "ClientSecret": types.NewSecret(s.ClientSecret), "Scopes": []hotelstays.Scope{hotelstays.ScopeSearchRead},
-			"Include": hotelstays.DestinationsIncludeDetails, "CountryCode": "AE", "ResidencyCode": "AE", "NationalityCode": "AE",
+			"ClientID": s.ClientID, "ClientSecret": types.NewSecret(s.ClientSecret), "Scopes": []types.Scope{types.ScopeSearchRead},
+			"Include": types.DestinationsIncludeDetails, "CountryCode": "AE", "ResidencyCode": "AE", "NationalityCode": "AE",
 			"SessionID": in.headers["Session-Id"], "RatePkgID": offers[0], "CallbackURL": hook, "Gender": types.GenderFemale,
 			"CheckIn": "2030-12-24", "CheckOut": "2030-12-26", "DateOfBirth": "2029-12-24", "Start": "2030-01-01", "End": "2030-12-31",
-			"SortBy": hotelstays.SortPriceAsc, "StatusList": []json.RawMessage{json.RawMessage("2")},
+			"SortBy": types.SortPriceAsc, "StatusList": []json.RawMessage{json.RawMessage("2")},
 		}
 		for _, op := range operations() {
 			call := reflect.ValueOf(client).MethodByName(string(op.name))

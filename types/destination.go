@@ -66,3 +66,13 @@ type DestinationExtra struct {
 	// HotelCount is nil if it was not sent.
 	HotelCount *int `json:"hotelCount,omitempty"`
 }
+
+// DestinationsInclude is the level of detail of Destinations. The fields of each level are
+// undocumented.
+type DestinationsInclude string
+
+// The documented values of DestinationsInclude.
+const (
+	DestinationsIncludeStandard DestinationsInclude = "standard" // metadata and the basic hierarchy; the default
+	DestinationsIncludeDetails  DestinationsInclude = "details"  // coordinates and the whole hierarchy, too
+)

@@ -182,3 +182,19 @@ func ExampleEmptyReason_Retryable() {
 	// NO_SUPPLIER_ANSWERED true
 	// NO_SUPPLIER_PERMITTED false
 }
+
+// Your own limiter needs the rate limit of each operation.
+func ExampleOperation_RateLimit() {
+	for _, op := range []types.Operation{types.OpHotelList, types.OpBook, types.OpHotelIDList} {
+		switch n := op.RateLimit(); n {
+		case 0:
+			fmt.Println(op, "has no documented limit")
+		default:
+			fmt.Println(op, n, "a second")
+		}
+	}
+	// Output:
+	// HotelList 100 a second
+	// Book 10 a second
+	// HotelIDList has no documented limit
+}

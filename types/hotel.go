@@ -52,3 +52,10 @@ type HotelMetadata struct {
 	LatlngCoordinator *LatlngCoordinator `json:"latlngCoordinator,omitempty"`
 	LogoURL           string             `json:"logoURL,omitempty"`
 }
+
+// HotelIDListItem is one hotel id.
+//
+// Deprecated: an older variant of the service. Use HotelMetadata.
+type HotelIDListItem struct {
+	HotelID string `json:"hotelId" essential:"true"`
+}

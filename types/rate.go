@@ -104,3 +104,24 @@ type RoomRatePkg struct {
 	Board             *Board `json:"board,omitempty"`
 	Tax               *Tax   `json:"tax,omitempty" essential:"true"`
 }
+
+// OfferField is a part of an offer, as a comparison of two offers names it.
+type OfferField string
+
+// The parts of an offer. Totals are of all rooms and nights.
+const (
+	OfferNetTotal         OfferField = "netTotal"
+	OfferGrossTotal       OfferField = "grossTotal"
+	OfferRespectGrossRate OfferField = "respectGrossRate"
+	OfferCurrency         OfferField = "currency"
+	OfferTax              OfferField = "tax"
+	OfferCancelFees       OfferField = "cancelFees"
+	OfferRefundableMode   OfferField = "refundableMode"
+	OfferRefundableUntil  OfferField = "refundableUntil"
+	OfferBoard            OfferField = "board"
+	OfferCheckIn          OfferField = "checkIn"
+	OfferCheckOut         OfferField = "checkOut"
+	OfferPackaging        OfferField = "includesPackaging"
+	OfferRatePkgID        OfferField = "ratePkgId"
+	OfferCancelTime       OfferField = "cancelTime" // of orders only
+)

@@ -60,3 +60,15 @@ type ExchangeRateSnapshot struct {
 	// Which way a rate converts is undocumented.
 	USD map[string]json.Number `json:"usd,omitempty"`
 }
+
+// SortBy is the order of the hotels. Other values are sent unchanged; their effect is
+// undocumented.
+type SortBy string
+
+// The documented values of SortBy.
+const (
+	SortPriceAsc    SortBy = "price-asc"
+	SortPriceDesc   SortBy = "price-desc"
+	SortRatingDesc  SortBy = "rating-desc"
+	SortDistanceAsc SortBy = "distance-asc"
+)

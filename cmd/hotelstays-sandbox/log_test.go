@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func TestLogOfRequests(t *testing.T) {
@@ -46,7 +47,7 @@ func TestLogOfRequests(t *testing.T) {
 	}
 	for i, want := range []map[string]any{
 		{"n": 1.0, "operation": "Ticket", "traceId": "trace-1", "status": 200.0, "code": 0.0},
-		{"n": 2.0, "operation": "QueryOrders", "reference": "trip-1", "traceId": "trace-2", "status": 401.0, "code": float64(hotelstaystest.CodeUnauthorized)},
+		{"n": 2.0, "operation": "QueryOrders", "reference": "trip-1", "traceId": "trace-2", "status": 401.0, "code": float64(types.CodeUnauthorized)},
 		{"n": 3.0, "path": "/elsewhere", "traceId": "trace-3", "fault": "cut", "cut": true},
 	} {
 		var got map[string]any

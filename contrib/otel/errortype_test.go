@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func TestErrorTypes(t *testing.T) {
@@ -39,7 +40,7 @@ func TestErrorTypes(t *testing.T) {
 		{"timeout", noAnswer(fmt.Errorf("%w before another attempt, after: %w", context.DeadlineExceeded,
 			api(hotelstays.OpDestinations, 503, 0)))},
 		{"canceled", noAnswer(context.Canceled)},
-		{"unauthorized", noToken(api(hotelstays.OpTicket, 401, hotelstays.CodeUnauthorized))},
+		{"unauthorized", noToken(api(hotelstays.OpTicket, 401, types.CodeUnauthorized))},
 		{"timeout", noToken(noAnswer(context.DeadlineExceeded))},
 		{"unreadable_answer", noToken(&hotelstays.DecodeError{Operation: hotelstays.OpTicket, Err: cause})},
 		{"dial", noToken(noAnswer(&net.OpError{Op: "dial", Err: cause}))},
@@ -50,16 +51,16 @@ func TestErrorTypes(t *testing.T) {
 		{"no_answer", noAnswer(&net.OpError{Op: "read", Err: cause})},
 		{"no_answer", noAnswer(cause)},
 		{"unreadable_answer", &hotelstays.DecodeError{Operation: hotelstays.OpDestinations, HTTPStatus: 200, Err: cause}},
-		{"parameter_refused", api(hotelstays.OpDestinations, 400, hotelstays.CodeParam)},
-		{"unauthorized", api(hotelstays.OpDestinations, 401, hotelstays.CodeUnauthorized)},
+		{"parameter_refused", api(hotelstays.OpDestinations, 400, types.CodeParam)},
+		{"unauthorized", api(hotelstays.OpDestinations, 401, types.CodeUnauthorized)},
 		{"forbidden", api(hotelstays.OpDestinations, 403, 0)},
-		{"not_found", api(hotelstays.OpCancel, 404, hotelstays.CodeNotFound)},
-		{"rate_limited", api(hotelstays.OpDestinations, 429, hotelstays.CodeRateLimited)},
-		{"duplicate_booking", api(hotelstays.OpBook, 400, hotelstays.CodeDuplicateBooking)},
-		{"voucher_too_large", api(hotelstays.OpOrderVoucher, 400, hotelstays.CodeVoucherTooLarge)},
-		{"ambiguous_reference", api(hotelstays.OpOrderVoucher, 400, hotelstays.CodeAmbiguousReference)},
-		{"rate_changed", api(hotelstays.OpBook, 400, hotelstays.CodeRateChanged)},
-		{"cancel_refused", api(hotelstays.OpCancel, 400, hotelstays.CodeParam)},
+		{"not_found", api(hotelstays.OpCancel, 404, types.CodeNotFound)},
+		{"rate_limited", api(hotelstays.OpDestinations, 429, types.CodeRateLimited)},
+		{"duplicate_booking", api(hotelstays.OpBook, 400, types.CodeDuplicateBooking)},
+		{"voucher_too_large", api(hotelstays.OpOrderVoucher, 400, types.CodeVoucherTooLarge)},
+		{"ambiguous_reference", api(hotelstays.OpOrderVoucher, 400, types.CodeAmbiguousReference)},
+		{"rate_changed", api(hotelstays.OpBook, 400, types.CodeRateChanged)},
+		{"cancel_refused", api(hotelstays.OpCancel, 400, types.CodeParam)},
 		{"invalid_scope", &hotelstays.APIError{Operation: hotelstays.OpOAuthToken, HTTPStatus: 400, Msg: "invalid_scope"}},
 		{"upstream_timeout", api(hotelstays.OpDestinations, 504, 0)},
 		{"server_error", api(hotelstays.OpDestinations, 503, 0)},

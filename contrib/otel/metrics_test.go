@@ -23,7 +23,7 @@ func TestMetricsOfAHistory(t *testing.T) {
 		r := newRig(t, hotelstays.WithMaxAttempts(1))
 		size := 0 // of the whole answers
 		slow := func(status int, retryAfter string) {
-			r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Delay: 3 * time.Second,
+			r.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpDestinations, Kind: hotelstaystest.FaultStatus, Delay: 3 * time.Second,
 				Status: status, RetryAfter: retryAfter, Body: []byte(`{"code":1}`)})
 			size += len(`{"code":1}`)
 		}
@@ -38,7 +38,7 @@ func TestMetricsOfAHistory(t *testing.T) {
 		slow(429, "2")
 		require.Error(t, r.destinations())
 		good() // waits for two seconds
-		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultCut, Delay: time.Second})
+		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpDestinations, Kind: hotelstaystest.FaultCut, Delay: time.Second})
 		require.Error(t, r.destinations())
 
 		got := r.collect()
@@ -75,7 +75,7 @@ func TestMetricsOfARetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.warm()
-		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 503, Times: 2})
+		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 503, Times: 2})
 		require.NoError(t, r.destinations())
 		got := r.collect()
 		assert.Equal(t, point{sum: 2}, got["hotelstays.client.attempts"]["hotelstays.operation.name=Destinations,http.response.status_code=503"])
@@ -88,10 +88,10 @@ func TestMetricsOfTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.warm()
-		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 401})
+		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 401})
 		require.NoError(t, r.destinations())
-		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 401})
-		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultStatus, Status: 403})
+		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 401})
+		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpTicket, Kind: hotelstaystest.FaultStatus, Status: 403})
 		time.Sleep(time.Minute) // a token that is refused at once is kept
 		require.Error(t, r.destinations())
 		assert.Equal(t, map[string]point{
@@ -109,7 +109,7 @@ func TestMetricsOfAnUnknownOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		req := r.bookRequest("ref-1")
-		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut})
+		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut})
 		_, err := r.client.Book(t.Context(), req)
 		require.Error(t, err)
 		got := r.collect()
@@ -124,7 +124,7 @@ func TestSeriesAreBounded(t *testing.T) {
 		r := newRig(t, hotelstays.WithMaxAttempts(1))
 		statuses := 1                                  // the ticket's
 		for status := 202; status < 600; status += 3 { // not 401, which is answered with a new token
-			r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: status,
+			r.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: status,
 				Code: 100000000 + status, Msg: "message " + strconv.Itoa(status), RetryAfter: "0"})
 			_, err := r.client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{fmt.Sprint("ref-", status)}},
 				hotelstays.WithTraceID(fmt.Sprint("trace-", status)), hotelstays.WithUserRef(fmt.Sprint("user-", status)))
@@ -151,7 +151,7 @@ func TestInstruments(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		req := r.bookRequest("ref-1")
-		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut})
+		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut})
 		_, err := r.client.Book(t.Context(), req)
 		require.Error(t, err)
 		r.streamAfter(time.Second)

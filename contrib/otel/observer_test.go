@@ -154,7 +154,7 @@ func TestChildSpansOfOtelHTTP(t *testing.T) {
 			otelhttp.WithMeterProvider(metricnoop.NewMeterProvider()), propagator)
 		r.client = r.newClient(ticketOf(r.srv), hotelstays.WithObserver(r.observer), hotelstays.WithHTTPClient(&http.Client{Transport: below}))
 		r.warm()
-		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 503})
+		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 503})
 
 		require.NoError(t, r.destinations())
 
@@ -164,7 +164,7 @@ func TestChildSpansOfOtelHTTP(t *testing.T) {
 		}
 		exchange := span{name: "HTTP POST", parent: "hotelstays.Destinations", kind: trace.SpanKindClient}
 		assert.Equal(t, []span{exchange, exchange, {name: "hotelstays.Destinations", kind: trace.SpanKindInternal}}, got)
-		requests := r.srv.Ledger().Requests(hotelstaystest.OpDestinations)
+		requests := r.srv.Ledger().Requests(hotelstays.OpDestinations)
 		assert.NotEmpty(t, requests[len(requests)-1].Header.Get("Traceparent"))
 	})
 }

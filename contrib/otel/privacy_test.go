@@ -43,13 +43,13 @@ func TestNothingPrivateIsExported(t *testing.T) {
 
 		// A booking that is refused, unreadable, lost twice over, made, read and cancelled.
 		faults := []hotelstaystest.Fault{
-			{Kind: hotelstaystest.FaultStatus, Status: 400, Code: hotelstays.CodeRateChanged, Msg: string(quoting)},
+			{Kind: hotelstaystest.FaultStatus, Status: 400, Code: types.CodeRateChanged, Msg: string(quoting)},
 			{Kind: hotelstaystest.FaultGarbage, Body: quoting},
 			{Kind: hotelstaystest.FaultStatus, Status: 504, Body: quoting},
 			{Kind: hotelstaystest.FaultCut},
 		}
 		for _, fault := range faults {
-			fault.Operation = hotelstaystest.OpBook
+			fault.Operation = hotelstays.OpBook
 			r.srv.Inject(fault)
 			_, err := r.client.Book(t.Context(), req)
 			require.Error(t, err)
@@ -61,7 +61,7 @@ func TestNothingPrivateIsExported(t *testing.T) {
 		time.Sleep(time.Hour)
 		for _, msg := range []string{string(quoting), ""} {
 			if msg != "" {
-				r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpCancel, Kind: hotelstaystest.FaultStatus, Status: 400, Msg: msg})
+				r.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpCancel, Kind: hotelstaystest.FaultStatus, Status: 400, Msg: msg})
 			}
 			_, err = r.client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: req.SessionID, CustomerReferenceNo: req.CustomerReferenceNo,
 				SupplierReferenceNo: order.HotelOrder.SupplierReferenceNo, Reason: "toldreason"})
@@ -72,7 +72,7 @@ func TestNothingPrivateIsExported(t *testing.T) {
 		exported := fmt.Sprintf("%+v\n%+v", r.spans.GetSpans(), r.export())
 		for _, expected := range []string{"hotelstays.Book", "hotelstays.Cancel", "rate_changed", "outcome_unknown",
 			"hotelstays.client.attempts", "http.response.status_code",
-			r.srv.Ledger().Requests(hotelstaystest.OpBook)[0].RequestID} {
+			r.srv.Ledger().Requests(hotelstays.OpBook)[0].RequestID} {
 			assert.Contains(t, exported, expected, "what is searched holds what was exported")
 		}
 		require.Len(t, tokens, 1)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // The tables name every exported attribute and instrument.
@@ -20,7 +21,7 @@ func TestREADMETables(t *testing.T) {
 		r := newRig(t)
 		req := r.bookRequest("ref-1")
 		for _, fault := range []hotelstaystest.Fault{{Kind: hotelstaystest.FaultStatus, Status: 400}, {Kind: hotelstaystest.FaultCut}} {
-			fault.Operation = hotelstaystest.OpBook
+			fault.Operation = types.OpBook
 			r.srv.Inject(fault)
 			_, err := r.client.Book(t.Context(), req)
 			require.Error(t, err)

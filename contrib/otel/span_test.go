@@ -36,7 +36,7 @@ func TestSpanOfASuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.warm()
-		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultDelay,
+		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpDestinations, Kind: hotelstaystest.FaultDelay,
 			Delay: 1500 * time.Millisecond})
 		start := time.Now()
 
@@ -68,7 +68,7 @@ func TestSpanOfASuccess(t *testing.T) {
 
 // streamAfter streams a search that is answered after a time.
 func (r *rig) streamAfter(delay time.Duration) {
-	r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultDelay, Delay: delay})
+	r.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultDelay, Delay: delay})
 	for _, err := range r.client.HotelListStream(r.t.Context(), &hotelstays.HotelListRequest{DestinationID: r.srv.CityID(0),
 		CheckIn: "2000-03-10", CheckOut: "2000-03-12", RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}}}).Hotels() {
 		require.NoError(r.t, err)
@@ -89,9 +89,9 @@ func TestSpanOfARetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.warm()
-		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 503,
+		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 503,
 			Delay: time.Second})
-		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultCut, Delay: 2 * time.Second})
+		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpDestinations, Kind: hotelstaystest.FaultCut, Delay: 2 * time.Second})
 
 		require.NoError(t, r.destinations())
 
@@ -100,7 +100,7 @@ func TestSpanOfARetry(t *testing.T) {
 		assert.NotContains(t, got.attrs, "error.type")
 		assert.Equal(t, int64(3), got.attrs["hotelstays.attempts"])
 		assert.Equal(t, int64(200), got.attrs["http.response.status_code"])
-		requests := r.srv.Ledger().Requests(hotelstaystest.OpDestinations)[1:]
+		requests := r.srv.Ledger().Requests(hotelstays.OpDestinations)[1:]
 		require.Len(t, got.events, 3)
 		require.Len(t, requests, 3)
 		for i, want := range []map[string]any{
@@ -121,7 +121,7 @@ func TestSpansAroundA429(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, hotelstays.WithMaxAttempts(1))
 		r.warm()
-		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 429,
+		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 429,
 			RetryAfter: "2"})
 
 		assert.ErrorIs(t, r.destinations(), hotelstays.ErrRateLimited)
@@ -133,7 +133,7 @@ func TestSpansAroundA429(t *testing.T) {
 		assert.Equal(t, codes.Error, refused.status)
 		assert.Empty(t, refused.text)
 		assert.Equal(t, "rate_limited", refused.attrs["error.type"])
-		assert.Equal(t, int64(hotelstays.CodeRateLimited), refused.attrs["hotelstays.code"])
+		assert.Equal(t, int64(types.CodeRateLimited), refused.attrs["hotelstays.code"])
 		assert.Equal(t, int64(429), refused.attrs["http.response.status_code"])
 		assert.Equal(t, 2.0, waited.attrs["hotelstays.rate_limit.wait.duration"])
 		assert.Equal(t, 2*time.Second, waited.duration)
@@ -157,7 +157,7 @@ func TestSpanOfAnUnknownOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		req := r.bookRequest("ref-1")
-		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
+		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
 
 		_, err := r.client.Book(t.Context(), req, hotelstays.WithTraceID("trace-1"))
 
@@ -189,7 +189,7 @@ func TestSpansOfTokens(t *testing.T) {
 		assert.Equal(t, []string{"hotelstays.Ticket", "hotelstays.Destinations"}, []string{spans[0].name, spans[0].parent})
 		assert.Equal(t, []string{"hotelstays.Destinations", ""}, []string{spans[1].name, spans[1].parent})
 
-		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 401})
+		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 401})
 		require.NoError(t, r.destinations())
 		spans = r.take()
 		require.Len(t, spans, 2)
@@ -205,14 +205,14 @@ func TestSpansOfTokens(t *testing.T) {
 func TestSpansOfARefusedCredential(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultStatus, Status: 401})
+		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpTicket, Kind: hotelstaystest.FaultStatus, Status: 401})
 
 		assert.ErrorIs(t, r.destinations(), hotelstays.ErrUnauthorized)
 
 		spans := r.take()
 		require.Len(t, spans, 2)
 		assert.Equal(t, "unauthorized", spans[0].attrs["error.type"])
-		assert.Equal(t, int64(hotelstays.CodeUnauthorized), spans[0].attrs["hotelstays.code"])
+		assert.Equal(t, int64(types.CodeUnauthorized), spans[0].attrs["hotelstays.code"])
 		assert.Equal(t, r.want("Destinations", map[string]any{
 			"hotelstays.attempts":                 int64(0),
 			"hotelstays.trace_id":                 "trace-1",
@@ -239,7 +239,7 @@ func TestSpanOfACallThatEnds(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t)
 				r.warm()
-				r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultDelay, Delay: time.Hour})
+				r.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpDestinations, Kind: hotelstaystest.FaultDelay, Delay: time.Hour})
 				ctx, cancel := end(t.Context())
 				defer cancel()
 
@@ -279,7 +279,7 @@ func TestSpanWithoutASlot(t *testing.T) {
 				r := newRig(t)
 				r.client = r.newClient(hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithRateLimiter(limiter),
 					hotelstays.WithObserver(r.observer))
-				r.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 503})
+				r.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 503})
 				require.Error(t, r.destinations())
 				got := r.last()
 				assert.Equal(t, int64(slots), got.attrs["hotelstays.attempts"])

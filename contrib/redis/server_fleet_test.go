@@ -155,7 +155,7 @@ func TestServerProcessesShareTheRateLimits(t *testing.T) {
 	}
 	arrived := func(name string) time.Time {
 		require.Eventually(t, func() bool {
-			_, by := arrivals(srv, hotelstaystest.OpCheckAvail, time.Time{}, time.Now())
+			_, by := arrivals(srv, hotelstays.OpCheckAvail, time.Time{}, time.Now())
 			return by[name] > 0
 		}, 30*time.Second, 50*time.Millisecond)
 		return time.Now()
@@ -176,7 +176,7 @@ func TestServerProcessesShareTheRateLimits(t *testing.T) {
 		assert.NoError(t, w.Close())
 	}
 
-	for _, op := range []hotelstaystest.Operation{hotelstaystest.OpQueryOrders, hotelstaystest.OpCheckAvail} {
+	for _, op := range []hotelstaystest.Operation{hotelstays.OpQueryOrders, hotelstays.OpCheckAvail} {
 		all, _ := arrivals(srv, op, begin, end)
 		used := used(all, hotelstays.Operation(op).RateLimit())
 		_, before := arrivals(srv, op, begin, killed)
@@ -215,7 +215,7 @@ func TestServerFiftyProcessesFetchOneToken(t *testing.T) {
 	ran := watchMachine(t)
 	srv := hotelstaystest.NewServer(hotelstaystest.WithoutRateLimits())
 	defer srv.Close()
-	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: 5 * time.Second})
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: 5 * time.Second})
 	s := sharedRedis(t).at(srv)
 	s.Role, s.Name = "starter", "starter"
 	fleet := make([]*chaostest.Process, 50)
@@ -233,9 +233,9 @@ func TestServerFiftyProcessesFetchOneToken(t *testing.T) {
 		assert.NoError(t, w.Close())
 	}
 	if ran() { // a process that is kept from Redis fetches a token of its own
-		assert.Equal(t, 1, srv.Ledger().Count(hotelstaystest.OpTicket))
+		assert.Equal(t, 1, srv.Ledger().Count(hotelstays.OpTicket))
 	}
-	assert.Equal(t, len(fleet), srv.Ledger().Count(hotelstaystest.OpQueryOrders))
+	assert.Equal(t, len(fleet), srv.Ledger().Count(hotelstays.OpQueryOrders))
 }
 
 // runReceiver handles webhooks slowly, and counts them in Redis.

@@ -36,7 +36,7 @@ func TestServerBooksThroughTrouble(t *testing.T) {
 		return startWorker(t, s)
 	}
 	fleet := []*chaostest.Process{start("one"), start("two"), start("three"), start("four")}
-	require.Eventually(t, func() bool { return srv.Ledger().Count(hotelstaystest.OpBook) > 0 }, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return srv.Ledger().Count(hotelstays.OpBook) > 0 }, 30*time.Second, 10*time.Millisecond)
 	time.Sleep(2 * time.Second)
 
 	begin := time.Now()
@@ -78,12 +78,12 @@ func TestServerBooksThroughTrouble(t *testing.T) {
 	}
 
 	limit := hotelstays.OpBook.RateLimit()
-	all, _ := arrivals(srv, hotelstaystest.OpBook, time.Time{}, time.Now())
+	all, _ := arrivals(srv, hotelstays.OpBook, time.Time{}, time.Now())
 	assert.LessOrEqual(t, (&departures{times: all}).busiest(window), limit, "arrivals in a second")
-	assert.Zero(t, srv.Ledger().RateLimited(hotelstaystest.OpBook))
-	before, _ := arrivals(srv, hotelstaystest.OpBook, begin, stopped)
-	after, _ := arrivals(srv, hotelstaystest.OpBook, rested, end)
-	up, _ := arrivals(srv, hotelstaystest.OpBook, begin, end)
+	assert.Zero(t, srv.Ledger().RateLimited(hotelstays.OpBook))
+	before, _ := arrivals(srv, hotelstays.OpBook, begin, stopped)
+	after, _ := arrivals(srv, hotelstays.OpBook, rested, end)
+	up, _ := arrivals(srv, hotelstays.OpBook, begin, end)
 	t.Logf("%.3f of the limit before Redis was replaced, %.3f after its rest; %.3f while it was up, its rest included",
 		used(before, limit), used(after, limit),
 		float64(len(up))/float64(limit)/(end.Sub(begin)-started.Sub(stopped)).Seconds())
@@ -122,12 +122,12 @@ func TestServerColdBursts(t *testing.T) {
 				assert.Equal(t, "0 failed", lineOf(t, w))
 			}
 			t.Logf("%d searches took %s, %d refused so far", callers, time.Since(start).Round(time.Millisecond),
-				srv.Ledger().RateLimited(hotelstaystest.OpHotelList))
+				srv.Ledger().RateLimited(hotelstays.OpHotelList))
 		}
 		for _, w := range fleet {
 			assert.NoError(t, w.Close())
 		}
-		all, _ := arrivals(srv, hotelstaystest.OpHotelList, time.Time{}, time.Now())
+		all, _ := arrivals(srv, hotelstays.OpHotelList, time.Time{}, time.Now())
 		assert.Len(t, all, bursts*(callers/4)*4)
 		assert.LessOrEqual(t, (&departures{times: all}).busiest(window), hotelstays.OpHotelList.RateLimit(), "arrivals in a second")
 	}

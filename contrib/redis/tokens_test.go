@@ -283,11 +283,11 @@ func TestFleetFetchesOnce(t *testing.T) {
 	withMini(t, func(t *testing.T, m *mini) {
 		f := startClients(t, m, portion(50, 10))
 		defer f.end()
-		slow := hotelstaystest.Fault{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: 12 * time.Second}
+		slow := hotelstaystest.Fault{Operation: hotelstays.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: 12 * time.Second}
 
 		f.Inject(slow)
 		require.NoError(t, f.callAll(t.Context()))
-		assert.Equal(t, 1, f.Ledger().Count(hotelstaystest.OpTicket))
+		assert.Equal(t, 1, f.Ledger().Count(hotelstays.OpTicket))
 
 		time.Sleep(56 * time.Minute)
 		f.Inject(slow)
@@ -297,12 +297,12 @@ func TestFleetFetchesOnce(t *testing.T) {
 			assert.Zero(t, time.Since(start), "the old token serves")
 			time.Sleep(time.Second)
 		}
-		assert.Equal(t, 2, f.Ledger().Count(hotelstaystest.OpTicket))
+		assert.Equal(t, 2, f.Ledger().Count(hotelstays.OpTicket))
 
 		f.RevokeTokens()
 		f.Inject(slow)
 		require.NoError(t, f.callAll(t.Context()))
-		assert.Equal(t, 3, f.Ledger().Count(hotelstaystest.OpTicket))
+		assert.Equal(t, 3, f.Ledger().Count(hotelstays.OpTicket))
 	})
 }
 
@@ -311,7 +311,7 @@ func TestFleetOutlivesTheOneThatFetches(t *testing.T) {
 	withMini(t, func(t *testing.T, m *mini) {
 		f := startClients(t, m, 10)
 		defer f.end()
-		f.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: 19 * time.Second})
+		f.Inject(hotelstaystest.Fault{Operation: hotelstays.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: 19 * time.Second})
 		start := time.Now()
 		go func() { _, _ = f.clients[0].QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{}) }()
 		synctest.Wait()
@@ -319,7 +319,7 @@ func TestFleetOutlivesTheOneThatFetches(t *testing.T) {
 		rest := &fleetOfClients{Server: f.Server, clients: f.clients[1:]}
 		require.NoError(t, rest.callAll(t.Context()))
 		assert.LessOrEqual(t, time.Since(start), defaultFetchLease+200*ms)
-		assert.Equal(t, 2, f.Ledger().Count(hotelstaystest.OpTicket))
+		assert.Equal(t, 2, f.Ledger().Count(hotelstays.OpTicket))
 		time.Sleep(time.Minute)
 	})
 }

@@ -60,7 +60,7 @@ func TestAnOutcomeThatIsKnownAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, hotelstays.KindRefused, hotelstays.KindOf(outcome.Err))
 	assert.Equal(t, row{"failed", "", 1}, w.row("ref-4"))
-	assert.Zero(t, w.Ledger().Count(hotelstaystest.OpQueryOrders), "nobody had to poll")
+	assert.Zero(t, w.Ledger().Count(hotelstays.OpQueryOrders), "nobody had to poll")
 }
 
 func TestAbsentAndBookedAgain(t *testing.T) {
@@ -72,7 +72,7 @@ func TestAbsentAndBookedAgain(t *testing.T) {
 	ended := w.job("ref-1")
 	assert.Equal(t, "completed", ended.State)
 	assert.Equal(t, 0, ended.Errors)
-	assert.GreaterOrEqual(t, w.Ledger().Count(hotelstaystest.OpQueryOrders), 3)
+	assert.GreaterOrEqual(t, w.Ledger().Count(hotelstays.OpQueryOrders), 3)
 
 	offer, err := w.client.CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: w.offers[0].SessionID,
 		RatePkgID: w.offers[0].RatePkgID})
@@ -135,7 +135,7 @@ func TestDiesInBook(t *testing.T) {
 	assert.True(t, w.asleep(), "Book may still be under way")
 	w.pass(10 * time.Second)
 	w.hasState("ref-1", durable.EndingFound, 0)
-	assert.Equal(t, 1, w.Ledger().Count(hotelstaystest.OpBook))
+	assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpBook))
 }
 
 // BookTimeout also bounds the wait for the lock of the job.
@@ -154,7 +154,7 @@ func TestBookDoesNotWaitForALockForEver(t *testing.T) {
 		assert.ErrorContains(t, err, "nothing was sent")
 		return nil
 	}))
-	assert.Zero(t, w.Ledger().Count(hotelstaystest.OpBook))
+	assert.Zero(t, w.Ledger().Count(hotelstays.OpBook))
 }
 
 // A process is frozen in Book until its booking is stored as absent. Then Book returns its
@@ -162,7 +162,7 @@ func TestBookDoesNotWaitForALockForEver(t *testing.T) {
 func TestFrozenInBook(t *testing.T) {
 	w := newWorld(t, func(cfg *Config) { cfg.BookTimeout = patience })
 	w.enqueue(w.request("ref-1"))
-	w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: 3 * time.Second})
+	w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: 3 * time.Second})
 	w.workers()
 	var outcome *hotelstays.BookingOutcome
 	var err error
@@ -171,7 +171,7 @@ func TestFrozenInBook(t *testing.T) {
 		defer close(done)
 		outcome, err = w.Book(t.Context(), w.request("ref-1"))
 	}()
-	w.eventually("Book is under way", func() bool { return w.Ledger().Count(hotelstaystest.OpBook) == 1 })
+	w.eventually("Book is under way", func() bool { return w.Ledger().Count(hotelstays.OpBook) == 1 })
 	w.hasState("ref-1", durable.EndingAbsent, 5*time.Minute)
 	<-done
 	require.ErrorIs(t, err, ErrConflictingOutcome)
@@ -184,7 +184,7 @@ func TestFrozenInBook(t *testing.T) {
 func TestFrozenInBookWithoutAnAnswer(t *testing.T) {
 	w := newWorld(t, func(cfg *Config) { cfg.BookTimeout = patience })
 	w.enqueue(w.request("ref-1"))
-	w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: patience})
+	w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: patience})
 	w.workers()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -195,7 +195,7 @@ func TestFrozenInBookWithoutAnAnswer(t *testing.T) {
 		defer close(done)
 		outcome, err = w.Book(ctx, w.request("ref-1"))
 	}()
-	w.eventually("Book is under way", func() bool { return w.Ledger().Count(hotelstaystest.OpBook) == 1 })
+	w.eventually("Book is under way", func() bool { return w.Ledger().Count(hotelstays.OpBook) == 1 })
 	w.hasState("ref-1", durable.EndingAbsent, 5*time.Minute)
 	cancel()
 	<-done
@@ -249,7 +249,7 @@ func TestRefusedAfterAFrozenBook(t *testing.T) {
 	w.Inject(slow)
 	done := make(chan error)
 	go func() { _, err := w.Book(t.Context(), w.request("ref-1")); done <- err }()
-	w.eventually("Book is under way", func() bool { return w.Ledger().Count(hotelstaystest.OpBook) == 1 })
+	w.eventually("Book is under way", func() bool { return w.Ledger().Count(hotelstays.OpBook) == 1 })
 	w.handedOver(frozen, w.ended("ref-1", 0))
 	err = <-done
 	var unknown *hotelstays.OutcomeUnknownError
@@ -263,7 +263,7 @@ func TestTheCauseOfCtxIsNoAnswer(t *testing.T) {
 	w := newWorld(t, nil)
 	order := &types.Order{PlatformReferenceNo: "of another booking"}
 	for name, cause := range map[string]error{
-		"refused":      &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 200, Code: hotelstays.CodeRateChanged},
+		"refused":      &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 200, Code: types.CodeRateChanged},
 		"reused":       &hotelstays.ReferenceReusedError{Order: order},
 		"not enqueued": ErrNotEnqueued,
 		"conflicting":  ErrConflictingOutcome,
@@ -274,10 +274,10 @@ func TestTheCauseOfCtxIsNoAnswer(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			w.enqueue(w.request(reference))
 			if sent {
-				w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: patience})
-				books := w.Ledger().Count(hotelstaystest.OpBook)
+				w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: patience})
+				books := w.Ledger().Count(hotelstays.OpBook)
 				go func() {
-					assert.Eventually(t, func() bool { return w.Ledger().Count(hotelstaystest.OpBook) > books }, patience, time.Millisecond)
+					assert.Eventually(t, func() bool { return w.Ledger().Count(hotelstays.OpBook) > books }, patience, time.Millisecond)
 					cancel(cause)
 				}()
 			} else {

@@ -23,8 +23,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 const (
@@ -72,7 +72,7 @@ func TestProcessesDie(t *testing.T) {
 	start := time.Now()
 	require.NoError(t, fleet.Survive(t.Context()))
 	t.Logf("%s, %d requests of Book, %d of QueryOrders", time.Since(start).Round(time.Second),
-		w.Ledger().Count(hotelstaystest.OpBook), w.Ledger().Count(hotelstaystest.OpQueryOrders))
+		w.Ledger().Count(types.OpBook), w.Ledger().Count(types.OpQueryOrders))
 	w.checkOutcomes(bookings)
 	w.checkJobs()
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func TestEnqueueingIsPartOfTheTransaction(t *testing.T) {
@@ -28,7 +29,7 @@ func TestEnqueueingIsPartOfTheTransaction(t *testing.T) {
 	require.ErrorIs(t, err, boom)
 	_, err = w.Book(t.Context(), w.request("ref-1"))
 	require.ErrorIs(t, err, ErrNotEnqueued)
-	assert.Zero(t, w.Ledger().Count(hotelstaystest.OpBook))
+	assert.Zero(t, w.Ledger().Count(types.OpBook))
 }
 
 // jsonb cannot hold the character NUL, but a hotel's text can.

@@ -266,12 +266,12 @@ func (w *world) staysOpen(reference string) {
 	_, err := w.pool.Exec(w.t.Context(), `UPDATE river_job SET state = 'available', scheduled_at = now() WHERE finalized_at IS NULL`)
 	require.NoError(w.t, err)
 	w.workers()
-	polls := w.Ledger().Count(hotelstaystest.OpQueryOrders)
+	polls := w.Ledger().Count(hotelstays.OpQueryOrders)
 	for range 5 {
 		w.pass(time.Minute)
 		w.eventually("polled", func() bool {
 			j := w.job(reference)
-			return w.Ledger().Count(hotelstaystest.OpQueryOrders) > polls && j.State != "running" && j.State != "available"
+			return w.Ledger().Count(hotelstays.OpQueryOrders) > polls && j.State != "running" && j.State != "available"
 		})
 	}
 	assert.Equal(w.t, before, w.row(reference).Ended, "five minutes after Book nothing is proven")
@@ -335,11 +335,11 @@ func (w *world) hasState(reference string, end durable.Ending, step time.Duratio
 }
 
 var (
-	bookLost    = hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut}
-	bookMade    = hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true}
-	bookRefused = hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultStatus, Status: 200,
-		Code: hotelstays.CodeRateChanged}
-	noPoll = hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 200,
+	bookLost    = hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut}
+	bookMade    = hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut, Commit: true}
+	bookRefused = hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultStatus, Status: 200,
+		Code: types.CodeRateChanged}
+	noPoll = hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 200,
 		Code: 100009999, Times: -1}
 )
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func TestWake(t *testing.T) {
@@ -46,7 +47,7 @@ func TestWakeWhileBookIsUnderWay(t *testing.T) {
 	require.NoError(t, err)
 	w.workers()
 	require.NoError(t, w.Wake(t.Context(), "ref-1"))
-	w.eventually("polled", func() bool { return w.Ledger().Count(hotelstaystest.OpQueryOrders) == 1 })
+	w.eventually("polled", func() bool { return w.Ledger().Count(types.OpQueryOrders) == 1 })
 	w.eventually("asleep again", func() bool { return w.job("ref-1").State == "scheduled" })
 	assert.Zero(t, w.job("ref-1").Args.Recovery.EndedAt)
 
@@ -60,11 +61,11 @@ func TestWakeWhileBookIsUnderWay(t *testing.T) {
 func TestWakeDuringAPoll(t *testing.T) {
 	w := newWorld(t, nil)
 	w.bookUnknown("ref-1", bookMade)
-	w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 403, Delay: time.Second})
-	polls := w.Ledger().Count(hotelstaystest.OpQueryOrders)
+	w.Inject(hotelstaystest.Fault{Operation: types.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 403, Delay: time.Second})
+	polls := w.Ledger().Count(types.OpQueryOrders)
 	w.workers()
 	w.pass(time.Minute)
-	w.eventually("a worker polls", func() bool { return w.Ledger().Count(hotelstaystest.OpQueryOrders) > polls })
+	w.eventually("a worker polls", func() bool { return w.Ledger().Count(types.OpQueryOrders) > polls })
 	require.NoError(t, w.Wake(t.Context(), "ref-1"))
 	w.hasState("ref-1", durable.EndingFound, 0)
 }

@@ -31,7 +31,7 @@ func TestAWorkerFindsTheOrder(t *testing.T) {
 	require.Len(t, made, 1)
 	assert.Equal(t, row{"found", made[0].PlatformReferenceNo, 1}, w.row("ref-1"))
 	assert.Equal(t, "completed", w.job("ref-1").State)
-	assert.Equal(t, 1, w.Ledger().Count(hotelstaystest.OpBook))
+	assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpBook))
 }
 
 // A process dies between its commit and its Book. When a worker has taken over, no Book is
@@ -43,10 +43,10 @@ func TestABookThatNeverBegan(t *testing.T) {
 		assert.True(t, w.asleep(), "Book has its time")
 		w.workers()
 		w.hasState("ref-1", durable.EndingAbsent, time.Second)
-		assert.Equal(t, 1, w.Ledger().Count(hotelstaystest.OpQueryOrders))
+		assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpQueryOrders))
 		_, err := w.Book(t.Context(), w.request("ref-1"))
 		require.ErrorIs(t, err, ErrNotEnqueued)
-		assert.Zero(t, w.Ledger().Count(hotelstaystest.OpBook))
+		assert.Zero(t, w.Ledger().Count(hotelstays.OpBook))
 	})
 	t.Run("the first poll fails", func(t *testing.T) {
 		w := newWorld(t, nil)
@@ -60,7 +60,7 @@ func TestABookThatNeverBegan(t *testing.T) {
 		assert.Equal(t, row{State: "pending"}, w.row("ref-1"), "a poll that fails proves nothing")
 		w.ClearFaults()
 		w.hasState("ref-1", durable.EndingAbsent, time.Minute)
-		assert.Zero(t, w.Ledger().Count(hotelstaystest.OpBook))
+		assert.Zero(t, w.Ledger().Count(hotelstays.OpBook))
 	})
 	t.Run("there is an order of an earlier attempt", func(t *testing.T) {
 		w := newWorld(t, nil)
@@ -112,11 +112,11 @@ func TestAnotherAccountsWorker(t *testing.T) {
 func TestStoppedInAPoll(t *testing.T) {
 	w := newWorld(t, nil)
 	w.bookUnknown("ref-1", bookMade)
-	w.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: patience})
-	polls := w.Ledger().Count(hotelstaystest.OpQueryOrders)
+	w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: patience})
+	polls := w.Ledger().Count(hotelstays.OpQueryOrders)
 	client := w.workers()
 	w.pass(time.Minute)
-	w.eventually("a worker polls", func() bool { return w.Ledger().Count(hotelstaystest.OpQueryOrders) > polls })
+	w.eventually("a worker polls", func() bool { return w.Ledger().Count(hotelstays.OpQueryOrders) > polls })
 	require.NoError(t, client.StopAndCancel(t.Context()))
 	j := w.job("ref-1")
 	assert.Equal(t, "available", j.State)
@@ -158,7 +158,7 @@ func TestBookEndsDuringAPoll(t *testing.T) {
 			assert.Equal(t, "running", stored.State, "a second worker would disturb the first one")
 			var snooze *river.JobSnoozeError
 			require.ErrorAs(t, (&worker{b: w.Bookings}).Work(t.Context(), polled), &snooze)
-			assert.Equal(t, 1, w.Ledger().Count(hotelstaystest.OpQueryOrders))
+			assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpQueryOrders))
 			assert.Equal(t, stored, w.job("ref-1"))
 			assert.Equal(t, row{State: "pending"}, w.row("ref-1"))
 		})

@@ -165,7 +165,7 @@ func TestBrowserShowsAMovedPrice(t *testing.T) {
 			p.Click("main button")
 			p.WaitFor("h1", "The offer has changed")
 			p.check("changed")
-			assert.Zero(t, site.srv.Ledger().Count(hotelstaystest.OpBook))
+			assert.Zero(t, site.srv.Ledger().Count(hotelstays.OpBook))
 			p.Click("main button")
 			p.WaitFor("h1", "Who is travelling?")
 			p.Click("main button") // the form was kept
@@ -189,8 +189,8 @@ func TestBrowserTellsBadNews(t *testing.T) {
 			p.toGuests()
 			p.WaitFor("h1", "Who is travelling?")
 			p.fillGuests()
-			site.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
-			site.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 503, Times: -1})
+			site.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
+			site.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 503, Times: -1})
 			p.Click("main button")
 			p.WaitFor("#panel h2", "We are finding out whether your room is booked")
 			p.check("finding out")
@@ -231,7 +231,7 @@ func TestHotelsArriveInTheBrowser(t *testing.T) {
 	site := startSite(t)
 	p := openTab(t, site, browsertest.Screens[2])
 	site.get(site.searchAddress(60)) // fetches the token
-	site.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultSlowBody, BytesPerSecond: 4000})
+	site.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultSlowBody, BytesPerSecond: 4000})
 	p.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf("location.href = %q", site.searchAddress(60))))
 	var early int
 	require.Eventually(t, func() bool {

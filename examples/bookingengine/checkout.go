@@ -13,7 +13,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -67,9 +66,9 @@ func (f *guestForm) read(sent url.Values) (types.Holder, []types.Guest) {
 			f.readEmail(sent)
 		}
 		passport := strings.TrimSpace(sent.Get(g.FieldName + "_passport"))
-		if utf8.RuneCountInString(passport) > hotelstays.MaxPassportNumber {
+		if utf8.RuneCountInString(passport) > types.MaxPassportNumber {
 			f.Errors.add(g.FieldName+"_passport", fmt.Sprintf("%s: a passport number has at most %d characters.", g.Label,
-				hotelstays.MaxPassportNumber))
+				types.MaxPassportNumber))
 		}
 		guests[i] = types.Guest{
 			RoomIndex: g.Room, FirstName: g.First, LastName: g.Last, IsChild: new(g.Child), PassportNumber: types.NewSecret(passport),

@@ -116,7 +116,7 @@ func (e *engine) inBackground(page context.Context, work func(context.Context)) 
 // search starts a search, and returns with its first hotel or with none. The others arrive
 // while the page is shown. Close it.
 func (e *engine) search(ctx context.Context, req hotelstays.HotelListRequest) (*arriving, error) {
-	req.MaxRatesPerHotel, req.SortBy = 1, hotelstays.SortPriceAsc
+	req.MaxRatesPerHotel, req.SortBy = 1, types.SortPriceAsc
 	stream := e.client.HotelListStream(ctx, &req) // the first page; HotelListPages has them all
 	a := &arriving{ctx: ctx, engine: e, stream: stream, search: search{ID: uuid.NewString(), Request: req}}
 	a.next, a.close = iter.Pull2(stream.Hotels())
@@ -246,7 +246,7 @@ func (e *engine) change(reference string, how func(*checkout)) (checkout, error)
 }
 
 // acceptable is what may differ without the consent of the guest: a lower price, and the id.
-var acceptable = hotelstays.Tolerance{Accept: []hotelstays.OfferField{hotelstays.OfferRatePkgID}}
+var acceptable = hotelstays.Tolerance{Accept: []types.OfferField{types.OfferRatePkgID}}
 
 // refresh stores the offer as it is now, nil if it is gone. A change for the worse waits for
 // the consent of the guest.

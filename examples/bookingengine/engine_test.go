@@ -30,8 +30,8 @@ func inBubble(t *testing.T, test func(s *testSite), opts ...hotelstaystest.Optio
 // the order.
 func TestALostAnswerIsFoundOut(t *testing.T) {
 	inBubble(t, func(s *testSite) {
-		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
-		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 503, Times: -1})
+		s.srv.Inject(hotelstaystest.Fault{Operation: types.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
+		s.srv.Inject(hotelstaystest.Fault{Operation: types.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 503, Times: -1})
 		address, reference := s.toOrder()
 		time.Sleep(patient)
 		page := s.get(address)
@@ -42,10 +42,10 @@ func TestALostAnswerIsFoundOut(t *testing.T) {
 		assert.Equal(s.t, address, s.post(checkout+"/book", guests()), "booking again leads back to the order")
 
 		s.srv.ClearFaults()
-		s.srv.SendWebhook(reference, hotelstaystest.EventOrderCreated)
+		s.srv.SendWebhook(reference, types.EventOrderCreated)
 		time.Sleep(time.Second)
 		assert.Contains(s.t, s.get(address), "Waiting for the hotel to confirm")
-		assert.Equal(s.t, 1, s.srv.Ledger().Count(hotelstaystest.OpBook))
+		assert.Equal(s.t, 1, s.srv.Ledger().Count(types.OpBook))
 	})
 }
 
@@ -53,7 +53,7 @@ func TestALostAnswerIsFoundOut(t *testing.T) {
 func TestTheNextStartFindsTheOrder(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		inBubble(t, func(s *testSite) {
-			s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Hour, Commit: true})
+			s.srv.Inject(hotelstaystest.Fault{Operation: types.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Hour, Commit: true})
 			s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpWebhook, Kind: hotelstaystest.FaultDrop, Times: -1})
 			address, reference := s.toOrder()
 			checkout := strings.Replace(address, "/orders/", "/checkouts/", 1)
@@ -67,7 +67,7 @@ func TestTheNextStartFindsTheOrder(t *testing.T) {
 			time.Sleep(10 * time.Minute)
 			assert.Contains(s.t, s.get(address), "Your booking is confirmed")
 			assert.Len(s.t, s.srv.Ledger().OrdersFor(reference), 1)
-			assert.Equal(s.t, 1, s.srv.Ledger().Count(hotelstaystest.OpBook))
+			assert.Equal(s.t, 1, s.srv.Ledger().Count(types.OpBook))
 			assert.Equal(s.t, http.StatusOK, s.send(http.MethodGet, address+"/voucher", nil).Code)
 			s.post(address+"/cancel", url.Values{"fee": {"free"}})
 			time.Sleep(time.Second)
@@ -96,7 +96,7 @@ func TestABookingThatWasNotSentBeforeTheEnd(t *testing.T) {
 // again under the same reference.
 func TestALostRequestCanBeBookedAgain(t *testing.T) {
 	inBubble(t, func(s *testSite) {
-		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut})
+		s.srv.Inject(hotelstaystest.Fault{Operation: types.OpBook, Kind: hotelstaystest.FaultCut})
 		address, reference := s.toOrder()
 		time.Sleep(9 * time.Minute)
 		assert.Contains(s.t, s.get(address), "We are finding out")
@@ -120,15 +120,15 @@ func TestALostRequestCanBeBookedAgain(t *testing.T) {
 func TestNothingCanBeFoundOut(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		s.lookEvery(time.Minute)
-		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
-		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 403, Times: -1})
+		s.srv.Inject(hotelstaystest.Fault{Operation: types.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
+		s.srv.Inject(hotelstaystest.Fault{Operation: types.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 403, Times: -1})
 		address, _ := s.toOrder()
 		time.Sleep(30 * time.Minute)
 		assert.Contains(s.t, s.get(address), "We are finding out")
 		s.srv.ClearFaults()
 		time.Sleep(time.Hour) // the pauses have grown
 		assert.Contains(s.t, s.get(address), "Your booking is confirmed")
-		assert.Equal(s.t, 1, s.srv.Ledger().Count(hotelstaystest.OpBook))
+		assert.Equal(s.t, 1, s.srv.Ledger().Count(types.OpBook))
 	})
 }
 
@@ -137,14 +137,14 @@ func TestARefusedBooking(t *testing.T) {
 		fault hotelstaystest.Fault
 		told  string
 	}{
-		{hotelstaystest.Fault{Status: 200, Code: hotelstaystest.CodeRateChanged}, "The offer has changed"},
-		{hotelstaystest.Fault{Status: 200, Code: hotelstaystest.CodeDuplicateBooking}, "You have this booking already"},
-		{hotelstaystest.Fault{Status: 400, Code: hotelstaystest.CodeParam}, "These details were not accepted"},
+		{hotelstaystest.Fault{Status: 200, Code: types.CodeRateChanged}, "The offer has changed"},
+		{hotelstaystest.Fault{Status: 200, Code: types.CodeDuplicateBooking}, "You have this booking already"},
+		{hotelstaystest.Fault{Status: 400, Code: types.CodeParam}, "These details were not accepted"},
 		{hotelstaystest.Fault{Status: 429, Times: -1}, "We could not reach the hotels"},
 		{hotelstaystest.Fault{Status: 409, Code: 100009999, Msg: "internal words"}, "Something went wrong on our side"},
 	} {
 		inBubble(t, func(s *testSite) {
-			test.fault.Operation, test.fault.Kind = hotelstaystest.OpBook, hotelstaystest.FaultStatus
+			test.fault.Operation, test.fault.Kind = types.OpBook, hotelstaystest.FaultStatus
 			s.srv.Inject(test.fault)
 			address, _ := s.toOrder()
 			time.Sleep(3 * time.Minute)
@@ -184,7 +184,7 @@ func TestCancellingShowsWhatItCosts(t *testing.T) {
 		assert.Contains(s.t, page, "Your booking is cancelled")
 		assert.Contains(s.t, page, "The hotel keeps "+price(step.Fee))
 		assert.NotContains(s.t, page, "Download the voucher")
-		assert.Equal(s.t, 1, s.srv.Ledger().Count(hotelstaystest.OpCancel))
+		assert.Equal(s.t, 1, s.srv.Ledger().Count(types.OpCancel))
 	})
 }
 
@@ -208,8 +208,8 @@ func TestALostCancellationIsFoundOut(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		address, _ := s.toOrder()
 		time.Sleep(10 * time.Minute)
-		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpCancel, Kind: hotelstaystest.FaultCut, Commit: true})
-		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 503, Times: -1})
+		s.srv.Inject(hotelstaystest.Fault{Operation: types.OpCancel, Kind: hotelstaystest.FaultCut, Commit: true})
+		s.srv.Inject(hotelstaystest.Fault{Operation: types.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 503, Times: -1})
 		s.post(address+"/cancel", url.Values{"fee": {"free"}})
 		time.Sleep(30 * time.Second)
 		page := s.get(address)
@@ -218,7 +218,7 @@ func TestALostCancellationIsFoundOut(t *testing.T) {
 		s.srv.ClearFaults()
 		time.Sleep(2 * time.Minute)
 		assert.Contains(s.t, s.get(address), "Your booking is cancelled")
-		assert.Equal(s.t, 1, s.srv.Ledger().Count(hotelstaystest.OpCancel))
+		assert.Equal(s.t, 1, s.srv.Ledger().Count(types.OpCancel))
 	})
 }
 
@@ -245,8 +245,8 @@ func TestTheNextStartFindsTheCancellation(t *testing.T) {
 				o.Since = o.Since.Add(-48 * time.Hour)
 				o.saw(o.Booked)
 			}))
-			s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 503, Times: -1})
-			s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpCancel, Kind: hotelstaystest.FaultDelay, Delay: time.Hour, Commit: done})
+			s.srv.Inject(hotelstaystest.Fault{Operation: types.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 503, Times: -1})
+			s.srv.Inject(hotelstaystest.Fault{Operation: types.OpCancel, Kind: hotelstaystest.FaultDelay, Delay: time.Hour, Commit: done})
 			s.post(address+"/cancel", url.Values{"fee": {"free"}})
 			time.Sleep(time.Second) // Cancel is under way
 			s.restart(true, time.Minute)

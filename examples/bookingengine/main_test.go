@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // withoutService clears the environment that findService reads.
@@ -83,7 +84,7 @@ func TestARealServiceIsNotBookedByAccident(t *testing.T) {
 		if !allowed {
 			assert.Equal(t, http.StatusForbidden, w.Code)
 			assert.Contains(t, s.get(address), "Booking is switched off here")
-			assert.Zero(t, srv.Ledger().Count(hotelstaystest.OpBook))
+			assert.Zero(t, srv.Ledger().Count(types.OpBook))
 		} else {
 			assert.Equal(t, http.StatusSeeOther, w.Code)
 		}

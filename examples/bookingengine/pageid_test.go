@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // The id of a page is in the log, and in the requests that the page causes, also after it was
@@ -44,8 +45,8 @@ func TestCallsHaveTheIDOfTheirPage(t *testing.T) {
 			}
 			return n
 		}
-		assert.Equal(s.t, 2, ids(hotelstaystest.OpHotelRates, "rates-1-"))
-		assert.Equal(s.t, 1, ids(hotelstaystest.OpBook, "book-1-"))
+		assert.Equal(s.t, 2, ids(types.OpHotelRates, "rates-1-"))
+		assert.Equal(s.t, 1, ids(types.OpBook, "book-1-"))
 		for _, foreign := range []string{"a b", "-", "xxx", "x\r", "<b>"} {
 			assert.Zero(s.t, ids("", foreign), foreign)
 		}

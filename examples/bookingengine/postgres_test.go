@@ -22,6 +22,7 @@ import (
 	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
 	"github.com/hotelstays/hotelstays-go/contrib/sql/journaltest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func TestPostgreSQL(t *testing.T) {
@@ -45,7 +46,7 @@ func TestPostgreSQL(t *testing.T) {
 		t.Helper()
 		require.Eventually(t, func() bool { return strings.Contains(s.get(address), want) }, time.Minute, 50*time.Millisecond, want)
 	}
-	s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: 3 * time.Second, Commit: true})
+	s.srv.Inject(hotelstaystest.Fault{Operation: types.OpBook, Kind: hotelstaystest.FaultDelay, Delay: 3 * time.Second, Commit: true})
 	order, reference := s.toOrder()
 	require.Eventually(t, func() bool { return len(s.srv.Ledger().OrdersFor(reference)) == 1 }, time.Minute, 50*time.Millisecond)
 	s.restart(true, 0)
@@ -57,6 +58,6 @@ func TestPostgreSQL(t *testing.T) {
 		s.post(order+"/cancel", url.Values{"fee": {"free"}})
 	}
 	shows(order, "Your booking is cancelled")
-	assert.Equal(t, 1, s.srv.Ledger().Count(hotelstaystest.OpBook))
-	assert.Equal(t, 1, s.srv.Ledger().Count(hotelstaystest.OpCancel))
+	assert.Equal(t, 1, s.srv.Ledger().Count(types.OpBook))
+	assert.Equal(t, 1, s.srv.Ledger().Count(types.OpCancel))
 }

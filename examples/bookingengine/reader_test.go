@@ -39,7 +39,7 @@ func (s *testSite) adopt(orders int, bookedAgo, checkIn int, change func(*order)
 	}))
 }
 
-func (s *testSite) reads() int { return s.srv.Ledger().Count(hotelstaystest.OpQueryOrders) }
+func (s *testSite) reads() int { return s.srv.Ledger().Count(types.OpQueryOrders) }
 
 // Hundreds of old orders need a few requests a day.
 func TestOldOrdersAreReadSeldomAndTogether(t *testing.T) {
@@ -77,7 +77,7 @@ func TestReadsBackOffWithAge(t *testing.T) {
 		first := during(10 * time.Minute)
 		hour := during(time.Hour)
 		s.srv.ClearFaults()
-		s.srv.SendWebhook(reference, hotelstaystest.EventOrderModified)
+		s.srv.SendWebhook(reference, types.EventOrderModified)
 		again := during(10 * time.Minute)
 		for what, reads := range map[string]int{"the first ten minutes": first, "the next hour": hour, "ten minutes after an event": again} {
 			assert.Greater(t, reads, 15, what)
@@ -89,7 +89,7 @@ func TestReadsBackOffWithAge(t *testing.T) {
 // Failed reads are repeated soon, and together.
 func TestReadsThatFail(t *testing.T) {
 	inBubble(t, func(s *testSite) {
-		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 403, Times: -1})
+		s.srv.Inject(hotelstaystest.Fault{Operation: types.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 403, Times: -1})
 		s.adopt(100, 30, 60, nil)
 		time.Sleep(10 * readLease)
 		assert.InDelta(t, 10, s.reads(), 1, "once a minute")

@@ -67,7 +67,7 @@ func startSandbox(site string, loseAnswer bool) (svc *service, closeSandbox func
 		return nil, nil, err
 	}
 	if loseAnswer {
-		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
 	}
 	return sandboxService(srv, site), srv.Close, nil
 }

@@ -49,9 +49,12 @@ func TestSearchFormSaysWhatIsWrong(t *testing.T) {
 }
 
 func TestASearchWithoutHotels(t *testing.T) {
-	for _, test := range []struct{ reason, told string }{
-		{"NO_SUPPLIER_ANSWERED", "Please search again in a moment."},
-		{"NO_SUPPLIER_PERMITTED", "Please try other dates, or another city."},
+	for _, test := range []struct {
+		reason types.EmptyReasonCode
+		told   string
+	}{
+		{types.NoSupplierAnswered, "Please search again in a moment."},
+		{types.NoSupplierPermitted, "Please try other dates, or another city."},
 	} {
 		s := startSite(t, hotelstaystest.WithEmptyReason(test.reason))
 		assert.Contains(t, s.get(s.searchAddress(60)), test.told)
@@ -95,7 +98,7 @@ func TestABookingIsMadeOnce(t *testing.T) {
 	s.srv.CloseRate(s.rateOf(address)) // the last room
 	assert.Equal(t, order, s.post(address+"/book", guests()), "the back button, and once more")
 	assert.Equal(t, order, s.send(http.MethodGet, address, nil).Header().Get("Location"))
-	assert.Equal(t, 1, s.srv.Ledger().Count(hotelstaystest.OpBook))
+	assert.Equal(t, 1, s.srv.Ledger().Count(hotelstays.OpBook))
 	assert.Len(t, s.srv.Ledger().Orders(), 1)
 }
 
@@ -106,7 +109,7 @@ func TestTheGuestFormSaysWhatIsWrong(t *testing.T) {
 	form.Set("guest3_last", "")
 	form.Set("email", "guest at example.com")
 	form.Set("guest1_passport", "P1234567")
-	form.Set("guest2_passport", strings.Repeat("9", hotelstays.MaxPassportNumber+1))
+	form.Set("guest2_passport", strings.Repeat("9", types.MaxPassportNumber+1))
 	w := s.send(http.MethodPost, address+"/book", form)
 	assert.Equal(t, http.StatusUnprocessableEntity, w.Code)
 	for _, field := range []string{"guest3_last", "email", "guest2_passport"} {
@@ -116,7 +119,7 @@ func TestTheGuestFormSaysWhatIsWrong(t *testing.T) {
 	assert.Contains(t, w.Body.String(), `value="guest2"`, "what was right is kept")
 	assert.NotContains(t, w.Body.String(), "P1234567", "but no passport number")
 	assert.NotContains(t, w.Body.String(), "99999")
-	assert.Zero(t, s.srv.Ledger().Count(hotelstaystest.OpBook))
+	assert.Zero(t, s.srv.Ledger().Count(hotelstays.OpBook))
 
 	// The form is now at the address that it was sent to.
 	w = s.send(http.MethodGet, address+"/book", nil)
@@ -141,7 +144,7 @@ func TestAMovedPriceNeedsConsent(t *testing.T) {
 	s.post(address+"/check", nil)
 	assert.Equal(t, address, s.post(address+"/agree", url.Values{"version": {"1"}}))
 	assert.Contains(t, s.get(address), "The offer has changed")
-	assert.Zero(t, s.srv.Ledger().Count(hotelstaystest.OpBook))
+	assert.Zero(t, s.srv.Ledger().Count(hotelstays.OpBook))
 
 	s.post(address+"/agree", url.Values{"version": {"2"}})
 	assert.Contains(t, s.get(address), "Who is travelling?")
@@ -173,7 +176,7 @@ func TestASoldOutRoom(t *testing.T) {
 	assert.Contains(t, page, "This room is sold out")
 	assert.Contains(t, page, hotel, "the way to other rooms")
 	assert.Equal(t, address, s.post(address+"/book", guests()))
-	assert.Zero(t, s.srv.Ledger().Count(hotelstaystest.OpBook))
+	assert.Zero(t, s.srv.Ledger().Count(hotelstays.OpBook))
 }
 
 // A guest never sees an error text; the log has it under the number that the guest sees.
@@ -194,7 +197,7 @@ func TestFailuresAreToldInAGuestsWords(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s, closeSite := memorySite(t)
 			defer closeSite()
-			test.fault.Operation, test.fault.Times = hotelstaystest.OpHotelList, -1
+			test.fault.Operation, test.fault.Times = hotelstays.OpHotelList, -1
 			s.srv.Inject(test.fault)
 			w := s.send(http.MethodGet, s.searchAddress(60), nil)
 			page := w.Body.String()
@@ -233,7 +236,7 @@ func TestHotelsAreShownWhileTheyArrive(t *testing.T) {
 		s, closeSite := memorySite(t)
 		defer closeSite()
 		s.get(s.searchAddress(60)) // fetches the token
-		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultSlowBody, BytesPerSecond: 4000})
+		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultSlowBody, BytesPerSecond: 4000})
 		var w timedWriter
 		start := time.Now()
 		w.get(s, s.searchAddress(60))
@@ -276,7 +279,7 @@ func TestHotelsThatBreakOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, closeSite := memorySite(t)
 		defer closeSite()
-		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultCutMidResponse})
+		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultCutMidResponse})
 		page := s.get(s.searchAddress(60))
 		assert.Contains(t, page, "The list broke off.")
 		assert.Contains(t, s.log.String(), "a search broke off")
@@ -295,8 +298,8 @@ func TestTheServiceForgets(t *testing.T) {
 	s := startSite(t)
 	hotel, choose, offer := s.rooms(60)
 	checkout := s.post(choose, offer)
-	s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelRates, Kind: hotelstaystest.FaultStatus, Status: 400})
-	s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpCheckAvail, Kind: hotelstaystest.FaultStatus, Status: 400, Times: -1})
+	s.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelRates, Kind: hotelstaystest.FaultStatus, Status: 400})
+	s.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpCheckAvail, Kind: hotelstaystest.FaultStatus, Status: 400, Times: -1})
 	for _, w := range []*httptest.ResponseRecorder{
 		s.send(http.MethodGet, hotel, nil), s.send(http.MethodPost, choose, offer),
 		s.send(http.MethodPost, checkout+"/check", nil), s.send(http.MethodPost, checkout+"/book", guests()),
@@ -304,7 +307,7 @@ func TestTheServiceForgets(t *testing.T) {
 		assert.Equal(t, http.StatusNotFound, w.Code)
 		assert.Contains(t, w.Body.String(), "Please search again")
 	}
-	assert.Zero(t, s.srv.Ledger().Count(hotelstaystest.OpBook))
+	assert.Zero(t, s.srv.Ledger().Count(hotelstays.OpBook))
 }
 
 // Forms of other sites, unknown addresses, and pages that are no longer stored.
@@ -338,7 +341,7 @@ func TestWhatIsNoFormOfThisSite(t *testing.T) {
 		assert.Equal(t, test.status, w.Code, test.address)
 		assert.Contains(t, w.Body.String(), test.told, test.address)
 	}
-	assert.Zero(t, s.srv.Ledger().Count(hotelstaystest.OpBook))
+	assert.Zero(t, s.srv.Ledger().Count(hotelstays.OpBook))
 }
 
 // A host name of another site, or that of the webhooks, does not open a site without a login.
@@ -432,7 +435,7 @@ func TestTheVoucherIsVerified(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, closeSite := memorySite(t)
 		defer closeSite()
-		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Minute})
+		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Minute})
 		address, reference := s.toOrder()
 		assert.NotContains(t, s.get(address), "Download the voucher")
 		w := s.send(http.MethodGet, address+"/voucher", nil)

@@ -91,7 +91,7 @@ func fetch(ctx context.Context, client *hotelstays.Client, c *catalogue) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	group.Go(func() error {
-		everywhere := &hotelstays.DestinationsRequest{Include: hotelstays.DestinationsIncludeDetails}
+		everywhere := &hotelstays.DestinationsRequest{Include: types.DestinationsIncludeDetails}
 		for place, err := range client.WalkDestinations(ctx, everywhere, hotelstays.WithParallelism(atOnce)) {
 			if err != nil {
 				return err

@@ -51,7 +51,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 
 	for _, calls := range []int{60, 160} {
 		child, said := start(t, srv, file)
-		require.Eventually(t, func() bool { return srv.Ledger().Count(hotelstaystest.OpHotelsMetadata) >= calls }, 30*time.Second,
+		require.Eventually(t, func() bool { return srv.Ledger().Count(types.OpHotelsMetadata) >= calls }, 30*time.Second,
 			time.Millisecond)
 		require.NoError(t, child.Process.Kill())
 		require.Error(t, child.Wait(), "it was killed: %s", said)
@@ -68,7 +68,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 	assert.Contains(t, said.String(), fmt.Sprintf("%d hotels are in %s", srv.HotelCount(), file))
 	assertWhole(t, srv, file)
 	cities := srv.CityCount() * 4 / 5 // the others have no hotels
-	assert.LessOrEqual(t, srv.Ledger().Count(hotelstaystest.OpHotelsMetadata), cities+2*atOnce,
+	assert.LessOrEqual(t, srv.Ledger().Count(types.OpHotelsMetadata), cities+2*atOnce,
 		"what was under way is read again, and nothing else")
 }
 

@@ -181,7 +181,7 @@ func judge(ctx context.Context, out io.Writer, o options, ledger *hotelstaystest
 	fmt.Fprintf(out, "\nbookings  %d of %d made; %d rounds without an order\n", orders, o.bookings, len(outcomes)-orders)
 	fmt.Fprintf(out, "tokens    %d, for %d processes\n", ledger.TicketsIssued(), processes)
 	fmt.Fprintf(out, "webhooks  %d events in %d deliveries; %d handled, %d twice\n", len(events), deliveries, distinct, handled-distinct)
-	if searches := ledger.Requests(hotelstaystest.OpHotelList); o.redis != "" {
+	if searches := ledger.Requests(hotelstays.OpHotelList); o.redis != "" {
 		lasted := searches[len(searches)-1].Arrived.Sub(searches[0].Arrived)
 		fmt.Fprintf(out, "limits    %d calls refused (429); %.0f searches a second, the limit is %d\n",
 			ledger.RateLimited(""), float64(len(searches))/lasted.Seconds(), hotelstays.OpHotelList.RateLimit())

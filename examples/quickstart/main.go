@@ -76,7 +76,7 @@ func findOffer(ctx context.Context, client *hotelstays.Client, destination strin
 	step("HotelList: hotels in %s from %s to %s", destination, checkIn, checkOut)
 	list, err := client.HotelList(ctx, &hotelstays.HotelListRequest{
 		DestinationName: destination, CheckIn: checkIn, CheckOut: checkOut,
-		RoomOccupancies: rooms, MaxRatesPerHotel: 1, SortBy: hotelstays.SortPriceAsc,
+		RoomOccupancies: rooms, MaxRatesPerHotel: 1, SortBy: types.SortPriceAsc,
 	})
 	if err != nil {
 		return "", nil, err

@@ -31,7 +31,7 @@ var (
 	saved            []byte
 	told             string
 	mux              = http.NewServeMux()
-	events           []hotelstays.WebhookKind
+	events           []types.WebhookKind
 	tokens           = oneToken{}
 	limiter          = countingLimiter{}
 	searching        *hotelstays.Client
@@ -197,7 +197,7 @@ func TestRecipes(t *testing.T) {
 	check(t, checkOffer(ctx, client))
 	want(t, offer.TotalRate.NetRate != seen.TotalRate.NetRate, "another price")
 
-	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
 	check(t, bookAndRecover(ctx, client))
 	want(t, len(srv.Ledger().OrdersFor(reference)) == 1 && order != nil && told == "", "one order, as agreed")
 	offer.TotalRate.NetRate.Amount = "1.00"
@@ -270,7 +270,7 @@ func TestNoBookingIsLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	srv.Inject(hotelstaystest.Fault{ // makes the order, and loses the answer
-		Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true,
+		Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut, Commit: true,
 	})
 
 	if err := yourBooking(client, srv.CityName(0)); err != nil {

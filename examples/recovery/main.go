@@ -120,9 +120,9 @@ type address struct{ URL, AppKey, AppSecret, City string }
 func sandbox() error {
 	srv := hotelstaystest.NewServer()
 	defer srv.Close()
-	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultStatus, Status: 429, RetryAfter: "1"})
-	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Minute, Commit: true})
-	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultCut})
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultStatus, Status: 429, RetryAfter: "1"})
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Minute, Commit: true})
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultCut})
 	json.NewEncoder(os.Stdout).Encode(address{srv.URL, srv.AppKey, srv.AppSecret, srv.CityName(0)})
 
 	go func() {
@@ -134,7 +134,7 @@ func sandbox() error {
 	io.Copy(io.Discard, os.Stdin)
 
 	ledger := srv.Ledger()
-	fmt.Printf("%d Book requests, the first was refused, and %d order exists\n", ledger.Count(hotelstaystest.OpBook), len(ledger.Orders()))
+	fmt.Printf("%d Book requests, the first was refused, and %d order exists\n", ledger.Count(hotelstays.OpBook), len(ledger.Orders()))
 	if len(ledger.Orders()) != 1 {
 		return errors.New("there should be one order")
 	}

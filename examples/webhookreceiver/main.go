@@ -116,7 +116,7 @@ func show(ctx context.Context, events <-chan *hotelstays.WebhookEvent) error {
 		select {
 		case e := <-events:
 			fmt.Printf("event      %-16s at %s  %s\n", e.Kind, e.Time().Format("15:04:05.000"), e.HotelConfirmNo)
-			if e.Kind == hotelstays.EventOrderCancelled {
+			if e.Kind == types.EventOrderCancelled {
 				return nil
 			}
 		case <-time.After(10 * time.Second):

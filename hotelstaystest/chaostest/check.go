@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // Outcome is an outcome that the service has stored for a booking.
@@ -126,8 +127,8 @@ func (c *checker) checkBooks() {
 	if n := c.ledger.DuplicatesRefused(); n > 0 {
 		c.add("sent twice: %d Books of stays with an order under another reference", n)
 	}
-	books := c.ledger.Requests(hotelstaystest.OpBook)
-	if sent := c.ledger.Count(hotelstaystest.OpBook); sent > len(books) {
+	books := c.ledger.Requests(types.OpBook)
+	if sent := c.ledger.Count(types.OpBook); sent > len(books) {
 		c.add("the ledger has %d of %d Books: start the sandbox with a higher WithLedgerLimit", len(books), sent)
 	}
 	before := map[string]hotelstaystest.Request{}

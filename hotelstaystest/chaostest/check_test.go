@@ -52,7 +52,7 @@ func (s *service) book(ctx context.Context, reference, guest string) string {
 }
 
 func (s *service) fail(f hotelstaystest.Fault) {
-	f.Operation = hotelstaystest.OpBook
+	f.Operation = hotelstays.OpBook
 	s.Inject(f)
 }
 

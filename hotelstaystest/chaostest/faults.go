@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // Speed is how many times as fast [Fleet.Hurry] lets time pass.
@@ -31,8 +32,8 @@ func Inject(srv *hotelstaystest.Server) {
 }
 
 const (
-	book  = hotelstaystest.OpBook
-	query = hotelstaystest.OpQueryOrders
+	book  = types.OpBook
+	query = types.OpQueryOrders
 )
 
 var faults = []hotelstaystest.Fault{
@@ -58,5 +59,5 @@ var faults = []hotelstaystest.Fault{
 	{Operation: query, Kind: hotelstaystest.FaultGarbage, Probability: 0.1},
 	{Operation: query, Kind: hotelstaystest.FaultDelay, Delay: 500 * time.Millisecond, Probability: 0.1},
 	{Operation: query, Kind: hotelstaystest.FaultStatus, Status: 403, Probability: 0.03},
-	{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultStatus, Status: 503, Probability: 0.1},
+	{Operation: types.OpTicket, Kind: hotelstaystest.FaultStatus, Status: 503, Probability: 0.1},
 }

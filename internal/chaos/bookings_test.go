@@ -38,6 +38,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 const chaosWorkers = 50
@@ -96,7 +97,7 @@ var chaosFaults = []struct {
 	{4, bookFault(status(429, ""))},
 	{2, bookFault(status(400, ""))},
 	{2, bookFault(status(403, ""))},
-	{2, bookFault(fault{Kind: hotelstaystest.FaultStatus, Status: 200, Code: hotelstays.CodeRateChanged})},
+	{2, bookFault(fault{Kind: hotelstaystest.FaultStatus, Status: 200, Code: types.CodeRateChanged})},
 	{2, bookFault(fault{Kind: hotelstaystest.FaultStatus, Status: 200, Code: 100009999})},
 
 	{15, pollAnswer(503, "")},
@@ -119,9 +120,9 @@ var chaosFaults = []struct {
 	{3, pollAnswer(200, `{"code":0,"msg":"ok"}`)},
 	{3, pollAnswer(200, `{"code":100000500,"data":{"orders":[]}}`)},
 
-	{20, fault{Operation: hotelstaystest.OpTicket, Kind: hotelstaystest.FaultStatus, Status: 503}},
-	{10, fault{Operation: hotelstaystest.OpTicket, Kind: cut}},
-	{10, fault{Operation: hotelstaystest.OpCheckAvail, Kind: cut}},
+	{20, fault{Operation: hotelstays.OpTicket, Kind: hotelstaystest.FaultStatus, Status: 503}},
+	{10, fault{Operation: hotelstays.OpTicket, Kind: cut}},
+	{10, fault{Operation: hotelstays.OpCheckAvail, Kind: cut}},
 }
 
 func committed(f fault) fault {
@@ -130,14 +131,14 @@ func committed(f fault) fault {
 }
 
 func pollFault(f fault) fault {
-	f.Operation = hotelstaystest.OpQueryOrders
+	f.Operation = hotelstays.OpQueryOrders
 	return f
 }
 
 func pollAnswer(httpStatus int, body string) fault { return pollFault(status(httpStatus, body)) }
 
 func bookFault(f fault) fault {
-	f.Operation = hotelstaystest.OpBook
+	f.Operation = hotelstays.OpBook
 	return f
 }
 
@@ -441,8 +442,8 @@ func (s *chaosService) check(t *testing.T) {
 
 // checkResending wants a reason for each Book that arrived after another of its reference.
 func (s *chaosService) checkResending(t *testing.T) {
-	books := s.srv.Ledger().Requests(hotelstaystest.OpBook)
-	require.Len(t, books, s.srv.Ledger().Count(hotelstaystest.OpBook), "the ledger kept them all")
+	books := s.srv.Ledger().Requests(hotelstays.OpBook)
+	require.Len(t, books, s.srv.Ledger().Count(hotelstays.OpBook), "the ledger kept them all")
 	before := map[string]hotelstaystest.Request{}
 	for _, book := range books {
 		reference := book.TraceID
@@ -516,8 +517,8 @@ func TestChaos(t *testing.T) {
 			}
 			told += len(s.told)
 			orders += len(s.srv.Ledger().Orders())
-			books += s.srv.Ledger().Count(hotelstaystest.OpBook)
-			polls += s.srv.Ledger().Count(hotelstaystest.OpQueryOrders)
+			books += s.srv.Ledger().Count(hotelstays.OpBook)
+			polls += s.srv.Ledger().Count(hotelstays.OpQueryOrders)
 		}
 		assert.Equal(t, bookings, told)
 		t.Logf("%d bookings, %d orders, %d requests of Book, %d of QueryOrders, in %s of virtual time", told, orders, books, polls,

@@ -54,7 +54,7 @@ func TestCatalogueAtTheRateLimits(t *testing.T) {
 		hotelsPerCity int
 		pageSize      int
 	}{
-		{"a page for each city", cities, 50, hotelstays.MaxMetadataPageSize},
+		{"a page for each city", cities, 50, types.MaxMetadataPageSize},
 		{"five pages for each city", cities / 2, 100, 20},
 	}
 	for _, tc := range shapes[:howMany(t, "shapes", 2, 2, 1)] {
@@ -74,7 +74,7 @@ func readCatalogue(t *testing.T, cities, hotelsPerCity, pageSize int) {
 	}))
 	srv := w.Server
 	require.Equal(t, cities, srv.CityCount())
-	for _, op := range []hotelstaystest.Operation{hotelstaystest.OpDestinations, hotelstaystest.OpHotelsMetadata} {
+	for _, op := range []hotelstaystest.Operation{hotelstays.OpDestinations, hotelstays.OpHotelsMetadata} {
 		srv.Inject(fault{Operation: op, Kind: hotelstaystest.FaultDelay, Delay: catalogueLatency, Times: -1})
 	}
 	_, err := w.client.HotelIDList(t.Context(), &hotelstays.HotelIDListRequest{RegionCode: 1}) // fetches the token
@@ -87,7 +87,7 @@ func readCatalogue(t *testing.T, cities, hotelsPerCity, pageSize int) {
 
 	read.check(t, srv)
 	assert.Zero(t, srv.Ledger().RateLimited(""))
-	places, pages := srv.Ledger().Count(hotelstaystest.OpDestinations), srv.Ledger().Count(hotelstaystest.OpHotelsMetadata)
+	places, pages := srv.Ledger().Count(hotelstays.OpDestinations), srv.Ledger().Count(hotelstays.OpHotelsMetadata)
 	assert.Equal(t, 1+20+cities/10+cities, places, "a call for each place, and the first")
 	assert.Equal(t, cities*hotelsPerCity/min(pageSize, hotelsPerCity), pages)
 

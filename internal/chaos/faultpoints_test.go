@@ -70,7 +70,7 @@ var connectionPoints = slices.Concat([]faultPoint{
 	{point: "no fault", made: true, book: bookOrder, recover: recoveredFound, sent: 1},
 	{point: "dial failure", arrange: unreachable, book: bookUnsent, recover: recoveredError, is: errNoRoute},
 	{point: "dial failure, twice", made: true, arrange: unreachableTwice, book: bookOrder, recover: recoveredFound, sent: 1},
-	{point: "no token", fault: fault{Operation: hotelstaystest.OpTicket, Kind: cut}, book: bookUnsent, recover: recoveredError},
+	{point: "no token", fault: fault{Operation: hotelstays.OpTicket, Kind: cut}, book: bookUnsent, recover: recoveredError},
 },
 	lost("cut before the request is read", fault{Kind: hotelstaystest.FaultCutBeforeRead}),
 	either("cut after the request is read", fault{Kind: cut}),
@@ -213,7 +213,7 @@ func (s *faultScene) endsSoon() {
 func endsWaiting(s *faultScene) {
 	s.client = s.restarted(s.t)                     // has no token yet
 	s.t.Cleanup(func() { time.Sleep(time.Minute) }) // the fetch goes on
-	s.Inject(fault{Operation: hotelstaystest.OpTicket, Kind: delay, Delay: 10 * time.Second})
+	s.Inject(fault{Operation: hotelstays.OpTicket, Kind: delay, Delay: 10 * time.Second})
 	s.endsSoon()
 }
 
@@ -268,7 +268,7 @@ func (row faultPoint) check(t *testing.T, proto string, opts ...hotelstaystest.O
 				s := &faultScene{newWorld(t, opts...), t, t.Context()}
 				if f := row.fault; f.Kind != "" {
 					if f.Operation == "" {
-						f.Operation = hotelstaystest.OpBook
+						f.Operation = hotelstays.OpBook
 					} else {
 						s.client = s.restarted(t) // a fault of Ticket meets a client without a token
 					}
@@ -280,7 +280,7 @@ func (row faultPoint) check(t *testing.T, proto string, opts ...hotelstaystest.O
 				if row.arrange != nil {
 					row.arrange(s)
 				}
-				before := s.Ledger().Count(hotelstaystest.OpBook)
+				before := s.Ledger().Count(hotelstays.OpBook)
 				check(t, row, s)
 				s.checkLedger(row, before, proto)
 			})
@@ -368,7 +368,7 @@ func checkBookAndRecover(t *testing.T, row faultPoint, s *faultScene) {
 func (s *faultScene) checkLedger(row faultPoint, before int, proto string) {
 	made := s.Ledger().OrdersFor("ref-1")
 	assert.Len(s.t, made, map[bool]int{true: 1}[row.made])
-	books := s.Ledger().Requests(hotelstaystest.OpBook)[before:]
+	books := s.Ledger().Requests(hotelstays.OpBook)[before:]
 	assert.Len(s.t, books, row.sent)
 	for _, book := range books {
 		assert.Equal(s.t, proto, book.Proto)

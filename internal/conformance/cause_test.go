@@ -29,8 +29,8 @@ import (
 var causes = map[string]error{
 	"sentinel":         fmt.Errorf("the booking beside it: %w", hotelstays.ErrRateChanged),
 	"validation error": &hotelstays.ValidationError{Operation: hotelstays.OpBook},
-	"401":              &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 401, Code: hotelstays.CodeUnauthorized},
-	"429":              &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 429, Code: hotelstays.CodeRateLimited},
+	"401":              &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 401, Code: types.CodeUnauthorized},
+	"429":              &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 429, Code: types.CodeRateLimited},
 	"dial error":       &net.OpError{Op: "dial", Err: errors.New("the caller's database is down")},
 	"plain":            errors.New("enough"),
 	"canceled":         fmt.Errorf("the server stops: %w", context.Canceled),
@@ -285,11 +285,11 @@ func TestCauseWhileARecoveryIsSaved(t *testing.T) {
 func TestSiblingThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
-		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpHotelList, Kind: hotelstaystest.FaultDelay, Delay: time.Minute})
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultDelay, Delay: time.Minute})
 		group, ctx := errgroup.WithContext(t.Context())
 		group.Go(func() error {
 			time.Sleep(time.Second) // the search has been sent
-			return &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 200, Code: hotelstays.CodeRateChanged}
+			return &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 200, Code: types.CodeRateChanged}
 		})
 		var searched error
 		group.Go(func() error {

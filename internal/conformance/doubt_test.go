@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
-	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
 // A document is saved only of a voucher that is generated, and of the order that
@@ -178,7 +177,7 @@ func TestOddRecoveriesDoNotDecideEarly(t *testing.T) {
 			assert.Equal(t, hotelstays.BookingAbsent, outcome.State, name)
 			assert.GreaterOrEqual(t, time.Since(start), 10*time.Minute, name)
 			assert.Less(t, time.Since(start), 13*time.Minute, name)
-			assert.Positive(t, srv.Ledger().Count(hotelstaystest.OpQueryOrders))
+			assert.Positive(t, srv.Ledger().Count(hotelstays.OpQueryOrders))
 		})
 	}
 }

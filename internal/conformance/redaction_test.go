@@ -135,7 +135,7 @@ func bookWithPassport() *hotelstays.BookRequest {
 func TestRedactionOfValues(t *testing.T) {
 	ticket := hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret(canarySecret), TTL: time.Hour}
 	oauth := hotelstays.OAuthCredential{ClientID: "id", ClientSecret: types.NewSecret(canaryClient),
-		Scopes: []hotelstays.Scope{hotelstays.ScopeSearchRead}}
+		Scopes: []types.Scope{types.ScopeSearchRead}}
 	token := hotelstays.Token{Value: types.NewSecret(canaryToken), Expiry: time.Unix(1_800_000_000, 0)}
 	client := func(cred hotelstays.Credential) *hotelstays.Client {
 		c := newClient(t, cred, &fixedAnswer{status: 200, body: `{"code":0,"data":{"access_token":"` + canaryToken + `"}}`})

@@ -365,7 +365,7 @@ func TestWireTextIsNotEscaped(t *testing.T) {
 
 func TestWireScopesAreOneText(t *testing.T) {
 	call := callOf((*hotelstays.Client).OAuthToken, &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: types.NewSecret("s"),
-		Scopes: []hotelstays.Scope{"booking:read"}})
+		Scopes: []types.Scope{"booking:read"}})
 	sent, _ := exchange(t, call, `{"access_token":"t"}`, nil)
 	assert.Equal(t, `{"grant_type":"client_credentials","client_id":"id","client_secret":"s","scope":"booking:read"}`, sent.body)
 }
@@ -526,8 +526,8 @@ func operations() []operation {
 				ClientSecret: types.NewSecret("secret")}),
 			minimalBody: `{"grant_type":"client_credentials","client_id":"id","client_secret":"secret"}`,
 			full: callOf((*hotelstays.Client).OAuthToken, &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: types.NewSecret("secret"),
-				Scopes: []hotelstays.Scope{hotelstays.ScopeSearchRead, hotelstays.ScopeContentRead, hotelstays.ScopeBookingRead,
-					hotelstays.ScopeBookingWrite, hotelstays.ScopeBookingCancel}}),
+				Scopes: []types.Scope{types.ScopeSearchRead, types.ScopeContentRead, types.ScopeBookingRead,
+					types.ScopeBookingWrite, types.ScopeBookingCancel}}),
 			fullBody: `{"grant_type":"client_credentials","client_id":"id","client_secret":"secret",` +
 				`"scope":"search:read content:read booking:read booking:write booking:cancel"}`,
 			data:           `{"access_token":"opaque"}`,
@@ -539,7 +539,7 @@ func operations() []operation {
 			minimal:     callOf((*hotelstays.Client).Destinations, &hotelstays.DestinationsRequest{}),
 			minimalBody: `{}`,
 			full: callOf((*hotelstays.Client).Destinations, &hotelstays.DestinationsRequest{CountryCode: "AE", ParentDestinationID: "dest-0",
-				Include: hotelstays.DestinationsIncludeDetails, FilterEmptyCities: new(true), MinHotelCount: new(3)}),
+				Include: types.DestinationsIncludeDetails, FilterEmptyCities: new(true), MinHotelCount: new(3)}),
 			fullBody: `{"countryCode":"AE","parentDestinationId":"dest-0","include":"details","filterEmptyCities":true,"minHotelCount":3}`,
 			data:     `{"destinations":[` + destinationJSON + `]}`,
 			want:     &hotelstays.DestinationsResponse{Destinations: []types.Destination{sampleDestination()}},
@@ -577,7 +577,7 @@ func operations() []operation {
 				RegionCode: 12, RegionName: "Region"}),
 			fullBody: `{"hotelIds":[7,9007199254740993],"regionCode":12,"regionName":"Region"}`,
 			data:     `{"hotelIdList":[{"hotelId":"7"},{"hotelId":"8"}]}`,
-			want:     &hotelstays.HotelIDListResponse{HotelIDList: []hotelstays.HotelIDListItem{{HotelID: "7"}, {HotelID: "8"}}},
+			want:     &hotelstays.HotelIDListResponse{HotelIDList: []types.HotelIDListItem{{HotelID: "7"}, {HotelID: "8"}}},
 		},
 		{
 			name: "HotelList", path: "/api/search/hotelList", group: bookingFlow, hint: "59000",
@@ -587,7 +587,7 @@ func operations() []operation {
 			full: callOf((*hotelstays.Client).HotelList, &hotelstays.HotelListRequest{SessionID: "session-1", HotelIDs: []string{"P-1", "h-2"},
 				DestinationID: "dest-1", DestinationName: "City", CheckIn: stay.in, CheckOut: stay.out, RoomOccupancies: stay.rooms,
 				MaxRatesPerHotel: 1, CountryCode: "AE", ResidencyCode: "SA", NationalityCode: "CN", PageNum: 2, PageSize: 200,
-				Cursor: new(int64(5)), SortBy: hotelstays.SortDistanceAsc}),
+				Cursor: new(int64(5)), SortBy: types.SortDistanceAsc}),
 			fullSession: "session-1",
 			fullBody: `{"hotelIds":["P-1","h-2"],"destinationId":"dest-1","destinationName":"City","checkIn":"2026-12-24","checkOut":"2026-12-27",` +
 				`"roomOccupancies":[{"adultCount":2,"childrenAges":[4,11]},{"adultCount":1,"childrenAges":[9]}],"maxRatesPerHotel":1,"countryCode":"AE",` +

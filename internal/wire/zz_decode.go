@@ -586,6 +586,19 @@ func ReadDestination(l *Lexer, v *types.Destination) {
 	}
 }
 
+func ReadHotelIDListItem(l *Lexer, v *types.HotelIDListItem) {
+	var seen Seen
+	for more := l.Object(); more; more = l.Member() {
+		switch string(l.Name()) {
+		case "hotelId":
+			l.Once(&seen, 0)
+			v.HotelID = l.String()
+		default:
+			l.Unknown()
+		}
+	}
+}
+
 func ReadRoom(l *Lexer, v *types.Room) {
 	var seen Seen
 	for more := l.Object(); more; more = l.Member() {

@@ -56,7 +56,7 @@ var (
 
 	hotelList = &hotelstays.HotelListRequest{
 		SessionID: answers.Session, HotelIDs: answers.HotelIDs(), CheckIn: "2027-02-20", CheckOut: "2027-02-23",
-		RoomOccupancies: occupancy, NationalityCode: "AE", PageSize: 200, SortBy: hotelstays.SortPriceAsc,
+		RoomOccupancies: occupancy, NationalityCode: "AE", PageSize: 200, SortBy: types.SortPriceAsc,
 	}
 	hotelRates = &hotelstays.HotelRatesRequest{
 		SessionID: answers.Session, HotelID: "PH00000011", CheckIn: "2027-02-20", CheckOut: "2027-02-23",

@@ -98,7 +98,7 @@ func TestLostAnswer(t *testing.T) {
 			p.WaitFor("#bookings", "No booking yet")
 			p.Check(screen.Name + "-empty")
 
-			srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
+			srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
 			p.WaitFor("#faults-list", "cut on Book")
 			e.loseAnswer("trip-1")
 			story := []string{"trip-1", "Book", "made the order", "answer was lost"}

@@ -16,11 +16,12 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // event returns an event with two keys.
 func event(id, body string) *hotelstays.WebhookEvent {
-	return &hotelstays.WebhookEvent{ID: id, CustomerReferenceNo: "ref", Kind: hotelstays.EventOrderPaid, Signed: true, Raw: []byte(body)}
+	return &hotelstays.WebhookEvent{ID: id, CustomerReferenceNo: "ref", Kind: types.EventOrderPaid, Signed: true, Raw: []byte(body)}
 }
 
 // withEvents runs a test with an EventStore on each database.

@@ -96,7 +96,7 @@ func benchmarkJournal(b *testing.B, dialect hotelstayssql.Dialect, answer time.D
 	}
 	db.createTables(b)
 	s := newService(b, hotelstaystest.WithLedgerLimit(1))
-	s.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: answer, Times: -1})
+	s.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: answer, Times: -1})
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = bookers
 	client, err := hotelstays.New(s.URL, hotelstays.TicketCredential{AppKey: s.AppKey, AppSecret: types.NewSecret(s.AppSecret)},

@@ -24,7 +24,6 @@ import (
 	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
 	"github.com/hotelstays/hotelstays-go/contrib/sql/journaltest"
 	"github.com/hotelstays/hotelstays-go/durable"
-	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
 )
 
@@ -165,7 +164,7 @@ func TestProcessesDie(t *testing.T) {
 		start := time.Now()
 		require.NoError(t, fleet.Survive(t.Context()))
 		t.Logf("%s, %d requests of Book, %d of QueryOrders", time.Since(start).Round(time.Second),
-			b.Ledger().Count(hotelstaystest.OpBook), b.Ledger().Count(hotelstaystest.OpQueryOrders))
+			b.Ledger().Count(hotelstays.OpBook), b.Ledger().Count(hotelstays.OpQueryOrders))
 		b.check(t, fleet.Freezes > 0)
 	})
 }

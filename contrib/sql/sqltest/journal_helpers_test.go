@@ -267,11 +267,11 @@ func (b *books) hasState(reference string, want durable.Ending, step time.Durati
 }
 
 var (
-	bookLost    = hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut}
-	bookMade    = hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultCut, Commit: true}
-	bookRefused = hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultStatus, Status: 200,
-		Code: hotelstays.CodeRateChanged}
-	noPoll = hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 200,
+	bookLost    = hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut}
+	bookMade    = hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut, Commit: true}
+	bookRefused = hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultStatus, Status: 200,
+		Code: types.CodeRateChanged}
+	noPoll = hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 200,
 		Code: 100009999, Times: -1}
 )
 
@@ -283,9 +283,9 @@ func (b *books) sendUnknown(reference string, fault hotelstaystest.Fault) {
 	b.Inject(noPoll)
 	defer b.ClearFaults()
 	ctx, cancel := context.WithCancel(b.t.Context())
-	polls := b.Ledger().Count(hotelstaystest.OpQueryOrders)
+	polls := b.Ledger().Count(hotelstays.OpQueryOrders)
 	go func() { // Send need not wait for its BookTimeout
-		for b.Ledger().Count(hotelstaystest.OpQueryOrders) == polls && ctx.Err() == nil {
+		for b.Ledger().Count(hotelstays.OpQueryOrders) == polls && ctx.Err() == nil {
 			time.Sleep(time.Millisecond)
 		}
 		cancel()

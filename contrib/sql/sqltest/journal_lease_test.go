@@ -272,7 +272,7 @@ func TestBookEndsWithItsTimeout(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, b *books) {
-				b.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Hour})
+				b.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Hour})
 				start := time.Now()
 				var unknown *hotelstays.OutcomeUnknownError
 				require.ErrorAs(t, book(t.Context(), b), &unknown)

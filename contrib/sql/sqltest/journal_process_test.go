@@ -181,7 +181,7 @@ func TestDiesWhileBooking(t *testing.T) {
 				b.hasState("ref-1", want.ending, 5*time.Second)
 				assert.Equal(t, 1, b.row("ref-1").Ended)
 				assert.Len(t, b.Ledger().Orders(), want.books)
-				assert.Equal(t, want.books, b.Ledger().Count(hotelstaystest.OpBook))
+				assert.Equal(t, want.books, b.Ledger().Count(hotelstays.OpBook))
 			})
 		})
 	}
@@ -212,12 +212,12 @@ func TestAFrozenProcess(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		b := newBooks(t, db, nil)
 		b.sendUnknown("ref-1", bookMade)
-		slow := hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: time.Second}
+		slow := hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: time.Second}
 		b.Inject(slow)
-		polls := b.Ledger().Count(hotelstaystest.OpQueryOrders)
+		polls := b.Ledger().Count(hotelstays.OpQueryOrders)
 		b.pass(time.Minute)
 		process := begin(t, b.partOf("run")).Cmd.Process
-		b.eventually("it polls", func() bool { return b.Ledger().Count(hotelstaystest.OpQueryOrders) > polls })
+		b.eventually("it polls", func() bool { return b.Ledger().Count(hotelstays.OpQueryOrders) > polls })
 		require.NoError(t, process.Signal(syscall.SIGSTOP))
 		stop := b.run()
 		b.hasState("ref-1", durable.EndingFound, 30*time.Second)
@@ -225,13 +225,13 @@ func TestAFrozenProcess(t *testing.T) {
 		ended := b.stored("ref-1")
 
 		b.sendUnknown("ref-2", bookMade) // its end shows that the process has continued
-		polls = b.Ledger().Count(hotelstaystest.OpQueryOrders)
+		polls = b.Ledger().Count(hotelstays.OpQueryOrders)
 		b.pass(time.Minute)
 		b.Inject(slow)
 		require.NoError(t, process.Signal(syscall.SIGCONT))
 		b.hasState("ref-2", durable.EndingFound, 0)
 		assert.Equal(t, 1, b.row("ref-1").Ended)
 		assert.Equal(t, ended, b.stored("ref-1"))
-		assert.Equal(t, polls+1, b.Ledger().Count(hotelstaystest.OpQueryOrders), "only the one of ref-2")
+		assert.Equal(t, polls+1, b.Ledger().Count(hotelstays.OpQueryOrders), "only the one of ref-2")
 	})
 }

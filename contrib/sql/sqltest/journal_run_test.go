@@ -36,11 +36,11 @@ func TestABookingThatIsNeverSent(t *testing.T) {
 		b.another(nil).run()
 		time.Sleep(100 * time.Millisecond)
 		require.NoError(t, b.Wake(t.Context(), "ref-1"))
-		assert.Zero(t, b.Ledger().Count(hotelstaystest.OpBook), "Send may still come")
+		assert.Zero(t, b.Ledger().Count(hotelstays.OpBook), "Send may still come")
 		b.pass(15 * time.Second) // 10 s of BookTimeout, and the margin
 		b.hasState("ref-1", durable.EndingFound, 0)
 		b.hasState("ref-2", durable.EndingFailed, 0)
-		assert.Equal(t, 2, b.Ledger().Count(hotelstaystest.OpBook))
+		assert.Equal(t, 2, b.Ledger().Count(hotelstays.OpBook))
 		_, err := b.Send(t.Context(), "ref-1")
 		require.ErrorIs(t, err, durable.ErrAlreadyBooked)
 		assert.Equal(t, 1, b.row("ref-1").Ended)
@@ -112,7 +112,7 @@ func TestWakeBeforeTheOrderIsThere(t *testing.T) {
 		require.NoError(t, b.Wake(t.Context(), "ref-1"))
 		b.eventually("it was polled for", func() bool {
 			stored := b.stored("ref-1")
-			return b.Ledger().Count(hotelstaystest.OpQueryOrders) == 1 && stored.Due.Sub(stored.BookBy).Abs() < time.Millisecond
+			return b.Ledger().Count(hotelstays.OpQueryOrders) == 1 && stored.Due.Sub(stored.BookBy).Abs() < time.Millisecond
 		})
 		assert.Zero(t, b.stored("ref-1").Recovery.EndedAt)
 		answer.release()
@@ -234,10 +234,10 @@ func (b *books) nextRoundFinds(reference string) {
 	var unknown *hotelstays.OutcomeUnknownError
 	require.ErrorAs(b.t, err, &unknown)
 	require.ErrorIs(b.t, err, hotelstays.ErrRateChanged)
-	polls := b.Ledger().Count(hotelstaystest.OpQueryOrders)
+	polls := b.Ledger().Count(hotelstays.OpQueryOrders)
 	b.pass(20 * time.Second) // its BookTimeout, and the margin
 	b.run()
-	b.eventually("it is polled for", func() bool { return b.Ledger().Count(hotelstaystest.OpQueryOrders) > polls })
+	b.eventually("it is polled for", func() bool { return b.Ledger().Count(hotelstays.OpQueryOrders) > polls })
 	require.Equal(b.t, ended, b.row(reference).Ended)
 	b.Advance(3 * time.Hour)
 	b.hasState(reference, durable.EndingFound, time.Minute)
@@ -310,11 +310,11 @@ func TestStoppedInAPoll(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		b := newBooks(t, db, nil)
 		b.sendUnknown("ref-1", bookMade)
-		b.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: patience})
-		polls := b.Ledger().Count(hotelstaystest.OpQueryOrders)
+		b.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: patience})
+		polls := b.Ledger().Count(hotelstays.OpQueryOrders)
 		b.pass(time.Minute)
 		stop := b.run()
-		b.eventually("a worker polls", func() bool { return b.Ledger().Count(hotelstaystest.OpQueryOrders) > polls })
+		b.eventually("a worker polls", func() bool { return b.Ledger().Count(hotelstays.OpQueryOrders) > polls })
 		stop()
 		b.ClearFaults()
 		b.run()
@@ -340,7 +340,7 @@ func TestPollsForMany(t *testing.T) {
 		b.eventually("no lease is left", func() bool { // they are due 150 s after the end of Book: in 90 s
 			return db.number(t, `SELECT COUNT(*) FROM hotelstays_journal WHERE live = 1 AND due <= ?`, time.Now().Add(time.Minute).UnixMicro()) == 0
 		})
-		assert.LessOrEqual(t, b.Ledger().Count(hotelstaystest.OpQueryOrders), 6, "three polls for many, and one for the order")
+		assert.LessOrEqual(t, b.Ledger().Count(hotelstays.OpQueryOrders), 6, "three polls for many, and one for the order")
 		assert.EqualValues(t, many-1, db.number(t, `SELECT COUNT(*) FROM hotelstays_journal WHERE live = 1`))
 	})
 }
@@ -357,14 +357,14 @@ func TestAReferenceThatIsRefused(t *testing.T) {
 			_, err := b.client.Book(t.Context(), b.request(reference))
 			require.NoError(t, err)
 		}
-		b.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 400,
-			Code: hotelstays.CodeParam, Times: -1, Reference: "many-000007"})
+		b.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 400,
+			Code: types.CodeParam, Times: -1, Reference: "many-000007"})
 		b.run()
 		b.eventually("all but one are found", func() bool {
 			return db.number(t, `SELECT COUNT(*) FROM bookings WHERE state = 'found'`) == many-1
 		})
 		assert.Equal(t, "pending", b.row("many-000007").State)
-		assert.LessOrEqual(t, b.Ledger().Count(hotelstaystest.OpQueryOrders), many+10, "it is found by halves")
+		assert.LessOrEqual(t, b.Ledger().Count(hotelstays.OpQueryOrders), many+10, "it is found by halves")
 	})
 }
 
@@ -459,7 +459,7 @@ func TestPollsForManyKeepTheirUsers(t *testing.T) {
 			return db.number(t, `SELECT COUNT(*) FROM hotelstays_journal WHERE due <= ?`, time.Now().Add(time.Minute).UnixMicro()) == 0
 		})
 		users := map[string]int{}
-		for _, r := range b.Ledger().Requests(hotelstaystest.OpQueryOrders) {
+		for _, r := range b.Ledger().Requests(hotelstays.OpQueryOrders) {
 			users[r.Header.Get("User-Ref")]++
 		}
 		for i := range 4 {
@@ -491,9 +491,9 @@ func TestManyOpenBookings(t *testing.T) {
 			peak = max(peak, now.HeapAlloc)
 			return db.number(t, `SELECT COUNT(*) FROM hotelstays_journal WHERE live = 1 AND due <= ?`, start.Add(time.Minute).UnixMicro()) == 0
 		}, 15*time.Minute, 100*time.Millisecond, "none is due, and no lease is left")
-		polls := b.Ledger().Requests(hotelstaystest.OpQueryOrders)
-		t.Logf("%d polls in %s, %d MB", b.Ledger().Count(hotelstaystest.OpQueryOrders), time.Since(start).Round(time.Millisecond), (peak-min(peak, before.HeapAlloc))>>20)
-		assert.LessOrEqual(t, b.Ledger().Count(hotelstaystest.OpQueryOrders), many/50)
+		polls := b.Ledger().Requests(hotelstays.OpQueryOrders)
+		t.Logf("%d polls in %s, %d MB", b.Ledger().Count(hotelstays.OpQueryOrders), time.Since(start).Round(time.Millisecond), (peak-min(peak, before.HeapAlloc))>>20)
+		assert.LessOrEqual(t, b.Ledger().Count(hotelstays.OpQueryOrders), many/50)
 		for _, poll := range polls {
 			assert.False(t, poll.RateLimited)
 		}

@@ -13,7 +13,6 @@ import (
 
 	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
 	"github.com/hotelstays/hotelstays-go/durable"
-	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -152,7 +151,7 @@ func TestStatementsOfTheJournalUseAnIndex(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- journal.Run(ctx) }()
-		b.eventually("it has looked", func() bool { return b.Ledger().Count(hotelstaystest.OpQueryOrders) > 0 })
+		b.eventually("it has looked", func() bool { return b.Ledger().Count(types.OpQueryOrders) > 0 })
 		cancel()
 		require.NoError(t, <-done)
 		for _, err := range journal.List(t.Context()) {

@@ -61,11 +61,11 @@ func TestAnOutcomeThatIsKnownAtOnce(t *testing.T) {
 		assert.Equal(t, durable.EndingFailed, durable.EndingOf(outcome), "nothing was sent")
 
 		b.begin("ref-5")
-		books := b.Ledger().Count(hotelstaystest.OpBook)
+		books := b.Ledger().Count(hotelstays.OpBook)
 		outcome, err = b.Send(overslept{t.Context()}, "ref-5")
 		require.NoError(t, err)
 		assert.ErrorIs(t, outcome.Err, context.DeadlineExceeded)
-		assert.Equal(t, books, b.Ledger().Count(hotelstaystest.OpBook))
+		assert.Equal(t, books, b.Ledger().Count(hotelstays.OpBook))
 
 		b.begin("ref-6")
 		refusal := bookRefused
@@ -76,7 +76,7 @@ func TestAnOutcomeThatIsKnownAtOnce(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, hotelstays.KindRefused, hotelstays.KindOf(outcome.Err))
 		assert.Equal(t, callerRow{"failed", "", 1}, b.row("ref-6"))
-		assert.Zero(t, b.Ledger().Count(hotelstaystest.OpQueryOrders), "nobody had to poll")
+		assert.Zero(t, b.Ledger().Count(hotelstays.OpQueryOrders), "nobody had to poll")
 	})
 }
 
@@ -94,7 +94,7 @@ func TestLostAnswers(t *testing.T) {
 		b.hasState("ref-1", durable.EndingFound, 10*time.Second)
 		b.hasState("ref-2", durable.EndingAbsent, 10*time.Second)
 		assert.Equal(t, map[string]int{"ref-1": 1}, b.bookingsMade())
-		assert.GreaterOrEqual(t, b.Ledger().Count(hotelstaystest.OpQueryOrders), 4)
+		assert.GreaterOrEqual(t, b.Ledger().Count(hotelstays.OpQueryOrders), 4)
 
 		require.NoError(t, b.beginAgain(b.request("ref-2")))
 		outcome, err := b.Send(t.Context(), "ref-2")
@@ -146,7 +146,7 @@ func TestSentOnce(t *testing.T) {
 		assert.Equal(t, begun, b.sealed("ref-1"), "the first request stays, although the caller commits")
 		_, err = b.Book(t.Context(), b.request("ref-1"))
 		require.ErrorIs(t, err, durable.ErrAlreadyBegun)
-		assert.Zero(t, b.Ledger().Count(hotelstaystest.OpBook))
+		assert.Zero(t, b.Ledger().Count(hotelstays.OpBook))
 
 		var wg sync.WaitGroup
 		var sent, started atomic.Int32
@@ -174,7 +174,7 @@ func TestSentOnce(t *testing.T) {
 		require.ErrorIs(t, b.beginAgain(b.request("ref-1")), durable.ErrAlreadyBooked)
 		_, err = b.Book(t.Context(), b.request("ref-1"))
 		require.ErrorIs(t, err, durable.ErrAlreadyBooked)
-		assert.Equal(t, 1, b.Ledger().Count(hotelstaystest.OpBook))
+		assert.Equal(t, 1, b.Ledger().Count(hotelstays.OpBook))
 		assert.Equal(t, 1, b.row("ref-1").Ended)
 	})
 }
@@ -380,7 +380,7 @@ func TestARequestOfAnotherRow(t *testing.T) {
 		db.exec(t, `UPDATE hotelstays_journal SET request = ? WHERE reference = ?`, b.sealed("ref-2"), []byte("ref-1"))
 		_, err := b.Send(t.Context(), "ref-1")
 		require.ErrorContains(t, err, "moved from another place")
-		assert.Zero(t, b.Ledger().Count(hotelstaystest.OpBook))
+		assert.Zero(t, b.Ledger().Count(hotelstays.OpBook))
 	})
 }
 
@@ -426,7 +426,7 @@ func TestADatabaseThatDoesNotFit(t *testing.T) {
 		_, err = b.Book(t.Context(), b.request("ref-2"))
 		require.ErrorAs(t, err, &newer)
 		require.ErrorAs(t, b.Run(t.Context()), &newer)
-		assert.Zero(t, b.Ledger().Count(hotelstaystest.OpBook))
+		assert.Zero(t, b.Ledger().Count(hotelstays.OpBook))
 
 		db.exec(t, `DELETE FROM hotelstays_schema WHERE version = 99`)
 		_, err = b.Send(t.Context(), "ref-1")
@@ -551,16 +551,16 @@ func TestAbandonWhileBookIsUnderWay(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		b := newBooks(t, db, func(o *hotelstayssql.JournalOptions) { o.BookTimeout = patience })
 		b.begin("ref-1")
-		b.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpBook, Kind: hotelstaystest.FaultDelay, Delay: patience})
+		b.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: patience})
 		ctx, cancel := context.WithCancelCause(t.Context())
 		sent := make(chan error)
 		go func() {
 			_, err := b.Send(ctx, "ref-1")
 			sent <- err
 		}()
-		b.eventually("Book is under way", func() bool { return b.Ledger().Count(hotelstaystest.OpBook) == 1 })
+		b.eventually("Book is under way", func() bool { return b.Ledger().Count(hotelstays.OpBook) == 1 })
 		assert.ErrorContains(t, b.Abandon(t.Context(), "ref-1"), "may still be under way")
-		cancel(&hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 200, Code: hotelstays.CodeRateChanged})
+		cancel(&hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 200, Code: types.CodeRateChanged})
 		err := <-sent
 		assert.ErrorIs(t, err, context.Canceled)
 		assert.NotErrorIs(t, err, hotelstays.ErrRateChanged)

@@ -17,7 +17,6 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
 	"github.com/hotelstays/hotelstays-go/durable"
-	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
 // servers lock rows, and not the whole database.
@@ -213,7 +212,7 @@ func TestConnectionsWithoutAutocommit(t *testing.T) {
 		require.ErrorContains(t, err, "nothing was sent by this call: autocommit is off")
 		_, err = b.through(off, nil).Book(t.Context(), b.request("ref-2"))
 		require.ErrorContains(t, err, "nothing was sent: autocommit is off")
-		assert.Zero(t, b.Ledger().Count(hotelstaystest.OpBook))
+		assert.Zero(t, b.Ledger().Count(hotelstays.OpBook))
 	})
 }
 
@@ -262,7 +261,7 @@ func TestOtherDefaultsOfConnections(t *testing.T) {
 				})
 				require.NoError(t, err)
 			}
-			assert.Equal(t, many, b.Ledger().Count(hotelstaystest.OpBook))
+			assert.Equal(t, many, b.Ledger().Count(hotelstays.OpBook))
 			assert.EqualValues(t, many, db.number(t, `SELECT SUM(ended) FROM bookings`))
 		})
 	}

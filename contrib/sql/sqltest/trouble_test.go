@@ -16,7 +16,6 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
 	"github.com/hotelstays/hotelstays-go/durable"
-	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
 // The limit of pages stands for a full disk: SQLite reports both in the same way.
@@ -97,7 +96,7 @@ func TestTheDiskIsFullBeforeBook(t *testing.T) {
 			err := row.book(d)
 			require.ErrorContains(t, err, "full")
 			assert.Regexp(t, `reference "ref-\d": .*(nothing was sent|roll back)`, err.Error())
-			assert.Zero(t, d.Ledger().Count(hotelstaystest.OpBook))
+			assert.Zero(t, d.Ledger().Count(hotelstays.OpBook))
 			assert.EqualValues(t, 1, d.db.number(t, `SELECT COUNT(*) FROM hotelstays_journal WHERE request IS NOT NULL`))
 			d.empty()
 			require.NoError(t, row.book(d))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 const (
@@ -137,7 +138,7 @@ func (b *booking) addSteps(words states, hooks []hotelstaystest.Webhook, secret 
 	for _, w := range hooks {
 		shown := newWebhook(w, secret)
 		b.Webhooks = append(b.Webhooks, shown)
-		b.Steps = append(b.Steps, step{At: w.EventTime, Class: shown.Class, Title: "Webhook " + w.Event, Text: shown.summary()})
+		b.Steps = append(b.Steps, step{At: w.EventTime, Class: shown.Class, Title: "Webhook " + string(w.Event), Text: shown.summary()})
 		if shown.Class == "bad" {
 			b.Failing++
 		}
@@ -161,7 +162,7 @@ func (b *booking) addRequests() {
 			}
 		}
 		s.Class, s.Note = outcome(r)
-		if r.Msg != "" && r.Code != hotelstaystest.CodeOK {
+		if r.Msg != "" && r.Code != 0 {
 			s.Note += ": " + r.Msg
 		}
 		s.Text = b.did(r, booked)
@@ -171,7 +172,7 @@ func (b *booking) addRequests() {
 		if s.Text == foundNothing {
 			s.Class = ""
 		}
-		booked = booked || r.Operation == hotelstaystest.OpBook && r.Executed
+		booked = booked || r.Operation == types.OpBook && r.Executed
 		b.Steps = append(b.Steps, s)
 	}
 }
@@ -191,13 +192,13 @@ func (b *booking) did(r *hotelstaystest.Request, booked bool) string {
 		return "was cut off. Nothing was done."
 	case !r.Executed:
 		return "was refused."
-	case r.Operation == hotelstaystest.OpBook && booked:
+	case r.Operation == types.OpBook && booked:
 		return "returned the same order." + lost
-	case r.Operation == hotelstaystest.OpBook:
+	case r.Operation == types.OpBook:
 		return "made the order." + lost
-	case r.Operation == hotelstaystest.OpCancel:
+	case r.Operation == types.OpCancel:
 		return "cancelled the order." + lost
-	case r.Operation == hotelstaystest.OpQueryOrders && lost == "":
+	case r.Operation == types.OpQueryOrders && lost == "":
 		if _, answer := r.Bodies(); b.Order != nil && strings.Contains(answer, b.Order.PlatformReferenceNo) {
 			return "found the order."
 		}

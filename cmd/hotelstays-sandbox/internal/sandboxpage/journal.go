@@ -143,7 +143,7 @@ func outcome(r *hotelstaystest.Request) (class, text string) {
 		return "warn", "429 rate limit"
 	case r.Status >= 400:
 		return "bad", fmt.Sprintf("HTTP %d", r.Status)
-	case r.Code != hotelstaystest.CodeOK:
+	case r.Code != 0:
 		return "warn", fmt.Sprintf("code %d", r.Code)
 	case r.Fault != "" && r.Fault != hotelstaystest.FaultDelay && r.Fault != hotelstaystest.FaultSlowBody:
 		return "warn", fmt.Sprintf("HTTP %d, spoiled", r.Status)

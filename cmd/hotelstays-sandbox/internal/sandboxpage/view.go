@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 type view struct {
@@ -46,10 +47,10 @@ var advances = []preset{
 }
 
 var operations = []hotelstaystest.Operation{
-	hotelstaystest.OpTicket, hotelstaystest.OpOAuthToken, hotelstaystest.OpDestinations, hotelstaystest.OpHotelsMetadata,
-	hotelstaystest.OpHotelStaticDetail, hotelstaystest.OpHotelIDList, hotelstaystest.OpHotelList, hotelstaystest.OpHotelRates,
-	hotelstaystest.OpCheckAvail, hotelstaystest.OpBook, hotelstaystest.OpQueryOrders, hotelstaystest.OpOrderVoucher,
-	hotelstaystest.OpCancel, hotelstaystest.OpVoucherDownload, hotelstaystest.OpVoucherVerify, hotelstaystest.OpWebhook,
+	types.OpTicket, types.OpOAuthToken, types.OpDestinations, types.OpHotelsMetadata,
+	types.OpHotelStaticDetail, types.OpHotelIDList, types.OpHotelList, types.OpHotelRates,
+	types.OpCheckAvail, types.OpBook, types.OpQueryOrders, types.OpOrderVoucher,
+	types.OpCancel, hotelstaystest.OpVoucherDownload, hotelstaystest.OpVoucherVerify, hotelstaystest.OpWebhook,
 }
 
 var faultKinds = []hotelstaystest.FaultKind{

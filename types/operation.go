@@ -1,0 +1,52 @@
+// Operations: their names, their rate limits, and the scopes that they need.
+
+package types
+
+// Operation names an operation of the API in errors, logs, rate limits and observers.
+type Operation string
+
+// The operations of the API.
+const (
+	OpTicket            Operation = "Ticket"
+	OpOAuthToken        Operation = "OAuthToken"
+	OpDestinations      Operation = "Destinations"
+	OpHotelsMetadata    Operation = "HotelsMetadata"
+	OpHotelStaticDetail Operation = "HotelStaticDetail"
+	OpHotelIDList       Operation = "HotelIDList"
+	OpHotelList         Operation = "HotelList"
+	OpHotelRates        Operation = "HotelRates"
+	OpCheckAvail        Operation = "CheckAvail"
+	OpBook              Operation = "Book"
+	OpQueryOrders       Operation = "QueryOrders"
+	OpOrderVoucher      Operation = "OrderVoucher"
+	OpCancel            Operation = "Cancel"
+)
+
+// RateLimit returns how many requests of op the service accepts from one client address
+// in any second; 0 where the limit is undocumented.
+func (op Operation) RateLimit() int {
+	switch op {
+	case OpTicket:
+		return 5
+	case OpDestinations, OpHotelsMetadata, OpHotelStaticDetail, OpHotelList, OpHotelRates:
+		return 100
+	case OpCheckAvail, OpBook, OpCancel:
+		return 10
+	case OpQueryOrders, OpOrderVoucher:
+		return 50
+	}
+	return 0
+}
+
+// Scope is a permission of an OAuth token.
+type Scope string
+
+// The documented scopes. OrderVoucher needs ScopeBookingRead; what the others allow is
+// undocumented.
+const (
+	ScopeSearchRead    Scope = "search:read"
+	ScopeContentRead   Scope = "content:read"
+	ScopeBookingRead   Scope = "booking:read"
+	ScopeBookingWrite  Scope = "booking:write"
+	ScopeBookingCancel Scope = "booking:cancel"
+)
