@@ -18,18 +18,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// recoverySchedule is when the order is polled, from the end of Book: at once, after half a
-// minute, then with doubling pauses up to the service's limit of ten minutes.
-var recoverySchedule = []time.Duration{0, 30 * time.Second, 90 * time.Second, 210 * time.Second, 450 * time.Second, recoveryEnd}
-
-const (
-	// recoveryEnd ends the schedule. Absence needs a poll at that time or later.
-	recoveryEnd = 600 * time.Second
-	// recoveryPollTimeout bounds one poll. It is shorter than every pause.
-	recoveryPollTimeout = 20 * time.Second
-	recoveryPause       = 150 * time.Second
-)
-
 // BookingState is what is known about a booking. It marshals as a word.
 type BookingState int
 
@@ -89,31 +77,6 @@ type BookingOutcome struct {
 	Recovery *BookingRecovery
 }
 
-// BookingRecovery holds what is needed to find a booking again, and to cancel it. Store it as
-// JSON before you call Book and after each step; WithSaveRecovery does both. Only one
-// goroutine may use it at a time. Its times are wall-clock times: machines that continue it
-// need synchronised clocks.
-type BookingRecovery struct {
-	CustomerReferenceNo string `json:"customerReferenceNo"`
-	// Fingerprint identifies the environment and the account. Polls of another account would
-	// prove nothing.
-	Fingerprint string `json:"fingerprint"`
-	// SessionID is the session of the booking, for Cancel.
-	SessionID string `json:"sessionId,omitempty"`
-	// Market and UserRef are those of the booking.
-	Market  string `json:"market,omitempty"`
-	UserRef string `json:"userRef,omitempty"`
-	// EndedAt is when Book ended. If it is zero, because the recovery was stored before Book,
-	// the schedule starts with the first poll.
-	EndedAt time.Time `json:"endedAt,omitzero"`
-	// Polls counts the scheduled poll times that are over.
-	Polls int `json:"polls"`
-	// NextPoll is the time of the next poll.
-	NextPoll time.Time `json:"nextPoll,omitzero"`
-	// Expect is BookRequest.Expect.
-	Expect *types.RoomRatePkg `json:"expect,omitempty"`
-}
-
 // NewBookingRecovery returns the recovery of a Book with the same request and options. Store
 // it before you call Book: if the process dies, it finds the booking again.
 func (c *Client) NewBookingRecovery(req *BookRequest, opts ...CallOption) *BookingRecovery {
@@ -140,36 +103,6 @@ func (c *Client) fingerprint() string {
 	}
 	sum := sha256.Sum256([]byte(c.baseURL + " " + c.cred.account()))
 	return hex.EncodeToString(sum[:16])
-}
-
-func (r *BookingRecovery) ended(at time.Time) {
-	r.EndedAt = at.UTC().Round(0) // without monotonic time, because it is stored
-	r.NextPoll = r.EndedAt
-}
-
-// repairTimes restarts a schedule with missing or impossible times, such as those of another
-// clock.
-func (r *BookingRecovery) repairTimes(now time.Time) {
-	switch {
-	case r.EndedAt.IsZero() || r.EndedAt.After(now.Add(time.Second)):
-		r.Polls = 0
-		r.ended(now)
-	case r.NextPoll.After(now.Add(recoveryEnd)):
-		r.NextPoll = now.UTC().Round(0)
-	}
-}
-
-// polled advances the schedule after a poll that began at a time. It skips missed times,
-// because one poll is as good as several.
-func (r *BookingRecovery) polled(at time.Time) {
-	for r.Polls < len(recoverySchedule) && !r.EndedAt.Add(recoverySchedule[r.Polls]).After(at) {
-		r.Polls++
-	}
-	if r.Polls < len(recoverySchedule) {
-		r.NextPoll = r.EndedAt.Add(recoverySchedule[r.Polls])
-	} else {
-		r.NextPoll = at.UTC().Round(0).Add(recoveryPause)
-	}
 }
 
 // BookAndRecover books, and finds the order if the outcome of Book is unknown. The search takes
