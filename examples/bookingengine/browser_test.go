@@ -63,6 +63,9 @@ func (p *tab) toGuests() {
 	p.Do(chromedp.KeyEvent("\n")) // without a mouse
 	p.WaitFor("h1", "Hotels in "+p.site.srv.CityName(0))
 	p.check("hotels")
+	prices := browsertest.Eval[[]float64](p.Tab, `[...document.querySelectorAll("#hotels > li")].map((hotel) => Number(hotel.dataset.price))`)
+	assert.Len(p.t, prices, 12)
+	assert.IsNonDecreasing(p.t, prices, "hotels are sorted by the price that is shown")
 	p.Click(".cards a.button")
 	p.WaitFor("h2", "Room")
 	p.check("rooms")

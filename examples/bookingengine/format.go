@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"net/url"
@@ -18,6 +19,8 @@ var templateFuncs = template.FuncMap{
 	"selling":   selling,
 	"text":      text,
 	"deadline":  deadline,
+	"day":       day,
+	"meals":     meals,
 	"refund":    refund,
 	"fee":       fee,
 	"cheapest":  cheapest,
@@ -60,12 +63,7 @@ func text(t *types.I18N) string {
 	if t == nil {
 		return ""
 	}
-	for _, s := range []string{t.EN, t.AR, t.ZH} {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
+	return cmp.Or(t.EN, t.AR, t.ZH)
 }
 
 // deadline formats a time in the service's zone, or returns it unchanged.
@@ -78,7 +76,30 @@ func deadline(t types.Timestamp) string {
 	if _, offset := at.Zone(); offset != 0 {
 		zone = at.Format("UTC-07:00")
 	}
-	return at.Format("2006-01-02 15:04 ") + zone
+	return at.Format("Mon 2 Jan 2006, 15:04 ") + zone
+}
+
+// day formats a date such as "Thu 24 Dec 2026", or returns it unchanged.
+func day(d types.Date) string {
+	at, err := d.Time()
+	if err != nil {
+		return string(d)
+	}
+	return at.Format("Mon 2 Jan 2006")
+}
+
+// boards are the names of the most frequent meal plans, for offers that have the code alone.
+var boards = map[types.BoardID]string{
+	types.BoardRO: "Room only", types.BoardBB: "Bed and breakfast", types.BoardHB: "Half board", types.BoardFB: "Full board",
+	types.BoardAI: "All inclusive",
+}
+
+// meals describes the meals of an offer.
+func meals(board *types.Board) string {
+	if board == nil {
+		return "Meals not stated"
+	}
+	return cmp.Or(text(board.BoardName), boards[board.BoardID], "Meal plan "+string(board.BoardID))
 }
 
 // refund describes how far an offer is refundable.

@@ -37,9 +37,18 @@ func TestSellersKeepToABindingPrice(t *testing.T) {
 }
 
 func TestDeadlinesKeepTheirZone(t *testing.T) {
-	assert.Equal(t, "2027-01-18 18:00 UTC", deadline("2027-01-18T18:00:00Z"))
-	assert.Equal(t, "2027-01-18 18:00 UTC+04:00", deadline("2027-01-18T18:00:00+04:00"))
+	assert.Equal(t, "Mon 18 Jan 2027, 18:00 UTC", deadline("2027-01-18T18:00:00Z"))
+	assert.Equal(t, "Mon 18 Jan 2027, 18:00 UTC+04:00", deadline("2027-01-18T18:00:00+04:00"))
 	assert.Equal(t, "18 January, 6 p.m.", deadline("18 January, 6 p.m."))
+	assert.Equal(t, "Thu 24 Dec 2026", day("2026-12-24"))
+	assert.Equal(t, "24.12.2026", day("24.12.2026"))
+}
+
+func TestMealsHaveAName(t *testing.T) {
+	assert.Equal(t, "Breakfast buffet", meals(&types.Board{BoardID: types.BoardBB, BoardName: &types.I18N{EN: "Breakfast buffet"}}))
+	assert.Equal(t, "Bed and breakfast", meals(&types.Board{BoardID: types.BoardBB}))
+	assert.Equal(t, "Meal plan TI", meals(&types.Board{BoardID: types.BoardTI}))
+	assert.Equal(t, "Meals not stated", meals(nil))
 }
 
 func TestTheFeeIsThatOfTheStepThatEndsNext(t *testing.T) {
@@ -100,7 +109,7 @@ func TestTermsOfWhatCannotBeRefunded(t *testing.T) {
 		require.NoError(t, parsePages()["order"].ExecuteTemplate(&page, "terms", types.RoomRatePkg{RefundableMode: mode, CancelFees: steps}))
 		return page.String()
 	}
-	assert.Contains(t, terms(types.RefundableFull, steps), "until 2027-01-20 12:00 UTC")
+	assert.Contains(t, terms(types.RefundableFull, steps), "until Wed 20 Jan 2027, 12:00 UTC")
 	assert.Contains(t, terms(types.RefundablePartial, nil), "Partly refundable")
 	no := terms(types.RefundableNo, steps)
 	assert.Contains(t, no, "Not refundable")

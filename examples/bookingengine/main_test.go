@@ -84,6 +84,7 @@ func TestARealServiceIsNotBookedByAccident(t *testing.T) {
 		if !allowed {
 			assert.Equal(t, http.StatusForbidden, w.Code)
 			assert.Contains(t, s.get(address), "Booking is switched off here")
+			assert.Contains(t, s.get(address), "come from "+srv.URL+", and nothing can be booked")
 			assert.Zero(t, srv.Ledger().Count(types.OpBook))
 		} else {
 			assert.Equal(t, http.StatusSeeOther, w.Code)

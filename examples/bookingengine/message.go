@@ -10,58 +10,43 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// message describes a problem to a guest.
+// message describes a problem to a guest. Those of this site are its errors, too.
 type message struct {
 	Status      int // of the page, if the message has its own page
 	Title, Text string
 }
 
+func (m *message) Error() string { return m.Title }
+
 var (
 	// errExpired reports a page whose search or checkout is no longer stored.
-	errExpired = errors.New("not remembered any more")
-	// errNoOrder reports an address without an order.
-	errNoOrder = errors.New("no such order")
-	// errNoPage reports an address without a page.
-	errNoPage = errors.New("no such page")
+	errExpired = &message{http.StatusNotFound, "This page has expired", "Prices hold for a while only. Please search again."}
+	errNoOrder = &message{http.StatusNotFound, "There is no such booking", "Please check the address of this page."}
+	errNoPage  = &message{http.StatusNotFound, "There is no such page", "Please check the address, or begin with a new search."}
 	// errElsewhere reports a request with a host name of another machine.
-	errElsewhere = errors.New("asked for under a name that is not this machine's")
-	// errForeign reports a form of another site.
-	errForeign = errors.New("sent from another site")
+	errElsewhere = &message{http.StatusMisdirectedRequest, "This site is not to be had here",
+		"It has no login, and is open only on the machine that it runs on."}
+	errForeign = &message{http.StatusForbidden, "That did not come from here", "Another site sent this form. Nothing was done."}
 	// errForm reports a request that no page of this site sends.
-	errForm = errors.New("not a form of this site")
-	// errNoBooking reports a booking on a real service that is not allowed.
-	errNoBooking = errors.New("booking on a real service costs money: HOTELSTAYS_ALLOW_BOOKING=1 allows it")
+	errForm = &message{http.StatusBadRequest, "That did not work", "Please go back and send the form again."}
+	// errNoBooking reports a booking on a real service without HOTELSTAYS_ALLOW_BOOKING=1.
+	errNoBooking = &message{http.StatusForbidden, "Booking is switched off", "You can look at hotels and prices, but not book here."}
+
+	// nothingBooked is for a booking that was certainly not made.
+	nothingBooked = message{http.StatusOK, "Your booking did not reach the hotel", "Please check the offer once more, then book again."}
+	// notCancelled is for a cancellation whose outcome was unknown.
+	notCancelled = message{http.StatusOK, "Your booking is not cancelled", "The cancellation did not reach the hotel. You can send it again."}
+	internal     = message{http.StatusInternalServerError, "Something went wrong on our side", "We are looking into it. Please try again later."}
+	busy         = message{Title: "We could not reach the hotels", Text: "Please try again in a moment."}
 )
 
-// nothingBooked is for a booking that was certainly not made.
-var nothingBooked = message{http.StatusOK, "Your booking did not reach the hotel", "Please check the offer once more, then book again."}
-
-// notCancelled is for a cancellation whose outcome was unknown.
-var notCancelled = message{http.StatusOK, "Your booking is not cancelled", "The cancellation did not reach the hotel. You can send it again."}
-
-// ownMessages are the messages for errors of this site, and of vouchers.
-var ownMessages = []struct {
-	err error
-	message
-}{
-	{errExpired, message{http.StatusNotFound, "This page has expired", "Prices hold for a while only. Please search again."}},
-	{errNoOrder, message{http.StatusNotFound, "There is no such booking", "Please check the address of this page."}},
-	{errNoPage, message{http.StatusNotFound, "There is no such page", "Please check the address, or begin with a new search."}},
-	{errElsewhere, message{http.StatusMisdirectedRequest, "This site is not to be had here",
-		"It has no login, and is open only on the machine that it runs on."}},
-	{errForeign, message{http.StatusForbidden, "That did not come from here", "Another site sent this form. Nothing was done."}},
-	{errForm, message{http.StatusBadRequest, "That did not work", "Please go back and send the form again."}},
-	{hotelstays.ErrVoucherNotReady, noVoucher}, {hotelstays.ErrNoVoucher, noVoucher},
-	{hotelstays.ErrVoucherAltered, message{http.StatusBadGateway, "The voucher could not be verified",
-		"What we received is not the document that was issued, so we do not hand it out. Please try again."}},
-	{errNoBooking, message{http.StatusForbidden, "Booking is switched off", "You can look at hotels and prices, but not book here."}},
-}
-
-// sdkMessages are the messages for kinds of errors of the SDK; internal is that of the others. Their
-// statuses are those of the kinds.
-var sdkMessages = map[hotelstays.ErrorKind]message{
-	hotelstays.KindOutcomeUnknown:  doubtful,
-	hotelstays.KindReferenceReused: mismatch,
+// messages are those for kinds of errors of the SDK, whose statuses are those of the kinds; internal
+// is that of the others.
+var messages = map[hotelstays.ErrorKind]message{
+	hotelstays.KindOutcomeUnknown: {Title: "We are finding out",
+		Text: "Please do not send it again. This page keeps itself up to date."},
+	hotelstays.KindReferenceReused: {Title: "We are checking this booking",
+		Text: "The hotel's answer differs from what you agreed to. Please do not book again; we will contact you."},
 	hotelstays.KindRateChanged: {Title: "The offer has changed",
 		Text: "The hotel changed its price or its terms a moment ago. Please look at the offer as it is now."},
 	hotelstays.KindDuplicateBooking: {Title: "You have this booking already",
@@ -70,31 +55,27 @@ var sdkMessages = map[hotelstays.ErrorKind]message{
 		Text: "Nothing has changed: your room is still booked. Please contact us."},
 	hotelstays.KindParam: {Title: "These details were not accepted",
 		Text: "Please check what you entered, names and dates above all."},
-	hotelstays.KindTransport: busy, hotelstays.KindTimeout: busy, hotelstays.KindCanceled: busy, hotelstays.KindVoucher: busy,
+	hotelstays.KindVoucherNotReady: {Title: "The voucher is not ready",
+		Text: "It is made once the hotel has confirmed. Please try again in a minute."},
+	hotelstays.KindNoVoucher: {Title: "There is no voucher",
+		Text: "It is withdrawn when a booking is cancelled. If yours is not, please contact us."},
+	hotelstays.KindVoucher: {Title: "The voucher could not be verified",
+		Text: "What we received is not the document that was issued, so we do not hand it out. Please try again."},
+	hotelstays.KindTransport: busy, hotelstays.KindTimeout: busy, hotelstays.KindCanceled: busy,
 	hotelstays.KindRateLimited: busy, hotelstays.KindUpstreamTimeout: busy, hotelstays.KindServerError: busy,
 }
 
-var (
-	internal  = message{http.StatusInternalServerError, "Something went wrong on our side", "We are looking into it. Please try again later."}
-	noVoucher = message{http.StatusNotFound, "There is no voucher",
-		"It is made once the hotel has confirmed, and withdrawn when a booking is cancelled."}
-	busy     = message{Title: "We could not reach the hotels", Text: "Please try again in a moment."}
-	doubtful = message{Title: "We are finding out", Text: "Please do not send it again. This page keeps itself up to date."}
-	mismatch = message{Title: "We are checking this booking",
-		Text: "The hotel's answer differs from what you agreed to. Please do not book again; we will contact you."}
-)
-
 // messageFor returns the message for an error.
 func messageFor(err error) message {
-	for _, own := range ownMessages {
-		if errors.Is(err, own.err) {
-			return own.message
-		}
+	var own *message
+	if errors.As(err, &own) {
+		return *own
 	}
 	kind := hotelstays.KindOf(err)
-	if known, ok := sdkMessages[kind]; ok {
-		known.Status = kind.HTTPStatus()
-		return known
+	known, ok := messages[kind]
+	if !ok {
+		return internal
 	}
-	return internal
+	known.Status = kind.HTTPStatus()
+	return known
 }

@@ -146,14 +146,20 @@ type problemPage struct {
 
 // view is the data of a template.
 type view struct {
-	Sandbox bool
-	Page    any
+	Sandbox, MayBook bool
+	Service          string // its base URL
+	Page             any
+}
+
+func (s *site) view(page any) view {
+	svc := s.engine.service
+	return view{svc.sandbox, svc.mayBook, svc.baseURL, page}
 }
 
 // render renders the whole page before it sends anything.
 func (s *site) render(w http.ResponseWriter, status int, page string, data any) error {
 	var body bytes.Buffer
-	if err := s.pages[page].ExecuteTemplate(&body, "layout", view{s.engine.service.sandbox, data}); err != nil {
+	if err := s.pages[page].ExecuteTemplate(&body, "layout", s.view(data)); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -165,7 +171,7 @@ func (s *site) render(w http.ResponseWriter, status int, page string, data any) 
 // renderArriving sends the page while its data arrives.
 func (s *site) renderArriving(w http.ResponseWriter, page string, data any) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	if err := s.pages[page].ExecuteTemplate(w, "layout", view{s.engine.service.sandbox, data}); err != nil {
+	if err := s.pages[page].ExecuteTemplate(w, "layout", s.view(data)); err != nil {
 		s.log.Info("a page was not sent to its end", "page", page, "error", err)
 	}
 }

@@ -440,6 +440,10 @@ func TestTheVoucherIsVerified(t *testing.T) {
 		assert.NotContains(t, s.get(address), "Download the voucher")
 		w := s.send(http.MethodGet, address+"/voucher", nil)
 		assert.Contains(t, w.Body.String(), "no such booking", "before the order exists")
+		time.Sleep(2 * time.Minute)
+		w = s.send(http.MethodGet, address+"/voucher", nil)
+		assert.Equal(t, http.StatusServiceUnavailable, w.Code)
+		assert.Contains(t, w.Body.String(), "The voucher is not ready", "before the hotel has confirmed")
 		time.Sleep(10 * time.Minute)
 		assert.Contains(t, s.get(address), "Download the voucher")
 
@@ -455,5 +459,11 @@ func TestTheVoucherIsVerified(t *testing.T) {
 		assert.Equal(t, http.StatusBadGateway, w.Code)
 		assert.Contains(t, w.Body.String(), "The voucher could not be verified")
 		assert.NotContains(t, w.Body.String(), "%PDF")
+
+		s.post(address+"/cancel", url.Values{"fee": {"free"}})
+		time.Sleep(time.Second)
+		w = s.send(http.MethodGet, address+"/voucher", nil)
+		assert.Equal(t, http.StatusNotFound, w.Code)
+		assert.Contains(t, w.Body.String(), "There is no voucher", "after the cancellation")
 	})
 }
