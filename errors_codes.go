@@ -150,6 +150,8 @@ type APIError struct {
 	RetryAfter time.Duration
 	// RateLimit is nil unless the service sent all of its figures.
 	RateLimit *RateLimit
+	// Header holds the headers of the answer, as in ResponseMeta. No text of an error shows them.
+	Header http.Header
 
 	ownRefusal  bool   // ServiceFacts.RefusalCodes has Code for Operation
 	tokenAdvice string // replaces the advice, after the refusal of a credential or of a token

@@ -185,7 +185,8 @@ func TestDecodeErrorNamesTheServicesRequestID(t *testing.T) {
 	var api *hotelstays.APIError
 	require.ErrorAs(t, err, &api)
 	assert.Equal(t, &hotelstays.APIError{Operation: hotelstays.OpCheckAvail, HTTPStatus: 400, Code: 100000400, Msg: "pageSize",
-		RequestID: "service-1", TraceID: "trace-1", RetryAfter: 7 * time.Second}, api)
+		RequestID: "service-1", TraceID: "trace-1", RetryAfter: 7 * time.Second,
+		Header: http.Header{"Request-Id": {"service-1"}, "Retry-After": {"7"}}}, api)
 	assert.EqualError(t, err, `hotelstays: CheckAvail: parameter refused (HTTP 400, code 100000400, "pageSize", retry after 7s), request id service-1; `+
 		`correct the request: the same one will be refused again; search again if the session is refused`)
 }

@@ -9,7 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,6 +36,9 @@ type ResponseMeta struct {
 	ServerCost time.Duration
 	// RateLimit is nil unless the service sent all of its figures.
 	RateLimit *RateLimit
+	// Header holds the headers of the answer. Cookies are credentials, and left out, as is a
+	// header that repeats a secret of the call.
+	Header http.Header
 	// Attempts counts how often the request was sent.
 	Attempts int
 	// Mismatches lists up to 64 fields whose JSON type is not the documented one; null counts
@@ -205,6 +210,7 @@ func (a *answer) apiError(env wire.Envelope) *APIError {
 		RequestID:  a.requestID(),
 		TraceID:    a.trace(),
 		RateLimit:  rateLimit(a.result.Answer.Header),
+		Header:     a.header(),
 
 		outcome:     outcome{noQuota: a.result.QuotaSpent},
 		ownRefusal:  a.facts.refuses(a.op, env.Code),
@@ -238,6 +244,7 @@ func (a *answer) meta(env wire.Envelope) ResponseMeta {
 		TraceID:       a.trace(),
 		SessionID:     a.sessionID(),
 		RateLimit:     rateLimit(a.result.Answer.Header),
+		Header:        a.header(),
 		Attempts:      a.result.Attempts,
 		MismatchCount: env.Count,
 	}
@@ -335,6 +342,23 @@ func (a *answer) message(msg string) string {
 		text = redact.Tokens(text)
 	}
 	return redact.Shorten(text, maxMsg)
+}
+
+// header returns the answer's headers without those that are secret, and copies them only
+// where there is one: nothing else uses them after the call.
+func (a *answer) header() http.Header {
+	h := a.result.Answer.Header
+	isSecret := func(name string, values []string) bool {
+		return name == "Set-Cookie" || slices.ContainsFunc(values, a.secrets.In)
+	}
+	for name, values := range h {
+		if isSecret(name, values) {
+			h = maps.Clone(h)
+			maps.DeleteFunc(h, isSecret)
+			break
+		}
+	}
+	return h
 }
 
 // sessionID is the answer's Session-Id header, unchanged because later calls send it. Only a

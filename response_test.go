@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"math"
 	"net"
 	"net/http"
@@ -931,6 +932,38 @@ func TestIDsThatAreNoneAreNotQuoted(t *testing.T) {
 		resp, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
 		require.NoError(t, err)
 		assert.Equal(t, []bool{quoted, quoted}, []bool{resp.Meta.RequestID == id, resp.Meta.TraceID == id}, id)
+	}
+}
+
+// A caller sees the headers of an answer without cookies, and without what repeats a secret. Those
+// of the RoundTripper stay as they are.
+func TestHeadersOfAnAnswer(t *testing.T) {
+	for status, body := range map[int]string{200: `{"code":0,"data":{"list":[]}}`, 403: "<html>"} {
+		for _, sent := range []http.Header{
+			{"Via": {"proxy"}},
+			{"Via": {"proxy"}, "Set-Cookie": {"session=1", "route=2"}},
+			{"Via": {"proxy"}, "Echo": {"none", "Bearer secret-token"}},
+		} {
+			own := maps.Clone(sent)
+			client, err := hotelstays.New("https://api.example.test", hotelstays.TokenCredential{Token: types.NewSecret("secret-token")},
+				hotelstays.WithHTTPClient(&http.Client{Transport: transportFunc(func(*http.Request) (*http.Response, error) {
+					resp := reply(status, body)
+					resp.Header = own
+					return resp, nil
+				})}))
+			require.NoError(t, err)
+			resp, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
+			var header http.Header
+			if refusal, ok := errors.AsType[*hotelstays.APIError](err); ok {
+				header = refusal.Header
+				assert.NotContains(t, err.Error(), "proxy")
+			} else {
+				require.NoError(t, err)
+				header = resp.Meta.Header
+			}
+			assert.Equal(t, http.Header{"Via": {"proxy"}}, header)
+			assert.Equal(t, sent, own)
+		}
 	}
 }
 

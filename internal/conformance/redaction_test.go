@@ -405,7 +405,7 @@ func TestRedactionOfEchoedIDs(t *testing.T) {
 	for _, status := range []int{200, 502} {
 		log := &debugLog{}
 		rt := &fixedAnswer{status: status, body: `{"code":0,"data":{"list":[],"basic":{"sessionId":"s"}}}`,
-			header: map[string]string{"Request-Id": "for-" + canaryToken, "Trace-Id": canaryToken}}
+			header: map[string]string{"Request-Id": "for-" + canaryToken, "Trace-Id": canaryToken, "Set-Cookie": "s=" + canary}}
 		c := newClient(t, bearerToken(canaryToken), rt, log.option(), hotelstays.WithObserver(loggingObserver{log}.observer()))
 		resp, err := c.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
 		if status == 200 {

@@ -428,10 +428,12 @@ func TestWireResponseMeta(t *testing.T) {
 			SessionID:  "session-9",
 			ServerCost: 137 * time.Millisecond,
 			RateLimit:  &hotelstays.RateLimit{Limit: 10, Remaining: 7, Reset: time.Second},
+			Header:     got.Header,
 			Attempts:   1,
 			RawData:    json.RawMessage(`{"status":1,"later":[1, 2]}`),
 		}
 		assert.Equal(t, want, got)
+		assert.Equal(t, "7", got.Header.Get("X-RateLimit-Remaining"))
 	})
 	t.Run("the service names another trace", func(t *testing.T) {
 		got, _ := meta(t, map[string]string{"Trace-Id": "service-trace"}, hotelstays.WithTraceID("trace-1"))
@@ -439,7 +441,7 @@ func TestWireResponseMeta(t *testing.T) {
 	})
 	t.Run("no header", func(t *testing.T) {
 		got, sent := meta(t, nil)
-		want := hotelstays.ResponseMeta{HTTPStatus: 200, Msg: "success", Attempts: 1,
+		want := hotelstays.ResponseMeta{HTTPStatus: 200, Msg: "success", Attempts: 1, Header: http.Header{},
 			RequestID: sent.header["Request-Id"], TraceID: sent.header["Trace-Id"]}
 		assert.Equal(t, want, got)
 	})
