@@ -383,8 +383,6 @@ func (x *exchange) call() *transport.Call {
 		URL:            c.baseURL + x.row.path,
 		Header:         x.header(),
 		Body:           x.body,
-		RequestID:      x.set.requestID,
-		Timestamp:      x.set.timestamp,
 		Mutates:        x.row.mutates,
 		SendTimeout:    x.row.bookingFlow,
 		BodySizeHint:   bodySize,
@@ -397,6 +395,12 @@ func (x *exchange) call() *transport.Call {
 		Scrub:          x.answer.scrubAttempt,
 		Timeline:       x.watch.timeline(),
 		Stream:         x.stream,
+	}
+	if id := x.set.requestID; id != nil {
+		x.sending.RequestID = func(ctx context.Context) (string, error) { return made("WithRequestID", id(ctx)) }
+	}
+	if format := x.set.timestamp; format != nil {
+		x.sending.Timestamp = func(sent time.Time) (string, error) { return made("WithClientRequestTimestamp", format(sent)) }
 	}
 	if !x.row.noAuth {
 		x.sending.TokenSource = c.tokens

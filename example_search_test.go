@@ -213,3 +213,25 @@ func ExampleClient_HotelRates() {
 	// Superior Room no 1027.73 USD
 	// Superior Room full 1092.05 USD
 }
+
+// A stream for the fake of a client. Its answer breaks off.
+func ExampleNewHotelListStream() {
+	stream := hotelstays.NewHotelListStream(func(yield func(*types.Hotel, error) bool) {
+		if yield(&types.Hotel{ID: "hotel-1"}, nil) {
+			yield(nil, errors.New("the connection broke"))
+		}
+	}, &hotelstays.HotelListResponse{})
+	for hotel, err := range stream.Hotels() {
+		if err != nil {
+			fmt.Println(err)
+			break
+		}
+		fmt.Println(hotel.ID)
+	}
+	_, complete := stream.Response()
+	fmt.Println("complete:", complete)
+	// Output:
+	// hotel-1
+	// the connection broke
+	// complete: false
+}

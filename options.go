@@ -96,7 +96,7 @@ func WithRequestID(id func(ctx context.Context) string) SharedOption {
 			s.faults.add("WithRequestID", "is nil")
 			return
 		}
-		s.requestID = func(ctx context.Context) (string, error) { return made("WithRequestID", id(ctx)) }
+		s.requestID = id
 	})}
 }
 
@@ -169,7 +169,7 @@ func WithClientRequestTimestamp(format func(sent time.Time) string) SharedOption
 			s.faults.add("WithClientRequestTimestamp", "is nil")
 			return
 		}
-		s.timestamp = func(sent time.Time) (string, error) { return made("WithClientRequestTimestamp", format(sent)) }
+		s.timestamp = format
 	})}
 }
 

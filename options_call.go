@@ -22,6 +22,50 @@ import (
 // before anything is sent.
 type CallOption interface{ applyCall(*settings) }
 
+// CallOptions is what options of a call ask for; a zero field was not asked for. CallOptionsOf
+// returns it, so that a fake of the client in a test can compare what it was called with.
+type CallOptions struct {
+	Language, Market, UserRef, ClientIP, Currency, TraceID string
+
+	TestFlags              map[string]string
+	Header                 http.Header
+	RequestID              func(context.Context) string
+	ClientRequestTimestamp func(sent time.Time) string
+	Timeout                time.Duration
+	MaxAttempts            int
+	ServiceFacts           *ServiceFacts
+	RawData                bool
+	Parallelism            int
+	BatchSize              int
+	Wakeup                 <-chan struct{}
+	SaveRecovery           func(context.Context, *BookingRecovery) error
+	UnsignedVouchers       bool
+	MaxVoucherBytes        int64
+}
+
+// CallOptionsOf returns what opts ask for. Its error is a *ValidationError with all invalid
+// options. Whether a method takes them is checked by the method alone.
+func CallOptionsOf(opts ...CallOption) (CallOptions, error) {
+	var set settings
+	applyAll(&set.faults, opts, func(opt CallOption) { opt.applyCall(&set) })
+	asked := CallOptions{
+		Language: set.headers[headerLanguage], Market: set.headers[headerMarket], UserRef: set.headers[headerUserRef],
+		ClientIP: set.headers[headerClientIP], Currency: set.headers[headerCurrency], TraceID: set.headers[headerTraceID],
+		Header: set.header, RequestID: set.requestID, ClientRequestTimestamp: set.timestamp, Timeout: set.timeout,
+		MaxAttempts: set.attempts, ServiceFacts: set.facts, RawData: set.rawData, Parallelism: set.parallelism,
+		BatchSize: set.batchSize, Wakeup: set.wakeup, SaveRecovery: set.save, UnsignedVouchers: set.unsignedVouchers,
+		MaxVoucherBytes: set.maxVoucherBytes,
+	}
+	if flags := set.headers[headerTest]; flags != "" {
+		asked.TestFlags = map[string]string{}
+		for pair := range strings.SplitSeq(flags, "&") {
+			key, value, _ := strings.Cut(pair, "=")
+			asked.TestFlags[key] = value
+		}
+	}
+	return asked, set.faults.err("CallOptionsOf")
+}
+
 // option is one that settings know to be given: what not every method takes.
 type option int
 
@@ -130,8 +174,8 @@ type settings struct {
 	headers   [headerCount]string
 	header    http.Header                  // of WithHeader
 	traceID   func(context.Context) string // of WithTraceIDFrom
-	requestID func(context.Context) (string, error)
-	timestamp func(time.Time) (string, error)
+	requestID func(context.Context) string
+	timestamp func(time.Time) string
 	timeout   time.Duration
 	attempts  int
 	rawData   bool

@@ -168,6 +168,38 @@ func TestOptionsOfEachMethod(t *testing.T) {
 	})
 }
 
+// A fake of the client sees every option, with its value.
+func TestCallOptionsOf(t *testing.T) {
+	wakeup := make(chan struct{})
+	facts := hotelstays.ServiceFacts{NullOrders: true}
+	got, err := hotelstays.CallOptionsOf(hotelstays.WithLanguage("ar"), hotelstays.WithMarket("AE"), hotelstays.WithUserRef("user"),
+		hotelstays.WithClientIP("192.0.2.1"), hotelstays.WithCurrency("EUR"), hotelstays.WithCurrency("KWD"), hotelstays.WithTraceID("trace"),
+		hotelstays.WithTestFlags(map[string]string{"a": "1", "b": ""}), hotelstays.WithHeader("X-Zone", "a"), hotelstays.WithHeader("x-key", "b"),
+		hotelstays.WithRequestID(func(context.Context) string { return "id" }),
+		hotelstays.WithClientRequestTimestamp(func(time.Time) string { return "time" }), hotelstays.WithTimeout(time.Second),
+		hotelstays.WithMaxAttempts(2), hotelstays.WithServiceFacts(facts), hotelstays.WithRawData(), hotelstays.WithParallelism(3),
+		hotelstays.WithBatchSize(4), hotelstays.WithWakeup(wakeup),
+		hotelstays.WithSaveRecovery(func(context.Context, *hotelstays.BookingRecovery) error { return io.EOF }),
+		hotelstays.WithUnsignedVouchers(), hotelstays.WithMaxVoucherBytes(5))
+	require.NoError(t, err)
+	for field, value := range reflect.ValueOf(got).Fields() {
+		assert.False(t, value.IsZero(), field.Name)
+	}
+	assert.Equal(t, []any{"id", "time", io.EOF}, []any{got.RequestID(t.Context()), got.ClientRequestTimestamp(time.Time{}),
+		got.SaveRecovery(t.Context(), nil)})
+	got.RequestID, got.ClientRequestTimestamp, got.SaveRecovery = nil, nil, nil
+	assert.Equal(t, hotelstays.CallOptions{Language: "ar", Market: "AE", UserRef: "user", ClientIP: "192.0.2.1", Currency: "KWD", TraceID: "trace",
+		TestFlags: map[string]string{"a": "1", "b": ""}, Header: http.Header{"X-Zone": {"a"}, "X-Key": {"b"}}, Timeout: time.Second,
+		MaxAttempts: 2, ServiceFacts: &facts, RawData: true, Parallelism: 3, BatchSize: 4, Wakeup: wakeup, UnsignedVouchers: true,
+		MaxVoucherBytes: 5}, got)
+
+	none, err := hotelstays.CallOptionsOf()
+	require.NoError(t, err)
+	assert.Zero(t, none)
+	_, err = hotelstays.CallOptionsOf(nil, hotelstays.WithMarket("x"))
+	assert.Equal(t, []string{"WithMarket", "opts"}, faultPaths(t, err))
+}
+
 // What a helper is given, all its calls are sent with, but no download.
 func TestHelpersHandCallOptionsOn(t *testing.T) {
 	traced := []hotelstays.CallOption{hotelstays.WithTraceID("trace-1"), hotelstays.WithMarket("AE"), hotelstays.WithTimeout(7 * time.Second),

@@ -21,6 +21,8 @@ type HotelListStream struct {
 	ctx    context.Context
 	req    *HotelListRequest
 	set    settings
+	made   iter.Seq2[*types.Hotel, error] // of NewHotelListStream
+	answer *HotelListResponse             // of made
 
 	resp     *HotelListResponse
 	complete bool
@@ -30,6 +32,12 @@ type HotelListStream struct {
 // keeps none of them. Nothing is sent before Hotels is ranged over.
 func (c *Client) HotelListStream(ctx context.Context, req *HotelListRequest, opts ...CallOption) *HotelListStream {
 	return &HotelListStream{client: c, ctx: ctx, req: clone(req), set: collect("HotelListStream", operations[OpHotelList], opts)}
+}
+
+// NewHotelListStream returns a stream of hotels without a client, for tests of what uses one.
+// Response returns resp, which is complete once a loop over Hotels has ended without an error.
+func NewHotelListStream(hotels iter.Seq2[*types.Hotel, error], resp *HotelListResponse) *HotelListStream {
+	return &HotelListStream{made: hotels, answer: resp}
 }
 
 // Hotels makes the call and yields each hotel when it has arrived. The hotels are those that
@@ -65,6 +73,9 @@ var errBreak = errors.New("the loop has ended")
 // receive makes the call. It returns nil if yield returned false.
 func (s *HotelListStream) receive(yield func(*types.Hotel) bool) error {
 	s.resp, s.complete = nil, false
+	if s.made != nil {
+		return s.receiveMade(yield)
+	}
 	x, err := begin(s.ctx, s.client, OpHotelList, operations[OpHotelList], s.req, s.set)
 	if err != nil {
 		return err
@@ -102,6 +113,20 @@ func (s *HotelListStream) receive(yield func(*types.Hotel) bool) error {
 	}
 	x.err = s.finish(a, handedOut, handOut)
 	return x.err
+}
+
+func (s *HotelListStream) receiveMade(yield func(*types.Hotel) bool) error {
+	s.resp = s.answer
+	for hotel, err := range s.made {
+		if err != nil {
+			return err
+		}
+		if !yield(hotel) {
+			return nil
+		}
+	}
+	s.complete = true
+	return nil
 }
 
 // finish reads what is left of the answer, and hands out its hotels but for those that were.

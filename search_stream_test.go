@@ -617,3 +617,41 @@ func TestStreamOfAnAnnouncedSize(t *testing.T) {
 	assert.Empty(t, got.hotels)
 	assert.Len(t, answer.sent, 1)
 }
+
+// A stream for tests of its users ends like one of a client.
+func TestStreamWithoutAClient(t *testing.T) {
+	resp := &hotelstays.HotelListResponse{Total: 2}
+	for name, row := range map[string]struct {
+		end      error
+		leave    bool
+		seen     int
+		complete bool
+	}{
+		"to its end": {seen: 2, complete: true},
+		"left":       {leave: true, seen: 1},
+		"an error":   {end: io.ErrUnexpectedEOF, seen: 2},
+	} {
+		made := hotelstays.NewHotelListStream(func(yield func(*types.Hotel, error) bool) {
+			if yield(&types.Hotel{ID: "1"}, nil) && yield(&types.Hotel{ID: "2"}, nil) && row.end != nil {
+				yield(nil, row.end)
+			}
+		}, resp)
+		before, complete := made.Response()
+		assert.Nil(t, before, name)
+		assert.False(t, complete, name)
+		seen, err := 0, error(nil)
+		for _, err = range made.Hotels() {
+			if err == nil {
+				seen++
+			}
+			if row.leave {
+				break
+			}
+		}
+		assert.Equal(t, row.end, err, name)
+		assert.Equal(t, row.seen, seen, name)
+		after, complete := made.Response()
+		assert.Same(t, resp, after, name)
+		assert.Equal(t, row.complete, complete, name)
+	}
+}

@@ -248,8 +248,9 @@ func (c *Client) OpenVoucher(ctx context.Context, req *OrderVoucherRequest, opts
 		return nil, err
 	}
 	document := new(VoucherDocument)
-	document.Voucher, err = c.storeVoucher(ctx, req, set, func(write documentWriter) (err error) {
-		document.temp, document.Size, err = spool(write)
+	document.Voucher, err = c.storeVoucher(ctx, req, set, func(write documentWriter) error {
+		temp, size, err := spool(write)
+		document.Content, document.Size = tempFile{temp}, size
 		return err
 	})
 	if err != nil {
@@ -264,22 +265,42 @@ type VoucherDocument struct {
 	Voucher *types.Voucher
 	// Size is in bytes.
 	Size int64
-
-	temp *os.File
+	// Content is the document: of OpenVoucher a temporary file, of a test any reader.
+	Content io.ReadSeeker
 }
 
 var _ io.ReadSeekCloser = (*VoucherDocument)(nil)
 
-// Read reads the next bytes of the document.
-func (d *VoucherDocument) Read(p []byte) (int, error) { return d.temp.Read(p) }
+var errNoContent = errors.New("hotelstays: this VoucherDocument has no Content; OpenVoucher returns one that has")
+
+// Read reads the next bytes of Content.
+func (d *VoucherDocument) Read(p []byte) (int, error) {
+	if d.Content == nil {
+		return 0, errNoContent
+	}
+	return d.Content.Read(p)
+}
 
 // Seek sets the place of the next Read.
 func (d *VoucherDocument) Seek(offset int64, whence int) (int64, error) {
-	return d.temp.Seek(offset, whence)
+	if d.Content == nil {
+		return 0, errNoContent
+	}
+	return d.Content.Seek(offset, whence)
 }
 
-// Close removes the temporary file.
-func (d *VoucherDocument) Close() error { return discard(d.temp) }
+// Close closes Content if it is an io.Closer. That of OpenVoucher is then removed.
+func (d *VoucherDocument) Close() error {
+	if content, ok := d.Content.(io.Closer); ok {
+		return content.Close()
+	}
+	return nil
+}
+
+// tempFile is removed when it is closed.
+type tempFile struct{ *os.File }
+
+func (f tempFile) Close() error { return discard(f.File) }
 
 // documentWriter writes a document. It returns nil only if all of it is verified.
 type documentWriter func(io.Writer) error
