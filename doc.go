@@ -110,7 +110,8 @@
 //
 // An enveloped answer has the service's own form and a code other than 0. A listed code is
 // documented for the operation: 100000400, 100000429, 100001003 and 100001111 for Book,
-// 100000429 for Cancel; [ServiceFacts] adds those that you know. An untrusted certificate or TLS version is an error at once.
+// 100000429 for Cancel; or it is one that you know, of [ServiceFacts]. An untrusted certificate
+// or TLS version is an error at once.
 //
 // A call makes up to four attempts ([WithMaxAttempts]), or five if the fourth ended in a 401.
 // Those that end in a 429 do not count. Before the next attempt it waits for the answer's

@@ -15,9 +15,10 @@ type ServiceFacts struct {
 	// OrderStates are the meanings of order states, for AwaitOrder and CancelAndRead.
 	OrderStates OrderStates `json:"orderStates,omitzero"`
 	// RefusalCodes are the service's own codes that prove for an operation that nothing was
-	// done. With HTTP 2xx or 4xx such a code is a refusal, an *APIError, like one that is
-	// documented for the operation. Without this fact, Book and Cancel have an unknown outcome
-	// with most of them. With any other HTTP status, such as 5xx, a code proves nothing.
+	// done, such as {"Book": [100001112]}. Under HTTP 2xx and 4xx they are refusals, an
+	// *APIError, like the codes that are documented for the operation. Without this fact Book
+	// and Cancel have an unknown outcome, except under HTTP 400, 401, 403 and 429, and 404 for
+	// Cancel. Under any other HTTP status, such as 5xx, no code proves anything.
 	RefusalCodes map[Operation][]int `json:"refusalCodes,omitempty"`
 	// NullOrders says that QueryOrders writes an empty list as "orders": null. Without this fact
 	// such an answer is a *DecodeError, and does not prove that there is no order.

@@ -1,9 +1,12 @@
+// What a caller knows about the service, and what the client makes of it.
+
 package hotelstays_test
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -98,8 +101,9 @@ func TestNullOrders(t *testing.T) {
 		`{"orders":null,"hasMore":true}`: false,
 		`{"orders":null,"orders":null}`:  false,
 		`{"Orders":null}`:                false,
-		`{"orders":{}}`:                  false,
-		`null`:                           false,
+		`{"orders":null,"x":"` + strings.Repeat("x", 64<<10) + `"}`: false,
+		`{"orders":{}}`: false,
+		`null`:          false,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			client := clientThrough(t, &fixedAnswer{status: 200, body: `{"code":0,"data":` + data + `}`},

@@ -73,13 +73,14 @@ func (*QueryOrdersRequest) check(resp *QueryOrdersResponse, a *answer) error {
 
 func (r *QueryOrdersResponse) meta() *ResponseMeta { return &r.Meta }
 
-// hasNullOrders reports whether the answer's list of orders is null. Duplicate names and other
-// spellings were refused before.
+// hasNullOrders reports whether the answer's list of orders is null, in an answer of a credible
+// size. Duplicate names and other spellings were refused before.
 func (a *answer) hasNullOrders() bool {
 	var env struct {
 		Data struct{ Orders json.RawMessage }
 	}
-	return json.Unmarshal(a.result.Answer.Body, &env) == nil && string(env.Data.Orders) == "null"
+	body := a.result.Answer.Body
+	return len(body) <= maxNoOrders && json.Unmarshal(body, &env) == nil && string(env.Data.Orders) == "null"
 }
 
 // signOfMore returns why an answer without orders may be incomplete, or an empty string.
