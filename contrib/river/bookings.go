@@ -18,6 +18,9 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/keyring"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 const (
@@ -36,33 +39,38 @@ const (
 type Config struct {
 	// Client sends Book and polls for orders. Required.
 	Client *hotelstays.Client
+	// Keys encrypt the requests that wait for Send. Required: at least one of 32 random bytes, not
+	// hex or base64 text. The first key encrypts, and all keys decrypt.
+	Keys []types.Secret
 	// Pool connects to the database with River's tables. Required.
 	Pool *pgxpool.Pool
-	// OnOutcome stores the outcome of a booking. Required. It runs in the transaction that
-	// completes the job: what it does with tx is committed together with that, or not at
-	// all. If the transaction fails, OnOutcome is called again, so everything it does outside
-	// tx must be repeatable. It must be safe for concurrent use.
+	// OnOutcome stores the outcome of a booking. Required. It runs in the transaction that ends
+	// the booking: what it does with tx is committed together with that, or not at all. If the
+	// transaction fails, OnOutcome is called again later, so everything it does outside tx must
+	// be repeatable. It must be safe for concurrent use, and must not commit tx.
 	//
 	// State is BookingFound or BookingAbsent. Err is nil, or the refusal or the reason why
 	// nothing was sent (BookingAbsent), or a *hotelstays.ReferenceReusedError: the order is
 	// not the expected one (BookingFound). Changes lists what the order has otherwise than
 	// expected, such as its price. Recovery has the reference, and the session that Cancel needs.
+	// ctx lasts ten seconds after a Book, and at least half a minute after a worker's poll.
 	//
-	// ctx lasts ten seconds in Book and at least half a minute in a worker. PostgreSQL ends a
-	// transaction that is idle for a minute. In a worker, river.JobCancel and river.JobSnooze
-	// work as in any job; the first gives the booking up.
+	// PostgreSQL ends a transaction that is idle for a minute. After a worker's poll, river.JobCancel
+	// and river.JobSnooze work as in any job; the first gives the booking up.
 	OnOutcome func(ctx context.Context, tx pgx.Tx, outcome *hotelstays.BookingOutcome) error
-	// BookTimeout bounds Book, and is how long a job waits for it. Default: 2 minutes.
+	// BookTimeout bounds Book and Send, with their wait for the rate limit, and is how long a
+	// booking waits for Send before a worker sends it. Bookings of a process that died wait for
+	// it, too. Default: 2 minutes.
 	BookTimeout time.Duration
 	// Queue is the River queue. Default: "hotelstays_bookings". Use one queue for each
 	// account, because only the account that booked can poll for an order.
 	Queue string
-	// MaxWorkers is how many recoveries this process works on at once. Default: 10.
+	// MaxWorkers is how many polls, and Books, the workers of this process make at once. Default: 10.
 	MaxWorkers int
 	// Schema is where River's tables are. Default: the connection's search_path.
 	Schema string
 	// Hooks, Middleware and Plugins are River's, and run when jobs are inserted. Pass those
-	// of your River client's Config, so that EnqueueTx inserts as that client does. They may
+	// of your River client's Config, so that BeginTx inserts as that client does. They may
 	// add to a job's metadata, but must not change its arguments, kind or state.
 	Hooks      []rivertype.Hook
 	Middleware []rivertype.Middleware
@@ -75,12 +83,15 @@ type Config struct {
 // concurrent use.
 type Bookings struct {
 	cfg     Config
+	keys    *keyring.Ring
 	account string // the fingerprint of the client's recoveries
 	jobs    jobTable
 	river   *river.Client[pgx.Tx] // only inserts
 	idle    time.Duration         // how long a transaction may be idle
 	working sync.Map              // the ids of the jobs that this process works on
 }
+
+var _ durable.Bookings[pgx.Tx] = (*Bookings)(nil)
 
 // New returns Bookings. It opens no connection. Its error names every invalid field of the
 // Config.
@@ -97,6 +108,8 @@ func New(cfg Config) (*Bookings, error) {
 	check(cfg.BookTimeout >= 0, "BookTimeout is %s; it must not be negative", cfg.BookTimeout)
 	check(cfg.MaxWorkers >= 0 && cfg.MaxWorkers <= river.QueueNumWorkersMax,
 		"MaxWorkers is %d; it must be between 1 and %d, or 0 for %d", cfg.MaxWorkers, river.QueueNumWorkersMax, defaultMaxWorkers)
+	keys, err := keyring.New(cfg.Keys)
+	check(err == nil, "%w", err)
 	if len(problems) > 0 {
 		return nil, errors.Join(problems...)
 	}
@@ -113,6 +126,7 @@ func New(cfg Config) (*Bookings, error) {
 	}
 	return &Bookings{
 		cfg:     cfg,
+		keys:    keys,
 		account: cfg.Client.NewBookingRecovery(nil).Fingerprint,
 		jobs:    newJobTable(cfg.Schema),
 		river:   inserter,

@@ -2,6 +2,7 @@ package hotelstaysriver
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -18,6 +19,9 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
+// testKeys encrypt the requests of the tests.
+var testKeys = []types.Secret{types.NewSecret("a key of thirty-two random bytes")}
+
 // unconnected returns Bookings without a service and a database.
 func unconnected(t *testing.T) *Bookings {
 	t.Helper()
@@ -33,12 +37,12 @@ func unconnectedConfig(t *testing.T) Config {
 	pool, err := pgxpool.New(t.Context(), "postgres://nobody@127.0.0.1:1/none")
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
-	return Config{Client: client, Pool: pool, OnOutcome: func(context.Context, pgx.Tx, *hotelstays.BookingOutcome) error { return nil }}
+	return Config{Client: client, Pool: pool, Keys: testKeys, OnOutcome: func(context.Context, pgx.Tx, *hotelstays.BookingOutcome) error { return nil }}
 }
 
 func TestNewNamesEveryInvalidField(t *testing.T) {
 	_, err := New(Config{BookTimeout: -1, MaxWorkers: -1})
-	for _, field := range []string{"Client", "Pool", "OnOutcome", "BookTimeout", "MaxWorkers"} {
+	for _, field := range []string{"Client", "Pool", "Keys", "OnOutcome", "BookTimeout", "MaxWorkers"} {
 		assert.ErrorContains(t, err, "Config."+field+" ")
 	}
 }
@@ -74,45 +78,50 @@ func TestConfigure(t *testing.T) {
 	assert.ErrorContains(t, b.Configure(&river.Config{Schema: "other"}), "must be the same")
 }
 
-func TestRecoveriesThatCannotBeEnqueued(t *testing.T) {
+func TestRequestsThatCannotBeBegun(t *testing.T) {
 	b := unconnected(t)
-	for name, recovery := range map[string]*hotelstays.BookingRecovery{
-		"is nil":                            nil,
-		"customerReferenceNo is required":   {Fingerprint: b.account},
-		"of another environment or account": {CustomerReferenceNo: "ref-1", Fingerprint: "another"},
+	for name, req := range map[string]*hotelstays.BookRequest{
+		"request: is nil":     nil,
+		"customerReferenceNo": request(""),
+		"character NUL":       request("ref\x00"),
+		"tx is nil":           request("ref-1"),
 	} {
-		assert.ErrorContains(t, b.EnqueueTx(t.Context(), nil, recovery), name)
+		assert.ErrorContains(t, b.BeginTx(t.Context(), nil, req), name)
 	}
 }
 
-func TestBookNeedsAReference(t *testing.T) {
-	b := unconnected(t)
-	for _, req := range []*hotelstays.BookRequest{nil, {}} {
-		_, err := b.Book(t.Context(), req)
-		assert.ErrorContains(t, err, "customerReferenceNo")
-	}
+// request is a valid request.
+func request(reference string) *hotelstays.BookRequest {
+	return &hotelstays.BookRequest{SessionID: "session", RatePkgID: "offer", CustomerReferenceNo: reference,
+		Holder: types.Holder{FirstName: "Holder", LastName: "Family"},
+		Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "Family", PassportNumber: types.NewSecret("P1234567")}}}
 }
 
 func TestNoDatabaseMeansNothingIsSent(t *testing.T) {
 	b := unconnected(t)
-	outcome, err := b.Book(t.Context(), &hotelstays.BookRequest{CustomerReferenceNo: "ref-1"})
-	assert.Nil(t, outcome)
-	assert.ErrorContains(t, err, "nothing was sent")
+	for _, send := range []func() (*hotelstays.BookingOutcome, error){
+		func() (*hotelstays.BookingOutcome, error) { return b.Send(t.Context(), "ref-1") },
+		func() (*hotelstays.BookingOutcome, error) { return b.Book(t.Context(), request("ref-1")) },
+	} {
+		outcome, err := send()
+		assert.Nil(t, outcome)
+		assert.ErrorContains(t, err, "nothing was sent")
+	}
 	assert.ErrorContains(t, b.Wake(t.Context(), "ref-1"), `reference "ref-1"`)
 }
 
-// A job holds what QueryOrders needs, and nothing about the guests.
-func TestTheJobHoldsNoSecretAndNoGuest(t *testing.T) {
+// A job shows what QueryOrders needs, and nothing about the guests.
+func TestTheJobShowsNoSecretAndNoGuest(t *testing.T) {
 	b := unconnected(t)
-	req := &hotelstays.BookRequest{SessionID: "session", RatePkgID: "offer", CustomerReferenceNo: "ref-1",
-		Holder: types.Holder{FirstName: "Holder", LastName: "Family"},
-		Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "Family", PassportNumber: types.NewSecret("P1234567")}}}
-	args := jobArgs{"ref-1", b.account, durable.New(*b.cfg.Client.NewBookingRecovery(req), time.Now())}
-	text, err := json.Marshal(args)
+	booking := durable.New(*b.cfg.Client.NewBookingRecovery(request("ref-1")), time.Now())
+	sealed, err := booking.SealRequest(b.keys, request("ref-1"))
 	require.NoError(t, err)
-	assert.JSONEq(t, fmt.Sprintf(`{"reference":"ref-1","account":%[1]q,
-		"recovery":{"customerReferenceNo":"ref-1","fingerprint":%[1]q,"sessionId":"session","polls":0}}`, b.account), string(text))
+	text, err := json.Marshal(jobArgs{"ref-1", b.account, booking, sealed})
+	require.NoError(t, err)
+	assert.JSONEq(t, fmt.Sprintf(`{"reference":"ref-1","account":%[1]q,"request":%[2]q,
+		"recovery":{"customerReferenceNo":"ref-1","fingerprint":%[1]q,"sessionId":"session","polls":0}}`,
+		b.account, base64.StdEncoding.EncodeToString(sealed)), string(text))
 	for _, private := range []string{"P1234567", "Family", "token"} {
-		assert.NotContains(t, string(text), private)
+		assert.NotContains(t, string(text)+string(sealed), private)
 	}
 }

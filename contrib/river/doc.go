@@ -1,27 +1,29 @@
 // Package hotelstaysriver makes bookings durable: a job of River in PostgreSQL finds out
 // what happened to a Book, whatever happens to the process that sent it.
 //
-//	bookings, err := hotelstaysriver.New(hotelstaysriver.Config{Client: client, Pool: pool, OnOutcome: store})
+//	bookings, err := hotelstaysriver.New(hotelstaysriver.Config{Client: client, Pool: pool, Keys: keys, OnOutcome: store})
 //	...
-//	recovery := client.NewBookingRecovery(req)
 //	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-//		if _, err := tx.Exec(ctx, insertBooking, req.CustomerReferenceNo); err != nil {
+//		if err := bookings.BeginTx(ctx, tx, req); err != nil {
 //			return err
 //		}
-//		return bookings.EnqueueTx(ctx, tx, recovery)
+//		_, err := tx.Exec(ctx, insertBooking, req.CustomerReferenceNo)
+//		return err
 //	})
 //	...
-//	outcome, err := bookings.Book(ctx, req)
+//	outcome, err := bookings.Send(ctx, req.CustomerReferenceNo)
+//
+// The Journal of contrib/sql does the same without River, in other databases, too. Both implement
+// [durable.Bookings].
 //
 // # The life of a booking
 //
-//	waiting   EnqueueTx: the caller's row and the job are committed in one transaction.
-//	          Nothing has been sent.
-//	booking   Book marks the job, commits that, and then sends. It ends within
-//	          Config.BookTimeout, and the job sleeps until then.
-//	polling   The outcome is unknown, or the process died, or it never called Book. A worker
-//	          polls for the order with StepRecovery and sleeps until the next poll is due.
-//	          If Book was never called, the first answered poll decides.
+//	waiting   BeginTx: the caller's row and the job are committed in one transaction. Nothing
+//	          has been sent.
+//	booking   Send marks the job, commits that, and then books. It ends within BookTimeout. If
+//	          nobody calls Send within BookTimeout, a worker does, in any process.
+//	polling   The outcome is unknown, or the process died. A worker polls for the order with
+//	          StepRecovery and sleeps until the next poll is due.
 //	ended     The outcome is known. OnOutcome stores it in the transaction that completes the
 //	          job.
 //
@@ -29,25 +31,23 @@
 //
 //	it dies                         then
 //	before the first commit         there is neither row nor job, and nothing was sent
-//	before Book                     the job wakes after BookTimeout; it is not marked, so
-//	                                nothing was sent, and one poll decides
-//	in Book, or before its outcome  the job wakes after BookTimeout, and a worker polls for
+//	before Send                     the job is not marked, so nothing was sent; after
+//	                                BookTimeout a worker sends it
+//	in Send, or before its outcome  the job wakes after BookTimeout, and a worker polls for
 //	is stored                       ten minutes
 //	in a worker's poll, or in       the transaction is rolled back; River rescues the job
 //	OnOutcome
 //
 // # Who sends Book
 //
-// Only the process that calls Bookings.Book, never a job: a job that runs again after a crash
-// could not know whether it has sent before, and it would need the guests' passport numbers
-// in its arguments. Book marks the job first, so that a booking is sent by one call of Book,
-// and by none after a worker has started to poll. Otherwise a process that is delayed for
-// minutes between its commit and its Book could book what was reported as absent.
+// Whoever marks the job first: a call of Send, or a worker. A job is marked once, so a booking is
+// sent by one call. The request waits in the arguments of the job, encrypted, and the mark erases
+// it.
 //
 // A Book that would leave after its limit is not sent, also if the machine was suspended. A
 // process that is frozen at the very moment of sending can still send, and continue after the
-// recovery has ended, twelve minutes later. If it then gets an answer, Book returns it with
-// ErrConflictingOutcome. If it gets none, it enqueues the booking again, and OnOutcome may
+// recovery has ended, twelve minutes later. If it then gets an answer, Send returns it with
+// durable.ErrConflictingOutcome. If it gets none, the booking gets a new job, and OnOutcome may
 // receive BookingFound after BookingAbsent; or a later round polls for that order, too.
 //
 // # Outcomes
@@ -63,14 +63,14 @@
 // The job keeps the list.
 //
 // While no poll is answered, nothing is known and nothing ends: the job continues, with pauses
-// of up to an hour, and logs a warning each time. To give such a booking up, cancel its job
-// (River's JobCancel). OnOutcome is not called for that.
+// of up to an hour, and logs a warning each time. Abandon gives such a booking up, as does
+// River's JobCancel. OnOutcome is not called for that.
 //
 // # Booking again
 //
 // After BookingAbsent the caller decides whether to book again, as long as the offer still
-// holds (CheckAvail). A new round is the same as the first one: a new recovery, EnqueueTx,
-// Book. Keep the reference: the service makes one order for a reference, even if the first
+// holds (CheckAvail). A new round is the same as the first one: BeginTx and Send. Keep the
+// reference: the service makes one order for a reference, even if the first
 // attempt arrives late. No round ends without an order before ten minutes after the last Book of
 // an earlier one that may have made an order, such as one whose job was cancelled. OnOutcome
 // must not call the service, because it runs in the

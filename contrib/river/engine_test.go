@@ -18,6 +18,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -55,7 +56,7 @@ func engine(plan enginePlan) (err error) {
 	if err != nil {
 		return err
 	}
-	e.Bookings, err = New(Config{Client: e.client, Pool: e.pool, Schema: e.Schema, OnOutcome: e.onOutcome, BookTimeout: 2 * time.Second})
+	e.Bookings, err = New(Config{Client: e.client, Pool: e.pool, Keys: testKeys, Schema: e.Schema, OnOutcome: e.onOutcome, BookTimeout: 2 * time.Second})
 	if err != nil {
 		return err
 	}
@@ -100,11 +101,11 @@ func (e *bookingEngine) onOutcome(ctx context.Context, tx pgx.Tx, outcome *hotel
 // book makes bookings: new ones, and those whose last round found no order.
 func (e *bookingEngine) book(ctx context.Context) {
 	for {
-		req, err := e.next(ctx)
+		reference, err := e.next(ctx)
 		if err == nil {
-			_, err = e.Book(ctx, req, hotelstays.WithTraceID(req.CustomerReferenceNo))
+			_, err = e.Send(ctx, reference, hotelstays.WithTraceID(reference))
 		}
-		if errors.Is(err, ErrConflictingOutcome) {
+		if errors.Is(err, durable.ErrConflictingOutcome) {
 			_, _ = e.pool.Exec(ctx, `INSERT INTO surprises VALUES ($1)`, err.Error())
 		}
 		if err != nil { // nothing to do, the database is restarting, or a worker has to poll
@@ -114,9 +115,8 @@ func (e *bookingEngine) book(ctx context.Context) {
 }
 
 // next commits the next round of a booking with its job.
-func (e *bookingEngine) next(ctx context.Context) (req *hotelstays.BookRequest, err error) {
+func (e *bookingEngine) next(ctx context.Context) (reference string, err error) {
 	err = pgx.BeginFunc(ctx, e.pool, func(tx pgx.Tx) error {
-		var reference string
 		var rounds int
 		err := tx.QueryRow(ctx, `UPDATE bookings SET state = 'pending', rounds = rounds + 1 WHERE reference = (
 				SELECT reference FROM bookings WHERE state IN ('new', 'absent', 'failed') AND rounds < $1
@@ -131,10 +131,9 @@ func (e *bookingEngine) next(ctx context.Context) (req *hotelstays.BookRequest, 
 				return err
 			}
 		}
-		req = requestOf(offer, reference)
-		return e.EnqueueTx(ctx, tx, e.client.NewBookingRecovery(req))
+		return e.BeginTx(ctx, tx, requestOf(offer, reference))
 	})
-	return req, err
+	return reference, err
 }
 
 // recheck checks the offer before it is booked again.

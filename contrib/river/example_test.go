@@ -35,8 +35,10 @@ func store(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
 
 // A process that books and works on recoveries.
 func Example() {
-	run := func(ctx context.Context, client *hotelstays.Client, pool *pgxpool.Pool, req *hotelstays.BookRequest) error {
-		bookings, err := hotelstaysriver.New(hotelstaysriver.Config{Client: client, Pool: pool, OnOutcome: store})
+	run := func(ctx context.Context, client *hotelstays.Client, pool *pgxpool.Pool, key types.Secret, req *hotelstays.BookRequest) error {
+		bookings, err := hotelstaysriver.New(hotelstaysriver.Config{Client: client, Pool: pool, OnOutcome: store,
+			Keys: []types.Secret{key}, // 32 random bytes, not hex or base64; a second key may follow
+		})
 		if err != nil {
 			return err
 		}
@@ -55,15 +57,16 @@ func Example() {
 
 		// The row and the job are committed together, before anything is sent.
 		err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-			if _, err := tx.Exec(ctx, `INSERT INTO bookings (reference, state) VALUES ($1, 'pending')`, req.CustomerReferenceNo); err != nil {
+			if err := bookings.BeginTx(ctx, tx, req); err != nil { // first: OnOutcome locks in this order, too
 				return err
 			}
-			return bookings.EnqueueTx(ctx, tx, client.NewBookingRecovery(req))
+			_, err := tx.Exec(ctx, `INSERT INTO bookings (reference, state) VALUES ($1, 'pending')`, req.CustomerReferenceNo)
+			return err
 		})
 		if err != nil {
 			return err
 		}
-		outcome, err := bookings.Book(ctx, req)
+		outcome, err := bookings.Send(ctx, req.CustomerReferenceNo) // in this process or another
 		var unknown *hotelstays.OutcomeUnknownError
 		switch {
 		case errors.As(err, &unknown):
@@ -94,19 +97,19 @@ func Example_bookingAgain() {
 		if !offer.Available() || !hotelstays.CompareOffer(req.Expect, offer.RoomRatePkg).Within(hotelstays.Tolerance{}) {
 			return errors.New("the offer is gone or has changed: ask the traveller")
 		}
-		// The same reference, a new recovery. The row lets only one loop do it.
+		// The same reference, a new round. The row lets only one loop do it.
 		err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 			tag, err := tx.Exec(ctx, `UPDATE bookings SET state = 'pending', again = true
 				WHERE reference = $1 AND state = 'absent' AND problem = '' AND NOT again`, req.CustomerReferenceNo)
 			if err != nil || tag.RowsAffected() == 0 {
 				return errors.Join(err, errors.New("not to be booked again"))
 			}
-			return bookings.EnqueueTx(ctx, tx, client.NewBookingRecovery(req))
+			return bookings.BeginTx(ctx, tx, req)
 		})
 		if err != nil {
 			return err
 		}
-		_, err = bookings.Book(ctx, req)
+		_, err = bookings.Send(ctx, req.CustomerReferenceNo)
 		return err
 	}
 	_ = again

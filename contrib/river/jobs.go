@@ -16,16 +16,14 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river/rivertype"
 
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-var (
-	errNoJob = errors.New("no such job")
-	// errMoved: the job has changed since it was read.
-	errMoved = errors.New("the job has changed meanwhile")
-)
+// errMoved: the job has changed since it was read.
+var errMoved = errors.New("the job has changed meanwhile")
 
 // jobTable is River's table of jobs.
 type jobTable struct{ name string }
@@ -40,10 +38,11 @@ func newJobTable(schema string) jobTable {
 
 // lockedJob is a job that the transaction has locked.
 type lockedJob struct {
-	ID    int64
-	State rivertype.JobState
-	Taken *time.Time // when a worker last took it
-	Args  jobArgs
+	ID         int64
+	State      rivertype.JobState
+	Taken      *time.Time // when a worker last took it
+	Args       jobArgs
+	unreadable error // why Args has the reference alone
 }
 
 func (j *lockedJob) running() bool { return j.State == rivertype.JobStateRunning }
@@ -56,41 +55,45 @@ func (j *lockedJob) takenBy(run *rivertype.JobRow) bool {
 // unchanged reports whether a job is still as a run has polled for it. It is not, if another run
 // has it, or if a Book under its reference has ended since.
 func (j *lockedJob) unchanged(run *rivertype.JobRow, polled durable.Booking) bool {
-	polled.Due = time.Time{} // not part of the arguments
+	polled.Due = j.Args.Due // not part of the arguments
 	return j.takenBy(run) && reflect.DeepEqual(j.Args.Booking, polled)
 }
 
-// A job that has ended without an ending was cancelled or discarded.
-const jobColumns = `id, state::text, attempted_at, args,
+// A job that was cancelled or discarded has no ending of its own.
+const jobColumns = `id, state::text, attempted_at, scheduled_at, args, args ->> 'reference',
 	CASE WHEN finalized_at IS NULL THEN '' ELSE coalesce(metadata ->> 'hotelstays_ending', 'abandoned') END`
 
+// scanJob reads a job, or returns durable.ErrNotBegun.
 func scanJob(row pgx.Row) (*lockedJob, error) {
 	var j lockedJob
 	var args []byte
+	var due time.Time
+	var reference string
 	var ending durable.Ending
-	err := row.Scan(&j.ID, &j.State, &j.Taken, &args, &ending)
+	err := row.Scan(&j.ID, &j.State, &j.Taken, &due, &args, &reference, &ending)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return nil, errNoJob
+		return nil, durable.ErrNotBegun
 	case err != nil:
-		return nil, fmt.Errorf("hotelstaysriver: reading a job: %w", err)
+		return nil, fmt.Errorf("reading a job: %w", err)
 	}
 	if err := json.Unmarshal(args, &j.Args); err != nil {
-		return nil, fmt.Errorf("hotelstaysriver: cannot read the arguments of job %d: %w", j.ID, err)
+		err = fmt.Errorf("cannot read the arguments of job %d, which somebody has changed by hand: %w", j.ID, err)
+		return &lockedJob{ID: j.ID, Args: jobArgs{Reference: reference}, unreadable: err}, err
 	}
-	j.Args.Ending = ending
+	j.Args.Due, j.Args.Ending = due.UTC(), ending
 	return &j, nil
 }
 
 func (t jobTable) lock(ctx context.Context, tx pgx.Tx, id int64) (*lockedJob, error) {
 	j, err := scanJob(tx.QueryRow(ctx, `SELECT `+jobColumns+` FROM `+t.name+` WHERE id = $1 FOR UPDATE`, id))
-	if errors.Is(err, errNoJob) {
-		return nil, fmt.Errorf("hotelstaysriver: job %d is no longer in River's table", id)
+	if errors.Is(err, durable.ErrNotBegun) {
+		return nil, fmt.Errorf("job %d is no longer in River's table", id)
 	}
 	return j, err
 }
 
-// latest returns the live job of a booking, or else the last one, or errNoJob. A job that
+// latest returns the live job of a booking, or else the last one, or durable.ErrNotBegun. A job that
 // is to be left out has the id except. lock ends the statement.
 func (t jobTable) latest(ctx context.Context, tx pgx.Tx, reference, account string, except int64, lock string) (*lockedJob, error) {
 	key, err := json.Marshal(map[string]string{"reference": reference, "account": account})
@@ -107,13 +110,28 @@ func (t jobTable) lockLatest(ctx context.Context, tx pgx.Tx, reference, account 
 	return t.latest(ctx, tx, reference, account, 0, "FOR UPDATE")
 }
 
-// lockLive locks the live job of a booking, or returns errNoJob.
-func (t jobTable) lockLive(ctx context.Context, tx pgx.Tx, reference, account string) (*lockedJob, error) {
-	j, err := t.lockLatest(ctx, tx, reference, account)
-	if err == nil && j.Args.Ending != "" {
-		return nil, errNoJob
+// pageSize bounds how many jobs List has in memory at once.
+const pageSize = 100
+
+// page returns live jobs of an account, in the order of their references.
+func (t jobTable) page(ctx context.Context, pool *pgxpool.Pool, account, after string) ([]*lockedJob, error) {
+	key, err := json.Marshal(map[string]string{"account": account})
+	if err != nil {
+		return nil, err
 	}
-	return j, err
+	rows, err := pool.Query(ctx, `SELECT `+jobColumns+` FROM `+t.name+`
+		WHERE args @> $1::jsonb AND kind = $2 AND finalized_at IS NULL AND (args ->> 'reference') COLLATE "C" > $3
+		ORDER BY (args ->> 'reference') COLLATE "C" LIMIT `+fmt.Sprint(pageSize), string(key), jobKind, after)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (*lockedJob, error) {
+		j, err := scanJob(row)
+		if j != nil {
+			err = nil // List reports the unreadable job
+		}
+		return j, err
+	})
 }
 
 // setArgs stores the arguments of a locked job.
@@ -126,24 +144,30 @@ func (t jobTable) setArgs(ctx context.Context, tx pgx.Tx, j *lockedJob) error {
 }
 
 // store stores a booking in its locked job, and makes the job available when it is due,
-// unless a worker runs it.
+// unless a worker runs it. A job that was cancelled is open again.
 func (t jobTable) store(ctx context.Context, tx pgx.Tx, j *lockedJob, next durable.Booking) error {
-	j.Args.Booking = next
+	if j.Args.Booking = next; !next.BookBy.IsZero() {
+		j.Args.Request = nil
+	}
 	if err := t.setArgs(ctx, tx, j); err != nil {
 		return err
 	}
-	return write(ctx, tx, `UPDATE `+t.name+` SET state = 'available', scheduled_at = $2
-		WHERE id = $1 AND state <> 'running'`, j.ID, next.Due)
+	return write(ctx, tx, `UPDATE `+t.name+` SET state = 'available', scheduled_at = $2, finalized_at = NULL,
+		metadata = metadata - 'cancel_attempted_at' WHERE id = $1 AND state <> 'running'`, j.ID, next.Due)
 }
 
-// complete completes a locked job. Its ending is not among the arguments, so that a person can
-// retry the job.
-func (t jobTable) complete(ctx context.Context, tx pgx.Tx, j *lockedJob, ended durable.Booking) error {
-	j.Args.Changes = ended.Changes
+// end completes a locked job, or cancels it if its booking was abandoned. Its ending is not among
+// the arguments, so that a person can retry the job.
+func (t jobTable) end(ctx context.Context, tx pgx.Tx, j *lockedJob, ended durable.Booking) error {
+	j.Args.Changes, j.Args.Request = ended.Changes, nil
 	if err := t.setArgs(ctx, tx, j); err != nil {
 		return err
 	}
-	return write(ctx, tx, `UPDATE `+t.name+` SET state = 'completed', finalized_at = now(),
+	state := rivertype.JobStateCompleted
+	if ended.Ending == durable.EndingAbandoned {
+		state = rivertype.JobStateCancelled
+	}
+	return write(ctx, tx, `UPDATE `+t.name+` SET state = '`+string(state)+`', finalized_at = now(),
 		metadata = metadata || jsonb_build_object('hotelstays_ending', $2::text) WHERE id = $1`, j.ID, string(ended.Ending))
 }
 
@@ -155,7 +179,7 @@ func commitToDisk(ctx context.Context, tx pgx.Tx) error {
 
 func write(ctx context.Context, tx pgx.Tx, sql string, args ...any) error {
 	if _, err := tx.Exec(ctx, sql, args...); err != nil {
-		return fmt.Errorf("hotelstaysriver: storing a job: %w", err)
+		return fmt.Errorf("storing a job: %w", err)
 	}
 	return nil
 }

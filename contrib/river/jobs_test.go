@@ -39,7 +39,7 @@ func TestAlerts(t *testing.T) {
 	_, block, _ := strings.Cut(string(page), "```sql\n")
 	block, _, _ = strings.Cut(block, "```")
 	var queries []string
-	for _, query := range strings.Split(block, ";") {
+	for query := range strings.SplitSeq(block, ";") {
 		if strings.TrimSpace(query) != "" {
 			queries = append(queries, query)
 		}
@@ -52,7 +52,7 @@ func TestAlerts(t *testing.T) {
 		}
 		return numbers
 	}
-	w.enqueue(w.request("ref-1"))
+	w.begin(w.request("ref-1"))
 	assert.Equal(t, []int{0, 0, 0, 0, 0}, found())
 	w.pass(time.Hour)
 	assert.Equal(t, []int{0, 0, 1, 0, 0}, found())

@@ -9,11 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
-	"github.com/hotelstays/hotelstays-go/durable"
 )
-
-// ErrConflictingOutcome: another outcome of the booking was stored before.
-var ErrConflictingOutcome = durable.ErrConflictingOutcome
 
 // finish completes a job and calls OnOutcome, in one transaction, with the outcome that final
 // returns for the stored job. If that is nil, finish returns errMoved. A job that has ended before
@@ -35,8 +31,8 @@ func (b *Bookings) finish(ctx context.Context, id int64, final func(*lockedJob) 
 		case !first:
 			return nil
 		}
-		// Complete before OnOutcome, so that it can enqueue the reference again.
-		if err := b.jobs.complete(ctx, tx, job, next); err != nil {
+		// End it before OnOutcome, so that the reference can begin again there.
+		if err := b.jobs.end(ctx, tx, job, next); err != nil {
 			return err
 		}
 		if err := b.cfg.OnOutcome(ctx, tx, outcome); err != nil {

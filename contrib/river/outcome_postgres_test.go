@@ -74,7 +74,7 @@ func TestOnOutcomeFails(t *testing.T) {
 // An error of OnOutcome is a failure, even if it wraps an error of this package.
 func TestOnOutcomeFailsWithAnErrorOfThePackage(t *testing.T) {
 	for name, failure := range map[string]error{
-		"ended otherwise": fmt.Errorf("the row is absent: %w", ErrConflictingOutcome),
+		"ended otherwise": fmt.Errorf("the row is absent: %w", durable.ErrConflictingOutcome),
 		"unknown":         &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, Err: errors.New("unknown")},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -111,8 +111,8 @@ func TestTheOrderCostsMore(t *testing.T) {
 	for _, answered := range []bool{true, false} {
 		reference := fmt.Sprint("ref-", answered)
 		if answered {
-			w.enqueue(w.request(reference))
-			outcome, err := w.Book(t.Context(), w.request(reference))
+			w.begin(w.request(reference))
+			outcome, err := w.Send(t.Context(), reference)
 			require.NoError(t, err)
 			assert.NotEmpty(t, outcome.Changes.Changes)
 		} else {
@@ -141,7 +141,7 @@ func TestEndedOnce(t *testing.T) {
 	wg.Wait()
 	assert.Equal(t, row{"absent", "", 1}, w.row("ref-1"))
 	err := w.end(id, "ref-1", hotelstays.BookingFound)
-	require.ErrorIs(t, err, ErrConflictingOutcome)
+	require.ErrorIs(t, err, durable.ErrConflictingOutcome)
 	assert.Equal(t, row{"absent", "", 1}, w.row("ref-1"))
 }
 
@@ -157,8 +157,8 @@ func TestAnOutcomeThatCannotBeStored(t *testing.T) {
 			return storeRow(ctx, tx, o)
 		}
 	})
-	w.enqueue(w.request("ref-1"))
-	outcome, err := w.Book(t.Context(), w.request("ref-1"))
+	w.begin(w.request("ref-1"))
+	outcome, err := w.Send(t.Context(), "ref-1")
 	require.ErrorIs(t, err, boom)
 	require.Equal(t, durable.EndingFound, durable.EndingOf(outcome))
 	assert.Equal(t, row{State: "pending"}, w.row("ref-1"))
@@ -210,21 +210,21 @@ func TestAnOnOutcomeThatHangs(t *testing.T) {
 	assert.Equal(t, 1, w.row("ref-1").Ended)
 }
 
-// OnOutcome may enqueue the reference again.
-func TestOnOutcomeEnqueuesAgain(t *testing.T) {
+// OnOutcome may begin the reference again.
+func TestOnOutcomeBeginsAgain(t *testing.T) {
 	var w *world
 	w = newWorld(t, func(cfg *Config) {
 		cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
 			if durable.EndingOf(o) != durable.EndingFailed {
 				return storeRow(ctx, tx, o)
 			}
-			return w.EnqueueTx(ctx, tx, w.client.NewBookingRecovery(w.request(o.Recovery.CustomerReferenceNo)))
+			return w.BeginTx(ctx, tx, w.request(o.Recovery.CustomerReferenceNo))
 		}
 	})
-	w.enqueue(w.request("ref-1"))
+	w.begin(w.request("ref-1"))
 	w.Inject(bookRefused)
 	for _, want := range []durable.Ending{durable.EndingFailed, durable.EndingFound} {
-		outcome, err := w.Book(t.Context(), w.request("ref-1"))
+		outcome, err := w.Send(t.Context(), "ref-1")
 		require.NoError(t, err)
 		assert.Equal(t, want, durable.EndingOf(outcome))
 	}

@@ -105,7 +105,7 @@ func newWorld(t *testing.T, change func(*Config), opts ...hotelstaystest.Option)
 		hotelstays.WithHTTPClient(w.Client()))
 	require.NoError(t, err)
 	w.schema, w.pool = newSchema(t)
-	cfg := Config{Client: w.client, Pool: w.pool, Schema: w.schema, OnOutcome: storeRow, BookTimeout: time.Second}
+	cfg := Config{Client: w.client, Pool: w.pool, Keys: testKeys, Schema: w.schema, OnOutcome: storeRow, BookTimeout: time.Second}
 	if change != nil {
 		change(&cfg)
 	}
@@ -196,15 +196,16 @@ func requestOf(offer hotelstays.BookRequest, reference string) *hotelstays.BookR
 	return &offer
 }
 
-// enqueue commits a booking's row and job.
-func (w *world) enqueue(req *hotelstays.BookRequest) {
+// begin commits a booking's row and job.
+func (w *world) begin(req *hotelstays.BookRequest) {
 	w.t.Helper()
 	require.NoError(w.t, pgx.BeginFunc(w.t.Context(), w.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(w.t.Context(), `INSERT INTO bookings (reference) VALUES ($1)
-			ON CONFLICT (reference) DO UPDATE SET state = 'pending'`, req.CustomerReferenceNo); err != nil {
+		if err := w.BeginTx(w.t.Context(), tx, req); err != nil {
 			return err
 		}
-		return w.EnqueueTx(w.t.Context(), tx, w.client.NewBookingRecovery(req))
+		_, err := tx.Exec(w.t.Context(), `INSERT INTO bookings (reference) VALUES ($1)
+			ON CONFLICT (reference) DO UPDATE SET state = 'pending'`, req.CustomerReferenceNo)
+		return err
 	}))
 }
 
@@ -258,10 +259,11 @@ func (w *world) fetch(reference string) *river.Job[jobArgs] {
 	return job
 }
 
-// staysOpen lets workers poll for a booking whose order appears eight minutes after a Book that
-// has ended just now.
+// staysOpen lets workers continue a booking whose order appears eight minutes after a Book that
+// has ended just now. If one sends it, it is refused.
 func (w *world) staysOpen(reference string) {
 	w.t.Helper()
+	w.Inject(bookRefused)
 	before := w.row(reference).Ended
 	_, err := w.pool.Exec(w.t.Context(), `UPDATE river_job SET state = 'available', scheduled_at = now() WHERE finalized_at IS NULL`)
 	require.NoError(w.t, err)
@@ -346,11 +348,11 @@ var (
 // bookUnknown makes a booking with an unknown outcome: no answer comes, and the polls fail.
 func (w *world) bookUnknown(reference string, fault hotelstaystest.Fault) {
 	w.t.Helper()
-	w.enqueue(w.request(reference))
+	w.begin(w.request(reference))
 	w.Inject(fault)
 	w.Inject(noPoll)
 	defer w.ClearFaults()
-	outcome, err := w.Book(w.t.Context(), w.request(reference))
+	outcome, err := w.Send(w.t.Context(), reference)
 	var unknown *hotelstays.OutcomeUnknownError
 	require.ErrorAs(w.t, err, &unknown)
 	require.Nil(w.t, outcome)

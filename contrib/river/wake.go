@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hotelstays/hotelstays-go/durable"
 )
 
 const (
@@ -25,13 +27,28 @@ const (
 // most five seconds, and then returns an error: answer the webhook with a 5xx, so that the
 // sender delivers it again.
 func (b *Bookings) Wake(ctx context.Context, customerReferenceNo string) error {
+	err := b.pollNow(ctx, "Wake", customerReferenceNo, func(b durable.Booking, now time.Time) (durable.Booking, error) {
+		next, ok := b.Wake(now)
+		if !ok {
+			return b, durable.ErrNotBegun
+		}
+		return next, nil
+	})
+	if errors.Is(err, durable.ErrNotBegun) {
+		return nil
+	}
+	return err
+}
+
+// pollNow makes a job due by a transition. If a worker runs the job, it waits.
+func (b *Bookings) pollNow(ctx context.Context, name, reference string, transition func(durable.Booking, time.Time) (durable.Booking, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
 	defer cancel()
 	for {
-		busy, err := b.tryWake(ctx, customerReferenceNo)
+		busy, err := b.tryPoll(ctx, reference, transition)
 		switch {
 		case err != nil:
-			return fmt.Errorf("hotelstaysriver: Wake: reference %q: %w", customerReferenceNo, err)
+			return fmt.Errorf("hotelstaysriver: %s: reference %q: %w", name, reference, err)
 		case !busy:
 			return nil
 		}
@@ -40,26 +57,23 @@ func (b *Bookings) Wake(ctx context.Context, customerReferenceNo string) error {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return fmt.Errorf("hotelstaysriver: Wake: reference %q: a poll is still under way; wake it again later: %w",
-				customerReferenceNo, ctx.Err())
+			return fmt.Errorf("hotelstaysriver: %s: reference %q: a worker still has it; call %s again later: %w",
+				name, reference, name, ctx.Err())
 		}
 	}
 }
 
-// tryWake makes a job due, unless it is running.
-func (b *Bookings) tryWake(ctx context.Context, reference string) (busy bool, err error) {
+// tryPoll makes a job due, unless it is running.
+func (b *Bookings) tryPoll(ctx context.Context, reference string,
+	transition func(durable.Booking, time.Time) (durable.Booking, error)) (busy bool, err error) {
 	err = b.transact(ctx, func(tx pgx.Tx) error {
-		job, err := b.jobs.lockLive(ctx, tx, reference, b.account)
-		switch {
-		case errors.Is(err, errNoJob):
-			return nil
-		case err != nil:
+		job, err := b.jobs.lockLatest(ctx, tx, reference, b.account)
+		if err != nil {
 			return err
 		}
-		next, started := job.Args.Wake(time.Now())
-		busy = started && job.running()
-		if !started || busy {
-			return nil
+		next, err := transition(job.Args.Booking, time.Now())
+		if busy = job.running(); err != nil || busy {
+			return err
 		}
 		return b.jobs.store(ctx, tx, job, next)
 	})

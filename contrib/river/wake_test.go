@@ -19,7 +19,7 @@ func TestWake(t *testing.T) {
 	w := newWorld(t, nil, hotelstaystest.WithLateVisibility(2*time.Second))
 	require.NoError(t, w.Wake(t.Context(), "unknown"), "nothing to do")
 
-	w.enqueue(w.request("waiting"))
+	w.begin(w.request("waiting"))
 	before := w.job("waiting")
 	require.NoError(t, w.Wake(t.Context(), "waiting"))
 	assert.Equal(t, before, w.job("waiting"), "nothing was sent")
@@ -42,8 +42,8 @@ func TestWake(t *testing.T) {
 // they count from the end of Book.
 func TestWakeWhileBookIsUnderWay(t *testing.T) {
 	w := newWorld(t, func(cfg *Config) { cfg.BookTimeout = time.Minute })
-	w.enqueue(w.request("ref-1"))
-	_, err := w.start(t.Context(), "ref-1", time.Now().Add(time.Minute))
+	w.begin(w.request("ref-1"))
+	_, _, err := w.start(t.Context(), "ref-1", time.Now().Add(time.Minute))
 	require.NoError(t, err)
 	w.workers()
 	require.NoError(t, w.Wake(t.Context(), "ref-1"))

@@ -34,7 +34,13 @@ type worker struct {
 	b *Bookings
 }
 
-func (w *worker) Timeout(*river.Job[jobArgs]) time.Duration { return workTimeout }
+// Timeout is longer for a job that sends. River does not rescue a job before.
+func (w *worker) Timeout(job *river.Job[jobArgs]) time.Duration {
+	if job.Args.Phase(time.Now()) == durable.PhaseWaiting {
+		return w.b.cfg.BookTimeout + workTimeout
+	}
+	return workTimeout
+}
 
 // NextRetry returns when a failed job is tried again.
 func (w *worker) NextRetry(job *river.Job[jobArgs]) time.Time {
@@ -69,9 +75,9 @@ func (w *worker) Work(ctx context.Context, job *river.Job[jobArgs]) (err error) 
 	switch {
 	case errors.As(err, &failed):
 		return err
-	case errors.As(err, &unknown), errors.Is(err, errMoved): // ctx ended during a poll, or it was too early
+	case errors.As(err, &unknown), errors.Is(err, errMoved): // Book or a poll has shown nothing, or was too early
 		return river.JobSnooze(interruptedPause)
-	case errors.Is(err, ErrConflictingOutcome): // the job is completed; a person must check
+	case errors.Is(err, durable.ErrConflictingOutcome): // the job is completed; a person must check
 		w.b.cfg.Logger.ErrorContext(ctx, "a booking has two outcomes", slog.String("error", err.Error()))
 		return nil
 	}
@@ -90,15 +96,12 @@ func (w *worker) snoozeFailure(ctx context.Context, job *river.Job[jobArgs], err
 	return river.JobSnooze(maxFailurePause)
 }
 
-// step polls for the order, if a poll is due, and acts on the answer. It stores nothing but an
-// order in a job that has changed since the poll began.
+// step sends a booking that waits for Send, or polls for its order and acts on the answer. It
+// stores nothing but an order in a job that has changed since the poll began.
 func (w *worker) step(ctx context.Context, job *river.Job[jobArgs]) error {
 	now, booking := time.Now(), job.Args.Booking
 	if booking.Phase(now) == durable.PhaseWaiting {
-		var err error
-		if booking, err = w.takeOver(ctx, job.ID, now); err != nil {
-			return err
-		}
+		return w.send(ctx, job.Args.Reference)
 	}
 	recovery := booking.Recovery
 	outcome, err := w.b.cfg.Client.StepRecovery(ctx, &recovery)
@@ -134,17 +137,14 @@ func (w *worker) step(ctx context.Context, job *river.Job[jobArgs]) error {
 	return river.JobSnooze(max(time.Until(next.Due), 0))
 }
 
-// takeOver marks a job whose Book has not started. If Book has started just now, its mark
-// stays.
-func (w *worker) takeOver(ctx context.Context, id int64, now time.Time) (next durable.Booking, err error) {
-	err = w.b.transact(ctx, func(tx pgx.Tx) error {
-		job, err := w.b.jobs.lock(ctx, tx, id)
-		if err != nil {
-			return err
-		}
-		next = job.Args.TakeOver(now)
-		job.Args.Booking = next
-		return w.b.jobs.setArgs(ctx, tx, job)
-	})
-	return next, err
+// send sends a booking whose Send did not come.
+func (w *worker) send(ctx context.Context, reference string) error {
+	_, err := w.b.Send(ctx, reference)
+	switch {
+	case errors.Is(err, durable.ErrAlreadyStarted): // the caller was faster
+		return errMoved
+	case errors.Is(err, durable.ErrAlreadyBooked), errors.Is(err, durable.ErrNotBegun): // and it has ended
+		return nil
+	}
+	return err
 }

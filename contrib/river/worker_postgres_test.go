@@ -34,41 +34,60 @@ func TestAWorkerFindsTheOrder(t *testing.T) {
 	assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpBook))
 }
 
-// A process dies between its commit and its Book. When a worker has taken over, no Book is
-// sent any more, and the first answered poll decides.
-func TestABookThatNeverBegan(t *testing.T) {
-	t.Run("the first poll is answered", func(t *testing.T) {
+// A process dies between its commit and its Send: a worker sends.
+func TestABookingWhoseSendDoesNotCome(t *testing.T) {
+	for name, tc := range map[string]struct {
+		fault *hotelstaystest.Fault
+		want  durable.Ending
+	}{
+		"booked":              {nil, durable.EndingFound},
+		"refused":             {&bookRefused, durable.EndingFailed},
+		"the answer is lost":  {&bookMade, durable.EndingFound},
+		"the request is lost": {&bookLost, durable.EndingAbsent},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, nil)
+			w.begin(w.request("ref-1"))
+			assert.True(t, w.asleep(), "Send has its time")
+			assert.NotEmpty(t, w.job("ref-1").Args.Request)
+			if tc.fault != nil {
+				w.Inject(*tc.fault)
+			}
+			w.workers()
+			w.hasState("ref-1", tc.want, 10*time.Second)
+			assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpBook))
+			assert.Equal(t, 1, w.row("ref-1").Ended)
+			assert.Empty(t, w.job("ref-1").Args.Request, "it was sent")
+			_, err := w.Send(t.Context(), "ref-1")
+			require.ErrorIs(t, err, map[bool]error{true: durable.ErrAlreadyBooked, false: durable.ErrNotBegun}[tc.want.HasOrder()])
+		})
+	}
+	t.Run("the caller is faster", func(t *testing.T) {
 		w := newWorld(t, nil)
-		w.enqueue(w.request("ref-1"))
-		assert.True(t, w.asleep(), "Book has its time")
-		w.workers()
-		w.hasState("ref-1", durable.EndingAbsent, time.Second)
-		assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpQueryOrders))
-		_, err := w.Book(t.Context(), w.request("ref-1"))
-		require.ErrorIs(t, err, ErrNotEnqueued)
-		assert.Zero(t, w.Ledger().Count(hotelstays.OpBook))
-	})
-	t.Run("the first poll fails", func(t *testing.T) {
-		w := newWorld(t, nil)
-		w.enqueue(w.request("ref-1"))
-		w.Inject(noPoll)
-		w.workers()
-		w.eventually("a poll has failed", func() bool { w.pass(time.Second); return w.job("ref-1").Args.Unverified > 0 })
-		_, err := w.Book(t.Context(), w.request("ref-1"))
-		require.ErrorIs(t, err, ErrAlreadyStarted)
-		assert.ErrorContains(t, err, "nothing was sent")
-		assert.Equal(t, row{State: "pending"}, w.row("ref-1"), "a poll that fails proves nothing")
-		w.ClearFaults()
-		w.hasState("ref-1", durable.EndingAbsent, time.Minute)
-		assert.Zero(t, w.Ledger().Count(hotelstays.OpBook))
-	})
-	t.Run("there is an order of an earlier attempt", func(t *testing.T) {
-		w := newWorld(t, nil)
-		_, err := w.client.Book(t.Context(), w.request("ref-1"))
+		w.begin(w.request("ref-1"))
+		late := w.fetch("ref-1")
+		_, _, err := w.start(t.Context(), "ref-1", time.Now().Add(time.Minute))
 		require.NoError(t, err)
-		w.enqueue(w.request("ref-1"))
+		var snooze *river.JobSnoozeError
+		require.ErrorAs(t, (&worker{b: w.Bookings}).Work(t.Context(), late), &snooze)
+		require.NoError(t, w.end(late.ID, "ref-1", hotelstays.BookingAbsent))
+		require.NoError(t, (&worker{b: w.Bookings}).Work(t.Context(), late))
+		assert.Zero(t, w.Ledger().Count(hotelstays.OpBook))
+	})
+	t.Run("its keys are missing", func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.begin(w.request("ref-1"))
+		cfg := w.cfg
+		cfg.Keys = []types.Secret{types.NewSecret("another key of thirty-two bytes.")}
+		other := *w
+		var err error
+		other.Bookings, err = New(cfg)
+		require.NoError(t, err)
+		stranger := other.workers()
+		w.eventually("it fails", func() bool { w.pass(time.Minute); return w.job("ref-1").Errors > 1 })
+		require.NoError(t, stranger.Stop(t.Context()))
 		w.workers()
-		w.hasState("ref-1", durable.EndingFound, time.Second)
+		w.hasState("ref-1", durable.EndingFound, time.Minute)
 	})
 }
 
@@ -145,8 +164,8 @@ func TestBookEndsDuringAPoll(t *testing.T) {
 	for name, ended := range map[string]time.Duration{"the last poll": 11 * time.Minute, "a poll": 2 * time.Minute, "a poll during Book": 0} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, nil, hotelstaystest.WithLateVisibility(time.Hour))
-			w.enqueue(w.request("ref-1"))
-			book, err := w.start(t.Context(), "ref-1", time.Now().Add(time.Minute))
+			w.begin(w.request("ref-1"))
+			book, _, err := w.start(t.Context(), "ref-1", time.Now().Add(time.Minute))
 			require.NoError(t, err)
 			if ended > 0 { // workers have polled since BookBy
 				_, err = w.pool.Exec(t.Context(), `UPDATE river_job SET args = args || jsonb_build_object('recovery', $1::jsonb)`, w.ended("ref-1", ended))

@@ -25,17 +25,17 @@ import (
 
 func TestAnOutcomeThatIsKnownAtOnce(t *testing.T) {
 	w := newWorld(t, nil)
-	w.enqueue(w.request("ref-1"))
-	outcome, err := w.Book(t.Context(), w.request("ref-1"))
+	w.begin(w.request("ref-1"))
+	outcome, err := w.Send(t.Context(), "ref-1")
 	require.NoError(t, err)
 	require.Equal(t, durable.EndingFound, durable.EndingOf(outcome))
 	assert.Equal(t, w.offers[0].SessionID, outcome.Recovery.SessionID, "Cancel needs it")
 	assert.Equal(t, row{"found", w.Ledger().Orders()[0].PlatformReferenceNo, 1}, w.row("ref-1"))
 	assert.Equal(t, "completed", w.job("ref-1").State)
 
-	w.enqueue(w.request("ref-2"))
+	w.begin(w.request("ref-2"))
 	w.Inject(bookRefused)
-	outcome, err = w.Book(t.Context(), w.request("ref-2"))
+	outcome, err = w.Send(t.Context(), "ref-2")
 	require.NoError(t, err)
 	assert.Equal(t, durable.EndingFailed, durable.EndingOf(outcome))
 	assert.ErrorIs(t, outcome.Err, hotelstays.ErrRateChanged)
@@ -43,23 +43,15 @@ func TestAnOutcomeThatIsKnownAtOnce(t *testing.T) {
 	assert.Equal(t, row{"failed", "", 1}, w.row("ref-2"))
 	assert.Equal(t, "completed", w.job("ref-2").State)
 
-	w.enqueue(w.request("ref-3"))
-	invalid := w.request("ref-3")
-	invalid.Guests = nil
-	outcome, err = w.Book(t.Context(), invalid)
-	require.NoError(t, err)
-	assert.Equal(t, durable.EndingFailed, durable.EndingOf(outcome), "nothing was sent")
-	assert.Equal(t, row{"failed", "", 1}, w.row("ref-3"))
-
-	w.enqueue(w.request("ref-4"))
+	w.begin(w.request("ref-3"))
 	refusal := bookRefused
 	refusal.Code = 100001112
 	w.Inject(refusal)
-	outcome, err = w.Book(t.Context(), w.request("ref-4"), hotelstays.WithServiceFacts(hotelstays.ServiceFacts{
+	outcome, err = w.Send(t.Context(), "ref-3", hotelstays.WithServiceFacts(hotelstays.ServiceFacts{
 		RefusalCodes: map[hotelstays.Operation][]int{hotelstays.OpBook: {100001112}}}))
 	require.NoError(t, err)
 	assert.Equal(t, hotelstays.KindRefused, hotelstays.KindOf(outcome.Err))
-	assert.Equal(t, row{"failed", "", 1}, w.row("ref-4"))
+	assert.Equal(t, row{"failed", "", 1}, w.row("ref-3"))
 	assert.Zero(t, w.Ledger().Count(hotelstays.OpQueryOrders), "nobody had to poll")
 }
 
@@ -78,8 +70,8 @@ func TestAbsentAndBookedAgain(t *testing.T) {
 		RatePkgID: w.offers[0].RatePkgID})
 	require.NoError(t, err)
 	require.True(t, offer.Available())
-	w.enqueue(w.request("ref-1"))
-	outcome, err := w.Book(t.Context(), w.request("ref-1"))
+	w.begin(w.request("ref-1"))
+	outcome, err := w.Send(t.Context(), "ref-1")
 	require.NoError(t, err)
 	assert.Equal(t, durable.EndingFound, durable.EndingOf(outcome))
 	assert.Equal(t, row{"found", outcome.Order.PlatformReferenceNo, 2}, w.row("ref-1"))
@@ -88,15 +80,13 @@ func TestAbsentAndBookedAgain(t *testing.T) {
 
 func TestAnotherOrderUnderTheReference(t *testing.T) {
 	w := newWorld(t, nil)
-	w.enqueue(w.request("ref-1"))
-	_, err := w.Book(t.Context(), w.request("ref-1"))
+	_, err := w.client.Book(t.Context(), w.request("ref-1"))
 	require.NoError(t, err)
-
 	other, stay := w.request("ref-1"), *w.offers[0].Expect
 	stay.CheckIn, stay.CheckOut = "2099-01-01", "2099-01-03"
 	other.Expect = &stay
-	w.enqueue(other)
-	outcome, err := w.Book(t.Context(), other)
+	w.begin(other)
+	outcome, err := w.Send(t.Context(), "ref-1")
 	require.NoError(t, err)
 	var reused *hotelstays.ReferenceReusedError
 	require.ErrorAs(t, outcome.Err, &reused)
@@ -108,8 +98,8 @@ func TestAnotherOrderUnderTheReference(t *testing.T) {
 func TestPostgreSQLCrashesInBook(t *testing.T) {
 	w := newWorld(t, nil)
 	w.reconnect(func(cfg *pgxpool.Config) { cfg.ConnConfig.RuntimeParams["synchronous_commit"] = "off" })
-	w.enqueue(w.request("ref-1"))
-	_, err := w.start(t.Context(), "ref-1", time.Now().Add(time.Minute))
+	w.begin(w.request("ref-1"))
+	_, _, err := w.start(t.Context(), "ref-1", time.Now().Add(time.Minute))
 	require.NoError(t, err)
 	require.NoError(t, crash(t.Context()))
 	w.eventually("the database is back", func() bool { return w.pool.Ping(t.Context()) == nil })
@@ -121,16 +111,16 @@ func TestPostgreSQLCrashesInBook(t *testing.T) {
 // certainly ended.
 func TestDiesInBook(t *testing.T) {
 	w := newWorld(t, func(cfg *Config) { cfg.BookTimeout = time.Minute })
-	w.enqueue(w.request("ref-1"))
+	w.begin(w.request("ref-1"))
 	w.pass(30 * time.Second)
-	_, err := w.start(t.Context(), "ref-1", time.Now().Add(time.Minute))
+	_, _, err := w.start(t.Context(), "ref-1", time.Now().Add(time.Minute))
 	require.NoError(t, err)
 	_, err = w.client.Book(t.Context(), w.request("ref-1")) // the process dies before the answer
 	require.NoError(t, err)
 
 	w.workers()
-	_, err = w.Book(t.Context(), w.request("ref-1"))
-	require.ErrorIs(t, err, ErrAlreadyStarted, "it is sent once")
+	_, err = w.Send(t.Context(), "ref-1")
+	require.ErrorIs(t, err, durable.ErrAlreadyStarted, "it is sent once")
 	w.pass(50 * time.Second)
 	assert.True(t, w.asleep(), "Book may still be under way")
 	w.pass(10 * time.Second)
@@ -141,13 +131,13 @@ func TestDiesInBook(t *testing.T) {
 // BookTimeout also bounds the wait for the lock of the job.
 func TestBookDoesNotWaitForALockForEver(t *testing.T) {
 	w := newWorld(t, nil)
-	w.enqueue(w.request("ref-1"))
+	w.begin(w.request("ref-1"))
 	require.NoError(t, pgx.BeginFunc(t.Context(), w.pool, func(tx pgx.Tx) error {
 		_, err := tx.Exec(t.Context(), `SELECT FROM river_job FOR UPDATE`)
 		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
-		outcome, err := w.Book(ctx, w.request("ref-1"))
+		outcome, err := w.Send(ctx, "ref-1")
 		assert.NoError(t, ctx.Err(), "it ends by itself")
 		assert.Nil(t, outcome)
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
@@ -158,10 +148,10 @@ func TestBookDoesNotWaitForALockForEver(t *testing.T) {
 }
 
 // A process is frozen in Book until its booking is stored as absent. Then Book returns its
-// order with ErrConflictingOutcome.
+// order with durable.ErrConflictingOutcome.
 func TestFrozenInBook(t *testing.T) {
 	w := newWorld(t, func(cfg *Config) { cfg.BookTimeout = patience })
-	w.enqueue(w.request("ref-1"))
+	w.begin(w.request("ref-1"))
 	w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: 3 * time.Second})
 	w.workers()
 	var outcome *hotelstays.BookingOutcome
@@ -169,21 +159,21 @@ func TestFrozenInBook(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		outcome, err = w.Book(t.Context(), w.request("ref-1"))
+		outcome, err = w.Send(t.Context(), "ref-1")
 	}()
 	w.eventually("Book is under way", func() bool { return w.Ledger().Count(hotelstays.OpBook) == 1 })
 	w.hasState("ref-1", durable.EndingAbsent, 5*time.Minute)
 	<-done
-	require.ErrorIs(t, err, ErrConflictingOutcome)
+	require.ErrorIs(t, err, durable.ErrConflictingOutcome)
 	require.NotNil(t, outcome)
 	assert.Equal(t, durable.EndingFound, durable.EndingOf(outcome))
 	assert.NotNil(t, outcome.Order)
 }
 
-// The same without an answer: the order may exist now, so the booking is enqueued again.
+// The same without an answer: the order may exist now, so the booking gets a new job.
 func TestFrozenInBookWithoutAnAnswer(t *testing.T) {
 	w := newWorld(t, func(cfg *Config) { cfg.BookTimeout = patience })
-	w.enqueue(w.request("ref-1"))
+	w.begin(w.request("ref-1"))
 	w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: patience})
 	w.workers()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -193,7 +183,7 @@ func TestFrozenInBookWithoutAnAnswer(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		outcome, err = w.Book(ctx, w.request("ref-1"))
+		outcome, err = w.Send(ctx, "ref-1")
 	}()
 	w.eventually("Book is under way", func() bool { return w.Ledger().Count(hotelstays.OpBook) == 1 })
 	w.hasState("ref-1", durable.EndingAbsent, 5*time.Minute)
@@ -215,18 +205,18 @@ func TestFrozenInBookWhileAnotherRoundIsUnderWay(t *testing.T) {
 	for name, before := range map[string]func(w *world, id int64){
 		"it waits": func(*world, int64) {},
 		"a worker has it": func(w *world, id int64) {
-			_, err := (&worker{b: w.Bookings}).takeOver(t.Context(), id, time.Now())
+			_, _, err := w.start(t.Context(), "ref-1", time.Now().Add(-time.Minute))
 			require.NoError(t, err)
 		},
 		"it has ended now": func(w *world, id int64) { require.NoError(t, w.end(id, "ref-1", hotelstays.BookingAbsent)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, nil, hotelstaystest.WithLateVisibility(8*time.Minute))
-			w.enqueue(w.request("ref-1"))
-			frozen, err := w.start(t.Context(), "ref-1", time.Now())
+			w.begin(w.request("ref-1"))
+			frozen, _, err := w.start(t.Context(), "ref-1", time.Now())
 			require.NoError(t, err)
 			require.NoError(t, w.end(frozen.ID, "ref-1", hotelstays.BookingAbsent))
-			w.enqueue(w.request("ref-1")) // and its process dies
+			w.begin(w.request("ref-1")) // and its process dies
 			before(w, w.fetch("ref-1").ID)
 			_, err = w.client.Book(t.Context(), w.request("ref-1"))
 			require.NoError(t, err)
@@ -239,16 +229,16 @@ func TestFrozenInBookWhileAnotherRoundIsUnderWay(t *testing.T) {
 // A refusal is no outcome while the order of a frozen Book may appear.
 func TestRefusedAfterAFrozenBook(t *testing.T) {
 	w := newWorld(t, func(cfg *Config) { cfg.BookTimeout = patience })
-	w.enqueue(w.request("ref-1"))
-	frozen, err := w.start(t.Context(), "ref-1", time.Now())
+	w.begin(w.request("ref-1"))
+	frozen, _, err := w.start(t.Context(), "ref-1", time.Now())
 	require.NoError(t, err)
 	require.NoError(t, w.end(frozen.ID, "ref-1", hotelstays.BookingAbsent))
-	w.enqueue(w.request("ref-1"))
+	w.begin(w.request("ref-1"))
 	slow := bookRefused
 	slow.Delay = time.Second
 	w.Inject(slow)
 	done := make(chan error)
-	go func() { _, err := w.Book(t.Context(), w.request("ref-1")); done <- err }()
+	go func() { _, err := w.Send(t.Context(), "ref-1"); done <- err }()
 	w.eventually("Book is under way", func() bool { return w.Ledger().Count(hotelstays.OpBook) == 1 })
 	w.handedOver(frozen, w.ended("ref-1", 0))
 	err = <-done
@@ -263,16 +253,16 @@ func TestTheCauseOfCtxIsNoAnswer(t *testing.T) {
 	w := newWorld(t, nil)
 	order := &types.Order{PlatformReferenceNo: "of another booking"}
 	for name, cause := range map[string]error{
-		"refused":      &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 200, Code: types.CodeRateChanged},
-		"reused":       &hotelstays.ReferenceReusedError{Order: order},
-		"not enqueued": ErrNotEnqueued,
-		"conflicting":  ErrConflictingOutcome,
-		"not dialled":  &net.OpError{Op: "dial", Err: errors.New("refused")},
+		"refused":     &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 200, Code: types.CodeRateChanged},
+		"reused":      &hotelstays.ReferenceReusedError{Order: order},
+		"not begun":   durable.ErrNotBegun,
+		"conflicting": durable.ErrConflictingOutcome,
+		"not dialled": &net.OpError{Op: "dial", Err: errors.New("refused")},
 	} {
 		for _, sent := range []bool{false, true} {
 			reference := fmt.Sprintf("%s, %t", name, sent)
 			ctx, cancel := context.WithCancelCause(t.Context())
-			w.enqueue(w.request(reference))
+			w.begin(w.request(reference))
 			if sent {
 				w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: patience})
 				books := w.Ledger().Count(hotelstays.OpBook)
@@ -283,7 +273,7 @@ func TestTheCauseOfCtxIsNoAnswer(t *testing.T) {
 			} else {
 				cancel(cause)
 			}
-			_, err := w.Book(ctx, w.request(reference))
+			_, err := w.Send(ctx, reference)
 			cancel(nil)
 			require.ErrorIs(t, err, context.Canceled, reference)
 			var unknown *hotelstays.OutcomeUnknownError
@@ -303,18 +293,18 @@ func TestConcurrentBookings(t *testing.T) {
 		reference := fmt.Sprintf("ref-%d", i%10)
 		wg.Go(func() { // two callers for each reference
 			err := pgx.BeginFunc(t.Context(), w.pool, func(tx pgx.Tx) error {
-				if err := w.EnqueueTx(t.Context(), tx, w.client.NewBookingRecovery(w.request(reference))); err != nil {
+				if err := w.BeginTx(t.Context(), tx, w.request(reference)); err != nil {
 					return err
 				}
 				_, err := tx.Exec(t.Context(), `INSERT INTO bookings (reference) VALUES ($1)`, reference)
 				return err
 			})
 			var taken *pgconn.PgError
-			if errors.Is(err, ErrAlreadyEnqueued) || errors.As(err, &taken) && taken.ConstraintName == "bookings_pkey" {
+			if errors.Is(err, durable.ErrAlreadyBegun) || errors.As(err, &taken) && taken.ConstraintName == "bookings_pkey" {
 				return // the other caller has it
 			}
 			if assert.NoError(t, err) {
-				outcome, err := w.Book(t.Context(), w.request(reference))
+				outcome, err := w.Send(t.Context(), reference)
 				assert.NoError(t, err)
 				assert.Equal(t, durable.EndingFound, durable.EndingOf(outcome))
 			}

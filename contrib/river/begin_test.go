@@ -14,22 +14,22 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestEnqueueingIsPartOfTheTransaction(t *testing.T) {
+func TestABookingBeginsWithItsTransaction(t *testing.T) {
 	w := newWorld(t, nil)
 	boom := errors.New("rolled back")
 	err := pgx.BeginFunc(t.Context(), w.pool, func(tx pgx.Tx) error {
-		require.NoError(t, w.EnqueueTx(t.Context(), tx, w.client.NewBookingRecovery(w.request("ref-1"))))
+		require.NoError(t, w.BeginTx(t.Context(), tx, w.request("ref-1")))
 		return boom
 	})
 	require.ErrorIs(t, err, boom)
-	_, err = w.Book(t.Context(), w.request("ref-1"))
-	require.ErrorIs(t, err, ErrNotEnqueued)
-	assert.Zero(t, w.Ledger().Count(types.OpBook))
+	_, err = w.Send(t.Context(), "ref-1")
+	require.ErrorIs(t, err, durable.ErrNotBegun)
+	assert.Zero(t, w.Ledger().Count(hotelstays.OpBook))
 }
 
 // jsonb cannot hold the character NUL, but a hotel's text can.
@@ -39,11 +39,11 @@ func TestNULInAnOffer(t *testing.T) {
 	offer := *req.Expect
 	offer.RateComment = `a\u0000b` + "\x00c"
 	req.Expect = &offer
-	w.enqueue(req)
+	w.begin(req)
 	assert.Equal(t, `a\u0000bc`, w.job("ref-1").Args.Recovery.Expect.RateComment)
 	w.Inject(bookMade)
 	w.Inject(noPoll)
-	_, err := w.Book(t.Context(), req)
+	_, err := w.Send(t.Context(), "ref-1")
 	require.Error(t, err)
 	w.ClearFaults()
 	assert.Equal(t, 1, w.job("ref-1").Args.Recovery.Polls, "handed over")
@@ -51,43 +51,40 @@ func TestNULInAnOffer(t *testing.T) {
 	w.hasState("ref-1", durable.EndingFound, 10*time.Second)
 
 	require.ErrorContains(t, pgx.BeginFunc(t.Context(), w.pool, func(tx pgx.Tx) error {
-		return w.EnqueueTx(t.Context(), tx, w.client.NewBookingRecovery(w.request("ref-1\x00")))
+		return w.BeginTx(t.Context(), tx, w.request("ref-1\x00"))
 	}), "NUL")
 }
 
-func TestAReferenceIsEnqueuedOnce(t *testing.T) {
+func TestAReferenceBeginsOnce(t *testing.T) {
 	w := newWorld(t, func(cfg *Config) { cfg.Schema = "" }) // the search_path has it
 	again := func() error {
 		return pgx.BeginFunc(t.Context(), w.pool, func(tx pgx.Tx) error {
-			return w.EnqueueTx(t.Context(), tx, w.client.NewBookingRecovery(w.request("ref-1")))
+			return w.BeginTx(t.Context(), tx, w.request("ref-1"))
 		})
 	}
-	w.enqueue(w.request("ref-1"))
-	require.ErrorIs(t, again(), ErrAlreadyEnqueued)
+	w.begin(w.request("ref-1"))
+	require.ErrorIs(t, again(), durable.ErrAlreadyBegun)
 	w.Inject(bookRefused)
-	_, err := w.Book(t.Context(), w.request("ref-1"))
+	_, err := w.Send(t.Context(), "ref-1")
 	require.NoError(t, err)
-	require.NoError(t, again(), "it has ended")
-}
-
-// A recovery whose Book has ended keeps its schedule when it is enqueued.
-func TestARecoveryIsTakenOver(t *testing.T) {
-	w := newWorld(t, nil)
-	w.Inject(bookMade)
-	w.Inject(noPoll)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	outcome, err := w.client.BookAndRecover(ctx, w.request("ref-1"))
-	require.Error(t, err)
-	w.ClearFaults()
-	require.NoError(t, pgx.BeginFunc(t.Context(), w.pool, func(tx pgx.Tx) error {
-		_, err := tx.Exec(t.Context(), `INSERT INTO bookings (reference) VALUES ('ref-1')`)
-		return errors.Join(err, w.EnqueueTx(t.Context(), tx, outcome.Recovery))
-	}))
+	_, err = w.Send(t.Context(), "ref-1")
+	require.ErrorIs(t, err, durable.ErrNotBegun, "it has ended without an order")
+	require.NoError(t, again())
+	_, err = w.pool.Exec(t.Context(), `INSERT INTO bookings (reference) VALUES ('ref-2')`)
+	require.NoError(t, err)
+	outcome, err := w.Send(t.Context(), "ref-1")
+	require.NoError(t, err)
+	require.Equal(t, durable.EndingFound, durable.EndingOf(outcome))
+	require.ErrorIs(t, again(), durable.ErrAlreadyBooked)
+	_, err = w.Send(t.Context(), "ref-1")
+	require.ErrorIs(t, err, durable.ErrAlreadyBooked)
 	_, err = w.Book(t.Context(), w.request("ref-1"))
-	require.ErrorIs(t, err, ErrAlreadyStarted)
-	w.workers()
-	w.hasState("ref-1", durable.EndingFound, 10*time.Second)
+	require.ErrorIs(t, err, durable.ErrAlreadyBooked)
+
+	outcome, err = w.Book(t.Context(), w.request("ref-2"))
+	require.NoError(t, err)
+	assert.Equal(t, durable.EndingFound, durable.EndingOf(outcome))
+	assert.Equal(t, row{"found", outcome.Order.PlatformReferenceNo, 1}, w.row("ref-2"))
 }
 
 // An order may still appear after its job was cancelled. The next round knows that, also in a
@@ -102,7 +99,7 @@ func TestARoundAfterOneThatWasGivenUp(t *testing.T) {
 				require.NoError(t, err)
 				_, err = w.pool.Exec(t.Context(), `UPDATE river_job SET state = 'cancelled', finalized_at = now()`)
 				require.NoError(t, err)
-				return w.EnqueueTx(t.Context(), tx, w.client.NewBookingRecovery(w.request("ref-1"))) // and its process dies
+				return w.BeginTx(t.Context(), tx, w.request("ref-1")) // and its process dies
 			}))
 			w.staysOpen("ref-1")
 		})
@@ -136,10 +133,10 @@ func TestRiversExtensions(t *testing.T) {
 	w := newWorld(t, func(cfg *Config) {
 		cfg.Hooks, cfg.Middleware, cfg.Plugins = []rivertype.Hook{hook}, []rivertype.Middleware{middleware}, []rivertype.Plugin{plugin}
 	})
-	w.enqueue(w.request("ref-1"))
+	w.begin(w.request("ref-1"))
 	assert.Equal(t, []int{1, 0, 0, 1, 1, 1}, []int{hook.hook, hook.middleware, middleware.hook, middleware.middleware, plugin.hook,
 		plugin.middleware})
-	outcome, err := w.Book(t.Context(), w.request("ref-1"))
+	outcome, err := w.Send(t.Context(), "ref-1")
 	require.NoError(t, err)
 	assert.Equal(t, durable.EndingFound, durable.EndingOf(outcome))
 	var tenant string

@@ -1,0 +1,141 @@
+// Beginning: the job is committed before Book is sent.
+
+package hotelstaysriver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
+)
+
+// jobArgs are the arguments of a job. They show no secret, and of the guests only the caller's
+// WithUserRef.
+type jobArgs struct {
+	// Reference and Account make a live job unique.
+	Reference string `json:"reference" river:"unique"`
+	Account   string `json:"account" river:"unique"`
+	durable.Booking
+	// Request is encrypted, and there until Book is marked.
+	Request []byte `json:"request,omitempty"`
+}
+
+// jobKind is River's name for these jobs.
+const jobKind = "hotelstays_booking"
+
+func (jobArgs) Kind() string { return jobKind }
+
+// liveStates are the states of a job that has not ended.
+var liveStates = []rivertype.JobState{
+	rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
+	rivertype.JobStateRunning, rivertype.JobStateScheduled,
+}
+
+// BeginTx stores a booking in the caller's transaction: together with the caller's own row, or
+// not at all. Nothing is sent. Commit, then call Send, in this process or another. A booking
+// that is committed is sent: if nobody calls Send within BookTimeout, a worker does, unless it
+// is given up by Abandon. tx must belong to the database of Config.Pool.
+//
+// The request is stored encrypted, and erased when it is sent. Of opts only WithMarket and
+// WithUserRef are stored: a worker sends without the others, and without those of Send. What each
+// Book needs, such as WithCurrency or WithTestFlags, belongs to the client.
+//
+// An invalid request is a *hotelstays.ValidationError, as in Client.Book.
+//
+// If a booking under the same reference and account has not ended, the error matches
+// durable.ErrAlreadyBegun, and durable.ErrAlreadyBooked if it has ended with an order and River
+// still has its job: roll tx back. One that has ended without an order begins again. If it was
+// given up after its Book, it is without an order only ten minutes after that.
+func (b *Bookings) BeginTx(ctx context.Context, tx pgx.Tx, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) error {
+	if err := b.check(req, opts); err != nil {
+		return fmt.Errorf("hotelstaysriver: BeginTx: %w", err)
+	}
+	if tx == nil {
+		return errors.New("hotelstaysriver: BeginTx: tx is nil; pass the transaction of your own row, or call Book")
+	}
+	booking := durable.New(*b.cfg.Client.NewBookingRecovery(req, opts...), time.Now().Add(b.cfg.BookTimeout))
+	sealed, err := booking.SealRequest(b.keys, req)
+	if err == nil {
+		_, err = b.insert(ctx, tx, booking, sealed)
+	}
+	if err != nil {
+		return fmt.Errorf("hotelstaysriver: BeginTx: reference %q: %w; roll back", req.CustomerReferenceNo, err)
+	}
+	return nil
+}
+
+// check refuses what Book of the client would refuse, before it is stored.
+func (b *Bookings) check(req *hotelstays.BookRequest, opts []hotelstays.CallOption) error {
+	if err := b.cfg.Client.ValidateBook(req, opts...); err != nil {
+		return err
+	}
+	if strings.ContainsRune(req.CustomerReferenceNo, 0) {
+		return fmt.Errorf("customerReferenceNo is %q; PostgreSQL cannot store the character NUL", req.CustomerReferenceNo)
+	}
+	return nil
+}
+
+// insert inserts the job of a booking.
+func (b *Bookings) insert(ctx context.Context, tx pgx.Tx, booking durable.Booking, request []byte) (*lockedJob, error) {
+	args := jobArgs{booking.Recovery.CustomerReferenceNo, b.account, booking, request}
+	inserted, err := b.river.InsertTx(ctx, tx, args, &river.InsertOpts{
+		// River discards a job after its last attempt; worker.snoozeFailure saves attempts.
+		MaxAttempts: math.MaxInt16,
+		Queue:       b.cfg.Queue,
+		ScheduledAt: args.Due,
+		UniqueOpts:  river.UniqueOpts{ByArgs: true, ByState: liveStates},
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case inserted.UniqueSkippedAsDuplicate:
+		return nil, durable.ErrAlreadyBegun
+	}
+	job := &lockedJob{ID: inserted.Job.ID, Args: args}
+	return job, b.keepEarlier(ctx, tx, job)
+}
+
+// keepEarlier makes a new job remember when the last Book under its reference has ended, if that
+// may have made an order. The job is there already, so that no other round can begin or end. The
+// one before is not locked: whoever has locked it may wait for the new one.
+func (b *Bookings) keepEarlier(ctx context.Context, tx pgx.Tx, job *lockedJob) error {
+	before, err := b.jobs.latest(ctx, tx, job.Args.Reference, job.Args.Account, job.ID, "")
+	switch {
+	case errors.Is(err, durable.ErrNotBegun):
+		return nil
+	case err != nil:
+		return err
+	case before.Args.Ending.HasOrder():
+		return durable.ErrAlreadyBooked
+	case before.Args.Ending == "": // it has ended since the snapshot of tx
+		before.Args.Ending = durable.EndingAbandoned
+	}
+	last := before.Args.LastBook()
+	if last.IsZero() {
+		return nil
+	}
+	next, _ := job.Args.EarlierEnded(last)
+	return b.jobs.store(ctx, tx, job, next)
+}
+
+// withoutNUL removes the escape of NUL from JSON, but not an escaped backslash before the
+// same letters.
+var withoutNUL = strings.NewReplacer(`\\`, `\\`, `\u0000`, ``)
+
+// MarshalJSON removes the character NUL, which jsonb cannot hold, from the texts of the
+// expected offer.
+func (a jobArgs) MarshalJSON() ([]byte, error) {
+	type plain jobArgs
+	text, err := json.Marshal(plain(a))
+	return []byte(withoutNUL.Replace(string(text))), err
+}

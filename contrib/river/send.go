@@ -1,0 +1,161 @@
+// Send: the part of a durable booking that books.
+
+package hotelstaysriver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
+)
+
+// Send books a booking that BeginTx has stored and whose transaction is committed. If it is not
+// called within BookTimeout, as after the end of a process, a worker does it.
+//
+// It does what Client.BookAndRecover does, within ctx and BookTimeout, and calls OnOutcome in
+// the transaction that ends the booking. It returns that outcome with a nil error: check State
+// and Err, which holds a refusal.
+//
+// An error means that something is left to do:
+//
+//	*hotelstays.OutcomeUnknownError            a worker continues, and will store the outcome. It
+//	                                           may wrap a refusal, while an order of an earlier
+//	                                           round may appear
+//	durable.ErrNotBegun                        nothing was sent: call BeginTx and commit first
+//	durable.ErrAlreadyBooked                   nothing was sent by this call: an earlier one
+//	                                           has made the order
+//	durable.ErrAlreadyStarted                  nothing was sent by this call: another one, or
+//	                                           a worker, has sent it
+//	durable.ErrConflictingOutcome, an outcome  the outcome is true, but another one was stored
+//	                                           before: see the package documentation
+//	any other, with an outcome                 the outcome is true, but was perhaps not stored:
+//	                                           a worker finds it again and stores it
+//	any other, without an outcome              the database failed, or the request does not
+//	                                           decrypt. Nothing was sent by this call: a worker
+//	                                           will send it, or find no order if it is marked
+func (b *Bookings) Send(ctx context.Context, customerReferenceNo string, opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
+	limit := time.Now().Add(b.cfg.BookTimeout) // counts from before the job is marked
+	storing := context.WithoutCancel(ctx)
+	ctx, cancel := context.WithDeadline(ctx, limit)
+	defer cancel()
+	job, req, err := b.start(ctx, customerReferenceNo, limit)
+	if err != nil {
+		return nil, fmt.Errorf("hotelstaysriver: Send: reference %q: nothing was sent by this call: %w", customerReferenceNo, err)
+	}
+	return b.book(ctx, storing, job, req, append(job.Args.Options(), opts...))
+}
+
+// Book stores a booking and sends it: BeginTx and Send in one call, for callers who have no row
+// of their own to commit before. Its results are those of Send, and the errors of BeginTx.
+func (b *Bookings) Book(ctx context.Context, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
+	if err := b.check(req, opts); err != nil {
+		return nil, fmt.Errorf("hotelstaysriver: Book: %w", err)
+	}
+	limit := time.Now().Add(b.cfg.BookTimeout)
+	storing := context.WithoutCancel(ctx)
+	ctx, cancel := context.WithDeadline(ctx, limit)
+	defer cancel()
+	var job *lockedJob
+	started, err := durable.New(*b.cfg.Client.NewBookingRecovery(req, opts...), limit).Start(limit)
+	if err == nil {
+		err = b.transact(ctx, func(tx pgx.Tx) (err error) {
+			if err = commitToDisk(ctx, tx); err == nil {
+				job, err = b.insert(ctx, tx, started, nil)
+			}
+			return err
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("hotelstaysriver: Book: reference %q: nothing was sent: %w", req.CustomerReferenceNo, err)
+	}
+	return b.book(ctx, storing, job, req, opts)
+}
+
+// start marks a job and erases its request: from now on its Book may have been sent.
+func (b *Bookings) start(ctx context.Context, reference string, bookBy time.Time) (job *lockedJob, req *hotelstays.BookRequest, err error) {
+	err = b.transact(ctx, func(tx pgx.Tx) error {
+		job, err = b.jobs.lockLatest(ctx, tx, reference, b.account)
+		if err != nil {
+			return err
+		}
+		next, err := job.Args.Start(bookBy)
+		if err != nil {
+			return err
+		}
+		if req, err = job.Args.OpenRequest(b.keys, job.Args.Request); err != nil {
+			return err
+		}
+		if err := commitToDisk(ctx, tx); err != nil {
+			return err
+		}
+		return b.jobs.store(ctx, tx, job, next)
+	})
+	return job, req, err
+}
+
+// book sends a booking that is marked, and stores what happens. ctx ends when Book must, and
+// storing does not end.
+func (b *Bookings) book(ctx, storing context.Context, job *lockedJob, req *hotelstays.BookRequest,
+	opts []hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
+	outcome, err := b.cfg.Client.BookAndRecover(ctx, req, opts...)
+
+	storing, cancel := context.WithTimeout(storing, storeTimeout)
+	defer cancel()
+	final, stored := job.Args.Booked(time.Now(), outcome, err), errMoved
+	if final != nil {
+		stored = b.finish(storing, job.ID, func(now *lockedJob) *hotelstays.BookingOutcome {
+			return now.Args.Booked(time.Now(), outcome, err) // the Book of an earlier round may have ended since
+		})
+	}
+	if errors.Is(stored, errMoved) {
+		return nil, b.handOver(storing, job, outcome, err)
+	}
+	return final, stored
+}
+
+// handOver leaves a booking to the workers, with the state of its recovery, and returns an
+// OutcomeUnknownError. If the recovery cannot be stored, the workers start at BookBy.
+func (b *Bookings) handOver(ctx context.Context, job *lockedJob, outcome *hotelstays.BookingOutcome, cause error) error {
+	if outcome != nil && outcome.Recovery != nil {
+		if err := b.storeRecovery(ctx, job, outcome.Recovery); err != nil {
+			b.cfg.Logger.WarnContext(ctx, "cannot hand a booking over; its polls start later",
+				slog.String("reference", job.Args.Reference), slog.String("error", err.Error()))
+		}
+	}
+	return job.Args.Unknown(outcome, cause)
+}
+
+// storeRecovery makes the polls for a booking continue with a recovery. If its job has ended
+// without an order, this process was frozen for long, and its Book may have made an order since:
+// the booking gets a new job, or a later round polls for as long as its own Book would need.
+func (b *Bookings) storeRecovery(ctx context.Context, job *lockedJob, recovery *hotelstays.BookingRecovery) (err error) {
+	for {
+		err = b.transact(ctx, func(tx pgx.Tx) error {
+			now, err := b.jobs.lockLatest(ctx, tx, job.Args.Reference, job.Args.Account)
+			if err != nil {
+				return err
+			}
+			next, ok := now.Args.HandOver(*recovery)
+			if now.ID != job.ID && now.Args.Ending == "" {
+				next, ok = now.Args.EarlierEnded(recovery.EndedAt)
+			}
+			switch {
+			case !ok:
+				return nil
+			case now.Args.Ending != "":
+				_, err := b.insert(ctx, tx, next, nil)
+				return err
+			}
+			return b.jobs.store(ctx, tx, now, next)
+		})
+		if !errors.Is(err, durable.ErrAlreadyBegun) && !errors.Is(err, durable.ErrAlreadyBooked) { // else another round has begun just now
+			return err
+		}
+	}
+}
