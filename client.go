@@ -326,7 +326,7 @@ func (x *exchange) prepare(p parts) (err error) {
 func (x *exchange) execute() *answer {
 	x.limitTime()
 	a := &x.answer
-	x.ctx, x.watch = observe(x.ctx, x.client.observers, CallStart{Operation: x.op, BaseURL: x.client.baseURL}, a.traceID)
+	x.ctx, x.watch = observe(x.ctx, x.client.observers, CallStart{Operation: x.op, BaseURL: x.client.baseURL}, a.traceID, Observer.call)
 	a.ctx, a.op, a.row = x.ctx, x.op, x.row
 	a.received(transport.Send(x.ctx, x.call()))
 	x.watch.received(a.result.Answer, a.requestID(), a.trace())

@@ -88,7 +88,9 @@ func (c *Client) WalkDestinations(ctx context.Context, req *DestinationsRequest,
 		req.CountryCode, req.ParentDestinationID = "", place.ID
 		return place.ID, req
 	}
-	return paging.Tree(ctx, *req, max(1, set.parallelism), ask, below)
+	return helpedAll(ctx, c, "WalkDestinations", func(ctx context.Context) iter.Seq2[*types.Destination, error] {
+		return paging.Tree(ctx, *req, max(1, set.parallelism), ask, below)
+	})
 }
 
 // HotelsMetadataRequest selects a page of a destination's hotels.
@@ -157,23 +159,24 @@ func (c *Client) HotelsMetadataAll(ctx context.Context, req *HotelsMetadataReque
 		}
 		return resp, info, err
 	}
-	return func(yield func(*types.HotelMetadata, error) bool) {
-		if err := cmp.Or(c.usable(ctx, OpHotelsMetadata), noCursor(OpHotelsMetadata, first.Cursor)); err != nil {
-			yield(nil, err)
-			return
-		}
-		for resp, err := range paging.PagesAhead(ctx, first.PageNum, first.PageSize, max(1, set.parallelism), fetch) {
-			if err != nil {
-				yield(nil, pageError(OpHotelsMetadata, err))
-				return
-			}
-			for i := range resp.HotelsMetadata {
-				if !yield(&resp.HotelsMetadata[i], nil) {
+	if err := cmp.Or(c.usable(ctx, OpHotelsMetadata), noCursor(OpHotelsMetadata, first.Cursor)); err != nil {
+		return failed[*types.HotelMetadata](err)
+	}
+	return helpedAll(ctx, c, "HotelsMetadataAll", func(ctx context.Context) iter.Seq2[*types.HotelMetadata, error] {
+		return func(yield func(*types.HotelMetadata, error) bool) {
+			for resp, err := range paging.PagesAhead(ctx, first.PageNum, first.PageSize, max(1, set.parallelism), fetch) {
+				if err != nil {
+					yield(nil, pageError(OpHotelsMetadata, err))
 					return
+				}
+				for i := range resp.HotelsMetadata {
+					if !yield(&resp.HotelsMetadata[i], nil) {
+						return
+					}
 				}
 			}
 		}
-	}
+	})
 }
 
 func (r *HotelsMetadataResponse) pageInfo() paging.Info {

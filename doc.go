@@ -85,7 +85,7 @@
 // ids; [RequestIDOf] returns the id to quote. If ctx ends, the error wraps ctx.Err(), and no more
 // of context.Cause(ctx) than its text. The message names the next step and the request id. No
 // error, log line or %+v holds a secret, a token or a passport number. [WithLogger] logs
-// attempts; [WithObserver] receives each call, for metrics and traces (contrib/otel).
+// attempts; [WithObserver] receives each call and helper, for metrics and traces (contrib/otel).
 //
 // # Retries and unknown outcomes
 //

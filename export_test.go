@@ -24,14 +24,18 @@ func ReadKeepingData(ctx context.Context, body []byte) (json.RawMessage, error) 
 	return meta.RawData, nil
 }
 
-// ObserveNothing takes a call through the steps of observing it, without an Observer, and
-// reports whether that changed anything.
-func ObserveNothing(ctx context.Context) (changed bool) {
-	observed, watch := observe(ctx, nil, CallStart{}, "")
+// ObserveNothing takes a call and a helper of c through the steps of observing it, without an
+// Observer, and reports whether that changed anything.
+func ObserveNothing(ctx context.Context, c *Client) (changed bool) {
+	observed, watch := observe(ctx, c.observers, CallStart{}, "", Observer.call)
 	changed = observed != ctx || watch != nil || watch.timeline() != nil
 	watch.received(nil, "", "")
 	watch.end(nil)
-	return changed
+	_, err := helped(ctx, c, "Helper", func(observed context.Context) (struct{}, error) {
+		changed = changed || observed != ctx
+		return struct{}{}, nil
+	})
+	return changed || err != nil
 }
 
 // References returns the number of references that h remembers.

@@ -9,7 +9,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 )
 
-// Observer is called at the start and at the end of every call, for traces and metrics. Both
+// Observer is called at the start and at the end of every call, for traces and metrics. All
 // functions are optional. A call that fails validation is not reported. The calls that fetch
 // tokens are reported, too, under the ctx of a call that needs the token; a background fetch
 // may end after that call.
@@ -21,7 +21,23 @@ type Observer struct {
 	CallStart func(ctx context.Context, start CallStart) context.Context
 	// CallEnd receives the ctx that CallStart returned.
 	CallEnd func(ctx context.Context, info CallInfo)
+	// HelperStart and HelperEnd are called around a helper that makes several calls, or downloads
+	// a document: BookAndRecover, RecoverBooking, AwaitOrder, CancelAndRead, AwaitVoucher,
+	// SaveVoucher, OpenVoucher, DownloadVoucher and the iterators. HelperStart returns the ctx for
+	// its calls. Operation is the helper's name; of CallInfo only BaseURL, Duration and Err are
+	// set besides. Err of an iterator is the last error that it yielded.
+	HelperStart func(ctx context.Context, start CallStart) context.Context
+	HelperEnd   func(ctx context.Context, info CallInfo)
 }
+
+// observerFuncs are the functions of an Observer for what is observed: a call or a helper.
+type observerFuncs struct {
+	start func(context.Context, CallStart) context.Context
+	end   func(context.Context, CallInfo)
+}
+
+func (o Observer) call() observerFuncs   { return observerFuncs{o.CallStart, o.CallEnd} }
+func (o Observer) helper() observerFuncs { return observerFuncs{o.HelperStart, o.HelperEnd} }
 
 // CallStart describes a call that begins.
 type CallStart struct {
@@ -77,27 +93,28 @@ type AttemptInfo struct {
 	Err error
 }
 
-// observation is one call as its observers see it. It is nil without observers, and its
+// observation is one call or helper as its observers see it. It is nil without observers, and its
 // methods then do nothing.
 type observation struct {
-	observers []Observer
-	ctxs      []context.Context // from each CallStart
+	observers []observerFuncs
+	ctxs      []context.Context // from each start
 	start     time.Time
 	answered  time.Time // zero without an answer
 	attempts  transport.Timeline
 	info      CallInfo
 }
 
-func observe(ctx context.Context, observers []Observer, start CallStart, traceID string) (context.Context, *observation) {
+func observe(ctx context.Context, observers []Observer, start CallStart, traceID string, of func(Observer) observerFuncs) (context.Context, *observation) {
 	if len(observers) == 0 {
 		return ctx, nil
 	}
-	o := &observation{observers: observers, start: time.Now(), info: CallInfo{Operation: start.Operation, BaseURL: start.BaseURL, TraceID: traceID}}
+	o := &observation{start: time.Now(), info: CallInfo{Operation: start.Operation, BaseURL: start.BaseURL, TraceID: traceID}}
 	for _, observer := range observers {
-		if observer.CallStart != nil {
-			ctx = observer.CallStart(ctx, start)
+		funcs := of(observer)
+		if funcs.start != nil {
+			ctx = funcs.start(ctx, start)
 		}
-		o.ctxs = append(o.ctxs, ctx)
+		o.observers, o.ctxs = append(o.observers, funcs), append(o.ctxs, ctx)
 	}
 	return ctx, o
 }
@@ -144,8 +161,8 @@ func (o *observation) end(err error) {
 			Sent: s.Sent, RequestID: s.RequestID, Err: s.Err}
 	}
 	for i, observer := range o.observers {
-		if observer.CallEnd != nil {
-			defer observer.CallEnd(o.ctxs[i], o.info) // a panic of one does not silence the others
+		if observer.end != nil {
+			defer observer.end(o.ctxs[i], o.info) // a panic of one does not silence the others
 		}
 	}
 }

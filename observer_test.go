@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"testing/iotest"
@@ -541,11 +542,60 @@ func TestLogOfAMismatch(t *testing.T) {
 // A call without an Observer pays nothing for the possibility of one.
 func TestNoObserverCostsNothing(t *testing.T) {
 	ctx := context.Background()
+	client := clientThrough(t, http.DefaultTransport)
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
-		if hotelstays.ObserveNothing(ctx) {
+		if hotelstays.ObserveNothing(ctx, client) {
 			t.Error("something is observed")
 		}
 	}))
+}
+
+// A helper is reported once, with its error, and its calls are made in the ctx of its start.
+func TestObserverSeesHelpers(t *testing.T) {
+	notOne := []string{"Do", "ValidateBook", "FindOrder", "StepRecovery", "HotelListStream"} // at most one call each
+	for method, call := range optionCalls(t) {
+		synctest.Test(t, func(t *testing.T) {
+			calls, helpers := &callLog{}, &callLog{}
+			refuse := transportFunc(func(*http.Request) (*http.Response, error) { return reply(403, `{"code":7}`), nil })
+			client := clientThrough(t, refuse, hotelstays.WithObserver(calls.observer()),
+				hotelstays.WithObserver(hotelstays.Observer{HelperStart: helpers.start, HelperEnd: helpers.end}))
+			err := call(t.Context(), client)
+			isOperation := operationCalls[hotelstays.Operation(method)] != nil
+			if isOperation || slices.Contains(notOne, method) {
+				assert.Empty(t, helpers.starts, method)
+				return
+			}
+			require.Len(t, helpers.ends, 1, method)
+			assert.Equal(t, []hotelstays.CallStart{{Operation: hotelstays.Operation(method), BaseURL: "http://127.0.0.1:1"}}, helpers.starts)
+			end := helpers.ends[0]
+			assert.Equal(t, hotelstays.Operation(method), end.Operation)
+			assert.Equal(t, err, end.Err, method)
+			assert.Equal(t, "/"+method, end.trail)
+			assert.Equal(t, method == "DownloadVoucher", len(calls.ends) == 0, method)
+			for _, call := range calls.ends {
+				assert.Equal(t, "/"+method+"/"+string(call.Operation), call.trail)
+			}
+		})
+	}
+}
+
+// A loop that breaks off ends its iterator without an error, and one that panics does not.
+func TestObserverOfAnIteratorThatIsLeft(t *testing.T) {
+	helpers := &callLog{}
+	client := clientThrough(t, &fixedAnswer{status: 200, body: `{"code":0,"data":{"list":[{"id":"h"}],"basic":{"sessionId":"s"},"hasMore":true}}`},
+		hotelstays.WithObserver(hotelstays.Observer{HelperStart: helpers.start, HelperEnd: helpers.end}))
+	search := &hotelstays.HotelListRequest{DestinationID: "place", CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults()}
+	for range client.HotelListPages(t.Context(), search) {
+		break
+	}
+	assert.Panics(t, func() {
+		for range client.HotelListPages(t.Context(), search) {
+			panic("the loop")
+		}
+	})
+	require.Len(t, helpers.ends, 2)
+	assert.NoError(t, helpers.ends[0].Err)
+	assert.ErrorContains(t, helpers.ends[1].Err, "panicked")
 }
 
 // An observer that panics does not keep the others from the end of the call.

@@ -284,12 +284,12 @@ func WithTokenStore(s TokenStore) Option {
 	return notNil("WithTokenStore", s, func(c *config) { c.store = s })
 }
 
-// WithObserver calls o at the start and at the end of every call. Given several times,
+// WithObserver calls o at the start and at the end of every call and helper. Given several times,
 // all observers are called: at the start in their order, at the end in reverse.
 func WithObserver(o Observer) Option {
 	return clientOption(func(c *config) {
-		if o.CallStart == nil && o.CallEnd == nil {
-			c.faults.add("WithObserver", "has neither CallStart nor CallEnd")
+		if o.CallStart == nil && o.CallEnd == nil && o.HelperStart == nil && o.HelperEnd == nil {
+			c.faults.add("WithObserver", "has no function")
 		}
 		c.observers = append(c.observers, o)
 	})

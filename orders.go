@@ -258,6 +258,10 @@ func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opt
 	if err := set.faults.err("AwaitOrder"); err != nil {
 		return nil, err
 	}
+	return helped(ctx, c, "AwaitOrder", func(ctx context.Context) (*types.Order, error) { return c.awaitOrder(ctx, customerReferenceNo, set) })
+}
+
+func (c *Client) awaitOrder(ctx context.Context, customerReferenceNo string, set settings) (*types.Order, error) {
 	states := set.over(&c.defaults).facts.OrderStates
 	var seen *types.Order
 	var pollErr error // of the last poll
@@ -410,6 +414,10 @@ func (s OrderStates) after(resp *CancelResponse, order *types.Order) OrderState 
 // not an error: use Response.
 func (c *Client) CancelAndRead(ctx context.Context, req *CancelRequest, opts ...CallOption) (*CancelOutcome, error) {
 	set := collect("CancelAndRead", operations[OpCancel], opts)
+	return helped(ctx, c, "CancelAndRead", func(ctx context.Context) (*CancelOutcome, error) { return c.cancelAndRead(ctx, req, set) })
+}
+
+func (c *Client) cancelAndRead(ctx context.Context, req *CancelRequest, set settings) (*CancelOutcome, error) {
 	resp, err := c.Cancel(ctx, req, set.to(OpCancel))
 	var unknown *OutcomeUnknownError
 	if err != nil && !errors.As(err, &unknown) {

@@ -134,10 +134,14 @@ func (c *Client) BookAndRecover(ctx context.Context, req *BookRequest, opts ...C
 	}
 	set := collect("BookAndRecover", operations[OpBook], opts)
 	run := &recoveryRun{c, c.NewBookingRecovery(req, set.to(OpBook)), set}
+	return helped(ctx, c, "BookAndRecover", func(ctx context.Context) (*BookingOutcome, error) { return run.book(ctx, req) })
+}
+
+func (run *recoveryRun) book(ctx context.Context, req *BookRequest) (*BookingOutcome, error) {
 	if err := run.save(ctx); err != nil {
 		return nil, fmt.Errorf("hotelstays: BookAndRecover: nothing was sent, because the recovery was not saved: %w", err)
 	}
-	resp, err := c.Book(ctx, req, set.to(OpBook))
+	resp, err := run.client.Book(ctx, req, run.set.to(OpBook))
 	run.recovery.ended(time.Now())
 
 	var reused *ReferenceReusedError
@@ -195,7 +199,7 @@ func (c *Client) RecoverBooking(ctx context.Context, recovery *BookingRecovery, 
 	if err != nil {
 		return nil, err
 	}
-	return run.toEnd(ctx)
+	return helped(ctx, c, "RecoverBooking", run.toEnd)
 }
 
 // StepRecovery polls at most once, and only if NextPoll is due. It is RecoverBooking for job

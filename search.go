@@ -123,6 +123,10 @@ func (c *Client) HotelListPages(ctx context.Context, req *HotelListRequest, opts
 		return failed[*HotelListResponse](nilRequest(OpHotelList))
 	}
 	req, set := clone(req), collect("HotelListPages", operations[OpHotelList], opts)
+	return helpedAll(ctx, c, "HotelListPages", func(ctx context.Context) iter.Seq2[*HotelListResponse, error] { return c.pages(ctx, req, set) })
+}
+
+func (c *Client) pages(ctx context.Context, req *HotelListRequest, set settings) iter.Seq2[*HotelListResponse, error] {
 	return func(yield func(*HotelListResponse, error) bool) {
 		next := *req
 		fetch := func(num int) (resp *HotelListResponse, info paging.Info, err error) {

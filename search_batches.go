@@ -57,6 +57,10 @@ func (c *Client) HotelListBatches(ctx context.Context, req *HotelListRequest, op
 	if err != nil {
 		return failed[*HotelListResponse](err)
 	}
+	return helpedAll(ctx, c, "HotelListBatches", b.all)
+}
+
+func (b *batchSearch) all(ctx context.Context) iter.Seq2[*HotelListResponse, error] {
 	return func(yield func(*HotelListResponse, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		pages := make(chan batchPage)
@@ -135,7 +139,7 @@ func (b *batchSearch) search(ctx context.Context, ids []string, pages chan<- bat
 	defer transport.Recovered(&err, b.client.log, string(OpHotelList))
 	req := b.request
 	req.HotelIDs = ids
-	for resp, err := range b.client.HotelListPages(ctx, &req, b.set.to(OpHotelList)) {
+	for resp, err := range b.client.pages(ctx, &req, b.set) {
 		if err != nil {
 			return err
 		}

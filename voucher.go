@@ -88,6 +88,10 @@ func (c *Client) OrderVoucher(ctx context.Context, req *OrderVoucherRequest, opt
 // ctx: WithTimeout bounds only each poll.
 func (c *Client) AwaitVoucher(ctx context.Context, req *OrderVoucherRequest, opts ...CallOption) (*OrderVoucherResponse, error) {
 	set := collect("AwaitVoucher", operations[OpOrderVoucher], opts)
+	return helped(ctx, c, "AwaitVoucher", func(ctx context.Context) (*OrderVoucherResponse, error) { return c.awaitVoucher(ctx, req, set) })
+}
+
+func (c *Client) awaitVoucher(ctx context.Context, req *OrderVoucherRequest, set settings) (*OrderVoucherResponse, error) {
 	var seen *OrderVoucherResponse
 	var pollErr error // of the last poll
 	start := time.Now()

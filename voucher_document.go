@@ -113,6 +113,11 @@ func (c *Client) DownloadVoucher(ctx context.Context, v *types.Voucher, w io.Wri
 		set.faults.add("w", "is nil")
 		return set.faults.err(set.method)
 	}
+	_, err = helped(ctx, c, set.method, func(ctx context.Context) (none struct{}, err error) { return none, c.downloadVoucher(ctx, v, w, set) })
+	return err
+}
+
+func (c *Client) downloadVoucher(ctx context.Context, v *types.Voucher, w io.Writer, set settings) error {
 	temp, _, err := spool(func(w io.Writer) error { return c.fetchDocument(ctx, v, w, set) })
 	if err != nil {
 		return err
@@ -236,7 +241,9 @@ func (c *Client) SaveVoucher(ctx context.Context, req *OrderVoucherRequest, path
 		set.faults.add("path", "is empty")
 		return nil, set.faults.err(set.method)
 	}
-	return c.storeVoucher(ctx, req, set, func(write documentWriter) error { return writeWhole(path, write) })
+	return helped(ctx, c, set.method, func(ctx context.Context) (*types.Voucher, error) {
+		return c.storeVoucher(ctx, req, set, func(write documentWriter) error { return writeWhole(path, write) })
+	})
 }
 
 // OpenVoucher gets the voucher of an order and returns its verified document, to be closed by
@@ -248,10 +255,12 @@ func (c *Client) OpenVoucher(ctx context.Context, req *OrderVoucherRequest, opts
 		return nil, err
 	}
 	document := new(VoucherDocument)
-	document.Voucher, err = c.storeVoucher(ctx, req, set, func(write documentWriter) error {
-		temp, size, err := spool(write)
-		document.Content, document.Size = tempFile{temp}, size
-		return err
+	document.Voucher, err = helped(ctx, c, set.method, func(ctx context.Context) (*types.Voucher, error) {
+		return c.storeVoucher(ctx, req, set, func(write documentWriter) error {
+			temp, size, err := spool(write)
+			document.Content, document.Size = tempFile{temp}, size
+			return err
+		})
 	})
 	if err != nil {
 		return nil, err
