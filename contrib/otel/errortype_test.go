@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -68,9 +69,16 @@ func TestErrorTypes(t *testing.T) {
 		{"refused", api(hotelstays.OpDestinations, 307, 0)},
 		{"refused", api(hotelstays.OpBook, 200, 100009999)},
 		{"refused", api(hotelstays.OpBook, 418, 0)},
+		{"validation", &hotelstays.ValidationError{}}, // of helpers, from here on
+		{"reference_reused", &hotelstays.ReferenceReusedError{}},
+		{"incomplete_listing", &hotelstays.PageError{}},
+		{"batch", &hotelstays.BatchError{Err: cause}},
+		{"voucher", &hotelstays.VoucherError{Err: hotelstays.ErrVoucherAltered}},
+		{"voucher_not_ready", &hotelstays.VoucherError{Err: hotelstays.ErrVoucherNotReady}},
+		{"no_voucher", &hotelstays.VoucherError{Err: hotelstays.ErrNoVoucher}},
 		{"_OTHER", cause},
 	} {
-		assert.Contains(t, string(readme), "`"+tc.kind+"`")
+		assert.True(t, strings.Contains(string(readme), "`"+tc.kind+"`"), "README.md lacks %s", tc.kind)
 		t.Run(fmt.Sprintf("%s %v", tc.kind, tc.err), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t)

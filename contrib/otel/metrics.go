@@ -68,7 +68,7 @@ func newInstruments(m metric.Meter) (*instruments, error) {
 
 // record records a call. kind is the kind of its error, or "".
 func (i *instruments) record(ctx context.Context, info *hotelstays.CallInfo, kind string) {
-	target := targetAttributes(info.Operation, info.BaseURL)
+	target := append(serverAttributes(info.BaseURL), keyOperation.String(string(info.Operation)))
 	with := func(more ...attribute.KeyValue) metric.MeasurementOption {
 		return metric.WithAttributeSet(attribute.NewSet(slices.Concat(target, more)...)) // a copy: NewSet sorts in place
 	}

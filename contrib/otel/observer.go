@@ -7,6 +7,8 @@ import (
 	"errors"
 
 	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/metric"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
@@ -21,8 +23,9 @@ const scope = "github.com/hotelstays/hotelstays-go/contrib/otel"
 type Option func(*config) error
 
 type config struct {
-	tracers trace.TracerProvider
-	meters  metric.MeterProvider
+	tracers  trace.TracerProvider
+	meters   metric.MeterProvider
+	callKind trace.SpanKind
 }
 
 // WithTracerProvider creates spans with tp instead of the global provider.
@@ -47,12 +50,21 @@ func WithMeterProvider(mp metric.MeterProvider) Option {
 	}
 }
 
+// WithClientSpans makes client spans of calls, for service maps where nothing below the client makes
+// a client span of each request. By default they are internal. Spans of helpers stay internal.
+func WithClientSpans() Option {
+	return func(c *config) error {
+		c.callKind = trace.SpanKindClient
+		return nil
+	}
+}
+
 // New returns an observer for hotelstays.WithObserver. One observer serves any number of
 // clients, and is safe for concurrent use. The error names every option that is nil, and every
 // instrument that the meter provider refuses.
 func New(opts ...Option) (hotelstays.Observer, error) {
 	var none hotelstays.Observer
-	cfg := config{tracers: otel.GetTracerProvider(), meters: otel.GetMeterProvider()}
+	cfg := config{tracers: otel.GetTracerProvider(), meters: otel.GetMeterProvider(), callKind: trace.SpanKindInternal}
 	var problems []error
 	for _, opt := range opts {
 		if opt == nil {
@@ -68,30 +80,55 @@ func New(opts ...Option) (hotelstays.Observer, error) {
 	if err != nil {
 		return none, err
 	}
-	o := &observer{tracer: cfg.tracers.Tracer(scope, trace.WithSchemaURL(semconv.SchemaURL)), metrics: metrics}
-	return hotelstays.Observer{CallStart: o.callStart, CallEnd: o.callEnd}, nil
+	o := &observer{cfg.tracers.Tracer(scope, trace.WithSchemaURL(semconv.SchemaURL)), cfg.callKind, metrics}
+	return hotelstays.Observer{CallStart: o.callStart, CallEnd: o.callEnd, HelperStart: o.helperStart, HelperEnd: o.helperEnd}, nil
 }
 
 type observer struct {
-	tracer  trace.Tracer
-	metrics *instruments
+	tracer   trace.Tracer
+	callKind trace.SpanKind
+	metrics  *instruments
 }
 
-// callStart starts the span of a call. It stores the span in ctx under its own key, because
-// the current span at the end may belong to another observer.
 func (o *observer) callStart(ctx context.Context, start hotelstays.CallStart) context.Context {
-	target := trace.WithAttributes(targetAttributes(start.Operation, start.BaseURL)...)
-	ctx, span := o.tracer.Start(ctx, "hotelstays."+string(start.Operation), target)
-	return context.WithValue(ctx, o, span)
+	return o.start(ctx, o.callKind, keyOperation, start)
 }
 
 func (o *observer) callEnd(ctx context.Context, info hotelstays.CallInfo) {
 	kind := errorType(info.Err, info.Attempts)
-	if span, ok := ctx.Value(o).(trace.Span); ok {
-		if span.IsRecording() {
-			setSpan(span, &info, kind)
-		}
-		span.End()
-	}
+	o.end(ctx, kind, func(span trace.Span) { setSpan(span, &info) })
 	o.metrics.record(ctx, &info, kind)
+}
+
+// helperStart starts the span around the calls of a helper. Metrics count those calls alone.
+func (o *observer) helperStart(ctx context.Context, start hotelstays.CallStart) context.Context {
+	return o.start(ctx, trace.SpanKindInternal, keyHelper, start)
+}
+
+func (o *observer) helperEnd(ctx context.Context, info hotelstays.CallInfo) {
+	o.end(ctx, errorType(info.Err, nil), func(trace.Span) {})
+}
+
+// start starts a span. It stores the span in ctx under its own key, because the current span at the
+// end may belong to another observer.
+func (o *observer) start(ctx context.Context, kind trace.SpanKind, name attribute.Key, start hotelstays.CallStart) context.Context {
+	attrs := append(serverAttributes(start.BaseURL), name.String(string(start.Operation)))
+	ctx, span := o.tracer.Start(ctx, "hotelstays."+string(start.Operation), trace.WithSpanKind(kind), trace.WithAttributes(attrs...))
+	return context.WithValue(ctx, o, span)
+}
+
+// end ends the span of ctx. kind is the kind of its error, or "".
+func (o *observer) end(ctx context.Context, kind string, set func(trace.Span)) {
+	span, ok := ctx.Value(o).(trace.Span)
+	if !ok {
+		return
+	}
+	if span.IsRecording() {
+		set(span)
+		if kind != "" {
+			span.SetAttributes(semconv.ErrorTypeKey.String(kind))
+			span.SetStatus(codes.Error, "") // no description: an error text could quote the request
+		}
+	}
+	span.End()
 }

@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 
@@ -18,6 +17,7 @@ import (
 // Attributes that the semantic conventions do not name.
 const (
 	keyOperation       = attribute.Key("hotelstays.operation.name")
+	keyHelper          = attribute.Key("hotelstays.helper.name")
 	keyAttempts        = attribute.Key("hotelstays.attempts")
 	keyCode            = attribute.Key("hotelstays.code")
 	keyRequestID       = attribute.Key("hotelstays.request_id")
@@ -34,8 +34,8 @@ const (
 
 const eventAttempt = "hotelstays.attempt"
 
-// setSpan records the result of a call on its span. kind is the kind of its error, or "".
-func setSpan(span trace.Span, info *hotelstays.CallInfo, kind string) {
+// setSpan records the result of a call on its span.
+func setSpan(span trace.Span, info *hotelstays.CallInfo) {
 	attrs := append(make([]attribute.KeyValue, 0, 9),
 		keyAttempts.Int(len(info.Attempts)),
 		keyTraceID.String(info.TraceID),
@@ -58,10 +58,6 @@ func setSpan(span trace.Span, info *hotelstays.CallInfo, kind string) {
 	}
 	if refused, ok := errors.AsType[*hotelstays.APIError](info.Err); ok && refused.Operation == info.Operation && refused.Code != 0 {
 		attrs = append(attrs, keyCode.Int(refused.Code))
-	}
-	if kind != "" {
-		attrs = append(attrs, semconv.ErrorTypeKey.String(kind))
-		span.SetStatus(codes.Error, "") // no description: an error text could quote the request
 	}
 	span.SetAttributes(attrs...)
 	for i := range info.Attempts {
@@ -86,9 +82,8 @@ func attemptAttributes(number int, a *hotelstays.AttemptInfo) []attribute.KeyVal
 	return attrs
 }
 
-// targetAttributes returns the operation and the server. Spans have them from the start, for
-// samplers.
-func targetAttributes(op hotelstays.Operation, baseURL string) []attribute.KeyValue {
+// serverAttributes returns the server. Spans have it from the start, for samplers.
+func serverAttributes(baseURL string) []attribute.KeyValue {
 	u, err := url.Parse(baseURL)
 	if err != nil {
 		u = &url.URL{}
@@ -101,5 +96,5 @@ func targetAttributes(op hotelstays.Operation, baseURL string) []attribute.KeyVa
 	default:
 		port = 80
 	}
-	return []attribute.KeyValue{keyOperation.String(string(op)), semconv.ServerAddress(u.Hostname()), semconv.ServerPort(port)}
+	return []attribute.KeyValue{semconv.ServerAddress(u.Hostname()), semconv.ServerPort(port)}
 }

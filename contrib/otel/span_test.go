@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -16,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	hotelstaysotel "github.com/hotelstays/hotelstays-go/contrib/otel"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -176,6 +178,70 @@ func TestSpanOfAnUnknownOutcome(t *testing.T) {
 		require.Len(t, got.events, 1)
 		assert.Equal(t, "no_answer", got.events[0].attrs["error.type"])
 		assert.Equal(t, true, got.events[0].attrs["hotelstays.attempt.sent"])
+	})
+}
+
+// tree returns the spans as parent/name, in the order of their ends.
+func tree(spans []span) (paths []string) {
+	for _, s := range spans {
+		paths = append(paths, strings.TrimPrefix(s.parent+"/"+s.name, "/"))
+	}
+	return paths
+}
+
+// A helper's span is around those of its calls, and metrics count the calls alone.
+func TestSpansOfARecovery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		req := r.bookRequest("ref-1")
+		r.take()
+		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Hour})
+		unobserved := r.newClient(ticketOf(r.srv))
+		arrives := time.AfterFunc(20*time.Second, func() { _, _ = unobserved.Book(t.Context(), req) }) // as if the lost Book were slow
+		defer arrives.Stop()
+
+		outcome, err := r.client.BookAndRecover(t.Context(), req, hotelstays.WithTimeout(5*time.Second))
+
+		require.NoError(t, err)
+		assert.Equal(t, hotelstays.BookingFound, outcome.State)
+		spans := r.take()
+		require.Equal(t, []string{"hotelstays.BookAndRecover/hotelstays.Book", "hotelstays.BookAndRecover/hotelstays.QueryOrders",
+			"hotelstays.BookAndRecover/hotelstays.QueryOrders", "hotelstays.BookAndRecover"}, tree(spans))
+		assert.Equal(t, "outcome_unknown", spans[0].attrs["error.type"])
+		helper := spans[3]
+		assert.Equal(t, 35*time.Second, helper.duration, "the time-out of Book, and the first pause")
+		assert.Equal(t, codes.Unset, helper.status)
+		assert.Equal(t, trace.SpanKindInternal, helper.kind)
+		assert.Equal(t, "BookAndRecover", helper.attrs["hotelstays.helper.name"])
+		assert.NotContains(t, helper.attrs, "hotelstays.operation.name")
+		for attrs := range r.collect()["hotelstays.client.call.duration"] {
+			assert.NotContains(t, attrs, "BookAndRecover")
+		}
+
+		_, err = r.client.AwaitVoucher(t.Context(), &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "no-such-order"})
+		require.ErrorIs(t, err, hotelstays.ErrNotFound)
+		spans = r.take()
+		require.Equal(t, []string{"hotelstays.AwaitVoucher/hotelstays.OrderVoucher", "hotelstays.AwaitVoucher"}, tree(spans))
+		assert.Equal(t, codes.Error, spans[1].status)
+		assert.Equal(t, "not_found", spans[1].attrs["error.type"])
+	})
+}
+
+// Client spans are those of calls, where they are asked for.
+func TestClientSpans(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		observer, err := hotelstaysotel.New(hotelstaysotel.WithTracerProvider(r.tracers), hotelstaysotel.WithClientSpans())
+		require.NoError(t, err)
+		r.client = r.newClient(ticketOf(r.srv), hotelstays.WithObserver(observer))
+		_, err = r.client.AwaitOrder(t.Context(), "ref-1", hotelstays.WithTimeout(time.Second))
+		require.Error(t, err)
+		spans := r.take()
+		assert.Equal(t, []string{"hotelstays.QueryOrders/hotelstays.Ticket", "hotelstays.AwaitOrder/hotelstays.QueryOrders"}, tree(spans[:2]))
+		for i, s := range spans {
+			assert.Equal(t, i == len(spans)-1, s.kind == trace.SpanKindInternal, s.name)
+			assert.Equal(t, i < len(spans)-1, s.kind == trace.SpanKindClient, s.name)
+		}
 	})
 }
 
