@@ -184,8 +184,10 @@ func adviseOnToken(err error, advice string) error {
 	return &advised
 }
 
-// CloseIdleConnections closes the connections that no call is using. The client stays
-// usable.
+// CloseIdleConnections closes the connections that no call is using, of all clients with the same
+// http.Client or Transport: those made by WithCredential, those that were given the same one by
+// WithHTTPClient, and whatever else uses it. With http.DefaultTransport that is most of a process.
+// All of them stay usable.
 func (c *Client) CloseIdleConnections() { c.http.CloseIdleConnections() }
 
 // String names the environment.

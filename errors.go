@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 
 	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
@@ -111,6 +112,7 @@ func (e *TransportError) next() string {
 		return token.next()
 	}
 	var certificate *tls.CertificateVerificationError
+	var unresolved *net.DNSError
 	switch {
 	case errors.Is(e.Err, ratelimit.ErrPaused):
 		return "call again when that time is over"
@@ -118,6 +120,8 @@ func (e *TransportError) next() string {
 		return "check the base URL, and that this machine trusts the service's certificate"
 	case errors.Is(e.Err, ErrProxyAuth):
 		return "check the credentials of the proxy; it is safe to call again"
+	case errors.As(e.Err, &unresolved):
+		return "check the base URL; for a mocked host give the mocked http.Client to WithHTTPClient; it is safe to call again"
 	case errors.Is(e.Err, transport.ErrNoConnection) && !errors.Is(e.Err, context.Canceled):
 		return "check the base URL and the way to it; it is safe to call again"
 	}

@@ -279,6 +279,9 @@ func TestErrorSaysWhereACallBrokeOff(t *testing.T) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}}
+	unresolved := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "host.example", IsNotFound: true}}
+	}}
 	proxied := pipes(says("HTTP/1.1 403 Forbidden\r\n\r\n"))
 	proxied.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: "127.0.0.1:1"})
 	for name, row := range map[string]struct {
@@ -288,6 +291,7 @@ func TestErrorSaysWhereACallBrokeOff(t *testing.T) {
 	}{
 		"dial": {unanswered, "CheckAvail: no connection: the call's own limit of 1s passed: context deadline exceeded (nothing",
 			false},
+		"lookup":    {unresolved, "CheckAvail: no connection: dial tcp: lookup host.example: no such host (nothing", false},
 		"proxy":     {proxied, "CheckAvail: no connection: Forbidden (nothing", false},
 		"handshake": {pipes(nil), "CheckAvail: no connection: EOF (nothing", false},
 		"stalled before answer": {pipes(stall), "CheckAvail: the call's own limit of 1s passed: context deadline exceeded (sent, no whole answer",
@@ -311,6 +315,7 @@ func TestErrorSaysWhereACallBrokeOff(t *testing.T) {
 			err = operationCalls[hotelstays.OpCheckAvail](t.Context(), client)
 			require.ErrorContains(t, err, row.text, name)
 			assert.Equal(t, !row.sent, strings.Contains(err.Error(), "check the base URL"), name)
+			assert.Equal(t, name == "lookup", strings.Contains(err.Error(), "WithHTTPClient"), name)
 		})
 	}
 }

@@ -61,7 +61,8 @@ func dial(ctx context.Context, network, addr string) (net.Conn, error) {
 // redirects are never followed. An *http.Transport that allows TLS below 1.2 is a
 // *ValidationError. A nil Transport is http.DefaultTransport, as in net/http: mocks such as gock
 // replace it, and it keeps only 2 idle connections to a host. For production start from
-// NewTransport.
+// NewTransport. Clients with the same Transport share its connections: CloseIdleConnections of one
+// closes those of all.
 //
 // A RoundTripper must send a request at most once: one that retries by itself can book
 // twice. One that fires no net/http/httptrace events cannot prove that a request never

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"gopkg.in/h2non/gock.v1"
+
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/types"
@@ -278,5 +280,23 @@ func TestNoBookingIsLost(t *testing.T) {
 	}
 	if orders := srv.Ledger().Orders(); len(orders) != 1 {
 		t.Fatalf("%d orders instead of one", len(orders))
+	}
+}
+
+func TestWithAMock(t *testing.T) {
+	mocked := &http.Client{Transport: new(http.Transport)}
+	gock.InterceptClient(mocked)
+	defer gock.OffAll()
+	gock.New("https://host.example").Post("/api/search/destinations").
+		Reply(200).BodyString(`{"code":0,"data":{"destinations":[]}}`)
+
+	client, err := hotelstays.New("https://host.example", hotelstays.TokenCredential{
+		Token: types.NewSecret("any token"),
+	}, hotelstays.WithHTTPClient(mocked))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}); err != nil {
+		t.Fatal(err)
 	}
 }
