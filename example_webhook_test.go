@@ -22,7 +22,7 @@ var eventBody = []byte(`{"customerReferenceNo":"ref-1","hotelConfirmNo":"HC-1","
 func ExampleNewWebhookHandler() {
 	handler, err := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{
 		Secrets: []types.Secret{types.NewSecret("signing-secret")}, // issued apart from the appSecret
-		OnError: func(_ *http.Request, err error) { fmt.Println("rejected:", err) },
+		OnError: func(_ *http.Request, err error) { fmt.Println("rejected:", hotelstays.KindOf(err)) },
 	}, func(_ context.Context, event *hotelstays.WebhookEvent) error {
 		fmt.Println(event.Kind, event.CustomerReferenceNo, event.HotelConfirmNo)
 		return nil // handled; after an error the event is delivered again
@@ -46,7 +46,7 @@ func ExampleNewWebhookHandler() {
 	// order_modified ref-1 HC-1
 	// 200
 	// 200
-	// rejected: hotelstays: webhook: the signature does not match: the secret differs, or the body was changed; check the webhook signing secret, which is not the application's secret
+	// rejected: webhook
 	// 401
 }
 

@@ -410,8 +410,9 @@ func (s OrderStates) after(resp *CancelResponse, order *types.Order) OrderState 
 // CancelAndRead calls Cancel once, then reads the order once.
 //
 // If the outcome of Cancel is unknown, and State is not OrderStateCancelled, CancelAndRead
-// returns the *OutcomeUnknownError together with the outcome: read the order again later. A refusal returns only its error. A failed read after an answer to Cancel is
-// not an error: use Response.
+// returns the *OutcomeUnknownError together with the outcome: read the order again later. A
+// refusal returns only its error. A failed read after an answer to Cancel is not an error: use
+// Response.
 func (c *Client) CancelAndRead(ctx context.Context, req *CancelRequest, opts ...CallOption) (*CancelOutcome, error) {
 	set := collect("CancelAndRead", operations[OpCancel], opts)
 	return helped(ctx, c, "CancelAndRead", func(ctx context.Context) (*CancelOutcome, error) { return c.cancelAndRead(ctx, req, set) })

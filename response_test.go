@@ -523,7 +523,8 @@ func mistypedOrderRest() types.Order {
 		StatusRemark: "5", CheckIn: "20261224", CheckOut: "2026-12-27", RoomCount: 2, BookingTime: "2026-11-20T10:00:00Z",
 		Holder:              types.Holder{FirstName: "Guest", Phone: &types.Phone{Number: "5"}},
 		PlatformReferenceNo: "plat-1", CustomerReferenceNo: "ref-1", SupplierReferenceNo: "sup-1",
-		NetRate: eur(""), GrossRate: &types.Money{Currency: "978", Amount: "2400.10"}, RefundedPrice: new(eur("")), CommissionableRate: new(eur("")),
+		NetRate: eur(""), GrossRate: &types.Money{Currency: "978", Amount: "2400.10"},
+		RefundedPrice: new(eur("")), CommissionableRate: new(eur("")),
 		Rooms: []types.OrderRoom{{
 			Room: types.Room{RoomTypeID: "rt-1", HotelID: "7"},
 			RoomRatePkg: types.RoomRatePkg{RatePkgID: "pkg-1", TotalRate: types.Rate{NetRate: eur("1.10")},

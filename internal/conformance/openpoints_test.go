@@ -154,7 +154,8 @@ func TestUnstatedLimitsAreTheServices(t *testing.T) {
 	assert.Equal(t, 1, sent, "neither the length of a stay, rooms, guests nor order have a stated limit")
 
 	_, err = c.HotelList(t.Context(), &hotelstays.HotelListRequest{
-		DestinationName: "Anywhere", CheckIn: "2030-01-02", CheckOut: "2030-01-02", RoomOccupancies: []types.GuestPerRoom{{ChildrenAges: []int{-1}}},
+		DestinationName: "Anywhere", CheckIn: "2030-01-02", CheckOut: "2030-01-02",
+		RoomOccupancies: []types.GuestPerRoom{{ChildrenAges: []int{-1}}},
 	})
 	require.ErrorContains(t, err, "checkOut")
 	require.ErrorContains(t, err, "roomOccupancies[0].adultCount")

@@ -558,7 +558,8 @@ func operations() []operation {
 				`"latlngCoordinator":` + latlngJSON + `,"logoURL":"https://img.example.test/1.png"}],"page":{"total":41,"hasMore":true}}`,
 			want: &hotelstays.HotelsMetadataResponse{
 				HotelsMetadata: []types.HotelMetadata{{HotelID: "h-1", PlatformHotelID: "P-1", DestinationID: "dest-1",
-					Name: sampleHotelName(), Rating: new(4.5), Address: sampleAddress(), LatlngCoordinator: sampleLatlng(), LogoURL: "https://img.example.test/1.png"}},
+					Name: sampleHotelName(), Rating: new(4.5), Address: sampleAddress(), LatlngCoordinator: sampleLatlng(),
+					LogoURL: "https://img.example.test/1.png"}},
 				Page: types.PageResp{Total: 41, HasMore: true},
 			},
 		},
