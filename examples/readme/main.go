@@ -1,5 +1,4 @@
-// The quick start of the README, and in the tests its recipes.
-
+// Readme is the quick start of the README. Its tests have the recipes.
 package main
 
 import (
