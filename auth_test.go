@@ -121,17 +121,19 @@ func TestTicketTTL(t *testing.T) {
 }
 
 // oauthForms are the two forms in which OAuth tokens may be answered.
-var oauthForms = map[string][]hotelstaystest.Option{
-	"in the envelope":  nil,
-	"at the top level": {hotelstaystest.WithOAuthTopLevel()},
+var oauthForms = map[string]hotelstaystest.Config{
+	"in the envelope":  {},
+	"at the top level": {Variants: hotelstaystest.Variants{OAuthTopLevel: true}},
 }
 
 func TestOAuthToken(t *testing.T) {
-	for form, opts := range oauthForms {
+	for form, config := range oauthForms {
 		t.Run(form, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				opts := append(opts, hotelstaystest.WithOAuthClient("searcher", "pw", "search:read", "content:read"))
-				srv, client := newSandbox(t, opts...)
+				config.OAuthClients = []hotelstaystest.OAuthClient{
+					{ClientID: "searcher", ClientSecret: "pw", Scopes: []types.Scope{"search:read", "content:read"}},
+				}
+				srv, client := newSandbox(t, config)
 				all := []types.Scope{types.ScopeSearchRead, types.ScopeContentRead}
 				for _, tc := range []struct {
 					name   string
@@ -178,10 +180,10 @@ func TestOAuthScopes(t *testing.T) {
 		types.ScopeBookingRead:   {hotelstays.OpQueryOrders, hotelstays.OpOrderVoucher},
 		types.ScopeBookingCancel: {hotelstays.OpCancel},
 	}
-	for form, opts := range oauthForms {
+	for form, config := range oauthForms {
 		t.Run(form, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				srv, _ := newSandbox(t, opts...)
+				srv, _ := newSandbox(t, config)
 				for held := range guards {
 					client := newClient(t, srv, hotelstays.OAuthCredential{ClientID: srv.ClientID, ClientSecret: types.NewSecret(srv.ClientSecret),
 						Scopes: []types.Scope{held}})
@@ -222,8 +224,7 @@ type authWorld struct {
 }
 
 func newAuthWorld(t *testing.T, ttl time.Duration, opts ...hotelstays.Option) *authWorld {
-	w := &authWorld{Server: hotelstaystest.NewServer(hotelstaystest.WithInMemory(), hotelstaystest.WithoutRateLimits(),
-		hotelstaystest.WithLedgerLimit(100))}
+	w := &authWorld{Server: hotelstaystest.NewServer(&hotelstaystest.Config{InMemory: true, NoRateLimits: true, LedgerLimit: 100})}
 	w.cred = hotelstays.TicketCredential{AppKey: w.AppKey, AppSecret: types.NewSecret(w.AppSecret), TTL: ttl}
 	w.client = w.connect(t, w.cred, opts...)
 	return w

@@ -57,7 +57,7 @@ func TestCheckAvail(t *testing.T) {
 	for _, available := range []int{1, 2} {
 		t.Run(fmt.Sprint("available is ", available), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				srv, client := newSandbox(t, hotelstaystest.WithAvailabilityNumbers(available, 3-available))
+				srv, client := newSandbox(t, hotelstaystest.Config{Variants: hotelstaystest.Variants{Available: available}})
 				o := findOffer(t, srv, client, 0)
 				check := func() *hotelstays.CheckAvailResponse {
 					t.Helper()
@@ -231,7 +231,7 @@ func TestBookRefusals(t *testing.T) {
 	for _, status := range []int{200, 400, 409} {
 		t.Run(fmt.Sprint("HTTP ", status), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				srv, client := newSandbox(t, hotelstaystest.WithBusinessFailureStatus(status))
+				srv, client := newSandbox(t, hotelstaystest.Config{Variants: hotelstaystest.Variants{BusinessFailureStatus: status}})
 				o := findOffer(t, srv, client, 0)
 				first := o.book(t, client, "ref-1")
 

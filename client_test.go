@@ -880,9 +880,9 @@ func TestRetryTable(t *testing.T) {
 				ops = each
 			}
 			name := fmt.Sprintf("%s: %s %d %s", row.what, fault.Kind, fault.Status, fault.Body)
-			t.Run("HTTP/1.1 "+name, func(t *testing.T) { checkRetries(t, row, fault, ops, "HTTP/1.1") })
+			t.Run("HTTP/1.1 "+name, func(t *testing.T) { checkRetries(t, row, fault, ops, "HTTP/1.1", hotelstaystest.Config{}) })
 			if fault.Kind != hotelstaystest.FaultStatus && !testing.Short() || long {
-				t.Run("HTTP/2.0 "+name, func(t *testing.T) { checkRetries(t, row, fault, ops, "HTTP/2.0", hotelstaystest.WithTLS()) })
+				t.Run("HTTP/2.0 "+name, func(t *testing.T) { checkRetries(t, row, fault, ops, "HTTP/2.0", hotelstaystest.Config{TLS: true}) })
 			}
 		}
 	}
@@ -890,9 +890,10 @@ func TestRetryTable(t *testing.T) {
 
 // checkRetries makes operations fail in one way, always, and counts what arrives.
 func checkRetries(t *testing.T, row retryRow, fault hotelstaystest.Fault, ops []hotelstays.Operation, proto string,
-	opts ...hotelstaystest.Option) {
+	config hotelstaystest.Config) {
 	synctest.Test(t, func(t *testing.T) {
-		srv, _ := newSandbox(t, append(opts, hotelstaystest.WithoutRateLimits())...)
+		config.NoRateLimits = true
+		srv, _ := newSandbox(t, config)
 		fault.Times = -1
 		for _, op := range ops {
 			client := newClient(t, srv, ticketOf(srv))

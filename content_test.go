@@ -100,7 +100,7 @@ func TestDestinations(t *testing.T) {
 
 func TestHotelsMetadataPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		srv, client := newSandbox(t, hotelstaystest.WithCatalog(hotelstaystest.Catalog{HotelsPerCity: 250}))
+		srv, client := newSandbox(t, hotelstaystest.Config{Catalog: hotelstaystest.Catalog{HotelsPerCity: 250}})
 		for _, tc := range []struct {
 			page  *types.PageReq
 			first int // number of the page's first hotel
@@ -142,7 +142,9 @@ func TestHotelsMetadataPages(t *testing.T) {
 
 func TestHotelsMetadataWithoutTotals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		srv, client := newSandbox(t, hotelstaystest.WithoutTotals(), hotelstaystest.WithCatalog(hotelstaystest.Catalog{HotelsPerCity: 30}))
+		srv, client := newSandbox(t, hotelstaystest.Config{
+			Variants: hotelstaystest.Variants{NoTotals: true}, Catalog: hotelstaystest.Catalog{HotelsPerCity: 30},
+		})
 		resp, err := client.HotelsMetadata(t.Context(), &hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0)})
 		require.NoError(t, err)
 		assert.Len(t, resp.HotelsMetadata, 20)
@@ -229,7 +231,7 @@ func TestWalkDestinations(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				srv, client := newSandbox(t, hotelstaystest.WithCatalog(tc.catalog))
+				srv, client := newSandbox(t, hotelstaystest.Config{Catalog: tc.catalog})
 				given := tc.req
 				walk := client.WalkDestinations(t.Context(), &given)
 				assert.Zero(t, srv.Ledger().Count(""), "nothing is called before the loop")
@@ -335,8 +337,9 @@ func TestHotelsMetadataAll(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				srv, client := newSandbox(t, hotelstaystest.WithoutTotals(), // hasMore alone must do
-					hotelstaystest.WithCatalog(hotelstaystest.Catalog{HotelsPerCity: 250, UnmatchedEvery: -1}))
+				srv, client := newSandbox(t, hotelstaystest.Config{
+					Variants: hotelstaystest.Variants{NoTotals: true}, Catalog: hotelstaystest.Catalog{HotelsPerCity: 250, UnmatchedEvery: -1},
+				})
 				given := hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0), CountryCode: "AE"}
 				var page types.PageReq
 				if tc.page != nil {
@@ -425,8 +428,9 @@ func TestWalkDestinationsInParallel(t *testing.T) {
 	for _, parallelism := range []int{1, 7, 2, 30}[:howMany(t, "parallelisms", 4, 4, 2)] {
 		t.Run(fmt.Sprint(parallelism), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				srv, client := newSandbox(t, hotelstaystest.WithSeed(uint64(parallelism)),
-					hotelstaystest.WithCatalog(hotelstaystest.Catalog{Countries: 5, ProvincesPerCountry: 6, CitiesPerProvince: 7}))
+				srv, client := newSandbox(t, hotelstaystest.Config{
+					Seed: uint64(parallelism), Catalog: hotelstaystest.Catalog{Countries: 5, ProvincesPerCountry: 6, CitiesPerProvince: 7},
+				})
 				want, errs := collect(client.WalkDestinations(t.Context(), &hotelstays.DestinationsRequest{}))
 				require.Empty(t, errs)
 				for _, delay := range []time.Duration{100, 700, 1900} {
@@ -475,19 +479,20 @@ func mostAtOnce(srv *hotelstaystest.Server, op hotelstaystest.Operation) int {
 func TestHotelsMetadataAllInParallel(t *testing.T) {
 	for _, tc := range []struct {
 		parallelism int
-		opts        []hotelstaystest.Option
+		noTotals    bool
 		elapsed     time.Duration
 	}{
-		{1, nil, 25 * time.Second},
-		{2, nil, 13 * time.Second},  // the first page, then two at a time
-		{5, nil, 6 * time.Second},   // the first page, then five at a time
-		{100, nil, 2 * time.Second}, // the first page, then all
-		{5, []hotelstaystest.Option{hotelstaystest.WithoutTotals()}, 25 * time.Second},
+		{1, false, 25 * time.Second},
+		{2, false, 13 * time.Second},  // the first page, then two at a time
+		{5, false, 6 * time.Second},   // the first page, then five at a time
+		{100, false, 2 * time.Second}, // the first page, then all
+		{5, true, 25 * time.Second},
 	} {
-		t.Run(fmt.Sprint(tc.parallelism, len(tc.opts)), func(t *testing.T) {
+		t.Run(fmt.Sprint(tc.parallelism, tc.noTotals), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				srv, client := newSandbox(t, append(tc.opts, hotelstaystest.WithCatalog(hotelstaystest.Catalog{HotelsPerCity: 245,
-					UnmatchedEvery: -1}))...)
+				srv, client := newSandbox(t, hotelstaystest.Config{
+					Variants: hotelstaystest.Variants{NoTotals: tc.noTotals}, Catalog: hotelstaystest.Catalog{HotelsPerCity: 245, UnmatchedEvery: -1},
+				})
 				srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelsMetadata, Kind: hotelstaystest.FaultDelay, Delay: time.Second,
 					Times: -1})
 				req := &hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0), Page: &types.PageReq{PageSize: 10}}
@@ -659,8 +664,8 @@ func forParallelLists(t *testing.T, test func(*testing.T, *parallelList)) {
 	for _, tc := range parallelLists {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				srv, _ := newSandbox(t, hotelstaystest.WithCatalog(hotelstaystest.Catalog{
-					Countries: 12, ProvincesPerCountry: 50, CitiesPerProvince: 1, HotelsPerCity: 500}))
+				srv, _ := newSandbox(t, hotelstaystest.Config{Catalog: hotelstaystest.Catalog{
+					Countries: 12, ProvincesPerCountry: 50, CitiesPerProvince: 1, HotelsPerCity: 500}})
 				l := &parallelList{srv: srv, op: tc.op}
 				client := newClient(t, srv, ticketOf(srv), hotelstays.WithObserver(hotelstays.Observer{CallStart: l.CallStart, CallEnd: l.CallEnd}))
 				l.list = func(ctx context.Context) iter.Seq2[any, error] { return tc.list(ctx, srv, client) }

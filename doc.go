@@ -202,7 +202,7 @@
 // # Testing
 //
 // Package [hotelstaystest] is the whole service inside a test, with faults on demand and a
-// ledger of what it did. With hotelstaystest.WithInMemory, ten minutes of recovery take
+// ledger of what it did. With InMemory of hotelstaystest.Config, ten minutes of recovery take
 // milliseconds under testing/synctest. To intercept requests, use [WithHTTPClient]; mocks
 // that replace http.DefaultTransport, such as gock, need WithHTTPClient(http.DefaultClient).
 //

@@ -423,8 +423,8 @@ const (
 
 // startSandbox returns a sandbox and a client of it. Closing the sandbox closes the
 // client's connections, too.
-func startSandbox(opts ...hotelstaystest.Option) (*hotelstaystest.Server, *hotelstays.Client) {
-	srv := hotelstaystest.NewServer(opts...)
+func startSandbox(config ...hotelstaystest.Config) (*hotelstaystest.Server, *hotelstays.Client) {
+	srv := hotelstaystest.NewServer(&append(config, hotelstaystest.Config{})[0])
 	client, err := hotelstays.New(srv.URL, sandboxCredential(srv), hotelstays.WithHTTPClient(srv.Client()))
 	if err != nil {
 		panic(err)

@@ -90,8 +90,11 @@ func ExampleClient_Ticket() {
 // scopes, for a program that needs no more.
 func ExampleClient_OAuthToken() {
 	ctx := context.Background()
-	srv, client := startSandbox(hotelstaystest.WithOAuthClient("client-id", "client-secret", types.ScopeSearchRead,
-		types.ScopeContentRead))
+	srv, client := startSandbox(hotelstaystest.Config{
+		OAuthClients: []hotelstaystest.OAuthClient{
+			{ClientID: "client-id", ClientSecret: "client-secret", Scopes: []types.Scope{types.ScopeSearchRead, types.ScopeContentRead}},
+		},
+	})
 	defer srv.Close()
 
 	resp, err := client.OAuthToken(ctx, &hotelstays.OAuthTokenRequest{
@@ -125,7 +128,9 @@ func ExampleClient_OAuthToken() {
 // The lifetime of an access token is undocumented. Lifetime says how long to use one; without it
 // a token is used until it is refused.
 func ExampleOAuthCredential() {
-	srv := hotelstaystest.NewServer(hotelstaystest.WithOAuthClient("client-id", "client-secret"))
+	srv := hotelstaystest.NewServer(&hotelstaystest.Config{
+		OAuthClients: []hotelstaystest.OAuthClient{{ClientID: "client-id", ClientSecret: "client-secret"}},
+	})
 	defer srv.Close()
 	client, err := hotelstays.New(srv.URL, hotelstays.OAuthCredential{
 		ClientID: "client-id", ClientSecret: types.NewSecret("client-secret"),
@@ -168,7 +173,7 @@ func ExampleClient_CloseIdleConnections() {
 // NewTransport returns the transport of New, to be changed and passed to WithHTTPClient. Here it
 // trusts a certificate that the machine does not know.
 func ExampleNewTransport() {
-	srv := hotelstaystest.NewServer(hotelstaystest.WithTLS())
+	srv := hotelstaystest.NewServer(&hotelstaystest.Config{TLS: true})
 	defer srv.Close()
 	roots := x509.NewCertPool()
 	roots.AddCert(srv.Certificate())
@@ -193,7 +198,7 @@ func ExampleNewTransport() {
 // An option of one call wins over the client's. Here it is the currency.
 func ExampleSharedOption() {
 	ctx := context.Background()
-	srv := hotelstaystest.NewServer()
+	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
 	client, err := hotelstays.New(srv.URL, sandboxCredential(srv), hotelstays.WithHTTPClient(srv.Client()), hotelstays.WithCurrency("EUR"))
 	if err != nil {
@@ -222,7 +227,7 @@ func ExampleSharedOption() {
 // An account with a market restriction refuses calls without a market, and one with
 // named users calls without a user.
 func ExampleWithMarket() {
-	srv := hotelstaystest.NewServer(hotelstaystest.WithMarkets("AE"))
+	srv := hotelstaystest.NewServer(&hotelstaystest.Config{Markets: []string{"AE"}})
 	defer srv.Close()
 	for _, opts := range [][]hotelstays.Option{nil, {hotelstays.WithMarket("AE"), hotelstays.WithUserRef("agent-7")}} {
 		client, err := hotelstays.New(srv.URL, sandboxCredential(srv), append(opts, hotelstays.WithHTTPClient(srv.Client()))...)
@@ -274,7 +279,7 @@ func ExampleWithTraceID() {
 
 // The trace id that a program has in ctx, for every call of the client.
 func ExampleWithTraceIDFrom() {
-	srv := hotelstaystest.NewServer()
+	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
 	type traceKey struct{}
 	client, err := hotelstays.New(srv.URL, sandboxCredential(srv), hotelstays.WithHTTPClient(srv.Client()),
@@ -322,7 +327,7 @@ func ExampleWithRequestID() {
 
 // The unit of the timestamp is undocumented. Here it is a second.
 func ExampleWithClientRequestTimestamp() {
-	srv := hotelstaystest.NewServer()
+	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
 	client, err := hotelstays.New(srv.URL, sandboxCredential(srv), hotelstays.WithHTTPClient(srv.Client()),
 		hotelstays.WithClientRequestTimestamp(func(sent time.Time) string { return strconv.FormatInt(sent.Unix(), 10) }))
@@ -399,7 +404,7 @@ func ExampleResponseMeta() {
 // Attempts are logged at debug level, retries and new tokens at info, and what needs a look at
 // warn. No secret is logged.
 func ExampleWithLogger() {
-	srv := hotelstaystest.NewServer()
+	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
 	onlyThese := map[string]bool{slog.LevelKey: true, slog.MessageKey: true, "operation": true, "status": true}
 	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
@@ -566,7 +571,7 @@ func (c *callCounter) count(_ context.Context, info hotelstays.CallInfo) {
 
 // An observer sees every call, including those that fetch tokens.
 func ExampleWithObserver() {
-	srv := hotelstaystest.NewServer()
+	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
 	counter := &callCounter{calls: map[hotelstays.Operation]int{}, failed: map[hotelstays.Operation]int{}}
 	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
@@ -616,7 +621,7 @@ func (p *countedPermit) Done(hotelstays.PermitResult) {}
 
 // Your own limiter replaces the client's rate limits.
 func ExampleWithRateLimiter() {
-	srv := hotelstaystest.NewServer()
+	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
 	limiter := &countingLimiter{left: map[hotelstays.Operation]int{}}
 	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
@@ -637,7 +642,7 @@ func ExampleWithRateLimiter() {
 
 // Each account has a client of its own. They share connections and rate limits.
 func ExampleClient_WithCredential() {
-	srv := hotelstaystest.NewServer()
+	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
 	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
 		hotelstays.WithHTTPClient(srv.Client()), hotelstays.WithMarket("AE"))
@@ -662,7 +667,7 @@ func ExampleClient_WithCredential() {
 
 // Clients that were made apart share the rate limits of their address.
 func ExampleNewRateLimiter() {
-	srv := hotelstaystest.NewServer()
+	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
 	limiter := hotelstays.NewRateLimiter(&hotelstays.RateLimiterOptions{Margin: 20 * time.Millisecond})
 	for _, cred := range []hotelstays.Credential{
@@ -709,7 +714,7 @@ func (s *sharedTokens) CompareAndDelete(_ context.Context, key string, refused h
 
 // Several processes of one account use one token.
 func ExampleWithTokenStore() {
-	srv := hotelstaystest.NewServer()
+	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
 	store := &sharedTokens{held: map[string]hotelstays.Token{}}
 

@@ -146,7 +146,7 @@ func ExampleClient_HotelIDList() {
 // read, many cities at a time. The client keeps the rate limits. Only the ids of the places stay
 // in memory.
 func ExampleClient_WalkDestinations_wholeCatalogue() {
-	srv := hotelstaystest.NewServer(hotelstaystest.WithInMemory())
+	srv := hotelstaystest.NewServer(&hotelstaystest.Config{InMemory: true})
 	defer srv.Close()
 	client, err := hotelstays.New(srv.URL,
 		hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},

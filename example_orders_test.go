@@ -82,8 +82,9 @@ func ExampleClient_AwaitOrder() {
 // know, and keep in a file.
 func ExampleWithServiceFacts() {
 	ctx := context.Background()
-	srv := hotelstaystest.NewServer(hotelstaystest.WithOrderStatusNumbers(hotelstaystest.OrderStatusNumbers{Confirmed: 2, Pending: 4,
-		Cancelled: 3}))
+	srv := hotelstaystest.NewServer(&hotelstaystest.Config{Variants: hotelstaystest.Variants{
+		OrderStatusNumbers: hotelstaystest.OrderStatusNumbers{Confirmed: 2, Pending: 4, Cancelled: 3},
+	}})
 	defer srv.Close()
 	file := `{"orderStates": {"confirmed": [2], "pending": [4], "cancelled": [3]}, "refusalCodes": {"Book": [100001112]}}`
 	var facts hotelstays.ServiceFacts

@@ -43,7 +43,7 @@ func ExampleClient_HotelList() {
 // An empty list is no error. EmptyReason says whether the account is the cause, and whether a retry
 // can help.
 func ExampleClient_HotelList_empty() {
-	srv, client := startSandbox(hotelstaystest.WithEmptyReason(types.NoSupplierAnswered))
+	srv, client := startSandbox(hotelstaystest.Config{EmptyReason: &types.EmptyReason{Code: types.NoSupplierAnswered}})
 	defer srv.Close()
 
 	found, err := client.HotelList(context.Background(), &hotelstays.HotelListRequest{
@@ -184,7 +184,7 @@ func ExampleClient_HotelListBatches() {
 // Every offer of one hotel, of all suppliers, in the session of the search.
 func ExampleClient_HotelRates() {
 	ctx := context.Background()
-	srv, client := startSandbox(hotelstaystest.WithCatalog(hotelstaystest.Catalog{RoomsPerHotel: 2, RatesPerRoom: 2}))
+	srv, client := startSandbox(hotelstaystest.Config{Catalog: hotelstaystest.Catalog{RoomsPerHotel: 2, RatesPerRoom: 2}})
 	defer srv.Close()
 	rooms := []types.GuestPerRoom{{AdultCount: 2}}
 

@@ -15,7 +15,7 @@ import (
 // Find a hotel, check and book an offer, and cancel the order. The service is a sandbox inside this
 // program.
 func Example() {
-	srv := hotelstaystest.NewServer()
+	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
 	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{
 		AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret),

@@ -21,7 +21,7 @@ import (
 // The state of a voucher. Right after Book there is none yet, which is no error.
 func ExampleClient_OrderVoucher() {
 	ctx := context.Background()
-	srv, client := startSandbox(hotelstaystest.WithVoucherDelay(0))
+	srv, client := startSandbox(hotelstaystest.Config{VoucherDelay: hotelstaystest.AtOnce})
 	defer srv.Close()
 	_, order := bookRoom(ctx, srv, client, "ref-1")
 	req := &hotelstays.OrderVoucherRequest{PlatformReferenceNo: order.PlatformReferenceNo}
@@ -43,7 +43,7 @@ func ExampleClient_OrderVoucher() {
 // AwaitVoucher polls until the document exists, has failed, or is withheld.
 func ExampleClient_AwaitVoucher() {
 	ctx := context.Background()
-	srv, client := startSandbox(hotelstaystest.WithVoucherDelay(0))
+	srv, client := startSandbox(hotelstaystest.Config{VoucherDelay: hotelstaystest.AtOnce})
 	defer srv.Close()
 	_, order := bookRoom(ctx, srv, client, "ref-1")
 	srv.ConfirmOrder("ref-1")
@@ -64,7 +64,7 @@ func ExampleClient_AwaitVoucher() {
 // SaveVoucher leaves a complete, verified file, or none.
 func ExampleClient_SaveVoucher() {
 	ctx := context.Background()
-	srv, client := startSandbox(hotelstaystest.WithVoucherDelay(0))
+	srv, client := startSandbox(hotelstaystest.Config{VoucherDelay: hotelstaystest.AtOnce})
 	defer srv.Close()
 	_, order := bookRoom(ctx, srv, client, "ref-1")
 	srv.ConfirmOrder("ref-1")
@@ -96,7 +96,7 @@ func ExampleClient_SaveVoucher() {
 
 // OpenVoucher serves a document to a browser, which may ask for parts of it.
 func ExampleClient_OpenVoucher() {
-	srv, client := startSandbox(hotelstaystest.WithVoucherDelay(0))
+	srv, client := startSandbox(hotelstaystest.Config{VoucherDelay: hotelstaystest.AtOnce})
 	defer srv.Close()
 	bookRoom(context.Background(), srv, client, "ref-1")
 	srv.ConfirmOrder("ref-1")
@@ -121,7 +121,7 @@ func ExampleClient_OpenVoucher() {
 // way.
 func ExampleClient_DownloadVoucher() {
 	ctx := context.Background()
-	srv, client := startSandbox(hotelstaystest.WithVoucherDelay(0))
+	srv, client := startSandbox(hotelstaystest.Config{VoucherDelay: hotelstaystest.AtOnce})
 	defer srv.Close()
 	_, order := bookRoom(ctx, srv, client, "ref-1")
 	srv.ConfirmOrder("ref-1")
@@ -149,7 +149,7 @@ func ExampleClient_DownloadVoucher() {
 // Old vouchers have no digest. WithUnsignedVouchers accepts them by their size alone.
 func ExampleWithUnsignedVouchers() {
 	ctx := context.Background()
-	srv, client := startSandbox(hotelstaystest.WithVoucherDelay(0), hotelstaystest.WithUnsignedVouchers())
+	srv, client := startSandbox(hotelstaystest.Config{VoucherDelay: hotelstaystest.AtOnce, UnsignedVouchers: true})
 	defer srv.Close()
 	_, order := bookRoom(ctx, srv, client, "ref-1")
 	srv.ConfirmOrder("ref-1")

@@ -31,9 +31,11 @@ var allScopes = []types.Scope{
 }
 
 // newSandbox starts a sandbox with a client of its first account, until the test ends.
-func newSandbox(t *testing.T, opts ...hotelstaystest.Option) (*hotelstaystest.Server, *hotelstays.Client) {
+func newSandbox(t *testing.T, config ...hotelstaystest.Config) (*hotelstaystest.Server, *hotelstays.Client) {
 	t.Helper()
-	srv := hotelstaystest.NewServer(append([]hotelstaystest.Option{hotelstaystest.WithInMemory()}, opts...)...)
+	c := append(config, hotelstaystest.Config{})[0]
+	c.InMemory = true
+	srv := hotelstaystest.NewServer(&c)
 	t.Cleanup(srv.Close)
 	return srv, newClient(t, srv, ticketOf(srv))
 }

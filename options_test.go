@@ -471,7 +471,7 @@ func TestCurrencyThroughTheFlow(t *testing.T) {
 // its own; the token is fetched without one.
 func TestMarketRule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		srv, plain := newSandbox(t, hotelstaystest.WithMarkets("AE", "SA"))
+		srv, plain := newSandbox(t, hotelstaystest.Config{Markets: []string{"AE", "SA"}})
 		inFrance := newClient(t, srv, ticketOf(srv), hotelstays.WithMarket("FR"))
 		inDubai := newClient(t, srv, ticketOf(srv), hotelstays.WithMarket("AE"))
 		checkAccountRule(t, srv, "Market", []ruleCase{
@@ -488,8 +488,8 @@ func TestMarketRule(t *testing.T) {
 // Once named users are authorised, every call must name one.
 func TestUserRefRule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		srv, plain := newSandbox(t, hotelstaystest.WithUserRefs(map[string][]types.Scope{
-			"agent-1": allScopes, "agent-2": {types.ScopeContentRead}, "agent-3": {}}))
+		srv, plain := newSandbox(t, hotelstaystest.Config{UserRefs: map[string][]types.Scope{
+			"agent-1": allScopes, "agent-2": {types.ScopeContentRead}, "agent-3": {}}})
 		anyone := newClient(t, srv, ticketOf(srv), hotelstays.WithUserRef("nobody"))
 		agent := newClient(t, srv, ticketOf(srv), hotelstays.WithUserRef("agent-1"))
 		checkAccountRule(t, srv, "User-Ref", []ruleCase{

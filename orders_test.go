@@ -86,7 +86,7 @@ func TestQueryOrdersFilters(t *testing.T) {
 
 func TestOrderReadBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		srv, client := newSandbox(t, hotelstaystest.WithRequiredGuestFields("passportNumber"))
+		srv, client := newSandbox(t, hotelstaystest.Config{RequiredGuestFields: []string{"passportNumber"}})
 		req := findOffer(t, srv, client, 0).request("ref-1")
 		req.Holder.Phone = &types.Phone{CountryCode: "AE", CountryNumber: 971, Number: "5550100"}
 		_, err := client.Book(t.Context(), req)
@@ -112,7 +112,9 @@ func TestOrderReadBack(t *testing.T) {
 // Another account sees none of an account's orders, and cannot touch them.
 func TestOrdersOfAnotherAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		srv, client := newSandbox(t, hotelstaystest.WithAccount("one", "secret-1"), hotelstaystest.WithAccount("two", "secret-2"))
+		srv, client := newSandbox(t, hotelstaystest.Config{
+			Accounts: []hotelstaystest.Account{{AppKey: "one", AppSecret: "secret-1"}, {AppKey: "two", AppSecret: "secret-2"}},
+		})
 		order := findOffer(t, srv, client, 0).book(t, client, "ref-1")
 
 		stranger := newClient(t, srv, hotelstays.TicketCredential{AppKey: "two", AppSecret: types.NewSecret("secret-2")})
@@ -168,7 +170,7 @@ func TestFindOrder(t *testing.T) {
 
 func TestOrderIsConfirmedInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		srv, client := newSandbox(t, hotelstaystest.WithConfirmAfter(7*time.Minute))
+		srv, client := newSandbox(t, hotelstaystest.Config{ConfirmAfter: 7 * time.Minute})
 		findOffer(t, srv, client, 0).book(t, client, "ref-1")
 		for _, tc := range []struct {
 			later     time.Duration
@@ -245,7 +247,7 @@ func TestCancelRefusals(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				srv, client := newSandbox(t, hotelstaystest.WithCancelRule(tc.rule))
+				srv, client := newSandbox(t, hotelstaystest.Config{CancelRule: tc.rule})
 				o := findOffer(t, srv, client, 0)
 				order := o.book(t, client, "ref-1")
 				time.Sleep(time.Until(tc.when))
@@ -306,10 +308,9 @@ func TestAwaitOrder(t *testing.T) {
 	garbage := pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})
 	for _, tc := range []struct {
 		name    string
-		opts    []hotelstaystest.Option
 		await   []hotelstays.CallOption
 		visible time.Duration
-		confirm time.Duration // negative: never
+		confirm time.Duration // 0: three minutes
 		steps   []step
 		poll    hotelstaystest.Fault
 		heals   float64
@@ -324,20 +325,21 @@ func TestAwaitOrder(t *testing.T) {
 		{name: "decided after three minutes", confirm: 180 * s, polls: []float64{0, 5, 10, 20, 50, 80, 110, 140, 170, 200}, ends: 200, status: 2},
 		{name: "decided already", confirm: 1, polls: []float64{0, 5}, ends: 5, status: 2},
 		{name: "decided at the time of a poll", confirm: 20 * s, polls: []float64{0, 5, 10, 20}, ends: 20, status: 2},
-		{name: "unknown is not decided", confirm: -1, steps: []step{{1, 0}, {25, 1}, {60, 5}}, polls: []float64{0, 5, 10, 20, 50, 80}, ends: 80,
-			status: 5},
-		{name: "any other status is decided", confirm: -1, steps: []step{{1, 4}}, polls: []float64{0, 5}, ends: 5, status: 4},
-		{name: "with states, pending is not", confirm: -1, steps: []step{{1, 4}, {15, 2}}, await: []hotelstays.CallOption{sandboxStates},
-			polls: []float64{0, 5, 10, 20}, ends: 20, status: 2},
-		{name: "with states, cancelled is", confirm: -1, steps: []step{{1, 4}, {6, 3}}, await: []hotelstays.CallOption{sandboxStates},
-			polls: []float64{0, 5, 10}, ends: 10, status: 3},
-		{name: "with states, one that is not named is not", confirm: -1, steps: []step{{1, 5}, {30, 2}},
+		{name: "unknown is not decided", confirm: hotelstaystest.Never, steps: []step{{1, 0}, {25, 1}, {60, 5}},
+			polls: []float64{0, 5, 10, 20, 50, 80}, ends: 80, status: 5},
+		{name: "any other status is decided", confirm: hotelstaystest.Never, steps: []step{{1, 4}}, polls: []float64{0, 5}, ends: 5, status: 4},
+		{name: "with states, pending is not", confirm: hotelstaystest.Never, steps: []step{{1, 4}, {15, 2}},
+			await: []hotelstays.CallOption{sandboxStates}, polls: []float64{0, 5, 10, 20}, ends: 20, status: 2},
+		{name: "with states, cancelled is", confirm: hotelstaystest.Never, steps: []step{{1, 4}, {6, 3}},
+			await: []hotelstays.CallOption{sandboxStates}, polls: []float64{0, 5, 10}, ends: 10, status: 3},
+		{name: "with states, one that is not named is not", confirm: hotelstaystest.Never, steps: []step{{1, 5}, {30, 2}},
 			await: []hotelstays.CallOption{sandboxStates}, polls: []float64{0, 5, 10, 20, 50}, ends: 50, status: 2},
-		{name: "with no final state, one that is not named is decided", confirm: -1, steps: []step{{1, 4}, {6, 5}},
+		{name: "with no final state, one that is not named is decided", confirm: hotelstaystest.Never, steps: []step{{1, 4}, {6, 5}},
 			await: []hotelstays.CallOption{withStates(hotelstays.OrderStates{Pending: []types.OrderStatus{4}})}, polls: []float64{0, 5, 10}, ends: 10,
 			status: 5},
-		{name: "stuck", confirm: -1, within: 100 * s, polls: []float64{0, 5, 10, 20, 50, 80}, ends: 100, status: 1, err: context.DeadlineExceeded},
-		{name: "stuck, and past ten minutes", confirm: -1, within: 700 * s, ends: 700, status: 1, err: context.DeadlineExceeded,
+		{name: "stuck", confirm: hotelstaystest.Never, within: 100 * s, polls: []float64{0, 5, 10, 20, 50, 80}, ends: 100, status: 1,
+			err: context.DeadlineExceeded},
+		{name: "stuck, and past ten minutes", confirm: hotelstaystest.Never, within: 700 * s, ends: 700, status: 1, err: context.DeadlineExceeded,
 			polls: []float64{0, 5, 10, 20, 50, 80, 110, 140, 170, 200, 230, 260, 290, 320, 350, 380, 410, 440, 470, 500, 530, 560, 590, 620, 650, 680}},
 		{name: "failing polls", confirm: 1, poll: garbage, heals: 60, polls: []float64{0, 5, 10, 20, 50, 80}, ends: 80, status: 2},
 		{name: "slow polls", confirm: 60 * s, poll: pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 12 * s}),
@@ -349,7 +351,7 @@ func TestAwaitOrder(t *testing.T) {
 		{name: "visible late", confirm: 1, visible: 60 * s, polls: []float64{0, 5, 10, 20, 50, 80}, ends: 80, status: 2},
 		{name: "not there for ten minutes", confirm: 1, visible: time.Hour, ends: 620, status: -1, err: hotelstays.ErrNotFound,
 			polls: []float64{0, 5, 10, 20, 50, 80, 110, 140, 170, 200, 230, 260, 290, 320, 350, 380, 410, 440, 470, 500, 530, 560, 590, 620}},
-		{name: "a ctx of 300 ms", confirm: -1, within: 300 * time.Millisecond, polls: []float64{0}, ends: 0.3, status: 1,
+		{name: "a ctx of 300 ms", confirm: hotelstaystest.Never, within: 300 * time.Millisecond, polls: []float64{0}, ends: 0.3, status: 1,
 			err: context.DeadlineExceeded},
 		{name: "woken", confirm: 30 * s, wakeups: []float64{1, 12, 31}, polls: []float64{0, 1, 5, 10, 12, 20, 31}, ends: 31, status: 2},
 		{name: "woken in vain", confirm: 60 * s, wakeups: []float64{1, 2, 31, 32}, polls: []float64{0, 1, 2, 5, 10, 20, 31, 32, 50, 80}, ends: 80,
@@ -358,7 +360,7 @@ func TestAwaitOrder(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newRecoveryWorld(t, hotelstaystest.WithConfirmAfter(tc.confirm), hotelstaystest.WithLateVisibility(tc.visible))
+				w := newRecoveryWorld(t, hotelstaystest.Config{ConfirmAfter: tc.confirm, LateVisibility: tc.visible})
 				w.offer.book(t, w.client, "ref-1")
 				start := time.Now()
 				for _, step := range tc.steps {
@@ -417,7 +419,7 @@ func TestAwaitOrderSaysWhatItSaw(t *testing.T) {
 			`hotelstays: AwaitOrder: no order under reference "ref-1" was seen; the caller's ctx ended the wait: context deadline exceeded; the last poll failed: QueryOrders: `},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newRecoveryWorld(t, hotelstaystest.WithConfirmAfter(-1))
+			w := newRecoveryWorld(t, hotelstaystest.Config{ConfirmAfter: hotelstaystest.Never})
 			w.offer.book(t, w.client, "ref-1")
 			if tc.poll.Kind != "" {
 				w.Inject(tc.poll)
@@ -548,7 +550,7 @@ func TestCancelAndReadRefused(t *testing.T) {
 	} {
 		t.Run(tc.says, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newRecoveryWorld(t, hotelstaystest.WithCancelRule(tc.rule))
+				w := newRecoveryWorld(t, hotelstaystest.Config{CancelRule: tc.rule})
 				order := w.offer.book(t, w.client, "ref-1")
 				time.Sleep(time.Until(tc.when))
 				outcome, err := w.client.CancelAndRead(t.Context(), &hotelstays.CancelRequest{SessionID: w.offer.session,
@@ -569,7 +571,7 @@ func TestStatusesThatAWaitOutlasts(t *testing.T) {
 	for code, outlasts := range map[int]bool{400: false, 403: false, 404: false, 429: true, 500: true, 501: true, 503: true, 504: true} {
 		t.Run(fmt.Sprint(code), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newRecoveryWorld(t, hotelstaystest.WithConfirmAfter(time.Second))
+				w := newRecoveryWorld(t, hotelstaystest.Config{ConfirmAfter: time.Second})
 				w.offer.book(t, w.client, "ref-1")
 				w.Inject(pollAnswer(code, ""))
 				client := newClient(t, w.Server, w.cred, hotelstays.WithMaxAttempts(1))
@@ -581,7 +583,7 @@ func TestStatusesThatAWaitOutlasts(t *testing.T) {
 				assert.Equal(t, outlasts, time.Since(start) >= time.Minute)
 			})
 			synctest.Test(t, func(t *testing.T) {
-				w := newRecoveryWorld(t, hotelstaystest.WithConfirmAfter(time.Second))
+				w := newRecoveryWorld(t, hotelstaystest.Config{ConfirmAfter: time.Second})
 				w.offer.book(t, w.client, "ref-1")
 				time.Sleep(time.Hour) // the voucher is there
 				fault := status(code, "")

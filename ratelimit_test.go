@@ -48,7 +48,7 @@ func TestManyAccountsShareTheRateLimits(t *testing.T) {
 	for _, accounts := range []int{50, howMany(t, "accounts", 500, 500, 150)} {
 		t.Run(fmt.Sprint(accounts, " accounts"), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				srv := hotelstaystest.NewServer(hotelstaystest.WithInMemory())
+				srv := hotelstaystest.NewServer(&hotelstaystest.Config{InMemory: true})
 				defer srv.Close()
 				clients := accountsOf(t, srv, accounts)
 				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -87,7 +87,7 @@ func TestManyAccountsShareTheRateLimits(t *testing.T) {
 // A ticket that does not come within its own time is given up, however long it was waited for.
 func TestATicketInTheQueueHasItsOwnTimeLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		srv := hotelstaystest.NewServer(hotelstaystest.WithInMemory())
+		srv := hotelstaystest.NewServer(&hotelstaystest.Config{InMemory: true})
 		defer srv.Close()
 		limiter := hotelstays.NewRateLimiter(nil)
 		client := newClient(t, srv, ticketOf(srv), hotelstays.WithRateLimiter(limiter))
@@ -112,7 +112,7 @@ func TestATicketInTheQueueHasItsOwnTimeLimit(t *testing.T) {
 func TestTwoClientsShareTheRateLimits(t *testing.T) {
 	for _, apart := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			srv := hotelstaystest.NewServer(hotelstaystest.WithInMemory())
+			srv := hotelstaystest.NewServer(&hotelstaystest.Config{InMemory: true})
 			defer srv.Close()
 			shared := hotelstays.WithRateLimiter(hotelstays.NewRateLimiter(nil))
 			clients := accountsOf(t, srv, 2, shared)
@@ -155,7 +155,7 @@ func TestRateLimitMargin(t *testing.T) {
 		{&hotelstays.RateLimiterOptions{Margin: 250 * ms}, 1250 * ms},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			srv := hotelstaystest.NewServer(hotelstaystest.WithInMemory())
+			srv := hotelstaystest.NewServer(&hotelstaystest.Config{InMemory: true})
 			defer srv.Close()
 			client := newClient(t, srv, ticketOf(srv), hotelstays.WithRateLimiter(hotelstays.NewRateLimiter(c.opts)))
 			start := time.Now()
@@ -270,7 +270,7 @@ func TestDocumentedRateLimitsHold(t *testing.T) {
 // rolling second exact to the nanosecond.
 func checkRateLimit(t *testing.T, op hotelstays.Operation, rate, callers int, road slowRoad, atLeast float64) {
 	duration := time.Duration(howMany(t, "seconds", 20, 5, 5)) * time.Second
-	srv := hotelstaystest.NewServer(hotelstaystest.WithInMemory(), hotelstaystest.WithLedgerLimit(10))
+	srv := hotelstaystest.NewServer(&hotelstaystest.Config{InMemory: true, LedgerLimit: 10})
 	defer srv.Close()
 	road.next = srv.Client().Transport
 	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},

@@ -49,8 +49,8 @@ type recoveryWorld struct {
 	cred   hotelstays.TicketCredential
 }
 
-func newRecoveryWorld(t *testing.T, opts ...hotelstaystest.Option) *recoveryWorld {
-	srv, client := newSandbox(t, opts...)
+func newRecoveryWorld(t *testing.T, config ...hotelstaystest.Config) *recoveryWorld {
+	srv, client := newSandbox(t, config...)
 	return &recoveryWorld{srv, client, findOffer(t, srv, client, 0), ticketOf(srv)}
 }
 
@@ -149,7 +149,7 @@ func TestRecoverySchedule(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newRecoveryWorld(t, hotelstaystest.WithLateVisibility(tc.visible))
+				w := newRecoveryWorld(t, hotelstaystest.Config{LateVisibility: tc.visible})
 				switch {
 				case tc.book.Kind != "":
 					w.Inject(tc.book)
@@ -234,7 +234,7 @@ func TestBookAndRecoverOfAnAnsweredBook(t *testing.T) {
 // WithSaveRecovery stores the recovery before Book, and after each poll, as it is then.
 func TestWithSaveRecovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newRecoveryWorld(t, hotelstaystest.WithLateVisibility(100*time.Second))
+		w := newRecoveryWorld(t, hotelstaystest.Config{LateVisibility: 100 * time.Second})
 		w.Inject(bookMade)
 		var saved []hotelstays.BookingRecovery
 		outcome, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-1"), hotelstays.WithMarket("AE"),
@@ -423,7 +423,7 @@ func TestRecoveryStepsOfManyProcesses(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newRecoveryWorld(t, hotelstaystest.WithLateVisibility(tc.visible))
+				w := newRecoveryWorld(t, hotelstaystest.Config{LateVisibility: tc.visible})
 				w.Inject(tc.book)
 				req := w.offer.request("ref-1")
 				req.Expect = &w.offer.RoomRatePkg
@@ -526,7 +526,7 @@ func TestRecoveryStoredBeforeBook(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newRecoveryWorld(t, hotelstaystest.WithLateVisibility(tc.visible))
+				w := newRecoveryWorld(t, hotelstaystest.Config{LateVisibility: tc.visible})
 				req := w.offer.request("ref-1")
 				recovery := w.client.NewBookingRecovery(req)
 				assert.True(t, recovery.EndedAt.IsZero())
@@ -627,7 +627,9 @@ func TestRecoveryThatCannotPoll(t *testing.T) {
 // An empty answer of another environment or account would look like absence.
 func TestRecoveryIsOfOneAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newRecoveryWorld(t, hotelstaystest.WithAccount("one", "secret one"), hotelstaystest.WithAccount("two", "secret two"))
+		w := newRecoveryWorld(t, hotelstaystest.Config{
+			Accounts: []hotelstaystest.Account{{AppKey: "one", AppSecret: "secret one"}, {AppKey: "two", AppSecret: "secret two"}},
+		})
 		w.Inject(bookMade)
 		req := w.offer.request("ref-1")
 		recovery := w.client.NewBookingRecovery(req)
@@ -699,7 +701,9 @@ func TestRecoveryIsOfOneAccount(t *testing.T) {
 // Two tokens got elsewhere may be of two accounts; which, cannot be told.
 func TestRecoveryOfAnotherTokenCredential(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newRecoveryWorld(t, hotelstaystest.WithAccount("one", "secret one"), hotelstaystest.WithAccount("two", "secret two"))
+		w := newRecoveryWorld(t, hotelstaystest.Config{
+			Accounts: []hotelstaystest.Account{{AppKey: "one", AppSecret: "secret one"}, {AppKey: "two", AppSecret: "secret two"}},
+		})
 		static := func(key, secret string) *hotelstays.Client {
 			ticket, err := w.client.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: key, AppSecret: types.NewSecret(secret)})
 			require.NoError(t, err)
@@ -736,8 +740,8 @@ func TestRecoveryCarriesMarketAndUser(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				srv, _ := newSandbox(t, hotelstaystest.WithMarkets("AE"),
-					hotelstaystest.WithUserRefs(map[string][]types.Scope{"clerk": allScopes, "nobody": nil}), hotelstaystest.WithLateVisibility(time.Minute))
+				srv, _ := newSandbox(t, hotelstaystest.Config{Markets: []string{"AE"}, UserRefs: map[string][]types.Scope{"clerk": allScopes,
+					"nobody": nil}, LateVisibility: time.Minute})
 				searching := newClient(t, srv, ticketOf(srv), hotelstays.WithMarket("AE"), hotelstays.WithUserRef("clerk"))
 				o := findOffer(t, srv, searching, 0)
 				srv.Inject(bookMade)
@@ -905,7 +909,7 @@ func TestUnverifiedCanBeAskedAgain(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newRecoveryWorld(t, hotelstaystest.WithLateVisibility(9*time.Minute))
+				w := newRecoveryWorld(t, hotelstaystest.Config{LateVisibility: 9 * time.Minute})
 				w.Inject(tc.book)
 				failing := pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})
 				failing.Skip = 5
@@ -1378,7 +1382,7 @@ func TestVisibleTooLate(t *testing.T) {
 	} {
 		t.Run(tc.visible.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newRecoveryWorld(t, hotelstaystest.WithLateVisibility(tc.visible))
+				w := newRecoveryWorld(t, hotelstaystest.Config{LateVisibility: tc.visible})
 				w.Inject(bookMade)
 				req := w.offer.request("ref-1")
 				req.Expect = &w.offer.RoomRatePkg

@@ -22,11 +22,11 @@ import (
 
 // batchWorld is a sandbox whose hotels have one rate each, and a search of many
 // of them.
-func batchWorld(t *testing.T, ids int, opts ...hotelstaystest.Option) (*hotelstaystest.Server, *hotelstays.Client,
+func batchWorld(t *testing.T, ids int, config ...hotelstaystest.Config) (*hotelstaystest.Server, *hotelstays.Client,
 	*hotelstays.HotelListRequest) {
-	opts = append(opts, hotelstaystest.WithCatalog(hotelstaystest.Catalog{HotelsPerCity: 100, EmptyEvery: -1, UnmatchedEvery: -1,
-		RoomsPerHotel: 1, RatesPerRoom: 1}))
-	srv, client := newSandbox(t, opts...)
+	c := append(config, hotelstaystest.Config{})[0]
+	c.Catalog = hotelstaystest.Catalog{HotelsPerCity: 100, EmptyEvery: -1, UnmatchedEvery: -1, RoomsPerHotel: 1, RatesPerRoom: 1}
+	srv, client := newSandbox(t, c)
 	search := &hotelstays.HotelListRequest{HotelIDs: srv.HotelIDs(ids), CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults()}
 	require.Len(t, search.HotelIDs, ids)
 	return srv, client, search
@@ -78,11 +78,7 @@ func TestHotelListBatches(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var sandbox []hotelstaystest.Option
-				if tc.band {
-					sandbox = append(sandbox, hotelstaystest.WithVisibilityBand())
-				}
-				srv, client, search := batchWorld(t, tc.ids, sandbox...)
+				srv, client, search := batchWorld(t, tc.ids, hotelstaystest.Config{VisibilityBand: tc.band})
 				search.PageSize = tc.pageSize
 				given := *search
 				given.HotelIDs = slices.Clone(search.HotelIDs)
@@ -129,7 +125,9 @@ func TestHotelListBatchesUnderALowRateLimit(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		t.Run(fmt.Sprint("the client knows it: ", known), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				srv, client, search := batchWorld(t, 20, hotelstaystest.WithRateLimit(hotelstays.OpHotelList, 5))
+				srv, client, search := batchWorld(t, 20, hotelstaystest.Config{
+					RateLimits: map[hotelstaystest.Operation]int{hotelstays.OpHotelList: 5},
+				})
 				if known {
 					client = newClient(t, srv, ticketOf(srv), hotelstays.WithRateLimiter(fivePerSecond{ratelimit.NewWindow(5, time.Second, 0)}))
 				}

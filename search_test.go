@@ -109,8 +109,12 @@ func TestHotelListEmptyReason(t *testing.T) {
 	} {
 		t.Run(string(tc.code), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				srv, client := newSandbox(t, hotelstaystest.WithNotices("one"),
-					hotelstaystest.WithEmptyReason(tc.code, types.EmptyReasonSupplier{SupplierCode: "A", Reason: "off"}))
+				srv, client := newSandbox(t, hotelstaystest.Config{
+					Notices: []string{"one"},
+					EmptyReason: &types.EmptyReason{
+						Code: tc.code, Suppliers: []types.EmptyReasonSupplier{{SupplierCode: "A", Reason: "off"}},
+					},
+				})
 				resp, err := client.HotelList(t.Context(), searchCity(srv))
 				require.NoError(t, err)
 				assert.Empty(t, resp.List)
@@ -128,8 +132,9 @@ func TestHotelListEmptyReason(t *testing.T) {
 
 func TestHotelListNotices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		srv, client := newSandbox(t, hotelstaystest.WithNotices("No prices in this currency from one supplier."),
-			hotelstaystest.WithCatalog(hotelstaystest.Catalog{HotelsPerCity: 2001}))
+		srv, client := newSandbox(t, hotelstaystest.Config{
+			Notices: []string{"No prices in this currency from one supplier."}, Catalog: hotelstaystest.Catalog{HotelsPerCity: 2001},
+		})
 		search := searchCity(srv)
 		search.PageSize = 1
 		resp, err := client.HotelList(t.Context(), search)
@@ -208,7 +213,9 @@ func TestHotelListSortBy(t *testing.T) {
 
 func TestHotelListPaging(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		srv, client := newSandbox(t, hotelstaystest.WithCatalog(hotelstaystest.Catalog{HotelsPerCity: 210, RoomsPerHotel: 1, RatesPerRoom: 1}))
+		srv, client := newSandbox(t, hotelstaystest.Config{
+			Catalog: hotelstaystest.Catalog{HotelsPerCity: 210, RoomsPerHotel: 1, RatesPerRoom: 1},
+		})
 		for _, tc := range []struct {
 			num, size, count int
 			more             bool
@@ -322,17 +329,17 @@ func TestHotelRates(t *testing.T) {
 func TestHotelIDLimits(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
-		opts   []hotelstaystest.Option
+		band   bool
 		ids    int
 		refuse error
 	}{
-		{"200 with a visibility band", []hotelstaystest.Option{hotelstaystest.WithVisibilityBand()}, 200, nil},
-		{"201 with a visibility band", []hotelstaystest.Option{hotelstaystest.WithVisibilityBand()}, 201, hotelstays.ErrParam},
-		{"1000 without", nil, 1000, nil},
+		{"200 with a visibility band", true, 200, nil},
+		{"201 with a visibility band", true, 201, hotelstays.ErrParam},
+		{"1000 without", false, 1000, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				srv, client := newSandbox(t, tc.opts...)
+				srv, client := newSandbox(t, hotelstaystest.Config{VisibilityBand: tc.band})
 				search := hotelstays.HotelListRequest{CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults()}
 				for i := range tc.ids {
 					search.HotelIDs = append(search.HotelIDs, fmt.Sprint("other-", i))
@@ -364,8 +371,9 @@ func TestHotelListPages(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				srv, client := newSandbox(t, hotelstaystest.WithCatalog(
-					hotelstaystest.Catalog{HotelsPerCity: 210, RoomsPerHotel: 1, RatesPerRoom: 1, UnmatchedEvery: -1}))
+				srv, client := newSandbox(t, hotelstaystest.Config{
+					Catalog: hotelstaystest.Catalog{HotelsPerCity: 210, RoomsPerHotel: 1, RatesPerRoom: 1, UnmatchedEvery: -1},
+				})
 				given := searchCity(srv)
 				given.PageNum, given.PageSize = tc.num, tc.size
 				if tc.session {

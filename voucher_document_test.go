@@ -524,12 +524,11 @@ func (b *endlessBody) Close() error { b.closed = true; return nil }
 
 func TestDownloadVoucherOnTheSandbox(t *testing.T) {
 	temp := ownTempDir(t)
-	for name, opts := range map[string][]hotelstaystest.Option{
-		"plain": nil, "https": {hotelstaystest.WithTLS()}, "compressed": {hotelstaystest.WithCompression(),
-			hotelstaystest.WithVoucherSize(100_000)},
+	for name, config := range map[string]hotelstaystest.Config{
+		"plain": {}, "https": {TLS: true}, "compressed": {Compression: true, VoucherSize: 100_000},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inVoucherSandbox(t, opts, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
+			inVoucherSandbox(t, config, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
 				resp, err := client.OrderVoucher(t.Context(), &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1", IncludeDocument: true})
 				require.NoError(t, err)
 				issued, err := base64.StdEncoding.DecodeString(resp.Voucher.Content.Base64)
@@ -570,7 +569,7 @@ func TestDownloadVoucherThroughSandboxFaults(t *testing.T) {
 		{hotelstaystest.Fault{Operation: download, Kind: hotelstaystest.FaultExpiredLink}, hotelstays.ErrVoucherLinkExpired},
 	} {
 		t.Run(string(tc.fault.Kind), func(t *testing.T) {
-			inVoucherSandbox(t, nil, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
+			inVoucherSandbox(t, hotelstaystest.Config{}, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
 				srv.Inject(tc.fault)
 				v := orderVoucher(t, client)
 				var w writeLog
@@ -590,7 +589,7 @@ func TestDownloadVoucherThroughSandboxFaults(t *testing.T) {
 		})
 	}
 	t.Run("after its time", func(t *testing.T) {
-		inVoucherSandbox(t, []hotelstaystest.Option{hotelstaystest.WithVoucherLinkLifetime(time.Minute)},
+		inVoucherSandbox(t, hotelstaystest.Config{VoucherLinkLifetime: time.Minute},
 			func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
 				v := orderVoucher(t, client)
 				time.Sleep(time.Minute)
@@ -600,7 +599,7 @@ func TestDownloadVoucherThroughSandboxFaults(t *testing.T) {
 			})
 	})
 	t.Run("after ctx", func(t *testing.T) {
-		inVoucherSandbox(t, nil, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
+		inVoucherSandbox(t, hotelstaystest.Config{}, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
 			v, start := orderVoucher(t, client), time.Now()
 			srv.Inject(hotelstaystest.Fault{Operation: download, Kind: hotelstaystest.FaultSlowBody, Delay: time.Hour})
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
@@ -660,7 +659,7 @@ func TestDownloadVoucherUndoesNoEncoding(t *testing.T) {
 
 func TestUnsignedVoucherByItsSize(t *testing.T) {
 	ownTempDir(t)
-	inVoucherSandbox(t, []hotelstaystest.Option{hotelstaystest.WithUnsignedVouchers()},
+	inVoucherSandbox(t, hotelstaystest.Config{UnsignedVouchers: true},
 		func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
 			v := orderVoucher(t, client)
 			var w writeLog
@@ -734,7 +733,7 @@ func TestVoucherSettingsAreChecked(t *testing.T) {
 }
 
 func TestSaveVoucher(t *testing.T) {
-	inVoucherSandbox(t, nil, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
+	inVoucherSandbox(t, hotelstaystest.Config{}, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
 		dir := t.TempDir()
 		path, link := filepath.Join(dir, "voucher.pdf"), filepath.Join(dir, "old.pdf")
 		require.NoError(t, os.WriteFile(path, voucherOld, 0o600))
@@ -768,7 +767,7 @@ func TestSaveVoucherAsksForAnExpiredLinkAgain(t *testing.T) {
 	for _, kind := range []hotelstaystest.FaultKind{hotelstaystest.FaultExpiredLink, hotelstaystest.FaultAlteredBody,
 		hotelstaystest.FaultTruncatedBody, hotelstaystest.FaultCutMidResponse} {
 		for times, works := range map[int]bool{1: true, 2: true, 3: false} {
-			inVoucherSandbox(t, nil, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
+			inVoucherSandbox(t, hotelstaystest.Config{}, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
 				dir := t.TempDir()
 				path := filepath.Join(dir, "voucher.pdf")
 				srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpVoucherDownload, Kind: kind, Times: times})
@@ -805,7 +804,7 @@ func beforeDownload(t *testing.T, srv *hotelstaystest.Server, happens func()) *h
 
 // A newer version that is made meanwhile is the one that is saved.
 func TestSaveVoucherOfANewerVersion(t *testing.T) {
-	inVoucherSandbox(t, nil, func(t *testing.T, srv *hotelstaystest.Server, _ *hotelstays.Client) {
+	inVoucherSandbox(t, hotelstaystest.Config{}, func(t *testing.T, srv *hotelstaystest.Server, _ *hotelstays.Client) {
 		client := beforeDownload(t, srv, func() { srv.RegenerateVoucher("ref-1") })
 		path := filepath.Join(t.TempDir(), "voucher.pdf")
 		v, err := client.SaveVoucher(t.Context(), voucherRef, path)
@@ -817,7 +816,7 @@ func TestSaveVoucherOfANewerVersion(t *testing.T) {
 		assert.Equal(t, 2, srv.Ledger().Count(hotelstays.OpOrderVoucher))
 	})
 	// While it is being made there is none.
-	inVoucherSandbox(t, []hotelstaystest.Option{hotelstaystest.WithVoucherDelay(time.Minute)},
+	inVoucherSandbox(t, hotelstaystest.Config{VoucherDelay: time.Minute},
 		func(t *testing.T, srv *hotelstaystest.Server, _ *hotelstays.Client) {
 			time.Sleep(2 * time.Minute)
 			client := beforeDownload(t, srv, func() { srv.RegenerateVoucher("ref-1") })
@@ -831,7 +830,7 @@ func TestSaveVoucherOfANewerVersion(t *testing.T) {
 			assertFiles(t, dir)
 		})
 	// The link that outlives its time on the way is replaced.
-	inVoucherSandbox(t, []hotelstaystest.Option{hotelstaystest.WithVoucherLinkLifetime(time.Minute)},
+	inVoucherSandbox(t, hotelstaystest.Config{VoucherLinkLifetime: time.Minute},
 		func(t *testing.T, srv *hotelstaystest.Server, _ *hotelstays.Client) {
 			client := beforeDownload(t, srv, func() { time.Sleep(2 * time.Minute) })
 			_, err := client.SaveVoucher(t.Context(), voucherRef, filepath.Join(t.TempDir(), "voucher.pdf"))
@@ -862,7 +861,7 @@ func TestSaveVoucherInline(t *testing.T) {
 		100_000:   {1, 0},
 		8<<20 + 1: {2, 1}, // too large to be inlined
 	} {
-		inVoucherSandbox(t, []hotelstaystest.Option{hotelstaystest.WithVoucherSize(size)},
+		inVoucherSandbox(t, hotelstaystest.Config{VoucherSize: size},
 			func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
 				dir := t.TempDir()
 				v, err := client.SaveVoucher(t.Context(), inline, filepath.Join(dir, "voucher.pdf"))
@@ -1078,7 +1077,7 @@ func openFiles(t *testing.T, dir string) (n int) {
 // The document is served in parts, and Close leaves nothing behind.
 func TestOpenVoucher(t *testing.T) {
 	temp := ownTempDir(t)
-	inVoucherSandbox(t, nil, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
+	inVoucherSandbox(t, hotelstaystest.Config{}, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
 		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpVoucherDownload, Kind: hotelstaystest.FaultExpiredLink})
 		document, err := client.OpenVoucher(t.Context(), voucherRef)
 		require.NoError(t, err)

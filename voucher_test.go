@@ -4,6 +4,7 @@ package hotelstays_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -25,7 +26,7 @@ import (
 // The five states of a voucher are values; only a generated one has a voucher.
 func TestOrderVoucherStates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		srv, client := newSandbox(t, hotelstaystest.WithVoucherDelay(5*time.Second))
+		srv, client := newSandbox(t, hotelstaystest.Config{VoucherDelay: 5 * time.Second})
 		o := findOffer(t, srv, client, 0)
 		order := o.book(t, client, "ref-1")
 		for _, tc := range []struct {
@@ -58,7 +59,7 @@ func TestOrderVoucherStates(t *testing.T) {
 
 func TestOrderVoucherDocument(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		srv, client := newSandbox(t, hotelstaystest.WithVoucherLinkLifetime(10*time.Minute))
+		srv, client := newSandbox(t, hotelstaystest.Config{VoucherLinkLifetime: 10 * time.Minute})
 		findOffer(t, srv, client, 0).book(t, client, "ref-1")
 		time.Sleep(time.Hour)
 		ask := func(inline bool) *types.Voucher {
@@ -102,7 +103,7 @@ func TestOrderVoucherDocument(t *testing.T) {
 
 func TestUnsignedVoucher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		srv, client := newSandbox(t, hotelstaystest.WithUnsignedVouchers())
+		srv, client := newSandbox(t, hotelstaystest.Config{UnsignedVouchers: true})
 		findOffer(t, srv, client, 0).book(t, client, "ref-1")
 		time.Sleep(time.Hour)
 		resp, err := client.OrderVoucher(t.Context(), &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1", IncludeDocument: true})
@@ -114,7 +115,7 @@ func TestUnsignedVoucher(t *testing.T) {
 
 func TestOrderVoucherRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		srv, client := newSandbox(t, hotelstaystest.WithVoucherSize(8<<20+1))
+		srv, client := newSandbox(t, hotelstaystest.Config{VoucherSize: 8<<20 + 1})
 		one := findOffer(t, srv, client, 0).book(t, client, "ref-1")
 		findOffer(t, srv, client, 1).book(t, client, "ref-2")
 		srv.ShareSupplierReference("ref-1", "ref-2")
@@ -177,21 +178,21 @@ func orderVoucher(t *testing.T, client *hotelstays.Client) *types.Voucher {
 }
 
 // inSandbox runs a test in a bubble, with a booking under ref-1.
-func inSandbox(t *testing.T, opts []hotelstaystest.Option, test func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client)) {
+func inSandbox(t *testing.T, config hotelstaystest.Config, test func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		srv, client := newSandbox(t, opts...)
+		srv, client := newSandbox(t, config)
 		findOffer(t, srv, client, 0).book(t, client, "ref-1")
 		test(t, srv, client)
 	})
 }
 
 // inVoucherSandbox is inSandbox with a voucher that is there.
-func inVoucherSandbox(t *testing.T, opts []hotelstaystest.Option,
+func inVoucherSandbox(t *testing.T, config hotelstaystest.Config,
 	test func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client)) {
 	t.Helper()
-	opts = append([]hotelstaystest.Option{hotelstaystest.WithConfirmAfter(0), hotelstaystest.WithVoucherDelay(0)}, opts...)
-	inSandbox(t, opts, test)
+	config.ConfirmAfter, config.VoucherDelay = hotelstaystest.AtOnce, cmp.Or(config.VoucherDelay, hotelstaystest.AtOnce)
+	inSandbox(t, config, test)
 }
 
 // pollsSince are the seconds at which the voucher was asked for.
@@ -202,8 +203,8 @@ func pollsSince(srv *hotelstaystest.Server, start time.Time) (seconds []float64)
 	return seconds
 }
 
-func never() []hotelstaystest.Option {
-	return []hotelstaystest.Option{hotelstaystest.WithConfirmAfter(-1)}
+func never() hotelstaystest.Config {
+	return hotelstaystest.Config{ConfirmAfter: hotelstaystest.Never}
 }
 
 func TestAwaitVoucherEndsWithAValue(t *testing.T) {
@@ -275,7 +276,7 @@ func TestAwaitVoucherUntilCtxEnds(t *testing.T) {
 		assert.Equal(t, []float64{0, 5, 10, 20, 50, 80, 110}, pollsSince(srv, start))
 		assert.Equal(t, 2*time.Minute, time.Since(start))
 	})
-	inSandbox(t, []hotelstaystest.Option{hotelstaystest.WithConfirmAfter(7 * time.Second), hotelstaystest.WithVoucherDelay(time.Hour)},
+	inSandbox(t, hotelstaystest.Config{ConfirmAfter: 7 * time.Second, VoucherDelay: time.Hour},
 		func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
 			resp, _ := wait(t, client, 15*time.Second)
 			require.NotNil(t, resp)
@@ -317,7 +318,7 @@ func TestAwaitVoucherWakesUp(t *testing.T) {
 		assert.Equal(t, types.VoucherGenerated, resp.Status)
 		assert.Equal(t, []float64{0, 3, 5, 10, 20, 37}, pollsSince(srv, start), "the wake-ups shift no other poll")
 	})
-	inSandbox(t, []hotelstaystest.Option{hotelstaystest.WithConfirmAfter(time.Second), hotelstaystest.WithVoucherDelay(0)},
+	inSandbox(t, hotelstaystest.Config{ConfirmAfter: time.Second, VoucherDelay: hotelstaystest.AtOnce},
 		func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
 			start, closed := time.Now(), make(chan struct{})
 			close(closed)
@@ -332,7 +333,7 @@ func TestAwaitVoucherThroughFailures(t *testing.T) {
 	for _, fault := range []hotelstaystest.Fault{status(503, ""), status(429, ""), status(504, "<html>"), {Kind: hotelstaystest.FaultCut},
 		{Kind: hotelstaystest.FaultGarbage}, {Kind: hotelstaystest.FaultTruncatedBody}, {Kind: hotelstaystest.FaultEmptyBody}, status(200,
 			`{"code":0,"data":{}}`)} {
-		opts := []hotelstaystest.Option{hotelstaystest.WithConfirmAfter(30 * time.Second), hotelstaystest.WithVoucherDelay(time.Second)}
+		opts := hotelstaystest.Config{ConfirmAfter: 30 * time.Second, VoucherDelay: time.Second}
 		inSandbox(t, opts, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
 			start := time.Now()
 			fault.Operation, fault.Times = hotelstays.OpOrderVoucher, 6 // more than one poll's attempts, or six polls

@@ -54,7 +54,7 @@ func TestWakeHub(t *testing.T) {
 // A wait polls when its order is woken, also if that happened before the wait.
 func TestWakeHubWakesAWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newRecoveryWorld(t, hotelstaystest.WithConfirmAfter(time.Second))
+		w := newRecoveryWorld(t, hotelstaystest.Config{ConfirmAfter: time.Second})
 		var hub hotelstays.WakeHub
 		wakeup, stop := hub.Watch("ref-1")
 		defer stop()

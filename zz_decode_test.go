@@ -445,8 +445,12 @@ func (r *bodyRecorder) ServeHTTP(_ http.ResponseWriter, req *http.Request) {
 func recordBooking(t *testing.T) recordedBodies {
 	t.Helper()
 	recorder := &bodyRecorder{bodies: recordedBodies{}}
-	srv, _ := newSandbox(t, hotelstaystest.WithCallbackHandler(recorder), hotelstaystest.WithConfirmAfter(time.Minute),
-		hotelstaystest.WithOAuthClient("client", "secret"), hotelstaystest.WithNotices("a supplier was slow"))
+	srv, _ := newSandbox(t, hotelstaystest.Config{
+		Webhooks:     hotelstaystest.WebhookConfig{CallbackHandler: recorder},
+		ConfirmAfter: time.Minute,
+		OAuthClients: []hotelstaystest.OAuthClient{{ClientID: "client", ClientSecret: "secret"}},
+		Notices:      []string{"a supplier was slow"},
+	})
 	recorder.next = srv.Client().Transport
 	client := newClient(t, srv, ticketOf(srv), hotelstays.WithHTTPClient(&http.Client{Transport: recorder}))
 	ctx := t.Context()

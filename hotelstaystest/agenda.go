@@ -26,7 +26,7 @@ type DueKind string
 
 // The kinds of Due.
 const (
-	DueConfirmation DueKind = "confirmation" // of an order, after WithConfirmAfter
+	DueConfirmation DueKind = "confirmation" // of an order, after Config.ConfirmAfter
 	DueDelivery     DueKind = "delivery"     // an attempt to deliver an event
 )
 

@@ -19,7 +19,7 @@ import (
 func TestAdvance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{answer: func(n int, _ *http.Request) int { return []int{200, 500, 500, 200, 200}[n] }}
-		s := start(t, WithCallbackHandler(rc), WithRateLimit(types.OpBook, 1), WithoutRateLimits())
+		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, RateLimits: map[Operation]int{types.OpBook: 1}, NoRateLimits: true})
 		u := login(t, s)
 		began := time.Now()
 		u.bookWithCallback("ref", hook)
@@ -58,7 +58,7 @@ func TestAdvance(t *testing.T) {
 
 func TestAdvanceMoves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, WithConfirmAfter(0), WithLateVisibility(10*time.Minute), WithVoucherDelay(10*time.Minute))
+		s := start(t, Config{ConfirmAfter: AtOnce, LateVisibility: 10 * time.Minute, VoucherDelay: 10 * time.Minute})
 		u := login(t, s)
 		oauth := u.with(u.must(oauthPath, object{
 			"grant_type": "client_credentials", "client_id": s.ClientID, "client_secret": s.ClientSecret,
@@ -108,7 +108,9 @@ func TestAdvanceMoves(t *testing.T) {
 func TestAdvanceDoesNotMove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := verifying("sandbox-webhook-secret")
-		s := start(t, WithCallbackHandler(rc), WithConfirmAfter(-1), WithRateLimit(types.OpDestinations, 1))
+		s := start(t, Config{
+			Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: Never, RateLimits: map[Operation]int{types.OpDestinations: 1},
+		})
 		u := login(t, s)
 		began := time.Now()
 
@@ -156,7 +158,7 @@ func TestAdvanceWaitsForAnswers(t *testing.T) {
 			}
 			return 200
 		}}
-		s := start(t, WithCallbackHandler(rc), WithConfirmAfter(-1))
+		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: Never})
 		login(t, s).bookWithCallback("ref", hook)
 		synctest.Wait()
 		began := time.Now()
@@ -173,10 +175,10 @@ func TestAdvanceWaitsForAnswers(t *testing.T) {
 
 func TestCloseEndsAdvance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, WithCallbackHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			<-r.Context().Done()
 			w.WriteHeader(http.StatusServiceUnavailable) // it may still arrive
-		})))
+		})}})
 		login(t, s).bookWithCallback("ref", hook)
 		synctest.Wait()
 		began := time.Now()
@@ -195,7 +197,7 @@ func TestCloseEndsAdvance(t *testing.T) {
 func TestAgendaAfterAdvance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{}
-		s := start(t, WithCallbackHandler(rc), WithConfirmAfter(time.Hour))
+		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: time.Hour})
 		login(t, s).bookWithCallback("ref", hook)
 		synctest.Wait()
 		s.Advance(time.Hour - time.Second)
@@ -216,7 +218,7 @@ func TestAgendaAfterAdvance(t *testing.T) {
 func TestOneGoroutineWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{answer: func(int, *http.Request) int { return 500 }}
-		s := start(t, WithoutRateLimits(), WithCallbackHandler(rc), WithWebhookRetryDelays(time.Hour))
+		s := start(t, Config{NoRateLimits: true, Webhooks: WebhookConfig{CallbackHandler: rc, RetryDelays: []time.Duration{time.Hour}}})
 		u := login(t, s)
 		u.bookWithCallback("first", hook)
 		synctest.Wait()
@@ -242,7 +244,7 @@ func TestOneGoroutineWaits(t *testing.T) {
 
 func TestConcurrentAdvance(t *testing.T) {
 	rc := &receiver{answer: func(n int, _ *http.Request) int { return 200 + n%2*300 }}
-	s := start(t, WithoutRateLimits(), WithCallbackHandler(rc), WithConfirmAfter(time.Minute))
+	s := start(t, Config{NoRateLimits: true, Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: time.Minute})
 	u := login(t, s)
 	var wg sync.WaitGroup
 	var mu sync.Mutex

@@ -119,7 +119,7 @@ func runOAuthToken(s *Server, c *call, req *oauthRequest) (any, error) {
 		}
 		scopes = asked
 	}
-	life := time.Duration(s.cfg.TokenLifetime)
+	life := s.cfg.TokenLifetime
 	value := s.newToken(token{Account: s.AppKey, Scopes: scopes, OAuth: true}, life)
 	s.ledger.tokens.Add(1)
 	words := make([]string, len(scopes))
@@ -208,8 +208,8 @@ func (s *Server) findSession(id, account string) (known, expired bool) {
 	}
 	number, _ := strconv.ParseInt(fields[1], 36, 64) // the proof is of both
 	nanos, _ := strconv.ParseInt(fields[2], 36, 64)
-	life := time.Duration(s.cfg.SessionLifetime)
-	return true, number <= s.expired.Load() || life > 0 && !s.clock.now().Before(time.Unix(0, nanos).Add(life))
+	end := time.Unix(0, nanos).Add(s.cfg.SessionLifetime)
+	return true, number <= s.expired.Load() || !s.clock.now().Before(end)
 }
 
 func (s *Server) sessionProof(text, account string) string {

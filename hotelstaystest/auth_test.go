@@ -15,7 +15,7 @@ import (
 )
 
 func TestTicket(t *testing.T) {
-	s := start(t, WithoutRateLimits())
+	s := start(t, Config{NoRateLimits: true})
 	u := &user{t: t, s: s, http: s.Client()}
 	pair := func(more object) object {
 		b := object{"appKey": s.AppKey, "appSecret": s.AppSecret}
@@ -80,7 +80,11 @@ func TestRevokeTokens(t *testing.T) {
 
 func TestOAuthToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, WithoutRateLimits(), WithOAuthClient("c", "cs", types.ScopeContentRead, types.ScopeSearchRead), WithTokenLifetime(time.Minute))
+		s := start(t, Config{
+			NoRateLimits:  true,
+			OAuthClients:  []OAuthClient{{ClientID: "c", ClientSecret: "cs", Scopes: []types.Scope{types.ScopeContentRead, types.ScopeSearchRead}}},
+			TokenLifetime: time.Minute,
+		})
 		u := &user{t: t, s: s, http: s.Client()}
 		body := func(more object) object {
 			b := object{"grant_type": "client_credentials", "client_id": "c", "client_secret": "cs"}
@@ -112,7 +116,7 @@ func TestOAuthToken(t *testing.T) {
 }
 
 func TestOAuthTopLevel(t *testing.T) {
-	s := start(t, WithOAuthTopLevel())
+	s := start(t, Config{Variants: Variants{OAuthTopLevel: true}})
 	u := &user{t: t, s: s, http: s.Client()}
 	body := object{"grant_type": "client_credentials", "client_id": s.ClientID, "client_secret": s.ClientSecret}
 	var ok struct {
@@ -130,7 +134,7 @@ func TestOAuthTopLevel(t *testing.T) {
 }
 
 func TestTicketScopes(t *testing.T) {
-	s := start(t, WithoutRateLimits(), WithTicketScopes(types.ScopeBookingRead))
+	s := start(t, Config{NoRateLimits: true, TicketScopes: []types.Scope{types.ScopeBookingRead}})
 	u := login(t, s)
 	for path, scope := range map[string]types.Scope{
 		destinationsPath: types.ScopeContentRead, metadataPath: types.ScopeContentRead,
@@ -145,7 +149,7 @@ func TestTicketScopes(t *testing.T) {
 }
 
 func TestMarketsAndUsers(t *testing.T) {
-	s := start(t, WithMarkets("AE", "SA"), WithUserRefs(map[string][]types.Scope{"reader": {types.ScopeContentRead}, "nobody": nil}))
+	s := start(t, Config{Markets: []string{"AE", "SA"}, UserRefs: map[string][]types.Scope{"reader": {types.ScopeContentRead}, "nobody": nil}})
 	u := login(t, s) // neither applies to Ticket
 	u.refused(destinationsPath, "{}", 403, codeForbidden, "Market header is required")
 	u.header("Market", "FR").refused(destinationsPath, "{}", 403, codeForbidden, "market FR")

@@ -50,7 +50,7 @@ func runBook(s *Server, c *call, req *bookRequest) (any, error) {
 	return bookResponse{s.orderBody(o)}, nil
 }
 
-// businessFailure is a refusal with the status of [WithBusinessFailureStatus].
+// businessFailure is a refusal with the status of [Variants.BusinessFailureStatus].
 func (s *Server) businessFailure(code int, format string, args ...any) *failure {
 	return &failure{status: s.cfg.Variants.BusinessFailureStatus, code: code, msg: fmt.Sprintf(format, args...)}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func TestBookRules(t *testing.T) {
-	s := start(t, WithoutRateLimits())
+	s := start(t, Config{NoRateLimits: true})
 	u := login(t, s)
 	in, ids := u.find(nil)
 	guest := func(more object) object {
@@ -61,13 +61,13 @@ func TestBookRules(t *testing.T) {
 	} {
 		in.must(bookPath, booking(fmt.Sprint("ok", i), ids[0], more))
 	}
-	contract := login(t, start(t, WithRequiredGuestFields("passportNumber")))
+	contract := login(t, start(t, Config{RequiredGuestFields: []string{"passportNumber"}}))
 	in, ids = contract.find(nil)
 	in.refused(bookPath, booking("ref", ids[0], nil), 400, types.CodeParam, "passportNumber is required")
 }
 
 func TestBookIsIdempotent(t *testing.T) {
-	s := start(t, WithoutRateLimits(), WithAccount("one", "1"), WithAccount("two", "2"))
+	s := start(t, Config{NoRateLimits: true, Accounts: []Account{{AppKey: "one", AppSecret: "1"}, {AppKey: "two", AppSecret: "2"}}})
 	u := login(t, s)
 	in, r := u.book("ref", 0)
 	first := r.str("hotelOrder", "platformReferenceNo")
@@ -93,7 +93,7 @@ func TestBookIsIdempotent(t *testing.T) {
 }
 
 func TestDuplicateBooking(t *testing.T) {
-	s := start(t, WithoutRateLimits())
+	s := start(t, Config{NoRateLimits: true})
 	u := login(t, s)
 	in, r := u.book("first", 0)
 	ref := r.str("hotelOrder", "platformReferenceNo")
@@ -106,14 +106,14 @@ func TestDuplicateBooking(t *testing.T) {
 	in.must(cancelPath, cancellation("first", r))
 	again.must(bookPath, booking("second", ids[0], nil))
 
-	strict := login(t, start(t, WithBusinessFailureStatus(400)))
+	strict := login(t, start(t, Config{Variants: Variants{BusinessFailureStatus: 400}}))
 	strict.book("first", 0)
 	in, ids = strict.find(nil)
 	in.refused(bookPath, booking("second", ids[0], nil), 400, types.CodeDuplicateBooking, "first")
 }
 
 func TestBookMovedRate(t *testing.T) {
-	s := start(t, WithoutRateLimits())
+	s := start(t, Config{NoRateLimits: true})
 	u := login(t, s)
 	in, ids := u.find(nil)
 	in.must(availPath, object{"ratePkgId": ids[0]})
@@ -133,7 +133,7 @@ func TestBookMovedRate(t *testing.T) {
 }
 
 func TestConcurrentBook(t *testing.T) {
-	s := start(t, WithoutRateLimits())
+	s := start(t, Config{NoRateLimits: true})
 	u := login(t, s)
 	in, ids := u.find(nil)
 	var wg sync.WaitGroup
@@ -201,11 +201,11 @@ func TestCallbackURLs(t *testing.T) {
 			}
 		}
 	}
-	strict := login(t, start(t, WithStrictCallbacks()))
+	strict := login(t, start(t, Config{Webhooks: WebhookConfig{StrictCallbacks: true}}))
 	in, ids := strict.find(nil)
 	in.refused(bookPath, booking("a", ids[0], object{"callbackUrl": "http://127.0.0.1:1/hook"}), 400, types.CodeParam, "callbackUrl must be https")
 
-	s := start(t, WithoutRateLimits())
+	s := start(t, Config{NoRateLimits: true})
 	u := login(t, s)
 	in, ids = u.find(nil)
 	in.refused(bookPath, booking("a", ids[0], object{"callbackUrl": "https://intranet/"}), 400, types.CodeParam, "callbackUrl")

@@ -89,7 +89,7 @@ func (s *Server) refusedCancel(o *order, req *cancelRequest, now time.Time) stri
 		return "the contract takes no cancellations through the API"
 	case !now.Before(o.offer.checkIn):
 		return "check-in has passed"
-	case o.rule == CancelCutoffPassed || !now.Before(o.offer.checkIn.Add(-time.Duration(s.cfg.CancelCutoff))):
+	case o.rule == CancelCutoffPassed || !now.Before(o.offer.checkIn.Add(-length(s.cfg.CancelCutoff))):
 		return "the cancellation cut-off has passed"
 	case o.rule == CancelNeedsReason && req.Reason == "":
 		return "a reason is required to cancel this order"

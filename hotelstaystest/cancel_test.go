@@ -14,7 +14,7 @@ import (
 
 func TestCancelRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, WithoutRateLimits(), WithAccount("one", "1"), WithAccount("two", "2"))
+		s := start(t, Config{NoRateLimits: true, Accounts: []Account{{AppKey: "one", AppSecret: "1"}, {AppKey: "two", AppSecret: "2"}}})
 		u := login(t, s)
 		r := u.must(listPath, search(s, object{"checkIn": "2000-01-10", "checkOut": "2000-01-12"}))
 		in := u.session(r.str("basic", "sessionId"))
@@ -58,7 +58,7 @@ func TestCancelRefusals(t *testing.T) {
 
 func TestCancelFees(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, WithoutRateLimits(), WithCancelCutoff(0), WithCatalog(Catalog{RatesPerRoom: 3}))
+		s := start(t, Config{NoRateLimits: true, CancelCutoff: AtOnce, Catalog: Catalog{RatesPerRoom: 3}})
 		u := login(t, s)
 		// Every refund mode, cancelled before, at and after its deadline: three days before checkIn, at 18:00.
 		modes := []string{"full", "partial", "no"}

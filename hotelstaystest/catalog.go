@@ -28,34 +28,15 @@ type Catalog struct {
 	UnmatchedEvery int `json:"unmatchedEvery"`
 }
 
-// finish sets the defaults and checks the limits.
-func (c *Catalog) finish() error {
-	for _, f := range []struct {
-		name         string
-		value        *int
-		normal, most int
-	}{
-		{"countries", &c.Countries, 3, len(countries)},
-		{"provincesPerCountry", &c.ProvincesPerCountry, 2, 100_000},
-		{"citiesPerProvince", &c.CitiesPerProvince, 5, 100_000},
-		{"hotelsPerCity", &c.HotelsPerCity, 12, 100_000},
-		{"roomsPerHotel", &c.RoomsPerHotel, 3, 50},
-		{"ratesPerRoom", &c.RatesPerRoom, 4, 12},
-	} {
-		if *f.value == 0 {
-			*f.value = f.normal
-		}
-		if *f.value < 1 || *f.value > f.most {
-			return fmt.Errorf("catalog.%s must be between 1 and %d, not %d", f.name, f.most, *f.value)
-		}
-	}
-	if c.EmptyEvery == 0 {
-		c.EmptyEvery = 5
-	}
-	if c.UnmatchedEvery == 0 {
-		c.UnmatchedEvery = 10
-	}
-	return nil
+func (c *Catalog) setDefaults() {
+	orDefault(&c.Countries, 3)
+	orDefault(&c.ProvincesPerCountry, 2)
+	orDefault(&c.CitiesPerProvince, 5)
+	orDefault(&c.HotelsPerCity, 12)
+	orDefault(&c.RoomsPerHotel, 3)
+	orDefault(&c.RatesPerRoom, 4)
+	orDefault(&c.EmptyEvery, 5)
+	orDefault(&c.UnmatchedEvery, 10)
 }
 
 type world struct {

@@ -13,9 +13,7 @@ import (
 
 func TestPlacesResolveAndNamesAreUnique(t *testing.T) {
 	w := newWorld(7, Catalog{})
-	if err := w.size.finish(); err != nil {
-		t.Fatal(err)
-	}
+	w.size.setDefaults()
 	w.size.CitiesPerProvince = 60
 	for _, kind := range []placeKind{country, province, city} {
 		names := map[i18n]bool{}
@@ -46,7 +44,7 @@ func TestMillionHotelsCostNoMemory(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	size := Catalog{Countries: 20, ProvincesPerCountry: 100, CitiesPerProvince: 10, HotelsPerCity: 50, EmptyEvery: -1}
-	s := start(t, WithoutRateLimits(), WithCatalog(size))
+	s := start(t, Config{NoRateLimits: true, Catalog: size})
 	if s.CityCount() != 20_000 || s.HotelCount() != 1_000_000 {
 		t.Fatalf("%d cities, %d hotels", s.CityCount(), s.HotelCount())
 	}
@@ -66,7 +64,7 @@ func TestMillionHotelsCostNoMemory(t *testing.T) {
 
 func TestSeed(t *testing.T) {
 	view := func(seed uint64) string {
-		s := start(t, WithSeed(seed))
+		s := start(t, Config{Seed: seed})
 		u := login(t, s)
 		r := u.must(metadataPath, object{"destinationId": s.CityID(0)})
 		in, ids := u.find(object{"maxRatesPerHotel": 2})

@@ -18,7 +18,7 @@ func runCheckAvail(s *Server, c *call, req *checkAvailRequest) (any, error) {
 	resp := &checkAvailResponse{Status: s.cfg.Variants.Available}
 	switch {
 	case s.market.isClosed(o) || c.priced(o).code == "":
-		resp.Status = s.cfg.Variants.Unavailable
+		resp.Status = 3 - s.cfg.Variants.Available
 		remark = "The offer is no longer available."
 	default:
 		if s.market.show(req.RatePkgID, o) {

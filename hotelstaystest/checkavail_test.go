@@ -7,7 +7,7 @@ import (
 )
 
 func TestCheckAvail(t *testing.T) {
-	s := start(t, WithoutRateLimits())
+	s := start(t, Config{NoRateLimits: true})
 	in, ids := login(t, s).header("Currency", "AED").find(nil)
 	id := object{"ratePkgId": ids[0]}
 	r := in.must(availPath, id)
@@ -45,7 +45,7 @@ func TestCheckAvail(t *testing.T) {
 }
 
 func TestCheckAvailVariants(t *testing.T) {
-	s := start(t, WithRemarkInBasic(), WithAvailabilityNumbers(2, 1))
+	s := start(t, Config{Variants: Variants{RemarkInBasic: true, Available: 2}})
 	in, ids := login(t, s).header("Currency", "JPY").find(nil)
 	s.MoveRate(ids[0], -5)
 	delete(in.headers, "Currency")

@@ -1,71 +1,129 @@
-// The configuration of a server, which is also its JSON file.
+// The configuration of a server, and its defaults.
 
 package hotelstaystest
 
 import (
-	"bytes"
+	"cmp"
 	"crypto/x509"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"maps"
-	"net"
+	"math"
 	"net/http"
-	"net/netip"
-	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// ErrInvalidOption is matched by every error about an option or a [Config].
-var ErrInvalidOption = errors.New("hotelstaystest: invalid option")
+// AtOnce and Never are values for the durations of a [Config], in which zero stands for the
+// default: no time at all, and without end. Their JSON is "0s" and "never".
+const (
+	AtOnce time.Duration = -1
+	Never  time.Duration = math.MaxInt64
+)
 
-// Config is the configuration of a [Server], set by options or read by [ParseConfig]. The
-// option of a field documents it.
+// Config is the configuration of a [Server], and of the program hotelstays-sandbox as JSON.
+// A zero field has its default; JSON omits it. [Server.Config] shows all defaults. Durations
+// are text in JSON, such as "1m30s".
+//
+// [NewServer] does not change or keep it.
 type Config struct {
-	Addr        string   `json:"addr"`        // WithAddr
-	AllowRemote bool     `json:"allowRemote"` // WithAllowRemote
-	TLS         bool     `json:"tls"`         // WithTLS
-	TLSNames    []string `json:"tlsNames"`    // WithTLSNames
-	HTTP1Only   bool     `json:"http1Only"`   // WithHTTP1Only
-	InMemory    bool     `json:"inMemory"`    // WithInMemory
-	Compression bool     `json:"compression"` // WithCompression
-	Seed        uint64   `json:"seed"`        // WithSeed
-	Catalog     Catalog  `json:"catalog"`     // WithCatalog
+	// Addr is the address to listen on, such as "127.0.0.1:8080". It must be a loopback
+	// address, because the sandbox has no defences, unless AllowRemote is set. The default
+	// is a free port of 127.0.0.1.
+	Addr string `json:"addr,omitzero"`
+	// AllowRemote lets Addr be an address that other machines reach, such as "0.0.0.0:8080"
+	// in a container. They reach all of the API then, whose credentials are well known.
+	// Webhooks no longer go to loopback addresses, unless Webhooks.CallbackHosts has them.
+	AllowRemote bool `json:"allowRemote,omitzero"`
+	// TLS serves https and HTTP/2, with a self-signed certificate for 127.0.0.1, ::1 and
+	// localhost. [Server.Client] trusts it.
+	TLS bool `json:"tls,omitzero"`
+	// TLSNames are more host names and IP addresses of the certificate of TLS.
+	TLSNames []string `json:"tlsNames,omitzero"`
+	// HTTP1Only turns HTTP/2 off. It needs TLS.
+	HTTP1Only bool `json:"http1Only,omitzero"`
+	// InMemory serves in-memory connections instead of sockets. Reach the server with
+	// [Server.Client], [Server.ClientFrom] or a transport that dials with
+	// [Server.DialContext]; any other client dials the real 127.0.0.1.
+	InMemory bool `json:"inMemory,omitzero"`
+	// Compression compresses bodies of a kilobyte or more for clients that accept gzip.
+	Compression bool `json:"compression,omitzero"`
+	// Seed is the seed of the generated world and of the faults' random draws. The default
+	// is 1.
+	Seed uint64 `json:"seed,omitzero"`
+	// Catalog is the size of the generated world.
+	Catalog Catalog `json:"catalog,omitzero"`
 
-	Accounts        []Account                `json:"accounts"`        // WithAccount; empty: one is made
-	OAuthClients    []OAuthClient            `json:"oauthClients"`    // WithOAuthClient; empty: one is made
-	TicketScopes    []types.Scope            `json:"ticketScopes"`    // WithTicketScopes
-	Markets         []string                 `json:"markets"`         // WithMarkets
-	UserRefs        map[string][]types.Scope `json:"userRefs"`        // WithUserRefs
-	TokenLifetime   Duration                 `json:"tokenLifetime"`   // WithTokenLifetime
-	SessionLifetime Duration                 `json:"sessionLifetime"` // WithSessionLifetime; 0: without end
+	// Accounts can get tickets. Each has its own orders. The first one is [Server.AppKey].
+	// The default is one account.
+	Accounts []Account `json:"accounts,omitzero"`
+	// OAuthClients can get access tokens. The first one is [Server.ClientID]. The default
+	// is one client.
+	OAuthClients []OAuthClient `json:"oauthClients,omitzero"`
+	// TicketScopes limits tickets to these scopes. By default a ticket has full access.
+	TicketScopes []types.Scope `json:"ticketScopes,omitzero"`
+	// Markets restricts the accounts to these markets. Every call must then send one of
+	// them in the Market header.
+	Markets []string `json:"markets,omitzero"`
+	// UserRefs are the accounts' users, with their scopes. Every call must then send one of
+	// them in the User-Ref header, and both the credential and the user need the
+	// operation's scope.
+	UserRefs map[string][]types.Scope `json:"userRefs,omitzero"`
+	// TokenLifetime is the lifetime of OAuth access tokens. The default is an hour. A
+	// ticket's lifetime is the ttl of its request.
+	TokenLifetime time.Duration `json:"tokenLifetime,omitzero"`
+	// SessionLifetime ends sessions after the search that started them. From then on only
+	// Cancel takes them; other calls fail with [types.CodeParam]. The default is Never.
+	SessionLifetime time.Duration `json:"sessionLifetime,omitzero"`
 
-	Unlimited      bool               `json:"unlimited"`      // WithoutRateLimits
-	RateLimits     map[Operation]int  `json:"rateLimits"`     // WithRateLimit
-	VisibilityBand bool               `json:"visibilityBand"` // WithVisibilityBand
-	EmptyReason    *types.EmptyReason `json:"emptyReason"`    // WithEmptyReason; nil: none
-	Notices        []string           `json:"notices"`        // WithNotices
+	// NoRateLimits turns rate limits off.
+	NoRateLimits bool `json:"noRateLimits,omitzero"`
+	// RateLimits is how many calls of an operation one client address may make in a second,
+	// 1 to 1,000,000. Absent operations have the documented limits.
+	RateLimits map[Operation]int `json:"rateLimits,omitzero"`
+	// VisibilityBand gives the accounts a visibility band: HotelList takes 200 hotel ids
+	// instead of 1,000.
+	VisibilityBand bool `json:"visibilityBand,omitzero"`
+	// EmptyReason, if set, makes every HotelList empty, with this emptyReason.
+	EmptyReason *types.EmptyReason `json:"emptyReason,omitzero"`
+	// Notices are added to every HotelList that finds hotels.
+	Notices []string `json:"notices,omitzero"`
 
-	RequiredGuestFields []string   `json:"requiredGuestFields"` // WithRequiredGuestFields
-	ConfirmAfter        Duration   `json:"confirmAfter"`        // WithConfirmAfter
-	LateVisibility      Duration   `json:"lateVisibility"`      // WithLateVisibility
-	CancelRule          CancelRule `json:"cancelRule"`          // WithCancelRule
-	CancelCutoff        Duration   `json:"cancelCutoff"`        // WithCancelCutoff
+	// RequiredGuestFields makes Book require fields of every guest: "gender",
+	// "dateOfBirth", "passportNumber".
+	RequiredGuestFields []string `json:"requiredGuestFields,omitzero"`
+	// ConfirmAfter is the time from Book to the confirmation. The default is three minutes.
+	// With Never only [Server.ConfirmOrder] confirms.
+	ConfirmAfter time.Duration `json:"confirmAfter,omitzero"`
+	// LateVisibility hides an order from QueryOrders for a time after Book. The default is
+	// AtOnce.
+	LateVisibility time.Duration `json:"lateVisibility,omitzero"`
+	// CancelRule is the cancellation rule of new orders. [Server.SetCancelRule] changes that
+	// of one order.
+	CancelRule CancelRule `json:"cancelRule,omitzero"`
+	// CancelCutoff is how long before check-in, at midnight UTC, cancelling ends. The
+	// default is 24 hours.
+	CancelCutoff time.Duration `json:"cancelCutoff,omitzero"`
 
-	VoucherDelay        Duration `json:"voucherDelay"`        // WithVoucherDelay
-	VoucherLinkLifetime Duration `json:"voucherLinkLifetime"` // WithVoucherLinkLifetime
-	VoucherSize         int      `json:"voucherSize"`         // WithVoucherSize
-	UnsignedVouchers    bool     `json:"unsignedVouchers"`    // WithUnsignedVouchers
+	// VoucherDelay is the time from the confirmation, when a voucher is PENDING, until it
+	// is GENERATED. The default is five seconds.
+	VoucherDelay time.Duration `json:"voucherDelay,omitzero"`
+	// VoucherLinkLifetime is the lifetime of a downloadUrl. The default is 15 minutes.
+	VoucherLinkLifetime time.Duration `json:"voucherLinkLifetime,omitzero"`
+	// VoucherSize pads voucher documents to this many bytes. A document has about 1 KB
+	// without padding.
+	VoucherSize int `json:"voucherSize,omitzero"`
+	// UnsignedVouchers omits the signature block of vouchers.
+	UnsignedVouchers bool `json:"unsignedVouchers,omitzero"`
 
-	Webhooks WebhookConfig `json:"webhooks"`
-	Variants Variants      `json:"variants"`
-	Control  ControlConfig `json:"control"`
+	Webhooks WebhookConfig `json:"webhooks,omitzero"`
+	Variants Variants      `json:"variants,omitzero"`
+	Control  ControlConfig `json:"control,omitzero"`
 
-	LedgerLimit int `json:"ledgerLimit"` // WithLedgerLimit
+	// LedgerLimit is how many requests and how many webhooks the ledger keeps. The oldest
+	// go first, also when the memory of all exceeds 1 MiB and 4 KiB times the limit. The
+	// default is 50,000.
+	LedgerLimit int `json:"ledgerLimit,omitzero"`
 }
 
 // Account holds credentials for tickets.
@@ -78,33 +136,54 @@ type Account struct {
 type OAuthClient struct {
 	ClientID     string        `json:"clientId"`
 	ClientSecret string        `json:"clientSecret"`
-	Scopes       []types.Scope `json:"scopes"` // empty: all
+	Scopes       []types.Scope `json:"scopes,omitzero"` // empty: all
 }
 
 // WebhookConfig is the part of [Config] about webhooks.
 type WebhookConfig struct {
-	Secret          string                                 `json:"secret"`          // WithWebhookSecret
-	Unsigned        bool                                   `json:"unsigned"`        // WithUnsignedWebhooks
-	StrictCallbacks bool                                   `json:"strictCallbacks"` // WithStrictCallbacks
-	CallbackHosts   []string                               `json:"callbackHosts"`   // WithCallbackHosts
-	RetryDelays     []Duration                             `json:"retryDelays"`     // WithWebhookRetryDelays
-	Timeout         Duration                               `json:"timeout"`         // WithWebhookTimeout
-	Events          map[WebhookTrigger][]types.WebhookKind `json:"events"`          // WithWebhookEvents
+	// Secret is [Server.WebhookSecret], which signs deliveries of all accounts. By default
+	// there is one.
+	Secret string `json:"secret,omitzero"`
+	// Unsigned sends deliveries without a signature, as to a credential without a webhook
+	// signing secret.
+	Unsigned bool `json:"unsigned,omitzero"`
+	// StrictCallbacks makes Book refuse loopback callback URLs, as documented. By default
+	// they are accepted, http too, because tests listen there. Deliveries to other URLs need
+	// CallbackHosts or CallbackHandler.
+	StrictCallbacks bool `json:"strictCallbacks,omitzero"`
+	// CallbackHosts are as good as loopback for callback URLs: Book accepts them, http too,
+	// and deliveries go there. A name is looked up for each attempt.
+	CallbackHosts []string `json:"callbackHosts,omitzero"`
+	// RetryDelays are the delays before each retry of a delivery. The default is 1, 2, 4, 8
+	// and 16 seconds. An empty list that is not nil means no retry.
+	RetryDelays []time.Duration `json:"retryDelays,omitzero"`
+	// Timeout is the timeout of an attempt. The default is ten seconds.
+	Timeout time.Duration `json:"timeout,omitzero"`
+	// Events are the kinds of event that a trigger sends, in order. They may be none, and
+	// undocumented. Absent triggers have their defaults.
+	Events map[WebhookTrigger][]types.WebhookKind `json:"events,omitzero"`
 
-	CallbackHandler http.Handler   `json:"-"` // WithCallbackHandler
-	CallbackRoots   *x509.CertPool `json:"-"` // WithCallbackRoots
+	// CallbackHandler, if set, receives all deliveries over in-memory connections, whatever
+	// the host of their callbackUrl. Use it under testing/synctest, and for callback URLs
+	// that are not loopback. [Server.Close] cancels the contexts of its requests and waits
+	// for it to return, so it must not call Close. If it needs the secret before there is
+	// a server, set Secret.
+	CallbackHandler http.Handler `json:"-"`
+	// CallbackRoots are the trusted roots for deliveries to https on loopback.
+	CallbackRoots *x509.CertPool `json:"-"`
 }
 
 // ControlConfig is the part of [Config] about the control API.
 type ControlConfig struct {
-	Enabled bool `json:"enabled"` // WithControl
+	// Enabled serves the control API under /_sandbox/, and /healthz.
+	Enabled bool `json:"enabled,omitzero"`
 	// Token, if set, is required of every control request, as "Authorization: Bearer <token>".
-	// With WithAllowRemote it has at least 16 characters.
-	Token string `json:"token"`
+	// With AllowRemote it has at least 16 characters.
+	Token string `json:"token,omitzero"`
 	// Hosts are the names that requests may be sent to, without ports, beside localhost,
-	// loopback addresses and WithTLSNames. With WithAllowRemote control requests may be sent
-	// to any address too, and others to any host.
-	Hosts []string `json:"hosts"`
+	// loopback addresses and TLSNames. With AllowRemote control requests may be sent to any
+	// address too, and others to any host.
+	Hosts []string `json:"hosts,omitzero"`
 
 	// Page, if set, makes the handler of GET /_sandbox/ and of the paths below /_sandbox/page/.
 	Page func(*Server) http.Handler `json:"-"`
@@ -112,116 +191,40 @@ type ControlConfig struct {
 
 // Variants is the part of [Config] about points that the API's reference leaves open.
 type Variants struct {
-	OAuthTopLevel         bool               `json:"oauthTopLevel"`         // WithOAuthTopLevel
-	WithoutTotals         bool               `json:"withoutTotals"`         // WithoutTotals
-	Available             int                `json:"available"`             // WithAvailabilityNumbers
-	Unavailable           int                `json:"unavailable"`           // WithAvailabilityNumbers
-	RemarkInBasic         bool               `json:"remarkInBasic"`         // WithRemarkInBasic
-	BusinessFailureStatus int                `json:"businessFailureStatus"` // WithBusinessFailureStatus
-	OrderStatusNumbers    OrderStatusNumbers `json:"orderStatusNumbers"`    // WithOrderStatusNumbers
+	// OAuthTopLevel answers OAuthToken without the envelope.
+	OAuthTopLevel bool `json:"oauthTopLevel,omitzero"`
+	// NoTotals makes HotelList and HotelsMetadata answer total 0, whatever the number of
+	// hotels. hasMore stays correct.
+	NoTotals bool `json:"noTotals,omitzero"`
+	// Available is CheckAvail's status of an available offer: 1, the default, or 2. An
+	// unavailable one has the other number.
+	Available int `json:"available,omitzero"`
+	// RemarkInBasic moves CheckAvail's statusRemark from data to data.basic.
+	RemarkInBasic bool `json:"remarkInBasic,omitzero"`
+	// BusinessFailureStatus is the HTTP status, 200 to 499, of Book's answer to a moved
+	// rate or a duplicate booking. The default is 200.
+	BusinessFailureStatus int `json:"businessFailureStatus,omitzero"`
+	// OrderStatusNumbers are the numbers of the order statuses. No two may be equal.
+	OrderStatusNumbers OrderStatusNumbers `json:"orderStatusNumbers,omitzero"`
 }
 
 // OrderStatusNumbers numbers the order statuses whose numbers are undocumented. Each is
 // between 2 and 5.
 type OrderStatusNumbers struct {
-	Confirmed int `json:"confirmed"` // default 2
-	Cancelled int `json:"cancelled"` // default 3
-	Pending   int `json:"pending"`   // default 4; only reached by [Server.SetOrderStatus]
+	Confirmed int `json:"confirmed,omitzero"` // default 2
+	Cancelled int `json:"cancelled,omitzero"` // default 3
+	Pending   int `json:"pending,omitzero"`   // default 4; only reached by [Server.SetOrderStatus]
 }
 
-// Duration is a time.Duration that JSON has as text, such as "3m0s".
-type Duration time.Duration
+// orDefault sets a field that is zero.
+func orDefault[T comparable](field *T, value T) { *field = cmp.Or(*field, value) }
 
-// MarshalText returns the text of [time.Duration.String].
-func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
-
-// UnmarshalText reads text for [time.ParseDuration].
-func (d *Duration) UnmarshalText(text []byte) error {
-	parsed, err := time.ParseDuration(string(text))
-	*d = Duration(parsed)
-	return err
-}
-
-// DefaultConfig returns the configuration of a server without options.
-func DefaultConfig() Config {
-	return Config{
-		Addr: "127.0.0.1:0", Seed: 1, TokenLifetime: Duration(time.Hour), RateLimits: map[Operation]int{},
-		ConfirmAfter: Duration(3 * time.Minute), CancelCutoff: Duration(24 * time.Hour),
-		VoucherDelay: Duration(5 * time.Second), VoucherLinkLifetime: Duration(15 * time.Minute), LedgerLimit: 50_000,
-		Webhooks: WebhookConfig{
-			Secret: "sandbox-webhook-secret", RetryDelays: durations(1*time.Second, 2*time.Second, 4*time.Second, 8*time.Second, 16*time.Second),
-			Timeout: Duration(10 * time.Second),
-			Events: map[WebhookTrigger][]types.WebhookKind{
-				OnBook: {types.EventOrderCreated}, OnConfirm: {types.EventOrderPaid, types.EventOrderModified}, OnAmend: {types.EventOrderModified},
-				OnCancel: {types.EventOrderCancelled}, OnStatus: {types.EventOrderModified},
-			},
-		},
-		Variants: Variants{
-			Available: 1, Unavailable: 2, BusinessFailureStatus: 200,
-			OrderStatusNumbers: OrderStatusNumbers{Confirmed: 2, Cancelled: 3, Pending: 4},
-		},
-	}
-}
-
-func durations(list ...time.Duration) []Duration {
-	out := make([]Duration, len(list))
-	for i, d := range list {
-		out[i] = Duration(d)
-	}
-	return out
-}
-
-// ParseConfig reads a JSON configuration. Absent fields have their defaults, unknown ones
-// are refused. Errors name the field and match [ErrInvalidOption].
-func ParseConfig(data []byte) (Config, error) {
-	c, err := parseConfig(data)
-	if err == nil {
-		_, err = c.complete()
-	}
-	if err != nil {
-		return Config{}, fmt.Errorf("%w: %w", ErrInvalidOption, err)
-	}
-	return c, nil
-}
-
-// parseConfig decodes field by field, because not every error of encoding/json names one.
-func parseConfig(data []byte) (Config, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(data, &fields); err != nil {
-		return Config{}, err
-	}
-	c := DefaultConfig()
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		field, err := json.Marshal(map[string]json.RawMessage{name: fields[name]})
-		if err != nil {
-			return Config{}, fmt.Errorf("%s: %w", name, err)
-		}
-		dec := json.NewDecoder(bytes.NewReader(field))
-		dec.DisallowUnknownFields()
-		if err := dec.Decode(&c); err != nil {
-			return Config{}, fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	return c, nil
-}
-
-// clone copies what the options change in place, and what a caller may change later.
-func (c Config) clone() Config {
-	c.Accounts, c.OAuthClients = slices.Clone(c.Accounts), slices.Clone(c.OAuthClients)
-	c.RateLimits, c.Webhooks.Events = maps.Clone(c.RateLimits), maps.Clone(c.Webhooks.Events)
-	if c.RateLimits == nil {
-		c.RateLimits = map[Operation]int{}
-	}
-	if c.Webhooks.Events == nil {
-		c.Webhooks.Events = map[WebhookTrigger][]types.WebhookKind{}
-	}
-	return c
-}
-
-// complete returns a copy with the defaults that depend on other fields. It checks the
-// whole; an error begins with the field.
+// complete returns a copy with all defaults, after a check of the whole.
 func (c Config) complete() (Config, error) {
 	c = c.clone()
+	orDefault(&c.Addr, anyPort)
+	orDefault(&c.Seed, 1)
+	c.Catalog.setDefaults()
 	if len(c.Accounts) == 0 {
 		c.Accounts = []Account{{"sandbox-app-key", "sandbox-app-secret"}}
 	}
@@ -233,181 +236,60 @@ func (c Config) complete() (Config, error) {
 			o.Scopes = slices.Clone(allScopes)
 		}
 	}
+	orDefault(&c.TokenLifetime, time.Hour)
+	orDefault(&c.SessionLifetime, Never)
 	for _, op := range operations() {
 		if _, ok := c.RateLimits[op.name]; !ok && op.name.RateLimit() > 0 {
 			c.RateLimits[op.name] = op.name.RateLimit()
 		}
 	}
-	if c.Webhooks.Unsigned {
-		c.Webhooks.Secret = ""
+	orDefault(&c.ConfirmAfter, 3*time.Minute)
+	orDefault(&c.LateVisibility, AtOnce)
+	orDefault(&c.CancelCutoff, 24*time.Hour)
+	orDefault(&c.VoucherDelay, 5*time.Second)
+	orDefault(&c.VoucherLinkLifetime, 15*time.Minute)
+	c.Webhooks.setDefaults()
+	orDefault(&c.Variants.Available, 1)
+	orDefault(&c.Variants.BusinessFailureStatus, http.StatusOK)
+	n := &c.Variants.OrderStatusNumbers
+	n.Confirmed, n.Cancelled, n.Pending = cmp.Or(n.Confirmed, 2), cmp.Or(n.Cancelled, 3), cmp.Or(n.Pending, 4)
+	orDefault(&c.LedgerLimit, 50_000)
+	return c, c.check()
+}
+
+func (w *WebhookConfig) setDefaults() {
+	if w.Unsigned {
+		w.Secret = ""
+	} else {
+		orDefault(&w.Secret, "sandbox-webhook-secret")
 	}
-	for _, check := range []func() error{
-		c.checkListener, c.Catalog.finish, c.checkCredentials, c.checkRateLimits, c.checkBooking, c.checkDurations,
-		c.Webhooks.check, c.Variants.check, c.checkControl,
+	if w.RetryDelays == nil {
+		w.RetryDelays = []time.Duration{1 * time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second}
+	}
+	orDefault(&w.Timeout, 10*time.Second)
+	events := map[WebhookTrigger][]types.WebhookKind{
+		OnBook: {types.EventOrderCreated}, OnConfirm: {types.EventOrderPaid, types.EventOrderModified}, OnAmend: {types.EventOrderModified},
+		OnCancel: {types.EventOrderCancelled}, OnStatus: {types.EventOrderModified},
+	}
+	maps.Copy(events, w.Events)
+	w.Events = events
+}
+
+// clone copies what a caller may change later.
+func (c Config) clone() Config {
+	for _, list := range []*[]string{
+		&c.TLSNames, &c.Markets, &c.Notices, &c.RequiredGuestFields, &c.Webhooks.CallbackHosts, &c.Control.Hosts,
 	} {
-		if err := check(); err != nil {
-			return Config{}, err
-		}
+		*list = slices.Clone(*list)
 	}
-	if c.LedgerLimit < 1 {
-		return Config{}, fmt.Errorf("ledgerLimit must be at least 1, not %d", c.LedgerLimit)
-	}
-	return c, nil
+	c.Accounts, c.OAuthClients, c.TicketScopes = slices.Clone(c.Accounts), slices.Clone(c.OAuthClients), slices.Clone(c.TicketScopes)
+	c.UserRefs, c.Webhooks.RetryDelays = maps.Clone(c.UserRefs), slices.Clone(c.Webhooks.RetryDelays)
+	limits, events := map[Operation]int{}, map[WebhookTrigger][]types.WebhookKind{}
+	maps.Copy(limits, c.RateLimits)
+	maps.Copy(events, c.Webhooks.Events)
+	c.RateLimits, c.Webhooks.Events = limits, events
+	return c
 }
 
-func (c *Config) checkListener() error {
-	host, _, err := net.SplitHostPort(c.Addr)
-	if err != nil {
-		return fmt.Errorf("addr %q: %w", c.Addr, err)
-	}
-	ip, err := netip.ParseAddr(host)
-	switch {
-	case !c.AllowRemote && host != "localhost" && (err != nil || !ip.Unmap().IsLoopback()):
-		return fmt.Errorf("addr %q is not a loopback address; use 127.0.0.1, ::1 or localhost, or set allowRemote (WithAllowRemote)", c.Addr)
-	case len(c.TLSNames) > 0 && !c.TLS:
-		return errors.New("tlsNames (WithTLSNames) needs tls (WithTLS)")
-	case slices.ContainsFunc(c.TLSNames, func(name string) bool { return !isHost(name) }):
-		return fmt.Errorf("tlsNames %q: each must be a host name or an IP address, without a port", c.TLSNames)
-	case c.HTTP1Only && !c.TLS:
-		return errors.New("http1Only (WithHTTP1Only) needs tls (WithTLS); without TLS there is no HTTP/2")
-	case c.InMemory && c.Addr != "127.0.0.1:0":
-		return errors.New("inMemory (WithInMemory) and addr (WithAddr) cannot be combined")
-	}
-	return nil
-}
-
-// isHost reports whether name is an IP address, or may be a host name.
-func isHost(name string) bool {
-	if _, err := netip.ParseAddr(name); err == nil {
-		return true
-	}
-	return hostForm.MatchString(name)
-}
-
-var hostForm = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$`)
-
-// minControlToken is the least length of a token that other machines can try to guess.
-const minControlToken = 16
-
-// checkControl refuses to offer the control API to other machines without a token.
-func (c *Config) checkControl() error {
-	host, _, _ := net.SplitHostPort(c.Addr)
-	if strings.ContainsFunc(c.Control.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return errors.New("control.token has blanks, or characters that a header does not carry")
-	}
-	if c.Control.Enabled && len(c.Control.Token) < minControlToken && !loopbackHost(host) {
-		return fmt.Errorf("control.token has %d characters; it needs %d, because addr %q is not a loopback address",
-			len(c.Control.Token), minControlToken, c.Addr)
-	}
-	return nil
-}
-
-// loopbackHost reports whether a host is localhost or a loopback address.
-func loopbackHost(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
-}
-
-func (c *Config) checkCredentials() error {
-	for i, a := range c.Accounts {
-		if a.AppKey == "" || a.AppSecret == "" {
-			return fmt.Errorf("accounts[%d] (WithAccount) needs a key and a secret", i)
-		}
-	}
-	for i, o := range c.OAuthClients {
-		if o.ClientID == "" || o.ClientSecret == "" {
-			return fmt.Errorf("oauthClients[%d] (WithOAuthClient) needs an id and a secret", i)
-		}
-	}
-	return nil
-}
-
-// maxRateLimit bounds the memory of a callLog.
-const maxRateLimit = 1_000_000
-
-func (c *Config) checkRateLimits() error {
-	for op, limit := range c.RateLimits {
-		if !documented(op) {
-			return fmt.Errorf("rateLimits: %q is not an operation of the API", op)
-		}
-		if limit < 1 || limit > maxRateLimit {
-			return fmt.Errorf("rateLimits.%s must be between 1 and %d, not %d; see unlimited (WithoutRateLimits)", op, maxRateLimit, limit)
-		}
-	}
-	return nil
-}
-
-func (c *Config) checkBooking() error {
-	for i, f := range c.RequiredGuestFields {
-		if !slices.Contains([]string{"gender", "dateOfBirth", "passportNumber"}, f) {
-			return fmt.Errorf("requiredGuestFields[%d] must be gender, dateOfBirth or passportNumber, not %q", i, f)
-		}
-	}
-	if err := c.CancelRule.validate(); err != nil {
-		return fmt.Errorf("cancelRule: %w", err)
-	}
-	return nil
-}
-
-func (c *Config) checkDurations() error {
-	for _, f := range []struct {
-		field string
-		value Duration
-		least time.Duration
-	}{
-		{"tokenLifetime", c.TokenLifetime, 1}, {"voucherLinkLifetime", c.VoucherLinkLifetime, 1},
-		{"sessionLifetime", c.SessionLifetime, 0}, {"cancelCutoff", c.CancelCutoff, 0}, {"voucherDelay", c.VoucherDelay, 0}, {"webhooks.timeout", c.Webhooks.Timeout, 1},
-	} {
-		if time.Duration(f.value) < f.least {
-			return fmt.Errorf("%s must be at least %s, not %s", f.field, f.least, time.Duration(f.value))
-		}
-	}
-	return nil
-}
-
-func (w *WebhookConfig) check() error {
-	for i, d := range w.RetryDelays {
-		if d <= 0 {
-			return fmt.Errorf("webhooks.retryDelays[%d] must be positive, not %s", i, time.Duration(d))
-		}
-	}
-	for i, host := range w.CallbackHosts {
-		if !isHost(host) {
-			return fmt.Errorf("webhooks.callbackHosts[%d] must be a host name or an IP address, without a port, not %q", i, host)
-		}
-	}
-	for on, events := range w.Events {
-		if !slices.Contains([]WebhookTrigger{OnBook, OnConfirm, OnAmend, OnCancel, OnStatus}, on) {
-			return fmt.Errorf("webhooks.events: unknown WebhookTrigger %q", on)
-		}
-		if slices.Contains(events, "") {
-			return fmt.Errorf("webhooks.events.%s: an event has no name", on)
-		}
-	}
-	if h, ok := w.CallbackHandler.(http.HandlerFunc); ok && h == nil {
-		return errors.New("WithCallbackHandler needs a handler")
-	}
-	if w.Secret == "" && !w.Unsigned {
-		return errors.New("webhooks.secret is empty; see unsigned (WithUnsignedWebhooks)")
-	}
-	return nil
-}
-
-func (v *Variants) check() error {
-	if v.Available+v.Unavailable != 3 || v.Available*v.Unavailable != 2 {
-		return fmt.Errorf("variants.available and variants.unavailable must be 1 and 2, or 2 and 1, not %d and %d", v.Available, v.Unavailable)
-	}
-	if v.BusinessFailureStatus < 200 || v.BusinessFailureStatus > 499 {
-		return fmt.Errorf("variants.businessFailureStatus must be an HTTP status from 200 to 499, not %d", v.BusinessFailureStatus)
-	}
-	n := v.OrderStatusNumbers
-	for _, number := range []int{n.Confirmed, n.Cancelled, n.Pending} {
-		if number < 2 || number > 5 {
-			return fmt.Errorf("variants.orderStatusNumbers: %d is not between 2 and 5", number)
-		}
-	}
-	if n.Confirmed == n.Cancelled || n.Confirmed == n.Pending || n.Cancelled == n.Pending {
-		return errors.New("variants.orderStatusNumbers: two order statuses have the same number")
-	}
-	return nil
-}
+// length is how long a duration is of a [Config].
+func length(d time.Duration) time.Duration { return max(d, 0) }

@@ -1,13 +1,9 @@
-// The configuration file: what it holds, and what it refuses.
+// What the fields of a configuration do that no other test needs.
 
 package hotelstaystest
 
 import (
-	"encoding/json"
-	"errors"
 	"reflect"
-	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,121 +11,30 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// parsed writes a configuration as JSON and reads it again.
-func parsed(t *testing.T, c Config) Config {
-	t.Helper()
-	text, err := json.Marshal(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := ParseConfig(text)
-	if err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return got
-}
-
-func TestConfigIsItsFile(t *testing.T) {
-	plain := DefaultConfig()
-	if got := parsed(t, plain); !reflect.DeepEqual(got, plain) {
-		t.Errorf("got  %+v\nwant %+v", got, plain)
-	}
-	for name, opts := range map[string][]Option{
-		"WithAddr": {WithAddr("localhost:8080")}, "WithTLS": {WithTLS()}, "WithHTTP1Only": {WithTLS(), WithHTTP1Only()},
-		"WithAllowRemote": {WithAddr("0.0.0.0:80"), WithAllowRemote()}, "WithTLSNames": {WithTLS(), WithTLSNames("sandbox", "192.0.2.1")},
-		"WithCallbackHosts": {WithCallbackHosts("engine")},
-		"WithInMemory":      {WithInMemory()}, "WithCompression": {WithCompression()}, "WithSeed": {WithSeed(7)},
-		"WithCatalog": {WithCatalog(Catalog{Countries: 1, EmptyEvery: -1})}, "WithAccount": {WithAccount("key", "secret")},
-		"WithOAuthClient": {WithOAuthClient("id", "secret", types.ScopeContentRead)}, "WithTicketScopes": {WithTicketScopes(types.ScopeContentRead)},
-		"WithMarkets": {WithMarkets("AE")}, "WithUserRefs": {WithUserRefs(map[string][]types.Scope{"u": {types.ScopeContentRead}})},
-		"WithOAuthTopLevel": {WithOAuthTopLevel()}, "WithTokenLifetime": {WithTokenLifetime(time.Minute)},
-		"WithSessionLifetime": {WithSessionLifetime(time.Minute)},
-		"WithVisibilityBand":  {WithVisibilityBand()}, "WithoutRateLimits": {WithoutRateLimits()}, "WithRateLimit": {WithRateLimit(types.OpBook, 3)},
-		"WithoutTotals": {WithoutTotals()}, "WithEmptyReason": {WithEmptyReason("NO", types.EmptyReasonSupplier{SupplierCode: "A", Reason: "off"})},
-		"WithNotices": {WithNotices("note")}, "WithAvailabilityNumbers": {WithAvailabilityNumbers(2, 1)},
-		"WithRemarkInBasic": {WithRemarkInBasic()}, "WithRequiredGuestFields": {WithRequiredGuestFields("gender")},
-		"WithStrictCallbacks": {WithStrictCallbacks()}, "WithBusinessFailureStatus": {WithBusinessFailureStatus(409)},
-		"WithOrderStatusNumbers": {WithOrderStatusNumbers(OrderStatusNumbers{Confirmed: 5})}, "WithConfirmAfter": {WithConfirmAfter(-1)},
-		"WithLateVisibility": {WithLateVisibility(time.Minute)}, "WithCancelRule": {WithCancelRule(CancelForbiddenByContract)},
-		"WithCancelCutoff": {WithCancelCutoff(0)}, "WithVoucherDelay": {WithVoucherDelay(0)},
-		"WithVoucherLinkLifetime": {WithVoucherLinkLifetime(time.Second)}, "WithVoucherSize": {WithVoucherSize(1)},
-		"WithUnsignedVouchers": {WithUnsignedVouchers()}, "WithWebhookSecret": {WithWebhookSecret("s")},
-		"WithUnsignedWebhooks": {WithUnsignedWebhooks()}, "WithWebhookRetryDelays": {WithWebhookRetryDelays(time.Second)},
-		"WithWebhookTimeout": {WithWebhookTimeout(time.Second)}, "WithWebhookEvents": {WithWebhookEvents(OnBook, "strange")},
-		"WithLedgerLimit": {WithLedgerLimit(1)}, "WithControl": {WithControl()},
-	} {
-		c := DefaultConfig()
-		for _, opt := range opts {
-			opt(&c)
-		}
-		if got := parsed(t, c); reflect.DeepEqual(got, plain) || !reflect.DeepEqual(got, c) {
-			t.Errorf("%s: got %+v\nwant %+v", name, got, c)
-		}
-	}
-}
-
-// Every error names the field.
-func TestParseConfigRefuses(t *testing.T) {
-	for text, want := range map[string]string{
-		`{"unknown":1}`:                    `"unknown"`,
-		`{} {}`:                            "after top-level value",
-		`[]`:                               "array",
-		`{"seed":"x"}`:                     "seed",
-		`{"addr":"::80"}`:                  "addr",
-		`{"addr":"0.0.0.0:80"}`:            "addr",
-		`{"http1Only":true}`:               "http1Only",
-		`{"tlsNames":["a"]}`:               "tlsNames",
-		`{"tls":true,"tlsNames":["a:80"]}`: "tlsNames",
-		`{"webhooks":{"callbackHosts":["http://engine"]}}`:             "webhooks.callbackHosts[0]",
-		`{"catalog":{"roomsPerHotel":51}}`:                             "catalog.roomsPerHotel",
-		`{"accounts":[{"appKey":"k","appSecret":"s"},{"appKey":"k"}]}`: "accounts[1]",
-		`{"oauthClients":[{"clientId":"c"}]}`:                          "oauthClients[0]",
-		`{"tokenLifetime":"0s"}`:                                       "tokenLifetime",
-		`{"tokenLifetime":"an hour"}`:                                  "tokenLifetime",
-		`{"tokenLifetime":3600}`:                                       "tokenLifetime",
-		`{"rateLimits":{"Book":0}}`:                                    "rateLimits.Book",
-		`{"rateLimits":{"Nothing":1}}`:                                 "rateLimits",
-		`{"requiredGuestFields":["gender","shoeSize"]}`:                "requiredGuestFields[1]",
-		`{"cancelRule":"odd"}`:                                         "cancelRule",
-		`{"cancelRule":0}`:                                             "cancelRule",
-		`{"sessionLifetime":"-1s"}`:                                    "sessionLifetime",
-		`{"cancelCutoff":"-1s"}`:                                       "cancelCutoff",
-		`{"voucherDelay":"-1s"}`:                                       "voucherDelay",
-		`{"voucherLinkLifetime":"0s"}`:                                 "voucherLinkLifetime",
-		`{"webhooks":{"secret":""}}`:                                   "webhooks.secret",
-		`{"webhooks":{"retryDelays":["1s","soon"]}}`:                   "webhooks",
-		`{"webhooks":{"retryDelays":["1s","0s"]}}`:                     "webhooks.retryDelays[1]",
-		`{"webhooks":{"timeout":"0s"}}`:                                "webhooks.timeout",
-		`{"webhooks":{"events":{"odd":[]}}}`:                           "webhooks.events",
-		`{"webhooks":{"events":{"book":[""]}}}`:                        "webhooks.events.book",
-		`{"variants":{"available":2}}`:                                 "variants.available",
-		`{"variants":{"businessFailureStatus":500}}`:                   "variants.businessFailureStatus",
-		`{"variants":{"orderStatusNumbers":{"confirmed":6}}}`:          "variants.orderStatusNumbers",
-		`{"variants":{"orderStatusNumbers":{"pending":2}}}`:            "variants.orderStatusNumbers",
-		`{"ledgerLimit":0}`:                                            "ledgerLimit",
-		`{"control":{"token":"                    "}}`:                 "control.token",
-	} {
-		if _, err := ParseConfig([]byte(text)); !errors.Is(err, ErrInvalidOption) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", text, err)
-		}
-	}
-}
-
-func TestServerWithConfig(t *testing.T) {
+// The server's own copy has the defaults, and is not changed through the caller's.
+func TestServerConfig(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, err := ParseConfig([]byte(`{"inMemory":true, "confirmAfter":"1m", "accounts":[{"appKey":"k","appSecret":"s"}],
-			"variants":{"orderStatusNumbers":{"confirmed":5}}}`))
-		if err != nil {
-			t.Fatal(err)
+		given := Config{
+			InMemory: true, ConfirmAfter: time.Minute, Accounts: []Account{{AppKey: "k", AppSecret: "s"}},
+			Variants: Variants{OrderStatusNumbers: OrderStatusNumbers{Confirmed: 5}},
+			Webhooks: WebhookConfig{Events: map[WebhookTrigger][]types.WebhookKind{OnBook: nil}}, RateLimits: map[Operation]int{types.OpBook: 3},
 		}
-		s := NewServer(WithConfig(c), WithWebhookEvents(OnBook))
+		s := NewServer(&given)
 		defer s.Close()
 		defer s.Client().CloseIdleConnections()
-		if got := c.Webhooks.Events[OnBook]; !slices.Equal(got, []types.WebhookKind{types.EventOrderCreated}) {
-			t.Errorf("an option changed the configuration to %q", got)
+		complete := s.Config()
+		if len(given.RateLimits) != 1 || len(given.Webhooks.Events) != 1 || given.LedgerLimit != 0 {
+			t.Errorf("the caller's became %+v", given)
+		}
+		if complete.VoucherDelay != 5*time.Second || complete.RateLimits[types.OpBook] != 3 || complete.RateLimits[types.OpCancel] == 0 ||
+			len(complete.Webhooks.Events[OnBook]) != 0 || len(complete.Webhooks.Events[OnConfirm]) != 2 {
+			t.Errorf("%+v", complete)
+		}
+		if again, err := complete.complete(); err != nil || !reflect.DeepEqual(again, complete) {
+			t.Errorf("as a configuration of its own: %+v, %v", again, err)
 		}
 		u := login(t, s)
-		c.Accounts[0].AppSecret = "changed"
+		given.Accounts[0].AppSecret, complete.Accounts[0].AppSecret = "changed", "changed"
 		u.ticket("k", "s")
 		u.book("ref", 0)
 		s.Advance(time.Minute)
@@ -137,4 +42,18 @@ func TestServerWithConfig(t *testing.T) {
 			t.Errorf("status %d", got)
 		}
 	})
+}
+
+func TestConfirmAtOnceOrNever(t *testing.T) {
+	for after, want := range map[time.Duration]int{AtOnce: 2, Never: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			s := start(t, Config{ConfirmAfter: after})
+			login(t, s).book("ref", 0)
+			synctest.Wait()
+			order := s.Ledger().Orders()[0]
+			if order.Status != want || order.History[len(order.History)-1].At != order.CreatedAt {
+				t.Errorf("%v: %+v", after, order)
+			}
+		})
+	}
 }

@@ -189,9 +189,9 @@ func pageBounds(num, size, total int) (from, to int) {
 	return from, min(from+size, total)
 }
 
-// total applies [WithoutTotals].
+// total applies [Variants.NoTotals].
 func (s *Server) total(n int) int {
-	if s.cfg.Variants.WithoutTotals {
+	if s.cfg.Variants.NoTotals {
 		return 0
 	}
 	return n

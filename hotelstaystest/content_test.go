@@ -10,7 +10,7 @@ import (
 )
 
 func TestDestinations(t *testing.T) {
-	s := start(t, WithoutRateLimits(), WithCatalog(Catalog{CitiesPerProvince: 10, HotelsPerCity: 8}))
+	s := start(t, Config{NoRateLimits: true, Catalog: Catalog{CitiesPerProvince: 10, HotelsPerCity: 8}})
 	u := login(t, s)
 	get := func(body object) []any {
 		t.Helper()
@@ -67,7 +67,7 @@ func TestDestinations(t *testing.T) {
 }
 
 func TestHotelsMetadataPages(t *testing.T) {
-	s := start(t, WithoutRateLimits(), WithCatalog(Catalog{HotelsPerCity: 50}))
+	s := start(t, Config{NoRateLimits: true, Catalog: Catalog{HotelsPerCity: 50}})
 	u := login(t, s)
 	page := func(p object) *reply {
 		t.Helper()

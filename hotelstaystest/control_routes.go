@@ -330,7 +330,7 @@ func postCancel(c *controlCall) (any, error) {
 }
 
 func postVisibility(c *controlCall, req *struct {
-	After *Duration `json:"after"`
+	After *duration `json:"after"`
 }) (any, error) {
 	if req.After == nil || *req.After < 0 {
 		return nil, badField("after", "after is required, a duration such as 30s")
@@ -433,7 +433,7 @@ func getWebhooks(c *controlCall) (any, error) {
 
 func postRedeliver(c *controlCall, req *struct {
 	Fault FaultKind `json:"fault"`
-	Delay Duration  `json:"delay"`
+	Delay duration  `json:"delay"`
 }) (any, error) {
 	var f *Fault
 	if req.Fault != "" || req.Delay != 0 {
@@ -451,7 +451,7 @@ func postRedeliver(c *controlCall, req *struct {
 func getClock(c *controlCall) (any, error) { return c.clock(nil), nil }
 
 func (c *controlCall) clock(done []Due) controlClock {
-	out := controlClock{Now: c.s.Now(), Offset: Duration(c.s.clock.offset.Load())}
+	out := controlClock{Now: c.s.Now(), Offset: duration(c.s.clock.offset.Load())}
 	for _, due := range done {
 		out.Done = append(out.Done, controlDue(due))
 	}
@@ -459,7 +459,7 @@ func (c *controlCall) clock(done []Due) controlClock {
 }
 
 func postClock(c *controlCall, req *struct {
-	Advance *Duration `json:"advance"`
+	Advance *duration `json:"advance"`
 }) (any, error) {
 	if req.Advance == nil {
 		return nil, badField("advance", "advance is required, a duration such as 10m")

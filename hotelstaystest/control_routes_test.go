@@ -17,7 +17,7 @@ import (
 func TestControlOrders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{}
-		s, c := controlled(t, WithCallbackHandler(rc), WithConfirmAfter(-1), WithVoucherDelay(0))
+		s, c := controlled(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: Never, VoucherDelay: AtOnce})
 		u := login(t, s)
 		u.bookWithCallback("ref", hook)
 		u.book("other", 1)
@@ -214,7 +214,7 @@ func TestControlBoundsFaults(t *testing.T) {
 func TestFaultsOfOneOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{}
-		s, c := controlled(t, WithCallbackHandler(rc), WithConfirmAfter(-1))
+		s, c := controlled(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: Never})
 		u := login(t, s)
 		u.bookWithCallback("ref", hook)
 		synctest.Wait()
@@ -267,7 +267,7 @@ func TestControlSessionsAndTokens(t *testing.T) {
 func TestControlWebhooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{}
-		s, c := controlled(t, WithCallbackHandler(rc), WithConfirmAfter(-1))
+		s, c := controlled(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: Never})
 		u := login(t, s)
 		u.bookWithCallback("ref", hook)
 		synctest.Wait()
@@ -340,7 +340,7 @@ func TestControlClock(t *testing.T) {
 
 func TestControlLedger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, c := controlled(t, WithRateLimit(types.OpDestinations, 2))
+		s, c := controlled(t, Config{RateLimits: map[Operation]int{types.OpDestinations: 2}})
 		u := login(t, s)
 		in, order := u.book("ref", 0)
 		in.must(cancelPath, cancellation("ref", order))
@@ -378,14 +378,18 @@ func TestControlLedger(t *testing.T) {
 // The configuration shows no secret, and is a configuration.
 func TestControlConfig(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, c := controlled(t, WithAccount("key", "my-app-secret"), WithOAuthClient("id", "my-client-secret"),
-			WithWebhookSecret("my-webhook-secret"))
+		_, c := controlled(t, Config{
+			Accounts:     []Account{{AppKey: "key", AppSecret: "my-app-secret"}},
+			OAuthClients: []OAuthClient{{ClientID: "id", ClientSecret: "my-client-secret"}},
+			Webhooks:     WebhookConfig{Secret: "my-webhook-secret"},
+		})
 		a := c.call("GET", "/_sandbox/config", nil)
 		if strings.Contains(string(a.body), "my-") {
 			t.Errorf("%s", a.body)
 		}
-		if cfg, err := ParseConfig(a.body); err != nil || cfg.Accounts[0] != (Account{"key", masked}) {
-			t.Errorf("%v: %s", err, a.body)
+		var cfg Config
+		if err := json.Unmarshal(a.body, &cfg); err != nil || cfg.Accounts[0] != (Account{"key", masked}) || cfg.check() != nil {
+			t.Errorf("%v, %v: %s", err, cfg.check(), a.body)
 		}
 	})
 }

@@ -23,9 +23,11 @@ import (
 )
 
 // controlled starts a server with the control API for one test.
-func controlled(t testing.TB, opts ...Option) (*Server, *controller) {
+func controlled(t testing.TB, config ...Config) (*Server, *controller) {
 	t.Helper()
-	s := start(t, append([]Option{WithControl()}, opts...)...)
+	c := append(config, Config{})[0]
+	c.Control.Enabled = true
+	s := start(t, c)
 	return s, &controller{t: t, s: s}
 }
 
@@ -124,7 +126,7 @@ func TestControlIsOffByDefault(t *testing.T) {
 
 func TestControlIsNotInTheLedger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, c := controlled(t, WithRateLimit(types.OpTicket, 1))
+		s, c := controlled(t, Config{RateLimits: map[Operation]int{types.OpTicket: 1}})
 		s.Inject(Fault{Kind: FaultCutBeforeRead, Times: -1})
 		before := len(s.Ledger().Entries(0))
 		for range 50 {
@@ -155,7 +157,7 @@ func (c *controller) with(change func(*http.Request)) *controller {
 
 func TestControlRefusesOtherHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, c := controlled(t, func(cfg *Config) { cfg.Control.Hosts = []string{"sandbox", "Sandbox.Example"} })
+		_, c := controlled(t, Config{Control: ControlConfig{Hosts: []string{"sandbox", "Sandbox.Example"}}})
 		for host, want := range map[string]int{
 			"localhost": 200, "LOCALHOST:8080": 200, "127.0.0.1": 200, "127.9.9.9:1": 200, "[::1]:80": 200, "[::ffff:127.0.0.1]": 200,
 			"sandbox": 200, "SANDBOX:443": 200, "sandbox.example.": 200,
@@ -170,7 +172,7 @@ func TestControlRefusesOtherHosts(t *testing.T) {
 		c.with(header("Host", "attacker.example")).refused("POST", "/_sandbox/reset", nil, 403, "Host", "attacker.example")
 		c.with(header("Host", "attacker.example")).must("GET", healthPath, nil, nil) // which answers nothing else
 
-		_, remote := controlled(t, func(cfg *Config) { cfg.AllowRemote = true })
+		_, remote := controlled(t, Config{AllowRemote: true})
 		for host, want := range map[string]int{"192.0.2.1:8080": 200, "[2001:db8::1]:80": 200, "attacker.example": 403, "2130706433": 403} {
 			if a := remote.with(header("Host", host)).call("GET", "/_sandbox/clock", nil); a.status != want {
 				t.Errorf("remote, %s: HTTP %d %s, want %d", host, a.status, a.body, want)
@@ -218,7 +220,7 @@ func TestControlToken(t *testing.T) {
 		page := func(*Server) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "the page") })
 		}
-		s, c := controlled(t, func(cfg *Config) { cfg.Control.Token, cfg.Control.Page = token, page })
+		s, c := controlled(t, Config{Control: ControlConfig{Token: token, Page: page}})
 		c.must("GET", healthPath, nil, nil)
 		for name, change := range map[string]func(*http.Request){
 			"none": nil, "wrong": header("Authorization", "Bearer a-control-tokem"), "longer": header("Authorization", "Bearer a-control-token-"),
@@ -266,7 +268,7 @@ func TestControlToken(t *testing.T) {
 
 func TestControlTokenIsSecureOverTLS(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, c := controlled(t, WithTLS(), func(cfg *Config) { cfg.Control.Token = "a-control-token" })
+		_, c := controlled(t, Config{TLS: true, Control: ControlConfig{Token: "a-control-token"}})
 		in := c.call("GET", "/_sandbox/?token=a-control-token", nil)
 		if got := in.header.Get("Set-Cookie"); !strings.Contains(got, "Secure") {
 			t.Errorf("HTTP %d, cookie %q", in.status, got)
@@ -279,8 +281,9 @@ func TestRemoteControlNeedsAToken(t *testing.T) {
 		"192.0.2.1:80": true} {
 		for token, refused := range map[string]bool{"": refused, "fifteen-letters": refused, "sixteen-letters-": false} {
 			c := Config{Addr: addr, Control: ControlConfig{Enabled: true, Token: token}}
-			if err := c.checkControl(); (err != nil) != refused {
-				t.Errorf("%s with the token %q: %v", addr, token, err)
+			f := new(configFaults)
+			if c.checkControl(f); (len(*f) > 0) != refused {
+				t.Errorf("%s with the token %q: %v", addr, token, *f)
 			}
 		}
 	}
@@ -392,8 +395,14 @@ func TestRoutesAreDocumented(t *testing.T) {
 // fails, no stream goes back, and nothing is left behind.
 func TestManyControlClients(t *testing.T) {
 	const clients, users, listeners, calls = 200, 10, 5, 4
-	s := NewServer(WithInMemory(), WithControl(), WithoutRateLimits(), WithCallbackHandler(&receiver{}), WithLedgerLimit(500),
-		WithConfirmAfter(time.Minute))
+	s := NewServer(&Config{
+		InMemory:     true,
+		Control:      ControlConfig{Enabled: true},
+		NoRateLimits: true,
+		Webhooks:     WebhookConfig{CallbackHandler: &receiver{}},
+		LedgerLimit:  500,
+		ConfirmAfter: time.Minute,
+	})
 	defer s.Close()
 	c := &controller{t: t, s: s}
 	in, ids := login(t, s).find(nil)

@@ -217,7 +217,7 @@ type controlFault struct {
 	Times          int         `json:"times,omitempty"`
 	Probability    float64     `json:"probability,omitempty"`
 	Commit         bool        `json:"commit,omitempty"`
-	Delay          Duration    `json:"delay,omitzero"`
+	Delay          duration    `json:"delay,omitzero"`
 	Status         int         `json:"status,omitempty"`
 	Code           int         `json:"code,omitempty"`
 	Msg            string      `json:"msg,omitempty"`
@@ -243,7 +243,7 @@ func (f *controlFault) fault() Fault {
 func newControlFault(f Fault) controlFault {
 	out := controlFault{
 		Operation: f.Operation, Kind: f.Kind, Reference: f.Reference, Skip: f.Skip, Times: f.Times, Probability: f.Probability,
-		Commit: f.Commit, Delay: Duration(f.Delay), Status: f.Status, Code: f.Code, Msg: f.Msg, RetryAfter: f.RetryAfter,
+		Commit: f.Commit, Delay: duration(f.Delay), Status: f.Status, Code: f.Code, Msg: f.Msg, RetryAfter: f.RetryAfter,
 		Header: f.Header, Field: f.Field, BytesPerSecond: f.BytesPerSecond,
 	}
 	if f.Body != nil {
@@ -268,6 +268,19 @@ type controlDue struct {
 
 type controlClock struct {
 	Now    time.Time    `json:"now"`
-	Offset Duration     `json:"offset"` // from real time
+	Offset duration     `json:"offset"` // from real time
 	Done   []controlDue `json:"done,omitempty"`
+}
+
+// duration is a time.Duration that JSON has as text, such as "3m0s".
+type duration time.Duration
+
+// MarshalText returns the text of [time.Duration.String].
+func (d duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// UnmarshalText reads text for [time.ParseDuration].
+func (d *duration) UnmarshalText(text []byte) error {
+	parsed, err := time.ParseDuration(string(text))
+	*d = duration(parsed)
+	return err
 }

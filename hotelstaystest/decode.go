@@ -52,9 +52,20 @@ func conflict(field, format string, args ...any) error {
 }
 
 func decodeStrict(body []byte, v any) error {
+	if err := checkStrict(body, reflect.TypeOf(v).Elem()); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(body, v); err != nil {
+		return badField("", "the body is not valid JSON: %v", err)
+	}
+	return nil
+}
+
+// checkStrict checks a JSON object against the type t. An error is an inputError.
+func checkStrict(body []byte, t reflect.Type) error {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
-	if err := checkValue(dec, "", reflect.TypeOf(v).Elem()); err != nil {
+	if err := checkValue(dec, "", t); err != nil {
 		if f, ok := errors.AsType[*inputError](err); ok {
 			return f
 		}
@@ -62,9 +73,6 @@ func decodeStrict(body []byte, v any) error {
 	}
 	if _, err := dec.Token(); err != io.EOF {
 		return badField("", "the body has data after its JSON object")
-	}
-	if err := json.Unmarshal(body, v); err != nil {
-		return badField("", "the body is not valid JSON: %v", err)
 	}
 	return nil
 }
@@ -92,6 +100,13 @@ func checkValue(dec *json.Decoder, path string, t reflect.Type) error {
 		return badField(path, "%s is null; omit the field instead", where)
 	case isText:
 		return checkText(tok, path, text)
+	case t == typeOfDuration:
+		if text, ok := tok.(string); !ok {
+			return badField(path, "%s must be a duration such as 30s, not %s", path, tokenName(tok))
+		} else if _, err := parseDuration(text); err != nil {
+			return badField(path, "%s: %v", path, err)
+		}
+		return nil
 	case tok == json.Delim('{'):
 		if !object {
 			return badField(path, "%s must be %s, not object", where, jsonName(t))
@@ -184,7 +199,7 @@ func fieldType(t reflect.Type, name string) (reflect.Type, bool) {
 	}
 	for i := range t.NumField() {
 		tag, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		if tag == name {
+		if tag == name && tag != "-" {
 			return t.Field(i).Type, true
 		}
 	}

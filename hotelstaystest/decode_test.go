@@ -9,7 +9,7 @@ import (
 )
 
 func TestStrictDecoding(t *testing.T) {
-	u := login(t, start(t, WithoutRateLimits()))
+	u := login(t, start(t, Config{NoRateLimits: true}))
 	for name, tc := range map[string]struct{ path, body, msg string }{
 		"unknown field":        {destinationsPath, `{"countrycode":"AE"}`, "unknown field countrycode"},
 		"unknown nested field": {metadataPath, `{"destinationId":"x","page":{"pagesize":1}}`, "unknown field page.pagesize"},

@@ -2,7 +2,7 @@
 // whole service over real HTTP, inside the caller's process. It is to that API
 // what net/http/httptest is to HTTP.
 //
-//	srv := hotelstaystest.NewServer()
+//	srv := hotelstaystest.NewServer(nil)
 //	defer srv.Close()
 //	// point a client at srv.URL with srv.AppKey and srv.AppSecret
 //
@@ -22,13 +22,17 @@
 // [Ledger.Webhooks] lists every event and attempt. Faults on [OpWebhook] spoil
 // deliveries, and [SignWebhook] signs your own.
 //
-// Deliveries go to loopback addresses and to [WithCallbackHosts] only, with [WithAllowRemote] to
-// the latter alone. Any other address is refused without a DNS lookup and recorded as
-// [WebhookRefused]. [WithCallbackHandler] receives all deliveries in memory instead, whatever
-// their address.
+// Deliveries go to loopback addresses and to [WebhookConfig.CallbackHosts] only, with
+// [Config.AllowRemote] to the latter alone. Any other address is refused without a DNS lookup
+// and recorded as [WebhookRefused]. [WebhookConfig.CallbackHandler] receives all deliveries in
+// memory instead, whatever their address.
 //
-// Options set the fields of a [Config]. [ParseConfig] reads one from JSON, and [WithConfig]
-// starts a server with it. [Server.Reset] takes a server back to its start.
+// # Configuration
+//
+// A [Config] has all settings, in Go and as JSON; a zero field has its default.
+// [Server.Config] shows what is in force. [Server.Reset] takes a server back to its start.
+//
+//	srv := hotelstaystest.NewServer(&hotelstaystest.Config{ConfirmAfter: 5 * time.Second, VoucherDelay: hotelstaystest.AtOnce})
 //
 // # The clock
 //
@@ -38,7 +42,7 @@
 //
 // # The control API
 //
-// [WithControl] serves all of this as JSON under /_sandbox/, for programs in any language
+// [ControlConfig] serves all of this as JSON under /_sandbox/, for programs in any language
 // and for people: faults, orders, offers, sessions and tokens, webhooks, the clock, reset.
 // /_sandbox/openapi.json documents every route. /healthz answers without a token.
 //
@@ -72,7 +76,7 @@
 // # Under testing/synctest
 //
 // The sandbox uses package time directly, so in a testing/synctest bubble it runs on
-// the bubble's clock. Use [WithInMemory] there, and [WithCallbackHandler] for
+// the bubble's clock. Use [Config.InMemory] there, and [WebhookConfig.CallbackHandler] for
 // webhooks: a goroutine that waits on a socket is not durably blocked. At the end
 // close every response body, then the client's idle connections, then the server.
 //
@@ -90,7 +94,7 @@
 //   - 100000403 (forbidden), 100000405 (no such operation), 100002001 (cancellation
 //     refused) and 100000500 (an injected failure) are the sandbox's own codes.
 //   - HTTP status 200 for a moved price and a duplicate booking
-//     ([WithBusinessFailureStatus]), 400 for an ambiguous reference and an oversized
+//     ([Variants.BusinessFailureStatus]), 400 for an ambiguous reference and an oversized
 //     voucher, 403 for a missing Market or User-Ref and an expired downloadUrl, 410 for
 //     the downloadUrl of a superseded voucher.
 //   - A request refused with 429 does not count against the rate limit; every other
@@ -99,8 +103,8 @@
 // Authentication:
 //
 //   - OAuthToken answers token_type, expires_in and scope beside the token, in the
-//     envelope. [WithOAuthTopLevel] puts them at the top level, with errors as
-//     {"error", "error_description"}. A token lives for an hour ([WithTokenLifetime]).
+//     envelope. [Variants.OAuthTopLevel] puts them at the top level, with errors as
+//     {"error", "error_description"}. A token lives for an hour ([Config.TokenLifetime]).
 //     Without scope it gets all scopes of the client, with an empty scope none.
 //   - Scopes: content:read for content, search:read for HotelList, HotelRates and
 //     CheckAvail, booking:write for Book, booking:read for QueryOrders and
@@ -123,7 +127,7 @@
 //     rooms, 1 to 20 adults a room, children up to 17 years. pageSize is at least 1.
 //     Guests' nationalityCode and HotelsMetadata's countryCode are ISO 3166-1 alpha-2.
 //   - HotelList without Session-Id starts a session, with one it continues it. Sessions
-//     do not expire, unless [WithSessionLifetime] ends them; their offers end with them.
+//     do not expire, unless [Config.SessionLifetime] ends them; their offers end with them.
 //     Cancel takes any session of the account, also an expired one.
 //   - HotelList with hotelIds and a destination returns hotels that match both.
 //     destinationId takes precedence over destinationName. A destination expands to
@@ -140,12 +144,12 @@
 // Booking:
 //
 //   - CheckAvail's status is 1 for available and 2 for unavailable
-//     ([WithAvailabilityNumbers]). Its statusRemark is a field of data
-//     ([WithRemarkInBasic]).
+//     ([Variants.Available]). Its statusRemark is a field of data
+//     ([Variants.RemarkInBasic]).
 //   - Book without CheckAvail expects the price of the search. Two rate plans of one
 //     room type are the same content. Case and the order of guests do not matter to
 //     that comparison.
-//   - Order statuses: 2 confirmed, 3 cancelled, 4 pending ([WithOrderStatusNumbers]).
+//   - Order statuses: 2 confirmed, 3 cancelled, 4 pending ([Variants.OrderStatusNumbers]).
 //   - An order's guests have the fields that Book took, items of refundInfo a refundTime
 //     and a refundPrice.
 //   - QueryOrders: windows include both ends. A bound is a date, which stands for the
@@ -153,7 +157,7 @@
 //     outside every window, even one without bounds. statusList holds integers. All
 //     matching orders come at once, oldest first.
 //   - Cancel refuses a cancelled order. Check-in passes at midnight UTC of the check-in
-//     day; the cut-off is 24 hours earlier ([WithCancelCutoff]).
+//     day; the cut-off is 24 hours earlier ([Config.CancelCutoff]).
 //   - The 8 MB limit of inline voucher documents is 8 x 1024 x 1024 bytes.
 //
 // Webhooks:
@@ -161,11 +165,11 @@
 //   - Book sends order_created. The confirmation sends order_paid, then order_modified
 //     with the hotel's confirmation number. [Server.AmendOrder] sends order_modified, a
 //     cancellation order_cancelled, any other status order_modified
-//     ([WithWebhookEvents]). A regenerated voucher sends nothing. The first event may
+//     ([WebhookConfig.Events]). A regenerated voucher sends nothing. The first event may
 //     arrive before Book's answer.
 //   - hotelConfirmNo is empty until there is one. Event ids are opaque.
 //   - First attempts of an order's events go out one after another. Retries follow
-//     after 1, 2, 4, 8 and 16 seconds ([WithWebhookRetryDelays]), each with a new
-//     signature. An attempt takes ten seconds at most ([WithWebhookTimeout]).
+//     after 1, 2, 4, 8 and 16 seconds ([WebhookConfig.RetryDelays]), each with a new
+//     signature. An attempt takes ten seconds at most ([WebhookConfig.Timeout]).
 //   - [Server.WebhookSecret] signs for all accounts.
 package hotelstaystest

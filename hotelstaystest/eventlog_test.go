@@ -20,7 +20,7 @@ import (
 
 func TestEntriesOfABooking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, WithCallbackHandler(&receiver{}), WithConfirmAfter(time.Minute))
+		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: &receiver{}}, ConfirmAfter: time.Minute})
 		u := login(t, s)
 		before := s.Ledger().Entries(0)
 		u.bookWithCallback("ref", hook)
@@ -92,7 +92,7 @@ func TestEntriesNeverChange(t *testing.T) {
 
 func TestEntriesAreCopies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, WithCallbackHandler(&receiver{}))
+		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: &receiver{}}})
 		login(t, s).bookWithCallback("ref", hook)
 		synctest.Wait()
 		want := fmt.Sprintf("%+v %+v", s.Ledger().Requests(""), s.Ledger().Webhooks())
@@ -206,7 +206,7 @@ func TestMemoryOfADay(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		received := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
-		s, c := controlled(t, WithCallbackHandler(received), WithLedgerLimit(limit))
+		s, c := controlled(t, Config{Webhooks: WebhookConfig{CallbackHandler: received}, LedgerLimit: limit})
 		ctx, leave := context.WithCancel(t.Context())
 		defer leave()
 		go s.follow(ctx, t)

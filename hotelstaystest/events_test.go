@@ -87,7 +87,7 @@ func (l *listening) until(kind string) (events []streamed) {
 func TestEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{}
-		s, c := controlled(t, WithCallbackHandler(rc))
+		s, c := controlled(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}})
 		l := c.listen("", "")
 		defer l.body.Close()
 		if got := l.next(); got.comment == "" {
@@ -156,7 +156,7 @@ func TestEventsGoOn(t *testing.T) {
 
 func TestEventsSayWhatWasDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, c := controlled(t, WithLedgerLimit(5), WithoutRateLimits())
+		s, c := controlled(t, Config{LedgerLimit: 5, NoRateLimits: true})
 		u := login(t, s)
 		l := c.listen("", "")
 		defer l.body.Close()
@@ -202,7 +202,7 @@ func TestEventsEndWithTheServer(t *testing.T) {
 // A reader that never reads is disconnected, and costs what one page of entries does.
 func TestSlowReaderLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := NewServer(WithInMemory(), WithControl())
+		s := NewServer(&Config{InMemory: true, Control: ControlConfig{Enabled: true}})
 		defer s.Close()
 		w := &stuckWriter{header: http.Header{}, deadline: make(chan time.Time, 1)}
 		began := time.Now()

@@ -18,9 +18,9 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Start a server with options, call it over HTTP and read its ledger.
+// Start a server with a configuration, call it over HTTP and read its ledger.
 func Example() {
-	srv := hotelstaystest.NewServer(hotelstaystest.WithAccount("key", "secret"))
+	srv := hotelstaystest.NewServer(&hotelstaystest.Config{Accounts: []hotelstaystest.Account{{AppKey: "key", AppSecret: "secret"}}})
 	defer srv.Close()
 
 	resp, err := srv.Client().Post(srv.URL+"/api/auth/ticket", "application/json", strings.NewReader(`{"appKey":"key","appSecret":"secret"}`))
@@ -46,7 +46,7 @@ func Example() {
 
 // A fault makes an operation fail. The ledger records which request met it.
 func ExampleServer_Inject() {
-	srv := hotelstaystest.NewServer()
+	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
 	srv.Inject(hotelstaystest.Fault{
 		Operation: hotelstays.OpTicket, Kind: hotelstaystest.FaultStatus, Status: http.StatusTooManyRequests, RetryAfter: "2",
@@ -66,10 +66,10 @@ func ExampleServer_Inject() {
 }
 
 // Under testing/synctest time is virtual: an hour passes at once.
-func ExampleWithInMemory() {
+func ExampleConfig_inMemory() {
 	test := func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			srv := hotelstaystest.NewServer(hotelstaystest.WithInMemory())
+			srv := hotelstaystest.NewServer(&hotelstaystest.Config{InMemory: true})
 			defer srv.Close()
 			srv.Inject(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Hour})
 			resp, err := srv.Client().Post(srv.URL+"/api/auth/ticket", "application/json", strings.NewReader(`{}`))
@@ -84,7 +84,7 @@ func ExampleWithInMemory() {
 
 // The handler receives the webhooks of an order without a socket. It needs the secret
 // before there is a server, so the test chooses one.
-func ExampleWithCallbackHandler() {
+func ExampleWebhookConfig() {
 	events := make(chan types.WebhookKind, 8)
 	receiver, err := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret("signing-secret")}},
 		func(_ context.Context, event *hotelstays.WebhookEvent) error {
@@ -95,7 +95,9 @@ func ExampleWithCallbackHandler() {
 		fmt.Println(err)
 		return
 	}
-	srv := hotelstaystest.NewServer(hotelstaystest.WithWebhookSecret("signing-secret"), hotelstaystest.WithCallbackHandler(receiver))
+	srv := hotelstaystest.NewServer(&hotelstaystest.Config{
+		Webhooks: hotelstaystest.WebhookConfig{Secret: "signing-secret", CallbackHandler: receiver},
+	})
 	defer srv.Close()
 	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
 		hotelstays.WithHTTPClient(srv.Client()))
@@ -141,8 +143,8 @@ func ExampleNewWebhookRequest() {
 }
 
 // Drive the sandbox as a program in any language does: over HTTP.
-func ExampleWithControl() {
-	srv := hotelstaystest.NewServer(hotelstaystest.WithControl())
+func ExampleControlConfig() {
+	srv := hotelstaystest.NewServer(&hotelstaystest.Config{Control: hotelstaystest.ControlConfig{Enabled: true}})
 	defer srv.Close()
 
 	post := func(path, body string) {

@@ -49,16 +49,16 @@ func TestFaultKinds(t *testing.T) {
 		{Fault{Kind: FaultSlowBody, BytesPerSecond: 1000}, outcome{200, 1, false, true}},
 		{Fault{Kind: FaultSlowBody, BytesPerSecond: 7}, outcome{200, 1, false, true}},
 	} {
-		for name, opts := range map[string][]Option{"HTTP/1.1": nil, "HTTP/2.0": {WithTLS()}} {
+		for name, config := range map[string]Config{"HTTP/1.1": {}, "HTTP/2.0": {TLS: true}} {
 			t.Run(fmt.Sprintf("%s/%s/%d/%v", name, tc.fault.Kind, tc.fault.Status, tc.fault.Commit), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { tryFault(t, tc.fault, tc.want, name, opts) })
+				synctest.Test(t, func(t *testing.T) { tryFault(t, tc.fault, tc.want, name, config) })
 			})
 		}
 	}
 }
 
-func tryFault(t *testing.T, f Fault, want outcome, proto string, opts []Option) {
-	s := start(t, opts...)
+func tryFault(t *testing.T, f Fault, want outcome, proto string, config Config) {
+	s := start(t, config)
 	u := login(t, s)
 	in, ids := u.find(nil)
 	f.Operation = types.OpBook
@@ -111,7 +111,7 @@ func TestInjectRefusesInvalidFaults(t *testing.T) {
 }
 
 func TestFaultDetails(t *testing.T) {
-	s := start(t, WithoutRateLimits(), WithConfirmAfter(0), WithVoucherDelay(0))
+	s := start(t, Config{NoRateLimits: true, ConfirmAfter: AtOnce, VoucherDelay: AtOnce})
 	u := &user{t: t, s: s, http: s.Client()}
 	s.Inject(Fault{
 		Operation: types.OpTicket, Kind: FaultStatus, Status: 429, RetryAfter: "7", Msg: "slow down", Header: http.Header{"x-extra": {"1"}},
@@ -198,9 +198,9 @@ func TestFaultSelection(t *testing.T) {
 
 func TestAbandonedDelay(t *testing.T) {
 	for _, commit := range []bool{false, true} {
-		for _, opts := range [][]Option{nil, {WithTLS()}, {WithTLS(), WithHTTP1Only()}} {
+		for _, config := range []Config{{}, {TLS: true}, {TLS: true, HTTP1Only: true}} {
 			synctest.Test(t, func(t *testing.T) {
-				s := start(t, opts...)
+				s := start(t, config)
 				in, ids := login(t, s).find(nil)
 				s.Inject(Fault{Operation: types.OpBook, Kind: FaultDelay, Delay: time.Hour, Commit: commit})
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)

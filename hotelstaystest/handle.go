@@ -210,7 +210,7 @@ func (s *Server) checkRateLimit(c *call) *answer {
 	h := http.Header{}
 	c.limits = h
 	limit := s.cfg.RateLimits[c.op.name]
-	if limit == 0 || s.cfg.Unlimited {
+	if limit == 0 || s.cfg.NoRateLimits {
 		return nil
 	}
 	v := s.limiter.arrive(c.op.name, c.client, limit)

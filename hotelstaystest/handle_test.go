@@ -20,7 +20,7 @@ import (
 )
 
 func TestRequestHeaders(t *testing.T) {
-	s := start(t, WithoutRateLimits())
+	s := start(t, Config{NoRateLimits: true})
 	u := login(t, s)
 	for _, tc := range []struct{ path, name, value, msg string }{
 		{destinationsPath, "Session-Id", "x", "Destinations takes no header Session-Id;"},
@@ -89,7 +89,7 @@ func TestSeenIDsAreBounded(t *testing.T) {
 
 // Whoever reaches the port fills no memory with long ids, or with tickets of a year.
 func TestRequestsAreForgotten(t *testing.T) {
-	s := start(t, WithoutRateLimits(), WithLedgerLimit(1))
+	s := start(t, Config{NoRateLimits: true, LedgerLimit: 1})
 	u := login(t, s)
 	if r, err := u.header("Request-Id", strings.Repeat("x", 2*maxHeader)).send(destinationsPath, "{}"); err != nil || r.status != http.StatusRequestHeaderFieldsTooLarge {
 		t.Errorf("long headers: %v %v", r, err)
@@ -115,7 +115,7 @@ func heapInUse() int64 {
 // A body that does not arrive holds its connection for a minute; a call may take longer.
 func TestSlowBodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, WithControl())
+		s := start(t, Config{Control: ControlConfig{Enabled: true}})
 		u := login(t, s)
 		for _, head := range []string{"POST " + queryPath, "PUT " + queryPath, "POST /nowhere", "POST /_sandbox/reset", "PUT /_sandbox/reset"} {
 			conn, err := s.DialContext(t.Context(), "tcp", "")
@@ -150,7 +150,7 @@ func TestMethodsAndPaths(t *testing.T) {
 }
 
 func TestCompression(t *testing.T) {
-	s := start(t, WithCompression())
+	s := start(t, Config{Compression: true})
 	u := login(t, s)
 	req, _ := http.NewRequestWithContext(t.Context(), "POST", s.URL+listPath, bytes.NewReader(must(json.Marshal(search(s, nil)))))
 	req.Header = http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + u.token}, "Accept-Encoding": {"gzip"}}

@@ -55,9 +55,11 @@ func panics(t *testing.T, text string, f func()) {
 }
 
 // start starts an in-memory server for one test.
-func start(t testing.TB, opts ...Option) *Server {
+func start(t testing.TB, config ...Config) *Server {
 	t.Helper()
-	s := NewServer(append([]Option{WithInMemory()}, opts...)...)
+	c := append(config, Config{})[0]
+	c.InMemory = true
+	s := NewServer(&c)
 	t.Cleanup(s.Close)
 	return s
 }

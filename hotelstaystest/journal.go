@@ -228,7 +228,7 @@ func referencesIn(found []string, body []byte) []string {
 
 // Bodies returns the bodies of a request and of its answer, cut off after 16 KiB. Secrets,
 // passport numbers, birth dates, e-mail addresses and phone numbers are masked, names are not.
-// Bodies are kept with [WithControl] only.
+// Bodies are kept with [ControlConfig.Enabled] only.
 func (r *Request) Bodies() (request, answer string) {
 	if r.bodies == nil {
 		return "", ""
@@ -237,7 +237,7 @@ func (r *Request) Bodies() (request, answer string) {
 }
 
 // References returns the references to orders in the bodies of a request and of its answer.
-// They are kept with [WithControl] only.
+// They are kept with [ControlConfig.Enabled] only.
 func (r *Request) References() []string {
 	if r.bodies == nil {
 		return nil

@@ -77,8 +77,14 @@ func TestJournal(t *testing.T) {
 // No secret and no personal data is in the journal, whatever the form of the body.
 func TestJournalMasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, c := controlled(t, WithAccount("key", "SECRET-app"), WithOAuthClient("id", "SECRET-client"), WithWebhookSecret("SECRET-webhook"),
-			WithConfirmAfter(0), WithVoucherDelay(0), WithoutRateLimits())
+		s, c := controlled(t, Config{
+			Accounts:     []Account{{AppKey: "key", AppSecret: "SECRET-app"}},
+			OAuthClients: []OAuthClient{{ClientID: "id", ClientSecret: "SECRET-client"}},
+			Webhooks:     WebhookConfig{Secret: "SECRET-webhook"},
+			ConfirmAfter: AtOnce,
+			VoucherDelay: AtOnce,
+			NoRateLimits: true,
+		})
 		u := login(t, s)
 		oauth := object{"grant_type": "client_credentials", "client_id": "id", "client_secret": "SECRET-client"}
 		token := u.must(oauthPath, oauth).str("access_token")
@@ -140,7 +146,7 @@ func TestBodiesAreKeptWithControlOnly(t *testing.T) {
 // A journal of large bodies stays within the ledger's memory.
 func TestJournalIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, c := controlled(t, WithLedgerLimit(100), WithoutRateLimits())
+		s, c := controlled(t, Config{LedgerLimit: 100, NoRateLimits: true})
 		u := login(t, s)
 		before := liveHeap()
 		for range 120 {

@@ -83,7 +83,7 @@ const (
 	WebhookDelivered WebhookState = "delivered" // answered with a 2xx status
 	WebhookGivenUp   WebhookState = "given-up"  // the last retry failed
 	WebhookDropped   WebhookState = "dropped"   // by FaultDrop
-	WebhookRefused   WebhookState = "refused"   // the address is neither loopback, which counts without WithAllowRemote, nor one of WithCallbackHosts
+	WebhookRefused   WebhookState = "refused"   // the address is neither loopback, which counts without AllowRemote, nor one of CallbackHosts
 )
 
 // Webhook is the record of an event of an order with a callbackUrl.
@@ -112,7 +112,7 @@ type WebhookAttempt struct {
 
 // Ledger is the record of a [Server] since its start or the last [Server.Reset]. Its methods
 // return copies. Counts cover all of that time; of requests and webhooks it keeps the last
-// ones ([WithLedgerLimit]). Times are of the sandbox's clock ([Server.Now]).
+// ones ([Config.LedgerLimit]). Times are of the sandbox's clock ([Server.Now]).
 type Ledger struct {
 	mu            sync.Mutex
 	log           eventLog

@@ -13,7 +13,7 @@ import (
 )
 
 func TestLedgerKeepsNoSecrets(t *testing.T) {
-	s := start(t, WithoutRateLimits())
+	s := start(t, Config{NoRateLimits: true})
 	u := login(t, s)
 	u.header("Trace-Id", "t").must(destinationsPath, "{}")
 	text := fmt.Sprintf("%+v", s.Ledger().Requests(""))
@@ -33,7 +33,7 @@ func TestLedgerKeepsNoSecrets(t *testing.T) {
 }
 
 func TestLedgerLimit(t *testing.T) {
-	s := start(t, WithoutRateLimits(), WithLedgerLimit(3))
+	s := start(t, Config{NoRateLimits: true, LedgerLimit: 3})
 	u := login(t, s)
 	for range 20 {
 		u.must(destinationsPath, "{}")
@@ -47,7 +47,7 @@ func TestLedgerLimit(t *testing.T) {
 
 func TestHugeLedgerLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, WithLedgerLimit(math.MaxInt), WithCallbackHandler(&receiver{}))
+		s := start(t, Config{LedgerLimit: math.MaxInt, Webhooks: WebhookConfig{CallbackHandler: &receiver{}}})
 		login(t, s).bookWithCallback("ref", hook)
 		synctest.Wait()
 		if kept, counted := len(s.Ledger().Requests("")), s.Ledger().Count(""); kept != counted || len(s.Ledger().Webhooks()) != 1 {
@@ -59,7 +59,7 @@ func TestHugeLedgerLimit(t *testing.T) {
 func TestWebhookLedger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const secret = "not-to-be-seen"
-		s := start(t, WithCallbackHandler(&receiver{}), WithWebhookSecret(secret), WithLedgerLimit(3), WithConfirmAfter(-1))
+		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: &receiver{}, Secret: secret}, LedgerLimit: 3, ConfirmAfter: Never})
 		login(t, s).bookWithCallback("ref", hook)
 		for range 20 {
 			s.SendWebhook("ref", "order_modified")

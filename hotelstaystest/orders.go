@@ -129,14 +129,14 @@ func (st *orderStore) create(c *call, req *bookRequest, off offer, guests []orde
 		platformRef: platformReference(n), supplierRef: fmt.Sprintf("SUP%d-%06d", off.supplier, n),
 		content: content, ratePkgID: req.RatePkgID, callbackURL: req.CallbackURL,
 		offer: off, price: st.s.world.price(off, c.priced(off), cents), cents: cents, holder: *req.Holder, guests: guests,
-		created: now, visible: now.Add(time.Duration(st.s.cfg.LateVisibility)),
+		created: now, visible: now.Add(length(st.s.cfg.LateVisibility)),
 		history: []StatusChange{{statusConfirming, now}}, rule: st.s.cfg.CancelRule,
 	}
 	st.insert(o)
 	st.log(o, now)
 	st.s.webhooks.happened(o, OnBook, now)
-	if after := time.Duration(st.s.cfg.ConfirmAfter); after >= 0 {
-		st.confirmAt(o, now.Add(after))
+	if after := st.s.cfg.ConfirmAfter; after != Never {
+		st.confirmAt(o, now.Add(length(after)))
 	}
 	return o
 }
@@ -172,7 +172,7 @@ func (st *orderStore) confirm(o *order, at time.Time) {
 	o.cancelled, o.cancelReason, o.fee = time.Time{}, "", 0 // SetOrderStatus may undo a cancellation
 	if o.voucher.version == 0 {                             // the first confirmation
 		o.confirmNo = "HC-" + o.platformRef[2:]
-		o.voucher = voucherState{version: 1, issued: at.Add(time.Duration(st.s.cfg.VoucherDelay))}
+		o.voucher = voucherState{version: 1, issued: at.Add(length(st.s.cfg.VoucherDelay))}
 	}
 	st.s.webhooks.happened(o, OnConfirm, at)
 }
@@ -292,7 +292,7 @@ func (s *Server) ConfirmOrder(reference string) {
 
 // SetOrderStatus sets an order's status, 0 to 5. A confirmed order gets its confirmation
 // number and its voucher, a cancelled one is cancelled without a fee. An order in status
-// 0, 1 or pending is still confirmed after [WithConfirmAfter].
+// 0, 1 or pending is still confirmed after [Config.ConfirmAfter].
 func (s *Server) SetOrderStatus(reference string, status int) {
 	panicOn("SetOrderStatus", s.setOrderStatus(reference, status))
 }
@@ -330,7 +330,7 @@ func (s *Server) amendOrder(reference string) error {
 		}
 		o.amended++
 		o.confirmNo = fmt.Sprintf("HC-%s-%d", o.platformRef[2:], o.amended+1)
-		o.voucher = voucherState{version: o.voucher.version + 1, issued: now.Add(time.Duration(s.cfg.VoucherDelay))}
+		o.voucher = voucherState{version: o.voucher.version + 1, issued: now.Add(length(s.cfg.VoucherDelay))}
 		s.webhooks.happened(o, OnAmend, now)
 		return nil
 	})

@@ -12,7 +12,9 @@ import (
 
 func TestConfirmAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, WithOrderStatusNumbers(OrderStatusNumbers{Confirmed: 4, Pending: 2}), WithConfirmAfter(5*time.Minute))
+		s := start(t, Config{
+			Variants: Variants{OrderStatusNumbers: OrderStatusNumbers{Confirmed: 4, Pending: 2}}, ConfirmAfter: 5 * time.Minute,
+		})
 		u := login(t, s)
 		u.book("ref", 0)
 		made := time.Now()
@@ -34,7 +36,7 @@ func TestConfirmAfter(t *testing.T) {
 }
 
 func TestSetOrderStatus(t *testing.T) {
-	s := start(t, WithoutRateLimits(), WithConfirmAfter(-1))
+	s := start(t, Config{NoRateLimits: true, ConfirmAfter: Never})
 	u := login(t, s)
 	u.book("ref", 0)
 	for _, step := range []struct {
@@ -64,7 +66,7 @@ func TestSetOrderStatus(t *testing.T) {
 }
 
 func TestOrderFields(t *testing.T) {
-	s := start(t, WithoutRateLimits())
+	s := start(t, Config{NoRateLimits: true})
 	u := login(t, s)
 	in, ids := u.find(object{"roomOccupancies": []object{{"adultCount": 2}, {"adultCount": 1}}})
 	in.must(bookPath, booking("ref", ids[0], object{
@@ -124,7 +126,7 @@ func TestConfirmCancelledOrder(t *testing.T) {
 
 func TestAmendOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, WithConfirmAfter(0), WithVoucherDelay(0))
+		s := start(t, Config{ConfirmAfter: AtOnce, VoucherDelay: AtOnce})
 		u := login(t, s)
 		u.book("ref", 0)
 		ask := func() *reply { return u.must(voucherPath, object{"customerReferenceNo": "ref"}) }

@@ -10,7 +10,7 @@ import (
 )
 
 func TestPackagePrices(t *testing.T) {
-	s := start(t, WithoutRateLimits(), WithCatalog(Catalog{RatesPerRoom: 12}))
+	s := start(t, Config{NoRateLimits: true, Catalog: Catalog{RatesPerRoom: 12}})
 	u := login(t, s)
 	boards, seen := map[string]bool{}, map[string]bool{}
 	for code, decimals := range map[string]int{"JPY": 0, "KWD": 3, "AED": 2} {

@@ -13,7 +13,7 @@ import (
 
 func TestQueryOrdersFilters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, WithoutRateLimits(), WithAccount("one", "1"), WithAccount("two", "2"))
+		s := start(t, Config{NoRateLimits: true, Accounts: []Account{{AppKey: "one", AppSecret: "1"}, {AppKey: "two", AppSecret: "2"}}})
 		u := login(t, s)
 		var free, never string // a package with free cancellation, one without
 		stays := []object{{"checkIn": "2030-12-24", "checkOut": "2030-12-26"}, {"checkIn": "2031-01-05", "checkOut": "2031-01-06"}}
@@ -78,7 +78,7 @@ func TestQueryOrdersFilters(t *testing.T) {
 // Under synctest several orders have the same time.
 func TestOrdersOfOneInstant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		u := login(t, start(t, WithoutRateLimits()))
+		u := login(t, start(t, Config{NoRateLimits: true}))
 		in, ids := u.find(nil)
 		for i := range 3 {
 			guest := object{"guests": []object{{"roomIndex": 1, "firstName": "Test", "lastName": fmt.Sprint("Guest", i)}}}
@@ -95,7 +95,7 @@ func TestOrdersOfOneInstant(t *testing.T) {
 
 func TestLateVisibility(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, WithLateVisibility(40*time.Second))
+		s := start(t, Config{LateVisibility: 40 * time.Second})
 		u := login(t, s)
 		u.book("ref", 0)
 		q := func() int {

@@ -75,7 +75,7 @@ func TestRateLimitsComeBeforeEverything(t *testing.T) {
 }
 
 func TestRateLimitOfAnOperationWithoutADocumentedOne(t *testing.T) {
-	s := start(t, WithRateLimit(types.OpOAuthToken, 2))
+	s := start(t, Config{RateLimits: map[Operation]int{types.OpOAuthToken: 2}})
 	u := &user{t: t, s: s, http: s.Client()}
 	u.post(oauthPath, "{}")
 	u.post(oauthPath, "{}")

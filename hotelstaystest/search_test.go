@@ -15,7 +15,7 @@ import (
 )
 
 func TestHotelListRules(t *testing.T) {
-	s := start(t, WithoutRateLimits())
+	s := start(t, Config{NoRateLimits: true})
 	u := login(t, s)
 	ids := make([]string, 1001)
 	for i := range ids {
@@ -51,13 +51,13 @@ func TestHotelListRules(t *testing.T) {
 		u.refused(listPath, search(s, tc.more), 400, types.CodeParam, tc.msg)
 	}
 	u.must(listPath, search(s, object{"hotelIds": ids[:1000], "pageSize": 1, "residencyCode": "AE", "cursor": 4, "sortBy": "anything"}))
-	band := login(t, start(t, WithVisibilityBand()))
+	band := login(t, start(t, Config{VisibilityBand: true}))
 	band.refused(listPath, search(band.s, object{"hotelIds": ids[:201]}), 400, types.CodeParam, "at most 200")
 	band.must(listPath, search(band.s, object{"hotelIds": ids[:200], "maxRatesPerHotel": 1}))
 }
 
 func TestHotelListResults(t *testing.T) {
-	s := start(t, WithoutRateLimits(), WithCatalog(Catalog{HotelsPerCity: 120}))
+	s := start(t, Config{NoRateLimits: true, Catalog: Catalog{HotelsPerCity: 120}})
 	u := login(t, s)
 	r := u.must(listPath, search(s, object{"pageNum": 3, "maxRatesPerHotel": 1}))
 	if len(r.list("list")) != 20 || r.str("total") != "120" || r.str("hasMore") != "false" ||
@@ -101,7 +101,7 @@ func must[T any](v T, err error) T {
 }
 
 func TestHotelListOrder(t *testing.T) {
-	s := start(t, WithoutRateLimits())
+	s := start(t, Config{NoRateLimits: true})
 	u := login(t, s)
 	values := func(sort string, path ...string) []float64 {
 		var out []float64
@@ -127,7 +127,10 @@ func TestHotelListOrder(t *testing.T) {
 }
 
 func TestEmptyAndIncompleteResults(t *testing.T) {
-	reason := login(t, start(t, WithEmptyReason("NO_SUPPLIER_ANSWERED", types.EmptyReasonSupplier{SupplierCode: "S1", Reason: "timeout"}), WithNotices("never shown")))
+	reason := login(t, start(t, Config{
+		EmptyReason: &types.EmptyReason{Code: "NO_SUPPLIER_ANSWERED", Suppliers: []types.EmptyReasonSupplier{{SupplierCode: "S1", Reason: "timeout"}}},
+		Notices:     []string{"never shown"},
+	}))
 	r := reason.must(listPath, search(reason.s, nil))
 	if r.str("basic", "emptyReason", "code") != "NO_SUPPLIER_ANSWERED" ||
 		r.str("basic", "emptyReason", "suppliers", 0, "reason") != "timeout" || // it was asked
@@ -135,15 +138,15 @@ func TestEmptyAndIncompleteResults(t *testing.T) {
 		r.at("basic", "notices") != nil || r.str("total") != "0" || r.str("basic", "sessionId") == "" {
 		t.Errorf("%s", r.body)
 	}
-	notices := login(t, start(t, WithNotices("some hotels could not be priced")))
+	notices := login(t, start(t, Config{Notices: []string{"some hotels could not be priced"}}))
 	if r := notices.must(listPath, search(notices.s, nil)); r.str("basic", "notices", 0) != "some hotels could not be priced" {
 		t.Errorf("%.300s", r.body)
 	}
-	capped := login(t, start(t, WithCatalog(Catalog{HotelsPerCity: maxExpansion + 5})))
+	capped := login(t, start(t, Config{Catalog: Catalog{HotelsPerCity: maxExpansion + 5}}))
 	if r := capped.must(listPath, search(capped.s, object{"pageSize": 1})); r.str("total") != "2000" || len(r.list("basic", "notices")) != 1 {
 		t.Errorf("total %v, basic %v", r.at("total"), r.at("basic", "notices"))
 	}
-	u := login(t, start(t, WithoutTotals()))
+	u := login(t, start(t, Config{Variants: Variants{NoTotals: true}}))
 	if r := u.must(listPath, search(u.s, object{"pageSize": 5})); r.str("total") != "0" || r.str("hasMore") != "true" {
 		t.Errorf("total %v, hasMore %v", r.at("total"), r.at("hasMore"))
 	}
@@ -153,7 +156,7 @@ func TestEmptyAndIncompleteResults(t *testing.T) {
 }
 
 func TestSessions(t *testing.T) {
-	s := start(t, WithoutRateLimits(), WithAccount("one", "1"), WithAccount("two", "2"))
+	s := start(t, Config{NoRateLimits: true, Accounts: []Account{{AppKey: "one", AppSecret: "1"}, {AppKey: "two", AppSecret: "2"}}})
 	u := login(t, s)
 	in, ids := u.find(nil)
 	hotelID := s.HotelIDs(1)[0]
@@ -183,7 +186,7 @@ func TestSessions(t *testing.T) {
 }
 
 func TestHotelIDsAreNotStable(t *testing.T) {
-	s := start(t, WithoutRateLimits())
+	s := start(t, Config{NoRateLimits: true})
 	u := login(t, s)
 	ids, platform := map[string]bool{}, map[string]bool{}
 	for range 20 {
@@ -198,7 +201,7 @@ func TestHotelIDsAreNotStable(t *testing.T) {
 
 func TestSessionLifetime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, WithoutRateLimits(), WithSessionLifetime(30*time.Minute))
+		s := start(t, Config{NoRateLimits: true, SessionLifetime: 30 * time.Minute})
 		u := login(t, s)
 		in, ids := u.find(nil)
 		_, order := u.book("ref", 1)
@@ -219,7 +222,7 @@ func TestSessionLifetime(t *testing.T) {
 
 // The start in a session's id cannot be changed.
 func TestSessionStartIsProven(t *testing.T) {
-	s := start(t, WithSessionLifetime(time.Hour))
+	s := start(t, Config{SessionLifetime: time.Hour})
 	in, ids := login(t, s).find(nil)
 	fields := strings.Split(in.headers["Session-Id"], "-")
 	for i, value := range map[int]string{1: "zz", 2: base36(time.Now().Add(time.Hour).UnixNano()), 3: "00000000000000000000"} {

@@ -28,7 +28,7 @@ type Server struct {
 	AppKey, AppSecret string
 	// ClientID and ClientSecret are the first OAuth client's credentials.
 	ClientID, ClientSecret string
-	// WebhookSecret signs webhook deliveries. It is empty with WithUnsignedWebhooks.
+	// WebhookSecret signs webhook deliveries. It is empty if they are unsigned.
 	WebhookSecret string
 
 	cfg      Config
@@ -51,7 +51,7 @@ type Server struct {
 	revoked  atomic.Int64 // that of the last token that RevokeTokens ended
 
 	httpServer *http.Server
-	mem        *memListener // with WithInMemory
+	mem        *memListener // with InMemory
 	cert       *x509.Certificate
 	closing    chan struct{}
 	closeOnce  sync.Once
@@ -63,29 +63,25 @@ type Server struct {
 }
 
 // NewServer starts a sandbox, by default over http on a free port of 127.0.0.1. Close it
-// when done. NewServer panics when an option is invalid or it cannot listen;
-// [StartServer] returns an error instead.
-func NewServer(opts ...Option) *Server {
-	s, err := StartServer(opts...)
+// when done. A nil config means all defaults. NewServer panics when the config is invalid
+// or it cannot listen; [StartServer] returns an error instead.
+func NewServer(config *Config) *Server {
+	s, err := StartServer(config)
 	if err != nil {
 		panic(err)
 	}
 	return s
 }
 
-// StartServer is [NewServer] with an error instead of a panic. An error about an option
-// matches [ErrInvalidOption].
-func StartServer(opts ...Option) (*Server, error) {
-	cfg := DefaultConfig()
-	for _, opt := range opts {
-		if opt == nil {
-			return nil, fmt.Errorf("%w: a nil option", ErrInvalidOption)
-		}
-		opt(&cfg)
+// StartServer is [NewServer] with an error instead of a panic. An error about the config
+// matches [ErrInvalidConfig].
+func StartServer(config *Config) (*Server, error) {
+	if config == nil {
+		config = new(Config)
 	}
-	cfg, err := cfg.complete()
+	cfg, err := config.complete()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrInvalidOption, err)
+		return nil, err
 	}
 	s := newServer(cfg)
 	if err := s.listen(); err != nil {
@@ -260,7 +256,7 @@ func (s *Server) isClosing() bool {
 func (s *Server) Client() *http.Client { return s.ClientFrom("127.0.0.1") }
 
 // ClientFrom is [Server.Client] with another client address, because rate limits count per
-// address. With [WithInMemory] it takes any IP address, with sockets a local one, such as
+// address. With InMemory it takes any IP address, with sockets a local one, such as
 // 127.0.0.2 on Linux.
 func (s *Server) ClientFrom(ip string) *http.Client {
 	addr, err := netip.ParseAddr(ip)
@@ -277,13 +273,13 @@ func (s *Server) ClientFrom(ip string) *http.Client {
 	return &http.Client{Transport: t}
 }
 
-// DialContext is for your own transport. With [WithInMemory] it connects to the server,
+// DialContext is for your own transport. With InMemory it connects to the server,
 // whatever addr is; with sockets it dials addr.
 func (s *Server) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	return s.dialFrom(ctx, netip.MustParseAddr("127.0.0.1"), network, addr)
 }
 
-// Certificate returns the certificate of [WithTLS], or nil.
+// Certificate returns the certificate of a server with TLS, or nil.
 func (s *Server) Certificate() *x509.Certificate { return s.cert }
 
 func (s *Server) newTransport(from netip.Addr) *http.Transport {

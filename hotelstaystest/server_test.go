@@ -17,20 +17,20 @@ import (
 )
 
 func TestCloseLeavesNothing(t *testing.T) {
-	for name, opts := range map[string][]Option{
-		"memory": {WithInMemory()}, "memory TLS": {WithInMemory(), WithTLS()}, "memory TLS HTTP/1": {WithInMemory(), WithTLS(), WithHTTP1Only()},
+	for name, config := range map[string]*Config{
+		"memory": {InMemory: true}, "memory TLS": {InMemory: true, TLS: true}, "memory TLS HTTP/1": {InMemory: true, TLS: true, HTTP1Only: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // fails if a goroutine is left
-				s := NewServer(opts...)
+				s := NewServer(config)
 				useAndClose(t, s)
 			})
 		})
 	}
-	for name, opts := range map[string][]Option{"sockets": nil, "sockets TLS": {WithTLS()}, "localhost": {WithAddr("localhost:0")}} {
+	for name, config := range map[string]*Config{"sockets": nil, "sockets TLS": {TLS: true}, "localhost": {Addr: "localhost:0"}} {
 		t.Run(name, func(t *testing.T) {
 			before := runtime.NumGoroutine()
-			useAndClose(t, NewServer(opts...))
+			useAndClose(t, NewServer(config))
 			for end := time.Now().Add(2 * time.Second); runtime.NumGoroutine() > before; time.Sleep(5 * time.Millisecond) {
 				if time.Now().After(end) {
 					buf := make([]byte, 1<<16)
@@ -72,7 +72,7 @@ func useAndClose(t *testing.T, s *Server) {
 }
 
 func TestConcurrentUse(t *testing.T) {
-	s := start(t, WithTLS(), WithoutRateLimits(), WithConfirmAfter(0), WithVoucherDelay(0))
+	s := start(t, Config{TLS: true, NoRateLimits: true, ConfirmAfter: AtOnce, VoucherDelay: AtOnce})
 	u := login(t, s)
 	in, ids := u.find(nil)
 	s.Inject(Fault{Kind: FaultStatus, Times: -1, Probability: 0.1})
@@ -111,16 +111,16 @@ func TestConcurrentUse(t *testing.T) {
 
 func TestProtocols(t *testing.T) {
 	for _, tc := range []struct {
-		opts        []Option
+		config      *Config
 		proto, base string
 	}{
-		{[]Option{WithInMemory()}, "HTTP/1.1", "http://127.0.0.1"},
-		{[]Option{WithInMemory(), WithTLS()}, "HTTP/2.0", "https://127.0.0.1"},
-		{[]Option{WithInMemory(), WithTLS(), WithHTTP1Only()}, "HTTP/1.1", "https://127.0.0.1"},
+		{&Config{InMemory: true}, "HTTP/1.1", "http://127.0.0.1"},
+		{&Config{InMemory: true, TLS: true}, "HTTP/2.0", "https://127.0.0.1"},
+		{&Config{InMemory: true, TLS: true, HTTP1Only: true}, "HTTP/1.1", "https://127.0.0.1"},
 		{nil, "HTTP/1.1", "http://127.0.0.1:"},
-		{[]Option{WithTLS()}, "HTTP/2.0", "https://127.0.0.1:"},
+		{&Config{TLS: true}, "HTTP/2.0", "https://127.0.0.1:"},
 	} {
-		s := NewServer(tc.opts...)
+		s := NewServer(tc.config)
 		u := login(t, s)
 		r := u.must(destinationsPath, "{}")
 		if r.proto != tc.proto || s.Ledger().Requests("")[0].Proto != tc.proto || !strings.HasPrefix(s.URL, tc.base) ||
@@ -143,7 +143,7 @@ func TestDialContext(t *testing.T) {
 }
 
 func TestClientFrom(t *testing.T) {
-	s := NewServer()
+	s := NewServer(nil)
 	defer s.Close()
 	u := &user{t: t, s: s, http: s.ClientFrom("127.0.0.9")}
 	if _, err := u.send(ticketPath, "{}"); err != nil {
@@ -157,7 +157,9 @@ func TestClientFrom(t *testing.T) {
 func TestReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{answer: func(n int, _ *http.Request) int { return []int{500, 500, 200, 500}[n] }}
-		s := start(t, WithCallbackHandler(rc), WithConfirmAfter(-1), WithRateLimit(types.OpDestinations, 1))
+		s := start(t, Config{
+			Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: Never, RateLimits: map[Operation]int{types.OpDestinations: 1},
+		})
 		fresh := func() string {
 			l := s.Ledger()
 			return fmt.Sprint(l.Requests(""), l.Orders(), l.Webhooks(), l.Cancellations(), l.Count(""), l.Counts(), l.Dropped(),
@@ -214,7 +216,7 @@ func TestResetDuringCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		rc := &receiver{answer: func(int, *http.Request) int { <-release; return 500 }}
-		s := start(t, WithCallbackHandler(rc))
+		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}})
 		u := login(t, s)
 		u.bookWithCallback("ref", hook)
 		s.Inject(Fault{Kind: FaultDelay, Delay: time.Minute})
@@ -232,7 +234,7 @@ func TestResetDuringCalls(t *testing.T) {
 }
 
 func TestCertificateNames(t *testing.T) {
-	s := start(t, WithTLS(), WithTLSNames("sandbox", "192.0.2.7"))
+	s := start(t, Config{TLS: true, TLSNames: []string{"sandbox", "192.0.2.7"}})
 	for host, want := range map[string]bool{
 		"sandbox": true, "192.0.2.7": true, "localhost": true, "127.0.0.1": true, "::1": true, "other": false, "192.0.2.8": false,
 	} {
@@ -253,7 +255,7 @@ func TestReachableAddress(t *testing.T) {
 }
 
 func TestConfigOfServer(t *testing.T) {
-	s := start(t, WithSeed(9), WithRateLimit(types.OpBook, 3))
+	s := start(t, Config{Seed: 9, RateLimits: map[Operation]int{types.OpBook: 3}})
 	c := s.Config()
 	if c.Seed != 9 || c.RateLimits[types.OpBook] != 3 || c.RateLimits[types.OpTicket] != 5 || c.RateLimits[types.OpHotelIDList] != 0 {
 		t.Errorf("%+v", c)

@@ -33,7 +33,7 @@ func TestWrongType(t *testing.T) {
 }
 
 func TestVoucherFaults(t *testing.T) {
-	s := start(t, WithoutRateLimits(), WithConfirmAfter(0), WithVoucherDelay(0), WithVoucherSize(100_000))
+	s := start(t, Config{NoRateLimits: true, ConfirmAfter: AtOnce, VoucherDelay: AtOnce, VoucherSize: 100_000})
 	u := login(t, s)
 	u.book("ref", 0)
 	ask := func() *reply {

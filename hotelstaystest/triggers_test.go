@@ -14,7 +14,7 @@ import (
 
 func TestTriggers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, _ := controlled(t, WithoutRateLimits())
+		s, _ := controlled(t, Config{NoRateLimits: true})
 		u := login(t, s)
 		in, ids := u.find(nil)
 		s.Inject(Fault{Kind: FaultGarbage, Times: 1}) // stays for a request without trigger
@@ -59,7 +59,7 @@ func TestTriggers(t *testing.T) {
 func TestTriggersForLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{}
-		s, _ := controlled(t, WithCallbackHandler(rc), WithConfirmAfter(time.Minute), WithoutRateLimits())
+		s, _ := controlled(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: time.Minute, NoRateLimits: true})
 		u := login(t, s)
 		in, ids := u.find(nil)
 		tested := in.header("Test", "sandbox.later=QueryOrders:status,times=2; sandbox.later=Webhook:drop,skip=1; sandbox.later=Cancel:cut,commit")
@@ -93,7 +93,7 @@ func TestTriggersForLater(t *testing.T) {
 
 func TestMalformedTriggers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, _ := controlled(t, WithoutRateLimits())
+		s, _ := controlled(t, Config{NoRateLimits: true})
 		in, ids := login(t, s).find(nil)
 		for value, want := range map[string]string{
 			"sandbox.":                                   "not a trigger",

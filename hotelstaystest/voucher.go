@@ -81,7 +81,7 @@ func runOrderVoucher(s *Server, c *call, req *orderVoucherRequest) (any, error) 
 }
 
 func (s *Server) voucherBody(base string, o *order, doc []byte, now time.Time, inline bool) *voucherBody {
-	life := time.Duration(s.cfg.VoucherLinkLifetime)
+	life := s.cfg.VoucherLinkLifetime
 	v := &voucherBody{
 		VoucherNumber: o.voucherNumber(), Version: o.voucher.version, IssuedAt: stamp(o.voucher.issued),
 		ContentType: "application/pdf", ByteSize: len(doc), VerifyURL: base + verifyPath + o.voucherNumber(),
@@ -210,7 +210,7 @@ func (s *Server) failVoucher(reference string) error {
 	return s.withOrder(reference, func(o *order, _ time.Time) error { o.voucher.failed = true; return nil })
 }
 
-// RegenerateVoucher issues a new version of an order's voucher after [WithVoucherDelay],
+// RegenerateVoucher issues a new version of an order's voucher after [Config.VoucherDelay],
 // and supersedes the old version at once. It panics when there is no voucher yet.
 func (s *Server) RegenerateVoucher(reference string) {
 	panicOn("RegenerateVoucher", s.regenerateVoucher(reference))
@@ -221,7 +221,7 @@ func (s *Server) regenerateVoucher(reference string) error {
 		if o.voucher.version == 0 {
 			return conflict("reference", "reference %q: the order has no voucher yet", reference)
 		}
-		o.voucher = voucherState{version: o.voucher.version + 1, issued: now.Add(time.Duration(s.cfg.VoucherDelay))}
+		o.voucher = voucherState{version: o.voucher.version + 1, issued: now.Add(length(s.cfg.VoucherDelay))}
 		return nil
 	})
 }

@@ -39,7 +39,7 @@ func (u *user) download(link string, header ...string) (int, []byte) {
 
 func TestVoucherStates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, WithConfirmAfter(time.Minute), WithVoucherDelay(10*time.Second), WithVoucherLinkLifetime(time.Minute))
+		s := start(t, Config{ConfirmAfter: time.Minute, VoucherDelay: 10 * time.Second, VoucherLinkLifetime: time.Minute})
 		u := login(t, s)
 		in, order := u.book("ref", 0)
 		ask := func() *reply {
@@ -108,7 +108,7 @@ func TestVoucherStates(t *testing.T) {
 }
 
 func TestVoucherReferences(t *testing.T) {
-	s := start(t, WithoutRateLimits(), WithAccount("one", "1"), WithAccount("two", "2"))
+	s := start(t, Config{NoRateLimits: true, Accounts: []Account{{AppKey: "one", AppSecret: "1"}, {AppKey: "two", AppSecret: "2"}}})
 	u := login(t, s)
 	_, a := u.book("a", 0)
 	in, ids := u.find(nil)
@@ -136,7 +136,7 @@ func TestVoucherReferences(t *testing.T) {
 
 func TestVoucherSizes(t *testing.T) {
 	with := func(size int) *user {
-		s := start(t, WithConfirmAfter(0), WithVoucherDelay(0), WithVoucherSize(size), WithUnsignedVouchers())
+		s := start(t, Config{ConfirmAfter: AtOnce, VoucherDelay: AtOnce, VoucherSize: size, UnsignedVouchers: true})
 		u := login(t, s)
 		u.book("ref", 0)
 		return u
@@ -158,11 +158,7 @@ func TestVoucherSizes(t *testing.T) {
 // A client elsewhere does not reach the sandbox under its loopback address.
 func TestVoucherLinksOfRemoteClients(t *testing.T) {
 	for remote, want := range map[bool]string{true: "http://sandbox:8080/vouchers/", false: "http://127.0.0.1/vouchers/"} {
-		opts := []Option{WithConfirmAfter(0), WithVoucherDelay(0)}
-		if remote {
-			opts = append(opts, WithAllowRemote())
-		}
-		s := start(t, opts...)
+		s := start(t, Config{ConfirmAfter: AtOnce, VoucherDelay: AtOnce, AllowRemote: remote})
 		u := login(t, s)
 		u.book("ref", 0)
 		req, err := http.NewRequestWithContext(t.Context(), "POST", s.URL+voucherPath, strings.NewReader(`{"customerReferenceNo":"ref"}`))

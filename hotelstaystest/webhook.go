@@ -38,7 +38,7 @@ type webhooks struct {
 	ctx       context.Context // ends with the server
 	stop      context.CancelFunc
 	transport http.RoundTripper
-	server    *http.Server // of WithCallbackHandler
+	server    *http.Server // of CallbackHandler
 	numbers   counter
 }
 
@@ -266,7 +266,7 @@ func (w *webhooks) answered(e *event, i, status int, err error, again bool) {
 	}
 	w.tried(e)
 	if state == WebhookPending && retry {
-		w.schedule(e, time.Duration(pauses[e.tries-1]))
+		w.schedule(e, pauses[e.tries-1])
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 
 const maxCallbackAnswer = 64 << 10 // bytes of a receiver's answer that are read
 
-var errNotTaken = errors.New("webhooks go to loopback addresses, unless WithAllowRemote is set, to WithCallbackHosts and to WithCallbackHandler")
+var errNotTaken = errors.New("webhooks go to loopback addresses, unless allowRemote is set, to webhooks.callbackHosts and to a CallbackHandler")
 
 type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
 
@@ -42,7 +42,7 @@ func (c *WebhookConfig) socketTransport(dial dialFunc) *http.Transport {
 	}
 }
 
-// takes reports whether host is one of [WithCallbackHosts].
+// takes reports whether host is one of [WebhookConfig.CallbackHosts].
 func (c *WebhookConfig) takes(host string) bool {
 	host = strings.TrimSuffix(host, ".")
 	return slices.ContainsFunc(c.CallbackHosts, func(taken string) bool { return strings.EqualFold(taken, host) })
@@ -137,7 +137,7 @@ func (w *webhooks) send(e *event, f *Fault, again bool) {
 }
 
 func (w *webhooks) exchange(req *http.Request) (int, error) {
-	ctx, cancel := context.WithTimeout(w.ctx, time.Duration(w.cfg.Timeout))
+	ctx, cancel := context.WithTimeout(w.ctx, w.cfg.Timeout)
 	defer cancel()
 	resp, err := w.transport.RoundTrip(req.WithContext(ctx))
 	if err != nil {

@@ -60,7 +60,7 @@ func TestOnlyLoopbackIsDialed(t *testing.T) {
 		t.Run(url, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := &dials{}
-				s := start(t, WithConfirmAfter(-1), WithWebhookRetryDelays(time.Second))
+				s := start(t, Config{ConfirmAfter: Never, Webhooks: WebhookConfig{RetryDelays: []time.Duration{time.Second}}})
 				s.webhooks.transport = s.cfg.Webhooks.socketTransport(d.dial)
 				o := &order{callbackURL: url, platformRef: "PO1"} // without Book's checks
 				if _, err := http.NewRequest("POST", url, nil); err != nil {
@@ -109,16 +109,15 @@ func TestDeliveriesOverSockets(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		rc := &receiver{}
 		web := httptest.NewUnstartedServer(rc)
-		opts := []Option{WithConfirmAfter(0)}
+		config := &Config{ConfirmAfter: AtOnce}
 		if secure {
 			web.StartTLS()
-			pool := x509.NewCertPool()
-			pool.AddCert(web.Certificate())
-			opts = append(opts, WithCallbackRoots(pool))
+			config.Webhooks.CallbackRoots = x509.NewCertPool()
+			config.Webhooks.CallbackRoots.AddCert(web.Certificate())
 		} else {
 			web.Start()
 		}
-		s := NewServer(opts...)
+		s := NewServer(config)
 		login(t, s).bookWithCallback("ref", web.URL+"/hook")
 		eventually(t, "three events", func() bool { return len(rc.all()) == 3 })
 		if rc.events() != "created paid modified" || signedAt(rc.all()[2], s.WebhookSecret) == 0 {
@@ -140,7 +139,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 		hits.Done()
 	}))
 	defer web.Close()
-	s := NewServer(WithConfirmAfter(-1), WithWebhookRetryDelays(time.Millisecond))
+	s := NewServer(&Config{ConfirmAfter: Never, Webhooks: WebhookConfig{RetryDelays: []time.Duration{time.Millisecond}}})
 	defer s.Close()
 	login(t, s).bookWithCallback("ref", web.URL)
 	hits.Wait()
@@ -174,7 +173,7 @@ func TestCloseEndsDeliveries(t *testing.T) {
 					}
 					return tc.status
 				}}
-				s := NewServer(WithInMemory(), WithCallbackHandler(rc))
+				s := NewServer(&Config{InMemory: true, Webhooks: WebhookConfig{CallbackHandler: rc}})
 				if tc.fault != "" {
 					s.Inject(Fault{Operation: OpWebhook, Kind: tc.fault, Delay: 24 * time.Hour})
 				}
@@ -204,7 +203,7 @@ func TestCloseLeavesNoSocketBehind(t *testing.T) {
 		hanging <- struct{}{}
 		<-r.Context().Done()
 	}))
-	s := NewServer()
+	s := NewServer(nil)
 	login(t, s).bookWithCallback("ref", web.URL)
 	<-hanging
 	began := time.Now()
@@ -220,10 +219,10 @@ func TestCloseLeavesNoSocketBehind(t *testing.T) {
 func TestCloseEndsCallbackHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := false
-		s := NewServer(WithInMemory(), WithCallbackHandler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		s := NewServer(&Config{InMemory: true, Webhooks: WebhookConfig{CallbackHandler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			<-r.Context().Done()
 			ended = true
-		})))
+		})}})
 		login(t, s).bookWithCallback("ref", hook)
 		synctest.Wait()
 		s.Close()
@@ -243,7 +242,7 @@ func TestCallbackHandlerUsesServer(t *testing.T) {
 			}
 			return 200
 		}}
-		s = start(t, WithCallbackHandler(rc), WithConfirmAfter(time.Minute))
+		s = start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: time.Minute})
 		login(t, s).bookWithCallback("ref", hook)
 		time.Sleep(time.Hour)
 		if rc.events() != "created paid modified modified" {
@@ -258,7 +257,7 @@ func TestRemoteClientsReachNoLoopback(t *testing.T) {
 	web := httptest.NewServer(rc)
 	defer web.Close()
 	for _, hosts := range [][]string{nil, {"127.0.0.1"}} {
-		s := NewServer(WithConfirmAfter(-1), WithAllowRemote(), WithCallbackHosts(hosts...))
+		s := NewServer(&Config{ConfirmAfter: Never, AllowRemote: true, Webhooks: WebhookConfig{CallbackHosts: hosts}})
 		defer s.Close()
 		login(t, s).bookWithCallback("ref", web.URL)
 		want := WebhookRefused
@@ -278,7 +277,7 @@ func TestDeliveriesToNamedHosts(t *testing.T) {
 	web := httptest.NewServer(rc)
 	defer web.Close()
 	_, port, _ := net.SplitHostPort(web.Listener.Addr().String())
-	s := NewServer(WithConfirmAfter(-1), WithCallbackHosts("Engine", "0.0.0.0"), WithStrictCallbacks())
+	s := NewServer(&Config{ConfirmAfter: Never, Webhooks: WebhookConfig{CallbackHosts: []string{"Engine", "0.0.0.0"}, StrictCallbacks: true}})
 	defer s.Close()
 	u := login(t, s)
 	u.bookWithCallback("ref", "http://0.0.0.0:"+port+"/hook")

@@ -77,7 +77,7 @@ func (u *user) bookWithCallback(ref, callback string) (*user, *reply) {
 func TestWebhooksOfAnOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{}
-		s := start(t, WithoutRateLimits(), WithCallbackHandler(rc), WithWebhookSecret("a secret"))
+		s := start(t, Config{NoRateLimits: true, Webhooks: WebhookConfig{CallbackHandler: rc, Secret: "a secret"}})
 		u := login(t, s)
 		made := time.Now()
 		in, order := u.bookWithCallback("ref", "https://hooks.example.com/orders?x=1")
@@ -146,7 +146,7 @@ func TestWebhooksOfAnOrder(t *testing.T) {
 
 func TestWebhookRetries(t *testing.T) {
 	for name, tc := range map[string]struct {
-		opts     []Option
+		delays   []time.Duration
 		statuses []int // of the first answers; then 200
 		want     []time.Duration
 		state    WebhookState
@@ -157,16 +157,16 @@ func TestWebhookRetries(t *testing.T) {
 		"the last chance": {nil, []int{500, 500, 500, 500, 500}, []time.Duration{0, 1, 3, 7, 15, 31}, WebhookDelivered},
 		"given up":        {nil, []int{500, 500, 500, 500, 500, 500}, []time.Duration{0, 1, 3, 7, 15, 31}, WebhookGivenUp},
 		"two delays": {
-			[]Option{WithWebhookRetryDelays(10*time.Second, time.Minute)}, []int{500, 500, 500}, []time.Duration{0, 10, 70}, WebhookGivenUp,
+			[]time.Duration{10 * time.Second, time.Minute}, []int{500, 500, 500}, []time.Duration{0, 10, 70}, WebhookGivenUp,
 		},
-		"no retry": {[]Option{WithWebhookRetryDelays()}, []int{500}, []time.Duration{0}, WebhookGivenUp},
+		"no retry": {[]time.Duration{}, []int{500}, []time.Duration{0}, WebhookGivenUp},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				rc := &receiver{answer: func(n int, _ *http.Request) int {
 					return append(slices.Clone(tc.statuses), 200, 200)[min(n, len(tc.statuses))]
 				}}
-				s := start(t, append([]Option{WithCallbackHandler(rc), WithConfirmAfter(-1)}, tc.opts...)...)
+				s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc, RetryDelays: tc.delays}, ConfirmAfter: Never})
 				began := time.Now()
 				login(t, s).bookWithCallback("ref", hook)
 				time.Sleep(time.Hour)
@@ -190,7 +190,7 @@ func TestWebhookRetries(t *testing.T) {
 func TestRetriesBlockNoOtherEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{answer: func(n int, _ *http.Request) int { return []int{500, 200, 200, 200}[n] }}
-		s := start(t, WithCallbackHandler(rc), WithConfirmAfter(0))
+		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: AtOnce})
 		login(t, s).bookWithCallback("ref", hook)
 		time.Sleep(time.Minute)
 		if got := rc.events(); got != "created paid modified created" {
@@ -207,7 +207,7 @@ func TestWebhookTimeout(t *testing.T) {
 			}
 			return 200
 		}}
-		s := start(t, WithCallbackHandler(rc), WithConfirmAfter(-1), WithWebhookTimeout(30*time.Second))
+		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc, Timeout: 30 * time.Second}, ConfirmAfter: Never})
 		began := time.Now()
 		login(t, s).bookWithCallback("ref", hook)
 		time.Sleep(time.Hour)
@@ -222,7 +222,7 @@ func TestWebhookTimeout(t *testing.T) {
 func TestRedeliverWebhook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{answer: func(n int, _ *http.Request) int { return []int{500, 500, 200, 500, 500}[n] }}
-		s := start(t, WithCallbackHandler(rc), WithConfirmAfter(-1), WithWebhookRetryDelays(time.Second))
+		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc, RetryDelays: []time.Duration{time.Second}}, ConfirmAfter: Never})
 		login(t, s).bookWithCallback("ref", hook)
 		time.Sleep(time.Minute)
 		rec := s.Ledger().Webhooks()[0]
@@ -289,7 +289,7 @@ func TestWebhookFaults(t *testing.T) {
 
 func tryWebhookFault(t *testing.T, f Fault, want string, dropped bool) {
 	rc := verifying("sandbox-webhook-secret")
-	s := start(t, WithCallbackHandler(rc), WithConfirmAfter(time.Minute))
+	s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: time.Minute})
 	f.Operation = OpWebhook
 	s.Inject(f)
 	began := time.Now()
@@ -345,7 +345,7 @@ func tryWebhookFault(t *testing.T, f Fault, want string, dropped bool) {
 func TestReorderOfRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{answer: func(n int, _ *http.Request) int { return []int{500, 200, 200, 200}[n] }}
-		s := start(t, WithCallbackHandler(rc), WithConfirmAfter(0))
+		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: AtOnce})
 		s.Inject(Fault{Operation: OpWebhook, Kind: FaultReorder, Skip: 3})
 		login(t, s).bookWithCallback("ref", hook)
 		time.Sleep(time.Second)
@@ -360,7 +360,7 @@ func TestReorderOfRetry(t *testing.T) {
 func TestReorderOfLastRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{answer: func(n int, _ *http.Request) int { return []int{500, 200, 200, 200}[n] }}
-		s := start(t, WithCallbackHandler(rc), WithConfirmAfter(-1))
+		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: Never})
 		s.Inject(Fault{Operation: OpWebhook, Kind: FaultReorder, Skip: 1})
 		login(t, s).bookWithCallback("ref", hook)
 		time.Sleep(2 * time.Second)
@@ -377,7 +377,7 @@ func TestReorderOfLastRetry(t *testing.T) {
 func TestBadSignatureOfUnsignedWebhook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{}
-		s := start(t, WithCallbackHandler(rc), WithUnsignedWebhooks(), WithConfirmAfter(-1))
+		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc, Unsigned: true}, ConfirmAfter: Never})
 		s.Inject(Fault{Operation: OpWebhook, Kind: FaultBadSignature})
 		login(t, s).bookWithCallback("ref", hook)
 		synctest.Wait()
@@ -392,7 +392,7 @@ func TestDuplicatesAreConcurrent(t *testing.T) {
 		arrived := make(chan struct{}, 2)
 		both := make(chan struct{})
 		rc := &receiver{answer: func(n int, _ *http.Request) int { arrived <- struct{}{}; <-both; return 200 }}
-		s := start(t, WithCallbackHandler(rc), WithConfirmAfter(-1))
+		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: Never})
 		s.Inject(Fault{Operation: OpWebhook, Kind: FaultDuplicate})
 		login(t, s).bookWithCallback("ref", hook)
 		<-arrived
@@ -422,7 +422,7 @@ func TestManyFaultyDeliveries(t *testing.T) {
 			return check(n, r)
 		}
 		pauses := slices.Repeat([]time.Duration{time.Second}, 50)
-		s := start(t, WithoutRateLimits(), WithCallbackHandler(rc), WithConfirmAfter(time.Second), WithWebhookRetryDelays(pauses...))
+		s := start(t, Config{NoRateLimits: true, Webhooks: WebhookConfig{CallbackHandler: rc, RetryDelays: pauses}, ConfirmAfter: time.Second})
 		for _, kind := range []FaultKind{FaultDuplicate, FaultReorder, FaultBadSignature, FaultDelay} {
 			s.Inject(Fault{Operation: OpWebhook, Kind: kind, Times: -1, Probability: 0.2, Delay: 3 * time.Second})
 		}
@@ -463,8 +463,13 @@ func TestManyFaultyDeliveries(t *testing.T) {
 func TestWebhookEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{}
-		s := start(t, WithoutRateLimits(), WithCallbackHandler(rc), WithConfirmAfter(0),
-			WithWebhookEvents(OnConfirm, "order_paid", "order_strange"), WithWebhookEvents(OnBook))
+		s := start(t, Config{
+			NoRateLimits: true,
+			Webhooks: WebhookConfig{
+				CallbackHandler: rc, Events: map[WebhookTrigger][]types.WebhookKind{OnConfirm: {"order_paid", "order_strange"}, OnBook: {}},
+			},
+			ConfirmAfter: AtOnce,
+		})
 		u := login(t, s)
 		in, _ := u.bookWithCallback("ref", hook)
 		synctest.Wait()
@@ -482,7 +487,7 @@ func TestWebhookEvents(t *testing.T) {
 func TestUnsignedWebhooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{}
-		s := start(t, WithCallbackHandler(rc), WithUnsignedWebhooks())
+		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc, Unsigned: true}})
 		login(t, s).bookWithCallback("ref", hook)
 		synctest.Wait()
 		d := rc.all()[0]

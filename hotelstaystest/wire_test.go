@@ -41,7 +41,7 @@ var wireTypes = map[Operation]struct{ request, answer any }{
 // Every operation takes a request of the client with all fields set, and takes no other fields.
 func TestFullRequestsAreTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, WithConfirmAfter(0), WithVoucherDelay(0), WithCallbackHandler(&receiver{}))
+		s := start(t, Config{ConfirmAfter: AtOnce, VoucherDelay: AtOnce, Webhooks: WebhookConfig{CallbackHandler: &receiver{}}})
 		sent := &recorder{to: s.Client().Transport}
 		client, err := hotelstays.New(s.URL, hotelstays.TicketCredential{AppKey: s.AppKey, AppSecret: types.NewSecret(s.AppSecret)},
 			hotelstays.WithHTTPClient(&http.Client{Transport: sent}))

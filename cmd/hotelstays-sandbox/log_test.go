@@ -16,7 +16,7 @@ import (
 )
 
 func TestLogOfRequests(t *testing.T) {
-	srv := hotelstaystest.NewServer(hotelstaystest.WithControl())
+	srv := hotelstaystest.NewServer(&hotelstaystest.Config{Control: hotelstaystest.ControlConfig{Enabled: true}})
 	defer srv.Close()
 	var log strings.Builder
 	handler, err := logHandler("json", &log)
@@ -72,7 +72,7 @@ func TestLogOfRequests(t *testing.T) {
 
 func TestLogWaitsForAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		srv := hotelstaystest.NewServer(hotelstaystest.WithInMemory())
+		srv := hotelstaystest.NewServer(&hotelstaystest.Config{InMemory: true})
 		defer srv.Close()
 		srv.Inject(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Minute})
 		var text strings.Builder

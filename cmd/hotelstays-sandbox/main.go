@@ -24,9 +24,9 @@
 //   - -allow-callback HOST: webhooks go to this host too, beside loopback, and with
 //     -allow-remote to such hosts only. May be repeated.
 //   - -log text|json|off: the log on stderr, one line for each request to the API.
-//   - -config FILE: a configuration in JSON, as hotelstaystest.ParseConfig reads it.
+//   - -config FILE: a configuration in JSON, as hotelstaystest.Config documents it.
 //   - -seed N: the seed of the generated catalogue.
-//   - -confirm-after DURATION: the time from Book to the confirmation; negative: never.
+//   - -confirm-after DURATION: the time from Book to the confirmation, such as 30s, or never.
 //   - -no-rate-limits: turn the rate limits off.
 //
 // It exits with status 2 for wrong usage, such as an address that is not loopback, and with
@@ -34,8 +34,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"flag"
@@ -64,7 +66,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return 0
-	case errors.Is(err, errUsage), errors.Is(err, hotelstaystest.ErrInvalidOption):
+	case errors.Is(err, errUsage), errors.Is(err, hotelstaystest.ErrInvalidConfig):
 		fmt.Fprintln(stderr, "hotelstays-sandbox:", err)
 		return 2
 	}
@@ -81,7 +83,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	srv, err := hotelstaystest.StartServer(hotelstaystest.WithConfig(set.config))
+	srv, err := hotelstaystest.StartServer(&set.config)
 	if err != nil {
 		return err
 	}
@@ -117,10 +119,11 @@ type settings struct {
 	logForm    string
 }
 
+const defaultAddr = "127.0.0.1:8080"
+
 // parse reads the flags twice: first for -config, then over the file.
 func parse(args []string, stderr io.Writer) (*settings, error) {
-	set := &settings{config: hotelstaystest.DefaultConfig()}
-	set.config.Addr = "127.0.0.1:8080"
+	set := &settings{config: hotelstaystest.Config{Addr: defaultAddr}}
 	flags := set.flags()
 	flags.SetOutput(io.Discard)
 	switch err := flags.Parse(args); {
@@ -186,9 +189,12 @@ func (set *settings) flags() *flag.FlagSet {
 	flags.Var((*hosts)(&c.Webhooks.CallbackHosts), "allow-callback", "`host` that webhooks go to, beside loopback and with -allow-remote instead of it; may be repeated")
 	flags.StringVar(&set.logForm, "log", "text", "log of requests on stderr: text, json or off")
 	flags.StringVar(&set.configFile, "config", "", "configuration `file` in JSON; flags override it")
-	flags.Uint64Var(&c.Seed, "seed", c.Seed, "seed of the generated catalogue")
-	flags.TextVar(&c.ConfirmAfter, "confirm-after", c.ConfirmAfter, "`time` from Book to the confirmation, such as 20s; negative: never")
-	flags.BoolVar(&c.Unlimited, "no-rate-limits", c.Unlimited, "turn the rate limits off")
+	flags.Uint64Var(&c.Seed, "seed", cmp.Or(c.Seed, 1), "seed of the generated catalogue")
+	flags.Func("confirm-after", "`time` from Book to the confirmation, such as 20s, or never (default 3m0s)", func(text string) error {
+		file, err := json.Marshal(map[string]string{"confirmAfter": text})
+		return errors.Join(err, json.Unmarshal(file, c))
+	})
+	flags.BoolVar(&c.NoRateLimits, "no-rate-limits", c.NoRateLimits, "turn the rate limits off")
 	return flags
 }
 
@@ -207,7 +213,8 @@ func (set *settings) readFile() error {
 	if err != nil {
 		return usageError("-config: %w", err)
 	}
-	if set.config, err = hotelstaystest.ParseConfig(data); err != nil {
+	set.config = hotelstaystest.Config{Addr: defaultAddr}
+	if err := json.Unmarshal(data, &set.config); err != nil {
 		return usageError("-config %s: %w", set.configFile, err)
 	}
 	return nil

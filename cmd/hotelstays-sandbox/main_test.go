@@ -14,6 +14,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
 func TestWrongUsageIsRefused(t *testing.T) {
@@ -31,6 +33,7 @@ func TestWrongUsageIsRefused(t *testing.T) {
 		"unknown flag":    {[]string{"-port", "80"}, "-port"},
 		"stray arguments": {[]string{"serve"}, `"serve"`},
 		"time":            {[]string{"-confirm-after", "20"}, "missing unit"},
+		"negative time":   {[]string{"-confirm-after", "-1s"}, "confirmAfter"},
 		"log form":        {[]string{"-log", "xml"}, `"xml"`},
 		"certificate":     {[]string{"-tls-ca", "ca.pem"}, "needs -tls"},
 		"name":            {[]string{"-tls-name", "sandbox"}, "tlsNames"},
@@ -140,12 +143,12 @@ func TestServesUntilInterrupted(t *testing.T) {
 func TestFlagsOverrideTheFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.json")
 	write(t, file, `{"addr":"127.0.0.1:7","seed":3,"confirmAfter":"1m","tls":true,"tlsNames":["a"],"webhooks":{"callbackHosts":["b"]}}`)
-	set, err := parse([]string{"-config", file, "-listen", "127.0.0.1:8", "-confirm-after", "-1s", "-tls-name", "c", "-no-control"}, io.Discard)
+	set, err := parse([]string{"-config", file, "-listen", "127.0.0.1:8", "-confirm-after", "never", "-tls-name", "c", "-no-control"}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := set.config
-	if c.Addr != "127.0.0.1:8" || c.Seed != 3 || c.ConfirmAfter >= 0 || !c.TLS || strings.Join(c.TLSNames, " ") != "a c" ||
+	if c.Addr != "127.0.0.1:8" || c.Seed != 3 || c.ConfirmAfter != hotelstaystest.Never || !c.TLS || strings.Join(c.TLSNames, " ") != "a c" ||
 		strings.Join(c.Webhooks.CallbackHosts, " ") != "b" || c.Control.Enabled {
 		t.Errorf("%+v", c)
 	}

@@ -42,7 +42,7 @@ type rig struct {
 }
 
 func newRig(t *testing.T, opts ...hotelstays.Option) *rig {
-	srv := hotelstaystest.NewServer(hotelstaystest.WithInMemory())
+	srv := hotelstaystest.NewServer(&hotelstaystest.Config{InMemory: true})
 	t.Cleanup(srv.Close)
 	r := &rig{t: t, srv: srv, spans: tracetest.NewInMemoryExporter(), metrics: sdkmetric.NewManualReader()}
 	r.tracers = sdktrace.NewTracerProvider(sdktrace.WithSyncer(r.spans))

@@ -31,7 +31,7 @@ func (unlimited) Pause(hotelstays.RateLimitKey, time.Time) {}
 // BenchmarkServerCall alternates calls without a limiter and with the shared one, over
 // loopback, and reports their times and the ratio.
 func BenchmarkServerCall(b *testing.B) {
-	srv := hotelstaystest.NewServer(hotelstaystest.WithoutRateLimits(), hotelstaystest.WithLedgerLimit(1))
+	srv := hotelstaystest.NewServer(&hotelstaystest.Config{NoRateLimits: true, LedgerLimit: 1})
 	defer srv.Close()
 	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("HOTELSTAYS_REDIS_ADDR")})
 	defer rdb.Close()

@@ -144,8 +144,7 @@ func spread(by map[string]int, names ...string) (least, most int) {
 // Four processes at full demand; one is killed and replaced.
 func TestServerProcessesShareTheRateLimits(t *testing.T) {
 	ran := watchMachine(t)
-	srv := hotelstaystest.NewServer(hotelstaystest.WithCatalog(hotelstaystest.Catalog{Countries: 1}),
-		hotelstaystest.WithLedgerLimit(1_000_000))
+	srv := hotelstaystest.NewServer(&hotelstaystest.Config{Catalog: hotelstaystest.Catalog{Countries: 1}, LedgerLimit: 1_000_000})
 	defer srv.Close()
 	s := sharedRedis(t).at(srv)
 	s.Role, s.Callers = "caller", 30
@@ -213,7 +212,7 @@ func runStarter(s settings) error {
 
 func TestServerFiftyProcessesFetchOneToken(t *testing.T) {
 	ran := watchMachine(t)
-	srv := hotelstaystest.NewServer(hotelstaystest.WithoutRateLimits())
+	srv := hotelstaystest.NewServer(&hotelstaystest.Config{NoRateLimits: true})
 	defer srv.Close()
 	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: 5 * time.Second})
 	s := sharedRedis(t).at(srv)
@@ -314,7 +313,9 @@ func TestServerWebhookIsHandledOnceByFourProcesses(t *testing.T) {
 // No dump of Redis shows a token, a credential or an environment.
 func TestServerDumpShowsNothing(t *testing.T) {
 	own := startServer(t, "--rdbcompression", "no", "--dbfilename", "dump.rdb")
-	srv := hotelstaystest.NewServer(hotelstaystest.WithAccount("the-app-key-of-this-test", "the-app-secret-of-this-test"))
+	srv := hotelstaystest.NewServer(&hotelstaystest.Config{
+		Accounts: []hotelstaystest.Account{{AppKey: "the-app-key-of-this-test", AppSecret: "the-app-secret-of-this-test"}},
+	})
 	defer srv.Close()
 	rdb := redis.NewClient(&redis.Options{Addr: own.addr})
 	defer rdb.Close()

@@ -110,7 +110,7 @@ func TestServerStartsFromOldData(t *testing.T) {
 // Without Redis, a limited call fails, and a client fetches its token alone.
 func TestServerClientWithoutRedis(t *testing.T) {
 	own := startServer(t)
-	srv := hotelstaystest.NewServer()
+	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
 	rdb := redis.NewClient(&redis.Options{Addr: own.addr, MaxRetries: -1})
 	defer rdb.Close()

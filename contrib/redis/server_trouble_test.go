@@ -27,8 +27,7 @@ func TestServerBooksThroughTrouble(t *testing.T) {
 	ran := watchMachine(t)
 	duration := max(*fleetTime, 15*time.Second)
 	own := startServer(t)
-	srv := hotelstaystest.NewServer(hotelstaystest.WithCatalog(hotelstaystest.Catalog{Countries: 1}),
-		hotelstaystest.WithLedgerLimit(1_000_000))
+	srv := hotelstaystest.NewServer(&hotelstaystest.Config{Catalog: hotelstaystest.Catalog{Countries: 1}, LedgerLimit: 1_000_000})
 	defer srv.Close()
 	s := settings{Role: "booker", Redis: own.addr, Callers: 10}.at(srv)
 	start := func(name string) *chaostest.Process {
@@ -101,7 +100,7 @@ func TestServerColdBursts(t *testing.T) {
 	}
 	t.Logf("%d bursts each; HOTELSTAYS_LONG=1 tries 20", bursts)
 	for _, callers := range []int{150, 300} {
-		srv := hotelstaystest.NewServer(hotelstaystest.WithLedgerLimit(1_000_000))
+		srv := hotelstaystest.NewServer(&hotelstaystest.Config{LedgerLimit: 1_000_000})
 		defer srv.Close()
 		s := sharedRedis(t).at(srv)
 		s.Role, s.Callers, s.City = "burster", callers/4, srv.CityName(0)

@@ -245,7 +245,7 @@ type fleetOfClients struct {
 }
 
 func startClients(t *testing.T, m *mini, n int) *fleetOfClients {
-	f := &fleetOfClients{Server: hotelstaystest.NewServer(hotelstaystest.WithInMemory(), hotelstaystest.WithoutRateLimits())}
+	f := &fleetOfClients{Server: hotelstaystest.NewServer(&hotelstaystest.Config{InMemory: true, NoRateLimits: true})}
 	for range n {
 		l := m.connect()
 		client, err := hotelstays.New(f.URL,

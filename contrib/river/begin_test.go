@@ -92,7 +92,7 @@ func TestAReferenceBeginsOnce(t *testing.T) {
 func TestARoundAfterOneThatWasGivenUp(t *testing.T) {
 	for _, isolation := range []pgx.TxIsoLevel{pgx.ReadCommitted, pgx.RepeatableRead} {
 		t.Run(string(isolation), func(t *testing.T) {
-			w := newWorld(t, nil, hotelstaystest.WithLateVisibility(8*time.Minute))
+			w := newWorld(t, nil, hotelstaystest.Config{LateVisibility: 8 * time.Minute})
 			w.bookUnknown("ref-1", bookMade)
 			require.NoError(t, pgx.BeginTxFunc(t.Context(), w.pool, pgx.TxOptions{IsoLevel: isolation}, func(tx pgx.Tx) error {
 				_, err := tx.Exec(t.Context(), `SELECT FROM river_job`)

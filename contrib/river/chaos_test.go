@@ -53,7 +53,7 @@ func TestProcessesDie(t *testing.T) {
 	bookings := int(setting(t, "HOTELSTAYS_RIVER_BOOKINGS", short))
 	kills := min(bookings/2, 60)
 	t.Logf("HOTELSTAYS_CHAOS_SEED=%d HOTELSTAYS_RIVER_BOOKINGS=%d, %d processes killed", seed, bookings, kills)
-	w := newWorld(t, nil, chaostest.Options(seed)...)
+	w := newWorld(t, nil, *chaostest.Config(seed))
 	chaostest.Inject(w.Server)
 	w.chaosTables(bookings)
 	plan := enginePlan{Schema: w.schema, URL: w.URL, AppKey: w.AppKey, AppSecret: w.AppSecret,

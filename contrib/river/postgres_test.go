@@ -96,9 +96,11 @@ type world struct {
 	offers []hotelstays.BookRequest // one of each hotel, without reference and guests
 }
 
-func newWorld(t *testing.T, change func(*Config), opts ...hotelstaystest.Option) *world {
+func newWorld(t *testing.T, change func(*Config), config ...hotelstaystest.Config) *world {
 	t.Helper()
-	w := &world{t: t, Server: hotelstaystest.NewServer(append([]hotelstaystest.Option{hotelstaystest.WithoutRateLimits()}, opts...)...)}
+	c := append(config, hotelstaystest.Config{})[0]
+	c.NoRateLimits = true
+	w := &world{t: t, Server: hotelstaystest.NewServer(&c)}
 	t.Cleanup(w.Close)
 	var err error
 	w.client, err = hotelstays.New(w.URL, hotelstays.TicketCredential{AppKey: w.AppKey, AppSecret: types.NewSecret(w.AppSecret)},

@@ -211,7 +211,7 @@ func TestFrozenInBookWhileAnotherRoundIsUnderWay(t *testing.T) {
 		"it has ended now": func(w *world, id int64) { require.NoError(t, w.end(id, "ref-1", hotelstays.BookingAbsent)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, nil, hotelstaystest.WithLateVisibility(8*time.Minute))
+			w := newWorld(t, nil, hotelstaystest.Config{LateVisibility: 8 * time.Minute})
 			w.begin(w.request("ref-1"))
 			frozen, _, err := w.start(t.Context(), "ref-1", time.Now())
 			require.NoError(t, err)

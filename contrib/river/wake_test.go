@@ -16,7 +16,7 @@ import (
 )
 
 func TestWake(t *testing.T) {
-	w := newWorld(t, nil, hotelstaystest.WithLateVisibility(2*time.Second))
+	w := newWorld(t, nil, hotelstaystest.Config{LateVisibility: 2 * time.Second})
 	require.NoError(t, w.Wake(t.Context(), "unknown"), "nothing to do")
 
 	w.begin(w.request("waiting"))

@@ -20,7 +20,7 @@ import (
 )
 
 func TestAWorkerFindsTheOrder(t *testing.T) {
-	w := newWorld(t, nil, hotelstaystest.WithLateVisibility(2*time.Second))
+	w := newWorld(t, nil, hotelstaystest.Config{LateVisibility: 2 * time.Second})
 	w.bookUnknown("ref-1", bookMade)
 	before := w.job("ref-1").Args.Recovery
 	assert.Equal(t, 1, before.Polls, "the poll of the booking's own process is not made again")
@@ -109,7 +109,9 @@ func TestUnverifiedIsNoEnd(t *testing.T) {
 
 // A worker of another account cannot poll. The job fails, and waits for the right worker.
 func TestAnotherAccountsWorker(t *testing.T) {
-	w := newWorld(t, nil, hotelstaystest.WithAccount("key-1", "secret-1"), hotelstaystest.WithAccount("key-2", "secret-2"))
+	w := newWorld(t, nil, hotelstaystest.Config{
+		Accounts: []hotelstaystest.Account{{AppKey: "key-1", AppSecret: "secret-1"}, {AppKey: "key-2", AppSecret: "secret-2"}},
+	})
 	w.bookUnknown("ref-1", bookMade)
 	client, err := hotelstays.New(w.URL, hotelstays.TicketCredential{AppKey: "key-2", AppSecret: types.NewSecret("secret-2")},
 		hotelstays.WithHTTPClient(w.Client()))
@@ -163,7 +165,7 @@ func TestAFrozenRunStoresNothing(t *testing.T) {
 func TestBookEndsDuringAPoll(t *testing.T) {
 	for name, ended := range map[string]time.Duration{"the last poll": 11 * time.Minute, "a poll": 2 * time.Minute, "a poll during Book": 0} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, nil, hotelstaystest.WithLateVisibility(time.Hour))
+			w := newWorld(t, nil, hotelstaystest.Config{LateVisibility: time.Hour})
 			w.begin(w.request("ref-1"))
 			book, _, err := w.start(t.Context(), "ref-1", time.Now().Add(time.Minute))
 			require.NoError(t, err)

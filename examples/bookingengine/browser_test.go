@@ -86,7 +86,7 @@ func (p *tab) fillGuests() {
 func TestBrowserBooksFromEndToEnd(t *testing.T) {
 	for _, screen := range screens {
 		t.Run(screen.Name, func(t *testing.T) {
-			site := startSite(t, hotelstaystest.WithConfirmAfter(-1), hotelstaystest.WithVoucherDelay(0))
+			site := startSite(t, hotelstaystest.Config{ConfirmAfter: hotelstaystest.Never, VoucherDelay: hotelstaystest.AtOnce})
 			p := openTab(t, site, screen)
 			p.toGuests()
 
@@ -157,7 +157,7 @@ func (p *tab) verifyDownload(reference string) {
 func TestBrowserShowsAMovedPrice(t *testing.T) {
 	for _, screen := range screens {
 		t.Run(screen.Name, func(t *testing.T) {
-			site := startSite(t, hotelstaystest.WithConfirmAfter(-1))
+			site := startSite(t, hotelstaystest.Config{ConfirmAfter: hotelstaystest.Never})
 			p := openTab(t, site, screen)
 			p.toGuests()
 			p.WaitFor("h1", "Who is travelling?")

@@ -18,9 +18,9 @@ import (
 )
 
 // inBubble runs a test on a site in a synctest bubble.
-func inBubble(t *testing.T, test func(s *testSite), opts ...hotelstaystest.Option) {
+func inBubble(t *testing.T, test func(s *testSite), config ...hotelstaystest.Config) {
 	synctest.Test(t, func(t *testing.T) {
-		s, closeSite := memorySite(t, opts...)
+		s, closeSite := memorySite(t, config...)
 		defer closeSite()
 		test(s)
 	})

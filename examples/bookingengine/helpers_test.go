@@ -44,12 +44,12 @@ type testSite struct {
 }
 
 // startSite serves a site on loopback until the test ends.
-func startSite(t *testing.T, opts ...hotelstaystest.Option) *testSite {
+func startSite(t *testing.T, config ...hotelstaystest.Config) *testSite {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	base := "http://" + listener.Addr().String()
-	srv := hotelstaystest.NewServer(opts...)
+	srv := hotelstaystest.NewServer(&append(config, hotelstaystest.Config{})[0])
 	s := newTestSite(t, srv, sandboxService(srv, base))
 	s.base = base
 	ctx, stop := context.WithCancel(context.Background())
@@ -68,10 +68,12 @@ func startSite(t *testing.T, opts ...hotelstaystest.Option) *testSite {
 }
 
 // memorySite is a site without sockets, for a synctest bubble. Close it in the bubble.
-func memorySite(t *testing.T, opts ...hotelstaystest.Option) (s *testSite, closeSite func()) {
+func memorySite(t *testing.T, config ...hotelstaystest.Config) (s *testSite, closeSite func()) {
 	t.Helper()
 	receiver := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.ServeHTTP(w, r) })
-	srv := hotelstaystest.NewServer(append(opts, hotelstaystest.WithInMemory(), hotelstaystest.WithCallbackHandler(receiver))...)
+	c := append(config, hotelstaystest.Config{})[0]
+	c.InMemory, c.Webhooks.CallbackHandler = true, receiver
+	srv := hotelstaystest.NewServer(&c)
 	svc := sandboxService(srv, "http://127.0.0.1")
 	svc.pause = 5 * time.Second
 	svc.options = []hotelstays.Option{hotelstays.WithHTTPClient(srv.Client())}

@@ -67,7 +67,7 @@ func TestHalfASettingIsRefused(t *testing.T) {
 // On a real service nothing is booked by accident.
 func TestARealServiceIsNotBookedByAccident(t *testing.T) {
 	withoutService(t)
-	srv := hotelstaystest.NewServer()
+	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
 	t.Setenv("HOTELSTAYS_BASE_URL", srv.URL)
 	t.Setenv("HOTELSTAYS_APP_KEY", srv.AppKey)

@@ -38,7 +38,7 @@ func TestPostgreSQL(t *testing.T) {
 		server.Close()
 	})
 
-	s, closeSite := memorySite(t, hotelstaystest.WithConfirmAfter(time.Second), hotelstaystest.WithVoucherDelay(0))
+	s, closeSite := memorySite(t, hotelstaystest.Config{ConfirmAfter: time.Second, VoucherDelay: hotelstaystest.AtOnce})
 	defer func() { closeSite() }()
 	s.postgres = address + "&search_path=" + name
 	s.restart(false, 0)

@@ -58,11 +58,11 @@ func findService(site string, loseAnswer bool) (svc *service, closeService func(
 
 // startSandbox starts a sandbox whose hotels confirm within seconds.
 func startSandbox(site string, loseAnswer bool) (svc *service, closeSandbox func(), err error) {
-	opts := []hotelstaystest.Option{hotelstaystest.WithConfirmAfter(8 * time.Second), hotelstaystest.WithVoucherDelay(2 * time.Second)}
+	config := &hotelstaystest.Config{ConfirmAfter: 8 * time.Second, VoucherDelay: 2 * time.Second}
 	if loseAnswer {
-		opts = append(opts, hotelstaystest.WithConfirmAfter(time.Minute), hotelstaystest.WithLateVisibility(20*time.Second))
+		config.ConfirmAfter, config.LateVisibility = time.Minute, 20*time.Second
 	}
-	srv, err := hotelstaystest.StartServer(opts...)
+	srv, err := hotelstaystest.StartServer(config)
 	if err != nil {
 		return nil, nil, err
 	}

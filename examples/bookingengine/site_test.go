@@ -56,7 +56,7 @@ func TestASearchWithoutHotels(t *testing.T) {
 		{types.NoSupplierAnswered, "Please search again in a moment."},
 		{types.NoSupplierPermitted, "Please try other dates, or another city."},
 	} {
-		s := startSite(t, hotelstaystest.WithEmptyReason(test.reason))
+		s := startSite(t, hotelstaystest.Config{EmptyReason: &types.EmptyReason{Code: test.reason}})
 		assert.Contains(t, s.get(s.searchAddress(60)), test.told)
 	}
 }
@@ -261,7 +261,7 @@ func (h headerless) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func TestRoomsOfASessionThatNoHeaderNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		srv := hotelstaystest.NewServer(hotelstaystest.WithInMemory())
+		srv := hotelstaystest.NewServer(&hotelstaystest.Config{InMemory: true})
 		defer srv.Close()
 		svc := sandboxService(srv, "http://127.0.0.1")
 		svc.options = []hotelstays.Option{hotelstays.WithHTTPClient(&http.Client{Transport: headerless{srv.Client().Transport}})}
@@ -366,7 +366,7 @@ func TestOnlyNamesOfThisMachineOpenTheSite(t *testing.T) {
 
 // The policy forbids inline scripts and styles, and no page has one.
 func TestPagesKeepToTheirPolicy(t *testing.T) {
-	s := startSite(t, hotelstaystest.WithConfirmAfter(-1))
+	s := startSite(t, hotelstaystest.Config{ConfirmAfter: hotelstaystest.Never})
 	order, _ := s.toOrder()
 	checkout := s.toCheckout()
 	inline := regexp.MustCompile(`(?i)<style|\sstyle=|<script(?: src="/static/[^"]+" defer)?>[^<]+|\son[a-z]+=|javascript:`)
@@ -383,7 +383,7 @@ func TestPagesKeepToTheirPolicy(t *testing.T) {
 
 // No secret and no passport number is in a page or in the log.
 func TestNothingPrivateIsShown(t *testing.T) {
-	s := startSite(t, hotelstaystest.WithRequiredGuestFields("passportNumber"))
+	s := startSite(t, hotelstaystest.Config{RequiredGuestFields: []string{"passportNumber"}})
 	address := s.toCheckout()
 	form := guests()
 	for _, guest := range []string{"guest1", "guest2", "guest3", "guest4"} {
@@ -415,7 +415,7 @@ func TestNothingPrivateIsShown(t *testing.T) {
 //
 // Open streams do not keep the site from ending.
 func TestTheStreamTellsOfChanges(t *testing.T) {
-	s := startSite(t, hotelstaystest.WithConfirmAfter(-1))
+	s := startSite(t, hotelstaystest.Config{ConfirmAfter: hotelstaystest.Never})
 	address, reference := s.toOrder()
 	wait := func(next func() string, want string) {
 		t.Helper()

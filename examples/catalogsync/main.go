@@ -372,8 +372,9 @@ func findService() (svc *service, closeSandbox func(), err error) {
 	case base != "" || key != "" || secret != "":
 		return nil, nil, errors.New("set all of HOTELSTAYS_BASE_URL, HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET, or none for the sandbox")
 	}
-	srv := hotelstaystest.NewServer(hotelstaystest.WithLedgerLimit(1), hotelstaystest.WithCatalog(
-		hotelstaystest.Catalog{Countries: 5, ProvincesPerCountry: 10, CitiesPerProvince: 10, HotelsPerCity: 60}))
+	srv := hotelstaystest.NewServer(&hotelstaystest.Config{
+		LedgerLimit: 1, Catalog: hotelstaystest.Catalog{Countries: 5, ProvincesPerCountry: 10, CitiesPerProvince: 10, HotelsPerCity: 60},
+	})
 	credential := hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)}
 	return &service{"sandbox", srv.URL, credential}, srv.Close, nil
 }

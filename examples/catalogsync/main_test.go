@@ -44,8 +44,8 @@ func start(t *testing.T, srv *hotelstaystest.Server, file string) (child *exec.C
 // Killed twice, with incomplete lines in both files, it writes every hotel once, and reads no
 // complete city again.
 func TestKilledInTheMiddle(t *testing.T) {
-	srv := hotelstaystest.NewServer(hotelstaystest.WithCatalog(hotelstaystest.Catalog{ProvincesPerCountry: 5,
-		CitiesPerProvince: 12, HotelsPerCity: 30}))
+	srv := hotelstaystest.NewServer(&hotelstaystest.Config{Catalog: hotelstaystest.Catalog{ProvincesPerCountry: 5,
+		CitiesPerProvince: 12, HotelsPerCity: 30}})
 	defer srv.Close()
 	file := filepath.Join(t.TempDir(), "hotels.jsonl")
 

@@ -18,7 +18,7 @@ import (
 // CheckAvail it calls what before points to.
 func testWorker(t *testing.T) (w *worker, before *func()) {
 	t.Helper()
-	srv := hotelstaystest.NewServer()
+	srv := hotelstaystest.NewServer(nil)
 	t.Cleanup(srv.Close)
 	target, err := url.Parse(srv.URL)
 	require.NoError(t, err)

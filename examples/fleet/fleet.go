@@ -36,9 +36,9 @@ const restartVariable = "HOTELSTAYS_POSTGRES_RESTART"
 func run(ctx context.Context, o options, out io.Writer) error {
 	began, seed := time.Now(), mathrand.Uint64()
 	balancer := &balancer{workers: make([]*url.URL, o.workers)}
-	srv := hotelstaystest.NewServer(chaostest.Options(seed,
-		hotelstaystest.WithConfirmAfter(2*time.Second), hotelstaystest.WithCallbackHandler(balancer.handler()),
-		func(c *hotelstaystest.Config) { c.Unlimited = o.redis == "" })...)
+	sandbox := chaostest.Config(seed)
+	sandbox.ConfirmAfter, sandbox.Webhooks.CallbackHandler, sandbox.NoRateLimits = 2*time.Second, balancer.handler(), o.redis == ""
+	srv := hotelstaystest.NewServer(sandbox)
 	defer srv.Close()
 	chaostest.Inject(srv)
 	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpWebhook, Kind: hotelstaystest.FaultDuplicate, Probability: 0.3, Times: -1})

@@ -215,7 +215,7 @@ func findService(destination string) (svc *service, closeSandbox func(), err err
 		client, err := hotelstays.NewFromEnv(currency)
 		return &service{client, destination, os.Getenv("HOTELSTAYS_ALLOW_BOOKING") == "1"}, func() {}, err
 	}
-	srv := hotelstaystest.NewServer(hotelstaystest.WithConfirmAfter(time.Second), hotelstaystest.WithVoucherDelay(time.Second))
+	srv := hotelstaystest.NewServer(&hotelstaystest.Config{ConfirmAfter: time.Second, VoucherDelay: time.Second})
 	fmt.Println("Sandbox:", srv.URL)
 	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)}, currency)
 	return &service{client, cmp.Or(destination, srv.CityName(0)), true}, srv.Close, err

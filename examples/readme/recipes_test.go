@@ -166,7 +166,7 @@ func runFleet() error {
 }
 
 func TestProgram(t *testing.T) {
-	srv := hotelstaystest.NewServer()
+	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
 	t.Setenv("HOTELSTAYS_BASE_URL", srv.URL)
 	t.Setenv("HOTELSTAYS_APP_KEY", srv.AppKey)
@@ -184,7 +184,7 @@ func TestProgram(t *testing.T) {
 }
 
 func TestRecipes(t *testing.T) {
-	srv := hotelstaystest.NewServer()
+	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
 	baseURL = srv.URL
 	key, secret = srv.AppKey, types.NewSecret(srv.AppSecret)
@@ -263,7 +263,7 @@ func want(t *testing.T, ok bool, what string) {
 }
 
 func TestNoBookingIsLost(t *testing.T) {
-	srv := hotelstaystest.NewServer()
+	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
 	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{
 		AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret),

@@ -118,7 +118,7 @@ type address struct{ URL, AppKey, AppSecret, City string }
 // sandbox serves until its input ends, then prints its ledger. The first Book is refused, the
 // second is answered a minute late, and the first poll fails.
 func sandbox() error {
-	srv := hotelstaystest.NewServer()
+	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
 	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultStatus, Status: 429, RetryAfter: "1"})
 	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Minute, Commit: true})

@@ -40,7 +40,7 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	srv := hotelstaystest.NewServer(hotelstaystest.WithConfirmAfter(time.Second))
+	srv := hotelstaystest.NewServer(&hotelstaystest.Config{ConfirmAfter: time.Second})
 	defer srv.Close()
 	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)})
 	if err != nil {

@@ -21,9 +21,11 @@ type service struct {
 	offer  hotelstays.BookRequest
 }
 
-func newService(t *testing.T, opts ...hotelstaystest.Option) *service {
+func newService(t *testing.T, config ...hotelstaystest.Config) *service {
 	t.Helper()
-	s := &service{Server: hotelstaystest.NewServer(append(opts, hotelstaystest.WithoutRateLimits())...)}
+	c := append(config, hotelstaystest.Config{})[0]
+	c.NoRateLimits = true
+	s := &service{Server: hotelstaystest.NewServer(&c)}
 	t.Cleanup(s.Close)
 	var err error
 	s.client, err = hotelstays.New(s.URL, hotelstays.TicketCredential{AppKey: s.AppKey, AppSecret: types.NewSecret(s.AppSecret)},
@@ -139,7 +141,7 @@ func TestCheck(t *testing.T) {
 }
 
 func TestCheckNeedsAllRequests(t *testing.T) {
-	s := newService(t, hotelstaystest.WithLedgerLimit(1))
+	s := newService(t, hotelstaystest.Config{LedgerLimit: 1})
 	first, second := s.book(t.Context(), "a", "One"), s.book(t.Context(), "b", "Two")
 	err := chaostest.Check(s.Ledger(), map[string]int{"a": 1, "b": 1}, []chaostest.Outcome{{"a", 1, first, time.Now()}, {"b", 1, second, time.Now()}})
 	assert.EqualError(t, err, "chaostest: the ledger has 1 of 2 Books: start the sandbox with a higher WithLedgerLimit")

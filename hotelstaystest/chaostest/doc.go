@@ -11,7 +11,7 @@
 //	}
 //
 //	func TestNothingIsLost(t *testing.T) {
-//		srv := hotelstaystest.NewServer(chaostest.Options(1)...)
+//		srv := hotelstaystest.NewServer(chaostest.Config(1))
 //		defer srv.Close()
 //		chaostest.Inject(srv)
 //		db := newDatabase(t, 100) // with 100 bookings to make

@@ -12,14 +12,11 @@ import (
 // Speed is how many times as fast [Fleet.Hurry] lets time pass.
 const Speed = 60
 
-// Options configure the sandbox: new orders are hidden for most of a recovery, divided by
-// [Speed], there are no rate limits, and the ledger keeps every request. Further options come
-// after them. The seed decides which requests meet a fault.
-func Options(seed uint64, opts ...hotelstaystest.Option) []hotelstaystest.Option {
-	return append([]hotelstaystest.Option{
-		hotelstaystest.WithSeed(seed), hotelstaystest.WithLateVisibility(500 * time.Second / Speed),
-		hotelstaystest.WithoutRateLimits(), hotelstaystest.WithLedgerLimit(1_000_000),
-	}, opts...)
+// Config returns the configuration of the sandbox: new orders are hidden for most of a
+// recovery, divided by [Speed], there are no rate limits, and the ledger keeps every request.
+// The seed decides which requests meet a fault.
+func Config(seed uint64) *hotelstaystest.Config {
+	return &hotelstaystest.Config{Seed: seed, LateVisibility: 500 * time.Second / Speed, NoRateLimits: true, LedgerLimit: 1_000_000}
 }
 
 // Inject gives a sandbox the faults of a test, for good: about half of the Books meet one, and

@@ -46,13 +46,13 @@ const chaosWorkers = 50
 // chaosServices are the sandboxes of the test.
 var chaosServices = []struct {
 	visible time.Duration // a new order shows after this long
-	opts    []hotelstaystest.Option
+	config  hotelstaystest.Config
 }{
-	{0, nil},
-	{20 * time.Second, []hotelstaystest.Option{hotelstaystest.WithTLS()}}, // HTTP/2
-	{2 * time.Minute, []hotelstaystest.Option{hotelstaystest.WithConfirmAfter(-1)}},
-	{7 * time.Minute, []hotelstaystest.Option{hotelstaystest.WithTLS(), hotelstaystest.WithHTTP1Only()}},
-	{10*time.Minute - time.Second, nil},
+	{0, hotelstaystest.Config{}},
+	{20 * time.Second, hotelstaystest.Config{TLS: true}}, // HTTP/2
+	{2 * time.Minute, hotelstaystest.Config{ConfirmAfter: hotelstaystest.Never}},
+	{7 * time.Minute, hotelstaystest.Config{TLS: true, HTTP1Only: true}},
+	{10*time.Minute - time.Second, hotelstaystest.Config{}},
 }
 
 // chaosFaults are the faults, each in per cent of the requests that it can meet and that none
@@ -463,9 +463,9 @@ func (s *chaosService) checkResending(t *testing.T) {
 	}
 }
 
-func newChaosService(t *testing.T, seed uint64, visible time.Duration, opts ...hotelstaystest.Option) *chaosService {
-	w := newWorld(t, append(opts, hotelstaystest.WithSeed(seed), hotelstaystest.WithLateVisibility(visible),
-		hotelstaystest.WithLedgerLimit(1_000_000))...)
+func newChaosService(t *testing.T, seed uint64, visible time.Duration, config hotelstaystest.Config) *chaosService {
+	config.Seed, config.LateVisibility, config.LedgerLimit = seed, visible, 1_000_000
+	w := newWorld(t, config)
 	s := &chaosService{srv: w.Server, told: map[string]verdict{}, absent: map[string][]time.Time{}, tally: map[string]int{}}
 	for hotel := range 3 {
 		s.offers = append(s.offers, findOffer(t, w.Server, w.client, hotel))
@@ -496,7 +496,7 @@ func TestChaos(t *testing.T) {
 		start := time.Now()
 		var services []*chaosService
 		for i, s := range chaosServices {
-			services = append(services, newChaosService(t, seed+uint64(i), s.visible, s.opts...))
+			services = append(services, newChaosService(t, seed+uint64(i), s.visible, s.config))
 		}
 		var wg sync.WaitGroup
 		for n := range chaosWorkers {

@@ -31,7 +31,7 @@ import (
 // bursts are small: two, or with -short one in this process.
 func TestColdBursts(t *testing.T) {
 	inProcess := func(t *testing.T) sandboxAddress {
-		srv := hotelstaystest.NewServer()
+		srv := hotelstaystest.NewServer(nil)
 		t.Cleanup(srv.Close)
 		return sandboxAddress{srv.URL, srv.AppKey, srv.AppSecret, srv.CityName(0)}
 	}

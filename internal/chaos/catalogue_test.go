@@ -68,10 +68,10 @@ func TestCatalogueAtTheRateLimits(t *testing.T) {
 
 // readCatalogue reads a catalogue and checks what came, how fast, and in how much memory.
 func readCatalogue(t *testing.T, cities, hotelsPerCity, pageSize int) {
-	w := newWorld(t, hotelstaystest.WithLedgerLimit(1000), hotelstaystest.WithCatalog(hotelstaystest.Catalog{
+	w := newWorld(t, hotelstaystest.Config{LedgerLimit: 1000, Catalog: hotelstaystest.Catalog{
 		Countries: 20, ProvincesPerCountry: cities / 200, CitiesPerProvince: 10, HotelsPerCity: hotelsPerCity,
 		EmptyEvery: -1, UnmatchedEvery: -1, RoomsPerHotel: 1, RatesPerRoom: 1,
-	}))
+	}})
 	srv := w.Server
 	require.Equal(t, cities, srv.CityCount())
 	for _, op := range []hotelstaystest.Operation{hotelstays.OpDestinations, hotelstays.OpHotelsMetadata} {

@@ -253,11 +253,11 @@ func TestFaultPoints(t *testing.T) {
 		row.check(t, "HTTP/1.1")
 	}
 	for _, row := range all[:howMany(t, "rows over HTTP/2", len(all), len(connectionPoints), 0)] {
-		row.check(t, "HTTP/2.0", hotelstaystest.WithTLS())
+		row.check(t, "HTTP/2.0", hotelstaystest.Config{TLS: true})
 	}
 }
 
-func (row faultPoint) check(t *testing.T, proto string, opts ...hotelstaystest.Option) {
+func (row faultPoint) check(t *testing.T, proto string, config ...hotelstaystest.Config) {
 	name := proto + " " + row.point
 	if row.made {
 		name += ", made"
@@ -265,7 +265,7 @@ func (row faultPoint) check(t *testing.T, proto string, opts ...hotelstaystest.O
 	t.Run(name, func(t *testing.T) {
 		for _, check := range []func(*testing.T, faultPoint, *faultScene){checkBook, checkBookAndRecover} {
 			synctest.Test(t, func(t *testing.T) {
-				s := &faultScene{newWorld(t, opts...), t, t.Context()}
+				s := &faultScene{newWorld(t, config...), t, t.Context()}
 				if f := row.fault; f.Kind != "" {
 					if f.Operation == "" {
 						f.Operation = hotelstays.OpBook

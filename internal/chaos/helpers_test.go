@@ -53,8 +53,10 @@ type world struct {
 	offer  offer
 }
 
-func newWorld(t *testing.T, opts ...hotelstaystest.Option) *world {
-	w := &world{Server: hotelstaystest.NewServer(append([]hotelstaystest.Option{hotelstaystest.WithInMemory()}, opts...)...)}
+func newWorld(t *testing.T, config ...hotelstaystest.Config) *world {
+	c := append(config, hotelstaystest.Config{})[0]
+	c.InMemory = true
+	w := &world{Server: hotelstaystest.NewServer(&c)}
 	t.Cleanup(w.Close)
 	w.client = w.restarted(t)
 	w.offer = findOffer(t, w.Server, w.client, 0)

@@ -115,7 +115,7 @@ func (r recorded) RoundTrip(req *http.Request) (*http.Response, error) {
 func recordAnswers(t *testing.T) recorded {
 	t.Helper()
 	answers := recorded{}
-	srv, _ := newSandbox(t, hotelstaystest.WithCatalog(hotelstaystest.Catalog{HotelsPerCity: 25}))
+	srv, _ := newSandbox(t, hotelstaystest.Config{Catalog: hotelstaystest.Catalog{HotelsPerCity: 25}})
 	through := srv.Client().Transport
 	recorder := transportFunc(func(req *http.Request) (*http.Response, error) {
 		resp, err := through.RoundTrip(req)

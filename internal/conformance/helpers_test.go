@@ -95,9 +95,11 @@ func hotelList() *hotelstays.HotelListRequest {
 }
 
 // newSandbox starts a sandbox with a client of its first account. Both end with the test.
-func newSandbox(t *testing.T, opts ...hotelstaystest.Option) (*hotelstaystest.Server, *hotelstays.Client) {
+func newSandbox(t *testing.T, config ...hotelstaystest.Config) (*hotelstaystest.Server, *hotelstays.Client) {
 	t.Helper()
-	srv := hotelstaystest.NewServer(append([]hotelstaystest.Option{hotelstaystest.WithInMemory()}, opts...)...)
+	c := append(config, hotelstaystest.Config{})[0]
+	c.InMemory = true
+	srv := hotelstaystest.NewServer(&c)
 	t.Cleanup(srv.Close)
 	return srv, sandboxClient(t, srv, srv.Client())
 }

@@ -34,8 +34,13 @@ type sandbox struct {
 func start(t *testing.T) *sandbox {
 	t.Helper()
 	received := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
-	s := hotelstaystest.NewServer(hotelstaystest.WithInMemory(), hotelstaystest.WithControl(), hotelstaystest.WithConfirmAfter(-1),
-		hotelstaystest.WithCallbackHandler(received), hotelstaystest.WithoutRateLimits())
+	s := hotelstaystest.NewServer(&hotelstaystest.Config{
+		InMemory:     true,
+		Control:      hotelstaystest.ControlConfig{Enabled: true},
+		ConfirmAfter: hotelstaystest.Never,
+		Webhooks:     hotelstaystest.WebhookConfig{CallbackHandler: received},
+		NoRateLimits: true,
+	})
 	t.Cleanup(s.Close)
 	resp, err := s.Client().Get(s.URL + "/_sandbox/openapi.json")
 	if err != nil {

@@ -156,7 +156,7 @@ func callersInMargin(ctx context.Context) (marginResult, error) {
 type sandboxPlace struct{ URL, AppKey, AppSecret, CityID string }
 
 func serveSandbox() error {
-	srv := hotelstaystest.NewServer()
+	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
 	return origin.Serve(sandboxPlace{srv.URL, srv.AppKey, srv.AppSecret, srv.CityID(0)})
 }

@@ -25,11 +25,11 @@ import (
 )
 
 // startSandbox starts a sandbox with the page.
-func startSandbox(t *testing.T, opts ...hotelstaystest.Option) *hotelstaystest.Server {
+func startSandbox(t *testing.T, config ...hotelstaystest.Config) *hotelstaystest.Server {
 	t.Helper()
-	srv := hotelstaystest.NewServer(append(opts, hotelstaystest.WithControl(), func(c *hotelstaystest.Config) {
-		c.Control.Page = sandboxpage.Handler
-	})...)
+	c := append(config, hotelstaystest.Config{})[0]
+	c.Control.Enabled, c.Control.Page = true, sandboxpage.Handler
+	srv := hotelstaystest.NewServer(&c)
 	t.Cleanup(srv.Close)
 	return srv
 }
@@ -91,7 +91,9 @@ func TestLostAnswer(t *testing.T) {
 	for _, screen := range browsertest.Screens {
 		t.Run(screen.Name, func(t *testing.T) {
 			failing := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
-			srv := startSandbox(t, hotelstaystest.WithLateVisibility(time.Minute), hotelstaystest.WithCallbackHandler(failing))
+			srv := startSandbox(t, hotelstaystest.Config{
+				LateVisibility: time.Minute, Webhooks: hotelstaystest.WebhookConfig{CallbackHandler: failing},
+			})
 			e := newEngine(t, srv)
 			p := openPage(t, srv, screen, "")
 			p.WaitFor("#state", "live")
@@ -148,7 +150,7 @@ func TestFaultByClick(t *testing.T) {
 
 // A browser that opened the page with the control token may use its buttons and its events.
 func TestPageWithToken(t *testing.T) {
-	srv := startSandbox(t, func(c *hotelstaystest.Config) { c.Control.Token = "secret-token" })
+	srv := startSandbox(t, hotelstaystest.Config{Control: hotelstaystest.ControlConfig{Token: "secret-token"}})
 	p := openPage(t, srv, browsertest.Screens[0], "?token=secret-token")
 	p.WaitFor("#state", "live")
 	p.Click("#faults form button")
@@ -192,7 +194,7 @@ func TestKeyboard(t *testing.T) {
 // The newest of many requests are shown, and the others can be reached.
 func TestManyRequests(t *testing.T) {
 	const kept, sent = 10_000, 10_500
-	srv := startSandbox(t, hotelstaystest.WithLedgerLimit(kept), hotelstaystest.WithoutRateLimits())
+	srv := startSandbox(t, hotelstaystest.Config{LedgerLimit: kept, NoRateLimits: true})
 	client := srv.Client()
 	var senders sync.WaitGroup
 	for range 4 {

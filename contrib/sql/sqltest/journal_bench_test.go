@@ -95,7 +95,7 @@ func benchmarkJournal(b *testing.B, dialect hotelstayssql.Dialect, answer time.D
 		db.SetMaxOpenConns(1) // as Check asks for
 	}
 	db.createTables(b)
-	s := newService(b, hotelstaystest.WithLedgerLimit(1))
+	s := newService(b, hotelstaystest.Config{LedgerLimit: 1})
 	s.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: answer, Times: -1})
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = bookers

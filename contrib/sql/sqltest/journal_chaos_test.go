@@ -137,7 +137,7 @@ func TestProcessesDie(t *testing.T) {
 	t.Logf("HOTELSTAYS_CHAOS_SEED=%d: %d bookings, %d processes killed, %d frozen, %d handlers that block, %d crashes of the database",
 		fleet.Seed, fleet.Bookings, fleet.Kills, fleet.Freezes, fleet.Blocks, crashes)
 	onEach(t, func(t *testing.T, db *database) {
-		b := newBooks(t, db, nil, chaostest.Options(fleet.Seed)...)
+		b := newBooks(t, db, nil, *chaostest.Config(fleet.Seed))
 		readyTables(t, db, fleet.Bookings)
 		chaostest.Inject(b.Server)
 		fleet := fleet

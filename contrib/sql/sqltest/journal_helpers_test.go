@@ -35,9 +35,12 @@ type service struct {
 	offer  hotelstays.BookRequest // without reference and guests
 }
 
-func newService(t testing.TB, opts ...hotelstaystest.Option) *service {
+// newService starts a sandbox, without rate limits unless the configuration has some.
+func newService(t testing.TB, config ...hotelstaystest.Config) *service {
 	t.Helper()
-	s := &service{Server: hotelstaystest.NewServer(append([]hotelstaystest.Option{hotelstaystest.WithoutRateLimits()}, opts...)...)}
+	c := append(config, hotelstaystest.Config{})[0]
+	c.NoRateLimits = c.RateLimits == nil
+	s := &service{Server: hotelstaystest.NewServer(&c)}
 	t.Cleanup(s.Close)
 	var err error
 	s.client, err = hotelstays.New(s.URL, hotelstays.TicketCredential{AppKey: s.AppKey, AppSecret: types.NewSecret(s.AppSecret)},
@@ -78,10 +81,10 @@ type books struct {
 }
 
 // newBooks creates the caller's table and a journal.
-func newBooks(t *testing.T, db *database, change func(*hotelstayssql.JournalOptions), opts ...hotelstaystest.Option) *books {
+func newBooks(t *testing.T, db *database, change func(*hotelstayssql.JournalOptions), config ...hotelstaystest.Config) *books {
 	t.Helper()
 	createBookings(t, db)
-	b := &books{service: newService(t, opts...), db: db, t: t}
+	b := &books{service: newService(t, config...), db: db, t: t}
 	return b.another(change)
 }
 

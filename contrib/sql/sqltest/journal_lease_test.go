@@ -70,7 +70,7 @@ func inVirtualTime(t *testing.T, test func(t *testing.T, b *books)) {
 		inside := &database{dialect: db.dialect, driver: db.driver, dsn: db.dsn}
 		inside.DB = inside.open(t)
 		require.NoError(t, hotelstayssql.Migrate(t.Context(), inside.DB, inside.dialect))
-		b := newBooks(t, inside, nil, hotelstaystest.WithInMemory())
+		b := newBooks(t, inside, nil, hotelstaystest.Config{InMemory: true})
 		test(t, b)
 		b.Client().CloseIdleConnections()
 	})

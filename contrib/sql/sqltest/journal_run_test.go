@@ -101,7 +101,9 @@ func TestWakeWhileBookIsUnderWay(t *testing.T) {
 // A poll while Book is under way that finds nothing changes nothing.
 func TestWakeBeforeTheOrderIsThere(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
-		b := newBooks(t, db, func(o *hotelstayssql.JournalOptions) { o.BookTimeout = patience }, hotelstaystest.WithLateVisibility(time.Hour))
+		b := newBooks(t, db, func(o *hotelstayssql.JournalOptions) { o.BookTimeout = patience }, hotelstaystest.Config{
+			LateVisibility: time.Hour,
+		})
 		b.begin("ref-1")
 		answer := b.holdAnswer("/book")
 		defer answer.release()
@@ -177,7 +179,7 @@ func (b *books) hasStateAfter(reference string, want durable.Ending, again func(
 // together with ErrConflictingOutcome.
 func TestFrozenInSend(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
-		b := newBooks(t, db, nil, hotelstaystest.WithLateVisibility(2*time.Hour))
+		b := newBooks(t, db, nil, hotelstaystest.Config{LateVisibility: 2 * time.Hour})
 		b.begin("ref-1")
 		answer := b.holdAnswer("/book")
 		defer answer.release()
@@ -200,7 +202,7 @@ func TestFrozenInSend(t *testing.T) {
 // The same without an answer: the order may exist now, so the polls start again.
 func TestFrozenInSendWithoutAnAnswer(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
-		b := newBooks(t, db, nil, hotelstaystest.WithLateVisibility(2*time.Hour))
+		b := newBooks(t, db, nil, hotelstaystest.Config{LateVisibility: 2 * time.Hour})
 		b.begin("ref-1")
 		answer := b.holdAnswer("/book")
 		defer answer.release()
@@ -247,7 +249,7 @@ func (b *books) nextRoundFinds(reference string) {
 // A booking is given up two minutes after a Book that has made an order, and begins again.
 func TestABookingThatIsGivenUpAndBeginsAgain(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
-		b := newBooks(t, db, nil, hotelstaystest.WithLateVisibility(2*time.Hour))
+		b := newBooks(t, db, nil, hotelstaystest.Config{LateVisibility: 2 * time.Hour})
 		b.sendUnknown("ref-1", bookMade)
 		b.pass(2 * time.Minute)
 		require.NoError(t, b.Abandon(t.Context(), "ref-1"))
@@ -261,7 +263,7 @@ func TestFrozenInSendWhileAnotherRoundIsUnderWay(t *testing.T) {
 	for _, answered := range []string{"with an order", "with a refusal", "not at all"} {
 		t.Run(answered, func(t *testing.T) {
 			onEach(t, func(t *testing.T, db *database) {
-				b := newBooks(t, db, nil, hotelstaystest.WithLateVisibility(2*time.Hour))
+				b := newBooks(t, db, nil, hotelstaystest.Config{LateVisibility: 2 * time.Hour})
 				b.begin("ref-1")
 				answer := b.holdAnswer("/book")
 				defer answer.release()
@@ -477,8 +479,7 @@ func TestManyOpenBookings(t *testing.T) {
 	}
 	t.Logf("%d open bookings", many)
 	onEach(t, func(t *testing.T, db *database) {
-		b := newBooks(t, db, nil, func(c *hotelstaystest.Config) { c.Unlimited = false },
-			hotelstaystest.WithLedgerLimit(2000))
+		b := newBooks(t, db, nil, hotelstaystest.Config{LedgerLimit: 2000, RateLimits: map[hotelstaystest.Operation]int{}})
 		b.fill(many, nil)
 		runtime.GC()
 		var before, now runtime.MemStats

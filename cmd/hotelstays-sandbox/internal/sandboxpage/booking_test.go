@@ -60,11 +60,13 @@ func story(b *booking) []string {
 func TestStory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answers := []int{503, 204}
-		srv := start(t, hotelstaystest.WithLateVisibility(30*time.Second), hotelstaystest.WithWebhookEvents(hotelstaystest.OnConfirm),
-			hotelstaystest.WithCallbackHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				w.WriteHeader(answers[0])
-				answers = answers[1:]
-			})))
+		receiver := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(answers[0])
+			answers = answers[1:]
+		})
+		srv := start(t, hotelstaystest.Config{LateVisibility: 30 * time.Second, Webhooks: hotelstaystest.WebhookConfig{
+			CallbackHandler: receiver, Events: map[hotelstaystest.WebhookTrigger][]types.WebhookKind{hotelstaystest.OnConfirm: {}},
+		}})
 		e := newEngine(t, srv)
 		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCutBeforeRead})
 		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut})
@@ -117,8 +119,12 @@ func TestStory(t *testing.T) {
 func TestWrongSignatures(t *testing.T) {
 	for _, kind := range []hotelstaystest.FaultKind{hotelstaystest.FaultBadSignature, hotelstaystest.FaultAlteredBody, hotelstaystest.FaultDrop} {
 		synctest.Test(t, func(t *testing.T) {
-			srv := start(t, hotelstaystest.WithConfirmAfter(-1), hotelstaystest.WithWebhookRetryDelays(),
-				hotelstaystest.WithCallbackHandler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})))
+			srv := start(t, hotelstaystest.Config{
+				ConfirmAfter: hotelstaystest.Never,
+				Webhooks: hotelstaystest.WebhookConfig{
+					RetryDelays: []time.Duration{}, CallbackHandler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}),
+				},
+			})
 			srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpWebhook, Kind: kind})
 			e := newEngine(t, srv)
 			if _, err := e.client.Book(t.Context(), e.book); err != nil {
@@ -138,7 +144,7 @@ func TestWrongSignatures(t *testing.T) {
 }
 
 func TestOnlyTheNewestBookings(t *testing.T) {
-	srv := start(t, hotelstaystest.WithoutRateLimits())
+	srv := start(t, hotelstaystest.Config{NoRateLimits: true})
 	e := newEngine(t, srv)
 	for i := range maxBookings + 2 {
 		e.poll("trip-" + string(rune('a'+i)))

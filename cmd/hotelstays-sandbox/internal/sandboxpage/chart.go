@@ -56,7 +56,7 @@ func charts(config hotelstaystest.Config, requests []hotelstaystest.Request, now
 		}
 	}
 	limits := config.RateLimits
-	if config.Unlimited {
+	if config.NoRateLimits {
 		limits = nil
 	}
 	var out []chart

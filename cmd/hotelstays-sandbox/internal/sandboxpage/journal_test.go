@@ -11,7 +11,7 @@ import (
 )
 
 func TestJournalSearchesAndPages(t *testing.T) {
-	srv := start(t, hotelstaystest.WithoutRateLimits(), hotelstaystest.WithLedgerLimit(120))
+	srv := start(t, hotelstaystest.Config{NoRateLimits: true, LedgerLimit: 120})
 	for i := range 130 {
 		post(t, srv, "/api/auth/ticket", fmt.Sprintf(`{"appKey":"key-%d"}`, i))
 	}

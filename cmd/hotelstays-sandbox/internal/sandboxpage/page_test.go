@@ -12,11 +12,11 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
-func start(t *testing.T, opts ...hotelstaystest.Option) *hotelstaystest.Server {
+func start(t *testing.T, config ...hotelstaystest.Config) *hotelstaystest.Server {
 	t.Helper()
-	srv := hotelstaystest.NewServer(append(opts, hotelstaystest.WithInMemory(), hotelstaystest.WithControl(), func(c *hotelstaystest.Config) {
-		c.Control.Page = Handler
-	})...)
+	c := append(config, hotelstaystest.Config{})[0]
+	c.InMemory, c.Control.Enabled, c.Control.Page = true, true, Handler
+	srv := hotelstaystest.NewServer(&c)
 	t.Cleanup(srv.Close)
 	return srv
 }

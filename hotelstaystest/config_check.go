@@ -1,0 +1,208 @@
+// What is refused in a configuration.
+
+package hotelstaystest
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ErrInvalidConfig is matched by every error about a [Config]. Such an error lists all
+// faults, each with the path of its field in JSON.
+var ErrInvalidConfig = errors.New("hotelstaystest: invalid configuration")
+
+// configFaults are the faults of a configuration.
+type configFaults []string
+
+func (f *configFaults) addf(format string, args ...any) {
+	*f = append(*f, fmt.Sprintf(format, args...))
+}
+
+// check checks a complete configuration.
+func (c *Config) check() error {
+	f := new(configFaults)
+	c.checkListener(f)
+	c.checkControl(f)
+	c.Catalog.check(f)
+	c.checkCredentials(f)
+	c.checkRateLimits(f)
+	c.checkBooking(f)
+	c.checkDurations(f)
+	c.Webhooks.check(f)
+	c.Variants.check(f)
+	if c.LedgerLimit < 1 {
+		f.addf("ledgerLimit must be at least 1, not %d", c.LedgerLimit)
+	}
+	if len(*f) > 0 {
+		return fmt.Errorf("%w: %s", ErrInvalidConfig, strings.Join(*f, "; "))
+	}
+	return nil
+}
+
+// anyPort is the default address.
+const anyPort = "127.0.0.1:0"
+
+func (c *Config) checkListener(f *configFaults) {
+	if host, _, err := net.SplitHostPort(c.Addr); err != nil {
+		f.addf("addr %q: %v", c.Addr, err)
+	} else if ip, err := netip.ParseAddr(host); !c.AllowRemote && host != "localhost" && (err != nil || !ip.Unmap().IsLoopback()) {
+		f.addf("addr %q is not a loopback address; use 127.0.0.1, ::1 or localhost, or set allowRemote", c.Addr)
+	}
+	if len(c.TLSNames) > 0 && !c.TLS {
+		f.addf("tlsNames needs tls")
+	}
+	for i, name := range c.TLSNames {
+		checkHost(f, fmt.Sprintf("tlsNames[%d]", i), name)
+	}
+	if c.HTTP1Only && !c.TLS {
+		f.addf("http1Only needs tls; without TLS there is no HTTP/2")
+	}
+	if c.InMemory && c.Addr != anyPort {
+		f.addf("inMemory and addr cannot be combined")
+	}
+}
+
+// checkHost checks that name is an IP address, or may be a host name.
+func checkHost(f *configFaults, field, name string) {
+	if _, err := netip.ParseAddr(name); err != nil && !hostForm.MatchString(name) {
+		f.addf("%s must be a host name or an IP address, without a port, not %q", field, name)
+	}
+}
+
+var hostForm = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$`)
+
+// minControlToken is the least length of a token that other machines can try to guess.
+const minControlToken = 16
+
+// checkControl refuses to offer the control API to other machines without a token.
+func (c *Config) checkControl(f *configFaults) {
+	host, _, _ := net.SplitHostPort(c.Addr)
+	if strings.ContainsFunc(c.Control.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		f.addf("control.token has blanks, or characters that a header does not carry")
+	}
+	if c.Control.Enabled && len(c.Control.Token) < minControlToken && !loopbackHost(host) {
+		f.addf("control.token has %d characters; it needs %d, because addr %q is not a loopback address",
+			len(c.Control.Token), minControlToken, c.Addr)
+	}
+}
+
+// loopbackHost reports whether a host is localhost or a loopback address.
+func loopbackHost(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
+}
+
+func (c *Catalog) check(f *configFaults) {
+	for _, n := range []struct {
+		name        string
+		value, most int
+	}{
+		{"countries", c.Countries, len(countries)},
+		{"provincesPerCountry", c.ProvincesPerCountry, 100_000},
+		{"citiesPerProvince", c.CitiesPerProvince, 100_000},
+		{"hotelsPerCity", c.HotelsPerCity, 100_000},
+		{"roomsPerHotel", c.RoomsPerHotel, 50},
+		{"ratesPerRoom", c.RatesPerRoom, 12},
+	} {
+		if n.value < 1 || n.value > n.most {
+			f.addf("catalog.%s must be between 1 and %d, not %d", n.name, n.most, n.value)
+		}
+	}
+}
+
+func (c *Config) checkCredentials(f *configFaults) {
+	for i, a := range c.Accounts {
+		if a.AppKey == "" || a.AppSecret == "" {
+			f.addf("accounts[%d] needs appKey and appSecret", i)
+		}
+	}
+	for i, o := range c.OAuthClients {
+		if o.ClientID == "" || o.ClientSecret == "" {
+			f.addf("oauthClients[%d] needs clientId and clientSecret", i)
+		}
+	}
+}
+
+// maxRateLimit bounds the memory of a callLog.
+const maxRateLimit = 1_000_000
+
+func (c *Config) checkRateLimits(f *configFaults) {
+	for _, op := range slices.Sorted(maps.Keys(c.RateLimits)) {
+		if limit := c.RateLimits[op]; !documented(op) {
+			f.addf("rateLimits: %q is not an operation of the API", op)
+		} else if limit < 1 || limit > maxRateLimit {
+			f.addf("rateLimits.%s must be between 1 and %d, not %d; noRateLimits turns all off", op, maxRateLimit, limit)
+		}
+	}
+}
+
+func (c *Config) checkBooking(f *configFaults) {
+	for i, field := range c.RequiredGuestFields {
+		if !slices.Contains([]string{"gender", "dateOfBirth", "passportNumber"}, field) {
+			f.addf("requiredGuestFields[%d] must be gender, dateOfBirth or passportNumber, not %q", i, field)
+		}
+	}
+	if err := c.CancelRule.validate(); err != nil {
+		f.addf("cancelRule: %v", err)
+	}
+}
+
+func (c *Config) checkDurations(f *configFaults) {
+	type row struct {
+		field string
+		value time.Duration
+		least time.Duration
+	}
+	rows := []row{
+		{"tokenLifetime", c.TokenLifetime, 1}, {"sessionLifetime", c.SessionLifetime, 1}, {"voucherLinkLifetime", c.VoucherLinkLifetime, 1},
+		{"confirmAfter", c.ConfirmAfter, AtOnce}, {"lateVisibility", c.LateVisibility, AtOnce}, {"cancelCutoff", c.CancelCutoff, AtOnce},
+		{"voucherDelay", c.VoucherDelay, AtOnce}, {"webhooks.timeout", c.Webhooks.Timeout, 1},
+	}
+	for i, d := range c.Webhooks.RetryDelays {
+		rows = append(rows, row{fmt.Sprintf("webhooks.retryDelays[%d]", i), d, 1})
+	}
+	for _, r := range rows {
+		if r.value < r.least {
+			f.addf("%s must be positive, not %s", r.field, durationText(r.value))
+		}
+	}
+}
+
+func (w *WebhookConfig) check(f *configFaults) {
+	for i, host := range w.CallbackHosts {
+		checkHost(f, fmt.Sprintf("webhooks.callbackHosts[%d]", i), host)
+	}
+	for _, on := range slices.Sorted(maps.Keys(w.Events)) {
+		if !slices.Contains([]WebhookTrigger{OnBook, OnConfirm, OnAmend, OnCancel, OnStatus}, on) {
+			f.addf("webhooks.events: unknown WebhookTrigger %q", on)
+		}
+		if slices.Contains(w.Events[on], "") {
+			f.addf("webhooks.events.%s: an event has no name", on)
+		}
+	}
+}
+
+func (v *Variants) check(f *configFaults) {
+	if v.Available != 1 && v.Available != 2 {
+		f.addf("variants.available must be 1 or 2, not %d", v.Available)
+	}
+	if v.BusinessFailureStatus < 200 || v.BusinessFailureStatus > 499 {
+		f.addf("variants.businessFailureStatus must be an HTTP status from 200 to 499, not %d", v.BusinessFailureStatus)
+	}
+	n := v.OrderStatusNumbers
+	for _, number := range []int{n.Confirmed, n.Cancelled, n.Pending} {
+		if number < 2 || number > 5 {
+			f.addf("variants.orderStatusNumbers: %d is not between 2 and 5", number)
+		}
+	}
+	if n.Confirmed == n.Cancelled || n.Confirmed == n.Pending || n.Cancelled == n.Pending {
+		f.addf("variants.orderStatusNumbers: two order statuses have the same number")
+	}
+}
