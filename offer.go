@@ -204,14 +204,7 @@ type sum struct {
 
 func (s sum) String() string { return strings.TrimSpace(s.label + " " + s.amount.String()) }
 
-// equal compares amounts by value, or as texts if one is no number.
-func (s sum) equal(other sum) bool {
-	same := s.amount.Amount == other.amount.Amount
-	if order, err := s.amount.Cmp(other.amount); err == nil {
-		same = order == 0
-	}
-	return same && s.label == other.label && s.amount.Currency == other.amount.Currency
-}
+func (s sum) equal(other sum) bool { return s.label == other.label && s.amount.Equal(other.amount) }
 
 // amounts compares the sums of one part in order.
 func (d *OfferDiff) amounts(field types.OfferField, seen, now []sum) {
@@ -253,7 +246,7 @@ func sumsText(sums []sum) string {
 }
 
 func totals(m *types.Money) []sum {
-	if m == nil || *m == (types.Money{}) {
+	if m == nil || m.Equal(types.Money{}) {
 		return nil
 	}
 	return []sum{{"", *m}}

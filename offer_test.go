@@ -262,17 +262,20 @@ func TestRiseBesideAFall(t *testing.T) {
 	} {
 		diff := hotelstays.CompareOffer(tc.seen, tc.now)
 		assert.False(t, diff.Within(hotelstays.Tolerance{}), tc.name)
-		for limit, want := range map[types.Money]bool{
-			{Currency: "EUR", Amount: "2.99"}:    false,
-			{Currency: "EUR", Amount: "3"}:       true,
-			{Currency: "EUR", Amount: "3.00"}:    true,
-			{Currency: "EUR", Amount: "-3"}:      false,
-			{Currency: "USD", Amount: "1000000"}: false, // another currency accepts no rise
-			{Amount: "1000000"}:                  false,
-			{Currency: "EUR"}:                    false,
-			{Currency: "EUR", Amount: "3,00"}:    false,
+		for _, c := range []struct {
+			limit types.Money
+			want  bool
+		}{
+			{types.Money{Currency: "EUR", Amount: "2.99"}, false},
+			{types.Money{Currency: "EUR", Amount: "3"}, true},
+			{types.Money{Currency: "EUR", Amount: "3.00"}, true},
+			{types.Money{Currency: "EUR", Amount: "-3"}, false},
+			{types.Money{Currency: "USD", Amount: "1000000"}, false}, // another currency accepts no rise
+			{types.Money{Amount: "1000000"}, false},
+			{types.Money{Currency: "EUR"}, false},
+			{types.Money{Currency: "EUR", Amount: "3,00"}, false},
 		} {
-			assert.Equal(t, want, diff.Within(hotelstays.Tolerance{NetRise: limit}), "%s: %s", tc.name, limit)
+			assert.Equal(t, c.want, diff.Within(hotelstays.Tolerance{NetRise: c.limit}), "%s: %s", tc.name, c.limit)
 		}
 	}
 }

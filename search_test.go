@@ -161,7 +161,7 @@ func TestHotelListMaxRatesPerHotel(t *testing.T) {
 				for _, room := range hotel.Rooms {
 					count += len(room.Rates)
 					for _, rate := range room.Rates {
-						seen = seen || rate.TotalRate.NetRate == *hotel.MinPrice
+						seen = seen || rate.TotalRate.NetRate.Equal(*hotel.MinPrice)
 					}
 				}
 				assert.Equal(t, want, count)

@@ -50,6 +50,16 @@ func ExampleMoney_Cmp() {
 	// 1 <nil>
 }
 
+// Equal takes the place of ==, which Money does not have.
+func ExampleMoney_Equal() {
+	seen := types.Money{Currency: "EUR", Amount: "120.50"}
+	fmt.Println(seen.Equal(types.Money{Currency: "EUR", Amount: "120.5"}))
+	fmt.Println(seen.Equal(types.Money{Currency: "USD", Amount: "120.50"}))
+	// Output:
+	// true
+	// false
+}
+
 // Decimal is for arithmetic that Money does not have, here a margin of 12.5 percent.
 // An amount that was not sent is an error, and never 0.
 func ExampleMoney_Decimal() {

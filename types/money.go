@@ -25,11 +25,13 @@ const maxExponent = 64
 const maxLiteral = 256
 
 // Money is an amount in one currency. Amount keeps the digits that were sent: "120.50" stays
-// "120.50", and no step uses a float.
+// "120.50", and no step uses a float. Equal compares by value; there is no ==.
 //
 // The number of decimals of a currency is not sent. JPY amounts usually have none, and KWD
 // amounts three.
 type Money struct {
+	_ [0]func() // not comparable with ==: 120.5 and 120.50 are equal
+
 	// Currency is the currency's code, as it was sent.
 	Currency string `json:"currency"`
 	// Amount is the number that was sent, or empty. Whether it counts units of the currency
@@ -78,6 +80,16 @@ func (m Money) Cmp(n Money) (int, error) {
 		return 0, err
 	}
 	return a.Cmp(b), nil
+}
+
+// Equal reports whether the currencies are the same and the amounts have the same value: 120.5
+// equals 120.50. Amounts that are invalid are equal only if their texts are.
+func (m Money) Equal(n Money) bool {
+	if m.Currency == n.Currency && m.Amount == n.Amount {
+		return true
+	}
+	order, err := m.Cmp(n)
+	return err == nil && order == 0
 }
 
 // String returns amount and currency for people, such as "120.50 EUR".

@@ -6,6 +6,7 @@ package types
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +32,8 @@ func TestMoneyNeverSendsAnEmptyAmount(t *testing.T) {
 	assert.Equal(t, `{"currency":"EUR"}`, string(back))
 }
 
+func eur(amount json.Number) Money { return Money{Currency: "EUR", Amount: amount} }
+
 func TestMoneyArithmetic(t *testing.T) {
 	cases := []struct{ a, b, sum json.Number }{
 		{"0.1", "0.2", "0.3"},
@@ -41,33 +44,54 @@ func TestMoneyArithmetic(t *testing.T) {
 		{"9007199254740993", "1", "9007199254740994"},
 	}
 	for _, c := range cases {
-		sum, err := Money{"EUR", c.a}.Add(Money{"EUR", c.b})
+		sum, err := eur(c.a).Add(eur(c.b))
 		require.NoError(t, err)
-		assert.Equal(t, Money{"EUR", c.sum}, sum)
+		assert.Equal(t, eur(c.sum), sum)
 	}
-	equal, err := Money{"EUR", "120.5"}.Cmp(Money{"EUR", "120.50"})
+	equal, err := eur("120.5").Cmp(eur("120.50"))
 	require.NoError(t, err)
 	assert.Zero(t, equal)
-	less, err := Money{"EUR", "9.99"}.Cmp(Money{"EUR", "10"})
+	less, err := eur("9.99").Cmp(eur("10"))
 	require.NoError(t, err)
 	assert.Equal(t, -1, less)
 }
 
+func TestMoneyEqual(t *testing.T) {
+	for _, c := range []struct {
+		m, n Money
+		want bool
+	}{
+		{eur("120.5"), eur("120.50"), true},
+		{eur("1E+2"), eur("100"), true},
+		{eur("120.5"), eur("120.51"), false},
+		{eur("120.5"), Money{Currency: "USD", Amount: "120.5"}, false},
+		{eur("1,5"), eur("1,5"), true}, // no amount, but the same text
+		{eur("1,5"), eur("1,50"), false},
+		{eur("0"), eur(""), false},
+		{Money{}, Money{}, true},
+	} {
+		assert.Equal(t, c.want, c.m.Equal(c.n), "%s and %s", c.m, c.n)
+		assert.Equal(t, c.want, c.n.Equal(c.m), "%s and %s", c.n, c.m)
+	}
+	assert.False(t, reflect.TypeFor[Money]().Comparable(), "== would tell 120.5 from 120.50")
+	assert.Equal(t, 2*reflect.TypeFor[string]().Size(), reflect.TypeFor[Money]().Size(), "what forbids == takes no room")
+}
+
 func TestMoneyErrors(t *testing.T) {
-	_, err := Money{"EUR", "1"}.Add(Money{"USD", "1"})
+	_, err := eur("1").Add(Money{Currency: "USD", Amount: "1"})
 	assert.ErrorIs(t, err, ErrCurrencyMismatch)
-	for _, pair := range [][2]Money{{{"EUR", "1"}, {"", "1"}}, {{"", "1"}, {"EUR", "1"}}} {
+	for _, pair := range [][2]Money{{eur("1"), {Amount: "1"}}, {{Amount: "1"}, eur("1")}} {
 		_, err = pair[0].Cmp(pair[1])
 		assert.ErrorIs(t, err, ErrCurrencyMismatch)
 	}
 	for _, bad := range []json.Number{"", " ", "abc", "1,5", "NaN", "1e999999999", "1e-999999999", "1e65", "1e-65", "+5", ".5", "5.", "007", "-01", "1.e3"} {
-		_, err := Money{"EUR", bad}.Decimal()
+		_, err := eur(bad).Decimal()
 		assert.ErrorIs(t, err, ErrAmount, "%q is no amount, and not zero", bad)
-		_, err = Money{"EUR", "1"}.Add(Money{"EUR", bad})
+		_, err = eur("1").Add(eur(bad))
 		assert.ErrorIs(t, err, ErrAmount)
 	}
 	for _, extreme := range []json.Number{"1e64", "1e-64"} {
-		_, err := Money{"EUR", extreme}.Decimal()
+		_, err := eur(extreme).Decimal()
 		assert.NoError(t, err)
 	}
 }
@@ -75,20 +99,20 @@ func TestMoneyErrors(t *testing.T) {
 // Reading digits takes quadratic time: a hostile amount of megabytes would take hours.
 func TestMoneyOfEndlessDigits(t *testing.T) {
 	for _, endless := range []string{strings.Repeat("9", 100_000), "0." + strings.Repeat("9", 100_000)} {
-		_, err := Money{"EUR", json.Number(endless)}.Decimal()
+		_, err := eur(json.Number(endless)).Decimal()
 		require.ErrorIs(t, err, ErrAmount)
 		assert.Less(t, len(err.Error()), 200)
 	}
 	longest := json.Number(strings.Repeat("9", 256))
-	amount, err := Money{"EUR", longest}.Decimal()
+	amount, err := eur(longest).Decimal()
 	require.NoError(t, err, "256 characters are read")
 	assert.Equal(t, string(longest), amount.String())
-	_, err = Money{"EUR", longest + "9"}.Decimal()
+	_, err = eur(longest + "9").Decimal()
 	assert.ErrorIs(t, err, ErrAmount, "257 are not")
 }
 
 func TestMoneyString(t *testing.T) {
-	assert.Equal(t, "120.50 EUR", Money{"EUR", "120.50"}.String())
+	assert.Equal(t, "120.50 EUR", eur("120.50").String())
 	assert.Equal(t, "no amount EUR", Money{Currency: "EUR"}.String())
 	assert.Equal(t, "no amount", Money{}.String())
 }

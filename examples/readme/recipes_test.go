@@ -197,7 +197,7 @@ func TestRecipes(t *testing.T) {
 	check(t, pickOffer(ctx, client, srv.CityName(0)))
 	srv.MoveRate(seen.RatePkgID, -2) // cheaper: within the tolerance, and the new price is booked
 	check(t, checkOffer(ctx, client))
-	want(t, offer.TotalRate.NetRate != seen.TotalRate.NetRate, "another price")
+	want(t, !offer.TotalRate.NetRate.Equal(seen.TotalRate.NetRate), "another price")
 
 	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
 	check(t, bookAndRecover(ctx, client))
