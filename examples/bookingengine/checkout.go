@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/mail"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -191,7 +192,8 @@ func (s *site) book(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
 		return errForm
 	}
-	form := co.Guests.copied()
+	form := co.Guests
+	form.Guests = slices.Clone(form.Guests) // two requests at once must share nothing
 	holder, guests := form.read(r.PostForm)
 	if co, err = s.engine.change(co.Reference, func(co *checkout) { co.Guests = form }); err != nil {
 		return err
@@ -212,17 +214,7 @@ func (s *site) book(w http.ResponseWriter, r *http.Request) error {
 	return redirect(w, r, "/orders/"+co.Reference)
 }
 
-// returned shows the checkout at the address of its forms, where an error page was shown.
+// returned leads back to the checkout from the address of its forms, where an error page was shown.
 func (s *site) returned(w http.ResponseWriter, r *http.Request) error {
-	co, err := s.checkoutOf(r)
-	if err != nil {
-		return err
-	}
-	return redirect(w, r, "/checkouts/"+co.Reference)
-}
-
-// copied returns a copy of the form, because two requests at once must share nothing.
-func (f guestForm) copied() guestForm {
-	f.Guests = append([]guestFields(nil), f.Guests...)
-	return f
+	return redirect(w, r, "/checkouts/"+r.PathValue("reference"))
 }

@@ -69,6 +69,9 @@ func run(write bool) error {
 		return err
 	}
 	if write {
+		if err := os.MkdirAll(filepath.Dir(next), 0o755); err != nil {
+			return err
+		}
 		return os.WriteFile(next, []byte(strings.Join(lines, "\n")+"\n"), 0o644)
 	}
 	return compare(lines)
