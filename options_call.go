@@ -204,15 +204,19 @@ func applyAll[O any](f *faults, opts []O, apply func(O)) {
 
 // collect returns the options of a method, with a fault for each that has no effect there.
 // row is that of the operation whose options the method takes, or nil.
-func collect(method Operation, row *operation, opts []CallOption) (set settings) {
-	applyAll(&set.faults, opts, func(opt CallOption) { opt.applyCall(&set) })
+func collect(method Operation, row *operation, opts []CallOption) settings {
+	if len(opts) == 0 { // else set would be allocated for all calls
+		return settings{method: method}
+	}
+	set := new(settings)
+	applyAll(&set.faults, opts, func(opt CallOption) { opt.applyCall(set) })
 	set.method = method
 	for o := range optionCount {
 		if rule := &optionRules[o]; set.given&(1<<o) != 0 && !rule.takers.have(method, row) {
 			set.faults.add(rule.name, "%s does not take it; it is an option of %s", method, rule.takers.are)
 		}
 	}
-	return set
+	return *set
 }
 
 // to returns those of a helper's options that op takes, as the option of a call that the

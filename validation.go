@@ -17,15 +17,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Limits of HotelList.
-const (
-	MaxListPageSize = 200
-	// types.MaxHotelIDs limits the ids of one request. For an account with a visibility band the
-	// limit is types.MaxHotelIDsBand.
-	MaxHotelIDs     = 1000
-	MaxHotelIDsBand = 200
-)
-
 // ValidationError reports bad input, with all faults. Nothing was sent.
 type ValidationError struct {
 	// Operation is the operation that was called, or empty if Func is set.

@@ -213,7 +213,7 @@ func TestSaveVoucherSaysWhetherToWait(t *testing.T) {
 		assert.ErrorIs(t, err, want)
 		assert.ErrorContains(t, err, `hotelstays: voucher of order "ref-1": there is no document`)
 		assert.ErrorContains(t, err, `: its status is "`+string(status)+`"`)
-		assert.Equal(t, want == hotelstays.ErrVoucherNotReady, strings.Contains(err.Error(), "AwaitVoucher waits for it"))
+		assert.Equal(t, errors.Is(want, hotelstays.ErrVoucherNotReady), strings.Contains(err.Error(), "AwaitVoucher waits for it"))
 	}
 }
 

@@ -27,7 +27,7 @@ func TestFilesUseOnlyFilesBelow(t *testing.T) {
 	require.NoError(t, err)
 	place := map[string]int{}
 	for _, row := range regexp.MustCompile("(?m)^\\| (`[a-z_]+\\.go`.*?) \\|").FindAllStringSubmatch(string(page), -1) {
-		for _, file := range strings.Split(row[1], ", ") {
+		for file := range strings.SplitSeq(row[1], ", ") {
 			place[strings.Trim(file, "`")] = len(place)
 		}
 	}
