@@ -18,6 +18,10 @@
 // further accounts, derive clients from it by [Client.WithCredential]. A client neither changes
 // nor keeps a request, and a response belongs to the caller.
 //
+// An [Option] is for New, a [CallOption] for a call, a [SharedOption] for both. Every method that
+// calls takes a []CallOption. An option that has no effect there is a [*ValidationError], which
+// says where it belongs.
+//
 // From search to cancellation:
 //
 //	HotelList        hotels with prices, and the session of their offers

@@ -100,10 +100,11 @@ func WithRequestID(id func(ctx context.Context) string) SharedOption {
 	})}
 }
 
-// WithHeader sends a header with each request to the API, those that fetch tokens included: for
-// a gateway, or as the User-Agent, which is hotelstays-go by default. A header that the client
-// sets itself is a *ValidationError that names what to use instead. Downloads of documents go to
-// other hosts, so of these headers they have only the User-Agent of the client.
+// WithHeader sends a header with each request to the API: for a gateway, or as the User-Agent,
+// which is hotelstays-go by default. On a client, requests that fetch tokens send it, too, since
+// they pass the same gateway. A header that the client sets itself is a *ValidationError that
+// names what to use instead. Downloads of documents go to other hosts, so of these headers they
+// have only the User-Agent of the client.
 //
 // Given several times with different names, all are sent. A value is never logged. Where the
 // service repeats one of eight bytes or more, other than a User-Agent, it is redacted.

@@ -601,7 +601,6 @@ func TestValidationBatchOptions(t *testing.T) {
 		path string
 		opt  hotelstays.CallOption
 	}{
-		{"opts", nil},
 		{"WithBatchSize", hotelstays.WithBatchSize(0)}, {"WithBatchSize", hotelstays.WithBatchSize(1001)},
 		{"WithParallelism", hotelstays.WithParallelism(0)}, {"WithParallelism", hotelstays.WithParallelism(-1)},
 	} {

@@ -698,7 +698,7 @@ func TestVoucherSettingsAreChecked(t *testing.T) {
 	client := clientThrough(t, service)
 	path := filepath.Join(t.TempDir(), "voucher.pdf")
 	var invalid *hotelstays.ValidationError
-	for _, opt := range []hotelstays.CallOption{nil, hotelstays.WithMaxVoucherBytes(0), hotelstays.WithMaxVoucherBytes(-1)} {
+	for _, opt := range []hotelstays.CallOption{hotelstays.WithMaxVoucherBytes(0), hotelstays.WithMaxVoucherBytes(-1)} {
 		_, err := client.SaveVoucher(t.Context(), voucherRef, path, opt)
 		assert.ErrorAs(t, err, &invalid)
 		assert.ErrorAs(t, client.DownloadVoucher(t.Context(), service.voucher(1), io.Discard, opt), &invalid)

@@ -12,8 +12,8 @@
 //
 // Spans carry the call's request id and trace id, which reports to the service quote. No
 // reference, name, token, query or error text is recorded, because an error text can quote
-// all of these. An error is recorded as its kind, one of a closed list. The value of
-// WithTraceID is recorded: use an identifier.
+// all of these. An error is recorded as its kind, one of a closed list. The trace id is
+// recorded, so WithTraceID and WithTraceIDFrom should give identifiers.
 //
 // Metrics have the operation, the server, and the kind of an error or the status of an
 // attempt as attributes, and no identifiers, so that the number of series is bounded.
