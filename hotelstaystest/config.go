@@ -23,7 +23,9 @@ const (
 
 // Config is the configuration of a [Server], and of the program hotelstays-sandbox as JSON.
 // A zero field has its default; JSON omits it. [Server.Config] shows all defaults. Durations
-// are text in JSON, such as "1m30s".
+// are text in JSON, such as "1m30s":
+//
+//	{"confirmAfter": "30s", "voucherDelay": "0s", "noRateLimits": true, "webhooks": {"secret": "s3cret", "timeout": "2s"}}
 //
 // [NewServer] does not change or keep it.
 type Config struct {
@@ -291,5 +293,5 @@ func (c Config) clone() Config {
 	return c
 }
 
-// length is how long a duration is of a [Config].
+// length is the length of a duration of a [Config], of which AtOnce has none.
 func length(d time.Duration) time.Duration { return max(d, 0) }

@@ -152,6 +152,10 @@ func TestFlagsOverrideTheFile(t *testing.T) {
 		strings.Join(c.Webhooks.CallbackHosts, " ") != "b" || c.Control.Enabled {
 		t.Errorf("%+v", c)
 	}
+	write(t, file, `{"seed":3}`)
+	if set, err = parse([]string{"-config", file}, io.Discard); err != nil || set.config.Addr != defaultAddr {
+		t.Errorf("without an addr: %+v, %v", set, err)
+	}
 }
 
 func TestWithoutControl(t *testing.T) {
