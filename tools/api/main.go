@@ -65,14 +65,16 @@ func run(write bool) error {
 		lines = append(lines, surface(name, pkg)...)
 	}
 	slices.Sort(lines)
-	if err := count(packages); err != nil {
-		return err
-	}
 	if write {
 		if err := os.MkdirAll(filepath.Dir(next), 0o755); err != nil {
 			return err
 		}
-		return os.WriteFile(next, []byte(strings.Join(lines, "\n")+"\n"), 0o644)
+		if err := os.WriteFile(next, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
+			return err
+		}
+	}
+	if err := count(packages); err != nil {
+		return err
 	}
 	return compare(lines)
 }
@@ -119,8 +121,8 @@ func load(dir string, packages map[string]*types.Package) error {
 	return nil
 }
 
-// count prints how many exported names the packages of limits have.
-func count(packages map[string]*types.Package) error {
+// count prints how many exported names the packages of limits have, and refuses too many.
+func count(packages map[string]*types.Package) (err error) {
 	for _, limit := range limits {
 		names, optionTypes := 0, map[string]bool{}
 		scope := packages[limit.pkg].Scope()
@@ -135,8 +137,11 @@ func count(packages map[string]*types.Package) error {
 		}
 		fmt.Printf("%s: %d exported names (limit %d), %d option types (limit %d)\n",
 			limit.pkg, names, limit.names, len(optionTypes), limit.optionTypes)
+		if names > limit.names || len(optionTypes) > limit.optionTypes {
+			err = fmt.Errorf("package %s has too many names: prefer a field or a method to another one", limit.pkg)
+		}
 	}
-	return nil
+	return err
 }
 
 func compare(lines []string) error {
