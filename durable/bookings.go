@@ -15,8 +15,8 @@ import (
 // Bookings[pgx.Tx]. Who moves from one to the other changes an import, the constructor, and the
 // transactions.
 type Bookings[Tx any] interface {
-	// BeginTx stores a booking in the caller's transaction. Once that is committed, the booking
-	// is sent, by Send or by a worker.
+	// BeginTx stores a booking in the caller's transaction, with those of opts that are data. Once
+	// that is committed, the booking is sent, by Send or by a worker.
 	BeginTx(ctx context.Context, tx Tx, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) error
 	// Send books a booking that BeginTx has stored, and returns its outcome.
 	Send(ctx context.Context, customerReferenceNo string, opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error)

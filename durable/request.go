@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/keyring"
@@ -20,6 +22,7 @@ type storedRequest struct {
 	Holder      types.Holder  `json:"holder"`
 	Guests      []storedGuest `json:"guests"`
 	CallbackURL string        `json:"callbackUrl,omitempty"`
+	Options     storedOptions `json:"options,omitzero"`
 }
 
 type storedGuest struct {
@@ -32,10 +35,89 @@ func (b Booking) place() string {
 	return "booking request " + b.Recovery.Fingerprint + " " + b.Recovery.CustomerReferenceNo
 }
 
-// SealRequest encrypts the request of a waiting booking, to be stored beside it. It holds names
-// and passport numbers: erase it with the commit of Start, and when the booking ends.
-func (b Booking) SealRequest(ring *keyring.Ring, req *hotelstays.BookRequest) ([]byte, error) {
-	stored := storedRequest{SessionID: req.SessionID, RatePkgID: req.RatePkgID, Holder: req.Holder, CallbackURL: req.CallbackURL}
+// storedOptions are the options of a call that are data. Market and UserRef are in the recovery.
+type storedOptions struct {
+	Language    string            `json:"language,omitempty"`
+	ClientIP    string            `json:"clientIp,omitempty"`
+	Currency    string            `json:"currency,omitempty"`
+	TraceID     string            `json:"traceId,omitempty"`
+	TestFlags   map[string]string `json:"testFlags,omitempty"`
+	Header      http.Header       `json:"header,omitempty"`
+	Timeout     time.Duration     `json:"timeout,omitempty"`
+	MaxAttempts int               `json:"maxAttempts,omitempty"`
+}
+
+// optionsOf returns the options to store. Those that are no data, such as functions, and those that
+// also mean something to the polls, are a *hotelstays.ValidationError.
+func optionsOf(opts []hotelstays.CallOption) (storedOptions, error) {
+	asked, err := hotelstays.CallOptionsOf(opts...)
+	if err != nil {
+		return storedOptions{}, err
+	}
+	refused := &hotelstays.ValidationError{Func: "SealRequest"}
+	for _, o := range []struct {
+		name  string
+		given bool
+	}{
+		{"WithRequestID", asked.RequestID != nil},
+		{"WithClientRequestTimestamp", asked.ClientRequestTimestamp != nil},
+		{"WithServiceFacts", asked.ServiceFacts != nil},
+		{"WithRawData", asked.RawData},
+	} {
+		if o.given {
+			refused.Fields = append(refused.Fields, hotelstays.FieldError{Path: o.name,
+				Problem: "cannot be stored with a booking; give it to the client, or to Send"})
+		}
+	}
+	if refused.Fields != nil {
+		return storedOptions{}, refused
+	}
+	return storedOptions{Language: asked.Language, ClientIP: asked.ClientIP, Currency: asked.Currency, TraceID: asked.TraceID,
+		TestFlags: asked.TestFlags, Header: asked.Header, Timeout: asked.Timeout, MaxAttempts: asked.MaxAttempts}, nil
+}
+
+// append appends the stored options to opts.
+func (o storedOptions) append(opts []hotelstays.CallOption) []hotelstays.CallOption {
+	if o.Language != "" {
+		opts = append(opts, hotelstays.WithLanguage(o.Language))
+	}
+	if o.ClientIP != "" {
+		opts = append(opts, hotelstays.WithClientIP(o.ClientIP))
+	}
+	if o.Currency != "" {
+		opts = append(opts, hotelstays.WithCurrency(o.Currency))
+	}
+	if o.TraceID != "" {
+		opts = append(opts, hotelstays.WithTraceID(o.TraceID))
+	}
+	if o.TestFlags != nil {
+		opts = append(opts, hotelstays.WithTestFlags(o.TestFlags))
+	}
+	for name, values := range o.Header {
+		for _, value := range values {
+			opts = append(opts, hotelstays.WithHeader(name, value))
+		}
+	}
+	if o.Timeout != 0 {
+		opts = append(opts, hotelstays.WithTimeout(o.Timeout))
+	}
+	if o.MaxAttempts != 0 {
+		opts = append(opts, hotelstays.WithMaxAttempts(o.MaxAttempts))
+	}
+	return opts
+}
+
+// SealRequest encrypts the request and the options of a waiting booking, to be stored beside it.
+// They hold names and passport numbers: erase them with the commit of Start, and when the booking
+// ends. WithRequestID, WithClientRequestTimestamp, WithServiceFacts and WithRawData cannot be
+// stored, and are a *hotelstays.ValidationError.
+func (b Booking) SealRequest(ring *keyring.Ring, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) ([]byte, error) {
+	options, err := optionsOf(opts)
+	if err != nil {
+		return nil, err
+	}
+	stored := storedRequest{SessionID: req.SessionID, RatePkgID: req.RatePkgID, Holder: req.Holder, CallbackURL: req.CallbackURL,
+		Options: options}
 	for _, g := range req.Guests {
 		stored.Guests = append(stored.Guests, storedGuest{g, g.PassportNumber.Reveal()})
 	}
@@ -46,18 +128,19 @@ func (b Booking) SealRequest(ring *keyring.Ring, req *hotelstays.BookRequest) ([
 	return ring.Seal(b.place(), plain), nil
 }
 
-// OpenRequest decrypts the request of a waiting booking. It decrypts beside this booking alone.
-func (b Booking) OpenRequest(ring *keyring.Ring, sealed []byte) (*hotelstays.BookRequest, error) {
+// OpenRequest decrypts the request and the options of a waiting booking. They decrypt beside this
+// booking alone.
+func (b Booking) OpenRequest(ring *keyring.Ring, sealed []byte) (*hotelstays.BookRequest, []hotelstays.CallOption, error) {
 	if sealed == nil {
-		return nil, errors.New("its request is gone; somebody has changed what was stored by hand")
+		return nil, nil, errors.New("its request is gone; somebody has changed what was stored by hand")
 	}
 	plain, err := ring.Open(b.place(), sealed)
 	if err != nil {
-		return nil, fmt.Errorf("its stored request: %w", err)
+		return nil, nil, fmt.Errorf("its stored request: %w", err)
 	}
 	var stored storedRequest
 	if err := json.Unmarshal(plain, &stored); err != nil {
-		return nil, errors.New("its stored request decrypts, but is no request")
+		return nil, nil, errors.New("its stored request decrypts, but is no request")
 	}
 	req := &hotelstays.BookRequest{CustomerReferenceNo: b.Recovery.CustomerReferenceNo, SessionID: stored.SessionID,
 		RatePkgID: stored.RatePkgID, Holder: stored.Holder, CallbackURL: stored.CallbackURL, Expect: b.Recovery.Expect}
@@ -67,5 +150,5 @@ func (b Booking) OpenRequest(ring *keyring.Ring, sealed []byte) (*hotelstays.Boo
 		}
 		req.Guests = append(req.Guests, g.Guest)
 	}
-	return req, nil
+	return req, stored.Options.append(b.Options()), nil
 }

@@ -70,7 +70,7 @@ func TestAbandonAndRetry(t *testing.T) {
 	t.Run("while Book may be under way", func(t *testing.T) {
 		w := newWorld(t, nil)
 		w.begin(w.request("ref-1"))
-		_, _, err := w.start(t.Context(), "ref-1", time.Now().Add(time.Minute))
+		_, _, _, err := w.start(t.Context(), "ref-1", time.Now().Add(time.Minute))
 		require.NoError(t, err)
 		assert.ErrorContains(t, w.Abandon(t.Context(), "ref-1"), "may still be under way, until 2")
 	})

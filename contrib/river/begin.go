@@ -46,11 +46,11 @@ var liveStates = []rivertype.JobState{
 // that is committed is sent: if nobody calls Send within BookTimeout, a worker does, unless it
 // is given up by Abandon. tx must belong to the database of Config.Pool.
 //
-// The request is stored encrypted, and erased when it is sent. Of opts only WithMarket and
-// WithUserRef are stored: a worker sends without the others, and without those of Send. What each
-// Book needs, such as WithCurrency or WithTestFlags, belongs to the client.
+// The request is stored encrypted, with opts, and erased when it is sent. Who sends adds the
+// options of that Send alone. Options that are no data, such as WithRequestID, and
+// WithServiceFacts cannot be stored: give them to the client.
 //
-// An invalid request is a *hotelstays.ValidationError, as in Client.Book.
+// An invalid request or option is a *hotelstays.ValidationError, as in Client.Book.
 //
 // If a booking under the same reference and account has not ended, the error matches
 // durable.ErrAlreadyBegun, and durable.ErrAlreadyBooked if it has ended with an order and River
@@ -64,7 +64,7 @@ func (b *Bookings) BeginTx(ctx context.Context, tx pgx.Tx, req *hotelstays.BookR
 		return errors.New("hotelstaysriver: BeginTx: tx is nil; pass the transaction of your own row, or call Book")
 	}
 	booking := durable.New(*b.cfg.Client.NewBookingRecovery(req, opts...), time.Now().Add(b.cfg.BookTimeout))
-	sealed, err := booking.SealRequest(b.keys, req)
+	sealed, err := booking.SealRequest(b.keys, req, opts...)
 	if err == nil {
 		_, err = b.insert(ctx, tx, booking, sealed)
 	}

@@ -44,11 +44,11 @@ func (b *Bookings) Send(ctx context.Context, customerReferenceNo string, opts ..
 	storing := context.WithoutCancel(ctx)
 	ctx, cancel := context.WithDeadline(ctx, limit)
 	defer cancel()
-	job, req, err := b.start(ctx, customerReferenceNo, limit)
+	job, req, begun, err := b.start(ctx, customerReferenceNo, limit)
 	if err != nil {
 		return nil, fmt.Errorf("hotelstaysriver: Send: reference %q: nothing was sent by this call: %w", customerReferenceNo, err)
 	}
-	return b.book(ctx, storing, job, req, append(job.Args.Options(), opts...))
+	return b.book(ctx, storing, job, req, append(begun, opts...))
 }
 
 // Book stores a booking and sends it: BeginTx and Send in one call, for callers who have no row
@@ -77,8 +77,9 @@ func (b *Bookings) Book(ctx context.Context, req *hotelstays.BookRequest, opts .
 	return b.book(ctx, storing, job, req, opts)
 }
 
-// start marks a job and erases its request: from now on its Book may have been sent.
-func (b *Bookings) start(ctx context.Context, reference string, bookBy time.Time) (job *lockedJob, req *hotelstays.BookRequest, err error) {
+// start marks a job and erases its request and options: from now on its Book may have been sent.
+func (b *Bookings) start(ctx context.Context, reference string, bookBy time.Time) (job *lockedJob, req *hotelstays.BookRequest,
+	opts []hotelstays.CallOption, err error) {
 	err = b.transact(ctx, func(tx pgx.Tx) error {
 		job, err = b.jobs.lockLatest(ctx, tx, reference, b.account)
 		if err != nil {
@@ -88,7 +89,7 @@ func (b *Bookings) start(ctx context.Context, reference string, bookBy time.Time
 		if err != nil {
 			return err
 		}
-		if req, err = job.Args.OpenRequest(b.keys, job.Args.Request); err != nil {
+		if req, opts, err = job.Args.OpenRequest(b.keys, job.Args.Request); err != nil {
 			return err
 		}
 		if err := commitToDisk(ctx, tx); err != nil {
@@ -96,7 +97,7 @@ func (b *Bookings) start(ctx context.Context, reference string, bookBy time.Time
 		}
 		return b.jobs.store(ctx, tx, job, next)
 	})
-	return job, req, err
+	return job, req, opts, err
 }
 
 // book sends a booking that is marked, and stores what happens. ctx ends when Book must, and

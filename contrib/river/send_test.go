@@ -99,7 +99,7 @@ func TestPostgreSQLCrashesInBook(t *testing.T) {
 	w := newWorld(t, nil)
 	w.reconnect(func(cfg *pgxpool.Config) { cfg.ConnConfig.RuntimeParams["synchronous_commit"] = "off" })
 	w.begin(w.request("ref-1"))
-	_, _, err := w.start(t.Context(), "ref-1", time.Now().Add(time.Minute))
+	_, _, _, err := w.start(t.Context(), "ref-1", time.Now().Add(time.Minute))
 	require.NoError(t, err)
 	require.NoError(t, crash(t.Context()))
 	w.eventually("the database is back", func() bool { return w.pool.Ping(t.Context()) == nil })
@@ -113,7 +113,7 @@ func TestDiesInBook(t *testing.T) {
 	w := newWorld(t, func(cfg *Config) { cfg.BookTimeout = time.Minute })
 	w.begin(w.request("ref-1"))
 	w.pass(30 * time.Second)
-	_, _, err := w.start(t.Context(), "ref-1", time.Now().Add(time.Minute))
+	_, _, _, err := w.start(t.Context(), "ref-1", time.Now().Add(time.Minute))
 	require.NoError(t, err)
 	_, err = w.client.Book(t.Context(), w.request("ref-1")) // the process dies before the answer
 	require.NoError(t, err)
@@ -205,7 +205,7 @@ func TestFrozenInBookWhileAnotherRoundIsUnderWay(t *testing.T) {
 	for name, before := range map[string]func(w *world, id int64){
 		"it waits": func(*world, int64) {},
 		"a worker has it": func(w *world, id int64) {
-			_, _, err := w.start(t.Context(), "ref-1", time.Now().Add(-time.Minute))
+			_, _, _, err := w.start(t.Context(), "ref-1", time.Now().Add(-time.Minute))
 			require.NoError(t, err)
 		},
 		"it has ended now": func(w *world, id int64) { require.NoError(t, w.end(id, "ref-1", hotelstays.BookingAbsent)) },
@@ -213,7 +213,7 @@ func TestFrozenInBookWhileAnotherRoundIsUnderWay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, nil, hotelstaystest.Config{LateVisibility: 8 * time.Minute})
 			w.begin(w.request("ref-1"))
-			frozen, _, err := w.start(t.Context(), "ref-1", time.Now())
+			frozen, _, _, err := w.start(t.Context(), "ref-1", time.Now())
 			require.NoError(t, err)
 			require.NoError(t, w.end(frozen.ID, "ref-1", hotelstays.BookingAbsent))
 			w.begin(w.request("ref-1")) // and its process dies
@@ -230,7 +230,7 @@ func TestFrozenInBookWhileAnotherRoundIsUnderWay(t *testing.T) {
 func TestRefusedAfterAFrozenBook(t *testing.T) {
 	w := newWorld(t, func(cfg *Config) { cfg.BookTimeout = patience })
 	w.begin(w.request("ref-1"))
-	frozen, _, err := w.start(t.Context(), "ref-1", time.Now())
+	frozen, _, _, err := w.start(t.Context(), "ref-1", time.Now())
 	require.NoError(t, err)
 	require.NoError(t, w.end(frozen.ID, "ref-1", hotelstays.BookingAbsent))
 	w.begin(w.request("ref-1"))

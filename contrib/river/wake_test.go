@@ -43,7 +43,7 @@ func TestWake(t *testing.T) {
 func TestWakeWhileBookIsUnderWay(t *testing.T) {
 	w := newWorld(t, func(cfg *Config) { cfg.BookTimeout = time.Minute })
 	w.begin(w.request("ref-1"))
-	_, _, err := w.start(t.Context(), "ref-1", time.Now().Add(time.Minute))
+	_, _, _, err := w.start(t.Context(), "ref-1", time.Now().Add(time.Minute))
 	require.NoError(t, err)
 	w.workers()
 	require.NoError(t, w.Wake(t.Context(), "ref-1"))

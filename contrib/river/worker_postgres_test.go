@@ -66,7 +66,7 @@ func TestABookingWhoseSendDoesNotCome(t *testing.T) {
 		w := newWorld(t, nil)
 		w.begin(w.request("ref-1"))
 		late := w.fetch("ref-1")
-		_, _, err := w.start(t.Context(), "ref-1", time.Now().Add(time.Minute))
+		_, _, _, err := w.start(t.Context(), "ref-1", time.Now().Add(time.Minute))
 		require.NoError(t, err)
 		var snooze *river.JobSnoozeError
 		require.ErrorAs(t, (&worker{b: w.Bookings}).Work(t.Context(), late), &snooze)
@@ -167,7 +167,7 @@ func TestBookEndsDuringAPoll(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, nil, hotelstaystest.Config{LateVisibility: time.Hour})
 			w.begin(w.request("ref-1"))
-			book, _, err := w.start(t.Context(), "ref-1", time.Now().Add(time.Minute))
+			book, _, _, err := w.start(t.Context(), "ref-1", time.Now().Add(time.Minute))
 			require.NoError(t, err)
 			if ended > 0 { // workers have polled since BookBy
 				_, err = w.pool.Exec(t.Context(), `UPDATE river_job SET args = args || jsonb_build_object('recovery', $1::jsonb)`, w.ended("ref-1", ended))

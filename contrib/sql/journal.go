@@ -116,11 +116,11 @@ func NewJournal(db *sql.DB, dialect Dialect, client *hotelstays.Client, opts Jou
 // that is committed is sent: if nobody calls Send within BookTimeout, Run does, unless it is
 // given up by Abandon.
 //
-// The request is stored encrypted, and erased when it is sent. Of opts only WithMarket and
-// WithUserRef are stored: Run sends without the others, and without those of Send. What each
-// Book needs, such as WithCurrency or WithTestFlags, belongs to the client.
+// The request is stored encrypted, with opts, and erased when it is sent. Who sends adds the
+// options of that Send alone. Options that are no data, such as WithRequestID, and
+// WithServiceFacts cannot be stored: give them to the client.
 //
-// An invalid request is a *hotelstays.ValidationError, as in Client.Book.
+// An invalid request or option is a *hotelstays.ValidationError, as in Client.Book.
 //
 // If a booking under the same reference and account has not ended, the error matches
 // durable.ErrAlreadyBegun, and durable.ErrAlreadyBooked if it has ended with an order: roll tx
@@ -134,7 +134,7 @@ func (j *Journal) BeginTx(ctx context.Context, tx *sql.Tx, req *hotelstays.BookR
 		return errors.New("hotelstayssql: BeginTx: tx is nil; pass the transaction of your own row, or call Book")
 	}
 	booking := durable.New(*j.client.NewBookingRecovery(req, opts...), time.Now().Add(j.opts.BookTimeout))
-	sealed, err := booking.SealRequest(j.keys, req)
+	sealed, err := booking.SealRequest(j.keys, req, opts...)
 	if err != nil {
 		return fmt.Errorf("hotelstayssql: BeginTx: reference %q: %w", req.CustomerReferenceNo, err)
 	}
@@ -172,11 +172,11 @@ func (j *Journal) Send(ctx context.Context, customerReferenceNo string, opts ...
 	storing := context.WithoutCancel(ctx)
 	ctx, cancel := context.WithDeadline(ctx, limit)
 	defer cancel()
-	e, req, err := j.start(ctx, customerReferenceNo, limit)
+	e, req, begun, err := j.start(ctx, customerReferenceNo, limit)
 	if err != nil {
 		return nil, j.db.failed(err, "Send: reference %q: nothing was sent by this call", customerReferenceNo)
 	}
-	return j.book(ctx, storing, e, req, append(e.Options(), opts...))
+	return j.book(ctx, storing, e, req, append(begun, opts...))
 }
 
 // Book stores a booking and sends it: BeginTx and Send in one call, for callers who have no row
@@ -231,22 +231,23 @@ func (j *Journal) check(req *hotelstays.BookRequest, opts []hotelstays.CallOptio
 	return nil
 }
 
-// start marks a booking and erases its request: from now on its Book may have been sent.
-func (j *Journal) start(ctx context.Context, reference string, bookBy time.Time) (e *entry, req *hotelstays.BookRequest, err error) {
+// start marks a booking and erases its request and options: from now on its Book may have been sent.
+func (j *Journal) start(ctx context.Context, reference string, bookBy time.Time) (e *entry, req *hotelstays.BookRequest,
+	opts []hotelstays.CallOption, err error) {
 	if err := j.checkTables(ctx); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if e, err = j.read(ctx, reference); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	err = j.apply(ctx, e, func(b durable.Booking) (durable.Booking, bool, error) {
 		next, err := b.Start(bookBy)
 		if err == nil {
-			req, err = b.OpenRequest(j.keys, e.sealed)
+			req, opts, err = b.OpenRequest(j.keys, e.sealed)
 		}
 		return next, true, err
 	}, nil)
-	return e, req, err
+	return e, req, opts, err
 }
 
 // book sends a booking that is marked, and stores what happens. ctx ends when Book must, and

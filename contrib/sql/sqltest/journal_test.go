@@ -251,7 +251,7 @@ func (w *wireTap) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		w.bodies = append(w.bodies, string(body))
-		w.sessions = append(w.sessions, fmt.Sprint(r.Header["Session-Id"], r.Header["Market"], r.Header["User-Ref"]))
+		w.sessions = append(w.sessions, fmt.Sprint(r.Header["Session-Id"], r.Header["Market"], r.Header["User-Ref"], r.Header["Currency"], r.Header["Test"]))
 	}
 	return w.RoundTripper.RoundTrip(r)
 }
@@ -272,7 +272,8 @@ func TestTheRequestIsStoredInFull(t *testing.T) {
 		req.CallbackURL = b.URL + "/events"
 		req.Guests = append(req.Guests, types.Guest{RoomIndex: 1, FirstName: "Bo", LastName: "Smith", NationalityCode: "FR", Age: &age, IsChild: &child,
 			Gender: types.GenderOther, DateOfBirth: "2019-02-03", PassportNumber: types.NewSecret("X7654321")})
-		opts := []hotelstays.CallOption{hotelstays.WithMarket("FR"), hotelstays.WithUserRef("user-7")}
+		opts := []hotelstays.CallOption{hotelstays.WithMarket("FR"), hotelstays.WithUserRef("user-7"), hotelstays.WithCurrency("EUR"),
+			hotelstays.WithTestFlags(map[string]string{"flag": "on"})}
 
 		b.addRow("ref-1")
 		tx, err := db.BeginTx(t.Context(), nil)
@@ -298,6 +299,7 @@ func TestTheRequestIsStoredInFull(t *testing.T) {
 		assert.Equal(t, tap.bodies[1], tap.bodies[0])
 		assert.Equal(t, tap.sessions[1], tap.sessions[0])
 		assert.Contains(t, tap.bodies[0], "X7654321")
+		assert.Contains(t, tap.sessions[0], "flag=on")
 	})
 }
 
