@@ -579,11 +579,11 @@ func TestObserverSeesHelpers(t *testing.T) {
 	}
 }
 
-// A loop that breaks off ends its iterator without an error, and one that panics does not.
-func TestObserverOfAnIteratorThatIsLeft(t *testing.T) {
+// A loop that breaks off ends its iterator without an error. A panic is an error, of any helper.
+func TestObserverOfAHelperThatIsLeft(t *testing.T) {
 	helpers := &callLog{}
-	client := clientThrough(t, &fixedAnswer{status: 200, body: `{"code":0,"data":{"list":[{"id":"h"}],"basic":{"sessionId":"s"},"hasMore":true}}`},
-		hotelstays.WithObserver(hotelstays.Observer{HelperStart: helpers.start, HelperEnd: helpers.end}))
+	observer := hotelstays.WithObserver(hotelstays.Observer{HelperStart: helpers.start, HelperEnd: helpers.end})
+	client := clientThrough(t, &fixedAnswer{status: 200, body: `{"code":0,"data":{"list":[{"id":"h"}],"basic":{"sessionId":"s"},"hasMore":true}}`}, observer)
 	search := &hotelstays.HotelListRequest{DestinationID: "place", CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults()}
 	for range client.HotelListPages(t.Context(), search) {
 		break
@@ -593,9 +593,12 @@ func TestObserverOfAnIteratorThatIsLeft(t *testing.T) {
 			panic("the loop")
 		}
 	})
-	require.Len(t, helpers.ends, 2)
+	client = clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { panic("the transport") }), observer)
+	assert.Panics(t, func() { _, _ = client.AwaitOrder(t.Context(), "ref-1") })
+	require.Len(t, helpers.ends, 3)
 	assert.NoError(t, helpers.ends[0].Err)
 	assert.ErrorContains(t, helpers.ends[1].Err, "panicked")
+	assert.ErrorContains(t, helpers.ends[2].Err, "panicked")
 }
 
 // An observer that panics does not keep the others from the end of the call.

@@ -118,7 +118,7 @@ func (w *worker) step(ctx context.Context, job *river.Job[jobArgs]) error {
 		return err
 	case next.Unverified > booking.Unverified:
 		w.b.cfg.Logger.WarnContext(ctx, "a booking is still unverified; its job continues",
-			slog.String("reference", job.Args.Reference), slog.Int("polls", next.Unverified), slog.Any("error", outcome.Err))
+			slog.String("reference", job.Args.Reference), slog.Int("polls", next.Unverified), slog.String("error", fmt.Sprint(outcome.Err)))
 	}
 	err = w.b.transact(ctx, func(tx pgx.Tx) error {
 		now, err := w.b.jobs.lock(ctx, tx, job.ID)

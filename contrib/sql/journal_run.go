@@ -359,7 +359,7 @@ func (j *Journal) poll(ctx context.Context, e *entry) error {
 		return err
 	case next.Unverified > e.Unverified:
 		j.opts.Logger.WarnContext(ctx, "a booking is still unverified; its polls continue",
-			slog.String("reference", e.reference), slog.Int("polls", next.Unverified), slog.Any("error", outcome.Err))
+			slog.String("reference", e.reference), slog.Int("polls", next.Unverified), slog.String("error", fmt.Sprint(outcome.Err)))
 	}
 	return j.change(storing, e, next, nil)
 }
