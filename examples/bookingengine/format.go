@@ -88,7 +88,8 @@ func day(d types.Date) string {
 	return at.Format("Mon 2 Jan 2006")
 }
 
-// boards are the names of the most frequent meal plans, for offers that have the code alone.
+// boards are names of meal plans, for offers that have the code alone. They are what the trade
+// calls these codes; the API's document names none.
 var boards = map[types.BoardID]string{
 	types.BoardRO: "Room only", types.BoardBB: "Bed and breakfast", types.BoardHB: "Half board", types.BoardFB: "Full board",
 	types.BoardAI: "All inclusive",
