@@ -186,7 +186,7 @@ func (r *TicketRequest) parts() parts {
 	return parts{body: r.wire(), secrets: []types.Secret{r.AppSecret}}
 }
 
-func (*TicketRequest) check(resp *TicketResponse, a *answer) error {
+func (*TicketRequest) check(resp *TicketResponse, a *callAnswer) error {
 	a.secrets = append(a.secrets, resp.Ticket.Reveal())
 	if resp.Ticket.IsZero() {
 		return missing("data.ticket")
@@ -241,7 +241,7 @@ func (r *OAuthTokenRequest) parts() parts {
 	return parts{body: r.wire(), secrets: []types.Secret{r.ClientSecret}}
 }
 
-func (*OAuthTokenRequest) check(resp *OAuthTokenResponse, a *answer) error {
+func (*OAuthTokenRequest) check(resp *OAuthTokenResponse, a *callAnswer) error {
 	a.secrets = append(a.secrets, resp.AccessToken.Reveal())
 	if resp.AccessToken.IsZero() {
 		return missing("access_token")

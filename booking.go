@@ -19,8 +19,8 @@ type CheckAvailRequest struct {
 	RatePkgID string `json:"ratePkgId"` // required
 }
 
-func (r *CheckAvailRequest) parts() parts                           { return parts{body: r, session: r.SessionID} }
-func (*CheckAvailRequest) check(*CheckAvailResponse, *answer) error { return nil }
+func (r *CheckAvailRequest) parts() parts                               { return parts{body: r, session: r.SessionID} }
+func (*CheckAvailRequest) check(*CheckAvailResponse, *callAnswer) error { return nil }
 
 func (r *CheckAvailRequest) validate(v *validation) {
 	v.session(r.SessionID, true)
@@ -167,7 +167,7 @@ type BookResponse struct {
 	Meta    ResponseMeta `json:"-"`
 }
 
-func (r *BookRequest) check(resp *BookResponse, _ *answer) error {
+func (r *BookRequest) check(resp *BookResponse, _ *callAnswer) error {
 	switch o := resp.HotelOrder; {
 	case o == nil:
 		return missing("data.hotelOrder")

@@ -197,8 +197,8 @@ func (c Client) String() string { return "hotelstays.Client(" + c.baseURL + ")" 
 // http.Client and options.
 func (c Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
 
-// request is what every *XRequest implements.
-type request interface {
+// anyRequest is what every *XRequest implements.
+type anyRequest interface {
 	// validate adds a fault for each rule of the document that the request breaks.
 	validate(*validation)
 	parts() parts
@@ -206,9 +206,9 @@ type request interface {
 
 // requestFor is a request whose response P points to.
 type requestFor[P any] interface {
-	request
+	anyRequest
 	// check looks at the decoded answer. Its error says why a success cannot be used.
-	check(P, *answer) error
+	check(P, *callAnswer) error
 }
 
 // parts are what the pipeline takes from a request.
@@ -241,7 +241,7 @@ func invoke[R any, P responseTo[R]](ctx context.Context, c *Client, op Operation
 }
 
 // begin validates a request and prepares its call.
-func begin(ctx context.Context, c *Client, op Operation, row *operation, req request, set settings) (*exchange, error) {
+func begin(ctx context.Context, c *Client, op Operation, row *operation, req anyRequest, set settings) (*exchange, error) {
 	if err := c.usable(ctx, op); err != nil {
 		return nil, err
 	}
@@ -286,7 +286,7 @@ type exchange struct {
 	stream         transport.Stream // nil: the answer is read whole
 	sending        transport.Call
 	limiter        callLimiter
-	answer         answer
+	answer         callAnswer
 	err            error // how the call ended; errPanicked until it has
 }
 
@@ -307,7 +307,7 @@ func (x *exchange) prepare(p parts) (err error) {
 		}
 	}
 	x.session = p.session
-	x.answer = answer{facts: x.set.facts, traceID: x.set.headers[headerTraceID], reference: p.reference,
+	x.answer = callAnswer{facts: x.set.facts, traceID: x.set.headers[headerTraceID], reference: p.reference,
 		keepRaw: x.set.rawData, maxBytes: x.client.policy.MaxBody, log: x.client.log}
 	if x.row.noAuth {
 		x.answer.maxBytes = min(x.answer.maxBytes, maxTokenBody)
@@ -325,7 +325,7 @@ func (x *exchange) prepare(p parts) (err error) {
 }
 
 // execute sends the request and returns the answer, which is valid until end.
-func (x *exchange) execute() *answer {
+func (x *exchange) execute() *callAnswer {
 	x.limitTime()
 	a := &x.answer
 	x.ctx, x.watch = observe(x.ctx, x.client.observers, CallStart{Operation: x.op, BaseURL: x.client.baseURL}, a.traceID, Observer.call)
@@ -399,10 +399,10 @@ func (x *exchange) call() *transport.Call {
 		Stream:         x.stream,
 	}
 	if id := x.set.requestID; id != nil {
-		x.sending.RequestID = func(ctx context.Context) (string, error) { return made("WithRequestID", id(ctx)) }
+		x.sending.RequestID = func(ctx context.Context) (string, error) { return checkedHeader("WithRequestID", id(ctx)) }
 	}
 	if format := x.set.timestamp; format != nil {
-		x.sending.Timestamp = func(sent time.Time) (string, error) { return made("WithClientRequestTimestamp", format(sent)) }
+		x.sending.Timestamp = func(sent time.Time) (string, error) { return checkedHeader("WithClientRequestTimestamp", format(sent)) }
 	}
 	if !x.row.noAuth {
 		x.sending.TokenSource = c.tokens

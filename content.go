@@ -37,8 +37,8 @@ func (r *DestinationsRequest) validate(v *validation) {
 	}
 }
 
-func (r *DestinationsRequest) parts() parts                             { return parts{body: r} }
-func (*DestinationsRequest) check(*DestinationsResponse, *answer) error { return nil }
+func (r *DestinationsRequest) parts() parts                                 { return parts{body: r} }
+func (*DestinationsRequest) check(*DestinationsResponse, *callAnswer) error { return nil }
 
 // DestinationsResponse holds places. There are no pages.
 type DestinationsResponse struct {
@@ -65,12 +65,12 @@ func (c *Client) Destinations(ctx context.Context, req *DestinationsRequest, opt
 // is left out, with all below it, and logged.
 func (c *Client) WalkDestinations(ctx context.Context, req *DestinationsRequest, opts ...CallOption) iter.Seq2[*types.Destination, error] {
 	if req == nil {
-		return failed[*types.Destination](nilRequest(OpDestinations))
+		return failedSeq[*types.Destination](nilRequest(OpDestinations))
 	}
 	req = clone(req)
 	set := collect("WalkDestinations", operations[OpDestinations], opts)
 	if err := c.usable(ctx, OpDestinations); err != nil {
-		return failed[*types.Destination](err)
+		return failedSeq[*types.Destination](err)
 	}
 	ask := func(ctx context.Context, req DestinationsRequest) (places []*types.Destination, err error) {
 		defer transport.Recovered(&err, c.log, string(OpDestinations))
@@ -110,8 +110,8 @@ func (r *HotelsMetadataRequest) validate(v *validation) {
 	}
 }
 
-func (r *HotelsMetadataRequest) parts() parts                               { return parts{body: r} }
-func (*HotelsMetadataRequest) check(*HotelsMetadataResponse, *answer) error { return nil }
+func (r *HotelsMetadataRequest) parts() parts                                   { return parts{body: r} }
+func (*HotelsMetadataRequest) check(*HotelsMetadataResponse, *callAnswer) error { return nil }
 
 // HotelsMetadataResponse holds a page of hotels.
 type HotelsMetadataResponse struct {
@@ -139,7 +139,7 @@ func (c *Client) HotelsMetadata(ctx context.Context, req *HotelsMetadataRequest,
 // never Total. Leaving the loop stops all calls.
 func (c *Client) HotelsMetadataAll(ctx context.Context, req *HotelsMetadataRequest, opts ...CallOption) iter.Seq2[*types.HotelMetadata, error] {
 	if req == nil {
-		return failed[*types.HotelMetadata](nilRequest(OpHotelsMetadata))
+		return failedSeq[*types.HotelMetadata](nilRequest(OpHotelsMetadata))
 	}
 	request, first := *req, types.PageReq{}
 	if req.Page != nil {
@@ -160,7 +160,7 @@ func (c *Client) HotelsMetadataAll(ctx context.Context, req *HotelsMetadataReque
 		return resp, info, err
 	}
 	if err := cmp.Or(c.usable(ctx, OpHotelsMetadata), noCursor(OpHotelsMetadata, first.Cursor)); err != nil {
-		return failed[*types.HotelMetadata](err)
+		return failedSeq[*types.HotelMetadata](err)
 	}
 	return helpedAll(ctx, c, "HotelsMetadataAll", func(ctx context.Context) iter.Seq2[*types.HotelMetadata, error] {
 		return func(yield func(*types.HotelMetadata, error) bool) {
@@ -222,8 +222,8 @@ func pageError(op Operation, err error) error {
 	return err
 }
 
-// failed yields err alone.
-func failed[V any](err error) iter.Seq2[V, error] {
+// failedSeq yields err alone.
+func failedSeq[V any](err error) iter.Seq2[V, error] {
 	return func(yield func(V, error) bool) {
 		var none V
 		yield(none, err)
@@ -237,8 +237,8 @@ type HotelStaticDetailRequest struct {
 
 func (r *HotelStaticDetailRequest) validate(v *validation) { v.required("hotelId", r.HotelID) }
 
-func (r *HotelStaticDetailRequest) parts() parts                                  { return parts{body: r} }
-func (*HotelStaticDetailRequest) check(*HotelStaticDetailResponse, *answer) error { return nil }
+func (r *HotelStaticDetailRequest) parts() parts                                      { return parts{body: r} }
+func (*HotelStaticDetailRequest) check(*HotelStaticDetailResponse, *callAnswer) error { return nil }
 
 // HotelStaticDetailResponse holds a hotel. The fields of its facilities, images and contacts
 // are undocumented.
@@ -266,8 +266,8 @@ type HotelIDListRequest struct {
 
 func (r *HotelIDListRequest) validate(*validation) {}
 
-func (r *HotelIDListRequest) parts() parts                            { return parts{body: r} }
-func (*HotelIDListRequest) check(*HotelIDListResponse, *answer) error { return nil }
+func (r *HotelIDListRequest) parts() parts                                { return parts{body: r} }
+func (*HotelIDListRequest) check(*HotelIDListResponse, *callAnswer) error { return nil }
 
 // HotelIDListResponse holds hotel ids.
 //

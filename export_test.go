@@ -16,7 +16,7 @@ var DecodeTarget = decodeTarget
 // ReadKeepingData reads an answer to QueryOrders as a call with WithRawData does.
 func ReadKeepingData(ctx context.Context, body []byte) (json.RawMessage, error) {
 	var meta ResponseMeta
-	a := answer{ctx: ctx, op: OpQueryOrders, row: operations[OpQueryOrders], keepRaw: true}
+	a := callAnswer{ctx: ctx, op: OpQueryOrders, row: operations[OpQueryOrders], keepRaw: true}
 	a.result.Answer = &transport.Answer{Status: http.StatusOK, Header: http.Header{}, Body: body}
 	if _, err := a.decode(new(QueryOrdersResponse), &meta, func() error { return nil }); err != nil {
 		return nil, err

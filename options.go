@@ -35,7 +35,7 @@ type sharedOption struct{ callOption }
 
 func (o sharedOption) applyClient(c *config) { o.callOption(&c.settings) }
 
-func sharedHeader(h option, value string) SharedOption {
+func sharedHeader(h optionID, value string) SharedOption {
 	return sharedOption{withHeader(h, value)}
 }
 
@@ -74,7 +74,7 @@ func WithTestFlags(flags map[string]string) SharedOption {
 		}
 		pairs = append(pairs, key+"="+flags[key])
 	}
-	return sharedOption{with(headerTest, func(s *settings) {
+	return sharedOption{callOptionFor(headerTest, func(s *settings) {
 		if problem != "" {
 			s.faults.add("WithTestFlags", "%s", problem)
 			return
@@ -91,7 +91,7 @@ func WithTestFlags(flags map[string]string) SharedOption {
 // An id that is empty, does not fit into a header or is that of the attempt before is not
 // sent: the call ends with a *TransportError.
 func WithRequestID(id func(ctx context.Context) string) SharedOption {
-	return sharedOption{with(optionRequestID, func(s *settings) {
+	return sharedOption{callOptionFor(optionRequestID, func(s *settings) {
 		if id == nil {
 			s.faults.add("WithRequestID", "is nil")
 			return
@@ -110,7 +110,7 @@ func WithRequestID(id func(ctx context.Context) string) SharedOption {
 // service repeats one of eight bytes or more, other than a User-Agent, it is redacted.
 func WithHeader(name, value string) SharedOption {
 	name = http.CanonicalHeaderKey(name)
-	return sharedOption{with(optionHeader, func(s *settings) {
+	return sharedOption{callOptionFor(optionHeader, func(s *settings) {
 		if problem := cmp.Or(headerNameProblem(name), headerProblem(value)); problem != "" {
 			s.faults.add("WithHeader", "%.100q %s", name, problem)
 			return
@@ -165,7 +165,7 @@ func headerNameProblem(name string) string {
 // concurrent use. A text that is empty or does not fit into a header is not sent: the call
 // ends with a *TransportError.
 func WithClientRequestTimestamp(format func(sent time.Time) string) SharedOption {
-	return sharedOption{with(optionTimestamp, func(s *settings) {
+	return sharedOption{callOptionFor(optionTimestamp, func(s *settings) {
 		if format == nil {
 			s.faults.add("WithClientRequestTimestamp", "is nil")
 			return
@@ -174,8 +174,8 @@ func WithClientRequestTimestamp(format func(sent time.Time) string) SharedOption
 	})}
 }
 
-// made checks the value that the function of an option made for a header.
-func made(option, value string) (string, error) {
+// checkedHeader checks the value that the function of an option made for a header.
+func checkedHeader(option, value string) (string, error) {
 	if problem := headerProblem(value); problem != "" {
 		return "", fmt.Errorf("the value from %s %s", option, problem)
 	}
@@ -189,7 +189,7 @@ func made(option, value string) (string, error) {
 // Helpers and iterators, such as AwaitOrder and BookAndRecover, make several calls.
 // WithTimeout bounds each of them; only ctx bounds the whole.
 func WithTimeout(d time.Duration) SharedOption {
-	return sharedOption{with(optionTimeout, func(s *settings) {
+	return sharedOption{callOptionFor(optionTimeout, func(s *settings) {
 		if d <= 0 {
 			s.faults.add("WithTimeout", "is %s; it must be positive", d)
 			return
@@ -202,7 +202,7 @@ func WithTimeout(d time.Duration) SharedOption {
 // 1 turns retries off. The attempt with a fresh token after a 401 comes on top, and with 2 or
 // more so do those that follow a 429.
 func WithMaxAttempts(n int) SharedOption {
-	return sharedOption{with(optionMaxAttempts, func(s *settings) {
+	return sharedOption{callOptionFor(optionMaxAttempts, func(s *settings) {
 		if n < 1 || n > 100 {
 			s.faults.add("WithMaxAttempts", "is %d; it must lie between 1 and 100", n)
 			return
@@ -215,7 +215,7 @@ func WithMaxAttempts(n int) SharedOption {
 // replaces all facts of the client.
 func WithServiceFacts(facts ServiceFacts) SharedOption {
 	known := facts.copied()
-	return sharedOption{with(optionServiceFacts, func(s *settings) {
+	return sharedOption{callOptionFor(optionServiceFacts, func(s *settings) {
 		known.validate(&s.faults)
 		s.facts = known
 	})}

@@ -67,10 +67,10 @@ func CallOptionsOf(opts ...CallOption) (CallOptions, error) {
 }
 
 // option is one that settings know to be given: what not every method takes.
-type option int
+type optionID int
 
 const (
-	headerLanguage option = iota
+	headerLanguage optionID = iota
 	headerMarket
 	headerUserRef
 	headerClientIP
@@ -79,7 +79,7 @@ const (
 	headerTraceID
 	headerCount
 
-	optionRequestID option = iota - 1
+	optionRequestID optionID = iota - 1
 	optionTimestamp
 	optionTimeout
 	optionMaxAttempts
@@ -119,12 +119,12 @@ var optionRules = [optionCount]optionRule{
 	optionHeader:           {name: "WithHeader", takers: everyCall},
 	optionServiceFacts:     {name: "WithServiceFacts", takers: everyCall},
 	optionRawData:          {name: "WithRawData", takers: withResponse},
-	optionParallelism:      {name: "WithParallelism", takers: only("WalkDestinations", "HotelsMetadataAll", "HotelListBatches")},
-	optionBatchSize:        {name: "WithBatchSize", takers: only("HotelListBatches")},
-	optionWakeup:           {name: "WithWakeup", takers: only("AwaitOrder", "AwaitVoucher", "BookAndRecover", "RecoverBooking")},
-	optionSaveRecovery:     {name: "WithSaveRecovery", takers: only("BookAndRecover", "RecoverBooking")},
-	optionUnsignedVouchers: {name: "WithUnsignedVouchers", takers: only("SaveVoucher", "OpenVoucher", "DownloadVoucher")},
-	optionMaxVoucherBytes:  {name: "WithMaxVoucherBytes", takers: only("SaveVoucher", "OpenVoucher", "DownloadVoucher")},
+	optionParallelism:      {name: "WithParallelism", takers: onlyMethods("WalkDestinations", "HotelsMetadataAll", "HotelListBatches")},
+	optionBatchSize:        {name: "WithBatchSize", takers: onlyMethods("HotelListBatches")},
+	optionWakeup:           {name: "WithWakeup", takers: onlyMethods("AwaitOrder", "AwaitVoucher", "BookAndRecover", "RecoverBooking")},
+	optionSaveRecovery:     {name: "WithSaveRecovery", takers: onlyMethods("BookAndRecover", "RecoverBooking")},
+	optionUnsignedVouchers: {name: "WithUnsignedVouchers", takers: onlyMethods("SaveVoucher", "OpenVoucher", "DownloadVoucher")},
+	optionMaxVoucherBytes:  {name: "WithMaxVoucherBytes", takers: onlyMethods("SaveVoucher", "OpenVoucher", "DownloadVoucher")},
 }
 
 // takers are the methods that take an option.
@@ -153,7 +153,7 @@ var (
 	}}
 )
 
-func only(methods ...Operation) takers {
+func onlyMethods(methods ...Operation) takers {
 	names := make([]string, len(methods))
 	for i, method := range methods {
 		names[i] = string(method)
@@ -264,15 +264,15 @@ type callOption func(*settings)
 func (o callOption) applyCall(s *settings) { o(s) }
 
 // with is the option o, which set puts into the settings.
-func with(o option, set func(*settings)) callOption {
+func callOptionFor(o optionID, set func(*settings)) callOption {
 	return func(s *settings) {
 		s.given |= 1 << o
 		set(s)
 	}
 }
 
-func withHeader(h option, value string) callOption {
-	return with(h, func(s *settings) {
+func withHeader(h optionID, value string) callOption {
+	return callOptionFor(h, func(s *settings) {
 		rule := &optionRules[h]
 		if problem := cmp.Or(headerProblem(value), rule.check(value)); problem != "" {
 			s.faults.add(rule.name, "%s", problem)
@@ -288,7 +288,9 @@ func WithTraceID(id string) CallOption { return withHeader(headerTraceID, id) }
 
 // WithRawData keeps the JSON of the answer's data in ResponseMeta.RawData, for fields that
 // the types lack. Tokens in it are redacted.
-func WithRawData() CallOption { return with(optionRawData, func(s *settings) { s.rawData = true }) }
+func WithRawData() CallOption {
+	return callOptionFor(optionRawData, func(s *settings) { s.rawData = true })
+}
 
 // WithParallelism sets how many calls an iterator keeps under way, between 1 and 1024. The
 // default is 8 for HotelListBatches, and 1 for WalkDestinations and HotelsMetadataAll.
@@ -297,7 +299,7 @@ func WithRawData() CallOption { return with(optionRawData, func(s *settings) { s
 // answer: 20 for a limit of 100 a second and answers of 200 ms. More calls only wait, within
 // their timeouts.
 func WithParallelism(n int) CallOption {
-	return with(optionParallelism, func(s *settings) {
+	return callOptionFor(optionParallelism, func(s *settings) {
 		if n < 1 || n > 1024 {
 			s.faults.add("WithParallelism", "is %d; it must lie between 1 and 1024", n)
 			return
@@ -309,7 +311,7 @@ func WithParallelism(n int) CallOption {
 // WithBatchSize sets how many ids HotelListBatches puts into one request: 200 by default, at
 // most types.MaxHotelIDs. An account with a visibility band refuses more than 200.
 func WithBatchSize(n int) CallOption {
-	return with(optionBatchSize, func(s *settings) {
+	return callOptionFor(optionBatchSize, func(s *settings) {
 		if n < 1 || n > types.MaxHotelIDs {
 			s.faults.add("WithBatchSize", "is %d; it must lie between 1 and %d", n, types.MaxHotelIDs)
 			return
@@ -323,7 +325,7 @@ func WithBatchSize(n int) CallOption {
 // one wait: a wake-up during a poll is then kept, and the sender does not block. A closed
 // channel is not a wake-up.
 func WithWakeup(wakeup <-chan struct{}) CallOption {
-	return with(optionWakeup, func(s *settings) {
+	return callOptionFor(optionWakeup, func(s *settings) {
 		if wakeup == nil {
 			s.faults.add("WithWakeup", "is nil")
 			return
@@ -338,7 +340,7 @@ func WithWakeup(wakeup <-chan struct{}) CallOption {
 // order. Delete what is saved when the outcome is BookingFound or BookingAbsent, or when Book
 // is refused.
 func WithSaveRecovery(save func(context.Context, *BookingRecovery) error) CallOption {
-	return with(optionSaveRecovery, func(s *settings) {
+	return callOptionFor(optionSaveRecovery, func(s *settings) {
 		if save == nil {
 			s.faults.add("WithSaveRecovery", "is nil")
 			return
@@ -351,14 +353,14 @@ func WithSaveRecovery(save func(context.Context, *BookingRecovery) error) CallOp
 // without a signature block. Only its size is then checked, and redirects of its link are not
 // followed.
 func WithUnsignedVouchers() CallOption {
-	return with(optionUnsignedVouchers, func(s *settings) { s.unsignedVouchers = true })
+	return callOptionFor(optionUnsignedVouchers, func(s *settings) { s.unsignedVouchers = true })
 }
 
 // WithMaxVoucherBytes limits the size of a document of SaveVoucher, OpenVoucher and
 // DownloadVoucher, 64 MiB by default. A larger one is a *VoucherError. If the voucher states a
 // larger size, nothing is downloaded.
 func WithMaxVoucherBytes(n int64) CallOption {
-	return with(optionMaxVoucherBytes, func(s *settings) {
+	return callOptionFor(optionMaxVoucherBytes, func(s *settings) {
 		if n < 1 {
 			s.faults.add("WithMaxVoucherBytes", "is %d; it must be positive", n)
 			return

@@ -58,7 +58,7 @@ func (r *QueryOrdersRequest) parts() parts { return parts{body: r} }
 
 // check requires a list of orders, because an answer without one does not prove that there
 // are no orders.
-func (*QueryOrdersRequest) check(resp *QueryOrdersResponse, a *answer) error {
+func (*QueryOrdersRequest) check(resp *QueryOrdersResponse, a *callAnswer) error {
 	if resp.Orders == nil && a.facts.NullOrders && a.hasNullOrders() {
 		resp.Orders = []types.Order{}
 	}
@@ -75,7 +75,7 @@ func (r *QueryOrdersResponse) meta() *ResponseMeta { return &r.Meta }
 
 // hasNullOrders reports whether the answer's list of orders is null, in an answer of a credible
 // size. Duplicate names and other spellings were refused before.
-func (a *answer) hasNullOrders() bool {
+func (a *callAnswer) hasNullOrders() bool {
 	var env struct {
 		Data struct{ Orders json.RawMessage }
 	}
@@ -84,7 +84,7 @@ func (a *answer) hasNullOrders() bool {
 }
 
 // signOfMore returns why an answer without orders may be incomplete, or an empty string.
-func (a *answer) signOfMore() string {
+func (a *callAnswer) signOfMore() string {
 	switch {
 	case a.result.Answer.Status != http.StatusOK: // such as 206 Partial Content
 		return fmt.Sprintf("HTTP %d", a.result.Answer.Status)
@@ -354,7 +354,7 @@ func (r *CancelRequest) parts() parts {
 	return parts{body: r, session: r.SessionID, reference: r.CustomerReferenceNo}
 }
 
-func (*CancelRequest) check(*CancelResponse, *answer) error { return nil }
+func (*CancelRequest) check(*CancelResponse, *callAnswer) error { return nil }
 
 func (r *CancelRequest) validate(v *validation) {
 	v.session(r.SessionID, true)

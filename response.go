@@ -63,8 +63,8 @@ type Mismatch struct {
 // String is "path: want type, got type".
 func (m Mismatch) String() string { return wire.Mismatch(m).String() }
 
-// answer is the result of a call, and what is needed to read it.
-type answer struct {
+// callAnswer is the result of a call, and what is needed to read it.
+type callAnswer struct {
 	ctx       context.Context
 	op        Operation
 	row       *operation
@@ -80,14 +80,14 @@ type answer struct {
 }
 
 // received stores the result, whose token is a secret of the call from then on.
-func (a *answer) received(r transport.Result) {
+func (a *callAnswer) received(r transport.Result) {
 	a.result = r
 	a.secrets = append(a.secrets, tokenOf(r.Authorization))
 }
 
 // read decodes the answer or returns the typed error. The outcome of an operation that
 // mutates is unknown unless the answer is definite or nothing was sent.
-func (a *answer) read(into any, meta *ResponseMeta, check func() error) error {
+func (a *callAnswer) read(into any, meta *ResponseMeta, check func() error) error {
 	definite, err := a.decode(into, meta, check)
 	if err == nil {
 		return nil
@@ -104,7 +104,7 @@ func (a *answer) read(into any, meta *ResponseMeta, check func() error) error {
 
 // decode returns the error of the call, and whether there is no doubt about what the service
 // did.
-func (a *answer) decode(into any, meta *ResponseMeta, check func() error) (definite bool, err failure) {
+func (a *callAnswer) decode(into any, meta *ResponseMeta, check func() error) (definite bool, err failure) {
 	if a.result.Answer == nil || a.result.Err != nil {
 		return a.noAnswer()
 	}
@@ -157,7 +157,7 @@ func sameReference(asked, answered string) bool {
 
 // decodeBare reads an answer without an envelope, as the OAuth standard defines it, and reports
 // whether it is no error. The standard's error text becomes env's message.
-func (a *answer) decodeBare(into any, env *wire.Envelope) bool {
+func (a *callAnswer) decodeBare(into any, env *wire.Envelope) bool {
 	var refusal struct {
 		Error            json.RawMessage `json:"error"`
 		ErrorDescription string          `json:"error_description"`
@@ -175,7 +175,7 @@ func (a *answer) decodeBare(into any, env *wire.Envelope) bool {
 }
 
 // noAnswer is the error of a call without an answer. Its request may have arrived.
-func (a *answer) noAnswer() (definite bool, err failure) {
+func (a *callAnswer) noAnswer() (definite bool, err failure) {
 	if errors.Is(a.result.Err, transport.ErrBodyTooLarge) {
 		return false, a.decodeError(fmt.Errorf("%w of %d bytes", a.result.Err, a.maxBytes))
 	}
@@ -192,16 +192,16 @@ func (a *answer) noAnswer() (definite bool, err failure) {
 }
 
 // unread is the error of an answer whose reading ended with ctx.
-func (a *answer) unread(err error) *TransportError {
+func (a *callAnswer) unread(err error) *TransportError {
 	return a.transportError(true, fmt.Errorf("the answer (HTTP %d) was not read to its end: %w", a.result.Answer.Status, err))
 }
 
-func (a *answer) transportError(sent bool, cause error) *TransportError {
+func (a *callAnswer) transportError(sent bool, cause error) *TransportError {
 	return &TransportError{Operation: a.op, Sent: sent, NoToken: a.result.NoToken, Attempts: a.result.Attempts, RequestID: a.requestID(), TraceID: a.trace(), Err: cause,
 		outcome: outcome{noQuota: a.result.QuotaSpent}}
 }
 
-func (a *answer) apiError(env wire.Envelope) *APIError {
+func (a *callAnswer) apiError(env wire.Envelope) *APIError {
 	e := &APIError{
 		Operation:  a.op,
 		HTTPStatus: a.result.Answer.Status,
@@ -227,7 +227,7 @@ func (a *answer) apiError(env wire.Envelope) *APIError {
 	return e
 }
 
-func (a *answer) decodeError(err error) *DecodeError {
+func (a *callAnswer) decodeError(err error) *DecodeError {
 	e := &DecodeError{Operation: a.op, RequestID: a.requestID(), TraceID: a.trace(), Err: err}
 	if a.result.Answer != nil {
 		e.HTTPStatus = a.result.Answer.Status
@@ -236,7 +236,7 @@ func (a *answer) decodeError(err error) *DecodeError {
 	return e
 }
 
-func (a *answer) meta(env wire.Envelope) ResponseMeta {
+func (a *callAnswer) meta(env wire.Envelope) ResponseMeta {
 	m := ResponseMeta{
 		HTTPStatus:    a.result.Answer.Status,
 		Msg:           a.message(env.Msg),
@@ -267,7 +267,7 @@ func (a *answer) meta(env wire.Envelope) ResponseMeta {
 }
 
 // rawData copies the answer's data. Tokens are masked. It is nil where ctx ended first.
-func (a *answer) rawData() json.RawMessage {
+func (a *callAnswer) rawData() json.RawMessage {
 	data := wire.Data(a.ctx, a.result.Answer.Body)
 	switch {
 	case !a.row.noAuth, data == nil && a.ctx.Err() != nil:
@@ -279,10 +279,10 @@ func (a *answer) rawData() json.RawMessage {
 }
 
 // requestID and trace prefer the ids that the service answered with: its logs hold them.
-func (a *answer) requestID() string { return a.echoed("Request-Id", a.result.RequestID) }
-func (a *answer) trace() string     { return a.echoed("Trace-Id", a.traceID) }
+func (a *callAnswer) requestID() string { return a.echoed("Request-Id", a.result.RequestID) }
+func (a *callAnswer) trace() string     { return a.echoed("Trace-Id", a.traceID) }
 
-func (a *answer) echoed(header, sent string) string {
+func (a *callAnswer) echoed(header, sent string) string {
 	if a.result.Answer != nil {
 		if id := a.result.Answer.Header.Get(header); id != sent && id != "" && len(id) <= 128 && !strings.ContainsFunc(id, isUnprintable) {
 			return a.scrub(id)
@@ -322,7 +322,7 @@ const (
 
 // excerpt is the beginning of an answer: of JSON the names and types alone, because its
 // values are about guests. The operations that fetch tokens have none.
-func (a *answer) excerpt() string {
+func (a *callAnswer) excerpt() string {
 	if a.row.noAuth {
 		return ""
 	}
@@ -333,7 +333,7 @@ func (a *answer) excerpt() string {
 
 // message is the envelope's msg. For the operations that fetch tokens it is cut before the
 // first text that looks like a token, and empty if it is JSON.
-func (a *answer) message(msg string) string {
+func (a *callAnswer) message(msg string) string {
 	text := a.scrub(msg)
 	if a.row.noAuth {
 		if json.Valid([]byte(msg)) {
@@ -346,7 +346,7 @@ func (a *answer) message(msg string) string {
 
 // header returns the answer's headers without those that are secret, and copies them only
 // where there is one: nothing else uses them after the call.
-func (a *answer) header() http.Header {
+func (a *callAnswer) header() http.Header {
 	h := a.result.Answer.Header
 	isSecret := func(name string, values []string) bool {
 		return name == "Set-Cookie" || slices.ContainsFunc(values, a.secrets.In)
@@ -363,7 +363,7 @@ func (a *answer) header() http.Header {
 
 // sessionID is the answer's Session-Id header, unchanged because later calls send it. Only a
 // whole secret in it is redacted.
-func (a *answer) sessionID() string {
+func (a *callAnswer) sessionID() string {
 	id := a.result.Answer.Header.Get("Session-Id")
 	if a.secrets.In(id) {
 		return a.scrub(id)
@@ -372,10 +372,10 @@ func (a *answer) sessionID() string {
 }
 
 // scrub takes the call's secrets out of a text that the service wrote.
-func (a *answer) scrub(text string) string { return a.secrets.Text(text) }
+func (a *callAnswer) scrub(text string) string { return a.secrets.Text(text) }
 
 // scrubAttempt also takes out the token of an attempt.
-func (a *answer) scrubAttempt(text, authorization string) string {
+func (a *callAnswer) scrubAttempt(text, authorization string) string {
 	return redact.Set{tokenOf(authorization)}.Text(a.scrub(text))
 }
 
@@ -383,7 +383,7 @@ func tokenOf(authorization string) string { return strings.TrimPrefix(authorizat
 
 // scrubError returns err, or its scrubbed text if net/http quotes a secret of a malformed
 // answer.
-func (a *answer) scrubError(err error) error {
+func (a *callAnswer) scrubError(err error) error {
 	if text := err.Error(); a.scrub(text) != text {
 		return transport.WithoutCause(a.ctx, errors.New(redact.Shorten(a.scrub(text), maxMsg)))
 	}

@@ -85,7 +85,7 @@ type HotelListResponse struct {
 	Meta    ResponseMeta `json:"-"`
 }
 
-func (*HotelListRequest) check(resp *HotelListResponse, a *answer) error {
+func (*HotelListRequest) check(resp *HotelListResponse, a *callAnswer) error {
 	header := a.sessionID()
 	switch {
 	case resp.List == nil:
@@ -120,7 +120,7 @@ func (c *Client) HotelList(ctx context.Context, req *HotelListRequest, opts ...C
 // set is a *PageError, and so is the eleventh empty one in a row.
 func (c *Client) HotelListPages(ctx context.Context, req *HotelListRequest, opts ...CallOption) iter.Seq2[*HotelListResponse, error] {
 	if req == nil {
-		return failed[*HotelListResponse](nilRequest(OpHotelList))
+		return failedSeq[*HotelListResponse](nilRequest(OpHotelList))
 	}
 	req, set := clone(req), collect("HotelListPages", operations[OpHotelList], opts)
 	return helpedAll(ctx, c, "HotelListPages", func(ctx context.Context) iter.Seq2[*HotelListResponse, error] { return c.pages(ctx, req, set) })
@@ -166,8 +166,8 @@ type HotelRatesRequest struct {
 	RoomOccupancies []types.GuestPerRoom `json:"roomOccupancies"`           // required
 }
 
-func (r *HotelRatesRequest) parts() parts                           { return parts{body: r, session: r.SessionID} }
-func (*HotelRatesRequest) check(*HotelRatesResponse, *answer) error { return nil }
+func (r *HotelRatesRequest) parts() parts                               { return parts{body: r, session: r.SessionID} }
+func (*HotelRatesRequest) check(*HotelRatesResponse, *callAnswer) error { return nil }
 
 func (r *HotelRatesRequest) validate(v *validation) {
 	v.session(r.SessionID, true)

@@ -55,7 +55,7 @@ func (e *BatchError) LogValue() slog.Value { return logValue(e) }
 func (c *Client) HotelListBatches(ctx context.Context, req *HotelListRequest, opts ...CallOption) iter.Seq2[*HotelListResponse, error] {
 	b, err := c.batches(ctx, req, opts)
 	if err != nil {
-		return failed[*HotelListResponse](err)
+		return failedSeq[*HotelListResponse](err)
 	}
 	return helpedAll(ctx, c, "HotelListBatches", b.all)
 }

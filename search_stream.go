@@ -130,7 +130,7 @@ func (s *HotelListStream) receiveMade(yield func(*types.Hotel) bool) error {
 }
 
 // finish reads what is left of the answer, and hands out its hotels but for those that were.
-func (s *HotelListStream) finish(a *answer, handedOut int, handOut func(*types.Hotel) bool) error {
+func (s *HotelListStream) finish(a *callAnswer, handedOut int, handOut func(*types.Hotel) bool) error {
 	resp := new(HotelListResponse)
 	if err := a.read(resp, &resp.Meta, func() error { return s.req.check(resp, a) }); err != nil {
 		return err

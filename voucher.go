@@ -53,7 +53,7 @@ type OrderVoucherResponse struct {
 
 func (r *OrderVoucherRequest) parts() parts { return parts{body: r} }
 
-func (r *OrderVoucherRequest) check(resp *OrderVoucherResponse, _ *answer) error {
+func (r *OrderVoucherRequest) check(resp *OrderVoucherResponse, _ *callAnswer) error {
 	switch {
 	case resp.Status == "":
 		return missing("data.status")
