@@ -91,8 +91,11 @@ func TestAbandonAndRetry(t *testing.T) {
 			metadata = metadata || '{"cancel_attempted_at":"2026-06-01T12:00:00Z"}'`)
 		require.NoError(t, err)
 		require.NoError(t, w.Retry(t.Context(), "ref-1"))
+		failing := noPoll
+		failing.Times = 1
+		w.Inject(failing) // the job sleeps once more, and River does not cancel it then
 		w.workers()
-		w.hasState("ref-1", durable.EndingFound, time.Second)
+		w.hasState("ref-1", durable.EndingFound, time.Minute)
 	})
 	w := newWorld(t, nil)
 	assert.ErrorIs(t, w.Retry(t.Context(), "unknown"), durable.ErrNotBegun)

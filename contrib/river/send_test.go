@@ -115,6 +115,7 @@ func TestDiesInBook(t *testing.T) {
 	w.pass(30 * time.Second)
 	_, _, _, err := w.start(t.Context(), "ref-1", time.Now().Add(time.Minute))
 	require.NoError(t, err)
+	assert.Empty(t, w.job("ref-1").Args.Request, "nobody needs it any more")
 	_, err = w.client.Book(t.Context(), w.request("ref-1")) // the process dies before the answer
 	require.NoError(t, err)
 
