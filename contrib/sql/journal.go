@@ -42,8 +42,9 @@ type JournalOptions struct {
 	//
 	// State is BookingFound or BookingAbsent. Err is nil, or the refusal or the reason why
 	// nothing was sent (BookingAbsent), or a *hotelstays.ReferenceReusedError: the order is
-	// not the expected one (BookingFound). Recovery has the reference, and the session that
-	// Cancel needs. ctx lasts at most ten seconds after a Book, and at least fifteen after a
+	// not the expected one (BookingFound). Changes lists what the order has otherwise than
+	// expected, such as its price. Recovery has the reference, and the session that Cancel needs.
+	// ctx lasts at most ten seconds after a Book, and at least fifteen after a
 	// poll of Run.
 	//
 	// It must return the error of each statement. After a deadlock it is called again, because
