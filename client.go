@@ -402,7 +402,9 @@ func (x *exchange) call() *transport.Call {
 		x.sending.RequestID = func(ctx context.Context) (string, error) { return checkedHeader("WithRequestID", id(ctx)) }
 	}
 	if format := x.set.timestamp; format != nil {
-		x.sending.Timestamp = func(sent time.Time) (string, error) { return checkedHeader("WithClientRequestTimestamp", format(sent)) }
+		x.sending.Timestamp = func(ctx context.Context, sent time.Time) (string, error) {
+			return checkedHeader("WithClientRequestTimestamp", format(ctx, sent))
+		}
 	}
 	if !x.row.noAuth {
 		x.sending.TokenSource = c.tokens

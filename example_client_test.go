@@ -330,7 +330,7 @@ func ExampleWithClientRequestTimestamp() {
 	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
 	client, err := hotelstays.New(srv.URL, sandboxCredential(srv), hotelstays.WithHTTPClient(srv.Client()),
-		hotelstays.WithClientRequestTimestamp(func(sent time.Time) string { return strconv.FormatInt(sent.Unix(), 10) }))
+		hotelstays.WithClientRequestTimestamp(func(_ context.Context, sent time.Time) string { return strconv.FormatInt(sent.Unix(), 10) }))
 	if err != nil {
 		fmt.Println(err)
 		return

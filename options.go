@@ -161,10 +161,10 @@ func headerNameProblem(name string) string {
 }
 
 // WithClientRequestTimestamp sends with each attempt the time at which it is sent, as a Unix
-// timestamp that format returns, because its unit is undocumented. format must be safe for
-// concurrent use. A text that is empty or does not fit into a header is not sent: the call
+// timestamp that format returns, because its unit is undocumented. format receives the ctx of
+// the call and must be safe for concurrent use. A text that is empty or does not fit into a header is not sent: the call
 // ends with a *TransportError.
-func WithClientRequestTimestamp(format func(sent time.Time) string) SharedOption {
+func WithClientRequestTimestamp(format func(ctx context.Context, sent time.Time) string) SharedOption {
 	return sharedOption{callOptionFor(optionTimestamp, func(s *settings) {
 		if format == nil {
 			s.faults.add("WithClientRequestTimestamp", "is nil")

@@ -30,7 +30,7 @@ type CallOptions struct {
 	TestFlags              map[string]string
 	Header                 http.Header
 	RequestID              func(context.Context) string
-	ClientRequestTimestamp func(sent time.Time) string
+	ClientRequestTimestamp func(ctx context.Context, sent time.Time) string
 	Timeout                time.Duration
 	MaxAttempts            int
 	ServiceFacts           *ServiceFacts
@@ -175,7 +175,7 @@ type settings struct {
 	header    http.Header                  // of WithHeader
 	traceID   func(context.Context) string // of WithTraceIDFrom
 	requestID func(context.Context) string
-	timestamp func(time.Time) string
+	timestamp func(context.Context, time.Time) string
 	timeout   time.Duration
 	attempts  int
 	rawData   bool

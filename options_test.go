@@ -121,7 +121,7 @@ func TestOptionsOfEachMethod(t *testing.T) {
 		{"WithClientIP", hotelstays.WithClientIP("192.0.2.1"), api, "calls of the API"},
 		{"WithTraceID", hotelstays.WithTraceID("trace"), api, "calls of the API"},
 		{"WithRequestID", hotelstays.WithRequestID(func(context.Context) string { return "id" }), api, "calls of the API"},
-		{"WithClientRequestTimestamp", hotelstays.WithClientRequestTimestamp(func(time.Time) string { return "1" }), api, "calls of the API"},
+		{"WithClientRequestTimestamp", hotelstays.WithClientRequestTimestamp(func(context.Context, time.Time) string { return "1" }), api, "calls of the API"},
 		{"WithServiceFacts", sandboxStates, api, "calls of the API"},
 		{"WithMaxAttempts", hotelstays.WithMaxAttempts(1), api, "calls of the API"},
 		{"WithHeader", hotelstays.WithHeader("X-Gateway", "key"), api, "calls of the API"},
@@ -176,7 +176,7 @@ func TestCallOptionsOf(t *testing.T) {
 		hotelstays.WithClientIP("192.0.2.1"), hotelstays.WithCurrency("EUR"), hotelstays.WithCurrency("KWD"), hotelstays.WithTraceID("trace"),
 		hotelstays.WithTestFlags(map[string]string{"a": "1", "b": ""}), hotelstays.WithHeader("X-Zone", "a"), hotelstays.WithHeader("x-key", "b"),
 		hotelstays.WithRequestID(func(context.Context) string { return "id" }),
-		hotelstays.WithClientRequestTimestamp(func(time.Time) string { return "time" }), hotelstays.WithTimeout(time.Second),
+		hotelstays.WithClientRequestTimestamp(func(context.Context, time.Time) string { return "time" }), hotelstays.WithTimeout(time.Second),
 		hotelstays.WithMaxAttempts(2), hotelstays.WithServiceFacts(facts), hotelstays.WithRawData(), hotelstays.WithParallelism(3),
 		hotelstays.WithBatchSize(4), hotelstays.WithWakeup(wakeup),
 		hotelstays.WithSaveRecovery(func(context.Context, *hotelstays.BookingRecovery) error { return io.EOF }),
@@ -185,7 +185,7 @@ func TestCallOptionsOf(t *testing.T) {
 	for field, value := range reflect.ValueOf(got).Fields() {
 		assert.False(t, value.IsZero(), field.Name)
 	}
-	assert.Equal(t, []any{"id", "time", io.EOF}, []any{got.RequestID(t.Context()), got.ClientRequestTimestamp(time.Time{}),
+	assert.Equal(t, []any{"id", "time", io.EOF}, []any{got.RequestID(t.Context()), got.ClientRequestTimestamp(t.Context(), time.Time{}),
 		got.SaveRecovery(t.Context(), nil)})
 	got.RequestID, got.ClientRequestTimestamp, got.SaveRecovery = nil, nil, nil
 	assert.Equal(t, hotelstays.CallOptions{Language: "ar", Market: "AE", UserRef: "user", ClientIP: "192.0.2.1", Currency: "KWD", TraceID: "trace",
@@ -246,7 +246,7 @@ func TestRequestIDAndTimestampOfEachAttempt(t *testing.T) {
 				return context.WithValue(ctx, key{}, "id")
 			}}),
 			hotelstays.WithRequestID(func(ctx context.Context) string { n++; return fmt.Sprint(ctx.Value(key{}), "-", n) }),
-			hotelstays.WithClientRequestTimestamp(func(sent time.Time) string { return strconv.FormatInt(sent.UnixMilli(), 10) }))
+			hotelstays.WithClientRequestTimestamp(func(_ context.Context, sent time.Time) string { return strconv.FormatInt(sent.UnixMilli(), 10) }))
 		fault := status(429, "")
 		fault.Operation, fault.Times = hotelstays.OpDestinations, 2
 		fault.Header.Set("Retry-After", "3")
@@ -343,7 +343,7 @@ func TestUnusableRequestIDsAndTimestamps(t *testing.T) {
 		return hotelstays.WithRequestID(func(context.Context) string { return text })
 	}
 	stamp := func(text string) hotelstays.Option {
-		return hotelstays.WithClientRequestTimestamp(func(time.Time) string { return text })
+		return hotelstays.WithClientRequestTimestamp(func(context.Context, time.Time) string { return text })
 	}
 	for name, row := range map[string]struct {
 		opt     hotelstays.Option
@@ -356,7 +356,7 @@ func TestUnusableRequestIDsAndTimestamps(t *testing.T) {
 		"empty time":     {stamp(" "), 0, "the value from WithClientRequestTimestamp is empty"},
 		"time of lines":  {stamp("1\n2"), 0, "the value from WithClientRequestTimestamp contains"},
 		"panicking id":   {hotelstays.WithRequestID(func(context.Context) string { panic("boom") }), 0, ""},
-		"panicking time": {hotelstays.WithClientRequestTimestamp(func(time.Time) string { panic("boom") }), 0, ""},
+		"panicking time": {hotelstays.WithClientRequestTimestamp(func(context.Context, time.Time) string { panic("boom") }), 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -50,7 +50,7 @@ func TestARequestIsStoredInFullAndForItsBookingAlone(t *testing.T) {
 func TestOptionsThatAreNoDataAreNotStored(t *testing.T) {
 	for name, opt := range map[string]hotelstays.CallOption{
 		"WithRequestID":              hotelstays.WithRequestID(func(context.Context) string { return "id" }),
-		"WithClientRequestTimestamp": hotelstays.WithClientRequestTimestamp(func(time.Time) string { return "now" }),
+		"WithClientRequestTimestamp": hotelstays.WithClientRequestTimestamp(func(context.Context, time.Time) string { return "now" }),
 		"WithServiceFacts":           hotelstays.WithServiceFacts(hotelstays.ServiceFacts{NullOrders: true}),
 		"WithRawData":                hotelstays.WithRawData(),
 	} {

@@ -223,7 +223,7 @@ func TestWireFullRequestWithCallOptions(t *testing.T) {
 					hotelstays.WithTimeout(30 * time.Second),
 					hotelstays.WithTraceID("trace-1"),
 					hotelstays.WithHeader("x-gateway", "call"),
-					hotelstays.WithClientRequestTimestamp(func(time.Time) string { return "1766570400123" }),
+					hotelstays.WithClientRequestTimestamp(func(context.Context, time.Time) string { return "1766570400123" }),
 				}
 				want := map[string]string{
 					"Accept":                   "application/json",

@@ -155,7 +155,7 @@ var errReusedID = errors.New("the Request-Id is that of the attempt before; each
 func (r *run) identify(ctx context.Context) (id string, err error) {
 	r.last.start = time.Now()
 	if r.Timestamp != nil {
-		if r.last.timestamp, err = r.Timestamp(r.last.start); err != nil {
+		if r.last.timestamp, err = r.Timestamp(ctx, r.last.start); err != nil {
 			return "", err
 		}
 	}

@@ -28,7 +28,7 @@ type Call struct {
 	// RequestID returns the Request-Id of an attempt; nil: it is a UUID. Timestamp, if set,
 	// returns its Client-Request-Timestamp. An error of either ends the call.
 	RequestID func(context.Context) (string, error)
-	Timestamp func(sent time.Time) (string, error)
+	Timestamp func(ctx context.Context, sent time.Time) (string, error)
 	// Mutates marks an operation that changes something (Book, Cancel): it is resent
 	// only when the service provably did not execute it.
 	Mutates bool
