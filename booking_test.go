@@ -137,10 +137,10 @@ func TestBook(t *testing.T) {
 		require.Len(t, order.Rooms, 1)
 		room := order.Rooms[0]
 		assert.Equal(t, 1, room.RoomIndex)
-		assert.Equal(t, o.RoomRatePkg, room.RoomRatePkg)
+		assert.Equal(t, o.RoomRatePkg, room.Offer())
 		assert.NotEmpty(t, room.RoomTypeID)
 		require.Len(t, room.Guests, 2)
-		assert.JSONEq(t, `{"roomIndex":1,"firstName":"Guest","lastName":"Two","isChild":true,"age":0,"gender":"f"}`, string(room.Guests[1]),
+		assert.JSONEq(t, `{"roomIndex":1,"firstName":"Guest","lastName":"Two","isChild":true,"age":0,"gender":"f"}`, string(room.Guests[1].Raw),
 			"an infant's age is sent")
 		assert.Zero(t, resp.Meta.MismatchCount)
 
@@ -173,7 +173,7 @@ func TestBookSeveralRooms(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, 2, resp.HotelOrder.RoomCount)
 		require.Len(t, resp.HotelOrder.Rooms, 2)
-		assert.Contains(t, string(resp.HotelOrder.Rooms[1].Guests[0]), "Two")
+		assert.Contains(t, string(resp.HotelOrder.Rooms[1].Guests[0].Raw), "Two")
 
 		req.CustomerReferenceNo, req.Guests[1].RoomIndex = "ref-2", 3
 		_, err = client.Book(t.Context(), req)

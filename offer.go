@@ -109,7 +109,8 @@ func CompareOrder(offer *types.RoomRatePkg, order *types.Order) OfferDiff {
 	firstRoom := func(field types.OfferField, text func(*types.RoomRatePkg) string) {
 		seen := text(offer)
 		for i := range order.Rooms {
-			if now := text(&order.Rooms[i].RoomRatePkg); now != seen && now != "" {
+			room := order.Rooms[i].Offer()
+			if now := text(&room); now != seen && now != "" {
 				d.text(field, seen, now)
 				return
 			}

@@ -170,7 +170,11 @@ func TestCompareOffer(t *testing.T) {
 func TestCompareOrder(t *testing.T) {
 	usd := func(amount json.Number) *types.Money { return &types.Money{Currency: "USD", Amount: amount} }
 	ordered := func() *types.Order {
-		room := func(index int) types.OrderRoom { return types.OrderRoom{RoomRatePkg: *seenOffer(), RoomIndex: index} }
+		room := func(index int) types.OrderRoom {
+			o := seenOffer()
+			return types.OrderRoom{RatePkgID: o.RatePkgID, RefundableMode: o.RefundableMode, RefundableUntil: o.RefundableUntil, CancelFees: o.CancelFees,
+				Rate: o.Rate, TotalRate: o.TotalRate, IncludesPackaging: o.IncludesPackaging, Board: o.Board, Tax: o.Tax, RoomIndex: index}
+		}
 		return &types.Order{CheckIn: checkIn, CheckOut: checkOut, NetRate: *usd("120.5"), GrossRate: usd("150"),
 			BookingTime: "2000-01-01T00:00:00Z", Rooms: []types.OrderRoom{room(1), room(2)}}
 	}
@@ -236,7 +240,7 @@ func TestCompareOfferThroughTheFlow(t *testing.T) {
 		req.Expect = moved
 		resp, err := w.client.Book(t.Context(), req)
 		require.NoError(t, err)
-		booked := hotelstays.CompareOffer(moved, &resp.HotelOrder.Rooms[0].RoomRatePkg)
+		booked := hotelstays.CompareOffer(moved, new(resp.HotelOrder.Rooms[0].Offer()))
 		assert.True(t, booked.Within(hotelstays.Tolerance{}), booked)
 		assert.Empty(t, resp.Changes)
 	})

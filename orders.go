@@ -30,15 +30,15 @@ type QueryOrdersRequest struct {
 	BookingTimeWindow    *types.TimeWindow `json:"bookingTimeWindow,omitempty"`
 	FreeCancelTimeWindow *types.TimeWindow `json:"freeCancelTimeWindow,omitempty"`
 	CancelledTimeWindow  *types.TimeWindow `json:"cancelledTimeWindow,omitempty"`
-	// StatusList filters by status. Its elements are undocumented: pass your own JSON.
-	StatusList []json.RawMessage `json:"statusList,omitempty"`
+	// StatusList filters by status.
+	StatusList []types.StatusFilter `json:"statusList,omitempty"`
 }
 
 func (r *QueryOrdersRequest) validate(v *validation) {
 	v.texts("customerReferenceNos", r.CustomerReferenceNos)
 	v.texts("supplierReferenceNos", r.SupplierReferenceNos)
 	for i, status := range r.StatusList {
-		if !json.Valid(status) {
+		if !json.Valid(status.Raw) {
 			v.add(fmt.Sprintf("statusList[%d]", i), "is not JSON")
 		}
 	}

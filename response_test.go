@@ -526,10 +526,9 @@ func mistypedOrderRest() types.Order {
 		NetRate: eur(""), GrossRate: &types.Money{Currency: "978", Amount: "2400.10"},
 		RefundedPrice: new(eur("")), CommissionableRate: new(eur("")),
 		Rooms: []types.OrderRoom{{
-			Room: types.Room{RoomTypeID: "rt-1", HotelID: "7"},
-			RoomRatePkg: types.RoomRatePkg{RatePkgID: "pkg-1", TotalRate: types.Rate{NetRate: eur("1.10")},
-				CancelFees: []types.CancelFee{{Until: "x"}, {Until: "y", Fee: eur("3")}}},
-			Guests: []json.RawMessage{json.RawMessage(`{"passportNumber":"0001"}`)},
+			RoomTypeID: "rt-1", HotelID: "7", RatePkgID: "pkg-1", TotalRate: types.Rate{NetRate: eur("1.10")},
+			CancelFees: []types.CancelFee{{Until: "x"}, {Until: "y", Fee: eur("3")}},
+			Guests:     []types.OrderGuest{{Raw: json.RawMessage(`{"passportNumber":"0001"}`)}},
 		}},
 	}
 }

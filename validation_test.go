@@ -414,10 +414,10 @@ func TestGenders(t *testing.T) {
 func TestValidationOfOrders(t *testing.T) {
 	checkRows(t, []validationRow{
 		{"QueryOrders: nothing set", queryOrdersCall(hotelstays.QueryOrdersRequest{}), accepted},
-		{"QueryOrders: statuses", queryOrdersCall(hotelstays.QueryOrdersRequest{StatusList: []json.RawMessage{json.RawMessage(`1`),
-			json.RawMessage(`"x"`), json.RawMessage(`{"a":1}`)}}), accepted},
-		{"QueryOrders: not JSON", queryOrdersCall(hotelstays.QueryOrdersRequest{StatusList: []json.RawMessage{json.RawMessage(`1`),
-			json.RawMessage(`confirmed`), nil, json.RawMessage(`1 2`)}}),
+		{"QueryOrders: statuses", queryOrdersCall(hotelstays.QueryOrdersRequest{StatusList: []types.StatusFilter{{Raw: json.RawMessage(`1`)},
+			{Raw: json.RawMessage(`"x"`)}, {Raw: json.RawMessage(`{"a":1}`)}}}), accepted},
+		{"QueryOrders: not JSON", queryOrdersCall(hotelstays.QueryOrdersRequest{StatusList: []types.StatusFilter{{Raw: json.RawMessage(`1`)},
+			{Raw: json.RawMessage(`confirmed`)}, {}, {Raw: json.RawMessage(`1 2`)}}}),
 			faultsIn("statusList[1]", "statusList[2]", "statusList[3]")},
 		{"OrderVoucher: nothing set", voucherCall(hotelstays.OrderVoucherRequest{}), faultsIn("platformReferenceNo")},
 		{"OrderVoucher: the document alone names no order", voucherCall(hotelstays.OrderVoucherRequest{IncludeDocument: true}),

@@ -55,7 +55,7 @@ func TestFullRequestsAreTaken(t *testing.T) {
 			"Include": types.DestinationsIncludeDetails, "CountryCode": "AE", "ResidencyCode": "AE", "NationalityCode": "AE",
 			"SessionID": in.headers["Session-Id"], "RatePkgID": offers[0], "CallbackURL": hook, "Gender": types.GenderFemale,
 			"CheckIn": "2030-12-24", "CheckOut": "2030-12-26", "DateOfBirth": "2029-12-24", "Start": "2030-01-01", "End": "2030-12-31",
-			"SortBy": types.SortPriceAsc, "StatusList": []json.RawMessage{json.RawMessage("2")},
+			"SortBy": types.SortPriceAsc, "StatusList": []types.StatusFilter{{Raw: json.RawMessage("2")}},
 		}
 		for _, op := range operations() {
 			call := reflect.ValueOf(client).MethodByName(string(op.name))
@@ -153,10 +153,12 @@ func fieldsOf(t reflect.Type) []string {
 }
 
 func addFields(found map[string]bool, path string, t reflect.Type) {
-	switch {
-	case t.Kind() == reflect.Pointer, t.Kind() == reflect.Map, t.Kind() == reflect.Slice && t != reflect.TypeFor[json.RawMessage]():
+	switch pointer := reflect.PointerTo(t); {
+	case pointer.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()), pointer.Implements(reflect.TypeFor[json.Unmarshaler]()):
+		found[path] = true
+	case t.Kind() == reflect.Pointer, t.Kind() == reflect.Map, t.Kind() == reflect.Slice:
 		addFields(found, path, t.Elem())
-	case t.Kind() != reflect.Struct, reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
+	case t.Kind() != reflect.Struct:
 		found[path] = true
 	default:
 		for i := range t.NumField() {

@@ -2,8 +2,6 @@
 
 package types
 
-import "encoding/json"
-
 // OrderStatus is the state of an order, from 0 to 5.
 type OrderStatus int
 
@@ -63,15 +61,38 @@ type OrderHotelInfo struct {
 	LogoURL           string             `json:"logoURL,omitempty"`
 }
 
-// OrderRoom is a booked room with its offer and its guests.
+// OrderRoom is a booked room with its offer and its guests. Its fields of an offer are those of
+// RoomRatePkg; whether their rates and fees are of this room or of the order is undocumented.
 type OrderRoom struct {
-	Room
-	RoomRatePkg
+	RoomTypeID         string              `json:"roomTypeId"`
+	RoomTypeName       I18N                `json:"roomTypeName"`
+	HotelID            string              `json:"hotelId"`
+	Rates              []RoomRatePkg       `json:"rates,omitempty"`
+	RatePkgID          string              `json:"ratePkgId"`
+	RefundableMode     RefundableMode      `json:"refundableMode,omitempty"`
+	RefundableUntil    Timestamp           `json:"refundableUntil,omitempty"`
+	CancelFees         []CancelFee         `json:"cancelFees,omitempty"`
+	OriginalRoomNaming *OriginalRoomNaming `json:"originalRoomNaming,omitempty"`
+	Rate               Rate                `json:"rate"`
+	TotalRate          Rate                `json:"totalRate"`
+	RateComment        string              `json:"rateComment,omitempty"`
+	IncludesPackaging  bool                `json:"includesPackaging,omitempty"`
+	CheckIn            Date                `json:"checkIn"`
+	CheckOut           Date                `json:"checkOut"`
+	Board              *Board              `json:"board,omitempty"`
+	Tax                *Tax                `json:"tax,omitempty"`
 	// RoomIndex is the room's number within the order.
-	RoomIndex int `json:"roomIndex,omitempty"`
-	// Guests stay JSON: their fields are undocumented, except that a passport number is
-	// cut to its last four characters.
-	Guests []json.RawMessage `json:"guests,omitempty"`
-	// RefundInfo stays JSON: the fields of its items are undocumented.
-	RefundInfo []json.RawMessage `json:"refundInfo,omitempty"`
+	RoomIndex  int          `json:"roomIndex,omitempty"`
+	Guests     []OrderGuest `json:"guests,omitempty"`
+	RefundInfo []RefundItem `json:"refundInfo,omitempty"`
+}
+
+// Offer returns the room's part of an offer, such as for CancelFeeAt. The offer shares the
+// room's lists and pointers.
+func (r OrderRoom) Offer() RoomRatePkg {
+	return RoomRatePkg{
+		RatePkgID: r.RatePkgID, RefundableMode: r.RefundableMode, RefundableUntil: r.RefundableUntil, CancelFees: r.CancelFees,
+		OriginalRoomNaming: r.OriginalRoomNaming, Rate: r.Rate, TotalRate: r.TotalRate, RateComment: r.RateComment,
+		IncludesPackaging: r.IncludesPackaging, CheckIn: r.CheckIn, CheckOut: r.CheckOut, Board: r.Board, Tax: r.Tax,
+	}
 }

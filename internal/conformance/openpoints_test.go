@@ -83,10 +83,10 @@ func constants(t *testing.T, dir string) map[string][]string {
 }
 
 func TestOpenFieldsStayJSON(t *testing.T) {
-	raw, rawList := reflect.TypeFor[json.RawMessage](), reflect.TypeFor[[]json.RawMessage]()
-	assert.Equal(t, rawList, reflect.TypeOf(types.OrderRoom{}.Guests))
-	assert.Equal(t, rawList, reflect.TypeOf(types.OrderRoom{}.RefundInfo))
-	assert.Equal(t, rawList, reflect.TypeOf(hotelstays.QueryOrdersRequest{}.StatusList))
+	raw := reflect.TypeFor[json.RawMessage]()
+	assert.Equal(t, raw, reflect.TypeOf(types.OrderGuest{}.Raw))
+	assert.Equal(t, raw, reflect.TypeOf(types.RefundItem{}.Raw))
+	assert.Equal(t, raw, reflect.TypeOf(types.StatusFilter{}.Raw))
 	assert.Equal(t, raw, reflect.TypeOf(types.BoundingPolygon{}.Coordinates))
 	assert.Equal(t, reflect.String, reflect.TypeOf(types.TimeWindow{}.Start).Kind())
 	assert.Equal(t, reflect.String, reflect.TypeOf(types.TimeWindow{}.End).Kind())

@@ -679,7 +679,7 @@ func operations() []operation {
 				BookingTimeWindow:    &types.TimeWindow{Start: "c1", End: "c2"},
 				FreeCancelTimeWindow: &types.TimeWindow{Start: "d1", End: "d2"},
 				CancelledTimeWindow:  &types.TimeWindow{Start: "e1", End: "e2"},
-				StatusList:           []json.RawMessage{json.RawMessage(`1`), json.RawMessage(`"confirmed"`)},
+				StatusList:           []types.StatusFilter{{Raw: json.RawMessage(`1`)}, {Raw: json.RawMessage(`"confirmed"`)}},
 			}),
 			fullBody: `{"customerReferenceNos":["ref-1","ref-2"],"supplierReferenceNos":["sup-1"],"checkInTimeWindow":{"start":"a1","end":"a2"},` +
 				`"checkOutTimeWindow":{"start":"b1","end":"b2"},"bookingTimeWindow":{"start":"c1","end":"c2"},"freeCancelTimeWindow":{"start":"d1","end":"d2"},` +
@@ -832,6 +832,18 @@ func sampleHotel() types.Hotel {
 		MinPricesByCurrency: []types.Money{{Currency: "KWD", Amount: "700.125"}}, IsAvailable: new(true), Rooms: []types.Room{sampleRoom()}}
 }
 
+func sampleOrderRoom() types.OrderRoom {
+	room, pkg := sampleRoom(), samplePkg()
+	return types.OrderRoom{
+		RoomTypeID: room.RoomTypeID, RoomTypeName: room.RoomTypeName, HotelID: room.HotelID, Rates: room.Rates,
+		RatePkgID: pkg.RatePkgID, RefundableMode: pkg.RefundableMode, RefundableUntil: pkg.RefundableUntil, CancelFees: pkg.CancelFees,
+		OriginalRoomNaming: pkg.OriginalRoomNaming, Rate: pkg.Rate, TotalRate: pkg.TotalRate, RateComment: pkg.RateComment,
+		IncludesPackaging: pkg.IncludesPackaging, CheckIn: pkg.CheckIn, CheckOut: pkg.CheckOut, Board: pkg.Board, Tax: pkg.Tax, RoomIndex: 1,
+		Guests:     []types.OrderGuest{{Raw: json.RawMessage(`{"passportNumber":"0001","any":[1]}`)}},
+		RefundInfo: []types.RefundItem{{Raw: json.RawMessage(`{"any":2}`)}},
+	}
+}
+
 func sampleOrder() types.Order {
 	return types.Order{
 		Status: types.OrderConfirming, StatusRemark: "In progress.", CheckIn: "2026-12-24", CheckOut: "2026-12-27", NightCount: 3, RoomCount: 2,
@@ -843,9 +855,7 @@ func sampleOrder() types.Order {
 		RefundedPrice: new(eur("120.50")), Supplier: 44, SupplierReferenceNo: "sup-1",
 		Hotel: &types.OrderHotelInfo{HotelID: "h-1", DestinationID: "dest-1", Name: sampleHotelName(), Rating: new(4.5), Address: sampleAddress(),
 			LatlngCoordinator: sampleLatlng(), LogoURL: "https://img.example.test/1.png"},
-		Rooms: []types.OrderRoom{{Room: sampleRoom(), RoomRatePkg: samplePkg(), RoomIndex: 1,
-			Guests:     []json.RawMessage{json.RawMessage(`{"passportNumber":"0001","any":[1]}`)},
-			RefundInfo: []json.RawMessage{json.RawMessage(`{"any":2}`)}}},
+		Rooms: []types.OrderRoom{sampleOrderRoom()},
 	}
 }
 

@@ -25,7 +25,8 @@ var zeroValues = []any{
 	new(hotelstays.OrderStates), new(hotelstays.OutcomeUnknownError), new(hotelstays.PageError), new(hotelstays.ReferenceReusedError),
 	new(hotelstays.TransportError), new(hotelstays.ValidationError), new(hotelstays.VoucherDocument), new(hotelstays.VoucherError),
 	new(hotelstays.WakeHub), new(hotelstays.WebhookError), new(hotelstays.WebhookEvent), new(hotelstays.WebhookHandler),
-	new(types.Date), new(types.EmptyReason), new(types.I18N), new(types.Money), new(types.Secret), new(types.Timestamp),
+	new(types.Date), new(types.EmptyReason), new(types.I18N), new(types.Money), new(types.OrderGuest), new(types.OrderRoom),
+	new(types.RefundItem), new(types.Secret), new(types.StatusFilter), new(types.Timestamp),
 }
 
 func TestZeroValuesDoNotPanic(t *testing.T) {

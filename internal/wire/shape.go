@@ -6,7 +6,6 @@ import (
 	"encoding"
 	"encoding/json"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 )
@@ -34,7 +33,7 @@ type shape struct {
 type field struct {
 	*shape
 	name  string // on the wire
-	index []int  // of the field in its struct
+	index int    // of the field in its struct
 	bit   uint   // where the walk notes that it was seen
 	exact bool   // the name must not come in another letter case
 
@@ -74,7 +73,7 @@ func newShape(t reflect.Type) *shape {
 		s.size, s.pointee = int(t.Size()), s.size
 	case reflect.Struct:
 		s.jsonType, s.fields = "object", map[string]*field{}
-		s.addFields(t, nil)
+		s.addFields(t)
 	case reflect.Map:
 		s.jsonType, s.elem = "object", shapeOf(t.Elem())
 	case reflect.Slice:
@@ -94,30 +93,26 @@ func newShape(t reflect.Type) *shape {
 	return s
 }
 
-// addFields adds the fields of a struct, and those of the structs that it embeds.
-func (s *shape) addFields(t reflect.Type, index []int) {
+// addFields adds the fields of a struct. None is embedded: decodegen refuses that.
+func (s *shape) addFields(t reflect.Type) {
 	for i := range t.NumField() {
 		f := t.Field(i)
-		at := append(slices.Clip(index), i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
-		case f.Anonymous:
-			s.addFields(f.Type, at)
-			continue
 		case name == "-" || !f.IsExported():
 			continue
 		case name == "":
 			name = f.Name
 		}
 		of := *shapeOf(f.Type)
-		essential := f.Tag.Get("essential") != "" && len(index) == 0 // an order's room is not left out as an offer is
+		essential := f.Tag.Get("essential") != ""
 		s.essentials = s.essentials || essential
 		exact := f.Tag.Get("whole") != ""
 		if exact {
 			elem := *of.elem
 			of.required, elem.required, of.elem = true, true, &elem
 		}
-		s.fields[name] = &field{shape: &of, name: name, index: at, bit: uint(len(s.fields)), exact: exact, essential: essential}
+		s.fields[name] = &field{shape: &of, name: name, index: i, bit: uint(len(s.fields)), exact: exact, essential: essential}
 	}
 }
 

@@ -88,7 +88,7 @@ func (r *reader) members(v reflect.Value, s *shape) error {
 	for more := r.Object(); more; more = r.Member() {
 		switch f, name := s.lookup(r.Lexer); {
 		case f != nil:
-			if err := r.value(v.FieldByIndex(f.index), f.shape); err != nil {
+			if err := r.value(v.Field(f.index), f.shape); err != nil {
 				return err
 			}
 		case s.elem != nil:

@@ -15,12 +15,17 @@ import (
 // Reading in chunks gives what reading at once does.
 func TestReadingInChunks(t *testing.T) {
 	type row struct {
-		payload
-		Texts []string            `json:"texts"`
-		Rows  []payload           `json:"rows"`
-		Maps  []map[string]*money `json:"maps"`
-		Text  string              `json:"text"`
-		Any   json.RawMessage     `json:"any"`
+		Count  int                    `json:"count"`
+		Cost   *money                 `json:"cost"`
+		Inner  inner                  `json:"inner"`
+		ByName map[string]json.Number `json:"byName"`
+		Flag   *bool                  `json:"flag"`
+		Rating float64                `json:"rating"`
+		Texts  []string               `json:"texts"`
+		Rows   []payload              `json:"rows"`
+		Maps   []map[string]*money    `json:"maps"`
+		Text   string                 `json:"text"`
+		Any    json.RawMessage        `json:"any"`
 	}
 	for _, size := range []int{1, chunkSize - 10, chunkSize - 1, chunkSize, chunkSize + 1, 2*chunkSize + 1} {
 		fill := func(element string) string {

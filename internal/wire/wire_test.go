@@ -24,7 +24,8 @@ type inner struct {
 }
 
 type payload struct {
-	inner
+	Count  int                    `json:"count"`
+	Cost   *money                 `json:"cost"`
 	Inner  inner                  `json:"inner"`
 	List   []inner                `json:"list"`
 	ByName map[string]json.Number `json:"byName"`

@@ -14,8 +14,9 @@ var (
 	cancelFeeList           List[types.CancelFee]
 	emptyReasonSupplierList List[types.EmptyReasonSupplier]
 	moneyList               List[types.Money]
+	orderGuestList          List[types.OrderGuest]
 	orderRoomList           List[types.OrderRoom]
-	rawMessageList          List[json.RawMessage]
+	refundItemList          List[types.RefundItem]
 	roomList                List[types.Room]
 	roomRatePkgList         List[types.RoomRatePkg]
 	stringList              List[string]
@@ -384,10 +385,10 @@ func ReadOrderRoom(l *Lexer, v *types.OrderRoom) {
 			v.RoomIndex = l.Int()
 		case "guests":
 			l.Once(&seen, 18)
-			v.Guests = rawMessageList.Read(l, func(l *Lexer, v *json.RawMessage) { *v = l.Raw() })
+			v.Guests = orderGuestList.Read(l, func(l *Lexer, v *types.OrderGuest) { *v = types.OrderGuest{Raw: l.Raw()} })
 		case "refundInfo":
 			l.Once(&seen, 19)
-			v.RefundInfo = rawMessageList.Read(l, func(l *Lexer, v *json.RawMessage) { *v = l.Raw() })
+			v.RefundInfo = refundItemList.Read(l, func(l *Lexer, v *types.RefundItem) { *v = types.RefundItem{Raw: l.Raw()} })
 		default:
 			l.Unknown()
 		}

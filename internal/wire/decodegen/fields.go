@@ -23,7 +23,7 @@ type field struct {
 	tag  reflect.StructTag
 }
 
-// fieldsOf lists the fields of a struct, with those of embedded structs.
+// fieldsOf lists the fields of a struct.
 func (g *generator) fieldsOf(named *types.Named) ([]field, error) {
 	shape, isStruct := named.Underlying().(*types.Struct)
 	if !isStruct {
@@ -41,22 +41,8 @@ func (g *generator) fieldsOf(named *types.Named) ([]field, error) {
 		switch {
 		case tag == "-":
 			continue
-		case f.Embedded() && !f.Exported(): // encoding/json reads its fields all the same
-			return nil, fault("is embedded and not exported")
-		case f.Embedded() && key == "":
-			inner, isNamed := f.Type().(*types.Named)
-			if !isNamed {
-				return nil, fault("is embedded and no struct")
-			}
-			if _, err := scalar(inner); err != nil {
-				return nil, fault(err.Error())
-			}
-			below, err := g.fieldsOf(inner)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, below...)
-			continue
+		case f.Embedded(): // a field of another embedded struct might hide one of its fields, without a word
+			return nil, fault("is embedded: give the struct fields of its own")
 		case !f.Exported():
 			continue
 		case strings.Contains(","+options+",", ",string,"):
@@ -105,7 +91,11 @@ func scalar(t types.Type) (string, error) {
 		return "Secret", nil
 	}
 	for _, name := range []string{"UnmarshalJSON", "UnmarshalJSONFrom", "UnmarshalText"} {
-		if own, _, _ := types.LookupFieldOrMethod(t, true, nil, name); own != nil {
+		own, _, _ := types.LookupFieldOrMethod(t, true, nil, name)
+		switch {
+		case own != nil && name == "UnmarshalJSON" && onlyRaw(t):
+			return "Raw", nil
+		case own != nil:
 			return "", fmt.Errorf("%s decodes itself by %s, which is not handled", t, name)
 		}
 	}
@@ -119,4 +109,10 @@ func scalar(t types.Type) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("%s is not handled: only string, bool, int, int64, float64 and json.Number are", t)
+}
+
+// onlyRaw reports whether t is a struct of the field Raw alone, which is the JSON of the value.
+func onlyRaw(t types.Type) bool {
+	shape, isStruct := t.Underlying().(*types.Struct)
+	return isStruct && shape.NumFields() == 1 && shape.Field(0).Name() == "Raw"
 }

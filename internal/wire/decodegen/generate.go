@@ -157,6 +157,9 @@ func (g *generator) read(out *file, to string, t types.Type) (string, error) {
 		}
 		return to + " = " + value, nil
 	case *types.Struct:
+		if method == "Raw" {
+			return fmt.Sprintf("%s = %s{Raw: l.Raw()}", to, name), nil
+		}
 		function, err := g.function(out, t)
 		return fmt.Sprintf("%s(l, &%s)", function, to), err
 	case *types.Pointer:

@@ -97,14 +97,9 @@ func TestRefusedStructs(t *testing.T) {
 		{"A int `json:\"-,\"`", "has a key of other characters"},
 		{"A int `json:\"é\"`", "has a key of other characters"},
 		{"A int `json:\"x\"`; B int `json:\"X\"`", "has the key or the name of another field"},
-		{"Inner; A int `json:\"inner\"`", "has the key or the name of another field"},
-		{"Inner; In int `json:\"other\"`", "has the key or the name of another field"},
-		{"Inner; In int `json:\"-\"`", "has the key or the name of another field"},
-		{"inner `json:\"x\"`", "is embedded"},
+		{"Inner", "is embedded"},
 		{"*Inner", "is embedded"},
-		{"inner", "is embedded"},
-		{"Own", "decodes itself by UnmarshalText"},
-		{"Key", "is no struct"},
+		{"inner `json:\"x\"`", "is embedded"},
 		{"A Tree", "contains itself"},
 		{"A []Tree", "contains itself"},
 		{"A url.Userinfo", "is of a package that is not handled"},
@@ -137,12 +132,14 @@ func TestGenerate(t *testing.T) {
 		type Inner struct { B string; C []json.RawMessage `+"`json:\"c,omitempty\"`"+` }
 		type EmptyResponse struct{}
 		type Amount = json.Number
+		type Open struct { Raw json.RawMessage }
+		func (*Open) UnmarshalJSON([]byte) error { return nil }
 		type AnyResponse struct {
 			E Amount
-			Inner
 			F []Inner `+"`json:\"f\" whole:\"true\"`"+`
 			A *int `+"`json:\"a\"`"+`
 			D Inner
+			G Open
 			hidden uint8
 			Left chan int `+"`json:\"-\"`"+`
 		}`)
@@ -154,7 +151,7 @@ func TestGenerate(t *testing.T) {
 		"v.C = rawMessageList.Read(l, func(l *wire.Lexer, v *json.RawMessage) { *v = l.Raw() })",
 		"v.A = wire.Pointer(l, func(l *wire.Lexer, v *int) { *v = l.Int() })", "readInner(l, &v.D)",
 		"v.F = innerList.Read(l, readInner)", `l.Unknown("f")`, "l.Unknown()", // the tag of a list
-		"v.E = Amount(l.Number())",
+		"v.E = Amount(l.Number())", "v.G = Open{Raw: l.Raw()}",
 		"func (v *EmptyResponse) decode(l *wire.Lexer) {\n\tfor more :=",
 	} {
 		assert.Contains(t, text, want)
