@@ -44,8 +44,10 @@
 //
 // # Values
 //
-// A value holds what the service sent. [types.Money] keeps an amount's digits, computes
-// exactly and does not mix currencies. Dates are text; call Time to parse one. An
+// A value holds what the service sent. [types.Money] keeps an amount's digits, computes and
+// compares exactly, and does not mix currencies. What a cancellation at some time costs is
+// [types.RoomRatePkg.CancelFeeAt], of an offer or of an order's room, or an error where the
+// service left it open. Dates are text; call Time to parse one. An
 // enumeration has constants for the documented values and keeps all others. An optional
 // object is a pointer. PlatformHotelID identifies a hotel; Hotel.ID differs between searches.
 //

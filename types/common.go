@@ -5,6 +5,7 @@ package types
 import (
 	"cmp"
 	"fmt"
+	"strings"
 )
 
 // I18N is a text in the languages of the service. English is its default. A language that was
@@ -22,6 +23,17 @@ func (t *I18N) String() string {
 		return ""
 	}
 	return cmp.Or(t.EN, t.ZH, t.AR)
+}
+
+// In returns the text in a language, such as "ar" or "ar-AE", by its base language. Without that
+// text it returns String.
+func (t *I18N) In(language string) string {
+	if t == nil {
+		return ""
+	}
+	base, _, _ := strings.Cut(strings.ToLower(language), "-")
+	texts := map[string]string{"en": t.EN, "zh": t.ZH, "ar": t.AR}
+	return cmp.Or(texts[base], t.String())
 }
 
 // Format makes fmt print the text of String, for values as well as pointers.

@@ -93,6 +93,37 @@ func ExampleI18N_String() {
 	// فندق الميناء
 }
 
+// A page in Arabic shows the texts that exist in Arabic, and the English ones otherwise.
+func ExampleI18N_In() {
+	name, board := types.I18N{EN: "Harbour Hotel", AR: "فندق الميناء"}, types.I18N{EN: "Room only"}
+	fmt.Println(name.In("ar-AE"), "/", board.In("ar-AE"))
+	// Output: فندق الميناء / Room only
+}
+
+// What a checkout page says about cancelling, and what it may not say.
+func ExampleRoomRatePkg_CancelFeeAt() {
+	offer := types.RoomRatePkg{RefundableMode: types.RefundableFull, RefundableUntil: "2027-03-08T18:00:00+04:00",
+		CancelFees: []types.CancelFee{
+			{Until: "2027-03-08T18:00:00+04:00", Fee: types.Money{Currency: "AED", Amount: "0"}},
+			{Until: "2027-03-10T15:00:00+04:00", Fee: types.Money{Currency: "AED", Amount: "492.90"}},
+		}}
+	for _, day := range []int{1, 9, 11} {
+		fmt.Println(offer.CancelFeeAt(time.Date(2027, 3, day, 0, 0, 0, 0, time.UTC)))
+	}
+	// Output:
+	// 0 AED <nil>
+	// 492.90 AED <nil>
+	// no amount the cost of a cancellation at 2027-03-11T00:00:00Z is unknown: no step of cancelFees covers it
+}
+
+// A room of an order has the terms of its offer.
+func ExampleOrderRoom_Offer() {
+	room := types.OrderRoom{RoomIndex: 1, CancelFees: []types.CancelFee{
+		{Until: "2027-03-10T15:00:00Z", Fee: types.Money{Currency: "EUR", Amount: "60.00"}}}}
+	fmt.Println(room.Offer().CancelFeeAt(time.Date(2027, 3, 9, 0, 0, 0, 0, time.UTC)))
+	// Output: 60.00 EUR <nil>
+}
+
 func ExampleMoney_String() {
 	fmt.Println(types.Money{Currency: "JPY", Amount: "15000"})
 	// Output: 15000 JPY

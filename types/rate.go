@@ -2,6 +2,11 @@
 
 package types
 
+import (
+	"fmt"
+	"time"
+)
+
 // Rate is a price in three forms. What NetRate and GrossRate cover, and who pays which, is
 // undocumented.
 type Rate struct {
@@ -103,6 +108,50 @@ type RoomRatePkg struct {
 	CheckOut          Date   `json:"checkOut" essential:"true"`
 	Board             *Board `json:"board,omitempty"`
 	Tax               *Tax   `json:"tax,omitempty" essential:"true"`
+}
+
+// CancelFeeAt returns what a cancellation at t costs: the fee of the step whose deadline comes
+// next after t. Where no step covers t, an offer with free cancellation until after t costs 0.
+// Whether a fee is of one room or of all of them is undocumented.
+//
+// It is an error if the offer leaves the cost open: if a deadline is no instant, is t itself, or
+// has passed for all steps, if a fee has no amount, or if the steps and RefundableMode contradict
+// each other. Show the traveller CancelFees and RateComment then.
+func (p RoomRatePkg) CancelFeeAt(t time.Time) (Money, error) {
+	unknown := func(format string, args ...any) (Money, error) {
+		return Money{}, fmt.Errorf("the cost of a cancellation at %s is unknown: "+format, append([]any{t.Format(time.RFC3339)}, args...)...)
+	}
+	var fee *Money
+	var next time.Time
+	for i, step := range p.CancelFees {
+		switch until, err := step.Until.Time(); {
+		case err != nil:
+			return unknown("cancelFees[%d]: %w", i, err)
+		case until.Equal(t):
+			return unknown("cancelFees[%d] ends at that instant", i)
+		case until.Before(t):
+		case fee == nil || until.Before(next):
+			fee, next = &step.Fee, until
+		case until.Equal(next) && !fee.Equal(step.Fee):
+			return unknown("two steps until %s have different fees", step.Until)
+		}
+	}
+	until, err := p.RefundableUntil.Time()
+	free := p.RefundableMode == RefundableFull && err == nil && until.After(t)
+	switch {
+	case fee == nil && free:
+		return Money{Currency: p.TotalRate.NetRate.Currency, Amount: "0"}, nil
+	case fee == nil:
+		return unknown("no step of cancelFees covers it")
+	}
+	amount, err := fee.Decimal()
+	switch {
+	case err != nil:
+		return unknown("%w", err)
+	case free && !amount.IsZero(), p.RefundableMode == RefundableNo && amount.IsZero():
+		return unknown("the fee is %s, and refundableMode is %s", fee, p.RefundableMode)
+	}
+	return *fee, nil
 }
 
 // OfferField is a part of an offer, as a comparison of two offers names it.

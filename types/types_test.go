@@ -163,6 +163,67 @@ func TestEmptyReasonRetryable(t *testing.T) {
 	assert.False(t, (*EmptyReason)(nil).Retryable())
 }
 
+func TestCancelFeeAt(t *testing.T) {
+	free, ten := CancelFee{"2027-03-01T12:00:00Z", eur("0")}, CancelFee{"2027-03-05T16:00:00+04:00", eur("10.0")}
+	all := CancelFee{"20270310T120000Z", eur("99")}
+	steps := func(steps ...CancelFee) RoomRatePkg { return RoomRatePkg{CancelFees: steps} }
+	mode := func(p RoomRatePkg, mode RefundableMode, until Timestamp) RoomRatePkg {
+		p.RefundableMode, p.RefundableUntil, p.TotalRate.NetRate = mode, until, eur("99")
+		return p
+	}
+	for name, c := range map[string]struct {
+		offer     RoomRatePkg
+		at        string
+		want, err string
+	}{
+		"before the first deadline":        {steps(free, ten, all), "2027-02-01T00:00:00Z", "0 EUR", ""},
+		"a second before a deadline":       {steps(free, ten, all), "2027-03-01T11:59:59Z", "0 EUR", ""},
+		"at a deadline":                    {steps(free, ten, all), "2027-03-01T12:00:00Z", "", "cancelFees[0] ends at that instant"},
+		"a second after a deadline":        {steps(free, ten, all), "2027-03-01T12:00:01Z", "10.0 EUR", ""},
+		"in another zone":                  {steps(free, ten, all), "2027-03-05T15:59:59+04:00", "10.0 EUR", ""},
+		"after another zone's deadline":    {steps(free, ten, all), "2027-03-05T12:00:01Z", "99 EUR", ""},
+		"in any order":                     {steps(all, free, ten), "2027-03-02T00:00:00Z", "10.0 EUR", ""},
+		"after the last":                   {steps(free, ten, all), "2027-03-11T00:00:00Z", "", "no step"},
+		"no steps":                         {RoomRatePkg{}, "2027-03-01T00:00:00Z", "", "no step"},
+		"no zone":                          {steps(free, CancelFee{"2027-03-05T12:00:00", eur("10")}), "2027-02-01T00:00:00Z", "", "cancelFees[1]: "},
+		"no deadline":                      {steps(CancelFee{"", eur("10")}), "2027-02-01T00:00:00Z", "", "cancelFees[0]: "},
+		"no amount":                        {steps(CancelFee{free.Until, eur("")}), "2027-02-01T00:00:00Z", "", "invalid amount"},
+		"two fees":                         {steps(free, CancelFee{free.Until, eur("10")}), "2027-02-01T00:00:00Z", "", "different fees"},
+		"one fee twice":                    {steps(ten, CancelFee{"2027-03-05T12:00:00Z", eur("10")}), "2027-02-01T00:00:00Z", "10.0 EUR", ""},
+		"free, without steps":              {mode(steps(), RefundableFull, free.Until), "2027-02-01T00:00:00Z", "0 EUR", ""},
+		"no longer free, without steps":    {mode(steps(), RefundableFull, free.Until), "2027-03-02T00:00:00Z", "", "no step"},
+		"free for an unknown time":         {mode(steps(), RefundableFull, "2027-03-01T12:00:00"), "2027-02-01T00:00:00Z", "", "no step"},
+		"partly, without steps":            {mode(steps(), RefundablePartial, free.Until), "2027-02-01T00:00:00Z", "", "no step"},
+		"not refundable, without steps":    {mode(steps(), RefundableNo, ""), "2027-02-01T00:00:00Z", "", "no step"},
+		"not refundable":                   {mode(steps(all), RefundableNo, ""), "2027-02-01T00:00:00Z", "99 EUR", ""},
+		"not refundable, and free":         {mode(steps(free), RefundableNo, ""), "2027-02-01T00:00:00Z", "", "refundableMode is no"},
+		"free, and not":                    {mode(steps(ten), RefundableFull, free.Until), "2027-02-01T00:00:00Z", "", "refundableMode is full"},
+		"free once, and later not":         {mode(steps(free, ten), RefundableFull, free.Until), "2027-03-02T00:00:00Z", "10.0 EUR", ""},
+		"partly, and free in the meantime": {mode(steps(free, ten), RefundablePartial, ten.Until), "2027-02-01T00:00:00Z", "0 EUR", ""},
+	} {
+		at, err := time.Parse(time.RFC3339, c.at)
+		require.NoError(t, err)
+		fee, err := c.offer.CancelFeeAt(at)
+		if c.err != "" {
+			assert.ErrorContains(t, err, c.err, name)
+			continue
+		}
+		require.NoError(t, err, name)
+		assert.Equal(t, c.want, fee.String(), name)
+	}
+}
+
+func TestI18NIn(t *testing.T) {
+	text := I18N{EN: "one", ZH: "一"}
+	for language, want := range map[string]string{
+		"en": "one", "zh": "一", "zh-Hant-TW": "一", "ZH-cn": "一", "ar": "one", "ar-AE": "one", "fr": "one", "": "one", "zhuang": "one",
+	} {
+		assert.Equal(t, want, text.In(language), language)
+	}
+	assert.Equal(t, "一", (&I18N{ZH: "一"}).In("en"), "the first that was sent")
+	assert.Empty(t, (*I18N)(nil).In("en"))
+}
+
 func TestI18NPrints(t *testing.T) {
 	var missing *I18N
 	for want, text := range map[string]any{
@@ -178,4 +239,35 @@ func TestI18NPrints(t *testing.T) {
 	sent, err := json.Marshal(I18N{AR: "واحد"})
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"ar":"واحد"}`, string(sent))
+}
+
+func TestOrderRoomOffer(t *testing.T) {
+	text := []byte(`{"ratePkgId":"p","refundableMode":"full","refundableUntil":"u","cancelFees":[{"until":"v"}],
+		"originalRoomNaming":{"id":"n"},"rate":{"netRate":{"amount":1}},"totalRate":{"netRate":{"amount":2}},"rateComment":"c",
+		"includesPackaging":true,"checkIn":"i","checkOut":"o","board":{"boardId":"RO"},"tax":{"items":[]}}`)
+	var room OrderRoom
+	var offer RoomRatePkg
+	require.NoError(t, json.Unmarshal(text, &room))
+	require.NoError(t, json.Unmarshal(text, &offer))
+	for f, v := range reflect.ValueOf(offer).Fields() {
+		assert.False(t, v.IsZero(), f.Name)
+	}
+	assert.Equal(t, offer, room.Offer())
+}
+
+func TestOpenValuesKeepTheirJSON(t *testing.T) {
+	const sent = `{"a":[1.50,null,"\u0041"],"A":true}`
+	var guest OrderGuest
+	var refund RefundItem
+	var status StatusFilter
+	for _, v := range []any{&guest, &refund, &status} {
+		require.NoError(t, json.Unmarshal([]byte(sent), v))
+		back, err := json.Marshal(v)
+		require.NoError(t, err)
+		assert.Equal(t, sent, string(back))
+	}
+	assert.Equal(t, [3]string{sent, sent, sent}, [3]string{string(guest.Raw), string(refund.Raw), string(status.Raw)})
+	empty, err := json.Marshal([]any{OrderGuest{}, RefundItem{}, StatusFilter{}})
+	require.NoError(t, err)
+	assert.Equal(t, `[null,null,null]`, string(empty))
 }
