@@ -26,7 +26,7 @@ var zeroValues = []any{
 	new(hotelstays.TransportError), new(hotelstays.ValidationError), new(hotelstays.VoucherDocument), new(hotelstays.VoucherError),
 	new(hotelstays.WakeHub), new(hotelstays.WebhookError), new(hotelstays.WebhookEvent), new(hotelstays.WebhookHandler),
 	new(types.Date), new(types.EmptyReason), new(types.I18N), new(types.Money), new(types.OrderGuest), new(types.OrderRoom),
-	new(types.RefundItem), new(types.Secret), new(types.StatusFilter), new(types.Timestamp),
+	new(types.RefundItem), new(types.RoomRatePkg), new(types.Secret), new(types.StatusFilter), new(types.Timestamp),
 }
 
 func TestZeroValuesDoNotPanic(t *testing.T) {
