@@ -98,8 +98,8 @@ type HotelsMetadataRequest struct {
 	// DestinationID is the UUID of a place from Destinations. Required.
 	DestinationID string `json:"destinationId"`
 	CountryCode   string `json:"countryCode,omitempty"`
-	// Page selects a page of at most types.MaxMetadataPageSize hotels; the service's default size is 20.
-	// Which page comes without one is undocumented.
+	// Page selects a page of at most types.MaxMetadataPageSize hotels; the service's default size
+	// is 20. Which page comes without one is undocumented.
 	Page *types.PageReq `json:"page,omitempty"`
 }
 

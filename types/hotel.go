@@ -53,9 +53,7 @@ type HotelMetadata struct {
 	LogoURL           string             `json:"logoURL,omitempty"`
 }
 
-// HotelIDListItem is one hotel id.
-//
-// Deprecated: an older variant of the service. Use HotelMetadata.
+// HotelIDListItem is one hotel id of HotelIDList, an older variant of the service.
 type HotelIDListItem struct {
 	HotelID string `json:"hotelId" essential:"true"`
 }
