@@ -55,7 +55,7 @@ const (
 // caller's WithUserRef.
 type Booking struct {
 	Recovery hotelstays.BookingRecovery `json:"recovery"`
-	// BookBy is when Book has certainly ended. It is zero until Book or a worker starts.
+	// BookBy is when Book has certainly ended. It is zero until Book starts.
 	BookBy time.Time `json:"bookBy,omitzero"`
 	// Earlier is when the last Book of an earlier round under the same reference has ended that
 	// may have made an order. No round is without an order before ten minutes after it. Set it
@@ -67,13 +67,13 @@ type Booking struct {
 	Ending Ending `json:"ending,omitempty"`
 	// Changes is what the order that ended the booking has otherwise than Recovery.Expect.
 	Changes hotelstays.OfferDiff `json:"changes,omitzero"`
-	// Due is when a worker must poll or take over. Its JSON is left to the store, which
+	// Due is when a worker must poll, or send. Its JSON is left to the store, which
 	// searches by it.
 	Due time.Time `json:"-"`
 }
 
 // New returns a booking to store before Book is called. If Book has not started by startBy,
-// a worker takes over. A recovery with an EndedAt is that of a Book that has ended with an
+// a worker sends it. A recovery with an EndedAt is that of a Book that has ended with an
 // unknown outcome: workers continue with its next poll.
 func New(recovery hotelstays.BookingRecovery, startBy time.Time) Booking {
 	if !recovery.EndedAt.IsZero() {
@@ -115,18 +115,6 @@ func (b Booking) Start(bookBy time.Time) (Booking, error) {
 	b.BookBy = wallClock(bookBy.Add(ClockMargin))
 	b.Due = b.BookBy
 	return b, nil
-}
-
-// TakeOver marks a booking whose Book has not started, so that it never will. Nothing was
-// sent, and the next poll decides as after a Book that ended long ago, or after Earlier. A
-// booking that has started is returned unchanged.
-func (b Booking) TakeOver(now time.Time) Booking {
-	if b.Phase(now) == PhaseWaiting {
-		b.BookBy = wallClock(now)
-		b.Due = b.BookBy
-		b.Recovery.EndedAt = wallClock(later(now.Add(-provenAfter), b.Earlier))
-	}
-	return b
 }
 
 // Options returns the stored options of the booking's calls, which are WithMarket and WithUserRef.
@@ -275,7 +263,10 @@ func (b Booking) Abandon(now time.Time) (Booking, error) {
 func (b Booking) Retry(now time.Time) (Booking, error) {
 	if b.Ending == EndingAbandoned {
 		b.Ending = ""
-		b = b.TakeOver(now)
+		if b.BookBy.IsZero() { // nothing was sent, and nothing will be: the next poll decides
+			b.BookBy = wallClock(now)
+			b.Recovery.EndedAt = wallClock(later(now.Add(-provenAfter), b.Earlier))
+		}
 	}
 	next, ok := b.Wake(now)
 	if !ok {

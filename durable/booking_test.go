@@ -25,12 +25,22 @@ var (
 	handed   = hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", EndedAt: after(0), Polls: 1, NextPoll: after(30 * time.Second)}
 	polling  = durable.New(handed, start)
 	bookings = map[string]durable.Booking{"waiting": waiting, "booking": started(), "polling": polling,
-		"taken over": waiting.TakeOver(after(time.Minute)), "found": ended(durable.EndingFound), "reused": ended(durable.EndingReused),
+		"taken over": takenOver(waiting), "found": ended(durable.EndingFound), "reused": ended(durable.EndingReused),
 		"absent": ended(durable.EndingAbsent), "failed": ended(durable.EndingFailed), "abandoned": ended(durable.EndingAbandoned)}
 )
 
 func started() durable.Booking {
 	b, err := waiting.Start(after(time.Minute))
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// takenOver is a booking that was given up before it was sent, and opened again.
+func takenOver(b durable.Booking) durable.Booking {
+	b.Ending = durable.EndingAbandoned
+	b, err := b.Retry(after(time.Minute))
 	if err != nil {
 		panic(err)
 	}
@@ -67,6 +77,7 @@ func TestPhase(t *testing.T) {
 	assert.Equal(t, durable.PhasePolling, started().Phase(after(bookedBy)), "Book has ended")
 }
 
+// A booking that was given up before it was sent is never sent: the next poll proves its absence.
 func TestDue(t *testing.T) {
 	for name, want := range map[string]time.Duration{
 		"waiting":    durable.ClockMargin, // Book may start until then
@@ -76,6 +87,7 @@ func TestDue(t *testing.T) {
 	} {
 		assert.Equal(t, after(want), bookings[name].Due, name)
 	}
+	assert.Equal(t, after(time.Minute-proven), bookings["taken over"].Recovery.EndedAt)
 }
 
 // Each transition accepts some phases only, and otherwise changes nothing.
@@ -104,17 +116,6 @@ func TestTransitions(t *testing.T) {
 			"waiting",
 			func(b durable.Booking) durable.Booking {
 				b.BookBy, b.Due = after(bookedBy), after(bookedBy)
-				return b
-			},
-		},
-		"take over": {
-			func(b durable.Booking) (durable.Booking, bool) {
-				next := b.TakeOver(after(time.Hour))
-				return next, next.BookBy != b.BookBy
-			},
-			"waiting",
-			func(b durable.Booking) durable.Booking {
-				b.BookBy, b.Due, b.Recovery.EndedAt = after(time.Hour), after(time.Hour), after(time.Hour-proven)
 				return b
 			},
 		},
@@ -278,7 +279,7 @@ func TestMissed(t *testing.T) {
 }
 
 // The last scheduled poll comes when it proves absence by any machine's clock.
-func TestThePollThatProvesAbsence(t *testing.T) {
+func TestPolledProvesAbsenceByAnyClock(t *testing.T) {
 	last := hotelstays.BookingRecovery{EndedAt: after(0), Polls: 5, NextPoll: after(10 * time.Minute)}
 	b, final := polling.Polled(after(450*time.Second), &hotelstays.BookingOutcome{Recovery: &last}, nil)
 	assert.Nil(t, final)
@@ -312,8 +313,7 @@ func TestNextRound(t *testing.T) {
 
 	next := waiting
 	next.Earlier = after(0)
-	taken := next.TakeOver(after(time.Minute))
-	assert.Equal(t, after(0), taken.Recovery.EndedAt)
+	assert.Equal(t, after(0), takenOver(next).Recovery.EndedAt)
 	sent, err := next.Start(after(time.Minute))
 	require.NoError(t, err)
 	assert.Nil(t, sent.Booked(after(proven-1), nil, refused))
@@ -327,17 +327,6 @@ func TestNextRound(t *testing.T) {
 	assert.Equal(t, after(time.Hour), handedOver.Recovery.EndedAt, "the later Book counts")
 	again, _ := late.EarlierEnded(after(time.Minute))
 	assert.Equal(t, late, again)
-}
-
-// An abandoned booking that was never sent is never sent later.
-func TestRetryOfABookingThatWaited(t *testing.T) {
-	b, err := waiting.Abandon(after(time.Second))
-	require.NoError(t, err)
-	b, err = b.Retry(after(time.Minute))
-	require.NoError(t, err)
-	assert.Equal(t, durable.PhasePolling, b.Phase(after(time.Minute)))
-	_, err = b.Start(after(time.Hour))
-	assert.ErrorIs(t, err, durable.ErrAlreadyStarted)
 }
 
 // A poll while Book may still run is off the record: the recovery starts when Book has ended.
@@ -391,7 +380,10 @@ func TestTimesAreWallClockTimes(t *testing.T) {
 	started, err := b.Start(now)
 	require.NoError(t, err)
 	woken, _ := started.Wake(now)
-	for _, at := range []time.Time{b.Due, started.BookBy, started.Due, b.TakeOver(now).BookBy, b.TakeOver(now).Recovery.EndedAt,
+	b.Ending = durable.EndingAbandoned
+	retried, err := b.Retry(now)
+	require.NoError(t, err)
+	for _, at := range []time.Time{b.Due, started.BookBy, started.Due, retried.BookBy, retried.Recovery.EndedAt,
 		woken.Due, woken.Recovery.NextPoll} {
 		assert.Equal(t, at.Round(0).UTC(), at)
 		assert.NotContains(t, at.String(), "m=")

@@ -7,8 +7,7 @@
 //	waiting   New is stored, in one transaction with the caller's own row. Nothing has been
 //	          sent.
 //	booking   Start is committed. Book may be under way until BookBy.
-//	polling   The outcome is unknown, or the process died, or it never called Book (TakeOver).
-//	          Workers poll when the booking is due.
+//	polling   The outcome is unknown, or the process died. Workers poll when the booking is due.
 //	ended     End is committed, in one transaction with what the caller makes of the outcome.
 //
 // # What a store does
@@ -17,8 +16,7 @@
 // that is nil, it commits HandOver and returns Unknown.
 //
 // A worker that finds a due booking which is waiting books it in the same way, with the request
-// that SealRequest has encrypted. A store that keeps no requests commits TakeOver instead: the
-// booking is never sent.
+// that SealRequest has encrypted.
 //
 // Otherwise the worker polls with a copy of the recovery, and asks Polled for the outcome. If
 // that is nil and StepRecovery returned no error, it stores the next booking, unless the phase was

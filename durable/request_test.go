@@ -14,7 +14,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestARequestIsStoredInFullAndForItsBookingAlone(t *testing.T) {
+func TestSealRequestKeepsAllForOneBooking(t *testing.T) {
 	ring, err := keyring.New([]types.Secret{types.NewSecret("a key of thirty-two random bytes")})
 	require.NoError(t, err)
 	req := &hotelstays.BookRequest{SessionID: "session", RatePkgID: "offer", CustomerReferenceNo: "ref-1", CallbackURL: "https://example.com/",
