@@ -54,7 +54,7 @@
 // service, because it runs in a transaction; let it mark the row for another loop.
 //
 // One poll asks for up to 100 bookings of the same market and user, and is split if the service
-// refuses it. Only a poll for a single reference proves that there is no order, so the polls from
+// refuses it, or if its answer is unreadable. Only a poll for a single reference proves that there is no order, so the polls from
 // the tenth minute on are made one by one. No more than 100 entries are in memory for a search and for each worker.
 //
 // Entries that have ended stay in hotelstays_journal: with live = 2 if there is an order, and

@@ -98,7 +98,7 @@ func (j *Journal) stopped(running *sync.WaitGroup) error {
 	case <-ended:
 		return nil
 	case <-time.After(stopWithin):
-		return fmt.Errorf("hotelstayssql: Run has stopped, but OnOutcome has not returned for %q; let it end with its ctx", j.storing.list())
+		return fmt.Errorf("hotelstayssql: Run has stopped, but OnOutcome has not returned for %q; let it end with its ctx", j.delivering.list())
 	}
 }
 
@@ -189,8 +189,8 @@ func (j *Journal) claim(ctx context.Context, n int) (jobs [][]*entry, err error)
 	if _, err := j.postpone(ctx, bad, func(*entry) time.Time { return now.Add(unreadablePause) }); err != nil {
 		return nil, err
 	}
-	storing := j.storing.list() // an OnOutcome that hangs has one worker, and not another one a minute later
-	due = slices.DeleteFunc(due, func(e *entry) bool { return slices.Contains(storing, e.reference) })
+	delivering := j.delivering.list() // an OnOutcome that hangs has one worker, and not another one a minute later
+	due = slices.DeleteFunc(due, func(e *entry) bool { return slices.Contains(delivering, e.reference) })
 	claimed, err := j.postpone(ctx, choose(due, now, n), func(*entry) time.Time { return now.Add(lease) })
 	groups := map[together]int{} // the index of a job
 	for _, e := range claimed {
@@ -282,7 +282,7 @@ func (j *Journal) pollTogether(ctx context.Context, entries []*entry) (found []*
 	switch {
 	case ctx.Err() != nil:
 		return entries // to be given back
-	case refusesContent(err): // perhaps one reference alone
+	case isOfContent(err): // perhaps of one reference alone
 		half := len(entries) / 2
 		return append(j.pollTogether(ctx, entries[:half:half]), j.pollTogether(ctx, entries[half:])...)
 	case err != nil:
@@ -308,9 +308,12 @@ func (j *Journal) pollTogether(ctx context.Context, entries []*entry) (found []*
 	return found
 }
 
-// refusesContent reports whether the service has refused what a request asks for, and would
-// perhaps answer another one.
-func refusesContent(err error) bool {
+// isOfContent reports whether an error is about what a request asks for, so that another request
+// may be answered: a refusal, or an order that is unreadable.
+func isOfContent(err error) bool {
+	if _, ok := errors.AsType[*hotelstays.DecodeError](err); ok {
+		return true
+	}
 	answer, ok := errors.AsType[*hotelstays.APIError](err)
 	if !ok || answer.HTTPStatus/100 != 4 {
 		return errors.Is(err, hotelstays.ErrParam)
@@ -335,7 +338,7 @@ func (j *Journal) poll(ctx context.Context, e *entry) error {
 	}
 	outcome, err := j.client.StepRecovery(ctx, &recovery)
 	next, final := e.Polled(at, outcome, err)
-	storing, cancel := context.WithDeadline(ctx, leased.Add(deliverBy-lease))
+	storeCtx, cancel := context.WithDeadline(ctx, leased.Add(deliverBy-lease))
 	defer cancel()
 	deliver := func(ctx context.Context, tx *sql.Tx) error { return j.deliver(ctx, tx, final) }
 	switch {
@@ -345,11 +348,11 @@ func (j *Journal) poll(ctx context.Context, e *entry) error {
 			if err != nil {
 				return err
 			}
-			return j.change(storing, e, ended, deliver)
+			return j.store(storeCtx, e, ended, deliver)
 		}
 		// An order that exists counts, also if a wake-up has come meanwhile.
 		polled := e.Booking
-		return j.apply(storing, e, func(b durable.Booking) (durable.Booking, bool, error) {
+		return j.apply(storeCtx, e, func(b durable.Booking) (durable.Booking, bool, error) {
 			if !sameRound(b, polled) {
 				return b, false, errMoved
 			}
@@ -361,7 +364,7 @@ func (j *Journal) poll(ctx context.Context, e *entry) error {
 		j.opts.Logger.WarnContext(ctx, "a booking is still unverified; its polls continue",
 			slog.String("reference", e.reference), slog.Int("polls", next.Unverified), slog.String("error", fmt.Sprint(outcome.Err)))
 	}
-	return j.change(storing, e, next, nil)
+	return j.store(storeCtx, e, next, nil)
 }
 
 // Wake makes Run poll for an order now, off the schedule: in this process at once, in others

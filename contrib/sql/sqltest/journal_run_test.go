@@ -347,27 +347,35 @@ func TestPollsForMany(t *testing.T) {
 	})
 }
 
-// A reference that the service refuses does not spoil the polls of others.
-func TestAReferenceThatIsRefused(t *testing.T) {
-	onEach(t, func(t *testing.T, db *database) {
-		b := newBooks(t, db, nil)
-		const many = 20
-		b.fill(many, nil)
-		for i := range many {
-			reference := fmt.Sprintf("many-%06d", i)
-			b.addRow(reference)
-			_, err := b.client.Book(t.Context(), b.request(reference))
-			require.NoError(t, err)
-		}
-		b.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 400,
-			Code: types.CodeParam, Times: -1, Reference: "many-000007"})
-		b.run()
-		b.eventually("all but one are found", func() bool {
-			return db.number(t, `SELECT COUNT(*) FROM bookings WHERE state = 'found'`) == many-1
+// A reference that the service refuses, or an order that is unreadable, does not spoil the polls
+// of others.
+func TestPollsForManyAreSplit(t *testing.T) {
+	for name, fault := range map[string]hotelstaystest.Fault{
+		"a refused reference": {Kind: hotelstaystest.FaultStatus, Status: 400, Code: types.CodeParam},
+		"an unreadable order": {Kind: hotelstaystest.FaultGarbage, Body: []byte(`{"code":0,"data":{"orders":7}}`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, func(t *testing.T, db *database) {
+				b := newBooks(t, db, nil)
+				const many = 20
+				b.fill(many, nil)
+				for i := range many {
+					reference := fmt.Sprintf("many-%06d", i)
+					b.addRow(reference)
+					_, err := b.client.Book(t.Context(), b.request(reference))
+					require.NoError(t, err)
+				}
+				fault.Operation, fault.Reference, fault.Times = hotelstays.OpQueryOrders, "many-000007", -1
+				b.Inject(fault)
+				b.run()
+				b.eventually("all but one are found", func() bool {
+					return db.number(t, `SELECT COUNT(*) FROM bookings WHERE state = 'found'`) == many-1
+				})
+				assert.Equal(t, "pending", b.row("many-000007").State)
+				assert.LessOrEqual(t, b.Ledger().Count(hotelstays.OpQueryOrders), many+10, "it is found by halves")
+			})
 		})
-		assert.Equal(t, "pending", b.row("many-000007").State)
-		assert.LessOrEqual(t, b.Ledger().Count(hotelstays.OpQueryOrders), many+10, "it is found by halves")
-	})
+	}
 }
 
 // A worker takes one booking, and leaves the others to workers that are free.
