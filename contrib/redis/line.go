@@ -43,32 +43,41 @@ type line struct {
 
 	mu      sync.Mutex
 	running bool
-	waiters list.List // of *waiter, the longest waiting in front
-	turns   int64     // how many were taken
+	waiters list.List         // of *waiter, the longest waiting in front
+	turns   int64             // how many were taken
+	granted map[int64]*permit // by their numbers: neither done nor reported as sent
+	next    int64             // number of the next permit
+	renewAt time.Time         // when the leases of granted are renewed
+	refused time.Time         // the last 429, in any process
+	paused  time.Time         // until then
 	transit transit
+	report  report
+	place   place
+	outage  outage
+}
 
-	// To be reported to Redis: permits by their numbers.
-	arrived           []arrival
-	unused            []int64
-	out               map[int64]*permit // granted, and neither done nor reported as sent
-	next              int64             // number of the next permit
-	renewAt           time.Time         // when the leases in out are renewed
-	refused           time.Time         // the last 429, in any process
-	refusalUnreported bool              // it came to this process
-	paused            time.Time
-	pauseReported     bool
-	reportAt          time.Time // when all this is reported at the latest; zero: nothing to report
+// report is what the next turn reports to Redis. Permits have numbers.
+type report struct {
+	arrived []arrival
+	unused  []int64
+	refusal bool      // a 429 came to this process
+	pause   bool      // this process was asked to pause
+	at      time.Time // when it is reported at the latest; zero: there is nothing to report
+}
 
-	// From the last reply.
-	tickets    int       // this process's places in line
+// place is what the last reply says of this process's places in the line of the fleet.
+type place struct {
+	tickets    int       // its places
 	maxTickets int       // its share of the slots
 	servedAt   time.Time // when the first ticket can be served
+}
 
-	// While Redis is unavailable.
-	down      error // why; nil: Redis is available
-	downSince time.Time
-	retryAt   time.Time
-	lostAt    time.Time // when a turn that asked for slots got no reply; zero: none
+// outage is zero while Redis is available.
+type outage struct {
+	err     error // why Redis is unavailable
+	since   time.Time
+	retryAt time.Time
+	lostAt  time.Time // when a turn that asked for slots got no reply; zero: none
 }
 
 // waiter is a caller in line. permit and err are set before done is closed.
@@ -79,8 +88,8 @@ type waiter struct {
 }
 
 func newLine(r *RateLimiter, key hotelstays.RateLimitKey, limit int) *line {
-	l := &line{limiter: r, op: key.Operation, name: redisName(key), limit: limit, bell: make(chan struct{}, 1), out: make(map[int64]*permit),
-		maxTickets: limit, pauseReported: true}
+	l := &line{limiter: r, op: key.Operation, name: redisName(key), limit: limit, bell: make(chan struct{}, 1),
+		granted: make(map[int64]*permit), place: place{maxTickets: limit}}
 	for _, part := range []string{"memory", "slots:" + l.name, "line:" + l.name, "alive:" + l.name, "turn:" + l.name + ":" + r.id} {
 		l.keys = append(l.keys, r.opts.Prefix+":{ratelimit}:"+part)
 	}
@@ -119,7 +128,7 @@ func (l *line) acquire(ctx context.Context) (hotelstays.Permit, error) {
 // tried again.
 func (l *line) acquireFallback(ctx context.Context) (hotelstays.Permit, error) {
 	l.mu.Lock()
-	retryAt := l.retryAt
+	retryAt := l.outage.retryAt
 	l.mu.Unlock()
 	bounded, cancel := context.WithDeadline(ctx, retryAt)
 	defer cancel()
@@ -132,8 +141,8 @@ func (l *line) wait(ctx context.Context) (hotelstays.Permit, error) {
 		return nil, err
 	}
 	l.mu.Lock()
-	if time.Now().Before(l.retryAt) {
-		err := l.down
+	if time.Now().Before(l.outage.retryAt) {
+		err := l.outage.err
 		l.mu.Unlock()
 		return nil, err
 	}
@@ -164,8 +173,8 @@ func (l *line) wait(ctx context.Context) (hotelstays.Permit, error) {
 
 // reportBy schedules a report. l.mu is held.
 func (l *line) reportBy(at time.Time) {
-	if l.reportAt.IsZero() || at.Before(l.reportAt) {
-		l.reportAt = at
+	if l.report.at.IsZero() || at.Before(l.report.at) {
+		l.report.at = at
 		l.wake()
 	}
 }
@@ -179,7 +188,7 @@ func (l *line) pause(until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if until.After(l.paused) {
-		l.paused, l.pauseReported = until, false
+		l.paused, l.report.pause = until, true
 		l.reportBy(now)
 	}
 }
@@ -249,24 +258,24 @@ func (l *line) due(now time.Time) (at time.Time, due bool) {
 	}
 	waiting := l.waiters.Len()
 	switch {
-	case waiting > 0 && l.pauseReported && now.Before(l.paused):
+	case waiting > 0 && !l.report.pause && now.Before(l.paused):
 		sooner(l.paused)
-	case waiting == 0 && l.tickets > 0, waiting > l.tickets && (l.tickets == 0 || l.tickets < l.maxTickets):
+	case waiting == 0 && l.place.tickets > 0, waiting > l.place.tickets && (l.place.tickets == 0 || l.place.tickets < l.place.maxTickets):
 		sooner(now)
 	case waiting > 0:
-		sooner(l.servedAt)
+		sooner(l.place.servedAt)
 	}
-	if !l.reportAt.IsZero() {
-		sooner(l.reportAt)
+	if !l.report.at.IsZero() {
+		sooner(l.report.at)
 	}
-	if len(l.out) > 0 {
+	if len(l.granted) > 0 {
 		sooner(l.renewAt)
 	}
-	if !l.lostAt.IsZero() {
+	if !l.outage.lostAt.IsZero() {
 		sooner(now)
 	}
-	if !at.IsZero() && at.Before(l.retryAt) {
-		at = l.retryAt
+	if !at.IsZero() && at.Before(l.outage.retryAt) {
+		at = l.outage.retryAt
 	}
 	return at, !at.After(now)
 }
@@ -274,47 +283,46 @@ func (l *line) due(now time.Time) (at time.Time, due bool) {
 // dropExpired drops reports that no longer matter, because the leases have ended. l.mu is
 // held.
 func (l *line) dropExpired(now time.Time) {
-	if l.down != nil && now.Sub(l.downSince) > l.limiter.opts.Lease {
-		l.arrived, l.unused = nil, nil
+	if l.outage.err != nil && now.Sub(l.outage.since) > l.limiter.opts.Lease {
+		l.report.arrived, l.report.unused = nil, nil
 	}
-	if now.Sub(l.lostAt) > l.limiter.opts.Lease {
-		l.lostAt = time.Time{}
+	if now.Sub(l.outage.lostAt) > l.limiter.opts.Lease {
+		l.outage.lostAt = time.Time{}
 	}
 	if now.After(l.paused) {
-		l.pauseReported = true
+		l.report.pause = false
 	}
-	if len(l.arrived)+len(l.unused) == 0 && l.pauseReported {
-		l.reportAt = time.Time{}
+	if len(l.report.arrived)+len(l.report.unused) == 0 && !l.report.pause {
+		l.report.at = time.Time{}
 	}
 }
 
 // begin collects what the next turn reports and asks for. l.mu is held.
 func (l *line) begin(now time.Time) turn {
 	l.turns++
-	t := turn{number: l.turns, first: l.next, began: now, refused: -time.Microsecond, arrived: l.arrived, unused: l.unused}
-	if l.refusalUnreported {
-		t.refused, l.refusalUnreported = now.Sub(l.refused), false
+	t := turn{number: l.turns, first: l.next, began: now, refused: -time.Microsecond, arrived: l.report.arrived, unused: l.report.unused}
+	if l.report.refusal {
+		t.refused = now.Sub(l.refused)
 	}
 	if !now.Before(l.paused) {
 		t.want = l.waiters.Len()
 	}
-	l.arrived, l.unused, l.reportAt = nil, nil, time.Time{}
-	if !l.pauseReported {
+	if l.report.pause {
 		t.pause = l.paused.Sub(now)
-		l.pauseReported = true
 	}
-	if l.down != nil && l.fallback != nil {
+	l.report = report{}
+	if l.outage.err != nil && l.fallback != nil {
 		// Others may continue alone until they find Redis again.
 		t.pause = max(t.pause, l.restAfterOutage())
 	}
-	if len(l.out) > 0 && !now.Before(l.renewAt) {
-		for number, p := range l.out {
+	if len(l.granted) > 0 && !now.Before(l.renewAt) {
+		for number, p := range l.granted {
 			if p.sent.IsZero() {
 				t.held = append(t.held, number)
 				continue
 			}
 			t.arrived = append(t.arrived, arrival{number, p.sent.Add(l.travelTime(now))})
-			delete(l.out, number)
+			delete(l.granted, number)
 		}
 	}
 	return t
@@ -329,24 +337,23 @@ func (l *line) restAfterOutage() time.Duration {
 // apply takes over a reply. l.mu is held.
 func (l *line) apply(t turn, r reply) {
 	now := time.Now()
-	l.down, l.downSince, l.retryAt, l.lostAt = nil, time.Time{}, time.Time{}, time.Time{}
-	l.tickets, l.maxTickets, l.servedAt = r.tickets, r.maxTickets, now.Add(r.wait)
-	if r.refused >= 0 && !l.refusalUnreported {
+	l.outage, l.place = outage{}, place{r.tickets, r.maxTickets, now.Add(r.wait)}
+	if r.refused >= 0 && !l.report.refusal {
 		l.refused = now.Add(-r.refused)
 	}
-	if len(t.held) > 0 || len(l.out) == 0 {
+	if len(t.held) > 0 || len(l.granted) == 0 {
 		l.renewAt = now.Add(renewPause)
 	}
 	for range r.granted {
 		number := l.next
 		l.next++
 		if l.waiters.Len() == 0 || now.Before(l.paused) {
-			l.unused = append(l.unused, number)
-			l.reportAt = now
+			l.report.unused = append(l.report.unused, number)
+			l.report.at = now
 			continue
 		}
 		p := &permit{line: l, number: number}
-		l.out[number] = p
+		l.granted[number] = p
 		w := l.waiters.Remove(l.waiters.Front()).(*waiter)
 		w.permit = p
 		close(w.done)
@@ -356,31 +363,31 @@ func (l *line) apply(t turn, r reply) {
 // fail keeps what was not reported, and ends the waits with an error. l.mu is held.
 func (l *line) fail(t turn, err error) {
 	now := time.Now()
-	l.arrived, l.unused = append(t.arrived, l.arrived...), append(t.unused, l.unused...)
+	l.report.arrived, l.report.unused = append(t.arrived, l.report.arrived...), append(t.unused, l.report.unused...)
 	if t.pause > 0 {
-		l.pauseReported = false
+		l.report.pause = true
 	}
-	l.reportAt = now
-	l.refusalUnreported = l.refusalUnreported || t.refused >= 0
+	l.report.at = now
+	l.report.refusal = l.report.refusal || t.refused >= 0
 	if t.want > 0 {
-		l.lostAt = now // the next turn returns what this one was granted, or may still be granted
+		l.outage.lostAt = now // the next turn returns what this one was granted, or may still be granted
 	}
 	if errors.Is(err, redis.ErrClosed) { // for good: the leases end what is out
-		l.arrived, l.unused, l.pauseReported, l.lostAt = nil, nil, true, time.Time{}
+		l.report.arrived, l.report.unused, l.report.pause, l.outage.lostAt = nil, nil, false, time.Time{}
 	}
-	l.down = fmt.Errorf("hotelstaysredis: %s: cannot share the rate limit, nothing was sent: %w: %w; check Redis, or set FallbackProcesses",
+	l.outage.err = fmt.Errorf("hotelstaysredis: %s: cannot share the rate limit, nothing was sent: %w: %w; check Redis, or set FallbackProcesses",
 		l.op, ErrUnavailable, err)
-	l.retryAt = now.Add(retryPause)
-	l.tickets = 0
-	if l.downSince.IsZero() {
-		l.downSince = now
+	l.outage.retryAt = now.Add(retryPause)
+	l.place.tickets = 0
+	if l.outage.since.IsZero() {
+		l.outage.since = now
 		if l.fallback != nil {
 			l.fallback.pause(now.Add(l.window())) // what the fleet has just sent still counts
 		}
 	}
 	for l.waiters.Len() > 0 {
 		w := l.waiters.Remove(l.waiters.Front()).(*waiter)
-		w.err = l.down
+		w.err = l.outage.err
 		close(w.done)
 	}
 }

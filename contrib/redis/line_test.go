@@ -163,7 +163,7 @@ func TestGrantAtTheEndOfAContext(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Second)
-		assert.Empty(t, l.out)
+		assert.Empty(t, l.granted)
 		assert.Zero(t, took(t, b, limit))
 	})
 }

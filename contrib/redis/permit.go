@@ -34,22 +34,22 @@ func (p *permit) Done(r hotelstays.PermitResult) {
 	l, now := p.line, time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, unreported := l.out[p.number]
-	delete(l.out, p.number)
+	_, unreported := l.granted[p.number]
+	delete(l.granted, p.number)
 	if p.sent.IsZero() {
-		l.unused = append(l.unused, p.number)
+		l.report.unused = append(l.report.unused, p.number)
 		l.reportBy(now)
 		return
 	}
 	l.transit.learn(p.sent, r, now)
 	if r.RateLimited {
-		l.refused, l.refusalUnreported = now, true
+		l.refused, l.report.refusal = now, true
 	}
 	by, known := l.arrivedBy(p.sent, r, now)
 	if !known && !unreported {
 		return // Redis has this estimate
 	}
-	l.arrived = append(l.arrived, arrival{p.number, by.Add(l.limiter.opts.Margin)})
+	l.report.arrived = append(l.report.arrived, arrival{p.number, by.Add(l.limiter.opts.Margin)})
 	l.reportBy(now.Add(reportPause))
 }
 
@@ -78,7 +78,7 @@ func later(a, b time.Time) time.Time {
 // travelTime is how long a request counts as under way while no answer proves otherwise.
 // l.mu is held.
 func (l *line) travelTime(now time.Time) time.Duration {
-	return max(l.limiter.opts.Margin, l.caution(now), l.transit.longest(10*l.maxTickets, now))
+	return max(l.limiter.opts.Margin, l.caution(now), l.transit.longest(10*l.place.maxTickets, now))
 }
 
 // caution is how long a request counts as under way even if its answer says otherwise,

@@ -41,14 +41,13 @@ import (
 //	                                           will send it, or find no order if it is marked
 func (b *Bookings) Send(ctx context.Context, customerReferenceNo string, opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
 	limit := time.Now().Add(b.cfg.BookTimeout) // counts from before the job is marked
-	storing := context.WithoutCancel(ctx)
 	ctx, cancel := context.WithDeadline(ctx, limit)
 	defer cancel()
 	job, req, begun, err := b.start(ctx, customerReferenceNo, limit)
 	if err != nil {
 		return nil, fmt.Errorf("hotelstaysriver: Send: reference %q: nothing was sent by this call: %w", customerReferenceNo, err)
 	}
-	return b.book(ctx, storing, job, req, append(begun, opts...))
+	return b.book(ctx, job, req, append(begun, opts...))
 }
 
 // Book stores a booking and sends it: BeginTx and Send in one call, for callers who have no row
@@ -58,7 +57,6 @@ func (b *Bookings) Book(ctx context.Context, req *hotelstays.BookRequest, opts .
 		return nil, fmt.Errorf("hotelstaysriver: Book: %w", err)
 	}
 	limit := time.Now().Add(b.cfg.BookTimeout)
-	storing := context.WithoutCancel(ctx)
 	ctx, cancel := context.WithDeadline(ctx, limit)
 	defer cancel()
 	var job *lockedJob
@@ -74,7 +72,7 @@ func (b *Bookings) Book(ctx context.Context, req *hotelstays.BookRequest, opts .
 	if err != nil {
 		return nil, fmt.Errorf("hotelstaysriver: Book: reference %q: nothing was sent: %w", req.CustomerReferenceNo, err)
 	}
-	return b.book(ctx, storing, job, req, opts)
+	return b.book(ctx, job, req, opts)
 }
 
 // start marks a job and erases its request and options: from now on its Book may have been sent.
@@ -100,22 +98,21 @@ func (b *Bookings) start(ctx context.Context, reference string, bookBy time.Time
 	return job, req, opts, err
 }
 
-// book sends a booking that is marked, and stores what happens. ctx ends when Book must, and
-// storing does not end.
-func (b *Bookings) book(ctx, storing context.Context, job *lockedJob, req *hotelstays.BookRequest,
+// book sends a booking that is marked, until ctx ends, and stores what happens, also after that.
+func (b *Bookings) book(ctx context.Context, job *lockedJob, req *hotelstays.BookRequest,
 	opts []hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
 	outcome, err := b.cfg.Client.BookAndRecover(ctx, req, opts...)
 
-	storing, cancel := context.WithTimeout(storing, storeTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	final, stored := job.Args.Booked(time.Now(), outcome, err), errMoved
 	if final != nil {
-		stored = b.finish(storing, job.ID, func(now *lockedJob) *hotelstays.BookingOutcome {
-			return now.Args.Booked(time.Now(), outcome, err) // the Book of an earlier round may have ended since
+		stored = b.finish(ctx, job.ID, func(locked *lockedJob) *hotelstays.BookingOutcome {
+			return locked.Args.Booked(time.Now(), outcome, err) // the Book of an earlier round may have ended since
 		})
 	}
 	if errors.Is(stored, errMoved) {
-		return nil, b.handOver(storing, job, outcome, err)
+		return nil, b.handOver(ctx, job, outcome, err)
 	}
 	return final, stored
 }
@@ -138,22 +135,22 @@ func (b *Bookings) handOver(ctx context.Context, job *lockedJob, outcome *hotels
 func (b *Bookings) storeRecovery(ctx context.Context, job *lockedJob, recovery *hotelstays.BookingRecovery) (err error) {
 	for {
 		err = b.transact(ctx, func(tx pgx.Tx) error {
-			now, err := b.jobs.lockLatest(ctx, tx, job.Args.Reference, job.Args.Account)
+			latest, err := b.jobs.lockLatest(ctx, tx, job.Args.Reference, job.Args.Account)
 			if err != nil {
 				return err
 			}
-			next, ok := now.Args.HandOver(*recovery)
-			if now.ID != job.ID && now.Args.Ending == "" {
-				next, ok = now.Args.EarlierEnded(recovery.EndedAt)
+			next, ok := latest.Args.HandOver(*recovery)
+			if latest.ID != job.ID && latest.Args.Ending == "" {
+				next, ok = latest.Args.EarlierEnded(recovery.EndedAt)
 			}
 			switch {
 			case !ok:
 				return nil
-			case now.Args.Ending != "":
+			case latest.Args.Ending != "":
 				_, err := b.insert(ctx, tx, next, nil)
 				return err
 			}
-			return b.jobs.store(ctx, tx, now, next)
+			return b.jobs.store(ctx, tx, latest, next)
 		})
 		if !errors.Is(err, durable.ErrAlreadyBegun) && !errors.Is(err, durable.ErrAlreadyBooked) { // else another round has begun just now
 			return err

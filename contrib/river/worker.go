@@ -99,17 +99,17 @@ func (w *worker) snoozeFailure(ctx context.Context, job *river.Job[jobArgs], err
 // step sends a booking that waits for Send, or polls for its order and acts on the answer. It
 // stores nothing but an order in a job that has changed since the poll began.
 func (w *worker) step(ctx context.Context, job *river.Job[jobArgs]) error {
-	now, booking := time.Now(), job.Args.Booking
-	if booking.Phase(now) == durable.PhaseWaiting {
+	at, booking := time.Now(), job.Args.Booking
+	if booking.Phase(at) == durable.PhaseWaiting {
 		return w.send(ctx, job.Args.Reference)
 	}
 	recovery := booking.Recovery
 	outcome, err := w.b.cfg.Client.StepRecovery(ctx, &recovery)
-	next, final := booking.Polled(now, outcome, err)
+	next, final := booking.Polled(at, outcome, err)
 	switch {
 	case final != nil:
-		return w.b.finish(ctx, job.ID, func(now *lockedJob) *hotelstays.BookingOutcome {
-			if final.State != hotelstays.BookingFound && !now.unchanged(job.JobRow, booking) {
+		return w.b.finish(ctx, job.ID, func(locked *lockedJob) *hotelstays.BookingOutcome {
+			if final.State != hotelstays.BookingFound && !locked.unchanged(job.JobRow, booking) {
 				return nil
 			}
 			return final
@@ -121,15 +121,15 @@ func (w *worker) step(ctx context.Context, job *river.Job[jobArgs]) error {
 			slog.String("reference", job.Args.Reference), slog.Int("polls", next.Unverified), slog.String("error", fmt.Sprint(outcome.Err)))
 	}
 	err = w.b.transact(ctx, func(tx pgx.Tx) error {
-		now, err := w.b.jobs.lock(ctx, tx, job.ID)
+		locked, err := w.b.jobs.lock(ctx, tx, job.ID)
 		switch {
 		case err != nil:
 			return err
-		case !now.unchanged(job.JobRow, booking):
+		case !locked.unchanged(job.JobRow, booking):
 			return errMoved
 		}
-		now.Args.Booking = next
-		return w.b.jobs.setArgs(ctx, tx, now)
+		locked.Args.Booking = next
+		return w.b.jobs.setArgs(ctx, tx, locked)
 	})
 	if err != nil {
 		return err

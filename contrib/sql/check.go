@@ -1,4 +1,4 @@
-// What durability rests on.
+// Check: the settings of a database that can lose bookings.
 
 package hotelstayssql
 

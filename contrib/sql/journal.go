@@ -69,14 +69,14 @@ type JournalOptions struct {
 // Journal makes bookings that survive their process. Create it with NewJournal. It is safe for
 // concurrent use. Several processes may use the same tables, also for several accounts.
 type Journal struct {
-	db      database
-	client  *hotelstays.Client
-	opts    JournalOptions
-	keys    *keyring.Ring
-	storing references    // whose OnOutcome this process has called, and that are not committed
-	account []byte        // the fingerprint of the client's recoveries
-	woken   chan struct{} // ends a pause of Run
-	fits    atomic.Bool   // the tables were seen to fit this program
+	db         database
+	client     *hotelstays.Client
+	opts       JournalOptions
+	keys       *keyring.Ring
+	delivering references    // whose OnOutcome this process has called, and that are not committed
+	account    []byte        // the fingerprint of the client's recoveries
+	woken      chan struct{} // ends a pause of Run
+	fits       atomic.Bool   // the tables were seen to fit this program
 }
 
 var _ durable.Bookings[*sql.Tx] = (*Journal)(nil)
@@ -170,14 +170,13 @@ func (j *Journal) BeginTx(ctx context.Context, tx *sql.Tx, req *hotelstays.BookR
 //	                                           send it, or find no order if it is marked
 func (j *Journal) Send(ctx context.Context, customerReferenceNo string, opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
 	limit := time.Now().Add(j.opts.BookTimeout) // counts from before the booking is marked
-	storing := context.WithoutCancel(ctx)
 	ctx, cancel := context.WithDeadline(ctx, limit)
 	defer cancel()
 	e, req, begun, err := j.start(ctx, customerReferenceNo, limit)
 	if err != nil {
 		return nil, j.db.failed(err, "Send: reference %q: nothing was sent by this call", customerReferenceNo)
 	}
-	return j.book(ctx, storing, e, req, append(begun, opts...))
+	return j.book(ctx, e, req, append(begun, opts...))
 }
 
 // Book stores a booking and sends it: BeginTx and Send in one call, for callers who have no row
@@ -187,7 +186,6 @@ func (j *Journal) Book(ctx context.Context, req *hotelstays.BookRequest, opts ..
 		return nil, fmt.Errorf("hotelstayssql: Book: %w", err)
 	}
 	limit := time.Now().Add(j.opts.BookTimeout)
-	storing := context.WithoutCancel(ctx)
 	ctx, cancel := context.WithDeadline(ctx, limit)
 	defer cancel()
 	started, err := durable.New(*j.client.NewBookingRecovery(req, opts...), limit).Start(limit)
@@ -201,7 +199,7 @@ func (j *Journal) Book(ctx context.Context, req *hotelstays.BookRequest, opts ..
 	if err != nil {
 		return nil, j.db.failed(err, "Book: reference %q: nothing was sent", req.CustomerReferenceNo)
 	}
-	return j.book(ctx, storing, e, req, opts)
+	return j.book(ctx, e, req, opts)
 }
 
 // checkTables refuses tables of another version, until it has seen ones that fit.
@@ -251,18 +249,17 @@ func (j *Journal) start(ctx context.Context, reference string, bookBy time.Time)
 	return e, req, opts, err
 }
 
-// book sends a booking that is marked, and stores what happens. ctx ends when Book must, and
-// storing does not end.
-func (j *Journal) book(ctx, storing context.Context, e *entry, req *hotelstays.BookRequest,
+// book sends a booking that is marked, until ctx ends, and stores what happens, also after that.
+func (j *Journal) book(ctx context.Context, e *entry, req *hotelstays.BookRequest,
 	opts []hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
 	outcome, bookErr := j.client.BookAndRecover(ctx, req, opts...)
 
-	storing, cancel := context.WithTimeout(storing, storeTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	round, at := e.Booking, time.Now()
 	var final *hotelstays.BookingOutcome
 	var conflict error
-	err := j.apply(storing, e, func(b durable.Booking) (next durable.Booking, ok bool, err error) {
+	err := j.apply(ctx, e, func(b durable.Booking) (next durable.Booking, ok bool, err error) {
 		final, conflict = b.Booked(at, outcome, bookErr), nil
 		switch again := !sameRound(b, round); {
 		case final == nil: // an earlier round may have an order
@@ -282,7 +279,7 @@ func (j *Journal) book(ctx, storing context.Context, e *entry, req *hotelstays.B
 		return err
 	})
 	if final == nil {
-		return nil, j.handOver(storing, e, outcome, bookErr)
+		return nil, j.handOver(ctx, e, outcome, bookErr)
 	}
 	if err = cmp.Or(err, conflict); err != nil {
 		err = fmt.Errorf("hotelstayssql: reference %q is %s, but that was not stored: %w", e.reference, durable.EndingOf(final), err)

@@ -134,10 +134,10 @@ func (j *Journal) scan(scan func(...any) error) (*entry, error) {
 	return &e, nil
 }
 
-// change replaces the booking of an entry, erases its request unless it still waits for Send, and
+// store stores the next booking of an entry, erases its request unless it still waits for Send, and
 // calls then in the same transaction. It returns errMoved, and changes nothing, if the row has
 // changed since the entry was read.
-func (j *Journal) change(ctx context.Context, e *entry, next durable.Booking, then func(context.Context, *sql.Tx) error) error {
+func (j *Journal) store(ctx context.Context, e *entry, next durable.Booking, then func(context.Context, *sql.Tx) error) error {
 	text, err := withUnknown(e.stored, e.Booking, next)
 	if err != nil {
 		return err
@@ -146,15 +146,15 @@ func (j *Journal) change(ctx context.Context, e *entry, next durable.Booking, th
 	if !next.BookBy.IsZero() || next.Ending != "" {
 		assignments += `, request = NULL`
 	}
-	replace := func(tx *sql.Tx) error {
-		return j.write(ctx, tx, e, assignments, liveOf(next), micros(next.Due), text)
+	update := func(tx *sql.Tx) error {
+		return j.updateRow(ctx, tx, e, assignments, liveOf(next), micros(next.Due), text)
 	}
 	if then == nil {
-		err = j.db.inTx(ctx, replace)
+		err = j.db.inTx(ctx, update)
 	} else {
-		defer j.storing.add(e.reference)()
+		defer j.delivering.add(e.reference)()
 		err = j.db.inGuardedTx(ctx, func(tx *sql.Tx) error {
-			if err := replace(tx); err != nil {
+			if err := update(tx); err != nil {
 				return err
 			}
 			if err := then(ctx, tx); err != nil {
@@ -191,7 +191,7 @@ func (j *Journal) postpone(ctx context.Context, entries []*entry, due func(*entr
 		postponed = nil
 		free, err := j.lock(ctx, tx, entries)
 		for _, e := range free {
-			err := j.write(ctx, tx, e, `due = ?`, micros(due(e)))
+			err := j.updateRow(ctx, tx, e, `due = ?`, micros(due(e)))
 			switch {
 			case err == nil:
 				postponed = append(postponed, e)
@@ -246,8 +246,8 @@ func liveOf(b durable.Booking) int64 {
 	return liveEnded
 }
 
-// write updates the row of an entry, if it has not changed since it was read.
-func (j *Journal) write(ctx context.Context, tx *sql.Tx, e *entry, assignments string, values ...any) error {
+// updateRow updates the row of an entry, if it has not changed since it was read.
+func (j *Journal) updateRow(ctx context.Context, tx *sql.Tx, e *entry, assignments string, values ...any) error {
 	done, err := j.db.dialect.exec(ctx, tx, `UPDATE hotelstays_journal SET fence = fence + 1, `+assignments+
 		` WHERE account = ? AND reference = ? AND fence = ?`, append(values, j.account, []byte(e.reference), e.fence)...)
 	if err != nil {
@@ -259,8 +259,9 @@ func (j *Journal) write(ctx context.Context, tx *sql.Tx, e *entry, assignments s
 	return nil
 }
 
-// apply changes an entry by a transition, and calls then in the same transaction. If another
-// process is faster, it reads the row again. A transition returns false to change nothing.
+// apply stores the booking that a transition returns, and calls then in the same transaction. If
+// the row has changed meanwhile, it reads the row and calls transition again. A transition returns
+// false to store nothing.
 func (j *Journal) apply(ctx context.Context, e *entry, transition func(durable.Booking) (durable.Booking, bool, error),
 	then func(context.Context, *sql.Tx) error) error {
 	for {
@@ -268,14 +269,14 @@ func (j *Journal) apply(ctx context.Context, e *entry, transition func(durable.B
 		if err != nil || !ok {
 			return err
 		}
-		if err = j.change(ctx, e, next, then); !errors.Is(err, errMoved) {
+		if err = j.store(ctx, e, next, then); !errors.Is(err, errMoved) {
 			return err
 		}
-		now, err := j.read(ctx, e.reference)
+		latest, err := j.read(ctx, e.reference)
 		if err != nil {
 			return err
 		}
-		*e = *now
+		*e = *latest
 	}
 }
 
