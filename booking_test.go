@@ -21,10 +21,10 @@ func TestOfferHoldsInItsOwnSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
 		mixed := findOffer(t, srv, client, 0)
-		mixed.session = findOffer(t, srv, client, 0).session
-		_, err := client.CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: mixed.session, RatePkgID: mixed.RatePkgID})
+		mixed.Session = findOffer(t, srv, client, 0).Session
+		_, err := client.CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: mixed.Session, RatePkgID: mixed.RatePkgID})
 		assert.ErrorIs(t, err, hotelstays.ErrParam)
-		_, err = client.Book(t.Context(), mixed.request("ref-1"))
+		_, err = client.Book(t.Context(), mixed.Request("ref-1"))
 		assert.ErrorIs(t, err, hotelstays.ErrParam)
 		assert.Empty(t, srv.Ledger().Orders())
 	})
@@ -36,16 +36,16 @@ func TestARefusedSessionLeadsToANewSearch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
 		ended := findOffer(t, srv, client, 0)
-		ended.session = "ended"
-		_, rates := client.HotelRates(t.Context(), &hotelstays.HotelRatesRequest{SessionID: ended.session,
+		ended.Session = "ended"
+		_, rates := client.HotelRates(t.Context(), &hotelstays.HotelRatesRequest{SessionID: ended.Session,
 			HotelID: "1", CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults()})
-		_, avail := client.CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: ended.session, RatePkgID: ended.RatePkgID})
-		_, book := client.Book(t.Context(), ended.request("ref-1"))
+		_, avail := client.CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: ended.Session, RatePkgID: ended.RatePkgID})
+		_, book := client.Book(t.Context(), ended.Request("ref-1"))
 		for _, err := range []error{rates, avail, book} {
 			assert.ErrorIs(t, err, hotelstays.ErrParam)
 			assert.ErrorContains(t, err, "search again if the session is refused")
 		}
-		_, cancel := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: ended.session, CustomerReferenceNo: "ref-1",
+		_, cancel := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: ended.Session, CustomerReferenceNo: "ref-1",
 			SupplierReferenceNo: "s"})
 		require.Error(t, cancel)
 		assert.NotContains(t, cancel.Error(), "search again")
@@ -61,7 +61,7 @@ func TestCheckAvail(t *testing.T) {
 				o := findOffer(t, srv, client, 0)
 				check := func() *hotelstays.CheckAvailResponse {
 					t.Helper()
-					resp, err := client.CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: o.session, RatePkgID: o.RatePkgID},
+					resp, err := client.CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: o.Session, RatePkgID: o.RatePkgID},
 						hotelstays.WithRawData())
 					require.NoError(t, err)
 					return resp
@@ -110,7 +110,7 @@ func TestBook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
 		o := findOffer(t, srv, client, 0)
-		req := o.request("ref-1")
+		req := o.Request("ref-1")
 		req.Holder.Email, req.Holder.Phone = "guest@example.com", &types.Phone{CountryCode: "AE", CountryNumber: 971, Number: "5550100"}
 		req.Guests = append(req.Guests, types.Guest{RoomIndex: 1, FirstName: "Guest", LastName: "Two", IsChild: new(true), Age: new(0),
 			Gender: "f"})
@@ -150,7 +150,7 @@ func TestBook(t *testing.T) {
 		assert.Equal(t, order.NetRate.String(), booked[0].Total)
 		assert.Equal(t, req.CallbackURL, booked[0].CallbackURL)
 		request := srv.Ledger().Requests(hotelstays.OpBook)[0]
-		assert.Equal(t, o.session, request.Header.Get("Session-Id"))
+		assert.Equal(t, o.Session, request.Header.Get("Session-Id"))
 		assert.Equal(t, request.RequestID, resp.Meta.RequestID)
 	})
 }
@@ -167,7 +167,7 @@ func TestBookSeveralRooms(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, twice, rate.TotalRate.NetRate)
 
-		req := offer{rate, list.Basic.SessionID}.request("ref-1")
+		req := offer{RoomRatePkg: rate, Session: list.Basic.SessionID}.Request("ref-1")
 		req.Guests = append(req.Guests, types.Guest{RoomIndex: 2, FirstName: "Guest", LastName: "Two"})
 		resp, err := client.Book(t.Context(), req)
 		require.NoError(t, err)
@@ -186,16 +186,16 @@ func TestBookIsIdempotent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
 		o := findOffer(t, srv, client, 0)
-		first := o.book(t, client, "ref-1")
-		assert.Equal(t, first, o.book(t, client, "ref-1"))
-		assert.Equal(t, first, findOffer(t, srv, client, 1).book(t, client, "ref-1"))
+		first := o.Book(t, client, "ref-1")
+		assert.Equal(t, first, o.Book(t, client, "ref-1"))
+		assert.Equal(t, first, findOffer(t, srv, client, 1).Book(t, client, "ref-1"))
 		assert.Len(t, srv.Ledger().Orders(), 1)
 		assert.Equal(t, 2, srv.Ledger().BookingsReused())
 
-		_, err := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: o.session, CustomerReferenceNo: "ref-1",
+		_, err := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: o.Session, CustomerReferenceNo: "ref-1",
 			SupplierReferenceNo: first.SupplierReferenceNo})
 		require.NoError(t, err)
-		again := o.book(t, client, "ref-1")
+		again := o.Book(t, client, "ref-1")
 		assert.NotEmpty(t, again.CancelTime, "the existing order comes back even when it is cancelled")
 		assert.Len(t, srv.Ledger().Orders(), 1)
 	})
@@ -209,7 +209,7 @@ func TestConcurrentBooksOfOneReference(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range orders {
 			wg.Go(func() {
-				resp, err := client.Book(t.Context(), o.request("ref-1"))
+				resp, err := client.Book(t.Context(), o.Request("ref-1"))
 				if assert.NoError(t, err) {
 					orders[i] = resp.HotelOrder
 				}
@@ -233,9 +233,9 @@ func TestBookRefusals(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv, client := newSandbox(t, hotelstaystest.Config{Variants: hotelstaystest.Variants{BusinessFailureStatus: status}})
 				o := findOffer(t, srv, client, 0)
-				first := o.book(t, client, "ref-1")
+				first := o.Book(t, client, "ref-1")
 
-				_, err := client.Book(t.Context(), findOffer(t, srv, client, 0).request("ref-2"))
+				_, err := client.Book(t.Context(), findOffer(t, srv, client, 0).Request("ref-2"))
 				assert.ErrorIs(t, err, hotelstays.ErrDuplicateBooking)
 				var api *hotelstays.APIError
 				require.ErrorAs(t, err, &api)
@@ -245,22 +245,22 @@ func TestBookRefusals(t *testing.T) {
 				assert.Empty(t, srv.Ledger().OrdersFor("ref-2"))
 				assert.Equal(t, 1, srv.Ledger().DuplicatesRefused())
 
-				_, err = client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: o.session, CustomerReferenceNo: "ref-1",
+				_, err = client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: o.Session, CustomerReferenceNo: "ref-1",
 					SupplierReferenceNo: first.SupplierReferenceNo})
 				require.NoError(t, err)
-				o.book(t, client, "ref-2")
+				o.Book(t, client, "ref-2")
 
 				moving := findOffer(t, srv, client, 1)
 				srv.MoveRate(moving.RatePkgID, 5)
-				_, err = client.Book(t.Context(), moving.request("ref-3"))
+				_, err = client.Book(t.Context(), moving.Request("ref-3"))
 				assert.ErrorIs(t, err, hotelstays.ErrRateChanged)
 				var unknown *hotelstays.OutcomeUnknownError
 				assert.NotErrorAs(t, err, &unknown)
 				assert.Empty(t, srv.Ledger().OrdersFor("ref-3"))
 
-				now, err := client.CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: moving.session, RatePkgID: moving.RatePkgID})
+				now, err := client.CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: moving.Session, RatePkgID: moving.RatePkgID})
 				require.NoError(t, err)
-				order := moving.book(t, client, "ref-3")
+				order := moving.Book(t, client, "ref-3")
 				assert.Equal(t, now.RoomRatePkg.TotalRate.NetRate, order.NetRate)
 				assert.NotEqual(t, moving.TotalRate.NetRate, order.NetRate)
 				assert.Equal(t, 5, srv.Ledger().Count(hotelstays.OpBook), "no refusal is sent again")

@@ -180,7 +180,7 @@ func FuzzCallbackURL(f *testing.F) {
 func TestAccessTokenRegistersNoCallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
-		req := findOffer(t, srv, client, 0).request("ref-1")
+		req := findOffer(t, srv, client, 0).Request("ref-1")
 		req.CallbackURL = "http://127.0.0.1:9/events"
 		cred := hotelstays.OAuthCredential{ClientID: srv.ClientID, ClientSecret: types.NewSecret(srv.ClientSecret), Scopes: []types.Scope{types.ScopeBookingWrite}}
 		_, err := newClient(t, srv, cred).Book(t.Context(), req)

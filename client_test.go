@@ -1,5 +1,4 @@
-// What New refuses, and what a Client makes of its transport, limiter and ctx.
-// The client: which calls it refuses, its timeouts, its retries, and the transport that it sends through.
+// The client: what New refuses, timeouts, retries, and what a Client makes of its transport, limiter and ctx.
 
 package hotelstays_test
 
@@ -9,7 +8,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"net"
@@ -33,32 +31,9 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/internal/testkit"
 	"github.com/hotelstays/hotelstays-go/types"
 )
-
-type transportFunc func(*http.Request) (*http.Response, error)
-
-func (f transportFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-func clientThrough(t *testing.T, rt http.RoundTripper, opts ...hotelstays.Option) *hotelstays.Client {
-	opts = append([]hotelstays.Option{hotelstays.WithHTTPClient(&http.Client{Transport: rt}), hotelstays.WithMaxAttempts(1)}, opts...)
-	client, err := hotelstays.New("http://127.0.0.1:1", bearerToken("token-0001"), opts...)
-	require.NoError(t, err)
-	return client
-}
-
-func bearerToken(token string) hotelstays.TokenCredential {
-	return hotelstays.TokenCredential{Token: types.NewSecret(token)}
-}
-
-func reply(status int, body string) *http.Response {
-	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: -1}
-}
-
-// saying answers every request with one body.
-func saying(body string) transportFunc {
-	return func(*http.Request) (*http.Response, error) { return reply(200, body), nil }
-}
 
 func newLoopbackServer(t *testing.T, h http.Handler) *httptest.Server {
 	srv := httptest.NewServer(h)
@@ -475,10 +450,7 @@ func TestRefusalUnderHTTP200KeepsTheToken(t *testing.T) {
 		assert.NoError(t, operationCalls[hotelstays.OpDestinations](t.Context(), client))
 		assert.Equal(t, 1, srv.Ledger().TicketsIssued())
 	})
-
 }
-
-// stall keeps the sandbox from ever answering an operation.
 
 // stall makes the sandbox never answer an operation.
 func stall(srv *hotelstaystest.Server, op hotelstays.Operation) {
@@ -868,7 +840,7 @@ func TestRetryTable(t *testing.T) {
 	require.Len(t, rows, len(retryFaults), "each row is tested, and each test is a row")
 	each := slices.Collect(maps.Keys(operationCalls))
 	oneOfEach := []hotelstays.Operation{hotelstays.OpOAuthToken, hotelstays.OpHotelList, hotelstays.OpBook, hotelstays.OpCancel}
-	long := os.Getenv(longVariable) != ""
+	long := testkit.Long()
 	for _, row := range rows {
 		if row.what == "the request never left" {
 			t.Run(row.what, func(t *testing.T) { checkNeverLeft(t, row) })

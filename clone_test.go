@@ -84,7 +84,7 @@ func TestWhatTheCallerChangesLater(t *testing.T) {
 	codes["nothing"] = []int{7}
 	newClient(bearerToken("token"), known, private) // shared, they would be refused
 
-	req := offer{*seenOffer(), "session"}.request("ref-1")
+	req := offer{RoomRatePkg: *seenOffer(), Session: "session"}.Request("ref-1")
 	req.Expect = seenOffer()
 	recovery := client.NewBookingRecovery(req)
 	expect := req.Expect

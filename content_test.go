@@ -425,7 +425,7 @@ func TestIteratorsRefuse(t *testing.T) {
 // once, after its parent.
 func TestWalkDestinationsInParallel(t *testing.T) {
 	t.Parallel()
-	for _, parallelism := range []int{1, 7, 2, 30}[:howMany(t, "parallelisms", 4, 4, 2)] {
+	for _, parallelism := range []int{1, 7, 2, 30}[:howMany(t, "parallelisms", 4, 2, 2)] {
 		t.Run(fmt.Sprint(parallelism), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv, client := newSandbox(t, hotelstaystest.Config{

@@ -167,9 +167,9 @@ func TestDoWithALostAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
 		o := findOffer(t, srv, client, 0)
-		order := o.book(t, client, "ref-1")
+		order := o.Book(t, client, "ref-1")
 		srv.Inject(hotelstaystest.Fault{Kind: hotelstaystest.FaultCut, Commit: true, Operation: hotelstays.OpCancel})
-		_, err := client.Do(t.Context(), &hotelstays.DoRequest{Path: "/api/trade/cancel", SessionID: o.session,
+		_, err := client.Do(t.Context(), &hotelstays.DoRequest{Path: "/api/trade/cancel", SessionID: o.Session,
 			Body: &hotelstays.CancelRequest{CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo}})
 		require.ErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
 		assert.Equal(t, 1, srv.Ledger().Count(hotelstays.OpCancel))

@@ -365,7 +365,7 @@ func logOf(t *testing.T, level slog.Level) (*slog.Logger, *bytes.Buffer, func() 
 func flawedBooking(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
 	t.Helper()
 	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultStatus, Status: 503, Times: 2})
-	req := findOffer(t, srv, client, 0).request("ref-1")
+	req := findOffer(t, srv, client, 0).Request("ref-1")
 	req.Guests[0].PassportNumber = types.NewSecret("XY123456789")
 	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
 	_, err := client.Book(t.Context(), req)
@@ -475,7 +475,7 @@ func TestLogOfAMismatch(t *testing.T) {
 		log, _, read := logOf(t, slog.LevelWarn)
 		client := newClient(t, srv, ticketOf(srv), hotelstays.WithLogger(log))
 		o := findOffer(t, srv, client, 0)
-		order := o.book(t, client, "ref-1")
+		order := o.Book(t, client, "ref-1")
 		for _, tc := range []struct {
 			op    hotelstaystest.Operation
 			field string
@@ -484,7 +484,7 @@ func TestLogOfAMismatch(t *testing.T) {
 		}{
 			{hotelstays.OpBook, "data.hotelOrder.nightCount", "data.hotelOrder.nightCount: want integer, got string",
 				func() (hotelstays.ResponseMeta, error) {
-					resp, err := client.Book(t.Context(), o.request("ref-1"))
+					resp, err := client.Book(t.Context(), o.Request("ref-1"))
 					require.NoError(t, err)
 					want := *order
 					want.NightCount = 0
@@ -504,7 +504,7 @@ func TestLogOfAMismatch(t *testing.T) {
 					return resp.Meta, err
 				}},
 			{hotelstays.OpCancel, "data.serviceFee", "data.serviceFee: want object, got string", func() (hotelstays.ResponseMeta, error) {
-				resp, err := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: o.session, CustomerReferenceNo: "ref-1",
+				resp, err := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: o.Session, CustomerReferenceNo: "ref-1",
 					SupplierReferenceNo: order.SupplierReferenceNo})
 				require.NoError(t, err)
 				assert.Nil(t, resp.ServiceFee)

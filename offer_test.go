@@ -224,7 +224,7 @@ func TestCompareOfferThroughTheFlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newRecoveryWorld(t)
 		check := func() *types.RoomRatePkg {
-			resp, err := w.client.CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: w.offer.session, RatePkgID: w.offer.RatePkgID})
+			resp, err := w.client.CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: w.offer.Session, RatePkgID: w.offer.RatePkgID})
 			require.NoError(t, err)
 			return resp.RoomRatePkg
 		}
@@ -236,7 +236,7 @@ func TestCompareOfferThroughTheFlow(t *testing.T) {
 			types.OfferCancelFees}}), diff)
 		assert.Equal(t, types.OfferNetTotal, diff.Changes[0].Field)
 
-		req := w.offer.request("ref-1")
+		req := w.offer.Request("ref-1")
 		req.Expect = moved
 		resp, err := w.client.Book(t.Context(), req)
 		require.NoError(t, err)

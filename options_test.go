@@ -33,7 +33,7 @@ import (
 func optionCalls(t *testing.T) map[string]operationCall {
 	search := &hotelstays.HotelListRequest{DestinationID: "place", CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults()}
 	batches := edited(*search, func(r *hotelstays.HotelListRequest) { r.DestinationID, r.HotelIDs = "", hotelIDs(3) })
-	booking := offer{types.RoomRatePkg{RatePkgID: "offer"}, "session"}.request("ref-1")
+	booking := offer{RoomRatePkg: types.RoomRatePkg{RatePkgID: "offer"}, Session: "session"}.Request("ref-1")
 	cancel := &hotelstays.CancelRequest{SessionID: "session", CustomerReferenceNo: "ref-1", SupplierReferenceNo: "supplier-1"}
 	recovery := func(c *hotelstays.Client) *hotelstays.BookingRecovery { return c.NewBookingRecovery(booking) }
 	path := filepath.Join(t.TempDir(), "voucher.pdf")
@@ -453,14 +453,14 @@ func TestCurrencyThroughTheFlow(t *testing.T) {
 		o := findOffer(t, srv, client, 0)
 		kuwaiti := regexp.MustCompile(`^\d+\.\d{3}$`)
 		assert.Regexp(t, kuwaiti, string(o.TotalRate.NetRate.Amount))
-		yen, err := client.CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: o.session, RatePkgID: o.RatePkgID},
+		yen, err := client.CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: o.Session, RatePkgID: o.RatePkgID},
 			hotelstays.WithCurrency("JPY"))
 		require.NoError(t, err)
 		assert.Equal(t, "JPY", yen.RoomRatePkg.TotalRate.NetRate.Currency, "a call's own option wins")
 		assert.Equal(t, json.Number("151.250000"), yen.ExchangeRateSnapshot.USD["jpy"])
-		order := o.book(t, client, "ref-1")
+		order := o.Book(t, client, "ref-1")
 		assert.Equal(t, o.TotalRate.NetRate, order.NetRate)
-		cancelled, err := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: o.session, CustomerReferenceNo: "ref-1",
+		cancelled, err := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: o.Session, CustomerReferenceNo: "ref-1",
 			SupplierReferenceNo: order.SupplierReferenceNo})
 		require.NoError(t, err)
 		assert.Equal(t, "KWD", cancelled.ServiceFee.Currency)

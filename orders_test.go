@@ -27,13 +27,13 @@ func TestQueryOrdersFilters(t *testing.T) {
 		srv, client := newSandbox(t)
 		// Three orders, two hours apart; the second is cancelled, the third cannot
 		// be cancelled for nothing.
-		one := findOffer(t, srv, client, 0, types.RefundableFull).book(t, client, "ref-1")
+		one := findOffer(t, srv, client, 0, types.RefundableFull).Book(t, client, "ref-1")
 		time.Sleep(2 * time.Hour)
 		second := findOffer(t, srv, client, 1, types.RefundableFull)
-		two := second.book(t, client, "ref-2")
+		two := second.Book(t, client, "ref-2")
 		time.Sleep(2 * time.Hour)
-		findOffer(t, srv, client, 2, types.RefundableNo).book(t, client, "ref-3")
-		_, err := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: second.session, CustomerReferenceNo: "ref-2",
+		findOffer(t, srv, client, 2, types.RefundableNo).Book(t, client, "ref-3")
+		_, err := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: second.Session, CustomerReferenceNo: "ref-2",
 			SupplierReferenceNo: two.SupplierReferenceNo})
 		require.NoError(t, err)
 
@@ -87,7 +87,7 @@ func TestQueryOrdersFilters(t *testing.T) {
 func TestOrderReadBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t, hotelstaystest.Config{RequiredGuestFields: []string{"passportNumber"}})
-		req := findOffer(t, srv, client, 0).request("ref-1")
+		req := findOffer(t, srv, client, 0).Request("ref-1")
 		req.Holder.Phone = &types.Phone{CountryCode: "AE", CountryNumber: 971, Number: "5550100"}
 		_, err := client.Book(t.Context(), req)
 		assert.ErrorIs(t, err, hotelstays.ErrParam, "the contract asks for a passport")
@@ -115,7 +115,7 @@ func TestOrdersOfAnotherAccount(t *testing.T) {
 		srv, client := newSandbox(t, hotelstaystest.Config{
 			Accounts: []hotelstaystest.Account{{AppKey: "one", AppSecret: "secret-1"}, {AppKey: "two", AppSecret: "secret-2"}},
 		})
-		order := findOffer(t, srv, client, 0).book(t, client, "ref-1")
+		order := findOffer(t, srv, client, 0).Book(t, client, "ref-1")
 
 		stranger := newClient(t, srv, hotelstays.TicketCredential{AppKey: "two", AppSecret: types.NewSecret("secret-2")})
 		orders, err := stranger.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{"ref-1"}})
@@ -132,10 +132,10 @@ func TestOrdersOfAnotherAccount(t *testing.T) {
 			assert.Equal(t, "order not found", api.Msg)
 		}
 		own := findOffer(t, srv, stranger, 0)
-		_, err = stranger.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: own.session, CustomerReferenceNo: "ref-1",
+		_, err = stranger.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: own.Session, CustomerReferenceNo: "ref-1",
 			SupplierReferenceNo: order.SupplierReferenceNo})
 		assert.ErrorIs(t, err, hotelstays.ErrNotFound)
-		own.book(t, stranger, "ref-1")
+		own.Book(t, stranger, "ref-1")
 		assert.Len(t, srv.Ledger().OrdersFor("ref-1"), 2, "a reference is the account's own")
 		assert.Empty(t, srv.Ledger().Cancellations())
 	})
@@ -145,8 +145,8 @@ func TestOrdersOfAnotherAccount(t *testing.T) {
 func TestFindOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
-		booked := findOffer(t, srv, client, 0).book(t, client, "ref-1")
-		findOffer(t, srv, client, 1).book(t, client, "ref-2")
+		booked := findOffer(t, srv, client, 0).Book(t, client, "ref-1")
+		findOffer(t, srv, client, 1).Book(t, client, "ref-2")
 
 		order, err := client.FindOrder(t.Context(), "ref-1")
 		require.NoError(t, err)
@@ -171,7 +171,7 @@ func TestFindOrder(t *testing.T) {
 func TestOrderIsConfirmedInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t, hotelstaystest.Config{ConfirmAfter: 7 * time.Minute})
-		findOffer(t, srv, client, 0).book(t, client, "ref-1")
+		findOffer(t, srv, client, 0).Book(t, client, "ref-1")
 		for _, tc := range []struct {
 			later     time.Duration
 			status    types.OrderStatus
@@ -199,8 +199,8 @@ func TestCancel(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv, client := newSandbox(t)
 				o := findOffer(t, srv, client, 0, mode)
-				order := o.book(t, client, "ref-1")
-				cancel := &hotelstays.CancelRequest{SessionID: o.session, CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo,
+				order := o.Book(t, client, "ref-1")
+				cancel := &hotelstays.CancelRequest{SessionID: o.Session, CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo,
 					Reason: "plans changed"}
 				resp, err := client.Cancel(t.Context(), cancel)
 				require.NoError(t, err)
@@ -251,9 +251,9 @@ func TestCancelRefusals(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv, client := newSandbox(t, hotelstaystest.Config{CancelRule: tc.rule})
 				o := findOffer(t, srv, client, 0)
-				order := o.book(t, client, "ref-1")
+				order := o.Book(t, client, "ref-1")
 				time.Sleep(time.Until(tc.when))
-				cancel := &hotelstays.CancelRequest{SessionID: o.session, CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo}
+				cancel := &hotelstays.CancelRequest{SessionID: o.Session, CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo}
 				before := srv.Ledger().Orders()[0].Status
 				_, err := client.Cancel(t.Context(), cancel)
 				assert.ErrorIs(t, err, hotelstays.ErrCancelRefused)
@@ -280,9 +280,9 @@ func TestCancelOfAnUnknownOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
 		o := findOffer(t, srv, client, 0)
-		order := o.book(t, client, "ref-1")
+		order := o.Book(t, client, "ref-1")
 		for _, refs := range [][2]string{{"ref-9", order.SupplierReferenceNo}, {"ref-1", "another"}} {
-			_, err := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: o.session, CustomerReferenceNo: refs[0],
+			_, err := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: o.Session, CustomerReferenceNo: refs[0],
 				SupplierReferenceNo: refs[1]})
 			assert.ErrorIs(t, err, hotelstays.ErrNotFound)
 			assert.NotErrorIs(t, err, hotelstays.ErrCancelRefused)
@@ -363,7 +363,7 @@ func TestAwaitOrder(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newRecoveryWorld(t, hotelstaystest.Config{ConfirmAfter: tc.confirm, LateVisibility: tc.visible})
-				w.offer.book(t, w.client, "ref-1")
+				w.offer.Book(t, w.client, "ref-1")
 				start := time.Now()
 				for _, step := range tc.steps {
 					at(t, step.at, func() { w.SetOrderStatus("ref-1", step.status) })
@@ -422,7 +422,7 @@ func TestAwaitOrderSaysWhatItSaw(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newRecoveryWorld(t, hotelstaystest.Config{ConfirmAfter: hotelstaystest.Never})
-			w.offer.book(t, w.client, "ref-1")
+			w.offer.Book(t, w.client, "ref-1")
 			if tc.poll.Kind != "" {
 				w.Inject(tc.poll)
 			}
@@ -484,7 +484,7 @@ func TestCancelAndRead(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newRecoveryWorld(t)
-				order := w.offer.book(t, w.client, "ref-1")
+				order := w.offer.Book(t, w.client, "ref-1")
 				if tc.cancel.Kind != "" {
 					w.Inject(tc.cancel)
 				}
@@ -495,7 +495,7 @@ func TestCancelAndRead(t *testing.T) {
 				if tc.states {
 					opts = append(opts, sandboxStates)
 				}
-				outcome, err := w.client.CancelAndRead(t.Context(), &hotelstays.CancelRequest{SessionID: w.offer.session,
+				outcome, err := w.client.CancelAndRead(t.Context(), &hotelstays.CancelRequest{SessionID: w.offer.Session,
 					CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo}, opts...)
 
 				var unknown *hotelstays.OutcomeUnknownError
@@ -553,9 +553,9 @@ func TestCancelAndReadRefused(t *testing.T) {
 		t.Run(tc.says, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newRecoveryWorld(t, hotelstaystest.Config{CancelRule: tc.rule})
-				order := w.offer.book(t, w.client, "ref-1")
+				order := w.offer.Book(t, w.client, "ref-1")
 				time.Sleep(time.Until(tc.when))
-				outcome, err := w.client.CancelAndRead(t.Context(), &hotelstays.CancelRequest{SessionID: w.offer.session,
+				outcome, err := w.client.CancelAndRead(t.Context(), &hotelstays.CancelRequest{SessionID: w.offer.Session,
 					CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo}, sandboxStates)
 				assert.ErrorIs(t, err, hotelstays.ErrCancelRefused)
 				assert.ErrorContains(t, err, tc.says)
@@ -574,7 +574,7 @@ func TestStatusesThatAWaitOutlasts(t *testing.T) {
 		t.Run(fmt.Sprint(code), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newRecoveryWorld(t, hotelstaystest.Config{ConfirmAfter: time.Second})
-				w.offer.book(t, w.client, "ref-1")
+				w.offer.Book(t, w.client, "ref-1")
 				w.Inject(pollAnswer(code, ""))
 				client := newClient(t, w.Server, w.cred, hotelstays.WithMaxAttempts(1))
 				at(t, 60, w.ClearFaults)
@@ -586,7 +586,7 @@ func TestStatusesThatAWaitOutlasts(t *testing.T) {
 			})
 			synctest.Test(t, func(t *testing.T) {
 				w := newRecoveryWorld(t, hotelstaystest.Config{ConfirmAfter: time.Second})
-				w.offer.book(t, w.client, "ref-1")
+				w.offer.Book(t, w.client, "ref-1")
 				time.Sleep(time.Hour) // the voucher is there
 				fault := status(code, "")
 				fault.Operation, fault.Times = hotelstays.OpOrderVoucher, -1

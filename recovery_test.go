@@ -172,7 +172,7 @@ func TestRecoverySchedule(t *testing.T) {
 					close(wakeup)
 				}
 
-				outcome, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-1"), hotelstays.WithWakeup(wakeup))
+				outcome, err := w.client.BookAndRecover(t.Context(), w.offer.Request("ref-1"), hotelstays.WithWakeup(wakeup))
 
 				require.NoError(t, err)
 				ended := w.bookEnded(t)
@@ -200,7 +200,7 @@ func TestRecoveryFindsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newRecoveryWorld(t)
 		w.Inject(bookMade)
-		outcome, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-1"))
+		outcome, err := w.client.BookAndRecover(t.Context(), w.offer.Request("ref-1"))
 		require.NoError(t, err)
 		assert.Equal(t, hotelstays.BookingFound, outcome.State)
 		assert.Equal(t, []float64{0}, w.polls(w.bookEnded(t)))
@@ -211,17 +211,17 @@ func TestRecoveryFindsAtOnce(t *testing.T) {
 func TestBookAndRecoverOfAnAnsweredBook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newRecoveryWorld(t)
-		outcome, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-1"))
+		outcome, err := w.client.BookAndRecover(t.Context(), w.offer.Request("ref-1"))
 		require.NoError(t, err)
 		assert.Equal(t, hotelstays.BookingFound, outcome.State)
 		assert.Equal(t, "ref-1", outcome.Order.CustomerReferenceNo)
 		assert.NotNil(t, outcome.Recovery)
 
-		refused, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-2"))
+		refused, err := w.client.BookAndRecover(t.Context(), w.offer.Request("ref-2"))
 		assert.ErrorIs(t, err, hotelstays.ErrDuplicateBooking)
 		assert.Nil(t, refused)
 
-		invalid, err := w.client.BookAndRecover(t.Context(), w.offer.request(""))
+		invalid, err := w.client.BookAndRecover(t.Context(), w.offer.Request(""))
 		var faults *hotelstays.ValidationError
 		assert.ErrorAs(t, err, &faults)
 		assert.Nil(t, invalid)
@@ -237,7 +237,7 @@ func TestWithSaveRecovery(t *testing.T) {
 		w := newRecoveryWorld(t, hotelstaystest.Config{LateVisibility: 100 * time.Second})
 		w.Inject(bookMade)
 		var saved []hotelstays.BookingRecovery
-		outcome, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-1"), hotelstays.WithMarket("AE"),
+		outcome, err := w.client.BookAndRecover(t.Context(), w.offer.Request("ref-1"), hotelstays.WithMarket("AE"),
 			hotelstays.WithSaveRecovery(func(_ context.Context, r *hotelstays.BookingRecovery) error {
 				assert.Equal(t, min(1, len(saved)), w.Ledger().Count(hotelstays.OpBook))
 				assert.Equal(t, len(saved), w.Ledger().Count(hotelstays.OpQueryOrders))
@@ -286,7 +286,7 @@ func TestSaveRecoveryThatFails(t *testing.T) {
 					w.Inject(pollAnswer(403, ""))
 				}
 				saves := 0
-				outcome, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-1"),
+				outcome, err := w.client.BookAndRecover(t.Context(), w.offer.Request("ref-1"),
 					hotelstays.WithSaveRecovery(func(context.Context, *hotelstays.BookingRecovery) error {
 						if saves++; saves > tc.saves {
 							return errDisk
@@ -312,7 +312,7 @@ func TestSaveRecoveryThatFails(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		w := newRecoveryWorld(t)
-		outcome, err := w.client.RecoverBooking(t.Context(), w.client.NewBookingRecovery(w.offer.request("ref-1")),
+		outcome, err := w.client.RecoverBooking(t.Context(), w.client.NewBookingRecovery(w.offer.Request("ref-1")),
 			hotelstays.WithSaveRecovery(func(context.Context, *hotelstays.BookingRecovery) error { return errDisk }))
 		require.ErrorIs(t, err, errDisk)
 		assert.Equal(t, hotelstays.BookingOpen, outcome.State)
@@ -342,7 +342,7 @@ func TestRecoveryEndIsLogged(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), tc.within)
 			defer cancel()
-			_, _ = client.BookAndRecover(ctx, w.offer.request("ref-1"))
+			_, _ = client.BookAndRecover(ctx, w.offer.Request("ref-1"))
 			assert.Contains(t, log.String(), tc.ended)
 			assert.Equal(t, 1, strings.Count(log.String(), "recovery ended")+strings.Count(log.String(), "recovery interrupted"))
 		})
@@ -381,7 +381,7 @@ func TestBooksOwnTimeoutDoesNotShiftThePolls(t *testing.T) {
 		w := newRecoveryWorld(t)
 		w.Inject(bookLost)
 		w.Inject(pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Hour}))
-		_, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-1"), hotelstays.WithTimeout(2*time.Minute))
+		_, err := w.client.BookAndRecover(t.Context(), w.offer.Request("ref-1"), hotelstays.WithTimeout(2*time.Minute))
 		require.NoError(t, err)
 		assert.Equal(t, []float64{0, 30, 90, 210, 450, 600}, w.polls(w.bookEnded(t)))
 	})
@@ -400,7 +400,7 @@ func TestAClientsTimeoutBoundsThePolls(t *testing.T) {
 				require.NoError(t, err)
 				w.Inject(pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Hour}))
 				start := time.Now()
-				outcome, err := client.StepRecovery(t.Context(), client.NewBookingRecovery(w.offer.request("ref-1")))
+				outcome, err := client.StepRecovery(t.Context(), client.NewBookingRecovery(w.offer.Request("ref-1")))
 				require.NoError(t, err)
 				assert.Equal(t, hotelstays.BookingOpen, outcome.State)
 				assert.Equal(t, tc.poll, time.Since(start))
@@ -425,7 +425,7 @@ func TestRecoveryStepsOfManyProcesses(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newRecoveryWorld(t, hotelstaystest.Config{LateVisibility: tc.visible})
 				w.Inject(tc.book)
-				req := w.offer.request("ref-1")
+				req := w.offer.Request("ref-1")
 				req.Expect = &w.offer.RoomRatePkg
 				recovery := stored(t, w.client.NewBookingRecovery(req, hotelstays.WithMarket("AE"), hotelstays.WithUserRef("clerk")))
 				_, err := w.client.Book(t.Context(), req)
@@ -474,7 +474,7 @@ func TestRecoveryResumed(t *testing.T) {
 					w.Inject(bookLost)
 					life, die := context.WithTimeout(t.Context(), time.Duration(tc.died*float64(time.Second))+time.Millisecond)
 					defer die()
-					outcome, err := w.client.BookAndRecover(life, w.offer.request("ref-1"))
+					outcome, err := w.client.BookAndRecover(life, w.offer.Request("ref-1"))
 					require.ErrorIs(t, err, context.DeadlineExceeded)
 					require.Equal(t, hotelstays.BookingOpen, outcome.State)
 
@@ -527,7 +527,7 @@ func TestRecoveryStoredBeforeBook(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newRecoveryWorld(t, hotelstaystest.Config{LateVisibility: tc.visible})
-				req := w.offer.request("ref-1")
+				req := w.offer.Request("ref-1")
 				recovery := w.client.NewBookingRecovery(req)
 				assert.True(t, recovery.EndedAt.IsZero())
 				recovery = stored(t, recovery)
@@ -563,7 +563,7 @@ func TestStepRecoveryPollsAtMostOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newRecoveryWorld(t)
 		w.Inject(bookLost)
-		req := w.offer.request("ref-1")
+		req := w.offer.Request("ref-1")
 		recovery := w.client.NewBookingRecovery(req)
 		_, err := w.client.Book(t.Context(), req)
 		require.Error(t, err)
@@ -606,7 +606,7 @@ func TestRecoveryThatCannotPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newRecoveryWorld(t)
 		start := time.Now()
-		recovery := w.client.NewBookingRecovery(w.offer.request("ref-1"))
+		recovery := w.client.NewBookingRecovery(w.offer.Request("ref-1"))
 		var invalid *hotelstays.ValidationError
 		_, err := w.client.RecoverBooking(t.Context(), recovery, hotelstays.WithCurrency("EUR"))
 		assert.ErrorAs(t, err, &invalid)
@@ -631,7 +631,7 @@ func TestRecoveryIsOfOneAccount(t *testing.T) {
 			Accounts: []hotelstaystest.Account{{AppKey: "one", AppSecret: "secret one"}, {AppKey: "two", AppSecret: "secret two"}},
 		})
 		w.Inject(bookMade)
-		req := w.offer.request("ref-1")
+		req := w.offer.Request("ref-1")
 		recovery := w.client.NewBookingRecovery(req)
 		_, err := w.client.Book(t.Context(), req)
 		require.Error(t, err)
@@ -711,7 +711,7 @@ func TestRecoveryOfAnotherTokenCredential(t *testing.T) {
 		}
 		one, two := static("one", "secret one"), static("two", "secret two")
 		w.Inject(bookMade)
-		req := w.offer.request("ref-1")
+		req := w.offer.Request("ref-1")
 		recovery := one.NewBookingRecovery(req)
 		_, err := one.Book(t.Context(), req)
 		require.Error(t, err)
@@ -748,7 +748,7 @@ func TestRecoveryCarriesMarketAndUser(t *testing.T) {
 				booking := newClient(t, srv, ticketOf(srv), tc.client...)
 				life, die := context.WithTimeout(t.Context(), 40*time.Second)
 				defer die()
-				outcome, err := booking.BookAndRecover(life, o.request("ref-1"), tc.book...)
+				outcome, err := booking.BookAndRecover(life, o.Request("ref-1"), tc.book...)
 				require.ErrorIs(t, err, context.DeadlineExceeded)
 				assert.Equal(t, hotelstays.BookingOpen, outcome.State)
 
@@ -854,7 +854,7 @@ func TestWhatProvesAbsence(t *testing.T) {
 	}
 	chosen := portionOf(t, 1, 3)
 	for _, tc := range answers {
-		if !chosen.next() {
+		if !chosen.Next() {
 			continue
 		}
 		t.Run(tc.name, func(t *testing.T) {
@@ -863,7 +863,7 @@ func TestWhatProvesAbsence(t *testing.T) {
 				w.Inject(bookLost)
 				tc.answer.Skip = 5 // good, and empty
 				w.Inject(tc.answer)
-				outcome, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-1"))
+				outcome, err := w.client.BookAndRecover(t.Context(), w.offer.Request("ref-1"))
 				require.NoError(t, err)
 				assert.Equal(t, tc.state, outcome.State)
 				assert.Equal(t, tc.state == hotelstays.BookingFound, outcome.Order != nil)
@@ -874,7 +874,7 @@ func TestWhatProvesAbsence(t *testing.T) {
 	// The same answers to the first five polls prove nothing, nor do they stop the
 	// sixth from proving it. A 403 ends the asking: it would be refused again.
 	for _, tc := range answers {
-		if tc.state != hotelstays.BookingUnverified || !chosen.next() {
+		if tc.state != hotelstays.BookingUnverified || !chosen.Next() {
 			continue
 		}
 		t.Run(tc.name+", before the last", func(t *testing.T) {
@@ -883,7 +883,7 @@ func TestWhatProvesAbsence(t *testing.T) {
 				w.Inject(bookLost)
 				w.Inject(tc.answer)
 				at(t, 599, w.ClearFaults)
-				outcome, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-1"))
+				outcome, err := w.client.BookAndRecover(t.Context(), w.offer.Request("ref-1"))
 				require.NoError(t, err)
 				if strings.HasPrefix(tc.name, "HTTP 403") {
 					assert.Equal(t, hotelstays.BookingUnverified, outcome.State)
@@ -914,7 +914,7 @@ func TestUnverifiedCanBeAskedAgain(t *testing.T) {
 				failing := pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})
 				failing.Skip = 5
 				w.Inject(failing)
-				outcome, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-1"))
+				outcome, err := w.client.BookAndRecover(t.Context(), w.offer.Request("ref-1"))
 				require.NoError(t, err)
 				require.Equal(t, hotelstays.BookingUnverified, outcome.State)
 
@@ -972,7 +972,7 @@ func TestRecoveryOfAnEndedContext(t *testing.T) {
 					}
 					start := time.Now()
 
-					outcome, err := w.client.BookAndRecover(ctx, w.offer.request("ref-1"))
+					outcome, err := w.client.BookAndRecover(ctx, w.offer.Request("ref-1"))
 
 					require.ErrorIs(t, err, why)
 					assert.ErrorContains(t, err, `"ref-1"`)
@@ -1007,7 +1007,7 @@ func TestRecoveryOfAnEndedContext(t *testing.T) {
 				}
 			}}))
 			saved := hotelstays.WithSaveRecovery(func(context.Context, *hotelstays.BookingRecovery) error { return nil })
-			outcome, err := client.BookAndRecover(ctx, w.offer.request("ref-1"), saved)
+			outcome, err := client.BookAndRecover(ctx, w.offer.Request("ref-1"), saved)
 			require.NoError(t, err, "the order was found")
 			assert.Equal(t, hotelstays.BookingFound, outcome.State)
 		})
@@ -1017,7 +1017,7 @@ func TestRecoveryOfAnEndedContext(t *testing.T) {
 			w := newRecoveryWorld(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			outcome, err := w.client.BookAndRecover(ctx, w.offer.request("ref-1"))
+			outcome, err := w.client.BookAndRecover(ctx, w.offer.Request("ref-1"))
 			assert.ErrorIs(t, err, context.Canceled)
 			assert.Nil(t, outcome, "nothing was sent")
 			assert.Zero(t, w.Ledger().Count(hotelstays.OpBook))
@@ -1036,7 +1036,7 @@ func TestRefusalInDoubtWhenCtxEnds(t *testing.T) {
 			w.Inject(pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage}))
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			outcome, err := w.client.BookAndRecover(ctx, w.offer.request("ref-1"))
+			outcome, err := w.client.BookAndRecover(ctx, w.offer.Request("ref-1"))
 			var unknown *hotelstays.OutcomeUnknownError
 			var refusal *hotelstays.APIError
 			assert.Equal(t, hotelstays.BookingOpen, outcome.State)
@@ -1109,7 +1109,7 @@ func TestRefusalCodes(t *testing.T) {
 				if tc.heals > 0 {
 					at(t, tc.heals, w.ClearFaults)
 				}
-				outcome, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-1"), refusing(hotelstays.OpBook, 100001112))
+				outcome, err := w.client.BookAndRecover(t.Context(), w.offer.Request("ref-1"), refusing(hotelstays.OpBook, 100001112))
 				books := w.Ledger().Requests(hotelstays.OpBook)
 				assert.Equal(t, tc.polls, w.polls(books[len(books)-1].Done))
 				if tc.state != hotelstays.BookingOpen {
@@ -1171,17 +1171,17 @@ func TestReferenceReused(t *testing.T) {
 			"", "checkIn checkOut"},
 	} {
 		for _, how := range []string{"Book", "BookAndRecover", "found by recovery", "found by a later process"} {
-			if !chosen.next() {
+			if !chosen.Next() {
 				continue
 			}
 			t.Run(tc.name+", "+how, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					w := newRecoveryWorld(t)
-					made := w.offer.book(t, w.client, "ref-1")
+					made := w.offer.Book(t, w.client, "ref-1")
 					if tc.prior != nil {
 						tc.prior(t, w)
 					}
-					req := w.offer.request("ref-1")
+					req := w.offer.Request("ref-1")
 					req.Expect = tc.now(w.offer)
 
 					var err error
@@ -1253,7 +1253,7 @@ func TestPollAcrossTheEndOfTheSchedule(t *testing.T) {
 			w.Inject(slow)
 			wakeup := make(chan struct{}, 1)
 			at(t, 590, func() { wakeup <- struct{}{} })
-			outcome, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-1"), hotelstays.WithWakeup(wakeup))
+			outcome, err := w.client.BookAndRecover(t.Context(), w.offer.Request("ref-1"), hotelstays.WithWakeup(wakeup))
 			require.NoError(t, err)
 			assert.Equal(t, hotelstays.BookingAbsent, outcome.State)
 			assert.Equal(t, []float64{0, 30, 90, 210, 450, 590, 605}, w.polls(w.bookEnded(t)))
@@ -1262,7 +1262,7 @@ func TestPollAcrossTheEndOfTheSchedule(t *testing.T) {
 	t.Run("by StepRecovery", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newRecoveryWorld(t)
-			recovery := w.client.NewBookingRecovery(w.offer.request("ref-1"))
+			recovery := w.client.NewBookingRecovery(w.offer.Request("ref-1"))
 			recovery.EndedAt, recovery.Polls = time.Now().Add(-590*time.Second), 5
 			start := time.Now()
 			slow.Skip = 0
@@ -1310,7 +1310,7 @@ func TestPollTimeout(t *testing.T) {
 				require.NoError(t, err)
 				w.Inject(pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Hour}))
 				start := time.Now()
-				_, err = client.StepRecovery(t.Context(), client.NewBookingRecovery(w.offer.request("ref-1")), call...)
+				_, err = client.StepRecovery(t.Context(), client.NewBookingRecovery(w.offer.Request("ref-1")), call...)
 				require.NoError(t, err)
 				assert.Equal(t, tc.poll, time.Since(start))
 			})
@@ -1324,7 +1324,7 @@ func TestClockSetBack(t *testing.T) {
 	for polls := range 7 {
 		synctest.Test(t, func(t *testing.T) {
 			w := newRecoveryWorld(t)
-			recovery := w.client.NewBookingRecovery(w.offer.request("ref-1"))
+			recovery := w.client.NewBookingRecovery(w.offer.Request("ref-1"))
 			start := time.Now()
 			recovery.EndedAt, recovery.Polls = start.Add(time.Hour), polls
 			recovery.NextPoll = recovery.EndedAt.Add(30 * time.Second)
@@ -1343,7 +1343,7 @@ func TestClockSetBack(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) { // after a poll in the future
 		w := newRecoveryWorld(t)
-		recovery := w.client.NewBookingRecovery(w.offer.request("ref-1"))
+		recovery := w.client.NewBookingRecovery(w.offer.Request("ref-1"))
 		start := time.Now()
 		recovery.EndedAt, recovery.Polls, recovery.NextPoll = start.Add(-100*time.Second), 3, start.Add(5*time.Hour)
 		outcome, err := w.client.RecoverBooking(t.Context(), recovery)
@@ -1358,7 +1358,7 @@ func TestPollsAskForTheReference(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newRecoveryWorld(t)
 		w.Inject(bookLost)
-		_, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-1"))
+		_, err := w.client.BookAndRecover(t.Context(), w.offer.Request("ref-1"))
 		require.NoError(t, err)
 		polls := w.Ledger().Requests(hotelstays.OpQueryOrders)
 		require.Len(t, polls, 6)
@@ -1384,7 +1384,7 @@ func TestVisibleTooLate(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newRecoveryWorld(t, hotelstaystest.Config{LateVisibility: tc.visible})
 				w.Inject(bookMade)
-				req := w.offer.request("ref-1")
+				req := w.offer.Request("ref-1")
 				req.Expect = &w.offer.RoomRatePkg
 
 				outcome, err := w.client.BookAndRecover(t.Context(), req)
@@ -1399,7 +1399,7 @@ func TestVisibleTooLate(t *testing.T) {
 				assert.Equal(t, made[0].PlatformReferenceNo, again.Order.PlatformReferenceNo)
 				assert.Equal(t, 1, w.Ledger().BookingsReused())
 
-				other, err := w.client.BookAndRecover(t.Context(), w.offer.request("ref-2"))
+				other, err := w.client.BookAndRecover(t.Context(), w.offer.Request("ref-2"))
 				assert.ErrorIs(t, err, hotelstays.ErrDuplicateBooking)
 				assert.Nil(t, other)
 				assert.Len(t, w.Ledger().Orders(), 1)

@@ -377,7 +377,7 @@ func TestHotelListPages(t *testing.T) {
 				given := searchCity(srv)
 				given.PageNum, given.PageSize = tc.num, tc.size
 				if tc.session {
-					given.SessionID = findOffer(t, srv, client, 0).session
+					given.SessionID = findOffer(t, srv, client, 0).Session
 				}
 				want, before := *given, srv.Ledger().Count(hotelstays.OpHotelList)
 				pages, errs := collect(client.HotelListPages(t.Context(), given))

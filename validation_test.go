@@ -50,14 +50,6 @@ func (c *countedRequests) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errors.New("counted")
 }
 
-func clientWith(t *testing.T, rt http.RoundTripper, cred hotelstays.Credential, options ...hotelstays.Option) *hotelstays.Client {
-	t.Helper()
-	options = append([]hotelstays.Option{hotelstays.WithHTTPClient(&http.Client{Transport: rt}), hotelstays.WithMaxAttempts(1)}, options...)
-	c, err := hotelstays.New("https://api.example.test", cred, options...)
-	require.NoError(t, err)
-	return c
-}
-
 // faultPaths are the places that err names, sorted; it fails when err is not a
 // *ValidationError.
 func faultPaths(t *testing.T, err error) []string {

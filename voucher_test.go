@@ -28,7 +28,7 @@ func TestOrderVoucherStates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t, hotelstaystest.Config{VoucherDelay: 5 * time.Second})
 		o := findOffer(t, srv, client, 0)
-		order := o.book(t, client, "ref-1")
+		order := o.Book(t, client, "ref-1")
 		for _, tc := range []struct {
 			status types.VoucherStatus
 			after  func()
@@ -40,7 +40,7 @@ func TestOrderVoucherStates(t *testing.T) {
 			{types.VoucherGenerated, func() { time.Sleep(5 * time.Second) }},
 			{types.VoucherFailed, func() { srv.FailVoucher("ref-1") }},
 			{types.VoucherCancelled, func() {
-				_, err := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: o.session, CustomerReferenceNo: "ref-1",
+				_, err := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: o.Session, CustomerReferenceNo: "ref-1",
 					SupplierReferenceNo: order.SupplierReferenceNo})
 				require.NoError(t, err)
 			}},
@@ -60,7 +60,7 @@ func TestOrderVoucherStates(t *testing.T) {
 func TestOrderVoucherDocument(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t, hotelstaystest.Config{VoucherLinkLifetime: 10 * time.Minute})
-		findOffer(t, srv, client, 0).book(t, client, "ref-1")
+		findOffer(t, srv, client, 0).Book(t, client, "ref-1")
 		time.Sleep(time.Hour)
 		ask := func(inline bool) *types.Voucher {
 			t.Helper()
@@ -104,7 +104,7 @@ func TestOrderVoucherDocument(t *testing.T) {
 func TestUnsignedVoucher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t, hotelstaystest.Config{UnsignedVouchers: true})
-		findOffer(t, srv, client, 0).book(t, client, "ref-1")
+		findOffer(t, srv, client, 0).Book(t, client, "ref-1")
 		time.Sleep(time.Hour)
 		resp, err := client.OrderVoucher(t.Context(), &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1", IncludeDocument: true})
 		require.NoError(t, err)
@@ -116,8 +116,8 @@ func TestUnsignedVoucher(t *testing.T) {
 func TestOrderVoucherRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t, hotelstaystest.Config{VoucherSize: 8<<20 + 1})
-		one := findOffer(t, srv, client, 0).book(t, client, "ref-1")
-		findOffer(t, srv, client, 1).book(t, client, "ref-2")
+		one := findOffer(t, srv, client, 0).Book(t, client, "ref-1")
+		findOffer(t, srv, client, 1).Book(t, client, "ref-2")
 		srv.ShareSupplierReference("ref-1", "ref-2")
 		time.Sleep(time.Hour)
 		for _, tc := range []struct {
@@ -182,7 +182,7 @@ func inSandbox(t *testing.T, config hotelstaystest.Config, test func(t *testing.
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t, config)
-		findOffer(t, srv, client, 0).book(t, client, "ref-1")
+		findOffer(t, srv, client, 0).Book(t, client, "ref-1")
 		test(t, srv, client)
 	})
 }

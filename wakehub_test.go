@@ -58,7 +58,7 @@ func TestWakeHubWakesAWait(t *testing.T) {
 		var hub hotelstays.WakeHub
 		wakeup, stop := hub.Watch("ref-1")
 		defer stop()
-		w.offer.book(t, w.client, "ref-1")
+		w.offer.Book(t, w.client, "ref-1")
 		start := time.Now()
 		hub.Wake("ref-1")
 		at(t, 2, func() { hub.Wake("ref-1") })

@@ -677,7 +677,7 @@ func TestWebhookExactlyOneSuccess(t *testing.T) {
 	}
 	t.Parallel()
 	const senders = 20
-	orders := howMany(t, "orders", 1000, 200, 50)
+	orders := howMany(t, "orders", 1000, 100, 50)
 	synctest.Test(t, func(t *testing.T) {
 		seed := rand.New(rand.NewPCG(4, 20))
 		var deliveries []delivery

@@ -362,7 +362,7 @@ func (w *chaosWorker) work(n int) {
 	for i := range n {
 		reference := fmt.Sprintf("ref-%02d-%04d", w.number, i)
 		chosen := w.offers[w.rng.IntN(len(w.offers))]
-		req := chosen.request(reference)
+		req := chosen.Request(reference)
 		req.Expect = &chosen.RoomRatePkg
 		req.Guests[0].LastName = fmt.Sprintf("%02d%04d", w.number, i)
 		if w.last != nil && w.maybe(2) { // a stay that is booked already: to be refused
@@ -490,7 +490,7 @@ func chaosSetting(t *testing.T, name string, def uint64) uint64 {
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	seed := chaosSetting(t, "HOTELSTAYS_CHAOS_SEED", rand.Uint64N(1_000_000))
-	bookings := int(chaosSetting(t, "HOTELSTAYS_CHAOS_BOOKINGS", uint64(howMany(t, "bookings", 5000, 300, 100))))
+	bookings := int(chaosSetting(t, "HOTELSTAYS_CHAOS_BOOKINGS", uint64(howMany(t, "bookings", 5000, 200, 100))))
 	t.Logf("HOTELSTAYS_CHAOS_SEED=%d HOTELSTAYS_CHAOS_BOOKINGS=%d", seed, bookings)
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()

@@ -19,6 +19,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/internal/testkit"
 )
 
 // bookEnd is how Book ends for its caller.
@@ -188,8 +189,8 @@ func (s *faultScene) failDials(failures int) {
 		}
 		return dial(ctx, network, addr)
 	}
-	s.client = newClient(s.t, s.URL, ticketOf(s.Server), hotelstays.WithHTTPClient(&http.Client{Transport: tr}))
-	_, err := s.client.CheckAvail(s.t.Context(), &hotelstays.CheckAvailRequest{SessionID: s.offer.session, RatePkgID: s.offer.RatePkgID})
+	s.client = testkit.NewClient(s.t, s.Server, ticketOf(s.Server), hotelstays.WithHTTPClient(&http.Client{Transport: tr}))
+	_, err := s.client.CheckAvail(s.t.Context(), &hotelstays.CheckAvailRequest{SessionID: s.offer.Session, RatePkgID: s.offer.RatePkgID})
 	require.NoError(s.t, err)
 	s.client.CloseIdleConnections()
 	synctest.Wait()
@@ -241,7 +242,7 @@ func offerGone(s *faultScene) { s.CloseRate(s.offer.RatePkgID) }
 
 // twin books the same stay under another reference.
 func twin(s *faultScene) {
-	_, err := s.client.Book(s.t.Context(), s.offer.request("ref-0"))
+	_, err := s.client.Book(s.t.Context(), s.offer.Request("ref-0"))
 	require.NoError(s.t, err)
 }
 
@@ -290,7 +291,7 @@ func (row faultPoint) check(t *testing.T, proto string, config ...hotelstaystest
 
 // checkBook checks how Book ends.
 func checkBook(t *testing.T, row faultPoint, s *faultScene) {
-	resp, err := s.client.Book(s.ctx, s.offer.request("ref-1"))
+	resp, err := s.client.Book(s.ctx, s.offer.Request("ref-1"))
 	if row.is != nil {
 		assert.ErrorIs(t, err, row.is)
 	}
@@ -330,7 +331,7 @@ func endOf(resp *hotelstays.BookResponse, err error) bookEnd {
 
 // checkBookAndRecover checks how BookAndRecover ends; an open recovery is resumed.
 func checkBookAndRecover(t *testing.T, row faultPoint, s *faultScene) {
-	req := s.offer.request("ref-1")
+	req := s.offer.Request("ref-1")
 	outcome, err := s.client.BookAndRecover(s.ctx, req)
 	switch row.recover {
 	case recoveredError, recoveredRefused:
@@ -380,7 +381,7 @@ func (s *faultScene) checkLedger(row faultPoint, before int, proto string) {
 		return
 	}
 	s.ClearFaults()
-	again, err := s.restarted(s.t).BookAndRecover(s.t.Context(), s.offer.request("ref-1"))
+	again, err := s.restarted(s.t).BookAndRecover(s.t.Context(), s.offer.Request("ref-1"))
 	require.NoError(s.t, err)
 	assert.Equal(s.t, hotelstays.BookingFound, again.State)
 	assert.Len(s.t, s.Ledger().Orders(), 1, "booked again, there is one order")

@@ -30,6 +30,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/internal/testkit"
 )
 
 // The bounds, with the figures of the day on Go 1.26 and on Go 1.27. Ours are the same
@@ -130,7 +131,7 @@ func recordAnswers(t *testing.T) recorded {
 		answers[req.URL.Path] = recording{resp.Header, string(body)}
 		return answers.RoundTrip(req)
 	})
-	client := sandboxClient(t, srv, &http.Client{Transport: recorder})
+	client := testkit.NewClient(t, srv, testkit.TicketOf(srv), hotelstays.WithHTTPClient(&http.Client{Transport: recorder}))
 	search := hotelList()
 	search.DestinationID = srv.CityID(0)
 	list, err := client.HotelList(t.Context(), search)

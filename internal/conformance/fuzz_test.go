@@ -42,7 +42,7 @@ func fuzzAnswer(t *testing.T, status int, contentType string, body []byte) {
 		resp.Header.Set("Content-Type", contentType)
 		return resp, nil
 	})
-	client := newClient(t, bearerToken(fuzzToken), rt, hotelstays.WithRateLimiter(noLimits{}))
+	client := clientWith(t, rt, bearerToken(fuzzToken), hotelstays.WithRateLimiter(noLimits{}))
 	for _, op := range slices.Sorted(maps.Keys(fuzzCalls)) {
 		err := fuzzCalls[op](t.Context(), client, hotelstays.WithRawData())
 		if err == nil {

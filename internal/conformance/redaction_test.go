@@ -138,7 +138,7 @@ func TestRedactionOfValues(t *testing.T) {
 		Scopes: []types.Scope{types.ScopeSearchRead}}
 	token := hotelstays.Token{Value: types.NewSecret(canaryToken), Expiry: time.Unix(1_800_000_000, 0)}
 	client := func(cred hotelstays.Credential) *hotelstays.Client {
-		c := newClient(t, cred, &fixedAnswer{status: 200, body: `{"code":0,"data":{"access_token":"` + canaryToken + `"}}`})
+		c := clientWith(t, &fixedAnswer{status: 200, body: `{"code":0,"data":{"access_token":"` + canaryToken + `"}}`}, cred)
 		_, err := c.Destinations(t.Context(), &hotelstays.DestinationsRequest{}) // so that a token is held
 		require.NoError(t, err)
 		return c
@@ -206,7 +206,7 @@ func TestRedactionInUnexportedFields(t *testing.T) {
 			return reply(401, `{"code":100000401,"msg":"no"}`), nil
 		})
 		ticket := ticketPair(canarySecret)
-		c := newClient(t, ticket, answers)
+		c := clientWith(t, answers, ticket)
 		require.Error(t, operationCalls[hotelstays.OpDestinations](t.Context(), c)) // one token is held, and one was refused
 		synctest.Wait()
 		hookOpts := hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret(canarySecret)}}
@@ -382,7 +382,7 @@ func TestRedactionOfEchoes(t *testing.T) {
 			for name, call := range calls {
 				for _, status := range []int{200, 302, 401, 403, 502} {
 					log := &debugLog{}
-					c := newClient(t, bearerToken(canaryToken), echo{status, answer}, log.option())
+					c := clientWith(t, echo{status, answer}, bearerToken(canaryToken), log.option())
 					what := fmt.Sprintf("%s, %d", name, status)
 
 					resp, err := call.send(t.Context(), c)
@@ -406,7 +406,7 @@ func TestRedactionOfEchoedIDs(t *testing.T) {
 		log := &debugLog{}
 		rt := &fixedAnswer{status: status, body: `{"code":0,"data":{"list":[],"basic":{"sessionId":"s"}}}`,
 			header: map[string]string{"Request-Id": "for-" + canaryToken, "Trace-Id": canaryToken, "Set-Cookie": "s=" + canary}}
-		c := newClient(t, bearerToken(canaryToken), rt, log.option(), hotelstays.WithObserver(loggingObserver{log}.observer()))
+		c := clientWith(t, rt, bearerToken(canaryToken), log.option(), hotelstays.WithObserver(loggingObserver{log}.observer()))
 		resp, err := c.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
 		if status == 200 {
 			require.NoError(t, err)
@@ -470,7 +470,7 @@ func TestRedactionOfALongToken(t *testing.T) {
 	for _, length := range []int{100, 256, 900, 1000, 1024, 1025, 1500, 5000} {
 		t.Run(fmt.Sprint(length), func(t *testing.T) {
 			token := strings.Repeat(canary, length/len(canary)+1)[:length]
-			c := newClient(t, bearerToken(token), &fixedAnswer{status: 502, body: "<pre>Authorization: Bearer " + token + "</pre>"})
+			c := clientWith(t, &fixedAnswer{status: 502, body: "<pre>Authorization: Bearer " + token + "</pre>"}, bearerToken(token))
 			_, err := c.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
 			require.Error(t, err)
 			checkNoLeak(t, "Destinations", err)
@@ -680,7 +680,7 @@ func TestRedactionOfTheCredentialsSecret(t *testing.T) {
 				}
 				return reply(401, `{"code":7,"msg":"key k with secret supersecretvalue is off"}`), nil
 			})
-			c := newClient(t, cred, answers, log.option())
+			c := clientWith(t, answers, cred, log.option())
 			_, err := c.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
 			var api *hotelstays.APIError
 			require.ErrorAs(t, err, &api)
@@ -696,7 +696,7 @@ func TestRedactionOfTheCredentialsSecret(t *testing.T) {
 			return nil, errors.New("malformed answer of supersecretvalue")
 		})
 		log := &debugLog{}
-		c := newClient(t, ticketPair("supersecretvalue"), answers, log.option())
+		c := clientWith(t, answers, ticketPair("supersecretvalue"), log.option())
 		_, err := c.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
 		require.ErrorContains(t, err, "malformed answer of [redacted]")
 		assert.Contains(t, log.String(), "malformed answer of [redacted]")
@@ -715,7 +715,7 @@ func TestRedactionOfSessionIDs(t *testing.T) {
 		strings.Repeat("session", 3000): strings.Repeat("session", 3000),
 	} {
 		rt := &fixedAnswer{status: 200, body: `{"code":0,"data":{"list":[]}}`, header: map[string]string{"Session-Id": id}}
-		c := newClient(t, bearerToken(token), rt)
+		c := clientWith(t, rt, bearerToken(token))
 		resp, err := c.HotelList(t.Context(), hotelList())
 		require.NoError(t, err)
 		assert.Equal(t, want, resp.Meta.SessionID)
@@ -771,7 +771,7 @@ func TestRedactionOfATokenStoresErrors(t *testing.T) {
 		}
 		return reply(401, `{"code":100000401,"msg":"no"}`), nil
 	})
-	c := newClient(t, ticketPair(canarySecret), answers, hotelstays.WithTokenStore(quotingStore{}), log.option())
+	c := clientWith(t, answers, ticketPair(canarySecret), hotelstays.WithTokenStore(quotingStore{}), log.option())
 	require.Error(t, operationCalls[hotelstays.OpDestinations](t.Context(), c))
 	for _, call := range []string{"Store", "CompareAndDelete"} {
 		assert.Contains(t, log.String(), "continuing without it\" call="+call+` error="unknown command, beginning with: '[redacted] of [redacted]'"`)
@@ -833,7 +833,7 @@ func (s echoingService) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestRedactionOfAFlow(t *testing.T) {
 	log := &debugLog{}
 	service := echoingService{map[string]int{}}
-	c := newClient(t, ticketPair(canarySecret), service, log.option(), hotelstays.WithObserver(loggingObserver{log}.observer()))
+	c := clientWith(t, service, ticketPair(canarySecret), log.option(), hotelstays.WithObserver(loggingObserver{log}.observer()))
 
 	list, err := c.HotelList(t.Context(), hotelList())
 	require.NoError(t, err)
@@ -924,7 +924,7 @@ func TestRedactionOfIDsForObservers(t *testing.T) {
 		resp.Header.Set("Trace-Id", "x"+token)
 		return resp, nil
 	})
-	client := newClient(t, hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret("secret")}, rt,
+	client := clientWith(t, rt, hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret("secret")},
 		hotelstays.WithObserver(hotelstays.Observer{CallEnd: func(_ context.Context, i hotelstays.CallInfo) { info = i }}))
 	_, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
 	require.NoError(t, err)

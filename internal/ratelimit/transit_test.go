@@ -106,10 +106,10 @@ func seeds(t *testing.T) uint64 {
 	return 1
 }
 
-// limits are the rate limits that a test tries: all, or with -short the first two.
+// limits are the rate limits that a test tries: all, or in the short form the first two.
 func limits(t *testing.T, all ...int) []int {
-	if testing.Short() {
-		t.Logf("rate limits of %v; without -short %v", all[:2], all)
+	if os.Getenv("HOTELSTAYS_LONG") == "" {
+		t.Logf("rate limits of %v; HOTELSTAYS_LONG=1 tries %v", all[:2], all)
 		return all[:2]
 	}
 	return all

@@ -1,0 +1,236 @@
+// Package testkit has what the tests of several packages share: sandboxes with a client, transports
+// with fixed answers, offers to book, and how much of a long test to run.
+package testkit
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// The clock of a synctest bubble starts at 2000-01-01, two months before this stay.
+const (
+	CheckIn  types.Date = "2000-03-10"
+	CheckOut types.Date = "2000-03-13"
+)
+
+// TwoAdults is one room for two.
+func TwoAdults() []types.GuestPerRoom { return []types.GuestPerRoom{{AdultCount: 2}} }
+
+// Main runs the tests of a package, which must leave no goroutine behind. They allocate much and
+// keep little, so the heap may grow, for fewer collections.
+func Main(m *testing.M) {
+	flag.Parse()
+	debug.SetGCPercent(400)
+	goleak.VerifyTestMain(m)
+}
+
+// NewSandbox starts a sandbox over in-memory connections with a client of its first account, until
+// the test ends.
+func NewSandbox(t testing.TB, config ...hotelstaystest.Config) (*hotelstaystest.Server, *hotelstays.Client) {
+	t.Helper()
+	c := append(config, hotelstaystest.Config{})[0]
+	c.InMemory = true
+	srv := hotelstaystest.NewServer(&c)
+	t.Cleanup(srv.Close)
+	return srv, NewClient(t, srv, TicketOf(srv))
+}
+
+// NewClient returns another client of a sandbox.
+func NewClient(t testing.TB, srv *hotelstaystest.Server, cred hotelstays.Credential, opts ...hotelstays.Option) *hotelstays.Client {
+	t.Helper()
+	return newClient(t, srv.URL, srv.Client(), cred, opts)
+}
+
+func newClient(t testing.TB, url string, through *http.Client, cred hotelstays.Credential, opts []hotelstays.Option) *hotelstays.Client {
+	t.Helper()
+	client, err := hotelstays.New(url, cred, append([]hotelstays.Option{hotelstays.WithHTTPClient(through)}, opts...)...)
+	require.NoError(t, err)
+	t.Cleanup(client.CloseIdleConnections)
+	return client
+}
+
+// TicketOf returns the credential of a sandbox's first account.
+func TicketOf(srv *hotelstaystest.Server) hotelstays.TicketCredential {
+	return hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)}
+}
+
+// BearerToken is the credential of a token.
+func BearerToken(token string) hotelstays.TokenCredential {
+	return hotelstays.TokenCredential{Token: types.NewSecret(token)}
+}
+
+// ClientThrough returns a client that sends each call once, through rt, with a token.
+func ClientThrough(t testing.TB, rt http.RoundTripper, opts ...hotelstays.Option) *hotelstays.Client {
+	t.Helper()
+	return newClient(t, "http://127.0.0.1:1", &http.Client{Transport: rt}, BearerToken("token-0001"),
+		append([]hotelstays.Option{hotelstays.WithMaxAttempts(1)}, opts...))
+}
+
+// ClientWith is ClientThrough with a credential, and a base URL that is not loopback.
+func ClientWith(t testing.TB, rt http.RoundTripper, cred hotelstays.Credential, opts ...hotelstays.Option) *hotelstays.Client {
+	t.Helper()
+	return newClient(t, "https://api.example.test", &http.Client{Transport: rt}, cred,
+		append([]hotelstays.Option{hotelstays.WithMaxAttempts(1)}, opts...))
+}
+
+// Transport is a RoundTripper.
+type Transport func(*http.Request) (*http.Response, error)
+
+// RoundTrip calls f.
+func (f Transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// Reply is an answer of no announced length.
+func Reply(status int, body string) *http.Response {
+	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: -1}
+}
+
+// Saying answers every request with one body.
+func Saying(body string) Transport {
+	return func(*http.Request) (*http.Response, error) { return Reply(200, body), nil }
+}
+
+// NoRateLimits is a rate limiter that grants everything at once.
+type NoRateLimits struct{}
+
+// Acquire grants without a permit.
+func (NoRateLimits) Acquire(context.Context, hotelstays.RateLimitKey) (hotelstays.Permit, error) {
+	return nil, nil
+}
+
+// Pause does nothing.
+func (NoRateLimits) Pause(hotelstays.RateLimitKey, time.Time) {}
+
+// Status is an answer with body, or with an envelope if body is empty.
+func Status(status int, body string) hotelstaystest.Fault {
+	fault := hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: status, Header: http.Header{"Location": {"/elsewhere"}}}
+	if body != "" {
+		fault.Body = []byte(body)
+	}
+	return fault
+}
+
+// Offer is a priced offer and the session that it is valid in.
+type Offer struct {
+	types.RoomRatePkg
+	Session string
+}
+
+// FindOffer searches the first city and picks the cheapest offer of one of its hotels, counted from
+// 0; with modes, the cheapest that is refundable so. Offers of two hotels differ in content, so that
+// both can be booked.
+func FindOffer(t testing.TB, srv *hotelstaystest.Server, client *hotelstays.Client, hotel int, modes ...types.RefundableMode) Offer {
+	t.Helper()
+	list, err := client.HotelList(t.Context(), &hotelstays.HotelListRequest{DestinationID: srv.CityID(0), CheckIn: CheckIn,
+		CheckOut: CheckOut, RoomOccupancies: TwoAdults(), PageSize: hotel + 1, MaxRatesPerHotel: 1})
+	require.NoError(t, err)
+	require.Greater(t, len(list.List), hotel)
+	rates, err := client.HotelRates(t.Context(), &hotelstays.HotelRatesRequest{SessionID: list.Basic.SessionID,
+		HotelID: list.List[hotel].ID, CheckIn: CheckIn, CheckOut: CheckOut, RoomOccupancies: TwoAdults()})
+	require.NoError(t, err)
+	for _, room := range rates.Rooms {
+		for _, rate := range room.Rates {
+			if len(modes) == 0 || rate.RefundableMode == modes[0] {
+				return Offer{rate, list.Basic.SessionID}
+			}
+		}
+	}
+	require.FailNow(t, "no such offer")
+	return Offer{}
+}
+
+// Request books the offer under a reference.
+func (o Offer) Request(reference string) *hotelstays.BookRequest {
+	return &hotelstays.BookRequest{
+		SessionID: o.Session, RatePkgID: o.RatePkgID, CustomerReferenceNo: reference,
+		Holder: types.Holder{FirstName: "Guest", LastName: "One"},
+		Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One"}},
+	}
+}
+
+// Book books the offer under a reference.
+func (o Offer) Book(t testing.TB, client *hotelstays.Client, reference string) *types.Order {
+	t.Helper()
+	resp, err := client.Book(t.Context(), o.Request(reference))
+	require.NoError(t, err)
+	return resp.HotelOrder
+}
+
+// Member is where a member of an object lies in a text.
+type Member struct{ Key, Value, End int }
+
+var memberName = regexp.MustCompile(`"\w+":`)
+
+// Members finds the members of all objects of a text without white space.
+func Members(t testing.TB, body []byte) (found []Member) {
+	t.Helper()
+	for _, at := range memberName.FindAllIndex(body, -1) {
+		value := json.NewDecoder(bytes.NewReader(body[at[1]:]))
+		require.NoError(t, value.Decode(new(json.RawMessage)))
+		found = append(found, Member{at[0], at[1], at[1] + int(value.InputOffset())})
+	}
+	return found
+}
+
+const longVariable = "HOTELSTAYS_LONG"
+
+// Long reports whether HOTELSTAYS_LONG asks for the whole of each long test.
+func Long() bool { return os.Getenv(longVariable) != "" }
+
+// HowMany returns how many of something a test takes: in all, typically, or with -short.
+func HowMany(t testing.TB, what string, all, typical, short int) int {
+	t.Helper()
+	n := typical
+	switch {
+	case Long():
+		return all
+	case testing.Short():
+		n = short
+	}
+	if n < all {
+		t.Logf("%d %s; %s=1 takes %d", n, what, longVariable, all)
+	}
+	return n
+}
+
+// Portion picks one of so many cases, evenly.
+type Portion struct{ every, seen int }
+
+// PortionOf returns the portion to take: one case in so many typically, or with -short.
+// Numbers that are prime make loops in loops take other cases each time.
+func PortionOf(t testing.TB, typical, short int) *Portion {
+	t.Helper()
+	p := &Portion{every: typical}
+	switch {
+	case Long():
+		p.every = 1
+	case testing.Short():
+		p.every = short
+	}
+	if p.every > 1 {
+		t.Logf("one case in %d; %s=1 takes all", p.every, longVariable)
+	}
+	return p
+}
+
+// Next reports whether to take the next case.
+func (p *Portion) Next() bool {
+	p.seen++
+	return p.seen%p.every == 0
+}
