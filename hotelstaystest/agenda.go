@@ -32,10 +32,10 @@ const (
 
 // Due is something that the sandbox does by itself at a time of its clock.
 type Due struct {
-	At        time.Time
-	Kind      DueKind
-	Reference string // platformReferenceNo of the order, or id of the event
-	Attempt   int    // of a delivery, counted from 1
+	At        time.Time `json:"at"`
+	Kind      DueKind   `json:"kind"`
+	Reference string    `json:"reference"` // platformReferenceNo of the order, or id of the event
+	Attempt   int       `json:"attempt"`   // of a delivery, counted from 1
 }
 
 // appointment is a Due with its order or its event.

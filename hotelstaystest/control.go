@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"mime"
 	"net"
 	"net/http"
@@ -32,8 +33,14 @@ var crossOrigin = http.NewCrossOriginProtection()
 // controlCall is a request of the control API.
 type controlCall struct {
 	*http.Request
-	s     *Server
-	query map[string]string
+	s       *Server
+	query   map[string]string
+	numbers map[string]int
+}
+
+// numbers are the parameters that are integers.
+var numbers = map[string]struct{ absent, least, most int }{
+	"limit": {100, 1, 1000}, "offset": {-1, 0, math.MaxInt}, "after": {-1, 0, math.MaxInt}, "before": {math.MaxInt, 1, math.MaxInt},
 }
 
 // controlRoute is a method and path of the control API. A {name} in the path stands for one
@@ -71,6 +78,11 @@ func input[Req any](fn func(c *controlCall, req *Req) (any, error)) func(*contro
 // action is [input] without fields.
 func action(fn func(c *controlCall) (any, error)) func(*controlCall) (any, error) {
 	return input(func(c *controlCall, _ *struct{}) (any, error) { return fn(c) })
+}
+
+// do is [action] for a method that returns nothing.
+func do(method func(*Server)) func(*controlCall) (any, error) {
+	return action(func(c *controlCall) (any, error) { method(c.s); return nil, nil })
 }
 
 // isControl reports whether a path is of the control API.
@@ -139,7 +151,7 @@ func (s *Server) control(w http.ResponseWriter, r *http.Request) (any, error) {
 		return nil, err
 	}
 	c := &controlCall{Request: r, s: s}
-	if c.query, err = readQuery(r, route.query); err != nil {
+	if err := c.readQuery(route.query); err != nil {
 		return nil, err
 	}
 	return route.run(c)
@@ -282,33 +294,29 @@ func matchPath(pattern, path string) (values map[string]string, ok bool) {
 }
 
 // readQuery reads the parameters of a request. It refuses unknown and repeated ones.
-func readQuery(r *http.Request, names []string) (map[string]string, error) {
-	values, err := url.ParseQuery(r.URL.RawQuery)
+func (c *controlCall) readQuery(names []string) error {
+	values, err := url.ParseQuery(c.URL.RawQuery)
 	if err != nil {
-		return nil, badField("", "the query is malformed: %v", err)
+		return badField("", "the query is malformed: %v", err)
 	}
-	out := map[string]string{}
+	c.query, c.numbers = map[string]string{}, map[string]int{}
+	for name, n := range numbers {
+		c.numbers[name] = n.absent
+	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		switch {
 		case !slices.Contains(names, name):
-			return nil, badField(name, "unknown parameter %s", name)
+			return badField(name, "unknown parameter %s", name)
 		case len(values[name]) > 1:
-			return nil, badField(name, "parameter %s appears twice", name)
+			return badField(name, "parameter %s appears twice", name)
 		}
-		out[name] = values[name][0]
+		c.query[name] = values[name][0]
+		if n, ok := numbers[name]; ok {
+			c.numbers[name], err = strconv.Atoi(values[name][0])
+			if err != nil || c.numbers[name] < n.least || c.numbers[name] > n.most {
+				return badField(name, "%s must be an integer from %d to %d, not %q", name, n.least, n.most, values[name][0])
+			}
+		}
 	}
-	return out, nil
-}
-
-// number reads an integer parameter, or returns absent.
-func (c *controlCall) number(name string, absent, least, most int64) (int64, error) {
-	text, ok := c.query[name]
-	if !ok {
-		return absent, nil
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < least || n > most {
-		return 0, badField(name, "%s must be an integer from %d to %d, not %q", name, least, most, text)
-	}
-	return n, nil
+	return nil
 }

@@ -5,7 +5,6 @@ package hotelstaystest
 import (
 	_ "embed"
 	"encoding/json"
-	"math"
 	"net/http"
 	"regexp"
 	"slices"
@@ -18,11 +17,6 @@ import (
 
 //go:embed openapi.json
 var openAPI []byte
-
-const (
-	typicalPage = 100
-	maxPage     = 1000 // entries of an answer
-)
 
 var controlRoutes = []controlRoute{
 	{"GET", healthPath, nil, getHealth},
@@ -38,14 +32,14 @@ var controlRoutes = []controlRoute{
 
 	{"GET", "/_sandbox/faults", nil, getFaults},
 	{"POST", "/_sandbox/faults", nil, input(postFault)},
-	{"DELETE", "/_sandbox/faults", nil, action(deleteFaults)},
+	{"DELETE", "/_sandbox/faults", nil, do((*Server).ClearFaults)},
 	{"DELETE", "/_sandbox/faults/{id}", nil, action(deleteFault)},
 
 	{"GET", "/_sandbox/orders", []string{"offset", "limit"}, getOrders},
 	{"GET", "/_sandbox/orders/{reference}", nil, getOrder},
 	{"POST", "/_sandbox/orders/{reference}/status", nil, input(postStatus)},
-	{"POST", "/_sandbox/orders/{reference}/confirm", nil, action(postConfirm)},
-	{"POST", "/_sandbox/orders/{reference}/cancel", nil, action(postCancel)},
+	{"POST", "/_sandbox/orders/{reference}/confirm", nil, onOrder((*Server).confirmOrder)},
+	{"POST", "/_sandbox/orders/{reference}/cancel", nil, onOrder((*Server).cancelOrder)},
 	{"POST", "/_sandbox/orders/{reference}/amend", nil, onOrder((*Server).amendOrder)},
 	{"POST", "/_sandbox/orders/{reference}/visibility", nil, input(postVisibility)},
 	{"POST", "/_sandbox/orders/{reference}/cancel-rule", nil, input(postCancelRule)},
@@ -56,17 +50,17 @@ var controlRoutes = []controlRoute{
 
 	{"GET", "/_sandbox/offers", nil, getOffers},
 	{"POST", "/_sandbox/offers/price", nil, input(postPrice)},
-	{"POST", "/_sandbox/offers/close", nil, input(postClose)},
-	{"POST", "/_sandbox/offers/reopen", nil, input(postReopen)},
-	{"POST", "/_sandbox/sessions/expire", nil, action(postExpire)},
-	{"POST", "/_sandbox/tokens/revoke", nil, action(postRevoke)},
+	{"POST", "/_sandbox/offers/close", nil, input(setClosed(true))},
+	{"POST", "/_sandbox/offers/reopen", nil, input(setClosed(false))},
+	{"POST", "/_sandbox/sessions/expire", nil, do((*Server).ExpireSessions)},
+	{"POST", "/_sandbox/tokens/revoke", nil, do((*Server).RevokeTokens)},
 
 	{"GET", "/_sandbox/webhooks", []string{"reference", "limit"}, getWebhooks},
 	{"POST", "/_sandbox/webhooks/{eventId}/redeliver", nil, input(postRedeliver)},
 
 	{"GET", "/_sandbox/clock", nil, getClock},
 	{"POST", "/_sandbox/clock", nil, input(postClock)},
-	{"POST", "/_sandbox/reset", nil, action(postReset)},
+	{"POST", "/_sandbox/reset", nil, do((*Server).Reset)},
 }
 
 func getHealth(*controlCall) (any, error) { return map[string]string{"status": "ok"}, nil }
@@ -96,55 +90,35 @@ type controlCity struct {
 }
 
 func getCatalog(c *controlCall) (any, error) {
-	limit, err := c.number("limit", typicalPage, 1, maxPage)
-	if err != nil {
-		return nil, err
-	}
 	out := struct {
 		CityCount  int           `json:"cityCount"`
 		HotelCount int           `json:"hotelCount"`
 		Cities     []controlCity `json:"cities"`
 		HotelIDs   []string      `json:"hotelIds"`
-	}{CityCount: c.s.CityCount(), HotelCount: c.s.HotelCount(), Cities: []controlCity{}, HotelIDs: c.s.HotelIDs(int(limit))}
-	for i := range min(out.CityCount, int(limit)) {
+	}{CityCount: c.s.CityCount(), HotelCount: c.s.HotelCount(), Cities: []controlCity{}, HotelIDs: c.s.HotelIDs(c.numbers["limit"])}
+	for i := range min(out.CityCount, c.numbers["limit"]) {
 		out.Cities = append(out.Cities, controlCity{c.s.CityID(i), c.s.CityName(i)})
 	}
 	return out, nil
 }
 
-type controlCancellation struct {
-	CustomerReferenceNo string    `json:"customerReferenceNo"`
-	PlatformReferenceNo string    `json:"platformReferenceNo"`
-	Reason              string    `json:"reason"`
-	At                  time.Time `json:"at"`
-	ServiceFee          string    `json:"serviceFee"`
-}
-
 func getLedger(c *controlCall) (any, error) {
 	l := c.s.ledger
 	return struct {
-		Requests          int                   `json:"requests"`
-		Counts            map[Operation]int     `json:"counts"` // "" counts unknown paths
-		RateLimited       map[Operation]int     `json:"rateLimited"`
-		TicketsIssued     int                   `json:"ticketsIssued"`
-		TokensIssued      int                   `json:"tokensIssued"`
-		Orders            int                   `json:"orders"`
-		BookingsReused    int                   `json:"bookingsReused"`
-		DuplicatesRefused int                   `json:"duplicatesRefused"`
-		Cancellations     []controlCancellation `json:"cancellations"`
-		Dropped           int                   `json:"dropped"`
+		Requests          int               `json:"requests"`
+		Counts            map[Operation]int `json:"counts"` // "" counts unknown paths
+		RateLimited       map[Operation]int `json:"rateLimited"`
+		TicketsIssued     int               `json:"ticketsIssued"`
+		TokensIssued      int               `json:"tokensIssued"`
+		Orders            int               `json:"orders"`
+		BookingsReused    int               `json:"bookingsReused"`
+		DuplicatesRefused int               `json:"duplicatesRefused"`
+		Cancellations     []Cancellation    `json:"cancellations"`
+		Dropped           int               `json:"dropped"`
 	}{
 		l.Count(""), l.Counts(), l.limitedCounts(), l.TicketsIssued(), l.TokensIssued(), c.s.orders.count(), l.BookingsReused(),
-		l.DuplicatesRefused(), controlCancellations(l.Cancellations()), l.Dropped(),
+		l.DuplicatesRefused(), append([]Cancellation{}, l.Cancellations()...), l.Dropped(),
 	}, nil
-}
-
-func controlCancellations(list []Cancellation) []controlCancellation {
-	out := []controlCancellation{}
-	for _, cancellation := range list {
-		out = append(out, controlCancellation(cancellation))
-	}
-	return out
 }
 
 func getLimits(c *controlCall) (any, error) {
@@ -152,20 +126,13 @@ func getLimits(c *controlCall) (any, error) {
 }
 
 func getEntries(c *controlCall) (any, error) {
-	after, err := c.number("after", 0, 0, math.MaxInt64)
-	if err != nil {
-		return nil, err
-	}
-	limit, err := c.number("limit", typicalPage, 1, maxPage)
-	if err != nil {
-		return nil, err
-	}
-	entries, dropped, _ := c.s.ledger.read(after, int(limit))
+	after := int64(c.numbers["after"])
+	entries, dropped, _ := c.s.ledger.read(after, c.numbers["limit"])
 	out := struct {
 		Entries []controlEntry `json:"entries"`
 		Dropped int            `json:"dropped"`
 		Last    int64          `json:"last"`
-	}{[]controlEntry{}, dropped, after}
+	}{[]controlEntry{}, dropped, max(0, after)}
 	for _, e := range entries {
 		out.Entries = append(out.Entries, c.s.controlEntry(e))
 		out.Last = e.Seq
@@ -175,18 +142,7 @@ func getEntries(c *controlCall) (any, error) {
 
 // getRequests returns the first requests after a number, the last ones before one, or the last.
 func getRequests(c *controlCall) (any, error) {
-	limit, err := c.number("limit", typicalPage, 1, maxPage)
-	if err != nil {
-		return nil, err
-	}
-	after, err := c.number("after", -1, 0, math.MaxInt)
-	if err != nil {
-		return nil, err
-	}
-	before, err := c.number("before", math.MaxInt, 1, math.MaxInt)
-	if err != nil {
-		return nil, err
-	}
+	after, before, limit := c.numbers["after"], c.numbers["before"], c.numbers["limit"]
 	matches := c.requestFilter()
 	attempts := map[string]int{}
 	found := []journalRequest{}
@@ -194,26 +150,19 @@ func getRequests(c *controlCall) (any, error) {
 		if r.TraceID != "" {
 			attempts[r.TraceID]++
 		}
-		if int64(r.Seq) <= after || int64(r.Seq) >= before || !matches(r) {
+		if r.Seq <= after || r.Seq >= before || !matches(r) {
 			continue
 		}
-		if len(found) == int(limit) {
+		if len(found) == limit {
 			if after >= 0 {
 				break
 			}
 			found = slices.Delete(found, 0, 1)
 		}
-		found = append(found, newJournalRequest(r, attempts[r.TraceID]))
+		body, answer := r.Bodies()
+		found = append(found, journalRequest{newControlRequest(r), attempts[r.TraceID], r.Header, body, answer})
 	}
 	return map[string]any{"requests": found, "dropped": c.s.ledger.Dropped()}, nil
-}
-
-func newJournalRequest(r *Request, attempt int) journalRequest {
-	out := journalRequest{controlRequest: newControlRequest(r), Attempt: attempt, Header: r.Header}
-	if r.bodies != nil {
-		out.Body, out.Answer = r.bodies.request, r.bodies.answer
-	}
-	return out
 }
 
 // requestFilter makes the filter of a query of the journal.
@@ -221,15 +170,12 @@ func (c *controlCall) requestFilter() func(*Request) bool {
 	operation, traceID, reference := Operation(c.query["operation"]), c.query["traceId"], c.query["reference"]
 	text := regexp.MustCompile("(?i)" + regexp.QuoteMeta(strings.ToValidUTF8(c.query["q"], "\ufffd")))
 	has := func(r *Request) bool {
-		if text.MatchString(string(r.Operation)) || text.MatchString(r.Path) || text.MatchString(r.Msg) ||
-			text.MatchString(r.RequestID) || text.MatchString(r.TraceID) {
-			return true
-		}
-		return r.bodies != nil && (text.MatchString(r.bodies.request) || text.MatchString(r.bodies.answer))
+		body, answer := r.Bodies()
+		return slices.ContainsFunc([]string{string(r.Operation), r.Path, r.Msg, r.RequestID, r.TraceID, body, answer}, text.MatchString)
 	}
 	return func(r *Request) bool {
 		return (operation == "" || r.Operation == operation) && (traceID == "" || r.TraceID == traceID) &&
-			(reference == "" || r.bodies != nil && slices.Contains(r.bodies.references, reference)) && (c.query["q"] == "" || has(r))
+			(reference == "" || slices.Contains(r.References(), reference)) && (c.query["q"] == "" || has(r))
 	}
 }
 
@@ -249,11 +195,6 @@ func postFault(c *controlCall, req *controlFault) (any, error) {
 	return waitingFault{added.id, newControlFault(added.Fault)}, nil
 }
 
-func deleteFaults(c *controlCall) (any, error) {
-	c.s.ClearFaults()
-	return nil, nil
-}
-
 func deleteFault(c *controlCall) (any, error) {
 	id, err := strconv.Atoi(c.PathValue("id"))
 	if err != nil || c.s.removeFaults(func(f planted) bool { return f.id == id }) == 0 {
@@ -264,25 +205,17 @@ func deleteFault(c *controlCall) (any, error) {
 
 // getOrders returns the orders from an offset on, by default the last ones.
 func getOrders(c *controlCall) (any, error) {
-	limit, err := c.number("limit", typicalPage, 1, maxPage)
-	if err != nil {
-		return nil, err
-	}
-	offset, err := c.number("offset", -1, 0, math.MaxInt)
-	if err != nil {
-		return nil, err
-	}
 	now := c.s.lock()
 	defer c.s.unlock()
 	list := c.s.orders.list
-	total := int64(len(list))
+	total, offset, limit := len(list), c.numbers["offset"], c.numbers["limit"]
 	if offset < 0 {
 		offset = max(0, total-limit)
 	}
 	out := struct {
 		Orders []orderDetails `json:"orders"`
-		Total  int64          `json:"total"`
-		Offset int64          `json:"offset"`
+		Total  int            `json:"total"`
+		Offset int            `json:"offset"`
 	}{[]orderDetails{}, total, offset}
 	for _, o := range list[min(offset, total) : min(offset, total)+min(limit, total-min(offset, total))] {
 		out.Orders = append(out.Orders, c.s.orderDetails(o, now))
@@ -321,12 +254,12 @@ func postStatus(c *controlCall, req *struct {
 	return c.changed(c.s.setOrderStatus(c.PathValue("reference"), *req.Status))
 }
 
-func postConfirm(c *controlCall) (any, error) {
-	return c.changed(c.s.setOrderStatus(c.PathValue("reference"), c.s.cfg.Variants.OrderStatusNumbers.Confirmed))
+func (s *Server) confirmOrder(reference string) error {
+	return s.setOrderStatus(reference, s.cfg.Variants.OrderStatusNumbers.Confirmed)
 }
 
-func postCancel(c *controlCall) (any, error) {
-	return c.changed(c.s.setOrderStatus(c.PathValue("reference"), c.s.cfg.Variants.OrderStatusNumbers.Cancelled))
+func (s *Server) cancelOrder(reference string) error {
+	return s.setOrderStatus(reference, s.cfg.Variants.OrderStatusNumbers.Cancelled)
 }
 
 func postVisibility(c *controlCall, req *struct {
@@ -382,10 +315,6 @@ func getOffers(c *controlCall) (any, error) {
 	return map[string]any{"offers": out}, nil
 }
 
-type offerChoice struct {
-	RatePkgID string `json:"ratePkgId"`
-}
-
 func postPrice(c *controlCall, req *struct {
 	RatePkgID string `json:"ratePkgId"`
 	Percent   *int   `json:"percent"`
@@ -396,36 +325,22 @@ func postPrice(c *controlCall, req *struct {
 	return nil, c.s.moveRate(req.RatePkgID, *req.Percent)
 }
 
-func postClose(c *controlCall, req *offerChoice) (any, error) {
-	return nil, c.s.setClosed(req.RatePkgID, true)
+type offerChoice struct {
+	RatePkgID string `json:"ratePkgId"`
 }
 
-func postReopen(c *controlCall, req *offerChoice) (any, error) {
-	return nil, c.s.setClosed(req.RatePkgID, false)
-}
-
-func postExpire(c *controlCall) (any, error) {
-	c.s.ExpireSessions()
-	return nil, nil
-}
-
-func postRevoke(c *controlCall) (any, error) {
-	c.s.RevokeTokens()
-	return nil, nil
+func setClosed(closed bool) func(*controlCall, *offerChoice) (any, error) {
+	return func(c *controlCall, req *offerChoice) (any, error) { return nil, c.s.setClosed(req.RatePkgID, closed) }
 }
 
 // getWebhooks returns the last deliveries, oldest first.
 func getWebhooks(c *controlCall) (any, error) {
-	limit, err := c.number("limit", typicalPage, 1, maxPage)
-	if err != nil {
-		return nil, err
-	}
 	reference := c.query["reference"]
 	found := c.s.ledger.webhooksOf(func(w *Webhook) bool {
 		return reference == "" || w.CustomerReferenceNo == reference || w.PlatformReferenceNo == reference
 	})
 	out := []controlWebhook{}
-	for _, w := range found[max(0, len(found)-int(limit)):] {
+	for _, w := range found[max(0, len(found)-c.numbers["limit"]):] {
 		out = append(out, c.s.controlWebhook(w))
 	}
 	return map[string]any{"webhooks": out, "total": len(found)}, nil
@@ -451,11 +366,7 @@ func postRedeliver(c *controlCall, req *struct {
 func getClock(c *controlCall) (any, error) { return c.clock(nil), nil }
 
 func (c *controlCall) clock(done []Due) controlClock {
-	out := controlClock{Now: c.s.Now(), Offset: duration(c.s.clock.offset.Load())}
-	for _, due := range done {
-		out.Done = append(out.Done, controlDue(due))
-	}
-	return out
+	return controlClock{Now: c.s.Now(), Offset: duration(c.s.clock.offset.Load()), Done: done}
 }
 
 func postClock(c *controlCall, req *struct {
@@ -471,18 +382,11 @@ func postClock(c *controlCall, req *struct {
 	return c.clock(done), nil
 }
 
-func postReset(c *controlCall) (any, error) {
-	c.s.Reset()
-	return nil, nil
-}
-
 // getEvents answers with a stream of entries.
 func getEvents(c *controlCall) (any, error) {
-	after, err := c.number("after", 0, 0, math.MaxInt64)
-	if err != nil {
-		return nil, err
-	}
+	after := int64(c.numbers["after"])
 	if id := c.Header.Get("Last-Event-ID"); id != "" {
+		var err error
 		if after, err = strconv.ParseInt(id, 10, 64); err != nil || after < 0 {
 			return nil, badField("Last-Event-ID", "Last-Event-ID must be the id of an event, not %q", id)
 		}

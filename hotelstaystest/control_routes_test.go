@@ -354,7 +354,7 @@ func TestControlLedger(t *testing.T) {
 			RateLimited   map[Operation]int
 			TicketsIssued int
 			Orders        int
-			Cancellations []controlCancellation
+			Cancellations []Cancellation
 		}
 		c.must("GET", "/_sandbox/ledger", nil, &got)
 		if got.Requests != 10 || got.Counts[types.OpDestinations] != 5 || got.Counts[""] != 1 || got.RateLimited[types.OpDestinations] != 3 ||

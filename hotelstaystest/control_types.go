@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 type controlEntry struct {
@@ -38,39 +36,12 @@ func (s *Server) controlEntry(e Entry) controlEntry {
 }
 
 type controlRequest struct {
-	Number      int       `json:"number"`
-	Operation   Operation `json:"operation"`
-	Method      string    `json:"method"`
-	Path        string    `json:"path"`
-	Proto       string    `json:"proto"`
-	Client      string    `json:"client"`
-	Arrived     time.Time `json:"arrived"`
-	Done        time.Time `json:"done,omitzero"`
-	BodySize    int       `json:"bodySize"`
-	Status      int       `json:"status"`
-	Code        int       `json:"code"`
-	Msg         string    `json:"msg"`
-	Cut         bool      `json:"cut"`
-	Executed    bool      `json:"executed"`
-	RateLimited bool      `json:"rateLimited"`
-	Fault       FaultKind `json:"fault"`
-	RequestID   string    `json:"requestId"`
-	TraceID     string    `json:"traceId"`
-	SessionID   string    `json:"sessionId"`
-	References  []string  `json:"references"` // to orders, in the bodies
+	Request
+	References []string `json:"references"` // to orders, in the bodies
 }
 
 func newControlRequest(r *Request) controlRequest {
-	out := controlRequest{
-		Number: r.Seq, Operation: r.Operation, Method: r.Method, Path: r.Path, Proto: r.Proto, Client: r.ClientIP,
-		Arrived: r.Arrived, Done: r.Done, BodySize: r.BodySize, Status: r.Status, Code: r.Code, Msg: r.Msg, Cut: r.Cut,
-		Executed: r.Executed, RateLimited: r.RateLimited, Fault: r.Fault,
-		RequestID: r.RequestID, TraceID: r.TraceID, SessionID: r.SessionID, References: []string{},
-	}
-	if r.bodies != nil && r.bodies.references != nil {
-		out.References = r.bodies.references
-	}
-	return out
+	return controlRequest{*r, append([]string{}, r.References()...)}
 }
 
 // journalRequest is a request with its bodies.
@@ -82,36 +53,12 @@ type journalRequest struct {
 	Answer  string      `json:"answer"`
 }
 
-type controlStatus struct {
-	Status int       `json:"status"`
-	At     time.Time `json:"at"`
-}
-
 type controlOrder struct {
-	Account             string          `json:"account"`
-	CustomerReferenceNo string          `json:"customerReferenceNo"`
-	PlatformReferenceNo string          `json:"platformReferenceNo"`
-	SupplierReferenceNo string          `json:"supplierReferenceNo"`
-	RatePkgID           string          `json:"ratePkgId"`
-	CallbackURL         string          `json:"callbackUrl"`
-	CreatedAt           time.Time       `json:"createdAt"`
-	Status              int             `json:"status"`
-	State               string          `json:"state"`
-	History             []controlStatus `json:"history"`
-	Total               string          `json:"total"`
+	Order
+	State string `json:"state"`
 }
 
-func (s *Server) controlOrder(o Order) controlOrder {
-	out := controlOrder{
-		Account: o.Account, CustomerReferenceNo: o.CustomerReferenceNo, PlatformReferenceNo: o.PlatformReferenceNo,
-		SupplierReferenceNo: o.SupplierReferenceNo, RatePkgID: o.RatePkgID, CallbackURL: o.CallbackURL,
-		CreatedAt: o.CreatedAt, Status: o.Status, State: s.stateName(o.Status), Total: o.Total,
-	}
-	for _, change := range o.History {
-		out.History = append(out.History, controlStatus(change))
-	}
-	return out
-}
+func (s *Server) controlOrder(o Order) controlOrder { return controlOrder{o, s.stateName(o.Status)} }
 
 // stateName is the word for a status.
 func (s *Server) stateName(status int) string {
@@ -163,34 +110,20 @@ func (s *Server) orderDetails(o *order, now time.Time) orderDetails {
 }
 
 type controlWebhook struct {
-	EventID             string            `json:"eventId"`
-	Event               types.WebhookKind `json:"event"`
-	CustomerReferenceNo string            `json:"customerReferenceNo"`
-	PlatformReferenceNo string            `json:"platformReferenceNo"`
-	URL                 string            `json:"url"`
-	EventTime           time.Time         `json:"eventTime"`
-	Body                string            `json:"body"`
-	State               WebhookState      `json:"state"`
-	Attempts            []controlAttempt  `json:"attempts"`
+	Webhook
+	Body     string           `json:"body"`
+	Attempts []controlAttempt `json:"attempts"`
 }
 
 type controlAttempt struct {
-	Started   time.Time `json:"started"`
-	Done      time.Time `json:"done,omitzero"`
-	Status    int       `json:"status"`
-	Error     string    `json:"error"`
-	Fault     FaultKind `json:"fault"`
-	Copy      bool      `json:"copy"`
-	Signature string    `json:"signature"` // "valid", "invalid", or "none" when it was not signed
+	WebhookAttempt
+	Signature string `json:"signature"` // "valid", "invalid", or "none" when it was not signed
 }
 
 func (s *Server) controlWebhook(w Webhook) controlWebhook {
-	out := controlWebhook{
-		EventID: w.EventID, Event: w.Event, CustomerReferenceNo: w.CustomerReferenceNo, PlatformReferenceNo: w.PlatformReferenceNo,
-		URL: w.URL, EventTime: w.EventTime, Body: string(w.Body), State: w.State, Attempts: []controlAttempt{},
-	}
+	out := controlWebhook{w, string(w.Body), []controlAttempt{}}
 	for _, a := range w.Attempts {
-		out.Attempts = append(out.Attempts, controlAttempt{a.Started, a.Done, a.Status, a.Error, a.Fault, a.Copy, s.checkSignature(w.Body, a)})
+		out.Attempts = append(out.Attempts, controlAttempt{a, s.checkSignature(w.Body, a)})
 	}
 	return out
 }
@@ -210,30 +143,14 @@ func (s *Server) checkSignature(body []byte, a WebhookAttempt) string {
 
 // controlFault is a fault as a client sends it.
 type controlFault struct {
-	Operation      Operation   `json:"operation,omitempty"`
-	Kind           FaultKind   `json:"kind"`
-	Reference      string      `json:"reference,omitempty"`
-	Skip           int         `json:"skip,omitempty"`
-	Times          int         `json:"times,omitempty"`
-	Probability    float64     `json:"probability,omitempty"`
-	Commit         bool        `json:"commit,omitempty"`
-	Delay          duration    `json:"delay,omitzero"`
-	Status         int         `json:"status,omitempty"`
-	Code           int         `json:"code,omitempty"`
-	Msg            string      `json:"msg,omitempty"`
-	RetryAfter     string      `json:"retryAfter,omitempty"`
-	Header         http.Header `json:"header,omitempty"`
-	Body           *string     `json:"body,omitempty"` // "" is a body, too
-	Field          string      `json:"field,omitempty"`
-	BytesPerSecond int         `json:"bytesPerSecond,omitempty"`
+	Fault
+	Delay duration `json:"delay,omitzero"`
+	Body  *string  `json:"body,omitempty"` // "" is a body, too
 }
 
 func (f *controlFault) fault() Fault {
-	out := Fault{
-		Operation: f.Operation, Kind: f.Kind, Reference: f.Reference, Skip: f.Skip, Times: f.Times, Probability: f.Probability,
-		Commit: f.Commit, Delay: time.Duration(f.Delay), Status: f.Status, Code: f.Code, Msg: f.Msg, RetryAfter: f.RetryAfter,
-		Header: f.Header, Field: f.Field, BytesPerSecond: f.BytesPerSecond,
-	}
+	out := f.Fault
+	out.Delay = time.Duration(f.Delay)
 	if f.Body != nil {
 		out.Body = []byte(*f.Body)
 	}
@@ -241,14 +158,9 @@ func (f *controlFault) fault() Fault {
 }
 
 func newControlFault(f Fault) controlFault {
-	out := controlFault{
-		Operation: f.Operation, Kind: f.Kind, Reference: f.Reference, Skip: f.Skip, Times: f.Times, Probability: f.Probability,
-		Commit: f.Commit, Delay: duration(f.Delay), Status: f.Status, Code: f.Code, Msg: f.Msg, RetryAfter: f.RetryAfter,
-		Header: f.Header, Field: f.Field, BytesPerSecond: f.BytesPerSecond,
-	}
+	out := controlFault{Fault: f, Delay: duration(f.Delay)}
 	if f.Body != nil {
-		body := string(f.Body)
-		out.Body = &body
+		out.Body = new(string(f.Body))
 	}
 	return out
 }
@@ -259,17 +171,10 @@ type waitingFault struct {
 	controlFault
 }
 
-type controlDue struct {
-	At        time.Time `json:"at"`
-	Kind      DueKind   `json:"kind"`
-	Reference string    `json:"reference"`
-	Attempt   int       `json:"attempt"`
-}
-
 type controlClock struct {
-	Now    time.Time    `json:"now"`
-	Offset duration     `json:"offset"` // from real time
-	Done   []controlDue `json:"done,omitempty"`
+	Now    time.Time `json:"now"`
+	Offset duration  `json:"offset"` // from real time
+	Done   []Due     `json:"done,omitempty"`
 }
 
 // duration is a time.Duration that JSON has as text, such as "3m0s".

@@ -197,10 +197,16 @@ func fieldType(t reflect.Type, name string) (reflect.Type, bool) {
 	if t.Kind() == reflect.Map {
 		return t.Elem(), true
 	}
-	for i := range t.NumField() {
-		tag, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		if tag == name && tag != "-" {
-			return t.Field(i).Type, true
+	for f := range t.Fields() {
+		if tag, _, _ := strings.Cut(f.Tag.Get("json"), ","); tag == name && tag != "-" {
+			return f.Type, true
+		}
+	}
+	for f := range t.Fields() {
+		if f.Anonymous {
+			if inner, ok := fieldType(f.Type, name); ok {
+				return inner, true
+			}
 		}
 	}
 	return nil, false

@@ -31,7 +31,7 @@ type failure struct {
 	status int
 	code   int
 	msg    string
-	oauth  string // the error of WithOAuthTopLevel's form
+	oauth  string // the error of Variants.OAuthTopLevel's form
 }
 
 func (f *failure) Error() string { return fmt.Sprintf("%d (HTTP %d): %s", f.code, f.status, f.msg) }

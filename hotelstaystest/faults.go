@@ -79,26 +79,26 @@ var webhookKinds = []FaultKind{FaultDelay, FaultAlteredBody, FaultDuplicate, Fau
 // Fault is a failure on demand. With zero values in Operation, Skip, Times and
 // Probability it acts once, on the next request.
 type Fault struct {
-	Operation Operation // empty: every operation except OpWebhook
-	Kind      FaultKind
+	Operation Operation `json:"operation,omitempty"` // empty: every operation except OpWebhook
+	Kind      FaultKind `json:"kind"`
 	// Reference, if set, limits the fault to requests that name this customerReferenceNo or
 	// platformReferenceNo, or to webhooks of that order. Operation is then Book, QueryOrders,
 	// OrderVoucher, Cancel or Webhook. A fault without Reference acts before one with it.
-	Reference   string
-	Skip        int           // matching requests that pass first
-	Times       int           // how often it acts; 0: once, -1: always
-	Probability float64       // that it acts on a matching request; 0: always
-	Commit      bool          // execute the operation before the fault acts
-	Delay       time.Duration // before it acts; ends early when the client leaves
-	Status      int           // HTTP status
-	Code        int           // in the envelope; default: the code of Status, or 100000500
-	Msg         string        // in the envelope; default: the status text
-	RetryAfter  string        // header
-	Header      http.Header   // more response headers
-	Body        []byte        // instead of the envelope
-	Field       string        // for FaultWrongType
+	Reference   string        `json:"reference,omitempty"`
+	Skip        int           `json:"skip,omitempty"`        // matching requests that pass first
+	Times       int           `json:"times,omitempty"`       // how often it acts; 0: once, -1: always
+	Probability float64       `json:"probability,omitempty"` // that it acts on a matching request; 0: always
+	Commit      bool          `json:"commit,omitempty"`      // execute the operation before the fault acts
+	Delay       time.Duration `json:"delay,omitempty"`       // before it acts; ends early when the client leaves
+	Status      int           `json:"status,omitempty"`      // HTTP status
+	Code        int           `json:"code,omitempty"`        // in the envelope; default: the code of Status, or 100000500
+	Msg         string        `json:"msg,omitempty"`         // in the envelope; default: the status text
+	RetryAfter  string        `json:"retryAfter,omitempty"`  // header
+	Header      http.Header   `json:"header,omitempty"`      // more response headers
+	Body        []byte        `json:"body,omitempty"`        // instead of the envelope
+	Field       string        `json:"field,omitempty"`       // for FaultWrongType
 	// BytesPerSecond is the rate of FaultSlowBody, before compression; 0: Delay decides.
-	BytesPerSecond int
+	BytesPerSecond int `json:"bytesPerSecond,omitempty"`
 }
 
 func (f *Fault) validate() error {

@@ -261,7 +261,7 @@ func (s *Server) execute(r *http.Request, c *call, body []byte, bodyErr error) *
 	return successAnswer(data)
 }
 
-// refusal is the answer to an error, with [WithOAuthTopLevel] in OAuth's own form.
+// refusal is the answer to an error, with [Variants.OAuthTopLevel] in OAuth's own form.
 func (s *Server) refusal(c *call, err error) *answer {
 	var f *failure
 	if c.op.name == types.OpOAuthToken && s.cfg.Variants.OAuthTopLevel && errors.As(err, &f) {

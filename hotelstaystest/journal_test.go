@@ -63,7 +63,7 @@ func TestJournal(t *testing.T) {
 		} {
 			numbers := []int{}
 			for _, r := range c.journal(query) {
-				numbers = append(numbers, r.Number)
+				numbers = append(numbers, r.Seq)
 			}
 			if got := fmt.Sprint(numbers); got != want {
 				t.Errorf("%s: got %s, want %s", query, got, want)

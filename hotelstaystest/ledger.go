@@ -18,60 +18,60 @@ import (
 
 // Request is the record of a request.
 type Request struct {
-	Seq        int       // counted from 1
-	Operation  Operation // empty for an unknown path
-	Method     string
-	Path       string
-	Proto      string // "HTTP/1.1" or "HTTP/2.0"
-	ClientIP   string
-	Arrived    time.Time
-	Header     http.Header // Authorization and Cookie hold a hash of their values
-	BodySHA256 string      // lower-case hex; empty when the body was not read
-	BodySize   int
+	Seq        int         `json:"number"`    // counted from 1
+	Operation  Operation   `json:"operation"` // empty for an unknown path
+	Method     string      `json:"method"`
+	Path       string      `json:"path"`
+	Proto      string      `json:"proto"` // "HTTP/1.1" or "HTTP/2.0"
+	ClientIP   string      `json:"client"`
+	Arrived    time.Time   `json:"arrived"`
+	Header     http.Header `json:"-"` // Authorization and Cookie hold a hash of their values
+	BodySHA256 string      `json:"-"` // lower-case hex; empty when the body was not read
+	BodySize   int         `json:"bodySize"`
 
-	Status      int       // HTTP status of the answer; 0: none, or not yet
-	Code        int       // of the envelope
-	Msg         string    // of the envelope
-	Cut         bool      // the connection or stream ended without a whole answer
-	Done        time.Time // when the answer was ready or the connection cut; zero before
-	Executed    bool      // the operation succeeded, whatever the answer
-	Fault       FaultKind // that acted on the request, or empty
-	RequestID   string
-	TraceID     string
-	SessionID   string
-	RateLimited bool // refused by a rate limit, not by an injected 429
+	Status      int       `json:"status"`        // HTTP status of the answer; 0: none, or not yet
+	Code        int       `json:"code"`          // of the envelope
+	Msg         string    `json:"msg"`           // of the envelope
+	Cut         bool      `json:"cut"`           // the connection or stream ended without a whole answer
+	Done        time.Time `json:"done,omitzero"` // when the answer was ready or the connection cut; zero before
+	Executed    bool      `json:"executed"`      // the operation succeeded, whatever the answer
+	Fault       FaultKind `json:"fault"`         // that acted on the request, or empty
+	RequestID   string    `json:"requestId"`
+	TraceID     string    `json:"traceId"`
+	SessionID   string    `json:"sessionId"`
+	RateLimited bool      `json:"rateLimited"` // refused by a rate limit, not by an injected 429
 
 	bodies *bodies // for the journal; nil: not kept
 }
 
 // StatusChange is an entry of an order's history.
 type StatusChange struct {
-	Status int
-	At     time.Time
+	Status int       `json:"status"`
+	At     time.Time `json:"at"`
 }
 
 // Order is the record of an order.
 type Order struct {
-	Account             string // appKey
-	CustomerReferenceNo string
-	PlatformReferenceNo string
-	SupplierReferenceNo string
-	ContentKey          string // equal for orders of the same hotel, dates, rooms and guests
-	RatePkgID           string
-	CallbackURL         string
-	CreatedAt           time.Time
-	Status              int
-	History             []StatusChange // oldest first
-	Total               string         // net, such as "120.50 USD"
+	Account             string         `json:"account"` // appKey
+	CustomerReferenceNo string         `json:"customerReferenceNo"`
+	PlatformReferenceNo string         `json:"platformReferenceNo"`
+	SupplierReferenceNo string         `json:"supplierReferenceNo"`
+	ContentKey          string         `json:"-"` // equal for orders of the same hotel, dates, rooms and guests
+	RatePkgID           string         `json:"ratePkgId"`
+	CallbackURL         string         `json:"callbackUrl"`
+	CreatedAt           time.Time      `json:"createdAt"`
+	Status              int            `json:"status"`
+	History             []StatusChange `json:"history"` // oldest first
+	Total               string         `json:"total"`   // net, such as "120.50 USD"
 }
 
 // Cancellation is the record of a successful Cancel.
 type Cancellation struct {
-	CustomerReferenceNo string
-	PlatformReferenceNo string
-	Reason              string
-	At                  time.Time
-	ServiceFee          string // such as "0.00 USD"
+	CustomerReferenceNo string    `json:"customerReferenceNo"`
+	PlatformReferenceNo string    `json:"platformReferenceNo"`
+	Reason              string    `json:"reason"`
+	At                  time.Time `json:"at"`
+	ServiceFee          string    `json:"serviceFee"` // such as "0.00 USD"
 }
 
 // WebhookState is the state of an event's delivery.
@@ -88,26 +88,26 @@ const (
 
 // Webhook is the record of an event of an order with a callbackUrl.
 type Webhook struct {
-	EventID             string
-	Event               types.WebhookKind
-	CustomerReferenceNo string
-	PlatformReferenceNo string
-	URL                 string
-	EventTime           time.Time
-	Body                []byte // before FaultAlteredBody
-	State               WebhookState
-	Attempts            []WebhookAttempt // oldest first
+	EventID             string            `json:"eventId"`
+	Event               types.WebhookKind `json:"event"`
+	CustomerReferenceNo string            `json:"customerReferenceNo"`
+	PlatformReferenceNo string            `json:"platformReferenceNo"`
+	URL                 string            `json:"url"`
+	EventTime           time.Time         `json:"eventTime"`
+	Body                []byte            `json:"body"` // before FaultAlteredBody
+	State               WebhookState      `json:"state"`
+	Attempts            []WebhookAttempt  `json:"attempts"` // oldest first
 }
 
 // WebhookAttempt is the record of an attempt to deliver an event.
 type WebhookAttempt struct {
-	Started   time.Time
-	Done      time.Time // zero: not yet
-	Signature string    // X-Platform-Signature as sent
-	Status    int       // HTTP status of the answer; 0: none
-	Error     string    // why there is no answer
-	Fault     FaultKind // that acted on it, or empty
-	Copy      bool      // made by FaultDuplicate
+	Started   time.Time `json:"started"`
+	Done      time.Time `json:"done,omitzero"` // zero: not yet
+	Signature string    `json:"signature"`     // X-Platform-Signature as sent
+	Status    int       `json:"status"`        // HTTP status of the answer; 0: none
+	Error     string    `json:"error"`         // why there is no answer
+	Fault     FaultKind `json:"fault"`         // that acted on it, or empty
+	Copy      bool      `json:"copy"`          // made by FaultDuplicate
 }
 
 // Ledger is the record of a [Server] since its start or the last [Server.Reset]. Its methods

@@ -129,7 +129,7 @@ func (c *checker) checkBooks() {
 	}
 	books := c.ledger.Requests(types.OpBook)
 	if sent := c.ledger.Count(types.OpBook); sent > len(books) {
-		c.add("the ledger has %d of %d Books: start the sandbox with a higher WithLedgerLimit", len(books), sent)
+		c.add("the ledger has %d of %d Books: start the sandbox with a higher LedgerLimit", len(books), sent)
 	}
 	before := map[string]hotelstaystest.Request{}
 	for _, b := range books {
