@@ -69,15 +69,6 @@ func TestTicketExpiry(t *testing.T) {
 	})
 }
 
-func TestRevokeTokens(t *testing.T) {
-	s := start(t)
-	u := login(t, s)
-	u.must(destinationsPath, "{}")
-	s.RevokeTokens()
-	u.refused(destinationsPath, "{}", 401, types.CodeUnauthorized, "revoked")
-	login(t, s).must(destinationsPath, "{}")
-}
-
 func TestOAuthToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, Config{

@@ -30,6 +30,10 @@ func TestServerConfig(t *testing.T) {
 			len(complete.Webhooks.Events[OnBook]) != 0 || len(complete.Webhooks.Events[OnConfirm]) != 2 {
 			t.Errorf("%+v", complete)
 		}
+		complete.RateLimits[types.OpTicket] = 1
+		if got := s.Config().RateLimits; got[types.OpTicket] != 5 || got[types.OpHotelIDList] != 0 {
+			t.Errorf("%v", got)
+		}
 		if again, err := complete.complete(); err != nil || !reflect.DeepEqual(again, complete) {
 			t.Errorf("as a configuration of its own: %+v, %v", again, err)
 		}

@@ -197,12 +197,7 @@ func TestControlFaults(t *testing.T) {
 		} {
 			c.refused("POST", "/_sandbox/faults", body, 400, field, "")
 		}
-	})
-}
-
-func TestControlBoundsFaults(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, c := controlled(t)
+		s.ClearFaults()
 		for range maxFaults {
 			s.Inject(Fault{Kind: FaultCut})
 		}

@@ -3,8 +3,6 @@
 package hotelstaystest
 
 import (
-	"bufio"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -435,11 +433,12 @@ func TestManyControlClients(t *testing.T) {
 		{"POST", "/_sandbox/reset", "", []int{204}},
 		{"POST", "/_sandbox/nothing", "", []int{404}},
 	}
-	ctx, leave := context.WithCancel(t.Context())
-	defer leave()
+	var open []*listening
 	var watching, working sync.WaitGroup
 	for range listeners {
-		watching.Go(func() { s.follow(ctx, t) })
+		l := c.listen("", "")
+		open = append(open, l)
+		watching.Go(func() { l.follow(t) })
 	}
 	for i := range users {
 		working.Go(func() {
@@ -473,23 +472,16 @@ func TestManyControlClients(t *testing.T) {
 		})
 	}
 	working.Wait()
-	leave()
+	for _, l := range open {
+		l.body.Close()
+	}
 	watching.Wait()
 	c.must("POST", "/_sandbox/reset", nil, nil)
 	login(t, s).book("last", 0)
 }
 
-// follow reads the stream until ctx ends. Its entries go up.
-func (s *Server) follow(ctx context.Context, t *testing.T) {
-	req, _ := http.NewRequestWithContext(ctx, "GET", s.URL+"/_sandbox/events", nil)
-	resp, err := s.Client().Do(req)
-	if err != nil {
-		t.Error(err)
-		return
-	}
-	defer resp.Body.Close()
-	l := &listening{resp.Body, bufio.NewScanner(resp.Body)}
-	l.lines.Buffer(nil, 1<<20)
+// follow reads the stream until it ends. Its entries go up.
+func (l *listening) follow(t *testing.T) {
 	for last := 0; ; {
 		e := l.next()
 		if e == (streamed{}) {

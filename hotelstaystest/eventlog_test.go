@@ -3,7 +3,6 @@
 package hotelstaystest
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"net/http"
@@ -57,27 +56,6 @@ func TestEntriesOfABooking(t *testing.T) {
 			t.Errorf("got  %q\nwant %q", got, want)
 		}
 	})
-}
-
-// Readers that follow the ledger get each entry once, also when records change in between.
-func TestEntriesAfter(t *testing.T) {
-	l := newLedger(10, new(clock), nil)
-	var recs []*record
-	for i := range 5 {
-		recs = append(recs, l.addWebhook(Webhook{EventID: fmt.Sprint(i)}))
-		l.logOrder(new(record), Order{CustomerReferenceNo: fmt.Sprint(i)}, time.Time{})
-	}
-	l.updateWebhook(recs[1], func(w *Webhook) { w.State = WebhookDelivered })
-	l.updateWebhook(recs[3], func(w *Webhook) { w.State = WebhookDelivered })
-	all := l.Entries(0)
-	for i, e := range all {
-		if got := l.Entries(e.Seq); len(got) != len(all)-i-1 || len(got) > 0 && got[0].Seq != all[i+1].Seq {
-			t.Errorf("after %d: %d entries", e.Seq, len(got))
-		}
-	}
-	if all[len(all)-1].Seq != 12 || len(all) != 10 {
-		t.Errorf("%d entries", len(all))
-	}
 }
 
 func TestEntriesNeverChange(t *testing.T) {
@@ -207,9 +185,9 @@ func TestMemoryOfADay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		received := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 		s, c := controlled(t, Config{Webhooks: WebhookConfig{CallbackHandler: received}, LedgerLimit: limit})
-		ctx, leave := context.WithCancel(t.Context())
-		defer leave()
-		go s.follow(ctx, t)
+		l := c.listen("", "")
+		defer l.body.Close()
+		go l.follow(t)
 		u := login(t, s)
 		in, ids := u.find(nil)
 		used := func() int {

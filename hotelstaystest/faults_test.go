@@ -149,14 +149,6 @@ func TestFaultDetails(t *testing.T) {
 	s.Inject(Fault{Kind: FaultCut, Times: -1})
 	s.ClearFaults()
 	u.must(queryPath, "{}")
-	for _, bad := range []Fault{
-		{}, {Kind: "odd"}, {Kind: FaultCut, Times: -2}, {Kind: FaultDelay, Delay: -1}, {Kind: FaultStatus, Status: 99},
-		{Kind: FaultCut, Probability: 2}, {Kind: FaultCutBeforeRead, Commit: true},
-	} {
-		if bad.validate() == nil {
-			t.Errorf("%+v is accepted", bad)
-		}
-	}
 }
 
 func TestFaultSelection(t *testing.T) {
@@ -225,15 +217,6 @@ func TestAbandonedDelay(t *testing.T) {
 }
 
 func TestWebhookFaultsAreSeparate(t *testing.T) {
-	for _, bad := range []Fault{
-		{Kind: FaultDuplicate}, {Kind: FaultReorder, Operation: types.OpBook}, {Kind: FaultDrop}, {Kind: FaultBadSignature},
-		{Operation: OpWebhook, Kind: FaultCut}, {Operation: OpWebhook, Kind: FaultDelay, Commit: true},
-		{Operation: OpWebhook, Kind: FaultDelay, Delay: -1},
-	} {
-		if bad.validate() == nil {
-			t.Errorf("%+v is accepted", bad)
-		}
-	}
 	fs := newFaults(1)
 	fs.add(Fault{Kind: FaultDelay})
 	if fs.pick(OpWebhook) != nil || fs.pick(types.OpBook) == nil {

@@ -140,7 +140,7 @@ func (u *user) send(path string, body any) (*reply, error) {
 		req.Header.Set("Authorization", "Bearer "+u.token)
 	}
 	for k, v := range u.headers {
-		req.Header.Set(k, v)
+		header(k, v)(req)
 	}
 	resp, err := u.http.Do(req)
 	if err != nil {

@@ -4,7 +4,6 @@ package hotelstaystest
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -30,30 +29,6 @@ func TestLedgerKeepsNoSecrets(t *testing.T) {
 	if s.Ledger().Requests(types.OpDestinations)[0].Header.Get("Trace-Id") != "t" {
 		t.Error("Requests does not return copies")
 	}
-}
-
-func TestLedgerLimit(t *testing.T) {
-	s := start(t, Config{NoRateLimits: true, LedgerLimit: 3})
-	u := login(t, s)
-	for range 20 {
-		u.must(destinationsPath, "{}")
-	}
-	reqs := s.Ledger().Requests("")
-	if len(reqs) != 3 || reqs[2].Seq != 21 || s.Ledger().Count("") != 21 || s.Ledger().Count(types.OpDestinations) != 20 ||
-		s.Ledger().Dropped() != 18 {
-		t.Errorf("%d requests kept, %d counted", len(reqs), s.Ledger().Count(""))
-	}
-}
-
-func TestHugeLedgerLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := start(t, Config{LedgerLimit: math.MaxInt, Webhooks: WebhookConfig{CallbackHandler: &receiver{}}})
-		login(t, s).bookWithCallback("ref", hook)
-		synctest.Wait()
-		if kept, counted := len(s.Ledger().Requests("")), s.Ledger().Count(""); kept != counted || len(s.Ledger().Webhooks()) != 1 {
-			t.Errorf("%d of %d requests kept, %d events", kept, counted, len(s.Ledger().Webhooks()))
-		}
-	})
 }
 
 func TestWebhookLedger(t *testing.T) {

@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"go.uber.org/goleak"
 
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -29,14 +30,8 @@ func TestCloseLeavesNothing(t *testing.T) {
 	}
 	for name, config := range map[string]*Config{"sockets": nil, "sockets TLS": {TLS: true}, "localhost": {Addr: "localhost:0"}} {
 		t.Run(name, func(t *testing.T) {
-			before := runtime.NumGoroutine()
+			defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 			useAndClose(t, NewServer(config))
-			for end := time.Now().Add(2 * time.Second); runtime.NumGoroutine() > before; time.Sleep(5 * time.Millisecond) {
-				if time.Now().After(end) {
-					buf := make([]byte, 1<<16)
-					t.Fatalf("goroutines stayed:\n%s", buf[:runtime.Stack(buf, true)])
-				}
-			}
 		})
 	}
 }
@@ -251,17 +246,5 @@ func TestReachableAddress(t *testing.T) {
 		if got := reachable(netip.MustParseAddrPort(listens)); got != want {
 			t.Errorf("%s: %s, want %s", listens, got, want)
 		}
-	}
-}
-
-func TestConfigOfServer(t *testing.T) {
-	s := start(t, Config{Seed: 9, RateLimits: map[Operation]int{types.OpBook: 3}})
-	c := s.Config()
-	if c.Seed != 9 || c.RateLimits[types.OpBook] != 3 || c.RateLimits[types.OpTicket] != 5 || c.RateLimits[types.OpHotelIDList] != 0 {
-		t.Errorf("%+v", c)
-	}
-	c.RateLimits[types.OpTicket] = 1
-	if got := s.Config().RateLimits[types.OpTicket]; got != 5 {
-		t.Errorf("a caller changed a limit to %d", got)
 	}
 }

@@ -118,9 +118,9 @@ func TestMalformedTriggers(t *testing.T) {
 			"sandbox.later=QueryOrders:status,times=-2":  "times",
 			"sandbox.fault=cut;sandbox.later=Book:wrong": "unknown fault kind",
 		} {
-			in.header("Test", value).refused(bookPath, booking("ref", ids[0], nil), 400, types.CodeParam, "header Test: ")
-			if r := in.header("Test", value).post(bookPath, booking("ref", ids[0], nil)); !strings.Contains(r.msg, want) {
-				t.Errorf("%s: %s, want %q", value, r.msg, want)
+			r := in.header("Test", value).refused(bookPath, booking("ref", ids[0], nil), 400, types.CodeParam, want)
+			if !strings.Contains(r.msg, "header Test: ") {
+				t.Errorf("%s: %s", value, r.msg)
 			}
 		}
 		in.header("Test", "sandbox.later=QueryOrders:cut").refused(listPath, search(s, nil), 400, types.CodeParam, "not a trigger of HotelList")

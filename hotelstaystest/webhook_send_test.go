@@ -10,12 +10,13 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"go.uber.org/goleak"
 
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -196,7 +197,7 @@ func TestCloseEndsDeliveries(t *testing.T) {
 }
 
 func TestCloseLeavesNoSocketBehind(t *testing.T) {
-	before := runtime.NumGoroutine()
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	hanging := make(chan struct{}, 1)
 	web := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body) // until then net/http does not notice a closed connection
@@ -212,7 +213,6 @@ func TestCloseLeavesNoSocketBehind(t *testing.T) {
 		t.Error("Close waits for the attempt's own end")
 	}
 	web.Close()
-	eventually(t, "an end of all goroutines", func() bool { return runtime.NumGoroutine() <= before })
 }
 
 // The handler has not read the body, so it does not notice a closed connection.
