@@ -6,7 +6,6 @@ package hotelstaystest
 import (
 	"crypto/hmac"
 	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/base64"
 	"encoding/json"
 	"slices"
@@ -66,15 +65,12 @@ func runTicket(s *Server, c *call, req *ticketRequest) (any, error) {
 	if req.AppKey == "" || req.AppSecret == "" {
 		return nil, badRequest("appKey and appSecret are required")
 	}
-	ttl := defaultTTL
-	if req.TTL != nil {
-		ttl = *req.TTL
-	}
+	ttl := given(req.TTL, defaultTTL)
 	if ttl <= 0 || ttl > maxTTL {
 		return nil, badRequest("ttl must be positive and at most %d seconds, not %d", maxTTL, ttl)
 	}
 	known := slices.ContainsFunc(s.cfg.Accounts, func(a Account) bool {
-		return a.AppKey == req.AppKey && subtle.ConstantTimeCompare([]byte(a.AppSecret), []byte(req.AppSecret)) == 1
+		return a.AppKey == req.AppKey && sameText(a.AppSecret, req.AppSecret)
 	})
 	if !known {
 		return nil, unauthorized("unknown appKey or wrong appSecret")
@@ -93,17 +89,13 @@ func (s *Server) mac(purpose, text string) []byte {
 
 func runOAuthToken(s *Server, c *call, req *oauthRequest) (any, error) {
 	if req.GrantType != "client_credentials" {
-		f := badRequest("grant_type must be client_credentials, not %q", req.GrantType)
-		f.oauth = "unsupported_grant_type"
-		return nil, f
+		return nil, badRequest("grant_type must be client_credentials, not %q", req.GrantType).as("unsupported_grant_type")
 	}
 	i := slices.IndexFunc(s.cfg.OAuthClients, func(o OAuthClient) bool {
-		return o.ClientID == req.ClientID && subtle.ConstantTimeCompare([]byte(o.ClientSecret), []byte(req.ClientSecret)) == 1
+		return o.ClientID == req.ClientID && sameText(o.ClientSecret, req.ClientSecret)
 	})
 	if i < 0 {
-		f := unauthorized("invalid_client: unknown client_id or wrong client_secret")
-		f.oauth = "invalid_client"
-		return nil, f
+		return nil, unauthorized("invalid_client: unknown client_id or wrong client_secret").as("invalid_client")
 	}
 	scopes := s.cfg.OAuthClients[i].Scopes
 	if req.Scope != nil {
@@ -111,9 +103,7 @@ func runOAuthToken(s *Server, c *call, req *oauthRequest) (any, error) {
 		for word := range strings.FieldsSeq(*req.Scope) {
 			scope := types.Scope(word)
 			if !slices.Contains(scopes, scope) {
-				f := badRequest("invalid_scope: the client does not have scope %q", scope)
-				f.oauth = "invalid_scope"
-				return nil, f
+				return nil, badRequest("invalid_scope: the client does not have scope %q", scope).as("invalid_scope")
 			}
 			asked = append(asked, scope)
 		}

@@ -43,7 +43,7 @@ func runBook(s *Server, c *call, req *bookRequest) (any, error) {
 		return nil, s.businessFailure(types.CodeDuplicateBooking, "active booking with the same content: platformReferenceNo %s, "+
 			"customerReferenceNo %s", twin.platformRef, twin.customerRef)
 	}
-	if s.market.stale(req.RatePkgID, off) || s.market.isClosed(off) {
+	if s.market.stale(req.RatePkgID, off) || s.market.of(off).closed {
 		return nil, s.businessFailure(types.CodeRateChanged, "ARI changed since the rate was last checked; call CheckAvail again")
 	}
 	o := s.orders.create(c, req, off, guests, content, now)

@@ -17,7 +17,7 @@ func runCheckAvail(s *Server, c *call, req *checkAvailRequest) (any, error) {
 	var remark string
 	resp := &checkAvailResponse{Status: s.cfg.Variants.Available}
 	switch {
-	case s.market.isClosed(o) || c.priced(o).code == "":
+	case s.market.of(o).closed || c.priced(o).code == "":
 		resp.Status = 3 - s.cfg.Variants.Available
 		remark = "The offer is no longer available."
 	default:

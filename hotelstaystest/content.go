@@ -3,6 +3,7 @@
 package hotelstaystest
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -15,13 +16,7 @@ func runDestinations(s *Server, c *call, req *destinationsRequest) (any, error) 
 	if !details && req.Include != "" && req.Include != "standard" {
 		return nil, badRequest("include must be standard or details, not %q", req.Include)
 	}
-	filter, least := true, 1
-	if req.FilterEmptyCities != nil {
-		filter = *req.FilterEmptyCities
-	}
-	if req.MinHotelCount != nil {
-		least = *req.MinHotelCount
-	}
+	filter, least := given(req.FilterEmptyCities, true), given(req.MinHotelCount, 1)
 	if least < 0 {
 		return nil, badRequest("minHotelCount cannot be negative")
 	}
@@ -152,15 +147,8 @@ func runHotelsMetadata(s *Server, c *call, req *hotelsMetadataRequest) (any, err
 	if err := checkCountry("countryCode", req.CountryCode); err != nil {
 		return nil, err
 	}
-	pageNum, pageSize := 1, 20
-	if p := req.Page; p != nil {
-		if p.PageNum != nil {
-			pageNum = max(1, *p.PageNum)
-		}
-		if p.PageSize != nil {
-			pageSize = *p.PageSize
-		}
-	}
+	page := given(req.Page, pageRequest{})
+	pageNum, pageSize := max(1, given(page.PageNum, 1)), given(page.PageSize, 20)
 	if pageSize < 1 || pageSize > 100 {
 		return nil, badRequest("page.pageSize must be between 1 and 100, not %d", pageSize)
 	}
@@ -254,9 +242,20 @@ func (w *world) named(p place, name string) bool {
 	return strings.EqualFold(n.En, name) || n.Zh == name || n.Ar == name
 }
 
-func checkCountry(field, code string) error {
-	if code != "" && !countryForm.MatchString(code) {
-		return badRequest("%s must be two capital letters (ISO 3166-1 alpha-2), not %q", field, code)
+// checkCountry takes names and values of fields.
+func checkCountry(fields ...string) error {
+	for field := range slices.Chunk(fields, 2) {
+		if code := field[1]; code != "" && !countryForm.MatchString(code) {
+			return badRequest("%s must be two capital letters (ISO 3166-1 alpha-2), not %q", field[0], code)
+		}
 	}
 	return nil
+}
+
+// given is a field's value, or another if it was not sent.
+func given[T any](field *T, absent T) T {
+	if field == nil {
+		return absent
+	}
+	return *field
 }

@@ -36,44 +36,17 @@ type controller struct {
 	change func(*http.Request) // before it is sent
 }
 
-// answered is an answer of the control API.
-type answered struct {
-	t      testing.TB
-	status int
-	header http.Header
-	body   []byte
-}
-
 // call sends a request. A body is JSON text, or a value to encode.
-func (c *controller) call(method, path string, body any) *answered {
+func (c *controller) call(method, path string, body any) *reply {
 	c.t.Helper()
-	text, ok := body.(string)
-	if !ok && body != nil {
-		encoded, err := json.Marshal(body)
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		text = string(encoded)
-	}
-	req, err := http.NewRequestWithContext(c.t.Context(), method, c.s.URL+path, strings.NewReader(text))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	if text != "" {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	if c.change != nil {
-		c.change(req)
-	}
 	client := c.s.Client()
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	resp, err := client.Do(req)
+	a, err := exchange(c.t, client, method, c.s.URL+path, body, func(r *http.Request) {
+		if c.change != nil {
+			c.change(r)
+		}
+	})
 	if err != nil {
-		c.t.Fatalf("%s %s: %v", method, path, err)
-	}
-	defer resp.Body.Close()
-	a := &answered{t: c.t, status: resp.StatusCode, header: resp.Header}
-	if a.body, err = io.ReadAll(resp.Body); err != nil {
 		c.t.Fatalf("%s %s: %v", method, path, err)
 	}
 	return a
@@ -94,7 +67,7 @@ func (c *controller) must(method, path string, body, out any) {
 }
 
 // refused sends, and checks that the answer is this error.
-func (c *controller) refused(method, path string, body any, status int, field, text string) *answered {
+func (c *controller) refused(method, path string, body any, status int, field, text string) *reply {
 	c.t.Helper()
 	a := c.call(method, path, body)
 	var got struct {

@@ -36,6 +36,8 @@ type failure struct {
 
 func (f *failure) Error() string { return fmt.Sprintf("%d (HTTP %d): %s", f.code, f.status, f.msg) }
 
+func (f *failure) as(oauth string) *failure { f.oauth = oauth; return f }
+
 func badRequest(format string, args ...any) *failure {
 	return &failure{status: http.StatusBadRequest, code: types.CodeParam, msg: "ERR.PARAM: " + fmt.Sprintf(format, args...)}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"net/url"
 	"os"
 	"runtime"
 	"slices"
@@ -120,7 +121,7 @@ func TestLogIsBoundedInBytes(t *testing.T) {
 				for k, v := range header {
 					h.Set(strings.Clone(k), strings.Clone(v[0]))
 				}
-				rec := l.arrive(types.OpBook, &http.Request{Method: "POST", URL: mustURL("/api/trade/book"), Header: h}, "127.0.0.1")
+				rec := l.arrive(types.OpBook, &http.Request{Method: "POST", URL: must(url.Parse("/api/trade/book")), Header: h}, "127.0.0.1")
 				for range 3 {
 					l.updateRequest(rec, func(r *Request) { r.BodySHA256 = sha256Hex(nil) })
 				}
@@ -142,7 +143,7 @@ func TestLogIsBoundedInBytes(t *testing.T) {
 func TestDroppedRequestEnds(t *testing.T) {
 	l := newLedger(2, new(clock), nil)
 	arrive := func() *record {
-		return l.arrive(types.OpBook, &http.Request{URL: mustURL("/"), Header: http.Header{}}, "")
+		return l.arrive(types.OpBook, &http.Request{URL: must(url.Parse("/")), Header: http.Header{}}, "")
 	}
 	first := arrive()
 	for range 5 {

@@ -4,6 +4,7 @@ package hotelstaystest
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"errors"
@@ -47,6 +48,7 @@ type call struct {
 	traceID     string
 	gzip        bool
 	limits      http.Header // about the rate limit
+	bodies      *bodies     // for the journal; nil: not kept
 	fault       *Fault      // that the request meets, or nil
 	trigger     trigger     // of its Test header
 }
@@ -82,9 +84,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	} else {
 		c.requestID = fmt.Sprintf("sandbox-request-%d", arrived.Seq)
 	}
-	if c.traceID == "" {
-		c.traceID = fmt.Sprintf("sandbox-trace-%d", arrived.Seq)
-	}
+	c.traceID = cmp.Or(c.traceID, fmt.Sprintf("sandbox-trace-%d", arrived.Seq))
 	s.handle(w, r, c)
 }
 
@@ -171,14 +171,14 @@ func (s *Server) finish(w http.ResponseWriter, r *http.Request, c *call, a *answ
 	if !a.bare {
 		c.setHeaders(a.header)
 	}
-	kept := s.keepAnswer(c, a)
+	s.keepAnswer(c, a)
 	if c.gzip {
 		a.compress()
 	}
 	s.ledger.updateRequest(c.rec, func(rec *Request) {
 		rec.Status, rec.Code, rec.Msg, rec.Done = a.status, a.code, a.msg, s.clock.now()
 		rec.Cut = f != nil && f.Kind == FaultCutMidResponse
-		rec.bodies = kept
+		rec.bodies = c.bodies
 	})
 	s.deliver(w, r, c, a)
 }
@@ -229,9 +229,9 @@ func (s *Server) checkRateLimit(c *call) *answer {
 
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, c *call) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	kept := s.keepRequest(body)
+	s.keepRequest(c, body)
 	s.ledger.updateRequest(c.rec, func(rec *Request) {
-		rec.BodySHA256, rec.BodySize, rec.bodies = sha256Hex(body), len(body), kept
+		rec.BodySHA256, rec.BodySize, rec.bodies = sha256Hex(body), len(body), c.bodies
 	})
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
 		return nil, badRequest("the body exceeds %d bytes", maxBody)
@@ -265,11 +265,7 @@ func (s *Server) execute(r *http.Request, c *call, body []byte, bodyErr error) *
 func (s *Server) refusal(c *call, err error) *answer {
 	var f *failure
 	if c.op.name == types.OpOAuthToken && s.cfg.Variants.OAuthTopLevel && errors.As(err, &f) {
-		word := f.oauth
-		if word == "" {
-			word = "invalid_request"
-		}
-		return jsonAnswer(f.status, f.code, oauthError{Error: word, Description: f.msg})
+		return jsonAnswer(f.status, f.code, oauthError{Error: cmp.Or(f.oauth, "invalid_request"), Description: f.msg})
 	}
 	return failureAnswer(err)
 }

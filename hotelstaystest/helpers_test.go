@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -123,30 +122,32 @@ type reply struct {
 
 // send posts JSON text, or a value to encode.
 func (u *user) send(path string, body any) (*reply, error) {
-	text, ok := body.(string)
-	if !ok {
-		b, err := json.Marshal(body)
-		if err != nil {
-			u.t.Fatal(err)
+	return exchange(u.t, u.http, "POST", u.s.URL+path, body, func(r *http.Request) {
+		if u.token != "" {
+			r.Header.Set("Authorization", "Bearer "+u.token)
 		}
-		text = string(b)
+		for k, v := range u.headers {
+			header(k, v)(r)
+		}
+	})
+}
+
+// exchange sends a request with JSON text, or with a value to encode, after a change.
+func exchange(t testing.TB, client *http.Client, method, url string, body any, change func(*http.Request)) (*reply, error) {
+	text, ok := body.(string)
+	if !ok && body != nil {
+		text = string(must(json.Marshal(body)))
 	}
-	req, err := http.NewRequestWithContext(u.t.Context(), "POST", u.s.URL+path, strings.NewReader(text))
-	if err != nil {
-		u.t.Fatal(err)
+	req := must(http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(text)))
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
 	}
-	req.Header.Set("Content-Type", "application/json")
-	if u.token != "" {
-		req.Header.Set("Authorization", "Bearer "+u.token)
-	}
-	for k, v := range u.headers {
-		header(k, v)(req)
-	}
-	resp, err := u.http.Do(req)
+	change(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		return nil, err
 	}
-	return read(u.t, resp)
+	return read(t, resp)
 }
 
 func read(t testing.TB, resp *http.Response) (*reply, error) {
@@ -233,6 +234,13 @@ func (r *reply) list(path ...any) []any {
 	return l
 }
 
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
 func oneRoom() []object { return []object{{"adultCount": 2}} }
 
 // search is a HotelList body for the first city.
@@ -295,12 +303,4 @@ func (u *user) book(ref string, n int) (*user, *reply) {
 	u.t.Helper()
 	in, ids := u.find(nil)
 	return in, in.must(bookPath, booking(ref, ids[n], nil))
-}
-
-func mustURL(raw string) *url.URL {
-	u, err := url.Parse(raw)
-	if err != nil {
-		panic(err)
-	}
-	return u
 }

@@ -32,25 +32,19 @@ func (b *bodies) size() int {
 	return n
 }
 
-// keepRequest returns what the journal keeps of a request's body, or nil without control.
-func (s *Server) keepRequest(body []byte) *bodies {
-	if !s.cfg.Control.Enabled {
-		return nil
+// keepRequest keeps a request's body for the journal, with control only.
+func (s *Server) keepRequest(c *call, body []byte) {
+	if s.cfg.Control.Enabled {
+		c.bodies = &bodies{request: s.masker.text(body), references: referencesIn(nil, body)}
 	}
-	return &bodies{request: s.masker.text(body), references: referencesIn(nil, body)}
 }
 
-// keepAnswer returns what the journal keeps of a call with its answer, or nil without control.
-func (s *Server) keepAnswer(c *call, a *answer) *bodies {
-	if !s.cfg.Control.Enabled {
-		return nil
+// keepAnswer keeps the answer to a call too.
+func (s *Server) keepAnswer(c *call, a *answer) {
+	if s.cfg.Control.Enabled {
+		kept := given(c.bodies, bodies{}) // a fault may end a call before its body is read
+		c.bodies = &bodies{kept.request, s.masker.text(a.body), referencesIn(kept.references, a.body)}
 	}
-	var kept bodies
-	if before := s.ledger.bodiesOf(c.rec); before != nil {
-		kept = *before
-	}
-	kept.answer, kept.references = s.masker.text(a.body), referencesIn(kept.references, a.body)
-	return &kept
 }
 
 // secretNames are of fields and parameters whose values the journal masks, in lower case.

@@ -167,13 +167,6 @@ func (l *Ledger) updateRequest(rec *record, change func(*Request)) {
 	l.log.put(rec, Entry{At: l.clock.now(), Request: &req})
 }
 
-// bodiesOf returns what the journal keeps of a request so far.
-func (l *Ledger) bodiesOf(rec *record) *bodies {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return rec.last.Request.bodies
-}
-
 func (l *Ledger) rateLimited(rec *record) {
 	l.updateRequest(rec, func(req *Request) {
 		req.RateLimited = true

@@ -5,6 +5,7 @@ package hotelstaystest
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -78,20 +79,11 @@ func (c *memConn) Close() error {
 }
 
 func (c *memConn) SetDeadline(t time.Time) error {
-	c.in.setReadDeadline(t)
-	c.out.setWriteDeadline(t)
-	return nil
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
 
-func (c *memConn) SetReadDeadline(t time.Time) error {
-	c.in.setReadDeadline(t)
-	return nil
-}
-
-func (c *memConn) SetWriteDeadline(t time.Time) error {
-	c.out.setWriteDeadline(t)
-	return nil
-}
+func (c *memConn) SetReadDeadline(t time.Time) error  { c.in.setReadDeadline(t); return nil }
+func (c *memConn) SetWriteDeadline(t time.Time) error { c.out.setWriteDeadline(t); return nil }
 
 // pipe is one direction of a connection, with an unbounded buffer.
 type pipe struct {

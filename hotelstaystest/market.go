@@ -38,8 +38,10 @@ func (m *market) reset() {
 	m.changes, m.shown = map[string]*rateChange{}, map[string]int{}
 }
 
-// of returns the changes of an offer. The caller holds the lock.
+// of returns the changes of an offer.
 func (m *market) of(o offer) rateChange {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
 	if len(m.changes) > 0 {
 		if change := m.changes[o.key()]; change != nil {
 			return *change
@@ -50,52 +52,34 @@ func (m *market) of(o offer) rateChange {
 
 // moved applies the moves of an offer to its price.
 func (m *market) moved(o offer, cents int64) int64 {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
 	for _, percent := range m.of(o).moves {
 		cents = min(cents+cents*int64(percent)/100, maxCents)
 	}
 	return cents
 }
 
-// version counts the moves of an offer.
-func (m *market) version(o offer) int {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return len(m.of(o).moves)
-}
-
-func (m *market) isClosed(o offer) bool {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return m.of(o).closed
-}
-
 // show records that CheckAvail shows an offer's present price, and reports whether it
 // differs from what was shown before.
 func (m *market) show(id string, o offer) bool {
+	stale, now := m.stale(id, o), len(m.of(o).moves)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now := len(m.of(o).moves)
-	before, ok := m.shown[id]
-	if !ok {
-		before = o.version
-	}
-	if now != before {
+	if stale {
 		m.shown[id] = now
 	}
-	return now != before
+	return stale
 }
 
 // stale reports whether an offer moved since it was last shown.
 func (m *market) stale(id string, o offer) bool {
+	now := len(m.of(o).moves)
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	shown, ok := m.shown[id]
 	if !ok {
 		shown = o.version
 	}
-	return shown != len(m.of(o).moves)
+	return shown != now
 }
 
 // all returns the changes, in order of their ids.

@@ -3,7 +3,6 @@
 package hotelstaystest
 
 import (
-	"crypto/hmac"
 	"encoding/base64"
 	"slices"
 	"strconv"
@@ -92,7 +91,7 @@ func (s *Server) findOffer(id, session string) (offer, error) {
 		return offer{}, badRequest("ratePkgId %q is not an offer of this server", id)
 	}
 	_, proof, _ := strings.Cut(id, ".")
-	if !hmac.Equal([]byte(proof), []byte(s.offerProof(text, session))) {
+	if !sameText(proof, s.offerProof(text, session)) {
 		return offer{}, badRequest("ratePkgId %q is not of session %q; send the Session-Id of its search", id, session)
 	}
 	return o, nil

@@ -57,13 +57,7 @@ func runHotelList(s *Server, c *call, req *hotelListRequest) (any, error) {
 }
 
 func (s *Server) checkHotelList(req *hotelListRequest) (pageNum, pageSize int, err error) {
-	pageNum, pageSize = 1, 50
-	if req.PageNum != nil {
-		pageNum = *req.PageNum
-	}
-	if req.PageSize != nil {
-		pageSize = *req.PageSize
-	}
+	pageNum, pageSize = given(req.PageNum, 1), given(req.PageSize, 50)
 	idLimit := 1000
 	if s.cfg.VisibilityBand {
 		idLimit = 200
@@ -79,22 +73,12 @@ func (s *Server) checkHotelList(req *hotelListRequest) (pageNum, pageSize int, e
 		err = badRequest("pageNum starts from 1, not %d", pageNum)
 	case pageSize < 1 || pageSize > 200:
 		err = badRequest("pageSize must be between 1 and 200, not %d", pageSize)
-	case req.MaxRatesPerHotel != nil && *req.MaxRatesPerHotel < 0:
+	case given(req.MaxRatesPerHotel, 0) < 0:
 		err = badRequest("maxRatesPerHotel cannot be negative")
 	default:
-		err = checkCountries(req.CountryCode, req.ResidencyCode, req.NationalityCode)
+		err = checkCountry("countryCode", req.CountryCode, "residencyCode", req.ResidencyCode, "nationalityCode", req.NationalityCode)
 	}
 	return pageNum, pageSize, err
-}
-
-func checkCountries(countryCode, residency, nationality string) error {
-	if err := checkCountry("countryCode", countryCode); err != nil {
-		return err
-	}
-	if err := checkCountry("residencyCode", residency); err != nil {
-		return err
-	}
-	return checkCountry("nationalityCode", nationality)
 }
 
 // emptyReason is the reason for an empty search, or nil.
@@ -225,8 +209,8 @@ func (s *Server) offers(h, supplier int, st stay) []offer {
 	for r := range s.world.size.RoomsPerHotel {
 		for p := range s.world.size.RatesPerRoom {
 			o := offer{hotel: h, supplier: supplier, room: r, plan: p, stay: st}
-			o.version = s.market.version(o)
-			if !s.market.isClosed(o) {
+			change := s.market.of(o)
+			if o.version = len(change.moves); !change.closed {
 				out = append(out, o)
 			}
 		}
@@ -240,11 +224,7 @@ func (s *Server) searchedHotel(h int, st stay, c *call, maxRates *int) hotel {
 	d := s.world.describe(h)
 	d.ID = sourceID(supplier, h)
 	s.priceHotel(&d, h, st, c.currency)
-	limit := 0
-	if maxRates != nil {
-		limit = *maxRates
-	}
-	d.Rooms = s.rooms(h, supplier, d.ID, st, c, limit)
+	d.Rooms = s.rooms(h, supplier, d.ID, st, c, given(maxRates, 0))
 	return d
 }
 
@@ -323,7 +303,7 @@ func runHotelRates(s *Server, c *call, req *hotelRatesRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkCountries(req.CountryCode, req.ResidencyCode, req.NationalityCode); err != nil {
+	if err := checkCountry("countryCode", req.CountryCode, "residencyCode", req.ResidencyCode, "nationalityCode", req.NationalityCode); err != nil {
 		return nil, err
 	}
 	h, ok := s.world.findHotel(req.HotelID)

@@ -93,13 +93,6 @@ func TestHotelListResults(t *testing.T) {
 	}
 }
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 func TestHotelListOrder(t *testing.T) {
 	s := start(t, Config{NoRateLimits: true})
 	u := login(t, s)

@@ -4,6 +4,7 @@ package hotelstaystest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"net"
@@ -100,21 +101,11 @@ func (f *Fault) spoil(a *answer) *answer {
 }
 
 func (f *Fault) statusAnswer() *answer {
-	status := f.Status
-	if status == 0 {
-		status = http.StatusServiceUnavailable
-	}
+	status := cmp.Or(f.Status, http.StatusServiceUnavailable)
 	if f.Body != nil {
 		return bareAnswer(status, f.Body)
 	}
-	code := f.Code
-	if code == 0 {
-		code = codeForStatus(status)
-	}
-	msg := f.Msg
-	if msg == "" {
-		msg = http.StatusText(status)
-	}
+	code, msg := cmp.Or(f.Code, codeForStatus(status)), cmp.Or(f.Msg, http.StatusText(status))
 	a := jsonAnswer(status, code, envelope{Code: code, Msg: msg})
 	a.msg = msg
 	return a
@@ -138,14 +129,11 @@ func codeForStatus(status int) int {
 
 // bareAnswer is an answer as from a proxy, without envelope and headers of the service.
 func bareAnswer(status int, body []byte) *answer {
-	if status == 0 {
-		status = http.StatusOK
-	}
 	h := http.Header{}
 	if len(body) > 0 {
 		h.Set("Content-Type", http.DetectContentType(body))
 	}
-	return &answer{status: status, header: h, body: bytes.Clone(body), bare: true}
+	return &answer{status: cmp.Or(status, http.StatusOK), header: h, body: bytes.Clone(body), bare: true}
 }
 
 // connKey is the context key of a request's connection.
@@ -196,10 +184,7 @@ func (s *Server) writeSlowly(w http.ResponseWriter, r *http.Request, a *answer, 
 
 // wrongType replaces the value at path by one of another JSON type.
 func wrongType(body []byte, path string) []byte {
-	if path == "" {
-		path = "data"
-	}
-	return changeJSON(body, func(doc *any) bool { return replaceAt(doc, strings.Split(path, "."), otherType) })
+	return changeJSON(body, func(doc *any) bool { return replaceAt(doc, strings.Split(cmp.Or(path, "data"), "."), otherType) })
 }
 
 // changeJSON applies change to a JSON document. When body is no JSON, or change returns
