@@ -43,7 +43,7 @@ func ExampleClient_HotelList() {
 // An empty list is no error. EmptyReason says whether the account is the cause, and whether a retry
 // can help.
 func ExampleClient_HotelList_empty() {
-	srv, client := startSandbox(hotelstaystest.Config{EmptyReason: &types.EmptyReason{Code: types.NoSupplierAnswered}})
+	srv, client := startSandbox(hotelstaystest.Config{EmptyReason: &types.EmptyReason{Code: types.EmptyReasonNoSupplierAnswered}})
 	defer srv.Close()
 
 	found, err := client.HotelList(context.Background(), &hotelstays.HotelListRequest{

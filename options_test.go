@@ -438,7 +438,7 @@ func TestCurrency(t *testing.T) {
 
 				empty, err := client.HotelList(t.Context(), searchCity(srv), hotelstays.WithCurrency("XXX"))
 				require.NoError(t, err)
-				assert.Equal(t, types.AllSuppliersExcluded, empty.Basic.EmptyReason.Code)
+				assert.Equal(t, types.EmptyReasonAllSuppliersExcluded, empty.Basic.EmptyReason.Code)
 			})
 		})
 	}

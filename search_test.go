@@ -102,10 +102,10 @@ func TestHotelListEmptyReason(t *testing.T) {
 		code  types.EmptyReasonCode
 		retry bool
 	}{
-		{types.NoSupplierEnabled, false},
-		{types.NoSupplierPermitted, false},
-		{types.AllSuppliersExcluded, false},
-		{types.NoSupplierAnswered, true},
+		{types.EmptyReasonNoSupplierEnabled, false},
+		{types.EmptyReasonNoSupplierPermitted, false},
+		{types.EmptyReasonAllSuppliersExcluded, false},
+		{types.EmptyReasonNoSupplierAnswered, true},
 	} {
 		t.Run(string(tc.code), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

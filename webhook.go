@@ -53,9 +53,9 @@ func (e *WebhookError) LogValue() slog.Value { return logValue(e) }
 
 // WebhookEvent is a verified delivery. QueryOrders returns the order's current state.
 type WebhookEvent struct {
-	CustomerReferenceNo string            `json:"customerReferenceNo"`
-	HotelConfirmNo      string            `json:"hotelConfirmNo"`
-	Kind                types.WebhookKind `json:"event"`
+	CustomerReferenceNo string          `json:"customerReferenceNo"`
+	HotelConfirmNo      string          `json:"hotelConfirmNo"`
+	Kind                types.EventKind `json:"event"`
 	// EventTime is Unix time in milliseconds, or 0 if it was not sent.
 	EventTime int64 `json:"eventTime"`
 

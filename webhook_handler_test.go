@@ -309,7 +309,7 @@ func TestWebhookDistinctWithoutID(t *testing.T) {
 				for _, at := range []int64{1, 2, 3} {
 					deliver(hookBody(reference, types.EventOrderModified, at))
 				}
-				for _, kind := range []types.WebhookKind{types.EventOrderCreated, types.EventOrderPaid, types.EventOrderCancelled,
+				for _, kind := range []types.EventKind{types.EventOrderCreated, types.EventOrderPaid, types.EventOrderCancelled,
 					"order_other"} {
 					deliver(hookBody(reference, kind, 1))
 					deliver(hookBody(reference, kind, 2))
@@ -837,7 +837,7 @@ func TestUndocumentedEventsAreDelivered(t *testing.T) {
 		req.Header.Set(eventIDHeader, "id"+contentType)
 		assert.Equal(t, http.StatusOK, r.deliver(req).Code)
 		require.Equal(t, i+1, r.runs())
-		assert.Equal(t, types.WebhookKind("order_upgraded"), r.events[i].Kind)
+		assert.Equal(t, types.EventKind("order_upgraded"), r.events[i].Kind)
 		assert.Equal(t, int64(1790000000123), r.events[i].Time().UnixMilli())
 		assert.Equal(t, body, string(r.events[i].Raw))
 	}

@@ -47,7 +47,7 @@ func hookSign(secret string, at time.Time, body string) string {
 	return "t=" + stamp + ",v1=" + hookMAC(secret, stamp, body)
 }
 
-func hookBody(reference string, kind types.WebhookKind, eventTime int64) string {
+func hookBody(reference string, kind types.EventKind, eventTime int64) string {
 	return fmt.Sprintf(`{"customerReferenceNo":%q,"hotelConfirmNo":"HC-1","event":%q,"eventTime":%d}`, reference, kind, eventTime)
 }
 
@@ -471,7 +471,7 @@ func BenchmarkVerifyWebhook(b *testing.B) {
 
 // The body is a key of what is signed alone, and no key comes twice.
 func TestWebhookKeys(t *testing.T) {
-	event := func(id string, kind types.WebhookKind, at int64) hotelstays.WebhookEvent {
+	event := func(id string, kind types.EventKind, at int64) hotelstays.WebhookEvent {
 		return hotelstays.WebhookEvent{ID: id, CustomerReferenceNo: "ref-1", Kind: kind, EventTime: at, Raw: []byte("{}")}
 	}
 	for name, tc := range map[string]struct {

@@ -232,7 +232,7 @@ func (v *WebhookEvent) decode(l *wire.Lexer) {
 			v.HotelConfirmNo = l.String()
 		case "event":
 			l.Once(&seen, 2)
-			v.Kind = types.WebhookKind(l.String())
+			v.Kind = types.EventKind(l.String())
 		case "eventTime":
 			l.Once(&seen, 3)
 			v.EventTime = l.Int64()

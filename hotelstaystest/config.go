@@ -163,7 +163,7 @@ type WebhookConfig struct {
 	Timeout time.Duration `json:"timeout,omitzero"`
 	// Events are the kinds of event that a trigger sends, in order. They may be none, and
 	// undocumented. Absent triggers have their defaults.
-	Events map[WebhookTrigger][]types.WebhookKind `json:"events,omitzero"`
+	Events map[WebhookTrigger][]types.EventKind `json:"events,omitzero"`
 
 	// CallbackHandler, if set, receives all deliveries over in-memory connections, whatever
 	// the host of their callbackUrl. Use it under testing/synctest, and for callback URLs
@@ -269,7 +269,7 @@ func (w *WebhookConfig) setDefaults() {
 		w.RetryDelays = []time.Duration{1 * time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second}
 	}
 	orDefault(&w.Timeout, 10*time.Second)
-	events := map[WebhookTrigger][]types.WebhookKind{
+	events := map[WebhookTrigger][]types.EventKind{
 		OnBook: {types.EventOrderCreated}, OnConfirm: {types.EventOrderPaid, types.EventOrderModified}, OnAmend: {types.EventOrderModified},
 		OnCancel: {types.EventOrderCancelled}, OnStatus: {types.EventOrderModified},
 	}
@@ -286,7 +286,7 @@ func (c Config) clone() Config {
 	}
 	c.Accounts, c.OAuthClients, c.TicketScopes = slices.Clone(c.Accounts), slices.Clone(c.OAuthClients), slices.Clone(c.TicketScopes)
 	c.UserRefs, c.Webhooks.RetryDelays = maps.Clone(c.UserRefs), slices.Clone(c.Webhooks.RetryDelays)
-	limits, events := map[Operation]int{}, map[WebhookTrigger][]types.WebhookKind{}
+	limits, events := map[Operation]int{}, map[WebhookTrigger][]types.EventKind{}
 	maps.Copy(limits, c.RateLimits)
 	maps.Copy(events, c.Webhooks.Events)
 	c.RateLimits, c.Webhooks.Events = limits, events

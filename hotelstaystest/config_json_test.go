@@ -24,7 +24,7 @@ func TestConfigIsItsJSON(t *testing.T) {
 		VoucherDelay: time.Hour, VoucherLinkLifetime: time.Second, VoucherSize: 1, UnsignedVouchers: true,
 		Webhooks: WebhookConfig{
 			Secret: "s", Unsigned: true, StrictCallbacks: true, CallbackHosts: []string{"engine"}, RetryDelays: []time.Duration{time.Second},
-			Timeout: time.Second, Events: map[WebhookTrigger][]types.WebhookKind{OnBook: {"strange"}, OnConfirm: {}},
+			Timeout: time.Second, Events: map[WebhookTrigger][]types.EventKind{OnBook: {"strange"}, OnConfirm: {}},
 		},
 		Variants: Variants{
 			OAuthTopLevel: true, NoTotals: true, Available: 2, RemarkInBasic: true, BusinessFailureStatus: 409,

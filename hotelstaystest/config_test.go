@@ -17,7 +17,7 @@ func TestServerConfig(t *testing.T) {
 		given := Config{
 			InMemory: true, ConfirmAfter: time.Minute, Accounts: []Account{{AppKey: "k", AppSecret: "s"}},
 			Variants: Variants{OrderStatusNumbers: OrderStatusNumbers{Confirmed: 5}},
-			Webhooks: WebhookConfig{Events: map[WebhookTrigger][]types.WebhookKind{OnBook: nil}}, RateLimits: map[Operation]int{types.OpBook: 3},
+			Webhooks: WebhookConfig{Events: map[WebhookTrigger][]types.EventKind{OnBook: nil}}, RateLimits: map[Operation]int{types.OpBook: 3},
 		}
 		s := NewServer(&given)
 		defer s.Close()

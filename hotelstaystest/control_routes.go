@@ -281,7 +281,7 @@ func postCancelRule(c *controlCall, req *struct {
 }
 
 func postWebhook(c *controlCall, req *struct {
-	Event types.WebhookKind `json:"event"`
+	Event types.EventKind `json:"event"`
 }) (any, error) {
 	return nil, c.s.sendWebhook(c.PathValue("reference"), req.Event)
 }

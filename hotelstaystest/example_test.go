@@ -85,7 +85,7 @@ func ExampleConfig_inMemory() {
 // The handler receives the webhooks of an order without a socket. It needs the secret
 // before there is a server, so the test chooses one.
 func ExampleWebhookConfig() {
-	events := make(chan types.WebhookKind, 8)
+	events := make(chan types.EventKind, 8)
 	receiver, err := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret("signing-secret")}},
 		func(_ context.Context, event *hotelstays.WebhookEvent) error {
 			events <- event.Kind

@@ -88,15 +88,15 @@ const (
 
 // Webhook is the record of an event of an order with a callbackUrl.
 type Webhook struct {
-	EventID             string            `json:"eventId"`
-	Event               types.WebhookKind `json:"event"`
-	CustomerReferenceNo string            `json:"customerReferenceNo"`
-	PlatformReferenceNo string            `json:"platformReferenceNo"`
-	URL                 string            `json:"url"`
-	EventTime           time.Time         `json:"eventTime"`
-	Body                []byte            `json:"body"` // before FaultAlteredBody
-	State               WebhookState      `json:"state"`
-	Attempts            []WebhookAttempt  `json:"attempts"` // oldest first
+	EventID             string           `json:"eventId"`
+	Event               types.EventKind  `json:"event"`
+	CustomerReferenceNo string           `json:"customerReferenceNo"`
+	PlatformReferenceNo string           `json:"platformReferenceNo"`
+	URL                 string           `json:"url"`
+	EventTime           time.Time        `json:"eventTime"`
+	Body                []byte           `json:"body"` // before FaultAlteredBody
+	State               WebhookState     `json:"state"`
+	Attempts            []WebhookAttempt `json:"attempts"` // oldest first
 }
 
 // WebhookAttempt is the record of an attempt to deliver an event.

@@ -87,7 +87,7 @@ func (s *Server) emptyReason(c *call) *types.EmptyReason {
 		return s.cfg.EmptyReason
 	}
 	if c.currency.code == "" {
-		return &types.EmptyReason{Code: types.AllSuppliersExcluded}
+		return &types.EmptyReason{Code: types.EmptyReasonAllSuppliersExcluded}
 	}
 	return nil
 }

@@ -69,10 +69,10 @@ func (w *webhooks) close() {
 }
 
 type webhookBody struct {
-	CustomerReferenceNo string            `json:"customerReferenceNo"`
-	HotelConfirmNo      string            `json:"hotelConfirmNo"`
-	Event               types.WebhookKind `json:"event"`
-	EventTime           int64             `json:"eventTime"`
+	CustomerReferenceNo string          `json:"customerReferenceNo"`
+	HotelConfirmNo      string          `json:"hotelConfirmNo"`
+	Event               types.EventKind `json:"event"`
+	EventTime           int64           `json:"eventTime"`
 }
 
 // event is a delivery with its retries. Server.lock guards it.
@@ -109,7 +109,7 @@ func (w *webhooks) happened(o *order, on WebhookTrigger, at time.Time) {
 }
 
 // post makes one event and delivers it. The caller holds the lock.
-func (w *webhooks) post(o *order, kind types.WebhookKind, at time.Time) {
+func (w *webhooks) post(o *order, kind types.EventKind, at time.Time) {
 	if o.callbackURL == "" || w.s.isClosing() {
 		return
 	}
@@ -279,11 +279,11 @@ func (w *Webhook) settle(state WebhookState) {
 
 // SendWebhook sends an event of any kind, also an unknown one. The order does not change.
 // An order without a callbackUrl sends nothing.
-func (s *Server) SendWebhook(reference string, event types.WebhookKind) {
+func (s *Server) SendWebhook(reference string, event types.EventKind) {
 	panicOn("SendWebhook", s.sendWebhook(reference, event))
 }
 
-func (s *Server) sendWebhook(reference string, event types.WebhookKind) error {
+func (s *Server) sendWebhook(reference string, event types.EventKind) error {
 	if event == "" {
 		return badField("event", "event is required")
 	}

@@ -105,7 +105,7 @@ func TestWebhooksOfAnOrder(t *testing.T) {
 
 		confirmed, amended := made.Add(3*time.Minute), made.Add(4*time.Minute-1)
 		want := []struct {
-			event     types.WebhookKind
+			event     types.EventKind
 			confirmNo string
 			at        time.Time
 		}{
@@ -440,7 +440,7 @@ func TestWebhookEvents(t *testing.T) {
 		s := start(t, Config{
 			NoRateLimits: true,
 			Webhooks: WebhookConfig{
-				CallbackHandler: rc, Events: map[WebhookTrigger][]types.WebhookKind{OnConfirm: {"order_paid", "order_strange"}, OnBook: {}},
+				CallbackHandler: rc, Events: map[WebhookTrigger][]types.EventKind{OnConfirm: {"order_paid", "order_strange"}, OnBook: {}},
 			},
 			ConfirmAfter: AtOnce,
 		})

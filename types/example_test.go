@@ -215,7 +215,7 @@ func ExampleSecret_IsZero() {
 
 // Why a search came out empty, and whether it is worth asking again.
 func ExampleEmptyReason_Retryable() {
-	for _, code := range []types.EmptyReasonCode{types.NoSupplierAnswered, types.NoSupplierPermitted} {
+	for _, code := range []types.EmptyReasonCode{types.EmptyReasonNoSupplierAnswered, types.EmptyReasonNoSupplierPermitted} {
 		reason := &types.EmptyReason{Code: code}
 		fmt.Println(reason.Code, reason.Retryable())
 	}

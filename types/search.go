@@ -24,10 +24,10 @@ type EmptyReasonCode string
 
 // The documented reasons.
 const (
-	NoSupplierEnabled    EmptyReasonCode = "NO_SUPPLIER_ENABLED"
-	NoSupplierPermitted  EmptyReasonCode = "NO_SUPPLIER_PERMITTED"
-	AllSuppliersExcluded EmptyReasonCode = "ALL_SUPPLIERS_EXCLUDED" // by market, language, currency or stock
-	NoSupplierAnswered   EmptyReasonCode = "NO_SUPPLIER_ANSWERED"   // all were asked, and all failed
+	EmptyReasonNoSupplierEnabled    EmptyReasonCode = "NO_SUPPLIER_ENABLED"
+	EmptyReasonNoSupplierPermitted  EmptyReasonCode = "NO_SUPPLIER_PERMITTED"
+	EmptyReasonAllSuppliersExcluded EmptyReasonCode = "ALL_SUPPLIERS_EXCLUDED" // by market, language, currency or stock
+	EmptyReasonNoSupplierAnswered   EmptyReasonCode = "NO_SUPPLIER_ANSWERED"   // all were asked, and all failed
 )
 
 // EmptyReason explains a search without hotels.
@@ -44,9 +44,9 @@ type EmptyReasonSupplier struct {
 }
 
 // Retryable reports whether the same search may succeed later without a change of the
-// account. That is true for NoSupplierAnswered only. It is false for nil, because the
-// suppliers had no hotels.
-func (r *EmptyReason) Retryable() bool { return r != nil && r.Code == NoSupplierAnswered }
+// account. That is true for EmptyReasonNoSupplierAnswered only. It is false for nil, because
+// the suppliers had no hotels.
+func (r *EmptyReason) Retryable() bool { return r != nil && r.Code == EmptyReasonNoSupplierAnswered }
 
 // AvailabilityStatus is 1 or 2. One of them means available, but which one is undocumented,
 // so neither has a name. CheckAvailResponse.Available checks for the offer instead.

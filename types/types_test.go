@@ -156,7 +156,7 @@ func TestTimestampNamesAnInstant(t *testing.T) {
 
 func TestEmptyReasonRetryable(t *testing.T) {
 	for code, want := range map[EmptyReasonCode]bool{
-		NoSupplierEnabled: false, NoSupplierPermitted: false, AllSuppliersExcluded: false, NoSupplierAnswered: true, "OTHER": false,
+		EmptyReasonNoSupplierEnabled: false, EmptyReasonNoSupplierPermitted: false, EmptyReasonAllSuppliersExcluded: false, EmptyReasonNoSupplierAnswered: true, "OTHER": false,
 	} {
 		assert.Equal(t, want, (&EmptyReason{Code: code}).Retryable(), code)
 	}

@@ -53,8 +53,8 @@ func TestASearchWithoutHotels(t *testing.T) {
 		reason types.EmptyReasonCode
 		told   string
 	}{
-		{types.NoSupplierAnswered, "Please search again in a moment."},
-		{types.NoSupplierPermitted, "Please try other dates, or another city."},
+		{types.EmptyReasonNoSupplierAnswered, "Please search again in a moment."},
+		{types.EmptyReasonNoSupplierPermitted, "Please try other dates, or another city."},
 	} {
 		s := startSite(t, hotelstaystest.Config{EmptyReason: &types.EmptyReason{Code: test.reason}})
 		assert.Contains(t, s.get(s.searchAddress(60)), test.told)

@@ -33,7 +33,7 @@ var (
 	saved            []byte
 	told             string
 	mux              = http.NewServeMux()
-	events           []types.WebhookKind
+	events           []types.EventKind
 	tokens           = oneToken{}
 	limiter          = countingLimiter{}
 	searching        *hotelstays.Client

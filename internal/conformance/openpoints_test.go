@@ -41,7 +41,7 @@ func TestOpenEnumerations(t *testing.T) {
 		"DestinationsInclude": {`"details"`, `"standard"`},
 		"SortBy":              {`"distance-asc"`, `"price-asc"`, `"price-desc"`, `"rating-desc"`},
 		"Scope":               {`"booking:cancel"`, `"booking:read"`, `"booking:write"`, `"content:read"`, `"search:read"`},
-		"WebhookKind":         {`"order_cancelled"`, `"order_created"`, `"order_modified"`, `"order_paid"`},
+		"EventKind":           {`"order_cancelled"`, `"order_created"`, `"order_modified"`, `"order_paid"`},
 	}
 	got := constants(t, "../../types")
 	for name, values := range want {

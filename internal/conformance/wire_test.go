@@ -603,7 +603,7 @@ func operations() []operation {
 				Basic: types.SearchBasic{
 					Destination: new(sampleDestination()), SessionID: "session-1", StatusRemark: "Some properties are missing.",
 					Notices: []string{"the expansion was capped"},
-					EmptyReason: &types.EmptyReason{Code: types.NoSupplierAnswered,
+					EmptyReason: &types.EmptyReason{Code: types.EmptyReasonNoSupplierAnswered,
 						Suppliers: []types.EmptyReasonSupplier{{SupplierCode: "S1", Reason: "no answer"}}},
 				},
 				Total: 3, HasMore: true,

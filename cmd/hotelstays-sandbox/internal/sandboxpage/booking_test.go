@@ -65,7 +65,7 @@ func TestStory(t *testing.T) {
 			answers = answers[1:]
 		})
 		srv := start(t, hotelstaystest.Config{LateVisibility: 30 * time.Second, Webhooks: hotelstaystest.WebhookConfig{
-			CallbackHandler: receiver, Events: map[hotelstaystest.WebhookTrigger][]types.WebhookKind{hotelstaystest.OnConfirm: {}},
+			CallbackHandler: receiver, Events: map[hotelstaystest.WebhookTrigger][]types.EventKind{hotelstaystest.OnConfirm: {}},
 		}})
 		e := newEngine(t, srv)
 		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCutBeforeRead})
