@@ -270,24 +270,38 @@ func callAll(ctx context.Context, c *hotelstays.Client, n int) (failed []error) 
 func TestRefusedCredentialIsNotHammered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newAuthWorld(t, 0)
-		wrong := w.connect(t, hotelstays.TicketCredential{AppKey: w.AppKey, AppSecret: types.NewSecret("wrong")})
-		defer w.end(wrong)
-		var failed []error
-		for range 60 {
-			failed = callAll(t.Context(), wrong, 20)
-			require.Len(t, failed, 20)
-			for _, err := range failed {
-				var api *hotelstays.APIError
-				require.ErrorAs(t, err, &api)
-				require.ErrorIs(t, err, hotelstays.ErrUnauthorized)
-				require.Equal(t, hotelstays.OpTicket, api.Operation)
-				require.Equal(t, hotelstays.KindUnauthorized, hotelstays.KindOf(err))
+		w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpOAuthToken, Kind: hotelstaystest.FaultStatus, Status: 400,
+			Body: []byte(`{"error":"invalid_scope"}`), Times: -1})
+		for _, tc := range []struct {
+			op     hotelstays.Operation
+			cred   hotelstays.Credential
+			kind   hotelstays.ErrorKind
+			advice string
+		}{
+			{hotelstays.OpTicket, hotelstays.TicketCredential{AppKey: w.AppKey, AppSecret: types.NewSecret("wrong")},
+				hotelstays.KindUnauthorized, "check that the credential is active"},
+			{hotelstays.OpOAuthToken, hotelstays.OAuthCredential{ClientID: w.ClientID, ClientSecret: types.NewSecret(w.ClientSecret),
+				Scopes: []types.Scope{"booking:read"}}, hotelstays.KindInvalidScope, "ask only for scopes"},
+		} {
+			refused := w.connect(t, tc.cred)
+			var failed []error
+			for range 60 {
+				failed = callAll(t.Context(), refused, 20)
+				require.Len(t, failed, 20)
+				for _, err := range failed {
+					var api *hotelstays.APIError
+					require.ErrorAs(t, err, &api)
+					require.Equal(t, tc.op, api.Operation)
+					require.Equal(t, tc.kind, hotelstays.KindOf(err))
+				}
+				time.Sleep(time.Second)
 			}
-			time.Sleep(time.Second)
+			assert.Equal(t, 6, w.Ledger().Count(tc.op), "in a minute")
+			assert.Regexp(t, tc.advice+" .*; the client tries again in [2-4]s$", failed[0].Error())
+			refused.CloseIdleConnections()
 		}
-		assert.Equal(t, 6, w.Ledger().Count(hotelstays.OpTicket))
 		assert.Zero(t, w.Ledger().Count(hotelstays.OpQueryOrders))
-		assert.Regexp(t, "check that the credential is active .*; the client tries again in [2-4]s$", failed[0].Error())
+		w.end()
 	})
 }
 
@@ -318,24 +332,6 @@ func TestFailureOfTheServiceIsNotRemembered(t *testing.T) {
 			})
 		}
 	}
-}
-
-func TestRefusedScopeIsNotHammered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newAuthWorld(t, 0)
-		c := w.connect(t, hotelstays.OAuthCredential{ClientID: w.ClientID, ClientSecret: types.NewSecret(w.ClientSecret),
-			Scopes: []types.Scope{"booking:read"}})
-		defer w.end(c)
-		w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpOAuthToken, Kind: hotelstaystest.FaultStatus, Status: 400,
-			Body: []byte(`{"error":"invalid_scope"}`), Times: -1})
-		failed := callAll(t.Context(), c, 100)
-		require.Len(t, failed, 100)
-		assert.ErrorIs(t, failed[0], hotelstays.ErrInvalidScope)
-		for range 2 {
-			callAll(t.Context(), c, 100)
-			assert.Equal(t, 2, w.Ledger().Count(hotelstays.OpOAuthToken))
-		}
-	})
 }
 
 // The life of an access token is undocumented: without Lifetime the client uses it until it
@@ -383,31 +379,6 @@ func TestTokenCredentialIsNeverRenewed(t *testing.T) {
 		assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpTicket))
 		assert.Equal(t, 11, w.Ledger().Count(hotelstays.OpQueryOrders))
 	})
-}
-
-// Answers of the OAuth standard, and what is between it and the envelope.
-func TestOAuthAnswersWithoutAnEnvelope(t *testing.T) {
-	for body, want := range map[string]string{ // a part of the error; empty: there is a token
-		`{"access_token":"tok-1","expires_in":3600}`:           "",
-		`{"access_token":"tok-1","error":null}`:                "",
-		`{"access_token":"tok-1","error":""}`:                  "",
-		`{"code":0,"data":{},"access_token":"tok-1"}`:          "",
-		`{"code":0,"data":null,"access_token":"tok-1"}`:        "",
-		`{"access_token":"tok-1","error":"invalid_client"}`:    "invalid_client",
-		`{"error":"invalid_scope","error_description":"no"}`:   "invalid scope",
-		`{"msg":"client suspended"}`:                           "client suspended",
-		`{"foo":1}`:                                            "unusable answer",
-		`{"code":100000401,"msg":"no","access_token":"tok-1"}`: "credential refused",
-	} {
-		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { return reply(200, body), nil }))
-		resp, err := client.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "id", ClientSecret: types.NewSecret("secret")})
-		if want != "" {
-			assert.ErrorContains(t, err, want, body)
-			continue
-		}
-		require.NoError(t, err, body)
-		assert.Equal(t, "tok-1", resp.AccessToken.Reveal(), body)
-	}
 }
 
 // An answer that holds a token is small. Masking a large one, for WithRawData, would not end

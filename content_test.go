@@ -369,9 +369,7 @@ func TestHotelsMetadataAll(t *testing.T) {
 // What cannot be walked is refused before anything is sent.
 func TestIteratorsRefuse(t *testing.T) {
 	script := &pageScript{pages: [][]string{{}}}
-	client, err := hotelstays.New("http://127.0.0.1", hotelstays.TokenCredential{Token: types.NewSecret("token")},
-		hotelstays.WithHTTPClient(&http.Client{Transport: script}))
-	require.NoError(t, err)
+	client := clientThrough(t, script)
 	search := func(change func(*hotelstays.HotelListRequest)) *hotelstays.HotelListRequest {
 		req := &hotelstays.HotelListRequest{HotelIDs: []string{"1"}, CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults()}
 		change(req)
@@ -390,21 +388,8 @@ func TestIteratorsRefuse(t *testing.T) {
 		"a page below 1": untyped(client.HotelListPages(ctx, search(func(r *hotelstays.HotelListRequest) { r.PageNum = -1 }))),
 		"too large a page": untyped(client.HotelsMetadataAll(ctx,
 			&hotelstays.HotelsMetadataRequest{DestinationID: "d", Page: &types.PageReq{PageSize: 101}})),
-		"batches of nothing": untyped(client.HotelListBatches(ctx,
-			search(func(r *hotelstays.HotelListRequest) { r.HotelIDs = nil }))),
-		"batches with an empty id": untyped(client.HotelListBatches(ctx,
-			search(func(r *hotelstays.HotelListRequest) { r.HotelIDs = []string{"1", ""} }))),
-		"batches from a page on": untyped(client.HotelListBatches(ctx, search(func(r *hotelstays.HotelListRequest) { r.PageNum = 2 }))),
-		"batches with a cursor": untyped(client.HotelListBatches(ctx,
-			search(func(r *hotelstays.HotelListRequest) { r.Cursor = cursor }))),
 		"batches without a date": untyped(client.HotelListBatches(ctx,
 			search(func(r *hotelstays.HotelListRequest) { r.CheckIn = "" }))),
-		"batches that are too large": untyped(client.HotelListBatches(ctx, search(func(*hotelstays.HotelListRequest) {}),
-			hotelstays.WithBatchSize(1001))),
-		"batches of no size": untyped(client.HotelListBatches(ctx, search(func(*hotelstays.HotelListRequest) {}),
-			hotelstays.WithBatchSize(0))),
-		"batches without any under way": untyped(client.HotelListBatches(ctx, search(func(*hotelstays.HotelListRequest) {}),
-			hotelstays.WithParallelism(0))),
 		"a walk without a call under way": untyped(client.WalkDestinations(ctx, &hotelstays.DestinationsRequest{},
 			hotelstays.WithParallelism(0))),
 		"metadata with too much under way": untyped(client.HotelsMetadataAll(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: "d"},
@@ -588,9 +573,7 @@ func TestTotalsThatTurnOutDifferent(t *testing.T) {
 		for _, parallelism := range []int{1, 2, 3, 100} {
 			t.Run(fmt.Sprint(tc.name, " ", parallelism), func(t *testing.T) {
 				script := &metadataScript{oddListing: tc.script}
-				client, err := hotelstays.New("http://127.0.0.1", hotelstays.TokenCredential{Token: types.NewSecret("token")},
-					hotelstays.WithHTTPClient(&http.Client{Transport: script}))
-				require.NoError(t, err)
+				client := clientThrough(t, script)
 				req := &hotelstays.HotelsMetadataRequest{DestinationID: "place", Page: &types.PageReq{PageSize: 2}}
 				hotels, errs := collect(client.HotelsMetadataAll(t.Context(), req, hotelstays.WithParallelism(parallelism)))
 				require.Len(t, hotels, tc.hotels)

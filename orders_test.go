@@ -256,15 +256,21 @@ func TestCancelRefusals(t *testing.T) {
 				cancel := &hotelstays.CancelRequest{SessionID: o.Session, CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo}
 				before := srv.Ledger().Orders()[0].Status
 				_, err := client.Cancel(t.Context(), cancel)
-				assert.ErrorIs(t, err, hotelstays.ErrCancelRefused)
-				var api *hotelstays.APIError
-				require.ErrorAs(t, err, &api)
-				assert.Contains(t, api.Msg, tc.says)
-				assert.Contains(t, err.Error(), tc.says)
-				assert.Equal(t, 400, api.HTTPStatus)
+				assert.Equal(t, 1, srv.Ledger().Count(hotelstays.OpCancel), "a refusal is not sent again")
+				outcome, readErr := client.CancelAndRead(t.Context(), cancel, sandboxStates)
+				assert.Nil(t, outcome)
+				assert.Equal(t, 2, srv.Ledger().Count(hotelstays.OpCancel))
+				assert.Zero(t, srv.Ledger().Count(hotelstays.OpQueryOrders))
+				for _, err := range []error{err, readErr} {
+					assert.ErrorIs(t, err, hotelstays.ErrCancelRefused)
+					var api *hotelstays.APIError
+					require.ErrorAs(t, err, &api)
+					assert.Contains(t, api.Msg, tc.says)
+					assert.Contains(t, err.Error(), tc.says)
+					assert.Equal(t, 400, api.HTTPStatus)
+				}
 				assert.Empty(t, srv.Ledger().Cancellations())
 				assert.Equal(t, before, srv.Ledger().Orders()[0].Status)
-				assert.Equal(t, 1, srv.Ledger().Count(hotelstays.OpCancel), "a refusal is not sent again")
 
 				if tc.rule == hotelstaystest.CancelNeedsReason {
 					cancel.Reason = "plans changed"
@@ -538,67 +544,30 @@ func TestCancelAndReadKeepsTheCallersHeaders(t *testing.T) {
 	assert.Equal(t, []string{"user-1", ""}, []string{headers[1].Get("User-Ref"), headers[1].Get("Currency")})
 }
 
-func TestCancelAndReadRefused(t *testing.T) {
-	arrival, _ := checkIn.Time()
-	for _, tc := range []struct {
-		rule hotelstaystest.CancelRule
-		when time.Time
-		says string
-	}{
-		{hotelstaystest.CancelNeedsReason, time.Time{}, "a reason is required"},
-		{hotelstaystest.CancelAllowed, arrival, "check-in has passed"},
-		{hotelstaystest.CancelCutoffPassed, time.Time{}, "cut-off has passed"},
-		{hotelstaystest.CancelForbiddenByContract, time.Time{}, "contract takes no cancellations"},
-	} {
-		t.Run(tc.says, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newRecoveryWorld(t, hotelstaystest.Config{CancelRule: tc.rule})
-				order := w.offer.Book(t, w.client, "ref-1")
-				time.Sleep(time.Until(tc.when))
-				outcome, err := w.client.CancelAndRead(t.Context(), &hotelstays.CancelRequest{SessionID: w.offer.Session,
-					CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo}, sandboxStates)
-				assert.ErrorIs(t, err, hotelstays.ErrCancelRefused)
-				assert.ErrorContains(t, err, tc.says)
-				assert.Nil(t, outcome)
-				assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpCancel))
-				assert.Zero(t, w.Ledger().Count(hotelstays.OpQueryOrders))
-				assert.Empty(t, w.Ledger().Cancellations())
-			})
-		})
-	}
-}
-
 // A poll that fails with a status that may pass is made again, any other ends the wait.
 func TestStatusesThatAWaitOutlasts(t *testing.T) {
 	for code, outlasts := range map[int]bool{400: false, 403: false, 404: false, 429: true, 500: true, 501: true, 503: true, 504: true} {
 		t.Run(fmt.Sprint(code), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newRecoveryWorld(t, hotelstaystest.Config{ConfirmAfter: time.Second})
-				w.offer.Book(t, w.client, "ref-1")
-				w.Inject(pollAnswer(code, ""))
-				client := newClient(t, w.Server, w.cred, hotelstays.WithMaxAttempts(1))
-				at(t, 60, w.ClearFaults)
+			for op, wait := range map[hotelstays.Operation]operationCall{
+				hotelstays.OpQueryOrders:  calling((*hotelstays.Client).AwaitOrder, "ref-1"),
+				hotelstays.OpOrderVoucher: calling((*hotelstays.Client).AwaitVoucher, voucherRef),
+			} {
+				synctest.Test(t, func(t *testing.T) {
+					w := newRecoveryWorld(t, hotelstaystest.Config{ConfirmAfter: time.Second})
+					w.offer.Book(t, w.client, "ref-1")
+					time.Sleep(time.Hour) // the voucher is there
+					fault := status(code, "")
+					fault.Operation, fault.Times = op, -1
+					w.Inject(fault)
+					at(t, 60, w.ClearFaults)
+					client := newClient(t, w.Server, w.cred, hotelstays.WithMaxAttempts(1))
 
-				start := time.Now()
-				_, err := client.AwaitOrder(t.Context(), "ref-1")
-				assert.Equal(t, outlasts, err == nil, "AwaitOrder: %v", err)
-				assert.Equal(t, outlasts, time.Since(start) >= time.Minute)
-			})
-			synctest.Test(t, func(t *testing.T) {
-				w := newRecoveryWorld(t, hotelstaystest.Config{ConfirmAfter: time.Second})
-				w.offer.Book(t, w.client, "ref-1")
-				time.Sleep(time.Hour) // the voucher is there
-				fault := status(code, "")
-				fault.Operation, fault.Times = hotelstays.OpOrderVoucher, -1
-				w.Inject(fault)
-				at(t, 60, w.ClearFaults)
-				client := newClient(t, w.Server, w.cred, hotelstays.WithMaxAttempts(1))
-
-				start := time.Now()
-				_, err := client.AwaitVoucher(t.Context(), &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1"})
-				assert.Equal(t, outlasts, err == nil, "AwaitVoucher: %v", err)
-				assert.Equal(t, outlasts, time.Since(start) >= time.Minute)
-			})
+					start := time.Now()
+					err := wait(t.Context(), client)
+					assert.Equal(t, outlasts, err == nil, "%s: %v", op, err)
+					assert.Equal(t, outlasts, time.Since(start) >= time.Minute)
+				})
+			}
 		})
 	}
 }

@@ -110,12 +110,14 @@ func TestRecoverySchedule(t *testing.T) {
 		heals   float64 // when polls stop failing
 		wakeups []float64
 		closed  bool // the wake-up channel is closed
+		opts    []hotelstays.CallOption
 		polls   []float64
 		ends    float64
 		state   hotelstays.BookingState
 	}{
 		{name: "nothing was booked",
 			polls: []float64{0, 30, 90, 210, 450, 600}, ends: 600, state: hotelstays.BookingAbsent},
+		{name: "visible with its Book", book: bookMade, polls: []float64{0}, ends: 0, state: hotelstays.BookingFound},
 		{name: "visible at once", visible: 1, polls: []float64{0, 30}, ends: 30, state: hotelstays.BookingFound},
 		{name: "visible between two polls", visible: 31 * s, polls: []float64{0, 30, 90}, ends: 90, state: hotelstays.BookingFound},
 		{name: "visible at the very time of a poll", visible: 210 * s, polls: []float64{0, 30, 90, 210}, ends: 210,
@@ -130,6 +132,9 @@ func TestRecoverySchedule(t *testing.T) {
 		{name: "slow polls", poll: pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 15 * s}),
 			polls: []float64{0, 30, 90, 210, 450, 600}, ends: 615, state: hotelstays.BookingAbsent},
 		{name: "polls that run into their time-out", poll: pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Hour}),
+			polls: []float64{0, 30, 90, 210, 450, 600}, ends: 620, state: hotelstays.BookingUnverified},
+		{name: "polls that run into their time-out, after a Book with a longer one", opts: []hotelstays.CallOption{hotelstays.WithTimeout(2 * time.Minute)},
+			poll:  pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Hour}),
 			polls: []float64{0, 30, 90, 210, 450, 600}, ends: 620, state: hotelstays.BookingUnverified},
 		{name: "two polls run into their time-out", heals: 31, poll: pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay,
 			Delay: time.Hour}),
@@ -172,9 +177,13 @@ func TestRecoverySchedule(t *testing.T) {
 					close(wakeup)
 				}
 
-				outcome, err := w.client.BookAndRecover(t.Context(), w.offer.Request("ref-1"), hotelstays.WithWakeup(wakeup))
+				outcome, err := w.client.BookAndRecover(t.Context(), w.offer.Request("ref-1"), append(tc.opts, hotelstays.WithWakeup(wakeup))...)
 
 				require.NoError(t, err)
+				for _, poll := range w.Ledger().Requests(hotelstays.OpQueryOrders) {
+					assert.Equal(t, fmt.Sprintf("%x", sha256.Sum256([]byte(`{"customerReferenceNos":["ref-1"]}`))), poll.BodySHA256,
+						"a poll asks for the reference, and nothing else")
+				}
 				ended := w.bookEnded(t)
 				assert.Equal(t, tc.ends, time.Since(ended).Seconds())
 				assert.Equal(t, tc.state, outcome.State)
@@ -193,18 +202,6 @@ func TestRecoverySchedule(t *testing.T) {
 			})
 		})
 	}
-}
-
-// An order that QueryOrders shows at once is found by the poll at once.
-func TestRecoveryFindsAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newRecoveryWorld(t)
-		w.Inject(bookMade)
-		outcome, err := w.client.BookAndRecover(t.Context(), w.offer.Request("ref-1"))
-		require.NoError(t, err)
-		assert.Equal(t, hotelstays.BookingFound, outcome.State)
-		assert.Equal(t, []float64{0}, w.polls(w.bookEnded(t)))
-	})
 }
 
 // A Book that is answered is not asked about.
@@ -371,41 +368,6 @@ func TestBookingStatesAreWords(t *testing.T) {
 		_, err := none.MarshalText()
 		assert.Error(t, err)
 		assert.Equal(t, fmt.Sprintf("BookingState(%d)", int(none)), none.String())
-	}
-}
-
-// A timeout that the caller gives to Book bounds the Book. It must not let a poll
-// that hangs delay the later ones.
-func TestBooksOwnTimeoutDoesNotShiftThePolls(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newRecoveryWorld(t)
-		w.Inject(bookLost)
-		w.Inject(pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Hour}))
-		_, err := w.client.BookAndRecover(t.Context(), w.offer.Request("ref-1"), hotelstays.WithTimeout(2*time.Minute))
-		require.NoError(t, err)
-		assert.Equal(t, []float64{0, 30, 90, 210, 450, 600}, w.polls(w.bookEnded(t)))
-	})
-}
-
-// A client's own timeout bounds a poll like every other call.
-func TestAClientsTimeoutBoundsThePolls(t *testing.T) {
-	for _, tc := range []struct{ client, poll time.Duration }{
-		{3 * time.Second, 3 * time.Second}, {time.Minute, 20 * time.Second},
-	} {
-		t.Run(tc.client.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newRecoveryWorld(t)
-				client := newClient(t, w.Server, ticketOf(w.Server), hotelstays.WithTimeout(tc.client))
-				_, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{}) // fetches the token
-				require.NoError(t, err)
-				w.Inject(pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Hour}))
-				start := time.Now()
-				outcome, err := client.StepRecovery(t.Context(), client.NewBookingRecovery(w.offer.Request("ref-1")))
-				require.NoError(t, err)
-				assert.Equal(t, hotelstays.BookingOpen, outcome.State)
-				assert.Equal(t, tc.poll, time.Since(start))
-			})
-		})
 	}
 }
 
@@ -654,15 +616,17 @@ func TestRecoveryIsOfOneAccount(t *testing.T) {
 		}
 		before := w.Ledger().Count("")
 		for name, stranger := range strangers {
-			for _, recover := range []func() (*hotelstays.BookingOutcome, error){
-				func() (*hotelstays.BookingOutcome, error) {
-					return stranger.RecoverBooking(t.Context(), stored(t, recovery))
+			for _, recover := range []func(*hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error){
+				func(r *hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) {
+					return stranger.RecoverBooking(t.Context(), r)
 				},
-				func() (*hotelstays.BookingOutcome, error) {
-					return stranger.StepRecovery(t.Context(), stored(t, recovery))
+				func(r *hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) {
+					return stranger.StepRecovery(t.Context(), r)
 				},
 			} {
-				outcome, err := recover()
+				given := *stored(t, recovery)
+				outcome, err := recover(&given)
+				assert.Equal(t, *recovery, given, "it is left as it is")
 				var invalid *hotelstays.ValidationError
 				require.ErrorAs(t, err, &invalid, name)
 				assert.Equal(t, "recovery.fingerprint", invalid.Fields[0].Path, name)
@@ -681,6 +645,9 @@ func TestRecoveryIsOfOneAccount(t *testing.T) {
 			var invalid *hotelstays.ValidationError
 			assert.ErrorAs(t, err, &invalid, name)
 		}
+		static := newClient(t, w.Server, bearerToken("token-1")) // two tokens got elsewhere may be of two accounts
+		_, err = strangers["another one's token"].RecoverBooking(t.Context(), static.NewBookingRecovery(req))
+		assert.Equal(t, []string{"recovery.fingerprint"}, faultPaths(t, err))
 		assert.Equal(t, before, w.Ledger().Count(""), "nothing was asked")
 		assert.NotContains(t, recovery.Fingerprint, "one")
 		oauth := func(scopes ...types.Scope) *hotelstays.Client {
@@ -695,31 +662,6 @@ func TestRecoveryIsOfOneAccount(t *testing.T) {
 			AppSecret: types.NewSecret("secret one")}).RecoverBooking(t.Context(), recovery)
 		require.NoError(t, err)
 		assert.Equal(t, hotelstays.BookingFound, outcome.State)
-	})
-}
-
-// Two tokens got elsewhere may be of two accounts; which, cannot be told.
-func TestRecoveryOfAnotherTokenCredential(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newRecoveryWorld(t, hotelstaystest.Config{
-			Accounts: []hotelstaystest.Account{{AppKey: "one", AppSecret: "secret one"}, {AppKey: "two", AppSecret: "secret two"}},
-		})
-		static := func(key, secret string) *hotelstays.Client {
-			ticket, err := w.client.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: key, AppSecret: types.NewSecret(secret)})
-			require.NoError(t, err)
-			return newClient(t, w.Server, hotelstays.TokenCredential{Token: ticket.Ticket})
-		}
-		one, two := static("one", "secret one"), static("two", "secret two")
-		w.Inject(bookMade)
-		req := w.offer.Request("ref-1")
-		recovery := one.NewBookingRecovery(req)
-		_, err := one.Book(t.Context(), req)
-		require.Error(t, err)
-
-		outcome, err := two.RecoverBooking(t.Context(), recovery)
-
-		assert.Error(t, err, "the other account knows nothing of the order")
-		assert.False(t, err == nil && outcome.State == hotelstays.BookingAbsent, "absent, although the order exists")
 	})
 }
 
@@ -1288,6 +1230,8 @@ func TestPollTimeout(t *testing.T) {
 	const s = time.Second
 	for _, tc := range []struct{ client, call, poll time.Duration }{
 		{0, 0, 20 * s},
+		{3 * s, 0, 3 * s},
+		{60 * s, 0, 20 * s},
 		{0, 3 * s, 3 * s},
 		{0, 60 * s, 20 * s},
 		{15 * s, 3 * s, 3 * s},
@@ -1350,21 +1294,6 @@ func TestClockSetBack(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, hotelstays.BookingAbsent, outcome.State)
 		assert.Equal(t, []float64{0, 110, 350, 500}, w.polls(start), "at once, and then on the schedule")
-	})
-}
-
-// What the polls ask for is the reference, and nothing else.
-func TestPollsAskForTheReference(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newRecoveryWorld(t)
-		w.Inject(bookLost)
-		_, err := w.client.BookAndRecover(t.Context(), w.offer.Request("ref-1"))
-		require.NoError(t, err)
-		polls := w.Ledger().Requests(hotelstays.OpQueryOrders)
-		require.Len(t, polls, 6)
-		for _, poll := range polls {
-			assert.Equal(t, fmt.Sprintf("%x", sha256.Sum256([]byte(`{"customerReferenceNos":["ref-1"]}`))), poll.BodySHA256)
-		}
 	})
 }
 

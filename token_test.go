@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,28 +67,6 @@ func TestARevokedTicketCostsOneCall(t *testing.T) {
 	})
 }
 
-// If new tickets do not end the 401s, few calls fetch one, other calls keep the ticket, and
-// the error says when the next one is asked for.
-func TestATicketIsNotRenewedWithEvery401(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newAuthWorld(t, 0)
-		defer w.end()
-		callAll(t.Context(), w.client, 1)
-		w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 401, Times: -1})
-		var failed []error
-		for range 240 {
-			failed = callAll(t.Context(), w.client, 5)
-			require.Len(t, failed, 5)
-			require.ErrorIs(t, failed[0], hotelstays.ErrUnauthorized)
-			_, err := w.client.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
-			require.NoError(t, err)
-			time.Sleep(250 * time.Millisecond)
-		}
-		assert.Equal(t, 7, w.Ledger().Count(hotelstays.OpTicket), "in a minute")
-		assert.Regexp(t, "; a new token was refused, too; another one is asked for in [1-3]s$", failed[0].Error())
-	})
-}
-
 // Clients that share a store share the ticket, its renewal and its end.
 func TestATokenStoreIsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -111,8 +88,8 @@ func TestATokenStoreIsShared(t *testing.T) {
 		w.RevokeTokens()
 		both()
 		assert.Equal(t, 3, w.Ledger().TicketsIssued(), "the first to be refused deletes it for both")
-		assert.WithinDuration(t, time.Now().Add(time.Hour), store.tokens[w.URL+" ticket:"+w.AppKey].Expiry, time.Second)
-		assert.Len(t, store.tokens, 1)
+		assert.WithinDuration(t, time.Now().Add(time.Hour), store.held[w.URL+" ticket:"+w.AppKey].Expiry, time.Second)
+		assert.Len(t, store.held, 1)
 	})
 }
 
@@ -136,7 +113,7 @@ func TestKeysOfATokenStore(t *testing.T) {
 		defer w.end(clients...)
 		callFrom(t.Context(), clients)
 		var keys []string
-		for key := range store.tokens {
+		for key := range store.held {
 			keys = append(keys, key)
 		}
 		assert.ElementsMatch(t, []string{
@@ -179,18 +156,18 @@ func TestAStoreThatDamagesTokens(t *testing.T) {
 }
 
 type damagingStore struct {
-	*memoryStore
+	*sharedTokens
 	damage func(hotelstays.Token) hotelstays.Token
 }
 
 func (s *damagingStore) Store(ctx context.Context, key string, token hotelstays.Token) error {
-	return s.memoryStore.Store(ctx, key, s.damage(token))
+	return s.sharedTokens.Store(ctx, key, s.damage(token))
 }
 
 // Of a fleet that shares a TokenLeaser one client fetches, however long it takes.
 func TestALeasedTicketIsFetchedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &leasingStore{memoryStore: newMemoryStore()}
+		store := &leasingStore{sharedTokens: newMemoryStore()}
 		w := newAuthWorld(t, time.Hour)
 		clients := make([]*hotelstays.Client, 10)
 		for i := range clients {
@@ -220,39 +197,11 @@ func callFrom(ctx context.Context, clients []*hotelstays.Client) (failed int) {
 	return failed
 }
 
-// memoryStore is a TokenStore in memory.
-type memoryStore struct {
-	mu     sync.Mutex
-	tokens map[string]hotelstays.Token
-}
-
-func newMemoryStore() *memoryStore { return &memoryStore{tokens: map[string]hotelstays.Token{}} }
-
-func (s *memoryStore) Load(_ context.Context, key string) (hotelstays.Token, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.tokens[key], nil
-}
-
-func (s *memoryStore) Store(_ context.Context, key string, t hotelstays.Token) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.tokens[key] = t
-	return nil
-}
-
-func (s *memoryStore) CompareAndDelete(_ context.Context, key string, refused hotelstays.Token) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.tokens[key].Value.Equal(refused.Value) {
-		delete(s.tokens, key)
-	}
-	return nil
-}
+func newMemoryStore() *sharedTokens { return &sharedTokens{held: map[string]hotelstays.Token{}} }
 
 // leasingStore is a TokenLeaser in memory.
 type leasingStore struct {
-	*memoryStore
+	*sharedTokens
 	leased bool
 }
 

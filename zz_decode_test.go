@@ -170,39 +170,6 @@ func TestDecodeAgreesOnMutations(t *testing.T) {
 	}
 }
 
-// A success that the sandbox answers to each operation, not too long, with every byte
-// replaced by each of a few, and cut everywhere, or a portion of that.
-func TestDecodeAgreesOnMutatedSandboxAnswers(t *testing.T) {
-	var bodies recordedBodies
-	synctest.Test(t, func(t *testing.T) { bodies = recordBooking(t) })
-	for _, d := range documents() {
-		d.body = nil
-		for _, body := range bodies.of(d.name) {
-			if len(body) > len(d.body) && len(body) < 15_000 && d.with(string(body)).agree(t) {
-				d.body = body
-			}
-		}
-		require.NotEmpty(t, d.body, d.name)
-		t.Run(d.name, func(t *testing.T) {
-			t.Parallel()
-			chosen := portionOf(t, 43, 101)
-			for i := range d.body {
-				for _, c := range []byte("\"\xff") {
-					if !chosen.Next() {
-						continue
-					}
-					mutant := d.with(string(d.body))
-					mutant.body[i] = c
-					mutant.agree(t)
-				}
-				if chosen.Next() {
-					d.with(string(d.body[:i])).agree(t)
-				}
-			}
-		})
-	}
-}
-
 // oddValues are values of every type, at every edge; some are no JSON.
 var oddValues = []string{
 	`null`, `true`, `false`, `nul`, `nullx`, `True`,

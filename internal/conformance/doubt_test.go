@@ -4,8 +4,6 @@ package conformance_test
 
 import (
 	"context"
-	"encoding/json"
-	"net/http"
 	"path/filepath"
 	"testing"
 	"testing/synctest"
@@ -141,28 +139,12 @@ func TestOrdersOfOthersProveNothing(t *testing.T) {
 	}
 }
 
-// A wait that only failed says how.
-func TestWaitTellsWhyItFailed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { return reply(502, "<html>"), nil }))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		_, err := client.AwaitOrder(ctx, "ref-1")
-		assert.ErrorContains(t, err, "HTTP 502")
-		ctx, cancel = context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		_, err = client.AwaitVoucher(ctx, &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1"})
-		assert.ErrorContains(t, err, "HTTP 502")
-	})
-}
-
 // Only a poll ten minutes after the Book decides that there is no order, whatever
 // the stored value says, and times that cannot be start the schedule again.
 func TestOddRecoveriesDoNotDecideEarly(t *testing.T) {
 	for name, change := range map[string]func(r *hotelstays.BookingRecovery){
 		"polls used up, no time":  func(r *hotelstays.BookingRecovery) { r.Polls = 6 },
 		"polls used up, just now": func(r *hotelstays.BookingRecovery) { r.Polls, r.EndedAt = 6, time.Now() },
-		"ended tomorrow":          func(r *hotelstays.BookingRecovery) { r.EndedAt = time.Now().Add(24 * time.Hour) },
 		"next poll in a year": func(r *hotelstays.BookingRecovery) {
 			r.EndedAt, r.NextPoll = time.Now(), time.Now().Add(8760*time.Hour)
 		},
@@ -180,20 +162,4 @@ func TestOddRecoveriesDoNotDecideEarly(t *testing.T) {
 			assert.Positive(t, srv.Ledger().Count(hotelstays.OpQueryOrders))
 		})
 	}
-}
-
-// A recovery of elsewhere is refused, and left as it is.
-func TestForeignRecoveryIsLeftAlone(t *testing.T) {
-	client := clientThrough(t, saying(`{}`))
-	recovery := client.NewBookingRecovery(&hotelstays.BookRequest{CustomerReferenceNo: "ref-1"})
-	recovery.Fingerprint, recovery.Polls, recovery.EndedAt = "another", 6, time.Now().UTC()
-	recovery.NextPoll = recovery.EndedAt.Add(time.Hour)
-	before, err := json.Marshal(recovery)
-	require.NoError(t, err)
-	_, err = client.RecoverBooking(t.Context(), recovery)
-	var invalid *hotelstays.ValidationError
-	require.ErrorAs(t, err, &invalid)
-	after, err := json.Marshal(recovery)
-	require.NoError(t, err)
-	assert.JSONEq(t, string(before), string(after))
 }
