@@ -99,11 +99,11 @@ func TestKeysAreLockedInOneOrder(t *testing.T) {
 		_, err := s.Claim(t.Context(), []string{"c", "a", "B", "c", "b"}, time.Minute)
 		require.NoError(t, err)
 		locked := ""
-		for statement, args := range link.executed() {
-			if !strings.HasPrefix(statement, "INSERT") {
+		for _, s := range link.executed() {
+			if !strings.HasPrefix(s.text, "INSERT") {
 				continue
 			}
-			for _, arg := range args {
+			for _, arg := range s.args {
 				if key, ok := arg.Value.([]byte); ok {
 					locked += string(key)
 				}

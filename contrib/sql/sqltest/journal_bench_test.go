@@ -124,14 +124,14 @@ func benchmarkJournal(b *testing.B, dialect hotelstayssql.Dialect, answer time.D
 	}
 	b.ReportMetric(0, "ns/op") // of a round of each: of no interest
 
-	watching := &watched{}
-	for _, w := range inJournal(b, client, db, db.watch(b, watching)) {
+	pool, link := db.process(b)
+	for _, w := range inJournal(b, client, db, pool) {
 		for i := range 2 { // the first one looks at the tables, too
-			watching.take()
+			link.take()
 			_, err := w.book(b.Context(), requestOf(s.offer, fmt.Sprint("watched-", w.name, i)))
 			require.NoError(b, err)
 		}
-		statements := slices.DeleteFunc(watching.take(), func(s string) bool { return s == "COMMIT" })
+		statements := slices.DeleteFunc(link.take(), func(s statement) bool { return s.text == "COMMIT" })
 		b.ReportMetric(float64(len(statements)), w.name+"-statements")
 	}
 }

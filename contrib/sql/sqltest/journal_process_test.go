@@ -40,14 +40,18 @@ type process struct {
 }
 
 // perform plays the part of a process until ctx ends, or it dies.
-func perform(ctx context.Context, p *process) (err error) {
-	w := &watched{loseCommit: func(latest string) bool {
+func perform(ctx context.Context, p *process) error {
+	link, err := newLink(p.db.Driver(), p.DSN)
+	if err != nil {
+		return err
+	}
+	link.loseCommit = func(latest string) bool {
 		if strings.HasPrefix(latest, "SELECT fence FROM") { // the last statement of an outcome
 			p.stage("committed")
 		}
 		return false
-	}}
-	pool := sql.OpenDB(watchedConnector{p.db.Driver(), p.DSN, w})
+	}
+	pool := sql.OpenDB(link)
 	pool.SetMaxOpenConns(20)
 	p.client, err = hotelstays.New(p.URL, hotelstays.TicketCredential{AppKey: p.AppKey, AppSecret: types.NewSecret(p.AppSecret)},
 		hotelstays.WithHTTPClient(&http.Client{Transport: p}))

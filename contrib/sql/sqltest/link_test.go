@@ -7,7 +7,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"maps"
+	"slices"
 	"sync"
 	"testing"
 
@@ -20,11 +20,19 @@ type link struct {
 
 	mu         sync.Mutex
 	frozen     chan struct{} // closed by thaw; nil if the process works
-	statements map[string][]driver.NamedValue
+	statements []statement   // in the order of their execution, with COMMIT
 	fails      bool
 	left       int // statements until one fails, if fails is set
 	// before, if set, is called before each statement, which fails with its error.
-	before func(ctx context.Context, statement string) error
+	before func(ctx context.Context, text string) error
+	// loseCommit, if set, decides by the latest statement of a connection whether the answer of
+	// its commit is lost.
+	loseCommit func(latest string) bool
+}
+
+type statement struct {
+	text string
+	args []driver.NamedValue
 }
 
 var errLost = errors.New("the connection is lost")
@@ -37,18 +45,22 @@ func (l *link) failAfter(n int) {
 }
 
 // process opens the pool of one more process.
-func (d *database) process(t *testing.T) (*sql.DB, *link) {
+func (d *database) process(t testing.TB) (*sql.DB, *link) {
 	t.Helper()
-	l := &link{Connector: connector{d.Driver(), d.dsn}, statements: map[string][]driver.NamedValue{}}
-	if drv, ok := d.Driver().(driver.DriverContext); ok {
-		var err error
-		l.Connector, err = drv.OpenConnector(d.dsn)
-		require.NoError(t, err)
-	}
+	l, err := newLink(d.Driver(), d.dsn)
+	require.NoError(t, err)
 	pool := sql.OpenDB(l)
 	pool.SetMaxOpenConns(20)
 	t.Cleanup(func() { require.NoError(t, pool.Close()) })
 	return pool, l
+}
+
+func newLink(drv driver.Driver, dsn string) (l *link, err error) {
+	l = &link{Connector: connector{drv, dsn}}
+	if drv, ok := drv.(driver.DriverContext); ok {
+		l.Connector, err = drv.OpenConnector(dsn)
+	}
+	return l, err
 }
 
 // connector is for drivers without OpenConnector.
@@ -74,18 +86,15 @@ func (l *link) freeze() (thaw func()) {
 	}
 }
 
-// pass notes a statement, and waits while the process is frozen.
-func (l *link) pass(ctx context.Context, statement string, args []driver.NamedValue) error {
+// pass waits while the process is frozen.
+func (l *link) pass(ctx context.Context, text string) error {
 	l.mu.Lock()
 	frozen := l.frozen
-	if args != nil {
-		l.statements[statement] = args
-	}
 	l.left--
 	fail, before := l.fails && l.left < 0, l.before
 	l.mu.Unlock()
 	if before != nil {
-		if err := before(ctx, statement); err != nil {
+		if err := before(ctx, text); err != nil {
 			return err
 		}
 	}
@@ -103,67 +112,105 @@ func (l *link) pass(ctx context.Context, statement string, args []driver.NamedVa
 	}
 }
 
-// executed returns the statements with parameters so far, each once.
-func (l *link) executed() map[string][]driver.NamedValue {
+func (l *link) note(text string, args []driver.NamedValue) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return maps.Clone(l.statements)
+	l.statements = append(l.statements, statement{text, args})
+}
+
+// executed returns the statements so far.
+func (l *link) executed() []statement {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.statements)
+}
+
+// take returns the statements since the last call.
+func (l *link) take() []statement {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	taken := l.statements
+	l.statements = nil
+	return taken
 }
 
 func (l *link) Connect(ctx context.Context) (driver.Conn, error) {
-	if err := l.pass(ctx, "", nil); err != nil {
+	if err := l.pass(ctx, ""); err != nil {
 		return nil, err
 	}
 	conn, err := l.Connector.Connect(ctx)
-	return linkConn{conn, l}, err
+	return &linkConn{Conn: conn, link: l}, err
 }
 
 // linkConn is a connection of a driver that implements all the interfaces used here.
 type linkConn struct {
 	driver.Conn
-	link *link
+	link   *link
+	latest string
 }
 
-func (c linkConn) ExecContext(ctx context.Context, statement string, args []driver.NamedValue) (driver.Result, error) {
-	if err := c.link.pass(ctx, statement, args); err != nil {
+func (c *linkConn) execute(ctx context.Context, text string, args []driver.NamedValue) error {
+	c.latest = text
+	c.link.note(text, args)
+	return c.link.pass(ctx, text)
+}
+
+func (c *linkConn) ExecContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
+	if err := c.execute(ctx, text, args); err != nil {
 		return nil, err
 	}
-	return c.Conn.(driver.ExecerContext).ExecContext(ctx, statement, args)
+	return c.Conn.(driver.ExecerContext).ExecContext(ctx, text, args)
 }
 
-func (c linkConn) QueryContext(ctx context.Context, statement string, args []driver.NamedValue) (driver.Rows, error) {
-	if err := c.link.pass(ctx, statement, args); err != nil {
+func (c *linkConn) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
+	if err := c.execute(ctx, text, args); err != nil {
 		return nil, err
 	}
-	return c.Conn.(driver.QueryerContext).QueryContext(ctx, statement, args)
+	return c.Conn.(driver.QueryerContext).QueryContext(ctx, text, args)
 }
 
-func (c linkConn) PrepareContext(ctx context.Context, statement string) (driver.Stmt, error) {
-	if err := c.link.pass(ctx, statement, nil); err != nil {
+// PrepareContext is called after the methods above by drivers that skip these.
+func (c *linkConn) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
+	if err := c.link.pass(ctx, text); err != nil {
 		return nil, err
 	}
-	return c.Conn.(driver.ConnPrepareContext).PrepareContext(ctx, statement)
+	return c.Conn.(driver.ConnPrepareContext).PrepareContext(ctx, text)
 }
 
-func (c linkConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
-	if err := c.link.pass(ctx, "", nil); err != nil {
+func (c *linkConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	if err := c.link.pass(ctx, ""); err != nil {
 		return nil, err
 	}
-	return c.Conn.(driver.ConnBeginTx).BeginTx(ctx, opts)
+	tx, err := c.Conn.(driver.ConnBeginTx).BeginTx(ctx, opts)
+	return linkTx{tx, c}, err
 }
 
-func (c linkConn) CheckNamedValue(v *driver.NamedValue) error {
+type linkTx struct {
+	driver.Tx
+	conn *linkConn
+}
+
+func (tx linkTx) Commit() error {
+	err := tx.Tx.Commit()
+	if lose := tx.conn.link.loseCommit; err == nil && lose != nil && lose(tx.conn.latest) {
+		err = errLost
+	}
+	tx.conn.link.note("COMMIT", nil)
+	return err
+}
+
+func (c *linkConn) CheckNamedValue(v *driver.NamedValue) error {
 	if checker, ok := c.Conn.(driver.NamedValueChecker); ok {
 		return checker.CheckNamedValue(v)
 	}
 	return driver.ErrSkip
 }
 
-func (c linkConn) ResetSession(ctx context.Context) error {
+func (c *linkConn) ResetSession(ctx context.Context) error {
 	return c.Conn.(driver.SessionResetter).ResetSession(ctx)
 }
 
-func (c linkConn) IsValid() bool {
+func (c *linkConn) IsValid() bool {
 	v, ok := c.Conn.(driver.Validator)
 	return !ok || v.IsValid()
 }

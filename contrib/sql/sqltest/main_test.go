@@ -17,7 +17,7 @@ import (
 
 // part is what a process of a test does, and with what.
 type part struct {
-	Role        string // hold, handle, book, run or engine
+	Role        string // handle, book, run or engine
 	Dialect     hotelstayssql.Dialect
 	Driver, DSN string
 	// For book, run and engine.
@@ -35,11 +35,8 @@ func (p part) play() error {
 		return err
 	}
 	ctx := chaostest.UntilClosed()
-	switch p.Role {
-	case "hold":
-		return hold(ctx, db)
-	case "handle":
-		ready()
+	if p.Role == "handle" {
+		_, _ = os.Stdout.WriteString("ready\n")
 		return handleAll(ctx, db.DB, db.dialect)
 	}
 	return perform(ctx, &process{part: p, db: db})
@@ -76,6 +73,3 @@ func begin(t *testing.T, part part) *chaostest.Process {
 	t.Cleanup(p.Kill)
 	return p
 }
-
-// ready tells the test that a process is at work.
-func ready() { _, _ = os.Stdout.WriteString("ready\n") }

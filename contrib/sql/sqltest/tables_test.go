@@ -1,8 +1,8 @@
 package sqltest
 
 import (
-	"database/sql/driver"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
+	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -46,71 +47,86 @@ func TestExpiredKeysAreRemoved(t *testing.T) {
 
 // Each statement finds its rows by an index, however many there are.
 func TestStatementsUseAnIndex(t *testing.T) {
-	scans := map[hotelstayssql.Dialect]string{
-		hotelstayssql.SQLite:     "SCAN",
-		hotelstayssql.PostgreSQL: "Seq Scan",
-		hotelstayssql.MySQL:      " ALL ",
+	scans := map[hotelstayssql.Dialect][]string{
+		hotelstayssql.SQLite:     {"SCAN", "TEMP B-TREE"},
+		hotelstayssql.PostgreSQL: {"Seq Scan", "Sort"},
+		hotelstayssql.MySQL:      {" ALL ", "filesort"},
 	}
 	onEach(t, func(t *testing.T, db *database) {
 		db.fill(t, 5_000, never9999)
 		db.fill(t, 500, 1)
-		analyze := map[hotelstayssql.Dialect]string{hotelstayssql.MySQL: "ANALYZE TABLE hotelstays_events"}[db.dialect]
-		if analyze == "" {
-			analyze = "ANALYZE hotelstays_events"
+		b := newBooks(t, db, nil)
+		b.fill(5000, func(_ int, booking *durable.Booking) { booking.Due = time.Now().Add(time.Hour) })
+		for _, table := range []string{"hotelstays_events", "hotelstays_journal"} {
+			if db.dialect == hotelstayssql.MySQL {
+				table = "TABLE " + table
+			}
+			db.exec(t, "ANALYZE "+table)
 		}
-		db.exec(t, analyze)
-		statements := executed(t, db)
-		assert.NotEmpty(t, statements)
-		for statement, args := range statements {
-			if strings.HasPrefix(statement, "INSERT") || !strings.Contains(statement, "hotelstays_events") {
+		pool, link := db.process(t)
+		useEvents(t, newEvents(t, pool, db.dialect), link)
+		b.through(pool, func(o *hotelstayssql.JournalOptions) { o.PollInterval = time.Second }).useJournal()
+		checked := map[string]bool{}
+		for _, s := range link.executed() {
+			if checked[s.text] || !strings.Contains(s.text, "hotelstays_events") && !strings.Contains(s.text, "hotelstays_journal") ||
+				strings.HasPrefix(s.text, "INSERT") {
 				continue
 			}
-			plan := db.plan(t, statement, args)
-			assert.NotContains(t, plan, scans[db.dialect], statement)
+			checked[s.text] = true
+			plan := db.plan(t, s)
+			for _, scan := range scans[db.dialect] {
+				assert.NotContains(t, plan, scan, s.text)
+			}
+			if db.dialect == hotelstayssql.SQLite && strings.Contains(s.text, "reference > ") {
+				assert.Contains(t, plan, "hotelstays_journal_list", "bookings that have ended cost List nothing")
+			}
 		}
+		assert.GreaterOrEqual(t, len(checked), 9)
 	})
 }
 
-// executed calls all methods, and returns their statements.
-func executed(t *testing.T, db *database) map[string][]driver.NamedValue {
+// useEvents calls all methods, until expired keys are removed.
+func useEvents(t *testing.T, events *hotelstayssql.EventStore, link *link) {
 	t.Helper()
-	pool, link := db.process(t)
-	events := newEvents(t, pool, db.dialect)
-	tokens, err := hotelstayssql.NewTokenStore(pool, db.dialect, hotelstayssql.TokenStoreOptions{Keys: []types.Secret{key}})
-	require.NoError(t, err)
-	mustStore(t, tokens, "the-token")
-	require.NoError(t, tokens.CompareAndDelete(t.Context(), tokenKey, mustLoad(t, tokens)))
-	_, err = events.Claim(t.Context(), []string{"a", "b"}, time.Minute)
+	_, err := events.Claim(t.Context(), []string{"a", "b"}, time.Minute)
 	require.NoError(t, err)
 	require.NoError(t, events.Release(t.Context(), []string{"a", "b"}))
-	pruned := func() bool {
-		for statement := range link.executed() {
-			if strings.Contains(statement, "LIMIT") {
-				return true
-			}
-		}
-		return false
-	}
-	for n := 0; !pruned(); n++ {
+	isRemoval := func(s statement) bool { return strings.Contains(s.text, "LIMIT") }
+	for n := 0; !slices.ContainsFunc(link.executed(), isRemoval); n++ {
 		require.Less(t, n, 5000)
 		require.NoError(t, events.Done(t.Context(), []string{"key"}, time.Hour))
 	}
-	return link.executed()
+}
+
+// useJournal calls the methods that look for rows.
+func (b *books) useJournal() {
+	b.t.Helper()
+	b.addRow("ref-1")
+	_, err := b.Book(b.t.Context(), b.request("ref-1"))
+	require.NoError(b.t, err)
+	require.NoError(b.t, b.Wake(b.t.Context(), "many-000001"))
+	stop := b.run()
+	b.eventually("it has looked", func() bool { return b.Ledger().Count(types.OpQueryOrders) > 0 })
+	stop()
+	for _, err := range b.List(b.t.Context()) {
+		require.NoError(b.t, err)
+		break
+	}
 }
 
 // plan returns what EXPLAIN says.
-func (d *database) plan(t *testing.T, statement string, named []driver.NamedValue) string {
+func (d *database) plan(t *testing.T, s statement) string {
 	t.Helper()
 	explain := "EXPLAIN "
 	if d.dialect == hotelstayssql.SQLite {
 		explain = "EXPLAIN QUERY PLAN "
 	}
 	var args []any
-	for _, arg := range named {
+	for _, arg := range s.args {
 		args = append(args, arg.Value)
 	}
-	rows, err := d.QueryContext(t.Context(), explain+statement, args...)
-	require.NoError(t, err, statement)
+	rows, err := d.QueryContext(t.Context(), explain+s.text, args...)
+	require.NoError(t, err, s.text)
 	defer rows.Close()
 	columns, err := rows.Columns()
 	require.NoError(t, err)
