@@ -52,7 +52,7 @@ type mysqlError struct {
 
 func (e *mysqlError) Error() string { return fmt.Sprint("Error ", e.Number) }
 
-func TestATransactionIsRepeatedIfItWasUndone(t *testing.T) {
+func TestTransactionIsRepeatedIfItWasUndone(t *testing.T) {
 	undone := []error{
 		fmt.Errorf("wrapped: %w", errors.Join(errors.New("other"), &mysqlError{1213})),
 		fmt.Errorf("wrapped: %w", &pgError{"40P01"}),
@@ -91,7 +91,7 @@ func TestATransactionIsRepeatedIfItWasUndone(t *testing.T) {
 	}
 }
 
-func TestAnEndedContextEndsTheRepetition(t *testing.T) {
+func TestEndedContextEndsTheRepetition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		undone := &mysqlError{1213}
 		db := database{sql.OpenDB(&fake{commits: nil}), SQLite}

@@ -77,15 +77,3 @@ func TestCheckRefusesASchemaThatDoesNotFit(t *testing.T) {
 		assert.Equal(t, newer, hotelstayssql.Migrate(t.Context(), db.DB, db.dialect))
 	})
 }
-
-func TestCheckRefusesADatabaseThatCannotBeWritten(t *testing.T) {
-	readOnly := map[hotelstayssql.Dialect]map[string]string{
-		hotelstayssql.SQLite:     {"query_only": "1"},
-		hotelstayssql.PostgreSQL: {"default_transaction_read_only": "on"},
-		hotelstayssql.MySQL:      {"tx_read_only": "1"},
-	}
-	onEach(t, func(t *testing.T, db *database) {
-		_, err := hotelstayssql.Check(t.Context(), db.openWith(t, readOnly[db.dialect]), db.dialect)
-		assert.ErrorContains(t, err, "hotelstayssql: checking the database: it refuses to be written")
-	})
-}

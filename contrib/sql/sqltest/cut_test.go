@@ -126,7 +126,7 @@ func (d *database) through(t *testing.T) (*database, *cutter) {
 	return via, c
 }
 
-func TestTheConnectionIsCutAtTheCommit(t *testing.T) {
+func TestConnectionCutAtTheCommit(t *testing.T) {
 	onServers(t, func(t *testing.T, db *database) {
 		s := newEvents(t, db.DB, db.dialect)
 		via, c := db.through(t)

@@ -67,7 +67,7 @@ func TestReleaseEndsTheClaimsOfItsStoreAlone(t *testing.T) {
 }
 
 // Between the search for expired keys and their removal another process can claim one.
-func TestARemovalLeavesANewClaim(t *testing.T) {
+func TestRemovalLeavesANewClaim(t *testing.T) {
 	withEvents(t, func(t *testing.T, db *database, s *hotelstayssql.EventStore) {
 		db.exec(t, "INSERT INTO hotelstays_events (event_key, store, claim, done, expires_at) VALUES (?, 1, 1, 1, 1)", []byte("old"))
 		pool, link := db.process(t)

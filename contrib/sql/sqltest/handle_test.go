@@ -146,23 +146,22 @@ func handleAll(ctx context.Context, pool *sql.DB, dialect hotelstayssql.Dialect)
 	return nil
 }
 
-func TestHandleTxInTwoProcessesAtOnce(t *testing.T) {
-	withEvents(t, func(t *testing.T, db *database, _ *hotelstayssql.EventStore) {
-		other := db.start(t, "handle")
-		require.NoError(t, handleAll(t.Context(), db.DB, db.dialect))
-		require.NoError(t, other.Wait())
-		assert.EqualValues(t, eventsAtOnce/2, db.handled(t))
-		assert.EqualValues(t, eventsAtOnce/2, db.number(t, "SELECT COUNT(DISTINCT event) FROM handled"))
-	})
-}
-
-func TestHandleTxWhileAProcessDies(t *testing.T) {
-	withEvents(t, func(t *testing.T, db *database, _ *hotelstayssql.EventStore) {
-		other := db.start(t, "handle")
-		require.Eventually(t, func() bool { return db.handled(t) > 0 }, patience, time.Millisecond)
-		other.Kill()
-		require.NoError(t, handleAll(t.Context(), db.DB, db.dialect))
-		assert.EqualValues(t, eventsAtOnce/2, db.handled(t))
-		assert.EqualValues(t, eventsAtOnce/2, db.number(t, "SELECT COUNT(DISTINCT event) FROM handled"))
-	})
+func TestHandleTxInTwoProcesses(t *testing.T) {
+	for name, dies := range map[string]bool{"at once": false, "one of which dies": true} {
+		t.Run(name, func(t *testing.T) {
+			withEvents(t, func(t *testing.T, db *database, _ *hotelstayssql.EventStore) {
+				other := db.startHandler(t)
+				if dies {
+					require.Eventually(t, func() bool { return db.handled(t) > 0 }, patience, time.Millisecond)
+					other.Kill()
+				}
+				require.NoError(t, handleAll(t.Context(), db.DB, db.dialect))
+				if !dies {
+					require.NoError(t, other.Wait())
+				}
+				assert.EqualValues(t, eventsAtOnce/2, db.handled(t))
+				assert.EqualValues(t, eventsAtOnce/2, db.number(t, "SELECT COUNT(DISTINCT event) FROM handled"))
+			})
+		})
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +32,7 @@ var journalKey = types.NewSecret("0123456789abcdef0123456789abcdef")
 // service is a sandbox and a client of it.
 type service struct {
 	*hotelstaystest.Server
+	t      testing.TB
 	client *hotelstays.Client
 	offer  hotelstays.BookRequest // without reference and guests
 }
@@ -40,12 +42,9 @@ func newService(t testing.TB, config ...hotelstaystest.Config) *service {
 	t.Helper()
 	c := append(config, hotelstaystest.Config{})[0]
 	c.NoRateLimits = c.RateLimits == nil
-	s := &service{Server: hotelstaystest.NewServer(&c)}
+	s := &service{Server: hotelstaystest.NewServer(&c), t: t}
 	t.Cleanup(s.Close)
-	var err error
-	s.client, err = hotelstays.New(s.URL, hotelstays.TicketCredential{AppKey: s.AppKey, AppSecret: types.NewSecret(s.AppSecret)},
-		hotelstays.WithHTTPClient(s.Client()))
-	require.NoError(t, err)
+	s.sendThrough(s.Client().Transport)
 	list, err := s.client.HotelList(t.Context(), &hotelstays.HotelListRequest{
 		DestinationName: s.CityName(0), MaxRatesPerHotel: 1,
 		CheckIn: types.DateOf(time.Now().AddDate(0, 2, 0)), CheckOut: types.DateOf(time.Now().AddDate(0, 2, 2)),
@@ -61,6 +60,15 @@ func newService(t testing.TB, config ...hotelstaystest.Config) *service {
 	}
 	t.Fatal("the sandbox has no offer")
 	return nil
+}
+
+// sendThrough makes the journals that are opened from now on send through a transport.
+func (s *service) sendThrough(transport http.RoundTripper) {
+	s.t.Helper()
+	var err error
+	s.client, err = hotelstays.New(s.URL, hotelstays.TicketCredential{AppKey: s.AppKey, AppSecret: types.NewSecret(s.AppSecret)},
+		hotelstays.WithHTTPClient(&http.Client{Transport: transport}))
+	require.NoError(s.t, err)
 }
 
 // requestOf books an offer under a reference. Each reference has its own guests.
@@ -248,6 +256,18 @@ func (b *books) fill(n int, change func(i int, booking *durable.Booking)) {
 		require.NoError(b.t, err)
 	}
 	require.NoError(b.t, tx.Commit())
+}
+
+// fillBooked is fill with the caller's rows, and with orders.
+func (b *books) fillBooked(n int, change func(i int, booking *durable.Booking)) {
+	b.t.Helper()
+	b.fill(n, change)
+	for i := range n {
+		reference := fmt.Sprintf("many-%06d", i)
+		b.addRow(reference)
+		_, err := b.client.Book(b.t.Context(), b.request(reference))
+		require.NoError(b.t, err)
+	}
 }
 
 func (b *books) eventually(what string, condition func() bool) {

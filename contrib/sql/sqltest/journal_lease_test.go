@@ -21,7 +21,6 @@ import (
 	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
 	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // pollTap notes when each reference is polled for, and makes each poll slow.
@@ -80,18 +79,9 @@ func inVirtualTime(t *testing.T, test func(t *testing.T, b *books)) {
 func TestSlowPollsStayWithinTheLease(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, b *books) {
 		const many = 5
-		b.fill(many, nil)
-		for i := range many {
-			reference := fmt.Sprintf("many-%06d", i)
-			b.addRow(reference)
-			_, err := b.client.Book(t.Context(), b.request(reference))
-			require.NoError(t, err)
-		}
+		b.fillBooked(many, nil)
 		tap := &pollTap{RoundTripper: b.Client().Transport, underway: map[string]int{}}
-		var err error
-		b.client, err = hotelstays.New(b.URL, hotelstays.TicketCredential{AppKey: b.AppKey, AppSecret: types.NewSecret(b.AppSecret)},
-			hotelstays.WithHTTPClient(&http.Client{Transport: tap}))
-		require.NoError(t, err)
+		b.sendThrough(tap)
 		stop := b.another(func(o *hotelstayssql.JournalOptions) { o.PollInterval = time.Second }).run()
 		for b.db.number(t, `SELECT COUNT(*) FROM bookings WHERE state = 'found'`) < many {
 			time.Sleep(time.Second)
@@ -141,7 +131,7 @@ func (h *hangs) end() time.Duration {
 }
 
 // A statement that hangs ends with the lease. Another process takes over, and Run goes on.
-func TestAStatementThatHangs(t *testing.T) {
+func TestStatementThatHangsEndsWithTheLease(t *testing.T) {
 	const look, write = "SELECT reference", "UPDATE hotelstays_journal"
 	for name, row := range map[string]struct {
 		begins string
@@ -211,20 +201,14 @@ func TestAStatementThatHangs(t *testing.T) {
 
 // An OnOutcome that hangs has one worker, and others end their bookings, also after its lease. Run
 // ends without it.
-func TestAnOutcomeThatHangs(t *testing.T) {
+func TestOnOutcomeThatHangsHasOneWorker(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, b *books) {
 		const hangs, many = "many-000000", 6
-		b.fill(many, func(i int, booking *durable.Booking) {
+		b.fillBooked(many, func(i int, booking *durable.Booking) {
 			if i > 2 { // due after several leases
 				booking.Due = time.Now().Add(5 * time.Minute)
 			}
 		})
-		for i := range many {
-			reference := fmt.Sprintf("many-%06d", i)
-			b.addRow(reference)
-			_, err := b.client.Book(t.Context(), b.request(reference))
-			require.NoError(t, err)
-		}
 		end, calls := make(chan struct{}), 0
 		b.db.SetMaxOpenConns(1) // goroutines wait for it in virtual time, and for the lock of the file in real time
 		b = b.through(b.db.DB, func(o *hotelstayssql.JournalOptions) {

@@ -212,7 +212,7 @@ func TestDiesWhilePolling(t *testing.T) {
 }
 
 // A process that is stopped loses its lease, and changes nothing when it continues.
-func TestAFrozenProcess(t *testing.T) {
+func TestFrozenProcessChangesNothing(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		b := newBooks(t, db, nil)
 		b.sendUnknown("ref-1", bookMade)

@@ -24,7 +24,7 @@ import (
 )
 
 // A process dies between its commit and its Send. Run sends the booking, once in all processes.
-func TestABookingThatIsNeverSent(t *testing.T) {
+func TestRunSendsWhatNobodySends(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		b := newBooks(t, db, nil)
 		b.begin("ref-1")
@@ -80,47 +80,32 @@ func TestWake(t *testing.T) {
 	})
 }
 
-// A webhook may come before the answer of Book. The poll finds the order, and Send agrees.
+// A webhook may come before the answer of Book. A poll that finds the order ends the booking, and
+// Send agrees; one that finds nothing changes nothing.
 func TestWakeWhileBookIsUnderWay(t *testing.T) {
-	onEach(t, func(t *testing.T, db *database) {
-		b := newBooks(t, db, func(o *hotelstayssql.JournalOptions) { o.BookTimeout = patience })
-		b.begin("ref-1")
-		answer := b.holdAnswer("/book")
-		defer answer.release()
-		done := make(chan error)
-		go func() { _, err := b.Send(t.Context(), "ref-1"); done <- err }()
-		<-answer.held
-		b.run()
-		b.hasStateAfter("ref-1", durable.EndingFound, func() { assert.NoError(t, b.Wake(t.Context(), "ref-1")) })
-		answer.release()
-		require.NoError(t, <-done)
-		assert.Equal(t, 1, b.row("ref-1").Ended)
-	})
-}
-
-// A poll while Book is under way that finds nothing changes nothing.
-func TestWakeBeforeTheOrderIsThere(t *testing.T) {
-	onEach(t, func(t *testing.T, db *database) {
-		b := newBooks(t, db, func(o *hotelstayssql.JournalOptions) { o.BookTimeout = patience }, hotelstaystest.Config{
-			LateVisibility: time.Hour,
+	for name, visibleAfter := range map[string]time.Duration{"the order is visible": 0, "the order is not visible": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, func(t *testing.T, db *database) {
+				b := newBooks(t, db, nil, hotelstaystest.Config{LateVisibility: visibleAfter})
+				sending := b.sendHeld("ref-1")
+				b.run()
+				require.NoError(t, b.Wake(t.Context(), "ref-1"))
+				if visibleAfter == 0 {
+					b.hasState("ref-1", durable.EndingFound, 0)
+				} else {
+					b.eventually("it was polled for", func() bool {
+						stored := b.stored("ref-1")
+						return b.Ledger().Count(hotelstays.OpQueryOrders) == 1 && stored.Due.Sub(stored.BookBy).Abs() < time.Millisecond
+					})
+					assert.Zero(t, b.stored("ref-1").Recovery.EndedAt)
+				}
+				_, err := sending.end()
+				require.NoError(t, err)
+				assert.Equal(t, "found", b.row("ref-1").State)
+				assert.Equal(t, 1, b.row("ref-1").Ended)
+			})
 		})
-		b.begin("ref-1")
-		answer := b.holdAnswer("/book")
-		defer answer.release()
-		done := make(chan error)
-		go func() { _, err := b.Send(t.Context(), "ref-1"); done <- err }()
-		<-answer.held
-		b.run()
-		require.NoError(t, b.Wake(t.Context(), "ref-1"))
-		b.eventually("it was polled for", func() bool {
-			stored := b.stored("ref-1")
-			return b.Ledger().Count(hotelstays.OpQueryOrders) == 1 && stored.Due.Sub(stored.BookBy).Abs() < time.Millisecond
-		})
-		assert.Zero(t, b.stored("ref-1").Recovery.EndedAt)
-		answer.release()
-		require.NoError(t, <-done)
-		assert.Equal(t, "found", b.row("ref-1").State)
-	})
+	}
 }
 
 // heldAnswer holds the first answer of an operation back.
@@ -131,11 +116,6 @@ type heldAnswer struct {
 	held, end chan struct{}
 	release   func()
 	lose      bool // drops the answer after all
-}
-
-func holdFirst(path string, inner http.RoundTripper) *heldAnswer {
-	end := make(chan struct{})
-	return &heldAnswer{RoundTripper: inner, path: path, held: make(chan struct{}), end: end, release: sync.OnceFunc(func() { close(end) })}
 }
 
 func (h *heldAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -154,16 +134,48 @@ func (h *heldAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // holdAnswer makes the process hold the next answer of an operation back.
-func (b *books) holdAnswer(path string) *heldAnswer {
+func (b *books) holdAnswer(path string, change func(*hotelstayssql.JournalOptions)) *heldAnswer {
 	b.t.Helper()
-	h := holdFirst(path, b.Client().Transport)
-	sender := *b
-	var err error
-	sender.client, err = hotelstays.New(b.URL, hotelstays.TicketCredential{AppKey: b.AppKey, AppSecret: types.NewSecret(b.AppSecret)},
-		hotelstays.WithHTTPClient(&http.Client{Transport: h}))
-	require.NoError(b.t, err)
-	*b = *sender.another(func(o *hotelstayssql.JournalOptions) { o.BookTimeout = patience })
+	end := make(chan struct{})
+	h := &heldAnswer{RoundTripper: b.Client().Transport, path: path, held: make(chan struct{}), end: end,
+		release: sync.OnceFunc(func() { close(end) })}
+	b.t.Cleanup(h.release)
+	b.sendThrough(h)
+	*b = *b.another(change)
 	return h
+}
+
+// sending is a Send whose answer is held back.
+type sending struct {
+	*heldAnswer
+	cancel  context.CancelFunc
+	outcome *hotelstays.BookingOutcome
+	err     error
+	done    chan struct{}
+}
+
+// sendHeld begins a booking, and sends it until its answer is held back.
+func (b *books) sendHeld(reference string) *sending {
+	b.t.Helper()
+	b.begin(reference)
+	s := &sending{done: make(chan struct{})}
+	s.heldAnswer = b.holdAnswer("/book", func(o *hotelstayssql.JournalOptions) { o.BookTimeout = patience })
+	ctx, cancel := context.WithCancel(b.t.Context())
+	s.cancel = cancel
+	go func() { defer close(s.done); s.outcome, s.err = b.Send(ctx, reference) }()
+	<-s.held
+	return s
+}
+
+// end lets the answer pass, or loses it.
+func (s *sending) end() (*hotelstays.BookingOutcome, error) {
+	if s.lose {
+		s.cancel()
+	}
+	s.release()
+	<-s.done
+	s.cancel()
+	return s.outcome, s.err
 }
 
 // hasStateAfter waits until the caller's row has a state, and repeats something.
@@ -175,55 +187,36 @@ func (b *books) hasStateAfter(reference string, want durable.Ending, again func(
 	})
 }
 
-// A process is frozen in Book until its booking is stored as absent. Then Send returns its order
-// together with ErrConflictingOutcome.
-func TestFrozenInSend(t *testing.T) {
-	onEach(t, func(t *testing.T, db *database) {
-		b := newBooks(t, db, nil, hotelstaystest.Config{LateVisibility: 2 * time.Hour})
-		b.begin("ref-1")
-		answer := b.holdAnswer("/book")
-		defer answer.release()
-		var outcome *hotelstays.BookingOutcome
-		var err error
-		done := make(chan struct{})
-		go func() { defer close(done); outcome, err = b.Send(t.Context(), "ref-1") }()
-		<-answer.held
-		b.run()
-		b.hasState("ref-1", durable.EndingAbsent, 5*time.Minute)
-		answer.release()
-		<-done
-		require.ErrorIs(t, err, durable.ErrConflictingOutcome)
-		require.NotNil(t, outcome)
-		assert.NotNil(t, outcome.Order)
-		assert.Equal(t, callerRow{"absent", "", 1}, b.row("ref-1"))
-	})
-}
-
-// The same without an answer: the order may exist now, so the polls start again.
-func TestFrozenInSendWithoutAnAnswer(t *testing.T) {
-	onEach(t, func(t *testing.T, db *database) {
-		b := newBooks(t, db, nil, hotelstaystest.Config{LateVisibility: 2 * time.Hour})
-		b.begin("ref-1")
-		answer := b.holdAnswer("/book")
-		defer answer.release()
-		answer.lose = true
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error)
-		go func() { _, err := b.Send(ctx, "ref-1"); done <- err }()
-		<-answer.held
-		stop := b.run()
-		b.hasState("ref-1", durable.EndingAbsent, 5*time.Minute)
-		stop()
-		cancel()
-		answer.release()
-		var unknown *hotelstays.OutcomeUnknownError
-		require.ErrorAs(t, <-done, &unknown)
-		assert.Equal(t, durable.PhasePolling, b.stored("ref-1").Phase(time.Now()))
-		b.Advance(3 * time.Hour)
-		b.run()
-		b.hasState("ref-1", durable.EndingFound, time.Minute)
-		assert.Equal(t, 2, b.row("ref-1").Ended)
-	})
+// A process is frozen in Book until its booking is stored as absent. With an answer, Send returns
+// its order together with ErrConflictingOutcome. Without one, the order may exist now, so the
+// polls start again.
+func TestSendFrozenUntilItsBookingIsAbsent(t *testing.T) {
+	for _, answered := range []bool{true, false} {
+		t.Run(fmt.Sprintf("answered %t", answered), func(t *testing.T) {
+			onEach(t, func(t *testing.T, db *database) {
+				b := newBooks(t, db, nil, hotelstaystest.Config{LateVisibility: 2 * time.Hour})
+				sending := b.sendHeld("ref-1")
+				stop := b.run()
+				b.hasState("ref-1", durable.EndingAbsent, 5*time.Minute)
+				stop()
+				sending.lose = !answered
+				outcome, err := sending.end()
+				if answered {
+					require.ErrorIs(t, err, durable.ErrConflictingOutcome)
+					require.NotNil(t, outcome)
+					assert.NotNil(t, outcome.Order)
+					assert.Equal(t, callerRow{"absent", "", 1}, b.row("ref-1"))
+					return
+				}
+				require.Equal(t, hotelstays.KindOutcomeUnknown, hotelstays.KindOf(err))
+				assert.Equal(t, durable.PhasePolling, b.stored("ref-1").Phase(time.Now()))
+				b.Advance(3 * time.Hour)
+				b.run()
+				b.hasState("ref-1", durable.EndingFound, time.Minute)
+				assert.Equal(t, 2, b.row("ref-1").Ended)
+			})
+		})
+	}
 }
 
 // nextRoundFinds expects that a booking has begun again while its last Book may have made an
@@ -246,8 +239,7 @@ func (b *books) nextRoundFinds(reference string) {
 	assert.Equal(b.t, ended+1, b.row(reference).Ended)
 }
 
-// A booking is given up two minutes after a Book that has made an order, and begins again.
-func TestABookingThatIsGivenUpAndBeginsAgain(t *testing.T) {
+func TestRoundAfterOneThatWasGivenUpFindsItsOrder(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		b := newBooks(t, db, nil, hotelstaystest.Config{LateVisibility: 2 * time.Hour})
 		b.sendUnknown("ref-1", bookMade)
@@ -259,48 +251,37 @@ func TestABookingThatIsGivenUpAndBeginsAgain(t *testing.T) {
 }
 
 // If its booking has begun again meanwhile, the outcome of the old round does not end the new one.
-func TestFrozenInSendWhileAnotherRoundIsUnderWay(t *testing.T) {
+func TestSendFrozenUntilAnotherRoundHasBegun(t *testing.T) {
 	for _, answered := range []string{"with an order", "with a refusal", "not at all"} {
 		t.Run(answered, func(t *testing.T) {
 			onEach(t, func(t *testing.T, db *database) {
 				b := newBooks(t, db, nil, hotelstaystest.Config{LateVisibility: 2 * time.Hour})
-				b.begin("ref-1")
-				answer := b.holdAnswer("/book")
-				defer answer.release()
-				answer.lose = answered == "not at all"
 				if answered == "with a refusal" {
 					b.Inject(bookRefused)
 				}
-				ctx, cancel := context.WithCancel(t.Context())
-				done := make(chan error)
-				go func() { _, err := b.Send(ctx, "ref-1"); done <- err }()
-				<-answer.held
+				sending := b.sendHeld("ref-1")
 				stop := b.run()
 				b.hasState("ref-1", durable.EndingAbsent, 5*time.Minute)
 				stop()
 				require.NoError(t, b.beginAgain(b.request("ref-1")))
 				before := b.stored("ref-1")
-				if answer.lose {
-					cancel()
-				}
-				answer.release()
-				err := <-done
-				cancel()
-				now := b.stored("ref-1")
+				sending.lose = answered == "not at all"
+				_, err := sending.end()
+				after := b.stored("ref-1")
 				assert.Equal(t, 1, b.row("ref-1").Ended)
 				switch answered {
 				case "with an order":
 					require.ErrorIs(t, err, durable.ErrConflictingOutcome)
 				case "with a refusal":
 					require.NoError(t, err)
-					assert.Equal(t, before, now)
+					assert.Equal(t, before, after)
 					return
 				default:
 					assert.Equal(t, hotelstays.KindOutcomeUnknown, hotelstays.KindOf(err))
 				}
-				assert.WithinDuration(t, time.Now(), now.Earlier, 10*time.Second)
-				now.Earlier = time.Time{}
-				assert.Equal(t, before, now)
+				assert.WithinDuration(t, time.Now(), after.Earlier, 10*time.Second)
+				after.Earlier = time.Time{}
+				assert.Equal(t, before, after)
 				b.nextRoundFinds("ref-1")
 			})
 		})
@@ -358,13 +339,7 @@ func TestPollsForManyAreSplit(t *testing.T) {
 			onEach(t, func(t *testing.T, db *database) {
 				b := newBooks(t, db, nil)
 				const many = 20
-				b.fill(many, nil)
-				for i := range many {
-					reference := fmt.Sprintf("many-%06d", i)
-					b.addRow(reference)
-					_, err := b.client.Book(t.Context(), b.request(reference))
-					require.NoError(t, err)
-				}
+				b.fillBooked(many, nil)
 				fault.Operation, fault.Reference, fault.Times = hotelstays.OpQueryOrders, "many-000007", -1
 				b.Inject(fault)
 				b.run()
@@ -379,18 +354,12 @@ func TestPollsForManyAreSplit(t *testing.T) {
 }
 
 // A worker takes one booking, and leaves the others to workers that are free.
-func TestAWorkerTakesOneBooking(t *testing.T) {
+func TestWorkerTakesOneBooking(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		b := newBooks(t, db, nil)
 		b.fill(3, func(_ int, booking *durable.Booking) { booking.Recovery.EndedAt = time.Now().Add(-time.Hour).UTC() })
-		hold := holdFirst("/queryOrders", b.Client().Transport)
-		defer hold.release()
-		one := *b
-		var err error
-		one.client, err = hotelstays.New(b.URL, hotelstays.TicketCredential{AppKey: b.AppKey, AppSecret: types.NewSecret(b.AppSecret)},
-			hotelstays.WithHTTPClient(&http.Client{Transport: hold}))
-		require.NoError(t, err)
-		stop := one.another(func(o *hotelstayssql.JournalOptions) { o.MaxWorkers = 1 }).run()
+		hold := b.holdAnswer("/queryOrders", func(o *hotelstayssql.JournalOptions) { o.MaxWorkers = 1 })
+		stop := b.run()
 		<-hold.held
 		assert.EqualValues(t, 1, db.number(t, `SELECT COUNT(*) FROM hotelstays_journal WHERE due > ?`, time.Now().UnixMicro()))
 		hold.release()
@@ -399,15 +368,14 @@ func TestAWorkerTakesOneBooking(t *testing.T) {
 }
 
 // A poll of an earlier round does not end the round that has begun meanwhile.
-func TestAPollOfAnEarlierRound(t *testing.T) {
+func TestPollOfAnEarlierRoundEndsNothing(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		b := newBooks(t, db, nil)
 		b.sendUnknown("ref-1", bookLost)
 		_, err := b.client.Book(t.Context(), b.request("ref-1")) // past the journal
 		require.NoError(t, err)
 		slow := *b
-		hold := slow.holdAnswer("/queryOrders")
-		defer hold.release()
+		hold := slow.holdAnswer("/queryOrders", nil)
 		b.pass(time.Minute)
 		stop := slow.run()
 		<-hold.held
@@ -423,13 +391,12 @@ func TestAPollOfAnEarlierRound(t *testing.T) {
 }
 
 // A poll that proves absence does not end a booking that was woken meanwhile: its order may be there.
-func TestAWakeUpDuringTheLastPoll(t *testing.T) {
+func TestWakeDuringTheLastPoll(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		b := newBooks(t, db, nil)
 		b.sendUnknown("ref-1", bookLost)
 		slow := *b
-		hold := slow.holdAnswer("/queryOrders")
-		defer hold.release()
+		hold := slow.holdAnswer("/queryOrders", nil)
 		b.pass(time.Hour)
 		slow.run()
 		<-hold.held // an answer without orders

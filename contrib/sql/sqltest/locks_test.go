@@ -32,7 +32,7 @@ func onServers(t *testing.T, test func(t *testing.T, db *database)) {
 }
 
 // The row of a worker that is frozen in a transaction does not hold up other bookings.
-func TestARowThatIsLocked(t *testing.T) {
+func TestLockedRowHoldsUpNoOther(t *testing.T) {
 	onServers(t, func(t *testing.T, db *database) {
 		b := newBooks(t, db, nil)
 		b.begin("unreadable")
@@ -59,7 +59,7 @@ func TestARowThatIsLocked(t *testing.T) {
 
 // While a function of the caller runs, the server ends the transaction if it is idle. The
 // connection of the pool has its own settings afterwards.
-func TestALimitOfIdleTransactions(t *testing.T) {
+func TestIdleTransactionsEndByTheServer(t *testing.T) {
 	read := map[hotelstayssql.Dialect]string{
 		hotelstayssql.PostgreSQL: `SELECT current_setting('idle_in_transaction_session_timeout')`,
 		hotelstayssql.MySQL:      `SELECT CONCAT(@@autocommit + 0, ' ', @@wait_timeout)`,
@@ -126,7 +126,7 @@ func (d *database) rival(t *testing.T) (wait func()) {
 
 // At a deadlock MySQL undoes the whole transaction. A function that returns the error is called
 // again, and what one writes that goes on is undone as well.
-func TestADeadlockInAFunctionOfTheCaller(t *testing.T) {
+func TestDeadlockInAFunctionOfTheCaller(t *testing.T) {
 	for name, goesOn := range map[string]bool{"returned": false, "swallowed": true} {
 		t.Run(name, func(t *testing.T) {
 			on(t, []hotelstayssql.Dialect{hotelstayssql.MySQL}, func(t *testing.T, db *database) {

@@ -55,10 +55,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// start starts a process in a role, and waits for the line that it prints.
-func (d *database) start(t *testing.T, role string) *chaostest.Process {
+// startHandler starts a process that handles events, and waits until it does.
+func (d *database) startHandler(t *testing.T) *chaostest.Process {
 	t.Helper()
-	p := begin(t, part{Role: role, Dialect: d.dialect, Driver: d.driver, DSN: d.dsn})
+	p := begin(t, part{Role: "handle", Dialect: d.dialect, Driver: d.driver, DSN: d.dsn})
 	line, err := p.Line()
 	require.NoError(t, err)
 	require.Equal(t, "ready", line)

@@ -19,7 +19,7 @@ import (
 )
 
 // The limit of pages stands for a full disk: SQLite reports both in the same way.
-func TestTheDiskIsFull(t *testing.T) {
+func TestFullDiskOfEvents(t *testing.T) {
 	db := create(t, hotelstayssql.SQLite)
 	db.createTables(t)
 	full := newEvents(t, db.openWith(t, map[string]string{"max_page_count": "20"}), db.dialect)
@@ -73,7 +73,7 @@ func (d *smallDisk) limit(pages int64) {
 }
 
 // Nothing is sent before it is stored.
-func TestTheDiskIsFullBeforeBook(t *testing.T) {
+func TestFullDiskBeforeBook(t *testing.T) {
 	for name, row := range map[string]struct {
 		needs string
 		book  func(d *smallDisk) error
@@ -105,7 +105,7 @@ func TestTheDiskIsFullBeforeBook(t *testing.T) {
 }
 
 // An outcome that could not be stored is delivered once when there is room again.
-func TestTheDiskIsFullAfterBook(t *testing.T) {
+func TestFullDiskAfterBook(t *testing.T) {
 	for name, needs := range map[string]string{
 		"the journal's row": `UPDATE ON hotelstays_journal WHEN NEW.live <> 1`,
 		"the caller's row":  `UPDATE ON bookings`,
@@ -133,7 +133,7 @@ func TestTheDiskIsFullAfterBook(t *testing.T) {
 }
 
 // Run cannot take over a booking while the disk is full, and continues when there is room.
-func TestTheDiskIsFullForRun(t *testing.T) {
+func TestFullDiskForRun(t *testing.T) {
 	d := newSmallDisk(t, `UPDATE ON hotelstays_journal`)
 	d.sendUnknown("ref-1", bookMade)
 	d.pass(time.Minute)
@@ -146,7 +146,7 @@ func TestTheDiskIsFullForRun(t *testing.T) {
 }
 
 // Nothing needs a second connection while it has one. A transaction of the caller has one, too.
-func TestAPoolOfOneConnection(t *testing.T) {
+func TestPoolOfOneConnectionIsEnough(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		db.SetMaxOpenConns(1)
 		createBookings(t, db)
@@ -248,7 +248,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 }
 
 // SQLite has one writer at a time, and a transaction of the caller can be it.
-func TestAWriteBesideTheOwnTransaction(t *testing.T) {
+func TestWakeBesideTheOwnTransactionNamesBusyTimeout(t *testing.T) {
 	db := create(t, hotelstayssql.SQLite)
 	db.createTables(t)
 	plain := newBooks(t, db, nil)
