@@ -2,7 +2,6 @@ package hotelstaysredis
 
 import (
 	"context"
-	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -81,72 +80,10 @@ func TestEventStoreRefusesWhatCannotWork(t *testing.T) {
 	})
 }
 
-type modelKey struct {
-	done  bool
-	owner int
-	until time.Time
-}
-
-// model is a store in memory, with owners.
-type model map[string]modelKey
-
-func (m model) at(key string) (modelKey, bool) {
-	k, ok := m[key]
-	return k, ok && k.until.After(time.Now())
-}
-
-func (m model) claim(owner int, keys []string, lease time.Duration) hotelstays.ClaimState {
-	state := hotelstays.ClaimGranted
-	for _, key := range keys {
-		switch k, held := m.at(key); {
-		case held && k.done:
-			return hotelstays.ClaimDone
-		case held:
-			state = hotelstays.ClaimBusy
-		}
-	}
-	if state == hotelstays.ClaimGranted {
-		for _, key := range keys {
-			m[key] = modelKey{owner: owner, until: time.Now().Add(lease)}
-		}
-	}
-	return state
-}
-
-func TestEventStoreKeepsToItsModel(t *testing.T) {
+func TestReleaseEndsTheClaimsOfItsStoreAlone(t *testing.T) {
 	withEvents(t, func(t *testing.T, _ *link, a, b *EventStore) {
-		stores, m, seen := []*EventStore{a, b}, model{}, map[hotelstays.ClaimState]int{}
-		rnd := rand.New(rand.NewPCG(1, 2))
-		for range portion(3000, 1000) {
-			keys := make([]string, 1+rnd.IntN(3))
-			for i := range keys {
-				keys[i] = string(rune('a' + rnd.IntN(8)))
-			}
-			owner, span := rnd.IntN(2), time.Duration(1+rnd.IntN(1000))*ms
-			switch rnd.IntN(5) {
-			case 0, 1:
-				state, err := stores[owner].Claim(t.Context(), keys, span)
-				require.NoError(t, err)
-				require.Equal(t, m.claim(owner, keys, span), state)
-				seen[state]++
-			case 2:
-				require.NoError(t, stores[owner].Done(t.Context(), keys, span))
-				for _, key := range keys {
-					m[key] = modelKey{done: true, until: time.Now().Add(span)}
-				}
-			case 3:
-				require.NoError(t, stores[owner].Release(t.Context(), keys))
-				for _, key := range keys {
-					if k, held := m.at(key); held && !k.done && k.owner == owner {
-						delete(m, key)
-					}
-				}
-			default:
-				time.Sleep(time.Duration(rnd.IntN(500)) * ms)
-			}
-		}
-		for _, state := range []hotelstays.ClaimState{hotelstays.ClaimGranted, hotelstays.ClaimBusy, hotelstays.ClaimDone} {
-			assert.Greater(t, seen[state], 50, "claims that ended as %d", state)
-		}
+		assert.Equal(t, hotelstays.ClaimGranted, claim(t, a, "id", "body"))
+		require.NoError(t, b.Release(t.Context(), []string{"id", "body"}))
+		assert.Equal(t, hotelstays.ClaimBusy, claim(t, b, "body"))
 	})
 }

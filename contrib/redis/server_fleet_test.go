@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -194,49 +193,6 @@ func TestServerProcessesShareTheRateLimits(t *testing.T) {
 	assert.Equal(t, 1, srv.Ledger().TicketsIssued())
 }
 
-// runStarter makes one call when it reads a line.
-func runStarter(s settings) error {
-	rdb := redis.NewClient(&redis.Options{Addr: s.Redis})
-	defer rdb.Close()
-	client, err := s.client(rdb)
-	if err != nil {
-		return err
-	}
-	fmt.Println("ready")
-	if !bufio.NewScanner(os.Stdin).Scan() {
-		return errors.New("nobody said when to start")
-	}
-	_, err = client.QueryOrders(context.Background(), &hotelstays.QueryOrdersRequest{})
-	return err
-}
-
-func TestServerFiftyProcessesFetchOneToken(t *testing.T) {
-	ran := watchMachine(t)
-	srv := hotelstaystest.NewServer(&hotelstaystest.Config{NoRateLimits: true})
-	defer srv.Close()
-	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: 5 * time.Second})
-	s := sharedRedis(t).at(srv)
-	s.Role, s.Name = "starter", "starter"
-	fleet := make([]*chaostest.Process, 50)
-	for i := range fleet {
-		fleet[i] = startWorker(t, s)
-	}
-	for _, w := range fleet {
-		require.Equal(t, "ready", lineOf(t, w))
-	}
-	for _, w := range fleet {
-		_, err := fmt.Fprintln(w, "go")
-		require.NoError(t, err)
-	}
-	for _, w := range fleet {
-		assert.NoError(t, w.Close())
-	}
-	if ran() { // a process that is kept from Redis fetches a token of its own
-		assert.Equal(t, 1, srv.Ledger().Count(hotelstays.OpTicket))
-	}
-	assert.Equal(t, len(fleet), srv.Ledger().Count(hotelstays.OpQueryOrders))
-}
-
 // runReceiver handles webhooks slowly, and counts them in Redis.
 func runReceiver(s settings) error {
 	rdb := redis.NewClient(&redis.Options{Addr: s.Redis})
@@ -308,42 +264,4 @@ func TestServerWebhookIsHandledOnceByFourProcesses(t *testing.T) {
 		_, seen := answered.Load(status)
 		assert.True(t, seen, "a delivery was answered with %d", status)
 	}
-}
-
-// No dump of Redis shows a token, a credential or an environment.
-func TestServerDumpShowsNothing(t *testing.T) {
-	own := startServer(t, "--rdbcompression", "no", "--dbfilename", "dump.rdb")
-	srv := hotelstaystest.NewServer(&hotelstaystest.Config{
-		Accounts: []hotelstaystest.Account{{AppKey: "the-app-key-of-this-test", AppSecret: "the-app-secret-of-this-test"}},
-	})
-	defer srv.Close()
-	rdb := redis.NewClient(&redis.Options{Addr: own.addr})
-	defer rdb.Close()
-	limiter, err := NewRateLimiter(rdb, RateLimiterOptions{})
-	require.NoError(t, err)
-	s := settings{Redis: own.addr, Name: "dumped"}.at(srv)
-	client, err := s.client(rdb, hotelstays.WithRateLimiter(limiter))
-	require.NoError(t, err)
-	defer client.CloseIdleConnections()
-	_, err = client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
-	require.NoError(t, err)
-	ticket, err := mustTokens(t, rdb).Load(t.Context(), srv.URL+" ticket:"+srv.AppKey)
-	require.NoError(t, err)
-	require.NotEmpty(t, ticket.Value)
-
-	settle(t, limiter)
-	require.NoError(t, rdb.Save(t.Context()).Err())
-	dump, err := os.ReadFile(own.folder + "/dump.rdb")
-	require.NoError(t, err)
-	require.Contains(t, string(dump), "{ratelimit}:slots:QueryOrders")
-	require.Contains(t, string(dump), ":token")
-	token := ticket.Value.Reveal()
-	for _, secret := range []string{token, token[:16], srv.AppKey, srv.AppSecret, strings.TrimPrefix(srv.URL, "http://"), oldKey.Reveal()} {
-		assert.NotContains(t, string(dump), secret)
-	}
-}
-
-func mustTokens(t *testing.T, rdb redis.UniversalClient) *TokenStore {
-	t.Helper()
-	return newTokens(t, rdb, TokenStoreOptions{})
 }

@@ -42,7 +42,7 @@ type settings struct {
 }
 
 var roles = map[string]func(settings) error{
-	"caller": runCaller, "booker": runBooker, "burster": runBurster, "starter": runStarter, "receiver": runReceiver,
+	"caller": runCaller, "booker": runBooker, "burster": runBurster, "receiver": runReceiver,
 }
 
 func TestMain(m *testing.M) {

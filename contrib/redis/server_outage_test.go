@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
-	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -107,33 +106,6 @@ func TestServerStartsFromOldData(t *testing.T) {
 	settle(t, fleet[1].RateLimiter)
 }
 
-// Without Redis, a limited call fails, and a client fetches its token alone.
-func TestServerClientWithoutRedis(t *testing.T) {
-	own := startServer(t)
-	srv := hotelstaystest.NewServer(nil)
-	defer srv.Close()
-	rdb := redis.NewClient(&redis.Options{Addr: own.addr, MaxRetries: -1})
-	defer rdb.Close()
-	limiter, err := NewRateLimiter(rdb, RateLimiterOptions{})
-	require.NoError(t, err)
-	s := settings{Redis: own.addr, Name: "left alone"}.at(srv)
-	limited, err := s.client(rdb, hotelstays.WithRateLimiter(limiter))
-	require.NoError(t, err)
-	free, err := s.client(rdb)
-	require.NoError(t, err)
-	defer free.CloseIdleConnections()
-	own.stop()
-
-	_, err = limited.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
-	assert.ErrorIs(t, err, ErrUnavailable)
-	var fault *hotelstays.TransportError
-	require.ErrorAs(t, err, &fault)
-	assert.False(t, fault.Sent)
-	_, err = free.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
-	assert.NoError(t, err)
-	assert.Equal(t, 1, srv.Ledger().TicketsIssued())
-}
-
 // Every script runs on a cluster, which refuses keys of several slots.
 func TestServerCluster(t *testing.T) {
 	own := startServer(t, "--cluster-enabled", "yes")
@@ -143,9 +115,6 @@ func TestServerCluster(t *testing.T) {
 	cluster := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{own.addr}})
 	defer cluster.Close()
 	require.Eventually(t, func() bool { return cluster.Set(t.Context(), "ready", 1, 0).Err() == nil }, 20*time.Second, 50*time.Millisecond)
-	slot, err := node.ClusterKeySlot(t.Context(), "a{b}c").Result()
-	require.NoError(t, err)
-	assert.Equal(t, int64(slotOf("a{b}c")), slot)
 
 	limiter, err := NewRateLimiter(cluster, RateLimiterOptions{})
 	require.NoError(t, err)
