@@ -32,7 +32,7 @@ func TestOfferHoldsInItsOwnSession(t *testing.T) {
 
 // The life of a session is undocumented. The error of a refused one says to search again,
 // except after Cancel, which has an order.
-func TestARefusedSessionLeadsToANewSearch(t *testing.T) {
+func TestRefusedSessionLeadsToANewSearch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
 		ended := findOffer(t, srv, client, 0)

@@ -151,7 +151,7 @@ func TestWithCredential(t *testing.T) {
 }
 
 // A client of an account costs little memory, and no goroutine while it is idle.
-func TestWhatAClientCosts(t *testing.T) {
+func TestClientOfAnAccountCostsLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const accounts = 1000
 		broken := false
@@ -472,7 +472,7 @@ func TestDefaultTimeouts(t *testing.T) {
 
 // A call's timeout wins over the client's, and ctx over both if it ends first. Each replaces the
 // default.
-func TestWhichTimeoutApplies(t *testing.T) {
+func TestTimeoutOfCallClientAndCtx(t *testing.T) {
 	for _, tc := range []struct {
 		name              string
 		client, call, ctx time.Duration // 0: none

@@ -15,7 +15,7 @@ import (
 )
 
 // What the caller changes after a call, between the pages of an iterator too, changes nothing.
-func TestWhatTheCallerChangesLater(t *testing.T) {
+func TestLaterChangesOfTheCallerHaveNoEffect(t *testing.T) {
 	const page = `{"code":0,"data":{"access_token":"token","list":[{"id":"1"}],"hasMore":false,"basic":{"sessionId":"s"},"destinations":[],` +
 		`"hotelsMetadata":[],"page":{}}}`
 	var sent string

@@ -59,18 +59,13 @@ func matchedSentinels(err error) []string {
 
 // A documented code decides; without one the HTTP status does.
 func TestDecodeConditions(t *testing.T) {
-	read := callOf((*hotelstays.Client).CheckAvail, &hotelstays.CheckAvailRequest{SessionID: "s", RatePkgID: "p"})
-	voucher := callOf((*hotelstays.Client).OrderVoucher, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: "p"})
-	book := callOf((*hotelstays.Client).Book, &hotelstays.BookRequest{SessionID: "s", CustomerReferenceNo: "r", RatePkgID: "p",
-		Holder: types.Holder{FirstName: "Guest", LastName: "One"}, Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One"}}})
-	cancel := callOf((*hotelstays.Client).Cancel, &hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "r",
-		SupplierReferenceNo: "s"})
-	ticket := callOf((*hotelstays.Client).Ticket, &hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("s")})
+	const read, voucher, book = hotelstays.OpCheckAvail, hotelstays.OpOrderVoucher, hotelstays.OpBook
+	const cancel, ticket = hotelstays.OpCancel, hotelstays.OpTicket
 	code := func(n int) string { return fmt.Sprintf(`{"code":%d,"msg":"m"}`, n) }
 
 	for _, row := range []struct {
 		name   string
-		call   apiCall
+		op     hotelstays.Operation
 		status int
 		body   string
 		want   []string
@@ -128,7 +123,7 @@ func TestDecodeConditions(t *testing.T) {
 		{"Book: 400 is no refused cancellation", book, 400, code(7), []string{"Param"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			_, err := row.call.send(t.Context(), clientThrough(t, &fixedAnswer{status: row.status, body: row.body}))
+			err := operationCalls[row.op](t.Context(), clientThrough(t, &fixedAnswer{status: row.status, body: row.body}))
 			require.Error(t, err)
 			assert.ElementsMatch(t, row.want, matchedSentinels(err), "%v", err)
 		})
@@ -137,7 +132,7 @@ func TestDecodeConditions(t *testing.T) {
 
 // One answer is one condition at most, whatever operation, status and code meet: a
 // switch over the conditions gives the same answer in any order.
-func TestAnAnswerIsOneCondition(t *testing.T) {
+func TestAnswerMatchesOneSentinelAtMost(t *testing.T) {
 	chosen := portionOf(t, 3, 11)
 	codes := []int{0, 7, 100000400, 100000401, 100000404, 100000429, 100001003, 100001005, 100001008, 100001111, 100001112}
 	for op, call := range operationCalls {

@@ -574,7 +574,7 @@ func TestStatusesThatAWaitOutlasts(t *testing.T) {
 
 // The order that is read back decides; the answer to Cancel counts only where there is no
 // order.
-func TestTheOrderReadBackDecides(t *testing.T) {
+func TestCancelAndReadBelievesTheOrder(t *testing.T) {
 	const cancelled, confirmed = `{"status":3}`, `{"status":2}`
 	order := func(status string) string {
 		return `{"orders":[{"customerReferenceNo":"ref-1","status":` + status + `}]}`

@@ -85,7 +85,7 @@ func TestManyAccountsShareTheRateLimits(t *testing.T) {
 }
 
 // A ticket that does not come within its own time is given up, however long it was waited for.
-func TestATicketInTheQueueHasItsOwnTimeLimit(t *testing.T) {
+func TestTicketThatWaitedForItsSlotHasItsOwnTimeLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := hotelstaystest.NewServer(&hotelstaystest.Config{InMemory: true})
 		defer srv.Close()
@@ -133,7 +133,7 @@ func TestTwoClientsShareTheRateLimits(t *testing.T) {
 	}
 }
 
-func TestARateLimiterWithRoomAllocatesNothing(t *testing.T) {
+func TestRateLimiterWithRoomAllocatesNothing(t *testing.T) {
 	l, key := hotelstays.NewRateLimiter(nil), hotelstays.RateLimitKey{BaseURL: "https://host.example", Operation: hotelstays.OpBook}
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		permit, err := l.Acquire(t.Context(), key)

@@ -711,7 +711,7 @@ func TestRecoveryCarriesMarketAndUser(t *testing.T) {
 
 // What the last poll has to say decides. Only an answer that was read whole, and
 // holds no order at all, proves absence.
-func TestWhatProvesAbsence(t *testing.T) {
+func TestPollThatProvesAbsence(t *testing.T) {
 	envelope := func(data string) hotelstaystest.Fault {
 		return pollAnswer(200, `{"code":0,"msg":"ok","data":`+data+`}`)
 	}
@@ -1264,7 +1264,7 @@ func TestPollTimeout(t *testing.T) {
 
 // A recovery that ended in the future was stored by a clock that has been set back since:
 // its polls prove nothing, and the whole schedule is made again.
-func TestClockSetBack(t *testing.T) {
+func TestRecoveryBeginsAnewWhenTheClockIsSetBack(t *testing.T) {
 	for polls := range 7 {
 		synctest.Test(t, func(t *testing.T) {
 			w := newRecoveryWorld(t)
@@ -1300,7 +1300,7 @@ func TestClockSetBack(t *testing.T) {
 // An order that stays hidden for longer than the recovery lasts is reported absent
 // although it exists. The reference saves it: booking again under the same one
 // returns that order, and booking the same stay under another one is refused.
-func TestVisibleTooLate(t *testing.T) {
+func TestOrderVisibleAfterTheRecoveryIsNotBookedTwice(t *testing.T) {
 	for _, tc := range []struct {
 		visible time.Duration
 		state   hotelstays.BookingState

@@ -18,7 +18,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestAnExpiredTicketCostsOneCall(t *testing.T) {
+func TestExpiredTicketCostsOneCall(t *testing.T) {
 	t.Parallel()
 	callers := howMany(t, "callers", 10_000, 500, 500)
 	synctest.Test(t, func(t *testing.T) {
@@ -33,7 +33,7 @@ func TestAnExpiredTicketCostsOneCall(t *testing.T) {
 	})
 }
 
-func TestARevokedTicketCostsOneCall(t *testing.T) {
+func TestRevokedTicketCostsOneCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newAuthWorld(t, 0)
 		defer w.end()
@@ -68,7 +68,7 @@ func TestARevokedTicketCostsOneCall(t *testing.T) {
 }
 
 // Clients that share a store share the ticket, its renewal and its end.
-func TestATokenStoreIsShared(t *testing.T) {
+func TestTokenStoreIsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newMemoryStore()
 		w := newAuthWorld(t, time.Hour, hotelstays.WithTokenStore(store))
@@ -125,7 +125,7 @@ func TestKeysOfATokenStore(t *testing.T) {
 }
 
 // A token that the store has damaged is not sent.
-func TestAStoreThatDamagesTokens(t *testing.T) {
+func TestTokenDamagedByItsStoreIsNotSent(t *testing.T) {
 	for name, damage := range map[string]func(hotelstays.Token) hotelstays.Token{
 		"kept as JSON": func(token hotelstays.Token) (kept hotelstays.Token) {
 			text, _ := json.Marshal(token)
@@ -165,7 +165,7 @@ func (s *damagingStore) Store(ctx context.Context, key string, token hotelstays.
 }
 
 // Of a fleet that shares a TokenLeaser one client fetches, however long it takes.
-func TestALeasedTicketIsFetchedOnce(t *testing.T) {
+func TestLeasedTicketIsFetchedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &leasingStore{sharedTokens: newMemoryStore()}
 		w := newAuthWorld(t, time.Hour)

@@ -43,7 +43,7 @@ const (
 	pageBytes   = 0.75 // bytes as a share of bare's, of a page of HotelList: 0.59, 0.67
 )
 
-func TestACallAllocatesLittle(t *testing.T) {
+func TestCallAllocatesLittle(t *testing.T) {
 	answers := recordAnswers(t)
 	client := clientThrough(t, answers, hotelstays.WithRateLimiter(noLimits{}))
 	bare := &bareClient{http: http.Client{Transport: answers}}
@@ -221,7 +221,7 @@ func textsIn(v reflect.Value, at map[*byte]string) (count int) {
 
 // Texts of tokens, orders and vouchers are never kept for another answer. Those of
 // searches are, at least within an answer: the memory in between may be freed.
-func TestWhichAnswersShareTexts(t *testing.T) {
+func TestPersonalAnswersShareNoTexts(t *testing.T) {
 	impersonal := []string{"Destinations", "HotelsMetadata", "HotelStaticDetail", "HotelIDList", "HotelList", "HotelRates", "CheckAvail"}
 	for _, op := range operations() {
 		first, second := map[*byte]string{}, map[*byte]string{}

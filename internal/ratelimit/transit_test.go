@@ -219,7 +219,7 @@ func TestThroughput(t *testing.T) {
 	}
 }
 
-func TestTheNextSlotIsTheFirstThatIsFree(t *testing.T) {
+func TestNextSlotIsTheFirstThatIsFree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := NewWindow(2, time.Second, 10*ms)
 		start := time.Now()

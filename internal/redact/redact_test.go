@@ -67,7 +67,7 @@ func TestSecretsAreFoundWhereTheyAreCutOff(t *testing.T) {
 	assert.Equal(t, "for [redacted]", Set{secret}.Text("for 0123\uFFFD"), "a character that was cut in two")
 }
 
-func TestWhatIsNoSecretStays(t *testing.T) {
+func TestTextWithoutASecretStays(t *testing.T) {
 	for _, text := range []string{"", "the to-ken is bad", "100% of &amp; \\ and t&o", "tok&en;", `\u0074`, "to", "%74%6f", "tokentoke to"} {
 		assert.Equal(t, text, Set{"token-0123456789", "", "ba"}.Text(text))
 	}

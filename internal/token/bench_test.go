@@ -22,7 +22,7 @@ func fresh(t testing.TB) *token.Cache {
 	return c
 }
 
-func TestAFreshTokenIsReadWithoutAllocating(t *testing.T) {
+func TestFreshTokenIsReadWithoutAllocating(t *testing.T) {
 	c := fresh(t)
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		if _, err := c.Authorization(t.Context()); err != nil {

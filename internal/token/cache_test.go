@@ -132,7 +132,7 @@ func (s *service) mustCall(t *testing.T, n int, caches ...*token.Cache) time.Dur
 	return longest
 }
 
-func TestAnExpiredTokenCostsOneFetch(t *testing.T) {
+func TestExpiredTokenCostsOneFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{lifetime: time.Hour}
 		c := s.cache()
@@ -174,7 +174,7 @@ func TestNobodyWaitsInTheExpiryWindow(t *testing.T) {
 	}
 }
 
-func TestATokenOfUnknownLifetimeIsUsedUntilItIsRefused(t *testing.T) {
+func TestTokenOfUnknownLifetimeIsUsedUntilItIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{}
 		c := s.cache()
@@ -188,7 +188,7 @@ func TestATokenOfUnknownLifetimeIsUsedUntilItIsRefused(t *testing.T) {
 	})
 }
 
-func TestARevokedTokenCostsOneFetch(t *testing.T) {
+func TestRevokedTokenCostsOneFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{lifetime: time.Hour, latency: time.Second}
 		c := s.cache()
@@ -203,7 +203,7 @@ func TestARevokedTokenCostsOneFetch(t *testing.T) {
 }
 
 // A 401 that comes late refuses the old token, even if the new one has the same text.
-func TestALate401KeepsTheSuccessor(t *testing.T) {
+func TestLate401KeepsTheSuccessor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{sameText: true}
 		c := s.cache()
@@ -254,7 +254,7 @@ func TestUselessTokensAreBounded(t *testing.T) {
 	})
 }
 
-func TestATokenThatIsNotRenewableStays(t *testing.T) {
+func TestTokenThatIsNotRenewableStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{}
 		c := s.cache(func(c *token.Cache) { c.Renewable = false })
@@ -268,7 +268,7 @@ func TestATokenThatIsNotRenewableStays(t *testing.T) {
 
 // A failing renewal is tried again after 1 s, 2 s and so on to 30 s, whatever the error,
 // and logged each time. The pauses start again with the next token.
-func TestAFailingRenewalPauses(t *testing.T) {
+func TestFailingRenewalPauses(t *testing.T) {
 	for _, fault := range []error{errFailed, errRefused} {
 		synctest.Test(t, func(t *testing.T) {
 			var log bytes.Buffer
@@ -302,7 +302,7 @@ func TestAFailingRenewalPauses(t *testing.T) {
 
 // A refused credential is tried at most as often as refused tokens are renewed, by all
 // callers together.
-func TestARefusedCredentialIsTriedEverMoreRarely(t *testing.T) {
+func TestRefusedCredentialIsTriedEverMoreRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{err: errRefused, delay: 100 * time.Millisecond}
 		c := s.cache()
@@ -329,7 +329,7 @@ func TestARefusedCredentialIsTriedEverMoreRarely(t *testing.T) {
 }
 
 // A refused renewal answers those whose token then expires, too, until the next try.
-func TestARefusedRenewalIsRemembered(t *testing.T) {
+func TestRefusedRenewalIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{lifetime: time.Hour}
 		c := s.cache()
@@ -356,7 +356,7 @@ func TestARefusedRenewalIsRemembered(t *testing.T) {
 	})
 }
 
-func TestAFailureIsNotRemembered(t *testing.T) {
+func TestFailureIsNotRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		s := &service{err: errFailed}
@@ -373,7 +373,7 @@ func TestAFailureIsNotRemembered(t *testing.T) {
 
 // A caller waits no longer than its ctx. The fetch that it began goes on for the others,
 // with the values of its ctx.
-func TestAFetchOutlivesTheCallerWhoBeganIt(t *testing.T) {
+func TestFetchOutlivesTheCallerWhoBeganIt(t *testing.T) {
 	type traceKey struct{}
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{lifetime: time.Hour, delay: 5 * time.Second}
@@ -398,7 +398,7 @@ func TestAFetchOutlivesTheCallerWhoBeganIt(t *testing.T) {
 	})
 }
 
-func TestAFetchThatDoesNotReturnIsAnError(t *testing.T) {
+func TestFetchThatDoesNotReturnIsAnError(t *testing.T) {
 	for want, end := range map[string]func(){
 		"panicked with a value of type string; the log of WithLogger has the stack": func() { panic("boom") },
 

@@ -83,7 +83,7 @@ func (s *service) fleet(n int, st *store) []*token.Cache {
 	return caches
 }
 
-func TestAStoreSharesTheToken(t *testing.T) {
+func TestStoreSharesTheToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, st := &service{lifetime: time.Hour}, &store{}
 		caches := []*token.Cache{s.cache(sharing(st)), s.cache(sharing(st))}
@@ -106,7 +106,7 @@ func TestAStoreSharesTheToken(t *testing.T) {
 }
 
 // A token that the store returns expires when it says, not a lifetime after it was loaded.
-func TestAStoredTokenKeepsItsExpiry(t *testing.T) {
+func TestStoredTokenKeepsItsExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, st := &service{lifetime: time.Hour}, &store{}
 		s.mustCall(t, 1, s.cache(sharing(st)))
@@ -119,7 +119,7 @@ func TestAStoredTokenKeepsItsExpiry(t *testing.T) {
 	})
 }
 
-func TestAStoredTokenOfUnknownExpiryIsUsed(t *testing.T) {
+func TestStoredTokenOfUnknownExpiryIsUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, st := &service{}, &store{}
 		s.mustCall(t, 1, s.cache(sharing(st)))
@@ -130,7 +130,7 @@ func TestAStoredTokenOfUnknownExpiryIsUsed(t *testing.T) {
 }
 
 // Each call of a store that hangs costs two seconds, and no call fails.
-func TestAHangingStore(t *testing.T) {
+func TestHangingStoreCostsTwoSecondsACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{lifetime: time.Hour}
 		c := s.cache(sharing(hangingStore{}))
@@ -159,7 +159,7 @@ func (hangingStore) CompareAndDelete(ctx context.Context, _ token.Token) error {
 }
 
 // Nobody waits for the lease of a store that fails.
-func TestAFailingStore(t *testing.T) {
+func TestFailingStoreIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, st := &service{lifetime: time.Hour}, &store{err: errors.New("store is down"), leased: true}
 		c := s.fleet(1, st)[0]
@@ -200,7 +200,7 @@ func (s quotingStore) CompareAndDelete(ctx context.Context, t token.Token) error
 	return s.Store(ctx, t)
 }
 
-func TestAStoreThatReturnsARefusedToken(t *testing.T) {
+func TestRefusedTokenOfTheStoreIsNotUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, st := &service{lifetime: time.Hour}, &store{keeps: true}
 		c := s.cache(sharing(st))
@@ -212,7 +212,7 @@ func TestAStoreThatReturnsARefusedToken(t *testing.T) {
 }
 
 // Of a fleet with a lease one process fetches, however long that takes.
-func TestALeaseLetsOneProcessFetch(t *testing.T) {
+func TestLeaseLetsOneProcessFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{lifetime: time.Hour, delay: 5 * time.Second}
 		fleet := s.fleet(50, &store{})
@@ -232,7 +232,7 @@ func TestALeaseLetsOneProcessFetch(t *testing.T) {
 	})
 }
 
-func TestAFailedFetchReleasesTheLease(t *testing.T) {
+func TestFailedFetchReleasesTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, st := &service{lifetime: time.Hour, err: errFailed}, &store{}
 		fleet := s.fleet(10, st)
@@ -245,7 +245,7 @@ func TestAFailedFetchReleasesTheLease(t *testing.T) {
 	})
 }
 
-func TestALeaseThatNeverEnds(t *testing.T) {
+func TestLeaseThatNeverEndsIsWaitedForOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{lifetime: time.Hour}
 		waited := s.mustCall(t, 1, s.fleet(1, &store{leased: true})...)
@@ -255,7 +255,7 @@ func TestALeaseThatNeverEnds(t *testing.T) {
 }
 
 // A lease with nothing to release has no release function.
-func TestALeaseWithoutRelease(t *testing.T) {
+func TestLeaseMayHaveNoRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{lifetime: time.Hour}
 		c := s.cache(sharing(&store{}), func(c *token.Cache) {
@@ -266,7 +266,7 @@ func TestALeaseWithoutRelease(t *testing.T) {
 }
 
 // Another process stores a token after Load and before TryLease.
-func TestATokenStoredBeforeTheLease(t *testing.T) {
+func TestTokenStoredBeforeTheLeaseIsUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, st := &service{lifetime: time.Hour}, &store{}
 		fleet := s.fleet(2, st)

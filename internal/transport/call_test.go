@@ -176,7 +176,7 @@ func TestCallIsNotChanged(t *testing.T) {
 
 // A panic or an exit passes through http.Client, which would leave the timer of its Timeout
 // behind.
-func TestAPanicLeavesNoTimer(t *testing.T) {
+func TestPanicLeavesNoTimer(t *testing.T) {
 	for name, end := range map[string]func(){"panic": func() { panic("boom") }, "exit": runtime.Goexit} {
 		before := goleak.IgnoreCurrent()
 		var attempt context.Context

@@ -91,7 +91,7 @@ func TestWaitForAConnectionSendsNothing(t *testing.T) {
 
 // Only the trace events prove that a request never left: WroteHeaders is the border, and
 // a connection alone proves nothing, because a request may wait on it for a stream.
-func TestWhatCountsAsSent(t *testing.T) {
+func TestTraceEventsThatCountAsSent(t *testing.T) {
 	dial := &net.OpError{Op: "dial", Err: errors.New("refused")}
 	for _, c := range []struct {
 		name         string

@@ -220,7 +220,7 @@ func FuzzDecode(f *testing.F) {
 }
 
 // A document of another type is an error, because nothing would be left of it.
-func TestADocumentOfAnotherType(t *testing.T) {
+func TestDocumentOfAnotherTypeIsRefused(t *testing.T) {
 	var got payload
 	_, err := DecodeBare(t.Context(), []byte(`[1]`), Target{Into: &got}, true)
 	assert.EqualError(t, err, "the document: want object, got array")
