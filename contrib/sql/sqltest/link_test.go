@@ -26,8 +26,9 @@ type link struct {
 	// before, if set, is called before each statement, which fails with its error.
 	before func(ctx context.Context, text string) error
 	// loseCommit, if set, decides by the latest statement of a connection whether the answer of
-	// its commit is lost.
+	// its commit is lost. If failCommit is set, the commit itself is.
 	loseCommit func(latest string) bool
+	failCommit bool
 }
 
 type statement struct {
@@ -191,6 +192,10 @@ type linkTx struct {
 }
 
 func (tx linkTx) Commit() error {
+	if tx.conn.link.failCommit {
+		_ = tx.Rollback()
+		return errLost
+	}
 	err := tx.Tx.Commit()
 	if lose := tx.conn.link.loseCommit; err == nil && lose != nil && lose(tx.conn.latest) {
 		err = errLost

@@ -211,13 +211,3 @@ func fails(ctx context.Context, s *hotelstayssql.TokenStore, events *hotelstayss
 		"handling an event":  events.HandleTx(ctx, event("id", "body"), nil),
 	}
 }
-
-func TestErrorsNameTheCallAndNoSecret(t *testing.T) {
-	on(t, dialects, func(t *testing.T, db *database) {
-		for what, err := range fails(t.Context(), newTokens(t, db), newEvents(t, db.DB, db.dialect)) {
-			assert.ErrorContains(t, err, "hotelstayssql: "+what+": ")
-			assert.NotContains(t, fmt.Sprint(err), "the-secret-token")
-			assert.NotContains(t, fmt.Sprint(err), "the-app-key")
-		}
-	})
-}

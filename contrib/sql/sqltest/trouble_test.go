@@ -196,7 +196,7 @@ func TestPoolOfOneConnectionIsEnough(t *testing.T) {
 	})
 }
 
-// An error says what to do next.
+// An error names the call, and says what to do next.
 func TestErrorsSayWhatToDo(t *testing.T) {
 	other := map[hotelstayssql.Dialect]hotelstayssql.Dialect{hotelstayssql.SQLite: hotelstayssql.PostgreSQL,
 		hotelstayssql.PostgreSQL: hotelstayssql.MySQL, hotelstayssql.MySQL: hotelstayssql.SQLite}
@@ -234,6 +234,11 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 			db.exec(t, "DROP TABLE hotelstays_"+table)
 		}
 		gone := fails(t.Context(), newTokens(t, db), newEvents(t, db.DB, db.dialect))
+		for what, err := range gone {
+			assert.ErrorContains(t, err, "hotelstayssql: "+what+": ")
+			assert.NotContains(t, err.Error(), "the-secret-token")
+			assert.NotContains(t, err.Error(), "the-app-key")
+		}
 		gone["Begin"] = b.beginAgain(b.request("ref-1"))
 		_, gone["Send"] = b.Send(t.Context(), "ref-1")
 		_, gone["Book"] = b.Book(t.Context(), b.request("ref-1"))
@@ -260,20 +265,4 @@ func TestWakeBesideTheOwnTransactionNamesBusyTimeout(t *testing.T) {
 		return failure
 	})
 	require.ErrorIs(t, err, failure)
-}
-
-// Text of SQL in a key is a key.
-func TestKeysWithSQL(t *testing.T) {
-	onEach(t, func(t *testing.T, db *database) {
-		s := newEvents(t, db.DB, db.dialect)
-		keys := []string{`'); DROP TABLE hotelstays_events; --`, `\'; DELETE FROM hotelstays_events; #`, "$1 ? {now} {conflict a} {new a}", "\x00\xff"}
-		require.NoError(t, s.Done(t.Context(), keys[:3], time.Hour))
-		require.NoError(t, s.Release(t.Context(), keys))
-		for i, key := range keys {
-			state, err := s.Claim(t.Context(), []string{key}, time.Hour)
-			require.NoError(t, err)
-			assert.Equal(t, i == 3, state == hotelstays.ClaimGranted, key)
-		}
-		assert.EqualValues(t, 4, db.number(t, "SELECT COUNT(*) FROM hotelstays_events"))
-	})
 }
