@@ -47,7 +47,7 @@ func (refusingMeter) Float64Histogram(name string, _ ...metric.Float64HistogramO
 	return nil, assert.AnError
 }
 
-func TestARefusedInstrumentIsAnError(t *testing.T) {
+func TestRefusedInstrumentIsAnError(t *testing.T) {
 	observer, err := hotelstaysotel.New(hotelstaysotel.WithMeterProvider(refusing{}))
 	assert.Zero(t, observer)
 	assert.ErrorIs(t, err, assert.AnError)

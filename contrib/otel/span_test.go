@@ -115,6 +115,13 @@ func TestSpanOfARetry(t *testing.T) {
 			want["hotelstays.request_id"] = requests[i].RequestID
 			assert.Equal(t, event{"hotelstays.attempt", requests[i].Arrived, want}, got.events[i])
 		}
+		const op = "hotelstays.operation.name=Destinations"
+		assert.Equal(t, map[string]point{
+			"error.type=no_answer," + op:                                     {sum: 1},
+			op + ",http.response.status_code=503":                            {sum: 1},
+			op + ",http.response.status_code=200":                            {sum: 2},
+			"hotelstays.operation.name=Ticket,http.response.status_code=200": {sum: 1},
+		}, r.collect()["hotelstays.client.attempts"], "with the call that fetched the token")
 	})
 }
 
@@ -355,7 +362,6 @@ func TestSpanWithoutASlot(t *testing.T) {
 	}
 }
 
-// A panic ends the span.
 func TestSpanOfAPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, hotelstays.WithHTTPClient(&http.Client{Transport: roundTripper(func(*http.Request) (*http.Response,

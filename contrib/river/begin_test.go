@@ -19,7 +19,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
-func TestABookingBeginsWithItsTransaction(t *testing.T) {
+func TestBookingBeginsWithItsTransaction(t *testing.T) {
 	w := newWorld(t, nil)
 	boom := errors.New("rolled back")
 	err := pgx.BeginFunc(t.Context(), w.pool, func(tx pgx.Tx) error {
@@ -55,7 +55,7 @@ func TestNULInAnOffer(t *testing.T) {
 	}), "NUL")
 }
 
-func TestAReferenceBeginsOnce(t *testing.T) {
+func TestReferenceBeginsOnce(t *testing.T) {
 	w := newWorld(t, func(cfg *Config) { cfg.Schema = "" }) // the search_path has it
 	again := func() error {
 		return pgx.BeginFunc(t.Context(), w.pool, func(tx pgx.Tx) error {
@@ -89,7 +89,7 @@ func TestAReferenceBeginsOnce(t *testing.T) {
 
 // An order may still appear after its job was cancelled. The next round knows that, also in a
 // transaction that does not see the cancellation.
-func TestARoundAfterOneThatWasGivenUp(t *testing.T) {
+func TestRoundAfterOneThatWasGivenUpFindsItsOrder(t *testing.T) {
 	for _, isolation := range []pgx.TxIsoLevel{pgx.ReadCommitted, pgx.RepeatableRead} {
 		t.Run(string(isolation), func(t *testing.T) {
 			w := newWorld(t, nil, hotelstaystest.Config{LateVisibility: 8 * time.Minute})

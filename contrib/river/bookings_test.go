@@ -111,7 +111,7 @@ func TestNoDatabaseMeansNothingIsSent(t *testing.T) {
 }
 
 // A job shows what QueryOrders needs, and nothing about the guests.
-func TestTheJobShowsNoSecretAndNoGuest(t *testing.T) {
+func TestJobShowsNoSecretAndNoGuest(t *testing.T) {
 	b := unconnected(t)
 	booking := durable.New(*b.cfg.Client.NewBookingRecovery(request("ref-1")), time.Now())
 	sealed, err := booking.SealRequest(b.keys, request("ref-1"))

@@ -97,7 +97,7 @@ func TestOnOutcomeFailsWithAnErrorOfThePackage(t *testing.T) {
 
 // What the order has otherwise than the expected offer is part of the outcome, whoever finds the
 // order, and stays in the job.
-func TestTheOrderCostsMore(t *testing.T) {
+func TestChangesOfAnOrderThatCostsMore(t *testing.T) {
 	var received hotelstays.OfferDiff
 	w := newWorld(t, func(cfg *Config) {
 		cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
@@ -146,7 +146,7 @@ func TestEndedOnce(t *testing.T) {
 }
 
 // An outcome that cannot be stored is returned, and a worker stores it.
-func TestAnOutcomeThatCannotBeStored(t *testing.T) {
+func TestOutcomeThatCannotBeStoredIsReturned(t *testing.T) {
 	boom := errors.New("the disk is full")
 	var calls atomic.Int32
 	w := newWorld(t, func(cfg *Config) {
@@ -169,7 +169,7 @@ func TestAnOutcomeThatCannotBeStored(t *testing.T) {
 // A hanging OnOutcome keeps one worker of its process, not those that River gives the job to
 // next. It keeps its job locked, which blocks River's rescuer, until PostgreSQL ends the
 // transaction. Then another process stores the outcome.
-func TestAnOnOutcomeThatHangs(t *testing.T) {
+func TestOnOutcomeThatHangsHasOneWorker(t *testing.T) {
 	hung, release := make(chan struct{}, 1), make(chan struct{})
 	w := newWorld(t, nil)
 	cfg := w.cfg

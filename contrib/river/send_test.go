@@ -23,7 +23,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestAnOutcomeThatIsKnownAtOnce(t *testing.T) {
+func TestOutcomeKnownAtOnce(t *testing.T) {
 	w := newWorld(t, nil)
 	w.begin(w.request("ref-1"))
 	outcome, err := w.Send(t.Context(), "ref-1")
@@ -78,7 +78,7 @@ func TestAbsentAndBookedAgain(t *testing.T) {
 	assert.Len(t, w.Ledger().Orders(), 1)
 }
 
-func TestAnotherOrderUnderTheReference(t *testing.T) {
+func TestReferenceOfAnotherOrder(t *testing.T) {
 	w := newWorld(t, nil)
 	_, err := w.client.Book(t.Context(), w.request("ref-1"))
 	require.NoError(t, err)
@@ -148,61 +148,54 @@ func TestBookDoesNotWaitForALockForEver(t *testing.T) {
 	assert.Zero(t, w.Ledger().Count(hotelstays.OpBook))
 }
 
-// A process is frozen in Book until its booking is stored as absent. Then Book returns its
-// order with durable.ErrConflictingOutcome.
-func TestFrozenInBook(t *testing.T) {
-	w := newWorld(t, func(cfg *Config) { cfg.BookTimeout = patience })
-	w.begin(w.request("ref-1"))
-	w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: 3 * time.Second})
-	w.workers()
-	var outcome *hotelstays.BookingOutcome
-	var err error
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		outcome, err = w.Send(t.Context(), "ref-1")
-	}()
-	w.eventually("Book is under way", func() bool { return w.Ledger().Count(hotelstays.OpBook) == 1 })
-	w.hasState("ref-1", durable.EndingAbsent, 5*time.Minute)
-	<-done
-	require.ErrorIs(t, err, durable.ErrConflictingOutcome)
-	require.NotNil(t, outcome)
-	assert.Equal(t, durable.EndingFound, durable.EndingOf(outcome))
-	assert.NotNil(t, outcome.Order)
-}
-
-// The same without an answer: the order may exist now, so the booking gets a new job.
-func TestFrozenInBookWithoutAnAnswer(t *testing.T) {
-	w := newWorld(t, func(cfg *Config) { cfg.BookTimeout = patience })
-	w.begin(w.request("ref-1"))
-	w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: patience})
-	w.workers()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var outcome *hotelstays.BookingOutcome
-	var err error
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		outcome, err = w.Send(ctx, "ref-1")
-	}()
-	w.eventually("Book is under way", func() bool { return w.Ledger().Count(hotelstays.OpBook) == 1 })
-	w.hasState("ref-1", durable.EndingAbsent, 5*time.Minute)
-	cancel()
-	<-done
-	var unknown *hotelstays.OutcomeUnknownError
-	require.ErrorAs(t, err, &unknown, "a worker finds out")
-	assert.Nil(t, outcome)
-
-	_, err = w.client.Book(t.Context(), w.request("ref-1")) // the service carries it out late
-	require.NoError(t, err)
-	w.hasState("ref-1", durable.EndingFound, time.Minute)
-	assert.Equal(t, 2, w.row("ref-1").Ended)
+// A process is frozen in Book until its booking is stored as absent. With an answer, Send returns
+// its order with durable.ErrConflictingOutcome. Without one, the order may exist now, so the
+// booking gets a new job.
+func TestSendFrozenUntilItsBookingIsAbsent(t *testing.T) {
+	for _, answered := range []bool{true, false} {
+		t.Run(fmt.Sprintf("answered %t", answered), func(t *testing.T) {
+			w := newWorld(t, func(cfg *Config) { cfg.BookTimeout = patience })
+			w.begin(w.request("ref-1"))
+			slow := hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: patience}
+			if answered {
+				slow.Delay = 3 * time.Second
+			}
+			w.Inject(slow)
+			w.workers()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var outcome *hotelstays.BookingOutcome
+			var err error
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				outcome, err = w.Send(ctx, "ref-1")
+			}()
+			w.eventually("Book is under way", func() bool { return w.Ledger().Count(hotelstays.OpBook) == 1 })
+			w.hasState("ref-1", durable.EndingAbsent, 5*time.Minute)
+			if answered {
+				<-done
+				require.ErrorIs(t, err, durable.ErrConflictingOutcome)
+				require.NotNil(t, outcome)
+				assert.Equal(t, durable.EndingFound, durable.EndingOf(outcome))
+				assert.NotNil(t, outcome.Order)
+				return
+			}
+			cancel()
+			<-done
+			require.Equal(t, hotelstays.KindOutcomeUnknown, hotelstays.KindOf(err), "a worker finds out")
+			assert.Nil(t, outcome)
+			_, err = w.client.Book(t.Context(), w.request("ref-1")) // the service carries it out late
+			require.NoError(t, err)
+			w.hasState("ref-1", durable.EndingFound, time.Minute)
+			assert.Equal(t, 2, w.row("ref-1").Ended)
+		})
+	}
 }
 
 // A later round polls for the order of a frozen Book as well: no absence before ten minutes after
 // that Book.
-func TestFrozenInBookWhileAnotherRoundIsUnderWay(t *testing.T) {
+func TestSendFrozenUntilAnotherRoundHasBegun(t *testing.T) {
 	for name, before := range map[string]func(w *world, id int64){
 		"it waits": func(*world, int64) {},
 		"a worker has it": func(w *world, id int64) {
@@ -250,7 +243,7 @@ func TestRefusedAfterAFrozenBook(t *testing.T) {
 }
 
 // Whoever ends ctx may give any error as the cause. It says nothing about the booking.
-func TestTheCauseOfCtxIsNoAnswer(t *testing.T) {
+func TestCauseOfCtxIsNoAnswer(t *testing.T) {
 	w := newWorld(t, nil)
 	order := &types.Order{PlatformReferenceNo: "of another booking"}
 	for name, cause := range map[string]error{

@@ -19,7 +19,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestAWorkerFindsTheOrder(t *testing.T) {
+func TestWorkerFindsTheOrder(t *testing.T) {
 	w := newWorld(t, nil, hotelstaystest.Config{LateVisibility: 2 * time.Second})
 	w.bookUnknown("ref-1", bookMade)
 	before := w.job("ref-1").Args.Recovery
@@ -35,7 +35,7 @@ func TestAWorkerFindsTheOrder(t *testing.T) {
 }
 
 // A process dies between its commit and its Send: a worker sends.
-func TestABookingWhoseSendDoesNotCome(t *testing.T) {
+func TestWorkerSendsWhatNobodySends(t *testing.T) {
 	for name, tc := range map[string]struct {
 		fault *hotelstaystest.Fault
 		want  durable.Ending
@@ -108,7 +108,7 @@ func TestUnverifiedIsNoEnd(t *testing.T) {
 }
 
 // A worker of another account cannot poll. The job fails, and waits for the right worker.
-func TestAnotherAccountsWorker(t *testing.T) {
+func TestWorkerOfAnotherAccountLeavesTheJob(t *testing.T) {
 	w := newWorld(t, nil, hotelstaystest.Config{
 		Accounts: []hotelstaystest.Account{{AppKey: "key-1", AppSecret: "secret-1"}, {AppKey: "key-2", AppSecret: "secret-2"}},
 	})
@@ -148,7 +148,7 @@ func TestStoppedInAPoll(t *testing.T) {
 }
 
 // A run that lost its job while it was frozen stores nothing.
-func TestAFrozenRunStoresNothing(t *testing.T) {
+func TestFrozenRunStoresNothing(t *testing.T) {
 	w := newWorld(t, nil)
 	w.bookUnknown("ref-1", bookLost)
 	w.pass(11 * time.Minute)
@@ -187,7 +187,7 @@ func TestBookEndsDuringAPoll(t *testing.T) {
 }
 
 // River uses NextRetry, and not its own policy, whose ninth pause is two hours.
-func TestAFailedJobIsTriedAgainByNextRetry(t *testing.T) {
+func TestFailedJobIsTriedAgainByNextRetry(t *testing.T) {
 	w := newWorld(t, func(cfg *Config) {
 		cfg.OnOutcome = func(context.Context, pgx.Tx, *hotelstays.BookingOutcome) error { return errors.New("OnOutcome failed") }
 	})

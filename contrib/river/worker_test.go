@@ -62,7 +62,7 @@ func TestSnoozeFailure(t *testing.T) {
 }
 
 // River stores errors, and a panic's text may quote anything, such as a request with its token.
-func TestAPanicIsReportedByItsType(t *testing.T) {
+func TestPanicIsReportedByItsType(t *testing.T) {
 	var log strings.Builder
 	cfg := unconnectedConfig(t)
 	cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
