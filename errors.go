@@ -180,11 +180,16 @@ func (e *DecodeError) kind() ErrorKind {
 	return KindDecode
 }
 
+// errNullOrders is the cause of a DecodeError that a fact prevents.
+var errNullOrders = errors.New("data.orders is null, see ServiceFacts.NullOrders")
+
 func (e *DecodeError) next() string {
 	var syntax *wire.SyntaxError
 	switch {
 	case errors.Is(e.Err, transport.ErrBodyTooLarge) && e.Operation != OpTicket && e.Operation != OpOAuthToken:
 		return "ask for less, or raise the client's limit of response bytes"
+	case errors.Is(e.Err, errNullOrders):
+		return "set that fact if this service means no orders by null"
 	case errors.As(e.Err, &syntax):
 		return "check the base URL; if it is right, report this with the request id"
 	}

@@ -239,8 +239,10 @@ func (e *APIError) listed() bool {
 
 func (e *APIError) what() string {
 	switch c, ok := e.match(); {
-	case e.unknown && e.seemsRefused():
+	case e.unknown && e.seemsRefused() && operations[e.Operation] == nil: // of a Do
 		return "refused with a code that is undocumented for it"
+	case e.unknown && e.seemsRefused():
+		return "refused with a code that is undocumented for it; once the provider explains it, see ServiceFacts.RefusalCodes"
 	case ok:
 		return c.err.Error()
 	case e.HTTPStatus >= 500:

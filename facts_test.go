@@ -87,6 +87,7 @@ func TestRefusalCodesOfTheService(t *testing.T) {
 				assert.Equal(t, own, refusal.Code)
 				assert.Equal(t, tc.refused, hotelstays.KindOf(err) == hotelstays.KindRefused, "%v", err)
 				assert.Equal(t, tc.refused, hotelstays.KindOf(err) != hotelstays.KindOutcomeUnknown, "%v", err)
+				assert.Equal(t, !tc.refused && tc.status == 200, strings.Contains(err.Error(), "ServiceFacts.RefusalCodes"), "%v", err)
 			}
 		})
 	}

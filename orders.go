@@ -59,11 +59,14 @@ func (r *QueryOrdersRequest) parts() parts { return parts{body: r} }
 // check requires a list of orders, because an answer without one does not prove that there
 // are no orders.
 func (*QueryOrdersRequest) check(resp *QueryOrdersResponse, a *callAnswer) error {
-	if resp.Orders == nil && a.facts.NullOrders && a.hasNullOrders() {
-		resp.Orders = []types.Order{}
-	}
 	if resp.Orders == nil {
-		return missing("data.orders")
+		switch null := a.hasNullOrders(); {
+		case null && !a.facts.NullOrders:
+			return errNullOrders
+		case !null:
+			return missing("data.orders")
+		}
+		resp.Orders = []types.Order{}
 	}
 	if len(resp.Orders) == 0 {
 		resp.more = a.signOfMore()
@@ -241,8 +244,9 @@ const (
 
 // AwaitOrder polls an order until its status is neither 0 nor 1, because the final states are
 // undocumented. With ServiceFacts.OrderStates it polls until the order is confirmed or
-// cancelled. It polls at once, 5, 10 and 20 seconds after the call, then every 30 seconds, and on
-// each wake-up of WithWakeup. Set a deadline on ctx: WithTimeout bounds only each poll.
+// cancelled, also while its status is in no list of them. It polls at once, 5, 10 and 20 seconds
+// after the call, then every 30 seconds, and on each wake-up of WithWakeup. Set a deadline on ctx:
+// WithTimeout bounds only each poll.
 //
 // Failed polls are repeated, but a refusal that cannot change is returned. The error is an
 // *OrderNotFoundError if no order appears within ten minutes. When ctx ends, AwaitOrder returns the
@@ -281,14 +285,17 @@ func (c *Client) awaitOrder(ctx context.Context, customerReferenceNo string, set
 			return seen, nil
 		}
 		if err := waitUntil(ctx, awaitNext(start), set.wakeup); err != nil {
-			return seen, waitEnded(orderProgress(customerReferenceNo, seen), err, pollErr)
+			return seen, waitEnded(states.progress(customerReferenceNo, seen), err, pollErr)
 		}
 	}
 }
 
-func orderProgress(reference string, seen *types.Order) string {
-	if seen == nil {
+func (s OrderStates) progress(reference string, seen *types.Order) string {
+	switch {
+	case seen == nil:
 		return fmt.Sprintf("AwaitOrder: no order under reference %q was seen", reference)
+	case s.StateOf(seen.Status) == OrderStateUnknown:
+		return fmt.Sprintf("AwaitOrder: the order under reference %q has status %d, which is in no list of OrderStates", reference, seen.Status)
 	}
 	return fmt.Sprintf("AwaitOrder: the order under reference %q is still open (status %d)", reference, seen.Status)
 }

@@ -417,25 +417,29 @@ func TestAwaitOrderSaysWhatItSaw(t *testing.T) {
 	for _, tc := range []struct {
 		reference string
 		poll      hotelstaystest.Fault
+		status    int
 		want      string
 	}{
-		{"ref-1", hotelstaystest.Fault{},
+		{"ref-1", hotelstaystest.Fault{}, 5,
+			`hotelstays: AwaitOrder: the order under reference "ref-1" has status 5, which is in no list of OrderStates; the caller's ctx ended the wait: context deadline exceeded; call again to continue`},
+		{"ref-1", hotelstaystest.Fault{}, 1,
 			`hotelstays: AwaitOrder: the order under reference "ref-1" is still open (status 1); the caller's ctx ended the wait: context deadline exceeded; call again to continue`},
-		{"ref-2", hotelstaystest.Fault{},
+		{"ref-2", hotelstaystest.Fault{}, 1,
 			`hotelstays: AwaitOrder: no order under reference "ref-2" was seen; the caller's ctx ended the wait: context deadline exceeded; call again to continue`},
-		{"ref-1", pollAnswer(503, ""),
+		{"ref-1", pollAnswer(503, ""), 1,
 			`hotelstays: AwaitOrder: no order under reference "ref-1" was seen; the caller's ctx ended the wait: context deadline exceeded; the last poll failed: QueryOrders: `},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newRecoveryWorld(t, hotelstaystest.Config{ConfirmAfter: hotelstaystest.Never})
 			w.offer.Book(t, w.client, "ref-1")
+			w.SetOrderStatus("ref-1", tc.status)
 			if tc.poll.Kind != "" {
 				w.Inject(tc.poll)
 			}
 			time.Sleep(time.Minute) // the order is being confirmed
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			_, err := newClient(t, w.Server, w.cred, hotelstays.WithMaxAttempts(1)).AwaitOrder(ctx, tc.reference)
+			_, err := newClient(t, w.Server, w.cred, hotelstays.WithMaxAttempts(1), sandboxStates).AwaitOrder(ctx, tc.reference)
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			assert.Contains(t, err.Error(), tc.want)
 			assert.Equal(t, 1, strings.Count(err.Error(), "hotelstays: "))

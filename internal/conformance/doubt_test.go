@@ -114,7 +114,7 @@ func TestOrdersOfOthersProveNothing(t *testing.T) {
 		`{"orders":[{"status":2,"customerReferenceNo":123}]}`:     notApplied,
 		`{"orders":[{"status":2,"customerReferenceNo":""}]}`:      notApplied,
 		`{}`:                               "data.orders is missing",
-		`{"orders":null}`:                  "data.orders is missing",
+		`{"orders":null}`:                  "ServiceFacts.NullOrders",
 		`{"orders":[],"hasMore":true}`:     `"hasMore" indicates further orders`,
 		`{"orders":[],"page":{"total":1}}`: `"page"."total" indicates further orders`,
 	} {
