@@ -252,10 +252,14 @@ func notNil(option string, value any, set clientOption) Option {
 	})
 }
 
-// WithTraceIDFrom makes the Trace-Id of each call with id, whose ctx is that of the call: for
-// the trace id that your program has in ctx. Where id returns an empty text, the call has a new
-// one, as without this option; WithTraceID of a call wins. An id that does not fit into a header
-// is a *ValidationError. id must be safe for concurrent use.
+// WithTraceIDFrom makes the Trace-Id of each call with id: for the trace id that your program has
+// in ctx. That ctx is the one of your call, before an observer adds the span of the call to it: it
+// has a span only if your program started one. In the calls of a helper it has the helper's, too.
+// The package docs of contrib/otel have the id of an OpenTelemetry trace.
+//
+// Where id returns an empty text, the call has a new id, as without this option; WithTraceID of a
+// call wins. An id that does not fit into a header is a *ValidationError. id must be safe for
+// concurrent use.
 func WithTraceIDFrom(id func(ctx context.Context) string) Option {
 	return clientOption(func(c *config) {
 		if id == nil {

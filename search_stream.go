@@ -30,6 +30,10 @@ type HotelListStream struct {
 
 // HotelListStream returns a search that hands out each hotel as soon as it has arrived, and
 // keeps none of them. Nothing is sent before Hotels is ranged over.
+//
+// It is one call, like HotelList, so it has the hotels of one page: that of req.PageNum. While
+// Response has HasMore, make another stream for the next page, with its Basic.SessionID as
+// SessionID; or range over HotelListPages, which hands out whole pages.
 func (c *Client) HotelListStream(ctx context.Context, req *HotelListRequest, opts ...CallOption) *HotelListStream {
 	return &HotelListStream{client: c, ctx: ctx, req: clone(req), set: collect("HotelListStream", operations[OpHotelList], opts)}
 }

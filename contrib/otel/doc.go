@@ -18,6 +18,51 @@
 // Metrics have the operation, the server, and the kind of an error or the status of an
 // attempt as attributes, and no identifiers, so that the number of series is bounded.
 //
-// The package sends no trace headers. README.md lists the attributes and the instruments,
-// and shows how to add spans of the HTTP exchanges.
+// # Names
+//
+// README.md has the types, the units, and the kinds of errors.
+//
+//	spans     hotelstays.operation.name, or hotelstays.helper.name on that of a helper;
+//	          server.address, server.port, http.response.status_code, error.type,
+//	          hotelstays.attempts, hotelstays.request_id, hotelstays.trace_id,
+//	          hotelstays.code, hotelstays.no_token, hotelstays.response.size,
+//	          hotelstays.rate_limit.wait.duration, hotelstays.decode.duration,
+//	          hotelstays.first_hotel.duration
+//	events    hotelstays.attempt: hotelstays.attempt.number, hotelstays.attempt.duration,
+//	          hotelstays.attempt.sent, hotelstays.request_id, and http.response.status_code
+//	          or error.type
+//	metrics   hotelstays.client.call.duration, hotelstays.client.attempts,
+//	          hotelstays.client.rate_limit.wait.duration, hotelstays.client.decode.duration,
+//	          hotelstays.client.first_hotel.duration, hotelstays.client.response.size,
+//	          hotelstays.client.token.fetches, hotelstays.client.unknown_outcomes
+//
+// # Spans of the HTTP exchanges
+//
+// This package sends no trace headers. otelhttp (go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp)
+// below the client makes a child span of each attempt, and sends the headers of its propagator:
+//
+//	transport := http.DefaultTransport.(*http.Transport).Clone()
+//	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 512, 256
+//	below := otelhttp.NewTransport(transport, otelhttp.WithFilter(func(r *http.Request) bool {
+//		return r.Method == http.MethodPost
+//	}))
+//	client, err := hotelstays.New(baseURL, credential,
+//		hotelstays.WithObserver(observer),
+//		hotelstays.WithHTTPClient(&http.Client{Transport: below}))
+//
+// Every operation of the API is a POST. The filter excludes downloads of voucher documents, because
+// otelhttp records whole addresses, and such an address is enough to read the document. Your
+// transport replaces the client's: raise MaxIdleConnsPerHost, whose default of 2 is too low.
+//
+// # The trace id in the service's logs
+//
+// The API's Trace-Id can be that of your trace, if your program has started a span: the spans of
+// this package begin after the id is made.
+//
+//	hotelstays.WithTraceIDFrom(func(ctx context.Context) string {
+//		if span := trace.SpanContextFromContext(ctx); span.HasTraceID() {
+//			return span.TraceID().String()
+//		}
+//		return "" // a new one
+//	})
 package hotelstaysotel

@@ -1,10 +1,12 @@
 package hotelstaysotel_test
 
 import (
+	"context"
 	"log"
 	"net/http"
 
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+	"go.opentelemetry.io/otel/trace"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	hotelstaysotel "github.com/hotelstays/hotelstays-go/contrib/otel"
@@ -42,6 +44,22 @@ func ExampleNew_withOtelHTTP() {
 	client, err := hotelstays.New(baseURL, credential,
 		hotelstays.WithObserver(observer),
 		hotelstays.WithHTTPClient(&http.Client{Transport: below}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.CloseIdleConnections()
+	// Output:
+}
+
+// The API's Trace-Id is that of the caller's trace, where the caller has started a span.
+func ExampleNew_withTraceIDs() {
+	client, err := hotelstays.New(baseURL, credential,
+		hotelstays.WithTraceIDFrom(func(ctx context.Context) string {
+			if span := trace.SpanContextFromContext(ctx); span.HasTraceID() {
+				return span.TraceID().String()
+			}
+			return "" // a new one
+		}))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package hotelstaysotel_test
 
 import (
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,10 +14,16 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// The tables name every exported attribute and instrument.
+// The tables of the README and the list of the package docs name every exported attribute and instrument.
 func TestREADMETables(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
+	doc, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
+	documented := func(name string) {
+		assert.Contains(t, string(readme), "`"+name+"`")
+		assert.Regexp(t, "[ \t]"+regexp.QuoteMeta(name)+"[,;:\n]", string(doc))
+	}
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		req := r.bookRequest("ref-1")
@@ -28,21 +35,21 @@ func TestREADMETables(t *testing.T) {
 		}
 		for _, s := range r.take() {
 			for key := range s.attrs {
-				assert.Contains(t, string(readme), "`"+key+"`")
+				documented(key)
 			}
 			for _, e := range s.events {
-				assert.Contains(t, string(readme), "`"+e.name+"`")
+				documented(e.name)
 				for key := range e.attrs {
-					assert.Contains(t, string(readme), "`"+key+"`")
+					documented(key)
 				}
 			}
 		}
 		for instrument, points := range r.collect() {
-			assert.Contains(t, string(readme), "`"+instrument+"`")
+			documented(instrument)
 			for attrs := range points {
 				for attr := range strings.SplitSeq(attrs, ",") {
 					key, _, _ := strings.Cut(attr, "=")
-					assert.Contains(t, string(readme), "`"+key+"`")
+					documented(key)
 				}
 			}
 		}

@@ -58,9 +58,11 @@ type Config struct {
 	// PostgreSQL ends a transaction that is idle for a minute. After a worker's poll, river.JobCancel
 	// and river.JobSnooze work as in any job; the first gives the booking up.
 	OnOutcome func(ctx context.Context, tx pgx.Tx, outcome *hotelstays.BookingOutcome) error
-	// BookTimeout bounds Book and Send, with their wait for the rate limit, and is how long a
-	// booking waits for Send before a worker sends it. Bookings of a process that died wait for
-	// it, too. Default: 2 minutes.
+	// BookTimeout bounds Book and Send, with their wait for the rate limit. Any positive duration
+	// is allowed. Default: 2 minutes.
+	//
+	// It and durable.ClockMargin, five seconds, are how long a booking waits for Send before a
+	// worker sends it, and how long one of a process that died in Send waits for the first poll.
 	BookTimeout time.Duration
 	// Queue is the River queue. Default: "hotelstays_bookings". Use one queue for each
 	// account, because only the account that booked can poll for an order.

@@ -21,7 +21,8 @@
 //	waiting   BeginTx: the caller's row and the job are committed in one transaction. Nothing
 //	          has been sent.
 //	booking   Send marks the job, commits that, and then books. It ends within BookTimeout. If
-//	          nobody calls Send within BookTimeout, a worker does, in any process.
+//	          nobody calls Send within BookTimeout, a worker does, in any process, after
+//	          durable.ClockMargin, five seconds more.
 //	polling   The outcome is unknown, or the process died. A worker polls for the order with
 //	          StepRecovery and sleeps until the next poll is due.
 //	ended     The outcome is known. OnOutcome stores it in the transaction that completes the

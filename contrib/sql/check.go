@@ -64,7 +64,7 @@ func check(ctx context.Context, db *sql.DB, dialect Dialect) ([]Warning, error) 
 	}
 	if n := db.Stats().MaxOpenConnections; dialect == SQLite && n != 1 {
 		warnings = append(warnings, Warning{"SetMaxOpenConns", fmt.Sprint(n),
-			"under load, goroutines of this process wait for each other's writes until busy_timeout, and then fail; set it to 1"})
+			"under load, goroutines of this process wait for each other's writes until busy_timeout, and then fail; set it to 1, which is enough"})
 	}
 	return appendSkew(ctx, conn, dialect, warnings)
 }

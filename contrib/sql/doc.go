@@ -21,7 +21,8 @@
 //	waiting   BeginTx: the caller's row and the entry are committed in one transaction. Nothing
 //	          has been sent.
 //	booking   Send marks the entry, commits that, and then books. It ends within BookTimeout. If
-//	          nobody calls Send within BookTimeout, Run does, in any process.
+//	          nobody calls Send within BookTimeout, Run does, in any process, after
+//	          durable.ClockMargin, five seconds more.
 //	polling   The outcome is unknown, or the process died. Run polls for the order, in any
 //	          process.
 //	ended     The outcome is known. OnOutcome stores it in the transaction that ends the entry.
@@ -98,9 +99,17 @@
 // then it keeps its locks: Run leaves that row out, and works on the others. On SQLite nobody else
 // can write.
 //
-// SQLite has one writer at a time. Set busy_timeout on every connection, so that the others
-// wait: in the DSN of modernc.org/sqlite, _pragma=busy_timeout(5000). All processes must run on
-// one machine, because locks of network file systems are unreliable.
+// SQLite has one writer at a time. Give each process a pool of one connection, whose users take
+// turns, and set busy_timeout, so that it waits for the other processes. Check has no warning
+// for this pool of modernc.org/sqlite:
+//
+//	db, err := sql.Open("sqlite", "file:bookings.db?_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)")
+//	if err != nil {
+//		return err
+//	}
+//	db.SetMaxOpenConns(1)
+//
+// All processes must run on one machine, because locks of network file systems are unreliable.
 //
 // No function needs a second connection while it uses one, so a pool of one works. Between your
 // BeginTx and your Commit call only what takes your tx. On such a pool, and on SQLite, any other

@@ -54,9 +54,11 @@ type JournalOptions struct {
 	// Keys encrypt the requests that wait for Send. Required: at least one of 32 random bytes, not
 	// hex or base64 text. The first key encrypts, and all keys decrypt.
 	Keys []types.Secret
-	// BookTimeout bounds Book and Send, with their wait for the rate limit, and is how long a
-	// booking waits for Send before Run sends it. Bookings of a process that died wait for it,
-	// too. Default: 2 minutes.
+	// BookTimeout bounds Book and Send, with their wait for the rate limit. Any positive duration
+	// is allowed. Default: 2 minutes.
+	//
+	// It and durable.ClockMargin, five seconds, are how long a booking waits for Send before Run
+	// sends it, and how long one of a process that died in Send waits for the first poll.
 	BookTimeout time.Duration
 	// MaxWorkers is how many polls, and Books, Run makes at once. Default: 10.
 	MaxWorkers int
