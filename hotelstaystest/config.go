@@ -206,6 +206,8 @@ type Variants struct {
 	// BusinessFailureStatus is the HTTP status, 200 to 499, of Book's answer to a moved
 	// rate or a duplicate booking. The default is 200.
 	BusinessFailureStatus int `json:"businessFailureStatus,omitzero"`
+	// NullOrders makes QueryOrders answer "orders": null instead of an empty list.
+	NullOrders bool `json:"nullOrders,omitzero"`
 	// OrderStatusNumbers are the numbers of the order statuses. No two may be equal.
 	OrderStatusNumbers OrderStatusNumbers `json:"orderStatusNumbers,omitzero"`
 }

@@ -15,6 +15,14 @@
 // [Server.Inject] makes it fail on demand. [Server.Ledger] records what it really
 // did, so that a test can prove that nothing was booked twice or lost.
 //
+// # Answers
+//
+// Answers are envelopes. A QueryOrders that finds nothing, HTTP 200, and one that is refused,
+// HTTP 400:
+//
+//	{"code":0,"msg":"success","data":{"orders":[]}}
+//	{"code":100000400,"msg":"ERR.PARAM: statusList[0] must be between 0 and 5, not 6"}
+//
 // # Webhooks
 //
 // Events of an order booked with a callbackUrl are posted there, signed with
@@ -155,7 +163,8 @@
 //   - QueryOrders: windows include both ends. A bound is a date, which stands for the
 //     whole UTC day, or an RFC 3339 time. An order without the time in question is
 //     outside every window, even one without bounds. statusList holds integers. All
-//     matching orders come at once, oldest first.
+//     matching orders come at once, oldest first. Without any the list is empty, or null
+//     ([Variants.NullOrders]).
 //   - Cancel refuses a cancelled order. Check-in passes at midnight UTC of the check-in
 //     day; the cut-off is 24 hours earlier ([Config.CancelCutoff]).
 //   - The 8 MB limit of inline voucher documents is 8 x 1024 x 1024 bytes.

@@ -290,9 +290,9 @@ func (s *Server) ConfirmOrder(reference string) {
 	s.SetOrderStatus(reference, s.cfg.Variants.OrderStatusNumbers.Confirmed)
 }
 
-// SetOrderStatus sets an order's status, 0 to 5. A confirmed order gets its confirmation
-// number and its voucher, a cancelled one is cancelled without a fee. An order in status
-// 0, 1 or pending is still confirmed after [Config.ConfirmAfter].
+// SetOrderStatus sets an order's status: any that the API allows, 0 to 5. A confirmed order gets
+// its confirmation number and its voucher, a cancelled one is cancelled without a fee. An order in
+// status 0, 1 or pending is still confirmed after [Config.ConfirmAfter].
 func (s *Server) SetOrderStatus(reference string, status int) {
 	panicOn("SetOrderStatus", s.setOrderStatus(reference, status))
 }

@@ -15,7 +15,10 @@ func runQueryOrders(s *Server, c *call, req *queryOrdersRequest) (any, error) {
 	}
 	now := s.lock()
 	defer s.unlock()
-	resp := queryOrdersResponse{Orders: []*orderBody{}}
+	var resp queryOrdersResponse
+	if !s.cfg.Variants.NullOrders {
+		resp.Orders = []*orderBody{}
+	}
 	for _, o := range s.orders.candidates(c.account, req.CustomerReferenceNos) {
 		if o.account != c.account || now.Before(o.visible) || !keep(o) {
 			continue

@@ -75,6 +75,24 @@ func TestQueryOrdersFilters(t *testing.T) {
 	})
 }
 
+// No orders are an empty list, and null by a variant. These are the envelopes of the package docs.
+func TestAnswerWithoutOrders(t *testing.T) {
+	for null, want := range map[bool]string{false: "[]", true: "null"} {
+		u := login(t, start(t, Config{Variants: Variants{NullOrders: null}}))
+		if r := u.must(queryPath, object{}); string(r.body) != `{"code":0,"msg":"success","data":{"orders":`+want+`}}` {
+			t.Errorf("%s", r.body)
+		}
+		if r := u.refused(queryPath, object{"statusList": []int{6}}, 400, types.CodeParam, ""); string(r.body) !=
+			`{"code":100000400,"msg":"ERR.PARAM: statusList[0] must be between 0 and 5, not 6"}` {
+			t.Errorf("%s", r.body)
+		}
+		u.book("ref", 0)
+		if r := u.must(queryPath, object{}); len(r.list("orders")) != 1 {
+			t.Errorf("%s", r.body)
+		}
+	}
+}
+
 // Under synctest several orders have the same time.
 func TestOrdersOfOneInstant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
