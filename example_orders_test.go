@@ -114,13 +114,13 @@ func ExampleWithServiceFacts() {
 func ExampleOrderStates_StateOf() {
 	states := hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}}
 	for _, status := range []types.OrderStatus{1, 2, 3, 4} {
-		fmt.Println(status, states.StateOf(status))
+		fmt.Printf("%d %q\n", status, states.StateOf(status))
 	}
 	// Output:
-	// 1 open
-	// 2 confirmed
-	// 3 cancelled
-	// 4 unknown
+	// 1 "open"
+	// 2 "confirmed"
+	// 3 "cancelled"
+	// 4 ""
 }
 
 // An order is cancelled in the session that it was booked in.

@@ -77,8 +77,9 @@ const (
 	OrderStateOpen      OrderState = "open"
 	OrderStateConfirmed OrderState = "confirmed"
 	OrderStateCancelled OrderState = "cancelled"
-	// OrderStateUnknown: the status is undocumented, and s does not have it.
-	OrderStateUnknown OrderState = "unknown"
+	// OrderStateUnknown: the status is undocumented, and s does not have it. It is the zero
+	// value, which claims nothing.
+	OrderStateUnknown OrderState = ""
 )
 
 // StateOf returns the meaning of a status: that of the list which has it. A status in none is

@@ -11,56 +11,28 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// BookingState is what is known about a booking. It marshals as a word.
-type BookingState int
+// BookingState is what is known about a booking.
+type BookingState string
 
 const (
-	// BookingOpen: the recovery is not finished. Poll again at NextPoll.
-	BookingOpen BookingState = iota
+	// BookingOpen: the recovery is not finished. Poll again at NextPoll. It is the zero value,
+	// which claims nothing; logs call it open.
+	BookingOpen BookingState = ""
 	// BookingFound: the order exists. See its status.
-	BookingFound
+	BookingFound BookingState = "found"
 	// BookingAbsent: there is no order. Call CheckAvail; then you may call Book again, with
 	// the same reference and a new BookingRecovery.
-	BookingAbsent
+	BookingAbsent BookingState = "absent"
 	// BookingUnverified: nothing is known. Do not book again. Continue to poll from NextPoll
 	// on, or ask a person.
-	BookingUnverified
+	BookingUnverified BookingState = "unverified"
 )
-
-var bookingStates = []string{BookingOpen: "open", BookingFound: "found", BookingAbsent: "absent", BookingUnverified: "unverified"}
-
-// String returns open, found, absent or unverified.
-func (s BookingState) String() string {
-	if word, err := s.MarshalText(); err == nil {
-		return string(word)
-	}
-	return fmt.Sprintf("BookingState(%d)", int(s))
-}
-
-// MarshalText encodes the word of String.
-func (s BookingState) MarshalText() ([]byte, error) {
-	if s < 0 || int(s) >= len(bookingStates) {
-		return nil, fmt.Errorf("hotelstays: %d is not a BookingState", int(s))
-	}
-	return []byte(bookingStates[s]), nil
-}
-
-// UnmarshalText decodes the word of String.
-func (s *BookingState) UnmarshalText(word []byte) error {
-	state := slices.Index(bookingStates, string(word))
-	if state < 0 {
-		return fmt.Errorf("hotelstays: %q is not a BookingState: open, found, absent or unverified", word)
-	}
-	*s = BookingState(state)
-	return nil
-}
 
 // BookingOutcome is the result of a booking or its recovery.
 type BookingOutcome struct {
@@ -386,7 +358,7 @@ func (run *recoveryRun) logEnd(ctx context.Context, outcome *BookingOutcome) {
 	case BookingOpen: // the caller's ctx has ended
 		level, what = slog.LevelWarn, "recovery interrupted"
 	}
-	run.client.log.LogAttrs(ctx, level, what, slog.String("state", outcome.State.String()),
+	run.client.log.LogAttrs(ctx, level, what, slog.String("state", cmp.Or(string(outcome.State), "open")),
 		slog.String(transport.LogReference, run.recovery.CustomerReferenceNo), slog.Int("polls", run.recovery.Polls))
 }
 

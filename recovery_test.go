@@ -266,7 +266,7 @@ func TestSaveRecoveryThatFails(t *testing.T) {
 		state  hotelstays.BookingState
 		unsent bool
 	}{
-		{"before Book", bookMade, 0, 0, nil, 0, true},
+		{"before Book", bookMade, 0, 0, nil, hotelstays.BookingOpen, true},
 		{"after the first poll", bookLost, 1, 1, []float64{0}, hotelstays.BookingOpen, false},
 		{"after the poll that finds the order", bookMade, 1, 1, []float64{0}, hotelstays.BookingFound, false},
 		{"after the last poll", bookLost, 6, 1, []float64{0, 30, 90, 210, 450, 600}, hotelstays.BookingAbsent, false},
@@ -343,31 +343,6 @@ func TestRecoveryEndIsLogged(t *testing.T) {
 			assert.Contains(t, log.String(), tc.ended)
 			assert.Equal(t, 1, strings.Count(log.String(), "recovery ended")+strings.Count(log.String(), "recovery interrupted"))
 		})
-	}
-}
-
-func TestBookingStatesAreWords(t *testing.T) {
-	outcome, err := json.Marshal(map[hotelstays.BookingState]hotelstays.BookingState{
-		hotelstays.BookingOpen: hotelstays.BookingFound, hotelstays.BookingAbsent: hotelstays.BookingUnverified})
-	require.NoError(t, err)
-	assert.JSONEq(t, `{"open":"found","absent":"unverified"}`, string(outcome))
-	for state := range hotelstays.BookingUnverified + 1 {
-		text, err := json.Marshal(state)
-		require.NoError(t, err)
-		var again hotelstays.BookingState
-		require.NoError(t, json.Unmarshal(text, &again))
-		assert.Equal(t, state, again)
-		assert.Equal(t, `"`+state.String()+`"`, string(text))
-	}
-	state := hotelstays.BookingFound
-	for _, unknown := range []string{`""`, `"Found"`, `"lost"`, `1`} {
-		assert.Error(t, json.Unmarshal([]byte(unknown), &state), unknown)
-	}
-	assert.Equal(t, hotelstays.BookingFound, state, "an error changes nothing")
-	for _, none := range []hotelstays.BookingState{-1, 4} {
-		_, err := none.MarshalText()
-		assert.Error(t, err)
-		assert.Equal(t, fmt.Sprintf("BookingState(%d)", int(none)), none.String())
 	}
 }
 

@@ -27,13 +27,15 @@ const (
 // HasOrder reports whether there is an order under the reference.
 func (e Ending) HasOrder() bool { return e == EndingFound || e == EndingReused }
 
-// EndingOf returns the ending of a final outcome.
+// EndingOf returns the ending of a final outcome, or "" for another one.
 func EndingOf(outcome *hotelstays.BookingOutcome) Ending {
 	switch found := outcome.State == hotelstays.BookingFound; {
 	case found && outcome.Err != nil:
 		return EndingReused
 	case found:
 		return EndingFound
+	case outcome.State != hotelstays.BookingAbsent:
+		return ""
 	case outcome.Err != nil:
 		return EndingFailed
 	}

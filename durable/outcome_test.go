@@ -49,6 +49,7 @@ func TestOutcomes(t *testing.T) {
 		"unknown, wrapped":        {nil, fmt.Errorf("wrapped: %w", unknown), nil, nil, ""},
 		"unknown, with an order":  {found, unknown, nil, nil, ""},
 		"open":                    {in(hotelstays.BookingOpen), nil, nil, nil, ""},
+		"an unknown word":         {in("lost"), nil, nil, nil, ""},
 		"unverified":              {in(hotelstays.BookingUnverified), nil, nil, nil, ""},
 		"open, and an error":      {in(hotelstays.BookingOpen), broken, nil, nil, ""},
 		"absent, and an error":    {in(hotelstays.BookingAbsent), broken, nil, nil, ""},
@@ -59,6 +60,8 @@ func TestOutcomes(t *testing.T) {
 			assert.Equal(t, tc.booked, booked)
 			if booked != nil {
 				assert.Equal(t, tc.ending, durable.EndingOf(booked))
+			} else if tc.outcome != nil && tc.err == nil {
+				assert.Empty(t, durable.EndingOf(tc.outcome))
 			}
 			_, final := stored.Polled(start, tc.outcome, tc.err)
 			assert.Equal(t, tc.polled, final)

@@ -29,7 +29,7 @@ func store(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
 		problem = o.Changes.String()
 	}
 	_, err := tx.Exec(ctx, `UPDATE bookings SET state = $2, order_no = $3, problem = $4, session_id = $5 WHERE reference = $1`,
-		o.Recovery.CustomerReferenceNo, o.State.String(), orderNo, problem, o.Recovery.SessionID)
+		o.Recovery.CustomerReferenceNo, o.State, orderNo, problem, o.Recovery.SessionID)
 	return err
 }
 

@@ -81,7 +81,7 @@ func ExampleJournal() {
 		journal, err := hotelstayssql.NewJournal(db, hotelstayssql.PostgreSQL, client, hotelstayssql.JournalOptions{
 			OnOutcome: func(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error {
 				_, err := tx.ExecContext(ctx, `UPDATE bookings SET state = $1 WHERE reference = $2`,
-					outcome.State.String(), outcome.Recovery.CustomerReferenceNo)
+					outcome.State, outcome.Recovery.CustomerReferenceNo)
 				return err
 			},
 			Keys: []types.Secret{key}, // 32 random bytes, not hex or base64; a second key may follow

@@ -140,7 +140,7 @@ func storeOutcome(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOu
 		orderNo = outcome.Order.PlatformReferenceNo
 	}
 	_, err := tx.ExecContext(ctx, `UPDATE bookings SET state = $1, order_no = $2 WHERE reference = $3`,
-		outcome.State.String(), orderNo, reference)
+		string(outcome.State), orderNo, reference)
 	if err != nil {
 		return err
 	}

@@ -360,7 +360,7 @@ func checkBookAndRecover(t *testing.T, row faultPoint, s *faultScene) {
 	}
 	require.NoError(t, err)
 	require.NotNil(t, outcome)
-	assert.Equal(t, string(row.recover), outcome.State.String())
+	assert.Equal(t, string(row.recover), string(outcome.State))
 	assert.Equal(t, row.made, outcome.State == hotelstays.BookingFound)
 	assert.Equal(t, row.made, outcome.Order != nil)
 }

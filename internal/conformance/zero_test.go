@@ -19,7 +19,7 @@ import (
 
 // zeroValues has a zero value of each exported type with methods.
 var zeroValues = []any{
-	new(hotelstays.APIError), new(hotelstays.BatchError), new(hotelstays.BookingState), new(hotelstays.CheckAvailResponse),
+	new(hotelstays.APIError), new(hotelstays.BatchError), new(hotelstays.CheckAvailResponse),
 	new(hotelstays.Client), new(hotelstays.DecodeError), new(hotelstays.ErrorKind), new(hotelstays.HotelListStream),
 	new(hotelstays.Mismatch), new(hotelstays.OfferDiff), new(hotelstays.Operation), new(hotelstays.OrderNotFoundError),
 	new(hotelstays.OrderStates), new(hotelstays.OutcomeUnknownError), new(hotelstays.PageError), new(hotelstays.ReferenceReusedError),
