@@ -124,10 +124,8 @@ func (s *Server) readGuests(reqs []guestRequest, rooms int) ([]orderGuest, error
 		if err := s.checkGuest(fmt.Sprintf("guests[%d].", i), g, rooms); err != nil {
 			return nil, err
 		}
-		guests = append(guests, orderGuest{
-			RoomIndex: *g.RoomIndex, FirstName: g.FirstName, LastName: g.LastName, NationalityCode: g.NationalityCode,
-			Age: g.Age, IsChild: g.IsChild, Gender: g.Gender, DateOfBirth: g.DateOfBirth, PassportNumber: lastFour(g.PassportNumber),
-		})
+		g.PassportNumber = lastFour(g.PassportNumber)
+		guests = append(guests, orderGuest{*g.RoomIndex, g.guest})
 	}
 	return guests, nil
 }

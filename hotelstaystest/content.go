@@ -202,7 +202,7 @@ func runHotelStaticDetail(s *Server, c *call, req *hotelStaticDetailRequest) (an
 	dollars, _ := findCurrency("USD")
 	s.priceHotel(&d, h, st, dollars)
 	for r := range s.world.size.RoomsPerHotel {
-		d.Rooms = append(d.Rooms, s.world.roomType(h, r, d.ID))
+		d.Rooms = append(d.Rooms, room{roomKind: s.world.roomKind(h, r, d.ID)})
 	}
 	return hotelStaticDetailResponse{Hotel: &d}, nil
 }

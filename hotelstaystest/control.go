@@ -167,7 +167,8 @@ func (s *Server) guard(r *http.Request) error {
 		return noRoute(r)
 	}
 	if !s.ownHost(r.Host) {
-		return &inputError{http.StatusForbidden, "Host", fmt.Sprintf("the control API does not answer to host %q; see control.hosts (-control-host)", r.Host)}
+		return &inputError{http.StatusForbidden, "Host",
+			fmt.Sprintf("the control API does not answer to host %q; see control.hosts (-control-host)", r.Host)}
 	}
 	if err := crossOrigin.Check(r); err != nil {
 		return &inputError{http.StatusForbidden, "Origin", "a page of another site cannot use the control API"}

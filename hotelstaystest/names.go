@@ -4,6 +4,12 @@ package hotelstaystest
 
 import "strconv"
 
+type i18n struct {
+	En string `json:"en,omitempty"`
+	Zh string `json:"zh,omitempty"`
+	Ar string `json:"ar,omitempty"`
+}
+
 // countryFacts describes a real country.
 type countryFacts struct {
 	code      string

@@ -72,6 +72,11 @@ func (c currency) fromCents(cents int64) int64 {
 	return int64(q)
 }
 
+type money struct {
+	Currency string      `json:"currency"`
+	Amount   json.Number `json:"amount"`
+}
+
 func (c currency) money(minor int64) money {
 	return money{Currency: c.code, Amount: json.Number(decimalString(minor, c.decimals))}
 }

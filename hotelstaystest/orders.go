@@ -214,16 +214,13 @@ func (o *order) record() Order {
 func moneyString(m money) string { return m.Amount.String() + " " + m.Currency }
 
 func (s *Server) orderBody(o *order) *orderBody {
-	total := o.price.rate(o.price.rooms)
 	w := s.world
 	id := sourceID(o.offer.supplier, o.offer.hotel)
 	b := &orderBody{
 		Status: o.status(), CheckIn: o.offer.checkIn.Format(dateForm), CheckOut: o.offer.checkOut().Format(dateForm),
 		NightCount: o.offer.nights, RoomCount: len(o.offer.rooms), BookingTime: stamp(o.created), HotelConfirmNo: o.confirmNo,
 		Holder: o.holder, PlatformReferenceNo: o.platformRef, CustomerReferenceNo: o.customerRef,
-		CommissionableRate: total.CommissionableRate, NetRate: total.NetRate,
-		GrossRate: total.GrossRate, RespectGrossRate: total.RespectGrossRate,
-		Supplier: o.offer.supplier, SupplierReferenceNo: o.supplierRef,
+		rate: o.price.rate(o.price.rooms), Supplier: o.offer.supplier, SupplierReferenceNo: o.supplierRef,
 		Hotel: &orderHotel{
 			HotelID: id, DestinationID: w.destinationID(place{city, w.cityOf(o.offer.hotel)}), Name: w.hotelName(o.offer.hotel),
 			Rating: w.rating(o.offer.hotel), Address: w.hotelAddress(o.offer.hotel), LatlngCoordinator: w.hotelPosition(o.offer.hotel),
@@ -245,8 +242,8 @@ func (s *Server) orderRooms(o *order, hotelID string) []orderRoom {
 	var rooms []orderRoom
 	for i := range o.offer.rooms {
 		r := orderRoom{
-			RoomTypeID: s.world.roomTypeID(o.offer.hotel, o.offer.room), RoomTypeName: s.world.roomName(o.offer.hotel, o.offer.room),
-			HotelID: hotelID, roomRatePkg: s.world.ratePackage(o.offer, o.ratePkgID, o.price), RoomIndex: i + 1, Guests: []orderGuest{},
+			roomKind: s.world.roomKind(o.offer.hotel, o.offer.room, hotelID), roomRatePkg: s.world.ratePackage(o.offer, o.ratePkgID, o.price),
+			RoomIndex: i + 1, Guests: []orderGuest{},
 		}
 		for _, g := range o.guests {
 			if g.RoomIndex == i+1 {

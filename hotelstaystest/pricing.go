@@ -168,12 +168,8 @@ func (w *world) board(o offer) *board {
 	return &boards[w.pick(len(boards), forBoard, o.hotel, o.room, o.plan)]
 }
 
-func (w *world) roomType(hotel, index int, hotelID string) room {
-	return room{RoomTypeID: w.roomTypeID(hotel, index), RoomTypeName: w.roomName(hotel, index), HotelID: hotelID}
-}
-
-func (w *world) roomTypeID(hotel, room int) string {
-	return fmt.Sprintf("RT%d-%d", hotelBase+hotel, room+1)
+func (w *world) roomKind(hotel, room int, hotelID string) roomKind {
+	return roomKind{fmt.Sprintf("RT%d-%d", hotelBase+hotel, room+1), w.roomName(hotel, room), hotelID}
 }
 
 func (w *world) roomName(hotel, room int) i18n {

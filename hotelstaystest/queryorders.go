@@ -8,6 +8,11 @@ import (
 	"time"
 )
 
+type timeWindow struct {
+	Start string `json:"start"`
+	End   string `json:"end"`
+}
+
 func runQueryOrders(s *Server, c *call, req *queryOrdersRequest) (any, error) {
 	keep, err := orderFilter(req)
 	if err != nil {

@@ -22,7 +22,7 @@ const (
 )
 
 func runHotelList(s *Server, c *call, req *hotelListRequest) (any, error) {
-	st, err := readStay(req.CheckIn, req.CheckOut, req.RoomOccupancies)
+	st, err := req.read()
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func runHotelList(s *Server, c *call, req *hotelListRequest) (any, error) {
 	for _, h := range found[from:to] {
 		resp.List = append(resp.List, s.searchedHotel(h, st, c, req.MaxRatesPerHotel))
 	}
-	resp.Total, resp.HasMore = s.total(len(found)), to < len(found)
+	resp.pageResponse = pageResponse{s.total(len(found)), to < len(found)}
 	return resp, nil
 }
 
@@ -76,9 +76,13 @@ func (s *Server) checkHotelList(req *hotelListRequest) (pageNum, pageSize int, e
 	case given(req.MaxRatesPerHotel, 0) < 0:
 		err = badRequest("maxRatesPerHotel cannot be negative")
 	default:
-		err = checkCountry("countryCode", req.CountryCode, "residencyCode", req.ResidencyCode, "nationalityCode", req.NationalityCode)
+		err = req.checkCountries()
 	}
 	return pageNum, pageSize, err
+}
+
+func (r *stayRequest) checkCountries() error {
+	return checkCountry("countryCode", r.CountryCode, "residencyCode", r.ResidencyCode, "nationalityCode", r.NationalityCode)
 }
 
 // emptyReason is the reason for an empty search, or nil.
@@ -286,9 +290,8 @@ func (s *Server) rooms(h, supplier int, hotelID string, st stay, c *call, limit 
 		if !ok {
 			i = len(rooms)
 			at[o.room] = i
-			kind := s.world.roomType(h, o.room, hotelID)
-			kind.Rates = make([]roomRatePkg, 0, min(len(all), s.world.size.RatesPerRoom))
-			rooms = append(rooms, kind)
+			rates := make([]roomRatePkg, 0, min(len(all), s.world.size.RatesPerRoom))
+			rooms = append(rooms, room{s.world.roomKind(h, o.room, hotelID), rates})
 		}
 		rooms[i].Rates = append(rooms[i].Rates, s.world.ratePackage(o.offer, s.offerID(o.offer, c.session), o.price))
 	}
@@ -299,11 +302,11 @@ func runHotelRates(s *Server, c *call, req *hotelRatesRequest) (any, error) {
 	if req.HotelID == "" {
 		return nil, badRequest("hotelId is required")
 	}
-	st, err := readStay(req.CheckIn, req.CheckOut, req.RoomOccupancies)
+	st, err := req.read()
 	if err != nil {
 		return nil, err
 	}
-	if err := checkCountry("countryCode", req.CountryCode, "residencyCode", req.ResidencyCode, "nationalityCode", req.NationalityCode); err != nil {
+	if err := req.checkCountries(); err != nil {
 		return nil, err
 	}
 	h, ok := s.world.findHotel(req.HotelID)
@@ -314,35 +317,35 @@ func runHotelRates(s *Server, c *call, req *hotelRatesRequest) (any, error) {
 	return hotelRatesResponse{Rooms: s.rooms(h, supplier, sourceID(supplier, h), st, c, 0)}, nil
 }
 
-func readStay(checkIn, checkOut string, rooms []occupancyRequest) (stay, error) {
-	if checkIn == "" || checkOut == "" {
+func (r *stayRequest) read() (stay, error) {
+	if r.CheckIn == "" || r.CheckOut == "" {
 		return stay{}, badRequest("checkIn and checkOut are required")
 	}
-	from, err := time.Parse(dateForm, checkIn)
+	from, err := time.Parse(dateForm, r.CheckIn)
 	if err != nil {
-		return stay{}, badRequest("checkIn must be a date YYYY-MM-DD, not %q", checkIn)
+		return stay{}, badRequest("checkIn must be a date YYYY-MM-DD, not %q", r.CheckIn)
 	}
-	to, err := time.Parse(dateForm, checkOut)
+	to, err := time.Parse(dateForm, r.CheckOut)
 	if err != nil {
-		return stay{}, badRequest("checkOut must be a date YYYY-MM-DD, not %q", checkOut)
+		return stay{}, badRequest("checkOut must be a date YYYY-MM-DD, not %q", r.CheckOut)
 	}
 	st := stay{checkIn: from, nights: int(to.Sub(from) / (24 * time.Hour))}
 	if st.nights < 1 || st.nights > maxNights {
 		return stay{}, badRequest("checkOut must be 1 to %d nights after checkIn, not %d", maxNights, st.nights)
 	}
-	if len(rooms) < 1 || len(rooms) > maxRooms {
-		return stay{}, badRequest("roomOccupancies must list 1 to %d rooms, not %d", maxRooms, len(rooms))
+	if n := len(r.RoomOccupancies); n < 1 || n > maxRooms {
+		return stay{}, badRequest("roomOccupancies must list 1 to %d rooms, not %d", maxRooms, n)
 	}
-	for i, r := range rooms {
-		if r.AdultCount == nil || *r.AdultCount < 1 || *r.AdultCount > maxAdults {
+	for i, room := range r.RoomOccupancies {
+		if n := given(room.AdultCount, 0); n < 1 || n > maxAdults {
 			return stay{}, badRequest("roomOccupancies[%d].adultCount is required, 1 to %d", i, maxAdults)
 		}
-		for _, age := range r.ChildrenAges {
+		for _, age := range room.ChildrenAges {
 			if age < 0 || age > 17 {
 				return stay{}, badRequest("roomOccupancies[%d].childrenAges holds %d; a child is 0 to 17 years old", i, age)
 			}
 		}
-		st.rooms = append(st.rooms, occupancy{*r.AdultCount, r.ChildrenAges})
+		st.rooms = append(st.rooms, occupancy{*room.AdultCount, room.ChildrenAges})
 	}
 	return st, nil
 }

@@ -51,7 +51,7 @@ func (st *orderStore) byVoucher(number string) *order {
 }
 
 func runOrderVoucher(s *Server, c *call, req *orderVoucherRequest) (any, error) {
-	if req.CustomerReferenceNo == "" && req.PlatformReferenceNo == "" && req.SupplierReferenceNo == "" {
+	if req.references == (references{}) {
 		return nil, badRequest("customerReferenceNo, platformReferenceNo or supplierReferenceNo is required")
 	}
 	now := s.lock()
@@ -65,8 +65,7 @@ func runOrderVoucher(s *Server, c *call, req *orderVoucherRequest) (any, error) 
 			msg: fmt.Sprintf("the reference matches %d orders; send platformReferenceNo", len(found))}
 	}
 	o := found[0]
-	resp := orderVoucherResponse{CustomerReferenceNo: o.customerRef, PlatformReferenceNo: o.platformRef,
-		SupplierReferenceNo: o.supplierRef, Status: o.voucherStatus(now)}
+	resp := orderVoucherResponse{references: references{o.customerRef, o.platformRef, o.supplierRef}, Status: o.voucherStatus(now)}
 	if resp.Status != "GENERATED" {
 		return resp, nil
 	}

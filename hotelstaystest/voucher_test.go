@@ -150,7 +150,7 @@ func TestVoucherSizes(t *testing.T) {
 	}
 	at := with(maxInline)
 	c := &call{account: at.s.AppKey}
-	if _, err := runOrderVoucher(at.s, c, &orderVoucherRequest{CustomerReferenceNo: "ref", IncludeDocument: true}); err != nil {
+	if _, err := runOrderVoucher(at.s, c, &orderVoucherRequest{references{CustomerReferenceNo: "ref"}, true}); err != nil {
 		t.Errorf("exactly at the limit: %v", err)
 	}
 }

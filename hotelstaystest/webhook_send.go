@@ -22,7 +22,8 @@ import (
 
 const maxCallbackAnswer = 64 << 10 // bytes of a receiver's answer that are read
 
-var errNotTaken = errors.New("webhooks go to loopback addresses, unless allowRemote is set, to webhooks.callbackHosts and to a CallbackHandler")
+var errNotTaken = errors.New(
+	"webhooks go to loopback addresses, unless allowRemote is set, to webhooks.callbackHosts and to a CallbackHandler")
 
 type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
 

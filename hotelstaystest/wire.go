@@ -4,8 +4,6 @@
 package hotelstaystest
 
 import (
-	"encoding/json"
-
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -59,31 +57,28 @@ type occupancyRequest struct {
 	ChildrenAges []int `json:"childrenAges"`
 }
 
-type hotelListRequest struct {
-	HotelIDs         []string           `json:"hotelIds"`
-	DestinationID    string             `json:"destinationId"`
-	DestinationName  string             `json:"destinationName"`
-	CheckIn          string             `json:"checkIn"`
-	CheckOut         string             `json:"checkOut"`
-	RoomOccupancies  []occupancyRequest `json:"roomOccupancies"`
-	MaxRatesPerHotel *int               `json:"maxRatesPerHotel"`
-	CountryCode      string             `json:"countryCode"`
-	ResidencyCode    string             `json:"residencyCode"`
-	NationalityCode  string             `json:"nationalityCode"`
-	PageNum          *int               `json:"pageNum"`
-	PageSize         *int               `json:"pageSize"`
-	Cursor           *int               `json:"cursor"`
-	SortBy           string             `json:"sortBy"`
-}
-
-type hotelRatesRequest struct {
-	HotelID         string             `json:"hotelId"`
+type stayRequest struct {
 	CheckIn         string             `json:"checkIn"`
 	CheckOut        string             `json:"checkOut"`
+	RoomOccupancies []occupancyRequest `json:"roomOccupancies"`
 	CountryCode     string             `json:"countryCode"`
 	ResidencyCode   string             `json:"residencyCode"`
 	NationalityCode string             `json:"nationalityCode"`
-	RoomOccupancies []occupancyRequest `json:"roomOccupancies"`
+}
+
+type hotelListRequest struct {
+	stayRequest
+	pageRequest
+	HotelIDs         []string `json:"hotelIds"`
+	DestinationID    string   `json:"destinationId"`
+	DestinationName  string   `json:"destinationName"`
+	MaxRatesPerHotel *int     `json:"maxRatesPerHotel"`
+	SortBy           string   `json:"sortBy"`
+}
+
+type hotelRatesRequest struct {
+	stayRequest
+	HotelID string `json:"hotelId"`
 }
 
 type checkAvailRequest struct {
@@ -99,20 +94,8 @@ type bookRequest struct {
 }
 
 type guestRequest struct {
-	RoomIndex       *int   `json:"roomIndex"`
-	FirstName       string `json:"firstName"`
-	LastName        string `json:"lastName"`
-	NationalityCode string `json:"nationalityCode"`
-	Age             *int   `json:"age"`
-	IsChild         bool   `json:"isChild"`
-	Gender          string `json:"gender"`
-	DateOfBirth     string `json:"dateOfBirth"`
-	PassportNumber  string `json:"passportNumber"`
-}
-
-type timeWindow struct {
-	Start string `json:"start"`
-	End   string `json:"end"`
+	RoomIndex *int `json:"roomIndex"`
+	guest
 }
 
 type queryOrdersRequest struct {
@@ -126,11 +109,15 @@ type queryOrdersRequest struct {
 	StatusList           []int       `json:"statusList"`
 }
 
-type orderVoucherRequest struct {
+type references struct {
 	CustomerReferenceNo string `json:"customerReferenceNo"`
 	PlatformReferenceNo string `json:"platformReferenceNo"`
 	SupplierReferenceNo string `json:"supplierReferenceNo"`
-	IncludeDocument     bool   `json:"includeDocument"`
+}
+
+type orderVoucherRequest struct {
+	references
+	IncludeDocument bool `json:"includeDocument"`
 }
 
 type cancelRequest struct {
@@ -140,17 +127,6 @@ type cancelRequest struct {
 }
 
 // Shared values.
-
-type i18n struct {
-	En string `json:"en,omitempty"`
-	Zh string `json:"zh,omitempty"`
-	Ar string `json:"ar,omitempty"`
-}
-
-type money struct {
-	Currency string      `json:"currency"`
-	Amount   json.Number `json:"amount"`
-}
 
 type latlng struct {
 	Lat micro `json:"lat"`
@@ -232,11 +208,15 @@ type roomRatePkg struct {
 	Tax                *tax                `json:"tax,omitempty"`
 }
 
+type roomKind struct {
+	RoomTypeID   string `json:"roomTypeId"`
+	RoomTypeName i18n   `json:"roomTypeName"`
+	HotelID      string `json:"hotelId"`
+}
+
 type room struct {
-	RoomTypeID   string        `json:"roomTypeId"`
-	RoomTypeName i18n          `json:"roomTypeName"`
-	HotelID      string        `json:"hotelId"`
-	Rates        []roomRatePkg `json:"rates,omitempty"`
+	roomKind
+	Rates []roomRatePkg `json:"rates,omitempty"`
 }
 
 type hotel struct {
@@ -340,10 +320,9 @@ type searchBasic struct {
 }
 
 type hotelListResponse struct {
-	List    []hotel     `json:"list"`
-	Basic   searchBasic `json:"basic"`
-	Total   int         `json:"total"`
-	HasMore bool        `json:"hasMore"`
+	List  []hotel     `json:"list"`
+	Basic searchBasic `json:"basic"`
+	pageResponse
 }
 
 type hotelRatesResponse struct {
@@ -380,8 +359,7 @@ type orderHotel struct {
 	LogoURL           string       `json:"logoURL"`
 }
 
-type orderGuest struct {
-	RoomIndex       int    `json:"roomIndex"`
+type guest struct {
 	FirstName       string `json:"firstName"`
 	LastName        string `json:"lastName"`
 	NationalityCode string `json:"nationalityCode,omitempty"`
@@ -392,15 +370,18 @@ type orderGuest struct {
 	PassportNumber  string `json:"passportNumber,omitempty"`
 }
 
+type orderGuest struct {
+	RoomIndex int `json:"roomIndex"`
+	guest
+}
+
 type refundItem struct {
 	RefundTime  string `json:"refundTime"`
 	RefundPrice money  `json:"refundPrice"`
 }
 
 type orderRoom struct {
-	RoomTypeID   string `json:"roomTypeId"`
-	RoomTypeName i18n   `json:"roomTypeName"`
-	HotelID      string `json:"hotelId"`
+	roomKind
 	roomRatePkg
 	RoomIndex  int          `json:"roomIndex"`
 	Guests     []orderGuest `json:"guests"`
@@ -408,21 +389,18 @@ type orderRoom struct {
 }
 
 type orderBody struct {
-	Status              int         `json:"status"`
-	StatusRemark        string      `json:"statusRemark,omitempty"`
-	CheckIn             string      `json:"checkIn"`
-	CheckOut            string      `json:"checkOut"`
-	NightCount          int         `json:"nightCount"`
-	RoomCount           int         `json:"roomCount"`
-	BookingTime         string      `json:"bookingTime"`
-	HotelConfirmNo      string      `json:"hotelConfirmNo,omitempty"`
-	Holder              holder      `json:"holder"`
-	PlatformReferenceNo string      `json:"platformReferenceNo"`
-	CustomerReferenceNo string      `json:"customerReferenceNo"`
-	CommissionableRate  *money      `json:"commissionableRate,omitempty"`
-	NetRate             money       `json:"netRate"`
-	GrossRate           *money      `json:"grossRate,omitempty"`
-	RespectGrossRate    bool        `json:"respectGrossRate"`
+	Status              int    `json:"status"`
+	StatusRemark        string `json:"statusRemark,omitempty"`
+	CheckIn             string `json:"checkIn"`
+	CheckOut            string `json:"checkOut"`
+	NightCount          int    `json:"nightCount"`
+	RoomCount           int    `json:"roomCount"`
+	BookingTime         string `json:"bookingTime"`
+	HotelConfirmNo      string `json:"hotelConfirmNo,omitempty"`
+	Holder              holder `json:"holder"`
+	PlatformReferenceNo string `json:"platformReferenceNo"`
+	CustomerReferenceNo string `json:"customerReferenceNo"`
+	rate
 	CancelTime          string      `json:"cancelTime,omitempty"`
 	CancelReason        string      `json:"cancelReason,omitempty"`
 	RefundedPrice       *money      `json:"refundedPrice,omitempty"`
@@ -460,11 +438,9 @@ type voucherBody struct {
 }
 
 type orderVoucherResponse struct {
-	CustomerReferenceNo string       `json:"customerReferenceNo"`
-	PlatformReferenceNo string       `json:"platformReferenceNo"`
-	SupplierReferenceNo string       `json:"supplierReferenceNo"`
-	Status              string       `json:"status"`
-	Voucher             *voucherBody `json:"voucher,omitempty"`
+	references
+	Status  string       `json:"status"`
+	Voucher *voucherBody `json:"voucher,omitempty"`
 }
 
 type cancelResponse struct {

@@ -4,7 +4,6 @@ package openapi
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,7 +16,9 @@ import (
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/getkin/kin-openapi/routers/legacy"
+	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
 	"go.uber.org/goleak"
 )
 
@@ -112,58 +113,35 @@ func (b *sandbox) call(method, path, body string, want int) []byte {
 	return answer
 }
 
-// api posts to the API of hotels.
-func (b *sandbox) api(path, token, session string, body any) (data map[string]any) {
-	b.t.Helper()
-	text, err := json.Marshal(body)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	req, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, b.s.URL+path, bytes.NewReader(text))
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	req.Header = http.Header{"Content-Type": {"application/json"}, "Trace-Id": {"call"}}
-	if token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
-	if session != "" {
-		req.Header.Set("Session-Id", session)
-	}
-	resp, err := b.s.Client().Do(req)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	var answer struct{ Data map[string]any }
-	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
-		b.t.Fatal(err)
-	}
-	return answer.Data
-}
-
-type object = map[string]any
-
 // book makes an order, and returns its offer.
-func (b *sandbox) book(reference string, offer int) string {
+func (b *sandbox) book(reference string) string {
 	b.t.Helper()
-	token := b.api("/api/auth/ticket", "", "", object{"appKey": b.s.AppKey, "appSecret": b.s.AppSecret})["ticket"].(string)
-	found := b.api("/api/search/hotelList", token, "", object{
-		"destinationId": b.s.CityID(0), "checkIn": "2090-12-24", "checkOut": "2090-12-26", "roomOccupancies": []object{{"adultCount": 2}},
+	client, err := hotelstays.New(b.s.URL, hotelstays.TicketCredential{AppKey: b.s.AppKey, AppSecret: types.NewSecret(b.s.AppSecret)},
+		hotelstays.WithHTTPClient(b.s.Client()))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	found, err := client.HotelList(b.t.Context(), &hotelstays.HotelListRequest{
+		DestinationID: b.s.CityID(0), CheckIn: "2090-12-24", CheckOut: "2090-12-26", RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}},
 	})
-	room := found["list"].([]any)[offer].(object)["rooms"].([]any)[0].(object)
-	id := room["rates"].([]any)[0].(object)["ratePkgId"].(string)
-	b.api("/api/trade/book", token, found["basic"].(object)["sessionId"].(string), object{
-		"customerReferenceNo": reference, "ratePkgId": id, "callbackUrl": "http://127.0.0.1/hook",
-		"holder": object{"firstName": "A", "lastName": "B"}, "guests": []object{{"roomIndex": 1, "firstName": "A", "lastName": "B"}},
-	})
-	return id
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	offer := found.List[0].Rooms[0].Rates[0].RatePkgID
+	_, err = client.Book(b.t.Context(), &hotelstays.BookRequest{
+		SessionID: found.Basic.SessionID, RatePkgID: offer, CustomerReferenceNo: reference, CallbackURL: "http://127.0.0.1/hook",
+		Holder: types.Holder{FirstName: "A", LastName: "B"}, Guests: []types.Guest{{RoomIndex: 1, FirstName: "A", LastName: reference}},
+	}, hotelstays.WithTraceID("call"))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return offer
 }
 
 func TestRoutes(t *testing.T) {
 	b := start(t)
-	id := b.book("ref", 0)
-	b.book("other", 1)
+	id := b.book("ref")
+	b.book("other")
 	quoted := fmt.Sprintf(`{"ratePkgId":%q}`, id)
 	event := ""
 	for deadline := time.Now().Add(time.Minute); event == "" && time.Now().Before(deadline); {
