@@ -23,11 +23,6 @@ var leaseFaults = []tokenFault{
 	{"has one lease for all keys", "each key has its own lease", func(table *tokenTable, s *tokens) {
 		s.lease = func(context.Context, string) (func(), bool) { return table.lease("", 30*time.Second) }
 	}},
-	{"cuts long keys of leases", "each key has its own lease", func(table *tokenTable, s *tokens) {
-		s.lease = func(_ context.Context, key string) (func(), bool) {
-			return table.lease(cutAt(254)(key), 30*time.Second)
-		}
-	}},
 	{"has lease and token in one row", "a lease leaves the token alone", func(table *tokenTable, s *tokens) {
 		s.lease = func(_ context.Context, key string) (func(), bool) {
 			release, ok := table.lease(key, 30*time.Second)

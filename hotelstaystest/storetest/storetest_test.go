@@ -15,7 +15,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/storetest"
 )
 
@@ -92,61 +91,17 @@ func TestPlanted(t *testing.T) {
 	if os.Getenv(plantVariable) == "" {
 		return
 	}
-	t.Run("events", func(t *testing.T) {
-		for _, f := range eventFaults {
-			t.Run(f.name, func(t *testing.T) {
-				storetest.TestEventStore(t, func(*testing.T) storetest.Fleet[hotelstays.EventStore] {
-					table := newEventTable()
-					fleet := fleetOf[hotelstays.EventStore, *events](func() hotelstays.EventStore {
-						s := table.open()
-						f.plant(table, s)
-						return s
-					})
-					fleet.SetBack = table.setBack
-					return fleet
-				}, storetest.InBubble())
-			})
-		}
-	})
-	t.Run("tokens", func(t *testing.T) {
-		for _, f := range slices.Concat(tokenFaults, leaseFaults) {
-			t.Run(f.name, func(t *testing.T) {
-				storetest.TestTokenLeaser(t, func(*testing.T) storetest.Fleet[hotelstays.TokenLeaser] {
-					table := newTokenTable()
-					return fleetOf[hotelstays.TokenLeaser, *tokens](func() hotelstays.TokenLeaser {
-						s := table.open()
-						f.plant(table, s)
-						return s
-					})
-				}, storetest.InBubble())
-			})
-		}
-	})
-	t.Run("limiter", func(t *testing.T) {
-		for _, f := range limiterFaults {
-			t.Run(f.name, func(t *testing.T) {
-				storetest.TestRateLimiter(t, func(*testing.T) storetest.Fleet[hotelstays.RateLimiter] {
-					shared := newWindows(hotelstays.Operation.RateLimit, time.Second)
-					var opened []*limiter
-					fleet := fleetOf[hotelstays.RateLimiter, *limiter](func() hotelstays.RateLimiter {
-						l := shared.open()
-						f.plant(shared, l)
-						opened = append(opened, l)
-						return l
-					})
-					fleet.SetBack = func(time.Duration) {
-						for _, l := range opened {
-							l.setBack.Store(true)
-						}
-					}
-					if f.immortal {
-						fleet.Freeze = func(hotelstays.RateLimiter) func() { return func() {} }
-					}
-					return fleet
-				}, storetest.InBubble())
-			})
-		}
-	})
+	for _, f := range eventFaults {
+		t.Run("events/"+f.name, func(t *testing.T) { storetest.TestEventStore(t, eventFleet(f.plant), storetest.InBubble()) })
+	}
+	for _, f := range slices.Concat(tokenFaults, leaseFaults) {
+		t.Run("tokens/"+f.name, func(t *testing.T) { storetest.TestTokenLeaser(t, tokenFleet(f.plant), storetest.InBubble()) })
+	}
+	for _, f := range limiterFaults {
+		t.Run("limiter/"+f.name, func(t *testing.T) {
+			storetest.TestRateLimiter(t, limiterFleet(f.plant, f.immortal), storetest.InBubble())
+		})
+	}
 }
 
 // hesitate makes room for other callers between two steps.
