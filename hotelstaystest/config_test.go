@@ -47,17 +47,3 @@ func TestServerConfig(t *testing.T) {
 		}
 	})
 }
-
-func TestConfirmAtOnceOrNever(t *testing.T) {
-	for after, want := range map[time.Duration]int{AtOnce: 2, Never: 1} {
-		synctest.Test(t, func(t *testing.T) {
-			s := start(t, Config{ConfirmAfter: after})
-			login(t, s).book("ref", 0)
-			synctest.Wait()
-			order := s.Ledger().Orders()[0]
-			if order.Status != want || order.History[len(order.History)-1].At != order.CreatedAt {
-				t.Errorf("%v: %+v", after, order)
-			}
-		})
-	}
-}

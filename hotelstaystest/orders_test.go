@@ -7,33 +7,7 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
-	"time"
 )
-
-func TestConfirmAfter(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := start(t, Config{
-			Variants: Variants{OrderStatusNumbers: OrderStatusNumbers{Confirmed: 4, Pending: 2}}, ConfirmAfter: 5 * time.Minute,
-		})
-		u := login(t, s)
-		u.book("ref", 0)
-		made := time.Now()
-		q := func() *reply { return u.must(queryPath, object{"customerReferenceNos": []string{"ref"}}) }
-		time.Sleep(5*time.Minute - 1)
-		if r := q(); r.str("orders", 0, "status") != "1" || r.at("orders", 0, "hotelConfirmNo") != nil {
-			t.Errorf("before: %s", r.body)
-		}
-		time.Sleep(time.Nanosecond)
-		if r := q(); r.str("orders", 0, "status") != "4" || r.str("orders", 0, "hotelConfirmNo") == "" {
-			t.Errorf("after: %s", r.body)
-		}
-		time.Sleep(time.Hour)
-		h := s.Ledger().Orders()[0].History
-		if len(h) != 2 || h[0].Status != 1 || h[1].Status != 4 || !h[1].At.Equal(made.Add(5*time.Minute)) {
-			t.Errorf("history %v", h)
-		}
-	})
-}
 
 func TestSetOrderStatus(t *testing.T) {
 	s := start(t, Config{NoRateLimits: true, ConfirmAfter: Never})

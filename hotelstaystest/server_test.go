@@ -66,44 +66,6 @@ func useAndClose(t *testing.T, s *Server) {
 	}
 }
 
-func TestConcurrentUse(t *testing.T) {
-	s := start(t, Config{TLS: true, NoRateLimits: true, ConfirmAfter: AtOnce, VoucherDelay: AtOnce})
-	u := login(t, s)
-	in, ids := u.find(nil)
-	s.Inject(Fault{Kind: FaultStatus, Times: -1, Probability: 0.1})
-	s.Inject(Fault{Operation: types.OpBook, Kind: FaultCut, Commit: true, Times: -1, Probability: 0.2})
-	var wg sync.WaitGroup
-	for i := range 8 {
-		wg.Go(func() {
-			for j := range 5 {
-				ref := fmt.Sprint("ref", i, "-", j)
-				guests := []object{{"roomIndex": 1, "firstName": "Test", "lastName": ref}}
-				in.send(bookPath, booking(ref, ids[j], object{"guests": guests})) // faults cause errors
-				u.send(queryPath, object{})
-				u.send(voucherPath, object{"customerReferenceNo": ref})
-				s.MoveRate(ids[j], 1)
-				s.Ledger().Requests("")
-				s.Ledger().Orders()
-			}
-		})
-	}
-	wg.Wait()
-	for _, o := range s.Ledger().Orders() {
-		if n := len(s.Ledger().OrdersFor(o.CustomerReferenceNo)); n != 1 {
-			t.Errorf("%s has %d orders", o.CustomerReferenceNo, n)
-		}
-	}
-	executed := 0
-	for _, r := range s.Ledger().Requests(types.OpBook) {
-		if r.Executed {
-			executed++
-		}
-	}
-	if executed != len(s.Ledger().Orders()) || s.Ledger().Counts()[types.OpBook] != len(s.Ledger().Requests(types.OpBook)) {
-		t.Errorf("%d Books succeeded, %d orders exist", executed, len(s.Ledger().Orders()))
-	}
-}
-
 func TestProtocols(t *testing.T) {
 	for _, tc := range []struct {
 		config      *Config
@@ -124,17 +86,6 @@ func TestProtocols(t *testing.T) {
 		}
 		s.Close()
 	}
-}
-
-func TestDialContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := start(t)
-		u := login(t, s)
-		own := &http.Transport{DialContext: s.DialContext}
-		defer own.CloseIdleConnections()
-		u.http = &http.Client{Transport: own}
-		u.must(destinationsPath, "{}")
-	})
 }
 
 func TestClientFrom(t *testing.T) {
