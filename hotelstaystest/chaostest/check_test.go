@@ -6,47 +6,35 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
-	"github.com/hotelstays/hotelstays-go/types"
+	"github.com/hotelstays/hotelstays-go/internal/testkit"
 )
 
 // service is a sandbox and a client that never repeats a call.
 type service struct {
 	*hotelstaystest.Server
 	client *hotelstays.Client
-	offer  hotelstays.BookRequest
+	offer  testkit.Offer
 }
 
 func newService(t *testing.T, config ...hotelstaystest.Config) *service {
 	t.Helper()
 	c := append(config, hotelstaystest.Config{})[0]
 	c.NoRateLimits = true
-	s := &service{Server: hotelstaystest.NewServer(&c)}
-	t.Cleanup(s.Close)
-	var err error
-	s.client, err = hotelstays.New(s.URL, hotelstays.TicketCredential{AppKey: s.AppKey, AppSecret: types.NewSecret(s.AppSecret)},
-		hotelstays.WithHTTPClient(s.Client()), hotelstays.WithMaxAttempts(1))
-	require.NoError(t, err)
-	list, err := s.client.HotelList(t.Context(), &hotelstays.HotelListRequest{
-		DestinationName: s.CityName(0), MaxRatesPerHotel: 1, CheckIn: "2040-03-12", CheckOut: "2040-03-15",
-		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 1}},
-	})
-	require.NoError(t, err)
-	s.offer = hotelstays.BookRequest{SessionID: list.Basic.SessionID, RatePkgID: list.List[0].Rooms[0].Rates[0].RatePkgID}
-	return s
+	srv := hotelstaystest.NewServer(&c)
+	t.Cleanup(srv.Close)
+	client := testkit.NewClient(t, srv, testkit.TicketOf(srv), hotelstays.WithMaxAttempts(1))
+	return &service{srv, client, testkit.FindOffer(t, srv, client, 0)}
 }
 
 // book books for a guest, and returns the order's number, or nothing after an error.
 func (s *service) book(ctx context.Context, reference, guest string) string {
-	req := s.offer
-	req.CustomerReferenceNo = reference
-	req.Holder = types.Holder{FirstName: "Guest", LastName: guest}
-	req.Guests = []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: guest}}
-	resp, err := s.client.Book(ctx, &req, hotelstays.WithTraceID(reference))
+	req := s.offer.Request(reference)
+	req.Guests[0].LastName = guest
+	resp, err := s.client.Book(ctx, req, hotelstays.WithTraceID(reference))
 	if err != nil {
 		return ""
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/getkin/kin-openapi/routers/legacy"
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
-	"github.com/hotelstays/hotelstays-go/types"
+	"github.com/hotelstays/hotelstays-go/internal/testkit"
 	"go.uber.org/goleak"
 )
 
@@ -116,26 +116,14 @@ func (b *sandbox) call(method, path, body string, want int) []byte {
 // book makes an order, and returns its offer.
 func (b *sandbox) book(reference string) string {
 	b.t.Helper()
-	client, err := hotelstays.New(b.s.URL, hotelstays.TicketCredential{AppKey: b.s.AppKey, AppSecret: types.NewSecret(b.s.AppSecret)},
-		hotelstays.WithHTTPClient(b.s.Client()))
-	if err != nil {
+	client := testkit.NewClient(b.t, b.s, testkit.TicketOf(b.s))
+	offer := testkit.FindOffer(b.t, b.s, client, 0)
+	req := offer.Request(reference)
+	req.CallbackURL, req.Guests[0].LastName = "http://127.0.0.1/hook", reference
+	if _, err := client.Book(b.t.Context(), req, hotelstays.WithTraceID("call")); err != nil {
 		b.t.Fatal(err)
 	}
-	found, err := client.HotelList(b.t.Context(), &hotelstays.HotelListRequest{
-		DestinationID: b.s.CityID(0), CheckIn: "2090-12-24", CheckOut: "2090-12-26", RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}},
-	})
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	offer := found.List[0].Rooms[0].Rates[0].RatePkgID
-	_, err = client.Book(b.t.Context(), &hotelstays.BookRequest{
-		SessionID: found.Basic.SessionID, RatePkgID: offer, CustomerReferenceNo: reference, CallbackURL: "http://127.0.0.1/hook",
-		Holder: types.Holder{FirstName: "A", LastName: "B"}, Guests: []types.Guest{{RoomIndex: 1, FirstName: "A", LastName: reference}},
-	}, hotelstays.WithTraceID("call"))
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return offer
+	return offer.RatePkgID
 }
 
 func TestRoutes(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/internal/testkit"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -24,22 +25,10 @@ type engine struct {
 
 func newEngine(t *testing.T, srv *hotelstaystest.Server) *engine {
 	t.Helper()
-	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
-		hotelstays.WithHTTPClient(srv.Client()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, err := client.HotelList(t.Context(), &hotelstays.HotelListRequest{
-		DestinationName: srv.CityName(0), CheckIn: "2040-03-12", CheckOut: "2040-03-15", RoomOccupancies: []types.GuestPerRoom{{AdultCount: 1}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &engine{t, client, &hotelstays.BookRequest{
-		SessionID: found.Basic.SessionID, RatePkgID: found.List[0].Rooms[0].Rates[0].RatePkgID, CustomerReferenceNo: "trip-1",
-		CallbackURL: "https://engine.example.com/events", Holder: types.Holder{FirstName: "Guest", LastName: "One"},
-		Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One"}},
-	}}
+	client := testkit.NewClient(t, srv, testkit.TicketOf(srv))
+	book := testkit.FindOffer(t, srv, client, 0).Request("trip-1")
+	book.CallbackURL = "https://engine.example.com/events"
+	return &engine{t, client, book}
 }
 
 // poll asks for orders, whatever the answer.
@@ -112,7 +101,6 @@ func TestStory(t *testing.T) {
 				t.Errorf("%q, want %q", got, text)
 			}
 		}
-		e.client.CloseIdleConnections()
 	})
 }
 
@@ -138,7 +126,6 @@ func TestWrongSignatures(t *testing.T) {
 			if got := newView(srv, nil).Bookings[0].Webhooks[0].Attempts[0].Text; !strings.HasSuffix(got, want) {
 				t.Errorf("%s: %q, want %q", kind, got, want)
 			}
-			e.client.CloseIdleConnections()
 		})
 	}
 }
