@@ -146,7 +146,12 @@ func TestFaultDetails(t *testing.T) {
 	if v.str("voucher", "signature", "digest") != sha256Hex(doc) {
 		t.Error("the faults did not end")
 	}
-	s.Inject(Fault{Kind: FaultCut, Times: -1})
+	s.Inject(Fault{Kind: FaultStatus, Times: 3})
+	s.Inject(Fault{Operation: types.OpBook, Kind: FaultCut, Times: -1})
+	u.post(queryPath, "{}")
+	if got := s.Faults(); len(got) != 2 || got[0].Times != 2 || got[1].Operation != types.OpBook {
+		t.Errorf("%+v", got)
+	}
 	s.ClearFaults()
 	u.must(queryPath, "{}")
 }
@@ -176,6 +181,10 @@ func TestFaultSelection(t *testing.T) {
 	fs.remove(func(planted) bool { return true })
 	if got := draw(types.OpBook, 3); got != "..." {
 		t.Errorf("after clearing, met %s", got)
+	}
+	fs.add(Fault{Kind: FaultDelay})
+	if fs.pick(OpWebhook) != nil || fs.pick(types.OpBook) == nil {
+		t.Error("a fault of every operation acts on deliveries, or not on operations")
 	}
 	one, two := newFaults(5), newFaults(5)
 	for _, f := range []*faults{one, two} {
@@ -213,28 +222,5 @@ func TestAbandonedDelay(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-func TestWebhookFaultsAreSeparate(t *testing.T) {
-	fs := newFaults(1)
-	fs.add(Fault{Kind: FaultDelay})
-	if fs.pick(OpWebhook) != nil || fs.pick(types.OpBook) == nil {
-		t.Error("a fault of every operation acts on deliveries, or not on operations")
-	}
-}
-
-func TestFaultsWaiting(t *testing.T) {
-	s := start(t)
-	s.Inject(Fault{Kind: FaultStatus, Times: 2})
-	s.Inject(Fault{Operation: types.OpBook, Kind: FaultCut})
-	u := &user{t: t, s: s, http: s.Client()}
-	u.post(ticketPath, object{})
-	if got := s.Faults(); len(got) != 2 || got[0].Times != 1 || got[1].Operation != types.OpBook {
-		t.Errorf("%+v", got)
-	}
-	s.ClearFaults()
-	if got := s.Faults(); len(got) != 0 {
-		t.Errorf("%+v", got)
 	}
 }

@@ -101,21 +101,22 @@ func (w *webhooks) serveCallbacks(h http.Handler) *http.Transport {
 
 // send sends and records one attempt, or with again a copy of it. The caller holds the lock.
 func (w *webhooks) send(e *event, f *Fault, again bool) {
-	now, body := time.Now(), e.Body // a signature out of real time is refused
-	req := NewWebhookRequest(e.URL, w.cfg.Secret, now, e.EventID, body)
 	attempt := WebhookAttempt{Started: w.s.clock.now(), Copy: again}
+	secret, sent := w.cfg.Secret, e.Body
 	if f != nil {
 		attempt.Fault = f.Kind
 		switch f.Kind {
 		case FaultBadSignature:
-			req.Header.Set(signatureHeader, SignWebhook(rand.Text(), now, body))
+			secret = rand.Text()
 		case FaultAlteredBody:
-			altered := append([]byte(nil), body...)
-			altered[len(altered)/2] ^= 1
-			sig := req.Header[signatureHeader]
-			req = NewWebhookRequest(e.URL, "", now, e.EventID, altered)
-			req.Header[signatureHeader] = sig
+			sent = slices.Clone(e.Body)
+			sent[len(sent)/2] ^= 1
 		}
+	}
+	now := time.Now() // a signature out of real time is refused
+	req := NewWebhookRequest(e.URL, "", now, e.EventID, sent)
+	if secret != "" {
+		req.Header.Set(signatureHeader, SignWebhook(secret, now, e.Body))
 	}
 	attempt.Signature = req.Header.Get(signatureHeader)
 	if !w.s.enter() {

@@ -123,26 +123,19 @@ func leasesPerKey(c *leaseCase) {
 
 func leaseLeavesToken(c *leaseCase) {
 	a, b, k := c.Open(), c.Open(), key()
-	wants := func(want string) {
-		c.Helper()
-		got, err := b.Load(c.Context(), k)
-		c.mustNot(err, "Load(%q)", k)
-		if got.Value.Reveal() != want {
-			c.broken("Load(%q) returned %q instead of %q", k, got.Value.Reveal(), want)
-		}
-	}
+	first, second := newToken("first"), newToken("second")
 	release := mustLease(c, a, k)
-	wants("")
-	c.mustNot(a.Store(c.Context(), k, newToken("first")), "Store(%q)", k)
-	wants("first")
+	wantNone(c, b, k)
+	store(c, a, k, first)
+	wantToken(c, b, k, first)
 	release()
-	wants("first")
+	wantToken(c, b, k, first)
 	release = mustLease(c, b, k)
-	wants("first")
-	c.mustNot(b.Store(c.Context(), k, newToken("second")), "Store(%q)", k)
+	wantToken(c, b, k, first)
+	store(c, b, k, second)
 	mustNotLease(c, a, k)
-	c.mustNot(a.CompareAndDelete(c.Context(), k, newToken("second")), "CompareAndDelete(%q)", k)
-	wants("")
+	compareAndDelete(c, a, k, second)
+	wantNone(c, b, k)
 	mustNotLease(c, a, k)
 	release()
 }

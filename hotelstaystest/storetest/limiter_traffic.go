@@ -85,12 +85,17 @@ func (t *traffic) send(permit hotelstays.Permit) {
 	}
 }
 
+func mustKeepLimit(c *limiterCase, left []time.Time) {
+	c.Helper()
+	if most := busiest(left); most > limited.Operation.RateLimit() {
+		c.broken("%d requests left in one second, and the limit is %d", most, limited.Operation.RateLimit())
+	}
+}
+
 func limitByDeparture(c *limiterCase) {
 	traffic := traffic{unansweredPart: 0.5}
 	drive(c, &traffic)
-	if most := busiest(traffic.left); most > limited.Operation.RateLimit() {
-		c.broken("%d requests left in one second, and the limit is %d", most, limited.Operation.RateLimit())
-	}
+	mustKeepLimit(c, traffic.left)
 }
 
 // limitByArrival repeats traffic that was late, because a limiter may take a request without
@@ -119,9 +124,7 @@ func limitAfterSetBack(c *limiterCase) {
 	setBack := time.AfterFunc(3*window, func() { c.SetBack(24 * time.Hour) })
 	defer setBack.Stop()
 	drive(c, &traffic)
-	if most := busiest(traffic.left); most > limited.Operation.RateLimit() {
-		c.broken("%d requests left in one second, and the limit is %d", most, limited.Operation.RateLimit())
-	}
+	mustKeepLimit(c, traffic.left)
 	giveBack(acquire(c, c.Open(), limited))
 }
 

@@ -56,25 +56,25 @@ func newToken(value string) hotelstays.Token {
 	return hotelstays.Token{Value: types.NewSecret(value), Expiry: time.Now().Add(time.Hour)}
 }
 
-func store(c *tokenCase, s hotelstays.TokenStore, key string, t hotelstays.Token) {
+func store[S any](c *run[S], s hotelstays.TokenStore, key string, t hotelstays.Token) {
 	c.Helper()
 	c.mustNot(s.Store(c.Context(), key, t), "Store(%q)", key)
 }
 
-func load(c *tokenCase, s hotelstays.TokenStore, key string) hotelstays.Token {
+func load[S any](c *run[S], s hotelstays.TokenStore, key string) hotelstays.Token {
 	c.Helper()
 	t, err := s.Load(c.Context(), key)
 	c.mustNot(err, "Load(%q)", key)
 	return t
 }
 
-func compareAndDelete(c *tokenCase, s hotelstays.TokenStore, key string, refused hotelstays.Token) {
+func compareAndDelete[S any](c *run[S], s hotelstays.TokenStore, key string, refused hotelstays.Token) {
 	c.Helper()
 	c.mustNot(s.CompareAndDelete(c.Context(), key, refused), "CompareAndDelete(%q)", key)
 }
 
 // wantToken loads a token. Tokens of the suites are no secrets, so that failures show them.
-func wantToken(c *tokenCase, s hotelstays.TokenStore, key string, want hotelstays.Token) {
+func wantToken[S any](c *run[S], s hotelstays.TokenStore, key string, want hotelstays.Token) {
 	c.Helper()
 	got := load(c, s, key)
 	if !got.Value.Equal(want.Value) {
@@ -83,7 +83,7 @@ func wantToken(c *tokenCase, s hotelstays.TokenStore, key string, want hotelstay
 }
 
 // wantNone wants a zero Token.
-func wantNone(c *tokenCase, s hotelstays.TokenStore, key string) {
+func wantNone[S any](c *run[S], s hotelstays.TokenStore, key string) {
 	c.Helper()
 	if got := load(c, s, key); !got.Value.IsZero() || !got.Expiry.IsZero() {
 		c.broken("Load(%q) returned the token %q with the expiry %v instead of a zero Token", key, got.Value.Reveal(), got.Expiry)
