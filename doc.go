@@ -88,7 +88,8 @@
 // [ErrCancelRefused]. [KindOf] returns one word for each error type and each sentinel; of a call
 // without a token, which TransportError.NoToken reports, it is the word of why there is none.
 // Each error type is a group of a log line for log/slog, with kind, operation, status, code and
-// ids; [RequestIDOf] returns the id to quote. If ctx ends, the error wraps ctx.Err(), and no more
+// ids; of one that you wrapped slog writes the text alone, so log the error itself, or what errors.As
+// finds. [RequestIDOf] returns the id to quote. If ctx ends, the error wraps ctx.Err(), and no more
 // of context.Cause(ctx) than its text. The message names the next step and the request id. No
 // error, log line or %+v holds a secret, a token or a passport number. [WithLogger] logs
 // attempts; [WithObserver] receives each call and helper, for metrics and traces (contrib/otel).

@@ -107,7 +107,12 @@ func ExampleWithServiceFacts() {
 		return
 	}
 	fmt.Println("the order is", outcome.State)
-	// Output: the order is cancelled
+	if outcome.Response != nil { // else the answer to Cancel was lost, and the order read as cancelled
+		fmt.Println("the supplier keeps", outcome.Response.ServiceFee)
+	}
+	// Output:
+	// the order is cancelled
+	// the supplier keeps 0.00 USD
 }
 
 // StateOf returns the meaning of a status, for your own pages and reports.
@@ -171,7 +176,7 @@ func ExampleClient_CancelAndRead() {
 	case err != nil:
 		fmt.Println("refused:", err)
 	default:
-		fmt.Println("cancelled:", outcome.Response)
+		fmt.Println("the order is", outcome.State)
 	}
 	// Output: unknown, read back with status 3
 }

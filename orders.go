@@ -391,9 +391,11 @@ func (c *Client) Cancel(ctx context.Context, req *CancelRequest, opts ...CallOpt
 	return invoke(ctx, c, OpCancel, req, opts)
 }
 
-// CancelOutcome is the result of CancelAndRead.
+// CancelOutcome is the result of CancelAndRead. State decides: Response can be nil although the
+// error is.
 type CancelOutcome struct {
-	// Response is the answer to Cancel, or nil if its outcome is unknown.
+	// Response is the answer to Cancel, or nil if none arrived, also where the Order shows that
+	// Cancel was carried out. Check it before you read its fields.
 	Response *CancelResponse
 	// Order is the order read afterwards, or nil if that failed.
 	Order *types.Order
@@ -414,12 +416,14 @@ func (s OrderStates) after(resp *CancelResponse, order *types.Order) OrderState 
 	return OrderStateUnknown
 }
 
-// CancelAndRead calls Cancel once, then reads the order once.
+// CancelAndRead calls Cancel once, then reads the order once. If the error is nil, check State, and
+// check Response before you read it: it is nil where the answer to Cancel was lost and the order
+// read as cancelled.
 //
 // If the outcome of Cancel is unknown, and State is not OrderStateCancelled, CancelAndRead
 // returns the *OutcomeUnknownError together with the outcome: read the order again later. A
 // refusal returns only its error. A failed read after an answer to Cancel is not an error: use
-// Response.
+// Response, which then is set.
 func (c *Client) CancelAndRead(ctx context.Context, req *CancelRequest, opts ...CallOption) (*CancelOutcome, error) {
 	set := collect("CancelAndRead", operations[OpCancel], opts)
 	return helped(ctx, c, "CancelAndRead", func(ctx context.Context) (*CancelOutcome, error) { return c.cancelAndRead(ctx, req, set) })

@@ -9,8 +9,8 @@
 // The sandbox enforces the documented rules: rate limits, token lifetimes, scopes,
 // sessions, idempotency, duplicate bookings, moved prices, voucher links. It is
 // strict, so that a client's mistakes show. It refuses an unknown body field, a JSON
-// value of the wrong type, a header on an operation that does not take it, and a
-// Request-Id used twice, with a message that names the culprit.
+// value of the wrong type, a documented header on an operation that does not take it,
+// and a Request-Id used twice, with a message that names the culprit.
 //
 // [Server.Inject] makes it fail on demand. [Server.Ledger] records what it really
 // did, so that a test can prove that nothing was booked twice or lost.
