@@ -39,8 +39,17 @@ func (c *Client) HotelListStream(ctx context.Context, req *HotelListRequest, opt
 }
 
 // NewHotelListStream returns a stream of hotels without a client, for tests of what uses one.
-// Response returns resp, which is complete once a loop over Hotels has ended without an error.
+// Response returns resp, which is complete once a loop over Hotels has ended without an error. A
+// nil resp is an empty one; without hotels the loop gets a *ValidationError.
 func NewHotelListStream(hotels iter.Seq2[*types.Hotel, error], resp *HotelListResponse) *HotelListStream {
+	if resp == nil {
+		resp = new(HotelListResponse)
+	}
+	if hotels == nil {
+		var f faults
+		f.add("hotels", "is nil: pass the sequence that the loop is to get")
+		hotels = func(yield func(*types.Hotel, error) bool) { yield(nil, f.err("NewHotelListStream")) }
+	}
 	return &HotelListStream{made: hotels, answer: resp}
 }
 

@@ -651,3 +651,24 @@ func TestStreamWithoutAClient(t *testing.T) {
 		assert.Equal(t, row.complete, complete, name)
 	}
 }
+
+// Without hotels a stream says so, and without a response it has an empty one.
+func TestStreamWithoutAClientOfNothing(t *testing.T) {
+	nothing := hotelstays.NewHotelListStream(nil, nil)
+	var invalid *hotelstays.ValidationError
+	for _, err := range nothing.Hotels() {
+		require.ErrorAs(t, err, &invalid)
+	}
+	require.NotNil(t, invalid)
+	assert.Equal(t, "NewHotelListStream", invalid.Func)
+	_, complete := nothing.Response()
+	assert.False(t, complete)
+
+	none := hotelstays.NewHotelListStream(func(func(*types.Hotel, error) bool) {}, nil)
+	for range none.Hotels() {
+		t.Error("a hotel")
+	}
+	resp, complete := none.Response()
+	assert.Equal(t, &hotelstays.HotelListResponse{}, resp)
+	assert.True(t, complete)
+}

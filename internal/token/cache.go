@@ -241,7 +241,7 @@ func (c *Cache) use(t Token) transport.Authorization {
 // it, and a new one would be refused as well.
 func (c *Cache) Refused(ctx context.Context, refused transport.Authorization) (again bool, advice string) {
 	if !c.Renewable {
-		return false, ""
+		return false, "use a new token: give it to WithCredential, or to a new client"
 	}
 	if wait := c.drop(ctx, refused); wait > 0 {
 		return false, fmt.Sprintf("a new token was refused, too; another one is asked for in %s", wait)

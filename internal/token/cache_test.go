@@ -263,6 +263,11 @@ func TestTokenThatIsNotRenewableStays(t *testing.T) {
 		failed, _ := s.callAll(t.Context(), 10, c)
 		assert.Len(t, failed, 10)
 		assert.EqualValues(t, 1, s.fetches.Load())
+		refused, err := c.Authorization(t.Context())
+		require.NoError(t, err)
+		again, advice := c.Refused(t.Context(), refused)
+		assert.False(t, again)
+		assert.NotEmpty(t, advice, "a credential can be checked, a token must be replaced")
 	})
 }
 
