@@ -95,16 +95,10 @@ func (e *TransportError) kind() ErrorKind {
 		}
 	case errors.Is(e.Err, ErrProxyAuth):
 		return KindProxyAuth
-	case errors.Is(e.Err, ratelimit.ErrPaused): // no deadline has passed, although the error wraps that of one
+	case errors.Is(e.Err, ratelimit.ErrPaused):
 		return KindRateLimited
 	}
 	return KindTransport
-}
-
-// Is reports whether target is ErrRateLimited, and a 429 before this call paused its operation for
-// longer than the call may take.
-func (e *TransportError) Is(target error) bool {
-	return target == ErrRateLimited && e.kind() == KindRateLimited
 }
 
 func (e *TransportError) next() string {
@@ -128,7 +122,8 @@ func (e *TransportError) next() string {
 	return "it is safe to call again"
 }
 
-// Unwrap returns the cause, such as context.DeadlineExceeded.
+// Unwrap returns the cause, such as context.DeadlineExceeded, or ErrRateLimited if a 429 before
+// this call paused its operation for longer than the call may take.
 func (e *TransportError) Unwrap() error { return e.Err }
 
 func (e *TransportError) details() details {

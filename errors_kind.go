@@ -122,7 +122,6 @@ func KindOf(err error) ErrorKind {
 		}
 	}
 	switch {
-	case outermost == KindRateLimited: // of a paused call, although its error wraps that of a deadline
 	case errors.Is(err, context.Canceled):
 		return KindCanceled
 	case errors.Is(err, context.DeadlineExceeded):

@@ -553,7 +553,7 @@ func TestKindOf(t *testing.T) {
 		{hotelstays.KindTimeout, noAnswer(fmt.Errorf("waiting: %w", context.DeadlineExceeded))},
 		{hotelstays.KindTimeout, noAnswer(fmt.Errorf("%w before another attempt, after: %w", context.DeadlineExceeded,
 			api(hotelstays.OpQueryOrders, 503, 0)))},
-		{hotelstays.KindRateLimited, noAnswer(fmt.Errorf("%w, another hour: %w", ratelimit.ErrPaused, context.DeadlineExceeded))},
+		{hotelstays.KindRateLimited, noAnswer(fmt.Errorf("%w: %w", hotelstays.ErrRateLimited, ratelimit.ErrPaused))},
 		{hotelstays.KindTimeout, &hotelstays.VoucherError{Err: context.DeadlineExceeded}},
 		{hotelstays.KindValidation, &hotelstays.ValidationError{}},
 		{hotelstays.KindDecode, &hotelstays.DecodeError{Err: cause}},

@@ -4,6 +4,8 @@ package hotelstays
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -23,8 +25,10 @@ import (
 // Implementations must be safe for concurrent use. Package hotelstaystest/storetest tests
 // them.
 type RateLimiter interface {
-	// Acquire waits for a slot, or returns an error that wraps ctx's when ctx ends. It grants
-	// operations without a rate limit at once; their permit may be nil.
+	// Acquire waits for a slot, or returns an error that wraps ctx's when ctx ends. If ctx's
+	// deadline comes before the end of a pause, it may return an error that wraps ErrRateLimited
+	// at once, which ends the call. It grants operations without a rate limit at once; their
+	// permit may be nil.
 	Acquire(ctx context.Context, key RateLimitKey) (Permit, error)
 	// Pause grants nothing to key until the given time, also to callers that wait. The longest
 	// pause counts. It is called after a 429, with a time of at most a day ahead.
@@ -118,7 +122,10 @@ func (l *processLimiter) Acquire(ctx context.Context, key RateLimitKey) (Permit,
 		return unlimited{}, nil
 	}
 	permit, err := w.Acquire(ctx)
-	if err != nil {
+	switch {
+	case errors.Is(err, ratelimit.ErrPaused):
+		return nil, fmt.Errorf("%w: %w", ErrRateLimited, err)
+	case err != nil:
 		return nil, err
 	}
 	return (*windowPermit)(permit), nil
@@ -149,7 +156,10 @@ type callLimiter struct {
 
 func (l *callLimiter) Acquire(ctx context.Context) (transport.Permit, error) {
 	permit, err := l.limiter.Acquire(ctx, l.key)
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrRateLimited) && !errors.Is(err, ratelimit.ErrPaused): // of a limiter of the caller
+		return nil, fmt.Errorf("%w: %w", ratelimit.ErrPaused, err)
+	case err != nil:
 		return nil, err
 	}
 	if isNil(permit) {

@@ -227,12 +227,41 @@ func TestPauseBeyondTheDeadline(t *testing.T) {
 		require.ErrorIs(t, call(t.Context(), client), hotelstays.ErrRateLimited)
 		start := time.Now()
 		err := call(t.Context(), client)
-		assert.ErrorIs(t, err, context.DeadlineExceeded)
-		assert.ErrorContains(t, err, "1h0m0s")
+		assert.ErrorIs(t, err, hotelstays.ErrRateLimited)
+		assert.NotErrorIs(t, err, context.DeadlineExceeded, "none has passed")
+		assert.Equal(t, hotelstays.KindRateLimited, hotelstays.KindOf(err))
+		assert.ErrorContains(t, err, start.Add(time.Hour).UTC().Format(time.RFC3339))
+		assert.NotContains(t, err.Error(), "deadline exceeded")
 		assert.NotContains(t, err.Error(), "safe to call again")
 		assert.Zero(t, time.Since(start))
 	})
 }
+
+// A limiter of the caller may also refuse at once, and is not asked again.
+func TestLimiterThatRefusesAtOnce(t *testing.T) {
+	for refusal, kind := range map[error]hotelstays.ErrorKind{
+		hotelstays.ErrRateLimited: hotelstays.KindRateLimited,
+		context.DeadlineExceeded:  hotelstays.KindTimeout,
+	} {
+		asked := 0
+		limiter := limiterFunc(func() error { asked++; return fmt.Errorf("own: %w", refusal) })
+		client := clientThrough(t, &fixedAnswer{status: 200}, hotelstays.WithRateLimiter(limiter), hotelstays.WithMaxAttempts(4))
+		for op, call := range operationCalls {
+			asked = 0
+			err := call(t.Context(), client)
+			assert.ErrorIs(t, err, refusal, op)
+			assert.Equal(t, kind, hotelstays.KindOf(err), op)
+			assert.Equal(t, 1, asked, op)
+		}
+	}
+}
+
+type limiterFunc func() error
+
+func (f limiterFunc) Acquire(context.Context, hotelstays.RateLimitKey) (hotelstays.Permit, error) {
+	return nil, f()
+}
+func (limiterFunc) Pause(hotelstays.RateLimitKey, time.Time) {}
 
 // The sandbox has the documented rate limits, and the client keeps each of them.
 func TestDocumentedRateLimitsHold(t *testing.T) {

@@ -105,6 +105,8 @@ func TestPauseHoldsTheFallback(t *testing.T) {
 		defer cancel()
 		a.Pause(key, start.Add(20*time.Second))
 		_, err := a.Acquire(ctx, key)
-		assert.Equal(t, context.DeadlineExceeded, err)
+		assert.ErrorIs(t, err, hotelstays.ErrRateLimited)
+		assert.NotErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, 9*time.Second, time.Since(start), "at once")
 	})
 }

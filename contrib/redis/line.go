@@ -112,6 +112,9 @@ func redisName(key hotelstays.RateLimitKey) string {
 func (l *line) window() time.Duration { return window + l.limiter.opts.Margin }
 
 func (l *line) acquire(ctx context.Context) (hotelstays.Permit, error) {
+	if err := l.refusePaused(ctx); err != nil {
+		return nil, err
+	}
 	for {
 		p, err := l.wait(ctx)
 		if l.fallback == nil || !errors.Is(err, ErrUnavailable) {
@@ -122,6 +125,17 @@ func (l *line) acquire(ctx context.Context) (hotelstays.Permit, error) {
 			return p, err
 		}
 	}
+}
+
+// refusePaused refuses a caller whose deadline comes before the end of a pause that this process
+// knows of.
+func (l *line) refusePaused(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if end, ok := ctx.Deadline(); ok && ctx.Err() == nil && end.Before(l.paused) {
+		return fmt.Errorf("%w until %s, and the call's limit ends before that", hotelstays.ErrRateLimited, l.paused.UTC().Format(time.RFC3339))
+	}
+	return nil
 }
 
 // acquireFallback waits for a slot of this process's part of the limit, until Redis is

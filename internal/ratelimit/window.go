@@ -60,8 +60,9 @@ func NewWindow(n int, window, margin time.Duration) *Window {
 	return &Window{n: n, window: window, margin: margin, unused: n}
 }
 
-// ErrPaused is part of the error of a caller whose deadline comes before the end of a pause.
-var ErrPaused = errors.New("a 429 asked to stay away for longer than this call may take")
+// ErrPaused is part of the error of a caller whose deadline comes before the end of a pause. That
+// deadline has not passed, so the error wraps none of ctx.
+var ErrPaused = errors.New("the service asked for a pause")
 
 // Acquire waits for a slot. When ctx ends first it returns ctx's error and uses no slot.
 // It returns at once if the deadline comes before the end of a pause.
@@ -73,7 +74,7 @@ func (w *Window) Acquire(ctx context.Context) (*Permit, error) {
 	now := time.Now()
 	if end, ok := ctx.Deadline(); ok && end.Before(w.pausedUntil) {
 		defer w.mu.Unlock()
-		return nil, fmt.Errorf("%w, another %s: %w", ErrPaused, w.pausedUntil.Sub(now).Round(time.Second), context.DeadlineExceeded)
+		return nil, fmt.Errorf("%w until %s, and the call's limit ends before that", ErrPaused, w.pausedUntil.UTC().Format(time.RFC3339))
 	}
 	if w.waiters.Len() == 0 {
 		if p := w.take(now); p != nil {

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
 )
 
 // ErrBodyTooLarge is the error of an answer above Policy.MaxBody.
@@ -88,8 +90,8 @@ func (r *run) attempt(ctx context.Context, in *http.Request) error {
 	}
 	permit, err := r.acquire(ctx)
 	if err != nil {
-		// The limiter may report a deadline that it would miss, before it passes.
-		r.last.permanent = errors.Is(err, context.DeadlineExceeded)
+		// The limiter may refuse a call that would miss its deadline, before that passes.
+		r.last.permanent = errors.Is(err, ratelimit.ErrPaused) || errors.Is(err, context.DeadlineExceeded)
 		return fmt.Errorf("waiting for the rate limit: %w", r.explainEnd(ctx, err))
 	}
 	trace := &trace{permit: permit}
