@@ -129,6 +129,13 @@ func byCode(code int) (condition, bool) {
 	return condition{}, false
 }
 
+// RateLimit holds the rate limit figures of an answer.
+type RateLimit struct {
+	Limit     int           // requests per second
+	Remaining int           // left in the current window
+	Reset     time.Duration // until the window rolls over
+}
+
 // APIError is a refusal or a failure that the service reported, or an HTTP status of
 // something in front of it. It matches at most one of the sentinels
 // with errors.Is.

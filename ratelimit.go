@@ -65,13 +65,6 @@ type PermitResult struct {
 	RateLimited bool
 }
 
-// RateLimit holds the rate limit figures of an answer.
-type RateLimit struct {
-	Limit     int           // requests per second
-	Remaining int           // left in the current window
-	Reset     time.Duration // until the window rolls over
-}
-
 // RateLimiterOptions are the settings of NewRateLimiter.
 type RateLimiterOptions struct {
 	// Margin is added to the second of the rate limit: 10 ms if it is 0, nothing if it is
