@@ -30,7 +30,7 @@ type ResponseMeta struct {
 	RequestID string
 	// TraceID identifies the call, or all calls that WithTraceID gave the same id.
 	TraceID string
-	// SessionID is the answer's Session-Id header. A secret in it is redacted.
+	// SessionID is the answer's Session-Id header. A credential or token in it is redacted.
 	SessionID string
 	// ServerCost is how long the service took, by its own header.
 	ServerCost time.Duration
@@ -71,7 +71,7 @@ type callAnswer struct {
 	traceID   string // as it was sent
 	reference string
 	facts     *ServiceFacts
-	secrets   redact.Set // of the credential and the request, then the token
+	secrets   redact.Set // the credential's, those of the request, and at last the token
 	keepRaw   bool
 	maxBytes  int64
 	log       *slog.Logger
@@ -361,12 +361,12 @@ func (a *callAnswer) header() http.Header {
 	return h
 }
 
-// sessionID is the answer's Session-Id header, unchanged because later calls send it. Only a
-// whole secret in it is redacted.
+// sessionID is the answer's Session-Id header, unchanged because later calls send it. Only the whole
+// credential or token in it is redacted.
 func (a *callAnswer) sessionID() string {
 	id := a.result.Answer.Header.Get("Session-Id")
-	if a.secrets.In(id) {
-		return a.scrub(id)
+	if own := (redact.Set{a.secrets[0], a.secrets[len(a.secrets)-1]}); own.In(id) {
+		return own.Text(id)
 	}
 	return id
 }
