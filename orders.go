@@ -77,13 +77,24 @@ func (*QueryOrdersRequest) check(resp *QueryOrdersResponse, a *callAnswer) error
 func (r *QueryOrdersResponse) meta() *ResponseMeta { return &r.Meta }
 
 // hasNullOrders reports whether the answer's list of orders is null, in an answer of a credible
-// size. Duplicate names and other spellings were refused before.
+// size with nothing else in data, such as orders under another name. Duplicate names and other
+// spellings were refused before.
 func (a *callAnswer) hasNullOrders() bool {
-	var env struct {
-		Data struct{ Orders json.RawMessage }
-	}
+	var env struct{ Data map[string]json.RawMessage }
 	body := a.result.Answer.Body
-	return len(body) <= maxNoOrders && json.Unmarshal(body, &env) == nil && string(env.Data.Orders) == "null"
+	if len(body) > maxNoOrders || json.Unmarshal(body, &env) != nil || string(env.Data["orders"]) != "null" {
+		return false
+	}
+	for _, value := range env.Data {
+		if !isNothing(value) {
+			return false
+		}
+	}
+	return true
+}
+
+func isNothing(value json.RawMessage) bool {
+	return slices.Contains([]string{"false", "0", "null", `""`, "[]", "{}"}, string(value))
 }
 
 // signOfMore returns why an answer without orders may be incomplete, or an empty string.
@@ -125,7 +136,7 @@ func signOfMore(object []byte, below ...string) string {
 		name, _ := token.(string)
 		has := func(word string) bool { return strings.Contains(strings.ToLower(name), word) }
 		switch {
-		case slices.Contains([]string{"false", "0", "null", `""`, "[]", "{}"}, string(value)):
+		case isNothing(value):
 		case slices.Contains(namesOfMore, wordSeparators.Replace(strings.ToLower(name))):
 			return strconv.Quote(name)
 		case len(below) > 0 && has(below[0]) && value[0] == '{':
