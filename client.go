@@ -301,9 +301,8 @@ func (x *exchange) prepare(p parts) (err error) {
 		if x.set.traceID != nil {
 			*trace = x.set.traceID(x.ctx)
 		}
-		if *trace = cmp.Or(*trace, uuid.NewString()); headerProblem(*trace) != "" {
-			x.set.add("WithTraceIDFrom", "the id %s", headerProblem(*trace))
-			return x.set.err(x.op)
+		if headerProblem(*trace) != "" { // no call fails for an id that only correlates
+			*trace = uuid.NewString()
 		}
 	}
 	x.session = p.session

@@ -20,14 +20,18 @@ type ServiceFacts struct {
 	// and Cancel have an unknown outcome, except under HTTP 400, 401, 403 and 429, and 404 for
 	// Cancel. Under any other HTTP status, such as 5xx, no code proves anything.
 	RefusalCodes map[Operation][]int `json:"refusalCodes,omitempty"`
-	// NullOrders says that QueryOrders writes an empty list as "orders": null. Without this fact
-	// such an answer is a *DecodeError, and does not prove that there is no order.
+	// NullOrders says that QueryOrders writes an empty list as "orders": null, with nothing else in
+	// data. Without this fact such an answer is a *DecodeError, and does not prove that there is
+	// no order.
 	NullOrders bool `json:"nullOrders,omitempty"`
 }
 
-// copied returns a copy that shares nothing with f.
+// copied returns a copy that shares nothing with f, or nil.
 func (f *ServiceFacts) copied() *ServiceFacts {
 	c := clone(f)
+	if c == nil {
+		return nil
+	}
 	c.RefusalCodes = maps.Clone(f.RefusalCodes)
 	for op, codes := range c.RefusalCodes {
 		c.RefusalCodes[op] = slices.Clone(codes)

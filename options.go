@@ -257,9 +257,8 @@ func notNil(option string, value any, set clientOption) Option {
 // has a span only if your program started one. In the calls of a helper it has the helper's, too.
 // The package docs of contrib/otel have the id of an OpenTelemetry trace.
 //
-// Where id returns an empty text, the call has a new id, as without this option; WithTraceID of a
-// call wins. An id that does not fit into a header is a *ValidationError. id must be safe for
-// concurrent use.
+// Where id returns an empty text, or one that does not fit into a header, the call has a new id, as
+// without this option; WithTraceID of a call wins. id must be safe for concurrent use.
 func WithTraceIDFrom(id func(ctx context.Context) string) Option {
 	return clientOption(func(c *config) {
 		if id == nil {

@@ -52,7 +52,7 @@ func CallOptionsOf(opts ...CallOption) (CallOptions, error) {
 		Language: set.headers[headerLanguage], Market: set.headers[headerMarket], UserRef: set.headers[headerUserRef],
 		ClientIP: set.headers[headerClientIP], Currency: set.headers[headerCurrency], TraceID: set.headers[headerTraceID],
 		Header: set.header, RequestID: set.requestID, ClientRequestTimestamp: set.timestamp, Timeout: set.timeout,
-		MaxAttempts: set.attempts, ServiceFacts: set.facts, RawData: set.rawData, Parallelism: set.parallelism,
+		MaxAttempts: set.attempts, ServiceFacts: set.facts.copied(), RawData: set.rawData, Parallelism: set.parallelism,
 		BatchSize: set.batchSize, Wakeup: set.wakeup, SaveRecovery: set.save, UnsignedVouchers: set.unsignedVouchers,
 		MaxVoucherBytes: set.maxVoucherBytes,
 	}

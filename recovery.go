@@ -210,6 +210,8 @@ func (c *Client) recoveryRun(ctx context.Context, name Operation, r *BookingReco
 		f.add("recovery.fingerprint", "is of another environment or account; use the client that booked (each TokenCredential counts as an account)")
 	case r.Polls < 0 || r.Polls > len(recoverySchedule):
 		f.add("recovery.polls", "is %d; it must lie between 0 and %d", r.Polls, len(recoverySchedule))
+	default:
+		f.text("recovery.customerReferenceNo", r.CustomerReferenceNo)
 	}
 	return &recoveryRun{c, r, set}, f.err(name)
 }
@@ -299,9 +301,6 @@ func (run *recoveryRun) poll(ctx context.Context) (outcome *BookingOutcome, abse
 		outcome.Err = err
 		c.log.LogAttrs(ctx, slog.LevelWarn, "recovery poll failed",
 			append(logAttrs(err), slog.String(transport.LogReference, r.CustomerReferenceNo))...)
-		if _, ok := errors.AsType[*ValidationError](err); ok {
-			return outcome, false, err
-		}
 		if errors.Is(err, ErrForbidden) {
 			outcome.State = BookingUnverified // the next poll would be refused, too
 		}

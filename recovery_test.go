@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -547,6 +548,8 @@ func TestRecoveryThatCannotPoll(t *testing.T) {
 		var invalid *hotelstays.ValidationError
 		_, err := w.client.RecoverBooking(t.Context(), recovery, hotelstays.WithCurrency("EUR"))
 		assert.ErrorAs(t, err, &invalid)
+		_, err = w.client.RecoverBooking(t.Context(), w.client.NewBookingRecovery(w.offer.Request("\xff")))
+		assert.Equal(t, []string{"recovery.customerReferenceNo"}, faultPaths(t, err))
 		assert.Equal(t, start, time.Now())
 
 		recovery.EndedAt, recovery.NextPoll = start, start.Add(time.Minute)
@@ -558,6 +561,18 @@ func TestRecoveryThatCannotPoll(t *testing.T) {
 		assert.ErrorIs(t, err, context.Canceled)
 		assert.Equal(t, hotelstays.BookingOpen, outcome.State)
 		assert.Empty(t, w.Ledger().Requests(hotelstays.OpQueryOrders))
+	})
+}
+
+// What the caller's parts of the client say of a poll is never the outcome of Book.
+func TestRecoveryWhosePollsAreInvalid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
+			return nil, &hotelstays.ValidationError{Func: "of a RoundTripper"}
+		}))
+		outcome, err := client.BookAndRecover(t.Context(), offer{RoomRatePkg: types.RoomRatePkg{RatePkgID: "offer"}, Session: "s"}.Request("ref-1"))
+		require.NoError(t, err)
+		assert.Equal(t, hotelstays.BookingUnverified, outcome.State)
 	})
 }
 
