@@ -114,12 +114,19 @@ type RoomRatePkg struct {
 // next after t. Where no step covers t, an offer with free cancellation until after t costs 0.
 // Whether a fee is of one room or of all of them is undocumented.
 //
-// It is an error if the offer leaves the cost open: if a deadline is no instant, is t itself, or
-// has passed for all steps, if a fee has no amount, or if the steps and RefundableMode contradict
-// each other. Show the traveller CancelFees and RateComment then.
+// It is an error if t is zero, or if the offer leaves the cost open: if a deadline is no instant, is t
+// itself, or has passed for all steps, if the fee has no amount or currency or is negative, or if
+// the steps and RefundableMode contradict each other. Show the traveller CancelFees and RateComment then.
 func (p RoomRatePkg) CancelFeeAt(t time.Time) (Money, error) {
 	unknown := func(format string, args ...any) (Money, error) {
 		return Money{}, fmt.Errorf("the cost of a cancellation at %s is unknown: "+format, append([]any{t.Format(time.RFC3339)}, args...)...)
+	}
+	until, err := p.RefundableUntil.Time()
+	switch {
+	case t.IsZero():
+		return unknown("that is the zero time")
+	case err != nil && p.RefundableUntil != "":
+		return unknown("refundableUntil: %w", err)
 	}
 	var fee *Money
 	var next time.Time
@@ -136,11 +143,10 @@ func (p RoomRatePkg) CancelFeeAt(t time.Time) (Money, error) {
 			return unknown("two steps until %s have different fees", step.Until)
 		}
 	}
-	until, err := p.RefundableUntil.Time()
 	free := p.RefundableMode == RefundableFull && err == nil && until.After(t)
 	switch {
 	case fee == nil && free:
-		return Money{Currency: p.TotalRate.NetRate.Currency, Amount: "0"}, nil
+		fee = &Money{Currency: p.TotalRate.NetRate.Currency, Amount: "0"}
 	case fee == nil:
 		return unknown("no step of cancelFees covers it")
 	}
@@ -148,6 +154,8 @@ func (p RoomRatePkg) CancelFeeAt(t time.Time) (Money, error) {
 	switch {
 	case err != nil:
 		return unknown("%w", err)
+	case amount.IsNegative(), fee.Currency == "":
+		return unknown("the fee is %q: negative, or with no currency", fee)
 	case free && !amount.IsZero(), p.RefundableMode == RefundableNo && amount.IsZero():
 		return unknown("the fee is %s, and refundableMode is %s", fee, p.RefundableMode)
 	}
