@@ -33,8 +33,9 @@ type DoRequest struct {
 	// SessionID is sent as Session-Id, if it is not empty.
 	SessionID string
 	// Operation names the call in errors, logs and for observers, and selects its rate limit.
-	// Without it the call is one of the operation with that path. An operation that the client
-	// does not know is named by its path and has no rate limit.
+	// Without it the call is one of the operation with that path, and it may not be another one
+	// that the client knows. An operation that the client does not know is named by its path and
+	// has no rate limit.
 	Operation Operation
 	// Idempotent says that the call may be carried out twice, as a read may: it is resent
 	// like one. Other calls are resent like Book, only if the service provably did not carry
@@ -113,8 +114,12 @@ func (r *DoRequest) validate(v *validation) {
 	if len(r.Path) < 2 || r.Path[0] != '/' || path.Clean(r.Path) != r.Path || strings.Trim(r.Path, plain) != "" {
 		v.add("path", "must be the path below the base URL, such as /api/search/hotelList: from its slash on, without query and escapes")
 	}
-	if known, _ := r.operation(); r.Idempotent && known != "" && operations[known].mutates {
+	known, _ := r.operation()
+	if r.Idempotent && known != "" && operations[known].mutates {
 		v.add("idempotent", "is set for %s, which is no read", known)
+	}
+	if known != "" && r.Operation != known && operations[r.Operation] != nil {
+		v.add("operation", "is %s, but the path is that of %s; leave it empty", r.Operation, known)
 	}
 	if into := reflect.ValueOf(r.Into); r.Into != nil && (into.Kind() != reflect.Pointer || into.IsNil()) {
 		v.add("into", "is a %T; it must be a pointer that is not nil", r.Into)

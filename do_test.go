@@ -206,6 +206,7 @@ func TestDoRefusesBadInput(t *testing.T) {
 		{"into", &hotelstays.DoRequest{Path: newPath, Into: struct{}{}}, nil},
 		{"into", &hotelstays.DoRequest{Path: newPath, Into: null}, nil},
 		{"operation", &hotelstays.DoRequest{Path: newPath, Operation: "a\nb"}, nil},
+		{"operation", &hotelstays.DoRequest{Path: "/api/trade/book", Operation: hotelstays.OpCancel}, nil},
 		{"Session-Id", &hotelstays.DoRequest{Path: newPath, SessionID: "a\nb"}, nil},
 		{"body", &hotelstays.DoRequest{Path: newPath, Body: func() {}}, nil},
 		{"body", &hotelstays.DoRequest{Path: newPath, Body: math.NaN()}, nil},
