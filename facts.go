@@ -14,7 +14,7 @@ import (
 type ServiceFacts struct {
 	// OrderStates are the meanings of order states, for AwaitOrder and CancelAndRead.
 	OrderStates OrderStates `json:"orderStates,omitzero"`
-	// RefusalCodes are the service's own codes that prove for an operation that nothing was
+	// RefusalCodes are the service's own codes that prove for Book or Cancel that nothing was
 	// done, such as {"Book": [100001112]}. Under HTTP 2xx and 4xx they are refusals, an
 	// *APIError, like the codes that are documented for the operation. Without this fact Book
 	// and Cancel have an unknown outcome, except under HTTP 400, 401, 403 and 429, and 404 for
@@ -47,9 +47,14 @@ func (f *ServiceFacts) validate(v *faults) {
 			v.add(option, "orderStates names the status %d twice", status)
 		}
 	}
+	for _, status := range slices.Concat(f.OrderStates.Confirmed, f.OrderStates.Cancelled) {
+		if isOpen(status) {
+			v.add(option, "orderStates has the status %d, which is documented as open; it may stand in pending alone", status)
+		}
+	}
 	for _, op := range slices.Sorted(maps.Keys(f.RefusalCodes)) {
-		if operations[op] == nil {
-			v.add(option, "refusalCodes names %q, which is no operation; use one such as %s", op, OpBook)
+		if !oneOf(op, OpBook, OpCancel) {
+			v.add(option, "refusalCodes names %q; only %s and %s can have them", op, OpBook, OpCancel)
 		}
 		for _, code := range f.RefusalCodes[op] {
 			if code <= 0 {
@@ -64,8 +69,8 @@ func (f *ServiceFacts) refuses(op Operation, code int) bool {
 	return slices.Contains(f.RefusalCodes[op], code)
 }
 
-// OrderStates defines the meaning of order states. Only 0 and 1 are documented. A status must
-// not have two meanings.
+// OrderStates defines the meaning of order states. Only 0 and 1 are documented, as open: they may
+// stand in Pending alone. A status must not have two meanings.
 type OrderStates struct {
 	Confirmed []types.OrderStatus `json:"confirmed,omitempty"`
 	Pending   []types.OrderStatus `json:"pending,omitempty"`
@@ -86,16 +91,21 @@ const (
 	OrderStateUnknown OrderState = ""
 )
 
-// StateOf returns the meaning of a status: that of the list which has it. A status in none is
-// open if it is 0 or 1, else unknown.
+// StateOf returns the meaning of a status: 0 and 1 are open, another has that of the list which has
+// it, or is unknown.
 func (s OrderStates) StateOf(status types.OrderStatus) OrderState {
 	switch {
+	case isOpen(status), slices.Contains(s.Pending, status):
+		return OrderStateOpen
 	case slices.Contains(s.Confirmed, status):
 		return OrderStateConfirmed
 	case slices.Contains(s.Cancelled, status):
 		return OrderStateCancelled
-	case slices.Contains(s.Pending, status), status == types.OrderUnknown, status == types.OrderConfirming:
-		return OrderStateOpen
 	}
 	return OrderStateUnknown
+}
+
+// isOpen reports whether a status is documented, as that of an open order.
+func isOpen(status types.OrderStatus) bool {
+	return oneOf(status, types.OrderUnknown, types.OrderConfirming)
 }

@@ -133,7 +133,7 @@ func TestNullOrders(t *testing.T) {
 	}
 }
 
-// What the caller names wins over the documented meaning of 0 and 1.
+// 0 and 1 have the documented meaning, whatever else the caller names.
 func TestStateOf(t *testing.T) {
 	none := hotelstays.OrderStates{}
 	own := hotelstays.OrderStates{Confirmed: []types.OrderStatus{2, 0}, Pending: []types.OrderStatus{4}, Cancelled: []types.OrderStatus{3}}
@@ -146,7 +146,7 @@ func TestStateOf(t *testing.T) {
 		{none, types.OrderUnknown, hotelstays.OrderStateOpen, `"open"`},
 		{none, types.OrderConfirming, hotelstays.OrderStateOpen, `"open"`},
 		{none, 2, hotelstays.OrderStateUnknown, `""`},
-		{own, 0, hotelstays.OrderStateConfirmed, `"confirmed"`},
+		{own, 0, hotelstays.OrderStateOpen, `"open"`},
 		{own, 1, hotelstays.OrderStateOpen, `"open"`},
 		{own, 2, hotelstays.OrderStateConfirmed, `"confirmed"`},
 		{own, 3, hotelstays.OrderStateCancelled, `"cancelled"`},

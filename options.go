@@ -212,7 +212,7 @@ func WithMaxAttempts(n int) SharedOption {
 }
 
 // WithServiceFacts says what you know about the service beyond its document. On a call it
-// replaces all facts of the client.
+// replaces all facts of the client. Book, Cancel, QueryOrders, Do and the helpers over them take it.
 func WithServiceFacts(facts ServiceFacts) SharedOption {
 	known := facts.copied()
 	return sharedOption{callOptionFor(optionServiceFacts, func(s *settings) {

@@ -117,7 +117,7 @@ var optionRules = [optionCount]optionRule{
 	optionTimeout:          {name: "WithTimeout", takers: everyCallAndDownload},
 	optionMaxAttempts:      {name: "WithMaxAttempts", takers: everyCall},
 	optionHeader:           {name: "WithHeader", takers: everyCall},
-	optionServiceFacts:     {name: "WithServiceFacts", takers: everyCall},
+	optionServiceFacts:     {name: "WithServiceFacts", takers: withFacts},
 	optionRawData:          {name: "WithRawData", takers: withResponse},
 	optionParallelism:      {name: "WithParallelism", takers: onlyMethods("WalkDestinations", "HotelsMetadataAll", "HotelListBatches")},
 	optionBatchSize:        {name: "WithBatchSize", takers: onlyMethods("HotelListBatches")},
@@ -146,6 +146,9 @@ var (
 	}}
 	inBookingFlow = takers{"HotelList, HotelRates, CheckAvail, Book and Cancel", func(_ Operation, row *operation) bool {
 		return row != nil && row.bookingFlow
+	}}
+	withFacts = takers{"Book, Cancel, QueryOrders and Do", func(method Operation, row *operation) bool {
+		return method == "Do" || row != nil && oneOf(row, operations[OpBook], operations[OpCancel], operations[OpQueryOrders])
 	}}
 	withResponse = takers{"methods that return a response", func(method Operation, row *operation) bool {
 		return row != nil && !oneOf(method, "WalkDestinations", "HotelsMetadataAll", "HotelListStream", "FindOrder", "AwaitOrder",

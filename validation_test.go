@@ -571,12 +571,14 @@ func TestValidationOptionValues(t *testing.T) {
 		{"the code of a success", "WithServiceFacts", refusing(hotelstays.OpBook, 7, 0)},
 		{"a negative code", "WithServiceFacts", refusing(hotelstays.OpCancel, -1)},
 		{"codes of no operation", "WithServiceFacts", refusing("book", 7)},
+		{"codes of a read", "WithServiceFacts", refusing(hotelstays.OpQueryOrders, 7)},
+		{"an open state as confirmed", "WithServiceFacts", withStates(hotelstays.OrderStates{Confirmed: []types.OrderStatus{2, 1}})},
+		{"an open state as cancelled", "WithServiceFacts", withStates(hotelstays.OrderStates{Cancelled: []types.OrderStatus{0}})},
 		{"nil", "opts", nil},
 	}
-	req := new(goodHotelList())
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			_, err := clientWith(t, noSend{t}, bearerToken("token")).HotelList(t.Context(), req, row.opt)
+			err := operationCalls[hotelstays.OpBook](t.Context(), clientWith(t, noSend{t}, bearerToken("token")), row.opt)
 			assert.Equal(t, []string{row.path}, faultPaths(t, err))
 
 			if shared, ok := row.opt.(hotelstays.Option); ok {
