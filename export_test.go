@@ -17,7 +17,7 @@ var DecodeTarget = decodeTarget
 func ReadKeepingData(ctx context.Context, body []byte) (json.RawMessage, error) {
 	var meta ResponseMeta
 	a := callAnswer{ctx: ctx, op: OpQueryOrders, row: operations[OpQueryOrders], keepRaw: true}
-	a.result.Answer = &transport.Answer{Status: http.StatusOK, Header: http.Header{}, Body: body}
+	a.received(transport.Result{Answer: &transport.Answer{Status: http.StatusOK, Header: http.Header{}, Body: body}})
 	if _, err := a.decode(new(QueryOrdersResponse), &meta, func() error { return nil }); err != nil {
 		return nil, err
 	}
