@@ -101,13 +101,23 @@ func (e *TransportError) kind() ErrorKind {
 	return KindTransport
 }
 
+// unusableValue is a header that the function of an option made, and that cannot be sent.
+type unusableValue struct{ option, problem string }
+
+func (e *unusableValue) Error() string { return "the value from " + e.option + " " + e.problem }
+
 func (e *TransportError) next() string {
 	if token, ok := e.Err.(failure); ok && e.NoToken {
 		return token.next()
 	}
 	var certificate *tls.CertificateVerificationError
 	var unresolved *net.DNSError
+	var unusable *unusableValue
 	switch {
+	case errors.As(e.Err, &unusable):
+		return "mend the function of " + unusable.option
+	case errors.Is(e.Err, transport.ErrReusedID):
+		return "mend the function of WithRequestID"
 	case errors.Is(e.Err, ratelimit.ErrPaused):
 		return "call again when that time is over"
 	case errors.As(e.Err, &certificate):

@@ -177,7 +177,7 @@ func WithClientRequestTimestamp(format func(ctx context.Context, sent time.Time)
 // checkedHeader checks the value that the function of an option made for a header.
 func checkedHeader(option, value string) (string, error) {
 	if problem := headerProblem(value); problem != "" {
-		return "", fmt.Errorf("the value from %s %s", option, problem)
+		return "", &unusableValue{option, problem}
 	}
 	return value, nil
 }

@@ -390,6 +390,7 @@ func TestUnusableRequestIDsAndTimestamps(t *testing.T) {
 					var failed *hotelstays.TransportError
 					require.ErrorAs(t, err, &failed)
 					assert.ErrorContains(t, err, row.problem)
+					assert.NotContains(t, err.Error(), "safe to call again", "it would fail again")
 					assert.False(t, failed.Sent)
 					assert.Equal(t, row.sent, failed.Attempts)
 					assert.NotErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))

@@ -151,7 +151,8 @@ func (r *run) authorize(ctx context.Context) (err error) {
 	return err
 }
 
-var errReusedID = errors.New("the Request-Id is that of the attempt before; each attempt needs a new one")
+// ErrReusedID is the error of a Call.RequestID that returned an id twice.
+var ErrReusedID = errors.New("the Request-Id is that of the attempt before; each attempt needs a new one")
 
 // identify returns the Request-Id of the attempt that begins now, and sets its times.
 func (r *run) identify(ctx context.Context) (id string, err error) {
@@ -165,7 +166,7 @@ func (r *run) identify(ctx context.Context) (id string, err error) {
 		return uuid.NewString(), nil
 	}
 	if id, err = r.RequestID(ctx); err == nil && id == r.lastSentID {
-		err = errReusedID
+		err = ErrReusedID
 	}
 	return id, err
 }
