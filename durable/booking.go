@@ -286,12 +286,16 @@ func (b Booking) refused(now time.Time) error {
 	return fmt.Errorf("%w: it has ended as %s", ErrNotBegun, b.Ending)
 }
 
-// End ends a booking with an outcome. ok is false if it has ended in the same way before. The
-// error is ErrConflictingOutcome, and nothing changes, if it has ended in another way. Absent
-// and failed are one way: there is no order.
+// End ends a booking with the outcome of Booked or Polled. ok is false if it has ended in the same
+// way before. The error is ErrConflictingOutcome, and nothing changes, if it has ended in another
+// way. Absent and failed are one way: there is no order. An outcome that is not final, as EndingOf
+// says, is an error, too.
 func (b Booking) End(outcome *hotelstays.BookingOutcome) (next Booking, ok bool, err error) {
 	noOrder := func(e Ending) bool { return e == EndingAbsent || e == EndingFailed }
 	switch end := EndingOf(outcome); {
+	case end == "":
+		return b, false, fmt.Errorf("reference %q has no final outcome yet; store what Polled or HandOver returns, and poll again",
+			b.Recovery.CustomerReferenceNo)
 	case b.Ending == "":
 		b.Ending, b.Changes = end, outcome.Changes
 		return b, true, nil

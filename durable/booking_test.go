@@ -226,6 +226,20 @@ func TestEnd(t *testing.T) {
 	}
 }
 
+// Else another round could begin beside an order that is not seen yet.
+func TestWhatIsNotFinalEndsNothing(t *testing.T) {
+	for _, outcome := range []*hotelstays.BookingOutcome{nil, {}, {State: hotelstays.BookingOpen, Err: refused},
+		{State: hotelstays.BookingUnverified}, {State: hotelstays.BookingUnverified, Err: refused}, {State: "lost"}} {
+		assert.Empty(t, durable.EndingOf(outcome))
+		for name, b := range bookings {
+			next, first, err := b.End(outcome)
+			assert.ErrorContains(t, err, "no final outcome", name)
+			assert.False(t, first)
+			assert.Equal(t, b, next)
+		}
+	}
+}
+
 func TestPolled(t *testing.T) {
 	open := hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", EndedAt: after(0), Polls: 2, NextPoll: after(90 * time.Second)}
 	outcome := func(state hotelstays.BookingState) *hotelstays.BookingOutcome {

@@ -27,19 +27,20 @@ const (
 // HasOrder reports whether there is an order under the reference.
 func (e Ending) HasOrder() bool { return e == EndingFound || e == EndingReused }
 
-// EndingOf returns the ending of a final outcome, or "" for another one.
+// EndingOf returns the ending of a final outcome, which is found or absent, or "" for another one.
 func EndingOf(outcome *hotelstays.BookingOutcome) Ending {
-	switch found := outcome.State == hotelstays.BookingFound; {
-	case found && outcome.Err != nil:
+	switch {
+	case outcome == nil:
+	case outcome.State == hotelstays.BookingFound && outcome.Err != nil:
 		return EndingReused
-	case found:
+	case outcome.State == hotelstays.BookingFound:
 		return EndingFound
-	case outcome.State != hotelstays.BookingAbsent:
-		return ""
-	case outcome.Err != nil:
+	case outcome.State == hotelstays.BookingAbsent && outcome.Err != nil:
 		return EndingFailed
+	case outcome.State == hotelstays.BookingAbsent:
+		return EndingAbsent
 	}
-	return EndingAbsent
+	return ""
 }
 
 // known returns a final outcome, or nil while nothing is known.
