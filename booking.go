@@ -181,10 +181,10 @@ func (r *BookRequest) check(resp *BookResponse, _ *callAnswer) error {
 
 func (r *BookResponse) meta() *ResponseMeta { return &r.Meta }
 
-// ValidateBook returns the *ValidationError that Book would return, or nil. It sends nothing. Call
-// it before you store a booking that is sent later.
+// ValidateBook returns the *ValidationError that BookAndRecover would return, or nil. It sends
+// nothing. Call it before you store a booking that is sent later.
 func (c *Client) ValidateBook(req *BookRequest, opts ...CallOption) error {
-	_, err := begin(context.Background(), c, OpBook, operations[OpBook], req, collect(OpBook, operations[OpBook], opts))
+	_, err := begin(context.Background(), c, OpBook, operations[OpBook], req, collect("BookAndRecover", operations[OpBook], opts))
 	return err
 }
 

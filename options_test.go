@@ -132,14 +132,14 @@ func TestOptionsOfEachMethod(t *testing.T) {
 		{"WithCurrency", hotelstays.WithCurrency("EUR"), flow, inFlow},
 		{"WithTestFlags", hotelstays.WithTestFlags(map[string]string{"a": "1"}), flow, inFlow},
 		{"WithRawData", hotelstays.WithRawData(), without(api, "WalkDestinations", "HotelsMetadataAll", "HotelListStream", "FindOrder",
-			"AwaitOrder", "BookAndRecover", "RecoverBooking", "StepRecovery", "SaveVoucher", "OpenVoucher"), "methods that return a response"},
+			"AwaitOrder", "ValidateBook", "BookAndRecover", "RecoverBooking", "StepRecovery", "SaveVoucher", "OpenVoucher"), "methods that return a response"},
 		{"WithParallelism", hotelstays.WithParallelism(2), []string{"WalkDestinations", "HotelsMetadataAll", "HotelListBatches"},
 			"WalkDestinations, HotelsMetadataAll and HotelListBatches"},
 		{"WithBatchSize", hotelstays.WithBatchSize(2), []string{"HotelListBatches"}, "HotelListBatches"},
-		{"WithWakeup", hotelstays.WithWakeup(make(chan struct{})), []string{"AwaitOrder", "AwaitVoucher", "BookAndRecover", "RecoverBooking"},
+		{"WithWakeup", hotelstays.WithWakeup(make(chan struct{})), []string{"AwaitOrder", "AwaitVoucher", "ValidateBook", "BookAndRecover", "RecoverBooking"},
 			"AwaitOrder, AwaitVoucher, BookAndRecover and RecoverBooking"},
 		{"WithSaveRecovery", hotelstays.WithSaveRecovery(func(context.Context, *hotelstays.BookingRecovery) error { return nil }),
-			[]string{"BookAndRecover", "RecoverBooking"}, "BookAndRecover and RecoverBooking"},
+			[]string{"ValidateBook", "BookAndRecover", "RecoverBooking"}, "BookAndRecover and RecoverBooking"},
 		{"WithUnsignedVouchers", hotelstays.WithUnsignedVouchers(), documents, "SaveVoucher, OpenVoucher and DownloadVoucher"},
 		{"WithMaxVoucherBytes", hotelstays.WithMaxVoucherBytes(1), documents, "SaveVoucher, OpenVoucher and DownloadVoucher"},
 	}
@@ -152,7 +152,7 @@ func TestOptionsOfEachMethod(t *testing.T) {
 				if !slices.Contains(row.takes, method) {
 					said := method
 					if method == "ValidateBook" {
-						said = "Book"
+						said = "BookAndRecover"
 					}
 					faults = []string{row.name, "opts"}
 					misplaced = hotelstays.FieldError{Path: row.name, Problem: said + " does not take it; it is an option of " + row.place}

@@ -355,7 +355,7 @@ func TestValidationOfBooking(t *testing.T) {
 	})
 }
 
-// ValidateBook finds what Book finds, and sends nothing.
+// ValidateBook finds in a request what Book finds, and sends nothing. Its options are those of BookAndRecover.
 func TestValidateBook(t *testing.T) {
 	c := clientWith(t, noSend{t}, bearerToken("token"))
 	bad := edited(goodBook(), func(r *hotelstays.BookRequest) { r.Guests, r.CallbackURL = nil, "http://127.0.0.1/x" })
