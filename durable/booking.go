@@ -103,7 +103,10 @@ func (b Booking) Phase(now time.Time) Phase {
 // Start marks a booking as being sent by a Book that ends by a time. Commit the result before
 // Book is sent. The error is ErrAlreadyStarted, or ErrAlreadyBooked or ErrNotBegun if the booking
 // has ended.
-func (b Booking) Start(bookBy time.Time) (Booking, error) {
+//
+// opts are what Book is sent with besides the stored options. Workers poll without them: WithHeader,
+// and another WithMarket or WithUserRef than the stored one, are a *hotelstays.ValidationError.
+func (b Booking) Start(bookBy time.Time, opts ...hotelstays.CallOption) (Booking, error) {
 	switch {
 	case b.Ending.HasOrder():
 		return b, ErrAlreadyBooked
@@ -111,6 +114,9 @@ func (b Booking) Start(bookBy time.Time) (Booking, error) {
 		return b, b.refused(bookBy)
 	case !b.BookBy.IsZero():
 		return b, ErrAlreadyStarted
+	}
+	if err := b.checkOptions(opts); err != nil {
+		return b, err
 	}
 	b.BookBy = wallClock(bookBy.Add(ClockMargin))
 	b.Due = b.BookBy

@@ -226,6 +226,24 @@ func TestEnd(t *testing.T) {
 	}
 }
 
+// A Book that leaves otherwise than workers poll would be looked for in vain.
+func TestStartTakesOptionsThatThePollsShare(t *testing.T) {
+	b := durable.New(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", UserRef: "u1"}, start)
+	_, err := b.Start(start, append(b.Options(), hotelstays.WithCurrency("EUR"), hotelstays.WithTimeout(time.Minute))...)
+	require.NoError(t, err)
+	next, err := b.Start(start, hotelstays.WithMarket("FR"), hotelstays.WithUserRef("u2"), hotelstays.WithHeader("X-Gateway", "key"))
+	var invalid *hotelstays.ValidationError
+	require.ErrorAs(t, err, &invalid)
+	var options []string
+	for _, field := range invalid.Fields {
+		options = append(options, field.Path)
+	}
+	assert.Equal(t, []string{"WithMarket", "WithUserRef", "WithHeader"}, options)
+	assert.Equal(t, b, next)
+	_, err = b.Start(start, hotelstays.WithMarket("no country"))
+	assert.ErrorAs(t, err, &invalid)
+}
+
 // Else another round could begin beside an order that is not seen yet.
 func TestWhatIsNotFinalEndsNothing(t *testing.T) {
 	for _, outcome := range []*hotelstays.BookingOutcome{nil, {}, {State: hotelstays.BookingOpen, Err: refused},

@@ -14,6 +14,8 @@ import (
 // The Journal of contrib/sql is a Bookings[*sql.Tx], and the Bookings of contrib/river are a
 // Bookings[pgx.Tx]. Who moves from one to the other changes an import, the constructor, and the
 // transactions.
+//
+// It may gain methods: a fake of it embeds the interface, so that it still compiles.
 type Bookings[Tx any] interface {
 	// BeginTx stores a booking in the caller's transaction, with those of opts that are data. Once
 	// that is committed, the booking is sent, by Send or by a worker.

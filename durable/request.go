@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
@@ -42,38 +41,63 @@ type storedOptions struct {
 	Currency    string            `json:"currency,omitempty"`
 	TraceID     string            `json:"traceId,omitempty"`
 	TestFlags   map[string]string `json:"testFlags,omitempty"`
-	Header      http.Header       `json:"header,omitempty"`
 	Timeout     time.Duration     `json:"timeout,omitempty"`
 	MaxAttempts int               `json:"maxAttempts,omitempty"`
 }
 
+// unfit is an option that a booking cannot have.
+type unfit struct {
+	option  string
+	given   bool
+	problem string
+}
+
+func refuse(method string, options ...unfit) error {
+	refused := &hotelstays.ValidationError{Func: method}
+	for _, o := range options {
+		if o.given {
+			refused.Fields = append(refused.Fields, hotelstays.FieldError{Path: o.option, Problem: o.problem})
+		}
+	}
+	if refused.Fields == nil {
+		return nil
+	}
+	return refused
+}
+
+const ofEveryPoll = "is not stored, so that workers would poll without it; give it to hotelstays.New"
+
+// checkOptions refuses options of Book that make a difference to polls: those of a worker lack them.
+func (b Booking) checkOptions(opts []hotelstays.CallOption) error {
+	asked, err := hotelstays.CallOptionsOf(opts...)
+	if err != nil {
+		return err
+	}
+	const other = "is not the one that the booking was stored with, and that workers poll with; give it when you store the booking"
+	return refuse("Start",
+		unfit{"WithMarket", asked.Market != "" && asked.Market != b.Recovery.Market, other},
+		unfit{"WithUserRef", asked.UserRef != "" && asked.UserRef != b.Recovery.UserRef, other},
+		unfit{"WithHeader", asked.Header != nil, ofEveryPoll})
+}
+
 // optionsOf returns the options to store. Those that are no data, such as functions, and those that
-// also mean something to the polls, are a *hotelstays.ValidationError.
+// polls need as well as Book, are a *hotelstays.ValidationError.
 func optionsOf(opts []hotelstays.CallOption) (storedOptions, error) {
 	asked, err := hotelstays.CallOptionsOf(opts...)
 	if err != nil {
 		return storedOptions{}, err
 	}
-	refused := &hotelstays.ValidationError{Func: "SealRequest"}
-	for _, o := range []struct {
-		name  string
-		given bool
-	}{
-		{"WithRequestID", asked.RequestID != nil},
-		{"WithClientRequestTimestamp", asked.ClientRequestTimestamp != nil},
-		{"WithServiceFacts", asked.ServiceFacts != nil},
-		{"WithRawData", asked.RawData},
-	} {
-		if o.given {
-			refused.Fields = append(refused.Fields, hotelstays.FieldError{Path: o.name,
-				Problem: "cannot be stored with a booking; give it to the client, or to Send"})
-		}
-	}
-	if refused.Fields != nil {
-		return storedOptions{}, refused
-	}
+	const noData = "cannot be stored with a booking; give it to "
+	err = refuse("SealRequest",
+		unfit{"WithRequestID", asked.RequestID != nil, noData + "the client, or to Send"},
+		unfit{"WithClientRequestTimestamp", asked.ClientRequestTimestamp != nil, noData + "the client, or to Send"},
+		unfit{"WithWakeup", asked.Wakeup != nil, noData + "Send"},
+		unfit{"WithSaveRecovery", asked.SaveRecovery != nil, noData + "Send"},
+		unfit{"WithRawData", asked.RawData, "has no effect on a booking that is sent later; leave it out"},
+		unfit{"WithServiceFacts", asked.ServiceFacts != nil, ofEveryPoll},
+		unfit{"WithHeader", asked.Header != nil, ofEveryPoll})
 	return storedOptions{Language: asked.Language, ClientIP: asked.ClientIP, Currency: asked.Currency, TraceID: asked.TraceID,
-		TestFlags: asked.TestFlags, Header: asked.Header, Timeout: asked.Timeout, MaxAttempts: asked.MaxAttempts}, nil
+		TestFlags: asked.TestFlags, Timeout: asked.Timeout, MaxAttempts: asked.MaxAttempts}, err
 }
 
 // append appends the stored options to opts.
@@ -93,11 +117,6 @@ func (o storedOptions) append(opts []hotelstays.CallOption) []hotelstays.CallOpt
 	if o.TestFlags != nil {
 		opts = append(opts, hotelstays.WithTestFlags(o.TestFlags))
 	}
-	for name, values := range o.Header {
-		for _, value := range values {
-			opts = append(opts, hotelstays.WithHeader(name, value))
-		}
-	}
 	if o.Timeout != 0 {
 		opts = append(opts, hotelstays.WithTimeout(o.Timeout))
 	}
@@ -109,9 +128,13 @@ func (o storedOptions) append(opts []hotelstays.CallOption) []hotelstays.CallOpt
 
 // SealRequest encrypts the request and the options of a waiting booking, to be stored beside it.
 // They hold names and passport numbers: erase them with the commit of Start, and when the booking
-// ends. WithRequestID, WithClientRequestTimestamp, WithServiceFacts and WithRawData cannot be
-// stored, and are a *hotelstays.ValidationError.
+// ends. Options that are no data, and WithHeader and WithServiceFacts, which polls need, too, are a
+// *hotelstays.ValidationError; so is a nil ring or request.
 func (b Booking) SealRequest(ring *keyring.Ring, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) ([]byte, error) {
+	err := refuse("SealRequest", unfit{"ring", ring == nil, "is nil; create it with keyring.New"}, unfit{"request", req == nil, "is nil"})
+	if err != nil {
+		return nil, err
+	}
 	options, err := optionsOf(opts)
 	if err != nil {
 		return nil, err
@@ -125,7 +148,7 @@ func (b Booking) SealRequest(ring *keyring.Ring, req *hotelstays.BookRequest, op
 	if err != nil {
 		return nil, fmt.Errorf("the request cannot be stored: %w", err)
 	}
-	return ring.Seal(b.place(), plain), nil
+	return ring.Seal(b.place(), plain)
 }
 
 // OpenRequest decrypts the request and the options of a waiting booking. They decrypt beside this

@@ -23,7 +23,7 @@ func TestSealRequestKeepsAllForOneBooking(t *testing.T) {
 	b := durable.New(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", Expect: req.Expect, Market: "FR", UserRef: "user-7"}, start)
 	opts := []hotelstays.CallOption{hotelstays.WithMarket("FR"), hotelstays.WithUserRef("user-7"), hotelstays.WithLanguage("fr"),
 		hotelstays.WithClientIP("192.0.2.1"), hotelstays.WithCurrency("EUR"), hotelstays.WithTraceID("trace"), hotelstays.WithTimeout(time.Minute),
-		hotelstays.WithTestFlags(map[string]string{"a": "1", "b": "2"}), hotelstays.WithHeader("X-Gateway", "key"), hotelstays.WithMaxAttempts(1)}
+		hotelstays.WithTestFlags(map[string]string{"a": "1", "b": "2"}), hotelstays.WithMaxAttempts(1)}
 	sealed, err := b.SealRequest(ring, req, opts...)
 	require.NoError(t, err)
 	assert.NotContains(t, string(sealed), "P1234567")
@@ -40,23 +40,34 @@ func TestSealRequestKeepsAllForOneBooking(t *testing.T) {
 
 	_, _, err = b.OpenRequest(ring, nil)
 	assert.ErrorContains(t, err, "its request is gone")
-	_, _, err = b.OpenRequest(ring, ring.Seal("booking request  ref-1", []byte("text")))
+	text, err := ring.Seal("booking request  ref-1", []byte("text"))
+	require.NoError(t, err)
+	_, _, err = b.OpenRequest(ring, text)
 	assert.ErrorContains(t, err, "is no request")
 	b.Recovery.CustomerReferenceNo = "ref-2"
 	_, _, err = b.OpenRequest(ring, sealed)
 	assert.ErrorContains(t, err, "moved from another place")
 }
 
-func TestOptionsThatAreNoDataAreNotStored(t *testing.T) {
+func TestSealRequestRefusesWhatItCannotStore(t *testing.T) {
+	ring, req := new(keyring.Ring), &hotelstays.BookRequest{}
 	for name, opt := range map[string]hotelstays.CallOption{
 		"WithRequestID":              hotelstays.WithRequestID(func(context.Context) string { return "id" }),
 		"WithClientRequestTimestamp": hotelstays.WithClientRequestTimestamp(func(context.Context, time.Time) string { return "now" }),
 		"WithServiceFacts":           hotelstays.WithServiceFacts(hotelstays.ServiceFacts{NullOrders: true}),
 		"WithRawData":                hotelstays.WithRawData(),
+		"WithHeader":                 hotelstays.WithHeader("X-Gateway", "key"),
+		"WithWakeup":                 hotelstays.WithWakeup(make(chan struct{})),
+		"WithSaveRecovery":           hotelstays.WithSaveRecovery(func(context.Context, *hotelstays.BookingRecovery) error { return nil }),
 	} {
-		_, err := waiting.SealRequest(nil, &hotelstays.BookRequest{}, opt)
+		_, err := waiting.SealRequest(ring, req, opt)
 		var invalid *hotelstays.ValidationError
-		require.ErrorAs(t, err, &invalid)
+		require.ErrorAs(t, err, &invalid, name)
 		assert.Equal(t, name, invalid.Fields[0].Path)
 	}
+	_, err := waiting.SealRequest(nil, nil)
+	assert.ErrorContains(t, err, "ring: is nil")
+	assert.ErrorContains(t, err, "request: is nil")
+	_, err = waiting.SealRequest(ring, req)
+	assert.ErrorContains(t, err, "keyring.New")
 }

@@ -23,7 +23,10 @@ const (
 	sealVersion = 1
 )
 
-var errDamaged = errors.New("it does not decrypt: it is damaged, or was moved from another place")
+var (
+	errDamaged = errors.New("it does not decrypt: it is damaged, or was moved from another place")
+	errNoKey   = errors.New("the ring has no key; create it with keyring.New")
+)
 
 // Ring encrypts with its first key and decrypts with any. It is safe for concurrent use.
 type Ring struct{ keys []ringKey }
@@ -35,7 +38,7 @@ type ringKey struct {
 
 // New returns a ring of AES-256 keys: at least one of 32 random bytes, not hex or base64 text.
 // To change a key, append the new one in all processes, then move it to the front, then remove
-// the old one. The error names every invalid key.
+// the old one. The error names every invalid key, and the ring is then nil.
 func New(keys []types.Secret) (*Ring, error) {
 	if len(keys) == 0 {
 		return nil, fmt.Errorf("Keys is empty; it must hold at least one key of %d bytes", keySize)
@@ -60,21 +63,30 @@ func New(keys []types.Secret) (*Ring, error) {
 		hash := sha256.Sum256([]byte("hotelstays key id" + key.Reveal()))
 		r.keys = append(r.keys, ringKey{[keyIDSize]byte(hash[:]), gcm})
 	}
-	return r, errors.Join(problems...)
+	if problems != nil {
+		return nil, errors.Join(problems...)
+	}
+	return r, nil
 }
 
 // Seal encrypts plain for one place, such as a column of a row: it does not decrypt anywhere
-// else.
-func (r *Ring) Seal(place string, plain []byte) []byte {
+// else. The error says that the ring has no key, because New did not make it.
+func (r *Ring) Seal(place string, plain []byte) ([]byte, error) {
+	if r == nil || len(r.keys) == 0 {
+		return nil, errNoKey
+	}
 	key := r.keys[0]
 	head := append([]byte{sealVersion}, key.id[:]...)
 	nonce := make([]byte, key.NonceSize())
 	_, _ = rand.Read(nonce) // never fails
-	return key.AEAD.Seal(append(head, nonce...), nonce, plain, append(head, place...))
+	return key.AEAD.Seal(append(head, nonce...), nonce, plain, append(head, place...)), nil
 }
 
 // Open decrypts what Seal has encrypted for a place. The error says whether a key is missing.
 func (r *Ring) Open(place string, sealed []byte) ([]byte, error) {
+	if r == nil {
+		return nil, errNoKey
+	}
 	const headSize = 1 + keyIDSize
 	if len(sealed) < headSize || sealed[0] != sealVersion {
 		return nil, errDamaged
@@ -105,7 +117,7 @@ func (r *Ring) SealToken(place string, t hotelstays.Token) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.Seal(place, plain), nil
+	return r.Seal(place, plain)
 }
 
 // OpenToken decrypts what SealToken has encrypted for a place.

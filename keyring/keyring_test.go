@@ -24,10 +24,17 @@ func ring(t *testing.T, keys ...types.Secret) *keyring.Ring {
 	return r
 }
 
+func seal(t *testing.T, r *keyring.Ring, plain string) []byte {
+	t.Helper()
+	sealed, err := r.Seal("place", []byte(plain))
+	require.NoError(t, err)
+	return sealed
+}
+
 func TestKeyringOpensWhatItSealed(t *testing.T) {
 	for _, plain := range []string{"", "text", "\x00\xff"} {
-		first := ring(t, oldKey).Seal("place", []byte(plain))
-		second := ring(t, oldKey).Seal("place", []byte(plain))
+		first := seal(t, ring(t, oldKey), plain)
+		second := seal(t, ring(t, oldKey), plain)
 		assert.NotEqual(t, first, second, "a new nonce each time")
 		for _, sealed := range [][]byte{first, second} {
 			got, err := ring(t, newKey, oldKey).Open("place", sealed)
@@ -39,7 +46,7 @@ func TestKeyringOpensWhatItSealed(t *testing.T) {
 
 func TestKeyringRefusesWhatWasChanged(t *testing.T) {
 	k := ring(t, oldKey, newKey)
-	sealed := k.Seal("place", []byte("plain"))
+	sealed := seal(t, k, "plain")
 	_, err := k.Open("elsewhere", sealed)
 	assert.ErrorContains(t, err, "moved from another place")
 	for i := range sealed {
@@ -56,10 +63,22 @@ func TestKeyringRefusesWhatWasChanged(t *testing.T) {
 }
 
 func TestKeyringRefusesKeysOfAnotherSize(t *testing.T) {
-	_, err := keyring.New([]types.Secret{oldKey, types.NewSecret("short-key")})
+	none, err := keyring.New([]types.Secret{oldKey, types.NewSecret("short-key")})
+	assert.Nil(t, none)
 	require.EqualError(t, err, "Keys[1] has 9 bytes; it must have 32")
 	_, err = keyring.New(nil)
 	assert.ErrorContains(t, err, "Keys is empty")
+}
+
+func TestKeyringWithoutAKeyIsAnError(t *testing.T) {
+	for _, r := range []*keyring.Ring{nil, {}} {
+		_, err := r.Seal("place", nil)
+		assert.ErrorContains(t, err, "no key")
+		_, err = r.SealToken("place", hotelstays.Token{})
+		assert.ErrorContains(t, err, "no key")
+		_, err = r.Open("place", seal(t, ring(t, oldKey), "plain"))
+		assert.ErrorContains(t, err, "key")
+	}
 }
 
 func TestKeyringSealsTokens(t *testing.T) {
@@ -71,6 +90,6 @@ func TestKeyringSealsTokens(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "token", got.Value.Reveal())
 	assert.Equal(t, want.Expiry, got.Expiry)
-	_, err = k.OpenToken("place", k.Seal("place", []byte("token")))
+	_, err = k.OpenToken("place", seal(t, k, "token"))
 	assert.ErrorContains(t, err, "holds no token")
 }
