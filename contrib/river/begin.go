@@ -47,10 +47,10 @@ var liveStates = []rivertype.JobState{
 // is given up by Abandon. tx must belong to the database of Config.Pool.
 //
 // The request is stored encrypted, with opts, and erased when it is sent. Who sends adds the
-// options of that Send alone. Options that are no data, such as WithRequestID, and
-// WithServiceFacts cannot be stored: give them to the client.
+// options of that Send alone. Options that are no data, such as WithRequestID, and those that
+// every poll needs, WithServiceFacts and WithHeader, cannot be stored: give them to the client.
 //
-// An invalid request or option is a *hotelstays.ValidationError, as in Client.Book.
+// An invalid request or option is a *hotelstays.ValidationError, as in Client.BookAndRecover.
 //
 // If a booking under the same reference and account has not ended, the error matches
 // durable.ErrAlreadyBegun, and durable.ErrAlreadyBooked if it has ended with an order and River

@@ -30,6 +30,17 @@ func TestBookingBeginsWithItsTransaction(t *testing.T) {
 	_, err = w.Send(t.Context(), "ref-1")
 	require.ErrorIs(t, err, durable.ErrNotBegun)
 	assert.Zero(t, w.Ledger().Count(hotelstays.OpBook))
+
+	w.begin(w.request("ref-1"))
+	for _, opt := range []hotelstays.CallOption{hotelstays.WithRawData(), hotelstays.WithUserRef("another")} {
+		var invalid *hotelstays.ValidationError
+		_, err = w.Send(t.Context(), "ref-1", opt)
+		require.ErrorAs(t, err, &invalid)
+		require.Len(t, invalid.Fields, 1)
+	}
+	outcome, err := w.Send(t.Context(), "ref-1")
+	require.NoError(t, err)
+	assert.Equal(t, durable.EndingFound, durable.EndingOf(outcome), "it has waited")
 }
 
 // jsonb cannot hold the character NUL, but a hotel's text can.

@@ -34,6 +34,8 @@ import (
 //	                                           a worker, has sent it
 //	durable.ErrConflictingOutcome, an outcome  the outcome is true, but another one was stored
 //	                                           before: see the package documentation
+//	*hotelstays.ValidationError                nothing was sent, because of opts: the booking
+//	                                           still waits
 //	any other, with an outcome                 the outcome is true, but was perhaps not stored:
 //	                                           a worker finds it again and stores it
 //	any other, without an outcome              the database failed, or the request does not
@@ -43,11 +45,11 @@ func (b *Bookings) Send(ctx context.Context, customerReferenceNo string, opts ..
 	limit := time.Now().Add(b.cfg.BookTimeout) // counts from before the job is marked
 	ctx, cancel := context.WithDeadline(ctx, limit)
 	defer cancel()
-	job, req, begun, err := b.start(ctx, customerReferenceNo, limit)
+	job, req, all, err := b.start(ctx, customerReferenceNo, limit, opts...)
 	if err != nil {
 		return nil, fmt.Errorf("hotelstaysriver: Send: reference %q: nothing was sent by this call: %w", customerReferenceNo, err)
 	}
-	return b.book(ctx, job, req, append(begun, opts...))
+	return b.book(ctx, job, req, all)
 }
 
 // Book stores a booking and sends it: BeginTx and Send in one call, for callers who have no row
@@ -60,7 +62,7 @@ func (b *Bookings) Book(ctx context.Context, req *hotelstays.BookRequest, opts .
 	ctx, cancel := context.WithDeadline(ctx, limit)
 	defer cancel()
 	var job *lockedJob
-	started, err := durable.New(*b.cfg.Client.NewBookingRecovery(req, opts...), limit).Start(limit)
+	started, err := durable.New(*b.cfg.Client.NewBookingRecovery(req, opts...), limit).Start(limit, opts...)
 	if err == nil {
 		err = b.transact(ctx, func(tx pgx.Tx) (err error) {
 			if err = commitToDisk(ctx, tx); err == nil {
@@ -75,27 +77,34 @@ func (b *Bookings) Book(ctx context.Context, req *hotelstays.BookRequest, opts .
 	return b.book(ctx, job, req, opts)
 }
 
-// start marks a job and erases its request and options: from now on its Book may have been sent.
-func (b *Bookings) start(ctx context.Context, reference string, bookBy time.Time) (job *lockedJob, req *hotelstays.BookRequest,
-	opts []hotelstays.CallOption, err error) {
+// start marks a job and erases its request and options: from now on its Book may have been sent. It
+// returns them, with opts behind.
+func (b *Bookings) start(ctx context.Context, reference string, bookBy time.Time, opts ...hotelstays.CallOption) (job *lockedJob,
+	req *hotelstays.BookRequest, all []hotelstays.CallOption, err error) {
 	err = b.transact(ctx, func(tx pgx.Tx) error {
 		job, err = b.jobs.lockLatest(ctx, tx, reference, b.account)
 		if err != nil {
 			return err
 		}
-		next, err := job.Args.Start(bookBy)
+		next, err := job.Args.Start(bookBy, opts...)
 		if err != nil {
 			return err
 		}
-		if req, opts, err = job.Args.OpenRequest(b.keys, job.Args.Request); err != nil {
+		if req, all, err = job.Args.OpenRequest(b.keys, job.Args.Request); err != nil {
 			return err
+		}
+		if len(opts) > 0 { // the others were checked before they were stored
+			all = append(all, opts...)
+			if err := b.cfg.Client.ValidateBook(req, all...); err != nil {
+				return err
+			}
 		}
 		if err := commitToDisk(ctx, tx); err != nil {
 			return err
 		}
 		return b.jobs.store(ctx, tx, job, next)
 	})
-	return job, req, opts, err
+	return job, req, all, err
 }
 
 // book sends a booking that is marked, until ctx ends, and stores what happens, also after that.

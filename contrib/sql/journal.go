@@ -120,10 +120,10 @@ func NewJournal(db *sql.DB, dialect Dialect, client *hotelstays.Client, opts Jou
 // given up by Abandon.
 //
 // The request is stored encrypted, with opts, and erased when it is sent. Who sends adds the
-// options of that Send alone. Options that are no data, such as WithRequestID, and
-// WithServiceFacts cannot be stored: give them to the client.
+// options of that Send alone. Options that are no data, such as WithRequestID, and those that
+// every poll needs, WithServiceFacts and WithHeader, cannot be stored: give them to the client.
 //
-// An invalid request or option is a *hotelstays.ValidationError, as in Client.Book.
+// An invalid request or option is a *hotelstays.ValidationError, as in Client.BookAndRecover.
 //
 // If a booking under the same reference and account has not ended, the error matches
 // durable.ErrAlreadyBegun, and durable.ErrAlreadyBooked if it has ended with an order: roll tx
@@ -165,6 +165,8 @@ func (j *Journal) BeginTx(ctx context.Context, tx *sql.Tx, req *hotelstays.BookR
 //	                                           Run, has sent it
 //	durable.ErrConflictingOutcome, an outcome  the outcome is true, but another one was stored
 //	                                           before
+//	*hotelstays.ValidationError                nothing was sent, because of opts: the booking
+//	                                           still waits
 //	any other, with an outcome                 the outcome is true, but was perhaps not stored:
 //	                                           Run finds it again and stores it
 //	any other, without an outcome              the database failed, or the request does not
@@ -174,11 +176,11 @@ func (j *Journal) Send(ctx context.Context, customerReferenceNo string, opts ...
 	limit := time.Now().Add(j.opts.BookTimeout) // counts from before the booking is marked
 	ctx, cancel := context.WithDeadline(ctx, limit)
 	defer cancel()
-	e, req, begun, err := j.start(ctx, customerReferenceNo, limit)
+	e, req, all, err := j.start(ctx, customerReferenceNo, limit, opts...)
 	if err != nil {
 		return nil, j.db.failed(err, "Send: reference %q: nothing was sent by this call", customerReferenceNo)
 	}
-	return j.book(ctx, e, req, append(begun, opts...))
+	return j.book(ctx, e, req, all)
 }
 
 // Book stores a booking and sends it: BeginTx and Send in one call, for callers who have no row
@@ -190,7 +192,7 @@ func (j *Journal) Book(ctx context.Context, req *hotelstays.BookRequest, opts ..
 	limit := time.Now().Add(j.opts.BookTimeout)
 	ctx, cancel := context.WithDeadline(ctx, limit)
 	defer cancel()
-	started, err := durable.New(*j.client.NewBookingRecovery(req, opts...), limit).Start(limit)
+	started, err := durable.New(*j.client.NewBookingRecovery(req, opts...), limit).Start(limit, opts...)
 	e := &entry{reference: req.CustomerReferenceNo, fence: newID(), Booking: started}
 	if err == nil {
 		err = j.checkTables(ctx)
@@ -233,8 +235,9 @@ func (j *Journal) check(req *hotelstays.BookRequest, opts []hotelstays.CallOptio
 }
 
 // start marks a booking and erases its request and options: from now on its Book may have been sent.
-func (j *Journal) start(ctx context.Context, reference string, bookBy time.Time) (e *entry, req *hotelstays.BookRequest,
-	opts []hotelstays.CallOption, err error) {
+// It returns them, with opts behind.
+func (j *Journal) start(ctx context.Context, reference string, bookBy time.Time, opts ...hotelstays.CallOption) (e *entry,
+	req *hotelstays.BookRequest, all []hotelstays.CallOption, err error) {
 	if err := j.checkTables(ctx); err != nil {
 		return nil, nil, nil, err
 	}
@@ -242,13 +245,17 @@ func (j *Journal) start(ctx context.Context, reference string, bookBy time.Time)
 		return nil, nil, nil, err
 	}
 	err = j.apply(ctx, e, func(b durable.Booking) (durable.Booking, bool, error) {
-		next, err := b.Start(bookBy)
+		next, err := b.Start(bookBy, opts...)
 		if err == nil {
-			req, opts, err = b.OpenRequest(j.keys, e.sealed)
+			req, all, err = b.OpenRequest(j.keys, e.sealed)
+		}
+		if err == nil && len(opts) > 0 { // the others were checked before they were stored
+			all = append(all, opts...)
+			err = j.client.ValidateBook(req, all...)
 		}
 		return next, true, err
 	}, nil)
-	return e, req, opts, err
+	return e, req, all, err
 }
 
 // book sends a booking that is marked, until ctx ends, and stores what happens, also after that.

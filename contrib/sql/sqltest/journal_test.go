@@ -56,9 +56,15 @@ func TestOutcomeKnownAtOnce(t *testing.T) {
 		assert.Equal(t, callerRow{"found", outcome.Order.PlatformReferenceNo, 1}, b.row("ref-3"))
 
 		b.begin("ref-4")
-		outcome, err = b.Send(t.Context(), "ref-4", hotelstays.WithMarket("no country"))
+		for _, opt := range []hotelstays.CallOption{hotelstays.WithRawData(), hotelstays.WithMarket("no country"), hotelstays.WithUserRef("another")} {
+			var invalid *hotelstays.ValidationError
+			_, err = b.Send(t.Context(), "ref-4", opt)
+			require.ErrorAs(t, err, &invalid)
+			require.Len(t, invalid.Fields, 1)
+		}
+		outcome, err = b.Send(t.Context(), "ref-4")
 		require.NoError(t, err)
-		assert.Equal(t, durable.EndingFailed, durable.EndingOf(outcome), "nothing was sent")
+		assert.Equal(t, durable.EndingFound, durable.EndingOf(outcome), "it has waited")
 
 		b.begin("ref-5")
 		books := b.Ledger().Count(hotelstays.OpBook)
