@@ -23,18 +23,14 @@ func TestRateLimiter(t *testing.T) {
 func limiterFleet(plant func(windows, *limiter), immortal bool) func(*testing.T) storetest.Fleet[hotelstays.RateLimiter] {
 	return func(*testing.T) storetest.Fleet[hotelstays.RateLimiter] {
 		shared := newWindows(hotelstays.Operation.RateLimit, time.Second)
-		var opened []*limiter
+		setBack := new(atomic.Bool)
 		fleet := fleetOf[hotelstays.RateLimiter, *limiter](func() hotelstays.RateLimiter {
 			l := shared.open()
+			l.setBack = setBack
 			plant(shared, l)
-			opened = append(opened, l)
 			return l
 		})
-		fleet.SetBack = func(time.Duration) {
-			for _, l := range opened {
-				l.setBack.Store(true)
-			}
-		}
+		fleet.SetBack = func(time.Duration) { setBack.Store(true) }
 		if immortal {
 			fleet.Freeze = func(hotelstays.RateLimiter) func() { return func() {} }
 		}

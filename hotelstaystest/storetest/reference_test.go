@@ -271,7 +271,7 @@ type limiter struct {
 	acquire func(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error)
 	pause   func(key hotelstays.RateLimitKey, until time.Time)
 	slow    time.Duration // of Done
-	setBack atomic.Bool   // the clock of its server
+	setBack *atomic.Bool  // the clock of its server
 
 	mu  sync.Mutex
 	out map[*permit]bool
