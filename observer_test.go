@@ -316,11 +316,19 @@ func TestObserverSeesNoInvalidCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t)
 		log := &callLog{}
-		client := newClient(t, srv, ticketOf(srv), hotelstays.WithObserver(log.observer()))
+		client := newClient(t, srv, ticketOf(srv), hotelstays.WithObserver(log.observer()),
+			hotelstays.WithObserver(hotelstays.Observer{HelperStart: log.start, HelperEnd: log.end}))
 		_, invalid := client.HotelList(t.Context(), &hotelstays.HotelListRequest{})
 		_, wrongOption := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithCurrency("EUR"))
 		_, nothing := client.Book(t.Context(), nil)
-		for _, err := range []error{invalid, wrongOption, nothing} {
+		_, booking := client.BookAndRecover(t.Context(), &hotelstays.BookRequest{})
+		_, order := client.AwaitOrder(t.Context(), "")
+		_, voucher := client.AwaitVoucher(t.Context(), &hotelstays.OrderVoucherRequest{})
+		_, noVoucher := client.AwaitVoucher(t.Context(), nil)
+		_, cancel := client.CancelAndRead(t.Context(), &hotelstays.CancelRequest{})
+		_, saved := client.SaveVoucher(t.Context(), nil, "voucher.pdf")
+		_, opened := client.OpenVoucher(t.Context(), &hotelstays.OrderVoucherRequest{})
+		for _, err := range []error{invalid, wrongOption, nothing, booking, order, voucher, noVoucher, cancel, saved, opened} {
 			var refused *hotelstays.ValidationError
 			assert.ErrorAs(t, err, &refused)
 		}

@@ -106,8 +106,9 @@ func WithRequestID(id func(ctx context.Context) string) SharedOption {
 // names what to use instead. Downloads of documents go to other hosts, so of these headers they
 // have only the User-Agent of the client.
 //
-// Given several times with different names, all are sent. A value is never logged. Where the
-// service repeats one of eight bytes or more, other than a User-Agent, it is redacted.
+// Given several times with different names, all are sent. The client logs no value. Where the service
+// or an error of a RoundTripper repeats one of eight bytes or more, other than a User-Agent, it is
+// redacted, but not in a Session-Id; a shorter one stays.
 func WithHeader(name, value string) SharedOption {
 	name = http.CanonicalHeaderKey(name)
 	return sharedOption{callOptionFor(optionHeader, func(s *settings) {
@@ -132,6 +133,11 @@ var ownHeaders = map[string]string{
 	"Connection": "", "Keep-Alive": "", "Te": "", "Trailer": "", "Transfer-Encoding": "", "Upgrade": "", "Expect": "",
 	// With these net/http may send a request twice.
 	"Idempotency-Key": "", "X-Idempotency-Key": "",
+	// With these the service would read another request, or answer with less.
+	"Content-Encoding": "", "X-Http-Method-Override": "", "Range": "", "If-Range": "", "If-Match": "", "If-None-Match": "",
+	"If-Modified-Since": "", "If-Unmodified-Since": "", "Proxy-Connection": "", "Http2-Settings": "",
+	"Cookie":                   "a Jar of WithHTTPClient",
+	"Proxy-Authorization":      "the URL of the proxy in a Transport",
 	"Authorization":            "a Credential",
 	"Session-Id":               "the SessionID of the request",
 	"Request-Id":               "WithRequestID",

@@ -337,7 +337,10 @@ func TestHeadersThatTheClientSets(t *testing.T) {
 		"IP": "use WithClientIP", "Currency": "use WithCurrency", "Test": "use WithTestFlags", "REQUEST-ID": "use WithRequestID",
 		"Client-Request-Timestamp": "use WithClientRequestTimestamp", "Timeout-Milliseconds": "use WithTimeout", "Session-Id": "use the SessionID",
 		"Authorization": "use a Credential", "Content-Type": "client alone", "Accept": "client alone", "Host": "client alone",
-		"X-Idempotency-Key": "client alone", "": "not the name", "X Zone": "not the name", "X-Zone:": "not the name", "X-Zöne": "not the name",
+		"X-Idempotency-Key": "client alone", "Content-Encoding": "client alone", "Range": "client alone", "If-None-Match": "client alone",
+		"If-Modified-Since": "client alone", "If-Match": "client alone", "If-Unmodified-Since": "client alone", "If-Range": "client alone",
+		"Proxy-Connection": "client alone", "HTTP2-Settings": "client alone", "X-HTTP-Method-Override": "client alone",
+		"Proxy-Authorization": "use the URL of the proxy", "Cookie": "use a Jar", "": "not the name", "X Zone": "not the name", "X-Zone:": "not the name", "X-Zöne": "not the name",
 	} {
 		err := operationCalls[hotelstays.OpBook](t.Context(), clientWith(t, noSend{t}, bearerToken("token")), hotelstays.WithHeader(name, "SECRET"))
 		assert.Equal(t, []string{"WithHeader"}, faultPaths(t, err), name)

@@ -512,6 +512,7 @@ func TestCancelAndRead(t *testing.T) {
 					require.ErrorAs(t, err, &unknown)
 					assert.Equal(t, "ref-1", unknown.CustomerReferenceNo)
 					assert.Equal(t, hotelstays.OpCancel, unknown.Operation)
+					assert.Equal(t, error(unknown), err, "it is a group of a log line")
 				} else {
 					require.NoError(t, err)
 				}

@@ -219,7 +219,8 @@ func TestBookAndRecoverOfAnAnsweredBook(t *testing.T) {
 		assert.ErrorIs(t, err, hotelstays.ErrDuplicateBooking)
 		assert.Nil(t, refused)
 
-		invalid, err := w.client.BookAndRecover(t.Context(), w.offer.Request(""))
+		invalid, err := w.client.BookAndRecover(t.Context(), w.offer.Request(""), hotelstays.WithSaveRecovery(
+			func(context.Context, *hotelstays.BookingRecovery) error { t.Error("saved"); return nil }))
 		var faults *hotelstays.ValidationError
 		assert.ErrorAs(t, err, &faults)
 		assert.Nil(t, invalid)
