@@ -437,6 +437,9 @@ func (s OrderStates) after(resp *CancelResponse, order *types.Order) OrderState 
 // Response, which then is set.
 func (c *Client) CancelAndRead(ctx context.Context, req *CancelRequest, opts ...CallOption) (*CancelOutcome, error) {
 	set := collect("CancelAndRead", operations[OpCancel], opts)
+	if err := refused(ctx, c, OpCancel, req, set); err != nil {
+		return nil, err
+	}
 	return helped(ctx, c, "CancelAndRead", func(ctx context.Context) (*CancelOutcome, error) { return c.cancelAndRead(ctx, req, set) })
 }
 
@@ -449,15 +452,20 @@ func (c *Client) cancelAndRead(ctx context.Context, req *CancelRequest, set sett
 	states := set.over(&c.defaults).facts.OrderStates
 	order, readErr := c.readOrder(ctx, req.CustomerReferenceNo, set.to(OpQueryOrders))
 	outcome := &CancelOutcome{Response: resp, Order: order, State: states.after(resp, order)}
+	var found string
 	switch {
 	case err == nil || outcome.State == OrderStateCancelled:
 		return outcome, nil
 	case readErr != nil:
-		err = fmt.Errorf("%w; reading the order failed, too: %s", err, fact(readErr))
+		found = "reading the order failed, too: " + fact(readErr)
 	case order != nil && outcome.State == OrderStateUnknown:
-		err = fmt.Errorf("%w; the order has status %d, whose meaning ServiceFacts.OrderStates does not say", err, order.Status)
+		found = fmt.Sprintf("the order has status %d, whose meaning ServiceFacts.OrderStates does not say", order.Status)
 	case order != nil:
-		err = fmt.Errorf("%w; the order is %s (status %d)", err, outcome.State, order.Status)
+		found = fmt.Sprintf("the order is %s (status %d)", outcome.State, order.Status)
+	default:
+		return outcome, err
 	}
-	return outcome, err
+	told := *unknown // an observer has the other
+	told.Err = &bothErrors{unknown.Err, errors.New(found)}
+	return outcome, &told
 }

@@ -105,6 +105,9 @@ func (c *Client) BookAndRecover(ctx context.Context, req *BookRequest, opts ...C
 		return nil, nilRequest(OpBook)
 	}
 	set := collect("BookAndRecover", operations[OpBook], opts)
+	if err := refused(ctx, c, OpBook, req, set); err != nil {
+		return nil, err
+	}
 	run := &recoveryRun{c, c.NewBookingRecovery(req, set.to(OpBook)), set}
 	return helped(ctx, c, "BookAndRecover", func(ctx context.Context) (*BookingOutcome, error) { return run.book(ctx, req) })
 }

@@ -88,6 +88,9 @@ func (c *Client) OrderVoucher(ctx context.Context, req *OrderVoucherRequest, opt
 // ctx: WithTimeout bounds only each poll.
 func (c *Client) AwaitVoucher(ctx context.Context, req *OrderVoucherRequest, opts ...CallOption) (*OrderVoucherResponse, error) {
 	set := collect("AwaitVoucher", operations[OpOrderVoucher], opts)
+	if err := refused(ctx, c, OpOrderVoucher, req, set); err != nil {
+		return nil, err
+	}
 	return helped(ctx, c, "AwaitVoucher", func(ctx context.Context) (*OrderVoucherResponse, error) { return c.awaitVoucher(ctx, req, set) })
 }
 
@@ -200,3 +203,7 @@ func (e *orderError) Error() string {
 }
 
 func (e *orderError) Unwrap() error { return e.err }
+
+func (e *orderError) kind() ErrorKind      { return KindOf(e.err) }
+func (e *orderError) details() details     { return details{reference: e.reference} }
+func (e *orderError) LogValue() slog.Value { return logValue(e) }
