@@ -1,5 +1,4 @@
-// What errors share: kinds, for metrics and for HTTP statuses, attributes of log lines, and parts of
-// texts.
+// What errors share: sentinels and kinds, attributes of log lines, and parts of texts.
 
 package hotelstays
 
@@ -165,6 +164,65 @@ func (s *sentinel) Error() string   { return s.text }
 func (s *sentinel) kind() ErrorKind { return s.of }
 
 func newSentinel(kind ErrorKind, text string) error { return &sentinel{kind, text} }
+
+// What errors.Is finds. An *APIError matches at most one of the first thirteen: a documented
+// code decides; without one the HTTP status does. Every 400 of Cancel is ErrCancelRefused.
+var (
+	// ErrParam: a parameter was refused (code 100000400, HTTP 400).
+	ErrParam = newSentinel(KindParam, "parameter refused")
+	// ErrUnauthorized: the credential or the token was refused (code 100000401, HTTP 401).
+	ErrUnauthorized = newSentinel(KindUnauthorized, "credential refused")
+	// ErrForbidden: the account may not do this (HTTP 403).
+	ErrForbidden = newSentinel(KindForbidden, "not permitted for this account")
+	// ErrNotFound: no such order for this account (code 100000404 or an enveloped HTTP 404 of
+	// OrderVoucher or Cancel, or an *OrderNotFoundError). Any other 404 is none of these.
+	ErrNotFound = newSentinel(KindNotFound, "not found")
+	// ErrRateLimited: the rate limit is exceeded (code 100000429, HTTP 429).
+	ErrRateLimited = newSentinel(KindRateLimited, "rate limit exceeded")
+	// ErrDuplicateBooking: an active booking under another reference has the same
+	// content (code 100001003).
+	ErrDuplicateBooking = newSentinel(KindDuplicateBooking, "an active booking has the same content")
+	// ErrVoucherTooLarge: the document is above 8 MB and is not inlined (code 100001005).
+	ErrVoucherTooLarge = newSentinel(KindVoucherTooLarge, "voucher document too large to be inlined")
+	// ErrAmbiguousReference: the reference matches several orders (code 100001008).
+	ErrAmbiguousReference = newSentinel(KindAmbiguousReference, "the reference matches more than one order")
+	// ErrRateChanged: the rate changed between CheckAvail and Book (code 100001111).
+	ErrRateChanged = newSentinel(KindRateChanged, "the rate changed before the booking was made")
+	// ErrCancelRefused: the order cannot be cancelled online (HTTP 400 of Cancel, with
+	// any code).
+	ErrCancelRefused = newSentinel(KindCancelRefused, "cancellation refused")
+	// ErrInvalidScope: the OAuth client is not registered for a scope it asked for.
+	ErrInvalidScope = newSentinel(KindInvalidScope, "invalid scope")
+	// ErrUpstreamTimeout: the supplier did not answer in time (HTTP 504).
+	ErrUpstreamTimeout = newSentinel(KindUpstreamTimeout, "the supplier did not answer in time")
+	// ErrProxyAuth: a proxy on the way wants other credentials (HTTP 407, also as a *TransportError).
+	ErrProxyAuth = newSentinel(KindProxyAuth, "the proxy asks for authentication")
+
+	// ErrVoucherNotReady: there is no document yet; AwaitVoucher waits for it.
+	ErrVoucherNotReady = newSentinel(KindVoucherNotReady, "there is no document yet")
+	// ErrNoVoucher: there is no document, and AwaitVoucher does not wait for one, as for a cancelled order.
+	ErrNoVoucher = newSentinel(KindNoVoucher, "there is no document")
+	// ErrVoucherLinkExpired: the link no longer works. Call OrderVoucher for a new one;
+	// SaveVoucher and OpenVoucher do so themselves.
+	ErrVoucherLinkExpired = newSentinel(KindVoucher, "the link has expired")
+	// ErrVoucherUnsigned: the voucher has no signature block, because it is older than
+	// signing. WithUnsignedVouchers accepts it by its size.
+	ErrVoucherUnsigned = newSentinel(KindVoucher, "the voucher has no digest to verify it by")
+	// ErrVoucherAltered: the digest differs, or without one the size. Do not give the document
+	// to a traveller.
+	ErrVoucherAltered = newSentinel(KindVoucher, "the document is not the one that was issued")
+
+	// ErrWebhookSignature: the signature is malformed, matches no secret, or is missing and
+	// WebhookOptions.AllowUnsigned is not set.
+	ErrWebhookSignature = newSentinel(KindWebhook, "the signature does not match")
+	// ErrWebhookTime: the signature is too old, or from the future.
+	ErrWebhookTime = newSentinel(KindWebhook, "the signature's time is outside the tolerance")
+	ErrWebhookBody = newSentinel(KindWebhook, "the body is not an event")
+	// ErrWebhookBusy: a duplicate of the event is being handled, here or in another process. The
+	// answer is 503, so that the sender delivers it again. Only WebhookOptions.OnError
+	// receives it.
+	ErrWebhookBusy = newSentinel(KindWebhook, "a duplicate of the event is being handled")
+)
 
 // ownError is every exported error type of the package.
 type ownError interface {

@@ -42,6 +42,13 @@ type RateLimitKey struct {
 	Operation Operation
 }
 
+// RateLimit holds the rate limit figures of an answer.
+type RateLimit struct {
+	Limit     int           // requests per second
+	Remaining int           // left in the current window
+	Reset     time.Duration // until the window rolls over
+}
+
 // Permit is a granted slot. Its methods must not block, because Sent is called while the
 // request is written. They are not called concurrently.
 type Permit interface {
