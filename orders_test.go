@@ -310,7 +310,7 @@ func TestAwaitOrder(t *testing.T) {
 	const s = time.Second
 	type step struct {
 		at     float64
-		status int
+		status types.OrderStatus
 	}
 	garbage := pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})
 	for _, tc := range []struct {
@@ -416,7 +416,7 @@ func TestAwaitOrderSaysWhatItSaw(t *testing.T) {
 	for _, tc := range []struct {
 		reference string
 		poll      hotelstaystest.Fault
-		status    int
+		status    types.OrderStatus
 		want      string
 	}{
 		{"ref-1", hotelstaystest.Fault{}, 5,

@@ -7,44 +7,26 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // CancelRule decides whether Cancel is allowed.
-type CancelRule int
+type CancelRule string
 
 // The cancellation rules.
 const (
-	CancelAllowed             CancelRule = iota // before check-in and cut-off
-	CancelNeedsReason                           // like CancelAllowed, with a reason only
-	CancelCutoffPassed                          // refused as too late, whatever the date
-	CancelForbiddenByContract                   // refused, whatever the date
+	CancelAllowed             CancelRule = "allowed"               // before check-in and cut-off
+	CancelNeedsReason         CancelRule = "needs-reason"          // like CancelAllowed, with a reason only
+	CancelCutoffPassed        CancelRule = "cutoff-passed"         // refused as too late, whatever the date
+	CancelForbiddenByContract CancelRule = "forbidden-by-contract" // refused, whatever the date
 )
 
-var cancelRules = []string{"allowed", "needs-reason", "cutoff-passed", "forbidden-by-contract"}
-
 func (r CancelRule) validate() error {
-	if r < 0 || int(r) >= len(cancelRules) {
-		return fmt.Errorf("unknown CancelRule %d", r)
+	rules := []CancelRule{CancelAllowed, CancelNeedsReason, CancelCutoffPassed, CancelForbiddenByContract}
+	if !slices.Contains(rules, r) {
+		return fmt.Errorf("%q is not a rule; use one of %q", r, rules)
 	}
-	return nil
-}
-
-// MarshalText returns the rule's name: "allowed", "needs-reason", "cutoff-passed" or
-// "forbidden-by-contract".
-func (r CancelRule) MarshalText() ([]byte, error) {
-	if err := r.validate(); err != nil {
-		return nil, err
-	}
-	return []byte(cancelRules[r]), nil
-}
-
-// UnmarshalText reads a name of MarshalText.
-func (r *CancelRule) UnmarshalText(name []byte) error {
-	i := slices.Index(cancelRules, string(name))
-	if i < 0 {
-		return fmt.Errorf("%q is not a rule; use one of %q", name, cancelRules)
-	}
-	*r = CancelRule(i)
 	return nil
 }
 
@@ -79,7 +61,7 @@ func runCancel(s *Server, c *call, req *cancelRequest) (any, error) {
 // refusedCancel returns why an order cannot be cancelled, or "".
 func (s *Server) refusedCancel(o *order, req *cancelRequest, now time.Time) string {
 	numbers := s.cfg.Variants.OrderStatusNumbers
-	cancellable := []int{statusUnknown, statusConfirming, numbers.Confirmed, numbers.Pending}
+	cancellable := []types.OrderStatus{types.OrderUnknown, types.OrderConfirming, numbers.Confirmed, numbers.Pending}
 	switch status := o.status(); {
 	case o.isCancelled():
 		return "the order is already cancelled"

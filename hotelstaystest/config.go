@@ -100,8 +100,8 @@ type Config struct {
 	// LateVisibility hides an order from QueryOrders for a time after Book. The default is
 	// AtOnce.
 	LateVisibility time.Duration `json:"lateVisibility,omitzero"`
-	// CancelRule is the cancellation rule of new orders. [Server.SetCancelRule] changes that
-	// of one order.
+	// CancelRule is the cancellation rule of new orders. The default is CancelAllowed.
+	// [Server.SetCancelRule] changes that of one order.
 	CancelRule CancelRule `json:"cancelRule,omitzero"`
 	// CancelCutoff is how long before check-in, at midnight UTC, cancelling ends. The
 	// default is 24 hours.
@@ -215,9 +215,9 @@ type Variants struct {
 // OrderStatusNumbers numbers the order statuses whose numbers are undocumented. Each is
 // between 2 and 5.
 type OrderStatusNumbers struct {
-	Confirmed int `json:"confirmed,omitzero"` // default 2
-	Cancelled int `json:"cancelled,omitzero"` // default 3
-	Pending   int `json:"pending,omitzero"`   // default 4; only reached by [Server.SetOrderStatus]
+	Confirmed types.OrderStatus `json:"confirmed,omitzero"` // default 2
+	Cancelled types.OrderStatus `json:"cancelled,omitzero"` // default 3
+	Pending   types.OrderStatus `json:"pending,omitzero"`   // default 4; only reached by [Server.SetOrderStatus]
 }
 
 // orDefault sets a field that is zero.
@@ -249,6 +249,7 @@ func (c Config) complete() (Config, error) {
 	}
 	orDefault(&c.ConfirmAfter, 3*time.Minute)
 	orDefault(&c.LateVisibility, AtOnce)
+	orDefault(&c.CancelRule, CancelAllowed)
 	orDefault(&c.CancelCutoff, 24*time.Hour)
 	orDefault(&c.VoucherDelay, 5*time.Second)
 	orDefault(&c.VoucherLinkLifetime, 15*time.Minute)
@@ -287,12 +288,26 @@ func (c Config) clone() Config {
 		*list = slices.Clone(*list)
 	}
 	c.Accounts, c.OAuthClients, c.TicketScopes = slices.Clone(c.Accounts), slices.Clone(c.OAuthClients), slices.Clone(c.TicketScopes)
-	c.UserRefs, c.Webhooks.RetryDelays = maps.Clone(c.UserRefs), slices.Clone(c.Webhooks.RetryDelays)
-	limits, events := map[Operation]int{}, map[WebhookTrigger][]types.EventKind{}
+	for i := range c.OAuthClients {
+		c.OAuthClients[i].Scopes = slices.Clone(c.OAuthClients[i].Scopes)
+	}
+	if c.EmptyReason != nil {
+		c.EmptyReason = &types.EmptyReason{Code: c.EmptyReason.Code, Suppliers: slices.Clone(c.EmptyReason.Suppliers)}
+	}
+	c.UserRefs, c.Webhooks.Events = cloneLists(c.UserRefs), cloneLists(c.Webhooks.Events)
+	c.Webhooks.RetryDelays = slices.Clone(c.Webhooks.RetryDelays)
+	limits := map[Operation]int{}
 	maps.Copy(limits, c.RateLimits)
-	maps.Copy(events, c.Webhooks.Events)
-	c.RateLimits, c.Webhooks.Events = limits, events
+	c.RateLimits = limits
 	return c
+}
+
+func cloneLists[K comparable, V any](lists map[K][]V) map[K][]V {
+	lists = maps.Clone(lists)
+	for key, list := range lists {
+		lists[key] = slices.Clone(list)
+	}
+	return lists
 }
 
 // length is the length of a duration of a [Config], of which AtOnce has none.

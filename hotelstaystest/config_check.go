@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // ErrInvalidConfig is matched by every error about a [Config]. Such an error lists all
@@ -37,6 +39,9 @@ func (c *Config) check() error {
 	c.checkDurations(f)
 	c.Webhooks.check(f)
 	c.Variants.check(f)
+	if c.VoucherSize < 0 {
+		f.addf("voucherSize must be 0 or more, not %d", c.VoucherSize)
+	}
 	if c.LedgerLimit < 1 {
 		f.addf("ledgerLimit must be at least 1, not %d", c.LedgerLimit)
 	}
@@ -197,7 +202,7 @@ func (v *Variants) check(f *configFaults) {
 		f.addf("variants.businessFailureStatus must be an HTTP status from 200 to 499, not %d", v.BusinessFailureStatus)
 	}
 	n := v.OrderStatusNumbers
-	for _, number := range []int{n.Confirmed, n.Cancelled, n.Pending} {
+	for _, number := range []types.OrderStatus{n.Confirmed, n.Cancelled, n.Pending} {
 		if number < 2 || number > 5 {
 			f.addf("variants.orderStatusNumbers: %d is not between 2 and 5", number)
 		}

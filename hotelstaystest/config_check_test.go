@@ -40,7 +40,7 @@ func TestInvalidConfigs(t *testing.T) {
 		{&Config{RateLimits: map[Operation]int{types.OpBook: math.MaxInt}}, "rateLimits.Book"},
 		{&Config{RateLimits: map[Operation]int{"Nothing": 5}}, "rateLimits"},
 		{&Config{RequiredGuestFields: []string{"gender", "shoeSize"}}, "requiredGuestFields[1]"},
-		{&Config{CancelRule: 99}, "cancelRule"},
+		{&Config{CancelRule: "odd"}, "cancelRule"},
 		{&Config{TokenLifetime: AtOnce}, "tokenLifetime must be positive, not 0s"},
 		{&Config{SessionLifetime: AtOnce}, "sessionLifetime"},
 		{&Config{VoucherLinkLifetime: AtOnce}, "voucherLinkLifetime"},
@@ -58,6 +58,7 @@ func TestInvalidConfigs(t *testing.T) {
 		{numbers(OrderStatusNumbers{Confirmed: 6}), "variants.orderStatusNumbers"},
 		{numbers(OrderStatusNumbers{Confirmed: 1}), "variants.orderStatusNumbers"},
 		{numbers(OrderStatusNumbers{Pending: 2}), "variants.orderStatusNumbers"},
+		{&Config{VoucherSize: -1}, "voucherSize must be 0 or more, not -1"},
 		{&Config{LedgerLimit: -1}, "ledgerLimit"},
 	} {
 		s, err := StartServer(tc.config)

@@ -142,7 +142,7 @@ func getEntries(c *controlCall) (any, error) {
 
 // getRequests returns the first requests after a number, the last ones before one, or the last.
 func getRequests(c *controlCall) (any, error) {
-	after, before, limit := c.numbers["after"], c.numbers["before"], c.numbers["limit"]
+	after, before, limit := int64(c.numbers["after"]), int64(c.numbers["before"]), c.numbers["limit"]
 	matches := c.requestFilter()
 	attempts := map[string]int{}
 	found := []journalRequest{}
@@ -246,7 +246,7 @@ func onOrder(change func(s *Server, reference string) error) func(*controlCall) 
 }
 
 func postStatus(c *controlCall, req *struct {
-	Status *int `json:"status"`
+	Status *types.OrderStatus `json:"status"`
 }) (any, error) {
 	if req.Status == nil {
 		return nil, badField("status", "status is required")
@@ -272,12 +272,9 @@ func postVisibility(c *controlCall, req *struct {
 }
 
 func postCancelRule(c *controlCall, req *struct {
-	Rule *CancelRule `json:"rule"`
+	Rule CancelRule `json:"rule"`
 }) (any, error) {
-	if req.Rule == nil {
-		return nil, badField("rule", "rule is required, one of %q", cancelRules)
-	}
-	return c.changed(c.s.setCancelRule(c.PathValue("reference"), *req.Rule))
+	return c.changed(c.s.setCancelRule(c.PathValue("reference"), req.Rule))
 }
 
 func postWebhook(c *controlCall, req *struct {

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 type controlEntry struct {
@@ -61,11 +63,11 @@ type controlOrder struct {
 func (s *Server) controlOrder(o Order) controlOrder { return controlOrder{o, s.stateName(o.Status)} }
 
 // stateName is the word for a status.
-func (s *Server) stateName(status int) string {
+func (s *Server) stateName(status types.OrderStatus) string {
 	switch n := s.cfg.Variants.OrderStatusNumbers; status {
-	case statusUnknown:
+	case types.OrderUnknown:
 		return "unknown"
-	case statusConfirming:
+	case types.OrderConfirming:
 		return "confirming"
 	case n.Confirmed:
 		return "confirmed"

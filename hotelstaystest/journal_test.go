@@ -61,7 +61,7 @@ func TestJournal(t *testing.T) {
 			"?limit=2": "[6 7]", "?after=0&limit=2": "[1 2]", "?after=2&limit=2": "[3 4]", "?before=3&limit=1": "[2]", "?before=3": "[1 2]",
 			"?after=1&before=4": "[2 3]", "?operation=Book&q=cut": "[]", "?operation=Cancel": "[]", "?after=7": "[]",
 		} {
-			numbers := []int{}
+			numbers := []int64{}
 			for _, r := range c.journal(query) {
 				numbers = append(numbers, r.Seq)
 			}

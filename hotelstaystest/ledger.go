@@ -18,7 +18,7 @@ import (
 
 // Request is the record of a request.
 type Request struct {
-	Seq        int         `json:"number"`    // counted from 1
+	Seq        int64       `json:"number"`    // counted from 1
 	Operation  Operation   `json:"operation"` // empty for an unknown path
 	Method     string      `json:"method"`
 	Path       string      `json:"path"`
@@ -46,23 +46,23 @@ type Request struct {
 
 // StatusChange is an entry of an order's history.
 type StatusChange struct {
-	Status int       `json:"status"`
-	At     time.Time `json:"at"`
+	Status types.OrderStatus `json:"status"`
+	At     time.Time         `json:"at"`
 }
 
 // Order is the record of an order.
 type Order struct {
-	Account             string         `json:"account"` // appKey
-	CustomerReferenceNo string         `json:"customerReferenceNo"`
-	PlatformReferenceNo string         `json:"platformReferenceNo"`
-	SupplierReferenceNo string         `json:"supplierReferenceNo"`
-	ContentKey          string         `json:"-"` // equal for orders of the same hotel, dates, rooms and guests
-	RatePkgID           string         `json:"ratePkgId"`
-	CallbackURL         string         `json:"callbackUrl"`
-	CreatedAt           time.Time      `json:"createdAt"`
-	Status              int            `json:"status"`
-	History             []StatusChange `json:"history"` // oldest first
-	Total               string         `json:"total"`   // net, such as "120.50 USD"
+	Account             string            `json:"account"` // appKey
+	CustomerReferenceNo string            `json:"customerReferenceNo"`
+	PlatformReferenceNo string            `json:"platformReferenceNo"`
+	SupplierReferenceNo string            `json:"supplierReferenceNo"`
+	ContentKey          string            `json:"-"` // equal for orders of the same hotel, dates, rooms and guests
+	RatePkgID           string            `json:"ratePkgId"`
+	CallbackURL         string            `json:"callbackUrl"`
+	CreatedAt           time.Time         `json:"createdAt"`
+	Status              types.OrderStatus `json:"status"`
+	History             []StatusChange    `json:"history"` // oldest first
+	Total               string            `json:"total"`   // net, such as "120.50 USD"
 }
 
 // Cancellation is the record of a successful Cancel.
@@ -112,11 +112,12 @@ type WebhookAttempt struct {
 
 // Ledger is the record of a [Server] since its start or the last [Server.Reset]. Its methods
 // return copies. Counts cover all of that time; of requests and webhooks it keeps the last
-// ones ([Config.LedgerLimit]). Times are of the sandbox's clock ([Server.Now]).
+// ones ([Config.LedgerLimit]). Times are of the sandbox's clock ([Server.Now]). A zero Ledger is
+// empty.
 type Ledger struct {
 	mu            sync.Mutex
 	log           eventLog
-	requests      int
+	requests      int64
 	counts        map[Operation]int
 	limited       map[Operation]int
 	cancellations []Cancellation
@@ -283,7 +284,7 @@ func (l *Ledger) Count(op Operation) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if op == "" {
-		return l.requests
+		return int(l.requests)
 	}
 	return l.counts[op]
 }

@@ -4,6 +4,7 @@ package hotelstaystest
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -30,5 +31,18 @@ func TestLedgerKeepsNoSecrets(t *testing.T) {
 	reqs[0].Header.Set("Trace-Id", "changed")
 	if s.Ledger().Requests(types.OpDestinations)[0].Header.Get("Trace-Id") != "t" {
 		t.Error("Requests does not return copies")
+	}
+}
+
+func TestZeroLedgerIsEmpty(t *testing.T) {
+	l := reflect.ValueOf(new(Ledger))
+	for method := range l.Type().Methods() {
+		args := []reflect.Value{l}
+		for i := 1; i < method.Type.NumIn(); i++ {
+			args = append(args, reflect.Zero(method.Type.In(i)))
+		}
+		if got := method.Func.Call(args)[0]; !got.IsZero() {
+			t.Errorf("%s returns %v", method.Name, got)
+		}
 	}
 }

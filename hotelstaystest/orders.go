@@ -8,12 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
-)
 
-// Order statuses with documented numbers.
-const (
-	statusUnknown    = 0
-	statusConfirming = 1
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // order is guarded by Server.lock.
@@ -47,7 +43,7 @@ type order struct {
 	fee          int64 // of the cancellation, in the price's minor units
 }
 
-func (o *order) status() int { return o.history[len(o.history)-1].Status }
+func (o *order) status() types.OrderStatus { return o.history[len(o.history)-1].Status }
 
 func (o *order) isCancelled() bool { return !o.cancelled.IsZero() }
 
@@ -130,7 +126,7 @@ func (st *orderStore) create(c *call, req *bookRequest, off offer, guests []orde
 		content: content, ratePkgID: req.RatePkgID, callbackURL: req.CallbackURL,
 		offer: off, price: st.s.world.price(off, c.priced(off), cents), cents: cents, holder: *req.Holder, guests: guests,
 		created: now, visible: now.Add(length(st.s.cfg.LateVisibility)),
-		history: []StatusChange{{statusConfirming, now}}, rule: st.s.cfg.CancelRule,
+		history: []StatusChange{{types.OrderConfirming, now}}, rule: st.s.cfg.CancelRule,
 	}
 	st.insert(o)
 	st.log(o, now)
@@ -161,7 +157,7 @@ func (st *orderStore) confirmAt(o *order, at time.Time) {
 
 // confirmDue confirms an order whose time has come, as of that time.
 func (st *orderStore) confirmDue(o *order, at time.Time) {
-	if s := o.status(); s == statusConfirming || s == st.s.cfg.Variants.OrderStatusNumbers.Pending || s == statusUnknown {
+	if s := o.status(); s == types.OrderConfirming || s == st.s.cfg.Variants.OrderStatusNumbers.Pending || s == types.OrderUnknown {
 		st.confirm(o, at)
 	}
 }
@@ -177,7 +173,7 @@ func (st *orderStore) confirm(o *order, at time.Time) {
 	st.s.webhooks.happened(o, OnConfirm, at)
 }
 
-func (st *orderStore) setStatus(o *order, status int, at time.Time) {
+func (st *orderStore) setStatus(o *order, status types.OrderStatus, at time.Time) {
 	o.history = append(o.history, StatusChange{status, at})
 	st.log(o, at)
 }
@@ -193,6 +189,9 @@ func (st *orderStore) log(o *order, at time.Time) { st.s.ledger.logOrder(&o.logg
 
 // records makes the ledger's orders of those that pick returns.
 func (st *orderStore) records(pick func(*orderStore) []*order) []Order {
+	if st == nil { // of a zero Ledger
+		return nil
+	}
 	st.s.lock()
 	defer st.s.unlock()
 	var out []Order
@@ -232,7 +231,7 @@ func (s *Server) orderBody(o *order) *orderBody {
 	case o.isCancelled():
 		refund := o.price.currency.money(o.price.total() - o.fee)
 		b.CancelTime, b.CancelReason, b.RefundedPrice = stamp(o.cancelled), o.cancelReason, &refund
-	case o.status() == statusConfirming:
+	case o.status() == types.OrderConfirming:
 		b.StatusRemark = "The supplier has not confirmed yet."
 	}
 	return b
@@ -290,11 +289,11 @@ func (s *Server) ConfirmOrder(reference string) {
 // SetOrderStatus sets an order's status: any that the API allows, 0 to 5. A confirmed order gets
 // its confirmation number and its voucher, a cancelled one is cancelled without a fee. An order in
 // status 0, 1 or pending is still confirmed after [Config.ConfirmAfter].
-func (s *Server) SetOrderStatus(reference string, status int) {
+func (s *Server) SetOrderStatus(reference string, status types.OrderStatus) {
 	panicOn("SetOrderStatus", s.setOrderStatus(reference, status))
 }
 
-func (s *Server) setOrderStatus(reference string, status int) error {
+func (s *Server) setOrderStatus(reference string, status types.OrderStatus) error {
 	if status < 0 || status > 5 {
 		return badField("status", "status must be between 0 and 5, not %d", status)
 	}

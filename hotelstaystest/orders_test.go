@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func TestSetOrderStatus(t *testing.T) {
@@ -15,7 +17,7 @@ func TestSetOrderStatus(t *testing.T) {
 	u.book("ref", 0)
 	for _, step := range []struct {
 		do   func()
-		want int
+		want types.OrderStatus
 	}{
 		{func() {}, 1},
 		{func() { s.SetOrderStatus("ref", 4) }, 4},

@@ -20,7 +20,8 @@ import (
 	"time"
 )
 
-// Server is a running sandbox. Its methods are safe for concurrent use.
+// Server is a running sandbox. Create it with [NewServer] or [StartServer]. Its methods are safe
+// for concurrent use.
 type Server struct {
 	// URL is the base URL, without a final slash.
 	URL string

@@ -99,14 +99,14 @@ type guestRequest struct {
 }
 
 type queryOrdersRequest struct {
-	CustomerReferenceNos []string    `json:"customerReferenceNos"`
-	SupplierReferenceNos []string    `json:"supplierReferenceNos"`
-	CheckInTimeWindow    *timeWindow `json:"checkInTimeWindow"`
-	CheckOutTimeWindow   *timeWindow `json:"checkOutTimeWindow"`
-	BookingTimeWindow    *timeWindow `json:"bookingTimeWindow"`
-	FreeCancelTimeWindow *timeWindow `json:"freeCancelTimeWindow"`
-	CancelledTimeWindow  *timeWindow `json:"cancelledTimeWindow"`
-	StatusList           []int       `json:"statusList"`
+	CustomerReferenceNos []string            `json:"customerReferenceNos"`
+	SupplierReferenceNos []string            `json:"supplierReferenceNos"`
+	CheckInTimeWindow    *timeWindow         `json:"checkInTimeWindow"`
+	CheckOutTimeWindow   *timeWindow         `json:"checkOutTimeWindow"`
+	BookingTimeWindow    *timeWindow         `json:"bookingTimeWindow"`
+	FreeCancelTimeWindow *timeWindow         `json:"freeCancelTimeWindow"`
+	CancelledTimeWindow  *timeWindow         `json:"cancelledTimeWindow"`
+	StatusList           []types.OrderStatus `json:"statusList"`
 }
 
 type references struct {
@@ -389,17 +389,17 @@ type orderRoom struct {
 }
 
 type orderBody struct {
-	Status              int    `json:"status"`
-	StatusRemark        string `json:"statusRemark,omitempty"`
-	CheckIn             string `json:"checkIn"`
-	CheckOut            string `json:"checkOut"`
-	NightCount          int    `json:"nightCount"`
-	RoomCount           int    `json:"roomCount"`
-	BookingTime         string `json:"bookingTime"`
-	HotelConfirmNo      string `json:"hotelConfirmNo,omitempty"`
-	Holder              holder `json:"holder"`
-	PlatformReferenceNo string `json:"platformReferenceNo"`
-	CustomerReferenceNo string `json:"customerReferenceNo"`
+	Status              types.OrderStatus `json:"status"`
+	StatusRemark        string            `json:"statusRemark,omitempty"`
+	CheckIn             string            `json:"checkIn"`
+	CheckOut            string            `json:"checkOut"`
+	NightCount          int               `json:"nightCount"`
+	RoomCount           int               `json:"roomCount"`
+	BookingTime         string            `json:"bookingTime"`
+	HotelConfirmNo      string            `json:"hotelConfirmNo,omitempty"`
+	Holder              holder            `json:"holder"`
+	PlatformReferenceNo string            `json:"platformReferenceNo"`
+	CustomerReferenceNo string            `json:"customerReferenceNo"`
 	rate
 	CancelTime          string      `json:"cancelTime,omitempty"`
 	CancelReason        string      `json:"cancelReason,omitempty"`
@@ -444,6 +444,6 @@ type orderVoucherResponse struct {
 }
 
 type cancelResponse struct {
-	ServiceFee money `json:"serviceFee"`
-	Status     int   `json:"status"`
+	ServiceFee money             `json:"serviceFee"`
+	Status     types.OrderStatus `json:"status"`
 }

@@ -25,13 +25,13 @@ func (t *I18N) String() string {
 	return cmp.Or(t.EN, t.ZH, t.AR)
 }
 
-// In returns the text in a language, such as "ar" or "ar-AE", by its base language. Without that
-// text it returns String.
+// In returns the text in a language, such as "ar", "ar-AE" or "ar_AE", by its base language.
+// Without that text it returns String.
 func (t *I18N) In(language string) string {
 	if t == nil {
 		return ""
 	}
-	base, _, _ := strings.Cut(strings.ToLower(language), "-")
+	base, _, _ := strings.Cut(strings.ToLower(strings.ReplaceAll(language, "_", "-")), "-")
 	texts := map[string]string{"en": t.EN, "zh": t.ZH, "ar": t.AR}
 	return cmp.Or(texts[base], t.String())
 }

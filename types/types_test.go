@@ -221,7 +221,7 @@ func TestCancelFeeAt(t *testing.T) {
 func TestI18NIn(t *testing.T) {
 	text := I18N{EN: "one", ZH: "一"}
 	for language, want := range map[string]string{
-		"en": "one", "zh": "一", "zh-Hant-TW": "一", "ZH-cn": "一", "ar": "one", "ar-AE": "one", "fr": "one", "": "one", "zhuang": "one",
+		"en": "one", "zh": "一", "zh-Hant-TW": "一", "ZH-cn": "一", "zh_CN": "一", "ar": "one", "ar-AE": "one", "fr": "one", "": "one", "zhuang": "one",
 	} {
 		assert.Equal(t, want, text.In(language), language)
 	}

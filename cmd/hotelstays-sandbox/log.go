@@ -71,7 +71,7 @@ func attributes(r *hotelstaystest.Request) []slog.Attr {
 	if r.Operation == "" {
 		name = slog.String("path", r.Path)
 	}
-	list := []slog.Attr{slog.Int("n", r.Seq), name}
+	list := []slog.Attr{slog.Int64("n", r.Seq), name}
 	reference := ""
 	if refs := r.References(); len(refs) > 0 {
 		reference = refs[0]

@@ -1,7 +1,7 @@
 // Package chaostest shows whether a service that books with hotelstays-go loses a booking, or
 // makes one twice, when its processes are killed, its servers crash and answers get lost.
 //
-// The test starts a sandbox with [Options] and [Inject], processes of the service with [Start],
+// The test starts a sandbox with [Config] and [Inject], processes of the service with [Start],
 // and a [Fleet], which kills and freezes them until all bookings have ended. Then [Check]
 // compares what the service has stored with the sandbox's ledger:
 //
@@ -35,4 +35,6 @@
 // A process that is frozen in a Book may continue after its booking was stored as being without
 // an order. If Book then ends without an answer, the journal of contrib/sql and contrib/river
 // open the booking again, and pass on a further outcome: count that as a further round.
+//
+// This package is outside the compatibility promise: a minor version may change it.
 package chaostest

@@ -4,6 +4,8 @@
 // instead:
 //
 //	err := journaltest.PassTime(ctx, db, hotelstayssql.SQLite, time.Minute, nil)
+//
+// This package is outside the compatibility promise: a minor version may change it.
 package journaltest
 
 import (

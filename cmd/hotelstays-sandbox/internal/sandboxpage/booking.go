@@ -55,7 +55,7 @@ type order struct {
 }
 
 type state struct {
-	Number int
+	Number types.OrderStatus
 	Name   string
 	Now    bool
 }
@@ -223,7 +223,7 @@ type states hotelstaystest.OrderStatusNumbers
 
 func newStates(n hotelstaystest.OrderStatusNumbers) states { return states(n) }
 
-func (n states) name(status int) string {
+func (n states) name(status types.OrderStatus) string {
 	switch status {
 	case 0:
 		return "unknown"
@@ -236,7 +236,7 @@ func (n states) name(status int) string {
 	case n.Pending:
 		return "pending"
 	}
-	return strconv.Itoa(status)
+	return strconv.Itoa(int(status))
 }
 
 func (n states) order(o hotelstaystest.Order, id int) *order {
@@ -251,7 +251,7 @@ func (n states) order(o hotelstaystest.Order, id int) *order {
 	case n.Cancelled:
 		out.Class = "bad"
 	}
-	for status := range 6 {
+	for status := range types.OrderStatus(6) {
 		out.States = append(out.States, state{status, n.name(status), status == o.Status})
 	}
 	return out

@@ -27,7 +27,7 @@ type journal struct {
 
 // entry is a request of the journal.
 type entry struct {
-	Seq            int
+	Seq            int64
 	Arrived        time.Time
 	Name           string
 	Class, Outcome string
@@ -41,11 +41,11 @@ type detail struct{ Name, Value string }
 
 func newJournal(ledger *hotelstaystest.Ledger, requests []hotelstaystest.Request, query url.Values) journal {
 	j := journal{Text: strings.TrimSpace(query.Get("q")), Operation: hotelstaystest.Operation(query.Get("operation"))}
-	before, err := strconv.Atoi(query.Get("before"))
+	before, err := strconv.ParseInt(query.Get("before"), 10, 64)
 	if err == nil {
 		j.Newer = j.url(0)
 	}
-	found, last := 0, 0
+	found, last := 0, int64(0)
 	for i := len(requests) - 1; i >= 0; i-- {
 		r := &requests[i]
 		if err == nil && r.Seq >= before || !j.matches(r) {
@@ -68,7 +68,7 @@ func newJournal(ledger *hotelstaystest.Ledger, requests []hotelstaystest.Request
 	return j
 }
 
-func (j *journal) url(before int) string {
+func (j *journal) url(before int64) string {
 	query := url.Values{}
 	for name, value := range map[string]string{"q": j.Text, "operation": string(j.Operation)} {
 		if value != "" {
@@ -76,7 +76,7 @@ func (j *journal) url(before int) string {
 		}
 	}
 	if before > 0 {
-		query.Set("before", strconv.Itoa(before))
+		query.Set("before", strconv.FormatInt(before, 10))
 	}
 	return control + "?" + query.Encode() + "#journal"
 }
