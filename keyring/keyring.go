@@ -41,23 +41,23 @@ type ringKey struct {
 // the old one. The error names every invalid key, and the ring is then nil.
 func New(keys []types.Secret) (*Ring, error) {
 	if len(keys) == 0 {
-		return nil, fmt.Errorf("Keys is empty; it must hold at least one key of %d bytes", keySize)
+		return nil, fmt.Errorf("keys is empty; it must hold at least one key of %d bytes", keySize)
 	}
 	r := &Ring{}
 	var problems []error
 	for i, key := range keys {
 		if len(key.Reveal()) != keySize {
-			problems = append(problems, fmt.Errorf("Keys[%d] has %d bytes; it must have %d", i, len(key.Reveal()), keySize))
+			problems = append(problems, fmt.Errorf("keys[%d] has %d bytes; it must have %d", i, len(key.Reveal()), keySize))
 			continue
 		}
 		block, err := aes.NewCipher([]byte(key.Reveal()))
 		if err != nil {
-			problems = append(problems, fmt.Errorf("Keys[%d]: %w", i, err))
+			problems = append(problems, fmt.Errorf("keys[%d]: %w", i, err))
 			continue
 		}
 		gcm, err := cipher.NewGCM(block)
 		if err != nil {
-			problems = append(problems, fmt.Errorf("Keys[%d]: %w", i, err))
+			problems = append(problems, fmt.Errorf("keys[%d]: %w", i, err))
 			continue
 		}
 		hash := sha256.Sum256([]byte("hotelstays key id" + key.Reveal()))

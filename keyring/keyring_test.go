@@ -65,9 +65,9 @@ func TestKeyringRefusesWhatWasChanged(t *testing.T) {
 func TestKeyringRefusesKeysOfAnotherSize(t *testing.T) {
 	none, err := keyring.New([]types.Secret{oldKey, types.NewSecret("short-key")})
 	assert.Nil(t, none)
-	require.EqualError(t, err, "Keys[1] has 9 bytes; it must have 32")
+	require.EqualError(t, err, "keys[1] has 9 bytes; it must have 32")
 	_, err = keyring.New(nil)
-	assert.ErrorContains(t, err, "Keys is empty")
+	assert.ErrorContains(t, err, "keys is empty")
 }
 
 func TestKeyringWithoutAKeyIsAnError(t *testing.T) {

@@ -28,7 +28,7 @@ import (
 
 func TestNewJournalNamesEveryInvalidArgument(t *testing.T) {
 	_, err := hotelstayssql.NewJournal(nil, "oracle", nil, hotelstayssql.JournalOptions{BookTimeout: -1})
-	for _, what := range []string{"NewJournal: ", "database is nil", `"oracle"`, "Keys is empty", "client is nil", "OnOutcome", "negative"} {
+	for _, what := range []string{"NewJournal: ", "database is nil", `"oracle"`, "keys is empty", "client is nil", "OnOutcome", "negative"} {
 		assert.ErrorContains(t, err, what)
 	}
 }
