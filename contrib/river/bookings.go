@@ -111,7 +111,7 @@ func New(cfg Config) (*Bookings, error) {
 	check(cfg.MaxWorkers >= 0 && cfg.MaxWorkers <= river.QueueNumWorkersMax,
 		"MaxWorkers is %d; it must be between 1 and %d, or 0 for %d", cfg.MaxWorkers, river.QueueNumWorkersMax, defaultMaxWorkers)
 	keys, err := keyring.New(cfg.Keys)
-	check(err == nil, "%w", err)
+	check(err == nil, "Keys: %w", err)
 	if len(problems) > 0 {
 		return nil, errors.Join(problems...)
 	}

@@ -42,7 +42,7 @@ func unconnectedConfig(t *testing.T) Config {
 
 func TestNewNamesEveryInvalidField(t *testing.T) {
 	_, err := New(Config{BookTimeout: -1, MaxWorkers: -1})
-	for _, field := range []string{"Client", "Pool", "Keys", "OnOutcome", "BookTimeout", "MaxWorkers"} {
+	for _, field := range []string{"Client", "Pool", "Keys:", "OnOutcome", "BookTimeout", "MaxWorkers"} {
 		assert.ErrorContains(t, err, "Config."+field+" ")
 	}
 }
