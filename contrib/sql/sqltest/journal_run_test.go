@@ -335,12 +335,12 @@ func TestPollsForManyAreSplit(t *testing.T) {
 		"a refused reference": {Kind: hotelstaystest.FaultStatus, Status: 400, Code: types.CodeParam},
 		"an unreadable order": {Kind: hotelstaystest.FaultGarbage, Body: []byte(`{"code":0,"data":{"orders":7}}`)},
 	} {
+		fault.Operation, fault.Reference, fault.Times = hotelstays.OpQueryOrders, "many-000007", -1
 		t.Run(name, func(t *testing.T) {
 			onEach(t, func(t *testing.T, db *database) {
 				b := newBooks(t, db, nil)
 				const many = 20
 				b.fillBooked(many, nil)
-				fault.Operation, fault.Reference, fault.Times = hotelstays.OpQueryOrders, "many-000007", -1
 				b.Inject(fault)
 				b.run()
 				b.eventually("all but one are found", func() bool {
