@@ -294,7 +294,8 @@ func TestConcurrentBookings(t *testing.T) {
 				return err
 			})
 			var taken *pgconn.PgError
-			if errors.Is(err, durable.ErrAlreadyBegun) || errors.As(err, &taken) && taken.ConstraintName == "bookings_pkey" {
+			if errors.Is(err, durable.ErrAlreadyBegun) || errors.Is(err, durable.ErrAlreadyBooked) ||
+				errors.As(err, &taken) && taken.ConstraintName == "bookings_pkey" {
 				return // the other caller has it
 			}
 			if assert.NoError(t, err) {
