@@ -258,8 +258,8 @@ func begin(ctx context.Context, c *Client, op Operation, row *operation, req any
 	return x, x.prepare(req.parts())
 }
 
-// refused returns the *ValidationError of a helper's call, before the helper begins.
-func refused(ctx context.Context, c *Client, op Operation, req anyRequest, set settings) error {
+// checkCall returns the *ValidationError of a helper's call, before the helper begins.
+func checkCall(ctx context.Context, c *Client, op Operation, req anyRequest, set settings) error {
 	_, err := begin(ctx, c, op, operations[op], req, collect(op, operations[op], []CallOption{set.to(op)}))
 	return err
 }

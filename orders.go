@@ -437,7 +437,7 @@ func (s OrderStates) after(resp *CancelResponse, order *types.Order) OrderState 
 // Response, which then is set.
 func (c *Client) CancelAndRead(ctx context.Context, req *CancelRequest, opts ...CallOption) (*CancelOutcome, error) {
 	set := collect("CancelAndRead", operations[OpCancel], opts)
-	if err := refused(ctx, c, OpCancel, req, set); err != nil {
+	if err := checkCall(ctx, c, OpCancel, req, set); err != nil {
 		return nil, err
 	}
 	return helped(ctx, c, "CancelAndRead", func(ctx context.Context) (*CancelOutcome, error) { return c.cancelAndRead(ctx, req, set) })

@@ -105,7 +105,7 @@ func (c *Client) BookAndRecover(ctx context.Context, req *BookRequest, opts ...C
 		return nil, nilRequest(OpBook)
 	}
 	set := collect("BookAndRecover", operations[OpBook], opts)
-	if err := refused(ctx, c, OpBook, req, set); err != nil {
+	if err := checkCall(ctx, c, OpBook, req, set); err != nil {
 		return nil, err
 	}
 	run := &recoveryRun{c, c.NewBookingRecovery(req, set.to(OpBook)), set}

@@ -88,7 +88,7 @@ func (c *Client) OrderVoucher(ctx context.Context, req *OrderVoucherRequest, opt
 // ctx: WithTimeout bounds only each poll.
 func (c *Client) AwaitVoucher(ctx context.Context, req *OrderVoucherRequest, opts ...CallOption) (*OrderVoucherResponse, error) {
 	set := collect("AwaitVoucher", operations[OpOrderVoucher], opts)
-	if err := refused(ctx, c, OpOrderVoucher, req, set); err != nil {
+	if err := checkCall(ctx, c, OpOrderVoucher, req, set); err != nil {
 		return nil, err
 	}
 	return helped(ctx, c, "AwaitVoucher", func(ctx context.Context) (*OrderVoucherResponse, error) { return c.awaitVoucher(ctx, req, set) })
