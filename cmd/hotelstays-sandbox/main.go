@@ -3,31 +3,12 @@
 //
 //	go run ./cmd/hotelstays-sandbox -listen 127.0.0.1:8080
 //
-// It prints the base URL, the credentials and the address of the page. The page and the
-// control API are under /_sandbox/; /_sandbox/openapi.json describes the API.
+// It prints a shell script: the environment of the programs in the README, and commands to begin
+// with. The page and the control API are under /_sandbox/; /_sandbox/openapi.json describes them
+// and the operations of the service.
 //
-// The flags, of which those that are given override the file of -config. Those that may be
-// repeated add to it, and only -no-control turns the control API off:
-//
-//   - -listen ADDRESS: where to listen. Without it, the file's addr, or 127.0.0.1:8080.
-//   - -allow-remote: let -listen take an address that is not loopback. Every request to
-//     /_sandbox/ then needs the control token. If none is set, one is made and printed.
-//     Webhooks then go to -allow-callback alone, and the API answers under any host name.
-//   - -control-token-file FILE: the control token is the content of FILE.
-//   - -control-host NAME: the sandbox answers under this host name too. May be repeated.
-//   - -no-control: serve neither the page nor the control API.
-//   - -tls: serve https and HTTP/2 with a certificate made at the start, for loopback.
-//   - -tls-name NAME: the certificate is for this host name or IP address too, and
-//     the sandbox answers there. May be repeated.
-//   - -tls-ca FILE: write the certificate to FILE, in PEM. Clients trust it with
-//     curl --cacert FILE, or in the root pool of an HTTP client.
-//   - -allow-callback HOST: webhooks go to this host too, beside loopback, and with
-//     -allow-remote to such hosts only. May be repeated.
-//   - -log text|json|off: the log on stderr, one line for each request to the API.
-//   - -config FILE: a configuration in JSON, as hotelstaystest.Config documents it.
-//   - -seed N: the seed of the generated catalogue.
-//   - -confirm-after DURATION: the time from Book to the confirmation, such as 30s, or never.
-//   - -no-rate-limits: turn the rate limits off.
+// -help lists the flags. Those that are given override the file of -config. Those that may be
+// repeated add to it, and only -no-control turns the control API off.
 //
 // It exits with status 2 for wrong usage, such as an address that is not loopback, and with
 // 1 when it cannot listen or cannot write the certificate.
@@ -145,8 +126,14 @@ func parse(args []string, stderr io.Writer) (*settings, error) {
 			return nil, err
 		}
 	}
-	if set.ca != "" && !set.config.TLS {
-		return nil, usageError("-tls-ca needs -tls")
+	if set.ca != "" {
+		if !set.config.TLS {
+			return nil, usageError("-tls-ca needs -tls")
+		}
+		var err error
+		if set.ca, err = filepath.Abs(set.ca); err != nil {
+			return nil, err
+		}
 	}
 	return set, set.guardControl()
 }
@@ -179,16 +166,21 @@ func (set *settings) flags() *flag.FlagSet {
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&c.Addr, "listen", c.Addr, "`address` to listen on")
-	flags.BoolVar(&c.AllowRemote, "allow-remote", c.AllowRemote, "let -listen take an address that is not loopback")
-	flags.StringVar(&set.tokenFile, "control-token-file", "", "`file` with the control token, instead of one that is made")
-	flags.Var((*hosts)(&c.Control.Hosts), "control-host", "host `name` at which the sandbox answers, beside loopback and -tls-name; may be repeated")
+	flags.BoolVar(&c.AllowRemote, "allow-remote", c.AllowRemote, "let -listen take an address that is not loopback. "+
+		"Each request to /_sandbox/ then needs the control token; one is made and printed if none is set. "+
+		"Webhooks go to -allow-callback alone, and the API answers under any host name")
+	flags.StringVar(&set.tokenFile, "control-token-file", "", "`file` with the control token")
+	flags.Var((*hosts)(&c.Control.Hosts), "control-host",
+		"host `name` at which the sandbox answers, beside loopback and -tls-name; may be repeated")
 	flags.BoolVar(&set.noControl, "no-control", false, "serve neither the page nor the control API")
-	flags.BoolVar(&c.TLS, "tls", c.TLS, "serve https with a certificate made at the start")
-	flags.Var((*hosts)(&c.TLSNames), "tls-name", "host `name` or IP address of the certificate, beside loopback; may be repeated")
-	flags.StringVar(&set.ca, "tls-ca", "", "`file` to write the certificate to, in PEM")
-	flags.Var((*hosts)(&c.Webhooks.CallbackHosts), "allow-callback", "`host` that webhooks go to, beside loopback and with -allow-remote instead of it; may be repeated")
-	flags.StringVar(&set.logForm, "log", "text", "log of requests on stderr: text, json or off")
-	flags.StringVar(&set.configFile, "config", "", "configuration `file` in JSON; flags override it")
+	flags.BoolVar(&c.TLS, "tls", c.TLS, "serve https and HTTP/2 with a certificate made at the start, for loopback")
+	flags.Var((*hosts)(&c.TLSNames), "tls-name",
+		"host `name` or IP address of the certificate, at which the sandbox answers too; may be repeated")
+	flags.StringVar(&set.ca, "tls-ca", "", "`file` to write the certificate to, in PEM, for clients to trust")
+	flags.Var((*hosts)(&c.Webhooks.CallbackHosts), "allow-callback",
+		"`host` that webhooks go to, beside loopback and with -allow-remote instead of it; may be repeated")
+	flags.StringVar(&set.logForm, "log", "text", "log on stderr, one line for each request to the API: text, json or off")
+	flags.StringVar(&set.configFile, "config", "", "configuration `file` in JSON, as hotelstaystest.Config documents it")
 	flags.Uint64Var(&c.Seed, "seed", cmp.Or(c.Seed, 1), "seed of the generated catalogue")
 	flags.Func("confirm-after", "`time` from Book to the confirmation, such as 20s, or never (default 3m0s)", func(text string) error {
 		file, err := json.Marshal(map[string]string{"confirmAfter": text})
@@ -235,45 +227,49 @@ func writeCertificate(path string, der []byte) error {
 	return os.Rename(f.Name(), path)
 }
 
+// greet prints a shell script: facts as comments, and commands that can be pasted.
 func greet(w io.Writer, srv *hotelstaystest.Server, set *settings) {
-	curl := "curl"
-	switch {
-	case set.ca != "":
-		curl += " --cacert " + set.ca
-	case set.config.TLS:
-		curl += " --insecure"
-	}
-	fmt.Fprintf(w, `base URL        %[1]s
-appKey          %[2]s
-appSecret       %[3]s
-OAuth client    %[4]s
-OAuth secret    %[5]s
-webhook secret  %[6]s
-a destinationId %[7]s
-its name        %[8]s
-%[10]s
-Environment of the programs in the README:
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	export := func(name, value string) { line("export HOTELSTAYS_%s=%s", name, quoted(value)) }
 
-  export HOTELSTAYS_BASE_URL=%[1]s HOTELSTAYS_APP_KEY=%[2]s HOTELSTAYS_APP_SECRET=%[3]s
-
-Get a ticket:
-
-  %[9]s -s %[1]s/api/auth/ticket -H 'Content-Type: application/json' -d '{"appKey":"%[2]s","appSecret":"%[3]s"}'
-
-Interrupt to stop.
-`, srv.URL, srv.AppKey, srv.AppSecret, srv.ClientID, srv.ClientSecret, srv.WebhookSecret, srv.CityID(0), srv.CityName(0), curl, set.page(srv.URL))
-}
-
-// page returns the lines of the greeting about the page.
-func (set *settings) page(base string) string {
+	line("# The sandbox answers at %s until it is interrupted.", srv.URL)
 	token := set.config.Control.Token
 	switch {
 	case set.noControl:
-		return ""
 	case token == "":
-		return fmt.Sprintf("page            %s/_sandbox/\n", base)
+		line("# Page: %s/_sandbox/", srv.URL)
 	case !set.tokenMade:
-		return fmt.Sprintf("page            %s/_sandbox/?token=<the control token>\n", base)
+		line("# Page: %s/_sandbox/?token= and the control token", srv.URL)
+	default:
+		line("# Page: %s/_sandbox/?token=%s", srv.URL, url.QueryEscape(token))
 	}
-	return fmt.Sprintf("control token   %s\npage            %s/_sandbox/?token=%s\n", token, base, url.QueryEscape(token))
+	line("# OAuth client: %s, with the secret %s", srv.ClientID, srv.ClientSecret)
+	line("\n# The environment of the programs in the README:")
+	export("BASE_URL", srv.URL)
+	export("APP_KEY", srv.AppKey)
+	export("APP_SECRET", srv.AppSecret)
+	export("WEBHOOK_SECRET", srv.WebhookSecret)
+	if set.tokenMade {
+		export("CONTROL_TOKEN", token)
+	}
+	curl, quickstart := "curl -sS", "go run ./examples/quickstart -destination "+quoted(srv.CityName(0))
+	switch {
+	case set.ca != "":
+		export("SANDBOX_CA", set.ca)
+		curl, quickstart = "curl -sS --cacert "+quoted(set.ca), "SSL_CERT_FILE="+quoted(set.ca)+" "+quickstart
+	case set.config.TLS: // a Go program has no certificate to trust
+		curl, quickstart = "curl -sS --insecure", ""
+	}
+	if quickstart != "" {
+		line("\n# In a clone of hotelstays-go: offers in a city whose destinationId is %s.", srv.CityID(0))
+		line("%s", quickstart)
+	}
+	line("\n# A ticket:")
+	body, _ := json.Marshal(map[string]string{"appKey": srv.AppKey, "appSecret": srv.AppSecret}) // strings can be encoded
+	line("%s -H 'Content-Type: application/json' -d %s %s", curl, quoted(string(body)), quoted(srv.URL+"/api/auth/ticket"))
+	_, _ = io.WriteString(w, b.String()) // nobody may read it
 }
+
+// quoted returns a text as a word of a shell.
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -9,13 +9,18 @@ import (
 	"crypto/x509"
 	"io"
 	"net/http"
+	"net/http/cookiejar"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func TestWrongUsageIsRefused(t *testing.T) {
@@ -90,14 +95,24 @@ func start(t *testing.T, args ...string) (greeting string) {
 	return string(text[:n])
 }
 
-// said returns the value of a line of the greeting.
-func said(t *testing.T, greeting, name string) string {
+// said runs a greeting as a shell script, in which go and curl only print their arguments. It returns
+// what the script exports without the prefix HOTELSTAYS_, and the arguments as "go" and "curl".
+func said(t *testing.T, greeting string) map[string]string {
 	t.Helper()
-	m := regexp.MustCompile(`(?m)^` + name + ` +(\S+)$`).FindStringSubmatch(greeting)
-	if m == nil {
-		t.Fatalf("no %s in\n%s", name, greeting)
+	script := exec.CommandContext(t.Context(), "sh", "-eu")
+	script.Env = []string{"PATH=" + os.Getenv("PATH")}
+	script.Stdin = strings.NewReader(`go() { printf 'go=%s\0' "$*"; }; curl() { printf 'curl='; printf '%s\n' "$@"; printf '\0'; }` +
+		"\n" + greeting + "\nenv -0")
+	out, err := script.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s in\n%s", err, out, greeting)
 	}
-	return m[1]
+	values := map[string]string{}
+	for entry := range strings.SplitSeq(string(out), "\x00") {
+		name, value, _ := strings.Cut(entry, "=")
+		values[strings.TrimPrefix(name, "HOTELSTAYS_")] = value
+	}
+	return values
 }
 
 // get returns the status of an answer.
@@ -121,22 +136,61 @@ func get(t *testing.T, client *http.Client, url string, header ...string) int {
 	return resp.StatusCode
 }
 
-func TestServesUntilInterrupted(t *testing.T) {
-	greeting := start(t, "-seed", "5", "-confirm-after", "1s")
-	m := regexp.MustCompile(`curl -s (\S+) -H '[^']+' -d '([^']+)'`).FindStringSubmatch(greeting)
-	if m == nil {
-		t.Fatalf("no curl line in %s", greeting)
-	}
-	resp, err := http.Post(m[1], "application/json", strings.NewReader(m[2]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		t.Errorf("the printed line answers HTTP %d", resp.StatusCode)
-	}
-	if got := get(t, http.DefaultClient, said(t, greeting, "page")); got != http.StatusOK {
-		t.Errorf("the page answers HTTP %d", got)
+// Each line of the greeting can be pasted into a shell.
+func TestGreetingIsAShellScript(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	write(t, "config.json", `{"accounts":[{"appKey":"it's \"mine\"","appSecret":"$HOME \\"}],"webhooks":{"secret":"a b"}}`)
+	jar, _ := cookiejar.New(nil) // of the page
+	insecure := &http.Client{Jar: jar, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	defer insecure.CloseIdleConnections()
+	for name, args := range map[string][]string{
+		"plain": {"-seed", "5"}, "file": {"-config", "config.json"}, "remote": {"-allow-remote"}, "TLS": {"-tls"},
+		"certificate": {"-tls", "-tls-ca", "it's a ca.pem"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			greeting := start(t, args...)
+			values := said(t, greeting)
+			page := regexp.MustCompile(`(?m)^# Page: (\S+)$`).FindStringSubmatch(greeting)
+			if page == nil || get(t, insecure, page[1]) != http.StatusOK {
+				t.Errorf("page %q", page)
+			}
+			if want := map[string]string{"file": "a b"}[name]; values["WEBHOOK_SECRET"] != cmp.Or(want, "sandbox-webhook-secret") {
+				t.Errorf("webhook secret %q", values["WEBHOOK_SECRET"])
+			}
+			client, err := hotelstays.New(values["BASE_URL"], hotelstays.TicketCredential{
+				AppKey: values["APP_KEY"], AppSecret: types.NewSecret(values["APP_SECRET"]),
+			}, hotelstays.WithHTTPClient(insecure))
+			if err != nil {
+				t.Fatal(err)
+			}
+			command, city, _ := strings.Cut(values["go"], " -destination ")
+			if name == "TLS" { // no file has its certificate
+				if city = "White Gate"; command != "" {
+					t.Errorf("go %s", values["go"])
+				}
+			} else if command != "run ./examples/quickstart" {
+				t.Errorf("go %s", values["go"])
+			}
+			found, err := client.HotelList(t.Context(), &hotelstays.HotelListRequest{
+				DestinationName: city, CheckIn: "2040-03-12", CheckOut: "2040-03-15", RoomOccupancies: []types.GuestPerRoom{{AdultCount: 1}},
+			})
+			if err != nil || len(found.List) == 0 {
+				t.Errorf("search in %q: %v", city, err)
+			}
+			curl := strings.Split(strings.TrimSpace(values["curl"]), "\n")
+			resp, err := insecure.Post(curl[len(curl)-1], "application/json", strings.NewReader(curl[slices.Index(curl, "-d")+1]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if resp.StatusCode != http.StatusOK {
+				t.Errorf("curl %q: HTTP %d", curl, resp.StatusCode)
+			}
+			if file := values["SANDBOX_CA"]; name == "certificate" && (file != filepath.Join(dir, "it's a ca.pem") || !slices.Contains(curl, file)) {
+				t.Errorf("certificate in %q; curl %q", file, curl)
+			}
+		})
 	}
 }
 
@@ -160,8 +214,8 @@ func TestFlagsOverrideTheFile(t *testing.T) {
 
 func TestWithoutControl(t *testing.T) {
 	greeting := start(t, "-no-control")
-	base := said(t, greeting, "base URL")
-	if got := get(t, http.DefaultClient, base+"/_sandbox/"); got != http.StatusNotFound || strings.Contains(greeting, "page") {
+	base := said(t, greeting)["BASE_URL"]
+	if got := get(t, http.DefaultClient, base+"/_sandbox/"); got != http.StatusNotFound || strings.Contains(greeting, "Page") {
 		t.Errorf("HTTP %d, %s", got, greeting)
 	}
 }
@@ -178,9 +232,10 @@ func TestControlToken(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			greeting := start(t, args...)
-			base, token := said(t, greeting, "base URL"), "token-from-the-file"
+			values, token := said(t, greeting), "token-from-the-file"
+			base := values["BASE_URL"]
 			if name == "made" {
-				token = said(t, greeting, "control token")
+				token = values["CONTROL_TOKEN"]
 			} else if strings.Contains(greeting, token) {
 				t.Errorf("the token of the file is printed:\n%s", greeting)
 			}
@@ -198,7 +253,7 @@ func TestControlToken(t *testing.T) {
 }
 
 func TestControlHosts(t *testing.T) {
-	base := said(t, start(t, "-control-host", "sandbox"), "base URL")
+	base := said(t, start(t, "-control-host", "sandbox"))["BASE_URL"]
 	for host, want := range map[string]map[string]int{
 		"sandbox:8080": {"/_sandbox/ledger": 200, "/api/auth/ticket": 405},
 		"localhost":    {"/_sandbox/ledger": 200, "/api/auth/ticket": 405},
@@ -216,7 +271,7 @@ func TestControlHosts(t *testing.T) {
 func TestCertificateFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ca.pem")
 	write(t, file, "an older certificate")
-	base := said(t, start(t, "-tls", "-tls-name", "sandbox", "-tls-ca", file), "base URL")
+	base := said(t, start(t, "-tls", "-tls-name", "sandbox", "-tls-ca", file))["BASE_URL"]
 	pem, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ import urllib.error
 import urllib.request
 import uuid
 
-BASE = os.environ["HOTELSTAYS_SANDBOX_URL"].rstrip("/")
+BASE = os.environ["HOTELSTAYS_BASE_URL"].rstrip("/")
 APP_KEY = os.environ.get("HOTELSTAYS_APP_KEY", "sandbox-app-key")
 APP_SECRET = os.environ.get("HOTELSTAYS_APP_SECRET", "sandbox-app-secret")
 WEBHOOK_SECRET = os.environ.get("HOTELSTAYS_WEBHOOK_SECRET", "sandbox-webhook-secret")

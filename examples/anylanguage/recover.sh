@@ -3,7 +3,7 @@
 # environment variables.
 set -eu
 
-base=${HOTELSTAYS_SANDBOX_URL%/}
+base=${HOTELSTAYS_BASE_URL%/}
 app_key=${HOTELSTAYS_APP_KEY-sandbox-app-key}
 app_secret=${HOTELSTAYS_APP_SECRET-sandbox-app-secret}
 reference=shell-$$-$(date +%s)

@@ -25,8 +25,8 @@ type service struct {
 	// cities are suggestions of the search form. A real engine fills its catalogue with
 	// WalkDestinations.
 	cities []string
-	// callbackURL receives the events of orders, signed with webhookSecret. Both are empty
-	// without webhooks.
+	// callbackURL receives the events of orders, signed with webhookSecret. It is empty without
+	// webhooks.
 	callbackURL   string
 	webhookSecret types.Secret
 	options       []hotelstays.Option
@@ -43,8 +43,8 @@ func findService(site string, loseAnswer bool) (svc *service, closeService func(
 		return startSandbox(site, loseAnswer)
 	case base == "" || key == "" || secret == "":
 		return nil, nil, errors.New("set HOTELSTAYS_BASE_URL, HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET all together, or none of them for the sandbox")
-	case (callback == "") != (signed == ""):
-		return nil, nil, errors.New("set HOTELSTAYS_CALLBACK_URL and HOTELSTAYS_WEBHOOK_SECRET together, or neither to do without webhooks")
+	case callback != "" && signed == "":
+		return nil, nil, errors.New("set HOTELSTAYS_WEBHOOK_SECRET together with HOTELSTAYS_CALLBACK_URL, or neither to do without webhooks")
 	}
 	return &service{
 		baseURL:       base,
