@@ -1,9 +1,12 @@
-// Faults of event stores.
+// A correct event store, and its faults.
 
 package storetest_test
 
 import (
-	"strings"
+	"context"
+	"maps"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,193 +15,184 @@ import (
 )
 
 func TestEventStore(t *testing.T) {
-	storetest.TestEventStore(t, eventFleet(func(*eventTable, *events) {}), storetest.InBubble())
-}
-
-// eventFleet makes fleets whose stores have a fault.
-func eventFleet(plant func(*eventTable, *events)) func(*testing.T) storetest.Fleet[hotelstays.EventStore] {
-	return func(*testing.T) storetest.Fleet[hotelstays.EventStore] {
-		table := newEventTable()
-		fleet := fleetOf[hotelstays.EventStore, *events](func() hotelstays.EventStore {
-			s := table.open()
-			plant(table, s)
-			return s
-		})
-		fleet.SetBack = table.setBack
-		return fleet
-	}
+	storetest.TestEventStore(t, eventFleet(""), storetest.InBubble())
 }
 
 func TestEventStoreWithAdvance(t *testing.T) {
 	storetest.TestEventStore(t, func(*testing.T) storetest.Fleet[hotelstays.EventStore] {
-		table := newEventTable()
-		return storetest.Fleet[hotelstays.EventStore]{Open: func() hotelstays.EventStore { return table.open() }, Advance: table.advance}
+		table := &eventTable{rows: map[string]eventRow{}}
+		return storetest.Fleet[hotelstays.EventStore]{Open: table.open, Advance: table.advance}
 	})
 }
 
-// mapKeys makes a store use other keys.
-func mapKeys(s *events, change func(string) string) {
-	changed := func(keys []string) []string {
-		other := make([]string, len(keys))
-		for i, key := range keys {
-			other[i] = change(key)
-		}
-		return other
-	}
-	claim, finish, release := s.claim, s.finish, s.release
-	s.claim = func(keys []string, lease time.Duration) hotelstays.ClaimState { return claim(changed(keys), lease) }
-	s.finish = func(keys []string, retention time.Duration) { finish(changed(keys), retention) }
-	s.release = func(keys []string) { release(changed(keys)) }
+var eventFaults = []plantedFault{
+	{"claims the first key alone", "Claim claims all keys"},
+	{"keeps what it claimed before a busy key", "a busy claim claims nothing"},
+	{"keeps what it claimed before a done key", "a done claim claims nothing"},
+	{"returns busy before it sees a done key", "done counts for more than busy"},
+	{"forgets the expiry of a claim", "a claim ends with its lease"},
+	{"takes the lease for milliseconds", "a claim ends with its lease"},
+	{"keeps the expiry of an expired claim", "an expired claim is claimed anew with a lease of its own"},
+	{"ends done keys with the lease", "done keys stay done for the retention"},
+	{"marks the first key as done", "Done marks all keys for every process"},
+	{"remembers in its own process", "Done marks all keys for every process"},
+	{"marks claimed keys alone as done", "Done counts without a claim"},
+	{"releases the first key", "Release ends the claims of all keys"},
+	{"releases all claims", "Release ends no other claim"},
+	{"releases done keys", "done keys are not released"},
+	{"looks whether keys are done and then releases", "Done at the moment of Release wins"},
+	{ignoresCase, "keys differ in any byte"},
+	{ignoresBlanks, "keys differ in any byte"},
+	{cutsKeys, "keys differ in any byte"},
+	{"forgets keys from the future", "a clock that is set back loses nothing"},
+	{"looks and then claims", "one of many claims at once is granted"},
+	{waitsOn, "methods return when ctx ends"},
 }
 
-var eventFaults = []struct {
-	name, caughtBy string
-	plant          func(table *eventTable, s *events)
-}{
-	{"claims the first key alone", "Claim claims all keys", func(table *eventTable, s *events) {
-		s.claim = func(keys []string, lease time.Duration) hotelstays.ClaimState {
-			state := table.state(keys)
-			if state == hotelstays.ClaimGranted {
-				table.claim(keys[:1], lease)
-			}
-			return state
-		}
-	}},
-	{"keeps what it claimed before a busy key", "a busy claim claims nothing", func(table *eventTable, s *events) {
-		s.claim = func(keys []string, lease time.Duration) hotelstays.ClaimState {
-			if table.state(keys) == hotelstays.ClaimDone {
-				return hotelstays.ClaimDone
-			}
-			for _, key := range keys {
-				if state := table.claim([]string{key}, lease); state != hotelstays.ClaimGranted {
-					return state
-				}
-			}
-			return hotelstays.ClaimGranted
-		}
-	}},
-	{"keeps what it claimed before a done key", "a done claim claims nothing", func(table *eventTable, s *events) {
-		s.claim = func(keys []string, lease time.Duration) hotelstays.ClaimState {
-			if state := table.state(keys); state == hotelstays.ClaimBusy {
+// eventFleet makes fleets of event stores with a fault.
+func eventFleet(fault string) func(*testing.T) storetest.Fleet[hotelstays.EventStore] {
+	return func(*testing.T) storetest.Fleet[hotelstays.EventStore] {
+		table := &eventTable{fault: fault, rows: map[string]eventRow{}}
+		fleet := fleetOf[hotelstays.EventStore, *events](table.open)
+		fleet.SetBack = func(d time.Duration) { table.advance(-d) }
+		return fleet
+	}
+}
+
+// eventTable is what the event stores of all processes share.
+type eventTable struct {
+	fault string
+	mu    sync.Mutex
+	rows  map[string]eventRow
+	ahead time.Duration // of its clock
+}
+
+type eventRow struct {
+	done  bool
+	until time.Time
+}
+
+// events is the event store of one process.
+type events struct {
+	gate
+	*eventTable
+}
+
+func (e *eventTable) open() hotelstays.EventStore {
+	if e.fault == "remembers in its own process" {
+		e = &eventTable{rows: map[string]eventRow{}}
+	}
+	return &events{gate{blind: e.fault == waitsOn}, e}
+}
+
+func (e *eventTable) advance(d time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.ahead += d
+}
+
+func (e *eventTable) now() time.Time { return time.Now().Add(e.ahead) }
+
+func (e *eventTable) state(keys ...string) hotelstays.ClaimState {
+	state := hotelstays.ClaimGranted
+	for _, key := range keys {
+		switch row, there := e.rows[key]; {
+		case !there || !row.until.After(e.now()):
+		case row.done:
+			return hotelstays.ClaimDone
+		default:
+			state = hotelstays.ClaimBusy
+			if e.fault == "returns busy before it sees a done key" {
 				return state
 			}
-			for _, key := range keys {
-				if state := table.claim([]string{key}, lease); state != hotelstays.ClaimGranted {
-					return state
-				}
-			}
-			return hotelstays.ClaimGranted
 		}
-	}},
-	{"returns busy before it sees a done key", "done counts for more than busy", func(table *eventTable, s *events) {
-		s.claim = func(keys []string, lease time.Duration) hotelstays.ClaimState {
-			for _, key := range keys {
-				if state := table.state([]string{key}); state != hotelstays.ClaimGranted {
-					return state
-				}
-			}
-			return table.claim(keys, lease)
+	}
+	return state
+}
+
+func (e *events) Claim(ctx context.Context, keys []string, lease time.Duration) (hotelstays.ClaimState, error) {
+	if err := e.pass(ctx); err != nil {
+		return "", err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	keys = changeKeys(e.fault, keys)
+	switch e.fault {
+	case "forgets the expiry of a claim":
+		lease = 1000 * time.Hour
+	case "takes the lease for milliseconds":
+		lease /= 1000
+	case "forgets keys from the future":
+		maps.DeleteFunc(e.rows, func(_ string, row eventRow) bool { return row.until.After(e.now().Add(20 * time.Hour)) })
+	}
+	state, claimed := e.state(keys...), keys
+	if state != hotelstays.ClaimGranted {
+		claimed = nil
+		if e.fault == "keeps what it claimed before a "+string(state)+" key" {
+			isTaken := func(key string) bool { return e.state(key) != hotelstays.ClaimGranted }
+			claimed = keys[:slices.IndexFunc(keys, isTaken)]
 		}
-	}},
-	{"forgets the expiry of a claim", "a claim ends with its lease", func(table *eventTable, s *events) {
-		s.claim = func(keys []string, _ time.Duration) hotelstays.ClaimState { return table.claim(keys, 1000*time.Hour) }
-	}},
-	{"takes the lease for milliseconds", "a claim ends with its lease", func(table *eventTable, s *events) {
-		s.claim = func(keys []string, lease time.Duration) hotelstays.ClaimState { return table.claim(keys, lease/1000) }
-	}},
-	{"keeps the expiry of an expired claim", "an expired claim is claimed anew with a lease of its own", func(table *eventTable, s *events) {
-		s.claim = func(keys []string, lease time.Duration) hotelstays.ClaimState {
-			state := table.state(keys)
-			table.mu.Lock()
-			defer table.mu.Unlock()
-			for _, key := range keys {
-				if _, there := table.rows[key]; !there && state == hotelstays.ClaimGranted {
-					table.put([]string{key}, eventRow{until: time.Now().Add(lease)})
-				}
-			}
-			return state
+	}
+	switch e.fault {
+	case "claims the first key alone":
+		claimed = claimed[:min(1, len(claimed))]
+	case "keeps the expiry of an expired claim":
+		claimed = slices.DeleteFunc(claimed, func(key string) bool { _, there := e.rows[key]; return there })
+	case "looks and then claims":
+		hesitate(&e.mu)
+	}
+	for _, key := range claimed {
+		e.rows[key] = eventRow{until: e.now().Add(lease)}
+	}
+	return state, nil
+}
+
+func (e *events) Done(ctx context.Context, keys []string, retention time.Duration) error {
+	if err := e.pass(ctx); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	keys = changeKeys(e.fault, keys)
+	switch e.fault {
+	case "ends done keys with the lease":
+		retention = min(retention, time.Minute)
+	case "marks the first key as done":
+		keys = keys[:1]
+	case "marks claimed keys alone as done":
+		if e.state(keys...) != hotelstays.ClaimBusy {
+			return nil
 		}
-	}},
-	{"ends done keys with the lease", "done keys stay done for the retention", func(table *eventTable, s *events) {
-		s.finish = func(keys []string, retention time.Duration) { table.finish(keys, min(retention, time.Minute)) }
-	}},
-	{"marks the first key as done", "Done marks all keys for every process", func(table *eventTable, s *events) {
-		s.finish = func(keys []string, retention time.Duration) { table.finish(keys[:1], retention) }
-	}},
-	{"remembers in its own process", "Done marks all keys for every process", func(_ *eventTable, s *events) {
-		alone := newEventTable()
-		s.claim, s.finish, s.release = alone.claim, alone.finish, alone.release
-	}},
-	{"marks claimed keys alone as done", "Done counts without a claim", func(table *eventTable, s *events) {
-		s.finish = func(keys []string, retention time.Duration) {
-			if table.state(keys) == hotelstays.ClaimBusy {
-				table.finish(keys, retention)
-			}
+	}
+	for _, key := range keys {
+		e.rows[key] = eventRow{done: true, until: e.now().Add(retention)}
+	}
+	return nil
+}
+
+func (e *events) Release(ctx context.Context, keys []string) error {
+	if err := e.pass(ctx); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	keys = changeKeys(e.fault, keys)
+	isClaim := func(key string) bool { return !e.rows[key].done || e.fault == "releases done keys" }
+	switch e.fault {
+	case "releases the first key":
+		keys = keys[:1]
+	case "releases all claims":
+		keys = slices.Collect(maps.Keys(e.rows))
+	case "looks whether keys are done and then releases":
+		if e.state(keys...) != hotelstays.ClaimDone {
+			hesitate(&e.mu)
+			isClaim = func(string) bool { return true }
 		}
-	}},
-	{"releases the first key", "Release ends the claims of all keys", func(table *eventTable, s *events) {
-		s.release = func(keys []string) { table.release(keys[:1]) }
-	}},
-	{"releases all claims", "Release ends no other claim", func(table *eventTable, s *events) {
-		s.release = func([]string) {
-			table.mu.Lock()
-			defer table.mu.Unlock()
-			for key, row := range table.rows {
-				if !row.done {
-					delete(table.rows, key)
-				}
-			}
+	}
+	for _, key := range keys {
+		if isClaim(key) {
+			delete(e.rows, key)
 		}
-	}},
-	{"releases done keys", "done keys are not released", func(table *eventTable, s *events) {
-		s.release = func(keys []string) {
-			table.mu.Lock()
-			defer table.mu.Unlock()
-			for _, key := range keys {
-				delete(table.rows, key)
-			}
-		}
-	}},
-	{"looks whether keys are done and then releases", "Done at the moment of Release wins", func(table *eventTable, s *events) {
-		s.release = func(keys []string) {
-			if table.state(keys) == hotelstays.ClaimDone {
-				table.release(keys)
-				return
-			}
-			hesitate()
-			table.mu.Lock()
-			defer table.mu.Unlock()
-			for _, key := range keys {
-				delete(table.rows, key)
-			}
-		}
-	}},
-	{"compares keys regardless of case", "keys differ in any byte", func(_ *eventTable, s *events) { mapKeys(s, strings.ToLower) }},
-	{"ignores trailing blanks", "keys differ in any byte", func(_ *eventTable, s *events) { mapKeys(s, trimmed) }},
-	{"cuts long keys", "keys differ in any byte", func(_ *eventTable, s *events) { mapKeys(s, cutAt(254)) }},
-	{"forgets keys from the future", "a clock that is set back loses nothing", func(table *eventTable, s *events) {
-		s.claim = func(keys []string, lease time.Duration) hotelstays.ClaimState {
-			table.mu.Lock()
-			for key, row := range table.rows {
-				if row.until.After(table.now().Add(20 * time.Hour)) {
-					delete(table.rows, key)
-				}
-			}
-			table.mu.Unlock()
-			return table.claim(keys, lease)
-		}
-	}},
-	{"looks and then claims", "one of many claims at once is granted", func(table *eventTable, s *events) {
-		s.claim = func(keys []string, lease time.Duration) hotelstays.ClaimState {
-			state := table.state(keys)
-			hesitate()
-			if state == hotelstays.ClaimGranted {
-				table.mu.Lock()
-				defer table.mu.Unlock()
-				table.put(keys, eventRow{until: time.Now().Add(lease)})
-			}
-			return state
-		}
-	}},
-	{"waits whatever its ctx says", "methods return when ctx ends", func(_ *eventTable, s *events) { s.blind = true }},
+	}
+	return nil
 }

@@ -1,11 +1,11 @@
-// Faults of rate limiters.
+// A correct rate limiter, and its faults.
 
 package storetest_test
 
 import (
 	"context"
 	"errors"
-	"maps"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,239 +16,239 @@ import (
 )
 
 func TestRateLimiter(t *testing.T) {
-	storetest.TestRateLimiter(t, limiterFleet(func(windows, *limiter) {}, false), storetest.InBubble())
+	storetest.TestRateLimiter(t, limiterFleet(""), storetest.InBubble())
 }
 
-// limiterFleet makes fleets whose limiters have a fault.
-func limiterFleet(plant func(windows, *limiter), immortal bool) func(*testing.T) storetest.Fleet[hotelstays.RateLimiter] {
+var limiterFaults = []plantedFault{
+	{"grants one slot less", "all slots are granted"},
+	{"counts in its own process", "no more slots are granted than the limit"},
+	{"frees a slot at Done", "no more requests leave in a second than the limit"},
+	{"counts from the departure", "no more requests arrive in a second than the limit"},
+	{"forgets slots from the future", "the limit holds if a clock is set back"},
+	{"counts over three seconds", "waiting callers use most of the limit"},
+	{"forgets who waits", "every waiting caller gets a slot"},
+	{"takes a permit that was not sent for sent", "a permit that was not sent is free at once"},
+	{"looks for a slot each second", "a caller that waits gets a permit that was not sent"},
+	{"ignores Pause", "Pause grants nothing until its end"},
+	{"pauses its own process", "Pause holds every process"},
+	{"keeps the last pause", "the longest pause counts"},
+	{"pauses all operations", "Pause holds its key alone"},
+	{"pauses all environments", "Pause holds its key alone"},
+	{"takes all environments for one", "operations and environments have separate budgets"},
+	{"counts the token's request with the ticket's", "operations and environments have separate budgets"},
+	{"limits all operations", "operations without a rate limit are granted at once"},
+	{"hides ctx's error", "Acquire returns ctx's error when ctx ends"},
+	{"takes a slot for an ended ctx", "an ended ctx takes no slot"},
+	{"grants a slot to a caller that gave up", "a caller that gives up takes no slot"},
+	{"waits for its server in Done", "Sent and Done do not block"},
+	{"keeps the slots of the dead", "slots of a dead process come back"},
+}
+
+// limiterFleet makes fleets of limiters with a fault.
+func limiterFleet(fault string) func(*testing.T) storetest.Fleet[hotelstays.RateLimiter] {
 	return func(*testing.T) storetest.Fleet[hotelstays.RateLimiter] {
-		shared := newWindows(hotelstays.Operation.RateLimit, time.Second)
-		setBack := new(atomic.Bool)
+		shared, setBack := newWindows(fault), new(atomic.Bool)
 		fleet := fleetOf[hotelstays.RateLimiter, *limiter](func() hotelstays.RateLimiter {
-			l := shared.open()
-			l.setBack = setBack
-			plant(shared, l)
+			l := &limiter{fault: fault, shared: shared, own: newWindows(""), setBack: setBack, out: map[*permit]bool{}}
+			if fault == "counts in its own process" {
+				l.shared = l.own
+			}
 			return l
 		})
 		fleet.SetBack = func(time.Duration) { setBack.Store(true) }
-		if immortal {
-			fleet.Freeze = func(hotelstays.RateLimiter) func() { return func() {} }
-		}
 		return fleet
 	}
 }
 
-// keyOf is the key of an operation in the suite's first environment.
-func keyOf(op hotelstays.Operation) hotelstays.RateLimitKey {
-	return hotelstays.RateLimitKey{BaseURL: "https://host.example", Operation: op}
+// windows are the slots of each budget.
+type windows map[hotelstays.RateLimitKey]*ratelimit.Window
+
+func newWindows(fault string) windows {
+	w := windows{}
+	for _, baseURL := range []string{"https://host.example", "https://other.example"} {
+		key := func(op hotelstays.Operation) hotelstays.RateLimitKey {
+			return hotelstays.RateLimitKey{BaseURL: baseURL, Operation: op}
+		}
+		for _, op := range []hotelstays.Operation{hotelstays.OpTicket, hotelstays.OpBook, hotelstays.OpCheckAvail, hotelstays.OpCancel,
+			hotelstays.OpQueryOrders} {
+			limit, span := op.RateLimit(), time.Second
+			switch fault {
+			case "grants one slot less":
+				limit--
+			case "frees a slot at Done":
+				span = time.Millisecond
+			case "counts over three seconds":
+				span = 3 * time.Second
+			}
+			w[key(op)] = ratelimit.NewWindow(limit, span, 10*time.Millisecond)
+		}
+		switch fault {
+		case "counts the token's request with the ticket's":
+			w[key(hotelstays.OpOAuthToken)] = w[key(hotelstays.OpTicket)]
+		case "limits all operations":
+			w[key(hotelstays.OpOAuthToken)] = ratelimit.NewWindow(10, time.Second, 0)
+		}
+	}
+	return w
 }
 
-// changedPermit ends another way than its permit.
-type changedPermit struct {
-	hotelstays.Permit
-	sent bool
-	at   time.Time
-	done func(p *changedPermit, r hotelstays.PermitResult)
+// limiter is the rate limiter of one process.
+type limiter struct {
+	fault       string
+	shared, own windows      // of all processes, of this one
+	setBack     *atomic.Bool // the clock of the server
+
+	mu     sync.Mutex
+	out    map[*permit]bool
+	paused time.Time
 }
 
-func (p *changedPermit) Sent() {
-	p.sent, p.at = true, time.Now()
-	p.Permit.Sent()
+func (l *limiter) Pause(key hotelstays.RateLimitKey, until time.Time) {
+	w := l.shared
+	switch l.fault {
+	case "ignores Pause":
+		return
+	case "pauses its own process":
+		w = l.own
+	case "keeps the last pause":
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if w[key] != nil {
+			l.paused = until
+		}
+		return
+	}
+	for other, window := range w {
+		if other == key || l.fault == "pauses all operations" || l.fault == "pauses all environments" && other.Operation == key.Operation {
+			window.Pause(until)
+		}
+	}
 }
 
-func (p *changedPermit) Done(r hotelstays.PermitResult) { p.done(p, r) }
-
-// changeDone makes a limiter's permits end another way.
-func changeDone(w windows, l *limiter, done func(p *changedPermit, r hotelstays.PermitResult)) {
-	l.acquire = func(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
-		p, err := w.acquire(ctx, key)
-		if err != nil || p == nil {
+func (l *limiter) Acquire(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
+	w := l.shared
+	switch l.fault {
+	case "takes all environments for one":
+		key.BaseURL = "https://host.example"
+	case "forgets slots from the future":
+		if l.setBack.Load() {
+			w = l.own
+		}
+	case "keeps the last pause":
+		l.mu.Lock()
+		pause := time.Until(l.paused)
+		l.mu.Unlock()
+		time.Sleep(pause)
+	}
+	if w[key] == nil {
+		return nil, nil
+	}
+	if l.fault == "pauses its own process" {
+		p, err := l.own[key].Acquire(ctx)
+		if err != nil {
 			return nil, err
 		}
-		return &changedPermit{Permit: p, done: done}, nil
+		p.Done(ratelimit.Result{})
 	}
+	inner, err := l.acquire(ctx, w[key])
+	switch {
+	case err == nil:
+		p := &permit{limiter: l, inner: inner}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.out[p] = true
+		return p, nil
+	case l.fault == "hides ctx's error":
+		err = errors.New("no slot")
+	}
+	return nil, err
 }
 
-// changeLimit makes a limiter use other windows.
-func changeLimit(w windows, n func(hotelstays.Operation) int, window time.Duration) {
-	other := newWindows(n, window)
-	maps.Copy(w, other)
-}
-
-// once plants in the first process to open, for what processes share.
-func once(w windows, plant func()) {
-	if planted := (hotelstays.RateLimitKey{}); w[planted] == nil {
-		w[planted] = ratelimit.NewWindow(1, time.Second, 0)
-		plant()
+// acquire takes a slot of a window.
+func (l *limiter) acquire(ctx context.Context, w *ratelimit.Window) (*ratelimit.Permit, error) {
+	within := func(d time.Duration) (*ratelimit.Permit, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d)
+		defer cancel()
+		return w.Acquire(ctx)
 	}
-}
-
-// pauseEnd is when a pause ends.
-type pauseEnd struct{ nano atomic.Int64 }
-
-func (e *pauseEnd) set(until time.Time) { e.nano.Store(until.UnixNano()) }
-func (e *pauseEnd) wait()               { time.Sleep(time.Until(time.Unix(0, e.nano.Load()))) }
-
-// poll tries again and again to get a slot that is free.
-func poll(ctx context.Context, w windows, key hotelstays.RateLimitKey, pause time.Duration) (hotelstays.Permit, error) {
-	if !isLimited(key) {
-		return w.acquire(ctx, key)
-	}
-	for {
-		try, cancel := context.WithTimeout(ctx, time.Nanosecond)
-		p, err := w.acquire(try, key)
-		cancel()
-		if err == nil {
-			return p, nil
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(pause):
-		}
-	}
-}
-
-func isLimited(key hotelstays.RateLimitKey) bool { return key.Operation.RateLimit() > 0 }
-
-var limiterFaults = []struct {
-	name, caughtBy string
-	plant          func(w windows, l *limiter)
-	immortal       bool // processes
-}{
-	{name: "grants one slot less", caughtBy: "all slots are granted", plant: func(w windows, _ *limiter) {
-		once(w, func() { changeLimit(w, func(op hotelstays.Operation) int { return op.RateLimit() - 1 }, time.Second) })
-	}},
-	{name: "counts in its own process", caughtBy: "no more slots are granted than the limit", plant: func(_ windows, l *limiter) {
-		alone := newWindows(hotelstays.Operation.RateLimit, time.Second)
-		l.acquire, l.pause = alone.acquire, alone.pause
-	}},
-	{name: "frees a slot at Done", caughtBy: "no more requests leave in a second than the limit", plant: func(w windows, _ *limiter) {
-		once(w, func() { changeLimit(w, hotelstays.Operation.RateLimit, time.Millisecond) })
-	}},
-	{name: "counts from the departure", caughtBy: "no more requests arrive in a second than the limit", plant: func(w windows, l *limiter) {
-		changeDone(w, l, func(p *changedPermit, _ hotelstays.PermitResult) {
-			p.Permit.Done(hotelstays.PermitResult{ArrivedBy: p.at})
-		})
-	}},
-	{name: "forgets slots from the future", caughtBy: "the limit holds if a clock is set back", plant: func(w windows, l *limiter) {
-		empty := newWindows(hotelstays.Operation.RateLimit, time.Second)
-		l.acquire = func(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
-			if l.setBack.Load() {
-				return empty.acquire(ctx, key)
+	poll := func(pause time.Duration) (*ratelimit.Permit, error) {
+		for {
+			if p, err := within(time.Nanosecond); err == nil {
+				return p, nil
 			}
-			return w.acquire(ctx, key)
-		}
-	}},
-	{name: "counts over three seconds", caughtBy: "waiting callers use most of the limit", plant: func(w windows, _ *limiter) {
-		once(w, func() { changeLimit(w, hotelstays.Operation.RateLimit, 3*time.Second) })
-	}},
-	{name: "forgets who waits", caughtBy: "every waiting caller gets a slot", plant: func(w windows, l *limiter) {
-		l.acquire = func(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
-			return poll(ctx, w, key, 1000*time.Hour)
-		}
-	}},
-	{name: "takes a permit that was not sent for sent", caughtBy: "a permit that was not sent is free at once", plant: func(w windows, l *limiter) {
-		changeDone(w, l, func(p *changedPermit, r hotelstays.PermitResult) {
-			if !p.sent {
-				p.Permit.Sent()
-			}
-			p.Permit.Done(r)
-		})
-	}},
-	{name: "looks for a slot each second", caughtBy: "a caller that waits gets a permit that was not sent", plant: func(w windows, l *limiter) {
-		l.acquire = func(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
-			return poll(ctx, w, key, time.Second)
-		}
-	}},
-	{name: "ignores Pause", caughtBy: "Pause grants nothing until its end", plant: func(_ windows, l *limiter) {
-		l.pause = func(hotelstays.RateLimitKey, time.Time) {}
-	}},
-	{name: "pauses its own process", caughtBy: "Pause holds every process", plant: func(w windows, l *limiter) {
-		alone := newWindows(hotelstays.Operation.RateLimit, time.Second)
-		l.pause = alone.pause
-		l.acquire = func(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
-			if isLimited(key) {
-				p, err := alone.acquire(ctx, key)
-				if err != nil {
-					return nil, err
-				}
-				p.Done(hotelstays.PermitResult{})
-			}
-			return w.acquire(ctx, key)
-		}
-	}},
-	{name: "keeps the last pause", caughtBy: "the longest pause counts", plant: func(w windows, l *limiter) {
-		var paused pauseEnd
-		l.pause = func(key hotelstays.RateLimitKey, until time.Time) {
-			if isLimited(key) {
-				paused.set(until)
-			}
-		}
-		l.acquire = func(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
-			paused.wait()
-			return w.acquire(ctx, key)
-		}
-	}},
-	{name: "pauses all operations", caughtBy: "Pause holds its key alone", plant: func(w windows, l *limiter) {
-		l.pause = func(_ hotelstays.RateLimitKey, until time.Time) {
-			for key := range w {
-				w.pause(key, until)
-			}
-		}
-	}},
-	{name: "takes all environments for one", caughtBy: "operations and environments have separate budgets", plant: func(w windows, l *limiter) {
-		l.acquire = func(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
-			return w.acquire(ctx, keyOf(key.Operation))
-		}
-	}},
-	{name: "pauses all environments", caughtBy: "Pause holds its key alone", plant: func(w windows, l *limiter) {
-		l.pause = func(key hotelstays.RateLimitKey, until time.Time) {
-			key.BaseURL = "https://other.example"
-			w.pause(key, until)
-			w.pause(keyOf(key.Operation), until)
-		}
-	}},
-	{name: "counts the token's request with the ticket's", caughtBy: "operations and environments have separate budgets", plant: func(w windows, _ *limiter) {
-		w[keyOf(hotelstays.OpOAuthToken)] = w[keyOf(hotelstays.OpTicket)]
-	}},
-	{name: "limits all operations", caughtBy: "operations without a rate limit are granted at once", plant: func(w windows, _ *limiter) {
-		w[keyOf(hotelstays.OpOAuthToken)] = ratelimit.NewWindow(10, time.Second, 0)
-	}},
-	{name: "hides ctx's error", caughtBy: "Acquire returns ctx's error when ctx ends", plant: func(w windows, l *limiter) {
-		l.acquire = func(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
-			p, err := w.acquire(ctx, key)
-			if err != nil {
-				err = errors.New("no slot")
-			}
-			return p, err
-		}
-	}},
-	{name: "takes a slot for an ended ctx", caughtBy: "an ended ctx takes no slot", plant: func(w windows, l *limiter) {
-		l.acquire = func(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
-			if ctx.Err() != nil {
-				lost, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Nanosecond)
-				defer cancel()
-				_, _ = w.acquire(lost, key)
+			select {
+			case <-ctx.Done():
 				return nil, ctx.Err()
+			case <-time.After(pause):
 			}
-			return w.acquire(ctx, key)
 		}
-	}},
-	{name: "grants a slot to a caller that gave up", caughtBy: "a caller that gives up takes no slot", plant: func(w windows, l *limiter) {
-		l.acquire = func(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
-			if ctx.Err() != nil || !isLimited(key) {
-				return w.acquire(ctx, key)
-			}
-			forLong, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-			defer cancel()
-			p, err := w.acquire(forLong, key)
+	}
+	switch l.fault {
+	case "forgets who waits":
+		return poll(1000 * time.Hour)
+	case "looks for a slot each second":
+		return poll(time.Second)
+	case "takes a slot for an ended ctx":
+		if ctx.Err() != nil {
+			_, _ = within(time.Nanosecond)
+		}
+	case "grants a slot to a caller that gave up":
+		if ctx.Err() == nil {
+			p, err := within(time.Minute)
 			if ctx.Err() != nil { // and loses it
 				return nil, ctx.Err()
 			}
 			return p, err
 		}
-	}},
-	{name: "waits for its server in Done", caughtBy: "Sent and Done do not block", plant: func(_ windows, l *limiter) { l.slow = time.Second }},
-	{name: "keeps the slots of the dead", caughtBy: "slots of a dead process come back", plant: func(windows, *limiter) {}, immortal: true},
+	}
+	return w.Acquire(ctx)
+}
+
+// freeze ends the permits of a process that does not return before its lease ends.
+func (l *limiter) freeze() (thaw func()) {
+	if l.fault == "keeps the slots of the dead" {
+		return func() {}
+	}
+	end := time.AfterFunc(6*time.Second, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for p := range l.out {
+			p.inner.Done(ratelimit.Result{})
+		}
+		clear(l.out)
+	})
+	return func() { end.Stop() }
+}
+
+type permit struct {
+	limiter *limiter
+	inner   *ratelimit.Permit
+	left    time.Time // zero: not sent
+}
+
+func (p *permit) Sent() {
+	p.limiter.mu.Lock()
+	defer p.limiter.mu.Unlock()
+	if p.left = time.Now(); p.limiter.out[p] {
+		p.inner.Sent()
+	}
+}
+
+func (p *permit) Done(r hotelstays.PermitResult) {
+	switch p.limiter.fault {
+	case "waits for its server in Done":
+		time.Sleep(time.Second)
+	case "counts from the departure":
+		r = hotelstays.PermitResult{ArrivedBy: p.left}
+	case "takes a permit that was not sent for sent":
+		if p.left.IsZero() {
+			p.Sent()
+		}
+	}
+	p.limiter.mu.Lock()
+	defer p.limiter.mu.Unlock()
+	if p.limiter.out[p] {
+		delete(p.limiter.out, p)
+		p.inner.Done(ratelimit.Result(r))
+	}
 }

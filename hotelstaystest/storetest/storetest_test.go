@@ -4,12 +4,15 @@
 package storetest_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,9 +41,11 @@ func TestFaultsAreCaught(t *testing.T) {
 		t.Error("no failure names the promise and where to look")
 	}
 
-	for name, want := range planted() {
-		if !slices.Contains(broken, subtest(name+"/"+want)) {
-			t.Errorf("fault %q is not caught by %q", name, want)
+	for suite, faults := range planted {
+		for _, f := range faults {
+			if !slices.Contains(broken, strings.ReplaceAll(suite+"/"+f.name+"/"+f.caughtBy, " ", "_")) {
+				t.Errorf("%s: fault %q is not caught by %q", suite, f.name, f.caughtBy)
+			}
 		}
 	}
 	catching := casesOf(broken)
@@ -62,8 +67,6 @@ func casesOf(names []string) (cases []string) {
 	return slices.Compact(cases)
 }
 
-func subtest(name string) string { return strings.ReplaceAll(name, " ", "_") }
-
 func matches(pattern string, text []byte) (found []string) {
 	for _, match := range regexp.MustCompile(pattern).FindAllSubmatch(text, -1) {
 		found = append(found, string(match[1]))
@@ -71,44 +74,103 @@ func matches(pattern string, text []byte) (found []string) {
 	return found
 }
 
-// planted returns which case catches a fault, by suite and fault.
-func planted() map[string]string {
-	all := map[string]string{}
-	for _, f := range eventFaults {
-		all["events/"+f.name] = f.caughtBy
-	}
-	for _, f := range slices.Concat(tokenFaults, leaseFaults) {
-		all["tokens/"+f.name] = f.caughtBy
-	}
-	for _, f := range limiterFaults {
-		all["limiter/"+f.name] = f.caughtBy
-	}
-	return all
-}
+// plantedFault is a fault of an implementation, which knows it by this name.
+type plantedFault struct{ name, caughtBy string }
+
+// planted are the faults by suite.
+var planted = map[string][]plantedFault{"events": eventFaults, "tokens": tokenFaults, "limiter": limiterFaults}
 
 // TestPlanted fails. It is run by TestFaultsAreCaught.
 func TestPlanted(t *testing.T) {
 	if os.Getenv(plantVariable) == "" {
 		return
 	}
-	for _, f := range eventFaults {
-		t.Run("events/"+f.name, func(t *testing.T) { storetest.TestEventStore(t, eventFleet(f.plant), storetest.InBubble()) })
+	suites := map[string]func(t *testing.T, fault string){
+		"events": func(t *testing.T, fault string) { storetest.TestEventStore(t, eventFleet(fault), storetest.InBubble()) },
+		"tokens": func(t *testing.T, fault string) {
+			storetest.TestTokenLeaser(t, tokenFleet(fault), storetest.InBubble())
+		},
+		"limiter": func(t *testing.T, fault string) {
+			storetest.TestRateLimiter(t, limiterFleet(fault), storetest.InBubble())
+		},
 	}
-	for _, f := range slices.Concat(tokenFaults, leaseFaults) {
-		t.Run("tokens/"+f.name, func(t *testing.T) { storetest.TestTokenLeaser(t, tokenFleet(f.plant), storetest.InBubble()) })
-	}
-	for _, f := range limiterFaults {
-		t.Run("limiter/"+f.name, func(t *testing.T) {
-			storetest.TestRateLimiter(t, limiterFleet(f.plant, f.immortal), storetest.InBubble())
-		})
+	for suite, run := range suites {
+		for _, f := range planted[suite] {
+			t.Run(suite+"/"+f.name, func(t *testing.T) { run(t, f.name) })
+		}
 	}
 }
 
-// hesitate makes room for other callers between two steps.
-func hesitate() { time.Sleep(time.Millisecond) }
+// The faults of stores of any kind.
+const (
+	ignoresCase   = "compares keys regardless of case"
+	ignoresBlanks = "ignores trailing blanks"
+	cutsKeys      = "cuts long keys"
+	waitsOn       = "waits whatever its ctx says"
+)
 
-func cutAt(n int) func(string) string {
-	return func(key string) string { return key[:min(n, len(key))] }
+// changeKey returns what a store with a fault takes a key for.
+func changeKey(fault, key string) string {
+	switch fault {
+	case ignoresCase:
+		return strings.ToLower(key)
+	case ignoresBlanks:
+		return strings.TrimRight(key, " ")
+	case cutsKeys:
+		return key[:min(len(key), 254)]
+	}
+	return key
 }
 
-func trimmed(key string) string { return strings.TrimRight(key, " ") }
+func changeKeys(fault string, keys []string) []string {
+	keys = slices.Clone(keys)
+	for i := range keys {
+		keys[i] = changeKey(fault, keys[i])
+	}
+	return keys
+}
+
+// hesitate lets other callers act between two steps under a lock.
+func hesitate(mu *sync.Mutex) {
+	mu.Unlock()
+	time.Sleep(time.Millisecond)
+	mu.Lock()
+}
+
+// gate holds the calls of a frozen process.
+type gate struct {
+	shut  atomic.Pointer[chan struct{}] // closed by thaw; nil: open
+	blind bool                          // to ctx
+}
+
+func (g *gate) freeze() (thaw func()) {
+	shut := make(chan struct{})
+	g.shut.Store(&shut)
+	return func() {
+		g.shut.Store(nil)
+		close(shut)
+	}
+}
+
+// pass returns once the process is not frozen, or with the error of ctx.
+func (g *gate) pass(ctx context.Context) error {
+	shut := g.shut.Load()
+	if g.blind {
+		if shut != nil || ctx.Err() != nil {
+			time.Sleep(10 * time.Minute)
+		}
+		return nil
+	}
+	if shut != nil {
+		select {
+		case <-*shut:
+		case <-ctx.Done():
+		}
+	}
+	return ctx.Err()
+}
+
+// fleetOf makes a fleet of processes that can be frozen.
+func fleetOf[S any, P interface{ freeze() func() }](open func() S) storetest.Fleet[S] {
+	return storetest.Fleet[S]{Open: open, Freeze: func(s S) func() { return any(s).(P).freeze() }}
+}

@@ -1,11 +1,12 @@
-// Faults of token stores.
+// A correct token store with leases, and its faults.
 
 package storetest_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
-	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,150 +15,232 @@ import (
 )
 
 func TestTokenLeaser(t *testing.T) {
-	storetest.TestTokenLeaser(t, tokenFleet(func(*tokenTable, *tokens) {}), storetest.InBubble())
+	storetest.TestTokenLeaser(t, tokenFleet(""), storetest.InBubble())
 }
 
-// tokenFleet makes fleets whose stores have a fault.
-func tokenFleet(plant func(*tokenTable, *tokens)) func(*testing.T) storetest.Fleet[hotelstays.TokenLeaser] {
+var tokenFaults = []plantedFault{
+	{"has an error for no token", "Load without a token returns a zero Token"},
+	{"keeps the JSON of a Token", "Load returns what was stored"},
+	{"stores in its own process", "every process loads the token"},
+	{"keeps the first token", "a later token replaces an earlier one"},
+	{"takes no expiry for a day", "a token without an expiry stays"},
+	{"ends a token early", "a token is there until its expiry"},
+	{"forgets the expiry of a token", "a token is there until its expiry"},
+	{ignoresCase, "keys differ in any byte"},
+	{ignoresBlanks, "keys differ in any byte"},
+	{cutsKeys, "keys differ in any byte"},
+	{"deletes nothing", "CompareAndDelete deletes the refused token for all"},
+	{"compares the expiry", "CompareAndDelete compares the value alone"},
+	{"deletes any token", "CompareAndDelete keeps every other token"},
+	{"deletes the token under all keys", "CompareAndDelete keeps every other token"},
+	{"has an error for nothing to delete", "CompareAndDelete without a token does nothing"},
+	{"compares and then deletes", "CompareAndDelete never deletes a successor"},
+	{"stores value and expiry apart", "callers at once load whole tokens"},
+	{waitsOn, "methods return when ctx ends"},
+	{"leases to everybody", "one caller has the lease"},
+	{"releases nothing", "release gives the lease to the next caller"},
+	{"has one lease for all keys", "each key has its own lease"},
+	{"has lease and token in one row", "a lease leaves the token alone"},
+	{"looks and then leases", "of many callers at once one has the lease"},
+	{"ends a lease with ctx", "a lease outlives the ctx of TryLease"},
+	{"has a lease of five seconds", "a live holder keeps the lease"},
+	{"has leases that do not end", "the lease of a dead process ends"},
+	{"releases whatever lease there is", "a late release ends no other lease"},
+	{"renews whatever lease there is", "a late renewal keeps no other lease"},
+}
+
+// tokenFleet makes fleets of token stores with a fault.
+func tokenFleet(fault string) func(*testing.T) storetest.Fleet[hotelstays.TokenLeaser] {
 	return func(*testing.T) storetest.Fleet[hotelstays.TokenLeaser] {
-		table := newTokenTable()
-		return fleetOf[hotelstays.TokenLeaser, *tokens](func() hotelstays.TokenLeaser {
-			s := table.open()
-			plant(table, s)
-			return s
-		})
+		return fleetOf[hotelstays.TokenLeaser, *tokens](newTokenTable(fault).open)
 	}
 }
 
-// mapTokenKeys makes a store use other keys.
-func mapTokenKeys(s *tokens, change func(string) string) {
-	load, store, remove := s.load, s.store, s.remove
-	s.load = func(key string) (hotelstays.Token, error) { return load(change(key)) }
-	s.store = func(key string, t hotelstays.Token) { store(change(key), t) }
-	s.remove = func(key string, refused hotelstays.Token) error { return remove(change(key), refused) }
+// tokenTable is what the token stores of all processes share. Its leases are longer than a
+// fetch, so that nobody renews them.
+type tokenTable struct {
+	fault  string
+	mu     sync.Mutex
+	tokens map[string]hotelstays.Token
+	leases map[string]*time.Time
 }
 
-// mapExpiry makes a store keep another expiry.
-func mapExpiry(table *tokenTable, s *tokens, change func(time.Time) time.Time) {
-	s.store = func(key string, t hotelstays.Token) {
-		if !t.Expiry.IsZero() {
-			t.Expiry = change(t.Expiry)
-		}
-		table.store(key, t)
+func newTokenTable(fault string) *tokenTable {
+	return &tokenTable{fault: fault, tokens: map[string]hotelstays.Token{}, leases: map[string]*time.Time{}}
+}
+
+// tokens is the token store of one process.
+type tokens struct {
+	gate
+	*tokenTable
+}
+
+func (s *tokenTable) open() hotelstays.TokenLeaser {
+	if s.fault == "stores in its own process" {
+		s = newTokenTable("")
 	}
+	return &tokens{gate{blind: s.fault == waitsOn}, s}
 }
 
 var errNoRows = errors.New("no rows")
 
-type tokenFault struct {
-	name, caughtBy string
-	plant          func(table *tokenTable, s *tokens)
+// find returns the token under a key unless it has expired.
+func (s *tokenTable) find(key string) hotelstays.Token {
+	t := s.tokens[key]
+	if !t.Expiry.IsZero() && !t.Expiry.After(time.Now()) && s.fault != "forgets the expiry of a token" {
+		return hotelstays.Token{}
+	}
+	return t
 }
 
-var tokenFaults = []tokenFault{
-	{"has an error for no token", "Load without a token returns a zero Token", func(table *tokenTable, s *tokens) {
-		s.load = func(key string) (hotelstays.Token, error) {
-			t, err := table.load(key)
-			if t.Value.IsZero() {
-				err = errNoRows
+func (s *tokens) Load(ctx context.Context, key string) (hotelstays.Token, error) {
+	if err := s.pass(ctx); err != nil {
+		return hotelstays.Token{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := s.find(changeKey(s.fault, key))
+	if s.fault == "has an error for no token" && found.Value.IsZero() {
+		return found, errNoRows
+	}
+	return found, nil
+}
+
+func (s *tokens) Store(ctx context.Context, key string, t hotelstays.Token) error {
+	if err := s.pass(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key = changeKey(s.fault, key)
+	found := s.find(key)
+	switch s.fault {
+	case "keeps the JSON of a Token":
+		text, _ := json.Marshal(t)
+		_ = json.Unmarshal(text, &t)
+	case "keeps the first token":
+		if !found.Value.IsZero() {
+			t = found
+		}
+	case "takes no expiry for a day":
+		if t.Expiry.IsZero() {
+			t.Expiry = time.Now().Add(24 * time.Hour)
+		}
+	case "ends a token early":
+		if !t.Expiry.IsZero() {
+			t.Expiry = t.Expiry.Add(-time.Minute)
+		}
+	case "stores value and expiry apart":
+		s.tokens[key] = hotelstays.Token{Value: t.Value, Expiry: found.Expiry}
+		hesitate(&s.mu)
+	}
+	s.tokens[key] = t
+	return nil
+}
+
+func (s *tokens) CompareAndDelete(ctx context.Context, key string, refused hotelstays.Token) error {
+	if err := s.pass(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key = changeKey(s.fault, key)
+	found := s.find(key)
+	isRefused := func(t hotelstays.Token) bool { return t.Value.Equal(refused.Value) }
+	remove := isRefused(found)
+	switch s.fault {
+	case "deletes nothing":
+		remove = false
+	case "compares the expiry":
+		remove = remove && found.Expiry.Equal(refused.Expiry)
+	case "deletes any token":
+		remove = true
+	case "deletes the token under all keys":
+		for key, t := range s.tokens {
+			if isRefused(t) {
+				delete(s.tokens, key)
 			}
-			return t, err
 		}
-	}},
-	{"keeps the JSON of a Token", "Load returns what was stored", func(table *tokenTable, s *tokens) {
-		s.store = func(key string, t hotelstays.Token) {
-			text, _ := json.Marshal(t)
-			_ = json.Unmarshal(text, &t)
-			table.store(key, t)
+	case "has an error for nothing to delete":
+		if found.Value.IsZero() {
+			return errNoRows
 		}
-	}},
-	{"stores in its own process", "every process loads the token", func(_ *tokenTable, s *tokens) {
-		alone := newTokenTable().open()
-		s.load, s.store, s.remove = alone.load, alone.store, alone.remove
-	}},
-	{"keeps the first token", "a later token replaces an earlier one", func(table *tokenTable, s *tokens) {
-		s.store = func(key string, t hotelstays.Token) {
-			if found, _ := table.load(key); found.Value.IsZero() {
-				table.store(key, t)
+	case "compares and then deletes":
+		hesitate(&s.mu)
+	}
+	if remove {
+		delete(s.tokens, key)
+	}
+	return nil
+}
+
+func (s *tokenTable) isLeased(key string) bool {
+	end := s.leases[key]
+	return end != nil && end.After(time.Now())
+}
+
+func (s *tokens) TryLease(ctx context.Context, key string) (release func(), ok bool, err error) {
+	if err := s.pass(ctx); err != nil {
+		return nil, false, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	span := 30 * time.Second
+	switch s.fault {
+	case "has one lease for all keys":
+		key = ""
+	case "has a lease of five seconds", "renews whatever lease there is":
+		span = 5 * time.Second
+	case "has leases that do not end":
+		span = time.Hour
+	}
+	if s.isLeased(key) && s.fault != "leases to everybody" {
+		return nil, false, nil
+	}
+	if s.fault == "looks and then leases" {
+		hesitate(&s.mu)
+	}
+	end := time.Now().Add(span)
+	s.leases[key] = &end
+	release = func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.leases[key] == &end && s.fault != "releases nothing" || s.fault == "releases whatever lease there is" {
+			delete(s.leases, key)
+		}
+	}
+	switch s.fault {
+	case "has lease and token in one row":
+		s.tokens[key] = hotelstays.Token{}
+	case "ends a lease with ctx":
+		context.AfterFunc(ctx, release)
+	case "renews whatever lease there is":
+		return s.renewAny(ctx, key, release), true, nil
+	}
+	return release, true, nil
+}
+
+// renewAny prolongs the lease of a key each second, whoever has it, until end, which also
+// releases.
+func (s *tokens) renewAny(ctx context.Context, key string, release func()) (end func()) {
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var renewing sync.WaitGroup
+	renewing.Go(func() {
+		for s.pass(ctx) == nil {
+			s.mu.Lock()
+			if until := s.leases[key]; s.isLeased(key) {
+				*until = time.Now().Add(5 * time.Second)
+			}
+			s.mu.Unlock()
+			select {
+			case <-time.After(time.Second):
+			case <-ctx.Done():
 			}
 		}
-	}},
-	{"takes no expiry for a day", "a token without an expiry stays", func(table *tokenTable, s *tokens) {
-		s.store = func(key string, t hotelstays.Token) {
-			if t.Expiry.IsZero() {
-				t.Expiry = time.Now().Add(24 * time.Hour)
-			}
-			table.store(key, t)
-		}
-	}},
-	{"ends a token early", "a token is there until its expiry", func(table *tokenTable, s *tokens) {
-		mapExpiry(table, s, func(at time.Time) time.Time { return at.Add(-time.Minute) })
-	}},
-	{"forgets the expiry of a token", "a token is there until its expiry", func(table *tokenTable, s *tokens) {
-		s.load = func(key string) (hotelstays.Token, error) {
-			table.mu.Lock()
-			defer table.mu.Unlock()
-			return table.tokens[key], nil
-		}
-	}},
-	{"compares keys regardless of case", "keys differ in any byte", func(_ *tokenTable, s *tokens) { mapTokenKeys(s, strings.ToLower) }},
-	{"ignores trailing blanks", "keys differ in any byte", func(_ *tokenTable, s *tokens) { mapTokenKeys(s, trimmed) }},
-	{"cuts long keys", "keys differ in any byte", func(_ *tokenTable, s *tokens) { mapTokenKeys(s, cutAt(255)) }},
-	{"deletes nothing", "CompareAndDelete deletes the refused token for all", func(_ *tokenTable, s *tokens) {
-		s.remove = func(string, hotelstays.Token) error { return nil }
-	}},
-	{"compares the expiry", "CompareAndDelete compares the value alone", func(table *tokenTable, s *tokens) {
-		s.remove = func(key string, refused hotelstays.Token) error {
-			if found, _ := table.load(key); found.Expiry.Equal(refused.Expiry) {
-				return table.remove(key, refused)
-			}
-			return nil
-		}
-	}},
-	{"deletes any token", "CompareAndDelete keeps every other token", func(table *tokenTable, s *tokens) {
-		s.remove = func(key string, _ hotelstays.Token) error {
-			found, _ := table.load(key)
-			return table.remove(key, found)
-		}
-	}},
-	{"deletes the token under all keys", "CompareAndDelete keeps every other token", func(table *tokenTable, s *tokens) {
-		s.remove = func(_ string, refused hotelstays.Token) error {
-			table.mu.Lock()
-			defer table.mu.Unlock()
-			for key, t := range table.tokens {
-				if t.Value.Equal(refused.Value) {
-					delete(table.tokens, key)
-				}
-			}
-			return nil
-		}
-	}},
-	{"has an error for nothing to delete", "CompareAndDelete without a token does nothing", func(table *tokenTable, s *tokens) {
-		s.remove = func(key string, refused hotelstays.Token) error {
-			if found, _ := table.load(key); found.Value.IsZero() {
-				return errNoRows
-			}
-			return table.remove(key, refused)
-		}
-	}},
-	{"compares and then deletes", "CompareAndDelete never deletes a successor", func(table *tokenTable, s *tokens) {
-		s.remove = func(key string, refused hotelstays.Token) error {
-			found, _ := table.load(key)
-			if !found.Value.Equal(refused.Value) {
-				return nil
-			}
-			hesitate()
-			found, _ = table.load(key)
-			return table.remove(key, found)
-		}
-	}},
-	{"stores value and expiry apart", "callers at once load whole tokens", func(table *tokenTable, s *tokens) {
-		s.store = func(key string, t hotelstays.Token) {
-			found, _ := table.load(key)
-			table.store(key, hotelstays.Token{Value: t.Value, Expiry: found.Expiry})
-			hesitate()
-			table.store(key, t)
-		}
-	}},
-	{"waits whatever its ctx says", "methods return when ctx ends", func(_ *tokenTable, s *tokens) { s.blind = true }},
+	})
+	return func() {
+		stop()
+		renewing.Wait()
+		release()
+	}
 }
