@@ -74,6 +74,13 @@ const (
 	FaultDrop FaultKind = "drop"
 )
 
+// faultKinds are all of them. openapi.json describes each.
+var faultKinds = []FaultKind{
+	FaultDelay, FaultStatus, FaultCutBeforeRead, FaultCut, FaultCutMidResponse, FaultResetStream, FaultGarbage,
+	FaultTruncatedBody, FaultEmptyBody, FaultWrongType, FaultSlowBody, FaultWrongDigest, FaultAlteredBody, FaultWrongSize,
+	FaultExpiredLink, FaultDuplicate, FaultReorder, FaultBadSignature, FaultDrop,
+}
+
 var webhookKinds = []FaultKind{FaultDelay, FaultAlteredBody, FaultDuplicate, FaultReorder, FaultBadSignature, FaultDrop}
 
 // Fault is a failure on demand. With zero values in Operation, Skip, Times and
@@ -103,9 +110,6 @@ type Fault struct {
 
 func (f *Fault) validate() error {
 	switch f.Kind {
-	case FaultDelay, FaultStatus, FaultCutBeforeRead, FaultCut, FaultCutMidResponse, FaultResetStream, FaultGarbage,
-		FaultTruncatedBody, FaultEmptyBody, FaultWrongType, FaultSlowBody, FaultAlteredBody,
-		FaultExpiredLink:
 	case FaultWrongDigest, FaultWrongSize:
 		if f.Operation != types.OpOrderVoucher {
 			return badField("operation", "fault %s needs operation %s", f.Kind, types.OpOrderVoucher)
@@ -114,10 +118,10 @@ func (f *Fault) validate() error {
 		if f.Operation != OpWebhook {
 			return badField("operation", "fault %s needs operation %s", f.Kind, OpWebhook)
 		}
-	default:
-		return badField("kind", "unknown fault kind %q", f.Kind)
 	}
 	switch {
+	case !slices.Contains(faultKinds, f.Kind):
+		return badField("kind", "unknown fault kind %q", f.Kind)
 	case !faulty(f.Operation):
 		return badField("operation", "fault %s: %q is not an operation", f.Kind, f.Operation)
 	case f.Operation == OpWebhook && !slices.Contains(webhookKinds, f.Kind):

@@ -1,15 +1,19 @@
-// Every route of the control API, called with good and bad input, compared with the file that it serves.
+// Every operation of the service, and every route of the control API with good and bad input,
+// compared with the file that the sandbox serves.
 
 package openapi
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -19,6 +23,7 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/internal/testkit"
+	"github.com/hotelstays/hotelstays-go/types"
 	"go.uber.org/goleak"
 )
 
@@ -28,6 +33,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type sandbox struct {
 	t      *testing.T
 	s      *hotelstaystest.Server
+	doc    *openapi3.T
 	router routers.Router
 	called map[string]bool // method and path of the file
 }
@@ -63,73 +69,146 @@ func start(t *testing.T) *sandbox {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &sandbox{t, s, router, map[string]bool{}}
+	return &sandbox{t, s, doc, router, map[string]bool{}}
 }
 
-// call sends a request, and compares request and answer with the file. The file refuses the
-// request exactly if the server answers 400.
-func (b *sandbox) call(method, path, body string, want int) []byte {
+// RoundTrip sends a request, and compares request and answer with the file. The file refuses the
+// request exactly if the server answers 400 or 401.
+func (b *sandbox) RoundTrip(req *http.Request) (*http.Response, error) {
 	b.t.Helper()
-	request := func() *http.Request {
-		req, err := http.NewRequestWithContext(b.t.Context(), method, b.s.URL+path, strings.NewReader(body))
-		if err != nil {
-			b.t.Fatal(err)
-		}
-		if body != "" {
-			req.Header.Set("Content-Type", "application/json")
-		}
-		return req
+	var sent []byte
+	if req.Body != nil {
+		sent, _ = io.ReadAll(req.Body)
+		req.Body = io.NopCloser(bytes.NewReader(sent))
 	}
-	resp, err := b.s.Client().Do(request())
+	resp, err := b.s.Client().Transport.RoundTrip(req)
 	if err != nil {
-		b.t.Fatalf("%s %s: %v", method, path, err)
+		return nil, err
 	}
-	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)
 	if err != nil {
-		b.t.Fatalf("%s %s: %v", method, path, err)
+		return nil, err
 	}
-	if resp.StatusCode != want {
-		b.t.Errorf("%s %s %.200s: HTTP %d %s, want %d", method, path, body, resp.StatusCode, answer, want)
-	}
-	bare := request()
-	bare.URL.Host, bare.URL.Scheme = "", ""
+	resp.Body.Close()
+	resp.Body = io.NopCloser(bytes.NewReader(answer))
+
+	bare := req.Clone(b.t.Context())
+	bare.URL.Host, bare.URL.Scheme, bare.Body = "", "", io.NopCloser(bytes.NewReader(sent))
 	route, params, err := b.router.FindRoute(bare)
 	if err != nil {
-		b.t.Fatalf("%s %s: %v", method, path, err)
+		return nil, err
 	}
-	b.called[method+" "+route.Path] = true
-	input := &openapi3filter.RequestValidationInput{Request: request(), PathParams: params, Route: route}
-	input.Options = &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, IncludeResponseStatus: true}
-	if err := openapi3filter.ValidateRequest(b.t.Context(), input); (err != nil) != (resp.StatusCode == http.StatusBadRequest) {
-		b.t.Errorf("%s %s %.200s: HTTP %d, but the file says %v", method, path, body, resp.StatusCode, err)
+	b.called[req.Method+" "+route.Path] = true
+	input := &openapi3filter.RequestValidationInput{Request: bare, PathParams: params, Route: route}
+	input.Options = &openapi3filter.Options{AuthenticationFunc: bearer, IncludeResponseStatus: true}
+	refused := resp.StatusCode == http.StatusBadRequest || resp.StatusCode == http.StatusUnauthorized
+	if err := openapi3filter.ValidateRequest(b.t.Context(), input); (err != nil) != refused {
+		b.t.Errorf("%s %s %.200s: HTTP %d, but the file says %v", req.Method, req.URL.Path, sent, resp.StatusCode, err)
 	}
 	output := &openapi3filter.ResponseValidationInput{RequestValidationInput: input, Status: resp.StatusCode, Header: resp.Header,
 		Options: input.Options}
 	output.Body = io.NopCloser(bytes.NewReader(answer))
 	if err := openapi3filter.ValidateResponse(b.t.Context(), output); err != nil {
-		b.t.Errorf("%s %s: HTTP %d %.300s: %v", method, path, resp.StatusCode, answer, err)
+		b.t.Errorf("%s %s: HTTP %d %.300s: %v", req.Method, req.URL.Path, resp.StatusCode, answer, err)
 	}
-	return answer
+	return resp, nil
 }
 
-// book makes an order, and returns its offer.
-func (b *sandbox) book(reference string) string {
+// bearer requires a token where the file does. The control token is optional.
+func bearer(_ context.Context, input *openapi3filter.AuthenticationInput) error {
+	sent := strings.HasPrefix(input.RequestValidationInput.Request.Header.Get("Authorization"), "Bearer ")
+	if input.SecuritySchemeName == "account" && !sent {
+		return errors.New("no token")
+	}
+	return nil
+}
+
+func (b *sandbox) call(method, path, body string, want int) {
 	b.t.Helper()
-	client := testkit.NewClient(b.t, b.s, testkit.TicketOf(b.s))
+	req, err := http.NewRequestWithContext(b.t.Context(), method, b.s.URL+path, strings.NewReader(body))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := b.RoundTrip(req)
+	if err != nil {
+		b.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	if resp.StatusCode != want {
+		answer, _ := io.ReadAll(resp.Body)
+		b.t.Errorf("%s %s %.200s: HTTP %d %s, want %d", method, path, body, resp.StatusCode, answer, want)
+	}
+}
+
+// client returns a client whose calls are compared with the file.
+func (b *sandbox) client() *hotelstays.Client {
+	b.t.Helper()
+	return testkit.NewClient(b.t, b.s, testkit.TicketOf(b.s), hotelstays.WithHTTPClient(&http.Client{Transport: b}))
+}
+
+// book makes an order with a webhook.
+func (b *sandbox) book(client *hotelstays.Client, reference string) testkit.Offer {
+	b.t.Helper()
 	offer := testkit.FindOffer(b.t, b.s, client, 0)
 	req := offer.Request(reference)
 	req.CallbackURL, req.Guests[0].LastName = "http://127.0.0.1/hook", reference
 	if _, err := client.Book(b.t.Context(), req, hotelstays.WithTraceID("call")); err != nil {
 		b.t.Fatal(err)
 	}
-	return offer.RatePkgID
+	return offer
+}
+
+// allCalled reports the operations with a tag that were not called.
+func (b *sandbox) allCalled(tag string) {
+	b.t.Helper()
+	for path, item := range b.doc.Paths.Map() {
+		for method, operation := range item.Operations() {
+			if operation.Tags[0] == tag && !b.called[method+" "+path] {
+				b.t.Errorf("%s %s was not called", method, path)
+			}
+		}
+	}
+}
+
+func TestOperationsOfTheService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t)
+		ctx, client := t.Context(), b.client()
+		must := func(_ any, err error) {
+			t.Helper()
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		offer := b.book(client, "ref")
+		b.s.ConfirmOrder("ref")
+		time.Sleep(time.Minute)
+		must(client.OAuthToken(ctx, &hotelstays.OAuthTokenRequest{ClientID: b.s.ClientID, ClientSecret: types.NewSecret(b.s.ClientSecret)}))
+		must(client.Destinations(ctx, &hotelstays.DestinationsRequest{CountryCode: "AE"}))
+		must(client.HotelsMetadata(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: b.s.CityID(0)}))
+		must(client.HotelStaticDetail(ctx, &hotelstays.HotelStaticDetailRequest{HotelID: b.s.HotelIDs(1)[0]}))
+		must(client.HotelIDList(ctx, &hotelstays.HotelIDListRequest{RegionName: b.s.CityName(0)}))
+		must(client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: offer.Session, RatePkgID: offer.RatePkgID}))
+		order, err := client.FindOrder(ctx, "ref")
+		must(order, err)
+		issued, err := client.OrderVoucher(ctx, &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref"})
+		must(issued, err)
+		must(nil, client.DownloadVoucher(ctx, issued.Voucher, io.Discard))
+		b.call("GET", strings.TrimPrefix(issued.Voucher.VerifyURL, b.s.URL), "", 200)
+		must(client.Cancel(ctx, &hotelstays.CancelRequest{SessionID: offer.Session, CustomerReferenceNo: "ref",
+			SupplierReferenceNo: order.SupplierReferenceNo}))
+		b.call("POST", "/api/trade/queryOrders", "{}", 401) // without a token
+		b.allCalled("service")
+	})
 }
 
 func TestRoutes(t *testing.T) {
 	b := start(t)
-	id := b.book("ref")
-	b.book("other")
+	client := b.client()
+	id := b.book(client, "ref").RatePkgID
+	b.book(client, "other")
 	quoted := fmt.Sprintf(`{"ratePkgId":%q}`, id)
 	event := ""
 	for deadline := time.Now().Add(time.Minute); event == "" && time.Now().Before(deadline); {
@@ -226,37 +305,22 @@ func TestRoutes(t *testing.T) {
 	b.call("POST", "/_sandbox/reset", "", 204)
 	b.call("GET", "/_sandbox/entries", "", 200)
 
-	for path, item := range b.spec().Paths.Map() {
-		for method := range item.Operations() {
-			if !b.called[method+" "+path] {
-				t.Errorf("%s %s was not called", method, path)
-			}
-		}
-	}
-}
-
-// spec returns the file.
-func (b *sandbox) spec() *openapi3.T {
-	req, _ := http.NewRequest(http.MethodGet, "/healthz", nil)
-	route, _, err := b.router.FindRoute(req)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return route.Spec
+	b.allCalled("control")
 }
 
 // Each kind of fault and each operation that the file lists is one.
 func TestFaults(t *testing.T) {
 	b := start(t)
-	fault := b.spec().Components.Schemas["Fault"].Value.Properties
-	for _, kind := range fault["kind"].Value.Enum {
+	schemas := b.doc.Components.Schemas
+	for _, described := range schemas["FaultKind"].Value.OneOf {
+		kind := described.Value.Enum[0]
 		operation := "OrderVoucher"
 		if slices.Contains([]any{"duplicate", "reorder", "bad-signature", "drop"}, kind) {
 			operation = "Webhook"
 		}
 		b.call("POST", "/_sandbox/faults", fmt.Sprintf(`{"kind":%q,"operation":%q}`, kind, operation), 200)
 	}
-	for _, operation := range fault["operation"].Value.Enum {
+	for _, operation := range schemas["FaultOperation"].Value.Enum {
 		b.call("POST", "/_sandbox/faults", fmt.Sprintf(`{"kind":"delay","operation":%q}`, operation), 200)
 	}
 }
