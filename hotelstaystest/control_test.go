@@ -324,39 +324,6 @@ func TestControlBodies(t *testing.T) {
 	})
 }
 
-// The table of routes and the OpenAPI file have the same methods, paths and parameters.
-func TestRoutesAreDocumented(t *testing.T) {
-	type parameter struct{ Name, In string }
-	var doc struct {
-		Paths map[string]map[string]struct{ Parameters []parameter }
-	}
-	if err := json.Unmarshal(openAPI, &doc); err != nil {
-		t.Fatal(err)
-	}
-	var got, want []string
-	for path, methods := range doc.Paths {
-		for method, op := range methods {
-			var query []string
-			for _, p := range op.Parameters {
-				if p.In == "query" {
-					query = append(query, p.Name)
-				}
-			}
-			slices.Sort(query)
-			got = append(got, fmt.Sprint(strings.ToUpper(method), " ", path, query))
-		}
-	}
-	for _, r := range controlRoutes {
-		query := slices.Sorted(slices.Values(r.query))
-		want = append(want, fmt.Sprint(r.method, " ", r.path, query))
-	}
-	slices.Sort(got)
-	slices.Sort(want)
-	if !slices.Equal(got, want) {
-		t.Errorf("got  %q\nwant %q", got, want)
-	}
-}
-
 // Many clients drive the server at once, while others book, are cut off, and listen. Nothing
 // fails, no stream goes back, and nothing is left behind.
 func TestManyControlClients(t *testing.T) {

@@ -4,6 +4,7 @@ package hotelstaystest
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -11,7 +12,10 @@ import (
 
 func TestOpenAPIListsEveryPathAndFault(t *testing.T) {
 	var file struct {
-		Paths      map[string]map[string]struct{ Summary string }
+		Paths map[string]map[string]struct {
+			Summary    string
+			Parameters []struct{ Name, In string }
+		}
 		Components struct {
 			Schemas struct {
 				FaultKind struct {
@@ -26,17 +30,29 @@ func TestOpenAPIListsEveryPathAndFault(t *testing.T) {
 	if err := json.Unmarshal(openAPI, &file); err != nil {
 		t.Fatal(err)
 	}
-	served := []string{"get " + downloadPath + "{voucherNumber}/{document}", "get " + verifyPath + "{voucherNumber}"}
+	line := func(method, path string, query []string) string {
+		return fmt.Sprint(strings.ToUpper(method), " ", path, slices.Sorted(slices.Values(query)))
+	}
+	served := []string{
+		line("GET", downloadPath+"{voucherNumber}/{document}", []string{"expires", "proof"}),
+		line("GET", verifyPath+"{voucherNumber}", nil),
+	}
 	for _, op := range operations() {
-		served = append(served, "post "+op.path)
+		served = append(served, line("POST", op.path, nil))
 	}
 	for _, route := range controlRoutes {
-		served = append(served, strings.ToLower(route.method)+" "+route.path)
+		served = append(served, line(route.method, route.path, route.query))
 	}
 	var listed []string
 	for path, methods := range file.Paths {
 		for method, operation := range methods {
-			if listed = append(listed, method+" "+path); operation.Summary == "" {
+			var query []string
+			for _, p := range operation.Parameters {
+				if p.In == "query" {
+					query = append(query, p.Name)
+				}
+			}
+			if listed = append(listed, line(method, path, query)); operation.Summary == "" {
 				t.Errorf("%s %s has no summary", method, path)
 			}
 		}
@@ -44,7 +60,7 @@ func TestOpenAPIListsEveryPathAndFault(t *testing.T) {
 	slices.Sort(served)
 	slices.Sort(listed)
 	if !slices.Equal(listed, served) {
-		t.Errorf("listed\n%q\nserved\n%q", listed, served)
+		t.Errorf("listed %q\nserved %q", listed, served)
 	}
 	var described []FaultKind
 	for _, kind := range file.Components.Schemas.FaultKind.OneOf {
