@@ -76,27 +76,25 @@ func TestHotelListBatches(t *testing.T) {
 		{"a batch for each hotel, three times the rate limit", 300,
 			[]hotelstays.CallOption{hotelstays.WithBatchSize(1), hotelstays.WithParallelism(300)}, false, 300, 300, 0},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				srv, client, search := batchWorld(t, tc.ids, hotelstaystest.Config{VisibilityBand: tc.band})
-				search.PageSize = tc.pageSize
-				given := *search
-				given.HotelIDs = slices.Clone(search.HotelIDs)
-				seq := client.HotelListBatches(t.Context(), search, tc.opts...)
-				assert.Zero(t, srv.Ledger().Count(""), "nothing is called before the loop")
-				pages, errs := collect(seq)
-				assert.Empty(t, errs)
-				assert.Equal(t, given.HotelIDs, pricedIDs(t, pages), "each hotel is priced once")
-				assert.Equal(t, given, *search, "the caller's request stays as it is")
-				assert.Equal(t, tc.requests, srv.Ledger().Count(hotelstays.OpHotelList))
-				assert.Zero(t, srv.Ledger().RateLimited(""))
+		inBubble(t, tc.name, func(t *testing.T) {
+			srv, client, search := batchWorld(t, tc.ids, hotelstaystest.Config{VisibilityBand: tc.band})
+			search.PageSize = tc.pageSize
+			given := *search
+			given.HotelIDs = slices.Clone(search.HotelIDs)
+			seq := client.HotelListBatches(t.Context(), search, tc.opts...)
+			assert.Zero(t, srv.Ledger().Count(""), "nothing is called before the loop")
+			pages, errs := collect(seq)
+			assert.Empty(t, errs)
+			assert.Equal(t, given.HotelIDs, pricedIDs(t, pages), "each hotel is priced once")
+			assert.Equal(t, given, *search, "the caller's request stays as it is")
+			assert.Equal(t, tc.requests, srv.Ledger().Count(hotelstays.OpHotelList))
+			assert.Zero(t, srv.Ledger().RateLimited(""))
 
-				sessions := map[string]bool{}
-				for _, page := range pages {
-					sessions[page.Basic.SessionID] = true
-				}
-				assert.Len(t, sessions, tc.batches, "every batch has a session of its own")
-			})
+			sessions := map[string]bool{}
+			for _, page := range pages {
+				sessions[page.Basic.SessionID] = true
+			}
+			assert.Len(t, sessions, tc.batches, "every batch has a session of its own")
 		})
 	}
 }
@@ -107,14 +105,12 @@ func TestHotelListBatchesParallelism(t *testing.T) {
 		1: {hotelstays.WithParallelism(1)},
 		3: {hotelstays.WithParallelism(3)},
 	} {
-		t.Run(fmt.Sprint(parallelism), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				srv, client, search := batchWorld(t, 200)
-				srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultDelay, Delay: time.Second, Times: -1})
-				_, errs := collect(client.HotelListBatches(t.Context(), search, append(opts, hotelstays.WithBatchSize(10))...))
-				assert.Empty(t, errs)
-				assert.Equal(t, parallelism, mostAtOnce(srv, hotelstays.OpHotelList))
-			})
+		inBubble(t, fmt.Sprint(parallelism), func(t *testing.T) {
+			srv, client, search := batchWorld(t, 200)
+			srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultDelay, Delay: time.Second, Times: -1})
+			_, errs := collect(client.HotelListBatches(t.Context(), search, append(opts, hotelstays.WithBatchSize(10))...))
+			assert.Empty(t, errs)
+			assert.Equal(t, parallelism, mostAtOnce(srv, hotelstays.OpHotelList))
 		})
 	}
 }
@@ -123,26 +119,24 @@ func TestHotelListBatchesParallelism(t *testing.T) {
 // 429s, and every hotel comes in the end.
 func TestHotelListBatchesUnderALowRateLimit(t *testing.T) {
 	for _, known := range []bool{true, false} {
-		t.Run(fmt.Sprint("the client knows it: ", known), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				srv, client, search := batchWorld(t, 20, hotelstaystest.Config{
-					RateLimits: map[hotelstaystest.Operation]int{hotelstays.OpHotelList: 5},
-				})
-				if known {
-					client = newClient(t, srv, ticketOf(srv), hotelstays.WithRateLimiter(fivePerSecond{ratelimit.NewWindow(5, time.Second, 0)}))
-				}
-				_, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}) // fetches the token
-				require.NoError(t, err)
-				time.Sleep(time.Second)
-				start := time.Now()
-				pages, errs := collect(client.HotelListBatches(t.Context(), search, hotelstays.WithBatchSize(1), hotelstays.WithParallelism(10)))
-				assert.Empty(t, errs)
-				assert.Equal(t, search.HotelIDs, pricedIDs(t, pages))
-				assert.Equal(t, known, srv.Ledger().RateLimited("") == 0)
-				if known {
-					assert.Equal(t, 3*time.Second, time.Since(start), "four windows, the last of which ends at once")
-				}
+		inBubble(t, fmt.Sprint("the client knows it: ", known), func(t *testing.T) {
+			srv, client, search := batchWorld(t, 20, hotelstaystest.Config{
+				RateLimits: map[hotelstaystest.Operation]int{hotelstays.OpHotelList: 5},
 			})
+			if known {
+				client = newClient(t, srv, ticketOf(srv), hotelstays.WithRateLimiter(fivePerSecond{ratelimit.NewWindow(5, time.Second, 0)}))
+			}
+			_, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}) // fetches the token
+			require.NoError(t, err)
+			time.Sleep(time.Second)
+			start := time.Now()
+			pages, errs := collect(client.HotelListBatches(t.Context(), search, hotelstays.WithBatchSize(1), hotelstays.WithParallelism(10)))
+			assert.Empty(t, errs)
+			assert.Equal(t, search.HotelIDs, pricedIDs(t, pages))
+			assert.Equal(t, known, srv.Ledger().RateLimited("") == 0)
+			if known {
+				assert.Equal(t, 3*time.Second, time.Since(start), "four windows, the last of which ends at once")
+			}
 		})
 	}
 }
@@ -181,34 +175,32 @@ func TestHotelListBatchesFailure(t *testing.T) {
 		{"refused at its third page", hotelstaystest.Fault{Status: 400, Skip: 7},
 			[]hotelstays.CallOption{hotelstays.WithParallelism(1), hotelstays.WithBatchSize(50)}, []int{50, 100}, 2, 11},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				srv, client, search := batchWorld(t, 125)
-				search.PageSize = 10
-				opts := append([]hotelstays.CallOption{hotelstays.WithBatchSize(10)}, tc.opts...)
-				tc.fault.Operation, tc.fault.Kind = hotelstays.OpHotelList, hotelstaystest.FaultStatus
-				srv.Inject(tc.fault)
-				pages, errs := collect(client.HotelListBatches(t.Context(), search, opts...))
-				require.Len(t, errs, 1)
-				var api *hotelstays.APIError
-				require.ErrorAs(t, errs[0], &api)
-				assert.Equal(t, tc.fault.Status, api.HTTPStatus)
-				assert.Equal(t, tc.requests, srv.Ledger().Count(hotelstays.OpHotelList))
+		inBubble(t, tc.name, func(t *testing.T) {
+			srv, client, search := batchWorld(t, 125)
+			search.PageSize = 10
+			opts := append([]hotelstays.CallOption{hotelstays.WithBatchSize(10)}, tc.opts...)
+			tc.fault.Operation, tc.fault.Kind = hotelstays.OpHotelList, hotelstaystest.FaultStatus
+			srv.Inject(tc.fault)
+			pages, errs := collect(client.HotelListBatches(t.Context(), search, opts...))
+			require.Len(t, errs, 1)
+			var api *hotelstays.APIError
+			require.ErrorAs(t, errs[0], &api)
+			assert.Equal(t, tc.fault.Status, api.HTTPStatus)
+			assert.Equal(t, tc.requests, srv.Ledger().Count(hotelstays.OpHotelList))
 
-				failed := failedIDs(t, errs)
-				if tc.lost != nil {
-					assert.Equal(t, search.HotelIDs[tc.lost[0]:tc.lost[1]], failed)
-				}
-				at := slices.Index(search.HotelIDs, failed[0])
-				assert.Equal(t, search.HotelIDs[at:at+len(failed)], failed, "one batch, whole and in order")
-				priced := pricedIDs(t, pages)
-				missing := slices.DeleteFunc(slices.Clone(search.HotelIDs), func(id string) bool {
-					_, found := slices.BinarySearch(priced, id)
-					return found
-				})
-				assert.Equal(t, failed[tc.kept*search.PageSize:], missing, "all other hotels are priced")
-				assert.Len(t, priced, len(search.HotelIDs)-len(missing))
+			failed := failedIDs(t, errs)
+			if tc.lost != nil {
+				assert.Equal(t, search.HotelIDs[tc.lost[0]:tc.lost[1]], failed)
+			}
+			at := slices.Index(search.HotelIDs, failed[0])
+			assert.Equal(t, search.HotelIDs[at:at+len(failed)], failed, "one batch, whole and in order")
+			priced := pricedIDs(t, pages)
+			missing := slices.DeleteFunc(slices.Clone(search.HotelIDs), func(id string) bool {
+				_, found := slices.BinarySearch(priced, id)
+				return found
 			})
+			assert.Equal(t, failed[tc.kept*search.PageSize:], missing, "all other hotels are priced")
+			assert.Len(t, priced, len(search.HotelIDs)-len(missing))
 		})
 	}
 }
@@ -237,25 +229,23 @@ func TestHotelListBatchesBrokenOff(t *testing.T) {
 // However it ends, each hotel is either priced or in an error.
 func TestHotelListBatchesCancelled(t *testing.T) {
 	for _, after := range []time.Duration{0, 1500 * time.Millisecond, 2500 * time.Millisecond, time.Minute} {
-		t.Run(after.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				srv, client, search := batchWorld(t, 125)
-				_, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}) // a token that is under way would outlive the test
-				require.NoError(t, err)
-				srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultDelay, Delay: time.Second, Times: -1})
-				ctx, cancel := context.WithCancel(t.Context())
-				defer time.AfterFunc(after, cancel).Stop()
-				pages, errs := collect(client.HotelListBatches(ctx, search, hotelstays.WithParallelism(2), hotelstays.WithBatchSize(10)))
-				priced, failed := pricedIDs(t, pages), failedIDs(t, errs)
-				all := slices.Concat(priced, failed)
-				slices.Sort(all)
-				assert.Equal(t, search.HotelIDs, all)
-				for _, err := range errs {
-					assert.ErrorIs(t, err, context.Canceled)
-				}
-				assert.Equal(t, after == time.Minute, len(failed) == 0)
-				assert.Equal(t, after < time.Second, len(priced) == 0)
-			})
+		inBubble(t, after.String(), func(t *testing.T) {
+			srv, client, search := batchWorld(t, 125)
+			_, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}) // a token that is under way would outlive the test
+			require.NoError(t, err)
+			srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultDelay, Delay: time.Second, Times: -1})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer time.AfterFunc(after, cancel).Stop()
+			pages, errs := collect(client.HotelListBatches(ctx, search, hotelstays.WithParallelism(2), hotelstays.WithBatchSize(10)))
+			priced, failed := pricedIDs(t, pages), failedIDs(t, errs)
+			all := slices.Concat(priced, failed)
+			slices.Sort(all)
+			assert.Equal(t, search.HotelIDs, all)
+			for _, err := range errs {
+				assert.ErrorIs(t, err, context.Canceled)
+			}
+			assert.Equal(t, after == time.Minute, len(failed) == 0)
+			assert.Equal(t, after < time.Second, len(priced) == 0)
 		})
 	}
 }

@@ -345,19 +345,17 @@ func TestStreamThatBreaksOff(t *testing.T) {
 		{"behind it", first, 1, 1, "hotels handed out: 1"},
 		{"behind the second", second, 1, 2, "hotels handed out: 2"},
 	} {
-		t.Run(row.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				answer := &fixedAnswer{status: 200, body: page[:row.end], cut: io.ErrUnexpectedEOF}
-				got := stream(t.Context(), clientThrough(t, answer, hotelstays.WithMaxAttempts(3)), anySearch())
-				assert.Len(t, answer.sent, row.sent)
-				assert.Len(t, got.hotels, row.hotels)
-				assert.False(t, got.complete)
-				var broken *hotelstays.TransportError
-				require.ErrorAs(t, got.err, &broken)
-				assert.ErrorIs(t, got.err, io.ErrUnexpectedEOF)
-				assert.ErrorContains(t, got.err, row.text)
-				assert.True(t, broken.Sent)
-			})
+		inBubble(t, row.name, func(t *testing.T) {
+			answer := &fixedAnswer{status: 200, body: page[:row.end], cut: io.ErrUnexpectedEOF}
+			got := stream(t.Context(), clientThrough(t, answer, hotelstays.WithMaxAttempts(3)), anySearch())
+			assert.Len(t, answer.sent, row.sent)
+			assert.Len(t, got.hotels, row.hotels)
+			assert.False(t, got.complete)
+			var broken *hotelstays.TransportError
+			require.ErrorAs(t, got.err, &broken)
+			assert.ErrorIs(t, got.err, io.ErrUnexpectedEOF)
+			assert.ErrorContains(t, got.err, row.text)
+			assert.True(t, broken.Sent)
 		})
 	}
 }
@@ -409,26 +407,24 @@ func TestStreamEndsWithCtx(t *testing.T) {
 		{"too slow a loop", func(context.CancelFunc) { time.Sleep(time.Minute) },
 			[]hotelstays.CallOption{hotelstays.WithTimeout(20 * time.Second)}, context.DeadlineExceeded},
 	} {
-		t.Run(row.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				srv, client := newSandbox(t)
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				search := client.HotelListStream(ctx, searchCity(srv), row.opts...)
-				hotels := 0
-				var end error
-				for _, err := range search.Hotels() {
-					if end = err; err == nil {
-						hotels++
-						row.end(cancel)
-					}
+		inBubble(t, row.name, func(t *testing.T) {
+			srv, client := newSandbox(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			search := client.HotelListStream(ctx, searchCity(srv), row.opts...)
+			hotels := 0
+			var end error
+			for _, err := range search.Hotels() {
+				if end = err; err == nil {
+					hotels++
+					row.end(cancel)
 				}
-				assert.Equal(t, 1, hotels)
-				var broken *hotelstays.TransportError
-				require.ErrorAs(t, end, &broken)
-				assert.ErrorIs(t, end, row.is)
-				assert.ErrorContains(t, end, "hotels handed out: 1")
-			})
+			}
+			assert.Equal(t, 1, hotels)
+			var broken *hotelstays.TransportError
+			require.ErrorAs(t, end, &broken)
+			assert.ErrorIs(t, end, row.is)
+			assert.ErrorContains(t, end, "hotels handed out: 1")
 		})
 	}
 }

@@ -3,12 +3,8 @@
 package hotelstays_test
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"net/http"
 	"testing"
@@ -22,123 +18,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
-
-// The five states of a voucher are values; only a generated one has a voucher.
-func TestOrderVoucherStates(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv, client := newSandbox(t, hotelstaystest.Config{VoucherDelay: 5 * time.Second})
-		o := findOffer(t, srv, client, 0)
-		order := o.Book(t, client, "ref-1")
-		for _, tc := range []struct {
-			status types.VoucherStatus
-			after  func()
-		}{
-			{types.VoucherNotGenerated, func() {}},
-			{types.VoucherPending, func() { srv.ConfirmOrder("ref-1") }},
-			{types.VoucherGenerated, func() { time.Sleep(5 * time.Second) }},
-			{types.VoucherPending, func() { srv.RegenerateVoucher("ref-1") }},
-			{types.VoucherGenerated, func() { time.Sleep(5 * time.Second) }},
-			{types.VoucherFailed, func() { srv.FailVoucher("ref-1") }},
-			{types.VoucherCancelled, func() {
-				_, err := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: o.Session, CustomerReferenceNo: "ref-1",
-					SupplierReferenceNo: order.SupplierReferenceNo})
-				require.NoError(t, err)
-			}},
-		} {
-			tc.after()
-			resp, err := client.OrderVoucher(t.Context(), &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1"})
-			require.NoError(t, err)
-			assert.Equal(t, tc.status, resp.Status)
-			assert.Equal(t, tc.status == types.VoucherGenerated, resp.Voucher != nil, tc.status)
-			assert.Equal(t, "ref-1", resp.CustomerReferenceNo)
-			assert.Equal(t, order.PlatformReferenceNo, resp.PlatformReferenceNo)
-			assert.Equal(t, order.SupplierReferenceNo, resp.SupplierReferenceNo)
-		}
-	})
-}
-
-func TestOrderVoucherDocument(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv, client := newSandbox(t, hotelstaystest.Config{VoucherLinkLifetime: 10 * time.Minute})
-		findOffer(t, srv, client, 0).Book(t, client, "ref-1")
-		time.Sleep(time.Hour)
-		ask := func(inline bool) *types.Voucher {
-			t.Helper()
-			resp, err := client.OrderVoucher(t.Context(), &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1", IncludeDocument: inline})
-			require.NoError(t, err)
-			require.Equal(t, types.VoucherGenerated, resp.Status)
-			return resp.Voucher
-		}
-		v := ask(true)
-		require.NotNil(t, v.Content)
-		document, err := base64.StdEncoding.DecodeString(v.Content.Base64)
-		require.NoError(t, err)
-		assert.True(t, bytes.HasPrefix(document, []byte("%PDF-")))
-		digest := sha256.Sum256(document)
-		assert.Equal(t, hex.EncodeToString(digest[:]), v.Signature.Digest)
-		assert.EqualValues(t, len(document), v.ByteSize)
-		assert.EqualValues(t, len(document), v.Content.ByteSize)
-		assert.Equal(t, "application/pdf", v.ContentType)
-		assert.Equal(t, "application/pdf", v.Content.ContentType)
-		assert.Equal(t, 1, v.Version)
-		assert.Equal(t, types.Timestamp("2000-01-01T00:03:05Z"), v.IssuedAt)
-		assert.EqualValues(t, 600, v.ExpiresIn)
-		assert.NotEmpty(t, v.VoucherNumber)
-		assert.NotEmpty(t, v.VerifyURL)
-		assert.NotEmpty(t, v.DownloadURL)
-		assert.NotEmpty(t, v.Signature.Alg)
-		assert.NotEmpty(t, v.Signature.KeyID)
-		assert.NotEmpty(t, v.Signature.Signature)
-		assert.Equal(t, v.IssuedAt, v.Signature.SignedAt)
-
-		assert.Nil(t, ask(false).Content)
-		srv.RegenerateVoucher("ref-1")
-		time.Sleep(time.Minute)
-		newer := ask(true)
-		assert.Equal(t, 2, newer.Version)
-		assert.Equal(t, v.VoucherNumber, newer.VoucherNumber)
-		assert.NotEqual(t, v.Signature.Digest, newer.Signature.Digest)
-	})
-}
-
-func TestOrderVoucherRefusals(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv, client := newSandbox(t, hotelstaystest.Config{VoucherSize: 8<<20 + 1})
-		one := findOffer(t, srv, client, 0).Book(t, client, "ref-1")
-		findOffer(t, srv, client, 1).Book(t, client, "ref-2")
-		srv.ShareSupplierReference("ref-1", "ref-2")
-		time.Sleep(time.Hour)
-		for _, tc := range []struct {
-			name string
-			req  hotelstays.OrderVoucherRequest
-			want error
-			code int
-		}{
-			{"one reference of two orders", hotelstays.OrderVoucherRequest{SupplierReferenceNo: one.SupplierReferenceNo},
-				hotelstays.ErrAmbiguousReference, types.CodeAmbiguousReference},
-			{"with the platform's reference", hotelstays.OrderVoucherRequest{SupplierReferenceNo: one.SupplierReferenceNo,
-				PlatformReferenceNo: one.PlatformReferenceNo}, nil, 0},
-			{"an unknown order", hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-9"}, hotelstays.ErrNotFound, types.CodeNotFound},
-			{"a large document inline", hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1", IncludeDocument: true},
-				hotelstays.ErrVoucherTooLarge, types.CodeVoucherTooLarge},
-			{"a large document by its link", hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1"}, nil, 0},
-		} {
-			before := srv.Ledger().Count(hotelstays.OpOrderVoucher)
-			resp, err := client.OrderVoucher(t.Context(), &tc.req)
-			assert.Equal(t, 1, srv.Ledger().Count(hotelstays.OpOrderVoucher)-before, tc.name)
-			if tc.want == nil {
-				require.NoError(t, err, tc.name)
-				assert.Equal(t, one.PlatformReferenceNo, resp.PlatformReferenceNo, tc.name)
-				assert.Greater(t, resp.Voucher.ByteSize, int64(8<<20), tc.name)
-				continue
-			}
-			assert.ErrorIs(t, err, tc.want, tc.name)
-			var api *hotelstays.APIError
-			require.ErrorAs(t, err, &api, tc.name)
-			assert.Equal(t, tc.code, api.Code, tc.name)
-		}
-	})
-}
 
 var (
 	voucherRef = &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1"}
@@ -217,9 +96,7 @@ func TestAwaitVoucherEndsWithAValue(t *testing.T) {
 			inSandbox(t, never(), func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
 				start := time.Now()
 				go tc.happens(t, srv, client)
-				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-				defer cancel()
-				resp, err := client.AwaitVoucher(ctx, voucherRef)
+				resp, err := client.AwaitVoucher(t.Context(), voucherRef)
 				require.NoError(t, err)
 				assert.Equal(t, status, resp.Status)
 				assert.Equal(t, status == types.VoucherGenerated, resp.Voucher != nil)
@@ -264,12 +141,6 @@ func TestAwaitVoucherUntilCtxEnds(t *testing.T) {
 		assert.Equal(t, []float64{0, 5, 10, 20, 50, 80, 110}, pollsSince(srv, start))
 		assert.Equal(t, 2*time.Minute, time.Since(start))
 	})
-	inSandbox(t, hotelstaystest.Config{ConfirmAfter: 7 * time.Second, VoucherDelay: time.Hour},
-		func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
-			resp, _ := wait(t, client, 15*time.Second)
-			require.NotNil(t, resp)
-			assert.Equal(t, types.VoucherPending, resp.Status)
-		})
 	inSandbox(t, never(), func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
 		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpOrderVoucher, Kind: hotelstaystest.FaultCut, Times: -1})
 		resp, err := wait(t, client, time.Minute)
@@ -278,10 +149,6 @@ func TestAwaitVoucherUntilCtxEnds(t *testing.T) {
 	})
 	inSandbox(t, never(), func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
 		start := time.Now()
-		resp, _ := wait(t, client, 0)
-		assert.Nil(t, resp)
-		assert.Empty(t, pollsSince(srv, start))
-
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(12*time.Second, cancel)
 		resp, err := client.AwaitVoucher(ctx, voucherRef)
@@ -307,21 +174,12 @@ func TestAwaitVoucherWakesUp(t *testing.T) {
 		assert.Equal(t, types.VoucherGenerated, resp.Status)
 		assert.Equal(t, []float64{0, 3, 5, 10, 20, 37}, pollsSince(srv, start), "the wake-ups shift no other poll")
 	})
-	inSandbox(t, hotelstaystest.Config{ConfirmAfter: time.Second, VoucherDelay: hotelstaystest.AtOnce},
-		func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
-			start, closed := time.Now(), make(chan struct{})
-			close(closed)
-			_, err := client.AwaitVoucher(t.Context(), voucherRef, hotelstays.WithWakeup(closed))
-			require.NoError(t, err)
-			assert.Equal(t, []float64{0, 5}, pollsSince(srv, start), "a closed channel wakes nobody")
-		})
 }
 
 // What may pass is asked again; what will not is returned at once.
 func TestAwaitVoucherThroughFailures(t *testing.T) {
-	for _, fault := range []hotelstaystest.Fault{status(503, ""), status(429, ""), status(504, "<html>"), {Kind: hotelstaystest.FaultCut},
-		{Kind: hotelstaystest.FaultGarbage}, {Kind: hotelstaystest.FaultTruncatedBody}, {Kind: hotelstaystest.FaultEmptyBody}, status(200,
-			`{"code":0,"data":{}}`)} {
+	for _, fault := range []hotelstaystest.Fault{{Kind: hotelstaystest.FaultCut}, {Kind: hotelstaystest.FaultGarbage},
+		status(200, `{"code":0,"data":{}}`)} {
 		opts := hotelstaystest.Config{ConfirmAfter: 30 * time.Second, VoucherDelay: time.Second}
 		inSandbox(t, opts, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
 			start := time.Now()
@@ -334,10 +192,8 @@ func TestAwaitVoucherThroughFailures(t *testing.T) {
 		})
 	}
 	inSandbox(t, never(), func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
 		start := time.Now()
-		resp, err := client.AwaitVoucher(ctx, &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "nobody's"})
+		resp, err := client.AwaitVoucher(t.Context(), &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "nobody's"})
 		assert.ErrorIs(t, err, hotelstays.ErrNotFound)
 		assert.Nil(t, resp)
 		assert.Zero(t, time.Since(start))
@@ -350,11 +206,8 @@ func TestAwaitVoucherThroughFailures(t *testing.T) {
 		assert.Equal(t, 10*time.Second, time.Since(start))
 
 		before := srv.Ledger().Count("")
-		for _, req := range []*hotelstays.OrderVoucherRequest{nil, {}} {
-			_, err = client.AwaitVoucher(ctx, req)
-			var invalid *hotelstays.ValidationError
-			assert.ErrorAs(t, err, &invalid)
-		}
+		_, err = client.AwaitVoucher(t.Context(), nil)
+		assert.ErrorAs(t, err, new(*hotelstays.ValidationError))
 		assert.Equal(t, before, srv.Ledger().Count(""))
 	})
 }
