@@ -54,11 +54,12 @@ func voucherDigest(document []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// voucherInline puts a document inside the answer.
-func voucherInline(v *types.Voucher, document []byte) *types.Voucher {
-	v.Content = &types.VoucherContent{ContentType: "application/pdf", ByteSize: int64(len(document)),
-		Base64: base64.StdEncoding.EncodeToString(document)}
-	return v
+// inlined puts a document inside the answer.
+func inlined(document []byte) func(*types.Voucher) {
+	return func(v *types.Voucher) {
+		v.Content = &types.VoucherContent{ContentType: "application/pdf", ByteSize: int64(len(document)),
+			Base64: base64.StdEncoding.EncodeToString(document)}
+	}
 }
 
 // voucherService is a transport that answers OrderVoucher with a voucher, and the
@@ -161,20 +162,14 @@ func TestVerifyVoucher(t *testing.T) {
 		cut := slices.Delete(bytes.Clone(voucherDoc), at, at+1)
 		require.ErrorIs(t, hotelstays.VerifyVoucher(cut, v), hotelstays.ErrVoucherAltered, "without byte %d", at)
 	}
-	for name, document := range map[string][]byte{
-		"one more": append(bytes.Clone(voucherDoc), '\n'), "doubled": append(bytes.Clone(voucherDoc), voucherDoc...), "empty": {}, "nil": nil,
-		"another": voucherOld,
-	} {
-		assert.ErrorIs(t, hotelstays.VerifyVoucher(document, v), hotelstays.ErrVoucherAltered, name)
+	for _, document := range [][]byte{append(bytes.Clone(voucherDoc), '\n'), append(bytes.Clone(voucherDoc), voucherDoc...), {}, nil, voucherOld} {
+		assert.ErrorIs(t, hotelstays.VerifyVoucher(document, v), hotelstays.ErrVoucherAltered, "%q", document)
 	}
-	for name, digest := range map[string]string{
-		"upper-case": strings.ToUpper(v.Signature.Digest), "empty": "", "of other bytes": voucherDigest(voucherOld),
-		"cut":    v.Signature.Digest[:63],
-		"longer": v.Signature.Digest + "0", "spaced": " " + v.Signature.Digest, "prefixed": "sha256:" + v.Signature.Digest,
-	} {
+	digest := v.Signature.Digest
+	for _, digest := range []string{"", voucherDigest(voucherOld), strings.ToUpper(digest), digest[:63], digest + "0", " " + digest} {
 		other := voucherFor(voucherDoc, voucherLink)
 		other.Signature.Digest = digest
-		assert.ErrorIs(t, hotelstays.VerifyVoucher(voucherDoc, other), hotelstays.ErrVoucherAltered, name)
+		assert.ErrorIs(t, hotelstays.VerifyVoucher(voucherDoc, other), hotelstays.ErrVoucherAltered, digest)
 	}
 	for _, size := range []int64{0, -1, v.ByteSize - 1, v.ByteSize + 1, 1 << 62} {
 		other := voucherFor(voucherDoc, voucherLink)
@@ -223,20 +218,6 @@ func TestSaveVoucherSaysWhetherToWait(t *testing.T) {
 	}
 }
 
-// What the caller has to do stands in the text of the condition.
-func TestVoucherErrorSaysWhatToDo(t *testing.T) {
-	altered := hotelstays.VerifyVoucher(voucherDoc[1:], serviceOf(nil, nil).voucher(1))
-	assert.ErrorContains(t, altered, "; do not use it, call OrderVoucher again")
-
-	service := serviceOf(nil, replying(410))
-	gone := clientThrough(t, service).DownloadVoucher(t.Context(), service.voucher(1), io.Discard)
-	assert.ErrorContains(t, gone, "; call OrderVoucher for a new link")
-
-	service = serviceOf(nil, replying(503))
-	failed := clientThrough(t, service).DownloadVoucher(t.Context(), service.voucher(1), io.Discard)
-	assert.ErrorContains(t, failed, "HTTP 503; try again later")
-}
-
 // documentFault is a way in which a document cannot be had.
 type documentFault struct {
 	change func(*types.Voucher)
@@ -271,17 +252,14 @@ func linking(link string) func(*types.Voucher) {
 
 func sized(size int64) func(*types.Voucher) { return func(v *types.Voucher) { v.ByteSize = size } }
 
-func digested(digest func(string) string) func(*types.Voucher) {
-	return func(v *types.Voucher) { v.Signature.Digest = digest(v.Signature.Digest) }
-}
-
 func documentFaults() map[string]documentFault {
 	flipped := bytes.Clone(voucherDoc)
 	flipped[len(flipped)-1] ^= 1
 	n := len(voucherDoc)
 	faults := map[string]documentFault{
 		"a bit flipped": {serve: serving(flipped), is: hotelstays.ErrVoucherAltered, asks: 3},
-		"another":       {serve: serving(voucherOld), is: hotelstays.ErrVoucherAltered, asks: 3},
+		"another": {serve: serving(voucherOld), is: hotelstays.ErrVoucherAltered, asks: 3,
+			text: "; do not use it, call OrderVoucher again"},
 		"one byte more": {serve: serving(append(bytes.Clone(voucherDoc), 0)), is: hotelstays.ErrVoucherAltered, asks: 3},
 		"one byte less": {serve: serving(voucherDoc[:n-1]), is: hotelstays.ErrVoucherAltered, asks: 3},
 		"an empty body": {serve: serving(nil), is: hotelstays.ErrVoucherAltered, asks: 3},
@@ -293,10 +271,6 @@ func documentFaults() map[string]documentFault {
 		"no answer":      {serve: func(*http.Request) (*http.Response, error) { return nil, nil }, text: "downloading", asks: 1},
 		"no body": {serve: func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 200}, nil },
 			text: "downloading the document", asks: 1},
-		"digest upper": {change: digested(strings.ToUpper), is: hotelstays.ErrVoucherAltered, asks: 3},
-		"digest empty": {change: digested(func(string) string { return "" }), is: hotelstays.ErrVoucherAltered, asks: 3},
-		"another's": {change: digested(func(string) string { return voucherDigest(voucherOld) }), is: hotelstays.ErrVoucherAltered,
-			asks: 3},
 		"too large": {change: sized(64<<20 + 1), text: "67108865 bytes", unfetched: true},
 		"longer than stated and than the limit": {change: sized(1), opts: []hotelstays.CallOption{hotelstays.WithMaxVoucherBytes(int64(n - 1))},
 			text: fmt.Sprintf("more than %d bytes", n-1), asks: 1},
@@ -310,14 +284,25 @@ func documentFaults() map[string]documentFault {
 			opts: []hotelstays.CallOption{hotelstays.WithUnsignedVouchers()}, text: "0 bytes", asks: 1, unfetched: true},
 		"unsigned, of a redirect": {change: func(v *types.Voucher) { v.Signature = nil }, serve: redirecting(302, voucherLink+"&again"),
 			opts: []hotelstays.CallOption{hotelstays.WithUnsignedVouchers()}, text: "none without a digest", asks: 1},
+		"inline, a bit flipped": {change: inlined(flipped), is: hotelstays.ErrVoucherAltered, asks: 3, unfetched: true},
+		"inline, longer": {change: inlined(append(bytes.Clone(voucherDoc), 0)), is: hotelstays.ErrVoucherAltered, asks: 3,
+			unfetched: true},
+		"inline, not base64": {change: func(v *types.Voucher) { inlined(voucherDoc)(v); v.Content.Base64 += "!!!!" }, text: "base64", asks: 1,
+			unfetched: true},
+		"inline, base64 cut": {change: func(v *types.Voucher) { inlined(voucherDoc)(v); v.Content.Base64 = v.Content.Base64[1:] },
+			is: io.ErrUnexpectedEOF, asks: 3, unfetched: true},
+		"inline, unsigned": {change: func(v *types.Voucher) { inlined(voucherDoc)(v); v.Signature = nil }, is: hotelstays.ErrVoucherUnsigned,
+			asks: 1, unfetched: true},
+		"inline, above the limit": {change: inlined(voucherDoc), opts: []hotelstays.CallOption{hotelstays.WithMaxVoucherBytes(5)},
+			text: "WithMaxVoucherBytes", asks: 1, unfetched: true},
 		"signed, altered, unsigned allowed": {serve: serving(flipped), opts: []hotelstays.CallOption{hotelstays.WithUnsignedVouchers()},
 			is: hotelstays.ErrVoucherAltered, asks: 3},
 	}
 	for _, status := range []int{401, 403, 404, 410} {
 		faults[fmt.Sprint("HTTP ", status)] = documentFault{serve: replying(status), is: hotelstays.ErrVoucherLinkExpired,
-			text: fmt.Sprint("HTTP ", status), asks: 3}
+			text: fmt.Sprintf("HTTP %d; call OrderVoucher for a new link", status), asks: 3}
 	}
-	for _, status := range []int{201, 204, 206, 300, 304, 305, 400, 429, 500, 503} { // the right bytes under the wrong status
+	for _, status := range []int{201, 206, 304, 400, 500, 503} { // the right bytes under the wrong status
 		faults[fmt.Sprint("HTTP ", status)] = documentFault{text: fmt.Sprint("could not be downloaded: HTTP ", status), asks: 1,
 			serve: redirecting(status, voucherLink+"&again")}
 	}
@@ -376,6 +361,9 @@ func (f *documentFault) check(t *testing.T, err error, service *voucherService) 
 		assert.NotErrorIs(t, err, hotelstays.ErrVoucherAltered)
 	}
 	assert.ErrorContains(t, err, f.text)
+	if f.asks > 0 && service.asks > 0 {
+		assert.Equal(t, f.asks, service.asks)
+	}
 	if f.unfetched {
 		assert.Zero(t, service.fetches)
 	} else {
@@ -393,43 +381,33 @@ func assertNoLink(t *testing.T, text string) {
 	assert.NotContains(t, text, "secret-path")
 }
 
-// Whatever is wrong, the writer sees no byte, no temporary file is left, and the
-// error does not quote the link.
-func TestDownloadVoucherHandsOverNothingElse(t *testing.T) {
+// Whatever is wrong with a document, none of it is handed out, a file that is there stays as it was, no
+// other one is left, and neither error nor log has the link.
+func TestVoucherDocumentFaults(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "voucher.pdf")
 	temp := ownTempDir(t)
 	for name, fault := range documentFaults() {
 		t.Run(name, func(t *testing.T) {
-			service := serviceOf(fault.change, fault.serve)
 			var w writeLog
-			err := clientThrough(t, service).DownloadVoucher(t.Context(), service.voucher(1), &w, fault.opts...)
-			fault.check(t, err, service)
-			assert.Zero(t, w.writes)
-			assert.LessOrEqual(t, service.fetches, 4)
-			assert.Zero(t, service.asks, "only SaveVoucher knows the reference")
-			assertFiles(t, temp)
-		})
-	}
-}
-
-// A file that is there stays as it was, and where none was there is none.
-func TestSaveVoucherLeavesTheFileAlone(t *testing.T) {
-	for name, fault := range documentFaults() {
-		t.Run(name, func(t *testing.T) {
+			service := serviceOf(fault.change, fault.serve)
+			if v := service.voucher(1); v.Content == nil {
+				err := clientThrough(t, service).DownloadVoucher(t.Context(), v, &w, fault.opts...)
+				fault.check(t, err, service)
+				assert.Zero(t, w.writes)
+				assert.LessOrEqual(t, service.fetches, 4)
+				assert.Zero(t, service.asks, "only SaveVoucher and OpenVoucher know the reference")
+			}
 			for _, there := range []bool{false, true} {
-				dir := t.TempDir()
-				path := filepath.Join(dir, "voucher.pdf")
 				if there {
 					require.NoError(t, os.WriteFile(path, voucherOld, 0o640))
 				}
-				service := serviceOf(fault.change, fault.serve)
+				service = serviceOf(fault.change, fault.serve)
 				var logged bytes.Buffer
 				log := slog.New(slog.NewJSONHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
 				v, err := clientThrough(t, service, hotelstays.WithLogger(log)).SaveVoucher(t.Context(), voucherRef, path, fault.opts...)
 				assert.Nil(t, v, "of what is not saved")
 				fault.check(t, err, service)
-				if fault.asks > 0 {
-					assert.Equal(t, fault.asks, service.asks)
-				}
 				assertNoLink(t, logged.String())
 				if !there {
 					assertFiles(t, dir)
@@ -440,7 +418,15 @@ func TestSaveVoucherLeavesTheFileAlone(t *testing.T) {
 				info, err := os.Stat(path)
 				require.NoError(t, err)
 				assert.Equal(t, os.FileMode(0o640), info.Mode())
+				require.NoError(t, os.Remove(path))
 			}
+			service = serviceOf(fault.change, fault.serve)
+			document, err := clientThrough(t, service).OpenVoucher(t.Context(), voucherRef, fault.opts...)
+			assert.Nil(t, document)
+			assert.ErrorContains(t, err, "ref-1")
+			fault.check(t, err, service)
+			assert.Zero(t, openFiles(t, temp))
+			assertFiles(t, temp)
 		})
 	}
 }
@@ -458,47 +444,11 @@ func TestVoucherOfAnotherSize(t *testing.T) {
 		require.NoError(t, err, "a document as large as the limit")
 		assert.EqualValues(t, len(voucherDoc), document.Size)
 		require.NoError(t, document.Close())
-		inline := serviceOf(func(v *types.Voucher) { sized(int64(size))(voucherInline(v, voucherDoc)) }, nil)
+		inline := serviceOf(func(v *types.Voucher) { inlined(voucherDoc)(v); v.ByteSize = int64(size) }, nil)
 		path := filepath.Join(t.TempDir(), "voucher.pdf")
-		_, err = clientThrough(t, inline).SaveVoucher(t.Context(), inlineRef, path)
+		_, err = clientThrough(t, inline).SaveVoucher(t.Context(), voucherRef, path)
 		require.NoError(t, err)
 		assertFile(t, path, voucherDoc)
-	}
-}
-
-// So do failures of a document inside the answer.
-func TestSaveVoucherInlineFailures(t *testing.T) {
-	flipped := bytes.Clone(voucherDoc)
-	flipped[0] ^= 0x80
-	allowed, small := hotelstays.WithUnsignedVouchers(), hotelstays.WithMaxVoucherBytes(5)
-	for name, change := range map[string]func(*types.Voucher){
-		"unsigned, of 0 bytes": func(v *types.Voucher) { voucherInline(v, nil).ByteSize, v.Signature = 0, nil },
-		"above the limit":      func(v *types.Voucher) { voucherInline(v, voucherDoc) },
-		"a bit flipped":        func(v *types.Voucher) { voucherInline(v, flipped) },
-		"cut":                  func(v *types.Voucher) { voucherInline(v, voucherDoc[1:]) },
-		"longer":               func(v *types.Voucher) { voucherInline(v, append(bytes.Clone(voucherDoc), 0)) },
-		"empty":                func(v *types.Voucher) { voucherInline(v, nil) },
-		"not base64":           func(v *types.Voucher) { voucherInline(v, voucherDoc).Content.Base64 += "!" },
-		"base64 cut": func(v *types.Voucher) {
-			c := voucherInline(v, voucherDoc).Content
-			c.Base64 = c.Base64[:len(c.Base64)-1]
-		},
-		"unsigned": func(v *types.Voucher) { voucherInline(v, voucherDoc).Signature = nil },
-		"digest":   func(v *types.Voucher) { voucherInline(v, voucherDoc).Signature.Digest = voucherDigest(flipped) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			path := filepath.Join(dir, "voucher.pdf")
-			require.NoError(t, os.WriteFile(path, voucherOld, 0o600))
-			service := serviceOf(change, nil)
-			_, err := clientThrough(t, service).SaveVoucher(t.Context(), inlineRef, path,
-				map[string][]hotelstays.CallOption{"unsigned, of 0 bytes": {allowed}, "above the limit": {small}}[name]...)
-			var failed *hotelstays.VoucherError
-			require.ErrorAs(t, err, &failed)
-			assert.Zero(t, service.fetches, "what is inside the answer is not fetched as well")
-			assertFiles(t, dir, "voucher.pdf")
-			assertFile(t, path, voucherOld)
-		})
 	}
 }
 
@@ -536,29 +486,53 @@ func (b *endlessBody) Read(p []byte) (int, error) { b.read += len(p); return len
 
 func (b *endlessBody) Close() error { b.closed = true; return nil }
 
-func TestDownloadVoucherOnTheSandbox(t *testing.T) {
+func TestVoucherDocument(t *testing.T) {
+	t.Chdir(t.TempDir()) // a path without a directory is in the working directory
 	temp := ownTempDir(t)
 	for name, config := range map[string]hotelstaystest.Config{
 		"plain": {}, "https": {TLS: true}, "compressed": {Compression: true, VoucherSize: 100_000},
 	} {
 		t.Run(name, func(t *testing.T) {
+			require.NoError(t, os.WriteFile("voucher.pdf", voucherOld, 0o600))
+			require.NoError(t, os.Link("voucher.pdf", "old.pdf"))
 			inVoucherSandbox(t, config, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
-				resp, err := client.OrderVoucher(t.Context(), &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1", IncludeDocument: true})
-				require.NoError(t, err)
-				issued, err := base64.StdEncoding.DecodeString(resp.Voucher.Content.Base64)
-				require.NoError(t, err)
+				v := orderVoucher(t, client)
 				var w writeLog
-				require.NoError(t, client.DownloadVoucher(t.Context(), resp.Voucher, &w))
-				assert.Equal(t, issued, w.Bytes())
-				assert.True(t, bytes.HasPrefix(w.Bytes(), []byte("%PDF-")))
-				assert.NoError(t, hotelstays.VerifyVoucher(w.Bytes(), resp.Voucher))
-				requests := srv.Ledger().Requests(hotelstaystest.OpVoucherDownload)
-				require.Len(t, requests, 1)
-				for header := range requests[0].Header {
-					assert.Contains(t, []string{"User-Agent", "Accept-Encoding"}, header, "nothing of the caller's goes along")
-				}
-				assert.Equal(t, "identity", requests[0].Header.Get("Accept-Encoding"))
+				require.NoError(t, client.DownloadVoucher(t.Context(), v, &w))
+				assert.NoError(t, hotelstays.VerifyVoucher(w.Bytes(), v))
+
+				_, err := client.SaveVoucher(t.Context(), voucherRef, "voucher.pdf")
+				require.NoError(t, err)
+				assertFile(t, "voucher.pdf", w.Bytes())
+				assertFile(t, "old.pdf", voucherOld, "the file was replaced, not written over")
+				assertFiles(t, ".", "voucher.pdf", "old.pdf")
+				info, err := os.Stat("voucher.pdf")
+				require.NoError(t, err)
+				assert.Equal(t, os.FileMode(0o600), info.Mode(), "a traveller's data is for nobody else")
+
+				document, err := client.OpenVoucher(t.Context(), voucherRef)
+				require.NoError(t, err)
+				whole, err := io.ReadAll(document)
+				require.NoError(t, err)
+				assert.Equal(t, w.Bytes(), whole)
+				assert.EqualValues(t, len(whole), document.Size)
+				part := httptest.NewRecorder()
+				r := httptest.NewRequest(http.MethodGet, "/voucher", nil)
+				r.Header.Set("Range", "bytes=1-3")
+				http.ServeContent(part, r, "voucher.pdf", time.Time{}, document)
+				assert.Equal(t, http.StatusPartialContent, part.Code)
+				assert.Equal(t, "PDF", part.Body.String())
+				require.NoError(t, document.Close())
+				_, err = document.Read(make([]byte, 1))
+				assert.ErrorIs(t, err, os.ErrClosed)
+				assert.Zero(t, openFiles(t, temp))
 				assertFiles(t, temp)
+
+				assert.Equal(t, 3, srv.Ledger().Count(hotelstays.OpOrderVoucher))
+				requests := srv.Ledger().Requests(hotelstaystest.OpVoucherDownload)
+				require.Len(t, requests, 3)
+				assert.Equal(t, "identity", requests[0].Header.Get("Accept-Encoding"))
+				require.NoError(t, os.Remove("old.pdf"))
 			})
 		})
 	}
@@ -625,46 +599,15 @@ func TestDownloadVoucherUndoesNoEncoding(t *testing.T) {
 	assert.Equal(t, packed.Bytes(), w.Bytes())
 }
 
-func TestUnsignedVoucherByItsSize(t *testing.T) {
-	ownTempDir(t)
-	inVoucherSandbox(t, hotelstaystest.Config{UnsignedVouchers: true},
-		func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
-			v := orderVoucher(t, client)
-			var w writeLog
-			assert.ErrorIs(t, client.DownloadVoucher(t.Context(), v, &w), hotelstays.ErrVoucherUnsigned)
-			assert.Zero(t, w.writes)
-			path := filepath.Join(t.TempDir(), "voucher.pdf")
-			_, err := client.SaveVoucher(t.Context(), voucherRef, path)
-			assert.ErrorIs(t, err, hotelstays.ErrVoucherUnsigned)
-			assert.NoFileExists(t, path)
-			assert.Zero(t, srv.Ledger().Count(hotelstaystest.OpVoucherDownload), "nothing is fetched in vain")
-
-			require.NoError(t, client.DownloadVoucher(t.Context(), v, &w, hotelstays.WithUnsignedVouchers()))
-			assert.EqualValues(t, v.ByteSize, w.Len())
-			_, err = client.SaveVoucher(t.Context(), voucherRef, path, hotelstays.WithUnsignedVouchers())
-			require.NoError(t, err)
-			assertFile(t, path, w.Bytes())
-			srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpVoucherDownload, Kind: hotelstaystest.FaultTruncatedBody})
-			assert.ErrorIs(t, client.DownloadVoucher(t.Context(), v, io.Discard, hotelstays.WithUnsignedVouchers()), hotelstays.ErrVoucherAltered)
-		})
-}
-
 // A mistake of the caller costs no request.
 func TestVoucherSettingsAreChecked(t *testing.T) {
 	service := serviceOf(nil, nil)
 	client := clientThrough(t, service)
 	path := filepath.Join(t.TempDir(), "voucher.pdf")
 	var invalid *hotelstays.ValidationError
-	for _, opt := range []hotelstays.CallOption{hotelstays.WithMaxVoucherBytes(0), hotelstays.WithMaxVoucherBytes(-1)} {
-		_, err := client.SaveVoucher(t.Context(), voucherRef, path, opt)
-		assert.ErrorAs(t, err, &invalid)
-		assert.ErrorAs(t, client.DownloadVoucher(t.Context(), service.voucher(1), io.Discard, opt), &invalid)
-	}
-	for _, req := range []*hotelstays.OrderVoucherRequest{nil, {}} {
-		_, err := client.SaveVoucher(t.Context(), req, path)
-		assert.ErrorAs(t, err, &invalid)
-	}
 	_, err := client.SaveVoucher(t.Context(), voucherRef, "")
+	assert.ErrorAs(t, err, &invalid)
+	_, err = client.SaveVoucher(t.Context(), &hotelstays.OrderVoucherRequest{}, path)
 	assert.ErrorAs(t, err, &invalid)
 	for method, call := range map[string]func(*hotelstays.OrderVoucherRequest, ...hotelstays.CallOption) error{
 		"SaveVoucher": func(req *hotelstays.OrderVoucherRequest, opts ...hotelstays.CallOption) error {
@@ -689,61 +632,19 @@ func TestVoucherSettingsAreChecked(t *testing.T) {
 	assert.NoFileExists(t, path)
 }
 
-func TestSaveVoucher(t *testing.T) {
-	inVoucherSandbox(t, hotelstaystest.Config{}, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
-		dir := t.TempDir()
-		path, link := filepath.Join(dir, "voucher.pdf"), filepath.Join(dir, "old.pdf")
-		require.NoError(t, os.WriteFile(path, voucherOld, 0o600))
-		require.NoError(t, os.Link(path, link))
-		v, err := client.SaveVoucher(t.Context(), voucherRef, path)
-		require.NoError(t, err)
-		document, err := os.ReadFile(path)
-		require.NoError(t, err)
-		assert.NoError(t, hotelstays.VerifyVoucher(document, v))
-		assert.True(t, bytes.HasPrefix(document, []byte("%PDF-")))
-		assertFile(t, link, voucherOld, "the file was replaced, not written over")
-		info, err := os.Stat(path)
-		require.NoError(t, err)
-		assert.Equal(t, os.FileMode(0o600), info.Mode(), "a traveller's data is for nobody else")
-		assertFiles(t, dir, "voucher.pdf", "old.pdf")
-		assert.Equal(t, 1, srv.Ledger().Count(hotelstays.OpOrderVoucher))
-		assert.Equal(t, 1, srv.Ledger().Count(hotelstaystest.OpVoucherDownload))
-	})
-}
-
-// A relative path without a directory is in the working directory.
-func TestSaveVoucherHere(t *testing.T) {
-	t.Chdir(t.TempDir())
-	_, err := clientThrough(t, serviceOf(nil, nil)).SaveVoucher(t.Context(), voucherRef, "voucher.pdf")
-	require.NoError(t, err)
-	assertFile(t, "voucher.pdf", voucherDoc)
-	assertFiles(t, ".", "voucher.pdf")
-}
-
+// The third attempt is the last, so two failures do not matter.
 func TestSaveVoucherAsksForAnExpiredLinkAgain(t *testing.T) {
 	for _, kind := range []hotelstaystest.FaultKind{hotelstaystest.FaultExpiredLink, hotelstaystest.FaultAlteredBody,
-		hotelstaystest.FaultTruncatedBody, hotelstaystest.FaultCutMidResponse} {
-		for times, works := range map[int]bool{1: true, 2: true, 3: false} {
-			inVoucherSandbox(t, hotelstaystest.Config{}, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
-				dir := t.TempDir()
-				path := filepath.Join(dir, "voucher.pdf")
-				srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpVoucherDownload, Kind: kind, Times: times})
-				v, err := client.SaveVoucher(t.Context(), voucherRef, path)
-				asks := min(times+1, 3)
-				assert.Equal(t, asks, srv.Ledger().Count(hotelstays.OpOrderVoucher), kind)
-				assert.Equal(t, asks, srv.Ledger().Count(hotelstaystest.OpVoucherDownload), kind)
-				if !works {
-					require.Error(t, err)
-					assertFiles(t, dir)
-					return
-				}
-				require.NoError(t, err, kind)
-				document, err := os.ReadFile(path)
-				require.NoError(t, err)
-				assert.NoError(t, hotelstays.VerifyVoucher(document, v))
-				assertFiles(t, dir, "voucher.pdf")
-			})
-		}
+		hotelstaystest.FaultCutMidResponse} {
+		inVoucherSandbox(t, hotelstaystest.Config{}, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
+			dir := t.TempDir()
+			srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpVoucherDownload, Kind: kind, Times: 2})
+			_, err := client.SaveVoucher(t.Context(), voucherRef, filepath.Join(dir, "voucher.pdf"))
+			require.NoError(t, err, kind)
+			assert.Equal(t, 3, srv.Ledger().Count(hotelstays.OpOrderVoucher), kind)
+			assert.Equal(t, 3, srv.Ledger().Count(hotelstaystest.OpVoucherDownload), kind)
+			assertFiles(t, dir, "voucher.pdf")
+		})
 	}
 }
 
@@ -786,14 +687,6 @@ func TestSaveVoucherOfANewerVersion(t *testing.T) {
 			assert.ErrorContains(t, err, "PENDING")
 			assertFiles(t, dir)
 		})
-	// The link that outlives its time on the way is replaced.
-	inVoucherSandbox(t, hotelstaystest.Config{VoucherLinkLifetime: time.Minute},
-		func(t *testing.T, srv *hotelstaystest.Server, _ *hotelstays.Client) {
-			client := beforeDownload(t, srv, func() { time.Sleep(2 * time.Minute) })
-			_, err := client.SaveVoucher(t.Context(), voucherRef, filepath.Join(t.TempDir(), "voucher.pdf"))
-			require.NoError(t, err)
-			assert.Equal(t, 2, srv.Ledger().Count(hotelstays.OpOrderVoucher))
-		})
 	// A service that puts the new document under the old link.
 	service := serviceOf(nil, serving(voucherOld))
 	first := service.voucher
@@ -812,33 +705,39 @@ func TestSaveVoucherOfANewerVersion(t *testing.T) {
 	assertFile(t, path, voucherOld)
 }
 
+// A document inside the answer is not fetched. One that is too large for it, or is left out, has a
+// link.
 func TestSaveVoucherInline(t *testing.T) {
-	for size, tc := range map[int]struct{ asks, fetches int }{
-		100_000:   {1, 0},
-		8<<20 + 1: {2, 1}, // too large to be inlined
+	ref := hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1", IncludeDocument: true}
+	for name, tc := range map[string]struct {
+		change        func(*types.Voucher)
+		tooLarge      bool
+		asks, fetches int
+	}{
+		"inline":    {inlined(voucherDoc), false, 1, 0},
+		"left out":  {nil, false, 1, 1},
+		"too large": {nil, true, 1, 1},
 	} {
-		inVoucherSandbox(t, hotelstaystest.Config{VoucherSize: size},
-			func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
-				dir := t.TempDir()
-				v, err := client.SaveVoucher(t.Context(), inlineRef, filepath.Join(dir, "voucher.pdf"))
-				require.NoError(t, err)
-				document, err := os.ReadFile(filepath.Join(dir, "voucher.pdf"))
-				require.NoError(t, err)
-				assert.Len(t, document, size)
-				assert.NoError(t, hotelstays.VerifyVoucher(document, v))
-				assert.Equal(t, tc.asks, srv.Ledger().Count(hotelstays.OpOrderVoucher))
-				assert.Equal(t, tc.fetches, srv.Ledger().Count(hotelstaystest.OpVoucherDownload))
-				assert.True(t, inlineRef.IncludeDocument, "the caller's request is not changed")
-				assertFiles(t, dir, "voucher.pdf")
-			})
+		service := serviceOf(tc.change, nil)
+		refused := 0
+		client := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
+			if tc.tooLarge && r.Method == http.MethodPost {
+				if body, _ := io.ReadAll(r.Body); bytes.Contains(body, []byte("includeDocument")) {
+					refused++
+					return reply(400, fmt.Sprintf(`{"code":%d}`, types.CodeVoucherTooLarge)), nil
+				}
+			}
+			return service.RoundTrip(r)
+		}))
+		path := filepath.Join(t.TempDir(), "voucher.pdf")
+		_, err := client.SaveVoucher(t.Context(), &ref, path)
+		require.NoError(t, err, name)
+		assertFile(t, path, voucherDoc, name)
+		assert.Equal(t, tc.asks, service.asks, name)
+		assert.Equal(t, tc.fetches, service.fetches, name)
+		assert.Equal(t, tc.tooLarge, refused == 1, name)
+		assert.True(t, ref.IncludeDocument, "the caller's request is not changed")
 	}
-	// A service that leaves the document out has a link.
-	service := serviceOf(nil, nil)
-	path := filepath.Join(t.TempDir(), "voucher.pdf")
-	_, err := clientThrough(t, service).SaveVoucher(t.Context(), inlineRef, path)
-	require.NoError(t, err)
-	assert.Equal(t, 1, service.fetches)
-	assertFile(t, path, voucherDoc)
 }
 
 // Where the file cannot be made nothing is fetched, and nothing is left.
@@ -867,9 +766,6 @@ func TestSaveVoucherWhereNoFileCanBe(t *testing.T) {
 	assert.ErrorIs(t, err, context.Canceled)
 	assertFiles(t, dir, "a directory")
 }
-
-// inlineRef asks for the document inside the answer.
-var inlineRef = &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1", IncludeDocument: true}
 
 // The file is synced before it has its name: after a crash of the machine it is whole.
 func TestSaveVoucherSyncsBeforeTheRename(t *testing.T) {
@@ -936,58 +832,16 @@ func openFiles(t *testing.T, dir string) (n int) {
 	return n
 }
 
-// The document is served in parts, and Close leaves nothing behind.
-func TestOpenVoucher(t *testing.T) {
+// A panic of the transport, and a file that cannot be made, leave no file.
+func TestVoucherAfterAPanic(t *testing.T) {
 	temp := ownTempDir(t)
-	inVoucherSandbox(t, hotelstaystest.Config{}, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
-		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpVoucherDownload, Kind: hotelstaystest.FaultExpiredLink})
-		document, err := client.OpenVoucher(t.Context(), voucherRef)
-		require.NoError(t, err)
-		assert.Equal(t, 2, srv.Ledger().Count(hotelstays.OpOrderVoucher), "the link is renewed once")
-
-		whole, err := io.ReadAll(document)
-		require.NoError(t, err)
-		assert.NoError(t, hotelstays.VerifyVoucher(whole, document.Voucher))
-		assert.Equal(t, int64(len(whole)), document.Size)
-
-		part := httptest.NewRecorder()
-		r := httptest.NewRequest(http.MethodGet, "/voucher", nil)
-		r.Header.Set("Range", "bytes=1-3")
-		http.ServeContent(part, r, "voucher.pdf", time.Time{}, document)
-		assert.Equal(t, http.StatusPartialContent, part.Code)
-		assert.Equal(t, "PDF", part.Body.String())
-
-		require.NoError(t, document.Close())
-		_, err = document.Read(make([]byte, 1))
-		assert.ErrorIs(t, err, os.ErrClosed)
-		assert.Zero(t, openFiles(t, temp))
-		assertFiles(t, temp)
-	})
-}
-
-// Whatever is wrong, there is no document, the error names the order, and no file is left.
-func TestOpenVoucherOpensNothingElse(t *testing.T) {
-	temp := ownTempDir(t)
-	for name, fault := range documentFaults() {
-		t.Run(name, func(t *testing.T) {
-			service := serviceOf(fault.change, fault.serve)
-			document, err := clientThrough(t, service).OpenVoucher(t.Context(), voucherRef, fault.opts...)
-			fault.check(t, err, service)
-			assert.Nil(t, document)
-			assert.ErrorContains(t, err, "ref-1")
-			if fault.asks > 0 {
-				assert.Equal(t, fault.asks, service.asks)
-			}
-			assert.Zero(t, openFiles(t, temp))
-			assertFiles(t, temp)
-		})
-	}
 	service := serviceOf(nil, func(*http.Request) (*http.Response, error) { panic("boom") })
 	assert.Panics(t, func() { _, _ = clientThrough(t, service).OpenVoucher(t.Context(), voucherRef) })
 	assert.Panics(t, func() {
 		_, _ = clientThrough(t, service).SaveVoucher(t.Context(), voucherRef, filepath.Join(temp, "voucher.pdf"))
 	})
 	assert.Zero(t, openFiles(t, temp))
+	assertFiles(t, temp)
 
 	t.Setenv("TMPDIR", filepath.Join(temp, "missing"))
 	_, err := clientThrough(t, serviceOf(nil, nil)).OpenVoucher(t.Context(), voucherRef)
