@@ -236,50 +236,6 @@ func ExampleCompareOrder() {
 	// netTotal: 247.51 USD, was 240.00 USD
 }
 
-// The service refuses the same guests in the same room for the same stay under another reference.
-func ExampleClient_Book_duplicate() {
-	ctx := context.Background()
-	srv, client := startSandbox()
-	defer srv.Close()
-	bookRoom(ctx, srv, client, "ref-1")
-
-	_, err := client.Book(ctx, prepareBooking(ctx, srv, client, "ref-2"))
-	fmt.Println("a duplicate:", errors.Is(err, hotelstays.ErrDuplicateBooking))
-	fmt.Println("orders:", len(srv.Ledger().Orders()))
-	// Output:
-	// a duplicate: true
-	// orders: 1
-}
-
-// The order is made, and the connection breaks before the answer. The error has the reference, and
-// is no refusal.
-func ExampleOutcomeUnknownError() {
-	ctx := context.Background()
-	srv, client := startSandbox()
-	defer srv.Close()
-	booking := prepareBooking(ctx, srv, client, "ref-1")
-	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
-
-	_, err := client.Book(ctx, booking)
-	var unknown *hotelstays.OutcomeUnknownError
-	if !errors.As(err, &unknown) {
-		fmt.Println("unexpected:", err)
-		return
-	}
-	found, err := client.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{unknown.CustomerReferenceNo}})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println("sent once:", srv.Ledger().Count(hotelstays.OpBook) == 1)
-	for _, order := range found.Orders {
-		fmt.Println("and booked:", order.PlatformReferenceNo)
-	}
-	// Output:
-	// sent once: true
-	// and booked: PO000000001
-}
-
 // The order is made, and the answer is lost. BookAndRecover finds the order by its reference;
 // nothing is booked twice.
 func ExampleClient_BookAndRecover() {
@@ -308,8 +264,8 @@ func ExampleClient_BookAndRecover() {
 	// Book was sent 1 time
 }
 
-// Store a recovery before Book is sent: then no booking is lost if the process dies. This process
-// continues with it after an unknown outcome, another one after a crash.
+// Store a recovery before Book is sent: then no booking is lost if the process dies. It has no
+// passport numbers. WithSaveRecovery does the same for BookAndRecover.
 func ExampleClient_NewBookingRecovery() {
 	ctx := context.Background()
 	srv, client := startSandbox()
@@ -321,53 +277,41 @@ func ExampleClient_NewBookingRecovery() {
 		fmt.Println(err)
 		return
 	}
-	// Write stored to the database here. Then:
-	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
-	booked, err := client.Book(ctx, booking)
-	var unknown *hotelstays.OutcomeUnknownError
-	switch {
-	case err == nil:
-		fmt.Println("booked", booked.HotelOrder.PlatformReferenceNo)
-		return
-	case !errors.As(err, &unknown):
-		fmt.Println("not booked:", err)
-		return
-	}
+	// Write stored to the database here. Then call Book. After a crash, or an unknown outcome:
 	var recovery hotelstays.BookingRecovery
 	if err := json.Unmarshal(stored, &recovery); err != nil {
 		fmt.Println(err)
 		return
 	}
-	outcome, err := client.RecoverBooking(ctx, &recovery)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	switch outcome.State {
-	case hotelstays.BookingFound:
-		fmt.Println("booked after all:", outcome.Order.PlatformReferenceNo)
-	default:
-		fmt.Println("the booking is", outcome.State)
-	}
-	// Output: booked after all: PO000000001
+	fmt.Println("find", recovery.CustomerReferenceNo, "with RecoverBooking")
+	// Output: find ref-1 with RecoverBooking
 }
 
-// A new process continues with a stored recovery.
+// The order is made, and its answer is lost. The stored recovery finds it, in this process or in a
+// new one.
 func ExampleClient_RecoverBooking() {
 	ctx := context.Background()
 	srv, client := startSandbox()
 	defer srv.Close()
 	booking := prepareBooking(ctx, srv, client, "ref-1")
-	recovery := client.NewBookingRecovery(booking) // read from the database
-	recovery.EndedAt = time.Now().Add(-time.Hour)  // and an hour old
+	recovery := client.NewBookingRecovery(booking) // stored before Book
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
+	_, err := client.Book(ctx, booking)
+	var unknown *hotelstays.OutcomeUnknownError
+	if !errors.As(err, &unknown) {
+		fmt.Println("unexpected:", err)
+		return
+	}
 
 	outcome, err := client.RecoverBooking(ctx, recovery)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(outcome.State, "after", srv.Ledger().Count(hotelstays.OpQueryOrders), "look")
-	// Output: absent after 1 look
+	if outcome.State == hotelstays.BookingFound {
+		fmt.Println("booked after all:", outcome.Order.PlatformReferenceNo)
+	}
+	// Output: booked after all: PO000000001
 }
 
 // A job queue takes one step at a time. Between the steps the recovery is stored as JSON, and any
@@ -376,43 +320,23 @@ func ExampleClient_StepRecovery() {
 	ctx := context.Background()
 	srv, client := startSandbox()
 	defer srv.Close()
-	booking := prepareBooking(ctx, srv, client, "ref-1")
-	stored, err := json.Marshal(client.NewBookingRecovery(booking))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultStatus, Status: 502, Commit: true})
-	if _, err := client.Book(ctx, booking); err == nil {
-		fmt.Println("the outcome should be unknown")
-		return
-	}
+	recovery := client.NewBookingRecovery(prepareBooking(ctx, srv, client, "ref-1"))
+	recovery.EndedAt = time.Now().Add(-time.Hour) // the process died, and Book was never sent
 
-	// A worker in another process.
-	worker, err := hotelstays.New(srv.URL, sandboxCredential(srv), hotelstays.WithHTTPClient(srv.Client()))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	var recovery hotelstays.BookingRecovery
-	if err := json.Unmarshal(stored, &recovery); err != nil {
-		fmt.Println(err)
-		return
-	}
-	outcome, err := worker.StepRecovery(ctx, &recovery)
+	outcome, err := client.StepRecovery(ctx, recovery)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	switch outcome.State {
-	case hotelstays.BookingOpen:
+	case hotelstays.BookingOpen, hotelstays.BookingUnverified:
 		fmt.Println("store outcome.Recovery, and continue at", outcome.Recovery.NextPoll)
 	case hotelstays.BookingFound:
 		fmt.Println("found", outcome.Order.PlatformReferenceNo)
-	default:
-		fmt.Println(outcome.State, outcome.Err)
+	case hotelstays.BookingAbsent:
+		fmt.Println("not booked: check the offer, then book again under the same reference")
 	}
-	// Output: found PO000000001
+	// Output: not booked: check the offer, then book again under the same reference
 }
 
 // The stay of the examples lies far ahead, so that it can be booked and cancelled.

@@ -56,20 +56,14 @@ func ExampleClient_FindOrder() {
 	// there is no order ref-2
 }
 
-// AwaitOrder polls until the supplier has decided. A webhook makes it poll at once.
+// AwaitOrder polls until the supplier has decided. See WakeHub for how a webhook makes it poll at once.
 func ExampleClient_AwaitOrder() {
 	ctx := context.Background()
-	srv, client := startSandbox()
+	srv, client := startSandbox(hotelstaystest.Config{ConfirmAfter: hotelstaystest.AtOnce})
 	defer srv.Close()
 	bookRoom(ctx, srv, client, "ref-1")
 
-	var hub hotelstays.WakeHub
-	wakeup, stop := hub.Watch("ref-1")
-	defer stop()
-	srv.ConfirmOrder("ref-1") // the supplier decides,
-	hub.Wake("ref-1")         // and the webhook handler of the program does this
-
-	order, err := client.AwaitOrder(ctx, "ref-1", hotelstays.WithWakeup(wakeup))
+	order, err := client.AwaitOrder(ctx, "ref-1")
 	if err != nil {
 		fmt.Println(err)
 		return

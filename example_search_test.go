@@ -46,9 +46,7 @@ func ExampleClient_HotelList_empty() {
 	srv, client := startSandbox(hotelstaystest.Config{EmptyReason: &types.EmptyReason{Code: types.EmptyReasonNoSupplierAnswered}})
 	defer srv.Close()
 
-	found, err := client.HotelList(context.Background(), &hotelstays.HotelListRequest{
-		DestinationID: srv.CityID(0), CheckIn: arrival, CheckOut: departure, RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}},
-	})
+	found, err := client.HotelList(context.Background(), citySearch(srv))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -72,10 +70,9 @@ func ExampleClient_HotelListPages() {
 	defer srv.Close()
 
 	hotels, pages := 0, 0
-	for page, err := range client.HotelListPages(context.Background(), &hotelstays.HotelListRequest{
-		DestinationID: srv.CityID(0), CheckIn: arrival, CheckOut: departure, RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}},
-		PageSize: 5,
-	}) {
+	search := citySearch(srv)
+	search.PageSize = 5
+	for page, err := range client.HotelListPages(context.Background(), search) {
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -92,9 +89,7 @@ func ExampleClient_HotelListStream() {
 	srv, client := startSandbox()
 	defer srv.Close()
 
-	search := client.HotelListStream(context.Background(), &hotelstays.HotelListRequest{
-		DestinationID: srv.CityID(0), CheckIn: arrival, CheckOut: departure, RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}},
-	})
+	search := client.HotelListStream(context.Background(), citySearch(srv))
 	hotels := 0
 	for hotel, err := range search.Hotels() {
 		if err != nil {
@@ -114,9 +109,7 @@ func ExampleHotelListStream_Hotels() {
 	srv, client := startSandbox()
 	defer srv.Close()
 
-	search := client.HotelListStream(context.Background(), &hotelstays.HotelListRequest{
-		DestinationID: srv.CityID(0), CheckIn: arrival, CheckOut: departure, RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}},
-	})
+	search := client.HotelListStream(context.Background(), citySearch(srv))
 	for hotel, err := range search.Hotels() {
 		if err != nil {
 			fmt.Println(err)
@@ -135,9 +128,7 @@ func ExampleHotelListStream_Response() {
 	srv, client := startSandbox()
 	defer srv.Close()
 
-	search := client.HotelListStream(context.Background(), &hotelstays.HotelListRequest{
-		DestinationID: srv.CityID(0), CheckIn: arrival, CheckOut: departure, RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}},
-	})
+	search := client.HotelListStream(context.Background(), citySearch(srv))
 	for _, err := range search.Hotels() {
 		if err != nil {
 			fmt.Println(err)
@@ -234,4 +225,11 @@ func ExampleNewHotelListStream() {
 	// hotel-1
 	// the connection broke
 	// complete: false
+}
+
+// citySearch searches a city for two adults, like ExampleClient_HotelList.
+func citySearch(srv *hotelstaystest.Server) *hotelstays.HotelListRequest {
+	return &hotelstays.HotelListRequest{
+		DestinationID: srv.CityID(0), CheckIn: arrival, CheckOut: departure, RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}},
+	}
 }

@@ -43,10 +43,8 @@ func ExampleClient_OrderVoucher() {
 // AwaitVoucher polls until the document exists, has failed, or is withheld.
 func ExampleClient_AwaitVoucher() {
 	ctx := context.Background()
-	srv, client := startSandbox(hotelstaystest.Config{VoucherDelay: hotelstaystest.AtOnce})
+	srv, client, order := bookedWithVoucher(ctx)
 	defer srv.Close()
-	_, order := bookRoom(ctx, srv, client, "ref-1")
-	srv.ConfirmOrder("ref-1")
 
 	resp, err := client.AwaitVoucher(ctx, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: order.PlatformReferenceNo})
 	if err != nil {
@@ -64,10 +62,8 @@ func ExampleClient_AwaitVoucher() {
 // SaveVoucher leaves a complete, verified file, or none.
 func ExampleClient_SaveVoucher() {
 	ctx := context.Background()
-	srv, client := startSandbox(hotelstaystest.Config{VoucherDelay: hotelstaystest.AtOnce})
+	srv, client, order := bookedWithVoucher(ctx)
 	defer srv.Close()
-	_, order := bookRoom(ctx, srv, client, "ref-1")
-	srv.ConfirmOrder("ref-1")
 	dir, err := os.MkdirTemp("", "vouchers")
 	if err != nil {
 		fmt.Println(err)
@@ -96,10 +92,8 @@ func ExampleClient_SaveVoucher() {
 
 // OpenVoucher serves a document to a browser, which may ask for parts of it.
 func ExampleClient_OpenVoucher() {
-	srv, client := startSandbox(hotelstaystest.Config{VoucherDelay: hotelstaystest.AtOnce})
+	srv, client, _ := bookedWithVoucher(context.Background())
 	defer srv.Close()
-	bookRoom(context.Background(), srv, client, "ref-1")
-	srv.ConfirmOrder("ref-1")
 
 	serve := func(w http.ResponseWriter, r *http.Request) {
 		document, err := client.OpenVoucher(r.Context(), &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1"})
@@ -121,10 +115,8 @@ func ExampleClient_OpenVoucher() {
 // way.
 func ExampleClient_DownloadVoucher() {
 	ctx := context.Background()
-	srv, client := startSandbox(hotelstaystest.Config{VoucherDelay: hotelstaystest.AtOnce})
+	srv, client, order := bookedWithVoucher(ctx)
 	defer srv.Close()
-	_, order := bookRoom(ctx, srv, client, "ref-1")
-	srv.ConfirmOrder("ref-1")
 	resp, err := client.OrderVoucher(ctx, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: order.PlatformReferenceNo})
 	if err != nil {
 		fmt.Println(err)
@@ -149,10 +141,8 @@ func ExampleClient_DownloadVoucher() {
 // Old vouchers have no digest. WithUnsignedVouchers accepts them by their size alone.
 func ExampleWithUnsignedVouchers() {
 	ctx := context.Background()
-	srv, client := startSandbox(hotelstaystest.Config{VoucherDelay: hotelstaystest.AtOnce, UnsignedVouchers: true})
+	srv, client, order := bookedWithVoucher(ctx, hotelstaystest.Config{UnsignedVouchers: true})
 	defer srv.Close()
-	_, order := bookRoom(ctx, srv, client, "ref-1")
-	srv.ConfirmOrder("ref-1")
 	resp, err := client.OrderVoucher(ctx, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: order.PlatformReferenceNo})
 	if err != nil {
 		fmt.Println(err)
@@ -181,4 +171,13 @@ func ExampleVerifyVoucher() {
 	// Output:
 	// <nil>
 	// true
+}
+
+// bookedWithVoucher starts a sandbox with an order whose voucher is there.
+func bookedWithVoucher(ctx context.Context, config ...hotelstaystest.Config) (*hotelstaystest.Server, *hotelstays.Client, *types.Order) {
+	c := append(config, hotelstaystest.Config{})[0]
+	c.ConfirmAfter, c.VoucherDelay = hotelstaystest.AtOnce, hotelstaystest.AtOnce
+	srv, client := startSandbox(c)
+	_, order := bookRoom(ctx, srv, client, "ref-1")
+	return srv, client, order
 }
