@@ -56,11 +56,7 @@ type Tab struct {
 func Open(t *testing.T, address string, screen Screen) *Tab {
 	t.Helper()
 	p := &Tab{Ctx: start(t), t: t}
-	p.Do(chromedp.EmulateViewport(screen.Width, screen.Height))
-	_, err := chromedp.Call(p.Ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: screen.Scheme}},
-	})
-	require.NoError(t, err)
+	p.Resize(screen)
 	var mu sync.Mutex
 	var said []string
 	console := chromedp.Console(p.Ctx)
@@ -110,6 +106,16 @@ func start(t *testing.T) context.Context {
 	ctx, closeTab := chromedp.NewContext(ctx)
 	t.Cleanup(closeTab)
 	return ctx
+}
+
+// Resize changes the size of the window and its colour scheme.
+func (p *Tab) Resize(screen Screen) {
+	p.t.Helper()
+	p.Do(chromedp.EmulateViewport(screen.Width, screen.Height))
+	_, err := chromedp.Call(p.Ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: screen.Scheme}},
+	})
+	require.NoError(p.t, err)
 }
 
 // Do runs actions of the driver.

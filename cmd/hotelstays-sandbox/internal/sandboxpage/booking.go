@@ -30,6 +30,7 @@ type booking struct {
 	Earlier   int // steps that are left out
 	Webhooks  []webhook
 	Failing   int // webhooks that are not delivered
+	Open      bool
 
 	requests []*hotelstaystest.Request
 	orders   []hotelstaystest.Order
@@ -120,6 +121,7 @@ func bookings(srv *hotelstaystest.Server, requests []hotelstaystest.Request) (ne
 	for i, b := range newest {
 		b.ID = len(all) - i // stays when newer ones come
 		b.addSteps(words, hooks[b.Reference], srv.WebhookSecret)
+		b.Open = i == 0 || !b.settled()
 	}
 	return newest, more
 }
@@ -149,6 +151,12 @@ func (b *booking) addSteps(words states, hooks []hotelstaystest.Webhook, secret 
 	for i := range b.Steps {
 		b.Steps[i].Since = since(b.Steps[i].At.Sub(b.first))
 	}
+}
+
+// settled reports whether nothing more is about to happen.
+func (b *booking) settled() bool {
+	pending := func(w webhook) bool { return w.State == hotelstaystest.WebhookPending }
+	return b.Order != nil && b.Order.Class != "" && !slices.ContainsFunc(b.Webhooks, pending)
 }
 
 func (b *booking) addRequests() {

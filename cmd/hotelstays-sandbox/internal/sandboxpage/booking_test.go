@@ -93,8 +93,11 @@ func TestStory(t *testing.T) {
 		if got := story(b); !slices.Equal(got, want) {
 			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
-		if b.Order.State != "confirmed" || b.Failing != 0 || len(b.Webhooks) != 1 {
+		if b.Order.State != "confirmed" || b.Failing != 0 || len(b.Webhooks) != 1 || !b.Open {
 			t.Errorf("%+v", b)
+		}
+		if e.poll("trip-2"); newView(srv, nil).Bookings[1].Open {
+			t.Error("a settled booking is open beside a newer one")
 		}
 		for i, text := range []string{"HTTP 503, signature correct", "HTTP 204, signature correct"} {
 			if got := b.Webhooks[0].Attempts[i].Text; !strings.HasSuffix(got, text) {
@@ -145,6 +148,26 @@ func TestOnlyTheNewestBookings(t *testing.T) {
 	}
 	if last := v.Bookings[maxBookings-1]; last.Reference != "trip-c" || len(last.Steps) != maxSteps || last.Earlier != 1 || last.ID != 3 {
 		t.Errorf("%+v", last)
+	}
+}
+
+func TestSettled(t *testing.T) {
+	sent := func(state hotelstaystest.WebhookState) []webhook {
+		return []webhook{{Webhook: hotelstaystest.Webhook{State: state}}}
+	}
+	for name, tc := range map[string]struct {
+		b    booking
+		want bool
+	}{
+		"no order":           {booking{}, false},
+		"confirming":         {booking{Order: &order{}}, false},
+		"confirmed":          {booking{Order: &order{Class: "good"}}, true},
+		"webhook on its way": {booking{Order: &order{Class: "good"}, Webhooks: sent(hotelstaystest.WebhookPending)}, false},
+		"webhook given up":   {booking{Order: &order{Class: "bad"}, Webhooks: sent(hotelstaystest.WebhookGivenUp)}, true},
+	} {
+		if got := tc.b.settled(); got != tc.want {
+			t.Errorf("%s: %t", name, got)
+		}
 	}
 }
 

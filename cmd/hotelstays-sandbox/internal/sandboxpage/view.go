@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
@@ -69,7 +70,7 @@ func newView(srv *hotelstaystest.Server, query url.Values) *view {
 	ledger := srv.Ledger()
 	v.Events = fmt.Sprintf("%sevents?after=%d", control, ledger.LastSeq())
 	if ahead := time.Until(v.Now).Round(time.Second); ahead > 0 {
-		v.Ahead = ahead.String()
+		v.Ahead = strings.TrimPrefix(since(ahead), "+")
 	}
 	requests := ledger.Requests("")
 	v.Bookings, v.MoreBookings = bookings(srv, requests)

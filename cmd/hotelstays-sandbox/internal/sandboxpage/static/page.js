@@ -7,7 +7,15 @@ const message = document.getElementById("message");
 let waiting = false; // for a refresh
 let again = false; // something happened since it began
 
-// replace puts a fresh part in the place of an old one. It keeps what is open, and the focus.
+// The ids of what the reader has opened or closed. A keyboard clicks, too.
+const chosen = new Set();
+document.addEventListener("click", (event) => {
+  const summary = event.target.closest("summary");
+  if (summary) chosen.add(summary.parentElement.id);
+});
+
+// replace puts a fresh part in the place of an old one. It keeps what the reader has opened or
+// closed, and the focus.
 function replace(old, fresh) {
   const active = document.activeElement;
   if (old.contains(active) && active.matches("input, select")) {
@@ -16,7 +24,7 @@ function replace(old, fresh) {
   }
   for (const details of old.querySelectorAll("details")) {
     const same = fresh.querySelector(`#${CSS.escape(details.id)}`);
-    if (same) same.open = details.open;
+    if (same && (chosen.has(details.id) || details.contains(active))) same.open = details.open;
   }
   if (old.innerHTML === fresh.innerHTML) return;
   const focused = old.contains(active) ? focusable(active) : "";
