@@ -22,7 +22,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-const newPath = "/api/trade/amend"
+const newPath = "/api/none/such"
 
 // Do of an operation that has a method is that method's call: same request, same answer,
 // same rate limit.

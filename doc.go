@@ -155,13 +155,8 @@
 //
 // # Time limits
 //
-// A call ends with its ctx or after [WithTimeout]. With neither, these defaults apply:
-//
-//	Book, Cancel                                                  120 s
-//	Destinations, HotelsMetadata, HotelStaticDetail, HotelIDList   60 s
-//	HotelList, HotelRates, CheckAvail, OrderVoucher                60 s
-//	QueryOrders                                                    30 s
-//	Ticket, OAuthToken                                             20 s
+// A call ends with its ctx or after [WithTimeout]. With neither, it has the limit of its
+// operation, which the constants ([OpBook]) name.
 //
 // The client's own call for a token has this limit from its slot of the rate limit on: with
 // many accounts it waits for the slot up to five minutes.
@@ -173,13 +168,7 @@
 //
 // The service counts the requests of a client address in any second, per operation. The
 // client waits for a free slot, in the order of the callers, until ctx ends. Each operation
-// has its own limit:
-//
-//	Destinations, HotelsMetadata, HotelStaticDetail   100 a second
-//	HotelList, HotelRates                             100 a second
-//	QueryOrders, OrderVoucher                          50 a second
-//	CheckAvail, Book, Cancel                           10 a second
-//	Ticket                                              5 a second
+// has its own limit, which the constants name, too.
 //
 // A slot is free again 1.01 seconds after its request arrived, by the answer's header
 // Server-Cost-Milliseconds ([RateLimiterOptions]). [WithParallelism] lets an iterator use the

@@ -14,19 +14,15 @@ import (
 )
 
 func TestManualTimeLimitsAndRateLimits(t *testing.T) {
-	text, err := os.ReadFile("doc.go")
+	text, err := os.ReadFile("operations.go")
 	require.NoError(t, err)
-	timeLimits := table(t, string(text), "Time limits", ` +(\d+) s$`)
-	rateLimits := table(t, string(text), "Rate limits", ` +(\d+) a second$`)
 	for name, op := range operations {
-		assert.Equal(t, fmt.Sprint(op.timeout.Seconds()), timeLimits[string(name)], "the time limit of %s", name)
-		if name.RateLimit() == 0 {
-			assert.NotContains(t, rateLimits, string(name))
-		} else {
-			assert.Equal(t, fmt.Sprint(name.RateLimit()), rateLimits[string(name)], "the rate limit of %s", name)
+		line := fmt.Sprintf("//\t%-18s %3.0f s", name, op.timeout.Seconds())
+		if limit := name.RateLimit(); limit > 0 {
+			line += fmt.Sprintf("   %3d a second", limit)
 		}
+		assert.Contains(t, string(text), line+"\n")
 	}
-	assert.Len(t, timeLimits, len(operations))
 }
 
 // The listed codes decide which refusals of Book and Cancel are definite.
@@ -45,21 +41,4 @@ func TestManualListedCodes(t *testing.T) {
 		}
 		assert.ElementsMatch(t, codes, regexp.MustCompile(`\d+`).FindAllString(listed[1], -1), op)
 	}
-}
-
-// table reads the figures of a section's table, by operation.
-func table(t *testing.T, manual, section, figure string) map[string]string {
-	t.Helper()
-	_, text, ok := strings.Cut(manual, "// # "+section+"\n")
-	require.True(t, ok, section)
-	text, _, _ = strings.Cut(text, "// # ")
-	rows := regexp.MustCompile(`(?m)^//\t([A-Z].*?)`+figure).FindAllStringSubmatch(text, -1)
-	require.NotEmpty(t, rows, section)
-	figures := map[string]string{}
-	for _, row := range rows {
-		for name := range strings.SplitSeq(row[1], ", ") {
-			figures[name] = row[2]
-		}
-	}
-	return figures
 }

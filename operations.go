@@ -11,7 +11,23 @@ import (
 // Operation names an operation of the API in errors, logs, rate limits and observers.
 type Operation = types.Operation
 
-// The operations of the API.
+// The operations of the API: how long a call may take whose ctx has no deadline, and how many
+// requests of a client address the service accepts in any second (OAuthToken, HotelIDList:
+// undocumented).
+//
+//	Ticket              20 s     5 a second
+//	OAuthToken          20 s
+//	Destinations        60 s   100 a second
+//	HotelsMetadata      60 s   100 a second
+//	HotelStaticDetail   60 s   100 a second
+//	HotelIDList         60 s
+//	HotelList           60 s   100 a second
+//	HotelRates          60 s   100 a second
+//	CheckAvail          60 s    10 a second
+//	Book               120 s    10 a second
+//	QueryOrders         30 s    50 a second
+//	OrderVoucher        60 s    50 a second
+//	Cancel             120 s    10 a second
 const (
 	OpTicket            = types.OpTicket
 	OpOAuthToken        = types.OpOAuthToken

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/internal/testkit"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -428,7 +429,7 @@ func TestValidationOfOrders(t *testing.T) {
 
 func TestValidationOfNoRequest(t *testing.T) {
 	client := reflect.ValueOf(clientWith(t, noSend{t}, bearerToken("token")))
-	for _, op := range operationMethods() {
+	for _, op := range testkit.Operations() {
 		method := client.MethodByName(string(op))
 		results := method.Call([]reflect.Value{reflect.ValueOf(t.Context()), reflect.Zero(method.Type().In(1))})
 		err, _ := reflect.TypeAssert[error](results[1])

@@ -473,7 +473,7 @@ func TestDecodeNeverGivesUpOnOrdinaryAnswers(t *testing.T) {
 	var bodies recordedBodies
 	synctest.Test(t, func(t *testing.T) { bodies = recordBooking(t) })
 
-	webhooks := 0
+	read, webhooks := 0, 0
 	for _, d := range documents() {
 		successes := 0
 		for _, body := range bodies.of(d.name) {
@@ -487,11 +487,12 @@ func TestDecodeNeverGivesUpOnOrdinaryAnswers(t *testing.T) {
 			assert.True(t, taken, "%s: %.300s", d.name, body)
 			assert.Equal(t, want, got, d.name)
 		}
-		assert.NotZero(t, successes, d.name)
+		read += min(successes, 1)
 		if d.bare {
 			webhooks = successes
 		}
 	}
+	assert.GreaterOrEqual(t, read, 14, "kinds of answers")
 	assert.GreaterOrEqual(t, webhooks, 3)
 }
 

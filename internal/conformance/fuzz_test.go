@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/internal/testkit"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -21,7 +22,7 @@ import (
 const fuzzToken = "CANARY-token-of-the-client-0001"
 
 // fuzzCalls are the calls of every operation.
-var fuzzCalls = func() map[hotelstays.Operation]operationCall {
+var fuzzCalls = func() map[hotelstays.Operation]testkit.Call {
 	calls := maps.Clone(operationCalls)
 	calls[hotelstays.OpTicket] = callOf((*hotelstays.Client).Ticket,
 		&hotelstays.TicketRequest{AppKey: "key", AppSecret: types.NewSecret(fuzzToken)}).err
@@ -67,11 +68,11 @@ func fuzzError(op hotelstays.Operation, err error) string {
 	switch e := err.(type) {
 	case *hotelstays.APIError, *hotelstays.DecodeError:
 	case *hotelstays.TransportError:
-		if e.Sent && mutates(op) {
+		if e.Sent && mutating[op] {
 			return "it may have arrived"
 		}
 	case *hotelstays.OutcomeUnknownError:
-		if !mutates(op) || e.CustomerReferenceNo != "ref-1" {
+		if !mutating[op] || e.CustomerReferenceNo != "ref-1" {
 			return "no unknown outcome"
 		}
 		switch e.Err.(type) {

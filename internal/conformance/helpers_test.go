@@ -4,7 +4,6 @@
 package conformance_test
 
 import (
-	"context"
 	"net/http"
 	"testing"
 
@@ -56,18 +55,15 @@ func hotelList() *hotelstays.HotelListRequest {
 	return &hotelstays.HotelListRequest{DestinationID: "d", CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults()}
 }
 
-// operationCall makes one call of an operation and returns its error.
-type operationCall func(context.Context, *hotelstays.Client, ...hotelstays.CallOption) error
+// operationCalls has the minimal call of every operation, and mutating those that change something.
+var (
+	operationCalls = map[hotelstays.Operation]testkit.Call{}
+	mutating       = map[hotelstays.Operation]bool{}
+)
 
-// operationCalls has the minimal call of every operation.
-var operationCalls = func() map[hotelstays.Operation]operationCall {
-	calls := map[hotelstays.Operation]operationCall{}
+func init() {
 	for _, op := range operations() {
-		calls[hotelstays.Operation(op.name)] = op.minimal.err
+		operationCalls[hotelstays.Operation(op.name)] = op.minimal.err
+		mutating[hotelstays.Operation(op.name)] = op.mutates
 	}
-	return calls
-}()
-
-func mutates(op hotelstays.Operation) bool {
-	return op == hotelstays.OpBook || op == hotelstays.OpCancel
 }

@@ -64,7 +64,7 @@ func TestNamesThatMakeAnAnswerUnreadable(t *testing.T) {
 		require.ErrorAs(t, err, &unreadable, row.body)
 		assert.EqualError(t, unreadable.Err, row.problem, row.body)
 		var unknown *hotelstays.OutcomeUnknownError
-		assert.Equal(t, mutates(row.op), errors.As(err, &unknown), row.body)
+		assert.Equal(t, mutating[row.op], errors.As(err, &unknown), row.body)
 	}
 }
 

@@ -25,6 +25,7 @@ import (
 	"gopkg.in/h2non/gock.v1"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/internal/testkit"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -65,6 +66,8 @@ type operation struct {
 	name  string
 	path  string
 	group headerGroup
+	// mutates: the outcome of a call may be unknown.
+	mutates bool
 	// hint is Timeout-Milliseconds of a call without a deadline.
 	hint string
 	// minimal has only what is required, full every field.
@@ -473,33 +476,7 @@ func TestWireResponseMeta(t *testing.T) {
 
 // The table above names every operation once.
 func TestWireTableIsComplete(t *testing.T) {
-	paths := map[string]string{
-		"Ticket":            "/api/auth/ticket",
-		"OAuthToken":        "/api/v1/oauth/token",
-		"Destinations":      "/api/search/destinations",
-		"HotelsMetadata":    "/api/search/hotelsMetadata",
-		"HotelStaticDetail": "/api/search/hotelStaticDetail",
-		"HotelIDList":       "/api/search/hotelIdList",
-		"HotelList":         "/api/search/hotelList",
-		"HotelRates":        "/api/search/hotelRates",
-		"CheckAvail":        "/api/search/checkAvail",
-		"Book":              "/api/trade/book",
-		"QueryOrders":       "/api/trade/queryOrders",
-		"OrderVoucher":      "/api/trade/orderVoucher",
-		"Cancel":            "/api/trade/cancel",
-	}
-	got := map[string]string{}
-	var flow []string
-	for _, op := range operations() {
-		got[op.name] = op.path
-		if op.group == bookingFlow {
-			flow = append(flow, op.name)
-		}
-	}
-	assert.Equal(t, paths, got)
-	assert.ElementsMatch(t, operationMethods(), slices.Collect(maps.Keys(operationCalls)))
-	slices.Sort(flow)
-	assert.Equal(t, []string{"Book", "Cancel", "CheckAvail", "HotelList", "HotelRates"}, flow)
+	assert.ElementsMatch(t, testkit.Operations(), slices.Collect(maps.Keys(operationCalls)))
 }
 
 // operations is the whole API.
@@ -640,7 +617,7 @@ func operations() []operation {
 			},
 		},
 		{
-			name: "Book", path: "/api/trade/book", group: bookingFlow, hint: "119000",
+			name: "Book", path: "/api/trade/book", group: bookingFlow, mutates: true, hint: "119000",
 			minimal: callOf((*hotelstays.Client).Book, &hotelstays.BookRequest{SessionID: "session-1", CustomerReferenceNo: "ref-1",
 				RatePkgID: "pkg-1",
 				Holder:    types.Holder{FirstName: "Guest", LastName: "One"},
@@ -709,7 +686,7 @@ func operations() []operation {
 					Content: &types.VoucherContent{ContentType: "application/pdf", ByteSize: 5, Base64: "JVBERi0="}}},
 		},
 		{
-			name: "Cancel", path: "/api/trade/cancel", group: bookingFlow, hint: "119000",
+			name: "Cancel", path: "/api/trade/cancel", group: bookingFlow, mutates: true, hint: "119000",
 			minimal: callOf((*hotelstays.Client).Cancel, &hotelstays.CancelRequest{SessionID: "session-1", CustomerReferenceNo: "ref-1",
 				SupplierReferenceNo: "sup-1"}),
 			minimalSession: "session-1",
@@ -857,17 +834,4 @@ func sampleOrder() types.Order {
 			LatlngCoordinator: sampleLatlng(), LogoURL: "https://img.example.test/1.png"},
 		Rooms: []types.OrderRoom{sampleOrderRoom()},
 	}
-}
-
-// operationMethods are the methods of a Client that take a request of their name, except Do:
-// the operations, as the code has them.
-func operationMethods() (ops []hotelstays.Operation) {
-	client := reflect.TypeFor[*hotelstays.Client]()
-	for m := range client.Methods() {
-		if m.Name != "Do" && m.Type.NumIn() == 4 && m.Type.In(1) == reflect.TypeFor[context.Context]() &&
-			m.Type.In(2).Kind() == reflect.Pointer && m.Type.In(2).Elem().Name() == m.Name+"Request" {
-			ops = append(ops, hotelstays.Operation(m.Name))
-		}
-	}
-	return ops
 }

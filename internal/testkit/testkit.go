@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"reflect"
 	"regexp"
 	"runtime/debug"
 	"strings"
@@ -124,6 +125,50 @@ func Status(status int, body string) hotelstaystest.Fault {
 		fault.Body = []byte(body)
 	}
 	return fault
+}
+
+// Operations are the operations as the client has them: its methods that take a request of their
+// name, except Do.
+func Operations() (ops []hotelstays.Operation) {
+	for m := range reflect.TypeFor[*hotelstays.Client]().Methods() {
+		if m.Name != "Do" && m.Type.NumIn() == 4 && m.Type.In(1) == reflect.TypeFor[context.Context]() &&
+			m.Type.In(2).Kind() == reflect.Pointer && m.Type.In(2).Elem().Name() == m.Name+"Request" {
+			ops = append(ops, hotelstays.Operation(m.Name))
+		}
+	}
+	return ops
+}
+
+// Call makes one call of an operation and returns its error.
+type Call func(context.Context, *hotelstays.Client, ...hotelstays.CallOption) error
+
+// Calls has a well-formed call of every operation. Its sessions and references are made up: it is
+// for tests of what surrounds an operation.
+func Calls() map[hotelstays.Operation]Call {
+	offer := Offer{Session: "session", RoomRatePkg: types.RoomRatePkg{RatePkgID: "offer"}}
+	fields := map[string]any{ // those that an operation requires, by their names
+		"AppKey": "key", "AppSecret": types.NewSecret("secret"), "ClientID": "id", "ClientSecret": types.NewSecret("secret"),
+		"DestinationID": "place", "HotelID": "hotel", "RegionCode": int64(1),
+		"CheckIn": CheckIn, "CheckOut": CheckOut, "RoomOccupancies": TwoAdults(),
+		"SessionID": offer.Session, "RatePkgID": offer.RatePkgID, "CustomerReferenceNo": "ref-1", "SupplierReferenceNo": "supplier-1",
+		"Holder": offer.Request("").Holder, "Guests": offer.Request("").Guests,
+	}
+	calls := map[hotelstays.Operation]Call{}
+	for _, op := range Operations() {
+		method, _ := reflect.TypeFor[*hotelstays.Client]().MethodByName(string(op))
+		req := reflect.New(method.Type.In(2).Elem())
+		for field, v := range req.Elem().Fields() {
+			if value, ok := fields[field.Name]; ok {
+				v.Set(reflect.ValueOf(value))
+			}
+		}
+		calls[op] = func(ctx context.Context, client *hotelstays.Client, opts ...hotelstays.CallOption) error {
+			args := []reflect.Value{reflect.ValueOf(client), reflect.ValueOf(ctx), req, reflect.ValueOf(opts)}
+			err, _ := reflect.TypeAssert[error](method.Func.CallSlice(args)[1])
+			return err
+		}
+	}
+	return calls
 }
 
 // Offer is a priced offer and the session that it is valid in.
