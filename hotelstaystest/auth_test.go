@@ -57,18 +57,6 @@ func TestTicket(t *testing.T) {
 	u.with(login(t, other).token).refused(destinationsPath, "{}", 401, types.CodeUnauthorized, "unknown")
 }
 
-func TestTicketExpiry(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := start(t)
-		u := &user{t: t, s: s, http: s.Client()}
-		u.token = u.must(ticketPath, object{"appKey": s.AppKey, "appSecret": s.AppSecret, "ttl": 60}).str("ticket")
-		time.Sleep(time.Minute - 1)
-		u.must(destinationsPath, "{}")
-		time.Sleep(time.Nanosecond)
-		u.refused(destinationsPath, "{}", 401, types.CodeUnauthorized, "expired")
-	})
-}
-
 func TestOAuthToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, Config{
@@ -101,8 +89,13 @@ func TestOAuthToken(t *testing.T) {
 		if n := s.Ledger().TokensIssued(); n != 3 {
 			t.Errorf("the ledger has %d tokens", n)
 		}
-		time.Sleep(time.Minute)
+		ticket := u.with(u.must(ticketPath, object{"appKey": s.AppKey, "appSecret": s.AppSecret, "ttl": 60}).str("ticket"))
+		s.Advance(time.Minute - 1)
+		full.must(destinationsPath, "{}")
+		ticket.must(destinationsPath, "{}")
+		s.Advance(1)
 		full.refused(destinationsPath, "{}", 401, types.CodeUnauthorized, "expired")
+		ticket.refused(destinationsPath, "{}", 401, types.CodeUnauthorized, "expired")
 	})
 }
 

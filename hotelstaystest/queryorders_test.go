@@ -93,15 +93,21 @@ func TestAnswerWithoutOrders(t *testing.T) {
 	}
 }
 
-// Under synctest several orders have the same time.
-func TestOrdersOfOneInstant(t *testing.T) {
+// Orders that are not visible yet. Under synctest several orders have the same time.
+func TestLateVisibility(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		u := login(t, start(t, Config{NoRateLimits: true}))
+		u := login(t, start(t, Config{NoRateLimits: true, LateVisibility: 10 * time.Minute}))
 		in, ids := u.find(nil)
 		for i := range 3 {
 			in.must(bookPath, booking(fmt.Sprint("ref", i), ids[0], guests("Test", fmt.Sprint(i))))
 		}
-		got := u.must(queryPath, object{"customerReferenceNos": []string{"ref2", "ref0", "ref1"}})
+		query := object{"customerReferenceNos": []string{"ref2", "ref0", "ref1"}}
+		u.s.Advance(10*time.Minute - 1)
+		if got := u.must(queryPath, query).list("orders"); len(got) != 0 {
+			t.Errorf("visible too early: %v", got)
+		}
+		u.s.Advance(1)
+		got := u.must(queryPath, query)
 		for i := range 3 {
 			if ref := got.str("orders", i, "customerReferenceNo"); ref != fmt.Sprint("ref", i) {
 				t.Errorf("order %d is %s", i, ref)

@@ -102,7 +102,7 @@ func TestClientFrom(t *testing.T) {
 
 func TestReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rc := &receiver{answer: func(n int, _ *http.Request) int { return []int{500, 500, 200, 500}[n] }}
+		rc := answering(500, 500, 200, 500)
 		s := start(t, Config{
 			Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: Never, RateLimits: map[Operation]int{types.OpDestinations: 1},
 		})

@@ -55,9 +55,9 @@ func TestVoucherStates(t *testing.T) {
 			return r
 		}
 		want("NOT_GENERATED")
-		time.Sleep(time.Minute)
+		s.Advance(time.Minute)
 		want("PENDING")
-		time.Sleep(10 * time.Second)
+		s.Advance(10 * time.Second)
 		r := want("GENERATED")
 		link := r.str("voucher", "downloadUrl")
 		status, doc := u.download(link)
@@ -78,11 +78,11 @@ func TestVoucherStates(t *testing.T) {
 		if status, _ := u.download(link + "0"); status != 403 {
 			t.Errorf("a forged link: HTTP %d", status)
 		}
-		time.Sleep(time.Minute - 1)
+		s.Advance(time.Minute - 1)
 		if status, _ := u.download(link); status != 200 {
 			t.Errorf("just before its end: HTTP %d", status)
 		}
-		time.Sleep(time.Nanosecond)
+		s.Advance(1)
 		if status, _ := u.download(link); status != 403 {
 			t.Errorf("at its end: HTTP %d", status)
 		}
@@ -92,7 +92,7 @@ func TestVoucherStates(t *testing.T) {
 		if status, _ := u.download(fresh); status != 410 {
 			t.Errorf("a superseded version: HTTP %d", status)
 		}
-		time.Sleep(10 * time.Second)
+		s.Advance(10 * time.Second)
 		second := want("GENERATED")
 		if second.str("voucher", "version") != "2" || second.str("voucher", "signature", "digest") == r.str("voucher", "signature", "digest") {
 			t.Errorf("%v", second.at("voucher"))

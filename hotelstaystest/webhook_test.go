@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
@@ -36,6 +35,11 @@ type receiver struct {
 	mu     sync.Mutex
 	got    []delivery
 	answer func(n int, r *http.Request) int
+}
+
+// answering makes a receiver that answers with these statuses, and then with the last one.
+func answering(statuses ...int) *receiver {
+	return &receiver{answer: func(n int, _ *http.Request) int { return statuses[min(n, len(statuses)-1)] }}
 }
 
 func (rc *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -164,9 +168,7 @@ func TestWebhookRetries(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				rc := &receiver{answer: func(n int, _ *http.Request) int {
-					return append(slices.Clone(tc.statuses), 200, 200)[min(n, len(tc.statuses))]
-				}}
+				rc := answering(append(tc.statuses, 200)...)
 				s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc, RetryDelays: tc.delays}, ConfirmAfter: Never})
 				began := time.Now()
 				login(t, s).bookWithCallback("ref", hook)
@@ -188,29 +190,9 @@ func TestWebhookRetries(t *testing.T) {
 	}
 }
 
-func TestWebhookTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		rc := &receiver{answer: func(n int, r *http.Request) int {
-			if n == 0 {
-				<-r.Context().Done()
-			}
-			return 200
-		}}
-		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc, Timeout: 30 * time.Second}, ConfirmAfter: Never})
-		began := time.Now()
-		login(t, s).bookWithCallback("ref", hook)
-		time.Sleep(time.Hour)
-		a := s.Ledger().Webhooks()[0].Attempts
-		if len(a) != 2 || a[0].Done.Sub(began) != 30*time.Second || a[0].Status != 0 || a[0].Error == "" ||
-			a[1].Started.Sub(began) != 31*time.Second || a[1].Status != 200 {
-			t.Errorf("%+v", a)
-		}
-	})
-}
-
 func TestRedeliverWebhook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rc := &receiver{answer: func(n int, _ *http.Request) int { return []int{500, 500, 200, 500, 500}[n] }}
+		rc := answering(500, 500, 200, 500)
 		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc, RetryDelays: []time.Duration{time.Second}}, ConfirmAfter: Never})
 		login(t, s).bookWithCallback("ref", hook)
 		time.Sleep(time.Minute)
@@ -251,32 +233,31 @@ func verifying(secret string) *receiver {
 
 func TestWebhookFaults(t *testing.T) {
 	for name, tc := range map[string]struct {
-		fault   Fault
-		want    string // events and their times; * marks a wrong signature
-		dropped bool   // the first event
+		fault Fault
+		want  string // events and their times; * marks a wrong signature
 	}{
-		"duplicate":               {Fault{Kind: FaultDuplicate}, "created@0s created@0s paid@1m0s modified@1m0s", false},
-		"duplicate, later":        {Fault{Kind: FaultDuplicate, Delay: time.Hour}, "created@0s paid@1m0s modified@1m0s created@1h0m0s", false},
-		"duplicate, the third":    {Fault{Kind: FaultDuplicate, Skip: 2}, "created@0s paid@1m0s modified@1m0s modified@1m0s", false},
-		"reorder":                 {Fault{Kind: FaultReorder, Delay: time.Hour}, "paid@1m0s created@1m0s modified@1m0s", false},
-		"reorder of simultaneous": {Fault{Kind: FaultReorder, Skip: 1}, "created@0s modified@1m0s paid@1m0s", false},
-		"reorder, in vain":        {Fault{Kind: FaultReorder, Delay: time.Second}, "created@1s paid@1m0s modified@1m0s", false},
-		"reorder of the last":     {Fault{Kind: FaultReorder, Skip: 2}, "created@0s paid@1m0s modified@2m0s", false},
-		"reorder of two":          {Fault{Kind: FaultReorder, Times: 2, Delay: time.Hour}, "modified@1m0s paid@1m0s created@1m0s", false},
-		"delay":                   {Fault{Kind: FaultDelay, Delay: 90 * time.Second}, "paid@1m0s modified@1m0s created@1m30s", false},
-		"delay of simultaneous":   {Fault{Kind: FaultDelay, Skip: 1, Delay: time.Second}, "created@0s modified@1m0s paid@1m1s", false},
-		"broken signature":        {Fault{Kind: FaultBadSignature}, "created*@0s created@1s paid@1m0s modified@1m0s", false},
-		"altered body":            {Fault{Kind: FaultAlteredBody}, "*@0s created@1s paid@1m0s modified@1m0s", false},
-		"dropped":                 {Fault{Kind: FaultDrop}, "paid@1m0s modified@1m0s", true},
-		"dropped, the second":     {Fault{Kind: FaultDrop, Skip: 1}, "created@0s modified@1m0s", false},
+		"duplicate":               {Fault{Kind: FaultDuplicate}, "created@0s created@0s paid@1m0s modified@1m0s"},
+		"duplicate, later":        {Fault{Kind: FaultDuplicate, Delay: time.Hour}, "created@0s paid@1m0s modified@1m0s created@1h0m0s"},
+		"duplicate, the third":    {Fault{Kind: FaultDuplicate, Skip: 2}, "created@0s paid@1m0s modified@1m0s modified@1m0s"},
+		"reorder":                 {Fault{Kind: FaultReorder, Delay: time.Hour}, "paid@1m0s created@1m0s modified@1m0s"},
+		"reorder of simultaneous": {Fault{Kind: FaultReorder, Skip: 1}, "created@0s modified@1m0s paid@1m0s"},
+		"reorder, in vain":        {Fault{Kind: FaultReorder, Delay: time.Second}, "created@1s paid@1m0s modified@1m0s"},
+		"reorder of the last":     {Fault{Kind: FaultReorder, Skip: 2}, "created@0s paid@1m0s modified@2m0s"},
+		"reorder of two":          {Fault{Kind: FaultReorder, Times: 2, Delay: time.Hour}, "modified@1m0s paid@1m0s created@1m0s"},
+		"delay":                   {Fault{Kind: FaultDelay, Delay: 90 * time.Second}, "paid@1m0s modified@1m0s created@1m30s"},
+		"delay of simultaneous":   {Fault{Kind: FaultDelay, Skip: 1, Delay: time.Second}, "created@0s modified@1m0s paid@1m1s"},
+		"broken signature":        {Fault{Kind: FaultBadSignature}, "created*@0s created@1s paid@1m0s modified@1m0s"},
+		"altered body":            {Fault{Kind: FaultAlteredBody}, "*@0s created@1s paid@1m0s modified@1m0s"},
+		"dropped":                 {Fault{Kind: FaultDrop}, "paid@1m0s modified@1m0s"},
+		"dropped, the second":     {Fault{Kind: FaultDrop, Skip: 1}, "created@0s modified@1m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { tryWebhookFault(t, tc.fault, tc.want, tc.dropped) })
+			synctest.Test(t, func(t *testing.T) { tryWebhookFault(t, tc.fault, tc.want) })
 		})
 	}
 }
 
-func tryWebhookFault(t *testing.T, f Fault, want string, dropped bool) {
+func tryWebhookFault(t *testing.T, f Fault, want string) {
 	rc := verifying("sandbox-webhook-secret")
 	s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: time.Minute})
 	f.Operation = OpWebhook
@@ -285,40 +266,33 @@ func tryWebhookFault(t *testing.T, f Fault, want string, dropped bool) {
 	login(t, s).bookWithCallback("ref", hook)
 	time.Sleep(2 * time.Hour)
 	var got []string
-	ids := map[string]string{}
+	bodies := map[string]string{} // by event id
 	for _, d := range rc.all() {
 		kind := strings.TrimPrefix(string(d.sent.Event), "order_")
-		if signedAt(d, s.WebhookSecret) == 0 {
-			if f.Kind == FaultAlteredBody {
-				kind = ""
-			}
-			kind += "*"
-		} else if id := d.eventID(); ids[id] != "" && ids[id] != string(d.body) {
-			t.Errorf("%s stands for two events", id)
+		if signedAt(d, s.WebhookSecret) != 0 {
+			bodies[d.eventID()] = string(d.body)
+		} else if f.Kind == FaultAlteredBody {
+			kind = "*"
 		} else {
-			ids[id] = string(d.body)
+			kind += "*"
 		}
 		got = append(got, fmt.Sprintf("%s@%v", kind, d.at.Sub(began)))
 	}
 	if strings.Join(got, " ") != want {
 		t.Errorf("got %s\nwant %s", strings.Join(got, " "), want)
 	}
-	state, delivered, faults := WebhookDelivered, 3, max(1, f.Times)
-	if dropped {
-		state = WebhookDropped
-	}
-	switch f.Kind {
-	case FaultDrop:
-		delivered = 2
-	case FaultDuplicate:
+	acted, faults := 0, max(1, f.Times)
+	if f.Kind == FaultDuplicate {
 		faults = 2 // the attempt and its copy
 	}
-	events := s.Ledger().Webhooks()
-	if events[0].State != state || len(ids) != delivered {
-		t.Errorf("%d ids, %+v", len(ids), events[0])
-	}
-	acted := 0
-	for _, e := range events {
+	for i, e := range s.Ledger().Webhooks() {
+		state := WebhookDelivered
+		if f.Kind == FaultDrop && i == f.Skip {
+			state = WebhookDropped
+		}
+		if e.State != state || state == WebhookDelivered && bodies[e.EventID] != string(e.Body) {
+			t.Errorf("%+v", e)
+		}
 		for _, a := range e.Attempts {
 			if a.Fault == f.Kind {
 				acted++
@@ -333,7 +307,7 @@ func tryWebhookFault(t *testing.T, f Fault, want string, dropped bool) {
 // A retry lets other events pass, and one whose order's next event is out already waits for none.
 func TestReorderOfRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rc := &receiver{answer: func(n int, _ *http.Request) int { return []int{500, 200, 200, 200}[n] }}
+		rc := answering(500, 200)
 		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: AtOnce})
 		s.Inject(Fault{Operation: OpWebhook, Kind: FaultReorder, Skip: 3})
 		login(t, s).bookWithCallback("ref", hook)
@@ -348,7 +322,7 @@ func TestReorderOfRetry(t *testing.T) {
 // A retry that is held until the next event lets further events follow.
 func TestReorderOfLastRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rc := &receiver{answer: func(n int, _ *http.Request) int { return []int{500, 200, 200, 200}[n] }}
+		rc := answering(500, 200)
 		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: Never})
 		s.Inject(Fault{Operation: OpWebhook, Kind: FaultReorder, Skip: 1})
 		login(t, s).bookWithCallback("ref", hook)
@@ -387,12 +361,8 @@ func TestManyFaultyDeliveries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := verifying("sandbox-webhook-secret")
 		check := rc.answer
-		var mu sync.Mutex
-		rng := rand.New(rand.NewPCG(1, 2))
 		rc.answer = func(n int, r *http.Request) int {
-			mu.Lock()
-			defer mu.Unlock()
-			if rng.IntN(5) == 0 {
+			if n%5 == 0 {
 				return 500
 			}
 			return check(n, r)
@@ -403,23 +373,17 @@ func TestManyFaultyDeliveries(t *testing.T) {
 			s.Inject(Fault{Operation: OpWebhook, Kind: kind, Times: -1, Probability: 0.2, Delay: 3 * time.Second})
 		}
 		u := login(t, s)
-		const orders = 100
+		const orders = 25
 		var wg sync.WaitGroup
 		for i := range orders {
-			wg.Go(func() {
-				u.bookWithCallback(fmt.Sprint("ref", i), hook)
-			})
+			wg.Go(func() { u.bookWithCallback(fmt.Sprint("ref", i), hook) })
 		}
 		wg.Wait()
 		time.Sleep(10 * time.Minute)
 		whole := map[string][]byte{}
 		for _, d := range rc.all() {
-			if id := d.eventID(); signedAt(d, s.WebhookSecret) == 0 {
-				continue
-			} else if old, ok := whole[id]; ok && !bytes.Equal(old, d.body) {
-				t.Errorf("%s stands for two events", id)
-			} else {
-				whole[id] = d.body
+			if signedAt(d, s.WebhookSecret) != 0 {
+				whole[d.eventID()] = d.body
 			}
 		}
 		records := s.Ledger().Webhooks()
