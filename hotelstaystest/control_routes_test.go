@@ -187,7 +187,8 @@ func TestControlFaults(t *testing.T) {
 		}
 		for body, field := range map[string]string{
 			`{}`: "kind", `{"kind":"cuts"}`: "kind", `{"kind":"cut","operation":"Bok"}`: "operation", `{"kind":"drop"}`: "operation",
-			`{"kind":"wrong-digest"}`: "operation", `{"kind":"cut","operation":"Webhook"}`: "kind",
+			`{"kind":"wrong-digest","operation":"VoucherDownload"}`: "operation", `{"kind":"wrong-size"}`: "operation",
+			`{"kind":"cut","operation":"Webhook"}`:                "kind",
 			`{"kind":"drop","operation":"Webhook","commit":true}`: "commit", `{"kind":"cut-before-read","commit":true}`: "commit",
 			`{"kind":"cut","skip":-1}`: "skip", `{"kind":"cut","times":-2}`: "times", `{"kind":"cut","delay":"-1s"}`: "delay",
 			`{"kind":"cut","bytesPerSecond":1}`: "bytesPerSecond", `{"kind":"slow-body","bytesPerSecond":1,"delay":"1s"}`: "bytesPerSecond",
@@ -202,42 +203,6 @@ func TestControlFaults(t *testing.T) {
 			s.Inject(Fault{Kind: FaultCut})
 		}
 		c.refused("POST", "/_sandbox/faults", `{"kind":"cut"}`, 409, "", "remove some")
-	})
-}
-
-// A fault with a Reference meets the calls and the webhooks of that order alone.
-func TestFaultsOfOneOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		rc := &receiver{}
-		s, c := controlled(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: Never})
-		u := login(t, s)
-		u.bookWithCallback("ref", hook)
-		synctest.Wait()
-		for _, op := range []Operation{types.OpQueryOrders, types.OpOrderVoucher, types.OpCancel} {
-			c.must("POST", "/_sandbox/faults", object{"operation": op, "kind": "status", "reference": "ref"}, nil)
-		}
-		c.must("POST", "/_sandbox/faults", `{"operation":"Webhook","kind":"drop","reference":"PO000000001"}`, nil)
-		in, ids := u.find(nil)
-		other := in.must(bookPath, booking("other", ids[1], object{"callbackUrl": hook}))
-		u.must(queryPath, "{}")
-		u.must(queryPath, object{"customerReferenceNos": []string{"other"}})
-		u.must(voucherPath, object{"customerReferenceNo": "other"})
-		in.must(cancelPath, cancellation("other", other))
-		if got := u.post(queryPath, object{"customerReferenceNos": []string{"other", "ref"}}); got.status != 503 {
-			t.Errorf("HTTP %d", got.status)
-		}
-		if got := u.post(voucherPath, object{"customerReferenceNo": "ref"}); got.status != 503 {
-			t.Errorf("HTTP %d", got.status)
-		}
-		s.SendWebhook("ref", "order_paid")
-		synctest.Wait()
-		var left struct{ Faults []waitingFault }
-		c.must("GET", "/_sandbox/faults", nil, &left)
-		w := s.Ledger().WebhooksFor("ref")
-		if len(left.Faults) != 1 || left.Faults[0].Operation != types.OpCancel || w[1].State != WebhookDropped ||
-			rc.events() != "created created cancelled" {
-			t.Errorf("%+v, %+v, %s", left, w, rc.events())
-		}
 	})
 }
 
