@@ -43,13 +43,11 @@ var leasePromises = []promise[hotelstays.TokenLeaser]{
 	{"a lease leaves the token alone", "one process renews the token, and the others continue with the old one",
 		"whether lease and token share a row", leaseLeavesToken},
 	{"of many callers at once one has the lease", saysOneLease, "TryLease: it must look and lease in one step", oneOfManyLeases},
-	{"a lease outlives the ctx of TryLease", "ctx bounds the call, not the lease", "TryLease: does a renewal or a connection end with ctx?", leaseOutlivesCtx},
-	{"a live holder keeps the lease", saysUntil + "; a fetch takes less than 25 seconds",
-		"the length of the lease, or its renewal while the holder works", liveHolderKeeps},
-	{"the lease of a dead process ends", "the lease of a dead process must end within a minute", "the expiry of the lease: does the store end it, without the process?", deadHolderLoses},
+	{"a live holder keeps the lease", saysUntil + "; a fetch takes less than 25 seconds, and ctx bounds the call, not the lease",
+		"the length of the lease, its renewal while the holder works, and whether a renewal or a connection ends with ctx", liveHolderKeeps},
 	{"a late release ends no other lease", "release ends no later lease", "release: it must compare and delete in one step", lateRelease},
-	{"a late renewal keeps no other lease", "the lease of a dead process must end within a minute",
-		"the renewal: it must compare and prolong in one step", lateRenewal},
+	{"the lease of a dead process ends, also after a late renewal", "the lease of a dead process must end within a minute",
+		"the expiry of the lease: does the store end it, without the process? A renewal must compare and prolong in one step", deadHolderLoses},
 	{"TryLease returns when ctx ends, and leaves no lease for good", "methods must return when ctx ends",
 		"what TryLease waits for, and the expiry of a lease whose caller has gone", leasesReturn},
 }
@@ -173,7 +171,7 @@ func oneOfManyLeases(c *leaseCase) {
 	mustLease(c, stores[0], k)
 }
 
-func leaseOutlivesCtx(c *leaseCase) {
+func liveHolderKeeps(c *leaseCase) {
 	a, b, k := c.Open(), c.Open(), key()
 	ctx, cancel := context.WithCancel(c.Context())
 	release, ok, err := a.TryLease(ctx, k)
@@ -201,12 +199,6 @@ func mustHold(c *leaseCase, other hotelstays.TokenLeaser, key string) {
 	}
 }
 
-func liveHolderKeeps(c *leaseCase) {
-	a, b, k := c.Open(), c.Open(), key()
-	mustLease(c, a, k)
-	mustHold(c, b, k)
-}
-
 // takeOver waits until the lease of a dead process has ended, and leases.
 func takeOver(c *leaseCase, s hotelstays.TokenLeaser, key string) (release func()) {
 	c.Helper()
@@ -223,13 +215,6 @@ func takeOver(c *leaseCase, s hotelstays.TokenLeaser, key string) (release func(
 	}
 	c.broken("%s after the death of its holder the lease has not ended%s", deathTime, hint)
 	return nil
-}
-
-func deadHolderLoses(c *leaseCase) {
-	a, b, k := c.Open(), c.Open(), key()
-	mustLease(c, a, k)
-	c.freeze(a)
-	takeOver(c, b, k)
 }
 
 func lateRelease(c *leaseCase) {
@@ -252,7 +237,7 @@ func lateRelease(c *leaseCase) {
 	mustNotLease(c, third, k)
 }
 
-func lateRenewal(c *leaseCase) {
+func deadHolderLoses(c *leaseCase) {
 	a, b, third, k := c.Open(), c.Open(), c.Open(), key()
 	mustLease(c, a, k)
 	thaw := c.freeze(a)

@@ -42,11 +42,11 @@ var tokenFaults = []plantedFault{
 	{"has one lease for all keys", "each key has its own lease"},
 	{"has lease and token in one row", "a lease leaves the token alone"},
 	{"looks and then leases", "of many callers at once one has the lease"},
-	{"ends a lease with ctx", "a lease outlives the ctx of TryLease"},
+	{"ends a lease with ctx", "a live holder keeps the lease"},
 	{"has a lease of five seconds", "a live holder keeps the lease"},
-	{"has leases that do not end", "the lease of a dead process ends"},
+	{"has leases that do not end", "the lease of a dead process ends, also after a late renewal"},
 	{"releases whatever lease there is", "a late release ends no other lease"},
-	{"renews whatever lease there is", "a late renewal keeps no other lease"},
+	{"renews whatever lease there is", "the lease of a dead process ends, also after a late renewal"},
 }
 
 // tokenFleet makes fleets of token stores with a fault.
