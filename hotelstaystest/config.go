@@ -44,9 +44,9 @@ type Config struct {
 	TLSNames []string `json:"tlsNames,omitzero"`
 	// HTTP1Only turns HTTP/2 off. It needs TLS.
 	HTTP1Only bool `json:"http1Only,omitzero"`
-	// InMemory serves in-memory connections instead of sockets. Reach the server with
-	// [Server.Client], [Server.ClientFrom] or a transport that dials with
-	// [Server.DialContext]; any other client dials the real 127.0.0.1.
+	// InMemory serves in-memory connections instead of sockets. Only the transports of
+	// [Server.Client] and [Server.ClientFrom] reach the server, which are of type
+	// [http.Transport], and their clones.
 	InMemory bool `json:"inMemory,omitzero"`
 	// Compression compresses bodies of a kilobyte or more for clients that accept gzip.
 	Compression bool `json:"compression,omitzero"`

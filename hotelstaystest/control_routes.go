@@ -104,6 +104,7 @@ func getCatalog(c *controlCall) (any, error) {
 
 func getLedger(c *controlCall) (any, error) {
 	l := c.s.ledger
+	counts, limited := l.counted()
 	return struct {
 		Requests          int               `json:"requests"`
 		Counts            map[Operation]int `json:"counts"` // "" counts unknown paths
@@ -116,7 +117,7 @@ func getLedger(c *controlCall) (any, error) {
 		Cancellations     []Cancellation    `json:"cancellations"`
 		Dropped           int               `json:"dropped"`
 	}{
-		l.Count(""), l.Counts(), l.limitedCounts(), l.TicketsIssued(), l.TokensIssued(), c.s.orders.count(), l.BookingsReused(),
+		l.Count(""), counts, limited, l.TicketsIssued(), l.TokensIssued(), c.s.orders.count(), l.BookingsReused(),
 		l.DuplicatesRefused(), append([]Cancellation{}, l.Cancellations()...), l.Dropped(),
 	}, nil
 }

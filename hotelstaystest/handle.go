@@ -405,22 +405,20 @@ func (c *counter) next() int64 { return c.n.Add(1) }
 
 const maxSeenIDs = 100_000
 
-// seenIDs remembers the last maxSeenIDs Request-Ids.
+// seenIDs remembers between maxSeenIDs/2 and maxSeenIDs of the last Request-Ids.
 type seenIDs struct {
-	mu   sync.Mutex
-	set  map[idHash]struct{}
-	ring []idHash
-	next int
+	mu           sync.Mutex
+	now, earlier map[idHash]bool
 }
 
 type idHash [sha256.Size]byte // ids may be long
 
-func newSeenIDs() *seenIDs { return &seenIDs{set: map[idHash]struct{}{}} }
+func newSeenIDs() *seenIDs { return &seenIDs{now: map[idHash]bool{}} }
 
 func (s *seenIDs) reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.set, s.ring, s.next = map[idHash]struct{}{}, nil, 0
+	s.now, s.earlier = map[idHash]bool{}, nil
 }
 
 // repeated remembers the id and reports whether it was used before.
@@ -428,16 +426,12 @@ func (s *seenIDs) repeated(text string) bool {
 	id := idHash(sha256.Sum256([]byte(text)))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, ok := s.set[id]; ok {
+	if s.now[id] || s.earlier[id] {
 		return true
 	}
-	if len(s.ring) < maxSeenIDs {
-		s.ring = append(s.ring, id)
-	} else {
-		delete(s.set, s.ring[s.next])
-		s.ring[s.next] = id
-		s.next = (s.next + 1) % maxSeenIDs
+	if len(s.now) == maxSeenIDs/2 {
+		s.now, s.earlier = map[idHash]bool{}, s.now
 	}
-	s.set[id] = struct{}{}
+	s.now[id] = true
 	return false
 }

@@ -5,6 +5,7 @@ package hotelstaystest
 import (
 	"encoding/json"
 	"iter"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -87,21 +88,40 @@ func (m *masker) text(body []byte) string {
 // span is a part of a text.
 type span struct{ from, to int }
 
+// secretValue is what follows the name of a secret: a JSON value, which may be cut off, or the
+// value of a form's parameter. The groups are what is masked; quotes stay.
+var secretValue = regexp.MustCompile(`(?s)^(?:"\s*:\s*(?:"((?:[^"\\]|\\.)*)|([^\s,}\]]*))|=([^&\s"\\]*))`)
+
+var bearerToken = regexp.MustCompile(`^[^\s"\\,;]*`)
+
 // maskFields masks the values of secretNames, in JSON that may be malformed or cut off and in
-// forms, and bearer tokens. It looks for names only, because it masks every body.
+// forms, and bearer tokens. It looks for names first, because it masks every body.
 func maskFields(text string) string {
-	lower := asciiLower(text)
+	lower := strings.Map(func(r rune) rune { // as long as text
+		if 'A' <= r && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, text)
 	var secrets []span
 	for _, name := range secretNames {
 		for at := range indexes(lower, name) {
-			if value, ok := secretValue(text, at, at+len(name)); ok {
-				secrets = append(secrets, value)
+			value := at + len(name)
+			isJSON := strings.HasPrefix(text[value:], `"`)
+			if isJSON && (at == 0 || text[at-1] != '"') {
+				continue // the end of a longer name
+			}
+			groups := secretValue.FindStringSubmatchIndex(text[value:])
+			for i := 2; i < len(groups); i += 2 {
+				if groups[i] >= 0 {
+					secrets = append(secrets, span{value + groups[i], value + groups[i+1]})
+				}
 			}
 		}
 	}
 	for at := range indexes(lower, "bearer ") {
 		from := at + len("bearer ")
-		secrets = append(secrets, span{from, from + endOf(text[from:], " \t\r\n\"\\,;")})
+		secrets = append(secrets, span{from, from + len(bearerToken.FindString(text[from:]))})
 	}
 	slices.SortFunc(secrets, func(a, b span) int { return a.from - b.from })
 	var out strings.Builder
@@ -118,24 +138,6 @@ func maskFields(text string) string {
 	return out.String()
 }
 
-// secretValue finds the value of a name, of a JSON field or a form's parameter. Quotes stay.
-func secretValue(text string, from, to int) (span, bool) {
-	switch {
-	case to < len(text) && text[to] == '=':
-		return span{to + 1, to + 1 + endOf(text[to+1:], "& \t\r\n\"\\")}, true
-	case from == 0 || text[from-1] != '"' || to == len(text) || text[to] != '"':
-		return span{}, false
-	}
-	at, ok := afterColon(text, to+1)
-	if !ok {
-		return span{}, false
-	}
-	if at < len(text) && text[at] == '"' {
-		return span{at + 1, at + 1 + endOfString(text[at+1:])}, true
-	}
-	return span{at, at + endOf(text[at:], " \t\r\n,}]")}, true
-}
-
 // indexes iterates over where a word is in a text.
 func indexes(text, word string) iter.Seq[int] {
 	return func(yield func(int) bool) {
@@ -148,50 +150,7 @@ func indexes(text, word string) iter.Seq[int] {
 	}
 }
 
-// asciiLower returns a text of the same length, in lower case.
-func asciiLower(text string) string {
-	b := []byte(text)
-	for i, c := range b {
-		if 'A' <= c && c <= 'Z' {
-			b[i] = c + 'a' - 'A'
-		}
-	}
-	return string(b)
-}
-
-// endOf returns the length of a text up to the first of these characters.
-func endOf(text, chars string) int {
-	if i := strings.IndexAny(text, chars); i >= 0 {
-		return i
-	}
-	return len(text)
-}
-
-// endOfString returns the length of a JSON string up to its closing quote, or to the end.
-func endOfString(text string) int {
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '"':
-			return i
-		}
-	}
-	return len(text)
-}
-
-// afterColon returns where the value of a JSON field begins, after the quote of its name.
-func afterColon(text string, at int) (int, bool) {
-	at = skipSpace(text, at)
-	if at == len(text) || text[at] != ':' {
-		return 0, false
-	}
-	return skipSpace(text, at+1), true
-}
-
-func skipSpace(text string, at int) int {
-	return len(text) - len(strings.TrimLeft(text[at:], " \t\r\n"))
-}
+var afterName = regexp.MustCompile(`^\s*:\s*`)
 
 // referencesIn adds the references to orders that a body has.
 func referencesIn(found []string, body []byte) []string {
@@ -199,12 +158,10 @@ func referencesIn(found []string, body []byte) []string {
 	found = slices.Clip(found)
 	for _, name := range []string{`"customerReferenceNo"`, `"platformReferenceNo"`, `"customerReferenceNos"`} {
 		for at := range indexes(text, name) {
-			at, ok := afterColon(text, at+len(name))
-			if !ok {
-				continue
-			}
+			value := text[at+len(name):]
+			colon := afterName.FindString(value)
 			var refs []string
-			if dec := json.NewDecoder(strings.NewReader(text[at:])); at < len(text) && text[at] == '[' {
+			if dec := json.NewDecoder(strings.NewReader(value[len(colon):])); strings.HasSuffix(name, `s"`) {
 				dec.Decode(&refs) // of no list: none
 			} else {
 				refs = make([]string, 1)

@@ -289,13 +289,6 @@ func (l *Ledger) Count(op Operation) int {
 	return l.counts[op]
 }
 
-// Counts returns the number of requests of each operation.
-func (l *Ledger) Counts() map[Operation]int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return maps.Clone(l.counts)
-}
-
 // RateLimited returns how many requests of an operation a rate limit refused. An empty op
 // means all. Injected 429s do not count.
 func (l *Ledger) RateLimited(op Operation) int {
@@ -311,11 +304,12 @@ func (l *Ledger) RateLimited(op Operation) int {
 	return n
 }
 
-// limitedCounts returns how many requests of each operation a rate limit refused.
-func (l *Ledger) limitedCounts() map[Operation]int {
+// counted returns how many requests of each operation came, and how many of them a rate limit
+// refused.
+func (l *Ledger) counted() (all, limited map[Operation]int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return maps.Clone(l.limited)
+	return maps.Clone(l.counts), maps.Clone(l.limited)
 }
 
 // kept returns the requests that the ledger has, in order of arrival. They never change.

@@ -354,11 +354,7 @@ func (s *Server) shareSupplierReference(references []string) error {
 	return nil
 }
 
-// HideOrder hides an order from QueryOrders for d from now on.
-func (s *Server) HideOrder(reference string, d time.Duration) {
-	panicOn("HideOrder", s.hideOrder(reference, d))
-}
-
+// hideOrder hides an order from QueryOrders for d from now on.
 func (s *Server) hideOrder(reference string, d time.Duration) error {
 	return s.withOrder(reference, func(o *order, now time.Time) error { o.visible = now.Add(d); return nil })
 }

@@ -274,12 +274,6 @@ func (s *Server) ClientFrom(ip string) *http.Client {
 	return &http.Client{Transport: t}
 }
 
-// DialContext is for your own transport. With InMemory it connects to the server,
-// whatever addr is; with sockets it dials addr.
-func (s *Server) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
-	return s.dialFrom(ctx, netip.MustParseAddr("127.0.0.1"), network, addr)
-}
-
 // Certificate returns the certificate of a server with TLS, or nil.
 func (s *Server) Certificate() *x509.Certificate { return s.cert }
 

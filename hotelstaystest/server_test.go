@@ -108,7 +108,7 @@ func TestReset(t *testing.T) {
 		})
 		fresh := func() string {
 			l := s.Ledger()
-			return fmt.Sprint(l.Requests(""), l.Orders(), l.Webhooks(), l.Cancellations(), l.Count(""), l.Counts(), l.Dropped(),
+			return fmt.Sprint(l.Requests(""), l.Orders(), l.Webhooks(), l.Cancellations(), l.Count(""), l.Dropped(),
 				l.RateLimited(""), l.TicketsIssued(), l.TokensIssued(), l.BookingsReused(), l.DuplicatesRefused(), s.Now().Equal(time.Now()))
 		}
 		want := fresh()
