@@ -30,13 +30,16 @@ var limiterFaults = []plantedFault{
 	{"takes a permit that was not sent for sent", "a permit that was not sent is free at once"},
 	{"looks for a slot each second", "a caller that waits gets a permit that was not sent"},
 	{"ignores Pause", "Pause grants nothing until its end"},
+	{"looks at the pause before it waits", "Pause holds callers that wait"},
 	{"pauses its own process", "Pause holds every process"},
 	{"keeps the last pause", "the longest pause counts"},
 	{"pauses all operations", "Pause holds its key alone"},
 	{"pauses all environments", "Pause holds its key alone"},
+	{"has one budget", "operations and environments have separate budgets"},
 	{"takes all environments for one", "operations and environments have separate budgets"},
 	{"counts the token's request with the ticket's", "operations and environments have separate budgets"},
 	{"limits all operations", "operations without a rate limit are granted at once"},
+	{"ignores ctx", "Acquire returns ctx's error when ctx ends"},
 	{"hides ctx's error", "Acquire returns ctx's error when ctx ends"},
 	{"takes a slot for an ended ctx", "an ended ctx takes no slot"},
 	{"grants a slot to a caller that gave up", "a caller that gives up takes no slot"},
@@ -83,6 +86,10 @@ func newWindows(fault string) windows {
 			w[key(op)] = ratelimit.NewWindow(limit, span, 10*time.Millisecond)
 		}
 		switch fault {
+		case "has one budget":
+			for other := range w {
+				w[other] = w[hotelstays.RateLimitKey{BaseURL: "https://host.example", Operation: hotelstays.OpTicket}]
+			}
 		case "counts the token's request with the ticket's":
 			w[key(hotelstays.OpOAuthToken)] = w[key(hotelstays.OpTicket)]
 		case "limits all operations":
@@ -110,10 +117,10 @@ func (l *limiter) Pause(key hotelstays.RateLimitKey, until time.Time) {
 		return
 	case "pauses its own process":
 		w = l.own
-	case "keeps the last pause":
+	case "keeps the last pause", "looks at the pause before it waits":
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if w[key] != nil {
+		if w[key] != nil && (until.After(l.paused) || l.fault == "keeps the last pause") {
 			l.paused = until
 		}
 		return
@@ -134,7 +141,7 @@ func (l *limiter) Acquire(ctx context.Context, key hotelstays.RateLimitKey) (hot
 		if l.setBack.Load() {
 			w = l.own
 		}
-	case "keeps the last pause":
+	case "keeps the last pause", "looks at the pause before it waits":
 		l.mu.Lock()
 		pause := time.Until(l.paused)
 		l.mu.Unlock()
@@ -184,6 +191,8 @@ func (l *limiter) acquire(ctx context.Context, w *ratelimit.Window) (*ratelimit.
 		}
 	}
 	switch l.fault {
+	case "ignores ctx":
+		return within(time.Minute)
 	case "forgets who waits":
 		return poll(1000 * time.Hour)
 	case "looks for a slot each second":
