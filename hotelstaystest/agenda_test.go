@@ -140,9 +140,11 @@ func TestAdvanceWaitsForAnswers(t *testing.T) {
 
 func TestCloseEndsAdvance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		ended := false
 		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			<-r.Context().Done()
+			<-r.Context().Done()                         // also if nobody has read the body
 			w.WriteHeader(http.StatusServiceUnavailable) // it may still arrive
+			ended = true
 		})}})
 		login(t, s).bookWithCallback("ref", hook)
 		synctest.Wait()
@@ -151,6 +153,9 @@ func TestCloseEndsAdvance(t *testing.T) {
 		wg.Go(func() { s.Advance(time.Hour) })
 		synctest.Wait()
 		s.Close()
+		if !ended {
+			t.Error("Close did not wait for the handler")
+		}
 		wg.Wait()
 		if time.Since(began) != 0 || len(s.Ledger().Webhooks()) != 1 || s.Ledger().Webhooks()[0].State != WebhookPending {
 			t.Errorf("after %v: %+v", time.Since(began), s.Ledger().Webhooks())

@@ -80,6 +80,7 @@ func (c *controller) refused(method, path string, body any, status int, field, t
 	return a
 }
 
+// Without control there are no routes, no bodies are kept, and the Test header plants no faults.
 func TestControlIsOffByDefault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t)
@@ -89,8 +90,17 @@ func TestControlIsOffByDefault(t *testing.T) {
 				t.Errorf("%s: HTTP %d, %s", path, got.status, got.body)
 			}
 		}
-		if got := len(s.Ledger().Requests("")); got != 3 {
-			t.Errorf("%d requests in the ledger", got)
+		in, ids := login(t, s).find(nil)
+		in.header("Test", "sandbox.fault=cut").must(bookPath, booking("ref", ids[0], nil))
+		in.header("Test", "sandbox.nonsense").must(bookPath, booking("ref", ids[0], nil))
+		kept := s.ledger.kept()
+		if len(kept) != 3+4 {
+			t.Errorf("%d requests in the ledger", len(kept))
+		}
+		for _, r := range kept {
+			if r.bodies != nil {
+				t.Errorf("%+v", r)
+			}
 		}
 	})
 }

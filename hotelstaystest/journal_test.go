@@ -131,18 +131,6 @@ func TestJournalMasks(t *testing.T) {
 	})
 }
 
-func TestBodiesAreKeptWithControlOnly(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := start(t)
-		login(t, s).book("ref", 0)
-		for _, r := range s.ledger.kept() {
-			if r.bodies != nil {
-				t.Errorf("%+v", r)
-			}
-		}
-	})
-}
-
 // A journal of large bodies stays within the ledger's memory.
 func TestJournalIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

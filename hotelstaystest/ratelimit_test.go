@@ -74,14 +74,6 @@ func TestRateLimitsComeBeforeEverything(t *testing.T) {
 	})
 }
 
-func TestRateLimitOfAnOperationWithoutADocumentedOne(t *testing.T) {
-	s := start(t, Config{RateLimits: map[Operation]int{types.OpOAuthToken: 2}})
-	u := &user{t: t, s: s, http: s.Client()}
-	u.post(oauthPath, "{}")
-	u.post(oauthPath, "{}")
-	u.refused(oauthPath, "{}", 429, types.CodeRateLimited, "2 calls")
-}
-
 func TestIdleLogsAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newRateLimiter()

@@ -178,20 +178,6 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-func TestHotelIDsAreNotStable(t *testing.T) {
-	s := start(t, Config{NoRateLimits: true})
-	u := login(t, s)
-	ids, platform := map[string]bool{}, map[string]bool{}
-	for range 20 {
-		r := u.must(listPath, search(s, object{"pageSize": 1, "maxRatesPerHotel": 1}))
-		ids[r.str("list", 0, "id")] = true
-		platform[r.str("list", 0, "platformHotelId")] = true
-	}
-	if len(ids) < 2 || len(platform) != 1 {
-		t.Errorf("ids %v, platform ids %v", ids, platform)
-	}
-}
-
 func TestSessionLifetime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, Config{NoRateLimits: true, SessionLifetime: 30 * time.Minute})

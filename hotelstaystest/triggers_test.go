@@ -128,12 +128,3 @@ func TestMalformedTriggers(t *testing.T) {
 		}
 	})
 }
-
-func TestTriggersNeedControl(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := start(t)
-		in, ids := login(t, s).find(nil)
-		in.header("Test", "sandbox.fault=cut").must(bookPath, booking("ref", ids[0], nil))
-		in.header("Test", "sandbox.nonsense").must(bookPath, booking("ref", ids[0], nil))
-	})
-}

@@ -129,27 +129,6 @@ func TestDeliveriesOverSockets(t *testing.T) {
 	}
 }
 
-func TestRedirectsAreNotFollowed(t *testing.T) {
-	target := &receiver{}
-	elsewhere := httptest.NewServer(target)
-	defer elsewhere.Close()
-	var hits sync.WaitGroup
-	hits.Add(2)
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
-		hits.Done()
-	}))
-	defer web.Close()
-	s := NewServer(&Config{ConfirmAfter: Never, Webhooks: WebhookConfig{RetryDelays: []time.Duration{time.Millisecond}}})
-	defer s.Close()
-	login(t, s).bookWithCallback("ref", web.URL)
-	hits.Wait()
-	eventually(t, "giving up", func() bool { return s.Ledger().Webhooks()[0].State == WebhookGivenUp })
-	if a := s.Ledger().Webhooks()[0].Attempts; len(a) != 2 || a[0].Status != 307 || len(target.all()) != 0 {
-		t.Errorf("%+v, %d deliveries to the target", a, len(target.all()))
-	}
-}
-
 // Close ends a delivery at every stage. synctest fails if a goroutine is left.
 func TestCloseEndsDeliveries(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -213,42 +192,6 @@ func TestCloseLeavesNoSocketBehind(t *testing.T) {
 		t.Error("Close waits for the attempt's own end")
 	}
 	web.Close()
-}
-
-// The handler has not read the body, so it does not notice a closed connection.
-func TestCloseEndsCallbackHandler(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ended := false
-		s := NewServer(&Config{InMemory: true, Webhooks: WebhookConfig{CallbackHandler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			<-r.Context().Done()
-			ended = true
-		})}})
-		login(t, s).bookWithCallback("ref", hook)
-		synctest.Wait()
-		s.Close()
-		if !ended {
-			t.Error("Close did not wait for the handler")
-		}
-	})
-}
-
-// The handler calls a method of the server.
-func TestCallbackHandlerUsesServer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var s *Server
-		rc := &receiver{answer: func(n int, _ *http.Request) int {
-			if n == 2 {
-				s.AmendOrder("ref")
-			}
-			return 200
-		}}
-		s = start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: time.Minute})
-		login(t, s).bookWithCallback("ref", hook)
-		time.Sleep(time.Hour)
-		if rc.events() != "created paid modified modified" {
-			t.Errorf("got %s", rc.events())
-		}
-	})
 }
 
 // Other machines cannot make a server post to programs of its own machine.
