@@ -35,8 +35,12 @@ type tab struct {
 	screen string
 }
 
-func openTab(t *testing.T, site *testSite, screen browsertest.Screen) *tab {
+// openTab starts a site and a browser. The test runs beside others, because a browser waits most of
+// the time.
+func openTab(t *testing.T, screen browsertest.Screen, config hotelstaystest.Config) *tab {
 	t.Helper()
+	t.Parallel()
+	site := startSite(t, config)
 	p := &tab{browsertest.Open(t, site.base, screen), t, site, screen.Name}
 	p.Explain = func() string { return "the log:\n" + site.log.String() }
 	return p
@@ -54,41 +58,37 @@ func (p *tab) check(page string) {
 	}
 }
 
-// toGuests goes from the search to the form of the guests, with a refundable offer.
-func (p *tab) toGuests() {
-	p.t.Helper()
-	p.WaitFor("h1", "Where would you like to stay?")
-	p.check("search")
-	p.Focus("#adults")
-	p.Do(chromedp.KeyEvent("\n")) // without a mouse
-	p.WaitFor("h1", "Hotels in "+p.site.srv.CityName(0))
-	p.check("hotels")
-	prices := browsertest.Eval[[]float64](p.Tab, `[...document.querySelectorAll("#hotels > li")].map((hotel) => Number(hotel.dataset.price))`)
-	assert.Len(p.t, prices, 12)
-	assert.IsNonDecreasing(p.t, prices, "hotels are sorted by the price that is shown")
-	p.Click(".cards a.button")
-	p.WaitFor("h2", "Room")
-	p.check("rooms")
-	p.Click("li:has(p.good) button")
-}
-
 // fillGuests enters the guests.
 func (p *tab) fillGuests() {
 	p.t.Helper()
-	for i, name := range []string{"One", "Two"} {
-		p.Fill(fmt.Sprintf("#guest%d_first", i+1), "Guest")
-		p.Fill(fmt.Sprintf("#guest%d_last", i+1), name)
+	for _, guest := range p.site.checkoutAt(p.address()).Travellers() {
+		p.Fill("#"+guest.Field+"_first", "Guest")
+		p.Fill("#"+guest.Field+"_last", guest.Field)
 	}
 	p.Fill("#email", "guest@example.com")
 }
 
-// A guest books, sees the order change without a reload, gets the voucher, and cancels.
+// A guest books, agrees to a price that has moved, sees the order change without a reload, gets the
+// voucher, and cancels.
 func TestBrowserBooksFromEndToEnd(t *testing.T) {
 	for _, screen := range screens {
 		t.Run(screen.Name, func(t *testing.T) {
-			site := startSite(t, hotelstaystest.Config{ConfirmAfter: hotelstaystest.Never, VoucherDelay: hotelstaystest.AtOnce})
-			p := openTab(t, site, screen)
-			p.toGuests()
+			p := openTab(t, screen, hotelstaystest.Config{ConfirmAfter: hotelstaystest.Never, VoucherDelay: hotelstaystest.AtOnce})
+			ledger := p.site.srv.Ledger()
+			p.WaitFor("h1", "Where would you like to stay?")
+			p.check("search")
+			p.Focus("#adults")
+			p.Do(chromedp.KeyEvent("\n")) // without a mouse
+			p.WaitFor("h1", "Hotels in "+p.site.srv.CityName(0))
+			p.check("hotels")
+			prices := browsertest.Eval[[]float64](p.Tab,
+				`[...document.querySelectorAll("#hotels > li")].map((hotel) => Number(hotel.dataset.price))`)
+			assert.Len(t, prices, 12)
+			assert.IsNonDecreasing(t, prices, "hotels are sorted by the price that is shown")
+			p.Click(".cards a.button")
+			p.WaitFor("h2", "Room")
+			p.check("rooms")
+			p.Click("li:has(p.good) button")
 
 			p.WaitFor("h1", "Who is travelling?")
 			p.check("guests")
@@ -96,15 +96,22 @@ func TestBrowserBooksFromEndToEnd(t *testing.T) {
 			p.WaitFor("[role=alert]", "enter the first name")
 			p.check("errors")
 			p.fillGuests()
+			p.site.srv.MoveRate(p.site.checkoutAt(p.address()).Offer.RatePkgID, 12)
 			p.Click("main button")
+			p.WaitFor("h1", "The offer has changed")
+			p.check("changed")
+			assert.Zero(t, ledger.Count(hotelstays.OpBook))
+			p.Click("main button")
+			p.WaitFor("h1", "Who is travelling?")
+			p.Click("main button") // the form was kept
 
 			p.WaitFor("#panel h2", "Waiting for the hotel to confirm")
 			p.check("waiting")
 			p.Focus("#cancel")
 			p.Do(chromedp.Evaluate[chromedp.Void](`window.notReloaded = true`))
-			orders := site.srv.Ledger().Orders()
+			orders := ledger.Orders()
 			require.Len(t, orders, 1)
-			site.srv.ConfirmOrder(orders[0].PlatformReferenceNo)
+			p.site.srv.ConfirmOrder(orders[0].PlatformReferenceNo)
 			p.WaitFor("#panel h2", "Your booking is confirmed")
 			p.WaitFor("#announcement", "Your booking is confirmed")
 			p.WaitFor("#voucher", "Download the voucher")
@@ -121,9 +128,17 @@ func TestBrowserBooksFromEndToEnd(t *testing.T) {
 			p.WaitFor("#panel h2", "Your booking is cancelled")
 			p.WaitFor("#panel", "It costs you nothing.")
 			p.check("cancelled")
-			assert.Len(t, site.srv.Ledger().Cancellations(), 1)
+			assert.Len(t, ledger.Cancellations(), 1)
 		})
 	}
+}
+
+// address returns the path of the page, without that of a form.
+func (p *tab) address() string {
+	p.t.Helper()
+	address, err := chromedp.Run(p.Ctx, chromedp.Location())
+	require.NoError(p.t, err)
+	return strings.TrimSuffix(strings.TrimPrefix(address, p.site.base), "/book")
 }
 
 // verifyDownload downloads the voucher and compares it with the issued one.
@@ -153,54 +168,31 @@ func (p *tab) verifyDownload(reference string) {
 	assert.Equal(p.t, resp.Voucher.VoucherNumber+".pdf", filepath.Base(file))
 }
 
-// A changed price is shown, and nothing is booked before the guest agrees.
-func TestBrowserShowsAMovedPrice(t *testing.T) {
-	for _, screen := range screens {
-		t.Run(screen.Name, func(t *testing.T) {
-			site := startSite(t, hotelstaystest.Config{ConfirmAfter: hotelstaystest.Never})
-			p := openTab(t, site, screen)
-			p.toGuests()
-			p.WaitFor("h1", "Who is travelling?")
-			p.fillGuests()
-			address, err := chromedp.Run(p.Ctx, chromedp.Location())
-			require.NoError(t, err)
-			site.srv.MoveRate(site.rateOf(strings.TrimPrefix(address, site.base)), 12)
-			p.Click("main button")
-			p.WaitFor("h1", "The offer has changed")
-			p.check("changed")
-			assert.Zero(t, site.srv.Ledger().Count(hotelstays.OpBook))
-			p.Click("main button")
-			p.WaitFor("h1", "Who is travelling?")
-			p.Click("main button") // the form was kept
-			p.WaitFor("#panel h2", "Waiting for the hotel to confirm")
-			assert.Len(t, site.srv.Ledger().Orders(), 1)
-		})
-	}
-}
-
 // Error pages pass the same checks.
 func TestBrowserTellsBadNews(t *testing.T) {
 	for _, screen := range screens {
 		t.Run(screen.Name, func(t *testing.T) {
-			site := startSite(t)
-			p := openTab(t, site, screen)
-			p.Do(chromedp.Navigate(site.base + "/nowhere"))
+			p := openTab(t, screen, hotelstaystest.Config{})
+			p.Do(chromedp.Navigate(p.site.base + "/nowhere"))
 			p.WaitFor("h1", "There is no such page")
 			p.check("problem")
-			p.Click("main a.button")
 
-			p.toGuests()
+			p.Do(chromedp.Navigate(p.site.base + p.site.toCheckout()))
 			p.WaitFor("h1", "Who is travelling?")
 			p.fillGuests()
-			site.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
-			site.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 503, Times: -1})
+			p.site.cut(hotelstays.OpBook, true)
+			p.site.status(hotelstays.OpQueryOrders, 503, -1)
 			p.Click("main button")
+			p.WaitFor("#panel h2", "We are booking your room")
+			reference := strings.TrimPrefix(p.address(), "/orders/")
+			require.NoError(t, p.site.engine.db.change(t.Context(), reference, func(o *order) { o.Since = o.Since.Add(-patient) }))
 			p.WaitFor("#panel h2", "We are finding out whether your room is booked")
 			p.check("finding out")
+			p.site.srv.ClearFaults() // the end waits for an answer
 
-			_, choose, offer := site.rooms(60)
-			site.srv.CloseRate(offer.Get("offer"))
-			p.Do(chromedp.Navigate(site.base + site.post(choose, offer)))
+			_, choose, offer := p.site.rooms(60)
+			p.site.srv.CloseRate(offer.Get("offer"))
+			p.Do(chromedp.Navigate(p.site.base + p.site.post(choose, offer)))
 			p.WaitFor("h1", "This room is sold out")
 			p.check("gone")
 		})
@@ -209,7 +201,7 @@ func TestBrowserTellsBadNews(t *testing.T) {
 
 // Every target can be reached with the keyboard and shows its focus.
 func TestBrowserShowsTheFocus(t *testing.T) {
-	p := openTab(t, startSite(t), browsertest.Screens[0])
+	p := openTab(t, browsertest.Screens[0], hotelstaystest.Config{})
 	p.WaitFor("h1", "Where would you like to stay?")
 	targets := browsertest.Eval[int](p.Tab, `document.querySelectorAll("a, button, input").length`)
 	reached := map[string]bool{}
@@ -231,10 +223,10 @@ func TestBrowserShowsTheFocus(t *testing.T) {
 
 // The first hotels can be chosen while the rest is on its way.
 func TestHotelsArriveInTheBrowser(t *testing.T) {
-	site := startSite(t)
-	p := openTab(t, site, browsertest.Screens[2])
+	p := openTab(t, browsertest.Screens[2], hotelstaystest.Config{})
+	site := p.site
 	site.get(site.searchAddress(60)) // fetches the token
-	site.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultSlowBody, BytesPerSecond: 4000})
+	site.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultSlowBody, BytesPerSecond: 12_000})
 	p.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf("location.href = %q", site.searchAddress(60))))
 	var early int
 	require.Eventually(t, func() bool {

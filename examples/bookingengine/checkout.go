@@ -8,213 +8,188 @@ import (
 	"fmt"
 	"net/http"
 	"net/mail"
-	"net/url"
-	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
+	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-type guestForm struct {
-	Email  string
-	Guests []guestFields
-	Errors formErrors
+// checkout is an attempt to book an offer.
+type checkout struct {
+	// Reference is the same for every Book of the checkout. However often its form is sent, the
+	// service makes one order.
+	Reference   string
+	SearchID    string
+	SessionID   string // of the search; Book needs it, and Cancel long after
+	Hotel       types.Hotel
+	Room        string
+	Occupancies []types.GuestPerRoom
+	// Offer is what the guest agreed to. Changed is what it is now, until the guest agrees. Gone
+	// means sold out.
+	Offer   types.RoomRatePkg
+	Changed *types.RoomRatePkg
+	Gone    bool
+	// Version counts what the guest has seen, so that an old page agrees to nothing.
+	Version int
+	// Form is what the guest sent last, without passport numbers. It is not stored with the order.
+	Form form `json:"-"`
 }
 
-// guestFields are the fields of one guest. The passport number is never shown again, so it is
-// not among them.
-type guestFields struct {
-	Label     string // such as "Room 1, child aged 5"
-	Room      int
-	Child     bool
-	Age       int
-	First     string
-	Last      string
-	FieldName string // prefix of the names of the fields
+// acceptable is what may differ without the consent of the guest: a lower price, and the id.
+var acceptable = hotelstays.Tolerance{Accept: []types.OfferField{types.OfferRatePkgID}}
+
+// refresh stores the offer as it is now, nil if it is gone. A change for the worse waits for
+// the consent of the guest.
+func (co *checkout) refresh(now *types.RoomRatePkg) {
+	co.Gone = now == nil
+	switch {
+	case co.Gone:
+		co.Changed = nil
+	case hotelstays.CompareOffer(&co.Offer, now).Within(acceptable):
+		co.Offer, co.Changed = *now, nil
+	case co.Changed == nil || len(hotelstays.CompareOffer(co.Changed, now).Changes) > 0:
+		co.Changed = now
+		co.Version++
+	}
 }
 
-// emptyGuests returns the form for these rooms.
-func emptyGuests(rooms []types.GuestPerRoom) guestForm {
-	var f guestForm
-	add := func(room int, what string, child bool, age int) {
-		f.Guests = append(f.Guests, guestFields{
-			Label: fmt.Sprintf("Room %d, %s", room, what), Room: room, Child: child, Age: age,
-			FieldName: fmt.Sprintf("guest%d", len(f.Guests)+1),
+// agree accepts the changed offer, if it is the one that the guest has seen.
+func (co *checkout) agree(version int) {
+	if co.Changed != nil && co.Version == version {
+		co.Offer, co.Changed = *co.Changed, nil
+		co.Version++
+	}
+}
+
+// ready reports whether the offer can be booked as the guest saw it.
+func (co *checkout) ready() bool { return !co.Gone && co.Changed == nil }
+
+// traveller is a person whose name the form asks for.
+type traveller struct {
+	types.Guest
+	Label string // such as "Room 1, child aged 5"
+	Field string // the beginning of the names of the fields
+}
+
+// Travellers returns who sleeps in the rooms.
+func (co checkout) Travellers() (all []traveller) {
+	add := func(room int, age *int, who string) {
+		all = append(all, traveller{
+			Guest: types.Guest{RoomIndex: room, IsChild: new(age != nil), Age: age},
+			Label: fmt.Sprintf("Room %d, %s", room, who), Field: fmt.Sprintf("guest%d", len(all)+1),
 		})
 	}
-	for i, room := range rooms {
+	for i, room := range co.Occupancies {
 		for n := range room.AdultCount {
-			add(i+1, fmt.Sprintf("adult %d", n+1), false, 0)
+			add(i+1, nil, fmt.Sprintf("adult %d", n+1))
 		}
 		for _, age := range room.ChildrenAges {
-			add(i+1, "child aged "+strconv.Itoa(age), true, age)
+			add(i+1, &age, fmt.Sprintf("child aged %d", age))
 		}
 	}
-	return f
+	return all
 }
 
-// read fills the form, checks it, and returns the guests for Book.
-func (f *guestForm) read(sent url.Values) (types.Holder, []types.Guest) {
-	f.Errors = nil
-	guests := make([]types.Guest, len(f.Guests))
-	for i := range f.Guests {
-		g := &f.Guests[i]
-		g.First = f.name(sent, g.FieldName+"_first", g.Label+": enter the first name.")
-		g.Last = f.name(sent, g.FieldName+"_last", g.Label+": enter the last name.")
+// guests reads and checks the form, and returns the guests for Book. The form keeps no passport
+// number: no page shows it again.
+func (f *form) guests(travellers []traveller) (holder types.Holder, guests []types.Guest) {
+	for i, t := range travellers {
+		t.FirstName = f.required(t.Field+"_first", "%s: enter the first name.", t.Label)
+		t.LastName = f.required(t.Field+"_last", "%s: enter the last name.", t.Label)
 		if i == 0 {
-			f.readEmail(sent)
+			holder = types.Holder{FirstName: t.FirstName, LastName: t.LastName, Email: f.text("email")}
+			address, err := mail.ParseAddress(holder.Email)
+			f.check(err == nil && address.Address == holder.Email, "email", "Enter an e-mail address such as name@example.com.")
 		}
-		passport := strings.TrimSpace(sent.Get(g.FieldName + "_passport"))
-		if utf8.RuneCountInString(passport) > types.MaxPassportNumber {
-			f.Errors.add(g.FieldName+"_passport", fmt.Sprintf("%s: a passport number has at most %d characters.", g.Label,
-				types.MaxPassportNumber))
-		}
-		guests[i] = types.Guest{
-			RoomIndex: g.Room, FirstName: g.First, LastName: g.Last, IsChild: new(g.Child), PassportNumber: types.NewSecret(passport),
-		}
-		if g.Child {
-			guests[i].Age = new(g.Age)
-		}
+		passport := f.text(t.Field + "_passport")
+		f.Del(t.Field + "_passport")
+		f.check(utf8.RuneCountInString(passport) <= types.MaxPassportNumber, t.Field+"_passport",
+			"%s: a passport number has at most %d characters.", t.Label, types.MaxPassportNumber)
+		t.PassportNumber = types.NewSecret(passport)
+		guests = append(guests, t.Guest)
 	}
-	return types.Holder{FirstName: guests[0].FirstName, LastName: guests[0].LastName, Email: f.Email}, guests
-}
-
-func (f *guestForm) name(sent url.Values, field, problem string) string {
-	value := strings.TrimSpace(sent.Get(field))
-	if value == "" || utf8.RuneCountInString(value) > maxTextInput {
-		f.Errors.add(field, problem)
-	}
-	return value
-}
-
-func (f *guestForm) readEmail(sent url.Values) {
-	f.Email = strings.TrimSpace(sent.Get("email"))
-	if address, err := mail.ParseAddress(f.Email); err != nil || address.Address != f.Email {
-		f.Errors.add("email", "Enter an e-mail address such as name@example.com.")
-	}
+	return holder, guests
 }
 
 // choose starts the checkout of an offer.
 func (s *site) choose(w http.ResponseWriter, r *http.Request) error {
 	co, err := s.engine.choose(r.Context(), r.PathValue("search"), r.PostFormValue("offer"))
-	if err != nil {
-		return err
-	}
-	return redirect(w, r, "/checkouts/"+co.Reference)
+	return redirect(w, r, err, "/checkouts/"+co.Reference)
 }
 
-// unbooked is a handler of a checkout that is not booked: it may have been the last room. Once
-// it is or may be booked, all its addresses lead to the order.
-func (s *site) unbooked(h handler) http.Handler {
-	return s.page(func(w http.ResponseWriter, r *http.Request) error {
+// unbooked is a page of a checkout that is not booked: it may have been the last room. Once it is
+// or may be booked, all its addresses lead to the order.
+func (s *site) unbooked(h func(http.ResponseWriter, *http.Request, checkout) error) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
 		o, err := s.engine.db.order(r.Context(), r.PathValue("reference"))
-		switch {
-		case errors.Is(err, errNoOrder), err == nil && o.State == notBooked:
-			return h(w, r)
-		case err != nil:
-			return err
+		if !errors.Is(err, errNoOrder) && (err != nil || o.State != notBooked) {
+			return redirect(w, r, err, "/orders/"+o.Checkout.Reference)
 		}
-		return redirect(w, r, "/orders/"+o.Checkout.Reference)
-	})
-}
-
-// checkoutOf returns the checkout of an address.
-func (s *site) checkoutOf(r *http.Request) (checkout, error) {
-	co, ok := s.engine.checkouts.get(r.PathValue("reference"))
-	if !ok {
-		return co, errExpired
+		co, known := s.engine.checkouts.Get(r.PathValue("reference"))
+		if !known {
+			return errExpired
+		}
+		return h(w, r, co)
 	}
-	return co, nil
 }
 
-// checkoutPage shows the guest form, the changed offer, or that the offer is gone.
-type checkoutPage struct {
-	checkout
-	MayBook bool
-}
-
-func (s *site) checkout(w http.ResponseWriter, r *http.Request) error {
-	co, err := s.checkoutOf(r)
-	if err != nil {
-		return err
-	}
-	return s.showCheckout(w, http.StatusOK, co)
-}
-
-func (s *site) showCheckout(w http.ResponseWriter, status int, co checkout) error {
-	page := "guests"
+// checkout shows the guest form, the changed offer, or that the offer is gone, also at the address
+// of a form that led to an error.
+func (s *site) checkout(w http.ResponseWriter, r *http.Request, co checkout) error {
+	status, page := http.StatusOK, "guests"
 	switch {
 	case co.Gone:
 		page = "gone"
 	case co.Changed != nil:
 		page = "changed"
+	case len(co.Form.Errors) > 0 && r.Method == http.MethodPost:
+		status = http.StatusUnprocessableEntity
 	}
-	return s.render(w, status, page, checkoutPage{co, s.engine.service.mayBook})
+	return s.render(w, status, page, co)
 }
 
 // checkAgain requests the offer as it is now.
-func (s *site) checkAgain(w http.ResponseWriter, r *http.Request) error {
-	co, err := s.checkoutOf(r)
-	if err != nil {
-		return err
-	}
-	if _, err := s.engine.check(r.Context(), co); err != nil {
-		return err
-	}
-	return redirect(w, r, "/checkouts/"+co.Reference)
+func (s *site) checkAgain(w http.ResponseWriter, r *http.Request, co checkout) error {
+	_, err := s.engine.check(r.Context(), co)
+	return redirect(w, r, err, "/checkouts/"+co.Reference)
 }
 
 // agree stores the guest's consent to a changed offer.
-func (s *site) agree(w http.ResponseWriter, r *http.Request) error {
+func (s *site) agree(w http.ResponseWriter, r *http.Request, co checkout) error {
 	version, err := strconv.Atoi(r.PostFormValue("version"))
 	if err != nil {
 		return errForm
 	}
-	co, err := s.engine.change(r.PathValue("reference"), func(co *checkout) { co.agree(version) })
-	if err != nil {
-		return err
-	}
-	return redirect(w, r, "/checkouts/"+co.Reference)
+	_, err = s.engine.change(co.Reference, func(co *checkout) { co.agree(version) })
+	return redirect(w, r, err, "/checkouts/"+co.Reference)
 }
 
 // book starts the booking once: double clicks, reloads and forms from two windows all lead to
 // the same order.
-func (s *site) book(w http.ResponseWriter, r *http.Request) error {
-	co, err := s.checkoutOf(r)
-	switch {
-	case err != nil:
-		return err
-	case !s.engine.service.mayBook:
+func (s *site) book(w http.ResponseWriter, r *http.Request, co checkout) error {
+	if !s.engine.service.MayBook {
 		return errNoBooking
 	}
 	if err := r.ParseForm(); err != nil {
 		return errForm
 	}
-	form := co.Guests
-	form.Guests = slices.Clone(form.Guests) // two requests at once must share nothing
-	holder, guests := form.read(r.PostForm)
-	if co, err = s.engine.change(co.Reference, func(co *checkout) { co.Guests = form }); err != nil {
+	sent := form{Values: r.PostForm}
+	holder, guests := sent.guests(co.Travellers())
+	co, err := s.engine.change(co.Reference, func(co *checkout) { co.Form = sent })
+	if err != nil {
 		return err
 	}
-	if len(form.Errors) > 0 {
-		return s.showCheckout(w, http.StatusUnprocessableEntity, co)
+	if len(sent.Errors) > 0 {
+		return s.checkout(w, r, co)
 	}
 	// The offer may have changed while the guest filled in the form.
 	if co, err = s.engine.check(r.Context(), co); err != nil {
 		return err
 	}
-	if !co.ready() || r.PostForm.Get("version") != strconv.Itoa(co.Version) {
-		return redirect(w, r, "/checkouts/"+co.Reference)
+	if !co.ready() || sent.Get("version") != strconv.Itoa(co.Version) {
+		return redirect(w, r, nil, "/checkouts/"+co.Reference)
 	}
-	if err := s.engine.book(r.Context(), co, holder, guests); err != nil {
-		return err
-	}
-	return redirect(w, r, "/orders/"+co.Reference)
-}
-
-// returned leads back to the checkout from the address of its forms, where an error page was shown.
-func (s *site) returned(w http.ResponseWriter, r *http.Request) error {
-	return redirect(w, r, "/checkouts/"+r.PathValue("reference"))
+	err = s.engine.book(r.Context(), co, holder, guests)
+	return redirect(w, r, err, "/orders/"+co.Reference)
 }

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
+	"strings"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite"
@@ -30,40 +31,38 @@ type database struct {
 	dialect hotelstayssql.Dialect
 }
 
-// openDatabase opens PostgreSQL at a URL, or without one a SQLite file, and creates missing
-// tables. A real engine creates them when it is deployed. Close it.
-func openDatabase(ctx context.Context, file, postgres string, log *slog.Logger) (*database, error) {
-	driver, dsn, dialect := "pgx", postgres, hotelstayssql.PostgreSQL
-	if postgres == "" {
-		if err := private(file); err != nil {
+// openDatabase opens the URL of a PostgreSQL or the file of a SQLite, and creates missing tables. A
+// real engine creates them when it is deployed. Close it.
+func openDatabase(ctx context.Context, where string, log *slog.Logger) (db *database, err error) {
+	driver, connections, dialect := "pgx", 10, hotelstayssql.PostgreSQL
+	if !strings.Contains(where, "://") {
+		if err := private(where); err != nil {
 			return nil, err
 		}
-		driver, dialect = "sqlite", hotelstayssql.SQLite
-		dsn = "file:" + url.PathEscape(file) + "?_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)"
+		driver, connections, dialect = "sqlite", 1, hotelstayssql.SQLite // its goroutines take turns
+		where = "file:" + url.PathEscape(where) + "?_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)"
 	}
-	pool, err := sql.Open(driver, dsn)
+	pool, err := sql.Open(driver, where)
 	if err != nil {
 		return nil, err
 	}
-	pool.SetMaxOpenConns(10)
-	if dialect == hotelstayssql.SQLite {
-		pool.SetMaxOpenConns(1) // its goroutines take turns
-	}
-	if err = hotelstayssql.Migrate(ctx, pool, dialect); err == nil {
-		_, err = pool.ExecContext(ctx, schema)
-	}
-	var warnings []hotelstayssql.Warning
-	if err == nil {
-		warnings, err = hotelstayssql.Check(ctx, pool, dialect)
-	}
-	if err != nil {
-		pool.Close()
+	defer func() {
+		if err != nil {
+			pool.Close()
+		}
+	}()
+	pool.SetMaxOpenConns(connections)
+	if err := hotelstayssql.Migrate(ctx, pool, dialect); err != nil {
 		return nil, err
 	}
+	if _, err := pool.ExecContext(ctx, schema); err != nil {
+		return nil, err
+	}
+	warnings, err := hotelstayssql.Check(ctx, pool, dialect)
 	for _, w := range warnings {
 		log.Warn("a setting of the database does harm", "setting", w.String())
 	}
-	return &database{pool, dialect}, nil
+	return &database{pool, dialect}, err
 }
 
 // private creates a file, if it is missing, that only its owner may read: guests' names are in it.
@@ -73,8 +72,7 @@ func private(file string) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	return f.Chmod(0o600)
+	return errors.Join(f.Chmod(0o600), f.Close())
 }
 
 // inTx commits what fn writes, or nothing.
@@ -132,23 +130,4 @@ func change(ctx context.Context, tx *sql.Tx, reference string, how func(*order))
 // change is change in a transaction of its own.
 func (db *database) change(ctx context.Context, reference string, how func(*order)) error {
 	return db.inTx(ctx, func(tx *sql.Tx) error { return change(ctx, tx, reference, how) })
-}
-
-// claim returns the references of up to limit orders to read now. They are due again at the
-// end of the lease, because this process may die.
-func (db *database) claim(ctx context.Context, now, lease int64, limit int) (due []string, err error) {
-	rows, err := db.QueryContext(ctx, `UPDATE orders SET next_read = $1 WHERE next_read BETWEEN 1 AND $2 AND reference IN
-		(SELECT reference FROM orders WHERE next_read BETWEEN 1 AND $2 ORDER BY next_read LIMIT $3) RETURNING reference`, lease, now, limit)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var reference string
-		if err := rows.Scan(&reference); err != nil {
-			return nil, err
-		}
-		due = append(due, reference)
-	}
-	return due, rows.Err()
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
@@ -27,22 +28,23 @@ import (
 
 // engine is safe for concurrent use.
 type engine struct {
-	client  *hotelstays.Client
-	service *service
-	db      *database
-	journal *hotelstayssql.Journal
-	log     *slog.Logger
+	client   *hotelstays.Client
+	service  *service
+	db       *database
+	journal  *hotelstayssql.Journal
+	webhooks *hotelstays.WebhookHandler // nil without a callback URL
+	log      *slog.Logger
 
-	searches  *shelf[search]
-	shown     *shelf[shownOffer]         // by offerID
-	checkouts *shelf[checkout]           // by reference
-	webhooks  *hotelstays.WebhookHandler // nil without a callback URL
+	// In memory, the latest ones. A real engine keeps them in a shared cache.
+	searches  *lru.Cache[string, search]
+	shown     *lru.Cache[string, checkout] // offers as a guest saw them, by offerID: prices never come from a browser
+	checkouts *lru.Cache[string, checkout] // by reference
+	changing  sync.Mutex                   // of a checkout
 
-	sending  sync.WaitGroup  // Books and Cancels
-	sends    context.Context // of these
-	endSends context.CancelFunc
-	ctx      context.Context // of the other goroutines
+	ctx      context.Context // of the engine's goroutines
 	stop     context.CancelFunc
+	sends    context.Context // of a Book and a Cancel, which have more time to end
+	endSends context.CancelFunc
 	work     sync.WaitGroup
 }
 
@@ -57,22 +59,22 @@ const (
 // newEngine returns an engine, which ends the bookings that an earlier one left open. Close
 // it, then the database.
 func newEngine(svc *service, db *database, log *slog.Logger) (*engine, error) {
-	log = slog.New(pageLog{log.Handler()})
-	opts := []hotelstays.Option{hotelstays.WithCurrency("EUR"), hotelstays.WithLogger(log), hotelstays.WithServiceFacts(svc.facts),
-		hotelstays.WithRequestID(requestIDOfPage)}
-	client, err := hotelstays.New(svc.baseURL, svc.credential, append(opts, svc.options...)...)
-	if err != nil {
+	e := &engine{service: svc, db: db, log: log}
+	e.searches, _ = lru.New[string, search](1_000) // only a size below 1 is an error
+	e.shown, _ = lru.New[string, checkout](20_000)
+	e.checkouts, _ = lru.New[string, checkout](5_000)
+	opts := []hotelstays.Option{hotelstays.WithCurrency("EUR"), hotelstays.WithLogger(e.log),
+		hotelstays.WithServiceFacts(svc.facts), hotelstays.WithTraceIDFrom(pageIDOf)}
+	var err error
+	if e.client, err = hotelstays.New(svc.BaseURL, svc.credential, append(opts, svc.options...)...); err != nil {
 		return nil, err
-	}
-	e := &engine{
-		client: client, service: svc, db: db, log: log,
-		searches: newShelf[search](1_000), shown: newShelf[shownOffer](20_000), checkouts: newShelf[checkout](5_000),
 	}
 	// The key encrypts a request from Begin to Send. If this process is killed in between, the next
 	// one sends it, so the key is made of what both have.
 	key := sha256.Sum256([]byte("journal:" + svc.credential.AppSecret.Reveal()))
-	e.journal, err = hotelstayssql.NewJournal(db.DB, db.dialect, client, hotelstayssql.JournalOptions{
-		OnOutcome: e.settle, Keys: []types.Secret{types.NewSecret(string(key[:]))}, BookTimeout: sendTimeout, PollInterval: svc.pause, Logger: log,
+	e.journal, err = hotelstayssql.NewJournal(db.DB, db.dialect, e.client, hotelstayssql.JournalOptions{
+		OnOutcome: e.settle, Keys: []types.Secret{types.NewSecret(string(key[:]))},
+		BookTimeout: sendTimeout, PollInterval: svc.pause, Logger: e.log,
 	})
 	if err != nil {
 		return nil, err
@@ -82,9 +84,9 @@ func newEngine(svc *service, db *database, log *slog.Logger) (*engine, error) {
 			return nil, err
 		}
 	}
-	e.sends, e.endSends = context.WithCancel(context.Background())
 	e.ctx, e.stop = context.WithCancel(context.Background())
-	e.work.Go(e.keepUp)
+	e.sends, e.endSends = context.WithCancel(context.Background())
+	e.work.Go(e.follow)
 	e.work.Go(func() {
 		if err := e.journal.Run(e.ctx); err != nil {
 			e.log.Error("open bookings stay open", "error", err)
@@ -95,88 +97,71 @@ func newEngine(svc *service, db *database, log *slog.Logger) (*engine, error) {
 
 // close ends the work and waits for it. The next start continues it.
 func (e *engine) close() {
-	late := time.AfterFunc(stopGrace, e.endSends)
-	e.sending.Wait() // an answer that comes saves ten minutes of polls
+	e.stop()
+	late := time.AfterFunc(stopGrace, e.endSends) // an answer that comes before saves ten minutes of polls
+	e.work.Wait()
 	late.Stop()
 	e.endSends()
-	e.stop()
-	e.work.Wait()
 	e.client.CloseIdleConnections()
 }
 
 // inBackground does work that must not end with the request of its page.
 func (e *engine) inBackground(page context.Context, work func(context.Context)) {
-	e.sending.Go(func() {
+	e.work.Go(func() {
 		ctx, cancel := context.WithTimeout(context.WithValue(e.sends, pageID{}, pageIDOf(page)), sendTimeout)
 		defer cancel()
 		work(ctx)
 	})
 }
 
-// search starts a search, and returns with its first hotel or with none. The others arrive
-// while the page is shown. Close it.
-func (e *engine) search(ctx context.Context, req hotelstays.HotelListRequest) (*arriving, error) {
-	req.MaxRatesPerHotel, req.SortBy = 1, types.SortPriceAsc
-	stream := e.client.HotelListStream(ctx, &req) // the first page; HotelListPages has them all
-	a := &arriving{ctx: ctx, engine: e, stream: stream, search: search{ID: uuid.NewString(), Request: req}}
-	a.next, a.close = iter.Pull2(stream.Hotels())
-	if a.take(); a.Err != nil {
-		a.close()
-		return nil, a.Err
-	}
-	begun, _ := stream.Response()
-	a.Request.SessionID = begun.Basic.SessionID
-	return a, nil
+// search is a search of a guest.
+type search struct {
+	ID string
+	// Request has the session of the search, to which its offers belong.
+	Request hotelstays.HotelListRequest
+	Hotels  []types.Hotel // that have arrived
 }
 
-// arriving is a search whose hotels are still on their way.
+// arriving is a search whose hotels are on their way.
 type arriving struct {
 	search
-	Err error // why hotels are missing
-	// shown is called when the page has received a hotel.
-	shown func()
-
-	ctx    context.Context
-	engine *engine
-	stream *hotelstays.HotelListStream
-	first  *types.Hotel // that the page has not received; nil: there is none
-	next   func() (*types.Hotel, error, bool)
-	close  func()
+	// Arriving yields the hotels as they arrive, and stores each before the guest can choose it.
+	Arriving iter.Seq[*types.Hotel]
+	Err      error // why hotels are missing
+	Partial  bool  // not every supplier answered
+	Retry    bool  // the same search may find something in a moment
 }
 
-// Any reports whether there are hotels.
-func (a *arriving) Any() bool { return a.first != nil }
-
-// Arriving yields the hotels as they arrive, and stores each before the guest can choose it.
-func (a *arriving) Arriving() iter.Seq[*types.Hotel] {
-	return func(yield func(*types.Hotel) bool) {
-		for ; a.first != nil; a.take() {
-			a.Hotels = append(a.Hotels, *a.first)
-			a.engine.searches.put(a.ID, a.search)
-			if !yield(a.first) {
+// search returns a search that begins with the range over its hotels. It calls shown when the page
+// has received a hotel.
+func (e *engine) search(ctx context.Context, req hotelstays.HotelListRequest, shown func()) *arriving {
+	req.MaxRatesPerHotel, req.SortBy = 1, types.SortPriceAsc
+	a := &arriving{search: search{ID: uuid.NewString(), Request: req}}
+	a.Arriving = func(yield func(*types.Hotel) bool) {
+		stream := e.client.HotelListStream(ctx, &req) // the first page; HotelListPages has them all
+		for hotel, err := range stream.Hotels() {
+			if a.Err = err; err != nil {
 				return
 			}
-			a.shown()
+			resp, _ := stream.Response()
+			a.Request.SessionID = resp.Basic.SessionID // if a header names it
+			a.Hotels = append(a.Hotels, *hotel)
+			e.searches.Add(a.ID, a.search)
+			if !yield(hotel) {
+				return
+			}
+			shown()
+		}
+		resp, _ := stream.Response()
+		a.Request.SessionID = resp.Basic.SessionID
+		e.searches.Add(a.ID, a.search)
+		a.Partial, a.Retry = len(resp.Basic.Notices) > 0, resp.Basic.EmptyReason.Retryable()
+		if a.Partial || resp.Total == 0 {
+			e.log.InfoContext(ctx, "the search is not complete",
+				"remark", resp.Basic.StatusRemark, "notices", resp.Basic.Notices, "reason", resp.Basic.EmptyReason)
 		}
 	}
-}
-
-// take waits for the next hotel. At the end it reads what else the answer says.
-func (a *arriving) take() {
-	var more bool
-	if a.first, a.Err, more = a.next(); more {
-		return
-	}
-	resp, _ := a.stream.Response()
-	if a.Request.SessionID == "" { // no header named it
-		a.Request.SessionID = resp.Basic.SessionID
-		a.engine.searches.put(a.ID, a.search)
-	}
-	a.Partial, a.Retry = len(resp.Basic.Notices) > 0, resp.Basic.EmptyReason.Retryable()
-	if a.Partial || resp.Total == 0 {
-		a.engine.log.InfoContext(a.ctx, "the search is not complete",
-			"remark", resp.Basic.StatusRemark, "notices", resp.Basic.Notices, "reason", resp.Basic.EmptyReason)
-	}
+	return a
 }
 
 // rates returns the rooms of a hotel with their offers, and stores them. It omits offers that
@@ -193,7 +178,10 @@ func (e *engine) rates(ctx context.Context, s search, hotel types.Hotel) ([]type
 		room := &resp.Rooms[i]
 		room.Rates = slices.DeleteFunc(room.Rates, func(r types.RoomRatePkg) bool { return r.IncludesPackaging })
 		for _, rate := range room.Rates {
-			e.shown.put(offerID(s.ID, rate.RatePkgID), shownOffer{Hotel: hotel, Room: text(&room.RoomTypeName), Rate: rate})
+			e.shown.Add(offerID(s.ID, rate.RatePkgID), checkout{
+				SearchID: s.ID, SessionID: s.Request.SessionID, Occupancies: s.Request.RoomOccupancies,
+				Hotel: hotel, Room: room.RoomTypeName.In("en"), Offer: rate,
+			})
 		}
 	}
 	return slices.DeleteFunc(resp.Rooms, func(r types.Room) bool { return len(r.Rates) == 0 }), nil
@@ -204,17 +192,12 @@ func offerID(searchID, ratePkgID string) string { return searchID + " " + ratePk
 
 // choose starts the checkout of an offer that the guest has seen.
 func (e *engine) choose(ctx context.Context, searchID, ratePkgID string) (checkout, error) {
-	s, known := e.searches.get(searchID)
-	offer, shown := e.shown.get(offerID(searchID, ratePkgID))
-	if !known || !shown {
-		return checkout{}, errExpired
+	co, shown := e.shown.Get(offerID(searchID, ratePkgID))
+	if !shown {
+		return co, errExpired
 	}
-	co := checkout{
-		Reference: uuid.NewString(), SearchID: s.ID, SessionID: s.Request.SessionID,
-		Hotel: offer.Hotel, Room: offer.Room, Offer: offer.Rate,
-		Occupancies: s.Request.RoomOccupancies, Guests: emptyGuests(s.Request.RoomOccupancies),
-	}
-	e.checkouts.put(co.Reference, co)
+	co.Reference = uuid.NewString()
+	e.checkouts.Add(co.Reference, co)
 	return e.check(ctx, co)
 }
 
@@ -238,41 +221,16 @@ func forgotten(err error) error {
 
 // change changes a checkout and returns it.
 func (e *engine) change(reference string, how func(*checkout)) (checkout, error) {
-	co, known := e.checkouts.update(reference, how)
+	e.changing.Lock()
+	defer e.changing.Unlock()
+	co, known := e.checkouts.Get(reference)
 	if !known {
 		return co, errExpired
 	}
+	how(&co)
+	e.checkouts.Add(reference, co)
 	return co, nil
 }
-
-// acceptable is what may differ without the consent of the guest: a lower price, and the id.
-var acceptable = hotelstays.Tolerance{Accept: []types.OfferField{types.OfferRatePkgID}}
-
-// refresh stores the offer as it is now, nil if it is gone. A change for the worse waits for
-// the consent of the guest.
-func (co *checkout) refresh(now *types.RoomRatePkg) {
-	co.Gone = now == nil
-	switch {
-	case co.Gone:
-		co.Changed = nil
-	case hotelstays.CompareOffer(&co.Offer, now).Within(acceptable):
-		co.Offer, co.Changed = *now, nil
-	case co.Changed == nil || len(hotelstays.CompareOffer(co.Changed, now).Changes) > 0:
-		co.Changed = now
-		co.Version++
-	}
-}
-
-// agree accepts the changed offer, if it is the one that the guest has seen.
-func (co *checkout) agree(version int) {
-	if co.Changed != nil && co.Version == version {
-		co.Offer, co.Changed = *co.Changed, nil
-		co.Version++
-	}
-}
-
-// ready reports whether the offer can be booked as the guest saw it.
-func (co *checkout) ready() bool { return !co.Gone && co.Changed == nil }
 
 // book starts a booking, once for each checkout, and returns at once. Its row and its entry in
 // the journal are committed before Book is sent.
@@ -324,65 +282,6 @@ func (e *engine) update(ctx context.Context, reference string, how func(*order))
 	}
 }
 
-// keepUp reads the orders that are due, many in one request, until the engine closes. A
-// webhook makes an order due. A real engine uses a job queue.
-func (e *engine) keepUp() {
-	for e.ctx.Err() == nil {
-		read, err := e.readDue()
-		if err != nil && e.ctx.Err() == nil {
-			e.log.Error("reading orders", "error", err)
-		}
-		if read == 0 {
-			select {
-			case <-time.After(e.service.pause):
-			case <-e.ctx.Done():
-			}
-		}
-	}
-}
-
-// readDue reads orders that are due, stores them, and returns how many these are.
-func (e *engine) readDue() (int, error) {
-	now, lease := time.Now().UnixMilli(), time.Now().Add(readLease).UnixMilli()
-	due, err := e.db.claim(e.ctx, now, lease, readBatch)
-	if err != nil || len(due) == 0 {
-		return 0, err
-	}
-	resp, err := e.client.QueryOrders(e.ctx, &hotelstays.QueryOrdersRequest{CustomerReferenceNos: due})
-	if err != nil {
-		return len(due), err
-	}
-	seen := make(map[string]*types.Order)
-	for i := range resp.Orders {
-		seen[resp.Orders[i].CustomerReferenceNo] = &resp.Orders[i]
-	}
-	for _, reference := range due {
-		ask := false
-		e.update(e.ctx, reference, func(o *order) {
-			if o.nextRead == lease { // else something has happened meanwhile, and it is read again
-				o.saw(seen[reference])
-				ask = seen[reference] != nil && o.lacksVoucher(e.service.facts.OrderStates)
-			}
-		})
-		if ask {
-			e.work.Go(func() { e.askVoucher(reference) })
-		}
-	}
-	return len(due), nil
-}
-
-// askVoucher stores the status of the voucher.
-func (e *engine) askVoucher(reference string) {
-	resp, err := e.client.OrderVoucher(e.ctx, &hotelstays.OrderVoucherRequest{CustomerReferenceNo: reference})
-	if err != nil {
-		if e.ctx.Err() == nil {
-			e.log.Error("asking for a voucher", "reference", reference, "error", err)
-		}
-		return
-	}
-	e.update(e.ctx, reference, func(o *order) { o.Voucher = resp.Status })
-}
-
 // openVoucher returns the order's current voucher, verified.
 func (e *engine) openVoucher(ctx context.Context, o order) (*hotelstays.VoucherDocument, error) {
 	return e.client.OpenVoucher(ctx, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: o.Booked.PlatformReferenceNo})
@@ -408,7 +307,7 @@ func (e *engine) cancel(ctx context.Context, reference, reason string) error {
 	return err
 }
 
-// carryOut cancels an order and stores the result. Until it is known, keepUp finds it out,
+// carryOut cancels an order and stores the result. Until it is known, follow finds it out,
 // also after a restart.
 func (e *engine) carryOut(ctx context.Context, req *hotelstays.CancelRequest) {
 	outcome, err := e.client.CancelAndRead(ctx, req)

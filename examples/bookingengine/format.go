@@ -17,7 +17,6 @@ import (
 var templateFuncs = template.FuncMap{
 	"price":     price,
 	"selling":   selling,
-	"text":      text,
 	"deadline":  deadline,
 	"day":       day,
 	"meals":     meals,
@@ -45,25 +44,19 @@ func price(m types.Money) string {
 	if err != nil {
 		return "price on request" // absent is not zero
 	}
-	digits, fraction, _ := strings.Cut(amount.Abs().StringFixed(max(0, -amount.Exponent())), ".")
-	for i := len(digits) - 3; i > 0; i -= 3 {
+	digits := amount.StringFixed(max(0, -amount.Exponent()))
+	for i := strings.Index(digits+".", ".") - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]
-	}
-	if fraction != "" {
-		digits += "." + fraction
-	}
-	if amount.IsNegative() {
-		digits = "-" + digits
 	}
 	return m.Currency + "\u00a0" + digits
 }
 
-// text returns a text in English, or in any other language.
-func text(t *types.I18N) string {
-	if t == nil {
-		return ""
+// fee describes what a cancellation costs.
+func fee(m types.Money) string {
+	if amount, err := m.Decimal(); err == nil && amount.IsZero() {
+		return "free"
 	}
-	return cmp.Or(t.EN, t.AR, t.ZH)
+	return price(m)
 }
 
 // deadline formats a time in the service's zone, or returns it unchanged.
@@ -100,50 +93,24 @@ func meals(board *types.Board) string {
 	if board == nil {
 		return "Meals not stated"
 	}
-	return cmp.Or(text(board.BoardName), boards[board.BoardID], "Meal plan "+string(board.BoardID))
+	return cmp.Or(board.BoardName.In("en"), boards[board.BoardID], "Meal plan "+string(board.BoardID))
 }
 
 // refund describes how far an offer is refundable.
 func refund(r types.RoomRatePkg) string {
 	until, err := r.RefundableUntil.Time()
-	switch {
+	switch past := err == nil && time.Now().After(until); {
 	case r.RefundableMode == types.RefundableNo:
 		return "Not refundable"
-	case err == nil && time.Now().After(until):
-		return "See the cancellation terms"
-	case r.RefundableMode == types.RefundableFull && r.RefundableUntil != "":
+	case r.RefundableMode == types.RefundableFull && r.RefundableUntil != "" && !past:
 		return "Free cancellation until " + deadline(r.RefundableUntil)
-	case r.RefundableMode == types.RefundablePartial:
+	case r.RefundableMode == types.RefundablePartial && !past:
 		return "Partly refundable"
 	}
 	return "See the cancellation terms"
 }
 
-// fee describes a step of the cancellation terms.
-func fee(m types.Money) string {
-	if amount, err := m.Decimal(); err == nil && amount.IsZero() {
-		return "free"
-	}
-	return price(m)
-}
-
-// feeStep returns the current step of the cancellation terms: the one that ends next. It is
-// unknown if a deadline is malformed or all are past.
-func feeStep(steps []types.CancelFee, now time.Time) (step types.CancelFee, known bool) {
-	var ends time.Time
-	for _, s := range steps {
-		until, err := s.Until.Time()
-		if err != nil {
-			return types.CancelFee{}, false
-		}
-		if until.After(now) && (!known || until.Before(ends)) {
-			step, ends, known = s, until, true
-		}
-	}
-	return step, known
-}
-
-// cheapest returns the lowest price of a hotel.
+// cheapest returns the lowest price of a hotel. The search asked for one offer.
 func cheapest(h types.Hotel) types.Money {
 	for _, room := range h.Rooms {
 		for _, rate := range room.Rates {
@@ -158,12 +125,8 @@ func cheapest(h types.Hotel) types.Money {
 
 // count formats a number of things, such as "2 rooms", without a line break.
 func count(n int, thing string) string {
-	switch {
-	case n == 1: // as it is
-	case thing == "child":
-		thing = "children"
-	default:
-		thing += "s"
+	if n != 1 {
+		thing = cmp.Or(map[string]string{"child": "children"}[thing], thing+"s")
 	}
 	return fmt.Sprintf("%d\u00a0%s", n, thing)
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -27,6 +26,8 @@ func TestPricesKeepEveryDigit(t *testing.T) {
 	} {
 		assert.Equal(t, want, price(types.Money{Currency: "EUR", Amount: amount}))
 	}
+	assert.Equal(t, "free", fee(types.Money{Currency: "EUR", Amount: "0.00"}))
+	assert.Equal(t, "price on request", fee(types.Money{}), "an absent amount is not free")
 }
 
 func TestSellersKeepToABindingPrice(t *testing.T) {
@@ -36,54 +37,29 @@ func TestSellersKeepToABindingPrice(t *testing.T) {
 	assert.Equal(t, gross, selling(types.Rate{NetRate: net, GrossRate: &gross, RespectGrossRate: true}))
 }
 
-func TestDeadlinesKeepTheirZone(t *testing.T) {
-	assert.Equal(t, "Mon 18 Jan 2027, 18:00 UTC", deadline("2027-01-18T18:00:00Z"))
-	assert.Equal(t, "Mon 18 Jan 2027, 18:00 UTC+04:00", deadline("2027-01-18T18:00:00+04:00"))
-	assert.Equal(t, "18 January, 6 p.m.", deadline("18 January, 6 p.m."))
-	assert.Equal(t, "Thu 24 Dec 2026", day("2026-12-24"))
-	assert.Equal(t, "24.12.2026", day("24.12.2026"))
-}
-
-func TestMealsHaveAName(t *testing.T) {
-	assert.Equal(t, "Breakfast buffet", meals(&types.Board{BoardID: types.BoardBB, BoardName: &types.I18N{EN: "Breakfast buffet"}}))
-	assert.Equal(t, "Bed and breakfast", meals(&types.Board{BoardID: types.BoardBB}))
-	assert.Equal(t, "Meal plan TI", meals(&types.Board{BoardID: types.BoardTI}))
-	assert.Equal(t, "Meals not stated", meals(nil))
-}
-
-func TestTheFeeIsThatOfTheStepThatEndsNext(t *testing.T) {
-	free := types.CancelFee{Until: "2027-01-18T18:00:00Z", Fee: types.Money{Currency: "EUR", Amount: "0.00"}}
-	late := types.CancelFee{Until: "2027-01-21T00:00:00Z", Fee: types.Money{Currency: "EUR", Amount: "90.10"}}
-	odd := types.CancelFee{Until: "soon"}
-	at := func(text string) time.Time {
-		parsed, err := time.Parse(time.DateOnly, text)
-		assert.NoError(t, err)
-		return parsed
-	}
-	for _, test := range []struct {
-		steps []types.CancelFee
-		at    string
-		want  types.CancelFee
-		known bool
-	}{
-		{[]types.CancelFee{free, late}, "2027-01-01", free, true},
-		{[]types.CancelFee{late, free}, "2027-01-01", free, true},
-		{[]types.CancelFee{free, late}, "2027-01-19", late, true},
-		{[]types.CancelFee{free, late}, "2027-01-21", types.CancelFee{}, false},
-		{[]types.CancelFee{free, odd}, "2027-01-01", types.CancelFee{}, false},
-		{nil, "2027-01-01", types.CancelFee{}, false},
+func TestTextsForTravellers(t *testing.T) {
+	for want, got := range map[string]string{
+		"Mon 18 Jan 2027, 18:00 UTC":       deadline("2027-01-18T18:00:00Z"),
+		"Mon 18 Jan 2027, 18:00 UTC+04:00": deadline("2027-01-18T18:00:00+04:00"),
+		"18 January, 6 p.m.":               deadline("18 January, 6 p.m."),
+		"Thu 24 Dec 2026":                  day("2026-12-24"),
+		"24.12.2026":                       day("24.12.2026"),
+		"1\u00a0night":                     nights("2026-12-24", "2026-12-25"),
+		"":                                 nights("2026-12-24", "25.12.2026"),
+		"2\u00a0rooms, 3\u00a0adults, 1\u00a0child":  occupancy([]types.GuestPerRoom{{AdultCount: 2}, {AdultCount: 1, ChildrenAges: []int{5}}}),
+		"1\u00a0room, 1\u00a0adult, 2\u00a0children": occupancy([]types.GuestPerRoom{{AdultCount: 1, ChildrenAges: []int{5, 9}}}),
+		"1\u00a0room, 2\u00a0adults":                 occupancy([]types.GuestPerRoom{{AdultCount: 2}}),
+		"Breakfast buffet":                           meals(&types.Board{BoardID: types.BoardBB, BoardName: &types.I18N{EN: "Breakfast buffet"}}),
+		"Bed and breakfast":                          meals(&types.Board{BoardID: types.BoardBB}),
+		"Meal plan TI":                               meals(&types.Board{BoardID: types.BoardTI}),
+		"Meals not stated":                           meals(nil),
 	} {
-		step, known := feeStep(test.steps, at(test.at))
-		assert.Equal(t, test.want, step)
-		assert.Equal(t, test.known, known)
+		assert.Equal(t, want, got)
 	}
-	assert.Equal(t, "free", fee(free.Fee))
-	assert.Equal(t, "EUR\u00a090.10", fee(late.Fee))
-	assert.Equal(t, "price on request", fee(odd.Fee), "an absent amount is not free")
 }
 
 // Without the numbers of order states a page shows only what is certain.
-func TestTheStatusSaysNoMoreThanIsKnown(t *testing.T) {
+func TestStatusSaysNoMoreThanIsKnown(t *testing.T) {
 	none, states := hotelstays.OrderStates{}, hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{4}}
 	for _, test := range []struct {
 		order  types.Order
@@ -102,14 +78,14 @@ func TestTheStatusSaysNoMoreThanIsKnown(t *testing.T) {
 }
 
 // A non-refundable rate shows no free cancellation, whatever its terms.
-func TestTermsOfWhatCannotBeRefunded(t *testing.T) {
+func TestTermsOfOffersThatCannotBeRefunded(t *testing.T) {
 	steps := []types.CancelFee{{Until: "2027-01-20T12:00:00Z", Fee: types.Money{Currency: "EUR", Amount: "90.10"}}}
 	terms := func(mode types.RefundableMode, steps []types.CancelFee) string {
 		var page strings.Builder
-		require.NoError(t, parsePages()["order"].ExecuteTemplate(&page, "terms", types.RoomRatePkg{RefundableMode: mode, CancelFees: steps}))
+		require.NoError(t, parsePages(nil)["order"].ExecuteTemplate(&page, "terms", types.RoomRatePkg{RefundableMode: mode, CancelFees: steps}))
 		return page.String()
 	}
-	assert.Contains(t, terms(types.RefundableFull, steps), "until Wed 20 Jan 2027, 12:00 UTC")
+	assert.Contains(t, terms(types.RefundableFull, steps), "until Wed 20 Jan 2027, 12:00 UTC: EUR\u00a090.10")
 	assert.Contains(t, terms(types.RefundablePartial, nil), "Partly refundable")
 	no := terms(types.RefundableNo, steps)
 	assert.Contains(t, no, "Not refundable")

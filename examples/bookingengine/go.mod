@@ -12,6 +12,7 @@ require (
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.22.1
 	github.com/google/uuid v1.6.0
+	github.com/hashicorp/golang-lru/v2 v2.0.7
 	github.com/hotelstays/hotelstays-go v0.0.0-00010101000000-000000000000
 	github.com/hotelstays/hotelstays-go/cmd/hotelstays-sandbox/browsertest v0.0.0-00010101000000-000000000000
 	github.com/hotelstays/hotelstays-go/contrib/sql v0.0.0-00010101000000-000000000000

@@ -3,11 +3,9 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"html"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -18,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -36,81 +35,61 @@ type testSite struct {
 	t    *testing.T
 	base string
 	srv  *hotelstaystest.Server
-	log  *logBuffer
-	// file and postgres are those of openDatabase.
-	file, postgres string
-	// atEnd is closed when the site has ended.
-	atEnd []io.Closer
+	log  logBuffer
+	db   string // of openDatabase
 }
 
 // startSite serves a site on loopback until the test ends.
-func startSite(t *testing.T, config ...hotelstaystest.Config) *testSite {
+func startSite(t *testing.T, config hotelstaystest.Config) *testSite {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	base := "http://" + listener.Addr().String()
-	srv := hotelstaystest.NewServer(&append(config, hotelstaystest.Config{})[0])
-	s := newTestSite(t, srv, sandboxService(srv, base))
-	s.base = base
+	s := &testSite{t: t, base: "http://" + listener.Addr().String(), srv: hotelstaystest.NewServer(&config)}
+	s.start(sandboxService(s.srv, s.base))
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- serve(ctx, listener, s.site) }()
 	t.Cleanup(func() {
 		stop()
 		require.NoError(t, <-served, "the site should end in time")
-		for _, open := range s.atEnd {
-			open.Close()
-		}
 		s.engine.close()
-		srv.Close()
+		s.srv.Close()
 	})
 	return s
 }
 
-// memorySite is a site without sockets, for a synctest bubble. Close it in the bubble.
-func memorySite(t *testing.T, config ...hotelstaystest.Config) (s *testSite, closeSite func()) {
+// inBubble runs a test on a site without sockets, whose clock is virtual.
+func inBubble(t *testing.T, test func(s *testSite), config ...hotelstaystest.Config) {
 	t.Helper()
-	receiver := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.ServeHTTP(w, r) })
-	c := append(config, hotelstaystest.Config{})[0]
-	c.InMemory, c.Webhooks.CallbackHandler = true, receiver
-	srv := hotelstaystest.NewServer(&c)
-	svc := sandboxService(srv, "http://127.0.0.1")
-	svc.pause = 5 * time.Second
-	svc.options = []hotelstays.Option{hotelstays.WithHTTPClient(srv.Client())}
-	s = newTestSite(t, srv, svc)
-	return s, func() {
-		s.engine.close()
-		srv.Close()
-	}
-}
-
-func newTestSite(t *testing.T, srv *hotelstaystest.Server, svc *service) *testSite {
-	t.Helper()
-	log := &logBuffer{}
-	s := &testSite{t: t, srv: srv, log: log, file: filepath.Join(t.TempDir(), "bookings.db")}
-	s.start(svc)
-	return s
+	synctest.Test(t, func(t *testing.T) {
+		s := &testSite{t: t}
+		c := append(config, hotelstaystest.Config{})[0]
+		c.InMemory = true
+		c.Webhooks.CallbackHandler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.ServeHTTP(w, r) })
+		s.srv = hotelstaystest.NewServer(&c)
+		defer s.srv.Close()
+		svc := sandboxService(s.srv, "http://127.0.0.1")
+		svc.pause = 5 * time.Second
+		svc.options = []hotelstays.Option{hotelstays.WithHTTPClient(s.srv.Client())}
+		s.start(svc)
+		defer func() { s.engine.close() }()
+		test(s)
+	})
 }
 
 // start starts an engine on the database, which may be that of an earlier one.
 func (s *testSite) start(svc *service) {
 	s.t.Helper()
-	logger := slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	db, err := openDatabase(s.t.Context(), s.file, s.postgres, logger)
+	if s.db == "" {
+		s.db = filepath.Join(s.t.TempDir(), "bookings.db")
+	}
+	log := slog.New(slog.NewTextHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	db, err := openDatabase(s.t.Context(), s.db, log)
 	require.NoError(s.t, err)
 	s.t.Cleanup(func() { db.Close() })
-	engine, err := newEngine(svc, db, logger)
+	engine, err := newEngine(svc, db, log)
 	require.NoError(s.t, err)
 	s.site = newSite(engine)
-}
-
-// lookEvery makes the engine look for work seldom, because a virtual day has many seconds.
-func (s *testSite) lookEvery(pause time.Duration) {
-	s.t.Helper()
-	s.engine.close()
-	svc := *s.engine.service
-	svc.pause = pause
-	s.start(&svc)
 }
 
 // restart ends the engine, and starts another one on its database after a time. If it is
@@ -125,25 +104,58 @@ func (s *testSite) restart(killed bool, after time.Duration) {
 	s.start(s.engine.service)
 }
 
-// order returns the stored order of an address or reference.
-func (s *testSite) stored(reference string) order {
+// lookEvery makes the engine look for work seldom, because a virtual day has many seconds.
+func (s *testSite) lookEvery(pause time.Duration) {
 	s.t.Helper()
-	o, err := s.engine.db.order(s.t.Context(), strings.TrimPrefix(reference, "/orders/"))
+	s.engine.close()
+	s.engine.service.pause = pause
+	s.start(s.engine.service)
+}
+
+// webhooksAreLost drops all webhooks.
+func (s *testSite) webhooksAreLost() {
+	s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpWebhook, Kind: hotelstaystest.FaultDrop, Times: -1})
+}
+
+// status answers an operation with a status, once or until ClearFaults.
+func (s *testSite) status(op types.Operation, status, times int) {
+	s.srv.Inject(hotelstaystest.Fault{Operation: op, Kind: hotelstaystest.FaultStatus, Status: status, Times: times})
+}
+
+// cut cuts the connection of a request, which may be carried out.
+func (s *testSite) cut(op types.Operation, commit bool) {
+	s.srv.Inject(hotelstaystest.Fault{Operation: op, Kind: hotelstaystest.FaultCut, Commit: commit})
+}
+
+// stored returns the stored order of an address.
+func (s *testSite) stored(address string) order {
+	s.t.Helper()
+	o, err := s.engine.db.order(s.t.Context(), strings.TrimPrefix(address, "/orders/"))
 	require.NoError(s.t, err)
 	return o
 }
 
-// send makes a request like a browser on this site.
-func (s *testSite) send(method, address string, form url.Values) *httptest.ResponseRecorder {
+// request is a request of this site.
+func request(method, address string, form url.Values) *http.Request {
 	r := httptest.NewRequest(method, address, strings.NewReader(form.Encode()))
 	r.Host = "127.0.0.1"
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	if method == http.MethodPost {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
+	return r
+}
+
+// answer returns the answer to a request.
+func (s *testSite) answer(r *http.Request) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)
 	return w
+}
+
+// send makes a request like a browser on this site.
+func (s *testSite) send(method, address string, form url.Values) *httptest.ResponseRecorder {
+	return s.answer(request(method, address, form))
 }
 
 // get returns an existing page.
@@ -152,6 +164,12 @@ func (s *testSite) get(address string) string {
 	w := s.send(http.MethodGet, address, nil)
 	require.Equal(s.t, http.StatusOK, w.Code, "%s: %s", address, w.Body)
 	return w.Body.String()
+}
+
+// shows requires that a page has a text.
+func (s *testSite) shows(address, want string) {
+	s.t.Helper()
+	require.Contains(s.t, s.get(address), want)
 }
 
 // post sends a form and returns the redirect.
@@ -176,16 +194,23 @@ var (
 	refundableOffer = regexp.MustCompile(`(?s)class="good">Free cancellation.*?action="([^"]+)".*?name="offer" value="([^"]+)"`)
 )
 
+// links returns the addresses of the hotels on a page.
+func links(page string) (all []string) {
+	for _, found := range hotelLink.FindAllStringSubmatch(page, -1) {
+		all = append(all, html.UnescapeString(found[1]))
+	}
+	return all
+}
+
 // rooms returns the address of a search's first hotel, and the address and form of a
 // refundable offer.
 func (s *testSite) rooms(days int) (hotel, choose string, offer url.Values) {
 	s.t.Helper()
-	link := hotelLink.FindStringSubmatch(s.get(s.searchAddress(days)))
-	require.NotNil(s.t, link)
-	hotel = html.UnescapeString(link[1])
-	found := refundableOffer.FindStringSubmatch(s.get(hotel))
+	hotels := links(s.get(s.searchAddress(days)))
+	require.NotEmpty(s.t, hotels)
+	found := refundableOffer.FindStringSubmatch(s.get(hotels[0]))
 	require.NotNil(s.t, found)
-	return hotel, html.UnescapeString(found[1]), url.Values{"offer": {html.UnescapeString(found[2])}}
+	return hotels[0], html.UnescapeString(found[1]), url.Values{"offer": {html.UnescapeString(found[2])}}
 }
 
 // toCheckout chooses an offer and returns the address of its checkout.
@@ -193,6 +218,14 @@ func (s *testSite) toCheckout() string {
 	s.t.Helper()
 	_, choose, offer := s.rooms(60)
 	return s.post(choose, offer)
+}
+
+// checkoutAt returns the checkout of an address.
+func (s *testSite) checkoutAt(address string) checkout {
+	s.t.Helper()
+	co, known := s.engine.checkouts.Get(strings.TrimPrefix(address, "/checkouts/"))
+	require.True(s.t, known)
+	return co
 }
 
 // guests is the filled form of the guests.
@@ -210,34 +243,6 @@ func (s *testSite) toOrder() (address, reference string) {
 	s.t.Helper()
 	address = s.post(s.toCheckout()+"/book", guests())
 	return address, strings.TrimPrefix(address, "/orders/")
-}
-
-// events opens the stream of an order until the site ends, and returns a function that waits
-// for the next event.
-func (s *testSite) events(orderAddress string) (next func() string) {
-	s.t.Helper()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := client.Get(s.base + orderAddress + "/events")
-	require.NoError(s.t, err)
-	require.Equal(s.t, "text/event-stream", resp.Header.Get("Content-Type"))
-	s.atEnd = append(s.atEnd, resp.Body)
-	lines := bufio.NewScanner(resp.Body)
-	return func() string {
-		var event strings.Builder
-		for lines.Scan() && (lines.Text() != "" || event.Len() == 0) {
-			if line := lines.Text(); line != "" && line[0] != ':' {
-				event.WriteString(line + "\n")
-			}
-		}
-		return event.String()
-	}
-}
-
-// rateOf returns the ratePkgId of a checkout.
-func (s *testSite) rateOf(checkoutAddress string) string {
-	co, ok := s.engine.checkouts.get(strings.TrimPrefix(checkoutAddress, "/checkouts/"))
-	require.True(s.t, ok)
-	return co.Offer.RatePkgID
 }
 
 type logBuffer struct {

@@ -3,20 +3,10 @@
 //
 //	go run .
 //
-// It runs against a sandbox in this process, with a temporary database, because the sandbox
-// forgets its orders. With HOTELSTAYS_BASE_URL, HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET it
-// runs against that service, with the database of -db or -postgres, and books nothing there
-// unless HOTELSTAYS_ALLOW_BOOKING=1 is set, because a booking costs money.
-// HOTELSTAYS_CALLBACK_URL is the public address of /hotel-events, and HOTELSTAYS_WEBHOOK_SECRET
-// signs its deliveries. Without them orders are polled.
-//
-//	go run . -lose-answer
-//
-// shows what a guest sees if the outcome of a booking is unknown: the sandbox makes the first
-// order, cuts the connection, and hides the order for half a minute.
-//
-// engine.go shows the use of the SDK, database.go the rows of orders, and message.go what
-// guests read about errors.
+// It runs against a sandbox in this process, with a temporary database. The README says how it
+// runs against a service, and what each file shows. With -lose-answer the sandbox makes the first
+// order, cuts the connection, and hides the order for half a minute: see what a guest sees if the
+// outcome of a booking is unknown.
 package main
 
 import (
@@ -38,15 +28,14 @@ import (
 
 // settings are the flags.
 type settings struct {
-	addr, file, postgres string
-	loseAnswer           bool
+	addr, db   string
+	loseAnswer bool
 }
 
 func main() {
 	var set settings
 	flag.StringVar(&set.addr, "addr", "127.0.0.1:8090", "the loopback `address` to listen on")
-	flag.StringVar(&set.file, "db", "", "the SQLite `file` of the bookings at a service (default bookings.db)")
-	flag.StringVar(&set.postgres, "postgres", "", "the `URL` of a PostgreSQL database, instead of -db")
+	flag.StringVar(&set.db, "db", "", "the SQLite `file` of the bookings, or a PostgreSQL URL (default bookings.db)")
 	flag.BoolVar(&set.loseAnswer, "lose-answer", false, "let the sandbox lose its answer to the first booking")
 	flag.Parse()
 	if flag.NArg() > 0 {
@@ -55,8 +44,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	if err := run(ctx, set, log); err != nil {
+	if err := run(ctx, set, slog.New(slog.NewTextHandler(os.Stderr, nil))); err != nil {
 		fmt.Fprintln(os.Stderr, "stopped:", err)
 		os.Exit(1)
 	}
@@ -75,18 +63,18 @@ func run(ctx context.Context, set settings, log *slog.Logger) error {
 		return err
 	}
 	defer closeService()
-	switch {
-	case svc.sandbox && set.file+set.postgres != "":
-		return errors.New("-db and -postgres need a service that outlives this program: run the sandbox by itself, as the README shows")
-	case svc.sandbox:
+	if svc.Sandbox {
+		if set.db != "" {
+			return errors.New("-db needs a service that outlives this program: run the sandbox by itself, as the README shows")
+		}
 		dir, err := os.MkdirTemp("", "bookingengine")
 		if err != nil {
 			return err
 		}
 		defer os.RemoveAll(dir)
-		set.file = filepath.Join(dir, "bookings.db")
+		set.db = filepath.Join(dir, "bookings.db")
 	}
-	db, err := openDatabase(ctx, cmp.Or(set.file, "bookings.db"), set.postgres, log)
+	db, err := openDatabase(ctx, cmp.Or(set.db, "bookings.db"), log)
 	if err != nil {
 		return err
 	}
@@ -96,7 +84,7 @@ func run(ctx context.Context, set settings, log *slog.Logger) error {
 		return err
 	}
 	defer engine.close()
-	log.Info("open the booking engine in a browser", "address", base, "service", svc.baseURL, "sandbox", svc.sandbox)
+	log.Info("open the booking engine in a browser", "address", base, "service", svc.BaseURL, "sandbox", svc.Sandbox)
 	return serve(ctx, listener, newSite(engine))
 }
 
@@ -126,19 +114,14 @@ func serve(ctx context.Context, listener net.Listener, site *site) error {
 		IdleTimeout:       2 * time.Minute,
 	}
 	server.RegisterOnShutdown(site.endStreams) // they do not end by themselves
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
-	select {
-	case err := <-failed:
+	ended := make(chan error, 1)
+	context.AfterFunc(ctx, func() {
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		ended <- errors.Join(server.Shutdown(grace), server.Close()) // Close ends those that are late
+	})
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
-	case <-ctx.Done():
 	}
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	err := server.Shutdown(grace)
-	server.Close() // those that are late
-	if served := <-failed; !errors.Is(served, http.ErrServerClosed) {
-		err = errors.Join(err, served)
-	}
-	return err
+	return <-ended
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"os"
 	"regexp"
 	"testing"
 	"time"
@@ -15,24 +16,26 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// withoutService clears the environment that findService reads.
-func withoutService(t *testing.T) {
-	for _, name := range []string{
-		"HOTELSTAYS_BASE_URL", "HOTELSTAYS_APP_KEY", "HOTELSTAYS_APP_SECRET",
-		"HOTELSTAYS_ALLOW_BOOKING", "HOTELSTAYS_CALLBACK_URL", "HOTELSTAYS_WEBHOOK_SECRET",
+// withService sets the environment that findService reads.
+func withService(t *testing.T, base, key, secret string) {
+	for name, value := range map[string]string{
+		"HOTELSTAYS_BASE_URL": base, "HOTELSTAYS_APP_KEY": key, "HOTELSTAYS_APP_SECRET": secret,
+		"HOTELSTAYS_ALLOW_BOOKING": "", "HOTELSTAYS_CALLBACK_URL": "", "HOTELSTAYS_WEBHOOK_SECRET": "",
 	} {
-		t.Setenv(name, "")
+		t.Setenv(name, value)
 	}
 }
 
-// The program starts on the sandbox, serves, and ends with ctx.
+// The program starts on the sandbox, serves, ends with ctx, and leaves nothing behind.
 func TestRun(t *testing.T) {
-	withoutService(t)
-	log := &logBuffer{}
+	withService(t, "", "", "")
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	var log logBuffer
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- run(ctx, settings{addr: "127.0.0.1:0", loseAnswer: true}, slog.New(slog.NewTextHandler(log, nil)))
+		ended <- run(ctx, settings{addr: "127.0.0.1:0", loseAnswer: true}, slog.New(slog.NewTextHandler(&log, nil)))
 	}()
 	address := regexp.MustCompile(`address=(http://127\.0\.0\.1:\d+)`)
 	require.Eventually(t, func() bool { return address.MatchString(log.String()) }, time.Minute, 10*time.Millisecond)
@@ -43,6 +46,9 @@ func TestRun(t *testing.T) {
 	assert.Equal(t, http.StatusOK, resp.StatusCode)
 	stop()
 	assert.NoError(t, <-ended)
+	left, err := os.ReadDir(temporary)
+	require.NoError(t, err)
+	assert.Empty(t, left)
 }
 
 func TestOnlyLoopbackIsServed(t *testing.T) {
@@ -53,12 +59,10 @@ func TestOnlyLoopbackIsServed(t *testing.T) {
 }
 
 func TestHalfASettingIsRefused(t *testing.T) {
-	withoutService(t)
-	t.Setenv("HOTELSTAYS_BASE_URL", "https://host.example")
+	withService(t, "https://host.example", "", "secret")
 	_, _, err := findService("", false)
-	assert.ErrorContains(t, err, "all together, or none of them")
-	t.Setenv("HOTELSTAYS_APP_KEY", "key")
-	t.Setenv("HOTELSTAYS_APP_SECRET", "secret")
+	assert.ErrorContains(t, err, "together, or none for the sandbox")
+	withService(t, "https://host.example", "key", "secret")
 	t.Setenv("HOTELSTAYS_CALLBACK_URL", "https://host.example/hotel-events")
 	_, _, err = findService("", false)
 	assert.ErrorContains(t, err, "HOTELSTAYS_WEBHOOK_SECRET together")
@@ -68,36 +72,25 @@ func TestHalfASettingIsRefused(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// On a real service nothing is booked by accident.
-func TestARealServiceIsNotBookedByAccident(t *testing.T) {
-	withoutService(t)
-	srv := hotelstaystest.NewServer(nil)
-	defer srv.Close()
-	t.Setenv("HOTELSTAYS_BASE_URL", srv.URL)
-	t.Setenv("HOTELSTAYS_APP_KEY", srv.AppKey)
-	t.Setenv("HOTELSTAYS_APP_SECRET", srv.AppSecret)
-	for _, allowed := range []bool{false, true} {
-		if allowed {
-			t.Setenv("HOTELSTAYS_ALLOW_BOOKING", "1")
-		}
-		svc, closeService, err := findService("", false)
+func TestServiceIsNotBookedByAccident(t *testing.T) {
+	for allow, want := range map[string]int{"": http.StatusForbidden, "1": http.StatusSeeOther} {
+		srv := hotelstaystest.NewServer(nil)
+		withService(t, srv.URL, srv.AppKey, srv.AppSecret)
+		t.Setenv("HOTELSTAYS_ALLOW_BOOKING", allow)
+		svc, _, err := findService("", false)
 		require.NoError(t, err)
-		s := newTestSite(t, srv, svc)
+		s := &testSite{t: t, srv: srv}
+		s.start(svc)
 		address := s.toCheckout()
-		w := s.send(http.MethodPost, address+"/book", guests())
-		if !allowed {
-			assert.Equal(t, http.StatusForbidden, w.Code)
-			assert.Contains(t, s.get(address), "Booking is switched off here")
-			assert.Contains(t, s.get(address), "come from "+srv.URL+", and nothing can be booked")
+		page := s.get(address)
+		assert.Equal(t, want, s.send(http.MethodPost, address+"/book", guests()).Code)
+		if allow == "" {
+			assert.Contains(t, page, "Booking is switched off here")
+			assert.Contains(t, page, "come from "+srv.URL+", and nothing can be booked")
 			assert.Zero(t, srv.Ledger().Count(types.OpBook))
-		} else {
-			assert.Equal(t, http.StatusSeeOther, w.Code)
 		}
-
-		// Without a signing secret no event can be verified.
-		w = s.send(http.MethodPost, eventsPath, nil)
-		assert.Equal(t, http.StatusNotFound, w.Code)
+		assert.Equal(t, http.StatusNotFound, s.send(http.MethodPost, eventsPath, nil).Code, "no secret, so no event can be verified")
 		s.engine.close()
-		closeService()
+		srv.Close()
 	}
 }

@@ -33,18 +33,17 @@ var (
 	errNoBooking = &message{http.StatusForbidden, "Booking is switched off", "You can look at hotels and prices, but not book here."}
 
 	// nothingBooked is for a booking that was certainly not made.
-	nothingBooked = message{http.StatusOK, "Your booking did not reach the hotel", "Please check the offer once more, then book again."}
+	nothingBooked = message{Title: "Your booking did not reach the hotel", Text: "Please check the offer once more, then book again."}
 	// notCancelled is for a cancellation whose outcome was unknown.
-	notCancelled = message{http.StatusOK, "Your booking is not cancelled", "The cancellation did not reach the hotel. You can send it again."}
-	internal     = message{http.StatusInternalServerError, "Something went wrong on our side", "We are looking into it. Please try again later."}
-	busy         = message{Title: "We could not reach the hotels", Text: "Please try again in a moment."}
+	notCancelled = message{Title: "Your booking is not cancelled", Text: "The cancellation did not reach the hotel. You can send it again."}
+
+	internal = message{http.StatusInternalServerError, "Something went wrong on our side", "We are looking into it. Please try again later."}
+	busy     = message{Title: "We could not reach the hotels", Text: "Please try again in a moment."}
 )
 
-// messages are those for kinds of errors of the SDK, whose statuses are those of the kinds; internal
-// is that of the others.
+// messages are those for kinds of errors of the SDK, whose statuses are those of the kinds. The
+// message of all other kinds is internal.
 var messages = map[hotelstays.ErrorKind]message{
-	hotelstays.KindOutcomeUnknown: {Title: "We are finding out",
-		Text: "Please do not send it again. This page keeps itself up to date."},
 	hotelstays.KindReferenceReused: {Title: "We are checking this booking",
 		Text: "The hotel's answer differs from what you agreed to. Please do not book again; we will contact you."},
 	hotelstays.KindRateChanged: {Title: "The offer has changed",
@@ -67,8 +66,7 @@ var messages = map[hotelstays.ErrorKind]message{
 
 // messageFor returns the message for an error.
 func messageFor(err error) message {
-	var own *message
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*message](err); ok {
 		return *own
 	}
 	kind := hotelstays.KindOf(err)

@@ -1,10 +1,9 @@
-// An order and its states.
+// An order, and its status for its guest in every state.
 
 package main
 
 import (
-	"bytes"
-	"encoding/json"
+	"fmt"
 	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
@@ -37,21 +36,6 @@ type order struct {
 	nextRead int64     // a column
 }
 
-const (
-	// readBatch is how many orders one request reads. The limit is undocumented.
-	readBatch = 100
-	// readSoon is the pause after which a new order is read again, and readLate the longest one.
-	// In between it is a tenth of the age of the order.
-	readSoon = 5 * time.Second
-	readLate = 12 * time.Hour
-	// readLease is how long a process may take to read an order. It is also the pause after a
-	// failure.
-	readLease = time.Minute
-	// cancelEnd is how long after a Cancel with an unknown outcome an order that is not
-	// cancelled stays.
-	cancelEnd = 10 * time.Minute
-)
-
 // settle stores the outcome of a booking.
 func (o *order) settle(outcome *hotelstays.BookingOutcome) {
 	o.State, o.Problem = notBooked, &nothingBooked
@@ -64,63 +48,61 @@ func (o *order) settle(outcome *hotelstays.BookingOutcome) {
 	}
 }
 
-// readNow makes an order new again, and due.
-func (o *order) readNow() {
-	o.Since = time.Now()
-	o.nextRead = o.Since.UnixMilli()
-}
-
-// saw stores the order as it was read, if it was found.
-func (o *order) saw(seen *types.Order) {
-	now := time.Now()
-	if seen != nil && !same(o.Booked, seen) {
-		o.Booked, o.Since = seen, now
-	}
-	switch {
-	case cancelled(o.Booked):
-		o.Cancelled, o.Cancelling, o.Problem = true, time.Time{}, nil
-	case seen != nil && !o.Cancelling.IsZero() && now.Sub(o.Cancelling) > cancelEnd:
-		o.Cancelling, o.Problem = time.Time{}, &notCancelled
-	}
-	o.nextRead = 0
-	if !o.over(now) {
-		o.nextRead = now.Add(pauseAt(now.Sub(o.Since))).UnixMilli()
-	}
-}
-
-// pauseAt is the pause between two reads of an order of this age, if no event comes. Webhooks
-// can be lost.
-func pauseAt(age time.Duration) time.Duration { return min(max(age/10, readSoon), readLate) }
-
-// over reports whether an order cannot change any more: it is cancelled, or the stay is past
-// in all time zones.
-func (o order) over(now time.Time) bool {
-	if cancelled(o.Booked) {
-		return true
-	}
-	out, err := o.Checkout.Offer.CheckOut.Time()
-	return err == nil && now.After(out.AddDate(0, 0, 2))
-}
-
-// lacksVoucher reports whether the hotel has answered, and a voucher may still come.
-func (o order) lacksVoucher(states hotelstays.OrderStates) bool {
-	switch o.Voucher {
-	case "", types.VoucherNotGenerated, types.VoucherPending:
-		return states.StateOf(o.Booked.Status) != hotelstays.OrderStateOpen && !cancelled(o.Booked)
-	}
-	return false
-}
-
 // CanCancel reports whether a guest can cancel.
 func (o order) CanCancel() bool { return o.State == booked && o.Cancelling.IsZero() && !o.Cancelled }
 
-// cancelled reports whether an order is certainly cancelled, whatever the number of that
-// state.
-func cancelled(o *types.Order) bool { return o != nil && o.CancelTime != "" }
+// Price returns the price of the order.
+func (o order) Price() types.Money {
+	if o.Booked == nil {
+		return selling(o.Checkout.Offer.TotalRate)
+	}
+	return selling(types.Rate{NetRate: o.Booked.NetRate, GrossRate: o.Booked.GrossRate, RespectGrossRate: o.Booked.RespectGrossRate})
+}
 
-// same reports whether two orders are equal after they were stored.
-func same(a, b *types.Order) bool {
-	textA, errA := json.Marshal(a)
-	textB, errB := json.Marshal(b)
-	return errA == nil && errB == nil && bytes.Equal(textA, textB)
+// status is the headline of an order.
+type status struct {
+	Kind             string // "wait", "good", "bad" or "over": its colour
+	Headline, Detail string
+}
+
+// patient is how long an answer typically takes. A guest reads when one is overdue, also after
+// a restart.
+const patient = 10 * time.Second
+
+// statusOf returns the status of an order. It says no more than is known.
+func statusOf(o order, states hotelstays.OrderStates) status {
+	const keepsItself = " Please do not book again: this page keeps itself up to date."
+	switch {
+	case o.State == placing && time.Since(o.Since) < patient:
+		return status{"wait", "We are booking your room", "This takes a moment." + keepsItself}
+	case o.State == placing:
+		return status{"wait", "We are finding out whether your room is booked",
+			"There is no answer yet. Finding out takes up to ten minutes." + keepsItself}
+	case o.State == notBooked:
+		return status{"bad", o.Problem.Title, "Nothing was booked. " + o.Problem.Text}
+	case o.Cancelled:
+		return status{"over", "Your booking is cancelled", kept(o.Fee)}
+	case !o.Cancelling.IsZero() && time.Since(o.Cancelling) < patient:
+		return status{"wait", "We are cancelling your booking", "This takes a moment."}
+	case !o.Cancelling.IsZero():
+		return status{"wait", "We are finding out whether your booking is cancelled",
+			"There is no answer yet. Please do not send it again: this page keeps itself up to date."}
+	case o.Booked.HotelConfirmNo != "" || states.StateOf(o.Booked.Status) == hotelstays.OrderStateConfirmed:
+		return status{"good", "Your booking is confirmed", "The hotel expects you."}
+	case states.StateOf(o.Booked.Status) == hotelstays.OrderStateOpen:
+		return status{"wait", "Waiting for the hotel to confirm", "Your room is booked. The hotel usually confirms within ten minutes."}
+	}
+	return status{"wait", "The hotel has answered",
+		fmt.Sprintf("The booking is in state %d. We will tell you what that means.", o.Booked.Status)}
+}
+
+// kept describes the cost of a cancellation.
+func kept(m *types.Money) string {
+	if m == nil {
+		return "What it costs follows from the cancellation terms below."
+	}
+	if amount, err := m.Decimal(); err == nil && amount.IsZero() {
+		return "It costs you nothing."
+	}
+	return "The hotel keeps " + price(*m) + "."
 }

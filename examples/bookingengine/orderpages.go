@@ -4,96 +4,50 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"mime"
 	"net/http"
 	"strings"
 	"time"
-
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // streamPause is the pause after which a stream looks for a change of the order, which any
-// process may have made, and heartbeat counts the looks from one keep-alive comment to the next.
-const (
-	streamPause = time.Second
-	heartbeat   = 15
-)
+// process may have made.
+const streamPause = time.Second
 
-// orderPage is an order for its guest. Anyone who knows the address can see it: a real engine
-// requires a login.
-type orderPage struct {
-	order
-	Status    status
-	Reference string
-}
-
-// Notice returns a message about an unusual booking, or nil.
-func (p orderPage) Notice() *message {
-	if p.State != booked {
-		return nil // the status is enough
+// ordered is a page of an order. Anyone who knows the address can see it: a real engine requires a
+// login.
+func (s *site) ordered(h func(http.ResponseWriter, *http.Request, order) error) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		o, err := s.engine.db.order(r.Context(), r.PathValue("reference"))
+		if err != nil {
+			return err
+		}
+		return h(w, r, o)
 	}
-	return p.Problem
 }
 
-// CanBookAgain reports whether the checkout can start again.
-func (p orderPage) CanBookAgain() bool { return p.State == notBooked }
-
-func (p orderPage) HasVoucher() bool {
-	return p.Voucher == types.VoucherGenerated && p.CanCancel()
-}
-
-// Paid returns the price of the order.
-func (p orderPage) Paid() types.Money {
-	if p.Booked == nil {
-		return selling(p.Checkout.Offer.TotalRate)
-	}
-	return selling(types.Rate{NetRate: p.Booked.NetRate, GrossRate: p.Booked.GrossRate, RespectGrossRate: p.Booked.RespectGrossRate})
-}
-
-// orderOf returns the order of an address.
-func (s *site) orderOf(r *http.Request) (orderPage, error) {
-	o, err := s.engine.db.order(r.Context(), r.PathValue("reference"))
-	if err != nil {
-		return orderPage{}, err
-	}
-	return orderPage{o, statusOf(o, s.engine.service.facts.OrderStates), o.Checkout.Reference}, nil
-}
-
-func (s *site) order(w http.ResponseWriter, r *http.Request) error {
-	page, err := s.orderOf(r)
-	if err != nil {
-		return err
-	}
-	return s.render(w, http.StatusOK, "order", page)
+func (s *site) order(w http.ResponseWriter, _ *http.Request, o order) error {
+	return s.render(w, http.StatusOK, "order", o)
 }
 
 // orderEvents is a stream of Server-Sent Events: the order's panel as HTML, now and after each
 // change. A browser that reconnects gets the current panel first.
-func (s *site) orderEvents(w http.ResponseWriter, r *http.Request) error {
-	page, err := s.orderOf(r)
-	if err != nil {
-		return err
-	}
+func (s *site) orderEvents(w http.ResponseWriter, r *http.Request, o order) (err error) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	connection := http.NewResponseController(w)
-	sent := ""
-	for looks := 0; err == nil; looks++ {
+	for sent := ""; err == nil; o, err = s.engine.db.order(r.Context(), o.Checkout.Reference) {
 		var panel bytes.Buffer
-		if err := s.pages["order"].ExecuteTemplate(&panel, "panel", page); err != nil {
-			s.log.ErrorContext(r.Context(), "a panel could not be made", "reference", page.Reference, "error", err)
-			break
+		if err := s.pages["order"].ExecuteTemplate(&panel, "panel", o); err != nil {
+			s.log.ErrorContext(r.Context(), "a panel could not be made", "reference", o.Checkout.Reference, "error", err)
+			return nil
 		}
-		news := ""
-		switch {
-		case panel.String() != sent:
-			sent = panel.String()
-			news = "event: order\ndata: " + strings.ReplaceAll(strings.TrimSpace(sent), "\n", "\ndata: ") + "\n\n"
-		case looks%heartbeat == 0:
-			news = ": nothing new\n\n"
-		}
-		if news != "" && !send(w, connection, news) {
-			break
+		if text := strings.TrimSpace(panel.String()); text != sent {
+			sent = text
+			connection.SetWriteDeadline(time.Now().Add(10 * time.Second))
+			fmt.Fprintf(w, "event: order\ndata: %s\n\n", strings.ReplaceAll(text, "\n", "\ndata: "))
+			connection.Flush() // if the browser is gone, the request ends
 		}
 		select {
 		case <-time.After(streamPause):
@@ -102,92 +56,59 @@ func (s *site) orderEvents(w http.ResponseWriter, r *http.Request) error {
 		case <-s.streams.Done():
 			return nil
 		}
-		page, err = s.orderOf(r)
 	}
 	return nil // the response has started
 }
 
-// send writes a part of a stream at once. It returns false if the browser is gone.
-func send(w http.ResponseWriter, connection *http.ResponseController, text string) bool {
-	connection.SetWriteDeadline(time.Now().Add(2 * heartbeat * streamPause)) // the next part extends it
-	_, err := fmt.Fprint(w, text)
-	return err == nil && connection.Flush() == nil
-}
-
 // voucher serves the document. It is downloaded each time, because a newer version replaces
 // older ones, and is always verified.
-func (s *site) voucher(w http.ResponseWriter, r *http.Request) error {
-	page, err := s.orderOf(r)
-	switch {
-	case err != nil:
-		return err
-	case page.Booked == nil:
+func (s *site) voucher(w http.ResponseWriter, r *http.Request, o order) error {
+	if o.Booked == nil {
 		return errNoOrder
 	}
-	document, err := s.engine.openVoucher(r.Context(), page.order)
+	document, err := s.engine.openVoucher(r.Context(), o)
 	if err != nil {
 		return err
 	}
 	defer document.Close()
+	name := document.Voucher.VoucherNumber + ".pdf"
 	w.Header().Set("Content-Type", "application/pdf")
-	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": document.Voucher.VoucherNumber + ".pdf"}))
+	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
 	http.ServeContent(w, r, "", time.Time{}, document)
 	return nil
 }
 
-// cancelPage asks for confirmation, and shows the fee.
+// cancelPage asks for confirmation.
 type cancelPage struct {
-	orderPage
-	Step  types.CancelFee // the current terms
-	Known bool
-	Moved bool // the fee has changed since
+	order
+	Fee   string // what cancelling costs now; the form sends it back
+	Moved bool   // it has changed since
 }
 
-// Price is the displayed fee, which the form sends back.
-func (p cancelPage) Price() string {
-	if !p.Known {
-		return "unknown"
-	}
-	return fee(p.Step.Fee)
-}
-
-func (s *site) cancelOf(r *http.Request) (cancelPage, error) {
-	page, err := s.orderOf(r)
+func cancelPageOf(o order) cancelPage {
+	cost, err := o.Checkout.Offer.CancelFeeAt(time.Now())
 	if err != nil {
-		return cancelPage{}, err
+		return cancelPage{order: o, Fee: "unknown"}
 	}
-	step, known := feeStep(page.Checkout.Offer.CancelFees, time.Now())
-	return cancelPage{orderPage: page, Step: step, Known: known}, nil
+	return cancelPage{order: o, Fee: fee(cost)}
 }
 
-func (s *site) askCancel(w http.ResponseWriter, r *http.Request) error {
-	page, err := s.cancelOf(r)
-	switch {
-	case err != nil:
-		return err
-	case !page.CanCancel():
-		return redirect(w, r, "/orders/"+page.Reference)
+func (s *site) askCancel(w http.ResponseWriter, r *http.Request, o order) error {
+	if !o.CanCancel() {
+		return redirect(w, r, nil, "/orders/"+o.Checkout.Reference)
 	}
-	return s.render(w, http.StatusOK, "cancel", page)
+	return s.render(w, http.StatusOK, "cancel", cancelPageOf(o))
 }
 
 // cancel starts a cancellation at the fee that the guest has seen, because a deadline may have
 // passed since.
-func (s *site) cancel(w http.ResponseWriter, r *http.Request) error {
-	page, err := s.cancelOf(r)
-	if err != nil {
-		return err
-	}
-	if page.CanCancel() && r.PostFormValue("fee") != page.Price() {
+func (s *site) cancel(w http.ResponseWriter, r *http.Request, o order) error {
+	page := cancelPageOf(o)
+	if o.CanCancel() && r.PostFormValue("fee") != page.Fee {
 		page.Moved = true
 		return s.render(w, http.StatusConflict, "cancel", page)
 	}
-	reason := strings.TrimSpace(r.PostFormValue("reason"))
-	if reason == "" {
-		reason = "cancelled by the guest" // some orders require one
-	}
-	if err := s.engine.cancel(r.Context(), page.Reference, reason); err != nil {
-		return err
-	}
-	return redirect(w, r, "/orders/"+page.Reference)
+	reason := cmp.Or(strings.TrimSpace(r.PostFormValue("reason")), "cancelled by the guest") // some orders require one
+	err := s.engine.cancel(r.Context(), o.Checkout.Reference, reason)
+	return redirect(w, r, err, "/orders/"+o.Checkout.Reference)
 }

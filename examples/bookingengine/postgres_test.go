@@ -10,7 +10,6 @@ import (
 	"database/sql"
 	"fmt"
 	"net/http"
-	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -38,10 +37,11 @@ func TestPostgreSQL(t *testing.T) {
 		server.Close()
 	})
 
-	s, closeSite := memorySite(t, hotelstaystest.Config{ConfirmAfter: time.Second, VoucherDelay: hotelstaystest.AtOnce})
-	defer func() { closeSite() }()
-	s.postgres = address + "&search_path=" + name
-	s.restart(false, 0)
+	s := &testSite{t: t, srv: hotelstaystest.NewServer(&hotelstaystest.Config{ConfirmAfter: time.Second, VoucherDelay: hotelstaystest.AtOnce})}
+	defer s.srv.Close()
+	s.db = address + "&search_path=" + name
+	s.start(sandboxService(s.srv, "http://127.0.0.1"))
+	defer func() { s.engine.close() }()
 	shows := func(address, want string) {
 		t.Helper()
 		require.Eventually(t, func() bool { return strings.Contains(s.get(address), want) }, time.Minute, 50*time.Millisecond, want)
@@ -55,7 +55,7 @@ func TestPostgreSQL(t *testing.T) {
 	shows(order, "Download the voucher")
 	assert.Equal(t, http.StatusOK, s.send(http.MethodGet, order+"/voucher", nil).Code)
 	for range 3 {
-		s.post(order+"/cancel", url.Values{"fee": {"free"}})
+		s.post(order+"/cancel", free)
 	}
 	shows(order, "Your booking is cancelled")
 	assert.Equal(t, 1, s.srv.Ledger().Count(types.OpBook))

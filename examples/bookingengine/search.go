@@ -3,12 +3,15 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/types"
@@ -24,117 +27,114 @@ const (
 	maxTextInput = 100
 )
 
-type searchForm struct {
-	Destination, CheckIn, CheckOut, Rooms, Adults, Children string
-	Cities                                                  []string
-	Errors                                                  formErrors
+// form is what a guest has entered, and what is wrong with it, in the order of the fields.
+type form struct {
+	url.Values
+	Errors []formError
 }
-
-// formErrors are the errors of a form, by field and in order.
-type formErrors []formError
 
 type formError struct{ Field, Text string }
 
-// For returns the error of a field, or nil.
-func (e formErrors) For(field string) *formError {
-	for i := range e {
-		if e[i].Field == field {
-			return &e[i]
-		}
+// Error returns the error of a field, or nil.
+func (f form) Error(field string) *formError {
+	i := slices.IndexFunc(f.Errors, func(e formError) bool { return e.Field == field })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &f.Errors[i]
 }
 
-func (e *formErrors) add(field, text string) { *e = append(*e, formError{field, text}) }
+// check adds the problem of a field that is not right.
+func (f *form) check(right bool, field, problem string, args ...any) {
+	if !right {
+		f.Errors = append(f.Errors, formError{field, fmt.Sprintf(problem, args...)})
+	}
+}
+
+// text returns a field without the space around it.
+func (f *form) text(field string) string { return strings.TrimSpace(f.Get(field)) }
+
+// required returns a field that must have a text.
+func (f *form) required(field, problem string, args ...any) string {
+	value := f.text(field)
+	f.check(value != "" && utf8.RuneCountInString(value) <= maxTextInput, field, problem, args...)
+	return value
+}
+
+// number returns a field that is a number from 1.
+func (f *form) number(field string, most int) int {
+	n, err := strconv.Atoi(f.text(field))
+	f.check(err == nil && n >= 1 && n <= most, field, "Choose a number from 1 to %d.", most)
+	return n
+}
+
+// ages returns a field such as "4, 9".
+func (f *form) ages(field string) (ages []int) {
+	right := true
+	for _, word := range strings.FieldsFunc(f.Get(field), func(r rune) bool { return strings.ContainsRune(",; ", r) }) {
+		age, err := strconv.Atoi(word)
+		right = right && err == nil && age >= 0 && age <= maxChildAge
+		ages = append(ages, age)
+	}
+	f.check(right && len(ages) <= maxChildren, field,
+		"Enter the age of each child, up to %d children from 0 to %d, such as: 4, 9.", maxChildren, maxChildAge)
+	return ages
+}
 
 func (s *site) home(w http.ResponseWriter, _ *http.Request) error {
-	form := searchForm{
-		CheckIn:  string(types.DateOf(time.Now().AddDate(0, 2, 0))),
-		CheckOut: string(types.DateOf(time.Now().AddDate(0, 2, 3))),
-		Rooms:    "1", Adults: "2", Cities: s.engine.service.cities,
+	day := func(days int) string { return string(types.DateOf(time.Now().AddDate(0, 2, days))) }
+	start := url.Values{"check_in": {day(0)}, "check_out": {day(3)}, "rooms": {"1"}, "adults": {"2"}}
+	if cities := s.engine.service.Cities; len(cities) > 0 {
+		start.Set("destination", cities[0])
 	}
-	if len(form.Cities) > 0 {
-		form.Destination = form.Cities[0]
-	}
-	return s.render(w, http.StatusOK, "home", form)
+	return s.render(w, http.StatusOK, "home", form{Values: start})
 }
 
 // readSearch reads and checks the form.
-func readSearch(q url.Values) (searchForm, hotelstays.HotelListRequest) {
-	field := func(name string) string { return strings.TrimSpace(q.Get(name)) }
-	f := searchForm{
-		Destination: field("destination"), CheckIn: field("check_in"), CheckOut: field("check_out"),
-		Rooms: field("rooms"), Adults: field("adults"), Children: field("children"),
+func readSearch(q url.Values) (form, hotelstays.HotelListRequest) {
+	f := form{Values: q}
+	req := hotelstays.HotelListRequest{
+		DestinationName: f.required("destination", "Enter the name of a city."),
+		CheckIn:         types.Date(f.text("check_in")),
+		CheckOut:        types.Date(f.text("check_out")),
 	}
-	if f.Destination == "" || len(f.Destination) > maxTextInput {
-		f.Errors.add("destination", "Enter the name of a city.")
-	}
-	checkIn, err := types.Date(f.CheckIn).Time()
-	switch {
-	case err != nil:
-		f.Errors.add("check_in", "Choose the day of arrival.")
-	case checkIn.Before(time.Now().AddDate(0, 0, -2)): // in any time zone
-		f.Errors.add("check_in", "Choose a day that is not past.")
-	}
-	checkOut, err := types.Date(f.CheckOut).Time()
-	switch {
-	case err != nil:
-		f.Errors.add("check_out", "Choose the day of departure.")
-	case !checkOut.After(checkIn):
-		f.Errors.add("check_out", "Choose a day after the arrival.")
-	case checkOut.After(checkIn.AddDate(0, 0, maxStay)):
-		f.Errors.add("check_out", fmt.Sprintf("A stay has at most %d nights.", maxStay))
-	}
-	rooms := f.number("rooms", f.Rooms, maxRooms)
-	room := types.GuestPerRoom{AdultCount: f.number("adults", f.Adults, maxAdults), ChildrenAges: f.ages()}
-	req := hotelstays.HotelListRequest{DestinationName: f.Destination, CheckIn: types.Date(f.CheckIn), CheckOut: types.Date(f.CheckOut)}
-	for range rooms {
+	in, err := req.CheckIn.Time()
+	f.check(err == nil && in.After(time.Now().AddDate(0, 0, -2)), // in any time zone
+		"check_in", "Choose a day of arrival that is not past.")
+	out, err := req.CheckOut.Time()
+	f.check(err == nil && out.After(in) && !out.After(in.AddDate(0, 0, maxStay)),
+		"check_out", "Choose a day of departure after the arrival, %d nights later at most.", maxStay)
+	rooms := f.number("rooms", maxRooms)
+	room := types.GuestPerRoom{AdultCount: f.number("adults", maxAdults), ChildrenAges: f.ages("children")}
+	for range min(rooms, maxRooms) {
 		req.RoomOccupancies = append(req.RoomOccupancies, room)
 	}
 	return f, req
 }
 
-func (f *searchForm) number(field, value string, most int) int {
-	n, err := strconv.Atoi(value)
-	if err != nil || n < 1 || n > most {
-		f.Errors.add(field, fmt.Sprintf("Choose a number from 1 to %d.", most))
-		return 0
-	}
-	return n
-}
-
-// ages parses a list such as "4, 9".
-func (f *searchForm) ages() []int {
-	var ages []int
-	for _, word := range strings.FieldsFunc(f.Children, func(r rune) bool { return r == ',' || r == ' ' || r == ';' }) {
-		age, err := strconv.Atoi(word)
-		if err != nil || age < 0 || age > maxChildAge || len(ages) == maxChildren {
-			f.Errors.add("children", fmt.Sprintf("Enter the age of each child, up to %d children from 0 to %d, such as: 4, 9.",
-				maxChildren, maxChildAge))
-			return nil
-		}
-		ages = append(ages, age)
-	}
-	return ages
-}
-
-// hotels searches. Its address contains the whole search, so it can be bookmarked.
+// hotels searches, and shows the hotels while they arrive. Its address contains the whole search,
+// so it can be bookmarked.
 func (s *site) hotels(w http.ResponseWriter, r *http.Request) error {
 	form, req := readSearch(r.URL.Query())
 	if len(form.Errors) > 0 {
-		form.Cities = s.engine.service.cities
 		return s.render(w, http.StatusUnprocessableEntity, "home", form)
 	}
-	found, err := s.engine.search(r.Context(), req)
-	if err != nil {
-		return err
-	}
-	defer found.close()
-	found.shown = func() { _ = http.NewResponseController(w).Flush() } // the browser may be gone
-	s.renderArriving(w, "hotels", found)
-	if found.Err != nil {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	var page bytes.Buffer
+	found := s.engine.search(r.Context(), req, func() {
+		page.WriteTo(w) // the browser may be gone
+		http.NewResponseController(w).Flush()
+	})
+	err := s.pages["hotels"].ExecuteTemplate(&page, "layout", found)
+	switch {
+	case len(found.Hotels) == 0 && found.Err != nil:
+		return found.Err // nothing is written
+	case err != nil:
+		s.log.ErrorContext(r.Context(), "a page was not sent to its end", "error", err)
+	case found.Err != nil:
 		s.log.ErrorContext(r.Context(), "a search broke off", "hotels", len(found.Hotels), "error", found.Err)
 	}
+	page.WriteTo(w)
 	return nil
 }
 
@@ -145,17 +145,14 @@ type hotelPage struct {
 }
 
 func (s *site) hotel(w http.ResponseWriter, r *http.Request) error {
-	found, ok := s.engine.searches.get(r.PathValue("search"))
-	if !ok {
+	found, _ := s.engine.searches.Get(r.PathValue("search"))
+	at := slices.IndexFunc(found.Hotels, func(h types.Hotel) bool { return h.ID == r.PathValue("hotel") })
+	if at < 0 {
 		return errExpired
 	}
-	hotel, ok := found.hotel(r.PathValue("hotel"))
-	if !ok {
-		return errExpired
-	}
-	rooms, err := s.engine.rates(r.Context(), found, hotel)
+	rooms, err := s.engine.rates(r.Context(), found, found.Hotels[at])
 	if err != nil {
 		return err
 	}
-	return s.render(w, http.StatusOK, "hotel", hotelPage{found, hotel, rooms})
+	return s.render(w, http.StatusOK, "hotel", hotelPage{found, found.Hotels[at], rooms})
 }

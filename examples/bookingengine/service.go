@@ -16,15 +16,15 @@ import (
 const eventsPath = "/hotel-events"
 
 type service struct {
-	baseURL    string
+	BaseURL          string
+	Sandbox, MayBook bool
+	// Cities are suggestions of the search form. A real engine fills its catalogue with
+	// WalkDestinations.
+	Cities []string
+
 	credential hotelstays.TicketCredential
-	sandbox    bool
-	mayBook    bool
 	// facts are empty if the numbers of order states are unknown: then the pages show less.
 	facts hotelstays.ServiceFacts
-	// cities are suggestions of the search form. A real engine fills its catalogue with
-	// WalkDestinations.
-	cities []string
 	// callbackURL receives the events of orders, signed with webhookSecret. It is empty without
 	// webhooks.
 	callbackURL   string
@@ -42,17 +42,14 @@ func findService(site string, loseAnswer bool) (svc *service, closeService func(
 	case base == "" && key == "" && secret == "":
 		return startSandbox(site, loseAnswer)
 	case base == "" || key == "" || secret == "":
-		return nil, nil, errors.New("set HOTELSTAYS_BASE_URL, HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET all together, or none of them for the sandbox")
+		return nil, nil, errors.New("set HOTELSTAYS_BASE_URL, HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET together, or none for the sandbox")
 	case callback != "" && signed == "":
 		return nil, nil, errors.New("set HOTELSTAYS_WEBHOOK_SECRET together with HOTELSTAYS_CALLBACK_URL, or neither to do without webhooks")
 	}
 	return &service{
-		baseURL:       base,
-		credential:    hotelstays.TicketCredential{AppKey: key, AppSecret: types.NewSecret(secret)},
-		mayBook:       os.Getenv("HOTELSTAYS_ALLOW_BOOKING") == "1",
-		callbackURL:   callback,
-		webhookSecret: types.NewSecret(signed),
-		pause:         time.Second,
+		BaseURL: base, MayBook: os.Getenv("HOTELSTAYS_ALLOW_BOOKING") == "1",
+		credential:  hotelstays.TicketCredential{AppKey: key, AppSecret: types.NewSecret(secret)},
+		callbackURL: callback, webhookSecret: types.NewSecret(signed), pause: time.Second,
 	}, func() {}, nil
 }
 
@@ -75,19 +72,15 @@ func startSandbox(site string, loseAnswer bool) (svc *service, closeSandbox func
 // sandboxService returns a sandbox that calls back the site.
 func sandboxService(srv *hotelstaystest.Server, site string) *service {
 	svc := &service{
-		baseURL:       srv.URL,
-		credential:    hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
-		sandbox:       true,
-		mayBook:       true,
-		callbackURL:   site + eventsPath,
-		webhookSecret: types.NewSecret(srv.WebhookSecret),
-		pause:         time.Second,
+		BaseURL: srv.URL, Sandbox: true, MayBook: true,
+		credential:  hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
+		callbackURL: site + eventsPath, webhookSecret: types.NewSecret(srv.WebhookSecret), pause: time.Second,
 		facts: hotelstays.ServiceFacts{OrderStates: hotelstays.OrderStates{ // the numbers of the sandbox
 			Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}, Pending: []types.OrderStatus{4},
 		}},
 	}
 	for i := range srv.CityCount() {
-		svc.cities = append(svc.cities, srv.CityName(i))
+		svc.Cities = append(svc.Cities, srv.CityName(i))
 	}
 	return svc
 }

@@ -11,34 +11,36 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"path"
+	"regexp"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
 )
 
-//go:embed templates
-var templateFiles embed.FS
+//go:embed templates static
+var files embed.FS
 
-//go:embed static
-var staticFiles embed.FS
-
-// patience is how long a page may take. Bookings do not end with it.
-const patience = 30 * time.Second
-
-// maxForm is the maximum size of a form, in bytes.
-const maxForm = 64 << 10
+const (
+	// patience is how long a page may take. Bookings do not end with it.
+	patience = 30 * time.Second
+	// maxForm is the maximum size of a form, in bytes.
+	maxForm = 64 << 10
+)
 
 type site struct {
-	engine  *engine
-	log     *slog.Logger
-	pages   map[string]*template.Template
-	handler http.Handler
+	*http.ServeMux
+	engine *engine
+	log    *slog.Logger
+	pages  map[string]*template.Template
 
 	streams    context.Context // of live pages
 	endStreams context.CancelFunc
 }
 
 func newSite(e *engine) *site {
-	s := &site{engine: e, log: e.log, pages: parsePages()}
+	s := &site{ServeMux: http.NewServeMux(), engine: e, log: e.log, pages: parsePages(e.service)}
 	s.streams, s.endStreams = context.WithCancel(context.Background())
 
 	pages := http.NewServeMux()
@@ -46,42 +48,35 @@ func newSite(e *engine) *site {
 	pages.Handle("GET /hotels", s.page(s.hotels))
 	pages.Handle("GET /searches/{search}/hotels/{hotel}", s.page(s.hotel))
 	pages.Handle("POST /searches/{search}/checkout", s.page(s.choose))
-	pages.Handle("GET /checkouts/{reference}", s.unbooked(s.checkout))
-	pages.Handle("GET /checkouts/{reference}/{form}", s.unbooked(s.returned))
-	pages.Handle("POST /checkouts/{reference}/check", s.unbooked(s.checkAgain))
-	pages.Handle("POST /checkouts/{reference}/agree", s.unbooked(s.agree))
-	pages.Handle("POST /checkouts/{reference}/book", s.unbooked(s.book))
-	pages.Handle("GET /orders/{reference}", s.page(s.order))
-	pages.Handle("GET /orders/{reference}/events", s.stream(s.orderEvents))
-	pages.Handle("GET /orders/{reference}/voucher", s.page(s.voucher))
-	pages.Handle("GET /orders/{reference}/cancel", s.page(s.askCancel))
-	pages.Handle("POST /orders/{reference}/cancel", s.page(s.cancel))
-	pages.Handle("/", s.page(func(http.ResponseWriter, *http.Request) error { return errNoPage }))
-
-	static, err := fs.Sub(staticFiles, "static")
-	if err != nil {
-		panic(err) // it is embedded
-	}
-	pages.Handle("GET /static/", http.StripPrefix("/static/", http.FileServerFS(static)))
+	pages.Handle("GET /checkouts/{reference}", s.page(s.unbooked(s.checkout)))
+	pages.Handle("GET /checkouts/{reference}/{form}", s.page(s.unbooked(s.checkout)))
+	pages.Handle("POST /checkouts/{reference}/check", s.page(s.unbooked(s.checkAgain)))
+	pages.Handle("POST /checkouts/{reference}/agree", s.page(s.unbooked(s.agree)))
+	pages.Handle("POST /checkouts/{reference}/book", s.page(s.unbooked(s.book)))
+	pages.Handle("GET /orders/{reference}", s.page(s.ordered(s.order)))
+	pages.Handle("GET /orders/{reference}/events", s.stream(s.ordered(s.orderEvents)))
+	pages.Handle("GET /orders/{reference}/voucher", s.page(s.ordered(s.voucher)))
+	pages.Handle("GET /orders/{reference}/cancel", s.page(s.ordered(s.askCancel)))
+	pages.Handle("POST /orders/{reference}/cancel", s.page(s.ordered(s.cancel)))
+	pages.Handle("GET /static/", http.FileServerFS(files))
+	pages.Handle("/", s.refuse(errNoPage))
 
 	// Forms of other sites must not book here. Webhooks carry no origin and pass; they are
 	// signed.
 	sameSite := http.NewCrossOriginProtection()
-	sameSite.SetDenyHandler(s.page(func(http.ResponseWriter, *http.Request) error { return errForeign }))
-
-	mux := http.NewServeMux()
-	mux.Handle("/", guarded(s.local(sameSite.Handler(pages))))
+	sameSite.SetDenyHandler(s.refuse(errForeign))
+	s.Handle("/", s.guarded(sameSite.Handler(pages)))
 	if e.webhooks != nil {
-		mux.Handle(eventsPath, e.webhooks)
+		s.Handle(eventsPath, e.webhooks)
 	}
-	s.handler = mux
 	return s
 }
 
-func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
-
-// guarded sets security headers.
-func guarded(next http.Handler) http.Handler {
+// guarded sets security headers, and serves pages only under loopback names, because the site
+// has no login. Neither a name that another site points here nor the public name of the webhooks
+// opens it.
+func (s *site) guarded(pages http.Handler) http.Handler {
+	elsewhere := s.refuse(errElsewhere)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "+
@@ -89,17 +84,8 @@ func guarded(next http.Handler) http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store") // pages contain prices and names
-		next.ServeHTTP(w, r)
-	})
-}
-
-// local serves pages only under loopback names, because the site has no login. Neither a name
-// that another site points here nor the public name of the webhooks opens it.
-func (s *site) local(next http.Handler) http.Handler {
-	elsewhere := s.page(func(http.ResponseWriter, *http.Request) error { return errElsewhere })
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if asked := (&url.URL{Host: r.Host}); isLoopback(asked.Hostname()) {
-			next.ServeHTTP(w, r)
+		if host := (&url.URL{Host: r.Host}).Hostname(); isLoopback(host) {
+			pages.ServeHTTP(w, r)
 		} else {
 			elsewhere.ServeHTTP(w, r)
 		}
@@ -108,6 +94,11 @@ func (s *site) local(next http.Handler) http.Handler {
 
 // handler answers a request, or returns an error without having written anything.
 type handler func(http.ResponseWriter, *http.Request) error
+
+// refuse answers each request with a message.
+func (s *site) refuse(m *message) http.Handler {
+	return s.page(func(http.ResponseWriter, *http.Request) error { return m })
+}
 
 // page is a handler that ends within patience.
 func (s *site) page(h handler) http.Handler {
@@ -120,46 +111,49 @@ func (s *site) page(h handler) http.Handler {
 }
 
 // stream is a handler without a time limit. Its error goes to the log, and the guest gets a
-// message with the number of the page in the log.
+// message with the id of the page in the log.
 func (s *site) stream(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r = withPageID(r)
-		err := h(w, r)
+		id := r.Header.Get("X-Request-Id") // of a proxy
+		if !plainID.MatchString(id) {
+			id = uuid.NewString()
+		}
+		ctx := context.WithValue(r.Context(), pageID{}, id)
+		err := h(w, r.WithContext(ctx))
 		if err == nil {
 			return
 		}
-		told := messageFor(err)
-		level := slog.LevelInfo
+		told, level := messageFor(err), slog.LevelInfo
 		if told.Status >= http.StatusInternalServerError {
 			level = slog.LevelError
 		}
-		s.log.Log(r.Context(), level, "a page failed", "method", r.Method, "path", r.URL.Path, "error", err)
-		s.render(w, told.Status, "problem", problemPage{told, pageIDOf(r.Context()), r.Method == http.MethodGet && told.Text == busy.Text})
+		s.log.Log(ctx, level, "a page failed", "method", r.Method, "path", r.URL.Path, "error", err, "page", id)
+		s.render(w, told.Status, "problem", problemPage{told, id, r.Method == http.MethodGet && told.Text == busy.Text})
 	})
+}
+
+// pageID is the context key of the id of a page: the Trace-Id of all calls that the page causes, in
+// the lines that the SDK logs, too.
+type pageID struct{}
+
+var plainID = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
+
+// pageIDOf returns the id, or "" if no page causes this.
+func pageIDOf(ctx context.Context) string {
+	id, _ := ctx.Value(pageID{}).(string)
+	return id
 }
 
 type problemPage struct {
 	message
-	Number string // in the log
+	ID     string // in the log
 	Reload bool
-}
-
-// view is the data of a template.
-type view struct {
-	Sandbox, MayBook bool
-	Service          string // its base URL
-	Page             any
-}
-
-func (s *site) view(page any) view {
-	svc := s.engine.service
-	return view{svc.sandbox, svc.mayBook, svc.baseURL, page}
 }
 
 // render renders the whole page before it sends anything.
 func (s *site) render(w http.ResponseWriter, status int, page string, data any) error {
 	var body bytes.Buffer
-	if err := s.pages[page].ExecuteTemplate(&body, "layout", s.view(data)); err != nil {
+	if err := s.pages[page].ExecuteTemplate(&body, "layout", data); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -168,31 +162,29 @@ func (s *site) render(w http.ResponseWriter, status int, page string, data any) 
 	return nil
 }
 
-// renderArriving sends the page while its data arrives.
-func (s *site) renderArriving(w http.ResponseWriter, page string, data any) {
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	if err := s.pages[page].ExecuteTemplate(w, "layout", s.view(data)); err != nil {
-		s.log.Info("a page was not sent to its end", "page", page, "error", err)
-	}
-}
-
 // parsePages parses each page with the layout and the parts.
-func parsePages() map[string]*template.Template {
-	shared := template.Must(template.New("").Funcs(templateFuncs).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html"))
-	pages := make(map[string]*template.Template)
-	names, err := fs.Glob(templateFiles, "templates/*.html")
+func parsePages(svc *service) map[string]*template.Template {
+	shared := template.New("").Funcs(templateFuncs).Funcs(template.FuncMap{
+		"service": func() *service { return svc },
+		"status":  func(o order) status { return statusOf(o, svc.facts.OrderStates) },
+	})
+	template.Must(shared.ParseFS(files, "templates/layout.html", "templates/parts.html"))
+	names, err := fs.Glob(files, "templates/*.html")
 	if err != nil {
 		panic(err) // it is embedded
 	}
+	pages := make(map[string]*template.Template)
 	for _, name := range names {
-		page := strings.TrimSuffix(strings.TrimPrefix(name, "templates/"), ".html")
-		pages[page] = template.Must(template.Must(shared.Clone()).ParseFS(templateFiles, name))
+		pages[strings.TrimSuffix(path.Base(name), ".html")] = template.Must(template.Must(shared.Clone()).ParseFS(files, name))
 	}
 	return pages
 }
 
-// redirect redirects with a GET, so that a reload sends no form again.
-func redirect(w http.ResponseWriter, r *http.Request, address string) error {
-	http.Redirect(w, r, address, http.StatusSeeOther)
-	return nil
+// redirect redirects with a GET, so that a reload sends no form again. It returns err if there is
+// one.
+func redirect(w http.ResponseWriter, r *http.Request, err error, address string) error {
+	if err == nil {
+		http.Redirect(w, r, address, http.StatusSeeOther)
+	}
+	return err
 }

@@ -11,25 +11,21 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// adopt adds orders that were booked some days ago for a stay in some days, due now.
-func (s *testSite) adopt(orders int, bookedAgo, checkIn int, change func(*order)) {
+// adopt adds orders that were booked a month ago for a stay in some days, due now.
+func (s *testSite) adopt(orders, checkIn int, cancelTime types.Timestamp) {
 	s.t.Helper()
 	now := time.Now()
 	require.NoError(s.t, s.engine.db.inTx(s.t.Context(), func(tx *sql.Tx) error {
 		for n := range orders {
-			reference := fmt.Sprintf("adopted-%d-%d-%d", bookedAgo, checkIn, n)
+			reference := fmt.Sprintf("adopted-%d-%d", checkIn, n)
 			offer := types.RoomRatePkg{CheckIn: types.DateOf(now.AddDate(0, 0, checkIn)), CheckOut: types.DateOf(now.AddDate(0, 0, checkIn+2))}
 			o := order{
 				Checkout: checkout{Reference: reference, Offer: offer}, State: booked,
-				Booked: &types.Order{CustomerReferenceNo: reference, CheckIn: offer.CheckIn, CheckOut: offer.CheckOut, Status: 2},
-				Since:  now.AddDate(0, 0, -bookedAgo), nextRead: now.UnixMilli(),
-			}
-			if change != nil {
-				change(&o)
+				Booked: &types.Order{CustomerReferenceNo: reference, Status: 2, CancelTime: cancelTime},
+				Since:  now.AddDate(0, 0, -30), nextRead: now.UnixMilli(),
 			}
 			if err := put(s.t.Context(), tx, o); err != nil {
 				return err
@@ -41,24 +37,22 @@ func (s *testSite) adopt(orders int, bookedAgo, checkIn int, change func(*order)
 
 func (s *testSite) reads() int { return s.srv.Ledger().Count(types.OpQueryOrders) }
 
-// Hundreds of old orders need a few requests a day.
 func TestOldOrdersAreReadSeldomAndTogether(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		s.lookEvery(10 * time.Minute)
-		s.adopt(200, 30, 60, nil)
+		s.adopt(200, 60, "")
 		time.Sleep(25 * time.Hour)
 		assert.InDelta(t, 3*2, s.reads(), 1, "at once and every twelve hours, a hundred in a request; a token ends meanwhile")
 	})
 }
 
-// An order that cannot change any more is read once.
-func TestOrdersThatAreOverAreNotRead(t *testing.T) {
+func TestOrdersThatAreOverAreReadOnce(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		s.lookEvery(10 * time.Minute)
-		s.adopt(100, 30, -10, nil)
+		s.adopt(100, -10, "")
 		time.Sleep(time.Hour)
 		require.Equal(t, 1, s.reads())
-		s.adopt(100, 30, 60, func(o *order) { o.Booked.CancelTime = "2000-01-01T00:00:00Z" })
+		s.adopt(100, 60, "2000-01-01T00:00:00Z")
 		time.Sleep(2 * readLate)
 		assert.Equal(t, 2, s.reads())
 	})
@@ -67,7 +61,7 @@ func TestOrdersThatAreOverAreNotRead(t *testing.T) {
 // A new order is read often, and less often as it ages. An event makes it new again.
 func TestReadsBackOffWithAge(t *testing.T) {
 	inBubble(t, func(s *testSite) {
-		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpWebhook, Kind: hotelstaystest.FaultDrop, Times: -1})
+		s.webhooksAreLost()
 		_, reference := s.toOrder()
 		during := func(d time.Duration) int {
 			before := s.reads()
@@ -86,11 +80,10 @@ func TestReadsBackOffWithAge(t *testing.T) {
 	})
 }
 
-// Failed reads are repeated soon, and together.
-func TestReadsThatFail(t *testing.T) {
+func TestFailedReadsAreRepeatedTogether(t *testing.T) {
 	inBubble(t, func(s *testSite) {
-		s.srv.Inject(hotelstaystest.Fault{Operation: types.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 403, Times: -1})
-		s.adopt(100, 30, 60, nil)
+		s.status(types.OpQueryOrders, 403, -1)
+		s.adopt(100, 60, "")
 		time.Sleep(10 * readLease)
 		assert.InDelta(t, 10, s.reads(), 1, "once a minute")
 		failed := s.reads()
