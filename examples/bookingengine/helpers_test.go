@@ -69,7 +69,7 @@ func inBubble(t *testing.T, test func(s *testSite), config ...hotelstaystest.Con
 		s.srv = hotelstaystest.NewServer(&c)
 		defer s.srv.Close()
 		svc := sandboxService(s.srv, "http://127.0.0.1")
-		svc.pause = 5 * time.Second
+		svc.pause = 15 * time.Second
 		svc.options = []hotelstays.Option{hotelstays.WithHTTPClient(s.srv.Client())}
 		s.start(svc)
 		defer func() { s.engine.close() }()
