@@ -11,22 +11,20 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 )
 
 func TestList(t *testing.T) {
 	w := newWorld(t, nil)
-	w.bookUnknown("polling", bookMade)
-	w.Inject(bookRefused)
-	w.begin(w.request("ended"))
-	_, err := w.Send(t.Context(), "ended")
-	require.NoError(t, err)
+	w.SendUnknown("polling", bookingstest.BookMade)
+	w.Inject(bookingstest.BookRefused)
+	w.Begin("ended")
+	w.MustSend("ended")
 	for i := range pageSize + 1 {
-		w.begin(w.request(fmt.Sprintf("waiting-%03d", i)))
+		w.Begin(fmt.Sprintf("waiting-%03d", i))
 	}
-	_, err = w.pool.Exec(t.Context(), `UPDATE river_job SET args = args || '{"bookBy":1}' WHERE args ->> 'reference' = 'waiting-000'`)
-	require.NoError(t, err)
+	w.exec(`UPDATE river_job SET args = args || '{"bookBy":1}' WHERE args ->> 'reference' = 'waiting-000'`)
 	var seen []string
 	for b, err := range w.List(t.Context()) {
 		if err != nil {
@@ -50,54 +48,35 @@ func TestList(t *testing.T) {
 	}
 }
 
-func TestAbandonAndRetry(t *testing.T) {
-	t.Run("while it waits", func(t *testing.T) {
-		w := newWorld(t, nil)
-		w.begin(w.request("ref-1"))
-		assert.ErrorContains(t, w.Retry(t.Context(), "ref-1"), "nothing was sent yet; call Send, or wait until a worker does at 2")
-		require.NoError(t, w.Abandon(t.Context(), "ref-1"))
-		assert.Equal(t, "cancelled", w.job("ref-1").State)
-		assert.Empty(t, w.job("ref-1").Args.Request)
-		_, err := w.Send(t.Context(), "ref-1")
-		require.ErrorIs(t, err, durable.ErrNotBegun)
-		assert.ErrorIs(t, w.Abandon(t.Context(), "ref-1"), durable.ErrNotBegun)
-		require.NoError(t, w.Retry(t.Context(), "ref-1"))
-		w.workers()
-		w.hasState("ref-1", durable.EndingAbsent, time.Second)
-		assert.Zero(t, w.Ledger().Count(hotelstays.OpBook), "it is never sent")
-		assert.ErrorIs(t, w.Retry(t.Context(), "ref-1"), durable.ErrNotBegun)
-	})
-	t.Run("while Book may be under way", func(t *testing.T) {
-		w := newWorld(t, nil)
-		w.begin(w.request("ref-1"))
-		_, _, _, err := w.start(t.Context(), "ref-1", time.Now().Add(time.Minute))
-		require.NoError(t, err)
-		assert.ErrorContains(t, w.Abandon(t.Context(), "ref-1"), "may still be under way, until 2")
-	})
-	t.Run("while a worker polls", func(t *testing.T) {
-		w := newWorld(t, nil)
-		w.bookUnknown("ref-1", bookLost)
-		w.pass(11 * time.Minute)
-		polled := w.fetch("ref-1")
-		require.NoError(t, w.Abandon(t.Context(), "ref-1"))
-		_ = (&worker{b: w.Bookings}).Work(t.Context(), polled)
-		assert.Equal(t, "cancelled", w.job("ref-1").State)
-		assert.Equal(t, "pending", w.row("ref-1").State, "OnOutcome is not called")
-	})
-	t.Run("after River has cancelled it", func(t *testing.T) {
-		w := newWorld(t, nil)
-		w.bookUnknown("ref-1", bookMade)
-		_, err := w.pool.Exec(t.Context(), `UPDATE river_job SET state = 'cancelled', finalized_at = now(),
-			metadata = metadata || '{"cancel_attempted_at":"2026-06-01T12:00:00Z"}'`)
-		require.NoError(t, err)
-		require.NoError(t, w.Retry(t.Context(), "ref-1"))
-		failing := noPoll
-		failing.Times = 1
-		w.Inject(failing) // the job sleeps once more, and River does not cancel it then
-		w.workers()
-		w.hasState("ref-1", durable.EndingFound, time.Minute)
-	})
+func TestAbandonErasesTheRequest(t *testing.T) {
 	w := newWorld(t, nil)
-	assert.ErrorIs(t, w.Retry(t.Context(), "unknown"), durable.ErrNotBegun)
-	assert.ErrorIs(t, w.Abandon(t.Context(), "unknown"), durable.ErrNotBegun)
+	w.Begin("ref-1")
+	assert.NotEmpty(t, w.job("ref-1").Args.Request)
+	require.NoError(t, w.Abandon(t.Context(), "ref-1"))
+	assert.Equal(t, "cancelled", w.job("ref-1").State)
+	assert.Empty(t, w.job("ref-1").Args.Request)
+}
+
+func TestAbandonWhileAWorkerPolls(t *testing.T) {
+	w := newWorld(t, nil)
+	w.SendUnknown("ref-1", bookingstest.BookLost)
+	w.Fleet.Pass(11 * time.Minute)
+	polled := w.fetch("ref-1")
+	require.NoError(t, w.Abandon(t.Context(), "ref-1"))
+	_ = (&worker{b: w.Bookings}).Work(t.Context(), polled)
+	assert.Equal(t, "cancelled", w.job("ref-1").State)
+	assert.Equal(t, "pending", w.Row("ref-1").State, "OnOutcome is not called")
+}
+
+func TestRetryAfterRiverHasCancelledTheJob(t *testing.T) {
+	w := newWorld(t, nil)
+	w.SendUnknown("ref-1", bookingstest.BookMade)
+	w.exec(`UPDATE river_job SET state = 'cancelled', finalized_at = now(),
+		metadata = metadata || '{"cancel_attempted_at":"2026-06-01T12:00:00Z"}'`)
+	require.NoError(t, w.Retry(t.Context(), "ref-1"))
+	failing := bookingstest.NoPoll
+	failing.Times = 1
+	w.Inject(failing) // the job sleeps once more, and River does not cancel it then
+	w.Work()
+	w.HasState("ref-1", durable.EndingFound, time.Minute)
 }

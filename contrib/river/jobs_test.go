@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 )
 
 // Pools behind a PgBouncer use other query modes.
@@ -22,11 +23,12 @@ func TestQueryExecModes(t *testing.T) {
 		pgx.QueryExecModeSimpleProtocol} {
 		t.Run(mode.String(), func(t *testing.T) {
 			w := newWorld(t, nil)
-			w.reconnect(func(cfg *pgxpool.Config) { cfg.ConnConfig.DefaultQueryExecMode = mode })
-			w.bookUnknown("ref-1", bookLost)
-			w.workers()
-			require.NoError(t, w.Wake(t.Context(), "ref-1"))
-			w.hasState("ref-1", durable.EndingAbsent, time.Minute)
+			other := w.reconnect(func(cfg *pgxpool.Config) { cfg.ConnConfig.DefaultQueryExecMode = mode })
+			w.World.Bookings = other.Bookings
+			w.SendUnknown("ref-1", bookingstest.BookLost)
+			w.World.Work()
+			require.NoError(t, other.Wake(t.Context(), "ref-1"))
+			w.HasState("ref-1", durable.EndingAbsent, time.Minute)
 		})
 	}
 }
@@ -52,17 +54,14 @@ func TestAlerts(t *testing.T) {
 		}
 		return numbers
 	}
-	w.begin(w.request("ref-1"))
+	w.Begin("ref-1")
 	assert.Equal(t, []int{0, 0, 0, 0, 0}, found())
-	w.pass(time.Hour)
+	w.Fleet.Pass(time.Hour)
 	assert.Equal(t, []int{0, 0, 1, 0, 0}, found())
-	_, err = w.pool.Exec(t.Context(), `UPDATE river_job SET attempt = 6, scheduled_at = now(), errors = ARRAY['{"error":"broken"}'::jsonb]`)
-	require.NoError(t, err)
+	w.exec(`UPDATE river_job SET attempt = 6, scheduled_at = now(), errors = ARRAY['{"error":"broken"}'::jsonb]`)
 	assert.Equal(t, []int{0, 1, 0, 0, 0}, found())
-	_, err = w.pool.Exec(t.Context(), `UPDATE river_job SET attempt = 1, args = args || '{"unverified":2}'`)
-	require.NoError(t, err)
+	w.exec(`UPDATE river_job SET attempt = 1, args = args || '{"unverified":2}'`)
 	assert.Equal(t, []int{0, 0, 0, 1, 0}, found())
-	_, err = w.pool.Exec(t.Context(), `UPDATE river_job SET attempt = 1, state = 'discarded', finalized_at = now()`)
-	require.NoError(t, err)
+	w.exec(`UPDATE river_job SET attempt = 1, state = 'discarded', finalized_at = now()`)
 	assert.Equal(t, []int{1, 0, 0, 0, 1}, found())
 }

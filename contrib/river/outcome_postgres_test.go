@@ -18,6 +18,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 )
 
 // An OnOutcome that fails or panics rolls back the completion of the job, and is tried again
@@ -28,9 +29,6 @@ func TestOnOutcomeFails(t *testing.T) {
 			var calls atomic.Int32
 			w := newWorld(t, func(cfg *Config) {
 				cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
-					if err := storeRow(ctx, tx, o); err != nil {
-						return err
-					}
 					switch calls.Add(1) {
 					case 1:
 						return errors.New("OnOutcome failed")
@@ -40,22 +38,21 @@ func TestOnOutcomeFails(t *testing.T) {
 						_, err := tx.Exec(ctx, "SELECT 1/0")
 						return err
 					}
-					return nil
+					return caller(cfg.Pool).StoreRow(ctx, tx, o)
 				}
 			})
-			w.bookUnknown("ref-1", bookMade)
-			_, err := w.pool.Exec(t.Context(), `UPDATE river_job SET attempt = $1`, attempt)
-			require.NoError(t, err)
-			w.workers()
-			w.eventually("three failures", func() bool {
+			w.SendUnknown("ref-1", bookingstest.BookMade)
+			w.exec(`UPDATE river_job SET attempt = $1`, attempt)
+			w.Work()
+			w.Eventually("three failures", func() bool {
 				if calls.Load() < 3 {
-					w.pass(time.Minute)
-					assert.Equal(t, row{State: "pending"}, w.row("ref-1"))
+					w.Fleet.Pass(time.Minute)
+					assert.Equal(t, bookingstest.Row{State: "pending"}, w.Row("ref-1"))
 				}
 				return calls.Load() >= 3
 			})
-			w.hasState("ref-1", durable.EndingFound, time.Minute)
-			assert.Equal(t, 1, w.row("ref-1").Ended)
+			w.HasState("ref-1", durable.EndingFound, time.Minute)
+			assert.Equal(t, 1, w.Row("ref-1").Ended)
 			j := w.job("ref-1")
 			assert.Equal(t, "completed", j.State)
 			var quoted bool
@@ -71,30 +68,6 @@ func TestOnOutcomeFails(t *testing.T) {
 	}
 }
 
-// An error of OnOutcome is a failure, even if it wraps an error of this package.
-func TestOnOutcomeFailsWithAnErrorOfThePackage(t *testing.T) {
-	for name, failure := range map[string]error{
-		"ended otherwise": fmt.Errorf("the row is absent: %w", durable.ErrConflictingOutcome),
-		"unknown":         &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, Err: errors.New("unknown")},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var calls atomic.Int32
-			w := newWorld(t, func(cfg *Config) {
-				cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
-					if calls.Add(1) == 1 {
-						return failure
-					}
-					return storeRow(ctx, tx, o)
-				}
-			})
-			w.bookUnknown("ref-1", bookMade)
-			w.workers()
-			w.hasState("ref-1", durable.EndingFound, time.Minute)
-			assert.Equal(t, 1, w.job("ref-1").Errors)
-		})
-	}
-}
-
 // What the order has otherwise than the expected offer is part of the outcome, whoever finds the
 // order, and stays in the job.
 func TestChangesOfAnOrderThatCostsMore(t *testing.T) {
@@ -102,23 +75,23 @@ func TestChangesOfAnOrderThatCostsMore(t *testing.T) {
 	w := newWorld(t, func(cfg *Config) {
 		cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
 			received = o.Changes
-			return storeRow(ctx, tx, o)
+			return caller(cfg.Pool).StoreRow(ctx, tx, o)
 		}
 	})
-	expected := *w.offers[0].Expect
+	expected := *w.Offer.Expect
 	expected.TotalRate.NetRate.Amount = "0.01"
-	w.offers[0].Expect = &expected
+	w.Offer.Expect = &expected
 	for _, answered := range []bool{true, false} {
 		reference := fmt.Sprint("ref-", answered)
 		if answered {
-			w.begin(w.request(reference))
+			w.Begin(reference)
 			outcome, err := w.Send(t.Context(), reference)
 			require.NoError(t, err)
 			assert.NotEmpty(t, outcome.Changes.Changes)
 		} else {
-			w.bookUnknown(reference, bookMade)
-			w.workers()
-			w.hasState(reference, durable.EndingFound, time.Minute)
+			w.SendUnknown(reference, bookingstest.BookMade)
+			w.Work()
+			w.HasState(reference, durable.EndingFound, time.Minute)
 		}
 		assert.NotEmpty(t, received.Changes)
 		assert.Equal(t, received.String(), w.job(reference).Args.Changes.String())
@@ -129,7 +102,7 @@ func TestChangesOfAnOrderThatCostsMore(t *testing.T) {
 // The first outcome counts; others change nothing.
 func TestEndedOnce(t *testing.T) {
 	w := newWorld(t, nil)
-	w.bookUnknown("ref-1", bookLost)
+	w.SendUnknown("ref-1", bookingstest.BookLost)
 	var id int64
 	require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT id FROM river_job`).Scan(&id))
 	var wg sync.WaitGroup
@@ -139,31 +112,10 @@ func TestEndedOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	assert.Equal(t, row{"absent", "", 1}, w.row("ref-1"))
+	assert.Equal(t, bookingstest.Row{State: "absent", Ended: 1}, w.Row("ref-1"))
 	err := w.end(id, "ref-1", hotelstays.BookingFound)
 	require.ErrorIs(t, err, durable.ErrConflictingOutcome)
-	assert.Equal(t, row{"absent", "", 1}, w.row("ref-1"))
-}
-
-// An outcome that cannot be stored is returned, and a worker stores it.
-func TestOutcomeThatCannotBeStoredIsReturned(t *testing.T) {
-	boom := errors.New("the disk is full")
-	var calls atomic.Int32
-	w := newWorld(t, func(cfg *Config) {
-		cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
-			if calls.Add(1) == 1 {
-				return boom
-			}
-			return storeRow(ctx, tx, o)
-		}
-	})
-	w.begin(w.request("ref-1"))
-	outcome, err := w.Send(t.Context(), "ref-1")
-	require.ErrorIs(t, err, boom)
-	require.Equal(t, durable.EndingFound, durable.EndingOf(outcome))
-	assert.Equal(t, row{State: "pending"}, w.row("ref-1"))
-	w.workers()
-	w.hasState("ref-1", durable.EndingFound, time.Second)
+	assert.Equal(t, bookingstest.Row{State: "absent", Ended: 1}, w.Row("ref-1"))
 }
 
 // A hanging OnOutcome keeps one worker of its process, not those that River gives the job to
@@ -172,42 +124,38 @@ func TestOutcomeThatCannotBeStoredIsReturned(t *testing.T) {
 func TestOnOutcomeThatHangsHasOneWorker(t *testing.T) {
 	hung, release := make(chan struct{}, 1), make(chan struct{})
 	w := newWorld(t, nil)
-	cfg := w.cfg
-	cfg.MaxWorkers = 2
-	cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
-		if err := storeRow(ctx, tx, o); err != nil || o.Recovery.CustomerReferenceNo != "ref-1" {
-			return err
+	hanging := w.another(func(cfg *Config) {
+		cfg.MaxWorkers = 2
+		cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
+			if err := w.Fleet.StoreRow(ctx, tx, o); err != nil || o.Recovery.CustomerReferenceNo != "ref-1" {
+				return err
+			}
+			hung <- struct{}{}
+			<-release // whatever ctx says
+			return nil
 		}
-		hung <- struct{}{}
-		<-release // whatever ctx says
-		return nil
-	}
-	hanging := *w
-	var err error
-	hanging.Bookings, err = New(cfg)
-	require.NoError(t, err)
+	})
 	hanging.idle = time.Second
 	defer close(release)
-	w.bookUnknown("ref-1", bookMade)
+	w.SendUnknown("ref-1", bookingstest.BookMade)
 	hanging.workers(func(cfg *river.Config) { cfg.LeaderElectionDisabled = true })
-	w.pass(time.Minute)
+	w.Fleet.Pass(time.Minute)
 	<-hung
 	for range 2 {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		_, err = w.pool.Exec(ctx, `UPDATE river_job SET state = 'available', scheduled_at = now()`)
+		_, err := w.pool.Exec(ctx, `UPDATE river_job SET state = 'available', scheduled_at = now()`)
 		cancel()
 		require.NoError(t, err)
-		w.eventually("a worker has had it", func() bool { return w.job("ref-1").State == "scheduled" })
+		w.Eventually("a worker has had it", func() bool { return w.job("ref-1").State == "scheduled" })
 	}
-	w.bookUnknown("ref-2", bookMade)
-	w.hasState("ref-2", durable.EndingFound, time.Minute)
+	w.SendUnknown("ref-2", bookingstest.BookMade)
+	w.HasState("ref-2", durable.EndingFound, time.Minute)
 
-	_, err = w.pool.Exec(t.Context(), `UPDATE river_job SET state = 'running', attempted_at = now() - $1::interval
+	w.exec(`UPDATE river_job SET state = 'running', attempted_at = now() - $1::interval
 		WHERE args ->> 'reference' = 'ref-1'`, defaultRescueAfter+time.Second)
-	require.NoError(t, err)
-	w.workers()
-	w.hasState("ref-1", durable.EndingFound, time.Minute)
-	assert.Equal(t, 1, w.row("ref-1").Ended)
+	w.Work()
+	w.HasState("ref-1", durable.EndingFound, time.Minute)
+	assert.Equal(t, 1, w.Row("ref-1").Ended)
 }
 
 // OnOutcome may begin the reference again.
@@ -216,17 +164,17 @@ func TestOnOutcomeBeginsAgain(t *testing.T) {
 	w = newWorld(t, func(cfg *Config) {
 		cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
 			if durable.EndingOf(o) != durable.EndingFailed {
-				return storeRow(ctx, tx, o)
+				return caller(cfg.Pool).StoreRow(ctx, tx, o)
 			}
-			return w.BeginTx(ctx, tx, w.request(o.Recovery.CustomerReferenceNo))
+			return w.BeginTx(ctx, tx, w.Request(o.Recovery.CustomerReferenceNo))
 		}
 	})
-	w.begin(w.request("ref-1"))
-	w.Inject(bookRefused)
+	w.Begin("ref-1")
+	w.Inject(bookingstest.BookRefused)
 	for _, want := range []durable.Ending{durable.EndingFailed, durable.EndingFound} {
 		outcome, err := w.Send(t.Context(), "ref-1")
 		require.NoError(t, err)
 		assert.Equal(t, want, durable.EndingOf(outcome))
 	}
-	assert.Equal(t, 1, w.row("ref-1").Ended)
+	assert.Equal(t, 1, w.Row("ref-1").Ended)
 }

@@ -120,10 +120,28 @@ func (b *Bookings) book(ctx context.Context, job *lockedJob, req *hotelstays.Boo
 			return locked.Args.Booked(time.Now(), outcome, err) // the Book of an earlier round may have ended since
 		})
 	}
-	if errors.Is(stored, errMoved) {
+	switch {
+	case errors.Is(stored, errMoved):
 		return nil, b.handOver(ctx, job, outcome, err)
+	case errors.Is(stored, durable.ErrConflictingOutcome) && durable.EndingOf(final).HasOrder():
+		stored = errors.Join(stored, b.tellLaterRound(ctx, job))
 	}
 	return final, stored
+}
+
+// tellLaterRound makes a round that has begun since a job has ended poll for the order of that job's
+// Book as well.
+func (b *Bookings) tellLaterRound(ctx context.Context, job *lockedJob) error {
+	return b.transact(ctx, func(tx pgx.Tx) error {
+		latest, err := b.jobs.lockLatest(ctx, tx, job.Args.Reference, job.Args.Account)
+		if err != nil {
+			return err
+		}
+		if next, open := latest.Args.EarlierEnded(time.Now()); open {
+			err = b.jobs.store(ctx, tx, latest, next)
+		}
+		return err
+	})
 }
 
 // handOver leaves a booking to the workers, with the state of its recovery, and returns an

@@ -21,6 +21,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 )
 
 const (
@@ -151,7 +152,7 @@ func (d *database) exec(t testing.TB, statement string, args ...any) {
 }
 
 // number returns the result of a statement.
-func (d *database) number(t *testing.T, statement string, args ...any) (n int64) {
+func (d *database) number(t testing.TB, statement string, args ...any) (n int64) {
 	t.Helper()
 	require.NoError(t, d.QueryRowContext(t.Context(), d.translate(statement), args...).Scan(&n))
 	return n
@@ -172,5 +173,4 @@ func (d *database) pass(t *testing.T, table, column string, span time.Duration) 
 	d.exec(t, "UPDATE "+table+" SET "+column+" = "+column+" - ? WHERE "+column+" > 0", span.Microseconds())
 }
 
-// patience bounds what a test waits for.
-const patience = 30 * time.Second
+const patience = bookingstest.Patience

@@ -17,6 +17,7 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -54,7 +55,7 @@ func (w *way) round(b *testing.B, offer hotelstays.BookRequest) {
 	for range bookers {
 		wg.Go(func() {
 			for range each {
-				req := requestOf(offer, fmt.Sprintf("%s-%d", w.name, w.booked.Add(1)))
+				req := bookingstest.RequestOf(offer, fmt.Sprintf("%s-%d", w.name, w.booked.Add(1)))
 				if outcome, err := w.book(b.Context(), req); err != nil || outcome.State != hotelstays.BookingFound {
 					b.Error(outcome, err)
 				}
@@ -95,7 +96,8 @@ func benchmarkJournal(b *testing.B, dialect hotelstayssql.Dialect, answer time.D
 		db.SetMaxOpenConns(1) // as Check asks for
 	}
 	db.createTables(b)
-	s := newService(b, hotelstaystest.Config{LedgerLimit: 1})
+	db.exec(b, bookingstest.Table)
+	s := bookingstest.New(b, db.fleet(b, func() *sql.DB { return db.open(b) }, nil), hotelstaystest.Config{LedgerLimit: 1})
 	s.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: answer, Times: -1})
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = bookers
@@ -109,12 +111,12 @@ func benchmarkJournal(b *testing.B, dialect hotelstayssql.Dialect, answer time.D
 	}}
 	ways := append([]*way{plain}, inJournal(b, client, db, db.DB)...)
 	for _, w := range ways {
-		w.round(b, s.offer) // the token, the connections, the first look at the tables
+		w.round(b, s.Offer) // the token, the connections, the first look at the tables
 		w.times, w.allocs = nil, 0
 	}
 	for n := 0; b.Loop(); n++ { // each is first, second and third as often
 		for i := range ways {
-			ways[(n+i)%len(ways)].round(b, s.offer)
+			ways[(n+i)%len(ways)].round(b, s.Offer)
 		}
 	}
 	bookings := float64(len(plain.times) * bookers * each)
@@ -128,7 +130,7 @@ func benchmarkJournal(b *testing.B, dialect hotelstayssql.Dialect, answer time.D
 	for _, w := range inJournal(b, client, db, pool) {
 		for i := range 2 { // the first one looks at the tables, too
 			link.take()
-			_, err := w.book(b.Context(), requestOf(s.offer, fmt.Sprint("watched-", w.name, i)))
+			_, err := w.book(b.Context(), bookingstest.RequestOf(s.Offer, fmt.Sprint("watched-", w.name, i)))
 			require.NoError(b, err)
 		}
 		statements := slices.DeleteFunc(link.take(), func(s statement) bool { return s.text == "COMMIT" })
@@ -140,7 +142,7 @@ func benchmarkJournal(b *testing.B, dialect hotelstayssql.Dialect, answer time.D
 func inJournal(b *testing.B, client *hotelstays.Client, db *database, pool *sql.DB) []*way {
 	b.Helper()
 	journal, err := hotelstayssql.NewJournal(pool, db.dialect, client, hotelstayssql.JournalOptions{
-		Keys:      []types.Secret{journalKey},
+		Keys:      []types.Secret{bookingstest.Key},
 		OnOutcome: func(context.Context, *sql.Tx, *hotelstays.BookingOutcome) error { return nil },
 	})
 	require.NoError(b, err)

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,7 +62,7 @@ func (p *pollTap) add(references []string, n int) {
 }
 
 // inVirtualTime runs a test with SQLite and the journal in a bubble.
-func inVirtualTime(t *testing.T, test func(t *testing.T, b *books)) {
+func inVirtualTime(t *testing.T, test func(t *testing.T, p *process)) {
 	t.Helper()
 	db := create(t, hotelstayssql.SQLite)
 	require.NoError(t, db.Close()) // its connections belong outside the bubble
@@ -69,25 +70,25 @@ func inVirtualTime(t *testing.T, test func(t *testing.T, b *books)) {
 		inside := &database{dialect: db.dialect, driver: db.driver, dsn: db.dsn}
 		inside.DB = inside.open(t)
 		require.NoError(t, hotelstayssql.Migrate(t.Context(), inside.DB, inside.dialect))
-		b := newBooks(t, inside, nil, hotelstaystest.Config{InMemory: true})
-		test(t, b)
-		b.Client().CloseIdleConnections()
+		p := newProcess(t, inside, nil, hotelstaystest.Config{InMemory: true})
+		test(t, p)
+		p.Client().CloseIdleConnections()
 	})
 }
 
 // A worker whose polls are slow does not poll after its lease, when others do.
 func TestSlowPollsStayWithinTheLease(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, b *books) {
+	inVirtualTime(t, func(t *testing.T, p *process) {
 		const many = 5
-		b.fillBooked(many, nil)
-		tap := &pollTap{RoundTripper: b.Client().Transport, underway: map[string]int{}}
-		b.sendThrough(tap)
-		stop := b.another(func(o *hotelstayssql.JournalOptions) { o.PollInterval = time.Second }).run()
-		for b.db.number(t, `SELECT COUNT(*) FROM bookings WHERE state = 'found'`) < many {
+		p.fillBooked(many, nil)
+		tap := &pollTap{RoundTripper: p.Client().Transport, underway: map[string]int{}}
+		p.SendThrough(tap)
+		stop := p.another(func(o *hotelstayssql.JournalOptions) { o.PollInterval = time.Second }).Work()
+		for p.db.number(t, `SELECT COUNT(*) FROM bookings WHERE state = 'found'`) < many {
 			time.Sleep(time.Second)
 		}
 		stop()
-		assert.EqualValues(t, many, b.db.number(t, `SELECT SUM(ended) FROM bookings`))
+		assert.EqualValues(t, many, p.db.number(t, `SELECT SUM(ended) FROM bookings`))
 		assert.Empty(t, tap.twice)
 	})
 }
@@ -147,8 +148,8 @@ func TestStatementThatHangsEndsWithTheLease(t *testing.T) {
 		"OnOutcome of the second booking": {begins: "UPDATE bookings", nth: 2, limit: time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, func(t *testing.T, b *books) {
-				b.fill(3, func(i int, booking *durable.Booking) {
+			inVirtualTime(t, func(t *testing.T, p *process) {
+				p.fill(3, func(i int, booking *durable.Booking) {
 					if i == 2 {
 						booking.Recovery.NextPoll = time.Now().Add(3 * time.Minute)
 						booking.Due = booking.Recovery.NextPoll
@@ -157,11 +158,11 @@ func TestStatementThatHangsEndsWithTheLease(t *testing.T) {
 				var references []string
 				for i := range 3 {
 					references = append(references, fmt.Sprintf("many-%06d", i))
-					b.addRow(references[i])
+					p.AddRow(references[i])
 				}
 				order := func() {
 					for _, reference := range references {
-						_, err := b.client.Book(t.Context(), b.request(reference))
+						_, err := p.Options.Client.Book(t.Context(), p.Request(reference))
 						require.NoError(t, err)
 					}
 				}
@@ -170,30 +171,30 @@ func TestStatementThatHangsEndsWithTheLease(t *testing.T) {
 				}
 				ended := func(n int64, limit time.Duration) {
 					start := time.Now()
-					for b.db.number(t, `SELECT SUM(ended) FROM bookings`) < n && time.Since(start) < limit {
+					for p.db.number(t, `SELECT SUM(ended) FROM bookings`) < n && time.Since(start) < limit {
 						time.Sleep(5 * time.Second)
 					}
-					assert.Equal(t, n, b.db.number(t, `SELECT SUM(ended) FROM bookings`))
+					assert.Equal(t, n, p.db.number(t, `SELECT SUM(ended) FROM bookings`))
 				}
 
-				pool, link := b.db.process(t)
+				pool, link := p.db.process(t)
 				h := &hangs{begins: row.begins, nth: row.nth, begun: make(chan struct{})}
 				link.before = h.hang
 				oneWorker := func(o *hotelstayssql.JournalOptions) { o.MaxWorkers, o.PollInterval = 1, 5*time.Second }
-				stopHanging := b.through(pool, oneWorker).run()
+				stopHanging := p.through(pool, oneWorker).Work()
 				<-h.begun
 				if row.late {
 					order()
 				}
 				// The hanging process may have the only lock for writes, and others wait for it in real time.
-				stop := b.through(b.db.openWith(t, map[string]string{"busy_timeout": "1"}), oneWorker).run()
+				stop := p.through(p.db.openWith(t, map[string]string{"busy_timeout": "1"}), oneWorker).Work()
 				ended(2, time.Minute+15*time.Second) // in the other process
 				stop()
 				time.Sleep(time.Minute)
 				assert.LessOrEqual(t, h.end(), row.limit)
 				ended(3, 5*time.Minute) // in this one
 				stopHanging()
-				assert.Equal(t, map[string]int{references[0]: 1, references[1]: 1, references[2]: 1}, b.bookingsMade())
+				assert.Equal(t, map[string]int{references[0]: 1, references[1]: 1, references[2]: 1}, p.OrdersMade())
 			})
 		})
 	}
@@ -202,34 +203,34 @@ func TestStatementThatHangsEndsWithTheLease(t *testing.T) {
 // An OnOutcome that hangs has one worker, and others end their bookings, also after its lease. Run
 // ends without it.
 func TestOnOutcomeThatHangsHasOneWorker(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, b *books) {
+	inVirtualTime(t, func(t *testing.T, p *process) {
 		const hangs, many = "many-000000", 6
-		b.fillBooked(many, func(i int, booking *durable.Booking) {
+		p.fillBooked(many, func(i int, booking *durable.Booking) {
 			if i > 2 { // due after several leases
 				booking.Due = time.Now().Add(5 * time.Minute)
 			}
 		})
-		end, calls := make(chan struct{}), 0
-		b.db.SetMaxOpenConns(1) // goroutines wait for it in virtual time, and for the lock of the file in real time
-		b = b.through(b.db.DB, func(o *hotelstayssql.JournalOptions) {
+		end, calls := make(chan struct{}), atomic.Int32{}
+		p.db.SetMaxOpenConns(1) // goroutines wait for it in virtual time, and for the lock of the file in real time
+		p = p.through(p.db.DB, func(o *hotelstayssql.JournalOptions) {
 			o.MaxWorkers, o.PollInterval = 2, time.Second
 			o.OnOutcome = func(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error {
 				if outcome.Recovery.CustomerReferenceNo == hangs {
-					calls++
+					calls.Add(1)
 					<-end
 				}
-				return b.db.storeRow(ctx, tx, outcome)
+				return p.Fleet.StoreRow(ctx, tx, outcome)
 			}
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		ran := make(chan error)
-		go func() { ran <- b.Run(ctx) }()
-		found := func() int64 { return b.db.number(t, `SELECT COUNT(*) FROM bookings WHERE state = 'found'`) }
+		go func() { ran <- p.Run(ctx) }()
+		found := func() int64 { return p.db.number(t, `SELECT COUNT(*) FROM bookings WHERE state = 'found'`) }
 		time.Sleep(2 * time.Minute)
 		assert.EqualValues(t, 2, found())
 		time.Sleep(5 * time.Minute)
 		assert.EqualValues(t, many-1, found())
-		assert.Equal(t, 1, calls)
+		assert.EqualValues(t, 1, calls.Load())
 		cancel()
 		stopped := time.Now()
 		assert.ErrorContains(t, <-ran, hangs)
@@ -242,24 +243,24 @@ func TestOnOutcomeThatHangsHasOneWorker(t *testing.T) {
 // Book and Send end with BookTimeout: from then on Run takes their booking for one whose Book has
 // ended.
 func TestBookEndsWithItsTimeout(t *testing.T) {
-	for name, book := range map[string]func(ctx context.Context, b *books) error{
-		"Book": func(ctx context.Context, b *books) error {
-			b.addRow("ref-1")
-			_, err := b.Book(ctx, b.request("ref-1"))
+	for name, book := range map[string]func(ctx context.Context, p *process) error{
+		"Book": func(ctx context.Context, p *process) error {
+			p.AddRow("ref-1")
+			_, err := p.Book(ctx, p.Request("ref-1"))
 			return err
 		},
-		"Send": func(ctx context.Context, b *books) error {
-			b.begin("ref-1")
-			_, err := b.Send(ctx, "ref-1")
+		"Send": func(ctx context.Context, p *process) error {
+			p.Begin("ref-1")
+			_, err := p.Send(ctx, "ref-1")
 			return err
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, func(t *testing.T, b *books) {
-				b.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Hour})
+			inVirtualTime(t, func(t *testing.T, p *process) {
+				p.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Hour})
 				start := time.Now()
 				var unknown *hotelstays.OutcomeUnknownError
-				require.ErrorAs(t, book(t.Context(), b), &unknown)
+				require.ErrorAs(t, book(t.Context(), p), &unknown)
 				assert.Equal(t, 10*time.Second, time.Since(start))
 			})
 		})

@@ -1,7 +1,6 @@
 package sqltest
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -9,8 +8,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	hotelstays "github.com/hotelstays/hotelstays-go"
 	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
 	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 )
 
 // verbs returns the first words of statements, as one text.
@@ -32,18 +33,18 @@ func TestStatementsOfABooking(t *testing.T) {
 		hotelstayssql.MySQL:      "SET UPDATE UPDATE SELECT COMMIT SET",
 	}
 	onEach(t, func(t *testing.T, db *database) {
-		b := newBooks(t, db, nil)
+		p := newProcess(t, db, nil)
 		pool, link := db.process(t)
-		b = b.through(pool, nil)
+		p = p.through(pool, nil)
 		for _, reference := range []string{"ref-1", "ref-2"} { // the first one looks at the tables, too
-			b.addRow(reference)
+			p.AddRow(reference)
 			link.take()
 			tx, err := pool.BeginTx(t.Context(), nil)
 			require.NoError(t, err)
-			require.NoError(t, b.BeginTx(t.Context(), tx, b.request(reference)))
+			require.NoError(t, p.BeginTx(t.Context(), tx, p.Request(reference)))
 			require.NoError(t, tx.Commit())
 			begun := link.take()
-			_, err = b.Send(t.Context(), reference)
+			_, err = p.Send(t.Context(), reference)
 			require.NoError(t, err)
 			sent := link.take()
 			if reference == "ref-2" {
@@ -51,9 +52,9 @@ func TestStatementsOfABooking(t *testing.T) {
 				assert.Equal(t, "SELECT UPDATE COMMIT "+outcome[db.dialect], verbs(sent))
 			}
 		}
-		b.addRow("ref-3")
+		p.AddRow("ref-3")
 		link.take()
-		_, err := b.Book(t.Context(), b.request("ref-3"))
+		_, err := p.Book(t.Context(), p.Request("ref-3"))
 		require.NoError(t, err)
 		assert.Equal(t, "INSERT SELECT COMMIT "+outcome[db.dialect], verbs(link.take()))
 	})
@@ -62,58 +63,36 @@ func TestStatementsOfABooking(t *testing.T) {
 // An outcome is stored once, also if the answer of its commit is lost.
 func TestLostAnswersOfCommits(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
-		for lost, want := range []struct {
-			what string
-			sent bool
-		}{{"the mark", false}, {"the outcome", true}} {
-			reference := fmt.Sprint("ref-", lost)
-			plain := newBooksIn(t, db, lost == 0)
+		p := newProcess(t, db, nil)
+		p.Begin("the mark")
+		p.Begin("the outcome")
+		send := func(reference string, lost int) (*hotelstays.BookingOutcome, error) {
 			pool, link := db.process(t)
-			plain.begin(reference)
 			commits := 0
-			link.loseCommit = func(string) bool { commits++; return commits == lost+1 }
-			outcome, err := plain.through(pool, nil).Send(t.Context(), reference)
-			require.ErrorContains(t, err, "lost", want.what)
-			assert.Equal(t, want.sent, outcome != nil, want.what)
-			assert.Equal(t, want.sent, plain.bookingsMade()[reference] == 1, want.what)
-			plain.run()
-			if want.sent {
-				assert.Equal(t, callerRow{"found", outcome.Order.PlatformReferenceNo, 1}, plain.row(reference))
-				require.NoError(t, plain.Wake(t.Context(), reference))
-			} else {
-				assert.ErrorContains(t, err, "nothing was sent")
-				plain.hasState(reference, durable.EndingAbsent, 5*time.Minute)
-				assert.Zero(t, plain.bookingsMade()[reference], "it is marked, so Run does not send it")
-			}
-			assert.Equal(t, 1, plain.row(reference).Ended, want.what)
+			link.loseCommit = func(string) bool { commits++; return commits == lost }
+			outcome, err := p.through(pool, nil).Send(t.Context(), reference)
+			require.ErrorContains(t, err, "lost", reference)
+			return outcome, err
 		}
-	})
-}
+		outcome, err := send("the mark", 1)
+		assert.Nil(t, outcome)
+		assert.ErrorContains(t, err, "nothing was sent")
+		outcome, _ = send("the outcome", 2)
+		p.Work()
+		assert.Equal(t, bookingstest.Row{State: "found", Order: outcome.Order.PlatformReferenceNo, Ended: 1}, p.Row("the outcome"))
+		require.NoError(t, p.Wake(t.Context(), "the outcome"))
+		p.HasState("the mark", durable.EndingAbsent, 5*time.Minute)
+		assert.Equal(t, map[string]int{"the outcome": 1}, p.OrdersMade(), "the other is marked, so Run does not send it")
 
-func newBooksIn(t *testing.T, db *database, create bool) *books {
-	t.Helper()
-	if create {
-		return newBooks(t, db, nil)
-	}
-	b := &books{service: newService(t), db: db, t: t}
-	return b.another(nil)
-}
-
-// The same in a worker.
-func TestLostAnswersOfCommitsInAWorker(t *testing.T) {
-	onEach(t, func(t *testing.T, db *database) {
-		plain := newBooks(t, db, nil)
-		plain.sendUnknown("ref-1", bookMade)
+		p.SendUnknown("in a worker", bookingstest.BookMade)
 		pool, link := db.process(t)
 		link.loseCommit = func(latest string) bool { return strings.HasPrefix(latest, "SELECT fence FROM") }
-		plain.through(pool, nil).run()
-		plain.eventually("it ends", func() bool {
-			plain.pass(time.Minute)
-			return plain.row("ref-1").State == "found"
-		})
-		plain.pass(time.Hour)
-		plain.run()
-		require.NoError(t, plain.Wake(t.Context(), "ref-1"))
-		assert.Equal(t, 1, plain.row("ref-1").Ended)
+		p.through(pool, nil).Work()
+		p.HasState("in a worker", durable.EndingFound, time.Minute)
+		p.Fleet.Pass(time.Hour)
+		require.NoError(t, p.Wake(t.Context(), "in a worker"))
+		for _, reference := range []string{"the mark", "the outcome", "in a worker"} {
+			assert.Equal(t, 1, p.Row(reference).Ended, reference)
+		}
 	})
 }

@@ -17,6 +17,7 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
 	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 )
 
 // servers lock rows, and not the whole database.
@@ -34,26 +35,26 @@ func onServers(t *testing.T, test func(t *testing.T, db *database)) {
 // The row of a worker that is frozen in a transaction does not hold up other bookings.
 func TestLockedRowHoldsUpNoOther(t *testing.T) {
 	onServers(t, func(t *testing.T, db *database) {
-		b := newBooks(t, db, nil)
-		b.begin("unreadable")
+		p := newProcess(t, db, nil)
+		p.Begin("unreadable")
 		db.exec(t, `UPDATE hotelstays_journal SET booking = ?, due = 1`, []byte("{"))
 		for _, reference := range []string{"ref-1", "ref-2", "ref-3"} {
-			b.sendUnknown(reference, bookMade)
-			require.NoError(t, b.Wake(t.Context(), reference))
+			p.SendUnknown(reference, bookingstest.BookMade)
+			require.NoError(t, p.Wake(t.Context(), reference))
 		}
 		frozen, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 		require.NoError(t, err)
 		_, err = frozen.ExecContext(t.Context(), db.translate(`UPDATE hotelstays_journal SET fence = fence + 1 WHERE reference IN (?, ?)`),
 			[]byte("ref-2"), []byte("unreadable"))
 		require.NoError(t, err)
-		b.run()
+		p.Work()
 		start := time.Now()
-		b.hasState("ref-1", durable.EndingFound, 0)
-		b.hasState("ref-3", durable.EndingFound, 0)
+		p.HasState("ref-1", durable.EndingFound, 0)
+		p.HasState("ref-3", durable.EndingFound, 0)
 		assert.Less(t, time.Since(start), 5*time.Second)
-		assert.Equal(t, callerRow{State: "pending"}, b.row("ref-2"))
+		assert.Equal(t, bookingstest.Row{State: "pending"}, p.Row("ref-2"))
 		require.NoError(t, frozen.Rollback())
-		b.hasState("ref-2", durable.EndingFound, 0)
+		p.HasState("ref-2", durable.EndingFound, 0)
 	})
 }
 
@@ -175,21 +176,21 @@ func TestDeadlockInAFunctionOfTheCaller(t *testing.T) {
 				assert.EqualValues(t, 1, db.handled(t))
 
 				wait = nil
-				b := newBooks(t, db, func(o *hotelstayssql.JournalOptions) {
+				p := newProcess(t, db, func(o *hotelstayssql.JournalOptions) {
 					o.OnOutcome = func(ctx context.Context, tx *sql.Tx, out *hotelstays.BookingOutcome) error {
 						if err := deadlock(ctx, tx); err != nil {
 							return err
 						}
-						return db.storeRow(ctx, tx, out)
+						return db.caller().StoreRow(ctx, tx, out)
 					}
 				})
-				b.begin("ref-1")
-				outcome, err := b.Send(t.Context(), "ref-1")
+				p.Begin("ref-1")
+				outcome, err := p.Send(t.Context(), "ref-1")
 				check(err)
 				require.NotNil(t, outcome)
-				b.run()
-				b.hasState("ref-1", durable.EndingFound, time.Minute)
-				assert.Equal(t, 1, b.row("ref-1").Ended)
+				p.Work()
+				p.HasState("ref-1", durable.EndingFound, time.Minute)
+				assert.Equal(t, 1, p.Row("ref-1").Ended)
 				ones(2)
 			})
 		})
@@ -206,13 +207,13 @@ func TestConnectionsWithoutAutocommit(t *testing.T) {
 		require.NoError(t, err)
 		_, err = hotelstayssql.Check(t.Context(), off, db.dialect)
 		require.ErrorContains(t, err, "autocommit is off")
-		b := newBooks(t, db, nil)
-		b.begin("ref-1")
-		_, err = b.through(off, nil).Send(t.Context(), "ref-1")
+		p := newProcess(t, db, nil)
+		p.Begin("ref-1")
+		_, err = p.through(off, nil).Send(t.Context(), "ref-1")
 		require.ErrorContains(t, err, "nothing was sent by this call: autocommit is off")
-		_, err = b.through(off, nil).Book(t.Context(), b.request("ref-2"))
+		_, err = p.through(off, nil).Book(t.Context(), p.Request("ref-2"))
 		require.ErrorContains(t, err, "nothing was sent: autocommit is off")
-		assert.Zero(t, b.Ledger().Count(hotelstays.OpBook))
+		assert.Zero(t, p.Ledger().Count(hotelstays.OpBook))
 	})
 }
 
@@ -236,13 +237,13 @@ func TestOtherDefaultsOfConnections(t *testing.T) {
 				wg.Go(func() { assert.NoError(t, hotelstayssql.Migrate(t.Context(), pool, db.dialect)) })
 			}
 			wg.Wait()
-			b := newBooks(t, db, nil)
-			one, other := b.through(db.openWith(t, c.settings), nil), b.through(db.openWith(t, c.settings), nil)
+			p := newProcess(t, db, nil)
+			one, other := p.through(db.openWith(t, c.settings), nil), p.through(db.openWith(t, c.settings), nil)
 			const many = 20
 			for i := range many {
 				reference := fmt.Sprint("ref-", i)
-				b.begin(reference)
-				for _, sender := range []*books{one, other, one, other} {
+				p.Begin(reference)
+				for _, sender := range []*process{one, other, one, other} {
 					wg.Go(func() {
 						_, err := sender.Send(t.Context(), reference)
 						if !errors.Is(err, durable.ErrAlreadyStarted) && !errors.Is(err, durable.ErrAlreadyBooked) {
@@ -261,7 +262,7 @@ func TestOtherDefaultsOfConnections(t *testing.T) {
 				})
 				require.NoError(t, err)
 			}
-			assert.Equal(t, many, b.Ledger().Count(hotelstays.OpBook))
+			assert.Equal(t, many, p.Ledger().Count(hotelstays.OpBook))
 			assert.EqualValues(t, many, db.number(t, `SELECT SUM(ended) FROM bookings`))
 		})
 	}

@@ -11,21 +11,18 @@ import (
 	"go.uber.org/goleak"
 
 	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // part is what a process of a test does, and with what.
 type part struct {
-	Role        string // handle, book, run or engine
-	Dialect     hotelstayssql.Dialect
-	Driver, DSN string
-	// For book, run and engine.
-	URL, AppKey, AppSecret string
-	Session                string
-	Offer                  types.RoomRatePkg
-	Reference              string // of book
-	DieAt                  string // a stage of book or run
+	Role              string // handle, book, run or engine
+	Dialect           hotelstayssql.Dialect
+	Driver, DSN       string
+	bookingstest.Plan        // for book, run and engine
+	Reference         string // of book
+	DieAt             string // a stage of book or run
 }
 
 func (p part) play() error {
@@ -35,11 +32,14 @@ func (p part) play() error {
 		return err
 	}
 	ctx := chaostest.UntilClosed()
-	if p.Role == "handle" {
+	switch p.Role {
+	case "handle":
 		_, _ = os.Stdout.WriteString("ready\n")
 		return handleAll(ctx, db.DB, db.dialect)
+	case "engine":
+		return engine(ctx, p, db)
 	}
-	return perform(ctx, &process{part: p, db: db})
+	return (&mortal{p, db}).perform(ctx)
 }
 
 func TestMain(m *testing.M) {

@@ -55,8 +55,8 @@ func TestStatementsUseAnIndex(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		db.fill(t, 5_000, never9999)
 		db.fill(t, 500, 1)
-		b := newBooks(t, db, nil)
-		b.fill(5000, func(_ int, booking *durable.Booking) { booking.Due = time.Now().Add(time.Hour) })
+		p := newProcess(t, db, nil)
+		p.fill(5000, func(_ int, booking *durable.Booking) { booking.Due = time.Now().Add(time.Hour) })
 		for _, table := range []string{"hotelstays_events", "hotelstays_journal"} {
 			if db.dialect == hotelstayssql.MySQL {
 				table = "TABLE " + table
@@ -65,7 +65,7 @@ func TestStatementsUseAnIndex(t *testing.T) {
 		}
 		pool, link := db.process(t)
 		useEvents(t, newEvents(t, pool, db.dialect), link)
-		b.through(pool, func(o *hotelstayssql.JournalOptions) { o.PollInterval = time.Second }).useJournal()
+		p.through(pool, func(o *hotelstayssql.JournalOptions) { o.PollInterval = time.Second }).useJournal()
 		checked := map[string]bool{}
 		for _, s := range link.executed() {
 			if checked[s.text] || !strings.Contains(s.text, "hotelstays_events") && !strings.Contains(s.text, "hotelstays_journal") ||
@@ -99,17 +99,17 @@ func useEvents(t *testing.T, events *hotelstayssql.EventStore, link *link) {
 }
 
 // useJournal calls the methods that look for rows.
-func (b *books) useJournal() {
-	b.t.Helper()
-	b.addRow("ref-1")
-	_, err := b.Book(b.t.Context(), b.request("ref-1"))
-	require.NoError(b.t, err)
-	require.NoError(b.t, b.Wake(b.t.Context(), "many-000001"))
-	stop := b.run()
-	b.eventually("it has looked", func() bool { return b.Ledger().Count(types.OpQueryOrders) > 0 })
+func (p *process) useJournal() {
+	p.Helper()
+	p.AddRow("ref-1")
+	_, err := p.Book(p.Context(), p.Request("ref-1"))
+	require.NoError(p, err)
+	require.NoError(p, p.Wake(p.Context(), "many-000001"))
+	stop := p.Work()
+	p.Eventually("it has looked", func() bool { return p.Ledger().Count(types.OpQueryOrders) > 0 })
 	stop()
-	for _, err := range b.List(b.t.Context()) {
-		require.NoError(b.t, err)
+	for _, err := range p.List(p.Context()) {
+		require.NoError(p, err)
 		break
 	}
 }
@@ -139,8 +139,8 @@ func (d *database) plan(t *testing.T, s statement) string {
 		require.NoError(t, rows.Scan(values...))
 		for _, value := range values {
 			text := *value.(*any)
-			if b, ok := text.([]byte); ok {
-				text = string(b)
+			if p, ok := text.([]byte); ok {
+				text = string(p)
 			}
 			fmt.Fprintf(&plan, "%v ", text)
 		}

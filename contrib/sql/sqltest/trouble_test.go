@@ -16,6 +16,7 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
 	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 )
 
 // The limit of pages stands for a full disk: SQLite reports both in the same way.
@@ -39,7 +40,7 @@ func TestFullDiskOfEvents(t *testing.T) {
 
 // smallDisk is a process of the journal with one connection, and a disk that can be full.
 type smallDisk struct {
-	*books
+	*process
 	log logLines
 }
 
@@ -48,28 +49,26 @@ func newSmallDisk(t *testing.T, needs string) *smallDisk {
 	t.Helper()
 	db := create(t, hotelstayssql.SQLite)
 	db.createTables(t)
-	createBookings(t, db)
+	db.exec(t, bookingstest.Table)
 	db.exec(t, `CREATE TABLE ballast (content blob NOT NULL)`)
 	db.exec(t, `CREATE TRIGGER needs_space AFTER `+needs+` BEGIN INSERT INTO ballast (content) VALUES (zeroblob(400000)); END`)
 	db.SetMaxOpenConns(1) // the limit belongs to a connection
 	d := &smallDisk{log: make(logLines, 100)}
-	d.books = (&books{service: newService(t), db: db, t: t}).through(db.DB, func(o *hotelstayssql.JournalOptions) {
-		o.Logger = slog.New(slog.NewTextHandler(d.log, nil))
-	})
+	d.process = newProcessIn(t, db, func(o *hotelstayssql.JournalOptions) { o.Logger = slog.New(slog.NewTextHandler(d.log, nil)) })
 	return d
 }
 
 // fill leaves room for small writes.
 func (d *smallDisk) fill() {
-	d.t.Helper()
-	d.limit(d.db.number(d.t, `PRAGMA page_count`) + 20)
+	d.Helper()
+	d.limit(d.db.number(d, `PRAGMA page_count`) + 20)
 }
 
-func (d *smallDisk) empty() { d.t.Helper(); d.limit(1_000_000) }
+func (d *smallDisk) empty() { d.Helper(); d.limit(1_000_000) }
 
 func (d *smallDisk) limit(pages int64) {
-	d.t.Helper()
-	d.db.exec(d.t, fmt.Sprint(`PRAGMA max_page_count = `, pages))
+	d.Helper()
+	d.db.exec(d, fmt.Sprint(`PRAGMA max_page_count = `, pages))
 }
 
 // Nothing is sent before it is stored.
@@ -78,20 +77,20 @@ func TestFullDiskBeforeBook(t *testing.T) {
 		needs string
 		book  func(d *smallDisk) error
 	}{
-		"Begin": {`INSERT ON hotelstays_journal`, func(d *smallDisk) error { return d.beginAgain(d.request("ref-1")) }},
+		"Begin": {`INSERT ON hotelstays_journal`, func(d *smallDisk) error { return d.BeginAlone(d.Request("ref-1")) }},
 		"Book": {`INSERT ON hotelstays_journal`, func(d *smallDisk) error {
-			_, err := d.Book(d.t.Context(), d.request("ref-1"))
+			_, err := d.Book(d.Context(), d.Request("ref-1"))
 			return err
 		}},
 		"the mark of Send": {`UPDATE ON hotelstays_journal`, func(d *smallDisk) error {
-			_, err := d.Send(d.t.Context(), "ref-0")
+			_, err := d.Send(d.Context(), "ref-0")
 			return err
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newSmallDisk(t, row.needs)
-			d.begin("ref-0")
-			d.addRow("ref-1")
+			d.Begin("ref-0")
+			d.AddRow("ref-1")
 			d.fill()
 			err := row.book(d)
 			require.ErrorContains(t, err, "full")
@@ -112,22 +111,22 @@ func TestFullDiskAfterBook(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newSmallDisk(t, needs)
-			d.begin("ref-1")
+			d.Begin("ref-1")
 			d.fill()
 			outcome, err := d.Send(t.Context(), "ref-1")
 			require.ErrorContains(t, err, "full")
 			assert.ErrorContains(t, err, `reference "ref-1" is found, but that was not stored`)
 			require.Equal(t, durable.EndingFound, durable.EndingOf(outcome))
-			d.pass(time.Minute)
-			d.run()
+			d.Fleet.Pass(time.Minute)
+			d.Work()
 			assert.Contains(t, <-d.log, "full")
-			assert.Equal(t, callerRow{State: "pending"}, d.row("ref-1"))
-			assert.Equal(t, durable.PhasePolling, d.stored("ref-1").Phase(time.Now()))
+			assert.Equal(t, bookingstest.Row{State: "pending"}, d.Row("ref-1"))
+			assert.Equal(t, durable.PhasePolling, d.Fleet.Stored("ref-1").Phase(time.Now()))
 
 			d.empty()
-			d.hasState("ref-1", durable.EndingFound, time.Minute)
-			assert.Equal(t, callerRow{"found", outcome.Order.PlatformReferenceNo, 1}, d.row("ref-1"))
-			assert.Equal(t, map[string]int{"ref-1": 1}, d.bookingsMade())
+			d.HasState("ref-1", durable.EndingFound, time.Minute)
+			assert.Equal(t, bookingstest.Row{State: "found", Order: outcome.Order.PlatformReferenceNo, Ended: 1}, d.Row("ref-1"))
+			assert.Equal(t, map[string]int{"ref-1": 1}, d.OrdersMade())
 		})
 	}
 }
@@ -135,49 +134,49 @@ func TestFullDiskAfterBook(t *testing.T) {
 // Run cannot take over a booking while the disk is full, and continues when there is room.
 func TestFullDiskForRun(t *testing.T) {
 	d := newSmallDisk(t, `UPDATE ON hotelstays_journal`)
-	d.sendUnknown("ref-1", bookMade)
-	d.pass(time.Minute)
+	d.SendUnknown("ref-1", bookingstest.BookMade)
+	d.Fleet.Pass(time.Minute)
 	d.fill()
-	d.run()
+	d.Work()
 	assert.Contains(t, <-d.log, "full")
 	d.empty()
-	d.hasState("ref-1", durable.EndingFound, time.Minute)
-	assert.Equal(t, 1, d.row("ref-1").Ended)
+	d.HasState("ref-1", durable.EndingFound, time.Minute)
+	assert.Equal(t, 1, d.Row("ref-1").Ended)
 }
 
 // Nothing needs a second connection while it has one. A transaction of the caller has one, too.
 func TestPoolOfOneConnectionIsEnough(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		db.SetMaxOpenConns(1)
-		createBookings(t, db)
+		db.exec(t, bookingstest.Table)
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		require.NoError(t, hotelstayssql.Migrate(ctx, db.DB, db.dialect))
 		_, err := hotelstayssql.Check(ctx, db.DB, db.dialect)
 		require.NoError(t, err)
-		b := (&books{service: newService(t), db: db, t: t}).through(db.DB, nil)
-		stop := b.run()
+		p := newProcessIn(t, db, nil)
+		stop := p.Work()
 
-		b.begin("ref-1")
-		_, err = b.Send(ctx, "ref-1")
+		p.Begin("ref-1")
+		_, err = p.Send(ctx, "ref-1")
 		require.NoError(t, err)
-		b.addRow("ref-2")
-		_, err = b.Book(ctx, b.request("ref-2"))
+		p.AddRow("ref-2")
+		_, err = p.Book(ctx, p.Request("ref-2"))
 		require.NoError(t, err)
 		events := newEvents(t, db.DB, db.dialect)
 		require.NoError(t, events.HandleTx(ctx, event("id", "body"), func(ctx context.Context, tx *sql.Tx) error {
-			return b.BeginTx(ctx, tx, b.request("ref-3"))
+			return p.BeginTx(ctx, tx, p.Request("ref-3"))
 		}))
-		require.NoError(t, b.Abandon(ctx, "ref-3"))
+		require.NoError(t, p.Abandon(ctx, "ref-3"))
 		stop()
-		b.sendUnknown("ref-4", bookMade)
-		for booking, err := range b.List(ctx) {
+		p.SendUnknown("ref-4", bookingstest.BookMade)
+		for booking, err := range p.List(ctx) {
 			require.NoError(t, err)
-			require.NoError(t, b.Wake(ctx, booking.Recovery.CustomerReferenceNo))
-			require.NoError(t, b.Retry(ctx, booking.Recovery.CustomerReferenceNo))
+			require.NoError(t, p.Wake(ctx, booking.Recovery.CustomerReferenceNo))
+			require.NoError(t, p.Retry(ctx, booking.Recovery.CustomerReferenceNo))
 		}
-		b.run()
-		b.hasState("ref-4", durable.EndingFound, time.Minute)
+		p.Work()
+		p.HasState("ref-4", durable.EndingFound, time.Minute)
 
 		_, err = events.Claim(ctx, []string{"a", "b"}, time.Minute)
 		require.NoError(t, err)
@@ -201,14 +200,14 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	other := map[hotelstayssql.Dialect]hotelstayssql.Dialect{hotelstayssql.SQLite: hotelstayssql.PostgreSQL,
 		hotelstayssql.PostgreSQL: hotelstayssql.MySQL, hotelstayssql.MySQL: hotelstayssql.SQLite}
 	onEach(t, func(t *testing.T, db *database) {
-		b := newBooks(t, db, nil)
-		b.begin("waiting")
-		b.begin("ended")
-		_, err := b.Send(t.Context(), "ended")
+		p := newProcess(t, db, nil)
+		p.Begin("waiting")
+		p.Begin("ended")
+		_, err := p.Send(t.Context(), "ended")
 		require.NoError(t, err)
 
-		assert.ErrorContains(t, b.Retry(t.Context(), "waiting"), "call Send, or wait until a worker does at 2")
-		for name, command := range map[string]func(context.Context, string) error{"Retry": b.Retry, "Abandon": b.Abandon} {
+		assert.ErrorContains(t, p.Retry(t.Context(), "waiting"), "call Send, or wait until a worker does at 2")
+		for name, command := range map[string]func(context.Context, string) error{"Retry": p.Retry, "Abandon": p.Abandon} {
 			err := command(t.Context(), "ended")
 			require.ErrorIs(t, err, durable.ErrNotBegun)
 			assert.ErrorContains(t, err, "hotelstayssql: "+name+`: reference "ended": this account has no open booking`)
@@ -222,7 +221,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		// The caller has not committed yet, and the pool has no other connection.
 		one := db.open(t)
 		one.SetMaxOpenConns(1)
-		short := b.through(one, func(o *hotelstayssql.JournalOptions) { o.BookTimeout = 50 * time.Millisecond })
+		short := p.through(one, func(o *hotelstayssql.JournalOptions) { o.BookTimeout = 50 * time.Millisecond })
 		tx, err := one.BeginTx(t.Context(), nil)
 		require.NoError(t, err)
 		_, err = short.Send(t.Context(), "waiting")
@@ -239,11 +238,11 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 			assert.NotContains(t, err.Error(), "the-secret-token")
 			assert.NotContains(t, err.Error(), "the-app-key")
 		}
-		gone["Begin"] = b.beginAgain(b.request("ref-1"))
-		_, gone["Send"] = b.Send(t.Context(), "ref-1")
-		_, gone["Book"] = b.Book(t.Context(), b.request("ref-1"))
-		gone["Wake"], gone["Retry"] = b.Wake(t.Context(), "ref-1"), b.Retry(t.Context(), "ref-1")
-		for _, err := range b.List(t.Context()) {
+		gone["Begin"] = p.BeginAlone(p.Request("ref-1"))
+		_, gone["Send"] = p.Send(t.Context(), "ref-1")
+		_, gone["Book"] = p.Book(t.Context(), p.Request("ref-1"))
+		gone["Wake"], gone["Retry"] = p.Wake(t.Context(), "ref-1"), p.Retry(t.Context(), "ref-1")
+		for _, err := range p.List(t.Context()) {
 			gone["List"] = err
 		}
 		for name, err := range gone {
@@ -256,12 +255,12 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 func TestWakeBesideTheOwnTransactionNamesBusyTimeout(t *testing.T) {
 	db := create(t, hotelstayssql.SQLite)
 	db.createTables(t)
-	plain := newBooks(t, db, nil)
-	plain.sendUnknown("ref-1", bookMade)
-	b := plain.through(db.openWith(t, map[string]string{"busy_timeout": "1"}), nil)
+	plain := newProcess(t, db, nil)
+	plain.SendUnknown("ref-1", bookingstest.BookMade)
+	p := plain.through(db.openWith(t, map[string]string{"busy_timeout": "1"}), nil)
 	failure := errors.New("no answer yet")
 	err := newEvents(t, db.DB, db.dialect).HandleTx(t.Context(), event("id", "body"), func(ctx context.Context, _ *sql.Tx) error {
-		assert.ErrorContains(t, b.Wake(ctx, "ref-1"), "another transaction is writing: set busy_timeout")
+		assert.ErrorContains(t, p.Wake(ctx, "ref-1"), "another transaction is writing: set busy_timeout")
 		return failure
 	})
 	require.ErrorIs(t, err, failure)

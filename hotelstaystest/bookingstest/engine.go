@@ -1,0 +1,249 @@
+// Processes that book until they are killed, and what they must have stored in the end.
+
+package bookingstest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+const (
+	// bookers is how many bookings a process makes at once.
+	bookers = 4
+	// maxRounds is how often a booking is tried.
+	maxRounds = 3
+)
+
+// Plan is how a process reaches the sandbox, and what it books.
+type Plan struct {
+	URL, AppKey, AppSecret, Session string
+	Offer                           types.RoomRatePkg
+}
+
+// Plan returns the plan for processes of a test.
+func (w *World[Tx]) Plan() Plan {
+	return Plan{w.URL, w.AppKey, w.AppSecret, w.Offer.SessionID, *w.Offer.Expect}
+}
+
+// Client returns a client that sends through a transport.
+func (p Plan) Client(transport http.RoundTripper) (*hotelstays.Client, error) {
+	return hotelstays.New(p.URL, hotelstays.TicketCredential{AppKey: p.AppKey, AppSecret: types.NewSecret(p.AppSecret)},
+		hotelstays.WithHTTPClient(&http.Client{Transport: transport}))
+}
+
+// Request books the offer under a reference.
+func (p Plan) Request(reference string) *hotelstays.BookRequest {
+	return RequestOf(hotelstays.BookRequest{SessionID: p.Session, RatePkgID: p.Offer.RatePkgID, Expect: &p.Offer}, reference)
+}
+
+// Engine is a process that books.
+type Engine[Tx any] struct {
+	Plan
+	Database[Tx]
+	// Bookings are opened with Options.
+	Bookings durable.Bookings[Tx]
+	client   *hotelstays.Client
+}
+
+// traced sends each Book with its reference as the trace id, also those of workers.
+type traced struct{}
+
+func (traced) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.URL.Path, "/book") {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		var req hotelstays.BookRequest
+		if err := json.Unmarshal(body, &req); err != nil {
+			return nil, err
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		r.Header.Set("Trace-Id", req.CustomerReferenceNo)
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// Options returns the options of the engine's Bookings.
+func (e *Engine[Tx]) Options() (opts Options[Tx], err error) {
+	e.client, err = e.Client(traced{})
+	return Options[Tx]{Client: e.client, OnOutcome: e.onOutcome, Keys: []types.Secret{Key}, BookTimeout: 2 * time.Second}, err
+}
+
+// Run books until ctx ends. Its Bookings must work meanwhile.
+func (e *Engine[Tx]) Run(ctx context.Context) {
+	for range bookers {
+		go e.book(ctx)
+	}
+	<-ctx.Done()
+}
+
+// onOutcome stores an outcome in the booking's row and in a list of all. Sometimes it fails.
+//
+// The Book of a process that was frozen for long may be unknown after its round has ended. The
+// outcome of its polls counts as that of a further round.
+func (e *Engine[Tx]) onOutcome(ctx context.Context, tx Tx, outcome *hotelstays.BookingOutcome) error {
+	chaostest.MayBlock()
+	reference := outcome.Recovery.CustomerReferenceNo
+	if _, err := e.Exec(ctx, tx, `UPDATE bookings SET rounds = rounds + 1 WHERE reference = ? AND state <> 'pending'`, reference); err != nil {
+		return err
+	}
+	if err := e.StoreRow(ctx, tx, outcome); err != nil {
+		return err
+	}
+	_, err := e.Exec(ctx, tx, `INSERT INTO endings (reference, round, state, order_no, at)
+		SELECT reference, rounds, state, order_no, `+fmt.Sprint(time.Now().UnixMicro())+` FROM bookings WHERE reference = ?`, reference)
+	if err == nil && rand.IntN(20) == 0 {
+		err = errors.New("OnOutcome failed by chance")
+	}
+	return err
+}
+
+// book makes bookings: new ones, and those whose last round found no order.
+func (e *Engine[Tx]) book(ctx context.Context) {
+	for {
+		reference, err := e.next(ctx)
+		if err == nil {
+			_, err = e.Bookings.Send(ctx, reference)
+		}
+		if errors.Is(err, durable.ErrConflictingOutcome) {
+			_ = e.InTx(ctx, func(tx Tx) error {
+				_, err := e.Exec(ctx, tx, `INSERT INTO surprises (what) VALUES (?)`, err.Error())
+				return err
+			})
+		}
+		if err != nil { // nothing to do, the database is restarting, or a worker has to poll
+			time.Sleep(100 * time.Millisecond)
+		}
+	}
+}
+
+// next commits the next round of a booking.
+func (e *Engine[Tx]) next(ctx context.Context) (reference string, err error) {
+	const open = `state IN ('new', 'absent', 'failed')`
+	var rounds int
+	err = e.QueryRow(ctx, `SELECT reference, rounds FROM bookings WHERE `+open+` AND rounds < ?
+		ORDER BY rounds DESC, reference LIMIT 1 OFFSET `+fmt.Sprint(rand.IntN(4*bookers)), maxRounds).Scan(&reference, &rounds)
+	if err != nil {
+		return "", err
+	}
+	req := e.Request(reference)
+	if rounds > 0 {
+		resp, err := e.client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: req.SessionID, RatePkgID: req.RatePkgID})
+		if err != nil || !resp.Available() {
+			return "", errors.Join(err, errors.New("the offer is gone"))
+		}
+	}
+	return reference, e.InTx(ctx, func(tx Tx) error {
+		n, err := e.Exec(ctx, tx, `UPDATE bookings SET state = 'pending', rounds = rounds + 1 WHERE reference = ? AND rounds = ? AND `+open,
+			reference, rounds)
+		if err != nil || n == 0 {
+			return errors.Join(err, errors.New("another process has it"))
+		}
+		return e.Bookings.BeginTx(ctx, tx, req)
+	})
+}
+
+// Survive lets a fleet make its bookings, and checks what it has stored. open counts the open
+// bookings of the implementation.
+func (w *World[Tx]) Survive(fleet chaostest.Fleet, open func(context.Context) (int, error)) {
+	chaostest.Inject(w.Server)
+	w.createTables(fleet.Bookings)
+	fleet.Logf = w.Logf
+	fleet.Ended = func(ctx context.Context) (n int, err error) {
+		left, err := open(ctx)
+		if err == nil {
+			err = w.Fleet.QueryRow(ctx, `SELECT COUNT(*) FROM bookings
+				WHERE state IN ('found', 'reused') OR state IN ('absent', 'failed') AND rounds >= ?`, maxRounds).Scan(&n)
+		}
+		return min(n, fleet.Bookings-left), err
+	}
+	start := time.Now()
+	require.NoError(w, fleet.Survive(w.Context()))
+	w.Logf("%s, %d requests of Book, %d of QueryOrders", time.Since(start).Round(time.Second), w.books(), w.polls())
+	w.checkOutcomes()
+	if n := w.count(`surprises`); fleet.Freezes > 0 {
+		w.Log(n, " Sends of processes that were frozen found an order of a later round")
+	} else {
+		assert.Zero(w, n)
+	}
+}
+
+func (w *World[Tx]) createTables(bookings int) {
+	require.NoError(w, w.Fleet.InTx(w.Context(), func(tx Tx) error {
+		statements := []string{
+			`ALTER TABLE bookings ADD COLUMN rounds integer NOT NULL DEFAULT 0`,
+			`CREATE TABLE endings (reference varchar(64) NOT NULL, round integer NOT NULL, state varchar(16) NOT NULL,
+				order_no varchar(64) NOT NULL, at bigint NOT NULL)`,
+			`CREATE TABLE surprises (what varchar(1000) NOT NULL)`,
+		}
+		for i := range bookings {
+			statements = append(statements,
+				fmt.Sprintf(`INSERT INTO bookings (reference, state, order_no, ended) VALUES ('ref-%d', 'new', '', 0)`, i))
+		}
+		for _, statement := range statements {
+			if _, err := w.Fleet.Exec(w.Context(), tx, statement); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+// AnyReference returns the reference of one of the bookings of Survive.
+func AnyReference(bookings int) string { return fmt.Sprint("ref-", rand.IntN(bookings)) }
+
+// count counts rows.
+func (w *World[Tx]) count(of string) (n int) {
+	require.NoError(w, w.Fleet.QueryRow(w.Context(), `SELECT COUNT(*) FROM `+of).Scan(&n))
+	return n
+}
+
+// checkOutcomes compares the caller's tables with the ledger.
+func (w *World[Tx]) checkOutcomes() {
+	rows, err := w.Fleet.Query(w.Context(), `SELECT reference, round, order_no, at FROM endings ORDER BY at`)
+	require.NoError(w, err)
+	var outcomes []chaostest.Outcome
+	for rows.Next() {
+		var o chaostest.Outcome
+		var at int64
+		require.NoError(w, rows.Scan(&o.Reference, &o.Round, &o.OrderNo, &at))
+		o.At = time.UnixMicro(at)
+		outcomes = append(outcomes, o)
+	}
+	require.NoError(w, rows.Err())
+	begun := map[string]int{}
+	rows, err = w.Fleet.Query(w.Context(), `SELECT reference, rounds FROM bookings`)
+	require.NoError(w, err)
+	for rows.Next() {
+		var reference string
+		var n int
+		require.NoError(w, rows.Scan(&reference, &n))
+		begun[reference] = n
+	}
+	require.NoError(w, rows.Err())
+	assert.NoError(w, chaostest.Check(w.Ledger(), begun, outcomes))
+	assert.Zero(w, w.count(`endings WHERE state NOT IN ('found', 'absent', 'failed') OR (state = 'found') <> (order_no <> '')`),
+		"outcomes that are reused, or found without an order, or an order without being found")
+	assert.Zero(w, w.count(`bookings b WHERE NOT EXISTS (SELECT 1 FROM endings e WHERE e.reference = b.reference
+		AND e.round = b.rounds AND e.state = b.state AND e.order_no = b.order_no)`), "rows that are not their last outcome")
+	for _, state := range []string{"found", "absent", "failed"} {
+		w.Log(state, w.count(`endings WHERE state = '`+state+`'`))
+	}
+}

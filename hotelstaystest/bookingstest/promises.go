@@ -1,0 +1,589 @@
+// The promises of a durable.Bookings.
+
+package bookingstest
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// promise is a sentence of the documentation, and the case that proves it.
+type promise[Tx any] struct {
+	says     string // the name of the subtest
+	test     func(*World[Tx])
+	database bool // statements that databases execute differently prove it
+	config   hotelstaystest.Config
+}
+
+// lateOrders hides new orders for longer than a recovery takes.
+var lateOrders = hotelstaystest.Config{LateVisibility: 2 * time.Hour}
+
+func promises[Tx any]() []promise[Tx] {
+	return []promise[Tx]{
+		{says: "Send stores an outcome that is known at once", test: knownAtOnce[Tx]},
+		{says: "Send stores nothing because of options that it refuses", test: optionsRefused[Tx]},
+		{says: "a lost answer is found, a lost request is absent, and booked again", test: lostAnswers[Tx], database: true},
+		{says: "an order of another stay is reused", test: orderOfAnotherStay[Tx]},
+		{says: "what is rolled back is not begun", test: rolledBack[Tx]},
+		{says: "a reference begins once", test: beginsOnce[Tx], database: true},
+		{says: "one of many Sends sends", test: sentOnce[Tx], database: true},
+		{says: "workers send what nobody sends", test: workersSend[Tx], database: true},
+		{says: "BeginTx keeps request and options", test: requestInFull[Tx]},
+		{says: "Send needs the key of BeginTx", test: keyOfBeginTx[Tx]},
+		{says: "an unverified booking does not end", test: unverified[Tx]},
+		{says: "Wake makes a worker poll", test: wake[Tx], config: hotelstaystest.Config{LateVisibility: time.Second}},
+		{says: "a poll while Book is under way finds the order", test: foundWhileBooking[Tx]},
+		{says: "a poll while Book is under way proves nothing", test: nothingProvenWhileBooking[Tx],
+			config: hotelstaystest.Config{LateVisibility: time.Hour}},
+		{says: "a Book that is frozen until its booking is absent finds the order", test: frozenFindsOrder[Tx], config: lateOrders},
+		{says: "a Book that is frozen until its booking is absent gets no answer", test: frozenGetsNoAnswer[Tx], config: lateOrders},
+		{says: "a Book that is frozen until the next round finds the order", test: frozenUntilNextRoundFindsOrder[Tx], config: lateOrders},
+		{says: "a Book that is frozen until the next round is refused", test: frozenUntilNextRoundIsRefused[Tx], config: lateOrders},
+		{says: "a Book that is frozen until the next round gets no answer", test: frozenUntilNextRoundGetsNoAnswer[Tx], config: lateOrders},
+		{says: "a round after one that was given up finds its order", test: roundAfterGivenUp[Tx], config: lateOrders},
+		{says: "a worker that is stopped in a poll returns its booking", test: stoppedInPoll[Tx]},
+		{says: "Abandon ends, and Retry opens again", test: abandonAndRetry[Tx]},
+		{says: "Abandon is refused while Book is under way", test: abandonWhileBooking[Tx]},
+		{says: "the cause of a ctx is no answer", test: causeOfCtx[Tx]},
+		{says: "OnOutcome is called until it succeeds", test: onOutcomeFails[Tx], database: true},
+	}
+}
+
+// Test tests an implementation. start starts a fleet with a database for one case; cases run in
+// parallel.
+func Test[Tx any](t *testing.T, start func(t *testing.T) Fleet[Tx]) { run(t, start, promises[Tx]()) }
+
+// TestDatabase tests a further database: what its statements may do otherwise.
+func TestDatabase[Tx any](t *testing.T, start func(t *testing.T) Fleet[Tx]) {
+	run(t, start, slices.DeleteFunc(promises[Tx](), func(p promise[Tx]) bool { return !p.database }))
+}
+
+func run[Tx any](t *testing.T, start func(t *testing.T) Fleet[Tx], promises []promise[Tx]) {
+	t.Helper()
+	for _, p := range promises {
+		t.Run(p.says, func(t *testing.T) {
+			t.Parallel()
+			p.test(New(t, start(t), p.config))
+		})
+	}
+}
+
+func knownAtOnce[Tx any](w *World[Tx]) {
+	w.Begin("found")
+	outcome := w.MustSend("found")
+	require.Equal(w, durable.EndingFound, durable.EndingOf(outcome))
+	assert.Equal(w, w.Offer.SessionID, outcome.Recovery.SessionID, "Cancel needs it")
+	assert.Equal(w, Row{"found", w.Ledger().Orders()[0].PlatformReferenceNo, 1}, w.Row("found"))
+
+	w.AddRow("found by Book")
+	outcome, err := w.Book(w.Context(), w.Request("found by Book"))
+	require.NoError(w, err)
+	assert.Equal(w, Row{"found", outcome.Order.PlatformReferenceNo, 1}, w.Row("found by Book"))
+
+	w.Begin("refused")
+	w.Inject(BookRefused)
+	assert.ErrorIs(w, w.MustSend("refused").Err, hotelstays.ErrRateChanged)
+	assert.Equal(w, Row{"failed", "", 1}, w.Row("refused"))
+	_, err = w.Send(w.Context(), "refused")
+	require.ErrorIs(w, err, durable.ErrNotBegun)
+
+	w.Begin("refused by the service's own code")
+	refusal := BookRefused
+	refusal.Code = 100001112
+	w.Inject(refusal)
+	outcome = w.MustSend("refused by the service's own code", hotelstays.WithServiceFacts(hotelstays.ServiceFacts{
+		RefusalCodes: map[hotelstays.Operation][]int{hotelstays.OpBook: {100001112}}}))
+	assert.Equal(w, hotelstays.KindRefused, hotelstays.KindOf(outcome.Err))
+
+	w.Begin("too late")
+	books := w.books()
+	outcome, err = w.Send(overslept{w.Context()}, "too late")
+	require.NoError(w, err)
+	assert.ErrorIs(w, outcome.Err, context.DeadlineExceeded)
+	assert.Equal(w, books, w.books())
+	assert.Zero(w, w.polls(), "nobody had to poll")
+}
+
+// overslept is a ctx whose deadline has passed while the machine was suspended.
+type overslept struct{ context.Context }
+
+func (overslept) Deadline() (time.Time, bool) { return time.Now().Add(-time.Second), true }
+
+func optionsRefused[Tx any](w *World[Tx]) {
+	w.Begin("ref-1")
+	for _, opt := range []hotelstays.CallOption{
+		hotelstays.WithRawData(), hotelstays.WithMarket("no country"), hotelstays.WithUserRef("another"),
+	} {
+		_, err := w.Send(w.Context(), "ref-1", opt)
+		var invalid *hotelstays.ValidationError
+		require.ErrorAs(w, err, &invalid)
+		require.Len(w, invalid.Fields, 1)
+	}
+	assert.NotNil(w, w.MustSend("ref-1").Order, "it has waited")
+}
+
+func lostAnswers[Tx any](w *World[Tx]) {
+	w.SendUnknown("made", BookMade)
+	w.SendUnknown("lost", BookLost)
+	w.Work()
+	w.HasState("made", durable.EndingFound, time.Minute)
+	w.HasState("lost", durable.EndingAbsent, time.Minute)
+	assert.Equal(w, map[string]int{"made": 1}, w.OrdersMade())
+	assert.GreaterOrEqual(w, w.polls(), 4)
+
+	require.NoError(w, w.BeginAlone(w.Request("lost")))
+	outcome := w.MustSend("lost")
+	assert.Equal(w, Row{"found", outcome.Order.PlatformReferenceNo, 2}, w.Row("lost"))
+	assert.Equal(w, map[string]int{"made": 1, "lost": 1}, w.OrdersMade())
+}
+
+func orderOfAnotherStay[Tx any](w *World[Tx]) {
+	w.BookElsewhere("ref-1")
+	w.AddRow("ref-1")
+	other, stay := w.Request("ref-1"), *w.Offer.Expect
+	stay.CheckIn, stay.CheckOut = "2099-01-01", "2099-01-03"
+	other.Expect = &stay
+	require.NoError(w, w.BeginAlone(other))
+	var reused *hotelstays.ReferenceReusedError
+	require.ErrorAs(w, w.MustSend("ref-1").Err, &reused)
+	assert.Equal(w, "reused", w.Row("ref-1").State)
+	_, err := w.Send(w.Context(), "ref-1")
+	require.ErrorIs(w, err, durable.ErrAlreadyBooked)
+}
+
+func rolledBack[Tx any](w *World[Tx]) {
+	_, err := w.Send(w.Context(), "ref-1")
+	require.ErrorIs(w, err, durable.ErrNotBegun)
+	assert.ErrorContains(w, err, `"ref-1": nothing was sent`)
+	failure := errors.New("rolled back")
+	require.ErrorIs(w, w.Fleet.InTx(w.Context(), func(tx Tx) error {
+		require.NoError(w, w.BeginTx(w.Context(), tx, w.Request("ref-1")))
+		return failure
+	}), failure)
+	_, err = w.Send(w.Context(), "ref-1")
+	require.ErrorIs(w, err, durable.ErrNotBegun)
+	assert.Zero(w, w.books())
+}
+
+func beginsOnce[Tx any](w *World[Tx]) {
+	refused := func(want error) {
+		w.Helper()
+		require.ErrorIs(w, w.BeginAlone(w.Request("ref-1")), want)
+		_, err := w.Book(w.Context(), w.Request("ref-1"))
+		require.ErrorIs(w, err, want)
+	}
+	w.Begin("ref-1")
+	refused(durable.ErrAlreadyBegun)
+	assert.Zero(w, w.books())
+	w.MustSend("ref-1")
+	refused(durable.ErrAlreadyBooked) // another round would send Book again
+	_, err := w.Send(w.Context(), "ref-1")
+	require.ErrorIs(w, err, durable.ErrAlreadyBooked)
+	assert.Equal(w, 1, w.books())
+	assert.Equal(w, 1, w.Row("ref-1").Ended)
+}
+
+func sentOnce[Tx any](w *World[Tx]) {
+	w.Begin("ref-1")
+	var wg sync.WaitGroup
+	var sent atomic.Int32
+	for range 8 {
+		process := w.Another(nil)
+		wg.Go(func() {
+			_, err := process.Send(w.Context(), "ref-1")
+			if err == nil {
+				sent.Add(1)
+			} else if !errors.Is(err, durable.ErrAlreadyStarted) {
+				assert.ErrorIs(w, err, durable.ErrAlreadyBooked)
+			}
+		})
+	}
+	wg.Wait()
+	assert.EqualValues(w, 1, sent.Load())
+	assert.Equal(w, 1, w.books())
+	assert.Equal(w, 1, w.Row("ref-1").Ended)
+}
+
+func workersSend[Tx any](w *World[Tx]) {
+	w = w.Another(func(o *Options[Tx]) { o.BookTimeout = 2 * time.Second })
+	want := map[string]durable.Ending{"booked": durable.EndingFound, "refused": durable.EndingFailed,
+		"made": durable.EndingFound, "lost": durable.EndingAbsent}
+	for reference := range want {
+		w.Begin(reference)
+	}
+	for reference, fault := range map[string]hotelstaystest.Fault{"refused": BookRefused, "made": BookMade, "lost": BookLost} {
+		fault.Reference = reference
+		w.Inject(fault)
+	}
+	w.Work()
+	w.Another(nil).Work()
+	time.Sleep(100 * time.Millisecond)
+	require.NoError(w, w.Wake(w.Context(), "booked"))
+	assert.Zero(w, w.books(), "Send may still come")
+	w.Fleet.Pass(w.Options.BookTimeout + durable.ClockMargin)
+	for reference, ending := range want {
+		w.HasState(reference, ending, time.Minute)
+		assert.Equal(w, 1, w.Row(reference).Ended, reference)
+		_, err := w.Send(w.Context(), reference)
+		require.ErrorIs(w, err, map[bool]error{true: durable.ErrAlreadyBooked, false: durable.ErrNotBegun}[ending.HasOrder()])
+	}
+	assert.Equal(w, len(want), w.books())
+}
+
+func requestInFull[Tx any](w *World[Tx]) {
+	age, child := 7, true
+	req := w.Request("ref-1")
+	req.Holder = types.Holder{FirstName: "Ada", LastName: "Smith", Email: "ada@example.com"}
+	req.CallbackURL = w.URL + "/events"
+	req.Guests = append(req.Guests, types.Guest{RoomIndex: 1, FirstName: "Bo", LastName: "Smith", NationalityCode: "FR", Age: &age,
+		IsChild: &child, Gender: types.GenderOther, DateOfBirth: "2019-02-03", PassportNumber: types.NewSecret("X7654321")})
+	opts := []hotelstays.CallOption{hotelstays.WithMarket("FR"), hotelstays.WithUserRef("user-7"), hotelstays.WithCurrency("EUR"),
+		hotelstays.WithTestFlags(map[string]string{"flag": "on"})}
+	w.AddRow("ref-1")
+	require.NoError(w, w.BeginAlone(req, opts...))
+	_, err := w.Another(nil).Send(w.Context(), "ref-1")
+	require.NoError(w, err)
+	_, err = w.Options.Client.Book(w.Context(), req, opts...)
+	require.NoError(w, err)
+	books := w.Ledger().Requests(hotelstays.OpBook)
+	require.Len(w, books, 2)
+	assert.Equal(w, books[1].BodySHA256, books[0].BodySHA256)
+	for _, name := range []string{"Session-Id", "Market", "User-Ref", "Currency", "Test"} {
+		assert.NotEmpty(w, books[0].Header.Values(name), name)
+		assert.Equal(w, books[1].Header.Values(name), books[0].Header.Values(name))
+	}
+}
+
+func keyOfBeginTx[Tx any](w *World[Tx]) {
+	w.Begin("ref-1")
+	other := types.NewSecret(strings.Repeat("x", 32))
+	stranger := w.Another(func(o *Options[Tx]) { o.Keys = []types.Secret{other} })
+	_, err := stranger.Send(w.Context(), "ref-1")
+	require.ErrorContains(w, err, "which is not in Keys; give all processes the same Keys")
+	assert.ErrorContains(w, err, "nothing was sent")
+	rotated := w.Another(func(o *Options[Tx]) { o.Keys = []types.Secret{other, Key} })
+	assert.NotNil(w, rotated.MustSend("ref-1").Order, "nothing is lost")
+}
+
+func unverified[Tx any](w *World[Tx]) {
+	w.SendUnknown("ref-1", BookMade)
+	w.Inject(NoPoll)
+	w.Work()
+	w.Eventually("three polls have shown nothing", func() bool {
+		w.Fleet.Pass(10 * time.Minute)
+		return w.Fleet.Stored("ref-1").Unverified >= 3
+	})
+	assert.Equal(w, Row{State: "pending"}, w.Row("ref-1"))
+	w.ClearFaults()
+	w.HasState("ref-1", durable.EndingFound, time.Hour)
+	assert.Equal(w, 1, w.Row("ref-1").Ended)
+}
+
+func wake[Tx any](w *World[Tx]) {
+	require.NoError(w, w.Wake(w.Context(), "unknown"))
+	w.Begin("waiting")
+	before := w.Fleet.Stored("waiting")
+	require.NoError(w, w.Wake(w.Context(), "waiting"))
+	assert.Equal(w, before, w.Fleet.Stored("waiting"))
+
+	w.SendUnknown("ref-1", BookMade)
+	made := w.Ledger().Orders()[0].CreatedAt
+	w.Work()
+	w.Eventually("the order is visible", func() bool { return time.Since(made) > time.Second })
+	require.Equal(w, "pending", w.Row("ref-1").State)
+	nextPoll := w.Fleet.Stored("ref-1").Recovery.NextPoll
+	require.NoError(w, w.Wake(w.Context(), "ref-1"))
+	w.HasState("ref-1", durable.EndingFound, 0)
+	assert.True(w, time.Now().Before(nextPoll), "off the schedule")
+	require.NoError(w, w.Wake(w.Context(), "ref-1"), "it has ended")
+	assert.Equal(w, durable.EndingFound, w.Fleet.Stored("ref-1").Ending)
+	assert.NotNil(w, w.MustSend("waiting").Order)
+}
+
+// sending is a Send whose answer is held back.
+type sending struct {
+	*Held
+	cancel  context.CancelFunc
+	outcome *hotelstays.BookingOutcome
+	err     error
+	done    chan struct{}
+}
+
+// sendHeld begins a booking, and sends it until its answer is held back.
+func (w *World[Tx]) sendHeld(reference string) *sending {
+	w.Helper()
+	w.Begin(reference)
+	w.Options.BookTimeout = Patience
+	s := &sending{Held: w.Hold("/book"), done: make(chan struct{})}
+	ctx, cancel := context.WithCancel(w.Context())
+	s.cancel = cancel
+	go func() { defer close(s.done); s.outcome, s.err = w.Send(ctx, reference) }()
+	s.Wait()
+	return s
+}
+
+// end lets the answer pass.
+func (s *sending) end() (*hotelstays.BookingOutcome, error) {
+	s.Release()
+	<-s.done
+	s.cancel()
+	return s.outcome, s.err
+}
+
+// loseAnswer ends the call without its answer, and wants its outcome to be unknown.
+func (s *sending) loseAnswer(t testing.TB) {
+	t.Helper()
+	s.lose = true
+	s.cancel()
+	_, err := s.end()
+	require.Equal(t, hotelstays.KindOutcomeUnknown, hotelstays.KindOf(err))
+}
+
+// A webhook may come before the answer of Book.
+func foundWhileBooking[Tx any](w *World[Tx]) {
+	sending := w.sendHeld("ref-1")
+	w.Work()
+	require.NoError(w, w.Wake(w.Context(), "ref-1"))
+	w.HasState("ref-1", durable.EndingFound, 0)
+	_, err := sending.end()
+	require.NoError(w, err)
+	assert.Equal(w, 1, w.Row("ref-1").Ended)
+}
+
+// The times of a recovery count from the end of Book.
+func nothingProvenWhileBooking[Tx any](w *World[Tx]) {
+	sending := w.sendHeld("ref-1")
+	w.Work()
+	require.NoError(w, w.Wake(w.Context(), "ref-1"))
+	w.Eventually("it was polled for", func() bool {
+		stored := w.Fleet.Stored("ref-1")
+		return w.polls() == 1 && stored.Due.Sub(stored.BookBy).Abs() < time.Second
+	})
+	assert.Zero(w, w.Fleet.Stored("ref-1").Recovery.EndedAt)
+	_, err := sending.end()
+	require.NoError(w, err)
+	assert.Equal(w, "found", w.Row("ref-1").State)
+	assert.Equal(w, 1, w.Row("ref-1").Ended)
+}
+
+// frozenUntilAbsent freezes a Send until its booking is stored as absent.
+func (w *World[Tx]) frozenUntilAbsent(reference string) *sending {
+	w.Helper()
+	sending := w.sendHeld(reference)
+	stop := w.Work()
+	w.HasState(reference, durable.EndingAbsent, 5*time.Minute)
+	stop()
+	return sending
+}
+
+func frozenFindsOrder[Tx any](w *World[Tx]) {
+	outcome, err := w.frozenUntilAbsent("ref-1").end()
+	require.ErrorIs(w, err, durable.ErrConflictingOutcome)
+	require.NotNil(w, outcome)
+	assert.NotNil(w, outcome.Order)
+	assert.Equal(w, Row{"absent", "", 1}, w.Row("ref-1"))
+}
+
+// The order may exist now, so the polls start again.
+func frozenGetsNoAnswer[Tx any](w *World[Tx]) {
+	w.frozenUntilAbsent("ref-1").loseAnswer(w)
+	assert.Equal(w, durable.PhasePolling, w.Fleet.Stored("ref-1").Phase(time.Now()))
+	w.Advance(3 * time.Hour)
+	w.Work()
+	w.HasState("ref-1", durable.EndingFound, time.Minute)
+	assert.Equal(w, 2, w.Row("ref-1").Ended)
+}
+
+// untilNextRound freezes a Send until its booking has begun again, lets it end, and wants the new
+// round to remember only when that Book has ended.
+func (w *World[Tx]) untilNextRound(end func(*sending)) {
+	w.Helper()
+	sending := w.frozenUntilAbsent("ref-1")
+	require.NoError(w, w.BeginAlone(w.Request("ref-1")))
+	before := w.Fleet.Stored("ref-1")
+	end(sending)
+	after := w.Fleet.Stored("ref-1")
+	assert.Equal(w, 1, w.Row("ref-1").Ended)
+	assert.WithinDuration(w, time.Now(), after.Earlier, 10*time.Second)
+	after.Earlier, after.Due = time.Time{}, before.Due
+	assert.Equal(w, before, after)
+	w.nextRoundFinds("ref-1")
+}
+
+func frozenUntilNextRoundFindsOrder[Tx any](w *World[Tx]) {
+	w.untilNextRound(func(s *sending) {
+		_, err := s.end()
+		require.ErrorIs(w, err, durable.ErrConflictingOutcome)
+	})
+}
+
+func frozenUntilNextRoundGetsNoAnswer[Tx any](w *World[Tx]) {
+	w.untilNextRound(func(s *sending) { s.loseAnswer(w) })
+}
+
+func frozenUntilNextRoundIsRefused[Tx any](w *World[Tx]) {
+	w.Inject(BookRefused)
+	sending := w.frozenUntilAbsent("ref-1")
+	require.NoError(w, w.BeginAlone(w.Request("ref-1")))
+	before := w.Fleet.Stored("ref-1")
+	_, err := sending.end()
+	require.NoError(w, err)
+	assert.Equal(w, before, w.Fleet.Stored("ref-1"))
+	assert.Equal(w, 1, w.Row("ref-1").Ended)
+}
+
+// nextRoundFinds expects that a booking has begun again while its last Book may have made an
+// order. Then a refusal proves nothing, and the order is found when it appears.
+func (w *World[Tx]) nextRoundFinds(reference string) {
+	w.Helper()
+	ended := w.Row(reference).Ended
+	w.Inject(BookRefused)
+	_, err := w.Another(func(o *Options[Tx]) { o.BookTimeout = 10 * time.Second }).Send(w.Context(), reference)
+	var unknown *hotelstays.OutcomeUnknownError
+	require.ErrorAs(w, err, &unknown)
+	require.ErrorIs(w, err, hotelstays.ErrRateChanged)
+	polls := w.polls()
+	w.Fleet.Pass(20 * time.Second) // its BookTimeout, and the margin
+	w.Work()
+	w.Eventually("it is polled for", func() bool { return w.polls() > polls })
+	require.Equal(w, ended, w.Row(reference).Ended)
+	w.Advance(3 * time.Hour)
+	w.HasState(reference, durable.EndingFound, time.Minute)
+	assert.Equal(w, ended+1, w.Row(reference).Ended)
+}
+
+func roundAfterGivenUp[Tx any](w *World[Tx]) {
+	w.SendUnknown("ref-1", BookMade)
+	w.Fleet.Pass(2 * time.Minute)
+	require.NoError(w, w.Abandon(w.Context(), "ref-1"))
+	require.NoError(w, w.BeginAlone(w.Request("ref-1")))
+	w.nextRoundFinds("ref-1")
+}
+
+func stoppedInPoll[Tx any](w *World[Tx]) {
+	w.SendUnknown("ref-1", BookMade)
+	w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: Patience})
+	polls := w.polls()
+	w.Fleet.Pass(time.Minute)
+	stop := w.Work()
+	w.Eventually("a worker polls", func() bool { return w.polls() > polls })
+	stop()
+	w.ClearFaults()
+	w.Work()
+	w.HasState("ref-1", durable.EndingFound, 0)
+}
+
+func abandonAndRetry[Tx any](w *World[Tx]) {
+	for _, command := range []func(context.Context, string) error{w.Abandon, w.Retry} {
+		assert.ErrorIs(w, command(w.Context(), "unknown"), durable.ErrNotBegun)
+	}
+	w.SendUnknown("ref-1", BookMade)
+	require.NoError(w, w.Abandon(w.Context(), "ref-1"))
+	assert.Equal(w, durable.EndingAbandoned, w.Fleet.Stored("ref-1").Ending)
+	assert.ErrorIs(w, w.Abandon(w.Context(), "ref-1"), durable.ErrNotBegun)
+	w.Work()
+	require.NoError(w, w.Wake(w.Context(), "ref-1"))
+	assert.Equal(w, Row{State: "pending"}, w.Row("ref-1"), "OnOutcome is not called")
+	require.NoError(w, w.Retry(w.Context(), "ref-1"))
+	w.HasState("ref-1", durable.EndingFound, 0)
+	assert.ErrorIs(w, w.Retry(w.Context(), "ref-1"), durable.ErrNotBegun)
+
+	w.Begin("never sent")
+	books := w.books()
+	assert.ErrorContains(w, w.Retry(w.Context(), "never sent"), "nothing was sent yet; call Send, or wait until a worker does at 2")
+	require.NoError(w, w.Abandon(w.Context(), "never sent"))
+	_, err := w.Send(w.Context(), "never sent")
+	require.ErrorIs(w, err, durable.ErrNotBegun)
+	require.NoError(w, w.Retry(w.Context(), "never sent"))
+	w.HasState("never sent", durable.EndingAbsent, time.Minute)
+	assert.Equal(w, books, w.books())
+}
+
+// Its order could be lost.
+func abandonWhileBooking[Tx any](w *World[Tx]) {
+	sending := w.sendHeld("ref-1")
+	assert.ErrorContains(w, w.Abandon(w.Context(), "ref-1"), "may still be under way, until 2")
+	_, err := sending.end()
+	require.NoError(w, err)
+}
+
+// Whoever ends a ctx may give any error as the cause. It says nothing about the booking.
+func causeOfCtx[Tx any](w *World[Tx]) {
+	for name, cause := range map[string]error{
+		"refused":     &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 200, Code: types.CodeRateChanged},
+		"reused":      &hotelstays.ReferenceReusedError{Order: &types.Order{PlatformReferenceNo: "of another booking"}},
+		"not begun":   durable.ErrNotBegun,
+		"conflicting": durable.ErrConflictingOutcome,
+		"not dialled": &net.OpError{Op: "dial", Err: errors.New("refused")},
+	} {
+		for _, sent := range []bool{false, true} {
+			reference := map[bool]string{false: name, true: name + ", sent"}[sent]
+			ctx, cancel := context.WithCancelCause(w.Context())
+			w.Begin(reference)
+			if sent {
+				w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: Patience})
+				books := w.books()
+				go func() {
+					assert.Eventually(w, func() bool { return w.books() > books }, Patience, time.Millisecond)
+					cancel(cause)
+				}()
+			} else {
+				cancel(cause)
+			}
+			_, err := w.Send(ctx, reference)
+			cancel(nil)
+			require.ErrorIs(w, err, context.Canceled, reference)
+			assert.Equal(w, sent, hotelstays.KindOf(err) == hotelstays.KindOutcomeUnknown, reference)
+			assert.NotErrorIs(w, err, cause, reference)
+			assert.Equal(w, Row{State: "pending"}, w.Row(reference))
+		}
+	}
+}
+
+// Also after an error of this SDK, which is no outcome.
+func onOutcomeFails[Tx any](w *World[Tx]) {
+	failures := []error{
+		errors.New("customer 40001 is in a deadlock"), // words of an error that repeats a transaction
+		durable.ErrConflictingOutcome,
+		&hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, Err: errors.New("unknown")},
+	}
+	var calls atomic.Int32
+	w.Options.OnOutcome = func(ctx context.Context, tx Tx, outcome *hotelstays.BookingOutcome) error {
+		if err := w.Fleet.StoreRow(ctx, tx, outcome); err != nil {
+			return err
+		}
+		switch n := int(calls.Add(1)); {
+		case n <= len(failures):
+			return failures[n-1]
+		case n == len(failures)+1:
+			panic("OnOutcome panicked")
+		}
+		return nil
+	}
+	w = w.Another(nil)
+	w.Begin("ref-1")
+	outcome, err := w.Send(w.Context(), "ref-1")
+	require.ErrorIs(w, err, failures[0])
+	require.Equal(w, durable.EndingFound, durable.EndingOf(outcome))
+	assert.Equal(w, Row{State: "pending"}, w.Row("ref-1"))
+	assert.EqualValues(w, 1, calls.Load())
+	w.Work()
+	w.HasState("ref-1", durable.EndingFound, time.Minute)
+	assert.Equal(w, 1, w.Row("ref-1").Ended)
+	assert.EqualValues(w, len(failures)+2, calls.Load())
+}
