@@ -21,16 +21,15 @@ const (
 	maxTicketTTL     = 365 * 24 * time.Hour
 )
 
-// queued is the option of a call that fetches a token in the background. Of many accounts each
-// waits for one of Ticket's few slots, so the time limit of the call begins with its slot.
+// queued is the option of a call that fetches a token for others. Accounts wait for Ticket's few slots,
+// so the time limit of the call begins with its slot.
 var queued = callOption(func(s *settings) { s.queued = true })
 
 // TicketCredential exchanges an application's key and secret for tickets.
 type TicketCredential struct {
 	AppKey    string
 	AppSecret types.Secret
-	// TTL is the lifetime of a ticket in whole seconds, at most 365 days. 0 means the
-	// service's default, 24 hours.
+	// TTL is the lifetime of a ticket in whole seconds, at most 365 days. 0: the default, 24 hours.
 	TTL time.Duration
 }
 
@@ -53,17 +52,15 @@ func (t TicketCredential) fetch(ctx context.Context, c *Client) (types.Secret, t
 	return resp.Ticket, cmp.Or(t.TTL, defaultTicketTTL), nil
 }
 
-// OAuthCredential gets access tokens by the client-credentials grant. Its orders cannot have
-// a CallbackURL.
+// OAuthCredential gets access tokens by the client-credentials grant. Its orders have no CallbackURL.
 type OAuthCredential struct {
 	ClientID     string
 	ClientSecret types.Secret
-	// Scopes are the scopes to request, of those that the client is registered for; any other
-	// one is ErrInvalidScope. The default scopes are undocumented, and every operation refuses a
-	// token without scopes.
+	// Scopes are the scopes to request. One that the client is not registered for is ErrInvalidScope.
+	// The default scopes are undocumented, and every operation refuses a token without scopes.
 	Scopes []types.Scope
-	// Lifetime is how long to use a token. 0 means until the service refuses it. The lifetime
-	// in the service's answer is undocumented.
+	// Lifetime is how long to use a token, because that of the answer is undocumented. 0: until the
+	// service refuses it.
 	Lifetime time.Duration
 }
 
@@ -123,10 +120,9 @@ func (t TokenCredential) fetch(context.Context, *Client) (types.Secret, time.Dur
 	return t.Token, 0, nil
 }
 
-// NewFromEnv returns a client with a TicketCredential from the environment variables
-// HOTELSTAYS_BASE_URL, HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET. Its error is a
-// *ValidationError that names every variable that is missing or invalid, or the error of New for
-// an option.
+// NewFromEnv is New with a TicketCredential from the environment variables HOTELSTAYS_BASE_URL,
+// HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET. Its *ValidationError names those that are missing or
+// invalid.
 func NewFromEnv(opts ...Option) (*Client, error) {
 	var f faults
 	variable := func(name string) string {
@@ -174,16 +170,13 @@ func (r *TicketRequest) validate(v *validation) {
 	}
 }
 
-func (r *TicketRequest) wire() any {
-	return struct {
+func (r *TicketRequest) parts() parts {
+	body := struct {
 		AppKey    string `json:"appKey"`
 		AppSecret string `json:"appSecret"`
 		TTL       int64  `json:"ttl,omitempty"`
 	}{r.AppKey, r.AppSecret.Reveal(), int64(r.TTL / time.Second)}
-}
-
-func (r *TicketRequest) parts() parts {
-	return parts{body: r.wire(), secrets: []types.Secret{r.AppSecret}}
+	return parts{body: body, secrets: []types.Secret{r.AppSecret}}
 }
 
 func (*TicketRequest) check(resp *TicketResponse, a *callAnswer) error {
@@ -202,9 +195,8 @@ type TicketResponse struct {
 
 func (r *TicketResponse) meta() *ResponseMeta { return &r.Meta }
 
-// Ticket exchanges a key and a secret for a ticket. A Client with a TicketCredential calls it
-// by itself; call it to check a credential. The error is ErrUnauthorized, whatever is wrong
-// with the credential.
+// Ticket exchanges a key and a secret for a ticket, as a Client with a TicketCredential does by itself.
+// Whatever is wrong with a credential, the error is ErrUnauthorized.
 func (c *Client) Ticket(ctx context.Context, req *TicketRequest, opts ...CallOption) (*TicketResponse, error) {
 	return invoke(ctx, c, OpTicket, req, opts)
 }
@@ -228,17 +220,14 @@ func (r *OAuthTokenRequest) validate(v *validation) {
 	}
 }
 
-func (r *OAuthTokenRequest) wire() any {
-	return struct {
+func (r *OAuthTokenRequest) parts() parts {
+	body := struct {
 		GrantType    string `json:"grant_type"`
 		ClientID     string `json:"client_id"`
 		ClientSecret string `json:"client_secret"`
 		Scope        string `json:"scope,omitempty"`
 	}{"client_credentials", r.ClientID, r.ClientSecret.Reveal(), joinScopes(r.Scopes)}
-}
-
-func (r *OAuthTokenRequest) parts() parts {
-	return parts{body: r.wire(), secrets: []types.Secret{r.ClientSecret}}
+	return parts{body: body, secrets: []types.Secret{r.ClientSecret}}
 }
 
 func (*OAuthTokenRequest) check(resp *OAuthTokenResponse, a *callAnswer) error {
@@ -266,8 +255,8 @@ type OAuthTokenResponse struct {
 
 func (r *OAuthTokenResponse) meta() *ResponseMeta { return &r.Meta }
 
-// OAuthToken gets an access token. A Client with an OAuthCredential calls it by itself. The
-// error is ErrInvalidScope if the client is not registered for a scope.
+// OAuthToken gets an access token, as a Client with an OAuthCredential does by itself. The error is
+// ErrInvalidScope if the client is not registered for a scope.
 func (c *Client) OAuthToken(ctx context.Context, req *OAuthTokenRequest, opts ...CallOption) (*OAuthTokenResponse, error) {
 	return invoke(ctx, c, OpOAuthToken, req, opts)
 }

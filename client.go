@@ -24,10 +24,9 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Client calls the API. Create it with New. It is safe for concurrent use, and one client
-// should serve a whole process: its callers share connections, the token and the rate
-// limits. For further accounts, derive clients from it by WithCredential. Calls of a zero
-// Client, and calls with a nil ctx, are a *ValidationError.
+// Client calls the API. Create it with New. It is safe for concurrent use; one should serve a whole
+// process, because its callers share connections, the token and the rate limits. For further accounts,
+// derive clients by WithCredential. A call of a zero Client, or with a nil ctx, is a *ValidationError.
 type Client struct {
 	baseURL      string
 	loopback     bool     // the base URL is this machine, as in tests
@@ -70,9 +69,9 @@ const (
 	defaultUserAgent = "hotelstays-go"
 )
 
-// New returns a client of the environment at baseURL, such as https://host.example: the
-// part before /api. Plain http is for loopback alone. New opens no connection: the first
-// call fetches the first token. Its error is a *ValidationError with all faults at once.
+// New returns a client of the environment at baseURL, such as https://host.example: the part before
+// /api. Plain http is for loopback alone. The first call connects, and fetches the first token. The
+// error is a *ValidationError with all faults.
 func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 	cfg := config{
 		settings:   settings{facts: &ServiceFacts{}, attempts: defaultAttempts},
@@ -116,9 +115,8 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 }
 
 // WithCredential returns a client for another account in the environment of c. The two share
-// connections, and with them CloseIdleConnections, the rate limiter, the quota of retries,
-// observers, the log and the token store. The new one has its own token; keep it, because
-// each fetches one. Its options are those of c, unless opts replace them. Its error is like
+// connections, rate limiter, quota of retries, observers, log and token store. The new one fetches a
+// token of its own, so keep it. Its options are those of c, unless opts replace them. The error is as
 // that of New.
 func (c *Client) WithCredential(cred Credential, opts ...SharedOption) (*Client, error) {
 	var set settings
@@ -184,17 +182,14 @@ func adviseOnToken(err error, advice string) error {
 	return &advised
 }
 
-// CloseIdleConnections closes the connections that no call is using, of all clients with the same
-// http.Client or Transport: those made by WithCredential, those that were given the same one by
-// WithHTTPClient, and whatever else uses it. With http.DefaultTransport that is most of a process.
-// All of them stay usable.
+// CloseIdleConnections closes the connections that no call is using: of this client and of whatever
+// else has the same Transport, such as clients made by WithCredential. All of them stay usable.
 func (c *Client) CloseIdleConnections() { c.http.CloseIdleConnections() }
 
 // String names the environment.
 func (c Client) String() string { return "hotelstays.Client(" + c.baseURL + ")" }
 
-// Format writes String under every verb. Without it some verbs would print the caller's
-// http.Client and options.
+// Format writes String under every verb: some would print the caller's http.Client and options.
 func (c Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
 
 // anyRequest is what every *XRequest implements.
@@ -211,7 +206,6 @@ type requestFor[P any] interface {
 	check(P, *callAnswer) error
 }
 
-// parts are what the pipeline takes from a request.
 type parts struct {
 	body      any            // sent as JSON
 	session   string         // sent as Session-Id
@@ -242,17 +236,8 @@ func invoke[R any, P responseTo[R]](ctx context.Context, c *Client, op Operation
 
 // begin validates a request and prepares its call.
 func begin(ctx context.Context, c *Client, op Operation, row *operation, req anyRequest, set settings) (*exchange, error) {
-	if err := c.usable(ctx, op); err != nil {
-		return nil, err
-	}
-	set.loopback, set.callbacks = c.loopback, c.cred.callbacks()
 	x := &exchange{client: c, ctx: ctx, op: op, row: row, set: set, err: errPanicked}
-	if reflect.ValueOf(req).IsNil() { // a nil *XRequest
-		x.set.add("request", "is nil")
-	} else {
-		req.validate(&x.set.validation)
-	}
-	if err := x.set.err(op); err != nil {
+	if err := x.check(req); err != nil {
 		return nil, err
 	}
 	return x, x.prepare(req.parts())
@@ -260,8 +245,20 @@ func begin(ctx context.Context, c *Client, op Operation, row *operation, req any
 
 // checkCall returns the *ValidationError of a helper's call, before the helper begins.
 func checkCall(ctx context.Context, c *Client, op Operation, req anyRequest, set settings) error {
-	_, err := begin(ctx, c, op, operations[op], req, collect(op, operations[op], []CallOption{set.to(op)}))
-	return err
+	return (&exchange{client: c, ctx: ctx, op: op, set: set}).check(req)
+}
+
+func (x *exchange) check(req anyRequest) error {
+	if err := x.client.usable(x.ctx, x.op); err != nil {
+		return err
+	}
+	x.set.loopback, x.set.callbacks = x.client.loopback, x.client.cred.callbacks()
+	if reflect.ValueOf(req).IsNil() { // a nil *XRequest
+		x.set.add("request", "is nil")
+	} else {
+		req.validate(&x.set.validation)
+	}
+	return x.set.err(x.op)
 }
 
 // usable refuses what would panic later: a Client that New did not make, and a nil ctx.
@@ -276,7 +273,7 @@ func (c *Client) usable(ctx context.Context, name Operation) error {
 	return f.err(name)
 }
 
-// exchange is one call from its validated request to its answer.
+// exchange is one call, from its request to its answer.
 type exchange struct {
 	client         *Client
 	ctx            context.Context // until the end, which cancels it
@@ -317,15 +314,16 @@ func (x *exchange) prepare(p parts) (err error) {
 	if x.row.noAuth {
 		x.answer.maxBytes = min(x.answer.maxBytes, maxTokenBody)
 	}
-	x.answer.secrets = append(make(redact.Set, 0, len(p.secrets)+2), x.client.cred.secret().Reveal()) // received adds the token
+	secrets := append(make(redact.Set, 0, len(p.secrets)+2), x.client.cred.secret().Reveal()) // received adds the token
 	for _, secret := range p.secrets {
-		x.answer.secrets = append(x.answer.secrets, secret.Reveal())
+		secrets = append(secrets, secret.Reveal())
 	}
 	for name, values := range x.set.header {
 		if name != userAgent && len(values[0]) >= 8 {
-			x.answer.secrets = append(x.answer.secrets, values[0])
+			secrets = append(secrets, values[0])
 		}
 	}
+	x.answer.secrets = secrets
 	return nil
 }
 
@@ -351,8 +349,7 @@ func (x *exchange) end() {
 // stream.
 var errPanicked = errors.New("hotelstays: the call panicked")
 
-// maxTokenWait bounds the fetch of a token with its wait for the rate limit: 1,500 accounts
-// get their first ticket within it.
+// maxTokenWait bounds the wait for a token's slot: enough for the first tickets of 1,500 accounts.
 const maxTokenWait = 5 * time.Minute
 
 // limitTime bounds x.ctx by WithTimeout, or by the operation's default if ctx has no

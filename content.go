@@ -15,11 +15,10 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// DestinationsRequest selects places. The result of a request with neither CountryCode nor
-// ParentDestinationID is undocumented; the sandbox returns its countries.
+// DestinationsRequest selects places. The result with neither CountryCode nor ParentDestinationID is
+// undocumented; the sandbox returns its countries.
 type DestinationsRequest struct {
-	// CountryCode, ISO 3166-1 alpha-2, selects the top-level places of a country. The service
-	// then ignores ParentDestinationID.
+	// CountryCode, ISO 3166-1 alpha-2, selects a country's top-level places, whatever the parent.
 	CountryCode string `json:"countryCode,omitempty"`
 	// ParentDestinationID selects the places directly below a place.
 	ParentDestinationID string                    `json:"parentDestinationId,omitempty"`
@@ -54,15 +53,14 @@ func (c *Client) Destinations(ctx context.Context, req *DestinationsRequest, opt
 	return invoke(ctx, c, OpDestinations, req, opts)
 }
 
-// WalkDestinations yields the places that req selects and all places below them: parents
-// before their children, each place once. It makes one call for each place, and keeps all ids
-// in memory. An error is yielded once and ends the walk.
+// WalkDestinations yields the places that req selects and all places below them: parents before their
+// children, each place once. It makes one call for each place, and keeps all ids in memory. An error is
+// yielded once and ends the walk. A place whose id is not text is left out, with all below it, and
+// logged. Whether the walk reaches every place of the service is undocumented.
 //
-// By default it makes one call at a time, when the loop needs it, and the order is always the
-// same. WithParallelism(n) keeps up to n calls under way while fewer than n answers wait for
-// the loop; the order then depends on the answers. Leaving the loop stops all calls. Whether
-// the walk reaches every place of the service is undocumented. A place whose id is not text
-// is left out, with all below it, and logged.
+// By default it makes one call at a time, when the loop needs it, in the same order each time.
+// WithParallelism(n) keeps up to n calls under way while fewer than n answers wait for the loop; the
+// order then depends on the answers. Leaving the loop stops all calls.
 func (c *Client) WalkDestinations(ctx context.Context, req *DestinationsRequest, opts ...CallOption) iter.Seq2[*types.Destination, error] {
 	if req == nil {
 		return failedSeq[*types.Destination](nilRequest(OpDestinations))
@@ -98,8 +96,8 @@ type HotelsMetadataRequest struct {
 	// DestinationID is the UUID of a place from Destinations. Required.
 	DestinationID string `json:"destinationId"`
 	CountryCode   string `json:"countryCode,omitempty"`
-	// Page selects a page of at most types.MaxMetadataPageSize hotels; the service's default size
-	// is 20. Which page comes without one is undocumented.
+	// Page selects a page of at most types.MaxMetadataPageSize hotels, 20 by default. Which page comes
+	// without one is undocumented.
 	Page *types.PageReq `json:"page,omitempty"`
 }
 
@@ -128,15 +126,14 @@ func (c *Client) HotelsMetadata(ctx context.Context, req *HotelsMetadataRequest,
 	return invoke(ctx, c, OpHotelsMetadata, req, opts)
 }
 
-// HotelsMetadataAll yields every hotel of a destination in the service's order, from req.Page
-// on. The default page size is types.MaxMetadataPageSize. An error is yielded once and ends the
-// iteration. A page that repeats an earlier one although HasMore is set is a *PageError, and so
-// is the eleventh empty one in a row.
+// HotelsMetadataAll yields every hotel of a destination in the service's order, from req.Page on. The
+// default page size is types.MaxMetadataPageSize. An error is yielded once and ends the iteration. A
+// page that repeats an earlier one although HasMore is set is a *PageError, and so is the eleventh
+// empty one in a row.
 //
-// By default it fetches each page when the loop needs it. WithParallelism(n) keeps up to n
-// pages under way or unread, in the same order, as far as Total shows that they exist;
-// without totals it still fetches page by page. HasMore decides whether another page follows,
-// never Total. Leaving the loop stops all calls.
+// By default it fetches each page when the loop needs it. WithParallelism(n) keeps up to n pages under
+// way or unread, in the same order, as far as Total shows that they exist. HasMore decides whether
+// another page follows. Leaving the loop stops all calls.
 func (c *Client) HotelsMetadataAll(ctx context.Context, req *HotelsMetadataRequest, opts ...CallOption) iter.Seq2[*types.HotelMetadata, error] {
 	if req == nil {
 		return failedSeq[*types.HotelMetadata](nilRequest(OpHotelsMetadata))
@@ -187,14 +184,12 @@ func (r *HotelsMetadataResponse) pageInfo() paging.Info {
 	return paging.Info{IDs: ids, More: r.Page.HasMore, Total: r.Page.Total, RequestID: r.Meta.RequestID}
 }
 
-// PageError reports a listing that cannot be followed to its end: a page that repeats an earlier
-// one, or the eleventh empty one in a row, while the service promises more. The items so far
-// are correct, but the list is incomplete.
+// PageError reports a listing that is incomplete: a page repeats an earlier one, or is the eleventh
+// empty one in a row, while the service promises more. The items so far are correct.
 type PageError struct {
 	Operation Operation
 	PageNum   int
-	// Repeats: the page repeats an earlier one; else it is empty, like the ten before it.
-	Repeats   bool
+	Repeats   bool // the page repeats an earlier one; else it is empty, like the ten before it
 	RequestID string
 }
 
@@ -212,7 +207,7 @@ func (*PageError) kind() ErrorKind { return KindPage }
 
 func (e *PageError) details() details { return details{operation: e.Operation, requestID: e.RequestID} }
 
-// LogValue is a group for slog: the kind, the operation, the request id and the text.
+// LogValue is like that of APIError.
 func (e *PageError) LogValue() slog.Value { return logValue(e) }
 
 func pageError(op Operation, err error) error {
@@ -240,8 +235,8 @@ func (r *HotelStaticDetailRequest) validate(v *validation) { v.required("hotelId
 func (r *HotelStaticDetailRequest) parts() parts                                      { return parts{body: r} }
 func (*HotelStaticDetailRequest) check(*HotelStaticDetailResponse, *callAnswer) error { return nil }
 
-// HotelStaticDetailResponse holds a hotel. The fields of its facilities, images and contacts
-// are undocumented.
+// HotelStaticDetailResponse holds a hotel. The fields of its facilities, images and contacts are
+// undocumented.
 type HotelStaticDetailResponse struct {
 	Hotel *types.Hotel `json:"hotel" essential:"true"`
 	Meta  ResponseMeta `json:"-"`
@@ -249,8 +244,8 @@ type HotelStaticDetailResponse struct {
 
 func (r *HotelStaticDetailResponse) meta() *ResponseMeta { return &r.Meta }
 
-// HotelStaticDetail returns a hotel. The service marks it as under development: in
-// production, use HotelsMetadata.
+// HotelStaticDetail returns a hotel. The service marks it as under development: in production, use
+// HotelsMetadata.
 func (c *Client) HotelStaticDetail(ctx context.Context, req *HotelStaticDetailRequest, opts ...CallOption) (*HotelStaticDetailResponse, error) {
 	return invoke(ctx, c, OpHotelStaticDetail, req, opts)
 }

@@ -22,24 +22,21 @@ type DoRequest struct {
 	// Path is the path of the operation below the base URL, such as /api/search/hotelList.
 	// Required. It has no query and no escapes.
 	Path string
-	// Body is sent as the JSON that encoding/json makes of it, which must be an object or an
-	// array; nil is an empty object. A types.Secret in it would be sent redacted, so that it
-	// is refused: send its Reveal. The client does not know the secrets of a Body. If the
-	// service repeats one, it may appear in an error or a log.
+	// Body is sent as the JSON that encoding/json makes of it: an object or an array; nil is an empty
+	// object. A types.Secret in it is refused: send its Reveal. If the service repeats a secret of a
+	// Body, it may appear in an error or a log.
 	Body any
-	// Into points at the value that encoding/json decodes the answer's data into. After an
-	// error its content is undefined. Without Into the data is dropped, and may be missing.
+	// Into points at the value that encoding/json decodes the answer's data into. After an error its
+	// content is undefined. Without Into the data is dropped, and may be missing.
 	Into any
 	// SessionID is sent as Session-Id, if it is not empty.
 	SessionID string
-	// Operation names the call in errors, logs and for observers, and selects its rate limit.
-	// Without it the call is one of the operation with that path, and it may not be another one
-	// that the client knows. An operation that the client does not know is named by its path and
-	// has no rate limit.
+	// Operation names the call in errors, logs and for observers, and selects its rate limit. It may be
+	// left out, and may not be an operation of another path. By default it is the operation of Path, or
+	// else Path itself, without a rate limit.
 	Operation Operation
-	// Idempotent says that the call may be carried out twice, as a read may: it is resent
-	// like one. Other calls are resent like Book, only if the service provably did not carry
-	// them out.
+	// Idempotent: the call may be carried out twice, and is resent like a read. Others are resent like
+	// Book, only if the service provably did not carry them out.
 	Idempotent bool
 }
 
@@ -48,13 +45,13 @@ type DoResponse struct {
 	Meta ResponseMeta `json:"-"`
 }
 
-// Do calls an operation that the client has no method for. Token, retries, limits and errors
-// are those of every call. Without ctx's deadline or WithTimeout it ends after 60 seconds, or
-// after the time of the operation with that path. Without DoRequest.Idempotent its outcome may
-// be unknown: the error is then an *OutcomeUnknownError without a reference.
+// Do calls an operation that the client has no method for. Token, retries, limits and errors are those
+// of every call. Without ctx's deadline or WithTimeout it ends after 60 seconds, or after the time of
+// the operation with that path. Without Idempotent its outcome may be unknown: the error is then an
+// *OutcomeUnknownError without a reference.
 //
-// WithMaxResponseBytes limits the answer, but not the memory of Into. Headers that only some
-// operations take, such as Currency, are sent to an operation that the client does not know.
+// WithMaxResponseBytes limits the answer, but not the memory of Into. An operation that the client does
+// not know takes every header, such as Currency.
 func (c *Client) Do(ctx context.Context, req *DoRequest, opts ...CallOption) (*DoResponse, error) {
 	if req == nil {
 		return nil, nilRequest("Do")
@@ -86,8 +83,7 @@ func (c *Client) Do(ctx context.Context, req *DoRequest, opts ...CallOption) (*D
 	return resp, nil
 }
 
-// operation returns the operation with the path of r, if there is one, and the row of the
-// call.
+// operation returns the operation with the path of r, if there is one, and the row of the call.
 func (r *DoRequest) operation() (Operation, *operation) {
 	row := operation{path: r.Path, timeout: 60 * time.Second, bookingFlow: true}
 	var known Operation

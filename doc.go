@@ -11,16 +11,15 @@
 //		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}},
 //	})
 //
-// A [Client] has one method per operation. It takes a ctx, a request and options, and returns
-// a response, whose Meta field describes the answer. An invalid request is a
-// [*ValidationError], and nothing is sent. Use one Client per process: it is safe for
-// concurrent use, and its callers share connections, the token and the rate limits. For
-// further accounts, derive clients from it by [Client.WithCredential]. A client neither changes
-// nor keeps a request, and a response belongs to the caller.
+// A [Client] has one method per operation. It takes a ctx, a request and options, and returns a
+// response, whose Meta field describes the answer. An invalid request is a [*ValidationError], and
+// nothing is sent. Use one Client per process: it is safe for concurrent use, and its callers share
+// connections, the token and the rate limits. For further accounts, derive clients from it by
+// [Client.WithCredential]. A client neither changes nor keeps a request, and a response belongs to the
+// caller.
 //
-// An [Option] is for New, a [CallOption] for a call, a [SharedOption] for both. Every method that
-// calls takes a []CallOption. An option that has no effect there is a [*ValidationError], which
-// says where it belongs.
+// An [Option] is for New, a [CallOption] for a call, a [SharedOption] for both. Every method that calls
+// takes a []CallOption. One that has no effect there is a [*ValidationError] that says where it belongs.
 //
 // From search to cancellation:
 //
@@ -37,35 +36,30 @@
 //
 // # Sessions
 //
-// An offer is valid only in the session of the search that returned it. That session is
-// HotelListResponse.Basic.SessionID. Put it into the SessionID field of HotelRates,
-// CheckAvail and Book; store it with the order, because Cancel needs a session too. The
-// client keeps no session. If the service refuses one, search again: its life is undocumented.
+// An offer is valid only in the session of the search that returned it, HotelListResponse.Basic.SessionID.
+// Put it into the SessionID of HotelRates, CheckAvail and Book, and store it with the order, because
+// Cancel needs a session too. If the service refuses one, search again: its life is undocumented.
 //
 // # Values
 //
-// A value holds what the service sent. [types.Money] keeps an amount's digits, computes and
-// compares exactly, and does not mix currencies. What a cancellation at some time costs is
-// [types.RoomRatePkg.CancelFeeAt], of an offer or of an order's room, or an error where the
-// service left it open. Dates are text; call Time to parse one. An
-// enumeration has constants for the documented values and keeps all others. An optional
-// object is a pointer. PlatformHotelID identifies a hotel; Hotel.ID differs between searches.
+// A value holds what the service sent. [types.Money] keeps an amount's digits, computes and compares
+// exactly, and does not mix currencies. [types.RoomRatePkg.CancelFeeAt] is what a cancellation at some
+// time costs. Dates are text; call Time to parse one. An enumeration has constants for the documented
+// values and keeps all others. An optional object is a pointer. PlatformHotelID identifies a hotel;
+// Hotel.ID differs between searches.
 //
-// "Undocumented" means that the API's document leaves something open. The client then
-// passes the value on as text, a number or JSON, and [WithRawData] keeps the JSON of data. What
-// you know about your service, such as the meaning of order states, pass to [WithServiceFacts].
-// Generated code decodes the answers; the build tag hotelstays_stdjson selects encoding/json.
+// "Undocumented" means that the API's document leaves something open. The client then passes the value
+// on as text, a number or JSON, and [WithRawData] keeps the JSON of data. What you know about your
+// service, such as the meaning of order states, pass to [WithServiceFacts]. Generated code decodes the
+// answers; the build tag hotelstays_stdjson selects encoding/json.
 //
-// A field of another type than documented stays empty, and a number in the place of text is
-// read as its digits; ResponseMeta.Mismatches lists both. An offer whose price, tax, dates,
-// cancellation terms or id do not fit is left out, and so is a hotel or a place whose id does
-// not fit. CheckAvail, OrderVoucher, Ticket and OAuthToken are strict: there it is a
-// [*DecodeError]. Unknown fields are ignored, but a name that differs from code, data or orders
-// in letter case alone makes an answer unusable.
+// A field of another type than documented stays empty, and a number in the place of text is read as its
+// digits; ResponseMeta.Mismatches lists both, and says what else is left out. CheckAvail, OrderVoucher,
+// Ticket and OAuthToken are strict: there it is a [*DecodeError]. Unknown fields are ignored, but a name
+// that differs from code, data or orders in letter case alone makes an answer unusable.
 //
-// A field that is absent or null stays empty and is not listed. An offer can come without a
-// price in this way: its Decimal is then an error, never 0, and CompareOffer reports it. An
-// amount in quotes, such as "120.50", is that number.
+// A field that is absent or null stays empty and is not listed. The Decimal of an absent price is an
+// error, never 0, and CompareOffer reports it. An amount in quotes, such as "120.50", is that number.
 //
 // # Errors
 //
@@ -84,14 +78,12 @@
 //	*VoucherError           the document is missing or not the one that was issued
 //	*WebhookError           the delivery is not to be trusted
 //
-// An *APIError matches at most one sentinel, for errors.Is, such as [ErrRateChanged] or
-// [ErrCancelRefused]. [KindOf] returns one word for each error type and each sentinel; of a call
-// without a token, which TransportError.NoToken reports, it is the word of why there is none.
-// Each error type is a group of a log line for log/slog, with kind, operation, status, code and
-// ids; of one that you wrapped slog writes the text alone, so log the error itself, or what errors.As
-// finds. [RequestIDOf] returns the id to quote. If ctx ends, the error wraps ctx.Err(), and no more
-// of context.Cause(ctx) than its text. The message names the next step and the request id. No
-// error, log line or %+v holds a secret, a token or a passport number. [WithLogger] logs
+// An *APIError matches at most one sentinel, for errors.Is, such as [ErrRateChanged]. [KindOf] returns
+// one word for each error type and each sentinel. Each error type is a group for log/slog, with kind,
+// operation, status, code and ids; of one that you wrapped slog writes the text alone, so log the error
+// itself, or what errors.As finds. [RequestIDOf] returns the id to quote. If ctx ends, the error wraps
+// ctx.Err(), and no more of context.Cause(ctx) than its text. The message names the next step and the
+// request id. No error, log line or %+v holds a secret, a token or a passport number. [WithLogger] logs
 // attempts; [WithObserver] receives each call and helper, for metrics and traces (contrib/otel).
 //
 // # Retries and unknown outcomes
@@ -120,21 +112,20 @@
 // 100000429 for Cancel; or it is one that you know, of [ServiceFacts]. An untrusted certificate
 // or TLS version is an error at once.
 //
-// A call makes up to four attempts ([WithMaxAttempts]), or five if the fourth ended in a 401.
-// Those that end in a 429 do not count. Before the next attempt it waits for the answer's
-// Retry-After (a 429 without one: 1 s), plus a random time of up to 250 ms, then 500 ms, 1 s
-// and so on up to 8 s. It returns the failure at once if that wait would pass the deadline, or
-// if Retry-After is above 60 s. A 429 pauses its operation for all callers until Retry-After is
-// over, but for a day at most, and for a minute if it is not enveloped. Each attempt has a new
-// Request-Id; all of them share the Trace-Id. [WithRequestID] and [WithTraceIDFrom]
-// make your own ids.
+// A call makes up to four attempts ([WithMaxAttempts]), or five if the fourth ended in a 401. Those that
+// end in a 429 do not count. Before the next attempt it waits for the answer's Retry-After (a 429
+// without one: 1 s), plus a random time of up to 250 ms, then 500 ms, 1 s and so on up to 8 s. It
+// returns the failure at once if that wait would pass the deadline, or if Retry-After is above 60 s. A
+// 429 pauses its operation for all callers until Retry-After is over, but for a day at most, and for a
+// minute if it is not enveloped. Each attempt has a new Request-Id ([WithRequestID]); all of them share
+// the Trace-Id ([WithTraceIDFrom]).
 //
 // In an outage a client makes few retries: it has 500 points, a retry takes 5, or 10 after a
 // time-out, and a call that is answered gives 1 back. First attempts, waits after a 429 and the
 // polls of a recovery are always made.
 //
-// An unknown outcome is an [*OutcomeUnknownError]: the order, or its cancellation, may
-// exist. Do not send it again. QueryOrders shows what happened.
+// After an unknown outcome, an [*OutcomeUnknownError], do not send it again: QueryOrders shows what
+// happened.
 //
 // # Recovery
 //
@@ -145,13 +136,12 @@
 //	BookingAbsent       no order: check the offer again, then book under the same reference
 //	BookingUnverified   unknown: do not book again, keep asking
 //
-// Only a successful last poll without any order proves absence; after a refusal with an
-// undocumented code one such poll does. If the order appears even later, the same reference
-// still prevents a second one. Store the [BookingRecovery] before Book is sent
-// ([WithSaveRecovery]). [Client.RecoverBooking] continues it in any process of the account;
-// [Client.StepRecovery] makes one poll, for job queues. With BookRequest.Expect, an order with
-// other dates is an error, and BookingOutcome.Changes lists all other differences: Book may
-// succeed at another price.
+// Only a successful last poll without any order proves absence; after a refusal with an undocumented
+// code one such poll does. If the order appears even later, the same reference still prevents a second
+// one. Store the [BookingRecovery] before Book is sent ([WithSaveRecovery]). [Client.RecoverBooking]
+// continues it in any process of the account; [Client.StepRecovery] makes one poll, for job queues. With
+// BookRequest.Expect, an order with other dates is an error, and BookingOutcome.Changes lists all other
+// differences: Book may succeed at another price.
 //
 // # Time limits
 //
@@ -166,24 +156,22 @@
 //
 // # Rate limits
 //
-// The service counts the requests of a client address in any second, per operation. The
-// client waits for a free slot, in the order of the callers, until ctx ends. Each operation
-// has its own limit, which the constants name, too.
+// The service counts the requests of a client address in any second, per operation. The client waits
+// for a free slot, in the order of the callers, until ctx ends. Each operation has its own limit, which
+// the constants name, too.
 //
-// A slot is free again 1.01 seconds after its request arrived, by the answer's header
-// Server-Cost-Milliseconds ([RateLimiterOptions]). [WithParallelism] lets an iterator use the
-// whole limit. Clients behind one address share the limits: derive them by
-// [Client.WithCredential], or give them a common [RateLimiter], of [NewRateLimiter], or for
-// several processes of contrib/redis.
+// A slot is free again 1.01 seconds after its request arrived ([RateLimiterOptions]). [WithParallelism]
+// lets an iterator use the whole limit. Clients behind one address share the limits: derive them by
+// [Client.WithCredential], or give them a common [RateLimiter], of [NewRateLimiter], or for several
+// processes of contrib/redis.
 //
 // # Tokens
 //
-// The client fetches a token for its [TicketCredential] or [OAuthCredential], shares it
-// among all callers and renews it in the background before it expires. A 401 drops it, and a
-// new one is fetched. If new ones are refused as well, within seconds, further ones are fetched
-// after 2, 4, 8 and so on up to 60 seconds. Until then calls fail with the 401, and the errors
-// say how long. [WithTokenStore] shares tokens between processes; with a [TokenLeaser] one
-// process fetches for all.
+// The client fetches a token for its [TicketCredential] or [OAuthCredential], shares it among all
+// callers and renews it in the background before it expires. After a 401 a new one is fetched. If that
+// is refused as well, within seconds, further ones are fetched after 2, 4, 8 and so on up to 60
+// seconds. Until then calls fail with the 401, and the errors say how long. [WithTokenStore] shares
+// tokens between processes; with a [TokenLeaser] one process fetches for all.
 //
 // # Vouchers and webhooks
 //
@@ -197,10 +185,10 @@
 //
 // # Testing
 //
-// Package [hotelstaystest] is the whole service inside a test, with faults on demand and a
-// ledger of what it did. With InMemory of hotelstaystest.Config, ten minutes of recovery take
-// milliseconds under testing/synctest. To intercept requests, use [WithHTTPClient]; mocks
-// that replace http.DefaultTransport, such as gock, need WithHTTPClient(http.DefaultClient).
+// Package [hotelstaystest] is the whole service inside a test, with faults on demand and a ledger of
+// what it did. With InMemory of hotelstaystest.Config, ten minutes of recovery take milliseconds under
+// testing/synctest. To intercept requests, use [WithHTTPClient]; mocks that replace
+// http.DefaultTransport, such as gock, need WithHTTPClient(http.DefaultClient).
 //
 // [hotelstaystest]: https://pkg.go.dev/github.com/hotelstays/hotelstays-go/hotelstaystest
 package hotelstays

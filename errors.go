@@ -15,8 +15,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/wire"
 )
 
-// afterRefusal is the error of a call that ended before the attempt that was to follow a
-// refusal. The error around it has the operation and the request id of both.
+// afterRefusal is the error of a call that ended before the attempt that was to follow a refusal.
 type afterRefusal struct {
 	end     error
 	refusal *APIError
@@ -69,11 +68,7 @@ type TransportError struct {
 }
 
 // Error says what failed and whether the request may have arrived.
-func (e *TransportError) Error() string {
-	return "hotelstays: " + e.description() + e.advice(e.next())
-}
-
-func (e *TransportError) description() string { return description(e.Operation, e.fact(), e.RequestID) }
+func (e *TransportError) Error() string { return failureText(e) }
 
 func (e *TransportError) fact() string {
 	switch {
@@ -140,23 +135,21 @@ func (e *TransportError) details() details {
 	return details{operation: e.Operation, requestID: e.RequestID, traceID: e.TraceID, noToken: e.NoToken}
 }
 
-// LogValue is a group for slog, like that of APIError. With no_token the status and the code are
-// those of the call for the token.
+// LogValue is like that of APIError. With no_token, status and code are those of the call for the token.
 func (e *TransportError) LogValue() slog.Value { return logValue(e) }
 
-// DecodeError reports an answer that cannot be used: it is no envelope, lacks a required
-// field, has a field of another type than documented, has a documented name twice, is of
-// another order, or is larger than WithMaxResponseBytes. Names match exactly, and unknown
-// ones are ignored, but not another spelling of code, data or orders, such as Orders. Where
-// ResponseMeta.Mismatches lists fields of another type, they are no DecodeError.
+// DecodeError reports an answer that cannot be used: it is no envelope, lacks a required field, has a
+// field of another type than documented (where ResponseMeta.Mismatches does not list them), has a
+// documented name twice or one of code, data and orders in another letter case, is of another order,
+// or is larger than WithMaxResponseBytes.
 type DecodeError struct {
 	Operation  Operation
 	HTTPStatus int
 	RequestID  string
 	TraceID    string
-	// Excerpt is the beginning of the answer, with secrets masked. Of JSON it has names and
-	// types, such as {code:number,data:{orders:[{status:string}]}}, and no value, because
-	// values are about guests. It is empty for Ticket and OAuthToken.
+	// Excerpt is the beginning of the answer, with secrets masked. Of JSON it has names and types
+	// alone, such as {code:number,data:{orders:[{status:string}]}}. It is empty for Ticket and
+	// OAuthToken.
 	Excerpt string
 	// Err is the fault, with its JSON path or its offset in bytes.
 	Err error
@@ -164,11 +157,7 @@ type DecodeError struct {
 }
 
 // Error says what is wrong with the answer.
-func (e *DecodeError) Error() string {
-	return "hotelstays: " + e.description() + e.advice(e.next())
-}
-
-func (e *DecodeError) description() string { return description(e.Operation, e.fact(), e.RequestID) }
+func (e *DecodeError) Error() string { return failureText(e) }
 
 func (e *DecodeError) fact() string {
 	text := fmt.Sprintf("unusable answer: %v (HTTP %d)", e.Err, e.HTTPStatus)
@@ -208,16 +197,15 @@ func (e *DecodeError) details() details {
 	return details{operation: e.Operation, status: e.HTTPStatus, requestID: e.RequestID, traceID: e.TraceID}
 }
 
-// LogValue is a group for slog, like that of APIError.
+// LogValue is like that of APIError.
 func (e *DecodeError) LogValue() slog.Value { return logValue(e) }
 
-// OutcomeUnknownError reports a Book or a Cancel that may have been carried out: the
-// request may have arrived, and no definite answer came. It is not a refusal: the order may
-// exist. Sending again could book twice; QueryOrders by the reference shows what happened.
-// A Do without Idempotent can have the same end.
+// OutcomeUnknownError reports a Book, a Cancel or a Do without Idempotent that may have been carried
+// out: the request may have arrived, and no definite answer came. Sending again could book twice;
+// QueryOrders by the reference shows what happened.
 //
-// Check for it with errors.As before any other error, because it wraps one of the others.
-// errors.Is matches ErrUpstreamTimeout alone.
+// Check for it with errors.As before any other error, because it wraps one. Of the sentinels errors.Is
+// matches ErrUpstreamTimeout alone.
 type OutcomeUnknownError struct {
 	Operation Operation
 	// CustomerReferenceNo is the reference to ask for; empty for Do.
@@ -241,7 +229,7 @@ func (e *OutcomeUnknownError) Error() string {
 	if e.CustomerReferenceNo == "" { // of Do
 		outcome = "outcome unknown: do not send it again before you know whether it was carried out"
 	}
-	return "hotelstays: " + description(e.Operation, outcome+"; cause: "+cause, e.RequestID)
+	return "hotelstays: " + describe(e, outcome+"; cause: "+cause)
 }
 
 // Unwrap returns the cause.
@@ -253,5 +241,5 @@ func (e *OutcomeUnknownError) details() details {
 
 func (*OutcomeUnknownError) kind() ErrorKind { return KindOutcomeUnknown }
 
-// LogValue is a group for slog, like that of APIError, with the reference.
+// LogValue is like that of APIError, with the reference.
 func (e *OutcomeUnknownError) LogValue() slog.Value { return logValue(e) }

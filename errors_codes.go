@@ -30,8 +30,8 @@ type condition struct {
 	word  string
 }
 
-// conditions say what codes and statuses mean. A code keeps its meaning for operations
-// that it is not listed for, but there it does not prove that nothing was done.
+// conditions say what codes and statuses mean. For operations that a code is not listed for it does
+// not prove that nothing was done.
 var conditions = []condition{
 	{err: ErrCancelRefused, status: http.StatusBadRequest, only: []Operation{OpCancel}, first: true,
 		next: "the message names the cause; the order is as it was"},
@@ -70,20 +70,18 @@ func byCode(code int) (condition, bool) {
 	return condition{}, false
 }
 
-// APIError is a refusal or a failure that the service reported, or an HTTP status of
-// something in front of it. It matches at most one of the sentinels
-// with errors.Is.
+// APIError is a refusal or a failure that the service reported, or an HTTP status of something in
+// front of it. By errors.Is it matches one sentinel at most.
 type APIError struct {
 	Operation  Operation
 	HTTPStatus int
 	// Code is the envelope's code, or 0 where the answer was no envelope.
 	Code int
-	// Msg is the service's message, up to 1 KiB; of one that is an object or an array, the names
-	// and types. That of Ticket and OAuthToken ends where a token may begin.
+	// Msg is the service's message, up to 1 KiB; of an object or an array, names and types. That of
+	// Ticket and OAuthToken ends where a token may begin.
 	Msg string
-	// Excerpt is the beginning of an answer that was no envelope, such as a proxy's HTML
-	// page. Secrets are masked; for Ticket and OAuthToken all of it is. JSON is shown without
-	// its values, as in DecodeError.
+	// Excerpt is the beginning of an answer that was no envelope, such as a proxy's HTML page, as in
+	// DecodeError. For Ticket and OAuthToken all of it is masked.
 	Excerpt   string
 	RequestID string
 	TraceID   string
@@ -100,11 +98,7 @@ type APIError struct {
 }
 
 // Error says what was refused, by which code, and what to do next.
-func (e *APIError) Error() string {
-	return "hotelstays: " + e.description() + e.advice(e.next())
-}
-
-func (e *APIError) description() string { return description(e.Operation, e.fact(), e.RequestID) }
+func (e *APIError) Error() string { return failureText(e) }
 
 func (e *APIError) fact() string {
 	var b strings.Builder
@@ -154,9 +148,8 @@ func (e *APIError) match() (condition, bool) {
 	return condition{}, false
 }
 
-// refuses reports whether the answer proves that a Book or a Cancel was not carried
-// out: a code under a status that the document names for refusals, or one that is
-// listed for the operation.
+// refuses reports whether the answer proves that a Book or a Cancel was not carried out: any code
+// under a status that the document names for refusals, or one that is listed for the operation.
 func (e *APIError) refuses() bool {
 	switch e.HTTPStatus {
 	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
@@ -165,8 +158,7 @@ func (e *APIError) refuses() bool {
 	return e.seemsRefused() && (e.listed() || e.HTTPStatus == http.StatusNotFound && e.Operation == OpCancel)
 }
 
-// seemsRefused reports whether the answer has the form of a refusal, whatever its code
-// means.
+// seemsRefused reports whether the answer has the form of a refusal.
 func (e *APIError) seemsRefused() bool {
 	class := e.HTTPStatus / 100
 	return e.Code != 0 && (class == 2 || class == 4)
@@ -231,7 +223,7 @@ func (e *APIError) details() details {
 	return details{operation: e.Operation, status: e.HTTPStatus, code: e.Code, requestID: e.RequestID, traceID: e.TraceID}
 }
 
-// LogValue is a group for slog: the kind, the operation, the status, the code and the ids, and the text.
+// LogValue is a group for slog: kind, operation, status, code, ids and text.
 func (e *APIError) LogValue() slog.Value { return logValue(e) }
 
 func takesSession(op Operation) bool { return operations[op] != nil && operations[op].bookingFlow }

@@ -67,8 +67,7 @@ const (
 	KindOther       ErrorKind = "other"        // such as an error of your own function
 )
 
-// HTTPStatus returns the status with which a service of yours answers if its call of the API
-// failed in this way:
+// HTTPStatus returns the status with which a service of yours answers its own callers:
 //
 //	202  the outcome is unknown: the caller asks for the booking later
 //	400  the request is at fault
@@ -100,11 +99,9 @@ func (k ErrorKind) HTTPStatus() int {
 	return http.StatusBadGateway
 }
 
-// KindOf returns the kind of err, or an empty string for nil.
-//
-// An *OutcomeUnknownError decides wherever it is in the chain of err. The end of a ctx comes
-// next. Otherwise the outermost error of this package decides: pass BatchError.Err for the kind
-// of its cause. A call without a token is of the kind of why there is none.
+// KindOf returns the kind of err, or "" for nil. An *OutcomeUnknownError decides wherever it is in the
+// chain of err, then the end of a ctx, then the outermost error of this package: pass BatchError.Err for
+// the kind of its cause. A call without a token has the kind of why there is none.
 func KindOf(err error) ErrorKind {
 	if err == nil {
 		return ""
@@ -165,8 +162,8 @@ func (s *sentinel) kind() ErrorKind { return s.of }
 
 func newSentinel(kind ErrorKind, text string) error { return &sentinel{kind, text} }
 
-// What errors.Is finds. An *APIError matches at most one of the first thirteen: a documented
-// code decides; without one the HTTP status does. Every 400 of Cancel is ErrCancelRefused.
+// What errors.Is finds. An *APIError matches at most one of the first thirteen, by a documented code,
+// or else by the HTTP status. Every 400 of Cancel is ErrCancelRefused.
 var (
 	// ErrParam: a parameter was refused (code 100000400, HTTP 400).
 	ErrParam = newSentinel(KindParam, "parameter refused")
@@ -175,12 +172,11 @@ var (
 	// ErrForbidden: the account may not do this (HTTP 403).
 	ErrForbidden = newSentinel(KindForbidden, "not permitted for this account")
 	// ErrNotFound: no such order for this account (code 100000404 or an enveloped HTTP 404 of
-	// OrderVoucher or Cancel, or an *OrderNotFoundError). Any other 404 is none of these.
+	// OrderVoucher or Cancel, or an *OrderNotFoundError).
 	ErrNotFound = newSentinel(KindNotFound, "not found")
 	// ErrRateLimited: the rate limit is exceeded (code 100000429, HTTP 429).
 	ErrRateLimited = newSentinel(KindRateLimited, "rate limit exceeded")
-	// ErrDuplicateBooking: an active booking under another reference has the same
-	// content (code 100001003).
+	// ErrDuplicateBooking: another reference has an active booking of the same content (code 100001003).
 	ErrDuplicateBooking = newSentinel(KindDuplicateBooking, "an active booking has the same content")
 	// ErrVoucherTooLarge: the document is above 8 MB and is not inlined (code 100001005).
 	ErrVoucherTooLarge = newSentinel(KindVoucherTooLarge, "voucher document too large to be inlined")
@@ -188,8 +184,7 @@ var (
 	ErrAmbiguousReference = newSentinel(KindAmbiguousReference, "the reference matches more than one order")
 	// ErrRateChanged: the rate changed between CheckAvail and Book (code 100001111).
 	ErrRateChanged = newSentinel(KindRateChanged, "the rate changed before the booking was made")
-	// ErrCancelRefused: the order cannot be cancelled online (HTTP 400 of Cancel, with
-	// any code).
+	// ErrCancelRefused: the order cannot be cancelled online (HTTP 400 of Cancel, with any code).
 	ErrCancelRefused = newSentinel(KindCancelRefused, "cancellation refused")
 	// ErrInvalidScope: the OAuth client is not registered for a scope it asked for.
 	ErrInvalidScope = newSentinel(KindInvalidScope, "invalid scope")
@@ -202,14 +197,11 @@ var (
 	ErrVoucherNotReady = newSentinel(KindVoucherNotReady, "there is no document yet")
 	// ErrNoVoucher: there is no document, and AwaitVoucher does not wait for one, as for a cancelled order.
 	ErrNoVoucher = newSentinel(KindNoVoucher, "there is no document")
-	// ErrVoucherLinkExpired: the link no longer works. Call OrderVoucher for a new one;
-	// SaveVoucher and OpenVoucher do so themselves.
+	// ErrVoucherLinkExpired: get a new link by OrderVoucher, as SaveVoucher and OpenVoucher do.
 	ErrVoucherLinkExpired = newSentinel(KindVoucher, "the link has expired")
-	// ErrVoucherUnsigned: the voucher has no signature block, because it is older than
-	// signing. WithUnsignedVouchers accepts it by its size.
+	// ErrVoucherUnsigned: the voucher is older than signing. WithUnsignedVouchers accepts it by its size.
 	ErrVoucherUnsigned = newSentinel(KindVoucher, "the voucher has no digest to verify it by")
-	// ErrVoucherAltered: the digest differs, or without one the size. Do not give the document
-	// to a traveller.
+	// ErrVoucherAltered: the digest differs, or without one the size. No traveller may get the document.
 	ErrVoucherAltered = newSentinel(KindVoucher, "the document is not the one that was issued")
 
 	// ErrWebhookSignature: the signature is malformed, matches no secret, or is missing and
@@ -218,9 +210,8 @@ var (
 	// ErrWebhookTime: the signature is too old, or from the future.
 	ErrWebhookTime = newSentinel(KindWebhook, "the signature's time is outside the tolerance")
 	ErrWebhookBody = newSentinel(KindWebhook, "the body is not an event")
-	// ErrWebhookBusy: a duplicate of the event is being handled, here or in another process. The
-	// answer is 503, so that the sender delivers it again. Only WebhookOptions.OnError
-	// receives it.
+	// ErrWebhookBusy: a duplicate of the event is being handled, here or in another process. Only
+	// WebhookOptions.OnError receives it; the answer is 503, so that the sender delivers it again.
 	ErrWebhookBusy = newSentinel(KindWebhook, "a duplicate of the event is being handled")
 )
 
@@ -240,8 +231,8 @@ type details struct {
 	noToken            bool
 }
 
-// detailsOf returns what the errors in the chain of err know, the outermost first. A status is that of
-// the request with the id, so it comes with the id.
+// detailsOf returns what the errors in the chain of err know, the outermost first. A status comes with
+// the id of its request.
 func detailsOf(err error) (d details) {
 	for err := range chain(err) {
 		own, ok := err.(ownError)
@@ -259,9 +250,8 @@ func detailsOf(err error) (d details) {
 	return d
 }
 
-// RequestIDOf returns the id that identifies a failed request in the service's logs: that of the
-// outermost error of this package that has one, also where your own error wraps it. It is empty
-// if nothing was sent, and for any other error.
+// RequestIDOf returns the id of a failed request in the service's logs: that of the outermost error in
+// the chain of err that has one. It is empty if nothing was sent.
 func RequestIDOf(err error) string {
 	return detailsOf(err).requestID
 }
@@ -292,11 +282,10 @@ func logAttrs(err error) []slog.Attr {
 // failure is the error of one call: what happened, and apart from it the next step.
 type failure interface {
 	ownError
-	fact() string        // without operation, ids and advice
-	description() string // without advice
+	fact() string // without operation, ids and advice
 	next() string
-	// markUnknown makes the failure the cause of an unknown outcome: no refusal, without
-	// a sentinel that says so, and without advice of its own.
+	advice(next string) string
+	// markUnknown makes the failure the cause of an unknown outcome: no refusal, and no own advice.
 	markUnknown()
 }
 
@@ -325,13 +314,17 @@ func (o *outcome) advice(next string) string {
 	return "; " + next
 }
 
-// description is what a failure of an operation was, with the id that the service's
-// logs have.
-func description(op Operation, fact, requestID string) string {
-	if requestID == "" {
-		return fmt.Sprintf("%s: %s", op, fact)
+func failureText(f failure) string {
+	return "hotelstays: " + describe(f, f.fact()) + f.advice(f.next())
+}
+
+// describe puts a fact between the operation and the id that the service's logs have.
+func describe(err ownError, fact string) string {
+	d := err.details()
+	if d.requestID == "" {
+		return fmt.Sprintf("%s: %s", d.operation, fact)
 	}
-	return fmt.Sprintf("%s: %s, request id %s", op, fact, requestID)
+	return fmt.Sprintf("%s: %s, request id %s", d.operation, fact, d.requestID)
 }
 
 // fact is the text of an error without its prefix and its advice, to be part of another.
@@ -340,7 +333,7 @@ func fact(err error) string {
 		return "no cause given"
 	}
 	if f, ok := err.(failure); ok {
-		return f.description()
+		return describe(f, f.fact())
 	}
 	return strings.TrimPrefix(err.Error(), "hotelstays: ")
 }

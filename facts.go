@@ -9,20 +9,17 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// ServiceFacts is what you know about a service beyond its document: from the provider, or from
-// trying it. Its JSON is for a file of facts. The zero value knows nothing.
+// ServiceFacts is what you know about a service beyond its document. Its JSON is for a file.
 type ServiceFacts struct {
 	// OrderStates are the meanings of order states, for AwaitOrder and CancelAndRead.
 	OrderStates OrderStates `json:"orderStates,omitzero"`
-	// RefusalCodes are the service's own codes that prove for Book or Cancel that nothing was
-	// done, such as {"Book": [100001112]}. Under HTTP 2xx and 4xx they are refusals, an
-	// *APIError, like the codes that are documented for the operation. Without this fact Book
-	// and Cancel have an unknown outcome, except under HTTP 400, 401, 403 and 429, and 404 for
-	// Cancel. Under any other HTTP status, such as 5xx, no code proves anything.
+	// RefusalCodes are the service's own codes that prove for Book or Cancel that nothing was done, such
+	// as {"Book": [100001112]}. Under HTTP 2xx and 4xx they are an *APIError, like the codes that are
+	// documented for the operation. Without this fact the outcome is unknown, except under HTTP 400,
+	// 401, 403 and 429, and 404 for Cancel. Under any other status no code proves anything.
 	RefusalCodes map[Operation][]int `json:"refusalCodes,omitempty"`
 	// NullOrders says that QueryOrders writes an empty list as "orders": null, with nothing else in
-	// data. Without this fact such an answer is a *DecodeError, and does not prove that there is
-	// no order.
+	// data. Without this fact such an answer is a *DecodeError, and proves nothing.
 	NullOrders bool `json:"nullOrders,omitempty"`
 }
 
@@ -69,8 +66,8 @@ func (f *ServiceFacts) refuses(op Operation, code int) bool {
 	return slices.Contains(f.RefusalCodes[op], code)
 }
 
-// OrderStates defines the meaning of order states. Only 0 and 1 are documented, as open: they may
-// stand in Pending alone. A status must not have two meanings.
+// OrderStates are the meanings of order states, one for each. Only 0 and 1 are documented, as open:
+// they may stand in Pending alone.
 type OrderStates struct {
 	Confirmed []types.OrderStatus `json:"confirmed,omitempty"`
 	Pending   []types.OrderStatus `json:"pending,omitempty"`
@@ -86,13 +83,11 @@ const (
 	OrderStateOpen      OrderState = "open"
 	OrderStateConfirmed OrderState = "confirmed"
 	OrderStateCancelled OrderState = "cancelled"
-	// OrderStateUnknown: the status is undocumented, and s does not have it. It is the zero
-	// value, which claims nothing.
+	// OrderStateUnknown, the zero value: the status is undocumented, and s does not have it.
 	OrderStateUnknown OrderState = ""
 )
 
-// StateOf returns the meaning of a status: 0 and 1 are open, another has that of the list which has
-// it, or is unknown.
+// StateOf returns the meaning of a status. 0 and 1 are open.
 func (s OrderStates) StateOf(status types.OrderStatus) OrderState {
 	switch {
 	case isOpen(status), slices.Contains(s.Pending, status):

@@ -25,10 +25,9 @@ func (defaultTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func (defaultTransport) CloseIdleConnections() { http.DefaultClient.CloseIdleConnections() }
 
-// NewTransport returns the transport that a client without WithHTTPClient uses. Start from
-// it to change the proxy, certificates or the number of connections. It takes the proxy
-// from the environment, speaks TLS 1.2 or later and HTTP/2, and keeps up to 256 idle
-// connections to a host for 45 seconds (http.DefaultTransport keeps 2).
+// NewTransport returns the transport of a client without WithHTTPClient, to change its proxy,
+// certificates or number of connections. It takes the proxy from the environment, speaks TLS 1.2 or
+// later and HTTP/2, and keeps up to 256 idle connections to a host for 45 seconds.
 func NewTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
@@ -39,8 +38,7 @@ func NewTransport() *http.Transport {
 		MaxIdleConns:        512,
 		MaxIdleConnsPerHost: 256,
 		IdleConnTimeout:     45 * time.Second,
-		// Pings find a silent connection. Without them every call on it would run into
-		// its deadline.
+		// Pings find a silent connection, before calls on it run into their deadlines.
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
 		ExpectContinueTimeout:  time.Second,
 		OnProxyConnectResponse: refusedByProxy,
@@ -56,19 +54,16 @@ func dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	return d.DialContext(ctx, network, addr)
 }
 
-// WithHTTPClient sends the calls through a copy of hc. Its Transport, Jar and Timeout (of
-// one attempt, with its wait for the rate limit) are used. Its CheckRedirect is not, because
-// redirects are never followed. An *http.Transport that allows TLS below 1.2 is a
-// *ValidationError. A nil Transport is http.DefaultTransport, as in net/http: mocks such as gock
-// replace it, and it keeps only 2 idle connections to a host. For production start from
-// NewTransport. Clients with the same Transport share its connections: CloseIdleConnections of one
-// closes those of all.
+// WithHTTPClient sends the calls through a copy of hc, with its Transport, Jar and Timeout (of one
+// attempt, with its wait for the rate limit). Redirects are never followed. An *http.Transport that
+// allows TLS below 1.2 is a *ValidationError. A nil Transport is http.DefaultTransport, which mocks
+// such as gock replace, and which keeps only 2 idle connections to a host: for production start from
+// NewTransport.
 //
-// A RoundTripper must send a request at most once: one that retries by itself can book
-// twice. One that fires no net/http/httptrace events cannot prove that a request never
-// left. More outcomes of Book and Cancel are then unknown, and each request holds its slot
-// of the rate limit until it has an answer. The error of a RoundTripper is part of the call's
-// error: one that keeps the request keeps the token in its header.
+// A RoundTripper must send a request at most once: one that retries by itself can book twice. One that
+// fires no net/http/httptrace events cannot prove that a request never left: more outcomes of Book and
+// Cancel are then unknown, and each request holds its slot of the rate limit until it has an answer.
+// Its error is part of the call's error: one that keeps the request keeps the token in its header.
 func WithHTTPClient(hc *http.Client) Option {
 	return notNil("WithHTTPClient", hc, func(c *config) {
 		if t, ok := hc.Transport.(*http.Transport); ok && t.TLSClientConfig != nil {
@@ -80,8 +75,8 @@ func WithHTTPClient(hc *http.Client) Option {
 	})
 }
 
-// refusedByProxy is the error of a CONNECT that was refused. net/http's own is the
-// text of the status alone, which reads as if the service had said it.
+// refusedByProxy is the error of a refused CONNECT. The text of net/http's own is the status alone, as
+// if the service had said it.
 func refusedByProxy(_ context.Context, proxy *url.URL, _ *http.Request, resp *http.Response) error {
 	if resp.StatusCode == http.StatusOK {
 		return nil

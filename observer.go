@@ -9,23 +9,19 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 )
 
-// Observer is called at the start and at the end of every call, for traces and metrics. All
-// functions are optional. A call that fails validation is not reported. The calls that fetch
-// tokens are reported, too, under the ctx of a call that needs the token; a background fetch
-// may end after that call.
-//
-// The functions must be safe for concurrent use. The call waits for them.
+// Observer is called at the start and at the end of every call, for traces and metrics. All functions
+// are optional, and must be safe for concurrent use; the call waits for them. A call that fails
+// validation is not reported. Calls that fetch tokens are, under the ctx of a call that needs the
+// token; in the background they may end after it.
 type Observer struct {
-	// CallStart returns the ctx for the call and all its attempts: ctx, or one derived from
-	// it.
+	// CallStart returns the ctx for the call and all its attempts: ctx, or one derived from it.
 	CallStart func(ctx context.Context, start CallStart) context.Context
 	// CallEnd receives the ctx that CallStart returned.
 	CallEnd func(ctx context.Context, info CallInfo)
-	// HelperStart and HelperEnd are called around a helper that makes several calls, or downloads
-	// a document: BookAndRecover, RecoverBooking, AwaitOrder, CancelAndRead, AwaitVoucher,
-	// SaveVoucher, OpenVoucher, DownloadVoucher and the iterators. HelperStart returns the ctx for
-	// its calls. Operation is the helper's name; of CallInfo only BaseURL, Duration and Err are
-	// set besides. Err of an iterator is the last error that it yielded.
+	// HelperStart and HelperEnd are called around BookAndRecover, RecoverBooking, AwaitOrder,
+	// CancelAndRead, AwaitVoucher, SaveVoucher, OpenVoucher, DownloadVoucher and the iterators.
+	// HelperStart returns the ctx for the helper's calls. Operation is its name; of CallInfo only
+	// BaseURL, Duration and Err are set besides. Err of an iterator is the last error that it yielded.
 	HelperStart func(ctx context.Context, start CallStart) context.Context
 	HelperEnd   func(ctx context.Context, info CallInfo)
 }
@@ -42,37 +38,32 @@ func (o Observer) helper() observerFuncs { return observerFuncs{o.HelperStart, o
 // CallStart describes a call that begins.
 type CallStart struct {
 	Operation Operation
-	// BaseURL is the environment of the call: the address given to New, without a slash at
-	// its end.
-	BaseURL string
+	BaseURL   string // of the client, without a slash at its end
 }
 
-// CallInfo describes a call that ended. It holds no secret. The texts of its errors can
-// contain text of the service and your reference: record the kind of an error, not its text.
+// CallInfo describes a call that ended. It holds no secret, but the texts of errors may contain text
+// of the service and your reference: record the kind of an error, not its text.
 type CallInfo struct {
 	Operation Operation
-	// BaseURL is the environment of the call, as in CallStart.
-	BaseURL string
+	BaseURL   string
 	// Duration is the time of the whole call: waits, attempts and decoding, and for
 	// HotelListStream the caller's loop.
 	Duration time.Duration
 	// RateLimitWait is how long all attempts together waited for the rate limit.
 	RateLimitWait time.Duration
-	// DecodeTime is how long decoding the answer took; 0 without an answer. HotelListStream
-	// decodes hotels while they arrive: the time of its attempt holds that.
+	// DecodeTime is how long decoding the answer took; 0 without an answer. HotelListStream decodes
+	// within the time of its attempt.
 	DecodeTime time.Duration
-	// FirstHotel is the time from the start of the call until HotelListStream handed out its
-	// first hotel; 0 for other calls, and without a hotel.
+	// FirstHotel is the time until HotelListStream handed out its first hotel; 0 for other calls.
 	FirstHotel time.Duration
-	// Attempts are the requests that were sent, in order. An attempt that ended while it
-	// waited for the rate limit or the token is not listed.
+	// Attempts are the requests that were sent, in order. One that ended while it waited for the rate
+	// limit or the token is not listed.
 	Attempts []AttemptInfo
 	// HTTPStatus is the status of the final answer; 0 if the last attempt had none.
 	HTTPStatus int
 	// Bytes is the size of the body of that answer after decompression.
 	Bytes int
-	// RequestID and TraceID are those to quote in reports, as in ResponseMeta. RequestID is
-	// empty if nothing was sent.
+	// RequestID and TraceID are as in ResponseMeta. RequestID is empty if nothing was sent.
 	RequestID string
 	TraceID   string
 	// Err is the error that the call returns.
@@ -93,8 +84,7 @@ type AttemptInfo struct {
 	Err error
 }
 
-// observation is one call or helper as its observers see it. It is nil without observers, and its
-// methods then do nothing.
+// observation is one call or helper as its observers see it. Without observers it is nil.
 type observation struct {
 	observers []observerFuncs
 	ctxs      []context.Context // from each start

@@ -23,9 +23,8 @@ type OfferChange struct {
 	seenNet     types.Money   // the net total of the offer that was seen
 }
 
-// OfferDiff lists the differences between two offers, or between an offer and an order. Its
-// JSON is for logs and people: after decoding, Within accepts no change of an amount, not
-// even a lower one.
+// OfferDiff lists the differences between two offers, or between an offer and an order. Its JSON is for
+// logs and people: after decoding, Within accepts no change of an amount.
 type OfferDiff struct {
 	// Changes are in the order of the types.OfferField constants; empty if nothing differs.
 	Changes []OfferChange `json:"changes"`
@@ -40,27 +39,24 @@ func (d OfferDiff) MarshalJSON() ([]byte, error) {
 // Tolerance is which changes to accept without asking the traveller again. The zero value
 // accepts an unchanged or a cheaper offer.
 //
-// NetRise and NetRisePercent limit how much the net total may rise. With both, both must hold:
-// 2 % and 10 EUR accept a rise by 2 %, but not by more than 10 EUR. The same amounts limit the
-// gross total, each tax and each cancellation fee, because they change with the net total.
-// Amounts may always fall.
+// NetRise and NetRisePercent limit how much the net total may rise: with 2 % and 10 EUR by 2 %, but not
+// by more than 10 EUR. The same amounts limit the gross total, each tax and each cancellation fee,
+// because they change with the net total. Amounts may always fall.
 type Tolerance struct {
-	// NetRise is an amount in the currency of the offer. Zero or another currency accepts no
-	// rise. If it is not set, NetRisePercent alone is the limit.
+	// NetRise is an amount in the currency of the offer. Zero or another currency accepts no rise. If
+	// it is not set, NetRisePercent alone is the limit.
 	NetRise types.Money
-	// NetRisePercent is a share of the net total that was seen, in percent, such as "2.5"; the
-	// share is exact, not rounded. Zero, a negative number or what is no number accepts no rise,
-	// and so does a net total of zero. Amounts in another currency than the net total's must not
-	// rise.
+	// NetRisePercent is an exact share of the net total that was seen, in percent, such as "2.5". Zero,
+	// a negative number or what is no number accepts no rise, and so does a net total of zero. Amounts
+	// in another currency than the net total's must not rise.
 	NetRisePercent json.Number
 	// Accept lists the parts that may change in any way.
 	Accept []types.OfferField
 }
 
-// CompareOffer compares the offer that the traveller saw with the current one, as
-// CheckAvail returns it; CompareOrder compares it with the order. Amounts are compared by
-// value: 120.5 equals 120.50. A part that only one side has is a difference. A nil offer
-// has no parts.
+// CompareOffer compares the offer that the traveller saw with the current one, as CheckAvail returns
+// it. Amounts are compared by value: 120.5 equals 120.50. A part that only one side has is a
+// difference. A nil offer has no parts.
 func CompareOffer(seen, now *types.RoomRatePkg) OfferDiff {
 	if seen == nil {
 		seen = &types.RoomRatePkg{}
@@ -85,14 +81,13 @@ func CompareOffer(seen, now *types.RoomRatePkg) OfferDiff {
 	return d.from(seen)
 }
 
-// CompareOrder lists where an order differs from the booked offer. A difference need not
-// be an error: what the totals of an order cover, and what its cancelTime means, is
-// undocumented. Parts that the order lacks are not compared, except for the net total.
+// CompareOrder lists where an order differs from the booked offer. A difference need not be an error:
+// what the totals of an order cover, and what its cancelTime means, is undocumented. Parts that the
+// order lacks are not compared, except for the net total. A nil order counts as an empty one.
 //
-// CompareOrder compares the refundableMode, refundableUntil, board, packaging and
-// ratePkgId of the rooms, and reports the first room that differs. It does not compare
-// their rates, taxes and cancellation fees: whether these are per room or per order is
-// undocumented. A nil order counts as an empty one.
+// Of the rooms, the first that differs in refundableMode, refundableUntil, board, packaging or
+// ratePkgId is reported. Their rates, taxes and cancellation fees are not compared: whether these are
+// per room or per order is undocumented.
 func CompareOrder(offer *types.RoomRatePkg, order *types.Order) OfferDiff {
 	if offer == nil {
 		offer = &types.RoomRatePkg{}

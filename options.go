@@ -20,8 +20,7 @@ import (
 // Option is an option of New.
 type Option interface{ applyClient(*config) }
 
-// SharedOption is an option of New, and of the calls that it has an effect on. Given to New, it
-// is left out of the others.
+// SharedOption is an option of New, and of the calls that it has an effect on.
 type SharedOption interface {
 	Option
 	CallOption
@@ -39,18 +38,18 @@ func sharedHeader(h optionID, value string) SharedOption {
 	return sharedOption{withHeader(h, value)}
 }
 
-// WithLanguage sets the language of texts, as a BCP 47 tag such as "ar" or "en-GB". The
-// service's default is en-US.
+// WithLanguage sets the language of texts, as a BCP 47 tag such as "en-GB". The service's default
+// is en-US.
 func WithLanguage(tag string) SharedOption { return sharedHeader(headerLanguage, tag) }
 
 // WithMarket sets the point of sale, as an ISO 3166-1 alpha-2 code. An account with a market
-// restriction refuses calls without it; the status and code of that refusal are undocumented.
-// Token requests do not send it.
+// restriction refuses calls without it, with an undocumented status and code. Token requests do not
+// send it.
 func WithMarket(countryCode string) SharedOption { return sharedHeader(headerMarket, countryCode) }
 
-// WithUserRef sets your identifier of the person on whose behalf the calls are made. Once an
-// account has authorised users, every call needs one, and the scopes of both the key and the
-// user. Token requests do not send it.
+// WithUserRef sets your identifier of the person for whom the calls are made. Once an account has
+// authorised users, every call needs one, and the scopes of both key and user. Token requests do not
+// send it.
 func WithUserRef(ref string) SharedOption { return sharedHeader(headerUserRef, ref) }
 
 // WithCurrency sets the currency of rates, as an ISO 4217 code, for HotelList, HotelRates,
@@ -74,48 +73,35 @@ func WithTestFlags(flags map[string]string) SharedOption {
 		}
 		pairs = append(pairs, key+"="+flags[key])
 	}
-	return sharedOption{callOptionFor(headerTest, func(s *settings) {
-		if problem != "" {
-			s.faults.add("WithTestFlags", "%s", problem)
-			return
-		}
-		withHeader(headerTest, strings.Join(pairs, "&"))(s)
-	})}
+	return sharedOption{callOptionFor(headerTest, problem, withHeader(headerTest, strings.Join(pairs, "&")))}
 }
 
-// WithRequestID makes the Request-Id of each attempt with id, instead of a UUID. The service
-// accepts an id once, so id must return a new one each time. ctx is that of the call, with what
-// an Observer added. On a client it also serves the calls that fetch tokens; their ctx has the
-// values of a call that needed the token. id must be safe for concurrent use.
+// WithRequestID makes the Request-Id of each attempt with id, instead of a UUID. The service accepts
+// an id once, so id must return a new one each time. ctx is that of the call, with what an Observer
+// added. On a client it also serves the calls that fetch tokens; their ctx has the values of a call
+// that needed the token. id must be safe for concurrent use.
 //
-// An id that is empty, does not fit into a header or is that of the attempt before is not
-// sent: the call ends with a *TransportError.
+// Where id is empty, does not fit into a header or is that of the attempt before, the call ends with a
+// *TransportError.
 func WithRequestID(id func(ctx context.Context) string) SharedOption {
-	return sharedOption{callOptionFor(optionRequestID, func(s *settings) {
-		if id == nil {
-			s.faults.add("WithRequestID", "is nil")
-			return
-		}
-		s.requestID = id
-	})}
+	return sharedOption{callOptionFor(optionRequestID, nilProblem(id), func(s *settings) { s.requestID = id })}
 }
 
-// WithHeader sends a header with each request to the API: for a gateway, or as the User-Agent,
-// which is hotelstays-go by default. On a client, requests that fetch tokens send it, too, since
-// they pass the same gateway. A header that the client sets itself is a *ValidationError that
-// names what to use instead. Downloads of documents go to other hosts, so of these headers they
-// have only the User-Agent of the client.
+// WithHeader sends a header with each request to the API, those for tokens included: for a gateway, or
+// as the User-Agent, which is hotelstays-go by default. A header that the client sets itself is a
+// *ValidationError that names what to use instead. Downloads of documents have only the client's
+// User-Agent.
 //
 // Given several times with different names, all are sent. The client logs no value. Where the service
 // or an error of a RoundTripper repeats one of eight bytes or more, other than a User-Agent, it is
-// redacted, but not in a Session-Id; a shorter one stays.
+// redacted, but not in a Session-Id.
 func WithHeader(name, value string) SharedOption {
 	name = http.CanonicalHeaderKey(name)
-	return sharedOption{callOptionFor(optionHeader, func(s *settings) {
-		if problem := cmp.Or(headerNameProblem(name), headerProblem(value)); problem != "" {
-			s.faults.add("WithHeader", "%.100q %s", name, problem)
-			return
-		}
+	problem := cmp.Or(headerNameProblem(name), headerProblem(value))
+	if problem != "" {
+		problem = fmt.Sprintf("%.100q %s", name, problem)
+	}
+	return sharedOption{callOptionFor(optionHeader, problem, func(s *settings) {
 		s.header = maps.Clone(s.header)
 		if s.header == nil {
 			s.header = http.Header{}
@@ -126,16 +112,16 @@ func WithHeader(name, value string) SharedOption {
 
 const userAgent = "User-Agent"
 
-// ownHeaders are the headers that the client or net/http sets and no option of one value does,
-// with what sets them.
+// ownHeaders are what WithHeader does not set, with what sets it instead; "": the client alone.
 var ownHeaders = map[string]string{
 	"Accept": "", "Accept-Encoding": "", "Content-Type": "", "Content-Length": "", "Host": "",
-	"Connection": "", "Keep-Alive": "", "Te": "", "Trailer": "", "Transfer-Encoding": "", "Upgrade": "", "Expect": "",
+	"Connection": "", "Keep-Alive": "", "Te": "", "Trailer": "", "Transfer-Encoding": "", "Upgrade": "",
+	"Expect": "", "Proxy-Connection": "", "Http2-Settings": "",
 	// With these net/http may send a request twice.
 	"Idempotency-Key": "", "X-Idempotency-Key": "",
 	// With these the service would read another request, or answer with less.
-	"Content-Encoding": "", "X-Http-Method-Override": "", "Range": "", "If-Range": "", "If-Match": "", "If-None-Match": "",
-	"If-Modified-Since": "", "If-Unmodified-Since": "", "Proxy-Connection": "", "Http2-Settings": "",
+	"Content-Encoding": "", "X-Http-Method-Override": "", "Range": "", "If-Range": "", "If-Match": "",
+	"If-None-Match": "", "If-Modified-Since": "", "If-Unmodified-Since": "",
 	"Cookie":                   "a Jar of WithHTTPClient",
 	"Proxy-Authorization":      "the URL of the proxy in a Transport",
 	"Authorization":            "a Credential",
@@ -166,18 +152,12 @@ func headerNameProblem(name string) string {
 	return ""
 }
 
-// WithClientRequestTimestamp sends with each attempt the time at which it is sent, as a Unix
-// timestamp that format returns, because its unit is undocumented. format receives the ctx of
-// the call and must be safe for concurrent use. A text that is empty or does not fit into a header is not sent: the call
-// ends with a *TransportError.
+// WithClientRequestTimestamp sends with each attempt its time, as a Unix timestamp that format
+// returns, because the unit is undocumented. format receives the ctx of the call and must be safe for
+// concurrent use. Where it is empty or does not fit into a header, the call ends with a
+// *TransportError.
 func WithClientRequestTimestamp(format func(ctx context.Context, sent time.Time) string) SharedOption {
-	return sharedOption{callOptionFor(optionTimestamp, func(s *settings) {
-		if format == nil {
-			s.faults.add("WithClientRequestTimestamp", "is nil")
-			return
-		}
-		s.timestamp = format
-	})}
+	return sharedOption{callOptionFor(optionTimestamp, nilProblem(format), func(s *settings) { s.timestamp = format })}
 }
 
 // checkedHeader checks the value that the function of an option made for a header.
@@ -188,40 +168,24 @@ func checkedHeader(option, value string) (string, error) {
 	return value, nil
 }
 
-// WithTimeout bounds each call, with all its attempts and waits. An earlier deadline of ctx
-// wins. Without WithTimeout, and without a deadline of ctx, the default of the operation
-// applies, as the package documentation lists it.
-//
-// Helpers and iterators, such as AwaitOrder and BookAndRecover, make several calls.
-// WithTimeout bounds each of them; only ctx bounds the whole.
+// WithTimeout bounds each call, with all its attempts and waits. An earlier deadline of ctx wins.
+// Without both, the operation's default applies, as the package documentation lists it. It bounds each
+// call of a helper or an iterator; only ctx bounds the whole.
 func WithTimeout(d time.Duration) SharedOption {
-	return sharedOption{callOptionFor(optionTimeout, func(s *settings) {
-		if d <= 0 {
-			s.faults.add("WithTimeout", "is %s; it must be positive", d)
-			return
-		}
-		s.timeout = d
-	})}
+	return sharedOption{callOptionFor(optionTimeout, positiveProblem(d), func(s *settings) { s.timeout = d })}
 }
 
-// WithMaxAttempts bounds how often one call is sent: between 1 and 100, 4 by default;
-// 1 turns retries off. The attempt with a fresh token after a 401 comes on top, and with 2 or
-// more so do those that follow a 429.
+// WithMaxAttempts bounds how often one call is sent: between 1 and 100, 4 by default; 1 turns retries
+// off. The attempt after a 401 comes on top, and with 2 or more so do those that follow a 429.
 func WithMaxAttempts(n int) SharedOption {
-	return sharedOption{callOptionFor(optionMaxAttempts, func(s *settings) {
-		if n < 1 || n > 100 {
-			s.faults.add("WithMaxAttempts", "is %d; it must lie between 1 and 100", n)
-			return
-		}
-		s.attempts = n
-	})}
+	return sharedOption{callOptionFor(optionMaxAttempts, rangeProblem(n, 100), func(s *settings) { s.attempts = n })}
 }
 
 // WithServiceFacts says what you know about the service beyond its document. On a call it
 // replaces all facts of the client. Book, Cancel, QueryOrders, Do and the helpers over them take it.
 func WithServiceFacts(facts ServiceFacts) SharedOption {
 	known := facts.copied()
-	return sharedOption{callOptionFor(optionServiceFacts, func(s *settings) {
+	return sharedOption{callOptionFor(optionServiceFacts, "", func(s *settings) {
 		known.validate(&s.faults)
 		s.facts = known
 	})}
@@ -258,32 +222,26 @@ func notNil(option string, value any, set clientOption) Option {
 	})
 }
 
-// WithTraceIDFrom makes the Trace-Id of each call with id: for the trace id that your program has
-// in ctx. That ctx is the one of your call, before an observer adds the span of the call to it: it
-// has a span only if your program started one. In the calls of a helper it has the helper's, too.
-// The package docs of contrib/otel have the id of an OpenTelemetry trace.
+// WithTraceIDFrom makes the Trace-Id of each call with id: for the trace id that your program has in
+// ctx, which is that of your call, before an observer adds the call's span to it. In the calls of a
+// helper it has the helper's span. The package docs of contrib/otel have the id of an OpenTelemetry
+// trace.
 //
-// Where id returns an empty text, or one that does not fit into a header, the call has a new id, as
-// without this option; WithTraceID of a call wins. id must be safe for concurrent use.
+// Where id is empty or does not fit into a header, the call has a new id, as without this option.
+// WithTraceID of a call wins. id must be safe for concurrent use.
 func WithTraceIDFrom(id func(ctx context.Context) string) Option {
-	return clientOption(func(c *config) {
-		if id == nil {
-			c.faults.add("WithTraceIDFrom", "is nil")
-			return
-		}
-		c.traceID = id
-	})
+	return notNil("WithTraceIDFrom", id, func(c *config) { c.traceID = id })
 }
 
-// WithLogger sets the logger: attempts at level debug; retries, token renewals and ends of
-// recoveries at info; and what needs attention, such as each HTTP 429 with its code, at warn.
-// Secrets, tokens and passport numbers are never logged.
+// WithLogger sets the logger: attempts at level debug; retries, token renewals and ends of recoveries
+// at info; what needs attention, such as each HTTP 429, at warn. No secret, token or passport number
+// is logged.
 func WithLogger(l *slog.Logger) Option {
 	return notNil("WithLogger", l, func(c *config) { c.log = l })
 }
 
-// WithRateLimiter replaces the rate limiter: one of NewRateLimiter for the clients of a
-// process that share one address, another one for several processes that do.
+// WithRateLimiter replaces the rate limiter: by one of NewRateLimiter for several clients of a
+// process, or by your own for several processes that share an address.
 func WithRateLimiter(l RateLimiter) Option {
 	return notNil("WithRateLimiter", l, func(c *config) { c.limiter = l })
 }
@@ -305,23 +263,21 @@ func WithObserver(o Observer) Option {
 	})
 }
 
-// WithMaxResponseBytes limits the size of an answer after decompression: 64 MiB by default, 1
-// TiB at most, and 1 MiB at most for Ticket and OAuthToken. A larger answer is a *DecodeError,
-// and so is one whose lists would take more memory than twice its size plus 4 MiB. In all, an
-// answer takes less memory than eight times its size plus 16 MiB.
+// WithMaxResponseBytes limits the size of an answer after decompression: 64 MiB by default, 1 TiB at
+// most, and 1 MiB for Ticket and OAuthToken. A larger answer is a *DecodeError, as is one whose lists
+// would take more memory than twice its size plus 4 MiB. In all, an answer takes less memory than
+// eight times its size plus 16 MiB.
 func WithMaxResponseBytes(n int64) Option {
 	return clientOption(func(c *config) {
-		if n < 1 || n > 1<<40 {
-			c.faults.add("WithMaxResponseBytes", "is %d; it must lie between 1 and 1<<40", n)
-			return
+		if problem := rangeProblem(n, 1<<40); problem != "" {
+			c.faults.add("WithMaxResponseBytes", "%s", problem)
 		}
 		c.maxBody = n
 	})
 }
 
-// WithVoucherHosts names private hosts of voucher documents, such as "store.internal" or
-// "10.0.0.5", without a port. Links to other hosts must lead to public addresses: see
-// DownloadVoucher.
+// WithVoucherHosts names private hosts of voucher documents, such as "store.internal" or "10.0.0.5",
+// without a port. Other hosts must have public addresses: see DownloadVoucher.
 func WithVoucherHosts(hosts ...string) Option {
 	hosts = slices.Clone(hosts)
 	return clientOption(func(c *config) {

@@ -17,13 +17,12 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// CallOption is an option of one call. It wins over the option of the client. Every method
-// that makes a call takes a []CallOption. One that has no effect there is a *ValidationError,
-// before anything is sent.
+// CallOption is an option of one call, and wins over that of the client. One that has no effect on the
+// method is a *ValidationError, before anything is sent.
 type CallOption interface{ applyCall(*settings) }
 
-// CallOptions is what options of a call ask for; a zero field was not asked for. CallOptionsOf
-// returns it, so that a fake of the client in a test can compare what it was called with.
+// CallOptions is what options of a call ask for, for a fake of the client in a test. A zero field was
+// not asked for.
 type CallOptions struct {
 	Language, Market, UserRef, ClientIP, Currency, TraceID string
 
@@ -66,7 +65,6 @@ func CallOptionsOf(opts ...CallOption) (CallOptions, error) {
 	return asked, set.faults.err("CallOptionsOf")
 }
 
-// option is one that settings know to be given: what not every method takes.
 type optionID int
 
 const (
@@ -99,18 +97,19 @@ const (
 type optionRule struct {
 	name   string
 	takers takers
-	header string                    // in net/http's canonical form, or empty
-	check  func(value string) string // of the header; returns the fault, or ""
+	header string            // in net/http's canonical form, or empty
+	fits   func(string) bool // reports whether the header may have the value; nil: any
+	form   string            // what fits, for errors
 }
 
 var optionRules = [optionCount]optionRule{
-	headerLanguage: {"WithLanguage", everyCall, "Language", checkLanguage},
-	headerMarket:   {"WithMarket", withToken, "Market", checkMarket},
-	headerUserRef:  {"WithUserRef", withToken, "User-Ref", unchecked},
-	headerClientIP: {"WithClientIP", everyCall, "Ip", checkIP},
-	headerCurrency: {"WithCurrency", inBookingFlow, "Currency", checkCurrency},
-	headerTest:     {"WithTestFlags", inBookingFlow, "Test", unchecked},
-	headerTraceID:  {"WithTraceID", everyCall, "Trace-Id", unchecked},
+	headerLanguage: {"WithLanguage", everyCall, "Language", bcp47.MatchString, "a language tag such as en or en-US"},
+	headerMarket:   {"WithMarket", withToken, "Market", isCountry, countryForm},
+	headerUserRef:  {name: "WithUserRef", takers: withToken, header: "User-Ref"},
+	headerClientIP: {"WithClientIP", everyCall, "Ip", isIP, "an IPv4 or IPv6 address"},
+	headerCurrency: {"WithCurrency", inBookingFlow, "Currency", isCurrency, "an ISO 4217 code such as EUR"},
+	headerTest:     {name: "WithTestFlags", takers: inBookingFlow, header: "Test"},
+	headerTraceID:  {name: "WithTraceID", takers: everyCall, header: "Trace-Id"},
 
 	optionRequestID:        {name: "WithRequestID", takers: everyCall},
 	optionTimestamp:        {name: "WithClientRequestTimestamp", takers: everyCall},
@@ -167,8 +166,6 @@ func onlyMethods(methods ...Operation) takers {
 	}
 	return takers{are + last, func(method Operation, _ *operation) bool { return slices.Contains(methods, method) }}
 }
-
-func unchecked(string) (none string) { return "" }
 
 // settings are the options of a call, or of a client for all its calls.
 type settings struct {
@@ -266,23 +263,46 @@ type callOption func(*settings)
 
 func (o callOption) applyCall(s *settings) { o(s) }
 
-// with is the option o, which set puts into the settings.
-func callOptionFor(o optionID, set func(*settings)) callOption {
+// callOptionFor is the option o. set puts its value into the settings, unless it has a problem.
+func callOptionFor(o optionID, problem string, set func(*settings)) callOption {
 	return func(s *settings) {
 		s.given |= 1 << o
+		if problem != "" {
+			s.faults.add(optionRules[o].name, "%s", problem)
+			return
+		}
 		set(s)
 	}
 }
 
 func withHeader(h optionID, value string) callOption {
-	return callOptionFor(h, func(s *settings) {
-		rule := &optionRules[h]
-		if problem := cmp.Or(headerProblem(value), rule.check(value)); problem != "" {
-			s.faults.add(rule.name, "%s", problem)
-			return
-		}
-		s.headers[h] = value
-	})
+	problem, rule := headerProblem(value), optionRules[h]
+	if problem == "" && rule.fits != nil && !rule.fits(value) {
+		problem = fmt.Sprintf("%q is not %s", value, rule.form)
+	}
+	return callOptionFor(h, problem, func(s *settings) { s.headers[h] = value })
+}
+
+// nilProblem returns what is wrong with the value of an option that must not be nil, or "".
+func nilProblem(value any) string {
+	if isNil(value) {
+		return "is nil"
+	}
+	return ""
+}
+
+func positiveProblem[V int64 | time.Duration](value V) string {
+	if value <= 0 {
+		return fmt.Sprintf("is %v; it must be positive", value)
+	}
+	return ""
+}
+
+func rangeProblem[N int | int64](n, most N) string {
+	if n < 1 || n > most {
+		return fmt.Sprintf("is %d; it must lie between 1 and %d", n, most)
+	}
+	return ""
 }
 
 // WithTraceID sets the id that correlates a group of requests. By default every call has that
@@ -292,49 +312,28 @@ func WithTraceID(id string) CallOption { return withHeader(headerTraceID, id) }
 // WithRawData keeps the JSON of the answer's data in ResponseMeta.RawData, for fields that
 // the types lack. Tokens in it are redacted.
 func WithRawData() CallOption {
-	return callOptionFor(optionRawData, func(s *settings) { s.rawData = true })
+	return callOptionFor(optionRawData, "", func(s *settings) { s.rawData = true })
 }
 
-// WithParallelism sets how many calls an iterator keeps under way, between 1 and 1024. The
-// default is 8 for HotelListBatches, and 1 for WalkDestinations and HotelsMetadataAll.
-//
-// The rate limit still applies. Using all of it takes as many calls as are sent during one
-// answer: 20 for a limit of 100 a second and answers of 200 ms. More calls only wait, within
-// their timeouts.
+// WithParallelism sets how many calls an iterator keeps under way, between 1 and 1024. The default is
+// 8 for HotelListBatches, and 1 for WalkDestinations and HotelsMetadataAll. Using all of the rate limit
+// takes as many as are sent during one answer: 20 for 100 a second and answers of 200 ms. More only
+// wait, within their timeouts.
 func WithParallelism(n int) CallOption {
-	return callOptionFor(optionParallelism, func(s *settings) {
-		if n < 1 || n > 1024 {
-			s.faults.add("WithParallelism", "is %d; it must lie between 1 and 1024", n)
-			return
-		}
-		s.parallelism = n
-	})
+	return callOptionFor(optionParallelism, rangeProblem(n, 1024), func(s *settings) { s.parallelism = n })
 }
 
 // WithBatchSize sets how many ids HotelListBatches puts into one request: 200 by default, at
 // most types.MaxHotelIDs. An account with a visibility band refuses more than 200.
 func WithBatchSize(n int) CallOption {
-	return callOptionFor(optionBatchSize, func(s *settings) {
-		if n < 1 || n > types.MaxHotelIDs {
-			s.faults.add("WithBatchSize", "is %d; it must lie between 1 and %d", n, types.MaxHotelIDs)
-			return
-		}
-		s.batchSize = n
-	})
+	return callOptionFor(optionBatchSize, rangeProblem(n, types.MaxHotelIDs), func(s *settings) { s.batchSize = n })
 }
 
-// WithWakeup makes a waiting helper poll at once when wakeup receives a value, for instance
-// from a webhook: use WakeHub.Watch. A channel of your own needs a buffer of one, and serves
-// one wait: a wake-up during a poll is then kept, and the sender does not block. A closed
-// channel is not a wake-up.
+// WithWakeup makes a waiting helper poll at once when wakeup receives a value, for instance from a
+// webhook: use WakeHub.Watch. A channel of your own serves one wait, and needs a buffer of one, which
+// keeps a wake-up during a poll. A closed channel is not a wake-up.
 func WithWakeup(wakeup <-chan struct{}) CallOption {
-	return callOptionFor(optionWakeup, func(s *settings) {
-		if wakeup == nil {
-			s.faults.add("WithWakeup", "is nil")
-			return
-		}
-		s.wakeup = wakeup
-	})
+	return callOptionFor(optionWakeup, nilProblem(wakeup), func(s *settings) { s.wakeup = wakeup })
 }
 
 // WithSaveRecovery makes BookAndRecover call save before Book, and BookAndRecover and
@@ -343,61 +342,26 @@ func WithWakeup(wakeup <-chan struct{}) CallOption {
 // order. Delete what is saved when the outcome is BookingFound or BookingAbsent, or when Book
 // is refused.
 func WithSaveRecovery(save func(context.Context, *BookingRecovery) error) CallOption {
-	return callOptionFor(optionSaveRecovery, func(s *settings) {
-		if save == nil {
-			s.faults.add("WithSaveRecovery", "is nil")
-			return
-		}
-		s.save = save
-	})
+	return callOptionFor(optionSaveRecovery, nilProblem(save), func(s *settings) { s.save = save })
 }
 
-// WithUnsignedVouchers makes SaveVoucher, OpenVoucher and DownloadVoucher accept a voucher
-// without a signature block. Only its size is then checked, and redirects of its link are not
-// followed.
+// WithUnsignedVouchers makes SaveVoucher, OpenVoucher and DownloadVoucher accept a voucher without a
+// signature block. Only its size is then checked, and its link must not redirect.
 func WithUnsignedVouchers() CallOption {
-	return callOptionFor(optionUnsignedVouchers, func(s *settings) { s.unsignedVouchers = true })
+	return callOptionFor(optionUnsignedVouchers, "", func(s *settings) { s.unsignedVouchers = true })
 }
 
-// WithMaxVoucherBytes limits the size of a document of SaveVoucher, OpenVoucher and
-// DownloadVoucher, 64 MiB by default. A larger one is a *VoucherError. If the voucher states a
-// larger size, nothing is downloaded.
+// WithMaxVoucherBytes limits the size of a document of SaveVoucher, OpenVoucher and DownloadVoucher,
+// 64 MiB by default. A larger one is a *VoucherError; if the voucher states it, nothing is downloaded.
 func WithMaxVoucherBytes(n int64) CallOption {
-	return callOptionFor(optionMaxVoucherBytes, func(s *settings) {
-		if n < 1 {
-			s.faults.add("WithMaxVoucherBytes", "is %d; it must be positive", n)
-			return
-		}
-		s.maxVoucherBytes = n
-	})
+	return callOptionFor(optionMaxVoucherBytes, positiveProblem(n), func(s *settings) { s.maxVoucherBytes = n })
 }
 
 var bcp47 = regexp.MustCompile(`^[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*$`)
 
-func checkLanguage(tag string) string {
-	if !bcp47.MatchString(tag) {
-		return fmt.Sprintf("%q is not a language tag such as en or en-US", tag)
-	}
-	return ""
+func isIP(addr string) bool {
+	ip, err := netip.ParseAddr(addr)
+	return err == nil && ip.Zone() == ""
 }
 
-func checkMarket(code string) string {
-	if !isCode(code, 2) {
-		return fmt.Sprintf("%q is not an ISO 3166-1 alpha-2 code such as AE", code)
-	}
-	return ""
-}
-
-func checkCurrency(code string) string {
-	if !isCode(code, 3) {
-		return fmt.Sprintf("%q is not an ISO 4217 code such as EUR", code)
-	}
-	return ""
-}
-
-func checkIP(addr string) string {
-	if ip, err := netip.ParseAddr(addr); err != nil || ip.Zone() != "" {
-		return fmt.Sprintf("%q is not an IPv4 or IPv6 address", addr)
-	}
-	return ""
-}
+func isCurrency(code string) bool { return isCode(code, 3) }

@@ -13,30 +13,26 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 )
 
-// RateLimiter keeps each operation within its rate limit. The service counts requests by
-// endpoint and client address over a rolling second. The default limiter knows only the
-// requests of its client and of those made by WithCredential. Give WithRateLimiter one of
-// NewRateLimiter if other clients of the process share the address, or a limiter of your own
-// if other processes do.
+// RateLimiter keeps each operation within its rate limit. The service counts requests by endpoint and
+// client address over a rolling second. The default limiter knows only the requests of its client and
+// of those made by WithCredential. Give WithRateLimiter one of NewRateLimiter if other clients of the
+// process share the address, or your own if other processes do.
 //
-// Each key needs its own budget, also those of OpTicket and OpOAuthToken, because a call
-// may hold its slot while the token is fetched. A limiter that processes share must free the
-// slots of a process that dies, and keep the limit if a server's clock is set back.
-// Implementations must be safe for concurrent use. Package hotelstaystest/storetest tests
-// them.
+// Each key needs its own budget, also those of OpTicket and OpOAuthToken, because a call may hold its
+// slot while the token is fetched. A limiter that processes share must free the slots of a process that
+// dies, and keep the limit if a server's clock is set back. Implementations must be safe for concurrent
+// use. Package hotelstaystest/storetest tests them.
 type RateLimiter interface {
-	// Acquire waits for a slot, or returns an error that wraps ctx's when ctx ends. If ctx's
-	// deadline comes before the end of a pause, it may return an error that wraps ErrRateLimited
-	// at once, which ends the call. It grants operations without a rate limit at once; their
-	// permit may be nil.
+	// Acquire waits for a slot, or returns an error that wraps ctx's when ctx ends. If ctx's deadline
+	// comes before the end of a pause, it may return an error that wraps ErrRateLimited at once, which
+	// ends the call. Operations without a rate limit are granted at once; their permit may be nil.
 	Acquire(ctx context.Context, key RateLimitKey) (Permit, error)
-	// Pause grants nothing to key until the given time, also to callers that wait. The longest
-	// pause counts. It is called after a 429, with a time of at most a day ahead.
+	// Pause grants nothing to key until the given time, also to callers that wait. The longest pause
+	// counts. It is called after a 429, with a time of at most a day ahead.
 	Pause(key RateLimitKey, until time.Time)
 }
 
-// RateLimitKey names a budget: an operation in an environment. Further fields may follow, so
-// compare keys as a whole.
+// RateLimitKey names a budget. Further fields may follow, so compare keys as a whole.
 type RateLimitKey struct {
 	BaseURL   string // of the client, without a slash at its end
 	Operation Operation
@@ -49,42 +45,37 @@ type RateLimit struct {
 	Reset     time.Duration // until the window rolls over
 }
 
-// Permit is a granted slot. Its methods must not block, because Sent is called while the
-// request is written. They are not called concurrently.
+// Permit is a granted slot. Its methods must not block, and are not called concurrently.
 type Permit interface {
 	// Sent is called when the request leaves, at most once.
 	Sent()
-	// Done is called once, last, when the answer has begun or the attempt has failed. Without
-	// a call of Sent, no request was sent, and the slot is free at once.
+	// Done is called once, last, when the answer has begun or the attempt has failed. Without a call of
+	// Sent, no request was sent, and the slot is free at once.
 	Done(PermitResult)
 }
 
 // PermitResult is what an answer proves about its request. It is zero without an answer.
 type PermitResult struct {
-	// ArrivedBy is the latest time at which the request can have arrived: the first byte of
-	// the answer less Server-Cost-Milliseconds, which may be rounded up to a whole
-	// millisecond. Zero means unknown.
+	// ArrivedBy is the latest time at which the request can have arrived: the first byte of the answer
+	// less Server-Cost-Milliseconds, which may be rounded up. Zero means unknown.
 	ArrivedBy time.Time
-	// FirstByte is when the answer began. Without ArrivedBy it is a weak proof of arrival,
-	// because the service may have taken long.
-	FirstByte time.Time
-	// RateLimited reports whether the answer was a 429. A call of Pause follows.
-	RateLimited bool
+	// FirstByte is when the answer began. Without ArrivedBy it is a weak proof of arrival.
+	FirstByte   time.Time
+	RateLimited bool // the answer was a 429; a call of Pause follows
 }
 
 // RateLimiterOptions are the settings of NewRateLimiter.
 type RateLimiterOptions struct {
-	// Margin is added to the second of the rate limit: 10 ms if it is 0, nothing if it is
-	// negative. A request keeps its slot for a second and the margin after it arrived, or
-	// after it left if its arrival is unknown. The limiter adapts to longer network delays
-	// itself. Raise the margin if 429s still come, for instance because answers lack the
-	// Server-Cost-Milliseconds header and network delays vary. A margin of 100 ms costs a
-	// tenth of the limit.
+	// Margin is added to the second of the rate limit: 10 ms if it is 0, nothing if it is negative. A
+	// request keeps its slot for a second and the margin after it arrived, or after it left if its
+	// arrival is unknown. The limiter adapts to longer network delays itself. Raise the margin if 429s
+	// still come, for instance because answers lack Server-Cost-Milliseconds and delays vary: 100 ms
+	// cost a tenth of the limit.
 	Margin time.Duration
 }
 
-// NewRateLimiter returns a limiter for the clients of one process that share an address, also
-// for those of several environments. nil options are the defaults.
+// NewRateLimiter returns a limiter for the clients of one process that share an address. nil options
+// are the defaults.
 func NewRateLimiter(opts *RateLimiterOptions) RateLimiter {
 	margin := 10 * time.Millisecond // between a request's arrival and its count
 	if opts != nil && opts.Margin != 0 {

@@ -36,24 +36,21 @@ type ResponseMeta struct {
 	ServerCost time.Duration
 	// RateLimit is nil unless the service sent all of its figures.
 	RateLimit *RateLimit
-	// Header holds the headers of the answer. Cookies are credentials, and left out, as is a
-	// header that repeats a secret of the call.
+	// Header holds the headers of the answer, without cookies and what repeats a secret of the call.
 	Header http.Header
 	// Attempts counts how often the request was sent.
 	Attempts int
-	// Mismatches lists up to 64 fields whose JSON type is not the documented one; null counts
-	// as absent. A number in the place of text was read as its digits. Any other field is
-	// empty, and what it makes useless was left out of its list: an offer by its price, tax,
-	// dates, cancellation terms or id, a room by its list of offers, a hotel or a place by its
-	// id.
-	Mismatches []Mismatch
-	// MismatchCount counts all such fields.
+	// Mismatches lists up to 64 fields whose JSON type is not the documented one, and MismatchCount
+	// counts all. A number in the place of text was read as its digits. Any other field is empty, and
+	// what it makes useless was left out of its list: an offer by its price, tax, dates, cancellation
+	// terms or id, a room by its list of offers, a hotel or a place by its id.
+	Mismatches    []Mismatch
 	MismatchCount int
 	// RawData is the JSON of data, if WithRawData asked for it.
 	RawData json.RawMessage
 }
 
-// Mismatch is a field of an answer whose JSON type is not the documented one.
+// Mismatch is a field of another JSON type than documented.
 type Mismatch struct {
 	Path string // such as data.orders[0].rooms[1].rate.netRate.amount
 	Want string // the documented type: integer, number, string, boolean, array or object
@@ -149,8 +146,7 @@ func missing(field string) error { return fmt.Errorf("%s is missing", field) }
 
 var errOtherOrder = errors.New("it is of another order than the one asked for")
 
-// sameReference reports whether an answer may be of the order asked for. A missing
-// reference is no difference.
+// sameReference reports whether an answer may be of the order asked for: one of them may be missing.
 func sameReference(asked, answered string) bool {
 	return asked == "" || answered == "" || asked == answered
 }
@@ -197,8 +193,8 @@ func (a *callAnswer) unread(err error) *TransportError {
 }
 
 func (a *callAnswer) transportError(sent bool, cause error) *TransportError {
-	return &TransportError{Operation: a.op, Sent: sent, NoToken: a.result.NoToken, Attempts: a.result.Attempts, RequestID: a.requestID(), TraceID: a.trace(), Err: cause,
-		outcome: outcome{noQuota: a.result.QuotaSpent}}
+	return &TransportError{Operation: a.op, Sent: sent, NoToken: a.result.NoToken, Attempts: a.result.Attempts,
+		RequestID: a.requestID(), TraceID: a.trace(), Err: cause, outcome: outcome{noQuota: a.result.QuotaSpent}}
 }
 
 func (a *callAnswer) apiError(env wire.Envelope) *APIError {
@@ -257,8 +253,9 @@ func (a *callAnswer) meta(env wire.Envelope) ResponseMeta {
 		texts = append(texts, mismatch.String())
 	}
 	if m.MismatchCount > 0 {
-		a.log.LogAttrs(a.ctx, slog.LevelWarn, "the answer does not match the documentation", slog.String(transport.LogOperation, string(a.op)),
-			slog.String(transport.LogRequestID, m.RequestID), slog.Any("mismatches", texts), slog.Int("mismatch_count", m.MismatchCount))
+		a.log.LogAttrs(a.ctx, slog.LevelWarn, "the answer does not match the documentation",
+			slog.String(transport.LogOperation, string(a.op)), slog.String(transport.LogRequestID, m.RequestID),
+			slog.Any("mismatches", texts), slog.Int("mismatch_count", m.MismatchCount))
 	}
 	if a.keepRaw {
 		m.RawData = a.rawData()
@@ -305,7 +302,6 @@ func rateLimit(h http.Header) *RateLimit {
 	return &RateLimit{Limit: limit, Remaining: remaining, Reset: time.Duration(reset) * time.Second}
 }
 
-// figure reads a number from a header. name is in canonical form.
 func figure(h http.Header, name string) (int, bool) {
 	value := h.Get(name)
 	if value == "" { // the error of the next line would be an allocation
@@ -320,8 +316,8 @@ const (
 	maxMsg     = 1024 // bytes of a message
 )
 
-// excerpt is the beginning of an answer: of JSON the names and types alone, because its
-// values are about guests. The operations that fetch tokens have none.
+// excerpt is the beginning of an answer: of JSON names and types alone, because values are about
+// guests. Operations that fetch tokens have none.
 func (a *callAnswer) excerpt() string {
 	if a.row.noAuth {
 		return ""
@@ -331,8 +327,8 @@ func (a *callAnswer) excerpt() string {
 	return redact.Shorten(strings.ToValidUTF8(redact.Keys(a.scrub(text)), "?"), maxExcerpt)
 }
 
-// message is the envelope's msg. For the operations that fetch tokens it is cut before the
-// first text that looks like a token, and empty if it is JSON.
+// message is the envelope's msg. For operations that fetch tokens it ends before the first text that
+// looks like one, and is empty if it is JSON.
 func (a *callAnswer) message(msg string) string {
 	text := a.scrub(msg)
 	if a.row.noAuth {
@@ -344,8 +340,7 @@ func (a *callAnswer) message(msg string) string {
 	return redact.Shorten(text, maxMsg)
 }
 
-// header returns the answer's headers without those that are secret, and copies them only
-// where there is one: nothing else uses them after the call.
+// header returns the answer's headers without those that are secret. Only then are they copied.
 func (a *callAnswer) header() http.Header {
 	h := a.result.Answer.Header
 	isSecret := func(name string, values []string) bool {
@@ -361,8 +356,8 @@ func (a *callAnswer) header() http.Header {
 	return h
 }
 
-// sessionID is the answer's Session-Id header, unchanged because later calls send it. Only the whole
-// credential or token in it is redacted.
+// sessionID is the answer's Session-Id. Later calls send it, so that only a whole credential or token
+// in it is redacted.
 func (a *callAnswer) sessionID() string {
 	id := a.result.Answer.Header.Get("Session-Id")
 	if own := (redact.Set{a.secrets[0], a.secrets[len(a.secrets)-1]}); own.In(id) {
@@ -381,8 +376,7 @@ func (a *callAnswer) scrubAttempt(text, authorization string) string {
 
 func tokenOf(authorization string) string { return strings.TrimPrefix(authorization, "Bearer ") }
 
-// scrubError returns err, or its scrubbed text if net/http quotes a secret of a malformed
-// answer.
+// scrubError returns err, or its scrubbed text: net/http quotes malformed answers.
 func (a *callAnswer) scrubError(err error) error {
 	if text := err.Error(); a.scrub(text) != text {
 		return transport.WithoutCause(a.ctx, errors.New(redact.Shorten(a.scrub(text), maxMsg)))

@@ -20,34 +20,32 @@ type Token struct {
 	Expiry time.Time
 }
 
-// TokenStore shares tokens between processes. Without one, every client fetches its own
-// token. If a method fails, or takes longer than two seconds, the client logs that and
-// continues without the store. Methods must return when ctx ends, and be safe for concurrent
-// use. Package hotelstaystest/storetest tests implementations.
+// TokenStore shares tokens between processes. If a method fails, or takes longer than two seconds, the
+// client logs that and continues without the store. Methods must return when ctx ends, and be safe for
+// concurrent use. Package hotelstaystest/storetest tests implementations.
 //
-// Tokens are secrets: a store should encrypt them. It must store Token.Value.Reveal(),
-// because the JSON of a Token lacks the value. It may round Expiry down, to a second.
+// Tokens are secrets: a store should encrypt them. It must store Token.Value.Reveal(), which the JSON
+// of a Token lacks. It may round Expiry down, to a second.
 type TokenStore interface {
-	// Load returns the token under key, or a zero Token. The key names the environment and
-	// the credential, and contains no secret. Keys are compared byte by byte.
+	// Load returns the token under key, or a zero Token. The key names environment and credential, and
+	// contains no secret. Keys are compared byte by byte.
 	Load(ctx context.Context, key string) (Token, error)
 	// Store stores t under key, until t.Expiry if that is set.
 	Store(ctx context.Context, key string, t Token) error
-	// CompareAndDelete deletes the token under key if it is still the refused one. Only the
-	// values are compared. A successor that is stored meanwhile stays.
+	// CompareAndDelete deletes the token under key if it still has the value of the refused one. A
+	// successor that is stored meanwhile stays.
 	CompareAndDelete(ctx context.Context, key string, refused Token) error
 }
 
-// TokenLeaser is a TokenStore that lets one process at a time fetch a token. When a fleet
-// starts, one process fetches, and the others wait for its token. Near the expiry one process
-// renews the token, and the others continue with the old one.
+// TokenLeaser is a TokenStore that lets one process at a time fetch a token. When a fleet starts, the
+// others wait for its token; while it renews a token, they continue with the old one.
 type TokenLeaser interface {
 	TokenStore
-	// TryLease gives the caller the lease to fetch the token under key, until it calls
-	// release or dies. ok is false if another caller has the lease. ctx bounds the call, not
-	// the lease. A fetch takes less than 25 seconds, but longer while it waits for the rate
-	// limit of Ticket, and the lease of a dead process must end within a minute. The caller
-	// calls release once; release must return quickly, and ends no later lease.
+	// TryLease gives the caller the lease to fetch the token under key, until it calls release or dies.
+	// ok is false if another caller has the lease. ctx bounds the call, not the lease. A fetch takes
+	// less than 25 seconds, but longer while it waits for the rate limit of Ticket; the lease of a dead
+	// process must end within a minute. release is called once, must return quickly, and ends no later
+	// lease.
 	TryLease(ctx context.Context, key string) (release func(), ok bool, err error)
 }
 

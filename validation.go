@@ -28,11 +28,10 @@ type ValidationError struct {
 
 // FieldError is one fault of a request or of its options.
 type FieldError struct {
-	// Path is a JSON path in the request body, such as guests[0].roomIndex, or the name of a
-	// header, an option or a parameter.
-	Path string
-	// Problem says what is wrong, and what is right.
-	Problem string
+	// Path is a JSON path in the request body, such as guests[0].roomIndex, or the name of a header, an
+	// option or a parameter.
+	Path    string
+	Problem string // what is wrong, and what is right
 }
 
 // Error lists all faults.
@@ -54,7 +53,7 @@ func (e *ValidationError) details() details {
 	return details{operation: cmp.Or(e.Operation, Operation(e.Func))}
 }
 
-// LogValue is a group for slog: the kind, the operation or the function, and the text.
+// LogValue is like that of APIError. Its operation may be Func.
 func (e *ValidationError) LogValue() slog.Value { return logValue(e) }
 
 // validation collects the faults of one call. Its fields are what the client allows.
@@ -113,9 +112,11 @@ func (f *faults) date(path string, d types.Date, required bool) {
 	}
 }
 
+const countryForm = "an ISO 3166-1 alpha-2 code such as AE"
+
 func (f *faults) country(path, code string) {
-	if code != "" && !isCode(code, 2) {
-		f.add(path, "%q is not an ISO 3166-1 alpha-2 code such as AE", code)
+	if code != "" && !isCountry(code) {
+		f.add(path, "%q is not %s", code, countryForm)
 	}
 }
 
@@ -173,6 +174,8 @@ func (f *faults) stay(checkIn, checkOut types.Date, rooms []types.GuestPerRoom) 
 		}
 	}
 }
+
+func isCountry(code string) bool { return isCode(code, 2) }
 
 func isCode(s string, n int) bool {
 	return len(s) == n && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
@@ -233,14 +236,15 @@ func isNil(v any) bool {
 	if v == nil {
 		return true
 	}
-	rv := reflect.ValueOf(v)
-	return rv.Kind() == reflect.Pointer && rv.IsNil()
+	switch rv := reflect.ValueOf(v); rv.Kind() {
+	case reflect.Pointer, reflect.Func, reflect.Chan:
+		return rv.IsNil()
+	}
+	return false
 }
 
 func nilRequest(op Operation) error {
-	var f faults
-	f.add("request", "is nil")
-	return f.err(op)
+	return (&faults{{"request", "is nil"}}).err(op)
 }
 
 // noCursor refuses a cursor, because no answer is documented to carry one.
